@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace warploom {
+
+inline constexpr std::uint64_t kMaxFileBytes = std::uint64_t{1} << 31;
+
+/// The bytes of a file, pipe or device.
+/// @param max_bytes  guards against a wrong path to something huge
+/// @throws BadInput (missing, a directory, no permission, larger than max_bytes, read error), OutOfMemory
+std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes = kMaxFileBytes);
+
+/// The bytes of standard input up to its end; throws as read_file.
+std::string read_standard_input(std::uint64_t max_bytes = kMaxFileBytes);
+
+/// Replaces the file's content as a whole: written beside it and renamed over it, so that on any error,
+/// and for any reader at any time, there is the old content or the new, never a part. An existing
+/// file keeps its mode, a new one gets 0666 less the umask; a link is followed; what is no regular
+/// file (/dev/null, a pipe) is written in place.
+/// @throws BadInput (no such directory, a directory, no permission, disk full, file size limit)
+/// @note A process over its RLIMIT_FSIZE dies of SIGXFSZ unless it handles that signal.
+void write_file_atomically(const std::filesystem::path& path, std::string_view content);
+
+}  // namespace warploom

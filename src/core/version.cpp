@@ -1,0 +1,7 @@
+#include "warploom/core/version.hpp"
+
+namespace warploom {
+
+std::string_view version() { return WARPLOOM_VERSION; }
+
+}  // namespace warploom

@@ -1,0 +1,129 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/run_tool.hpp"
+
+namespace warploom {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+
+TEST(Tool, HelpListsTheVerbsTheExitCodesAndAnExample) {
+  const ToolRun run = run_tool("--help");
+  EXPECT_EQ(run.code, 0);
+  EXPECT_EQ(run.err, "");
+  EXPECT_THAT(run.out,
+              AllOf(HasSubstr("devices"), HasSubstr("Exit codes: 0 done"), HasSubstr("Example: warploom ")));
+}
+
+TEST(Tool, VersionIsOneLine) {
+  const ToolRun run = run_tool("--version");
+  EXPECT_EQ(run.code, 0);
+  EXPECT_THAT(run.out, MatchesRegex("warploom [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+}
+
+TEST(Tool, EveryVerbsHelpHasAnExampleOfIt) {
+  const std::string help = run_tool("--help").out;
+  std::istringstream verbs(help.substr(help.find("Subcommands:")));
+  std::string line;
+  std::getline(verbs, line);
+  int count = 0;
+  while (std::getline(verbs, line) && line.starts_with("  ")) {
+    const std::string verb = line.substr(2, line.find(' ', 2) - 2);
+    if (verb.empty()) continue;  // the second line of a long summary
+    const ToolRun run = run_tool(verb + " --help");
+    EXPECT_EQ(run.code, 0) << verb;
+    EXPECT_THAT(run.out, AllOf(HasSubstr("Usage: warploom " + verb), HasSubstr("Example: warploom " + verb)));
+    ++count;
+  }
+  EXPECT_GE(count, 1);
+}
+
+TEST(Tool, NoVerbIsBadUsage) {
+  const ToolRun run = run_tool("");
+  EXPECT_EQ(run.code, 2);
+  EXPECT_EQ(run.out, "");
+  EXPECT_THAT(run.err, HasSubstr("no verb given"));
+}
+
+TEST(Tool, AMistypedVerbIsCorrected) {
+  const ToolRun run = run_tool("devcies");
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err, AllOf(HasSubstr("'devcies' is not a verb"), HasSubstr("did you mean devices?")));
+}
+
+TEST(Tool, AnUnlikeVerbIsNotGuessedAt) {
+  const ToolRun run = run_tool("xyzzy");
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err, Not(HasSubstr("did you mean")));
+}
+
+TEST(Tool, AMistypedOptionIsCorrected) {
+  const ToolRun run = run_tool("devices --jsn");
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err, AllOf(HasSubstr("option '--jsn'"), HasSubstr("did you mean --json?"),
+                             HasSubstr("warploom devices --help")));
+}
+
+TEST(Tool, AnOptionBeforeTheVerbIsCheckedToo) { EXPECT_EQ(run_tool("--jsn devices").code, 2); }
+
+TEST(Tool, AnArgumentTooManyIsBadUsage) {
+  const ToolRun run = run_tool("devices extra");
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err, HasSubstr("argument 'extra'"));
+}
+
+TEST(Tool, AnUnknownLogLevelIsBadUsage) {
+  const ToolRun run = run_tool("devices --log-level loud");
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err, HasSubstr("use off, error, warning, info, debug"));
+}
+
+TEST(Tool, AReaderThatLeavesEarlyIsNoError) {
+  const ToolRun run = run_shell("{ \"$WARPLOOM\" devices --json; echo \"code $?\" >&2; } | true");
+  EXPECT_EQ(run.err, "code 0\n");
+}
+
+TEST(Tool, AFullDiskOnStandardOutputIsAnError) {
+  const ToolRun run = run_shell("\"$WARPLOOM\" devices >/dev/full");
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err, HasSubstr("cannot write standard output: No space left on device"));
+}
+
+TEST(Devices, WithoutADriverSaysWhyAndChoosesTheCpu) {
+  if (run_tool("devices").out.find("cuda:0") != std::string::npos)
+    GTEST_SKIP() << "there is a CUDA device here";
+  const ToolRun run = run_tool("devices");
+  EXPECT_EQ(run.code, 0);
+  EXPECT_THAT(run.out, AllOf(HasSubstr("cuda    none: "), HasSubstr("auto    cpu")));
+}
+
+ToolRun run_with_invented_driver(const std::string& arguments) {
+  return run_shell("LD_LIBRARY_PATH=" FAKE_CUDA_DRIVER_DIR " \"$WARPLOOM\" " + arguments);
+}
+
+TEST(Devices, ListsWhatTheDriverReports) {
+  const ToolRun run = run_with_invented_driver("devices");
+  EXPECT_EQ(run.code, 0);
+  EXPECT_THAT(run.out, AllOf(HasSubstr("cuda:1  Invented 1, sm_91, 11 multiprocessors, 16.0 GiB"),
+                             HasSubstr("228 KiB a multiprocessor, 48 KiB a block (227 KiB with opt-in)"),
+                             HasSubstr("driver  CUDA 13.0"), HasSubstr("auto    cuda")));
+}
+
+TEST(Devices, JsonHoldsTheSame) {
+  const ToolRun run = run_with_invented_driver("devices --json");
+  const nlohmann::json json = nlohmann::json::parse(run.out);
+  EXPECT_EQ(json["auto"], "cuda");
+  EXPECT_EQ(json["cuda"]["driver"], "13.0");
+  ASSERT_EQ(json["cuda"]["devices"].size(), 2U);
+  EXPECT_EQ(json["cuda"]["devices"][1]["shared_bytes_per_multiprocessor"], 228 << 10);
+  EXPECT_EQ(json["cuda"]["devices"][1]["memory_bytes"], std::uint64_t{16} << 30);
+  EXPECT_GE(json["cpu"]["threads"], 1);
+}
+
+}  // namespace
+}  // namespace warploom

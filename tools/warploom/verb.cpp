@@ -1,0 +1,97 @@
+#include "verb.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <system_error>
+
+#include "warploom/core/error.hpp"
+#include "warploom/core/file.hpp"
+
+namespace warploom::tool {
+namespace {
+
+bool reader_gone = false;  // standard output is a pipe that nobody reads any more
+
+void check_output(bool written) {
+  if (written) return;
+  if (errno != EPIPE)
+    throw BadInput(fmt::format("cannot write standard output: {}", std::generic_category().message(errno)));
+  reader_gone = true;
+}
+
+// Levenshtein's distance: insertions, deletions and replacements of one character.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+void add_json_flag(CLI::App& app, bool& json) {
+  app.add_flag("--json", json, "Print the result as JSON, for machines");
+}
+
+void add_device_option(CLI::App& app, Device& device) {
+  app.add_option_function<std::string>(
+         "--device", [&device](const std::string& text) { device = parse_device(text); },
+         "Where to compute: cpu, cuda or auto [auto]")
+      ->type_name("DEVICE");
+}
+
+std::string read_input(const std::string& path) {
+  return path == "-" ? read_standard_input() : read_file(path);
+}
+
+std::string input_name(const std::string& path) { return path == "-" ? "<stdin>" : path; }
+
+void write_output(const std::string& path, std::string_view content) {
+  if (path == "-") return print(content);
+  write_file_atomically(path, content);
+}
+
+void print(std::string_view text) {
+  if (reader_gone) return;
+  check_output(std::fwrite(text.data(), 1, text.size(), stdout) == text.size());
+}
+
+void print_json(const nlohmann::ordered_json& json) { print(json.dump(2) + "\n"); }
+
+void finish_output() {
+  if (!reader_gone) check_output(std::fflush(stdout) == 0);
+}
+
+std::string byte_text(std::uint64_t bytes) {
+  constexpr std::uint64_t kKiB = 1024, kMiB = kKiB * kKiB, kGiB = kMiB * kKiB;
+  if (bytes >= kGiB) return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / kGiB);
+  if (bytes >= kMiB) return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / kMiB);
+  if (bytes > 0 && bytes % kKiB == 0) return fmt::format("{} KiB", bytes / kKiB);
+  return fmt::format("{} bytes", bytes);
+}
+
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  std::string best;
+  std::size_t best_distance = word.size() / 3 + 2;  // further off it is another word, not a slip
+  for (const std::string& candidate : candidates)
+    if (const std::size_t distance = edit_distance(word, candidate); distance < best_distance) {
+      best = candidate;
+      best_distance = distance;
+    }
+  return best;
+}
+
+}  // namespace warploom::tool

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "warploom/core/device.hpp"
+
+/// What the verbs of the command line tool share. A verb is one file, NAME.cpp, which defines
+/// NAME_verb(); it is declared below, named in ../CMakeLists.txt and listed in main.cpp.
+namespace warploom::tool {
+
+/// What a verb returns. Exceptions give the rest: BadInput, NoDevice and OutOfMemory give kBadInput,
+/// Interrupted kInterrupted, anything else kInternal; main prints their message to stderr.
+enum ExitCode : int { kDone = 0, kFinding = 1, kBadInput = 2, kInternal = 3, kInterrupted = 130 };
+
+struct Verb {
+  std::string_view name;
+  std::string_view summary;  ///< one line for the list of verbs
+  std::string_view example;  ///< at least one whole command line, shown at the end of --help
+  /// Declares positionals and options, each with its unit, in a parser that has --help, -v, -q and
+  /// --log-level already, and returns what runs after parsing. Options live in what it captures:
+  ///   auto path = std::make_shared<std::string>();
+  ///   app.add_option("FILE", *path, "PTX to read, '-' for standard input")->required();
+  ///   return [path] { print(read_input(*path)); return kDone; };
+  /// A verb that hands its remaining arguments to another program calls app.prefix_command().
+  std::function<int()> (*add)(CLI::App& app) = nullptr;
+};
+
+Verb devices_verb();
+Verb occupancy_verb();
+
+/// `--json`: the result for machines, on standard output, instead of text.
+void add_json_flag(CLI::App& app, bool& json);
+/// `--device cpu|cuda|auto`. Give the value to choose_device().
+void add_device_option(CLI::App& app, Device& device);
+
+/// A file's bytes, or standard input's for "-". Throws as read_file.
+std::string read_input(const std::string& path);
+/// For messages: the path, or "<stdin>" for "-".
+std::string input_name(const std::string& path);
+/// Replaces the file atomically, or prints for "-". Throws as write_file_atomically.
+void write_output(const std::string& path, std::string_view content);
+
+/// To standard output. Does nothing once the reader has closed its end, so that `warploom ... | head`
+/// still writes its files and returns its own exit code. @throws BadInput (disk full)
+void print(std::string_view text);
+/// Indented, with a final line feed.
+void print_json(const nlohmann::ordered_json& json);
+/// Makes sure that everything printed has arrived. main calls it last. @throws BadInput (disk full)
+void finish_output();
+
+/// "227 KiB", "139.8 GiB": exact below 1 MiB if a multiple of 1 KiB, else bytes or one decimal.
+std::string byte_text(std::uint64_t bytes);
+/// The candidate most like a mistyped word, or empty if none is close.
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
+
+}  // namespace warploom::tool
