@@ -1,0 +1,243 @@
+#include "reuse/launchability.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "warploom/core/error.hpp"
+#include "warploom/core/progress.hpp"
+
+namespace warploom::reuse {
+namespace {
+
+/// Calls `visit` for every function with a body that `kernel` reaches, itself first.
+template <typename Visit>
+void for_each_reached(const ptx::Module& module, const ptx::Function& kernel, Visit visit) {
+  std::vector<char> seen(module.functions.size());
+  std::vector<const ptx::Function*> work;
+  const auto reach = [&](std::size_t index) {
+    if (std::exchange(seen[index], 1)) return;
+    const ptx::Function* f = &module.functions[index];
+    if (!f->has_body) {  // a declaration; the definition may stand elsewhere
+      f = module.find_function(f->name);
+      if (!f->has_body || std::exchange(seen[static_cast<std::size_t>(f - module.functions.data())], 1))
+        return;
+    }
+    work.push_back(f);
+  };
+  reach(static_cast<std::size_t>(&kernel - module.functions.data()));
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    const ptx::Function& f = *work[i];
+    visit(f);
+    for (const ptx::Operand& o : f.operands)
+      if (o.kind == ptx::OperandKind::function) reach(o.id);
+    const bool indirect = std::ranges::any_of(f.instructions, [&](const ptx::Instruction& instruction) {
+      return module.opcode(instruction).op == ptx::Op::call &&
+             std::ranges::any_of(f.operands_of(instruction),
+                                 [](const ptx::Operand& o) { return o.kind == ptx::OperandKind::reg; });
+    });
+    if (indirect)
+      for (std::size_t g = 0; g < module.functions.size(); ++g)
+        if (!module.functions[g].entry) reach(g);
+  }
+}
+
+/// The name to give ptxas: that of the module's target (sm_90a) where it is this architecture's.
+std::string ptxas_name(const ptx::Module& module, const Architecture& arch) {
+  if (static_cast<int>(module.sm) != arch.compute_capability) return std::string(arch.name);
+  return std::string(module.target.substr(0, module.target.find_first_of(", ")));
+}
+
+struct Assembled {
+  PtxasRun run;
+  bool linked = true;  ///< false: names are left to the device linker, shared memory is not all there
+};
+
+Assembled assemble(const ptx::Module& module, const Architecture& arch, const LaunchOptions& options) {
+  Assembled out;
+  if (!options.use_ptxas) return {.run = {.kernels = {}, .error = "ptxas was not asked"}};
+  if (!arch.name.starts_with("sm_"))
+    return {.run = {.kernels = {}, .error = fmt::format("no ptxas that reads this PTX knows {}", arch.name)}};
+  PtxasOptions with = options.ptxas;
+  with.file = module.file;
+  const std::string target = ptxas_name(module, arch);
+  std::optional<PtxasRun> run = run_ptxas(module.text, target, with);
+  if (run && run->error.find("Unresolved extern") != std::string::npos) {
+    out.linked = false;
+    with.arguments.emplace_back("--compile-only");
+    run = run_ptxas(module.text, target, with);
+  }
+  out.run = run ? *std::move(run)
+                : PtxasRun{.kernels = {},
+                           .error =
+                               "there is no ptxas on $PATH, in $CUDA_HOME/bin or in "
+                               "/usr/local/cuda/bin; give --regs"};
+  return out;
+}
+
+std::uint64_t count(const BlockShape& shape) { return std::uint64_t{1} * shape[0] * shape[1] * shape[2]; }
+
+std::uint32_t saturated(std::uint64_t threads) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(threads, 0xffffffffu));
+}
+
+void decide_threads(const ptx::Function& kernel, const LaunchOptions& options, KernelLaunch& out) {
+  const auto decide = [&](const BlockShape& shape, Origin origin) {
+    out.threads = saturated(count(shape));
+    out.threads_from = origin;
+  };
+  if (options.block) return decide(*options.block, Origin::given);
+  if (kernel.required_threads) return decide(*kernel.required_threads, Origin::required_threads);
+  if (kernel.maximal_threads) return decide(*kernel.maximal_threads, Origin::maximal_threads);
+}
+
+/// Why the driver would refuse the block that was asked for; empty if it would not.
+std::string refused_block(const ptx::Function& kernel, const std::optional<BlockShape>& block) {
+  if (!block) return {};
+  if (kernel.required_threads && *block != *kernel.required_threads)
+    return fmt::format("a block of {} threads is not the {} that .reqntid demands", fmt::join(*block, "x"),
+                       fmt::join(*kernel.required_threads, "x"));
+  if (kernel.maximal_threads && count(*block) > count(*kernel.maximal_threads))
+    return fmt::format(
+        "a block of {} threads exceeds the {} of .maxntid; compile with larger "
+        "__launch_bounds__",
+        count(*block), count(*kernel.maximal_threads));
+  return {};
+}
+
+LaunchOn launch_on(const Architecture& arch, const KernelLaunch& kernel, const Assembled& assembled,
+                   const LaunchOptions& options) {
+  LaunchOn out{.architecture = &arch, .resources = {}, .occupancy = {}};
+  out.resources.threads_per_block = kernel.threads.value_or(threads_per_warp);
+  out.resources.shared_static = kernel.declared.bytes;
+  out.resources.shared_dynamic = options.shared_dynamic;
+  if (const auto usage = assembled.run.kernels.find(kernel.name); usage != assembled.run.kernels.end()) {
+    out.resources.registers_per_thread = usage->second.registers;
+    out.registers_from = Origin::ptxas;
+    out.spill_bytes = usage->second.spill_stores + usage->second.spill_loads;
+    if (assembled.linked) {
+      out.resources.shared_static = usage->second.shared;
+      out.shared_from = Origin::ptxas;
+    }
+  }
+  if (options.registers) {
+    out.resources.registers_per_thread = *options.registers;
+    out.registers_from = Origin::given;
+  }
+  out.occupancy = occupancy(arch, out.resources);
+  return out;
+}
+
+std::string no_such_kernel(const ptx::Module& module, std::string_view asked,
+                           const std::vector<std::string_view>& names) {
+  constexpr std::size_t most = 10;
+  const auto shown = std::span(names).first(std::min(names.size(), most));
+  return fmt::format("{}: there is no kernel '{}'; there {} {}{}", module.file, asked,
+                     names.size() == 1 ? "is" : "are",
+                     names.empty() ? "none" : fmt::format("{}", fmt::join(shown, ", ")),
+                     names.size() > most ? fmt::format(" and {} more", names.size() - most) : "");
+}
+
+}  // namespace
+
+std::string_view name(Origin origin) {
+  switch (origin) {
+    case Origin::unknown:
+      return "unknown";
+    case Origin::given:
+      return "given";
+    case Origin::required_threads:
+      return ".reqntid";
+    case Origin::maximal_threads:
+      return ".maxntid";
+    case Origin::ptxas:
+      return "ptxas";
+    case Origin::declared:
+      return "declared";
+  }
+  return "unknown";
+}
+
+SharedDeclared shared_declared(const ptx::Module& module, const ptx::Function& kernel) {
+  SharedDeclared out;
+  std::vector<bool> used(module.variables.size());
+  std::vector<std::uint32_t> local;
+  for_each_reached(module, kernel, [&](const ptx::Function& f) {
+    for (const ptx::Operand& o : f.operands)
+      if (o.kind == ptx::OperandKind::symbol) used[o.id] = true;
+    local.insert(local.end(), f.variables.begin(), f.variables.end());
+  });
+  const auto place = [&](const ptx::Variable& v) {
+    const std::uint64_t align = std::max<std::uint64_t>(v.align, 1);
+    out.bytes = (out.bytes + align - 1) / align * align + v.bytes;
+  };
+  // ptxas places what is used first, scope by scope, then the functions' arrays that nobody uses.
+  const auto place_all = [&](std::span<const std::uint32_t> ids, bool those_used) {
+    for (const std::uint32_t id : ids) {
+      const ptx::Variable& v = module.variables[id];
+      if (v.space == ptx::Space::shared && v.bytes > 0 && bool{used[id]} == those_used) place(v);
+    }
+  };
+  place_all(kernel.variables, true);
+  for (std::uint32_t id = 0; id < used.size(); ++id)
+    if (module.variables[id].function == ptx::kNone) place_all({&id, 1}, true);
+  const auto callees = std::span(local).subspan(kernel.variables.size());
+  place_all(callees, true);
+  place_all(local, false);
+  // Dynamic memory begins after the static, at the alignment of the module's unsized arrays; ptxas
+  // counts that padding as static, even for a kernel that uses none of them.
+  for (std::size_t id = 0; id < used.size(); ++id) {
+    const ptx::Variable& v = module.variables[id];
+    if (v.space != ptx::Space::shared || v.bytes > 0) continue;
+    out.dynamic = out.dynamic || used[id];
+    place(v);
+  }
+  return out;
+}
+
+Launchability launchability(const ptx::Module& module, const LaunchOptions& options) {
+  Launchability out;
+  std::vector<const ptx::Function*> kernels;
+  std::vector<std::string_view> names;
+  for (const ptx::Function& f : module.functions) {
+    if (!f.entry || !f.has_body) continue;
+    names.push_back(f.name);
+    if (options.kernel.empty() || f.name == options.kernel) kernels.push_back(&f);
+  }
+  if (kernels.empty() && !options.kernel.empty())
+    throw BadInput(no_such_kernel(module, options.kernel, names));
+
+  std::vector<Assembled> assembled;
+  if (!kernels.empty()) {
+    Progress progress("asking ptxas", options.architectures.size(), "architectures");
+    for (const Architecture* arch : options.architectures) {
+      assembled.push_back(assemble(module, *arch, options));
+      progress.advance();
+      if (!assembled.back().run.ok()) out.ptxas_notes.emplace(arch->name, assembled.back().run.error);
+    }
+  }
+  for (const ptx::Function* f : kernels) {
+    KernelLaunch kernel;
+    kernel.name = f->name;
+    kernel.declared = shared_declared(module, *f);
+    kernel.cluster = f->cluster;
+    decide_threads(*f, options, kernel);
+    const std::string refused = refused_block(*f, options.block);
+    for (std::size_t i = 0; i < assembled.size(); ++i) {
+      LaunchOn on = launch_on(*options.architectures[i], kernel, assembled[i], options);
+      if (!refused.empty()) {
+        on.occupancy = {};
+        on.occupancy.limit = Limit::threads;
+        on.occupancy.reason = refused;
+      }
+      kernel.on.push_back(std::move(on));
+    }
+    out.kernels.push_back(std::move(kernel));
+  }
+  return out;
+}
+
+}  // namespace warploom::reuse
