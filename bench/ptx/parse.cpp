@@ -84,7 +84,7 @@ std::string generate(std::size_t lines, std::size_t loops) {
 void parse_text(benchmark::State& state, const std::string& text) {
   const auto lines = static_cast<double>(std::count(text.begin(), text.end(), '\n'));
   std::size_t peak = 0;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     state.PauseTiming();
     std::string copy = text;
     const std::size_t before = heap_now - copy.capacity();

@@ -132,12 +132,17 @@ void split_into_blocks(Cfg& cfg) {
   for (std::uint32_t i = 0; i < n; ++i)
     if (ends_block(cfg.module->opcode(f.instructions[i]).op)) starts[i + 1] = true;
   cfg.block_of.resize(n);
+  const auto labelled = [&](std::uint32_t i) {
+    return std::any_of(f.labels.begin(), f.labels.end(), [&](const Label& l) { return l.instruction == i; });
+  };
+  if (n == 0 || labelled(0)) cfg.blocks.push_back({0, 0});  // else a loop could begin at the entry
   for (std::uint32_t i = 0; i < n; ++i) {
     if (starts[i]) cfg.blocks.push_back({i, i});
     cfg.blocks.back().last = i + 1;
     cfg.block_of[i] = static_cast<std::uint32_t>(cfg.blocks.size()) - 1;
   }
-  if (cfg.blocks.empty()) cfg.blocks.push_back({0, 0});
+  const bool falls_off = n > 0 && starts[n] && f.instructions[n - 1].guard != kNone;
+  if (n > 0 && (labelled(n) || falls_off)) cfg.blocks.push_back({n, n});
 }
 
 void connect(Cfg& cfg) {
@@ -149,8 +154,8 @@ void connect(Cfg& cfg) {
   };
   const auto edge_to_label = [&](std::uint32_t from, std::uint32_t label) {
     const std::uint32_t target = f.labels[label].instruction;
-    if (target < f.instructions.size())
-      edge(from, cfg.block_of[target]);  // else: falls off the end, as `ret`
+    edge(from, target < f.instructions.size() ? cfg.block_of[target]
+                                              : static_cast<std::uint32_t>(cfg.blocks.size()) - 1);
   };
   for (std::uint32_t b = 0; b < cfg.blocks.size(); ++b) {
     const Block& block = cfg.blocks[b];
@@ -179,6 +184,8 @@ void connect(Cfg& cfg) {
 void find_loops(Cfg& cfg) {
   std::vector<std::uint32_t> number(cfg.blocks.size(), kNone);
   for (std::uint32_t i = 0; i < cfg.order.size(); ++i) number[cfg.order[i]] = i;
+  std::vector<std::uint32_t> inside(cfg.blocks.size(),
+                                    kNone);  // the header whose loop the block was last put in
   for (const std::uint32_t header : cfg.order) {
     Loop loop;
     loop.header = header;
@@ -190,19 +197,19 @@ void find_loops(Cfg& cfg) {
         cfg.reducible = false;
     }
     if (loop.latches.empty()) continue;
-    std::vector<bool> inside(cfg.blocks.size());
-    inside[header] = true;
+    inside[header] = header;
+    loop.blocks.push_back(header);
     std::vector<std::uint32_t> work = loop.latches;
     while (!work.empty()) {
       const std::uint32_t b = work.back();
       work.pop_back();
-      if (inside[b]) continue;
-      inside[b] = true;
+      if (inside[b] == header) continue;
+      inside[b] = header;
+      loop.blocks.push_back(b);
       for (const std::uint32_t p : cfg.graph.predecessors[b])
         if (cfg.reachable[p]) work.push_back(p);
     }
-    for (std::uint32_t b = 0; b < inside.size(); ++b)
-      if (inside[b]) loop.blocks.push_back(b);
+    std::sort(loop.blocks.begin(), loop.blocks.end());
     cfg.loops.push_back(std::move(loop));
   }
   // Headers came in reverse postorder, so an outer loop stands before those inside it.

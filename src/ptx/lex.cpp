@@ -83,9 +83,7 @@ std::string_view Lexer::dotted() {
     const char next = at_ + 1 < text_.size() ? text_[at_ + 1] : '\0';
     if (is_name(c))
       ++at_;
-    else if (c == '.' && is_name(next))
-      at_ += 2;
-    else if (c == ':' && next == ':')
+    else if ((c == '.' && is_name(next)) || (c == ':' && next == ':'))
       at_ += 2;
     else
       break;

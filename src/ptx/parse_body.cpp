@@ -120,10 +120,11 @@ void Parser::declare(std::string_view name, Name meaning, std::uint32_t at) {
 
 Name Parser::find(std::string_view name) {
   const NumberedName numbered(name);
-  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-    if (RegisterRange* range = scope->range_of(numbered)) {
+  for (std::size_t depth = scopes_.size(); depth-- > 0;) {
+    Scope& scope = scopes_[depth];
+    if (RegisterRange* range = scope.range_of(numbered)) {
       std::uint32_t& id = range->ids.empty()
-                              ? scope->names.try_emplace(name, Name{Name::reg, kNone}).first->second.id
+                              ? scope.names.try_emplace(name, Name{Name::reg, kNone}).first->second.id
                               : range->ids[numbered.number];
       if (id == kNone) {
         id = static_cast<std::uint32_t>(function_->registers.size());
@@ -131,7 +132,7 @@ Name Parser::find(std::string_view name) {
       }
       return {Name::reg, id};
     }
-    if (const auto it = scope->names.find(name); it != scope->names.end()) return it->second;
+    if (const auto it = scope.names.find(name); it != scope.names.end()) return it->second;
   }
   if (const auto it = globals_.find(name); it != globals_.end()) return {Name::variable, it->second};
   return {};
@@ -346,7 +347,7 @@ Operand Parser::named_operand() {
     o.kind = OperandKind::sink;
     return o;
   }
-  const Name meaning = op_ == Op::bra ? Name{} : find(name);
+  const Name meaning = op_ == Op::bra ? Name{Name::label, kNone} : find(name);
   if (meaning.kind == Name::reg) {
     o.kind = OperandKind::reg;
     o.id = meaning.id;
@@ -362,24 +363,22 @@ Operand Parser::named_operand() {
     o.id = meaning.id;
     if (lex_.peek() == '+' || lex_.peek() == '-') o.value = lex_.signed_integer("an offset");
     o.span.end = lex_.end();
-  } else if (meaning.kind == Name::label || op_ == Op::bra) {
-    o.kind =
-        OperandKind::label;  // which one is settled when the scope ends: it may define this name further down
-  } else if (name.starts_with('%') || name == "WARP_SZ") {
+  } else if (meaning.kind == Name::nothing && (name.starts_with('%') || name == "WARP_SZ")) {
     o.kind = OperandKind::special;
     if (name != "WARP_SZ") {
       lex_.suffix();
       // An undeclared %rd7 is a mistake; special registers have longer names (%clock64), but for %pm0.
       const std::size_t letters = name.find_first_of("0123456789");
-      if (letters != std::string_view::npos && letters <= 4 && name.substr(0, 3) != "%pm")
+      if (letters <= 4 && !name.starts_with("%pm"))
         lex_.fail(o.span.begin, fmt::format("register '{}' is not declared", name));
     }
     o.span.end = lex_.end();
-  } else if (const auto f = functions_.find(name); f != functions_.end()) {
+  } else if (const auto f = functions_.find(name); meaning.kind == Name::nothing && f != functions_.end()) {
     o.kind = OperandKind::function;
     o.id = f->second;
   } else {
-    o.kind = OperandKind::label;  // settled, or found unknown, when the scope ends
+    // Which one, if any, is settled when the scope ends: it may define this name further down.
+    o.kind = OperandKind::label;
   }
   return o;
 }

@@ -1,79 +1,88 @@
 #pragma once
 
-#include <memory>
+#include <fmt/format.h>
+
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "reuse/kernel.hpp"
-#include "warploom/ptx/module.hpp"
 
 namespace warploom::reuse {
 
-/// Where a test's kernel departs from the usual.
-struct KernelText {
-  std::string_view target = "sm_80";
-  std::string_view directives = "";  ///< after the parameters: .reqntid 32, 1, 1
-  std::string_view module = "";      ///< before the kernel
-};
-
-/// A module with one kernel `k` (out: .u64, data: .u64, n: .u32) around `body`, one instruction or declaration
-/// a line. The body finds %t = thread index, %o = 4 * %t, %n = n, %out and %data (global addresses), and may
-/// use %r0..%r63, %rd0..%rd31, %f0..%f31, %p0..%p31, and %q0..%q7 as v4 of b32.
-inline std::string kernel_text(std::string_view body, const KernelText& options = {}) {
-  std::string text = ".version 8.0\n.target ";
-  text += options.target;
-  text += "\n.address_size 64\n";
-  text += options.module;
-  text += "\n.visible .entry k(\n\t.param .u64 out,\n\t.param .u64 data,\n\t.param .u32 n\n)\n";
-  text += options.directives;
-  text +=
-      "\n{\n"
-      "\t.reg .b32 %r<64>;\n\t.reg .b64 %rd<32>;\n\t.reg .f32 %f<32>;\n\t.reg .pred %p<32>;\n\t.reg .v4 .b32 %q<8>;\n"
-      "\t.reg .b32 %t, %o, %n;\n\t.reg .b64 %out, %data;\n"
-      "\tld.param.u64 \t%out, [out];\n\tld.param.u64 \t%data, [data];\n\tld.param.u32 \t%n, [n];\n"
-      "\tmov.u32 \t%t, %tid.x;\n\tshl.b32 \t%o, %t, 2;\n";
-  text += body;
-  if (text.back() != '\n') text += '\n';
-  return text + "\tret;\n}\n";
+/// A module with one kernel `k` around these statements. Registers %r %rd %p and the shared arrays A to D
+/// (64 bytes each, in the kernel) are declared; `before` stands at module scope in front of it.
+inline std::string kernel_text(std::string_view body, std::uint32_t sm = 80, std::string_view before = "") {
+  return fmt::format(
+      ".version 8.0\n.target sm_{}\n.address_size 64\n{}\n"
+      ".visible .entry k(.param .u64 pointer, .param .u32 number)\n{{\n"
+      ".shared .align 4 .b8 A[64];\n.shared .align 4 .b8 B[64];\n"
+      ".shared .align 4 .b8 C[64];\n.shared .align 4 .b8 D[64];\n"
+      ".reg .b32 %r<40>;\n.reg .b64 %rd<40>;\n.reg .pred %p<40>;\n"
+      "{}\n}}\n",
+      sm, before, body);
 }
 
-/// A parsed module and what the first passes say of one of its kernels.
+/// A kernel and the results of the first passes over it.
 struct Analysed {
   ptx::Module module;
   Kernel kernel;
 
-  /// Index of the object called `name`.
-  std::uint32_t object(std::string_view name) const {
-    for (std::uint32_t o = 0; o < kernel.object_count(); ++o)
-      if (module.variables[kernel.use.objects[o].variable].name == name) return o;
-    throw std::out_of_range("no object " + std::string(name));
+  explicit Analysed(std::string text, bool trust_barriers = true) : module(ptx::parse(std::move(text))) {
+    for (const ptx::Function& f : module.functions)
+      if (f.name == "k") kernel.function = &f;
+    kernel.module = &module;
+    kernel.cfg = ptx::build_cfg(module, *kernel.function);
+    kernel.values = number_values(kernel.cfg);
+    kernel.use = find_shared_use(kernel.cfg, kernel.values);
+    kernel.uniformity = find_uniformity(kernel.cfg, kernel.values, kernel.use, trust_barriers);
   }
-  /// Index of the first instruction at or after `from` whose text contains `part`.
-  std::uint32_t find(std::string_view part, std::uint32_t from = 0) const {
-    for (std::uint32_t i = from; i < kernel.function->instructions.size(); ++i)
-      if (module.text_of(kernel.instruction(i).span).find(part) != std::string_view::npos) return i;
-    throw std::out_of_range("no instruction with " + std::string(part));
-  }
-  std::uint32_t block(std::string_view part) const { return kernel.cfg.block_of[find(part)]; }
-};
 
-/// Runs CFG, values, provenance and uniformity on kernel `name` of a module. With `strict` nothing rests on
-/// the kernel reading only what it wrote.
-inline std::unique_ptr<Analysed> analyse(std::string text, std::string_view name = "k", bool strict = false) {
-  auto a = std::make_unique<Analysed>();
-  a->module = ptx::parse(std::move(text));
-  Kernel& k = a->kernel;
-  k.module = &a->module;
-  k.function = a->module.find_function(name);
-  if (k.function == nullptr) throw std::out_of_range("no kernel " + std::string(name));
-  k.block = k.function->required_threads;
-  k.strict = strict;
-  k.cfg = ptx::build_cfg(*k.module, *k.function);
-  k.values = number_values(k.cfg);
-  k.use = find_shared_use(k.cfg, k.values);
-  k.uniformity = find_uniformity(k.cfg, k.values, k.use, !strict);
-  return a;
-}
+  std::string_view name(std::uint32_t object) const {
+    return module.variables[kernel.use.objects.at(object).variable].name;
+  }
+  const Object& object(std::string_view wanted) const {
+    for (std::uint32_t o = 0; o < kernel.use.objects.size(); ++o)
+      if (name(o) == wanted) return kernel.use.objects[o];
+    throw std::out_of_range("no object of that name");
+  }
+  /// Names in the order of declaration, "AB".
+  std::string names(const ObjectSet& set) const {
+    std::string text;
+    for (std::uint32_t o = 0; o < kernel.use.objects.size(); ++o)
+      if (set[o]) text += name(o);
+    return text;
+  }
+  /// Of the n-th access: "A", or "AB" for one of these.
+  std::string accessed(std::size_t n) const { return names(kernel.use.accesses.at(n).objects); }
+  std::string pinned() const {
+    ObjectSet set;
+    for (std::uint32_t o = 0; o < kernel.use.objects.size(); ++o)
+      set[o] = kernel.use.objects[o].pinned.has_value();
+    return names(set);
+  }
+  std::string refusal() const { return kernel.use.refusal ? kernel.use.refusal->text : ""; }
+
+  /// The value that the last instruction of the text that writes this register gives it.
+  std::uint32_t value_of(std::string_view reg) const {
+    std::uint32_t value = kNone;
+    for (const ptx::Instruction& i : kernel.function->instructions)
+      for_each_register(module, *kernel.function, i,
+                        [&](const ptx::Operand& o, std::uint32_t index, bool written) {
+                          if (written && kernel.function->registers[o.id].name == reg)
+                            value = kernel.values.of_operand[index];
+                        });
+    return value;
+  }
+  Variation variation(std::string_view reg) const { return kernel.uniformity.of_value.at(value_of(reg)); }
+  /// Of the block in which the instruction with this text, which is there once, stands.
+  std::uint32_t block_of(std::string_view instruction) const {
+    for (std::uint32_t i = 0; i < kernel.function->instructions.size(); ++i)
+      if (module.text_of(kernel.instruction(i).span) == instruction) return kernel.cfg.block_of[i];
+    throw std::out_of_range("no such instruction");
+  }
+  bool apart(std::string_view instruction) const { return kernel.uniformity.apart.at(block_of(instruction)); }
+};
 
 }  // namespace warploom::reuse

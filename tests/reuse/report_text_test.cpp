@@ -73,8 +73,11 @@ TEST(ReportText, SaysWhereABarrierWasInsertedInBothLines) {
 }
 
 TEST(ReportText, SaysWhichBarriersWereThere) {
-  EXPECT_THAT(to_text(only(sample::curvature())),
-              HasSubstr("found before curvature3d.cuh:88, 96, 104, 112, 120, 136 and 144\n"));
+  EXPECT_THAT(
+      to_text(only(sample::curvature())),
+      HasSubstr(
+          "    found before curvature3d.cuh:88, 96, 104, 112, 120, 136 and 144; PTX lines 345, 491, 711,\n"
+          "                 988, 1202, 1687 and 1961\n"));
 }
 
 TEST(ReportText, GivesEveryArchitectureItsOccupancyAndLimit) {
@@ -98,6 +101,13 @@ TEST(ReportText, SaysThatABlockCannotLaunch) {
 
 TEST(ReportText, NamesWhatWasAssumed) {
   EXPECT_THAT(to_text(only(sample::cub())), HasSubstr("- no uninitialised shared memory is read"));
+}
+
+TEST(ReportText, ShowsFiveAssumptionsAndTheOthersWhenVerbose) {
+  KernelReport kernel = sample::cub();
+  kernel.assumptions.resize(8, kernel.assumptions[0]);
+  EXPECT_THAT(to_text(only(kernel)), HasSubstr("- and 3 more of this kind (--verbose)"));
+  EXPECT_THAT(to_text(only(kernel), true), Not(HasSubstr("more of this kind")));
 }
 
 TEST(ReportText, GivesARefusedKernelOneLineWithReasonAndPlace) {

@@ -18,8 +18,9 @@ namespace warploom::tool {
 namespace {
 
 // The verbs, in the order of --help.
-std::vector<Verb> verbs() { return {occupancy_verb(), devices_verb()}; }
-
+std::vector<Verb> verbs() {
+  return {reuse_verb(), wrap_verb(), check_verb(), occupancy_verb(), devices_verb()};
+}
 constexpr const char* kClearLine = "\r\033[K";
 
 struct CommonOptions {
@@ -97,7 +98,8 @@ void refuse_unknown_verb(const std::string& word, const std::vector<Verb>& all) 
 // CLI11 collects what it does not know; this says what was meant.
 void refuse_unknown_options(const CLI::App& app) {
   if (app.get_prefix_command()) return;
-  const std::vector<std::string> unknown = app.remaining();
+  std::vector<std::string> unknown = app.remaining();
+  std::erase(unknown, "--");  // separates; what follows it is known or stays here
   if (unknown.empty()) return;
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options())

@@ -144,9 +144,10 @@ TemporaryDirectory::TemporaryDirectory() {
   std::error_code error;
   std::string pattern = (fs::temp_directory_path(error) / "warploom-XXXXXX").string();
   if (error || mkdtemp(pattern.data()) == nullptr)
-    throw BadInput(fmt::format("cannot make a temporary directory ({}): {}; set TMPDIR to a place that can "
-                               "be written",
-                               pattern, error ? error.message() : std::generic_category().message(errno)));
+    throw BadInput(
+        fmt::format("cannot make a temporary directory ({}): {}; set TMPDIR to a place that can "
+                    "be written",
+                    pattern, error ? error.message() : std::generic_category().message(errno)));
   path_ = pattern;
 }
 

@@ -105,9 +105,10 @@ reuse::Result rewrite(const Options& options, std::string ptx) {
   reuse::Options with = *options.rewriting;
   with.dump = dumper(options);
   if (const std::vector<std::string> unknown = resolve_kernel_names(with, ptx, file); !unknown.empty())
-    throw BadInput(fmt::format("{}: no kernel is called '{}' or has that in its C++ declaration "
-                               "(warploom occupancy lists the kernels)",
-                               file, unknown.front()));
+    throw BadInput(
+        fmt::format("{}: no kernel is called '{}' or has that in its C++ declaration "
+                    "(warploom occupancy lists the kernels)",
+                    file, unknown.front()));
   return reuse::optimize(std::move(ptx), with, file);
 }
 
@@ -134,7 +135,8 @@ int run(const Options& options) {
     throw BadInput("--json and -o - both want standard output; give -o a file");
   const reuse::Result result = rewrite(options, read_ptx(options));
 
-  const std::string report = report_text(options, result.report);  // before any file: an unknown OBJECT throws
+  const std::string report =
+      report_text(options, result.report);  // before any file: an unknown OBJECT throws
   if (!options.html.empty()) write_output(options.html, reuse::to_html(result.report));
   if (!options.output.empty()) write_output(options.output, result.text);
   if (options.output == "-")
@@ -152,9 +154,10 @@ std::function<int()> add(CLI::App& app) {
   app.add_option("FILE", options->path,
                  "PTX to rewrite, '-' for standard input; a .cu file goes through nvcc first");
   app.add_option("NVCC_OPTIONS", options->nvcc_options, "After --: options for nvcc, if FILE is a .cu file");
-  app.add_option("-o,--output", options->output,
-                 "Write the rewritten PTX here, '-' for standard output (the report then goes to standard error); "
-                 "without it there is only the report")
+  app.add_option(
+         "-o,--output", options->output,
+         "Write the rewritten PTX here, '-' for standard output (the report then goes to standard error); "
+         "without it there is only the report")
       ->type_name("FILE");
   add_reuse_options(app, options->rewriting);
   app.add_option("--dump-after", options->dump_after,
@@ -163,8 +166,9 @@ std::function<int()> add(CLI::App& app) {
       ->take_all()
       ->expected(1);
   app.add_flag("--list-passes", options->list_passes, "Print the names of the passes, in order, and stop");
-  app.add_option("--explain", options->object,
-                 "Instead of the report: all that is known of one shared-memory object, and why it shares or not")
+  app.add_option(
+         "--explain", options->object,
+         "Instead of the report: all that is known of one shared-memory object, and why it shares or not")
       ->type_name("OBJECT");
   app.add_flag("--advice", options->advice,
                "Instead of the report: what to change in the source to get the same");
@@ -177,11 +181,11 @@ std::function<int()> add(CLI::App& app) {
 }  // namespace
 
 Verb reuse_verb() {
-  return {"reuse",
-          "Let shared-memory arrays whose lives do not meet share storage, in the PTX of any kernel",
+  return {"reuse", "Let shared-memory arrays whose lives do not meet share storage, in the PTX of any kernel",
           "warploom reuse k.ptx -o out.ptx --block 16,16 --html map.html\n"
           "         warploom reuse k.cu --when always --arch sm_90 -- -std=c++17 -Iinclude\n"
-          "Exit codes: 0 done, also if kernels are left unchanged on purpose; 1 the independent check or ptxas did "
+          "Exit codes: 0 done, also if kernels are left unchanged on purpose; 1 the independent check or "
+          "ptxas did "
           "not accept a rewritten kernel, which is kept as it was; 2 bad usage or input.\n"
           "Environment: WARPLOOM_DISABLE=1 passes everything through unchanged.",
           add};

@@ -54,9 +54,10 @@ std::array<std::uint32_t, 3> parse_block(std::string_view text) {
   for (std::size_t i = 0; good && i < parts.size(); ++i)
     good = parse_whole(parts[i], shape[i]) && shape[i] >= 1 && shape[i] <= most[i];
   if (!good || shape[0] * shape[1] * shape[2] > 1024)
-    throw BadInput(fmt::format("--block: '{}' is not X, X,Y or X,Y,Z in threads, with X and Y from 1 to 1024, Z "
-                               "from 1 to 64 and 1024 in all",
-                               text));
+    throw BadInput(
+        fmt::format("--block: '{}' is not X, X,Y or X,Y,Z in threads, with X and Y from 1 to 1024, Z "
+                    "from 1 to 64 and 1024 in all",
+                    text));
   return shape;
 }
 
@@ -76,7 +77,8 @@ void add_reuse_options(CLI::App& app, const std::shared_ptr<reuse::Options>& opt
          [options](const std::string& text) {
            options->when = parse_choice("--when", text, {When::occupancy, When::always, When::fits});
          },
-         "Rewrite a kernel: occupancy: if more blocks become resident or it would not launch otherwise; always: "
+         "Rewrite a kernel: occupancy: if more blocks become resident or it would not launch otherwise; "
+         "always: "
          "if bytes are saved; fits: if it would not launch otherwise [occupancy]")
       ->type_name("WHEN");
   app.add_option_function<std::string>(
@@ -93,8 +95,8 @@ void add_reuse_options(CLI::App& app, const std::shared_ptr<reuse::Options>& opt
          [options](const std::string& text) {
            std::int64_t limit = 0;
            if (!parse_whole(text, limit) || limit < 0 || limit > kMaxPlacementTime)
-             throw BadInput(fmt::format("--placement-time: '{}' is not a number of milliseconds from 0 to {}", text,
-                                        kMaxPlacementTime));
+             throw BadInput(fmt::format("--placement-time: '{}' is not a number of milliseconds from 0 to {}",
+                                        text, kMaxPlacementTime));
            options->placement.time_limit = std::chrono::milliseconds(limit);
          },
          "Time for --placement optimal [ms a kernel], then the best found is taken [1000]")
@@ -117,7 +119,8 @@ void add_reuse_options(CLI::App& app, const std::shared_ptr<reuse::Options>& opt
              throw BadInput(fmt::format("--pool: '{}' is not one of static, dynamic", text));
            options->dynamic_pool = text == "dynamic";
          },
-         "What becomes of the arrays: static: one array; dynamic: one extern array, whose bytes the launch has "
+         "What becomes of the arrays: static: one array; dynamic: one extern array, whose bytes the launch "
+         "has "
          "to give, above 48 KB too [static]")
       ->type_name("KIND");
   // One value an occurrence: a value may be the file that follows.
@@ -130,8 +133,9 @@ void add_reuse_options(CLI::App& app, const std::shared_ptr<reuse::Options>& opt
       ->type_name("NAME")
       ->take_all()
       ->expected(1);
-  app.add_option("--disable", options->disabled, "Leave out a pass (privacy, barriers, occupancy, check, ptxas); "
-                                                 "repeatable")
+  app.add_option("--disable", options->disabled,
+                 "Leave out a pass (privacy, barriers, occupancy, check, ptxas); "
+                 "repeatable")
       ->type_name("PASS")
       ->take_all()
       ->expected(1);
@@ -148,13 +152,15 @@ reuse::Options reuse_options_of_environment() {
     try {
       app.parse(std::string(flags), false);
     } catch (const CLI::ParseError& error) {
-      throw BadInput(fmt::format("WARPLOOM_REUSE_FLAGS='{}': {} (see warploom reuse --help)", flags, error.what()));
+      throw BadInput(
+          fmt::format("WARPLOOM_REUSE_FLAGS='{}': {} (see warploom reuse --help)", flags, error.what()));
     } catch (const BadInput& error) {
       throw BadInput(fmt::format("WARPLOOM_REUSE_FLAGS='{}': {}", flags, error.what()));
     }
     if (options->dynamic_pool)
-      throw BadInput("WARPLOOM_REUSE_FLAGS: --pool dynamic needs launches that pass the bytes, which a build does not "
-                     "change; leave it out");
+      throw BadInput(
+          "WARPLOOM_REUSE_FLAGS: --pool dynamic needs launches that pass the bytes, which a build does not "
+          "change; leave it out");
   }
   for (std::string& name : names_in("WARPLOOM_ONLY")) options->only.push_back(std::move(name));
   for (std::string& name : names_in("WARPLOOM_EXCEPT")) options->except.push_back(std::move(name));

@@ -30,6 +30,9 @@ struct Verb {
 };
 
 Verb devices_verb();
+Verb reuse_verb();
+Verb wrap_verb();
+Verb check_verb();
 Verb occupancy_verb();
 
 /// `--json`: the result for machines, on standard output, instead of text.

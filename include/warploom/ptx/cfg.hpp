@@ -57,8 +57,10 @@ struct Loop {
   bool contains(std::uint32_t block) const;
 };
 
-/// Control flow of one function body. Block 0 is the entry. `ret`, `exit` and `trap` have no successor;
-/// a guarded one may also fall through. A call returns (its callee is not part of the graph).
+/// Control flow of one function body. Block 0 is the entry; it has no predecessor (and no instruction, where
+/// a label stands before the first). An empty last block stands for the end of the body where one may branch
+/// or fall there. `ret`, `exit` and `trap` have no successor; a guarded one may also fall through. A call
+/// returns (its callee is not part of the graph).
 struct Cfg {
   const Module* module = nullptr;
   const Function* function = nullptr;

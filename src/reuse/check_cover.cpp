@@ -1,0 +1,426 @@
+// Coverage for a known block size. From a point that all threads pass together, each thread's accesses of one
+// object are followed, with concrete addresses and guards where these are known. The object is dead at the
+// point if, before the point comes again, every byte that a load may read was stored before: by a thread on
+// the far side of a barrier, or by the same thread.
+//
+// What is not known is taken for the worst: a store with an unknown address or guard stores nothing, such a
+// load reads everything; a branch on an unknown value is passed over to where its ways meet, with its stores
+// left out and its loads taken to come at once; a way out of a loop around the point is tried both ways.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "reuse/check_evaluate.hpp"
+#include "reuse/check_lives.hpp"
+
+namespace warploom::reuse::checking {
+namespace {
+
+using ptx::kNone;
+using ptx::Op;
+using ptx::OperandKind;
+
+constexpr std::uint64_t kStepBudget = 5'000'000;  // instructions, for one object; a fraction of a second
+constexpr std::size_t kMaxRuns = 32;              // ways out of loops around the point, combined
+constexpr unsigned kMaxDepth = 256;               // of definitions behind one value
+
+struct Event {
+  enum Kind : std::uint8_t { store, load, barrier } kind;
+  std::uint32_t begin, end;  ///< bytes of the object; of a barrier: begin is its instruction
+};
+
+struct Trace {
+  std::vector<Event> events;
+  bool left = false;  ///< ended with the kernel, not back at the point
+};
+
+class Walker {
+ public:
+  Walker(const Kernel& k, const Uniformity& uniformity, std::uint32_t object)
+      : k_(k),
+        uniformity_(uniformity),
+        object_(object),
+        bytes_(static_cast<std::uint32_t>(k.objects[object].bytes)) {
+    find_needed();
+  }
+
+  bool covers(std::uint32_t point) {
+    point_ = point;
+    std::set<std::set<std::uint32_t>> done, todo{{}};
+    while (!todo.empty()) {
+      exits_ = *todo.begin();
+      todo.erase(todo.begin());
+      if (!done.insert(exits_).second) continue;
+      if (done.size() > kMaxRuns) return false;
+      met_exits_.clear();
+      if (!run()) return false;
+      for (const std::uint32_t e : met_exits_) {
+        std::set<std::uint32_t> more = exits_;
+        more.insert(e);
+        todo.insert(more);
+      }
+    }
+    return true;
+  }
+  bool exhausted() const { return steps_ > kStepBudget; }
+
+ private:
+  struct GaveUp {};
+
+  /// Registers behind addresses, guards and the branches that decide over accesses.
+  void find_needed() {
+    touches_.assign(k_.cfg.blocks.size(), false);
+    needed_.assign(k_.function.registers.size(), false);
+    std::vector<std::uint32_t> work;
+    const auto need = [&](std::uint32_t reg) {
+      if (!needed_[reg]) needed_[reg] = true, work.push_back(reg);
+    };
+    for (const Access& a : k_.accesses) {
+      if (!a.objects.test(object_)) continue;
+      touches_[k_.cfg.block_of[a.instruction]] = true;
+      if (k_.guarded(a.instruction)) need(k_.function.instructions[a.instruction].guard);
+      for (const ptx::Operand& o : k_.flow.sources(a.instruction))
+        if (o.kind == OperandKind::address) for_each_register(k_.function, o, need);
+    }
+    decides_.assign(uniformity_.regions.size(), false);
+    for (std::size_t r = 0; r < decides_.size(); ++r) {
+      const auto& region = uniformity_.regions[r];
+      decides_[r] = std::any_of(region.blocks.begin(), region.blocks.end(),
+                                [&](std::uint32_t b) { return touches_[b]; });
+    }
+    for (std::uint32_t b = 0; b < k_.cfg.blocks.size(); ++b) {  // also the ways out of the kernel
+      if (!uniformity_.matters[b]) continue;
+      const auto* region = uniformity_.region_of(b);
+      for (std::uint32_t i = k_.cfg.blocks[b].first; i < k_.cfg.blocks[b].last; ++i) {
+        const bool branch =
+            k_.op(i) == Op::bra &&
+            (region == nullptr || decides_[static_cast<std::size_t>(region - uniformity_.regions.data())] ||
+             k_.cfg.loop_of[b] != kNone);
+        if (k_.guarded(i) && (branch || leaves_kernel(k_, i))) need(k_.function.instructions[i].guard);
+      }
+    }
+    while (!work.empty()) {
+      const std::uint32_t reg = work.back();
+      work.pop_back();
+      for (const std::uint32_t d : k_.flow.definitions_of(reg))
+        for (const std::uint32_t source : k_.flow.reads(k_.flow.definitions()[d].instruction)) need(source);
+    }
+  }
+
+  bool run() {
+    const auto& block = *k_.block;
+    std::vector<Trace> traces;
+    for (std::uint32_t z = 0; z < block[2]; ++z)
+      for (std::uint32_t y = 0; y < block[1]; ++y)
+        for (std::uint32_t x = 0; x < block[0]; ++x) {
+          thread_ = {{x, y, z}, block, object_};
+          try {
+            traces.push_back(walk());
+          } catch (const GaveUp&) {
+            return false;
+          }
+          if (traces.size() == 1 && !starts_covered(traces[0])) return false;  // spares the other threads
+        }
+    return joined(traces);
+  }
+
+  // --- one thread -----------------------------------------------------------------------------------------
+
+  Value read(std::uint32_t reg) {
+    if (!needed_[reg]) return std::nullopt;  // not kept up to date
+    if (set_[reg]) return values_[reg];
+    set_[reg] = true;
+    values_[reg] = agreed(k_.flow.reaching_before(point_, reg), 0);
+    return values_[reg];
+  }
+
+  /// The value on which all these definitions agree, each followed back to what is known.
+  Value agreed(std::span<const std::uint32_t> definitions, unsigned depth) {
+    Value common;
+    for (const std::uint32_t d : definitions) {
+      const Value v = from_definition(d, depth);
+      if (!v || (common && *common != *v)) return std::nullopt;
+      common = v;
+    }
+    return common;
+  }
+
+  Value from_definition(std::uint32_t d, unsigned depth) {
+    const std::uint32_t i = k_.flow.definitions()[d].instruction;
+    if (depth > kMaxDepth || open_[i] || ++steps_ > kStepBudget) return std::nullopt;
+    if (k_.guarded(i)) return std::nullopt;
+    open_[i] = true;
+    const Value v = evaluate(k_, thread_, i,
+                             [&](std::uint32_t reg) { return agreed(k_.flow.reaching(i, reg), depth + 1); });
+    open_[i] = false;
+    return v;
+  }
+
+  /// As read(), at an instruction of a region that is passed over: its own definitions followed back to its
+  /// edge.
+  Value read_within(std::uint32_t i, std::uint32_t reg, const Uniformity::Region& region, unsigned depth) {
+    Value common;
+    for (const std::uint32_t d : k_.flow.reaching(i, reg)) {
+      const std::uint32_t by = k_.flow.definitions()[d].instruction;
+      Value v;
+      if (!region.contains(k_.cfg.block_of[by])) {
+        v = read(reg);
+      } else if (depth <= kMaxDepth && !open_[by] && !k_.guarded(by) && ++steps_ <= kStepBudget) {
+        open_[by] = true;
+        v = evaluate(k_, thread_, by, [&](std::uint32_t r) { return read_within(by, r, region, depth + 1); });
+        open_[by] = false;
+      }
+      if (!v || (common && *common != *v)) return std::nullopt;
+      common = v;
+    }
+    return common;
+  }
+
+  Value guard(std::uint32_t i) {
+    const ptx::Instruction& instruction = k_.function.instructions[i];
+    if (instruction.guard == kNone) return 1;
+    const Value v = read(instruction.guard);
+    return v ? Value((*v & 1) ^ (instruction.guard_negated ? 1 : 0)) : v;
+  }
+
+  template <typename Read>
+  void note_access(std::uint32_t i, Value executed, bool may_store, Read read_register) {
+    const Access& a = k_.accesses[k_.access_of[i]];
+    if (executed && *executed == 0) return;
+    Value at;
+    for (const ptx::Operand& o : k_.flow.sources(i))
+      if (o.kind == OperandKind::address) at = operand_value(k_, thread_, o, read_register);
+    const ptx::Opcode& opcode = k_.opcode(i);
+    const std::uint64_t width = std::uint64_t{opcode.bytes} * opcode.vector;
+    const bool plain =
+        opcode.op == Op::ld || opcode.op == Op::st || opcode.op == Op::atom || opcode.op == Op::red;
+    bool known = at && plain && width > 0 && a.objects.count() == 1;
+    const std::uint64_t begin = known ? (*at & 0xffffffffu) - kObjectBase : 0;
+    known = known && begin < bytes_ && width <= bytes_ - begin;
+    const auto from = static_cast<std::uint32_t>(begin), to = static_cast<std::uint32_t>(begin + width);
+    if (a.load) trace_->events.push_back({Event::load, known ? from : 0, known ? to : bytes_});
+    if (a.store && known && executed && may_store && !may_have_left_)
+      trace_->events.push_back({Event::store, from, to});
+  }
+
+  Trace walk() {
+    Trace trace;
+    trace_ = &trace;
+    set_.assign(k_.function.registers.size(), false);
+    values_.assign(k_.function.registers.size(), std::nullopt);
+    open_.assign(k_.function.instructions.size(), false);
+    taken_exits_ = exits_;
+    may_have_left_ = false;
+    const auto read_register = [&](std::uint32_t reg) { return read(reg); };
+    for (std::uint32_t i = point_, count = 0;; ++count) {
+      if (i == kNone) {
+        trace.left = true;
+        return trace;
+      }
+      if (i == point_ && count > 0) return trace;
+      if (++steps_ > kStepBudget) throw GaveUp{};
+      const std::uint32_t b = k_.cfg.block_of[i];
+      if (!uniformity_.matters[b]) {
+        i = kNone;
+        continue;
+      }
+      if (k_.access_of[i] != kNone && k_.accesses[k_.access_of[i]].objects.test(object_))
+        note_access(i, guard(i), true, read_register);
+      if (separates(k_, i)) trace.events.push_back({Event::barrier, i, 0});
+      if (leaves_kernel(k_, i) || k_.op(i) == Op::trap) {
+        const Value leaves = guard(i);
+        if (leaves && *leaves == 1) {
+          i = kNone;
+          continue;
+        }
+        if (!leaves && uniformity_.spread(i, k_.function.instructions[i].guard) != Spread::uniform)
+          may_have_left_ = true;
+      }
+      define(i, read_register);
+      i = i + 1 < k_.cfg.blocks[b].last ? i + 1 : after(b);
+    }
+  }
+
+  template <typename Read>
+  void define(std::uint32_t i, Read read_register) {
+    const auto [first, last] = k_.flow.defined_by(i);
+    for (std::uint32_t d = first; d < last; ++d) {
+      const std::uint32_t reg = k_.flow.definitions()[d].reg;
+      if (!needed_[reg]) continue;
+      const Value executed = guard(i);
+      if (executed && *executed == 0) continue;
+      const Value v = last == first + 1 && executed && !k_.flow.opaque(i)
+                          ? evaluate(k_, thread_, i, read_register)
+                          : Value{};
+      values_[reg] = v;
+      set_[reg] = true;
+    }
+  }
+
+  std::uint32_t first_of(std::uint32_t block) const { return k_.cfg.blocks[block].first; }
+
+  /// The instruction after a block, kNone for the end of the kernel.
+  std::uint32_t after(std::uint32_t b) {
+    const auto& successors = k_.cfg.graph.successors[b];
+    if (successors.empty()) return kNone;
+    const std::uint32_t last = k_.cfg.blocks[b].last - 1;
+    if (successors.size() == 1) return first_of(successors[0]);
+    const ptx::Instruction& branch = k_.function.instructions[last];
+    const Value taken = k_.op(last) == Op::bra && branch.guard != kNone ? guard(last) : Value{};
+    const auto* region = uniformity_.region_of(b);
+    if (taken && successors.size() == 2) {
+      const std::uint32_t next = b + 1;
+      return first_of(*taken == 0 ? next : successors[0] == next ? successors[1] : successors[0]);
+    }
+    if (region == nullptr) {  // at most one way leads to anything that matters; the others leave
+      may_have_left_ |= uniformity_.threads_may_part(b);
+      for (const std::uint32_t s : successors)
+        if (uniformity_.matters[s]) return first_of(s);
+      return kNone;
+    }
+    if (const std::uint32_t way = around_point(b); way != kNone) return first_of(way);
+    return pass_over(*region);
+  }
+
+  /// At a way out of a loop around the point: the block to go on with, kNone if this is none.
+  std::uint32_t around_point(std::uint32_t b) {
+    const std::uint32_t home = k_.cfg.block_of[point_];
+    for (std::uint32_t l = k_.cfg.loop_of[home]; l != kNone; l = k_.cfg.loops[l].parent) {
+      const ptx::Loop& loop = k_.cfg.loops[l];
+      const auto& successors = k_.cfg.graph.successors[b];
+      if (!loop.contains(b) || successors.size() != 2 ||
+          loop.contains(successors[0]) == loop.contains(successors[1]))
+        continue;
+      // The choice is made once, for all threads; a branch in a further loop would meet it several times.
+      const ptx::Loop& around = k_.cfg.loops[k_.cfg.loop_of[b]];
+      if (!around.contains(home) || uniformity_.threads_may_part(b)) throw GaveUp{};
+      met_exits_.insert(b);
+      const bool leave = taken_exits_.erase(b) > 0;
+      return successors[loop.contains(successors[0]) != leave ? 0 : 1];
+    }
+    return kNone;
+  }
+
+  std::uint32_t pass_over(const Uniformity::Region& region) {
+    for (const std::uint32_t b : region.blocks) {
+      for (std::uint32_t i = k_.cfg.blocks[b].first; i < k_.cfg.blocks[b].last; ++i) {
+        if (k_.access_of[i] != kNone && k_.accesses[k_.access_of[i]].objects.test(object_))
+          note_access(i, std::nullopt, false,
+                      [&](std::uint32_t reg) { return read_within(i, reg, region, 0); });
+        if (leaves_kernel(k_, i)) may_have_left_ = true;
+      }
+      for (const std::uint32_t s : k_.cfg.graph.successors[b]) may_have_left_ |= !uniformity_.matters[s];
+    }
+    for (const std::uint32_t b : region.blocks)
+      for (std::uint32_t d = k_.flow.defined_by(k_.cfg.blocks[b].first).first;
+           d < k_.flow.defined_by(k_.cfg.blocks[b].last - 1).second; ++d) {
+        values_[k_.flow.definitions()[d].reg] = std::nullopt;
+        set_[k_.flow.definitions()[d].reg] = true;
+      }
+    return region.meet == kNone ? kNone : first_of(region.meet);
+  }
+
+  // --- all threads ----------------------------------------------------------------------------------------
+
+  /// Whether a thread's loads before its first barrier find what it stored itself.
+  bool starts_covered(const Trace& trace) const {
+    std::vector<bool> own(bytes_);
+    for (const Event& e : trace.events) {
+      if (e.kind == Event::barrier) break;
+      for (std::uint32_t byte = e.begin; byte < e.end; ++byte) {
+        if (e.kind == Event::load && !own[byte]) return false;
+        own[byte] = true;
+      }
+    }
+    return true;
+  }
+
+  /// Whether each load finds its bytes stored.
+  bool joined(const std::vector<Trace>& traces) const {
+    if (!same_barriers(traces)) return false;
+    std::vector<std::size_t> at(traces.size());
+    std::vector<bool> covered(bytes_);
+    std::vector<std::uint32_t> own(bytes_);
+    std::uint32_t stamp = 0;
+    for (bool more = true; more;) {
+      more = false;
+      std::vector<bool> next = covered;
+      for (std::size_t t = 0; t < traces.size(); ++t) {
+        ++stamp;
+        const auto& events = traces[t].events;
+        for (; at[t] < events.size() && events[at[t]].kind != Event::barrier; ++at[t]) {
+          const Event& e = events[at[t]];
+          for (std::uint32_t byte = e.begin; byte < e.end; ++byte) {
+            if (e.kind == Event::store)
+              own[byte] = stamp, next[byte] = true;
+            else if (!covered[byte] && own[byte] != stamp)
+              return false;
+          }
+        }
+        if (at[t] < events.size()) ++at[t], more = true;
+      }
+      covered = std::move(next);
+    }
+    return true;
+  }
+
+  /// All threads pass the same barriers, but for those that have left.
+  static bool same_barriers(const std::vector<Trace>& traces) {
+    const auto barriers = [](const Trace& t) {
+      std::vector<std::uint32_t> list;
+      for (const Event& e : t.events)
+        if (e.kind == Event::barrier) list.push_back(e.begin);
+      return list;
+    };
+    std::vector<std::uint32_t> longest;
+    for (const Trace& t : traces)
+      if (auto list = barriers(t); list.size() > longest.size()) longest = std::move(list);
+    return std::all_of(traces.begin(), traces.end(), [&](const Trace& t) {
+      const auto list = barriers(t);
+      return (t.left || list.size() == longest.size()) &&
+             std::equal(list.begin(), list.end(), longest.begin());
+    });
+  }
+
+  const Kernel& k_;
+  const Uniformity& uniformity_;
+  std::uint32_t object_, bytes_, point_ = 0;
+  std::vector<bool> touches_, needed_, decides_;
+  std::set<std::uint32_t> exits_, taken_exits_, met_exits_;
+  std::uint64_t steps_ = 0;
+  // Of the thread being walked.
+  ThreadContext thread_;
+  Trace* trace_ = nullptr;
+  std::vector<bool> set_, open_;
+  std::vector<Value> values_;
+  bool may_have_left_ = false;
+};
+
+}  // namespace
+
+std::vector<DeadPoint> covered_points(const Kernel& k, const Uniformity& uniformity, std::uint32_t object) {
+  std::vector<DeadPoint> points;
+  if (!k.block || !k.cfg.reducible || k.objects[object].bytes > (1u << 20)) return points;
+  std::set<std::uint32_t> candidates;
+  for (const ptx::Loop& loop : k.cfg.loops) candidates.insert(k.cfg.blocks[loop.header].first);
+  for (std::uint32_t i = 0; i + 1 < k.function.instructions.size(); ++i)
+    if (separates(k, i)) candidates.insert(i + 1);
+  if (k.strict) candidates.insert(0);
+  Walker walker(k, uniformity, object);
+  for (const std::uint32_t point : candidates) {
+    const std::uint32_t b = k.cfg.block_of[point];
+    if (!k.cfg.reachable[b] || uniformity.divergent[b] || !uniformity.matters[b]) continue;
+    if (walker.covers(point))
+      points.push_back(
+          {point, object,
+           fmt::format("has every byte that is read after line {} stored after it, by {} x {} x {} threads",
+                       k.line(point), (*k.block)[0], (*k.block)[1], (*k.block)[2]),
+           false});
+    if (walker.exhausted()) break;
+  }
+  return points;
+}
+
+}  // namespace warploom::reuse::checking

@@ -1,0 +1,479 @@
+// The passes of `warploom reuse`, in order. Each kernel goes through all of them by itself; the
+// independent check comes last and looks at the whole module as text.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "reuse/coverage.hpp"
+#include "reuse/describe.hpp"
+#include "reuse/dump.hpp"
+#include "reuse/launchability.hpp"
+#include "reuse/plan.hpp"
+#include "reuse/privacy.hpp"
+#include "reuse/ptxas.hpp"
+#include "reuse/report_parts.hpp"
+#include "reuse/rewrite.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/reuse/check.hpp"
+#include "warploom/reuse/reuse.hpp"
+
+namespace warploom::reuse {
+
+using namespace ptx;
+
+std::string_view name(When when) {
+  switch (when) {
+    case When::occupancy:
+      return "occupancy";
+    case When::always:
+      return "always";
+    case When::fits:
+      return "fits";
+  }
+  return "";
+}
+
+std::vector<std::string_view> passes() {
+  return {"cfg",          "values", "provenance", "uniformity", "privacy", "coverage", "liveness",
+          "interference", "place",  "barriers",   "occupancy",  "check",   "ptxas"};
+}
+
+namespace {
+
+/// ptxas on the module as it came: run once, when a kernel's registers are first asked for.
+class InputRegisters {
+ public:
+  InputRegisters(const Module& module, const Options& options)
+      : module_(module),
+        wanted_(options.assemble && std::find(options.disabled.begin(), options.disabled.end(), "ptxas") ==
+                                        options.disabled.end()) {}
+  /// 0: not known.
+  std::uint32_t of(std::string_view kernel) {
+    if (!wanted_) return 0;
+    if (!asked_) run_ = run_ptxas(module_.text, target());
+    asked_ = true;
+    if (!run_ || !run_->ok()) return 0;
+    const auto use = run_->kernels.find(kernel);
+    return use == run_->kernels.end() ? 0 : use->second.registers;
+  }
+  bool wanted() const { return wanted_; }
+  /// False if ptxas refuses the input itself, for instance for its shared memory.
+  bool input_assembles() const { return run_ && run_->ok(); }
+  std::string_view target() const { return module_.target.substr(0, module_.target.find_first_of(", \t")); }
+
+ private:
+  const Module& module_;
+  bool wanted_, asked_ = false;
+  std::optional<PtxasRun> run_;
+};
+
+class KernelPass {
+ public:
+  KernelPass(const Module& module, const Function& function, const Options& options,
+             const Architecture& target, bool accelerated, InputRegisters& registers)
+      : module_(module),
+        function_(function),
+        options_(options),
+        target_(target),
+        accelerated_(accelerated),
+        registers_(registers) {}
+
+  KernelReport report;
+  std::unique_ptr<Kernel> kernel;  ///< its passes keep pointers into it
+  Plan plan;
+  bool promise_block = false;
+
+  /// Everything up to the decision; true if the kernel is to be rewritten.
+  bool run() {
+    describe_kernel(module_, function_, report);
+    const SharedDeclared declared = shared_declared(module_, function_);
+    report.bytes_before = report.bytes_after = report.bytes_possible = declared.bytes;
+    find_block();
+    fill_occupancy();
+    if (const std::string why = not_selected(); !why.empty()) return leave(Verdict::unchanged, why);
+    const bool names_shared =
+        std::any_of(function_.operands.begin(), function_.operands.end(), [&](const Operand& o) {
+          return o.kind == OperandKind::symbol && module_.variables[o.id].space == Space::shared;
+        });
+    if (!names_shared) return leave(Verdict::unchanged, "it has no shared-memory objects");
+    analyse();
+    if (kernel->use.refusal)
+      return leave(Verdict::refused, kernel->use.refusal->text, kernel->use.refusal->line);
+    if (kernel->uniformity.divergent_barrier)
+      return leave(Verdict::refused, kernel->uniformity.divergent_barrier->text,
+                   kernel->uniformity.divergent_barrier->line);
+    std::size_t movable = 0;
+    for (const Object& o : kernel->use.objects) movable += !o.pinned;
+    if (movable < 2 && !options_.dynamic_pool)
+      return leave(Verdict::unchanged, kernel->object_count() < 2
+                                           ? "it has one shared-memory object"
+                                           : "fewer than two of its objects may share storage");
+    return decide();
+  }
+
+  /// The kernel stays as it was after all.
+  void withdraw(Verdict verdict, std::string reason) {
+    leave(verdict, std::move(reason));
+    report.bytes_after = report.bytes_before;
+    report.registers_after = report.registers_before;
+    report.dynamic_pool = false;
+    fill_occupancy();
+  }
+
+  /// ptxas' count for the result; false if with it no more blocks are resident than before.
+  bool still_wins(std::uint32_t registers) {
+    report.registers_after = registers;
+    fill_occupancy();
+    return options_.when == When::always || disabled("occupancy") ||
+           blocks(report.bytes_after, registers, report.dynamic_pool) > blocks_before_;
+  }
+
+ private:
+  bool leave(Verdict verdict, std::string reason, std::uint32_t line = 0) {
+    report.verdict = verdict;
+    report.reason = std::move(reason);
+    if (line != 0) report.reason_at = kernel ? source_of_line(*kernel, line) : SourcePosition{"", 0, line};
+    return verdict == Verdict::rewritten;
+  }
+
+  bool disabled(std::string_view pass) const {
+    return std::find(options_.disabled.begin(), options_.disabled.end(), pass) != options_.disabled.end();
+  }
+  void dump(std::string_view pass, const std::string& text) const {
+    if (options_.dump) options_.dump(report.name, pass, text);
+  }
+
+  std::string not_selected() const {
+    const auto listed = [&](const std::vector<std::string>& list) {
+      return std::any_of(list.begin(), list.end(),
+                         [&](const std::string& n) { return n == report.symbol || n == report.name; });
+    };
+    if (!options_.only.empty() && !listed(options_.only)) return "not among the kernels asked for";
+    if (listed(options_.except)) return "excluded by name";
+    return "";
+  }
+
+  void find_block() {
+    if (function_.required_threads)
+      report.block = *function_.required_threads;
+    else if (options_.block)
+      report.block = options_.block;
+    std::uint64_t threads = 0;
+    if (report.block)
+      threads = std::uint64_t{(*report.block)[0]} * (*report.block)[1] * (*report.block)[2];
+    else if (function_.maximal_threads)
+      threads = std::uint64_t{(*function_.maximal_threads)[0]} * (*function_.maximal_threads)[1] *
+                (*function_.maximal_threads)[2];
+    report.threads = threads <= 1024 ? static_cast<std::uint32_t>(threads) : 0;
+  }
+
+  /// Blocks resident with so many bytes. Without a block size one warp stands for it: then shared memory
+  /// and the limit of blocks alone count.
+  Occupancy resident(const Architecture& a, std::uint64_t bytes, std::uint32_t registers,
+                     bool dynamic) const {
+    dynamic |= accelerated_;  // sm_90a and its like take static arrays as large as dynamic ones
+    return occupancy(a, {report.threads == 0 ? 32 : report.threads, report.threads == 0 ? 0 : registers,
+                         dynamic ? 0 : bytes, dynamic ? bytes : 0});
+  }
+  /// On the target; 0 where the kernel cannot launch.
+  std::uint32_t blocks(std::uint64_t bytes, std::uint32_t registers, bool dynamic) const {
+    return resident(target_, bytes, registers, dynamic).blocks;
+  }
+
+  void fill_occupancy() {
+    report.occupancy.clear();
+    for (const Architecture& a : architectures())
+      if (accelerated_
+              ? a.name == target_.name
+              : a.compute_capability >= std::min(target_.compute_capability, static_cast<int>(module_.sm)))
+        report.occupancy.push_back(
+            {std::string(a.name), resident(a, report.bytes_before, report.registers_before, false),
+             resident(a, report.bytes_after, report.registers_after, report.dynamic_pool)});
+    std::stable_partition(report.occupancy.begin(), report.occupancy.end(),
+                          [&](const OccupancyReport& o) { return o.architecture == target_.name; });
+  }
+
+  void analyse() {
+    kernel = std::make_unique<Kernel>();
+    kernel->module = &module_;
+    kernel->function = &function_;
+    kernel->block = report.block;
+    kernel->strict = options_.strict;
+    kernel->cfg = build_cfg(module_, function_);
+    dump("cfg", options_.dump ? dump_cfg(*kernel) : "");
+    kernel->values = number_values(kernel->cfg);
+    dump("values", options_.dump ? dump_values(*kernel) : "");
+    kernel->use = find_shared_use(kernel->cfg, kernel->values);
+    dump("provenance", options_.dump ? dump_provenance(*kernel) : "");
+    kernel->uniformity = find_uniformity(kernel->cfg, kernel->values, kernel->use, !options_.strict);
+    dump("uniformity", options_.dump ? dump_uniformity(*kernel) : "");
+  }
+
+  bool has_barrier(const Loop& loop) const {
+    for (const std::uint32_t b : loop.blocks)
+      for (std::uint32_t i = kernel->cfg.blocks[b].first; i < kernel->cfg.blocks[b].last; ++i)
+        if (separates(*kernel, i)) return true;
+    return false;
+  }
+
+  bool decide() {
+    for (const Marker& m : kernel->use.dead) dead_.push_back({DeadPoint::stated, m.object, m.instruction});
+    if (!disabled("privacy")) {
+      const std::vector<DeadPoint> proved = find_iteration_private(*kernel, failures_);
+      dead_.insert(dead_.end(), proved.begin(), proved.end());
+      // In a loop without a barrier nothing could share anyway: not the reason to tell.
+      std::erase_if(failures_, [&](const NotPrivate& n) { return !has_barrier(kernel->cfg.loops[n.loop]); });
+    }
+    dump("privacy", options_.dump ? dump_dead_points(*kernel, dead_, failures_) : "");
+    if (!disabled("coverage")) {
+      std::vector<NotCovered> not_covered;
+      const std::vector<DeadPoint> proved = find_covered(*kernel, dead_, not_covered);
+      dead_.insert(dead_.end(), proved.begin(), proved.end());
+      // The more telling of the two reasons why an object lives through a loop.
+      for (const NotCovered& n : not_covered)
+        for (NotPrivate& f : failures_)
+          if (f.object == n.object &&
+              kernel->cfg.blocks[kernel->cfg.loops[f.loop].header].first == n.instruction && kernel->block)
+            f.reason = n.reason;
+    }
+    dump("coverage", options_.dump ? dump_dead_points(*kernel, dead_, failures_) : "");
+    const Liveness liveness = find_liveness(*kernel, dead_);
+    dump("liveness", options_.dump ? dump_liveness(*kernel, liveness) : "");
+    const Interference graph = find_interference(*kernel, liveness);
+    dump("interference", options_.dump ? dump_interference(*kernel, graph) : "");
+    Planner planner(*kernel, graph, options_.placement);
+    planner.pool_everything = options_.dynamic_pool;
+    const bool may_insert = options_.insert_barriers && !disabled("barriers");
+    plan = planner.smallest(may_insert);
+    dump("place", options_.dump ? dump_plan(*kernel, plan) : "");
+    describe_objects(*kernel, liveness, report);
+    describe_interference(*kernel, planner.interference(), report);
+
+    const std::uint64_t before = report.bytes_before;
+    report.bytes_possible = std::min(before, bytes_of(plan));
+    if ((!plan.shares() || bytes_of(plan) >= before) && !options_.dynamic_pool) {
+      plan = {};
+      plan.overlap.resize(kernel->object_count());
+      describe_plan(*kernel, plan, planner.interference(), failures_, report);
+      return leave(Verdict::unchanged, "no two of its objects can share storage to save bytes");
+    }
+    const When when = disabled("occupancy") ? When::always : options_.when;
+    const std::uint32_t registers = registers_.of(function_.name);
+    report.registers_before = report.registers_after = registers;
+    const auto blocks_with = [&](const Plan& p) {
+      return blocks(bytes_of(p), registers, options_.dynamic_pool);
+    };
+    const std::uint32_t blocks_before = blocks(before, registers, false), blocks_best = blocks_with(plan);
+    const bool won = when == When::always || (when == When::fits ? blocks_before == 0 && blocks_best > 0
+                                                                 : blocks_best > blocks_before);
+    if (won && when != When::always && may_insert && !plan.insertions.empty())
+      plan = planner.fewest_barriers(
+          plan, [&](const Plan& p) { return p.shares() && blocks_with(p) >= blocks_best; });
+    dump("barriers", options_.dump ? dump_plan(*kernel, plan) : "");
+    dump("occupancy", options_.dump
+                          ? fmt::format("{}: {} blocks before, {} at best; --when {}: {}\n", target_.name,
+                                        blocks_before, blocks_best, name(when), won ? "rewrite" : "leave")
+                          : "");
+    describe_plan(*kernel, plan, planner.interference(), failures_, report);
+    if (!won) {
+      for (ObjectReport& o : report.objects) o.offset.reset();
+      const std::string saving = fmt::format("{} of {} bytes could be saved",
+                                             grouped(before - report.bytes_possible), grouped(before));
+      return leave(
+          Verdict::unchanged,
+          when == When::fits
+              ? saving + (blocks_before > 0 ? ", but it launches as it is (--when fits)"
+                                            : ", but it would not launch even so")
+              : fmt::format("{}, but {} block{} {} resident on {} either way", saving, blocks_before,
+                            blocks_before == 1 ? "" : "s", blocks_before == 1 ? "is" : "are", target_.name));
+    }
+    // A proof by evaluation holds for the block size that --block promises: the output then says so.
+    promise_block = !function_.required_threads && options_.block &&
+                    std::any_of(dead_.begin(), dead_.end(), [&](const DeadPoint& d) {
+                      return d.proof == DeadPoint::covered && plan.overlap[d.object].any();
+                    });
+    Kernel strict_view = copy_for_strict();
+    describe_assumptions(*kernel, plan, dead_, find_liveness(strict_view, dead_), promise_block, report);
+    report.bytes_after = bytes_of(plan);
+    report.dynamic_pool = options_.dynamic_pool;
+    fill_occupancy();
+    blocks_before_ = blocks_before;
+    return leave(Verdict::rewritten, when == When::always
+                                         ? fmt::format("{} bytes saved", grouped(before - report.bytes_after))
+                                         : fmt::format("{} -> {} blocks resident on {}", blocks_before,
+                                                       blocks_best, target_.name));
+  }
+
+  /// Static bytes after the plan; where dynamic shared memory follows, its base keeps its alignment.
+  std::uint64_t bytes_of(const Plan& p) const {
+    std::uint64_t bytes = p.total_bytes;
+    const bool meets_dynamic = std::any_of(kernel->use.objects.begin(), kernel->use.objects.end(),
+                                           [](const Object& o) { return o.dynamic; });
+    if (meets_dynamic && p.shares()) {
+      const std::uint64_t unit =
+          std::min<std::uint64_t>(1024, report.bytes_before & (~report.bytes_before + 1));
+      bytes = (bytes + unit - 1) / unit * unit;
+    }
+    return bytes;
+  }
+
+ public:
+  /// Room at the pool's end that keeps the alignment of dynamic shared memory.
+  void pad_pool() {
+    const std::uint64_t padding = bytes_of(plan) - plan.total_bytes;
+    plan.pool_bytes += padding;
+    plan.total_bytes += padding;
+    report.pool_bytes = plan.pool_bytes;
+  }
+
+ private:
+  Kernel copy_for_strict() const {
+    Kernel k;
+    k.module = kernel->module;
+    k.function = kernel->function;
+    k.cfg = kernel->cfg;
+    k.use = kernel->use;
+    k.strict = true;
+    return k;
+  }
+
+  const Module& module_;
+  const Function& function_;
+  const Options& options_;
+  const Architecture& target_;
+  bool accelerated_;  ///< an sm_90a-like target, whose static arrays may exceed 48 KB
+  InputRegisters& registers_;
+  std::uint32_t blocks_before_ = 0;
+  std::vector<DeadPoint> dead_;
+  std::vector<NotPrivate> failures_;
+};
+
+void validate(const Options& options) {
+  for (const std::string& pass : options.disabled) {
+    const std::vector<std::string_view> can{"privacy", "coverage", "barriers", "occupancy", "check", "ptxas"};
+    if (std::find(can.begin(), can.end(), pass) == can.end())
+      throw BadInput(fmt::format("pass '{}' cannot be disabled; these can: {}", pass, fmt::join(can, ", ")));
+  }
+  if (options.block) {
+    const auto& b = *options.block;
+    if (b[0] == 0 || b[1] == 0 || b[2] == 0 || std::uint64_t{b[0]} * b[1] * b[2] > 1024)
+      throw BadInput(fmt::format("block size {},{},{}: expected 1 to 1024 threads in all", b[0], b[1], b[2]));
+  }
+}
+
+/// Applies the edits of the kernels in `chosen`; the others stay as they are.
+std::string apply(const Module& module, const std::vector<std::unique_ptr<KernelPass>>& kernels,
+                  const Options& options, std::vector<PoolEntry>& entries) {
+  Edits edits;
+  for (const auto& k : kernels) {
+    if (k->report.verdict != Verdict::rewritten) continue;
+    const std::vector<PoolEntry> more =
+        rewrite(*k->kernel, k->plan, options.dynamic_pool, k->promise_block, edits);
+    entries.insert(entries.end(), more.begin(), more.end());
+  }
+  return edits.empty() ? module.text : edits.apply(module.text);
+}
+
+using KernelPasses = std::vector<std::unique_ptr<KernelPass>>;
+
+/// Runs the independent check; kernels it objects to are kept as they were.
+std::string checked(const Module& module, KernelPasses& kernels, const Options& options) {
+  CheckOptions check_options;
+  check_options.strict = options.strict;
+  if (options.block) check_options.block.assign(options.block->begin(), options.block->end());
+  for (;;) {
+    std::vector<PoolEntry> entries;
+    std::string text = apply(module, kernels, options, entries);
+    if (entries.empty() ||
+        std::find(options.disabled.begin(), options.disabled.end(), "check") != options.disabled.end())
+      return text;
+    const CheckResult result = check(module.text, text, entries, check_options);
+    bool blamed = false;
+    for (const auto& k : kernels) {
+      if (k->report.verdict != Verdict::rewritten) continue;
+      const auto of_kernel = [&](const std::string& line) {
+        return line.starts_with(k->report.symbol + ":");
+      };
+      k->report.certificate.clear();
+      std::copy_if(result.certificate.begin(), result.certificate.end(),
+                   std::back_inserter(k->report.certificate), of_kernel);
+      const auto problem = std::find_if(result.problems.begin(), result.problems.end(), of_kernel);
+      if (problem == result.problems.end()) continue;
+      k->withdraw(Verdict::failed,
+                  "the independent check found:" + problem->substr(k->report.symbol.size() + 1));
+      blamed = true;
+    }
+    if (result.ok) return text;
+    if (blamed) continue;
+    for (const auto& k : kernels)  // nobody in particular: nobody is rewritten
+      if (k->report.verdict == Verdict::rewritten)
+        k->withdraw(Verdict::failed, "the independent check found: " +
+                                         (result.problems.empty() ? "a problem" : result.problems[0]));
+  }
+}
+
+/// With ptxas at hand: its word that it takes the result, and whether the registers leave the gain.
+/// False if a kernel was withdrawn, so that the text must be made again.
+bool assembles(const std::string& text, KernelPasses& kernels, InputRegisters& input) {
+  const auto rewritten = [](const auto& k) { return k->report.verdict == Verdict::rewritten; };
+  if (!input.wanted() || std::none_of(kernels.begin(), kernels.end(), rewritten)) return true;
+  const std::optional<PtxasRun> result = run_ptxas(text, input.target());
+  if (!result) return true;
+  bool all_stand = true;
+  for (const auto& k : kernels) {
+    if (!rewritten(k)) continue;
+    if (!result->ok()) {
+      // ptxas names no kernel. If it did not take the input either, there is nothing to learn.
+      if (!input.input_assembles()) continue;
+      k->withdraw(Verdict::failed, "ptxas does not take the result: " + result->error);
+      all_stand = false;
+    } else if (const auto use = result->kernels.find(k->report.symbol); use != result->kernels.end()) {
+      const std::uint32_t before = k->report.registers_before;
+      if (k->still_wins(use->second.registers)) continue;
+      k->withdraw(Verdict::unchanged,
+                  fmt::format("pooled, it takes {} registers instead of {}, and no more blocks are resident",
+                              use->second.registers, before));
+      all_stand = false;
+    }
+  }
+  return all_stand;
+}
+
+}  // namespace
+
+Result optimize(std::string ptx, const Options& options, std::string file) {
+  validate(options);
+  const Module module = parse(std::move(ptx), std::move(file));
+  Result result;
+  result.report.file = module.file;
+  InputRegisters registers(module, options);
+  const std::string_view target = registers.target();
+  // PTX of before sm_70 is compiled for later chips by the driver; sm_70 is the oldest we have figures for.
+  const Architecture& architecture = reuse::architecture(!options.architecture.empty() ? options.architecture
+                                                         : module.sm < 70              ? "sm_70"
+                                                                                       : target);
+  result.report.architecture = architecture.name;
+  if (module.debug) {
+    result.report.note =
+        "compiled for debugging (-G): every variable is to stay where the debugger looks for it";
+    result.text = module.text;
+    return result;
+  }
+  KernelPasses kernels;
+  for (const Function& f : module.functions) {
+    if (!f.entry || !f.has_body) continue;
+    kernels.push_back(
+        std::make_unique<KernelPass>(module, f, options, architecture, target.ends_with('a'), registers));
+    if (kernels.back()->run()) kernels.back()->pad_pool();
+  }
+  do result.text = checked(module, kernels, options);
+  while (!assembles(result.text, kernels, registers));
+  for (const auto& k : kernels) result.report.kernels.push_back(std::move(k->report));
+  return result;
+}
+
+}  // namespace warploom::reuse
