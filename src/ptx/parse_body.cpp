@@ -273,6 +273,13 @@ std::uint32_t Parser::commit(std::size_t mark) {
       scopes_.back().pending.push_back({module_.text_of(o.span),
                                         static_cast<std::uint32_t>(function_->operands.size()), kNone, 0,
                                         op_ == Op::bra || op_ == Op::brx, o.span.begin});
+    if (o.kind == OperandKind::symbol) {
+      auto& [user, second] = module_.variables[o.id].users;
+      if (user == kNone)
+        user = function_index_;
+      else if (user != function_index_ && second == kNone)
+        second = function_index_;
+    }
     function_->operands.push_back(o);
   }
   reading_.resize(mark);

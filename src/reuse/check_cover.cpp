@@ -4,8 +4,9 @@
 // the far side of a barrier, or by the same thread.
 //
 // What is not known is taken for the worst: a store with an unknown address or guard stores nothing, such a
-// load reads everything; a branch on an unknown value is passed over to where its ways meet, with its stores
-// left out and its loads taken to come at once; a way out of a loop around the point is tried both ways.
+// load reads everything. A branch on an unknown value that all threads take alike, a way out of a loop around
+// the point among them, is tried both ways; any other is passed over to where its ways meet, with its stores
+// left out and its loads taken to come at once.
 
 #include <fmt/format.h>
 
@@ -23,7 +24,7 @@ using ptx::Op;
 using ptx::OperandKind;
 
 constexpr std::uint64_t kStepBudget = 5'000'000;  // instructions, for one object; a fraction of a second
-constexpr std::size_t kMaxRuns = 32;              // ways out of loops around the point, combined
+constexpr std::size_t kMaxRuns = 128;             // branches tried both ways, combined
 constexpr unsigned kMaxDepth = 256;               // of definitions behind one value
 
 struct Event {
@@ -36,13 +37,33 @@ struct Trace {
   bool left = false;  ///< ended with the kernel, not back at the point
 };
 
+/// Blocks before which some threads may have left the kernel: the rest may read what
+/// those stored.
+std::vector<bool> find_behind_ways_out(const Kernel& k, const Uniformity& uniformity) {
+  std::vector<bool> behind(k.cfg.blocks.size());
+  std::vector<std::uint32_t> work;
+  const auto add_successors = [&](std::uint32_t b) {
+    for (const std::uint32_t s : k.cfg.graph.successors[b])
+      if (!behind[s]) behind[s] = true, work.push_back(s);
+  };
+  for (const std::uint32_t b : k.cfg.order)
+    if (uniformity.matters[b] && uniformity.some_may_leave(b)) add_successors(b);
+  while (!work.empty()) {
+    const std::uint32_t b = work.back();
+    work.pop_back();
+    add_successors(b);
+  }
+  return behind;
+}
+
 class Walker {
  public:
   Walker(const Kernel& k, const Uniformity& uniformity, std::uint32_t object)
       : k_(k),
         uniformity_(uniformity),
         object_(object),
-        bytes_(static_cast<std::uint32_t>(k.objects[object].bytes)) {
+        bytes_(static_cast<std::uint32_t>(k.objects[object].bytes)),
+        behind_ways_out_(find_behind_ways_out(k, uniformity)) {
     find_needed();
   }
 
@@ -50,14 +71,14 @@ class Walker {
     point_ = point;
     std::set<std::set<std::uint32_t>> done, todo{{}};
     while (!todo.empty()) {
-      exits_ = *todo.begin();
+      others_ = *todo.begin();
       todo.erase(todo.begin());
-      if (!done.insert(exits_).second) continue;
+      if (!done.insert(others_).second) continue;
       if (done.size() > kMaxRuns) return false;
-      met_exits_.clear();
+      met_.clear();
       if (!run()) return false;
-      for (const std::uint32_t e : met_exits_) {
-        std::set<std::uint32_t> more = exits_;
+      for (const std::uint32_t e : met_) {
+        std::set<std::uint32_t> more = others_;
         more.insert(e);
         todo.insert(more);
       }
@@ -83,6 +104,13 @@ class Walker {
       if (k_.guarded(a.instruction)) need(k_.function.instructions[a.instruction].guard);
       for (const ptx::Operand& o : k_.flow.sources(a.instruction))
         if (o.kind == OperandKind::address) for_each_register(k_.function, o, need);
+    }
+    leads_on_ = touches_;
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (auto b = k_.cfg.order.rbegin(); b != k_.cfg.order.rend(); ++b)
+        for (const std::uint32_t s : k_.cfg.graph.successors[*b])
+          if (leads_on_[s] && !leads_on_[*b]) leads_on_[*b] = changed = true;
     }
     decides_.assign(uniformity_.regions.size(), false);
     for (std::size_t r = 0; r < decides_.size(); ++r) {
@@ -200,9 +228,20 @@ class Walker {
     const std::uint64_t begin = known ? (*at & 0xffffffffu) - kObjectBase : 0;
     known = known && begin < bytes_ && width <= bytes_ - begin;
     const auto from = static_cast<std::uint32_t>(begin), to = static_cast<std::uint32_t>(begin + width);
-    if (a.load) trace_->events.push_back({Event::load, known ? from : 0, known ? to : bytes_});
-    if (a.store && known && executed && may_store && !may_have_left_)
-      trace_->events.push_back({Event::store, from, to});
+    if (a.load) note_load(known ? from : 0, known ? to : bytes_);
+    if (!a.store || !known || !executed || !may_store) return;
+    std::fill(own_.begin() + from, own_.begin() + to, true);
+    if (!may_have_left_) trace_->events.push_back({Event::store, from, to});
+  }
+
+  /// A load of bytes that the thread did not store itself. (If it has left, it loads nothing either.)
+  void note_load(std::uint32_t from, std::uint32_t to) {
+    for (std::uint32_t begin = from; begin < to;) {
+      std::uint32_t end = begin + 1;
+      while (end < to && own_[end] == own_[begin]) ++end;
+      if (!own_[begin]) trace_->events.push_back({Event::load, begin, end});
+      begin = end;
+    }
   }
 
   Trace walk() {
@@ -211,8 +250,9 @@ class Walker {
     set_.assign(k_.function.registers.size(), false);
     values_.assign(k_.function.registers.size(), std::nullopt);
     open_.assign(k_.function.instructions.size(), false);
-    taken_exits_ = exits_;
-    may_have_left_ = false;
+    passed_.clear();
+    own_.assign(bytes_, false);
+    may_have_left_ = behind_ways_out_[k_.cfg.block_of[point_]];
     const auto read_register = [&](std::uint32_t reg) { return read(reg); };
     for (std::uint32_t i = point_, count = 0;; ++count) {
       if (i == kNone) {
@@ -222,7 +262,7 @@ class Walker {
       if (i == point_ && count > 0) return trace;
       if (++steps_ > kStepBudget) throw GaveUp{};
       const std::uint32_t b = k_.cfg.block_of[i];
-      if (!uniformity_.matters[b]) {
+      if (!leads_on_[b]) {
         i = kNone;
         continue;
       }
@@ -235,8 +275,7 @@ class Walker {
           i = kNone;
           continue;
         }
-        if (!leaves && uniformity_.spread(i, k_.function.instructions[i].guard) != Spread::uniform)
-          may_have_left_ = true;
+        if (!leaves) may_have_left_ |= uniformity_.some_may_leave(b);
       }
       define(i, read_register);
       i = i + 1 < k_.cfg.blocks[b].last ? i + 1 : after(b);
@@ -276,31 +315,61 @@ class Walker {
     }
     if (region == nullptr) {  // at most one way leads to anything that matters; the others leave
       may_have_left_ |= uniformity_.threads_may_part(b);
+      if (!met_once(b)) return pass_over(rest_behind(b));
       for (const std::uint32_t s : successors)
         if (uniformity_.matters[s]) return first_of(s);
       return kNone;
     }
-    if (const std::uint32_t way = around_point(b); way != kNone) return first_of(way);
-    return pass_over(*region);
+    return after_unknown(b, *region);
   }
 
-  /// At a way out of a loop around the point: the block to go on with, kNone if this is none.
-  std::uint32_t around_point(std::uint32_t b) {
-    const std::uint32_t home = k_.cfg.block_of[point_];
-    for (std::uint32_t l = k_.cfg.loop_of[home]; l != kNone; l = k_.cfg.loops[l].parent) {
-      const ptx::Loop& loop = k_.cfg.loops[l];
-      const auto& successors = k_.cfg.graph.successors[b];
-      if (!loop.contains(b) || successors.size() != 2 ||
-          loop.contains(successors[0]) == loop.contains(successors[1]))
-        continue;
-      // The choice is made once, for all threads; a branch in a further loop would meet it several times.
-      const ptx::Loop& around = k_.cfg.loops[k_.cfg.loop_of[b]];
-      if (!around.contains(home) || uniformity_.threads_may_part(b)) throw GaveUp{};
-      met_exits_.insert(b);
-      const bool leave = taken_exits_.erase(b) > 0;
-      return successors[loop.contains(successors[0]) != leave ? 0 : 1];
+  /// Whether a block is in no loop but those around the point: in another, it may be met any number of times.
+  bool met_once(std::uint32_t b) const {
+    const std::uint32_t around = k_.cfg.loop_of[b];
+    return around == kNone || k_.cfg.loops[around].contains(k_.cfg.block_of[point_]);
+  }
+
+  /// All that may follow a block.
+  Uniformity::Region rest_behind(std::uint32_t b) const {
+    Uniformity::Region rest;
+    rest.branch = b;
+    std::vector<bool> seen(k_.cfg.blocks.size());
+    std::vector<std::uint32_t> work{b};
+    while (!work.empty()) {
+      const std::uint32_t at = work.back();
+      work.pop_back();
+      for (const std::uint32_t s : k_.cfg.graph.successors[at])
+        if (!seen[s] && uniformity_.matters[s]) seen[s] = true, work.push_back(s);
     }
-    return kNone;
+    for (std::uint32_t at = 0; at < seen.size(); ++at)
+      if (seen[at]) rest.blocks.push_back(at);
+    return rest;
+  }
+
+  /// Whether a block leaves a loop around the point, or not.
+  bool is_way_out(std::uint32_t b) const {
+    const auto& successors = k_.cfg.graph.successors[b];
+    for (std::uint32_t l = k_.cfg.loop_of[k_.cfg.block_of[point_]]; l != kNone; l = k_.cfg.loops[l].parent) {
+      const ptx::Loop& loop = k_.cfg.loops[l];
+      if (loop.contains(b) && !std::all_of(successors.begin(), successors.end(),
+                                           [&](std::uint32_t s) { return loop.contains(s); }))
+        return true;
+    }
+    return false;
+  }
+
+  /// Goes on after a branch on an unknown value.
+  std::uint32_t after_unknown(std::uint32_t b, const Uniformity::Region& region) {
+    const auto& successors = k_.cfg.graph.successors[b];
+    const bool way_out = is_way_out(b);
+    if (!way_out && !decides_[static_cast<std::size_t>(&region - uniformity_.regions.data())])
+      return pass_over(region);
+    if (successors.size() != 2 || !met_once(b) || uniformity_.threads_may_part(b))
+      return pass_over(way_out ? rest_behind(b) : region);
+    // Met again: round a loop, and not through the point.
+    if (!passed_.insert(b).second) return pass_over(rest_behind(b));
+    met_.insert(b);
+    return first_of(successors[others_.contains(b) ? 1 : 0]);
   }
 
   std::uint32_t pass_over(const Uniformity::Region& region) {
@@ -324,40 +393,30 @@ class Walker {
 
   // --- all threads ----------------------------------------------------------------------------------------
 
-  /// Whether a thread's loads before its first barrier find what it stored itself.
-  bool starts_covered(const Trace& trace) const {
-    std::vector<bool> own(bytes_);
-    for (const Event& e : trace.events) {
-      if (e.kind == Event::barrier) break;
-      for (std::uint32_t byte = e.begin; byte < e.end; ++byte) {
-        if (e.kind == Event::load && !own[byte]) return false;
-        own[byte] = true;
-      }
-    }
+  /// Whether a thread stored itself what it loads before its first barrier.
+  static bool starts_covered(const Trace& trace) {
+    for (const Event& e : trace.events)
+      if (e.kind != Event::store) return e.kind == Event::barrier;
     return true;
   }
 
-  /// Whether each load finds its bytes stored.
+  /// Whether each load finds its bytes stored before an earlier barrier.
   bool joined(const std::vector<Trace>& traces) const {
     if (!same_barriers(traces)) return false;
     std::vector<std::size_t> at(traces.size());
     std::vector<bool> covered(bytes_);
-    std::vector<std::uint32_t> own(bytes_);
-    std::uint32_t stamp = 0;
     for (bool more = true; more;) {
       more = false;
       std::vector<bool> next = covered;
       for (std::size_t t = 0; t < traces.size(); ++t) {
-        ++stamp;
         const auto& events = traces[t].events;
         for (; at[t] < events.size() && events[at[t]].kind != Event::barrier; ++at[t]) {
           const Event& e = events[at[t]];
-          for (std::uint32_t byte = e.begin; byte < e.end; ++byte) {
-            if (e.kind == Event::store)
-              own[byte] = stamp, next[byte] = true;
-            else if (!covered[byte] && own[byte] != stamp)
-              return false;
-          }
+          if (e.kind == Event::store)
+            std::fill(next.begin() + e.begin, next.begin() + e.end, true);
+          else if (std::find(covered.begin() + e.begin, covered.begin() + e.end, false) !=
+                   covered.begin() + e.end)
+            return false;
         }
         if (at[t] < events.size()) ++at[t], more = true;
       }
@@ -387,12 +446,16 @@ class Walker {
   const Kernel& k_;
   const Uniformity& uniformity_;
   std::uint32_t object_, bytes_, point_ = 0;
-  std::vector<bool> touches_, needed_, decides_;
-  std::set<std::uint32_t> exits_, taken_exits_, met_exits_;
+  std::vector<bool> touches_;   ///< per block: accesses the object
+  std::vector<bool> leads_on_;  ///< per block: an access of the object can be reached
+  std::vector<bool> needed_, decides_, behind_ways_out_;
+  std::set<std::uint32_t> others_, met_;  ///< branches to go the other way at; tried both ways
+  std::set<std::uint32_t> passed_;        ///< of met_, in this walk
   std::uint64_t steps_ = 0;
   // Of the thread being walked.
   ThreadContext thread_;
   Trace* trace_ = nullptr;
+  std::vector<bool> own_;  ///< bytes that it stored
   std::vector<bool> set_, open_;
   std::vector<Value> values_;
   bool may_have_left_ = false;

@@ -152,8 +152,9 @@ Value arithmetic(const ptx::Opcode& o, Type t, const std::vector<std::uint64_t>&
 Value ThreadContext::special(std::string_view name) const {
   const std::uint64_t linear =
       index[0] + std::uint64_t{block[0]} * (index[1] + std::uint64_t{block[1]} * index[2]);
-  if (name == "%laneid") return linear % 32;
   if (name == "WARP_SZ") return 32;
+  if (block[0] == 0) return std::nullopt;
+  if (name == "%laneid") return linear % 32;
   const std::size_t dot = name.find('.');
   if (dot == name.npos || dot + 2 != name.size()) return std::nullopt;
   const std::size_t axis = std::string_view("xyz").find(name[dot + 1]);

@@ -15,6 +15,7 @@ inline constexpr std::uint64_t kObjectBase = std::uint64_t{1} << 28;
 
 struct ThreadContext {
   std::array<std::uint32_t, 3> index{}, block{};
+  /// `block` all 0: of no thread in particular, so that what is known is known of every one.
   std::uint32_t object = 0;  ///< the only one whose addresses are known
 
   Value special(std::string_view name) const;

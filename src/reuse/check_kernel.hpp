@@ -71,6 +71,11 @@ bool is_partial_barrier(const Kernel& k, std::uint32_t instruction);
 bool leaves_kernel(const Kernel& k, std::uint32_t instruction);
 /// A call that may execute a barrier.
 bool call_may_synchronise(const Kernel& k, std::uint32_t instruction);
+/// Reads what another thread may be about to write; in a cycle, this may wait for that thread.
+bool reads_of_others(const ptx::Opcode& opcode);
+/// A call that may wait for another thread of the block, or whose callee is not known.
+bool call_may_wait(const Kernel& k, std::uint32_t instruction);
+bool in_cycle(const ptx::Cfg& cfg, std::uint32_t block);
 inline bool separates(const Kernel& k, std::uint32_t i) { return is_full_barrier(k, i) && !k.guarded(i); }
 
 void find_provenance(Kernel& k);

@@ -1,10 +1,17 @@
-// Data that is private to a loop's iteration: all accesses of the object lie in the loop, and neither their
-// addresses nor whether they are made depends on the iteration. The first iteration reads only what it wrote
-// (no uninitialised memory is read), so every iteration does.
+// Data that is private to a loop's iteration: no load of the object follows the loop, no store of it reaches
+// the loop's head from outside, and inside neither the addresses of its accesses nor whether they are made
+// depends on the iteration. The first iteration reads only what it wrote (no uninitialised memory is read),
+// so every iteration does.
+//
+// But compilers load early what they may not need: `if (k > 0) x = s[0]` becomes a load and a select, and the
+// first iteration reads what nobody wrote. So that a load can find something is looked at too: one at a
+// constant address needs a store before it on every path of the iteration, any other on some path.
 
 #include <algorithm>
+#include <map>
 #include <set>
 
+#include "reuse/check_evaluate.hpp"
 #include "reuse/check_lives.hpp"
 
 namespace warploom::reuse::checking {
@@ -26,7 +33,9 @@ class Prover {
     demanded_.assign(k_.function.instructions.size(), false);
     controlled_.assign(k_.cfg.blocks.size(), false);
     for (const Access& a : k_.accesses)
-      if (a.objects.test(object_) && !access_is_steady(a.instruction)) return false;
+      if (a.objects.test(object_) && loop_.contains(k_.cfg.block_of[a.instruction]) &&
+          !access_is_steady(a.instruction))
+        return false;
     return true;
   }
 
@@ -34,11 +43,7 @@ class Prover {
   /// No thread leaves the loop, or the kernel from inside it, before the others.
   bool exits_together() const {
     for (const std::uint32_t b : loop_.blocks) {
-      for (std::uint32_t i = k_.cfg.blocks[b].first; i < k_.cfg.blocks[b].last; ++i) {
-        if (leaves_kernel(k_, i) && k_.guarded(i) &&
-            uniformity_.spread(i, k_.function.instructions[i].guard) != Spread::uniform)
-          return false;
-      }
+      if (uniformity_.some_may_leave(b)) return false;
       const auto& successors = k_.cfg.graph.successors[b];
       if (std::all_of(successors.begin(), successors.end(),
                       [&](std::uint32_t s) { return loop_.contains(s); }))
@@ -193,21 +198,191 @@ class Prover {
   std::vector<bool> demanded_, controlled_;
 };
 
+/// Whether each load of the object in the loop may find what the same iteration stored.
+class Filled {
+ public:
+  Filled(const Kernel& k, const Uniformity& uniformity, const ptx::Loop& loop, std::uint32_t object)
+      : k_(k),
+        uniformity_(uniformity),
+        loop_(loop),
+        object_(object),
+        bytes_(k.objects[object].bytes),
+        open_(k.function.instructions.size()) {}
+
+  bool run() {
+    find_uses();
+    // Bit n < bytes: on some path of the iteration nothing was stored to byte n yet. The bit after them: on
+    // some path something was stored.
+    std::vector<Bits> in(k_.cfg.blocks.size(), Bits(bytes_ + 1));
+    for (std::size_t n = 0; n < bytes_; ++n) in[loop_.header].set(n);
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const std::uint32_t b : k_.cfg.order) {
+        if (!loop_.contains(b)) continue;
+        Bits state = in[b];
+        pass(b, state);
+        for (const std::uint32_t s : k_.cfg.graph.successors[b]) {
+          if (s == loop_.header || !loop_.contains(s)) continue;
+          Bits there = state;
+          join(b, s, there);
+          changed |= in[s].merge(there);
+        }
+      }
+    }
+    bool filled = true;
+    for (const std::uint32_t b : loop_.blocks) filled &= pass(b, in[b]);
+    return filled;
+  }
+
+ private:
+  /// Of an access in the loop. With no constant address, `end` is 0.
+  struct Use {
+    bool load = false, store = false, always = false;
+    std::uint64_t begin = 0, end = 0;
+  };
+
+  void find_uses() {
+    std::uint64_t constant = 0;
+    for (const Access& a : k_.accesses) {
+      if (!a.objects.test(object_) || !loop_.contains(k_.cfg.block_of[a.instruction])) continue;
+      const ptx::Opcode& opcode = k_.opcode(a.instruction);
+      Use use{a.load, a.store};
+      use.always = a.objects.count() == 1 &&
+                   (!k_.guarded(a.instruction) ||
+                    uniformity_.spread(a.instruction, k_.function.instructions[a.instruction].guard) !=
+                        Spread::uniform);
+      const bool plain =
+          opcode.op == Op::ld || opcode.op == Op::st || opcode.op == Op::atom || opcode.op == Op::red;
+      if (const Value at = address(a.instruction); at && plain) {
+        const std::uint64_t begin = (*at & 0xffffffffu) - kObjectBase;
+        const std::uint64_t width = std::uint64_t{opcode.bytes} * opcode.vector;
+        if (begin < bytes_ && width > 0 && width <= bytes_ - begin)
+          use.begin = begin, use.end = begin + width;
+      }
+      if (a.load) constant = std::max(constant, use.end);
+      uses_.emplace(a.instruction, use);
+    }
+    bytes_ = constant;  // no load asks for those behind
+  }
+
+  Value address(std::uint32_t i) {
+    Value at;
+    for (const ptx::Operand& o : k_.flow.sources(i))
+      if (o.kind == OperandKind::address)
+        at = operand_value(k_, anyone(), o, [&](std::uint32_t reg) { return constant(i, reg); });
+    return at;
+  }
+  ThreadContext anyone() const { return {{}, {}, object_}; }
+
+  /// What a register holds where an instruction reads it, if that is the same each time.
+  Value constant(std::uint32_t i, std::uint32_t reg) {
+    Value common;
+    for (const std::uint32_t d : k_.flow.reaching(i, reg)) {
+      const std::uint32_t by = k_.flow.definitions()[d].instruction;
+      if (open_[by] || k_.guarded(by)) return std::nullopt;
+      open_[by] = true;
+      const Value v = evaluate(k_, anyone(), by, [&](std::uint32_t r) { return constant(by, r); });
+      open_[by] = false;
+      if (!v || (common && *common != *v)) return std::nullopt;
+      common = v;
+    }
+    return common;
+  }
+
+  void store(const Use& use, Bits& state) const {
+    if (!use.store) return;
+    state.set(bytes_);
+    const std::uint64_t end = use.end == 0 ? bytes_ : std::min(use.end, bytes_);
+    if (use.always)
+      for (std::uint64_t n = use.begin; n < end; ++n) state.reset(n);
+  }
+
+  /// Follows a block; false if a load of it may find nothing.
+  bool pass(std::uint32_t b, Bits& state) const {
+    bool filled = true;
+    for (std::uint32_t i = k_.cfg.blocks[b].first; i < k_.cfg.blocks[b].last; ++i) {
+      const auto it = uses_.find(i);
+      if (it == uses_.end()) continue;
+      const Use& use = it->second;
+      if (use.load) {
+        filled &= state.test(bytes_);
+        for (std::uint64_t n = use.begin; n < use.end; ++n) filled &= !state.test(n);
+      }
+      store(use, state);
+    }
+    return filled;
+  }
+
+  /// Where the ways of threads that may have parted meet, each finds what was stored on any of them.
+  void join(std::uint32_t from, std::uint32_t to, Bits& state) const {
+    for (const Uniformity::Region& region : uniformity_.regions) {
+      if (region.meet != to || region.spread == Spread::uniform) continue;
+      if ((from != region.branch && !region.contains(from)) || region.contains(loop_.header) ||
+          !k_.cfg.dominators.dominates(region.branch, from))
+        continue;
+      for (const auto& [i, use] : uses_)
+        if (region.contains(k_.cfg.block_of[i])) store(use, state);
+    }
+  }
+
+  const Kernel& k_;
+  const Uniformity& uniformity_;
+  const ptx::Loop& loop_;
+  std::uint32_t object_;
+  std::uint64_t bytes_;  ///< that are told apart
+  std::vector<bool> open_;
+  std::map<std::uint32_t, Use> uses_;  ///< by instruction
+};
+
+/// Whether nothing of the object enters the loop, and nothing leaves it. What holds at the heads of `dead` is
+/// never read, so nothing is carried past them.
+bool is_closed(const Kernel& k, const ptx::Loop& loop, std::uint32_t object,
+               const std::vector<std::uint32_t>& dead) {
+  const std::size_t blocks = k.cfg.blocks.size();
+  std::vector<bool> loads(blocks), stores(blocks);
+  for (const Access& a : k.accesses)
+    if (a.objects.test(object)) {
+      if (a.load) loads[k.cfg.block_of[a.instruction]] = true;
+      if (a.store) stores[k.cfg.block_of[a.instruction]] = true;
+    }
+  const auto reached_from = [&](std::vector<std::uint32_t> work) {
+    std::vector<bool> reached(blocks);
+    for (const std::uint32_t b : work) reached[b] = true;
+    while (!work.empty()) {
+      const std::uint32_t b = work.back();
+      work.pop_back();
+      for (const std::uint32_t s : k.cfg.graph.successors[b])
+        if (!reached[s] && std::find(dead.begin(), dead.end(), s) == dead.end())
+          reached[s] = true, work.push_back(s);
+    }
+    return reached;
+  };
+  std::vector<std::uint32_t> storing, behind;
+  for (std::uint32_t b = 0; b < blocks; ++b)
+    if (k.cfg.reachable[b] && stores[b]) storing.push_back(b);
+  const std::vector<bool> stored = reached_from(storing);  // at the ends of these blocks
+  for (const std::uint32_t p : k.cfg.graph.predecessors[loop.header])
+    if (!loop.contains(p) && stored[p]) return false;
+  for (const std::uint32_t b : loop.blocks)
+    for (const std::uint32_t s : k.cfg.graph.successors[b])
+      if (!loop.contains(s) && std::find(dead.begin(), dead.end(), s) == dead.end()) behind.push_back(s);
+  const std::vector<bool> followed = reached_from(behind);
+  for (std::uint32_t b = 0; b < blocks; ++b)
+    if (followed[b] && loads[b]) return false;
+  return std::any_of(loop.blocks.begin(), loop.blocks.end(), [&](std::uint32_t b) { return loads[b]; });
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> private_loop_heads(const Kernel& k, const Uniformity& uniformity,
                                               std::uint32_t object) {
   std::vector<std::uint32_t> heads;
   if (k.strict || !k.cfg.reducible) return heads;
-  // Outer loops stand before inner ones. Data that an outer loop carries round makes the inner one impure.
-  for (const ptx::Loop& loop : k.cfg.loops) {
-    const bool all_inside = std::all_of(k.accesses.begin(), k.accesses.end(), [&](const Access& a) {
-      return !a.objects.test(object) || loop.contains(k.cfg.block_of[a.instruction]);
-    });
-    if (!all_inside) continue;
-    if (!Prover(k, uniformity, loop, object).run()) break;
-    heads.push_back(loop.header);
-  }
+  // Outer loops stand before inner ones. Data that an outer loop carries round enters the inner one.
+  for (const ptx::Loop& loop : k.cfg.loops)
+    if (is_closed(k, loop, object, heads) && Prover(k, uniformity, loop, object).run() &&
+        Filled(k, uniformity, loop, object).run())
+      heads.push_back(loop.header);
   return heads;
 }
 

@@ -273,6 +273,20 @@ bool may_synchronise(const Kernel& k, const ptx::Function* f, std::set<const ptx
   return false;
 }
 
+bool may_wait(const Kernel& k, const ptx::Function* f, std::set<const ptx::Function*>& seen) {
+  if (f == nullptr) return true;
+  if (!f->has_body) return may_synchronise(k, f, seen);
+  if (!seen.insert(f).second) return false;
+  const ptx::Cfg cfg = ptx::build_cfg(k.module, *f);
+  for (std::uint32_t i = 0; i < f->instructions.size(); ++i) {
+    const ptx::Opcode& o = k.module.opcode(f->instructions[i]);
+    if (o.op == Op::unknown || o.has("sync")) return true;
+    if (reads_of_others(o) && in_cycle(cfg, cfg.block_of[i])) return true;
+    if (o.op == Op::call && may_wait(k, callee(k, *f, f->instructions[i]), seen)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Bits Kernel::pointed_to(std::uint32_t i, const ptx::Operand& o) const {
@@ -331,6 +345,41 @@ bool call_may_synchronise(const Kernel& k, std::uint32_t i) {
   if (k.op(i) != Op::call) return false;
   std::set<const ptx::Function*> seen;
   return may_synchronise(k, callee(k, k.function, k.function.instructions[i]), seen);
+}
+
+bool reads_of_others(const ptx::Opcode& o) {
+  switch (o.op) {
+    case Op::ld:
+    case Op::ldu:
+      return o.volatile_ || o.has("relaxed") || o.has("acquire") || o.has("mmio") || o.has("cv");
+    case Op::atom:
+    case Op::mbarrier:
+    case Op::unknown:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool call_may_wait(const Kernel& k, std::uint32_t i) {
+  if (k.op(i) != Op::call) return false;
+  std::set<const ptx::Function*> seen;
+  return may_wait(k, callee(k, k.function, k.function.instructions[i]), seen);
+}
+
+bool in_cycle(const ptx::Cfg& cfg, std::uint32_t block) {
+  if (cfg.reducible) return cfg.loop_of[block] != kNone;
+  std::vector<bool> seen(cfg.blocks.size());
+  std::vector<std::uint32_t> work{block};
+  while (!work.empty()) {
+    const std::uint32_t b = work.back();
+    work.pop_back();
+    for (const std::uint32_t s : cfg.graph.successors[b]) {
+      if (s == block) return true;
+      if (!seen[s]) seen[s] = true, work.push_back(s);
+    }
+  }
+  return false;
 }
 
 void find_provenance(Kernel& k) { Finder(k).run(); }

@@ -16,15 +16,16 @@ using ptx::Space;
 bool is_block_wide(std::string_view name) {
   for (const std::string_view prefix :
        {"%ntid", "%ctaid", "%nctaid", "%gridid", "WARP_SZ", "%nwarpid", "%total_smem_size",
-        "%dynamic_smem_size", "%aggr_smem_size", "%smid", "%nsmid"})
+        "%dynamic_smem_size", "%aggr_smem_size", "%nsmid"})
     if (name.starts_with(prefix)) return true;
   return false;
 }
 
-/// Of the index of a thread, warp or lane.
-bool is_thread_index(std::string_view name) {
-  return name.starts_with("%tid") || name.starts_with("%laneid") || name.starts_with("%warpid") ||
-         name.starts_with("%lanemask");
+/// Whether a thread may wait here for another one, and so has not left though no access follows.
+bool may_wait(const Kernel& k, std::uint32_t i) {
+  const ptx::Opcode& o = k.opcode(i);
+  return o.op == Op::unknown || o.has("sync") || call_may_wait(k, i) ||
+         (reads_of_others(o) && in_cycle(k.cfg, k.cfg.block_of[i]));
 }
 
 }  // namespace
@@ -47,7 +48,7 @@ void Uniformity::find_matters() {
     if (!cfg.reachable[b]) continue;
     for (std::uint32_t i = cfg.blocks[b].first; i < cfg.blocks[b].last && !matters[b]; ++i)
       if (k_.access_of[i] != kNone || is_full_barrier(k_, i) || is_partial_barrier(k_, i) ||
-          call_may_synchronise(k_, i))
+          call_may_synchronise(k_, i) || may_wait(k_, i))
         matters[b] = true;
     if (matters[b]) work.push_back(b);
   }
@@ -102,24 +103,26 @@ bool Uniformity::threads_may_part(std::uint32_t block) const {
   const auto& successors = k_.cfg.graph.successors[block];
   if (successors.size() < 2) return false;
   const Region* region = region_of(block);
-  if (region != nullptr && region->spread != Spread::uniform) return true;
+  if (divergent[block] || (region != nullptr && region->spread != Spread::uniform)) return true;
   if (region != nullptr &&
       std::all_of(successors.begin(), successors.end(), [&](std::uint32_t s) { return matters[s]; }))
     return false;
   const std::uint32_t branch = k_.cfg.blocks[block].last - 1;
-  Spread sum = Spread::uniform;
-  for (const std::uint32_t reg : k_.flow.reads(branch)) sum = std::max(sum, spread(branch, reg));
-  if (sum != Spread::data) return sum == Spread::thread;
-  // On a loaded value, out of a loop that has barriers: the branch decides over them.
-  for (std::uint32_t l = k_.cfg.loop_of[block]; l != kNone; l = k_.cfg.loops[l].parent) {
-    const ptx::Loop& loop = k_.cfg.loops[l];
-    if (std::all_of(successors.begin(), successors.end(), [&](std::uint32_t s) { return loop.contains(s); }))
-      continue;
-    for (const std::uint32_t b : loop.blocks)
-      for (std::uint32_t i = k_.cfg.blocks[b].first; i < k_.cfg.blocks[b].last; ++i)
-        if (is_full_barrier(k_, i) && !k_.inserted[i]) return false;
-  }
-  return true;
+  const auto reads = k_.flow.reads(branch);
+  return std::any_of(reads.begin(), reads.end(),
+                     [&](std::uint32_t reg) { return spread(branch, reg) != Spread::uniform; });
+}
+
+bool Uniformity::some_may_leave(std::uint32_t block) const {
+  const auto& successors = k_.cfg.graph.successors[block];
+  for (std::uint32_t i = k_.cfg.blocks[block].first; i < k_.cfg.blocks[block].last; ++i)
+    if (leaves_kernel(k_, i) &&
+        (divergent[block] ||
+         (k_.guarded(i) && spread(i, k_.function.instructions[i].guard) != Spread::uniform)))
+      return true;
+  const bool all_stay =
+      std::all_of(successors.begin(), successors.end(), [&](std::uint32_t s) { return matters[s]; });
+  return !all_stay && (divergent[block] || threads_may_part(block));
 }
 
 Spread Uniformity::spread(std::uint32_t i, std::uint32_t reg) const {
@@ -135,7 +138,7 @@ Spread Uniformity::of_operand(std::uint32_t i, const ptx::Operand& o) const {
     case OperandKind::special: {
       const std::string_view name = k_.module.text_of(o.span);
       if (is_block_wide(name)) return Spread::uniform;
-      if (!is_thread_index(name)) return Spread::data;  // clocks and the like
+      if (name == "%smid") return Spread::data;  // may change when a block is resumed
       if (k_.block && name.starts_with("%tid.") && name.size() == 6) {
         const std::size_t axis = std::string_view("xyz").find(name[5]);
         if (axis != std::string_view::npos && (*k_.block)[axis] == 1) return Spread::uniform;
@@ -150,8 +153,10 @@ Spread Uniformity::of_operand(std::uint32_t i, const ptx::Operand& o) const {
       for (const ptx::Operand& child : k_.function.children(o)) sum = std::max(sum, of_operand(i, child));
       return sum;
     }
+    case OperandKind::symbol:  // each thread has its own local memory
+      return k_.module.variables[o.id].space == Space::local ? Spread::thread : Spread::uniform;
     case OperandKind::unknown:
-      return Spread::data;
+      return Spread::thread;
     default:
       return Spread::uniform;
   }
@@ -165,19 +170,20 @@ Spread Uniformity::of_instruction(std::uint32_t i) const {
     case Op::ld:
     case Op::ldu: {
       if (opcode.space == Space::constant) return sum;
-      if (opcode.space != Space::param) return Spread::data;
+      if (opcode.space == Space::local) return Spread::thread;
+      if (opcode.space != Space::param) return std::max(sum, Spread::data);
       const auto sources = k_.flow.sources(i);
-      if (sources.empty() || sources[0].kind != OperandKind::address) return Spread::data;
+      if (sources.empty() || sources[0].kind != OperandKind::address) return Spread::thread;
       const ptx::Operand& base = k_.function.children(sources[0])[0];
       const auto& parameters = k_.function.parameters;
       if (base.kind == OperandKind::symbol &&
           std::find(parameters.begin(), parameters.end(), base.id) == parameters.end())
-        return Spread::data;  // what a call returned
+        return Spread::thread;  // what a call returned
       return sum;
     }
     case Op::bar:
     case Op::barrier:
-      return separates(k_, i) ? Spread::uniform : Spread::data;
+      return separates(k_, i) ? Spread::uniform : Spread::thread;
     case Op::mov:
     case Op::add:
     case Op::sub:
@@ -226,7 +232,7 @@ Spread Uniformity::of_instruction(std::uint32_t i) const {
     case Op::isspacep:
       return sum;
     default:
-      return std::max(sum, Spread::data);  // memory, other lanes, the carry flag, anything not known
+      return Spread::thread;  // atomics, other lanes, the carry flag, anything not known
   }
 }
 
@@ -263,13 +269,23 @@ bool Uniformity::decides_over_barrier(const Region& region) const {
   return false;
 }
 
+/// Whether one of the ways leads, whatever is decided on it, to a barrier of the input before the ways meet.
+bool Uniformity::always_leads_to_barrier(const Region& region) const {
+  const std::uint32_t meet = region.meet == kNone ? graph_.size() : region.meet;
+  for (const std::uint32_t s : graph_.successors[region.branch])
+    for (std::uint32_t b = s; b != meet && b != kNone && b != graph_.size(); b = post_dominators.parent(b))
+      for (std::uint32_t i = k_.cfg.blocks[b].first; i < k_.cfg.blocks[b].last; ++i)
+        if (separates(k_, i) && !k_.inserted[i]) return true;
+  return false;
+}
+
 void Uniformity::settle() {
   const auto& cfg = k_.cfg;
   spread_of.assign(k_.flow.definitions().size(), Spread::uniform);
   std::vector<Spread> way(cfg.blocks.size(), Spread::uniform);
   std::vector<bool> over_barrier(regions.size());
   for (std::size_t r = 0; r < regions.size(); ++r)
-    over_barrier[r] = decides_over_barrier(regions[r]) && !may_leave_after_access(regions[r]);
+    over_barrier[r] = always_leads_to_barrier(regions[r]) && !may_leave_after_access(regions[r]);
   for (bool changed = true; changed;) {
     changed = false;
     for (const std::uint32_t b : cfg.order)

@@ -12,8 +12,8 @@ using namespace ptx;
 
 namespace {
 
-constexpr std::uint64_t kEvaluations = 10'000'000;  // of one kernel
-constexpr std::uint64_t kEvaluationsOfPoint = 4'000'000;
+constexpr std::uint64_t kEvaluations = 3'000'000;  // of one kernel
+constexpr std::uint64_t kEvaluationsOfPoint = 1'000'000;
 constexpr std::size_t kFailuresOfObject =
     12;  // where an array is stored at many places, the later ones fail alike
 
@@ -98,7 +98,7 @@ class Search {
         b = cfg_.dominators.parent(b);
       else
         break;
-      if (b == kNone) return kNone;
+      if (b == kNone || cfg_.blocks[b].first == cfg_.blocks[b].last) return kNone;  // nothing stored yet
     }
     return b == home ? store : cfg_.blocks[b].last - 1;
   }

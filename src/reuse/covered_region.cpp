@@ -56,6 +56,7 @@ class Finder {
   }
 
   bool traps(std::uint32_t b) const {
+    if (cfg_.blocks[b].first == cfg_.blocks[b].last) return false;
     const Instruction& last = f_.instructions[cfg_.blocks[b].last - 1];
     return kernel_.module->opcode(last).op == Op::trap && last.guard == kNone;
   }
@@ -76,7 +77,9 @@ class Finder {
     }
   }
 
+  /// A uniform condition does not suffice where threads are apart: only those in the arm follow it.
   bool decided_alike(std::uint32_t block) const {
+    if (kernel_.uniformity.apart[block]) return false;
     const std::uint32_t i = cfg_.blocks[block].last - 1;
     const Instruction& last = f_.instructions[i];
     if (kernel_.module->opcode(last).op == Op::brx) return false;
@@ -94,15 +97,19 @@ class Finder {
     const auto& successors = cfg_.graph.successors[block];
     if (!tail[block])
       for (const std::uint32_t s : successors) leaves |= successors.size() > 1 && tail[s] && !traps(s);
-    // A branch to the end of the text.
-    leaves |= op == Op::bra && last.guard != kNone && successors.size() < 2 && falls_off(last);
     return !leaves ? Region::stays : decided_alike(block) ? Region::all_together : Region::one_by_one;
   }
 
-  bool falls_off(const Instruction& bra) const {
-    for (const Operand& o : f_.operands_of(bra))
-      if (o.kind == OperandKind::label && f_.labels[o.id].instruction >= f_.instructions.size()) return true;
-    return false;
+  /// A function that the kernel calls may end its thread.
+  bool calls_leave() const {
+    const auto has = [&](const Function& f, Op op) {
+      return std::any_of(f.instructions.begin(), f.instructions.end(),
+                         [&](const Instruction& i) { return kernel_.module->opcode(i).op == op; });
+    };
+    return has(f_, Op::call) &&
+           (!kernel_.use.inserts_allowed ||  // a body that is not known, for one
+            std::any_of(kernel_.module->functions.begin(), kernel_.module->functions.end(),
+                        [&](const Function& f) { return !f.entry && has(f, Op::exit_); }));
   }
 
   void find_leaving() {
@@ -112,6 +119,7 @@ class Finder {
       r_.nodes[n].leaves = leaving(b);
       r_.nodes[n].uniform = decided_alike(b);
     }
+    r_.all_present = !calls_leave();
     std::vector<bool> seen(cfg_.blocks.size());
     std::vector<std::uint32_t> work(cfg_.graph.predecessors[from_]);
     while (!work.empty()) {
@@ -195,6 +203,7 @@ class Finder {
       for (std::uint32_t i = node.first; i < node.last; ++i)
         matters_[n] = matters_[n] || separates(kernel_, i);
       if (ends_[n] || node.first >= node.last) continue;
+      if (node.leaves == Region::one_by_one) matters_[n] = true;
       if (node.leaves != Region::stays)
         node.guard = need(kernel_.values.of_guard[cfg_.blocks[r_.block(n)].last - 1]);
     }

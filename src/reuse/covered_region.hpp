@@ -35,7 +35,7 @@ struct Region {
     std::uint32_t first = 0, last = 0;  ///< instructions
     std::uint32_t guard = kNone;        ///< slot: of the branch or guarded exit at its end
     bool decides = false;               ///< its branch decides over something above
-    bool uniform = false;               ///< all threads that come to the branch take it alike
+    bool uniform = false;               ///< all threads that are left come to the branch and take it alike
     Leaves leaves = stays;              ///< how threads may leave the kernel at its end, or by a successor
   };
 
@@ -48,7 +48,8 @@ struct Region {
   std::vector<Node> nodes;
   std::vector<Slot> slots;
   std::vector<std::uint32_t> slot_of;  ///< per value, or kNone
-  bool all_present = true;             ///< no thread can have left the kernel before the point
+  /// Before the point threads can only have left the kernel all together, nor do they in what is called.
+  bool all_present = true;
 
   std::uint32_t block(std::uint32_t node) const { return node == start ? kernel->cfg.block_of[point] : node; }
 };

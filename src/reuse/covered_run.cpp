@@ -15,7 +15,7 @@ using namespace ptx;
 namespace {
 
 /// Evaluations of one loop's head after which its end counts as unknown.
-constexpr std::uint64_t kLoopBudget = 2'000'000;
+constexpr std::uint64_t kLoopBudget = 500'000;
 
 struct GiveUp {
   Reason reason;
@@ -332,7 +332,7 @@ class Run {
     return group;
   }
 
-  /// At a guarded exit, or a branch whose other side leaves the kernel by a trap or the end of the text.
+  /// At a guarded exit.
   void leave_some(Group& group, const Region::Node& here) {
     if (here.leaves == Region::stays || here.guard == kNone) return;
     const Instruction& last = kernel_.instruction(here.last - 1);
@@ -516,7 +516,9 @@ class Run {
       } else {
         const bool other_left = (in_a ? b : a).end == Thread::left;
         result = std::move(in_a ? a : b);
-        result.may_have_left |= other_left && result.doubts > before[k].doubts;
+        // Where all or none take that arm and all of them left, nobody is here without this thread.
+        result.may_have_left |=
+            other_left && (result.doubts > before[k].doubts || !here[in_a ? 1 : 0].empty());
         if (!in_a && !in_b && other_left) result.end = Thread::left;
       }
       result.doubts = before[k].doubts;

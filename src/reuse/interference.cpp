@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "reuse/barrier_kind.hpp"
-
 namespace warploom::reuse {
 
 void Interference::add(std::uint32_t a, std::uint32_t b, Reason reason) {
@@ -15,9 +13,9 @@ void Interference::add(std::uint32_t a, std::uint32_t b, Reason reason) {
   edges_.push_back({std::min(a, b), std::max(a, b), std::move(reason)});
 }
 
-bool separates(const Kernel& kernel, std::uint32_t i) {
-  return kernel.instruction(i).guard == kNone && !kernel.uniformity.apart[kernel.cfg.block_of[i]] &&
-         barrier_kind(*kernel.module, *kernel.function, kernel.instruction(i)) == BarrierKind::full;
+bool separates(const Kernel& kernel, std::uint32_t instruction) {
+  return std::binary_search(kernel.uniformity.separators.begin(), kernel.uniformity.separators.end(),
+                            instruction);
 }
 
 namespace {
@@ -95,9 +93,7 @@ std::vector<Hazard> find_hazards(const Kernel& kernel, const std::vector<ObjectS
   };
   std::vector<std::vector<Event>> events(cfg.blocks.size());
   for (const std::uint32_t i : insertions) events[cfg.block_of[i]].push_back({i, nullptr});
-  for (const std::uint32_t b : cfg.order)
-    for (std::uint32_t i = cfg.blocks[b].first; i < cfg.blocks[b].last; ++i)
-      if (separates(kernel, i)) events[b].push_back({i, nullptr});
+  for (const std::uint32_t i : kernel.uniformity.separators) events[cfg.block_of[i]].push_back({i, nullptr});
   for (const Access& a : kernel.use.accesses)
     events[cfg.block_of[a.instruction]].push_back({a.instruction, &a});
   for (auto& list : events)  // an inserted barrier stands before its instruction

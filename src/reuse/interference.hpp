@@ -44,7 +44,7 @@ struct Hazard {
 std::vector<Hazard> find_hazards(const Kernel& kernel, const std::vector<ObjectSet>& overlap,
                                  const Insertions& insertions);
 
-/// True for the barriers that all threads of the block pass together, whatever path they came.
+/// Uniformity::separators as a question.
 bool separates(const Kernel& kernel, std::uint32_t instruction);
 
 }  // namespace warploom::reuse

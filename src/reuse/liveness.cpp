@@ -87,7 +87,10 @@ std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> live_lines(con
     const ptx::Block& block = kernel.cfg.blocks[b];
     if (!kernel.cfg.reachable[b] || block.first == block.last) continue;
     std::uint32_t at = kernel.line(block.first);
-    const std::uint32_t end = kernel.line(block.last - 1) + 1;
+    // Up to the next instruction: labels and .loc lines between two blocks part no life.
+    const std::uint32_t end = block.last < kernel.function->instructions.size()
+                                  ? kernel.line(block.last)
+                                  : kernel.line(block.last - 1) + 1;
     ObjectSet live_at_end = liveness.stored_in[b] & liveness.loaded_out[b];
     for_each_event(liveness, b,
                    [&](const Liveness::Event& e, const ObjectSet& before, const ObjectSet& after) {

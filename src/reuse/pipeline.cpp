@@ -83,36 +83,16 @@ class KernelPass {
         registers_(registers) {}
 
   KernelReport report;
-  std::unique_ptr<Kernel> kernel;  ///< its passes keep pointers into it
-  Plan plan;
-  bool promise_block = false;
+  Edits edits;                     ///< if it is to be rewritten
+  std::vector<PoolEntry> entries;  ///< where its objects went
 
-  /// Everything up to the decision; true if the kernel is to be rewritten.
-  bool run() {
-    describe_kernel(module_, function_, report);
-    const SharedDeclared declared = shared_declared(module_, function_);
-    report.bytes_before = report.bytes_after = report.bytes_possible = declared.bytes;
-    find_block();
-    fill_occupancy();
-    if (const std::string why = not_selected(); !why.empty()) return leave(Verdict::unchanged, why);
-    const bool names_shared =
-        std::any_of(function_.operands.begin(), function_.operands.end(), [&](const Operand& o) {
-          return o.kind == OperandKind::symbol && module_.variables[o.id].space == Space::shared;
-        });
-    if (!names_shared) return leave(Verdict::unchanged, "it has no shared-memory objects");
-    analyse();
-    if (kernel->use.refusal)
-      return leave(Verdict::refused, kernel->use.refusal->text, kernel->use.refusal->line);
-    if (kernel->uniformity.divergent_barrier)
-      return leave(Verdict::refused, kernel->uniformity.divergent_barrier->text,
-                   kernel->uniformity.divergent_barrier->line);
-    std::size_t movable = 0;
-    for (const Object& o : kernel->use.objects) movable += !o.pinned;
-    if (movable < 2 && !options_.dynamic_pool)
-      return leave(Verdict::unchanged, kernel->object_count() < 2
-                                           ? "it has one shared-memory object"
-                                           : "fewer than two of its objects may share storage");
-    return decide();
+  void run() {
+    if (analysed()) {
+      pad_pool();
+      entries = rewrite(*kernel_, plan_, options_.dynamic_pool, promise_block_, edits);
+    }
+    kernel_.reset();  // of thousands of kernels, one at a time is held
+    plan_ = {};
   }
 
   /// The kernel stays as it was after all.
@@ -121,6 +101,7 @@ class KernelPass {
     report.bytes_after = report.bytes_before;
     report.registers_after = report.registers_before;
     report.dynamic_pool = false;
+    for (ObjectReport& o : report.objects) o.offset.reset();
     fill_occupancy();
   }
 
@@ -133,10 +114,39 @@ class KernelPass {
   }
 
  private:
+  /// Everything up to the decision; true if the kernel is to be rewritten.
+  bool analysed() {
+    describe_kernel(module_, function_, report);
+    const SharedDeclared declared = shared_declared(module_, function_);
+    report.bytes_before = report.bytes_after = report.bytes_possible = declared.bytes;
+    meets_dynamic_ = declared.dynamic;
+    find_block();
+    fill_occupancy();
+    if (const std::string why = not_selected(); !why.empty()) return leave(Verdict::unchanged, why);
+    const bool names_shared =
+        std::any_of(function_.operands.begin(), function_.operands.end(), [&](const Operand& o) {
+          return o.kind == OperandKind::symbol && module_.variables[o.id].space == Space::shared;
+        });
+    if (!names_shared) return leave(Verdict::unchanged, "it has no shared-memory objects");
+    analyse();
+    if (kernel_->use.refusal)
+      return leave(Verdict::refused, kernel_->use.refusal->text, kernel_->use.refusal->line);
+    if (kernel_->uniformity.divergent_barrier)
+      return leave(Verdict::refused, kernel_->uniformity.divergent_barrier->text,
+                   kernel_->uniformity.divergent_barrier->line);
+    std::size_t movable = 0;
+    for (const Object& o : kernel_->use.objects) movable += !o.pinned;
+    if (movable < 2 && !options_.dynamic_pool)
+      return leave(Verdict::unchanged, kernel_->object_count() < 2
+                                           ? "it has one shared-memory object"
+                                           : "fewer than two of its objects may share storage");
+    return decide();
+  }
+
   bool leave(Verdict verdict, std::string reason, std::uint32_t line = 0) {
     report.verdict = verdict;
     report.reason = std::move(reason);
-    if (line != 0) report.reason_at = kernel ? source_of_line(*kernel, line) : SourcePosition{"", 0, line};
+    if (line != 0) report.reason_at = kernel_ ? source_of_line(*kernel_, line) : SourcePosition{"", 0, line};
     return verdict == Verdict::rewritten;
   }
 
@@ -198,67 +208,67 @@ class KernelPass {
   }
 
   void analyse() {
-    kernel = std::make_unique<Kernel>();
-    kernel->module = &module_;
-    kernel->function = &function_;
-    kernel->block = report.block;
-    kernel->strict = options_.strict;
-    kernel->cfg = build_cfg(module_, function_);
-    dump("cfg", options_.dump ? dump_cfg(*kernel) : "");
-    kernel->values = number_values(kernel->cfg);
-    dump("values", options_.dump ? dump_values(*kernel) : "");
-    kernel->use = find_shared_use(kernel->cfg, kernel->values);
-    dump("provenance", options_.dump ? dump_provenance(*kernel) : "");
-    kernel->uniformity = find_uniformity(kernel->cfg, kernel->values, kernel->use, !options_.strict);
-    dump("uniformity", options_.dump ? dump_uniformity(*kernel) : "");
+    kernel_ = std::make_unique<Kernel>();
+    kernel_->module = &module_;
+    kernel_->function = &function_;
+    kernel_->block = report.block;
+    kernel_->strict = options_.strict;
+    kernel_->cfg = build_cfg(module_, function_);
+    dump("cfg", options_.dump ? dump_cfg(*kernel_) : "");
+    kernel_->values = number_values(kernel_->cfg);
+    dump("values", options_.dump ? dump_values(*kernel_) : "");
+    kernel_->use = find_shared_use(kernel_->cfg, kernel_->values);
+    dump("provenance", options_.dump ? dump_provenance(*kernel_) : "");
+    kernel_->uniformity = find_uniformity(kernel_->cfg, kernel_->values, kernel_->use, !options_.strict);
+    dump("uniformity", options_.dump ? dump_uniformity(*kernel_) : "");
   }
 
   bool has_barrier(const Loop& loop) const {
     for (const std::uint32_t b : loop.blocks)
-      for (std::uint32_t i = kernel->cfg.blocks[b].first; i < kernel->cfg.blocks[b].last; ++i)
-        if (separates(*kernel, i)) return true;
+      for (std::uint32_t i = kernel_->cfg.blocks[b].first; i < kernel_->cfg.blocks[b].last; ++i)
+        if (separates(*kernel_, i)) return true;
     return false;
   }
 
   bool decide() {
-    for (const Marker& m : kernel->use.dead) dead_.push_back({DeadPoint::stated, m.object, m.instruction});
+    for (const Marker& m : kernel_->use.dead) dead_.push_back({DeadPoint::stated, m.object, m.instruction});
     if (!disabled("privacy")) {
-      const std::vector<DeadPoint> proved = find_iteration_private(*kernel, failures_);
+      const std::vector<DeadPoint> proved = find_iteration_private(*kernel_, failures_);
       dead_.insert(dead_.end(), proved.begin(), proved.end());
       // In a loop without a barrier nothing could share anyway: not the reason to tell.
-      std::erase_if(failures_, [&](const NotPrivate& n) { return !has_barrier(kernel->cfg.loops[n.loop]); });
+      std::erase_if(failures_, [&](const NotPrivate& n) { return !has_barrier(kernel_->cfg.loops[n.loop]); });
     }
-    dump("privacy", options_.dump ? dump_dead_points(*kernel, dead_, failures_) : "");
-    if (!disabled("coverage")) {
+    dump("privacy", options_.dump ? dump_dead_points(*kernel_, dead_, failures_) : "");
+    if (kernel_->block && !disabled("coverage")) {
       std::vector<NotCovered> not_covered;
-      const std::vector<DeadPoint> proved = find_covered(*kernel, dead_, not_covered);
+      const std::vector<DeadPoint> proved = find_covered(*kernel_, dead_, not_covered);
       dead_.insert(dead_.end(), proved.begin(), proved.end());
       // The more telling of the two reasons why an object lives through a loop.
       for (const NotCovered& n : not_covered)
         for (NotPrivate& f : failures_)
           if (f.object == n.object &&
-              kernel->cfg.blocks[kernel->cfg.loops[f.loop].header].first == n.instruction && kernel->block)
+              kernel_->cfg.blocks[kernel_->cfg.loops[f.loop].header].first == n.instruction)
             f.reason = n.reason;
     }
-    dump("coverage", options_.dump ? dump_dead_points(*kernel, dead_, failures_) : "");
-    const Liveness liveness = find_liveness(*kernel, dead_);
-    dump("liveness", options_.dump ? dump_liveness(*kernel, liveness) : "");
-    const Interference graph = find_interference(*kernel, liveness);
-    dump("interference", options_.dump ? dump_interference(*kernel, graph) : "");
-    Planner planner(*kernel, graph, options_.placement);
+    dump("coverage", options_.dump ? dump_dead_points(*kernel_, dead_, failures_) : "");
+    const Liveness liveness = find_liveness(*kernel_, dead_);
+    dump("liveness", options_.dump ? dump_liveness(*kernel_, liveness) : "");
+    const Interference graph = find_interference(*kernel_, liveness);
+    dump("interference", options_.dump ? dump_interference(*kernel_, graph) : "");
+    Planner planner(*kernel_, graph, options_.placement);
     planner.pool_everything = options_.dynamic_pool;
     const bool may_insert = options_.insert_barriers && !disabled("barriers");
-    plan = planner.smallest(may_insert);
-    dump("place", options_.dump ? dump_plan(*kernel, plan) : "");
-    describe_objects(*kernel, liveness, report);
-    describe_interference(*kernel, planner.interference(), report);
+    plan_ = planner.smallest(may_insert);
+    dump("place", options_.dump ? dump_plan(*kernel_, plan_) : "");
+    describe_objects(*kernel_, liveness, report);
+    describe_interference(*kernel_, planner.interference(), report);
 
     const std::uint64_t before = report.bytes_before;
-    report.bytes_possible = std::min(before, bytes_of(plan));
-    if ((!plan.shares() || bytes_of(plan) >= before) && !options_.dynamic_pool) {
-      plan = {};
-      plan.overlap.resize(kernel->object_count());
-      describe_plan(*kernel, plan, planner.interference(), failures_, report);
+    report.bytes_possible = std::min(before, bytes_of(plan_));
+    if ((!plan_.shares() || bytes_of(plan_) >= before) && !options_.dynamic_pool) {
+      plan_ = {};
+      plan_.overlap.resize(kernel_->object_count());
+      describe_plan(*kernel_, plan_, planner.interference(), failures_, report);
       return leave(Verdict::unchanged, "no two of its objects can share storage to save bytes");
     }
     const When when = disabled("occupancy") ? When::always : options_.when;
@@ -267,18 +277,18 @@ class KernelPass {
     const auto blocks_with = [&](const Plan& p) {
       return blocks(bytes_of(p), registers, options_.dynamic_pool);
     };
-    const std::uint32_t blocks_before = blocks(before, registers, false), blocks_best = blocks_with(plan);
+    const std::uint32_t blocks_before = blocks(before, registers, false), blocks_best = blocks_with(plan_);
     const bool won = when == When::always || (when == When::fits ? blocks_before == 0 && blocks_best > 0
                                                                  : blocks_best > blocks_before);
-    if (won && when != When::always && may_insert && !plan.insertions.empty())
-      plan = planner.fewest_barriers(
-          plan, [&](const Plan& p) { return p.shares() && blocks_with(p) >= blocks_best; });
-    dump("barriers", options_.dump ? dump_plan(*kernel, plan) : "");
+    if (won && when != When::always && may_insert && !plan_.insertions.empty())
+      plan_ = planner.fewest_barriers(
+          plan_, [&](const Plan& p) { return p.shares() && blocks_with(p) >= blocks_best; });
+    dump("barriers", options_.dump ? dump_plan(*kernel_, plan_) : "");
     dump("occupancy", options_.dump
                           ? fmt::format("{}: {} blocks before, {} at best; --when {}: {}\n", target_.name,
                                         blocks_before, blocks_best, name(when), won ? "rewrite" : "leave")
                           : "");
-    describe_plan(*kernel, plan, planner.interference(), failures_, report);
+    describe_plan(*kernel_, plan_, planner.interference(), failures_, report);
     if (!won) {
       for (ObjectReport& o : report.objects) o.offset.reset();
       const std::string saving = fmt::format("{} of {} bytes could be saved",
@@ -292,13 +302,13 @@ class KernelPass {
                             blocks_before == 1 ? "" : "s", blocks_before == 1 ? "is" : "are", target_.name));
     }
     // A proof by evaluation holds for the block size that --block promises: the output then says so.
-    promise_block = !function_.required_threads && options_.block &&
-                    std::any_of(dead_.begin(), dead_.end(), [&](const DeadPoint& d) {
-                      return d.proof == DeadPoint::covered && plan.overlap[d.object].any();
-                    });
+    promise_block_ = !function_.required_threads && options_.block &&
+                     std::any_of(dead_.begin(), dead_.end(), [&](const DeadPoint& d) {
+                       return d.proof == DeadPoint::covered && plan_.overlap[d.object].any();
+                     });
     Kernel strict_view = copy_for_strict();
-    describe_assumptions(*kernel, plan, dead_, find_liveness(strict_view, dead_), promise_block, report);
-    report.bytes_after = bytes_of(plan);
+    describe_assumptions(*kernel_, plan_, dead_, find_liveness(strict_view, dead_), promise_block_, report);
+    report.bytes_after = bytes_of(plan_);
     report.dynamic_pool = options_.dynamic_pool;
     fill_occupancy();
     blocks_before_ = blocks_before;
@@ -308,35 +318,32 @@ class KernelPass {
                                                        blocks_best, target_.name));
   }
 
-  /// Static bytes after the plan; where dynamic shared memory follows, its base keeps its alignment.
-  std::uint64_t bytes_of(const Plan& p) const {
-    std::uint64_t bytes = p.total_bytes;
-    const bool meets_dynamic = std::any_of(kernel->use.objects.begin(), kernel->use.objects.end(),
-                                           [](const Object& o) { return o.dynamic; });
-    if (meets_dynamic && p.shares()) {
-      const std::uint64_t unit =
-          std::min<std::uint64_t>(1024, report.bytes_before & (~report.bytes_before + 1));
-      bytes = (bytes + unit - 1) / unit * unit;
-    }
-    return bytes;
+  /// What the pool grows by so that the base of dynamic shared memory, which follows the static objects,
+  /// keeps its alignment: 16 bytes, or more if the kernel had more by luck and may rely on it (up to 1024).
+  std::uint64_t padding_of(const Plan& p) const {
+    if (!meets_dynamic_ || !p.shares()) return 0;
+    const auto base = [](std::uint64_t bytes) { return (bytes + 15) / 16 * 16; };
+    const std::uint64_t before = base(report.bytes_before);
+    const std::uint64_t unit = std::min<std::uint64_t>(1024, before & (~before + 1));
+    std::uint64_t padding = base(p.pool_bytes) - p.pool_bytes;
+    while (base(p.total_bytes + padding) % unit != 0) padding += 16;
+    return padding;
   }
+  std::uint64_t bytes_of(const Plan& p) const { return p.total_bytes + padding_of(p); }
 
- public:
-  /// Room at the pool's end that keeps the alignment of dynamic shared memory.
   void pad_pool() {
-    const std::uint64_t padding = bytes_of(plan) - plan.total_bytes;
-    plan.pool_bytes += padding;
-    plan.total_bytes += padding;
-    report.pool_bytes = plan.pool_bytes;
+    const std::uint64_t padding = padding_of(plan_);
+    plan_.pool_bytes += padding;
+    plan_.total_bytes += padding;
+    report.pool_bytes = plan_.pool_bytes;
   }
 
- private:
   Kernel copy_for_strict() const {
     Kernel k;
-    k.module = kernel->module;
-    k.function = kernel->function;
-    k.cfg = kernel->cfg;
-    k.use = kernel->use;
+    k.module = kernel_->module;
+    k.function = kernel_->function;
+    k.cfg = kernel_->cfg;
+    k.use = kernel_->use;
     k.strict = true;
     return k;
   }
@@ -345,7 +352,11 @@ class KernelPass {
   const Function& function_;
   const Options& options_;
   const Architecture& target_;
-  bool accelerated_;  ///< an sm_90a-like target, whose static arrays may exceed 48 KB
+  std::unique_ptr<Kernel> kernel_;  ///< its passes keep pointers into it
+  Plan plan_;
+  bool promise_block_ = false;
+  bool meets_dynamic_ = false;  ///< it, or a function it calls, uses dynamic shared memory
+  bool accelerated_;            ///< an sm_90a-like target, whose static arrays may exceed 48 KB
   InputRegisters& registers_;
   std::uint32_t blocks_before_ = 0;
   std::vector<DeadPoint> dead_;
@@ -365,20 +376,18 @@ void validate(const Options& options) {
   }
 }
 
-/// Applies the edits of the kernels in `chosen`; the others stay as they are.
-std::string apply(const Module& module, const std::vector<std::unique_ptr<KernelPass>>& kernels,
-                  const Options& options, std::vector<PoolEntry>& entries) {
-  Edits edits;
+using KernelPasses = std::vector<std::unique_ptr<KernelPass>>;
+
+/// The text with the edits of all kernels that are still to be rewritten.
+std::string edited(const Module& module, const KernelPasses& kernels, std::vector<PoolEntry>& entries) {
+  Edits all;
   for (const auto& k : kernels) {
     if (k->report.verdict != Verdict::rewritten) continue;
-    const std::vector<PoolEntry> more =
-        rewrite(*k->kernel, k->plan, options.dynamic_pool, k->promise_block, edits);
-    entries.insert(entries.end(), more.begin(), more.end());
+    all.append(k->edits);
+    entries.insert(entries.end(), k->entries.begin(), k->entries.end());
   }
-  return edits.empty() ? module.text : edits.apply(module.text);
+  return all.empty() ? module.text : all.apply(module.text);
 }
-
-using KernelPasses = std::vector<std::unique_ptr<KernelPass>>;
 
 /// Runs the independent check; kernels it objects to are kept as they were.
 std::string checked(const Module& module, KernelPasses& kernels, const Options& options) {
@@ -387,7 +396,7 @@ std::string checked(const Module& module, KernelPasses& kernels, const Options& 
   if (options.block) check_options.block.assign(options.block->begin(), options.block->end());
   for (;;) {
     std::vector<PoolEntry> entries;
-    std::string text = apply(module, kernels, options, entries);
+    std::string text = edited(module, kernels, entries);
     if (entries.empty() ||
         std::find(options.disabled.begin(), options.disabled.end(), "check") != options.disabled.end())
       return text;
@@ -447,7 +456,7 @@ bool assembles(const std::string& text, KernelPasses& kernels, InputRegisters& i
 
 Result optimize(std::string ptx, const Options& options, std::string file) {
   validate(options);
-  const Module module = parse(std::move(ptx), std::move(file));
+  Module module = parse(std::move(ptx), std::move(file));
   Result result;
   result.report.file = module.file;
   InputRegisters registers(module, options);
@@ -468,8 +477,13 @@ Result optimize(std::string ptx, const Options& options, std::string file) {
     if (!f.entry || !f.has_body) continue;
     kernels.push_back(
         std::make_unique<KernelPass>(module, f, options, architecture, target.ends_with('a'), registers));
-    if (kernels.back()->run()) kernels.back()->pad_pool();
+    kernels.back()->run();
   }
+  // The check reads both texts anew; what it does not need goes first.
+  module.functions = {};
+  module.variables = {};
+  module.opcodes = {};
+  module.locations = {};
   do result.text = checked(module, kernels, options);
   while (!assembles(result.text, kernels, registers));
   for (const auto& k : kernels) result.report.kernels.push_back(std::move(k->report));

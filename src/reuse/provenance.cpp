@@ -162,19 +162,21 @@ class Analysis {
         o.pinned = Reason{"declared together with other variables", v.line};
       use_.objects.push_back(o);
     }
+    const auto own = static_cast<std::uint32_t>(&f_ - module_.functions.data());
+    bool at_module_scope = false;
+    for (std::uint32_t o = 0; o < use_.objects.size(); ++o) {
+      const Variable& v = module_.variables[use_.objects[o].variable];
+      at_module_scope |= v.function == kNone;
+      const std::uint32_t other = v.users[0] == own ? v.users[1] : v.users[0];
+      if (other == kNone || o >= kMaxObjects) continue;
+      const Function& f = module_.functions[other];
+      pin(ObjectSet().set(o), fmt::format("also used by '{}'", f.name), f.line);
+    }
+    if (!at_module_scope) return;
     for (const Reference& r : module_.references)
-      if (const auto it = index_.find(r.variable); it != index_.end())
+      if (const auto it = index_.find(r.variable); it != index_.end() && it->second < kMaxObjects)
         pin(ObjectSet().set(it->second), "its address is taken by an initialiser or a debug section",
             module_.variables[r.variable].line);
-    // Module-scope objects that other functions name too.
-    for (const Function& other : module_.functions) {
-      if (&other == &f_) continue;
-      for (const Operand& o : other.operands) {
-        if (o.kind != OperandKind::symbol) continue;
-        if (const auto it = index_.find(o.id); it != index_.end())
-          pin(ObjectSet().set(it->second), fmt::format("also used by '{}'", other.name), other.line);
-      }
-    }
   }
 
   ObjectSet objects_of_operand(std::uint32_t index) const {

@@ -64,7 +64,7 @@ class Analysis {
               [](const DivergentBranch& a, const DivergentBranch& b) { return a.block < b.block; });
     for (const DivergentBranch& d : result_.divergent)
       for (const std::uint32_t b : d.region) result_.apart[b] = true;
-    find_divergent_barriers();
+    find_barriers();
     return std::move(result_);
   }
 
@@ -313,17 +313,17 @@ class Analysis {
     return kNone;
   }
 
-  void find_divergent_barriers() {
+  void find_barriers() {
     for (std::uint32_t i = 0; i < f_.instructions.size(); ++i) {
+      const Instruction& instruction = f_.instructions[i];
       const std::uint32_t b = cfg_.block_of[i];
-      if (!cfg_.reachable[b] || barrier_kind(module_, f_, f_.instructions[i]) != BarrierKind::full) continue;
+      if (!cfg_.reachable[b] || barrier_kind(module_, f_, instruction) != BarrierKind::full) continue;
+      if (instruction.guard == kNone && !result_.apart[b]) result_.separators.push_back(i);
       const bool guarded =
-          f_.instructions[i].guard != kNone && result_.of_value[values_.of_guard[i]] != Variation::uniform;
-      if (!result_.apart[b] && !guarded) continue;
-      result_.divergent_barrier =
-          Reason{"a block-wide barrier that not all threads of the block need reach together",
-                 f_.instructions[i].line};
-      return;
+          instruction.guard != kNone && result_.of_value[values_.of_guard[i]] != Variation::uniform;
+      if (!result_.divergent_barrier && (result_.apart[b] || guarded))
+        result_.divergent_barrier = Reason{
+            "a block-wide barrier that not all threads of the block need reach together", instruction.line};
     }
   }
 

@@ -36,6 +36,9 @@ struct Uniformity {
   std::vector<bool> apart;  ///< per block: in the region of a divergent branch
   std::vector<UniformByBarrier> assumed;
   std::optional<Reason> divergent_barrier;  ///< a block-wide barrier under a branch on the thread index
+  /// Instructions, ascending: the block-wide barriers that all threads pass together, whatever path they
+  /// came.
+  std::vector<std::uint32_t> separators;
   std::vector<bool> tail;  ///< per block: no barrier, shared access or call can follow any more
 };
 

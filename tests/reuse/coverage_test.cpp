@@ -1,6 +1,5 @@
-// Which arrays are written whole before they are read. Expectations are worked out by hand: every kernel
-// is a loop of a few statements over the 16 words of A, and a negative differs from its positive in one
-// thing.
+// Which arrays are written whole before they are read. Expectations are worked out by hand: every kernel is
+// a few statements over the 16 words of A, and a negative differs from its positive in one thing.
 
 #include "reuse/coverage.hpp"
 
@@ -31,9 +30,9 @@ struct Outcome {
   std::vector<std::string> reasons;
 };
 
-Outcome coverage(const std::string& body, Block block, bool strict = false,
-                 std::vector<DeadPoint> known = {}) {
-  Analysed analysed(kernel_text(body), !strict);
+Outcome coverage(const std::string& body, Block block, bool strict = false, std::vector<DeadPoint> known = {},
+                 std::string_view functions = "") {
+  Analysed analysed(kernel_text(body, 80, functions), !strict);
   analysed.kernel.block = block;
   analysed.kernel.strict = strict;
   std::vector<NotCovered> failures;
@@ -318,13 +317,15 @@ TEST(Coverage, ThreadsThatLeaveAnInnerLoopOfUnknownLengthStoreNothing) {
   EXPECT_FALSE(
       head_covered(body("ld.volatile.global.u32 %r21, [%rd3]; setp.eq.s32 %p6, %r21, 0; @%p6 ret;")));
 }
-/// The array is stored and read, then stored by `store`, and the rest follows; no loop around.
-std::vector<std::string> points_in_line(const std::string& store, const std::string& rest) {
+/// Without a loop around the statements.
+std::vector<std::string> points_in_line(const std::string& body, Block block = k16,
+                                        std::string_view functions = "") {
   const std::string text = in_loop("");
-  return coverage(text.substr(0, text.find("LOOP:")) + "st.shared.u32 [%r4], 1; bar.sync 0;" +
-                      kReadNeighbour + store + rest,
-                  k16)
-      .points;
+  return coverage(text.substr(0, text.find("LOOP:")) + body, block, false, {}, functions).points;
+}
+/// The array is stored and read, then stored by `store`, and the rest follows.
+std::vector<std::string> points_in_line(const std::string& store, const std::string& rest) {
+  return points_in_line(std::string("st.shared.u32 [%r4], 1; bar.sync 0;") + kReadNeighbour + store + rest);
 }
 TEST(Coverage, ThreadsThatLeaveAfterTheStoreNeedNotHaveArrived) {
   const std::string store = "st.shared.u32 [%r4], 2;", read = std::string("bar.sync 0;") + kReadNeighbour;
@@ -346,6 +347,67 @@ TEST(Coverage, ThreadsThatLeftInAnEarlierIterationStoreNothing) {
   EXPECT_THAT(
       points_in_line(store, loop("ld.volatile.global.u32 %r21, [%rd3]; setp.eq.s32 %p6, %r21, 0; @%p6 ret;")),
       IsEmpty());
+}
+constexpr const char* kSecondStore = "st.shared.u32 [%r4], 2;";
+/// The array is stored and read, some threads leave by `leave`, and it is stored and read anew.
+std::vector<std::string> points_after_leaving(const std::string& leave, std::string_view functions = "") {
+  return points_in_line(std::string("setp.ge.u32 %p3, %r1, 8; and.pred %p4, %p1, %p2;") +
+                            "st.shared.u32 [%r4], 1; bar.sync 0;" + kReadNeighbour + leave +
+                            "st.shared.u32 [%r4], 2; bar.sync 0;" + kReadNeighbour + "END: ret;",
+                        k16, functions);
+}
+TEST(Coverage, ThreadsThatLeftBeforeTheSecondStore) {
+  EXPECT_THAT(points_after_leaving(""), Contains(kSecondStore));
+  EXPECT_THAT(points_after_leaving("@%p2 ret;"), Contains(kSecondStore));
+  EXPECT_THAT(points_after_leaving("@%p2 bra END;"), Contains(kSecondStore));
+  for (const char* leave : {"@%p1 ret;", "@%p1 bra END;", "@%p3 exit;", "@%p4 ret;", "@%p4 bra END;"})
+    EXPECT_THAT(points_after_leaving(leave), IsEmpty()) << leave;
+}
+TEST(Coverage, ThreadsThatLeaveByAUniformBranchWithinAnArm) {
+  EXPECT_THAT(points_after_leaving("@%p3 bra STAY; @%p2 ret; STAY:"), IsEmpty());
+  EXPECT_THAT(points_after_leaving("@%p3 bra STAY; @%p2 bra END; STAY:"), IsEmpty());
+  EXPECT_THAT(points_after_leaving("@%p1 bra STAY; @!%p2 bra STAY; ret; STAY:"), IsEmpty());
+  EXPECT_THAT(points_after_leaving("@%p3 bra STAY; mov.u32 %r20, 1; STAY:"), Contains(kSecondStore));
+  EXPECT_THAT(points_after_leaving("@!%p2 bra STAY; @%p2 ret; STAY:"), Contains(kSecondStore));
+}
+TEST(Coverage, ThreadsThatMayLeaveWithinACall) {
+  const std::string call = "call.uni other;", body = ".reg .b32 %t; .reg .pred %q; mov.u32 %t, %tid.x;";
+  const std::string leave = body + "setp.lt.u32 %q, %t, 8; @%q exit;";
+  EXPECT_THAT(points_after_leaving(call, ".func other() {" + body + "ret; }"), Contains(kSecondStore));
+  EXPECT_THAT(points_after_leaving(call, ".func other() {" + leave + "ret; }"), IsEmpty());
+  EXPECT_THAT(points_after_leaving(call, ".extern .func other();"), IsEmpty());
+}
+TEST(Coverage, ThreadsThatLeaveAmidAFillLoop) {
+  // Threads 0 to 7 fill two elements each; 0 to 3 may leave between the two.
+  const auto points = [](const std::string& leave) {
+    return points_in_line(std::string() +
+                              "setp.lt.u32 %p3, %r1, 4; st.shared.u32 [%r4], 1; st.shared.u32 [%r4+32], 1;" +
+                              "bar.sync 0;" + kReadUnknown +
+                              "mov.u32 %r20, 0; FILL: shl.b32 %r21, %r20, 2; add.s32 %r22, %r4, %r21;" +
+                              "st.shared.u32 [%r22], 0;" + leave +
+                              "add.s32 %r20, %r20, 8; setp.lt.u32 %p4, %r20, 16; @%p4 bra FILL; bar.sync 0;" +
+                              kReadUnknown + "ret;",
+                          k8);
+  };
+  EXPECT_THAT(points(""), Contains("mov.u32 %r20, 0;"));
+  EXPECT_THAT(points("@%p2 ret;"), Contains("mov.u32 %r20, 0;"));
+  EXPECT_THAT(points("@%p3 ret;"), IsEmpty());
+  EXPECT_THAT(points("@!%p2 bra ON; @%p3 ret; ON:"), IsEmpty());
+  EXPECT_THAT(points("@%p3 bra ON; @%p2 ret; ON:"), IsEmpty());
+}
+TEST(Coverage, WhoLeavesBeforeAnythingIsStoredLeavesElementsThatOthersMayHaveStored) {
+  const auto points = [](const std::string& leave) {
+    return points_in_line(leave +
+                          "st.shared.u32 [%r8], 1; bar.sync 0; ld.shared.u32 %r30, [%r4]; bar.sync 0;" +
+                          "st.shared.u32 [%r4], 2; bar.sync 0;" + kReadNeighbour + "ret;");
+  };
+  EXPECT_THAT(points(""), Contains(kSecondStore));
+  EXPECT_THAT(points("@%p1 ret;"), IsEmpty());  // the neighbour's element still holds this thread's 1
+}
+TEST(Coverage, TheEndOfTheTextIsAWayOutEvenBehindATrap) {
+  const std::string rest = std::string("bar.sync 0;") + kReadNeighbour + "ret; trap; END:";
+  EXPECT_THAT(points_in_line(kSecondStore, "@%p1 bra END;" + rest), IsEmpty());
+  EXPECT_THAT(points_in_line(kSecondStore, "@%p2 bra END;" + rest), Contains(kSecondStore));
 }
 TEST(Coverage, ATrapEndsTheWholeGrid) {
   EXPECT_TRUE(head_covered(std::string("@!%p1 bra FINE; trap; FINE: st.shared.u32 [%r4], %r6; bar.sync 0;") +
@@ -389,6 +451,23 @@ TEST(Coverage, HoleBeforeAFillLoopUnderADivergentBranch) {
   };
   EXPECT_THAT(coverage(first + fill(16), k16).points, Contains("@%p3 bra DONE;"));
   EXPECT_THAT(coverage(first + fill(15), k16).points, IsEmpty());
+}
+TEST(Coverage, NotWhereOnlySomeThreadsCome) {
+  // A loop that ends at once; half of the threads pass it by.
+  const auto points = [](const std::string& skip) {
+    return points_in_line(
+        "setp.ge.u32 %p3, %r1, 8; setp.eq.u32 %p4, 1, 2; st.shared.u32 [%r4], 1; bar.sync 0;" + skip +
+        "INNER: mov.u32 %r21, 0; st.shared.u32 [%r4], 2; @%p4 bra INNER; PAST: bar.sync 0;" + kReadNeighbour +
+        "ret;");
+  };
+  EXPECT_THAT(points(""), Contains("mov.u32 %r21, 0;"));
+  EXPECT_THAT(points("@%p3 bra PAST;"), Not(Contains("mov.u32 %r21, 0;")));
+}
+TEST(Coverage, FillLoopAtTheVeryBeginning) {
+  constexpr const char* kStore = "st.shared.u32 [A], 1;";
+  const std::string rest =
+      "setp.lt.s32 %p4, %r5, 3; @%p4 bra FILL; bar.sync 0; ld.shared.u32 %r30, [A]; ret;";
+  EXPECT_THAT(coverage(std::string("FILL:") + kStore + rest, k16).points, Contains(kStore));
 }
 TEST(Coverage, PointsThatAreKnownAreNotProvedAgain) {
   const std::string body = in_loop(std::string("st.shared.u32 [%r4], %r6; bar.sync 0;") + kReadNeighbour);

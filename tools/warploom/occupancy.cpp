@@ -44,22 +44,6 @@ struct Gate {
   }
 };
 
-template <typename Number>
-bool parse_whole(std::string_view text, Number& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size();
-}
-
-std::vector<std::string_view> split(std::string_view text) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const std::size_t comma = text.find(',');
-    parts.push_back(text.substr(0, comma));
-    if (comma == text.npos) return parts;
-    text.remove_prefix(comma + 1);
-  }
-}
-
 std::optional<Gate> parse_gate(std::string_view text) {
   if (text.empty()) return std::nullopt;
   Gate gate;
@@ -73,21 +57,6 @@ std::optional<Gate> parse_gate(std::string_view text) {
         "--fail-below: '{}' is neither a number of blocks (2) nor a percentage from 0% to 100% (50%)", text));
   if (!gate.percent) gate.least = blocks;
   return gate;
-}
-
-std::optional<BlockShape> parse_block(std::string_view text) {
-  if (text.empty()) return std::nullopt;
-  BlockShape shape{1, 1, 1};
-  constexpr BlockShape most{1024, 1024, 64};
-  const std::vector<std::string_view> parts = split(text);
-  bool good = parts.size() <= shape.size();
-  for (std::size_t i = 0; good && i < parts.size(); ++i)
-    good = parse_whole(parts[i], shape[i]) && shape[i] >= 1 && shape[i] <= most[i];
-  if (!good)
-    throw BadInput(fmt::format(
-        "--block: '{}' is not X, X,Y or X,Y,Z in threads, with X and Y from 1 to 1024 and Z from 1 to 64",
-        text));
-  return shape;
 }
 
 /// Without --arch: the module's own and those that differ in shared memory or threads and can run it.
@@ -108,7 +77,7 @@ std::vector<const Architecture*> parse_architectures(std::string_view text, cons
   if (text == "all")
     for (const Architecture& arch : reuse::architectures()) out.push_back(&arch);
   else
-    for (const std::string_view name : split(text)) out.push_back(&reuse::architecture(name));
+    for (const std::string& name : split(text, ',')) out.push_back(&reuse::architecture(name));
   return out;
 }
 
@@ -239,7 +208,7 @@ std::vector<std::string> below(const reuse::Launchability& result, const Gate& g
 int run(const Options& options) {
   const std::optional<Gate> gate = parse_gate(options.fail_below);
   reuse::LaunchOptions with;
-  with.block = parse_block(options.block);
+  if (!options.block.empty()) with.block = parse_block(options.block);
   with.shared_dynamic = options.dynamic;
   with.use_ptxas = !options.no_ptxas;
   if (options.registers > 0) with.registers = options.registers;

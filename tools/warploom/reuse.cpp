@@ -164,7 +164,7 @@ std::function<int()> add(CLI::App& app) {
                  "Print what a pass found, or every pass with all; repeatable")
       ->type_name("PASS")
       ->take_all()
-      ->expected(1);
+      ->allow_extra_args(false);
   app.add_flag("--list-passes", options->list_passes, "Print the names of the passes, in order, and stop");
   app.add_option(
          "--explain", options->object,

@@ -9,6 +9,7 @@
 #include <initializer_list>
 
 #include "reuse/demangle.hpp"
+#include "verb.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/ptx/module.hpp"
 
@@ -28,37 +29,6 @@ Enum parse_choice(std::string_view option, std::string_view text, std::initializ
     names.push_back(name(value));
   }
   throw BadInput(fmt::format("{}: '{}' is not one of {}", option, text, fmt::join(names, ", ")));
-}
-
-template <typename Number>
-bool parse_whole(std::string_view text, Number& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size();
-}
-
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  while (true) {
-    const std::size_t end = text.find(separator);
-    parts.emplace_back(text.substr(0, end));
-    if (end == text.npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
-std::array<std::uint32_t, 3> parse_block(std::string_view text) {
-  std::array<std::uint32_t, 3> shape{1, 1, 1};
-  constexpr std::array<std::uint32_t, 3> most{1024, 1024, 64};
-  const std::vector<std::string> parts = split(text, ',');
-  bool good = parts.size() <= shape.size();
-  for (std::size_t i = 0; good && i < parts.size(); ++i)
-    good = parse_whole(parts[i], shape[i]) && shape[i] >= 1 && shape[i] <= most[i];
-  if (!good || shape[0] * shape[1] * shape[2] > 1024)
-    throw BadInput(
-        fmt::format("--block: '{}' is not X, X,Y or X,Y,Z in threads, with X and Y from 1 to 1024, Z "
-                    "from 1 to 64 and 1024 in all",
-                    text));
-  return shape;
 }
 
 /// The names in a variable, separated by ';' (a C++ declaration has commas).
@@ -128,17 +98,17 @@ void add_reuse_options(CLI::App& app, const std::shared_ptr<reuse::Options>& opt
                  "Only this kernel: its name in the PTX, or a part of its C++ declaration; repeatable")
       ->type_name("NAME")
       ->take_all()
-      ->expected(1);
+      ->allow_extra_args(false);
   app.add_option("--except", options->except, "Not this kernel; repeatable")
       ->type_name("NAME")
       ->take_all()
-      ->expected(1);
+      ->allow_extra_args(false);
   app.add_option("--disable", options->disabled,
                  "Leave out a pass (privacy, barriers, occupancy, check, ptxas); "
                  "repeatable")
       ->type_name("PASS")
       ->take_all()
-      ->expected(1);
+      ->allow_extra_args(false);
   app.add_flag_callback(
       "--no-ptxas", [options] { options->assemble = false; }, "Do not run ptxas on the result");
 }

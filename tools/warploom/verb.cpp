@@ -94,4 +94,29 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   return best;
 }
 
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  while (true) {
+    const std::size_t end = text.find(separator);
+    parts.emplace_back(text.substr(0, end));
+    if (end == text.npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::array<std::uint32_t, 3> parse_block(std::string_view text) {
+  std::array<std::uint32_t, 3> shape{1, 1, 1};
+  constexpr std::array<std::uint32_t, 3> most{1024, 1024, 64};
+  const std::vector<std::string> parts = split(text, ',');
+  bool good = parts.size() <= shape.size();
+  for (std::size_t i = 0; good && i < parts.size(); ++i)
+    good = parse_whole(parts[i], shape[i]) && shape[i] >= 1 && shape[i] <= most[i];
+  if (!good || shape[0] * shape[1] * shape[2] > 1024)
+    throw BadInput(
+        fmt::format("--block: '{}' is not X, X,Y or X,Y,Z in threads, with X and Y from 1 to 1024, Z "
+                    "from 1 to 64 and 1024 in all",
+                    text));
+  return shape;
+}
+
 }  // namespace warploom::tool

@@ -1,10 +1,14 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <array>
+#include <charconv>
+#include <cstdint>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "warploom/core/device.hpp"
 
@@ -54,6 +58,17 @@ void print(std::string_view text);
 void print_json(const nlohmann::ordered_json& json);
 /// Makes sure that everything printed has arrived. main calls it last. @throws BadInput (disk full)
 void finish_output();
+
+/// The parts of "a,b,c"; of "" one empty part.
+std::vector<std::string> split(std::string_view text, char separator);
+/// A whole number or a decimal, and nothing else.
+template <typename Number>
+bool parse_whole(std::string_view text, Number& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+/// A block size [threads]: X, X,Y or X,Y,Z. @throws BadInput naming --block, the text and CUDA's limits
+std::array<std::uint32_t, 3> parse_block(std::string_view text);
 
 /// "227 KiB", "139.8 GiB": exact below 1 MiB if a multiple of 1 KiB, else bytes or one decimal.
 std::string byte_text(std::uint64_t bytes);

@@ -191,16 +191,14 @@ int cicc(const Words& words, const RewrittenFiles& rewritten, const fs::path& sh
       std::ranges::any_of(words, [](const std::string& w) { return w == "-lto" || w == "-olto"; });
   if (lto)  // the link takes NVVM's intermediate code and drops any PTX
     leave(file.source, "untouched", "link-time optimisation (-dlto): its code is made by the linker");
-  else if (file.ptx.extension() == ".ptx")
+  else
     rewrite_apart(rewritten, file);
   return kDone;
 }
 
 int ptxas(const Words& words, const RewrittenFiles& rewritten, const fs::path& shadow) {
-  const auto is_rewritten = [&](const std::string& word) {
-    return word.ends_with(".ptx") && rewritten.contains(word);
-  };
-  const auto input = std::ranges::find_if(words, is_rewritten);
+  const auto input =
+      std::ranges::find_if(words, [&](const std::string& word) { return rewritten.contains(word); });
   if (input == words.end()) replace_process(words);
   // Held back, since a failure is ours and nobody's business if the original is taken.
   const std::string id = std::to_string(getpid());

@@ -88,6 +88,7 @@ struct Variable {
   Span declaration;                   ///< first token to semicolon (a parameter: without the comma)
   Span name_span;
   bool alone = true;                  ///< false: one declaration names several variables
+  std::array<std::uint32_t, 2> users{kNone, kNone};  ///< the first two functions whose code names it
 };
 
 /// A name used where no instruction stands: initialisers, debug sections, aliases, unknown directives.
@@ -166,6 +167,7 @@ class Edits {
   /// Spans of different calls may not overlap; insertions at one place keep the order of the calls.
   void replace(Span span, std::string text);
   void insert(std::uint32_t at, std::string text) { replace({at, at}, std::move(text)); }
+  void append(const Edits& more) { edits_.insert(edits_.end(), more.edits_.begin(), more.edits_.end()); }
   bool empty() const { return edits_.empty(); }
   /// @throws Internal when two edits overlap
   std::string apply(std::string_view text) const;
