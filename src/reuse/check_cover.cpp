@@ -67,6 +67,7 @@ class Walker {
     find_needed();
   }
 
+  /// Whether the object is dead at the point. That it is at points found before is made use of.
   bool covers(std::uint32_t point) {
     point_ = point;
     std::set<std::set<std::uint32_t>> done, todo{{}};
@@ -83,6 +84,7 @@ class Walker {
         todo.insert(more);
       }
     }
+    proven_.insert(point);
     return true;
   }
   bool exhausted() const { return steps_ > kStepBudget; }
@@ -259,7 +261,7 @@ class Walker {
         trace.left = true;
         return trace;
       }
-      if (i == point_ && count > 0) return trace;
+      if (count > 0 && (i == point_ || proven_.contains(i))) return trace;
       if (++steps_ > kStepBudget) throw GaveUp{};
       const std::uint32_t b = k_.cfg.block_of[i];
       if (!leads_on_[b]) {
@@ -315,7 +317,7 @@ class Walker {
     }
     if (region == nullptr) {  // at most one way leads to anything that matters; the others leave
       may_have_left_ |= uniformity_.threads_may_part(b);
-      if (!met_once(b)) return pass_over(rest_behind(b));
+      if (!met_once(b) || !passed_.insert(b).second) return pass_over(rest_behind(b));
       for (const std::uint32_t s : successors)
         if (uniformity_.matters[s]) return first_of(s);
       return kNone;
@@ -451,6 +453,7 @@ class Walker {
   std::vector<bool> needed_, decides_, behind_ways_out_;
   std::set<std::uint32_t> others_, met_;  ///< branches to go the other way at; tried both ways
   std::set<std::uint32_t> passed_;        ///< of met_, in this walk
+  std::set<std::uint32_t> proven_;
   std::uint64_t steps_ = 0;
   // Of the thread being walked.
   ThreadContext thread_;
@@ -472,8 +475,8 @@ std::vector<DeadPoint> covered_points(const Kernel& k, const Uniformity& uniform
     if (separates(k, i)) candidates.insert(i + 1);
   if (k.strict) candidates.insert(0);
   Walker walker(k, uniformity, object);
-  for (const std::uint32_t point : candidates) {
-    const std::uint32_t b = k.cfg.block_of[point];
+  for (auto it = candidates.rbegin(); it != candidates.rend(); ++it) {  // later ones help earlier ones
+    const std::uint32_t point = *it, b = k.cfg.block_of[point];
     if (!k.cfg.reachable[b] || uniformity.divergent[b] || !uniformity.matters[b]) continue;
     if (walker.covers(point))
       points.push_back(

@@ -29,6 +29,7 @@ class Prover {
 
   bool run() {
     if (uniformity_.divergent[loop_.header] || !exits_together()) return false;
+    find_deciders();
     earlier_ = k_.flow.reads_of_earlier_iterations(loop_);
     demanded_.assign(k_.function.instructions.size(), false);
     controlled_.assign(k_.cfg.blocks.size(), false);
@@ -172,18 +173,35 @@ class Prover {
            std::find(parameters.begin(), parameters.end(), base.id) != parameters.end();
   }
 
+  /// Which branches decide over which blocks in an iteration that is followed by another: it took no way out
+  /// of the loop. (The last iteration makes the first of the same accesses.)
+  void find_deciders() {
+    const std::uint32_t end = k_.cfg.graph.size();
+    ptx::Graph body(end + 1);
+    for (const std::uint32_t b : loop_.blocks)
+      for (const std::uint32_t s : k_.cfg.graph.successors[b])
+        if (loop_.contains(s)) body.add_edge(b, s == loop_.header ? end : s);
+    const ptx::DominatorTree post = ptx::post_dominators(body);
+    deciders_.assign(end + 1, {});
+    for (const std::uint32_t b : loop_.blocks) {
+      if (body.successors[b].size() < 2) continue;
+      std::vector<bool> seen(end + 1);
+      std::vector<std::uint32_t> work{b};
+      while (!work.empty()) {
+        const std::uint32_t at = work.back();
+        work.pop_back();
+        for (const std::uint32_t s : body.successors[at])
+          if (s != post.parent(b) && !seen[s]) seen[s] = true, deciders_[s].push_back(b), work.push_back(s);
+      }
+    }
+  }
+
   /// Whether the branches inside the loop that decide over a block go the same way in each iteration.
   bool block_is_steady(std::uint32_t block) {
     if (controlled_[block]) return true;
     controlled_[block] = true;
-    for (const Uniformity::Region& region : uniformity_.regions) {
-      if (!loop_.contains(region.branch) || !region.contains(block)) continue;
-      const auto& successors = k_.cfg.graph.successors[region.branch];
-      // A way out of the loop: an iteration that is followed by another did not take it.
-      if (std::count_if(successors.begin(), successors.end(),
-                        [&](std::uint32_t s) { return loop_.contains(s); }) == 1)
-        continue;
-      const std::uint32_t branch = k_.cfg.blocks[region.branch].last - 1;
+    for (const std::uint32_t b : deciders_[block]) {
+      const std::uint32_t branch = k_.cfg.blocks[b].last - 1;
       for (const std::uint32_t reg : k_.flow.reads(branch))
         if (!use_is_steady(branch, reg)) return false;
     }
@@ -196,6 +214,7 @@ class Prover {
   std::uint32_t object_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> earlier_;
   std::vector<bool> demanded_, controlled_;
+  std::vector<std::vector<std::uint32_t>> deciders_;  ///< per block: blocks that end with the branches
 };
 
 /// Whether each load of the object in the loop may find what the same iteration stored.

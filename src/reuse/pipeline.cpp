@@ -109,8 +109,11 @@ class KernelPass {
   bool still_wins(std::uint32_t registers) {
     report.registers_after = registers;
     fill_occupancy();
-    return options_.when == When::always || disabled("occupancy") ||
-           blocks(report.bytes_after, registers, report.dynamic_pool) > blocks_before_;
+    if (options_.when == When::always || disabled("occupancy")) return true;
+    const std::uint32_t now = blocks(report.bytes_after, registers, report.dynamic_pool);
+    if (options_.when == When::occupancy)
+      report.reason = fmt::format("{} -> {} blocks resident on {}", blocks_before_, now, target_.name);
+    return now > blocks_before_;
   }
 
  private:
