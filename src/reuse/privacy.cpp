@@ -215,6 +215,12 @@ class Iteration {
   bool reaches(std::uint32_t from, std::uint32_t to) const {
     return reaches(graph_.successors[from], to, {});
   }
+  /// Whoever comes to `block` comes to one of `closed` in the same iteration.
+  bool leads_into(std::uint32_t block, const std::vector<bool>& closed) const {
+    for (std::uint32_t b = 0; b < closed.size(); ++b)
+      if (closed[b] && post_.dominates(b, block)) return true;
+    return false;
+  }
   /// Some path leads from the header to `block`, and passes through no end of a block in `closed`.
   bool open(std::uint32_t block, const std::vector<bool>& closed) const {
     return reaches({header_}, block, closed);
@@ -361,17 +367,27 @@ class Prover {
       for (const Access& a : kernel_.use.accesses) {
         const std::uint32_t b = cfg_.block_of[a.instruction];
         if (!a.write || !a.objects[o] || !loop.contains(b)) continue;
+        // It may go elsewhere, or, under a guard that all threads share, nowhere.
+        const std::uint32_t guard = kernel_.values.of_guard[a.instruction];
+        if (a.objects.count() > 1 ||
+            (guard != kNone && kernel_.uniformity.of_value[guard] != Variation::thread))
+          continue;
         const ConstantAddress to = constant_address(a);
         if (at.offset && to.constant && to.offset && a.bytes != 0 &&
             (*at.offset + byte < *to.offset || *at.offset + byte >= *to.offset + a.bytes))
           continue;
         if (b == home) stored_at_home |= a.instruction < load.instruction;
         closed[b] = true;
-        // Where threads part, it is enough that some thread stores.
-        for (const DivergentBranch& d : kernel_.uniformity.divergent)
-          if (std::binary_search(d.region.begin(), d.region.end(), b) &&
-              !std::binary_search(d.region.begin(), d.region.end(), home))
-            closed[d.block] = true;
+      }
+      // Where threads part, it is enough that those who go one of the ways all store.
+      for (bool changed = true; changed;) {
+        changed = false;
+        for (const DivergentBranch& d : kernel_.uniformity.divergent) {
+          if (closed[d.block] || std::binary_search(d.region.begin(), d.region.end(), home)) continue;
+          for (const std::uint32_t s : cfg_.graph.successors[d.block])
+            if (loop.contains(s) && s != loop.header && iteration.leads_into(s, closed))
+              closed[d.block] = changed = true;
+        }
       }
       if (!stored_at_home && iteration.open(home, closed)) return true;
     }

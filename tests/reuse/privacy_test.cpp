@@ -273,6 +273,21 @@ TEST(Privacy, SpeculatedLoadAfterAStoreOnOneUniformArmIsNot) {
   EXPECT_FALSE(p.is_private("a"));
 }
 
+TEST(Privacy, SpeculatedLoadAfterAStoreUnderAUniformGuardIsNot) {
+  const Proved p = prove(
+      do_loop("setp.gt.u32 %p1, %n, 7;\n@%p1 st.shared.u32 [a], %r1;\nbar.sync 0;\nld.shared.u32 %r5, [a];\n"
+              "bar.sync 0;\nst.shared.u32 [a], %r1;\nbar.sync 0;\n"));
+  EXPECT_FALSE(p.is_private("a"));
+}
+
+TEST(Privacy, SpeculatedLoadAfterAStoreOnAUniformArmInsideADivergentOneIsNot) {
+  const Proved p =
+      prove(do_loop("setp.ne.u32 %p2, %t, 0;\n@%p2 bra SKIP;\nsetp.gt.u32 %p1, %n, 7;\n@%p1 bra SKIP;\n"
+                    "st.shared.u32 [a], %r1;\nSKIP:\nbar.sync 0;\nld.shared.u32 %r5, [a];\nbar.sync 0;\n"
+                    "@%p2 bra OVER;\nst.shared.u32 [a], 7;\nOVER:\nbar.sync 0;\n"));
+  EXPECT_FALSE(p.is_private("a"));
+}
+
 TEST(Privacy, SpeculatedLoadThroughARegisterIsNot) {
   const Proved p =
       prove(do_loop("mov.u32 %r10, a;\nmov.u32 %r11, b;\nsetp.eq.u32 %p3, %n, 4;\nselp.b32 %r12, %r10, %r11, "
