@@ -215,8 +215,9 @@ class Iteration {
   bool reaches(std::uint32_t from, std::uint32_t to) const {
     return reaches(graph_.successors[from], to, {});
   }
-  /// Whoever comes to `block` comes to one of `closed` in the same iteration.
-  bool leads_into(std::uint32_t block, const std::vector<bool>& closed) const {
+  /// Whoever comes to `block` comes to one of `closed` in the same iteration, and before they come to `home`.
+  bool leads_into(std::uint32_t block, const std::vector<bool>& closed, std::uint32_t home) const {
+    if (reaches({block}, home, closed)) return false;
     for (std::uint32_t b = 0; b < closed.size(); ++b)
       if (closed[b] && post_.dominates(b, block)) return true;
     return false;
@@ -383,9 +384,11 @@ class Prover {
       for (bool changed = true; changed;) {
         changed = false;
         for (const DivergentBranch& d : kernel_.uniformity.divergent) {
-          if (closed[d.block] || std::binary_search(d.region.begin(), d.region.end(), home)) continue;
+          if (closed[d.block] || d.block == home ||
+              std::binary_search(d.region.begin(), d.region.end(), home))
+            continue;
           for (const std::uint32_t s : cfg_.graph.successors[d.block])
-            if (loop.contains(s) && s != loop.header && iteration.leads_into(s, closed))
+            if (loop.contains(s) && s != loop.header && iteration.leads_into(s, closed, home))
               closed[d.block] = changed = true;
         }
       }
