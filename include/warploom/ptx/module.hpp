@@ -24,37 +24,37 @@ struct Span {
 };
 
 enum class OperandKind : std::uint8_t {
-  reg,      ///< id: Function::registers
-  special,  ///< %tid.x, %laneid, WARP_SZ: only the span says which
-  integer,  ///< value
-  real,     ///< value: bit pattern, of a double unless written 0f........
-  symbol,   ///< id: Module::variables; value: byte offset, `sym+4`
-  label,    ///< id: Function::labels
-  function, ///< id: Module::functions
-  address,  ///< [base+value]; children: base, then coordinates of a texture
-  vector,   ///< {a, b}; children
-  list,     ///< (a, b) of a call; children
-  pair,     ///< a|b: two destinations; children
-  sink,     ///< _
-  unknown,  ///< an identifier nothing declares, or a form not modelled: only the span says what
+  reg,       ///< id: Function::registers
+  special,   ///< %tid.x, %laneid, WARP_SZ: only the span says which
+  integer,   ///< value
+  real,      ///< value: bit pattern, of a double unless written 0f........
+  symbol,    ///< id: Module::variables; value: byte offset, `sym+4`
+  label,     ///< id: Function::labels
+  function,  ///< id: Module::functions
+  address,   ///< [base+value]; children: base, then coordinates of a texture
+  vector,    ///< {a, b}; children
+  list,      ///< (a, b) of a call; children
+  pair,      ///< a|b: two destinations; children
+  sink,      ///< _
+  unknown,   ///< an identifier nothing declares, or a form not modelled: only the span says what
 };
 
 struct Operand {
   OperandKind kind = OperandKind::unknown;
-  bool negated = false;            ///< !p
-  std::uint8_t component = 0xff;   ///< .x .y .z .w of a vector register: 0 to 3
+  bool negated = false;           ///< !p
+  std::uint8_t component = 0xff;  ///< .x .y .z .w of a vector register: 0 to 3
   std::uint8_t reserved = 0;
-  std::uint32_t id = kNone;        ///< see OperandKind; of a composite: its first child in Function::operands
+  std::uint32_t id = kNone;  ///< see OperandKind; of a composite: its first child in Function::operands
   std::int64_t value = 0;
-  std::uint32_t count = 0;         ///< children of a composite
-  Span span;                       ///< of an address: without the brackets
+  std::uint32_t count = 0;  ///< children of a composite
+  Span span;                ///< of an address: without the brackets
 };
 
 struct Instruction {
-  Span span;                     ///< guard to semicolon, both included
-  std::uint32_t opcode = kNone;  ///< Module::opcodes
-  std::uint32_t guard = kNone;   ///< register of @p, or kNone
-  bool guard_negated = false;    ///< @!p
+  Span span;                        ///< guard to semicolon, both included
+  std::uint32_t opcode = kNone;     ///< Module::opcodes
+  std::uint32_t guard = kNone;      ///< register of @p, or kNone
+  bool guard_negated = false;       ///< @!p
   std::uint16_t operand_count = 0;  ///< of Op::unknown: the names and numbers it mentions, flat
   std::uint32_t first_operand = 0;  ///< Function::operands
   std::uint32_t line = 0;           ///< of the PTX text, 1-based
@@ -63,8 +63,8 @@ struct Instruction {
 
 struct Register {
   std::string_view name;
-  std::string_view type;     ///< "b32", "pred", "f64"
-  std::uint8_t vector = 1;   ///< 2 or 4 for .v2 .v4
+  std::string_view type;    ///< "b32", "pred", "f64"
+  std::uint8_t vector = 1;  ///< 2 or 4 for .v2 .v4
 };
 
 struct Label {
@@ -80,14 +80,14 @@ struct Variable {
   std::string_view name;
   Space space = Space::none;
   Linkage linkage = Linkage::none;
-  std::uint32_t align = 1;            ///< as declared, or the natural one of its type [bytes]
-  std::uint64_t bytes = 0;            ///< 0: unsized (extern .shared .b8 x[])
-  std::string_view type;              ///< "b8", "f32"
-  std::uint32_t function = kNone;     ///< the function whose body or header declares it; kNone: module scope
+  std::uint32_t align = 1;         ///< as declared, or the natural one of its type [bytes]
+  std::uint64_t bytes = 0;         ///< 0: unsized (extern .shared .b8 x[])
+  std::string_view type;           ///< "b8", "f32"
+  std::uint32_t function = kNone;  ///< the function whose body or header declares it; kNone: module scope
   std::uint32_t line = 0;
-  Span declaration;                   ///< first token to semicolon (a parameter: without the comma)
+  Span declaration;  ///< first token to semicolon (a parameter: without the comma)
   Span name_span;
-  bool alone = true;                  ///< false: one declaration names several variables
+  bool alone = true;                                 ///< false: one declaration names several variables
   std::array<std::uint32_t, 2> users{kNone, kNone};  ///< the first two functions whose code names it
 };
 
@@ -99,24 +99,24 @@ struct Reference {
 
 struct Location {
   std::uint32_t file = 0, line = 0, column = 0;
-  std::uint32_t inlined_at = kNone;   ///< Module::locations: the call this code was inlined at
+  std::uint32_t inlined_at = kNone;  ///< Module::locations: the call this code was inlined at
 };
 
 struct Function {
   std::string_view name;
-  bool entry = false;                 ///< .entry (a kernel) or .func
+  bool entry = false;  ///< .entry (a kernel) or .func
   bool has_body = false;
   Linkage linkage = Linkage::none;
   std::uint32_t line = 0;
-  Span span;                          ///< first linkage token to closing brace or semicolon
-  Span header;                        ///< up to the opening brace or semicolon
-  Span body;                          ///< braces included
+  Span span;                                       ///< first linkage token to closing brace or semicolon
+  Span header;                                     ///< up to the opening brace or semicolon
+  Span body;                                       ///< braces included
   std::vector<std::uint32_t> parameters, results;  ///< Module::variables
   std::optional<std::array<std::uint32_t, 3>> required_threads, maximal_threads;  ///< .reqntid, .maxntid
   Span required_threads_span, maximal_threads_span;                               ///< the whole directive
   std::optional<std::uint32_t> minimal_blocks_per_sm, maximal_registers;
-  bool cluster = false;               ///< .reqnctapercluster, .explicitcluster or .maxclusterrank
-  std::vector<Register> registers;    ///< those that the body uses
+  bool cluster = false;             ///< .reqnctapercluster, .explicitcluster or .maxclusterrank
+  std::vector<Register> registers;  ///< those that the body uses
   std::vector<Instruction> instructions;
   std::vector<Operand> operands;
   std::vector<Label> labels;
@@ -129,13 +129,13 @@ struct Function {
 };
 
 struct Module {
-  std::string file;                 ///< for messages
+  std::string file;  ///< for messages
   std::string text;
-  std::string_view version, target; ///< "8.0", "sm_90, debug"
-  std::uint32_t sm = 0;             ///< 90 of sm_90a; 0 when unreadable
+  std::string_view version, target;  ///< "8.0", "sm_90, debug"
+  std::uint32_t sm = 0;              ///< 90 of sm_90a; 0 when unreadable
   std::uint32_t address_bits = 32;
-  bool debug = false;               ///< .target ..., debug: compiled with -G
-  std::deque<Opcode> opcodes;       ///< each distinct instruction name once
+  bool debug = false;          ///< .target ..., debug: compiled with -G
+  std::deque<Opcode> opcodes;  ///< each distinct instruction name once
   std::vector<Variable> variables;
   std::vector<Function> functions;  ///< in order of appearance; a declaration and its definition are two
   std::vector<Location> locations;
@@ -173,7 +173,10 @@ class Edits {
   std::string apply(std::string_view text) const;
 
  private:
-  struct Edit { Span span; std::string text; };
+  struct Edit {
+    Span span;
+    std::string text;
+  };
   std::vector<Edit> edits_;
 };
 

@@ -7,7 +7,15 @@
 namespace warploom::ptx {
 
 enum class Space : std::uint8_t {
-  none, generic, global, shared, shared_cluster, local, constant, param, tex
+  none,
+  generic,
+  global,
+  shared,
+  shared_cluster,
+  local,
+  constant,
+  param,
+  tex
 };
 
 /// Mnemonics of PTX ISA 9.0, the part before the first dot; `unknown` for any other.
@@ -34,7 +42,7 @@ struct Opcode {
   /// The state space it names, of a copy the destination's (cp.async, tensormap); generic where it takes
   /// an address and names none; none where it takes no address.
   Space space = Space::none;
-  std::uint8_t vector = 1;     ///< elements of .v2 .v4 .v8
+  std::uint8_t vector = 1;  ///< elements of .v2 .v4 .v8
   /// Of one element of its last type; 0: no type (cp.async, st.bulk: the size is an operand).
   /// Of ldmatrix, stmatrix and wmma it is the matrix element, not what a thread moves.
   std::uint16_t bytes = 0;
