@@ -91,20 +91,36 @@ std::vector<Hazard> find_hazards(const Kernel& kernel, const std::vector<ObjectS
     std::uint32_t instruction;
     const Access* access;  // nullptr: a barrier
   };
-  std::vector<std::vector<Event>> events(cfg.blocks.size());
-  for (const std::uint32_t i : insertions) events[cfg.block_of[i]].push_back({i, nullptr});
-  for (const std::uint32_t i : kernel.uniformity.separators) events[cfg.block_of[i]].push_back({i, nullptr});
-  for (const Access& a : kernel.use.accesses)
-    events[cfg.block_of[a.instruction]].push_back({a.instruction, &a});
-  for (auto& list : events)  // an inserted barrier stands before its instruction
-    std::stable_sort(list.begin(), list.end(),
-                     [](const Event& a, const Event& b) { return a.instruction < b.instruction; });
+  // All three lists are in the order of the text, and so are the blocks: one merge makes a list for all.
+  std::vector<Event> events;
+  events.reserve(insertions.size() + kernel.uniformity.separators.size() + kernel.use.accesses.size());
+  std::vector<std::size_t> first_event(cfg.blocks.size() + 1);
+  auto inserted = insertions.begin();
+  auto separator = kernel.uniformity.separators.begin();
+  auto access = kernel.use.accesses.begin();
+  for (std::uint32_t b = 0; b < cfg.blocks.size(); ++b) {
+    const std::uint32_t end = cfg.blocks[b].last;
+    for (;;) {
+      const std::uint32_t i = inserted == insertions.end() ? kNone : *inserted;
+      const std::uint32_t s = separator == kernel.uniformity.separators.end() ? kNone : *separator;
+      const std::uint32_t a = access == kernel.use.accesses.end() ? kNone : access->instruction;
+      if (std::min({i, s, a}) >= end) break;
+      if (i <= std::min(s, a))
+        events.push_back({*inserted++, nullptr});  // it stands before its instruction
+      else if (s <= a)
+        events.push_back({*separator++, nullptr});
+      else
+        events.push_back({a, &*access++});
+    }
+    first_event[b + 1] = events.size();
+  }
 
   std::vector<Pending> in(cfg.blocks.size());
   std::vector<Hazard> hazards;
   const auto run = [&](std::uint32_t b, bool report) {
     Pending p = in[b];
-    for (const Event& e : events[b]) {
+    for (std::size_t at = first_event[b]; at < first_event[b + 1]; ++at) {
+      const Event& e = events[at];
       if (e.access == nullptr) {
         p = {};
         continue;
