@@ -179,13 +179,14 @@ class Walker {
 
   Value from_definition(std::uint32_t d, unsigned depth) {
     const std::uint32_t i = k_.flow.definitions()[d].instruction;
+    if (found_[i]) return found_[i];
     if (depth > kMaxDepth || open_[i] || ++steps_ > kStepBudget) return std::nullopt;
     if (k_.guarded(i)) return std::nullopt;
     open_[i] = true;
     const Value v = evaluate(k_, thread_, i,
                              [&](std::uint32_t reg) { return agreed(k_.flow.reaching(i, reg), depth + 1); });
     open_[i] = false;
-    return v;
+    return found_[i] = v;
   }
 
   /// As read(), at an instruction of a region that is passed over: its own definitions followed back to its
@@ -252,6 +253,7 @@ class Walker {
     set_.assign(k_.function.registers.size(), false);
     values_.assign(k_.function.registers.size(), std::nullopt);
     open_.assign(k_.function.instructions.size(), false);
+    found_.assign(k_.function.instructions.size(), std::nullopt);
     passed_.clear();
     own_.assign(bytes_, false);
     may_have_left_ = behind_ways_out_[k_.cfg.block_of[point_]];
@@ -461,6 +463,7 @@ class Walker {
   std::vector<bool> own_;  ///< bytes that it stored
   std::vector<bool> set_, open_;
   std::vector<Value> values_;
+  std::vector<Value> found_;  ///< by from_definition(), per instruction
   bool may_have_left_ = false;
 };
 

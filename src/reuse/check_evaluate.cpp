@@ -202,7 +202,11 @@ Value evaluate(const Kernel& k, const ThreadContext& thread, std::uint32_t i,
     return std::nullopt;
   std::vector<std::uint64_t> values;
   std::vector<Value> maybe;
-  for (const ptx::Operand& source : all.subspan(1)) maybe.push_back(operand_value(k, thread, source, read));
+  for (const ptx::Operand& source : all.subspan(1)) {
+    maybe.push_back(operand_value(k, thread, source, read));
+    // One unknown is enough: what stands behind the others may take long to find.
+    if (!maybe.back() && o.op != Op::selp) return std::nullopt;
+  }
   const Type type = type_of(o.parts.back());
   if (type.bits == 0) return std::nullopt;
   if (o.op == Op::selp && maybe.size() == 3 && maybe[2]) {  // the arm not chosen need not be known

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "reuse/demangle.hpp"
+#include "warploom/core/demangle.hpp"
 
 namespace warploom::reuse {
 

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <optional>
+
+#include "reuse/evaluate.hpp"
 
 namespace warploom::reuse {
 
@@ -404,6 +408,14 @@ class Prover {
   ConstantAddress constant_address(const Access& access) const {
     ConstantAddress result{true, 0};
     const Function& f = *kernel_.function;
+    const Operand& whole = f.operands[access.address];
+    const bool has_offset = whole.kind == OperandKind::address;
+    if (const auto source = decode_source(kernel_, has_offset ? whole.id : access.address))
+      if (const auto cell = folded(*source, 0); cell && cell->symbol == 0 && cell->object != kNone) {
+        const std::uint64_t offset = cell->bits + static_cast<std::uint64_t>(has_offset ? whole.value : 0);
+        result.offset = static_cast<std::int32_t>(static_cast<std::uint32_t>(offset));
+        return result;
+      }
     std::vector<std::uint32_t> work{access.address};
     std::vector<bool> seen(f.operands.size());
     while (!work.empty()) {
@@ -429,6 +441,25 @@ class Prover {
       }
     }
     return result;
+  }
+
+  /// What names and numbers alone make; none where anything else takes part.
+  std::optional<Cell> folded(const Source& source, unsigned depth) const {
+    constexpr unsigned kMaxDepth = 32;
+    if (source.kind == Source::constant) return source.cell;
+    if (source.kind != Source::value || depth > kMaxDepth) return std::nullopt;
+    const Value& v = kernel_.values.all[source.id];
+    if (v.kind != Value::definition) return std::nullopt;
+    const auto computation = decode_computation(kernel_, v.instruction);
+    if (!computation) return std::nullopt;
+    std::array<Cell, 5> inputs;
+    for (std::size_t k = 0; k < computation->source_count; ++k) {
+      const auto input = folded(computation->sources[k], depth + 1);
+      if (!input) return std::nullopt;
+      inputs[k] = *input;
+      if (computation->sources[k].negated) inputs[k].bits ^= 1;
+    }
+    return evaluate(*computation, inputs.data());
   }
 
   std::uint32_t first_store_outside(std::uint32_t o, const Loop& loop) const {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "reuse/barrier_kind.hpp"
 
@@ -29,7 +31,13 @@ bool leaves(Op op) { return op == Op::ret || op == Op::exit_ || op == Op::trap; 
 class Analysis {
  public:
   Analysis(const Cfg& cfg, const Values& values, const SharedUse& use, bool trust_barriers)
-      : cfg_(cfg), module_(*cfg.module), f_(*cfg.function), values_(values), trust_barriers_(trust_barriers) {
+      : cfg_(cfg),
+        module_(*cfg.module),
+        f_(*cfg.function),
+        values_(values),
+        accessed_(f_.instructions.size()),
+        trust_barriers_(trust_barriers) {
+    for (const Access& a : use.accesses) accessed_[a.instruction] = true;
     result_.of_value.assign(values.all.size(), Variation::uniform);
     result_.apart.assign(cfg.blocks.size(), false);
     has_local_ =
@@ -283,7 +291,7 @@ class Analysis {
       const std::vector<std::uint32_t> region = region_of(b, join);
       if (v == Variation::loaded && trust_barriers_) {
         const std::uint32_t barrier = full_barrier_decided(b, region);
-        if (barrier != kNone) {
+        if (barrier != kNone && (join < cfg_.blocks.size() || !may_leave_after_access(b))) {
           result_.assumed.push_back({at, barrier});
           continue;
         }
@@ -305,12 +313,38 @@ class Analysis {
     const auto& targets = pruned_.successors[branch];
     for (const std::uint32_t b : region)
       for (std::uint32_t i = cfg_.blocks[b].first; i < cfg_.blocks[b].last; ++i)
-        if (f_.instructions[i].guard == kNone &&
-            barrier_kind(module_, f_, f_.instructions[i]) == BarrierKind::full &&
-            std::any_of(targets.begin(), targets.end(),
-                        [&](std::uint32_t s) { return post_.dominates(b, s); }))
+        if (is_barrier_for_all(i) && std::any_of(targets.begin(), targets.end(),
+                                                 [&](std::uint32_t s) { return post_.dominates(b, s); }))
           return i;
     return kNone;
+  }
+
+  bool is_barrier_for_all(std::uint32_t i) const {
+    return f_.instructions[i].guard == kNone &&
+           barrier_kind(module_, f_, f_.instructions[i]) == BarrierKind::full;
+  }
+
+  /// An arm of the branch may access shared memory and then leave without another barrier: the barrier in the
+  /// other arm does not wait for it, and so says nothing of who goes where.
+  bool may_leave_after_access(std::uint32_t branch) const {
+    std::vector<std::pair<std::uint32_t, bool>> work;  // block, accessed before it
+    for (const std::uint32_t s : pruned_.successors[branch]) work.emplace_back(s, false);
+    std::vector<std::array<bool, 2>> seen(pruned_.size());
+    while (!work.empty()) {
+      auto [b, accessed] = work.back();
+      work.pop_back();
+      if (b >= cfg_.blocks.size() || std::exchange(seen[b][accessed], true)) continue;
+      bool stopped = false;
+      for (std::uint32_t i = cfg_.blocks[b].first; i < cfg_.blocks[b].last && !stopped; ++i) {
+        accessed = accessed || accessed_[i];
+        stopped = is_barrier_for_all(i);
+      }
+      if (stopped) continue;
+      const auto& next = pruned_.successors[b];
+      if (accessed && (next.empty() || next.size() < cfg_.graph.successors[b].size())) return true;
+      for (const std::uint32_t s : next) work.emplace_back(s, accessed);
+    }
+    return false;
   }
 
   void find_barriers() {
@@ -331,6 +365,7 @@ class Analysis {
   const Module& module_;
   const Function& f_;
   const Values& values_;
+  std::vector<bool> accessed_;  ///< per instruction: accesses shared memory
   bool trust_barriers_;
   bool has_local_ = false;  ///< a generic address may be one of the thread's own memory
   Uniformity result_;

@@ -19,7 +19,7 @@ namespace {
 
 // The verbs, in the order of --help.
 std::vector<Verb> verbs() {
-  return {reuse_verb(), wrap_verb(), check_verb(), occupancy_verb(), devices_verb()};
+  return {reuse_verb(), wrap_verb(), check_verb(), occupancy_verb(), sim_verb(), devices_verb()};
 }
 constexpr const char* kClearLine = "\r\033[K";
 

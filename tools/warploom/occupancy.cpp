@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "reuse/demangle.hpp"
 #include "reuse/launchability.hpp"
 #include "verb.hpp"
+#include "warploom/core/demangle.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/ptx/module.hpp"
 
@@ -81,22 +81,6 @@ std::vector<const Architecture*> parse_architectures(std::string_view text, cons
   return out;
 }
 
-/// A kernel's name in the PTX, from that name or a part of its demangled form that only it has.
-std::string kernel_name(const ptx::Module& module, const std::string& asked) {
-  std::vector<std::string> found;
-  for (const ptx::Function& f : module.functions) {
-    if (!f.entry || !f.has_body) continue;
-    std::string name(f.name);
-    if (name == asked) return name;
-    if (reuse::demangle(name).find(asked) != std::string::npos) found.push_back(std::move(name));
-  }
-  if (found.size() > 1)
-    throw BadInput(fmt::format("{}: --kernel '{}' could be {} or {}{}; give more of the name", module.file,
-                               asked, found[0], found[1],
-                               found.size() > 2 ? fmt::format(" or {} others", found.size() - 2) : ""));
-  return found.empty() ? asked : found.front();  // the library says which kernels there are
-}
-
 bool bound_only(const KernelLaunch& kernel) { return !kernel.threads.has_value(); }
 
 std::string row(const KernelLaunch& kernel, const LaunchOn& on) {
@@ -121,7 +105,7 @@ std::string row(const KernelLaunch& kernel, const LaunchOn& on) {
 std::string as_text(const reuse::Launchability& result, const Options& options) {
   std::string text;
   for (const KernelLaunch& kernel : result.kernels) {
-    text += fmt::format("{}\n  ", reuse::demangle(kernel.name));
+    text += fmt::format("{}\n  ", demangle(kernel.name));
     if (kernel.threads)
       text += fmt::format("{} threads a block ({})", *kernel.threads,
                           kernel.threads_from == Origin::given ? "--block" : name(kernel.threads_from));
@@ -169,7 +153,7 @@ Json as_json(const reuse::Launchability& result, const ptx::Module& module, cons
     Json on = Json::array();
     for (const LaunchOn& each : kernel.on) on.push_back(as_json(kernel, each));
     kernels.push_back({{"name", kernel.name},
-                       {"demangled", reuse::demangle(kernel.name)},
+                       {"demangled", demangle(kernel.name)},
                        {"threads_per_block", kernel.threads ? Json(*kernel.threads) : Json()},
                        {"threads_from", name(kernel.threads_from)},
                        {"declared_shared_bytes", kernel.declared.bytes},
@@ -195,11 +179,11 @@ std::vector<std::string> below(const reuse::Launchability& result, const Gate& g
       throw BadInput(
           fmt::format("--fail-below: the block size of {} is not known; give --block, or choose a "
                       "kernel with --kernel",
-                      reuse::demangle(kernel.name)));
+                      demangle(kernel.name)));
     for (const LaunchOn& on : kernel.on)
       if (!gate.passes(on.occupancy))
         out.push_back(fmt::format("{} on {}: {} resident a multiprocessor, {:.1f} %, is below {}",
-                                  reuse::demangle(kernel.name), on.architecture->name,
+                                  demangle(kernel.name), on.architecture->name,
                                   blocks_text(on.occupancy.blocks), on.occupancy.fraction * 100, asked));
   }
   return out;

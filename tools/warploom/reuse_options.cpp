@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <initializer_list>
 
-#include "reuse/demangle.hpp"
 #include "verb.hpp"
+#include "warploom/core/demangle.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/ptx/module.hpp"
 
@@ -149,7 +149,7 @@ std::vector<std::string> resolve_kernel_names(reuse::Options& options, const std
   const ptx::Module module = ptx::parse(ptx, file);
   std::vector<std::pair<std::string, std::string>> kernels;  // symbol, declaration
   for (const ptx::Function& f : module.functions)
-    if (f.entry && f.has_body) kernels.emplace_back(f.name, reuse::demangle(f.name));
+    if (f.entry && f.has_body) kernels.emplace_back(f.name, demangle(f.name));
   for (std::vector<std::string>* names : {&options.only, &options.except}) {
     std::vector<std::string> symbols;
     for (const std::string& name : *names) {

@@ -1,14 +1,18 @@
 #include "verb.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <span>
 #include <system_error>
 
+#include "sim/launch_text.hpp"
+#include "warploom/core/demangle.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
 
@@ -40,6 +44,13 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+/// "a, b and 7 others".
+std::string listed(std::span<const std::string> names, std::string_view last) {
+  constexpr std::size_t kMost = 12;
+  if (names.size() <= kMost) return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{} {} {} others", fmt::join(names.first(kMost), ", "), last, names.size() - kMost);
+}
+
 }  // namespace
 
 void add_json_flag(CLI::App& app, bool& json) {
@@ -69,7 +80,10 @@ void print(std::string_view text) {
   check_output(std::fwrite(text.data(), 1, text.size(), stdout) == text.size());
 }
 
-void print_json(const nlohmann::ordered_json& json) { print(json.dump(2) + "\n"); }
+void print_json(const nlohmann::ordered_json& json) {
+  // A kernel may print, and a path may hold, bytes that are no UTF-8.
+  print(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
 
 void finish_output() {
   if (!reader_gone) check_output(std::fflush(stdout) == 0);
@@ -105,18 +119,33 @@ std::vector<std::string> split(std::string_view text, char separator) {
 }
 
 std::array<std::uint32_t, 3> parse_block(std::string_view text) {
-  std::array<std::uint32_t, 3> shape{1, 1, 1};
-  constexpr std::array<std::uint32_t, 3> most{1024, 1024, 64};
-  const std::vector<std::string> parts = split(text, ',');
-  bool good = parts.size() <= shape.size();
-  for (std::size_t i = 0; good && i < parts.size(); ++i)
-    good = parse_whole(parts[i], shape[i]) && shape[i] >= 1 && shape[i] <= most[i];
-  if (!good || shape[0] * shape[1] * shape[2] > 1024)
-    throw BadInput(
-        fmt::format("--block: '{}' is not X, X,Y or X,Y,Z in threads, with X and Y from 1 to 1024, Z "
-                    "from 1 to 64 and 1024 in all",
-                    text));
-  return shape;
+  const sim::Dim block = sim::parse_block(text);
+  return {block.x, block.y, block.z};
+}
+
+std::string kernel_name(const ptx::Module& module, const std::string& asked) {
+  std::vector<std::string> symbols, named, containing, spellings;
+  for (const ptx::Function& f : module.functions) {
+    if (!f.entry || !f.has_body) continue;
+    const std::string symbol(f.name), declaration = demangle(symbol), bare = function_name(symbol);
+    if (symbol == asked) return symbol;
+    if (declaration == asked || bare == asked) named.push_back(symbol);
+    if (declaration.find(asked) != declaration.npos) containing.push_back(symbol);
+    symbols.push_back(symbol);
+    spellings.insert(spellings.end(), {symbol, bare});
+  }
+  const std::string there = symbols.empty() ? "the file has none" : "there is " + listed(symbols, "and");
+  if (asked.empty() && symbols.size() == 1) return symbols.front();
+  if (asked.empty())
+    throw BadInput(fmt::format("{}: which kernel? --kernel is missing; {}", module.file, there));
+  const std::vector<std::string>& found = named.empty() ? containing : named;
+  if (found.size() == 1) return found.front();
+  if (found.size() > 1)
+    throw BadInput(fmt::format("{}: --kernel '{}' could be {}; give more of the name", module.file, asked,
+                               listed(found, "or")));
+  const std::string guess = nearest(asked, spellings);
+  throw BadInput(fmt::format("{}: there is no kernel '{}'{}; {}", module.file, asked,
+                             guess.empty() ? "" : fmt::format(", did you mean {}?", guess), there));
 }
 
 }  // namespace warploom::tool

@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
@@ -11,6 +10,8 @@
 #include <vector>
 
 #include "warploom/core/device.hpp"
+#include "warploom/core/parse.hpp"
+#include "warploom/ptx/module.hpp"
 
 /// What the verbs of the command line tool share. A verb is one file, NAME.cpp, which defines
 /// NAME_verb(); it is declared below, named in ../CMakeLists.txt and listed in main.cpp.
@@ -38,6 +39,7 @@ Verb reuse_verb();
 Verb wrap_verb();
 Verb check_verb();
 Verb occupancy_verb();
+Verb sim_verb();
 
 /// `--json`: the result for machines, on standard output, instead of text.
 void add_json_flag(CLI::App& app, bool& json);
@@ -61,14 +63,13 @@ void finish_output();
 
 /// The parts of "a,b,c"; of "" one empty part.
 std::vector<std::string> split(std::string_view text, char separator);
-/// A whole number or a decimal, and nothing else.
-template <typename Number>
-bool parse_whole(std::string_view text, Number& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size();
-}
 /// A block size [threads]: X, X,Y or X,Y,Z. @throws BadInput naming --block, the text and CUDA's limits
 std::array<std::uint32_t, 3> parse_block(std::string_view text);
+
+/// A kernel's name in the PTX, from that name, from its C++ name with or without the parameters, or from a
+/// part of its C++ declaration that only it has; from nothing, if there is one kernel.
+/// @throws BadInput naming the nearest and the kernels there are
+std::string kernel_name(const ptx::Module& module, const std::string& asked);
 
 /// "227 KiB", "139.8 GiB": exact below 1 MiB if a multiple of 1 KiB, else bytes or one decimal.
 std::string byte_text(std::uint64_t bytes);

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace warploom::reuse {
+namespace warploom {
 
 /// The C++ declaration behind an Itanium-ABI symbol, "void demo<256, 8>(int const*, int*)::a". The
 /// wrapping that nvcc gives to static symbols (`__nv_static_...`, `_INTERNAL_...`) is taken off. What is
@@ -20,4 +20,4 @@ std::string function_name(std::string_view symbol);
 /// parameters; where one function declares two, "a#1" and "a#2" in the order given.
 std::vector<std::string> object_names(std::span<const std::string> symbols);
 
-}  // namespace warploom::reuse
+}  // namespace warploom

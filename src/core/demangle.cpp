@@ -1,4 +1,4 @@
-#include "reuse/demangle.hpp"
+#include "warploom/core/demangle.hpp"
 
 #include <cxxabi.h>
 
@@ -10,7 +10,7 @@
 #include <memory>
 #include <optional>
 
-namespace warploom::reuse {
+namespace warploom {
 namespace {
 
 /// What the Itanium demangler says; nothing for a name that it does not know.
@@ -140,4 +140,4 @@ std::vector<std::string> object_names(std::span<const std::string> symbols) {
   return names;
 }
 
-}  // namespace warploom::reuse
+}  // namespace warploom

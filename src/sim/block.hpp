@@ -1,0 +1,204 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/memory.hpp"
+#include "sim/program.hpp"
+#include "sim/step.hpp"
+#include "warploom/sim/sim.hpp"
+
+namespace warploom::sim {
+
+struct Block;
+struct Worker;
+class RaceDetector;
+
+/// Why a group of threads does not run.
+enum class Wait : std::uint8_t { none, barrier, lanes };
+
+/// Threads of one warp at one step.
+struct Group {
+  std::uint32_t pc = 0;
+  Mask lanes = 0;
+  Wait wait = Wait::none;
+  std::uint32_t barrier = 0;     ///< Wait::barrier: its number
+  Mask members = 0;              ///< Wait::lanes: who must come
+  const Step* at = nullptr;      ///< the instruction it waits at
+};
+
+/// Why Warp::run came back.
+enum class Stop : std::uint8_t {
+  none,
+  yield,    ///< another may go on
+  blocked,  ///< the running group waits or has left
+  halt      ///< the kernel ends here
+};
+
+struct Warp : Registers {
+  Block* block = nullptr;
+  std::uint32_t index = 0;
+  Mask alive = 0;             ///< threads that have not left
+  std::vector<Group> groups;  ///< all but the running one
+  // The running group; active is 0 if none is.
+  std::uint32_t pc = 0;
+  Mask active = 0;
+  std::uint32_t active_count = 0;
+  Stop stop = Stop::none;
+  bool behind_first = true;  ///< of several groups the one at the lowest step runs
+  std::uint64_t added_steps = 0, added_threads = 0;  ///< executed, but no instructions of the kernel's
+  std::byte* thread_memory = nullptr;  ///< [32][Program::thread_bytes]
+  /// Lanes whose value nobody wrote, a mask a register; empty until the first. See poison.cpp.
+  std::vector<Mask> poison;
+  std::vector<const Step*> poison_source;  ///< the load it came from
+  std::uint32_t poisoned = 0;              ///< registers with a lane
+  struct AsyncCopy {
+    std::uint32_t to = 0, bytes = 0;
+    std::uint8_t lane = 0;
+    const Step* step = nullptr;
+    std::byte data[16] = {};
+  };
+  struct CopyGroup {
+    Mask lanes = 0;  ///< that committed it and have not waited for it
+    std::vector<AsyncCopy> copies;
+  };
+  std::vector<AsyncCopy> copies;       ///< of cp.async, in no group yet
+  std::vector<CopyGroup> copy_groups;  ///< oldest first
+
+  void activate(Mask lanes) {
+    active = lanes;
+    active_count = static_cast<std::uint32_t>(std::popcount(lanes));
+  }
+  std::uint32_t thread(unsigned lane) const { return index * kLanes + lane; }
+};
+
+/// A barrier of a block.
+struct Barrier {
+  std::uint32_t expected = 0;  ///< threads; 0: all that have not left
+  std::uint32_t arrived = 0;   ///< threads; a warp that is there with all its threads counts 32 of an expected count
+  bool open = false;           ///< somebody is there
+  std::vector<Mask> waiting, announced;  ///< per warp: lanes that wait; lanes that only arrived (bar.arrive)
+  std::uint32_t true_count = 0;          ///< of bar.red
+  bool all = true, any = false;
+};
+
+inline constexpr std::uint8_t kUnwritten = 0, kWritten = 1, kGap = 0x80;
+
+/// One thread block in flight.
+struct Block {
+  Worker* worker = nullptr;
+  const Program* program = nullptr;
+  std::uint64_t number = 0;  ///< x fastest
+  std::array<std::uint32_t, 3> index{};
+  Dim grid, size;
+  std::uint32_t threads = 0;
+  std::vector<Warp> warps;
+  std::vector<std::byte> shared;         ///< static with gaps, then dynamic
+  std::vector<std::uint8_t> written;     ///< per byte of shared: kUnwritten, kWritten or kGap
+  std::vector<std::uint8_t> untouched;   ///< `written` at the block's start
+  std::vector<std::byte> storage;        ///< registers and thread memory of all warps
+  std::array<Barrier, 16> barriers;
+  std::uint32_t alive = 0;      ///< threads that have not left
+  std::uint64_t clock = 0;      ///< warp instructions so far
+  std::uint32_t next_warp = 0;
+  /// Of the race detector: what it keeps about this block (races.cpp).
+  std::shared_ptr<void> race_state;
+  std::string printed;
+};
+
+/// What shared or global memory one instruction of one warp touches.
+struct Access {
+  enum Kind : std::uint8_t { read, write, atomic };
+  Kind kind = read;
+  bool shared = false;  ///< else global
+  Strength strength = Strength::weak;
+  Scope scope = Scope::none;
+  std::uint32_t bytes = 4;                 ///< of each lane, contiguous
+  Mask lanes = 0;
+  const std::uint64_t* address = nullptr;  ///< [32]: byte offset in the block's shared memory, or global address
+  /// Lanes whose store leaves memory as it was: two writes of one value are no race.
+  Mask silent = 0;
+  const Step* step = nullptr;
+};
+
+/// Collects findings of one worker.
+class Findings {
+ public:
+  /// Adds it, or counts it if kind and both instructions are known already.
+  void add(const Block& block, FindingKind kind, const Step& step, unsigned warp, unsigned lane, std::string what,
+           std::string where, std::optional<Site> other = {});
+  static Site site(const Block& block, const Step& step, unsigned thread, std::string what);
+  std::vector<Finding> take() { return std::move(list_); }
+  bool empty() const { return list_.empty(); }
+
+ private:
+  std::vector<Finding> list_;
+  std::map<std::array<std::uint64_t, 3>, std::size_t> known_;
+};
+
+/// One CPU thread's share of a launch.
+struct Worker {
+  const Program* program = nullptr;
+  Memory* memory = nullptr;
+  const LaunchOptions* options = nullptr;
+  const std::byte* parameters = nullptr;  ///< the kernel's parameter bank
+  Findings findings;
+  std::unique_ptr<RaceDetector> races;  ///< if wanted
+  bool yield_at_access = false;         ///< Schedule::adversarial
+  bool halted = false;                  ///< a finding ended the kernel
+  std::uint64_t random = 1;             ///< state of the schedule's generator
+  std::uint64_t thread_instructions = 0, warp_instructions = 0, barriers = 0, divergent_branches = 0;
+  Allocation* last = nullptr;  ///< the allocation touched last
+
+  std::uint64_t next_random() {  // xorshift64*, Vigna 2016
+    random ^= random >> 12;
+    random ^= random << 25;
+    random ^= random >> 27;
+    return random * 0x2545F4914F6CDD1DULL;
+  }
+};
+
+/// "shared array tile, byte 128", "argument 0 (out), byte 4096".
+std::string describe_shared(const Block& block, std::uint64_t offset);
+std::string describe_global(const Memory& memory, Address address);
+
+/// The step at hand is the decoder's own.
+inline void not_counted(Warp& w) {
+  ++w.added_steps;
+  w.added_threads += w.active_count;
+}
+
+// scheduler.cpp: how threads go on.
+
+/// Puts the threads of block `number` at the kernel's first instruction. A block that ran before may be used
+/// again, of the same worker.
+void start_block(Worker& worker, Block& block, std::uint64_t number);
+/// Runs some of the block's threads; false: all have left, or the kernel ended.
+bool run_block(Block& block, std::uint64_t budget);
+/// Continues at `target` with the taken lanes of the running group; the rest goes on at warp.pc.
+void branch(Warp& warp, Mask taken, std::uint32_t target);
+/// After a change of pc: joins groups that are at the same step, and lets the one that is behind run.
+void reconverge(Warp& warp);
+/// The lanes of the running group that are in `lanes` wait; the rest goes on at warp.pc.
+void suspend(Warp& warp, Mask lanes, const Group& as);
+/// Lanes leave the kernel.
+void leave(Warp& warp, Mask lanes);
+/// True if all of `members` that are alive are in the running group; otherwise its lanes wait for them, to
+/// execute the same instruction again together.
+bool gather(Warp& warp, const Step& step, Mask lanes, Mask members);
+
+// barriers.cpp
+enum class BarrierKind : std::uint8_t { sync, arrive, popc, all, any };
+void arrive(Warp& warp, const Step& step, Mask lanes, std::uint32_t number, std::uint32_t expected, BarrierKind kind);
+void clear(Barrier& barrier);
+/// After threads left: a barrier may be complete without them.
+void threads_left(Block& block);
+/// What keeps the threads that are left from going on.
+void report_stuck(Block& block);
+
+}  // namespace warploom::sim

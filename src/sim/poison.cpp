@@ -1,0 +1,179 @@
+#include "sim/poison.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "sim/access.hpp"
+#include "sim/decode.hpp"
+
+namespace warploom::sim {
+
+using ptx::Op;
+
+namespace {
+
+struct Uses {
+  std::span<const std::uint32_t> reads, writes;
+};
+
+Uses uses_of(const Program& p, const Step& s) {
+  const auto i = static_cast<std::size_t>(&s - p.steps.data());
+  const std::uint32_t *first = p.uses.data() + p.first_use[i], *last = p.uses.data() + p.first_use[i + 1];
+  return {{first, first + p.reads[i]}, {first + p.reads[i], last}};
+}
+
+void write(Warp& w, std::uint32_t reg, Mask poisoned, Mask lanes, const Step* source) {
+  const Mask before = w.poison[reg], after = (before & ~lanes) | (poisoned & lanes);
+  if ((poisoned & lanes) != 0 && source != nullptr) w.poison_source[reg] = source;
+  w.poisoned += static_cast<std::uint32_t>(after != 0) - static_cast<std::uint32_t>(before != 0);
+  w.poison[reg] = after;
+}
+
+/// Values of a 32-bit operand, for `and` and `or`, where the other operand can settle the result.
+Mask lanes_where(const Warp& w, Source source, const ptx::Opcode& opcode, std::uint64_t value) {
+  Mask found = 0;
+  if (opcode.parts.back() == "pred") return value == 0 ? ~w.predicate(source) : w.predicate(source);
+  for (unsigned i = 0; i < kLanes; ++i) {
+    const std::uint64_t mask = opcode.bytes == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * opcode.bytes) - 1;
+    const std::uint64_t v = opcode.bytes == 8   ? w.read<std::uint64_t>(source)[i]
+                            : opcode.bytes == 4 ? w.read<std::uint32_t>(source)[i]
+                                                : w.read<std::uint16_t>(source)[i];
+    if ((v & mask) == (value & mask)) found |= Mask{1} << i;
+  }
+  return found;
+}
+
+void report(Warp& w, const Step& s, Mask lanes, std::string what, std::uint32_t reg) {
+  const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+  w.block->worker->findings.add(*w.block, FindingKind::uninitialised, s, w.index, lane, std::move(what), "", poison_site(w, reg, lane));
+}
+
+}  // namespace
+
+std::optional<Site> poison_site(const Warp& w, std::uint32_t reg, unsigned lane) {
+  const Step* source = w.poison_source[reg];
+  if (source == nullptr) return {};
+  const bool shuffle = w.block->program->module->opcode(w.block->program->instruction(*source)).op == Op::shfl;
+  return Findings::site(*w.block, *source, w.thread(lane),
+                        shuffle ? "shuffle from a lane that does not take part" : "load of shared memory that nobody wrote");
+}
+
+Mask operand_poison(const Warp& w, const Step& s, std::size_t operand) {
+  const Program& p = *w.block->program;
+  const ptx::Function& f = p.module->functions[s.function];
+  const auto operands = f.operands_of(p.instruction(s));
+  if (operands[operand].kind != ptx::OperandKind::reg) return 0;
+  std::size_t before = 0;
+  for (std::size_t o = 1; o < operand; ++o) before += operands[o].kind == ptx::OperandKind::reg ? 1 : 0;
+  return w.poison[uses_of(p, s).reads[before]];
+}
+
+void clear_poison(Warp& w) {
+  if (w.poisoned == 0) return;
+  std::fill(w.poison.begin(), w.poison.end(), 0);
+  w.poisoned = 0;
+}
+
+namespace {
+
+void begin_poison(Warp& w) {
+  if (!w.poison.empty()) return;
+  w.poison.resize(w.block->program->register_count);
+  w.poison_source.resize(w.block->program->register_count);
+}
+
+}  // namespace
+
+void set_poison(Warp& w, const Step& load, Mask poisoned, Mask clean) {
+  begin_poison(w);
+  for (const std::uint32_t reg : uses_of(*w.block->program, load).writes) write(w, reg, poisoned, poisoned | clean, &load);
+}
+
+void poison_shuffled(Warp& w, const Step& shuffle, Mask poisoned, Mask clean) {
+  begin_poison(w);
+  const Program& p = *w.block->program;
+  const ptx::Function& f = p.module->functions[shuffle.function];
+  const ptx::Operand& to = f.operands_of(p.instruction(shuffle))[0];
+  const bool kept = (to.kind == ptx::OperandKind::pair ? f.children(to)[0] : to).kind == ptx::OperandKind::reg;
+  std::size_t n = 0;
+  for (const std::uint32_t reg : uses_of(p, shuffle).writes) {
+    const bool value = kept && n++ == 0;
+    write(w, reg, value ? poisoned : 0, poisoned | clean, &shuffle);
+  }
+}
+
+void poison_stored(Warp& w, const Step& s, const MemoryForm& form, const Pointers& to) {
+  Mask bad = 0;
+  std::uint32_t first = 0;
+  const Uses uses = uses_of(*w.block->program, s);
+  for (std::size_t n = form.fixed ? 0 : 1; n < uses.reads.size(); ++n)
+    if ((w.poison[uses.reads[n]] & to.lanes) != 0) {
+      if (bad == 0) first = uses.reads[n];
+      bad |= w.poison[uses.reads[n]] & to.lanes;
+    }
+  if (bad == 0) return;
+  if (to.space == ptx::Space::shared) {
+    Pointers again = to;
+    again.lanes = bad;
+    mark_written(w, again, form.total(), false);
+  } else if (to.space == ptx::Space::global) {
+    report(w, s, bad, "store of it to global memory", first);
+  }
+}
+
+void run_poisoned(Warp& w, std::uint64_t& left, std::uint64_t& threads) {
+  const Program& p = *w.block->program;
+  while (left != 0 && w.poisoned != 0 && w.stop == Stop::none) {
+    const Step& s = p.steps[w.pc++];
+    --left;
+    threads += w.active_count;
+    Mask lanes = w.active;
+    const ptx::Opcode& opcode = p.module->opcode(p.instruction(s));
+    if (s.guard != kNoSlot) {
+      const std::uint32_t guard = p.guards[static_cast<std::size_t>(&s - p.steps.data())];
+      if ((w.poison[guard] & w.active) != 0)
+        report(w, s, w.poison[guard] & w.active, std::string(ptx::mnemonic(opcode.op)) + " under a condition made of it", guard);
+      lanes &= s.guard_negated ? ~w.predicate(s.guard) : w.predicate(s.guard);
+      if (lanes == 0) continue;
+    }
+    const Uses uses = uses_of(p, s);
+    Mask bad = 0;
+    std::uint32_t first = 0;
+    for (const std::uint32_t reg : uses.reads)
+      if ((w.poison[reg] & lanes) != 0) {
+        if (bad == 0) first = reg;
+        bad |= w.poison[reg] & lanes;
+      }
+    const Step* source = bad != 0 ? w.poison_source[first] : nullptr;
+    if (bad != 0) switch (opcode.op) {
+        case Op::selp: {  // what is not chosen does not matter
+          const Mask chosen = w.predicate(s.c);
+          bad = (operand_poison(w, s, 3) | (chosen & operand_poison(w, s, 1)) | (~chosen & operand_poison(w, s, 2))) & lanes;
+          break;
+        }
+        case Op::and_:
+        case Op::or_: {  // one side may settle it
+          const std::uint64_t settles = opcode.op == Op::and_ ? 0 : ~std::uint64_t{0};
+          const Mask a = operand_poison(w, s, 1), b = operand_poison(w, s, 2);
+          bad &= ~((~a & lanes_where(w, s.a, opcode, settles)) | (~b & lanes_where(w, s.b, opcode, settles)));
+          break;
+        }
+        case Op::brx:
+        case Op::call:
+        case Op::bar:
+        case Op::barrier:
+        case Op::atom:
+        case Op::red:
+          report(w, s, bad, std::string(ptx::mnemonic(opcode.op)) + " of it", first);
+          bad = 0;
+          break;
+        default:
+          break;  // ld and st tell address from value themselves: access.cpp
+      }
+    s.run(w, s, lanes);
+    if (opcode.op == Op::ld || opcode.op == Op::ldu || opcode.op == Op::shfl) continue;  // it has set its destinations
+    for (const std::uint32_t reg : uses.writes) write(w, reg, bad, lanes, source);
+  }
+}
+
+}  // namespace warploom::sim

@@ -1,0 +1,47 @@
+#include <fmt/format.h>
+
+#include <span>
+
+#include "sim/element_type.hpp"
+#include "sim/host_memory.hpp"
+#include "warploom/sim/arguments.hpp"
+
+namespace warploom::sim {
+namespace {
+
+/// A buffer is there up to three times: as it was filled, on the simulated GPU, and, since a launch on
+/// several CPU threads may have to be repeated, as it was before the launch. @throws OutOfMemory
+void check_memory(const LaunchText& launch) {
+  const std::uint64_t most = host_memory() / 3;
+  std::uint64_t total = 0;
+  for (const ArgumentText& argument : launch.arguments) {
+    const std::uint64_t each = argument.buffer ? find_element_type(argument.type)->bytes : 0;
+    if (each != 0 && argument.count > (most - total) / each)
+      throw OutOfMemory(
+          fmt::format("the buffers of the launch need more than {} bytes, a third of this machine's memory "
+                      "(buf:{} has {} elements); take smaller ones",
+                      most, argument.type, argument.count));
+    total += each * argument.count;
+  }
+}
+
+}  // namespace
+
+Prepared prepare(Machine& machine, const LaunchText& launch) {
+  check_memory(launch);
+  Prepared prepared;
+  for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
+    const std::vector<std::byte> bytes = launch.arguments[i].bytes();
+    Address address = 0;
+    if (launch.arguments[i].buffer) {
+      address = machine.upload(std::span(bytes), fmt::format("argument {}", i));
+      prepared.arguments.add(address);
+    } else {
+      prepared.arguments.add_bytes(bytes);
+    }
+    prepared.buffers.push_back(address);
+  }
+  return prepared;
+}
+
+}  // namespace warploom::sim

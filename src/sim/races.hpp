@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "sim/block.hpp"
+
+namespace warploom::sim {
+
+/// Finds races: two accesses to one cell of shared or global memory, at least one a write, not both strong
+/// and in each other's scope, that happens-before does not order. One detector a worker; blocks of one worker
+/// run one after another, or interleaved where the program communicates.
+///
+/// An access is stamped with its thread and its block's time; the time goes on at every synchronisation. A
+/// thread knows, of each other thread, up to what time its accesses come before what it does now: by a
+/// barrier of the whole block one number for all of them; by bar.warp.sync and named barriers a number for
+/// some; by release and acquire through atomics, fences and volatile accesses what the releasing thread knew.
+/// So full barriers cost nothing a thread. The method is FastTrack's (Flanagan & Freund, PLDI 2009) with the
+/// GPU's hierarchy in place of vector clocks, as far as it goes.
+class RaceDetector {
+ public:
+  RaceDetector(const Program& program, Memory& memory, Findings& findings);
+  ~RaceDetector();
+
+  void begin(Block& block);
+  void end(Block& block);
+  /// One instruction's access by lanes that are in bounds. Lanes count as going one after another, from the
+  /// lowest: of lanes that store one value to one place all but the first are Access::silent.
+  void access(Warp& warp, const Access& access);
+  /// Lanes arrive at a barrier without waiting (bar.arrive). What they do until it is complete is not
+  /// ordered.
+  void announce(Warp& warp, Mask lanes, std::uint32_t number);
+  /// A barrier is complete: `waiting` come after each other and after what was announced, lanes a warp.
+  void barrier(Block& block, const std::vector<Mask>& waiting, const std::vector<Mask>& announced,
+               std::uint32_t number = 0);
+  /// bar.warp.sync of these lanes.
+  void warp_sync(Warp& warp, Mask lanes);
+  void fence(Warp& warp, Mask lanes, Scope scope);
+
+  /// After a launch on several workers, whose blocks cannot have synchronised: true if two workers touched a
+  /// cell of global memory, one writing. Both must have been made for the same program.
+  bool conflicts(const RaceDetector& other) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace warploom::sim

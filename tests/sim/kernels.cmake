@@ -1,0 +1,76 @@
+# Every .cu file of the repository that holds kernels, compiled to PTX into bin/sim-kernels, with the .sim file
+# that lists its launches: test_sim_kernels runs them in the simulator, gpu_test_sim there and on a GPU.
+set(sim_kernels ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/sim-kernels)
+set(sim_kernel_sources kernel_cases.cpp tolerance.cpp)
+list(TRANSFORM sim_kernel_sources PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
+
+warploom_test(NAME sim_kernels
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/kernels_test.cpp ${CMAKE_CURRENT_LIST_DIR}/kernel_oracles.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/tolerance_test.cpp ${sim_kernel_sources}
+  LINK fmt::fmt warploom::sim)
+target_compile_definitions(test_sim_kernels PRIVATE WARPLOOM_SIM_KERNELS="${sim_kernels}")
+if(NOT WARPLOOM_HAVE_CUDA)
+  return()
+endif()
+
+# sim_remark(out FILE WORD): what the line `# WORD: ...` of a .sim file says, up to a semicolon, as a list.
+function(sim_remark out file word)
+  set(value "")
+  if(EXISTS ${file})
+    file(STRINGS ${file} lines REGEX "^# ${word}: ")
+    string(REGEX REPLACE "^# ${word}: *" "" value "${lines}")
+    string(REGEX REPLACE ";.*" "" value "${value}")
+    separate_arguments(value UNIX_COMMAND "${value}")
+  endif()
+  set(${out} ${value} PARENT_SCOPE)
+endfunction()
+
+file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
+  ${PROJECT_SOURCE_DIR}/bench/*.cu ${PROJECT_SOURCE_DIR}/src/*.cu ${PROJECT_SOURCE_DIR}/examples/*.cu
+  ${PROJECT_SOURCE_DIR}/tests/*.cu)
+set(modules "")
+set(list "")
+foreach(source IN LISTS sources)
+  file(STRINGS ${PROJECT_SOURCE_DIR}/${source} kernels REGEX "__global__" LIMIT_COUNT 1)
+  if(NOT kernels)
+    continue()
+  endif()
+  string(REGEX REPLACE "\\.cu$" "" name ${source})
+  set(launches ${PROJECT_SOURCE_DIR}/${name}.sim)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${launches})
+  sim_remark(reason ${launches} "not run")
+  if(reason OR NOT EXISTS ${launches})  # the test says which files have no launches
+    continue()
+  endif()
+  sim_remark(flags ${launches} nvcc)
+  sim_remark(architectures ${launches} architectures)
+  if(NOT architectures)
+    set(architectures 75 80 90)
+  endif()
+  get_filename_component(directory ${sim_kernels}/${name} DIRECTORY)
+  file(MAKE_DIRECTORY ${directory})
+  add_custom_command(OUTPUT ${sim_kernels}/${name}.sim
+    COMMAND ${CMAKE_COMMAND} -E copy ${launches} ${sim_kernels}/${name}.sim
+    DEPENDS ${launches} VERBATIM)
+  list(APPEND modules ${sim_kernels}/${name}.sim)
+  foreach(architecture IN LISTS architectures)
+    set(ptx ${sim_kernels}/${name}.sm_${architecture}.ptx)
+    add_custom_command(OUTPUT ${ptx}
+      COMMAND ${CMAKE_CUDA_COMPILER} -std=c++17 -ptx -lineinfo -arch=sm_${architecture} ${flags}
+              -MMD -MF ${ptx}.d -o ${ptx} ${PROJECT_SOURCE_DIR}/${source}
+      DEPENDS ${PROJECT_SOURCE_DIR}/${source} DEPFILE ${ptx}.d
+      COMMENT "Compiling ${source} to PTX for sm_${architecture}" VERBATIM)
+    list(APPEND modules ${ptx})
+    string(APPEND list "${architecture} ${name}\n")
+  endforeach()
+endforeach()
+file(GENERATE OUTPUT ${sim_kernels}/modules CONTENT "${list}")
+add_custom_target(sim_kernels DEPENDS ${modules})
+add_dependencies(test_sim_kernels sim_kernels)
+
+warploom_gpu_test(NAME sim
+  SOURCES ${CMAKE_CURRENT_LIST_DIR}/kernels_gpu_test.cpp ${PROJECT_SOURCE_DIR}/bench/reuse/gpu_driver.cpp
+          ${sim_kernel_sources}
+  LINK fmt::fmt nlohmann_json::nlohmann_json CUDA::cuda_driver warploom::sim)
+target_include_directories(gpu_test_sim PRIVATE ${PROJECT_SOURCE_DIR}/bench)
+add_dependencies(gpu_test_sim sim_kernels)

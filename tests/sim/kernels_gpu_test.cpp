@@ -1,0 +1,212 @@
+// Every CUDA kernel of the repository on a GPU and in the simulator: the same PTX, launches and bytes, and
+// equal results. What is approximate is compared within the bound that its .sim file declares. The PTX stands
+// in sim-kernels/ beside this executable. With $OUT set, a table goes to $OUT/sim_kernels.json.
+#include <cuda.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <string>
+
+#include "reuse/gpu_driver.hpp"
+#include "sim/kernel_cases.hpp"
+#include "warploom/core/file.hpp"
+
+namespace warploom::sim {
+namespace {
+
+using bench::check;
+
+std::vector<KernelModule> modules() {
+  return find_kernel_modules(std::filesystem::read_symlink("/proc/self/exe").parent_path() / "sim-kernels");
+}
+
+/// The GPU that all tests share, and the table of what they found.
+class Session : public testing::Environment {
+ public:
+  void SetUp() override { gpu_ = std::make_unique<bench::Gpu>(); }
+  void TearDown() override {
+    const char* directory = std::getenv("OUT");
+    if (directory != nullptr && gpu_ != nullptr) {
+      const nlohmann::json document = {{"device", gpu_->name()},
+                                       {"compute_capability", compute_capability()},
+                                       {"driver", bench::Gpu::driver_version()},
+                                       {"launches", launches_}};
+      write_file_atomically(std::filesystem::path(directory) / "sim_kernels.json", document.dump(1) + "\n");
+    }
+    gpu_.reset();
+  }
+
+  int compute_capability() const {
+    return 10 * gpu_->attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+           gpu_->attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  }
+  void add(nlohmann::json launch) { launches_.push_back(std::move(launch)); }
+
+ private:
+  std::unique_ptr<bench::Gpu> gpu_;
+  nlohmann::json launches_ = nlohmann::json::array();
+};
+
+Session* const session = static_cast<Session*>(testing::AddGlobalTestEnvironment(new Session));
+
+/// Device memory with a launch argument's contents.
+class DeviceBuffer {
+ public:
+  explicit DeviceBuffer(const std::vector<std::byte>& contents) : bytes_(contents.size()) {
+    check(cuMemAlloc(&address_, bytes_), "cuMemAlloc of " + std::to_string(bytes_) + " bytes");
+    check(cuMemcpyHtoD(address_, contents.data(), bytes_), "cuMemcpyHtoD");
+  }
+  ~DeviceBuffer() { cuMemFree(address_); }
+  DeviceBuffer(const DeviceBuffer&) = delete;
+
+  std::vector<std::byte> read() const {
+    std::vector<std::byte> contents(bytes_);
+    check(cuMemcpyDtoH(contents.data(), address_, bytes_), "cuMemcpyDtoH");
+    return contents;
+  }
+  CUdeviceptr* address() { return &address_; }
+
+ private:
+  CUdeviceptr address_ = 0;
+  std::size_t bytes_;
+};
+
+/// A PTX file that the driver compiled for the GPU at hand.
+class GpuModule {
+ public:
+  GpuModule(const std::string& text, const std::string& name) {
+    std::string log(16384, '\0');
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
+    check(cuModuleLoadDataEx(&module_, text.c_str(), 2, options, values),
+          "compiling " + name + ": " + log.c_str());
+  }
+  ~GpuModule() { cuModuleUnload(module_); }
+  GpuModule(const GpuModule&) = delete;
+
+  Buffers run(const LaunchText& launch) const {
+    CUfunction function = nullptr;
+    check(cuModuleGetFunction(&function, module_, launch.kernel.c_str()), launch.kernel);
+    std::vector<std::vector<std::byte>> scalars;
+    std::vector<std::unique_ptr<DeviceBuffer>> buffers;
+    for (const ArgumentText& argument : launch.arguments) {
+      scalars.push_back(argument.bytes());
+      buffers.push_back(argument.buffer ? std::make_unique<DeviceBuffer>(scalars.back()) : nullptr);
+    }
+    std::vector<void*> arguments;
+    for (std::size_t i = 0; i < scalars.size(); ++i)
+      arguments.push_back(buffers[i] ? static_cast<void*>(buffers[i]->address()) : scalars[i].data());
+    check(
+        cuLaunchKernel(function, launch.grid.x, launch.grid.y, launch.grid.z, launch.block.x, launch.block.y,
+                       launch.block.z, launch.dynamic_shared, nullptr, arguments.data(), nullptr),
+        launch.line);
+    check(cuCtxSynchronize(), launch.line);
+    Buffers contents;
+    for (const auto& buffer : buffers) contents.push_back(buffer ? buffer->read() : std::vector<std::byte>());
+    return contents;
+  }
+
+ private:
+  CUmodule module_ = nullptr;
+};
+
+class KernelsOnGpu : public testing::TestWithParam<KernelModule> {
+ protected:
+  /// PTX runs on its architecture and on later ones; with an `a` on its own alone.
+  bool can_run() const {
+    const std::string& text = GetParam().architecture;
+    int architecture = 0;
+    std::from_chars(text.data(), text.data() + text.size(), architecture);
+    return text.ends_with('a') ? session->compute_capability() == architecture
+                               : session->compute_capability() >= architecture;
+  }
+};
+
+/// Products and sums that ptxas may fuse become such that it may not: PTX leaves it open for those alone that
+/// name no rounding.
+std::string rounded(const std::string& text) {
+  return std::regex_replace(text, std::regex(R"(\b(mul|add|sub)(\.ftz)?(\.sat)?\.f(16x2|16|32|64)\b)"),
+                            "$1.rn$2$3.f$4");
+}
+
+/// Order may matter as well on a GPU as in the simulator.
+Tolerance with_order(Tolerance tolerance, const KernelCase& kernel) {
+  const auto& more = kernel.order_dependent.bounds;
+  tolerance.bounds.insert(tolerance.bounds.end(), more.begin(), more.end());
+  tolerance.any_order = kernel.order_dependent.any_order;
+  return tolerance;
+}
+
+/// What all buffers of a launch have in common with another run's; differences beyond the tolerance fail the
+/// test.
+nlohmann::json compare_buffers(const KernelCase& kernel, const Buffers& simulated, const Buffers& on_gpu,
+                               const Tolerance& tolerance) {
+  Comparison all;
+  for (std::size_t i = 0; i < on_gpu.size(); ++i) {
+    if (!kernel.launch.arguments[i].buffer) continue;
+    const ElementType& type = *find_element_type(kernel.launch.arguments[i].type);
+    const Comparison one = compare(type, simulated[i], on_gpu[i], tolerance);
+    EXPECT_EQ(one.outside, 0U) << "argument " << i << ": " << one.differing << " of " << one.elements
+                               << " elements differ, " << one.outside << " too much, by up to "
+                               << one.largest_ulp << " ulp; first (simulator and GPU) " << one.first_outside;
+    all.elements += one.elements;
+    all.differing += one.differing;
+    all.nan_payloads += one.nan_payloads;
+    all.outside += one.outside;
+    all.largest_ulp = std::max(all.largest_ulp, one.largest_ulp);
+  }
+  return {{"elements", all.elements},
+          {"differing", all.differing},
+          {"nan_payloads_differing", all.nan_payloads},
+          {"outside_tolerance", all.outside},
+          {"largest_ulp", all.largest_ulp},
+          {"must_be_equal", tolerance.bounds.empty()}};
+}
+
+TEST_P(KernelsOnGpu, GiveWhatTheyGiveInTheSimulator) {
+  if (!can_run()) GTEST_SKIP() << "sm_" << GetParam().architecture << " code does not run on this GPU";
+  Machine machine = load(GetParam());
+  const std::string text = read_file(GetParam().ptx), name = GetParam().ptx.filename().string();
+  const GpuModule module(text, name);
+  for (const KernelCase& kernel : read_kernel_file(GetParam().sim).cases) {
+    SCOPED_TRACE(kernel.launch.line);
+    nlohmann::json row = {{"file", GetParam().name},
+                          {"architecture", GetParam().architecture},
+                          {"kernel", kernel.launch.kernel},
+                          {"launch", kernel.launch.line}};
+    try {
+      const KernelRun simulated = run_case(machine, kernel, Schedule::in_order, false);
+      EXPECT_TRUE(simulated.outcome.completed && simulated.outcome.clean());
+      row["thread_instructions"] = simulated.outcome.thread_instructions;
+      const bool contracted = !kernel.contracted.bounds.empty();
+      row["result"] =
+          compare_buffers(kernel, simulated.buffers, module.run(kernel.launch),
+                          with_order(contracted ? kernel.contracted : kernel.approximate, kernel));
+      if (contracted)
+        row["result_without_contraction"] =
+            compare_buffers(kernel, simulated.buffers, GpuModule(rounded(text), name).run(kernel.launch),
+                            with_order(kernel.approximate, kernel));
+    } catch (const std::exception& error) {
+      row["error"] = error.what();
+      ADD_FAILURE() << error.what();
+    }
+    session->add(std::move(row));
+  }
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(KernelsOnGpu);
+INSTANTIATE_TEST_SUITE_P(Repository, KernelsOnGpu, testing::ValuesIn(modules()),
+                         [](const auto& module) { return test_name(module.param); });
+
+TEST(KernelModules, WereBuilt) {
+  EXPECT_FALSE(modules().empty()) << "sim-kernels/modules is not beside the executable";
+}
+
+}  // namespace
+}  // namespace warploom::sim

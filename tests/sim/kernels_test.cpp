@@ -1,0 +1,118 @@
+// Every CUDA kernel of the repository in the simulator: each launch of the .sim file beside its .cu file, in
+// the PTX that nvcc made of it for each architecture, under each schedule, with the race detector.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "sim/kernel_cases.hpp"
+#include "sim/kernel_oracles.hpp"
+#include "warploom/core/file.hpp"
+
+namespace warploom::sim {
+namespace {
+
+const std::filesystem::path kSource = std::filesystem::path(WARPLOOM_TESTS_DIR).parent_path();
+
+std::vector<std::filesystem::path> kernel_sources() {
+  std::vector<std::filesystem::path> sources;
+  for (const char* directory : {"bench", "src", "examples", "tests"})
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(kSource / directory))
+      if (entry.path().extension() == ".cu" &&
+          read_file(entry.path()).find("__global__") != std::string::npos)
+        sources.push_back(entry.path());
+  std::ranges::sort(sources);
+  return sources;
+}
+
+TEST(KernelSources, EachHasItsLaunches) {
+  const auto sources = kernel_sources();
+  EXPECT_GE(sources.size(), 20U);
+  for (std::filesystem::path path : sources) {
+    const std::string source = path.string();
+    path.replace_extension(".sim");
+    ASSERT_TRUE(std::filesystem::exists(path))
+        << source << " holds kernels, but no .sim file beside it runs them";
+    const KernelFile file = read_kernel_file(path);
+    EXPECT_NE(file.cases.empty(), file.not_run.empty())
+        << path << ": launches, or a reason why there are none";
+  }
+}
+
+TEST(KernelSources, EachIsCompiled) {
+  const auto modules = find_kernel_modules(WARPLOOM_SIM_KERNELS);
+  if (modules.empty())
+    GTEST_SKIP() << "the build had no CUDA toolkit: no kernel of the repository runs in the simulator";
+  for (std::filesystem::path path : kernel_sources()) {
+    if (!read_kernel_file(path.replace_extension(".sim")).not_run.empty()) continue;
+    const std::string name = path.lexically_relative(kSource).replace_extension().string();
+    EXPECT_TRUE(std::ranges::any_of(modules, [&](const KernelModule& module) { return module.name == name; }))
+        << name << ".cu was added after the build was made";
+  }
+}
+
+class KernelsOfModule : public testing::TestWithParam<KernelModule> {};
+
+TEST_P(KernelsOfModule, AreAllLaunched) {
+  const KernelFile file = read_kernel_file(GetParam().sim);
+  std::set<std::string_view> launched;
+  for (const KernelCase& kernel : file.cases) launched.insert(kernel.launch.kernel);
+  const Machine machine = load(GetParam());
+  for (const ptx::Function& function : machine.module().functions) {
+    if (!function.entry) continue;
+    EXPECT_TRUE(launched.contains(function.name))
+        << "no launch in " << GetParam().sim << " is of " << function.name;
+  }
+}
+
+/// Nothing is found but what the case is known for.
+void expect_findings(const KernelCase& kernel, const Outcome& outcome) {
+  EXPECT_TRUE(outcome.completed);
+  for (const Finding& finding : outcome.findings)
+    EXPECT_EQ(name(finding.kind), kernel.finds) << finding.text();
+  EXPECT_NE(outcome.clean(), !kernel.finds.empty())
+      << "a finding of kind '" << kernel.finds << "' was expected";
+}
+
+void expect_same(const KernelCase& kernel, const Buffers& a, const Buffers& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (!kernel.launch.arguments[i].buffer) continue;
+    const ElementType& type = *find_element_type(kernel.launch.arguments[i].type);
+    const Comparison result = compare(type, a[i], b[i], kernel.order_dependent);
+    EXPECT_EQ(result.outside, 0U) << "argument " << i << ", " << result.first_outside;
+    EXPECT_EQ(result.nan_payloads, 0U) << "argument " << i;
+  }
+}
+
+TEST_P(KernelsOfModule, AreCleanAndEqualUnderEachSchedule) {
+  Machine in_order = load(GetParam()), random = load(GetParam()), adversarial = load(GetParam());
+  for (const KernelCase& kernel : read_kernel_file(GetParam().sim).cases) {
+    SCOPED_TRACE(kernel.launch.line);
+    try {
+      const auto run = [&](Machine& machine, Schedule schedule) {
+        SCOPED_TRACE(name(schedule));
+        KernelRun result = run_case(machine, kernel, schedule, true);
+        expect_findings(kernel, result.outcome);
+        return result.buffers;
+      };
+      const Buffers buffers = run(in_order, Schedule::in_order);
+      if (!kernel.oracle.empty()) {
+        EXPECT_EQ(check_oracle(kernel, buffers), "");
+      }
+      expect_same(kernel, buffers, run(random, Schedule::random));
+      expect_same(kernel, buffers, run(adversarial, Schedule::adversarial));
+    } catch (const Error& error) {
+      ADD_FAILURE() << error.what();
+    }
+  }
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(KernelsOfModule);
+INSTANTIATE_TEST_SUITE_P(Repository, KernelsOfModule,
+                         testing::ValuesIn(find_kernel_modules(WARPLOOM_SIM_KERNELS)),
+                         [](const auto& module) { return test_name(module.param); });
+
+}  // namespace
+}  // namespace warploom::sim
