@@ -49,7 +49,7 @@ void complete(Block& b, std::uint32_t number) {
   Barrier& barrier = b.barriers[number];
   if (diverged(b, number)) return;
   ++b.worker->barriers;
-  if (b.worker->races) b.worker->races->barrier(b, barrier.waiting, barrier.announced);
+  if (b.worker->races) b.worker->races->barrier(b, barrier.waiting, barrier.announced, number);
   for (Warp& w : b.warps) {
     bool released = false;
     for (Group& g : w.groups) {
@@ -138,6 +138,7 @@ void arrive(Warp& w, const Step& s, Mask lanes, std::uint32_t number, std::uint3
   else
     barrier.arrived += static_cast<std::uint32_t>(std::popcount(lanes));
   if (kind == BarrierKind::arrive) {
+    if (b.worker->races) b.worker->races->announce(w, lanes, number);
     if (is_complete(b, barrier)) complete(b, number);
     return;
   }

@@ -192,6 +192,11 @@ void leave(Warp& warp, Mask lanes);
 /// execute the same instruction again together.
 bool gather(Warp& warp, const Step& step, Mask lanes, Mask members);
 
+// warp_operations.cpp
+
+/// Lets those go on who wait with these `members` at `at` (at any bar.warp.sync, if it is one), if all are there.
+bool release_if_all_there(Warp& warp, const Step& at, Mask members);
+
 // barriers.cpp
 enum class BarrierKind : std::uint8_t { sync, arrive, popc, all, any };
 void arrive(Warp& warp, const Step& step, Mask lanes, std::uint32_t number, std::uint32_t expected, BarrierKind kind);

@@ -315,6 +315,7 @@ void Decoder::after_instruction() {
   const bool negated = step.guard_negated;
   step = {};
   step.run = results_after_.run;
+  step.added = true;
   step.extra = results_after_.extra;
   step.destination = results_after_.destination;
   step.function = function_index;

@@ -146,6 +146,7 @@ std::uint32_t Decoder::add_function(std::uint32_t index) {
     step = {};
     step.function = index;
     step.instruction = instruction_index;
+    step.added = true;
     finish_function(f.entry, index);
     program.steps.push_back(step);
   };
@@ -162,6 +163,7 @@ std::uint32_t Decoder::add_function(std::uint32_t index) {
     if (cfg.graph.predecessors[b].size() > 1) {
       Step join;
       join.run = &run_join;
+      join.added = true;
       join.function = index;
       join.instruction = here;
       program.steps.push_back(join);
@@ -193,6 +195,7 @@ std::uint32_t Decoder::add_function(std::uint32_t index) {
     } else if (position + 1 == order.size() || order[position + 1] != next) {
       Step jump;
       jump.run = &run_on;
+      jump.added = true;
       jump.function = index;
       jump.instruction = here;
       patches.push_back({static_cast<std::uint32_t>(program.steps.size()), next});
@@ -273,9 +276,9 @@ void Decoder::note_uses() {
   for (const Step& s : program.steps) {
     program.first_use.push_back(static_cast<std::uint32_t>(program.uses.size()));
     std::uint8_t reads = 0;
-    const std::uint32_t guard = module.functions[s.function].instructions[s.instruction].guard;
+    const std::uint32_t guard = s.guard == kNoSlot ? kNone : module.functions[s.function].instructions[s.instruction].guard;
     program.guards.push_back(guard == kNone ? kNone : number(s, guard));
-    if (s.run == &run_join || s.run == &run_on) {
+    if (s.added) {
       program.reads.push_back(0);
       continue;
     }
@@ -309,7 +312,7 @@ void Decoder::note_uses() {
 /// Whether blocks may see each other's writes, or leave what depends on their order; and how fine races go.
 void Decoder::note_memory() {
   for (const Step& s : program.steps) {
-    if (s.run == &run_join || s.run == &run_on) continue;
+    if (s.added) continue;
     const Instruction& i = program.instruction(s);
     const Opcode& o = module.opcode(i);
     const bool load = o.op == Op::ld || o.op == Op::ldu, store = o.op == Op::st, atom = o.op == Op::atom || o.op == Op::red;

@@ -96,12 +96,12 @@ void BlockOrder::gather(Gathered& to, const std::vector<Mask>& of) const {
 void BlockOrder::barrier_of_all() {
   if (!fences_.empty()) {
     Together fenced;
-    if (fenced_) fenced.add(fenced_->own, fenced_->foreign, count_);
     for (std::uint32_t t = 0; t < fences_.size(); ++t) {
       if (!fences_[t]) continue;
       complete(t, Scope::system);
       if (const Snapshots& f = fences_[t]->gpu) fenced.add(f->own, f->foreign, count_);
     }
+    // What was fenced before the last barrier is known to whoever fenced after it.
     if (!fenced.empty()) fenced_ = std::make_shared<Snapshot>(Snapshot{fenced.own, fenced.foreign});
     fences_.clear();
   }
@@ -141,8 +141,8 @@ void BlockOrder::share(const std::vector<Mask>& takers, Gathered& gathered) {
 }
 
 void BlockOrder::warp_sync(std::uint32_t warp, Mask lanes, bool all_live) {
+  const auto first = warp * kLanes + static_cast<std::uint32_t>(std::countr_zero(lanes));
   const auto differ = [&] {
-    const auto first = warp * kLanes + static_cast<std::uint32_t>(std::countr_zero(lanes));
     const auto fenced = [&](std::uint32_t t) {
       return fences_.empty() || !fences_[t] ? nullptr : fences_[t]->gpu.get();
     };
@@ -156,8 +156,16 @@ void BlockOrder::warp_sync(std::uint32_t warp, Mask lanes, bool all_live) {
     return false;
   };
   if (!all_live || differ()) {
-    Gathered gathered;
-    share(only(warp, lanes), gathered);
+    const ThreadTimes* mine = threads_.empty() ? nullptr : &threads_[first].each;
+    if (mine != nullptr && mine->use_count() == std::popcount(lanes) && !differ()) {
+      // The same lanes as the last time, and nobody else has their vector: it changes in place.
+      for (Mask rest = lanes; rest != 0; rest &= rest - 1)
+        (**mine)[warp * kLanes + static_cast<std::uint32_t>(std::countr_zero(rest))] = now_;
+      advance();
+    } else {
+      Gathered gathered;
+      share(only(warp, lanes), gathered);
+    }
   }
   if (all_live) {
     warp_floor_[warp] = now_;

@@ -32,7 +32,7 @@ class RaceDetector {
   void announce(Warp& warp, Mask lanes, std::uint32_t number);
   /// A barrier is complete: `waiting` come after each other and after what was announced, lanes a warp.
   void barrier(Block& block, const std::vector<Mask>& waiting, const std::vector<Mask>& announced,
-               std::uint32_t number = 0);
+               std::uint32_t number);
   /// bar.warp.sync of these lanes.
   void warp_sync(Warp& warp, Mask lanes);
   void fence(Warp& warp, Mask lanes, Scope scope);

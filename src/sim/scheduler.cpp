@@ -165,8 +165,8 @@ void leave(Warp& w, Mask lanes) {
   w.activate(w.active & ~lanes);
   if (w.active == 0) w.stop = Stop::blocked;
   // Others of the warp may have waited for these.
-  for (Group& g : w.groups)
-    if (g.wait == Wait::lanes && (g.members & w.alive & ~g.lanes) == 0) g.wait = Wait::none;
+  for (std::size_t g = 0; g < w.groups.size(); ++g)
+    if (w.groups[g].wait == Wait::lanes) release_if_all_there(w, *w.groups[g].at, w.groups[g].members);
   threads_left(*w.block);
 }
 
@@ -175,8 +175,7 @@ bool gather(Warp& w, const Step& s, Mask lanes, Mask members) {
   if ((needed & ~lanes) == 0) return true;
   const auto here = static_cast<std::uint32_t>(&s - w.block->program->steps.data());
   suspend(w, lanes, {here, lanes, Wait::lanes, 0, members, &s});
-  for (Group& g : w.groups)
-    if (g.wait == Wait::lanes && g.at == &s && (needed & ~g.lanes) == 0) g.wait = Wait::none;
+  release_if_all_there(w, s, members);
   return false;
 }
 

@@ -47,6 +47,7 @@ struct Step {
   Handler run = nullptr;
   std::uint32_t guard = kNoSlot;  ///< offset of @p, or kNoSlot
   bool guard_negated = false;
+  bool added = false;  ///< the decoder's own: no instruction of the kernel's
   /// Bit i: source i (a is 0) is a predicate written with '!'.
   std::uint8_t negated = 0;
   std::uint16_t flags = 0;             ///< the handler's own

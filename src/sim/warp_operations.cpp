@@ -202,18 +202,9 @@ void run_warp_barrier(Registers& r, const Step& s, Mask lanes) {
     w.groups.push_back({static_cast<std::uint32_t>(&s - w.block->program->steps.data()), lanes & ~same, Wait::none, 0, 0, nullptr});
     w.activate(w.active & ~(lanes & ~same));
   }
-  const Mask needed = members & w.alive;
-  Mask there = same;
-  const auto is_there = [&](const Group& g) {
-    return g.wait == Wait::lanes && g.members == members && g.at->run == &run_warp_barrier;
-  };
-  for (const Group& g : w.groups)
-    if (is_there(g)) there |= g.lanes;
-  if ((needed & ~there) != 0) return suspend(w, same, {w.pc, same, Wait::lanes, 0, members, &s});
-  for (Group& g : w.groups)
-    if (is_there(g)) g.wait = Wait::none;
-  if (w.block->worker->races) w.block->worker->races->warp_sync(w, there);
-  if (!w.groups.empty()) reconverge(w);
+  suspend(w, same, {w.pc, same, Wait::lanes, 0, members, &s});
+  // Back at once, if these were the last.
+  if (release_if_all_there(w, s, members) && w.active != 0) reconverge(w);
 }
 
 void run_fence(Registers& r, const Step& s, Mask lanes) {
@@ -225,6 +216,21 @@ void run_fence(Registers& r, const Step& s, Mask lanes) {
 void run_sleep(Registers& r, const Step&, Mask) { warp_of(r).stop = Stop::yield; }
 
 }  // namespace
+
+bool release_if_all_there(Warp& w, const Step& at, Mask members) {
+  const bool barrier = at.run == &run_warp_barrier;
+  const auto is_there = [&](const Group& g) {
+    return g.wait == Wait::lanes && g.members == members && (barrier ? g.at->run == &run_warp_barrier : g.at == &at);
+  };
+  Mask there = 0;
+  for (const Group& g : w.groups)
+    if (is_there(g)) there |= g.lanes;
+  if ((members & w.alive & ~there) != 0) return false;
+  for (Group& g : w.groups)
+    if (is_there(g)) g.wait = Wait::none;
+  if (barrier && w.block->worker->races) w.block->worker->races->warp_sync(w, there);
+  return true;
+}
 
 bool Decoder::warp_operation() {
   const bool sync = opcode->has("sync");

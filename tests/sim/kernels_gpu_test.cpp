@@ -155,6 +155,7 @@ nlohmann::json compare_buffers(const KernelCase& kernel, const Buffers& simulate
     EXPECT_EQ(one.outside, 0U) << "argument " << i << ": " << one.differing << " of " << one.elements
                                << " elements differ, " << one.outside << " too much, by up to "
                                << one.largest_ulp << " ulp; first (simulator and GPU) " << one.first_outside;
+    EXPECT_EQ(one.nan_payloads, 0U) << "argument " << i << ": NaNs with other bits";
     all.elements += one.elements;
     all.differing += one.differing;
     all.nan_payloads += one.nan_payloads;

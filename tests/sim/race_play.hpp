@@ -14,7 +14,7 @@ namespace warploom::sim {
 inline constexpr std::string_view kHead = R"(.version 8.0
 .target sm_80
 .address_size 64
-.visible .entry k() {
+.visible .entry k() { .shared .align 16 .b8 tile[4096];
 )";
 inline constexpr std::string_view kWhole = "bar.sync 0;\nbar.warp.sync -1;\n";
 inline constexpr std::string_view kPartial = "bar.sync 1, 64;\n";
@@ -39,6 +39,7 @@ class Play {
     program_.kernel = module_.find_function("k");
     program_.steps.resize(program_.kernel->instructions.size());
     for (std::uint32_t i = 0; i < program_.steps.size(); ++i) program_.steps[i].instruction = i;
+    program_.shared = {{0, 0, 4096}};
     program_.communicates = options.communicates;
     program_.shared_cell = program_.global_cell = options.cell;
     global = memory_.allocate(1 << 17, "out", false).begin;
@@ -101,7 +102,7 @@ class Play {
   void barrier(std::uint64_t b = 0) {
     std::vector<Mask> all;
     for (const Warp& w : block(b).warps) all.push_back(w.alive);
-    detector->barrier(block(b), all, std::vector<Mask>(all.size()));
+    detector->barrier(block(b), all, std::vector<Mask>(all.size()), 0);
   }
   void announce(std::uint64_t b, std::uint32_t warp, Mask lanes) {
     announced_[b].resize(options_.warps);
