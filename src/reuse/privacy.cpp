@@ -411,7 +411,7 @@ class Prover {
     const Operand& whole = f.operands[access.address];
     const bool has_offset = whole.kind == OperandKind::address;
     if (const auto source = decode_source(kernel_, has_offset ? whole.id : access.address))
-      if (const auto cell = folded(*source, 0); cell && cell->symbol == 0 && cell->object != kNone) {
+      if (const auto cell = folded(*source, 0); cell && cell->object != kNone) {
         const std::uint64_t offset = cell->bits + static_cast<std::uint64_t>(has_offset ? whole.value : 0);
         result.offset = static_cast<std::int32_t>(static_cast<std::uint32_t>(offset));
         return result;
@@ -443,7 +443,7 @@ class Prover {
     return result;
   }
 
-  /// What names and numbers alone make; none where anything else takes part.
+  /// What names and numbers alone make, an object's address or a number; none where anything else takes part.
   std::optional<Cell> folded(const Source& source, unsigned depth) const {
     constexpr unsigned kMaxDepth = 32;
     if (source.kind == Source::constant) return source.cell;
@@ -453,13 +453,23 @@ class Prover {
     const auto computation = decode_computation(kernel_, v.instruction);
     if (!computation) return std::nullopt;
     std::array<Cell, 5> inputs;
+    std::uint32_t object = kNone;
     for (std::size_t k = 0; k < computation->source_count; ++k) {
       const auto input = folded(computation->sources[k], depth + 1);
       if (!input) return std::nullopt;
       inputs[k] = *input;
       if (computation->sources[k].negated) inputs[k].bits ^= 1;
+      if (input->object != kNone) object = input->object;
     }
-    return evaluate(*computation, inputs.data());
+    if (const auto sum = evaluate(*computation, inputs.data()); sum && sum->symbol == 0) return sum;
+    // Bits set or cleared below the object's alignment: as if it lay at a large power of two.
+    constexpr std::uint64_t kBase = std::uint64_t{1} << 28;
+    for (Cell& input : inputs)
+      if (input.object != kNone) input = {input.bits + kBase, 0, kNone};
+    const auto at = evaluate(*computation, inputs.data());
+    if (object == kNone || !at || !at->number() || at->bits - kBase >= kernel_.use.objects[object].bytes)
+      return std::nullopt;
+    return Cell{at->bits - kBase, 0, object};
   }
 
   std::uint32_t first_store_outside(std::uint32_t o, const Loop& loop) const {

@@ -27,10 +27,14 @@ Space generic_space(std::uint64_t address) {
 
 std::uint64_t window(Space space) {
   switch (space) {
-    case Space::shared: return kSharedWindow;
-    case Space::local: return kLocalWindow;
-    case Space::param: return kParameterWindow;
-    default: return 0;
+    case Space::shared:
+      return kSharedWindow;
+    case Space::local:
+      return kLocalWindow;
+    case Space::param:
+      return kParameterWindow;
+    default:
+      return 0;
   }
 }
 
@@ -47,10 +51,14 @@ bool in_thread_variable(const Program& p, std::uint64_t address, std::uint32_t b
 
 std::string_view space_name(Space space) {
   switch (space) {
-    case Space::shared: return "shared memory";
-    case Space::local: return "local memory";
-    case Space::param: return "parameters";
-    default: return "global memory";
+    case Space::shared:
+      return "shared memory";
+    case Space::local:
+      return "local memory";
+    case Space::param:
+      return "parameters";
+    default:
+      return "global memory";
   }
 }
 
@@ -81,12 +89,13 @@ void addresses(const Warp& w, const Step& s, const MemoryForm& form, std::uint64
     for (unsigned i = 0; i < kLanes; ++i) address[i] = base[i] + displacement;
   } else {
     const auto* base = w.read<std::uint32_t>(s.a);
-    for (unsigned i = 0; i < kLanes; ++i) address[i] = static_cast<std::uint32_t>(base[i] + static_cast<std::uint32_t>(displacement));
+    for (unsigned i = 0; i < kLanes; ++i)
+      address[i] = static_cast<std::uint32_t>(base[i] + static_cast<std::uint32_t>(displacement));
   }
 }
 
-bool resolve(Warp& w, const Step& s, Space space, const std::uint64_t (&address)[kLanes], Mask lanes, std::uint32_t bytes,
-             std::uint32_t align, bool write, Pointers& to) {
+bool resolve(Warp& w, const Step& s, Space space, const std::uint64_t (&address)[kLanes], Mask lanes,
+             std::uint32_t bytes, std::uint32_t align, bool write, Pointers& to) {
   Block& b = *w.block;
   const auto verb = [&] { return fmt::format("{} of {} bytes", write ? "write" : "read", bytes); };
   to.lanes = lanes;
@@ -107,7 +116,8 @@ bool resolve(Warp& w, const Step& s, Space space, const std::uint64_t (&address)
   if ((bits & (align - 1)) != 0) {
     unsigned lane = 0;
     while ((to.lanes >> lane & 1) == 0 || (to.address[lane] & (align - 1)) == 0) ++lane;
-    fault(w, s, FindingKind::misaligned, lane, verb(), describe(w, space, to.address[lane]) + fmt::format(", no multiple of {}", align));
+    fault(w, s, FindingKind::misaligned, lane, verb(),
+          describe(w, space, to.address[lane]) + fmt::format(", no multiple of {}", align));
     return false;
   }
   const auto outside = [&](unsigned lane) {
@@ -152,7 +162,8 @@ bool resolve(Warp& w, const Step& s, Space space, const std::uint64_t (&address)
           a = b.worker->memory->page_owner(to.address[i]);
           if (a == nullptr || !a->contains(to.address[i], bytes)) return outside(i);
           if (write && a->constant) {
-            fault(w, s, FindingKind::illegal, i, verb(), "constant memory: " + describe(w, space, to.address[i]));
+            fault(w, s, FindingKind::illegal, i, verb(),
+                  "constant memory: " + describe(w, space, to.address[i]));
             return false;
           }
           b.worker->last = a;
@@ -197,7 +208,8 @@ void mark_written(Warp& w, const Pointers& to, std::uint32_t bytes, bool is_writ
   }
 }
 
-void note_access(Warp& w, const Step& s, const MemoryForm& form, const Pointers& to, Access::Kind kind, Mask silent) {
+void note_access(Warp& w, const Step& s, const MemoryForm& form, const Pointers& to, Access::Kind kind,
+                 Mask silent) {
   if (to.space != Space::shared && to.space != Space::global) return;
   Worker& worker = *w.block->worker;
   if (worker.races) {
@@ -240,10 +252,12 @@ void take(Registers& r, const MemoryForm& form, const Pointers& to) {
   using S = std::make_signed_t<T>;
   switch (form.register_bytes) {
     case 2:
-      if constexpr (sizeof(T) <= 2) form.sign ? take<S, std::int16_t>(r, form, to) : take<T, std::uint16_t>(r, form, to);
+      if constexpr (sizeof(T) <= 2)
+        form.sign ? take<S, std::int16_t>(r, form, to) : take<T, std::uint16_t>(r, form, to);
       return;
     case 4:
-      if constexpr (sizeof(T) <= 4) form.sign ? take<S, std::int32_t>(r, form, to) : take<T, std::uint32_t>(r, form, to);
+      if constexpr (sizeof(T) <= 4)
+        form.sign ? take<S, std::int32_t>(r, form, to) : take<T, std::uint32_t>(r, form, to);
       return;
     default:
       form.sign ? take<S, std::int64_t>(r, form, to) : take<T, std::uint64_t>(r, form, to);
@@ -287,10 +301,14 @@ Mask put(Registers& r, const MemoryForm& form, const Pointers& to, bool dry) {
 
 Mask put(Registers& r, const MemoryForm& form, const Pointers& to, bool dry) {
   switch (form.bytes) {
-    case 1: return put<std::uint8_t>(r, form, to, dry);
-    case 2: return put<std::uint16_t>(r, form, to, dry);
-    case 4: return put<std::uint32_t>(r, form, to, dry);
-    case 8: return put<std::uint64_t>(r, form, to, dry);
+    case 1:
+      return put<std::uint8_t>(r, form, to, dry);
+    case 2:
+      return put<std::uint16_t>(r, form, to, dry);
+    case 4:
+      return put<std::uint32_t>(r, form, to, dry);
+    case 8:
+      return put<std::uint64_t>(r, form, to, dry);
     default: {
       const Wide* source = r.read<Wide>(form.stored[0]);
       Mask same = 0;
@@ -320,7 +338,8 @@ Mask repeated(const Registers& r, const MemoryForm& form, const Pointers& to) {
   const auto same = [&](unsigned i, unsigned j) {
     for (unsigned e = 0; e < form.count; ++e) {
       const auto* values = reinterpret_cast<const std::byte*>(r.read<std::uint8_t>(form.stored[e]));
-      if (std::memcmp(values + std::size_t{i} * form.register_bytes, values + std::size_t{j} * form.register_bytes, form.bytes) != 0)
+      if (std::memcmp(values + std::size_t{i} * form.register_bytes,
+                      values + std::size_t{j} * form.register_bytes, form.bytes) != 0)
         return false;
     }
     return true;
@@ -346,7 +365,8 @@ bool poisoned_address(Warp& w, const Step& s, const MemoryForm& form, Mask lanes
   const Mask bad = w.poison[base] & lanes;
   if (bad == 0) return false;
   const auto lane = static_cast<unsigned>(std::countr_zero(bad));
-  w.block->worker->findings.add(*w.block, FindingKind::uninitialised, s, w.index, lane, "address made of it", "", poison_site(w, base, lane));
+  w.block->worker->findings.add(*w.block, FindingKind::uninitialised, s, w.index, lane, "address made of it",
+                                "", poison_site(w, base, lane));
   return true;
 }
 
@@ -364,15 +384,29 @@ void run_load(Registers& r, const Step& s, Mask lanes) {
     if (to.space == Space::shared) {
       const Mask bad = unwritten(w, to, form.total());
       if (bad != 0 || w.poisoned != 0) set_poison(w, s, bad, to.lanes & ~bad);
+      if (bad != 0 && w.block->worker->options->strict_initialisation && !form.constant_address) {
+        const auto lane = static_cast<unsigned>(std::countr_zero(bad));
+        w.block->worker->findings.add(*w.block, FindingKind::uninitialised, s, w.index, lane,
+                                      "load of shared memory that nobody wrote",
+                                      describe(w, to.space, to.address[lane]));
+      }
     } else if (w.poisoned != 0) {
       set_poison(w, s, 0, to.lanes);
     }
     note_access(w, s, form, to, Access::read);
     switch (form.bytes) {
-      case 1: take<std::uint8_t>(r, form, to); break;
-      case 2: take<std::uint16_t>(r, form, to); break;
-      case 4: take<std::uint32_t>(r, form, to); break;
-      case 8: take<std::uint64_t>(r, form, to); break;
+      case 1:
+        take<std::uint8_t>(r, form, to);
+        break;
+      case 2:
+        take<std::uint16_t>(r, form, to);
+        break;
+      case 4:
+        take<std::uint32_t>(r, form, to);
+        break;
+      case 8:
+        take<std::uint64_t>(r, form, to);
+        break;
       default:
         for (Mask each = to.lanes; each != 0; each &= each - 1) {
           const auto i = static_cast<unsigned>(std::countr_zero(each));

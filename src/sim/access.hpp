@@ -14,17 +14,20 @@ struct Pointers {
 
 /// Addresses of a step: its base a (unless fixed) and immediate.
 void addresses(const Warp& warp, const Step& step, const MemoryForm& form, std::uint64_t (&address)[kLanes]);
-/// Resolves `lanes` of the addresses, `bytes` each that must be a multiple of `align`. Of a generic address, the
-/// lanes in one space with the first of them; call again with the rest. False: a finding ended the kernel.
-bool resolve(Warp& warp, const Step& step, ptx::Space space, const std::uint64_t (&address)[kLanes], Mask lanes,
-             std::uint32_t bytes, std::uint32_t align, bool write, Pointers& to);
+/// Resolves `lanes` of the addresses, `bytes` each that must be a multiple of `align`. Of a generic address,
+/// the lanes in one space with the first of them; call again with the rest. False: a finding ended the
+/// kernel.
+bool resolve(Warp& warp, const Step& step, ptx::Space space, const std::uint64_t (&address)[kLanes],
+             Mask lanes, std::uint32_t bytes, std::uint32_t align, bool write, Pointers& to);
 /// Lanes that point to shared bytes of which nobody wrote one.
 Mask unwritten(const Warp& warp, const Pointers& to, std::uint32_t bytes);
 void mark_written(Warp& warp, const Pointers& to, std::uint32_t bytes, bool written = true);
 /// Tells the race detector, and lets others run if the schedule is to.
-void note_access(Warp& warp, const Step& step, const MemoryForm& form, const Pointers& to, Access::Kind kind, Mask silent = 0);
+void note_access(Warp& warp, const Step& step, const MemoryForm& form, const Pointers& to, Access::Kind kind,
+                 Mask silent = 0);
 /// A finding that ends the kernel.
-void fault(Warp& warp, const Step& step, FindingKind kind, unsigned lane, std::string what, std::string where);
+void fault(Warp& warp, const Step& step, FindingKind kind, unsigned lane, std::string what,
+           std::string where);
 std::string describe(const Warp& warp, ptx::Space space, std::uint64_t address);
 std::string_view space_name(ptx::Space space);
 

@@ -1,6 +1,6 @@
-// cp.async: copies from global to shared memory that are there when the thread has waited for them. Until then
-// the bytes are what nobody wrote, which is how a read that comes too early is found; the data is read when the
-// copy is issued.
+// cp.async: copies from global to shared memory that are there when the thread has waited for them. Until
+// then the bytes are what nobody wrote, which is how a read that comes too early is found; the data is read
+// when the copy is issued.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,6 +41,7 @@ void run_copy(Registers& r, const Step& s, Mask lanes) {
     if (!resolve(w, s, Space::global, address, reading, to_form.bytes, to_form.bytes, false, from)) return;
     note_access(w, s, from_form, from, Access::read);
   }
+  note_access(w, s, to_form, to, Access::write);  // it may land any time from now on
   mark_written(w, to, to_form.bytes, false);
   for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
     const auto i = static_cast<unsigned>(std::countr_zero(rest));
@@ -50,7 +51,8 @@ void run_copy(Registers& r, const Step& s, Mask lanes) {
     copy.lane = static_cast<std::uint8_t>(i);
     copy.step = &s;
     if ((reading >> i & 1) != 0) {
-      const std::uint32_t size = sizes == nullptr ? to_form.bytes : std::min<std::uint32_t>(sizes[i], to_form.bytes);
+      const std::uint32_t size =
+          sizes == nullptr ? to_form.bytes : std::min<std::uint32_t>(sizes[i], to_form.bytes);
       std::memcpy(copy.data, from.at[i], size);
     }
     w.copies.push_back(copy);
@@ -61,7 +63,8 @@ void run_copy(Registers& r, const Step& s, Mask lanes) {
 void still_under_way(Block& b, std::uint32_t begin, std::uint32_t end) {
   const auto mark = [&](const std::vector<Warp::AsyncCopy>& copies) {
     for (const Warp::AsyncCopy& c : copies)
-      for (std::uint32_t at = std::max(begin, c.to); at < std::min(end, c.to + c.bytes); ++at) b.written[at] = kUnwritten;
+      for (std::uint32_t at = std::max(begin, c.to); at < std::min(end, c.to + c.bytes); ++at)
+        b.written[at] = kUnwritten;
   };
   for (const Warp& w : b.warps) {
     mark(w.copies);

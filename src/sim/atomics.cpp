@@ -23,7 +23,8 @@ T update(std::byte* at, F change) {
   T before = load_relaxed<T>(at);
   for (;;) {
     T after = change(before);
-    if (__atomic_compare_exchange_n(reinterpret_cast<T*>(at), &before, after, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    if (__atomic_compare_exchange_n(reinterpret_cast<T*>(at), &before, after, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED))
       return before;
   }
 }
@@ -36,16 +37,26 @@ template <typename U>
 U integer(Change change, U before, U a, U b, bool sign) {
   using S = std::make_signed_t<U>;
   switch (change) {
-    case Change::add: return static_cast<U>(before + a);
-    case Change::and_: return before & a;
-    case Change::or_: return before | a;
-    case Change::xor_: return before ^ a;
-    case Change::min: return sign ? static_cast<U>(std::min(static_cast<S>(before), static_cast<S>(a))) : std::min(before, a);
-    case Change::max: return sign ? static_cast<U>(std::max(static_cast<S>(before), static_cast<S>(a))) : std::max(before, a);
-    case Change::inc: return before >= a ? 0 : static_cast<U>(before + 1);
-    case Change::dec: return before == 0 || before > a ? a : static_cast<U>(before - 1);
-    case Change::exchange: return a;
-    case Change::compare: return before == a ? b : before;
+    case Change::add:
+      return static_cast<U>(before + a);
+    case Change::and_:
+      return before & a;
+    case Change::or_:
+      return before | a;
+    case Change::xor_:
+      return before ^ a;
+    case Change::min:
+      return sign ? static_cast<U>(std::min(static_cast<S>(before), static_cast<S>(a))) : std::min(before, a);
+    case Change::max:
+      return sign ? static_cast<U>(std::max(static_cast<S>(before), static_cast<S>(a))) : std::max(before, a);
+    case Change::inc:
+      return before >= a ? 0 : static_cast<U>(before + 1);
+    case Change::dec:
+      return before == 0 || before > a ? a : static_cast<U>(before - 1);
+    case Change::exchange:
+      return a;
+    case Change::compare:
+      return before == a ? b : before;
   }
   return before;
 }
@@ -67,7 +78,8 @@ T sum(Handler add, T before, T a) {
   return result;
 }
 
-/// Step: a the base, b and c the operands (of element 0), destination of the value before; flags: Change | sign << 8.
+/// Step: a the base, b and c the operands (of element 0), destination of the value before; flags: Change |
+/// sign << 8.
 template <typename T>
 void run_atomic(Registers& r, const Step& s, Mask lanes) {
   Warp& w = warp_of(r);
@@ -86,14 +98,16 @@ void run_atomic(Registers& r, const Step& s, Mask lanes) {
       const Mask bad = unwritten(w, to, form.total());
       if (bad != 0 && change != Change::exchange) {
         const auto lane = static_cast<unsigned>(std::countr_zero(bad));
-        w.block->worker->findings.add(*w.block, FindingKind::uninitialised, s, w.index, lane, "atomic of what nobody wrote",
-                                      describe(w, to.space, to.address[lane]));
+        w.block->worker->findings.add(*w.block, FindingKind::uninitialised, s, w.index, lane,
+                                      "atomic of what nobody wrote", describe(w, to.space, to.address[lane]));
       }
       mark_written(w, to, form.total());
     }
-    // PTX ISA, atom: add.f32 on global memory flushes subnormal inputs and results, on shared memory it does not.
+    // PTX ISA, atom: add.f32 on global memory flushes subnormal inputs and results, on shared memory it does
+    // not.
     Handler add = nullptr;
-    if (real) add = to.space == Space::global ? p.real_atomics[s.second].flushing : p.real_atomics[s.second].plain;
+    if (real)
+      add = to.space == Space::global ? p.real_atomics[s.second].flushing : p.real_atomics[s.second].plain;
     for (Mask each = to.lanes; each != 0; each &= each - 1) {
       const auto i = static_cast<unsigned>(std::countr_zero(each));
       for (unsigned e = 0; e < form.count; ++e) {
@@ -140,8 +154,9 @@ void run_wide_atomic(Registers& r, const Step& s, Mask lanes) {
 
 void Decoder::atomic() {
   static const std::unordered_map<std::string_view, Change> changes = {
-      {"add", Change::add}, {"and", Change::and_}, {"or", Change::or_}, {"xor", Change::xor_}, {"min", Change::min},
-      {"max", Change::max}, {"inc", Change::inc}, {"dec", Change::dec}, {"exch", Change::exchange}, {"cas", Change::compare}};
+      {"add", Change::add},       {"and", Change::and_},   {"or", Change::or_},  {"xor", Change::xor_},
+      {"min", Change::min},       {"max", Change::max},    {"inc", Change::inc}, {"dec", Change::dec},
+      {"exch", Change::exchange}, {"cas", Change::compare}};
   const bool has_result = opcode->op == Op::atom;
   MemoryForm form = memory_form();
   // Without a word on it, an atomic is relaxed at the scope of the GPU.
@@ -169,14 +184,16 @@ void Decoder::atomic() {
   for (std::size_t i = 0; i < stored.size(); ++i) form.stored[i] = source(stored[i], bytes, real);
   if (has_result) {
     const auto values = parts(operands[0]);
-    for (std::size_t i = 0; i < form.count; ++i) form.values[i] = destination(values.size() == form.count ? values[i] : values[0], bytes);
+    for (std::size_t i = 0; i < form.count; ++i)
+      form.values[i] = destination(values.size() == form.count ? values[i] : values[0], bytes);
   } else {
     if (scratch == kNoSlot) scratch = allocate_register(16);
     for (std::uint32_t& v : form.values) v = scratch;
   }
   if (*change == Change::compare) step.c = source(operands[has_result ? 3 : 2], bytes);
-  step.flags = static_cast<std::uint16_t>(static_cast<unsigned>(*change) | (type.kind == Type::s ? 0x100u : 0u) |
-                                          (real && *change == Change::add ? 0x200u : 0u));
+  step.flags =
+      static_cast<std::uint16_t>(static_cast<unsigned>(*change) | (type.kind == Type::s ? 0x100u : 0u) |
+                                 (real && *change == Change::add ? 0x200u : 0u));
   if (real && *change == Change::add) {
     Form sum;
     sum.op = Op::add;
@@ -193,11 +210,20 @@ void Decoder::atomic() {
   step.extra = static_cast<std::uint32_t>(program.memory.size());
   program.memory.push_back(form);
   switch (type.bytes()) {
-    case 2: step.run = &run_atomic<std::uint16_t>; break;
-    case 4: step.run = &run_atomic<std::uint32_t>; break;
-    case 8: step.run = &run_atomic<std::uint64_t>; break;
-    case 16: step.run = &run_wide_atomic; break;
-    default: unsupported();
+    case 2:
+      step.run = &run_atomic<std::uint16_t>;
+      break;
+    case 4:
+      step.run = &run_atomic<std::uint32_t>;
+      break;
+    case 8:
+      step.run = &run_atomic<std::uint64_t>;
+      break;
+    case 16:
+      step.run = &run_wide_atomic;
+      break;
+    default:
+      unsupported();
   }
 }
 

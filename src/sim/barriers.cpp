@@ -17,8 +17,10 @@ Warp& warp_of(Registers& r) { return static_cast<Warp&>(r); }
 
 constexpr std::uint16_t kAligned = 0x100;
 
-void end_with(Warp& w, const Step& s, FindingKind kind, unsigned lane, std::string what, std::string where, std::optional<Site> other = {}) {
-  w.block->worker->findings.add(*w.block, kind, s, w.index, lane, std::move(what), std::move(where), std::move(other));
+void end_with(Warp& w, const Step& s, FindingKind kind, unsigned lane, std::string what, std::string where,
+              std::optional<Site> other = {}) {
+  w.block->worker->findings.add(*w.block, kind, s, w.index, lane, std::move(what), std::move(where),
+                                std::move(other));
   w.block->worker->halted = true;
   w.stop = Stop::halt;
 }
@@ -32,7 +34,8 @@ bool diverged(Block& b, std::uint32_t number) {
       if (first == nullptr) {
         first = &g;
       } else if (g.at != first->at) {
-        const auto here = static_cast<unsigned>(std::countr_zero(g.lanes)), there = static_cast<unsigned>(std::countr_zero(first->lanes));
+        const auto here = static_cast<unsigned>(std::countr_zero(g.lanes)),
+                   there = static_cast<unsigned>(std::countr_zero(first->lanes));
         end_with(w, *g.at, FindingKind::barrier_divergence, here, fmt::format("barrier {}", number),
                  fmt::format("{} threads of the warp wait here, {} at another barrier instruction",
                              std::popcount(g.lanes), std::popcount(first->lanes)),
@@ -71,7 +74,8 @@ void complete(Block& b, std::uint32_t number) {
     // Groups that the barrier brought to one step are one.
     for (std::size_t i = 0; i < w.groups.size(); ++i)
       for (std::size_t j = i + 1; j < w.groups.size();)
-        if (w.groups[i].wait == Wait::none && w.groups[j].wait == Wait::none && w.groups[i].pc == w.groups[j].pc) {
+        if (w.groups[i].wait == Wait::none && w.groups[j].wait == Wait::none &&
+            w.groups[i].pc == w.groups[j].pc) {
           w.groups[i].lanes |= w.groups[j].lanes;
           w.groups[j] = w.groups.back();
           w.groups.pop_back();
@@ -99,7 +103,9 @@ void run_barrier(Registers& r, const Step& s, Mask lanes) {
   for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
     const auto i = static_cast<unsigned>(std::countr_zero(rest));
     if (numbers[i] != numbers[first] || counts[i] != counts[first])
-      return end_with(w, s, FindingKind::illegal, i, "barrier", fmt::format("threads of a warp name barrier {} of {} threads and barrier {} of {}", numbers[first], counts[first], numbers[i], counts[i]));
+      return end_with(w, s, FindingKind::illegal, i, "barrier",
+                      fmt::format("threads of a warp name barrier {} of {} threads and barrier {} of {}",
+                                  numbers[first], counts[first], numbers[i], counts[i]));
   }
   arrive(w, s, lanes, numbers[first], counts[first], static_cast<BarrierKind>(s.flags & 0xff));
 }
@@ -115,18 +121,23 @@ void clear(Barrier& barrier) {
   std::fill(barrier.announced.begin(), barrier.announced.end(), 0);
 }
 
-void arrive(Warp& w, const Step& s, Mask lanes, std::uint32_t number, std::uint32_t expected, BarrierKind kind) {
+void arrive(Warp& w, const Step& s, Mask lanes, std::uint32_t number, std::uint32_t expected,
+            BarrierKind kind) {
   Block& b = *w.block;
   const auto first = static_cast<unsigned>(std::countr_zero(lanes));
   if (number >= b.barriers.size())
-    return end_with(w, s, FindingKind::illegal, first, "barrier", fmt::format("there is no barrier {}; a block has 16", number));
+    return end_with(w, s, FindingKind::illegal, first, "barrier",
+                    fmt::format("there is no barrier {}; a block has 16", number));
   if (expected % kLanes != 0 || expected > (b.threads + kLanes - 1) / kLanes * kLanes)
-    return end_with(w, s, FindingKind::illegal, first, fmt::format("barrier {}", number),
-                    fmt::format("a count of {} threads: it must be a multiple of 32 and no more than the block has ({})", expected, b.threads));
+    return end_with(
+        w, s, FindingKind::illegal, first, fmt::format("barrier {}", number),
+        fmt::format("a count of {} threads: it must be a multiple of 32 and no more than the block has ({})",
+                    expected, b.threads));
   Barrier& barrier = b.barriers[number];
   if (barrier.open && barrier.expected != expected)
     return end_with(w, s, FindingKind::barrier_divergence, first, fmt::format("barrier {}", number),
-                    fmt::format("a count of {} threads, where others at this barrier count {}", expected, barrier.expected));
+                    fmt::format("a count of {} threads, where others at this barrier count {}", expected,
+                                barrier.expected));
   barrier.open = true;
   barrier.expected = expected;
   // Of an expected count a warp that is there with all its threads counts 32, however many are left.
@@ -154,7 +165,8 @@ void arrive(Warp& w, const Step& s, Mask lanes, std::uint32_t number, std::uint3
 
 void threads_left(Block& b) {
   for (std::uint32_t n = 0; n < b.barriers.size(); ++n)
-    if (b.barriers[n].open && b.barriers[n].expected == 0 && b.alive != 0 && is_complete(b, b.barriers[n])) complete(b, n);
+    if (b.barriers[n].open && b.barriers[n].expected == 0 && b.alive != 0 && is_complete(b, b.barriers[n]))
+      complete(b, n);
 }
 
 void report_stuck(Block& b) {
@@ -164,7 +176,8 @@ void report_stuck(Block& b) {
   const Group *one = nullptr, *other = nullptr;
   Warp *first = nullptr, *second = nullptr;
   const auto place = [](const Group& g) {
-    return g.wait == Wait::barrier ? fmt::format("barrier {}", g.barrier) : fmt::format("warp operation of lanes {:#010x}", g.members);
+    return g.wait == Wait::barrier ? fmt::format("barrier {}", g.barrier)
+                                   : fmt::format("warp operation of lanes {:#010x}", g.members);
   };
   std::uint32_t waiting = 0;
   for (Warp& w : b.warps)
@@ -181,14 +194,18 @@ void report_stuck(Block& b) {
   if (one == nullptr) return;
   std::optional<Site> elsewhere;
   if (other != nullptr)
-    elsewhere = Findings::site(b, *other->at, second->thread(static_cast<unsigned>(std::countr_zero(other->lanes))), place(*other));
-  std::string where = fmt::format("{} of the block's {} threads wait, {} have left", waiting, b.threads, b.threads - b.alive);
+    elsewhere = Findings::site(
+        b, *other->at, second->thread(static_cast<unsigned>(std::countr_zero(other->lanes))), place(*other));
+  std::string where =
+      fmt::format("{} of the block's {} threads wait, {} have left", waiting, b.threads, b.threads - b.alive);
   if (one->wait == Wait::barrier && b.barriers[one->barrier].expected != 0)
-    where += fmt::format("; {} of {} came", b.barriers[one->barrier].arrived, b.barriers[one->barrier].expected);
+    where +=
+        fmt::format("; {} of {} came", b.barriers[one->barrier].arrived, b.barriers[one->barrier].expected);
   // Threads of one warp at two places are a divergence; else nobody is left who could come.
   const bool one_warp = second != nullptr && first == second;
   end_with(*first, *one->at, one_warp ? FindingKind::barrier_divergence : FindingKind::deadlock,
-           static_cast<unsigned>(std::countr_zero(one->lanes)), place(*one), std::move(where), std::move(elsewhere));
+           static_cast<unsigned>(std::countr_zero(one->lanes)), place(*one), std::move(where),
+           std::move(elsewhere));
 }
 
 void decode_warp_barrier(Decoder& decoder);
@@ -200,14 +217,16 @@ bool Decoder::barrier_operation() {
     return true;
   }
   if (opcode->has("cluster")) {
-    // A cluster of one block: arriving and waiting are a barrier of the block in two parts, which we have not.
+    // A cluster of one block: arriving and waiting are a barrier of the block in two parts, which we have
+    // not.
     unsupported("clusters are not simulated");
   }
   const bool red = opcode->has("red");
   const bool aligned = opcode->op == Op::bar || opcode->has("aligned");
   BarrierKind kind = BarrierKind::sync;
   if (opcode->has("arrive")) kind = BarrierKind::arrive;
-  if (red) kind = opcode->has("popc") ? BarrierKind::popc : opcode->has("and") ? BarrierKind::all : BarrierKind::any;
+  if (red)
+    kind = opcode->has("popc") ? BarrierKind::popc : opcode->has("and") ? BarrierKind::all : BarrierKind::any;
   std::size_t at = red ? 1 : 0;
   if (red) step.destination = destination(operands[0], kind == BarrierKind::popc ? 4 : 0);
   if (operands.size() <= at) unsupported();

@@ -27,9 +27,9 @@ struct Group {
   std::uint32_t pc = 0;
   Mask lanes = 0;
   Wait wait = Wait::none;
-  std::uint32_t barrier = 0;     ///< Wait::barrier: its number
-  Mask members = 0;              ///< Wait::lanes: who must come
-  const Step* at = nullptr;      ///< the instruction it waits at
+  std::uint32_t barrier = 0;  ///< Wait::barrier: its number
+  Mask members = 0;           ///< Wait::lanes: who must come
+  const Step* at = nullptr;   ///< the instruction it waits at
 };
 
 /// Why Warp::run came back.
@@ -50,9 +50,9 @@ struct Warp : Registers {
   Mask active = 0;
   std::uint32_t active_count = 0;
   Stop stop = Stop::none;
-  bool behind_first = true;  ///< of several groups the one at the lowest step runs
+  bool behind_first = true;                          ///< of several groups the one at the lowest step runs
   std::uint64_t added_steps = 0, added_threads = 0;  ///< executed, but no instructions of the kernel's
-  std::byte* thread_memory = nullptr;  ///< [32][Program::thread_bytes]
+  std::byte* thread_memory = nullptr;                ///< [32][Program::thread_bytes]
   /// Lanes whose value nobody wrote, a mask a register; empty until the first. See poison.cpp.
   std::vector<Mask> poison;
   std::vector<const Step*> poison_source;  ///< the load it came from
@@ -80,8 +80,9 @@ struct Warp : Registers {
 /// A barrier of a block.
 struct Barrier {
   std::uint32_t expected = 0;  ///< threads; 0: all that have not left
-  std::uint32_t arrived = 0;   ///< threads; a warp that is there with all its threads counts 32 of an expected count
-  bool open = false;           ///< somebody is there
+  std::uint32_t arrived =
+      0;              ///< threads; a warp that is there with all its threads counts 32 of an expected count
+  bool open = false;  ///< somebody is there
   std::vector<Mask> waiting, announced;  ///< per warp: lanes that wait; lanes that only arrived (bar.arrive)
   std::uint32_t true_count = 0;          ///< of bar.red
   bool all = true, any = false;
@@ -98,13 +99,13 @@ struct Block {
   Dim grid, size;
   std::uint32_t threads = 0;
   std::vector<Warp> warps;
-  std::vector<std::byte> shared;         ///< static with gaps, then dynamic
-  std::vector<std::uint8_t> written;     ///< per byte of shared: kUnwritten, kWritten or kGap
-  std::vector<std::uint8_t> untouched;   ///< `written` at the block's start
-  std::vector<std::byte> storage;        ///< registers and thread memory of all warps
+  std::vector<std::byte> shared;        ///< static with gaps, then dynamic
+  std::vector<std::uint8_t> written;    ///< per byte of shared: kUnwritten, kWritten or kGap
+  std::vector<std::uint8_t> untouched;  ///< `written` at the block's start
+  std::vector<std::byte> storage;       ///< registers and thread memory of all warps
   std::array<Barrier, 16> barriers;
-  std::uint32_t alive = 0;      ///< threads that have not left
-  std::uint64_t clock = 0;      ///< warp instructions so far
+  std::uint32_t alive = 0;  ///< threads that have not left
+  std::uint64_t clock = 0;  ///< warp instructions so far
   std::uint32_t next_warp = 0;
   /// Of the race detector: what it keeps about this block (races.cpp).
   std::shared_ptr<void> race_state;
@@ -118,9 +119,10 @@ struct Access {
   bool shared = false;  ///< else global
   Strength strength = Strength::weak;
   Scope scope = Scope::none;
-  std::uint32_t bytes = 4;                 ///< of each lane, contiguous
+  std::uint32_t bytes = 4;  ///< of each lane, contiguous
   Mask lanes = 0;
-  const std::uint64_t* address = nullptr;  ///< [32]: byte offset in the block's shared memory, or global address
+  const std::uint64_t* address =
+      nullptr;  ///< [32]: byte offset in the block's shared memory, or global address
   /// Lanes whose store leaves memory as it was: two writes of one value are no race.
   Mask silent = 0;
   const Step* step = nullptr;
@@ -130,8 +132,8 @@ struct Access {
 class Findings {
  public:
   /// Adds it, or counts it if kind and both instructions are known already.
-  void add(const Block& block, FindingKind kind, const Step& step, unsigned warp, unsigned lane, std::string what,
-           std::string where, std::optional<Site> other = {});
+  void add(const Block& block, FindingKind kind, const Step& step, unsigned warp, unsigned lane,
+           std::string what, std::string where, std::optional<Site> other = {});
   static Site site(const Block& block, const Step& step, unsigned thread, std::string what);
   std::vector<Finding> take() { return std::move(list_); }
   bool empty() const { return list_.empty(); }
@@ -194,12 +196,14 @@ bool gather(Warp& warp, const Step& step, Mask lanes, Mask members);
 
 // warp_operations.cpp
 
-/// Lets those go on who wait with these `members` at `at` (at any bar.warp.sync, if it is one), if all are there.
+/// Lets those go on who wait with these `members` at `at` (at any bar.warp.sync, if it is one), if all are
+/// there.
 bool release_if_all_there(Warp& warp, const Step& at, Mask members);
 
 // barriers.cpp
 enum class BarrierKind : std::uint8_t { sync, arrive, popc, all, any };
-void arrive(Warp& warp, const Step& step, Mask lanes, std::uint32_t number, std::uint32_t expected, BarrierKind kind);
+void arrive(Warp& warp, const Step& step, Mask lanes, std::uint32_t number, std::uint32_t expected,
+            BarrierKind kind);
 void clear(Barrier& barrier);
 /// After threads left: a barrier may be complete without them.
 void threads_left(Block& block);

@@ -1,6 +1,6 @@
-// Calls: a function's registers have one place a warp, since nothing calls itself; a lane remembers the step it
-// returns to. Arguments and results are bytes in the thread's memory. Functions that the GPU's system library
-// defines (vprintf, __assertfail, malloc, free) are done here.
+// Calls: a function's registers have one place a warp, since nothing calls itself; a lane remembers the step
+// it returns to. Arguments and results are bytes in the thread's memory. Functions that the GPU's system
+// library defines (vprintf, __assertfail, malloc, free) are done here.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,8 @@ void transfer(Warp& w, const std::vector<Transfer>& all, Mask lanes) {
     for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
       const auto lane = static_cast<unsigned>(std::countr_zero(rest));
       const auto place = [&](std::uint32_t at, bool in_register) {
-        return in_register ? w.base[0] + at + std::size_t{lane} * t.bytes : w.thread_memory + std::size_t{lane} * stride + at;
+        return in_register ? w.base[0] + at + std::size_t{lane} * t.bytes
+                           : w.thread_memory + std::size_t{lane} * stride + at;
       };
       std::memmove(place(t.to, t.to_register), place(t.from, t.from_register), t.bytes);
     }
@@ -56,18 +57,20 @@ void run_indirect_call(Registers& r, const Step& s, Mask lanes) {
   Mask same = 0;
   for (unsigned i = first; i < kLanes; ++i)
     if ((lanes >> i & 1) != 0 && target[i] == target[first]) same |= Mask{1} << i;
-  const auto called = std::find_if(p.calls.begin() + s.extra, p.calls.begin() + s.extra + s.immediate, [&](const CallForm& c) {
-    return kFunctionWindow + 16 * std::uint64_t{c.callee} == target[first];
-  });
+  const auto called = std::find_if(
+      p.calls.begin() + s.extra, p.calls.begin() + s.extra + s.immediate,
+      [&](const CallForm& c) { return kFunctionWindow + 16 * std::uint64_t{c.callee} == target[first]; });
   if (called == p.calls.begin() + s.extra + s.immediate) {
-    w.block->worker->findings.add(*w.block, FindingKind::illegal, s, w.index, first, "call through a pointer",
-                                  fmt::format("{:#x} is the address of no function that takes these arguments", target[first]));
+    w.block->worker->findings.add(
+        *w.block, FindingKind::illegal, s, w.index, first, "call through a pointer",
+        fmt::format("{:#x} is the address of no function that takes these arguments", target[first]));
     w.block->worker->halted = true;
     w.stop = Stop::halt;
     return;
   }
   if (same != lanes) {
-    w.groups.push_back({static_cast<std::uint32_t>(&s - p.steps.data()), lanes & ~same, Wait::none, 0, 0, nullptr});
+    w.groups.push_back(
+        {static_cast<std::uint32_t>(&s - p.steps.data()), lanes & ~same, Wait::none, 0, 0, nullptr});
     w.activate(w.active & ~(lanes & ~same));
   }
   auto* chosen = w.write<std::uint32_t>(s.destination);
@@ -120,7 +123,9 @@ const std::byte* host(Warp& w, unsigned lane, Address address, std::uint64_t byt
   Block& block = *w.block;
   if (address >= kLocalWindow && address < kLocalWindow + kWindowBytes) {
     const Address at = address - kLocalWindow;
-    return at + bytes <= block.program->thread_bytes ? w.thread_memory + std::size_t{lane} * block.program->thread_bytes + at : nullptr;
+    return at + bytes <= block.program->thread_bytes
+               ? w.thread_memory + std::size_t{lane} * block.program->thread_bytes + at
+               : nullptr;
   }
   if (address >= kSharedWindow && address < kSharedWindow + kWindowBytes) {
     const Address at = address - kSharedWindow;
@@ -143,8 +148,9 @@ std::string text_at(Warp& w, unsigned lane, Address address) {
 template <typename T>
 T argument(Warp& w, unsigned lane, const Transfer& t) {
   T value{};
-  const std::byte* from = t.from_register ? w.base[0] + t.from + std::size_t{lane} * t.bytes
-                                          : w.thread_memory + std::size_t{lane} * w.block->program->thread_bytes + t.from;
+  const std::byte* from = t.from_register
+                              ? w.base[0] + t.from + std::size_t{lane} * t.bytes
+                              : w.thread_memory + std::size_t{lane} * w.block->program->thread_bytes + t.from;
   std::memcpy(&value, from, std::min<std::size_t>(sizeof value, t.bytes));
   return value;
 }
@@ -158,12 +164,15 @@ void run_vprintf(Registers& r, const Step& s, Mask lanes) {
     const auto values = argument<Address>(w, lane, form.in[1]);
     const int count = print_format(
         format, w.block->printed,
-        [&](std::size_t at, std::size_t bytes) { return values == 0 ? nullptr : host(w, lane, values + at, bytes); },
+        [&](std::size_t at, std::size_t bytes) {
+          return values == 0 ? nullptr : host(w, lane, values + at, bytes);
+        },
         [&](Address text) { return text_at(w, lane, text); });
     transfer(w, form.out, 0);
     for (const Transfer& t : form.out) {
-      std::byte* to = t.to_register ? w.base[0] + t.to + std::size_t{lane} * t.bytes
-                                    : w.thread_memory + std::size_t{lane} * w.block->program->thread_bytes + t.to;
+      std::byte* to = t.to_register
+                          ? w.base[0] + t.to + std::size_t{lane} * t.bytes
+                          : w.thread_memory + std::size_t{lane} * w.block->program->thread_bytes + t.to;
       std::memcpy(to, &count, std::min<std::size_t>(t.bytes, sizeof count));
     }
   }
@@ -175,9 +184,11 @@ void run_assertion(Registers& r, const Step& s, Mask lanes) {
   const CallForm& form = w.block->program->calls[s.extra];
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
   w.block->worker->findings.add(
-      *w.block, FindingKind::assertion, s, w.index, lane, fmt::format("assertion `{}`", text_at(w, lane, argument<Address>(w, lane, form.in[0]))),
+      *w.block, FindingKind::assertion, s, w.index, lane,
+      fmt::format("assertion `{}`", text_at(w, lane, argument<Address>(w, lane, form.in[0]))),
       fmt::format("{}:{}, {}", text_at(w, lane, argument<Address>(w, lane, form.in[1])),
-                  argument<std::uint32_t>(w, lane, form.in[2]), text_at(w, lane, argument<Address>(w, lane, form.in[3]))));
+                  argument<std::uint32_t>(w, lane, form.in[2]),
+                  text_at(w, lane, argument<Address>(w, lane, form.in[3]))));
   w.block->worker->halted = true;
   w.stop = Stop::halt;
 }
@@ -261,18 +272,21 @@ void Decoder::call() {
     CallForm form;
     form.callee = callee;
     if (f.parameters.size() != parameters.size() || f.results.size() < results.size())
-      unsupported(fmt::format("'{}' has {} parameters and {} results", f.name, f.parameters.size(), f.results.size()));
+      unsupported(fmt::format("'{}' has {} parameters and {} results", f.name, f.parameters.size(),
+                              f.results.size()));
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       Transfer t = place(parameters[i], false);
       t.to = thread_place.at(f.parameters[i]);
-      t.bytes = std::min<std::uint32_t>(t.bytes, static_cast<std::uint32_t>(module.variables[f.parameters[i]].bytes));
+      t.bytes = std::min<std::uint32_t>(t.bytes,
+                                        static_cast<std::uint32_t>(module.variables[f.parameters[i]].bytes));
       form.in.push_back(t);
     }
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (results[i].kind == OperandKind::sink) continue;
       Transfer t = place(results[i], true);
       t.from = thread_place.at(f.results[i]);
-      t.bytes = std::min<std::uint32_t>(t.bytes, static_cast<std::uint32_t>(module.variables[f.results[i]].bytes));
+      t.bytes =
+          std::min<std::uint32_t>(t.bytes, static_cast<std::uint32_t>(module.variables[f.results[i]].bytes));
       form.out.push_back(t);
     }
     form.target = code_of.at(callee);

@@ -7,11 +7,11 @@
 #include <cstring>
 #include <optional>
 
-#define WARPLOOM_SIM_DECLARE                                    \
-  Handler integer(const Form& form);                            \
-  Handler comparison(const Form& form);                         \
-  Handler floating(const Form& form);                           \
-  Handler half(const Form& form);                               \
+#define WARPLOOM_SIM_DECLARE            \
+  Handler integer(const Form& form);    \
+  Handler comparison(const Form& form); \
+  Handler floating(const Form& form);   \
+  Handler half(const Form& form);       \
   Handler conversion(const Form& form, unsigned to_bytes, unsigned from_bytes);
 
 namespace warploom::sim {
@@ -32,7 +32,8 @@ namespace {
 
 bool wide_registers() {
 #ifdef WARPLOOM_SIM_HAS_avx2
-  static const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+  static const bool has =
+      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
   return has;
 #else
   return false;
@@ -64,32 +65,66 @@ unsigned kept(const Type& type) { return type.kind == Type::pred ? 0 : kept(type
 
 unsigned destination_bytes(const Form& f) {
   switch (f.op) {
-    case Op::bfind: case Op::popc: case Op::clz: case Op::fns: case Op::dp2a: case Op::dp4a: return 4;
-    case Op::setp: case Op::testp: return 0;
-    case Op::mul: case Op::mad: return kept(f.type) * (f.wide ? 2 : 1);
-    default: return kept(f.type);
+    case Op::bfind:
+    case Op::popc:
+    case Op::clz:
+    case Op::fns:
+    case Op::dp2a:
+    case Op::dp4a:
+      return 4;
+    case Op::setp:
+    case Op::testp:
+      return 0;
+    case Op::mul:
+    case Op::mad:
+      return kept(f.type) * (f.wide ? 2 : 1);
+    default:
+      return kept(f.type);
   }
 }
 
 unsigned source_bytes(const Form& f, unsigned which) {
   switch (f.op) {
-    case Op::shl: case Op::shr: return which == 1 ? 4 : kept(f.type);
-    case Op::shf: case Op::fns: case Op::prmt: case Op::lop3: case Op::dp2a: case Op::dp4a: return f.type.kind == Type::pred ? 0 : 4;
-    case Op::bfe: return which == 0 ? kept(f.type) : 4;
-    case Op::bfi: return which <= 1 ? kept(f.type) : 4;
-    case Op::bmsk: case Op::szext: return which == 0 ? kept(f.type) : 4;
-    case Op::mad: return which == 2 && f.wide ? 2 * kept(f.type) : kept(f.type);
-    case Op::setp: case Op::set: return which == 2 ? 0 : kept(f.op == Op::set ? f.from : f.type);
-    case Op::selp: return which == 2 ? 0 : kept(f.type);
-    case Op::slct: return which == 2 ? kept(f.from) : kept(f.type);
-    case Op::fma: return which == 2 ? kept(f.type) : kept(f.from);
-    case Op::add: case Op::sub: return which == 0 ? kept(f.from) : kept(f.type);
-    default: return kept(f.type);
+    case Op::shl:
+    case Op::shr:
+      return which == 1 ? 4 : kept(f.type);
+    case Op::shf:
+    case Op::fns:
+    case Op::prmt:
+    case Op::lop3:
+    case Op::dp2a:
+    case Op::dp4a:
+      return f.type.kind == Type::pred ? 0 : 4;
+    case Op::bfe:
+      return which == 0 ? kept(f.type) : 4;
+    case Op::bfi:
+      return which <= 1 ? kept(f.type) : 4;
+    case Op::bmsk:
+    case Op::szext:
+      return which == 0 ? kept(f.type) : 4;
+    case Op::mad:
+      return which == 2 && f.wide ? 2 * kept(f.type) : kept(f.type);
+    case Op::setp:
+    case Op::set:
+      return which == 2 ? 0 : kept(f.op == Op::set ? f.from : f.type);
+    case Op::selp:
+      return which == 2 ? 0 : kept(f.type);
+    case Op::slct:
+      return which == 2 ? kept(f.from) : kept(f.type);
+    case Op::fma:
+      return which == 2 ? kept(f.type) : kept(f.from);
+    case Op::add:
+    case Op::sub:
+      return which == 0 ? kept(f.from) : kept(f.type);
+    default:
+      return kept(f.type);
   }
 }
 
 bool real(const Form& f, unsigned which) {
-  const Type& t = (f.op == Op::set || f.op == Op::setp) && which < 2 ? f.from : f.op == Op::slct && which == 2 ? f.from : f.type;
+  const Type& t = (f.op == Op::set || f.op == Op::setp) && which < 2 ? f.from
+                  : f.op == Op::slct && which == 2                   ? f.from
+                                                                     : f.type;
   return t.kind == Type::f || t.kind == Type::bf;
 }
 
@@ -100,7 +135,8 @@ void pack(Registers& r, const Step& s, Mask lanes) {
   Whole result[kLanes];
   for (unsigned i = 0; i < kLanes; ++i) {
     Whole whole = 0;
-    for (unsigned p = 0; p < count; ++p) whole |= Whole(r.read<Part>(sources[p])[i]) << (p * 8 * sizeof(Part));
+    for (unsigned p = 0; p < count; ++p)
+      whole |= Whole(r.read<Part>(sources[p])[i]) << (p * 8 * sizeof(Part));
     result[i] = whole;
   }
   Whole* to = r.write<Whole>(s.destination);
@@ -148,23 +184,43 @@ void unpack_wide(Registers& r, const Step& s, Mask lanes) {
 
 Special special_of(std::string_view name) {
   static const std::unordered_map<std::string_view, Special> names = {
-      {"%tid.x", Special::tid_x}, {"%tid.y", Special::tid_y}, {"%tid.z", Special::tid_z},
-      {"%ntid.x", Special::ntid_x}, {"%ntid.y", Special::ntid_y}, {"%ntid.z", Special::ntid_z},
-      {"%ctaid.x", Special::ctaid_x}, {"%ctaid.y", Special::ctaid_y}, {"%ctaid.z", Special::ctaid_z},
-      {"%nctaid.x", Special::nctaid_x}, {"%nctaid.y", Special::nctaid_y}, {"%nctaid.z", Special::nctaid_z},
-      {"%laneid", Special::laneid}, {"%warpid", Special::warpid}, {"%nwarpid", Special::nwarpid},
-      {"%smid", Special::smid}, {"%nsmid", Special::nsmid}, {"%gridid", Special::gridid},
-      {"%lanemask_eq", Special::lanemask_eq}, {"%lanemask_le", Special::lanemask_le},
-      {"%lanemask_lt", Special::lanemask_lt}, {"%lanemask_ge", Special::lanemask_ge},
-      {"%lanemask_gt", Special::lanemask_gt}, {"%dynamic_smem_size", Special::dynamic_smem_size},
-      {"%total_smem_size", Special::total_smem_size}, {"%clock", Special::clock}, {"%clock_hi", Special::clock_hi},
-      {"%clock64", Special::clock64}, {"%globaltimer", Special::globaltimer},
-      {"%globaltimer_lo", Special::globaltimer_lo}, {"%globaltimer_hi", Special::globaltimer_hi}};
+      {"%tid.x", Special::tid_x},
+      {"%tid.y", Special::tid_y},
+      {"%tid.z", Special::tid_z},
+      {"%ntid.x", Special::ntid_x},
+      {"%ntid.y", Special::ntid_y},
+      {"%ntid.z", Special::ntid_z},
+      {"%ctaid.x", Special::ctaid_x},
+      {"%ctaid.y", Special::ctaid_y},
+      {"%ctaid.z", Special::ctaid_z},
+      {"%nctaid.x", Special::nctaid_x},
+      {"%nctaid.y", Special::nctaid_y},
+      {"%nctaid.z", Special::nctaid_z},
+      {"%laneid", Special::laneid},
+      {"%warpid", Special::warpid},
+      {"%nwarpid", Special::nwarpid},
+      {"%smid", Special::smid},
+      {"%nsmid", Special::nsmid},
+      {"%gridid", Special::gridid},
+      {"%lanemask_eq", Special::lanemask_eq},
+      {"%lanemask_le", Special::lanemask_le},
+      {"%lanemask_lt", Special::lanemask_lt},
+      {"%lanemask_ge", Special::lanemask_ge},
+      {"%lanemask_gt", Special::lanemask_gt},
+      {"%dynamic_smem_size", Special::dynamic_smem_size},
+      {"%total_smem_size", Special::total_smem_size},
+      {"%clock", Special::clock},
+      {"%clock_hi", Special::clock_hi},
+      {"%clock64", Special::clock64},
+      {"%globaltimer", Special::globaltimer},
+      {"%globaltimer_lo", Special::globaltimer_lo},
+      {"%globaltimer_hi", Special::globaltimer_hi}};
   const auto at = names.find(name);
   if (at != names.end()) return at->second;
   // One block a cluster, and no performance counters.
   if (name.starts_with("%envreg") || name.starts_with("%pm") || name.starts_with("%cluster_ctaid") ||
-      name == "%cluster_ctarank" || name == "%is_explicit_cluster" || name.starts_with("%clusterid") || name == "%aggr_smem_size")
+      name == "%cluster_ctarank" || name == "%is_explicit_cluster" || name.starts_with("%clusterid") ||
+      name == "%aggr_smem_size")
     return Special::zero;
   return Special::count_;
 }
@@ -172,8 +228,9 @@ Special special_of(std::string_view name) {
 }  // namespace
 
 void Decoder::unsupported(const std::string& why) const {
-  throw Unsupported(fmt::format("{}:{}: kernel '{}': the simulator has no '{}'{}{}", module.file, instruction->line,
-                                program.kernel->name, module.text_of(instruction->span), why.empty() ? "" : ": ", why));
+  throw Unsupported(fmt::format("{}:{}: kernel '{}': the simulator has no '{}'{}{}", module.file,
+                                instruction->line, program.kernel->name, module.text_of(instruction->span),
+                                why.empty() ? "" : ": ", why));
 }
 
 std::uint32_t Decoder::allocate_register(unsigned bytes) {
@@ -211,7 +268,8 @@ std::uint64_t Decoder::symbol_address(const Operand& operand) const {
   };
   std::optional<std::uint64_t> at;
   if (v.space == Space::shared)
-    at = v.bytes == 0 ? program.shared_bytes : in(shared_place);  // every extern array begins where the dynamic memory does
+    at = v.bytes == 0 ? program.shared_bytes
+                      : in(shared_place);  // every extern array begins where the dynamic memory does
   else if (v.space == Space::local)
     at = in(thread_place);
   else if (v.space == Space::param)
@@ -228,7 +286,9 @@ Source Decoder::source(const Operand& operand, unsigned bytes, bool is_real) {
       std::uint32_t offset = register_offset[operand.id];
       const unsigned width = register_bytes(operand, bytes);
       if (operand.component < 4) offset += operand.component * width * kLanes;
-      if (width != bytes) unsupported(fmt::format("register {} has {} bits here", function->registers[operand.id].name, 8 * width));
+      if (width != bytes)
+        unsupported(
+            fmt::format("register {} has {} bits here", function->registers[operand.id].name, 8 * width));
       return in_registers(offset);
     }
     case OperandKind::integer: {
@@ -240,8 +300,11 @@ Source Decoder::source(const Operand& operand, unsigned bytes, bool is_real) {
       const std::string_view text = module.text_of(operand.span);
       const bool single = text.size() > 1 && (text[1] == 'f' || text[1] == 'F') && text[0] == '0';
       auto bits = static_cast<std::uint64_t>(operand.value);
-      if (bytes == 4 && !single) bits = std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(bits)));
-      if (bytes == 8 && single) bits = std::bit_cast<std::uint64_t>(static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits))));
+      if (bytes == 4 && !single)
+        bits = std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(bits)));
+      if (bytes == 8 && single)
+        bits = std::bit_cast<std::uint64_t>(
+            static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits))));
       if (bytes != 4 && bytes != 8) unsupported("a floating-point number of this width");
       return constant(bits, bytes);
     }
@@ -252,7 +315,8 @@ Source Decoder::source(const Operand& operand, unsigned bytes, bool is_real) {
     case OperandKind::special: {
       const std::string_view name = module.text_of(operand.span);
       if (name == "WARP_SZ") return constant(kLanes, bytes);
-      if (name.starts_with("%cluster_nctaid") || name == "%nclusterid.y" || name == "%nclusterid.z" || name == "%cluster_nctarank")
+      if (name.starts_with("%cluster_nctaid") || name == "%nclusterid.y" || name == "%nclusterid.z" ||
+          name == "%cluster_nctarank")
         return constant(1, bytes);
       const Special special = special_of(name);
       if (special == Special::count_ || bytes < 2) unsupported(fmt::format("special register {}", name));
@@ -274,7 +338,8 @@ std::uint32_t Decoder::destination(const Operand& operand, unsigned bytes) {
     if (scratch == kNoSlot) scratch = allocate_register(16);
     return scratch;
   }
-  if (operand.kind != OperandKind::reg) unsupported(fmt::format("operand '{}' cannot be written", module.text_of(operand.span)));
+  if (operand.kind != OperandKind::reg)
+    unsupported(fmt::format("operand '{}' cannot be written", module.text_of(operand.span)));
   return source(operand, bytes).offset;
 }
 
@@ -294,18 +359,25 @@ void Decoder::move() {
     const unsigned whole = register_bytes(to, 8), part = whole / static_cast<unsigned>(parts.size());
     Source* sources[4] = {&step.a, &step.b, &step.c, &step.d};
     if (parts.size() > 4) unsupported();
-    for (std::size_t i = 0; i < parts.size(); ++i) *sources[i] = source(parts[i], register_bytes(parts[i], part));
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      *sources[i] = source(parts[i], register_bytes(parts[i], part));
     step.destination = destination(to, whole);
-    if (whole == 8 && part == 4) step.run = &pack<std::uint64_t, std::uint32_t, 2>;
-    else if (whole == 8 && part == 2) step.run = &pack<std::uint64_t, std::uint16_t, 4>;
-    else if (whole == 4 && part == 2) step.run = &pack<std::uint32_t, std::uint16_t, 2>;
-    else if (whole == 16 && part == 8) step.run = &pack_wide;
-    else unsupported();
+    if (whole == 8 && part == 4)
+      step.run = &pack<std::uint64_t, std::uint32_t, 2>;
+    else if (whole == 8 && part == 2)
+      step.run = &pack<std::uint64_t, std::uint16_t, 4>;
+    else if (whole == 4 && part == 2)
+      step.run = &pack<std::uint32_t, std::uint16_t, 2>;
+    else if (whole == 16 && part == 8)
+      step.run = &pack_wide;
+    else
+      unsupported();
     return;
   }
   if (to.kind == OperandKind::vector) {
     const auto parts = function->children(to);
-    const unsigned count = static_cast<unsigned>(parts.size()), whole = register_bytes(from, opcode->bytes), part = whole / count;
+    const unsigned count = static_cast<unsigned>(parts.size()), whole = register_bytes(from, opcode->bytes),
+                   part = whole / count;
     if (count > 4) unsupported();
     step.a = source(from, whole);
     std::uint32_t at[4] = {};
@@ -314,11 +386,16 @@ void Decoder::move() {
     step.c = in_registers(at[1]);
     step.d = in_registers(at[2]);
     step.destination = at[3];
-    if (whole == 8 && part == 4) step.run = &unpack<std::uint64_t, std::uint32_t>;
-    else if (whole == 8 && part == 2) step.run = &unpack<std::uint64_t, std::uint16_t>;
-    else if (whole == 4 && part == 2) step.run = &unpack<std::uint32_t, std::uint16_t>;
-    else if (whole == 16 && part == 8) step.run = &unpack_wide;
-    else unsupported();
+    if (whole == 8 && part == 4)
+      step.run = &unpack<std::uint64_t, std::uint32_t>;
+    else if (whole == 8 && part == 2)
+      step.run = &unpack<std::uint64_t, std::uint16_t>;
+    else if (whole == 4 && part == 2)
+      step.run = &unpack<std::uint32_t, std::uint16_t>;
+    else if (whole == 16 && part == 8)
+      step.run = &unpack_wide;
+    else
+      unsupported();
     return;
   }
   const Form form = form_of(*opcode);
@@ -342,14 +419,17 @@ void Decoder::arithmetic() {
   if (given > 4) unsupported();
   if (form.op == Op::cvt) {
     if (given == 1 && form.type.packed == 1) {
-      const unsigned to = register_bytes(operands[0], kept(form.type)), from = register_bytes(operands[1], kept(form.from));
+      const unsigned to = register_bytes(operands[0], kept(form.type)),
+                     from = register_bytes(operands[1], kept(form.from));
       step.a = source(operands[1], from, form.from.kind == Type::f);
       step.destination = destination(operands[0], to);
       step.run = lanes::conversion(form, to, from);
     } else {
       const unsigned to = register_bytes(operands[0], kept(form.type));
       const unsigned from = register_bytes(operands[1], kept(form.from));
-      for (unsigned i = 0; i < given; ++i) *sources[i] = source(operands[i + 1], register_bytes(operands[i + 1], from), form.from.kind == Type::f);
+      for (unsigned i = 0; i < given; ++i)
+        *sources[i] =
+            source(operands[i + 1], register_bytes(operands[i + 1], from), form.from.kind == Type::f);
       step.destination = destination(operands[0], to);
       step.run = lanes::conversion(form, to, from);
     }
@@ -370,11 +450,16 @@ void Decoder::arithmetic() {
   if (form.carry) step.second = carry();
   if ((form.op == Op::min_ || form.op == Op::max_) && given == 3) step.flags = 1;
   switch (form.op) {
-    case Op::setp: case Op::set: case Op::selp: case Op::slct: case Op::testp:
+    case Op::setp:
+    case Op::set:
+    case Op::selp:
+    case Op::slct:
+    case Op::testp:
       step.run = lanes::comparison(form);
       break;
     default: {
-      const bool is_half = form.type.kind == Type::bf || (form.type.kind == Type::f && form.type.bits == 16) ||
+      const bool is_half = form.type.kind == Type::bf ||
+                           (form.type.kind == Type::f && form.type.bits == 16) ||
                            form.from.kind == Type::bf || (form.from.kind == Type::f && form.from.bits == 16);
       const bool is_float = form.type.kind == Type::f;
       step.run = is_half ? lanes::half(form) : is_float ? lanes::floating(form) : lanes::integer(form);

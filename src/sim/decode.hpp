@@ -14,8 +14,8 @@
 namespace warploom::sim {
 
 /// Turns one kernel and what it calls into a Program. A file each: the functions and their order
-/// (decode_function.cpp), operands and arithmetic (decode.cpp), memory (decode_memory.cpp), calls (calls.cpp),
-/// barriers and warp operations (barriers.cpp, warp_operations.cpp).
+/// (decode_function.cpp), operands and arithmetic (decode.cpp), memory (decode_memory.cpp), calls
+/// (calls.cpp), barriers and warp operations (barriers.cpp, warp_operations.cpp).
 struct Decoder {
   Decoder(const ptx::Module& of, const Memory& with, Program& to) : module(of), memory(with), program(to) {}
 
@@ -27,7 +27,7 @@ struct Decoder {
   const ptx::Function* function = nullptr;
   std::uint32_t function_index = 0;
   std::vector<std::uint32_t> register_offset;  ///< of each register of the function
-  std::vector<std::uint32_t> register_number;  ///< Program's numbers
+  std::vector<bool> is_constant;  ///< a register is written once, and with what names and numbers make
 
   // The instruction being decoded.
   const ptx::Instruction* instruction = nullptr;
@@ -37,7 +37,8 @@ struct Decoder {
 
   // What lasts over functions.
   std::unordered_map<std::uint32_t, std::uint32_t> code_of;  ///< ptx function -> Program::functions
-  std::unordered_map<std::uint32_t, std::uint32_t> thread_place, shared_place, parameter_place;  ///< variable -> byte
+  std::unordered_map<std::uint32_t, std::uint32_t> thread_place, shared_place,
+      parameter_place;  ///< variable -> byte
   std::map<std::pair<std::uint64_t, unsigned>, Source> constant_pool;
   std::map<std::pair<Special, unsigned>, std::uint32_t> special_slots;
   std::vector<std::uint32_t> calling;  ///< functions being decoded, outermost first
@@ -89,9 +90,10 @@ struct Decoder {
  private:
   void place_variables(std::uint32_t index);
   void instruction_at(std::uint32_t i);
+  void find_constants();
 
-  std::uint32_t jump_label = ptx::kNone;      ///< of the bra just decoded
-  std::vector<std::uint32_t> switch_labels;   ///< of the brx just decoded
+  std::uint32_t jump_label = ptx::kNone;     ///< of the bra just decoded
+  std::vector<std::uint32_t> switch_labels;  ///< of the brx just decoded
   std::unordered_map<std::uint32_t, std::uint32_t> return_slots_;
   struct {
     Handler run = nullptr;

@@ -67,8 +67,8 @@ void Decoder::place_variables(std::uint32_t index) {
     if (thread_place.contains(v)) return;
     const Variable& variable = module.variables[v];
     if (variable.bytes > 1u << 26)
-      throw BadInput(fmt::format("{}:{}: '{}' has {} bytes; the simulator gives a thread at most 64 MiB", module.file,
-                                 variable.line, variable.name, variable.bytes));
+      throw BadInput(fmt::format("{}:{}: '{}' has {} bytes; the simulator gives a thread at most 64 MiB",
+                                 module.file, variable.line, variable.name, variable.bytes));
     const std::uint32_t at = align_up(program.thread_bytes + kThreadGap, std::max(variable.align, 16u));
     thread_place[v] = at;
     program.thread_variables.push_back({v, at, static_cast<std::uint32_t>(variable.bytes)});
@@ -98,8 +98,10 @@ void Decoder::place_variables(std::uint32_t index) {
       if (program.dynamic_variable == kNone) program.dynamic_variable = o.id;
       continue;
     }
-    program.static_shared = align_up(program.static_shared, variable.align) + static_cast<std::uint32_t>(variable.bytes);
-    const std::uint32_t at = align_up(std::max(program.shared_bytes, kSharedBegin), std::max(variable.align, 16u));
+    program.static_shared =
+        align_up(program.static_shared, variable.align) + static_cast<std::uint32_t>(variable.bytes);
+    const std::uint32_t at =
+        align_up(std::max(program.shared_bytes, kSharedBegin), std::max(variable.align, 16u));
     shared_place[o.id] = at;
     program.shared.push_back({o.id, at, static_cast<std::uint32_t>(variable.bytes)});
     program.shared_bytes = align_up(at + variable.bytes + kSharedGap, 128);
@@ -109,9 +111,9 @@ void Decoder::place_variables(std::uint32_t index) {
 std::uint32_t Decoder::add_function(std::uint32_t index) {
   if (const auto known = code_of.find(index); known != code_of.end()) return known->second;
   if (std::find(calling.begin(), calling.end(), index) != calling.end())
-    throw Unsupported(fmt::format("{}:{}: kernel '{}': function '{}' calls itself; the simulator has no recursion",
-                                  module.file, module.functions[index].line, program.kernel->name,
-                                  module.functions[index].name));
+    throw Unsupported(fmt::format(
+        "{}:{}: kernel '{}': function '{}' calls itself; the simulator has no recursion", module.file,
+        module.functions[index].line, program.kernel->name, module.functions[index].name));
   calling.push_back(index);
   const Function& f = module.functions[index];
   place_variables(index);
@@ -124,12 +126,14 @@ std::uint32_t Decoder::add_function(std::uint32_t index) {
   function_index = index;
   register_offset.assign(f.registers.size(), kNoSlot);
   for (std::size_t r = 0; r < f.registers.size(); ++r) {
-    const unsigned bytes = f.registers[r].type == "pred" ? 0 : std::max<unsigned>(2, type_bytes(f.registers[r].type));
+    const unsigned bytes =
+        f.registers[r].type == "pred" ? 0 : std::max<unsigned>(2, type_bytes(f.registers[r].type));
     for (unsigned v = 0; v < f.registers[r].vector; ++v) {
       const std::uint32_t at = allocate_register(bytes);
       if (v == 0) register_offset[r] = at;
     }
   }
+  find_constants();
   FunctionCode code;
   code.function = index;
   code.first = static_cast<std::uint32_t>(program.steps.size());
@@ -153,13 +157,15 @@ std::uint32_t Decoder::add_function(std::uint32_t index) {
   const auto block_of_label = [&](std::uint32_t label) {
     const std::uint32_t target = f.labels[label].instruction;
     // A label at the end of the body stands for the empty last block.
-    return target < f.instructions.size() ? cfg.block_of[target] : static_cast<std::uint32_t>(cfg.blocks.size() - 1);
+    return target < f.instructions.size() ? cfg.block_of[target]
+                                          : static_cast<std::uint32_t>(cfg.blocks.size() - 1);
   };
   for (std::size_t position = 0; position < order.size(); ++position) {
     const std::uint32_t b = order[position];
     const ptx::Block& block = cfg.blocks[b];
     first_step[b] = static_cast<std::uint32_t>(program.steps.size());
-    const std::uint32_t here = std::min<std::uint32_t>(block.first, static_cast<std::uint32_t>(f.instructions.size() - 1));
+    const std::uint32_t here =
+        std::min<std::uint32_t>(block.first, static_cast<std::uint32_t>(f.instructions.size() - 1));
     if (cfg.graph.predecessors[b].size() > 1) {
       Step join;
       join.run = &run_join;
@@ -170,7 +176,8 @@ std::uint32_t Decoder::add_function(std::uint32_t index) {
     }
     for (std::uint32_t i = block.first; i < block.last; ++i) {
       instruction_at(i);
-      if (jump_label != kNone) patches.push_back({static_cast<std::uint32_t>(program.steps.size()), block_of_label(jump_label)});
+      if (jump_label != kNone)
+        patches.push_back({static_cast<std::uint32_t>(program.steps.size()), block_of_label(jump_label)});
       if (!switch_labels.empty()) {
         // Blocks for now; steps when all are placed.
         std::vector<std::uint32_t> blocks;
@@ -186,7 +193,8 @@ std::uint32_t Decoder::add_function(std::uint32_t index) {
     if (block.first < block.last) {
       const Instruction& last = f.instructions[block.last - 1];
       const Op op = module.opcode(last).op;
-      ends = last.guard == kNone && (op == Op::bra || op == Op::brx || op == Op::ret || op == Op::exit_ || op == Op::trap);
+      ends = last.guard == kNone &&
+             (op == Op::bra || op == Op::brx || op == Op::ret || op == Op::exit_ || op == Op::trap);
     }
     if (ends) continue;
     const std::uint32_t next = b + 1 < cfg.blocks.size() ? b + 1 : kNone;
@@ -211,6 +219,60 @@ std::uint32_t Decoder::add_function(std::uint32_t index) {
   program.functions.push_back(code);
   calling.pop_back();
   return code_of[index];
+}
+
+void Decoder::find_constants() {
+  const Function& f = *function;
+  std::vector<std::uint32_t> writes(f.registers.size()), writer(f.registers.size(), kNone);
+  for (std::uint32_t i = 0; i < f.instructions.size(); ++i) {
+    const auto all = f.operands_of(f.instructions[i]);
+    const Opcode& o = module.opcode(f.instructions[i]);
+    const auto note = [&](const auto& self, const Operand& operand) -> void {
+      if (operand.kind == OperandKind::reg) {
+        ++writes[operand.id];
+        writer[operand.id] = i;
+      }
+      if (operand.kind == OperandKind::vector || operand.kind == OperandKind::pair ||
+          operand.kind == OperandKind::list)
+        for (const Operand& c : f.children(operand)) self(self, c);
+    };
+    for (std::size_t n = 0; n < all.size() && n < o.destinations; ++n) note(note, all[n]);
+    if (o.op == Op::call)
+      for (const Operand& operand : all) note(note, operand);
+  }
+  is_constant.assign(f.registers.size(), false);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t r = 0; r < f.registers.size(); ++r) {
+      if (is_constant[r] || writes[r] != 1) continue;
+      const Instruction& i = f.instructions[writer[r]];
+      const auto all = f.operands_of(i);
+      switch (module.opcode(i).op) {
+        case Op::mov:
+        case Op::add:
+        case Op::sub:
+        case Op::mul:
+        case Op::mad:
+        case Op::and_:
+        case Op::or_:
+        case Op::xor_:
+        case Op::shl:
+        case Op::shr:
+        case Op::cvt:
+        case Op::cvta:
+          break;
+        default:
+          continue;
+      }
+      if (i.guard != kNone || all[0].kind != OperandKind::reg) continue;
+      if (!std::all_of(all.begin() + 1, all.end(), [&](const Operand& o) {
+            return o.kind == OperandKind::integer || o.kind == OperandKind::symbol ||
+                   (o.kind == OperandKind::reg && is_constant[o.id]);
+          }))
+        continue;
+      is_constant[r] = changed = true;
+    }
+  }
 }
 
 void Decoder::instruction_at(std::uint32_t i) {
@@ -268,7 +330,8 @@ void Decoder::instruction_at(std::uint32_t i) {
 void Decoder::note_uses() {
   std::unordered_map<std::uint64_t, std::uint32_t> numbers;
   const auto number = [&](const Step& s, std::uint32_t reg) {
-    const auto [at, fresh] = numbers.try_emplace(std::uint64_t{s.function} << 32 | reg, program.register_count);
+    const auto [at, fresh] =
+        numbers.try_emplace(std::uint64_t{s.function} << 32 | reg, program.register_count);
     if (fresh) ++program.register_count;
     return at->second;
   };
@@ -276,7 +339,8 @@ void Decoder::note_uses() {
   for (const Step& s : program.steps) {
     program.first_use.push_back(static_cast<std::uint32_t>(program.uses.size()));
     std::uint8_t reads = 0;
-    const std::uint32_t guard = s.guard == kNoSlot ? kNone : module.functions[s.function].instructions[s.instruction].guard;
+    const std::uint32_t guard =
+        s.guard == kNoSlot ? kNone : module.functions[s.function].instructions[s.instruction].guard;
     program.guards.push_back(guard == kNone ? kNone : number(s, guard));
     if (s.added) {
       program.reads.push_back(0);
@@ -297,7 +361,8 @@ void Decoder::note_uses() {
         }
       } else if (operand.kind == OperandKind::address || operand.kind == OperandKind::vector ||
                  operand.kind == OperandKind::list || operand.kind == OperandKind::pair) {
-        for (const Operand& c : f.children(operand)) self(self, c, write && operand.kind != OperandKind::address);
+        for (const Operand& c : f.children(operand))
+          self(self, c, write && operand.kind != OperandKind::address);
       }
     };
     const auto all = f.operands_of(i);
@@ -315,7 +380,8 @@ void Decoder::note_memory() {
     if (s.added) continue;
     const Instruction& i = program.instruction(s);
     const Opcode& o = module.opcode(i);
-    const bool load = o.op == Op::ld || o.op == Op::ldu, store = o.op == Op::st, atom = o.op == Op::atom || o.op == Op::red;
+    const bool load = o.op == Op::ld || o.op == Op::ldu, store = o.op == Op::st,
+               atom = o.op == Op::atom || o.op == Op::red;
     if (!load && !store && !atom) continue;
     const MemoryForm& form = program.memory[s.extra];
     const bool shared = form.space == Space::shared || form.space == Space::generic;
@@ -324,7 +390,8 @@ void Decoder::note_memory() {
     if (global) program.global_cell = std::min(program.global_cell, form.bytes);
     if (!global) continue;
     const std::string_view type = o.parts.back();
-    const bool ordered = o.op == Op::atom || o.has("inc") || o.has("dec") || (atom && (type.front() == 'f' || type.starts_with("bf")));
+    const bool ordered = o.op == Op::atom || o.has("inc") || o.has("dec") ||
+                         (atom && (type.front() == 'f' || type.starts_with("bf")));
     program.communicates |= (load && form.strength != Strength::weak) || ordered;
   }
 }

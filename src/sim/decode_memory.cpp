@@ -20,10 +20,15 @@ struct WindowOf {
 
 Address window_of(Space space) {
   switch (space) {
-    case Space::shared: case Space::shared_cluster: return kSharedWindow;
-    case Space::local: return kLocalWindow;
-    case Space::param: return kParameterWindow;
-    default: return 0;
+    case Space::shared:
+    case Space::shared_cluster:
+      return kSharedWindow;
+    case Space::local:
+      return kLocalWindow;
+    case Space::param:
+      return kParameterWindow;
+    default:
+      return 0;
   }
 }
 
@@ -79,15 +84,17 @@ void Decoder::address(const Operand& operand, MemoryForm& form) {
     const unsigned bytes = register_bytes(base, 8);
     if (bytes != 4 && bytes != 8) unsupported("an address of this width");
     form.wide_base = bytes == 8;
+    form.constant_address = is_constant[base.id];
     step.a = source(base, bytes);
     return;
   }
-  form.fixed = true;
+  form.fixed = form.constant_address = true;
   if (base.kind == OperandKind::symbol) {
     step.immediate += static_cast<std::int64_t>(symbol_address(base));
     // Parameters of functions are in the thread's memory; only the kernel's have a bank.
     if (form.space == Space::param && thread_place.contains(base.id)) form.space = Space::local;
-    if (form.space == Space::generic) step.immediate += static_cast<std::int64_t>(window_of(module.variables[base.id].space));
+    if (form.space == Space::generic)
+      step.immediate += static_cast<std::int64_t>(window_of(module.variables[base.id].space));
   } else if (base.kind == OperandKind::integer) {
     step.immediate += base.value;
   } else {

@@ -33,12 +33,14 @@ class Reader {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw BadInput(fmt::format("{}:{}: initial value of '{}': {}", module_.file, variable_.line, variable_.name, what));
+    throw BadInput(
+        fmt::format("{}:{}: initial value of '{}': {}", module_.file, variable_.line, variable_.name, what));
   }
 
   void space() {
     for (;;) {
-      while (!text_.empty() && std::isspace(static_cast<unsigned char>(text_.front())) != 0) text_.remove_prefix(1);
+      while (!text_.empty() && std::isspace(static_cast<unsigned char>(text_.front())) != 0)
+        text_.remove_prefix(1);
       if (text_.starts_with("//")) {
         text_.remove_prefix(std::min(text_.size(), text_.find('\n')));
       } else if (text_.starts_with("/*")) {
@@ -74,47 +76,57 @@ class Reader {
 
   std::string_view word() {
     std::size_t n = 0;
-    while (n < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[n])) != 0 || text_[n] == '_' || text_[n] == '$' ||
-                                text_[n] == '.' || ((text_[n] == '-' || text_[n] == '+') && n > 0 && decimal_exponent(n))))
+    while (n < text_.size() &&
+           (std::isalnum(static_cast<unsigned char>(text_[n])) != 0 || text_[n] == '_' || text_[n] == '$' ||
+            text_[n] == '.' || ((text_[n] == '-' || text_[n] == '+') && n > 0 && decimal_exponent(n))))
       ++n;
     const std::string_view w = text_.substr(0, n);
     text_.remove_prefix(n);
     return w;
   }
   bool decimal_exponent(std::size_t n) const {
-    return (text_[n - 1] == 'e' || text_[n - 1] == 'E') && text_.substr(0, n).find('.') != std::string_view::npos && !text_.starts_with("0x");
+    return (text_[n - 1] == 'e' || text_[n - 1] == 'E') &&
+           text_.substr(0, n).find('.') != std::string_view::npos && !text_.starts_with("0x");
   }
 
   std::uint64_t scalar() {
     const bool negative = take('-');
     space();
     std::string_view w = word();
-    if (w.empty()) fail(fmt::format("'{}' is not a value", text_.substr(0, std::min<std::size_t>(12, text_.size()))));
+    if (w.empty())
+      fail(fmt::format("'{}' is not a value", text_.substr(0, std::min<std::size_t>(12, text_.size()))));
     const bool number = std::isdigit(static_cast<unsigned char>(w.front())) != 0;
     std::uint64_t v = 0;
     if (!number) {
       v = address(w);
     } else if (w.size() == 10 && (w[1] == 'f' || w[1] == 'F') && w[0] == '0') {
       const auto bits = static_cast<std::uint32_t>(whole(w.substr(2), 16));
-      v = type_.bits == 64 ? std::bit_cast<std::uint64_t>(static_cast<double>(std::bit_cast<float>(bits))) : bits;
+      v = type_.bits == 64 ? std::bit_cast<std::uint64_t>(static_cast<double>(std::bit_cast<float>(bits)))
+                           : bits;
       if (negative) v ^= type_.bits == 64 ? std::uint64_t{1} << 63 : 0x80000000u;
       return v;
     } else if (w.size() == 18 && (w[1] == 'd' || w[1] == 'D') && w[0] == '0') {
       v = whole(w.substr(2), 16);
-      if (type_.bits == 32 && type_.kind == Type::f) v = std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(v)));
+      if (type_.bits == 32 && type_.kind == Type::f)
+        v = std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(v)));
       return v;
     } else if (type_.kind == Type::f || w.find('.') != std::string_view::npos) {
       double d = 0;
       const auto [end, error] = std::from_chars(w.data(), w.data() + w.size(), d);
       if (error != std::errc{} || end != w.data() + w.size()) fail(fmt::format("'{}' is not a number", w));
       if (negative) d = -d;
-      return type_.bits == 64 ? std::bit_cast<std::uint64_t>(d) : std::bit_cast<std::uint32_t>(static_cast<float>(d));
+      return type_.bits == 64 ? std::bit_cast<std::uint64_t>(d)
+                              : std::bit_cast<std::uint32_t>(static_cast<float>(d));
     } else {
       if (w.back() == 'U' || w.back() == 'u') w.remove_suffix(1);
-      if (w.starts_with("0x") || w.starts_with("0X")) v = whole(w.substr(2), 16);
-      else if (w.starts_with("0b") || w.starts_with("0B")) v = whole(w.substr(2), 2);
-      else if (w.size() > 1 && w[0] == '0') v = whole(w.substr(1), 8);
-      else v = whole(w, 10);
+      if (w.starts_with("0x") || w.starts_with("0X"))
+        v = whole(w.substr(2), 16);
+      else if (w.starts_with("0b") || w.starts_with("0B"))
+        v = whole(w.substr(2), 2);
+      else if (w.size() > 1 && w[0] == '0')
+        v = whole(w.substr(1), 8);
+      else
+        v = whole(w, 10);
       if (take('(')) {  // 0xFF00(symbol): one byte of an address
         const unsigned shift = v == 0 ? 0 : static_cast<unsigned>(std::countr_zero(v));
         const std::uint64_t mask = v;
@@ -130,7 +142,8 @@ class Reader {
   std::uint64_t whole(std::string_view digits, int base) const {
     std::uint64_t v = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), v, base);
-    if (error != std::errc{} || end != digits.data() + digits.size()) fail(fmt::format("'{}' is not a number", digits));
+    if (error != std::errc{} || end != digits.data() + digits.size())
+      fail(fmt::format("'{}' is not a number", digits));
     return v;
   }
 
@@ -164,7 +177,8 @@ class Reader {
   }
 
   void store(std::uint64_t v) {
-    if (at_ + element_ > bytes_.size()) fail(fmt::format("more values than its {} bytes hold", bytes_.size()));
+    if (at_ + element_ > bytes_.size())
+      fail(fmt::format("more values than its {} bytes hold", bytes_.size()));
     std::memcpy(bytes_.data() + at_, &v, std::min<std::size_t>(element_, 8));
     at_ += element_;
   }
@@ -180,7 +194,8 @@ class Reader {
 
 }  // namespace
 
-void initialise(const Module& module, const Memory& memory, const Variable& variable, std::span<std::byte> bytes) {
+void initialise(const Module& module, const Memory& memory, const Variable& variable,
+                std::span<std::byte> bytes) {
   Reader(module, memory, variable, bytes).run();
 }
 

@@ -1,6 +1,6 @@
-// Machine: memory, and launches. Blocks that cannot see each other's writes run on all CPU threads; those that
-// can run interleaved on one. A parallel launch that finds anything is done again on one thread from the memory
-// that it found, so that what is reported does not depend on the number of threads.
+// Machine: memory, and launches. Blocks that cannot see each other's writes run on all CPU threads; those
+// that can run interleaved on one. A parallel launch that finds anything is done again on one thread from the
+// memory that it found, so that what is reported does not depend on the number of threads.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +29,8 @@ Machine::Machine(Module module) : state_(std::make_unique<State>()) {
   state_->module = std::move(module);
   const Module& m = state_->module;
   if (m.address_bits != 64)
-    throw BadInput(fmt::format("{}: the simulator runs PTX of .address_size 64; this has {}", m.file, m.address_bits));
+    throw BadInput(
+        fmt::format("{}: the simulator runs PTX of .address_size 64; this has {}", m.file, m.address_bits));
   std::vector<std::pair<std::uint32_t, Allocation*>> placed;
   for (std::uint32_t i = 0; i < m.variables.size(); ++i) {
     const Variable& v = m.variables[i];
@@ -58,18 +59,21 @@ namespace {
 std::byte* host(const Memory& memory, Address address, std::uint64_t bytes, std::string_view what) {
   Allocation* a = memory.page_owner(address);
   if (a == nullptr || !a->contains(address, bytes))
-    throw BadInput(fmt::format("sim: {} of {} bytes at {:#x}: {}", what, bytes, address, describe_global(memory, address)));
+    throw BadInput(fmt::format("sim: {} of {} bytes at {:#x}: {}", what, bytes, address,
+                               describe_global(memory, address)));
   return a->data.get() + (address - a->begin);
 }
 
 }  // namespace
 
 void Machine::copy_to_device(Address to, std::span<const std::byte> from) {
-  if (!from.empty()) std::memcpy(host(state_->memory, to, from.size(), "a copy to the device"), from.data(), from.size());
+  if (!from.empty())
+    std::memcpy(host(state_->memory, to, from.size(), "a copy to the device"), from.data(), from.size());
 }
 
 void Machine::copy_from_device(std::span<std::byte> to, Address from) const {
-  if (!to.empty()) std::memcpy(to.data(), host(state_->memory, from, to.size(), "a copy from the device"), to.size());
+  if (!to.empty())
+    std::memcpy(to.data(), host(state_->memory, from, to.size(), "a copy from the device"), to.size());
 }
 
 Address Machine::variable(std::string_view name) const {
@@ -83,29 +87,39 @@ namespace {
 
 void check_limits(const Module& module, const Function& kernel, const LaunchOptions& o) {
   const auto at = [&] { return fmt::format("{}:{}: kernel '{}'", module.file, kernel.line, kernel.name); };
-  if (o.block.count() == 0 || o.block.count() > 1024 || o.block.x > 1024 || o.block.y > 1024 || o.block.z > 64)
-    throw BadInput(fmt::format("{}: a block of {} x {} x {} threads; it must have 1 to 1024, and at most 1024 x 1024 x 64",
-                               at(), o.block.x, o.block.y, o.block.z));
-  if (o.grid.x == 0 || o.grid.y == 0 || o.grid.z == 0 || o.grid.x > 0x7fffffffu || o.grid.y > 65535 || o.grid.z > 65535)
-    throw BadInput(fmt::format("{}: a grid of {} x {} x {} blocks; it must have at least one, and at most 2147483647 x 65535 x 65535",
-                               at(), o.grid.x, o.grid.y, o.grid.z));
+  if (o.block.count() == 0 || o.block.count() > 1024 || o.block.x > 1024 || o.block.y > 1024 ||
+      o.block.z > 64)
+    throw BadInput(fmt::format(
+        "{}: a block of {} x {} x {} threads; it must have 1 to 1024, and at most 1024 x 1024 x 64", at(),
+        o.block.x, o.block.y, o.block.z));
+  if (o.grid.x == 0 || o.grid.y == 0 || o.grid.z == 0 || o.grid.x > 0x7fffffffu || o.grid.y > 65535 ||
+      o.grid.z > 65535)
+    throw BadInput(
+        fmt::format("{}: a grid of {} x {} x {} blocks; it must have at least one, and at most 2147483647 x "
+                    "65535 x 65535",
+                    at(), o.grid.x, o.grid.y, o.grid.z));
   if (kernel.required_threads) {
     const auto& r = *kernel.required_threads;
     if (r[0] != o.block.x || r[1] != o.block.y || r[2] != o.block.z)
-      throw BadInput(fmt::format("{} is compiled for blocks of {} x {} x {} threads (.reqntid), not {} x {} x {}", at(), r[0], r[1],
-                                 r[2], o.block.x, o.block.y, o.block.z));
+      throw BadInput(
+          fmt::format("{} is compiled for blocks of {} x {} x {} threads (.reqntid), not {} x {} x {}", at(),
+                      r[0], r[1], r[2], o.block.x, o.block.y, o.block.z));
   }
   if (kernel.maximal_threads) {
     const auto& r = *kernel.maximal_threads;
     const std::uint64_t most = std::uint64_t{r[0]} * r[1] * r[2];
     if (o.block.count() > most)
-      throw BadInput(fmt::format("{} is compiled for blocks of at most {} threads (.maxntid), not {}", at(), most, o.block.count()));
+      throw BadInput(fmt::format("{} is compiled for blocks of at most {} threads (.maxntid), not {}", at(),
+                                 most, o.block.count()));
   }
   if (o.dynamic_shared > 1u << 24)
-    throw BadInput(fmt::format("{}: {} bytes of dynamic shared memory; the simulator gives a block at most 16 MiB", at(), o.dynamic_shared));
+    throw BadInput(
+        fmt::format("{}: {} bytes of dynamic shared memory; the simulator gives a block at most 16 MiB", at(),
+                    o.dynamic_shared));
 }
 
-std::vector<std::byte> parameter_bank(const Module& module, const Program& program, const Arguments& arguments) {
+std::vector<std::byte> parameter_bank(const Module& module, const Program& program,
+                                      const Arguments& arguments) {
   const auto list = [&] {
     std::string text;
     for (const Placed& p : program.parameters)
@@ -115,14 +129,17 @@ std::vector<std::byte> parameter_bank(const Module& module, const Program& progr
   };
   const auto& values = arguments.values();
   if (values.size() != program.parameters.size())
-    throw BadInput(fmt::format("kernel '{}' has {} parameter{}, {} argument{} given: {}", program.kernel->name, program.parameters.size(),
-                               program.parameters.size() == 1 ? "" : "s", values.size(), values.size() == 1 ? " was" : "s were", list()));
+    throw BadInput(fmt::format("kernel '{}' has {} parameter{}, {} argument{} given: {}",
+                               program.kernel->name, program.parameters.size(),
+                               program.parameters.size() == 1 ? "" : "s", values.size(),
+                               values.size() == 1 ? " was" : "s were", list()));
   std::vector<std::byte> bank((std::size_t{program.parameter_bytes} + 15) / 16 * 16);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const Placed& p = program.parameters[i];
     if (values[i].size() != p.bytes)
-      throw BadInput(fmt::format("kernel '{}': argument {} ({}) has {} bytes, the parameter {}: {}", program.kernel->name, i,
-                                 module.variables[p.variable].name, values[i].size(), p.bytes, list()));
+      throw BadInput(fmt::format("kernel '{}': argument {} ({}) has {} bytes, the parameter {}: {}",
+                                 program.kernel->name, i, module.variables[p.variable].name, values[i].size(),
+                                 p.bytes, list()));
     std::memcpy(bank.data() + p.begin, values[i].data(), p.bytes);
   }
   return bank;
@@ -134,7 +151,8 @@ struct Share {
   std::string printed;
 };
 
-void prepare(Share& share, const Program& program, Memory& memory, const LaunchOptions& options, const std::byte* parameters) {
+void prepare(Share& share, const Program& program, Memory& memory, const LaunchOptions& options,
+             const std::byte* parameters) {
   Worker& w = share.worker;
   w.program = &program;
   w.memory = &memory;
@@ -158,14 +176,17 @@ void too_long(Worker& worker, Block& block) {
   const Group* group = warp->groups.empty() ? nullptr : &warp->groups.front();
   const Step& step = worker.program->steps[group == nullptr ? worker.program->entry : group->pc];
   const Mask lanes = group == nullptr ? 1 : group->lanes;
-  worker.findings.add(block, FindingKind::endless, step, warp->index, static_cast<unsigned>(std::countr_zero(lanes)), "still running",
-                      fmt::format("the launch's limit of {} instructions is reached", worker.options->max_instructions));
+  worker.findings.add(
+      block, FindingKind::endless, step, warp->index, static_cast<unsigned>(std::countr_zero(lanes)),
+      "still running",
+      fmt::format("the launch's limit of {} instructions is reached", worker.options->max_instructions));
   worker.halted = true;
 }
 
 /// Blocks one after another, as `next` hands them out.
 template <typename Next>
-void run_alone(Share& share, Next next, const std::atomic<bool>& stop, std::atomic<std::uint64_t>& instructions) {
+void run_alone(Share& share, Next next, const std::atomic<bool>& stop,
+               std::atomic<std::uint64_t>& instructions) {
   Worker& w = share.worker;
   Block block;
   std::uint64_t reported = 0;
@@ -173,7 +194,8 @@ void run_alone(Share& share, Next next, const std::atomic<bool>& stop, std::atom
     seed_for(w, number);
     start_block(w, block, number);
     while (run_block(block, 100'000)) {
-      const std::uint64_t all = instructions.fetch_add(w.thread_instructions - reported) + w.thread_instructions - reported;
+      const std::uint64_t all =
+          instructions.fetch_add(w.thread_instructions - reported) + w.thread_instructions - reported;
       reported = w.thread_instructions;
       if (all > w.options->max_instructions) too_long(w, block);
       if (stop.load(std::memory_order_relaxed)) return;
@@ -215,7 +237,8 @@ void run_interleaved(Share& share, std::uint64_t blocks, std::uint64_t resident)
       idle.push_back(std::move(flying[at]));
       flying.erase(flying.begin() + static_cast<std::ptrdiff_t>(at));
     }
-    if (w.thread_instructions > w.options->max_instructions && !flying.empty() && !w.halted) too_long(w, *flying[at % flying.size()]);
+    if (w.thread_instructions > w.options->max_instructions && !flying.empty() && !w.halted)
+      too_long(w, *flying[at % flying.size()]);
   }
   for (const auto& [number, text] : printed) share.printed += text;
 }
@@ -246,8 +269,10 @@ Outcome Machine::launch(std::string_view name, const Arguments& arguments, const
   const std::vector<std::byte> bank = parameter_bank(s.module, *program, arguments);
 
   const std::uint64_t blocks = options.grid.count();
-  const unsigned processors = options.cpu_threads != 0 ? options.cpu_threads : std::max(1u, std::thread::hardware_concurrency());
-  const auto threads = static_cast<unsigned>(std::min<std::uint64_t>(program->communicates ? 1 : processors, blocks));
+  const unsigned processors =
+      options.cpu_threads != 0 ? options.cpu_threads : std::max(1u, std::thread::hardware_concurrency());
+  const auto threads =
+      static_cast<unsigned>(std::min<std::uint64_t>(program->communicates ? 1 : processors, blocks));
   Outcome outcome;
   outcome.static_shared = program->static_shared;
   std::atomic<std::uint64_t> instructions = 0;
@@ -263,7 +288,8 @@ Outcome Machine::launch(std::string_view name, const Arguments& arguments, const
       }
     std::vector<Share> shares(threads);
     std::atomic<std::uint64_t> next = 0;
-    const std::uint64_t chunk = std::max<std::uint64_t>(1, std::min<std::uint64_t>(64, blocks / (8 * threads)));
+    const std::uint64_t chunk =
+        std::max<std::uint64_t>(1, std::min<std::uint64_t>(64, blocks / (8 * threads)));
     std::vector<std::vector<std::pair<std::uint64_t, std::string>>> printed(threads);
     {
       std::vector<std::jthread> pool;
@@ -299,7 +325,8 @@ Outcome Machine::launch(std::string_view name, const Arguments& arguments, const
       found |= !share.worker.findings.empty();
     }
     for (unsigned a = 0; options.races && !found && a < threads; ++a)
-      for (unsigned b = a + 1; !found && b < threads; ++b) found = shares[a].worker.races->conflicts(*shares[b].worker.races);
+      for (unsigned b = a + 1; !found && b < threads; ++b)
+        found = shares[a].worker.races->conflicts(*shares[b].worker.races);
     const bool endless = found && instructions > options.max_instructions;
     if (!found || endless) {
       std::vector<std::pair<std::uint64_t, std::string>> texts;
@@ -324,7 +351,8 @@ Outcome Machine::launch(std::string_view name, const Arguments& arguments, const
     run_interleaved(share, blocks, options.resident_blocks == 0 ? 1024 : options.resident_blocks);
   } else {
     std::uint64_t at = 0;
-    run_alone(share, [&] { return at < blocks ? at++ : ~std::uint64_t{0}; }, stop, instructions);
+    run_alone(
+        share, [&] { return at < blocks ? at++ : ~std::uint64_t{0}; }, stop, instructions);
   }
   add(outcome, share);
   outcome.findings = share.worker.findings.take();

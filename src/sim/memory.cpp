@@ -75,9 +75,10 @@ std::string describe_shared(const Block& block, std::uint64_t offset) {
   }
   if (p.dynamic_variable != ptx::kNone && offset >= p.shared_bytes) {
     const std::string_view name = p.module->variables[p.dynamic_variable].name;
-    if (offset < block.shared.size()) return fmt::format("dynamic shared array {}, byte {}", name, offset - p.shared_bytes);
-    return fmt::format("{} bytes past the end of dynamic shared array {} ({} bytes)", offset - block.shared.size(), name,
-                       block.shared.size() - p.shared_bytes);
+    if (offset < block.shared.size())
+      return fmt::format("dynamic shared array {}, byte {}", name, offset - p.shared_bytes);
+    return fmt::format("{} bytes past the end of dynamic shared array {} ({} bytes)",
+                       offset - block.shared.size(), name, block.shared.size() - p.shared_bytes);
   }
   if (before != nullptr) {
     const std::string name = object_names(symbols)[static_cast<std::size_t>(before - p.shared.data())];

@@ -68,8 +68,8 @@ std::string_view name(FindingKind kind) {
 }
 
 std::string Finding::text() const {
-  std::string text =
-      fmt::format("{}: {} in kernel {}: {}", place(module, site), name(kind), function_name(kernel), deed(site));
+  std::string text = fmt::format("{}: {} in kernel {}: {}", place(module, site), name(kind),
+                                 function_name(kernel), deed(site));
   if (!where.empty()) text += "; " + where;
   if (count > 1) text += fmt::format("; {} times", count);
   if (other) text += fmt::format("\n  {}: {}, {}", relation(kind), deed(*other), place(module, *other));

@@ -34,7 +34,8 @@ Mask lanes_where(const Warp& w, Source source, const ptx::Opcode& opcode, std::u
   Mask found = 0;
   if (opcode.parts.back() == "pred") return value == 0 ? ~w.predicate(source) : w.predicate(source);
   for (unsigned i = 0; i < kLanes; ++i) {
-    const std::uint64_t mask = opcode.bytes == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * opcode.bytes) - 1;
+    const std::uint64_t mask =
+        opcode.bytes == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * opcode.bytes) - 1;
     const std::uint64_t v = opcode.bytes == 8   ? w.read<std::uint64_t>(source)[i]
                             : opcode.bytes == 4 ? w.read<std::uint32_t>(source)[i]
                                                 : w.read<std::uint16_t>(source)[i];
@@ -45,7 +46,8 @@ Mask lanes_where(const Warp& w, Source source, const ptx::Opcode& opcode, std::u
 
 void report(Warp& w, const Step& s, Mask lanes, std::string what, std::uint32_t reg) {
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
-  w.block->worker->findings.add(*w.block, FindingKind::uninitialised, s, w.index, lane, std::move(what), "", poison_site(w, reg, lane));
+  w.block->worker->findings.add(*w.block, FindingKind::uninitialised, s, w.index, lane, std::move(what), "",
+                                poison_site(w, reg, lane));
 }
 
 }  // namespace
@@ -53,9 +55,11 @@ void report(Warp& w, const Step& s, Mask lanes, std::string what, std::uint32_t 
 std::optional<Site> poison_site(const Warp& w, std::uint32_t reg, unsigned lane) {
   const Step* source = w.poison_source[reg];
   if (source == nullptr) return {};
-  const bool shuffle = w.block->program->module->opcode(w.block->program->instruction(*source)).op == Op::shfl;
-  return Findings::site(*w.block, *source, w.thread(lane),
-                        shuffle ? "shuffle from a lane that does not take part" : "load of shared memory that nobody wrote");
+  const bool shuffle =
+      w.block->program->module->opcode(w.block->program->instruction(*source)).op == Op::shfl;
+  return Findings::site(
+      *w.block, *source, w.thread(lane),
+      shuffle ? "shuffle from a lane that does not take part" : "load of shared memory that nobody wrote");
 }
 
 Mask operand_poison(const Warp& w, const Step& s, std::size_t operand) {
@@ -86,7 +90,8 @@ void begin_poison(Warp& w) {
 
 void set_poison(Warp& w, const Step& load, Mask poisoned, Mask clean) {
   begin_poison(w);
-  for (const std::uint32_t reg : uses_of(*w.block->program, load).writes) write(w, reg, poisoned, poisoned | clean, &load);
+  for (const std::uint32_t reg : uses_of(*w.block->program, load).writes)
+    write(w, reg, poisoned, poisoned | clean, &load);
 }
 
 void poison_shuffled(Warp& w, const Step& shuffle, Mask poisoned, Mask clean) {
@@ -94,7 +99,8 @@ void poison_shuffled(Warp& w, const Step& shuffle, Mask poisoned, Mask clean) {
   const Program& p = *w.block->program;
   const ptx::Function& f = p.module->functions[shuffle.function];
   const ptx::Operand& to = f.operands_of(p.instruction(shuffle))[0];
-  const bool kept = (to.kind == ptx::OperandKind::pair ? f.children(to)[0] : to).kind == ptx::OperandKind::reg;
+  const bool kept =
+      (to.kind == ptx::OperandKind::pair ? f.children(to)[0] : to).kind == ptx::OperandKind::reg;
   std::size_t n = 0;
   for (const std::uint32_t reg : uses_of(p, shuffle).writes) {
     const bool value = kept && n++ == 0;
@@ -132,7 +138,8 @@ void run_poisoned(Warp& w, std::uint64_t& left, std::uint64_t& threads) {
     if (s.guard != kNoSlot) {
       const std::uint32_t guard = p.guards[static_cast<std::size_t>(&s - p.steps.data())];
       if ((w.poison[guard] & w.active) != 0)
-        report(w, s, w.poison[guard] & w.active, std::string(ptx::mnemonic(opcode.op)) + " under a condition made of it", guard);
+        report(w, s, w.poison[guard] & w.active,
+               std::string(ptx::mnemonic(opcode.op)) + " under a condition made of it", guard);
       lanes &= s.guard_negated ? ~w.predicate(s.guard) : w.predicate(s.guard);
       if (lanes == 0) continue;
     }
@@ -148,7 +155,9 @@ void run_poisoned(Warp& w, std::uint64_t& left, std::uint64_t& threads) {
     if (bad != 0) switch (opcode.op) {
         case Op::selp: {  // what is not chosen does not matter
           const Mask chosen = w.predicate(s.c);
-          bad = (operand_poison(w, s, 3) | (chosen & operand_poison(w, s, 1)) | (~chosen & operand_poison(w, s, 2))) & lanes;
+          bad = (operand_poison(w, s, 3) | (chosen & operand_poison(w, s, 1)) |
+                 (~chosen & operand_poison(w, s, 2))) &
+                lanes;
           break;
         }
         case Op::and_:
@@ -171,7 +180,8 @@ void run_poisoned(Warp& w, std::uint64_t& left, std::uint64_t& threads) {
           break;  // ld and st tell address from value themselves: access.cpp
       }
     s.run(w, s, lanes);
-    if (opcode.op == Op::ld || opcode.op == Op::ldu || opcode.op == Op::shfl) continue;  // it has set its destinations
+    if (opcode.op == Op::ld || opcode.op == Op::ldu || opcode.op == Op::shfl)
+      continue;  // it has set its destinations
     for (const std::uint32_t reg : uses.writes) write(w, reg, bad, lanes, source);
   }
 }

@@ -2,10 +2,10 @@
 
 #include "sim/block.hpp"
 
-/// Reads of shared memory that nobody wrote, and shuffles from lanes that do not take part. Compilers load ahead of the condition that the load stands under, so
-/// a load alone is no fault; it becomes one when the value decides a branch, an address, or what leaves the
-/// thread. As Valgrind's memcheck does, a bit goes with each such value: a lane mask a register, and only while a
-/// warp holds such a value at all.
+/// Reads of shared memory that nobody wrote, and shuffles from lanes that do not take part. Compilers load
+/// ahead of the condition that the load stands under, so a load alone is no fault; it becomes one when the
+/// value decides a branch, an address, or what leaves the thread. As Valgrind's memcheck does, a bit goes
+/// with each such value: a lane mask a register, and only while a warp holds such a value at all.
 namespace warploom::sim {
 
 /// The lanes of a load's destinations hold what nobody wrote, or (clean) what somebody did.
@@ -21,7 +21,8 @@ struct MemoryForm;
 struct Pointers;
 /// A store of such values: shared bytes are what nobody wrote again; global ones are a finding.
 void poison_stored(Warp& warp, const Step& step, const MemoryForm& form, const Pointers& to);
-/// The loop of scheduler.cpp for a warp that holds poison; comes back when it holds none, stops, or `left` is 0.
+/// The loop of scheduler.cpp for a warp that holds poison; comes back when it holds none, stops, or `left` is
+/// 0.
 void run_poisoned(Warp& warp, std::uint64_t& left, std::uint64_t& threads);
 
 }  // namespace warploom::sim

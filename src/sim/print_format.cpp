@@ -23,7 +23,8 @@ int print_format(std::string_view format, std::string& out,
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     const int length = std::snprintf(buffer, sizeof buffer, conversion.c_str(), values...);
 #pragma GCC diagnostic pop
-    if (length > 0) out.append(buffer, std::min<std::size_t>(static_cast<std::size_t>(length), sizeof buffer - 1));
+    if (length > 0)
+      out.append(buffer, std::min<std::size_t>(static_cast<std::size_t>(length), sizeof buffer - 1));
   };
   for (std::size_t i = 0; i < format.size(); ++i) {
     if (format[i] != '%') {

@@ -24,15 +24,18 @@ struct MemoryForm {
   ptx::Space space = ptx::Space::generic;
   Strength strength = Strength::weak;
   Scope scope = Scope::none;
-  std::uint8_t bytes = 4;           ///< of one element
-  std::uint8_t count = 1;           ///< elements
-  std::uint8_t register_bytes = 4;  ///< of the registers that hold them (not narrower than an element, 2 at least)
-  bool sign = false;                ///< narrow loads are sign-extended
-  bool wide_base = true;            ///< the base register has 64 bits
-  /// The base is a constant of the program (a symbol or a number): then Step::immediate holds all of the address.
+  std::uint8_t bytes = 4;  ///< of one element
+  std::uint8_t count = 1;  ///< elements
+  std::uint8_t register_bytes =
+      4;                  ///< of the registers that hold them (not narrower than an element, 2 at least)
+  bool sign = false;      ///< narrow loads are sign-extended
+  bool wide_base = true;  ///< the base register has 64 bits
+  /// The base is a constant of the program (a symbol or a number): then Step::immediate holds all of the
+  /// address.
   bool fixed = false;
-  std::uint32_t values[8] = {};  ///< destinations of a load [register offsets]
-  Source stored[8] = {};         ///< sources of a store
+  bool constant_address = false;  ///< made of names and numbers alone, perhaps in registers
+  std::uint32_t values[8] = {};   ///< destinations of a load [register offsets]
+  Source stored[8] = {};          ///< sources of a store
   std::uint32_t total() const { return std::uint32_t{bytes} * count; }
 };
 
@@ -43,10 +46,39 @@ struct Placed {
 };
 
 enum class Special : std::uint8_t {
-  tid_x, tid_y, tid_z, ntid_x, ntid_y, ntid_z, ctaid_x, ctaid_y, ctaid_z, nctaid_x, nctaid_y, nctaid_z,
-  laneid, warpid, nwarpid, smid, nsmid, gridid, gridid_64, lanemask_eq, lanemask_le, lanemask_lt, lanemask_ge,
-  lanemask_gt, dynamic_smem_size, total_smem_size, zero,
-  clock, clock_hi, clock64, globaltimer, globaltimer_lo, globaltimer_hi,  ///< read when executed
+  tid_x,
+  tid_y,
+  tid_z,
+  ntid_x,
+  ntid_y,
+  ntid_z,
+  ctaid_x,
+  ctaid_y,
+  ctaid_z,
+  nctaid_x,
+  nctaid_y,
+  nctaid_z,
+  laneid,
+  warpid,
+  nwarpid,
+  smid,
+  nsmid,
+  gridid,
+  gridid_64,
+  lanemask_eq,
+  lanemask_le,
+  lanemask_lt,
+  lanemask_ge,
+  lanemask_gt,
+  dynamic_smem_size,
+  total_smem_size,
+  zero,
+  clock,
+  clock_hi,
+  clock64,
+  globaltimer,
+  globaltimer_lo,
+  globaltimer_hi,  ///< read when executed
   count_
 };
 
@@ -100,11 +132,11 @@ struct Program {
   std::vector<std::vector<std::uint32_t>> jumps;  ///< of brx.idx: steps
 
   std::vector<Placed> shared, thread_variables;
-  std::uint32_t static_shared = 0;     ///< sum of the variables, as a GPU would lay them out [bytes]
-  std::uint32_t shared_bytes = 0;      ///< with the gaps between them, without the dynamic array
+  std::uint32_t static_shared = 0;  ///< sum of the variables, as a GPU would lay them out [bytes]
+  std::uint32_t shared_bytes = 0;   ///< with the gaps between them, without the dynamic array
   std::uint32_t dynamic_variable = ptx::kNone;
-  std::uint32_t thread_bytes = 0;      ///< local memory and parameters of calls, of one thread
-  std::vector<Placed> parameters;      ///< of the kernel: in its parameter bank
+  std::uint32_t thread_bytes = 0;  ///< local memory and parameters of calls, of one thread
+  std::vector<Placed> parameters;  ///< of the kernel: in its parameter bank
   std::uint32_t parameter_bytes = 0;
 
   /// Its blocks may see each other's writes before the launch ends.
@@ -124,6 +156,7 @@ struct Program {
 };
 
 /// @throws Unsupported, BadInput (recursion)
-std::unique_ptr<const Program> decode(const ptx::Module& module, const ptx::Function& kernel, const Memory& memory);
+std::unique_ptr<const Program> decode(const ptx::Module& module, const ptx::Function& kernel,
+                                      const Memory& memory);
 
 }  // namespace warploom::sim

@@ -1,8 +1,8 @@
-// Who runs when. A warp holds groups of threads, each at one step; one group runs, for as long as it can. Groups
-// that come to one step are one again, and of several the one at the lowest step runs first: since joins come
-// after what they join (decode_function.cpp), this brings threads together as soon as a GPU does. A group that
-// has run long while others of its warp could is set aside, so that a thread that waits for another of its warp
-// does not wait for ever.
+// Who runs when. A warp holds groups of threads, each at one step; one group runs, for as long as it can.
+// Groups that come to one step are one again, and of several the one at the lowest step runs first: since
+// joins come after what they join (decode_function.cpp), this brings threads together as soon as a GPU does.
+// A group that has run long while others of its warp could is set aside, so that a thread that waits for
+// another of its warp does not wait for ever.
 #include <algorithm>
 #include <cstring>
 
@@ -16,8 +16,8 @@ namespace {
 
 Warp& warp_of(Registers& r) { return static_cast<Warp&>(r); }
 
-/// Warp instructions that a group runs before the others of its warp, and a warp before the others of its block:
-/// few enough for threads that spin until another has done something.
+/// Warp instructions that a group runs before the others of its warp, and a warp before the others of its
+/// block: few enough for threads that spin until another has done something.
 constexpr std::uint64_t kGroupTurn = 250, kWarpTurn = 2000;
 
 /// Takes a group that can run; the lowest step, or any by `choice`.
@@ -26,7 +26,8 @@ bool pick_group(Warp& w, std::uint64_t choice, bool lowest) {
   for (std::size_t g = 0; g < w.groups.size(); ++g) {
     if (w.groups[g].wait != Wait::none) continue;
     ++ready;
-    if (chosen == w.groups.size() || (lowest ? w.groups[g].pc < w.groups[chosen].pc : choice % ready == 0)) chosen = g;
+    if (chosen == w.groups.size() || (lowest ? w.groups[g].pc < w.groups[chosen].pc : choice % ready == 0))
+      chosen = g;
   }
   if (chosen == w.groups.size()) return false;
   const Group group = w.groups[chosen];
@@ -96,7 +97,8 @@ void run_warp(Warp& w, std::uint64_t turn) {
     if (schedule == Schedule::adversarial) split(w, worker.next_random() >> 27);
     const std::uint64_t left = end - w.block->clock;
     run_group(w, w.groups.empty() ? left : std::min(left, kGroupTurn));
-    // A whole turn without an end: it may wait for another of its warp, which has to be behind for that no more.
+    // A whole turn without an end: it may wait for another of its warp, which has to be behind for that no
+    // more.
     w.behind_first = in_order && (w.stop != Stop::none || !w.behind_first);
     put_back(w);
     if (w.stop == Stop::yield && !in_order) return;
@@ -148,7 +150,8 @@ void reconverge(Warp& w) {
 void suspend(Warp& w, Mask lanes, const Group& as) {
   w.activate(w.active & ~lanes);
   for (Group& g : w.groups)
-    if (g.wait == as.wait && g.at == as.at && g.barrier == as.barrier && g.members == as.members && g.pc == as.pc) {
+    if (g.wait == as.wait && g.at == as.at && g.barrier == as.barrier && g.members == as.members &&
+        g.pc == as.pc) {
       g.lanes |= lanes;
       lanes = 0;
     }
@@ -203,8 +206,9 @@ void run_switch(Registers& r, const Step& s, Mask lanes) {
   for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     if (index[lane] >= targets.size()) {
-      w.block->worker->findings.add(*w.block, FindingKind::illegal, s, w.index, lane, "indirect branch",
-                                    "index " + std::to_string(index[lane]) + " of " + std::to_string(targets.size()) + " targets");
+      w.block->worker->findings.add(
+          *w.block, FindingKind::illegal, s, w.index, lane, "indirect branch",
+          "index " + std::to_string(index[lane]) + " of " + std::to_string(targets.size()) + " targets");
       w.block->worker->halted = true;
       w.stop = Stop::halt;
       return;
@@ -233,8 +237,8 @@ void run_nothing(Registers&, const Step&, Mask) {}
 
 void run_trap(Registers& r, const Step& s, Mask lanes) {
   Warp& w = warp_of(r);
-  w.block->worker->findings.add(*w.block, FindingKind::trap, s, w.index, static_cast<unsigned>(std::countr_zero(lanes)),
-                                "trap", "");
+  w.block->worker->findings.add(*w.block, FindingKind::trap, s, w.index,
+                                static_cast<unsigned>(std::countr_zero(lanes)), "trap", "");
   w.block->worker->halted = true;
   w.stop = Stop::halt;
 }
@@ -252,44 +256,72 @@ void run_clock(Registers& r, const Step& s, Mask lanes) {
 std::uint64_t special_value(const Block& b, Special special, std::uint32_t warp, unsigned lane) {
   const std::uint32_t t = warp * kLanes + lane;
   switch (special) {
-    case Special::tid_x: return t % b.size.x;
-    case Special::tid_y: return t / b.size.x % b.size.y;
-    case Special::tid_z: return t / b.size.x / b.size.y;
-    case Special::ntid_x: return b.size.x;
-    case Special::ntid_y: return b.size.y;
-    case Special::ntid_z: return b.size.z;
-    case Special::ctaid_x: return b.index[0];
-    case Special::ctaid_y: return b.index[1];
-    case Special::ctaid_z: return b.index[2];
-    case Special::nctaid_x: return b.grid.x;
-    case Special::nctaid_y: return b.grid.y;
-    case Special::nctaid_z: return b.grid.z;
-    case Special::laneid: return lane;
-    case Special::warpid: return warp;
-    case Special::nwarpid: return 32;
-    case Special::smid: return b.number % 4;
-    case Special::nsmid: return 4;
-    case Special::lanemask_eq: return Mask{1} << lane;
-    case Special::lanemask_lt: return (Mask{1} << lane) - 1;
-    case Special::lanemask_le: return (Mask{2} << lane) - 1;
-    case Special::lanemask_gt: return ~((Mask{2} << lane) - 1);
-    case Special::lanemask_ge: return ~((Mask{1} << lane) - 1);
-    case Special::dynamic_smem_size: return b.worker->options->dynamic_shared;
-    case Special::total_smem_size: return b.program->static_shared + b.worker->options->dynamic_shared;
-    default: return 0;
+    case Special::tid_x:
+      return t % b.size.x;
+    case Special::tid_y:
+      return t / b.size.x % b.size.y;
+    case Special::tid_z:
+      return t / b.size.x / b.size.y;
+    case Special::ntid_x:
+      return b.size.x;
+    case Special::ntid_y:
+      return b.size.y;
+    case Special::ntid_z:
+      return b.size.z;
+    case Special::ctaid_x:
+      return b.index[0];
+    case Special::ctaid_y:
+      return b.index[1];
+    case Special::ctaid_z:
+      return b.index[2];
+    case Special::nctaid_x:
+      return b.grid.x;
+    case Special::nctaid_y:
+      return b.grid.y;
+    case Special::nctaid_z:
+      return b.grid.z;
+    case Special::laneid:
+      return lane;
+    case Special::warpid:
+      return warp;
+    case Special::nwarpid:
+      return 32;
+    case Special::smid:
+      return b.number % 4;
+    case Special::nsmid:
+      return 4;
+    case Special::lanemask_eq:
+      return Mask{1} << lane;
+    case Special::lanemask_lt:
+      return (Mask{1} << lane) - 1;
+    case Special::lanemask_le:
+      return (Mask{2} << lane) - 1;
+    case Special::lanemask_gt:
+      return ~((Mask{2} << lane) - 1);
+    case Special::lanemask_ge:
+      return ~((Mask{1} << lane) - 1);
+    case Special::dynamic_smem_size:
+      return b.worker->options->dynamic_shared;
+    case Special::total_smem_size:
+      return b.program->static_shared + b.worker->options->dynamic_shared;
+    default:
+      return 0;
   }
 }
 
 }  // namespace
 
-Handler clock_handler(unsigned bytes) { return bytes == 8 ? &run_clock<std::uint64_t> : &run_clock<std::uint32_t>; }
+Handler clock_handler(unsigned bytes) {
+  return bytes == 8 ? &run_clock<std::uint64_t> : &run_clock<std::uint32_t>;
+}
 
 void start_block(Worker& worker, Block& b, std::uint64_t number) {
   const Program& p = *worker.program;
   const LaunchOptions& o = *worker.options;
   const bool fresh = b.warps.empty();
   b.number = number;
-  b.index = {static_cast<std::uint32_t>(number % o.grid.x), static_cast<std::uint32_t>(number / o.grid.x % o.grid.y),
+  b.index = {static_cast<std::uint32_t>(number % o.grid.x),
+             static_cast<std::uint32_t>(number / o.grid.x % o.grid.y),
              static_cast<std::uint32_t>(number / o.grid.x / o.grid.y)};
   b.alive = b.threads = static_cast<std::uint32_t>(o.block.count());
   b.clock = 0;
@@ -303,7 +335,8 @@ void start_block(Worker& worker, Block& b, std::uint64_t number) {
     const std::size_t thread_bytes = (std::size_t{p.thread_bytes} * kLanes + 63) / 64 * 64;
     const std::size_t register_bytes = (std::size_t{p.register_bytes} + 63) / 64 * 64;
     b.storage.resize((register_bytes + thread_bytes) * warps + 64);
-    auto* at = reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(b.storage.data()) + 63) / 64 * 64);
+    auto* at =
+        reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(b.storage.data()) + 63) / 64 * 64);
     b.warps.resize(warps);
     for (std::uint32_t w = 0; w < warps; ++w) {
       Warp& warp = b.warps[w];
@@ -386,7 +419,8 @@ bool run_block(Block& b, std::uint64_t budget) {
         report_stuck(b);
         break;
       }
-      // Mostly short turns, now and then a long one: a thread that is far ahead of the others finds other faults.
+      // Mostly short turns, now and then a long one: a thread that is far ahead of the others finds other
+      // faults.
       const std::uint64_t random = worker.next_random() >> 33;
       const std::uint64_t turn = random % 16 == 0 ? 200 + random / 16 % 2000 : 1 + random / 16 % 40;
       run_warp(b.warps[(from + tried) % count], std::min(end - b.clock, turn));

@@ -17,14 +17,28 @@ namespace {
 Warp& warp_of(Registers& r) { return static_cast<Warp&>(r); }
 
 enum Flag : std::uint16_t {
-  up = 1, down = 2, butterfly = 3, index = 4,                          // shfl
-  all = 1, any = 2, uniform = 3, ballot = 4,                          // vote
-  add_ = 1, min_s = 2, max_s = 3, min_u = 4, max_u = 5, and_ = 6, or_ = 7, xor_ = 8,  // redux
+  up = 1,
+  down = 2,
+  butterfly = 3,
+  index = 4,  // shfl
+  all = 1,
+  any = 2,
+  uniform = 3,
+  ballot = 4,  // vote
+  add_ = 1,
+  min_s = 2,
+  max_s = 3,
+  min_u = 4,
+  max_u = 5,
+  and_ = 6,
+  or_ = 7,
+  xor_ = 8,  // redux
   without_sync = 0x100
 };
 
 void illegal(Warp& w, const Step& s, unsigned lane, std::string what, std::string where) {
-  w.block->worker->findings.add(*w.block, FindingKind::illegal, s, w.index, lane, std::move(what), std::move(where));
+  w.block->worker->findings.add(*w.block, FindingKind::illegal, s, w.index, lane, std::move(what),
+                                std::move(where));
   w.block->worker->halted = true;
   w.stop = Stop::halt;
 }
@@ -43,11 +57,13 @@ bool together(Warp& w, const Step& s, Source members, Mask& lanes, Mask& group) 
   }
   if ((same & ~group) != 0) {
     const auto lane = static_cast<unsigned>(std::countr_zero(same & ~group));
-    illegal(w, s, lane, "warp operation", fmt::format("its mask {:#010x} does not name lane {} itself", group, lane));
+    illegal(w, s, lane, "warp operation",
+            fmt::format("its mask {:#010x} does not name lane {} itself", group, lane));
     return false;
   }
   if (same != lanes) {
-    w.groups.push_back({static_cast<std::uint32_t>(&s - w.block->program->steps.data()), lanes & ~same, Wait::none, 0, 0, nullptr});
+    w.groups.push_back({static_cast<std::uint32_t>(&s - w.block->program->steps.data()), lanes & ~same,
+                        Wait::none, 0, 0, nullptr});
     w.activate(w.active & ~(lanes & ~same));
     lanes = same;
   }
@@ -65,7 +81,8 @@ void run_shuffle(Registers& r, const Step& s, Mask lanes) {
   Warp& w = warp_of(r);
   Mask group = lanes;
   if ((s.flags & without_sync) == 0 && !together(w, s, s.d, lanes, group)) return;
-  const auto *value = r.read<std::uint32_t>(s.a), *by = r.read<std::uint32_t>(s.b), *clamps = r.read<std::uint32_t>(s.c);
+  const auto *value = r.read<std::uint32_t>(s.a), *by = r.read<std::uint32_t>(s.b),
+             *clamps = r.read<std::uint32_t>(s.c);
   std::uint32_t result[kLanes];
   Mask valid = 0, undefined = 0;
   const Mask unwritten = w.poisoned == 0 ? 0 : operand_poison(w, s, 1);
@@ -77,10 +94,21 @@ void run_shuffle(Registers& r, const Step& s, Mask lanes) {
     std::int32_t from = 0;
     bool ok = false;
     switch (s.flags & 0xff) {
-      case up: from = static_cast<std::int32_t>(lane) - static_cast<std::int32_t>(b); ok = from >= static_cast<std::int32_t>(highest); break;
-      case down: from = static_cast<std::int32_t>(lane + b); ok = from <= static_cast<std::int32_t>(highest); break;
-      case butterfly: from = static_cast<std::int32_t>(lane ^ b); ok = from <= static_cast<std::int32_t>(highest); break;
-      default: from = static_cast<std::int32_t>(lowest | (b & ~segment)); ok = from <= static_cast<std::int32_t>(highest);
+      case up:
+        from = static_cast<std::int32_t>(lane) - static_cast<std::int32_t>(b);
+        ok = from >= static_cast<std::int32_t>(highest);
+        break;
+      case down:
+        from = static_cast<std::int32_t>(lane + b);
+        ok = from <= static_cast<std::int32_t>(highest);
+        break;
+      case butterfly:
+        from = static_cast<std::int32_t>(lane ^ b);
+        ok = from <= static_cast<std::int32_t>(highest);
+        break;
+      default:
+        from = static_cast<std::int32_t>(lowest | (b & ~segment));
+        ok = from <= static_cast<std::int32_t>(highest);
     }
     if (!ok) from = static_cast<std::int32_t>(lane);
     if (ok) valid |= Mask{1} << lane;
@@ -102,9 +130,15 @@ void run_vote(Registers& r, const Step& s, Mask lanes) {
   const Mask p = ((s.negated & 1) != 0 ? ~r.predicate(s.a) : r.predicate(s.a)) & lanes;
   bool result = false;
   switch (s.flags & 0xff) {
-    case all: result = p == lanes; break;
-    case any: result = p != 0; break;
-    case uniform: result = p == lanes || p == 0; break;
+    case all:
+      result = p == lanes;
+      break;
+    case any:
+      result = p != 0;
+      break;
+    case uniform:
+      result = p == lanes || p == 0;
+      break;
     default: {
       auto* to = r.write<std::uint32_t>(s.destination);
       for (unsigned i = 0; i < kLanes; ++i)
@@ -150,14 +184,29 @@ void run_reduce(Registers& r, const Step& s, Mask lanes) {
     const std::uint32_t v = value[std::countr_zero(rest)];
     const auto a = static_cast<std::int32_t>(result), b = static_cast<std::int32_t>(v);
     switch (s.flags & 0xff) {
-      case add_: result += v; break;
-      case min_s: result = static_cast<std::uint32_t>(std::min(a, b)); break;
-      case max_s: result = static_cast<std::uint32_t>(std::max(a, b)); break;
-      case min_u: result = std::min(result, v); break;
-      case max_u: result = std::max(result, v); break;
-      case and_: result &= v; break;
-      case or_: result |= v; break;
-      default: result ^= v;
+      case add_:
+        result += v;
+        break;
+      case min_s:
+        result = static_cast<std::uint32_t>(std::min(a, b));
+        break;
+      case max_s:
+        result = static_cast<std::uint32_t>(std::max(a, b));
+        break;
+      case min_u:
+        result = std::min(result, v);
+        break;
+      case max_u:
+        result = std::max(result, v);
+        break;
+      case and_:
+        result &= v;
+        break;
+      case or_:
+        result |= v;
+        break;
+      default:
+        result ^= v;
     }
   }
   auto* to = r.write<std::uint32_t>(s.destination);
@@ -183,7 +232,8 @@ void run_elect(Registers& r, const Step& s, Mask lanes) {
   if (s.second != kNoSlot) r.predicate(s.second) = (r.predicate(s.second) & ~lanes) | (Mask{1} << leader);
 }
 
-/// bar.warp.sync of mask a. Lanes may come to it at different places of the code, so each waits behind its own.
+/// bar.warp.sync of mask a. Lanes may come to it at different places of the code, so each waits behind its
+/// own.
 void run_warp_barrier(Registers& r, const Step& s, Mask lanes) {
   Warp& w = warp_of(r);
   const auto* masks = r.read<std::uint32_t>(s.a);
@@ -196,10 +246,12 @@ void run_warp_barrier(Registers& r, const Step& s, Mask lanes) {
   }
   if ((same & ~members) != 0) {
     const auto lane = static_cast<unsigned>(std::countr_zero(same & ~members));
-    return illegal(w, s, lane, "bar.warp.sync", fmt::format("its mask {:#010x} does not name lane {} itself", members, lane));
+    return illegal(w, s, lane, "bar.warp.sync",
+                   fmt::format("its mask {:#010x} does not name lane {} itself", members, lane));
   }
   if (same != lanes) {
-    w.groups.push_back({static_cast<std::uint32_t>(&s - w.block->program->steps.data()), lanes & ~same, Wait::none, 0, 0, nullptr});
+    w.groups.push_back({static_cast<std::uint32_t>(&s - w.block->program->steps.data()), lanes & ~same,
+                        Wait::none, 0, 0, nullptr});
     w.activate(w.active & ~(lanes & ~same));
   }
   suspend(w, same, {w.pc, same, Wait::lanes, 0, members, &s});
@@ -220,7 +272,8 @@ void run_sleep(Registers& r, const Step&, Mask) { warp_of(r).stop = Stop::yield;
 bool release_if_all_there(Warp& w, const Step& at, Mask members) {
   const bool barrier = at.run == &run_warp_barrier;
   const auto is_there = [&](const Group& g) {
-    return g.wait == Wait::lanes && g.members == members && (barrier ? g.at->run == &run_warp_barrier : g.at == &at);
+    return g.wait == Wait::lanes && g.members == members &&
+           (barrier ? g.at->run == &run_warp_barrier : g.at == &at);
   };
   Mask there = 0;
   for (const Group& g : w.groups)
@@ -287,7 +340,12 @@ bool Decoder::warp_operation() {
       step.a = source(operands[1], 4);
       step.b = source(operands[2], 4);
       const bool sign = opcode->parts.back() == "s32";
-      flag({{"add", add_}, {"min", sign ? min_s : min_u}, {"max", sign ? max_s : max_u}, {"and", and_}, {"or", or_}, {"xor", xor_}});
+      flag({{"add", add_},
+            {"min", sign ? min_s : min_u},
+            {"max", sign ? max_s : max_u},
+            {"and", and_},
+            {"or", or_},
+            {"xor", xor_}});
       step.run = &run_reduce;
       return true;
     }
@@ -305,8 +363,8 @@ bool Decoder::warp_operation() {
     case Op::fence: {
       for (const std::string_view part : opcode->parts)
         if (part == "proxy" || part == "mbarrier_init") unsupported();
-      step.flags = static_cast<std::uint16_t>(opcode->has("cta")       ? Scope::block
-                                              : opcode->has("cluster") ? Scope::cluster
+      step.flags = static_cast<std::uint16_t>(opcode->has("cta")                        ? Scope::block
+                                              : opcode->has("cluster")                  ? Scope::cluster
                                               : opcode->has("gl") || opcode->has("gpu") ? Scope::gpu
                                                                                         : Scope::system);
       step.run = &run_fence;

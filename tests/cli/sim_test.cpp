@@ -202,9 +202,9 @@ TEST_F(SimVerb, ARaceIsAFindingWithBothAccesses) {
   const std::string launch = "k.ptx --kernel rotate --grid 1 --block 32 --arg buf:u32:32:zero ";
   const ToolRun run = sim(launch + "--race");
   EXPECT_EQ(run.code, 1) << run.err;
-  EXPECT_THAT(run.out, AllOf(HasSubstr("race in kernel rotate"), HasSubstr("k.ptx:14"),
-                             HasSubstr("k.ptx:19"), HasSubstr("shared array tile, byte "),
-                             HasSubstr("; 32 times"), EndsWith("\n1 finding\n")));
+  EXPECT_THAT(run.out, AllOf(HasSubstr("race in kernel rotate"), HasSubstr("k.ptx:14"), HasSubstr("k.ptx:19"),
+                             HasSubstr("shared array tile, byte "), HasSubstr("; 32 times"),
+                             EndsWith("\n1 finding\n")));
   const nlohmann::json json = json_of(sim(launch + "--race --json"));
   EXPECT_EQ(json["clean"], false);
   ASSERT_THAT(json["runs"][0]["findings"], SizeIs(1));

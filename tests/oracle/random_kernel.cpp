@@ -1,409 +1,435 @@
 #include "oracle/random_kernel.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <random>
-#include <set>
-#include <string_view>
-#include <vector>
+#include <bit>
+
+#include "oracle/random_kernel_phases.hpp"
 
 namespace warploom::oracle {
+
+std::string_view name(Feature feature) {
+  static constexpr std::array<std::string_view, static_cast<std::size_t>(Feature::count)> names{
+      "uniform branch",
+      "divergent branch",
+      "nested branch",
+      "loop",
+      "nested loop",
+      "divergent loop",
+      "iteration-private",
+      "carried load",
+      "break",
+      "continue",
+      "early exit",
+      "divergent exit",
+      "repeated condition",
+      "selected pointer",
+      "carried pointer",
+      "swapped pointers",
+      "mov chain",
+      "generic address",
+      "unknown index",
+      "vector access",
+      "8 or 16 bits",
+      "64 bits",
+      "float",
+      "volatile",
+      "atomic",
+      "tree reduction",
+      "bar.red",
+      "barrier with id",
+      "barrier with count",
+      "bar.warp.sync",
+      "vote",
+      "device call",
+      "callee with shared",
+      "dynamic array",
+      "module array",
+      "block declared",
+      "2-D block"};
+  return names[static_cast<std::size_t>(feature)];
+}
+
 namespace {
 
-/// Which word of an array a thread accesses.
-enum Index { own, swapped, shifted, mirrored, rotating, first, index_kinds = rotating + 1 };
-
-class Generator {
+class Generator : PhaseWriter {
  public:
-  Generator(std::uint64_t seed, std::uint32_t threads) : random_(seed), threads_(threads) {
-    const std::uint32_t count = 3 + pick(4);
-    for (std::uint32_t a = 0; a < count; ++a) {
-      Array array;
-      array.name = fmt::format("sh_{}", static_cast<char>('a' + a));
-      array.rows = std::vector<std::uint32_t>{1, 1, 2, 3, 0}[pick(5)];
-      array.align = 4u << pick(3);
-      array.module_scope = chance(20);
-      arrays_.push_back(array);
-    }
-  }
+  explicit Generator(std::uint64_t seed) : PhaseWriter(seed) {}
 
-  std::string text() {
-    sequence(0, 4 + pick(7));
-    std::string head, module;
-    for (const Array& a : arrays_)
-      (a.module_scope ? module : head) += fmt::format(".shared .align {} .b8 {}[{}];\n", a.align, a.name,
-                                                      a.rows == 0 ? 16 : 4 * threads_ * a.rows);
-    return fmt::format(
-        ".version 8.0\n.target sm_80\n.address_size 64\n{}\n.visible .entry k(.param .u64 out, .param .u64 "
-        "data, .param .u32 n)\n{{\n{}"
-        ".reg .b32 %r<{}>;\n.reg .b64 %rd<{}>;\n.reg .pred %p<{}>;\n.reg .b32 %t, %n, %acc, %a<3>;\n.reg "
-        ".b64 %out;\n"
-        "ld.param.u64 %out, [out];\nld.param.u32 %n, [n];\nmov.u32 %t, %tid.x;\nmad.lo.u32 %acc, %t, 77, "
-        "5;\n{}"
-        "DONE:\nmul.wide.u32 %rd0, %t, 4;\nadd.u64 %rd0, %rd0, %out;\nst.global.u32 [%rd0], "
-        "%acc;\nret;\n}}\n",
-        module, head, r_ + 1, rd_ + 1, p_ + 1, body_);
+  RandomKernel kernel() {
+    if (chance(60)) uses(Feature::block_declared);
+    hot_ = {pick(static_cast<std::uint32_t>(arrays_.size())),
+            pick(static_cast<std::uint32_t>(arrays_.size()))};
+    calls_ = chance(8);
+    if (chance(10)) exit_kernel();
+    sequence(0, 5 + pick(8));
+    finish(prologue(), functions());
+    return std::move(kernel_);
   }
 
  private:
-  struct Array {
-    std::string name;
-    std::uint32_t rows = 1;  ///< of one word a thread; 0: four words in all
-    std::uint32_t align = 4;
-    bool module_scope = false;
-    std::uint32_t stored = 0;               ///< rows known to be written, as bits
-    std::set<std::uint32_t> loads, stores;  ///< since the last barrier: index and its parameter
+  struct Condition {
+    std::string predicate;
+    bool uniform = true;
+    Threads possible = 0, certain = 0;  ///< threads for which it may hold, does hold
+    std::size_t fact = Knowledge::kFacts;
   };
 
-  std::uint32_t pick(std::uint32_t below) { return static_cast<std::uint32_t>(random_() % below); }
-  bool chance(std::uint32_t percent) { return pick(100) < percent; }
-  template <class... T>
-  void emit(fmt::format_string<T...> format, T&&... arguments) {
-    body_ += fmt::format(format, std::forward<T>(arguments)...);
-    body_ += '\n';
-  }
-  std::string r() { return fmt::format("%r{}", ++r_); }
-  std::string rd() { return fmt::format("%rd{}", ++rd_); }
-  std::string p() { return fmt::format("%p{}", ++p_); }
-  std::string label() { return fmt::format("L{}", ++labels_); }
-
-  void barrier() {
-    if (divergent_) return;
-    emit("{} 0;", chance(90) ? "bar.sync" : "barrier.sync");
-    for (Array& a : arrays_) a.loads.clear(), a.stores.clear();
-  }
-
-  /// A register with the word that this thread accesses.
-  std::string word(Index index, std::uint32_t parameter) {
-    const std::string w = r();
-    switch (index) {
-      case swapped:
-        emit("xor.b32 {}, %t, {};", w, parameter);
-        break;
-      case shifted:
-        emit("add.u32 {}, %t, {};\nand.b32 {}, {}, {};", w, parameter, w, w, threads_ - 1);
-        break;
-      case mirrored:
-        emit("sub.u32 {}, {}, %t;", w, threads_ - 1);
-        break;
-      case rotating:
-        emit("add.u32 {}, %t, {};\nand.b32 {}, {}, {};", w, counter_, w, w, threads_ - 1);
-        break;
-      default:
-        emit("mov.u32 {}, %t;", w);
-    }
-    return w;
-  }
-
-  struct Address {
-    std::string operand, space;
+  /// What a piece of the kernel changes, so that it can be taken back.
+  struct Draft {
+    std::string body;
+    Knowledge state;
+    std::vector<Loop> loops;
+    std::vector<RandomArray> arrays;
+    std::uint64_t features;
+    std::array<bool, 4> functions;
   };
-  /// The same address in one of the ways that compilers form it.
-  Address address(const Array& a, Index index, std::uint32_t parameter, std::uint32_t row) {
-    const std::uint32_t offset = 4 * threads_ * row;
-    if (index == first) return {fmt::format("[{}+{}]", a.name, 4 * parameter), ".shared"};
-    const std::string w = word(index, parameter);
-    switch (pick(5)) {
-      case 0: {
-        const std::string base = r(), to = chance(50) ? fmt::format("%a{}", pick(3)) : r();
-        emit("mov.u32 {}, {};\nmad.lo.u32 {}, {}, 4, {};", base, a.name, to, w, base);
-        return {fmt::format("[{}+{}]", to, offset), ".shared"};
-      }
-      case 1: {
-        const std::string base = r(), to = r();
-        emit("shl.b32 {}, {}, 2;\nmov.u32 {}, {};\nadd.u32 {}, {}, {};", w, w, base, a.name, to, base, w);
-        if (offset != 0) emit("add.u32 {}, {}, {};", to, to, offset);
-        return {fmt::format("[{}]", to), ".shared"};
-      }
-      case 2: {
-        const std::string base = rd(), wide = rd(), to = rd();
-        emit("mov.u64 {}, {};\ncvta.shared.u64 {}, {};\nmul.wide.u32 {}, {}, 4;\nadd.u64 {}, {}, {};", base,
-             a.name, base, base, wide, w, to, base, wide);
-        return {fmt::format("[{}+{}]", to, offset), ""};
-      }
-      case 3: {
-        const std::string base = rd(), wide = rd(), to = rd();
-        emit("mul.wide.u32 {}, {}, 4;\nmov.u64 {}, {};\nadd.u64 {}, {}, {};", wide, w, base, a.name, to, base,
-             wide);
-        return {fmt::format("[{}+{}]", to, offset), ".shared"};
-      }
-      default: {
-        const std::string base = r(), to = r();
-        emit("mov.u32 {}, {}+8;\nmad.lo.u32 {}, {}, 4, {};", base, a.name, to, w, base);
-        return {fmt::format("[{}+{}]", to, static_cast<std::int64_t>(offset) - 8), ".shared"};
-      }
-    }
+
+  std::string prologue() {
+    std::string text =
+        kernel_.block[1] == 1
+            ? "mov.u32 %t, %tid.x;\n"
+            : "mov.u32 %n, %ntid.x;\nmov.u32 %acc, %tid.y;\nmov.u32 %t, %tid.x;\nmad.lo.u32 %t, "
+              "%acc, %n, %t;\n";
+    text += fmt::format(
+        "ld.param.u64 %out, [out];\nld.param.u64 %data, [data];\nld.param.u32 %n, [n];\nmov.u32 %r0, "
+        "%ctaid.x;\nadd.u32 %n, %n, %r0;\nmad.lo.u32 %acc, %r0, {}, %t;\nmul.wide.u32 %rd0, %acc, "
+        "{};\nadd.s64 "
+        "%out, %out, %rd0;\nmul.wide.u32 %rd0, %t, 4;\nadd.s64 %rd0, %data, %rd0;\nld.global.u32 %r0, "
+        "[%rd0];\nmad.lo.u32 %acc, %t, 77, %r0;\n",
+        threads_, 4 * RandomKernel::kOutWords);
+    for (int c = 0; c < 3; ++c)
+      text += fmt::format("and.b32 %r0, %n, {};\nsetp.ne.u32 %c{}, %r0, 0;\n", 1 << c, c);
+    return text;
   }
 
-  /// Adds the barrier that an access needs; false when it is better left out.
-  bool ready(Array& a, bool store, std::uint32_t key) {
-    const auto differs = [&](const std::set<std::uint32_t>& keys) {
-      return keys.size() > 1 || (keys.size() == 1 && *keys.begin() != key);
+  std::string functions() {
+    static constexpr std::array<std::string_view, 4> bodies{
+        "xor.b32 %x, %a, %y;\nmad.lo.u32 %x, %x, 29, 7;\n",
+        "mov.u32 %x, kept;\nmad.lo.u32 %x, %y, 4, %x;\nst.shared.u32 [%x], %a;\nld.shared.u32 %x, [%x];\n",
+        "bar.sync 0;\nadd.u32 %x, %a, 3;\n", "ld.shared.u32 %x, [%a];\nadd.u32 %x, %x, %y;\n"};
+    std::string text;
+    if (functions_[1]) text += fmt::format(".shared .align 4 .b8 kept[{}];\n", 4 * threads_);
+    for (std::size_t k = 0; k < bodies.size(); ++k)
+      if (functions_[k])
+        text += fmt::format(
+            ".func (.param .b32 result) f{}(.param .b32 first, .param .b32 second)\n{{\n.reg .b32 %x, %y, "
+            "%a;\nld.param.u32 %a, [first];\nld.param.u32 %y, [second];\n{}st.param.b32 [result], "
+            "%x;\nret;\n}}\n",
+            k, bodies[k]);
+    return text;
+  }
+
+  std::string guard(const Condition& c, bool holds) {
+    return fmt::format("@{}{} ", holds ? "" : "!", c.predicate);
+  }
+
+  void assume(std::size_t fact) {
+    if (fact == Knowledge::kFacts) return;
+    for (std::size_t a = 0; a < arrays_.size(); ++a) state_.written[a] |= state_.written_if[fact][a];
+  }
+
+  /// The same for all threads that come here.
+  Condition uniform_condition() {
+    Condition c;
+    const std::uint32_t bit = pick(3), what = pick(100);
+    const auto of = [&](const std::string& value) {
+      const std::string x = r();
+      c.predicate = p();
+      emit("and.b32 {}, {}, {};\nsetp.ne.u32 {}, {}, 0;", x, value, 1u << bit, c.predicate, x);
+      return c;
     };
-    if (differs(a.stores) || (store && differs(a.loads))) {
-      if (divergent_) return false;
-      if (chance(98)) barrier();
+    if (!loops_.empty() && what < 30) {
+      c.predicate = p();
+      emit("setp.{}.u32 {}, {}, {};", chance(50) ? "eq" : "ne", c.predicate, counter(), pick(3));
+      return c;
     }
-    (store ? a.stores : a.loads).insert(key);
-    return true;
-  }
-
-  struct Choice {
-    Index index;
-    std::uint32_t parameter, row, key;
-  };
-  Choice choose(const Array& a) {
-    Choice c{first, pick(4), 0, 0};
-    if (a.rows != 0) {
-      c.index = static_cast<Index>(pick(counter_.empty() || chance(70) ? rotating : index_kinds));
-      if (chance(30)) c.index = own;
-      c.parameter = c.index == swapped || c.index == shifted ? 1 + pick(threads_ - 1) : 0;
-      c.row = pick(a.rows);
+    if (what < 45) {
+      if (const std::string value = same_value(); !value.empty()) return of(value);
+    } else if (what < 50) {
+      const std::string value = r();
+      emit("ld.global.u32 {}, [%data+{}];", value, 4 * pick(RandomKernel::kDataWords));
+      return of(value);
+    } else if (what < 53 && may_synchronise()) {
+      const std::string mine = p();
+      c.predicate = p();
+      emit("setp.lt.u32 {}, %acc, {};", mine, 1u << 31);
+      emit("bar.red.{}.pred {}, 0, {};", chance(50) ? "and" : "or", c.predicate, mine);
+      uses(Feature::barrier_red);
+      state_.recent.clear();
+      state_.open = state_.warp_open = 0;
+      return c;
     }
-    c.key =
-        c.index == rotating ? 1'000'000 + pick(1000) : c.index * 10'000 + c.parameter * 10 + c.row * 100'000;
+    // A bit of `n`: the same all through the kernel, so what was stored under it is there under it.
+    if (chance(50))
+      c.predicate = fmt::format("%c{}", bit);
+    else
+      of("%n");
+    c.fact = 2 * bit;
     return c;
   }
 
-  /// No sum of equal values cancels out.
-  void mix(const std::string& value) {
-    const std::string high = r();
-    emit(
-        "xor.b32 %acc, %acc, {};\nshr.u32 {}, %acc, 15;\nxor.b32 %acc, %acc, {};\nmad.lo.u32 %acc, %acc, "
-        "739982445, 1;",
-        value, high, high);
-  }
-
-  Array& any_array() { return arrays_[pick(static_cast<std::uint32_t>(arrays_.size()))]; }
-
-  /// One row is filled and then read by others: in a loop, often an array private to the iteration.
-  void phase() {
-    Array& a = any_array();
-    if (a.rows == 0 || divergent_ || !ready(a, true, 0)) return;
-    const Address to = address(a, own, 0, 0);
-    emit("st{}.u32 {}, %acc;", to.space, to.operand);
-    a.stored |= 1;
-    if (chance(30)) leave();
-    barrier();
-    load(a);
-  }
-
-  void store() {
-    Array& a = any_array();
-    const Choice c = choose(a);
-    if (a.rows == 0) {  // one thread stores
-      if (divergent_ || !ready(a, true, c.key + 500'000)) return;
-      const std::string one = p();
-      emit("setp.eq.u32 {}, %t, {};", one, pick(2));
-      if (chance(50)) {
-        emit("@{} st.shared.u32 [{}+{}], %acc;", one, a.name, 4 * c.parameter);
-      } else {
-        const std::string over = label();
-        emit("@!{} bra {};\nst.shared.u32 [{}+{}], %acc;\n{}:", one, over, a.name, 4 * c.parameter, over);
-      }
-      a.stored |= 1u << c.parameter;
-      return;
-    }
-    if (!ready(a, true, c.key)) return;
+  /// A register with a word from one place of shared memory for all threads; empty if there is none.
+  std::string same_value() {
+    const std::uint32_t array = any_array();
+    const RandomArray& a = arrays_[array];
+    if (a.unit() < 4) return "";
+    SharedAccess made = access(SharedAccess::Kind::load, array, {Index::fixed, pick(4)}, 0, 0, 4,
+                               state_.may_run(), state_.must_run());
+    if (made.possible.empty() || !state_.writes_known(made) || !ready(made)) return "";
     const std::string value = r();
-    emit("mad.lo.u32 {}, %acc, {}, {};", value, 2 * pick(1000) + 1, pick(1000));
-    const Address at = address(a, c.index, c.parameter, c.row);
-    if (chance(15)) {
-      const std::string some = p();
-      emit("setp.{}.u32 {}, %t, {};\n@{} st{}.u32 {}, {};", chance(50) ? "lt" : "ge", some, pick(threads_),
-           some, at.space, at.operand, value);
+    emit("ld.shared.u32 {}, [{}+{}];", value, a.name, made.possible.front().begin);
+    record(std::move(made));
+    return value;
+  }
+
+  /// Not the same for all.
+  Condition thread_condition(bool known) {
+    Condition c;
+    c.uniform = false;
+    c.predicate = p();
+    const std::uint32_t what = known ? pick(75) : pick(100);
+    if (what < 55) {
+      const std::uint32_t below = pick(threads_ + 1);
+      const bool less = chance(50);
+      emit("setp.{}.u32 {}, %t, {};", less ? "lt" : "ge", c.predicate, below);
+      const Threads first = below == 64 ? ~Threads{0} : (Threads{1} << below) - 1;
+      c.possible = c.certain = (less ? first : ~first) & all_;
+    } else if (what < 75) {
+      const std::string x = r();
+      emit("and.b32 {}, %t, 1;\nsetp.eq.u32 {}, {}, 0;", x, c.predicate, x);
+      c.possible = c.certain = 0x5555'5555'5555'5555 & all_;
+    } else if (what < 85 && divergence_ == 0 && state_.must_run() == all_) {
+      const std::string mine = p();
+      emit("setp.lt.u32 {}, %acc, {};\nvote.sync.{}.pred {}, {}, 0xffffffff;", mine, 1u << 31,
+           chance(50) ? "any" : "all", c.predicate, mine);
+      uses(Feature::warp_vote);
+      c.possible = all_;
     } else {
-      emit("st{}.u32 {}, {};", at.space, at.operand, value);
-      if (!divergent_) a.stored |= 1u << c.row;
+      const std::string x = r();
+      emit("and.b32 {}, %acc, {};\nsetp.ne.u32 {}, {}, 0;", x, 1u << pick(3), c.predicate, x);
+      c.possible = all_;
     }
-  }
-
-  void load(Array& a) {
-    Choice c = choose(a);
-    if (a.rows != 0 && chance(12)) c = {first, pick(4), 0, 2'000'000};
-    const bool known = (a.stored >> (a.rows == 0 ? c.parameter : c.row) & 1) != 0;
-    // Carried from the iteration before: not in the first.
-    const bool carried = !known && !counter_.empty() && chance(25);
-    if ((!known && !carried && !chance(1)) || !ready(a, false, c.key)) return;
-    const Address at = address(a, c.index, c.parameter, c.row);
-    const std::string value = r();
-    if (!carried) {
-      emit("ld{}.u32 {}, {};", at.space, value, at.operand);
-    } else {
-      const std::string later = p();
-      emit("setp.ne.u32 {}, {}, 0;\nmov.u32 {}, 9;", later, counter_, value);
-      if (c.index == first) {  // as compilers do: load early, select later
-        emit("ld.shared.u32 {}, {};\nselp.b32 {}, {}, 7, {};", value, at.operand, value, value, later);
-      } else if (chance(50)) {
-        emit("@{} ld{}.u32 {}, {};", later, at.space, value, at.operand);
-      } else {
-        const std::string over = label();
-        emit("@!{} bra {};\nld{}.u32 {}, {};\n{}:", later, over, at.space, value, at.operand, over);
-      }
-    }
-    mix(value);
-  }
-
-  /// A pointer to one of two arrays.
-  void through_pointer() {
-    Array& a = any_array();
-    Array& b = any_array();
-    if (a.rows == 0 || b.rows == 0 || &a == &b) return;
-    const bool store = chance(50);
-    if (!store && (a.stored & b.stored & 1) == 0) return;
-    if (!ready(a, store, 0) || !ready(b, store, 0)) return;
-    const std::string left = r(), right = r(), to = r(), bit = r(), which = p();
-    emit("mov.u32 {}, {};\nmov.u32 {}, {};\nand.b32 {}, %n, {};\nsetp.eq.u32 {}, {}, 0;", left, a.name, right,
-         b.name, bit, 1u << pick(3), which, bit);
-    emit("selp.b32 {}, {}, {}, {};\nmad.lo.u32 {}, %t, 4, {};", to, left, right, which, to, to);
-    if (store) return emit("st.shared.u32 [{}], %acc;", to);
-    emit("ld.shared.u32 {}, [{}];", to, to);
-    mix(to);
-  }
-
-  /// Zeroed, then added to by all threads.
-  void reduction() {
-    Array& a = any_array();
-    if (a.rows == 0 || divergent_ || !ready(a, true, 0)) return;
-    emit("mad.lo.u32 %a0, %t, 4, 0;\nmov.u32 %a1, {};\nadd.u32 %a0, %a0, %a1;\nst.shared.u32 [%a0], 0;",
-         a.name);
-    barrier();
-    const std::string w = r();
-    emit("and.b32 {}, %acc, {};\nmad.lo.u32 {}, {}, 4, %a1;\nred.shared.add.u32 [{}], %acc;", w,
-         threads_ / 2 - 1, w, w, w);
-    barrier();
-    a.stored |= 1;
-  }
-
-  /// Something decides: all threads alike (`n`, a counter), or by thread, or by what is in shared memory.
-  std::string condition(bool by_thread) {
-    const std::string c = p(), x = r();
-    if (by_thread)
-      emit("setp.{}.u32 {}, %t, {};", chance(50) ? "lt" : "ge", c, pick(threads_ + 1));
-    else if (!counter_.empty() && chance(40))
-      emit("setp.{}.u32 {}, {}, {};", chance(50) ? "eq" : "ne", c, counter_, pick(3));
-    else
-      emit("and.b32 {}, %n, {};\nsetp.ne.u32 {}, {}, 0;", x, 1u << pick(3), c, x);
     return c;
   }
 
   void branch(int depth) {
-    const bool by_thread = divergent_ || chance(25);
-    const bool was_divergent = divergent_;
-    const std::string c = condition(by_thread), other = label(), join = label();
-    const std::vector<Array> before = arrays_;
-    emit("@{}{} bra {};", chance(50) ? "" : "!", c, other);
-    divergent_ = by_thread;
-    sequence(depth + 1, 1 + pick(3));
+    const bool by_thread = chance(divergence_ > 0 ? 50 : 30);
+    const Condition c = by_thread ? thread_condition(false) : uniform_condition();
+    uses(by_thread ? Feature::divergent_branch : Feature::uniform_branch);
+    if (depth > 0) uses(Feature::nested_branch);
+    const std::string other = label(), join = label();
     const bool has_else = chance(50);
-    if (has_else) emit("bra.uni {};", join);
-    emit("{}:", other);
-    const std::vector<Array> then = arrays_;
-    for (std::size_t a = 0; a < arrays_.size(); ++a) {  // a barrier may have stood in one arm only
-      arrays_[a].stored = before[a].stored;
-      arrays_[a].loads = before[a].loads, arrays_[a].stores = before[a].stores;
-    }
-    if (has_else) {
+    emit("{}bra {};", guard(c, false), other);
+    const auto second_arm = [&] {
+      if (has_else) emit("bra.uni {};", join);
+      emit("{}:", other);
+      if (!has_else) return;
       sequence(depth + 1, 1 + pick(3));
       emit("{}:", join);
+    };
+    if (!c.uniform) {
+      const Threads may = state_.may, must = state_.must;
+      ++divergence_;
+      state_.may = may & c.possible, state_.must = must & c.certain;
+      sequence(depth + 1, 1 + pick(3));
+      state_.may = may & ~c.certain, state_.must = must & ~c.possible;
+      second_arm();
+      state_.may = may, state_.must = must;
+      --divergence_;
+      return;
     }
-    for (std::size_t a = 0; a < arrays_.size(); ++a) {
-      arrays_[a].stored =
-          chance(90) ? arrays_[a].stored & then[a].stored : arrays_[a].stored | then[a].stored;
-      arrays_[a].loads.insert(then[a].loads.begin(), then[a].loads.end());
-      arrays_[a].stores.insert(then[a].stores.begin(), then[a].stores.end());
-    }
-    divergent_ = was_divergent;
+    const Knowledge before = state_;
+    assume(c.fact);
+    sequence(depth + 1, 1 + pick(3));
+    Knowledge then = state_;
+    state_ = before;
+    assume(opposite(c.fact));
+    second_arm();
+    const std::vector<Bytes> written_then = then.written, written_else = state_.written;
+    state_.join(then);
+    if (c.fact == Knowledge::kFacts) return;
+    state_.written_if[c.fact] = written_then;
+    state_.written_if[opposite(c.fact)] = written_else;
+    if ((decided_ >> c.fact / 2 & 1) != 0) uses(Feature::repeated_condition);
+    decided_ |= 1u << c.fact / 2;
+  }
+
+  static std::size_t opposite(std::size_t fact) { return fact == Knowledge::kFacts ? fact : fact ^ 1; }
+
+  Draft draft() const { return {body_, state_, loops_, arrays_, kernel_.features, functions_}; }
+  void take_back(Draft&& d) {
+    body_ = std::move(d.body), state_ = std::move(d.state), loops_ = std::move(d.loops);
+    arrays_ = std::move(d.arrays), kernel_.features = d.features, functions_ = d.functions;
   }
 
   void loop(int depth) {
-    const std::string outer_counter = counter_, outer_break = break_;
-    const std::string head = label(), end = label(), trips = r(), i = r(), p_end = p();
-    const bool was_divergent = divergent_;
-    divergent_ = divergent_ || chance(10);
-    if (divergent_)
-      emit("and.b32 {}, %t, 3;", trips);
-    else if (chance(50))
-      emit("mov.u32 {}, {};", trips, 1 + pick(3));
-    else
-      emit("and.b32 {}, %n, 3;", trips);
-    const bool as_while = chance(50);
-    emit("mov.u32 {}, 0;\n{}:", i, head);
-    if (as_while) emit("setp.ge.u32 {}, {}, {};\n@{} bra {};", p_end, i, trips, p_end, end);
-    counter_ = i;
-    break_ = end;
-    const std::vector<Array> before = arrays_;
-    if (!divergent_ && chance(60)) barrier();
-    sequence(depth + 1, 2 + pick(4));
-    if (!divergent_ && chance(85)) barrier();
-    emit("add.u32 {}, {}, 1;", i, i);
-    if (as_while)
-      emit("bra.uni {};\n{}:", head, end);
-    else
-      emit("setp.lt.u32 {}, {}, {};\n@{} bra {};\n{}:", p_end, i, trips, p_end, head, end);
-    for (std::size_t a = 0; a < arrays_.size(); ++a)
-      if (as_while && chance(80)) arrays_[a].stored &= before[a].stored;
-    divergent_ = was_divergent;
-    counter_ = outer_counter;
-    break_ = outer_break;
+    const std::uint32_t turns = 1 + pick(3);
+    if (iterations_ * turns > 9) return;
+    Draft before = draft();
+    if (write_loop(depth, turns)) return;
+    take_back(std::move(before));
   }
 
-  /// Threads leave: the kernel or the loop, all or some, on a value that all or none share.
+  /// False: its iterations would race.
+  bool write_loop(int depth, std::uint32_t turns) {
+    Loop loop;
+    loop.number = ++numbered_loops_;
+    loop.turns = turns;
+    loop.divergent = divergence_ > 0 || chance(10);
+    loop.divergence = divergence_ + (loop.divergent ? 1 : 0);
+    loop.counter = r(), loop.latch = label(), loop.end = label();
+    const bool by_thread = loop.divergent && chance(60), constant = !by_thread && chance(50);
+    const bool as_while = chance(50);
+    const std::string head = label(), trips = r(), test = p();
+    if (by_thread)
+      emit("and.b32 {}, %t, {};", trips, turns);
+    else if (constant)
+      emit("mov.u32 {}, {};", trips, turns);
+    else
+      emit("and.b32 {}, %n, {};", trips, turns);
+    emit("mov.u32 {}, 0;\n{}:", loop.counter, head);
+    if (as_while) emit("setp.ge.u32 {}, {}, {};\n@{} bra {};", test, loop.counter, trips, test, loop.end);
+
+    const Knowledge before = state_;
+    const std::uint64_t number = loop.number;
+    const auto index = loops_.size();
+    const std::uint32_t bit = 1u << index;
+    const int outer_divergence = divergence_;
+    uses(loop.divergent ? Feature::divergent_loop : Feature::loop);
+    if (index > 0) uses(Feature::nested_loop);
+    choose_private_array(loop.number);
+    loops_.push_back(std::move(loop));
+    divergence_ = loops_[index].divergence;
+    iterations_ *= turns;
+    state_.open |= bit, state_.warp_open |= bit;
+    if (by_thread) {
+      for (std::uint32_t t = 0; t < threads_; ++t)
+        if (as_while && (t & turns) == 0) state_.may &= ~(Threads{1} << t);
+      state_.must &= state_.may;
+    }
+    sequence(depth + 1, 2 + pick(4));
+    iterations_ /= turns;
+    const bool closed = close_iteration();
+    divergence_ = outer_divergence;
+    Loop done = std::move(loops_[index]);
+    loops_.pop_back();
+    if (!closed) return false;
+
+    emit("add.u32 {}, {}, 1;", done.counter, done.counter);
+    if (as_while)
+      emit("bra.uni {};", head);
+    else
+      emit("setp.lt.u32 {}, {}, {};\n@{} bra {};", test, done.counter, trips, test, head);
+    emit("{}:", done.end);
+    if (as_while && !constant) state_.join(before);
+    for (const Knowledge& k : done.exits) state_.join(k);
+    state_.may = before.may, state_.must = before.must;
+    state_.open &= ~bit, state_.warp_open &= ~bit;
+    for (RandomArray& a : arrays_)
+      if (a.loop == number) a.loop = 0, a.retired = chance(85);
+    return true;
+  }
+
+  void choose_private_array(std::uint32_t loop) {
+    if (!chance(60)) return;
+    const std::uint32_t a = pick(static_cast<std::uint32_t>(arrays_.size()));
+    const bool fresh =
+        std::none_of(accesses_.begin(), accesses_.end(), [&](const SharedAccess& s) { return s.array == a; });
+    if (!fresh || arrays_[a].loop != 0) return;
+    arrays_[a].loop = loop;
+    uses(Feature::iteration_private);
+  }
+
+  /// The end of the innermost loop's body: everything that the next iteration relies on.
+  bool close_iteration() {
+    const std::size_t index = loops_.size() - 1;
+    if (loops_[index].latch_used) emit("{}:", loops_[index].latch);
+    for (const Knowledge& k : loops_[index].latches) state_.join(k);
+    for (std::size_t d = 0; d < loops_[index].debts.size(); ++d)
+      if (!pay(SharedAccess(loops_[index].debts[d]))) return false;
+    if (!runs_into_next(loops_[index])) {
+      if (may_synchronise() && chance(30)) barrier();
+      return true;
+    }
+    if (may_synchronise()) barrier();
+    return may_synchronise();
+  }
+
+  /// Threads leave the kernel or the loop, or go to its next iteration.
   void leave() {
-    const std::string to = break_.empty() || chance(40) ? "DONE" : break_;
-    Array& a = any_array();
-    if (!divergent_ && to != "DONE" && a.stored & 1 && chance(50) && ready(a, false, 77)) {
-      const std::string value = r(), c = p();
-      emit("ld.shared.u32 {}, [{}];\nand.b32 {}, {}, 3;\nsetp.eq.u32 {}, {}, {};\n@{} bra {};", value, a.name,
-           value, value, c, value, pick(4), c, to);
-      return;
+    const bool in_loop = !loops_.empty() && loops_.back().divergence == divergence_;
+    if (!in_loop || chance(30)) return exit_kernel();
+    Loop& loop = loops_.back();
+    const bool by_thread = loop.divergent && chance(50), goes_on = chance(40);
+    const Condition c = by_thread ? thread_condition(false) : uniform_condition();
+    emit("{}bra {};", guard(c, true), goes_on ? loop.latch : loop.end);
+    uses(goes_on ? Feature::loop_continue : Feature::loop_break);
+    loop.latch_used = loop.latch_used || goes_on;
+    (goes_on ? loop.latches : loop.exits).push_back(state_);
+    if (by_thread) state_.must = 0;
+  }
+
+  void exit_kernel() {
+    if (chance(35)) {
+      // Where some threads are elsewhere, they stay, and it is not known whether these do.
+      const Threads stay = divergence_ > 0 ? state_.must_stay & ~state_.may_run() : state_.must_stay;
+      if (std::popcount(stay) < 4) return;
+      state_.must_stay = stay;
+      const Condition c = uniform_condition();
+      emit("{}bra DONE;", guard(c, true));
+      uses(Feature::early_exit);
+      return assume(opposite(c.fact));
     }
-    if (to == "DONE" && chance(60)) {
-      if (chance(40)) return emit("@{} bra DONE;", condition(true));
-      const std::string over = label(), some = condition(true), all = condition(false);
-      emit("@{} bra {};\n@{} bra DONE;\n{}:", some, over, all, over);  // alike in all that come there
-      return;
-    }
-    emit("@{} bra {};", condition(false), to);
+    const Condition c = thread_condition(true);
+    const Threads stay = state_.must_stay & ~(c.possible & state_.may_run());
+    if (std::popcount(stay) < 4) return;
+    uses(Feature::divergent_exit);
+    state_.may_stay &= ~(c.certain & state_.must_run());
+    state_.must_stay = stay;
+    if (chance(70)) return emit("{}bra DONE;", guard(c, true));
+    emit("{}st.global.u32 [%out], %acc;\n{}ret;", guard(c, true), guard(c, true));
   }
 
   void sequence(int depth, std::uint32_t count) {
     for (std::uint32_t s = 0; s < count; ++s) {
       const std::uint32_t what = pick(100);
-      if (what < 26)
+      if (what < 15)
         store();
-      else if (what < 50)
+      else if (what < 35)
         load(any_array());
-      else if (what < 64)
+      else if (what < 54)
         phase();
-      else if (what < 67)
-        barrier();
+      else if (what < 57) {
+        if (may_synchronise()) chance(70) ? barrier() : warp_barrier();
+      } else if (what < 61)
+        through_selected_pointer();
+      else if (what < 64)
+        walk();
+      else if (what < 66)
+        swap_buffers();
+      else if (what < 69)
+        histogram();
       else if (what < 71)
-        through_pointer();
-      else if (what < 74)
-        reduction();
-      else if (what < 79 && depth > 0)
-        leave();
-      else if (what < 88 && depth < 3)
-        branch(depth);
-      else if (depth < 3)
+        tree_reduction();
+      else if (what < 73)
+        report();
+      else if (what < 75) {
+        if (calls_) call();
+      } else if (what < 79) {
+        if (depth > 0) leave();
+      } else if (what < 88) {
+        if (depth < 3) branch(depth);
+      } else if (depth < 3)
         loop(depth);
     }
   }
 
-  std::mt19937_64 random_;
-  std::uint32_t threads_;
-  std::vector<Array> arrays_;
-  std::string body_, counter_, break_;
-  bool divergent_ = false;
-  std::uint32_t r_ = 0, rd_ = 0, p_ = 0, labels_ = 0;
+  bool calls_ = false;
+  std::uint32_t decided_ = 0;  ///< bits of `n` that some branch has asked for
 };
 
 }  // namespace
 
-std::string random_kernel(std::uint64_t seed, std::uint32_t threads) {
-  return Generator(seed, threads).text();
-}
+RandomKernel random_kernel(std::uint64_t seed) { return Generator(seed).kernel(); }
 
 }  // namespace warploom::oracle

@@ -297,6 +297,21 @@ TEST(Privacy, SpeculatedLoadThroughARegisterIsNot) {
   EXPECT_FALSE(p.is_private("b"));
 }
 
+TEST(Privacy, SpeculatedLoadAtAnAddressThatArithmeticOnNumbersGivesIsNot) {
+  const Proved p = prove(do_loop(
+      "setp.gt.u32 %p1, %n, 7;\n@%p1 st.shared.u32 [a+8], %r1;\nbar.sync 0;\nmov.u32 %r11, 2;\nmov.u32 %r12, "
+      "a;\nmad.lo.u32 %r12, %r11, 4, %r12;\nld.shared.u32 %r5, [%r12];\nbar.sync 0;\nst.shared.u32 [%r12], "
+      "%r1;\nbar.sync 0;\n"));
+  EXPECT_FALSE(p.is_private("a"));
+}
+
+TEST(Privacy, SpeculatedLoadBesideAStoreWhoseAddressIsMadeWithOrIsNot) {
+  const Proved p =
+      prove(do_loop("mov.u32 %r12, a;\nor.b32 %r12, %r12, 4;\nst.shared.u32 [%r12], %r1;\nbar.sync "
+                    "0;\nld.shared.u32 %r5, [a];\nbar.sync 0;\nst.shared.u32 [a], %r1;\nbar.sync 0;\n"));
+  EXPECT_FALSE(p.is_private("a"));
+}
+
 TEST(Privacy, AScalarThatOneThreadStoresFirstIsPrivate) {
   const Proved p =
       prove(do_loop("setp.ne.u32 %p2, %t, 0;\n@%p2 bra SKIP;\nst.shared.u32 [a], %r1;\nSKIP:\nbar.sync "

@@ -549,6 +549,19 @@ TEST(Uniformity, WithoutTrustInBarriersALoadedBranchOverOneIsDivergent) {
   EXPECT_TRUE(a.kernel.uniformity.divergent_barrier.has_value());
 }
 
+TEST(Uniformity, ABarrierWhoseOtherArmLeavesAfterAnAccessProvesNothingOfALoadedBranch) {
+  const Analysed a =
+      analyse("@%p3 bra E;\nst.shared.u32 [C], 1;\nbar.sync 0;\nbra J;\nE: st.shared.u32 [A], 1;\nJ: ret;");
+  EXPECT_THAT(a.kernel.uniformity.assumed, IsEmpty());
+  EXPECT_TRUE(a.apart("st.shared.u32 [A], 1;"));
+}
+
+TEST(Uniformity, ABarrierWhoseOtherArmOnlyLeavesDecidesALoadedBranch) {
+  const Analysed a =
+      analyse("@%p3 bra J;\nst.shared.u32 [C], 1;\nbar.sync 0;\nst.shared.u32 [A], 1;\nJ: ret;");
+  EXPECT_FALSE(a.apart("st.shared.u32 [A], 1;"));
+}
+
 TEST(Uniformity, ABarrierThatMayBePassedByProvesNothingOfALoadedBranch) {
   for (const char* barrier : {"@%p2 bra M;\nbar.sync 0;\nM:", "@%p2 bar.sync 0;", "bar.sync 1;",
                               "bar.sync 0, 32;", "bar.warp.sync -1;"}) {

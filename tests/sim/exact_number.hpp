@@ -9,7 +9,8 @@
 // definition, in integer arithmetic alone.
 namespace warploom::sim::testing {
 
-using Wide = unsigned __int128;
+__extension__ typedef unsigned __int128 Wide;  // NOLINT(modernize-use-using): `using` would warn
+__extension__ typedef __int128 Signed;         // NOLINT(modernize-use-using)
 
 inline int bit_width(Wide x) {
   const auto high = static_cast<std::uint64_t>(x >> 64);

@@ -19,7 +19,7 @@ struct Planted {
   std::string file;
   std::optional<FindingKind> kind;  ///< empty: clean
   std::uint32_t line = 0;           ///< of planted.cu
-  std::string where;                ///< part of Finding::where
+  std::string where{};              ///< part of Finding::where
   std::uint32_t other_line = 0;     ///< of Finding::other; 0: there is none
   std::uint32_t threads = 32;
   std::array<std::uint32_t, 3> thread = {99, 0, 0};  ///< 99: any

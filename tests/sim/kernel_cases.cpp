@@ -38,7 +38,6 @@ KernelFile parse_kernel_file(std::string_view text, const std::string& file) {
     };
     read("not run", [&](auto value) { result.not_run = value; });
     read("oracle", [&](auto value) { next.oracle = value; });
-    read("finds", [&](auto value) { next.finds = trimmed(value.substr(0, value.find(';'))); });
     read("approximate", [&](auto value) { next.approximate = parse_tolerance(value); });
     read("contracted", [&](auto value) { next.contracted = parse_tolerance(value); });
     read("order-dependent", [&](auto value) { next.order_dependent = parse_tolerance(value); });

@@ -18,17 +18,15 @@
 ///   # not run: REASON               no kernel of the file can be launched by itself
 ///   # approximate: TOLERANCE        of the next launch: how far from a GPU's its results may be
 ///   # order-dependent: TOLERANCE    of the next launch: how far from another schedule's
-///   # contracted: TOLERANCE         of the next launch: how far from a GPU's its results may be because
-///   ptxas
-///                                 may fuse `mul` and `add`; with `mul.rn` and `add.rn`, they must be equal
-///   # finds: KIND; REASON           of the next launch: the one kind of finding it must give, as its name
-///   says # oracle: NAME [TILE]           of the next launch: what its result must be; see kernel_oracles.hpp
+///   # contracted: TOLERANCE         of the next launch: the same because ptxas may fuse `mul` and `add`;
+///                                 with `mul.rn` and `add.rn` the results must be equal
+///   # oracle: NAME [TILE]           of the next launch: what its result must be, see kernel_oracles.hpp
 namespace warploom::sim {
 
 struct KernelCase {
   LaunchText launch;
   Tolerance approximate, order_dependent, contracted;
-  std::string finds, oracle;
+  std::string oracle;
 };
 struct KernelFile {
   std::vector<KernelCase> cases;

@@ -67,13 +67,9 @@ TEST_P(KernelsOfModule, AreAllLaunched) {
   }
 }
 
-/// Nothing is found but what the case is known for.
-void expect_findings(const KernelCase& kernel, const Outcome& outcome) {
+void expect_clean(const Outcome& outcome) {
   EXPECT_TRUE(outcome.completed);
-  for (const Finding& finding : outcome.findings)
-    EXPECT_EQ(name(finding.kind), kernel.finds) << finding.text();
-  EXPECT_NE(outcome.clean(), !kernel.finds.empty())
-      << "a finding of kind '" << kernel.finds << "' was expected";
+  for (const Finding& finding : outcome.findings) ADD_FAILURE() << finding.text();
 }
 
 void expect_same(const KernelCase& kernel, const Buffers& a, const Buffers& b) {
@@ -94,7 +90,7 @@ TEST_P(KernelsOfModule, AreCleanAndEqualUnderEachSchedule) {
       const auto run = [&](Machine& machine, Schedule schedule) {
         SCOPED_TRACE(name(schedule));
         KernelRun result = run_case(machine, kernel, schedule, true);
-        expect_findings(kernel, result.outcome);
+        expect_clean(result.outcome);
         return result.buffers;
       };
       const Buffers buffers = run(in_order, Schedule::in_order);

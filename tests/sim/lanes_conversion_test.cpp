@@ -297,8 +297,8 @@ void expect_integer_pair(const std::string& to, const std::string& from) {
   expect_all<ToRegister>("cvt." + to + "." + from, values,
                          [&](FromRegister a) { return extended(static_cast<To>(static_cast<From>(a))); });
   expect_all<ToRegister>("cvt.sat." + to + "." + from, values, [&](FromRegister a) {
-    const auto x = static_cast<__int128>(static_cast<From>(a));
-    const __int128 low = std::numeric_limits<To>::min(), high = std::numeric_limits<To>::max();
+    const auto x = static_cast<Signed>(static_cast<From>(a));
+    const Signed low = std::numeric_limits<To>::min(), high = std::numeric_limits<To>::max();
     return extended(static_cast<To>(x < low ? low : x > high ? high : x));
   });
 }

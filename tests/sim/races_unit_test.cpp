@@ -246,13 +246,16 @@ TEST(Races, AnInitialisingStoreWithoutBarrierRacesWithEveryAtomic) {
 }
 
 TEST(Races, AtomicsOfBlockScopeRaceBetweenBlocks) {
-  Play p({});
-  const To to{.address = p.global, .shared = false};
-  p.access(0, 0, kAllLanes, 1, Access::atomic, to, Strength::relaxed, Scope::block);
-  p.access(0, 1, kAllLanes, 1, Access::atomic, to, Strength::relaxed, Scope::block);
-  EXPECT_THAT(p.races(), IsEmpty());
-  p.access(1, 0, 1, 1, Access::atomic, to, Strength::relaxed, Scope::block);
-  EXPECT_THAT(p.races(), ElementsAre("6/6"));
+  for (const auto& [first, second] :
+       {std::pair{Scope::block, Scope::block}, {Scope::block, Scope::gpu}, {Scope::gpu, Scope::block}}) {
+    Play p({});
+    const To to{.address = p.global, .shared = false};
+    p.access(0, 0, kAllLanes, 1, Access::atomic, to, Strength::relaxed, first);
+    p.access(0, 1, kAllLanes, 2, Access::atomic, to, Strength::relaxed, first);
+    EXPECT_THAT(p.races(), IsEmpty());
+    p.access(1, 0, 1, 3, Access::atomic, to, Strength::relaxed, second);
+    EXPECT_THAT(p.races(), ElementsAre("8/7"));
+  }
 }
 
 struct Message {

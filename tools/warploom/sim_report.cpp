@@ -24,7 +24,7 @@ std::string fact(std::string_view name, const std::string& value) {
 /// 1234567 -> "1,234,567".
 std::string grouped(std::uint64_t number) {
   std::string text = std::to_string(number);
-  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
+  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, 1, ',');
   return text;
 }
 

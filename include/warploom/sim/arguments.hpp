@@ -14,9 +14,9 @@ namespace warploom::sim {
 struct ArgumentText {
   enum class Fill : std::uint8_t { zero, ones, random, range, index, file };
   bool buffer = false;
-  std::string type;          ///< i8 u8 i16 u16 f16 bf16 i32 u32 f32 i64 u64 f64, or bytes
-  std::string value;         ///< of a scalar, as written
-  std::uint64_t count = 0;   ///< of a buffer: elements
+  std::string type;         ///< i8 u8 i16 u16 f16 bf16 i32 u32 f32 i64 u64 f64, or bytes
+  std::string value;        ///< of a scalar, as written
+  std::uint64_t count = 0;  ///< of a buffer: elements
   Fill fill = Fill::zero;
   double low = 0, high = 1;  ///< of random values; integers: both ends included
   std::uint64_t seed = 0;
@@ -27,9 +27,10 @@ struct ArgumentText {
   std::vector<std::byte> bytes() const;
 };
 
-/// `TYPE:VALUE`, `bytes:COUNT:HEX`, or `buf:TYPE:COUNT:FILL` with FILL one of zero, ones, index (0, 1, 2, ...),
-/// random (floats in [0, 1), integers over their whole range), random(LOW,HIGH), random(LOW,HIGH,SEED), or the
-/// name of a .npy file (COUNT may then be empty). @throws BadInput naming the text and what was expected
+/// `TYPE:VALUE`, `bytes:COUNT:HEX`, or `buf:TYPE:COUNT:FILL` with FILL one of zero, ones, index (0, 1, 2,
+/// ...), random (floats in [0, 1), integers over their whole range), random(LOW,HIGH), random(LOW,HIGH,SEED),
+/// or the name of a .npy file (COUNT may then be empty). @throws BadInput naming the text and what was
+/// expected
 ArgumentText parse_argument(std::string_view text);
 
 /// One launch in words: `--kernel NAME --grid X,Y,Z --block X,Y,Z [--dynamic-shared BYTES] --arg ...`.

@@ -41,11 +41,15 @@ struct Dim {
 };
 
 struct LaunchOptions {
-  Dim grid, block;
+  Dim grid{}, block{};
   std::uint32_t dynamic_shared = 0;  ///< of the extern array [bytes]
   Schedule schedule = Schedule::in_order;
   std::uint64_t seed = 1;  ///< of Schedule::random and adversarial, and of what shared memory holds at first
   bool races = false;      ///< look for races in shared and global memory; about twice the time
+  /// A load of shared memory that nobody wrote is a finding even if nothing comes of its value, unless the
+  /// address is a constant: compilers move only such loads ahead of their condition. What `reuse` assumes of
+  /// a kernel.
+  bool strict_initialisation = false;
   /// Blocks run on so many CPU threads; 0: one a processor. Kernels whose blocks can see each other's global
   /// writes (by atomics with a result, or by volatile, relaxed or acquiring loads) run on one, their blocks
   /// interleaved. What a launch does and reports does not depend on this number.
@@ -62,10 +66,10 @@ enum class FindingKind : std::uint8_t {
   uninitialised,       ///< shared memory nobody wrote decides a branch, an address or a result
   barrier_divergence,  ///< threads of one warp wait at different aligned barriers, or a wrong count
   deadlock,            ///< all threads that are left wait
-  illegal,             ///< an operand has no meaning: a shuffle or mask without its own thread, a bad barrier number
-  assertion,           ///< the kernel's assert() failed
-  trap,                ///< the kernel executed trap or brkpt
-  endless,             ///< more than max_instructions
+  illegal,    ///< an operand has no meaning: a shuffle or mask without its own thread, a bad barrier number
+  assertion,  ///< the kernel's assert() failed
+  trap,       ///< the kernel executed trap or brkpt
+  endless,    ///< more than max_instructions
 };
 std::string_view name(FindingKind kind);
 
@@ -93,11 +97,11 @@ struct Finding {
 struct Outcome {
   /// One for each kind and pair of instructions, in order of first appearance; at most 100 kinds are kept.
   std::vector<Finding> findings;
-  bool completed = true;    ///< false: stopped at a finding that ends a kernel (all but race and uninitialised)
-  std::string printed;      ///< by vprintf, block after block
+  bool completed = true;  ///< false: stopped at a finding that ends a kernel (all but race and uninitialised)
+  std::string printed;    ///< by vprintf, block after block
   std::uint64_t thread_instructions = 0;
   std::uint64_t warp_instructions = 0;
-  std::uint64_t barriers = 0;   ///< completed, of all blocks
+  std::uint64_t barriers = 0;  ///< completed, of all blocks
   std::uint64_t divergent_branches = 0;
   std::uint32_t static_shared = 0;  ///< of one block [bytes]
   unsigned cpu_threads = 1;         ///< that ran it
@@ -108,8 +112,7 @@ struct Outcome {
 class Arguments {
  public:
   template <typename T>
-    requires std::is_trivially_copyable_v<T>
-  Arguments& add(const T& value) {
+  requires std::is_trivially_copyable_v<T> Arguments& add(const T& value) {
     return add_bytes(std::as_bytes(std::span(&value, 1)));
   }
   Arguments& add_bytes(std::span<const std::byte> value) {

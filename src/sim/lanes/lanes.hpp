@@ -4,8 +4,8 @@
 #include "sim/step.hpp"
 
 /// Handlers of the instructions that compute lane by lane, from sources a, b, c, d to the destination. These
-/// files are compiled twice, for any x86-64 (or another processor) and for AVX2 with FMA; decode.cpp takes the
-/// set that the processor can run. So nothing here may be an inline function with external linkage of a
+/// files are compiled twice, for any x86-64 (or another processor) and for AVX2 with FMA; decode.cpp takes
+/// the set that the processor can run. So nothing here may be an inline function with external linkage of a
 /// header that other files use, and no template of the standard library is instantiated: everything has
 /// internal linkage, or comes from registers.hpp and lane_loop.hpp.
 ///
@@ -33,8 +33,8 @@ Handler comparison(const Form& form);
 Handler floating(const Form& form);
 /// The same of f16, f16x2, bf16, bf16x2, and mixed fma/add/sub.
 Handler half(const Form& form);
-/// cvt. `to_bytes` and `from_bytes`: widths of the registers (2, 4, 8); results of narrower types are zero- or
-/// sign-extended by the signedness of `type`. Packed cvt.rn.f16x2.f32 d, a, b: a is the high half.
+/// cvt. `to_bytes` and `from_bytes`: widths of the registers (2, 4, 8); results of narrower types are zero-
+/// or sign-extended by the signedness of `type`. Packed cvt.rn.f16x2.f32 d, a, b: a is the high half.
 Handler conversion(const Form& form, unsigned to_bytes, unsigned from_bytes);
 
 /// nullptr: not known. Every one of these is a function of its arguments alone.

@@ -1,0 +1,52 @@
+#include "fuzz/optimizer_fuzz_run.hpp"
+
+#include <utility>
+
+#include "warploom/ptx/module.hpp"
+#include "warploom/sim/sim.hpp"
+
+namespace warploom::fuzz {
+
+std::vector<std::uint32_t> input_data() {
+  std::vector<std::uint32_t> data(oracle::RandomKernel::kDataWords);
+  for (std::uint32_t k = 0; k < data.size(); ++k) data[k] = k * 2654435761u;
+  return data;
+}
+
+std::vector<Ran> run_three(const std::string& ptx, const oracle::RandomKernel& kernel,
+                           std::uint32_t dynamic_shared, bool strict) {
+  sim::Machine machine(ptx::parse(ptx, "k.ptx"));
+  const std::vector<std::uint32_t> data = input_data();
+  const std::vector<std::uint32_t> zeros(std::size_t{oracle::RandomKernel::kOutWords} * kernel.threads() *
+                                         kernel.blocks);
+  const sim::Address at = machine.allocate(zeros.size() * sizeof(zeros[0]), "out");
+  sim::Arguments arguments;
+  arguments.add(at).add(machine.upload(std::span(data), "data")).add(kernel.n);
+  sim::LaunchOptions options;
+  options.grid = {kernel.blocks};
+  options.block = {kernel.block[0], kernel.block[1]};
+  options.dynamic_shared = dynamic_shared;
+  options.races = true;
+  options.cpu_threads = 1;
+  options.strict_initialisation = strict;
+  options.max_instructions = 20'000'000;
+
+  std::vector<Ran> all;
+  for (const sim::Schedule schedule :
+       {sim::Schedule::in_order, sim::Schedule::random, sim::Schedule::adversarial}) {
+    options.schedule = schedule;
+    ++options.seed;
+    machine.copy_to_device(at, std::as_bytes(std::span(zeros)));
+    const sim::Outcome outcome = machine.launch("k", arguments, options);
+    Ran ran{zeros, "", ""};
+    machine.download(at, std::span(ran.out));
+    for (const sim::Finding& f : outcome.findings) {
+      if (ran.kind.empty()) ran.kind = sim::name(f.kind);
+      ran.detail += f.text() + "\n";
+    }
+    all.push_back(std::move(ran));
+  }
+  return all;
+}
+
+}  // namespace warploom::fuzz

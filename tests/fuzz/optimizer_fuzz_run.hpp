@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "oracle/random_kernel.hpp"
+
+namespace warploom::fuzz {
+
+struct Ran {
+  std::vector<std::uint32_t> out;  ///< global memory afterwards
+  std::string kind, detail;        ///< of what was found; empty: nothing
+};
+
+/// What the kernel's parameter `data` points to.
+std::vector<std::uint32_t> input_data();
+
+/// Launches `k` of a module once under each of three schedules, with all detectors.
+/// @param dynamic_shared  [bytes]; instead of the kernel's
+/// @param strict  sim::LaunchOptions::strict_initialisation: of originals, for which the contract demands it
+/// @throws ParseError, BadInput
+std::vector<Ran> run_three(const std::string& ptx, const oracle::RandomKernel& kernel,
+                           std::uint32_t dynamic_shared, bool strict);
+
+}  // namespace warploom::fuzz
