@@ -59,4 +59,7 @@ struct SharedUse {
 
 SharedUse find_shared_use(const ptx::Cfg& cfg, const Values& values);
 
+/// A function of the system, without a body: it neither synchronises nor touches the caller's shared memory.
+bool is_harmless_callee(std::string_view name);
+
 }  // namespace warploom::reuse

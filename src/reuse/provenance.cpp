@@ -98,10 +98,14 @@ std::uint32_t least_operands(const Opcode& o) {
 
 bool is_comparison(Op op) { return op == Op::setp || op == Op::set; }
 
+}  // namespace
+
 bool is_harmless_callee(std::string_view name) {
   return name == "vprintf" || name == "__assertfail" || name == "malloc" || name == "free" ||
          name == "__nv_fdividef" || name == "__nanosleep";
 }
+
+namespace {
 
 class Analysis {
  public:

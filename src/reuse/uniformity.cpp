@@ -84,21 +84,38 @@ class Analysis {
   }
 
   /// A thread that does this may need other threads to go on: it must not be passed by as one that leaves.
-  bool involves_others(std::uint32_t i) const {
-    const Opcode& o = module_.opcode(f_.instructions[i]);
-    if (o.op == Op::bar || o.op == Op::barrier || o.op == Op::call || o.op == Op::unknown || o.has("sync"))
-      return true;
+  bool involves_others(const Function& f, const Cfg& cfg, std::uint32_t i,
+                       std::vector<const Function*>& calling) const {
+    const Opcode& o = module_.opcode(f.instructions[i]);
+    if (o.op == Op::bar || o.op == Op::barrier || o.op == Op::unknown || o.has("sync")) return true;
+    if (o.op == Op::call) return callee_involves_others(f, f.instructions[i], calling);
     const bool rereads =
         o.op == Op::atom || o.op == Op::mbarrier || o.volatile_ || o.has("acquire") || o.has("relaxed");
-    return rereads &&
-           (cfg_.loop_of[cfg_.block_of[i]] != kNone || !cfg_.reducible);  // perhaps until another writes
+    return rereads && (cfg.loop_of[cfg.block_of[i]] != kNone || !cfg.reducible);  // perhaps until another writes
+  }
+
+  bool callee_involves_others(const Function& caller, const Instruction& call,
+                              std::vector<const Function*>& calling) const {
+    const auto operands = caller.operands_of(call);
+    const auto target = std::find_if(operands.begin(), operands.end(),
+                                     [](const Operand& o) { return o.kind == OperandKind::function; });
+    if (target == operands.end()) return true;
+    const Function* f = module_.find_function(module_.functions[target->id].name);
+    if (!f->has_body) return !is_harmless_callee(f->name);
+    if (std::find(calling.begin(), calling.end(), f) != calling.end()) return false;
+    calling.push_back(f);
+    const Cfg cfg = build_cfg(module_, *f);
+    for (std::uint32_t i = 0; i < f->instructions.size(); ++i)
+      if (involves_others(*f, cfg, i, calling)) return true;
+    return false;
   }
 
   void find_tails(const SharedUse& use) {
     std::vector<bool> matters(cfg_.blocks.size());
     for (const Access& a : use.accesses) matters[cfg_.block_of[a.instruction]] = true;
+    std::vector<const Function*> calling;
     for (std::uint32_t i = 0; i < f_.instructions.size(); ++i)
-      if (involves_others(i)) matters[cfg_.block_of[i]] = true;
+      if (involves_others(f_, cfg_, i, calling)) matters[cfg_.block_of[i]] = true;
     std::vector<std::uint32_t> work;
     for (std::uint32_t b = 0; b < matters.size(); ++b)
       if (matters[b]) work.push_back(b);

@@ -44,6 +44,41 @@ TEST(Pipeline, AlwaysRewritesWhatSavesBytes) {
   EXPECT_THAT(r.text, HasSubstr("__warploom_pool_k[256]"));
 }
 
+TEST(Pipeline, ThreadsDoNotMeetInACallThatDoesNotWaitForOthers) {
+  // One arm accesses `a` and then does nothing but call: as if it left. So the barrier of the other arm says nothing
+  // about who takes which, and the two arms may not share.
+  const Result r = optimize(R"(.version 8.0
+.target sm_80
+.address_size 64
+.func quiet()
+{
+ret;
+}
+.visible .entry k(.param .u64 data)
+{
+.shared .align 16 .b8 a[16];
+.shared .align 16 .b8 b[64];
+.shared .align 4 .b8 c[4];
+.reg .b32 %r<3>;
+.reg .pred %p<2>;
+ld.shared.u32 %r1, [c];
+setp.ne.u32 %p1, %r1, 0;
+@%p1 bra OTHER;
+st.shared.u32 [a], %r1;
+bra JOIN;
+OTHER:
+st.shared.u32 [b], 0;
+bar.sync 0;
+JOIN:
+call.uni quiet;
+ret;
+}
+)",
+                            always());
+  EXPECT_NE(only_kernel(r).verdict, Verdict::failed) << only_kernel(r).reason;
+  EXPECT_NE(only_kernel(r).verdict, Verdict::rewritten);
+}
+
 TEST(Pipeline, OccupancyLeavesAKernelThatGainsNoBlock) {
   const std::string text = two_phases(256);
   const Result r = optimize(text, when(When::occupancy));
