@@ -14,6 +14,7 @@
 #include "sim/memory.hpp"
 #include "sim/program.hpp"
 #include "sim/races.hpp"
+#include "warploom/core/progress.hpp"
 
 namespace warploom::sim {
 
@@ -199,7 +200,9 @@ void run_alone(Share& share, Next next, const std::atomic<bool>& stop,
       reported = w.thread_instructions;
       if (all > w.options->max_instructions) too_long(w, block);
       if (stop.load(std::memory_order_relaxed)) return;
+      check_interrupt();
     }
+    check_interrupt();
     instructions.fetch_add(w.thread_instructions - reported);
     reported = w.thread_instructions;
     share.printed += block.printed;
@@ -225,6 +228,7 @@ void run_interleaved(Share& share, std::uint64_t blocks, std::uint64_t resident)
       idle.pop_back();
       start_block(w, *flying.back(), started++);
     }
+    check_interrupt();
     if (!in_order) at = (w.next_random() >> 33) % flying.size();
     if (at >= flying.size()) at = 0;
     // Short turns, so that blocks meet; in order, long enough for each of its warps.

@@ -7,6 +7,7 @@
 
 #include <numeric>
 
+#include "warploom/core/progress.hpp"
 #include "warploom/sim/sim.hpp"
 
 namespace warploom::sim {
@@ -314,6 +315,17 @@ TEST(Machine, MemoryStaysBetweenLaunches) {
   std::uint32_t count = 0;
   machine.download(machine.variable("count"), std::span(&count, 1));
   EXPECT_EQ(count, 19200u);
+}
+
+TEST(Machine, StopsWhenItIsInterrupted) {
+  for (const char* flag : {"volatile.global", "shared"}) {  // blocks in turns, and each by itself
+    Machine machine = machine_for(module_text(
+        ".global .u32 g;\n.shared .u32 s;\n", "",
+        fmt::format("SPIN:\nld.{}.u32 %r1, [{}];\nbra SPIN;\n", flag, flag[0] == 'v' ? "g" : "s")));
+    request_interrupt();
+    EXPECT_THROW(machine.launch("k", {}, {.grid = {4}, .block = {32}}), Interrupted) << flag;
+    clear_interrupt();
+  }
 }
 
 TEST(Machine, CountsInstructionsOfThreads) {
