@@ -91,7 +91,8 @@ class Analysis {
     if (o.op == Op::call) return callee_involves_others(f, f.instructions[i], calling);
     const bool rereads =
         o.op == Op::atom || o.op == Op::mbarrier || o.volatile_ || o.has("acquire") || o.has("relaxed");
-    return rereads && (cfg.loop_of[cfg.block_of[i]] != kNone || !cfg.reducible);  // perhaps until another writes
+    return rereads &&
+           (cfg.loop_of[cfg.block_of[i]] != kNone || !cfg.reducible);  // perhaps until another writes
   }
 
   bool callee_involves_others(const Function& caller, const Instruction& call,

@@ -45,8 +45,8 @@ TEST(Pipeline, AlwaysRewritesWhatSavesBytes) {
 }
 
 TEST(Pipeline, ThreadsDoNotMeetInACallThatDoesNotWaitForOthers) {
-  // One arm accesses `a` and then does nothing but call: as if it left. So the barrier of the other arm says nothing
-  // about who takes which, and the two arms may not share.
+  // One arm accesses `a` and then does nothing but call: as if it left. So the barrier of the other arm says
+  // nothing about who takes which, and the two arms may not share.
   const Result r = optimize(R"(.version 8.0
 .target sm_80
 .address_size 64
