@@ -44,7 +44,7 @@ bool in_thread_variable(const Program& p, std::uint64_t address, std::uint32_t b
                                 [](std::uint64_t a, const Placed& v) { return a < v.begin; });
   if (after == p.thread_variables.begin()) return false;
   --after;
-  return address + bytes <= std::uint64_t{after->begin} + after->bytes;
+  return bytes <= after->bytes && address - after->begin <= after->bytes - bytes;  // no sum: it may wrap
 }
 
 }  // namespace
@@ -149,7 +149,9 @@ bool resolve(Warp& w, const Step& s, Space space, const std::uint64_t (&address)
     case Space::param: {
       for (Mask rest = to.lanes; rest != 0; rest &= rest - 1) {
         const auto i = static_cast<unsigned>(std::countr_zero(rest));
-        if (to.address[i] + bytes > b.program->parameter_bytes || write) return outside(i);
+        if (to.address[i] > b.program->parameter_bytes ||
+            to.address[i] + bytes > b.program->parameter_bytes || write)
+          return outside(i);
         to.at[i] = const_cast<std::byte*>(b.worker->parameters) + to.address[i];
       }
       return true;
@@ -161,12 +163,12 @@ bool resolve(Warp& w, const Step& s, Space space, const std::uint64_t (&address)
         if (a == nullptr || !a->contains(to.address[i], bytes)) {
           a = b.worker->memory->page_owner(to.address[i]);
           if (a == nullptr || !a->contains(to.address[i], bytes)) return outside(i);
-          if (write && a->constant) {
-            fault(w, s, FindingKind::illegal, i, verb(),
-                  "constant memory: " + describe(w, space, to.address[i]));
-            return false;
-          }
           b.worker->last = a;
+        }
+        if (write && a->constant) {
+          fault(w, s, FindingKind::illegal, i, verb(),
+                "constant memory: " + describe(w, space, to.address[i]));
+          return false;
         }
         to.at[i] = a->data.get() + (to.address[i] - a->begin);
       }

@@ -168,7 +168,6 @@ void run_vprintf(Registers& r, const Step& s, Mask lanes) {
           return values == 0 ? nullptr : host(w, lane, values + at, bytes);
         },
         [&](Address text) { return text_at(w, lane, text); });
-    transfer(w, form.out, 0);
     for (const Transfer& t : form.out) {
       std::byte* to = t.to_register
                           ? w.base[0] + t.to + std::size_t{lane} * t.bytes
@@ -211,12 +210,11 @@ std::vector<std::uint32_t> Decoder::callees(const Function& caller, const Instru
       return {static_cast<std::uint32_t>(f - module.functions.data())};
     }
   // Through a register: every function of as many parameters and results that is not calling already.
-  std::size_t lists = 0, results = 0, parameters = 0;
+  std::size_t results = 0, parameters = 0;
   bool target_seen = false;
   for (const Operand& o : all) {
     if (o.kind == OperandKind::reg) target_seen = true;
     if (o.kind != OperandKind::list) continue;
-    ++lists;
     (target_seen ? parameters : results) = o.count;
   }
   std::vector<std::uint32_t> found;

@@ -49,6 +49,8 @@ const Planted kPlanted[] = {
      32,
      {16, 0, 0}},
     {"local_out_of_bounds", FindingKind::out_of_bounds, 15, "local variable mine, byte 16 of 16"},
+    {"parameter_before", FindingKind::out_of_bounds, 3, "parameter address"},
+    {"local_before", FindingKind::out_of_bounds, 15, "local address"},
     {"parameter_out_of_bounds", FindingKind::out_of_bounds, 3, "parameter out, byte 8 of 8"},
     {"constant_out_of_bounds",
      FindingKind::out_of_bounds,
