@@ -8,6 +8,7 @@
 
 #include "core/cuda_driver.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/log.hpp"
 
 namespace warploom {
 namespace {
@@ -156,6 +157,17 @@ Device choose_device(Device wanted) {
   if (wanted == Device::best) return Device::cpu;
   throw NoDevice(
       fmt::format("device 'cuda' was asked for, but {}; or use --device cpu or auto", cuda_devices().absent));
+}
+
+Device choose_device(Device wanted, bool built_with_cuda) {
+  if (wanted == Device::cuda && !built_with_cuda)
+    throw NoDevice(
+        "device 'cuda' was asked for, but this Warploom was built without it: configure with "
+        "-DWARPLOOM_CUDA=ON, or use "
+        "--device cpu or auto");
+  const Device chosen = built_with_cuda ? choose_device(wanted) : Device::cpu;
+  if (wanted == Device::best) log(LogLevel::info, fmt::format("device: {}", name(chosen)));
+  return chosen;
 }
 
 }  // namespace warploom

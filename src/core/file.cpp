@@ -12,6 +12,7 @@
 #include <new>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
@@ -111,21 +112,24 @@ std::string read_descriptor(int descriptor, const std::string& name, std::uint64
   return content;
 }
 
+using Pieces = std::span<const std::string_view>;
+
 // Returns 0 or the error.
-int write_all(int descriptor, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t put = ::write(descriptor, content.data(), content.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return errno;
-    content.remove_prefix(static_cast<std::size_t>(put));
-  }
+int write_all(int descriptor, Pieces pieces) {
+  for (std::string_view piece : pieces)
+    while (!piece.empty()) {
+      const ssize_t put = ::write(descriptor, piece.data(), piece.size());
+      if (put < 0 && errno == EINTR) continue;
+      if (put < 0) return errno;
+      piece.remove_prefix(static_cast<std::size_t>(put));
+    }
   return 0;
 }
 
-void write_in_place(const fs::path& path, std::string_view content) {
+void write_in_place(const fs::path& path, Pieces pieces) {
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (file.number() < 0) fail("write", path.string(), errno);
-  if (const int error = write_all(file.number(), content)) fail("write", path.string(), error);
+  if (const int error = write_all(file.number(), pieces)) fail("write", path.string(), error);
   if (file.close() != 0) fail("write", path.string(), errno);
 }
 
@@ -137,10 +141,43 @@ fs::path temporary_beside(const fs::path& target) {
 
 }  // namespace
 
+InputFile::InputFile(fs::path path)
+    : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
+  if (descriptor_ < 0) fail("read", path_.string(), errno);
+  struct stat status {};
+  int error = fstat(descriptor_, &status) == 0 ? 0 : errno;
+  if (error == 0 && S_ISDIR(status.st_mode)) error = EISDIR;
+  if (error != 0) {
+    ::close(descriptor_);
+    fail("read", path_.string(), error);
+  }
+  if (S_ISREG(status.st_mode)) size_ = static_cast<std::uint64_t>(status.st_size);
+}
+
+InputFile::~InputFile() { ::close(descriptor_); }
+
+std::size_t InputFile::read_at(std::uint64_t offset, std::span<char> buffer) const {
+  std::size_t filled = 0;
+  while (filled < buffer.size()) {
+    const ssize_t got = ::pread(descriptor_, buffer.data() + filled, buffer.size() - filled,
+                                static_cast<off_t>(offset + filled));
+    if (got < 0 && errno == EINTR) {
+      check_interrupt();
+      continue;
+    }
+    if (got < 0) fail("read", path_.string(), errno);
+    if (got == 0) break;
+    filled += static_cast<std::size_t>(got);
+  }
+  return filled;
+}
+
+std::string InputFile::contents(std::uint64_t max_bytes) const {
+  return read_descriptor(descriptor_, path_.string(), max_bytes);
+}
+
 std::string read_file(const fs::path& path, std::uint64_t max_bytes) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.number() < 0) fail("read", path.string(), errno);
-  return read_descriptor(file.number(), path.string(), max_bytes);
+  return InputFile(path).contents(max_bytes);
 }
 
 std::string read_standard_input(std::uint64_t max_bytes) {
@@ -148,6 +185,10 @@ std::string read_standard_input(std::uint64_t max_bytes) {
 }
 
 void write_file_atomically(const fs::path& path, std::string_view content) {
+  write_file_atomically(path, Pieces(&content, 1));
+}
+
+void write_file_atomically(const fs::path& path, Pieces pieces) {
   if (path.filename().empty()) fail("write", path.string(), EISDIR);
   std::error_code ignored;
   fs::path target = path;
@@ -160,7 +201,7 @@ void write_file_atomically(const fs::path& path, std::string_view content) {
   std::optional<mode_t> mode;
   if (struct stat status{}; ::stat(target.c_str(), &status) == 0) {
     if (S_ISDIR(status.st_mode)) fail("write", path.string(), EISDIR);
-    if (!S_ISREG(status.st_mode)) return write_in_place(target, content);
+    if (!S_ISREG(status.st_mode)) return write_in_place(target, pieces);
     if (::access(target.c_str(), W_OK) != 0) fail("write", path.string(), errno);  // rename would not ask
     mode = status.st_mode & 07777;
   }
@@ -170,7 +211,7 @@ void write_file_atomically(const fs::path& path, std::string_view content) {
   if (file.number() < 0) fail("write", path.string(), errno);
   int error = 0;
   if (mode && fchmod(file.number(), *mode) != 0) error = errno;
-  if (error == 0) error = write_all(file.number(), content);
+  if (error == 0) error = write_all(file.number(), pieces);
   if (file.close() != 0 && error == 0) error = errno;
   if (error == 0 && ::rename(temporary.c_str(), target.c_str()) != 0) error = errno;
   if (error != 0) {

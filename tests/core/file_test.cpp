@@ -139,6 +139,37 @@ TEST_F(File, AnEndlessDeviceStopsAtTheLimit) {
               HasSubstr("has more bytes, the limit is 100000"));
 }
 
+TEST_F(File, AnInputFileIsReadAtAnyPlace) {
+  const InputFile file(make("digits", "0123456789"));
+  EXPECT_EQ(file.size(), 10U);
+  std::string buffer(4, '?');
+  EXPECT_EQ(file.read_at(3, buffer), 4U);
+  EXPECT_EQ(buffer, "3456");
+  EXPECT_EQ(file.read_at(8, buffer), 2U);  // the end comes first
+  EXPECT_EQ(buffer, "8956");
+  EXPECT_EQ(file.read_at(100, buffer), 0U);
+  EXPECT_EQ(file.contents(), "0123456789");
+}
+
+TEST_F(File, ADeviceHasNoSize) {
+  EXPECT_EQ(InputFile("/dev/null").size(), std::nullopt);
+  EXPECT_EQ(InputFile("/dev/null").contents(), "");
+}
+
+TEST_F(File, AnInputFileThatCannotBeReadIsNamed) {
+  EXPECT_THAT(message_of([&] { InputFile(directory / "none"); }),
+              HasSubstr("none: No such file or directory"));
+  EXPECT_THAT(message_of([&] { InputFile{directory}; }), HasSubstr("Is a directory"));
+  EXPECT_THAT(message_of([&] { InputFile(make("large", "12345")).contents(4); }),
+              HasSubstr("has 5 bytes, the limit is 4"));
+}
+
+TEST_F(File, WritesPiecesInOrder) {
+  const std::string_view pieces[] = {"one ", "", "two"};
+  write_file_atomically(directory / "pieces", pieces);
+  EXPECT_EQ(content_of(directory / "pieces"), "one two");
+}
+
 TEST_F(File, WritesANewFileWithTheUmasksMode) {
   const mode_t before = umask(027);
   write_file_atomically(directory / "new", "content");

@@ -41,5 +41,8 @@ const CudaDevices& cuda_devices();
 
 /// `best` resolved: cpu or cuda. @throws NoDevice (cuda asked for and absent), saying why and what to do
 Device choose_device(Device wanted);
+/// The same for a module whose CUDA half was left out of the build: then `best` is the CPU, and cuda an
+/// error that says how to build. What `best` became is logged (info).
+Device choose_device(Device wanted, bool built_with_cuda);
 
 }  // namespace warploom

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace warploom::io {
+
+/// True if the bytes begin as a gzip stream does.
+bool is_gzip(std::string_view bytes);
+
+/// What a gzip stream of one or more members holds; zeros after the last one are ignored, as gzip(1) does.
+/// All threads decompress what gzip() made. `name` is for messages.
+/// @throws BadInput (truncated, corrupt, trailing bytes that are no member, more than `max_bytes` inside)
+std::string gunzip(std::string_view bytes, const std::string& name, std::uint64_t max_bytes);
+
+/// A gzip stream of members of 1 MiB, compressed by all threads; the same bytes on any number of them. Every
+/// reader that goes on after the first member takes it, as RFC 1952 asks for.
+/// @param level  1 (fast) to 12 (small)
+/// @throws BadInput (level)
+std::string gzip(std::string_view bytes, int level);
+
+}  // namespace warploom::io

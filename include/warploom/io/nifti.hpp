@@ -1,0 +1,57 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace warploom::io {
+
+/// Rows of the matrix that takes a voxel index (i, j, k, 1) to millimetres in the scanner: +x to the
+/// patient's right, +y to the front, +z to the head.
+using Affine = std::array<std::array<double, 4>, 3>;
+/// Of its 3x3 part [mm^3].
+double determinant(const Affine& affine);
+
+/// How elements are stored in a file.
+enum class NiftiType { uint8, int8, uint16, int16, uint32, int32, uint64, int64, float32, float64 };
+
+/// One NIfTI image.
+struct Nifti {
+  std::vector<std::int64_t> shape;         ///< 1 to 7 extents, the first runs fastest; trailing ones kept
+  std::array<double, 3> spacing{1, 1, 1};  ///< [mm], > 0
+  Affine affine{{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}};
+  int intent = 0;  ///< NIFTI_INTENT code; 1005: symmetric matrix, 1007: vector
+  std::string intent_name, description;
+  NiftiType type = NiftiType::float32;  ///< as stored; what write_nifti() stores
+  bool nifti2 = false;
+  std::vector<float> data;  ///< slope and intercept applied; integers above 2^24 are rounded
+
+  std::int64_t elements() const;
+};
+
+/// Reads .nii and .nii.gz (by content, not by name), NIfTI-1 and -2, either byte order.
+/// @param max_bytes  guards against a header that asks for more memory than there is
+/// @throws BadInput naming the file and what is wrong: missing, truncated (of the gzip stream or the data),
+///         not NIfTI, an image in two files, extents or type or affine that make no sense; OutOfMemory
+/// @note The affine is the sform, else the qform, else the spacing alone, in mm whatever the file's unit.
+///       One that cannot be inverted is an error. Along an axis of one voxel the spacing may be missing; it
+///       is 1 then. A slope of 0 or NaN is none. Extensions are skipped.
+Nifti read_nifti(const std::filesystem::path& path, std::uint64_t max_bytes = std::uint64_t{1} << 38);
+
+/// The same from a file's bytes, gzip or not. `name` is for messages.
+Nifti parse_nifti(std::string_view bytes, const std::string& name,
+                  std::uint64_t max_bytes = std::uint64_t{1} << 38);
+
+struct NiftiWriteOptions {
+  int compression = 1;  ///< of .nii.gz: 1 (fast) to 12 (small)
+};
+/// Writes .nii, or .nii.gz by the name's end, as a whole or not at all; NIfTI-2 if asked for or if an extent
+/// needs it. Integer types are rounded and clamped, without slope. Compression takes all threads.
+/// @throws BadInput (shape and data disagree, more than 7 extents, another ending, as write_file_atomically)
+void write_nifti(const std::filesystem::path& path, const Nifti& image,
+                 const NiftiWriteOptions& options = {});
+
+}  // namespace warploom::io

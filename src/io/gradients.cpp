@@ -1,0 +1,203 @@
+#include "warploom/io/gradients.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "warploom/core/error.hpp"
+#include "warploom/core/file.hpp"
+#include "warploom/core/parse.hpp"
+
+namespace warploom::io {
+namespace {
+
+using Matrix = std::array<std::array<double, 3>, 3>;
+
+constexpr std::pair<Frame, std::string_view> kFrames[] = {
+    {Frame::image, "image"}, {Frame::fsl, "fsl"}, {Frame::scanner, "scanner"}};
+
+double dot(const std::array<double, 3>& a, const std::array<double, 3>& b) {
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+std::array<double, 3> cross(const std::array<double, 3>& a, const std::array<double, 3>& b) {
+  return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+}
+
+/// The orthonormal factor of the polar decomposition, which is the nearest orthonormal matrix, by Newton's
+/// iteration X <- (X + X^-T) / 2. Source: Higham, SIAM J. Sci. Stat. Comput. 7(4), 1986.
+Matrix nearest_orthonormal(Matrix x) {
+  for (int iteration = 0; iteration < 100; ++iteration) {
+    // The rows of X^-T, times the determinant, are the cross products of the rows of X.
+    const Matrix cofactors{cross(x[1], x[2]), cross(x[2], x[0]), cross(x[0], x[1])};
+    const double det = dot(x[0], cofactors[0]);
+    double change = 0;
+    for (std::size_t i = 0; i < 3; ++i)
+      for (std::size_t j = 0; j < 3; ++j) {
+        const double next = (x[i][j] + cofactors[i][j] / det) / 2;
+        change = std::max(change, std::abs(next - x[i][j]));
+        x[i][j] = next;
+      }
+    if (change < 1e-15) break;
+  }
+  return x;
+}
+
+/// Takes a vector of the frame to the scanner's axes.
+Matrix to_scanner(Frame frame, const Affine& affine) {
+  if (frame == Frame::scanner) return {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+  Matrix directions{};
+  for (std::size_t column = 0; column < 3; ++column) {
+    const double length = std::hypot(affine[0][column], affine[1][column], affine[2][column]);
+    for (std::size_t row = 0; row < 3; ++row) directions[row][column] = affine[row][column] / length;
+  }
+  directions = nearest_orthonormal(directions);
+  if (frame == Frame::fsl && determinant(affine) > 0)
+    for (auto& row : directions) row[0] = -row[0];
+  return directions;
+}
+
+/// The text of a file that may be none of ours, for a message.
+std::string printable(std::string_view text) {
+  std::string out(text);
+  std::ranges::replace_if(
+      out, [](char c) { return c < ' ' || c > '~'; }, '?');
+  return out;
+}
+
+struct Row {
+  unsigned line;
+  std::vector<double> values;
+};
+
+/// Numbers separated by blanks or commas, in lines; empty lines and what follows '#' are skipped.
+std::vector<Row> read_table(const std::filesystem::path& path) {
+  const std::string content = read_file(path);
+  constexpr std::string_view kBlank = " \t\r,";
+  std::vector<Row> rows;
+  unsigned number = 0;
+  for (std::string_view rest = content; !rest.empty();) {
+    ++number;
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view line = rest.substr(0, std::min(rest.find('#'), end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    Row row{number, {}};
+    for (std::size_t at = line.find_first_not_of(kBlank); at != line.npos;) {
+      const std::size_t stop = std::min(line.find_first_of(kBlank, at), line.size());
+      const std::string_view word = line.substr(at, stop - at);
+      double value = 0;
+      if (!parse_whole(word.substr(word.starts_with('+') ? 1 : 0), value))
+        throw ParseError({path.string(), number, static_cast<unsigned>(at + 1)},
+                         fmt::format("'{}' is no number", printable(word.substr(0, 40))));
+      row.values.push_back(value);
+      at = line.find_first_not_of(kBlank, stop);
+    }
+    if (!row.values.empty()) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+void require_columns(const std::vector<Row>& rows, std::size_t columns, const std::string& path) {
+  for (const Row& row : rows)
+    if (row.values.size() != columns)
+      throw BadInput(fmt::format("{}:{}: {} numbers in this row; {} are expected", path, row.line,
+                                 row.values.size(), columns));
+}
+
+/// Where a volume's b-value and direction stand, for messages.
+struct Place {
+  std::string b, direction;
+};
+
+/// Adds a volume and applies the rules for what is missing or not of unit length.
+void add(Gradients& gradients, double b, std::array<double, 3> direction, double b0_limit,
+         const Place& place) {
+  const std::size_t volume = gradients.b.size();
+  const double length = std::sqrt(dot(direction, direction));
+  const bool missing = !(length > 0.05 && std::isfinite(length));
+  if (missing && b > b0_limit)
+    throw BadInput(
+        fmt::format("{}: volume {} has b = {} s/mm^2 but no direction ({} {} {}); it may be missing up to "
+                    "b = {}",
+                    place.direction, volume, b, direction[0], direction[1], direction[2], b0_limit));
+  if (!missing && std::abs(length - 1) > 0.05) b *= length * length;
+  if (!(b >= 0 && std::isfinite(b)))
+    throw BadInput(fmt::format("{}: b = {} of volume {}; it must be 0 or more", place.b, b, volume));
+  for (double& component : direction) component = missing || b == 0 ? 0 : component / length;
+  gradients.b.push_back(b);
+  gradients.directions.push_back(direction);
+}
+
+}  // namespace
+
+Frame parse_frame(std::string_view text) {
+  for (const auto& [frame, label] : kFrames)
+    if (label == text) return frame;
+  throw BadInput(fmt::format("frame '{}' is unknown; it is image, fsl or scanner", text));
+}
+
+std::string_view name(Frame frame) { return kFrames[static_cast<std::size_t>(frame)].second; }
+
+std::array<std::array<double, 3>, 3> frame_change(Frame from, Frame to, const Affine& affine) {
+  if (const double det = determinant(affine); !std::isfinite(det) || det == 0)
+    throw BadInput(fmt::format("the affine's determinant is {}: it gives no directions", det));
+  const Matrix begin = to_scanner(from, affine), end = to_scanner(to, affine);
+  Matrix change{};
+  for (std::size_t i = 0; i < 3; ++i)
+    for (std::size_t j = 0; j < 3; ++j)
+      for (std::size_t k = 0; k < 3; ++k)
+        change[i][j] += end[k][i] * begin[k][j];  // end's inverse is its transpose
+  return change;
+}
+
+Gradients read_fsl_gradients(const std::filesystem::path& bval, const std::filesystem::path& bvec,
+                             std::int64_t volumes, double b0_limit) {
+  const auto count = static_cast<std::size_t>(volumes);
+  const std::string bval_name = bval.string(), bvec_name = bvec.string();
+  const std::vector<Row> values = read_table(bval), vectors = read_table(bvec);
+
+  const bool column = values.size() > 1;
+  if (column) require_columns(values, 1, bval_name);
+  const std::size_t found = column ? values.size() : values.empty() ? 0 : values.front().values.size();
+  if (found != count)
+    throw BadInput(fmt::format("{}: {} b-values, but the image has {} volumes", bval_name, found, volumes));
+
+  // Three rows of three are FSL's own form.
+  const bool row_each = vectors.size() == count && count != 3;
+  if (!row_each && vectors.size() != 3)
+    throw BadInput(fmt::format("{}: {} rows; {} volumes need 3 rows of {} numbers, or {} rows of 3",
+                               bvec_name, vectors.size(), volumes, volumes, volumes));
+  require_columns(vectors, row_each ? 3 : count, bvec_name);
+
+  Gradients gradients{.b = {}, .directions = {}, .frame = Frame::fsl};
+  for (std::size_t v = 0; v < count; ++v) {
+    const Row& of_b = values[column ? v : 0];
+    const auto component = [&](std::size_t k) {
+      return row_each ? vectors[v].values[k] : vectors[k].values[v];
+    };
+    add(gradients, of_b.values[column ? 0 : v], {component(0), component(1), component(2)}, b0_limit,
+        {fmt::format("{}:{}", bval_name, of_b.line),
+         row_each ? fmt::format("{}:{}", bvec_name, vectors[v].line) : bvec_name});
+  }
+  return gradients;
+}
+
+Gradients read_mrtrix_gradients(const std::filesystem::path& path, std::int64_t volumes, double b0_limit) {
+  const std::vector<Row> rows = read_table(path);
+  require_columns(rows, 4, path.string());
+  if (rows.size() != static_cast<std::size_t>(volumes))
+    throw BadInput(
+        fmt::format("{}: {} rows, but the image has {} volumes", path.string(), rows.size(), volumes));
+  Gradients gradients{.b = {}, .directions = {}, .frame = Frame::scanner};
+  for (const auto& [line, values] : rows) {
+    const std::string place = fmt::format("{}:{}", path.string(), line);
+    add(gradients, values[3], {values[0], values[1], values[2]}, b0_limit, {place, place});
+  }
+  return gradients;
+}
+
+}  // namespace warploom::io

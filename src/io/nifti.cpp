@@ -1,0 +1,210 @@
+#include "warploom/io/nifti.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <stdexcept>
+
+#include "io/nifti_header.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/core/file.hpp"
+#include "warploom/core/progress.hpp"
+#include "warploom/core/threads.hpp"
+#include "warploom/io/gzip.hpp"
+
+namespace warploom::io {
+namespace {
+
+constexpr std::uint64_t kPiece = 1 << 18;  // elements that a thread converts at a time
+
+template <typename Work>
+void for_each_piece(std::uint64_t elements, const Work& work) {
+  parallel_for(static_cast<std::int64_t>((elements + kPiece - 1) / kPiece), [&](std::int64_t piece) {
+    check_interrupt();
+    const std::uint64_t begin = static_cast<std::uint64_t>(piece) * kPiece;
+    work(begin, std::min(kPiece, elements - begin));
+  });
+}
+
+template <typename Stored>
+Stored in_other_order(Stored value) {
+  if constexpr (sizeof value == 2)
+    return std::bit_cast<Stored>(__builtin_bswap16(std::bit_cast<std::uint16_t>(value)));
+  else if constexpr (sizeof value == 4)
+    return std::bit_cast<Stored>(__builtin_bswap32(std::bit_cast<std::uint32_t>(value)));
+  else if constexpr (sizeof value == 8)
+    return std::bit_cast<Stored>(__builtin_bswap64(std::bit_cast<std::uint64_t>(value)));
+  else
+    return value;
+}
+
+/// `stored` and `values` may be the same memory where an element has 4 bytes.
+template <typename Stored>
+void to_values(const char* stored, std::uint64_t count, const NiftiLayout& layout, float* values) {
+  const bool scaled = layout.slope != 1 || layout.intercept != 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    Stored value;
+    std::memcpy(&value, stored + i * sizeof value, sizeof value);
+    if (layout.swapped) value = in_other_order(value);
+    values[i] = scaled ? static_cast<float>(static_cast<double>(value) * layout.slope + layout.intercept)
+                       : static_cast<float>(value);
+  }
+}
+
+template <typename Stored>
+void to_stored(const float* values, std::uint64_t count, char* stored) {
+  for (std::uint64_t i = 0; i < count; ++i) {
+    Stored value;
+    if constexpr (std::is_floating_point_v<Stored>) {
+      value = values[i];
+    } else {
+      using Limits = std::numeric_limits<Stored>;
+      const double v = values[i];
+      constexpr auto kLeast = static_cast<double>(Limits::min()), kMost = static_cast<double>(Limits::max());
+      // In double, kMost of 64 bits is one more than the type holds; >= keeps the conversion within it.
+      // Adding a half and cutting off rounds as std::round does, which would be a call.
+      value = std::isnan(v) ? Stored{0}
+              : v <= kLeast ? Limits::min()
+              : v >= kMost  ? Limits::max()
+                            : static_cast<Stored>(v + std::copysign(0.5, v));
+    }
+    std::memcpy(stored + i * sizeof value, &value, sizeof value);
+  }
+}
+
+/// Reads the elements through fetch(offset, to, bytes), which several threads call; `size` bytes are there.
+template <typename Fetch>
+void read_data(Nifti& image, const NiftiLayout& layout, std::uint64_t size, std::uint64_t max_bytes,
+               const std::string& name, const Fetch& fetch) {
+  if (size < layout.offset || size - layout.offset < layout.bytes)
+    throw BadInput(
+        fmt::format("{}: cut off: its header asks for {} bytes of data from byte {} on, it has {} bytes",
+                    name, layout.bytes, layout.offset, size));
+  if (layout.elements > max_bytes / sizeof(float))
+    throw BadInput(fmt::format("{}: its {} elements need {} bytes of memory, the limit is {}", name,
+                               layout.elements, layout.elements * sizeof(float), max_bytes));
+  image.data.resize(layout.elements);
+  with_stored_type(image.type, [&](auto zero) {
+    using Stored = decltype(zero);
+    for_each_piece(layout.elements, [&](std::uint64_t begin, std::uint64_t count) {
+      const std::uint64_t offset = layout.offset + begin * sizeof(Stored);
+      float* values = image.data.data() + begin;
+      if constexpr (std::is_same_v<Stored, float>) {
+        char* place = reinterpret_cast<char*>(values);
+        fetch(offset, place, count * sizeof(float));
+        if (layout.swapped || layout.slope != 1 || layout.intercept != 0)
+          to_values<float>(place, count, layout, values);
+      } else {
+        std::vector<char> stored(count * sizeof(Stored));
+        fetch(offset, stored.data(), stored.size());
+        to_values<Stored>(stored.data(), count, layout, values);
+      }
+    });
+  });
+}
+
+Nifti parse_plain(std::string_view bytes, const std::string& name, std::uint64_t max_bytes) {
+  Nifti image;
+  const NiftiLayout layout = parse_nifti_header(bytes, name, image);
+  read_data(image, layout, bytes.size(), max_bytes, name,
+            [&](std::uint64_t offset, char* to, std::size_t count) {
+              std::memcpy(to, bytes.data() + offset, count);
+            });
+  return image;
+}
+
+Nifti read_plain(const InputFile& file, std::string_view head, const std::string& name,
+                 std::uint64_t max_bytes) {
+  Nifti image;
+  const NiftiLayout layout = parse_nifti_header(head, name, image);
+  read_data(image, layout, *file.size(), max_bytes, name,
+            [&](std::uint64_t offset, char* to, std::size_t count) {
+              if (file.read_at(offset, {to, count}) != count)
+                throw BadInput(fmt::format("{}: it became shorter while it was read", name));
+            });
+  return image;
+}
+
+template <typename Read>
+Nifti within_memory(const std::string& name, const Read& read) {
+  try {
+    return read();
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  }
+  throw OutOfMemory(fmt::format("{}: the image does not fit into memory", name));
+}
+
+/// The elements as they lie in a file; nothing where image.data is that already.
+std::string stored_elements(const Nifti& image) {
+  std::string bytes;
+  if (image.type == NiftiType::float32) return bytes;
+  with_stored_type(image.type, [&](auto zero) {
+    using Stored = decltype(zero);
+    bytes.resize(image.data.size() * sizeof(Stored));
+    for_each_piece(image.data.size(), [&](std::uint64_t begin, std::uint64_t count) {
+      to_stored<Stored>(image.data.data() + begin, count, bytes.data() + begin * sizeof(Stored));
+    });
+  });
+  return bytes;
+}
+
+}  // namespace
+
+double determinant(const Affine& m) {
+  return m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) -
+         m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0]) +
+         m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
+}
+
+std::int64_t Nifti::elements() const {
+  std::int64_t product = 1;
+  for (const std::int64_t extent : shape) product *= extent;
+  return product;
+}
+
+Nifti parse_nifti(std::string_view bytes, const std::string& name, std::uint64_t max_bytes) {
+  return within_memory(name, [&] {
+    if (is_gzip(bytes)) return parse_plain(gunzip(bytes, name, max_bytes), name, max_bytes);
+    return parse_plain(bytes, name, max_bytes);
+  });
+}
+
+Nifti read_nifti(const std::filesystem::path& path, std::uint64_t max_bytes) {
+  const InputFile file(path);
+  const std::string name = path.string();
+  if (!file.size()) return parse_nifti(file.contents(max_bytes), name, max_bytes);
+  std::string head(kMaxNiftiHeaderBytes, '\0');
+  head.resize(file.read_at(0, head));
+  if (is_gzip(head)) return parse_nifti(file.contents(max_bytes), name, max_bytes);
+  return within_memory(name, [&] { return read_plain(file, head, name, max_bytes); });
+}
+
+void write_nifti(const std::filesystem::path& path, const Nifti& image, const NiftiWriteOptions& options) {
+  const std::string name = path.filename().string();
+  const bool compressed = name.ends_with(".nii.gz");
+  if (!compressed && !name.ends_with(".nii"))
+    throw BadInput(fmt::format("{}: its name must end in .nii or .nii.gz", path.string()));
+  if (options.compression < 1 || options.compression > 12)
+    throw BadInput(fmt::format("compression level {}; it must be 1 to 12", options.compression));
+  std::string header = format_nifti_header(image, path.string());
+  const std::string converted = stored_elements(image);
+  std::string_view data = converted;
+  if (image.type == NiftiType::float32)
+    data = {reinterpret_cast<const char*>(image.data.data()), image.data.size() * sizeof(float)};
+  if (!compressed) {
+    const std::string_view pieces[] = {header, data};
+    return write_file_atomically(path, pieces);
+  }
+  // A stream may follow a stream: so that no copy with the header before the data is needed.
+  const std::string streams[] = {gzip(header, options.compression), gzip(data, options.compression)};
+  const std::string_view pieces[] = {streams[0], streams[1]};
+  write_file_atomically(path, pieces);
+}
+
+}  // namespace warploom::io

@@ -1,0 +1,86 @@
+#include "warploom/core/threads.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <numeric>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace warploom {
+namespace {
+
+class ThreadsTest : public testing::TestWithParam<unsigned> {
+ protected:
+  void SetUp() override { set_threads(GetParam()); }
+  void TearDown() override { set_threads(0); }
+};
+
+TEST_P(ThreadsTest, EveryIndexIsVisitedOnce) {
+  std::vector<std::atomic<int>> visits(10'007);
+  parallel_for(std::ssize(visits), [&](std::int64_t k) { ++visits[static_cast<std::size_t>(k)]; });
+  for (const std::atomic<int>& count : visits) ASSERT_EQ(count, 1);
+}
+
+TEST_P(ThreadsTest, NothingIsCalledForNoWork) {
+  parallel_for(0, [](std::int64_t) { FAIL(); });
+  parallel_for(-1, [](std::int64_t) { FAIL(); });
+}
+
+TEST_P(ThreadsTest, AnExceptionReachesTheCallerAndThePoolGoesOn) {
+  const auto throwing = [](std::int64_t k) {
+    if (k == 13) throw std::runtime_error("thirteen");
+  };
+  EXPECT_THROW(parallel_for(100, throwing), std::runtime_error);
+  std::atomic<int> count = 0;
+  parallel_for(100, [&](std::int64_t) { ++count; });
+  EXPECT_EQ(count, 100);
+}
+
+TEST_P(ThreadsTest, AnInnerCallRunsOnItsThread) {
+  std::atomic<int> count = 0, strangers = 0;
+  parallel_for(8, [&](std::int64_t) {
+    const std::thread::id mine = std::this_thread::get_id();
+    parallel_for(8, [&](std::int64_t) {
+      ++count;
+      strangers += std::this_thread::get_id() != mine;
+    });
+  });
+  EXPECT_EQ(count, 64);
+  EXPECT_EQ(strangers, 0);
+}
+
+TEST_P(ThreadsTest, ManyShortCallsDoNotLoseWork) {
+  std::int64_t sum = 0;
+  std::vector<std::int64_t> parts(3);
+  for (int round = 0; round < 2000; ++round) {
+    parallel_for(3, [&](std::int64_t k) { parts[static_cast<std::size_t>(k)] = round + k; });
+    sum += std::accumulate(parts.begin(), parts.end(), std::int64_t{0});
+  }
+  EXPECT_EQ(sum, 3 * (1999 * 2000 / 2) + 3 * 2000);
+}
+
+TEST_P(ThreadsTest, CallsFromSeveralThreadsTakeTurns) {
+  std::atomic<int> count = 0;
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 4; ++caller)
+    callers.emplace_back([&] {
+      for (int round = 0; round < 50; ++round) parallel_for(10, [&](std::int64_t) { ++count; });
+    });
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(count, 4 * 50 * 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(OneTwoAndMore, ThreadsTest, testing::Values(1u, 2u, 7u));
+
+TEST(Threads, CountIsAsSetAndOneAProcessorOtherwise) {
+  set_threads(5);
+  EXPECT_EQ(threads(), 5u);
+  set_threads(0);
+  EXPECT_GE(threads(), 1u);
+}
+
+}  // namespace
+}  // namespace warploom
