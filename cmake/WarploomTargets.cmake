@@ -26,6 +26,33 @@ function(warploom_module)
   set_property(GLOBAL APPEND PROPERTY WARPLOOM_MODULES ${target})
 endfunction()
 
+# warploom_module_cuda(NAME imaging SOURCES a.cu b.cu)
+# adds the CUDA half to warploom_NAME, whose sources then see WARPLOOM_HAVE_CUDA. With WARPLOOM_WRAP its kernels
+# are compiled through `warploom wrap`, by the tool's compiler half. Does nothing without a CUDA toolkit.
+function(warploom_module_cuda)
+  if(NOT WARPLOOM_HAVE_CUDA)
+    return()
+  endif()
+  cmake_parse_arguments(M "" "NAME" "SOURCES" ${ARGN})
+  set(target warploom_${M_NAME}_cuda)
+  add_library(${target} OBJECT ${M_SOURCES})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_compile_options(${target} PRIVATE -std=c++20)  # CMake 3.25 does not know that nvcc has it
+  set_target_properties(${target} PROPERTIES CUDA_EXTENSIONS ON)  # or it would add -std=c++17
+  target_link_libraries(${target} PRIVATE warploom_warnings)
+  if(WARPLOOM_WRAP AND WARPLOOM_TOOLS AND PROJECT_IS_TOP_LEVEL)
+    set(wrap ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/warploom_compiler)
+    set_target_properties(${target} PROPERTIES CUDA_COMPILER_LAUNCHER "${wrap};wrap;${CMAKE_CUDA_COMPILER_LAUNCHER}")
+    set_source_files_properties(${M_SOURCES} PROPERTIES OBJECT_DEPENDS ${wrap})
+    add_dependencies(${target} warploom_compiler)
+  endif()
+  target_sources(warploom_${M_NAME} PRIVATE $<TARGET_OBJECTS:${target}>)
+  target_compile_definitions(warploom_${M_NAME} PRIVATE WARPLOOM_HAVE_CUDA)
+  # As files, so that a user's find_package(warploom) does not need the toolkit's package.
+  target_link_libraries(warploom_${M_NAME} PRIVATE ${CUDA_cudart_static_LIBRARY} Threads::Threads ${CMAKE_DL_LIBS} rt)
+endfunction()
+
 # An executable of ours beside the tests' helpers (used by the functions below).
 function(_warploom_executable target sources libraries)
   _warploom_dependencies(libraries)
@@ -68,6 +95,11 @@ function(warploom_gpu_bench)
   if(WARPLOOM_HAVE_CUDA)
     cmake_parse_arguments(B "" "NAME" "SOURCES;LINK" ${ARGN})
     _warploom_executable(gpu_bench_${B_NAME} "${B_SOURCES}" "${B_LINK};benchmark::benchmark_main")
+    if(WARPLOOM_STATIC)  # Debian has Google Benchmark as a shared library only: it goes along
+      set_target_properties(gpu_bench_${B_NAME} PROPERTIES BUILD_RPATH "$ORIGIN")
+      add_custom_command(TARGET gpu_bench_${B_NAME} POST_BUILD COMMAND ${CMAKE_COMMAND} -E copy_if_different
+        $<TARGET_SONAME_FILE:benchmark::benchmark> $<TARGET_FILE_DIR:gpu_bench_${B_NAME}>)
+    endif()
     set_property(GLOBAL APPEND PROPERTY WARPLOOM_GPU_TARGETS gpu_bench_${B_NAME})
   endif()
 endfunction()

@@ -12,6 +12,7 @@
 
 #include "oracle/curvature.hpp"
 #include "oracle/registration_sweep.hpp"
+#include "sim/christiansen_oracle.hpp"
 
 namespace warploom::sim {
 namespace {
@@ -220,6 +221,7 @@ class Oracle {
 }  // namespace
 
 std::string check_oracle(const KernelCase& kernel, const Buffers& after) {
+  if (kernel.oracle == "christiansen") return check_christiansen(kernel, after);
   return Oracle(kernel, after).check();
 }
 

@@ -6,6 +6,7 @@ list(TRANSFORM sim_kernel_sources PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
 
 warploom_test(NAME sim_kernels
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/kernels_test.cpp ${CMAKE_CURRENT_LIST_DIR}/kernel_oracles.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/christiansen_oracle.cpp ${PROJECT_SOURCE_DIR}/tests/oracle/christiansen.cpp
           ${CMAKE_CURRENT_LIST_DIR}/tolerance_test.cpp ${sim_kernel_sources}
   LINK fmt::fmt warploom::sim)
 target_compile_definitions(test_sim_kernels PRIVATE WARPLOOM_SIM_KERNELS="${sim_kernels}")

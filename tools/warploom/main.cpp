@@ -17,10 +17,6 @@
 namespace warploom::tool {
 namespace {
 
-// The verbs, in the order of --help.
-std::vector<Verb> verbs() {
-  return {reuse_verb(), wrap_verb(), check_verb(), occupancy_verb(), sim_verb(), devices_verb()};
-}
 constexpr const char* kClearLine = "\r\033[K";
 
 struct CommonOptions {

@@ -14,7 +14,7 @@
 #include "warploom/ptx/module.hpp"
 
 /// What the verbs of the command line tool share. A verb is one file, NAME.cpp, which defines
-/// NAME_verb(); it is declared below, named in ../CMakeLists.txt and listed in main.cpp.
+/// NAME_verb(); it is declared below, named in ../CMakeLists.txt and listed in verbs.cpp.
 namespace warploom::tool {
 
 /// What a verb returns. Exceptions give the rest: BadInput, NoDevice and OutOfMemory give kBadInput,
@@ -40,6 +40,12 @@ Verb wrap_verb();
 Verb check_verb();
 Verb occupancy_verb();
 Verb sim_verb();
+Verb denoise_verb();
+Verb segment_verb();
+
+/// Those that an executable has, in the order of --help: verbs.cpp lists all of them, verbs_compiler.cpp
+/// those that the build itself needs.
+std::vector<Verb> verbs();
 
 /// `--json`: the result for machines, on standard output, instead of text.
 void add_json_flag(CLI::App& app, bool& json);

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace warploom::imaging {
+
+/// A line in a plane of pixels: x to the right, y downwards, the centre of the first pixel at (0, 0).
+struct Contour {
+  std::vector<std::array<double, 2>> points;  ///< [pixels]; the first is not repeated at the end
+  bool closed = false;                        ///< false: it begins and ends at the edge of the image
+};
+
+/// Where a level set is 0, by marching squares between pixel centres with linear interpolation; inside (> 0)
+/// is on the right as one walks along, with y downwards. Where four pixels are ambiguous, their mean decides
+/// whether the two inside are joined. Lines never cross or branch.
+///
+/// @param level_set  [ny, nx], finite
+/// @return           open lines first, each kind in the order of its first point by rows
+/// @throws BadInput (size is not nx * ny)
+/// @note Work and memory: 17 bytes a pixel. Source: Lorensen & Cline 1987, in two dimensions.
+std::vector<Contour> zero_contours(std::span<const float> level_set, std::int64_t nx, std::int64_t ny);
+
+}  // namespace warploom::imaging

@@ -1,0 +1,212 @@
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "imaging/segment_backend.hpp"
+#include "imaging/segment_kernels.hpp"
+#include "warploom/core/cuda_check.cuh"
+#include "warploom/core/error.hpp"
+#include "warploom/core/progress.hpp"
+
+namespace warploom::imaging {
+namespace {
+
+// Iterations of one graph: even, so that level sets are where they were after it. Extra ones, after the state
+// says done, return at once.
+constexpr int kBatch = 32;
+
+/// Owns what `make` creates and `destroy` destroys.
+template <class Handle, cudaError_t (*destroy)(Handle)>
+class Owned {
+ public:
+  Owned() = default;
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  ~Owned() {
+    if (handle_ != nullptr) destroy(handle_);
+  }
+  Handle* address() { return &handle_; }
+  Handle get() const { return handle_; }
+
+ private:
+  Handle handle_{};
+};
+using Stream = Owned<cudaStream_t, cudaStreamDestroy>;
+using Event = Owned<cudaEvent_t, cudaEventDestroy>;
+using Graph = Owned<cudaGraph_t, cudaGraphDestroy>;
+using GraphExec = Owned<cudaGraphExec_t, cudaGraphExecDestroy>;
+using DeviceMemory = Owned<void*, cudaFree>;
+using PinnedMemory = Owned<void*, cudaFreeHost>;
+
+std::uint64_t aligned(std::uint64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+/// One allocation for all that a run needs.
+class Buffers {
+ public:
+  Buffers(std::uint64_t voxels, int blocks, int max_iterations) {
+    const std::uint64_t image = aligned(4 * voxels),
+                        partials = aligned(sizeof(double) * kStepSums * static_cast<std::uint64_t>(blocks)),
+                        energies = aligned(sizeof(double) * static_cast<std::uint64_t>(max_iterations));
+    bytes_ = 3 * image + partials + energies + aligned(sizeof(RunState)) + aligned(sizeof(unsigned));
+    std::size_t free = 0, total = 0;
+    cuda_check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    if (bytes_ > free)
+      throw OutOfMemory("segmenting " + std::to_string(voxels) + " voxels needs " + std::to_string(bytes_) +
+                        " bytes of the GPU's memory, " + std::to_string(free) +
+                        " are free; --device cpu does without");
+    cuda_check(cudaMalloc(memory_.address(), bytes_), "cudaMalloc of " + std::to_string(bytes_) + " bytes");
+    auto* next = static_cast<std::byte*>(memory_.get());
+    const auto take = [&next](std::uint64_t size) { return std::exchange(next, next + size); };
+    image_ = reinterpret_cast<float*>(take(image));
+    for (float*& level_set : level_set_) level_set = reinterpret_cast<float*>(take(image));
+    partial_sums_ = reinterpret_cast<double*>(take(partials));
+    energies_ = reinterpret_cast<double*>(take(energies));
+    state_ = reinterpret_cast<RunState*>(take(aligned(sizeof(RunState))));
+    finished_blocks_ = reinterpret_cast<unsigned*>(next);
+  }
+
+  SegmentBuffers pointers() const {
+    return {image_, {level_set_[0], level_set_[1]}, partial_sums_, energies_, state_, finished_blocks_};
+  }
+  float* image() const { return image_; }
+  float* level_set(int k) const { return level_set_[static_cast<std::size_t>(k)]; }
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  DeviceMemory memory_;
+  std::uint64_t bytes_ = 0;
+  float* image_ = nullptr;
+  std::array<float*, 2> level_set_{};
+  double *partial_sums_ = nullptr, *energies_ = nullptr;
+  RunState* state_ = nullptr;
+  unsigned* finished_blocks_ = nullptr;
+};
+
+int extent(std::int64_t n) {
+  constexpr std::int64_t kMost = 1 << 30;
+  if (n > kMost)
+    throw BadInput("an extent of " + std::to_string(n) + " voxels is above the GPU's " +
+                   std::to_string(kMost));
+  return static_cast<int>(n);
+}
+
+class Run {
+ public:
+  explicit Run(const SegmentProblem& problem)
+      : problem_(problem),
+        nx_(extent(problem.grid.nx)),
+        ny_(extent(problem.grid.ny)),
+        nz_(extent(problem.grid.nz)),
+        blocks_(resident_blocks()),
+        buffers_(static_cast<std::uint64_t>(problem.grid.voxels()), blocks_,
+                 problem.constants.max_iterations) {
+    if (problem.grid.nx * problem.grid.ny > INT32_MAX)
+      throw BadInput("a plane of " + std::to_string(problem.grid.nx) + " x " +
+                     std::to_string(problem.grid.ny) + " voxels is above the GPU's 2^31 - 1");
+    cuda_check(cudaStreamCreate(stream_.address()), "cudaStreamCreate");
+    for (Event* event : {&started_, &begun_, &evolved_, &finished_})
+      cuda_check(cudaEventCreate(event->address()), "cudaEventCreate");
+    for (Event& event : checked_)
+      cuda_check(cudaEventCreateWithFlags(event.address(), cudaEventDisableTiming), "cudaEventCreate");
+    cuda_check(cudaMallocHost(states_.address(), 2 * sizeof(RunState)), "cudaMallocHost");
+    make_graph();
+  }
+
+  SegmentOutcome operator()(float* level_set) {
+    const std::size_t bytes = sizeof(float) * static_cast<std::size_t>(problem_.grid.voxels());
+    const SegmentBuffers device = buffers_.pointers();
+    record(started_);
+    copy(buffers_.image(), problem_.image, bytes);
+    copy(buffers_.level_set(0), level_set, bytes);
+    state(0) = problem_.begin;
+    copy(device.state, &state(0), sizeof(RunState));
+    cuda_check(cudaMemsetAsync(device.finished_blocks, 0, sizeof(unsigned), stream_.get()),
+               "cudaMemsetAsync");
+    record(begun_);
+    SegmentOutcome outcome{.end = iterate(), .energy = {}};
+    record(evolved_);
+    copy(level_set, buffers_.level_set(outcome.end.iteration % 2), bytes);
+    outcome.energy.resize(static_cast<std::size_t>(outcome.end.iteration));
+    copy(outcome.energy.data(), device.energies, sizeof(double) * outcome.energy.size());
+    record(finished_);
+    cuda_check(cudaStreamSynchronize(stream_.get()), "copying the level set from the GPU");
+    outcome.seconds = seconds(begun_, evolved_);
+    outcome.transfer_seconds = seconds(started_, begun_) + seconds(evolved_, finished_);
+    outcome.device_bytes = buffers_.bytes();
+    return outcome;
+  }
+
+ private:
+  int resident_blocks() const {
+    int blocks = 0;
+    cuda_check(segment_step_blocks(nx_, ny_, nz_, blocks), "counting resident blocks of the segmentation");
+    return blocks;
+  }
+
+  void make_graph() {
+    Graph graph;
+    cuda_check(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal),
+               "cudaStreamBeginCapture");
+    for (int k = 0; k < kBatch; ++k)
+      cuda_check(launch_segment_step(buffers_.pointers(), problem_.constants, nx_, ny_, nz_, blocks_, k,
+                                     stream_.get()),
+                 "launching the segmentation's kernel");
+    cuda_check(cudaStreamEndCapture(stream_.get(), graph.address()), "cudaStreamEndCapture");
+    cuda_check(cudaGraphInstantiate(batch_.address(), graph.get(), 0), "cudaGraphInstantiate");
+  }
+
+  /// Batches until the state says done. It is looked at one batch late, so that the GPU never waits.
+  RunState iterate() {
+    Progress progress("segmenting", static_cast<std::uint64_t>(problem_.constants.max_iterations),
+                      "iterations");
+    const auto launch = [&](int batch) {
+      cuda_check(cudaGraphLaunch(batch_.get(), stream_.get()), "cudaGraphLaunch");
+      copy(&state(batch % 2), buffers_.pointers().state, sizeof(RunState));
+      record(checked_[static_cast<std::size_t>(batch % 2)]);
+    };
+    launch(0);
+    for (int batch = 0, iterations = 0;; ++batch) {
+      launch(batch + 1);
+      cuda_check(cudaEventSynchronize(checked_[static_cast<std::size_t>(batch % 2)].get()),
+                 "iterations of the segmentation");
+      const RunState now = state(batch % 2);
+      progress.advance(static_cast<std::uint64_t>(now.iteration - std::exchange(iterations, now.iteration)));
+      if (now.done != 0) return now;
+    }
+  }
+
+  RunState& state(int slot) { return static_cast<RunState*>(states_.get())[slot]; }
+  void record(const Event& event) {
+    cuda_check(cudaEventRecord(event.get(), stream_.get()), "cudaEventRecord");
+  }
+  void copy(void* to, const void* from, std::size_t bytes) {
+    cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_.get()),
+               "cudaMemcpy of " + std::to_string(bytes) + " bytes");
+  }
+  static double seconds(const Event& from, const Event& to) {
+    float milliseconds = 0;
+    cuda_check(cudaEventElapsedTime(&milliseconds, from.get(), to.get()), "cudaEventElapsedTime");
+    return double(milliseconds) / 1e3;
+  }
+
+  const SegmentProblem& problem_;
+  int nx_, ny_, nz_, blocks_;
+  Buffers buffers_;
+  PinnedMemory states_;  // two: of the batch before and of the one under way
+  Stream stream_;
+  Event started_, begun_, evolved_, finished_;
+  std::array<Event, 2> checked_;
+  GraphExec batch_;
+};
+
+}  // namespace
+
+SegmentOutcome evolve_cuda(const SegmentProblem& problem, float* level_set) {
+  return Run(problem)(level_set);
+}
+
+}  // namespace warploom::imaging

@@ -1,0 +1,81 @@
+#pragma once
+
+/// Owners of what the CUDA runtime gives out.
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <type_traits>
+
+#include "warploom/core/cuda_check.cuh"
+
+namespace warploom::imaging {
+
+struct CudaRelease {
+  void operator()(cudaStream_t stream) const { cudaStreamDestroy(stream); }
+  void operator()(cudaEvent_t event) const { cudaEventDestroy(event); }
+  void operator()(cudaGraphExec_t graph) const { cudaGraphExecDestroy(graph); }
+  void operator()(cudaGraph_t graph) const { cudaGraphDestroy(graph); }
+};
+template <class Handle>
+using CudaOwner = std::unique_ptr<std::remove_pointer_t<Handle>, CudaRelease>;
+using CudaStream = CudaOwner<cudaStream_t>;
+using CudaEvent = CudaOwner<cudaEvent_t>;
+
+inline CudaStream make_stream() {
+  cudaStream_t stream = nullptr;
+  cuda_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+  return CudaStream(stream);
+}
+
+inline CudaEvent make_event() {
+  cudaEvent_t event = nullptr;
+  cuda_check(cudaEventCreate(&event), "cudaEventCreate");
+  return CudaEvent(event);
+}
+
+/// Waits at the end of a scope for what was asked of a stream, so that nothing is released that is in use.
+class WaitAtEnd {
+ public:
+  explicit WaitAtEnd(cudaStream_t stream) : stream_(stream) {}
+  WaitAtEnd(const WaitAtEnd&) = delete;
+  WaitAtEnd& operator=(const WaitAtEnd&) = delete;
+  ~WaitAtEnd() { cudaStreamSynchronize(stream_); }
+
+ private:
+  cudaStream_t stream_;
+};
+
+struct DeviceFree {
+  void operator()(void* p) const { cudaFree(p); }
+};
+struct PinnedFree {
+  void operator()(void* p) const { cudaFreeHost(p); }
+};
+
+/// Not initialised.
+template <class T>
+using DeviceArray = std::unique_ptr<T[], DeviceFree>;
+template <class T>
+using PinnedArray = std::unique_ptr<T[], PinnedFree>;
+
+template <class T>
+DeviceArray<T> make_device(std::size_t count) {
+  void* p = nullptr;
+  cuda_check(cudaMalloc(&p, count * sizeof(T)),
+             "cudaMalloc of " + std::to_string(count * sizeof(T)) + " bytes");
+  return DeviceArray<T>(static_cast<T*>(p));
+}
+
+/// Of the host, where devices can reach it.
+template <class T>
+PinnedArray<T> make_pinned(std::size_t count) {
+  void* p = nullptr;
+  cuda_check(cudaMallocHost(&p, count * sizeof(T)),
+             "cudaMallocHost of " + std::to_string(count * sizeof(T)) + " bytes");
+  return PinnedArray<T>(static_cast<T*>(p));
+}
+
+}  // namespace warploom::imaging

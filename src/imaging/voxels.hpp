@@ -1,0 +1,57 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "warploom/core/error.hpp"
+#include "warploom/core/progress.hpp"
+#include "warploom/core/threads.hpp"
+#include "warploom/imaging/image.hpp"
+
+namespace warploom::imaging {
+
+/// @throws BadInput unless the mask is empty or has a byte a voxel
+inline void require_mask(const Mask& mask, const Grid& grid) {
+  if (!mask.empty() && mask.size() != static_cast<std::size_t>(grid.voxels()))
+    throw BadInput(fmt::format("the mask has {} voxels, the image {} x {} x {} = {}", mask.size(), grid.nx,
+                               grid.ny, grid.nz, grid.voxels()));
+}
+
+/// @throws BadInput unless the image has the channels of a tensor
+inline void require_tensor(const Image& image) {
+  if (image.channels != kTensorChannels)
+    throw BadInput(
+        fmt::format("a tensor image has {} channels, this one {}", kTensorChannels, image.channels));
+}
+
+inline bool inside(const Mask& mask, std::size_t voxel) { return mask.empty() || mask[voxel] != 0; }
+
+inline std::array<double, 6> tensor_at(const TensorImage& image, std::size_t voxel) {
+  std::array<double, 6> tensor;
+  for (int c = 0; c < kTensorChannels; ++c) tensor[static_cast<std::size_t>(c)] = image.channel(c)[voxel];
+  return tensor;
+}
+
+inline void set_tensor(TensorImage& image, std::size_t voxel, const std::array<double, 6>& tensor) {
+  for (int c = 0; c < kTensorChannels; ++c)
+    image.channel(c)[voxel] = static_cast<float>(tensor[static_cast<std::size_t>(c)]);
+}
+
+/// Voxels that one call of a loop's body takes: worth a thread's while, and few enough for the first cache.
+inline constexpr std::int64_t kPiece = 512;
+
+/// body(begin, end) over consecutive pieces of all voxels, in threads; stops on Ctrl-C.
+template <class Body>
+void for_pieces(const Grid& grid, const Body& body) {
+  const std::int64_t voxels = grid.voxels();
+  parallel_for((voxels + kPiece - 1) / kPiece, [&](std::int64_t piece) {
+    check_interrupt();
+    body(static_cast<std::size_t>(piece * kPiece),
+         static_cast<std::size_t>(std::min(voxels, (piece + 1) * kPiece)));
+  });
+}
+
+}  // namespace warploom::imaging

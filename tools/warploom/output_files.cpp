@@ -1,0 +1,69 @@
+#include "output_files.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <system_error>
+
+#include "warploom/core/error.hpp"
+
+namespace warploom::tool {
+namespace fs = std::filesystem;
+
+OutputFiles::~OutputFiles() {
+  if (committed_) return;
+  std::error_code ignored;
+  for (const File& file : files_) fs::remove(file.staged, ignored);
+}
+
+void OutputFiles::add(const fs::path& path, bool replace) {
+  std::error_code error;
+  File file{path, fs::exists(path, error) ? fs::canonical(path) : fs::absolute(path), {}, false};
+  const fs::path directory = file.target.parent_path();
+  if (!fs::is_directory(directory, error))
+    throw BadInput(fmt::format("cannot write {}: there is no directory {}; make it or name another",
+                               path.string(), directory.string()));
+  if (fs::exists(file.target, error)) {
+    if (!fs::is_regular_file(file.target, error))
+      throw BadInput(fmt::format("cannot write {}: it is not a regular file; name another", path.string()));
+    if (!replace)
+      throw BadInput(fmt::format("{} exists; give --force to replace it, or another name", path.string()));
+    file.replaces = true;
+  }
+  if (::access(directory.c_str(), W_OK | X_OK) != 0)
+    throw BadInput(fmt::format("cannot write {}: no permission to write to the directory {}", path.string(),
+                               directory.string()));
+  if (std::ranges::count(files_, file.target, &File::target) > 0)
+    throw BadInput(
+        fmt::format("{} is named twice among the outputs; give each a name of its own", path.string()));
+  file.staged =
+      directory / fmt::format(".{}.{}.{}", getpid(), files_.size(), file.target.filename().string());
+  files_.push_back(std::move(file));
+}
+
+void OutputFiles::write(const fs::path& path, const std::function<void(const fs::path&)>& writer) const {
+  const fs::path& staged = std::ranges::find(files_, path, &File::path)->staged;
+  try {
+    writer(staged);
+  } catch (const BadInput& error) {
+    std::string message = error.what();
+    if (const std::size_t at = message.find(staged.string()); at != message.npos)
+      message.replace(at, staged.string().size(), path.string());
+    throw BadInput(message);
+  }
+}
+
+void OutputFiles::commit() {
+  for (std::size_t k = 0; k < files_.size(); ++k) {
+    std::error_code error, ignored;
+    fs::rename(files_[k].staged, files_[k].target, error);
+    if (!error) continue;
+    for (std::size_t done = 0; done < k; ++done)
+      if (!files_[done].replaces) fs::remove(files_[done].target, ignored);
+    throw BadInput(fmt::format("cannot write {}: {}", files_[k].path.string(), error.message()));
+  }
+  committed_ = true;
+}
+
+}  // namespace warploom::tool

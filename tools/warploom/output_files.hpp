@@ -1,0 +1,42 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <vector>
+
+namespace warploom::tool {
+
+/// The files of one run, which appear all together or not at all: each is written under a hidden name beside
+/// its own and gets its own when all are complete. What is not committed is removed.
+class OutputFiles {
+ public:
+  OutputFiles() = default;
+  OutputFiles(const OutputFiles&) = delete;
+  OutputFiles& operator=(const OutputFiles&) = delete;
+  ~OutputFiles();
+
+  /// @param replace  an existing file is no error
+  /// @throws BadInput (its directory is absent or cannot be written to; it exists, is no regular file, or was
+  /// added
+  ///         before)
+  void add(const std::filesystem::path& path, bool replace);
+
+  /// Calls `writer` with the name under which to write a file that was added: the same directory and ending.
+  /// Safe from any thread. @throws what it throws, about the file's own name
+  void write(const std::filesystem::path& path,
+             const std::function<void(const std::filesystem::path&)>& writer) const;
+
+  /// Gives every file its name. @throws BadInput; then those that already have theirs are removed, except
+  /// where they replaced others
+  void commit();
+
+ private:
+  struct File {
+    std::filesystem::path path, target, staged;  ///< target: behind a link
+    bool replaces = false;
+  };
+  std::vector<File> files_;
+  bool committed_ = false;
+};
+
+}  // namespace warploom::tool
