@@ -80,6 +80,15 @@ Machine load(const KernelModule& module) {
   return Machine(ptx::parse(read_file(module.ptx), module.ptx.filename().string()));
 }
 
+std::vector<KernelCase> read_cases(const KernelModule& module, const Machine& machine) {
+  std::vector<KernelCase> cases = read_kernel_file(module.sim).cases;
+  for (KernelCase& kernel : cases) {
+    const std::vector<std::string> found = ptx::kernels_named(machine.module(), kernel.launch.kernel);
+    if (found.size() == 1) kernel.launch.kernel = found.front();
+  }
+  return cases;
+}
+
 KernelRun run_case(Machine& machine, const KernelCase& kernel, Schedule schedule, bool races) {
   LaunchOptions options;
   options.grid = kernel.launch.grid;

@@ -60,6 +60,9 @@ struct KernelRun {
 };
 /// A simulated GPU that has loaded the module. @throws as ptx::parse and Machine
 Machine load(const KernelModule& module);
+/// The cases of a module, with its kernels' symbols where the file gives a C++ name or a part of a
+/// declaration.
+std::vector<KernelCase> read_cases(const KernelModule& module, const Machine& machine);
 
 /// Runs a case in the simulator and frees its buffers. @throws as Machine::launch
 KernelRun run_case(Machine& machine, const KernelCase& kernel, Schedule schedule, bool races);

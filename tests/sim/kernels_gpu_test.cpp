@@ -175,7 +175,7 @@ TEST_P(KernelsOnGpu, GiveWhatTheyGiveInTheSimulator) {
   Machine machine = load(GetParam());
   const std::string text = read_file(GetParam().ptx), name = GetParam().ptx.filename().string();
   const GpuModule module(text, name);
-  for (const KernelCase& kernel : read_kernel_file(GetParam().sim).cases) {
+  for (const KernelCase& kernel : read_cases(GetParam(), machine)) {
     SCOPED_TRACE(kernel.launch.line);
     nlohmann::json row = {{"file", GetParam().name},
                           {"architecture", GetParam().architecture},

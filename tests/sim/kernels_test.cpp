@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <string>
 
@@ -56,10 +57,9 @@ TEST(KernelSources, EachIsCompiled) {
 class KernelsOfModule : public testing::TestWithParam<KernelModule> {};
 
 TEST_P(KernelsOfModule, AreAllLaunched) {
-  const KernelFile file = read_kernel_file(GetParam().sim);
-  std::set<std::string_view> launched;
-  for (const KernelCase& kernel : file.cases) launched.insert(kernel.launch.kernel);
   const Machine machine = load(GetParam());
+  std::set<std::string, std::less<>> launched;
+  for (const KernelCase& kernel : read_cases(GetParam(), machine)) launched.insert(kernel.launch.kernel);
   for (const ptx::Function& function : machine.module().functions) {
     if (!function.entry) continue;
     EXPECT_TRUE(launched.contains(function.name))
@@ -84,7 +84,7 @@ void expect_same(const KernelCase& kernel, const Buffers& a, const Buffers& b) {
 
 TEST_P(KernelsOfModule, AreCleanAndEqualUnderEachSchedule) {
   Machine in_order = load(GetParam()), random = load(GetParam()), adversarial = load(GetParam());
-  for (const KernelCase& kernel : read_kernel_file(GetParam().sim).cases) {
+  for (const KernelCase& kernel : read_cases(GetParam(), in_order)) {
     SCOPED_TRACE(kernel.launch.line);
     try {
       const auto run = [&](Machine& machine, Schedule schedule) {

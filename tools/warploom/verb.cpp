@@ -124,25 +124,18 @@ std::array<std::uint32_t, 3> parse_block(std::string_view text) {
 }
 
 std::string kernel_name(const ptx::Module& module, const std::string& asked) {
-  std::vector<std::string> symbols, named, containing, spellings;
-  for (const ptx::Function& f : module.functions) {
-    if (!f.entry || !f.has_body) continue;
-    const std::string symbol(f.name), declaration = demangle(symbol), bare = function_name(symbol);
-    if (symbol == asked) return symbol;
-    if (declaration == asked || bare == asked) named.push_back(symbol);
-    if (declaration.find(asked) != declaration.npos) containing.push_back(symbol);
-    symbols.push_back(symbol);
-    spellings.insert(spellings.end(), {symbol, bare});
-  }
+  const std::vector<std::string> symbols = ptx::kernels_named(module, "");
   const std::string there = symbols.empty() ? "the file has none" : "there is " + listed(symbols, "and");
   if (asked.empty() && symbols.size() == 1) return symbols.front();
   if (asked.empty())
     throw BadInput(fmt::format("{}: which kernel? --kernel is missing; {}", module.file, there));
-  const std::vector<std::string>& found = named.empty() ? containing : named;
+  const std::vector<std::string> found = ptx::kernels_named(module, asked);
   if (found.size() == 1) return found.front();
   if (found.size() > 1)
     throw BadInput(fmt::format("{}: --kernel '{}' could be {}; give more of the name", module.file, asked,
                                listed(found, "or")));
+  std::vector<std::string> spellings = symbols;
+  for (const std::string& symbol : symbols) spellings.push_back(function_name(symbol));
   const std::string guess = nearest(asked, spellings);
   throw BadInput(fmt::format("{}: there is no kernel '{}'{}; {}", module.file, asked,
                              guess.empty() ? "" : fmt::format(", did you mean {}?", guess), there));

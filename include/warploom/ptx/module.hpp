@@ -161,6 +161,11 @@ Module parse(std::string text, std::string file = "<ptx>");
 /// The module's text.
 std::string print(const Module& module);
 
+/// Symbols of the kernels that a person may mean: of the one with this symbol; else of those with this C++
+/// name, with or without parameters; else of those whose C++ declaration holds the text. All of them for an
+/// empty text.
+std::vector<std::string> kernels_named(const Module& module, std::string_view asked);
+
 /// Changes to a text, kept apart from it until they are applied together.
 class Edits {
  public:
