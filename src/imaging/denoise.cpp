@@ -256,8 +256,6 @@ std::string_view name(StopReason reason) {
       return "converged";
     case StopReason::iteration_limit:
       return "iteration limit";
-    case StopReason::time_limit:
-      return "time limit";
   }
   throw Internal("a StopReason outside its enumeration");
 }

@@ -18,7 +18,7 @@ Solver parse_solver(std::string_view text);
 std::string_view name(Solver solver);
 
 /// Why an iteration ended.
-enum class StopReason { converged, iteration_limit, time_limit };
+enum class StopReason { converged, iteration_limit };
 std::string_view name(StopReason reason);
 
 struct DenoiseOptions {
