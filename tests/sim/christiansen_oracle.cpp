@@ -30,6 +30,7 @@ class Launch {
     if (name_ == "reduction") return reduction();
     if (name_.starts_with("p_")) return p();
     if (name_ == "solver") return solver();
+    if (has("only_p")) return only_p();
     if (name_.starts_with("thread_sync_") || name_.starts_with("un_sync")) return step();
     throw BadInput(fmt::format("the oracle of bench/imaging/sync knows no kernel '{}'", name_));
   }
@@ -127,6 +128,31 @@ class Launch {
       want[std::size_t(element) * factor.nx + v] = factor.at(element, v, 0, 0) - real(8) * slope;
     }
     return compare(4, want, 2e-6);
+  }
+
+  // The secondary designs' P, each region an image by itself.
+  std::string only_p() const {
+    MatrixImage factor = list(0);
+    factor.nx = integer(3), factor.ny = integer(4), factor.nz = integer(5);
+    Christiansen::Options options = spaced(6);
+    options.isolated = true;
+    const Christiansen reference(factor, options);
+    const MatrixImage tensors = Christiansen::tensors(factor);
+    const int size = has("un_sync") ? 2 : side(), layers = has("un_sync") ? 2 : 1;
+    MatrixImage want = tensors;
+    for (int z = 0; z < factor.nz; ++z)
+      for (int y = 0; y < factor.ny; ++y)
+        for (int x = 0; x < factor.nx; ++x) {
+          const int x0 = x / size * size, y0 = y / size * size, z0 = z / layers * layers;
+          const Christiansen::Region region{{x0, y0, z0},
+                                            {std::min(x0 + size, factor.nx), std::min(y0 + size, factor.ny),
+                                             std::min(z0 + layers, factor.nz)}};
+          const auto weights = Christiansen::weights(reference.tv_norms(tensors, region));
+          for (int c = 0; c < 6; ++c)
+            want.at(c, x, y, z) =
+                weights[static_cast<std::size_t>(c)] * reference.curvature(tensors, c, region, x, y, z);
+        }
+    return compare(2, want.data, 2e-5);
   }
 
   std::string step() const {

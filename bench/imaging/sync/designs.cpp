@@ -121,19 +121,37 @@ std::unique_ptr<Design> global_sync(const Problem& problem, int side, Stencil st
   return std::make_unique<GlobalSync>(problem, side, stencil, module);
 }
 
-std::unique_ptr<Design> thread_sync(const Problem& problem, int side, Stencil stencil, Padding padding) {
+namespace {
+
+std::unique_ptr<Design> make_thread_sync(const Problem& problem, int side, const std::string& variant) {
   const Extent grid{over(problem.nx, side), over(problem.ny, side), problem.nz};
   // ThreadSync::kScratch of thread_sync.cu: 13 arrays of a padded layer, and one for a sum
   const std::size_t scratch = 13 * 3 * (side + 2) * (side + 2) + side * side;
-  return std::make_unique<Independent>(problem, "thread_sync",
-                                       "thread_sync_" + sides(side) + suffix(stencil, padding), side, grid,
-                                       scratch * grid.count());
+  return std::make_unique<Independent>(problem, "thread_sync", "thread_sync_" + sides(side) + variant, side,
+                                       grid, scratch * grid.count());
+}
+
+std::unique_ptr<Design> make_un_sync(const Problem& problem, int side, const std::string& variant) {
+  const Extent grid{over(problem.nx, 2 * side), over(problem.ny, 2 * side), over(problem.nz, 2)};
+  return std::make_unique<Independent>(problem, "un_sync", "un_sync" + variant, side, grid, 0);
+}
+
+}  // namespace
+
+std::unique_ptr<Design> thread_sync(const Problem& problem, int side, Stencil stencil, Padding padding) {
+  return make_thread_sync(problem, side, suffix(stencil, padding));
 }
 
 std::unique_ptr<Design> un_sync(const Problem& problem, int side, Stencil stencil, Padding padding) {
-  const Extent grid{over(problem.nx, 2 * side), over(problem.ny, 2 * side), over(problem.nz, 2)};
-  return std::make_unique<Independent>(problem, "un_sync", "un_sync" + suffix(stencil, padding), side, grid,
-                                       0);
+  return make_un_sync(problem, side, suffix(stencil, padding));
+}
+
+std::unique_ptr<Design> thread_sync_only_p(const Problem& problem, int side) {
+  return make_thread_sync(problem, side, "_only_p");
+}
+
+std::unique_ptr<Design> un_sync_only_p(const Problem& problem, int side) {
+  return make_un_sync(problem, side, "_only_p");
 }
 
 }  // namespace warploom::bench::sync

@@ -52,5 +52,8 @@ std::unique_ptr<Design> global_sync(const Problem&, int side, Stencil,
                                     const std::string& module = "global_sync");
 std::unique_ptr<Design> thread_sync(const Problem&, int side, Stencil, Padding = Padding::own);
 std::unique_ptr<Design> un_sync(const Problem&, int side, Stencil, Padding = Padding::own);
+/// The same two, as printed and with their own padding, but ending where P is computed.
+std::unique_ptr<Design> thread_sync_only_p(const Problem&, int side);
+std::unique_ptr<Design> un_sync_only_p(const Problem&, int side);
 
 }  // namespace warploom::bench::sync

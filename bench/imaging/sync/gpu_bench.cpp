@@ -225,6 +225,38 @@ json designs(const Gpu& gpu, const Options& options) {
   return records;
 }
 
+/// Figure 53: how much of the secondary designs' one kernel is P.
+json share_of_p(const Options& options) {
+  json records = json::array();
+  for (int n = 32; n <= options.max_size; n *= 2) {
+    const Problem problem = phantom(n);
+    for (const int side : {8, 16}) {
+      std::vector<std::unique_ptr<Design>> made;
+      made.push_back(thread_sync(problem, side, Stencil::printed));
+      made.push_back(thread_sync_only_p(problem, side));
+      made.push_back(un_sync(problem, side, Stencil::printed));
+      made.push_back(un_sync_only_p(problem, side));
+      std::vector<Timed> timed;
+      for (const auto& design : made) timed.push_back({design->parts()[0].launch});
+      measure(timed, options.rounds);
+      for (std::size_t i = 0; i < made.size(); i += 2) {
+        json whole, p;
+        timed[i].add_to(whole);
+        timed[i + 1].add_to(p);
+        const json row = {{"design", i == 0 ? "ThreadSync" : "UnSync"},
+                          {"side", side},
+                          {"size", n},
+                          {"solver_us", whole["median_us"]},
+                          {"p_us", p["median_us"]}};
+        std::printf("%-21s %2d %4d^3 solver %10.2f us, P %10.2f us\n", i == 0 ? "ThreadSync" : "UnSync", side,
+                    n, row["solver_us"].get<double>(), row["p_us"].get<double>());
+        records.push_back(row);
+      }
+    }
+  }
+  return records;
+}
+
 /// ||a - b|| / ||c||
 template <class A, class B, class C>
 double relative(const A& a, const B& b, const C& c) {
@@ -349,6 +381,7 @@ void bench(const Options& options) {
                    {"driver", Gpu::driver_version()}};
   document["kernels"] = kernels(gpu, options);
   document["designs"] = designs(gpu, options);
+  document["share_of_p"] = share_of_p(options);
   document["accuracy"] = accuracy(options);
   if (options.json.empty()) return;
   std::ofstream out(options.json);

@@ -41,6 +41,11 @@ struct Problem {
     return {factor, nx, ny, voxels(), channel, x, min(x + X, nx), y, min(y + Y, ny), z, min(z + Z, nz)};
   }
 
+  /// P instead of L: for kernels that end where P is computed, so that its time can be told.
+  __device__ void store(int v, const float* p) const {
+    for (int c = 0; c < 6; ++c) next[c * voxels() + v] = p[c];
+  }
+
   /// L at voxel v after the step.
   __device__ void update(int v, const float* p) const {
     const int n = voxels();

@@ -50,6 +50,13 @@ def designs(records):
               ["design", "block"] + [f"{n}^3" for n in sizes] + [f"speed-up at {sizes[-1]}^3", "registers"], rows)
 
 
+def share_of_p(records):
+    table("Figure 53: P within the one kernel of the secondary designs, stencil printed",
+          ["design", "block", "size", "kernel", "up to P", "share"],
+          [[r["design"], f"{r['side']}x{r['side']}", f"{r['size']}^3", time(r["solver_us"]), time(r["p_us"]),
+            f"{100 * r['p_us'] / r['solver_us']:.0f} %"] for r in records])
+
+
 def accuracy(records):
     for stencil in ("printed", "centred"):
         chosen = [r for r in records if r["stencil"] == stencil]
@@ -74,6 +81,7 @@ def main():
     print(f"{document['device']}, {document['multiprocessors']} multiprocessors, driver {document['driver']}")
     kernels(document["kernels"])
     designs(document["designs"])
+    share_of_p(document["share_of_p"])
     accuracy(document["accuracy"])
 
 

@@ -15,7 +15,7 @@ struct ThreadSync {
   static constexpr int kScratch = Intermediates::kArrays * T::kSize + kThreads;
 };
 
-template <int kSide, bool kCentred, bool kHalo>
+template <int kSide, bool kCentred, bool kHalo, bool kOnlyP>
 __device__ __forceinline__ void thread_sync(Problem problem, float* scratch) {
   using T = typename ThreadSync<kSide>::T;
   constexpr int kThreads = ThreadSync<kSide>::kThreads;
@@ -46,23 +46,30 @@ __device__ __forceinline__ void thread_sync(Problem problem, float* scratch) {
   }
   if (!inside) return;
   for (int c = 0; c < 6; ++c) p[c] *= tv_weight(tv_norms, c);
-  problem.update((z0 * problem.ny + y) * problem.nx + x, p);
+  const int voxel = (z0 * problem.ny + y) * problem.nx + x;
+  if constexpr (kOnlyP)
+    problem.store(voxel, p);
+  else
+    problem.update(voxel, p);
 }
 
 }  // namespace bench
 
 // Launch: one block of 8x8 or 16x16 threads for each layer of as many voxels, extents rounded up.
-// scratch: ThreadSync<side>::kScratch floats a block, no matter what is in it.
-#define THREAD_SYNC(name, side, centred, halo)                             \
-  extern "C" __global__ void __launch_bounds__((side) * (side))            \
-      name(INDEPENDENT_ARGUMENTS, float* scratch) {                        \
-    bench::thread_sync<side, centred, halo>(INDEPENDENT_PROBLEM, scratch); \
+// scratch: ThreadSync<side>::kScratch floats a block, no matter what is in it. Kernels named *_only_p leave P
+// in `next`.
+#define THREAD_SYNC(name, side, centred, halo, only_p)                             \
+  extern "C" __global__ void __launch_bounds__((side) * (side))                    \
+      name(INDEPENDENT_ARGUMENTS, float* scratch) {                                \
+    bench::thread_sync<side, centred, halo, only_p>(INDEPENDENT_PROBLEM, scratch); \
   }
-THREAD_SYNC(thread_sync_8x8, 8, false, false)
-THREAD_SYNC(thread_sync_8x8_halo, 8, false, true)
-THREAD_SYNC(thread_sync_8x8_centred, 8, true, false)
-THREAD_SYNC(thread_sync_8x8_centred_halo, 8, true, true)
-THREAD_SYNC(thread_sync_16x16, 16, false, false)
-THREAD_SYNC(thread_sync_16x16_halo, 16, false, true)
-THREAD_SYNC(thread_sync_16x16_centred, 16, true, false)
-THREAD_SYNC(thread_sync_16x16_centred_halo, 16, true, true)
+THREAD_SYNC(thread_sync_8x8, 8, false, false, false)
+THREAD_SYNC(thread_sync_8x8_halo, 8, false, true, false)
+THREAD_SYNC(thread_sync_8x8_centred, 8, true, false, false)
+THREAD_SYNC(thread_sync_8x8_centred_halo, 8, true, true, false)
+THREAD_SYNC(thread_sync_16x16, 16, false, false, false)
+THREAD_SYNC(thread_sync_16x16_halo, 16, false, true, false)
+THREAD_SYNC(thread_sync_16x16_centred, 16, true, false, false)
+THREAD_SYNC(thread_sync_16x16_centred_halo, 16, true, true, false)
+THREAD_SYNC(thread_sync_8x8_only_p, 8, false, false, true)
+THREAD_SYNC(thread_sync_16x16_only_p, 16, false, false, true)

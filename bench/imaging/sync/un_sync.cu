@@ -6,7 +6,7 @@ namespace bench {
 
 constexpr int kSub = 2;
 
-template <bool kCentred, bool kHalo>
+template <bool kCentred, bool kHalo, bool kOnlyP>
 __device__ __forceinline__ void un_sync(Problem problem) {
   using T = Tile<kSub, kSub, kSub>;
   const int x0 = kSub * (blockIdx.x * blockDim.x + threadIdx.x),
@@ -36,18 +36,24 @@ __device__ __forceinline__ void un_sync(Problem problem) {
   }
   each_voxel([&](int i, int dx, int dy, int dz) {
     for (int c = 0; c < 6; ++c) p[i][c] *= tv_weight(tv_norms, c);
-    problem.update(((z0 + dz) * problem.ny + y0 + dy) * problem.nx + x0 + dx, p[i]);
+    const int voxel = ((z0 + dz) * problem.ny + y0 + dy) * problem.nx + x0 + dx;
+    if constexpr (kOnlyP)
+      problem.store(voxel, p[i]);
+    else
+      problem.update(voxel, p[i]);
   });
 }
 
 }  // namespace bench
 
-// Launch: blocks of 8x8 or 16x16 threads, each thread 2x2x2 voxels, extents rounded up.
-#define UN_SYNC(name, centred, halo)                                              \
+// Launch: blocks of 8x8 or 16x16 threads, each thread 2x2x2 voxels, extents rounded up. un_sync_only_p leaves
+// P in `next`.
+#define UN_SYNC(name, centred, halo, only_p)                                      \
   extern "C" __global__ void __launch_bounds__(256) name(INDEPENDENT_ARGUMENTS) { \
-    bench::un_sync<centred, halo>(INDEPENDENT_PROBLEM);                           \
+    bench::un_sync<centred, halo, only_p>(INDEPENDENT_PROBLEM);                   \
   }
-UN_SYNC(un_sync, false, false)
-UN_SYNC(un_sync_halo, false, true)
-UN_SYNC(un_sync_centred, true, false)
-UN_SYNC(un_sync_centred_halo, true, true)
+UN_SYNC(un_sync, false, false, false)
+UN_SYNC(un_sync_halo, false, true, false)
+UN_SYNC(un_sync_centred, true, false, false)
+UN_SYNC(un_sync_centred_halo, true, true, false)
+UN_SYNC(un_sync_only_p, false, false, true)
