@@ -5,10 +5,11 @@ Isotropic tissue with a sphere of free water, two bundles that cross, and a ring
 noise of standard deviation SIGMA (0.15 um^2/ms) on every element; FSL's element order, mm^2/s, 1 mm voxels.
 """
 
-import struct
 import sys
 
 import numpy as np
+
+from nifti import write_nifti
 
 
 def phantom(n):
@@ -43,20 +44,7 @@ def main():
     rng = np.random.default_rng(1)
     image += sigma * rng.standard_normal(image.shape, dtype=np.float32)
     image *= 1e-3
-    header = bytearray(352)
-    struct.pack_into("<i", header, 0, 348)
-    struct.pack_into("<8h", header, 40, 4, size, size, size, 6, 1, 1, 1)
-    struct.pack_into("<2h", header, 70, 16, 32)
-    struct.pack_into("<8f", header, 76, 1, 1, 1, 1, 1, 0, 0, 0)
-    struct.pack_into("<3f", header, 108, 352, 1, 0)
-    header[123] = 2
-    struct.pack_into("<h", header, 254, 1)
-    for row in range(3):
-        struct.pack_into("<4f", header, 280 + 16 * row, *[float(row == column) for column in range(4)])
-    header[328:338] = b"tensor fsl"
-    header[344:348] = b"n+1\0"
-    with open(path, "wb") as file:
-        file.write(header + image.tobytes())
+    write_nifti(path, image, volumes=True, intent_name=b"tensor fsl")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import platform
-import struct
 import subprocess
 import tempfile
 import time
@@ -20,6 +19,8 @@ import time
 import numpy as np
 import skimage
 from skimage.segmentation import chan_vese
+
+from nifti import read_nifti, write_nifti
 
 
 def scene(n, objects=200, noise=0.1, seed=1):
@@ -31,25 +32,6 @@ def scene(n, objects=200, noise=0.1, seed=1):
         radius, brightness = random.uniform(0.01, 0.04) * n, random.uniform(0.45, 0.8)
         image[(x - cx) ** 2 + (y - cy) ** 2 < radius**2] = brightness
     return (image + noise * random.standard_normal((n, n))).astype(np.float32)
-
-
-def write_nifti(path, image):
-    """A plane of float32 as NIfTI-1, 1 mm pixels."""
-    header = bytearray(352)
-    struct.pack_into("<i", header, 0, 348)
-    struct.pack_into("<8h", header, 40, 2, image.shape[1], image.shape[0], 1, 1, 1, 1, 1)
-    struct.pack_into("<2h", header, 70, 16, 32)
-    struct.pack_into("<8f", header, 76, 1, 1, 1, 1, 1, 1, 1, 1)
-    struct.pack_into("<f", header, 108, 352)
-    header[123] = 2  # millimetres
-    header[344:348] = b"n+1\0"
-    with open(path, "wb") as file:
-        file.write(bytes(header) + image.astype("<f4").tobytes())
-
-
-def read_mask(path, shape):
-    with open(path, "rb") as file:
-        return np.frombuffer(file.read()[352:], np.uint8).reshape(shape) != 0
 
 
 def dice(a, b):
@@ -66,7 +48,7 @@ def warploom(tool, image, directory):
     whole = time.perf_counter() - begin
     report = json.loads(out)
     return {"process_s": whole, "iterations_s": report["seconds"]["iterations"],
-            "iterations": report["iterations"]}, read_mask(mask, image.shape)
+            "iterations": report["iterations"]}, read_nifti(mask, image.shape, np.uint8) != 0
 
 
 def peer(image):

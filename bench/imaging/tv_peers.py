@@ -20,12 +20,13 @@ import ctypes
 import json
 import os
 import statistics
-import struct
 import subprocess
 import tempfile
 import time
 
 import numpy as np
+
+from nifti import read_nifti, write_nifti
 
 
 def phantom(size):
@@ -38,30 +39,6 @@ def phantom(size):
         d = [abs(z - c[0]), abs(y - c[1]), abs(x - c[2])]
         image[np.maximum.reduce(d) < r if rng.random() < 0.5 else sum(t * t for t in d) < r * r] = level
     return (image + 0.1 * rng.standard_normal(image.shape)).astype(np.float32)
-
-
-def write_nifti(path, image):
-    """The smallest valid NIfTI-1 file of a 4-D float32 image with one volume."""
-    header = bytearray(352)
-    struct.pack_into("<i", header, 0, 348)
-    struct.pack_into("<8h", header, 40, 4, *image.shape[::-1], 1, 1, 1, 1)
-    struct.pack_into("<2h", header, 70, 16, 32)
-    struct.pack_into("<8f", header, 76, 1, 1, 1, 1, 1, 0, 0, 0)
-    struct.pack_into("<3f", header, 108, 352, 1, 0)
-    header[123] = 2
-    struct.pack_into("<h", header, 254, 1)
-    for row in range(3):
-        struct.pack_into("<4f", header, 280 + 16 * row, *[float(row == column) for column in range(4)])
-    header[344:348] = b"n+1\0"
-    with open(path, "wb") as file:
-        file.write(header + image.tobytes())
-
-
-def read_nifti(path, shape):
-    with open(path, "rb") as file:
-        content = file.read()
-    offset = int(struct.unpack_from("<f", content, 108)[0])
-    return np.frombuffer(content, np.float32, int(np.prod(shape)), offset).reshape(shape)
 
 
 def objective(x, noisy, weight):

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/denoise_images.hpp"
+#include "measured_data.hpp"
 
 namespace warploom {
 namespace {
@@ -17,11 +18,7 @@ class DenoiseRealData : public DenoiseTest {
   /// `warploom denoise` of a series NAME.bval, NAME.bvec; nothing where the data are absent.
   nlohmann::json denoise_series(const std::string& image, const std::string& name,
                                 const std::string& options) {
-    const char* set = std::getenv("WARPLOOM_DATA");
-    const auto data =
-        (set != nullptr ? std::filesystem::path(set)
-                        : std::filesystem::path(WARPLOOM_TESTS_DIR) / ".." / ".." / "shared" / "data") /
-        "dti";
+    const auto data = measured_data(std::filesystem::path(WARPLOOM_TESTS_DIR) / "../../shared/data");
     if (!std::filesystem::exists(data / image)) return {};
     return nlohmann::json::parse(
         denoise(fmt::format("{0}/{1} --bval {0}/{2}.bval --bvec {0}/{2}.bvec -o @/out --json {3}",

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -12,6 +11,7 @@
 #include <fstream>
 #include <functional>
 
+#include "child.hpp"
 #include "warploom/core/error.hpp"
 
 namespace warploom {
@@ -50,37 +50,6 @@ mode_t mode_of(const fs::path& path) {
   struct stat status {};
   EXPECT_EQ(stat(path.c_str(), &status), 0);
   return status.st_mode & 07777;
-}
-
-std::string message_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const BadInput& error) {
-    return error.what();
-  }
-  return "(no error)";
-}
-
-// Runs `work` in a child process that `prepare` has restricted, and gives back its BadInput message.
-// The restriction cannot be undone in this process.
-std::string message_in_child(const std::function<bool()>& prepare, const std::function<void()>& work) {
-  int ends[2];
-  EXPECT_EQ(pipe(ends), 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    const std::string message = prepare() ? message_of(work) : "(not prepared)";
-    const ssize_t put = write(ends[1], message.data(), message.size());
-    _exit(put == static_cast<ssize_t>(message.size()) ? 0 : 1);
-  }
-  close(ends[1]);
-  std::string message(4096, '\0');
-  message.resize(
-      static_cast<std::size_t>(std::max<ssize_t>(read(ends[0], message.data(), message.size()), 0)));
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
-  return message;
 }
 
 // Permission bits do not bind root: become an ordinary user.

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "io/scratch.hpp"
+#include "measured_data.hpp"
 #include "warploom/io/gradients.hpp"
 #include "warploom/io/nifti.hpp"
 
@@ -19,8 +20,7 @@ namespace fs = std::filesystem;
 class RealData : public Scratch {
  protected:
   void SetUp() override {
-    const char* named = std::getenv("WARPLOOM_DATA");
-    data = fs::path(named != nullptr ? named : WARPLOOM_TESTS_DIR "/../../shared/data") / "dti";
+    data = measured_data(WARPLOOM_TESTS_DIR "/../../shared/data");
     if (!fs::exists(data)) GTEST_SKIP() << "no real images at " << data << "; set WARPLOOM_DATA";
   }
   fs::path data;

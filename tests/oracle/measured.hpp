@@ -4,17 +4,12 @@
 #include <filesystem>
 #include <optional>
 
+#include "measured_data.hpp"
 #include "warploom/imaging/fit.hpp"
 #include "warploom/io/gradients.hpp"
 #include "warploom/io/nifti.hpp"
 
 namespace warploom::imaging {
-
-/// Where measured images lie, which are not part of the repository: $WARPLOOM_DATA, else `beside`.
-inline std::filesystem::path measured_data(const std::filesystem::path& beside) {
-  const char* set = std::getenv("WARPLOOM_DATA");
-  return (set != nullptr ? std::filesystem::path(set) : beside) / "dti";
-}
 
 /// The part [begin, begin + extent) of an image.
 inline Image crop(const Image& image, const std::array<std::int64_t, 3>& begin,
