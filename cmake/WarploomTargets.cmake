@@ -53,6 +53,36 @@ function(warploom_module_cuda)
   target_link_libraries(warploom_${M_NAME} PRIVATE ${CUDA_cudart_static_LIBRARY} Threads::Threads ${CMAKE_DL_LIBS} rt)
 endfunction()
 
+# warploom_instruction_sets(NAME imaging SETS avx2 avx512 SOURCES rows.cpp OPTIONS -fno-math-errno)
+# compiles the sources once for any processor ("baseline") and, on x86-64, once for each of SETS, each time with
+# WARPLOOM_INSTRUCTION_SET naming the set, which the sources take for a namespace. Gives NAME_objects, to be listed
+# among a module's sources, and NAME_definitions (WARPLOOM_HAS_baseline, ...), for the module that chooses at run time:
+# see core/instruction_sets.hpp.
+function(warploom_instruction_sets)
+  cmake_parse_arguments(M "" "NAME" "SETS;SOURCES;OPTIONS" ${ARGN})
+  set(flags_avx2 -mavx2 -mfma -mf16c)
+  set(flags_avx512 -mavx512f -mavx512vl -mavx512dq -mavx512bw -mfma -mprefer-vector-width=512)
+  set(sets baseline)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    list(APPEND sets ${M_SETS})
+  endif()
+  foreach(set IN LISTS sets)
+    set(target warploom_${M_NAME}_${set})
+    add_library(${target} OBJECT ${M_SOURCES})
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+    target_compile_features(${target} PRIVATE cxx_std_20)
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_compile_definitions(${target} PRIVATE WARPLOOM_INSTRUCTION_SET=${set})
+    target_link_libraries(${target} PRIVATE warploom_warnings)
+    target_compile_options(${target} PRIVATE
+      -fno-trapping-math -fno-math-errno $<$<CONFIG:Release,RelWithDebInfo>:-O3> ${M_OPTIONS} ${flags_${set}})
+    list(APPEND objects $<TARGET_OBJECTS:${target}>)
+    list(APPEND definitions WARPLOOM_HAS_${set})
+  endforeach()
+  set(${M_NAME}_objects ${objects} PARENT_SCOPE)
+  set(${M_NAME}_definitions ${definitions} PARENT_SCOPE)
+endfunction()
+
 # An executable of ours beside the tests' helpers (used by the functions below).
 function(_warploom_executable target sources libraries)
   _warploom_dependencies(libraries)

@@ -18,7 +18,7 @@
 #include <string>
 #include <utility>
 
-#include "imaging/row_sets.hpp"
+#include "core/instruction_sets.hpp"
 #include "imaging/tv_backend.hpp"
 #include "imaging/tv_factor.hpp"
 #include "imaging/tv_rows.hpp"
@@ -29,7 +29,7 @@
 namespace warploom::imaging {
 namespace {
 
-const TvRows& rows_of_this_processor() { return *WARPLOOM_PICK_ROWS(tv_rows); }
+const TvRows& rows_of_this_processor() { return *WARPLOOM_PICK(tv_rows); }
 
 constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;

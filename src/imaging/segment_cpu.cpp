@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "imaging/row_sets.hpp"
+#include "core/instruction_sets.hpp"
 #include "imaging/segment_backend.hpp"
 #include "imaging/segment_rows.hpp"
 #include "warploom/core/progress.hpp"
@@ -55,7 +55,7 @@ class Evolution {
   }
 
   const SegmentProblem& problem_;
-  UpdateRow update_row_ = WARPLOOM_PICK_ROWS(update_segment_row);
+  UpdateRow update_row_ = WARPLOOM_PICK(update_segment_row);
   std::int64_t rows_, rows_per_piece_;
   std::vector<Sums> sums_;  // a piece each
 };

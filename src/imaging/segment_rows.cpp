@@ -55,7 +55,7 @@ void update(const StepConstants& k, float mean_in, float mean_out, const Segment
 
 }  // namespace
 
-namespace WARPLOOM_ROWS {
+namespace WARPLOOM_INSTRUCTION_SET {
 
 void update_segment_row(const StepConstants& constants, float mean_in, float mean_out, int dimensions,
                         const SegmentRow& row, double* sums) {
@@ -65,5 +65,5 @@ void update_segment_row(const StepConstants& constants, float mean_in, float mea
     update<3>(constants, mean_in, mean_out, row, sums);
 }
 
-}  // namespace WARPLOOM_ROWS
+}  // namespace WARPLOOM_INSTRUCTION_SET
 }  // namespace warploom::imaging

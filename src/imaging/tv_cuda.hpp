@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "imaging/tv_backend.hpp"
-#include "imaging/tv_device.hpp"
+#include "core/cuda_owners.hpp"
 #include "imaging/tv_kernels.hpp"
 
 namespace warploom::imaging {

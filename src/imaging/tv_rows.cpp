@@ -6,7 +6,7 @@
 
 // Nothing from the standard library with a body: one copy of it is linked, and it could be the one that was
 // compiled for a processor that is not there.
-namespace warploom::imaging::WARPLOOM_ROWS {
+namespace warploom::imaging::WARPLOOM_INSTRUCTION_SET {
 namespace {
 
 /// 1 / sqrt(s). The processor's guess and one of Newton's steps in its place were not faster: what bounds a
@@ -322,4 +322,4 @@ const TvRows tv_rows = {extrapolate,
                         store,
                         fence};
 
-}  // namespace warploom::imaging::WARPLOOM_ROWS
+}  // namespace warploom::imaging::WARPLOOM_INSTRUCTION_SET

@@ -21,7 +21,7 @@ using namespace ptx;
 namespace baseline {
 WARPLOOM_SIM_DECLARE
 }
-#ifdef WARPLOOM_SIM_HAS_avx2
+#ifdef WARPLOOM_HAS_avx2
 namespace avx2 {
 WARPLOOM_SIM_DECLARE
 }
@@ -31,7 +31,7 @@ namespace lanes {
 namespace {
 
 bool wide_registers() {
-#ifdef WARPLOOM_SIM_HAS_avx2
+#ifdef WARPLOOM_HAS_avx2
   static const bool has =
       __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
   return has;
@@ -42,7 +42,7 @@ bool wide_registers() {
 
 }  // namespace
 
-#ifdef WARPLOOM_SIM_HAS_avx2
+#ifdef WARPLOOM_HAS_avx2
 #define WARPLOOM_SIM_CHOOSE(call) return wide_registers() ? avx2::call : baseline::call
 #else
 #define WARPLOOM_SIM_CHOOSE(call) return wide_registers() ? nullptr : baseline::call

@@ -5,7 +5,7 @@
 
 // The functions that PTX specifies by an error bound. They are computed in double and rounded once, which is
 // within every bound; a GPU's last bits differ.
-namespace warploom::sim::WARPLOOM_SIM_LANES {
+namespace warploom::sim::WARPLOOM_INSTRUCTION_SET {
 namespace {
 
 struct Reciprocal {
@@ -124,4 +124,4 @@ Handler approximate(const Form& form) {
   }
 }
 
-}  // namespace warploom::sim::WARPLOOM_SIM_LANES
+}  // namespace warploom::sim::WARPLOOM_INSTRUCTION_SET

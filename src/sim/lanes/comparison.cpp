@@ -2,7 +2,7 @@
 
 #include "sim/lanes/integer.hpp"
 
-namespace warploom::sim::WARPLOOM_SIM_LANES {
+namespace warploom::sim::WARPLOOM_INSTRUCTION_SET {
 namespace {
 
 using ptx::Op;
@@ -365,4 +365,4 @@ Handler comparison(const Form& form) {
   }
 }
 
-}  // namespace warploom::sim::WARPLOOM_SIM_LANES
+}  // namespace warploom::sim::WARPLOOM_INSTRUCTION_SET

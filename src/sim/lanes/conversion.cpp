@@ -7,7 +7,7 @@
 // cvt of single numbers runs in three stages, over 64-bit values of all lanes: load extends an integer or
 // turns a float into double, both exactly; change makes the result's bits; store writes the register's part
 // of them. So the pairs of types need a few stages each and no loop of their own.
-namespace warploom::sim::WARPLOOM_SIM_LANES {
+namespace warploom::sim::WARPLOOM_INSTRUCTION_SET {
 namespace {
 
 using Load = void (*)(const Registers&, Source, std::uint64_t* values);
@@ -409,4 +409,4 @@ Handler conversion(const Form& form, unsigned to_bytes, unsigned from_bytes) {
   });
 }
 
-}  // namespace warploom::sim::WARPLOOM_SIM_LANES
+}  // namespace warploom::sim::WARPLOOM_INSTRUCTION_SET

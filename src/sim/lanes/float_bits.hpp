@@ -4,7 +4,7 @@
 
 // Operations on the bits of a floating-point number, one for all formats. A format B is Ieee<float>,
 // Ieee<double> or a Format; it tells Bits, kSign, kInfinity, kLeastNormal and the NaN a GPU makes, kNan.
-namespace warploom::sim::WARPLOOM_SIM_LANES {
+namespace warploom::sim::WARPLOOM_INSTRUCTION_SET {
 namespace {
 
 template <typename B>
@@ -74,4 +74,4 @@ struct Extreme {
 };
 
 }  // namespace
-}  // namespace warploom::sim::WARPLOOM_SIM_LANES
+}  // namespace warploom::sim::WARPLOOM_INSTRUCTION_SET

@@ -7,7 +7,7 @@
 
 // Floating-point formats and rounding to them, branch-free so that loops over lanes become vector code.
 // Everything here expects the processor to round to nearest even.
-namespace warploom::sim::WARPLOOM_SIM_LANES {
+namespace warploom::sim::WARPLOOM_INSTRUCTION_SET {
 namespace {
 
 /// The bits of float and double, and the NaN that a GPU makes.
@@ -154,4 +154,4 @@ constexpr double sticky_double(std::uint64_t magnitude) {
 }
 
 }  // namespace
-}  // namespace warploom::sim::WARPLOOM_SIM_LANES
+}  // namespace warploom::sim::WARPLOOM_INSTRUCTION_SET

@@ -8,7 +8,7 @@
 // Arithmetic that IEEE 754 defines. The processor computes it, in the rounding mode asked for; what GPUs add
 // is done on the bits: f32 has one NaN, f64 keeps the payload of an operand's. Which one's was measured on an
 // H100: of add, sub, mul, fma, min and max the NaN of b before that of c before that of a; of div, a's first.
-namespace warploom::sim::WARPLOOM_SIM_LANES {
+namespace warploom::sim::WARPLOOM_INSTRUCTION_SET {
 namespace {
 
 /// Step::flags of min and max of f32 with three sources.
@@ -267,4 +267,4 @@ Handler floating(const Form& form) {
   }
 }
 
-}  // namespace warploom::sim::WARPLOOM_SIM_LANES
+}  // namespace warploom::sim::WARPLOOM_INSTRUCTION_SET

@@ -6,7 +6,7 @@
 
 // Arithmetic of f16 and bf16 is done in double and rounded once more. That is right: products of two halves
 // are exact in double, sums have 53 >= 2 * 11 + 2 bits, and a fused sum is rounded to odd.
-namespace warploom::sim::WARPLOOM_SIM_LANES {
+namespace warploom::sim::WARPLOOM_INSTRUCTION_SET {
 namespace {
 
 struct Add {
@@ -193,4 +193,4 @@ Handler half(const Form& form) {
   return nullptr;
 }
 
-}  // namespace warploom::sim::WARPLOOM_SIM_LANES
+}  // namespace warploom::sim::WARPLOOM_INSTRUCTION_SET

@@ -4,7 +4,7 @@
 #include "sim/lanes/lanes.hpp"
 
 // What the integer handlers share. Arithmetic is done in unsigned types, which wrap.
-namespace warploom::sim::WARPLOOM_SIM_LANES {
+namespace warploom::sim::WARPLOOM_INSTRUCTION_SET {
 
 /// Logic, shifts, bit fields, permutations and copies, of predicates too: a part of integer().
 Handler integer_bits(const Form& form);
@@ -83,4 +83,4 @@ Handler for_bits(unsigned bits, Choose choose) {
 }
 
 }  // namespace
-}  // namespace warploom::sim::WARPLOOM_SIM_LANES
+}  // namespace warploom::sim::WARPLOOM_INSTRUCTION_SET

@@ -2,7 +2,7 @@
 
 #include "sim/lanes/integer.hpp"
 
-namespace warploom::sim::WARPLOOM_SIM_LANES {
+namespace warploom::sim::WARPLOOM_INSTRUCTION_SET {
 namespace {
 
 using ptx::Op;
@@ -471,4 +471,4 @@ Handler integer_bits(const Form& form) {
   }
 }
 
-}  // namespace warploom::sim::WARPLOOM_SIM_LANES
+}  // namespace warploom::sim::WARPLOOM_INSTRUCTION_SET

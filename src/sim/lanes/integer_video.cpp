@@ -4,7 +4,7 @@
 
 // The SIMD video instructions, without byte selectors: elements of a and b in the same place are worked on as
 // integers that do not overflow; then they are cut (or clamped) to elements of the result, or added up on c.
-namespace warploom::sim::WARPLOOM_SIM_LANES {
+namespace warploom::sim::WARPLOOM_INSTRUCTION_SET {
 namespace {
 
 using ptx::Op;
@@ -165,4 +165,4 @@ Handler integer_video(const Form& form) {
   }
 }
 
-}  // namespace warploom::sim::WARPLOOM_SIM_LANES
+}  // namespace warploom::sim::WARPLOOM_INSTRUCTION_SET

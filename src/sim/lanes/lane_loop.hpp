@@ -19,7 +19,7 @@
 //
 // A destination may be one of the sources; then it has the same offset and the same width, so that lane i is
 // read and written in iteration i alone (WARPLOOM_SIM_INDEPENDENT says that to the compiler).
-namespace warploom::sim::WARPLOOM_SIM_LANES {
+namespace warploom::sim::WARPLOOM_INSTRUCTION_SET {
 namespace {
 
 /// The unsigned integer of so many bytes.
@@ -155,4 +155,4 @@ void ternary(Registers& r, const Step& s, Mask lanes) {
 }
 
 }  // namespace
-}  // namespace warploom::sim::WARPLOOM_SIM_LANES
+}  // namespace warploom::sim::WARPLOOM_INSTRUCTION_SET

@@ -20,7 +20,7 @@
 ///   cvt: destination register may be wider than `type`, source register wider than `from`: see conversion().
 ///   fma of mixed types (fma.rn.f32.f16...): destination and c `type`, a and b `from`.
 /// 8-bit types live in 16-bit registers. Predicates with '!' are told by Step::negated.
-namespace warploom::sim::WARPLOOM_SIM_LANES {
+namespace warploom::sim::WARPLOOM_INSTRUCTION_SET {
 
 /// add sub mul mad mul24 mad24 sad div rem abs neg min max addc subc madc, the same on u16x2 s16x2, and, or,
 /// xor, not, cnot, lop3, shl, shr, shf, bfe, bfi, bfind, brev, popc, clz, fns, bmsk, szext, prmt, dp2a, dp4a,
@@ -39,4 +39,4 @@ Handler conversion(const Form& form, unsigned to_bytes, unsigned from_bytes);
 
 /// nullptr: not known. Every one of these is a function of its arguments alone.
 
-}  // namespace warploom::sim::WARPLOOM_SIM_LANES
+}  // namespace warploom::sim::WARPLOOM_INSTRUCTION_SET

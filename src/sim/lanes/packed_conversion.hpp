@@ -4,7 +4,7 @@
 #include "sim/lanes/lane_loop.hpp"
 
 // cvt of pairs and of tf32.
-namespace warploom::sim::WARPLOOM_SIM_LANES {
+namespace warploom::sim::WARPLOOM_INSTRUCTION_SET {
 namespace {
 
 template <typename B, Rounding kRounding, bool kRelu, bool kFinite>
@@ -122,4 +122,4 @@ Handler packed_conversion(const Form& form) {
 }
 
 }  // namespace
-}  // namespace warploom::sim::WARPLOOM_SIM_LANES
+}  // namespace warploom::sim::WARPLOOM_INSTRUCTION_SET

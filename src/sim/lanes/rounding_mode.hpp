@@ -5,7 +5,7 @@
 #include "sim/form.hpp"
 #include "sim/step.hpp"
 
-namespace warploom::sim::WARPLOOM_SIM_LANES {
+namespace warploom::sim::WARPLOOM_INSTRUCTION_SET {
 namespace {
 
 /// Runs a handler in another rounding mode. What it reads and writes is memory, so that the compiler cannot
@@ -36,4 +36,4 @@ Handler rounded_as(Rounding rounding) {
 }
 
 }  // namespace
-}  // namespace warploom::sim::WARPLOOM_SIM_LANES
+}  // namespace warploom::sim::WARPLOOM_INSTRUCTION_SET

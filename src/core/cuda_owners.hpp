@@ -11,7 +11,7 @@
 
 #include "warploom/core/cuda_check.cuh"
 
-namespace warploom::imaging {
+namespace warploom {
 
 struct CudaRelease {
   void operator()(cudaStream_t stream) const { cudaStreamDestroy(stream); }
@@ -78,4 +78,4 @@ PinnedArray<T> make_pinned(std::size_t count) {
   return PinnedArray<T>(static_cast<T*>(p));
 }
 
-}  // namespace warploom::imaging
+}  // namespace warploom
