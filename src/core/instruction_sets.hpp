@@ -1,7 +1,7 @@
 #pragma once
 
-/// Sources that warploom_instruction_sets() compiles several times put what they define into a namespace named
-/// after the set. One of them runs on the processor at hand.
+/// Sources that warploom_instruction_sets() compiles several times put what they define into a namespace
+/// named after the set. One of them runs on the processor at hand.
 
 namespace warploom {
 

@@ -129,7 +129,7 @@ Pool& pool() {
 
 }  // namespace
 
-unsigned threads() { return pool().size(); }
+unsigned threads() { return inside_body ? 1 : pool().size(); }
 void set_threads(unsigned count) { pool().resize(count); }
 
 void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& body) {

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "imaging/tv_backend.hpp"
 #include "core/cuda_owners.hpp"
+#include "imaging/tv_backend.hpp"
 #include "imaging/tv_kernels.hpp"
 
 namespace warploom::imaging {

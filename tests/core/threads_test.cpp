@@ -83,4 +83,11 @@ TEST(Threads, CountIsAsSetAndOneAProcessorOtherwise) {
 }
 
 }  // namespace
+TEST(Threads, InsideABodyThereIsOne) {
+  std::atomic<unsigned> most = 0;
+  parallel_for(8, [&](std::int64_t) { most = std::max(most.load(), threads()); });
+  EXPECT_EQ(most, 1U);
+  EXPECT_GE(threads(), 1U);
+}
+
 }  // namespace warploom

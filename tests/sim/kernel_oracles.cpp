@@ -13,6 +13,7 @@
 #include "oracle/curvature.hpp"
 #include "oracle/registration_sweep.hpp"
 #include "sim/christiansen_oracle.hpp"
+#include "sim/rectangular_oracle.hpp"
 
 namespace warploom::sim {
 namespace {
@@ -222,6 +223,7 @@ class Oracle {
 
 std::string check_oracle(const KernelCase& kernel, const Buffers& after) {
   if (kernel.oracle == "christiansen") return check_christiansen(kernel, after);
+  if (kernel.oracle == "rectangular") return check_rectangular(kernel, after);
   return Oracle(kernel, after).check();
 }
 

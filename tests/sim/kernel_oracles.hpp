@@ -18,6 +18,7 @@ namespace warploom::sim {
 ///   ranks TILE          argument 1 is argument 0 sorted; 2: how many distinct keys precede each; 3: their
 ///   sums curvature, registration   the kernels of bench/reuse, by tests/oracle
 ///   christiansen        those of bench/imaging/sync
+///   rectangular         the kernel of src/dp/rectangular.cu
 ///
 /// Integer sums wrap; floating-point ones may be off by an epsilon for each element added.
 /// @return what is wrong, empty when nothing is. @throws BadInput when there is no such oracle

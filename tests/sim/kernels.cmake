@@ -7,6 +7,7 @@ list(TRANSFORM sim_kernel_sources PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
 warploom_test(NAME sim_kernels
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/kernels_test.cpp ${CMAKE_CURRENT_LIST_DIR}/kernel_oracles.cpp
           ${CMAKE_CURRENT_LIST_DIR}/christiansen_oracle.cpp ${PROJECT_SOURCE_DIR}/tests/oracle/christiansen.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/rectangular_oracle.cpp
           ${CMAKE_CURRENT_LIST_DIR}/tolerance_test.cpp ${sim_kernel_sources}
   LINK fmt::fmt warploom::sim)
 target_compile_definitions(test_sim_kernels PRIVATE WARPLOOM_SIM_KERNELS="${sim_kernels}")
@@ -57,8 +58,8 @@ foreach(source IN LISTS sources)
   foreach(architecture IN LISTS architectures)
     set(ptx ${sim_kernels}/${name}.sm_${architecture}.ptx)
     add_custom_command(OUTPUT ${ptx}
-      COMMAND ${CMAKE_CUDA_COMPILER} -std=c++17 -ptx -lineinfo -arch=sm_${architecture} ${flags}
-              -MMD -MF ${ptx}.d -o ${ptx} ${PROJECT_SOURCE_DIR}/${source}
+      COMMAND ${CMAKE_CUDA_COMPILER} -std=c++20 -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src
+              -ptx -lineinfo -arch=sm_${architecture} ${flags} -MMD -MF ${ptx}.d -o ${ptx} ${PROJECT_SOURCE_DIR}/${source}
       DEPENDS ${PROJECT_SOURCE_DIR}/${source} DEPFILE ${ptx}.d
       COMMENT "Compiling ${source} to PTX for sm_${architecture}" VERBATIM)
     list(APPEND modules ${ptx})

@@ -91,21 +91,48 @@ void refuse_unknown_verb(const std::string& word, const std::vector<Verb>& all) 
       fmt::format("'{}' is not a verb{} (warploom --help lists them)", word, did_you_mean(word, names)));
 }
 
-// CLI11 collects what it does not know; this says what was meant.
+// "dp chain " of what was parsed; of nothing "".
+std::string path_of(const CLI::App& app) {
+  std::string path;
+  for (const CLI::App* at = &app; at != nullptr;) {
+    const std::vector<const CLI::App*> chosen =
+        at->get_subcommands([](const CLI::App* sub) { return sub->parsed(); });
+    at = chosen.empty() ? nullptr : chosen.front();
+    if (at != nullptr) path += at->get_name() + " ";
+  }
+  return path;
+}
+
+// CLI11 collects what it does not know; this says what was meant. A verb's own verbs leave theirs to it.
 void refuse_unknown_options(const CLI::App& app) {
   if (app.get_prefix_command()) return;
   std::vector<std::string> unknown = app.remaining();
   std::erase(unknown, "--");  // separates; what follows it is known or stays here
   if (unknown.empty()) return;
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options())
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   const std::string word = unknown.front().substr(0, unknown.front().find('='));
-  const bool is_option = word.size() > 1 && word.front() == '-';
-  throw BadInput(
-      fmt::format("{} '{}' is not known{}{} (see warploom {}--help)", is_option ? "option" : "argument", word,
-                  is_option ? " here" : " here: one too many", is_option ? did_you_mean(word, names) : "",
-                  app.get_parent() == nullptr ? "" : app.get_name() + " "));
+  const bool is_option = word.size() > 1 && word.front() == '-', is_verb = app.get_parent() != nullptr;
+  std::vector<std::string> names;
+  const auto add_names = [&](const CLI::App& of) {
+    for (const CLI::Option* option : of.get_options())
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  };
+  add_names(app);
+  bool chosen = false;
+  std::vector<std::string> verbs;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    verbs.push_back(sub->get_name());
+    if (!is_verb || !sub->parsed()) continue;
+    chosen = true;
+    add_names(*sub);
+  }
+  const std::string help =
+      fmt::format("see warploom {}--help", is_verb ? app.get_name() + " " + path_of(app) : "");
+  if (is_verb && !is_option && !chosen && !verbs.empty())
+    throw BadInput(
+        fmt::format("'{}' is not known to {}{} ({})", word, app.get_name(), did_you_mean(word, verbs), help));
+  throw BadInput(fmt::format("{} '{}' is not known{}{} ({})", is_option ? "option" : "argument", word,
+                             is_option ? " here" : " here: one too many",
+                             is_option ? did_you_mean(word, names) : "", help));
 }
 
 int run(int argc, char** argv) {
@@ -141,9 +168,7 @@ int run(int argc, char** argv) {
     }
     return kDone;
   } catch (const CLI::ParseError& error) {
-    const std::vector<CLI::App*> chosen = app.get_subcommands();
-    throw BadInput(fmt::format("{} (see warploom {}--help)", error.what(),
-                               chosen.empty() ? "" : chosen.front()->get_name() + " "));
+    throw BadInput(fmt::format("{} (see warploom {}--help)", error.what(), path_of(app)));
   }
   if (const std::vector<std::string> rest = app.remaining(); !rest.empty() && rest.front().front() != '-')
     refuse_unknown_verb(rest.front(), all);

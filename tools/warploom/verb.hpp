@@ -42,6 +42,7 @@ Verb occupancy_verb();
 Verb sim_verb();
 Verb denoise_verb();
 Verb segment_verb();
+Verb dp_verb();
 
 /// Those that an executable has, in the order of --help: verbs.cpp lists all of them, verbs_compiler.cpp
 /// those that the build itself needs.

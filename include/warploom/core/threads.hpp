@@ -5,7 +5,8 @@
 
 namespace warploom {
 
-/// Threads that parallel_for uses: what set_threads() said, else one a processor this process may run on.
+/// Threads that parallel_for uses: what set_threads() said, else one a processor this process may run on;
+/// inside a body, where it runs on the calling thread, 1.
 unsigned threads();
 /// 0: one a processor. Not to be called while a parallel_for runs.
 void set_threads(unsigned count);

@@ -1,0 +1,242 @@
+// One kernel that solves a batch of triangles. Thread blocks take tasks, blocks of cells, in an order in
+// which each comes after all that it needs, and wait for the flags of what is still being computed. The task
+// that is first of those not finished never waits, so that no block waits for ever, however few fit a device.
+// The waiting is short: of block (I, J) the products with the middle blocks K need only cells of half the
+// span and come first, those with the two ends, which end at the block diagonal before, last.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "dp/closure.cuh"
+#include "dp/kernels.hpp"
+#include "dp/product.cuh"
+#include "warploom/core/cuda_check.cuh"
+
+namespace warploom::dp {
+namespace {
+
+/// Products whose flags are looked at together: two lanes of a warp each, and one lane looks at the stop
+/// flag.
+constexpr int kAhead = 8;
+constexpr int kStopLane = 31;
+
+__device__ unsigned load_acquire(const unsigned* flag) {
+  unsigned value;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+  return value;
+}
+__device__ void store_release(unsigned* flag, unsigned value) {
+  asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
+}
+__device__ bool is_set(const int* stop) {
+  return stop != nullptr && *static_cast<const volatile int*>(stop) != 0;
+}
+__device__ int multiprocessor() {
+  int id;
+  asm("mov.u32 %0, %%smid;" : "=r"(id));
+  return id;
+}
+
+/// What a thread block works on, in shared memory, where it is not lost when an acquiring load empties the
+/// L1.
+template <class T, Arithmetic kArithmetic>
+struct Task {
+  DeviceCells<T, kArithmetic> cells;
+  Terms<T> terms;
+  unsigned* flags;
+  std::int32_t problem, row, column;  // problem < 0: there is no task left
+};
+
+template <class T>
+__device__ void copy_by_warp(T& to, const T& from) {
+  static_assert(sizeof(T) % sizeof(unsigned) == 0 && std::is_trivially_copyable_v<T>);
+  for (unsigned w = threadIdx.x; w < sizeof(T) / sizeof(unsigned); w += warpSize)
+    reinterpret_cast<unsigned*>(&to)[w] = reinterpret_cast<const unsigned*>(&from)[w];
+}
+
+/// The first warp takes the next task.
+template <class T, Arithmetic kArithmetic>
+__device__ void take(const PersistentLaunch<T, kArithmetic>& launch, Task<T, kArithmetic>& task) {
+  unsigned long long ticket = 0;
+  if (threadIdx.x == 0) {
+    ticket = atomicAdd(launch.next_task, 1ULL);
+    if (is_set(launch.stop)) ticket = static_cast<unsigned long long>(launch.task_count);
+  }
+  ticket = __shfl_sync(~0U, ticket, 0);
+  if (ticket >= static_cast<unsigned long long>(launch.task_count)) {
+    task.problem = -1;
+    return;
+  }
+  const BlockTask next = launch.tasks[ticket];
+  copy_by_warp(task.cells, launch.cells[next.problem]);
+  copy_by_warp(task.terms, launch.terms[next.problem]);
+  if (threadIdx.x == 0) {
+    task.flags = launch.flags + launch.first_flag[next.problem];
+    task.problem = next.problem;
+    task.row = next.row;
+    task.column = next.column;
+  }
+}
+
+/// The other blocks that a task's block is made of. Keeps in registers only what is not in shared memory: the
+/// product needs all there are.
+template <class T, Arithmetic kArithmetic>
+class Operands {
+ public:
+  __device__ Operands(const Task<T, kArithmetic>& task, const int* stop) : task_(task), stop_(stop) {}
+
+  /// Blocks strictly between.
+  __device__ int count() const { return max(task_.column - task_.row - 1, 0); }
+  /// The block whose product is t-th: the middle one, then left and right of it in turns.
+  __device__ int at(int t) const {
+    const int away = (t + 1) / 2;
+    return middle() + (t % 2 == 0 ? away : -away);
+  }
+  /// Waits until both operands of block k's product are finished. All threads call.
+  __device__ void wait_for_product(int k) {
+    const int away = k - middle();
+    const int t = away >= 0 ? 2 * away : -2 * away - 1;
+    if (t < finished_) return;
+    const int lane = static_cast<int>(threadIdx.x), ahead = t + lane / 2;
+    const bool looks = lane < 2 * kAhead && ahead < count();
+    const int between = looks ? at(ahead) : k;
+    const std::int64_t flag =
+        lane % 2 == 0 ? tile_place(task_.row, between) : tile_place(between, task_.column);
+    finished_ = t + wait(looks, flag, count() - t);
+  }
+  /// The same of the blocks on the diagonal. Those of a block further from it are finished when its products
+  /// are.
+  __device__ void wait_for_diagonal() const {
+    const int lane = static_cast<int>(threadIdx.x), block = lane == 0 ? task_.row : task_.column;
+    wait(lane < 2, tile_place(block, block), 1);
+  }
+
+ private:
+  __device__ int middle() const { return (task_.row + 1 + task_.column) / 2; }
+
+  /// Waits until the flags of the first pair of lanes are set. All threads call; only the first warp looks.
+  /// @return the number of leading pairs whose flags are set, at least 1; up to `all` if the kernel is to
+  /// stop
+  __device__ int wait(bool looks, std::int64_t flag, int all) const {
+    int pairs = 0;
+    if (threadIdx.x < warpSize) {
+      bool set = false;
+      do {
+        if (looks && !set) set = load_acquire(task_.flags + flag) != 0;
+        pairs = (__ffs(static_cast<int>(~__ballot_sync(~0U, set))) - 1) / 2;
+        if (__any_sync(~0U, threadIdx.x == kStopLane && is_set(stop_))) pairs = min(all, warpSize);
+      } while (pairs == 0);
+    }
+    return __syncthreads_count(static_cast<int>(threadIdx.x) < pairs);
+  }
+
+  const Task<T, kArithmetic>& task_;
+  const int* stop_;
+  int finished_ = 0;  // products, in their order, whose operands are known to be finished
+};
+
+template <class T, Arithmetic kArithmetic, bool kFactors, int kEdge>
+struct Methods {
+  using Rectangle = Product<T, kArithmetic, kFactors, kEdge>;
+  static constexpr int kThreads = Rectangle::kThreads, kResident = Rectangle::kResident;
+  using Triangle = Closure<T, kArithmetic, kFactors, kEdge, kThreads>;
+  struct Shared {
+    union {
+      typename Rectangle::Shared rectangle;
+      typename Triangle::Shared triangle;
+    };
+    Task<T, kArithmetic> task;
+  };
+};
+
+template <class T, Arithmetic kArithmetic, bool kFactors, int kEdge>
+__global__ void __launch_bounds__(Methods<T, kArithmetic, kFactors, kEdge>::kThreads,
+                                  Methods<T, kArithmetic, kFactors, kEdge>::kResident)
+    persistent(PersistentLaunch<T, kArithmetic> launch) {
+  using M = Methods<T, kArithmetic, kFactors, kEdge>;
+  extern __shared__ uint4 memory[];
+  typename M::Shared& shared = *reinterpret_cast<typename M::Shared*>(memory);
+  if (launch.multiprocessors > 0 && multiprocessor() >= launch.multiprocessors) return;
+  for (;;) {
+    if (threadIdx.x < warpSize) take(launch, shared.task);
+    __syncthreads();
+    const Task<T, kArithmetic>& task = shared.task;
+    if (task.problem < 0) return;
+    const std::int64_t i = std::int64_t{task.row} * kEdge, j = std::int64_t{task.column} * kEdge;
+    Operands operands(task, launch.stop);
+    if (operands.count() > 0) {
+      int base = 0;
+      if constexpr (kArithmetic == Arithmetic::narrow) {
+        const int first = operands.at(0);
+        operands.wait_for_product(first);
+        base =
+            task.cells.bases[tile_place(task.row, first)] + task.cells.bases[tile_place(first, task.column)];
+      }
+      typename M::Rectangle product;
+      product.reset();
+      product.run(
+          task.cells, task.terms, i, j, operands.count(),
+          [&](std::int64_t t) { return std::int64_t{operands.at(static_cast<int>(t))} * kEdge; },
+          [&](std::int64_t k) { operands.wait_for_product(static_cast<int>(k / kEdge)); }, base,
+          shared.rectangle);
+      product.each([&](int r, int c, T value) { shared.triangle.best[r][c] = base + value; });
+    } else {
+      for (int cell = static_cast<int>(threadIdx.x); cell < kEdge * kEdge; cell += M::kThreads)
+        shared.triangle.best[cell / kEdge][cell % kEdge] = kUnreachable<T>;
+      if (task.row != task.column) operands.wait_for_diagonal();
+    }
+    __syncthreads();
+    M::Triangle::finish(task.cells, task.terms, i, j, shared.triangle);
+    __syncthreads();
+    if (threadIdx.x == 0) store_release(task.flags + tile_place(task.row, task.column), 1);
+  }
+}
+
+template <class T, Arithmetic kArithmetic, bool kFactors, int kEdge>
+void launch_with_edge(const PersistentLaunch<T, kArithmetic>& launch, cudaStream_t stream) {
+  using M = Methods<T, kArithmetic, kFactors, kEdge>;
+  const auto kernel = persistent<T, kArithmetic, kFactors, kEdge>;
+  const int bytes = static_cast<int>(sizeof(typename M::Shared));
+  cuda_check(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+      "shared memory of " + std::to_string(bytes) + " bytes for blocks of edge " + std::to_string(kEdge));
+  cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                  cudaSharedmemCarveoutMaxShared),
+             "cudaFuncSetAttribute");
+  int device = 0, multiprocessors = 0, resident = 0;
+  cuda_check(cudaGetDevice(&device), "cudaGetDevice");
+  cuda_check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
+             "cudaDeviceGetAttribute");
+  cuda_check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, M::kThreads, bytes),
+             "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+  // With a limit, thread blocks beyond those that fit: some of them come to allowed multiprocessors only
+  // after others have left the rest.
+  constexpr std::int64_t kSpare = 8;
+  const std::int64_t fitting = std::int64_t{resident} * multiprocessors;
+  const std::int64_t blocks =
+      launch.multiprocessors > 0 ? kSpare * fitting : std::min(fitting, launch.task_count);
+  kernel<<<static_cast<unsigned>(blocks), M::kThreads, bytes, stream>>>(launch);
+  cuda_check(cudaGetLastError(), "launch of the persistent kernel");
+}
+
+}  // namespace
+
+template <class T, Arithmetic kArithmetic, bool kFactors>
+void launch_persistent(const PersistentLaunch<T, kArithmetic>& launch, cudaStream_t stream) {
+  if (launch.task_count == 0) return;
+  if constexpr (kArithmetic != Arithmetic::narrow)
+    if (launch.edge == 32) return launch_with_edge<T, kArithmetic, kFactors, 32>(launch, stream);
+  if (launch.edge != kTile)
+    throw BadInput(
+        "blocks of the persistent kernel have an edge of 32 or 64, or with narrow storage of 64, not " +
+        std::to_string(launch.edge));
+  launch_with_edge<T, kArithmetic, kFactors, static_cast<int>(kTile)>(launch, stream);
+}
+
+#define WARPLOOM_INSTANTIATE(T, kArithmetic, kFactors)                                               \
+  template void launch_persistent<T, kArithmetic, kFactors>(const PersistentLaunch<T, kArithmetic>&, \
+                                                            cudaStream_t);
+WARPLOOM_DP_ARITHMETICS(WARPLOOM_INSTANTIATE)
+#undef WARPLOOM_INSTANTIATE
+
+}  // namespace warploom::dp

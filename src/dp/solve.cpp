@@ -1,0 +1,319 @@
+#include "warploom/dp/solve.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <new>
+#include <utility>
+
+#include "dp/backend.hpp"
+#include "dp/problem.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/core/log.hpp"
+
+namespace warploom::dp {
+namespace {
+
+#ifdef WARPLOOM_HAVE_CUDA
+constexpr bool kHaveCuda = true;
+#else
+constexpr bool kHaveCuda = false;
+#endif
+
+template <class Enum, std::size_t kCount>
+Enum parse(std::string_view text, std::string_view what,
+           const std::array<std::pair<Enum, std::string_view>, kCount>& all) {
+  std::string names;
+  for (const auto& [value, known] : all) {
+    if (text == known) return value;
+    names += (names.empty() ? "" : ", ") + std::string(known);
+  }
+  throw BadInput(fmt::format("'{}' is no {}; there are {}", text, what, names));
+}
+
+template <class Enum, std::size_t kCount>
+std::string_view name_in(Enum value, const std::array<std::pair<Enum, std::string_view>, kCount>& all) {
+  return std::ranges::find(all, value, &std::pair<Enum, std::string_view>::first)->second;
+}
+
+using enum Decomposition;
+constexpr std::array<std::pair<Decomposition, std::string_view>, 5> kDecompositions{
+    {{best, "auto"},
+     {bottom_up, "bottom-up"},
+     {persistent, "persistent"},
+     {divide_and_conquer, "divide-and-conquer"},
+     {printed, "printed"}}};
+constexpr std::array<std::pair<Triangular, std::string_view>, 3> kTriangulars{
+    {{Triangular::blocked, "blocked"}, {Triangular::merged, "merged"}, {Triangular::direct, "direct"}}};
+constexpr std::array<std::pair<Storage, std::string_view>, 3> kStorages{
+    {{Storage::best, "auto"}, {Storage::plain, "plain"}, {Storage::narrow, "narrow"}}};
+
+}  // namespace
+
+Decomposition parse_decomposition(std::string_view text) {
+  return parse(text, "decomposition", kDecompositions);
+}
+std::string_view name(Decomposition decomposition) { return name_in(decomposition, kDecompositions); }
+Triangular parse_triangular(std::string_view text) { return parse(text, "triangular method", kTriangulars); }
+std::string_view name(Triangular triangular) { return name_in(triangular, kTriangulars); }
+Storage parse_storage(std::string_view text) { return parse(text, "storage", kStorages); }
+std::string_view name(Storage storage) { return name_in(storage, kStorages); }
+
+namespace {
+
+// Measured on one H200: below this many points blocks of 32 give the persistent kernel more to do at once.
+constexpr std::int64_t kSmallBlocksBelow = 2048;
+// Below this many points half the memory traffic saves nothing; above these magnitudes differences within a
+// tile of 64 are likely to leave 13 bits.
+constexpr std::int64_t kNarrowFrom = 2048;
+constexpr long double kNarrowTerm = 64;
+
+template <class T>
+constexpr bool kCanBeNarrow = std::same_as<T, std::int32_t>;
+
+/// Why narrow storage is out of question for a problem; empty if it is not.
+template <class T>
+std::string not_narrow(const Problem<T>& problem) {
+  if (!kCanBeNarrow<T>) return "its values are not int32";
+  if (!problem.factors.empty()) return "it has factors";
+  if (has_unreachable_term(problem)) return "a leaf or a cell has no solution";
+  return "";
+}
+
+/// The magnitude of one step: what a cell may differ from its neighbour by, roughly.
+template <class T>
+long double step(const Problem<T>& problem) {
+  return magnitude_bound(problem) / static_cast<long double>(problem.leaves.size());
+}
+
+template <class T>
+bool choose_narrow(std::span<const Problem<T>> problems, const Options& options, int block) {
+  if (options.storage == Storage::plain || !kCanBeNarrow<T>) {
+    if (options.storage == Storage::narrow) throw BadInput("narrow storage is for int32 problems; use plain");
+    return false;
+  }
+  const bool asked = options.storage == Storage::narrow;
+  if (block != 0 && block < kTile) {
+    if (asked)
+      throw BadInput(fmt::format("narrow storage needs blocks of {} and more, not {}", kTile, block));
+    return false;
+  }
+  if (options.triangular != Triangular::blocked) {
+    if (asked)
+      throw BadInput(
+          fmt::format("narrow storage needs blocked triangular parts, not {}", name(options.triangular)));
+    return false;
+  }
+  std::int64_t longest = 0;
+  for (const Problem<T>& problem : problems) {
+    if (const std::string why = not_narrow(problem); !why.empty()) {
+      if (asked) throw BadInput(fmt::format("narrow storage does not suit the problem: {}; use plain", why));
+      return false;
+    }
+    if (!asked && step(problem) > kNarrowTerm) return false;
+    longest = std::max(longest, problem.points());
+  }
+  return asked || longest >= kNarrowFrom;
+}
+
+template <class T>
+Plan<T> make_plan(std::span<const Problem<T>> problems, const Options& options, Device device) {
+  Plan<T> plan;
+  plan.decomposition = options.decomposition;
+  if (plan.decomposition == best) plan.decomposition = device == Device::cuda ? persistent : bottom_up;
+  if (plan.decomposition == persistent && device == Device::cpu)
+    throw BadInput("the persistent decomposition is one GPU kernel; on a CPU use bottom-up");
+  if (device == Device::cuda && problems.size() != 1 && plan.decomposition != persistent)
+    throw BadInput(
+        fmt::format("a batch runs in one persistent kernel on a GPU, not {}", name(plan.decomposition)));
+  plan.block = options.block;
+  const bool power = plan.block >= 16 && plan.block <= 512 && (plan.block & (plan.block - 1)) == 0;
+  if (plan.block != 0 && !power)
+    throw BadInput(fmt::format("block {} is none of 16, 32, 64, 128, 256 and 512", plan.block));
+  if (plan.decomposition == persistent && plan.block != 0 && plan.block != 32 && plan.block != 64)
+    throw BadInput(fmt::format("block {}: the persistent kernel has blocks of 32 and 64", plan.block));
+  if (options.triangular == Triangular::merged && plan.block > 64)
+    throw BadInput(fmt::format("block {}: three blocks merged in shared memory are at most 64", plan.block));
+  if (options.multiprocessors < 0)
+    throw BadInput(fmt::format("multiprocessors {} is negative", options.multiprocessors));
+  if (options.multiprocessors > 0 && plan.decomposition != persistent)
+    throw BadInput("the number of multiprocessors can be limited in the persistent decomposition only");
+  plan.narrow = choose_narrow(problems, options, plan.block);
+  if (plan.block == 0) {
+    std::int64_t longest = 0;
+    for (const Problem<T>& problem : problems) longest = std::max(longest, problem.points());
+    const bool small = plan.decomposition == persistent && longest < kSmallBlocksBelow && !plan.narrow;
+    plan.block = small ? 32 : 64;
+  }
+  plan.triangular = options.triangular;
+  plan.separate_calls = options.separate_calls;
+  plan.phases = options.phases;
+  plan.multiprocessors = options.multiprocessors;
+  return plan;
+}
+
+template <class T>
+Solved<T> run(const Plan<T>& plan, Device device) {
+#ifdef WARPLOOM_HAVE_CUDA
+  if (device == Device::cuda) return solve_cuda(plan);
+#endif
+  static_cast<void>(device);
+  return solve_cpu(plan);
+}
+
+template <class T>
+std::string storage_name(bool narrow) {
+  if (narrow) return "int16";
+  if constexpr (std::same_as<T, float>) return "float32";
+  if constexpr (std::same_as<T, double>) return "float64";
+  return std::same_as<T, std::int32_t> ? "int32" : "int64";
+}
+
+}  // namespace
+
+namespace internal {
+
+template <Value T>
+class Store {
+ public:
+  Store(std::unique_ptr<Cells<T>> cells, std::vector<std::int64_t> points, std::vector<Optimum> optima)
+      : cells_(std::move(cells)), points_(std::move(points)), optima_(std::move(optima)) {}
+
+  std::int64_t points(std::int64_t index) const { return points_[static_cast<std::size_t>(index)]; }
+  bool is_maximum(std::int64_t index) const {
+    return optima_[static_cast<std::size_t>(index)] == Optimum::maximum;
+  }
+  const Cells<T>& cells() const { return *cells_; }
+
+ private:
+  std::unique_ptr<Cells<T>> cells_;
+  std::vector<std::int64_t> points_;
+  std::vector<Optimum> optima_;
+};
+
+}  // namespace internal
+
+template <Value T>
+Solution<T>::Solution(std::shared_ptr<const internal::Store<T>> store, std::int64_t index, Report report)
+    : store_(std::move(store)), index_(index), report_(std::move(report)) {
+  optimum_ = value(0, points() - 1);
+}
+
+template <Value T>
+std::int64_t Solution<T>::points() const {
+  return store_->points(index_);
+}
+
+template <Value T>
+T Solution<T>::value(std::int64_t i, std::int64_t j) const {
+  if (i < 0 || i >= j || j >= points())
+    throw BadInput(fmt::format("cell ({}, {}) is not in the triangle 0 <= i < j < {}", i, j, points()));
+  const T cell = store_->cells().value(index_, i, j);
+  return store_->is_maximum(index_) ? T(0) - cell : cell;
+}
+
+template <Value T>
+Triangle<T> Solution<T>::table() const {
+  try {
+    Triangle<T> table(points());
+    store_->cells().copy(index_, table.stored());
+    if (store_->is_maximum(index_))
+      for (std::int64_t i = 0; i < points(); ++i)  // what else is stored may be anything
+        for (std::int64_t j = i + 1; j < points(); ++j) table(i, j) = T(0) - table(i, j);
+    return table;
+  } catch (const std::bad_alloc&) {
+    throw OutOfMemory(fmt::format("the table over {} points needs {:.3g} GB of memory", points(),
+                                  static_cast<double>(Triangle<T>::bytes(points())) * 1e-9));
+  }
+}
+
+template <Value T>
+std::vector<Split> Solution<T>::trace() const {
+  std::vector<Split> splits = store_->cells().trace(index_);
+  // Intervals are nested or apart, so that this is the order from the whole down, left before right.
+  std::ranges::sort(splits,
+                    [](const Split& a, const Split& b) { return a.i != b.i ? a.i < b.i : a.j > b.j; });
+  return splits;
+}
+
+template <Value T>
+std::vector<Solution<T>> solve_batch(std::span<const Problem<T>> problems, const Options& options) {
+  const Device device = choose_device(options.device, kHaveCuda);
+  for (std::size_t p = 0; p < problems.size(); ++p) try {
+      check(problems[p]);
+      check_range(problems[p]);
+    } catch (const BadInput& error) {
+      if (problems.size() == 1) throw;
+      throw BadInput(fmt::format("problem {}: {}", p, error.what()));
+    }
+  if (problems.empty()) return {};
+  std::vector<Minimum<T>> minima;
+  std::vector<Terms<T>> terms;
+  std::vector<std::int64_t> points;
+  std::vector<Optimum> optima;
+  for (const Problem<T>& problem : problems) {
+    minima.emplace_back(problem);
+    terms.push_back(minima.back().terms());
+    points.push_back(problem.points());
+    optima.push_back(problem.optimum);
+  }
+  Plan<T> plan = make_plan(problems, options, device);
+  plan.problems = terms;
+  std::string fallback;
+  Solved<T> solved = run(plan, device);
+  if (solved.cells == nullptr) {
+    fallback = "cells of one tile differ by more than 16 bits hold";
+    log(LogLevel::info, "narrow storage did not hold: " + fallback + "; solving again with 32");
+    plan.narrow = false;
+    solved = run(plan, device);
+  }
+  const auto store = std::make_shared<const internal::Store<T>>(std::move(solved.cells), std::move(points),
+                                                                std::move(optima));
+  Report report = std::move(solved.report);
+  report.device = device;
+  report.decomposition = plan.decomposition;
+  report.block = plan.block;
+  report.storage = storage_name<T>(plan.narrow);
+  report.fallback = fallback;
+  std::vector<Solution<T>> solutions;
+  for (std::size_t p = 0; p < problems.size(); ++p) {
+    const auto n = static_cast<double>(problems[p].leaves.size());
+    report.pairs = (n + 1) * n * (n - 1) / 6;
+    solutions.emplace_back(store, static_cast<std::int64_t>(p), report);
+  }
+  return solutions;
+}
+
+template <Value T>
+Solution<T> solve(const Problem<T>& problem, const Options& options) {
+  return solve_batch(std::span(&problem, 1), options).front();
+}
+
+template <Value T>
+std::uint64_t bytes_needed(const Problem<T>& problem, Storage storage) {
+  const std::int64_t points = problem.points();
+  const bool narrow = kCanBeNarrow<T> && storage != Storage::plain && not_narrow(problem).empty() &&
+                      (storage == Storage::narrow || (points >= kNarrowFrom && step(problem) <= kNarrowTerm));
+  const std::uint64_t cells = static_cast<std::uint64_t>(stored_cells(points));
+  std::uint64_t bytes = cells * (narrow ? 2 : sizeof(T));
+  if (narrow) bytes += cells / (kTile * kTile) * sizeof(std::int32_t);
+  if (!problem.cell_weight.empty()) bytes += cells * sizeof(T);
+  for (const std::vector<T>* vector :
+       {&problem.leaves, &problem.row_weight, &problem.column_weight, &problem.factors})
+    bytes += vector->size() * sizeof(T);
+  return bytes;
+}
+
+#define WARPLOOM_INSTANTIATE(T)                                                               \
+  template class Solution<T>;                                                                 \
+  template Solution<T> solve(const Problem<T>&, const Options&);                              \
+  template std::vector<Solution<T>> solve_batch(std::span<const Problem<T>>, const Options&); \
+  template std::uint64_t bytes_needed(const Problem<T>&, Storage);
+WARPLOOM_INSTANTIATE(std::int32_t)
+WARPLOOM_INSTANTIATE(std::int64_t)
+WARPLOOM_INSTANTIATE(float)
+WARPLOOM_INSTANTIATE(double)
+#undef WARPLOOM_INSTANTIATE
+
+}  // namespace warploom::dp

@@ -1,0 +1,389 @@
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "dp/cuda_cells.cuh"
+#include "dp/cuda_launches.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/core/memory.hpp"
+
+namespace warploom::dp {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// values[p] = cell places[p] of all that are stored.
+template <class T, class Stored>
+__global__ void gather_cells(const Stored* cells, const std::int32_t* bases,  // null: not narrow
+                             const std::int64_t* places, T* values, int count) {
+  const int p = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (p >= count) return;
+  const std::int64_t place = places[p];
+  values[p] = widened<T>(cells[place], bases != nullptr ? bases[place / (kTile * kTile)] : 0);
+}
+
+template <class T>
+void require_device_memory(const Plan<T>& plan, std::uint64_t needed) {
+  std::size_t free = 0, total = 0;
+  cuda_check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  if (needed <= free) return;
+  const std::string what = plan.problems.size() == 1
+                               ? "n = " + std::to_string(plan.problems[0].points - 1)
+                               : "a batch of " + std::to_string(plan.problems.size()) + " problems";
+  std::string smaller = plan.problems.size() == 1 ? "" : "solve fewer at a time, ";
+  if (std::is_same_v<T, std::int32_t> && !plan.narrow) smaller += "take narrow storage (--storage narrow), ";
+  if (sizeof(T) == 8) smaller += "take a type of 32 bits (--type), ";
+  throw OutOfMemory("solving " + what + " needs " + bytes_text(needed) + " of the GPU's memory, " +
+                    bytes_text(free) + " of " + bytes_text(total) + " are free; " + smaller +
+                    "or use the CPU (--device cpu)");
+}
+
+/// Loads what `launch` launches, without running it; otherwise a kernel's first launch does, within the time
+/// that is measured.
+template <class Launch>
+void load_kernels(cudaStream_t stream, const Launch& launch) {
+  cuda_check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
+  launch();
+  cudaGraph_t graph = nullptr;
+  cuda_check(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
+  const CudaOwner<cudaGraph_t> owner(graph);
+  cudaGraphExec_t executable = nullptr;
+  cuda_check(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate");
+  const CudaOwner<cudaGraphExec_t> executable_owner(executable);
+}
+
+int multiprocessor_count() {
+  int device = 0, count = 0;
+  cuda_check(cudaGetDevice(&device), "cudaGetDevice");
+  cuda_check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device),
+             "cudaDeviceGetAttribute");
+  return count;
+}
+
+/// One kernel for each call.
+template <class T, Arithmetic kArithmetic, bool kFactors>
+class Launcher final : public Executor {
+ public:
+  Launcher(const DeviceCells<T, kArithmetic>& cells, const Terms<T>& terms, Triangular method,
+           const SplitBuffers& buffers, int multiprocessors, cudaStream_t stream)
+      : cells_(cells),
+        terms_(terms),
+        method_(method),
+        buffers_(buffers),
+        multiprocessors_(multiprocessors),
+        stream_(stream) {}
+
+  void rectangular(const Rectangular& call) override {
+    launch_rectangular<T, kArithmetic, kFactors>(cells_, terms_, call, buffers_, multiprocessors_, stream_);
+  }
+  void triangular(const TriangularBlock& call) override {
+    launch_triangular<T, kArithmetic, kFactors>(cells_, terms_, call, method_, stream_);
+  }
+
+ private:
+  const DeviceCells<T, kArithmetic>& cells_;
+  const Terms<T>& terms_;
+  Triangular method_;
+  SplitBuffers buffers_;
+  int multiprocessors_;
+  cudaStream_t stream_;
+};
+
+/// The blocks of a batch, diagonal after diagonal of all problems.
+class Tasks {
+ public:
+  template <class T>
+  Tasks(std::span<const Terms<T>> problems, int edge) : edge_(edge) {
+    for (const Terms<T>& terms : problems) {
+      blocks_.push_back((terms.points + edge - 1) / edge);
+      first_flag_.push_back(count_);
+      count_ += tile_place(0, blocks_.back());
+    }
+  }
+  std::int64_t count() const { return count_; }
+  const std::vector<std::int64_t>& first_flag() const { return first_flag_; }
+
+  std::vector<BlockTask> list() {
+    std::vector<BlockTask> tasks;
+    tasks.reserve(static_cast<std::size_t>(count_));
+    for (std::int64_t d = 0; d < std::ranges::max(blocks_); ++d) {
+      for (std::size_t p = 0; p < blocks_.size(); ++p)
+        for (std::int64_t row = 0; row + d < blocks_[p]; ++row)
+          tasks.push_back({static_cast<std::int32_t>(p), static_cast<std::int32_t>(row),
+                           static_cast<std::int32_t>(row + d)});
+      end_of_diagonal_.push_back(static_cast<std::int64_t>(tasks.size()));
+    }
+    return tasks;
+  }
+
+  /// Of the first `count` blocks of the list, about.
+  double pairs(std::int64_t count) const {
+    double sum = 0;
+    std::int64_t begin = 0;
+    for (std::size_t d = 0; d < end_of_diagonal_.size() && begin < count; begin = end_of_diagonal_[d++])
+      sum += double(std::min(count, end_of_diagonal_[d]) - begin) * (d == 0 ? 1.0 / 6 : double(d));
+    return sum * edge_ * edge_ * edge_;
+  }
+
+ private:
+  int edge_;
+  std::int64_t count_ = 0;
+  std::vector<std::int64_t> blocks_, first_flag_, end_of_diagonal_;
+};
+
+/// What the host and a running kernel tell each other, through a stream of their own.
+class Exchange {
+ public:
+  Exchange(int* stop, const unsigned long long* next_task, const int* overflow)
+      : stop_(stop), next_task_(next_task), overflow_(overflow), host_(make_pinned<Host>(1)) {
+    *host_.get() = {.stop = 1, .overflow = 0, .next_task = 0};
+  }
+
+  void stop() { copy(stop_, &host_[0].stop, sizeof(int)); }
+  /// @return how many tasks have been taken  @throws NarrowOverflow
+  std::int64_t look() {
+    copy(&host_[0].next_task, next_task_, sizeof(unsigned long long));
+    if (overflow_ != nullptr) copy(&host_[0].overflow, overflow_, sizeof(int));
+    if (host_[0].overflow != 0) throw NarrowOverflow{};
+    return static_cast<std::int64_t>(host_[0].next_task);
+  }
+
+ private:
+  struct Host {
+    int stop, overflow;
+    unsigned long long next_task;
+  };
+  void copy(void* to, const void* from, std::size_t bytes) {
+    cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_.get()),
+               "cudaMemcpy of " + std::to_string(bytes) + " bytes");
+    cuda_check(cudaStreamSynchronize(stream_.get()), "exchanging data with the persistent kernel");
+  }
+
+  int* stop_;
+  const unsigned long long* next_task_;
+  const int* overflow_;  // null: not narrow
+  PinnedArray<Host> host_;
+  CudaStream stream_ = make_stream();
+};
+
+template <class T, Arithmetic kArithmetic, bool kFactors>
+class Solver {
+ public:
+  explicit Solver(const Plan<T>& plan)
+      : plan_(plan),
+        cells_(std::make_unique<CudaCells<T, kArithmetic, kFactors>>(plan.problems)),
+        optimum_places_(scratch_.add<std::int64_t>(plan.problems.size())),
+        optima_(scratch_.add<T>(plan.problems.size())) {}
+
+  Solved<T> operator()() {
+    try {
+      if (plan_.decomposition == Decomposition::persistent)
+        solve_persistent();
+      else
+        solve_in_calls();
+      fetch_optima();
+    } catch (const NarrowOverflow&) {
+      return {nullptr, report_};
+    }
+    return {std::move(cells_), report_};
+  }
+
+ private:
+  static constexpr bool kNarrow = kArithmetic == Arithmetic::narrow;
+
+  void solve_in_calls() {
+    if (plan_.problems.size() != 1)
+      throw Internal("a batch of " + std::to_string(plan_.problems.size()) + " problems was given to calls");
+    const int multiprocessors = multiprocessor_count();
+    // Room for partial blocks of 64 x 64, 32 a multiprocessor.
+    SplitBuffers buffers;
+    buffers.arrival_count = 32 * multiprocessors;
+    buffers.partial_bytes = std::min<std::uint64_t>(
+        64 << 20, static_cast<std::uint64_t>(buffers.arrival_count) * kTile * kTile * sizeof(T));
+    const auto partials = scratch_.add<std::byte>(buffers.partial_bytes);
+    const auto arrivals = scratch_.add<unsigned>(static_cast<std::uint64_t>(buffers.arrival_count));
+    prepare([&] {
+      buffers.partials = scratch_.at<void>(partials);
+      buffers.arrivals = scratch_.at<unsigned>(arrivals);
+      clear(buffers.arrivals, static_cast<std::uint64_t>(buffers.arrival_count) * sizeof(unsigned));
+    });
+    Launcher<T, kArithmetic, kFactors> launcher(cells_->cells(0), cells_->terms(0), plan_.triangular, buffers,
+                                                multiprocessors, stream_.get());
+    const auto make_calls = [this](std::int64_t points, Executor& executor) {
+      return decompose(points, plan_.block, plan_.decomposition, plan_.separate_calls, executor);
+    };
+    const std::int64_t points = plan_.problems[0].points;
+    load_kernels(stream_.get(), [&] {
+      make_calls(std::min<std::int64_t>(points, 4 * plan_.block), launcher);
+      gather_optima();
+    });
+    PairCounter counter;
+    make_calls(points, counter);
+    MeteredExecutor metered(launcher, stream_.get(), plan_.phases, counter.sum,
+                            kNarrow ? cells_->overflow() : nullptr);
+    report_.calls = make_calls(points, metered);
+    metered.finish();
+    report_.launches = metered.launches();
+    report_.seconds = metered.seconds();
+    report_.rectangular_seconds = metered.rectangular_seconds();
+    report_.triangular_seconds = metered.triangular_seconds();
+  }
+
+  void solve_persistent() {
+    Tasks tasks(plan_.problems, plan_.block);
+    const auto count = static_cast<std::uint64_t>(tasks.count());
+    const auto list = scratch_.add<BlockTask>(count);
+    const auto first_flag = scratch_.add<std::int64_t>(tasks.first_flag().size());
+    const auto next_task = scratch_.add<unsigned long long>(1);
+    const auto stop = scratch_.add<int>(1);
+    const auto flags = scratch_.add<unsigned>(count);
+    PersistentLaunch<T, kArithmetic> launch;
+    prepare([&] {
+      launch.cells = cells_->device_cells();
+      launch.terms = cells_->device_terms();
+      launch.first_flag = upload(first_flag, tasks.first_flag());
+      launch.flags = scratch_.at<unsigned>(flags);
+      launch.tasks = upload(list, tasks.list());
+      launch.task_count = tasks.count();
+      launch.next_task = scratch_.at<unsigned long long>(next_task);
+      launch.stop = scratch_.at<int>(stop);
+      launch.edge = plan_.block;
+      launch.multiprocessors = plan_.multiprocessors;
+      clear(launch.next_task, scratch_.bytes() - next_task);  // the flags, too
+    });
+    const auto start = [&] {
+      launch_persistent<T, kArithmetic, kFactors>(launch, stream_.get());
+      cuda_check(cudaGetLastError(), "launching the persistent kernel");
+    };
+    load_kernels(stream_.get(), [&] {
+      start();
+      gather_optima();
+    });
+    Exchange exchange(scratch_.at<int>(stop), launch.next_task, kNarrow ? cells_->overflow() : nullptr);
+    PairProgress progress(tasks.pairs(tasks.count()));
+    const CudaEvent begin = record_event(stream_.get());
+    start();
+    const CudaEvent end = record_event(stream_.get());
+    try {
+      watch(end, [&] { progress.reach(tasks.pairs(exchange.look())); });
+    } catch (...) {
+      exchange.stop();
+      cudaStreamSynchronize(stream_.get());
+      throw;
+    }
+    exchange.look();
+    report_.launches = 1;
+    report_.seconds = seconds_between(begin, end);
+  }
+
+  /// Waits for the event; calls look() several times a second if that is long.
+  template <class Look>
+  static void watch(const CudaEvent& end, const Look& look) {
+    constexpr double kSpin = 5e-3, kLook = 50e-3;  // [s]
+    const Clock::time_point begin = Clock::now();
+    Clock::time_point last = begin;
+    for (;;) {
+      const cudaError_t state = cudaEventQuery(end.get());
+      if (state == cudaSuccess) return;
+      if (state != cudaErrorNotReady) cuda_check(state, "the persistent kernel");
+      if (seconds_since(begin) < kSpin) continue;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (seconds_since(last) < kLook) continue;
+      look();
+      last = Clock::now();
+    }
+  }
+
+  /// Memory, once all of it is laid out, and the terms; `fill` fills the scratch memory.
+  template <class Fill>
+  void prepare(const Fill& fill) {
+    report_.bytes = cells_->bytes() + scratch_.bytes();
+    require_device_memory(plan_, report_.bytes);
+    cells_->allocate();
+    scratch_.allocate();
+    const Clock::time_point begin = Clock::now();
+    cells_->upload();
+    upload(optimum_places_, cells_->optimum_places());
+    fill();
+    cuda_check(cudaStreamSynchronize(stream_.get()), "preparing the GPU's memory");
+    report_.transfer_seconds += seconds_since(begin);
+  }
+
+  template <class Element>
+  const Element* upload(std::uint64_t place, const std::vector<Element>& elements) {
+    Element* const there = scratch_.at<Element>(place);
+    const std::size_t bytes = elements.size() * sizeof(Element);
+    cuda_check(cudaMemcpyAsync(there, elements.data(), bytes, cudaMemcpyHostToDevice, stream_.get()),
+               "cudaMemcpy of " + std::to_string(bytes) + " bytes");
+    return there;
+  }
+  void clear(void* memory, std::uint64_t bytes) {
+    cuda_check(cudaMemsetAsync(memory, 0, bytes, stream_.get()),
+               "cudaMemset of " + std::to_string(bytes) + " bytes");
+  }
+
+  void gather_optima() {
+    const auto count = static_cast<int>(plan_.problems.size());
+    gather_cells<<<(count + 127) / 128, 128, 0, stream_.get()>>>(
+        cells_->cells(0).cells, cells_->cells(0).bases, scratch_.at<const std::int64_t>(optimum_places_),
+        scratch_.at<T>(optima_), count);
+    cuda_check(cudaGetLastError(), "launching gather_cells");
+  }
+
+  void fetch_optima() {
+    const Clock::time_point begin = Clock::now();
+    gather_optima();
+    std::vector<T> optima(plan_.problems.size());
+    const std::size_t bytes = optima.size() * sizeof(T);
+    cuda_check(
+        cudaMemcpyAsync(optima.data(), scratch_.at<T>(optima_), bytes, cudaMemcpyDeviceToHost, stream_.get()),
+        "cudaMemcpy of " + std::to_string(bytes) + " bytes");
+    cuda_check(cudaStreamSynchronize(stream_.get()), "copying optima from the GPU");
+    report_.transfer_seconds += seconds_since(begin);
+    cells_->set_optima(std::move(optima));
+  }
+
+  const Plan<T>& plan_;
+  Report report_;
+  std::unique_ptr<CudaCells<T, kArithmetic, kFactors>> cells_;
+  DeviceArena scratch_;
+  std::uint64_t optimum_places_,
+      optima_;  // in it, as are all that the solution needs and its reader does not
+  CudaStream stream_ = make_stream();
+  WaitAtEnd wait_{stream_.get()};
+};
+
+template <class T, Arithmetic kArithmetic>
+Solved<T> solve_with(const Plan<T>& plan) {
+  const auto has_factors = [](const Terms<T>& terms) { return terms.factors != nullptr; };
+  if (std::ranges::none_of(plan.problems, has_factors)) return Solver<T, kArithmetic, false>(plan)();
+  if constexpr (kArithmetic != Arithmetic::narrow) return Solver<T, kArithmetic, true>(plan)();
+  throw Internal("a problem with factors was planned in narrow storage");
+}
+
+}  // namespace
+
+template <class T>
+Solved<T> solve_cuda(const Plan<T>& plan) {
+  cuda_check(cudaSetDevice(0), "cudaSetDevice");
+  check_interrupt();
+  if constexpr (std::is_same_v<T, std::int32_t>)
+    if (plan.narrow) return solve_with<T, Arithmetic::narrow>(plan);
+  if constexpr (std::is_same_v<T, float>)
+    if (std::ranges::all_of(plan.problems, &Terms<T>::non_negative))
+      return solve_with<T, Arithmetic::non_negative>(plan);
+  return solve_with<T, Arithmetic::plain>(plan);
+}
+
+template Solved<std::int32_t> solve_cuda(const Plan<std::int32_t>&);
+template Solved<std::int64_t> solve_cuda(const Plan<std::int64_t>&);
+template Solved<float> solve_cuda(const Plan<float>&);
+template Solved<double> solve_cuda(const Plan<double>&);
+
+}  // namespace warploom::dp

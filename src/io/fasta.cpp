@@ -1,0 +1,105 @@
+#include "warploom/io/fasta.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "warploom/core/error.hpp"
+#include "warploom/core/file.hpp"
+#include "warploom/core/progress.hpp"
+#include "warploom/io/gzip.hpp"
+
+namespace warploom::io {
+namespace {
+
+constexpr std::string_view kBlank = " \t";
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+/// Takes the next line off `rest`, without its end.
+std::string_view next_line(std::string_view& rest) {
+  const std::size_t end = std::min(rest.find_first_of("\r\n"), rest.size());
+  const std::string_view line = rest.substr(0, end);
+  rest.remove_prefix(end);
+  rest.remove_prefix(rest.starts_with("\r\n") ? 2 : rest.empty() ? 0 : 1);
+  return line;
+}
+
+/// A record from its header, which begins with '>'.
+FastaRecord header(std::string_view line, std::int64_t number) {
+  const auto trimmed = [](std::string_view text) {
+    text.remove_prefix(std::min(text.find_first_not_of(kBlank), text.size()));
+    return text.substr(0, text.find_last_not_of(kBlank) + 1);
+  };
+  const std::string_view text = trimmed(line.substr(1));
+  const std::size_t word = std::min(text.find_first_of(kBlank), text.size());
+  return {std::string(text.substr(0, word)), std::string(trimmed(text.substr(word))), "", number};
+}
+
+/// "record 'r500'", or the record's line where it has no name; for messages.
+std::string label(const FastaRecord& record) {
+  return record.name.empty() ? fmt::format("the record of line {}", record.line)
+                             : fmt::format("record {:?}", record.name.substr(0, 60));
+}
+
+std::array<bool, 256> accepted_by(std::string_view letters) {
+  std::array<bool, 256> accepted{};
+  for (const char c : letters.empty() ? std::string_view("ABCDEFGHIJKLMNOPQRSTUVWXYZ*-") : letters) {
+    accepted[static_cast<unsigned char>(c)] = true;
+    accepted[static_cast<unsigned char>(std::tolower(static_cast<unsigned char>(c)))] = true;
+  }
+  return accepted;
+}
+
+/// Throws if the record has ended without a sequence.
+void check_complete(const FastaRecord& record, const std::string& file) {
+  if (record.sequence.empty())
+    throw BadInput(fmt::format("{}:{}: {} has no sequence", file, record.line, label(record)));
+}
+
+}  // namespace
+
+std::vector<FastaRecord> parse_fasta(std::string_view content, const std::string& name,
+                                     const FastaLetters& letters) {
+  std::string inside;
+  if (is_gzip(content)) content = inside = gunzip(content, name, kMaxFileBytes);
+  if (content.starts_with(kByteOrderMark)) content.remove_prefix(kByteOrderMark.size());
+  const std::array<bool, 256> accepted = accepted_by(letters.letters);
+  std::vector<FastaRecord> records;
+  unsigned number = 0;
+  for (std::string_view rest = content; !rest.empty();) {
+    const std::string_view line = next_line(rest);
+    ++number;
+    check_interrupt();
+    if (line.starts_with(';')) continue;
+    if (line.starts_with('>')) {
+      if (!records.empty()) check_complete(records.back(), name);
+      records.push_back(header(line, number));
+      continue;
+    }
+    for (std::size_t k = 0; k < line.size(); ++k) {
+      if (kBlank.find(line[k]) != kBlank.npos) continue;
+      const auto error = [&](const std::string& what) {
+        return ParseError({name, number, static_cast<unsigned>(k + 1)}, what);
+      };
+      if (records.empty())
+        throw error("text before the first header; a FASTA record begins with a line '>NAME'");
+      if (!accepted[static_cast<unsigned char>(line[k])])
+        throw error(fmt::format("{:?} in {} is no letter of a sequence{}{}{}", line[k], label(records.back()),
+                                letters.letters.empty() ? "" : " here, which are " + letters.letters,
+                                letters.advice.empty() ? "" : "; ", letters.advice));
+      records.back().sequence += line[k];
+    }
+  }
+  if (records.empty())
+    throw BadInput(fmt::format("{}: no FASTA record; one begins with a line '>NAME'", name));
+  check_complete(records.back(), name);
+  return records;
+}
+
+std::vector<FastaRecord> read_fasta(const std::filesystem::path& path, const FastaLetters& letters) {
+  return parse_fasta(read_file(path), path.string(), letters);
+}
+
+}  // namespace warploom::io

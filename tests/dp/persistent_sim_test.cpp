@@ -1,0 +1,207 @@
+// The persistent kernel in the simulator: thread blocks that wait for each other, with the race detector.
+// What the .sim files beside other kernels do for them: here the arguments are arrays of structures that hold
+// pointers.
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dp/kernels.hpp"
+#include "dp/problems.hpp"
+#include "oracle/polyadic.hpp"
+#include "warploom/core/file.hpp"
+#include "warploom/sim/sim.hpp"
+
+namespace warploom::dp {
+namespace {
+
+using sim::Address;
+using sim::Schedule;
+
+/// Kernels without factors of 32-bit types: Product's threads, and room for its shared memory.
+constexpr std::uint32_t kThreads = 64, kSharedBytes = 48 * 1024;
+
+template <class Pointer>
+Pointer* pointer(Address address) {
+  return reinterpret_cast<Pointer*>(address);
+}
+
+template <class T, Arithmetic kArithmetic>
+class SimulatedBatch {
+ public:
+  using Cells = DeviceCells<T, kArithmetic>;
+  using Stored = typename Cells::Stored;
+
+  SimulatedBatch(const std::vector<Problem<T>>& problems, int edge)
+      : machine_(ptx::parse(read_file(WARPLOOM_PERSISTENT_PTX), "persistent.ptx")) {
+    std::vector<std::int64_t> first_flag;
+    std::vector<Terms<T>> terms;
+    std::int64_t flags = 0, widest = 0;
+    for (const Problem<T>& problem : problems) {
+      place(problem);
+      const std::int64_t along = (problem.points() + edge - 1) / edge;
+      first_flag.push_back(flags);
+      flags += tile_place(0, along);
+      widest = std::max(widest, along);
+    }
+    std::vector<BlockTask> tasks;
+    for (std::int32_t diagonal = 0; diagonal < widest; ++diagonal)
+      for (std::size_t p = 0; p < problems.size(); ++p)
+        for (std::int32_t row = 0; (row + diagonal) * edge < problems[p].points(); ++row)
+          tasks.push_back({static_cast<std::int32_t>(p), row, row + diagonal});
+    flags_.resize(static_cast<std::size_t>(flags));
+    launch_.cells = upload(cells_);
+    launch_.terms = upload(terms_);
+    launch_.first_flag = upload(first_flag);
+    launch_.flags = upload(flags_);
+    launch_.tasks = upload(tasks);
+    launch_.task_count = static_cast<std::int64_t>(tasks.size());
+    launch_.next_task = upload(std::vector<unsigned long long>(1));
+    launch_.edge = edge;
+  }
+
+  void limit_multiprocessors(int count) { launch_.multiprocessors = count; }
+  void stop() { launch_.stop = upload(std::vector<int>{1}); }
+
+  sim::Outcome run(unsigned blocks, Schedule schedule) {
+    const std::string part = "persistentI" + std::string(std::is_same_v<T, float> ? "f" : "i") +
+                             "LNS0_10ArithmeticE" + std::to_string(static_cast<int>(kArithmetic)) +
+                             "ELb0ELi" + std::to_string(launch_.edge);
+    std::string kernel;
+    for (const ptx::Function& function : machine_.module().functions)
+      if (function.entry && function.name.find(part) != std::string_view::npos) kernel = function.name;
+    sim::LaunchOptions options;
+    options.grid = {blocks};
+    options.block = {kThreads};
+    options.dynamic_shared = kSharedBytes;
+    options.schedule = schedule;
+    options.races = true;
+    sim::Outcome outcome = machine_.launch(kernel, sim::Arguments().add(launch_), options);
+    machine_.download(address(launch_.flags), std::span(flags_));
+    return outcome;
+  }
+
+  const std::vector<unsigned>& flags() const { return flags_; }
+  /// Of problem p, narrow ones with their bases added.
+  Triangle<T> cells(std::size_t p) const {
+    const std::int64_t points = cells_[p].points;
+    std::vector<Stored> stored(static_cast<std::size_t>(stored_cells(points)));
+    machine_.download(address(cells_[p].cells), std::span(stored));
+    std::vector<std::int32_t> bases(static_cast<std::size_t>(tile_place(0, tiles_along(points))));
+    if (Cells::kNarrow) machine_.download(address(cells_[p].bases), std::span(bases));
+    Triangle<T> triangle(points);
+    for (std::size_t c = 0; c < stored.size(); ++c)
+      triangle.stored()[c] = static_cast<T>(stored[c]) + static_cast<T>(bases[c / (kTile * kTile)]);
+    return triangle;
+  }
+
+ private:
+  static Address address(const void* pointer) { return reinterpret_cast<Address>(pointer); }
+  template <class Element>
+  Element* upload(const std::vector<Element>& values) {
+    return values.empty() ? nullptr : pointer<Element>(machine_.upload(std::span(values)));
+  }
+
+  void place(const Problem<T>& problem) {
+    Terms<T> terms;
+    terms.points = problem.points();
+    terms.leaves = upload(problem.leaves);
+    terms.row_weight = upload(problem.row_weight);
+    terms.column_weight = upload(problem.column_weight);
+    if (problem.pairing) {
+      terms.codes = upload(problem.pairing->codes);
+      terms.scores = upload(problem.pairing->scores);
+      terms.letters = static_cast<int>(problem.pairing->letters);
+      terms.minimum_span = problem.pairing->minimum_span;
+    }
+    terms.non_negative = kArithmetic == Arithmetic::non_negative;
+    terms_.push_back(terms);
+    Cells cells;
+    cells.cells =
+        upload(std::vector<Stored>(static_cast<std::size_t>(stored_cells(terms.points)), Stored(77)));
+    cells.points = terms.points;
+    if (Cells::kNarrow) {
+      const auto tiles = static_cast<std::size_t>(tile_place(0, tiles_along(terms.points)));
+      cells.bases = upload(std::vector<std::int32_t>(tiles, 77));
+      cells.overflow = upload(std::vector<int>(1));
+    }
+    cells_.push_back(cells);
+  }
+
+  sim::Machine machine_;
+  std::vector<Terms<T>> terms_;
+  std::vector<Cells> cells_;
+  std::vector<unsigned> flags_;
+  PersistentLaunch<T, kArithmetic> launch_;
+};
+
+template <class T>
+std::vector<Problem<T>> problems(const Kind& kind, const std::vector<std::int64_t>& sizes) {
+  std::vector<Problem<T>> result;
+  for (const std::int64_t points : sizes)
+    result.push_back(random_problem<T>(kind, points, static_cast<std::uint32_t>(points)));
+  return result;
+}
+
+void expect_clean(const sim::Outcome& outcome) {
+  EXPECT_TRUE(outcome.completed);
+  for (const sim::Finding& finding : outcome.findings) ADD_FAILURE() << finding.text();
+}
+
+template <Arithmetic kArithmetic, class T>
+void expect_right(const std::vector<Problem<T>>& given, int edge, unsigned blocks, int multiprocessors,
+                  Schedule schedule) {
+  SimulatedBatch<T, kArithmetic> batch(given, edge);
+  batch.limit_multiprocessors(multiprocessors);
+  expect_clean(batch.run(blocks, schedule));
+  for (std::size_t p = 0; p < given.size(); ++p) {
+    const oracle::Table<T> want = oracle::fill<T>(given[p]);
+    const Triangle<T> cells = batch.cells(p);
+    for (std::int64_t i = 0; i < cells.points(); ++i)
+      for (std::int64_t j = i + 1; j < cells.points(); ++j)
+        ASSERT_EQ(cells(i, j), want.cells[i][j].value_or(kUnreachable<T>))
+            << "cell (" << i << ", " << j << ") of " << cells.points() << " points";
+  }
+}
+
+class PersistentKernel : public testing::TestWithParam<Schedule> {};
+
+TEST_P(PersistentKernel, SolvesBatchInBlocksOf32) {
+  const Kind kind{.weights = true, .pairing = true, .style = Style::two_sided};
+  expect_right<Arithmetic::plain>(problems<std::int32_t>(kind, {2, 33, 130, 97}), 32, 5, 0, GetParam());
+}
+
+TEST_P(PersistentKernel, SolvesBatchInBlocksOf64) {
+  const Kind kind{.weights = true, .style = Style::one_sided};
+  expect_right<Arithmetic::non_negative>(problems<float>(kind, {65, 193}), 64, 3, 0, GetParam());
+}
+
+TEST_P(PersistentKernel, SolvesNarrowCells) {
+  const Kind kind{.pairing = true, .style = Style::ties};
+  expect_right<Arithmetic::narrow>(problems<std::int32_t>(kind, {193}), 64, 3, 0, GetParam());
+}
+
+// Of the simulator's four multiprocessors, to which its blocks go in turns.
+TEST_P(PersistentKernel, LeavesMultiprocessorsAboveTheLimit) {
+  const Kind kind{.style = Style::two_sided};
+  expect_right<Arithmetic::plain>(problems<std::int32_t>(kind, {129}), 32, 8, 1, GetParam());
+}
+
+TEST_P(PersistentKernel, ComputesNothingOnceItIsStopped) {
+  SimulatedBatch<std::int32_t, Arithmetic::plain> batch(problems<std::int32_t>({}, {129}), 32);
+  batch.stop();
+  expect_clean(batch.run(4, GetParam()));
+  EXPECT_EQ(batch.flags(), std::vector<unsigned>(15, 0U));
+}
+
+INSTANTIATE_TEST_SUITE_P(Schedules, PersistentKernel,
+                         testing::Values(Schedule::in_order, Schedule::random, Schedule::adversarial),
+                         [](const auto& schedule) {
+                           std::string text(sim::name(schedule.param));
+                           std::erase(text, '-');
+                           return text;
+                         });
+
+}  // namespace
+}  // namespace warploom::dp

@@ -1,0 +1,43 @@
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "dp_problem.hpp"
+#include "verb.hpp"
+#include "warploom/core/error.hpp"
+
+namespace warploom::tool {
+namespace {
+
+std::function<int()> add(CLI::App& app) {
+  app.require_subcommand(0, 1);
+  std::vector<std::pair<CLI::App*, std::function<int()>>> actions;
+  for (const DpProblem& problem : {dp_chain(), dp_search_tree(), dp_polygon(), dp_nussinov(), dp_solve()}) {
+    CLI::App* sub = app.add_subcommand(std::string(problem.name), std::string(problem.summary));
+    sub->fallthrough();  // -v and what is unknown are the verb's
+    sub->footer("Example: " + std::string(problem.example));
+    actions.emplace_back(sub, problem.add(*sub));
+  }
+  return [actions] {
+    for (const auto& [sub, action] : actions)
+      if (sub->parsed()) return action();
+    throw BadInput("dp: no problem given (warploom dp --help lists them)");
+  };
+}
+
+}  // namespace
+
+Verb dp_verb() {
+  return {"dp",
+          "Solve dynamic programmes m[i,j] = w(i,j) + best over k of m[i,k] + m[k,j]: matrix chains, search "
+          "trees, "
+          "triangulations, base pairs, or a table of your own",
+          "warploom dp nussinov sequences.fa --min-loop 3 -o pairs.txt\n"
+          "  warploom dp chain 30 35 15 5 10 20 25\n"
+          "  warploom dp polygon --help\n"
+          "Exit codes: 0 done, 2 bad usage or input, or more memory asked for than there is.",
+          &add};
+}
+
+}  // namespace warploom::tool
