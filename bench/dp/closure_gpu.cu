@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(kThreads)
   terms.factors = factors;
   for (int n = 0; n < repeats; ++n) {
     for (int cell = static_cast<int>(threadIdx.x); cell < kEdge * kEdge; cell += kThreads)
-      shared.best[cell / kEdge][cell % kEdge] = cell;
+      shared.best.cells[cell / kEdge][cell % kEdge] = cell;
     Block::finish(m, terms, i, j, shared);
     __syncthreads();
   }

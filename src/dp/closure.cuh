@@ -85,39 +85,58 @@ class Closure {
 
  public:
   static constexpr int kPitch = kEdge + kVector;
-  struct Shared {
-    // Beyond the block: the row below it in best[kEdge], the column left of it in best[..][kPitch - 1], a
-    /// row higher than it is.
-    alignas(16) T best[kEdge + 1][kPitch];
-    union {
-      struct {
-        Operand left[kSubs], right[kSubs];  // of the diagonal blocks of the block's rows and columns
-        T beyond[kSub];                     // what lines are read past their ends, for nothing
-        T row_factor[kFactors ? kEdge : 1], column_factor[kFactors ? kEdge : 1];
-        T scores[16 * 16];
-        std::uint8_t row_code[kEdge], column_code[kEdge];  // the row's times the number of letters
-      };
-      // The linear form's: the blocks on the diagonal, one after the other where both are too large.
-      T operand[kCanBeLinear ? kOperands : 1][kCanBeLinear ? kEdge : 1][kPitch];
+  /// The block. Beyond it: the row below it in cells[kEdge], the column left of it in cells[..][kPitch - 1],
+  /// a row higher than it is.
+  struct Best {
+    alignas(16) T cells[kEdge + 1][kPitch];
+  };
+  /// What else it takes: terms, and the blocks on the diagonal.
+  union Tables {
+    struct {
+      Operand left[kSubs], right[kSubs];  // of the diagonal blocks of the block's rows and columns
+      T beyond[kSub];                     // what lines are read past their ends, for nothing
+      T row_factor[kFactors ? kEdge : 1], column_factor[kFactors ? kEdge : 1];
+      T scores[16 * 16];
+      std::uint8_t row_code[kEdge], column_code[kEdge];  // the row's times the number of letters
     };
+    // The linear form's: one after the other where both are too large.
+    alignas(16) T operand[kCanBeLinear ? kOperands : 1][kCanBeLinear ? kEdge : 1][kPitch];
+  };
+  struct Shared {
+    Best best;
+    Tables tables;
   };
 
-  /// `shared.best` holds the best candidates with k outside the blocks of i and j (kUnreachable: none;
+  /// `best` holds the best candidates with k outside the blocks of i and j (kUnreachable: none;
   /// narrow: true values, bases added). Finishes block (i, j), or, where i = j, the block on the diagonal,
-  /// whatever `shared.best` holds, and writes it to m (narrow: with its new base, and the overflow flag).
+  /// whatever `best` holds, and writes it to m (narrow: with its new base, and the overflow flag).
   /// Reads the diagonal blocks (i, i) and (j, j) and, for pairing, the row below and the column left of the
   /// block. The caller makes sure that they are finished and visible, that j is a point, and has a barrier
-  /// between this and what follows: publishing the cells, or using `shared`.
+  /// between this and what follows: publishing the cells, or using the memory.
   __device__ static void finish(const Cells& m, const Terms<T>& terms, std::int64_t i, std::int64_t j,
                                 Shared& shared) {
-    Closure(m, terms, i, j, shared).run();
+    prepare(m, terms, i, j, shared.tables);
+    finish_prepared(m, terms, i, j, shared.best, shared.tables);
+  }
+
+  /// The two halves of finish(). The first needs only the diagonal blocks, which are finished early, and can
+  /// go before the wait for the others.
+  __device__ static void prepare(const Cells& m, const Terms<T>& terms, std::int64_t i, std::int64_t j,
+                                 Tables& tables) {
+    Closure(m, terms, i, j, nullptr, tables).prepare_tables();
+  }
+  __device__ static void finish_prepared(const Cells& m, const Terms<T>& terms, std::int64_t i,
+                                         std::int64_t j, Best& best, Tables& tables) {
+    Closure(m, terms, i, j, best.cells, tables).run();
   }
 
  private:
-  __device__ Closure(const Cells& m, const Terms<T>& terms, std::int64_t i, std::int64_t j, Shared& shared)
+  __device__ Closure(const Cells& m, const Terms<T>& terms, std::int64_t i, std::int64_t j, T (*best)[kPitch],
+                     Tables& tables)
       : m_(m),
         terms_(terms),
-        shared_(shared),
+        best_(best),
+        shared_(tables),
         i_(i),
         j_(j),
         warp_(static_cast<int>(threadIdx.x) / 32),
@@ -140,21 +159,34 @@ class Closure {
     return {(kSubs - 1 - d + column) * kSub, column * kSub};
   }
 
+  __device__ bool linear() const { return kCanBeLinear && !diagonal_ && !weighted_ && !pairing_; }
+
+  __device__ void prepare_tables() {
+    if constexpr (kCanBeLinear) {
+      if (linear()) {
+        stage_block(j_, shared_.operand[0]);
+        if (kOperands > 1) stage_block(i_, shared_.operand[kOperands - 1]);
+        return;
+      }
+    }
+    stage_terms();
+    if (!diagonal_)
+      stage_operands([this](int row, int column) { return cell(i_ + row, i_ + column); },
+                     [this](int row, int column) { return cell(j_ + row, j_ + column); });
+  }
+
   __device__ void run() {
     if constexpr (kCanBeLinear)
-      if (!diagonal_ && !weighted_ && !pairing_) return run_linear();
-    stage_terms();
+      if (linear()) return run_linear();
     if (diagonal_) {
       stage_leaves();
       __syncthreads();
       for (int n = warp_; n < kSubs; n += kWarps) finish_triangle(n * kSub);
       __syncthreads();
-      stage_operands([this](int row, int column) { return shared_.best[row][column]; },
-                     [this](int row, int column) { return shared_.best[row][column]; });
-    } else {
-      stage_operands([this](int row, int column) { return cell(i_ + row, i_ + column); },
-                     [this](int row, int column) { return cell(j_ + row, j_ + column); });
-      if (pairing_) stage_neighbours();
+      stage_operands([this](int row, int column) { return best_[row][column]; },
+                     [this](int row, int column) { return best_[row][column]; });
+    } else if (pairing_) {
+      stage_neighbours();
     }
     __syncthreads();
     for (int d = 0; sub_blocks(d) > 0; ++d) {
@@ -194,15 +226,13 @@ class Closure {
   __device__ void run_linear() {
     T(*const right)[kPitch] = shared_.operand[0];
     T(*const left)[kPitch] = shared_.operand[kOperands - 1];
-    stage_block(j_, right);
-    if (kOperands > 1) stage_block(i_, left);
     if (threadIdx.x == 0 && j_ - i_ == kEdge)
-      shared_.best[kEdge - 1][0] = inside(0) ? terms_.leaves[j_ - 1] : kUnreachable<T>;
+      best_[kEdge - 1][0] = inside(0) ? terms_.leaves[j_ - 1] : kUnreachable<T>;
     __syncthreads();
-    add_product(shared_.best, right, [&] {
+    add_product(best_, right, [&] {
       if (kOperands == 1) stage_block(i_, left);
     });
-    add_product(left, shared_.best, [] {});
+    add_product(left, best_, [] {});
     write();
   }
 
@@ -226,12 +256,11 @@ class Closure {
   /// read.
   template <class Between>
   __device__ void add_product(const T (*a)[kPitch], const T (*b)[kPitch], Between between) {
-    T(*const best)[kPitch] = shared_.best;
     T own[kOwnRows][4];
 #pragma unroll
     for (int r = 0; r < kOwnRows; ++r)
 #pragma unroll
-      for (int c = 0; c < 4; ++c) own[r][c] = best[own_row(r)][own_column() + c];
+      for (int c = 0; c < 4; ++c) own[r][c] = best_[own_row(r)][own_column() + c];
 #pragma unroll 2
     for (int k = 0; k < kEdge; k += 4) {
       Pack<T, 4> row[kOwnRows];
@@ -251,7 +280,7 @@ class Closure {
 #pragma unroll
     for (int r = 0; r < kOwnRows; ++r)
 #pragma unroll
-      for (int c = 0; c < 4; ++c) best[own_row(r)][own_column() + c] = with_solution(own[r][c]);
+      for (int c = 0; c < 4; ++c) best_[own_row(r)][own_column() + c] = with_solution(own[r][c]);
     __syncthreads();
   }
 
@@ -300,7 +329,7 @@ class Closure {
       } else if (weighted_ && column < row && column / kSub == row / kSub) {
         value = weight(column, row);
       }
-      shared_.best[row][column] = value;
+      best_[row][column] = value;
     }
   }
 
@@ -333,9 +362,9 @@ class Closure {
         value = cell(row, column);
       }
       if (below) {
-        shared_.best[kEdge][n - kEdge] = value;
+        best_[kEdge][n - kEdge] = value;
       } else {
-        shared_.best[n][kPitch - 1] = value;
+        best_[n][kPitch - 1] = value;
       }
     }
   }
@@ -364,12 +393,12 @@ class Closure {
     row += sub.row;
     column += sub.column;
     const auto shared_left = [&](int r, int k) {
-      return *reinterpret_cast<const Pack<T, 4>*>(&shared_.best[row + r][k]);
+      return *reinterpret_cast<const Pack<T, 4>*>(&best_[row + r][k]);
     };
     const auto shared_right = [&](int k) {
-      return *reinterpret_cast<const Pack<T, kColumns>*>(&shared_.best[k][column]);
+      return *reinterpret_cast<const Pack<T, kColumns>*>(&best_[k][column]);
     };
-    Tile<kRows, kColumns> tile(shared_, row, column, terms_.product_sign);
+    Tile<kRows, kColumns> tile(shared_, best_, row, column, terms_.product_sign);
     // k below the sub-block's rows and k left of its columns; both are one range where the block is its own
     // operand.
     if (diagonal_) {
@@ -394,7 +423,7 @@ class Closure {
       for (int k = columns; k < columns_end; k += kSub)
         tile.add(k, shared_.column_factor, shared_left, right);
     }
-    tile.store(shared_, row, column);
+    tile.store(best_, row, column);
   }
 
   template <int kCount>
@@ -411,10 +440,10 @@ class Closure {
     T best[kRows][kColumns];
     T weight[kFactors ? kRows : 1][kFactors ? kColumns : 1];
 
-    __device__ Tile(const Shared& shared, int row, int column, T sign) {
+    __device__ Tile(const Tables& shared, const T (*best_cells)[kPitch], int row, int column, T sign) {
 #pragma unroll
       for (int r = 0; r < kRows; ++r) {
-        const auto cells = *reinterpret_cast<const Pack<T, kColumns>*>(&shared.best[row + r][column]);
+        const auto cells = *reinterpret_cast<const Pack<T, kColumns>*>(&best_cells[row + r][column]);
 #pragma unroll
         for (int c = 0; c < kColumns; ++c) {
           best[r][c] = cells.cell[c];
@@ -444,13 +473,13 @@ class Closure {
         }
       }
     }
-    __device__ void store(Shared& shared, int row, int column) const {
+    __device__ void store(T (*best_cells)[kPitch], int row, int column) const {
 #pragma unroll
       for (int r = 0; r < kRows; ++r) {
         Pack<T, kColumns> cells;
 #pragma unroll
         for (int c = 0; c < kColumns; ++c) cells.cell[c] = best[r][c];
-        *reinterpret_cast<Pack<T, kColumns>*>(&shared.best[row + r][column]) = cells;
+        *reinterpret_cast<Pack<T, kColumns>*>(&best_cells[row + r][column]) = cells;
       }
     }
   };
@@ -465,16 +494,16 @@ class Closure {
         const int column = row + span;
         T best = kUnreachable<T>;
         if (pairing_ && span >= terms_.minimum_span)
-          best = shared_.best[row + 1][column - 1] +
+          best = best_[row + 1][column - 1] +
                  shared_.scores[shared_.row_code[row] + shared_.column_code[column]];
         [[maybe_unused]] T product_weight = 0;
         if constexpr (kFactors)
           product_weight = terms_.product_sign * (shared_.row_factor[row] * shared_.column_factor[column]);
 #pragma unroll 4
         for (int k = row + 1; k < column; ++k)
-          best = least_candidate<kFactors>(best, shared_.best[row][k], shared_.best[k][column],
-                                           product_weight, shared_.row_factor[kFactors ? k : 0]);
-        shared_.best[row][column] = finished(best, weighted_ ? shared_.best[column][row] : T(0));
+          best = least_candidate<kFactors>(best, best_[row][k], best_[k][column], product_weight,
+                                           shared_.row_factor[kFactors ? k : 0]);
+        best_[row][column] = finished(best, weighted_ ? best_[column][row] : T(0));
       }
       __syncwarp();
     }
@@ -486,8 +515,7 @@ class Closure {
     const bool column_owner = lane_ >= kSub;
     const int number = lane_ % kSub;  // of the row from the bottom, or of the column
     const int bottom = sub.row + kSub - 1;
-    T* const line = column_owner ? &shared_.best[bottom][sub.column + number]
-                                 : &shared_.best[bottom - number][sub.column];
+    T* const line = column_owner ? &best_[bottom][sub.column + number] : &best_[bottom - number][sub.column];
     const int step = column_owner ? -kPitch : 1;  // from a position to the next
     const T* const operand =
         column_owner ? shared_.left[sub.row / kSub].cells : shared_.right[sub.column / kSub].cells;
@@ -495,8 +523,7 @@ class Closure {
     T next[kSub];  // best candidates of the cells from the lane's position on
 #pragma unroll
     for (int n = 0; n < kSub; n += kVector) {
-      const auto cells =
-          *reinterpret_cast<const Pack<T, kVector>*>(&shared_.best[bottom - number][sub.column + n]);
+      const auto cells = *reinterpret_cast<const Pack<T, kVector>*>(&best_[bottom - number][sub.column + n]);
 #pragma unroll
       for (int v = 0; v < kVector; ++v) next[n + v] = column_owner ? kUnreachable<T> : cells.cell[v];
     }
@@ -507,7 +534,7 @@ class Closure {
       __syncwarp();
 #pragma unroll
       for (int n = 0; n < kWeights; ++n)
-        shared_.best[sub.row + lane_ / kSub + 2 * n][sub.column + lane_ % kSub] = weights[n];
+        best_[sub.row + lane_ / kSub + 2 * n][sub.column + lane_ % kSub] = weights[n];
     }
     __syncwarp();
 
@@ -610,7 +637,7 @@ class Closure {
 
   __device__ void write() {
     constexpr int kCount = 16 / static_cast<int>(sizeof(Stored)), kAcross = kEdge / kCount;
-    [[maybe_unused]] const T base = diagonal_ ? T(0) : shared_.best[kEdge - 1][0];
+    [[maybe_unused]] const T base = diagonal_ ? T(0) : best_[kEdge - 1][0];
     [[maybe_unused]] bool overflow = false;
     for (int n = static_cast<int>(threadIdx.x); n < kEdge * kAcross; n += kThreads) {
       const int row = n / kAcross, first = n % kAcross * kCount;
@@ -618,7 +645,7 @@ class Closure {
 #pragma unroll
       for (int c = 0; c < kCount; ++c) {
         const int column = first + c;
-        T value = shared_.best[row][column];
+        T value = best_[row][column];
         const bool below = diagonal_ && column <= row;
         if (below || !inside(column)) value = kUnreachable<T>;
         if constexpr (kNarrow) {
@@ -641,7 +668,8 @@ class Closure {
 
   const Cells& m_;
   const Terms<T>& terms_;
-  Shared& shared_;
+  T (*const best_)[kPitch];
+  Tables& shared_;
   const std::int64_t i_, j_;
   const int warp_, lane_;
   const bool diagonal_, weighted_, pairing_;

@@ -98,6 +98,9 @@ class CudaCells final : public Cells<T> {
     staging_.replace(device_terms_, terms_.data(), terms_.size());
     cuda_check(cudaMemcpy(staged<std::byte>(0), staging_.data(), staging_.size(), cudaMemcpyHostToDevice),
                "cudaMemcpy of " + std::to_string(staging_.size()) + " bytes");
+    // From pageable memory cudaMemcpy returns before all has arrived, and the solution's stream does not wait
+    // for the default stream.
+    cuda_check(cudaStreamSynchronize(cudaStreamLegacy), "copying terms to the GPU");
     staging_ = {};
   }
 

@@ -140,13 +140,28 @@ struct Methods {
   using Rectangle = Product<T, kArithmetic, kFactors, kEdge>;
   static constexpr int kThreads = Rectangle::kThreads, kResident = Rectangle::kResident;
   using Triangle = Closure<T, kArithmetic, kFactors, kEdge, kThreads>;
-  struct Shared {
+  // Small blocks, where waiting counts, have the tables of the triangular part ready before they wait for
+  // their operands; large ones have no room for that.
+  static constexpr bool kPrepared = kEdge == 32;
+  struct SharedPrepared {
     union {
       typename Rectangle::Shared rectangle;
-      typename Triangle::Shared triangle;
+      typename Triangle::Best best;
+    };
+    typename Triangle::Tables tables;
+    Task<T, kArithmetic> task;
+  };
+  struct SharedLate {
+    union {
+      typename Rectangle::Shared rectangle;
+      struct {
+        typename Triangle::Best best;
+        typename Triangle::Tables tables;
+      };
     };
     Task<T, kArithmetic> task;
   };
+  using Shared = std::conditional_t<kPrepared, SharedPrepared, SharedLate>;
 };
 
 template <class T, Arithmetic kArithmetic, bool kFactors, int kEdge>
@@ -164,6 +179,9 @@ __global__ void __launch_bounds__(Methods<T, kArithmetic, kFactors, kEdge>::kThr
     if (task.problem < 0) return;
     const std::int64_t i = std::int64_t{task.row} * kEdge, j = std::int64_t{task.column} * kEdge;
     Operands operands(task, launch.stop);
+    const bool diagonal = task.row == task.column;
+    if (!diagonal && (M::kPrepared || operands.count() == 0)) operands.wait_for_diagonal();
+    if (M::kPrepared) M::Triangle::prepare(task.cells, task.terms, i, j, shared.tables);
     if (operands.count() > 0) {
       int base = 0;
       if constexpr (kArithmetic == Arithmetic::narrow) {
@@ -179,14 +197,14 @@ __global__ void __launch_bounds__(Methods<T, kArithmetic, kFactors, kEdge>::kThr
           [&](std::int64_t t) { return std::int64_t{operands.at(static_cast<int>(t))} * kEdge; },
           [&](std::int64_t k) { operands.wait_for_product(static_cast<int>(k / kEdge)); }, base,
           shared.rectangle);
-      product.each([&](int r, int c, T value) { shared.triangle.best[r][c] = base + value; });
+      product.each([&](int r, int c, T value) { shared.best.cells[r][c] = base + value; });
     } else {
       for (int cell = static_cast<int>(threadIdx.x); cell < kEdge * kEdge; cell += M::kThreads)
-        shared.triangle.best[cell / kEdge][cell % kEdge] = kUnreachable<T>;
-      if (task.row != task.column) operands.wait_for_diagonal();
+        shared.best.cells[cell / kEdge][cell % kEdge] = kUnreachable<T>;
     }
+    if (!M::kPrepared) M::Triangle::prepare(task.cells, task.terms, i, j, shared.tables);
     __syncthreads();
-    M::Triangle::finish(task.cells, task.terms, i, j, shared.triangle);
+    M::Triangle::finish_prepared(task.cells, task.terms, i, j, shared.best, shared.tables);
     __syncthreads();
     if (threadIdx.x == 0) store_release(task.flags + tile_place(task.row, task.column), 1);
   }

@@ -54,6 +54,7 @@ Triangle<T> chord_weights(std::span<const Point> polygon, bool convex) {
   };
   if (convex) {
     parallel_for(n, [&](std::int64_t i) {
+      check_interrupt();
       for (std::int64_t j = i + 2; j < n; ++j) weights(i, j) = length(i, j);
     });
   } else {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "warploom/core/error.hpp"
+#include "warploom/core/progress.hpp"
 
 namespace warploom::dp {
 
@@ -74,11 +75,13 @@ void check_length(const std::vector<T>& values, std::int64_t expected, std::stri
 template <class T, class Visit>
 void each_cell_weight(const Problem<T>& problem, Visit visit) {
   const std::int64_t points = problem.cell_weight.points();
-  for (std::int64_t column = 0; column < points; column += kTile)  // as they lie in memory
+  for (std::int64_t column = 0; column < points; column += kTile) {  // as they lie in memory
+    check_interrupt();
     for (std::int64_t row = 0; row <= column; row += kTile)
       for (std::int64_t i = row; i < std::min(row + kTile, points); ++i)
         for (std::int64_t j = std::max(column, i + 2); j < std::min(column + kTile, points); ++j)
           visit(i, j, problem.cell_weight(i, j));
+  }
 }
 
 template <class T>

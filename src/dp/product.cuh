@@ -93,7 +93,7 @@ class Product {
 
   // A thread's grid of accumulators is as large as registers allow; smaller in small blocks, which are to
   // be done soon rather than at the best rate.
-  static constexpr int kRows = kEdge == 64 ? (sizeof(T) == 8 && kFactors ? 4 : 8) : kEdge / 8;
+  static constexpr int kRows = kEdge == 64 ? (sizeof(T) == 8 && kFactors ? 4 : 8) : 2;
   static constexpr int kColumns = 4;
   static constexpr int kThreadColumns = kEdge / kColumns;
   static constexpr int kThreadRows = kEdge / kRows;

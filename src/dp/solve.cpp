@@ -11,6 +11,7 @@
 #include "dp/problem.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/log.hpp"
+#include "warploom/core/memory.hpp"
 
 namespace warploom::dp {
 namespace {
@@ -62,8 +63,10 @@ std::string_view name(Storage storage) { return name_in(storage, kStorages); }
 
 namespace {
 
-// Measured on one H200: below this many points blocks of 32 give the persistent kernel more to do at once.
-constexpr std::int64_t kSmallBlocksBelow = 2048;
+// Measured on one H200: below this many points blocks of 32 let the persistent kernel wait less; where there
+// are enough problems to fill the machine, waiting matters little and blocks of 64 do more at a time.
+constexpr std::int64_t kSmallBlocksBelow = 8192, kSmallBlocksBelowInBatch = 192;
+constexpr std::size_t kBatchFills = 64;
 // Below this many points half the memory traffic saves nothing; above these magnitudes differences within a
 // tile of 64 are likely to leave 13 bits.
 constexpr std::int64_t kNarrowFrom = 2048;
@@ -143,7 +146,9 @@ Plan<T> make_plan(std::span<const Problem<T>> problems, const Options& options, 
   if (plan.block == 0) {
     std::int64_t longest = 0;
     for (const Problem<T>& problem : problems) longest = std::max(longest, problem.points());
-    const bool small = plan.decomposition == persistent && longest < kSmallBlocksBelow && !plan.narrow;
+    const bool fills = problems.size() >= kBatchFills;
+    const bool small = plan.decomposition == persistent && !plan.narrow &&
+                       longest < (fills ? kSmallBlocksBelowInBatch : kSmallBlocksBelow);
     plan.block = small ? 32 : 64;
   }
   plan.triangular = options.triangular;
@@ -168,6 +173,22 @@ std::string storage_name(bool narrow) {
   if constexpr (std::same_as<T, float>) return "float32";
   if constexpr (std::same_as<T, double>) return "float64";
   return std::same_as<T, std::int32_t> ? "int32" : "int64";
+}
+
+/// Tells what is going to be allocated.
+template <class T>
+void log_memory(std::span<const Problem<T>> problems, bool narrow) {
+  if (!log_enabled(LogLevel::info)) return;
+  std::int64_t points = 0;
+  std::uint64_t bytes = 0;
+  for (const Problem<T>& problem : problems) {
+    points += problem.points();
+    bytes += bytes_needed(problem, narrow ? Storage::narrow : Storage::plain);
+  }
+  log(LogLevel::info,
+      fmt::format("{} over {} points in {}: {} for cells and weights",
+                  problems.size() == 1 ? "a problem" : fmt::format("{} problems", problems.size()), points,
+                  storage_name<T>(narrow), bytes_text(bytes)));
 }
 
 }  // namespace
@@ -260,13 +281,17 @@ std::vector<Solution<T>> solve_batch(std::span<const Problem<T>> problems, const
   }
   Plan<T> plan = make_plan(problems, options, device);
   plan.problems = terms;
+  const auto attempt = [&] {
+    log_memory(problems, plan.narrow);
+    return run(plan, device);
+  };
   std::string fallback;
-  Solved<T> solved = run(plan, device);
+  Solved<T> solved = attempt();
   if (solved.cells == nullptr) {
     fallback = "cells of one tile differ by more than 16 bits hold";
     log(LogLevel::info, "narrow storage did not hold: " + fallback + "; solving again with 32");
     plan.narrow = false;
-    solved = run(plan, device);
+    solved = attempt();
   }
   const auto store = std::make_shared<const internal::Store<T>>(std::move(solved.cells), std::move(points),
                                                                 std::move(optima));

@@ -312,6 +312,13 @@ Solved<T> solve_as(const Plan<T>& plan) {
     for (const Terms<T>& problem : plan.problems) {
       terms.emplace_back(problem);
       triangles.emplace_back(problem.points);
+      if constexpr (std::same_as<T, Stored>)
+        if (plan.block < kTile) {
+          // Divide and conquer multiplies squares of several blocks, to whose right may be columns behind the
+          // last point that no block finishes.
+          const std::int64_t last = tiles_along(problem.points) - 1;
+          std::fill_n(triangles.back().tile(0, last), (last + 1) * kTile * kTile, kUnreachable<T>);
+        }
     }
   } catch (const std::bad_alloc&) {
     throw no_memory("");

@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kClosureThreads<kEdge>) triangular_blocked(WAR
           best = block[row * kTile + column];
         }
       }
-      shared.best[row][column] = best;
+      shared.best.cells[row][column] = best;
     }
   }
   Block::finish(m, terms, i, j, shared);
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(Product<T, kArithmetic, kFactors, kTile>::kThr
           } else {
             if (!fresh) value = least(value, block[r * kTile + c]);
           }
-          shared.closure.best[r][c] = value;
+          shared.closure.best.cells[r][c] = value;
         });
       }
       Finish::finish(m, terms, row, column, shared.closure);

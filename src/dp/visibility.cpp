@@ -152,8 +152,10 @@ void Visibility::clip_ears() {
   for (std::int32_t v = 0; v < n; ++v)
     if (!convex(v)) blunt.push_back(v);
   std::vector<std::uint8_t> ear(static_cast<std::size_t>(n));
-  for (std::int32_t v = n - 1; v >= 0; --v)
+  for (std::int32_t v = n - 1; v >= 0; --v) {
+    if (v % 256 == 0) check_interrupt();
     if ((ear[v] = is_ear(v) ? 1 : 0) != 0) ears.push_back(v);
+  }
 
   triangles_.reserve(static_cast<std::size_t>(n - 2));
   for (std::int32_t left = n; left >= 3; --left) {

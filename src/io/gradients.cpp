@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "io/printable.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/core/parse.hpp"
@@ -61,14 +62,6 @@ Matrix to_scanner(Frame frame, const Affine& affine) {
   return directions;
 }
 
-/// The text of a file that may be none of ours, for a message.
-std::string printable(std::string_view text) {
-  std::string out(text);
-  std::ranges::replace_if(
-      out, [](char c) { return c < ' ' || c > '~'; }, '?');
-  return out;
-}
-
 struct Row {
   unsigned line;
   std::vector<double> values;
@@ -92,7 +85,7 @@ std::vector<Row> read_table(const std::filesystem::path& path) {
       double value = 0;
       if (!parse_whole(word.substr(word.starts_with('+') ? 1 : 0), value))
         throw ParseError({path.string(), number, static_cast<unsigned>(at + 1)},
-                         fmt::format("'{}' is no number", printable(word.substr(0, 40))));
+                         fmt::format("'{}' is no number", printable(word)));
       row.values.push_back(value);
       at = line.find_first_not_of(kBlank, stop);
     }

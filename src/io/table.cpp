@@ -7,6 +7,7 @@
 #include <concepts>
 #include <utility>
 
+#include "io/printable.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
 
@@ -22,14 +23,6 @@ std::string_view trimmed(std::string_view text) {
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
   return text;
-}
-
-/// The text of a file that may be none of ours, for a message.
-std::string printable(std::string_view text) {
-  std::string out(text.substr(0, 40));
-  std::ranges::replace_if(
-      out, [](char c) { return c < ' ' || c > '~'; }, '?');
-  return out;
 }
 
 enum class Word { number, infinity, no_number, out_of_range };

@@ -205,6 +205,23 @@ TEST_F(DpVerb, NussinovWritesConnectivityTables) {
   EXPECT_EQ(json_of("nussinov --weights 3,2,1 " + path("s.fa"))["records"][0]["score"], 7);
 }
 
+TEST_F(DpVerb, NussinovDrawsThePairsOfOneSequenceAsArcs) {
+  // 10 units a base: 100 of them, from 45 on. A hairpin of G-C, G-U and A-U, from the outside.
+  make("hairpin.fa", ">hairpin\nGGAAAAUUC" + std::string(91, 'A') + "\n");
+  ASSERT_EQ(dp("nussinov " + path("hairpin.fa") + " --svg " + path("h.svg") + " -o " + path("h.txt")).code,
+            0);
+  const std::string svg = read_file(path("h.svg"));
+  EXPECT_THAT(svg, AllOf(testing::StartsWith("<svg "), testing::EndsWith("</svg>\n")));
+  EXPECT_THAT(svg, AllOf(HasSubstr(">G-C: 1<"), HasSubstr(">A-U: 1<"), HasSubstr(">G-U: 1<")));
+  // Over 8, 6 and 3 steps: radii of 40, 30 and 20.
+  EXPECT_THAT(svg, AllOf(HasSubstr("\"M45.00 80.00a40.00 40.00 0 0 1 80.00 0\""),
+                         HasSubstr("\"M55.00 80.00a30.00 30.00 0 0 1 60.00 0\""),
+                         HasSubstr("\"M65.00 80.00a20.00 20.00 0 0 1 40.00 0\"")));
+  make("two.fa", ">a\nACGU\n>b\nACGU\n");
+  expect_refusal("nussinov --svg " + path("new.svg") + " " + path("two.fa"), "a picture is of one sequence");
+  expect_refusal("nussinov --svg " + path("new.png") + " " + path("two.fa"), "the name must end in .svg");
+}
+
 TEST_F(DpVerb, NussinovOnAMeasuredSequence) {
   const std::filesystem::path file =
       measured_data(WARPLOOM_TESTS_DIR "/../../shared/data", "rna") / "r500.fa";
@@ -285,6 +302,7 @@ TEST_F(DpVerb, ResultsGoToFilesAllOrNone) {
   EXPECT_EQ(dp(std::string(kChain) + " -o " + path("c.json")).code, 0);
   EXPECT_EQ(Json::parse(read_file(path("c.json")))["cost"], 15125);
   expect_refusal(std::string(kChain) + " -o " + path("c.txt"), "--force");
+  expect_refusal(std::string(kChain) + " -o ''", "an output's name is empty");
   EXPECT_EQ(dp(std::string(kChain) + " --force -o " + path("c.txt")).code, 0);
   make("p.txt", "0 0\n1 0\n1 1\n");
   // The second output cannot be made: there is no first one either.
@@ -295,8 +313,12 @@ TEST_F(DpVerb, ResultsGoToFilesAllOrNone) {
 
 TEST_F(DpVerb, MemoryIsToldBeforeItIsTaken) {
   make("t.csv", "5,10,100\n0,1,3\n0,0,2\n");
-  const ToolRun run = dp("solve -v " + path("t.csv"));
-  EXPECT_THAT(run.err, AllOf(HasSubstr("3 leaves in int32: "), HasSubstr("for cells and weights")));
+  EXPECT_EQ(dp("solve -v " + path("t.csv")).err,
+            "warploom: info: a problem over 4 points in int32: 32.8 kB for cells and weights\n");
+  make("s.fa", ">a\nGGGAAAUCC\n>b\nACGU\n");
+  EXPECT_THAT(dp("nussinov -v " + path("s.fa")).err, HasSubstr("2 problems over 15 points in int32: 32."));
+  EXPECT_THAT(dp(std::string(kChain) + " -v").err, HasSubstr("over 7 points in int32: 16.4 kB"));
+  EXPECT_EQ(dp(kChain).err, "");
 }
 
 TEST_F(DpVerb, RequestsAboveTheMachinesMemoryAreOneLine) {
@@ -368,7 +390,7 @@ TEST_F(DpVerb, RefusesBadPolygons) {
     expect_refusal("polygon " + path("p.txt"), says);
   }
   make("p.txt", "0 0\n1 0\n1 1\n");
-  expect_refusal("polygon --svg p.png " + path("p.txt"), "pictures are written as .svg");
+  expect_refusal("polygon --svg p.png " + path("p.txt"), "--svg p.png: the name must end in .svg");
   expect_refusal("polygon --type int32 " + path("p.txt"), "type int32 is not for polygons");
 }
 
@@ -404,9 +426,15 @@ TEST_F(DpVerb, RefusesBadTables) {
   make("t.txt", "1 600000000\n0 1\n");
   expect_refusal("solve --type int32 " + path("t.txt"), "int32 is for up to 536870911; use int64");
   EXPECT_EQ(json_of("solve " + path("t.txt"))["type"], "int64");
+  make("t.txt", "3e38 3e38\n0 1\n");
+  expect_refusal("solve --type float32 " + path("t.txt"), "cells may reach 6e+38, beyond float32's range");
+  EXPECT_EQ(json_of("solve " + path("t.txt"))["optimum"], 6e38);
+  make("t.txt", "-1e308 -1e308\n0 -1e308\n");
+  expect_refusal("solve " + path("t.txt"), "beyond float64's range");
   make("t.txt", "1 2.5\n0 1\n");
   expect_refusal("solve --type int32 " + path("t.txt"), "its numbers have fractions");
-  expect_refusal("solve --save-table m.txt " + path("t.txt"), "tables are written as .npy");
+  expect_refusal("solve --save-table m.txt " + path("t.txt"),
+                 "--save-table m.txt: the name must end in .npy");
   expect_refusal("solve --optimum least " + path("t.txt"), "'least'");
 }
 

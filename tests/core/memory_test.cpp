@@ -1,11 +1,14 @@
 #include "warploom/core/memory.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <fstream>
 #include <limits>
+
+#include "warploom/core/error.hpp"
 
 namespace warploom {
 namespace {
@@ -86,6 +89,17 @@ TEST_F(Memory, IsLessWhereAddressesAreLimited) {
 }
 
 TEST_F(Memory, OfThisMachineIsSomeMegabytes) { EXPECT_GT(available_memory(), kMiB); }
+
+TEST(RequireMemory, RefusesMoreThanThereIsWithBothNumbers) {
+  EXPECT_NO_THROW(require_memory(1, "a byte"));
+  try {
+    require_memory(std::numeric_limits<std::uint64_t>::max(), "the square table");
+    FAIL() << "18 EB were found";
+  } catch (const OutOfMemory& error) {
+    EXPECT_THAT(error.what(), testing::MatchesRegex("the square table needs 18\\.4 EB of memory, "
+                                                    "[0-9.]+ [kMGTP]?B are available"));
+  }
+}
 
 TEST(BytesText, HasThreeDigitsAndAUnit) {
   EXPECT_EQ(bytes_text(0), "0 bytes");

@@ -113,6 +113,16 @@ TEST(CudaStore, CellWeightsArriveInSeveralChunks) {
   EXPECT_EQ(first_difference(solve(problem, on_gpu()).table(), solve(problem, cpu).table()), "");
 }
 
+// Terms above 64 KB leave pageable memory in the background.
+TEST(CudaStore, LongTermsArriveBeforeTheSolutionStarts) {
+  constexpr std::int32_t kLeaves = 20'000;
+  Problem<std::int32_t> problem;
+  problem.leaves.assign(kLeaves, 1);  // whatever the splits, an interval's cell is its length
+  for (const Decomposition decomposition : kBoth)
+    for (int repeat = 0; repeat < 4; ++repeat)
+      EXPECT_EQ(solve(problem, on_gpu(decomposition)).optimum(), kLeaves) << name(decomposition);
+}
+
 TEST(CudaStore, AThousandShortProblemsAreSolvedAsOneByOne) {
   std::vector<Problem<std::int32_t>> problems;
   for (std::uint32_t p = 0; p < 1'000; ++p)

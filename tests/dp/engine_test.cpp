@@ -29,7 +29,7 @@ void every_size(Device device, Storage storage) {
   const std::size_t problems = device == Device::cuda ? 1 : 2,
                     ways_each = device == Device::cuda ? ways.size() : 2;
   std::size_t turn = 0, way = 0;
-  for (std::int64_t points = 2; points <= 131; ++points)
+  for (std::int64_t points = 2; points <= 131; points += std::int64_t{kOneOf})
     for (std::size_t p = 0; p < problems; ++p) {
       // Coprime to their number, so that all have their turn at small and at large sizes.
       const Kind& kind = kinds[turn++ * 37 % kinds.size()];
@@ -57,7 +57,8 @@ void every_way_at_edges(Device device, Storage storage) {
     const auto problem = random_problem<T>(kind, points, turn);
     SCOPED_TRACE(std::to_string(points) + " points: " + text(kind));
     const Triangle<T> want = oracle_cells(problem);
-    for (const Options& way : every_way(device, storage)) expect_cells(problem, way, want);
+    const std::vector<Options> ways = every_way(device, storage);
+    for (std::size_t w = turn % kOneOf; w < ways.size(); w += kOneOf) expect_cells(problem, ways[w], want);
     if (testing::Test::HasFailure()) return;
   }
 }
@@ -73,9 +74,10 @@ template <Value T>
 void every_kind_of_problem(Device device) {
   Options options;
   options.device = device;
-  for (const Kind& kind : every_kind()) {
-    SCOPED_TRACE(text(kind));
-    const auto problem = random_problem<T>(kind, 150, 7);
+  const std::vector<Kind> kinds = every_kind();
+  for (std::size_t k = 0; k < kinds.size(); k += kOneOf) {
+    SCOPED_TRACE(text(kinds[k]));
+    const auto problem = random_problem<T>(kinds[k], 150, 7);
     expect_cells(problem, options, oracle_cells(problem));
   }
 }
@@ -91,7 +93,7 @@ TEST_P(EngineOn, LargerProblems) {
       holes{.cells = true, .pairing = true, .style = Style::unreachable};
   const auto check = [&]<class T>(const Kind& kind, std::int64_t points, T) {
     SCOPED_TRACE(text(kind));
-    const auto problem = random_problem<T>(kind, points, 11);
+    const auto problem = random_problem<T>(kind, kOneOf > 1 ? points / 2 : points, 11);
     expect_cells(problem, options(), oracle_cells(problem));
   };
   check(chain, 511, std::int32_t());

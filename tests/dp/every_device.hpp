@@ -19,6 +19,14 @@
 /// engine_cpu_test.cpp, engine_gpu_test.cpp.
 namespace warploom::dp {
 
+/// Under a sanitizer, which takes ten times as long, one of so many cases is run: coprime to the periods of
+/// the lists, so that all that alternates in them is met.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr std::size_t kOneOf = 7;
+#else
+inline constexpr std::size_t kOneOf = 1;
+#endif
+
 class EngineOn : public testing::TestWithParam<Device> {
  protected:
   Options options() const {

@@ -20,7 +20,7 @@ using sim::Address;
 using sim::Schedule;
 
 /// Kernels without factors of 32-bit types: Product's threads, and room for its shared memory.
-constexpr std::uint32_t kThreads = 64, kSharedBytes = 48 * 1024;
+constexpr std::uint32_t kThreads = 128, kSharedBytes = 48 * 1024;
 
 template <class Pointer>
 Pointer* pointer(Address address) {

@@ -193,6 +193,15 @@ TEST_P(EngineOn, AnInterruptBeforeStopsIt) {
   clear_interrupt();
 }
 
+TEST(Refusal, OfTermsStopsWhenItIsInterrupted) {  // 1 GB of weights take seconds to look at
+  Problem<std::int32_t> problem;
+  problem.leaves.assign(3, 1);
+  problem.cell_weight = Triangle<std::int32_t>(4, 0);
+  request_interrupt();
+  EXPECT_THROW(in_range(problem), Interrupted);
+  clear_interrupt();
+}
+
 // Work of several seconds.
 TEST_P(EngineOn, AnInterruptStopsIt) {
   Problem<std::int32_t> problem;

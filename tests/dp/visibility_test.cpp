@@ -9,6 +9,8 @@
 #include "child.hpp"
 #include "dp/orientation.hpp"
 #include "oracle/lattice_polygon.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/core/progress.hpp"
 
 namespace warploom::dp {
 namespace {
@@ -145,6 +147,13 @@ TEST(SimplePolygon, NamesVerticesThatAreEqual) {
                 check_simple(std::vector<Point>{{0, 0}, {3, 0}, {3, 4}, {0, 0}});
               }),
               HasSubstr("vertices 0 and 3 are both (0, 0); leave the last one out"));
+}
+
+TEST(Visibility, StopsWhenItIsInterrupted) {
+  const std::vector<Point> square{{0, 0}, {1, 0}, {1, 1}, {0, 1}};
+  request_interrupt();
+  EXPECT_THROW(Visibility{square}, Interrupted);
+  clear_interrupt();
 }
 
 TEST(StrictlyConvex, IsOneTurnWithoutStraightVertices) {

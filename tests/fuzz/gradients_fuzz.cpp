@@ -6,15 +6,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
+#include "fuzz/require.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/io/gradients.hpp"
 
 namespace {
+
+using warploom::require;
 
 // A file in memory, for functions that take a path.
 class MemoryFile {
@@ -31,12 +33,6 @@ class MemoryFile {
  private:
   int descriptor_;
 };
-
-void require(bool good, const char* what) {
-  if (good) return;
-  std::fprintf(stderr, "%s\n", what);
-  std::abort();
-}
 
 void check(const warploom::io::Gradients& gradients, std::size_t volumes) {
   require(gradients.b.size() == volumes && gradients.directions.size() == volumes, "the count");

@@ -1,21 +1,12 @@
 // Any bytes are an image whose fields agree, or are refused.
 
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 
+#include "fuzz/require.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/io/nifti.hpp"
 
-namespace {
-
-void require(bool good, const char* what) {
-  if (good) return;
-  std::fprintf(stderr, "%s\n", what);
-  std::abort();
-}
-
-}  // namespace
+using warploom::require;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace io = warploom::io;

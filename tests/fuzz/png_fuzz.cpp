@@ -1,10 +1,13 @@
 // Any bytes are a picture that comes back after it is written, or are refused.
 
-#include <cstdio>
-#include <cstdlib>
+#include <cstddef>
+#include <cstdint>
 
+#include "fuzz/require.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/io/png.hpp"
+
+using warploom::require;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace io = warploom::io;
@@ -14,9 +17,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const warploom::BadInput&) {
     return 0;
   }
-  if (io::parse_png(io::format_png(picture), "again.png").data != picture.data) {
-    std::fprintf(stderr, "the picture changed\n");
-    std::abort();
-  }
+  require(io::parse_png(io::format_png(picture), "again.png").data == picture.data, "the picture changed");
   return 0;
 }

@@ -2,24 +2,18 @@
 // floating point, and a list holds what the table holds.
 
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <string_view>
 
+#include "fuzz/require.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/io/table.hpp"
 
 namespace {
 
+using warploom::require;
 using warploom::io::Table;
-
-void require(bool good, const char* what) {
-  if (good) return;
-  std::fprintf(stderr, "%s\n", what);
-  std::abort();
-}
 
 template <class Read>
 auto attempt(const Read& read) -> std::optional<decltype(read())> {

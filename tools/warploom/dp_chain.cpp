@@ -101,13 +101,19 @@ int run(Settings& s) {
 std::function<int()> add(CLI::App& app) {
   auto s = std::make_shared<Settings>();
   app.add_option("DIMENSION", s->words,
-                 "n + 1 dimensions of n matrices: matrix k is d[k-1] x d[k]; or each matrix as ROWSxCOLUMNS");
-  app.add_option("--file", s->file, "Dimensions from a text of numbers; '-' for standard input")
+                 "n + 1 dimensions d of n matrices, matrix k is d[k-1] x d[k]; or n times ROWSxCOLUMNS. "
+                 "Whole numbers, 1 or more");
+  app.add_option("--file", s->file,
+                 "The n + 1 dimensions from a text, in as many lines as one likes; '-' for standard input")
       ->type_name("FILE");
-  app.add_option("--matrices", s->matrices, "Rows and columns from a text, a row of two numbers a matrix")
+  app.add_option(
+         "--matrices", s->matrices,
+         "Shapes from a table of two columns, a line ROWS COLUMNS for each matrix; '-' for standard input")
       ->type_name("FILE");
-  add_type_option(app, s->type,
-                  "int32, int64, float32, float64, or auto, the smaller integer that holds the cost [auto]");
+  add_type_option(
+      app, s->type,
+      "int32, int64, float32, float64 (which round large costs), or auto, the smaller integer that "
+      "holds the cost [auto]");
   add_dp_options(app, *s);
   return [s] { return run(*s); };
 }
@@ -115,12 +121,13 @@ std::function<int()> add(CLI::App& app) {
 }  // namespace
 
 DpProblem dp_chain() {
-  return {
-      "chain", "The order of multiplying a chain of matrices that needs the fewest multiplications",
-      "warploom dp chain 30 35 15 5 10 20 25\n"
-      "  warploom dp chain 30x35 35x15 15x5 --json\n"
-      "JSON: products lists [first, last of the left factor, last] matrices of each product, counted from 1.",
-      &add};
+  return {"chain", "The order of multiplying a chain of matrices that needs the fewest multiplications",
+          "warploom dp chain 30 35 15 5 10 20 25\n"
+          "  warploom dp chain 30x35 35x15 15x5 --json\n"
+          "Prints the cost, in multiplications of numbers, and the order. JSON: products lists the first "
+          "matrix, the "
+          "last of the left factor and the last of each product, counted from 1.",
+          &add};
 }
 
 }  // namespace warploom::tool

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <memory>
 
+#include "dp_arcs.hpp"
 #include "dp_problem.hpp"
 #include "stopwatch.hpp"
 #include "verb.hpp"
@@ -20,7 +21,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view kFormats[] = {"dot-bracket", "ct", "json"};
 
 struct Settings : DpSettings {
-  std::string input, format = "dot-bracket", weights;
+  std::string input, format = "dot-bracket", weights, svg;
   std::int64_t minimum_loop = 3;
   bool no_gu = false, unknown = false;
 };
@@ -84,17 +85,22 @@ int run(Settings& s) {
     throw BadInput(fmt::format("--format {}: it is dot-bracket, ct or json", s.format));
   if (s.format == "json") s.json = true;
   DpRun run(s);
+  run.add("--svg", s.svg, ".svg");
   const dp::BasePairOptions options = options_of(s);
   const std::vector<io::FastaRecord> records =
       io::parse_fasta(read_input(s.input), input_name(s.input),
                       {.letters = s.unknown ? "ACGUTN" : "ACGUT",
                        .advice = s.unknown ? "" : "--allow-n accepts N, which pairs with nothing"});
+  if (!s.svg.empty() && records.size() > 1)
+    throw BadInput(fmt::format("--svg {}: a picture is of one sequence; {} has {}", s.svg,
+                               input_name(s.input), records.size()));
   std::vector<std::string> sequences;
   for (const io::FastaRecord& record : records) sequences.push_back(record.sequence);
   const Stopwatch watch;
   const std::vector<dp::BasePairs> structures = dp::base_pairs(sequences, options);
   const double seconds = watch.seconds();
 
+  if (!s.svg.empty()) run.write(s.svg, arcs_svg(structures.front()));
   std::string text;
   Json list = Json::array();
   for (std::size_t k = 0; k < records.size(); ++k) {
@@ -111,17 +117,23 @@ int run(Settings& s) {
 
 std::function<int()> add(CLI::App& app) {
   auto s = std::make_shared<Settings>();
-  app.add_option("FASTA", s->input,
-                 "Sequences of A, C, G and U or T, perhaps gzipped; '-' for standard input")
+  app.add_option(
+         "FASTA", s->input,
+         "Sequences of A, C, G and U or T, one record or many, perhaps gzipped; '-' for standard input")
       ->required();
-  app.add_option("--min-loop", s->minimum_loop, "Unpaired bases that a pair encloses at least [3]")
+  app.add_option("--min-loop", s->minimum_loop, "Bases that stand between the two of a pair at least [3]")
       ->type_name("N");
-  app.add_option("--weights", s->weights, "What pairs count: GC,AU,GU [1,1,1]; of 0 none form")
-      ->type_name("G,A,U");
-  app.add_flag("--no-gu", s->no_gu, "No G-U pairs");
+  app.add_option("--weights", s->weights,
+                 "What a G-C, an A-U and a G-U pair count, whole numbers; of 0 none form [1,1,1]")
+      ->type_name("GC,AU,GU");
+  app.add_flag("--no-gu", s->no_gu, "No G-U pairs, whatever they count");
   app.add_flag("--allow-n", s->unknown, "Accept N, which pairs with nothing");
-  app.add_option("--format", s->format, "Of the result: dot-bracket, ct or json [dot-bracket]")
+  app.add_option("--format", s->format,
+                 "Of the result: dot-bracket, ct (connectivity table) or json [dot-bracket]")
       ->type_name("FORMAT");
+  app.add_option("--svg", s->svg,
+                 "Picture to write, of one sequence: its pairs as arcs over its bases (.svg)")
+      ->type_name("FILE");
   add_dp_options(app, *s);
   return [s] { return run(*s); };
 }
@@ -131,8 +143,9 @@ std::function<int()> add(CLI::App& app) {
 DpProblem dp_nussinov() {
   return {"nussinov", "The most base pairs of RNA sequences, without pseudoknots (Nussinov's recurrence)",
           "warploom dp nussinov sequences.fa --weights 3,2,1 --format ct -o pairs.ct\n"
-          "dot-bracket: header, sequence, and structure with its score in parentheses. The most pairs are no "
-          "prediction of the fold, which needs an energy model.",
+          "  warploom dp nussinov examples/trna_phe.fa --svg arcs.svg\n"
+          "dot-bracket: header, sequence, and structure with its score, the sum of what its pairs count, in "
+          "parentheses. The most pairs are no prediction of the fold, which needs an energy model.",
           &add};
 }
 

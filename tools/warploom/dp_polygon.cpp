@@ -34,10 +34,8 @@ std::string as_text(const dp::Triangulation& t) {
 }
 
 int run(Settings& s) {
-  if (!s.svg.empty() && !s.svg.ends_with(".svg"))
-    throw BadInput(fmt::format("--svg {}: pictures are written as .svg", s.svg));
   DpRun run(s);
-  run.add(s.svg);
+  run.add("--svg", s.svg, ".svg");
   const std::vector<dp::Point> points = read_points(s.input);
   const dp::Triangulation t = dp::triangulate(points, {.solve = s.solve, .type = s.type});
   if (!s.svg.empty()) run.write(s.svg, dp::triangulation_svg(points, t));
@@ -57,7 +55,9 @@ int run(Settings& s) {
 std::function<int()> add(CLI::App& app) {
   auto s = std::make_shared<Settings>();
   app.add_option("POINTS", s->input,
-                 "Vertices in order, a row of x and y each, the first not repeated; '-' for standard input")
+                 "Table of two columns, x and y of each vertex, in order along the boundary, either way "
+                 "round, the first not "
+                 "repeated; '-' for standard input")
       ->required();
   app.add_option("--svg", s->svg, "Picture to write: the polygon with its diagonals (.svg)")
       ->type_name("FILE");
@@ -69,11 +69,12 @@ std::function<int()> add(CLI::App& app) {
 }  // namespace
 
 DpProblem dp_polygon() {
-  return {"polygon", "The triangulation of a simple polygon whose diagonals are shortest together",
-          "warploom dp polygon points.csv --svg triangles.svg\n"
-          "Vertices are counted from 0. It is also the triangulation with the least sum of the triangles' "
-          "perimeters.",
-          &add};
+  return {
+      "polygon", "The triangulation of a simple polygon whose diagonals are shortest together",
+      "warploom dp polygon points.csv --svg triangles.svg\n"
+      "Prints lengths, in the unit of the points, and the vertices of each triangle, counted from 0. It is "
+      "also the triangulation with the least sum of the triangles' perimeters.",
+      &add};
 }
 
 }  // namespace warploom::tool

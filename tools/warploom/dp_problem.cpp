@@ -19,30 +19,36 @@ void add_dp_options(CLI::App& app, DpSettings& settings) {
                  "Result to write, as JSON if it ends in .json; '-' for standard output [-]")
       ->type_name("FILE");
   add_device_option(app, solve.device);
-  app.add_option("--threads", settings.threads, "Of the CPU [one a processor]")
+  app.add_option("--threads", settings.threads,
+                 "Threads on the CPU; results do not depend on them [one a processor]")
       ->type_name("N")
       ->check(CLI::Range(1, 4096));
   app.add_option_function<std::string>(
          "--decomposition",
          [&solve](const std::string& text) { solve.decomposition = dp::parse_decomposition(text); },
-         "Order of blocks: bottom-up, persistent (GPU), divide-and-conquer, printed (the dissertation's, "
-         "which "
-         "computes some again) or auto [auto: persistent on a GPU, bottom-up on a CPU]")
+         "Order in which blocks of cells are computed, for the speed alone: bottom-up, persistent (one "
+         "kernel, "
+         "GPU only), divide-and-conquer, printed (the dissertation's, which computes some blocks again) or "
+         "auto [auto: persistent on a GPU, bottom-up on a CPU]")
       ->type_name("ORDER");
-  app.add_option(
-         "--block", solve.block,
-         "Edge of a block: 16, 32, 64, 128, 256 or 512 cells; of persistent 32 or 64 [by size and device]")
+  app.add_option("--block", solve.block,
+                 "Edge of a block [cells]: 16, 32, 64, 128, 256 or 512; of persistent 32 or 64 [chosen by "
+                 "size and device]")
       ->type_name("N");
   app.add_option_function<std::string>(
          "--triangular", [&solve](const std::string& text) { solve.triangular = dp::parse_triangular(text); },
-         "Triangular part of a block on a GPU: blocked, merged or direct [blocked]")
+         "How a GPU finishes a block, not of persistent: blocked, or the dissertation's two: merged, direct "
+         "[blocked]")
       ->type_name("METHOD");
   app.add_option_function<std::string>(
          "--storage", [&solve](const std::string& text) { solve.storage = dp::parse_storage(text); },
-         "Cells as plain, narrow (16 bits and a base a tile, for int32; exact) or auto [auto]")
+         "Cells as plain, narrow (for int32: 16 bits, if they hold the differences, else solved again as "
+         "plain) or auto: "
+         "narrow where it is likely to hold [auto]")
       ->type_name("STORAGE");
   app.add_flag("--timings", settings.timings,
-               "Tell phases, transfers and pairs a second; costs some waiting");
+               "Tell time and memory: phases, transfers, pairs (an addition with its minimum) a second; "
+               "costs some waiting");
   app.add_flag("--force", settings.force, "Replace outputs that exist");
   add_json_flag(app, settings.json);
 }
@@ -57,11 +63,14 @@ void add_type_option(CLI::App& app, dp::ValueType& type, const std::string& type
 DpRun::DpRun(DpSettings& settings) : settings_(settings) {
   settings.solve.phases = settings.timings;
   if (settings.threads > 0) set_threads(settings.threads);
-  if (settings.output != "-") add(settings.output);
+  if (settings.output != "-") files_.add(settings.output, settings.force);
 }
 
-void DpRun::add(const std::string& path) {
-  if (!path.empty()) files_.add(path, settings_.force);
+void DpRun::add(std::string_view option, const std::string& path, std::string_view ending) {
+  if (path.empty()) return;
+  if (!path.ends_with(ending))
+    throw BadInput(fmt::format("{} {}: the name must end in {}", option, path, ending));
+  files_.add(path, settings_.force);
 }
 
 void DpRun::write(const std::string& path, std::string_view content) {

@@ -45,8 +45,9 @@ class DpRun {
  public:
   explicit DpRun(DpSettings& settings);
 
-  /// A file besides -o; nothing of an empty name. Before finish().
-  void add(const std::string& path);
+  /// A file besides -o, named by `option`; nothing of an empty name. Before finish().
+  /// @throws BadInput (another ending than ".svg", say)
+  void add(std::string_view option, const std::string& path, std::string_view ending);
   void write(const std::string& path, std::string_view content);
 
   /// Gives all files their names, then prints what is to be printed: the result, if it goes there, and

@@ -8,14 +8,15 @@
 #include <memory>
 #include <utility>
 
+#include "dp/problem.hpp"
 #include "dp/saturating.hpp"
 #include "dp_problem.hpp"
 #include "verb.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
-#include "warploom/core/log.hpp"
 #include "warploom/core/memory.hpp"
 #include "warploom/core/npy.hpp"
+#include "warploom/core/progress.hpp"
 #include "warploom/dp/chain.hpp"
 
 namespace warploom::tool {
@@ -47,6 +48,7 @@ template <class Element, class Value>
 std::vector<Value> converted(const NpyArray& array) {
   std::vector<Value> values(array.count());
   for (std::size_t k = 0; k < values.size(); ++k) {
+    if (k % (1 << 20) == 0) check_interrupt();
     Element element;
     std::memcpy(&element, array.data.data() + k * sizeof element, sizeof element);
     values[k] = static_cast<Value>(element);
@@ -130,7 +132,8 @@ dp::ValueType choose_type(const Input& input, dp::ValueType asked) {
   }
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   std::int64_t leaf = 0, weight = 0;
-  for (std::int64_t i = 0; i < input.leaves; ++i)
+  for (std::int64_t i = 0; i < input.leaves; ++i) {
+    check_interrupt();
     for (std::int64_t j = i; j < input.leaves; ++j) {
       const std::int64_t value = input.integers[static_cast<std::size_t>(i * input.leaves + j)];
       const std::int64_t magnitude = value < -kMost ? kMost : std::abs(value);
@@ -138,6 +141,7 @@ dp::ValueType choose_type(const Input& input, dp::ValueType asked) {
       std::int64_t& most = i == j ? leaf : weight;
       most = std::max(most, magnitude);
     }
+  }
   const std::int64_t bound = dp::saturating_add(dp::saturating_multiply(input.leaves, leaf),
                                                 dp::saturating_multiply(input.leaves - 1, weight));
   return dp::choose_value_type(asked, bound, fmt::format("{}: cells", input.name));
@@ -178,6 +182,7 @@ dp::Problem<T> problem_of(const Input& input, dp::Optimum optimum) {
   problem.optimum = optimum;
   problem.cell_weight = dp::Triangle<T>(n + 1, T(0));
   for (std::int64_t i = 0; i < n; ++i) {
+    check_interrupt();
     problem.leaves.push_back(value_of<T>(input, i, i, optimum));
     for (std::int64_t j = i + 1; j < n; ++j)
       problem.cell_weight(i, j + 1) = value_of<T>(input, i, j, optimum);
@@ -198,11 +203,13 @@ std::string table_file(const dp::Solution<T>& solution) {
   require_memory(2 * n * n * sizeof(T), "the square table");
   NpyArray array{.dtype = kDtype<T>, .shape = {n, n}, .data = std::vector<std::byte>(n * n * sizeof(T))};
   const dp::Triangle<T> table = solution.table();
-  for (std::uint64_t i = 0; i < n; ++i)
+  for (std::uint64_t i = 0; i < n; ++i) {
+    check_interrupt();
     for (std::uint64_t j = i; j < n; ++j) {
       const T value = table(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j) + 1);
       std::memcpy(array.data.data() + (i * n + j) * sizeof(T), &value, sizeof(T));
     }
+  }
   return format_npy(array);
 }
 
@@ -210,9 +217,13 @@ template <dp::Value T>
 int solve_as(const Settings& s, DpRun& run, Input input, dp::ValueType type) {
   dp::Problem<T> problem = problem_of<T>(input, s.optimum);
   const std::int64_t n = input.leaves;
+  if constexpr (std::floating_point<T>)  // of integers choose_type() has seen to it
+    if (const long double bound = dp::magnitude_bound(problem); bound > std::numeric_limits<T>::max() / 2)
+      throw BadInput(fmt::format(
+          "{}: cells may reach {:.4g}, beyond {}'s range; {}", input.name, bound, name(type),
+          type == dp::ValueType::float32 ? "use float64"
+                                         : "divide the numbers by a constant, or write inf for no solution"));
   input = {};
-  log(LogLevel::info, fmt::format("{} leaves in {}: {} for cells and weights", n, name(type),
-                                  byte_text(dp::bytes_needed(problem, s.solve.storage))));
   const dp::Solution<T> solution = dp::solve(problem, s.solve);
   const std::vector<dp::Split> splits = solution.trace();
   const bool solved = std::abs(solution.optimum()) != dp::kUnreachable<T>;
@@ -235,10 +246,8 @@ int solve_as(const Settings& s, DpRun& run, Input input, dp::ValueType type) {
 }
 
 int run(Settings& s) {
-  if (!s.save.empty() && !s.save.ends_with(".npy"))
-    throw BadInput(fmt::format("--save-table {}: tables are written as .npy", s.save));
   DpRun run(s);
-  run.add(s.save);
+  run.add("--save-table", s.save, ".npy");
   Input input = read_table(s.input);
   const dp::ValueType type = choose_type(input, s.type);
   return dp::with_value_type(
@@ -247,16 +256,16 @@ int run(Settings& s) {
 
 std::function<int()> add(CLI::App& app) {
   auto s = std::make_shared<Settings>();
-  app.add_option(
-         "TABLE", s->input,
-         "Square table of n leaves, as .npy or text: (i, i) is the value of leaf i, (i, j), i < j, the "
-         "weight "
-         "of the interval from leaf i to leaf j. inf (of a maximum -inf): no solution. What stands below the "
-         "diagonal is not used. '-' for standard input")
+  app.add_option("TABLE", s->input,
+                 "Square table w of n leaves, as .npy or text: w(i,i) is the value of leaf i, m[i,i]; "
+                 "w(i,j), i < j, is "
+                 "added once for the interval from leaf i to leaf j. inf (of a maximum -inf): no solution. "
+                 "What stands "
+                 "below the diagonal is not used. '-' for standard input")
       ->required();
   app.add_option_function<std::string>(
          "--optimum", [s](const std::string& text) { s->optimum = dp::parse_optimum(text); },
-         "min or max [min]")
+         "Which is the best: min or max [min]")
       ->type_name("WHICH");
   app.add_option(
          "--save-table", s->save,

@@ -18,6 +18,7 @@ OutputFiles::~OutputFiles() {
 }
 
 void OutputFiles::add(const fs::path& path, bool replace) {
+  if (path.empty()) throw BadInput("an output's name is empty; name a file");
   std::error_code error;
   File file{path, fs::exists(path, error) ? fs::canonical(path) : fs::absolute(path), {}, false};
   const fs::path directory = file.target.parent_path();

@@ -16,9 +16,8 @@ class OutputFiles {
   ~OutputFiles();
 
   /// @param replace  an existing file is no error
-  /// @throws BadInput (its directory is absent or cannot be written to; it exists, is no regular file, or was
-  /// added
-  ///         before)
+  /// @throws BadInput (an empty name; its directory is absent or cannot be written to; it exists, is no
+  ///         regular file, or was added before)
   void add(const std::filesystem::path& path, bool replace);
 
   /// Calls `writer` with the name under which to write a file that was added: the same directory and ending.

@@ -113,8 +113,10 @@ class Solution {
   /// @throws OutOfMemory
   Triangle<T> table() const;
   /// The decisions behind the optimum, from the whole interval down, left before right; none if there is no
-  /// solution. Ties: a pair before splits, splits with the least k. No cell has stored its decision: k is
-  /// looked for again in the cells that are visited, at most n - 1. Cost: O(n) to O(n^2) together.
+  /// solution. Ties: a pair before splits, splits with the least k; in floating point a tie is also what
+  /// rounding makes equal: the first candidate is taken that gives the cell's value once the weight is added.
+  /// No cell has stored its decision: k is looked for again in the cells that are visited, at most n - 1.
+  /// Cost: O(n) to O(n^2) together.
   std::vector<Split> trace() const;
   const Report& report() const { return report_; }
 
@@ -128,7 +130,7 @@ class Solution {
 /// Solves one problem; see Problem for what. Cost: n^3 / 6 additions with minimum, about n^2 / 2 cells of
 /// memory (what bytes_needed() says), which is asked for before it is allocated. Deterministic: the same
 /// cells and decisions on every device, with every option.
-/// @throws BadInput (no leaf, lengths that disagree, NaN, values whose sums could leave the type's range,
+/// @throws BadInput (no leaf, lengths that disagree, NaN, integers whose sums could leave the type's range,
 ///         options out of range or not for the device), OutOfMemory (with needed and available bytes),
 ///         NoDevice, Interrupted
 template <Value T>
