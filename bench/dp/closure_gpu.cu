@@ -14,11 +14,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <fstream>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/cuda_owners.hpp"
@@ -352,9 +352,18 @@ int run(const Settings& settings) {
 
 int main(int count, char** arguments) {
   warploom::dp::Settings settings;
-  for (int n = 1; n + 1 < count; n += 2) {
-    if (std::strcmp(arguments[n], "--rounds") == 0) settings.rounds = std::atoi(arguments[n + 1]);
-    if (std::strcmp(arguments[n], "--json") == 0) settings.json = arguments[n + 1];
+  for (int n = 1; n < count; ++n) {
+    const std::string argument = arguments[n];
+    const auto is = [&](std::string_view option) { return argument.starts_with(option); };
+    const std::string value = argument.substr(argument.find('=') + 1);
+    if (is("--rounds=")) {
+      settings.rounds = std::max(1, std::atoi(value.c_str()));
+    } else if (is("--benchmark_out=")) {
+      settings.json = value;
+    } else if (!is("--benchmark_out_format=")) {  // `./dev bench` says json, which it is
+      std::fprintf(stderr, "usage: %s [--rounds=N] [--benchmark_out=FILE]\n", arguments[0]);
+      return 2;
+    }
   }
   try {
     return warploom::dp::run(settings);

@@ -21,6 +21,7 @@
 #include <tuple>
 #include <vector>
 
+#include "../json_records.hpp"
 #include "core/cuda_owners.hpp"
 #include "dp/kernels.hpp"
 
@@ -321,32 +322,6 @@ class Batch {
   int edge_ = 0;
 };
 
-/// Records of JSON, printed as they come.
-class Report {
- public:
-  void list(const std::string& name) {
-    text_ += (text_.empty() ? "{" : "],") + std::string("\n\"") + name + "\": [";
-    first_ = true;
-  }
-  void add(const std::string& record) {
-    std::printf("%s\n", record.c_str());
-    std::fflush(stdout);
-    text_ += std::string(first_ ? "\n" : ",\n") + record;
-    first_ = false;
-  }
-  std::string text() const { return text_ + "]\n}\n"; }
-
- private:
-  std::string text_;
-  bool first_ = true;
-};
-
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
-}
-
 /// body(T, arithmetic, factors, name) of what is measured; edges are those that there are.
 template <class Body>
 void for_each_kind(const Body& body) {
@@ -415,7 +390,7 @@ double measure(int rounds, const Run& run) {
 }
 
 void measure_all(const Settings& settings) {
-  Report report;
+  JsonRecords report;
   cudaDeviceProp device;
   cuda_check(cudaGetDeviceProperties(&device, 0), "cudaGetDeviceProperties");
   report.list("device");
@@ -427,8 +402,8 @@ void measure_all(const Settings& settings) {
                          double pairs, double seconds) {
     return "{\"kind\": \"" + kind + "\", \"n\": " + std::to_string(n) +
            ", \"problems\": " + std::to_string(problems) + ", \"edge\": " + std::to_string(edge) +
-           ", \"ms\": " + number(seconds * 1e3) + ", \"tpairs_per_s\": " + number(pairs / seconds * 1e-12) +
-           "}";
+           ", \"ms\": " + json_number(seconds * 1e3) +
+           ", \"tpairs_per_s\": " + json_number(pairs / seconds * 1e-12) + "}";
   };
   report.list("solve");
   for_each_kind(
@@ -472,10 +447,10 @@ void measure_all(const Settings& settings) {
       batch.solve(0);
       std::vector<Split> splits;
       const double seconds = measure(settings.rounds, [&] { return batch.trace(0, splits); });
-      report.add("{\"shape\": \"" + std::string(name) + "\", \"n\": " + std::to_string(n) +
-                 ", \"decisions\": " + std::to_string(splits.size()) + ", \"ms\": " + number(seconds * 1e3) +
-                 ", \"us_per_decision\": " + number(seconds * 1e6 / static_cast<double>(splits.size())) +
-                 "}");
+      report.add(
+          "{\"shape\": \"" + std::string(name) + "\", \"n\": " + std::to_string(n) +
+          ", \"decisions\": " + std::to_string(splits.size()) + ", \"ms\": " + json_number(seconds * 1e3) +
+          ", \"us_per_decision\": " + json_number(seconds * 1e6 / static_cast<double>(splits.size())) + "}");
     }
   }
   if (!settings.json.empty()) std::ofstream(settings.json) << report.text();
@@ -502,13 +477,13 @@ int main(int argc, char** argv) {
       settings.group = std::max(1, std::atoi(group));
     else if (const char* multiprocessors = value("--multiprocessors="))
       settings.multiprocessors = std::max(0, std::atoi(multiprocessors));
-    else if (const char* json = value("--json="))
+    else if (const char* json = value("--benchmark_out="))
       settings.json = json;
-    else {
+    else if (value("--benchmark_out_format=") == nullptr) {  // `./dev bench` says json, which it is
       std::fprintf(
           stderr,
           "usage: %s [--check-only] [--rounds=N] [--largest=LEAVES] [--group=BLOCKS] [--multiprocessors=N] "
-          "[--json=FILE]\n",
+          "[--benchmark_out=FILE]\n",
           argv[0]);
       return 2;
     }

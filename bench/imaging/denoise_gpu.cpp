@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "../json_records.hpp"
 #include "imaging/tv_cuda.hpp"
 #include "imaging/tv_tiles.hpp"
 #include "oracle/phantom.hpp"
@@ -128,32 +129,6 @@ TvOutcome solve(Input& input, Image& image, int passes, double tolerance, const 
   return minimise_cuda(input.problem, image.data.data(), tuning);
 }
 
-/// Lines of JSON, printed as they come and kept for the file.
-class Report {
- public:
-  void list(const std::string& name) {
-    text_ += (text_.empty() ? "{" : "],") + std::string("\n\"") + name + "\": [";
-    first_ = true;
-  }
-  void add(const std::string& record) {
-    std::printf("%s\n", record.c_str());
-    std::fflush(stdout);
-    text_ += std::string(first_ ? "\n" : ",\n") + record;
-    first_ = false;
-  }
-  std::string text() const { return text_ + "]\n}\n"; }
-
- private:
-  std::string text_;
-  bool first_ = true;
-};
-
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
-}
-
 /// Time of one pass [s], the first ones (which measure) left out. @throws Error (a minimisation ended early)
 double pass_seconds(Input& input, const TvTuning& tuning, int rounds, std::uint64_t memory = 0,
                     TvOutcome* last = nullptr) {
@@ -181,20 +156,21 @@ double pass_seconds(Input& input, const TvTuning& tuning, int rounds, std::uint6
 }
 
 void run(const Options& options) {
-  Report report;
+  JsonRecords report;
   const double copy = copy_bandwidth(options.rounds);
   cudaDeviceProp device;
   cuda_check(cudaGetDeviceProperties(&device, 0), "cudaGetDeviceProperties");
   report.list("device");
-  report.add("{\"name\": \"" + std::string(device.name) + "\", \"copy_gb_per_s\": " + number(copy * 1e-9) +
-             "}");
+  report.add("{\"name\": \"" + std::string(device.name) +
+             "\", \"copy_gb_per_s\": " + json_number(copy * 1e-9) + "}");
 
   const auto describe = [&](const std::string& what, std::int64_t n, double voxels, double bytes_a_voxel,
                             double seconds, const std::string& more) {
     return "{\"what\": \"" + what + "\", \"size\": " + std::to_string(n) +
-           ", \"us\": " + number(seconds * 1e6) + ", \"ps_per_voxel\": " + number(seconds / voxels * 1e12) +
-           ", \"gb_per_s\": " + number(bytes_a_voxel * voxels / seconds * 1e-9) +
-           ", \"share_of_copy\": " + number(bytes_a_voxel * voxels / seconds / copy) + more + "}";
+           ", \"us\": " + json_number(seconds * 1e6) +
+           ", \"ps_per_voxel\": " + json_number(seconds / voxels * 1e12) +
+           ", \"gb_per_s\": " + json_number(bytes_a_voxel * voxels / seconds * 1e-9) +
+           ", \"share_of_copy\": " + json_number(bytes_a_voxel * voxels / seconds / copy) + more + "}";
   };
   report.list("iterations");
   for (const std::int64_t n : {64, 128, 256, 512}) {
@@ -209,8 +185,8 @@ void run(const Options& options) {
           "accelerated", n, double(n * n * n), 96, seconds,
           ", \"tile\": " + std::to_string(tile < 0 ? best_tensor_tile(std::int64_t{n} * n * n) : tile) +
               ", \"device_bytes_over_input\": " +
-              number(double(last.device_bytes) / (24.0 * double(n * n * n))) +
-              ", \"transfer_ms\": " + number(last.transfer_seconds * 1e3)));
+              json_number(double(last.device_bytes) / (24.0 * double(n * n * n))) +
+              ", \"transfer_ms\": " + json_number(last.transfer_seconds * 1e3)));
     }
   }
 
@@ -248,13 +224,13 @@ void run(const Options& options) {
         transfers.push_back(last.transfer_seconds);
         error = relative_error(image, truth);
       }
-      report.add("{\"size\": " + std::to_string(n) + ", \"tolerance\": " + number(tolerance) +
-                 ", \"iterations\": " + std::to_string(last.history.size()) + ", \"ms\": " +
-                 number(median(seconds) * 1e3) + ", \"transfer_ms\": " + number(median(transfers) * 1e3) +
-                 ", \"wall_ms\": " + number(median(walls) * 1e3) +
-                 ", \"objective\": " + number(last.objective) + ", \"gap\": " + number(last.gap) +
-                 ", \"noisy_error\": " + number(relative_error(input.noisy, truth)) +
-                 ", \"error\": " + number(error) + "}");
+      report.add("{\"size\": " + std::to_string(n) + ", \"tolerance\": " + json_number(tolerance) +
+                 ", \"iterations\": " + std::to_string(last.history.size()) +
+                 ", \"ms\": " + json_number(median(seconds) * 1e3) + ", \"transfer_ms\": " +
+                 json_number(median(transfers) * 1e3) + ", \"wall_ms\": " + json_number(median(walls) * 1e3) +
+                 ", \"objective\": " + json_number(last.objective) + ", \"gap\": " + json_number(last.gap) +
+                 ", \"noisy_error\": " + json_number(relative_error(input.noisy, truth)) +
+                 ", \"error\": " + json_number(error) + "}");
     }
   }
 

@@ -55,7 +55,7 @@ class Closure {
   static constexpr unsigned kAll = 0xffffffffU;
 
   // Without weights, pairs and rounding the recurrence within a block is linear: C = A C0 B with the finished
-  // blocks on the diagonal and 0 for their diagonals. Two products take a fifth of a wavefront's time.
+  // blocks on the diagonal and 0 for their diagonals. Two products are quicker than a wavefront.
   static constexpr bool kCanBeLinear = std::is_same_v<T, std::int32_t> && !kFactors;
   static constexpr int kOperands = kEdge == 64 ? 1 : 2;
 

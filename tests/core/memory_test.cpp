@@ -44,35 +44,35 @@ TEST_F(Memory, IsWithoutBoundWhereNothingCanBeRead) {
 
 TEST_F(Memory, IsLessInAGroupOfVersion2WithALimit) {
   write("proc/meminfo", "MemAvailable:  4194304 kB\n");
-  write("proc/self/cgroup", "0::/work/one\n");
-  write("sys/fs/cgroup/work/one/memory.max", "104857600\n");     // 100 MiB
-  write("sys/fs/cgroup/work/one/memory.current", "62914560\n");  // 60 MiB, of which 20 MiB make way
-  write("sys/fs/cgroup/work/one/memory.stat", "anon 1\ninactive_file 20971520\n");
+  write("proc/self/cgroup", "0::/jobs/one\n");
+  write("sys/fs/cgroup/jobs/one/memory.max", "104857600\n");     // 100 MiB
+  write("sys/fs/cgroup/jobs/one/memory.current", "62914560\n");  // 60 MiB, of which 20 MiB make way
+  write("sys/fs/cgroup/jobs/one/memory.stat", "anon 1\ninactive_file 20971520\n");
   EXPECT_EQ(available_memory(root_), 60 * kMiB);
 }
 
 TEST_F(Memory, IsBoundedByAnAncestorsLimitToo) {
   write("proc/meminfo", "MemAvailable:  4194304 kB\n");
-  write("proc/self/cgroup", "0::/work/one\n");
-  write("sys/fs/cgroup/work/one/memory.max", "max\n");
-  write("sys/fs/cgroup/work/memory.max", "10485760\n");
-  write("sys/fs/cgroup/work/memory.current", "1048576\n");
+  write("proc/self/cgroup", "0::/jobs/one\n");
+  write("sys/fs/cgroup/jobs/one/memory.max", "max\n");
+  write("sys/fs/cgroup/jobs/memory.max", "10485760\n");
+  write("sys/fs/cgroup/jobs/memory.current", "1048576\n");
   EXPECT_EQ(available_memory(root_), 9 * kMiB);
 }
 
 TEST_F(Memory, IsLessInAGroupOfVersion1WithALimit) {
   write("proc/meminfo", "MemAvailable:  4194304 kB\n");
-  write("proc/self/cgroup", "5:cpu,cpuacct:/\n4:memory:/work\n0::/\n");
-  write("sys/fs/cgroup/memory/work/memory.limit_in_bytes", "10485760\n");
-  write("sys/fs/cgroup/memory/work/memory.usage_in_bytes", "4194304\n");
+  write("proc/self/cgroup", "5:cpu,cpuacct:/\n4:memory:/jobs\n0::/\n");
+  write("sys/fs/cgroup/memory/jobs/memory.limit_in_bytes", "10485760\n");
+  write("sys/fs/cgroup/memory/jobs/memory.usage_in_bytes", "4194304\n");
   write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
   EXPECT_EQ(available_memory(root_), 6 * kMiB);
 }
 
 TEST_F(Memory, IsNothingWhereAGroupUsesMoreThanItsLimit) {
-  write("proc/self/cgroup", "0::/work\n");
-  write("sys/fs/cgroup/work/memory.max", "1048576\n");
-  write("sys/fs/cgroup/work/memory.current", "2097152\n");
+  write("proc/self/cgroup", "0::/jobs\n");
+  write("sys/fs/cgroup/jobs/memory.max", "1048576\n");
+  write("sys/fs/cgroup/jobs/memory.current", "2097152\n");
   EXPECT_EQ(available_memory(root_), 0u);
 }
 
