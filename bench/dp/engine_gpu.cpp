@@ -3,14 +3,19 @@
 // Questions, a part each (a list of records in the JSON); n is the number of points, so that blocks divide
 // it:
 //   sizes            every type, storage and kind of term over n, in both of our decompositions
+//   small            problems that do not fill the device, with weights and without, by block size
+//   largest          100,000 points, and the refusal of more than the device's memory holds
 //   decompositions   all four over n and the block size, one launch for each diagonal or square
 //   table1           the dissertation's Table 1: blocks of 256, one launch for each call; calls and time by
-//   kind table3           its Table 3: what divide and conquer loses, split into computing sub-triangles
-//   again and balance blocks           its Figures 13 and 14: time by block size, bottom-up phases its Figure
-//   15: shares of rectangular and triangular parts and transfers cpu              its Figure 16: one CPU
-//   thread, to be divided by multiprocessors  its Figure 18: a quarter, a half, three quarters and all of
-//   them triangular       its two options for the triangular part, and ours batch            a thousand
-//   problems of 200 leaves
+//                    kind
+//   table3           its Table 3: what divide and conquer loses, split into computing sub-triangles again and
+//                    balance
+//   blocks           its Figures 13 and 14: time by block size, bottom-up
+//   phases           its Figure 15: shares of rectangular and triangular parts and transfers
+//   cpu              its Figure 16: speed-up over one CPU thread, that of plain loops and ours
+//   multiprocessors  its Figure 18: a quarter, a half, three quarters and all of them
+//   triangular       its two options for the triangular part, and ours
+//   batch            a thousand problems of 200 leaves
 // Figure 17 is `gflops` of every record: two operations a pair, an addition and a minimum.
 //
 // Fixed: random inputs of a fixed seed, by the type and n alone. Timed: `kernel_ms` between two events on the
@@ -19,10 +24,12 @@
 // program.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -31,6 +38,7 @@
 #include <vector>
 
 #include "oracle/random.hpp"
+#include "plain_loops.hpp"
 #include "warploom/core/device.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/threads.hpp"
@@ -81,6 +89,15 @@ Problem<T> costs(std::int64_t points, bool factors, bool negative) {
   return problem;
 }
 
+/// Nothing but leaves.
+template <Value T>
+Problem<T> unweighted(std::int64_t points) {
+  Random random(static_cast<std::uint32_t>(points));
+  Problem<T> problem;
+  problem.leaves = uniform<T>(random, points - 1, 20);
+  return problem;
+}
+
 /// Watson-Crick and wobble pairs of a random sequence, no loop below 3 letters: the most pairs.
 template <Value T>
 Problem<T> base_pairs(std::int64_t points, std::uint32_t seed) {
@@ -104,11 +121,14 @@ class Bench {
   explicit Bench(const Settings& settings) : settings_(settings) {
     const CudaDevice& device = cuda_devices().devices.at(0);
     multiprocessors_ = device.multiprocessors;
+    memory_ = device.memory;
     report_["device"] = {{"name", device.name}, {"multiprocessors", device.multiprocessors}};
   }
 
   Json run() {
     part("sizes", [this] { sizes(); });
+    part("small", [this] { small(); });
+    part("largest", [this] { largest(); });
     part("decompositions", [this] { decompositions(); });
     part("table1", [this] { table1(); });
     part("table3", [this] { table3(); });
@@ -219,6 +239,9 @@ class Bench {
   void compare(const std::string& input, const std::vector<Solution<T>>& solutions) {
     double sum = 0;
     for (const Solution<T>& solution : solutions) sum += double(solution.optimum());
+    compare(input, sum);
+  }
+  void compare(const std::string& input, double sum) {
     const auto [known, is_new] = optima_.try_emplace(input, sum);
     if (!is_new && known->second != sum)
       throw Internal(input + ": the optimum is " + std::to_string(sum) + " and was " +
@@ -259,6 +282,54 @@ class Bench {
         "int64", [](std::int64_t n) { return costs<std::int64_t>(n, false, true); }, Storage::plain);
     each(
         "float64", [](std::int64_t n) { return costs<double>(n, false, true); }, Storage::plain);
+  }
+
+  void small() {
+    const auto each = [this](const std::string& input, const auto& problem_over, Storage storage) {
+      for (const std::int64_t n : powers(256, 8192)) {
+        const auto problem = problem_over(n);
+        for (const Decomposition decomposition : {Decomposition::persistent, Decomposition::bottom_up})
+          for (const int block : {32, 64, 128}) {
+            if (storage == Storage::narrow && block < 64) continue;
+            if (decomposition == Decomposition::persistent && block > 64) continue;
+            add_measured(measure(input, problem, options(decomposition, block, storage)));
+          }
+      }
+    };
+    const auto pairs = [](std::int64_t n) {
+      return base_pairs<std::int32_t>(n, static_cast<std::uint32_t>(n));
+    };
+    each("small, int32, unweighted", unweighted<std::int32_t>, Storage::plain);
+    each(
+        "small, int32", [](std::int64_t n) { return costs<std::int32_t>(n, false, false); }, Storage::plain);
+    each("small, base pairs, int32", pairs, Storage::plain);
+    each("small, int16, unweighted", unweighted<std::int32_t>, Storage::narrow);
+    each("small, base pairs, int16", pairs, Storage::narrow);
+    each("small, float32, unweighted", unweighted<float>, Storage::plain);
+    each(
+        "small, float32", [](std::int64_t n) { return costs<float>(n, false, false); }, Storage::plain);
+  }
+
+  void largest() {
+    const auto attempt = [this](const std::string& input, std::int64_t points, Decomposition decomposition,
+                                Storage storage) {
+      try {
+        add_measured(measure(input, base_pairs<std::int32_t>(points, 1), options(decomposition, 0, storage)));
+        return true;
+      } catch (const OutOfMemory& refusal) {
+        add({{"input", input}, {"n", points}, {"refused", refusal.what()}});
+        return false;
+      }
+    };
+    constexpr std::int64_t kPoints = 100'000;
+    for (const Decomposition decomposition : {Decomposition::persistent, Decomposition::bottom_up}) {
+      attempt("largest, base pairs, int16", kPoints, decomposition, Storage::narrow);
+      attempt("largest, base pairs, int32", kPoints, decomposition, Storage::plain);
+    }
+    const double cells = double(memory_) / sizeof(std::int32_t);
+    const auto too_many = static_cast<std::int64_t>(std::sqrt(2 * cells) * 1.02);
+    if (attempt("too large, base pairs, int32", too_many, Decomposition::persistent, Storage::plain))
+      throw Internal("a problem that the device's memory does not hold was solved there");
   }
 
   // As the dissertation, all that follows is of float32.
@@ -338,14 +409,39 @@ class Bench {
   }
 
   void cpu() {
-    set_threads(1);
-    Options with;
-    with.device = Device::cpu;
-    with.decomposition = Decomposition::bottom_up;
-    with.storage = Storage::plain;
-    for (const std::int64_t n : powers(256, 8192))
-      add_measured(measure(kFloat, floats(n), with), {{"threads", 1}});
-    set_threads(0);
+    const std::string input = "float32, unweighted";
+    Options one_thread;
+    one_thread.device = Device::cpu;
+    one_thread.storage = Storage::plain;
+    double plain_seconds = 0;
+    for (const std::int64_t n : powers(256, 8192)) {
+      const Problem<float> problem = unweighted<float>(n);
+      Json record{{"input", input}, {"n", n}};
+      double gpu_ms = std::numeric_limits<double>::max();
+      for (const Decomposition decomposition : {Decomposition::bottom_up, Decomposition::persistent}) {
+        const Json gpu = measure(input, problem, options(decomposition));
+        if (gpu.is_null()) return;
+        const double ms = gpu["kernel_ms"].get<double>() + gpu["transfer_ms"].get<double>();
+        record[std::string(name(decomposition)) + "_ms"] = ms;
+        gpu_ms = std::min(gpu_ms, ms);
+      }
+      set_threads(1);
+      const Json ours = measure(input, problem, one_thread);
+      set_threads(0);
+      if (!ours.is_null()) {
+        record["our_thread_ms"] = ours["kernel_ms"];
+        record["speedup_over_our_thread"] = ours["kernel_ms"].get<double>() / gpu_ms;
+      }
+      constexpr double kGrowth = 12, kLongest = 60;  // from one n to the next; [s]
+      if (plain_seconds * kGrowth < kLongest) {
+        const PlainLoops plain = run_plain_loops(problem.leaves);
+        compare(input + " " + std::to_string(n), plain.optimum);
+        plain_seconds = plain.seconds;
+        record["plain_loops_ms"] = plain_seconds * 1e3;
+        record["speedup_over_plain_loops"] = plain_seconds * 1e3 / gpu_ms;
+      }
+      add(record);
+    }
   }
 
   void multiprocessors() {
@@ -396,6 +492,7 @@ class Bench {
 
   const Settings& settings_;
   int multiprocessors_ = 0;
+  std::uint64_t memory_ = 0;  // [bytes]
   std::string part_;
   Json report_;
   std::map<std::string, std::pair<std::int64_t, double>>

@@ -1,20 +1,28 @@
-// Question: how near do rectangular products come to the ceilings of gpu_bench_dp_ceiling, by type, storage
-// and size of block?
+// Questions: how near do rectangular products come to the ceilings of gpu_bench_dp_ceiling, by type, storage
+// and size of block? And, as the dissertation's Figure 12: how long does the product of two squares of n x n
+// cells take beside a matrix multiplication of that size, a textbook's and cuBLAS's (where the loader finds
+// it)?
+//
 // Fixed: random cells over POINTS points; one call, the products of a diagonal of blocks of EDGE cells that
-// has BETWEEN blocks between itself and the main one. Timed: the launches, cells resident.
-// Of each configuration random cells are compared with what they must be, bit for bit; a difference ends
-// the program with exit code 1.
+// has BETWEEN blocks between itself and the main one: with one and EDGE = POINTS / 3, a single square.
+// Timed: the launches, cells resident; `pairs` are additions with minimum, or multiplications with addition.
+// Of each configuration random cells are compared with what they must be, bit for bit (sums of products:
+// within what rounding allows); a difference ends the program with exit code 1.
 
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "core/cuda_owners.hpp"
+#include "cublas.hpp"
 #include "dp/kernels.hpp"
+#include "matrix_multiply.hpp"
 
 namespace warploom::dp {
 namespace {
@@ -128,6 +136,29 @@ class RandomTriangle {
   DeviceArray<int> overflow_;
 };
 
+/// Launches back to back, each of so many pairs.
+void time_launches(benchmark::State& state, double pairs, const std::function<void(cudaStream_t)>& launch) {
+  const CudaStream stream = make_stream();
+  const CudaEvent start = make_event(), end = make_event();
+  constexpr int kLaunches = 5;
+  for (auto _ : state) {
+    cuda_check(cudaEventRecord(start.get(), stream.get()), "cudaEventRecord");
+    for (int n = 0; n < kLaunches; ++n) launch(stream.get());
+    cuda_check(cudaEventRecord(end.get(), stream.get()), "cudaEventRecord");
+    cuda_check(cudaEventSynchronize(end.get()), "products");
+    float milliseconds = 0;
+    cuda_check(cudaEventElapsedTime(&milliseconds, start.get(), end.get()), "cudaEventElapsedTime");
+    state.SetIterationTime(1e-3 * milliseconds / kLaunches);
+  }
+  state.counters["pairs"] =
+      benchmark::Counter(pairs * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+}
+
+void fail(benchmark::State& state, std::int64_t i, std::int64_t j) {
+  all_right = false;
+  state.SkipWithError(("cell (" + std::to_string(i) + ", " + std::to_string(j) + ") is wrong").c_str());
+}
+
 template <class T, Arithmetic kArithmetic, bool kFactors>
 void BM_Product(benchmark::State& state) {
   const std::int64_t points = state.range(0), edge = state.range(1), between = state.range(2);
@@ -148,36 +179,63 @@ void BM_Product(benchmark::State& state) {
   const DeviceArray<std::byte> partials = make_device<std::byte>(kPartialBytes);
   const DeviceArray<unsigned> arrivals = to_device(std::vector<unsigned>(kArrivals, 0));
   const SplitBuffers buffers{partials.get(), kPartialBytes, arrivals.get(), kArrivals};
-  const CudaStream stream = make_stream();
-  const CudaEvent start = make_event(), end = make_event();
   const int processors = multiprocessors();
-  constexpr int kLaunches = 5;
-  for (auto _ : state) {
-    cuda_check(cudaEventRecord(start.get(), stream.get()), "cudaEventRecord");
-    for (int n = 0; n < kLaunches; ++n)
-      launch_rectangular<T, kArithmetic, kFactors>(triangle->device, triangle->terms, call, buffers,
-                                                   processors, stream.get());
-    cuda_check(cudaEventRecord(end.get(), stream.get()), "cudaEventRecord");
-    cuda_check(cudaEventSynchronize(end.get()), "products");
-    float milliseconds = 0;
-    cuda_check(cudaEventElapsedTime(&milliseconds, start.get(), end.get()), "cudaEventElapsedTime");
-    state.SetIterationTime(1e-3 * milliseconds / kLaunches);
-  }
   const double pairs = static_cast<double>(call.count * between) * static_cast<double>(edge * edge * edge);
-  state.counters["pairs"] =
-      benchmark::Counter(pairs * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+  time_launches(state, pairs, [&](cudaStream_t stream) {
+    launch_rectangular<T, kArithmetic, kFactors>(triangle->device, triangle->terms, call, buffers, processors,
+                                                 stream);
+  });
 
   std::mt19937 engine(4);
   for (int n = 0; n < 300; ++n) {
     const std::int64_t down = engine() % call.count * edge, i = down + engine() % edge,
                        j = down + call.j + engine() % edge;
     if (!triangle->right(i, j, down + call.k_begin, down + call.k_end)) {
-      all_right = false;
-      const std::string where = std::to_string(i) + ", " + std::to_string(j);
-      state.SkipWithError(("cell (" + where + ") is wrong").c_str());
+      fail(state, i, j);
       break;
     }
   }
+}
+
+/// Of n x n random floats; multiply(a, b, c, n, stream).
+template <class Multiply>
+void time_matrix_multiplication(benchmark::State& state, const Multiply& multiply) {
+  const int n = static_cast<int>(state.range(0));
+  const auto count = static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
+  std::vector<float> host_a = random_values<float>(count, -1000, 1000, 1),
+                     host_b = random_values<float>(count, -1000, 1000, 2), host_c(count);
+  const DeviceArray<float> a = to_device(host_a), b = to_device(host_b), c = make_device<float>(count);
+  time_launches(state, double(n) * n * n,
+                [&](cudaStream_t stream) { multiply(a.get(), b.get(), c.get(), n, stream); });
+
+  cuda_check(cudaMemcpy(host_c.data(), c.get(), count * sizeof(float), cudaMemcpyDeviceToHost), "cudaMemcpy");
+  std::mt19937 engine(4);
+  for (int cell = 0; cell < 300; ++cell) {
+    const std::size_t i = engine() % count / n * n, j = engine() % static_cast<std::size_t>(n);
+    double sum = 0, magnitude = 0;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(n); ++k) {
+      const double product = double{host_a[i + k]} * host_b[k * n + j];
+      sum += product;
+      magnitude += std::abs(product);
+    }
+    // Each partial sum rounds, in whatever order.
+    if (!(std::abs(host_c[i + j] - sum) <= n * 0x1p-23 * magnitude))
+      return fail(state, static_cast<std::int64_t>(i) / n, static_cast<std::int64_t>(j));
+  }
+}
+
+void BM_MatrixMultiplication(benchmark::State& state) {
+  time_matrix_multiplication(state, launch_matrix_multiply);
+}
+
+void BM_CuBlas(benchmark::State& state) {
+  static const CuBlas* const blas = CuBlas::open();
+  if (blas == nullptr) return state.SkipWithError("no libcublas.so.13 or .12 was found: see LD_LIBRARY_PATH");
+  time_matrix_multiplication(state,
+                             [&](const float* a, const float* b, float* c, int n, cudaStream_t stream) {
+                               if (!blas->multiply(a, b, c, n, stream))
+                                 state.SkipWithError("cublasSgemm failed");
+                             });
 }
 
 /// The sizes whose n the guide's table has; blocks of 16 and 32 on fewer points.
@@ -203,6 +261,21 @@ BENCHMARK_TEMPLATE(BM_Product, std::int64_t, Arithmetic::plain, false)->Apply(sm
 BENCHMARK_TEMPLATE(BM_Product, std::int64_t, Arithmetic::plain, true)->Apply(small_sizes);
 BENCHMARK_TEMPLATE(BM_Product, double, Arithmetic::plain, false)->Apply(small_sizes);
 BENCHMARK_TEMPLATE(BM_Product, double, Arithmetic::plain, true)->Apply(small_sizes);
+
+/// Figure 12's. Of three blocks in a row the middle one holds the operands' k.
+void squares(benchmark::internal::Benchmark* benchmark) {
+  benchmark->ArgNames({"points", "edge", "between"})->UseManualTime()->Unit(benchmark::kMicrosecond);
+  for (std::int64_t n = 16; n <= 4096; n *= 2) benchmark->Args({3 * n, n, 1});
+}
+void multiplications(benchmark::internal::Benchmark* benchmark) {
+  benchmark->ArgName("n")->UseManualTime()->Unit(benchmark::kMicrosecond);
+  for (std::int64_t n = 16; n <= 4096; n *= 2) benchmark->Arg(n);
+}
+BENCHMARK_TEMPLATE(BM_Product, float, Arithmetic::non_negative, false)
+    ->Name("Figure12/Product")
+    ->Apply(squares);
+BENCHMARK(BM_MatrixMultiplication)->Name("Figure12/MatrixMultiplication")->Apply(multiplications);
+BENCHMARK(BM_CuBlas)->Name("Figure12/CuBlas")->Apply(multiplications);
 
 }  // namespace
 }  // namespace warploom::dp

@@ -12,19 +12,21 @@
 
 namespace warploom::dp {
 
-/// (type, arithmetic, has factors)
-#define WARPLOOM_DP_ARITHMETICS(X)           \
-  X(std::int32_t, Arithmetic::plain, false)  \
-  X(std::int32_t, Arithmetic::plain, true)   \
-  X(std::int32_t, Arithmetic::narrow, false) \
-  X(std::int64_t, Arithmetic::plain, false)  \
-  X(std::int64_t, Arithmetic::plain, true)   \
-  X(float, Arithmetic::plain, false)         \
-  X(float, Arithmetic::plain, true)          \
-  X(float, Arithmetic::non_negative, false)  \
-  X(float, Arithmetic::non_negative, true)   \
-  X(double, Arithmetic::plain, false)        \
+/// (type, arithmetic, has factors), of cells that are stored as they are
+#define WARPLOOM_DP_PLAIN_ARITHMETICS(X)    \
+  X(std::int32_t, Arithmetic::plain, false) \
+  X(std::int32_t, Arithmetic::plain, true)  \
+  X(std::int64_t, Arithmetic::plain, false) \
+  X(std::int64_t, Arithmetic::plain, true)  \
+  X(float, Arithmetic::plain, false)        \
+  X(float, Arithmetic::plain, true)         \
+  X(float, Arithmetic::non_negative, false) \
+  X(float, Arithmetic::non_negative, true)  \
+  X(double, Arithmetic::plain, false)       \
   X(double, Arithmetic::plain, true)
+#define WARPLOOM_DP_ARITHMETICS(X) \
+  WARPLOOM_DP_PLAIN_ARITHMETICS(X) \
+  X(std::int32_t, Arithmetic::narrow, false)
 
 /// Room for the partial results of split products and the counters of who comes last.
 struct SplitBuffers {
@@ -43,6 +45,14 @@ void launch_rectangular(const DeviceCells<T, kArithmetic>& m, const Terms<T>& te
 template <class T, Arithmetic kArithmetic, bool kFactors>
 void launch_triangular(const DeviceCells<T, kArithmetic>& m, const Terms<T>& terms,
                        const TriangularBlock& call, Triangular method, cudaStream_t stream);
+
+/// The edge of launch_diagonal()'s blocks.
+inline constexpr int kDiagonalEdge = 32;
+/// Finishes diagonal d of blocks, 0 the main one; to be called for d = 0, 1, 2, ..., one after the other:
+/// each launch also does all products of later diagonals that the one before has made possible. Not narrow.
+template <class T, Arithmetic kArithmetic, bool kFactors>
+void launch_diagonal(const DeviceCells<T, kArithmetic>& m, const Terms<T>& terms, std::int64_t d,
+                     cudaStream_t stream);
 
 /// One block of one problem of a batch.
 struct BlockTask {

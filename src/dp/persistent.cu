@@ -11,6 +11,7 @@
 #include "dp/kernels.hpp"
 #include "dp/product.cuh"
 #include "warploom/core/cuda_check.cuh"
+#include "warploom/core/device_atomics.cuh"
 
 namespace warploom::dp {
 namespace {
@@ -20,14 +21,6 @@ namespace {
 constexpr int kAhead = 8;
 constexpr int kStopLane = 31;
 
-__device__ unsigned load_acquire(const unsigned* flag) {
-  unsigned value;
-  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
-  return value;
-}
-__device__ void store_release(unsigned* flag, unsigned value) {
-  asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
-}
 __device__ bool is_set(const int* stop) {
   return stop != nullptr && *static_cast<const volatile int*>(stop) != 0;
 }

@@ -132,6 +132,16 @@ class Product {
       for (int c = 0; c < kColumns; ++c) best_[r][c] = Form::kNone;
   }
 
+  /// Every accumulator: value(row, column), see each(). Not narrow.
+  template <class Value>
+  __device__ void start(Value value) {
+    static_assert(!kNarrow);
+#pragma unroll
+    for (int r = 0; r < kRows; ++r)
+#pragma unroll
+      for (int c = 0; c < kColumns; ++c) best_[r][c] = value(row(r), column(c / kVector) + c % kVector);
+  }
+
   /// Adds the candidates of the blocks of k that begin at order(0), ..., order(blocks - 1). Before it reads
   /// the operands of a block it calls ready(k) in every thread, which may wait, and which orders the reads
   /// that follow. Begins and ends with a barrier, so that `shared` may be used for something else in

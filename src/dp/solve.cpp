@@ -147,9 +147,11 @@ Plan<T> make_plan(std::span<const Problem<T>> problems, const Options& options, 
     std::int64_t longest = 0;
     for (const Problem<T>& problem : problems) longest = std::max(longest, problem.points());
     const bool fills = problems.size() >= kBatchFills;
-    const bool small = plan.decomposition == persistent && !plan.narrow &&
-                       longest < (fills ? kSmallBlocksBelowInBatch : kSmallBlocksBelow);
-    plan.block = small ? 32 : 64;
+    const bool small_persistent =
+        plan.decomposition == persistent && longest < (fills ? kSmallBlocksBelowInBatch : kSmallBlocksBelow);
+    const bool small_bottom_up =
+        plan.decomposition == bottom_up && device == Device::cuda && longest <= kOneLaunchADiagonal;
+    plan.block = !plan.narrow && (small_persistent || small_bottom_up) ? 32 : 64;
   }
   plan.triangular = options.triangular;
   plan.separate_calls = options.separate_calls;

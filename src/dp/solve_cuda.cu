@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -185,6 +186,8 @@ class Solver {
     try {
       if (plan_.decomposition == Decomposition::persistent)
         solve_persistent();
+      else if (one_launch_a_diagonal())
+        solve_by_diagonals();
       else
         solve_in_calls();
       fetch_optima();
@@ -196,6 +199,36 @@ class Solver {
 
  private:
   static constexpr bool kNarrow = kArithmetic == Arithmetic::narrow;
+
+  bool one_launch_a_diagonal() const {
+    return !kNarrow && plan_.decomposition == Decomposition::bottom_up && plan_.block == kDiagonalEdge &&
+           plan_.triangular == Triangular::blocked && !plan_.separate_calls && !plan_.phases &&
+           plan_.problems[0].points <= kOneLaunchADiagonal;
+  }
+
+  void solve_by_diagonals() {
+    if constexpr (!kNarrow) {
+      const std::int64_t points = plan_.problems[0].points,
+                         count = (points + kDiagonalEdge - 1) / kDiagonalEdge;
+      const auto launch = [this](std::int64_t diagonal) {
+        launch_diagonal<T, kArithmetic, kFactors>(cells_->cells(0), cells_->terms(0), diagonal,
+                                                  stream_.get());
+      };
+      prepare([] {});
+      load_kernels(stream_.get(), [&] {
+        launch(0);
+        gather_optima();
+      });
+      const CudaEvent begin = record_event(stream_.get());
+      for (std::int64_t d = 0; d < count; ++d) launch(d);
+      const CudaEvent end = record_event(stream_.get());
+      cuda_check(cudaEventSynchronize(end.get()), "solving on the GPU");
+      PairCounter counter;
+      report_.calls = decompose(points, plan_.block, plan_.decomposition, false, counter);
+      report_.launches = count;
+      report_.seconds = seconds_between(begin, end);
+    }
+  }
 
   void solve_in_calls() {
     if (plan_.problems.size() != 1)
@@ -265,21 +298,41 @@ class Solver {
       start();
       gather_optima();
     });
-    Exchange exchange(scratch_.at<int>(stop), launch.next_task, kNarrow ? cells_->overflow() : nullptr);
-    PairProgress progress(tasks.pairs(tasks.count()));
+    // Short solutions are over before anybody would look, and before there is pinned memory to look through.
+    constexpr double kShort = 1e10;
+    const double all_pairs = tasks.pairs(tasks.count());
+    std::optional<Exchange> exchange;
+    if (all_pairs > kShort)
+      exchange.emplace(scratch_.at<int>(stop), launch.next_task, kNarrow ? cells_->overflow() : nullptr);
     const CudaEvent begin = record_event(stream_.get());
     start();
     const CudaEvent end = record_event(stream_.get());
-    try {
-      watch(end, [&] { progress.reach(tasks.pairs(exchange.look())); });
-    } catch (...) {
-      exchange.stop();
-      cudaStreamSynchronize(stream_.get());
-      throw;
+    if (exchange) {
+      PairProgress progress(all_pairs);
+      try {
+        watch(end, [&] { progress.reach(tasks.pairs(exchange->look())); });
+      } catch (...) {
+        exchange->stop();
+        cudaStreamSynchronize(stream_.get());
+        throw;
+      }
     }
-    exchange.look();
+    cuda_check(cudaEventSynchronize(end.get()), "the persistent kernel");
+    check_overflow();
     report_.launches = 1;
     report_.seconds = seconds_between(begin, end);
+  }
+
+  /// @throws NarrowOverflow
+  void check_overflow() {
+    if constexpr (kNarrow) {
+      int overflow = 0;
+      cuda_check(cudaMemcpyAsync(&overflow, cells_->overflow(), sizeof overflow, cudaMemcpyDeviceToHost,
+                                 stream_.get()),
+                 "cudaMemcpy of 4 bytes");
+      cuda_check(cudaStreamSynchronize(stream_.get()), "the persistent kernel");
+      if (overflow != 0) throw NarrowOverflow{};
+    }
   }
 
   /// Waits for the event; calls look() several times a second if that is long.

@@ -9,6 +9,7 @@
 #include "dp/kernels.hpp"
 #include "dp/product.cuh"
 #include "warploom/core/cuda_check.cuh"
+#include "warploom/core/device_atomics.cuh"
 
 namespace warploom::dp {
 namespace {
@@ -93,15 +94,6 @@ __device__ Packed pack(std::int64_t i, std::int64_t j) {
   return static_cast<Packed>(i) << 32 | static_cast<Packed>(j);
 }
 
-__device__ Packed load_acquire(const Packed* entry) {
-  Packed value;
-  asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(entry) : "memory");
-  return value;
-}
-__device__ void store_release(Packed* entry, Packed value) {
-  asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(entry), "l"(value) : "memory");
-}
-
 /// Entries of the queue that are ever used: each is the shorter part of a split, of two leaves or more.
 __host__ __device__ std::int64_t queue_room(std::int64_t points) { return points / 2; }
 
@@ -111,7 +103,7 @@ __device__ Packed take(const Packed* queue, unsigned long long room, TraceCounts
   for (;;) {
     if (ticket < room)
       if (const Packed next = load_acquire(queue + ticket); next != 0) return next;
-    if (*static_cast<const volatile int*>(&counts.open) < 0) return 0;
+    if (load_relaxed(&counts.open) < 0) return 0;
   }
 }
 

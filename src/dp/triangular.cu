@@ -5,29 +5,13 @@
 #include <string>
 
 #include "dp/closure.cuh"
+#include "dp/kernel_parameters.cuh"
 #include "dp/kernels.hpp"
 #include "dp/product.cuh"
 #include "warploom/core/cuda_check.cuh"
 
 namespace warploom::dp {
 namespace {
-
-// The members of DeviceCells and Terms are parameters of their own, so that a launch can be written down in
-// text.
-#define WARPLOOM_DP_PARAMETERS                                                                             \
-  typename DeviceCells<T, kArithmetic>::Stored *cells, std::int32_t *bases, int *overflow,                 \
-      std::int64_t points, const T *leaves, const T *row_weight, const T *column_weight, const T *factors, \
-      T product_sign, const T *cell_weight, const std::uint8_t *codes, const T *scores, int letters,       \
-      std::int64_t minimum_span, std::int64_t i, std::int64_t j, int edge, int fresh
-#define WARPLOOM_DP_ASSEMBLE                                                                               \
-  i += std::int64_t{blockIdx.x} * edge;                                                                    \
-  j += std::int64_t{blockIdx.x} * edge;                                                                    \
-  if (j >= points) return;                                                                                 \
-  const DeviceCells<T, kArithmetic> m{cells, bases, overflow, points};                                     \
-  const Terms<T> terms {                                                                                   \
-    points, leaves, row_weight, column_weight, factors, product_sign, cell_weight, codes, scores, letters, \
-        minimum_span, /*non_negative=*/false                                                               \
-  }
 
 template <int kEdge>
 inline constexpr int kClosureThreads = kEdge == 64   ? 256
@@ -41,10 +25,12 @@ __device__ std::int32_t above(std::int32_t base, std::int32_t stored) {
 
 /// Launch: grid count; block kClosureThreads<kEdge>; edge = kEdge.
 template <class T, Arithmetic kArithmetic, bool kFactors, int kEdge>
-__global__ void __launch_bounds__(kClosureThreads<kEdge>) triangular_blocked(WARPLOOM_DP_PARAMETERS) {
+__global__ void __launch_bounds__(kClosureThreads<kEdge>)
+    triangular_blocked(WARPLOOM_DP_PARAMETERS, int fresh) {
   using Block = Closure<T, kArithmetic, kFactors, kEdge, kClosureThreads<kEdge>>;
   __shared__ typename Block::Shared shared;
   WARPLOOM_DP_ASSEMBLE;
+  if (j >= points) return;
   if (i != j) {
     [[maybe_unused]] std::int32_t base = 0;
     if constexpr (kArithmetic == Arithmetic::narrow) base = bases[tile_place(i / kTile, j / kTile)];
@@ -69,7 +55,7 @@ __global__ void __launch_bounds__(kClosureThreads<kEdge>) triangular_blocked(WAR
 /// Product::kThreads; edge a multiple of kTile.
 template <class T, Arithmetic kArithmetic, bool kFactors>
 __global__ void __launch_bounds__(Product<T, kArithmetic, kFactors, kTile>::kThreads)
-    triangular_tiled(WARPLOOM_DP_PARAMETERS) {
+    triangular_tiled(WARPLOOM_DP_PARAMETERS, int fresh) {
   using Multiply = Product<T, kArithmetic, kFactors, kTile>;
   using Finish = Closure<T, kArithmetic, kFactors, kTile, Multiply::kThreads>;
   __shared__ union {
@@ -77,6 +63,7 @@ __global__ void __launch_bounds__(Product<T, kArithmetic, kFactors, kTile>::kThr
     typename Finish::Shared closure;
   } shared;
   WARPLOOM_DP_ASSEMBLE;
+  if (j >= points) return;
   const bool diagonal = i == j;
   const int along = edge / static_cast<int>(kTile);
   for (int step = 0; step < (diagonal ? along : 2 * along - 1); ++step) {
@@ -166,9 +153,10 @@ __device__ void finish_diagonals(const Terms<T>& terms, std::int64_t i, std::int
 /// grid count; block edge, at least 32; dynamic shared memory 3 * edge * edge * sizeof(T), on the diagonal a
 /// third of it.
 template <class T, Arithmetic kArithmetic, bool kFactors>
-__global__ void triangular_merged(WARPLOOM_DP_PARAMETERS) {
+__global__ void triangular_merged(WARPLOOM_DP_PARAMETERS, int fresh) {
   extern __shared__ __align__(16) unsigned char merged[];
   WARPLOOM_DP_ASSEMBLE;
+  if (j >= points) return;
   T* const block = reinterpret_cast<T*>(merged);
   T* const of_rows = block + edge * edge;
   T* const of_columns = of_rows + edge * edge;
@@ -199,8 +187,9 @@ __global__ void triangular_merged(WARPLOOM_DP_PARAMETERS) {
 /// Its second option: everything stays in global memory. Launch: grid count; block min(edge, 256), at
 /// least 32.
 template <class T, Arithmetic kArithmetic, bool kFactors>
-__global__ void triangular_direct(WARPLOOM_DP_PARAMETERS) {
+__global__ void triangular_direct(WARPLOOM_DP_PARAMETERS, int fresh) {
   WARPLOOM_DP_ASSEMBLE;
+  if (j >= points) return;
   for (int n = static_cast<int>(threadIdx.x); n < edge * edge; n += static_cast<int>(blockDim.x)) {
     const std::int64_t row = i + n / edge, column = j + n % edge;
     if (row / kTile <= column / kTile && column / kTile < tiles_along(points) &&
@@ -221,9 +210,7 @@ void launch_triangular(const DeviceCells<T, kArithmetic>& m, const Terms<T>& ter
   const std::string what = "triangular blocks of " + std::to_string(edge) + " cells";
   const auto launch = [&](auto kernel, int threads, std::size_t dynamic_shared) {
     kernel<<<static_cast<unsigned>(call.count), static_cast<unsigned>(threads), dynamic_shared, stream>>>(
-        m.cells, m.bases, m.overflow, m.points, terms.leaves, terms.row_weight, terms.column_weight,
-        terms.factors, terms.product_sign, terms.cell_weight, terms.codes, terms.scores, terms.letters,
-        terms.minimum_span, call.i, call.j, edge, call.fresh);
+        WARPLOOM_DP_ARGUMENTS(m, terms, call.i, call.j, edge), call.fresh);
     cuda_check(cudaGetLastError(), "launch of " + std::to_string(call.count) + " " + what);
   };
   if (method == Triangular::blocked && edge > kTile)

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/cuda_owners.hpp"
 #include "imaging/segment_backend.hpp"
 #include "imaging/segment_kernels.hpp"
-#include "warploom/core/cuda_check.cuh"
 #include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
 
@@ -18,29 +18,6 @@ namespace {
 // Iterations of one graph: even, so that level sets are where they were after it. Extra ones, after the state
 // says done, return at once.
 constexpr int kBatch = 32;
-
-/// Owns what `make` creates and `destroy` destroys.
-template <class Handle, cudaError_t (*destroy)(Handle)>
-class Owned {
- public:
-  Owned() = default;
-  Owned(const Owned&) = delete;
-  Owned& operator=(const Owned&) = delete;
-  ~Owned() {
-    if (handle_ != nullptr) destroy(handle_);
-  }
-  Handle* address() { return &handle_; }
-  Handle get() const { return handle_; }
-
- private:
-  Handle handle_{};
-};
-using Stream = Owned<cudaStream_t, cudaStreamDestroy>;
-using Event = Owned<cudaEvent_t, cudaEventDestroy>;
-using Graph = Owned<cudaGraph_t, cudaGraphDestroy>;
-using GraphExec = Owned<cudaGraphExec_t, cudaGraphExecDestroy>;
-using DeviceMemory = Owned<void*, cudaFree>;
-using PinnedMemory = Owned<void*, cudaFreeHost>;
 
 std::uint64_t aligned(std::uint64_t bytes) { return (bytes + 255) / 256 * 256; }
 
@@ -58,8 +35,8 @@ class Buffers {
       throw OutOfMemory("segmenting " + std::to_string(voxels) + " voxels needs " + std::to_string(bytes_) +
                         " bytes of the GPU's memory, " + std::to_string(free) +
                         " are free; --device cpu does without");
-    cuda_check(cudaMalloc(memory_.address(), bytes_), "cudaMalloc of " + std::to_string(bytes_) + " bytes");
-    auto* next = static_cast<std::byte*>(memory_.get());
+    memory_ = make_device<std::byte>(bytes_);
+    std::byte* next = memory_.get();
     const auto take = [&next](std::uint64_t size) { return std::exchange(next, next + size); };
     image_ = reinterpret_cast<float*>(take(image));
     for (float*& level_set : level_set_) level_set = reinterpret_cast<float*>(take(image));
@@ -77,7 +54,7 @@ class Buffers {
   std::uint64_t bytes() const { return bytes_; }
 
  private:
-  DeviceMemory memory_;
+  DeviceArray<std::byte> memory_;
   std::uint64_t bytes_ = 0;
   float* image_ = nullptr;
   std::array<float*, 2> level_set_{};
@@ -107,12 +84,6 @@ class Run {
     if (problem.grid.nx * problem.grid.ny > INT32_MAX)
       throw BadInput("a plane of " + std::to_string(problem.grid.nx) + " x " +
                      std::to_string(problem.grid.ny) + " voxels is above the GPU's 2^31 - 1");
-    cuda_check(cudaStreamCreate(stream_.address()), "cudaStreamCreate");
-    for (Event* event : {&started_, &begun_, &evolved_, &finished_})
-      cuda_check(cudaEventCreate(event->address()), "cudaEventCreate");
-    for (Event& event : checked_)
-      cuda_check(cudaEventCreateWithFlags(event.address(), cudaEventDisableTiming), "cudaEventCreate");
-    cuda_check(cudaMallocHost(states_.address(), 2 * sizeof(RunState)), "cudaMallocHost");
     make_graph();
   }
 
@@ -122,8 +93,8 @@ class Run {
     record(started_);
     copy(buffers_.image(), problem_.image, bytes);
     copy(buffers_.level_set(0), level_set, bytes);
-    state(0) = problem_.begin;
-    copy(device.state, &state(0), sizeof(RunState));
+    states_[0] = problem_.begin;
+    copy(device.state, &states_[0], sizeof(RunState));
     cuda_check(cudaMemsetAsync(device.finished_blocks, 0, sizeof(unsigned), stream_.get()),
                "cudaMemsetAsync");
     record(begun_);
@@ -148,46 +119,48 @@ class Run {
   }
 
   void make_graph() {
-    Graph graph;
     cuda_check(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal),
                "cudaStreamBeginCapture");
     for (int k = 0; k < kBatch; ++k)
       cuda_check(launch_segment_step(buffers_.pointers(), problem_.constants, nx_, ny_, nz_, blocks_, k,
                                      stream_.get()),
                  "launching the segmentation's kernel");
-    cuda_check(cudaStreamEndCapture(stream_.get(), graph.address()), "cudaStreamEndCapture");
-    cuda_check(cudaGraphInstantiate(batch_.address(), graph.get(), 0), "cudaGraphInstantiate");
+    cudaGraph_t captured = nullptr;
+    cuda_check(cudaStreamEndCapture(stream_.get(), &captured), "cudaStreamEndCapture");
+    const CudaOwner<cudaGraph_t> graph(captured);
+    cudaGraphExec_t batch = nullptr;
+    cuda_check(cudaGraphInstantiate(&batch, graph.get(), 0), "cudaGraphInstantiate");
+    batch_.reset(batch);
   }
 
   /// Batches until the state says done. It is looked at one batch late, so that the GPU never waits.
   RunState iterate() {
     Progress progress("segmenting", static_cast<std::uint64_t>(problem_.constants.max_iterations),
                       "iterations");
-    const auto launch = [&](int batch) {
+    const auto launch = [&](std::size_t batch) {
       cuda_check(cudaGraphLaunch(batch_.get(), stream_.get()), "cudaGraphLaunch");
-      copy(&state(batch % 2), buffers_.pointers().state, sizeof(RunState));
-      record(checked_[static_cast<std::size_t>(batch % 2)]);
+      copy(&states_[batch % 2], buffers_.pointers().state, sizeof(RunState));
+      record(checked_[batch % 2]);
     };
     launch(0);
-    for (int batch = 0, iterations = 0;; ++batch) {
+    int iterations = 0;
+    for (std::size_t batch = 0;; ++batch) {
       launch(batch + 1);
-      cuda_check(cudaEventSynchronize(checked_[static_cast<std::size_t>(batch % 2)].get()),
-                 "iterations of the segmentation");
-      const RunState now = state(batch % 2);
+      cuda_check(cudaEventSynchronize(checked_[batch % 2].get()), "iterations of the segmentation");
+      const RunState now = states_[batch % 2];
       progress.advance(static_cast<std::uint64_t>(now.iteration - std::exchange(iterations, now.iteration)));
       if (now.done != 0) return now;
     }
   }
 
-  RunState& state(int slot) { return static_cast<RunState*>(states_.get())[slot]; }
-  void record(const Event& event) {
+  void record(const CudaEvent& event) {
     cuda_check(cudaEventRecord(event.get(), stream_.get()), "cudaEventRecord");
   }
   void copy(void* to, const void* from, std::size_t bytes) {
     cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_.get()),
                "cudaMemcpy of " + std::to_string(bytes) + " bytes");
   }
-  static double seconds(const Event& from, const Event& to) {
+  static double seconds(const CudaEvent& from, const CudaEvent& to) {
     float milliseconds = 0;
     cuda_check(cudaEventElapsedTime(&milliseconds, from.get(), to.get()), "cudaEventElapsedTime");
     return double(milliseconds) / 1e3;
@@ -196,11 +169,12 @@ class Run {
   const SegmentProblem& problem_;
   int nx_, ny_, nz_, blocks_;
   Buffers buffers_;
-  PinnedMemory states_;  // two: of the batch before and of the one under way
-  Stream stream_;
-  Event started_, begun_, evolved_, finished_;
-  std::array<Event, 2> checked_;
-  GraphExec batch_;
+  PinnedArray<RunState> states_ = make_pinned<RunState>(2);  // of the batch before and of the one under way
+  CudaStream stream_ = make_stream();
+  CudaEvent started_ = make_event(), begun_ = make_event(), evolved_ = make_event(), finished_ = make_event();
+  std::array<CudaEvent, 2> checked_ = {make_event(), make_event()};
+  CudaOwner<cudaGraphExec_t> batch_;
+  WaitAtEnd wait_{stream_.get()};
 };
 
 }  // namespace

@@ -18,6 +18,7 @@ void gpu_equals_cpu(const Kind& kind, std::int64_t points) {
   for (const Options& way :
        {Options{.device = Device::cuda},
         Options{.device = Device::cuda, .decomposition = Decomposition::persistent, .block = 32},
+        Options{.device = Device::cuda, .decomposition = Decomposition::bottom_up, .block = 32},
         Options{.device = Device::cuda, .decomposition = Decomposition::bottom_up, .block = 64},
         Options{.device = Device::cuda, .decomposition = Decomposition::bottom_up, .block = 256},
         Options{.device = Device::cuda, .decomposition = Decomposition::divide_and_conquer}}) {

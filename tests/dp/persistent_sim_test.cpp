@@ -9,37 +9,31 @@
 
 #include "dp/kernels.hpp"
 #include "dp/problems.hpp"
+#include "dp/simulated_problem.hpp"
 #include "oracle/polyadic.hpp"
 #include "warploom/core/file.hpp"
-#include "warploom/sim/sim.hpp"
 
 namespace warploom::dp {
 namespace {
 
-using sim::Address;
 using sim::Schedule;
 
 /// Kernels without factors of 32-bit types: Product's threads, and room for its shared memory.
 constexpr std::uint32_t kThreads = 128, kSharedBytes = 48 * 1024;
 
-template <class Pointer>
-Pointer* pointer(Address address) {
-  return reinterpret_cast<Pointer*>(address);
-}
-
 template <class T, Arithmetic kArithmetic>
 class SimulatedBatch {
  public:
-  using Cells = DeviceCells<T, kArithmetic>;
-  using Stored = typename Cells::Stored;
-
   SimulatedBatch(const std::vector<Problem<T>>& problems, int edge)
-      : machine_(ptx::parse(read_file(WARPLOOM_PERSISTENT_PTX), "persistent.ptx")) {
+      : machine_(ptx::parse(read_file(WARPLOOM_KERNEL_PTX), "persistent.ptx")) {
     std::vector<std::int64_t> first_flag;
+    std::vector<DeviceCells<T, kArithmetic>> cells;
     std::vector<Terms<T>> terms;
     std::int64_t flags = 0, widest = 0;
     for (const Problem<T>& problem : problems) {
-      place(problem);
+      problems_.emplace_back(machine_, problem);
+      cells.push_back(problems_.back().cells());
+      terms.push_back(problems_.back().terms());
       const std::int64_t along = (problem.points() + edge - 1) / edge;
       first_flag.push_back(flags);
       flags += tile_place(0, along);
@@ -51,8 +45,8 @@ class SimulatedBatch {
         for (std::int32_t row = 0; (row + diagonal) * edge < problems[p].points(); ++row)
           tasks.push_back({static_cast<std::int32_t>(p), row, row + diagonal});
     flags_.resize(static_cast<std::size_t>(flags));
-    launch_.cells = upload(cells_);
-    launch_.terms = upload(terms_);
+    launch_.cells = upload(cells);
+    launch_.terms = upload(terms);
     launch_.first_flag = upload(first_flag);
     launch_.flags = upload(flags_);
     launch_.tasks = upload(tasks);
@@ -65,73 +59,33 @@ class SimulatedBatch {
   void stop() { launch_.stop = upload(std::vector<int>{1}); }
 
   sim::Outcome run(unsigned blocks, Schedule schedule) {
-    const std::string part = "persistentI" + std::string(std::is_same_v<T, float> ? "f" : "i") +
-                             "LNS0_10ArithmeticE" + std::to_string(static_cast<int>(kArithmetic)) +
-                             "ELb0ELi" + std::to_string(launch_.edge);
-    std::string kernel;
-    for (const ptx::Function& function : machine_.module().functions)
-      if (function.entry && function.name.find(part) != std::string_view::npos) kernel = function.name;
+    const std::string kernel = "persistent<" + std::string(std::is_same_v<T, float> ? "float" : "int") +
+                               ", (warploom::dp::Arithmetic)" +
+                               std::to_string(static_cast<int>(kArithmetic)) + ", false, " +
+                               std::to_string(launch_.edge) + ">";
     sim::LaunchOptions options;
     options.grid = {blocks};
     options.block = {kThreads};
     options.dynamic_shared = kSharedBytes;
     options.schedule = schedule;
     options.races = true;
-    sim::Outcome outcome = machine_.launch(kernel, sim::Arguments().add(launch_), options);
-    machine_.download(address(launch_.flags), std::span(flags_));
+    sim::Outcome outcome =
+        machine_.launch(kernel_symbol(machine_, kernel), sim::Arguments().add(launch_), options);
+    machine_.download(SimulatedProblem<T, kArithmetic>::address(launch_.flags), std::span(flags_));
     return outcome;
   }
 
   const std::vector<unsigned>& flags() const { return flags_; }
-  /// Of problem p, narrow ones with their bases added.
-  Triangle<T> cells(std::size_t p) const {
-    const std::int64_t points = cells_[p].points;
-    std::vector<Stored> stored(static_cast<std::size_t>(stored_cells(points)));
-    machine_.download(address(cells_[p].cells), std::span(stored));
-    std::vector<std::int32_t> bases(static_cast<std::size_t>(tile_place(0, tiles_along(points))));
-    if (Cells::kNarrow) machine_.download(address(cells_[p].bases), std::span(bases));
-    Triangle<T> triangle(points);
-    for (std::size_t c = 0; c < stored.size(); ++c)
-      triangle.stored()[c] = static_cast<T>(stored[c]) + static_cast<T>(bases[c / (kTile * kTile)]);
-    return triangle;
-  }
+  Triangle<T> cells(std::size_t p) const { return problems_[p].solved(machine_); }
 
  private:
-  static Address address(const void* pointer) { return reinterpret_cast<Address>(pointer); }
   template <class Element>
   Element* upload(const std::vector<Element>& values) {
-    return values.empty() ? nullptr : pointer<Element>(machine_.upload(std::span(values)));
-  }
-
-  void place(const Problem<T>& problem) {
-    Terms<T> terms;
-    terms.points = problem.points();
-    terms.leaves = upload(problem.leaves);
-    terms.row_weight = upload(problem.row_weight);
-    terms.column_weight = upload(problem.column_weight);
-    if (problem.pairing) {
-      terms.codes = upload(problem.pairing->codes);
-      terms.scores = upload(problem.pairing->scores);
-      terms.letters = static_cast<int>(problem.pairing->letters);
-      terms.minimum_span = problem.pairing->minimum_span;
-    }
-    terms.non_negative = kArithmetic == Arithmetic::non_negative;
-    terms_.push_back(terms);
-    Cells cells;
-    cells.cells =
-        upload(std::vector<Stored>(static_cast<std::size_t>(stored_cells(terms.points)), Stored(77)));
-    cells.points = terms.points;
-    if (Cells::kNarrow) {
-      const auto tiles = static_cast<std::size_t>(tile_place(0, tiles_along(terms.points)));
-      cells.bases = upload(std::vector<std::int32_t>(tiles, 77));
-      cells.overflow = upload(std::vector<int>(1));
-    }
-    cells_.push_back(cells);
+    return SimulatedProblem<T, kArithmetic>::upload(machine_, values);
   }
 
   sim::Machine machine_;
-  std::vector<Terms<T>> terms_;
-  std::vector<Cells> cells_;
+  std::vector<SimulatedProblem<T, kArithmetic>> problems_;
   std::vector<unsigned> flags_;
   PersistentLaunch<T, kArithmetic> launch_;
 };

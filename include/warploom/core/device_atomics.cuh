@@ -1,0 +1,107 @@
+#pragma once
+
+/// Loads, stores and fences of the PTX memory model, among all threads of a GPU: what CUDA C++ has no words
+/// for without `volatile`, whose scope is the whole system. Words lie in global memory. Read-modify-write
+/// operations are CUDA's own, atomicAdd() and the like, which are relaxed at the same scope.
+///
+/// What a thread does before a release is visible to a thread that acquires the word released or, by
+/// read-modify-write operations, a later value of it. A barrier of the block on both sides extends this to
+/// all their threads. Source: PTX ISA, "Memory Consistency Model"; from sm_70 on.
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+namespace warploom {
+
+template <class T>
+concept DeviceWord = std::integral<T> &&(sizeof(T) == 4 || sizeof(T) == 8);
+
+/// Neither torn nor kept in a register; orders nothing.
+template <DeviceWord T>
+__device__ T load_relaxed(const T* from) {
+  T word;
+  if constexpr (sizeof(T) == 4) {
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];"
+                 : "=r"(word)
+                 : "l"(__cvta_generic_to_global(from))
+                 : "memory");
+  } else {
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];"
+                 : "=l"(word)
+                 : "l"(__cvta_generic_to_global(from))
+                 : "memory");
+  }
+  return word;
+}
+
+/// Comes before all that follows it. Empties the L1.
+template <DeviceWord T>
+__device__ T load_acquire(const T* from) {
+  T word;
+  if constexpr (sizeof(T) == 4) {
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
+                 : "=r"(word)
+                 : "l"(__cvta_generic_to_global(from))
+                 : "memory");
+  } else {
+    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];"
+                 : "=l"(word)
+                 : "l"(__cvta_generic_to_global(from))
+                 : "memory");
+  }
+  return word;
+}
+
+/// Not torn; orders nothing.
+template <DeviceWord T>
+__device__ void store_relaxed(T* to, std::type_identity_t<T> word) {
+  if constexpr (sizeof(T) == 4) {
+    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(__cvta_generic_to_global(to)), "r"(word)
+                 : "memory");
+  } else {
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(to)), "l"(word)
+                 : "memory");
+  }
+}
+
+/// Comes after all that precedes it.
+template <DeviceWord T>
+__device__ void store_release(T* to, std::type_identity_t<T> word) {
+  if constexpr (sizeof(T) == 4) {
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(__cvta_generic_to_global(to)), "r"(word)
+                 : "memory");
+  } else {
+    asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(to)), "l"(word)
+                 : "memory");
+  }
+}
+
+/// Read-modify-write operations that come before all that follows them. They return what was there before.
+__device__ inline std::uint64_t compare_exchange_acquire(std::uint64_t* word, std::uint64_t expected,
+                                                         std::uint64_t desired) {
+  std::uint64_t before;
+  asm volatile("atom.acquire.gpu.global.cas.b64 %0, [%1], %2, %3;"
+               : "=l"(before)
+               : "l"(__cvta_generic_to_global(word)), "l"(expected), "l"(desired)
+               : "memory");
+  return before;
+}
+__device__ inline std::uint64_t fetch_or_acquire(std::uint64_t* word, std::uint64_t operand) {
+  std::uint64_t before;
+  asm volatile("atom.acquire.gpu.global.or.b64 %0, [%1], %2;"
+               : "=l"(before)
+               : "l"(__cvta_generic_to_global(word)), "l"(operand)
+               : "memory");
+  return before;
+}
+
+/// Makes the relaxed and atomic accesses after it release, those before it acquire. Cheaper than
+/// __threadfence(), which is fence_sc().
+__device__ inline void fence_acq_rel() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
+
+/// Besides, all fences of this kind have one order: for two threads that each store, fence and load what the
+/// other stores, of which one must see the other's.
+__device__ inline void fence_sc() { asm volatile("fence.sc.gpu;" ::: "memory"); }
+
+}  // namespace warploom
