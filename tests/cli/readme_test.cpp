@@ -53,5 +53,12 @@ TEST_F(Readme, ShowsTheRealOutputOfDp) {
   EXPECT_THAT(read_file(directory / "arcs.svg"), testing::EndsWith("</svg>\n"));
 }
 
+TEST_F(Readme, ShowsTheRealOutputOfTable) {
+  std::string shown;
+  const ToolRun run = run_under("On keys and counts", shown);
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.out, shown);
+}
+
 }  // namespace
 }  // namespace warploom

@@ -43,6 +43,7 @@ Verb sim_verb();
 Verb denoise_verb();
 Verb segment_verb();
 Verb dp_verb();
+Verb table_verb();
 
 /// Those that an executable has, in the order of --help: verbs.cpp lists all of them, verbs_compiler.cpp
 /// those that the build itself needs.

@@ -15,7 +15,7 @@
 namespace warploom {
 
 template <class T>
-concept DeviceWord = std::integral<T> &&(sizeof(T) == 4 || sizeof(T) == 8);
+concept DeviceWord = (sizeof(T) == 4 || sizeof(T) == 8) && std::integral<T>;
 
 /// Neither torn nor kept in a register; orders nothing.
 template <DeviceWord T>
@@ -33,6 +33,20 @@ __device__ T load_relaxed(const T* from) {
                  : "memory");
   }
   return word;
+}
+
+struct TwoWords {
+  std::uint64_t first, second;
+};
+
+/// Two words, aligned to 16 bytes: each as load_relaxed(), in no order.
+__device__ inline TwoWords load_relaxed_two(const std::uint64_t* from) {
+  TwoWords two;
+  asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+               : "=l"(two.first), "=l"(two.second)
+               : "l"(__cvta_generic_to_global(from))
+               : "memory");
+  return two;
 }
 
 /// Comes before all that follows it. Empties the L1.

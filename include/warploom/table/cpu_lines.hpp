@@ -1,0 +1,127 @@
+#pragma once
+
+/// Lines in this process's memory: home lines in one array, appended ones in chunks of doubling size.
+
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "warploom/table/line.hpp"
+
+namespace warploom::table {
+
+/// Lines of zeros from the operating system, in huge pages where it has them; given back at the end.
+class LineMemory {
+ public:
+  LineMemory() = default;
+  /// @throws OutOfMemory
+  explicit LineMemory(std::uint64_t lines);
+  LineMemory(LineMemory&& other) noexcept { *this = std::move(other); }
+  LineMemory& operator=(LineMemory&& other) noexcept {
+    std::swap(start_, other.start_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(words_, other.words_);
+    return *this;
+  }
+  ~LineMemory();
+
+  Word* words() const { return words_; }
+
+ private:
+  void* start_ = nullptr;
+  std::uint64_t bytes_ = 0;
+  Word* words_ = nullptr;  ///< the first address in the mapping on a boundary of huge pages
+};
+
+/// chain.hpp's Memory. Threads may call the const functions at any time, the others if nobody else calls any.
+class CpuLines {
+ public:
+  /// Numbers of lines: home lines first, then appended ones.
+  static constexpr std::uint64_t kMostHomes = std::uint64_t{1} << 31;
+
+  /// @param homes       home lines, [1, kMostHomes]
+  /// @param most_bytes  of all lines; 0: no limit but memory
+  /// @throws OutOfMemory
+  CpuLines(std::uint64_t homes, std::uint64_t most_bytes);
+  ~CpuLines();
+  CpuLines(CpuLines&&) noexcept;
+  CpuLines& operator=(CpuLines&&) noexcept;
+
+  Word* home(LineIndex line) const { return home_ + std::uint64_t{line} * kLineWords; }
+  Word* words(LineIndex line) const { return line < homes_ ? home(line) : appended_words(line); }
+
+  Word load(LineIndex line, int word) const { return at(line, word).load(std::memory_order_relaxed); }
+  static Word load_acquire(const Word* word) {
+    return std::atomic_ref<Word>(*const_cast<Word*>(word)).load();
+  }
+  // All that follows is sequential, which costs no more than what chain.hpp asks for on x86-64.
+  Word load_acquire(LineIndex line, int word) const { return at(line, word).load(); }
+  /// Release, for the pair that is written after a claim: who reads it sees the claim in the header
+  /// afterwards.
+  void store(LineIndex line, int word, Word value) const {
+    at(line, word).store(value, std::memory_order_release);
+  }
+  bool compare_exchange(LineIndex line, int word, Word& expected, Word desired) const {
+    return at(line, word).compare_exchange_strong(expected, desired);
+  }
+  bool compare_exchange_acquire(LineIndex line, int word, Word& expected, Word desired) const {
+    return compare_exchange(line, word, expected, desired);
+  }
+  static void fence() {}
+  Word fetch_or(LineIndex line, int word, Word bits) const { return at(line, word).fetch_or(bits); }
+  Word fetch_or_acquire(LineIndex line, int word, Word bits) const { return fetch_or(line, word, bits); }
+  Word fetch_add(LineIndex line, int word, Word operand) const { return at(line, word).fetch_add(operand); }
+  Word fetch_add_relaxed(LineIndex line, int word, Word operand) const {
+    return fetch_add(line, word, operand);
+  }
+  Word exchange(LineIndex line, int word, Word operand) const { return at(line, word).exchange(operand); }
+  /// The lowest: the first half of a line fills first.
+  static Word choose(Word slots) { return slots & -slots; }
+  static constexpr std::uint32_t kPatience = 256;
+  LineIndex allocate() const noexcept;
+  void release(LineIndex line) const noexcept;
+
+  std::uint64_t homes() const { return homes_; }
+  /// Lines appended since the last forget_appended(), also those that were released.
+  std::uint64_t appended() const;
+  /// Lines in memory beside the home lines, whether appended or not
+  std::uint64_t pool_lines() const;
+  /// Makes all lines empty, and none appended.
+  void clear();
+  /// All appended lines are free again; no chain may hold one any more. Memory for them stays until
+  /// shrink_pool(), which gives back what is not in use.
+  void forget_appended();
+  void shrink_pool();
+
+ private:
+  struct Pool;
+
+  std::atomic_ref<Word> at(LineIndex line, int word) const {
+    return std::atomic_ref<Word>(words(line)[word]);
+  }
+  /// Chunk k of the pool has 2^(k + first_shift_) lines, so the top bit of a line's number in the pool,
+  /// counted from the size of the first chunk, names its chunk.
+  int chunk_of(std::uint64_t number) const {
+    return static_cast<int>(std::bit_width(number + (std::uint64_t{1} << first_shift_))) - 1 - first_shift_;
+  }
+  Word* appended_words(LineIndex line) const {
+    const std::uint64_t number = line - homes_;
+    const int chunk = chunk_of(number);
+    const std::uint64_t before =
+        (std::uint64_t{1} << (chunk + first_shift_)) - (std::uint64_t{1} << first_shift_);
+    return chunks_[chunk].load(std::memory_order_acquire) + (number - before) * kLineWords;
+  }
+  std::uint64_t chunk_lines(int chunk) const;
+  bool add_chunk(int chunk) const noexcept;
+
+  Word* home_ = nullptr;
+  std::uint64_t homes_ = 0;
+  int first_shift_ = 0;
+  std::atomic<Word*>* chunks_ = nullptr;  ///< the pool's
+  LineMemory memory_;
+  std::unique_ptr<Pool> pool_;
+};
+
+}  // namespace warploom::table

@@ -1,0 +1,109 @@
+#pragma once
+
+/// The parallel hash table for batches from host memory, on a CPU or a GPU behind one face, and the
+/// dissertation's five variants behind the same face. For operations of your own threads: concurrent_map.hpp
+/// (CPU), device_table.cuh (kernels); for data that is on a GPU: gpu_table.cuh.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "warploom/core/device.hpp"
+#include "warploom/table/hash.hpp"
+#include "warploom/table/operation.hpp"
+
+namespace warploom::table {
+
+/// `lines` is ours; `list` the dissertation's: Michael's list, a node a pair (its section 4.3).
+enum class Structure : std::uint8_t { lines, list };
+
+struct Options {
+  Device device = Device::best;
+  Structure structure = Structure::lines;
+  /// Pairs to make room for: at the default load, 8.25 a line of 14 on a GPU and 9 on a CPU (keys and values
+  /// of 32 bits); of a list, nodes. A table grows beyond it, unless `grows` is false: then insertions that
+  /// find no room end as `full`.
+  std::uint64_t capacity = 1 << 16;
+  bool grows = true;
+  std::uint32_t tables = 1;  ///< n of PH[n]
+  /// m, of each table; 0: from the capacity, and more when it grows. A number given stays as it is.
+  std::uint32_t buckets = 0;
+  Hash hash = Hash::mix;
+  Assignment assignment = Assignment::mix;
+  int threads = 0;            ///< CPU: 0, as many as processors (lines) or 8 (list)
+  int threads_per_block = 0;  ///< GPU: 0, the best known
+};
+
+/// What a batch took. Sums over its chunks and repetitions: on a GPU transfers overlap with kernels and with
+/// each other, so wall can be less.
+struct BatchReport {
+  Tally tally;
+  double wall_seconds = 0;      ///< from call to return
+  double kernel_seconds = 0;    ///< the operations alone
+  double transfer_seconds = 0;  ///< between pinned memory and the GPU; 0 on a CPU
+  std::uint64_t retries = 0;    ///< walks through a chain that another operation made void
+};
+
+/// Sizes and shape, counted when asked for. Cost: one walk through the table.
+struct Statistics {
+  std::uint64_t pairs = 0;
+  std::uint64_t bytes_directory = 0;           ///< home lines, or heads of lists
+  std::uint64_t bytes_nodes = 0;               ///< appended lines, or nodes, in use
+  std::uint64_t bytes_free = 0;                ///< set aside for those to come
+  std::vector<std::uint64_t> chain_lengths;    ///< [i]: how many chains have i pairs
+  std::vector<std::uint64_t> pairs_per_table;  ///< of PH[n]: the occupancy of the n tables
+};
+
+/// Key and Value: std::uint32_t or std::uint64_t each; every value of either may be used.
+template <class Key, class Value>
+class HashTable {
+ public:
+  /// @throws BadInput (an option outside its range), NoDevice, OutOfMemory
+  explicit HashTable(const Options& options);
+  ~HashTable();
+  HashTable(HashTable&&) noexcept;
+  HashTable& operator=(HashTable&&) noexcept;
+
+  /// Runs a batch of operations, all at once: those on one key take effect in some order. All spans have the
+  /// same length or, where nothing is wanted of them, none: `operands` of a batch that only finds and erases
+  /// (else values of 0 are inserted), `outcomes`, `values` (of found and updated; 0 elsewhere). With
+  /// Options::grows no operation ends as `full` unless memory is exhausted or its chain has 4,096 lines;
+  /// those that do changed nothing.
+  ///
+  /// For a GPU the spans may be in any memory: chunks of up to 2^20 operations are copied to pinned memory
+  /// and back by several threads while the GPU works on others. If the GPU fails, what chunks before gave is
+  /// in outcomes and values, and nothing else in host memory has changed.
+  /// @throws BadInput (lengths differ), OutOfMemory, Interrupted (operations done so far stay done)
+  BatchReport run(std::span<const Operation> operations, std::span<const Key> keys,
+                  std::span<const Value> operands, std::span<Outcome> outcomes, std::span<Value> values);
+  /// The same with one operation for all.
+  BatchReport run(Operation operation, std::span<const Key> keys, std::span<const Value> operands,
+                  std::span<Outcome> outcomes, std::span<Value> values);
+
+  std::uint64_t size() const;
+  /// All pairs, in no particular order
+  void export_pairs(std::vector<Key>& keys, std::vector<Value>& values) const;
+  Statistics statistics() const;
+  /// Makes room for `pairs` pairs at the default load. Never shrinks.
+  void reserve(std::uint64_t pairs);
+  /// Gives back lines that chains needed once and do not need now.
+  void trim();
+  void clear();
+  /// "lines on cuda: NVIDIA H200, 1 x 7456540 lines"
+  std::string description() const;
+
+  class Engine;  ///< one implementation of the above (src/table)
+
+ private:
+  std::unique_ptr<Engine> engine_;
+};
+
+extern template class HashTable<std::uint32_t, std::uint32_t>;
+extern template class HashTable<std::uint32_t, std::uint64_t>;
+extern template class HashTable<std::uint64_t, std::uint32_t>;
+extern template class HashTable<std::uint64_t, std::uint64_t>;
+
+}  // namespace warploom::table

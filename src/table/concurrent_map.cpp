@@ -1,0 +1,364 @@
+#include "warploom/table/concurrent_map.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <mutex>
+#include <utility>
+
+#include "warploom/core/memory.hpp"
+#include "warploom/core/progress.hpp"
+#include "warploom/core/threads.hpp"
+
+namespace warploom::table {
+namespace {
+
+/// Operations whose lines are fetched while as many before them are carried out
+constexpr std::uint64_t kAhead = 32;
+/// Operations, or chains, that a thread takes at once
+constexpr std::uint64_t kPiece = 4096;
+/// Operations that are run before the table may grow, at least
+constexpr std::uint64_t kLeastPart = 1024;
+
+void prefetch(const Word* line) {
+  __builtin_prefetch(line);
+  __builtin_prefetch(line + kLineWords / 2);
+}
+
+/// Calls body(begin, end) for pieces of [0, count), on several threads.
+template <class Body>
+void for_pieces(std::uint64_t count, Body body) {
+  parallel_for(static_cast<std::int64_t>((count + kPiece - 1) / kPiece), [&](std::int64_t piece) {
+    const std::uint64_t begin = static_cast<std::uint64_t>(piece) * kPiece;
+    body(begin, std::min(count, begin + kPiece));
+  });
+}
+
+/// Calls visit(line, header) for the lines of a chain.
+template <class Visit>
+void for_lines(const CpuLines& lines, LineIndex home, Visit visit) {
+  for (LineIndex line = home; line != kNoLine; line = Tail{lines.load_acquire(line, kTailWord)}.next())
+    visit(line, Header{lines.load_acquire(line, kHeaderWord)});
+}
+
+/// Calls visit(key, value) for the pairs of a chain, as their words are.
+template <class Slots, class Visit>
+void for_pairs(const CpuLines& lines, LineIndex home, Visit visit) {
+  for_lines(lines, home, [&](LineIndex line, Header header) {
+    for (Word live = header.live_slots(); live != 0; live &= live - 1) {
+      const int word = Slots::key_word(first_slot(live));
+      const Word first = lines.load(line, word);
+      if constexpr (Slots::kWide)
+        visit(first, lines.load(line, word + 1));
+      else
+        visit(first & 0xFFFFFFFF, first >> 32);
+    }
+  });
+}
+
+std::uint64_t pairs_in(const CpuLines& lines, LineIndex home) {
+  std::uint64_t pairs = 0;
+  for_lines(lines, home, [&](LineIndex, Header header) {
+    pairs += static_cast<std::uint64_t>(std::popcount(header.live_slots()));
+  });
+  return pairs;
+}
+
+}  // namespace
+
+template <class Key, class Value>
+struct ConcurrentChains<Key, Value>::Batch {
+  std::span<const Operation> operations;
+  Operation operation;  ///< where there are no operations
+  std::span<const Key> keys;
+  std::span<const Value> operands;
+  std::span<Outcome> outcomes;
+  std::span<Value> values;
+
+  void check() const {
+    const auto same = [&](std::size_t length, const char* what, bool may_lack) {
+      if (length != keys.size() && !(may_lack && length == 0))
+        throw BadInput(fmt::format("a batch of {} keys and {} {}: give as many{}", keys.size(), length, what,
+                                   may_lack ? " or none" : ""));
+    };
+    same(operations.size(), "operations", true);
+    same(operands.size(), "operands", true);
+    same(outcomes.size(), "outcomes", true);
+    same(values.size(), "values", true);
+  }
+  Batch part(std::uint64_t begin, std::uint64_t size) const {
+    const auto cut = [&](auto span) { return span.empty() ? span : span.subspan(begin, size); };
+    return {cut(operations), operation, cut(keys), cut(operands), cut(outcomes), cut(values)};
+  }
+};
+
+/// What was done of a batch.
+template <class Key, class Value>
+struct ConcurrentChains<Key, Value>::Work {
+  BatchCounts counts;
+  std::vector<std::uint64_t> full;  ///< operations that found no room
+
+  void add(const Work& other) {
+    counts.tally.inserted += other.counts.tally.inserted;
+    counts.tally.erased += other.counts.tally.erased;
+    counts.retries += other.counts.retries;
+    full.insert(full.end(), other.full.begin(), other.full.end());
+  }
+};
+
+template <class Key, class Value>
+ConcurrentChains<Key, Value>::ConcurrentChains(const MapOptions& options, std::uint64_t chains)
+    : lines_(chains, options.most_bytes), options_(options) {
+  mark_growth();
+}
+
+template <class Key, class Value>
+BatchCounts ConcurrentChains<Key, Value>::run(std::span<const Operation> operations,
+                                              std::span<const Key> keys, std::span<const Value> operands,
+                                              std::span<Outcome> outcomes, std::span<Value> values,
+                                              unsigned threads) {
+  if (operations.size() != keys.size())
+    throw BadInput(
+        fmt::format("a batch of {} keys and {} operations: give as many", keys.size(), operations.size()));
+  return run(Batch{operations, Operation::find, keys, operands, outcomes, values}, threads);
+}
+
+template <class Key, class Value>
+BatchCounts ConcurrentChains<Key, Value>::run(Operation operation, std::span<const Key> keys,
+                                              std::span<const Value> operands, std::span<Outcome> outcomes,
+                                              std::span<Value> values, unsigned threads) {
+  return run(Batch{{}, operation, keys, operands, outcomes, values}, threads);
+}
+
+template <class Key, class Value>
+BatchCounts ConcurrentChains<Key, Value>::run(const Batch& batch, unsigned threads) {
+  batch.check();
+  Work whole;
+  for (std::uint64_t begin = 0, size = 0; begin < batch.keys.size(); begin += size) {
+    // What fills a third of the slots, so that chains are never long.
+    const std::uint64_t most = std::max(kLeastPart, chains() * Slots::kSlots / 3);
+    size = std::min(batch.keys.size() - begin, options_.grows ? most : batch.keys.size());
+    const Batch part = batch.part(begin, size);
+    Work work;
+    run_part(part, threads, work);
+    while (options_.grows && (lines_.appended() >= growth_mark_ || !work.full.empty())) {
+      relieve();
+      const std::vector<std::uint64_t> again = std::exchange(work.full, {});
+      for (const std::uint64_t i : again) run_piece(part, i, i + 1, work);
+      if (work.full.size() == again.size()) break;  // all done, or it was of no use
+    }
+    whole.add(work);
+    whole.counts.tally.full += work.full.size();
+  }
+  return whole.counts;
+}
+
+template <class Key, class Value>
+void ConcurrentChains<Key, Value>::run_part(const Batch& batch, unsigned threads, Work& work) {
+  const std::uint64_t count = batch.keys.size(), pieces = (count + kPiece - 1) / kPiece;
+  std::atomic<std::uint64_t> next = 0;
+  std::mutex mutex;
+  const std::uint64_t workers = std::min<std::uint64_t>(threads == 0 ? warploom::threads() : threads, pieces);
+  parallel_for(static_cast<std::int64_t>(workers), [&](std::int64_t) {
+    Work mine;
+    for (std::uint64_t piece; (piece = next.fetch_add(1)) < pieces;) {
+      check_interrupt();
+      run_piece(batch, piece * kPiece, std::min(count, (piece + 1) * kPiece), mine);
+    }
+    const std::lock_guard lock(mutex);
+    work.add(mine);
+  });
+}
+
+template <class Key, class Value>
+void ConcurrentChains<Key, Value>::run_piece(const Batch& batch, std::uint64_t begin, std::uint64_t end,
+                                             Work& work) const {
+  // Chains of the operations that come next and of those after them, whose lines are on their way.
+  std::array<LineIndex, kAhead> homes, ahead;
+  const auto look = [&](std::uint64_t at) {
+    const std::uint64_t count = at < end ? std::min(kAhead, end - at) : 0;
+    if (count != 0) find_homes(batch.keys.subspan(at, count), ahead.data());
+    return count;
+  };
+  std::uint64_t count = look(begin);
+  for (std::uint64_t i = 0; i < count; ++i) prefetch(lines_.home(ahead[i]));
+  while (begin < end) {
+    homes = ahead;
+    const std::uint64_t to_come = look(begin + count);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if (i < to_come) prefetch(lines_.home(ahead[i]));
+      const std::uint64_t k = begin + i;
+      const Answer answer = carry_out<Slots>(
+          lines_, homes[i], batch.operations.empty() ? batch.operation : batch.operations[k], batch.keys[k],
+          batch.operands.empty() ? 0 : Word{batch.operands[k]} << kValueShift);
+      work.counts.tally.inserted += answer.outcome == Outcome::inserted;
+      work.counts.tally.erased += answer.outcome == Outcome::erased;
+      work.counts.retries += answer.retries;
+      if (answer.outcome == Outcome::full) work.full.push_back(k);
+      if (!batch.outcomes.empty()) batch.outcomes[k] = answer.outcome;
+      if (!batch.values.empty()) batch.values[k] = static_cast<Value>(answer.value >> kValueShift);
+    }
+    begin += count;
+    count = to_come;
+  }
+}
+
+template <class Key, class Value>
+void ConcurrentChains<Key, Value>::relieve() {
+  const std::uint64_t pairs = size();
+  if (chains_for<Key, Value>(pairs) <= chains())
+    trim();
+  else
+    try_reserve(2 * pairs);
+  mark_growth();
+}
+
+template <class Key, class Value>
+void ConcurrentChains<Key, Value>::mark_growth() {
+  // An eighth of the chains have a second line at about 11 pairs a chain (14 slots) or 5 (7 slots).
+  growth_mark_ = std::max({std::uint64_t{4}, chains() / 8, 2 * lines_.appended()});
+}
+
+template <class Key, class Value>
+void ConcurrentChains<Key, Value>::rehash(std::uint64_t chains, const Homes& find) {
+  if (options_.most_bytes != 0 && chains > options_.most_bytes / kLineBytes)
+    throw OutOfMemory(fmt::format("a hash table of {} chains needs {}, it may have {}", chains,
+                                  bytes_text(chains * kLineBytes), bytes_text(options_.most_bytes)));
+  CpuLines next(chains, options_.most_bytes);
+  for_pieces(lines_.homes(), [&](std::uint64_t begin, std::uint64_t end) {
+    std::array<Key, kAhead> keys;
+    std::array<Word, kAhead> values;
+    std::array<LineIndex, kAhead> homes;
+    std::size_t count = 0;
+    const auto move = [&] {
+      find({keys.data(), count}, homes.data());
+      for (std::size_t i = 0; i < count; ++i) prefetch(next.home(homes[i]));
+      for (std::size_t i = 0; i < count; ++i)
+        if (carry_out<Slots>(next, homes[i], Operation::insert, keys[i], values[i]).outcome == Outcome::full)
+          throw OutOfMemory(fmt::format("no memory for a hash table of {} chains", chains));
+      count = 0;
+    };
+    for (std::uint64_t home = begin; home < end; ++home)
+      for_pairs<Slots>(lines_, static_cast<LineIndex>(home), [&](Word key, Word value) {
+        keys[count] = static_cast<Key>(key);
+        values[count] = value;
+        if (++count == kAhead) move();
+      });
+    move();
+  });
+  lines_ = std::move(next);
+  mark_growth();
+}
+
+template <class Key, class Value>
+void ConcurrentChains<Key, Value>::trim() {
+  struct Pair {
+    LineIndex home;
+    Word key, value;
+  };
+  // First copies, which may find no memory; then nothing fails, for no chain needs more lines than it had.
+  std::vector<Pair> pairs;
+  std::mutex mutex;
+  const auto has_more = [&](LineIndex line) { return Tail{lines_.load(line, kTailWord)}.next() != kNoLine; };
+  for_pieces(lines_.homes(), [&](std::uint64_t begin, std::uint64_t end) {
+    std::vector<Pair> mine;
+    for (std::uint64_t k = begin; k < end; ++k)
+      if (const auto home = static_cast<LineIndex>(k); has_more(home))
+        for_pairs<Slots>(lines_, home, [&](Word key, Word value) { mine.push_back({home, key, value}); });
+    const std::lock_guard lock(mutex);
+    pairs.insert(pairs.end(), mine.begin(), mine.end());
+  });
+  for_pieces(lines_.homes(), [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t k = begin; k < end; ++k)
+      if (const auto home = static_cast<LineIndex>(k); has_more(home)) {
+        lines_.store(home, kHeaderWord, 0);
+        lines_.store(home, kTailWord, 0);
+      }
+  });
+  lines_.forget_appended();
+  for_pieces(pairs.size(), [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i)
+      carry_out<Slots>(lines_, pairs[i].home, Operation::insert, pairs[i].key, pairs[i].value);
+  });
+  lines_.shrink_pool();
+  mark_growth();
+}
+
+template <class Key, class Value>
+void ConcurrentChains<Key, Value>::clear() {
+  lines_.clear();
+  mark_growth();
+}
+
+template <class Key, class Value>
+std::uint64_t ConcurrentChains<Key, Value>::size() const {
+  std::atomic<std::uint64_t> pairs = 0;
+  for_pieces(lines_.homes(), [&](std::uint64_t begin, std::uint64_t end) {
+    std::uint64_t mine = 0;
+    for (std::uint64_t home = begin; home < end; ++home)
+      mine += pairs_in(lines_, static_cast<LineIndex>(home));
+    pairs += mine;
+  });
+  return pairs;
+}
+
+template <class Key, class Value>
+void ConcurrentChains<Key, Value>::for_each(const std::function<void(Key, Value)>& visit) const {
+  for (std::uint64_t home = 0; home < lines_.homes(); ++home)
+    for_pairs<Slots>(lines_, static_cast<LineIndex>(home), [&](Word key, Word value) {
+      visit(static_cast<Key>(key), static_cast<Value>(value >> kValueShift));
+    });
+}
+
+template <class Key, class Value>
+void ConcurrentChains<Key, Value>::export_pairs(std::vector<Key>& keys, std::vector<Value>& values) const {
+  keys.clear();
+  values.clear();
+  const std::uint64_t pairs = size();
+  keys.reserve(pairs);
+  values.reserve(pairs);
+  for_each([&](Key key, Value value) {
+    keys.push_back(key);
+    values.push_back(value);
+  });
+}
+
+template <class Key, class Value>
+Statistics ConcurrentChains<Key, Value>::statistics(std::uint32_t tables) const {
+  if (tables == 0 || chains() % tables != 0)
+    throw BadInput(fmt::format("{} chains are not those of {} tables of one size", chains(), tables));
+  Statistics statistics;
+  statistics.pairs_per_table.resize(tables);
+  std::uint64_t nodes = 0;
+  for (std::uint64_t k = 0; k < chains(); ++k) {
+    std::uint64_t pairs = 0, lines = 0;
+    for_lines(lines_, static_cast<LineIndex>(k), [&](LineIndex, Header header) {
+      pairs += static_cast<std::uint64_t>(std::popcount(header.live_slots()));
+      ++lines;
+    });
+    nodes += lines - 1;
+    if (statistics.chain_lengths.size() <= pairs) statistics.chain_lengths.resize(pairs + 1);
+    ++statistics.chain_lengths[pairs];
+    statistics.pairs_per_table[k / (chains() / tables)] += pairs;
+    statistics.pairs += pairs;
+  }
+  statistics.bytes_directory = chains() * kLineBytes;
+  statistics.bytes_nodes = nodes * kLineBytes;
+  statistics.bytes_free = (lines_.pool_lines() - nodes) * kLineBytes;
+  return statistics;
+}
+
+template <class Key, class Value>
+std::uint64_t ConcurrentChains<Key, Value>::bytes() const {
+  return (chains() + lines_.pool_lines()) * kLineBytes;
+}
+
+template class ConcurrentChains<std::uint32_t, std::uint32_t>;
+template class ConcurrentChains<std::uint32_t, std::uint64_t>;
+template class ConcurrentChains<std::uint64_t, std::uint32_t>;
+template class ConcurrentChains<std::uint64_t, std::uint64_t>;
+
+}  // namespace warploom::table

@@ -1,0 +1,329 @@
+#include "warploom/table/hash_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include "table/engine.hpp"
+#include "table/gpu_layout.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/core/threads.hpp"
+#include "warploom/table/concurrent_map.hpp"
+#include "warploom/table/list_table.hpp"
+
+namespace warploom::table {
+namespace {
+
+#ifdef WARPLOOM_HAVE_CUDA
+constexpr bool kHaveCuda = true;
+#else
+constexpr bool kHaveCuda = false;
+#endif
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// Lines on a CPU: a ConcurrentMap.
+template <class Key, class Value>
+class CpuEngine final : public HashTable<Key, Value>::Engine {
+ public:
+  explicit CpuEngine(const Options& options) : options_(options), map_(make_map(options)) {
+    this->grows = false;  // the map does it by itself
+  }
+
+  void run(const HostBatch<Key, Value>& batch, BatchReport& report) override {
+    const Clock::time_point begin = Clock::now();
+    const BatchCounts counts =
+        batch.operations.empty()
+            ? map_->run(batch.operation, batch.keys, batch.operands, batch.outcomes, batch.values, threads())
+            : map_->run(batch.operations, batch.keys, batch.operands, batch.outcomes, batch.values,
+                        threads());
+    report.kernel_seconds += seconds_since(begin);
+    report.tally = counts.tally;
+    report.retries += counts.retries;
+  }
+  bool make_room(std::uint64_t) override { return false; }
+  std::uint64_t size() const override { return map_->size(); }
+  void export_pairs(std::vector<Key>& keys, std::vector<Value>& values) const override {
+    map_->export_pairs(keys, values);
+  }
+  Statistics statistics() const override { return map_->statistics(map_->placer().tables); }
+  void reserve(std::uint64_t pairs) override {
+    if (options_.grows) {
+      map_->reserve(pairs);
+    } else if (pairs > options_.capacity) {  // a map has its limit for good
+      Options larger = options_;
+      larger.capacity = pairs;
+      std::unique_ptr<Map> map = make_map(larger);
+      std::vector<Key> keys;
+      std::vector<Value> values;
+      map_->export_pairs(keys, values);
+      map->run(Operation::insert, keys, values, {}, {}, threads());
+      map_ = std::move(map);
+      options_ = larger;
+    }
+  }
+  void trim() override { map_->trim(); }
+  void clear() override { map_->clear(); }
+  std::string description() const override {
+    return fmt::format("lines on cpu: {} threads, {} x {} lines", threads(), map_->placer().tables,
+                       map_->placer().buckets);
+  }
+
+ private:
+  using Map = ConcurrentMap<Key, Value, Placement>;
+
+  unsigned threads() const {
+    return options_.threads == 0 ? warploom::threads() : static_cast<unsigned>(options_.threads);
+  }
+  static std::unique_ptr<Map> make_map(const Options& options) {
+    return std::make_unique<Map>(placement(options), map_options(options));
+  }
+  static Placement placement(const Options& options) {
+    Placement placement;
+    placement.tables = options.tables;
+    placement.hash = options.hash;
+    placement.assignment = options.assignment;
+    placement.key_bytes = sizeof(Key);
+    placement.buckets = options.buckets;
+    return options.buckets != 0 ? placement : grown(placement, chains_for<Key, Value>(options.capacity));
+  }
+  /// Buckets that the user chose stay as many as they are. A table that does not grow has as many lines as
+  /// one on a GPU.
+  static MapOptions map_options(const Options& options) {
+    constexpr int kSlots = Map::Slots::kSlots;
+    const Placement chosen = placement(options);
+    const GpuLayout layout =
+        gpu_layout(options.capacity, chosen.tables, chosen.buckets, kDefaultPoolFraction, kSlots);
+    return {.most_bytes = options.grows ? 0 : layout.bytes(), .grows = options.grows && options.buckets == 0};
+  }
+
+  Options options_;
+  std::unique_ptr<Map> map_;
+};
+
+/// The dissertation's list on either device
+template <class Key, class Value>
+class ListEngine final : public HashTable<Key, Value>::Engine {
+ public:
+  explicit ListEngine(const Options& options) : table_(options), capacity_(options.capacity) {}
+
+  void run(const HostBatch<Key, Value>& batch, BatchReport& report) override {
+    const BatchReport done =
+        batch.operations.empty()
+            ? table_.run(batch.operation, batch.keys, batch.operands, batch.outcomes, batch.values)
+            : table_.run(batch.operations, batch.keys, batch.operands, batch.outcomes, batch.values);
+    report.tally.inserted += done.tally.inserted;
+    report.tally.erased += done.tally.erased;
+    report.tally.full += done.tally.full;
+    report.kernel_seconds += done.kernel_seconds;
+    report.transfer_seconds += done.transfer_seconds;
+    report.retries += done.retries;
+  }
+  bool make_room(std::uint64_t full) override {
+    try {
+      reserve(std::max(2 * capacity_, std::min(table_.size() + full, 4 * capacity_)));
+    } catch (const OutOfMemory&) {
+      return false;
+    } catch (const BadInput&) {  // more nodes than have numbers
+      return false;
+    }
+    return true;
+  }
+  std::uint64_t size() const override { return table_.size(); }
+  void export_pairs(std::vector<Key>& keys, std::vector<Value>& values) const override {
+    table_.export_pairs(keys, values);
+  }
+  Statistics statistics() const override { return table_.statistics(); }
+  void reserve(std::uint64_t pairs) override {
+    if (pairs <= capacity_) return;
+    table_.reserve(pairs);
+    capacity_ = pairs;
+  }
+  void trim() override {}  // nodes are used again at once
+  void clear() override { table_.clear(); }
+  std::string description() const override { return table_.description(); }
+
+ private:
+  ListTable<Key, Value> table_;
+  std::uint64_t capacity_;
+};
+
+template <class Key, class Value>
+void check(const Options& options) {
+  constexpr std::uint64_t kMost = (std::uint64_t{1} << 32) - 1;
+  if (options.tables < 1) throw BadInput("a hash table of 0 tables; there has to be one at least");
+  const std::uint64_t chains = std::uint64_t{options.tables} * options.buckets;
+  if (chains > kMost)
+    throw BadInput(fmt::format("{} tables of {} buckets have {} buckets in all; there may be {}",
+                               options.tables, options.buckets, chains, kMost));
+  constexpr int kSlots = sizeof(Key) == 4 && sizeof(Value) == 4 ? NarrowSlots::kSlots : WideSlots::kSlots;
+  const GpuLayout layout =
+      gpu_layout(options.capacity, options.tables, options.buckets, kDefaultPoolFraction, kSlots);
+  if (options.structure == Structure::lines && layout.lines() > kMost)
+    throw BadInput(fmt::format("a capacity of {} pairs takes {} lines; a table may have {}", options.capacity,
+                               layout.lines(), kMost));
+  if (options.threads < 0)
+    throw BadInput(fmt::format("{} threads; take 0 for as many as there are processors", options.threads));
+  if (options.threads_per_block < 0 || options.threads_per_block > 1024)
+    throw BadInput(fmt::format("{} threads a block; it may have 1 to 1024, or 0 for the best known",
+                               options.threads_per_block));
+}
+
+template <class Key, class Value>
+std::unique_ptr<typename HashTable<Key, Value>::Engine> make_engine(const Options& options) {
+  check<Key, Value>(options);
+  const Device device = choose_device(options.device, kHaveCuda);
+  std::unique_ptr<typename HashTable<Key, Value>::Engine> engine;
+  if (options.structure == Structure::list) {
+    engine = std::make_unique<ListEngine<Key, Value>>(options);
+  } else if (device == Device::cpu) {
+    return std::make_unique<CpuEngine<Key, Value>>(options);
+  } else {
+#ifdef WARPLOOM_HAVE_CUDA
+    engine = make_gpu_engine<Key, Value>(options);
+#endif
+  }
+  engine->grows = options.grows;
+  return engine;
+}
+
+void require_length(std::size_t keys, std::size_t length, std::string_view what, bool optional) {
+  if (length == keys || (optional && length == 0)) return;
+  throw BadInput(fmt::format("a batch of {} keys with {} {}; give as many{}", keys, length, what,
+                             optional ? ", or none" : ""));
+}
+
+template <class Key, class Value>
+bool can_insert(const HostBatch<Key, Value>& batch) {
+  return !batch.operations.empty() ||
+         (batch.operation != Operation::find && batch.operation != Operation::erase);
+}
+
+/// Repeats the operations that ended as full. @return whether fewer did than before
+template <class Key, class Value>
+bool repeat_full(typename HashTable<Key, Value>::Engine& engine, const HostBatch<Key, Value>& batch,
+                 BatchReport& report) {
+  std::vector<std::size_t> places;
+  std::vector<Operation> operations;
+  std::vector<Key> keys;
+  std::vector<Value> operands;
+  for (std::size_t i = 0; i < batch.keys.size(); ++i) {
+    if (batch.outcomes[i] != Outcome::full) continue;
+    places.push_back(i);
+    keys.push_back(batch.keys[i]);
+    if (!batch.operations.empty()) operations.push_back(batch.operations[i]);
+    if (!batch.operands.empty()) operands.push_back(batch.operands[i]);
+  }
+  std::vector<Outcome> outcomes(places.size());
+  std::vector<Value> values(batch.values.empty() ? 0 : places.size());
+  report.tally.full = 0;
+  engine.run({.operations = operations,
+              .operation = batch.operation,
+              .keys = keys,
+              .operands = operands,
+              .outcomes = outcomes,
+              .values = values},
+             report);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    batch.outcomes[places[i]] = outcomes[i];
+    if (!values.empty()) batch.values[places[i]] = values[i];
+  }
+  return report.tally.full < places.size();
+}
+
+template <class Key, class Value>
+BatchReport run_batch(typename HashTable<Key, Value>::Engine& engine, HostBatch<Key, Value> batch) {
+  const Clock::time_point begin = Clock::now();
+  require_length(batch.keys.size(), batch.operands.size(), "operands", true);
+  require_length(batch.keys.size(), batch.outcomes.size(), "outcomes", true);
+  require_length(batch.keys.size(), batch.values.size(), "values", true);
+  BatchReport report;
+  if (batch.keys.empty()) return report;
+  std::vector<Outcome> own;
+  if (engine.grows && batch.outcomes.empty() && can_insert(batch)) {
+    own.resize(batch.keys.size());
+    batch.outcomes = own;
+  }
+  engine.run(batch, report);
+  while (engine.grows && report.tally.full > 0 && engine.make_room(report.tally.full))
+    if (!repeat_full<Key, Value>(engine, batch, report)) break;
+  report.wall_seconds = seconds_since(begin);
+  return report;
+}
+
+}  // namespace
+
+template <class Key, class Value>
+HashTable<Key, Value>::HashTable(const Options& options) : engine_(make_engine<Key, Value>(options)) {}
+template <class Key, class Value>
+HashTable<Key, Value>::~HashTable() = default;
+template <class Key, class Value>
+HashTable<Key, Value>::HashTable(HashTable&&) noexcept = default;
+template <class Key, class Value>
+HashTable<Key, Value>& HashTable<Key, Value>::operator=(HashTable&&) noexcept = default;
+
+template <class Key, class Value>
+BatchReport HashTable<Key, Value>::run(std::span<const Operation> operations, std::span<const Key> keys,
+                                       std::span<const Value> operands, std::span<Outcome> outcomes,
+                                       std::span<Value> values) {
+  require_length(keys.size(), operations.size(), "operations", false);
+  return run_batch<Key, Value>(*engine_, {.operations = operations,
+                                          .operation = Operation::find,
+                                          .keys = keys,
+                                          .operands = operands,
+                                          .outcomes = outcomes,
+                                          .values = values});
+}
+template <class Key, class Value>
+BatchReport HashTable<Key, Value>::run(Operation operation, std::span<const Key> keys,
+                                       std::span<const Value> operands, std::span<Outcome> outcomes,
+                                       std::span<Value> values) {
+  return run_batch<Key, Value>(*engine_, {.operations = {},
+                                          .operation = operation,
+                                          .keys = keys,
+                                          .operands = operands,
+                                          .outcomes = outcomes,
+                                          .values = values});
+}
+
+template <class Key, class Value>
+std::uint64_t HashTable<Key, Value>::size() const {
+  return engine_->size();
+}
+template <class Key, class Value>
+void HashTable<Key, Value>::export_pairs(std::vector<Key>& keys, std::vector<Value>& values) const {
+  engine_->export_pairs(keys, values);
+}
+template <class Key, class Value>
+Statistics HashTable<Key, Value>::statistics() const {
+  return engine_->statistics();
+}
+template <class Key, class Value>
+void HashTable<Key, Value>::reserve(std::uint64_t pairs) {
+  engine_->reserve(pairs);
+}
+template <class Key, class Value>
+void HashTable<Key, Value>::trim() {
+  engine_->trim();
+}
+template <class Key, class Value>
+void HashTable<Key, Value>::clear() {
+  engine_->clear();
+}
+template <class Key, class Value>
+std::string HashTable<Key, Value>::description() const {
+  return engine_->description();
+}
+
+template class HashTable<std::uint32_t, std::uint32_t>;
+template class HashTable<std::uint32_t, std::uint64_t>;
+template class HashTable<std::uint64_t, std::uint32_t>;
+template class HashTable<std::uint64_t, std::uint64_t>;
+
+}  // namespace warploom::table

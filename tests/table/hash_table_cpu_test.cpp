@@ -1,0 +1,55 @@
+// HashTable on a CPU, and the size of a table on a GPU, which is plain arithmetic.
+
+#include "table/gpu_layout.hpp"
+#include "table/hash_table_on.hpp"
+
+namespace warploom::table {
+namespace {
+
+INSTANTIATE_TEST_SUITE_P(Cpu, HashTableOn,
+                         testing::Combine(testing::Values(Device::cpu),
+                                          testing::Values(Structure::lines, Structure::list)),
+                         parameter_name);
+
+GpuLayout layout_of(std::uint64_t capacity, std::uint64_t tables = 1, std::uint64_t buckets = 0,
+                    int slots = NarrowSlots::kSlots) {
+  return gpu_layout(capacity, tables, buckets, kDefaultPoolFraction, slots);
+}
+
+TEST(GpuLayout, TakesAtMost16BytesAPairOf8BesideFreeLines) {
+  for (std::uint64_t capacity = 1 << 16; capacity <= std::uint64_t{1} << 30; capacity *= 2) {
+    const GpuLayout layout = layout_of(capacity);
+    const double used =
+        1.0225 * static_cast<double>(layout.chains);  // 0.0225 is the mean of ceil(k / 14) - 1
+    EXPECT_LE(used * kLineBytes / static_cast<double>(capacity), 16) << capacity;
+    EXPECT_LE(static_cast<double>(layout.bytes()) / static_cast<double>(capacity), 17.6) << capacity;
+  }
+}
+
+TEST(GpuLayout, HasEightAndAQuarterPairsALineOrHalfAsMany) {
+  EXPECT_EQ(layout_of(8250).chains, 1000u);
+  EXPECT_EQ(layout_of(8251).chains, 1001u);
+  EXPECT_EQ(layout_of(8250, 1, 0, WideSlots::kSlots).chains, 2000u);
+}
+
+TEST(GpuLayout, DividesHomeLinesEvenlyAmongTables) {
+  const GpuLayout layout = layout_of(9000, 320);
+  EXPECT_EQ(layout.buckets, 4u);  // 3.41 rounded up
+  EXPECT_EQ(layout.chains, 320u * 4);
+}
+
+TEST(GpuLayout, HasALineAtLeast) {
+  EXPECT_EQ(layout_of(0).chains, 1u);
+  EXPECT_EQ(layout_of(1, 400).chains, 400u);
+}
+
+TEST(GpuLayout, HasRoomForTheCapacityInLongChains) {
+  // The dissertation's: 256 pairs a bucket, so 18 appended lines or 19.
+  const GpuLayout layout = layout_of(262144, 1, 1024);
+  EXPECT_EQ(layout.chains, 1024u);
+  EXPECT_GE(layout.pool, 19u * 1024);
+  EXPECT_LE(layout.pool, 22u * 1024);
+}
+
+}  // namespace
+}  // namespace warploom::table

@@ -1,0 +1,40 @@
+// What the model checker would notice: chain.hpp with one change each (mutants.cmake), and a program that
+// shows it.
+
+#include <gtest/gtest.h>
+
+#include "table/model_checker.hpp"
+#include "table/model_programs.hpp"
+
+namespace warploom::table::model {
+
+#define WARPLOOM_MUTANT(mutant, shown_by)                                             \
+  Variant mutant_##mutant(int slots);                                                 \
+  TEST(Mutation, mutant) {                                                            \
+    const Adversary& one = adversary(shown_by);                                       \
+    EXPECT_TRUE(check(one.program, mutant_##mutant(one.slots)).violation)             \
+        << "not noticed; is the text that mutants.cmake changes still in chain.hpp?"; \
+  }
+
+WARPLOOM_MUTANT(publish_expects_no_version, "two insert a key while another is erased")
+WARPLOOM_MUTANT(publish_keeps_version, "two insert a key while another is erased")
+WARPLOOM_MUTANT(publish_trusts_fresh_slots, "three insert into a line")
+WARPLOOM_MUTANT(publish_counts_no_insertions, "two insert a key while another is erased")
+WARPLOOM_MUTANT(finish_keeps_version, "pending insertion erased, its slot claimed")
+WARPLOOM_MUTANT(finish_reads_home_once, "help that comes late")
+WARPLOOM_MUTANT(absent_though_pending, "pending insertion of the key that is inserted")
+WARPLOOM_MUTANT(claims_while_pending, "pending insertion erased, its slot claimed")
+WARPLOOM_MUTANT(claims_any_version, "pending insertion erased, its slot claimed")
+WARPLOOM_MUTANT(claims_pinned_slots, "addition to a slot used again")
+WARPLOOM_MUTANT(updates_without_pin, "addition to a slot used again")
+WARPLOOM_MUTANT(updates_what_is_not_live, "addition to a slot used again")
+WARPLOOM_MUTANT(trusts_the_walk, "erasures of a slot used again")
+WARPLOOM_MUTANT(trusts_the_key_of_the_walk, "slot used again for another key")
+WARPLOOM_MUTANT(finds_without_second_look, "slot used again for its key")
+WARPLOOM_MUTANT(erases_another_life, "erasures of a slot used again")
+WARPLOOM_MUTANT(keeps_claims, "one key inserted, erased, inserted")
+WARPLOOM_MUTANT(appends_over_another, "two lines appended at once")
+WARPLOOM_MUTANT(waits_for_claims, "pending insertion of the key that is inserted")
+#undef WARPLOOM_MUTANT
+
+}  // namespace warploom::table::model

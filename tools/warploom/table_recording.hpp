@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "warploom/table/hash_table.hpp"
+
+namespace warploom::tool {
+
+/// What a wearer of acceleration sensors does at a moment: of the dissertation's section 4.6.2.9 "the status
+/// (combination of activity, orientation, motions)".
+struct Status {
+  std::uint8_t activity = 0;     ///< kActivities: as annotated
+  std::uint8_t orientation = 0;  ///< kOrientations: the trunk's axis that gravity is nearest to
+  std::uint8_t motion = 0;       ///< kMotions: by the standard deviation of the ankle's acceleration
+
+  std::uint32_t code() const { return (activity * 6u + orientation) * 3u + motion; }
+  static Status of_code(std::uint32_t code);
+  /// "freeze/+2/striding"
+  std::string text() const;
+};
+inline constexpr std::uint32_t kStatuses = 3 * 6 * 3;
+inline constexpr std::string_view kActivities[] = {"outside", "free", "freeze"};
+inline constexpr std::string_view kOrientations[] = {"+1", "-1", "+2", "-2", "+3", "-3"};
+inline constexpr std::string_view kMotions[] = {"still", "moving", "striding"};
+inline constexpr double kStill = 30, kStriding = 250;  ///< [mg] below: still; from there on: striding
+
+/// Codes of the statuses that a text names: "freeze", "free/+2" or "outside/-3/still", parts in this order.
+/// @throws BadInput naming the parts there are
+std::vector<std::uint32_t> parse_status(const std::string& text);
+
+/// One wearer's statuses, a time slot a sample.
+struct Recording {
+  std::string name;                    ///< of the file, without directory and endings
+  std::vector<double> seconds;         ///< since the start
+  std::vector<std::uint8_t> statuses;  ///< codes
+};
+
+/// Reads a recording as Daphnet's: a text, perhaps gzipped, of rows of 11 numbers: time [ms], three axes [mg]
+/// of each of ankle, thigh and trunk, and the annotation 0 (outside of the experiment), 1 (no freeze) or 2
+/// (freezing of gait). Orientation and motion are those of the last `window` [s].
+/// @throws BadInput as read_file, gunzip and parse_table; other columns; time that does not grow
+Recording read_recording(const std::string& path, double window);
+
+/// A place in a recording
+struct Slot {
+  std::uint32_t recording = 0, sample = 0;
+  friend auto operator<=>(const Slot&, const Slot&) = default;
+};
+
+/// Which time slots have a status: a table that holds many values for a key. Key (status, 0) has their
+/// number, and is counted up by fetch_add, whose results number the slots of a status; key (status, i) has
+/// slot number i, from 1.
+class StatusIndex {
+ public:
+  explicit StatusIndex(const table::Options& options) : table_(options) {}
+
+  /// Two batches: number, then insert.
+  void store(const std::vector<std::uint8_t>& statuses, const std::vector<Slot>& slots);
+  /// How many slots each status has [kStatuses]
+  std::vector<std::uint64_t> counts();
+  /// The slots of some statuses, in order. Two batches: how many there are, then all.
+  std::vector<Slot> find(const std::vector<std::uint32_t>& statuses);
+
+  const table::HashTable<std::uint64_t, std::uint64_t>& table() const { return table_; }
+  double store_seconds() const { return store_seconds_; }  ///< of the batches, transfers apart
+
+ private:
+  table::HashTable<std::uint64_t, std::uint64_t> table_;
+  double store_seconds_ = 0;
+};
+
+}  // namespace warploom::tool
