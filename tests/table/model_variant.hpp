@@ -108,22 +108,20 @@ bool tile_step(std::span<const Word> answers, Attempt& attempt) {
   Scan scan;
   Header first;
   LineIndex line = attempt.home;
-  std::uint32_t ordinal = 0;
-  for (bool ordered = !kOrdered;;) {
+  for (std::uint32_t ordinal = 0;; ++ordinal) {
+    if (kOrdered && ordinal == 0 && attempt.inserts()) first = Header{memory.load_acquire(line, kHeaderWord)};
     const Look seen = look<Slots, kOrder>(memory, line, attempt.key);
-    const bool last = seen.tail.next() == kNoLine;
-    if (!ordered && ordinal == 0 && (seen.matches & seen.header.live_slots()) == 0 &&
-        (attempt.inserts() || !last)) {
-      first = Header{memory.load_acquire(line, kHeaderWord)};
-      ordered = true;
-      if (attempt.inserts()) continue;
+    const LineIndex next = seen.tail.next();
+    if (ordinal == 0 && !(kOrdered && attempt.inserts())) {
+      first = seen.header;
+      if (kOrdered && next != kNoLine && (seen.matches & seen.header.live_slots()) == 0)
+        first = Header{memory.load_acquire(line, kHeaderWord)};
     }
-    const bool goes_on = observe<Slots>(scan, attempt, line, ordinal, seen.header, seen.matches);
-    if (kOrdered && ordered && ordinal == 0) scan.home = first;
-    if (!goes_on || last) return advance<Slots>(memory, attempt, scan);
-    line = seen.tail.next();
-    ++ordinal;
+    if (!observe<Slots>(scan, attempt, line, ordinal, seen.header, seen.matches) || next == kNoLine) break;
+    line = next;
   }
+  scan.home = first;
+  return advance<Slots>(memory, attempt, scan);
 }
 
 template <int kSlots, Order kOrder, bool kOrdered = true>
