@@ -1,6 +1,6 @@
 #include <cstddef>
 
-#include "table/history_kernel.hpp"
+#include "history_kernel.hpp"
 #include "warploom/core/cuda_check.cuh"
 #include "warploom/table/device_table.cuh"
 

@@ -1,4 +1,4 @@
-#include "table/own_kernel.hpp"
+#include "own_kernel.hpp"
 #include "warploom/core/cuda_check.cuh"
 #include "warploom/table/device_table.cuh"
 
