@@ -42,13 +42,13 @@ struct Load {
 struct Keys {
   std::string name = "normal, variance 0.05";
   Distribution distribution = Distribution::normal;
-  std::vector<Normal> normals{Normal{}};
+  std::vector<Normal> normals = std::vector<Normal>(1);
 };
 inline Keys normal_keys(double variance) {
   return {
       fmt::format("normal, variance {}", variance), Distribution::normal, {{0.5, std::sqrt(variance), 1}}};
 }
-inline Keys uniform_keys() { return {"uniform", Distribution::uniform, {Normal{}}}; }
+inline Keys uniform_keys() { return {"uniform", Distribution::uniform, std::vector<Normal>(1)}; }
 
 /// What is measured.
 struct Choice {
