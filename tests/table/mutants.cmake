@@ -1,8 +1,11 @@
-# chain.hpp with one change each: what the model checker must notice (mutation_test.cpp).
+# chain.hpp, with chain_insert.hpp in it, with one change each: what the model checker must notice (mutation_test.cpp).
 # table_mutant(NAME FROM TO) adds a mutant to `mutant_sources`; where FROM is not there any more, the mutant is the
 # algorithm itself, and the test fails.
-file(READ ${PROJECT_SOURCE_DIR}/include/warploom/table/chain.hpp chain)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/warploom/table/chain.hpp)
+set(headers ${PROJECT_SOURCE_DIR}/include/warploom/table)
+file(READ ${headers}/chain_insert.hpp insert)
+file(READ ${headers}/chain.hpp chain)
+string(REPLACE "#include \"warploom/table/chain_insert.hpp\"" "${insert}" chain "${chain}")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${headers}/chain_insert.hpp ${headers}/chain.hpp)
 set(mutant_directory ${CMAKE_CURRENT_BINARY_DIR}/mutants)
 set(mutant_sources "")
 function(table_mutant mutant from to)
