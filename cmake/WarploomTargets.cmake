@@ -101,6 +101,26 @@ function(warploom_test)
   gtest_discover_tests(${target} PROPERTIES LABELS "${T_LABELS}" DISCOVERY_TIMEOUT 60)
 endfunction()
 
+# warploom_sim_test(NAME dp_persistent_sim KERNELS src/dp/persistent.cu SOURCES persistent_sim_test.cpp LINK warploom::dp)
+# A test that runs kernels in the simulator: their PTX, made from a file named from the root of the project, is found
+# at WARPLOOM_KERNEL_PTX. Compiled wherever there is a CUDA toolkit.
+function(warploom_sim_test)
+  if(NOT WARPLOOM_HAVE_CUDA)
+    return()
+  endif()
+  cmake_parse_arguments(T "" "NAME;KERNELS" "SOURCES;LINK" ${ARGN})
+  set(source ${PROJECT_SOURCE_DIR}/${T_KERNELS})
+  set(ptx ${CMAKE_CURRENT_BINARY_DIR}/${T_NAME}.ptx)
+  add_custom_command(OUTPUT ${ptx}
+    COMMAND ${CMAKE_CUDA_COMPILER} -std=c++20 -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src
+            -ptx -lineinfo -arch=sm_80 -MMD -MF ${ptx}.d -o ${ptx} ${source}
+    DEPENDS ${source} DEPFILE ${ptx}.d VERBATIM)
+  add_custom_target(${T_NAME}_ptx DEPENDS ${ptx})
+  warploom_test(NAME ${T_NAME} SOURCES ${T_SOURCES} LINK ${T_LINK} warploom::sim CUDA::cudart_static)
+  target_compile_definitions(test_${T_NAME} PRIVATE WARPLOOM_KERNEL_PTX="${ptx}")
+  add_dependencies(test_${T_NAME} ${T_NAME}_ptx)
+endfunction()
+
 # warploom_gpu_test(NAME curvature SOURCES curvature_test.cu LINK warploom::core)
 # A GoogleTest executable gpu_test_NAME, compiled wherever there is a CUDA toolkit. It needs a GPU to
 # run, so it is no CTest entry: `./dev gpu-test` runs it.

@@ -20,7 +20,7 @@ using sim::Schedule;
 template <class Key, class Value>
 void check(const Workload& workload, Schedule schedule) {
   using Slots = std::conditional_t<sizeof(Key) == 4 && sizeof(Value) == 4, NarrowSlots, WideSlots>;
-  sim::Machine machine(ptx::parse(read_file(WARPLOOM_HISTORY_PTX), "history_kernel.ptx"));
+  sim::Machine machine(ptx::parse(read_file(WARPLOOM_KERNEL_PTX), "history_kernel.ptx"));
   Placement placement;
   placement.buckets = workload.chains;
   placement.key_bytes = sizeof(Key);

@@ -26,7 +26,7 @@ class SimulatedList {
   using Pairs = list::PairsOf<Key, Value>;
 
   explicit SimulatedList(const ListLayout& layout)
-      : machine_(ptx::parse(read_file(WARPLOOM_LIST_PTX), "list_cuda.ptx")), layout_(layout) {
+      : machine_(ptx::parse(read_file(WARPLOOM_KERNEL_PTX), "list_cuda.ptx")), layout_(layout) {
     placement_.tables = 2;
     placement_.buckets = layout.heads / 2;
     placement_.hash = Hash::dek;

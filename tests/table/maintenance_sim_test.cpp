@@ -133,7 +133,7 @@ class Lines {
 template <class Slots>
 class Simulator {
  public:
-  Simulator() : machine_(ptx::parse(read_file(WARPLOOM_MAINTENANCE_PTX), "maintenance.ptx")) {}
+  Simulator() : machine_(ptx::parse(read_file(WARPLOOM_KERNEL_PTX), "maintenance.ptx")) {}
 
   void trim(Lines<Slots>& lines, bool only_if_short, Schedule schedule) {
     const sim::Address words = machine_.upload(std::span(lines.words())), state = upload(lines);
