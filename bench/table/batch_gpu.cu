@@ -22,6 +22,7 @@
 #include "table/batch.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/table/device_table.cuh"
+#include "warploom/table/workload.hpp"
 
 namespace {
 
@@ -31,24 +32,10 @@ using namespace warploom::table;
 constexpr int kThreads = 256;
 constexpr double kPairsPerLine = 8.25;
 
-__host__ __device__ std::uint64_t splitmix64(std::uint64_t seed, std::uint64_t n) {
-  std::uint64_t z = seed + (n + 1) * 0x9E3779B97F4A7C15ULL;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-  return z ^ (z >> 31);
-}
-
-/// The index-th key of the universe. @param variance  0: a bijection of 32-bit words (MurmurHash3's 32-bit
-/// finaliser); else normal draws of mean 0.5, those outside [0, 1) drawn again, as fractions of 2^32
+/// The index-th key of the universe. @param variance  0: that of Distribution::half; else normal draws of
+/// mean 0.5, those outside [0, 1) drawn again, as fractions of 2^32
 __device__ std::uint32_t key_of(std::uint32_t index, float variance) {
-  if (variance == 0) {
-    std::uint32_t h = index;
-    h ^= h >> 16;
-    h *= 0x85ebca6b;
-    h ^= h >> 13;
-    h *= 0xc2b2ae35;
-    return h ^ (h >> 16);
-  }
+  if (variance == 0) return table::key_of<std::uint32_t>(index);
   for (std::uint64_t again = 0;; ++again) {
     const std::uint64_t draw = splitmix64(41, index + (again << 40));
     const double radius = sqrt(-2 * log((static_cast<double>(draw >> 32) + 1) / 4294967297.0));
@@ -58,21 +45,13 @@ __device__ std::uint32_t key_of(std::uint32_t index, float variance) {
   }
 }
 
-/// Per cent; the rest finds.
-struct Mix {
-  std::uint32_t insert, erase;
-};
-
 __global__ void make_batch(std::uint64_t count, std::uint64_t first, std::uint64_t universe, Mix mix,
                            float variance, Operation* operations, std::uint32_t* keys) {
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count;
        i += std::uint64_t{gridDim.x} * blockDim.x) {
     const std::uint64_t draw = splitmix64(2013, first + i);
-    const auto die = static_cast<std::uint32_t>(draw) % 100;
-    operations[i] = die < mix.insert               ? Operation::insert
-                    : die < mix.insert + mix.erase ? Operation::erase
-                                                   : Operation::find;
-    keys[i] = key_of(static_cast<std::uint32_t>((draw >> 32) * universe >> 32), variance);
+    operations[i] = operation_of(draw, mix);
+    keys[i] = key_of(static_cast<std::uint32_t>(half_index(draw, universe)), variance);
   }
 }
 

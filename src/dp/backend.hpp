@@ -13,7 +13,7 @@
 namespace warploom::dp {
 
 /// Bottom-up on a GPU: blocks of 32 up to this many points, one launch a diagonal, which measured (on one
-/// H200, every type) faster than blocks of 64 with two.
+/// H200, 32-bit types) faster than blocks of 64 with two.
 inline constexpr std::int64_t kOneLaunchADiagonal = 4096;
 
 /// Options with nothing left to choose, and the problems as minima on the host.

@@ -20,7 +20,7 @@ constexpr int kWarp = 32;
 /// Lanes that read a line together, 16 bytes each.
 constexpr int kTile = kLineBytes / 16;
 
-// Measured on an H200: registers for more loads under way, or fewer of them for more threads, lose 5 to 20 %.
+// On an H200 registers for more loads under way are as bad as fewer of them for more threads.
 constexpr int kAhead = 4;  ///< loads under way for each lane
 constexpr int kMostThreads = 128;
 constexpr int kThreadsPerMultiprocessor = 1024;

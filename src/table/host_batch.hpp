@@ -6,7 +6,7 @@
 
 namespace warploom::table {
 
-/// The arguments of HashTable::run, whose lengths have been compared
+/// The arguments of HashTable::run or ListTable::run, whose lengths have been compared
 template <class Key, class Value>
 struct HostBatch {
   std::span<const Operation> operations;  ///< empty: `operation` for all

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
+#include "table/host_batch.hpp"
 #include "table/list_chain.hpp"
 #include "warploom/table/list_table.hpp"
 
@@ -34,17 +34,6 @@ struct ListLayout {
   constexpr std::uint64_t words() const {
     return pool() + std::uint64_t{nodes} * Pairs::kNodeWords;
   }
-};
-
-/// The arguments of ListTable::run, whose lengths have been compared
-template <class Key, class Value>
-struct HostBatch {
-  std::span<const Operation> operations;  ///< empty: `operation` for all
-  Operation operation = Operation::find;
-  std::span<const Key> keys;
-  std::span<const Value> operands;
-  std::span<Outcome> outcomes;
-  std::span<Value> values;
 };
 
 /// @throws BadInput
