@@ -344,8 +344,11 @@ class GpuTable<Key, Value>::Implementation {
       DeviceBlock lines = make_lines(wanted, stream);
       DeviceBlock state = DeviceBlock(memory_, sizeof(TableState), "the counters of a hash table", stream);
       TableState fresh;
-      fresh.pool = {0, static_cast<LineIndex>(wanted.chains), static_cast<LineIndex>(wanted.lines()),
-                    stack_of(lines, wanted), 0};
+      fresh.pool = {static_cast<LineIndex>(wanted.chains),
+                    static_cast<LineIndex>(wanted.lines()),
+                    stack_of(lines, wanted),
+                    0,
+                    {}};
       fresh.asynchronous = before.asynchronous;
       fresh.waited = before.waited;
       write_state(state, fresh, stream);

@@ -83,19 +83,36 @@ __device__ void trim_chain(Word* lines, LineIndex home, LineIndex* stack, unsign
   }
 }
 
-/// The last block to be done changes the pool: until then all read the same, and decide the same.
+/// Lines that were given back, which are whole but for their links. @param stack, freed  as trim_chain
+__device__ void stack_list(Word* lines, Word& list, LineIndex* stack, unsigned* freed) {
+  LineIndex line = ~static_cast<LineIndex>(list);
+  while (line != kNoLine) {
+    Word& tail = lines[std::uint64_t{line} * kLineWords + kTailWord];
+    const LineIndex after = Tail{tail}.next();
+    tail = 0;
+    stack[atomicAdd(freed, 1u)] = line;
+    line = after;
+  }
+  list = (list >> 32) << 32;
+}
+
+/// The last block to be done changes the mark of the stack: until then all read the same, and decide the
+/// same.
 template <class Slots>
 __global__ void trim_chains(Word* lines, TableState* state, LineIndex chains, bool only_if_short) {
-  const LinePool pool = state->pool;
+  LinePool& pool = state->pool;
   if (only_if_short && !is_short(free_lines(pool), pool.end - chains)) return;
   const int stacked = max(pool.stacked, 0);
+  LineIndex* const stack = pool.stack + stacked;
+  for (std::uint64_t list = first_index(); list < LinePool::kLists; list += stride())
+    stack_list(lines, pool.given_back[list], stack, &state->trim.freed);
   for (std::uint64_t chain = first_index(); chain < chains; chain += stride())
-    trim_chain<Slots>(lines, static_cast<LineIndex>(chain), pool.stack + stacked, &state->trim.freed);
+    trim_chain<Slots>(lines, static_cast<LineIndex>(chain), stack, &state->trim.freed);
   __threadfence();
   __syncthreads();
   if (threadIdx.x != 0 || atomicAdd(&state->trim.blocks, 1u) != gridDim.x - 1) return;
   __threadfence();
-  state->pool.stacked = stacked + static_cast<int>(atomicExch(&state->trim.freed, 0u));
+  pool.stacked = stacked + static_cast<int>(atomicExch(&state->trim.freed, 0u));
   atomicExch(&state->trim.blocks, 0u);
 }
 
@@ -123,7 +140,7 @@ __global__ void rehash(const Word* from, std::uint64_t count, Word* to, TableSta
 }
 
 __global__ void reset(TableState* state, LineIndex chains, LineIndex end, LineIndex* stack) {
-  state->pool = {0, chains, end, stack, 0};
+  state->pool = {chains, end, stack, 0, {}};
   state->trim = {};
   state->base = -static_cast<long long>(state->asynchronous.inserted + state->waited.inserted -
                                         state->asynchronous.erased - state->waited.erased);

@@ -37,7 +37,7 @@ struct TableState {
   }
 };
 
-/// Lines that can be appended, at least: the list is not counted.
+/// Lines that can be appended, at least: the lists are not counted.
 WARPLOOM_HOST_DEVICE constexpr unsigned free_lines(const LinePool& pool) {
   const unsigned fresh = pool.next_fresh < pool.end ? pool.end - pool.next_fresh : 0;
   return fresh + (pool.stacked > 0 ? static_cast<unsigned>(pool.stacked) : 0);

@@ -44,7 +44,7 @@ struct Table {
 
   Table(std::uint32_t chains, std::uint32_t pool_lines)
       : lines(std::size_t{chains + pool_lines} * kLineWords),
-        pool(std::vector<std::array<std::uint64_t, 4>>{pool_image(chains, chains + pool_lines)}) {
+        pool(std::vector<PoolImage>{pool_image(chains, chains + pool_lines)}) {
     placement.buckets = chains;
     placement.key_bytes = sizeof(Key);
   }
@@ -57,7 +57,7 @@ struct Table {
   }
 
   Buffer<Word> lines;
-  Buffer<std::array<std::uint64_t, 4>> pool;
+  Buffer<PoolImage> pool;
   Placement placement;
 };
 

@@ -69,6 +69,33 @@ TEST_P(HashTableOn, DoesSoUnderEveryHashAndAssignment) {
   }
 }
 
+TEST_P(HashTableOn, DoesSoWhenTheHashOfAllKeysIsTheSame) {
+  // PJW is 4096 b0 + 256 b1 + 16 b2 + b3 of a key's bytes: x, y and z cancel.
+  std::vector<std::uint32_t> keys;
+  for (std::uint32_t x = 0; x < 16; ++x)
+    for (std::uint32_t y = 0; y < 16; ++y)
+      for (std::uint32_t z = 0; z < 16; ++z)
+        keys.push_back((100 - x) | (15 + 16 * x - y) << 8 | (15 + 16 * y - z) << 16 | 16 * z << 24);
+  for (const std::uint32_t tables : {1U, 7U}) {
+    Options chosen = options(4000);
+    chosen.tables = tables;
+    chosen.buckets = 32;
+    chosen.hash = Hash::pjw;
+    HashTable<std::uint32_t, std::uint32_t> table(chosen);
+    Model<std::uint32_t, std::uint32_t> model;
+    std::mt19937_64 random(5);
+    for (int round = 0; round < 3; ++round) {
+      auto batch = random_batch<std::uint32_t, std::uint32_t>(keys, 2000, random), expected = batch;
+      run(table, batch);
+      run_model(model, expected);
+      ASSERT_EQ(batch.outcomes, expected.outcomes) << tables << " tables";
+      ASSERT_EQ(batch.values, expected.values) << tables << " tables";
+    }
+    EXPECT_EQ(contents(table), model);
+    EXPECT_EQ(table.statistics().chain_lengths[0], 31 * tables);
+  }
+}
+
 TEST_P(HashTableOn, OperationsOnOneKeyTakeEffectInSomeOrder) {
   for_all_types([&]<class Key, class Value>() {
     HashTable<Key, Value> table(options(1000));

@@ -7,7 +7,7 @@
 namespace warploom::table {
 
 static_assert(sizeof(LinePool) == sizeof(pool_image(3, 7)));
-static_assert(offsetof(LinePool, next_fresh) == 8 && offsetof(LinePool, end) == 12);
+static_assert(offsetof(LinePool, next_fresh) == 0 && offsetof(LinePool, end) == 4);
 
 namespace {
 

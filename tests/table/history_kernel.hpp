@@ -23,9 +23,8 @@ struct HistoryAnswer {
 };
 
 /// A LinePool (device_table.cuh, for nvcc only) of lines first to end - 1, none of them given out yet
-constexpr std::array<std::uint64_t, 4> pool_image(LineIndex first, LineIndex end) {
-  return {0, first | std::uint64_t{end} << 32, 0, 0};
-}
+using PoolImage = std::array<std::uint64_t, 67>;
+constexpr PoolImage pool_image(LineIndex first, LineIndex end) { return {first | std::uint64_t{end} << 32}; }
 
 /// Thread t performs steps t * each to (t + 1) * each - 1, one after the other.
 template <class Key, class Value>

@@ -25,8 +25,7 @@ void check(const Workload& workload, Schedule schedule) {
   placement.buckets = workload.chains;
   placement.key_bytes = sizeof(Key);
   std::vector<Word> lines(std::size_t{workload.chains + workload.pool} * kLineWords);
-  const std::vector<std::array<std::uint64_t, 4>> pool{
-      pool_image(workload.chains, workload.chains + workload.pool)};
+  const std::vector<PoolImage> pool{pool_image(workload.chains, workload.chains + workload.pool)};
   const std::vector<HistoryStep> steps = steps_of(workload);
   std::vector<HistoryAnswer> answers(steps.size());
   const auto threads = static_cast<std::uint32_t>(workload.threads.size());

@@ -139,7 +139,7 @@ class YieldingLines {
     return pause().exchange(line, word, operand);
   }
   static Word choose(Word slots) { return CpuLines::choose(slots); }
-  static void fence() { std::atomic_thread_fence(std::memory_order_acq_rel); }
+  static void fence() { CpuLines::fence(); }
   LineIndex allocate() const { return pause().allocate(); }
   void release(LineIndex line) const { pause().release(line); }
   static constexpr std::uint32_t kPatience = 4;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <numeric>
@@ -26,11 +27,12 @@ using Pairs = std::map<Word, Word>;
 
 /// TableState of maintenance.hpp, which only nvcc can read
 struct State {
-  Word given_back = 0;
   LineIndex next_fresh = 0, end = 0;
   sim::Address stack = 0;
   int stacked = 0;
-  unsigned padding = 0, freed = 0, blocks = 0;
+  unsigned padding = 0;
+  std::array<Word, 64> given_back{};
+  unsigned freed = 0, blocks = 0;
   unsigned long long counters[8]{};
   long long base = 0;
   unsigned long long moved = 0, lost = 0, sum = 0;
@@ -59,13 +61,14 @@ class Lines {
         last = line;
       }
     }
-    // Of those that no chain got, some are on the stack already, others in the list of those given back.
+    // Of those that no chain got, some are on the stack already, others in lists of those given back.
     for (const LineIndex line : appended) {
       if (line % 3 == 0) {
         stack.push_back(line);
       } else {
-        tail(line) = Tail{}.with_next(~static_cast<LineIndex>(state.given_back)).bits;
-        state.given_back = (Word{7} << 32) | static_cast<LineIndex>(~line);
+        Word& list = state.given_back[line % 5];
+        tail(line) = Tail{}.with_next(~static_cast<LineIndex>(list)).bits;
+        list = (Word{7} << 32) | static_cast<LineIndex>(~line);
       }
     }
     state.stacked = static_cast<int>(stack.size());
@@ -100,12 +103,12 @@ class Lines {
     }
     return pairs;
   }
-  /// Lines of the list of those given back, and of the stack
+  /// Lines in the lists of those given back, and on the stack
   std::vector<LineIndex> free_lines() {
     std::vector<LineIndex> lines(stack.begin(), stack.begin() + std::max(state.stacked, 0));
-    for (LineIndex line = ~static_cast<LineIndex>(state.given_back); line != kNoLine;
-         line = Tail{tail(line)}.next())
-      lines.push_back(line);
+    for (const Word list : state.given_back)
+      for (LineIndex line = ~static_cast<LineIndex>(list); line != kNoLine; line = Tail{tail(line)}.next())
+        lines.push_back(line);
     return lines;
   }
   Word& word(LineIndex line, int index) { return words_[line * std::size_t{kLineWords} + index]; }
@@ -209,7 +212,8 @@ TYPED_TEST(MaintenanceSim, TrimKeepsPairsInAsFewLinesAsHoldThem) {
         EXPECT_EQ(held.size(), std::max<std::size_t>(needed, 1)) << "chain " << chain;
         in_chains.insert(held.begin(), held.end());
       }
-      // Every other line that was ever given out is on the stack or in the list, once.
+      // Every other line that was ever given out is on the stack, once.
+      for (const Word list : lines.state.given_back) EXPECT_EQ(static_cast<LineIndex>(list), 0u);
       std::set<LineIndex> free;
       for (const LineIndex line : lines.free_lines())
         EXPECT_TRUE(free.insert(line).second && !in_chains.contains(line)) << "line " << line;

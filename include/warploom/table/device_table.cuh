@@ -13,17 +13,21 @@
 namespace warploom::table {
 
 /// Lines that chains do not have yet, in device memory: those above a mark were never given out, those that
-/// trim took out of chains are in a stack, and those that came back while operations are under way in a list,
-/// linked through their tails.
+/// trim took out of chains are in a stack, and those that came back while operations are under way in lists,
+/// linked through their tails, until a trim puts them on the stack. There are many lists, each thread has
+/// one, because taking lines from one is serial: a thousand threads that append at once would wait for a
+/// millisecond.
 struct LinePool {
-  /// Upper half: how often it changed, against ABA. Lower half: the first line of the list, inverted (0:
-  /// none).
-  Word given_back = 0;
+  static constexpr unsigned kLists = 64;
+
   LineIndex next_fresh = 0;
   LineIndex end = 0;
   /// Lines stack[0] to stack[stacked - 1]. Only trim adds to it; negative while threads find it empty.
   LineIndex* stack = nullptr;
   int stacked = 0;
+  /// Upper half: how often it changed, against ABA. Lower half: the first line of the list, inverted (0:
+  /// none).
+  Word given_back[kLists] = {};
 };
 
 /// chain.hpp's Memory: lines in device memory, all accesses of scope gpu.
@@ -95,6 +99,10 @@ class DeviceLines {
     return reinterpret_cast<unsigned long long*>(at(line, word));
   }
   __device__ void give_back(LineIndex line) const;
+  /// Number `i` of the lists, counted from this thread's own
+  __device__ Word* own_list(unsigned i) const {
+    return &pool_->given_back[(blockIdx.x * blockDim.x + threadIdx.x + i) % LinePool::kLists];
+  }
 
   Word* lines_ = nullptr;
   LinePool* pool_ = nullptr;
@@ -161,32 +169,33 @@ __device__ inline LineIndex DeviceLines::allocate() {
     if (height > 0) return load_relaxed(&pool_->stack[height - 1]);
     atomicAdd(&pool_->stacked, 1);
   }
-  auto* top = reinterpret_cast<unsigned long long*>(&pool_->given_back);
-  Word expected = warploom::load_acquire(&pool_->given_back);
-  while (static_cast<LineIndex>(expected) != 0) {
-    const LineIndex line = ~static_cast<LineIndex>(expected);
-    const LineIndex below = ~Tail{load(line, kTailWord)}.next();
-    const Word desired = ((expected >> 32) + 1) << 32 | below;
-    const Word before = atomicCAS(top, expected, desired);
-    if (before == expected) {
-      store(line, kTailWord, 0);
-      return line;
+  for (unsigned i = 0; i < LinePool::kLists; ++i) {
+    Word* const list = own_list(i);
+    Word expected = warploom::load_acquire(list);
+    while (static_cast<LineIndex>(expected) != 0) {
+      const LineIndex line = ~static_cast<LineIndex>(expected);
+      const LineIndex below = ~Tail{load(line, kTailWord)}.next();
+      const Word desired = ((expected >> 32) + 1) << 32 | below;
+      const Word before = warploom::compare_exchange_acquire(list, expected, desired);
+      if (before == expected) {
+        store(line, kTailWord, 0);
+        return line;
+      }
+      expected = before;
     }
-    expected = before;
-    fence_acq_rel();
   }
   return kNoLine;
 }
 
 __device__ inline void DeviceLines::give_back(LineIndex line) const {
-  auto* top = reinterpret_cast<unsigned long long*>(&pool_->given_back);
+  Word* const list = own_list(0);
   store(line, kHeaderWord, 0);
-  Word expected = load_relaxed(&pool_->given_back);
+  Word expected = load_relaxed(list);
   for (;;) {
     store(line, kTailWord, Tail{}.with_next(~static_cast<LineIndex>(expected)).bits);
     fence_acq_rel();
-    const Word before =
-        atomicCAS(top, expected, ((expected >> 32) + 1) << 32 | static_cast<LineIndex>(~line));
+    const Word before = warploom::compare_exchange_acquire(
+        list, expected, ((expected >> 32) + 1) << 32 | static_cast<LineIndex>(~line));
     if (before == expected) return;
     expected = before;
   }
