@@ -6,6 +6,7 @@
 // Timed: the kernel, between events; medians over batches after one that is not counted.
 // `ceiling` has no table's logic: for each operation a key is read, a whole line at a random place by eight
 // lanes, a result written and, in a part of them, one compare-and-swap done in the line.
+// `bad hash`: operations in a kernel of the user's, a thread each, with a hash of the user's.
 // Every run is checked: values found belong to their keys, and pairs counted in the lines are those preloaded
 // plus insertions minus erasures.
 
@@ -14,12 +15,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../json_records.hpp"
+#include "collisions.hpp"
 #include "core/cuda_owners.hpp"
 #include "table/batch.hpp"
+#include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/table/device_table.cuh"
 #include "warploom/table/workload.hpp"
@@ -69,6 +74,38 @@ __global__ void count_wrong(std::uint64_t count, const std::uint32_t* keys, cons
     if ((outcomes[i] == Outcome::found && values[i] != keys[i]) || outcomes[i] == Outcome::full ||
         outcomes[i] == Outcome::invalid)
       atomicAdd(wrong, 1ULL);
+}
+
+/// A hash of the user's in the place of Placement: bad ones, to be spread over the n tables of `spread`.
+struct UserPlacer {
+  Placement spread;
+  /// How many hashes there are, the first so many buckets of each table: spread.buckets are a good hash. 0:
+  /// the leading bits of the key, so that keys that are near each other are in the same chain.
+  std::uint32_t hashes = 0;
+
+  WARPLOOM_HOST_DEVICE std::uint32_t home(std::uint64_t key) const {
+    const std::uint32_t bucket = hashes == 0 ? scaled(static_cast<std::uint32_t>(key), spread.buckets)
+                                             : scaled(static_cast<std::uint32_t>(mix(key) >> 32), hashes);
+    return spread.table(key) * spread.buckets + bucket;
+  }
+  std::uint64_t chains() const { return spread.chains(); }
+};
+
+/// @param operations  null: insertions
+__global__ void users_batch(Word* lines, LinePool* pool, UserPlacer placer, std::uint64_t count,
+                            const Operation* operations, const std::uint32_t* keys, Outcome* outcomes,
+                            std::uint32_t* values, Counters* counters) {
+  const DeviceTable<std::uint32_t, std::uint32_t, UserPlacer> table(DeviceLines(lines, pool), placer);
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count;
+       i += std::uint64_t{gridDim.x} * blockDim.x) {
+    const auto result =
+        table.perform(operations != nullptr ? operations[i] : Operation::insert, keys[i], keys[i]);
+    outcomes[i] = result.outcome;
+    values[i] = result.value;
+    if (result.outcome == Outcome::inserted) atomicAdd(&counters->inserted, 1ULL);
+    if (result.outcome == Outcome::erased) atomicAdd(&counters->erased, 1ULL);
+    if (result.outcome == Outcome::full) atomicAdd(&counters->full, 1ULL);
+  }
 }
 
 __global__ void count_live(std::uint64_t lines, const Word* words, unsigned long long* live,
@@ -135,10 +172,13 @@ struct Run {
   std::vector<CudaEvent> events;
   int threads_per_block = 0;
   float variance = 0;
+  std::optional<UserPlacer> placer;  ///< with it the batches are of users_batch
 
-  Run(std::uint64_t preload, std::uint64_t batch) : preload(preload), batch(batch) {
+  /// @param pool_fraction  lines to be appended, per home line
+  Run(std::uint64_t preload, std::uint64_t batch, double pool_fraction = 1. / 3)
+      : preload(preload), batch(batch) {
     const auto home = static_cast<std::uint32_t>(static_cast<double>(preload) / kPairsPerLine) + 1;
-    line_count = home + std::max<std::uint64_t>(home / 3, 1024);
+    line_count = home + std::max<std::uint64_t>(static_cast<std::uint64_t>(pool_fraction * home), 1024);
     lines = make_device<Word>(line_count * kLineWords);
     const std::uint64_t most = std::max(preload, batch);
     operations = make_device<Operation>(most);
@@ -170,6 +210,14 @@ struct Run {
     return seconds;
   }
   void launch(const BatchArguments& batch_of) {
+    if (placer) {
+      const auto blocks = static_cast<unsigned>((batch_of.count + kThreads - 1) / kThreads);
+      users_batch<<<blocks, kThreads, 0, stream.get()>>>(memory.lines, memory.pool, *placer, batch_of.count,
+                                                         batch_of.operations, keys.get(), outcomes.get(),
+                                                         values.get(), batch_of.counters);
+      cuda_check(cudaGetLastError(), "launching users_batch");
+      return;
+    }
     launch_batch<std::uint32_t, std::uint32_t>(memory, batch_of, threads_per_block, stream.get());
   }
   BatchArguments arguments(std::uint64_t count) {
@@ -236,6 +284,15 @@ struct Run {
       std::exit(1);
     }
   }
+  /// Those that are there at first
+  std::vector<std::uint32_t> preloaded() {
+    make_preload<<<1024, kThreads, 0, stream.get()>>>(preload, variance, keys.get());
+    std::vector<std::uint32_t> result(preload);
+    cuda_check(cudaMemcpyAsync(result.data(), keys.get(), preload * 4, cudaMemcpyDeviceToHost, stream.get()),
+               "cudaMemcpy");
+    cuda_check(cudaStreamSynchronize(stream.get()), "making keys");
+    return result;
+  }
   Counters counts() {
     Counters counted;
     cuda_check(cudaMemcpy(&counted, counters.get(), sizeof counted, cudaMemcpyDeviceToHost), "cudaMemcpy");
@@ -294,9 +351,17 @@ void measure(Run& run, int rounds, JsonRecords& records) {
   }
 }
 
+void batches(int rounds, int threads, JsonRecords& records) {
+  for (const auto& [preload, batch] : {std::pair{18, 18}, {22, 22}, {26, 24}}) {
+    Run run(std::uint64_t{1} << preload, std::uint64_t{1} << batch);
+    run.threads_per_block = threads;
+    measure(run, rounds, records);
+  }
+}
+
 /// Does the distribution of the keys matter, does a bad hash function, and what do n tables change?
 /// PJW of four bytes has sums below 1.2 million, most of them near the middle.
-void skew(int rounds, JsonRecords& records) {
+void skew(int rounds, int, JsonRecords& records) {
   for (const Hash hash : {Hash::mix, Hash::pjw}) {
     for (const std::uint32_t tables : {1U, 16U, 256U}) {
       for (const float variance : {0.0F, 0.5F, 0.05F, 0.01F}) {
@@ -318,8 +383,44 @@ void skew(int rounds, JsonRecords& records) {
   }
 }
 
+/// What do n tables of as many home lines in all change where a user's hash is bad?
+void bad_hash(int rounds, int, JsonRecords& records) {
+  struct Case {
+    const char* name;
+    std::uint32_t hashes;
+    float variance;
+  };
+  constexpr std::uint32_t kGood = ~0U;
+  for (const Case& one : {Case{"mix", kGood, 0},
+                          {"mix", kGood, 0.01F},
+                          {"256 values", 256, 0},
+                          {"leading bits", 0, 0},
+                          {"leading bits", 0, 0.01F}}) {
+    for (const std::uint32_t tables : {1U, 10U, 50U, 100U}) {
+      Run run(1 << 18, 1 << 18, 4);
+      run.variance = one.variance;
+      Placement& placement = run.memory.placement;
+      placement.tables = tables;
+      placement.buckets /= tables;
+      run.placer = UserPlacer{placement, one.hashes == kGood ? placement.buckets : one.hashes};
+      const std::string how =
+          ", \"hash\": \"" + std::string(one.name) + "\", \"tables\": " + std::to_string(tables) +
+          ", \"variance\": " + json_number(one.variance) + ", " + collisions(run.preloaded(), *run.placer);
+      records.add(record(run, "build", run.load(), static_cast<double>(run.preload), how));
+      run.check();
+      std::uint64_t at = 0;
+      for (const auto& [what, mix] :
+           {std::pair{"find", Mix{0, 0}}, {"mixed 33/33/34", Mix{33, 33}}, {"mixed 10/10/80", Mix{10, 10}}}) {
+        const double seconds = run.run(rounds, at, mix, false);
+        run.check();
+        records.add(record(run, what, seconds, static_cast<double>(run.batch), how));
+      }
+    }
+  }
+}
+
 /// One key for a whole batch: how does the time grow with the batch?
-void storm(JsonRecords& records) {
+void storm(int, int, JsonRecords& records) {
   for (const int bits : {14, 16, 18, 20, 22, 24}) {
     Run run(1 << 16, std::uint64_t{1} << bits);
     run.load();
@@ -352,33 +453,36 @@ void storm(JsonRecords& records) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string out;
+  std::string out, part;
   int rounds = 10, threads = 0;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument.starts_with("--benchmark_out=")) {
       out = argument.substr(16);
+    } else if (argument.starts_with("--part=")) {
+      part = argument.substr(7);
     } else if (argument.starts_with("--rounds=")) {
       rounds = std::atoi(argument.c_str() + 9);
     } else if (argument.starts_with("--threads-per-block=")) {
       threads = std::atoi(argument.c_str() + 20);
     } else if (!argument.starts_with("--benchmark")) {
-      std::fprintf(stderr, "%s [--rounds=N] [--threads-per-block=N] [--benchmark_out=FILE]\n", argv[0]);
+      std::fprintf(stderr, "%s [--part=NAME] [--rounds=N] [--threads-per-block=N] [--benchmark_out=FILE]\n",
+                   argv[0]);
       return argument == "--help" ? 0 : 2;
     }
   }
+  const std::pair<const char*, void (*)(int rounds, int threads, JsonRecords&)> parts[] = {
+      {"batches", batches}, {"skew", skew}, {"bad hash", bad_hash}, {"one key", storm}};
   try {
     JsonRecords records;
-    records.list("batches");
-    for (const auto& [preload, batch] : {std::pair{18, 18}, {22, 22}, {26, 24}}) {
-      Run run(std::uint64_t{1} << preload, std::uint64_t{1} << batch);
-      run.threads_per_block = threads;
-      measure(run, rounds, records);
+    bool any = false;
+    for (const auto& [name, measure_part] : parts) {
+      if (!part.empty() && part != name) continue;
+      any = true;
+      records.list(name);
+      measure_part(rounds, threads, records);
     }
-    records.list("skew");
-    skew(rounds, records);
-    records.list("one key");
-    storm(records);
+    if (!any) throw BadInput("--part=" + part + ": it is batches, skew, bad hash or one key");
     if (!out.empty()) write_file_atomically(out, records.text());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "table/list_cuda.hpp"
+#include "warploom/core/error.hpp"
 #include "warploom/table/gpu_table.cuh"
 #include "warploom/table/list_table.hpp"
 #include "warploom/table/workload.hpp"
@@ -43,12 +44,37 @@ struct Keys {
   std::string name = "normal, variance 0.05";
   Distribution distribution = Distribution::normal;
   std::vector<Normal> normals = std::vector<Normal>(1);
+  bool collide = false;  ///< those of colliding_keys(), in the place of the universe of Distribution::half
 };
 inline Keys normal_keys(double variance) {
   return {
       fmt::format("normal, variance {}", variance), Distribution::normal, {{0.5, std::sqrt(variance), 1}}};
 }
 inline Keys uniform_keys() { return {"uniform", Distribution::uniform, std::vector<Normal>(1)}; }
+
+inline constexpr std::uint32_t kCollidingHashes = 128;
+/// 2 kPreload keys of which PJW makes kCollidingHashes values, each of as many keys, in no order. PJW of four
+/// bytes is 4096 b0 + 256 b1 + 16 b2 + b3, and values in the middle have 4096 keys.
+inline std::vector<Key> colliding_keys() {
+  constexpr std::uint32_t kFirst = 255 * (4096 + 256 + 16 + 1) / 2 - kCollidingHashes / 2;
+  std::vector<Key> keys;
+  for (std::uint32_t hash = kFirst; hash < kFirst + kCollidingHashes; ++hash)
+    for (std::uint32_t b0 = 0; b0 < 256; ++b0)
+      for (std::uint32_t b1 = 0; b1 < 256 && 4096 * b0 + 256 * b1 <= hash; ++b1)
+        for (std::uint32_t b2 = 0; b2 < 256 && 4096 * b0 + 256 * b1 + 16 * b2 <= hash; ++b2)
+          if (const std::uint32_t b3 = hash - 4096 * b0 - 256 * b1 - 16 * b2; b3 < 256)
+            keys.push_back(b0 | b1 << 8 | b2 << 16 | b3 << 24);
+  std::ranges::sort(keys, {}, mix32);
+  for (const Key key : keys)
+    if (hash_bytes(Hash::pjw, key, 4) - kFirst >= kCollidingHashes)
+      throw Error(fmt::format("key {} does not collide", key));
+  if (keys.size() != 2 * kPreload) throw Error(fmt::format("{} keys collide", keys.size()));
+  return keys;
+}
+inline Keys of_colliding_keys() {
+  return {fmt::format("half, {} values of pjw", kCollidingHashes), Distribution::half, std::vector<Normal>(1),
+          true};
+}
 
 /// What is measured.
 struct Choice {
@@ -66,9 +92,8 @@ struct Choice {
     return fmt::format(
         R"("variant": "{}", "n": {}, "m": {}, "hash": "{}", "ta": "{}", "keys": "{}", "batch": {}, )"
         R"("find": {}, "insert": {}, "erase": {}, "threads": {}, "operations": {})",
-        variant ? name(*variant) : "lines", tables, buckets(), variant ? name(hash) : "mix",
-        variant ? "decimal" : "mix", keys.name, batch, mix.find(), mix.insert, mix.erase, threads,
-        operations());
+        variant ? name(*variant) : "lines", tables, buckets(), name(hash), variant ? "decimal" : "mix",
+        keys.name, batch, mix.find(), mix.insert, mix.erase, threads, operations());
   }
   std::uint64_t operations() const { return stream != 0 ? stream : batch; }
   std::uint32_t buckets() const {
@@ -117,11 +142,13 @@ class Subject {
   virtual void prepare(const Load& load) = 0;
   virtual Sample run(const Load& load, const Choice& choice) = 0;
   virtual std::uint64_t size() const = 0;
+  virtual Placement placement() const = 0;
 };
 
 class CpuSubject final : public Subject {
  public:
-  explicit CpuSubject(const Choice& choice) : table_(choice.options()) {}
+  explicit CpuSubject(const Choice& choice)
+      : table_(choice.options()), placement_(list_placement(choice.options(), sizeof(Key))) {}
   void prepare(const Load& load) override {
     table_.clear();
     table_.run(Operation::insert, load.preload, {}, {}, {});
@@ -142,9 +169,11 @@ class CpuSubject final : public Subject {
     return sample;
   }
   std::uint64_t size() const override { return table_.statistics().pairs; }
+  Placement placement() const override { return placement_; }
 
  private:
   ListTable<Key, Key> table_;
+  Placement placement_;
   std::vector<Outcome> outcomes_;
   std::vector<Key> values_;
 };
@@ -194,6 +223,7 @@ class ListSubject final : public GpuSubject {
         ++pairs;
     return pairs;
   }
+  Placement placement() const override { return list_.placement(); }
 
  protected:
   void launch(const Operation* operations, const Key* keys, std::uint64_t count) override {
@@ -235,6 +265,7 @@ class LinesSubject final : public GpuSubject {
     counted();
   }
   std::uint64_t size() const override { return table_.size(stream()); }
+  Placement placement() const override { return table_.placement(); }
 
  protected:
   void launch(const Operation* operations, const Key* keys, std::uint64_t count) override {
@@ -260,6 +291,8 @@ class LinesSubject final : public GpuSubject {
     GpuOptions result;
     result.capacity = kCapacity;
     result.tables = choice.tables;
+    result.hash = choice.hash;
+    if (choice.keys.collide) result.pool_fraction = 4;  // few chains hold all pairs
     return result;
   }
   GpuTable<Key, Key> table_;
