@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace warploom::io {
+
+/// A series of samples of one quantity.
+struct Channel {
+  std::string name, unit;      ///< as the file says, or empty
+  double rate = 1;             ///< [Hz]
+  std::vector<float> samples;  ///< NaN: missing
+};
+
+/// An event that somebody marked.
+struct Annotation {
+  double onset = 0, duration = 0;  ///< [s] since the recording's begin
+  std::string label;
+};
+
+/// What a recorder wrote: channels that begin together.
+struct Recording {
+  std::string name;                     ///< of the file, without directory
+  std::vector<Channel> channels;        ///< none where an EDF+ file holds nothing but annotations
+  std::vector<Annotation> annotations;  ///< that the file itself or one beside it holds, by onset
+  bool timed = false;                   ///< the rate is known, from the file or the caller
+  std::int64_t gaps = 0;                ///< where samples were missing in time and NaN was put
+  double seconds() const;               ///< of the longest channel
+};
+
+struct RecordingOptions {
+  /// csv, npy, f32, f64, ts, edf, wfdb; empty: by the name's ending (.csv .tsv .txt, .npy, .f32 .raw, .f64,
+  /// .ts, .edf .bdf, .hea .dat), all but the last two perhaps with .gz behind it
+  std::string format;
+  /// [Hz] Where the file has none; an error if it has another, by more than 0.1 %.
+  std::optional<double> rate;
+  std::int32_t channels = 0;  ///< of raw samples, which are [samples, channels]; 0: 1
+  /// Names or numbers (from 1) of the channels wanted, in order; empty: all. Columns of time and labels are
+  /// no channels and do not count.
+  std::vector<std::string> select;
+  /// Of text: a name, or a number from 1. Empty: the first column named time, timestamp or t, perhaps with a
+  /// unit behind it, "time [ms]" or "Time (ms)"; without a header, none. "none": none.
+  std::string time_column;
+  double time_unit = 0;  ///< [s] of the time column; 0: as its name says (s, ms, us, ns), else seconds
+  /// Of text: a name or number. Runs of a value are annotations, labelled by it.
+  std::string label_column;
+  std::int32_t series = 1;  ///< of .ts: which, from 1
+};
+
+/// Reads a recording in one of these forms:
+/// * text: a row a sample, comma, semicolon, tab or blanks (table.hpp), "name [unit]" in the header. Times
+///   must grow. The usual step is the median; one within half of it is one step, since stamps are rounded and
+///   jitter; a longer one is a gap, filled with NaN so that the sample after it stands within half a step of
+///   its time; a shorter one is an error. The rate is the mean over the longest run without a gap, or the
+///   nearest whole number of Hz where that is within 1e-4 of it and moves no stamp of the run by more than a
+///   step;
+/// * NPY: [samples] or [samples, channels] of f4, f8, i2, i4; raw 32 or 64-bit floats, little endian;
+/// * .ts (sktime): a series of several dimensions, its class an annotation over the whole;
+/// * EDF, EDF+ (C and D), BDF: channels of their own rates, annotations, gaps between records as NaN;
+/// * WFDB: .hea with formats 16, 24, 32, 61, 80, 160, 212, several files, frames of several samples a channel
+///   (then its rate is that times the frame's), skew, multi-segment records with fixed and variable layout;
+///   invalid samples are NaN; annotations of NAME.atr, labelled by mnemonic and text ("N", "+ (AFIB").
+///   Checksums must agree.
+///
+/// Everywhere infinite numbers, and those beyond single precision, are NaN.
+/// @throws BadInput, ParseError: what, where in the file, which value and which limit; channels that are not
+///         there; time that does not grow; more samples missing in gaps than 2^26 and than 64 times those
+///         there are. OutOfMemory. Interrupted
+/// Memory: the channels selected, and 1 MiB; of text, NPY, .ts, .gz and pipes the whole file besides (at most
+///         2 GiB).
+Recording read_recording(const std::filesystem::path& path, const RecordingOptions& options = {});
+
+/// Annotations as text: a header line onset,duration,label, then a line each, in seconds. Labels with commas,
+/// quotation marks or line ends stand in quotation marks, doubled inside.
+/// @throws ParseError
+std::vector<Annotation> parse_annotations(std::string_view text, const std::string& name);
+/// The same, written: parse_annotations() gives equal ones.
+std::string format_annotations(const std::vector<Annotation>& annotations);
+
+}  // namespace warploom::io

@@ -1,0 +1,226 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "io/printable.hpp"
+#include "io/recording_readers.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/core/parse.hpp"
+#include "warploom/io/table.hpp"
+
+namespace warploom::io {
+namespace {
+
+struct Title {
+  std::string name, unit;
+};
+
+/// "time [ms]" -> time, ms.
+Title parse_title(std::string_view text, char open, char close) {
+  const std::size_t begin = text.rfind(open);
+  if (begin == text.npos || begin == 0 || text.back() != close) return {std::string(text), ""};
+  std::string_view name = text.substr(0, begin);
+  while (!name.empty() && name.back() == ' ') name.remove_suffix(1);
+  return {std::string(name), std::string(text.substr(begin + 1, text.size() - begin - 2))};
+}
+
+Title parse_either_title(std::string_view text) {
+  const Title round = parse_title(text, '(', ')');
+  return round.unit.empty() ? parse_title(text, '[', ']') : round;
+}
+
+/// The column of a name or number (from 1).
+std::size_t find_column(const Table<double>& table, const std::string& wanted, const std::string& file) {
+  for (std::size_t k = 0; k < table.header.size(); ++k)
+    if (table.header[k] == wanted || parse_either_title(table.header[k]).name == wanted) return k;
+  std::int64_t number = 0;
+  if (parse_whole(wanted, number) && number >= 1 && number <= table.columns)
+    return static_cast<std::size_t>(number) - 1;
+  throw BadInput(fmt::format("{}: no column '{}'; it has {} columns{}{}", file, wanted, table.columns,
+                             table.header.empty() ? " and no header: give a number from 1" : ": ",
+                             quoted_list(table.header)));
+}
+
+std::optional<std::size_t> find_time(const Table<double>& table, const RecordingOptions& options,
+                                     const std::string& file) {
+  if (options.time_column == "none") return std::nullopt;
+  if (!options.time_column.empty()) return find_column(table, options.time_column, file);
+  for (std::size_t k = 0; k < table.header.size(); ++k) {
+    const std::string name = parse_either_title(table.header[k]).name;
+    if (name == "t" || lower(name) == "time" || lower(name) == "timestamp") return k;  // T is a temperature
+  }
+  return std::nullopt;
+}
+
+/// [s]
+double time_unit(const Table<double>& table, std::size_t column, const RecordingOptions& options,
+                 const std::string& file) {
+  if (options.time_unit > 0) return options.time_unit;
+  const std::string unit = table.header.empty() ? "" : parse_either_title(table.header[column]).unit;
+  if (unit.empty() || unit == "s" || unit == "sec") return 1;
+  if (unit == "ms") return 1e-3;
+  if (unit == "us" || unit == "\xC2\xB5s" || unit == "\xCE\xBCs") return 1e-6;  // micro sign, Greek mu
+  if (unit == "ns") return 1e-9;
+  throw BadInput(
+      fmt::format("{}: the unit '{}' of its time is none of s, ms, us, ns; give the unit in seconds", file,
+                  printable(unit)));
+}
+
+/// Rows on an even grid of time: where each stands.
+struct Grid {
+  double rate = 0;                  // [Hz]; 0: not known
+  std::vector<std::int64_t> place;  // [rows] in steps since the first
+  std::int64_t gaps = 0;
+};
+
+class Times {
+ public:
+  /// @param channels  that gaps will be filled in
+  Times(const Table<double>& table, std::size_t column, double unit, std::size_t channels,
+        const std::string& file)
+      : table_(table),
+        column_(static_cast<std::int64_t>(column)),
+        unit_(unit),
+        channels_(channels),
+        file_(file) {}
+
+  Grid grid() const {
+    Grid grid;
+    grid.place.resize(static_cast<std::size_t>(table_.rows));
+    check_growth();
+    if (table_.rows < 2) return grid;
+    grid.rate = longest_run_rate(median_step());
+    for (std::int64_t row = 1; row < table_.rows; ++row) {
+      const double step = (at(row) - at(row - 1)) * grid.rate;
+      const auto index = static_cast<std::size_t>(row);
+      grid.place[index] = grid.place[index - 1] + 1;
+      if (step < 0.5)
+        fail(row,
+             fmt::format(
+                 "time {:.9g} s is {:.3g} s after that of the row before, where {:.6g} s is the usual step; "
+                 "samples must be evenly spaced, apart from gaps (without a time column, a rate may be "
+                 "given instead)",
+                 at(row), at(row) - at(row - 1), 1 / grid.rate));
+      if (step < 1.5) continue;
+      const double place = (at(row) - at(0)) * grid.rate;
+      const auto channels = static_cast<double>(channels_);
+      check_missing((place - static_cast<double>(row)) * channels,
+                    static_cast<double>(table_.rows) * channels, file_);
+      grid.place[index] = std::max<std::int64_t>(grid.place[index] + 1, std::llround(place));
+      ++grid.gaps;
+    }
+    return grid;
+  }
+
+ private:
+  double at(std::int64_t row) const { return table_(row, column_) * unit_; }
+  [[noreturn]] void fail(std::int64_t row, const std::string& what) const {
+    throw ParseError({file_, table_.lines[static_cast<std::size_t>(row)], 1}, what);
+  }
+
+  void check_growth() const {
+    for (std::int64_t row = 0; row < table_.rows; ++row) {
+      if (!std::isfinite(at(row))) fail(row, fmt::format("time {} is no time", at(row)));
+      if (row > 0 && !(at(row) > at(row - 1)))
+        fail(row, fmt::format("time {:.9g} s is not after {:.9g} s, the time of the row before", at(row),
+                              at(row - 1)));
+    }
+  }
+
+  double median_step() const {
+    std::vector<double> steps(static_cast<std::size_t>(table_.rows) - 1);
+    for (std::size_t k = 0; k < steps.size(); ++k) {
+      const auto row = static_cast<std::int64_t>(k);
+      steps[k] = at(row + 1) - at(row);
+    }
+    const auto middle = steps.begin() + static_cast<std::ptrdiff_t>((steps.size() - 1) / 2);  // the lower
+    std::ranges::nth_element(steps, middle);
+    return *middle;
+  }
+
+  /// The mean rate of the longest run without a gap: stamps are rounded, and drift apart from a rate that is.
+  /// A whole number of samples a second is taken instead where it is as near as clocks are, and no stamp
+  /// moves by a step.
+  double longest_run_rate(double median) const {
+    std::int64_t begin = 0, best_begin = 0, best = 0;
+    for (std::int64_t row = 1; row < table_.rows; ++row) {
+      const double step = at(row) - at(row - 1);
+      if (step < 0.5 * median || step >= 1.5 * median)
+        begin = row;
+      else if (row - begin > best)
+        best = row - begin, best_begin = begin;
+    }
+    const double rate = static_cast<double>(best) / (at(best_begin + best) - at(best_begin));
+    const double whole = std::round(rate), relative = std::abs(whole / rate - 1);
+    return relative <= 1e-4 && relative * static_cast<double>(best) <= 1 ? whole : rate;
+  }
+
+  const Table<double>& table_;
+  const std::int64_t column_;
+  const double unit_;
+  const std::size_t channels_;
+  const std::string& file_;
+};
+
+/// Runs of rows with one value.
+std::vector<Annotation> label_runs(const Table<double>& table, std::size_t column, const Grid& grid,
+                                   double rate) {
+  std::vector<Annotation> runs;
+  const auto value = [&](std::int64_t row) { return table(row, static_cast<std::int64_t>(column)); };
+  for (std::int64_t begin = 0, end = 0; begin < table.rows; begin = end) {
+    for (end = begin + 1; end < table.rows && value(end) == value(begin);) ++end;
+    if (!std::isfinite(value(begin))) continue;
+    const std::int64_t first = grid.place[static_cast<std::size_t>(begin)];
+    const std::int64_t last = grid.place[static_cast<std::size_t>(end) - 1];
+    runs.push_back({static_cast<double>(first) / rate, static_cast<double>(last + 1 - first) / rate,
+                    fmt::format("{}", value(begin))});
+  }
+  return runs;
+}
+
+}  // namespace
+
+Recording read_text(ByteSource& source, const RecordingOptions& options) {
+  const std::string& file = source.name();
+  const auto table = parse_table<double>(source.all(), file);
+  const std::optional<std::size_t> time = find_time(table, options, file);
+  std::optional<std::size_t> label;
+  if (!options.label_column.empty()) label = find_column(table, options.label_column, file);
+
+  std::vector<std::size_t> columns;
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < static_cast<std::size_t>(table.columns); ++k) {
+    if (k == time || k == label) continue;
+    columns.push_back(k);
+    names.push_back(table.header.empty() ? "" : parse_title(table.header[k], '[', ']').name);
+  }
+  if (columns.empty()) throw BadInput(fmt::format("{}: no column but time and labels", file));
+  const std::vector<std::size_t> wanted = wanted_channels(names, options, file);
+
+  Grid grid;
+  if (time) {
+    grid = Times(table, *time, time_unit(table, *time, options, file), wanted.size(), file).grid();
+  } else {
+    grid.place.resize(static_cast<std::size_t>(table.rows));
+    for (std::size_t row = 0; row < grid.place.size(); ++row)
+      grid.place[row] = static_cast<std::int64_t>(row);
+  }
+
+  Recording recording;
+  recording.gaps = grid.gaps;
+  for (const std::size_t k : wanted) {
+    Channel& channel = recording.channels.emplace_back();
+    channel.name = names[k];
+    if (!table.header.empty()) channel.unit = parse_title(table.header[columns[k]], '[', ']').unit;
+    channel.samples.assign(static_cast<std::size_t>(grid.place.back()) + 1, kMissing);
+    for (std::int64_t row = 0; row < table.rows; ++row)
+      channel.samples[static_cast<std::size_t>(grid.place[static_cast<std::size_t>(row)])] =
+          to_sample(table(row, static_cast<std::int64_t>(columns[k])));
+  }
+  set_rate(recording, grid.rate, options, file);
+  if (label) recording.annotations = label_runs(table, *label, grid, recording.channels[0].rate);
+  return recording;
+}
+
+}  // namespace warploom::io
