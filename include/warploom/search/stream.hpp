@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "warploom/search/find.hpp"
+#include "warploom/search/match.hpp"
+
+namespace warploom::search {
+
+/// Search in samples as they come. Matches are those of a threshold, not of a rank, so that each is decided
+/// by what is near it:
+///
+/// * A candidate of a pair of channels is an offset whose distance (of the nearest pattern: scale, sign) is
+///   at most FindOptions::max_distance and the least within the exclusion zone on both sides; of equal ones
+///   the earlier.
+/// * M(t) is the best matching that begins with a candidate at t, as in assemble(); none if it has fewer than
+///   min_channels.
+/// * M(t) is a match unless a better one, by ranked_before(), begins within the exclusion zone: be that one a
+///   match or kept from it by a still better one on its other side.
+///
+/// This differs from find() where places crowd: there, the best of all is chosen first, and what it excludes
+/// excludes nothing itself. Zones and the lag are those of find(); limit, candidates and significance do not
+/// apply.
+///
+/// What comes out does not depend on how the samples are cut into pushes. Memory does not grow with the
+/// samples pushed: at most about delay() samples of each channel are held, and as many places of each pair.
+class Stream {
+ public:
+  /// @param channels  of the recording
+  /// @param query     copied
+  /// @throws BadInput as find(); no max_distance; `exhaust`, which needs a rank
+  Stream(std::int32_t channels, const Query& query, const FindOptions& options,
+         const IndexOptions& index_options = {});
+  Stream(Stream&&) noexcept;
+  Stream& operator=(Stream&&) noexcept;
+  ~Stream();
+
+  /// @param samples  of each channel, as many as one likes, of all equally many; NaN: missing. Not kept
+  /// @return matches that are now certain, by their begin; offsets count from the first sample ever pushed
+  /// @throws BadInput (other channels, unequally many samples, after finish()), NoDevice, Interrupted
+  /// Cost: that of Index::best() for all pairs, in blocks of half a query.
+  std::vector<Match> push(const Signal& samples);
+  /// Those that waited for samples which will not come. Nothing can be pushed afterwards.
+  std::vector<Match> finish();
+
+  /// A match that begins at t is out once t + delay() samples have been pushed: twice the exclusion zone, the
+  /// lag, the longest pattern and a block, which with the defaults is three times the query's length.
+  /// [samples]
+  std::int64_t delay() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace warploom::search

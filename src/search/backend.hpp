@@ -1,0 +1,25 @@
+#pragma once
+
+#include <memory>
+
+#include "warploom/search/index.hpp"
+
+namespace warploom::search {
+
+/// What an Index runs on. Arguments were checked by index.cpp.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::vector<float> profile(const Pattern& pattern, std::int32_t channel, std::int64_t first,
+                                     std::int64_t count) = 0;
+  virtual std::vector<std::vector<float>> distances(std::span<const Pattern> patterns,
+                                                    std::span<const Windows> windows) = 0;
+  virtual std::vector<std::vector<Candidate>> best(std::span<const Pattern> patterns,
+                                                   std::span<const Task> tasks) = 0;
+  Effort effort;
+};
+
+std::unique_ptr<Backend> make_cpu_backend(const Signal& signal, const IndexOptions& options);
+std::unique_ptr<Backend> make_cuda_backend(const Signal& signal, const IndexOptions& options);
+
+}  // namespace warploom::search

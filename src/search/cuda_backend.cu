@@ -1,0 +1,530 @@
+/// All tasks' matrices in a few launches, their profiles and the choice of candidates on the device. What
+/// does not fit into its memory is done in pieces of tasks, whose samples are copied while the piece before
+/// is computed.
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "search/backend.hpp"
+#include "search/cuda_work.hpp"
+#include "search/selection.hpp"
+#include "search/windows.hpp"
+#include "warploom/core/cuda_check.cuh"
+#include "warploom/core/error.hpp"
+#include "warploom/core/progress.hpp"
+
+namespace warploom::search {
+namespace {
+
+constexpr std::int64_t kFarAway = std::int64_t{1} << 61;
+/// Of one piece of work, where the device has more: enough to keep it busy, little enough to be there at
+/// once.
+constexpr std::int64_t kPieceBytes = std::int64_t{512} << 20;
+/// Of one piece of work, so that it can be interrupted.
+constexpr double kPieceInstructions = 1e14;
+/// More choices than this are left to the host, which sorts all distances.
+constexpr std::int64_t kMostChosen = 8192;
+/// Collected of a piece of a task.
+constexpr std::int64_t kRoom = 1 << 18;
+
+float distance_of(ProfileEntry entry) {
+  const auto bits = static_cast<std::uint32_t>(entry >> 32);
+  float distance;
+  std::memcpy(&distance, &bits, sizeof distance);
+  return distance;
+}
+
+/// Offsets [first, last) of a task.
+struct Piece {
+  std::size_t task;
+  std::int64_t first, last;
+  bool whole;  ///< all of the task's
+};
+
+/// A piece and where its results are.
+struct Pending {
+  Piece piece;
+  ProfileEntry* profile;
+  std::int64_t limit;  ///< of what is chosen; 0: nothing is
+  const ProfileEntry* chosen = nullptr;
+  const std::uint32_t* patterns = nullptr;
+  const std::int32_t* chosen_count = nullptr;
+  const std::uint32_t* places = nullptr;
+  const ProfileEntry* entries = nullptr;
+  const std::uint32_t* collected = nullptr;
+  std::vector<const unsigned long long*> missing = {};
+};
+
+/// Windows whose distances go to the host.
+struct Comparison {
+  DeviceQuery query;
+  std::int32_t channel;
+  std::int64_t first, count;             ///< [first, first + count), or
+  std::span<const std::int64_t> begins;  ///< if not empty, these, `first` being 0
+  float* distances;
+};
+
+class CudaBackend : public Backend {
+ public:
+  CudaBackend(const Signal& signal, const IndexOptions& options) : signal_(signal), options_(options) {
+    std::size_t free = 0, all = 0;
+    cuda_check(cudaMemGetInfo(&free, &all), "cudaMemGetInfo");
+    budget_ = static_cast<std::int64_t>(free / 10 * 9);
+    if (options.memory > 0) budget_ = std::min(budget_, static_cast<std::int64_t>(options.memory));
+    const std::int64_t samples = std::ssize(signal[0]);
+    stride_ = (samples + kSamplePad + 63) / 64 * 64;
+    const std::int64_t bytes = std::ssize(signal) * stride_ * std::int64_t{sizeof(float)};
+    if (bytes > budget_ / 2) return;
+    resident_ = make_device<float>(static_cast<std::size_t>(std::ssize(signal) * stride_));
+    budget_ -= bytes;
+    for (std::int64_t c = 0; c < std::ssize(signal); ++c) {
+      float* const channel = resident_.get() + c * stride_;
+      cuda_check(cudaMemcpy(channel, signal[c].data(), signal[c].size_bytes(), cudaMemcpyHostToDevice),
+                 "copying channel " + std::to_string(c) + " of " + std::to_string(samples) + " samples");
+      cuda_check(
+          cudaMemset(channel + samples, 0, static_cast<std::size_t>(stride_ - samples) * sizeof(float)),
+          "cudaMemset");
+    }
+  }
+
+  std::vector<float> profile(const Pattern& pattern, std::int32_t channel, std::int64_t first,
+                             std::int64_t count) override {
+    std::vector<float> distances(static_cast<std::size_t>(count));
+    const Comparison all{upload({&pattern, 1})[0], channel, first, count, {}, distances.data()};
+    compare({&all, 1});
+    return distances;
+  }
+
+  std::vector<std::vector<float>> distances(std::span<const Pattern> patterns,
+                                            std::span<const Windows> windows) override {
+    const std::vector<DeviceQuery> queries = upload(patterns);
+    std::vector<std::vector<float>> distances;
+    std::vector<Comparison> all;
+    for (const auto& [pattern, channel, offsets] : windows) {
+      float* const to = distances.emplace_back(offsets.size()).data();
+      if (resident_ != nullptr)
+        all.push_back({queries[pattern], channel, 0, std::ssize(offsets), offsets, to});
+      else  // only their samples are copied
+        for (std::size_t i = 0; i < offsets.size(); ++i)
+          all.push_back({queries[pattern], channel, offsets[i], 1, {}, to + i});
+    }
+    compare(all);
+    return distances;
+  }
+
+  std::vector<std::vector<Candidate>> best(std::span<const Pattern> patterns,
+                                           std::span<const Task> tasks) override;
+
+ private:
+  std::vector<DeviceQuery> upload(std::span<const Pattern> patterns);
+  Work new_work(WorkLane& lane) const {
+    return Work({signal_, resident_.get(), stride_, options_.normalization}, lane.device.memory.get(),
+                lane.device_results.memory.get());
+  }
+  void reserve(WorkLane& lane, const Work& measured) const {
+    try {
+      lane.device.reserve(measured.bytes());
+      lane.device_results.reserve(measured.result_bytes());
+      lane.results.reserve(measured.result_bytes());
+      lane.jobs.reserve(measured.job_bytes());
+    } catch (const OutOfMemory& error) {
+      throw OutOfMemory(std::string(error.what()) + ": a piece of the search needs " +
+                        std::to_string(measured.bytes() + measured.result_bytes()) +
+                        " bytes of the device; give IndexOptions::memory less than " +
+                        std::to_string(budget_) + " bytes, so that pieces are smaller");
+    }
+  }
+  void finish(const WorkLane& lane, const char* what) {
+    cuda_check(cudaEventSynchronize(lane.done.get()), what);
+    const auto since_origin = [&](const CudaEvent& event) {
+      float milliseconds = 0;
+      cuda_check(cudaEventElapsedTime(&milliseconds, origin_.get(), event.get()), "cudaEventElapsedTime");
+      return milliseconds * 1e-3;
+    };
+    // What two pieces did at the same time counts once.
+    const double end = since_origin(lane.end);
+    effort.device_seconds += std::max(end - std::max(since_origin(lane.begin), counted_), 0.0);
+    counted_ = std::max(counted_, end);
+  }
+  /// Time in kernels is counted from here on.
+  void start_clock() {
+    cuda_check(cudaEventRecord(origin_.get(), kernels_.get()), "cudaEventRecord");
+    counted_ = 0;
+  }
+  /// Where a result is on the host.
+  template <class T>
+  static const T* host(const WorkLane& lane, const T* result) {
+    return reinterpret_cast<const T*>(
+        lane.results.memory.get() +
+        (reinterpret_cast<const std::byte*>(result) - lane.device_results.memory.get()));
+  }
+  void compare(std::span<const Comparison> all);
+  void compare_at_once(std::span<const Comparison> piece);
+
+  std::pair<std::int64_t, std::int64_t> windows_of(const Task& task, const Pattern& pattern,
+                                                   std::int64_t first, std::int64_t last) const;
+  std::vector<std::vector<Piece>> plan(std::span<const Pattern> patterns, std::span<const Task> tasks,
+                                       const std::vector<DeviceQuery>& queries) const;
+  std::vector<Pending> ask(Work& work, const std::vector<Piece>& pieces, std::span<const Pattern> patterns,
+                           std::span<const Task> tasks, const std::vector<DeviceQuery>& queries);
+  void collect(const WorkLane& lane, const std::vector<Pending>& pending, std::span<const Task> tasks,
+               std::vector<std::vector<Candidate>>& found);
+
+  const Signal& signal_;
+  IndexOptions options_;
+  std::int64_t budget_, stride_;  // bytes, samples
+  DeviceArray<float> resident_;   // null: does not fit
+  DeviceBuffer query_memory_;
+  CudaStream kernels_ = make_stream();
+  std::array<WorkLane, 2> lanes_;
+  CudaEvent origin_ = make_event();
+  double counted_ = 0;                                // [s] since origin_
+  std::vector<std::optional<Selection>> selections_;  // of tasks in more than one piece
+};
+
+std::vector<DeviceQuery> CudaBackend::upload(std::span<const Pattern> patterns) {
+  std::vector<float> samples;
+  std::vector<std::int64_t> begins;
+  std::vector<DeviceQuery> queries;
+  for (const Pattern& pattern : patterns) {
+    const std::int64_t length = std::ssize(pattern.samples), radius = std::min(pattern.radius, length - 1);
+    const auto values = options_.normalization == Normalization::z
+                            ? normalised({pattern.samples.data(), pattern.samples.size()})
+                            : pattern.samples;
+    samples.resize((samples.size() + 63) / 64 * 64 + static_cast<std::size_t>(front_pad(radius)), kFar);
+    begins.push_back(std::ssize(samples));
+    samples.insert(samples.end(), values.begin(), values.end());
+    samples.resize(samples.size() + static_cast<std::size_t>(radius + kBackPad), kFar);
+    queries.push_back({nullptr, static_cast<std::int32_t>(length), static_cast<std::int32_t>(radius)});
+  }
+  query_memory_.reserve(samples.size() * sizeof(float));
+  auto* const device = reinterpret_cast<float*>(query_memory_.memory.get());
+  cuda_check(cudaMemcpy(device, samples.data(), samples.size() * sizeof(float), cudaMemcpyHostToDevice),
+             "copying the patterns");
+  for (std::size_t i = 0; i < queries.size(); ++i) queries[i].samples = device + begins[i];
+  return queries;
+}
+
+/// In pieces that fit, as few as may be.
+void CudaBackend::compare(std::span<const Comparison> all) {
+  start_clock();
+  constexpr std::int64_t kEach =
+      sizeof(ProfileEntry) + sizeof(WindowScale) + sizeof(float) + sizeof(std::int64_t);
+  constexpr std::int64_t kFixed = (kMomentRun + kSamplePad) * std::int64_t{sizeof(float)} + 2048;
+  const std::int64_t most_bytes = std::min(budget_, kPieceBytes);
+  std::vector<Comparison> piece;
+  std::int64_t piece_bytes = 0;
+  for (const Comparison& one : all) {
+    const std::int64_t most =
+        std::max<std::int64_t>(most_bytes / kEach / kMomentRun * kMomentRun - one.query.length, kMomentRun);
+    for (std::int64_t done = 0; done < one.count;) {
+      Comparison part = one;
+      part.count = std::min(most, one.count - done);
+      part.distances += done;
+      if (one.begins.empty())
+        part.first += done;
+      else
+        part.begins = one.begins.subspan(static_cast<std::size_t>(done), part.count);
+      const std::int64_t bytes = (part.count + one.query.length) * kEach + kFixed;
+      if (!piece.empty() && piece_bytes + bytes > most_bytes) {
+        compare_at_once(piece);
+        piece.clear();
+        piece_bytes = 0;
+      }
+      piece.push_back(part);
+      piece_bytes += bytes;
+      done += part.count;
+    }
+  }
+  if (!piece.empty()) compare_at_once(piece);
+}
+
+void CudaBackend::compare_at_once(std::span<const Comparison> piece) {
+  check_interrupt();
+  std::int64_t windows = 0;
+  std::vector<std::int64_t> begins;
+  std::map<std::pair<const std::int64_t*, std::size_t>, std::int64_t> places;  // in `begins`
+  for (const Comparison& one : piece) {
+    windows += one.count;
+    if (places.try_emplace({one.begins.data(), one.begins.size()}, std::ssize(begins)).second)
+      begins.insert(begins.end(), one.begins.begin(), one.begins.end());
+  }
+  ProfileEntry* profile = nullptr;
+  const auto ask = [&](Work& work) {
+    profile = work.take_profile(windows);
+    const std::int64_t* const device_begins = work.take_begins(begins);
+    ProfileEntry* to = profile;
+    for (const Comparison& one : piece) {
+      const std::int64_t* const at =
+          one.begins.empty() ? nullptr : device_begins + places.at({one.begins.data(), one.begins.size()});
+      work.compare(one.query, 0, one.channel, one.first, one.count, at, to);
+      to += one.count;
+    }
+    work.finish();
+  };
+  WorkLane& lane = lanes_[0];
+  Work measured({signal_, resident_.get(), stride_, options_.normalization}, nullptr, nullptr);
+  ask(measured);
+  reserve(lane, measured);
+  Work work = new_work(lane);
+  ask(work);
+  const WaitAtEnd wait(kernels_.get()), wait_copies(lane.copies.get());
+  work.start(lane, kernels_.get());
+  finish(lane, "computing distances");
+  std::vector<ProfileEntry> entries(static_cast<std::size_t>(windows));
+  cuda_check(
+      cudaMemcpy(entries.data(), profile, entries.size() * sizeof(ProfileEntry), cudaMemcpyDeviceToHost),
+      "copying distances");
+  const ProfileEntry* from = entries.data();
+  for (const Comparison& one : piece) {
+    std::transform(from, from + one.count, one.distances, distance_of);
+    from += one.count;
+  }
+}
+
+/// Where the pattern's windows begin for offsets [first, last) of a task; none where the second is not the
+/// larger.
+std::pair<std::int64_t, std::int64_t> CudaBackend::windows_of(const Task& task, const Pattern& pattern,
+                                                              std::int64_t first, std::int64_t last) const {
+  const std::int64_t windows = std::ssize(signal_[task.channel]) - std::ssize(pattern.samples) + 1;
+  return {std::max<std::int64_t>(0, std::max(first, -kFarAway) + pattern.lead),
+          std::min(windows, std::min(last, kFarAway) + pattern.lead)};
+}
+
+/// Pieces that are done together, in the order of tasks.
+std::vector<std::vector<Piece>> CudaBackend::plan(std::span<const Pattern> patterns,
+                                                  std::span<const Task> tasks,
+                                                  const std::vector<DeviceQuery>& queries) const {
+  const std::int64_t most = budget_ / 2;
+  std::vector<std::vector<Piece>> batches(1);
+  std::set<std::pair<std::int32_t, std::int32_t>> scaled;  // channels and lengths of the batch
+  std::int64_t batch_bytes = 0;
+  double batch_cost = 0;
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    const Task& task = tasks[t];
+    std::int64_t first = kFarAway * 2, last = -kFarAway * 2, longest = 0;
+    double cost = 0;
+    std::set<std::int32_t> lengths;
+    std::vector<std::pair<std::int64_t, std::int64_t>> ranges;  // of offsets that patterns have
+    for (std::int32_t p = task.first_pattern; p < task.first_pattern + task.patterns; ++p) {
+      const auto [begin, end] = windows_of(task, patterns[p], task.first, task.last);
+      if (begin >= end) continue;
+      ranges.emplace_back(begin - patterns[p].lead, end - patterns[p].lead);
+      first = std::min(first, ranges.back().first);
+      last = std::max(last, ranges.back().second);
+      longest = std::max<std::int64_t>(longest, queries[p].length);
+      lengths.insert(queries[p].length);
+      cost += choose_dtw_kernel(queries[p].length, queries[p].radius).cost;
+    }
+    if (first >= last) continue;
+    std::sort(ranges.begin(), ranges.end());
+    const std::int64_t sample_bytes =
+        resident_ != nullptr ? 0 : std::ssize(lengths) * std::int64_t{sizeof(float)};
+    const std::int64_t each = 9 + std::ssize(lengths) * std::int64_t{sizeof(WindowScale)} + sample_bytes;
+    const std::int64_t fixed = (longest + 1024) * (sample_bytes + 8) + 16384;
+    if (most < fixed + each * kMomentRun)
+      throw OutOfMemory("a pattern of " + std::to_string(longest) + " samples needs at least " +
+                        std::to_string(2 * (fixed + each * kMomentRun)) +
+                        " bytes of the device: it may use " + std::to_string(budget_));
+    std::int64_t size = std::min((most - fixed) / each, std::int64_t{0xFFFF0000});
+    size = std::max<std::int64_t>(std::min(size, static_cast<std::int64_t>(kPieceInstructions / cost)),
+                                  kMomentRun);
+    for (std::int64_t begin = first; begin < last;) {
+      // Leads may lie far apart: nothing is between.
+      std::int64_t next = last;
+      for (const auto& [from, to] : ranges)
+        if (to > begin) next = std::min(next, std::max(begin, from));
+      begin = next;
+      std::int64_t end = begin;
+      for (const auto& [from, to] : ranges)
+        if (from <= end) end = std::max(end, to);
+      end = std::min(end, begin + size);
+      std::int64_t shared = 0;  // bytes of scales that others of the batch have
+      for (const std::int32_t length : lengths)
+        if (scaled.contains({task.channel, length}))
+          shared += (end - begin) * std::int64_t{sizeof(WindowScale)};
+      const std::int64_t bytes = each * (end - begin) + fixed;
+      const double work = cost * static_cast<double>(end - begin);
+      const bool full = batch_bytes + bytes - shared > std::min(most, kPieceBytes) ||
+                        batch_cost + work > kPieceInstructions;
+      if (full && !batches.back().empty()) {
+        batches.emplace_back();
+        scaled.clear();
+        batch_bytes = shared = 0;
+        batch_cost = 0;
+      }
+      batches.back().push_back({t, begin, end, begin == first && end == last});
+      for (const std::int32_t length : lengths) scaled.emplace(task.channel, length);
+      batch_bytes += bytes - shared;
+      batch_cost += work;
+      begin = end;
+    }
+  }
+  if (batches.back().empty()) batches.pop_back();
+  return batches;
+}
+
+std::vector<Pending> CudaBackend::ask(Work& work, const std::vector<Piece>& pieces,
+                                      std::span<const Pattern> patterns, std::span<const Task> tasks,
+                                      const std::vector<DeviceQuery>& queries) {
+  std::vector<Pending> pending;
+  std::int64_t entries = 0;
+  for (const Piece& piece : pieces) entries += piece.last - piece.first;
+  ProfileEntry* profile = work.take_profile(entries);
+  for (const Piece& piece : pieces) {
+    const Task& task = tasks[piece.task];
+    const std::int64_t count = piece.last - piece.first;
+    Pending one{.piece = piece, .profile = profile, .limit = 0};
+    for (std::int32_t p = task.first_pattern; p < task.first_pattern + task.patterns; ++p) {
+      const auto [begin, end] = windows_of(task, patterns[p], piece.first, piece.last);
+      if (begin < end)
+        one.missing.push_back(work.compare(queries[p], static_cast<std::uint32_t>(p), task.channel, begin,
+                                           end - begin, nullptr,
+                                           profile + (begin - patterns[p].lead - piece.first)));
+    }
+    // Offsets of a task that are chosen with twice its zone say how far all others can be that are ever
+    // chosen.
+    const std::int64_t zone = std::min(task.exclusion, count) * (piece.whole ? 1 : 2);
+    one.limit = std::min(task.limit, count / (zone + 1) + 1);
+    if (piece.whole && one.limit > kMostChosen) one.limit = 0;
+    if (!piece.whole && (one.limit > kMostChosen || one.limit < task.limit)) one.limit = 1;  // no bound
+    if (one.limit > 0) {
+      auto* const chosen = work.take_result<ProfileEntry>(one.limit);
+      auto* const of = work.take_result<std::uint32_t>(one.limit);
+      auto* const chosen_count = work.take_result<std::int32_t>(1);
+      const float most = std::min(task.max_distance, std::numeric_limits<float>::max());
+      work.select({.profile = profile,
+                   .fans = work.take<ProfileEntry>(fans_of(count)),
+                   .superfans = work.take<ProfileEntry>(fans_of(fans_of(count))),
+                   .count = count,
+                   .exclusion = zone,
+                   .limit = static_cast<std::int32_t>(one.limit),
+                   .max_distance = most,
+                   .chosen = chosen,
+                   .patterns = of,
+                   .chosen_count = chosen_count,
+                   .first_block = 0});
+      one.chosen = chosen;
+      one.patterns = of;
+      one.chosen_count = chosen_count;
+      if (!piece.whole) {
+        const std::int64_t room = std::min(count, kRoom);
+        auto* const places = work.take_result<std::uint32_t>(room);
+        auto* const collected_entries = work.take_result<ProfileEntry>(room);
+        auto* const collected = work.take_result<std::uint32_t>(1);
+        work.collect(
+            {.profile = profile,
+             .count = count,
+             .bound = selections_[piece.task] ? std::min(most, selections_[piece.task]->bound()) : most,
+             .chosen = chosen,
+             .chosen_count = chosen_count,
+             .limit = one.limit == task.limit ? static_cast<std::int32_t>(one.limit) : -1,
+             .room = static_cast<std::int32_t>(room),
+             .places = places,
+             .entries = collected_entries,
+             .collected = collected});
+        one.places = places;
+        one.entries = collected_entries;
+        one.collected = collected;
+      }
+    }
+    pending.push_back(std::move(one));
+    profile += count;
+  }
+  work.finish();
+  return pending;
+}
+
+void CudaBackend::collect(const WorkLane& lane, const std::vector<Pending>& pending,
+                          std::span<const Task> tasks, std::vector<std::vector<Candidate>>& found) {
+  for (const Pending& one : pending) {
+    const Piece& piece = one.piece;
+    const Task& task = tasks[piece.task];
+    for (const auto* missing : one.missing) effort.skipped += *host(lane, missing);
+    if (piece.whole && one.limit > 0) {
+      for (std::int32_t k = 0; k < *host(lane, one.chosen_count); ++k) {
+        const ProfileEntry entry = host(lane, one.chosen)[k];
+        found[piece.task].push_back({piece.first + static_cast<std::uint32_t>(entry), distance_of(entry),
+                                     static_cast<std::int32_t>(host(lane, one.patterns)[k])});
+      }
+      continue;
+    }
+    std::optional<Selection>& selection = selections_[piece.task];
+    if (!selection) selection.emplace(task.limit, task.exclusion, task.max_distance);
+    const auto add = [&](std::int64_t place, ProfileEntry entry) {
+      selection->add({piece.first + place, distance_of(entry), static_cast<std::int32_t>(entry)});
+    };
+    const std::int64_t count = piece.last - piece.first;
+    if (one.limit > 0 && *host(lane, one.collected) <= std::min(count, kRoom)) {
+      for (std::uint32_t i = 0; i < *host(lane, one.collected); ++i)
+        add(host(lane, one.places)[i], host(lane, one.entries)[i]);
+      continue;
+    }
+    std::vector<ProfileEntry> entries(static_cast<std::size_t>(count));
+    cuda_check(cudaMemcpy(entries.data(), one.profile, entries.size() * sizeof(ProfileEntry),
+                          cudaMemcpyDeviceToHost),
+               "copying a profile");
+    for (std::int64_t i = 0; i < count; ++i) add(i, entries[static_cast<std::size_t>(i)] & ~kExcluded);
+  }
+}
+
+std::vector<std::vector<Candidate>> CudaBackend::best(std::span<const Pattern> patterns,
+                                                      std::span<const Task> tasks) {
+  std::vector<std::vector<Candidate>> found(tasks.size());
+  selections_.assign(tasks.size(), {});
+  start_clock();
+  const std::vector<DeviceQuery> queries = upload(patterns);
+  const std::vector<std::vector<Piece>> batches = plan(patterns, tasks, queries);
+  std::array<std::vector<Pending>, 2> pending;
+  const WaitAtEnd wait_0(lanes_[0].copies.get()), wait_1(lanes_[1].copies.get()), wait(kernels_.get());
+  const auto settle = [&](std::size_t lane) {
+    if (pending[lane].empty()) return;
+    finish(lanes_[lane], "searching");
+    collect(lanes_[lane], std::exchange(pending[lane], {}), tasks, found);
+  };
+  std::set<std::string> kernels;
+  for (std::size_t b = 0; b < batches.size(); ++b) {
+    check_interrupt();
+    WorkLane& lane = lanes_[b % 2];
+    settle(b % 2);
+    Work measured({signal_, resident_.get(), stride_, options_.normalization}, nullptr, nullptr);
+    ask(measured, batches[b], patterns, tasks, queries);
+    reserve(lane, measured);
+    Work work = new_work(lane);
+    std::vector<Pending> asked = ask(work, batches[b], patterns, tasks, queries);
+    work.start(lane, kernels_.get());
+    pending[b % 2] = std::move(asked);
+    kernels.insert(work.kernel().name());
+    for (const Piece& piece : batches[b]) {
+      const Task& task = tasks[piece.task];
+      for (std::int32_t p = task.first_pattern; p < task.first_pattern + task.patterns; ++p) {
+        const auto [begin, end] = windows_of(task, patterns[p], piece.first, piece.last);
+        if (begin >= end) continue;
+        effort.windows += static_cast<std::uint64_t>(end - begin);
+        effort.cells +=
+            static_cast<std::uint64_t>((end - begin) * band_cells(queries[p].length, queries[p].radius));
+      }
+    }
+  }
+  settle(batches.size() % 2);
+  settle((batches.size() + 1) % 2);
+  for (std::size_t t = 0; t < tasks.size(); ++t)
+    if (selections_[t]) found[t] = selections_[t]->finish();
+  effort.choice = "every matrix was computed, in " + std::to_string(batches.size()) + " pieces";
+  for (const std::string& kernel : kernels) effort.choice += "; " + kernel;
+  return found;
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cuda_backend(const Signal& signal, const IndexOptions& options) {
+  return std::make_unique<CudaBackend>(signal, options);
+}
+
+}  // namespace warploom::search

@@ -1,0 +1,169 @@
+#pragma once
+
+/// Work that is put together on the host and done by the device in a few launches, whatever the number of
+/// patterns.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/cuda_owners.hpp"
+#include "search/cuda_dtw.hpp"
+#include "search/cuda_selection.hpp"
+#include "warploom/search/index.hpp"
+
+namespace warploom::search {
+
+/// Arrays one behind the other in one piece of memory. Without memory it only measures.
+class Carver {
+ public:
+  explicit Carver(std::byte* memory) : begin_(reinterpret_cast<std::uintptr_t>(memory)) {}
+  template <class T>
+  T* take(std::int64_t count) {
+    const std::size_t at = used_;
+    used_ += (static_cast<std::size_t>(count) * sizeof(T) + 255) / 256 * 256;
+    return reinterpret_cast<T*>(begin_ + at);
+  }
+  std::size_t used() const { return used_; }
+
+ private:
+  std::uintptr_t begin_;
+  std::size_t used_ = 0;
+};
+
+/// Memory that grows as it is asked for more; what was in it is lost then.
+struct DeviceBuffer {
+  DeviceArray<std::byte> memory;
+  std::size_t bytes = 0;
+  void reserve(std::size_t wanted) {
+    if (wanted <= bytes) return;
+    bytes = 0;
+    memory.reset();
+    memory = make_device<std::byte>(wanted);
+    bytes = wanted;
+  }
+};
+struct PinnedBuffer {
+  PinnedArray<std::byte> memory;
+  std::size_t bytes = 0;
+  void reserve(std::size_t wanted) {
+    if (wanted <= bytes) return;
+    bytes = 0;
+    memory.reset();
+    memory = make_pinned<std::byte>(wanted);
+    bytes = wanted;
+  }
+};
+
+/// Whose kernels' blocks are started before those of others.
+inline CudaStream make_first_stream() {
+  int least = 0, most = 0;
+  cudaStream_t stream = nullptr;
+  cuda_check(cudaDeviceGetStreamPriorityRange(&least, &most), "cudaDeviceGetStreamPriorityRange");
+  cuda_check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, most),
+             "cudaStreamCreateWithPriority");
+  return CudaStream(stream);
+}
+
+/// A pattern on the device.
+struct DeviceQuery {
+  const float* samples;  ///< as DtwJob has it
+  std::int32_t length, radius;
+};
+
+/// A recording, and how its windows are compared.
+struct DeviceSignal {
+  const Signal& host;
+  const float* device;  ///< channel after channel, each `stride` after the one before; null: copied as needed
+  std::int64_t stride;
+  Normalization normalization;
+};
+
+/// What one piece of work needs at a time.
+struct WorkLane {
+  /// Of copies, and of the choice of candidates, which fills few processors: it overtakes the matrices of the
+  /// piece after.
+  CudaStream copies = make_first_stream();
+  DeviceBuffer device, device_results;
+  PinnedBuffer jobs, results;
+  CudaEvent uploaded = make_event(), begin = make_event(), computed = make_event(), end = make_event(),
+            done = make_event();
+};
+
+/// First everything is asked for without memory, then again with memory of the size that the first time
+/// found.
+class Work {
+ public:
+  Work(const DeviceSignal& signal, std::byte* device, std::byte* device_results)
+      : signal_(signal), memory_(device), results_(device_results) {}
+
+  template <class T>
+  T* take(std::int64_t count) {
+    return memory_.take<T>(count);
+  }
+  /// What is copied back to the host, at the same place in the lane's results; zeros at first.
+  template <class T>
+  T* take_result(std::int64_t count) {
+    return results_.take<T>(count);
+  }
+  /// Distances of windows [first, first + count) of a channel, or, with `begins` of take_begins(), of `count`
+  /// windows from there on, `first` being 0, to the entries from `profile` on. Only a recording that is on
+  /// the device takes `begins`. Windows that were asked for before are not normalised again.
+  /// @return where the number of windows that touch a missing sample will be, among the results
+  const unsigned long long* compare(const DeviceQuery& query, std::uint32_t pattern, std::int32_t channel,
+                                    std::int64_t first, std::int64_t count, const std::int64_t* begins,
+                                    ProfileEntry* profile);
+  /// A copy on the device; those on the host must stay until the work is done.
+  const std::int64_t* take_begins(std::span<const std::int64_t> begins);
+  /// `entries` of kNoEntry
+  ProfileEntry* take_profile(std::int64_t entries);
+  void select(const SelectionJob& job) { selections_.push_back(job); }
+  void collect(const CollectJob& job) { collections_.push_back(job); }
+  /// The last to be asked for.
+  void finish();
+
+  std::size_t bytes() const { return memory_.used(); }
+  std::size_t result_bytes() const { return results_.used(); }
+  std::size_t job_bytes() const { return job_bytes_; }
+  /// Everything, without waiting; then `lane.done` is recorded. Lanes' matrices are computed one after the
+  /// other on `kernels`; `lane.begin` and `lane.end` stand around all kernels of the work.
+  void start(WorkLane& lane, cudaStream_t kernels);
+  /// Of the kernel that does most.
+  const DtwKernel& kernel() const;
+
+ private:
+  struct Part {
+    std::int64_t first = 0, last = 0;  // samples
+    float* device = nullptr;
+  };
+  struct Scales {
+    WindowScale* scales;
+    unsigned long long* missing;
+  };
+  const float* samples(std::int32_t channel, std::int64_t first, std::int64_t last);
+  struct Group {
+    DtwBatch batch;
+    std::vector<DtwJob> jobs;
+  };
+
+  DeviceSignal signal_;
+  Carver memory_, results_;
+  std::vector<std::pair<ProfileEntry*, std::int64_t>> profiles_;
+  std::map<std::tuple<std::int32_t, std::int64_t, std::int64_t>, float*> parts_;
+  std::map<std::tuple<std::int32_t, std::int32_t, std::int64_t, std::int64_t, const std::int64_t*>, Scales>
+      scales_;
+  std::vector<std::pair<std::int64_t*, std::span<const std::int64_t>>> begins_;
+  std::vector<MomentsJob> moments_;
+  std::vector<Group> groups_;
+  std::vector<SelectionJob> selections_;
+  std::vector<CollectJob> collections_;
+  std::size_t job_bytes_ = 0;
+  std::byte* jobs_ = nullptr;
+};
+
+}  // namespace warploom::search

@@ -1,0 +1,155 @@
+#include "warploom/search/index.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "search/backend.hpp"
+#include "warploom/core/error.hpp"
+
+namespace warploom::search {
+namespace {
+
+#ifdef WARPLOOM_HAVE_CUDA
+constexpr bool kCuda = true;
+#else
+constexpr bool kCuda = false;
+#endif
+
+std::unique_ptr<Backend> make_backend(Device device, const Signal& signal, const IndexOptions& options) {
+#ifdef WARPLOOM_HAVE_CUDA
+  if (device == Device::cuda) return make_cuda_backend(signal, options);
+#endif
+  (void)device;
+  return make_cpu_backend(signal, options);
+}
+
+void check_signal(const Signal& signal) {
+  if (signal.empty()) throw BadInput("a recording without channels: there is nothing to search");
+  for (std::size_t c = 1; c < signal.size(); ++c)
+    if (signal[c].size() != signal[0].size())
+      throw BadInput(
+          fmt::format("channel {} has {} samples and channel 0 {}: resample them to one rate and length", c,
+                      signal[c].size(), signal[0].size()));
+}
+
+void check_pattern(const Pattern& pattern, const std::string& what) {
+  if (pattern.samples.size() < 2)
+    throw BadInput(fmt::format("{} has {} samples: it needs at least 2", what, pattern.samples.size()));
+  for (std::size_t i = 0; i < pattern.samples.size(); ++i)
+    if (!std::isfinite(pattern.samples[i]))
+      throw BadInput(
+          fmt::format("sample {} of {} is {}: fill or cut what is missing", i, what, pattern.samples[i]));
+  if (pattern.radius < 0)
+    throw BadInput(fmt::format("the band's radius of {} is {}: it must be at least 0", what, pattern.radius));
+  constexpr std::int64_t kFar = std::int64_t{1} << 60;
+  if (pattern.lead < -kFar || pattern.lead > kFar)
+    throw BadInput(fmt::format("the lead of {} is {} samples: it must be within 2^60", what, pattern.lead));
+}
+
+void check_patterns(std::span<const Pattern> patterns) {
+  for (std::size_t i = 0; i < patterns.size(); ++i) check_pattern(patterns[i], fmt::format("pattern {}", i));
+}
+
+void check_channel(const Signal& signal, std::int32_t channel, const std::string& what) {
+  if (channel < 0 || channel >= std::ssize(signal))
+    throw BadInput(
+        fmt::format("{} names channel {}, but the recording has {}", what, channel, signal.size()));
+}
+
+void check_task(const Signal& signal, std::span<const Pattern> patterns, const Task& task,
+                std::size_t index) {
+  const std::string what = fmt::format("task {}", index);
+  check_channel(signal, task.channel, what);
+  if (task.first_pattern < 0 || task.patterns < 1 ||
+      std::int64_t{task.first_pattern} + task.patterns > std::ssize(patterns))
+    throw BadInput(fmt::format("{} names {} patterns from number {}, but there are {}", what, task.patterns,
+                               task.first_pattern, patterns.size()));
+  if (task.limit < 1)
+    throw BadInput(fmt::format("{} asks for {} candidates: ask for at least 1", what, task.limit));
+  if (task.exclusion < 0)
+    throw BadInput(
+        fmt::format("the exclusion zone of {} is {} samples: it must be at least 0", what, task.exclusion));
+  if (!(task.max_distance >= 0))
+    throw BadInput(fmt::format("the largest distance of {} is {}: it must be a number of at least 0", what,
+                               task.max_distance));
+}
+
+}  // namespace
+
+struct Index::State {
+  Signal signal;
+  IndexOptions options;
+  Device device = Device::cpu;
+  std::unique_ptr<Backend> backend;
+
+  void check_windows(std::int64_t length, std::int64_t first, std::int64_t count) const {
+    const auto samples = static_cast<std::int64_t>(signal[0].size());
+    if (first < 0 || count < 0 || length > samples || first > samples - length + 1 - count)
+      throw BadInput(
+          fmt::format("windows of {} samples that begin at {} to {} leave the recording, which has {}",
+                      length, first, first + count - 1, samples));
+  }
+};
+
+Index::Index(Signal signal, const IndexOptions& options) {
+  check_signal(signal);
+  const Device device = choose_device(options.device, kCuda);
+  state_ = std::make_unique<State>(State{std::move(signal), options, device, nullptr});
+  state_->backend = make_backend(device, state_->signal, options);
+}
+
+Index::Index(Index&&) noexcept = default;
+Index& Index::operator=(Index&&) noexcept = default;
+Index::~Index() = default;
+
+const Signal& Index::signal() const { return state_->signal; }
+std::int64_t Index::samples() const { return std::ssize(state_->signal[0]); }
+Device Index::device() const { return state_->device; }
+Normalization Index::normalization() const { return state_->options.normalization; }
+const Effort& Index::effort() const { return state_->backend->effort; }
+
+std::vector<float> Index::profile(const Pattern& pattern, std::int32_t channel, std::int64_t first,
+                                  std::int64_t count) {
+  check_pattern(pattern, "the pattern");
+  check_channel(signal(), channel, "a profile");
+  state_->check_windows(std::ssize(pattern.samples), first, count);
+  return count == 0 ? std::vector<float>{} : state_->backend->profile(pattern, channel, first, count);
+}
+
+std::vector<float> Index::distances(const Pattern& pattern, std::int32_t channel,
+                                    std::span<const std::int64_t> offsets) {
+  const Windows windows{.pattern = 0, .channel = channel, .offsets = offsets};
+  return std::move(distances({&pattern, 1}, {&windows, 1})[0]);
+}
+
+std::vector<std::vector<float>> Index::distances(std::span<const Pattern> patterns,
+                                                 std::span<const Windows> windows) {
+  check_patterns(patterns);
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    const auto& [pattern, channel, offsets] = windows[i];
+    const std::string what = fmt::format("list {} of windows", i);
+    check_channel(signal(), channel, what);
+    if (pattern < 0 || pattern >= std::ssize(patterns))
+      throw BadInput(fmt::format("{} names pattern {}, but there are {}", what, pattern, patterns.size()));
+    const std::int64_t length = std::ssize(patterns[pattern].samples);
+    for (const std::int64_t offset : offsets) state_->check_windows(length, offset, 1);
+  }
+  if (windows.empty()) return {};
+  return state_->backend->distances(patterns, windows);
+}
+
+std::vector<std::vector<Candidate>> Index::best(std::span<const Pattern> patterns,
+                                                std::span<const Task> tasks) {
+  check_patterns(patterns);
+  for (std::size_t i = 0; i < tasks.size(); ++i) check_task(signal(), patterns, tasks[i], i);
+  const auto start = std::chrono::steady_clock::now();
+  auto found = state_->backend->best(patterns, tasks);
+  state_->backend->effort.seconds +=
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return found;
+}
+
+}  // namespace warploom::search

@@ -1,0 +1,88 @@
+#include "search/thresholds.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "search/windows.hpp"
+
+namespace warploom::search {
+
+double normal_quantile(double probability) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (probability <= 0) return -kInfinity;
+  if (probability >= 1) return kInfinity;
+  double low = -40, high = 40;  // beyond, a double holds no probability
+  for (int k = 0; k < 100; ++k) {
+    const double middle = (low + high) / 2;
+    (std::erfc(-middle / std::numbers::sqrt2) / 2 < probability ? low : high) = middle;
+  }
+  return high;
+}
+
+namespace {
+
+double median(std::vector<double>& values) {
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+}  // namespace
+
+double significant_distance(std::vector<float> distances, double significance) {
+  if (distances.empty()) return 0;
+  if (significance >= 1) return std::numeric_limits<double>::infinity();
+  // Distances that single precision cannot tell from 0 have no logarithm of their own.
+  const double largest = *std::max_element(distances.begin(), distances.end());
+  if (largest == 0) return 0;
+  const double least = largest * std::numeric_limits<float>::epsilon();
+  std::vector<double> logarithms;
+  for (float distance : distances) logarithms.push_back(std::log(std::max<double>(distance, least)));
+  const double middle = median(logarithms);
+  for (double& logarithm : logarithms) logarithm = std::abs(logarithm - middle);
+  constexpr double kDeviation = 1.4826;  // of a normal variable, over its median absolute deviation
+  return std::exp(middle + normal_quantile(significance) * kDeviation * median(logarithms));
+}
+
+SampleWindows::SampleWindows(const Signal& signal, Normalization normalization)
+    : signal_(signal), normalization_(normalization) {
+  for (std::span<const float> channel : signal) {
+    std::vector<Run>& runs = runs_.emplace_back();
+    const std::int64_t samples = std::ssize(channel);
+    for (std::int64_t i = 0; i < samples; ++i) {
+      if (!std::isfinite(channel[i])) continue;
+      const std::int64_t first = i;
+      while (i < samples && std::isfinite(channel[i])) ++i;
+      runs.emplace_back(first, i);
+    }
+  }
+}
+
+const std::vector<std::int64_t>& SampleWindows::of(std::int32_t channel, std::int64_t length) {
+  const auto [found, is_new] = offsets_.try_emplace({channel, length});
+  std::vector<std::int64_t>& offsets = found->second;
+  if (!is_new) return offsets;
+  constexpr std::int64_t kMost = 1024;
+  std::int64_t windows = 0;
+  for (const auto& [first, last] : runs_[channel])
+    windows += std::max<std::int64_t>(0, last - first - length + 1);
+  const std::int64_t count = std::min(kMost, windows);
+  std::int64_t before = 0, taken = 0;  // windows of the runs before; offsets taken
+  for (const auto& [first, last] : runs_[channel]) {
+    const std::int64_t here = std::max<std::int64_t>(0, last - first - length + 1);
+    for (; taken < count; ++taken) {
+      const std::int64_t number = taken * windows / count;
+      if (number >= before + here) break;
+      const std::int64_t offset = first + number - before;
+      if (moments(signal_[channel].subspan(offset, length), normalization_).scale != 0)
+        offsets.push_back(offset);
+    }
+    before += here;
+  }
+  return offsets;
+}
+
+}  // namespace warploom::search
