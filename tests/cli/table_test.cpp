@@ -134,6 +134,16 @@ TEST_F(TableVerb, BenchPrintsAndDraws) {
   EXPECT_EQ(std::filesystem::file_size(path("plot.svg")), plot.size());
 }
 
+TEST_F(TableVerb, BenchDrawsASinglePoint) {
+  for (const char* search : {"0", "33"}) {
+    const ToolRun run = table("bench --preload 1000 --batch 2^14 --rounds 1 --force --svg " +
+                              path("plot.svg") + " --search " + search);
+    ASSERT_EQ(run.code, 0) << run.err;
+    const std::string plot = content_of(path("plot.svg"));
+    EXPECT_THAT(plot, AllOf(HasSubstr("<circle"), HasSubstr(">16 Ki</text>"), Not(HasSubstr("nan"))));
+  }
+}
+
 TEST_F(TableVerb, BenchRefusesWhatMakesNoSense) {
   expect_refusal("bench --batch 0", "--batch 0: a whole number from 1");
   expect_refusal("bench --batch 2^9..2^8", "the greater");

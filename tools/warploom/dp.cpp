@@ -1,29 +1,14 @@
-#include <fmt/format.h>
-
-#include <utility>
-#include <vector>
+#include <array>
 
 #include "dp_problem.hpp"
 #include "verb.hpp"
-#include "warploom/core/error.hpp"
 
 namespace warploom::tool {
 namespace {
 
 std::function<int()> add(CLI::App& app) {
-  app.require_subcommand(0, 1);
-  std::vector<std::pair<CLI::App*, std::function<int()>>> actions;
-  for (const DpProblem& problem : {dp_chain(), dp_search_tree(), dp_polygon(), dp_nussinov(), dp_solve()}) {
-    CLI::App* sub = app.add_subcommand(std::string(problem.name), std::string(problem.summary));
-    sub->fallthrough();  // -v and what is unknown are the verb's
-    sub->footer("Example: " + std::string(problem.example));
-    actions.emplace_back(sub, problem.add(*sub));
-  }
-  return [actions] {
-    for (const auto& [sub, action] : actions)
-      if (sub->parsed()) return action();
-    throw BadInput("dp: no problem given (warploom dp --help lists them)");
-  };
+  return add_verbs(app, "problem",
+                   std::array{dp_chain(), dp_search_tree(), dp_polygon(), dp_nussinov(), dp_solve()});
 }
 
 }  // namespace

@@ -120,7 +120,7 @@ std::function<int()> add(CLI::App& app) {
 
 }  // namespace
 
-DpProblem dp_chain() {
+Verb dp_chain() {
   return {"chain", "The order of multiplying a chain of matrices that needs the fewest multiplications",
           "warploom dp chain 30 35 15 5 10 20 25\n"
           "  warploom dp chain 30x35 35x15 15x5 --json\n"

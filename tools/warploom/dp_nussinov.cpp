@@ -140,7 +140,7 @@ std::function<int()> add(CLI::App& app) {
 
 }  // namespace
 
-DpProblem dp_nussinov() {
+Verb dp_nussinov() {
   return {"nussinov", "The most base pairs of RNA sequences, without pseudoknots (Nussinov's recurrence)",
           "warploom dp nussinov sequences.fa --weights 3,2,1 --format ct -o pairs.ct\n"
           "  warploom dp nussinov examples/trna_phe.fa --svg arcs.svg\n"

@@ -68,7 +68,7 @@ std::function<int()> add(CLI::App& app) {
 
 }  // namespace
 
-DpProblem dp_polygon() {
+Verb dp_polygon() {
   return {
       "polygon", "The triangulation of a simple polygon whose diagonals are shortest together",
       "warploom dp polygon points.csv --svg triangles.svg\n"

@@ -1,29 +1,25 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "output_files.hpp"
+#include "verb.hpp"
 #include "warploom/dp/solve.hpp"
 #include "warploom/dp/value_type.hpp"
 #include "warploom/io/table.hpp"
 
-/// What the problems of `warploom dp` share. A problem is one file, dp_NAME.cpp.
+/// What the problems of `warploom dp`, verbs of its own, share. A problem is one file, dp_NAME.cpp.
 namespace warploom::tool {
 
-struct DpProblem {
-  std::string_view name, summary, example;  ///< as those of a Verb
-  std::function<int()> (*add)(CLI::App& app) = nullptr;
-};
-DpProblem dp_chain();
-DpProblem dp_search_tree();
-DpProblem dp_polygon();
-DpProblem dp_nussinov();
-DpProblem dp_solve();
+Verb dp_chain();
+Verb dp_search_tree();
+Verb dp_polygon();
+Verb dp_nussinov();
+Verb dp_solve();
 
 /// Options of every problem.
 struct DpSettings {

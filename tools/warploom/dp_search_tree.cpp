@@ -120,7 +120,7 @@ std::function<int()> add(CLI::App& app) {
 
 }  // namespace
 
-DpProblem dp_search_tree() {
+Verb dp_search_tree() {
   return {"search-tree", "The binary search tree of least expected cost",
           "warploom dp search-tree p.txt q.txt --json\n"
           "  printf 'p,q\\n0,.05\\n.15,.1\\n.1,.05\\n' | warploom dp search-tree -\n"

@@ -281,7 +281,7 @@ std::function<int()> add(CLI::App& app) {
 
 }  // namespace
 
-DpProblem dp_solve() {
+Verb dp_solve() {
   return {"solve", "m[i,j] = w(i,j) + best over i <= k < j of m[i,k] + m[k+1,j] for a table of your own",
           "warploom dp solve costs.csv --optimum max --save-table m.npy\n"
           "Prints the optimum and its tree over leaves 0 to n-1. JSON: splits lists [i, k, j]: leaves i to "

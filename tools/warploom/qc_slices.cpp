@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
+
+#include "base64.hpp"
 
 namespace warploom::tool {
 namespace {
@@ -29,20 +30,6 @@ std::array<std::int64_t, 3> middle(const imaging::Grid& grid, const imaging::Mas
   }
   if (count == 0) return {grid.nx / 2, grid.ny / 2, grid.nz / 2};
   return {std::llround(sum[0] / count), std::llround(sum[1] / count), std::llround(sum[2] / count)};
-}
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t k = 0; k < bytes.size(); k += 3) {
-    const std::size_t count = std::min<std::size_t>(3, bytes.size() - k);
-    unsigned bits = 0;
-    for (std::size_t j = 0; j < 3; ++j)
-      bits = bits << 8 | (j < count ? static_cast<unsigned char>(bytes[k + j]) : 0u);
-    for (std::size_t j = 0; j < 4; ++j) text += j <= count ? digits[bits >> (18 - 6 * j) & 63] : '=';
-  }
-  return text;
 }
 
 }  // namespace

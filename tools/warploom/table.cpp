@@ -1,27 +1,13 @@
-#include <utility>
-#include <vector>
+#include <array>
 
 #include "table_command.hpp"
 #include "verb.hpp"
-#include "warploom/core/error.hpp"
 
 namespace warploom::tool {
 namespace {
 
 std::function<int()> add(CLI::App& app) {
-  app.require_subcommand(0, 1);
-  std::vector<std::pair<CLI::App*, std::function<int()>>> actions;
-  for (const TableCommand& command : {table_count(), table_bench(), table_applications()}) {
-    CLI::App* sub = app.add_subcommand(std::string(command.name), std::string(command.summary));
-    sub->fallthrough();  // -v and what is unknown are the verb's
-    sub->footer("Example: " + std::string(command.example));
-    actions.emplace_back(sub, command.add(*sub));
-  }
-  return [actions] {
-    for (const auto& [sub, action] : actions)
-      if (sub->parsed()) return action();
-    throw BadInput("table: no command given (warploom table --help lists them)");
-  };
+  return add_verbs(app, "command", std::array{table_count(), table_bench(), table_applications()});
 }
 
 }  // namespace

@@ -295,7 +295,7 @@ std::function<int()> add(CLI::App& app) {
 
 }  // namespace
 
-TableCommand table_applications() {
+Verb table_applications() {
   return {
       "applications",
       "The dissertation's two applications, or time slots by status from recordings of wearable sensors",

@@ -275,7 +275,7 @@ std::function<int()> add(CLI::App& app) {
 
 }  // namespace
 
-TableCommand table_bench() {
+Verb table_bench() {
   return {"bench", "Throughput of finds, insertions and erasures, mixed in batches, under a workload",
           "warploom table bench --batch 2^12..2^18 --search 33,50,60,80,90 --svg throughput.svg\n"
           "  warploom table bench --structure list --distribution normal --buckets 1024 --hash dek "

@@ -44,8 +44,12 @@ class Ruler {
   void close() {
     if (low_ > high_) low_ = high_ = 0;
     if (axis_.base == 0 && low_ > 0 && !tight_) low_ = 0;
-    if (axis_.base == 0) {
-      const double raw = std::max(high_ - low_, 1e-12) / 5, power = std::pow(10, std::floor(std::log10(raw)));
+    if (axis_.base == 0 && low_ == high_) {
+      step_ = low_ == 0 ? 1 : std::abs(low_);
+    } else if (axis_.base == 0) {
+      // Steps that are too small to be counted from zero would never come to an end.
+      const double span = std::max(high_ - low_, 1e-9 * std::max(std::abs(low_), std::abs(high_)));
+      const double raw = span / 5, power = std::pow(10, std::floor(std::log10(raw)));
       const double share = raw / power;
       step_ = power * (share < 1.5 ? 1 : share < 3.5 ? 2 : share < 7.5 ? 5 : 10);
     } else {

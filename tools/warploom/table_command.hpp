@@ -9,18 +9,15 @@
 #include <vector>
 
 #include "output_files.hpp"
+#include "verb.hpp"
 #include "warploom/table/hash_table.hpp"
 
-/// What the commands of `warploom table` share. A command is one file, table_NAME.cpp.
+/// What the commands of `warploom table`, verbs of its own, share. A command is one file, table_NAME.cpp.
 namespace warploom::tool {
 
-struct TableCommand {
-  std::string_view name, summary, example;  ///< as those of a Verb
-  std::function<int()> (*add)(CLI::App& app) = nullptr;
-};
-TableCommand table_bench();
-TableCommand table_applications();
-TableCommand table_count();
+Verb table_bench();
+Verb table_applications();
+Verb table_count();
 
 /// Where the result goes, and which table it is made with.
 struct TableSettings {

@@ -173,7 +173,7 @@ std::function<int()> add(CLI::App& app) {
 
 }  // namespace
 
-TableCommand table_count() {
+Verb table_count() {
   return {
       "count", "How often each line, value of a column or k-mer occurs",
       "warploom table count access.log --column 1 --separator blanks\n"

@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <span>
 #include <system_error>
+#include <utility>
 
 #include "sim/launch_text.hpp"
 #include "warploom/core/demangle.hpp"
@@ -52,6 +52,23 @@ std::string listed(std::span<const std::string> names, std::string_view last) {
 }
 
 }  // namespace
+
+std::function<int()> add_verbs(CLI::App& app, std::string_view kind, std::span<const Verb> verbs) {
+  app.require_subcommand(0, 1);
+  std::vector<std::pair<CLI::App*, std::function<int()>>> actions;
+  for (const Verb& verb : verbs) {
+    CLI::App* sub = app.add_subcommand(std::string(verb.name), std::string(verb.summary));
+    sub->fallthrough();  // -v and what is unknown are the outer verb's
+    sub->footer("Example: " + std::string(verb.example));
+    actions.emplace_back(sub, verb.add(*sub));
+  }
+  return [actions,
+          none = fmt::format("{0}: no {1} given (warploom {0} --help lists them)", app.get_name(), kind)] {
+    for (const auto& [sub, action] : actions)
+      if (sub->parsed()) return action();
+    throw BadInput(none);
+  };
+}
 
 void add_json_flag(CLI::App& app, bool& json) {
   app.add_flag("--json", json, "Print the result as JSON, for machines");

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,10 +45,16 @@ Verb denoise_verb();
 Verb segment_verb();
 Verb dp_verb();
 Verb table_verb();
+Verb search_verb();
 
 /// Those that an executable has, in the order of --help: verbs.cpp lists all of them, verbs_compiler.cpp
 /// those that the build itself needs.
 std::vector<Verb> verbs();
+
+/// Declares the verbs of a verb's own, as `chain` of dp, and returns what runs the one that was chosen. What
+/// the verb itself has, -v among it, may stand behind them too.
+/// @param kind  of them, for the message where none was chosen: "problem"
+std::function<int()> add_verbs(CLI::App& app, std::string_view kind, std::span<const Verb> verbs);
 
 /// `--json`: the result for machines, on standard output, instead of text.
 void add_json_flag(CLI::App& app, bool& json);

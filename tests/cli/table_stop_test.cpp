@@ -1,0 +1,101 @@
+// `warploom table bench` that comes to no good end: Ctrl-C, and memory that cannot be had.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "io/scratch.hpp"
+#include "run_tool.hpp"
+
+namespace warploom {
+namespace {
+
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+
+class TableStop : public Scratch {
+ protected:
+  std::string path(const std::string& file) const { return (directory / file).string(); }
+  std::string bench(const std::string& arguments) const {
+    return "\"$WARPLOOM\" table bench --device cpu --threads 1 " + arguments + " -o " + path("out.json") +
+           " --svg " + path("plot.svg");
+  }
+  /// Sends SIGINT a while after the tool has a handler for it, bit 1 of the mask of signals caught.
+  static ToolRun interrupted(const std::string& command) {
+    return run_shell(command +
+                     " & tool=$!\n"
+                     "for k in $(seq 1000); do\n"
+                     "  grep -q 'SigCgt:.*[2367abef]$' /proc/$tool/status && break\n"
+                     "  sleep 0.01\n"
+                     "done\n"
+                     "sleep 0.2; kill -INT $tool; wait $tool");
+  }
+};
+
+TEST_F(TableStop, CtrlCEndsEveryPhaseAndLeavesNoFile) {
+  for (const char* phase : {
+           "--preload 2^26 --capacity 1000",                               // putting in, and growing
+           "--preload 2^26 --capacity 1000 --structure list",              // likewise
+           "--preload 0 --universe 1000 --batch 1000 --rounds 1000000",    // many batches
+           "--preload 0 --universe 1000 --batch 2^23 --distribution zipf"  // a long one
+       }) {
+    const ToolRun run = interrupted(bench(phase));
+    EXPECT_EQ(run.code, 130) << phase;
+    EXPECT_EQ(run.out, "") << phase;
+    EXPECT_EQ(run.err, "warploom: interrupted; no output was written\n") << phase;
+    EXPECT_TRUE(std::filesystem::is_empty(directory)) << phase;
+  }
+}
+
+TEST_F(TableStop, CtrlCLeavesFilesThatWereToBeReplaced) {
+  make("out.json", "before");
+  make("plot.svg", "before too");
+  EXPECT_EQ(interrupted(bench("--force --preload 0 --universe 1000 --batch 1000 --rounds 1000000")).code,
+            130);
+  EXPECT_EQ(content_of(directory / "out.json"), "before");
+  EXPECT_EQ(content_of(directory / "plot.svg"), "before too");
+  const std::filesystem::directory_iterator files(directory);
+  EXPECT_EQ(std::distance(begin(files), end(files)), 2);
+}
+
+TEST_F(TableStop, MemoryThatCannotBeHadIsOneLine) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers reserve more address space than the limit of this test";
+#endif
+  const std::pair<const char*, const char*> cases[] = {
+      {"--preload 2^26", "warploom: a hash table of "},
+      {"--preload 2^26 --structure list", "warploom: the list table needs "},
+      {"--preload 1000 --batch 2^26", "warploom: a batch of 67,108,864 operations needs "}};
+  for (const auto& [arguments, says] : cases) {
+    const ToolRun run = run_shell("ulimit -v 500000; " + bench(arguments));
+    EXPECT_EQ(run.code, 2) << arguments;
+    EXPECT_EQ(run.out, "") << arguments;
+    EXPECT_THAT(run.err, AllOf(HasSubstr(says), HasSubstr(" of memory, "), EndsWith(" are available\n")));
+    EXPECT_EQ(std::ranges::count(run.err, '\n'), 1) << run.err;
+    EXPECT_TRUE(std::filesystem::is_empty(directory)) << arguments;
+  }
+}
+
+TEST_F(TableStop, ATableThatCannotGrowSaysHowFarItCame) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers reserve more address space than the limit of this test";
+#endif
+  // The pairs take 16 MiB, their lines twice that, the tool itself 15 MB.
+  const ToolRun run =
+      run_shell("ulimit -v 36000; " + bench("--capacity 1000 --preload 2^20 --key-bits 64 --value-bits 64"));
+  EXPECT_EQ(run.code, 2);
+  EXPECT_EQ(run.out, "");
+  EXPECT_THAT(run.err,
+              MatchesRegex("warploom: the table is full with [0-9,]+ of 1,048,576 pairs to put in before\n"));
+  EXPECT_TRUE(std::filesystem::is_empty(directory));
+}
+
+}  // namespace
+}  // namespace warploom
