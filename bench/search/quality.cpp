@@ -123,7 +123,7 @@ std::vector<Experiment> experiments(const std::string& data) {
   options.neighbours = 3;
   search::Relevance stride;
   stride.overlap = .75;
-  all.push_back({"strides", strides(data, 3, 13), options, stride, false});
+  all.push_back({"strides", strides(data, 1, 13), options, stride, false});
   return all;
 }
 

@@ -66,7 +66,10 @@ class Search {
   }
 
   void set_thresholds() {
-    SampleWindows samples(index_.signal(), index_.normalization());
+    std::set<std::int64_t> lengths;
+    if (!options_.max_distance && options_.significance != 1)
+      for (const Group& group : plan_.groups) lengths.insert(std::ssize(plan_.patterns[group.plain].samples));
+    const SampleWindows samples(index_.signal(), index_.normalization(), lengths);
     std::vector<Windows> windows;
     std::vector<std::pair<float*, double>> thresholds;  // of `windows`, and their significance
     thresholds_.assign(plan_.groups.size() * channels_, 0);

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "search/windows.hpp"
+#include "warploom/core/threads.hpp"
 
 namespace warploom::search {
 
@@ -47,42 +48,53 @@ double significant_distance(std::vector<float> distances, double significance) {
   return std::exp(middle + normal_quantile(significance) * kDeviation * median(logarithms));
 }
 
-SampleWindows::SampleWindows(const Signal& signal, Normalization normalization)
-    : signal_(signal), normalization_(normalization) {
-  for (std::span<const float> channel : signal) {
-    std::vector<Run>& runs = runs_.emplace_back();
-    const std::int64_t samples = std::ssize(channel);
-    for (std::int64_t i = 0; i < samples; ++i) {
-      if (!std::isfinite(channel[i])) continue;
-      const std::int64_t first = i;
-      while (i < samples && std::isfinite(channel[i])) ++i;
-      runs.emplace_back(first, i);
-    }
+namespace {
+
+using Run = std::pair<std::int64_t, std::int64_t>;  // [first, last) of samples of which none is missing
+
+std::vector<Run> runs_of(std::span<const float> channel) {
+  std::vector<Run> runs;
+  const std::int64_t samples = std::ssize(channel);
+  for (std::int64_t i = 0; i < samples; ++i) {
+    if (!std::isfinite(channel[i])) continue;
+    const std::int64_t first = i;
+    while (i < samples && std::isfinite(channel[i])) ++i;
+    runs.emplace_back(first, i);
   }
+  return runs;
 }
 
-const std::vector<std::int64_t>& SampleWindows::of(std::int32_t channel, std::int64_t length) {
-  const auto [found, is_new] = offsets_.try_emplace({channel, length});
-  std::vector<std::int64_t>& offsets = found->second;
-  if (!is_new) return offsets;
+std::vector<std::int64_t> evenly_spaced(std::span<const float> channel, std::span<const Run> runs,
+                                        std::int64_t length, Normalization normalization) {
   constexpr std::int64_t kMost = 1024;
+  std::vector<std::int64_t> offsets;
   std::int64_t windows = 0;
-  for (const auto& [first, last] : runs_[channel])
-    windows += std::max<std::int64_t>(0, last - first - length + 1);
+  for (const auto& [first, last] : runs) windows += std::max<std::int64_t>(0, last - first - length + 1);
   const std::int64_t count = std::min(kMost, windows);
   std::int64_t before = 0, taken = 0;  // windows of the runs before; offsets taken
-  for (const auto& [first, last] : runs_[channel]) {
+  for (const auto& [first, last] : runs) {
     const std::int64_t here = std::max<std::int64_t>(0, last - first - length + 1);
     for (; taken < count; ++taken) {
       const std::int64_t number = taken * windows / count;
       if (number >= before + here) break;
       const std::int64_t offset = first + number - before;
-      if (moments(signal_[channel].subspan(offset, length), normalization_).scale != 0)
-        offsets.push_back(offset);
+      if (moments(channel.subspan(offset, length), normalization).scale != 0) offsets.push_back(offset);
     }
     before += here;
   }
   return offsets;
+}
+
+}  // namespace
+
+SampleWindows::SampleWindows(const Signal& signal, Normalization normalization,
+                             const std::set<std::int64_t>& lengths)
+    : offsets_(signal.size()) {
+  parallel_for(std::ssize(signal), [&](std::int64_t channel) {
+    const std::vector<Run> runs = runs_of(signal[channel]);
+    for (const std::int64_t length : lengths)
+      offsets_[channel][length] = evenly_spaced(signal[channel], runs, length, normalization);
+  });
 }
 
 }  // namespace warploom::search

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -20,17 +21,16 @@ double significant_distance(std::vector<float> distances, double significance);
 /// Windows of a recording that show what a pattern's distances are by chance.
 class SampleWindows {
  public:
-  explicit SampleWindows(const Signal& signal, Normalization normalization);
+  /// @param lengths  of the windows that will be asked for
+  SampleWindows(const Signal& signal, Normalization normalization, const std::set<std::int64_t>& lengths);
   /// Offsets of at most 1,024 windows, evenly spaced among those that touch no missing sample; where windows
   /// are normalised, less those that are constant.
-  const std::vector<std::int64_t>& of(std::int32_t channel, std::int64_t length);
+  const std::vector<std::int64_t>& of(std::int32_t channel, std::int64_t length) const {
+    return offsets_[channel].at(length);
+  }
 
  private:
-  const Signal& signal_;
-  Normalization normalization_;
-  using Run = std::pair<std::int64_t, std::int64_t>;  // [first, last) of samples of which none is missing
-  std::vector<std::vector<Run>> runs_;                // [channels]
-  std::map<std::pair<std::int32_t, std::int64_t>, std::vector<std::int64_t>> offsets_;
+  std::vector<std::map<std::int64_t, std::vector<std::int64_t>>> offsets_;  // [channels], by length
 };
 
 }  // namespace warploom::search

@@ -18,7 +18,6 @@ namespace {
 using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
-using testing::MatchesRegex;
 
 class TableStop : public Scratch {
  protected:
@@ -81,20 +80,6 @@ TEST_F(TableStop, MemoryThatCannotBeHadIsOneLine) {
     EXPECT_EQ(std::ranges::count(run.err, '\n'), 1) << run.err;
     EXPECT_TRUE(std::filesystem::is_empty(directory)) << arguments;
   }
-}
-
-TEST_F(TableStop, ATableThatCannotGrowSaysHowFarItCame) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers reserve more address space than the limit of this test";
-#endif
-  // The pairs take 16 MiB, their lines twice that, the tool itself 15 MB.
-  const ToolRun run =
-      run_shell("ulimit -v 36000; " + bench("--capacity 1000 --preload 2^20 --key-bits 64 --value-bits 64"));
-  EXPECT_EQ(run.code, 2);
-  EXPECT_EQ(run.out, "");
-  EXPECT_THAT(run.err,
-              MatchesRegex("warploom: the table is full with [0-9,]+ of 1,048,576 pairs to put in before\n"));
-  EXPECT_TRUE(std::filesystem::is_empty(directory));
 }
 
 }  // namespace

@@ -62,15 +62,15 @@ TEST(SignificantDistance, OfNothingAcceptsNothing) { EXPECT_EQ(significant_dista
 TEST(SampleWindows, AreAllWhereThereAreFew) {
   const std::vector<float> channel = random_walk(20, 1);
   const Signal signal = {channel};
-  EXPECT_THAT(SampleWindows(signal, Normalization::z).of(0, 17), ElementsAre(0, 1, 2, 3));
-  EXPECT_THAT(SampleWindows(signal, Normalization::z).of(0, 21), IsEmpty());
+  EXPECT_THAT(SampleWindows(signal, Normalization::z, {17}).of(0, 17), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(SampleWindows(signal, Normalization::z, {21}).of(0, 21), IsEmpty());
 }
 
 TEST(SampleWindows, AreEvenlySpacedAmongThoseWithoutMissingSamples) {
   std::vector<float> channel = random_walk(10'000, 2);
   for (int i = 3000; i < 7000; ++i) channel[i] = kMissing;
   const Signal signal = {channel};
-  SampleWindows windows(signal, Normalization::z);
+  const SampleWindows windows(signal, Normalization::z, {100});
   const std::vector<std::int64_t>& offsets = windows.of(0, 100);
   ASSERT_THAT(offsets, SizeIs(1024));
   const double step = 2.0 * (3000 - 99) / 1024;
@@ -85,8 +85,8 @@ TEST(SampleWindows, LeaveOutConstantOnesWhereTheyAreNormalised) {
   std::vector<float> channel = random_walk(100, 3);
   for (int i = 50; i < 100; ++i) channel[i] = 1;
   const Signal signal = {channel};
-  EXPECT_THAT(SampleWindows(signal, Normalization::z).of(0, 10), SizeIs(50));
-  EXPECT_THAT(SampleWindows(signal, Normalization::none).of(0, 10), SizeIs(91));
+  EXPECT_THAT(SampleWindows(signal, Normalization::z, {10}).of(0, 10), SizeIs(50));
+  EXPECT_THAT(SampleWindows(signal, Normalization::none, {10}).of(0, 10), SizeIs(91));
 }
 
 }  // namespace
