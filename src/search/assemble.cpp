@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "warploom/core/progress.hpp"
+#include "warploom/core/threads.hpp"
 #include "warploom/search/match.hpp"
 #include "warploom/search/matching.hpp"
 
@@ -17,6 +18,8 @@ bool ranked_before(const Match& a, const Match& b) {
 }
 
 namespace {
+
+class WindowOfEdges;
 
 /// Pieces by offset, so that the pieces of M(c) are a range that begins with c.
 class Places {
@@ -44,6 +47,9 @@ class Places {
  private:
   const Pair& pair(std::int32_t place) const { return pieces_[place].pair; }
   bool axis(std::int32_t place) const { return pieces_[place].axis; }
+  /// Those of places [first_place, last_place). @param edges  of no pieces
+  void set_bounds(std::int32_t first_place, std::int32_t last_place, WindowOfEdges edges,
+                  std::vector<Bound>& bounds) const;
   std::vector<Solution> solve(std::int32_t place, std::int32_t rotation, std::int64_t count) const;
   Solution solution(std::vector<std::int32_t> pieces) const;
 
@@ -197,10 +203,21 @@ class WindowOfEdges {
 };
 
 std::vector<Places::Bound> Places::bounds() const {
-  WindowOfEdges edges(pieces_, channels_, recorded_, rotations_, segments_);
+  const WindowOfEdges none(pieces_, channels_, recorded_, rotations_, segments_);
   std::vector<Bound> bounds(pieces_.size());
-  std::int32_t end = 0;
-  for (std::int32_t place = 0; place < size(); ++place) {
+  // A window holds no piece before its place, so that a part of the places can be begun anywhere.
+  constexpr std::int32_t kPart = 1024;
+  parallel_for((size() + kPart - 1) / kPart, [&](std::int64_t part) {
+    const auto first = static_cast<std::int32_t>(part) * kPart;
+    set_bounds(first, std::min(first + kPart, size()), none, bounds);
+  });
+  return bounds;
+}
+
+void Places::set_bounds(std::int32_t first_place, std::int32_t last_place, WindowOfEdges edges,
+                        std::vector<Bound>& bounds) const {
+  std::int32_t end = first_place;
+  for (std::int32_t place = first_place; place < last_place; ++place) {
     for (; end < end_[place]; ++end) edges.push(end, pieces_[end], worth_[end]);
     const Pair& own = pair(place);
     const Worth own_edge = worth_[place] + edges.other_parts(pieces_[place]);
@@ -226,7 +243,6 @@ std::vector<Places::Bound> Places::bounds() const {
     }
     edges.pop(place, pieces_[place]);
   }
-  return bounds;
 }
 
 std::vector<Places::Solution> Places::solve(std::int32_t place, std::int32_t rotation,
