@@ -239,18 +239,22 @@ Corpus walking(const std::string& directory, const std::string& place, std::int3
     Annotated annotated{wearer, kDaphnetRate, samples_of(recording, axes.at(place)), {}, {0, 1, 2}};
     annotated.intervals = runs(samples, kDaphnetRate, 5, "walk",
                                [&](std::int64_t i) { return striding[static_cast<std::size_t>(i)]; });
-    std::int32_t found = 0;
-    for (std::int32_t tries = 0; found < count && tries < 100 * count; ++tries) {
+    const auto still = [&](const std::vector<float>& axis) {
+      return std::all_of(annotated.intervals.begin(), annotated.intervals.end(), [&](const Interval& bout) {
+        const auto begin = axis.begin() + std::llround(bout.onset * kDaphnetRate);
+        return deviation({begin, begin + std::llround(bout.duration * kDaphnetRate)}) == 0;
+      });
+    };
+    if (std::any_of(annotated.samples.begin(), annotated.samples.end(), still)) continue;  // no sensor there
+    for (std::int32_t k = 0; k < count; ++k) {
       const Interval& bout = annotated.intervals[random() % annotated.intervals.size()];
       const auto spare = static_cast<std::uint64_t>((bout.duration - 2) * kDaphnetRate);
       const std::int64_t first =
           std::llround(bout.onset * kDaphnetRate) + static_cast<std::int64_t>(random() % (spare + 1));
-      const Samples window = cut(annotated.samples, first, kWindow);
-      const auto still = [](const std::vector<float>& channel) { return deviation(channel) == 0; };
-      if (std::any_of(window.begin(), window.end(), still)) continue;  // there was no sensor
-      corpus.examples.push_back(
-          {"walk", window, wearer, {static_cast<double>(first) / kDaphnetRate, 2, "walk"}});
-      ++found;
+      corpus.examples.push_back({"walk",
+                                 cut(annotated.samples, first, kWindow),
+                                 wearer,
+                                 {static_cast<double>(first) / kDaphnetRate, 2, "walk"}});
     }
     corpus.recordings.push_back(std::move(annotated));
   }
