@@ -147,7 +147,10 @@ BatchCounts ConcurrentChains<Key, Value>::run(const Batch& batch, unsigned threa
     while (options_.grows && (lines_.appended() >= growth_mark_ || !work.full.empty())) {
       relieve();
       const std::vector<std::uint64_t> again = std::exchange(work.full, {});
-      for (const std::uint64_t i : again) run_piece(part, i, i + 1, work);
+      for (const std::uint64_t i : again) {
+        check_interrupt();
+        run_piece(part, i, i + 1, work);
+      }
       if (work.full.size() == again.size()) break;  // all done, or it was of no use
     }
     whole.add(work);
