@@ -8,6 +8,7 @@
 
 #include "measured_data.hpp"
 #include "oracle/search_brute_force.hpp"
+#include "search/lists_of_windows.hpp"
 #include "search/signals.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
@@ -143,31 +144,11 @@ TEST(Profile, OfPartsIsAPartOfTheProfile) {
 }
 
 TEST(Distances, OfSeveralListsAreThoseOfEach) {
-  const std::vector<float> walk = random_walk(3000, 70), other = random_walk(3000, 71);
-  std::vector<Pattern> patterns;
-  for (const std::size_t length : {9, 40, 40, 150, 700})
-    patterns.push_back({.samples = random_walk(length, 72 + static_cast<unsigned>(patterns.size())),
-                        .radius = static_cast<std::int64_t>(length) / 9});
-  const std::vector<std::int64_t> some = {17, 0, 2300, 512, 511, 17}, few = {1024, 3}, none;
-  std::vector<Windows> windows;
-  for (const std::int32_t channel : {0, 1})
-    for (std::int32_t pattern = 0; pattern < 5; ++pattern)
-      for (const auto* offsets : {&some, &few, &none}) windows.push_back({pattern, channel, *offsets});
-  // Lists of the same windows, of the same number of others, and the begin of another.
-  windows.push_back({1, 0, std::span(some).first(2)});
+  const ListsOfWindows asked;
   for (const unsigned threads : {1U, 3U, 100U}) {  // lists are shared out, or their windows
     set_threads(threads);
-    Index index({walk, other}, on_cpu());
-    const auto found = index.distances(patterns, windows);
-    ASSERT_EQ(found.size(), windows.size());
-    for (std::size_t w = 0; w < windows.size(); ++w) {
-      const auto& [pattern, channel, offsets] = windows[w];
-      const std::vector<float> profile =
-          Index({walk, other}, on_cpu()).profile(patterns[pattern], channel, 0, 2301);
-      ASSERT_EQ(found[w].size(), offsets.size());
-      for (std::size_t i = 0; i < offsets.size(); ++i)
-        EXPECT_EQ(found[w][i], profile[offsets[i]]) << "list " << w << ", window " << i;
-    }
+    Index index(asked.signal(), on_cpu()), whole(asked.signal(), on_cpu());
+    asked.expect_of_each(index.distances(asked.patterns, asked.lists), whole);
   }
   set_threads(0);
 }
