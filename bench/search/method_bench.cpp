@@ -3,11 +3,14 @@
 // measured ones, joined end to end, where they are at hand ($WARPLOOM_DATA), else a random walk; each record
 // says which.
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <random>
 #include <string>
@@ -153,6 +156,35 @@ class Bench {
         chapter(records, data_.monitor(samples), length, 2, "Figure 62, 3 channels, nr 2");
   }
 
+  // A hundred million samples of three channels, 20 places in which the query was planted: time and memory.
+  void long_recording(JsonRecords& records) {
+    constexpr std::size_t kSamples = 100'000'000, kLength = 128, kPlanted = 20;
+    Source source = random_walk(3, kSamples, 3);
+    const Source pattern = random_walk(3, kLength, 4);
+    std::int64_t found = 0;
+    for (std::size_t k = 0; k < kPlanted; ++k)
+      for (std::size_t c = 0; c < 3; ++c)
+        std::copy(pattern.samples[c].begin(), pattern.samples[c].end(),
+                  source.samples[c].begin() + static_cast<std::ptrdiff_t>(1'000'000 + k * 4'900'000));
+    search::Index index = index_of(source);
+    const std::clock_t before = std::clock();
+    const double seconds = seconds_of(
+        [&] {
+          for (const search::Match& match : search::find(index, query_of(pattern, 0, kLength)).matches)
+            found += (match.first - 1'000'000) % 4'900'000 == 0 && match.matched == 3;
+        },
+        1);
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    records.add(
+        "{\"what\": \"100 million samples x 3 channels\", \"data\": \"random walk\", \"device\": \"" +
+        std::string(name(index.device())) + "\", \"threads\": " + std::to_string(threads()) +
+        ", \"length\": " + std::to_string(kLength) + ", \"planted\": " + std::to_string(kPlanted) +
+        ", \"found\": " + std::to_string(found) + ", \"ms\": " + json_number(seconds * 1e3) +
+        ", \"cpu_seconds\": " + json_number(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC) +
+        ", \"peak_mib\": " + json_number(static_cast<double>(used.ru_maxrss) / 1024) + "}");
+  }
+
   // Figure 64: channels, with nr constant and as a share of them.
   void by_channels(JsonRecords& records) {
     for (const std::size_t channels : {8u, 16u, 32u, 64u, 99u}) {
@@ -224,7 +256,7 @@ class Bench {
 
 }  // namespace
 
-// bench_search_method [--device=cpu|cuda|auto] [--repeats=N] [--only=insole|lengths|channels]
+// bench_search_method [--device=cpu|cuda|auto] [--repeats=N] [--only=insole|lengths|channels|long]
 // [--benchmark_out=FILE] Without --only: everything on a GPU, the insole on a CPU.
 int main(int argc, char** argv) {
   try {
@@ -251,6 +283,7 @@ int main(int argc, char** argv) {
     if (only.empty() || only == "insole") bench.insole(records);
     if (all || only == "lengths") bench.by_length(records);
     if (all || only == "channels") bench.by_channels(records);
+    if (only == "long") bench.long_recording(records);
     if (!out.empty()) write_file_atomically(out, records.text());
   } catch (const Error& error) {
     std::fprintf(stderr, "%s\n", error.what());

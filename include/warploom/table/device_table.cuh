@@ -15,8 +15,7 @@ namespace warploom::table {
 /// Lines that chains do not have yet, in device memory: those above a mark were never given out, those that
 /// trim took out of chains are in a stack, and those that came back while operations are under way in lists,
 /// linked through their tails, until a trim puts them on the stack. There are many lists, each thread has
-/// one, because taking lines from one is serial: a thousand threads that append at once would wait for a
-/// millisecond.
+/// one, because taking lines from one is serial, and many threads append at once.
 struct LinePool {
   static constexpr unsigned kLists = 64;
 
