@@ -9,53 +9,19 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "cpu_ceiling.hpp"
-#include "measured_data.hpp"
+#include "measured_cases.hpp"
 #include "search/signals.hpp"
 #include "warploom/core/threads.hpp"
-#include "warploom/io/recording.hpp"
 #include "warploom/search/index.hpp"
 
 namespace {
 
 using namespace warploom;
 using namespace warploom::search;
-
-struct Case {
-  std::vector<float> signal, pattern;
-};
-
-/// The pattern is cut out, with as much around it as could be found again by a part of it.
-Case cut(const std::vector<float>& samples, std::size_t at, std::size_t length) {
-  const auto begin = samples.begin() + static_cast<std::ptrdiff_t>(at);
-  Case result{samples, {begin, begin + static_cast<std::ptrdiff_t>(length)}};
-  const auto from = result.signal.begin() + static_cast<std::ptrdiff_t>(at - length);
-  result.signal.erase(from, from + static_cast<std::ptrdiff_t>(3 * length));
-  return result;
-}
-
-/// Empty where there are no measured data.
-std::vector<float> measured(const std::string& folder, const std::vector<std::string>& files,
-                            const std::string& name) {
-  std::vector<float> samples;
-  for (const std::string& file : files) {
-    const auto path = measured_data(WARPLOOM_BENCH_DATA, folder) / file;
-    if (!std::filesystem::exists(path)) {
-      std::fprintf(stderr, "left out: %s is not there\n", path.c_str());
-      return {};
-    }
-    io::RecordingOptions options;
-    options.select = {name};
-    const io::Recording recording = io::read_recording(path, options);
-    samples.insert(samples.end(), recording.channels[0].samples.begin(), recording.channels[0].samples.end());
-  }
-  return samples;
-}
 
 void search_one(benchmark::State& state, const Case& data, double band, std::int64_t limit, bool prune,
                 int threads) {
@@ -65,7 +31,7 @@ void search_one(benchmark::State& state, const Case& data, double band, std::int
   const std::vector<Task> tasks = {{.limit = limit, .exclusion = length / 2}};
   double cells = 0, computed = 0;
   for (auto _ : state) {
-    Index index({data.signal}, {.device = Device::cpu, .prune = prune});
+    Index index({data.signal}, {.device = Device::cpu, .prune = prune ? Prune::automatic : Prune::never});
     benchmark::DoNotOptimize(index.best(patterns, tasks));
     cells += static_cast<double>(index.effort().windows) *
              static_cast<double>(band_cells(length, patterns[0].radius));
@@ -101,9 +67,7 @@ int main(int argc, char** argv) {
   std::vector<Case> cases;
   cases.reserve(64);  // benchmarks refer to them
   const std::vector<float> walk = random_walk(1'000'000, 1);
-  const std::vector<float> ecg = measured("ecg", {"100.hea"}, "MLII");
-  const std::vector<float> gait =
-      measured("activity", {"S01R02.txt.gz", "S03R03.txt.gz", "S06R02.txt.gz"}, "A0");
+  const std::vector<float> ecg = measured_ecg(), gait = measured_gait();
   const int most = static_cast<int>(threads());
 
   benchmark::RegisterBenchmark("ceiling", ceiling)->Unit(benchmark::kMillisecond);

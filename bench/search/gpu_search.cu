@@ -1,9 +1,9 @@
 // Question: how many cells of matrices does the search on a GPU compute a second, and how near is that to
 // what the processors allow? Fixed: a random walk of steps of -1 to 1 in single precision; z-normalised
 // windows at every offset; one pattern, a part of the walk with another walk's steps on it; 100 candidates,
-// half a length apart; nothing is excluded by lower bounds. Cells are band_cells() a window, the matrix's
-// within the band, not those that a kernel computes besides. Timed: `ms`, Index::best() as a user calls it,
-// median after one that is not counted, the recording being on the device
+// half a length apart; nothing is excluded by lower bounds, but in `bounds`. Cells are band_cells() a window,
+// the matrix's within the band, not those that a kernel computes besides. Timed: `ms`, Index::best() as a
+// user calls it, median after one that is not counted, the recording being on the device
 // (`streamed` copies it each time); `device_ms`, of it in kernels. Each is checked: the first candidate lies
 // where the pattern was taken from. `ceiling`: the same cell on registers alone, by threads that share
 // nothing and never normalise; with minima of two and of three numbers.
@@ -20,6 +20,7 @@
 
 #include "../json_records.hpp"
 #include "core/cuda_owners.hpp"
+#include "measured_cases.hpp"
 #include "search/dtw_cell.cuh"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
@@ -123,7 +124,7 @@ class Bench {
       pattern.samples[j] += .1F * (walk_[2 * length + j + 1] - walk_[2 * length + j]);
     const std::vector<Task> tasks = {{.limit = 100, .exclusion = length / 2}};
     Index index({std::span(walk_.data(), static_cast<std::size_t>(samples))},
-                {.device = Device::cuda, .prune = false, .memory = memory});
+                {.device = Device::cuda, .prune = Prune::never, .memory = memory});
     std::vector<double> seconds, device;
     Effort before;
     for (int round = 0; round <= rounds_; ++round) {
@@ -148,6 +149,63 @@ class Bench {
                  ", \"tera_cells_per_second\": " + json_number(cells / median(seconds) * 1e-12) +
                  ", \"device_tera_cells_per_second\": " + json_number(cells / median(device) * 1e-12) +
                  ", \"how\": \"" + index.effort().choice + "\"}");
+  }
+
+  /// Each pattern is a task.
+  void bounds(const std::string& name, const std::vector<float>& signal, const std::vector<Pattern>& patterns,
+              std::int64_t limit) {
+    const std::int64_t length = std::ssize(patterns[0].samples);
+    std::vector<Task> tasks;
+    for (std::int32_t p = 0; p < static_cast<std::int32_t>(patterns.size()); ++p)
+      tasks.push_back({.first_pattern = p, .limit = limit, .exclusion = length / 2});
+    std::vector<std::vector<Candidate>> expected;
+    for (const auto& [choice, prune] :
+         {std::pair{"never", Prune::never}, {"automatic", Prune::automatic}, {"always", Prune::always}}) {
+      Index index({signal}, {.device = Device::cuda, .prune = prune});
+      std::vector<double> seconds, device;
+      Effort before;
+      for (int round = 0; round <= rounds_; ++round) {
+        before = index.effort();
+        const auto found = index.best(patterns, tasks);
+        if (expected.empty()) expected = found;
+        if (found != expected) {
+          std::fprintf(stderr, "WRONG: %s, length %lld: other candidates with lower bounds (%s)\n",
+                       name.c_str(), static_cast<long long>(length), choice);
+          std::exit(1);
+        }
+        if (round == 0) continue;
+        seconds.push_back(index.effort().seconds - before.seconds);
+        device.push_back(index.effort().device_seconds - before.device_seconds);
+      }
+      const Effort& after = index.effort();
+      const auto windows = static_cast<double>(after.windows - before.windows);
+      const double excluded =
+          static_cast<double>(after.bounded - before.bounded + after.skipped - before.skipped);
+      records_.add("{\"signal\": \"" + name + "\", \"length\": " + std::to_string(length) +
+                   ", \"radius\": " + std::to_string(patterns[0].radius) +
+                   ", \"limit\": " + std::to_string(limit) + ", \"windows\": " + json_number(windows) +
+                   ", \"prune\": \"" + choice + "\", \"ms\": " + json_number(median(seconds) * 1e3) +
+                   ", \"device_ms\": " + json_number(median(device) * 1e3) +
+                   ", \"left\": " + json_number(after.bounded > 0 ? 1 - excluded / windows : 1) +
+                   ", \"computed_cells\": " + json_number(static_cast<double>(after.cells - before.cells)) +
+                   ", \"how\": \"" + after.choice + "\"}");
+    }
+  }
+  void bounds_of_walks(std::int64_t samples, std::int64_t length, std::int64_t limit) {
+    std::vector<float> pattern(static_cast<std::size_t>(length));
+    for (std::int64_t j = 0; j < length; ++j) pattern[j] = walk_[samples - 1 - j];  // is not searched
+    const std::vector<float> signal(walk_.begin(), walk_.begin() + (samples - length));
+    bounds("walk", signal, {{.samples = pattern, .radius = band_radius(.05, length)}}, limit);
+  }
+  void bounds_of_cuts(const std::string& name, const std::vector<float>& signal, double band,
+                      std::int64_t length, std::int64_t limit) {
+    if (signal.empty()) return;
+    std::vector<Pattern> patterns;
+    for (std::int64_t k = 0; k < 16; ++k) {
+      const auto begin = signal.begin() + std::ssize(signal) * (2 * k + 1) / 32;
+      patterns.push_back({.samples = {begin, begin + length}, .radius = band_radius(band, length)});
+    }
+    bounds(name, signal, patterns, limit);
   }
 
  private:
@@ -227,6 +285,17 @@ int main(int argc, char** argv) {
            for (const std::int64_t length : kLengths)
              bench.search(length, length - 1,
                           std::min<std::int64_t>(1 << 20, windows_of(length, length - 1)));
+         }},
+        {"bounds",
+         [&] {
+           const std::vector<float> ecg = measured_ecg(), gait = measured_gait();
+           for (const std::int64_t length : {128, 512})
+             for (const std::int64_t limit : {1, 10, 100}) {
+               for (const std::int64_t some : {samples / 10, samples})
+                 bench.bounds_of_walks(some, length, limit);
+               bench.bounds_of_cuts("ecg", ecg, .05, length, limit);
+               bench.bounds_of_cuts("gait", gait, .1, length, limit);
+             }
          }},
         {"streamed", [&] {
            for (const std::uint64_t memory : {std::uint64_t{16} << 20, std::uint64_t{64} << 20}) {

@@ -63,8 +63,6 @@ void check_options(const RecordingOptions& options) {
     throw BadInput(fmt::format("time unit {} s; it must be above 0 and finite", options.time_unit));
   if (options.channels < 0)
     throw BadInput(fmt::format("{} channels of raw samples; there must be 1 or more", options.channels));
-  if (options.series < 1)
-    throw BadInput(fmt::format("series {}; series are numbered from 1", options.series));
 }
 
 }  // namespace
@@ -76,10 +74,36 @@ double Recording::seconds() const {
   return longest;
 }
 
-Recording read_recording(const fs::path& path, const RecordingOptions& options) {
+SeriesPath series_path(const fs::path& path) {
+  const std::string text = path.string();
+  const std::size_t hash = text.rfind('#');
+  std::int32_t series = 0;
+  std::error_code error;
+  if (hash == text.npos || !parse_whole(std::string_view(text).substr(hash + 1), series) || series < 1 ||
+      fs::exists(path, error))
+    return {path, 0};
+  return {text.substr(0, hash), series};
+}
+
+std::vector<fs::path> series_of(const fs::path& file) {
+  ByteSource source(file);
+  std::vector<fs::path> paths;
+  for (std::int32_t series = 1, all = count_series(source); series <= all; ++series)
+    paths.push_back(file.string() + "#" + std::to_string(series));
+  return paths;
+}
+
+Recording read_recording(const fs::path& path, const RecordingOptions& given) {
+  const auto [file, series] = series_path(path);
+  RecordingOptions options = given;
+  if (series > 0) options.series = series;
   check_options(options);
   try {
-    Recording recording = read(path, form_of(path, options), options);
+    const std::string form = form_of(file, options);
+    if (series > 0 && form != "ts")
+      throw BadInput(fmt::format("{}: only .ts files hold several series, and {} is none", path.string(),
+                                 file.string()));
+    Recording recording = read(file, form, options);
     recording.name = path.filename().string();
     std::ranges::stable_sort(recording.annotations, {}, &Annotation::onset);
     return recording;

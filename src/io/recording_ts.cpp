@@ -37,6 +37,8 @@ class TsReader {
   TsReader(std::string_view text, const std::string& name) : rest_(text), name_(name) {}
 
   Recording read(const RecordingOptions& options) {
+    if (options.series < 1)
+      throw BadInput(fmt::format("{}: series {}; series are numbered from 1", name_, options.series));
     read_header();
     for (std::int32_t series = 0; next_line();)
       if (++series == options.series)
@@ -44,6 +46,14 @@ class TsReader {
       else if (line_ % 1024 == 0)
         check_interrupt();
     throw BadInput(fmt::format("{}: no series {}; its {} lines hold fewer", name_, options.series, line_));
+  }
+
+  std::int32_t count() {
+    read_header();
+    std::int32_t series = 0;
+    while (next_line())
+      if (++series % 1024 == 0) check_interrupt();
+    return series;
   }
 
  private:
@@ -125,5 +135,7 @@ class TsReader {
 Recording read_ts(ByteSource& source, const RecordingOptions& options) {
   return TsReader(source.all(), source.name()).read(options);
 }
+
+std::int32_t count_series(ByteSource& source) { return TsReader(source.all(), source.name()).count(); }
 
 }  // namespace warploom::io

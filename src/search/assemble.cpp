@@ -1,14 +1,17 @@
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <iterator>
 #include <limits>
+#include <numeric>
 #include <queue>
 #include <set>
 #include <tuple>
 #include <utility>
 
+#include "search/assembly.hpp"
 #include "warploom/core/progress.hpp"
 #include "warploom/core/threads.hpp"
-#include "warploom/search/match.hpp"
 #include "warploom/search/matching.hpp"
 
 namespace warploom::search {
@@ -17,272 +20,219 @@ bool ranked_before(const Match& a, const Match& b) {
   return std::tie(b.coverage, a.distance, a.first) < std::tie(a.coverage, b.distance, b.first);
 }
 
+std::vector<Match> assemble(std::span<const Piece> pieces, const Query& query,
+                            const AssembleOptions& options) {
+  Assembly assembly(query, options.max_lag);
+  assembly.add(pieces);
+  std::vector<Match> matches;
+  for (Assembly::Result& result : assembly.best(options)) matches.push_back(std::move(result.match));
+  return matches;
+}
+
 namespace {
 
-class WindowOfEdges;
+/// Numbers of pieces by their offsets, of equal ones in their order: by counting, digit after digit.
+std::vector<std::int32_t> by_offset(std::span<const Piece> pieces) {
+  constexpr int kBits = 11;
+  std::vector<std::int32_t> order(pieces.size()), next(pieces.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (pieces.empty()) return order;
+  const auto [least, most] =
+      std::ranges::minmax(pieces, {}, [](const Piece& piece) { return piece.pair.offset; });
+  std::vector<std::uint64_t> offsets;
+  offsets.reserve(pieces.size());
+  for (const Piece& piece : pieces) offsets.push_back(piece.pair.offset - least.pair.offset);
+  const auto largest = static_cast<std::uint64_t>(most.pair.offset - least.pair.offset);
+  for (int shift = 0; shift < 64 && largest >> shift != 0; shift += kBits) {
+    const auto digit = [&](std::int32_t k) { return offsets[k] >> shift & ((1U << kBits) - 1); };
+    std::array<std::int32_t, (1 << kBits) + 1> begin{};
+    for (const std::int32_t k : order) ++begin[digit(k) + 1];
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    for (const std::int32_t k : order) next[begin[digit(k)]++] = k;
+    std::swap(order, next);
+  }
+  return order;
+}
 
-/// Pieces by offset, so that the pieces of M(c) are a range that begins with c.
-class Places {
- public:
-  Places(std::span<const Piece> pieces, const Query& query, const AssembleOptions& options);
+}  // namespace
 
-  std::int32_t size() const { return static_cast<std::int32_t>(pieces_.size()); }
-  std::int64_t offset(std::int32_t place) const { return pair(place).offset; }
-  struct Bound {
-    Worth worth;
-    std::int32_t matched = 0;
-  };
-  /// What the matching of each place is at most worth: each query channel's best, whatever else it is best
-  /// for.
-  std::vector<Bound> bounds() const;
-  struct Solution {
-    std::vector<std::int32_t> pieces;  ///< as Match::pairs
-    Worth worth;
-    std::int32_t matched = 0;
-  };
-  /// The `count` best matchings of the pieces from `place` on that contain it, best first.
-  std::vector<Solution> solve(std::int32_t place, std::int64_t count) const;
-  Match match_of(const Solution& solution) const;
+Assembly::Assembly(const Query& query, std::int64_t max_lag) : query_(query), max_lag_(max_lag) {
+  limits_.channels = static_cast<std::int32_t>(query.channels.size());
+}
 
- private:
-  const Pair& pair(std::int32_t place) const { return pieces_[place].pair; }
-  bool axis(std::int32_t place) const { return pieces_[place].axis; }
-  /// Those of places [first_place, last_place). @param edges  of no pieces
-  void set_bounds(std::int32_t first_place, std::int32_t last_place, WindowOfEdges edges,
-                  std::vector<Bound>& bounds) const;
-  std::vector<Solution> solve(std::int32_t place, std::int32_t rotation, std::int64_t count) const;
-  Solution solution(std::vector<std::int32_t> pieces) const;
+void Assembly::add(std::span<const Piece> pieces) {
+  const auto before = static_cast<std::int32_t>(pieces_.size());
+  pieces_.insert(pieces_.end(), pieces.begin(), pieces.end());
+  for (const Piece& piece : pieces) {
+    limits_.recorded = std::max(limits_.recorded, piece.pair.channel + 1);
+    limits_.rotations = std::max(limits_.rotations, piece.pair.rotation + 1);
+    limits_.segments = std::max(limits_.segments, piece.pair.segment + 1);
+  }
+  edge_at_.assign(static_cast<std::size_t>(limits_.channels) * limits_.recorded, kNone);
+  const std::vector<std::int32_t> order = by_offset(pieces);
+  std::vector<Place> places(order.size());
+  constexpr std::int32_t kPart = 4096;
+  parallel_for((std::ssize(order) + kPart - 1) / kPart, [&](std::int64_t part) {
+    for (std::int64_t k = part * kPart; k < std::min((part + 1) * kPart, std::ssize(order)); ++k) {
+      const Piece& piece = pieces[order[k]];
+      const Pair& pair = piece.pair;
+      Place& place = places[k];
+      place.offset = pair.offset;
+      const double share = static_cast<double>(pair.coverage) / static_cast<double>(query_.length());
+      place.worth = {pair.coverage, pair.weight * pair.distance * share};
+      place.query_channel = pair.query_channel;
+      place.channel = pair.channel;
+      place.segment = pair.segment;
+      if (piece.axis) place.rotation = pair.rotation;
+      place.piece = before + order[k];
+    }
+  });
+  insert(std::move(places));
+}
 
-  const Query& query_;
-  std::vector<Piece> pieces_;
-  std::vector<Worth> worth_;
-  std::vector<std::int32_t> end_;  ///< of the range of each place
-  std::int32_t channels_;          ///< of the query
-  std::int32_t recorded_ = 0;      ///< channels of the recording that occur, and those before them
-  std::int32_t rotations_ = 1, segments_ = 0;
-};
-
-Places::Places(std::span<const Piece> pieces, const Query& query, const AssembleOptions& options)
-    : query_(query), channels_(static_cast<std::int32_t>(query.channels.size())) {
-  std::vector<std::pair<std::int64_t, std::int32_t>> order;
-  for (const Piece& piece : pieces) order.emplace_back(piece.pair.offset, order.size());
-  std::sort(order.begin(), order.end());
-  for (const auto& [offset, index] : order) {
-    const Pair& pair = pieces_.emplace_back(pieces[index]).pair;
-    const double share = static_cast<double>(pair.coverage) / static_cast<double>(query.length());
-    worth_.push_back({pair.coverage, pair.weight * pair.distance * share});
-    recorded_ = std::max(recorded_, pair.channel + 1);
-    rotations_ = std::max(rotations_, pair.rotation + 1);
-    segments_ = std::max(segments_, pair.segment + 1);
+/// @param places  by offset, later in the pieces' order than those that are here
+void Assembly::insert(std::vector<Place> places) {
+  const auto earlier = [](const Place& a, const Place& b) { return a.offset < b.offset; };
+  std::vector<std::int64_t> offsets;
+  for (const Place& place : places) offsets.push_back(place.offset);
+  if (places_.empty()) {
+    places_ = std::move(places);
+  } else {
+    std::vector<Place> all;
+    all.reserve(places_.size() + places.size());
+    std::merge(places_.begin(), places_.end(), places.begin(), places.end(), std::back_inserter(all),
+               earlier);
+    places_ = std::move(all);
   }
   std::int32_t end = 0;
-  for (std::int32_t place = 0; place < size(); ++place) {
-    while (end < size() && offset(end) - offset(place) <= options.max_lag) ++end;
-    end_.push_back(end);
+  for (Place& place : places_) {
+    while (end < std::ssize(places_) && places_[end].offset - place.offset <= max_lag_) ++end;
+    place.end = end;
   }
+  // Places into whose windows something came.
+  std::vector<PlaceRange> changed;
+  const auto number_at = [&](std::int64_t offset) {
+    const auto place = std::ranges::lower_bound(places_, offset, {}, &Place::offset);
+    return static_cast<std::int32_t>(place - places_.begin());
+  };
+  for (const std::int64_t offset : offsets) {
+    if (!changed.empty() && changed.back().second == std::ssize(places_)) break;
+    const std::int32_t last = number_at(offset + 1);
+    if (!changed.empty() && changed.back().second >= last) continue;
+    const std::int32_t first = number_at(offset - max_lag_);
+    if (changed.empty() || changed.back().second < first)
+      changed.emplace_back(first, last);
+    else
+      changed.back().second = last;
+  }
+  for (const auto& [first, last] : changed)
+    for (std::int32_t number = first; number < last && !best_.empty(); ++number)
+      best_.erase(places_[number].piece);
+  set_upper_bounds(places_, changed, limits_);
 }
 
-/// The least distance of the last few that were pushed.
-class SlidingMinimum {
- public:
-  void push(std::int32_t place, const Worth& worth) {
-    while (std::ssize(kept_) > first_ && kept_.back().worth.distance >= worth.distance) kept_.pop_back();
-    kept_.push_back({place, worth});
-  }
-  /// Forgets `place`, the earliest that may still be kept.
-  void pop(std::int32_t place) { first_ += first_ < std::ssize(kept_) && kept_[first_].place == place; }
-  /// Worth nothing if there is none.
-  Worth best() const { return first_ < std::ssize(kept_) ? kept_[first_].worth : Worth{}; }
-
- private:
-  struct Kept {
-    std::int32_t place;
-    Worth worth;
-  };
-  std::vector<Kept> kept_;
-  std::ptrdiff_t first_ = 0;
-};
-
-/// The edges of the last few pieces, each of one rotation, and the best two at each vertex: at a channel of
-/// the query or, after those, at one of the recording.
-class WindowOfEdges {
- public:
-  WindowOfEdges(std::span<const Piece> pieces, std::int32_t channels, std::int32_t recorded,
-                std::int32_t rotations, std::int32_t segments)
-      : channels_(channels),
-        rotations_(rotations),
-        kinds_(1 + segments),
-        recorded_(recorded),
-        number_(static_cast<std::size_t>(channels) * recorded, kNone),
-        at_(channels + recorded),
-        best_(static_cast<std::size_t>(channels + recorded) * rotations) {
-    for (const Piece& piece : pieces) {
-      const Pair& pair = piece.pair;
-      std::int32_t& number = number_[pair.query_channel * recorded + pair.channel];
-      if (number != kNone) continue;
-      number = edges_++;
-      at_[pair.query_channel].push_back({number, channels + pair.channel});
-      at_[channels + pair.channel].push_back({number, pair.query_channel});
-    }
-    least_.resize(static_cast<std::size_t>(edges_) * rotations * kinds_);
-    worth_.resize(static_cast<std::size_t>(edges_) * rotations);
-  }
-
-  void push(std::int32_t place, const Piece& piece, const Worth& worth) {
-    slot(piece, piece.pair.segment).push(place, worth);
-    refresh(piece);
-  }
-  void pop(std::int32_t place, const Piece& piece) {
-    slot(piece, piece.pair.segment).pop(place);
-    refresh(piece);
-  }
-  /// The best edge at a vertex that does not lead to `other`.
-  Worth best(std::int32_t vertex, std::int32_t rotation, std::int32_t other) const {
-    const BestTwo& two = best_[vertex * rotations_ + rotation];
-    return two.first_to == other ? two.second : two.first;
-  }
-  /// The other parts of what `piece` is a part of.
-  Worth other_parts(const Piece& piece) {
-    Worth sum;
-    for (std::int32_t segment = 0; segment < kinds_ - 1 && piece.pair.segment >= 0; ++segment)
-      if (segment != piece.pair.segment) sum += slot(piece, segment).best();
-    return sum;
-  }
-
- private:
-  static constexpr std::int32_t kNone = -1;
-  struct BestTwo {
-    Worth first, second;
-    std::int32_t first_to = kNone, second_to = kNone;
-  };
-  struct Incident {
-    std::int32_t edge, to;
-  };
-
-  /// Pieces that are no axes are kept as of rotation 0.
-  SlidingMinimum& slot(const Piece& piece, std::int32_t segment) {
-    const std::int32_t edge = number_[piece.pair.query_channel * recorded_ + piece.pair.channel];
-    return least_[(edge * rotations_ + (piece.axis ? piece.pair.rotation : 0)) * kinds_ + segment + 1];
-  }
-  void refresh(const Piece& piece) {
-    const std::int32_t left = piece.pair.query_channel, right = channels_ + piece.pair.channel;
-    const std::int32_t first = piece.axis ? piece.pair.rotation : 0,
-                       last = piece.axis ? first + 1 : rotations_;
-    Worth worth = slot(piece, -1).best();
-    for (std::int32_t segment = 0; segment < kinds_ - 1 && slot(piece, -1).best().coverage == 0; ++segment)
-      worth += slot(piece, segment).best();
-    const std::int32_t number = number_[left * recorded_ + piece.pair.channel];
-    for (std::int32_t rotation = first; rotation < last; ++rotation) {
-      worth_[number * rotations_ + rotation] = worth;
-      refresh(left, right, rotation, worth);
-      refresh(right, left, rotation, worth);
-    }
-  }
-  /// After the edge from a vertex to another has become `worth`.
-  void refresh(std::int32_t vertex, std::int32_t to, std::int32_t rotation, const Worth& worth) {
-    BestTwo& two = best_[vertex * rotations_ + rotation];
-    if (two.first_to != to && two.second_to != to && !better(worth, two.second)) return;
-    two = {};
-    for (const Incident& incident : at_[vertex]) {
-      const Worth& other = worth_[incident.edge * rotations_ + rotation];
-      if (better(other, two.first)) {
-        two.second = two.first, two.second_to = two.first_to;
-        two.first = other, two.first_to = incident.to;
-      } else if (better(other, two.second)) {
-        two.second = other, two.second_to = incident.to;
-      }
-    }
-  }
-
-  std::int32_t channels_, rotations_, kinds_, recorded_, edges_ = 0;
-  std::vector<std::int32_t> number_;
-  std::vector<std::vector<Incident>> at_;
-  std::vector<SlidingMinimum> least_;
-  std::vector<Worth> worth_;  ///< [edges][rotations]
-  std::vector<BestTwo> best_;
-};
-
-std::vector<Places::Bound> Places::bounds() const {
-  const WindowOfEdges none(pieces_, channels_, recorded_, rotations_, segments_);
-  std::vector<Bound> bounds(pieces_.size());
-  // A window holds no piece before its place, so that a part of the places can be begun anywhere.
-  constexpr std::int32_t kPart = 1024;
-  parallel_for((size() + kPart - 1) / kPart, [&](std::int64_t part) {
-    const auto first = static_cast<std::int32_t>(part) * kPart;
-    set_bounds(first, std::min(first + kPart, size()), none, bounds);
-  });
-  return bounds;
+std::vector<std::int32_t> Assembly::rotations_in(std::int32_t first, std::int32_t last) const {
+  if (limits_.rotations == 1) return {0};
+  std::set<std::int32_t> rotations;
+  for (std::int32_t number = first; number < last; ++number)
+    if (places_[number].axis()) rotations.insert(places_[number].rotation);
+  if (rotations.empty()) return {0};
+  return {rotations.begin(), rotations.end()};
 }
 
-void Places::set_bounds(std::int32_t first_place, std::int32_t last_place, WindowOfEdges edges,
-                        std::vector<Bound>& bounds) const {
-  std::int32_t end = first_place;
-  for (std::int32_t place = first_place; place < last_place; ++place) {
-    for (; end < end_[place]; ++end) edges.push(end, pieces_[end], worth_[end]);
-    const Pair& own = pair(place);
-    const Worth own_edge = worth_[place] + edges.other_parts(pieces_[place]);
-    const std::int32_t first = axis(place) ? own.rotation : 0,
-                       last = axis(place) ? own.rotation : rotations_ - 1;
-    for (std::int32_t rotation = first; rotation <= last; ++rotation) {
-      // Each channel of the query has one edge at most, and each channel of the recording.
-      Worth by_query = own_edge, by_recording = own_edge;
-      std::int32_t matched = 1;
-      for (std::int32_t channel = 0; channel < channels_; ++channel) {
-        if (channel == own.query_channel) continue;
-        const Worth best = edges.best(channel, rotation, channels_ + own.channel);
-        matched += best.coverage > 0;
-        by_query += best;
-      }
-      for (std::int32_t channel = 0; channel < recorded_; ++channel)
-        if (channel != own.channel)
-          by_recording += edges.best(channels_ + channel, rotation, own.query_channel);
-      Worth bound = better(by_query, by_recording) ? by_recording : by_query;
-      bound.distance *= 1 - 1e-12;  // the same sum in another order may come out a little less
-      if (rotation == first || better(bound, bounds[place].worth)) bounds[place].worth = bound;
-      bounds[place].matched = std::max(bounds[place].matched, matched);
-    }
-    edges.pop(place, pieces_[place]);
-  }
-}
-
-std::vector<Places::Solution> Places::solve(std::int32_t place, std::int32_t rotation,
-                                            std::int64_t count) const {
-  // Edges in order of their first pieces, so that the first one is of `place`. Of each edge the nearest whole
-  // piece, then the nearest of each part; kNone if there is none.
-  constexpr std::int32_t kNone = -1;
-  const std::int32_t kinds = 1 + segments_;
-  const Pair& own = pair(place);
+Assembly::Graph Assembly::graph_at(std::int32_t number, std::int32_t rotation) {
+  // Edges in order of their first pieces, so that the first one is of the place. Of each edge the nearest
+  // whole piece, then the nearest of each part.
+  const std::int32_t kinds = 1 + limits_.segments;
+  const Place& own = places_[number];
   std::vector<Edge> edges;
   std::vector<std::int32_t> nearest;
-  std::vector<std::int32_t> edge_at(static_cast<std::size_t>(channels_) * recorded_, kNone);
-  for (std::int32_t other = place; other < end_[place]; ++other) {
-    const Pair& its = pair(other);
-    if (axis(other) && its.rotation != rotation) continue;
+  for (std::int32_t other = number; other < own.end; ++other) {
+    const Place& its = places_[other];
+    if (its.axis() && its.rotation != rotation) continue;
     const bool same_left = its.query_channel == own.query_channel, same_right = its.channel == own.channel;
-    if (other != place && (same_left || same_right)) {
+    if (other != number && (same_left || same_right)) {
       const bool other_part = own.segment >= 0 && its.segment >= 0 && its.segment != own.segment;
       if (!same_left || !same_right || !other_part) continue;
     }
-    std::int32_t& e = edge_at[its.query_channel * recorded_ + its.channel];
+    std::int32_t& e = edge_at_[its.query_channel * limits_.recorded + its.channel];
     if (e == kNone) {
       e = static_cast<std::int32_t>(edges.size());
       edges.push_back({its.query_channel, its.channel, {}});
       nearest.resize(nearest.size() + kinds, kNone);
     }
     std::int32_t& kept = nearest[e * kinds + its.segment + 1];
-    if (kept == kNone || worth_[other].distance < worth_[kept].distance) kept = other;
+    if (kept == kNone || its.worth.distance < places_[kept].worth.distance) kept = other;
   }
   for (std::size_t e = 0; e < edges.size(); ++e) {
+    edge_at_[edges[e].left * limits_.recorded + edges[e].right] = kNone;
     const std::span<std::int32_t> kept = std::span(nearest).subspan(e * kinds, kinds);
     if (kept[0] != kNone) std::fill(kept.begin() + 1, kept.end(), kNone);
-    for (std::int32_t piece : kept)
-      if (piece != kNone) edges[e].worth += worth_[piece];
+    for (std::int32_t& piece : kept)
+      if (piece != kNone) {
+        edges[e].worth += places_[piece].worth;
+        piece = places_[piece].piece;
+      }
   }
+  return {std::move(edges), std::move(nearest)};
+}
 
-  const std::span<const Edge> others = std::span(edges).subspan(1);
+void Assembly::tighten(std::int32_t first, std::int32_t last, std::span<const Worth> prices) {
+  const std::int32_t end = places_[last - 1].end, kinds = 1 + limits_.segments;
+  std::vector<Worth> bounds(last - first);
+  for (const std::int32_t rotation : rotations_in(first, end)) {
+    // Of all windows together the edges, each worth as much as in any of them.
+    std::vector<Edge> edges;
+    std::vector<Worth> nearest;  // [edges][whole, parts]
+    for (std::int32_t number = first; number < end; ++number) {
+      const Place& place = places_[number];
+      if (place.axis() && place.rotation != rotation) continue;
+      std::int32_t& e = edge_at_[place.query_channel * limits_.recorded + place.channel];
+      if (e == kNone) {
+        e = static_cast<std::int32_t>(edges.size());
+        edges.push_back({place.query_channel, place.channel, {}});
+        nearest.resize(nearest.size() + kinds);
+      }
+      Worth& kept = nearest[e * kinds + place.segment + 1];
+      if (better(place.worth, kept)) kept = place.worth;
+    }
+    for (std::size_t e = 0; e < edges.size(); ++e) {
+      Worth parts;
+      for (std::int32_t kind = 1; kind < kinds; ++kind) parts += nearest[e * kinds + kind];
+      edges[e].worth = better(parts, nearest[e * kinds]) ? parts : nearest[e * kinds];
+    }
+    const Payments paid = pay(edges, prices);
+    Worth all;
+    double size = 0;
+    for (const std::vector<Worth>* side : {&paid.left, &paid.right})
+      for (const Worth& worth : *side) {
+        all += worth;
+        size += std::abs(worth.distance);
+      }
+    for (std::int32_t number = first; number < last; ++number) {
+      const Place& own = places_[number];
+      if (own.axis() && own.rotation != rotation) continue;
+      Worth bound = own.worth + all - paid.left[own.query_channel] - paid.right[own.channel];
+      const std::int32_t e = edge_at_[own.query_channel * limits_.recorded + own.channel];
+      for (std::int32_t kind = 1; kind < kinds && own.segment >= 0; ++kind)
+        if (kind != own.segment + 1) bound += nearest[e * kinds + kind];
+      bound.distance -= 1e-12 * size;  // more than rounding loses
+      if (better(bound, bounds[number - first])) bounds[number - first] = bound;
+    }
+    for (const Edge& edge : edges) edge_at_[edge.left * limits_.recorded + edge.right] = kNone;
+  }
+  for (std::int32_t number = first; number < last; ++number)
+    if (better(places_[number].bound, bounds[number - first])) places_[number].bound = bounds[number - first];
+}
+
+std::vector<Assembly::Solution> Assembly::solve(std::int32_t number, std::int32_t rotation,
+                                                std::int64_t count) {
+  const std::int32_t kinds = 1 + limits_.segments;
+  const Graph graph = graph_at(number, rotation);
+  const std::span<const Edge> others = std::span(graph.edges).subspan(1);
   std::vector<Matching> best;
   if (count == 1)
-    best.push_back(best_matching(others));
+    best.push_back(best_matching(others, &prices_[places_[number].offset]));
   else
     best = best_matchings(others, count);
   std::vector<Solution> solutions;
@@ -290,7 +240,7 @@ std::vector<Places::Solution> Places::solve(std::int32_t place, std::int32_t rot
     std::vector<std::int32_t> pieces;
     const auto add = [&](std::int32_t e) {
       for (std::int32_t kind = 0; kind < kinds; ++kind)
-        if (nearest[e * kinds + kind] != kNone) pieces.push_back(nearest[e * kinds + kind]);
+        if (graph.pieces[e * kinds + kind] != kNone) pieces.push_back(graph.pieces[e * kinds + kind]);
     };
     add(0);
     for (std::int32_t e : matching) add(e + 1);
@@ -299,15 +249,14 @@ std::vector<Places::Solution> Places::solve(std::int32_t place, std::int32_t rot
   return solutions;
 }
 
-std::vector<Places::Solution> Places::solve(std::int32_t place, std::int64_t count) const {
-  if (axis(place)) return solve(place, pair(place).rotation, count);
-  std::set<std::int32_t> rotations;
-  for (std::int32_t other = place; other < end_[place]; ++other)
-    if (axis(other)) rotations.insert(pair(other).rotation);
-  if (rotations.size() <= 1) return solve(place, rotations.empty() ? 0 : *rotations.begin(), count);
+std::vector<Assembly::Solution> Assembly::solve(std::int32_t number, std::int64_t count) {
   std::vector<Solution> solutions;
-  for (std::int32_t rotation : rotations)
-    for (Solution& solution : solve(place, rotation, count)) solutions.push_back(std::move(solution));
+  const Place& place = places_[number];
+  const std::vector<std::int32_t> rotations =
+      place.axis() ? std::vector{place.rotation} : rotations_in(number, place.end);
+  for (const std::int32_t rotation : rotations)
+    for (Solution& solution : solve(number, rotation, count)) solutions.push_back(std::move(solution));
+  if (rotations.size() == 1) return solutions;
   std::sort(solutions.begin(), solutions.end(), [](const Solution& a, const Solution& b) {
     return a.worth != b.worth ? better(a.worth, b.worth) : a.pieces < b.pieces;
   });
@@ -319,85 +268,115 @@ std::vector<Places::Solution> Places::solve(std::int32_t place, std::int64_t cou
   return solutions;
 }
 
-Places::Solution Places::solution(std::vector<std::int32_t> pieces) const {
+Assembly::Solution Assembly::solution(std::vector<std::int32_t> pieces) const {
   const auto order = [&](std::int32_t piece) {
-    return std::tie(pair(piece).query_channel, pair(piece).offset, pair(piece).segment);
+    const Pair& pair = pieces_[piece].pair;
+    return std::tie(pair.query_channel, pair.offset, pair.segment);
   };
   std::sort(pieces.begin(), pieces.end(),
             [&](std::int32_t a, std::int32_t b) { return order(a) < order(b); });
   Solution made;
   for (std::size_t k = 0; k < pieces.size(); ++k) {
-    made.worth += worth_[pieces[k]];
-    made.matched += k == 0 || pair(pieces[k]).query_channel != pair(pieces[k - 1]).query_channel;
+    const Pair& pair = pieces_[pieces[k]].pair;
+    const double share = static_cast<double>(pair.coverage) / static_cast<double>(query_.length());
+    made.worth += {pair.coverage, pair.weight * pair.distance * share};
+    made.matched += k == 0 || pair.query_channel != pieces_[pieces[k - 1]].pair.query_channel;
   }
   made.pieces = std::move(pieces);
   return made;
 }
 
-Match Places::match_of(const Solution& solution) const {
+Match Assembly::match_of(const Solution& solution) const {
   Match match;
   match.label = query_.label;
-  match.channels = channels_;
+  match.channels = limits_.channels;
   match.matched = solution.matched;
   match.coverage =
-      static_cast<double>(solution.worth.coverage) / static_cast<double>(query_.length() * channels_);
+      static_cast<double>(solution.worth.coverage) / static_cast<double>(query_.length() * limits_.channels);
   match.distance = solution.worth.distance;
   match.first = std::numeric_limits<std::int64_t>::max();
   match.last = std::numeric_limits<std::int64_t>::min();
   for (std::int32_t piece : solution.pieces) {
-    const Pair& here = pair(piece);
-    match.first = std::min(match.first, here.offset);
-    match.last = std::max(match.last, here.begin + here.length);
-    match.pairs.push_back(here);
+    const Pair& pair = pieces_[piece].pair;
+    match.first = std::min(match.first, pair.offset);
+    match.last = std::max(match.last, pair.begin + pair.length);
+    match.pairs.push_back(pair);
   }
   return match;
 }
 
-}  // namespace
-
-std::vector<Match> assemble(std::span<const Piece> pieces, const Query& query,
-                            const AssembleOptions& options) {
-  const Places places(pieces, query, options);
+std::vector<Assembly::Result> Assembly::best(const AssembleOptions& options) {
   struct Waiting {
     Worth worth;  // at most, until it is solved
     std::int64_t offset;
-    std::int32_t place, solution;  // -1: not solved
+    std::int32_t number;
+    const Solution* solution;  // null: not solved
   };
   const auto later = [](const Waiting& a, const Waiting& b) {
     if (a.worth != b.worth) return better(b.worth, a.worth);
-    return std::tie(a.offset, a.place) > std::tie(b.offset, b.place);
+    return std::tie(a.offset, a.number) > std::tie(b.offset, b.number);
   };
   std::vector<Waiting> waiting;
-  const std::vector<Places::Bound> bounds = places.bounds();
-  for (std::int32_t place = 0; place < places.size(); ++place)
-    if (bounds[place].matched >= options.min_channels)
-      waiting.push_back({bounds[place].worth, places.offset(place), place, -1});
+  for (std::int32_t number = 0; number < std::ssize(places_); ++number) {
+    const Place& place = places_[number];
+    if (place.most_matched >= options.min_channels)
+      waiting.push_back({place.bound, place.offset, number, nullptr});
+  }
   std::priority_queue queue(later, std::move(waiting));
 
-  std::vector<Places::Solution> solutions;
-  std::vector<Match> results;
+  // Bounds are tightened by prices from nearby, first those of some neighbours at once, then each by itself.
+  constexpr std::int32_t kNeighbours = 16;
+  std::map<PlaceRange, std::int64_t> tightened;  // the offset that the prices are from
+  const auto tighten_at = [&](const Waiting& place) {
+    auto near = prices_.lower_bound(place.offset);
+    if (near != prices_.begin()) {
+      const auto before = std::prev(near);
+      if (near == prices_.end() || place.offset - before->first < near->first - place.offset) near = before;
+    }
+    if (near == prices_.end()) return;
+    for (const std::int32_t neighbours : {kNeighbours, 1}) {
+      const std::int32_t first = place.number / neighbours * neighbours;
+      const std::int32_t last = std::min(first + neighbours, static_cast<std::int32_t>(places_.size()));
+      const auto [known, is_new] = tightened.try_emplace({first, last}, near->first);
+      if (!is_new && std::exchange(known->second, near->first) == near->first) continue;
+      return tighten(first, last, near->second);
+    }
+  };
+
+  std::vector<Result> results;
   std::set<std::int64_t> chosen;
   while (!queue.empty() && std::ssize(chosen) < options.limit) {
-    const Waiting best = queue.top();
+    Waiting best = queue.top();
     queue.pop();
     const auto next = chosen.lower_bound(best.offset - options.exclusion);
     if (next != chosen.end() && *next <= best.offset + options.exclusion) continue;
-    if (best.solution < 0) {
+    if (best.solution == nullptr) {
       check_interrupt();
-      Places::Solution solution = std::move(places.solve(best.place, 1)[0]);
-      if (solution.matched < options.min_channels) continue;
-      queue.push({solution.worth, best.offset, best.place, static_cast<std::int32_t>(solutions.size())});
-      solutions.push_back(std::move(solution));
+      const Place& place = places_[best.number];
+      auto known = best_.find(place.piece);
+      if (known == best_.end()) {
+        if (best.worth == place.bound) tighten_at(best);
+        best.worth = place.bound;
+        if (!queue.empty() && better(queue.top().worth, best.worth)) {
+          queue.push(best);
+          continue;
+        }
+        known = best_.emplace(place.piece, std::move(solve(best.number, 1)[0])).first;
+      }
+      best.solution = &known->second;
+      best.worth = known->second.worth;
+      if (best.solution->matched >= options.min_channels) queue.push(best);
       continue;
     }
     chosen.insert(best.offset);
-    results.push_back(places.match_of(solutions[best.solution]));
+    results.push_back({match_of(*best.solution), best.solution->pieces});
     if (options.alternatives == 1) continue;
-    const std::vector<Places::Solution> all = places.solve(best.place, options.alternatives);
+    const std::vector<Solution> all = solve(best.number, options.alternatives);
     for (std::size_t k = 1; k < all.size(); ++k)
-      if (all[k].matched >= options.min_channels) results.push_back(places.match_of(all[k]));
+      if (all[k].matched >= options.min_channels) results.push_back({match_of(all[k]), all[k].pieces});
   }
-  std::stable_sort(results.begin(), results.end(), ranked_before);
+  std::stable_sort(results.begin(), results.end(),
+                   [](const Result& a, const Result& b) { return ranked_before(a.match, b.match); });
   return results;
 }
 

@@ -117,8 +117,8 @@ class CpuBackend : public Backend {
         const CpuRange range = range_of(patterns, tasks[t], tasks[t].first_pattern + p);
         if (range.first >= range.last) continue;
         const CpuQuery query = query_of(patterns[range.pattern], tasks[t].channel);
-        if (options_.prune)
-          search_bounded(query, range, tasks[t], selection, counts, progress);
+        if (options_.prune != Prune::never)
+          search_bounded(query, range, tasks[t], options_.prune, selection, counts, progress);
         else
           search_all(query, range, selection, counts, progress);
       }
@@ -130,7 +130,7 @@ class CpuBackend : public Backend {
     effort.bounded += counts.bounded;
     effort.cells += counts.cells;
     effort.choice =
-        options_.prune
+        options_.prune != Prune::never
             ? fmt::format(
                   "lower bounds, then matrices; {} of {} blocks of windows without lower bounds, since "
                   "they had excluded less than an eighth of a block before",

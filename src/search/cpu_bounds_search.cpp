@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "search/cpu_bounds.hpp"
+#include "search/sum_bound.hpp"
 #include "search/windows.hpp"
 #include "warploom/core/threads.hpp"
 
@@ -14,15 +15,6 @@ namespace warploom::search {
 namespace {
 
 constexpr std::int64_t kBlock = 1024;  // [windows] after which it is decided whether lower bounds pay
-
-/// Sums are compared with this, so that what rounding adds to a lower bound or takes from a sum never
-/// excludes a window whose distance is not above the bound: a sum has at most 2 * length terms, and two sums
-/// are added.
-float sum_bound(float distance, std::int64_t length) {
-  const auto m = static_cast<double>(length);
-  const double sum = double{distance} * distance * m * (1 + 3e-7 * (m + 8));
-  return static_cast<float>(std::min(sum, double{std::numeric_limits<float>::max()}));
-}
 
 /// The envelope of a query, in its own order and in the order in which positions tell most.
 class QueryEnvelope {
@@ -78,6 +70,7 @@ class QueryEnvelope {
 struct Search {
   const CpuQuery& query;
   const CpuRange& range;
+  Prune prune;
   SharedSelection& selection;
   CpuCounts& counts;
   const CpuBounds& bounds;
@@ -147,7 +140,7 @@ class Worker {
     // Where bounds leave almost all, the next blocks go without.
     if (whole)
       --patience_;
-    else if (8 * left > 7 * present)
+    else if (search_.prune == Prune::automatic && 8 * left > 7 * present)
       patience_ = 7;
   }
 
@@ -317,10 +310,10 @@ std::vector<CpuUnit> units_of(const CpuQuery& query, std::int64_t first, std::in
   return units;
 }
 
-void search_bounded(const CpuQuery& query, const CpuRange& range, const Task& task,
+void search_bounded(const CpuQuery& query, const CpuRange& range, const Task& task, Prune prune,
                     SharedSelection& selection, CpuCounts& counts, Progress& progress) {
   const CpuBounds& bounds = *WARPLOOM_PICK(cpu_bounds);
-  Search search{query, range, selection, counts, bounds, QueryEnvelope(query, bounds)};
+  Search search{query, range, prune, selection, counts, bounds, QueryEnvelope(query, bounds)};
   sow(search, task);
   const std::vector<CpuUnit> units = units_of(query, range.first, range.last);
   parallel_for(std::ssize(units), [&](std::int64_t u) {

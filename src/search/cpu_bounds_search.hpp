@@ -55,7 +55,8 @@ std::vector<CpuUnit> units_of(const CpuQuery& query, std::int64_t first, std::in
 
 /// Adds all windows that may be chosen, and others: those of which a lower bound tells that they may not are
 /// not computed, and of the others' matrices only cells from which the bound can be reached.
-void search_bounded(const CpuQuery& query, const CpuRange& range, const Task& task,
+/// @param prune  automatic: blocks after one in which bounds excluded too few go without
+void search_bounded(const CpuQuery& query, const CpuRange& range, const Task& task, Prune prune,
                     SharedSelection& selection, CpuCounts& counts, Progress& progress);
 
 }  // namespace warploom::search

@@ -7,11 +7,13 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
 
 #include "search/backend.hpp"
+#include "search/bounds_choice.hpp"
 #include "search/cuda_work.hpp"
 #include "search/selection.hpp"
 #include "search/windows.hpp"
@@ -44,7 +46,8 @@ float distance_of(ProfileEntry entry) {
 struct Piece {
   std::size_t task;
   std::int64_t first, last;
-  bool whole;  ///< all of the task's
+  bool whole;    ///< all of the task's
+  bool bounded;  ///< there is room for lower bounds
 };
 
 /// A piece and where its results are.
@@ -58,7 +61,8 @@ struct Pending {
   const std::uint32_t* places = nullptr;
   const ProfileEntry* entries = nullptr;
   const std::uint32_t* collected = nullptr;
-  std::vector<const unsigned long long*> missing = {};
+  std::vector<Compared> compared = {};
+  const BoundCounts* bounds = nullptr;  ///< of all pieces of the work
 };
 
 /// Windows whose distances go to the host.
@@ -157,13 +161,6 @@ class CudaBackend : public Backend {
     cuda_check(cudaEventRecord(origin_.get(), kernels_.get()), "cudaEventRecord");
     counted_ = 0;
   }
-  /// Where a result is on the host.
-  template <class T>
-  static const T* host(const WorkLane& lane, const T* result) {
-    return reinterpret_cast<const T*>(
-        lane.results.memory.get() +
-        (reinterpret_cast<const std::byte*>(result) - lane.device_results.memory.get()));
-  }
   void compare(std::span<const Comparison> all);
   void compare_at_once(std::span<const Comparison> piece);
 
@@ -173,6 +170,12 @@ class CudaBackend : public Backend {
                                        const std::vector<DeviceQuery>& queries) const;
   std::vector<Pending> ask(Work& work, const std::vector<Piece>& pieces, std::span<const Pattern> patterns,
                            std::span<const Task> tasks, const std::vector<DeviceQuery>& queries);
+  void choose_pruning(std::span<const Pattern> patterns, std::span<const Task> tasks,
+                      const std::vector<DeviceQuery>& queries);
+  float known_bound(std::size_t task, float most) const;
+  bool prune(Work& work, const Pending& pending, float most, const Task& task,
+             std::span<const Pattern> patterns, const std::vector<DeviceQuery>& queries) const;
+  void count(const WorkLane& lane, const Pending& pending);
   void collect(const WorkLane& lane, const std::vector<Pending>& pending, std::span<const Task> tasks,
                std::vector<std::vector<Candidate>>& found);
 
@@ -186,6 +189,8 @@ class CudaBackend : public Backend {
   CudaEvent origin_ = make_event();
   double counted_ = 0;                                // [s] since origin_
   std::vector<std::optional<Selection>> selections_;  // of tasks in more than one piece
+  bool tries_bounds_ = false;                         // in the present best()
+  BoundsChoice choice_;
 };
 
 std::vector<DeviceQuery> CudaBackend::upload(std::span<const Pattern> patterns) {
@@ -201,7 +206,9 @@ std::vector<DeviceQuery> CudaBackend::upload(std::span<const Pattern> patterns) 
     begins.push_back(std::ssize(samples));
     samples.insert(samples.end(), values.begin(), values.end());
     samples.resize(samples.size() + static_cast<std::size_t>(radius + kBackPad), kFar);
-    queries.push_back({nullptr, static_cast<std::int32_t>(length), static_cast<std::int32_t>(radius)});
+    const double middle = std::accumulate(values.begin(), values.end(), 0.) / static_cast<double>(length);
+    queries.push_back({nullptr, static_cast<std::int32_t>(length), static_cast<std::int32_t>(radius),
+                       static_cast<float>(middle), choose_dtw_kernel(length, radius)});
   }
   query_memory_.reserve(samples.size() * sizeof(float));
   auto* const device = reinterpret_cast<float*>(query_memory_.memory.get());
@@ -297,6 +304,19 @@ std::pair<std::int64_t, std::int64_t> CudaBackend::windows_of(const Task& task, 
           std::min(windows, std::min(last, kFarAway) + pattern.lead)};
 }
 
+/// Whether bounds are tried at all.
+void CudaBackend::choose_pruning(std::span<const Pattern> patterns, std::span<const Task> tasks,
+                                 const std::vector<DeviceQuery>& queries) {
+  double work = 0;
+  for (const Task& task : tasks)
+    for (std::int32_t p = task.first_pattern; p < task.first_pattern + task.patterns; ++p) {
+      const auto [begin, end] = windows_of(task, patterns[p], task.first, task.last);
+      if (begin < end) work += static_cast<double>(end - begin) * queries[p].kernel.cost;
+    }
+  choice_ = {.asked = options_.prune, .too_little = options_.prune == Prune::automatic && work < kLeastWork};
+  tries_bounds_ = options_.prune != Prune::never && !choice_.too_little;
+}
+
 /// Pieces that are done together, in the order of tasks.
 std::vector<std::vector<Piece>> CudaBackend::plan(std::span<const Pattern> patterns,
                                                   std::span<const Task> tasks,
@@ -320,14 +340,22 @@ std::vector<std::vector<Piece>> CudaBackend::plan(std::span<const Pattern> patte
       last = std::max(last, ranges.back().second);
       longest = std::max<std::int64_t>(longest, queries[p].length);
       lengths.insert(queries[p].length);
-      cost += choose_dtw_kernel(queries[p].length, queries[p].radius).cost;
+      cost += queries[p].kernel.cost;
     }
     if (first >= last) continue;
     std::sort(ranges.begin(), ranges.end());
     const std::int64_t sample_bytes =
         resident_ != nullptr ? 0 : std::ssize(lengths) * std::int64_t{sizeof(float)};
-    const std::int64_t each = 9 + std::ssize(lengths) * std::int64_t{sizeof(WindowScale)} + sample_bytes;
-    const std::int64_t fixed = (longest + 1024) * (sample_bytes + 8) + 16384;
+    std::int64_t each = 9 + std::ssize(lengths) * std::int64_t{sizeof(WindowScale)} + sample_bytes;
+    std::int64_t fixed = (longest + 1024) * (sample_bytes + 8) + 16384;
+    // Lists and seeds; envelopes and jobs.
+    const std::int64_t bound_each = task.patterns * std::int64_t{sizeof(std::uint32_t) + 1};
+    const std::int64_t bound_fixed = task.patterns * (longest * std::int64_t{sizeof(EnvelopeSample)} + 2048);
+    const bool bounded = tries_bounds_ && most >= fixed + bound_fixed + (each + bound_each) * kMomentRun;
+    if (bounded) {
+      each += bound_each;
+      fixed += bound_fixed;
+    }
     if (most < fixed + each * kMomentRun)
       throw OutOfMemory("a pattern of " + std::to_string(longest) + " samples needs at least " +
                         std::to_string(2 * (fixed + each * kMomentRun)) +
@@ -359,7 +387,7 @@ std::vector<std::vector<Piece>> CudaBackend::plan(std::span<const Pattern> patte
         batch_bytes = shared = 0;
         batch_cost = 0;
       }
-      batches.back().push_back({t, begin, end, begin == first && end == last});
+      batches.back().push_back({t, begin, end, begin == first && end == last, bounded});
       for (const std::int32_t length : lengths) scaled.emplace(task.channel, length);
       batch_bytes += bytes - shared;
       batch_cost += work;
@@ -380,13 +408,17 @@ std::vector<Pending> CudaBackend::ask(Work& work, const std::vector<Piece>& piec
   for (const Piece& piece : pieces) {
     const Task& task = tasks[piece.task];
     const std::int64_t count = piece.last - piece.first;
+    const float most = std::min(task.max_distance, std::numeric_limits<float>::max());
     Pending one{.piece = piece, .profile = profile, .limit = 0};
+    const bool pruned = prune(work, one, most, task, patterns, queries);
     for (std::int32_t p = task.first_pattern; p < task.first_pattern + task.patterns; ++p) {
       const auto [begin, end] = windows_of(task, patterns[p], piece.first, piece.last);
-      if (begin < end)
-        one.missing.push_back(work.compare(queries[p], static_cast<std::uint32_t>(p), task.channel, begin,
-                                           end - begin, nullptr,
-                                           profile + (begin - patterns[p].lead - piece.first)));
+      if (begin >= end) continue;
+      ProfileEntry* const entries_of = profile + (begin - patterns[p].lead - piece.first);
+      const auto number = static_cast<std::uint32_t>(p);
+      one.compared.push_back(
+          pruned ? work.compare_pruned(queries[p], number, task.channel, begin, end - begin, entries_of)
+                 : work.compare(queries[p], number, task.channel, begin, end - begin, nullptr, entries_of));
     }
     // Offsets of a task that are chosen with twice its zone say how far all others can be that are ever
     // chosen.
@@ -398,7 +430,6 @@ std::vector<Pending> CudaBackend::ask(Work& work, const std::vector<Piece>& piec
       auto* const chosen = work.take_result<ProfileEntry>(one.limit);
       auto* const of = work.take_result<std::uint32_t>(one.limit);
       auto* const chosen_count = work.take_result<std::int32_t>(1);
-      const float most = std::min(task.max_distance, std::numeric_limits<float>::max());
       work.select({.profile = profile,
                    .fans = work.take<ProfileEntry>(fans_of(count)),
                    .superfans = work.take<ProfileEntry>(fans_of(fans_of(count))),
@@ -418,17 +449,16 @@ std::vector<Pending> CudaBackend::ask(Work& work, const std::vector<Piece>& piec
         auto* const places = work.take_result<std::uint32_t>(room);
         auto* const collected_entries = work.take_result<ProfileEntry>(room);
         auto* const collected = work.take_result<std::uint32_t>(1);
-        work.collect(
-            {.profile = profile,
-             .count = count,
-             .bound = selections_[piece.task] ? std::min(most, selections_[piece.task]->bound()) : most,
-             .chosen = chosen,
-             .chosen_count = chosen_count,
-             .limit = one.limit == task.limit ? static_cast<std::int32_t>(one.limit) : -1,
-             .room = static_cast<std::int32_t>(room),
-             .places = places,
-             .entries = collected_entries,
-             .collected = collected});
+        work.collect({.profile = profile,
+                      .count = count,
+                      .bound = known_bound(piece.task, most),
+                      .chosen = chosen,
+                      .chosen_count = chosen_count,
+                      .limit = one.limit == task.limit ? static_cast<std::int32_t>(one.limit) : -1,
+                      .room = static_cast<std::int32_t>(room),
+                      .places = places,
+                      .entries = collected_entries,
+                      .collected = collected});
         one.places = places;
         one.entries = collected_entries;
         one.collected = collected;
@@ -438,7 +468,65 @@ std::vector<Pending> CudaBackend::ask(Work& work, const std::vector<Piece>& piec
     profile += count;
   }
   work.finish();
+  for (Pending& one : pending) one.bounds = work.bound_counts();
   return pending;
+}
+
+/// What is known of a task's largest distance.
+float CudaBackend::known_bound(std::size_t task, float most) const {
+  return selections_[task] ? std::min(most, selections_[task]->bound()) : most;
+}
+
+/// @return whether what is compared next may be left out
+bool CudaBackend::prune(Work& work, const Pending& pending, float most, const Task& task,
+                        std::span<const Pattern> patterns, const std::vector<DeviceQuery>& queries) const {
+  const Piece& piece = pending.piece;
+  if (!piece.bounded) return false;
+  PrunedTask pruned{.profile = pending.profile,
+                    .offsets = piece.last - piece.first,
+                    .exclusion = task.exclusion,
+                    .limit = task.limit,
+                    .length = 0,
+                    .matrix_cost = std::numeric_limits<double>::infinity(),
+                    .most = known_bound(piece.task, most),
+                    .always = options_.prune == Prune::always};
+  for (std::int32_t p = task.first_pattern; p < task.first_pattern + task.patterns; ++p) {
+    const auto [begin, end] = windows_of(task, patterns[p], piece.first, piece.last);
+    if (begin >= end) continue;
+    pruned.length = std::max<std::int64_t>(pruned.length, queries[p].length);
+    pruned.matrix_cost = std::min(pruned.matrix_cost, queries[p].kernel.cost);
+  }
+  const bool has_bound = pruned.seeds().groups > 0 || pruned.most < std::numeric_limits<float>::max();
+  if (!pruned.always && !has_bound) return false;
+  work.prune(pruned);
+  return true;
+}
+
+/// Of a piece whose results have come.
+void CudaBackend::count(const WorkLane& lane, const Pending& pending) {
+  for (const Compared& one : pending.compared) {
+    const auto missing = static_cast<std::int64_t>(*lane.host(one.missing));
+    std::int64_t computed = one.windows;
+    effort.windows += static_cast<std::uint64_t>(one.windows);
+    effort.skipped += static_cast<std::uint64_t>(missing);
+    if (one.bounds < 0) {
+      ++choice_.boundless;
+    } else {
+      const BoundCounts& counts = lane.host(pending.bounds)[one.bounds];
+      if (counts.used != 0) {
+        computed = counts.left;
+        ++choice_.pruned;
+        choice_.windows += one.windows;
+        choice_.left += counts.left;
+        effort.bounded += static_cast<std::uint64_t>(one.windows - missing - computed);
+      } else {
+        ++choice_.refused;
+        choice_.sampled += sampling(one.windows).windows;
+        choice_.sample_left += counts.sample_left;
+      }
+    }
+    effort.cells += static_cast<std::uint64_t>((one.seeds + computed) * one.cells);
+  }
 }
 
 void CudaBackend::collect(const WorkLane& lane, const std::vector<Pending>& pending,
@@ -446,12 +534,12 @@ void CudaBackend::collect(const WorkLane& lane, const std::vector<Pending>& pend
   for (const Pending& one : pending) {
     const Piece& piece = one.piece;
     const Task& task = tasks[piece.task];
-    for (const auto* missing : one.missing) effort.skipped += *host(lane, missing);
+    count(lane, one);
     if (piece.whole && one.limit > 0) {
-      for (std::int32_t k = 0; k < *host(lane, one.chosen_count); ++k) {
-        const ProfileEntry entry = host(lane, one.chosen)[k];
+      for (std::int32_t k = 0; k < *lane.host(one.chosen_count); ++k) {
+        const ProfileEntry entry = lane.host(one.chosen)[k];
         found[piece.task].push_back({piece.first + static_cast<std::uint32_t>(entry), distance_of(entry),
-                                     static_cast<std::int32_t>(host(lane, one.patterns)[k])});
+                                     static_cast<std::int32_t>(lane.host(one.patterns)[k])});
       }
       continue;
     }
@@ -461,9 +549,9 @@ void CudaBackend::collect(const WorkLane& lane, const std::vector<Pending>& pend
       selection->add({piece.first + place, distance_of(entry), static_cast<std::int32_t>(entry)});
     };
     const std::int64_t count = piece.last - piece.first;
-    if (one.limit > 0 && *host(lane, one.collected) <= std::min(count, kRoom)) {
-      for (std::uint32_t i = 0; i < *host(lane, one.collected); ++i)
-        add(host(lane, one.places)[i], host(lane, one.entries)[i]);
+    if (one.limit > 0 && *lane.host(one.collected) <= std::min(count, kRoom)) {
+      for (std::uint32_t i = 0; i < *lane.host(one.collected); ++i)
+        add(lane.host(one.places)[i], lane.host(one.entries)[i]);
       continue;
     }
     std::vector<ProfileEntry> entries(static_cast<std::size_t>(count));
@@ -480,6 +568,7 @@ std::vector<std::vector<Candidate>> CudaBackend::best(std::span<const Pattern> p
   selections_.assign(tasks.size(), {});
   start_clock();
   const std::vector<DeviceQuery> queries = upload(patterns);
+  choose_pruning(patterns, tasks, queries);
   const std::vector<std::vector<Piece>> batches = plan(patterns, tasks, queries);
   std::array<std::vector<Pending>, 2> pending;
   const WaitAtEnd wait_0(lanes_[0].copies.get()), wait_1(lanes_[1].copies.get()), wait(kernels_.get());
@@ -501,22 +590,12 @@ std::vector<std::vector<Candidate>> CudaBackend::best(std::span<const Pattern> p
     work.start(lane, kernels_.get());
     pending[b % 2] = std::move(asked);
     kernels.insert(work.kernel().name());
-    for (const Piece& piece : batches[b]) {
-      const Task& task = tasks[piece.task];
-      for (std::int32_t p = task.first_pattern; p < task.first_pattern + task.patterns; ++p) {
-        const auto [begin, end] = windows_of(task, patterns[p], piece.first, piece.last);
-        if (begin >= end) continue;
-        effort.windows += static_cast<std::uint64_t>(end - begin);
-        effort.cells +=
-            static_cast<std::uint64_t>((end - begin) * band_cells(queries[p].length, queries[p].radius));
-      }
-    }
   }
   settle(batches.size() % 2);
   settle((batches.size() + 1) % 2);
   for (std::size_t t = 0; t < tasks.size(); ++t)
     if (selections_[t]) found[t] = selections_[t]->finish();
-  effort.choice = "every matrix was computed, in " + std::to_string(batches.size()) + " pieces";
+  effort.choice = choice_.text() + "; in " + std::to_string(batches.size()) + " pieces";
   for (const std::string& kernel : kernels) effort.choice += "; " + kernel;
   return found;
 }

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 #include <string>
 
 #include "search/cuda_work.hpp"
@@ -7,16 +6,6 @@
 
 namespace warploom::search {
 namespace {
-
-/// As many blocks as the jobs' windows need; sets their first ones.
-unsigned place_blocks(std::vector<DtwJob>& jobs, int windows_per_block) {
-  std::int64_t blocks = 0;
-  for (DtwJob& job : jobs) {
-    job.first_block = static_cast<std::uint32_t>(blocks);
-    blocks += (job.windows + windows_per_block - 1) / windows_per_block;
-  }
-  return static_cast<unsigned>(blocks);
-}
 
 void record(const CudaEvent& event, cudaStream_t stream) {
   cuda_check(cudaEventRecord(event.get(), stream), "cudaEventRecord");
@@ -42,9 +31,23 @@ const float* Work::samples(std::int32_t channel, std::int64_t first, std::int64_
                                         static_cast<std::uintptr_t>(first) * sizeof(float));
 }
 
-const unsigned long long* Work::compare(const DeviceQuery& query, std::uint32_t pattern, std::int32_t channel,
-                                        std::int64_t first, std::int64_t count, const std::int64_t* begins,
-                                        ProfileEntry* profile) {
+Compared Work::compare(const DeviceQuery& query, std::uint32_t pattern, std::int32_t channel,
+                       std::int64_t first, std::int64_t count, const std::int64_t* begins,
+                       ProfileEntry* profile) {
+  return add(query, pattern, channel, first, count, begins, profile).first;
+}
+
+Compared Work::compare_pruned(const DeviceQuery& query, std::uint32_t pattern, std::int32_t channel,
+                              std::int64_t first, std::int64_t count, ProfileEntry* profile) {
+  auto [compared, place] = add(query, pattern, channel, first, count, nullptr, profile);
+  compared.bounds = pruning_.add(query, matrices_, place, memory_);
+  compared.seeds = pruning_.seeds();
+  return compared;
+}
+
+std::pair<Compared, DtwGroups::Place> Work::add(const DeviceQuery& query, std::uint32_t pattern,
+                                                std::int32_t channel, std::int64_t first, std::int64_t count,
+                                                const std::int64_t* begins, ProfileEntry* profile) {
   const float* const x = samples(channel, first, first + count + query.length - 1);
   auto [found, is_new] = scales_.try_emplace({channel, query.length, first, count, begins});
   Scales& scales = found->second;
@@ -60,26 +63,19 @@ const unsigned long long* Work::compare(const DeviceQuery& query, std::uint32_t 
                         .normalize = signal_.normalization == Normalization::z,
                         .first_block = 0});
   }
-  const DtwKernel kernel = choose_dtw_kernel(query.length, query.radius);
-  auto group = std::find_if(groups_.begin(), groups_.end(),
-                            [&](const Group& g) { return g.batch.kernel.same(kernel); });
-  if (group == groups_.end()) {
-    groups_.push_back({{.kernel = kernel}, {}});
-    group = groups_.end() - 1;
-  }
-  group->batch.length = std::max(group->batch.length, query.length);
-  group->batch.radius = std::max(group->batch.radius, query.radius);
-  group->jobs.push_back({.query = query.samples,
-                         .samples = x + first,
-                         .begins = begins,
-                         .scales = scales.scales,
-                         .profile = profile,
-                         .windows = count,
-                         .length = query.length,
-                         .radius = query.radius,
-                         .pattern = pattern,
-                         .first_block = 0});
-  return scales.missing;
+  const DtwGroups::Place place = matrices_.add(query, {.query = nullptr,
+                                                       .samples = x + first,
+                                                       .begins = begins,
+                                                       .scales = scales.scales,
+                                                       .profile = profile,
+                                                       .list = nullptr,
+                                                       .windows = count,
+                                                       .length = 0,
+                                                       .radius = 0,
+                                                       .pattern = pattern,
+                                                       .first_block = 0});
+  return {{.windows = count, .cells = band_cells(query.length, query.radius), .missing = scales.missing},
+          place};
 }
 
 const std::int64_t* Work::take_begins(std::span<const std::int64_t> begins) {
@@ -95,41 +91,28 @@ ProfileEntry* Work::take_profile(std::int64_t entries) {
 }
 
 void Work::finish() {
-  std::int64_t edges = 0;
-  for (Group& group : groups_) {
-    group.batch.count = static_cast<int>(group.jobs.size());
-    group.batch.blocks = place_blocks(group.jobs, group.batch.kernel.windows_per_block());
-    edges = std::max(edges, edge_floats(group.batch));
-  }
-  auto* const edge_memory = memory_.take<float>(edges);
-  for (Group& group : groups_) group.batch.edges = edge_memory;
-
-  Carver jobs(nullptr);
-  jobs.take<MomentsJob>(std::ssize(moments_));
-  for (const Group& group : groups_) jobs.take<DtwJob>(std::ssize(group.jobs));
-  jobs.take<SelectionJob>(std::ssize(selections_));
-  job_bytes_ = jobs.used();
+  moment_blocks_ = place_blocks(moments_.data(), static_cast<int>(moments_.size()));
+  selection_blocks_ = place_blocks(selections_.data(), static_cast<int>(selections_.size()));
+  const std::int64_t edges = matrices_.finish();
+  edges_ = memory_.take<float>(std::max(edges, pruning_.finish(memory_, results_)));
+  JobUpload measured(nullptr, nullptr);
+  put_jobs(measured);
+  matrices_.put(measured);
+  job_bytes_ = measured.used();
   jobs_ = memory_.take<std::byte>(static_cast<std::int64_t>(job_bytes_));
 }
 
-void Work::start(WorkLane& lane, cudaStream_t kernels) {
-  const unsigned moment_blocks = search::place_blocks(moments_.data(), static_cast<int>(moments_.size()));
-  const unsigned selection_blocks =
-      search::place_blocks(selections_.data(), static_cast<int>(selections_.size()));
-  Carver host(lane.jobs.memory.get()), device(jobs_);
-  const auto put = [&](const auto& jobs) {
-    using Job = typename std::decay_t<decltype(jobs)>::value_type;
-    if (!jobs.empty())
-      std::memcpy(host.take<Job>(std::ssize(jobs)), jobs.data(), jobs.size() * sizeof(Job));
-    else
-      host.take<Job>(0);
-    return static_cast<const Job*>(device.take<Job>(std::ssize(jobs)));
-  };
-  const MomentsJob* const moments = put(moments_);
-  for (Group& group : groups_) group.batch.jobs = put(group.jobs);
-  const SelectionJob* const selections = put(selections_);
+Work::DeviceJobs Work::put_jobs(JobUpload& upload) {
+  pruning_.put(upload);
+  return {upload.put(moments_), upload.put(selections_)};
+}
 
-  copy(jobs_, lane.jobs.memory.get(), job_bytes_, lane.copies.get());
+void Work::start(WorkLane& lane, cudaStream_t kernels) {
+  JobUpload upload(lane.jobs.memory.get(), jobs_);
+  const DeviceJobs jobs = put_jobs(upload);
+  const std::size_t before_matrices = upload.used();
+  if (pruning_.empty()) matrices_.put(upload);
+  copy(jobs_, lane.jobs.memory.get(), upload.used(), lane.copies.get());
   for (const auto& [place, begins] : begins_)
     copy(place, begins.data(), begins.size_bytes(), lane.copies.get());
   for (const auto& [key, part] : parts_) {
@@ -148,27 +131,30 @@ void Work::start(WorkLane& lane, cudaStream_t kernels) {
     cuda_check(
         cudaMemsetAsync(profile, 0xFF, static_cast<std::size_t>(entries) * sizeof(ProfileEntry), kernels),
         "cudaMemset");
-  if (!moments_.empty()) launch_moments(moments, static_cast<int>(moments_.size()), moment_blocks, kernels);
-  for (const Group& group : groups_) launch_dtw(group.batch, kernels);
+  if (!moments_.empty())
+    launch_moments(jobs.moments, static_cast<int>(moments_.size()), moment_blocks_, kernels);
+  if (!pruning_.empty()) {
+    pruning_.launch(edges_, kernels);
+    BoundCounts* const counts = lane.host(pruning_.counts());
+    copy(counts, pruning_.counts(), pruning_.counts_bytes(), kernels);
+    record(lane.bounded, kernels);
+    cuda_check(cudaEventSynchronize(lane.bounded.get()), "lower bounds");
+    pruning_.apply(counts, matrices_);
+    matrices_.finish();
+    matrices_.put(upload);
+    copy(jobs_ + before_matrices, lane.jobs.memory.get() + before_matrices, upload.used() - before_matrices,
+         kernels);
+  }
+  matrices_.launch(edges_, kernels);
   record(lane.computed, kernels);
   follow(lane.copies.get(), lane.computed);
   if (!selections_.empty())
-    launch_selection(selections, static_cast<int>(selections_.size()), selection_blocks, lane.copies.get());
+    launch_selection(jobs.selections, static_cast<int>(selections_.size()), selection_blocks_,
+                     lane.copies.get());
   for (const CollectJob& job : collections_) launch_collection(job, lane.copies.get());
   record(lane.end, lane.copies.get());
   copy(lane.results.memory.get(), lane.device_results.memory.get(), result_bytes(), lane.copies.get());
   record(lane.done, lane.copies.get());
-}
-
-const DtwKernel& Work::kernel() const {
-  const auto cost = [](const Group& group) {
-    double sum = 0;
-    for (const DtwJob& job : group.jobs) sum += static_cast<double>(job.windows) * group.batch.kernel.cost;
-    return sum;
-  };
-  return std::max_element(groups_.begin(), groups_.end(),
-                          [&](const Group& a, const Group& b) { return cost(a) < cost(b); })
-      ->batch.kernel;
 }
 
 }  // namespace warploom::search

@@ -4,7 +4,6 @@
 /// patterns.
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -13,52 +12,13 @@
 #include <vector>
 
 #include "core/cuda_owners.hpp"
-#include "search/cuda_dtw.hpp"
+#include "search/cuda_groups.hpp"
+#include "search/cuda_memory.hpp"
+#include "search/cuda_pruning.hpp"
 #include "search/cuda_selection.hpp"
 #include "warploom/search/index.hpp"
 
 namespace warploom::search {
-
-/// Arrays one behind the other in one piece of memory. Without memory it only measures.
-class Carver {
- public:
-  explicit Carver(std::byte* memory) : begin_(reinterpret_cast<std::uintptr_t>(memory)) {}
-  template <class T>
-  T* take(std::int64_t count) {
-    const std::size_t at = used_;
-    used_ += (static_cast<std::size_t>(count) * sizeof(T) + 255) / 256 * 256;
-    return reinterpret_cast<T*>(begin_ + at);
-  }
-  std::size_t used() const { return used_; }
-
- private:
-  std::uintptr_t begin_;
-  std::size_t used_ = 0;
-};
-
-/// Memory that grows as it is asked for more; what was in it is lost then.
-struct DeviceBuffer {
-  DeviceArray<std::byte> memory;
-  std::size_t bytes = 0;
-  void reserve(std::size_t wanted) {
-    if (wanted <= bytes) return;
-    bytes = 0;
-    memory.reset();
-    memory = make_device<std::byte>(wanted);
-    bytes = wanted;
-  }
-};
-struct PinnedBuffer {
-  PinnedArray<std::byte> memory;
-  std::size_t bytes = 0;
-  void reserve(std::size_t wanted) {
-    if (wanted <= bytes) return;
-    bytes = 0;
-    memory.reset();
-    memory = make_pinned<std::byte>(wanted);
-    bytes = wanted;
-  }
-};
 
 /// Whose kernels' blocks are started before those of others.
 inline CudaStream make_first_stream() {
@@ -69,12 +29,6 @@ inline CudaStream make_first_stream() {
              "cudaStreamCreateWithPriority");
   return CudaStream(stream);
 }
-
-/// A pattern on the device.
-struct DeviceQuery {
-  const float* samples;  ///< as DtwJob has it
-  std::int32_t length, radius;
-};
 
 /// A recording, and how its windows are compared.
 struct DeviceSignal {
@@ -91,8 +45,23 @@ struct WorkLane {
   CudaStream copies = make_first_stream();
   DeviceBuffer device, device_results;
   PinnedBuffer jobs, results;
-  CudaEvent uploaded = make_event(), begin = make_event(), computed = make_event(), end = make_event(),
-            done = make_event();
+  CudaEvent uploaded = make_event(), begin = make_event(), bounded = make_event(), computed = make_event(),
+            end = make_event(), done = make_event();
+  /// Where a result is on the host.
+  template <class T>
+  T* host(T* result) const {
+    return reinterpret_cast<T*>(results.memory.get() +
+                                (reinterpret_cast<const std::byte*>(result) - device_results.memory.get()));
+  }
+};
+
+/// What is compared, and where the host finds what was done, among the results.
+struct Compared {
+  std::int64_t windows;
+  std::int64_t cells;                 ///< of a window
+  const unsigned long long* missing;  ///< windows that touch a missing sample
+  std::int64_t seeds = 0;             ///< compared to find a bound
+  int bounds = -1;                    ///< of Work::bound_counts(); -1: all windows are computed
 };
 
 /// First everything is asked for without memory, then again with memory of the size that the first time
@@ -114,10 +83,15 @@ class Work {
   /// Distances of windows [first, first + count) of a channel, or, with `begins` of take_begins(), of `count`
   /// windows from there on, `first` being 0, to the entries from `profile` on. Only a recording that is on
   /// the device takes `begins`. Windows that were asked for before are not normalised again.
-  /// @return where the number of windows that touch a missing sample will be, among the results
-  const unsigned long long* compare(const DeviceQuery& query, std::uint32_t pattern, std::int32_t channel,
-                                    std::int64_t first, std::int64_t count, const std::int64_t* begins,
-                                    ProfileEntry* profile);
+  Compared compare(const DeviceQuery& query, std::uint32_t pattern, std::int32_t channel, std::int64_t first,
+                   std::int64_t count, const std::int64_t* begins, ProfileEntry* profile);
+  /// As compare(), of windows of the task that was given to prune() last; those that bounds exclude keep
+  /// kNoEntry.
+  Compared compare_pruned(const DeviceQuery& query, std::uint32_t pattern, std::int32_t channel,
+                          std::int64_t first, std::int64_t count, ProfileEntry* profile);
+  void prune(const PrunedTask& task) { pruning_.begin(task); }
+  /// Among the results; after finish().
+  BoundCounts* bound_counts() const { return pruning_.counts(); }
   /// A copy on the device; those on the host must stay until the work is done.
   const std::int64_t* take_begins(std::span<const std::int64_t> begins);
   /// `entries` of kNoEntry
@@ -130,11 +104,12 @@ class Work {
   std::size_t bytes() const { return memory_.used(); }
   std::size_t result_bytes() const { return results_.used(); }
   std::size_t job_bytes() const { return job_bytes_; }
-  /// Everything, without waiting; then `lane.done` is recorded. Lanes' matrices are computed one after the
-  /// other on `kernels`; `lane.begin` and `lane.end` stand around all kernels of the work.
+  /// Everything, without waiting unless something is pruned; then `lane.done` is recorded. Lanes' matrices
+  /// are computed one after the other on `kernels`; `lane.begin` and `lane.end` stand around all kernels of
+  /// the work. What is pruned is waited for until lower bounds are known.
   void start(WorkLane& lane, cudaStream_t kernels);
   /// Of the kernel that does most.
-  const DtwKernel& kernel() const;
+  const DtwKernel& kernel() const { return matrices_.heaviest(); }
 
  private:
   struct Part {
@@ -146,10 +121,15 @@ class Work {
     unsigned long long* missing;
   };
   const float* samples(std::int32_t channel, std::int64_t first, std::int64_t last);
-  struct Group {
-    DtwBatch batch;
-    std::vector<DtwJob> jobs;
+  /// The arrays of jobs but those of matrices, whose lists may not be known yet.
+  struct DeviceJobs {
+    const MomentsJob* moments;
+    const SelectionJob* selections;
   };
+  DeviceJobs put_jobs(JobUpload& upload);
+  std::pair<Compared, DtwGroups::Place> add(const DeviceQuery& query, std::uint32_t pattern,
+                                            std::int32_t channel, std::int64_t first, std::int64_t count,
+                                            const std::int64_t* begins, ProfileEntry* profile);
 
   DeviceSignal signal_;
   Carver memory_, results_;
@@ -159,11 +139,14 @@ class Work {
       scales_;
   std::vector<std::pair<std::int64_t*, std::span<const std::int64_t>>> begins_;
   std::vector<MomentsJob> moments_;
-  std::vector<Group> groups_;
+  DtwGroups matrices_;
+  Pruning pruning_;
   std::vector<SelectionJob> selections_;
   std::vector<CollectJob> collections_;
   std::size_t job_bytes_ = 0;
   std::byte* jobs_ = nullptr;
+  float* edges_ = nullptr;
+  unsigned moment_blocks_ = 0, selection_blocks_ = 0;
 };
 
 }  // namespace warploom::search

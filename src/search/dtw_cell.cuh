@@ -26,6 +26,11 @@ __device__ __forceinline__ float normalised(float x, const WindowScale& scale) {
   return fmaf(x - scale.mean, scale.scale, scale.offset);
 }
 
+/// The number of what is compared at this place.
+__device__ __forceinline__ std::int64_t window_at(const DtwJob& job, std::int64_t place) {
+  return job.list == nullptr ? place : job.list[place];
+}
+
 __device__ __forceinline__ const float* begin_of(const DtwJob& job, std::int64_t window) {
   return job.samples + (job.begins == nullptr ? window : job.begins[window]);
 }

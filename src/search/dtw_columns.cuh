@@ -38,11 +38,12 @@ __global__ void __launch_bounds__(kDtwThreads)
                  (std::int64_t{blockIdx.x} * (kDtwThreads / kLanes) + threadIdx.x / kLanes) * edge_stride);
   for (unsigned block = blockIdx.x; block < blocks; block += gridDim.x) {
     const DtwJob job = job_of_block(jobs, count, block);
-    const std::int64_t window =
+    const std::int64_t place =
         std::int64_t{block - job.first_block} * (kDtwThreads / kLanes) + threadIdx.x / kLanes;
-    const std::int64_t last = job.windows - 1;
-    const float* const samples = begin_of(job, window < last ? window : last);
-    const WindowScale scale = job.scales[window < last ? window : last];
+    const bool is_there = place < job.windows;
+    const std::int64_t window = window_at(job, is_there ? place : job.windows - 1);
+    const float* const samples = begin_of(job, window);
+    const WindowScale scale = job.scales[window];
     const int length = uniform(job.length), odd = length % 2, pairs = (length + 1) / 2;
     const int rounds = kOne ? 1 : (length + kLanes * kColumns - 1) / (kLanes * kColumns);
 
@@ -120,7 +121,7 @@ __global__ void __launch_bounds__(kDtwThreads)
       }
       if (!kOne) __syncwarp();  // the last lane's edges are there, the first has read those before
     }
-    if (is_last && window <= last) store_distance(job, window, scale.scale, d[kColumns - 1]);
+    if (is_last && is_there) store_distance(job, window, scale.scale, d[kColumns - 1]);
   }
 }
 

@@ -23,11 +23,12 @@ struct DtwJob {
   /// Sample 0; samples -front_pad() to length + kBackPad + radius - 1 can be read and are kFar outside [0,
   /// length). Sample `radius` is aligned to 16 bytes.
   const float* query;
-  const float* samples;        ///< where window 0 begins; kSamplePad more than the windows' can be read
-  const std::int64_t* begins;  ///< of each window from `samples`; null: one after the other
-  const WindowScale* scales;   ///< of each window
-  ProfileEntry* profile;       ///< of each window; the least of what is there and the distance stays
-  std::int64_t windows;
+  const float* samples;         ///< where window 0 begins; kSamplePad more than the windows' can be read
+  const std::int64_t* begins;   ///< of each window from `samples`; null: one after the other
+  const WindowScale* scales;    ///< of each window
+  ProfileEntry* profile;        ///< of each window; the least of what is there and the distance stays
+  const std::uint32_t* list;    ///< the windows to compare, by number; null: all, 0 to windows - 1
+  std::int64_t windows;         ///< to compare; with a list as many as it has
   std::int32_t length, radius;  ///< radius < length
   std::uint32_t pattern;
   std::uint32_t first_block;  ///< of the launch

@@ -43,11 +43,12 @@ __global__ void __launch_bounds__(kDtwThreads) dtw_lanes(const DtwJob* jobs, int
   __syncthreads();
 
   const int lane = threadIdx.x % kLanes;
-  const std::int64_t window =
+  const std::int64_t place =
       std::int64_t{blockIdx.x - job.first_block} * (kDtwThreads / kLanes) + threadIdx.x / kLanes;
-  const std::int64_t last = job.windows - 1;
-  const float* const x = begin_of(job, window < last ? window : last) - lane;  // of the row at step 0
-  const WindowScale scale = job.scales[window < last ? window : last];
+  const bool is_there = place < job.windows;
+  const std::int64_t window = window_at(job, is_there ? place : job.windows - 1);
+  const float* const x = begin_of(job, window) - lane;  // of the row at step 0
+  const WindowScale scale = job.scales[window];
   const LaneBand band = lane_band(job.length, job.radius, kLanes, kDiagonals);
   const bool is_spare = lane >= kLanes - band.spare, is_first = lane == 0, is_last = lane == kLanes - 1;
   const int first = lane * kDiagonals - max(0, lane - (kLanes - band.spare));  // diagonal
@@ -97,7 +98,7 @@ __global__ void __launch_bounds__(kDtwThreads) dtw_lanes(const DtwJob* jobs, int
 #pragma unroll
     for (int k = 0; k < kLast; ++k) q[k] = q[k + 1];
   }
-  if (lane != band.result_lane || window > last) return;
+  if (lane != band.result_lane || !is_there) return;
   float sum = 0;
 #pragma unroll
   for (int k = 0; k < kDiagonals; ++k)

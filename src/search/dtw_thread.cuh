@@ -13,10 +13,11 @@ template <int kRadius, int kRows>
 __global__ void __launch_bounds__(kDtwThreads) dtw_thread(const DtwJob* jobs, int count) {
   constexpr int kBand = 2 * kRadius + 1;
   const DtwJob job = job_of_block(jobs, count, blockIdx.x);
-  const std::int64_t window = std::int64_t{blockIdx.x - job.first_block} * kDtwThreads + threadIdx.x;
-  const std::int64_t last = job.windows - 1;
-  const float* const x = begin_of(job, window < last ? window : last);
-  const WindowScale scale = job.scales[window < last ? window : last];
+  const std::int64_t place = std::int64_t{blockIdx.x - job.first_block} * kDtwThreads + threadIdx.x;
+  const bool is_there = place < job.windows;
+  const std::int64_t window = window_at(job, is_there ? place : job.windows - 1);
+  const float* const x = begin_of(job, window);
+  const WindowScale scale = job.scales[window];
   const float* const query = job.query + kRadius;  // what enters the band at row 0
 
   float d[kBand], q[kBand - 1 + kRows], w[kRows];
@@ -55,7 +56,7 @@ __global__ void __launch_bounds__(kDtwThreads) dtw_thread(const DtwJob* jobs, in
 #pragma unroll
     for (int k = 0; k < kBand - 1; ++k) q[k] = q[k + 1];
   }
-  if (window <= last) store_distance(job, window, scale.scale, d[kRadius]);
+  if (is_there) store_distance(job, window, scale.scale, d[kRadius]);
 }
 
 }  // namespace warploom::search

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <set>
 #include <tuple>
 #include <utility>
 
+#include "search/assembly.hpp"
 #include "search/plan.hpp"
+#include "search/settle.hpp"
 #include "search/thresholds.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
@@ -31,6 +34,7 @@ class Search {
     if (plan_.groups.empty())
       throw BadInput("all channels of the query are constant: there is no shape to look for");
     assembling_ = assemble_options(options, query, plan_);
+    assembly_.emplace(query, assembling_.max_lag);
   }
 
   Found run() {
@@ -45,9 +49,9 @@ class Search {
     collect(plan_, tasks, sources, false);
     Found found;
     found.pairs = pairs_;
-    found.candidates = std::ssize(pieces_);
+    found.candidates = std::ssize(assembly_->pieces());
     for (double band : options_.exhaust) exhaust(band);
-    found.matches = assemble(pieces_, query_, assembling_);
+    found.matches = settled(assembly_->best(assembling_));
     found.remarks = remarks(found);
     return found;
   }
@@ -115,11 +119,32 @@ class Search {
   void collect(const Plan& plan, std::span<const Task> tasks, std::span<const Source> sources,
                bool exhausted) {
     const std::vector<std::vector<Candidate>> best = index_.best(plan.patterns, tasks);
-    for (std::size_t t = 0; t < tasks.size(); ++t)
-      for (const Candidate& candidate : best[t]) {
-        pieces_.push_back(piece_of(candidate, sources[t].channel, plan, query_, options_, channels_));
-        pieces_.back().pair.exhausted = exhausted;
+    std::vector<std::size_t> first = {0};  // piece of each task
+    for (const std::vector<Candidate>& candidates : best) first.push_back(first.back() + candidates.size());
+    std::vector<Piece> pieces(first.back());
+    parallel_for(std::ssize(best), [&](std::int64_t t) {
+      for (std::size_t k = 0; k < best[t].size(); ++k) {
+        Piece& piece = pieces[first[t] + k];
+        piece = piece_of(best[t][k], sources[t].channel, plan, query_, options_, channels_);
+        piece.pair.exhausted = exhausted;
       }
+    });
+    assembly_->add(pieces);
+    for (const std::vector<Candidate>& candidates : best)
+      for (const Candidate& candidate : candidates) patterns_.push_back(&plan.patterns[candidate.pattern]);
+  }
+
+  std::vector<Match> settled(std::vector<Assembly::Result> results) {
+    std::vector<Unsettled> unsettled;
+    for (Assembly::Result& result : results) {
+      Unsettled& some = unsettled.emplace_back(Unsettled{&result.match, {}});
+      for (const std::int32_t piece : result.pieces) some.patterns.push_back(patterns_[piece]);
+    }
+    settle(index_, unsettled, assembling_.max_lag);
+    std::vector<Match> matches;
+    for (Assembly::Result& result : results) matches.push_back(std::move(result.match));
+    std::stable_sort(matches.begin(), matches.end(), ranked_before);
+    return matches;
   }
 
   /// Searches channels that good matches lack once more with a wider band, where they would have to be.
@@ -128,14 +153,14 @@ class Search {
     seeds.limit = 4 * options_.limit;
     seeds.min_channels = 1;
     seeds.alternatives = 1;
-    const Plan plan = make_plan(query_, options_, band, index_.normalization());
+    const Plan& plan = wider_plans_.emplace_back(make_plan(query_, options_, band, index_.normalization()));
     constexpr std::int32_t kAny = -1;
     std::set<std::int32_t> axes;
     for (const Group& group : plan.groups)
       if (group.axis) axes.insert(plan.variant(group).query_channel);
     std::vector<Task> tasks;
     std::vector<Source> sources;
-    for (const Match& match : assemble(pieces_, query_, seeds)) {
+    for (const auto& [match, pieces] : assembly_->best(seeds)) {
       if (match.matched == match.channels) continue;
       std::set<std::int32_t> found, taken;
       std::int64_t latest = match.first;
@@ -166,9 +191,7 @@ class Search {
   std::vector<std::string> remarks(const Found& found) const {
     std::vector<std::string> all;
     for (std::int32_t channel : plan_.constant)
-      all.push_back(fmt::format(
-          "channel {} of the query (counted from 1) is constant: it has no shape and is not searched",
-          channel + 1));
+      all.push_back(channel_text(query_, channel) + " is constant: it has no shape and is not searched");
     if (!options_.max_distance && options_.significance < 1) {
       std::vector<float> some;
       for (float threshold : thresholds_)
@@ -183,7 +206,7 @@ class Search {
     if (!options_.max_distance && options_.significance == 1)
       all.push_back(
           "there is no threshold: every pair has candidates, and matches of many channels may be chance");
-    if (pieces_.empty())
+    if (assembly_->pieces().empty())
       all.push_back(fmt::format(
           "nothing was found: no channel of the query is anywhere within the threshold; raise the {}",
           options_.max_distance ? "largest distance" : "significance"));
@@ -191,7 +214,7 @@ class Search {
       all.push_back(fmt::format(
           "nothing was found: there are {} candidates, but nowhere of {} channels within the lag; "
           "ask for fewer channels or allow a larger lag",
-          pieces_.size(), assembling_.min_channels));
+          assembly_->pieces().size(), assembling_.min_channels));
     return all;
   }
 
@@ -200,10 +223,12 @@ class Search {
   const FindOptions& options_;
   std::int64_t channels_;  ///< of the recording
   Plan plan_;
+  std::deque<Plan> wider_plans_;  ///< of exhausting
   AssembleOptions assembling_;
   std::vector<float> thresholds_;  ///< [groups][channels]
   std::int64_t pairs_ = 0;
-  std::vector<Piece> pieces_;
+  std::optional<Assembly> assembly_;
+  std::vector<const Pattern*> patterns_;  ///< of the assembly's pieces
 };
 
 }  // namespace

@@ -53,7 +53,8 @@ class Graph {
   }
 
   /// The best matching with all edges that are required and none that is forbidden.
-  Matching best(std::span<const Rule> rules) const;
+  /// @param prices  if not null: the potentials of right vertices
+  Matching best(std::span<const Rule> rules, std::vector<Worth>* prices = nullptr) const;
 
  private:
   std::vector<Edge> edges_;
@@ -68,7 +69,7 @@ class Graph {
 /// Adds left vertices one by one by a best augmenting path. Column rights_ + l stands for "l stays alone",
 /// worth nothing. Potentials keep slack(l, r) = left[l] + right[r] - worth(l, r) no less than zero, and zero
 /// on the matching; "less" is "the other is better", as Worth is an ordered group.
-Matching Graph::best(std::span<const Rule> rules) const {
+Matching Graph::best(std::span<const Rule> rules, std::vector<Worth>* prices) const {
   constexpr std::int32_t kNone = -1;
   struct Column {
     std::int32_t mate = kNone;      ///< left vertex
@@ -139,6 +140,10 @@ Matching Graph::best(std::span<const Rule> rules) const {
   for (const Column& c : column)
     if (c.edge != kNone) matching.push_back(c.edge);
   std::sort(matching.begin(), matching.end());
+  if (prices != nullptr) {
+    prices->clear();
+    for (std::int32_t right = 0; right < rights_; ++right) prices->push_back(column[right].potential);
+  }
   return matching;
 }
 
@@ -154,8 +159,25 @@ std::optional<Edge> addable(const Graph& graph, std::span<const Rule> rules, con
 
 }  // namespace
 
-Matching best_matching(std::span<const Edge> edges) {
-  return Graph(edges).best(std::vector<Rule>(edges.size(), Rule::free));
+Matching best_matching(std::span<const Edge> edges, std::vector<Worth>* prices) {
+  return Graph(edges).best(std::vector<Rule>(edges.size(), Rule::free), prices);
+}
+
+Payments pay(std::span<const Edge> edges, std::span<const Worth> prices) {
+  Payments paid;
+  for (const Edge& edge : edges) {
+    paid.left.resize(std::max<std::size_t>(paid.left.size(), edge.left + 1));
+    paid.right.resize(std::max<std::size_t>(paid.right.size(), edge.right + 1));
+  }
+  const auto at_least = [](Worth& paid_here, const Worth& worth) {
+    if (better(worth, paid_here)) paid_here = worth;
+  };
+  for (const Edge& edge : edges)
+    at_least(paid.left[edge.left],
+             edge.right < std::ssize(prices) ? edge.worth - prices[edge.right] : edge.worth);
+  // The least of the right ones that these allow.
+  for (const Edge& edge : edges) at_least(paid.right[edge.right], edge.worth - paid.left[edge.left]);
+  return paid;
 }
 
 std::vector<Matching> best_matchings(std::span<const Edge> edges, std::int64_t count) {

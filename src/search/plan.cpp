@@ -23,7 +23,11 @@ void check_range(const char* name, double value, double least, double most) {
 
 void check_list(const char* name, const std::vector<double>& values, double least, double most) {
   for (std::size_t k = 0; k < values.size(); ++k)
-    check_range(fmt::format("{} {}", name, k).c_str(), values[k], least, most);
+    check_range(fmt::format("{} {}", name, k + 1).c_str(), values[k], least, most);
+}
+
+std::string name_of(const Query& query) {
+  return query.label.empty() ? "the query" : fmt::format("query '{}'", query.label);
 }
 
 bool is_constant(std::span<const float> samples) { return moments(samples, Normalization::z).scale == 0; }
@@ -55,29 +59,33 @@ bool is_axis(std::int32_t channel, const FindOptions& options) {
 
 }  // namespace
 
+std::string channel_text(const Query& query, std::size_t channel) {
+  const bool named = channel < query.names.size() && !query.names[channel].empty();
+  return fmt::format("channel {}{} of {}", channel + 1,
+                     named ? fmt::format(" ('{}')", query.names[channel]) : "", name_of(query));
+}
+
 void check_query(const Query& query, std::int64_t channels) {
-  const std::string name = query.label.empty() ? "the query" : fmt::format("query '{}'", query.label);
+  const std::string name = name_of(query);
   if (query.channels.empty()) throw BadInput(name + " has no channels: give at least one");
   if (query.length() < kShortest)
     throw BadInput(fmt::format("{} has {} samples: it needs at least {}", name, query.length(), kShortest));
   for (std::size_t c = 0; c < query.channels.size(); ++c) {
     if (query.channels[c].size() != query.channels[0].size())
-      throw BadInput(
-          fmt::format("channel {} of {} has {} samples and channel 0 has {}: resample them to one rate", c,
-                      name, query.channels[c].size(), query.channels[0].size()));
+      throw BadInput(fmt::format("{} has {} samples and the first {}: resample them to one rate",
+                                 channel_text(query, c), query.channels[c].size(), query.channels[0].size()));
     for (std::size_t i = 0; i < query.channels[c].size(); ++i)
       if (!std::isfinite(query.channels[c][i]))
-        throw BadInput(
-            fmt::format("sample {} of channel {} of {} is {}: cut the query where nothing is missing", i, c,
-                        name, query.channels[c][i]));
+        throw BadInput(fmt::format("sample {} of {} is {}: cut the query where nothing is missing", i + 1,
+                                   channel_text(query, c), query.channels[c][i]));
   }
   if (query.places.size() != query.channels.size())
     throw BadInput(fmt::format("{} has {} channels but {} places: name the recording's channel of each", name,
                                query.channels.size(), query.places.size()));
   for (std::size_t c = 0; c < query.places.size(); ++c)
     if (query.places[c] < 0 || query.places[c] >= channels)
-      throw BadInput(fmt::format("channel {} of {} belongs to channel {}, but the recording's are 0 to {}", c,
-                                 name, query.places[c], channels - 1));
+      throw BadInput(fmt::format("{} belongs to channel {} of the recording, which has 1 to {}",
+                                 channel_text(query, c), std::int64_t{query.places[c]} + 1, channels));
 }
 
 void check_options(const FindOptions& options, const Query& query, std::int64_t channels) {
@@ -101,8 +109,8 @@ void check_options(const FindOptions& options, const Query& query, std::int64_t 
   for (std::size_t k = 0; k < options.exhaust.size(); ++k) {
     const double before = k == 0 ? options.band : options.exhaust[k - 1];
     if (!(options.exhaust[k] > before))
-      throw BadInput(fmt::format("exhausting band {} is {}: it must be wider than the one before it, {}", k,
-                                 options.exhaust[k], before));
+      throw BadInput(fmt::format("exhausting band {} is {}: it must be wider than the one before it, {}",
+                                 k + 1, options.exhaust[k], before));
   }
   if (!options.adjacency.empty()) {
     if (std::ssize(options.adjacency) != channels)
@@ -112,8 +120,8 @@ void check_options(const FindOptions& options, const Query& query, std::int64_t 
       for (std::int32_t other : options.adjacency[c])
         if (other < 0 || other >= channels)
           throw BadInput(
-              fmt::format("adjacency of channel {} names channel {}, but the recording's are 0 to {}", c,
-                          other, channels - 1));
+              fmt::format("adjacency of channel {} names channel {}, but the recording's are 1 to {}", c + 1,
+                          std::int64_t{other} + 1, channels));
   }
   if (!options.weights.empty()) {
     if (std::ssize(options.weights) != channels * channels)
@@ -129,10 +137,10 @@ void check_options(const FindOptions& options, const Query& query, std::int64_t 
   for (const SensorAxes& sensor : options.sensors)
     for (std::int32_t axis : {sensor.x, sensor.y, sensor.z}) {
       if (axis < 0 || axis >= std::ssize(query.channels))
-        throw BadInput(fmt::format("a sensor's axis is channel {}, but the query's are 0 to {}", axis,
-                                   query.channels.size() - 1));
+        throw BadInput(fmt::format("a sensor's axis is channel {}, but the query's are 1 to {}",
+                                   std::int64_t{axis} + 1, query.channels.size()));
       if (!axes.insert(axis).second)
-        throw BadInput(fmt::format("channel {} is named twice among the sensors' axes", axis));
+        throw BadInput(fmt::format("{} is named twice among the sensors' axes", channel_text(query, axis)));
     }
 }
 

@@ -1,11 +1,16 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "warploom/search/find.hpp"
 
 namespace warploom::search {
+
+/// "channel 2 ('heel') of the query": counted from 1, as people see it.
+std::string channel_text(const Query& query, std::size_t channel);
 
 /// @throws BadInput (names the value and the limit)
 void check_query(const Query& query, std::int64_t channels);

@@ -73,6 +73,56 @@ TEST_F(SearchFiles, EachRecordingHasItsFilesAndAllHaveARanking) {
   EXPECT_EQ(std::ranges::count(ranking, '\n'), found["ranking"].size() + 1);
 }
 
+/// Three series, of which the second has the pattern at 4 s, the third at 9 s and at 2 s.
+class SearchSeries : public SearchVerb {
+ protected:
+  SearchSeries() {
+    std::string text = "@dimensions 3\n@classLabel true walk rest\n@data\n";
+    const std::vector<std::vector<Plant>> plants = {{}, {{4}}, {{9}, {2}}};
+    for (unsigned k = 0; k < 3; ++k) {
+      for (const std::vector<double>& channel : noise_with(15, k + 1, plants[k])) {
+        for (const double sample : channel) text += std::to_string(sample) + ",";
+        text.back() = ':';
+      }
+      text += k == 0 ? "rest\n" : "walk\n";
+    }
+    make("some.ts", text);
+    make_query();
+  }
+};
+
+TEST_F(SearchSeries, OneIsNamedBehindTheFile) {
+  const Json found = search_json("step.csv some.ts#3 --rate 50 --best 2 --channels-by number");
+  EXPECT_EQ(found["recordings"][0]["recording"], "some_3");
+  EXPECT_THAT(onsets(found["recordings"][0], 2), ElementsAre(2, 9));
+}
+
+TEST_F(SearchSeries, AllAreRecordingsOfTheirOwn) {
+  const std::string arguments =
+      "some.ts#2 some.ts step.csv --from 4 --to 5.2 --rate 50 --series all --best 1 ";
+  const Json found = search_json(arguments + "--exclude-self");
+  ASSERT_EQ(found["recordings"].size(), 4u);
+  EXPECT_EQ(found["recordings"][0]["recording"], "some_1");
+  EXPECT_EQ(found["recordings"][1]["recording"], "some_2");
+  for (const Json& match : found["recordings"][1]["matches"]) EXPECT_NE(match["onset"], 4) << "is the query";
+  EXPECT_EQ(found["recordings"][2]["matches"][0]["matched"], 3);
+  EXPECT_EQ(found["recordings"][3]["recording"], "step");
+
+  ASSERT_EQ(search(arguments + "-o found").code, 0);
+  const ToolRun again = search(arguments + "-o found --resume");
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_TRUE(fs::exists(directory / "found/some_3.matches.jsonl"));
+  const ToolRun judged = search("evaluate found/some_2.matches.jsonl --label walk");
+  EXPECT_EQ(judged.code, 0) << judged.err;
+}
+
+TEST_F(SearchSeries, WhichSeriesIsTheQueryHasToBeSaid) {
+  expect_refusal("some.ts some.ts --series all", "say which, as some.ts#1");
+  expect_refusal("some.ts#4 some.ts", "no series 4");
+  expect_refusal("step.csv step.csv#1", "only .ts files hold several series");
+  expect_refusal("step.csv some.ts --series 0", "a number from 1, or all");
+}
+
 TEST_F(SearchFiles, NothingIsReplacedUnasked) {
   ASSERT_EQ(search("step.csv a.csv -o found").code, 0);
   const std::string before = content_of(directory / "found/a.matches.jsonl");
@@ -226,6 +276,7 @@ TEST_F(SearchFiles, WrongOptionsAreRefused) {
       {"--band nan", "--band nan:"},
       {"--normalize l2", "--normalize: 'l2' is neither z nor none"},
       {"--method fast", "--method: 'fast' is neither dtw nor euclidean"},
+      {"--prune sometimes", "--prune: 'sometimes' is none of auto, always, never"},
       {"--best 0", "--best"},
       {"--scales 0.8:1.2", "--scales 0.8:1.2: FIRST:LAST:COUNT"},
       {"--scales 0", "--scales 0: a number from 0.1 to 10"},

@@ -40,6 +40,35 @@ TEST_F(TsRecording, SeriesOfSeveralDimensionsWithAClass) {
   EXPECT_EQ(second.annotations[0].label, "b c");
 }
 
+TEST_F(TsRecording, ASeriesIsNamedByItsPath) {
+  const std::filesystem::path file = make("a.ts", std::string(kHeader) + "1:2:a\n\n3:4:b\n# c\n5:6:c\n");
+  const std::vector<std::filesystem::path> all = series_of(file);
+  ASSERT_EQ(all.size(), 3u);
+  for (std::size_t k = 0; k < 3; ++k) {
+    const Recording series = read_recording(all[k]);
+    EXPECT_EQ(series.name, "a.ts#" + std::to_string(k + 1));
+    EXPECT_THAT(series.channels[0].samples, ElementsAre(2 * static_cast<float>(k) + 1));
+  }
+  EXPECT_EQ(series_path(all[2]).file, file);
+  EXPECT_EQ(series_path(all[2]).series, 3);
+  EXPECT_THAT([&] { read_recording(file.string() + "#4"); },
+              ThrowsMessage<BadInput>(HasSubstr("no series 4")));
+}
+
+TEST_F(TsRecording, AFileWhoseNameLooksLikeASeriesIsAFile) {
+  const std::filesystem::path file = make("a.ts#2", std::string(kHeader) + "1:2:a\n");
+  EXPECT_EQ(series_path(file).file, file);
+  EXPECT_EQ(series_path(file).series, 0);
+  EXPECT_EQ(series_path("a.ts#x").series, 0);
+  EXPECT_EQ(series_path("a.ts#0").series, 0);
+}
+
+TEST_F(TsRecording, OtherFilesHoldNoSeries) {
+  const std::filesystem::path file = make("a.csv", "x\n1\n2\n");
+  EXPECT_THAT([&] { read_recording(file.string() + "#1"); },
+              ThrowsMessage<BadInput>(HasSubstr("only .ts files hold several series")));
+}
+
 TEST_F(TsRecording, WithoutAClassAllAreDimensions) {
   const Recording r = read("@classLabel false\n@data\n1,2:3,4:5,6\n");
   EXPECT_EQ(r.channels.size(), 3u);

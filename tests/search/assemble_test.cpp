@@ -7,6 +7,7 @@
 
 #include "oracle/random.hpp"
 #include "oracle/search_matchings.hpp"
+#include "search/assembly.hpp"
 #include "warploom/search/match.hpp"
 
 namespace warploom::search {
@@ -91,30 +92,34 @@ struct Kinds {
   bool parts, rotations;
 };
 
+Piece random_piece(Random& random, const Kinds& kinds, std::uint32_t channels, std::uint32_t recorded,
+                   std::uint32_t span) {
+  const std::int64_t begins[] = {0, 3, 5}, lengths[] = {3, 2, 3};
+  const auto from = static_cast<std::int32_t>(random.below(channels));
+  const auto to = static_cast<std::int32_t>(random.below(recorded));
+  const std::int64_t offset = random.below(span);
+  const double distance = std::ldexp(1 + random.below(1 << 20), -20);  // sums are exact
+  const std::int32_t segment = kinds.parts ? static_cast<std::int32_t>(random.below(5)) - 1 : -1;
+  Piece made = segment < 0 || segment > 2
+                   ? piece(from, to, offset, distance)
+                   : part(from, to, offset, distance, segment, begins[segment], lengths[segment]);
+  if (from != to) made.pair.weight = 1.5;
+  if (kinds.rotations && from < 3) made = rotated(made, static_cast<std::int32_t>(random.below(3)));
+  return made;
+}
+
 class AssembleSmall : public testing::TestWithParam<Kinds> {};
 
 TEST_P(AssembleSmall, IsWhatTheDefinitionSays) {
   Random random(GetParam().parts + 2 * GetParam().rotations);
-  const std::int64_t begins[] = {0, 3, 5}, lengths[] = {3, 2, 3};
   for (int k = 0; k < 600; ++k) {
     const std::uint32_t channels = 1 + random.below(4), recorded = 1 + random.below(4);
     const Channels made(channels);
     std::vector<Piece> pieces;
     const bool many = k % 150 == 0;  // for several threads
     const std::uint32_t count = many ? 2500 : random.below(24), span = many ? 5000 : 4 + random.below(40);
-    for (std::uint32_t c = 0; c < count; ++c) {
-      const auto from = static_cast<std::int32_t>(random.below(channels));
-      const auto to = static_cast<std::int32_t>(random.below(recorded));
-      const std::int64_t offset = random.below(span);
-      const double distance = std::ldexp(1 + random.below(1 << 20), -20);  // sums are exact
-      const std::int32_t segment = GetParam().parts ? static_cast<std::int32_t>(random.below(5)) - 1 : -1;
-      pieces.push_back(segment < 0 || segment > 2
-                           ? piece(from, to, offset, distance)
-                           : part(from, to, offset, distance, segment, begins[segment], lengths[segment]));
-      if (from != to) pieces.back().pair.weight = 1.5;
-      if (GetParam().rotations && from < 3)
-        pieces.back() = rotated(pieces.back(), static_cast<std::int32_t>(random.below(3)));
-    }
+    for (std::uint32_t c = 0; c < count; ++c)
+      pieces.push_back(random_piece(random, GetParam(), channels, recorded, span));
     AssembleOptions options;
     options.max_lag = random.below(12);
     options.exclusion = random.below(12);
@@ -123,6 +128,39 @@ TEST_P(AssembleSmall, IsWhatTheDefinitionSays) {
     options.alternatives = random.chance(50) ? 1 : 3;
     expect_equal(assemble(pieces, made.query, options), oracle::assemble(pieces, made.query, options));
     if (HasFailure()) FAIL() << "instance " << k;
+  }
+}
+
+/// As the search does when it looks for missing channels again: what was found out of the pieces so far must
+/// not be believed of what is new.
+TEST_P(AssembleSmall, OfPiecesInSeveralLotsIsAsOfAllAtOnce) {
+  Random random(10 + GetParam().parts + 2 * GetParam().rotations);
+  for (int k = 0; k < 300; ++k) {
+    const std::uint32_t channels = 1 + random.below(4), recorded = 1 + random.below(4);
+    const Channels made(channels);
+    const std::uint32_t span = 4 + random.below(60);
+    AssembleOptions options;
+    options.max_lag = random.below(12);
+    options.exclusion = random.below(12);
+    Assembly assembly(made.query, options.max_lag);
+    std::vector<Piece> pieces;
+    for (int lot = 0; lot < 3; ++lot) {
+      const auto before = static_cast<std::ptrdiff_t>(pieces.size());
+      for (std::uint32_t count = random.below(12); count > 0; --count)
+        pieces.push_back(random_piece(random, GetParam(), channels, recorded, span));
+      assembly.add(std::span(pieces).subspan(before));
+      options.min_channels = 1 + static_cast<std::int32_t>(random.below(2));
+      options.limit = 1 + random.below(6);
+      std::vector<Match> found;
+      for (const Assembly::Result& result : assembly.best(options)) {
+        found.push_back(result.match);
+        ASSERT_EQ(result.pieces.size(), result.match.pairs.size());
+        for (std::size_t p = 0; p < result.pieces.size(); ++p)
+          EXPECT_EQ(identity(pieces[result.pieces[p]].pair), identity(result.match.pairs[p]));
+      }
+      expect_equal(found, oracle::assemble(pieces, made.query, options));
+      if (HasFailure()) FAIL() << "instance " << k << ", lot " << lot;
+    }
   }
 }
 

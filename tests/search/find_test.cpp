@@ -335,6 +335,73 @@ TEST_F(Twice, DefaultThresholdSharesTheSignificanceAmongTheTrials) {
       oracle::assemble(want, query, {.max_lag = 20, .exclusion = 20, .min_channels = 1, .limit = 20}));
 }
 
+/// Two channels of 40 samples at 500 and at 1,400. Channel 0 is at one level for eight samples at both ends
+/// and for eight more around them, so that it may begin up to eight samples early or late there.
+class FlatEnds : public Twice {
+ protected:
+  FlatEnds() {
+    for (const std::int64_t first : {500, 1400}) {
+      std::vector<float>& channel = recording[0];
+      for (std::int64_t i = 0; i < 16; ++i) {
+        channel[first - 8 + i] = own.samples[0][8];
+        channel[first + kLength - 8 + i] = own.samples[0][8];
+      }
+    }
+    own = OwnQuery(recording, 500, kLength);
+    own.view();
+    options.band = 0.25;
+  }
+};
+
+TEST_F(FlatEnds, LessLagComesBeforeAMillionthOfDistance) {
+  for (const Normalization normalization : {Normalization::z, Normalization::none}) {
+    const Found found = find_in(recording, own.query, options, normalization);
+    ASSERT_THAT(found.matches, SizeIs(2));
+    for (const Match& match : found.matches) {
+      ASSERT_THAT(match.pairs, SizeIs(2));
+      const std::int64_t first = match.first < 1000 ? 500 : 1400;
+      EXPECT_EQ(match.first, first);
+      EXPECT_EQ(match.last, first + kLength);
+      for (const Pair& pair : match.pairs) {
+        EXPECT_EQ(pair.offset, first) << "channel " << pair.query_channel;
+        EXPECT_EQ(pair.begin, first);
+      }
+    }
+  }
+}
+
+TEST_F(FlatEnds, MoreDistanceThanThatIsNotGivenForLessLag) {
+  // Channel 0 comes five samples late, and what is before it is off the level by a thousandth.
+  put(recording[0], 1405, std::vector<float>(recording[0].begin() + 1400, recording[0].begin() + 1448));
+  for (std::int64_t i = 1392; i < 1405; ++i) recording[0][i] = own.samples[0][0] + 1e-3f;
+  const Match match = at_1400(find_in(recording, own.query, options));
+  ASSERT_THAT(match.pairs, SizeIs(2));
+  EXPECT_EQ(match.pairs[1].offset, 1400);
+  EXPECT_EQ(match.pairs[0].offset, 1405);
+}
+
+TEST_F(FlatEnds, NoPairMovesOntoAMissingSample) {
+  options.max_distance = 0.3;
+  recording[0][1400 + kLength + 2] = std::numeric_limits<float>::quiet_NaN();
+  // Channel 1 is found five samples late: channel 0 could follow by five, but for what is missing after two.
+  put(recording[1], 1405, own.samples[1]);
+  const Match match = at_1400(find_in(recording, own.query, options));
+  ASSERT_THAT(match.pairs, SizeIs(2));
+  EXPECT_EQ(match.pairs[1].offset, 1405);
+  EXPECT_EQ(match.pairs[0].offset, 1402);
+}
+
+TEST_F(FlatEnds, DistancesStayThoseThatWereFound) {
+  const Found found = find_in(recording, own.query, options);
+  const Signal signal(recording.begin(), recording.end());
+  for (const Match& match : found.matches)
+    for (const Pair& pair : match.pairs)
+      EXPECT_NEAR(pair.distance,
+                  dtw_distance(own.query.channels[pair.query_channel],
+                               signal[pair.channel].subspan(pair.begin, pair.length), 10, Normalization::z),
+                  2e-6);
+}
+
 TEST_F(Twice, WeightsDecideBetweenChannels) {
   // Channel 0 of the query is nearer to channel 1 than to its own.
   Recording three = {recording[0], recording[0], walks(1, 2000, 77)[0]};
@@ -397,7 +464,7 @@ TEST_F(Twice, AConstantChannelOfTheQueryIsLeftOutWithARemark) {
   own.samples[1].assign(kLength, 3);
   own.view();
   const Found found = find_in(recording, own.query, options);
-  EXPECT_THAT(found.remarks, Contains(HasSubstr("channel 2 of the query (counted from 1) is constant")));
+  EXPECT_THAT(found.remarks, Contains(HasSubstr("channel 2 of the query is constant")));
   ASSERT_THAT(found.matches, SizeIs(2));
   EXPECT_EQ(found.matches[0].matched, 1);
   EXPECT_EQ(found.matches[0].channels, 2);
@@ -495,14 +562,19 @@ TEST_F(Twice, BadInputIsNamed) {
   EXPECT_THAT(message([&](Query& q, FindOptions&) { q.channels.assign(2, longer); }),
               HasSubstr("2001 samples, the recording 2000"));
   EXPECT_THAT(message([&](Query& q, FindOptions&) { q.channels[1] = not_finite; }),
-              HasSubstr("sample 0 of channel 1 of the query is inf"));
+              HasSubstr("sample 1 of channel 2 of the query is inf"));
   EXPECT_THAT(message([&](Query& q, FindOptions&) { q.channels.assign(2, constant); }),
               HasSubstr("all channels of the query are constant"));
   EXPECT_THAT(message([](Query& q, FindOptions&) { q.channels[1] = q.channels[1].subspan(1); }),
-              HasSubstr("has 39 samples and channel 0 has 40"));
+              HasSubstr("channel 2 of the query has 39 samples and the first 40"));
   EXPECT_THAT(message([](Query& q, FindOptions&) { q.channels.clear(); }), HasSubstr("no channels"));
+  EXPECT_THAT(message([&](Query& q, FindOptions&) {
+                q.names = {"heel", "toe"};
+                q.channels[1] = not_finite;
+              }),
+              HasSubstr("sample 1 of channel 2 ('toe') of the query is inf"));
   EXPECT_THAT(message([](Query& q, FindOptions&) { q.places[1] = 2; }),
-              HasSubstr("the recording's are 0 to 1"));
+              HasSubstr("channel 2 of the query belongs to channel 3 of the recording, which has 1 to 2"));
   EXPECT_THAT(message([](Query& q, FindOptions&) { q.places.pop_back(); }),
               HasSubstr("2 channels but 1 places"));
   const std::pair<std::function<void(FindOptions&)>, const char*> cases[] = {
@@ -520,32 +592,32 @@ TEST_F(Twice, BadInputIsNamed) {
       {[](auto& o) {
          o.scales = {1, 0};
        },
-       "scale 1 is 0"},
+       "scale 2 is 0"},
       {[](auto& o) { o.segments = 11; }, "segments is 11: it must be from 1 to 10"},
       {[](auto& o) {
          o.exhaust = {0.2, 0.1};
        },
-       "exhausting band 1 is 0.1"},
+       "exhausting band 2 is 0.1"},
       {[](auto& o) { o.exhaust = {0.05}; }, "wider than the one before it, 0.05"},
       {[](auto& o) { o.adjacency = {{0}}; }, "neighbours of 1 channels, but the recording has 2"},
       {[](auto& o) {
          o.adjacency = {{0}, {2}};
        },
-       "names channel 2"},
+       "channel 2 names channel 3, but the recording's are 1 to 2"},
       {[](auto& o) { o.weights = {1}; }, "needs 4"},
       {[](auto& o) {
          o.weights = {1, 1, -1, 1};
        },
-       "weight 2 is -1"},
+       "weight 3 is -1"},
       {[](auto& o) { o.rotations = 3; }, "no sensor is named"},
       {[](auto& o) {
          o.sensors = {{0, 1, 2}};
        },
-       "axis is channel 2"},
+       "axis is channel 3, but the query's are 1 to 2"},
       {[](auto& o) {
          o.sensors = {{0, 1, 1}};
        },
-       "named twice"},
+       "channel 2 of the query is named twice"},
   };
   for (const auto& [change, text] : cases)
     EXPECT_THAT(message([&](Query&, FindOptions& o) { change(o); }), HasSubstr(text));

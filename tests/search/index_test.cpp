@@ -20,7 +20,7 @@ namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-IndexOptions on_cpu(Normalization normalization = Normalization::z, bool prune = true) {
+IndexOptions on_cpu(Normalization normalization = Normalization::z, Prune prune = Prune::automatic) {
   return {.device = Device::cpu, .normalization = normalization, .prune = prune};
 }
 
@@ -60,7 +60,7 @@ void expect_profile(const Signal& signal, const Pattern& pattern, Normalization 
 void expect_best(const Signal& signal, const std::vector<Pattern>& patterns, const std::vector<Task>& tasks,
                  Normalization normalization = Normalization::z) {
   set_threads(1);
-  Index plain(signal, on_cpu(normalization, false));
+  Index plain(signal, on_cpu(normalization, Prune::never));
   const auto found = plain.best(patterns, tasks);
   ASSERT_EQ(found.size(), tasks.size());
   for (std::size_t task = 0; task < tasks.size(); ++task) {
@@ -75,9 +75,11 @@ void expect_best(const Signal& signal, const std::vector<Pattern>& patterns, con
   }
   for (const unsigned threads : {1U, 2U, 5U}) {
     set_threads(threads);
-    Index pruned(signal, on_cpu(normalization));
-    EXPECT_EQ(pruned.best(patterns, tasks), found) << threads << " threads, lower bounds";
-    Index again(signal, on_cpu(normalization, false));
+    for (const Prune prune : {Prune::automatic, Prune::always}) {
+      Index pruned(signal, on_cpu(normalization, prune));
+      EXPECT_EQ(pruned.best(patterns, tasks), found) << threads << " threads, lower bounds";
+    }
+    Index again(signal, on_cpu(normalization, Prune::never));
     EXPECT_EQ(again.best(patterns, tasks), found) << threads << " threads";
   }
   set_threads(0);
@@ -242,7 +244,7 @@ TEST(Best, TakesTheFirstOfEqualDistances) {
   const auto found = index.best(patterns, tasks)[0];
   ASSERT_EQ(found.size(), 4U);
   for (std::int64_t k = 0; k < 4; ++k) EXPECT_EQ(found[k].offset, 64 * (k + 1));
-  Index plain({samples}, on_cpu(Normalization::z, false));
+  Index plain({samples}, on_cpu(Normalization::z, Prune::never));
   EXPECT_EQ(plain.best(patterns, tasks)[0], found);
 }
 
@@ -353,7 +355,8 @@ TEST(Best, IsTheSameWithLowerBoundsWhetherTheyPayOrNot) {
     for (const std::int64_t limit : {1, 30})
       tasks.push_back({.channel = channel, .patterns = 2, .limit = limit, .exclusion = 32});
   for (const Normalization normalization : {Normalization::none, Normalization::z}) {
-    Index pruned({walk, steps}, on_cpu(normalization)), plain({walk, steps}, on_cpu(normalization, false));
+    Index pruned({walk, steps}, on_cpu(normalization)),
+        plain({walk, steps}, on_cpu(normalization, Prune::never));
     EXPECT_EQ(pruned.best(patterns, tasks), plain.best(patterns, tasks));
   }
 }
@@ -377,7 +380,7 @@ TEST(Best, FindsTheSameForManyTasksAsForEach) {
 TEST(Best, CanBeInterrupted) {
   const std::vector<float> walk = random_walk(3000, 62);
   const std::vector<Pattern> patterns = {{.samples = random_walk(50, 63), .radius = 5}};
-  for (const bool prune : {false, true}) {
+  for (const Prune prune : {Prune::never, Prune::automatic, Prune::always}) {
     Index index({walk}, on_cpu(Normalization::z, prune));
     request_interrupt();
     EXPECT_THROW(index.best(patterns, std::vector<Task>{{}}), Interrupted);
@@ -391,7 +394,7 @@ TEST(Best, CountsItsWork) {
   walk[100] = kNaN;
   const std::vector<Pattern> patterns = {{.samples = like(walk, 1000, 50, .5F), .radius = 5}};
   const std::vector<Task> tasks = {{.limit = 1, .exclusion = 25}};
-  Index plain({walk}, on_cpu(Normalization::z, false));
+  Index plain({walk}, on_cpu(Normalization::z, Prune::never));
   plain.best(patterns, tasks);
   EXPECT_EQ(plain.effort().windows, 4951U);
   EXPECT_EQ(plain.effort().skipped, 50U);

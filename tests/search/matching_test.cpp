@@ -110,6 +110,46 @@ TEST(Matching, ManyEdgesApartHaveOneMaximalMatching) {
   EXPECT_EQ(maximal_matchings(edges).size(), 1u);
 }
 
+Worth sum(const Payments& paid) {
+  Worth all;
+  for (const std::vector<Worth>* side : {&paid.left, &paid.right})
+    for (const Worth& worth : *side) all += worth;
+  return all;
+}
+
+TEST(Payments, AreWorthNoLessThanTheBestMatchingWhateverThePrices) {
+  Random random(5);
+  for (int k = 0; k < 3'000; ++k) {
+    const std::vector<Edge> edges = graph(random, 20);
+    std::vector<Worth> prices;
+    for (std::uint32_t right = random.below(6); right > 0; --right) prices.push_back({random.below(4), 0});
+    const Worth best = oracle::worth(edges, best_matching(edges)), paid = sum(pay(edges, prices));
+    ASSERT_FALSE(better(best, paid)) << "graph " << k << ": " << best.coverage << ' ' << best.distance
+                                     << " is more than " << paid.coverage << ' ' << paid.distance;
+  }
+}
+
+TEST(Payments, AtTheBestMatchingsOwnPricesAreWorthWhatItIs) {
+  Random random(6);
+  for (int k = 0; k < 3'000; ++k) {
+    const std::vector<Edge> edges = graph(random, 20);
+    std::vector<Worth> prices;
+    const Worth best = oracle::worth(edges, best_matching(edges, &prices));
+    ASSERT_EQ(sum(pay(edges, prices)), best) << "graph " << k;  // sums of eighths are exact
+  }
+}
+
+TEST(Payments, OfEachEdgeCoverIt) {
+  Random random(7);
+  for (int k = 0; k < 1'000; ++k) {
+    const std::vector<Edge> edges = graph(random, 20);
+    const std::vector<Worth> prices(3, Worth{1, 0.5});
+    const Payments paid = pay(edges, prices);
+    for (const Edge& edge : edges)
+      ASSERT_FALSE(better(edge.worth, paid.left[edge.left] + paid.right[edge.right])) << "graph " << k;
+  }
+}
+
 TEST(Matching, OfNoEdgesIsEmpty) {
   EXPECT_THAT(best_matching({}), IsEmpty());
   EXPECT_THAT(best_matchings({}, 3), ElementsAre(IsEmpty()));

@@ -1,4 +1,5 @@
 // The kernels of the search, of the DTW kernels some sizes, for sim_kernels_test.cpp.
+#include "search/cuda_bounds.cu"
 #include "search/cuda_selection.cu"
 #include "search/dtw_columns.cuh"
 #include "search/dtw_lanes.cuh"

@@ -12,12 +12,10 @@
 #include "oracle/search_brute_force.hpp"
 #include "search/cuda_dtw.hpp"
 #include "search/cuda_selection.hpp"
+#include "search/kernel_simulator.hpp"
 #include "search/selection.hpp"
 #include "search/signals.hpp"
 #include "search/windows.hpp"
-#include "warploom/core/demangle.hpp"
-#include "warploom/core/file.hpp"
-#include "warploom/sim/sim.hpp"
 
 namespace warploom::search {
 namespace {
@@ -28,53 +26,6 @@ constexpr std::string_view kColumns1 = "dtw_columns<1, 6, (warploom::search::Col
                            kColumns4 = "dtw_columns<4, 6, (warploom::search::ColumnRounds)0>",
                            kRounds4 = "dtw_columns<4, 6, (warploom::search::ColumnRounds)1>",
                            kBanded32 = "dtw_columns<32, 4, (warploom::search::ColumnRounds)2>";
-
-class Simulator {
- public:
-  Simulator() : machine_(ptx::parse(read_file(WARPLOOM_KERNEL_PTX), "sim_kernels.ptx")) {}
-
-  template <class T>
-  T* upload(std::vector<T> values) {
-    return reinterpret_cast<T*>(machine_.upload(std::span(values)));
-  }
-  template <class T>
-  std::vector<T> download(const T* from, std::size_t count) {
-    std::vector<T> values(count);
-    machine_.download(reinterpret_cast<sim::Address>(from), std::span(values));
-    return values;
-  }
-  template <class... Arguments>
-  void launch(std::string_view kernel, unsigned blocks, unsigned threads, unsigned shared,
-              Arguments... values) {
-    for (const sim::Schedule schedule : {sim::Schedule::random}) {
-      sim::Arguments arguments;
-      (arguments.add(values), ...);
-      const sim::Outcome outcome = machine_.launch(symbol(kernel), arguments,
-                                                   {.grid = {blocks},
-                                                    .block = {threads},
-                                                    .dynamic_shared = shared,
-                                                    .schedule = schedule,
-                                                    .races = true});
-      EXPECT_TRUE(outcome.completed);
-      for (const sim::Finding& finding : outcome.findings) ADD_FAILURE() << finding.text();
-    }
-  }
-
- private:
-  /// Of the kernel that has this name in C++.
-  std::string symbol(std::string_view name) const {
-    for (const ptx::Function& function : machine_.module().functions)
-      if (function.entry && function_name(function.name).ends_with(name)) return std::string(function.name);
-    ADD_FAILURE() << "no kernel " << name;
-    return {};
-  }
-  sim::Machine machine_;
-};
-
-template <class T>
-sim::Address address(T* pointer) {
-  return reinterpret_cast<sim::Address>(pointer);
-}
 
 /// The kernel's distances of two patterns of this length and band from all windows of a walk with a gap are
 /// the oracle's.
@@ -115,6 +66,7 @@ void expect_distances(std::string_view kernel, int windows_per_block, std::int64
                     .begins = nullptr,
                     .scales = scales,
                     .profile = simulator.upload(std::vector<ProfileEntry>(kWindows, kNoEntry)),
+                    .list = nullptr,
                     .windows = kWindows,
                     .length = static_cast<std::int32_t>(length),
                     .radius = static_cast<std::int32_t>(radius),

@@ -89,6 +89,7 @@ search::Found find_all(const SearchSettings& settings, const std::vector<LoadedQ
   } else {
     search::Index index(signal, {.device = settings.device,
                                  .normalization = settings.normalization,
+                                 .prune = settings.prune,
                                  .memory = settings.device_memory});
     const auto options_for = [&](const LoadedQuery& query) {
       search::FindOptions options = find_options(settings, query, recording);

@@ -21,11 +21,17 @@ namespace {
 
 constexpr double kSameRate = 1e-3;  // relative; rates from time columns are no more exact
 
-/// "walk" of "data/walk.csv.gz".
+/// "walk" of "data/walk.csv.gz", "walk_3" of "data/walk.ts#3".
 std::string stem_of(const fs::path& path) {
-  fs::path name = path.filename();
+  const auto [file, series] = io::series_path(path);
+  fs::path name = file.filename();
   if (name.extension() == ".gz") name = name.stem();
-  return name.stem().string();
+  return name.stem().string() + (series > 0 ? fmt::format("_{}", series) : "");
+}
+
+bool is_ts(const fs::path& path, const io::RecordingOptions& reading) {
+  const fs::path plain = path.extension() == ".gz" ? path.stem() : path;
+  return reading.format.empty() ? plain.extension() == ".ts" : reading.format == "ts";
 }
 
 bool is_recording(const fs::path& path) {
@@ -187,22 +193,29 @@ std::string LoadedQuery::source() const {
 }
 
 search::Query LoadedQuery::view(std::vector<std::int32_t> places) const {
-  return {label, {samples.begin(), samples.end()}, std::move(places)};
+  return {label, {samples.begin(), samples.end()}, std::move(places), names};
 }
 
 std::vector<RecordingFile> list_recordings(const SearchSettings& settings) {
   std::vector<RecordingFile> recordings;
   std::error_code error;
+  const auto add = [&](const fs::path& file) {
+    if (settings.reading.series != kAllSeries || !is_ts(file, settings.reading))
+      return recordings.push_back({file, stem_of(file)});
+    const std::vector<fs::path> all = io::series_of(file);
+    if (all.empty()) throw BadInput(fmt::format("{}: it holds no series", file.string()));
+    for (const fs::path& path : all) recordings.push_back({path, stem_of(path)});
+  };
   for (const std::string& input : settings.inputs) {
     if (fs::is_directory(input, error)) {
-      for (const fs::path& path : recordings_of(input)) recordings.push_back({path, stem_of(path)});
+      for (const fs::path& path : recordings_of(input)) add(path);
       continue;
     }
     const fs::path file = file_named(input);
-    if (!fs::exists(file, error))
+    if (!fs::exists(io::series_path(file).file, error))
       throw BadInput(fmt::format("cannot read {}: {}", input.empty() ? "''" : input,
                                  error ? error.message() : "there is no such file"));
-    recordings.push_back({file, stem_of(file)});
+    add(file);
   }
   std::map<std::string, int> count;
   for (const RecordingFile& recording : recordings) ++count[recording.name];
@@ -258,6 +271,10 @@ std::vector<LoadedQuery> load_queries(const SearchSettings& settings) {
   fs::path read;
   for (const QuerySource& source : settings.queries) {
     const fs::path file = file_named(source.file);
+    if (reading.series == kAllSeries && is_ts(file, reading))
+      throw BadInput(
+          fmt::format("{}: --series all is for recordings, and a query is one series: say which, as {}#1",
+                      file.string(), file.filename().string()));
     if (read != file) recording = read_prepared(read = file, reading, settings);
     if (settings.examples.empty()) {
       queries.push_back(cut(recording, file, source.label.empty() ? stem_of(file) : source.label,
@@ -323,8 +340,10 @@ std::vector<std::int32_t> match_channels(const LoadedQuery& query, const io::Rec
 std::vector<search::Interval> sources_in(const std::vector<LoadedQuery>& queries, const fs::path& file) {
   std::vector<search::Interval> sources;
   std::error_code error;
+  const auto searched = io::series_path(file);
   for (const LoadedQuery& query : queries)
-    if (fs::equivalent(query.file, file, error))
+    if (const auto [source, series] = io::series_path(query.file);
+        std::max(1, series) == std::max(1, searched.series) && fs::equivalent(source, searched.file, error))
       sources.push_back({query.from, query.to - query.from, query.label});
   return sources;
 }

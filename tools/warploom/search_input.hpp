@@ -35,7 +35,7 @@ struct RecordingFile {
 };
 
 /// The recordings that were named: files as they are, folders searched through, by name. Of WFDB records the
-/// header is taken.
+/// header is taken, of .ts files, with --series all, each series.
 /// @throws BadInput (missing, a folder without recordings, two whose outputs would have the same name)
 std::vector<RecordingFile> list_recordings(const SearchSettings& settings);
 
@@ -43,7 +43,7 @@ std::vector<RecordingFile> list_recordings(const SearchSettings& settings);
 io::Recording read_prepared(const std::filesystem::path& path, const io::RecordingOptions& reading,
                             const SearchSettings& settings);
 
-/// All queries: ranges of files, and annotations taken as examples. Each file is read once.
+/// All queries: ranges of files, and annotations taken as examples. A file is read once.
 /// @throws BadInput (as read_recording; a range outside the file, missing samples, too few samples, no
 /// annotation of
 ///         a label)

@@ -253,6 +253,17 @@ void add_run_options(CLI::App& app, SearchSettings& s) {
          "Use no more of the GPU's memory; longer recordings go through it in chunks [MiB] [what is free]")
       ->type_name("MIB")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 30));
+  add(
+      app, "--prune", "auto|always|never",
+      [&s](const std::string& text) {
+        if (text != "auto" && text != "always" && text != "never")
+          throw BadInput(fmt::format("--prune: '{}' is none of auto, always, never", text));
+        s.prune = text == "auto"     ? search::Prune::automatic
+                  : text == "always" ? search::Prune::always
+                                     : search::Prune::never;
+      },
+      "Leave out windows of which lower bounds tell that they are too far; the result does not depend on it "
+      "[auto: where it pays]");
   app.add_option("--threads", s.threads, "CPU threads; the result does not depend on them [one a processor]")
       ->type_name("N")
       ->check(CLI::Range(1u, 1024u));
@@ -334,9 +345,16 @@ void add_reading_options(CLI::App& app, io::RecordingOptions& reading) {
   app.add_option("--label-column", reading.label_column,
                  "Column of text whose runs of equal values are annotations")
       ->type_name("WHICH");
-  app.add_option("--series", reading.series, "Which series of a .ts file, from 1 [1]")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1'000'000'000));
+  add(
+      app, "--series", "N|all",
+      [&reading](const std::string& text) {
+        if (text == "all")
+          reading.series = kAllSeries;
+        else if (!parse_whole(text, reading.series) || reading.series < 1)
+          throw BadInput(fmt::format("--series {}: a number from 1, or all, is expected", text));
+      },
+      "Which series of .ts files, from 1, or all of them, each a recording; FILE.ts#3 is the third whatever "
+      "stands here [1]");
 }
 
 void add_search_options(CLI::App& app, SearchSettings& settings) {
@@ -440,7 +458,8 @@ std::vector<std::pair<std::string, std::string>> described(const SearchSettings&
   say_if(!s.reading.time_column.empty(), "time-column", s.reading.time_column);
   say_if(s.reading.time_unit > 0, "time-unit", s.reading.time_unit);
   say_if(!s.reading.label_column.empty(), "label-column", s.reading.label_column);
-  say_if(s.reading.series > 1, "series", s.reading.series);
+  say_if(s.reading.series != 1, "series",
+         s.reading.series == kAllSeries ? "all" : fmt::format("{}", s.reading.series));
   say_if(s.resample.has_value(), "resample", s.resample.value_or(0));
   say_if(s.low.has_value(), "high-pass", s.low.value_or(0));
   say_if(s.high.has_value(), "low-pass", s.high.value_or(0));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,9 @@ struct QuerySource {
   std::string file;
   std::optional<double> from, to;  ///< [s] of the file; none: its begin, its end
 };
+
+/// RecordingOptions::series where every series of .ts files is searched.
+inline constexpr std::int32_t kAllSeries = 0;
 
 /// What `warploom search` was asked to do.
 struct SearchSettings {
@@ -47,6 +51,7 @@ struct SearchSettings {
 
   Device device = Device::best;
   std::uint64_t device_memory = 0;  ///< [bytes]
+  search::Prune prune = search::Prune::automatic;
   unsigned threads = 0;
 
   std::string output;

@@ -51,7 +51,9 @@ Json SearchOutput::stamp(const fs::path& recording) const {
   Json queries = as_json(queries_);
   for (Json& query : queries) query.erase("file");  // may be named otherwise from another folder
   std::error_code error;
-  return {{"recording_bytes", fs::file_size(recording, error)}, {"options", options}, {"queries", queries}};
+  return {{"recording_bytes", fs::file_size(io::series_path(recording).file, error)},
+          {"options", options},
+          {"queries", queries}};
 }
 
 SearchOutput::SearchOutput(const SearchSettings& settings, const std::vector<LoadedQuery>& queries,

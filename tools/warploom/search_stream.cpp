@@ -138,7 +138,8 @@ int search_stream(const SearchSettings& settings) {
           static_cast<std::int32_t>(rows.names().size()),
           query.view(match_channels(query, recording, "<stdin>", settings.by_number)),
           find_options(settings, query, recording),
-          search::IndexOptions{.device = settings.device, .normalization = settings.normalization});
+          search::IndexOptions{
+              .device = settings.device, .normalization = settings.normalization, .prune = settings.prune});
       if (header) continue;
     }
     rows.parse(line, number, samples);

@@ -48,8 +48,20 @@ struct RecordingOptions {
   double time_unit = 0;  ///< [s] of the time column; 0: as its name says (s, ms, us, ns), else seconds
   /// Of text: a name or number. Runs of a value are annotations, labelled by it.
   std::string label_column;
-  std::int32_t series = 1;  ///< of .ts: which, from 1
+  std::int32_t series = 1;  ///< of .ts: which, from 1, unless the path says so
 };
+
+/// A series of a .ts file by its path: walk.ts#3 is the third of walk.ts.
+struct SeriesPath {
+  std::filesystem::path file;
+  std::int32_t series = 0;  ///< 0: the path does not say, and is the file's
+};
+
+/// Takes such a path apart. One that is a file's name, or has no number behind the last '#', says no series.
+SeriesPath series_path(const std::filesystem::path& path);
+
+/// The paths of all series of a .ts file. @throws as read_recording(). Cost: one pass over the file
+std::vector<std::filesystem::path> series_of(const std::filesystem::path& file);
 
 /// Reads a recording in one of these forms:
 /// * text: a row a sample, comma, semicolon, tab or blanks (table.hpp), "name [unit]" in the header. Times
@@ -59,7 +71,8 @@ struct RecordingOptions {
 ///   nearest whole number of Hz where that is within 1e-4 of it and moves no stamp of the run by more than a
 ///   step;
 /// * NPY: [samples] or [samples, channels] of f4, f8, i2, i4; raw 32 or 64-bit floats, little endian;
-/// * .ts (sktime): a series of several dimensions, its class an annotation over the whole;
+/// * .ts (sktime): a series of several dimensions, its class an annotation over the whole; which, the path
+///   (series_path()) or the options say;
 /// * EDF, EDF+ (C and D), BDF: channels of their own rates, annotations, gaps between records as NaN;
 /// * WFDB: .hea with formats 16, 24, 32, 61, 80, 160, 212, several files, frames of several samples a channel
 ///   (then its rate is that times the frame's), skew, multi-segment records with fixed and variable layout;

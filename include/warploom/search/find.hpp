@@ -62,8 +62,20 @@ struct Found {
 };
 
 /// Searches one query: single-channel candidates, their best combinations, ranked. Dissertation, 7.4.
+///
+/// Less lag comes before less than a millionth of distance. Candidates of a pair that is flat at its ends are
+/// as near a few samples off; so the pairs of each match that was chosen are moved. A pair can be at its own
+/// offset and, without a gap, at those around it, at most the largest lag away, at which its distance differs
+/// from that at its own by at most a millionth of it, or of the pattern's population deviation (normalised:
+/// 1) where that is more; distances are dtw_distance() in double precision, so that both back ends agree. All
+/// go as near as they can to one offset: the one to which their differences add up to least, then the sum of
+/// their distances, then the earliest. Pair::distance and what follows from it stay those of the candidates,
+/// and so do the places that were chosen: two matches can come a little nearer than the exclusion. Where
+/// single precision finds the offsets next to a pair's own farther than 3e-4 (relative, or of the deviation)
+/// it stays.
 /// @throws BadInput (query longer than the recording, not finite or all constant, places that the recording
-///         lacks, options out of range: each names the value and the limit), OutOfMemory, Interrupted
+///         lacks, options out of range: each names the value and the limit, and counts
+///         channels and samples from 1), OutOfMemory, Interrupted
 Found find(Index& index, const Query& query, const FindOptions& options = {});
 
 /// Searches labelled queries and gives each place the label that fits best: matches of all queries by

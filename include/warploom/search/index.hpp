@@ -51,10 +51,18 @@ struct Candidate {
   friend bool operator==(const Candidate&, const Candidate&) = default;
 };
 
+/// Whether windows are excluded by lower bounds, so that their matrices are not computed. Never changes a
+/// result.
+enum class Prune {
+  never,
+  automatic,  ///< where it pays: the CPU asks so of each block of windows, the GPU of a sample of each pair's
+  always      ///< in every block, of every pair
+};
+
 struct IndexOptions {
   Device device = Device::best;
   Normalization normalization = Normalization::z;
-  bool prune = true;         ///< lower bounds and abandoning where they pay; never changes a result
+  Prune prune = Prune::automatic;
   std::uint64_t memory = 0;  ///< [bytes] of the device that may be used; 0: most of what is free
 };
 

@@ -12,8 +12,9 @@ namespace warploom::search {
 /// A pattern of several channels that is looked for.
 struct Query {
   std::string label;
-  Signal channels;                   ///< of equal length m >= 4; finite
-  std::vector<std::int32_t> places;  ///< [channels] the recording's channel that each belongs to
+  Signal channels;                      ///< of equal length m >= 4; finite
+  std::vector<std::int32_t> places;     ///< [channels] the recording's channel that each belongs to
+  std::vector<std::string> names = {};  ///< [channels] or none: what messages call them
   std::int64_t length() const { return channels.empty() ? 0 : static_cast<std::int64_t>(channels[0].size()); }
 };
 

@@ -44,8 +44,20 @@ using Matching = std::vector<std::int32_t>;
 /// The best of all matchings by better(); of equal ones any, but always the same. It is maximal: no edge can
 /// be added. The Hungarian method (H. W. Kuhn, Naval Research Logistics Quarterly 2, 1955), in which each
 /// left vertex may stay alone. Cost: l^2 (l + r) for l left and r right vertices.
+/// @param prices  if not null: [right vertices] what each adds at most to the best matching, for pay()
 /// @pre ends are small non-negative numbers: time and memory grow with the largest of them
-Matching best_matching(std::span<const Edge> edges);
+Matching best_matching(std::span<const Edge> edges, std::vector<Worth>* prices = nullptr);
+
+/// What vertices are paid, none less than nothing.
+struct Payments {
+  std::vector<Worth> left, right;  ///< up to the last that has an edge
+};
+
+/// Payments of which the two of each edge are together no worse than the edge, so that no matching is worth
+/// more than all of them (weak duality): that, and little more, with the prices of the best matching of a
+/// graph that differs little. Cost: the edges, twice.
+/// @param prices  of right vertices, none less than nothing; those after the last: nothing. None becomes more
+Payments pay(std::span<const Edge> edges, std::span<const Worth> prices);
 
 /// The `count` best maximal matchings, best first, of equal ones always in the same order: fewer if there are
 /// no more. Divides what is left into cases as K. G. Murty does (Operations Research 16(3), 1968); where the
