@@ -6,7 +6,7 @@
 
 #include "core/cuda_owners.hpp"
 
-namespace warploom::dp {
+namespace warploom {
 
 /// cuBLAS, where the loader finds it: too large to go along in an executable (LD_LIBRARY_PATH says where it
 /// is).
@@ -48,4 +48,4 @@ class CuBlas {
                 const float*, float*, int) = nullptr;
 };
 
-}  // namespace warploom::dp
+}  // namespace warploom

@@ -1,5 +1,5 @@
 # `cmake --install BUILD --prefix P` gives the tool, the headers, the libraries and a CMake package:
-# find_package(warploom) -> warploom::core, ptx, reuse, sim, io, imaging, dp, table and search, all of namespace warploom::.
+# find_package(warploom) -> warploom::core, ptx, reuse, sim, io, imaging, dp, table, search and loops, all of namespace warploom::.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 

@@ -19,8 +19,8 @@
 #include <string>
 #include <vector>
 
+#include "../cublas.hpp"
 #include "core/cuda_owners.hpp"
-#include "cublas.hpp"
 #include "dp/kernels.hpp"
 #include "matrix_multiply.hpp"
 

@@ -60,5 +60,12 @@ TEST_F(Readme, ShowsTheRealOutputOfTable) {
   EXPECT_EQ(run.out, shown);
 }
 
+TEST_F(Readme, ShowsTheRealOutputOfTile) {
+  std::string shown;
+  const ToolRun run = run_under("On loop nests", shown);
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.out, shown);
+}
+
 }  // namespace
 }  // namespace warploom

@@ -46,6 +46,7 @@ Verb segment_verb();
 Verb dp_verb();
 Verb table_verb();
 Verb search_verb();
+Verb tile_verb();
 
 /// Those that an executable has, in the order of --help: verbs.cpp lists all of them, verbs_compiler.cpp
 /// those that the build itself needs.

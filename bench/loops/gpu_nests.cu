@@ -1,0 +1,227 @@
+// How fast is the CUDA that `warploom tile` writes? Each nest beside what its operations and bytes need at
+// least, with copy bandwidth and cuBLAS measured in the same run.
+//   gpu_bench_loops [--benchmark_out=FILE] [--only=NEST]
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+
+#include "../cublas.hpp"
+#include "../json_records.hpp"
+#include "loops/cases.hpp"
+#include "warploom/core/cuda_check.cuh"
+#include "warploom/core/error.hpp"
+#include "warploom/core/file.hpp"
+#include "warploom/loops/interpret.hpp"
+
+namespace warploom::loops {
+namespace {
+
+constexpr int warm_ups = 3, repetitions = 15;
+
+__global__ void copy(float4* to, const float4* from, std::int64_t count) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < count) to[i] = from[i];
+}
+
+struct DeviceFloats {
+  explicit DeviceFloats(std::size_t count) : count(count) {
+    cuda_check(cudaMalloc(&data, count * sizeof(float)), "benchmark memory");
+  }
+  DeviceFloats(const DeviceFloats&) = delete;
+  DeviceFloats& operator=(const DeviceFloats&) = delete;
+  ~DeviceFloats() { cudaFree(data); }
+  float* data = nullptr;
+  std::size_t count;
+};
+
+/// Values between -0.5 and 0.5 that no compiler or cache can guess, small so that repeated sums stay finite.
+__global__ void fill(float* data, std::int64_t count, unsigned seed) {
+  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count;
+       i += std::int64_t{gridDim.x} * blockDim.x) {
+    unsigned x = static_cast<unsigned>(i) * 2654435761u + seed;
+    x ^= x >> 16, x *= 0x85ebca6bu, x ^= x >> 13, x *= 0xc2b2ae35u, x ^= x >> 16;
+    data[i] = static_cast<float>(x) * 0x1p-32f - 0.5f;
+  }
+}
+
+/// Median and least milliseconds.
+struct Times {
+  double median = 0, least = 0;
+};
+
+Times measure(const std::function<void()>& work) {
+  cudaEvent_t begin, end;
+  cuda_check(cudaEventCreate(&begin), "event");
+  cuda_check(cudaEventCreate(&end), "event");
+  std::vector<double> all;
+  for (int k = 0; k < warm_ups + repetitions; ++k) {
+    cuda_check(cudaEventRecord(begin), "event");
+    work();
+    cuda_check(cudaEventRecord(end), "event");
+    cuda_check(cudaEventSynchronize(end), "benchmark");
+    float ms = 0;
+    cuda_check(cudaEventElapsedTime(&ms, begin, end), "event");
+    if (k >= warm_ups) all.push_back(ms);
+  }
+  cudaEventDestroy(begin);
+  cudaEventDestroy(end);
+  std::sort(all.begin(), all.end());
+  return {all[all.size() / 2], all.front()};
+}
+
+/// A nest at one size: operations, and bytes that have to be read or written once.
+struct Job {
+  std::string nest;
+  std::vector<int> sizes;
+  double operations = 0, elements = 0;
+};
+
+std::vector<Job> jobs() {
+  std::vector<Job> all;
+  const auto gemm = [&](double i, double j, double k) {
+    all.push_back({"gemm", {int(i), int(j), int(k)}, 2 * i * j * k, i * k + k * j + 2 * i * j});
+  };
+  gemm(8192, 8192, 8192);
+  gemm(2000, 2300, 2600);
+  const double n = 2600, m = 2000;  // of PolyBench's EXTRALARGE
+  all.push_back({"syrk", {2600, 2000}, n * (n + 1) * m, n * m + n * (n + 1)});
+  all.push_back({"syr2k", {2600, 2000}, 2 * n * (n + 1) * m, 2 * n * m + n * (n + 1)});
+  all.push_back({"trmm", {2000, 2600}, 2000. * 1999 * 2600, 2000. * 2000 / 2 + 2 * 2000. * 2600});
+  all.push_back({"doitgen", {250, 220, 270}, 2. * 250 * 220 * 270 * 270, 2. * 250 * 220 * 270 + 270 * 270});
+  all.push_back({"two_matrix_products",
+                 {1600, 1800, 2200, 2400},
+                 2. * 1600 * 1800 * 2200 + 2. * 1600 * 1800 * 2400,
+                 1600. * 2200 + 2200. * 1800 + 1800. * 2400 + 2. * 1600 * 2400});
+  const auto stream = [&](const char* nest, std::vector<int> sizes, double matrices) {
+    const double elements = double(sizes[0]) * sizes[sizes.size() > 1 ? 1 : 0];
+    all.push_back({nest, sizes, 2 * matrices * elements, matrices * elements});
+  };
+  for (const int size : {16384, 0}) {
+    stream("gesummv", {size ? size : 2800}, 2);
+    stream("atax", size ? std::vector{size, size} : std::vector{1800, 2200}, 2);
+    stream("mvt", {size ? size : 4000}, 2);
+    stream("gemver", {size ? size : 4000}, 4);  // A is read and written, then read twice
+    stream("transpose", size ? std::vector{size, size} : std::vector{4000, 4000}, 2);
+  }
+  all.push_back({"transpose", {16381, 16003}, 0, 2. * 16381 * 16003});
+  all.push_back({"jacobi_2d", {10, 8192}, 10. * 2 * 5 * 8190 * 8190, 10. * 4 * 8192 * 8192});
+  all.push_back({"signal", {256, 4096}, 2. * 256 * 4096 * 4096, 256. * 4096 * 4096});
+  return all;
+}
+
+std::string sizes_text(const std::vector<int>& sizes) {
+  std::string text;
+  for (const int size : sizes) text += (text.empty() ? "" : ", ") + std::to_string(size);
+  return "[" + text + "]";
+}
+
+/// @return the file's record
+std::string run(const Job& job, const Case& nest, double copy_gb_s) {
+  const Region region = read_source(nest.text, nest.name, {}).front();
+  std::map<std::string, std::int64_t> sizes;
+  for (std::size_t k = 0; k < region.sizes.size(); ++k) sizes[region.sizes[k]] = job.sizes[k];
+  std::vector<std::unique_ptr<DeviceFloats>> owners;
+  std::vector<void*> arrays;
+  std::vector<double> scalars;
+  for (const std::string& name : region.parameters) {
+    const Variable* variable = find_variable(region, name);
+    if (!variable) continue;
+    if (variable->extents.empty()) {
+      scalars.push_back(0.5);
+      continue;
+    }
+    std::size_t count = 1;
+    for (const Expression& extent : variable->extents)
+      count *= static_cast<std::size_t>(value_of(extent, sizes));
+    owners.push_back(std::make_unique<DeviceFloats>(count));
+    fill<<<1024, 256>>>(owners.back()->data, static_cast<std::int64_t>(count),
+                        static_cast<unsigned>(owners.size()));
+    arrays.push_back(owners.back()->data);
+  }
+  int status = 0;
+  const Times times = measure([&] { status |= nest.cuda(job.sizes.data(), scalars.data(), arrays.data()); });
+  if (status != 0) throw Internal(std::string(nest.name) + ": a launch failed");
+  const double bytes = 4 * job.elements, gb_s = bytes / times.median / 1e6;
+  return "{\"nest\": \"" + std::string(nest.name) + "\", \"sizes\": " + sizes_text(job.sizes) +
+         ", \"ms\": " + json_number(times.median) + ", \"least_ms\": " + json_number(times.least) +
+         ", \"tera_operations_per_second\": " + json_number(job.operations / times.median / 1e9) +
+         ", \"gb_per_second\": " + json_number(gb_s) +
+         ", \"of_copy_bandwidth\": " + json_number(gb_s / copy_gb_s) + "}";
+}
+
+double copy_bandwidth(JsonRecords& records) {
+  const std::int64_t count = std::int64_t{1} << 28;  // floats: 1 GiB
+  const DeviceFloats from(count), to(count);
+  fill<<<1024, 256>>>(from.data, count, 1);
+  const Times times = measure([&] {
+    copy<<<static_cast<unsigned>(count / 4 / 256), 256>>>(
+        reinterpret_cast<float4*>(to.data), reinterpret_cast<const float4*>(from.data), count / 4);
+  });
+  const double gb_s = 8. * double(count) / times.median / 1e6;
+  records.add("{\"what\": \"copy of 1 GiB by float4\", \"ms\": " + json_number(times.median) +
+              ", \"gb_per_second\": " + json_number(gb_s) + "}");
+  return gb_s;
+}
+
+void cublas(JsonRecords& records) {
+  const CuBlas* blas = CuBlas::open();
+  if (!blas)
+    return std::fprintf(stderr, "no libcublas.so.13 or .12 on LD_LIBRARY_PATH: no rows of cuBLAS\n"), void();
+  for (const int n : {8192, 4096}) {
+    const std::int64_t count = std::int64_t{n} * n;
+    const DeviceFloats a(count), b(count), c(count);
+    fill<<<1024, 256>>>(a.data, count, 1);
+    fill<<<1024, 256>>>(b.data, count, 2);
+    bool good = true;
+    const Times times = measure([&] { good &= blas->multiply(a.data, b.data, c.data, n, nullptr); });
+    if (!good) throw Internal("cublasSgemm failed");
+    records.add("{\"what\": \"cuBLAS SGEMM, TF32 off\", \"sizes\": " + sizes_text({n, n, n}) +
+                ", \"ms\": " + json_number(times.median) + ", \"tera_operations_per_second\": " +
+                json_number(2. * n * n * n / times.median / 1e9) + "}");
+  }
+}
+
+int run_all(int count, char** words) {
+  std::string out, only;
+  for (int k = 1; k < count; ++k) {
+    if (!std::strncmp(words[k], "--benchmark_out=", 16))
+      out = words[k] + 16;
+    else if (!std::strncmp(words[k], "--only=", 7))
+      only = words[k] + 7;
+    else
+      throw BadInput(std::string(words[k]) + ": options are --benchmark_out=FILE and --only=NEST");
+  }
+  cudaDeviceProp device{};
+  cuda_check(cudaGetDeviceProperties(&device, 0), "looking for a GPU");
+  JsonRecords records;
+  records.list("context");
+  records.add(std::string("{\"device\": \"") + device.name + "\"}");
+  records.list("ceilings");
+  const double copy_gb_s = copy_bandwidth(records);
+  cublas(records);
+  records.list("nests");
+  for (const Job& job : jobs())
+    for (const Case& nest : cases())
+      if ((nest.name == job.nest || nest.name == "kernel_" + job.nest) && (only.empty() || only == job.nest))
+        records.add(run(job, nest, copy_gb_s));
+  if (!out.empty()) write_file_atomically(out, records.text());
+  return 0;
+}
+
+}  // namespace
+}  // namespace warploom::loops
+
+int main(int count, char** words) {
+  try {
+    return warploom::loops::run_all(count, words);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "gpu_bench_loops: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "warploom/loops/gpu.hpp"
+#include "warploom/loops/locality.hpp"
+
+namespace warploom::loops {
+
+/// One order of loops, or one list of steps, and whether it keeps every dependence.
+struct Judged {
+  std::vector<Step> steps;
+  Verdict verdict;
+  std::vector<Skew> cure;  ///< illegal: skews after which the same steps are legal, if some were found
+};
+
+/// Everything that there is to say of a nest before it is changed.
+struct Explanation {
+  std::vector<Reuse> reuse;
+  std::vector<Footprint> footprint;  ///< of `tile`
+  std::map<std::string, std::int64_t> tile;
+  std::vector<Dependence> dependences;
+  std::vector<Band> bands;  ///< fully permutable in the order of the text
+  std::vector<Judged>
+      permutations;             ///< of each chain of at most four loops; outer loops that stay are not named
+  std::vector<Judged> tilings;  ///< of each chain: all its loops, by `tile`; and bands within chains
+  std::vector<Judged> asked;    ///< what the caller asked for
+  std::vector<std::string> remarks;
+};
+
+struct ExplainOptions {
+  std::map<std::string, std::int64_t>
+      tile;                 ///< extents of tiles by loop; loops not named: 32, short loops: half
+  std::vector<Step> steps;  ///< what is asked for
+  int line_bytes = 128;
+};
+
+/// @note well under a second for each of PolyBench's nests
+Explanation explain(const Nest& nest, const ExplainOptions& options = {});
+
+/// For a terminal.
+std::string to_text(const Nest& nest, const Explanation& explanation);
+/// An object; the schema stands in docs/guide/tile.md.
+std::string to_json(const Nest& nest, const Explanation& explanation);
+
+/// One self-contained page for all nests of a file: source, iteration spaces of 2-D nests with dependence
+/// arrows and the traversal of tiles, reuse and dependence tables, and what was emitted if anything was.
+struct PagePart {
+  Nest nest;
+  Explanation explanation;
+  std::string transformed_c, cuda;    ///< empty: not asked for
+  std::optional<GpuProgram> program;  ///< mapping, placements with their reasons
+  std::vector<Cost> costs;            ///< where all sizes are known
+};
+/// @param source  the file's text, to be shown with line numbers; empty: the nests are written from their
+/// trees
+std::string to_html(const std::string& file, const std::vector<PagePart>& parts,
+                    std::string_view source = {});
+
+}  // namespace warploom::loops

@@ -1,0 +1,190 @@
+// `warploom tile` and what it cannot take: each is named, located and explained, and no file is left
+// half-written.
+
+#include "tile_sources.hpp"
+
+namespace warploom {
+namespace {
+
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class TileErrors : public TileVerb {
+ protected:
+  /// Bad input, with this on standard error and nothing elsewhere.
+  void expect_refused(const std::string& arguments, const std::string& says) const {
+    expect_refused(tile(arguments), arguments, says);
+  }
+  void expect_text_refused(const std::string& source, const std::string& says) const {
+    expect_refused(tile_text(source, "--c - --cuda new.cu"), source, says);
+  }
+  void expect_refused(const ToolRun& run, const std::string& what, const std::string& says) const {
+    EXPECT_EQ(run.code, 2) << what << "\n" << run.out << run.err;
+    EXPECT_EQ(run.out, "") << what;
+    EXPECT_THAT(run.err, AllOf(StartsWith("warploom: "), HasSubstr(says), EndsWith("\n"))) << what;
+    EXPECT_THAT(names(), Not(HasSubstr("new"))) << what;
+  }
+};
+
+std::string loop_with(const std::string& parameters, const std::string& body) {
+  return "void f(" + parameters + ") {\n  for (int i = 0; i < n; i++)\n    " + body + "\n}\n";
+}
+
+TEST_F(TileErrors, WhatIsOutsideTheSubsetIsLocatedAndExplained) {
+  expect_text_refused(
+      loop_with("int n, float A[n]", "A[i * i] = 1.0f;"),
+      "text.c:3:7: subscript 'i * i': 'i * i' is a product of two variables, which is not affine");
+  expect_text_refused(loop_with("int n, float A[n], int B[n]", "A[B[i]] = 1.0f;"),
+                      "text.c:3:7: subscript B[i]: ");
+  expect_text_refused(loop_with("int n, float *A", "*(A + i) = 1.0f;"), "text.c:3:5: pointer dereference: ");
+  expect_text_refused(loop_with("int n, float *A", "A++;"), "text.c:3:5: A ");
+  expect_text_refused(
+      "void f(int n, float A[n]) {\n  float *p = A;\n  for (int i = 0; i < n; i++)\n    p[i] = A[i];\n}\n",
+      "text.c:2:10: p: pointers are not in the subset");
+  expect_text_refused("void f(int n, float A[n]) {\n  int i = 0;\n  while (i < n) { A[i] = 1.0f; i++; }\n}\n",
+                      "text.c:3:3: while loop: the number of iterations is not known before it runs");
+  expect_text_refused("float g(float);\n" + loop_with("int n, float A[n]", "A[i] = g(A[i]);"),
+                      "text.c:4:12: call of g: ");
+  expect_text_refused(loop_with("int n, float *A", "A[i] = 1.0f;"),
+                      "text.c:1:22: array 'A': an extent is not declared");
+  expect_text_refused(loop_with("int n, float A[n]", "A[i + 1] = 1.0f;\n    if (A[i] > 0) A[i] = 0;"),
+                      "text.c:");
+}
+
+TEST_F(TileErrors, EveryFindingOfAFunctionIsALine) {
+  const ToolRun run = tile_text(
+      "void f(int n, float A[n]) {\n  float *p = A;\n  for (int i = 0; i < n; i++) p[i] = A[i];\n"
+      "  while (n) A[0] = 1;\n}\n");
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err, AllOf(HasSubstr("text.c:2:10: p: "), HasSubstr("\ntext.c:4:3: while loop: ")));
+}
+
+TEST_F(TileErrors, WhatIsNoSourceIsSaid) {
+  make("empty.c", "");
+  make("no_loops.c", "int x;\nvoid f(int n) { int y = n; }\n");
+  make("truncated.c", "void f(int n, float A[n]) {\n  for (int i = 0; i <");
+  make("bytes.c", std::string("\x7f"
+                              "ELF\0\x01\xff\xfe{{{(",
+                              12));
+  expect_refused("empty.c", "empty.c: no function has loops");
+  expect_refused("no_loops.c", "no_loops.c: no function has loops");
+  expect_refused("truncated.c", "truncated.c:2:7: '(' is not closed");
+  expect_refused("bytes.c", "bytes.c:1:");
+  expect_refused(".", "cannot read .: Is a directory");
+  expect_refused("absent.c", "cannot read absent.c: No such file or directory");
+  expect_refused("", "FILE is required");
+  expect_refused("fill.c --function fil", "fill.c: has no function fil");
+}
+
+TEST_F(TileErrors, AFileWithoutPermissionIsSaid) {
+  std::filesystem::permissions(directory / "fill.c", std::filesystem::perms::none);
+  const std::string as_somebody = geteuid() == 0 ? "setpriv --reuid=65534 --clear-groups " : "";
+  expect_refused(shell(as_somebody + "\"$WARPLOOM\" tile fill.c"), "no permission",
+                 "cannot read fill.c: Permission denied");
+}
+
+TEST_F(TileErrors, AnySourceCutAnywhereIsTakenOrRefused) {
+  const std::string source = content_of(directory / "two.c");
+  for (std::size_t length = 0; length < source.size(); length += 7) {
+    const ToolRun run = tile_text(source.substr(0, length), "--c -");
+    EXPECT_TRUE(run.code == 0 || run.code == 1 || run.code == 2) << length << ": " << run.code << run.err;
+    if (run.code != 0) EXPECT_THAT(run.err, HasSubstr("text.c:")) << length;
+  }
+}
+
+TEST_F(TileErrors, SizesOutOfRangeAreRefused) {
+  for (const char* size :
+       {"n", "n=", "=3", "n=abc", "n=-3", "n=1.5", "n=99999999999999999999", "n=..-1", "n=-2..5", "n=1..x"})
+    expect_refused(std::string("fill.c --size ") + size,
+                   std::string("--size ") + size + ": expected NAME=VALUE or ");
+  expect_refused("fill.c --size n=5..2", "--size n=5..2: expected the lesser size first");
+  expect_refused("fill.c --size m=5", "--size m=...: fill.c has no such name; there are n");
+  expect_refused("fill.c --size n=9000000000000000000",
+                 "fill.c:1:24: array 'A': the sizes that are allowed make it larger than 2^63 bytes");
+}
+
+TEST_F(TileErrors, StepsThatCannotBeReadAreRefused) {
+  const auto check = [&](const std::string& option, std::initializer_list<const char*> texts,
+                         const std::string& expected) {
+    for (const std::string text : texts)
+      expect_refused("fill.c --c new.c " + option + " '" + text + "'",
+                     option + " " + text + ": expected " + expected);
+  };
+  check("--tile", {"", "i", "i=", "=3", "i=0", "i=-1", "i=x", "i=3,,", "i=9000000000000000000", "S0:i"},
+        "LOOP=SIZE,... with");
+  check("--tile", {"X:i=3", "Sx:i=3", ":i=3"}, "a statement before the colon, as S1");
+  check("--strip-mine", {"i", "i=0"}, "LOOP=SIZE,... with");
+  check("--strip-mine", {"i=2,j=2"}, "one LOOP=SIZE, as i=32; --tile takes several");
+  check("--permute", {"", "i", ",", "i,", ",j"}, "at least two loops, as k,i,j");
+  check("--permute", {"i,i", "i,j,i"}, "each loop once");
+  check("--skew", {"", "j", "j=i", "j=1*", "=1*i", "j=x*i", "j=0*i", "j=1*j", "j=99999999999*i"},
+        "LOOP=FACTOR*LOOP, ");
+  check("--footprint", {"", "i", "i=0"}, "LOOP=SIZE,... with");
+  check("--memory-cap", {"0", "-1", "abc", "2T", "G", "99999999999999999999", "99999999999G"},
+        "a number of bytes above 0");
+}
+
+TEST_F(TileErrors, NamesThatAreUnknownComeWithThoseThereAre) {
+  expect_refused("fill.c --c new.c --tile i=32,q=3", "fill.c: fill: there is no loop 'q'; there are i, j");
+  expect_refused("fill.c --c new.c --permute j,q", "there is no loop 'q'; there are i, j");
+  expect_refused("fill.c --c new.c --skew j=1*q", "there is no loop 'q'; there are i, j");
+  expect_refused("fill.c --c new.c --strip-mine q=3", "there is no loop 'q'; there are i, j");
+  expect_refused("fill.c --footprint q=3", "--footprint q=...: fill.c has no such name; there are i, j");
+  expect_refused("fill.c --c new.c --tile S9:i=3", "no statement lies within all of the loops i");
+  expect_refused("fill.c --c new.c --tile i=3,i=3", "loop 'i' is named twice");
+  expect_refused("fill.c --arch sm_10", "architecture 'sm_10' is not known; use one of ");
+  expect_refused(
+      "two.c --c new.c --tile j=8",
+      "there is no loop 'j'; there are i; steps are taken in every function: --function NAME chooses one");
+}
+
+TEST_F(TileErrors, OptionsThatContradictAreRefused) {
+  for (const char* step : {"--tile i=3", "--permute j,i", "--skew j=1*i", "--strip-mine i=2"})
+    expect_refused(std::string("fill.c --c new.c --auto ") + step, "--auto chooses the steps itself");
+  for (const char* both : {"--c - --cuda -", "--c - --json", "--html - --cuda -"})
+    expect_refused(std::string("fill.c ") + both,
+                   "write to standard output: only one of them can; name files");
+  for (const char* option : {"--c", "--cuda", "--html", "--arch", "--memory-cap", "--function"})
+    expect_refused(std::string("fill.c ") + option + " ''",
+                   std::string(option) + ": the text behind it is empty");
+  expect_refused("fill.c -D =3", "-D =3: expected NAME or NAME=TEXT");
+}
+
+TEST_F(TileErrors, OneOutputThatCannotBeWrittenKeepsAllAway) {
+  expect_refused("fill.c --c new.c --cuda new.cu --html absent/x.html",
+                 "cannot write absent/x.html: there is no directory");
+  expect_refused("fill.c --c new.c --cuda absent/x.cu", "cannot write absent/x.cu: there is no directory");
+  expect_refused("fill.c --cuda new.cu --c .", "cannot write .: ");
+  expect_refused("fill.c --c new.c --cuda new.c", "new.c is named twice among the outputs");
+}
+
+TEST_F(TileErrors, ASourceIsNotReplacedByItsOutput) {
+  const std::string before = content_of(directory / "fill.c");
+  expect_refused("fill.c --c ./fill.c", "./fill.c is the source, which would be lost; name another file");
+  EXPECT_EQ(content_of(directory / "fill.c"), before);
+}
+
+TEST_F(TileErrors, AFullDiskIsAnError) {
+  const ToolRun run = shell("\"$WARPLOOM\" tile fill.c --c - >/dev/full");
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err, HasSubstr("cannot write standard output: No space left on device"));
+  expect_refused("fill.c --c /dev/full", "cannot write /dev/full: ");
+}
+
+TEST_F(TileErrors, StepsThatBreakADependenceAreRefusedWithAWitness) {
+  const std::string witness =
+      "which writes A[1][1] that it reads (n = 3): flow dependence S0 -> S0, distance (1, -1); --skew j=1*i "
+      "before makes it legal";
+  expect_refused("diagonal.c --c new.c --cuda new.cu --permute j,i",
+                 "diagonal.c: diagonal: permute j, i would run (1, 1) before (0, 2), " + witness);
+  const ToolRun tiled = tile("diagonal.c --c new.c --tile i=4,j=4");
+  expect_refused(tiled, "tile",
+                 "flow dependence S0 -> S0, distance (1, -1); --skew j=1*i before makes it legal");
+  EXPECT_THAT(tiled.err, HasSubstr("tile i=4, j=4 would run ("));
+}
+
+}  // namespace
+}  // namespace warploom

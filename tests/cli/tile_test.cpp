@@ -1,0 +1,206 @@
+// `warploom tile` as its users call it: what it explains, and what it writes.
+
+#include "tile_sources.hpp"
+
+namespace warploom {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+TEST_F(TileVerb, ExplainsWhereNothingElseIsAskedFor) {
+  const ToolRun run = tile("diagonal.c");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.err, "");
+  EXPECT_THAT(
+      run.out,
+      StartsWith("diagonal.c:1: diagonal(n)\n  S0  line 4     (i, j)  A[i + 1][j - 1] = A[i][j] + B[j]\n"));
+  EXPECT_THAT(run.out, AllOf(HasSubstr("A, B are assumed not to overlap"), HasSubstr("\nReuse"),
+                             HasSubstr("\nFootprint"), HasSubstr("(1, -1)"), HasSubstr("illegal  (j, i)")));
+  EXPECT_EQ(tile("diagonal.c --explain").out, run.out);
+  EXPECT_EQ(tile("- < diagonal.c").out, "<stdin>" + run.out.substr(std::string("diagonal.c").size()));
+}
+
+TEST_F(TileVerb, JsonHoldsTheExplanationOfEveryFunction) {
+  const Json two = tile_json("two.c");
+  EXPECT_EQ(two["file"], "two.c");
+  ASSERT_EQ(two["nests"].size(), 2u);
+  const Json& product = two["nests"][1];
+  EXPECT_EQ(product["function"], "product");
+  EXPECT_EQ(product["line"], 4);
+  EXPECT_THAT(product["sizes"], ElementsAre("m"));
+  ASSERT_EQ(product["statements"].size(), 2u);
+  EXPECT_EQ(product["statements"][1]["label"], "S1");
+  EXPECT_EQ(product["statements"][1]["line"], 8);
+  EXPECT_THAT(product["statements"][1]["loops"], ElementsAre("i", "j", "k"));
+  EXPECT_EQ(product["statements"][1]["reduction"], "+");
+  for (const char* field :
+       {"remarks", "reuse", "footprint", "dependences", "bands", "permutations", "tilings"})
+    EXPECT_TRUE(product.contains(field)) << field;
+  EXPECT_FALSE(product["dependences"].empty());
+  EXPECT_EQ(tile_json("two.c --explain"), two);
+}
+
+TEST_F(TileVerb, OneFunctionCanBeChosen) {
+  const Json one = tile_json("two.c --function scale");
+  ASSERT_EQ(one["nests"].size(), 1u);
+  EXPECT_EQ(one["nests"][0]["function"], "scale");
+  const std::string c = tile("two.c --function product --tile j=8 --c -").out;
+  EXPECT_THAT(c, AllOf(HasSubstr("void product("), Not(HasSubstr("void scale("))));
+}
+
+TEST_F(TileVerb, SizesOfSeveralFunctionsMayBeGiven) {
+  EXPECT_EQ(tile("two.c --size n=100 --size m=1..64").code, 0);
+  EXPECT_THAT(tile("fill.c --size n=0").out,
+              HasSubstr("fill.c:2:3: loop 'i': it never runs for the sizes that are allowed"));
+  EXPECT_THAT(tile("fill.c --size n=1..").out, Not(HasSubstr("never runs")));
+  EXPECT_THAT(tile("fill.c --size n=..0").out, HasSubstr("never runs"));
+  // A dependence of distance (1, -1) needs two columns.
+  EXPECT_THAT(tile("diagonal.c --size n=2").out, Not(HasSubstr("(1, -1)")));
+}
+
+TEST_F(TileVerb, ALoopThatNeverRunsIsARemark) {
+  const ToolRun run =
+      tile_text("void f(int n, float A[n]) {\n  for (int i = 5; i < 2; i++)\n    A[i] = 1.0f;\n}\n");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("text.c:2:3: loop 'i': it never runs"));
+}
+
+TEST_F(TileVerb, FootprintsAreOfTheTileThatIsGiven) {
+  EXPECT_THAT(tile("fill.c").out, HasSubstr("Footprint of a tile with Ti = 32, Tj = 32"));
+  EXPECT_THAT(tile("fill.c --footprint i=4").out,
+              AllOf(HasSubstr("Footprint of a tile with Ti = 4, Tj = 32"), HasSubstr("512 bytes")));
+}
+
+TEST_F(TileVerb, MacrosAndIncludesAreThoseOfACompiler) {
+  std::filesystem::create_directory(directory / "folder");
+  make("folder/sizes.h", "#define STRIDE 2\n");
+  make("macros.c",
+       "#include \"sizes.h\"\n#ifdef WIDE\ntypedef double T;\n#else\ntypedef float T;\n#endif\n"
+       "void f(int n, T A[STRIDE * n]) { for (int i = 0; i < COUNT; i++) A[STRIDE * i] = 0; }\n");
+  const ToolRun run = tile("macros.c -I folder -D COUNT=n -D WIDE --c -");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out,
+              AllOf(HasSubstr("double A[restrict 2 * n]"), HasSubstr("i < n"), HasSubstr("A[2 * i]")));
+  EXPECT_EQ(tile("macros.c -D COUNT=n").code, 2);  // nobody knows STRIDE
+}
+
+TEST_F(TileVerb, StepsAreTakenInTheOrderOfTheCommandLine) {
+  // Only after the skew may the loops be permuted and tiled.
+  const ToolRun after = tile("diagonal.c --skew j=1*i --permute j,i --c -");
+  EXPECT_EQ(after.code, 0) << after.err;
+  EXPECT_THAT(after.out, HasSubstr("A[i + 1][j - i - 1] = A[i][j - i] + B[j - i]"));
+  EXPECT_LT(after.out.find("int j ="), after.out.find("int i ="));
+  EXPECT_EQ(tile("diagonal.c --skew j=1*i --tile i=4,j=4 --c -").code, 0);
+  // Strips have names of their own, which later steps use.
+  const ToolRun strips = tile("fill.c --strip-mine j=8 --permute jj,i --c -");
+  EXPECT_EQ(strips.code, 0) << strips.err;
+  EXPECT_LT(strips.out.find("int jj ="), strips.out.find("int i ="));
+  EXPECT_LT(strips.out.find("int i ="), strips.out.find("int j ="));
+  EXPECT_EQ(tile("fill.c --permute jj,i --strip-mine j=8 --c -").code, 2);
+}
+
+TEST_F(TileVerb, ALabelTakesTheStepAroundOneStatement) {
+  const ToolRun run = tile("two.c --function product --permute S1:i,k,j --c -");
+  EXPECT_EQ(run.code, 0) << run.err;
+  const std::size_t sum = run.out.find("C[i][j] +=");
+  EXPECT_LT(run.out.rfind("int k =", sum), run.out.rfind("int j =", sum));
+}
+
+TEST_F(TileVerb, WhatIsAskedForIsJudgedInTheExplanationToo) {
+  const Json json = tile_json("fill.c --tile i=8,j=8");
+  ASSERT_EQ(json["nests"][0]["asked"].size(), 1u);
+  EXPECT_EQ(json["nests"][0]["asked"][0]["legal"], true);
+}
+
+TEST_F(TileVerb, WritesFilesAndStandardOutputAlike) {
+  const ToolRun run = tile("two.c --c out.c --cuda out.cu --html out.html");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.out + run.err, "");
+  const std::string c = content_of(directory / "out.c"), cuda = content_of(directory / "out.cu"),
+                    html = content_of(directory / "out.html");
+  for (const char* function : {"scale", "product"}) {
+    EXPECT_THAT(c, HasSubstr(std::string("void ") + function + "(")) << function;
+    EXPECT_THAT(cuda, HasSubstr(function));
+    EXPECT_THAT(html, HasSubstr(function));
+  }
+  EXPECT_THAT(cuda, HasSubstr("__global__"));
+  EXPECT_THAT(html, AllOf(StartsWith("<!DOCTYPE html>"), HasSubstr("</html>"), HasSubstr("<svg")));
+  EXPECT_EQ(tile("two.c --c -").out, c);
+  EXPECT_EQ(tile("two.c --cuda -").out, cuda);
+  EXPECT_EQ(tile("two.c --html -").out.size(), html.size());
+  EXPECT_EQ(names(), "diagonal.c\nfill.c\nmixed.c\nout.c\nout.cu\nout.html\ntwo.c\n");
+}
+
+TEST_F(TileVerb, AutoTilesAProduct) {
+  const ToolRun run = tile("two.c --auto --c -");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, AllOf(HasSubstr("#pragma omp parallel for"), HasSubstr("int kk =")));
+}
+
+TEST_F(TileVerb, TheCThatIsWrittenComputesTheSame) {
+  if (run_shell("command -v cc").code != 0) GTEST_SKIP() << "no C compiler";
+  const std::string main_text =
+      "\n#include <stdio.h>\nint main(void) {\n  enum { m = 37 };\n  static double A[m][m], B[m][m], "
+      "C[m][m];\n"
+      "  for (int i = 0; i < m * m; i++) A[0][i] = i % 11 - 5, B[0][i] = i % 7 - 3;\n  product(m, C, A, B);\n"
+      "  long sum = 0;\n  for (int i = 0; i < m * m; i++) sum = (sum * 31 + (long)C[0][i]) % 1000003;\n"
+      "  printf(\"%ld\\n\", sum);\n}\n";
+  make("main.inc", main_text);
+  const std::string run = " && cat main.inc >> p.c && cc -O1 -w -o p p.c && ./p";
+  const ToolRun plain = shell("cat two.c > p.c" + run);
+  ASSERT_EQ(plain.code, 0) << plain.err;
+  ASSERT_NE(plain.out, "0\n");
+  for (const char* steps : {"--auto", "--function product --tile i=8,j=5",
+                            "--function product --permute S1:k,i,j --strip-mine S1:k=4"}) {
+    const ToolRun written = shell(std::string("\"$WARPLOOM\" tile two.c --c p.c ") + steps + run);
+    EXPECT_EQ(written.code, 0) << steps << written.err;
+    EXPECT_EQ(written.out, plain.out) << steps;
+  }
+}
+
+TEST_F(TileVerb, TheGpuIsTheOneThatIsNamed) {
+  for (const char* arch : {"sm_75", "sm_80", "sm_90"})
+    EXPECT_THAT(tile(std::string("two.c --cuda - --arch ") + arch).out, HasSubstr("__global__")) << arch;
+  EXPECT_EQ(tile("two.c --cuda - --keep-order").code, 0);
+  const std::string whole = tile("two.c --function product --size m=1024 --cuda -").out;
+  EXPECT_NE(tile("two.c --function product --size m=1024 --memory-cap 2M --cuda -").out, whole);
+}
+
+TEST_F(TileVerb, OneNestOutsideDoesNotStopTheOther) {
+  const ToolRun run = tile("mixed.c --c -");
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.out, AllOf(HasSubstr("void inside("), Not(HasSubstr("outside"))));
+  EXPECT_EQ(run.err,
+            "warploom: warning: mixed.c:6:7: subscript B[i]: B[i] is no loop variable, size or integer\n");
+  EXPECT_EQ(tile("mixed.c --function inside").code, 0);
+}
+
+TEST_F(TileVerb, TakesSourcesAsEditorsLeaveThem) {
+  const std::string plain = content_of(directory / "diagonal.c");
+  const std::string want = tile("diagonal.c --c -").out;
+  std::string windows = "\xEF\xBB\xBF", tabs;
+  for (const char c : plain) windows += c == '\n' ? std::string("\r\n") : std::string(1, c);
+  for (const char c : plain) tabs += c == ' ' ? '\t' : c;
+  for (const std::string& text :
+       {windows, tabs, "// one\n/* two\n */ " + plain, "// \\\n continued\n" + plain + "// no line feed"}) {
+    const ToolRun run = tile_text(text, "--c -");
+    EXPECT_EQ(run.code, 0) << run.err;
+    EXPECT_EQ(run.out, want) << text;
+  }
+}
+
+TEST_F(TileVerb, VerifyRunsTheKernelsInTheSimulator) {
+  const ToolRun run = tile("two.c --size m=1..40 --verify");
+  if (run.code == 2 && run.err.find("needs nvcc") != std::string::npos) GTEST_SKIP() << run.err;
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, AllOf(HasSubstr("scale: 1 kernel"), HasSubstr("product: 1 kernel"),
+                             HasSubstr("m = 33: agrees"), HasSubstr("reuse"), Not(HasSubstr("DISAGREES"))));
+}
+
+}  // namespace
+}  // namespace warploom

@@ -1,0 +1,40 @@
+// Kernels of nests of any shape: in the simulator they leave what the nests leave.
+#include <fmt/format.h>
+
+#include "loops/kernel_cases.hpp"
+#include "loops/random_nest.hpp"
+
+namespace warploom::loops {
+namespace {
+
+TEST(RandomKernels, LeaveWhatTheNestLeaves) {
+  if (!test::have_kernel_compiler()) GTEST_SKIP() << "no nvcc";
+  std::mt19937 random(1);
+  std::vector<Nest> nests;
+  std::vector<GpuProgram> programs;
+  std::vector<std::string> texts;
+  std::vector<int> sizes;
+  int parallel = 0;
+  for (int i = 0; i < 100; ++i) {
+    const test::RandomNest made = test::random_nest(random);
+    Region region = read_source(made.text(), "nest.c", {}).at(0);
+    region.function = fmt::format("nest{}", i);  // kernels of one text need different names
+    nests.push_back(Nest::analyse(std::move(region), {{"n", made.n, made.n}}));
+    programs.push_back(test::program_of(nests.back(), i % 2 == 0));
+    texts.push_back(made.text());
+    sizes.push_back(made.n);
+    parallel += test::patterns_of(programs.back()) != "serial";
+  }
+  EXPECT_GT(parallel, 30);
+  const test::SimulatedKernels kernels(programs);
+  for (std::size_t i = 0; i < nests.size(); ++i) {
+    std::map<std::string, std::int64_t> values;
+    for (const std::string& size : nests[i].region().sizes) values[size] = size == "n" ? sizes[i] : 1;
+    std::vector<std::string> findings;
+    EXPECT_EQ(kernels.difference(nests[i], programs[i], values, findings), 0) << texts[i];  // integers
+    EXPECT_THAT(findings, testing::IsEmpty()) << texts[i];
+  }
+}
+
+}  // namespace
+}  // namespace warploom::loops

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "warploom/loops/explain.hpp"
+
+/// What `warploom tile` was asked for.
+namespace warploom::tool {
+
+struct TileOptions {
+  std::string path;
+  loops::SourceOptions source;
+  std::vector<loops::SizeRange> sizes;
+  std::vector<loops::Step> steps;                 ///< in the order of the command line
+  std::map<std::string, std::int64_t> footprint;  ///< --footprint: extents of a tile
+  loops::GpuOptions gpu;
+  bool automatic = false, explain = false, json = false, verify = false;
+  std::string c, cuda, html;  ///< output files, "-" for standard output; empty: not asked for
+};
+
+/// Declares all options.
+/// @return reads what they say, after parsing @throws BadInput naming option, text and what was expected
+std::function<TileOptions()> add_tile_options(CLI::App& app);
+
+}  // namespace warploom::tool
