@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "measured_data.hpp"
+#include "../../tests/measured_data.hpp"
 #include "warploom/io/recording.hpp"
 
 namespace warploom::search {

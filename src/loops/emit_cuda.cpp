@@ -23,19 +23,22 @@ class Emitter {
   std::string run() {
     find_written();
     heading();
-    for (const Kernel* kernel : all_kernels()) kernels_ += kernel->text + (kernel->text.ends_with('\n') ? "\n" : "\n\n");
+    for (const Kernel* kernel : all_kernels())
+      kernels_ += kernel->text + (kernel->text.ends_with('\n') ? "\n" : "\n\n");
     find_constants();
     std::string text = std::move(out_);
-    const std::string device = device_function(), host = program_.out_of_core ? panel_entry() : host_function();
+    const std::string device = device_function(),
+                      host = program_.out_of_core ? panel_entry() : host_function();
     text += "#include <cuda_runtime.h>\n\n#include <algorithm>\n#include <cmath>\n#include <cstdint>\n";
     text += program_.out_of_core ? "#include <type_traits>\n\n" : "\n";
     text += cuda_helpers(kernels_ + device);
     for (const auto& [array, bytes] : constants_) {
       const ScalarType type = find_variable(region_, array)->type;
-      text += fmt::format("__constant__ {} {}_constant[{}];\n", c_name(type), array, bytes / static_cast<std::uint64_t>(size_of(type)));
+      text += fmt::format("__constant__ {} {}_constant[{}];\n", c_name(type), array,
+                          bytes / static_cast<std::uint64_t>(size_of(type)));
     }
     if (!constants_.empty()) text += "\n";
-    if (program_.out_of_core) text += fmt::format("{}\n", panel_helpers());
+    if (program_.out_of_core) text += fmt::format("\n{}\n", panel_helpers());
     return text + kernels_ + device + "\n" + host;
   }
 
@@ -53,7 +56,8 @@ class Emitter {
   }
 
   void heading() {
-    out_ += fmt::format("// {}() of {} for a GPU, written by `warploom tile`.\n", region_.function, file_name());
+    out_ +=
+        fmt::format("// {}() of {} for a GPU, written by `warploom tile`.\n", region_.function, file_name());
     for (const std::string& reason : program_.reasons) comment(reason);
     for (const Kernel* kernel : all_kernels()) {
       out_ += fmt::format("//\n// {}: {}\n", kernel->name, kernel->pattern);
@@ -93,8 +97,8 @@ class Emitter {
 
   /// Arrays that some kernel reads through constant memory, and their bytes.
   void find_constants() {
-    for (const Kernel& kernel : program_.kernels)
-      for (const Placement& placement : kernel.placements)
+    for (const Kernel* kernel : all_kernels())
+      for (const Placement& placement : kernel->placements)
         if (placement.space == Space::constant) constants_[placement.array] = placement.bytes;
   }
 
@@ -118,10 +122,12 @@ class Emitter {
   std::string count_of(const std::vector<Expression>& extents) const {
     std::string text;
     for (const Expression& extent : extents) {
-      const Expression one = Expression::binary("*", extent, Expression::name("q"));  // parenthesised as a factor
+      const Expression one =
+          Expression::binary("*", extent, Expression::name("q"));  // parenthesised as a factor
       std::string factor = to_text(one);
       factor.resize(factor.size() - 4);
-      text += (text.empty() ? "static_cast<std::size_t>(" : " * ") + (text.empty() ? to_text(extent) + ")" : factor);
+      text += (text.empty() ? "static_cast<std::size_t>(" : " * ") +
+              (text.empty() ? to_text(extent) + ")" : factor);
     }
     return text.empty() ? "1" : text;
   }
@@ -134,7 +140,8 @@ class Emitter {
   std::vector<Temporary> own_memory() const {
     std::vector<Temporary> all = program_.temporaries;
     std::set<std::string> used;
-    for (const Kernel& kernel : program_.kernels) used.insert(kernel.parameters.begin(), kernel.parameters.end());
+    for (const Kernel& kernel : program_.kernels)
+      used.insert(kernel.parameters.begin(), kernel.parameters.end());
     for (const Variable& variable : region_.variables) {
       const bool in_memory = !variable.extents.empty() || written_.count(variable.name);
       const bool scalar_parameter = is_parameter(variable.name) && variable.extents.empty();
@@ -148,32 +155,35 @@ class Emitter {
     TextWriter text;
     const std::vector<Temporary> own = own_memory();
     text.line("/// On device pointers. Returns at once; the work is done when `stream` is.");
-    text.open(fmt::format("extern \"C\" cudaError_t {}_device({}{}cudaStream_t stream)", region_.function, parameters(),
-                          region_.parameters.empty() ? "" : ", "));
+    text.open(fmt::format("extern \"C\" cudaError_t {}_device({}{}cudaStream_t stream)", region_.function,
+                          parameters(), region_.parameters.empty() ? "" : ", "));
     for (const Temporary& t : own) {
       const std::string pointer = pointer_of(t);
       text.line(fmt::format("{}* {} = nullptr;", c_name(t.type), pointer));
     }
     if (!own.empty()) text.line("cudaError_t status = cudaSuccess;");
     for (const Temporary& t : own)
-      text.line(fmt::format("if (status == cudaSuccess) status = cudaMallocAsync(&{}, {}, stream);", pointer_of(t),
-                            bytes_of(t.type, t.extents)));
+      text.line(fmt::format("if (status == cudaSuccess) status = cudaMallocAsync(&{}, {}, stream);",
+                            pointer_of(t), bytes_of(t.type, t.extents)));
     if (!own.empty()) text.open("if (status == cudaSuccess)");
     for (const Temporary& t : own) {
       if (!t.copy_of.empty())
-        text.line(fmt::format("cudaMemcpyAsync({}, {}, {}, cudaMemcpyDeviceToDevice, stream);", t.name, t.copy_of,
-                              bytes_of(t.type, t.extents)));
+        text.line(fmt::format("cudaMemcpyAsync({}, {}, {}, cudaMemcpyDeviceToDevice, stream);", t.name,
+                              t.copy_of, bytes_of(t.type, t.extents)));
       else if (is_parameter(t.name))
-        text.line(fmt::format("cudaMemcpyAsync({}, &{}, sizeof({}), cudaMemcpyHostToDevice, stream);", pointer_of(t), t.name,
-                              t.name));
+        text.line(fmt::format("cudaMemcpyAsync({}, &{}, sizeof({}), cudaMemcpyHostToDevice, stream);",
+                              pointer_of(t), t.name, t.name));
     }
     for (const auto& [array, bytes] : constants_)
-      text.line(fmt::format("cudaMemcpyToSymbolAsync({0}_constant, {0}, {1}, 0, cudaMemcpyDeviceToDevice, stream);", array, bytes));
+      text.line(
+          fmt::format("cudaMemcpyToSymbolAsync({0}_constant, {0}, {1}, 0, cudaMemcpyDeviceToDevice, stream);",
+                      array, bytes));
     host(program_.host, text);
     if (!own.empty()) {
       text.line("status = cudaGetLastError();");
       text.close();
-      for (const Temporary& t : own) text.line(fmt::format("if ({0}) cudaFreeAsync({0}, stream);", pointer_of(t)));
+      for (const Temporary& t : own)
+        text.line(fmt::format("if ({0}) cudaFreeAsync({0}, stream);", pointer_of(t)));
       text.line("return status;");
     } else {
       text.line("return cudaGetLastError();");
@@ -225,8 +235,11 @@ class Emitter {
         }
         text.close();
         break;
-      case Node::Kind::launch: launch(program_.kernels[node.statement], false, text); break;
-      case Node::Kind::assignment: break;
+      case Node::Kind::launch:
+        launch(program_.kernels[node.statement], false, text);
+        break;
+      case Node::Kind::assignment:
+        break;
     }
   }
 
@@ -235,16 +248,20 @@ class Emitter {
     std::vector<std::string> arguments;
     for (const std::string& name : kernel.parameters) {
       const Variable* variable = find_variable(region_, name);
-      arguments.push_back(panels && variable && !variable->extents.empty() ? "device_" + name : argument(name));
+      arguments.push_back(panels && variable && !variable->extents.empty() ? "device_" + name
+                                                                           : argument(name));
     }
-    const std::string call = fmt::format("{}<<<{}, {}, 0, stream>>>({});", kernel.name, dim3_text(kernel.grid),
-                                         dim3_text(kernel.block), fmt::join(arguments, ", "));
+    const std::string call =
+        fmt::format("{}<<<{}, {}, 0, stream>>>({});", kernel.name, dim3_text(kernel.grid),
+                    dim3_text(kernel.block), fmt::join(arguments, ", "));
     // A grid without blocks is an error to CUDA, and nothing to do to us.
     std::vector<std::string> guards;
     for (const Expression& extent : kernel.grid)
       if (extent.kind != Expression::Kind::integer)
-        guards.push_back(to_text(Expression::binary(">", cuda_expression(names_, extent), Expression::integer(0))));
-    if (guards.empty()) text.line(call);
+        guards.push_back(
+            to_text(Expression::binary(">", cuda_expression(names_, extent), Expression::integer(0))));
+    if (guards.empty())
+      text.line(call);
     else {
       text.line(fmt::format("if ({})", fmt::join(guards, " && ")));
       text.line("  " + call);
@@ -263,21 +280,25 @@ class Emitter {
       if (array) arrays.push_back(variable);
       arguments.push_back(array ? "device_" + name : name);
     }
-    for (const Variable* v : arrays) text.line(fmt::format("{}* device_{} = nullptr;", c_name(v->type), v->name));
+    for (const Variable* v : arrays)
+      text.line(fmt::format("{}* device_{} = nullptr;", c_name(v->type), v->name));
     text.line("cudaError_t status = cudaSuccess;");
     if (memory_cap_ > 0) require_memory(text);
     for (const Variable* v : arrays)
       text.line(fmt::format("if (status == cudaSuccess) status = cudaMalloc(&device_{}, {});", v->name,
                             bytes_of(v->type, v->extents)));
     for (const Variable* v : arrays)
-      text.line(fmt::format("if (status == cudaSuccess) status = cudaMemcpy(device_{0}, {0}, {1}, cudaMemcpyHostToDevice);",
-                            v->name, bytes_of(v->type, v->extents)));
+      text.line(fmt::format(
+          "if (status == cudaSuccess) status = cudaMemcpy(device_{0}, {0}, {1}, cudaMemcpyHostToDevice);",
+          v->name, bytes_of(v->type, v->extents)));
     arguments.push_back("nullptr");
-    text.line(fmt::format("if (status == cudaSuccess) status = {}_device({});", region_.function, fmt::join(arguments, ", ")));
+    text.line(fmt::format("if (status == cudaSuccess) status = {}_device({});", region_.function,
+                          fmt::join(arguments, ", ")));
     for (const Variable* v : arrays)
       if (written_.count(v->name))
-        text.line(fmt::format("if (status == cudaSuccess) status = cudaMemcpy({0}, device_{0}, {1}, cudaMemcpyDeviceToHost);",
-                              v->name, bytes_of(v->type, v->extents)));
+        text.line(fmt::format(
+            "if (status == cudaSuccess) status = cudaMemcpy({0}, device_{0}, {1}, cudaMemcpyDeviceToHost);",
+            v->name, bytes_of(v->type, v->extents)));
     for (const Variable* v : arrays) text.line(fmt::format("cudaFree(device_{});", v->name));
     text.line("return status;");
     text.close();
@@ -290,12 +311,13 @@ class Emitter {
     for (const std::string& name : region_.parameters)
       if (const Variable* v = find_variable(region_, name); v && !v->extents.empty())
         text.line(fmt::format("bytes += {};", bytes_of(v->type, v->extents)));
-    for (const Temporary& t : own_memory()) text.line(fmt::format("bytes += {};", bytes_of(t.type, t.extents)));
+    for (const Temporary& t : own_memory())
+      text.line(fmt::format("bytes += {};", bytes_of(t.type, t.extents)));
     text.line(fmt::format("if (bytes > {}u) return cudaErrorMemoryAllocation;", memory_cap_));
   }
 
   std::string panel_entry() const {
-    return panel_function({names_, *program_.out_of_core, memory_cap_, parameters(), written_,
+    return panel_function({names_, *program_.out_of_core, memory_cap_, parameters(), written_, constants_,
                            [this](const Kernel& kernel, TextWriter& text) { launch(kernel, true, text); }});
   }
 

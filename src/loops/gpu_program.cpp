@@ -64,7 +64,8 @@ class Mapper {
     Node outer = node;
     if (node.kind == Node::Kind::loop) host_loops_.push_back(node.iterator);
     if (node.kind == Node::Kind::branch) {
-      for (std::size_t k = 0; k < node.children.size(); ++k) outer.children[k].children = visit_children(node.children[k].children);
+      for (std::size_t k = 0; k < node.children.size(); ++k)
+        outer.children[k].children = visit_children(node.children[k].children);
     } else {
       outer.children = visit_children(node.children);
     }
@@ -73,8 +74,12 @@ class Mapper {
   }
 
   void append_kernels(const Node& tree, std::vector<Node>& host) {
-    const KernelRequest request{nest_, parallel_, tree, host_loops_,
-                                fmt::format("{}_{}", nest_.region().function, program_.kernels.size()), options_};
+    const KernelRequest request{nest_,
+                                parallel_,
+                                tree,
+                                host_loops_,
+                                fmt::format("{}_{}", nest_.region().function, program_.kernels.size()),
+                                options_};
     KernelGroup group = choose_pattern(request);
     for (Temporary& temporary : group.temporaries) program_.temporaries.push_back(std::move(temporary));
     group.kernels.front().tree = tree;
@@ -98,12 +103,18 @@ class Mapper {
 
 std::string_view name(Space space) {
   switch (space) {
-    case Space::registers: return "registers";
-    case Space::shared: return "shared";
-    case Space::constant: return "constant";
-    case Space::read_only: return "read-only";
-    case Space::global: return "global";
-    case Space::local: return "local";
+    case Space::registers:
+      return "registers";
+    case Space::shared:
+      return "shared";
+    case Space::constant:
+      return "constant";
+    case Space::read_only:
+      return "read-only";
+    case Space::global:
+      return "global";
+    case Space::local:
+      return "local";
   }
   return "";
 }

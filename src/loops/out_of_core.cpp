@@ -36,13 +36,15 @@ class Planner {
   /// The panels, or why there are none.
   std::variant<OutOfCore, std::string> run(const GpuProgram& program) {
     for (const Temporary& temporary : program.temporaries)
-      return temporary.copy_of.empty() ? fmt::format("{} is memory of the kernels' own", temporary.name)
-                                       : fmt::format("{} is a copy of all of {}", temporary.name, temporary.copy_of);
+      return temporary.copy_of.empty()
+                 ? fmt::format("{} is memory of the kernels' own", temporary.name)
+                 : fmt::format("{} is a copy of all of {}", temporary.name, temporary.copy_of);
     for (const Privatised& variable : parallel_.privatised)
       return fmt::format("{} has a copy for each iteration", variable.variable);
     tree_ = &parallel_.code;
     while (tree_->kind == Node::Kind::block && tree_->children.size() == 1) tree_ = &tree_->children.front();
-    if (!can_be_split(*tree_) || !tree_->parallel) return std::string("the nest is not one tree of parallel loops");
+    if (!can_be_split(*tree_) || !tree_->parallel)
+      return std::string("the nest is not one tree of parallel loops");
     used_ = used_names(names_, *tree_);
     for (const auto* list : {&used_.arrays_read, &used_.arrays_written})
       for (const std::string& name : *list)
@@ -51,11 +53,11 @@ class Planner {
 
     plan_.outer = panel_loop(*tree_);
     if (plan_.outer.arrays.empty())
-      return fmt::format("no array has {} alone as its outermost subscript wherever it is used", tree_->iterator);
+      return fmt::format("no array has {} alone as its outermost subscript wherever it is used",
+                         tree_->iterator);
     if (std::string reason = split(); !reason.empty()) return reason;
     for (const Variable& variable : nest_.region().variables)
-      if (!variable.extents.empty() && is_used(variable.name) && !has(plan_.outer.arrays, variable.name) &&
-          !(plan_.inner && has(plan_.inner->arrays, variable.name)))
+      if (!variable.extents.empty() && is_used(variable.name) && !passes(variable.name))
         plan_.resident.push_back(variable.name);
     return std::move(plan_);
   }
@@ -69,16 +71,26 @@ class Planner {
     return has(used_.arrays_read, name) || has(used_.arrays_written, name);
   }
   static bool can_be_split(const Node& node) {
-    return node.kind == Node::Kind::loop && node.step == 1 && (node.comparison == "<" || node.comparison == "<=");
+    return node.kind == Node::Kind::loop && node.step == 1 &&
+           (node.comparison == "<" || node.comparison == "<=");
+  }
+
+  bool passes(const std::string& array) const {
+    return has(plan_.outer.arrays, array) || (plan_.inner && has(plan_.inner->arrays, array));
   }
 
   PanelLoop panel_loop(const Node& loop) const {
-    PanelLoop panel{loop.iterator, loop.first, end_of(loop), free_name(names_, loop.iterator + "_first"),
-                    free_name(names_, loop.iterator + "_limit"), {}};
+    PanelLoop panel{loop.iterator,
+                    loop.first,
+                    end_of(loop),
+                    free_name(names_, loop.iterator + "_first"),
+                    free_name(names_, loop.iterator + "_limit"),
+                    {}};
     for (const Variable& variable : nest_.region().variables) {
       bool rows = !variable.extents.empty() && is_used(variable.name);
       for_each_element(*tree_, [&](const Expression& element) {
-        if (element.text == variable.name) rows = rows && element.operands.at(0) == Expression::name(loop.iterator);
+        if (element.text == variable.name)
+          rows = rows && element.operands.at(0) == Expression::name(loop.iterator);
       });
       if (rows) panel.arrays.push_back(variable.name);
     }
@@ -119,7 +131,8 @@ class Planner {
     strip.limit = Expression::name(plan_.inner->limit);
     strip.comparison = "<";
     std::string reason;
-    if (reduction != body.begin()) reason = add_kernels(with({body.begin(), reduction}), "before", plan_.before);
+    if (reduction != body.begin())
+      reason = add_kernels(with({body.begin(), reduction}), "before", plan_.before);
     if (reason.empty()) reason = add_kernels(with({strip}), "panel", plan_.update);
     if (reason.empty() && reduction + 1 != body.end())
       reason = add_kernels(with({reduction + 1, body.end()}), "after", plan_.after);
@@ -127,7 +140,8 @@ class Planner {
   }
 
   /// The only loop among statements, if an array passes in panels by it.
-  std::vector<Node>::const_iterator find_reduction(const std::vector<Node>& body, const std::vector<Node>& around) const {
+  std::vector<Node>::const_iterator find_reduction(const std::vector<Node>& body,
+                                                   const std::vector<Node>& around) const {
     auto found = body.end();
     for (auto node = body.begin(); node != body.end(); ++node) {
       if (node->kind == Node::Kind::assignment) continue;
@@ -136,11 +150,17 @@ class Planner {
     }
     if (found == body.end()) return found;
     for (const Node& loop : around)
-      if (depends_on(found->first, loop.iterator) || depends_on(found->limit, loop.iterator)) return body.end();
+      if (depends_on(found->first, loop.iterator) || depends_on(found->limit, loop.iterator))
+        return body.end();
     const PanelLoop panel = panel_loop(*found);
-    const bool only_read = std::none_of(panel.arrays.begin(), panel.arrays.end(),
-                                        [&](const std::string& array) { return has(used_.arrays_written, array); });
-    return panel.arrays.empty() || !only_read ? body.end() : found;
+    const bool only_read =
+        std::none_of(panel.arrays.begin(), panel.arrays.end(),
+                     [&](const std::string& array) { return has(used_.arrays_written, array); });
+    // Vectors are small, and not worth launches of their own.
+    const bool matrices = std::any_of(
+        panel.arrays.begin(), panel.arrays.end(),
+        [&](const std::string& array) { return find_variable(nest_.region(), array)->extents.size() > 1; });
+    return matrices && only_read ? found : body.end();
   }
 
   std::string add_kernels(const Node& tree, const std::string& part, std::vector<Kernel>& into) {
@@ -152,7 +172,8 @@ class Planner {
       return fmt::format("{} is memory of the kernels' own", group.temporaries.front().name);
     for (const Kernel& kernel : group.kernels)
       for (const Placement& placement : kernel.placements)
-        if (placement.space == Space::constant) return placement.array + " goes to constant memory";
+        if (placement.space == Space::constant && passes(placement.array))
+          return placement.array + " goes to constant memory";
     group.kernels.front().tree = tree;
     into = std::move(group.kernels);
     return "";
@@ -174,17 +195,22 @@ void plan_out_of_core(const Nest& nest, const ParallelNest& parallel, const GpuO
   auto planned = Planner(nest, parallel, options).run(program);
   const std::string& function = nest.region().function;
   if (const auto* why = std::get_if<std::string>(&planned)) {
-    program.reasons.push_back(fmt::format(
-        "all arrays have to fit the cap of {} bytes, or {}() returns cudaErrorMemoryAllocation: they could not pass "
-        "through the device in panels, because {}",
-        options.memory_cap, function, *why));
+    program.reasons.push_back(
+        fmt::format("all arrays have to fit the cap of {} bytes, or {}() returns cudaErrorMemoryAllocation: "
+                    "they could not pass "
+                    "through the device in panels, because {}",
+                    options.memory_cap, function, *why));
     return;
   }
   auto& plan = std::get<OutOfCore>(planned);
-  std::string reason = fmt::format("arrays that exceed the cap of {} bytes pass through the device in panels: rows {} of {}",
-                                   options.memory_cap, plan.outer.iterator, fmt::join(plan.outer.arrays, ", "));
-  if (plan.inner) reason += fmt::format("; for each, rows {} of {}", plan.inner->iterator, fmt::join(plan.inner->arrays, ", "));
-  if (!plan.resident.empty()) reason += fmt::format("; {} must fit as a whole", fmt::join(plan.resident, ", "));
+  std::string reason =
+      fmt::format("arrays that exceed the cap of {} bytes pass through the device in panels: rows {} of {}",
+                  options.memory_cap, plan.outer.iterator, fmt::join(plan.outer.arrays, ", "));
+  if (plan.inner)
+    reason +=
+        fmt::format("; for each, rows {} of {}", plan.inner->iterator, fmt::join(plan.inner->arrays, ", "));
+  if (!plan.resident.empty())
+    reason += fmt::format("; {} must fit as a whole", fmt::join(plan.resident, ", "));
   program.reasons.push_back(std::move(reason));
   program.out_of_core = std::move(plan);
 }

@@ -24,6 +24,8 @@ struct PanelFunction {
   std::uint64_t memory_cap = 0;
   std::string parameters;         ///< as in its signature
   std::set<std::string> written;  ///< arrays that the nest writes
+  std::map<std::string, std::uint64_t>
+      constants;  ///< arrays A that kernels read as A_constant, with their bytes
   /// Appends the launch on `stream`, with "device_A" for each array A.
   std::function<void(const Kernel&, TextWriter&)> launch;
 };

@@ -31,14 +31,21 @@ class Writer {
   }
 
   std::string run() {
-    text_.line("/// On host pointers, as the source has it. Arrays that do not fit pass through the device in panels of");
+    text_.line(
+        "/// On host pointers, as the source has it. Arrays that do not fit pass through the device in "
+        "panels of");
     text_.line("/// rows: the next ones are copied while kernels work on these.");
     text_.open(fmt::format("extern \"C\" cudaError_t {}({})", region_.function, function_.parameters));
     divide();
     allocate();
     copy("load", resident_);
+    for (const auto& [array, bytes] : function_.constants)
+      text_.line(fmt::format(
+          "check(cudaMemcpyToSymbolAsync({0}_constant, {0}, {1}, 0, cudaMemcpyHostToDevice, streams.load));",
+          array, bytes));
     define_pointers(resident_);
-    if (plan_.inner) text_.line(fmt::format("int {}_panel = 0;  // goes on: buffers take turns", plan_.inner->iterator));
+    if (plan_.inner)
+      text_.line(fmt::format("int {}_panel = 0;  // goes on: buffers take turns", plan_.inner->iterator));
     text_.line(fmt::format("int {}_panel = 0;", plan_.outer.iterator));
     outer();
     copy("store", written(resident_));
@@ -87,14 +94,15 @@ class Writer {
 
   void divide() {
     for (const Level& level : levels_)
-      text_.line(fmt::format("const int {0}_begin = {1}, {0}_end = std::max<int>({0}_begin, {2});", level.loop.iterator,
-                             host_text(level.loop.begin), host_text(level.loop.end)));
+      text_.line(fmt::format("const int {0}_begin = {1}, {0}_end = std::max<int>({0}_begin, {2});",
+                             level.loop.iterator, host_text(level.loop.begin), host_text(level.loop.end)));
     declare(plan_.resident, 0);
     for (const Level& level : levels_) declare(level.loop.arrays, 1);
     std::string call = "panel_rows(bytes";
     std::vector<std::string> none;
     for (const Level& level : levels_) {
-      call += fmt::format(", {0}_end - {0}_begin, {1}", level.loop.iterator, bytes_of_rows(level.loop.arrays));
+      call +=
+          fmt::format(", {0}_end - {0}_begin, {1}", level.loop.iterator, bytes_of_rows(level.loop.arrays));
       none.push_back(fmt::format("(rows.{0} == 0 && {1}_begin < {1}_end)", level.name, level.loop.iterator));
     }
     if (!plan_.inner) call += ", 0, 0";
@@ -119,28 +127,29 @@ class Writer {
       text_.line(fmt::format("check({}_panels.allocate(1, 1, 0, 1));", array));
     for (const Level& level : levels_)
       for (const std::string& array : level.loop.arrays)
-        text_.line(fmt::format("check({0}_panels.allocate(rows.{1}, rows.{1}_buffers, {2}_begin, {2}_end));", array,
-                               level.name, level.loop.iterator));
+        text_.line(fmt::format("check({0}_panels.allocate(rows.{1}, rows.{1}_buffers, {2}_begin, {2}_end));",
+                               array, level.name, level.loop.iterator));
     text_.line("if (status != cudaSuccess) return status;");
     text_.line("const cudaStream_t stream = streams.work;");
   }
 
   void copy(std::string_view direction, const std::vector<Part>& all) {
     for (const Part& part : all)
-      text_.line(fmt::format("check({0}_panels.{1}({2}, {3}, {4}, streams.{1}));", part.array, direction, part.buffer,
-                             part.first, part.limit));
+      text_.line(fmt::format("check({0}_panels.{1}({2}, {3}, {4}, streams.{1}));", part.array, direction,
+                             part.buffer, part.first, part.limit));
   }
   void define_pointers(const std::vector<Part>& all) {
     for (const Part& part : all)
-      text_.line(fmt::format("auto* const device_{0} = {0}_panels.device({1}, {2});", part.array, part.buffer, part.first));
+      text_.line(fmt::format("auto* const device_{0} = {0}_panels.device({1}, {2});", part.array, part.buffer,
+                             part.first));
   }
   void record(const Level& level, std::string_view event, std::string_view stream) {
     text_.line(fmt::format("check(cudaEventRecord(streams.{}_{}[{}_buffer], streams.{}));", level.name, event,
                            level.loop.iterator, stream));
   }
   void wait(const Level& level, std::string_view event, std::string_view stream) {
-    text_.line(fmt::format("check(cudaStreamWaitEvent(streams.{}, streams.{}_{}[{}_buffer], 0));", stream, level.name,
-                           event, level.loop.iterator));
+    text_.line(fmt::format("check(cudaStreamWaitEvent(streams.{}, streams.{}_{}[{}_buffer], 0));", stream,
+                           level.name, event, level.loop.iterator));
   }
   void launch(const std::vector<Kernel>& kernels) {
     for (const Kernel& kernel : kernels) function_.launch(kernel, text_);
@@ -148,11 +157,12 @@ class Writer {
 
   void open(const Level& level) {
     const PanelLoop& loop = level.loop;
-    text_.open(fmt::format("for (int {0} = {2}_begin, {1}; {0} < {2}_end; {0} = {1}, ++{2}_panel)", loop.first,
-                           loop.limit, loop.iterator));
-    text_.line(fmt::format("{1} = {0} + std::min(rows.{2}, {3}_end - {0});", loop.first, loop.limit, level.name,
-                           loop.iterator));
-    text_.line(fmt::format("const int {0}_buffer = {0}_panel % rows.{1}_buffers;", loop.iterator, level.name));
+    text_.open(fmt::format("for (int {0} = {2}_begin, {1}; {0} < {2}_end; {0} = {1}, ++{2}_panel)",
+                           loop.first, loop.limit, loop.iterator));
+    text_.line(fmt::format("{1} = {0} + std::min(rows.{2}, {3}_end - {0});", loop.first, loop.limit,
+                           level.name, loop.iterator));
+    text_.line(
+        fmt::format("const int {0}_buffer = {0}_panel % rows.{1}_buffers;", loop.iterator, level.name));
   }
   void load(const Level& level) {
     wait(level, "free", "load");
@@ -167,8 +177,10 @@ class Writer {
     load(level);
     define_pointers(parts(level.loop));
     launch(plan_.before);
-    if (plan_.inner) inner();
-    else launch(plan_.update);
+    if (plan_.inner)
+      inner();
+    else
+      launch(plan_.update);
     launch(plan_.after);
     text_.line("check(cudaGetLastError());");
     record(level, "done", "work");
@@ -225,7 +237,7 @@ inline PanelRows panel_rows(std::size_t bytes, int outer, std::size_t outer_row_
   if (outer * outer_row_bytes + all_inner <= bytes) return rows;
   rows.inner = rows_that_fit(all_inner <= bytes / 2 ? all_inner : bytes / 4, inner_row_bytes, inner);
   rows.inner_buffers = rows.inner < inner ? 2 : 1;
-  rows.outer = rows_that_fit(bytes - rows.inner_buffers * rows.inner * inner_row_bytes, outer_row_bytes, outer);
+  rows.outer = rows_that_fit(bytes - inner_row_bytes * rows.inner * rows.inner_buffers, outer_row_bytes, outer);
   rows.outer_buffers = rows.outer < outer ? 2 : 1;
   return rows;
 }

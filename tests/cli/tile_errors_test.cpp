@@ -91,7 +91,7 @@ TEST_F(TileErrors, AnySourceCutAnywhereIsTakenOrRefused) {
   for (std::size_t length = 0; length < source.size(); length += 7) {
     const ToolRun run = tile_text(source.substr(0, length), "--c -");
     EXPECT_TRUE(run.code == 0 || run.code == 1 || run.code == 2) << length << ": " << run.code << run.err;
-    if (run.code != 0) EXPECT_THAT(run.err, HasSubstr("text.c:")) << length;
+    EXPECT_EQ(run.err.find("text.c:") != run.err.npos, run.code != 0) << length << ": " << run.err;
   }
 }
 
@@ -135,7 +135,7 @@ TEST_F(TileErrors, NamesThatAreUnknownComeWithThoseThereAre) {
   expect_refused("fill.c --footprint q=3", "--footprint q=...: fill.c has no such name; there are i, j");
   expect_refused("fill.c --c new.c --tile S9:i=3", "no statement lies within all of the loops i");
   expect_refused("fill.c --c new.c --tile i=3,i=3", "loop 'i' is named twice");
-  expect_refused("fill.c --arch sm_10", "architecture 'sm_10' is not known; use one of ");
+  expect_refused("fill.c --arch sm_99", "architecture 'sm_99' is not known; use one of ");
   expect_refused(
       "two.c --c new.c --tile j=8",
       "there is no loop 'j'; there are i; steps are taken in every function: --function NAME chooses one");

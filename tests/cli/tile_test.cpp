@@ -136,6 +136,27 @@ TEST_F(TileVerb, WritesFilesAndStandardOutputAlike) {
   EXPECT_EQ(names(), "diagonal.c\nfill.c\nmixed.c\nout.c\nout.cu\nout.html\ntwo.c\n");
 }
 
+TEST_F(TileVerb, HelpersThatFunctionsShareStandOnce) {
+  const std::string twice = content_of(directory / "two.c");
+  std::string other = twice.substr(twice.find("void product"));
+  other.replace(0, 12, "void another");
+  const auto occurrences = [](const std::string& text, const std::string& what) {
+    int count = 0;
+    for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + 1)) ++count;
+    return count;
+  };
+  const std::string c = tile_text(twice + other, "--auto --c -").out,
+                    cuda = tile_text(twice + other, "--cuda -").out;
+  const std::string panels = tile("text.c --size m=1024 --memory-cap 2M --cuda -").out;
+  EXPECT_EQ(occurrences(panels, "class PanelArray"), 1);
+  EXPECT_EQ(occurrences(panels, "struct PanelStreams"), 1);
+  EXPECT_EQ(occurrences(c, "int min("), 1);
+  EXPECT_EQ(occurrences(c, "void another("), 1);
+  for (const char* once :
+       {"void copy_or_zero(", "void wait_for_copies()", "/// Until the copies", "#include <algorithm>"})
+    EXPECT_EQ(occurrences(cuda, once), 1) << once;
+}
+
 TEST_F(TileVerb, AutoTilesAProduct) {
   const ToolRun run = tile("two.c --auto --c -");
   EXPECT_EQ(run.code, 0) << run.err;

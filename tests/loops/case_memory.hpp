@@ -130,10 +130,12 @@ inline Region in_double(Region region) {
 inline double relative_difference(const std::vector<double>& a, const std::vector<double>& b) {
   double scale = 0, difference = 0;
   for (std::size_t k = 0; k < a.size(); ++k) {
-    scale = std::max({scale, std::abs(a[k]), std::abs(b[k])});
-    // What is not a number must be none in both.
-    const double one = a[k] == b[k] || (a[k] != a[k] && b[k] != b[k]) ? 0 : std::abs(a[k] - b[k]);
-    difference = one == one ? std::max(difference, one) : std::numeric_limits<double>::infinity();
+    if (std::isfinite(a[k])) scale = std::max(scale, std::abs(a[k]));
+    if (std::isfinite(b[k])) scale = std::max(scale, std::abs(b[k]));
+    // What is no number must be none in both.
+    if (a[k] == b[k] || (std::isnan(a[k]) && std::isnan(b[k]))) continue;
+    const double apart = std::abs(a[k] - b[k]);
+    difference = std::max(difference, std::isfinite(apart) ? apart : std::numeric_limits<double>::infinity());
   }
   return scale > 0 ? difference / scale : 0;
 }

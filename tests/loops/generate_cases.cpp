@@ -65,9 +65,11 @@ void generate(const std::filesystem::path& file, const std::filesystem::path& ou
       fmt::format("#define {0} {0}_source\n{1}\n{2}", region.function, text, c_call(region, "source"));
   write_file_atomically(out / (stem + ".source.c"), source);
   // The same in double precision: how far may floats be from the truth?
-  write_file_atomically(out / (stem + ".double.c"),
-                        fmt::format("#define float double\n#define {0} {0}_double\n{1}\n{2}", region.function,
-                                    text, c_call(region, "double")));
+  write_file_atomically(
+      out / (stem + ".double.c"),
+      fmt::format("#include <math.h>\n#define float double\n#define sqrtf sqrt\n#define expf exp\n"
+                  "#define powf pow\n#define {0} {0}_double\n{1}\n{2}",
+                  region.function, text, c_call(region, "double")));
   const std::string transformed = emit_c(nest, transform(nest, steps_for_cpu(nest)).code());
   write_file_atomically(out / (stem + ".cpu.c"), fmt::format("#define {0} {0}_cpu\n{1}\n{2}", region.function,
                                                              transformed, c_call(region, "cpu")));

@@ -11,6 +11,7 @@ class EveryNestOnAGpu : public testing::TestWithParam<Case> {};
 
 TEST_P(EveryNestOnAGpu, GivesTheSourcesResult) {
   const Region nest = read_source(GetParam().text, std::string(GetParam().name) + ".c", {}).front();
+  int compared = 0;
   for (const std::int64_t least : {1, 3, 33, 64, 130, 260}) {
     const Memory memory = make_case_memory(nest, least, 3);
     const Region precise_nest = in_double(nest);
@@ -30,13 +31,16 @@ TEST_P(EveryNestOnAGpu, GivesTheSourcesResult) {
       std::vector<std::byte>& buffer = device.buffers()[k];
       ASSERT_EQ(cudaMemcpy(buffer.data(), pointers[k], buffer.size(), cudaMemcpyDeviceToHost), cudaSuccess);
       cudaFree(pointers[k]);
-      // Fused multiply-adds and another order of sums: other roundings than C's, of the same size.
+      // Fused multiply-adds and another order of sums: other roundings than C's, of the same size. Where C's
+      // own are large (more columns than rows to make orthogonal), nothing is shown.
       const double of_c = relative_difference(precise.values(k), source.values(k));
-      EXPECT_LE(of_c, 1e-2) << "badly conditioned data show nothing";
+      if (!(of_c <= 1e-2)) continue;
+      ++compared;
       EXPECT_LE(relative_difference(precise.values(k), device.values(k)), 10 * of_c + 2e-6)
           << device.names()[k] << " for sizes from " << least << ", C differs by " << of_c;
     }
   }
+  EXPECT_GE(compared, 3) << "badly conditioned data show nothing";
 }
 
 INSTANTIATE_TEST_SUITE_P(Examples, EveryNestOnAGpu, testing::ValuesIn(cases()),

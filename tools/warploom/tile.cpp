@@ -91,6 +91,8 @@ std::vector<loops::SizeRange> sizes_of(const loops::Region& region, const TileOp
 /// The nests of the file that lie in the subset; what is outside does not stop the others.
 Nests read_nests(const TileOptions& options) {
   Nests nests{read_input(options.path), {}, {}};
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (nests.source.starts_with(byte_order_mark)) nests.source.erase(0, byte_order_mark.size());
   const std::string file = input_name(options.path);
   std::set<std::string> sizes, loop_names;
   for (loops::Region& region : loops::read_source(nests.source, file, options.source)) {
@@ -144,6 +146,38 @@ void print_results(const std::vector<Work>& all, const TileOptions& options) {
   }
 }
 
+/// Whether a helper function begins with this line.
+bool begins_helper(std::string_view line) {
+  for (const std::string_view start : {"inline ", "static inline ", "struct Panel", "template <typename T>",
+                                       "__device__ inline ", "__host__ __device__ inline "})
+    if (line.starts_with(start)) return true;
+  return false;
+}
+
+/// The functions one after the other; what they include and the helpers that they share stand once.
+std::string joined(const std::vector<std::string>& texts) {
+  std::string all;
+  std::set<std::string> there;
+  for (const std::string& text : texts) {
+    if (!all.empty()) all += '\n';
+    std::string part;  // an #include, or a helper with the comment before it
+    bool in_helper = false;
+    for (const std::string& line :
+         split(std::string_view(text).substr(0, text.find_last_not_of('\n') + 1), '\n')) {
+      part += line + '\n';
+      in_helper |= begins_helper(line);
+      if (in_helper ? !line.starts_with('}') && !(begins_helper(line) && line.ends_with("}"))
+                    : line.starts_with("///"))
+        continue;
+      if (!(in_helper || line.starts_with("#include")) || there.insert(part).second) all += part;
+      part.clear();
+      in_helper = false;
+    }
+    all += part;
+  }
+  return all;
+}
+
 /// Files appear all together or not at all.
 class Outputs {
  public:
@@ -160,16 +194,16 @@ class Outputs {
   }
 
   void write(const std::vector<Work>& all, const std::string& source) {
-    std::string c, cuda;
+    std::vector<std::string> c, cuda;
     std::vector<PagePart> parts;
     for (const Work& work : all) {
-      c += (c.empty() ? "" : "\n") + work.c;
-      cuda += (cuda.empty() ? "" : "\n") + work.cuda;
+      c.push_back(work.c);
+      cuda.push_back(work.cuda);
       if (!options_.html.empty())
         parts.push_back({work.nest, work.explanation, work.c, work.cuda, work.program, work.costs});
     }
-    put(options_.c, c);
-    put(options_.cuda, cuda);
+    put(options_.c, joined(c));
+    put(options_.cuda, joined(cuda));
     if (!options_.html.empty()) put(options_.html, loops::to_html(input_name(options_.path), parts, source));
     files_.commit();
   }
@@ -210,7 +244,8 @@ Verb tile_verb() {
       "  warploom tile examples/tile/lecture/matmul.c --auto --c matmul_tiled.c --cuda matmul.cu\n"
       "Steps (--permute, --tile, --strip-mine, --skew) are taken in the order of the command line, in every "
       "function;\n"
-      "S1:i=32 takes one around statement S1 only. What would break a dependence is refused, with a witness.",
+      "with S1: before its text, as S1:i=32, a step is taken around statement S1 only. What would break a "
+      "dependence is refused, with a witness.",
       add};
 }
 

@@ -20,7 +20,8 @@ std::vector<std::byte> to_bytes(const std::vector<double>& values, ScalarType ty
     const void* from = type == ScalarType::float32 ? static_cast<const void*>(&f)
                        : type == ScalarType::int32 ? static_cast<const void*>(&n)
                                                    : static_cast<const void*>(&values[i]);
-    std::copy_n(static_cast<const std::byte*>(from), size_of(type), bytes.begin() + static_cast<std::ptrdiff_t>(i) * size_of(type));
+    std::copy_n(static_cast<const std::byte*>(from), size_of(type),
+                bytes.begin() + static_cast<std::ptrdiff_t>(i) * size_of(type));
   }
   return bytes;
 }
@@ -46,29 +47,35 @@ struct Allocation {
 
 class Device {
  public:
-  Device(sim::Machine& machine, const Nest& nest, const GpuProgram& program, const Symbol& symbol, const Memory& before)
+  Device(sim::Machine& machine, const Nest& nest, const GpuProgram& program, const Symbol& symbol,
+         const Memory& before)
       : machine_(machine),
         nest_(nest),
         program_(program),
         symbol_(symbol),
         before_(before),
         names_(before.sizes.begin(), before.sizes.end()) {
-    for (const auto& [name, values] : before.arrays) upload(name, find_variable(nest.region(), name)->type, values);
-    for (const auto& [name, value] : before.scalars) upload(name, find_variable(nest.region(), name)->type, {value});
+    for (const auto& [name, values] : before.arrays)
+      upload(name, find_variable(nest.region(), name)->type, values);
+    for (const auto& [name, value] : before.scalars)
+      upload(name, find_variable(nest.region(), name)->type, {value});
     for (const Temporary& temporary : program.temporaries) {
       if (!temporary.copy_of.empty()) {
         upload(temporary.name, temporary.type, before.arrays.at(temporary.copy_of));
         continue;
       }
       std::size_t elements = 1;
-      for (const Expression& extent : temporary.extents) elements *= static_cast<std::size_t>(value_of(extent, names_));
-      upload(temporary.name, temporary.type, std::vector<double>(elements, 1e30));  // whoever reads first, will show
+      for (const Expression& extent : temporary.extents)
+        elements *= static_cast<std::size_t>(value_of(extent, names_));
+      upload(temporary.name, temporary.type,
+             std::vector<double>(elements, 1e30));  // whoever reads first, will show
     }
     for (const Kernel& kernel : program.kernels)
       for (const Placement& placement : kernel.placements)
         if (placement.space == Space::constant)
-          machine_.copy_to_device(machine_.variable(symbol_(placement.array + "_constant")),
-                                  to_bytes(before.arrays.at(placement.array), memory_.at(placement.array).type));
+          machine_.copy_to_device(
+              machine_.variable(symbol_(placement.array + "_constant")),
+              to_bytes(before.arrays.at(placement.array), memory_.at(placement.array).type));
   }
   ~Device() {
     for (const auto& [name, allocation] : memory_) machine_.free(allocation.address);
@@ -78,11 +85,15 @@ class Device {
     if (node.kind == Node::Kind::launch) {
       launch(program_.kernels.at(static_cast<std::size_t>(node.statement)));
     } else if (node.kind == Node::Kind::branch) {
-      if (value_of(node.condition, names_)) run(node.children[0]);
-      else if (node.children.size() > 1) run(node.children[1]);
+      if (value_of(node.condition, names_))
+        run(node.children[0]);
+      else if (node.children.size() > 1)
+        run(node.children[1]);
     } else if (node.kind == Node::Kind::loop) {
-      const Expression runs = Expression::binary(node.comparison, Expression::name(node.iterator), node.limit);
-      for (names_[node.iterator] = value_of(node.first, names_); value_of(runs, names_); names_[node.iterator] += node.step)
+      const Expression runs =
+          Expression::binary(node.comparison, Expression::name(node.iterator), node.limit);
+      for (names_[node.iterator] = value_of(node.first, names_); value_of(runs, names_);
+           names_[node.iterator] += node.step)
         for (const Node& child : node.children) run(child);
     } else {
       for (const Node& child : node.children) run(child);
@@ -102,7 +113,8 @@ class Device {
     allocation.type = type;
     allocation.elements = values.size();
     // An array without elements has an address, too.
-    allocation.address = machine_.allocate(std::max<std::size_t>(values.size(), 1) * static_cast<std::size_t>(size_of(type)), name);
+    allocation.address = machine_.allocate(
+        std::max<std::size_t>(values.size(), 1) * static_cast<std::size_t>(size_of(type)), name);
     if (!values.empty()) machine_.copy_to_device(allocation.address, to_bytes(values, type));
   }
 
@@ -123,8 +135,10 @@ class Device {
     const auto grid = dim(kernel.grid), block = dim(kernel.block);
     for (const std::int64_t extent : grid)
       if (extent <= 0) return;
-    options.grid = {static_cast<unsigned>(grid[0]), static_cast<unsigned>(grid[1]), static_cast<unsigned>(grid[2])};
-    options.block = {static_cast<unsigned>(block[0]), static_cast<unsigned>(block[1]), static_cast<unsigned>(block[2])};
+    options.grid = {static_cast<unsigned>(grid[0]), static_cast<unsigned>(grid[1]),
+                    static_cast<unsigned>(grid[2])};
+    options.block = {static_cast<unsigned>(block[0]), static_cast<unsigned>(block[1]),
+                     static_cast<unsigned>(block[2])};
     options.schedule = sim::Schedule::random;
     options.races = true;
     sim::Arguments arguments;

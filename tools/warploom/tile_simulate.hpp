@@ -20,8 +20,8 @@ struct Simulated {
 /// Runs host loops and launches, threads in random order, looking for races.
 /// @param before  of all variables: make_memory
 /// @throws BadInput (a size is missing), what sim::Machine throws
-Simulated simulate(sim::Machine& machine, const loops::Nest& nest, const loops::GpuProgram& program, const Symbol& symbol,
-                   const loops::Memory& before);
+Simulated simulate(sim::Machine& machine, const loops::Nest& nest, const loops::GpuProgram& program,
+                   const Symbol& symbol, const loops::Memory& before);
 
 /// The largest difference of parameters that are arrays, relative to the array's largest value (at least 1).
 /// What is no number in both counts as equal.

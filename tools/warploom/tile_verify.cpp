@@ -23,20 +23,25 @@ constexpr double tolerance = 1e-4;
 std::string compile(const std::string& cuda, const std::string& architecture) {
   const std::optional<std::filesystem::path> nvcc = find_cuda_tool("nvcc");
   if (!nvcc)
-    throw BadInput("--verify needs nvcc, which is neither in $PATH nor in $CUDA_HOME/bin nor in /usr/local/cuda/bin");
+    throw BadInput(
+        "--verify needs nvcc, which is neither in $PATH nor in $CUDA_HOME/bin nor in /usr/local/cuda/bin");
   const TemporaryDirectory directory;
   const std::filesystem::path source = directory.path() / "nest.cu", ptx = directory.path() / "nest.ptx",
                               log = directory.path() / "log";
   write_file_atomically(source, cuda);
-  const int status = run_program({nvcc->string(), "-std=c++17", "-ptx", "-lineinfo", "-arch=" + architecture, "-o",
-                                  ptx.string(), source.string()},
+  const int status = run_program({nvcc->string(), "-std=c++17", "-ptx", "-lineinfo", "-arch=" + architecture,
+                                  "-o", ptx.string(), source.string()},
                                  {log, log});
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) throw Interrupted();
-  if (status != 0) throw Internal(fmt::format("nvcc does not take the CUDA that was written:\n{}", read_file(log)));
+  if (status != 0 && read_file(log).starts_with("nvcc fatal"))  // what it says of its options
+    throw BadInput(fmt::format("--verify --arch {}: {}", architecture, read_file(log)));
+  if (status != 0)
+    throw Internal(fmt::format("nvcc does not take the CUDA that was written:\n{}", read_file(log)));
   return read_file(ptx);
 }
 
-/// Sizes that are no multiples of a tile, as small as one and larger than a warp; known ones stay if they are small.
+/// Sizes that are no multiples of a tile, as small as one and larger than a warp; known ones stay if they are
+/// small.
 std::vector<std::map<std::string, std::int64_t>> sizes_to_try(const loops::Nest& nest) {
   std::vector<std::map<std::string, std::int64_t>> all;
   for (const std::int64_t least : {2, 7, 33}) {
@@ -44,7 +49,8 @@ std::vector<std::map<std::string, std::int64_t>> sizes_to_try(const loops::Nest&
     for (const std::string& name : nest.region().sizes) {
       std::int64_t size = least + 3 * static_cast<std::int64_t>(sizes.size());
       for (const loops::SizeRange& range : nest.sizes())
-        if (range.name == name) size = std::clamp(size, range.least.value_or(size), range.most.value_or(size));
+        if (range.name == name)
+          size = std::clamp(size, range.least.value_or(size), range.most.value_or(size));
       sizes[name] = size;
     }
     if (std::ranges::find(all, sizes) == all.end()) all.push_back(sizes);
@@ -97,8 +103,9 @@ Verification verify(const loops::Nest& nest, const loops::GpuProgram& program, c
                     const std::string& architecture) {
   const std::string ptx = compile(cuda, architecture);
   Verifier verifier(nest, program);
-  verifier.result.text = fmt::format("{}: {} kernels in the simulator, with races looked for\n", nest.region().function,
-                                     program.kernels.size());
+  verifier.result.text =
+      fmt::format("{}: {} kernel{} in the simulator, with races looked for\n", nest.region().function,
+                  program.kernels.size(), program.kernels.size() == 1 ? "" : "s");
   verifier.try_module("compiled", ptx);
   reuse::Options options;
   options.when = reuse::When::always;

@@ -4,7 +4,8 @@
 
 namespace warploom::tool {
 
-/// What a CUDA program does in the simulator at a few small sizes, as nvcc compiled it and as `reuse` rewrote that.
+/// What a CUDA program does in the simulator at a few small sizes, as nvcc compiled it and as `reuse` rewrote
+/// that.
 struct Verification {
   std::string text;  ///< for people: sizes, differences, findings, what `reuse` saved
   bool good = true;  ///< no findings, and differences as small as rounding explains

@@ -13,42 +13,17 @@
 
 #include "../cublas.hpp"
 #include "../json_records.hpp"
+#include "device_floats.hpp"
 #include "loops/cases.hpp"
 #include "warploom/core/cuda_check.cuh"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
-#include "warploom/loops/interpret.hpp"
+#include "warploom/loops/gpu.hpp"
 
 namespace warploom::loops {
 namespace {
 
 constexpr int warm_ups = 3, repetitions = 15;
-
-__global__ void copy(float4* to, const float4* from, std::int64_t count) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < count) to[i] = from[i];
-}
-
-struct DeviceFloats {
-  explicit DeviceFloats(std::size_t count) : count(count) {
-    cuda_check(cudaMalloc(&data, count * sizeof(float)), "benchmark memory");
-  }
-  DeviceFloats(const DeviceFloats&) = delete;
-  DeviceFloats& operator=(const DeviceFloats&) = delete;
-  ~DeviceFloats() { cudaFree(data); }
-  float* data = nullptr;
-  std::size_t count;
-};
-
-/// Values between -0.5 and 0.5 that no compiler or cache can guess, small so that repeated sums stay finite.
-__global__ void fill(float* data, std::int64_t count, unsigned seed) {
-  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count;
-       i += std::int64_t{gridDim.x} * blockDim.x) {
-    unsigned x = static_cast<unsigned>(i) * 2654435761u + seed;
-    x ^= x >> 16, x *= 0x85ebca6bu, x ^= x >> 13, x *= 0xc2b2ae35u, x ^= x >> 16;
-    data[i] = static_cast<float>(x) * 0x1p-32f - 0.5f;
-  }
-}
 
 /// Median and least milliseconds.
 struct Times {
@@ -140,16 +115,25 @@ std::string run(const Job& job, const Case& nest, double copy_gb_s) {
     for (const Expression& extent : variable->extents)
       count *= static_cast<std::size_t>(value_of(extent, sizes));
     owners.push_back(std::make_unique<DeviceFloats>(count));
-    fill<<<1024, 256>>>(owners.back()->data, static_cast<std::int64_t>(count),
-                        static_cast<unsigned>(owners.size()));
+    owners.back()->fill(static_cast<unsigned>(owners.size()));
     arrays.push_back(owners.back()->data);
   }
   int status = 0;
   const Times times = measure([&] { status |= nest.cuda(job.sizes.data(), scalars.data(), arrays.data()); });
   if (status != 0) throw Internal(std::string(nest.name) + ": a launch failed");
+  const Nest analysed = Nest::analyse(region);
+  const GpuOptions options;
+  double predicted = 0;
+  std::string bound;
+  for (const Cost& one :
+       cost(analysed, map_to_gpu(analysed, parallelise(analysed), options), options, sizes)) {
+    predicted += one.milliseconds;
+    bound += (bound.empty() ? "" : ", ") + one.bound;
+  }
   const double bytes = 4 * job.elements, gb_s = bytes / times.median / 1e6;
   return "{\"nest\": \"" + std::string(nest.name) + "\", \"sizes\": " + sizes_text(job.sizes) +
          ", \"ms\": " + json_number(times.median) + ", \"least_ms\": " + json_number(times.least) +
+         ", \"predicted_ms\": " + json_number(predicted) + ", \"predicted_bounds\": \"" + bound + "\"" +
          ", \"tera_operations_per_second\": " + json_number(job.operations / times.median / 1e9) +
          ", \"gb_per_second\": " + json_number(gb_s) +
          ", \"of_copy_bandwidth\": " + json_number(gb_s / copy_gb_s) + "}";
@@ -157,12 +141,9 @@ std::string run(const Job& job, const Case& nest, double copy_gb_s) {
 
 double copy_bandwidth(JsonRecords& records) {
   const std::int64_t count = std::int64_t{1} << 28;  // floats: 1 GiB
-  const DeviceFloats from(count), to(count);
-  fill<<<1024, 256>>>(from.data, count, 1);
-  const Times times = measure([&] {
-    copy<<<static_cast<unsigned>(count / 4 / 256), 256>>>(
-        reinterpret_cast<float4*>(to.data), reinterpret_cast<const float4*>(from.data), count / 4);
-  });
+  DeviceFloats from(count), to(count);
+  from.fill(1);
+  const Times times = measure([&] { copy_floats(to, from); });
   const double gb_s = 8. * double(count) / times.median / 1e6;
   records.add("{\"what\": \"copy of 1 GiB by float4\", \"ms\": " + json_number(times.median) +
               ", \"gb_per_second\": " + json_number(gb_s) + "}");
@@ -175,9 +156,9 @@ void cublas(JsonRecords& records) {
     return std::fprintf(stderr, "no libcublas.so.13 or .12 on LD_LIBRARY_PATH: no rows of cuBLAS\n"), void();
   for (const int n : {8192, 4096}) {
     const std::int64_t count = std::int64_t{n} * n;
-    const DeviceFloats a(count), b(count), c(count);
-    fill<<<1024, 256>>>(a.data, count, 1);
-    fill<<<1024, 256>>>(b.data, count, 2);
+    DeviceFloats a(count), b(count), c(count);
+    a.fill(1);
+    b.fill(2);
     bool good = true;
     const Times times = measure([&] { good &= blas->multiply(a.data, b.data, c.data, n, nullptr); });
     if (!good) throw Internal("cublasSgemm failed");
