@@ -223,5 +223,21 @@ TEST_F(TileVerb, VerifyRunsTheKernelsInTheSimulator) {
                              HasSubstr("m = 33: agrees"), HasSubstr("reuse"), Not(HasSubstr("DISAGREES"))));
 }
 
+TEST_F(TileVerb, VerifyFindsKernelsThatDisagree) {
+  if (tile("fill.c --verify").code == 2) GTEST_SKIP() << "no CUDA toolkit";
+  // A compiler that takes another program than the one that was written.
+  std::filesystem::create_directory(directory / "bin");
+  make("bin/nvcc",
+       "#!/bin/sh\nfor source; do :; done\nsed -i s/1.0f/2.0f/ \"$source\"\nexec \"$REAL\" \"$@\"\n");
+  const ToolRun run = shell(
+      "for n in \"$(command -v nvcc)\" \"$CUDA_HOME/bin/nvcc\" /usr/local/cuda/bin/nvcc; do [ -x \"$n\" ] && "
+      "break; done; "
+      "chmod +x bin/nvcc; REAL=\"$n\" PATH=\"$PWD/bin:$PATH\" \"$WARPLOOM\" tile fill.c --verify --json");
+  EXPECT_EQ(run.code, 1) << run.out << run.err;
+  const Json verification = Json::parse(run.out)["nests"][0]["verification"];
+  EXPECT_EQ(verification["good"], false);
+  EXPECT_THAT(verification["text"].get<std::string>(), HasSubstr("n = 33: DISAGREES, differs by 1.0e+00"));
+}
+
 }  // namespace
 }  // namespace warploom

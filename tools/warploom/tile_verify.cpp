@@ -34,7 +34,7 @@ std::string compile(const std::string& cuda, const std::string& architecture) {
                                  {log, log});
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) throw Interrupted();
   if (status != 0 && read_file(log).starts_with("nvcc fatal"))  // what it says of its options
-    throw BadInput(fmt::format("--verify --arch {}: {}", architecture, read_file(log)));
+    throw BadInput(fmt::format("--verify --arch {}: {}", architecture, split(read_file(log), '\n').front()));
   if (status != 0)
     throw Internal(fmt::format("nvcc does not take the CUDA that was written:\n{}", read_file(log)));
   return read_file(ptx);
