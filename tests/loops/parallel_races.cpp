@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <stdexcept>
 #include <vector>
 
 namespace warploom::loops {
@@ -157,47 +156,7 @@ class Walker {
   }
 
   /// Of bounds, conditions and subscripts.
-  std::int64_t value(const Expression& e) const {
-    std::vector<std::int64_t> v;
-    if (e.kind != Expression::Kind::conditional)
-      for (const Expression& operand : e.operands) v.push_back(value(operand));
-    const auto floor_quotient = [&] { return v[0] / v[1] - (v[0] % v[1] != 0 && (v[0] < 0) != (v[1] < 0)); };
-    switch (e.kind) {
-      case Expression::Kind::integer:
-        return e.value;
-      case Expression::Kind::name:
-        return values_.at(e.text);
-      case Expression::Kind::cast:
-        return v[0];
-      case Expression::Kind::unary:
-        return e.text == "-" ? -v[0] : e.text == "!" ? !v[0] : v[0];
-      case Expression::Kind::conditional:
-        return value(e.operands[0]) ? value(e.operands[1]) : value(e.operands[2]);
-      case Expression::Kind::call:
-        if (e.text == "min") return std::min(v[0], v[1]);
-        if (e.text == "max") return std::max(v[0], v[1]);
-        if (e.text == "floord") return floor_quotient();
-        break;
-      case Expression::Kind::binary:
-        if (e.text == "+") return v[0] + v[1];
-        if (e.text == "-") return v[0] - v[1];
-        if (e.text == "*") return v[0] * v[1];
-        if (e.text == "/") return v[0] / v[1];
-        if (e.text == "%") return v[0] % v[1];
-        if (e.text == "<") return v[0] < v[1];
-        if (e.text == "<=") return v[0] <= v[1];
-        if (e.text == ">") return v[0] > v[1];
-        if (e.text == ">=") return v[0] >= v[1];
-        if (e.text == "==") return v[0] == v[1];
-        if (e.text == "!=") return v[0] != v[1];
-        if (e.text == "&&") return v[0] && v[1];
-        if (e.text == "||") return v[0] || v[1];
-        break;
-      default:
-        break;
-    }
-    throw std::invalid_argument("not an integer expression: " + to_text(e));
-  }
+  std::int64_t value(const Expression& e) const { return value_of(e, values_); }
 
   const ParallelNest& parallel_;
   std::map<std::string, std::int64_t> values_;  ///< of sizes and loops

@@ -1,4 +1,6 @@
 // Each construct of the subset, as it is read.
+#include <gmock/gmock.h>
+
 #include "source_text.hpp"
 
 namespace warploom::loops::test {
@@ -272,6 +274,42 @@ TEST(Source, TextOfALoopMayFollowAnother) {
   EXPECT_EQ(to_text(outer, 1, mark),
             "  #pragma omp parallel for\n  for (int i = 0; i < n; i++)\n    for (int j = 0; j < m; j++)\n    "
             "  A[i][j] = 0;\n");
+}
+
+/// The value of an expression of n = 7 and i = -3.
+std::int64_t value_of_text(const std::string& text) {
+  const Region region =
+      read_region("void f(int n, float A[n]) { for (int i = 0; i < " + text + "; i++) A[i] = 0; }");
+  return value_of(region.body.children.at(0).limit, {{"n", 7}, {"i", -3}});
+}
+
+TEST(Source, IntegersOfSizesHaveTheValueThatCHas) {
+  EXPECT_EQ(value_of_text("2 * n - 1"), 13);
+  EXPECT_EQ(value_of_text("n / 2 + n % 4"), 6);
+  EXPECT_EQ(value_of_text("-n"), -7);
+  const Expression i = Expression::name("i");
+  const auto floor_of = [&](std::int64_t by) {
+    return value_of(Expression::call("floord", {i, Expression::integer(by)}), {{"i", -3}});
+  };
+  EXPECT_EQ(floor_of(2), -2);
+  EXPECT_EQ(floor_of(3), -1);
+  EXPECT_EQ(value_of(Expression::call("min", {i, Expression::integer(4)}), {{"i", -3}}), -3);
+}
+
+TEST(Source, AnIntegerWithoutAValueIsRefusedWithItsName) {
+  const Expression n = Expression::name("n");
+  EXPECT_THAT([&] { (void)value_of(Expression::binary("+", n, Expression::integer(1)), {}); },
+              testing::ThrowsMessage<BadInput>(testing::HasSubstr("--size n=VALUE")));
+  EXPECT_THAT(
+      [&] {
+        value_of(Expression::binary("/", n, Expression::integer(0)), {{"n", 7}});
+      },
+      testing::ThrowsMessage<BadInput>(testing::HasSubstr("divides by 0")));
+  EXPECT_THAT(
+      [&] {
+        value_of(Expression::element("A", {n}), {{"n", 7}});
+      },
+      testing::ThrowsMessage<BadInput>(testing::HasSubstr("no integer")));
 }
 
 }  // namespace

@@ -41,20 +41,6 @@ void expect_profile(const std::vector<float>& channel, const Pattern& pattern,
     expect_near(found[t], expected[t], "window " + std::to_string(t));
 }
 
-std::vector<float> part(const std::vector<float>& samples, std::size_t first, std::size_t count) {
-  return {samples.begin() + static_cast<std::ptrdiff_t>(first),
-          samples.begin() + static_cast<std::ptrdiff_t>(first + count)};
-}
-
-/// A part of the signal with a little noise, so that it is found, though not exactly.
-std::vector<float> like(const std::vector<float>& samples, std::size_t first, std::size_t count,
-                        float noise) {
-  std::vector<float> pattern = part(samples, first, count);
-  const std::vector<float> walk = random_walk(count + 1, 77);
-  for (std::size_t i = 0; i < count; ++i) pattern[i] += noise * (walk[i + 1] - walk[i]);
-  return pattern;
-}
-
 void expect_best(const Signal& signal, const std::vector<Pattern>& patterns, const std::vector<Task>& tasks,
                  Normalization normalization = Normalization::z, std::uint64_t memory = 0) {
   Index index(signal, on_gpu(normalization, memory));

@@ -14,16 +14,6 @@ namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-/// A part of the signal with a little noise, so that it is found, though not exactly.
-std::vector<float> like(const std::vector<float>& samples, std::size_t first, std::size_t count,
-                        float noise) {
-  std::vector<float> pattern(samples.begin() + static_cast<std::ptrdiff_t>(first),
-                             samples.begin() + static_cast<std::ptrdiff_t>(first + count));
-  const std::vector<float> walk = random_walk(count + 1, 77);
-  for (std::size_t i = 0; i < count; ++i) pattern[i] += noise * (walk[i + 1] - walk[i]);
-  return pattern;
-}
-
 /// Steps around waves, with gaps and constant stretches: bounds exclude much of it.
 std::vector<float> recording(std::size_t samples, std::uint32_t seed) {
   std::vector<float> walk = random_walk(samples, seed);

@@ -24,20 +24,6 @@ IndexOptions on_cpu(Normalization normalization = Normalization::z, Prune prune 
   return {.device = Device::cpu, .normalization = normalization, .prune = prune};
 }
 
-std::vector<float> part(const std::vector<float>& samples, std::size_t first, std::size_t count) {
-  return {samples.begin() + static_cast<std::ptrdiff_t>(first),
-          samples.begin() + static_cast<std::ptrdiff_t>(first + count)};
-}
-
-/// A part of the signal with a little noise, so that it is found, though not exactly.
-std::vector<float> like(const std::vector<float>& samples, std::size_t first, std::size_t count,
-                        float noise) {
-  std::vector<float> pattern = part(samples, first, count);
-  const std::vector<float> walk = random_walk(count + 1, 77);
-  for (std::size_t i = 0; i < count; ++i) pattern[i] += noise * (walk[i + 1] - walk[i]);
-  return pattern;
-}
-
 /// Distances in single precision within the header's tolerance; what is nearer to 0 than 1e-6 is 0.
 void expect_near(float found, double expected, const std::string& where) {
   if (std::isinf(expected))
