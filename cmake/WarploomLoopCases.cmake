@@ -1,8 +1,9 @@
-# warploom_loop_cases(NAME polybench FILES a.c b.c LINK ...)
-# An object library loop_cases_NAME of nests and of the C and CUDA that `loops` makes of them (tests/loops/generate_cases).
+# warploom_loop_cases(NAME polybench TABLE cases FILES a.c b.c)
+# An object library loop_cases_NAME of nests and of the C and CUDA that `loops` makes of them (tests/loops/generate_cases),
+# with the function TABLE() that lists them.
 # In C the source and what was made of it are compiled alike, without contraction: results must agree bit for bit.
 function(warploom_loop_cases)
-  cmake_parse_arguments(L "" "NAME" "FILES" ${ARGN})
+  cmake_parse_arguments(L "" "NAME;TABLE" "FILES" ${ARGN})
   set(out ${CMAKE_CURRENT_BINARY_DIR}/cases_${L_NAME})
   file(MAKE_DIRECTORY ${out})
   set(generated ${out}/cases.cpp)
@@ -18,7 +19,7 @@ function(warploom_loop_cases)
     set(cuda ${cuda_sources})
   endif()
   add_custom_command(OUTPUT ${generated} ${c_sources} ${cuda}
-    COMMAND generate_loop_cases ${out} ${arguments} ${L_FILES} DEPENDS generate_loop_cases ${L_FILES} VERBATIM)
+    COMMAND generate_loop_cases ${out} ${L_TABLE} ${arguments} ${L_FILES} DEPENDS generate_loop_cases ${L_FILES} VERBATIM)
   add_library(loop_cases_${L_NAME} OBJECT ${generated} ${c_sources} ${cuda})
   target_include_directories(loop_cases_${L_NAME} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_features(loop_cases_${L_NAME} PRIVATE cxx_std_20)

@@ -73,20 +73,36 @@ std::vector<Job> jobs() {
                  {1600, 1800, 2200, 2400},
                  2. * 1600 * 1800 * 2200 + 2. * 1600 * 1800 * 2400,
                  1600. * 2200 + 2200. * 1800 + 1800. * 2400 + 2. * 1600 * 2400});
-  const auto stream = [&](const char* nest, std::vector<int> sizes, double matrices) {
+  // Matrices that have to pass at least, and operations for each of their elements.
+  const auto stream = [&](const char* nest, std::vector<int> sizes, double matrices, double operations) {
     const double elements = double(sizes[0]) * sizes[sizes.size() > 1 ? 1 : 0];
-    all.push_back({nest, sizes, 2 * matrices * elements, matrices * elements});
+    all.push_back({nest, sizes, operations * elements, matrices * elements});
   };
   for (const int size : {16384, 0}) {
-    stream("gesummv", {size ? size : 2800}, 2);
-    stream("atax", size ? std::vector{size, size} : std::vector{1800, 2200}, 2);
-    stream("mvt", {size ? size : 4000}, 2);
-    stream("gemver", {size ? size : 4000}, 4);  // A is read and written, then read twice
-    stream("transpose", size ? std::vector{size, size} : std::vector{4000, 4000}, 2);
+    stream("gesummv", {size ? size : 2800}, 2, 4);
+    stream("atax", size ? std::vector{size, size} : std::vector{1800, 2200}, 1, 4);
+    stream("bicg", size ? std::vector{size, size} : std::vector{1800, 2200}, 1, 4);
+    stream("mvt", {size ? size : 4000}, 1, 4);
+    stream("gemver", {size ? size : 4000}, 4, 8);  // A is read and written, then read twice
+    stream("transpose", size ? std::vector{size, size} : std::vector{4000, 4000}, 2, 0);
   }
   all.push_back({"transpose", {16381, 16003}, 0, 2. * 16381 * 16003});
   all.push_back({"jacobi_2d", {10, 8192}, 10. * 2 * 5 * 8190 * 8190, 10. * 4 * 8192 * 8192});
-  all.push_back({"signal", {256, 4096}, 2. * 256 * 4096 * 4096, 256. * 4096 * 4096});
+  // Waves, at PolyBench's LARGE; floyd_warshall at MEDIUM, where it has 499,500 launches.
+  all.push_back({"seidel_2d", {500, 2000}, 500. * 9 * 1998 * 1998, 500. * 2 * 2000 * 2000});
+  all.push_back({"nussinov", {2500}, 2. * 2500 * 2500 * 2500 / 6, 2500. * 2500});
+  all.push_back({"floyd_warshall", {500}, 2. * 500 * 500 * 500, 500. * 2 * 500 * 500});
+  const auto signal = [&](const char* nest, std::vector<int> sizes, double transforms, double length) {
+    const double elements = transforms * length * length;
+    all.push_back({nest, std::move(sizes), 2 * elements, elements});
+  };
+  signal("signal", {256, 4096}, 256, 4096);
+  // Symbolic sizes, so that the signal is in memory, beside known ones, where it is in constant memory.
+  signal("signal_columns", {256, 4096, 4096}, 256, 4096);
+  signal("signal_columns", {6, 16384, 16384}, 6, 16384);
+  signal("signal_6x16384", {}, 6, 16384);
+  signal("signal_columns", {2, 30000, 30000}, 2, 30000);
+  signal("signal_2x30000", {}, 2, 30000);
   return all;
 }
 
@@ -187,8 +203,10 @@ int run_all(int count, char** words) {
   const double copy_gb_s = copy_bandwidth(records);
   cublas(records);
   records.list("nests");
+  std::vector<Case> nests = cases();
+  nests.insert(nests.end(), cases_of_known_size().begin(), cases_of_known_size().end());
   for (const Job& job : jobs())
-    for (const Case& nest : cases())
+    for (const Case& nest : nests)
       if ((nest.name == job.nest || nest.name == "kernel_" + job.nest) && (only.empty() || only == job.nest))
         records.add(run(job, nest, copy_gb_s));
   if (!out.empty()) write_file_atomically(out, records.text());

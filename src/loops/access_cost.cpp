@@ -23,16 +23,16 @@ struct Device {
 // boost clock. Launch: from one empty kernel of a stream to the next, 3.4 us measured on an H200, taken for
 // all.
 // clang-format off
-//                         TFLOP/s    GB/s shared GB/s launch us  SMs
+//                         TFLOP/s    GB/s shared GB/s launch us  SMs  L2 MB
 constexpr std::array devices = {
-    Device{70,  {           15.7,      900,     15667,      3.4,   80}},  // V100 SXM2, 1.53 GHz
-    Device{75,  {            8.1,      320,      4070,      3.4,   40}},  // T4, 1.59 GHz
-    Device{80,  {           19.5,     2039,     19492,      3.4,  108}},  // A100 SXM 80 GB, 1.41 GHz
-    Device{86,  {           35.6,      936,     17843,      3.4,   82}},  // RTX 3090, 1.70 GHz
-    Device{89,  {           82.6,     1008,     41288,      3.4,  128}},  // RTX 4090, 2.52 GHz
-    Device{90,  {           66.9,     4290,     33454,      3.4,  132}},  // H200, 1.98 GHz
-    Device{100, {           74.5,     8000,     37225,      3.4,  148}},  // B200, 1.965 GHz
-    Device{120, {          104.8,     1792,     52442,      3.4,  170}},  // RTX 5090, 2.41 GHz
+    Device{70,  {           15.7,      900,     15667,      3.4,   80,     6}},  // V100 SXM2, 1.53 GHz
+    Device{75,  {            8.1,      320,      4070,      3.4,   40,     4}},  // T4, 1.59 GHz
+    Device{80,  {           19.5,     2039,     19492,      3.4,  108,    40}},  // A100 SXM 80 GB, 1.41 GHz
+    Device{86,  {           35.6,      936,     17843,      3.4,   82,     6}},  // RTX 3090, 1.70 GHz
+    Device{89,  {           82.6,     1008,     41288,      3.4,  128,    72}},  // RTX 4090, 2.52 GHz
+    Device{90,  {           66.9,     4290,     33454,      3.4,  132,    50}},  // H200, 1.98 GHz
+    Device{100, {           74.5,     8000,     37225,      3.4,  148,   126}},  // B200, 1.965 GHz
+    Device{120, {          104.8,     1792,     52442,      3.4,  170,    96}},  // RTX 5090, 2.41 GHz
 };
 // clang-format on
 

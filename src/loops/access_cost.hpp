@@ -20,6 +20,7 @@ struct DeviceRates {
   double global_gb_s = 0, shared_gb_s = 0;
   double launch_us = 0;
   int multiprocessors = 0;
+  double second_level_mb = 0;  ///< of 2^20 bytes
 };
 /// By architecture name; unknown ones get those of the nearest older.
 const DeviceRates& device_rates(std::string_view architecture);

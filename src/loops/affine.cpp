@@ -121,6 +121,10 @@ Bounds bounds_over(const Expression& expression, const std::map<std::string, Bou
   }
   if (expression.kind == Kind::binary && op == "+")
     return {from(&Bounds::least, sum), from(&Bounds::most, sum)};
+  if (expression.kind == Kind::binary && op == "-") {
+    std::swap(parts[1].least, parts[1].most);
+    return {from(&Bounds::least, difference), from(&Bounds::most, difference)};
+  }
   return {};
 }
 

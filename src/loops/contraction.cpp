@@ -18,7 +18,7 @@
 
 #include "access_cost.hpp"
 #include "simplify.hpp"
-#include "warploom/core/error.hpp"
+#include "thread_loops.hpp"
 
 namespace warploom::loops {
 namespace {
@@ -34,18 +34,6 @@ constexpr int kSharedBytes = 48 * 1024;  // that a kernel may have without askin
 constexpr TileShape kShapes4[] = {
     {4, 2, 8, 8, 2, 44.7}, {4, 1, 8, 8, 4, 41.8}, {2, 2, 8, 4, 4, 37.4}, {2, 2, 4, 4, 6, 31.5}};
 constexpr TileShape kShapes8[] = {{2, 2, 8, 8, 2, 21.4}, {2, 2, 8, 4, 3, 19.9}};
-
-/// A number, if the sizes are known.
-std::optional<std::int64_t> number(const Expression& expression, const std::vector<SizeRange>& sizes) {
-  std::map<std::string, std::int64_t> known;
-  for (const SizeRange& size : sizes)
-    if (size.least && size.least == size.most) known.emplace(size.name, *size.least);
-  try {
-    return value_of(expression, known);
-  } catch (const BadInput&) {
-    return std::nullopt;
-  }
-}
 
 /// Boxes around the loops. False: a bound is not known.
 bool measure(Plan& plan) {
@@ -90,9 +78,9 @@ void choose_shape(Plan& plan, const KernelRequest& request) {
   int bytes = size_of(plan.type);
   for (const Plan::Operand& operand : plan.operands) bytes = std::max(bytes, size_of(operand.shape.type));
   plan.group = 16 / bytes;
-  const auto& sizes = request.nest.sizes();
-  const auto rows = number(plan.extent[0], sizes), columns = number(plan.extent[1], sizes);
-  const auto grid = number(grid_depth(plan), sizes);
+  const auto rows = known_value(request.nest, plan.extent[0]),
+             columns = known_value(request.nest, plan.extent[1]),
+             grid = known_value(request.nest, grid_depth(plan));
   const int multiprocessors = device_rates(request.options.architecture).multiprocessors;
   const auto ceil = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
   Plan best = plan;

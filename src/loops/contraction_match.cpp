@@ -253,6 +253,7 @@ class Matcher {
       const bool here = std::any_of(variable.statements.begin(), variable.statements.end(),
                                     [&](int statement) { return statements.contains(statement); });
       if (!here) continue;
+      if (variable.is_array) return false;
       std::optional<Expression> only;
       bool one = true;
       const auto visit = [&](const auto& self, const Expression& e) -> void {

@@ -134,24 +134,31 @@ class Estimate {
       const double accesses = found == counted.accesses.end() ? 0 : found->second,
                    bytes = bytes_of(placement.array);
       // An element comes from memory once a launch if caches and tiles do their work, scattered ones as whole
-      // sectors.
-      const double once = std::min(accesses, counted.launches * elements_of(placement.array)) * bytes;
+      // sectors; once in all if the array stays in the second-level cache.
+      const double all = elements_of(placement.array) * bytes;
+      const bool stays = all <= rates_.second_level_mb * 1024 * 1024;
+      const double once = std::min(accesses * bytes, (stays ? 1 : counted.launches) * all);
       const double waste = placement.ideal_sectors > 0 ? placement.sectors / placement.ideal_sectors : 1;
-      cost.global_bytes += once * (placement.space == Space::shared ? 1 : waste);
+      cost.global_bytes += once * (stays || placement.space == Space::shared ? 1 : waste);
+      // What is kept on purpose; what addresses and the like take only ptxas knows.
+      if (placement.space == Space::registers)
+        cost.registers += static_cast<std::uint32_t>((placement.bytes + 3) / 4);
       if (placement.space == Space::shared) {
         cost.shared += static_cast<std::uint32_t>(placement.bytes);
         cost.shared_bytes +=
             accesses * bytes / std::max(placement.reuse_in_registers, 1.) * placement.bank_conflicts;
         second_level += accesses * bytes / std::max(placement.reuse_in_block, 1.);
-      } else if (placement.space != Space::registers) {
+      } else if (placement.space != Space::registers && placement.space != Space::constant) {
         second_level += accesses * bytes * waste / 4;  // a quarter misses the first level
       }
     }
     std::uint32_t threads = 1;
     for (const Expression& extent : kernel.block)
       threads *= static_cast<std::uint32_t>(value_of(extent, sizes_));
-    cost.blocks_per_sm =
-        reuse::occupancy(architecture_, {.threads_per_block = threads, .shared_static = cost.shared}).blocks;
+    cost.blocks_per_sm = reuse::occupancy(architecture_, {.threads_per_block = threads,
+                                                          .registers_per_thread = cost.registers,
+                                                          .shared_static = cost.shared})
+                             .blocks;
     set_time(cost, counted, threads, second_level);
     return cost;
   }

@@ -316,6 +316,52 @@ __device__ inline void copy_or_zero(T* to, const T* from, bool inside) {
 #endif
 }
 )"},
+      Helper{
+          "load_with_line",
+          R"(/// An element that nobody writes meanwhile; all of its line of 128 bytes comes to the second-level cache.
+template <typename T>
+__device__ inline T load_with_line(const T* from) {
+#if __CUDA_ARCH__ >= 750
+  T value;
+  if constexpr (sizeof(T) == 8) {
+    std::int64_t bits;
+    asm volatile("ld.global.nc.L2::128B.b64 %0, [%1];" : "=l"(bits) : "l"(from));
+    memcpy(&value, &bits, sizeof value);
+  } else {
+    std::int32_t bits;
+    asm volatile("ld.global.nc.L2::128B.b32 %0, [%1];" : "=r"(bits) : "l"(from));
+    memcpy(&value, &bits, sizeof value);
+  }
+  return value;
+#else
+  return *from;
+#endif
+}
+)"},
+      Helper{
+          "kept_pool",
+          R"(/// Memory of this device that calls leave allocated for later ones. The default pool gives its memory back whenever
+/// somebody waits for the device, and the next allocation takes 40 us.
+inline cudaError_t kept_pool(cudaMemPool_t* pool) {
+  static std::mutex one_at_a_time;
+  static std::map<int, cudaMemPool_t> pools;
+  const std::lock_guard<std::mutex> lock(one_at_a_time);
+  int device = 0;
+  cudaError_t status = cudaGetDevice(&device);
+  cudaMemPool_t& kept = pools[device];
+  if (status == cudaSuccess && !kept) {
+    cudaMemPoolProps properties = {};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location.type = cudaMemLocationTypeDevice;
+    properties.location.id = device;
+    status = cudaMemPoolCreate(&kept, &properties);
+    std::uint64_t threshold = UINT64_MAX;
+    if (status == cudaSuccess) status = cudaMemPoolSetAttribute(kept, cudaMemPoolAttrReleaseThreshold, &threshold);
+  }
+  *pool = kept;
+  return status;
+}
+)"},
       Helper{"wait_for_copies", R"(/// Until the copies that this thread has begun are done.
 __device__ inline void wait_for_copies() {
 #if __CUDA_ARCH__ >= 800

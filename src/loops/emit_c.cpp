@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "warploom/loops/index_range.hpp"
 #include "warploom/loops/transform.hpp"
 
 namespace warploom::loops {
@@ -50,37 +51,54 @@ void mark_outermost(Node& node) {
 
 std::string before_loop(const Node& loop) { return loop.parallel ? "#pragma omp parallel for\n" : ""; }
 
+/// The function alone.
+std::string function_text(const CPart& part, const std::string& index) {
+  const Region& region = part.nest.region();
+  std::vector<std::string> parameters;
+  for (const std::string& name : region.parameters) {
+    const Variable* variable = find_variable(region, name);
+    const bool wide = !variable && region.size_declarations.at(name).wider_than_int;
+    parameters.push_back(variable ? declaration(*variable, true) : (wide ? "long " : "int ") + name);
+  }
+  std::string text = fmt::format("void {}({}) {{\n", region.function, fmt::join(parameters, ", "));
+  for (const Variable& variable : region.variables)
+    if (std::find(region.parameters.begin(), region.parameters.end(), variable.name) ==
+        region.parameters.end())
+      text += "  " + declaration(variable, false) + ";\n";
+  Node marked = part.code;
+  mark_outermost(marked);
+  return text + to_text(marked, 1, before_loop, index) + "}\n";
+}
+
 }  // namespace
 
-std::string emit_c(const Nest& nest, const Node& code) {
-  const Region& region = nest.region();
+std::string emit_c(const std::vector<CPart>& parts) {
   std::set<std::string> calls;
-  collect_calls(code, calls);
+  std::string index = "int", functions;  // what counts with int may call with long
+  for (const CPart& part : parts) {
+    check_index_range(part.nest, part.code, Emitted::c);
+    if (counts_with_long(part.nest.region())) index = "long";
+    collect_calls(part.code, calls);
+  }
+  for (const CPart& part : parts)
+    functions += (functions.empty() ? "" : "\n") +
+                 function_text(part, counts_with_long(part.nest.region()) ? "long" : "int");
   std::string text;
   const bool mathematics = std::any_of(calls.begin(), calls.end(), [](const std::string& name) {
     return name != "min" && name != "max" && name != "floord";
   });
   if (mathematics) text += "#include <math.h>\n\n";
-  if (calls.count("min")) text += "static inline int min(int a, int b) { return a < b ? a : b; }\n";
-  if (calls.count("max")) text += "static inline int max(int a, int b) { return a > b ? a : b; }\n";
+  if (calls.count("min"))
+    text += fmt::format("static inline {0} min({0} a, {0} b) {{ return a < b ? a : b; }}\n", index);
+  if (calls.count("max"))
+    text += fmt::format("static inline {0} max({0} a, {0} b) {{ return a > b ? a : b; }}\n", index);
   if (calls.count("floord"))
-    text += "static inline int floord(int a, int b) { return a < 0 ? -((-a + b - 1) / b) : a / b; }\n";
-  if (!text.empty() && text.back() == '\n' && !text.ends_with("\n\n")) text += "\n";
-
-  std::vector<std::string> parameters;
-  for (const std::string& name : region.parameters) {
-    const Variable* variable = find_variable(region, name);
-    parameters.push_back(variable ? declaration(*variable, true) : "int " + name);
-  }
-  text += fmt::format("void {}({}) {{\n", region.function, fmt::join(parameters, ", "));
-  for (const Variable& variable : region.variables)
-    if (std::find(region.parameters.begin(), region.parameters.end(), variable.name) ==
-        region.parameters.end())
-      text += "  " + declaration(variable, false) + ";\n";
-  Node marked = code;
-  mark_outermost(marked);
-  text += to_text(marked, 1, before_loop);
-  return text + "}\n";
+    text += fmt::format(
+        "static inline {0} floord({0} a, {0} b) {{ return a < 0 ? -((-a + b - 1) / b) : a / b; }}\n", index);
+  if (!text.empty() && !text.ends_with("\n\n")) text += "\n";
+  return text + functions;
 }
+
+std::string emit_c(const Nest& nest, const Node& code) { return emit_c({{nest, code}}); }
 
 }  // namespace warploom::loops

@@ -18,28 +18,38 @@ class Emitter {
         region_(nest.region()),
         program_(program),
         memory_cap_(memory_cap),
-        names_{nest, no_snapshots_, {}, nullptr} {}
-
-  std::string run() {
+        names_{nest, no_snapshots_, {}, nullptr} {
     find_written();
-    heading();
-    for (const Kernel* kernel : all_kernels())
-      kernels_ += kernel->text + (kernel->text.ends_with('\n') ? "\n" : "\n\n");
     find_constants();
-    std::string text = std::move(out_);
-    const std::string device = device_function(),
-                      host = program_.out_of_core ? panel_entry() : host_function();
-    text += "#include <cuda_runtime.h>\n\n#include <algorithm>\n#include <cmath>\n#include <cstdint>\n";
-    text += program_.out_of_core ? "#include <type_traits>\n\n" : "\n";
-    text += cuda_helpers(kernels_ + device);
-    for (const auto& [array, bytes] : constants_) {
-      const ScalarType type = find_variable(region_, array)->type;
-      text += fmt::format("__constant__ {} {}_constant[{}];\n", c_name(type), array,
-                          bytes / static_cast<std::uint64_t>(size_of(type)));
+  }
+
+  /// Why what is where, as comments.
+  std::string heading() {
+    out_ =
+        fmt::format("// {}() of {} for a GPU, written by `warploom tile`.\n", region_.function, file_name());
+    for (const std::string& reason : program_.reasons) comment(reason);
+    for (const Kernel* kernel : all_kernels()) {
+      out_ += fmt::format("//\n// {}: {}\n", kernel->name, kernel->pattern);
+      for (const std::string& reason : kernel->reasons) comment(reason);
+      for (const Placement& placement : kernel->placements)
+        comment(fmt::format("{} in {}: {}", placement.array, name(placement.space), placement.reason));
     }
-    if (!constants_.empty()) text += "\n";
-    if (program_.out_of_core) text += fmt::format("\n{}\n", panel_helpers());
-    return text + kernels_ + device + "\n" + host;
+    return std::move(out_);
+  }
+  std::string constants() const {
+    std::string text;
+    for (const auto& [symbol, constant] : constants_)
+      text += fmt::format("__constant__ {} {}[{}];\n", c_name(constant.type), symbol, constant.elements);
+    return text;
+  }
+  std::string kernels() const {
+    std::string text;
+    for (const Kernel* kernel : all_kernels())
+      text += kernel->text + (kernel->text.ends_with('\n') ? "\n" : "\n\n");
+    return text;
+  }
+  std::string entries() {
+    return device_function() + "\n" + (program_.out_of_core ? panel_entry() : host_function());
   }
 
  private:
@@ -53,18 +63,6 @@ class Emitter {
     if (const auto& panels = program_.out_of_core)
       for (const auto* kernels : {&panels->before, &panels->update, &panels->after}) append(*kernels);
     return all;
-  }
-
-  void heading() {
-    out_ +=
-        fmt::format("// {}() of {} for a GPU, written by `warploom tile`.\n", region_.function, file_name());
-    for (const std::string& reason : program_.reasons) comment(reason);
-    for (const Kernel* kernel : all_kernels()) {
-      out_ += fmt::format("//\n// {}: {}\n", kernel->name, kernel->pattern);
-      for (const std::string& reason : kernel->reasons) comment(reason);
-      for (const Placement& placement : kernel->placements)
-        comment(fmt::format("{} in {}: {}", placement.array, name(placement.space), placement.reason));
-    }
   }
 
   /// "//   ..." lines of at most 110 columns.
@@ -95,11 +93,9 @@ class Emitter {
     visit(visit, region_.body);
   }
 
-  /// Arrays that some kernel reads through constant memory, and their bytes.
   void find_constants() {
     for (const Kernel* kernel : all_kernels())
-      for (const Placement& placement : kernel->placements)
-        if (placement.space == Space::constant) constants_[placement.array] = placement.bytes;
+      for (const ConstantCopy& constant : kernel->constants) constants_[constant.symbol] = constant;
   }
 
   bool is_parameter(const std::string& name) const {
@@ -151,6 +147,9 @@ class Emitter {
     return all;
   }
 
+  /// Partial sums are small and wanted at every call; copies of whole arrays are not kept.
+  bool is_kept(const Temporary& t) const { return t.copy_of.empty() && !find_variable(region_, t.name); }
+
   std::string device_function() {
     TextWriter text;
     const std::vector<Temporary> own = own_memory();
@@ -161,10 +160,14 @@ class Emitter {
       const std::string pointer = pointer_of(t);
       text.line(fmt::format("{}* {} = nullptr;", c_name(t.type), pointer));
     }
-    if (!own.empty()) text.line("cudaError_t status = cudaSuccess;");
+    const bool pool = std::any_of(own.begin(), own.end(), [&](const Temporary& t) { return is_kept(t); });
+    if (pool) text.line("cudaMemPool_t pool = nullptr;");
+    if (!own.empty())
+      text.line(fmt::format("cudaError_t status = {};", pool ? "kept_pool(&pool)" : "cudaSuccess"));
     for (const Temporary& t : own)
-      text.line(fmt::format("if (status == cudaSuccess) status = cudaMallocAsync(&{}, {}, stream);",
-                            pointer_of(t), bytes_of(t.type, t.extents)));
+      text.line(fmt::format("if (status == cudaSuccess) status = {}(&{}, {}, {}stream);",
+                            is_kept(t) ? "cudaMallocFromPoolAsync" : "cudaMallocAsync", pointer_of(t),
+                            bytes_of(t.type, t.extents), is_kept(t) ? "pool, " : ""));
     if (!own.empty()) text.open("if (status == cudaSuccess)");
     for (const Temporary& t : own) {
       if (!t.copy_of.empty())
@@ -174,10 +177,8 @@ class Emitter {
         text.line(fmt::format("cudaMemcpyAsync({}, &{}, sizeof({}), cudaMemcpyHostToDevice, stream);",
                               pointer_of(t), t.name, t.name));
     }
-    for (const auto& [array, bytes] : constants_)
-      text.line(
-          fmt::format("cudaMemcpyToSymbolAsync({0}_constant, {0}, {1}, 0, cudaMemcpyDeviceToDevice, stream);",
-                      array, bytes));
+    for (const auto& [symbol, constant] : constants_)
+      if (constant.first.empty()) fill_constant(constant, fmt::to_string(constant.elements), text);
     host(program_.host, text);
     if (!own.empty()) {
       text.line("status = cudaGetLastError();");
@@ -243,6 +244,13 @@ class Emitter {
     }
   }
 
+  static void fill_constant(const ConstantCopy& constant, const std::string& elements, TextWriter& text) {
+    text.line(
+        fmt::format("cudaMemcpyToSymbolAsync({}, {}, {} * sizeof({}), 0, cudaMemcpyDeviceToDevice, stream);",
+                    constant.symbol, constant.array + (constant.first.empty() ? "" : " + " + constant.first),
+                    elements, c_name(constant.type)));
+  }
+
   /// @param panels  arrays are "device_A", which the panel begins
   void launch(const Kernel& kernel, bool panels, TextWriter& text) const {
     std::vector<std::string> arguments;
@@ -254,6 +262,12 @@ class Emitter {
     const std::string call =
         fmt::format("{}<<<{}, {}, 0, stream>>>({});", kernel.name, dim3_text(kernel.grid),
                     dim3_text(kernel.block), fmt::join(arguments, ", "));
+    for (const ConstantCopy& constant : kernel.constants) {
+      if (constant.first.empty()) continue;
+      const Expression& all = find_variable(region_, constant.array)->extents.front();
+      const Expression rest = Expression::binary("-", all, Expression::name(constant.first));
+      fill_constant(constant, fmt::format("std::min({}, {})", constant.elements, to_text(rest)), text);
+    }
     // A grid without blocks is an error to CUDA, and nothing to do to us.
     std::vector<std::string> guards;
     for (const Expression& extent : kernel.grid)
@@ -328,14 +342,34 @@ class Emitter {
   const ParallelNest no_snapshots_;
   CudaNames names_;
   std::set<std::string> written_;
-  std::map<std::string, std::uint64_t> constants_;
-  std::string out_, kernels_;
+  std::map<std::string, ConstantCopy> constants_;  ///< by symbol
+  std::string out_;
 };
 
 }  // namespace
 
+std::string emit_cuda(const std::vector<CudaPart>& parts, const GpuOptions& options) {
+  std::string headings, constants, code;
+  bool panels = false;
+  for (const CudaPart& part : parts) {
+    Emitter emitter(part.nest, part.program, options.memory_cap);
+    headings += (headings.empty() ? "" : "//\n") + emitter.heading();
+    constants += emitter.constants();
+    code += (code.empty() ? "" : "\n") + emitter.kernels() + emitter.entries();
+    panels = panels || part.program.out_of_core;
+  }
+  std::string text =
+      headings + "#include <cuda_runtime.h>\n\n#include <algorithm>\n#include <cmath>\n#include <cstdint>\n";
+  if (code.find("kept_pool") != std::string::npos) text += "#include <map>\n#include <mutex>\n";
+  if (panels) text += "#include <type_traits>\n";
+  text += "\n" + cuda_helpers(code) + constants;
+  if (!constants.empty()) text += "\n";
+  if (panels) text += fmt::format("\n{}\n", panel_helpers());
+  return text + code;
+}
+
 std::string emit_cuda(const Nest& nest, const GpuProgram& program, const GpuOptions& options) {
-  return Emitter(nest, program, options.memory_cap).run();
+  return emit_cuda({{nest, program}}, options);
 }
 
 }  // namespace warploom::loops

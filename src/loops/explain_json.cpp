@@ -85,7 +85,54 @@ Json reuse_json(const Nest& nest, const std::vector<Reuse>& all) {
   return list;
 }
 
+Json extents_json(const std::array<Expression, 3>& extents) {
+  Json list = Json::array();
+  for (const Expression& extent : extents)
+    list.push_back(extent.kind == Expression::Kind::integer ? Json(extent.value) : Json(to_text(extent)));
+  return list;
+}
+
+Json as_json(const Placement& p) {
+  return {{"array", p.array},
+          {"space", name(p.space)},
+          {"reason", p.reason},
+          {"bytes", p.bytes},
+          {"sectors", p.sectors},
+          {"ideal_sectors", p.ideal_sectors},
+          {"bank_conflicts", p.bank_conflicts},
+          {"reuse_in_block", p.reuse_in_block},
+          {"reuse_in_registers", p.reuse_in_registers}};
+}
+
+Json as_json(const Cost& cost) {
+  return {{"milliseconds", cost.milliseconds},     {"bound", cost.bound},
+          {"operations", cost.operations},         {"global_bytes", cost.global_bytes},
+          {"shared_bytes", cost.shared_bytes},     {"shared_per_block", cost.shared},
+          {"registers_of_values", cost.registers}, {"blocks_per_sm", cost.blocks_per_sm}};
+}
+
 }  // namespace
+
+std::string to_json(const Nest& nest, const GpuPlan& plan) {
+  Json kernels = Json::array();
+  for (std::size_t k = 0; k < plan.program.kernels.size(); ++k) {
+    const Kernel& kernel = plan.program.kernels[k];
+    Json statements = Json::array(), placements = Json::array();
+    for (const int s : kernel.statements) statements.push_back(nest.statements()[s].label);
+    for (const Placement& placement : kernel.placements) placements.push_back(as_json(placement));
+    kernels.push_back({{"name", kernel.name},
+                       {"pattern", kernel.pattern},
+                       {"statements", statements},
+                       {"grid", extents_json(kernel.grid)},
+                       {"block", extents_json(kernel.block)},
+                       {"placements", placements},
+                       {"cost", k < plan.costs.size() ? as_json(plan.costs[k]) : Json()},
+                       {"reasons", kernel.reasons}});
+  }
+  return Json{
+      {"architecture", plan.options.architecture}, {"reasons", plan.program.reasons}, {"kernels", kernels}}
+      .dump();
+}
 
 std::string to_json(const Nest& nest, const Explanation& e) {
   const Region& region = nest.region();

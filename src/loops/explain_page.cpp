@@ -66,14 +66,14 @@ std::string facts(const PagePart& part, std::size_t dependence_rows) {
   for (const auto& [loop, extent] : e.tile) extents.push_back(fmt::format("{} of {}", extent, escaped(loop)));
   fact("Footprint of a tile", grouped(static_cast<std::uint64_t>(bytes)),
        fmt::format("bytes; {}", fmt::join(extents, ", ")));
-  if (part.program) {
+  if (part.gpu) {
     std::vector<std::string> patterns;
-    for (const Kernel& kernel : part.program->kernels) patterns.push_back(escaped(kernel.pattern));
+    for (const Kernel& kernel : part.gpu->program.kernels) patterns.push_back(escaped(kernel.pattern));
     double milliseconds = 0;
-    for (const Cost& cost : part.costs) milliseconds += cost.milliseconds;
+    for (const Cost& cost : part.gpu->costs) milliseconds += cost.milliseconds;
     fact("Kernels", std::to_string(patterns.size()),
          fmt::format("{}{}", fmt::join(patterns, ", "),
-                     part.costs.empty() ? "" : fmt::format("; about {:.3g} ms", milliseconds)));
+                     part.gpu->costs.empty() ? "" : fmt::format("; about {:.3g} ms", milliseconds)));
   }
   return out + "</dl>";
 }
@@ -267,7 +267,7 @@ std::string to_html(const std::string& file, const std::vector<PagePart>& parts,
       "nests of {0}</h1><p>{2} "
       "nest{3}: which data are used again, which orders give the same result{4}</p></header>{5}\n{6}<main>\n",
       name, explain_page_style, parts.size(), parts.size() == 1 ? "" : "s",
-      std::any_of(parts.begin(), parts.end(), [](const PagePart& part) { return part.program.has_value(); })
+      std::any_of(parts.begin(), parts.end(), [](const PagePart& part) { return part.gpu.has_value(); })
           ? ", and the kernels that were written"
           : "",
       arrow_heads(), index(parts));

@@ -20,6 +20,7 @@ class Mapper {
       : nest_(nest), parallel_(parallel), options_(options) {}
 
   GpuProgram run() {
+    program_.reasons = parallel_.wave_reasons;
     for (const Snapshot& snapshot : parallel_.snapshots) {
       const Variable& variable = *find_variable(nest_.region(), snapshot.array);
       program_.temporaries.push_back({snapshot.copy, variable.type, variable.extents, snapshot.array});
@@ -44,12 +45,22 @@ class Mapper {
       append_kernels(serial.children.size() == 1 ? serial.children.front() : serial, host);
       serial.children.clear();
     };
-    for (const Node& child : children) {
+    const auto is_tree = [&](std::size_t k) {
+      return k < children.size() && children[k].kind == Node::Kind::loop && children[k].parallel;
+    };
+    for (std::size_t k = 0; k < children.size(); ++k) {
+      const Node& child = children[k];
       if (!holds_parallel_loop(child)) {
         serial.children.push_back(child);
         continue;
       }
       flush();
+      if (is_tree(k) && is_tree(k + 1))
+        if (auto both = both_sums(request(child), request(children[k + 1]))) {
+          append(std::move(*both), host);
+          ++k;
+          continue;
+        }
       visit(child, host);
     }
     flush();
@@ -73,23 +84,36 @@ class Mapper {
     host.push_back(std::move(outer));
   }
 
+  KernelRequest request(const Node& tree) const {
+    return {nest_,
+            parallel_,
+            tree,
+            host_loops_,
+            fmt::format("{}_{}", nest_.region().function, program_.kernels.size()),
+            options_};
+  }
+
   void append_kernels(const Node& tree, std::vector<Node>& host) {
-    const KernelRequest request{nest_,
-                                parallel_,
-                                tree,
-                                host_loops_,
-                                fmt::format("{}_{}", nest_.region().function, program_.kernels.size()),
-                                options_};
-    KernelGroup group = choose_pattern(request);
+    KernelGroup group = choose_pattern(request(tree));
+    if (group.host.children.empty()) group.kernels.front().tree = tree;
+    append(std::move(group), host);
+  }
+
+  void append(KernelGroup group, std::vector<Node>& host) {
     for (Temporary& temporary : group.temporaries) program_.temporaries.push_back(std::move(temporary));
-    group.kernels.front().tree = tree;
-    for (Kernel& kernel : group.kernels) {
-      Node launch;
-      launch.kind = Node::Kind::launch;
-      launch.statement = static_cast<int>(program_.kernels.size());
-      host.push_back(launch);
-      program_.kernels.push_back(std::move(kernel));
+    const std::size_t first = program_.kernels.size();
+    if (group.host.children.empty())
+      for (std::size_t k = 0; k < group.kernels.size(); ++k) group.host.children.push_back(launch_of(k));
+    for (Node& child : group.host.children) {
+      number_launches(child, first);
+      host.push_back(std::move(child));
     }
+    std::move(group.kernels.begin(), group.kernels.end(), std::back_inserter(program_.kernels));
+  }
+
+  static void number_launches(Node& node, std::size_t first) {
+    if (node.kind == Node::Kind::launch) node.statement += static_cast<int>(first);
+    for (Node& child : node.children) number_launches(child, first);
   }
 
   const Nest& nest_;
@@ -117,6 +141,13 @@ std::string_view name(Space space) {
       return "local";
   }
   return "";
+}
+
+Node launch_of(std::size_t kernel) {
+  Node launch;
+  launch.kind = Node::Kind::launch;
+  launch.statement = static_cast<int>(kernel);
+  return launch;
 }
 
 KernelGroup choose_pattern(const KernelRequest& request) {

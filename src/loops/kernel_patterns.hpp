@@ -17,8 +17,11 @@ struct KernelRequest {
 /// Kernels that run one after the other, with the memory between them.
 struct KernelGroup {
   std::vector<Kernel> kernels;
-  std::vector<Temporary> temporaries;
+  std::vector<Temporary> temporaries = {};
+  Node host = {};  ///< where not each is launched once: loops and launches, numbered as in `kernels`
 };
+/// A launch of a kernel by its number.
+Node launch_of(std::size_t kernel);
 
 /// Two or more parallel loops around reductions over others, whose operands are used by many iterations:
 /// matrix products (gemm, syrk, syr2k, trmm, 2mm, doitgen), triangular ones too. Shared tiles, register
@@ -27,6 +30,10 @@ std::optional<KernelGroup> contraction(const KernelRequest& request);
 /// Reductions with too few parallel iterations, or along the contiguous dimension: rows to warps, columns to
 /// threads with the sum split over blocks (gesummv, atax, bicg, mvt, gemver).
 std::optional<KernelGroup> matrix_vector(const KernelRequest& request);
+/// Two neighbouring trees, one of sums along the rows of a matrix, one along its columns (mvt, bicg, atax):
+/// one pass over the matrix, where the dependences between the trees allow it. The group has its host's
+/// launches, and its kernels their trees.
+std::optional<KernelGroup> both_sums(const KernelRequest& first, const KernelRequest& second);
 /// One iteration of the parallel loops a thread, a few for registers; tiles through shared memory where the
 /// access of a warp would be scattered (transpose).
 std::optional<KernelGroup> pointwise(const KernelRequest& request);

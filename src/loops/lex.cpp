@@ -1,5 +1,7 @@
 #include "loops/lex.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -73,6 +75,8 @@ constexpr std::array<std::string_view, 22> kLongPunctuators{"<<=", ">>=", "...",
                                                             "%=",  "+=",  "-=",  "&=", "^=", "|="};
 constexpr std::string_view kPunctuators = "[](){}.&*+-~!/%<>^|?:;=,#";
 
+constexpr std::size_t kMostTokens = 2'000'000;  // as macros.cpp: what is no C ends early
+
 class Lexer {
  public:
   Lexer(std::string_view text, std::uint16_t file, const std::string& name)
@@ -91,6 +95,9 @@ class Lexer {
         tokens.push_back(std::move(token));
         return tokens;
       }
+      if (tokens.size() == kMostTokens)
+        throw ParseError({name_, token.at.line, token.at.column},
+                         fmt::format("more than {} tokens in one file", kMostTokens));
       read(token);
       line_start = false;
       tokens.push_back(std::move(token));
@@ -198,6 +205,8 @@ class Lexer {
 }  // namespace
 
 std::vector<Token> tokenise(std::string_view text, std::uint16_t file, const std::string& file_name) {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   return Lexer(text, file, file_name).run();
 }
 

@@ -89,21 +89,6 @@ std::optional<SumLoop> as_sum_loop(const CudaNames& names, const Node& tree) {
   return result;
 }
 
-/// Contiguous accesses for the loop, scattered ones against it: of references that a chain's iteration has
-/// for itself.
-int suits(const CudaNames& names, const SumLoop& loop, const std::string& iterator) {
-  int score = 0;
-  const auto visit = [&](const auto& self, const Expression& e) -> void {
-    if (e.kind == Kind::element && e.operands.size() > 1 && depends_on(e, iterator)) {
-      const auto step = stride(e, shape_of(names, e.text).extents, iterator);
-      score += step == 1 || step == -1 ? 1 : -1;
-    }
-    for (const Expression& operand : e.operands) self(self, operand);
-  };
-  for (const Sum& sum : loop.sums) visit(visit, sum.value);
-  return score;
-}
-
 /// Whether some reference is another element for each iteration of the chain and of the sum: a stream that
 /// nothing reuses.
 bool streams(const ParallelChain& chain, const SumLoop& loop) {
@@ -195,6 +180,19 @@ std::optional<std::vector<Expression>> runs(const ParallelChain& chain, const Su
   return conditions;
 }
 
+int suits(const CudaNames& names, const SumLoop& loop, const std::string& iterator) {
+  int score = 0;
+  const auto visit = [&](const auto& self, const Expression& e) -> void {
+    if (e.kind == Kind::element && e.operands.size() > 1 && depends_on(e, iterator)) {
+      const auto step = stride(e, shape_of(names, e.text).extents, iterator);
+      score += step == 1 || step == -1 ? 1 : -1;
+    }
+    for (const Expression& operand : e.operands) self(self, operand);
+  };
+  for (const Sum& sum : loop.sums) visit(visit, sum.value);
+  return score;
+}
+
 int unroll(const SumLoop& loop) { return loop.sums.size() == 1 ? 8 : loop.sums.size() == 2 ? 4 : 2; }
 
 Node add_to(const Sum& sum, const std::string& name) {
@@ -233,8 +231,8 @@ std::optional<KernelGroup> matrix_vector(const KernelRequest& request) {
   const ParallelChain chain = parallel_chain(request.tree);
   if (chain.loops.size() > 3) return std::nullopt;
   const PrivateCopies copies = private_copies(request, names, chain);
-  if (std::any_of(copies.copies.begin(), copies.copies.end(),
-                  [](const auto& copy) { return copy.privatised->last_value; }))
+  if (copies.hold_arrays() || std::any_of(copies.copies.begin(), copies.copies.end(),
+                                          [](const auto& copy) { return copy.privatised->last_value; }))
     return std::nullopt;
   const auto parts = sum_parts(names, chain.body, copies);
   if (!parts) return std::nullopt;

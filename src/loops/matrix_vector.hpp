@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "thread_loops.hpp"
 
 namespace warploom::loops {
@@ -43,6 +45,33 @@ std::optional<KernelGroup> row_sums(const SumRequest& sum, std::size_t lane);
 /// Threads along the chain's only loop; the rows, iterations of the outermost loop, split over blocks; a
 /// second kernel adds their sums in a fixed order.
 std::optional<KernelGroup> column_sums(const SumRequest& sum);
+
+/// The sums of a chain's only loop, in parts that blocks have left in memory.
+struct SumsInParts {
+  SumRequest sum;
+  std::vector<Temporary> memory;       ///< parts x sums, one for each of the part's sums
+  Expression count;                    ///< of parts, at most those there is memory for
+  std::vector<Expression> conditions;  ///< as runs() gives them
+};
+std::vector<Temporary> memory_of_parts(const SumRequest& sum, const Expression& count,
+                                       const Expression& sums);
+/// The chain's sum in the part with this number.
+Expression element_of_part(const SumRequest& sum, const Temporary& memory, const std::string& part);
+/// Adds the parts in their order, with what stands before and after the sums.
+Kernel add_parts(const SumsInParts& parts);
+/// Registers of a block's rows of threads, added to those of the first row; opens its branch.
+void meet_in_shared(TextWriter& writer, const std::vector<std::string>& sums,
+                    const std::vector<std::string>& shared, int rows, const std::string& condition);
+
+/// Which rows of [least, end) a block has by its number along a dimension ('x', 'y'): writes the lines.
+struct RowRange {
+  std::string first, end;  ///< names
+};
+RowRange write_row_range(TextWriter& writer, const CudaNames& names, char dimension, const Expression& least,
+                         const Expression& end, const std::function<std::string(const std::string&)>& fresh);
+
+/// Contiguous accesses for a loop, scattered ones against it.
+int suits(const CudaNames& names, const SumLoop& loop, const std::string& iterator);
 
 /// What must hold for the sum's loop to run at all, where its target is touched by nothing else; nullopt
 /// where that cannot be said. Empty: it runs, or does not matter.

@@ -15,7 +15,6 @@ namespace {
 /// H200, fp32, n x n, GB/s of 4800 with the second kernel: 32 columns x 8 rows of threads a block and eight
 /// rows unrolled 4131 at n = 16384, four 4009; four columns a thread 3777.
 constexpr int kColumns = 32, kRows = 8, kBlocksPerMultiprocessor = 8;
-constexpr int kCombineThreads = 64;
 constexpr std::int64_t kLeastRows = 64;  // of a block
 
 Expression number(std::int64_t value) { return Expression::integer(value); }
@@ -26,6 +25,22 @@ std::optional<Expression> most(const Expression& value, const std::map<std::stri
 }
 
 }  // namespace
+
+RowRange write_row_range(TextWriter& writer, const CudaNames& names, char dimension, const Expression& least,
+                         const Expression& end, const std::function<std::string(const std::string&)>& fresh) {
+  const std::string per_block = fresh("rows_per_block");
+  const RowRange range{fresh("first_row"), fresh("end_row")};
+  const Expression blocks = Expression::name(fmt::format("static_cast<int>(gridDim.{})", dimension));
+  const Expression rounded = Expression::binary(
+      "-", Expression::binary("+", simplified(Expression::binary("-", end, least)), blocks), number(1));
+  writer.line(fmt::format("const int {} = {};", per_block,
+                          cuda_text(names, Expression::binary("/", rounded, blocks))));
+  writer.line(fmt::format("const int {} = {}static_cast<int>(blockIdx.{}) * {};", range.first,
+                          least == number(0) ? "" : cuda_text(names, least) + " + ", dimension, per_block));
+  writer.line(fmt::format("const int {} = min({} + {}, {});", range.end, range.first, per_block,
+                          cuda_text(names, end)));
+  return range;
+}
 
 std::optional<KernelGroup> column_sums(const SumRequest& column) {
   const KernelRequest& request = column.request;
@@ -86,25 +101,15 @@ std::optional<KernelGroup> column_sums(const SumRequest& column) {
     return name;
   };
   KernelGroup group;
-  std::vector<std::string> sums, partials, shared;
+  std::vector<std::string> sums, shared;
   for (const Sum& sum : loop.sums) {
     sums.push_back(fresh(sum.target.text + "_sum"));
     shared.push_back(fresh(sum.target.text + "_rows"));
-    partials.push_back(
-        free_name(column.names, fmt::format("{}_{}_parts", column.kernel, sum.target.text), taken));
-    group.temporaries.push_back({partials.back(), sum.type, {parts_most, *columns_most}, ""});
   }
-  names.temporaries = group.temporaries;
-  const std::string from = fresh("first_row"), to = fresh("end_row"), per_block = fresh("rows_per_block"),
-                    part = fresh("part");
+  names.temporaries = group.temporaries = memory_of_parts(column, parts_most, *columns_most);
   const std::string& i = rows.iterator;
   const std::string& j = x.loop.iterator;
-  const auto element_of_partial = [&](std::size_t s, const std::string& which) {
-    const Expression column_index = simplified(Expression::binary("-", Expression::name(j), x.least));
-    return Expression::element(partials[s], {Expression::name(which), column_index});
-  };
 
-  // The first kernel.
   Kernel kernel;
   kernel.name = column.kernel;
   kernel.pattern = "column reduction";
@@ -112,7 +117,7 @@ std::optional<KernelGroup> column_sums(const SumRequest& column) {
   for (std::size_t s = 0; s < loop.sums.size(); ++s) {
     Node store = add_to(loop.sums[s], "0");
     store.op = "=";
-    store.target = element_of_partial(s, j);
+    store.target = element_of_part(column, group.temporaries[s], j);
     store.value = loop.sums[s].value;
     inner.children.push_back(store);
   }
@@ -141,17 +146,7 @@ std::optional<KernelGroup> column_sums(const SumRequest& column) {
           fmt::format("__shared__ {} {}[{}][{}];", c_name(loop.sums[s].type), shared[s], kRows, kColumns));
     writer.line(fmt::format("const int {} = {};", j,
                             first_value(names, x, fmt::format("blockIdx.x * {} + threadIdx.x", kColumns))));
-    const Expression blocks_y = Expression::name("static_cast<int>(gridDim.y)");
-    const Expression rounded =
-        Expression::binary("-", Expression::binary("+", row_count, blocks_y), number(1));
-    writer.line(fmt::format("const int {} = {};", per_block,
-                            cuda_text(names, Expression::binary("/", rounded, blocks_y))));
-    const std::string block_start = fmt::format("static_cast<int>(blockIdx.y) * {}", per_block);
-    writer.line(fmt::format("const int {} = {}{};", from,
-                            *box.least == number(0) ? "" : cuda_text(names, *box.least) + " + ",
-                            block_start));
-    writer.line(
-        fmt::format("const int {} = min({} + {}, {});", to, from, per_block, cuda_text(names, row_end)));
+    const RowRange range = write_row_range(writer, names, 'y', *box.least, row_end, fresh);
     for (std::size_t s = 0; s < sums.size(); ++s)
       writer.line(fmt::format("{} {} = 0;", c_name(loop.sums[s].type), sums[s]));
     std::vector<Expression> guards = x.guards;
@@ -159,7 +154,8 @@ std::optional<KernelGroup> column_sums(const SumRequest& column) {
     guards.push_back(inside);
     writer.open(fmt::format("if ({})", cuda_text(names, all_of(guards))));
     if (loop.loops.size() == 1) writer.line(fmt::format("#pragma unroll {}", unroll(loop)));
-    writer.open(fmt::format("for (int {0} = {1} + threadIdx.y; {0} < {2}; {0} += {3})", i, from, to, kRows));
+    writer.open(fmt::format("for (int {0} = {1} + threadIdx.y; {0} < {2}; {0} += {3})", i, range.first,
+                            range.end, kRows));
     int open = 2;
     if (!row_guards.empty()) {
       writer.open(fmt::format("if ({})", cuda_text(names, all_of(row_guards))));
@@ -172,16 +168,11 @@ std::optional<KernelGroup> column_sums(const SumRequest& column) {
     for (std::size_t s = 0; s < sums.size(); ++s)
       writer.line(fmt::format("{} += {};", sums[s], cuda_text(names, loop.sums[s].value)));
     while (open-- > 0) writer.close();
+    meet_in_shared(writer, sums, shared, kRows, cuda_text(names, inside));
     for (std::size_t s = 0; s < sums.size(); ++s)
-      writer.line(fmt::format("{}[threadIdx.y][threadIdx.x] = {};", shared[s], sums[s]));
-    writer.line("__syncthreads();");
-    writer.open(fmt::format("if (threadIdx.y == 0 && {})", cuda_text(names, inside)));
-    writer.open(fmt::format("for (int row = 1; row < {}; ++row)", kRows));
-    for (std::size_t s = 0; s < sums.size(); ++s)
-      writer.line(fmt::format("{} += {}[row][threadIdx.x];", sums[s], shared[s]));
-    writer.close();
-    for (std::size_t s = 0; s < sums.size(); ++s)
-      writer.line(fmt::format("{} = {};", cuda_text(names, element_of_partial(s, "blockIdx.y")), sums[s]));
+      writer.line(fmt::format("{} = {};",
+                              cuda_text(names, element_of_part(column, group.temporaries[s], "blockIdx.y")),
+                              sums[s]));
     writer.close();
     writer.close();
     kernel.text = writer.text();
@@ -202,55 +193,7 @@ std::optional<KernelGroup> column_sums(const SumRequest& column) {
       "partial sums go to memory and are added in a fixed order: results are the same in every run"};
   group.kernels.push_back(std::move(kernel));
 
-  // The second.
-  Kernel combine;
-  combine.name = column.kernel + "_combine";
-  combine.pattern = "sum of parts";
-  const std::vector<Node> last = with_totals(column.part.before, column.part, sums, *conditions);
-  combine.statements = statements_of(last);
-  std::vector<Node> reads = column.part.before;  // with the partial sums in place of the registers
-  for (std::size_t s = 0; s < sums.size(); ++s) {
-    reads.push_back(add_to(loop.sums[s], sums[s]));
-    reads.back().value = element_of_partial(s, j);
-  }
-  reads.insert(reads.end(), column.part.after.begin(), column.part.after.end());
-  std::vector<Expression> bounds = {x.least, x.end, parts};
-  bounds.insert(bounds.end(), conditions->begin(), conditions->end());
-  parameters = kernel_parameters(request, names, {under_chain(reads)}, bounds, column.copies);
-  combine.parameters = parameters.all;
-  combine.grid = {ceil_quotient(x.count(), kCombineThreads), number(1), number(1)};
-  combine.block = {number(kCombineThreads), number(1), number(1)};
-  {
-    names.instead = [&](const Expression& e) -> std::string {
-      if (e.kind == Expression::Kind::name && taken.contains(e.text)) return e.text;
-      return column.copies.instead(e);
-    };
-    TextWriter writer;
-    writer.open(
-        kernel_signature({names, combine.name, combine.parameters, parameters.written, kCombineThreads, 0}));
-    writer.line(
-        fmt::format("const int {} = {};", j,
-                    first_value(names, x, fmt::format("blockIdx.x * {} + threadIdx.x", kCombineThreads))));
-    std::vector<Expression> guards = x.guards;
-    guards.push_back(Expression::binary("<", Expression::name(j), x.end));
-    writer.open(fmt::format("if ({})", cuda_text(names, all_of(guards))));
-    writer.line(fmt::format("const int parts = {};  // blocks along y of {}", cuda_text(names, parts),
-                            column.kernel));
-    for (std::size_t s = 0; s < sums.size(); ++s)
-      writer.line(fmt::format("{} {} = 0;", c_name(loop.sums[s].type), sums[s]));
-    writer.open(fmt::format("for (int {0} = 0; {0} < parts; ++{0})", part));
-    for (std::size_t s = 0; s < sums.size(); ++s)
-      writer.line(fmt::format("{} += {};", sums[s], cuda_text(names, element_of_partial(s, part))));
-    writer.close();
-    declare(writer, column.copies);
-    write_statements(writer, names, last);
-    writer.close();
-    writer.close();
-    combine.text = writer.text();
-  }
-  combine.placements = memory_placements(names, reads, j, "", {kCombineThreads, 1, 1}, column.copies);
-  combine.reasons = {fmt::format("a thread for each {}", j)};
-  group.kernels.push_back(std::move(combine));
+  group.kernels.push_back(add_parts({column, group.temporaries, parts, *conditions}));
   return group;
 }
 

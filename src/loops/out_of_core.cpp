@@ -9,6 +9,7 @@
 #include "affine.hpp"
 #include "contraction.hpp"
 #include "cuda_text.hpp"
+#include "split_tree.hpp"
 
 namespace warploom::loops {
 namespace {
@@ -43,7 +44,7 @@ class Planner {
       return fmt::format("{} has a copy for each iteration", variable.variable);
     tree_ = &parallel_.code;
     while (tree_->kind == Node::Kind::block && tree_->children.size() == 1) tree_ = &tree_->children.front();
-    if (!can_be_split(*tree_) || !tree_->parallel)
+    if (!counts_up(*tree_) || !tree_->parallel)
       return std::string("the nest is not one tree of parallel loops");
     used_ = used_names(names_, *tree_);
     for (const auto* list : {&used_.arrays_read, &used_.arrays_written})
@@ -70,11 +71,6 @@ class Planner {
   bool is_used(const std::string& name) const {
     return has(used_.arrays_read, name) || has(used_.arrays_written, name);
   }
-  static bool can_be_split(const Node& node) {
-    return node.kind == Node::Kind::loop && node.step == 1 &&
-           (node.comparison == "<" || node.comparison == "<=");
-  }
-
   bool passes(const std::string& array) const {
     return has(plan_.outer.arrays, array) || (plan_.inner && has(plan_.inner->arrays, array));
   }
@@ -99,59 +95,27 @@ class Planner {
 
   /// The kernels. Else a reason.
   std::string split() {
-    // The parallel loops around statements.
-    std::vector<Node> around;
-    const Node* node = tree_;
-    for (;; node = &node->children.front()) {
-      around.push_back(*node);
-      around.back().children.clear();
-      if (node->children.size() != 1 || node->children.front().kind != Node::Kind::loop ||
-          !node->children.front().parallel)
-        break;
-    }
-    const std::vector<Node>& body = node->children;
-    around.front().first = Expression::name(plan_.outer.first);
-    around.front().limit = Expression::name(plan_.outer.limit);
-    around.front().comparison = "<";
-    const auto with = [&](std::vector<Node> children) {
-      Node tree;
-      for (auto loop = around.rbegin(); loop != around.rend(); ++loop) {
-        tree = *loop;
-        tree.children = std::move(children);
-        children = {tree};
-      }
-      return tree;
-    };
-
-    const auto reduction = find_reduction(body, around);
-    if (reduction == body.end()) return add_kernels(with(body), "panel", plan_.update);
+    ParallelTree panel = parallel_tree(*tree_);
+    const auto reduction = reduction_in_panels(panel);
+    Node& root = panel.loops.front();
+    root = strip(root, Expression::name(plan_.outer.first), Expression::name(plan_.outer.limit));
+    if (reduction == panel.body.end()) return add_kernels(panel.around(panel.body), "panel", plan_.update);
     plan_.inner = panel_loop(*reduction);
-    Node strip = *reduction;
-    strip.first = Expression::name(plan_.inner->first);
-    strip.limit = Expression::name(plan_.inner->limit);
-    strip.comparison = "<";
+    const Node part =
+        strip(*reduction, Expression::name(plan_.inner->first), Expression::name(plan_.inner->limit));
     std::string reason;
-    if (reduction != body.begin())
-      reason = add_kernels(with({body.begin(), reduction}), "before", plan_.before);
-    if (reason.empty()) reason = add_kernels(with({strip}), "panel", plan_.update);
-    if (reason.empty() && reduction + 1 != body.end())
-      reason = add_kernels(with({reduction + 1, body.end()}), "after", plan_.after);
+    if (reduction != panel.body.begin())
+      reason = add_kernels(panel.around({panel.body.cbegin(), reduction}), "before", plan_.before);
+    if (reason.empty()) reason = add_kernels(panel.around({part}), "panel", plan_.update);
+    if (reason.empty() && reduction + 1 != panel.body.end())
+      reason = add_kernels(panel.around({reduction + 1, panel.body.cend()}), "after", plan_.after);
     return reason;
   }
 
-  /// The only loop among statements, if an array passes in panels by it.
-  std::vector<Node>::const_iterator find_reduction(const std::vector<Node>& body,
-                                                   const std::vector<Node>& around) const {
-    auto found = body.end();
-    for (auto node = body.begin(); node != body.end(); ++node) {
-      if (node->kind == Node::Kind::assignment) continue;
-      if (found != body.end() || !can_be_split(*node) || node->parallel) return body.end();
-      found = node;
-    }
-    if (found == body.end()) return found;
-    for (const Node& loop : around)
-      if (depends_on(found->first, loop.iterator) || depends_on(found->limit, loop.iterator))
-        return body.end();
+  /// The sequential loop within the parallel ones, if an array passes in panels by it.
+  std::vector<Node>::const_iterator reduction_in_panels(const ParallelTree& tree) const {
+    const auto found = sequential_loop(tree);
+    if (found == tree.body.end()) return found;
     const PanelLoop panel = panel_loop(*found);
     const bool only_read =
         std::none_of(panel.arrays.begin(), panel.arrays.end(),
@@ -160,7 +124,7 @@ class Planner {
     const bool matrices = std::any_of(
         panel.arrays.begin(), panel.arrays.end(),
         [&](const std::string& array) { return find_variable(nest_.region(), array)->extents.size() > 1; });
-    return matrices && only_read ? found : body.end();
+    return matrices && only_read ? found : tree.body.end();
   }
 
   std::string add_kernels(const Node& tree, const std::string& part, std::vector<Kernel>& into) {

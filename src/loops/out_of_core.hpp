@@ -22,10 +22,9 @@ struct PanelFunction {
   const CudaNames& names;
   const OutOfCore& plan;
   std::uint64_t memory_cap = 0;
-  std::string parameters;         ///< as in its signature
-  std::set<std::string> written;  ///< arrays that the nest writes
-  std::map<std::string, std::uint64_t>
-      constants;  ///< arrays A that kernels read as A_constant, with their bytes
+  std::string parameters;                         ///< as in its signature
+  std::set<std::string> written;                  ///< arrays that the nest writes
+  std::map<std::string, ConstantCopy> constants;  ///< by symbol; none of them a strip
   /// Appends the launch on `stream`, with "device_A" for each array A.
   std::function<void(const Kernel&, TextWriter&)> launch;
 };

@@ -39,10 +39,11 @@ class Writer {
     divide();
     allocate();
     copy("load", resident_);
-    for (const auto& [array, bytes] : function_.constants)
-      text_.line(fmt::format(
-          "check(cudaMemcpyToSymbolAsync({0}_constant, {0}, {1}, 0, cudaMemcpyHostToDevice, streams.load));",
-          array, bytes));
+    for (const auto& [symbol, constant] : function_.constants)
+      text_.line(
+          fmt::format("check(cudaMemcpyToSymbolAsync({}, {}, {} * sizeof({}), 0, "
+                      "cudaMemcpyHostToDevice, streams.load));",
+                      symbol, constant.array, constant.elements, c_name(constant.type)));
     define_pointers(resident_);
     if (plan_.inner)
       text_.line(fmt::format("int {}_panel = 0;  // goes on: buffers take turns", plan_.inner->iterator));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "affine.hpp"
 #include "parallelise_order.hpp"
 #include "warploom/core/error.hpp"
 
@@ -50,15 +51,16 @@ Nest with_snapshots(const Nest& nest, const std::map<std::pair<int, int>, std::s
 }
 
 /// Loops of the last entry for a variable are added to the entry of the same statements.
-std::vector<Privatised> described(const Nest& nest, const std::vector<PrivateCopies>& all) {
+std::vector<Privatised> described(const Nest& nest, const std::vector<PrivateVariable>& all) {
   std::vector<Privatised> result;
-  for (const PrivateCopies& copies : all) {
+  for (const PrivateVariable& copies : all) {
     auto entry = std::find_if(result.begin(), result.end(), [&](const Privatised& p) {
       return p.variable == copies.variable && p.statements == copies.statements;
     });
     if (entry == result.end())
       entry = result.insert(result.end(),
-                            Privatised{copies.variable, {}, copies.statements, copies.last_value, {}});
+                            Privatised{copies.variable, {}, copies.statements, copies.last_value, false, {}});
+    entry->is_array |= copies.is_array;
     for (const SharedLoop& loop : copies.loops) entry->loops.push_back(loop.name);
   }
   for (Privatised& entry : result)
@@ -67,6 +69,20 @@ std::vector<Privatised> described(const Nest& nest, const std::vector<PrivateCop
                     entry.variable, nest.statements()[entry.statements.front()].label,
                     entry.last_value ? "; the last iteration stores it" : "");
   return result;
+}
+
+/// "wave takes n + m - 3 launches in each iteration of t"; empty if there is no loop over the waves left.
+std::string launches_text(const Node& node, const std::string& wave, const std::string& around) {
+  const bool is_loop = node.kind == Node::Kind::loop;
+  if (is_loop && node.iterator == wave)
+    return fmt::format("{} takes {} launches{}", wave, to_text(trip_count(node)),
+                       around.empty() ? "" : " in each iteration of " + around);
+  const std::string inside = !is_loop         ? around
+                             : around.empty() ? node.iterator
+                                              : around + ", " + node.iterator;
+  for (const Node& child : node.children)
+    if (std::string text = launches_text(child, wave, inside); !text.empty()) return text;
+  return "";
 }
 
 /// What the order has to keep, looked at once more without regard to how it was found.
@@ -116,6 +132,12 @@ ParallelNest parallel_nest(const Nest& source) {
   for (const Privatised& copy : result.privatised)
     result.reasons.push_back(fmt::format("{} is private: {}", copy.variable, copy.reason));
   result.reasons.insert(result.reasons.end(), order.reasons.begin(), order.reasons.end());
+  for (const WaveChoice& wave : order.waves) {
+    result.wave_reasons.insert(result.wave_reasons.end(), wave.reasons.begin(), wave.reasons.end());
+    const std::string launches = wave.loop.empty() ? "" : launches_text(result.code, wave.loop, "");
+    if (!launches.empty()) result.wave_reasons.push_back(launches);
+  }
+  result.reasons.insert(result.reasons.end(), result.wave_reasons.begin(), result.wave_reasons.end());
   return result;
 }
 

@@ -4,10 +4,6 @@
 
 namespace warploom::loops {
 
-bool contains(const std::vector<int>& statements, int s) {
-  return std::find(statements.begin(), statements.end(), s) != statements.end();
-}
-
 Reachability reachability(const std::vector<Group>& groups, const std::vector<Relation>& relations) {
   const std::size_t n = groups.size();
   Reachability reaches(n, std::vector<bool>(n, false));

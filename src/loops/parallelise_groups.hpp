@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "parallelise_sets.hpp"
@@ -12,9 +13,16 @@ struct Group {
   std::vector<int> statements;    ///< ascending
   std::vector<SharedLoop> loops;  ///< outermost first; one if not parallel
   bool parallel = false;
+  /// Coefficients of `loops`, in the direction in which they run, in the value of a sequential loop outside
+  /// of them all. Then the last of `loops` is no loop: the others and this value give its iteration. Empty:
+  /// none.
+  std::vector<std::int64_t> wave = {};
 };
 
-bool contains(const std::vector<int>& statements, int s);
+template <class T>
+bool contains(const std::vector<T>& list, const T& value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
 
 /// reaches[a][b]: a path of relations leads from group a to group b.
 using Reachability = std::vector<std::vector<bool>>;

@@ -1,14 +1,14 @@
 #include "parallelise_order.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
 #include <optional>
 
-#include "parallelise_groups.hpp"
-#include "value_flow.hpp"
+#include "parallelise_copies.hpp"
+#include "parallelise_reasons.hpp"
+#include "parallelise_waves.hpp"
 
 namespace warploom::loops {
 namespace {
@@ -16,10 +16,7 @@ namespace {
 class Orderer {
  public:
   Orderer(const Nest& nest, const std::set<std::string>& shared)
-      : polyhedra_(nest.polyhedra()),
-        shared_(shared),
-        flow_(polyhedra_),
-        around_(polyhedra_.statements.size()) {
+      : polyhedra_(nest.polyhedra()), around_(polyhedra_), false_(around_, shared) {
     order_.times.resize(polyhedra_.statements.size());
   }
 
@@ -30,24 +27,17 @@ class Orderer {
     for (const DependenceRelation& dependence : polyhedra_.dependences)
       relations.push_back({&dependence.summary, dependence.pairs});
     nest(statements, relations);
-    find_large_copies();
+    order_.too_large_copies = false_.find_arrays(order_.privatised);
     return std::move(order_);
   }
 
  private:
-  struct ChosenLoop {
-    int dimension = 0;
-    std::string name;
-    bool parallel = false;
-    int group = 0;  ///< loops that are shared have the same
-  };
-
   /// Orders what lies inside the loops chosen so far.
   void nest(const std::vector<int>& statements, const std::vector<Relation>& relations) {
     std::vector<Group> groups = components(statements, relations);
     for (Group& group : groups) choose_loops(group, within(relations, group.statements));
     groups = fuse(std::move(groups), relations);
-    tell_distribution(groups);
+    tell(distribution_reasons(around_, groups));
     for (std::size_t position = 0; position < groups.size(); ++position) {
       Group& group = groups[position];
       for (const int s : group.statements) {
@@ -57,7 +47,10 @@ class Orderer {
       }
       if (group.loops.empty()) continue;
       const std::vector<Relation> inside = within(relations, group.statements);
-      tell_loops(group, inside);
+      if (group.wave.empty())
+        tell(loop_reasons(around_, group, inside));
+      else
+        order_.waves.push_back({wave_name(), wave_reasons(around_, group, inside)});
       enter(group);
       nest(group.statements, not_carried(inside, group.loops));
     }
@@ -65,62 +58,110 @@ class Orderer {
 
   void enter(Group& group) {
     name_loops(group);
+    const bool is_wave = !group.wave.empty();
+    if (is_wave) add_wave(group);
     const int number = ++groups_;
     std::map<std::string, std::vector<SharedLoop>> copies;
     for (std::size_t l = 0; l < group.loops.size(); ++l) {
       const SharedLoop& loop = group.loops[l];
-      for (const std::string& variable : loop.privatised) copies[variable].push_back(loop);
+      const bool is_given = is_wave && l + 1 == group.loops.size();
+      if (!is_given)
+        for (const std::string& variable : loop.privatised) copies[variable].push_back(loop);
       for (const int s : group.statements) {
-        if (l > 0) order_.times[s].emplace_back();
-        TimeDimension time;
-        time.kind = TimeDimension::Kind::loop;
-        time.name = loop.name;
-        time.aff = iterator_aff(polyhedra_.sets[s].domain, loop.dimension.at(s));
-        if (direction(loop) < 0) time.aff = time.aff->neg();
-        order_.times[s].push_back(time);
-        around_[s].push_back({loop.dimension.at(s), loop.name, group.parallel, number});
+        if (!is_given) {
+          if (l > 0 || is_wave) order_.times[s].emplace_back();
+          order_.times[s].push_back(time(loop.name, iteration(s, loop)));
+        }
+        around_.add(s, {loop.dimension.at(s), loop.name, group.parallel, number});
       }
     }
-    for (auto& [variable, loops] : copies) {
-      PrivateCopies entry{variable, {}, loops, find_variable(polyhedra_.region, variable)->is_parameter};
-      for (const int s : group.statements)
-        if (names(s, variable)) entry.statements.push_back(s);
-      order_.privatised.push_back(entry);
+    for (auto& [variable, loops] : copies)
+      order_.privatised.push_back(false_.copies(group, variable, std::move(loops)));
+  }
+
+  /// The sequential loop outside of the group's.
+  void add_wave(const Group& group) {
+    for (const int s : group.statements) {
+      isl::aff sum = isl::aff::zero_on_domain(polyhedra_.sets[s].domain.space());
+      for (std::size_t l = 0; l < group.loops.size(); ++l)
+        sum = sum.add(iteration(s, group.loops[l]).scale(isl::val(sum.ctx(), group.wave[l])));
+      order_.times[s].push_back(time(order_.waves.back().loop, sum));
     }
+  }
+
+  static TimeDimension time(const std::string& name, isl::aff function) {
+    TimeDimension time;
+    time.kind = TimeDimension::Kind::loop;
+    time.name = name;
+    time.aff = std::move(function);
+    return time;
+  }
+  /// Increasing in the direction in which the loop runs.
+  isl::aff iteration(int statement, const SharedLoop& loop) const {
+    const isl::aff iterator = iterator_aff(polyhedra_.sets[statement].domain, loop.dimension.at(statement));
+    return around_.direction(loop) > 0 ? iterator : iterator.neg();
   }
 
   // --- which loop
 
-  /// Loops of the source around all statements of the group, not chosen yet.
-  std::vector<SharedLoop> candidates(const Group& group) const {
-    const std::vector<SourceLoop>& loops = polyhedra_.sets[group.statements.front()].loops;
-    std::vector<SharedLoop> common;
-    for (int d = 0; d < static_cast<int>(loops.size()); ++d) {
-      SharedLoop loop;
-      for (const int s : group.statements) {
-        const StatementSets& sets = polyhedra_.sets[s];
-        if (d < static_cast<int>(sets.loops.size()) && sets.loops[d].number == loops[d].number &&
-            !is_chosen(s, d))
-          loop.dimension[s] = d;
-      }
-      if (loop.dimension.size() == group.statements.size()) common.push_back(loop);
-    }
-    return common;
-  }
-
   void choose_loops(Group& group, const std::vector<Relation>& relations) {
-    std::vector<SharedLoop> common = candidates(group);
+    std::vector<SharedLoop> common = around_.candidates(group);
     if (common.empty() && group.statements.size() > 1)
-      throw Internal(
-          fmt::format("parallelise: {} depend on each other within no loop", labels(group.statements)));
+      throw Internal(fmt::format("parallelise: {} depend on each other within no loop",
+                                 around_.labels(group.statements)));
     if (common.empty()) return;
     for (SharedLoop loop : common)
       if (becomes_parallel(group, relations, loop)) group.loops.push_back(loop);
     group.parallel = !group.loops.empty();
+    if (!group.parallel && common.size() > 1 && waves_ && !around_.any_parallel(group.statements.front()) &&
+        !becomes_parallel_inside(group, relations))
+      choose_wave(group, relations, common);
     if (group.parallel)
       contiguous_last(group);
     else
       group.loops = {sequential_loop(group, relations, common)};
+  }
+
+  /// Whether there are parallel loops in what becomes of the group without waves.
+  bool becomes_parallel_inside(const Group& group, const std::vector<Relation>& relations) {
+    const LoopOrder order = order_;
+    const LoopsAround around = around_;
+    waves_ = false;
+    nest(group.statements, relations);
+    const bool parallel = std::any_of(group.statements.begin(), group.statements.end(),
+                                      [&](int s) { return around_.any_parallel(s); });
+    waves_ = true;
+    around_ = around;
+    order_ = order;
+    return parallel;
+  }
+
+  void choose_wave(Group& group, const std::vector<Relation>& relations, std::vector<SharedLoop> loops) {
+    // Local variables that each iteration writes first have copies: dependences on them are none.
+    std::set<std::string> copies;
+    std::vector<Relation> left;
+    for (const Relation& relation : relations) {
+      const std::string& variable = variable_of(polyhedra_, *relation.summary);
+      if (!copies.count(variable) && !find_variable(polyhedra_.region, variable)->is_parameter &&
+          std::all_of(loops.begin(), loops.end(),
+                      [&](const SharedLoop& loop) { return false_.may_be_private(group, loop, variable); }))
+        copies.insert(variable);
+      if (!copies.count(variable)) left.push_back(relation);
+    }
+    // A copy is used by one iteration of each wave, in the order of the loop that is given.
+    const WaveSearch search = find_wave(around_, left, loops, !copies.empty());
+    if (!search.wave || search.wave->width < least_wave_width) {
+      if (search.wave || !search.distances.empty())
+        order_.waves.push_back({"", {no_wave_reason(around_, group, loops, search)}});
+      return;
+    }
+    for (SharedLoop& loop : loops) loop.privatised = copies;
+    const auto given = static_cast<std::ptrdiff_t>(search.wave->given);
+    group.loops = std::move(loops);
+    group.wave = search.wave->coefficients;
+    std::rotate(group.loops.begin() + given, group.loops.begin() + given + 1, group.loops.end());
+    std::rotate(group.wave.begin() + given, group.wave.begin() + given + 1, group.wave.end());
+    group.parallel = true;
   }
 
   /// The outermost loop of the source, unless another one may go outside that leaves more loops parallel
@@ -132,7 +173,7 @@ class Orderer {
     int best_count = inside_of(group, relations, best).parallel_loops;
     const auto consider = [&](const SharedLoop& loop, bool is_mixed) {
       if (std::any_of(relations.begin(), relations.end(),
-                      [&](const Relation& r) { return runs_back(r, loop, direction(loop)); }))
+                      [&](const Relation& r) { return runs_back(r, loop, around_.direction(loop)); }))
         return;
       const Inside inside = inside_of(group, relations, loop);
       if (inside.parallel_loops <= best_count || inside.serial_part || (is_mixed && inside.cycle)) return;
@@ -142,8 +183,8 @@ class Orderer {
     for (const SharedLoop& loop : common) consider(loop, false);
     std::size_t most = 0;
     for (const int s : group.statements)
-      most += polyhedra_.statements[s].loops.size() - around_[s].size() - 1;
-    if (best_count < static_cast<int>(most) && !any_parallel_around(group))
+      most += polyhedra_.statements[s].loops.size() - around_.of(s).size() - 1;
+    if (best_count < static_cast<int>(most) && !around_.any_parallel(group.statements.front()))
       for (const SharedLoop& loop : mixed_loops(group)) consider(loop, true);
     return best;
   }
@@ -162,7 +203,7 @@ class Orderer {
       const std::vector<Relation> left = within(inside, component.statements);
       const int s = component.statements.front();
       int loops = 0, parallel = 0;
-      for (const SharedLoop& other : candidates(component)) {
+      for (const SharedLoop& other : around_.candidates(component)) {
         if (other.dimension.at(s) == loop.dimension.at(s)) continue;
         ++loops;
         parallel +=
@@ -183,7 +224,7 @@ class Orderer {
       std::vector<SharedLoop> longer;
       for (const SharedLoop& loop : loops)
         for (int d = 0; d < static_cast<int>(polyhedra_.sets[s].loops.size()); ++d) {
-          if (is_chosen(s, d) || polyhedra_.sets[s].loops[d].direction < 0) continue;
+          if (around_.is_chosen(s, d) || polyhedra_.sets[s].loops[d].direction < 0) continue;
           longer.push_back(loop);
           longer.back().dimension[s] = d;
         }
@@ -200,76 +241,16 @@ class Orderer {
       if (!crosses(relation, loop)) continue;
       const std::string& variable = variable_of(polyhedra_, *relation.summary);
       if (loop.privatised.count(variable)) continue;
-      if (may_be_private(group, loop, variable))
+      if (false_.may_be_private(group, loop, variable))
         loop.privatised.insert(variable);
-      else if (vanishes_with_snapshot(*relation.summary))
+      else if (false_.vanishes_with_snapshot(*relation.summary))
         on_old_values.push_back(relation.summary);
       else
         return false;
     }
     for (const Dependence* dependence : on_old_values)
-      want_snapshot(*dependence, fmt::format("loop {} becomes parallel", source_name(loop)));
+      want_snapshot(*dependence, fmt::format("loop {} becomes parallel", around_.source_name(loop)));
     return true;
-  }
-
-  // --- false dependences
-
-  bool names(int statement, const std::string& variable) const {
-    const auto& references = polyhedra_.statements[statement].references;
-    return std::any_of(references.begin(), references.end(),
-                       [&](const Reference& r) { return r.element.text == variable; });
-  }
-
-  /// Each iteration of the loop writes the variable before it reads it, and nothing else reads what it
-  /// writes.
-  bool may_be_private(const Group& group, const SharedLoop& loop, const std::string& variable) {
-    if (shared_.count(variable)) return false;
-    for (const Statement& reader : polyhedra_.statements) {
-      const bool reads_inside = contains(group.statements, reader.number);
-      for (const Reference& reference : reader.references) {
-        if (reference.is_write || reference.element.text != variable) continue;
-        const ReadSources& sources = flow_.sources(reader.number, reference.number);
-        if (reads_inside && !sources.from_before.is_empty()) return false;
-        for (const auto& [writer, pairs] : sources.writers) {
-          if (contains(group.statements, writer) != reads_inside) return false;
-          if (reads_inside && !pairs.is_subset(same_copy(pairs, writer, reader.number, loop))) return false;
-        }
-      }
-    }
-    return last_iteration_stores(group, loop, variable);
-  }
-
-  isl::map same_copy(isl::map pairs, int writer, int reader, const SharedLoop& loop) const {
-    for (std::size_t l = 0; l < around_[writer].size(); ++l)
-      pairs = same_iteration(pairs, around_[writer][l].dimension, around_[reader][l].dimension);
-    return same_iteration(pairs, loop.dimension.at(writer), loop.dimension.at(reader));
-  }
-
-  /// Where the variable lives on, the last iteration of the loop writes what it keeps.
-  bool last_iteration_stores(const Group& group, const SharedLoop& loop, const std::string& variable) const {
-    if (!find_variable(polyhedra_.region, variable)->is_parameter) return true;
-    for (const int s : group.statements) {
-      const isl::set last = flow_.last_writes(s, variable);
-      if (last.is_empty()) continue;
-      for (const int t : group.statements) {
-        std::vector<std::pair<int, int>> around;
-        for (std::size_t l = 0; l < around_[s].size(); ++l)
-          around.emplace_back(around_[s][l].dimension, around_[t][l].dimension);
-        const std::pair<int, int> here{loop.dimension.at(s), loop.dimension.at(t)};
-        if (!followed(last, polyhedra_.sets[t].domain, around, here, direction(loop)).is_empty())
-          return false;
-      }
-    }
-    return true;
-  }
-
-  /// An anti-dependence of an array's read that sees values from before the region only.
-  bool vanishes_with_snapshot(const Dependence& dependence) {
-    if (dependence.kind != DependenceKind::anti) return false;
-    const Statement& reader = polyhedra_.statements[dependence.source];
-    const Expression& element = reader.references[dependence.source_reference].element;
-    return element.kind == Expression::Kind::element && element != reader.assignment.target &&
-           flow_.reads_only_old_values(dependence.source, dependence.source_reference);
   }
 
   void want_snapshot(const Dependence& dependence, const std::string& gain) {
@@ -290,8 +271,8 @@ class Orderer {
     if (groups.size() < before)
       for (const Group& group : groups)
         if (group.statements.size() > 1 && !group.loops.empty())
-          order_.reasons.push_back(
-              fmt::format("{} share {}", labels(group.statements), source_names(group.loops)));
+          order_.reasons.push_back(fmt::format("{} share {}", around_.labels(group.statements),
+                                               around_.source_names(group.loops)));
     return groups;
   }
 
@@ -315,12 +296,13 @@ class Orderer {
     const Group& first = groups[a];
     const Group& second = groups[b];
     if (first.loops.empty() || first.loops.size() != second.loops.size()) return std::nullopt;
+    if (!first.wave.empty() || !second.wave.empty()) return std::nullopt;
     if (!same_loops && has_loops_inside(first) && has_loops_inside(second)) return std::nullopt;
     const Reachability reaches = reachability(groups, relations);
     for (std::size_t between = 0; between < groups.size(); ++between)
       if (between != a && between != b && reaches[a][between] && reaches[between][b]) return std::nullopt;
     // One thread runs what is inside of a parallel loop: there one loop is worth more than a parallel one.
-    const bool inside_thread = any_parallel_around(first);
+    const bool inside_thread = around_.any_parallel(first.statements.front());
     if (first.parallel != second.parallel && !inside_thread) return std::nullopt;
 
     std::vector<Relation> joining;
@@ -340,7 +322,8 @@ class Orderer {
       bool are_same = true;
       for (std::size_t l = 0; l < match.size(); ++l) {
         const SharedLoop& other = second.loops[match[l]];
-        are_same = are_same && source_loop(first.loops[l]).number == source_loop(other).number;
+        are_same =
+            are_same && around_.source_loop(first.loops[l]).number == around_.source_loop(other).number;
         both.loops[l].dimension.insert(other.dimension.begin(), other.dimension.end());
         both.loops[l].privatised.insert(other.privatised.begin(), other.privatised.end());
       }
@@ -357,36 +340,37 @@ class Orderer {
 
   bool has_loops_inside(const Group& group) const {
     return std::any_of(group.statements.begin(), group.statements.end(), [&](int s) {
-      return polyhedra_.statements[s].loops.size() > around_[s].size() + group.loops.size();
+      return polyhedra_.statements[s].loops.size() > around_.of(s).size() + group.loops.size();
     });
   }
 
   bool stays_parallel(const Group& both, const std::vector<Relation>& joining) {
-    const bool snapshots_help = all_parallel_around(both) && !around_[both.statements.front()].empty();
+    const bool snapshots_help =
+        around_.all_parallel(both.statements.front()) && !around_.of(both.statements.front()).empty();
     std::vector<const Dependence*> on_old_values;
     for (const Relation& relation : joining)
       if (std::any_of(both.loops.begin(), both.loops.end(),
                       [&](const SharedLoop& l) { return crosses(relation, l); })) {
-        if (!snapshots_help || !vanishes_with_snapshot(*relation.summary)) return false;
+        if (!snapshots_help || !false_.vanishes_with_snapshot(*relation.summary)) return false;
         on_old_values.push_back(relation.summary);
       }
     for (const Dependence* dependence : on_old_values)
-      want_snapshot(*dependence, fmt::format("{} share loop {}, parallel", labels(both.statements),
-                                             source_names(both.loops)));
+      want_snapshot(*dependence, fmt::format("{} share loop {}, parallel", around_.labels(both.statements),
+                                             around_.source_names(both.loops)));
     return true;
   }
 
   bool stays_in_order(const Group& both, const std::vector<Relation>& joining) const {
     return both.loops.size() == 1 &&
            std::none_of(joining.begin(), joining.end(), [&](const Relation& relation) {
-             return runs_back(relation, both.loops.front(), direction(both.loops.front()));
+             return runs_back(relation, both.loops.front(), around_.direction(both.loops.front()));
            });
   }
 
   bool copies_stay(const Group& both) const {
     for (const SharedLoop& loop : both.loops)
       for (const std::string& variable : loop.privatised)
-        if (!both.parallel || !last_iteration_stores(both, loop, variable)) return false;
+        if (!both.parallel || !false_.last_iteration_stores(both, loop, variable)) return false;
     return true;
   }
 
@@ -395,7 +379,7 @@ class Orderer {
     isl::set all;
     for (const int s : part.statements) {
       std::vector<int> dimensions;
-      for (const ChosenLoop& loop : around_[s]) dimensions.push_back(loop.dimension);
+      for (const ChosenLoop& loop : around_.of(s)) dimensions.push_back(loop.dimension);
       for (const SharedLoop& loop : group.loops) dimensions.push_back(loop.dimension.at(s));
       const isl::set one = onto(polyhedra_.sets[s].domain, dimensions).range();
       all = all.is_null() ? one : all.unite(one);
@@ -403,56 +387,50 @@ class Orderer {
     return all;
   }
 
-  /// The loop along which most references are contiguous goes innermost; the others keep their order.
+  /// The loop along which most references are contiguous goes innermost; the others keep their order. Of a
+  /// wave: the one along which most stay in their row, with the iteration that is given.
   void contiguous_last(Group& group) const {
+    const bool is_wave = !group.wave.empty();
+    const std::size_t loops = group.loops.size() - (is_wave ? 1 : 0);
     std::vector<int> counts;
-    for (const SharedLoop& loop : group.loops) {
+    for (std::size_t l = 0; l < loops; ++l) {
       counts.push_back(0);
       for (const int s : group.statements)
         for (const Reference& reference : polyhedra_.statements[s].references) {
-          const int d = loop.dimension.at(s);
           const auto& subscripts = reference.coefficients;
-          const auto coefficient = [d](const std::vector<std::int64_t>& subscript) {
-            return subscript.empty() ? 0 : std::abs(subscript[d]);
+          const auto coefficient = [&](const std::vector<std::int64_t>& subscript) {
+            if (subscript.empty()) return std::int64_t{0};
+            const std::int64_t own = subscript[group.loops[l].dimension.at(s)];
+            return std::abs(is_wave ? own - follows(group, l) * subscript[group.loops.back().dimension.at(s)]
+                                    : own);
           };
-          if (subscripts.empty() || coefficient(subscripts.back()) != 1) continue;
+          if (subscripts.empty()) continue;
+          const std::int64_t last = coefficient(subscripts.back());
+          if (is_wave ? last == 0 : last != 1) continue;
           counts.back() += std::all_of(subscripts.begin(), subscripts.end() - 1,
                                        [&](const auto& c) { return coefficient(c) == 0; });
         }
     }
     const auto most = std::max_element(counts.rbegin(), counts.rend());  // of equals the innermost
-    const auto place = group.loops.begin() + (counts.rend() - most - 1);
-    std::rotate(place, place + 1, group.loops.end());
+    const auto place = counts.rend() - most - 1;
+    const auto to_end = [&](auto& list) {
+      const auto end = list.begin() + static_cast<std::ptrdiff_t>(loops);
+      std::rotate(list.begin() + place, list.begin() + place + 1, end);
+    };
+    to_end(group.loops);
+    if (is_wave) to_end(group.wave);
   }
 
-  // --- loops of the source and those around
-
-  const SourceLoop& source_loop(const SharedLoop& loop) const {
-    const auto& [statement, dimension] = *loop.dimension.begin();
-    return polyhedra_.sets[statement].loops[dimension];
-  }
-  int direction(const SharedLoop& loop) const { return source_loop(loop).direction; }
-  const std::string& source_name(const SharedLoop& loop) const {
-    const auto& [statement, dimension] = *loop.dimension.begin();
-    return polyhedra_.statements[statement].loops[dimension];
-  }
-  bool is_chosen(int statement, int dimension) const {
-    return std::any_of(around_[statement].begin(), around_[statement].end(),
-                       [&](const ChosenLoop& loop) { return loop.dimension == dimension; });
-  }
-  bool any_parallel_around(const Group& group) const {
-    const auto& around = around_[group.statements.front()];
-    return std::any_of(around.begin(), around.end(), [](const ChosenLoop& loop) { return loop.parallel; });
-  }
-  bool all_parallel_around(const Group& group) const {
-    const auto& around = around_[group.statements.front()];
-    return std::all_of(around.begin(), around.end(), [](const ChosenLoop& loop) { return loop.parallel; });
+  /// How many iterations the loop that is given goes back for one of loop l, in values of iterators.
+  std::int64_t follows(const Group& group, std::size_t l) const {
+    return group.wave[l] * around_.direction(group.loops[l]) * group.wave.back() *
+           around_.direction(group.loops.back());
   }
 
   /// A loop of several loops of the source has the first name that means nothing else for any of them.
   void name_loops(Group& group) const {
     std::set<std::string> taken;
-    for (const ChosenLoop& loop : around_[group.statements.front()]) taken.insert(loop.name);
+    for (const ChosenLoop& loop : around_.of(group.statements.front())) taken.insert(loop.name);
     for (SharedLoop& loop : group.loops) {
       const auto means_another = [&](const std::string& name) {
         if (taken.count(name)) return true;
@@ -460,7 +438,7 @@ class Orderer {
           const auto& [statement, dimension] = entry;
           const std::vector<std::string>& loops = polyhedra_.statements[statement].loops;
           for (int d = 0; d < static_cast<int>(loops.size()); ++d)
-            if (d != dimension && loops[d] == name && !is_chosen(statement, d)) return true;
+            if (d != dimension && loops[d] == name && !around_.is_chosen(statement, d)) return true;
           return false;
         });
       };
@@ -472,99 +450,30 @@ class Orderer {
     }
   }
 
-  // --- copies that are arrays
-
-  /// A copy is a scalar where one iteration of the parallel loops touches one element.
-  void find_large_copies() {
-    for (const PrivateCopies& copies : order_.privatised) {
-      if (find_variable(polyhedra_.region, copies.variable)->extents.empty()) continue;
-      const std::vector<ChosenLoop>& reference = around_[copies.statements.front()];
-      const int first = copies.loops.front().dimension.at(copies.statements.front());
-      std::size_t depth = 0;
-      while (reference[depth].dimension != first) ++depth;
-      const auto shared = [&](std::size_t d) {
-        return std::all_of(copies.statements.begin(), copies.statements.end(), [&](int s) {
-          return d < around_[s].size() && around_[s][d].group == reference[d].group && around_[s][d].parallel;
-        });
-      };
-      while (depth < reference.size() && shared(depth)) ++depth;
-      isl::map touched;
-      for (const int s : copies.statements) {
-        std::vector<int> dimensions;
-        for (std::size_t d = 0; d < depth; ++d) dimensions.push_back(around_[s][d].dimension);
-        const isl::map iterations = onto(polyhedra_.sets[s].domain, dimensions).reverse();
-        for (const Reference& r : polyhedra_.statements[s].references)
-          if (r.element.text == copies.variable) {
-            const isl::map elements = iterations.apply_range(polyhedra_.sets[s].accesses[r.number]);
-            touched = touched.is_null() ? elements : touched.unite(elements);
-          }
-      }
-      if (!touched.is_single_valued()) order_.too_large_copies.insert(copies.variable);
-    }
+  /// "wave", "wave2", ...: what nothing else is called.
+  std::string wave_name() const {
+    const Region& region = polyhedra_.region;
+    const auto is_taken = [&](const std::string& name) {
+      return find_variable(region, name) || contains(region.sizes, name) ||
+             std::any_of(order_.waves.begin(), order_.waves.end(),
+                         [&](const WaveChoice& wave) { return wave.loop == name; }) ||
+             std::any_of(polyhedra_.statements.begin(), polyhedra_.statements.end(),
+                         [&](const Statement& statement) { return contains(statement.loops, name); });
+    };
+    std::string name = "wave";
+    for (int n = 2; is_taken(name); ++n) name = fmt::format("wave{}", n);
+    return name;
   }
 
-  // --- reasons
-
-  std::string labels(const std::vector<int>& statements) const {
-    std::vector<std::string> names;
-    for (const int s : statements) names.push_back(polyhedra_.statements[s].label);
-    return fmt::format("{}", fmt::join(names, ", "));
-  }
-  std::string source_names(const std::vector<SharedLoop>& loops) const {
-    std::vector<std::string> names;
-    for (const SharedLoop& loop : loops) names.push_back(source_name(loop));
-    return fmt::format("{}", fmt::join(names, ", "));
-  }
-
-  void tell_distribution(const std::vector<Group>& groups) {
-    for (std::size_t g = 0; g + 1 < groups.size(); ++g) {
-      Group pair = groups[g];
-      pair.statements.insert(pair.statements.end(), groups[g + 1].statements.begin(),
-                             groups[g + 1].statements.end());
-      if (const std::vector<SharedLoop> apart = candidates(pair); !apart.empty())
-        order_.reasons.push_back(fmt::format("{} and {} get loops {} of their own",
-                                             labels(groups[g].statements), labels(groups[g + 1].statements),
-                                             source_names(apart)));
-    }
-  }
-
-  void tell_loops(const Group& group, const std::vector<Relation>& relations) {
-    const std::string names = source_names(group.loops), who = labels(group.statements);
-    const bool several = group.loops.size() > 1;
-    if (group.parallel) {
-      order_.reasons.push_back(
-          fmt::format("{} carr{} no dependence of {}: parallel", names, several ? "y" : "ies", who));
-      for (const SharedLoop& loop : group.loops)
-        for (const SharedLoop& outer : candidates(group))
-          if (outer.dimension.begin()->second < loop.dimension.begin()->second &&
-              std::none_of(group.loops.begin(), group.loops.end(),
-                           [&](const SharedLoop& l) { return l.dimension == outer.dimension; }))
-            order_.reasons.push_back(
-                fmt::format("{} moves outside of {} in {}", source_name(loop), source_name(outer), who));
-      return;
-    }
-    const Dependence* carried = nullptr;  // a flow dependence if there is one: it says most
-    for (const Relation& relation : relations)
-      if ((!carried || carried->kind != DependenceKind::flow) && crosses(relation, group.loops.front()))
-        if (!carried || relation.summary->kind == DependenceKind::flow) carried = relation.summary;
-    if (carried) {
-      std::vector<std::string> distance;
-      for (const Component& component : carried->distance) distance.push_back(to_text(component));
-      order_.reasons.push_back(
-          fmt::format("{} carries the {} dependence {} -> {} on {}, distance ({}): sequential", names,
-                      name(carried->kind), polyhedra_.statements[carried->source].label,
-                      polyhedra_.statements[carried->sink].label, variable_of(polyhedra_, *carried),
-                      fmt::join(distance, ", ")));
-      return;
-    }
-    order_.reasons.push_back(fmt::format("{} is one sequential loop around {} in each thread", names, who));
+  void tell(const std::vector<std::string>& reasons) {
+    order_.reasons.insert(order_.reasons.end(), reasons.begin(), reasons.end());
   }
 
   const Polyhedra& polyhedra_;
-  const std::set<std::string>& shared_;
-  ValueFlow flow_;
-  std::vector<std::vector<ChosenLoop>> around_;  ///< of each statement, outermost first
+  LoopsAround around_;
+  FalseDependences false_;
   int groups_ = 0;
+  bool waves_ = true;  ///< may be chosen
   LoopOrder order_;
 };
 
@@ -575,10 +484,10 @@ const std::string& variable_of(const Polyhedra& polyhedra, const Dependence& dep
 }
 
 isl::map without_private(const DependenceRelation& relation, const std::string& variable,
-                         const std::vector<PrivateCopies>& privatised) {
+                         const std::vector<PrivateVariable>& privatised) {
   isl::map pairs = relation.pairs;
   const int source = relation.summary.source, sink = relation.summary.sink;
-  for (const PrivateCopies& copies : privatised)
+  for (const PrivateVariable& copies : privatised)
     if (copies.variable == variable && contains(copies.statements, source) &&
         contains(copies.statements, sink))
       for (const SharedLoop& loop : copies.loops)

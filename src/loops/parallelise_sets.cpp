@@ -32,13 +32,9 @@ bool runs_back(const Relation& relation, const SharedLoop& loop, int direction) 
 }
 
 isl::map onto(const isl::set& domain, const std::vector<int>& dimensions) {
-  isl_aff_list* components = isl_aff_list_alloc(domain.ctx().get(), static_cast<int>(dimensions.size()));
-  for (const int dimension : dimensions)
-    components = isl_aff_list_add(components, iterator_aff(domain, dimension).release());
-  isl_space* space = isl_space_from_domain(isl_set_get_space(domain.get()));
-  space = isl_space_add_dims(space, isl_dim_out, static_cast<unsigned>(dimensions.size()));
-  isl_map* map = isl_map_from_multi_aff(isl_multi_aff_from_aff_list(space, components));
-  return isl::manage(isl_map_intersect_domain(map, domain.copy()));
+  std::vector<isl::aff> iterators;
+  for (const int dimension : dimensions) iterators.push_back(iterator_aff(domain, dimension));
+  return onto(domain, iterators);
 }
 
 bool same_range(const isl::set& a, const isl::set& b) {

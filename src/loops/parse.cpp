@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -106,6 +107,7 @@ const std::string& Parser::name_in_region(Symbol& symbol, const std::string& nam
   used_[entry->second] = Use::other;
   if (is_size(symbol, name)) {
     region_.sizes.push_back(entry->second);
+    region_.size_declarations[entry->second] = {symbol.type_name, symbol.wider_than_int, symbol.at};
   } else {
     Variable variable;
     variable.name = entry->second;
@@ -154,7 +156,10 @@ std::vector<Region> Parser::run() {
   enter_scope();
   while (here().kind != Token::Kind::end) external_declaration();
   if (!options_.function.empty() && !found_function_)
-    throw BadInput(fmt::format("{}: has no function {}", files_[0], options_.function));
+    throw BadInput(fmt::format("{}: has no function {}; {}", files_[0], options_.function,
+                               functions_.empty()
+                                   ? "none is defined there"
+                                   : fmt::format("there are {}", fmt::join(functions_, ", "))));
   return std::move(regions_);
 }
 

@@ -103,6 +103,7 @@ Parser::Specifiers Parser::specifiers() {
         s.symbol.integer = true;
         s.symbol.is_unsigned = found->second.second;
         if (found->second.first) s.symbol.type = ScalarType::int32;
+        s.symbol.wider_than_int = !found->second.first || found->second.second;
       } else {
         s.symbol.unsupported =
             "its type " + token.text + " is not known; include its header or define it as a macro";
@@ -122,6 +123,8 @@ Parser::Specifiers Parser::specifiers() {
   s.is_void = has("void");
   s.symbol.integer = !has("float") && !has("double") && !s.is_void && !has("_Complex");
   s.symbol.is_unsigned = has("unsigned");
+  s.symbol.wider_than_int =
+      s.symbol.integer && (has("long") || (has("unsigned") && !has("short") && !has("char")));
   if (has("float")) s.symbol.type = ScalarType::float32;
   if (has("double") && !has("long")) s.symbol.type = ScalarType::float64;
   if (s.symbol.integer && !wide && !has("bool") && !has("_Bool")) s.symbol.type = ScalarType::int32;

@@ -21,6 +21,7 @@ struct Symbol {
   std::string type_name;           ///< as written: "unsigned long"
   std::optional<ScalarType> type;  ///< none: no type of elements, perhaps of sizes and loops
   bool integer = false, is_unsigned = false;
+  bool wider_than_int = false;  ///< an integer with values above 2^31 - 1
   bool is_array = false, is_const = false;
   bool from_outside = false;  ///< its value before or after the region matters
   std::vector<Expression> extents;

@@ -14,8 +14,7 @@ namespace {
 
 using Kind = Expression::Kind;
 
-constexpr std::int64_t most_blocks = 65535;          // of a grid along y and z
-constexpr std::uint64_t constant_bytes = 64 * 1024;  // of a module
+constexpr std::int64_t most_blocks = 65535;  // of a grid along y and z
 // H200, GB/s, 16384 x 16384 fp32: five-point stencil with 256 x 1 threads a block and 4 rows each 3524, 32 x
 // 8 threads 2746, 1 row 2277; a copy 3740 (8 rows 3984), 3648, 2645.
 constexpr int rows_per_thread = 4;
@@ -38,15 +37,6 @@ double suits_neighbours(const CudaNames& names, const std::vector<Mention>& ment
     score += step == 1 || step == -1 ? weight : step == 0 ? 0 : -weight;
   }
   return score;
-}
-
-std::optional<std::int64_t> known_value(const Nest& nest, const Expression& expression) {
-  std::map<std::string, Expression> known;
-  for (const SizeRange& size : nest.sizes())
-    if (size.least && size.most && *size.least == *size.most)
-      known[size.name] = Expression::integer(*size.least);
-  const Expression value = simplified(substitute(expression, known));
-  return value.kind == Kind::integer ? std::optional(value.value) : std::nullopt;
 }
 
 bool only_assignments(const std::vector<Node>& nodes) {
@@ -133,67 +123,27 @@ Kernel described(const KernelRequest& request, const ParallelChain& chain, const
   return kernel;
 }
 
-std::vector<ConstantCopy> constant_copies(const KernelRequest& request, const CudaNames& names,
-                                          const ParallelChain& chain, const ThreadMapping& mapping) {
-  std::vector<ConstantCopy> result;
-  std::uint64_t used = 0;
-  const std::vector<Mention> here = mentions(chain.body), everywhere = mentions({names.nest.region().body});
-  const auto times = [&](const Expression& count) {
-    return static_cast<double>(known_value(names.nest, count).value_or(1));
-  };
-  double warps = 1.0 / 32;
-  for (const ThreadLoop& loop : chain.loops) warps *= times(loop.count());
-  for (const Variable& variable : names.nest.region().variables) {
-    const std::string symbol = variable.name + "_constant";
-    const bool written = std::any_of(everywhere.begin(), everywhere.end(), [&](const Mention& m) {
-      return m.is_write && m.element.text == variable.name;
-    });
-    if (variable.extents.empty() || written || free_name(names, symbol) != symbol) continue;
-    std::uint64_t bytes = static_cast<std::uint64_t>(size_of(variable.type));
-    for (const Expression& extent : variable.extents) {
-      const std::int64_t value = known_value(names.nest, extent).value_or(0);
-      bytes = value > 0 && bytes <= constant_bytes ? bytes * static_cast<std::uint64_t>(value)
-                                                   : 2 * constant_bytes;
-    }
-    // Kernels of one file share the space: arrays get theirs in the order of the text, whoever uses them.
-    if (used + bytes > constant_bytes) continue;
-    used += bytes;
-    double loads = 0;  // a thread
-    bool same = true;
-    for (const Mention& mention : here) {
-      if (mention.element.text != variable.name) continue;
-      same = same && !depends_on(mention.element, mapping.x->loop.iterator);
-      double count = mention.loops.empty() ? 0 : 1;  // one read a thread is not worth a copy
-      for (const Node* loop : mention.loops) count *= times(trip_count(*loop));
-      loads += count;
-    }
-    const DeviceRates& rates = device_rates(request.options.architecture);
-    const double gain_us =
-        loads * warps * 128 / (rates.shared_gb_s * 1e3);  // a load takes L1's 128 bytes a clock once
-    const double copy_us = rates.launch_us + 2 * static_cast<double>(bytes) / (rates.global_gb_s * 1e3);
-    if (!same || gain_us <= copy_us) continue;
-    result.push_back(
-        {variable.name, symbol, bytes,
-         fmt::format("all threads of a warp read the same element; {} bytes of 65536; {:.3g} loads a thread, "
-                     "which take L1 {:.3g} us against {:.3g} us for the copy",
-                     bytes, loads, gain_us, copy_us)});
-  }
-  return result;
-}
-
 std::optional<KernelGroup> pointwise(const KernelRequest& request) {
   const ParallelChain chain = parallel_chain(request.tree);
   if (chain.loops.empty()) return std::nullopt;
-  CudaNames names{request.parallel.nest, request.parallel};
+  const CudaNames names{request.parallel.nest, request.parallel};
   const ThreadMapping mapping = map_threads(names, chain);
   if (auto group = transposing(request, chain, mapping)) return group;
+  if (!last_values_can_be_stored(private_copies(request, names, chain), chain)) return std::nullopt;
+  if (auto group = in_constant_strips(request, chain, mapping)) return group;
+  KernelGroup group;
+  group.kernels.push_back(pointwise_kernel(request, constant_copies(request, chain, mapping)));
+  return group;
+}
 
+Kernel pointwise_kernel(const KernelRequest& request, const std::vector<PlacedConstant>& constants) {
+  const ParallelChain chain = parallel_chain(request.tree);
+  CudaNames names{request.parallel.nest, request.parallel};
+  const ThreadMapping mapping = map_threads(names, chain);
   const PrivateCopies copies = private_copies(request, names, chain);
-  if (!last_values_can_be_stored(copies, chain)) return std::nullopt;
   std::vector<Expression> bounds;
   for (const ThreadLoop& loop : chain.loops) bounds.insert(bounds.end(), {loop.least, loop.end});
   KernelParameters parameters = kernel_parameters(request, names, {request.tree}, bounds, copies);
-  const std::vector<ConstantCopy> constants = constant_copies(request, names, chain, mapping);
 
   Kernel kernel = described(request, chain, "pointwise");
   const bool sequential = std::any_of(chain.body.begin(), chain.body.end(), holds_loop);
@@ -212,13 +162,17 @@ std::optional<KernelGroup> pointwise(const KernelRequest& request) {
   if (mapping.z) kernel.grid[2] = at_most(mapping.z->count(), most_blocks);
 
   TextWriter writer;
-  for (const ConstantCopy& constant : constants) std::erase(parameters.all, constant.array);
+  for (const PlacedConstant& constant : constants) {
+    std::erase(parameters.all, constant.copy.array);
+    kernel.constants.push_back(constant.copy);
+  }
   kernel.parameters = parameters.all;
   CudaNames memory = names;  // where private variables and constants are not replaced
   names.instead = [&](const Expression& e) -> std::string {
-    for (const ConstantCopy& constant : constants)
-      if (e.kind == Kind::element && e.text == constant.array)
-        return fmt::format("{}[{}]", constant.symbol, flat_index(names, e));
+    for (const auto& [copy, reason] : constants)
+      if (e.kind == Kind::element && e.text == copy.array)
+        return fmt::format("{}[{}{}]", copy.symbol, flat_index(names, e),
+                           copy.first.empty() ? "" : " - " + copy.first);
     return copies.instead(e);
   };
   writer.open(
@@ -287,10 +241,11 @@ std::optional<KernelGroup> pointwise(const KernelRequest& request) {
 
   kernel.placements = memory_placements(names, chain.body, x, mapping.y ? mapping.y->loop.iterator : "",
                                         {width, height, 1}, copies);
-  for (const ConstantCopy& constant : constants)
+  for (const auto& [copy, reason] : constants)
     for (Placement& placement : kernel.placements)
-      if (placement.array == constant.array)
-        placement = {constant.array, Space::constant, constant.reason, constant.bytes, 0, 0, 1};
+      if (placement.array == copy.array)
+        placement = {copy.array, Space::constant, reason,
+                     static_cast<std::uint64_t>(copy.elements) * size_of(copy.type)};
   kernel.reasons.push_back(fmt::format(
       "{} along x: most accesses of neighbouring threads are neighbours in memory; {} threads a block", x,
       width * height));
@@ -305,9 +260,7 @@ std::optional<KernelGroup> pointwise(const KernelRequest& request) {
                                                 [](const ThreadLoop& l) { return !l.guards.empty(); }))
     kernel.reasons.push_back(
         "the grid covers the box around the loops' ranges, threads outside of them do nothing");
-  KernelGroup group;
-  group.kernels.push_back(std::move(kernel));
-  return group;
+  return kernel;
 }
 
 }  // namespace warploom::loops

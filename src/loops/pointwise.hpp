@@ -20,16 +20,23 @@ std::string first_value(const CudaNames& names, const ThreadLoop& loop, const st
 /// A kernel with its name, statements, and a grid and block of 1.
 Kernel described(const KernelRequest& request, const ParallelChain& chain, const std::string& pattern);
 
-/// An array that goes to constant memory: emit_cuda declares `symbol`, "ARRAY_constant", and fills it once.
-struct ConstantCopy {
-  std::string array, symbol;
-  std::uint64_t bytes = 0;
+/// An array that goes to constant memory, and why.
+struct PlacedConstant {
+  ConstantCopy copy;
   std::string reason;
 };
 /// Small arrays of known size that the region only reads, the same element by all threads of a warp, often
 /// enough to be worth the copy.
-std::vector<ConstantCopy> constant_copies(const KernelRequest& request, const CudaNames& names,
-                                          const ParallelChain& chain, const ThreadMapping& mapping);
+std::vector<PlacedConstant> constant_copies(const KernelRequest& request, const ParallelChain& chain,
+                                            const ThreadMapping& mapping);
+/// A sequential loop over vectors that are too long for constant memory and would be worth it: its strips are
+/// launches of their own, before each of which the vectors' strips are copied there. None where there are no
+/// such vectors or the launches cost more than they gain.
+std::optional<KernelGroup> in_constant_strips(const KernelRequest& request, const ParallelChain& chain,
+                                              const ThreadMapping& mapping);
+
+/// The kernel of a tree with parallel loops outside, whose last values can be stored.
+Kernel pointwise_kernel(const KernelRequest& request, const std::vector<PlacedConstant>& constants);
 
 /// Two loops of which some references are contiguous along one and some along the other: a block goes
 /// through a shared tile. None where there are no such references.

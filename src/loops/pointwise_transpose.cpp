@@ -11,10 +11,18 @@ namespace {
 
 using Kind = Expression::Kind;
 
-// H200, transpose of 16384 x 16384 fp32, GB/s where a copy has 4206: tile of 64, 32 x 16 threads 3958; of 32,
-// 32 x 8 threads 3168. What matters is that a thread's loads are all under way before the first one is used:
-// with a condition around each it is 2514.
-constexpr int kLanes = 32, kWarps = 16;
+// H200, transpose of fp32, of a copy's bandwidth (4,240 GB/s): 16384 x 16384, then 16381 x 16003.
+//   tile of 64, 16 warps                    0.967  0.738
+//   stores begin at sectors, tiles overlap  0.957  0.913
+//   and loads bring whole lines             0.958  0.935
+//   and overlap only if rows need it        0.965  0.924
+//   no overlap, one store more a row        0.967  0.770
+//   a block marches along the rows          0.939  0.862
+// The second with stores at 64 bytes 0.949, 0.898; tiles of 64 x 128 0.956, 0.913; of 32 x 64 0.933, 0.879.
+// What matters besides: a thread's loads are all under way before the first one is used; few integer
+// operations (indices are a thread's part plus a constant of the step: else 0.798, 0.735); 32 registers, so
+// that a multiprocessor has 2048 threads (a loop over a third dimension takes 58: 0.844, without it 0.993).
+constexpr int kLanes = 32, kWarps = 16, kSectorBytes = 32;
 constexpr std::uint64_t kSharedBytes = 48 * 1024;
 
 /// A reference that neighbouring threads would scatter.
@@ -25,10 +33,79 @@ struct Staged {
   bool read = false, written = false;
 };
 
+/// A sector written in parts costs as much as several whole ones, and rows of an array whose length is no
+/// multiple of a sector begin anywhere in one. So each row is cut where its own sectors begin: up to `sector`
+/// elements after the first that the tile holds.
+struct Cut {
+  const ThreadLoop* along = nullptr;  ///< the loop along which the array is contiguous; none: not cut
+  Expression element = {};
+  int sector = 0;  ///< elements
+  Expression rows_fit =
+      {};  ///< whether rows are whole sectors, so that it need not be cut: "n % 8 == 0", or 0
+  std::string reason = {};  ///< why not
+};
+
+Expression conditional(Expression condition, Expression yes, Expression no) {
+  Expression result;
+  result.kind = Kind::conditional;
+  result.operands = {std::move(condition), std::move(yes), std::move(no)};
+  return result;
+}
+
 bool is_far(const std::optional<std::int64_t>& step) {
   return !step || (*step != 0 && *step != 1 && *step != -1);
 }
 bool is_near(const std::optional<std::int64_t>& step) { return step && (*step == 1 || *step == -1); }
+
+/// Whether rows of this array are whole sectors and the loop's first element begins one: 0, 1, or a
+/// condition.
+Expression rows_fit(const Nest& nest, const Expression& element, const ArrayShape& shape,
+                    const ThreadLoop& along, int sector) {
+  std::map<std::string, Expression> known{{along.loop.iterator, along.least}};
+  for (const auto& [size, number] : known_sizes(nest)) known[size] = Expression::integer(number);
+  const auto value = [&](const Expression& e) { return simplified(substitute(substitute(e, known), known)); };
+  const Expression &length = shape.extents.back(), number = value(length),
+                   offset = value(element.operands.back());
+  if (offset.kind != Kind::integer || offset.value % sector != 0) return Expression::integer(0);
+  if (number.kind == Kind::integer) return Expression::integer(number.value % sector == 0);
+  return Expression::binary("==", Expression::binary("%", length, Expression::integer(sector)),
+                            Expression::integer(0));
+}
+
+/// Of the first array that is written along the lanes of the kernel's last part. Tiles overlap then: what the
+/// kernel writes must not be read in any of them, for another block may be writing it.
+Cut cut_at_sectors(const CudaNames& names, const std::vector<Mention>& all, const std::vector<Staged>& staged,
+                   const ThreadLoop& x, const ThreadLoop& y) {
+  const auto is_staged = [&](const Expression& element) {
+    return std::any_of(staged.begin(), staged.end(), [&](const Staged& s) { return s.element == element; });
+  };
+  const bool last_part_is_tiles =
+      std::any_of(staged.begin(), staged.end(), [](const Staged& s) { return s.written; });
+  const ThreadLoop& along = last_part_is_tiles ? y : x;
+  Cut cut;
+  for (const Mention& write : all) {
+    if (!write.is_write) continue;
+    const std::string& array = write.element.text;
+    // Iterations of an overlap run in two blocks if tiles are what is written: nothing else may be.
+    const bool read = std::any_of(all.begin(), all.end(), [&](const Mention& m) {
+      return !m.is_write && m.element.text == array && (last_part_is_tiles || is_staged(m.element));
+    });
+    if (read || last_part_is_tiles != is_staged(write.element))
+      return {.reason =
+                  fmt::format("tiles do not overlap, since {} {}: parts of sectors are written at their "
+                              "borders where rows are not whole sectors",
+                              array, read ? "is read, too" : "is written besides")};
+    const ArrayShape shape = shape_of(names, array);
+    if (cut.along || stride(write.element, shape.extents, along.loop.iterator) != 1) continue;
+    const int sector = kSectorBytes / size_of(shape.type);
+    const Expression fit = rows_fit(names.nest, write.element, shape, along, sector);
+    if (fit == Expression::integer(1))
+      cut.reason = fmt::format("rows of {} are whole sectors of {} bytes", array, kSectorBytes);
+    else
+      cut = {&along, write.element, sector, fit, ""};
+  }
+  return cut;
+}
 
 }  // namespace
 
@@ -92,7 +169,17 @@ std::optional<KernelGroup> transposing(const KernelRequest& request, const Paral
 
   const std::string& i = y->loop.iterator;
   const std::string tx = fresh("tx"), ty = fresh("ty"), i0 = fresh(i + "0"), j0 = fresh(j + "0"),
-                    k = fresh("step");
+                    k = fresh("step"), first = fresh("first"), skipped = fresh("skipped"),
+                    overlap = fresh("overlap");
+  const Cut cut = cut_at_sectors(names, all, staged, x, *y);
+  const bool always_cut = cut.rows_fit == Expression::integer(0);
+  // Elements of a tile along the loop that no other tile has, here and for the host.
+  const std::string piece =
+      always_cut ? std::to_string(tile - cut.sector) : fmt::format("({} - {})", tile, overlap);
+  const Expression least_piece = Expression::integer(tile - cut.sector),
+                   host_piece = always_cut
+                                    ? least_piece
+                                    : conditional(cut.rows_fit, Expression::integer(tile), least_piece);
   const int across = tile / kLanes, steps = across * tile / kWarps;
   const std::string along_lanes = across == 1 ? tx : fmt::format("{} + {} % {} * {}", tx, k, across, kLanes);
   const std::string along_warps = across == 1 ? fmt::format("{} + {} * {}", ty, k, kWarps)
@@ -104,6 +191,8 @@ std::optional<KernelGroup> transposing(const KernelRequest& request, const Paral
   for (const ThreadLoop* loop : {y, &x, z}) {
     if (!loop) continue;
     bounds.insert(bounds.end(), {loop->least, loop->end});
+    if (loop == cut.along)
+      inside.push_back(Expression::binary(">=", Expression::name(loop->loop.iterator), loop->least));
     if (loop != z)
       inside.push_back(Expression::binary("<", Expression::name(loop->loop.iterator), loop->end));
   }
@@ -114,11 +203,23 @@ std::optional<KernelGroup> transposing(const KernelRequest& request, const Paral
   }
   const KernelParameters parameters = kernel_parameters(request, names, {request.tree}, bounds, {});
   kernel.parameters = parameters.all;
-  const Expression one = Expression::integer(1), blocks_x = ceil_quotient(x.count(), tile),
-                   blocks_y = ceil_quotient(y->count(), tile);
-  // Both along x: only there may a grid have more than 65535 blocks.
-  kernel.grid = {simplified(Expression::binary("*", blocks_x, blocks_y)),
-                 z ? Expression::call("min", {z->count(), Expression::integer(65535)}) : one, one};
+  const Expression one = Expression::integer(1);
+  // The first piece may begin sector - 1 elements before the loop.
+  const auto blocks = [&](const ThreadLoop& loop, const Expression& cut_piece) {
+    if (&loop != cut.along) return ceil_quotient(loop.count(), tile);
+    const Expression most = simplified(Expression::binary("+", loop.count(), Expression::integer(tile - 1)));
+    return Expression::binary("/", most, cut_piece);
+  };
+  const auto host_blocks = [&](const ThreadLoop& loop) {
+    const Expression count = loop.count(), number = blocks(loop, host_piece), zero = Expression::integer(0);
+    return &loop != cut.along || count.kind == Kind::integer
+               ? number
+               : conditional(Expression::binary(">", count, zero), number, zero);
+  };
+  // All along x: only there may a grid have more than 65535 blocks.
+  Expression all_blocks = Expression::binary("*", host_blocks(x), host_blocks(*y));
+  if (z) all_blocks = Expression::binary("*", all_blocks, z->count());
+  kernel.grid = {simplified(all_blocks), one, one};
   kernel.block = {Expression::integer(kLanes), Expression::integer(kWarps), one};
 
   TextWriter writer;
@@ -127,31 +228,67 @@ std::optional<KernelGroup> transposing(const KernelRequest& request, const Paral
   for (const Staged& s : staged)
     writer.line(fmt::format("__shared__ {} {}[{}][{}];  // [{}][{}], a column more against bank conflicts",
                             c_name(s.type), s.tile, tile, tile + 1, j, i));
+  const auto any = [&](bool Staged::*what) {
+    return std::any_of(staged.begin(), staged.end(), [&](const Staged& s) { return s.*what; });
+  };
   const auto times_tile = [&](const ThreadLoop& loop, const std::string& index) {
-    const std::string first = fmt::format("{} * static_cast<int>({})", tile, index);
-    return loop.least == Expression::integer(0) ? first
-                                                : fmt::format("{} + {}", cuda_text(names, loop.least), first);
+    const std::string start = &loop == cut.along
+                                  ? fmt::format("{} * static_cast<int>({}) - {}", piece, index,
+                                                always_cut ? std::to_string(cut.sector) : overlap)
+                                  : fmt::format("{} * static_cast<int>({})", tile, index);
+    return loop.least == Expression::integer(0) ? start
+                                                : fmt::format("{} + {}", cuda_text(names, loop.least), start);
   };
   writer.line(fmt::format("const int {} = threadIdx.x, {} = threadIdx.y;", tx, ty));
-  const std::string columns =
-      to_text(Expression::binary("%", Expression::name("blockIdx.x"), cuda_expression(names, blocks_x)));
-  const std::string lines =
-      to_text(Expression::binary("/", Expression::name("blockIdx.x"), cuda_expression(names, blocks_x)));
-  writer.line(fmt::format("const int {} = {};", j0, times_tile(x, columns)));
-  writer.line(fmt::format("const int {} = {};", i0, times_tile(*y, lines)));
+  if (cut.along && !always_cut)
+    writer.line(fmt::format(
+        "const int {} = {} ? 0 : {};  // of tiles along {}: none if rows of {} are whole sectors", overlap,
+        cuda_text(names, cut.rows_fit), cut.sector, cut.along->loop.iterator, cut.element.text));
+  // Neighbouring blocks write neighbouring pieces of rows.
+  const ThreadLoop &near = any(&Staged::written) ? *y : x, &far = &near == &x ? *y : x;
+  const Expression block = Expression::name("blockIdx.x"),
+                   near_blocks = cuda_expression(names, blocks(near, Expression::name(piece))),
+                   far_blocks = cuda_expression(names, blocks(far, Expression::name(piece))),
+                   quotient = Expression::binary("/", block, near_blocks);
+  const auto first_of_tile = [&](const ThreadLoop& loop, const Expression& index) {
+    writer.line(fmt::format("const int {} = {};", &loop == &x ? j0 : i0, times_tile(loop, to_text(index))));
+  };
+  first_of_tile(near, Expression::binary("%", block, near_blocks));
+  first_of_tile(far, z ? Expression::binary("%", quotient, far_blocks) : quotient);
   if (z)
-    writer.open(
-        fmt::format("for (int {0} = {1}; {2}; {0} += {3}gridDim.y)", z->loop.iterator,
-                    first_value(names, *z, "blockIdx.y"),
-                    cuda_text(names, Expression::binary("<", Expression::name(z->loop.iterator), z->end)),
-                    z->step == 1 ? "" : fmt::format("{} * ", z->step)));
+    writer.line(fmt::format("const int {} = {};", z->loop.iterator,
+                            first_value(names, *z, to_text(Expression::binary("/", quotient, far_blocks)))));
   const std::string condition = cuda_text(names, all_of(inside));
   const auto open_steps = [&] {
     writer.line("#pragma unroll");
     writer.open(fmt::format("for (int {0} = 0; {0} < {1}; ++{0})", k, steps));
   };
-  const auto last = [&](const ThreadLoop& loop) {
-    return cuda_text(names, simplified(Expression::binary("-", loop.end, one)));
+  const auto nearest = [&](const ThreadLoop& loop, const std::string& index) {
+    const std::string from =
+        &loop == cut.along ? fmt::format("max({}, {})", index, cuda_text(names, loop.least)) : index;
+    return fmt::format("min({}, {})", from,
+                       cuda_text(names, simplified(Expression::binary("-", loop.end, one))));
+  };
+  // The kernel's last part: lanes along the loop that is cut.
+  std::string last_lanes = along_lanes, last_condition = condition;
+  const auto begin_last_part = [&] {
+    if (!cut.along) return;
+    const bool along_x = cut.along == &x;
+    const std::map<std::string, Expression> first_of_row{
+        {j, Expression::name(along_x ? j0 : fmt::format("({} + {})", j0, ty))},
+        {i, Expression::name(along_x ? fmt::format("({} + {})", i0, ty) : i0)}};
+    writer.line(
+        fmt::format("// Each row of {} is cut where a sector of {} bytes begins; a thread's rows, {} apart, "
+                    "in the same place.",
+                    cut.element.text, kSectorBytes, kWarps));
+    writer.line(fmt::format("const auto {} = reinterpret_cast<std::uintptr_t>({}) / sizeof(*{}) + {};", first,
+                            cut.element.text, cut.element.text,
+                            flat_index(names, substitute(cut.element, first_of_row))));
+    writer.line(fmt::format("const int {} = {}{} - static_cast<int>({} % {});", skipped,
+                            always_cut ? "" : overlap + " == 0 ? 0 : ", cut.sector, first, cut.sector));
+    last_lanes = fmt::format("{} + {}", skipped, along_lanes);
+    last_condition +=
+        fmt::format(" && {} < {}", along_lanes, always_cut ? piece : fmt::format("{} - {}", tile, overlap));
   };
   for (const Staged& s : staged) {
     if (!s.read) continue;
@@ -163,9 +300,9 @@ std::optional<KernelGroup> transposing(const KernelRequest& request, const Paral
     const std::string at_i = fmt::format("{} + {}", i0, along_lanes),
                       at_j = fmt::format("{} + {}", j0, along_warps);
     if (plain) {
-      writer.line(fmt::format("const int {} = min({}, {});", i, at_i, last(*y)));
-      writer.line(fmt::format("const int {} = min({}, {});", j, at_j, last(x)));
-      writer.line(fmt::format("{}[{}] = {};", values, k, cuda_text(names, s.element)));
+      writer.line(fmt::format("const int {} = {};", i, nearest(*y, at_i)));
+      writer.line(fmt::format("const int {} = {};", j, nearest(x, at_j)));
+      writer.line(fmt::format("{}[{}] = load_with_line(&{});", values, k, cuda_text(names, s.element)));
     } else {
       writer.line(fmt::format("const int {} = {}, {} = {};", i, at_i, j, at_j));
       writer.line(fmt::format("if ({}) {}[{}] = {};", condition, values, k, cuda_text(names, s.element)));
@@ -175,36 +312,32 @@ std::optional<KernelGroup> transposing(const KernelRequest& request, const Paral
     writer.line(fmt::format("{}[{}][{}] = {}[{}];", s.tile, along_warps, along_lanes, values, k));
     writer.close();
   }
-  const auto any = [&](bool Staged::*what) {
-    return std::any_of(staged.begin(), staged.end(), [&](const Staged& s) { return s.*what; });
-  };
   if (any(&Staged::read)) writer.line("__syncthreads();");
+  const bool tiles_written = any(&Staged::written);
+  if (!tiles_written) begin_last_part();
   open_steps();
-  writer.line(fmt::format("const int {} = {} + {}, {} = {} + {};", i, i0, along_warps, j, j0, along_lanes));
+  writer.line(fmt::format("const int {} = {} + {}, {} = {} + {};", i, i0, along_warps, j, j0, last_lanes));
   CudaNames tiled = names;
-  tiled.instead = [&](const Expression& e) -> std::string {
+  tiled.instead = [&, lanes = last_lanes](const Expression& e) -> std::string {
     for (const Staged& s : staged)
-      if (s.element == e) return fmt::format("{}[{}][{}]", s.tile, along_lanes, along_warps);
+      if (s.element == e) return fmt::format("{}[{}][{}]", s.tile, lanes, along_warps);
     return "";
   };
-  writer.open(fmt::format("if ({})", condition));
+  writer.open(fmt::format("if ({})", last_condition));
   for (const Node& node : chain.body) writer.tree(cuda_tree(tiled, node));
   writer.close();
   writer.close();
-  if (any(&Staged::written)) {
+  if (tiles_written) {
     writer.line("__syncthreads();");
+    begin_last_part();
     open_steps();
-    writer.line(fmt::format("const int {} = {} + {}, {} = {} + {};", i, i0, along_lanes, j, j0, along_warps));
-    writer.open(fmt::format("if ({})", condition));
+    writer.line(fmt::format("const int {} = {} + {}, {} = {} + {};", i, i0, last_lanes, j, j0, along_warps));
+    writer.open(fmt::format("if ({})", last_condition));
     for (const Staged& s : staged)
       if (s.written)
         writer.line(
-            fmt::format("{} = {}[{}][{}];", cuda_text(names, s.element), s.tile, along_warps, along_lanes));
+            fmt::format("{} = {}[{}][{}];", cuda_text(names, s.element), s.tile, along_warps, last_lanes));
     writer.close();
-    writer.close();
-  }
-  if (z) {
-    writer.line("__syncthreads();  // before the tiles are used again");
     writer.close();
   }
   writer.close();
@@ -232,6 +365,16 @@ std::optional<KernelGroup> transposing(const KernelRequest& request, const Paral
           tile, tile),
       fmt::format("{} threads a block, {} elements each, all loads under way before the first is used",
                   kLanes * kWarps, steps)};
+  const std::string reason =
+      cut.along
+          ? fmt::format(
+                "rows of {} may have any length: each is written in pieces of {} that begin where a "
+                "sector of {} bytes does, so that none is written in parts; {} of a tile's {} along {} "
+                "are read by two blocks{}",
+                cut.element.text, tile - cut.sector, kSectorBytes, cut.sector, tile, cut.along->loop.iterator,
+                always_cut ? "" : fmt::format("; not if {}", to_text(cut.rows_fit)))
+          : cut.reason;
+  if (!reason.empty()) kernel.reasons.push_back(reason);
   KernelGroup group;
   group.kernels.push_back(std::move(kernel));
   return group;

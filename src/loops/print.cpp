@@ -128,7 +128,8 @@ void print(std::string& out, const Expression& e) {
 
 class Printer {
  public:
-  explicit Printer(std::string (*before_loop)(const Node&)) : before_loop_(before_loop) {}
+  Printer(std::string (*before_loop)(const Node&), std::string_view iterator_type)
+      : before_loop_(before_loop), iterator_type_(iterator_type) {}
 
   void node(const Node& n, int indentation) {
     const std::string margin(static_cast<std::size_t>(2 * indentation), ' ');
@@ -167,7 +168,7 @@ class Printer {
     }
   }
 
-  static std::string head(const Node& n) {
+  std::string head(const Node& n) const {
     const std::string step =
         n.step == 1    ? n.iterator + "++"
         : n.step == -1 ? n.iterator + "--"
@@ -175,8 +176,8 @@ class Printer {
                        : fmt::format("{} -= {}", n.iterator, 0 - static_cast<std::uint64_t>(n.step));
     std::string limit;
     print_within(limit, n.limit, kRelation + 1);
-    return fmt::format("for (int {0} = {1}; {0} {2} {3}; {4})", n.iterator, to_text(n.first), n.comparison,
-                       limit, step);
+    return fmt::format("for ({5} {0} = {1}; {0} {2} {3}; {4})", n.iterator, to_text(n.first), n.comparison,
+                       limit, step, iterator_type_);
   }
 
   void branch(const Node& n, int indentation, const std::string& margin) {
@@ -207,6 +208,7 @@ class Printer {
   }
 
   std::string (*before_loop_)(const Node&);
+  std::string_view iterator_type_;
 };
 
 }  // namespace
@@ -217,8 +219,9 @@ std::string to_text(const Expression& expression) {
   return out;
 }
 
-std::string to_text(const Node& node, int indentation, std::string (*before_loop)(const Node& loop)) {
-  Printer printer(before_loop);
+std::string to_text(const Node& node, int indentation, std::string (*before_loop)(const Node& loop),
+                    std::string_view iterator_type) {
+  Printer printer(before_loop, iterator_type);
   printer.node(node, indentation);
   return std::move(printer.out);
 }

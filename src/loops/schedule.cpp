@@ -284,22 +284,27 @@ std::size_t time_length(const Schedule::Impl& schedule) {
   return length;
 }
 
-isl::map time_map(const Schedule::Impl& schedule, int statement, std::size_t length) {
-  const isl::set& domain = schedule.nest.polyhedra().sets[statement].domain;
-  isl_local_space* local = isl_local_space_from_space(isl_set_get_space(domain.get()));
-  isl_aff_list* components = isl_aff_list_alloc(domain.ctx().get(), static_cast<int>(length));
-  for (std::size_t d = 0; d < length; ++d) {
-    const std::vector<TimeDimension>& times = schedule.times[statement];
-    const bool constant = d >= times.size() || times[d].kind == TimeDimension::Kind::position;
-    isl_aff* aff = constant ? isl_aff_zero_on_domain(isl_local_space_copy(local)) : times[d].aff->copy();
-    if (constant && d < times.size()) aff = isl_aff_set_constant_si(aff, static_cast<int>(times[d].value));
-    components = isl_aff_list_add(components, aff);
-  }
-  isl_space* space = isl_space_from_domain(isl_local_space_get_space(local));
-  isl_local_space_free(local);
-  space = isl_space_add_dims(space, isl_dim_out, static_cast<unsigned>(length));
+isl::map onto(const isl::set& domain, const std::vector<isl::aff>& functions) {
+  isl_aff_list* components = isl_aff_list_alloc(domain.ctx().get(), static_cast<int>(functions.size()));
+  for (const isl::aff& function : functions) components = isl_aff_list_add(components, function.copy());
+  isl_space* space = isl_space_from_domain(isl_set_get_space(domain.get()));
+  space = isl_space_add_dims(space, isl_dim_out, static_cast<unsigned>(functions.size()));
   isl_map* map = isl_map_from_multi_aff(isl_multi_aff_from_aff_list(space, components));
   return isl::manage(isl_map_intersect_domain(map, domain.copy()));
+}
+
+isl::map time_map(const Schedule::Impl& schedule, int statement, std::size_t length) {
+  const isl::set& domain = schedule.nest.polyhedra().sets[statement].domain;
+  const std::vector<TimeDimension>& times = schedule.times[statement];
+  const isl::aff zero = isl::aff::zero_on_domain(domain.space());
+  std::vector<isl::aff> components;
+  for (std::size_t d = 0; d < length; ++d) {
+    if (d < times.size() && times[d].kind != TimeDimension::Kind::position)
+      components.push_back(*times[d].aff);
+    else
+      components.push_back(d < times.size() ? zero.add_constant(isl::val(zero.ctx(), times[d].value)) : zero);
+  }
+  return onto(domain, components);
 }
 
 Schedule Schedule::of_source(const Nest& nest) {

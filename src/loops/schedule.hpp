@@ -24,8 +24,10 @@ struct Schedule::Impl {
   std::vector<std::vector<TimeDimension>> times;
 };
 
-/// An iterator as a function on a statement's domain space.
+/// An iterator as a function on a statement's domain space; any coordinate of a set.
 isl::aff iterator_aff(const isl::set& domain, int dimension);
+/// Points of the set -> the values of functions on its space.
+isl::map onto(const isl::set& domain, const std::vector<isl::aff>& functions);
 /// The longest vector of times.
 std::size_t time_length(const Schedule::Impl& schedule);
 /// S0[i, j] -> [t0, t1, ...], `length` components (at least as many as the statement has).

@@ -96,18 +96,14 @@ class SkewSearch {
   bool weights_keep(const Weights& weights, const DependenceRelation& relation) const {
     const StatementSets& source = polyhedra_.sets[relation.summary.source];
     const isl::set pairs = relation.pairs.wrap();
-    isl_local_space* space = isl_local_space_from_space(isl_set_get_space(pairs.get()));
-    isl::aff sum = isl::manage(isl_aff_zero_on_domain(isl_local_space_copy(space)));
+    isl::aff sum = isl::aff::zero_on_domain(pairs.space());
     for (std::size_t l = 0; l < weights.size(); ++l) {
-      const auto coordinate = [&](std::size_t at) {
-        return isl::manage(
-            isl_aff_var_on_domain(isl_local_space_copy(space), isl_dim_set, static_cast<unsigned>(at)));
-      };
-      const isl::aff distance = coordinate(source.loops.size() + depths_[l]).sub(coordinate(depths_[l]));
+      const auto depth = static_cast<int>(depths_[l]);
+      const isl::aff distance =
+          iterator_aff(pairs, static_cast<int>(source.loops.size()) + depth).sub(iterator_aff(pairs, depth));
       sum = sum.add(
           distance.scale(isl::val(polyhedra_.context(), weights[l] * source.loops[depths_[l]].direction)));
     }
-    isl_local_space_free(space);
     const isl::val least = pairs.min_val(sum);
     return least.is_int() && least.is_nonneg();
   }

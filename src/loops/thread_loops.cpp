@@ -83,6 +83,13 @@ bool contains(const std::vector<std::string>& list, std::string_view name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
+/// A subscript of iterators and sizes as CUDA has it.
+Expression in_cuda(Expression subscript) {
+  if (subscript.kind == Kind::call && subscript.text == "floord") subscript.text = "floor_quotient";
+  for (Expression& operand : subscript.operands) operand = in_cuda(std::move(operand));
+  return subscript;
+}
+
 }  // namespace
 
 Expression ThreadLoop::count() const {
@@ -120,11 +127,27 @@ std::map<std::string, Bounds> host_bounds(const KernelRequest& request) {
   return bounds;
 }
 
+std::int64_t PrivateCopies::Copy::bytes() const {
+  std::int64_t bytes = size_of(type);
+  for (const Expression& extent : extents) bytes *= value_of(extent, {});
+  return bytes;
+}
+
 std::string PrivateCopies::instead(const Expression& expression) const {
   if (expression.kind != Kind::name && expression.kind != Kind::element) return "";
-  for (const Copy& copy : copies)
-    if (copy.variable == expression.text) return copy.name;
+  for (const Copy& copy : copies) {
+    if (copy.variable != expression.text) continue;
+    std::string text = copy.name;
+    if (!copy.extents.empty())
+      for (const Expression& subscript : expression.operands)
+        text += fmt::format("[{}]", to_text(in_cuda(subscript)));
+    return text;
+  }
   return "";
+}
+
+bool PrivateCopies::hold_arrays() const {
+  return std::any_of(copies.begin(), copies.end(), [](const Copy& copy) { return !copy.extents.empty(); });
 }
 
 PrivateCopies private_copies(const KernelRequest& request, const CudaNames& names,
@@ -142,8 +165,9 @@ PrivateCopies private_copies(const KernelRequest& request, const CudaNames& name
     // A variable that lives on keeps its name for its memory.
     const std::string name =
         privatised.last_value ? free_name(names, privatised.variable + "_here") : privatised.variable;
-    result.copies.push_back(
-        {privatised.variable, name, shape_of(names, privatised.variable).type, &privatised});
+    const ArrayShape shape = shape_of(names, privatised.variable);
+    result.copies.push_back({privatised.variable, name, shape.type, &privatised,
+                             privatised.is_array ? shape.extents : std::vector<Expression>{}});
   }
   return result;
 }
@@ -160,8 +184,11 @@ bool last_values_can_be_stored(const PrivateCopies& copies, const ParallelChain&
 }
 
 void declare(TextWriter& writer, const PrivateCopies& copies) {
-  for (const PrivateCopies::Copy& copy : copies.copies)
-    writer.line(fmt::format("{} {};", c_name(copy.type), copy.name));
+  for (const PrivateCopies::Copy& copy : copies.copies) {
+    std::string extents;
+    for (const Expression& extent : copy.extents) extents += fmt::format("[{}]", to_text(extent));
+    writer.line(fmt::format("{} {}{};", c_name(copy.type), copy.name, extents));
+  }
 }
 
 void store_last_values(TextWriter& writer, const CudaNames& names, const PrivateCopies& copies,
@@ -281,9 +308,31 @@ std::vector<Placement> memory_placements(const CudaNames& names, const std::vect
                     written ? "" : "; never written here: `const __restrict__`, the read-only path");
   }
   for (const PrivateCopies::Copy& copy : copies.copies)
-    placements.push_back({copy.variable, Space::registers, copy.privatised->reason,
-                          static_cast<std::uint64_t>(size_of(copy.type)), 0, 0, 1});
+    placements.push_back(
+        {copy.variable, copy.extents.empty() ? Space::registers : Space::local,
+         copy.privatised->reason +
+             (copy.extents.empty()
+                  ? ""
+                  : fmt::format("; warning: an array of {} bytes a thread is in local memory, as slow "
+                                "as global, unless the compiler unrolls all loops that index it",
+                                copy.bytes())),
+         static_cast<std::uint64_t>(copy.bytes()), 0, 0, 1});
   return placements;
+}
+
+std::map<std::string, std::int64_t> known_sizes(const Nest& nest) {
+  std::map<std::string, std::int64_t> known;
+  for (const SizeRange& size : nest.sizes())
+    if (size.least && size.least == size.most) known.emplace(size.name, *size.least);
+  return known;
+}
+
+std::optional<std::int64_t> known_value(const Nest& nest, const Expression& expression) {
+  try {
+    return value_of(expression, known_sizes(nest));
+  } catch (const BadInput&) {  // a name without a value
+    return std::nullopt;
+  }
 }
 
 Expression all_of(const std::vector<Expression>& conditions) {

@@ -31,17 +31,20 @@ ParallelChain parallel_chain(const Node& tree);
 /// Bounds of the host's loops around a launch, in terms of sizes, for memory that is allocated once.
 std::map<std::string, Bounds> host_bounds(const KernelRequest& request);
 
-/// Variables of which each thread has a copy in a register: names to types. Variables that live on in memory
-/// too are `stored`: the last iteration of `loops` writes them back.
+/// Variables of which each thread has a copy, in a register or, if it is an array, in local memory. Variables
+/// that live on in memory too are `stored`: the last iteration of `loops` writes them back.
 struct PrivateCopies {
   struct Copy {
     std::string variable, name;  ///< name of the register: the variable's, or one that is free
     ScalarType type = ScalarType::float32;
     const Privatised* privatised = nullptr;
+    std::vector<Expression> extents = {};  ///< of a copy that is an array
+    std::int64_t bytes() const;
   };
   std::vector<Copy> copies;
   /// Text of the copy where the expression names a private variable, else empty.
   std::string instead(const Expression& expression) const;
+  bool hold_arrays() const;
 };
 /// Of the variables that the tree names and of which threads of this chain need copies.
 PrivateCopies private_copies(const KernelRequest& request, const CudaNames& names,
@@ -78,6 +81,11 @@ KernelParameters kernel_parameters(const KernelRequest& request, const CudaNames
 std::vector<Placement> memory_placements(const CudaNames& names, const std::vector<Node>& nodes,
                                          const std::string& x, const std::string& y,
                                          const std::array<int, 3>& block, const PrivateCopies& copies);
+
+/// Sizes that are one number each.
+std::map<std::string, std::int64_t> known_sizes(const Nest& nest);
+/// The number that an expression is, if the sizes that it names are known.
+std::optional<std::int64_t> known_value(const Nest& nest, const Expression& expression);
 
 /// Conditions joined by &&; empty if there are none.
 Expression all_of(const std::vector<Expression>& conditions);

@@ -76,7 +76,20 @@ TEST_F(TileErrors, WhatIsNoSourceIsSaid) {
   expect_refused(".", "cannot read .: Is a directory");
   expect_refused("absent.c", "cannot read absent.c: No such file or directory");
   expect_refused("", "FILE is required");
-  expect_refused("fill.c --function fil", "fill.c: has no function fil");
+  expect_refused("two.c --function fil", "two.c: has no function fil; there are product, scale");
+  expect_refused("empty.c --function fil", "empty.c: has no function fil; none is defined there");
+  make("bad.h", "int n;\nint @;\n");
+  expect_text_refused("\n#include \"bad.h\"\n", "bad.h:2:5: '@' is no token of C");
+}
+
+TEST_F(TileErrors, AHugeFileIsRefusedEarly) {
+  std::string many = "void f(void) {}\n";
+  for (int k = 0; k < 700'000; ++k) many += "int a;\n";
+  make("many.c", many);
+  make("zeros.c", std::string(3'000'000, '\0'));
+  expect_refused("many.c --c new.c", "many.c:666666:5: more than 2000000 tokens in one file");
+  expect_refused("zeros.c --c new.c", "zeros.c:1:2000001: more than 2000000 tokens in one file");
+  expect_refused("/dev/null", "/dev/null: no function has loops");
 }
 
 TEST_F(TileErrors, AFileWithoutPermissionIsSaid) {
@@ -104,6 +117,28 @@ TEST_F(TileErrors, SizesOutOfRangeAreRefused) {
   expect_refused("fill.c --size m=5", "--size m=...: fill.c has no such name; there are n");
   expect_refused("fill.c --size n=9000000000000000000",
                  "fill.c:1:24: array 'A': the sizes that are allowed make it larger than 2^63 bytes");
+  expect_refused("fill.c --size n=5 --size n=6", "--size n=... is given twice; give it once");
+  expect_refused("two.c --function scale --size m=5", "--size m=...: two.c has no such name; there are n");
+}
+
+TEST_F(TileErrors, SizesThatIntCannotHoldAreRefusedWhereTheyWouldBeWritten) {
+  make("line.c", "void line(int n, float A[n]) {\n  for (int i = 0; i < n; i++) A[i] = 1.0f;\n}\n");
+  make("wide.c", "void wide(long n, float A[n]) {\n  for (long i = 0; i < n; i++) A[i] = 1.0f;\n}\n");
+  for (const char* output : {"--c new.c", "--cuda new.cu", "--html new.html", "--verify"})
+    expect_refused(std::string("line.c --size n=3000000000 ") + output,
+                   "line.c:1:15: size 'n': it may reach 3000000000, and the C");
+  expect_refused("wide.c --cuda new.cu",
+                 "wide.c:1:16: size 'n': its type long has values that the int of the CUDA");
+  EXPECT_THAT(tile("wide.c --c -").out, HasSubstr("for (long i = 0; i < n; i++)"));
+  EXPECT_EQ(tile("wide.c --cuda - --size n=..1000000").code, 0);
+  // Sets are exact for any size: what is explained holds, but for the kernels.
+  const ToolRun explained = tile("line.c --size n=3000000000");
+  EXPECT_EQ(explained.code, 0) << explained.err;
+  EXPECT_THAT(explained.out,
+              AllOf(HasSubstr("Dependences: none"),
+                    HasSubstr("On a GPU: not written\n  line.c:1:15: size 'n': it may reach ")));
+  EXPECT_THAT(Json::parse(tile("wide.c --json").out)["nests"][0]["gpu"]["refused"].get<std::string>(),
+              HasSubstr("size 'n': its type long"));
 }
 
 TEST_F(TileErrors, StepsThatCannotBeReadAreRefused) {
@@ -153,6 +188,24 @@ TEST_F(TileErrors, OptionsThatContradictAreRefused) {
   expect_refused("fill.c -D =3", "-D =3: expected NAME or NAME=TEXT");
 }
 
+TEST_F(TileErrors, OptionsThatWouldChangeNothingAreRefused) {
+  for (const char* option : {"--arch sm_80", "--memory-cap 1G", "--keep-order"})
+    expect_refused(std::string("fill.c --c new.c ") + option,
+                   std::string(option).substr(0, std::string(option).find(' ')) +
+                       " speaks of kernels for a GPU, which is not asked for: add --cuda FILE, ");
+  for (const char* output : {"--c new.c", "--cuda new.cu", "--verify"})
+    expect_refused(std::string("fill.c --footprint i=3 ") + output,
+                   "--footprint speaks of an explanation, which is not asked for: add --explain, ");
+  for (const char* output : {"--cuda new.cu", "--verify"})
+    expect_refused(std::string("fill.c --auto ") + output,
+                   "--auto speaks of the C, which is not asked for: add --c ");
+  expect_refused("fill.c --footprint i=3 --footprint i=4", "--footprint i=... is given twice; give it once");
+  for (const char* heard :
+       {"--arch sm_80 --explain", "--keep-order --json", "--memory-cap 1M --html -",
+        "--footprint i=3 --html -", "--auto --explain", "--footprint i=3 --c new.c --json"})
+    EXPECT_EQ(tile(std::string("fill.c ") + heard).code, 0) << heard;
+}
+
 TEST_F(TileErrors, OneOutputThatCannotBeWrittenKeepsAllAway) {
   expect_refused("fill.c --c new.c --cuda new.cu --html absent/x.html",
                  "cannot write absent/x.html: there is no directory");
@@ -171,7 +224,37 @@ TEST_F(TileErrors, AFullDiskIsAnError) {
   const ToolRun run = shell("\"$WARPLOOM\" tile fill.c --c - >/dev/full");
   EXPECT_EQ(run.code, 2);
   EXPECT_THAT(run.err, HasSubstr("cannot write standard output: No space left on device"));
-  expect_refused("fill.c --c /dev/full", "cannot write /dev/full: ");
+  for (const char* output : {"--c", "--cuda", "--html"})
+    expect_refused(std::string("fill.c ") + output + " /dev/full", "cannot write /dev/full: ");
+  for (const char* what : {"", "--json", "--cuda -", "--html -"})
+    EXPECT_EQ(shell(std::string("\"$WARPLOOM\" tile fill.c >/dev/full ") + what).code, 2) << what;
+}
+
+TEST_F(TileErrors, VerifyingWhatWouldTakeHoursIsRefused) {
+  expect_refused(
+      "two.c --function product --verify --size m=4096",
+      "two.c:4: product: --verify would simulate 1.4e+11 operations and accesses, more than the 2e+09 that "
+      "take some minutes; m = 4096 is large: allow small sizes, as --size m=1..1000");
+}
+
+TEST_F(TileErrors, CtrlCEndsLongWorkAndLeavesNoFile) {
+  std::string many = "void f(int n, float A[n]) {\n  for (int i = 0; i < n; i++) {\n";
+  for (int k = 0; k < 3000; ++k) many += "    A[i] = 2.0f * A[i];\n";
+  make("many.c", many + "  }\n}\n");
+  for (const char* arguments :
+       {"many.c --c new.c", "two.c --function product --size m=400 --verify --cuda new.cu"}) {
+    const ToolRun run = shell(std::string("\"$WARPLOOM\" tile ") + arguments +
+                              " & tool=$!\n"
+                              "for k in $(seq 1000); do\n"
+                              "  grep -q 'SigCgt:.*[2367abef]$' /proc/$tool/status && break\n"
+                              "  sleep 0.01\n"
+                              "done\n"
+                              "sleep 0.5; kill -INT $tool; wait $tool");
+    if (run.err.find("needs nvcc") != std::string::npos) continue;
+    EXPECT_EQ(run.code, 130) << arguments << run.err;
+    EXPECT_EQ(run.out, "") << arguments;
+    EXPECT_THAT(names(), Not(HasSubstr("new"))) << arguments;
+  }
 }
 
 TEST_F(TileErrors, StepsThatBreakADependenceAreRefusedWithAWitness) {

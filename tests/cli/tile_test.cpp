@@ -45,6 +45,53 @@ TEST_F(TileVerb, JsonHoldsTheExplanationOfEveryFunction) {
   EXPECT_EQ(tile_json("two.c --explain"), two);
 }
 
+TEST_F(TileVerb, ExplainsWhereAGpuKeepsArraysAndWhatThatTakes) {
+  const std::string unknown = tile("two.c --function product").out;
+  EXPECT_THAT(unknown,
+              AllOf(HasSubstr("\nOn a GPU (sm_90)\n"), HasSubstr("\n  product_0: contraction of S0, S1, "),
+                    HasSubstr("\n    A in shared; bytes: "), HasSubstr(" a block; sectors a warp: "),
+                    HasSubstr("; threads on one bank: 1"), HasSubstr(" times in the block"),
+                    HasSubstr("\n    C in registers"),
+                    HasSubstr("What that takes is estimated where all sizes are known: --size m=...\n"),
+                    Not(HasSubstr("Estimated time"))));
+  const std::string known = tile("two.c --function product --size m=1024 --arch sm_80").out;
+  EXPECT_THAT(known, AllOf(HasSubstr("\nOn a GPU (sm_80)\n"), HasSubstr("\n    Estimated time: "),
+                           HasSubstr(" ms (bound by "), HasSubstr("Global memory: "),
+                           HasSubstr("Occupancy: "), Not(HasSubstr("are known"))));
+}
+
+TEST_F(TileVerb, JsonHoldsKernelsWithPlacementsAndCosts) {
+  const Json unknown = tile_json("two.c --function product")["nests"][0]["gpu"];
+  EXPECT_EQ(unknown["architecture"], "sm_90");
+  ASSERT_EQ(unknown["kernels"].size(), 1u);
+  EXPECT_TRUE(unknown["kernels"][0]["cost"].is_null());
+  const Json kernel = tile_json("two.c --function product --size m=1024")["nests"][0]["gpu"]["kernels"][0];
+  EXPECT_EQ(kernel["name"], "product_0");
+  EXPECT_EQ(kernel["pattern"], "contraction");
+  EXPECT_THAT(kernel["statements"], ElementsAre("S0", "S1"));
+  EXPECT_EQ(kernel["grid"].size(), 3u);
+  EXPECT_EQ(kernel["grid"][2], 1);
+  EXPECT_TRUE(kernel["block"][0].is_number_integer());
+  EXPECT_FALSE(kernel["reasons"].empty());
+  ASSERT_EQ(kernel["placements"].size(), 3u);
+  for (const Json& placement : kernel["placements"]) {
+    EXPECT_FALSE(placement["reason"].get<std::string>().empty());
+    EXPECT_EQ(placement["space"], placement["array"] == "C" ? "registers" : "shared");
+    EXPECT_GT(placement["bytes"], 0);
+    EXPECT_GE(placement["sectors"], placement["ideal_sectors"]);
+    EXPECT_GE(placement["bank_conflicts"], 1);
+    EXPECT_GE(placement["reuse_in_block"], 1);
+    EXPECT_GE(placement["reuse_in_registers"], 1);
+  }
+  const Json& cost = kernel["cost"];
+  EXPECT_NEAR(cost["operations"].get<double>(), 2.0 * 1024 * 1024 * 1024, 1e4);
+  EXPECT_GE(cost["global_bytes"], 3 * 1024 * 1024 * 8);
+  EXPECT_GT(cost["shared_bytes"], 0);
+  EXPECT_GT(cost["blocks_per_sm"], 0);
+  EXPECT_GT(cost["milliseconds"], 0);
+  EXPECT_FALSE(cost["bound"].get<std::string>().empty());
+}
+
 TEST_F(TileVerb, OneFunctionCanBeChosen) {
   const Json one = tile_json("two.c --function scale");
   ASSERT_EQ(one["nests"].size(), 1u);
@@ -61,6 +108,17 @@ TEST_F(TileVerb, SizesOfSeveralFunctionsMayBeGiven) {
   EXPECT_THAT(tile("fill.c --size n=..0").out, HasSubstr("never runs"));
   // A dependence of distance (1, -1) needs two columns.
   EXPECT_THAT(tile("diagonal.c --size n=2").out, Not(HasSubstr("(1, -1)")));
+}
+
+TEST_F(TileVerb, WhatNeverRunsIsWrittenAndVerifiedAllTheSame) {
+  EXPECT_THAT(tile("fill.c --size n=0").out,
+              HasSubstr("\n  no kernel: nothing runs for the sizes that are allowed\n"));
+  EXPECT_EQ(tile("fill.c --size n=0 --c new.c --cuda new.cu --html new.html").code, 0);
+  EXPECT_THAT(content_of(directory / "new.cu"), HasSubstr("cudaError_t fill("));
+  const ToolRun run = tile("fill.c --size n=0 --verify");
+  if (run.err.find("needs nvcc") != std::string::npos) GTEST_SKIP() << run.err;
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("n = 0: agrees"));
 }
 
 TEST_F(TileVerb, ALoopThatNeverRunsIsARemark) {
@@ -86,7 +144,9 @@ TEST_F(TileVerb, MacrosAndIncludesAreThoseOfACompiler) {
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_THAT(run.out,
               AllOf(HasSubstr("double A[restrict 2 * n]"), HasSubstr("i < n"), HasSubstr("A[2 * i]")));
-  EXPECT_EQ(tile("macros.c -D COUNT=n").code, 2);  // nobody knows STRIDE
+  EXPECT_EQ(tile("macros.c -D COUNT=n").code, 2);              // nobody knows STRIDE
+  make("folder/sizes.h", "\xEF\xBB\xBF#define STRIDE 2\r\n");  // as some editors write it
+  EXPECT_EQ(tile("macros.c -I folder -D COUNT=n -D WIDE --c -").out, run.out);
 }
 
 TEST_F(TileVerb, StepsAreTakenInTheOrderOfTheCommandLine) {

@@ -18,6 +18,9 @@ struct Case {
   CaseCall cpu;      ///< after steps_for_cpu
   CaseCall cuda;     ///< launches, asynchronous; null where there is no CUDA toolkit
 };
+/// Of examples/tile.
 const std::vector<Case>& cases();
+/// Of bench/loops/nests: sizes are numbers in the source, too large for tests.
+const std::vector<Case>& cases_of_known_size();
 
 }  // namespace warploom::loops

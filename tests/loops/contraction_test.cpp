@@ -64,7 +64,7 @@ Contracted contract(const Scheduled& scheduled, const std::string& name = "kerne
   parallel.code = result.nest.region().body;
   mark(parallel.code, scheduled.parallel);
   if (!scheduled.privatised.empty()) {
-    Privatised own{scheduled.privatised, scheduled.own_loops, {}, scheduled.last_value, ""};
+    Privatised own{scheduled.privatised, scheduled.own_loops, {}, scheduled.last_value, false, ""};
     for (const Statement& statement : result.nest.statements()) own.statements.push_back(statement.number);
     parallel.privatised.push_back(own);
   }

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "example_nests.hpp"
 #include "loops/affine.hpp"
 #include "loops/loops_cases.hpp"
 
@@ -41,6 +44,51 @@ TEST(CudaText, ElementsAreFlattenedIn64Bits) {
   EXPECT_EQ(cuda_text(texts.names(), texts.assignment(1).target), "A[(std::int64_t)i * (m + 1) + (j + 1)]");
   EXPECT_EQ(cuda_text(texts.names(), texts.assignment(1).value), "alpha * x[j]");
   EXPECT_EQ(flat_index(texts.names(), texts.assignment(2).target), "(std::int64_t)i * m + j");
+}
+/// Subscripts of pointers in the kernels of a program: "(std::int64_t)i * n + j".
+std::vector<std::string> subscripts_of_memory(const GpuProgram& program) {
+  std::vector<std::string> all;
+  for (const Kernel& kernel : program.kernels)
+    for (const std::string& name : kernel.parameters) {
+      const std::string element = name + "[";
+      for (std::size_t at = kernel.text.find(element); at != std::string::npos;
+           at = kernel.text.find(element, at + 1)) {
+        if (at > 0 && (std::isalnum(kernel.text[at - 1]) || kernel.text[at - 1] == '_')) continue;
+        const std::size_t begin = at + element.size();
+        std::size_t end = begin;
+        for (int depth = 1; depth > 0; ++end) depth += (kernel.text[end] == '[') - (kernel.text[end] == ']');
+        all.push_back(kernel.text.substr(begin, end - 1 - begin));
+      }
+    }
+  return all;
+}
+/// Whether what is multiplied outside of parentheses has been made 64 bits wide before, or is a coefficient
+/// times a loop.
+bool multiplies_in_64_bits(const std::string& subscript) {
+  int depth = 0;
+  for (std::size_t at = 0; at < subscript.size(); ++at) {
+    depth += (subscript[at] == '(') - (subscript[at] == ')');
+    if (subscript[at] != '*' || depth > 0) continue;
+    const bool coefficient = at >= 2 && std::isdigit(static_cast<unsigned char>(subscript[at - 2]));
+    const std::size_t wide = subscript.find("(std::int64_t)");
+    if (!coefficient) return wide != std::string::npos && subscript.find_first_not_of('(') == wide + 1;
+  }
+  return true;
+}
+TEST(CudaText, NoKernelMultipliesRowsByPitchIn32Bits) {
+  EXPECT_FALSE(multiplies_in_64_bits("i * n + j"));
+  EXPECT_FALSE(multiplies_in_64_bits("i * 64 + j"));
+  EXPECT_TRUE(multiplies_in_64_bits("(std::int64_t)i * n + 2 * j"));
+  int products = 0;
+  for (const char* folder : {"lecture", "polybench"})
+    for (const auto& file : std::filesystem::directory_iterator(test::example_folder() / folder)) {
+      const Nest nest = test::example(std::string(folder) + "/" + file.path().stem().string());
+      for (const std::string& subscript : subscripts_of_memory(map_to_gpu(nest, parallelise(nest), {}))) {
+        products += subscript.find('*') != std::string::npos;
+        EXPECT_TRUE(multiplies_in_64_bits(subscript)) << file.path() << ": " << subscript;
+      }
+    }
+  EXPECT_GT(products, 200);
 }
 TEST(CudaText, AScalarThatIsAssignedLivesInMemory) {
   const Texts texts(text);

@@ -17,7 +17,7 @@ using testing::Not;
 
 std::string page_of(const std::string& name) {
   const Nest nest = example(name);
-  return to_html(name + ".c", {{nest, explain(nest), "", "", {}, {}}},
+  return to_html(name + ".c", {{nest, explain(nest), "", "", {}}},
                  test::file_text(test::example_folder() / (name + ".c")));
 }
 
@@ -141,8 +141,8 @@ TEST(ExplainPage, ShowsKernelsWithReasonsAndCosts) {
   Cost cost;
   cost.milliseconds = 1.25;
   cost.bound = "arithmetic";
-  const std::string page =
-      to_html("matmul.c", {{nest, explain(nest), "int c;", "__global__ void k();", program, {cost}}});
+  const std::string page = to_html(
+      "matmul.c", {{nest, explain(nest), "int c;", "__global__ void k();", GpuPlan{program, {}, {cost}}}});
   EXPECT_THAT(page, HasSubstr("read by &lt;all&gt; threads"));
   EXPECT_THAT(page, HasSubstr("ni blocks of 256 threads"));
   EXPECT_THAT(page, HasSubstr("1.25 ms"));
@@ -154,7 +154,7 @@ TEST(ExplainPage, ShowsKernelsWithReasonsAndCosts) {
 TEST(ExplainPage, ListsTheNestsOfAFile) {
   const Nest one = example("lecture/matmul"), two = example("lecture/transpose");
   const std::string page =
-      to_html("two.c", {{one, explain(one), "", "", {}, {}}, {two, explain(two), "", "", {}, {}}});
+      to_html("two.c", {{one, explain(one), "", "", {}}, {two, explain(two), "", "", {}}});
   EXPECT_THAT(page, HasSubstr("<a href=\"#n1\"><code>transpose</code></a>"));
   EXPECT_THAT(page, HasSubstr("id=\"n1\""));
 }

@@ -65,6 +65,75 @@ TEST(Explain, TilesShortLoopsByHalf) {
   EXPECT_EQ(explain(example("lecture/not_permutable"), options).tile.at("j"), 5);
 }
 
+GpuPlan plan_with(Placement placement) {
+  GpuPlan plan;
+  Kernel kernel;
+  kernel.name = "matmul_0";
+  kernel.pattern = "contraction";
+  kernel.statements = {0, 1};
+  kernel.grid = {Expression::name("ni"), Expression::name("nj"), Expression::integer(1)};
+  kernel.block = {Expression::integer(64), Expression::integer(1), Expression::integer(1)};
+  kernel.placements = {std::move(placement)};
+  kernel.reasons = {"k goes in steps"};
+  plan.program.reasons = {"nothing is copied"};
+  plan.program.kernels = {kernel};
+  return plan;
+}
+
+TEST(ExplainGpu, NumbersStandWhereTheySaySomething) {
+  const Nest nest = example("lecture/matmul", {{"ni", 5, 5}, {"nj", 5, 6}});
+  const auto text = [&](Placement placement) { return to_text(nest, plan_with(std::move(placement))); };
+  EXPECT_EQ(text({"M", Space::shared, "read by all", 8192, 16, 4, 128, 8, 2}),
+            "\nOn a GPU (sm_90)\n"
+            "  nothing is copied\n"
+            "  matmul_0: contraction of S0, S1, ni x nj blocks of 64 threads\n"
+            "    k goes in steps\n"
+            "    M in shared; bytes: 8,192 a block; sectors a warp: 16, at best 4; threads on one bank: 2; "
+            "used 128 "
+            "times in the block, 8 in registers\n"
+            "      read by all\n"
+            "  What that takes is estimated where all sizes are known: --size nj=... --size nk=...\n");
+  EXPECT_THAT(text({"M", Space::registers, "kept", 256}),
+              HasSubstr("\n    M in registers; bytes: 256 a thread\n"));
+  EXPECT_THAT(text({"M", Space::local, "too many", 512}),
+              HasSubstr("\n    M in local; bytes: 512 a thread\n"));
+  EXPECT_THAT(text({"M", Space::constant, "one for all", 64}), HasSubstr("\n    M in constant; bytes: 64\n"));
+  EXPECT_THAT(text({"M", Space::global, "scattered", 0, 32, 4}),
+              HasSubstr("\n    M in global; sectors a warp: 32, at best 4\n"));
+}
+
+TEST(ExplainGpu, CostsAreFactsAndTheSameNumbersInJson) {
+  const Nest nest = example("lecture/matmul", {{"ni", 5, 5}, {"nj", 6, 6}, {"nk", 7, 7}});
+  GpuPlan plan = plan_with({"M", Space::global, "scattered", 0, 32, 4});
+  Cost cost;
+  cost.operations = 420;
+  cost.global_bytes = 1200;
+  cost.shared_bytes = 64;
+  cost.registers = 3;
+  cost.shared = 16;
+  cost.blocks_per_sm = 8;
+  cost.milliseconds = 1.25;
+  cost.bound = "launches";
+  plan.costs = {cost};
+  EXPECT_THAT(
+      to_text(nest, plan),
+      HasSubstr("\n    Estimated time: 1.25 ms (bound by launches); Operations: 420 (floating-point); Global "
+                "memory: 1,200 (bytes); Shared memory: 64 (bytes moved; 16 a block); Occupancy: at most 25 % "
+                "(8 blocks, 512 of 2048 threads a multiprocessor, each with 3 registers of values)\n"));
+  const json kernel = json::parse(to_json(nest, plan))["kernels"][0];
+  EXPECT_EQ(kernel["grid"], (json{"ni", "nj", 1}));
+  EXPECT_EQ(kernel["block"], (json{64, 1, 1}));
+  EXPECT_EQ(kernel["cost"], (json{{"milliseconds", 1.25},
+                                  {"bound", "launches"},
+                                  {"operations", 420.0},
+                                  {"global_bytes", 1200.0},
+                                  {"shared_bytes", 64.0},
+                                  {"shared_per_block", 16},
+                                  {"registers_of_values", 3},
+                                  {"blocks_per_sm", 8}}));
+  EXPECT_EQ(kernel["placements"][0]["sectors"], 32);
+}
+
 TEST(Explain, TilesBelowTheDistanceAreLegal) {
   const Nest nest = analyse(R"(
 void f(int n, int m, float A[n + 4][m + 1]) {

@@ -1,6 +1,6 @@
 // Writes, for C files with one nest each, what tests and benchmarks compile: the nest as it is, the C and the
 // CUDA that were made of it, each behind a function of one signature, and a table of them all.
-//   generate_cases OUT_DIR [--no-cuda] FILE.c...
+//   generate_cases OUT_DIR TABLE [--no-cuda] FILE.c...
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -96,12 +96,15 @@ void generate(const std::filesystem::path& file, const std::filesystem::path& ou
 
 int run(int count, char** words) {
   std::filesystem::path out;
+  std::string_view name;
   bool with_cuda = true;
   Table table;
   for (int k = 1; k < count; ++k) {
     const std::string_view word = words[k];
     if (out.empty())
       out = word;
+    else if (name.empty())
+      name = word;
     else if (word == "--no-cuda")
       with_cuda = false;
     else
@@ -110,9 +113,9 @@ int run(int count, char** words) {
   write_file_atomically(
       out / "cases.cpp",
       fmt::format("#include \"loops/cases.hpp\"\n\nextern \"C\" {{\n{}}}\n\nnamespace warploom::loops {{\n\n"
-                  "const std::vector<Case>& cases() {{\n  static const std::vector<Case> all{{\n{}  }};\n"
+                  "const std::vector<Case>& {}() {{\n  static const std::vector<Case> all{{\n{}  }};\n"
                   "  return all;\n}}\n\n}}  // namespace warploom::loops\n",
-                  table.declarations, table.rows));
+                  table.declarations, name, table.rows));
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "loops_cases.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/loops/explain.hpp"
+#include "warploom/loops/gpu.hpp"
 #include "warploom/reuse/occupancy.hpp"
 
 namespace warploom::loops {
@@ -114,16 +115,37 @@ for (int ii = 0; ii < ni; ii += 16)
 )");
 }
 
-TEST(Lecture, SignalOf64KilobytesAndMoreIsTiledToFitConstantMemory) {
-  // 16384 floats are 64 KB.
-  EXPECT_EQ(loops_after("signal", {StripMine{"j", 16384}}), R"(for (int t = 0; t < n; t++)
-  for (int i = 0; i < m; i++) {
-    R[t][i] = 0.0f;
-    for (int jj = 0; jj < m; jj += 16384)
-      for (int j = jj; j < min(m, jj + 16384); j++)
-        R[t][i] += M[t][i][j] * v[j];
+std::string cuda(const std::string& name, std::vector<SizeRange> sizes = {}) {
+  const Nest nest = example("lecture/" + name, std::move(sizes));
+  return emit_cuda(nest, map_to_gpu(nest, parallelise(nest), {}), {});
+}
+
+TEST(Lecture, SignalThatAllThreadsReadAlikeIsInConstantMemory) {
+  const std::string text = cuda("signal_columns", {{"n", 6, 6}, {"length", 2048, 2048}, {"m", 2048, 2048}});
+  EXPECT_THAT(text, HasSubstr("__constant__ float signal_columns_v_constant[2048];"));
+  EXPECT_THAT(text,
+              HasSubstr("sum += M[((std::int64_t)t * length + j) * m + i] * signal_columns_v_constant[j];"));
+}
+
+TEST(Lecture, SignalAbove64KilobytesIsTiledToFitConstantMemory) {
+  const std::string text = cuda("long_signal");
+  EXPECT_THAT(
+      text, HasSubstr("80000 bytes do not fit the 65536 that there\n//     are: 2 strips of 16384 elements"));
+  EXPECT_THAT(text, HasSubstr("__constant__ float long_signal_v_constant[16384];"));
+  EXPECT_THAT(text, HasSubstr(R"(
+  for (int j_first = 0; j_first < 20000; j_first += 16384) {
+    cudaMemcpyToSymbolAsync(long_signal_v_constant, v + j_first, std::min(16384, 20000 - j_first) * sizeof(float), 0, cudaMemcpyDeviceToDevice, stream);
+    long_signal_0<<<2, dim3(32, 8), 0, stream>>>(R, M, j_first);
   }
-)");
+)"));
+  EXPECT_THAT(text, HasSubstr(R"(
+      for (int j = j_first; j < min(j_first + 16384, 20000); j++) {
+        R_here += M[((std::int64_t)t * 20000 + j) * 64 + i] * long_signal_v_constant[j - j_first];
+      }
+)"));
+}
+
+TEST(Lecture, SignalStripsOf16384FloatsAre64Kilobytes) {
   const std::vector<Footprint> all = footprint(example("lecture/signal"), {{"j", 16384}});
   EXPECT_EQ(all.back().array, "v");
   EXPECT_EQ(all.back().bytes, 64 << 10);

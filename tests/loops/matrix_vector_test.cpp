@@ -46,28 +46,6 @@ void gesummv(int n, float alpha, float beta, float A[n][n], float B[n][n], float
 })",
      rows,
      {{{"n", 37}}}},
-    {"atax",
-     R"(
-void atax(int m, int n, float A[m][n], float x[n], float y[n], float tmp[m]) {
-  for (int i = 0; i < n; i++) y[i] = 0;
-  for (int i = 0; i < m; i++) {
-    tmp[i] = 0.0f;
-    for (int j = 0; j < n; j++) tmp[i] = tmp[i] + A[i][j] * x[j];
-    for (int j = 0; j < n; j++) y[j] = y[j] + A[i][j] * tmp[i];
-  }
-})",
-     rows + ", " + columns,
-     {{{"m", 70}, {"n", 37}}, {{"m", 3}, {"n", 130}}}},
-    {"mvt",
-     R"(
-void mvt(int n, double x1[n], double x2[n], double y1[n], double y2[n], double A[n][n]) {
-  for (int i = 0; i < n; i++)
-    for (int j = 0; j < n; j++) x1[i] = x1[i] + A[i][j] * y1[j];
-  for (int i = 0; i < n; i++)
-    for (int j = 0; j < n; j++) x2[i] = x2[i] + A[j][i] * y2[j];
-})",
-     rows + ", " + columns,
-     {{{"n", 67}}}},
     {"row_triangle",
      R"(
 void row_triangle(int n, float L[n][n], float x[n], float y[n]) {

@@ -131,7 +131,9 @@ class Walker {
     if (node.op != "=") read_element(node.target, uses);
     const Element element = element_of(node.target);
     uses[element].written = true;
-    if (const Privatised* p = privatised(element.variable, node.statement); p && p->last_value)
+    const Privatised* p = privatised(element.variable, node.statement);
+    if (!p) last_writes_.erase(element);  // what is kept is written here
+    if (p && p->last_value)
       last_writes_[element] = std::all_of(around_.begin(), around_.end(), [&](const Loop& loop) {
         return loop.is_last || !std::count(p->loops.begin(), p->loops.end(), loop.node->iterator);
       });

@@ -29,7 +29,7 @@ struct Example {
 };
 std::ostream& operator<<(std::ostream& out, const Example& example) { return out << example.name; }
 
-/// What dependences allow without skews; floyd-warshall would need its row and column k apart from the rest.
+/// What dependences allow; floyd-warshall would need its row and column k apart from the rest.
 const Example examples[] = {
     {"2mm", "[i j S0 (k S1)] [i j S2 (k S3)]"},
     {"3mm", "[i j S0 (k S1)] [i j S2 (k S3)] [i j S4 (k S5)]"},
@@ -48,7 +48,7 @@ const Example examples[] = {
     {"doitgen", "[r q p S0 (s S1) S2]"},
     {"durbin", "S0 S1 S2 (k S3 S4 (i S5) S6 [i S7] [i S8] S9)"},
     {"fdtd-2d", "(t [j S0] [i j S1] [i j S2] [i j S3])"},
-    {"floyd-warshall", "(k i j S0)"},
+    {"floyd-warshall", "(k wave [i S0])"},
     {"gemm", "[i j S0 (k S1)]"},
     {"gemver", "[i j S0] [i (j S1) S2] [i (j S3)]"},
     {"gesummv", "[i S0 S1 (j S2 S3) S4]"},
@@ -59,8 +59,8 @@ const Example examples[] = {
     {"lu", "(k [i S1] [i j S0] [i j S2])"},
     {"ludcmp", "(i (j S0 (k S1) S2) [j S3 (k S4) S5]) (i S6 (j S7) S8) (i S9 (j S10) S11)"},
     {"mvt", "[i (j S0)] [i (j S1)]"},
-    {"nussinov", "(i j S0 S1 S2 S3 (k S4))"},
-    {"seidel-2d", "(t i j S0)"},
+    {"nussinov", "(wave [i S0 S1 S2 S3 (k S4)])"},
+    {"seidel-2d", "(wave [i t S0])"},
     {"symm", "[i j S0 (k S2) S3] [k j (i S1)]"},
     {"syr2k", "[i j S0 (k S1)]"},
     {"syrk", "[i j S0 (k S1)]"},

@@ -156,7 +156,7 @@ TEST(Parallelise, MakesNoSnapshotOfValuesThatAnEarlierSweepWrote) {
       for (int t = 0; t < steps; t++)
         for (int i = 0; i < n - 1; i++) A[i] = A[i + 1];
     })"));
-  EXPECT_EQ(skeleton(parallel.code), "(t i S0)");
+  EXPECT_EQ(skeleton(parallel.code), "(wave [t S0])");
   EXPECT_TRUE(parallel.snapshots.empty());
 }
 

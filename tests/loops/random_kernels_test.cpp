@@ -3,6 +3,7 @@
 
 #include "loops/kernel_cases.hpp"
 #include "loops/random_nest.hpp"
+#include "loops/random_stencil.hpp"
 
 namespace warploom::loops {
 namespace {
@@ -34,6 +35,29 @@ TEST(RandomKernels, LeaveWhatTheNestLeaves) {
     EXPECT_EQ(kernels.difference(nests[i], programs[i], values, findings), 0) << texts[i];  // integers
     EXPECT_THAT(findings, testing::IsEmpty()) << texts[i];
   }
+}
+
+TEST(RandomKernels, OfWavesLeaveWhatTheNestLeaves) {
+  if (!test::have_kernel_compiler()) GTEST_SKIP() << "no nvcc";
+  std::mt19937 random(2);
+  std::vector<Nest> nests;
+  std::vector<GpuProgram> programs;
+  for (int i = 0; i < 60; ++i) {
+    const Nest nest = test::analyse(test::RandomStencil(random).text(fmt::format("stencil{}", i)));
+    GpuProgram program = test::program_of(nest);
+    if (to_text(program.host).find("wave") == std::string::npos) continue;
+    nests.push_back(nest);
+    programs.push_back(std::move(program));
+  }
+  EXPECT_GT(nests.size(), 12u);
+  const test::SimulatedKernels kernels(programs);
+  for (std::size_t k = 0; k < nests.size(); ++k)
+    for (const auto& [n, m] : {std::pair{5, 6}, {12, 19}}) {
+      std::vector<std::string> findings;
+      EXPECT_LE(kernels.difference(nests[k], programs[k], {{"n", n}, {"m", m}}, findings), 1e-6)
+          << to_text(nests[k].region().body);
+      EXPECT_THAT(findings, testing::IsEmpty()) << to_text(nests[k].region().body);
+    }
 }
 
 }  // namespace

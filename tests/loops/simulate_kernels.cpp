@@ -78,10 +78,10 @@ SimulatedKernels::SimulatedKernels(const std::vector<GpuProgram>& programs) {
   for (const GpuProgram& program : programs)
     for (const Kernel& kernel : program.kernels) {
       kernels += kernel.text + "\n";
-      for (const Placement& placement : kernel.placements)
-        if (placement.space == Space::constant && declared.insert(placement.array).second)
-          constants += fmt::format("__constant__ float {}_constant[{}];\n", placement.array,
-                                   placement.bytes / sizeof(float));
+      for (const ConstantCopy& constant : kernel.constants)
+        if (declared.insert(constant.symbol).second)
+          constants += fmt::format("__constant__ {} {}[{}];\n", c_name(constant.type), constant.symbol,
+                                   constant.elements);
     }
   std::string text = "#include <cstdint>\n" + cuda_helpers(kernels) + constants + kernels;
   for (std::size_t at = 0; (at = text.find("__global__", at)) != std::string::npos; at += 21)

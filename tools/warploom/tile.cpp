@@ -14,6 +14,7 @@
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/core/log.hpp"
+#include "warploom/loops/index_range.hpp"
 
 namespace warploom::tool {
 namespace {
@@ -25,15 +26,11 @@ using loops::PagePart;
 struct Work {
   Nest nest;
   loops::Explanation explanation;
-  std::string c, cuda;
-  std::optional<loops::GpuProgram> program;
-  std::vector<loops::Cost> costs;
+  loops::Node code;  ///< after the steps, for a CPU
+  std::optional<loops::GpuPlan> gpu;
+  std::string no_gpu;  ///< why there is none, where that is no error
   std::optional<Verification> verification;
 };
-
-bool wants_gpu(const TileOptions& options) {
-  return !options.cuda.empty() || options.verify || !options.html.empty();
-}
 
 /// All sizes, where each is one number.
 std::optional<std::map<std::string, std::int64_t>> known_sizes(const Nest& nest) {
@@ -44,25 +41,38 @@ std::optional<std::map<std::string, std::int64_t>> known_sizes(const Nest& nest)
   return sizes;
 }
 
+loops::GpuPlan plan_for_gpu(const Nest& nest, const loops::Schedule& schedule, const TileOptions& options) {
+  // Steps that a person asked for are kept as they are; without any, loops are ordered for threads.
+  const loops::ParallelNest parallel = options.steps.empty()
+                                           ? loops::parallelise(nest)
+                                           : loops::ParallelNest{nest, schedule.code(), {}, {}, {}};
+  loops::check_index_range(parallel.nest, parallel.code, loops::Emitted::cuda);
+  loops::GpuPlan plan{loops::map_to_gpu(nest, parallel, options.gpu), options.gpu, {}};
+  if (const auto sizes = known_sizes(nest)) plan.costs = loops::cost(nest, plan.program, options.gpu, *sizes);
+  return plan;
+}
+
+std::string cuda_of(const Work& work) {
+  return loops::emit_cuda(work.nest, work.gpu->program, work.gpu->options);
+}
+
 Work work_on(Nest nest, const TileOptions& options) {
-  Work work{std::move(nest), {}, {}, {}, {}, {}, {}};
+  Work work{std::move(nest), {}, {}, {}, {}, {}};
   const std::vector<loops::Step> steps = options.automatic ? loops::steps_for_cpu(work.nest) : options.steps;
-  if (options.explain || options.json || !options.html.empty())
+  if (options.explains())
     work.explanation = loops::explain(work.nest, {.tile = options.footprint, .steps = steps});
   const loops::Schedule schedule = loops::transform(work.nest, steps);
-  if (!options.c.empty() || !options.html.empty()) work.c = loops::emit_c(work.nest, schedule.code());
-  if (wants_gpu(options)) {
-    // Steps that a person asked for are kept as they are; without any, loops are ordered for threads.
-    const loops::ParallelNest parallel = options.steps.empty()
-                                             ? loops::parallelise(work.nest)
-                                             : loops::ParallelNest{work.nest, schedule.code(), {}, {}, {}};
-    work.program = loops::map_to_gpu(work.nest, parallel, options.gpu);
-    work.cuda = loops::emit_cuda(work.nest, *work.program, options.gpu);
-    if (const auto sizes = known_sizes(work.nest))
-      work.costs = loops::cost(work.nest, *work.program, options.gpu, *sizes);
+  work.code = schedule.code();
+  if (options.emits_cuda()) {
+    work.gpu = plan_for_gpu(work.nest, schedule, options);
+  } else if (options.explains()) {
+    try {
+      work.gpu = plan_for_gpu(work.nest, schedule, options);
+    } catch (const BadInput& error) {  // all else holds
+      work.no_gpu = error.what();
+    }
   }
-  if (options.verify)
-    work.verification = verify(work.nest, *work.program, work.cuda, options.gpu.architecture);
+  if (options.verify) work.verification = verify(work.nest, work.gpu->program, cuda_of(work), options.gpu);
   return work;
 }
 
@@ -115,7 +125,8 @@ Nests read_nests(const TileOptions& options) {
   return nests;
 }
 
-std::vector<Work> work_on_all(const Nests& nests, const TileOptions& options) {
+std::vector<Work> work_on_all(const Nests& nests, TileOptions options) {
+  options.gpu.constant_bytes /= nests.inside.size();  // they share a file, and so a module's
   std::vector<Work> all;
   for (const Nest& nest : nests.inside) {
     try {
@@ -134,6 +145,11 @@ void print_results(const std::vector<Work>& all, const TileOptions& options) {
     auto entries = nlohmann::ordered_json::array();
     for (const Work& work : all) {
       entries.push_back(nlohmann::ordered_json::parse(loops::to_json(work.nest, work.explanation)));
+      auto& gpu = entries.back()["gpu"];
+      if (work.gpu)
+        gpu = nlohmann::ordered_json::parse(loops::to_json(work.nest, *work.gpu));
+      else
+        gpu["refused"] = work.no_gpu;
       if (work.verification)
         entries.back()["verification"] = {{"good", work.verification->good},
                                           {"text", work.verification->text}};
@@ -141,41 +157,28 @@ void print_results(const std::vector<Work>& all, const TileOptions& options) {
     return print_json({{"file", input_name(options.path)}, {"nests", entries}});
   }
   for (const Work& work : all) {
-    if (options.explain) print(loops::to_text(work.nest, work.explanation));
+    if (options.explain) {
+      if (&work != &all.front()) print("\n");
+      print(loops::to_text(work.nest, work.explanation));
+      print(work.gpu ? loops::to_text(work.nest, *work.gpu)
+                     : "\nOn a GPU: not written\n  " + work.no_gpu + '\n');
+    }
     if (work.verification) print(work.verification->text);
   }
 }
 
-/// Whether a helper function begins with this line.
-bool begins_helper(std::string_view line) {
-  for (const std::string_view start : {"inline ", "static inline ", "struct Panel", "template <typename T>",
-                                       "__device__ inline ", "__host__ __device__ inline "})
-    if (line.starts_with(start)) return true;
-  return false;
+/// The C of all functions in one file.
+std::string c_of(const std::vector<Work>& all) {
+  std::vector<loops::CPart> parts;
+  for (const Work& work : all) parts.push_back({work.nest, work.code});
+  return loops::emit_c(parts);
 }
 
-/// The functions one after the other; what they include and the helpers that they share stand once.
-std::string joined(const std::vector<std::string>& texts) {
-  std::string all;
-  std::set<std::string> there;
-  for (const std::string& text : texts) {
-    if (!all.empty()) all += '\n';
-    std::string part;  // an #include, or a helper with the comment before it
-    bool in_helper = false;
-    for (const std::string& line :
-         split(std::string_view(text).substr(0, text.find_last_not_of('\n') + 1), '\n')) {
-      part += line + '\n';
-      in_helper |= begins_helper(line);
-      if (in_helper ? !line.starts_with('}') && !(begins_helper(line) && line.ends_with("}"))
-                    : line.starts_with("///"))
-        continue;
-      if (!(in_helper || line.starts_with("#include")) || there.insert(part).second) all += part;
-      part.clear();
-      in_helper = false;
-    }
-    all += part;
-  }
-  return all;
+/// The CUDA of all functions in one file.
+std::string cuda_of(const std::vector<Work>& all, const loops::GpuOptions& options) {
+  std::vector<loops::CudaPart> parts;
+  for (const Work& work : all) parts.push_back({work.nest, work.gpu->program});
+  return loops::emit_cuda(parts, options);
 }
 
 /// Files appear all together or not at all.
@@ -194,23 +197,20 @@ class Outputs {
   }
 
   void write(const std::vector<Work>& all, const std::string& source) {
-    std::vector<std::string> c, cuda;
-    std::vector<PagePart> parts;
-    for (const Work& work : all) {
-      c.push_back(work.c);
-      cuda.push_back(work.cuda);
-      if (!options_.html.empty())
-        parts.push_back({work.nest, work.explanation, work.c, work.cuda, work.program, work.costs});
+    if (!options_.c.empty()) put(options_.c, c_of(all));
+    if (!options_.cuda.empty()) put(options_.cuda, cuda_of(all, options_.gpu));
+    if (!options_.html.empty()) {
+      std::vector<PagePart> parts;
+      for (const Work& work : all)
+        parts.push_back(
+            {work.nest, work.explanation, loops::emit_c(work.nest, work.code), cuda_of(work), work.gpu});
+      put(options_.html, loops::to_html(input_name(options_.path), parts, source));
     }
-    put(options_.c, joined(c));
-    put(options_.cuda, joined(cuda));
-    if (!options_.html.empty()) put(options_.html, loops::to_html(input_name(options_.path), parts, source));
     files_.commit();
   }
 
  private:
   void put(const std::string& path, const std::string& text) {
-    if (path.empty()) return;
     if (path == "-") return print(text);
     files_.write(path, [&](const std::filesystem::path& staged) { write_file_atomically(staged, text); });
   }

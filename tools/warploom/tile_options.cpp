@@ -163,6 +163,20 @@ std::vector<Step> steps_in_order(const CLI::App& app, const Texts& texts) {
   return steps;
 }
 
+/// Options that would change nothing of what is asked for: most likely something is missing.
+void refuse_unheard(const CLI::App& app, const TileOptions& options) {
+  const auto check = [&](bool heard, const char* subject, const char* add,
+                         std::initializer_list<const char*> names) {
+    for (const char* name : names)
+      if (!heard && app.get_option(name)->count() > 0)
+        throw BadInput(fmt::format("{} speaks of {}, which is not asked for: add {}", name, subject, add));
+  };
+  check(options.explains() || options.emits_cuda(), "kernels for a GPU",
+        "--cuda FILE, --html FILE, --verify or --explain", {"--arch", "--memory-cap", "--keep-order"});
+  check(options.explains(), "an explanation", "--explain, --json or --html FILE", {"--footprint"});
+  check(options.explains() || !options.c.empty(), "the C", "--c FILE, --html FILE or --explain", {"--auto"});
+}
+
 TileOptions read(const CLI::App& app, const Texts& texts) {
   TileOptions options = texts.options;
   for (const char* name : {"--function", "--c", "--cuda", "--html", "--arch", "--memory-cap"})
@@ -174,10 +188,17 @@ TileOptions read(const CLI::App& app, const Texts& texts) {
     if (equals == 0 || macro.empty()) refuse("-D", macro, "NAME or NAME=TEXT, as N=1024");
     options.source.macros[macro.substr(0, equals)] = equals == macro.npos ? "1" : macro.substr(equals + 1);
   }
-  for (const std::string& size : texts.sizes) options.sizes.push_back(parse_size(size));
+  for (const std::string& text : texts.sizes) {
+    loops::SizeRange size = parse_size(text);
+    for (const loops::SizeRange& other : options.sizes)
+      if (other.name == size.name)
+        throw BadInput(fmt::format("--size {}=... is given twice; give it once", size.name));
+    options.sizes.push_back(std::move(size));
+  }
   for (const std::string& text : texts.footprint)
     for (const auto& [loop, extent] : parse_strips("--footprint", text, text))
-      options.footprint[loop] = extent;
+      if (!options.footprint.emplace(loop, extent).second)
+        throw BadInput(fmt::format("--footprint {}=... is given twice; give it once", loop));
   options.steps = steps_in_order(app, texts);
   if (!texts.memory_cap.empty()) options.gpu.memory_cap = parse_bytes(texts.memory_cap);
   options.gpu.reorder_reductions = !texts.keep_order;
@@ -191,6 +212,7 @@ TileOptions read(const CLI::App& app, const Texts& texts) {
     throw BadInput("--auto chooses the steps itself: leave out --permute, --tile, --strip-mine and --skew");
   if (options.c.empty() && options.cuda.empty() && options.html.empty() && !options.verify)
     options.explain = true;
+  refuse_unheard(app, options);
   return options;
 }
 
@@ -212,9 +234,10 @@ std::function<TileOptions()> add_tile_options(CLI::App& app) {
       ->allow_extra_args(false);
   list("--size", texts->sizes, "N=VALUE", "what is known of a size: N=1024 or N=1..4096");
 
-  app.add_flag("--explain", options.explain,
-               "reuse, footprints, dependences with witnesses, which orders and tilings are legal "
-               "(default where no output is asked for)");
+  app.add_flag(
+      "--explain", options.explain,
+      "reuse, footprints, dependences with witnesses, which orders and tilings are legal, where a GPU "
+      "should keep each array and what that takes (default where no output is asked for)");
   list("--footprint", texts->footprint, "EXTENTS",
        "tile for footprints and tilings, as i=32,k=8 (default: 32 of each loop)");
   add_json_flag(app, options.json);

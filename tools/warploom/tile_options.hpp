@@ -17,6 +17,9 @@ struct TileOptions {
   loops::GpuOptions gpu;
   bool automatic = false, explain = false, json = false, verify = false;
   std::string c, cuda, html;  ///< output files, "-" for standard output; empty: not asked for
+
+  bool explains() const { return explain || json || !html.empty(); }
+  bool emits_cuda() const { return !cuda.empty() || verify || !html.empty(); }
 };
 
 /// Declares all options.

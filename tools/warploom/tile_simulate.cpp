@@ -71,11 +71,8 @@ class Device {
              std::vector<double>(elements, 1e30));  // whoever reads first, will show
     }
     for (const Kernel& kernel : program.kernels)
-      for (const Placement& placement : kernel.placements)
-        if (placement.space == Space::constant)
-          machine_.copy_to_device(
-              machine_.variable(symbol_(placement.array + "_constant")),
-              to_bytes(before.arrays.at(placement.array), memory_.at(placement.array).type));
+      for (const ConstantCopy& constant : kernel.constants)
+        if (constant.first.empty()) fill(constant, 0);
   }
   ~Device() {
     for (const auto& [name, allocation] : memory_) machine_.free(allocation.address);
@@ -125,7 +122,17 @@ class Device {
     return from_bytes(bytes, allocation.type);
   }
 
+  /// Of an array that nobody writes.
+  void fill(const ConstantCopy& constant, std::int64_t first) {
+    const std::vector<double>& all = before_.arrays.at(constant.array);
+    const auto count = std::min(constant.elements, std::ssize(all) - first);
+    machine_.copy_to_device(machine_.variable(symbol_(constant.symbol)),
+                            to_bytes({all.begin() + first, all.begin() + first + count}, constant.type));
+  }
+
   void launch(const Kernel& kernel) {
+    for (const ConstantCopy& constant : kernel.constants)
+      if (!constant.first.empty()) fill(constant, names_.at(constant.first));
     sim::LaunchOptions options;
     const auto dim = [&](const std::array<Expression, 3>& extents) {
       std::array<std::int64_t, 3> values{};

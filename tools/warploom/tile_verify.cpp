@@ -32,6 +32,7 @@ std::string compile(const std::string& cuda, const std::string& architecture) {
   const int status = run_program({nvcc->string(), "-std=c++17", "-ptx", "-lineinfo", "-arch=" + architecture,
                                   "-o", ptx.string(), source.string()},
                                  {log, log});
+  check_interrupt();
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) throw Interrupted();
   if (status != 0 && read_file(log).starts_with("nvcc fatal"))  // what it says of its options
     throw BadInput(fmt::format("--verify --arch {}: {}", architecture, split(read_file(log), '\n').front()));
@@ -62,6 +63,26 @@ std::string sizes_text(const std::map<std::string, std::int64_t>& sizes) {
   std::vector<std::string> texts;
   for (const auto& [name, value] : sizes) texts.push_back(fmt::format("{} = {}", name, value));
   return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+/// Refuses sizes that would keep the simulator busy for more than some minutes.
+void check_work(const loops::Nest& nest, const loops::GpuProgram& program, const loops::GpuOptions& options) {
+  constexpr double most = 2e9;
+  for (const auto& sizes : sizes_to_try(nest)) {
+    double work = 0;
+    for (const loops::Cost& cost : loops::cost(nest, program, options, sizes))
+      work += cost.operations + cost.global_bytes / 4;
+    if (work <= most) continue;
+    const loops::Region& region = nest.region();
+    throw BadInput(
+        fmt::format("{}:{}: {}: --verify would simulate {:.1e} operations and accesses, more than the {:.0e} "
+                    "that take some "
+                    "minutes; {}",
+                    region.file, region.at.line, region.function, work, most,
+                    region.sizes.empty() ? "make its numbers smaller"
+                                         : fmt::format("{} is large: allow small sizes, as --size {}=1..1000",
+                                                       sizes_text(sizes), region.sizes.front())));
+  }
 }
 
 class Verifier {
@@ -100,17 +121,18 @@ class Verifier {
 }  // namespace
 
 Verification verify(const loops::Nest& nest, const loops::GpuProgram& program, const std::string& cuda,
-                    const std::string& architecture) {
-  const std::string ptx = compile(cuda, architecture);
+                    const loops::GpuOptions& options) {
+  check_work(nest, program, options);
+  const std::string ptx = compile(cuda, options.architecture);
   Verifier verifier(nest, program);
   verifier.result.text =
       fmt::format("{}: {} kernel{} in the simulator, with races looked for\n", nest.region().function,
                   program.kernels.size(), program.kernels.size() == 1 ? "" : "s");
   verifier.try_module("compiled", ptx);
-  reuse::Options options;
-  options.when = reuse::When::always;
-  options.assemble = false;
-  const reuse::Result rewritten = reuse::optimize(ptx, options, nest.region().function + ".ptx");
+  reuse::Options rewrite;
+  rewrite.when = reuse::When::always;
+  rewrite.assemble = false;
+  const reuse::Result rewritten = reuse::optimize(ptx, rewrite, nest.region().function + ".ptx");
   for (const reuse::KernelReport& kernel : rewritten.report.kernels)
     verifier.result.text += fmt::format("  reuse      {}: {}, shared memory {} -> {} bytes{}\n", kernel.name,
                                         reuse::name(kernel.verdict), kernel.bytes_before, kernel.bytes_after,

@@ -11,8 +11,9 @@ struct Verification {
   bool good = true;  ///< no findings, and differences as small as rounding explains
 };
 
-/// @throws BadInput (no nvcc; it fails on the text: our bug, with its words)
+/// @throws BadInput (no nvcc; sizes that are known and too large to simulate)  @throws Internal (nvcc does
+/// not take the text)
 Verification verify(const loops::Nest& nest, const loops::GpuProgram& program, const std::string& cuda,
-                    const std::string& architecture);
+                    const loops::GpuOptions& options);
 
 }  // namespace warploom::tool

@@ -41,14 +41,24 @@ std::string to_text(const Nest& nest, const Explanation& explanation);
 /// An object; the schema stands in docs/guide/tile.md.
 std::string to_json(const Nest& nest, const Explanation& explanation);
 
+/// A program for a GPU, to be told of.
+struct GpuPlan {
+  GpuProgram program;       ///< mapping, placements with their reasons
+  GpuOptions options;       ///< that it was made with
+  std::vector<Cost> costs;  ///< of each kernel, where all sizes are known
+};
+/// Kernels: where each array lives and why, with the numbers behind it, and what the kernel should take.
+std::string to_text(const Nest& nest, const GpuPlan& plan);
+/// An object; the schema stands in docs/guide/tile.md.
+std::string to_json(const Nest& nest, const GpuPlan& plan);
+
 /// One self-contained page for all nests of a file: source, iteration spaces of 2-D nests with dependence
 /// arrows and the traversal of tiles, reuse and dependence tables, and what was emitted if anything was.
 struct PagePart {
   Nest nest;
   Explanation explanation;
-  std::string transformed_c, cuda;    ///< empty: not asked for
-  std::optional<GpuProgram> program;  ///< mapping, placements with their reasons
-  std::vector<Cost> costs;            ///< where all sizes are known
+  std::string transformed_c, cuda;  ///< empty: not asked for
+  std::optional<GpuPlan> gpu;
 };
 /// @param source  the file's text, to be shown with line numbers; empty: the nests are written from their
 /// trees

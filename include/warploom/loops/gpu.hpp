@@ -13,6 +13,8 @@ struct GpuOptions {
   /// Device memory that FUNCTION may use [bytes]; arrays above it pass through it in panels where the nest
   /// allows it, which the program's reasons say. 0: all arrays fit.
   std::uint64_t memory_cap = 0;
+  /// Constant memory that the nest may fill [bytes]: a module's, or less where several share a file.
+  std::uint64_t constant_bytes = 64 * 1024;
 };
 
 enum class Space { registers, shared, constant, read_only, global, local };
@@ -29,6 +31,15 @@ struct Placement {
   double reuse_in_block = 1;      ///< shared: uses in the block of an element that was brought there once
   double reuse_in_registers = 1;  ///< shared: uses of an element that a thread has read once
   int bank_conflicts = 1;         ///< shared: the most threads of a warp on one bank at different words
+};
+
+/// An array that a kernel reads from constant memory. Where it is too long, it is a vector whose elements
+/// [first, first + elements), as far as there are so many, are copied there before each launch.
+struct ConstantCopy {
+  std::string array, symbol;  ///< "v", "signal_v_constant"
+  ScalarType type = ScalarType::float32;
+  std::int64_t elements = 0;  ///< of the symbol
+  std::string first;          ///< a loop of the host around the launch; empty: the symbol holds all
 };
 
 /// What a kernel should take, for sizes that are known.
@@ -50,7 +61,8 @@ struct Kernel {
   Node tree;                              ///< the loops that it runs; empty: it only combines another's parts
   std::string text;                       ///< the __global__ function, and what it needs before it
   std::vector<Placement> placements;
-  std::vector<std::string> reasons;  ///< mapping of loops to grid, block, thread, and why
+  std::vector<ConstantCopy> constants = {};
+  std::vector<std::string> reasons = {};  ///< mapping of loops to grid, block, thread, and why
 };
 
 /// Device memory that the host program allocates for itself.
@@ -96,9 +108,16 @@ GpuProgram map_to_gpu(const Nest& nest, const ParallelNest& parallel, const GpuO
 std::vector<Cost> cost(const Nest& nest, const GpuProgram& program, const GpuOptions& options,
                        const std::map<std::string, std::int64_t>& sizes);
 
-/// The whole .cu file: kernels, `FUNCTION_device` on device pointers (asynchronous on a stream), and
-/// `FUNCTION` with the source's signature, which copies, in panels if `out_of_core` is there. It returns
-/// cudaErrorMemoryAllocation where the memory cap does not suffice.
+/// A nest's share of a file.
+struct CudaPart {
+  const Nest& nest;
+  const GpuProgram& program;
+};
+/// The whole .cu file: for each nest kernels, `FUNCTION_device` on device pointers (asynchronous on a
+/// stream), and `FUNCTION` with the source's signature, which copies, in panels if `out_of_core` is there. It
+/// returns cudaErrorMemoryAllocation where the memory cap does not suffice.
+std::string emit_cuda(const std::vector<CudaPart>& parts, const GpuOptions& options);
+/// Of one nest.
 std::string emit_cuda(const Nest& nest, const GpuProgram& program, const GpuOptions& options);
 
 }  // namespace warploom::loops

@@ -94,6 +94,13 @@ struct Variable {
   Position at;
 };
 
+/// How the source declares a size.
+struct SizeDeclaration {
+  std::string type;             ///< as written: "int", "size_t"
+  bool wider_than_int = false;  ///< it has values above 2^31 - 1
+  Position at;
+};
+
 /// What stands outside of the subset, with what to do about it.
 struct Refusal {
   Position at;
@@ -108,6 +115,7 @@ struct Region {
   std::string file, function;
   Position at;
   std::vector<std::string> sizes;  ///< integer parameters that are never assigned, in the order of the text
+  std::map<std::string, SizeDeclaration> size_declarations;  ///< of each of `sizes`
   /// What comes from outside, sizes, arrays and scalars: the function's parameters in their order, then
   /// others.
   std::vector<std::string> parameters;
@@ -122,7 +130,8 @@ const Variable* find_variable(const Region& region, std::string_view name);
 /// i++) {".
 /// @param before_loop  text for the lines before a loop ("#pragma omp parallel for\n"), may be empty
 std::string to_text(const Node& node, int indentation = 0,
-                    std::string (*before_loop)(const Node& loop) = nullptr);
+                    std::string (*before_loop)(const Node& loop) = nullptr,
+                    std::string_view iterator_type = "int");
 
 struct SourceOptions {
   std::map<std::string, std::string> macros;  ///< as -D NAME=TEXT

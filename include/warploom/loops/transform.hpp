@@ -78,8 +78,16 @@ std::optional<std::vector<Skew>> skew_for_tiling(const Nest& nest, const Band& b
 /// 1994), then tiled where a reference is used again by a loop that is not innermost. Only what is legal.
 std::vector<Step> steps_for_cpu(const Nest& nest);
 
-/// C of the whole function: the source's signature, `restrict` on the arrays, OpenMP where `parallel` and
-/// outermost.
+/// A nest's share of a file.
+struct CPart {
+  const Nest& nest;
+  const Node& code;
+};
+/// C of whole functions: the source's signature, `restrict` on the arrays, OpenMP where `parallel` and
+/// outermost. Sizes that the source declares wider than int are long, and then so are loops.
+/// @throws BadInput (index_range.hpp)
+std::string emit_c(const std::vector<CPart>& parts);
+/// Of one nest.
 std::string emit_c(const Nest& nest, const Node& code);
 
 }  // namespace warploom::loops
