@@ -134,6 +134,11 @@ class LoadTimes {
   std::map<std::string, int> element_bytes_;
 };
 
+/// "3.4", "5249"
+std::string microseconds(double time) {
+  return time < 100 ? fmt::format("{:.3g}", time) : fmt::format("{:.0f}", time);
+}
+
 bool same_for_all(const std::vector<Mention>& mentions, const std::string& array, const std::string& x) {
   return std::none_of(mentions.begin(), mentions.end(), [&](const Mention& mention) {
     return mention.element.text == array && depends_on(mention.element, x);
@@ -217,8 +222,9 @@ std::vector<PlacedConstant> constant_copies(const KernelRequest& request, const 
         {{name, symbol_of(nest, *variable), variable->type,
           static_cast<std::int64_t>(bytes / size_of(variable->type)), ""},
          fmt::format("all threads of a warp read the same element; {} bytes of the {} that there are; the "
-                     "kernel's loads take {:.3g} us, with it in memory {:.3g}, the copy {:.3g}",
-                     bytes, request.options.constant_bytes, constant, memory, price)});
+                     "kernel's loads take {} us, with it in memory {}, the copy {}",
+                     bytes, request.options.constant_bytes, microseconds(constant), microseconds(memory),
+                     microseconds(price))});
   }
   return result;
 }
@@ -269,10 +275,10 @@ std::optional<KernelGroup> in_constant_strips(const KernelRequest& request, cons
         {{vector->name, symbol_of(nest, *vector), vector->type, elements, first},
          fmt::format(
              "all threads of a warp read the same element; {} bytes do not fit the {} that there are: "
-             "{} strips of {} elements, a launch each; the kernels' loads take {:.3g} us, with it in "
-             "memory {:.3g}, copies, launches and what is carried from strip to strip {:.3g}",
+             "{} strips of {} elements, a launch each; the kernels' loads take {} us, with it in "
+             "memory {}, copies, launches and what is carried from strip to strip {}",
              ConstantSpace::bytes_of(nest, *vector), request.options.constant_bytes, strips, elements,
-             constant, memory, price)});
+             microseconds(constant), microseconds(memory), microseconds(price))});
 
   KernelGroup group;
   const auto add = [&](std::vector<Node> statements, const std::string& part) {

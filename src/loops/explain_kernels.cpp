@@ -34,7 +34,9 @@ std::string_view whose_bytes(Space space) {
 }  // namespace
 
 std::string launch_text(const Kernel& kernel) {
-  return fmt::format("{} blocks of {} threads", extents_text(kernel.grid), extents_text(kernel.block));
+  const std::string blocks = extents_text(kernel.grid);
+  return fmt::format("{} block{} of {} threads", blocks, blocks == "1" ? "" : "s",
+                     extents_text(kernel.block));
 }
 
 std::vector<PlacementRow> placement_rows(const Kernel& kernel) {

@@ -21,15 +21,18 @@ namespace {
 
 using Names = std::map<std::string, std::int64_t>;
 
-std::string compile(const std::string& text) {
+struct Compiled {
+  std::string output, log;
+};
+Compiled compile(const std::string& text, const std::string& options) {
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / fmt::format("warploom_kernels_{}", ::getpid());
   std::filesystem::create_directories(folder);
   const std::string base = (folder / "kernels").string();
   std::ofstream(base + ".cu") << text;
 #ifdef WARPLOOM_NVCC
-  const std::string command = fmt::format(
-      "{0} -std=c++20 -ptx -lineinfo -arch=sm_80 -o {1}.ptx {1}.cu > {1}.log 2>&1", WARPLOOM_NVCC, base);
+  const std::string command =
+      fmt::format("{0} -std=c++20 {2} -o {1}.out {1}.cu > {1}.log 2>&1", WARPLOOM_NVCC, base, options);
 #else
   const std::string command = "false";
 #endif
@@ -39,10 +42,10 @@ std::string compile(const std::string& text) {
     out << std::ifstream(path).rdbuf();
     return out.str();
   };
-  const std::string log = read(base + ".log"), ptx = read(base + ".ptx");
+  const Compiled compiled{read(base + ".out"), read(base + ".log")};
   std::filesystem::remove_all(folder);
-  if (status != 0) throw std::runtime_error("nvcc: " + log + "\n" + text);
-  return ptx;
+  if (status != 0) throw std::runtime_error("nvcc: " + compiled.log + "\n" + text);
+  return compiled;
 }
 
 }  // namespace
@@ -53,6 +56,10 @@ bool have_kernel_compiler() {
 #else
   return false;
 #endif
+}
+
+std::string assembler_report(const std::string& cuda, const std::string& architecture) {
+  return compile(cuda, "-cubin -Xptxas -v -arch=" + architecture).log;
 }
 
 GpuProgram in_order(std::vector<Kernel> kernels, std::vector<Temporary> temporaries) {
@@ -86,7 +93,8 @@ SimulatedKernels::SimulatedKernels(const std::vector<GpuProgram>& programs) {
   std::string text = "#include <cstdint>\n" + cuda_helpers(kernels) + constants + kernels;
   for (std::size_t at = 0; (at = text.find("__global__", at)) != std::string::npos; at += 21)
     text.insert(at, "extern \"C\" ");
-  state_ = std::make_unique<State>(State{sim::Machine(ptx::parse(compile(text), "kernels.ptx"))});
+  state_ = std::make_unique<State>(
+      State{sim::Machine(ptx::parse(compile(text, "-ptx -lineinfo -arch=sm_80").output, "kernels.ptx"))});
 }
 
 SimulatedKernels::~SimulatedKernels() = default;

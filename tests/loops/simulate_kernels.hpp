@@ -14,6 +14,9 @@ namespace warploom::loops::test {
 /// Whether there is a compiler for kernels here (else: GTEST_SKIP).
 bool have_kernel_compiler();
 
+/// What ptxas says of a .cu file's kernels: registers, spills. @throws std::runtime_error with nvcc's words
+std::string assembler_report(const std::string& cuda, const std::string& architecture);
+
 /// The program whose host launches the kernels one after the other.
 GpuProgram in_order(std::vector<Kernel> kernels, std::vector<Temporary> temporaries = {});
 
