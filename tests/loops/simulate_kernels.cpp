@@ -31,11 +31,12 @@ Compiled compile(const std::string& text, const std::string& options) {
   const std::string base = (folder / "kernels").string();
   std::ofstream(base + ".cu") << text;
 #ifdef WARPLOOM_NVCC
-  const std::string command =
-      fmt::format("{0} -std=c++20 {2} -o {1}.out {1}.cu > {1}.log 2>&1", WARPLOOM_NVCC, base, options);
+  const std::string compiler = WARPLOOM_NVCC;
 #else
-  const std::string command = "false";
+  const std::string compiler = "false";
 #endif
+  const std::string command =
+      fmt::format("{0} -std=c++20 {2} -o {1}.out {1}.cu > {1}.log 2>&1", compiler, base, options);
   const int status = std::system(command.c_str());
   const auto read = [](const std::string& path) {
     std::ostringstream out;
