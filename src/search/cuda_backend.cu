@@ -14,7 +14,7 @@
 
 #include "search/backend.hpp"
 #include "search/bounds_choice.hpp"
-#include "search/cuda_work.hpp"
+#include "search/cuda_pieces.hpp"
 #include "search/selection.hpp"
 #include "search/windows.hpp"
 #include "warploom/core/cuda_check.cuh"
@@ -41,38 +41,6 @@ float distance_of(ProfileEntry entry) {
   std::memcpy(&distance, &bits, sizeof distance);
   return distance;
 }
-
-/// Offsets [first, last) of a task.
-struct Piece {
-  std::size_t task;
-  std::int64_t first, last;
-  bool whole;    ///< all of the task's
-  bool bounded;  ///< there is room for lower bounds
-};
-
-/// A piece and where its results are.
-struct Pending {
-  Piece piece;
-  ProfileEntry* profile;
-  std::int64_t limit;  ///< of what is chosen; 0: nothing is
-  const ProfileEntry* chosen = nullptr;
-  const std::uint32_t* patterns = nullptr;
-  const std::int32_t* chosen_count = nullptr;
-  const std::uint32_t* places = nullptr;
-  const ProfileEntry* entries = nullptr;
-  const std::uint32_t* collected = nullptr;
-  std::vector<Compared> compared = {};
-  const BoundCounts* bounds = nullptr;  ///< of all pieces of the work
-};
-
-/// Windows whose distances go to the host.
-struct Comparison {
-  DeviceQuery query;
-  std::int32_t channel;
-  std::int64_t first, count;             ///< [first, first + count), or
-  std::span<const std::int64_t> begins;  ///< if not empty, these, `first` being 0
-  float* distances;
-};
 
 class CudaBackend : public Backend {
  public:
