@@ -1,5 +1,5 @@
 # warploom_loop_cases(NAME polybench TABLE cases FILES a.c b.c)
-# An object library loop_cases_NAME of nests and of the C and CUDA that `loops` makes of them (tests/loops/generate_cases),
+# An object library loop_cases_NAME of nests and of the C and CUDA that `tile` makes of them (tests/tile/generate_cases),
 # with the function TABLE() that lists them.
 # In C the source and what was made of it are compiled alike, without contraction: results must agree bit for bit.
 function(warploom_loop_cases)

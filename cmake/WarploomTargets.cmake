@@ -1,4 +1,4 @@
-# One CMake target per module, so that an arrow the design forbids does not link.
+# One CMake target and one include root per module, so that an arrow the design forbids does not compile.
 
 # Debian's fmt is a shared library; where none may be needed, its header-only form takes its place.
 function(_warploom_dependencies list)
@@ -8,19 +8,39 @@ function(_warploom_dependencies list)
   set(${list} ${${list}} PARENT_SCOPE)
 endfunction()
 
+# Two include roots of a module, folders of links into the tree: in `public` lie its headers alone, as <warploom/NAME/...>,
+# in `private` its sources' own, as "NAME/...".
+function(_warploom_roots name folder headers)
+  set(roots ${PROJECT_BINARY_DIR}/roots/${name})
+  foreach(header IN LISTS headers)
+    cmake_path(GET header PARENT_PATH parent)
+    file(MAKE_DIRECTORY ${roots}/public/warploom/${parent})
+    file(CREATE_LINK ${PROJECT_SOURCE_DIR}/include/warploom/${header} ${roots}/public/warploom/${header} SYMBOLIC)
+  endforeach()
+  cmake_path(GET folder PARENT_PATH parent)
+  file(MAKE_DIRECTORY ${roots}/private/${parent})
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/src/${folder} ${roots}/private/${folder} SYMBOLIC)
+endfunction()
+
 # warploom_module(NAME core SOURCES a.cpp b.cpp PUBLIC dep... PRIVATE dep...)
-# defines warploom_NAME (alias warploom::NAME) from the sources beside the caller.
+# defines warploom_NAME (alias warploom::NAME) from the sources beside the caller. A part of a module names its folder
+# and its public headers: FOLDER reuse/check HEADERS reuse/check.hpp.
 function(warploom_module)
-  cmake_parse_arguments(M "" "NAME" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(M "" "NAME;FOLDER" "SOURCES;HEADERS;PUBLIC;PRIVATE" ${ARGN})
   _warploom_dependencies(M_PUBLIC)
   _warploom_dependencies(M_PRIVATE)
+  if(NOT M_FOLDER)
+    set(M_FOLDER ${M_NAME})
+    set(M_HEADERS ${M_NAME})
+  endif()
+  _warploom_roots(${M_NAME} ${M_FOLDER} "${M_HEADERS}")
   set(target warploom_${M_NAME})
   add_library(${target} ${M_SOURCES})
   add_library(warploom::${M_NAME} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${M_NAME})
   target_include_directories(${target}
-    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
-    PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/roots/${M_NAME}/public> $<INSTALL_INTERFACE:include>
+    PRIVATE ${PROJECT_BINARY_DIR}/roots/${M_NAME}/private ${PROJECT_BINARY_DIR}/roots/core/private)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_link_libraries(${target} PUBLIC ${M_PUBLIC} PRIVATE ${M_PRIVATE} $<BUILD_INTERFACE:warploom_warnings>)
   set_property(GLOBAL APPEND PROPERTY WARPLOOM_MODULES ${target})
@@ -36,14 +56,15 @@ function(warploom_module_cuda)
   cmake_parse_arguments(M "" "NAME" "SOURCES" ${ARGN})
   set(target warploom_${M_NAME}_cuda)
   add_library(${target} OBJECT ${M_SOURCES})
-  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  target_include_directories(${target} PRIVATE $<TARGET_PROPERTY:warploom_${M_NAME},INCLUDE_DIRECTORIES>)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_compile_options(${target} PRIVATE -std=c++20)  # CMake 3.25 does not know that nvcc has it
   set_target_properties(${target} PROPERTIES CUDA_EXTENSIONS ON)  # or it would add -std=c++17
   target_link_libraries(${target} PRIVATE warploom_warnings)
   if(WARPLOOM_WRAP AND WARPLOOM_TOOLS AND PROJECT_IS_TOP_LEVEL)
     set(wrap ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/warploom_compiler)
-    set_target_properties(${target} PROPERTIES CUDA_COMPILER_LAUNCHER "${wrap};wrap;${CMAKE_CUDA_COMPILER_LAUNCHER}")
+    set(launcher ${wrap} wrap ${CMAKE_CUDA_COMPILER_LAUNCHER})  # the last may be empty
+    set_target_properties(${target} PROPERTIES CUDA_COMPILER_LAUNCHER "${launcher}")
     set_source_files_properties(${M_SOURCES} PROPERTIES OBJECT_DEPENDS ${wrap})
     add_dependencies(${target} warploom_compiler)
   endif()
@@ -69,7 +90,9 @@ function(warploom_instruction_sets)
   foreach(set IN LISTS sets)
     set(target warploom_${M_NAME}_${set})
     add_library(${target} OBJECT ${M_SOURCES})
-    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+    target_include_directories(${target} PRIVATE
+      ${PROJECT_BINARY_DIR}/roots/core/public ${PROJECT_BINARY_DIR}/roots/core/private
+      $<$<TARGET_EXISTS:warploom_${M_NAME}>:$<TARGET_PROPERTY:warploom_${M_NAME},INCLUDE_DIRECTORIES>>)
     target_compile_features(${target} PRIVATE cxx_std_20)
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     target_compile_definitions(${target} PRIVATE WARPLOOM_INSTRUCTION_SET=${set})

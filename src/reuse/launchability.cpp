@@ -1,4 +1,4 @@
-#include "reuse/launchability.hpp"
+#include "warploom/reuse/launchability.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -46,7 +46,7 @@ void for_each_reached(const ptx::Module& module, const ptx::Function& kernel, Vi
 }
 
 /// The name to give ptxas: that of the module's target (sm_90a) where it is this architecture's.
-std::string ptxas_name(const ptx::Module& module, const Architecture& arch) {
+std::string ptxas_name(const ptx::Module& module, const hw::Architecture& arch) {
   if (static_cast<int>(module.sm) != arch.compute_capability) return std::string(arch.name);
   return std::string(module.target.substr(0, module.target.find_first_of(", ")));
 }
@@ -56,7 +56,7 @@ struct Assembled {
   bool linked = true;  ///< false: names are left to the device linker, shared memory is not all there
 };
 
-Assembled assemble(const ptx::Module& module, const Architecture& arch, const LaunchOptions& options) {
+Assembled assemble(const ptx::Module& module, const hw::Architecture& arch, const LaunchOptions& options) {
   Assembled out;
   if (!options.use_ptxas) return {.run = {.kernels = {}, .error = "ptxas was not asked"}};
   if (!arch.name.starts_with("sm_"))
@@ -108,10 +108,10 @@ std::string refused_block(const ptx::Function& kernel, const std::optional<Block
   return {};
 }
 
-LaunchOn launch_on(const Architecture& arch, const KernelLaunch& kernel, const Assembled& assembled,
+LaunchOn launch_on(const hw::Architecture& arch, const KernelLaunch& kernel, const Assembled& assembled,
                    const LaunchOptions& options) {
   LaunchOn out{.architecture = &arch, .resources = {}, .occupancy = {}};
-  out.resources.threads_per_block = kernel.threads.value_or(threads_per_warp);
+  out.resources.threads_per_block = kernel.threads.value_or(hw::threads_per_warp);
   out.resources.shared_static = kernel.declared.bytes;
   out.resources.shared_dynamic = options.shared_dynamic;
   if (const auto usage = assembled.run.kernels.find(kernel.name); usage != assembled.run.kernels.end()) {
@@ -127,7 +127,7 @@ LaunchOn launch_on(const Architecture& arch, const KernelLaunch& kernel, const A
     out.resources.registers_per_thread = *options.registers;
     out.registers_from = Origin::given;
   }
-  out.occupancy = occupancy(arch, out.resources);
+  out.occupancy = hw::occupancy(arch, out.resources);
   return out;
 }
 
@@ -213,7 +213,7 @@ Launchability launchability(const ptx::Module& module, const LaunchOptions& opti
   std::vector<Assembled> assembled;
   if (!kernels.empty()) {
     Progress progress("asking ptxas", options.architectures.size(), "architectures");
-    for (const Architecture* arch : options.architectures) {
+    for (const hw::Architecture* arch : options.architectures) {
       assembled.push_back(assemble(module, *arch, options));
       progress.advance();
       if (!assembled.back().run.ok()) out.ptxas_notes.emplace(arch->name, assembled.back().run.error);
@@ -230,7 +230,7 @@ Launchability launchability(const ptx::Module& module, const LaunchOptions& opti
       LaunchOn on = launch_on(*options.architectures[i], kernel, assembled[i], options);
       if (!refused.empty()) {
         on.occupancy = {};
-        on.occupancy.limit = Limit::threads;
+        on.occupancy.limit = hw::Limit::threads;
         on.occupancy.reason = refused;
       }
       kernel.on.push_back(std::move(on));

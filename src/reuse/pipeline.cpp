@@ -8,17 +8,17 @@
 #include <map>
 #include <memory>
 
-#include "reuse/coverage.hpp"
-#include "reuse/describe.hpp"
-#include "reuse/dump.hpp"
-#include "reuse/launchability.hpp"
-#include "reuse/plan.hpp"
-#include "reuse/privacy.hpp"
-#include "reuse/ptxas.hpp"
-#include "reuse/report_parts.hpp"
-#include "reuse/rewrite.hpp"
+#include "reuse/analysis/coverage.hpp"
+#include "reuse/analysis/privacy.hpp"
+#include "reuse/report/describe.hpp"
+#include "reuse/report/dump.hpp"
+#include "reuse/report/parts.hpp"
+#include "reuse/rewrite/plan.hpp"
+#include "reuse/rewrite/rewrite.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/reuse/check.hpp"
+#include "warploom/reuse/launchability.hpp"
+#include "warploom/reuse/ptxas.hpp"
 #include "warploom/reuse/reuse.hpp"
 
 namespace warploom::reuse {
@@ -74,7 +74,7 @@ class InputRegisters {
 class KernelPass {
  public:
   KernelPass(const Module& module, const Function& function, const Options& options,
-             const Architecture& target, bool accelerated, InputRegisters& registers)
+             const hw::Architecture& target, bool accelerated, InputRegisters& registers)
       : module_(module),
         function_(function),
         options_(options),
@@ -201,11 +201,11 @@ class KernelPass {
 
   /// Blocks resident with so many bytes. Without a block size one warp stands for it: then shared memory
   /// and the limit of blocks alone count.
-  Occupancy resident(const Architecture& a, std::uint64_t bytes, std::uint32_t registers,
-                     bool dynamic) const {
+  hw::Occupancy resident(const hw::Architecture& a, std::uint64_t bytes, std::uint32_t registers,
+                         bool dynamic) const {
     dynamic |= accelerated_;  // sm_90a and its like take static arrays as large as dynamic ones
-    return occupancy(a, {report.threads == 0 ? 32 : report.threads, report.threads == 0 ? 0 : registers,
-                         dynamic ? 0 : bytes, dynamic ? bytes : 0});
+    return hw::occupancy(a, {report.threads == 0 ? 32 : report.threads, report.threads == 0 ? 0 : registers,
+                             dynamic ? 0 : bytes, dynamic ? bytes : 0});
   }
   /// On the target; 0 where the kernel cannot launch.
   std::uint32_t blocks(std::uint64_t bytes, std::uint32_t registers, bool dynamic) const {
@@ -214,7 +214,7 @@ class KernelPass {
 
   void fill_occupancy() {
     report.occupancy.clear();
-    for (const Architecture& a : architectures())
+    for (const hw::Architecture& a : hw::architectures())
       if (accelerated_
               ? a.name == target_.name
               : a.compute_capability >= std::min(target_.compute_capability, static_cast<int>(module_.sm)))
@@ -369,7 +369,7 @@ class KernelPass {
   const Module& module_;
   const Function& function_;
   const Options& options_;
-  const Architecture& target_;
+  const hw::Architecture& target_;
   std::unique_ptr<Kernel> kernel_;  ///< its passes keep pointers into it
   Plan plan_;
   bool promise_block_ = false;
@@ -482,9 +482,9 @@ Result optimize(std::string ptx, const Options& options, std::string file) {
   InputRegisters registers(module, options);
   const std::string_view target = registers.target();
   // PTX of before sm_70 is compiled for later chips by the driver; sm_70 is the oldest we have figures for.
-  const Architecture& architecture = reuse::architecture(!options.architecture.empty() ? options.architecture
-                                                         : module.sm < 70              ? "sm_70"
-                                                                                       : target);
+  const hw::Architecture& architecture = hw::architecture(!options.architecture.empty() ? options.architecture
+                                                          : module.sm < 70              ? "sm_70"
+                                                                                        : target);
   result.report.architecture = architecture.name;
   if (module.debug) {
     result.report.note =

@@ -1,4 +1,4 @@
-#include "reuse/ptxas.hpp"
+#include "warploom/reuse/ptxas.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -9,10 +9,10 @@
 #include <new>
 #include <optional>
 
-#include "sim/element_type.hpp"
 #include "sim/host_memory.hpp"
 #include "warploom/core/npy.hpp"
 #include "warploom/core/parse.hpp"
+#include "warploom/sim/element_type.hpp"
 
 namespace warploom::sim {
 namespace {

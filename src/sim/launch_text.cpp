@@ -1,4 +1,4 @@
-#include "sim/launch_text.hpp"
+#include "warploom/sim/launch_text.hpp"
 
 #include <fmt/format.h>
 

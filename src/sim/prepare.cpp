@@ -2,9 +2,9 @@
 
 #include <span>
 
-#include "sim/element_type.hpp"
 #include "sim/host_memory.hpp"
 #include "warploom/sim/arguments.hpp"
+#include "warploom/sim/element_type.hpp"
 
 namespace warploom::sim {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "reuse/kernel.hpp"
+#include "reuse/analysis/kernel.hpp"
 #include "warploom/ptx/module.hpp"
 
 namespace warploom::reuse {

@@ -1,4 +1,4 @@
-#include "reuse/barrier_kind.hpp"
+#include "reuse/analysis/barrier_kind.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "reuse/barriers.hpp"
+#include "reuse/rewrite/barriers.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

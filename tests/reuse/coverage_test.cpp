@@ -1,7 +1,7 @@
 // Which arrays are written whole before they are read. Expectations are worked out by hand: every kernel is
 // a few statements over the 16 words of A, and a negative differs from its positive in one thing.
 
-#include "reuse/coverage.hpp"
+#include "reuse/analysis/coverage.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "reuse/evaluate.hpp"
+#include "reuse/analysis/evaluate.hpp"
 #include "reuse/kernel_text.hpp"
 #include "warploom/core/file.hpp"
 

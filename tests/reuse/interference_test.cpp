@@ -1,4 +1,4 @@
-#include "reuse/interference.hpp"
+#include "reuse/analysis/interference.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

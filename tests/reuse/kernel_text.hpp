@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "reuse/kernel.hpp"
+#include "reuse/analysis/kernel.hpp"
 
 namespace warploom::reuse {
 

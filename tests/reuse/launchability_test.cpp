@@ -1,4 +1,4 @@
-#include "reuse/launchability.hpp"
+#include "warploom/reuse/launchability.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ std::uint64_t declared_bytes(const std::string& body, std::string_view kernel = 
 /// One kernel on sm_90 and sm_75, without ptxas unless asked for.
 LaunchOptions options(bool use_ptxas = false) {
   LaunchOptions out;
-  out.architectures = {&architecture("sm_90"), &architecture("sm_75")};
+  out.architectures = {&hw::architecture("sm_90"), &hw::architecture("sm_75")};
   out.use_ptxas = use_ptxas;
   return out;
 }
@@ -97,7 +97,7 @@ TEST(Launchability, ReportsBlocksAndLimitForEachArchitecture) {
   EXPECT_EQ(kernel.on[0].architecture->name, "sm_90");
   EXPECT_EQ(kernel.on[0].occupancy.blocks, 8u);
   EXPECT_EQ(kernel.on[1].occupancy.blocks, 4u);
-  EXPECT_EQ(kernel.on[1].occupancy.limit, Limit::threads);
+  EXPECT_EQ(kernel.on[1].occupancy.limit, hw::Limit::threads);
   EXPECT_EQ(kernel.on[1].registers_from, Origin::unknown);
 }
 
@@ -194,7 +194,7 @@ TEST(Launchability, ClustersAreMarked) {
 TEST(Launchability, SaysWhyPtxasWasOfNoHelp) {
   LaunchOptions with = options(true);
   with.ptxas.executable = "/nonexistent/ptxas";
-  with.architectures.push_back(&architecture("G80"));
+  with.architectures.push_back(&hw::architecture("G80"));
   const Launchability got = launchability(module_of(denoise), with);
   EXPECT_EQ(got.kernels[0].on[0].registers_from, Origin::unknown);
   EXPECT_THAT(got.ptxas_notes.at("sm_90"), HasSubstr("cannot be started"));

@@ -1,4 +1,4 @@
-#include "reuse/liveness.hpp"
+#include "reuse/analysis/liveness.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

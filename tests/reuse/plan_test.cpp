@@ -1,4 +1,4 @@
-#include "reuse/plan.hpp"
+#include "reuse/rewrite/plan.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

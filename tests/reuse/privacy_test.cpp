@@ -1,4 +1,4 @@
-#include "reuse/privacy.hpp"
+#include "reuse/analysis/privacy.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 
 #include "../oracle/random.hpp"
 #include "kernel_text.hpp"
-#include "reuse/objects.hpp"
+#include "reuse/analysis/objects.hpp"
 
 namespace warploom::reuse {
 namespace {

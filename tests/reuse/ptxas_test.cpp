@@ -1,4 +1,4 @@
-#include "reuse/ptxas.hpp"
+#include "warploom/reuse/ptxas.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

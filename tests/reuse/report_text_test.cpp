@@ -95,7 +95,7 @@ TEST(ReportText, SaysThatABlockCannotLaunch) {
   KernelReport kernel = sample::cub();
   kernel.occupancy.resize(1);
   kernel.occupancy[0].before.blocks = 0;
-  kernel.occupancy[0].after.limit = Limit::shared_memory;
+  kernel.occupancy[0].after.limit = hw::Limit::shared_memory;
   EXPECT_THAT(to_text(only(kernel)), HasSubstr("cannot launch -> shared memory"));
 }
 

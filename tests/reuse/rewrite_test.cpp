@@ -1,4 +1,4 @@
-#include "reuse/rewrite.hpp"
+#include "reuse/rewrite/rewrite.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -15,8 +15,8 @@ SourcePosition at(std::string file, std::uint32_t line, std::uint32_t ptx_line) 
 void add_occupancy(KernelReport& kernel) {
   for (const std::string_view name : {"sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"}) {
     const auto on = [&](std::uint64_t bytes, std::uint32_t registers) {
-      return occupancy(
-          architecture(name),
+      return hw::occupancy(
+          hw::architecture(name),
           {.threads_per_block = kernel.threads, .registers_per_thread = registers, .shared_static = bytes});
     };
     kernel.occupancy.push_back({std::string(name), on(kernel.bytes_before, kernel.registers_before),

@@ -1,4 +1,4 @@
-#include "reuse/uniformity.hpp"
+#include "reuse/analysis/uniformity.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

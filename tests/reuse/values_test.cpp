@@ -1,4 +1,4 @@
-#include "reuse/values.hpp"
+#include "reuse/analysis/values.hpp"
 
 #include <gtest/gtest.h>
 

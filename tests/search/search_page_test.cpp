@@ -1,5 +1,3 @@
-#include "search_page.hpp"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -7,6 +5,7 @@
 #include <regex>
 #include <sstream>
 
+#include "search/page.hpp"
 #include "signals.hpp"
 #include "warploom/core/error.hpp"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/element_type.hpp"
+#include "warploom/sim/element_type.hpp"
 
 /// Two runs of one kernel, element by element.
 namespace warploom::sim {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "warploom/reuse/occupancy.hpp"
+#include "warploom/hw/occupancy.hpp"
 #include "warploom/reuse/place.hpp"
 
 /// Scratchpad reuse: shared-memory arrays whose lives do not meet share storage, in any kernel's PTX.
@@ -80,7 +80,7 @@ struct InterferenceReport {
 
 struct OccupancyReport {
   std::string architecture;
-  Occupancy before, after;
+  hw::Occupancy before, after;
 };
 
 /// Something taken for granted in this kernel, beyond the contract's general assumptions.

@@ -7,10 +7,10 @@
 #include <random>
 #include <set>
 
-#include "reuse/coverage.hpp"
-#include "reuse/plan.hpp"
-#include "reuse/privacy.hpp"
-#include "reuse/rewrite.hpp"
+#include "reuse/analysis/coverage.hpp"
+#include "reuse/analysis/privacy.hpp"
+#include "reuse/rewrite/plan.hpp"
+#include "reuse/rewrite/rewrite.hpp"
 #include "warploom/core/error.hpp"
 
 namespace warploom::reuse::mutation {

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "warploom/tile/source.hpp"
+
+namespace warploom::tile {
+
+/// A known size, or what is known of it: `--size N=1024`, `--size N=1..4096`.
+struct SizeRange {
+  std::string name;
+  std::optional<std::int64_t> least, most;
+};
+
+/// One mention of an array (or scalar) in a statement.
+struct Reference {
+  int number = 0;         ///< within the statement, writes last
+  bool is_write = false;  ///< the target of "+=" gives two references, a read and a write
+  Expression element;     ///< as in the text: A[i][j + 1]
+  /// Subscript d is constants[d] + sum over l of coefficients[d][l] * loop l + sum over s of
+  /// size_coefficients[d][s] * Region::sizes[s]. Where it has no such form (i / 2), both lists are empty.
+  std::vector<std::vector<std::int64_t>> coefficients, size_coefficients;
+  std::vector<std::int64_t> constants;
+};
+
+struct Statement {
+  int number = 0;
+  std::string label;               ///< "S0"
+  std::vector<std::string> loops;  ///< iterators around it, outermost first
+  Node assignment;
+  std::vector<Reference> references;
+  /// The statement combines one element with a value in which the same iteration does not read that element
+  /// otherwise: "+" (`x += v`, `x -= v`, `x = x + v`, `x = v + x`, `x = x - v`), "*" (`x *= v`, `x = x * v`),
+  /// "min" or "max" (`x = min(x, v)`, `x = x < v ? x : v`); else empty.
+  std::string reduction;
+};
+
+struct Polyhedra;  // sets and relations, src/tile/sets/polyhedra.hpp
+
+/// A region whose loops are affine, with its iteration sets and access relations. Cheap to copy (shared,
+/// never changed). Not for several threads at once.
+class Nest {
+ public:
+  /// @throws BadInput with file, line and construct: the region's own refusals, subscripts or bounds that are
+  /// not affine, extents missing, subscripts provably out of bounds, sizes whose products leave 63 bits
+  /// @note milliseconds; exact integer sets of isl.
+  static Nest analyse(Region region, std::vector<SizeRange> sizes = {});
+
+  const Region& region() const;
+  const std::vector<Statement>& statements() const;
+  const std::vector<SizeRange>& sizes() const;
+  /// Remarks for people: arrays assumed not to overlap, loops that never run, sizes that are assumed because
+  /// others leave an array ("assumes n >= 2").
+  const std::vector<std::string>& remarks() const;
+  const Polyhedra& polyhedra() const { return *polyhedra_; }
+
+ private:
+  std::shared_ptr<const Polyhedra> polyhedra_;
+};
+
+}  // namespace warploom::tile

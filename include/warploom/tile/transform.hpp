@@ -1,0 +1,93 @@
+#pragma once
+
+#include <variant>
+
+#include "warploom/tile/dependence.hpp"
+
+namespace warploom::tile {
+
+/// --permute k,i,j: these loops in this order, in the places that they hold together.
+struct Permute {
+  std::vector<std::string> order;
+  std::vector<int> statements = {};  ///< only loops around these; empty: around any
+};
+/// --tile i=32,j=32: strip-mines each and moves the strips' loops outside in this order: ii, jj. What runs
+/// within the strips keeps its order.
+struct Tile {
+  std::vector<std::pair<std::string, std::int64_t>> sizes;
+  std::vector<int> statements = {};
+};
+/// --strip-mine i=32: ii, i; the order of iterations stays.
+struct StripMine {
+  std::string loop;
+  std::int64_t size = 0;
+  std::vector<int> statements = {};
+};
+/// --skew j=1*i: j runs factor * i later, j' = j + factor * i.
+struct Skew {
+  std::string loop;
+  std::int64_t factor = 1;
+  std::string by;
+  std::vector<int> statements = {};
+};
+using Step = std::variant<Permute, Tile, StripMine, Skew>;
+/// "tile i=32, j=32"
+std::string to_text(const Step& step);
+
+/// Whether an order of iterations keeps every dependence.
+struct Verdict {
+  bool legal = true;
+  std::optional<Dependence> violated;  ///< its witness is a pair that the new order turns round
+  std::string reason;                  ///< one sentence for people
+};
+
+struct Polyhedra;
+/// When each iteration runs: a vector of integers for each statement's iterations, compared in dictionary
+/// order (src/tile/order/schedule.hpp). Cheap to copy.
+class Schedule {
+ public:
+  /// The order of the text.
+  static Schedule of_source(const Nest& nest);
+  /// One step more. Loops are named as in the source or as earlier steps named them (strips: "ii"). Where the
+  /// named loops do not nest perfectly, the statements within get loops of their own first (distribution).
+  /// Says nothing of legality.  @throws BadInput (no such loop, a size below 1, loops that do not nest)
+  Schedule then(const Step& step) const;
+  /// Exact, for all sizes that the nest allows.
+  /// @param reorder_reductions  the runs of one reduction may take any order (rounding changes)
+  Verdict verdict(bool reorder_reductions = false) const;
+  /// The loops, `parallel` where no dependence of the nest is carried.
+  Node code() const;
+
+  struct Impl;
+  explicit Schedule(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  const Impl& impl() const { return *impl_; }
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+
+/// All steps; refuses the illegal.  @throws BadInput with the violated dependence and its witness
+Schedule transform(const Nest& nest, const std::vector<Step>& steps);
+
+/// A chain of skews after which the band may be permuted and tiled, if there is one with factors up to 4;
+/// empty if none is needed.
+std::optional<std::vector<Skew>> skew_for_tiling(const Nest& nest, const Band& band);
+
+/// --auto for a CPU: each chain of loops in the order that touches the fewest cache lines (the contiguous
+/// loop innermost; Carr, McKinley and Tseng, "Compiler Optimizations for Improving Data Locality", ASPLOS
+/// 1994), then tiled where a reference is used again by a loop that is not innermost. Only what is legal.
+std::vector<Step> steps_for_cpu(const Nest& nest);
+
+/// A nest's share of a file.
+struct CPart {
+  const Nest& nest;
+  const Node& code;
+};
+/// C of whole functions: the source's signature, `restrict` on the arrays, OpenMP where `parallel` and
+/// outermost. Sizes that the source declares wider than int are long, and then so are loops.
+/// @throws BadInput (index_range.hpp)
+std::string emit_c(const std::vector<CPart>& parts);
+/// Of one nest.
+std::string emit_c(const Nest& nest, const Node& code);
+
+}  // namespace warploom::tile

@@ -1,0 +1,154 @@
+#include "reuse/analysis/interference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace warploom::reuse {
+
+void Interference::add(std::uint32_t a, std::uint32_t b, Reason reason) {
+  if (a == b || sets_[a][b]) return;
+  sets_[a].set(b);
+  sets_[b].set(a);
+  edges_.push_back({std::min(a, b), std::max(a, b), std::move(reason)});
+}
+
+bool separates(const Kernel& kernel, std::uint32_t instruction) {
+  return std::binary_search(kernel.uniformity.separators.begin(), kernel.uniformity.separators.end(),
+                            instruction);
+}
+
+namespace {
+
+void forbid_living_together(const Kernel& kernel, const Liveness& liveness, Interference& result) {
+  const ptx::Cfg& cfg = kernel.cfg;
+  for (const std::uint32_t b : cfg.order)
+    for_each_event(
+        liveness, b, [&](const Liveness::Event& e, const ObjectSet& before, const ObjectSet& after) {
+          if (e.access == nullptr || !e.access->write) return;
+          for (std::size_t stored = e.access->objects._Find_first(); stored < kMaxObjects;
+               stored = e.access->objects._Find_next(stored)) {
+            const ObjectSet live = before & after;
+            for (std::size_t other = live._Find_first(); other < kMaxObjects; other = live._Find_next(other))
+              if (other != stored)
+                result.add(static_cast<std::uint32_t>(stored), static_cast<std::uint32_t>(other),
+                           {"this store falls into the other's life", kernel.line(e.instruction)});
+          }
+        });
+}
+
+/// Threads on different sides of a divergent branch run at the same time, and no barrier may stand there.
+void forbid_divergent_neighbours(const Kernel& kernel, Interference& result) {
+  for (const DivergentBranch& d : kernel.uniformity.divergent) {
+    ObjectSet loaded, stored;
+    for (const Access& a : kernel.use.accesses) {
+      if (!std::binary_search(d.region.begin(), d.region.end(), kernel.cfg.block_of[a.instruction])) continue;
+      if (a.read) loaded |= a.objects;
+      if (a.write) stored |= a.objects;
+    }
+    const std::uint32_t line = kernel.line(kernel.cfg.blocks[d.block].last - 1);
+    for (std::size_t s = stored._Find_first(); s < kMaxObjects; s = stored._Find_next(s)) {
+      const ObjectSet others = loaded | stored;
+      for (std::size_t o = others._Find_first(); o < kMaxObjects; o = others._Find_next(o))
+        if (o != s)
+          result.add(static_cast<std::uint32_t>(s), static_cast<std::uint32_t>(o),
+                     {"both are accessed where this branch may have sent threads apart", line});
+    }
+  }
+}
+
+}  // namespace
+
+Interference find_interference(const Kernel& kernel, const Liveness& liveness) {
+  const auto n = static_cast<std::uint32_t>(kernel.object_count());
+  Interference result(n);
+  for (std::uint32_t o = 0; o < n; ++o)
+    if (const auto& pinned = kernel.use.objects[o].pinned)
+      for (std::uint32_t other = 0; other < n; ++other) result.add(o, other, *pinned);
+  for (const auto& [a, b] : kernel.use.compared) result.add(a, b, {"their addresses are compared", 0});
+  // One access that may go to either of two objects.
+  for (const Access& a : kernel.use.accesses) {
+    if (!a.write || a.objects.count() < 2) continue;
+    for (std::uint32_t x = 0; x < n; ++x)
+      for (std::uint32_t y = x + 1; y < n; ++y)
+        if (a.objects[x] && a.objects[y])
+          result.add(x, y, {"one access may go to either", kernel.line(a.instruction)});
+  }
+  forbid_living_together(kernel, liveness, result);
+  forbid_divergent_neighbours(kernel, result);
+  return result;
+}
+
+std::vector<Hazard> find_hazards(const Kernel& kernel, const std::vector<ObjectSet>& overlap,
+                                 const Insertions& insertions) {
+  // What was accessed since the last block-wide barrier, on some path: as Triton's membar pass does.
+  const ptx::Cfg& cfg = kernel.cfg;
+  struct Pending {
+    ObjectSet loaded, stored;
+    bool operator==(const Pending&) const = default;
+  };
+  struct Event {
+    std::uint32_t instruction;
+    const Access* access;  // nullptr: a barrier
+  };
+  // All three lists are in the order of the text, and so are the blocks: one merge makes a list for all.
+  std::vector<Event> events;
+  events.reserve(insertions.size() + kernel.uniformity.separators.size() + kernel.use.accesses.size());
+  std::vector<std::size_t> first_event(cfg.blocks.size() + 1);
+  auto inserted = insertions.begin();
+  auto separator = kernel.uniformity.separators.begin();
+  auto access = kernel.use.accesses.begin();
+  for (std::uint32_t b = 0; b < cfg.blocks.size(); ++b) {
+    const std::uint32_t end = cfg.blocks[b].last;
+    for (;;) {
+      const std::uint32_t i = inserted == insertions.end() ? kNone : *inserted;
+      const std::uint32_t s = separator == kernel.uniformity.separators.end() ? kNone : *separator;
+      const std::uint32_t a = access == kernel.use.accesses.end() ? kNone : access->instruction;
+      if (std::min({i, s, a}) >= end) break;
+      if (i <= std::min(s, a))
+        events.push_back({*inserted++, nullptr});  // it stands before its instruction
+      else if (s <= a)
+        events.push_back({*separator++, nullptr});
+      else
+        events.push_back({a, &*access++});
+    }
+    first_event[b + 1] = events.size();
+  }
+
+  std::vector<Pending> in(cfg.blocks.size());
+  std::vector<Hazard> hazards;
+  const auto run = [&](std::uint32_t b, bool report) {
+    Pending p = in[b];
+    for (std::size_t at = first_event[b]; at < first_event[b + 1]; ++at) {
+      const Event& e = events[at];
+      if (e.access == nullptr) {
+        p = {};
+        continue;
+      }
+      const Access& a = *e.access;
+      if (report)
+        for (std::size_t o = a.objects._Find_first(); o < kMaxObjects; o = a.objects._Find_next(o)) {
+          const ObjectSet met = overlap[o] & (a.write ? p.loaded | p.stored : p.stored);
+          for (std::size_t m = met._Find_first(); m < kMaxObjects; m = met._Find_next(m))
+            hazards.push_back({static_cast<std::uint32_t>(m), static_cast<std::uint32_t>(o), e.instruction});
+        }
+      if (a.read) p.loaded |= a.objects;
+      if (a.write) p.stored |= a.objects;
+    }
+    return p;
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const std::uint32_t b : cfg.order) {
+      const Pending out = run(b, false);
+      for (const std::uint32_t s : cfg.graph.successors[b]) {
+        const Pending joined{in[s].loaded | out.loaded, in[s].stored | out.stored};
+        if (!(joined == in[s])) in[s] = joined, changed = true;
+      }
+    }
+  }
+  for (const std::uint32_t b : cfg.order) run(b, true);
+  return hazards;
+}
+
+}  // namespace warploom::reuse

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <bitset>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reuse/analysis/values.hpp"
+#include "warploom/ptx/cfg.hpp"
+
+namespace warploom::reuse {
+
+inline constexpr std::size_t kMaxObjects = 256;
+using ObjectSet = std::bitset<kMaxObjects>;
+
+/// A reason, and the PTX line that gives it (0: none).
+struct Reason {
+  std::string text;
+  std::uint32_t line = 0;
+};
+
+/// One shared-memory variable that the kernel names.
+struct Object {
+  std::uint32_t variable = kNone;  ///< Module::variables
+  std::uint64_t bytes = 0;
+  std::uint32_t alignment = 16;  ///< at least 16, since kernels access wider than they declare [bytes]
+  bool dynamic = false;          ///< extern .shared: sized at launch
+  std::optional<Reason> pinned;  ///< why it keeps storage of its own
+};
+
+/// One instruction that reads or writes shared objects.
+struct Access {
+  std::uint32_t instruction = 0;
+  ObjectSet objects;  ///< it touches one of these
+  bool read = false, write = false;
+  std::uint32_t bytes = 0;        ///< width; 0: not known (matrix loads)
+  std::uint32_t address = kNone;  ///< operand index of the address
+};
+
+/// A statement of the programmer in the source, WARPLOOM_DEAD(array): what it held is not read again.
+struct Marker {
+  std::uint32_t instruction = 0;
+  std::uint32_t object = 0;
+};
+
+/// Which shared objects each register may point into, and what the kernel does with them.
+struct SharedUse {
+  std::vector<Object> objects;         ///< in order of declaration
+  std::vector<Access> accesses;        ///< in order of the text
+  std::vector<ObjectSet> points_into;  ///< per value
+  std::vector<Marker> dead;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> compared;  ///< addresses compared: may not coincide
+  std::optional<Reason> refusal;  ///< the kernel as a whole cannot be analysed
+  bool inserts_allowed = true;    ///< false: partial barriers or unknown callees; see `no_insert`
+  std::optional<Reason> no_insert;
+};
+
+SharedUse find_shared_use(const ptx::Cfg& cfg, const Values& values);
+
+/// A function of the system, without a body: it neither synchronises nor touches the caller's shared memory.
+bool is_harmless_callee(std::string_view name);
+
+}  // namespace warploom::reuse

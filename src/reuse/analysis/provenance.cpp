@@ -1,0 +1,493 @@
+// Which shared objects a register may point into: a forward analysis over SSA values.
+//
+// A pointer is born where an instruction names a shared variable and flows through arithmetic; any
+// arithmetic result may point wherever one of its inputs does. It is lost, "escapes", where it is stored,
+// passed to a call or used by an instruction we do not know: then any load may bring it back, so such an
+// object keeps its own storage. An address with no known origin therefore points to an escaped object, if
+// the access is generic; if it names the shared space, it may be any object and the kernel is refused.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "reuse/analysis/barrier_kind.hpp"
+#include "reuse/analysis/objects.hpp"
+
+namespace warploom::reuse {
+
+using namespace ptx;
+
+namespace {
+
+/// Results are arithmetic of the operands, with no other effect.
+bool is_arithmetic(Op op) {
+  switch (op) {
+    case Op::abs_:
+    case Op::add:
+    case Op::addc:
+    case Op::and_:
+    case Op::bfe:
+    case Op::bfi:
+    case Op::bfind:
+    case Op::bmsk:
+    case Op::brev:
+    case Op::clz:
+    case Op::cnot:
+    case Op::copysign:
+    case Op::cvt:
+    case Op::cvta:
+    case Op::fma:
+    case Op::fns:
+    case Op::lop3:
+    case Op::mad:
+    case Op::mad24:
+    case Op::madc:
+    case Op::max_:
+    case Op::min_:
+    case Op::mov:
+    case Op::mul:
+    case Op::mul24:
+    case Op::neg:
+    case Op::not_:
+    case Op::or_:
+    case Op::popc:
+    case Op::prmt:
+    case Op::rem:
+    case Op::div:
+    case Op::sad:
+    case Op::selp:
+    case Op::shf:
+    case Op::shfl:
+    case Op::shl:
+    case Op::shr:
+    case Op::slct:
+    case Op::sub:
+    case Op::subc:
+    case Op::szext:
+    case Op::xor_:
+    case Op::dp2a:
+    case Op::dp4a:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Operands that the analysis relies on; fewer are no valid PTX.
+std::uint32_t least_operands(const Opcode& o) {
+  switch (o.op) {
+    case Op::ld:
+    case Op::ldu:
+    case Op::ldmatrix:
+    case Op::atom:
+    case Op::st:
+    case Op::stmatrix:
+    case Op::wmma:
+    case Op::mov:
+      return 2;
+    case Op::sub:
+      return 3;
+    case Op::red:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+bool is_comparison(Op op) { return op == Op::setp || op == Op::set; }
+
+}  // namespace
+
+bool is_harmless_callee(std::string_view name) {
+  return name == "vprintf" || name == "__assertfail" || name == "malloc" || name == "free" ||
+         name == "__nv_fdividef" || name == "__nanosleep";
+}
+
+namespace {
+
+class Analysis {
+ public:
+  Analysis(const Cfg& cfg, const Values& values)
+      : cfg_(cfg), module_(*cfg.module), f_(*cfg.function), values_(values) {
+    use_.points_into.resize(values.all.size());
+  }
+
+  SharedUse run() {
+    collect_objects();
+    if (use_.refusal) return std::move(use_);
+    if (f_.cluster)
+      refuse("the kernel runs in thread-block clusters, whose blocks reach each other's shared memory",
+             f_.line);
+    propagate();
+    for (const std::uint32_t b : cfg_.order)
+      for (std::uint32_t i = cfg_.blocks[b].first; i < cfg_.blocks[b].last; ++i) visit(i);
+    std::sort(use_.accesses.begin(), use_.accesses.end(),
+              [](const Access& a, const Access& b) { return a.instruction < b.instruction; });
+    return std::move(use_);
+  }
+
+ private:
+  void refuse(std::string text, std::uint32_t line) {
+    if (!use_.refusal) use_.refusal = Reason{std::move(text), line};
+  }
+  void pin(const ObjectSet& which, const std::string& text, std::uint32_t line) {
+    for (std::uint32_t o = 0; o < use_.objects.size(); ++o)
+      if (which[o] && !use_.objects[o].pinned) use_.objects[o].pinned = Reason{text, line};
+  }
+  void forbid_inserts(std::string text, std::uint32_t line) {
+    use_.inserts_allowed = false;
+    if (!use_.no_insert) use_.no_insert = Reason{std::move(text), line};
+  }
+
+  void collect_objects() {
+    std::set<std::uint32_t> named;
+    for (const Operand& o : f_.operands)
+      if (o.kind == OperandKind::symbol && module_.variables[o.id].space == Space::shared) named.insert(o.id);
+    for (const std::uint32_t v : f_.variables)
+      if (module_.variables[v].space == Space::shared) named.insert(v);
+    if (named.size() > kMaxObjects)
+      return refuse(fmt::format("{} shared variables; at most {} are analysed", named.size(), kMaxObjects),
+                    f_.line);
+    for (const std::uint32_t id : named) {
+      const Variable& v = module_.variables[id];
+      index_[id] = static_cast<std::uint32_t>(use_.objects.size());
+      Object o;
+      o.variable = id;
+      o.bytes = v.bytes;
+      o.alignment = std::max<std::uint32_t>(16, v.align);
+      o.dynamic = v.bytes == 0 || v.linkage == Linkage::external;
+      if (o.dynamic)
+        o.pinned = Reason{"dynamic shared memory: its size is set at launch", v.line};
+      else if (v.linkage != Linkage::none)
+        o.pinned = Reason{"visible to other modules", v.line};
+      else if (!v.alone)
+        o.pinned = Reason{"declared together with other variables", v.line};
+      use_.objects.push_back(o);
+    }
+    const auto own = static_cast<std::uint32_t>(&f_ - module_.functions.data());
+    bool at_module_scope = false;
+    for (std::uint32_t o = 0; o < use_.objects.size(); ++o) {
+      const Variable& v = module_.variables[use_.objects[o].variable];
+      at_module_scope |= v.function == kNone;
+      const std::uint32_t other = v.users[0] == own ? v.users[1] : v.users[0];
+      if (other == kNone || o >= kMaxObjects) continue;
+      const Function& f = module_.functions[other];
+      pin(ObjectSet().set(o), fmt::format("also used by '{}'", f.name), f.line);
+    }
+    if (!at_module_scope) return;
+    for (const Reference& r : module_.references)
+      if (const auto it = index_.find(r.variable); it != index_.end() && it->second < kMaxObjects)
+        pin(ObjectSet().set(it->second), "its address is taken by an initialiser or a debug section",
+            module_.variables[r.variable].line);
+  }
+
+  ObjectSet objects_of_operand(std::uint32_t index) const {
+    const Operand& o = f_.operands[index];
+    ObjectSet set;
+    switch (o.kind) {
+      case OperandKind::reg:
+        if (values_.of_operand[index] != kNone) set = use_.points_into[values_.of_operand[index]];
+        break;
+      case OperandKind::symbol:
+        if (const auto it = index_.find(o.id); it != index_.end()) set.set(it->second);
+        break;
+      case OperandKind::address:
+      case OperandKind::vector:
+      case OperandKind::list:
+      case OperandKind::pair:
+        for (std::uint32_t c = 0; c < o.count; ++c) set |= objects_of_operand(o.id + c);
+        break;
+      default:
+        break;
+    }
+    return set;
+  }
+
+  ObjectSet sources(const Instruction& i) const {
+    ObjectSet set;
+    for (std::uint32_t k = module_.opcode(i).destinations; k < i.operand_count; ++k)
+      set |= objects_of_operand(i.first_operand + k);
+    return set;
+  }
+
+  void propagate() {
+    // Round-robin to the fixed point; chains of phis are short, so two or three rounds.
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const std::uint32_t b : cfg_.order) {
+        for (const std::uint32_t phi : values_.phis[b]) {
+          ObjectSet set = use_.points_into[phi];
+          const Value& v = values_.all[phi];
+          for (const std::uint32_t* in = values_.begin_inputs(v); in != values_.end_inputs(v); ++in)
+            set |= use_.points_into[*in];
+          if (set != use_.points_into[phi]) use_.points_into[phi] = set, changed = true;
+        }
+        for (std::uint32_t i = cfg_.blocks[b].first; i < cfg_.blocks[b].last; ++i) {
+          const Instruction& instruction = f_.instructions[i];
+          const Op op = module_.opcode(instruction).op;
+          const ObjectSet from = is_arithmetic(op) || op == Op::unknown ? sources(instruction) : ObjectSet();
+          for_each_register(module_, f_, instruction, [&](const Operand&, std::uint32_t index, bool written) {
+            if (!written) return;
+            const std::uint32_t value = values_.of_operand[index];
+            ObjectSet set = from;
+            const Value& v = values_.all[value];
+            for (const std::uint32_t* in = values_.begin_inputs(v); in != values_.end_inputs(v); ++in)
+              set |= use_.points_into[*in];
+            if (set != use_.points_into[value]) use_.points_into[value] = set, changed = true;
+          });
+        }
+      }
+    }
+  }
+
+  /// The shared variable and byte offset of an address that is a known distance from a symbol.
+  std::optional<std::pair<std::uint32_t, std::int64_t>> fixed_place(std::uint32_t index) const {
+    for (std::int64_t offset = 0;;) {
+      const Operand& o = f_.operands[index];
+      if (o.kind == OperandKind::symbol && index_.contains(o.id)) return std::pair{o.id, offset + o.value};
+      if (o.kind == OperandKind::address) {
+        offset += o.value;
+        index = o.id;
+        continue;
+      }
+      if (o.kind != OperandKind::reg || o.component != 0xff || values_.of_operand[index] == kNone)
+        return std::nullopt;
+      const Value& v = values_.all[values_.of_operand[index]];
+      if (v.kind != Value::definition) return std::nullopt;
+      const Instruction& i = f_.instructions[v.instruction];
+      const Op op = module_.opcode(i).op;
+      if (i.operand_count != (op == Op::add ? 3 : 2) || f_.operands[i.first_operand].kind != OperandKind::reg)
+        return std::nullopt;
+      index = i.first_operand + 1;
+      if (op == Op::add && f_.operands[index + 1].kind == OperandKind::integer)
+        offset += f_.operands[index + 1].value;
+      else if (op != Op::mov && op != Op::cvta)
+        return std::nullopt;
+    }
+  }
+
+  void access(std::uint32_t i, std::uint32_t operand, bool read, bool write, bool known_width = true) {
+    const Instruction& instruction = f_.instructions[i];
+    const Opcode& opcode = module_.opcode(instruction);
+    Access a;
+    a.instruction = i;
+    a.objects = objects_of_operand(operand);
+    a.read = read;
+    a.write = write;
+    a.bytes = known_width ? std::uint32_t{opcode.bytes} * opcode.vector : 0;
+    a.address = operand;
+    if (opcode.space == Space::shared_cluster)
+      return refuse("an access to the shared memory of another block of the cluster", instruction.line);
+    if (a.objects.none()) {
+      if (opcode.space == Space::shared)
+        refuse("an access to shared memory through an address of unknown origin", instruction.line);
+      return;
+    }
+    if (const auto place = fixed_place(operand); place && a.bytes != 0) {
+      const auto [variable, offset] = *place;
+      const Object& o = use_.objects[index_.at(variable)];
+      if (!o.dynamic && (offset < 0 || static_cast<std::uint64_t>(offset) + a.bytes > o.bytes))
+        refuse(fmt::format("an access of {} bytes at offset {} leaves '{}' of {} bytes", a.bytes, offset,
+                           module_.variables[variable].name, o.bytes),
+               instruction.line);
+    }
+    use_.accesses.push_back(a);
+  }
+
+  void visit_marker(std::uint32_t i, std::string_view name) {
+    const ObjectSet set = sources(f_.instructions[i]);
+    if (name == "warploom_keep") return pin(set, "WARPLOOM_KEEP in the source", f_.instructions[i].line);
+    if (set.count() == 1) use_.dead.push_back({i, static_cast<std::uint32_t>(set._Find_first())});
+  }
+
+  void visit(std::uint32_t i) {
+    const Instruction& instruction = f_.instructions[i];
+    const Opcode& opcode = module_.opcode(instruction);
+    const std::uint32_t first = instruction.first_operand, line = instruction.line;
+    if (instruction.operand_count < least_operands(opcode))
+      return refuse(fmt::format("'{}' has too few operands", opcode.text), line);
+    switch (opcode.op) {
+      case Op::ld:
+      case Op::ldu:
+        if (opcode.space == Space::shared || opcode.space == Space::generic ||
+            opcode.space == Space::shared_cluster)
+          access(i, first + 1, true, false);
+        else
+          pin(sources(instruction), "its address is used in another state space", line);
+        return;
+      case Op::st:
+        if (opcode.has("async")) return refuse("an asynchronous remote store", line);
+        if (opcode.space == Space::shared || opcode.space == Space::generic ||
+            opcode.space == Space::shared_cluster)
+          access(i, first, false, true);
+        else
+          pin(objects_of_operand(first), "its address is used in another state space", line);
+        for (std::uint32_t k = 1; k < instruction.operand_count; ++k)
+          pin(objects_of_operand(first + k),
+              opcode.space == Space::param ? "its address is passed to a call"
+                                           : "its address is stored to memory",
+              line);
+        return;
+      case Op::atom:
+      case Op::red: {
+        const std::uint32_t at = first + opcode.destinations;
+        if (opcode.has("async")) return refuse("an asynchronous remote reduction", line);
+        if (opcode.space == Space::global)
+          pin(objects_of_operand(at), "its address is used in another state space", line);
+        else
+          access(i, at, true, true);
+        for (std::uint32_t k = opcode.destinations + 1u; k < instruction.operand_count; ++k)
+          pin(objects_of_operand(first + k), "its address is stored to memory by an atomic", line);
+        return;
+      }
+      case Op::ldmatrix:
+        access(i, first + 1, true, false, false);
+        return;
+      case Op::stmatrix:
+        access(i, first, false, true, false);
+        return;
+      case Op::wmma:
+        if (opcode.has("load") && opcode.space != Space::global) access(i, first + 1, true, false, false);
+        if (opcode.has("store") && opcode.space != Space::global) access(i, first, false, true, false);
+        for (const Access& a : {use_.accesses.empty() ? Access{} : use_.accesses.back()})
+          if (a.instruction == i)
+            for (std::uint32_t o = 0; o < use_.objects.size(); ++o)
+              if (a.objects[o])
+                use_.objects[o].alignment = std::max<std::uint32_t>(use_.objects[o].alignment, 32);
+        return;
+      case Op::cp:
+        if (opcode.has("bulk") || opcode.has("reduce")) {
+          for (std::uint32_t k = 0; k < instruction.operand_count; ++k)
+            if (objects_of_operand(first + k).any()) return refuse("a bulk asynchronous copy", line);
+          if (opcode.space == Space::shared || opcode.space == Space::shared_cluster)
+            refuse("a bulk asynchronous copy", line);
+          return;
+        }
+        if (instruction.operand_count > 0) {
+          const ObjectSet target = objects_of_operand(first);
+          if (target.none() && !opcode.has("commit_group") && !opcode.has("wait_group") &&
+              !opcode.has("wait_all") && !opcode.has("mbarrier"))
+            refuse("an asynchronous copy to an address of unknown origin", line);
+          pin(target, "written by cp.async, which finishes at a later wait", line);
+          pin(objects_of_operand(first) | sources(instruction), "used by an asynchronous copy", line);
+        }
+        return;
+      case Op::mbarrier:
+        pin(all_operands(instruction), "holds an mbarrier, which hardware updates", line);
+        return;
+      case Op::mapa:
+      case Op::getctarank:
+        refuse("addresses of the shared memory of other blocks of the cluster are formed", line);
+        return;
+      case Op::bar:
+      case Op::barrier:
+        switch (barrier_kind(module_, f_, instruction)) {
+          case BarrierKind::partial:
+            forbid_inserts("the kernel has a named or partial barrier", line);
+            break;
+          case BarrierKind::cluster:
+            refuse("the kernel synchronises a cluster", line);
+            break;
+          default:
+            break;
+        }
+        return;
+      case Op::call:
+        visit_call(instruction);
+        return;
+      case Op::prefetch:
+      case Op::prefetchu:
+      case Op::isspacep:
+      case Op::discard:
+      case Op::applypriority:
+        return;
+      case Op::bra:
+      case Op::ret:
+      case Op::exit_:
+        return;
+      default:
+        break;
+    }
+    if (is_comparison(opcode.op)) {
+      const ObjectSet set = sources(instruction);
+      for (std::uint32_t a = 0; a < use_.objects.size(); ++a)
+        for (std::uint32_t b = a + 1; b < use_.objects.size() && set.count() > 1; ++b)
+          if (set[a] && set[b]) use_.compared.emplace_back(a, b);
+      return;
+    }
+    if (opcode.op == Op::mov && instruction.operand_count == 2 &&
+        f_.operands[first].kind == OperandKind::reg) {
+      const std::string_view name = f_.registers[f_.operands[first].id].name;
+      if (name == "warploom_dead" || name == "warploom_keep") return visit_marker(i, name);
+    }
+    if (opcode.op == Op::sub) {
+      // The distance of two objects depends on where they lie.
+      const ObjectSet a = objects_of_operand(first + 1), b = objects_of_operand(first + 2);
+      if (a.any() && b.any() && (a | b).count() > 1)
+        pin(a | b, "the distance to another object is computed", line);
+    }
+    if (is_arithmetic(opcode.op)) return;
+    pin(all_operands(instruction), fmt::format("its address is used by '{}'", opcode.text), line);
+    if (opcode.op == Op::unknown && opcode.text.find("shared") != std::string_view::npos)
+      refuse(fmt::format("unknown instruction '{}' names shared memory", opcode.text), line);
+  }
+
+  ObjectSet all_operands(const Instruction& i) const {
+    ObjectSet set;
+    for (std::uint32_t k = 0; k < i.operand_count; ++k) set |= objects_of_operand(i.first_operand + k);
+    return set;
+  }
+
+  void visit_call(const Instruction& i) {
+    pin(all_operands(i), "its address is passed to a call", i.line);
+    const Function* callee = nullptr;
+    std::string_view name = "a function pointer";
+    for (const Operand& o : f_.operands_of(i)) {
+      if (o.kind == OperandKind::function) callee = &module_.functions[o.id], name = callee->name;
+      if (o.kind == OperandKind::reg) {
+        callee = nullptr;
+        break;
+      }
+    }
+    if (callee != nullptr && !callee->has_body) callee = module_.find_function(name);
+    if (callee == nullptr || !callee->has_body) {
+      if (!is_harmless_callee(name))
+        forbid_inserts(fmt::format("calls '{}', whose body is not in this module", name), i.line);
+      return;
+    }
+    std::set<const Function*> seen;
+    if (may_have_barrier(*callee, seen))
+      forbid_inserts(fmt::format("calls '{}', which has barriers of its own", name), i.line);
+  }
+
+  /// Any barrier in a callee keeps us from adding one: who arrives there is not analysed.
+  bool may_have_barrier(const Function& f, std::set<const Function*>& seen) const {
+    if (!seen.insert(&f).second) return false;
+    for (const Instruction& i : f.instructions) {
+      if (barrier_kind(module_, f, i) != BarrierKind::none) return true;
+      if (module_.opcode(i).op != Op::call) continue;
+      const auto operands = f.operands_of(i);
+      const auto target = std::find_if(operands.begin(), operands.end(),
+                                       [](const Operand& o) { return o.kind == OperandKind::function; });
+      if (target == operands.end()) return true;  // through a pointer
+      const Function* callee = module_.find_function(module_.functions[target->id].name);
+      if (callee->has_body ? may_have_barrier(*callee, seen) : !is_harmless_callee(callee->name)) return true;
+    }
+    return false;
+  }
+
+  const Cfg& cfg_;
+  const Module& module_;
+  const Function& f_;
+  const Values& values_;
+  SharedUse use_;
+  std::map<std::uint32_t, std::uint32_t> index_;  ///< variable -> object
+};
+
+}  // namespace
+
+SharedUse find_shared_use(const Cfg& cfg, const Values& values) { return Analysis(cfg, values).run(); }
+
+}  // namespace warploom::reuse

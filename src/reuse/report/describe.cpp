@@ -1,0 +1,234 @@
+#include "reuse/report/describe.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "warploom/core/demangle.hpp"
+
+namespace warploom::reuse {
+
+using namespace ptx;
+
+namespace {
+
+/// The innermost line of inlined code that is the author's own: in the directory of the kernel's file. A line
+/// inside a library says less than where it was called from.
+SourcePosition source_of_location(const Module& module, std::uint32_t location) {
+  const auto directory_of = [&](std::uint32_t at) {
+    const auto file = module.files.find(module.locations[at].file);
+    if (file == module.files.end()) return std::string_view();
+    return std::string_view(file->second).substr(0, file->second.rfind('/') + 1);
+  };
+  SourcePosition p;
+  if (location == kNone) return p;
+  std::vector<std::uint32_t> chain{location};
+  while (chain.size() < 64 && module.locations[chain.back()].inlined_at != kNone)
+    chain.push_back(module.locations[chain.back()].inlined_at);
+  const std::string_view home = directory_of(chain.back());
+  const std::uint32_t own = *std::find_if(chain.begin(), chain.end() - 1, [&](std::uint32_t at) {
+    return module.locations[at].line != 0 && directory_of(at) == home;
+  });
+  if (module.locations[own].line == 0) return p;
+  if (const auto file = module.files.find(module.locations[own].file); file != module.files.end())
+    p.file = file->second;
+  p.line = module.locations[own].line;
+  return p;
+}
+
+/// Barriers of any origin on paths between accesses of the two: those that part the pair.
+bool parts(const Kernel& kernel, std::uint32_t barrier, std::uint32_t a, std::uint32_t b,
+           const Insertions& insertions) {
+  // It parts them if, were it not there, a hazard would arise.
+  std::vector<ObjectSet> pair(kernel.object_count());
+  pair[a].set(b);
+  pair[b].set(a);
+  Insertions others;
+  std::copy_if(insertions.begin(), insertions.end(), std::back_inserter(others),
+               [&](std::uint32_t i) { return i != barrier; });
+  return !find_hazards(kernel, pair, others).empty();
+}
+
+}  // namespace
+
+SourcePosition source_of(const Kernel& kernel, std::uint32_t instruction) {
+  const Instruction& i = kernel.instruction(instruction);
+  SourcePosition p = source_of_location(*kernel.module, i.location);
+  p.ptx_line = i.line;
+  return p;
+}
+
+SourcePosition source_of_line(const Kernel& kernel, std::uint32_t ptx_line) {
+  const auto& all = kernel.function->instructions;
+  const auto at = std::lower_bound(all.begin(), all.end(), ptx_line,
+                                   [](const Instruction& i, std::uint32_t line) { return i.line < line; });
+  if (at != all.end() && at->line == ptx_line)
+    return source_of(kernel, static_cast<std::uint32_t>(at - all.begin()));
+  return {"", 0, ptx_line};
+}
+
+void describe_kernel(const Module& module, const Function& f, KernelReport& report) {
+  report.symbol = f.name;
+  report.name = function_name(f.name);
+  report.at.ptx_line = f.line;
+  if (f.instructions.empty()) return;
+  report.first_line = f.instructions.front().line;
+  report.last_line = f.instructions.back().line;
+  for (const Instruction& i : f.instructions) {
+    if (i.location == kNone) continue;
+    SourcePosition p = source_of_location(module, i.location);
+    if (p.line == 0) continue;
+    if (report.at.line == 0) report.at = {p.file, p.line, f.line};
+    if (!report.lines.empty() && report.lines.back().line == p.line && report.lines.back().file == p.file)
+      continue;
+    p.ptx_line = i.line;
+    report.lines.push_back(std::move(p));
+  }
+}
+
+void describe_objects(const Kernel& kernel, const Liveness& liveness, KernelReport& report) {
+  std::vector<std::string> symbols;
+  for (const Object& o : kernel.use.objects) symbols.emplace_back(kernel.module->variables[o.variable].name);
+  const std::vector<std::string> names = object_names(symbols);
+  const auto lines = live_lines(kernel, liveness);
+  for (std::size_t o = 0; o < symbols.size(); ++o) {
+    ObjectReport r;
+    r.name = names[o];
+    r.symbol = symbols[o];
+    r.bytes = kernel.use.objects[o].bytes;
+    r.alignment = kernel.use.objects[o].alignment;
+    r.declared.ptx_line = kernel.module->variables[kernel.use.objects[o].variable].line;
+    r.live_lines = lines[o];
+    report.objects.push_back(std::move(r));
+  }
+  for (const Access& a : kernel.use.accesses)
+    for (std::size_t o = a.objects._Find_first(); o < symbols.size(); o = a.objects._Find_next(o)) {
+      if (a.write) report.objects[o].store_lines.push_back(kernel.line(a.instruction));
+      if (a.read) report.objects[o].load_lines.push_back(kernel.line(a.instruction));
+    }
+}
+
+void describe_interference(const Kernel& kernel, const Interference& interference, KernelReport& report) {
+  for (const auto& e : interference.edges())
+    report.interference.push_back({e.a, e.b, e.reason.text, source_of_line(kernel, e.reason.line)});
+}
+
+void describe_plan(const Kernel& kernel, const Plan& plan, const Interference& interference,
+                   const std::vector<NotPrivate>& failures, KernelReport& report) {
+  report.pool_bytes = plan.pool_bytes;
+  std::vector<bool> grouped(kernel.object_count());
+  for (std::size_t i = 0; i < plan.pooled.size(); ++i) {
+    ObjectReport& r = report.objects[plan.pooled[i]];
+    r.offset = plan.offsets[i];
+    for (std::size_t o = plan.overlap[plan.pooled[i]]._Find_first(); o < kernel.object_count();
+         o = plan.overlap[plan.pooled[i]]._Find_next(o))
+      r.shares_with.push_back(static_cast<std::uint32_t>(o));
+    r.shares = !r.shares_with.empty();
+  }
+  for (const std::uint32_t start : plan.pooled) {
+    if (grouped[start] || plan.overlap[start].none()) continue;
+    std::vector<std::uint32_t> group{start};
+    grouped[start] = true;
+    for (std::size_t at = 0; at < group.size(); ++at)
+      for (const std::uint32_t o : report.objects[group[at]].shares_with)
+        if (!grouped[o]) grouped[o] = true, group.push_back(o);
+    std::sort(group.begin(), group.end());
+    report.partitions.push_back(std::move(group));
+  }
+  for (std::uint32_t o = 0; o < kernel.object_count(); ++o) {
+    ObjectReport& r = report.objects[o];
+    if (r.shares) {
+      std::vector<std::string> partners;
+      for (const std::uint32_t p : r.shares_with) partners.push_back(report.objects[p].name);
+      r.reason =
+          fmt::format("its life meets neither {}, and a barrier lies between", fmt::join(partners, " nor "));
+      if (partners.size() == 1)
+        r.reason = fmt::format("its life does not meet that of {}, and a barrier lies between", partners[0]);
+      continue;
+    }
+    if (const auto& pinned = kernel.use.objects[o].pinned) {
+      r.reason = pinned->text;
+      r.reason_at = source_of_line(kernel, pinned->line);
+      continue;
+    }
+    const auto failure =
+        std::find_if(failures.begin(), failures.end(), [&](const NotPrivate& n) { return n.object == o; });
+    const auto edge =
+        std::find_if(interference.edges().begin(), interference.edges().end(), [&](const auto& e) {
+          return (e.a == o || e.b == o) && !kernel.use.objects[e.a].pinned && !kernel.use.objects[e.b].pinned;
+        });
+    if (failure != failures.end()) {
+      r.reason = fmt::format("it lives through a loop: {}", failure->reason.text);
+      r.reason_at = source_of_line(kernel, failure->reason.line);
+    } else if (edge != interference.edges().end()) {
+      r.reason = fmt::format("it meets {}: {}", report.objects[edge->a == o ? edge->b : edge->a].name,
+                             edge->reason.text);
+      r.reason_at = source_of_line(kernel, edge->reason.line);
+    } else {
+      r.reason = kernel.object_count() < 2 ? "there is no other object"
+                                           : "no other object fits beside the rest in less space";
+    }
+  }
+  // Barriers that part overlapping pairs: the inserted ones, and those that were there.
+  std::vector<std::uint32_t> places = plan.insertions;
+  if (!plan.pooled.empty())
+    for (std::uint32_t i = 0; i < kernel.function->instructions.size(); ++i)
+      if (kernel.cfg.reachable[kernel.cfg.block_of[i]] && separates(kernel, i)) places.push_back(i);
+  std::sort(places.begin(), places.end());
+  for (const std::uint32_t i : places) {
+    BarrierReport b;
+    b.at = source_of(kernel, i);
+    b.inserted = std::binary_search(plan.insertions.begin(), plan.insertions.end(), i);
+    if (b.inserted)
+      for (const std::uint32_t x : plan.pooled)
+        for (std::uint32_t y = x + 1; y < kernel.object_count(); ++y)
+          if (plan.overlap[x][y] && parts(kernel, i, x, y, plan.insertions)) b.separates.emplace_back(x, y);
+    report.barriers.push_back(std::move(b));
+  }
+}
+
+void describe_assumptions(const Kernel& kernel, const Plan& plan, const std::vector<DeadPoint>& dead,
+                          const Liveness& strict, bool promised_block, KernelReport& report) {
+  for (const UniformByBarrier& u : kernel.uniformity.assumed)
+    report.assumptions.push_back(
+        {fmt::format(
+             "this branch goes the same way in all threads, since the barrier of PTX line {} depends on it",
+             kernel.line(u.barrier)),
+         source_of(kernel, u.branch)});
+  for (const DeadPoint& d : dead) {
+    if (plan.overlap[d.object].none()) continue;
+    if (d.proof == DeadPoint::iteration_private)
+      report.assumptions.push_back(
+          {fmt::format("no uninitialised element of {} is read in the loop's first iteration",
+                       report.objects[d.object].name),
+           source_of(kernel, d.instruction)});
+    if (d.proof == DeadPoint::stated)
+      report.assumptions.push_back({fmt::format("WARPLOOM_DEAD: the source says that {} is not read again",
+                                                report.objects[d.object].name),
+                                    source_of(kernel, d.instruction)});
+  }
+  // Pairs whose lives meet if a load may read what no store has written.
+  std::set<std::pair<std::uint32_t, std::uint32_t>> named;
+  for (const std::uint32_t b : kernel.cfg.order)
+    for_each_event(strict, b, [&](const Liveness::Event& e, const ObjectSet& before, const ObjectSet& after) {
+      if (e.access == nullptr || !e.access->write) return;
+      for (std::size_t s = e.access->objects._Find_first(); s < kernel.object_count();
+           s = e.access->objects._Find_next(s)) {
+        const ObjectSet met = before & after & plan.overlap[s];
+        for (std::size_t o = met._Find_first(); o < kernel.object_count(); o = met._Find_next(o))
+          if (o != s && named.emplace(static_cast<std::uint32_t>(o), static_cast<std::uint32_t>(s)).second)
+            report.assumptions.push_back(
+                {fmt::format("{} is not read after this store to {} before it is written",
+                             report.objects[o].name, report.objects[s].name),
+                 source_of(kernel, e.instruction)});
+      }
+    });
+  if (promised_block)
+    report.assumptions.push_back({fmt::format("the block is {} x {} x {} threads, as --block says",
+                                              (*kernel.block)[0], (*kernel.block)[1], (*kernel.block)[2]),
+                                  report.at});
+}
+
+}  // namespace warploom::reuse

@@ -1,0 +1,117 @@
+#include <nlohmann/json.hpp>
+
+#include "warploom/core/version.hpp"
+#include "warploom/reuse/reuse.hpp"
+
+namespace warploom::reuse {
+namespace {
+
+// Keys stay in the order written here. The schema is described in docs/guide/reuse-report.md.
+using Json = nlohmann::ordered_json;
+
+constexpr int schema = 1;
+
+Json position(const SourcePosition& at) {
+  if (at.file.empty() && at.ptx_line == 0) return nullptr;
+  return {{"file", at.file.empty() ? Json() : Json(at.file)},
+          {"line", at.file.empty() ? Json() : Json(at.line)},
+          {"ptx_line", at.ptx_line == 0 ? Json() : Json(at.ptx_line)}};
+}
+
+template <typename Range>
+Json pairs(const Range& range) {
+  Json out = Json::array();
+  for (const auto& [first, second] : range) out.push_back(Json::array({first, second}));
+  return out;
+}
+
+template <typename Range, typename Convert>
+Json list(const Range& range, Convert convert) {
+  Json out = Json::array();
+  for (const auto& element : range) out.push_back(convert(element));
+  return out;
+}
+
+Json object(const ObjectReport& of) {
+  return {{"name", of.name},
+          {"symbol", of.symbol},
+          {"bytes", of.bytes},
+          {"alignment", of.alignment},
+          {"declared", position(of.declared)},
+          {"shares", of.shares},
+          {"offset", of.offset ? Json(*of.offset) : Json()},
+          {"shares_with", of.shares_with},
+          {"reason", of.reason},
+          {"reason_at", position(of.reason_at)},
+          {"live_lines", pairs(of.live_lines)},
+          {"store_lines", of.store_lines},
+          {"load_lines", of.load_lines}};
+}
+
+Json occupancy_of(const hw::Occupancy& of) {
+  return {{"blocks", of.blocks},
+          {"active_threads", of.active_threads},
+          {"fraction", of.fraction},
+          {"limit", name(of.limit)},
+          {"exceeds_static_limit", of.exceeds_static_limit},
+          {"needs_opt_in", of.needs_opt_in},
+          {"reason", of.reason}};
+}
+
+Json kernel_json(const KernelReport& of) {
+  Json out;
+  out["name"] = of.name;
+  out["symbol"] = of.symbol;
+  out["at"] = position(of.at);
+  out["verdict"] = name(of.verdict);
+  out["reason"] = of.reason;
+  out["reason_at"] = position(of.reason_at);
+  out["block"] = of.block ? Json(*of.block) : Json();
+  out["threads"] = of.threads == 0 ? Json() : Json(of.threads);
+  out["bytes_before"] = of.bytes_before;
+  out["bytes_after"] = of.bytes_after;
+  out["bytes_possible"] = of.bytes_possible;
+  out["pool_bytes"] = of.pool_bytes;
+  out["dynamic_pool"] = of.dynamic_pool;
+  out["registers_before"] = of.registers_before == 0 ? Json() : Json(of.registers_before);
+  out["registers_after"] = of.registers_after == 0 ? Json() : Json(of.registers_after);
+  out["first_line"] = of.first_line;
+  out["last_line"] = of.last_line;
+  out["objects"] = list(of.objects, object);
+  out["partitions"] = of.partitions;
+  out["interference"] = list(of.interference, [](const InterferenceReport& pair) {
+    return Json{
+        {"first", pair.first}, {"second", pair.second}, {"reason", pair.reason}, {"at", position(pair.at)}};
+  });
+  out["barriers"] = list(of.barriers, [](const BarrierReport& barrier) {
+    return Json{{"at", position(barrier.at)},
+                {"inserted", barrier.inserted},
+                {"separates", pairs(barrier.separates)}};
+  });
+  out["occupancy"] = list(of.occupancy, [](const OccupancyReport& row) {
+    return Json{{"architecture", row.architecture},
+                {"before", occupancy_of(row.before)},
+                {"after", occupancy_of(row.after)}};
+  });
+  out["assumptions"] = list(of.assumptions, [](const Assumption& assumption) {
+    return Json{{"text", assumption.text}, {"at", position(assumption.at)}};
+  });
+  out["certificate"] = of.certificate;
+  return out;
+}
+
+}  // namespace
+
+std::string to_json(const Report& report) {
+  Json out;
+  out["schema"] = schema;
+  out["warploom"] = version();
+  out["file"] = report.file;
+  out["architecture"] = report.architecture;
+  out["note"] = report.note;
+  out["kernels"] = list(report.kernels, kernel_json);
+  // Names come from files: what is no UTF-8 is replaced rather than thrown at.
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace warploom::reuse

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "reuse/analysis/interference.hpp"
+#include "reuse/rewrite/barriers.hpp"
+#include "warploom/reuse/place.hpp"
+
+namespace warploom::reuse {
+
+/// Where the objects of one kernel go, and the barriers this needs.
+struct Plan {
+  std::vector<std::uint32_t> pooled;   ///< objects in the pool, ascending
+  std::vector<std::uint64_t> offsets;  ///< of each pooled object [bytes]
+  std::uint64_t pool_bytes = 0;
+  std::uint32_t pool_alignment = 16;
+  std::uint64_t total_bytes = 0;   ///< pool and the static objects outside it, each aligned
+  std::vector<ObjectSet> overlap;  ///< per object: those it shares bytes with
+  Insertions insertions;
+  Placement placement;
+  bool shares() const { return !pooled.empty(); }
+};
+
+/// Finds plans for one kernel. Placement comes first and says who overlaps; then the barriers that these
+/// overlaps need; where none can go, the two objects interfere after all and placement runs again.
+class Planner {
+ public:
+  Planner(const Kernel& kernel, const Interference& interference, const PlacementOptions& options);
+
+  /// The smallest pool, with as few barriers as that takes, if barriers may be added; else the smallest pool
+  /// that the barriers already there allow.
+  Plan smallest(bool may_insert);
+  /// Of the plans that `good_enough` accepts, starting from `best`: one with the fewest barriers found by
+  /// forbidding overlaps one at a time.
+  Plan fewest_barriers(const Plan& best, const std::function<bool(const Plan&)>& good_enough);
+
+  /// The interference graph, with the pairs that proved beyond help of any barrier.
+  const Interference& interference() const { return interference_; }
+
+  /// All movable objects go to the pool, whether they share or not (a pool sized at launch).
+  bool pool_everything = false;
+
+ private:
+  Plan attempt(Interference interference, bool may_insert);
+  Placement place_objects(const std::vector<std::uint32_t>& objects, const Interference& interference) const;
+
+  const Kernel& kernel_;
+  Interference interference_;
+  PlacementOptions options_;
+  BarrierPlanner barriers_;
+  std::vector<std::uint32_t> movable_;
+};
+
+}  // namespace warploom::reuse

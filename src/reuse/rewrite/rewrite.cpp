@@ -1,0 +1,80 @@
+#include "reuse/rewrite/rewrite.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "warploom/core/error.hpp"
+
+namespace warploom::reuse {
+
+using namespace ptx;
+
+std::string pool_name(const Module& module, const Function& kernel) {
+  std::string name = fmt::format("__warploom_pool_{}", kernel.name);
+  const auto taken = [&] {
+    return std::any_of(module.variables.begin(), module.variables.end(),
+                       [&](const Variable& v) { return v.name == name; });
+  };
+  while (taken()) name += '_';
+  return name;
+}
+
+std::vector<PoolEntry> rewrite(const Kernel& kernel, const Plan& plan, bool dynamic, bool promise_block,
+                               Edits& edits) {
+  const Module& module = *kernel.module;
+  const Function& f = *kernel.function;
+  const std::string pool = pool_name(module, f);
+  std::vector<PoolEntry> entries;
+  std::map<std::uint32_t, std::uint64_t> offset_of;  // by variable
+  for (std::size_t i = 0; i < plan.pooled.size(); ++i) {
+    const Variable& v = module.variables[kernel.use.objects[plan.pooled[i]].variable];
+    offset_of[kernel.use.objects[plan.pooled[i]].variable] = plan.offsets[i];
+    entries.push_back({std::string(f.name), std::string(v.name), pool, plan.offsets[i]});
+    edits.replace(v.declaration, fmt::format("/* {} is {}+{} */", v.name, pool, plan.offsets[i]));
+  }
+  if (dynamic)
+    edits.insert(f.span.begin,
+                 fmt::format(".extern .shared .align {} .b8 {}[];\n", plan.pool_alignment, pool));
+  else
+    edits.insert(f.body.begin + 1, fmt::format("\n\t.shared .align {} .b8 {}[{}];", plan.pool_alignment, pool,
+                                               plan.pool_bytes));
+
+  const auto rename = [&](Span span, std::uint32_t variable, std::int64_t displacement) {
+    const std::int64_t at = static_cast<std::int64_t>(offset_of.at(variable)) + displacement;
+    edits.replace(span, at == 0  ? pool
+                        : at > 0 ? fmt::format("{}+{}", pool, at)
+                                 : fmt::format("{}+-{}", pool, -at));
+  };
+  // Every operand is reached from exactly one place of this list: as an address's base, or by itself.
+  std::vector<bool> done(f.operands.size());
+  for (const Operand& o : f.operands)
+    if (o.kind == OperandKind::address && f.operands[o.id].kind == OperandKind::symbol) {
+      done[o.id] = true;
+      if (!offset_of.contains(f.operands[o.id].id)) continue;
+      if (o.count != 1)
+        throw Internal(
+            fmt::format("{}: a shared array as the base of an address with coordinates", module.file));
+      rename(o.span, f.operands[o.id].id, o.value);
+    }
+  for (std::uint32_t k = 0; k < f.operands.size(); ++k) {
+    const Operand& o = f.operands[k];
+    if (o.kind == OperandKind::symbol && !done[k] && offset_of.contains(o.id)) rename(o.span, o.id, o.value);
+  }
+
+  for (const std::uint32_t i : plan.insertions)
+    edits.insert(f.instructions[i].span.begin, "bar.sync \t0;\n\t");
+
+  if (promise_block && kernel.block && !f.required_threads) {
+    const auto& b = *kernel.block;
+    const std::string directive = fmt::format(".reqntid {}, {}, {}", b[0], b[1], b[2]);
+    if (f.maximal_threads)
+      edits.replace(f.maximal_threads_span, directive);
+    else
+      edits.insert(f.header.end, "\n" + directive);
+  }
+  return entries;
+}
+
+}  // namespace warploom::reuse

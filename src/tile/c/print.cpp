@@ -1,0 +1,229 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "warploom/tile/source.hpp"
+
+namespace warploom::tile {
+
+std::string_view c_name(ScalarType type) {
+  switch (type) {
+    case ScalarType::float32:
+      return "float";
+    case ScalarType::float64:
+      return "double";
+    case ScalarType::int32:
+      break;
+  }
+  return "int";
+}
+
+int size_of(ScalarType type) { return type == ScalarType::float64 ? 8 : 4; }
+
+const Variable* find_variable(const Region& region, std::string_view name) {
+  const auto found = std::find_if(region.variables.begin(), region.variables.end(),
+                                  [&](const Variable& v) { return v.name == name; });
+  return found == region.variables.end() ? nullptr : &*found;
+}
+
+std::string to_text(const std::string& file, const Refusal& refusal) {
+  return fmt::format("{}:{}:{}: {}: {}", file, refusal.at.line, refusal.at.column, refusal.construct,
+                     refusal.why);
+}
+
+namespace {
+
+// How tightly an expression holds together; C's levels, of those that the subset has.
+enum Level { kConditional = 1, kOr, kAnd, kEqual, kRelation, kSum, kProduct, kUnary, kPrimary };
+
+int level_of_operator(std::string_view op) {
+  if (op == "||") return kOr;
+  if (op == "&&") return kAnd;
+  if (op == "==" || op == "!=") return kEqual;
+  if (op == "+" || op == "-") return kSum;
+  if (op == "*" || op == "/" || op == "%") return kProduct;
+  return kRelation;
+}
+
+int level(const Expression& e) {
+  switch (e.kind) {
+    case Expression::Kind::integer:
+      return e.value < 0 ? kUnary : kPrimary;
+    case Expression::Kind::real:
+      return e.text.starts_with('-') ? kUnary : kPrimary;
+    case Expression::Kind::unary:
+    case Expression::Kind::cast:
+      return kUnary;
+    case Expression::Kind::binary:
+      return level_of_operator(e.text);
+    case Expression::Kind::conditional:
+      return kConditional;
+    case Expression::Kind::name:
+    case Expression::Kind::element:
+    case Expression::Kind::call:
+      break;
+  }
+  return kPrimary;
+}
+
+void print(std::string& out, const Expression& e);
+
+void print_within(std::string& out, const Expression& e, int least_level) {
+  const bool parentheses = level(e) < least_level;
+  if (parentheses) out += '(';
+  print(out, e);
+  if (parentheses) out += ')';
+}
+
+void print(std::string& out, const Expression& e) {
+  const auto& operands = e.operands;
+  switch (e.kind) {
+    case Expression::Kind::integer:
+      out += std::to_string(e.value);
+      break;
+    case Expression::Kind::real:
+    case Expression::Kind::name:
+      out += e.text;
+      break;
+    case Expression::Kind::element:
+      out += e.text;
+      for (const Expression& subscript : operands) {
+        out += '[';
+        print(out, subscript);
+        out += ']';
+      }
+      break;
+    case Expression::Kind::unary:
+      out += e.text;
+      print_within(out, operands[0], kPrimary);  // "-(-x)", never "--x"
+      break;
+    case Expression::Kind::binary: {
+      const int own = level(e);
+      print_within(out, operands[0], own);
+      out += ' ' + e.text + ' ';
+      print_within(out, operands[1], own + 1);
+      break;
+    }
+    case Expression::Kind::conditional:
+      print_within(out, operands[0], kConditional + 1);
+      out += " ? ";
+      print(out, operands[1]);
+      out += " : ";
+      print(out, operands[2]);
+      break;
+    case Expression::Kind::call:
+      out += e.text + '(';
+      for (std::size_t i = 0; i < operands.size(); ++i) {
+        if (i > 0) out += ", ";
+        print(out, operands[i]);
+      }
+      out += ')';
+      break;
+    case Expression::Kind::cast:
+      out += '(' + e.text + ')';
+      print_within(out, operands[0], kUnary);
+      break;
+  }
+}
+
+class Printer {
+ public:
+  Printer(std::string (*before_loop)(const Node&), std::string_view iterator_type)
+      : before_loop_(before_loop), iterator_type_(iterator_type) {}
+
+  void node(const Node& n, int indentation) {
+    const std::string margin(static_cast<std::size_t>(2 * indentation), ' ');
+    switch (n.kind) {
+      case Node::Kind::block:
+        for (const Node& child : n.children) node(child, indentation);
+        break;
+      case Node::Kind::loop:
+        before(n, margin);
+        out += margin + head(n);
+        body(n.children, indentation,
+             n.children.size() == 1 && n.children[0].kind != Node::Kind::branch &&
+                 n.children[0].kind != Node::Kind::block);
+        break;
+      case Node::Kind::branch:
+        branch(n, indentation, margin);
+        break;
+      case Node::Kind::assignment:
+        out += margin + to_text(n.target) + ' ' + n.op + ' ' + to_text(n.value) + ";\n";
+        break;
+      case Node::Kind::launch:
+        out += margin + fmt::format("launch({});\n", n.statement);
+        break;
+    }
+  }
+
+  std::string out;
+
+ private:
+  void before(const Node& n, const std::string& margin) {
+    std::string text = before_loop_ ? before_loop_(n) : "";
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;
+      out += margin + text.substr(begin, end - begin);
+      begin = end;
+    }
+  }
+
+  std::string head(const Node& n) const {
+    const std::string step =
+        n.step == 1    ? n.iterator + "++"
+        : n.step == -1 ? n.iterator + "--"
+        : n.step > 0   ? fmt::format("{} += {}", n.iterator, n.step)
+                       : fmt::format("{} -= {}", n.iterator, 0 - static_cast<std::uint64_t>(n.step));
+    std::string limit;
+    print_within(limit, n.limit, kRelation + 1);
+    return fmt::format("for ({5} {0} = {1}; {0} {2} {3}; {4})", n.iterator, to_text(n.first), n.comparison,
+                       limit, step, iterator_type_);
+  }
+
+  void branch(const Node& n, int indentation, const std::string& margin) {
+    out += margin + "if (" + to_text(n.condition) + ')';
+    // Only a lone assignment goes without braces: anything else could take over the `else`.
+    const auto lone = [](const Node& block) {
+      return block.children.size() == 1 && block.children[0].kind == Node::Kind::assignment;
+    };
+    const bool braces = !lone(n.children[0]) || (n.children.size() > 1 && !lone(n.children[1]));
+    if (n.children.size() == 1) return body(n.children[0].children, indentation, !braces);
+    body(n.children[0].children, indentation, !braces,
+         braces ? " " : std::string(static_cast<std::size_t>(2 * indentation), ' '));
+    out += "else";
+    const std::vector<Node>& otherwise = n.children[1].children;
+    if (otherwise.size() == 1 && otherwise[0].kind == Node::Kind::branch) {
+      out += ' ';
+      return branch(otherwise[0], indentation, "");
+    }
+    body(otherwise, indentation, !braces);
+  }
+
+  /// What a head is followed by; `end` comes after the closing brace, or instead of it.
+  void body(const std::vector<Node>& children, int indentation, bool bare, const std::string& end = "\n") {
+    out += bare ? "\n" : " {\n";
+    for (const Node& child : children) node(child, indentation + 1);
+    if (!bare) out += std::string(static_cast<std::size_t>(2 * indentation), ' ') + '}' + end;
+    if (bare && end != "\n") out += end;
+  }
+
+  std::string (*before_loop_)(const Node&);
+  std::string_view iterator_type_;
+};
+
+}  // namespace
+
+std::string to_text(const Expression& expression) {
+  std::string out;
+  print(out, expression);
+  return out;
+}
+
+std::string to_text(const Node& node, int indentation, std::string (*before_loop)(const Node& loop),
+                    std::string_view iterator_type) {
+  Printer printer(before_loop, iterator_type);
+  printer.node(node, indentation);
+  return std::move(printer.out);
+}
+
+}  // namespace warploom::tile

@@ -1,0 +1,95 @@
+#include "tile/c/simplify.hpp"
+
+#include <algorithm>
+
+namespace warploom::tile {
+namespace {
+
+using Kind = Expression::Kind;
+
+/// A sum of integers times what is not a sum itself, in the order of the text.
+struct Sum {
+  std::vector<std::pair<Expression, std::int64_t>> terms;
+  std::int64_t constant = 0;
+
+  void add(const Expression& term, std::int64_t factor) {
+    const auto same =
+        std::find_if(terms.begin(), terms.end(), [&](const auto& t) { return t.first == term; });
+    if (same != terms.end())
+      same->second += factor;
+    else
+      terms.emplace_back(term, factor);
+  }
+};
+
+bool is_number(const Expression& e) { return e.kind == Kind::integer; }
+
+void collect(const Expression& e, std::int64_t factor, Sum& sum) {
+  if (is_number(e)) {
+    sum.constant += factor * e.value;
+  } else if (e.kind == Kind::unary && e.text == "-") {
+    collect(e.operands[0], -factor, sum);
+  } else if (e.kind == Kind::unary && e.text == "+") {
+    collect(e.operands[0], factor, sum);
+  } else if (e.kind == Kind::binary && (e.text == "+" || e.text == "-")) {
+    collect(e.operands[0], factor, sum);
+    collect(e.operands[1], e.text == "+" ? factor : -factor, sum);
+  } else if (e.kind == Kind::binary && e.text == "*") {
+    const Expression left = simplified(e.operands[0]), right = simplified(e.operands[1]);
+    if (is_number(left))
+      collect(right, factor * left.value, sum);
+    else if (is_number(right))
+      collect(left, factor * right.value, sum);
+    else
+      sum.add(Expression::binary("*", left, right), factor);
+  } else {
+    Expression inside = e;
+    for (Expression& operand : inside.operands) operand = simplified(operand);
+    sum.add(inside, factor);
+  }
+}
+
+Expression times(const Expression& term, std::int64_t factor) {
+  return factor == 1 ? term : Expression::binary("*", Expression::integer(factor), term);
+}
+
+}  // namespace
+
+Expression simplified(const Expression& integer) {
+  Sum sum;
+  collect(integer, 1, sum);
+  // What is positive comes first: "n - i", not "-i + n".
+  std::stable_partition(sum.terms.begin(), sum.terms.end(), [](const auto& term) { return term.second > 0; });
+  Expression result;
+  bool empty = true;
+  for (const auto& [term, factor] : sum.terms) {
+    if (factor == 0) continue;
+    if (!empty) {
+      result = Expression::binary(factor > 0 ? "+" : "-", result, times(term, factor > 0 ? factor : -factor));
+    } else if (factor > 0 || sum.constant > 0) {
+      result = factor > 0 ? times(term, factor)
+                          : Expression::binary("-", Expression::integer(sum.constant), times(term, -factor));
+      if (factor < 0) sum.constant = 0;
+    } else {
+      Expression negative;
+      negative.kind = Kind::unary;
+      negative.text = "-";
+      negative.operands = {times(term, -factor)};
+      result = negative;
+    }
+    empty = false;
+  }
+  if (empty) return Expression::integer(sum.constant);
+  if (sum.constant == 0) return result;
+  return Expression::binary(sum.constant > 0 ? "+" : "-", result,
+                            Expression::integer(sum.constant > 0 ? sum.constant : -sum.constant));
+}
+
+Expression with_simple_subscripts(Expression expression) {
+  for (Expression& operand : expression.operands)
+    operand =
+        expression.kind == Kind::element ? simplified(operand) : with_simple_subscripts(std::move(operand));
+  return expression;
+}
+
+}  // namespace warploom::tile

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "warploom/tile/source.hpp"
+
+namespace warploom::tile {
+
+/// The same integer with its sums collected: "i - 1 + (j + 1)" -> "i + j". Only for integer arithmetic, where
+/// order does not matter.
+Expression simplified(const Expression& integer);
+/// Any expression, with the subscripts in it simplified.
+Expression with_simple_subscripts(Expression expression);
+
+}  // namespace warploom::tile

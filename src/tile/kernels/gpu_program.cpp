@@ -1,0 +1,166 @@
+// Loops of the host around kernels: which part of a nest becomes a kernel, and who writes it.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tile/kernels/kernel_patterns.hpp"
+#include "tile/kernels/out_of_core.hpp"
+
+namespace warploom::tile {
+namespace {
+
+bool holds_parallel_loop(const Node& node) {
+  if (node.kind == Node::Kind::loop && node.parallel) return true;
+  return std::any_of(node.children.begin(), node.children.end(), holds_parallel_loop);
+}
+
+class Mapper {
+ public:
+  Mapper(const Nest& nest, const ParallelNest& parallel, const GpuOptions& options)
+      : nest_(nest), parallel_(parallel), options_(options) {}
+
+  GpuProgram run() {
+    program_.reasons = parallel_.wave_reasons;
+    for (const Snapshot& snapshot : parallel_.snapshots) {
+      const Variable& variable = *find_variable(nest_.region(), snapshot.array);
+      program_.temporaries.push_back({snapshot.copy, variable.type, variable.extents, snapshot.array});
+      program_.reasons.push_back(snapshot.reason);
+    }
+    Node root = parallel_.code;
+    if (root.kind != Node::Kind::block) {
+      root = Node{};
+      root.children = {parallel_.code};
+    }
+    program_.host.children = visit_children(root.children);
+    return std::move(program_);
+  }
+
+ private:
+  /// Neighbours that no parallel loop holds, and that hold none, make one kernel together.
+  std::vector<Node> visit_children(const std::vector<Node>& children) {
+    std::vector<Node> host;
+    Node serial;
+    const auto flush = [&] {
+      if (serial.children.empty()) return;
+      append_kernels(serial.children.size() == 1 ? serial.children.front() : serial, host);
+      serial.children.clear();
+    };
+    const auto is_tree = [&](std::size_t k) {
+      return k < children.size() && children[k].kind == Node::Kind::loop && children[k].parallel;
+    };
+    for (std::size_t k = 0; k < children.size(); ++k) {
+      const Node& child = children[k];
+      if (!holds_parallel_loop(child)) {
+        serial.children.push_back(child);
+        continue;
+      }
+      flush();
+      if (is_tree(k) && is_tree(k + 1))
+        if (auto both = both_sums(request(child), request(children[k + 1]))) {
+          append(std::move(*both), host);
+          ++k;
+          continue;
+        }
+      visit(child, host);
+    }
+    flush();
+    return host;
+  }
+
+  void visit(const Node& node, std::vector<Node>& host) {
+    if (node.kind == Node::Kind::loop && node.parallel) {
+      append_kernels(node, host);
+      return;
+    }
+    Node outer = node;
+    if (node.kind == Node::Kind::loop) host_loops_.push_back(node.iterator);
+    if (node.kind == Node::Kind::branch) {
+      for (std::size_t k = 0; k < node.children.size(); ++k)
+        outer.children[k].children = visit_children(node.children[k].children);
+    } else {
+      outer.children = visit_children(node.children);
+    }
+    if (node.kind == Node::Kind::loop) host_loops_.pop_back();
+    host.push_back(std::move(outer));
+  }
+
+  KernelRequest request(const Node& tree) const {
+    return {nest_,
+            parallel_,
+            tree,
+            host_loops_,
+            fmt::format("{}_{}", nest_.region().function, program_.kernels.size()),
+            options_};
+  }
+
+  void append_kernels(const Node& tree, std::vector<Node>& host) {
+    KernelGroup group = choose_pattern(request(tree));
+    if (group.host.children.empty()) group.kernels.front().tree = tree;
+    append(std::move(group), host);
+  }
+
+  void append(KernelGroup group, std::vector<Node>& host) {
+    for (Temporary& temporary : group.temporaries) program_.temporaries.push_back(std::move(temporary));
+    const std::size_t first = program_.kernels.size();
+    if (group.host.children.empty())
+      for (std::size_t k = 0; k < group.kernels.size(); ++k) group.host.children.push_back(launch_of(k));
+    for (Node& child : group.host.children) {
+      number_launches(child, first);
+      host.push_back(std::move(child));
+    }
+    std::move(group.kernels.begin(), group.kernels.end(), std::back_inserter(program_.kernels));
+  }
+
+  static void number_launches(Node& node, std::size_t first) {
+    if (node.kind == Node::Kind::launch) node.statement += static_cast<int>(first);
+    for (Node& child : node.children) number_launches(child, first);
+  }
+
+  const Nest& nest_;
+  const ParallelNest& parallel_;
+  const GpuOptions& options_;
+  std::vector<std::string> host_loops_;
+  GpuProgram program_;
+};
+
+}  // namespace
+
+std::string_view name(Space space) {
+  switch (space) {
+    case Space::registers:
+      return "registers";
+    case Space::shared:
+      return "shared";
+    case Space::constant:
+      return "constant";
+    case Space::read_only:
+      return "read-only";
+    case Space::global:
+      return "global";
+    case Space::local:
+      return "local";
+  }
+  return "";
+}
+
+Node launch_of(std::size_t kernel) {
+  Node launch;
+  launch.kind = Node::Kind::launch;
+  launch.statement = static_cast<int>(kernel);
+  return launch;
+}
+
+KernelGroup choose_pattern(const KernelRequest& request) {
+  std::optional<KernelGroup> group = contraction(request);
+  if (!group) group = matrix_vector(request);
+  if (!group) group = pointwise(request);
+  return group ? *std::move(group) : serial(request);
+}
+
+GpuProgram map_to_gpu(const Nest& nest, const ParallelNest& parallel, const GpuOptions& options) {
+  GpuProgram program = Mapper(nest, parallel, options).run();
+  if (options.memory_cap > 0) plan_out_of_core(nest, parallel, options, program);
+  return program;
+}
+
+}  // namespace warploom::tile

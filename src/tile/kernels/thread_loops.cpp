@@ -1,0 +1,357 @@
+#include "tile/kernels/thread_loops.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tile/c/simplify.hpp"
+#include "tile/kernels/access_cost.hpp"
+#include "warploom/core/error.hpp"
+
+namespace warploom::tile {
+namespace {
+
+using Kind = Expression::Kind;
+
+Expression plus(const Expression& value, std::int64_t number) {
+  return simplified(Expression::binary("+", value, Expression::integer(number)));
+}
+
+/// The one statement that a loop holds, through blocks of one; none if there are several.
+const Node* only_child(const Node& node) {
+  if (node.children.size() != 1) return nullptr;
+  const Node& child = node.children.front();
+  return child.kind == Node::Kind::block ? only_child(child) : &child;
+}
+
+std::optional<ThreadLoop> thread_loop(const Node& loop, const std::map<std::string, Bounds>& outer) {
+  if (!loop.parallel) return std::nullopt;
+  const Bounds box = bounds_of(loop, outer);
+  if (!box.least || !box.most) return std::nullopt;
+  ThreadLoop result;
+  result.loop = loop;
+  result.loop.children.clear();
+  result.least = simplified(*box.least);
+  result.end = plus(*box.most, 1);
+  const Expression iterator = Expression::name(loop.iterator);
+  const auto depends_on_outer = [&](const Expression& e) {
+    return std::any_of(outer.begin(), outer.end(), [&](const auto& o) { return depends_on(e, o.first); });
+  };
+  if (loop.step != 1 && loop.step != -1) {
+    if (loop.step < 0 || depends_on_outer(loop.first)) return std::nullopt;
+    result.step = loop.step;
+  }
+  if (depends_on_outer(loop.first))
+    result.guards.push_back(Expression::binary(loop.step > 0 ? ">=" : "<=", iterator, loop.first));
+  if (depends_on_outer(loop.limit))
+    result.guards.push_back(Expression::binary(loop.comparison, iterator, loop.limit));
+  return result;
+}
+
+void collect_mentions(const Expression& expression, const std::vector<const Node*>& loops,
+                      const Node* assignment, std::vector<Mention>& into) {
+  if (expression.kind == Kind::element || expression.kind == Kind::name)
+    into.push_back({expression, false, loops, assignment});
+  for (const Expression& operand : expression.operands) collect_mentions(operand, loops, assignment, into);
+}
+
+void collect_mentions(const Node& node, std::vector<const Node*>& loops, std::vector<Mention>& into) {
+  if (node.kind == Node::Kind::loop) {
+    collect_mentions(node.first, loops, nullptr, into);
+    collect_mentions(node.limit, loops, nullptr, into);
+    loops.push_back(&node);
+  } else if (node.kind == Node::Kind::branch) {
+    collect_mentions(node.condition, loops, nullptr, into);
+  } else if (node.kind == Node::Kind::assignment) {
+    collect_mentions(node.value, loops, &node, into);
+    for (const Expression& subscript : node.target.operands) collect_mentions(subscript, loops, &node, into);
+    if (node.op != "=") into.push_back({node.target, false, loops, &node});
+    into.push_back({node.target, true, loops, &node});
+  }
+  for (const Node& child : node.children) collect_mentions(child, loops, into);
+  if (node.kind == Node::Kind::loop) loops.pop_back();
+}
+
+const Node* find_loop(const Node& node, const std::string& iterator) {
+  if (node.kind == Node::Kind::loop && node.iterator == iterator) return &node;
+  for (const Node& child : node.children)
+    if (const Node* found = find_loop(child, iterator)) return found;
+  return nullptr;
+}
+
+bool contains(const std::vector<std::string>& list, std::string_view name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+/// A subscript of iterators and sizes as CUDA has it.
+Expression in_cuda(Expression subscript) {
+  if (subscript.kind == Kind::call && subscript.text == "floord") subscript.text = "floor_quotient";
+  for (Expression& operand : subscript.operands) operand = in_cuda(std::move(operand));
+  return subscript;
+}
+
+}  // namespace
+
+Expression ThreadLoop::count() const {
+  return ceil_quotient(simplified(Expression::binary("-", end, least)), step);
+}
+
+bool ParallelChain::holds(std::string_view iterator) const {
+  return std::any_of(loops.begin(), loops.end(),
+                     [&](const ThreadLoop& l) { return l.loop.iterator == iterator; });
+}
+
+ParallelChain parallel_chain(const Node& tree) {
+  ParallelChain chain;
+  chain.body = {tree};
+  std::map<std::string, Bounds> box;
+  for (const Node* node = &tree; node && node->kind == Node::Kind::loop; node = only_child(*node)) {
+    std::optional<ThreadLoop> loop = thread_loop(*node, box);
+    if (!loop) break;
+    box[node->iterator] = {loop->least, plus(loop->end, -1)};
+    chain.loops.push_back(std::move(*loop));
+    chain.body = node->children;
+  }
+  return chain;
+}
+
+std::map<std::string, Bounds> host_bounds(const KernelRequest& request) {
+  std::map<std::string, Bounds> bounds;
+  const Node* within = &request.parallel.code;
+  for (const std::string& iterator : request.host_loops) {
+    const Node* loop = find_loop(*within, iterator);
+    if (!loop) return bounds;
+    bounds[iterator] = bounds_of(*loop, bounds);
+    within = loop;
+  }
+  return bounds;
+}
+
+std::int64_t PrivateCopies::Copy::bytes() const {
+  std::int64_t bytes = size_of(type);
+  for (const Expression& extent : extents) bytes *= value_of(extent, {});
+  return bytes;
+}
+
+std::string PrivateCopies::instead(const Expression& expression) const {
+  if (expression.kind != Kind::name && expression.kind != Kind::element) return "";
+  for (const Copy& copy : copies) {
+    if (copy.variable != expression.text) continue;
+    std::string text = copy.name;
+    if (!copy.extents.empty())
+      for (const Expression& subscript : expression.operands)
+        text += fmt::format("[{}]", to_text(in_cuda(subscript)));
+    return text;
+  }
+  return "";
+}
+
+bool PrivateCopies::hold_arrays() const {
+  return std::any_of(copies.begin(), copies.end(), [](const Copy& copy) { return !copy.extents.empty(); });
+}
+
+PrivateCopies private_copies(const KernelRequest& request, const CudaNames& names,
+                             const ParallelChain& chain) {
+  PrivateCopies result;
+  const std::vector<int> statements = statements_of(chain.body);
+  for (const Privatised& privatised : request.parallel.privatised) {
+    const bool here = std::any_of(statements.begin(), statements.end(), [&](int s) {
+      return std::find(privatised.statements.begin(), privatised.statements.end(), s) !=
+             privatised.statements.end();
+    });
+    const bool shared = std::any_of(privatised.loops.begin(), privatised.loops.end(),
+                                    [&](const std::string& loop) { return chain.holds(loop); });
+    if (!here || !shared) continue;
+    // A variable that lives on keeps its name for its memory.
+    const std::string name =
+        privatised.last_value ? free_name(names, privatised.variable + "_here") : privatised.variable;
+    const ArrayShape shape = shape_of(names, privatised.variable);
+    result.copies.push_back({privatised.variable, name, shape.type, &privatised,
+                             privatised.is_array ? shape.extents : std::vector<Expression>{}});
+  }
+  return result;
+}
+
+bool last_values_can_be_stored(const PrivateCopies& copies, const ParallelChain& chain) {
+  const std::vector<Mention> all = mentions(chain.body);
+  return std::all_of(copies.copies.begin(), copies.copies.end(), [&](const PrivateCopies::Copy& copy) {
+    return !copy.privatised->last_value || std::all_of(all.begin(), all.end(), [&](const Mention& mention) {
+      return mention.element.text != copy.variable ||
+             std::none_of(mention.loops.begin(), mention.loops.end(),
+                          [&](const Node* loop) { return depends_on(mention.element, loop->iterator); });
+    });
+  });
+}
+
+void declare(TextWriter& writer, const PrivateCopies& copies) {
+  for (const PrivateCopies::Copy& copy : copies.copies) {
+    std::string extents;
+    for (const Expression& extent : copy.extents) extents += fmt::format("[{}]", to_text(extent));
+    writer.line(fmt::format("{} {}{};", c_name(copy.type), copy.name, extents));
+  }
+}
+
+void store_last_values(TextWriter& writer, const CudaNames& names, const PrivateCopies& copies,
+                       const ParallelChain& chain, const Node& tree) {
+  for (const PrivateCopies::Copy& copy : copies.copies) {
+    if (!copy.privatised->last_value) continue;
+    std::vector<Expression> conditions;
+    for (const std::string& iterator : copy.privatised->loops) {
+      const auto loop = std::find_if(chain.loops.begin(), chain.loops.end(),
+                                     [&](const ThreadLoop& l) { return l.loop.iterator == iterator; });
+      if (loop == chain.loops.end()) continue;
+      Expression last = loop->loop.limit;  // in the order of the text
+      if (loop->loop.comparison == "<") last = plus(last, -1);
+      if (loop->loop.comparison == ">") last = plus(last, 1);
+      const std::int64_t step = loop->loop.step;
+      const Expression at = Expression::name(iterator);
+      conditions.push_back(
+          step == 1 || step == -1
+              ? Expression::binary("==", at, last)
+              : Expression::binary(">", simplified(Expression::binary("+", at, Expression::integer(step))),
+                                   last));
+    }
+    // The element that it is: of any mention, for all mentions of a private array in one iteration are of one
+    // element.
+    for (const Mention& mention : mentions({tree})) {
+      if (mention.element.text != copy.variable) continue;
+      const std::string store = fmt::format("{} = {};", cuda_text(names, mention.element), copy.name);
+      if (conditions.empty())
+        writer.line(store);
+      else
+        writer.line(fmt::format("if ({}) {}", to_text(all_of(conditions)), store));
+      break;
+    }
+  }
+}
+
+std::vector<Mention> mentions(const std::vector<Node>& nodes) {
+  std::vector<Mention> result;
+  std::vector<const Node*> loops;
+  for (const Node& node : nodes) collect_mentions(node, loops, result);
+  return result;
+}
+
+KernelParameters kernel_parameters(const KernelRequest& request, const CudaNames& names,
+                                   const std::vector<Node>& trees, const std::vector<Expression>& more,
+                                   const PrivateCopies& copies) {
+  Node all;
+  all.children = trees;
+  UsedNames used = used_names(names, all);
+  for (const Expression& expression : more) {
+    const auto visit = [&](const auto& self, const Expression& e) -> void {
+      if (e.kind == Kind::name && contains(names.nest.region().sizes, e.text) &&
+          !contains(used.sizes, e.text))
+        used.sizes.push_back(e.text);
+      if (e.kind == Kind::name && contains(request.host_loops, e.text) && !contains(used.iterators, e.text))
+        used.iterators.push_back(e.text);
+      for (const Expression& operand : e.operands) self(self, operand);
+    };
+    visit(visit, expression);
+  }
+  const auto hidden = [&](const std::string& array) {  // private, and never in memory
+    return std::any_of(copies.copies.begin(), copies.copies.end(), [&](const PrivateCopies::Copy& copy) {
+      return copy.variable == array && !copy.privatised->last_value;
+    });
+  };
+  std::erase_if(used.arrays_written, hidden);
+  std::erase_if(used.arrays_read, hidden);
+  KernelParameters parameters;
+  parameters.written = used.arrays_written;
+  parameters.all = used.arrays_written;
+  for (const std::string& array : used.arrays_read)
+    if (!contains(parameters.all, array)) parameters.all.push_back(array);
+  parameters.all.insert(parameters.all.end(), used.scalars.begin(), used.scalars.end());
+  for (const std::string& size : names.nest.region().sizes)
+    if (contains(used.sizes, size)) parameters.all.push_back(size);
+  for (const std::string& loop : request.host_loops)
+    if (contains(used.iterators, loop)) parameters.all.push_back(loop);
+  return parameters;
+}
+
+std::vector<Placement> memory_placements(const CudaNames& names, const std::vector<Node>& nodes,
+                                         const std::string& x, const std::string& y,
+                                         const std::array<int, 3>& block, const PrivateCopies& copies) {
+  std::vector<Placement> placements;
+  const std::vector<Mention> all = mentions(nodes);
+  for (const Mention& mention : all) {
+    const Variable* variable = find_variable(names.nest.region(), mention.element.text);
+    if (!variable || (variable->extents.empty() && !is_assigned(names.nest, variable->name))) continue;
+    if (!copies.instead(mention.element).empty()) continue;
+    // Where a size enters, neighbours are in sectors of their own: any large stride shows that.
+    const std::int64_t far = 1024;
+    const auto along = [&](const std::string& loop) {
+      return loop.empty() ? 0 : stride(mention.element, variable->extents, loop).value_or(far);
+    };
+    const std::int64_t step = along(x);
+    const WarpAccess access = warp_access({step, along(y), 0}, block, size_of(variable->type));
+    auto placement = std::find_if(placements.begin(), placements.end(),
+                                  [&](const Placement& p) { return p.array == mention.element.text; });
+    if (placement != placements.end() && placement->sectors >= access.sectors)
+      continue;  // the worst is shown
+    if (placement == placements.end()) placement = placements.insert(placement, Placement{});
+    const bool written = std::any_of(all.begin(), all.end(), [&](const Mention& m) {
+      return m.is_write && m.element.text == mention.element.text;
+    });
+    placement->array = mention.element.text;
+    placement->space = written ? Space::global : Space::read_only;
+    placement->sectors = access.sectors;
+    placement->ideal_sectors = access.ideal_sectors;
+    const std::string how = step == 0 ? "all threads of a warp read one element, which a load sends to all"
+                            : step == 1
+                                ? "neighbouring threads use neighbouring elements"
+                                : fmt::format("neighbouring threads are {} apart",
+                                              step == far ? "rows" : fmt::format("{} elements", step));
+    placement->reason =
+        fmt::format("{}: {} takes {} sectors of 32 bytes a warp, {} at best{}", how, to_text(mention.element),
+                    access.sectors, access.ideal_sectors,
+                    written ? "" : "; never written here: `const __restrict__`, the read-only path");
+  }
+  for (const PrivateCopies::Copy& copy : copies.copies)
+    placements.push_back(
+        {copy.variable, copy.extents.empty() ? Space::registers : Space::local,
+         copy.privatised->reason +
+             (copy.extents.empty()
+                  ? ""
+                  : fmt::format("; warning: an array of {} bytes a thread is in local memory, as slow "
+                                "as global, unless the compiler unrolls all loops that index it",
+                                copy.bytes())),
+         static_cast<std::uint64_t>(copy.bytes()), 0, 0, 1});
+  return placements;
+}
+
+std::map<std::string, std::int64_t> known_sizes(const Nest& nest) {
+  std::map<std::string, std::int64_t> known;
+  for (const SizeRange& size : nest.sizes())
+    if (size.least && size.least == size.most) known.emplace(size.name, *size.least);
+  return known;
+}
+
+std::optional<std::int64_t> known_value(const Nest& nest, const Expression& expression) {
+  try {
+    return value_of(expression, known_sizes(nest));
+  } catch (const BadInput&) {  // a name without a value
+    return std::nullopt;
+  }
+}
+
+Expression all_of(const std::vector<Expression>& conditions) {
+  Expression result = conditions.at(0);
+  for (std::size_t i = 1; i < conditions.size(); ++i)
+    result = Expression::binary("&&", std::move(result), conditions[i]);
+  return result;
+}
+
+std::vector<int> statements_of(const std::vector<Node>& nodes) {
+  std::vector<int> result;
+  const auto visit = [&](const auto& self, const Node& node) -> void {
+    if (node.kind == Node::Kind::assignment &&
+        std::find(result.begin(), result.end(), node.statement) == result.end())
+      result.push_back(node.statement);
+    for (const Node& child : node.children) self(self, child);
+  };
+  for (const Node& node : nodes) visit(visit, node);
+  return result;
+}
+
+}  // namespace warploom::tile

@@ -1,0 +1,104 @@
+// The whole C function around a tree of loops.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "warploom/tile/index_range.hpp"
+#include "warploom/tile/transform.hpp"
+
+namespace warploom::tile {
+namespace {
+
+std::string extents_text(const Variable& variable, bool is_parameter) {
+  std::string text;
+  for (std::size_t d = 0; d < variable.extents.size(); ++d)
+    text += fmt::format("[{}{}]", d == 0 && is_parameter ? "restrict " : "", to_text(variable.extents[d]));
+  return text;
+}
+
+std::string declaration(const Variable& variable, bool is_parameter) {
+  return fmt::format("{}{} {}{}", variable.is_constant ? "const " : "", c_name(variable.type), variable.name,
+                     extents_text(variable, is_parameter));
+}
+
+/// Functions of generated bounds that C has no operator for.
+void collect_calls(const Expression& expression, std::set<std::string>& calls) {
+  if (expression.kind == Expression::Kind::call) calls.insert(expression.text);
+  for (const Expression& operand : expression.operands) collect_calls(operand, calls);
+}
+
+void collect_calls(const Node& node, std::set<std::string>& calls) {
+  for (const Expression* e : {&node.first, &node.limit, &node.condition, &node.target, &node.value})
+    collect_calls(*e, calls);
+  for (const Node& child : node.children) collect_calls(child, calls);
+}
+
+/// Outermost parallel loops are shared among threads.
+void mark_outermost(Node& node) {
+  if (node.kind == Node::Kind::loop && node.parallel) {
+    const auto clear = [](auto&& self, Node& below) -> void {
+      for (Node& child : below.children) {
+        child.parallel = false;
+        self(self, child);
+      }
+    };
+    clear(clear, node);
+    return;
+  }
+  for (Node& child : node.children) mark_outermost(child);
+}
+
+std::string before_loop(const Node& loop) { return loop.parallel ? "#pragma omp parallel for\n" : ""; }
+
+/// The function alone.
+std::string function_text(const CPart& part, const std::string& index) {
+  const Region& region = part.nest.region();
+  std::vector<std::string> parameters;
+  for (const std::string& name : region.parameters) {
+    const Variable* variable = find_variable(region, name);
+    const bool wide = !variable && region.size_declarations.at(name).wider_than_int;
+    parameters.push_back(variable ? declaration(*variable, true) : (wide ? "long " : "int ") + name);
+  }
+  std::string text = fmt::format("void {}({}) {{\n", region.function, fmt::join(parameters, ", "));
+  for (const Variable& variable : region.variables)
+    if (std::find(region.parameters.begin(), region.parameters.end(), variable.name) ==
+        region.parameters.end())
+      text += "  " + declaration(variable, false) + ";\n";
+  Node marked = part.code;
+  mark_outermost(marked);
+  return text + to_text(marked, 1, before_loop, index) + "}\n";
+}
+
+}  // namespace
+
+std::string emit_c(const std::vector<CPart>& parts) {
+  std::set<std::string> calls;
+  std::string index = "int", functions;  // what counts with int may call with long
+  for (const CPart& part : parts) {
+    check_index_range(part.nest, part.code, Emitted::c);
+    if (counts_with_long(part.nest.region())) index = "long";
+    collect_calls(part.code, calls);
+  }
+  for (const CPart& part : parts)
+    functions += (functions.empty() ? "" : "\n") +
+                 function_text(part, counts_with_long(part.nest.region()) ? "long" : "int");
+  std::string text;
+  const bool mathematics = std::any_of(calls.begin(), calls.end(), [](const std::string& name) {
+    return name != "min" && name != "max" && name != "floord";
+  });
+  if (mathematics) text += "#include <math.h>\n\n";
+  if (calls.count("min"))
+    text += fmt::format("static inline {0} min({0} a, {0} b) {{ return a < b ? a : b; }}\n", index);
+  if (calls.count("max"))
+    text += fmt::format("static inline {0} max({0} a, {0} b) {{ return a > b ? a : b; }}\n", index);
+  if (calls.count("floord"))
+    text += fmt::format(
+        "static inline {0} floord({0} a, {0} b) {{ return a < 0 ? -((-a + b - 1) / b) : a / b; }}\n", index);
+  if (!text.empty() && !text.ends_with("\n\n")) text += "\n";
+  return text + functions;
+}
+
+std::string emit_c(const Nest& nest, const Node& code) { return emit_c({{nest, code}}); }
+
+}  // namespace warploom::tile

@@ -1,0 +1,80 @@
+#include "tile/order/parallelise_groups.hpp"
+
+#include <algorithm>
+
+namespace warploom::tile {
+
+Reachability reachability(const std::vector<Group>& groups, const std::vector<Relation>& relations) {
+  const std::size_t n = groups.size();
+  Reachability reaches(n, std::vector<bool>(n, false));
+  const auto group_of = [&](int s) {
+    return std::find_if(groups.begin(), groups.end(),
+                        [&](const Group& g) { return contains(g.statements, s); }) -
+           groups.begin();
+  };
+  for (const Relation& relation : relations)
+    reaches[group_of(relation.summary->source)][group_of(relation.summary->sink)] = true;
+  for (std::size_t via = 0; via < n; ++via)
+    for (std::size_t a = 0; a < n; ++a)
+      for (std::size_t b = 0; b < n; ++b)
+        if (reaches[a][via] && reaches[via][b]) reaches[a][b] = true;
+  return reaches;
+}
+
+std::vector<Group> in_order(std::vector<Group> groups, const std::vector<Relation>& relations) {
+  std::sort(groups.begin(), groups.end(),
+            [](const Group& a, const Group& b) { return a.statements.front() < b.statements.front(); });
+  const Reachability reaches = reachability(groups, relations);
+  std::vector<bool> placed(groups.size(), false);
+  std::vector<Group> ordered;
+  while (ordered.size() < groups.size()) {
+    std::size_t next = 0;
+    const auto waits = [&](std::size_t g) {
+      for (std::size_t before = 0; before < groups.size(); ++before)
+        if (before != g && !placed[before] && reaches[before][g]) return true;
+      return false;
+    };
+    while (placed[next] || waits(next)) ++next;
+    placed[next] = true;
+    ordered.push_back(std::move(groups[next]));
+  }
+  return ordered;
+}
+
+std::vector<Group> components(const std::vector<int>& statements, const std::vector<Relation>& relations) {
+  std::vector<Group> single;
+  for (const int s : statements) single.push_back({{s}, {}, false});
+  const Reachability reaches = reachability(single, relations);
+  std::vector<Group> groups;
+  for (std::size_t a = 0; a < single.size(); ++a) {
+    const auto same = std::find_if(groups.begin(), groups.end(), [&](const Group& g) {
+      const auto b =
+          std::find(statements.begin(), statements.end(), g.statements.front()) - statements.begin();
+      return reaches[a][b] && reaches[b][a];
+    });
+    if (same == groups.end())
+      groups.push_back(single[a]);
+    else
+      same->statements.push_back(statements[a]);
+  }
+  return in_order(std::move(groups), relations);
+}
+
+std::vector<Relation> within(const std::vector<Relation>& relations, const std::vector<int>& statements) {
+  std::vector<Relation> inside;
+  for (const Relation& relation : relations)
+    if (contains(statements, relation.summary->source) && contains(statements, relation.summary->sink))
+      inside.push_back(relation);
+  return inside;
+}
+
+std::vector<Relation> not_carried(std::vector<Relation> relations, const std::vector<SharedLoop>& loops) {
+  for (Relation& relation : relations)
+    for (const SharedLoop& loop : loops) relation.pairs = same_iteration(relation, loop);
+  relations.erase(std::remove_if(relations.begin(), relations.end(),
+                                 [](const Relation& r) { return r.pairs.is_empty(); }),
+                  relations.end());
+  return relations;
+}
+
+}  // namespace warploom::tile

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "tile/order/parallelise_sets.hpp"
+
+/// Statements and the dependences between them as a graph.
+namespace warploom::tile {
+
+/// Statements that share loops of the result. No loops: one statement, all of whose loops are chosen.
+struct Group {
+  std::vector<int> statements;    ///< ascending
+  std::vector<SharedLoop> loops;  ///< outermost first; one if not parallel
+  bool parallel = false;
+  /// Coefficients of `loops`, in the direction in which they run, in the value of a sequential loop outside
+  /// of them all. Then the last of `loops` is no loop: the others and this value give its iteration. Empty:
+  /// none.
+  std::vector<std::int64_t> wave = {};
+};
+
+template <class T>
+bool contains(const std::vector<T>& list, const T& value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+/// reaches[a][b]: a path of relations leads from group a to group b.
+using Reachability = std::vector<std::vector<bool>>;
+Reachability reachability(const std::vector<Group>& groups, const std::vector<Relation>& relations);
+/// Sources before sinks; otherwise in the order of the text.
+std::vector<Group> in_order(std::vector<Group> groups, const std::vector<Relation>& relations);
+/// Strongly connected components, in that order, without loops as yet.
+std::vector<Group> components(const std::vector<int>& statements, const std::vector<Relation>& relations);
+
+/// Relations between statements of the list.
+std::vector<Relation> within(const std::vector<Relation>& relations, const std::vector<int>& statements);
+/// What the loops leave to the loops inside them.
+std::vector<Relation> not_carried(std::vector<Relation> relations, const std::vector<SharedLoop>& loops);
+
+}  // namespace warploom::tile

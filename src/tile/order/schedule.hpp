@@ -1,0 +1,41 @@
+#pragma once
+
+#include "tile/sets/polyhedra.hpp"
+#include "warploom/tile/transform.hpp"
+
+namespace warploom::tile {
+
+/// One component of the times of a statement.
+struct TimeDimension {
+  enum class Kind {
+    position,  ///< a constant: which of the neighbours
+    loop,      ///< an affine function of the iterators; named
+    strip,     ///< first iteration of the strip of a loop: size * floor((i - lower) / size) + lower
+  };
+  Kind kind = Kind::position;
+  std::string name;             ///< of the loop that runs over it
+  std::int64_t value = 0;       ///< position
+  std::optional<isl::aff> aff;  ///< loop and strip: on the statement's domain space
+};
+
+/// Times of statement s: times[s], padded with zero positions to one length for comparison.
+struct Schedule::Impl {
+  Nest nest;
+  std::vector<std::vector<TimeDimension>> times;
+};
+
+/// An iterator as a function on a statement's domain space; any coordinate of a set.
+isl::aff iterator_aff(const isl::set& domain, int dimension);
+/// Points of the set -> the values of functions on its space.
+isl::map onto(const isl::set& domain, const std::vector<isl::aff>& functions);
+/// The longest vector of times.
+std::size_t time_length(const Schedule::Impl& schedule);
+/// S0[i, j] -> [t0, t1, ...], `length` components (at least as many as the statement has).
+isl::map time_map(const Schedule::Impl& schedule, int statement, std::size_t length);
+
+/// Loops that visit the iterations at their times, through isl's AST generator. Loops have the names of their
+/// time dimensions; a dimension that is exactly -i becomes a decreasing loop over i.
+/// @param relations  decide which loops are parallel: those that carry none of them
+Node generate_code(const Schedule::Impl& schedule, const std::vector<isl::map>& relations);
+
+}  // namespace warploom::tile

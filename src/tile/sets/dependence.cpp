@@ -1,0 +1,152 @@
+#include "warploom/tile/dependence.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "tile/sets/polyhedra.hpp"
+#include "warploom/core/progress.hpp"
+
+namespace warploom::tile {
+namespace {
+
+/// "i0, i1, i2"
+std::string tuple_text(char letter, std::size_t dimensions) {
+  std::string text;
+  for (std::size_t d = 0; d < dimensions; ++d) text += fmt::format("{}{}{}", d ? ", " : "", letter, d);
+  return text;
+}
+
+class Search {
+ public:
+  explicit Search(Polyhedra& polyhedra) : polyhedra_(polyhedra) {}
+
+  void run() {
+    const int statements = static_cast<int>(polyhedra_.statements.size());
+    for (int source = 0; source < statements; ++source)
+      for (int sink = 0; sink < statements; ++sink) between(source, sink);
+  }
+
+ private:
+  void between(int source, int sink) {
+    const std::vector<isl::map> levels = runs_before(source, sink);
+    for (const Reference& from : polyhedra_.statements[source].references)
+      for (const Reference& to : polyhedra_.statements[sink].references) {
+        if (from.element.text != to.element.text || (!from.is_write && !to.is_write)) continue;
+        const isl::map same_element = polyhedra_.sets[source].accesses[from.number].apply_range(
+            polyhedra_.sets[sink].accesses[to.number].reverse());
+        if (same_element.is_empty()) continue;
+        check_interrupt();
+        for (std::size_t level = 0; level < levels.size(); ++level) {
+          const isl::map pairs = same_element.intersect(levels[level]).coalesce();
+          if (!pairs.is_empty()) add(source, sink, from, to, static_cast<int>(level), pairs);
+        }
+      }
+  }
+
+  /// Of each level: source iterations to those of the sink that run later, equal in the loops outside of the
+  /// level. The last level is that of no loop, if the sink stands later in the text.
+  std::vector<isl::map> runs_before(int source, int sink) const {
+    const StatementSets &a = polyhedra_.sets[source], &b = polyhedra_.sets[sink];
+    const std::size_t common = common_loops(a, b);
+    const std::string tuples =
+        fmt::format("{}[{}] -> {}[{}]", polyhedra_.statements[source].label, tuple_text('i', a.loops.size()),
+                    polyhedra_.statements[sink].label, tuple_text('j', b.loops.size()));
+    std::vector<isl::map> levels;
+    std::string equal = "true";
+    for (std::size_t l = 0; l < common; ++l) {
+      levels.emplace_back(polyhedra_.context(), fmt::format("{{ {} : {} and i{} {} j{} }}", tuples, equal, l,
+                                                            a.loops[l].direction > 0 ? "<" : ">", l));
+      equal += fmt::format(" and i{0} = j{0}", l);
+    }
+    if (source < sink) levels.emplace_back(polyhedra_.context(), fmt::format("{{ {} : {} }}", tuples, equal));
+    return levels;
+  }
+
+  void add(int source, int sink, const Reference& from, const Reference& to, int level,
+           const isl::map& pairs) {
+    const Statement& statement = polyhedra_.statements[source];
+    Dependence dependence;
+    dependence.kind = !from.is_write ? DependenceKind::anti
+                      : to.is_write  ? DependenceKind::output
+                                     : DependenceKind::flow;
+    dependence.source = source;
+    dependence.sink = sink;
+    dependence.source_reference = from.number;
+    dependence.sink_reference = to.number;
+    dependence.distance = distance(source, sink, pairs);
+    dependence.level = level;
+    dependence.reduction = source == sink && !statement.reduction.empty() &&
+                           from.element == statement.assignment.target &&
+                           to.element == statement.assignment.target;
+    dependence.witness = witness_of(pairs, polyhedra_);
+    polyhedra_.dependences.push_back({std::move(dependence), pairs});
+  }
+
+  std::vector<Component> distance(int source, int sink, const isl::map& pairs) const {
+    const StatementSets &a = polyhedra_.sets[source], &b = polyhedra_.sets[sink];
+    const isl::set wrapped = pairs.wrap();
+    std::vector<Component> components;
+    for (std::size_t l = 0; l < common_loops(a, b); ++l) {
+      isl_local_space* space = isl_local_space_from_space(isl_set_get_space(wrapped.get()));
+      const isl::aff from = isl::manage(
+          isl_aff_var_on_domain(isl_local_space_copy(space), isl_dim_set, static_cast<unsigned>(l)));
+      const isl::aff to =
+          isl::manage(isl_aff_var_on_domain(space, isl_dim_set, static_cast<unsigned>(a.loops.size() + l)));
+      const isl::aff difference = a.loops[l].direction > 0 ? to.sub(from) : from.sub(to);
+      const isl::val least = wrapped.min_val(difference), most = wrapped.max_val(difference);
+      Component component;
+      if (least.is_int()) component.least = least.num_si();
+      if (most.is_int()) component.most = most.num_si();
+      components.push_back(component);
+    }
+    return components;
+  }
+
+  Polyhedra& polyhedra_;
+};
+
+}  // namespace
+
+void find_dependences(Polyhedra& polyhedra) { Search(polyhedra).run(); }
+
+std::vector<Dependence> dependences(const Nest& nest) {
+  std::vector<Dependence> summaries;
+  for (const DependenceRelation& relation : nest.polyhedra().dependences)
+    summaries.push_back(relation.summary);
+  return summaries;
+}
+
+std::string_view name(DependenceKind kind) {
+  switch (kind) {
+    case DependenceKind::flow:
+      return "flow";
+    case DependenceKind::anti:
+      return "anti";
+    case DependenceKind::output:
+      return "output";
+  }
+  return "";
+}
+
+std::string to_text(const Component& component) {
+  const auto &least = component.least, &most = component.most;
+  if (least && most && *least == *most) return std::to_string(*least);
+  if (least && *least >= 0) return *least > 0 ? "+" : "0+";
+  if (most && *most <= 0) return *most < 0 ? "-" : "0-";
+  return "*";
+}
+
+std::string to_text(const Nest& nest, const Dependence& dependence) {
+  const Statement &source = nest.statements()[dependence.source], &sink = nest.statements()[dependence.sink];
+  std::vector<std::string> distance;
+  for (const Component& component : dependence.distance) distance.push_back(to_text(component));
+  const bool carried = dependence.level < static_cast<int>(dependence.distance.size());
+  return fmt::format("{} {} -> {} on {}, distance ({}), {}{}: ({}) -> ({})", name(dependence.kind),
+                     source.label, sink.label, source.references[dependence.source_reference].element.text,
+                     fmt::join(distance, ", "),
+                     carried ? "carried by " + source.loops[dependence.level] : "carried by no loop",
+                     dependence.reduction ? ", reduction" : "", fmt::join(dependence.witness.source, ", "),
+                     fmt::join(dependence.witness.sink, ", "));
+}
+
+}  // namespace warploom::tile

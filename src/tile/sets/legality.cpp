@@ -1,0 +1,164 @@
+// The one test of legality: does a pair of a dependence run the other way round?
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "tile/order/schedule.hpp"
+
+namespace warploom::tile {
+namespace {
+
+using Times = std::vector<TimeDimension>;
+
+/// S0[i, j] -> [t]
+isl::map component_map(const TimeDimension& dimension, const isl::space& domain) {
+  return (dimension.aff ? *dimension.aff
+                        : domain.zero_aff_on_domain().add_constant(static_cast<long>(dimension.value)))
+      .as_map();
+}
+
+/// Whether every sink runs after its source: component by component, as dictionaries compare.
+bool keeps(isl::map pairs, const Times& source, const Times& sink) {
+  static const TimeDimension padding;
+  for (std::size_t d = 0; d < std::max(source.size(), sink.size()); ++d) {
+    const TimeDimension &a = d < source.size() ? source[d] : padding,
+                        &b = d < sink.size() ? sink[d] : padding;
+    if (!a.aff && !b.aff) {
+      if (a.value != b.value) return a.value < b.value;
+      continue;
+    }
+    const isl::map from = component_map(a, pairs.domain().space()),
+                   to = component_map(b, pairs.range().space());
+    const isl::val least =
+        isl::manage(isl_map_deltas(pairs.apply_domain(from).apply_range(to).release())).dim_min_val(0);
+    if (!least.is_zero()) return least.is_pos();
+    pairs = from.apply_range(to.reverse()).intersect(pairs);
+  }
+  return false;
+}
+
+/// The element that a reference touches in one iteration: "A[2][0]".
+std::string element_text(const Polyhedra& polyhedra, int statement, int reference,
+                         const std::vector<std::int64_t>& iteration, const Witness& witness) {
+  isl::map access = polyhedra.sets[statement].accesses[reference];
+  const auto fix = [&](isl_dim_type type, int at, std::int64_t value) {
+    if (at >= 0)
+      access = isl::manage(isl_map_fix_val(access.copy(), type, static_cast<unsigned>(at),
+                                           isl::val(polyhedra.context(), value).release()));
+  };
+  for (std::size_t l = 0; l < iteration.size(); ++l) fix(isl_dim_in, static_cast<int>(l), iteration[l]);
+  for (const auto& [size, value] : witness.sizes)
+    fix(isl_dim_param, isl_map_find_dim_by_name(access.get(), isl_dim_param, size.c_str()), value);
+  const isl::set element = access.range();
+  std::string text = polyhedra.statements[statement].references[reference].element.text;
+  const isl::point point = element.sample_point();
+  for (unsigned d = 0; d < element.tuple_dim(); ++d)
+    text += fmt::format(
+        "[{}]",
+        isl::manage(isl_point_get_coordinate_val(point.get(), isl_dim_set, static_cast<int>(d))).num_si());
+  return text;
+}
+
+/// "would run (2, 0) before (1, 1), which writes A[2][0] that it reads: flow dependence S0 -> S0, distance
+/// (1, -1)"
+std::string reason(const Polyhedra& polyhedra, const Dependence& dependence) {
+  const Statement &source = polyhedra.statements[dependence.source],
+                  &sink = polyhedra.statements[dependence.sink];
+  const auto instance = [&](const Statement& statement, const std::vector<std::int64_t>& iteration) {
+    return fmt::format("{}({})", source.number == sink.number ? "" : statement.label + " ",
+                       fmt::join(iteration, ", "));
+  };
+  const Witness& witness = dependence.witness;
+  const std::string element =
+      element_text(polyhedra, source.number, dependence.source_reference, witness.source, witness);
+  const std::string conflict =
+      dependence.kind == DependenceKind::flow   ? "writes " + element + " that it reads"
+      : dependence.kind == DependenceKind::anti ? "reads " + element + " that it overwrites"
+                                                : "writes " + element + " too";
+  std::vector<std::int64_t> distance;
+  for (std::size_t l = 0; l < dependence.distance.size(); ++l)
+    distance.push_back((witness.sink[l] - witness.source[l]) *
+                       polyhedra.sets[source.number].loops[l].direction);
+  std::string sizes;
+  for (const auto& [size, value] : witness.sizes)
+    sizes += fmt::format("{}{} = {}", sizes.empty() ? "" : ", ", size, value);
+  return fmt::format("would run {} before {}, which {}{}: {} dependence {} -> {}, distance ({})",
+                     instance(sink, witness.sink), instance(source, witness.source), conflict,
+                     sizes.empty() ? "" : " (" + sizes + ")", name(dependence.kind), source.label, sink.label,
+                     fmt::join(distance, ", "));
+}
+
+/// The loops that steps permute or tile, as a band: in the order in which they nest.
+Band loops_of(const Nest& nest, const std::vector<Step>& steps) {
+  std::vector<std::string> named;
+  for (const Step& step : steps) {
+    if (const auto* permute = std::get_if<Permute>(&step))
+      named.insert(named.end(), permute->order.begin(), permute->order.end());
+    if (const auto* tile = std::get_if<Tile>(&step))
+      for (const auto& [loop, size] : tile->sizes) named.push_back(loop);
+  }
+  Band band;
+  const auto contains = [](const std::vector<std::string>& list, const std::string& item) {
+    return std::find(list.begin(), list.end(), item) != list.end();
+  };
+  for (const Statement& statement : nest.statements()) {
+    std::vector<std::string> loops;
+    for (const std::string& loop : statement.loops)
+      if (contains(named, loop)) loops.push_back(loop);
+    if (loops.empty() || (!band.loops.empty() && loops != band.loops)) continue;
+    band.loops = loops;
+    band.statements.push_back(statement.number);
+  }
+  return band;
+}
+
+Schedule after_steps(Schedule schedule, const std::vector<Step>& steps) {
+  for (const Step& step : steps) schedule = schedule.then(step);
+  return schedule;
+}
+
+/// "; --skew j=1*i makes it legal", if that is so.
+std::string advice(const Nest& nest, const std::vector<Step>& steps) {
+  const auto skews = skew_for_tiling(nest, loops_of(nest, steps));
+  if (!skews || skews->empty()) return "";
+  std::vector<Step> all(skews->begin(), skews->end());
+  std::string options;
+  for (const Skew& skew : *skews) options += fmt::format(" --skew {}={}*{}", skew.loop, skew.factor, skew.by);
+  all.insert(all.end(), steps.begin(), steps.end());
+  if (!after_steps(Schedule::of_source(nest), all).verdict().legal) return "";
+  return fmt::format(";{} before {} legal", options, skews->size() > 1 ? "make it" : "makes it");
+}
+
+}  // namespace
+
+Verdict Schedule::verdict(bool reorder_reductions) const {
+  return with_isl([&] {
+    const Polyhedra& polyhedra = impl_->nest.polyhedra();
+    for (const DependenceRelation& relation : polyhedra.dependences) {
+      Dependence dependence = relation.summary;
+      if (dependence.reduction && reorder_reductions) continue;
+      if (keeps(relation.pairs, impl_->times[dependence.source], impl_->times[dependence.sink])) continue;
+      const std::size_t length = time_length(*impl_);
+      const isl::map turned =
+          isl::manage(isl_map_lex_ge_map(time_map(*impl_, dependence.source, length).release(),
+                                         time_map(*impl_, dependence.sink, length).release()));
+      dependence.witness = witness_of(turned.intersect(relation.pairs), polyhedra);
+      std::string why = reason(polyhedra, dependence);
+      return Verdict{false, std::move(dependence), std::move(why)};
+    }
+    return Verdict{};
+  });
+}
+
+Schedule transform(const Nest& nest, const std::vector<Step>& steps) {
+  Schedule schedule = after_steps(Schedule::of_source(nest), steps);
+  const Verdict verdict = schedule.verdict();
+  if (verdict.legal) return schedule;
+  std::vector<std::string> texts;
+  for (const Step& step : steps) texts.push_back(to_text(step));
+  throw BadInput(fmt::format("{}: {}: {} {}{}", nest.region().file, nest.region().function,
+                             fmt::join(texts, "; "), verdict.reason, advice(nest, steps)));
+}
+
+}  // namespace warploom::tile

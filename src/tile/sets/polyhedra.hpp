@@ -1,0 +1,81 @@
+#pragma once
+
+#include <isl/cpp.h>
+
+#include <memory>
+
+#include "warploom/core/error.hpp"
+#include "warploom/tile/dependence.hpp"
+#include "warploom/tile/nest.hpp"
+
+/// The only headers that see isl are those of this folder.
+namespace warploom::tile {
+
+struct ContextDeleter {
+  void operator()(isl_ctx* context) const { isl_ctx_free(context); }
+};
+
+/// A loop of the text around a statement.
+struct SourceLoop {
+  int number = 0;     ///< of the region's loops, in the order of the text
+  int direction = 1;  ///< -1: it decreases
+};
+
+/// Sets and relations of one statement. Tuples are named by label ("S0"), dimensions are the statement's
+/// loops, outermost first, parameters are the region's sizes; decreasing loops and steps keep the iterator's
+/// own value.
+struct StatementSets {
+  std::vector<SourceLoop> loops;  ///< around it, outermost first
+  std::vector<int> positions;     ///< in the region, in the first loop, ..., in the innermost loop
+  isl::set domain;                ///< S0[i, j, k] that run
+  isl::map order;  ///< S0[i, j, k] -> [position, +-i, position, +-j, ..., position, 0...]: source order
+  std::vector<isl::map> accesses;  ///< one a reference: S0[i, j, k] -> A[i, k]
+};
+
+/// All instances of one dependence: what Dependence sums up.
+struct DependenceRelation {
+  Dependence summary;
+  isl::map pairs;  ///< S0[i, j] -> S1[i', j', k']
+};
+
+struct Polyhedra {
+  std::shared_ptr<isl_ctx> context_owner;  ///< outlives every set below: first member
+  Region region;
+  std::vector<SizeRange> sizes;
+  std::vector<std::string> remarks;
+  std::vector<Statement> statements;
+  isl::set parameters;  ///< what is known of the sizes
+  std::vector<StatementSets> sets;
+  int depth = 0;                                ///< most loops around a statement
+  std::vector<DependenceRelation> dependences;  ///< all memory-based ones
+
+  isl::ctx context() const { return isl::ctx(context_owner.get()); }
+};
+
+/// How many loops hold both statements.
+std::size_t common_loops(const StatementSets& a, const StatementSets& b);
+
+/// Fills Polyhedra::dependences from the rest.
+void find_dependences(Polyhedra& polyhedra);
+
+/// Calls what works with isl; an exception of isl leaves as one of ours.
+template <class Work>
+auto with_isl(Work&& work) {
+  try {
+    return work();
+  } catch (const isl::exception& error) {
+    throw Internal(std::string("integer sets: ") + error.what());
+  }
+}
+
+/// The least point of a set that is not empty: sizes first (at least 1 each where that is possible), in their
+/// order, then the set's coordinates.
+struct SmallestPoint {
+  std::vector<std::int64_t> sizes, coordinates;
+};
+SmallestPoint smallest_point(const isl::set& set, const Polyhedra& polyhedra);
+
+/// The witness of a set of pairs that is not empty: its smallest pair, sizes as small as they can be.
+Witness witness_of(const isl::map& pairs, const Polyhedra& polyhedra);
+
+}  // namespace warploom::tile

@@ -1,0 +1,217 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tile_cases.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/tile/transform.hpp"
+
+namespace warploom::tile {
+namespace {
+
+using test::analyse;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+Verdict after(const Nest& nest, const std::vector<Step>& steps) {
+  Schedule schedule = Schedule::of_source(nest);
+  for (const Step& step : steps) schedule = schedule.then(step);
+  return schedule.verdict();
+}
+
+std::string refusal(const Nest& nest, const std::vector<Step>& steps) {
+  try {
+    transform(nest, steps);
+  } catch (const BadInput& error) {
+    return error.what();
+  }
+  return "";
+}
+
+Tile tile(std::int64_t i, std::int64_t j) { return Tile{{{"i", i}, {"j", j}}}; }
+
+TEST(Verdict, TheOrderOfTheTextIsLegal) {
+  for (const std::string& text :
+       {test::permutable_text, test::skewed_text, test::reuse_text, test::sum_text, test::gemm_text})
+    EXPECT_TRUE(after(analyse(text), {}).legal) << text;
+}
+
+TEST(Verdict, PermutableNestIsPermutedAndTiled) {
+  const Nest nest = analyse(test::permutable_text);
+  EXPECT_TRUE(after(nest, {Permute{{"j", "i"}}}).legal);
+  EXPECT_TRUE(after(nest, {tile(4, 8)}).legal);
+}
+
+TEST(Verdict, DistanceAgainstTheInnerLoopForbidsPermutationAndTiling) {
+  const Nest nest = analyse(test::skewed_text);
+  for (const Step& step : {Step(Permute{{"j", "i"}}), Step(tile(4, 4))}) {
+    const Verdict verdict = after(nest, {step});
+    ASSERT_FALSE(verdict.legal);
+    ASSERT_TRUE(verdict.violated);
+    EXPECT_EQ(verdict.violated->kind, DependenceKind::flow);
+    const Witness& witness = verdict.violated->witness;
+    EXPECT_EQ(witness.sink[0] - witness.source[0], 1);
+    EXPECT_EQ(witness.sink[1] - witness.source[1], -1);
+  }
+}
+
+TEST(Verdict, SkewMakesItTilable) {
+  const Nest nest = analyse(test::skewed_text);
+  EXPECT_TRUE(after(nest, {Skew{"j", 1, "i"}, tile(4, 4)}).legal);
+  EXPECT_TRUE(after(nest, {Skew{"j", 1, "i"}, Permute{{"j", "i"}}}).legal);
+}
+
+TEST(Verdict, WitnessIsTurnedByTheStrips) {
+  // With strips of 4 from j = 1, (0, 4) and (1, 3) share a tile; (0, 5) and (1, 4) are the first that do not.
+  const Verdict verdict = after(analyse(test::skewed_text), {tile(4, 4)});
+  ASSERT_TRUE(verdict.violated);
+  EXPECT_THAT(verdict.violated->witness.source, ElementsAre(0, 5));
+  EXPECT_THAT(verdict.violated->witness.sink, ElementsAre(1, 4));
+  EXPECT_EQ(verdict.reason,
+            "would run (1, 4) before (0, 5), which writes A[1][4] that it reads (n = 2, m = 6): flow "
+            "dependence S0 -> S0, "
+            "distance (1, -1)");
+}
+
+TEST(Verdict, StripsBelowTheDistanceAreLegal) {
+  // i carries a distance of 4: strips of i of at most 4 that start at 0 never hold both ends.
+  const Nest nest = analyse(R"(
+void f(int n, int m, float A[n + 4][m + 1]) {
+  for (int i = 0; i < n; i++)
+    for (int j = 1; j < m; j++)
+      A[i + 4][j - 1] = A[i][j];
+})");
+  EXPECT_TRUE(after(nest, {tile(4, 8)}).legal);
+  EXPECT_TRUE(after(nest, {tile(2, 3)}).legal);
+  EXPECT_FALSE(after(nest, {tile(5, 8)}).legal);
+  EXPECT_FALSE(after(nest, {Permute{{"j", "i"}}}).legal);
+}
+
+TEST(Verdict, StripMiningAloneKeepsTheOrder) {
+  EXPECT_TRUE(after(analyse(test::skewed_text), {StripMine{"j", 5}}).legal);
+  EXPECT_TRUE(after(analyse(test::skewed_text), {StripMine{"i", 3}, StripMine{"j", 5}}).legal);
+}
+
+TEST(Verdict, SumsAreReorderedOnlyWhereAsked) {
+  // A sum whose terms go the other way round.
+  const Nest nest = analyse(R"(
+void f(int n, int m, float D[n], float B[m][n]) {
+  for (int j = 0; j < m; j++)
+    for (int k = 0; k < m; k++)
+      for (int i = 0; i < n; i++)
+        D[i] += B[j][i] * B[k][i];
+})");
+  const Schedule swapped = Schedule::of_source(nest).then(Permute{{"k", "j", "i"}});
+  EXPECT_FALSE(swapped.verdict().legal);
+  EXPECT_TRUE(swapped.verdict(true).legal);
+}
+
+TEST(Verdict, SizesThatAreKnownDecide) {
+  const std::string text = R"(
+void f(int n, float A[n + 8][n + 8]) {
+  for (int i = 0; i < n; i++)
+    for (int j = 8; j < n + 8; j++) A[i + 8][j - 8] = A[i][j];
+})";
+  EXPECT_FALSE(after(analyse(text), {Permute{{"j", "i"}}}).legal);
+  EXPECT_TRUE(after(analyse(text, {{"n", 1, 8}}), {Permute{{"j", "i"}}}).legal);
+}
+
+TEST(Transform, RefusalNamesTheWitnessAndTheSkew) {
+  const std::string text = refusal(analyse(test::skewed_text), {Permute{{"j", "i"}}});
+  EXPECT_EQ(text,
+            "nest.c: f: permute j, i would run (1, 1) before (0, 2), which writes A[1][1] that it reads (n = "
+            "2, m = 3): "
+            "flow dependence S0 -> S0, distance (1, -1); --skew j=1*i before makes it legal");
+}
+
+TEST(Transform, RefusalOffersNoSkewWhereNoneHelps) {
+  // Distances (1, -n): no factor up to 4 reaches them.
+  const std::string text = refusal(analyse(R"(
+void f(int n, int m, float A[m + 1][2 * n]) {
+  for (int i = 0; i < m; i++)
+    for (int j = n; j < 2 * n; j++)
+      A[i + 1][j - n] = A[i][2 * n - 1 - j];
+})"),
+                                   {Permute{{"j", "i"}}});
+  EXPECT_THAT(text, HasSubstr("permute j, i would run"));
+  EXPECT_THAT(text, Not(HasSubstr("--skew")));
+}
+
+TEST(Transform, GivesTheScheduleOfWhatIsLegal) {
+  const Schedule schedule = transform(analyse(test::sum_text), {Permute{{"i", "j"}}});
+  EXPECT_TRUE(schedule.verdict().legal);
+}
+
+std::vector<std::string> skew_texts(const Nest& nest, const Band& band) {
+  std::vector<std::string> texts;
+  const auto skews = skew_for_tiling(nest, band);
+  if (!skews) return {"none"};
+  for (const Skew& skew : *skews) texts.push_back(to_text(Step(skew)));
+  return texts;
+}
+
+TEST(SkewForTiling, TakesTheSmallestFactor) {
+  EXPECT_THAT(skew_texts(analyse(test::skewed_text), {{"i", "j"}, {0}}), ElementsAre("skew j=1*i"));
+  EXPECT_THAT(skew_texts(analyse(R"(
+void f(int n, int m, float A[n + 1][m]) {
+  for (int i = 0; i < n; i++)
+    for (int j = 3; j < m; j++) A[i + 1][j - 3] = A[i][j];
+})"),
+                         {{"i", "j"}, {0}}),
+              ElementsAre("skew j=3*i"));
+}
+
+TEST(SkewForTiling, NeedsNoneWhereNoDistanceIsNegative) {
+  EXPECT_TRUE(skew_for_tiling(analyse(test::permutable_text), {{"i", "j"}, {0}})->empty());
+}
+
+TEST(SkewForTiling, OfASweepInPlace) {
+  const Nest nest = analyse(test::reuse_text);
+  EXPECT_THAT(skew_texts(nest, {{"i", "j"}, {0}}), ElementsAre("skew j=1*i"));
+  EXPECT_TRUE(after(nest, {Skew{"j", 1, "i"}, tile(8, 8)}).legal);
+}
+
+TEST(SkewForTiling, OfThreeLoopsUsesThoseThatAreSkewedAlready) {
+  // Gauss-Seidel in two dimensions over time.
+  const Nest nest = analyse(R"(
+void f(int t, int n, double A[n][n]) {
+  for (int s = 0; s < t; s++)
+    for (int i = 1; i < n - 1; i++)
+      for (int j = 1; j < n - 1; j++)
+        A[i][j] = (A[i - 1][j - 1] + A[i - 1][j] + A[i - 1][j + 1] + A[i][j - 1] + A[i][j] + A[i][j + 1] +
+                   A[i + 1][j - 1] + A[i + 1][j] + A[i + 1][j + 1]) / 9.0;
+})");
+  const auto skews = skew_for_tiling(nest, {{"s", "i", "j"}, {0}});
+  ASSERT_TRUE(skews);
+  std::vector<Step> steps(skews->begin(), skews->end());
+  EXPECT_FALSE(steps.empty());
+  steps.push_back(Tile{{{"s", 4}, {"i", 4}, {"j", 4}}});
+  EXPECT_TRUE(after(nest, steps).legal);
+  EXPECT_FALSE(after(nest, {steps.back()}).legal);
+}
+
+TEST(SkewForTiling, OfLoopsThatDecrease) {
+  // As skewed_text, with i from the last to the first.
+  const Nest nest = analyse(R"(
+void f(int n, int m, float A[n + 1][m], float B[m]) {
+  for (int i = n - 1; i >= 0; i--)
+    for (int j = 1; j < m; j++)
+      A[i][j - 1] = A[i + 1][j] + B[j];
+})");
+  EXPECT_FALSE(after(nest, {tile(4, 4)}).legal);
+  EXPECT_THAT(skew_texts(nest, {{"i", "j"}, {0}}), ElementsAre("skew j=1*i"));
+  EXPECT_TRUE(after(nest, {Skew{"j", 1, "i"}, tile(4, 4)}).legal);
+}
+
+TEST(SkewForTiling, FindsNoneWhereTheDistanceGrowsWithTheSize) {
+  EXPECT_THAT(skew_texts(analyse(R"(
+void f(int n, int m, float A[n + 1][m], float B[m]) {
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++) A[i + 1][m - 1 - j] = A[i][j] + B[j];
+})"),
+                         {{"i", "j"}, {0}}),
+              ElementsAre("none"));
+}
+
+}  // namespace
+}  // namespace warploom::tile

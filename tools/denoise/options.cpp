@@ -1,0 +1,255 @@
+#include "options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/verb.hpp"
+#include "warploom/core/error.hpp"
+
+namespace warploom::tool {
+namespace {
+
+/// A number from `least` (excluded if `above`) on; infinite ones are refused.
+double parse_number(const std::string& option, const std::string& text, double least, bool above) {
+  double value = 0;
+  if (!parse_whole(text, value) || !std::isfinite(value) || value < least || (above && value == least))
+    throw BadInput(
+        fmt::format("{}: '{}' is not a number {} {}", option, text, above ? "above" : "of at least", least));
+  return value;
+}
+
+template <typename Number>
+Number parse_count(const std::string& option, const std::string& text, Number least, Number most) {
+  Number value = 0;
+  if (!parse_whole(text, value) || value < least || value > most)
+    throw BadInput(fmt::format("{}: '{}' is not a whole number from {} to {}", option, text, least, most));
+  return value;
+}
+
+/// An option whose text `set` takes, throwing BadInput.
+template <typename Set>
+void add(CLI::App& app, const std::string& option, const std::string& type, Set set,
+         const std::string& help) {
+  app.add_option_function<std::string>(
+         option, [set](const std::string& text) { set(text); }, help)
+      ->type_name(type);
+}
+
+std::vector<std::string> parse_maps(const std::string& text) {
+  const std::vector<std::string>& all = all_maps();
+  if (text == "all") return all;
+  if (text == "none") return {};
+  std::vector<std::string> asked = split(text, ','), maps;
+  for (std::string& map : asked) {
+    std::ranges::transform(map, map.begin(), [](unsigned char c) { return std::tolower(c); });
+    if (std::ranges::count(all, map) == 0)
+      throw BadInput(fmt::format("--maps: '{}' is none of all, none, {}", map, fmt::join(all, ", ")));
+  }
+  for (const std::string& map : all)
+    if (std::ranges::count(asked, map) > 0) maps.push_back(map);
+  return maps;
+}
+
+void add_input_options(CLI::App& app, DenoiseSettings& s) {
+  app.add_option("IMAGE", s.input, "NIfTI-1 or -2, .nii or .nii.gz: a diffusion series or a tensor image")
+      ->required();
+  app.add_option("--bval", s.bval, "The series' b-values [s/mm^2], a row or a column (FSL)")
+      ->type_name("FILE");
+  app.add_option("--bvec", s.bvec,
+                 "The series' directions, 3 rows or 3 columns, along the image axes; x is reversed where the "
+                 "affine's determinant is positive (FSL)")
+      ->type_name("FILE");
+  app.add_option("--grad", s.grad,
+                 "Instead of these two: rows x y z b along the scanner's axes [s/mm^2] (MRtrix)")
+      ->type_name("FILE");
+  app.add_flag("--vector", s.vector,
+               "The image's 1 to 100 volumes are no tensor: denoise them as they are, each counting once");
+  add(
+      app, "--order", "ORDER", [&s](const auto& t) { s.order = parse_tensor_order("--order", t); },
+      "Order of a tensor image's elements: fsl (xx xy xz yy yz zz), mrtrix (xx yy zz xy xz yz), nifti (xx xy "
+      "yy xz yz zz). Needed unless the header tells: five axes with intent 1005 (nifti), or an intent_name "
+      "'tensor ORDER', as this tool writes");
+  add(
+      app, "--frame", "FRAME", [&s](const auto& t) { s.frame = io::parse_frame(t); },
+      "Axes of the tensor image that is read: fsl, image (voxel indices) or scanner [fsl for order fsl, "
+      "scanner "
+      "for mrtrix, image for nifti]");
+  add(
+      app, "--unit", "UNIT",
+      [&s](const std::string& text) {
+        if (text != "mm2/s" && text != "um2/ms")
+          throw BadInput(fmt::format("--unit: '{}' is neither mm2/s nor um2/ms", text));
+        s.square_micrometres = text == "um2/ms";
+      },
+      "Unit of diffusivities in files, read and written: mm2/s (tissue about 1e-3) or um2/ms (about 1) "
+      "[mm2/s]");
+  app.add_option(
+         "--mask", s.mask,
+         "Voxels to fit and to denoise: a NIfTI file (not 0 is inside); auto: from the mean b = 0 "
+         "volume, or the trace, by Otsu's threshold; nonzero: where any volume is; none: all [auto for a "
+         "series, else nonzero]")
+      ->type_name("MASK");
+}
+
+void add_fit_options(CLI::App& app, DenoiseSettings& s) {
+  add(
+      app, "--fit", "METHOD", [&s](const auto& t) { s.fit = imaging::parse_fit_method(t); },
+      "Fit of tensors to a series: ols, wls (one reweighting), iterated (two, from the measured signal) or "
+      "positive (wls without negative eigenvalues) [wls]");
+  add(
+      app, "--shells", "B,...",
+      [&s](const std::string& text) {
+        s.shells.clear();
+        for (const std::string& b : split(text, ','))
+          s.shells.push_back(parse_number("--shells", b, 0, false));
+      },
+      "Use these b-values of a series, each within 5 % or 50, and b = 0 [s/mm^2] [all]");
+  add(
+      app, "--bmax", "B", [&s](const auto& t) { s.largest_b = parse_number("--bmax", t, 0, true); },
+      "Use b-values up to this one, and 5 % or 50 above [s/mm^2] [all]");
+  add(
+      app, "--b0-threshold", "B",
+      [&s](const auto& t) { s.b0_threshold = parse_number("--b0-threshold", t, 0, false); },
+      "Up to this a b-value counts as 0 [s/mm^2] [50]");
+}
+
+void add_solver_options(CLI::App& app, DenoiseSettings& s) {
+  add(
+      app, "--solver", "SOLVER", [&s](const auto& t) { s.solve.solver = imaging::parse_solver(t); },
+      "accelerated, primal-dual (with epsilon 0), or descent in the Cholesky factor (Christiansen et al. "
+      "2007) "
+      "[accelerated]");
+  add(
+      app, "--lambda", "N|auto",
+      [&s](const std::string& text) {
+        s.solve.lambda = text == "auto" ? 0 : parse_number("--lambda", text, 0, true);
+      },
+      "Weight of the data [1/(um^2/ms * mm); with --vector 1/(image unit * mm)]; larger: closer to it. auto: "
+      "from the noise of the image "
+      "[auto]");
+  add(
+      app, "--epsilon", "N", [&s](const auto& t) { s.epsilon = parse_number("--epsilon", t, 0, false); },
+      "Gradients below this are smoothed, edges above are kept [um^2/ms / mm; with --vector the image's unit "
+      "/ "
+      "mm] [0.01; 0 with primal-dual; with --vector a tenth of the noise over the smallest spacing]");
+  add(
+      app, "--tolerance", "N",
+      [&s](const auto& t) { s.solve.tolerance = parse_number("--tolerance", t, 0, true); },
+      "Stop when the objective is proved to be this close to its minimum, relative [1e-4]");
+  add(
+      app, "--max-iterations", "N",
+      [&s](const auto& t) { s.solve.max_iterations = parse_count("--max-iterations", t, 1, 1000000000); },
+      "Stop after this many [5000]");
+  add(
+      app, "--step", "N", [&s](const auto& t) { s.solve.descent_step = parse_number("--step", t, 0, true); },
+      "Fixed step of descent [mm / sqrt(um^2/ms)] [the largest that is stable at the start]");
+  add_device_option(app, s.solve.device);
+  add(
+      app, "--device-memory", "MIB",
+      [&s](const auto& t) {
+        s.solve.device_memory = parse_count<std::uint64_t>("--device-memory", t, 1, std::uint64_t{1} << 30)
+                                << 20;
+      },
+      "Use no more of the GPU's memory; larger images go through it in slabs [MiB] [what is free]");
+  add(
+      app, "--threads", "N", [&s](const auto& t) { s.threads = parse_count("--threads", t, 1u, 1024u); },
+      "CPU threads; the result does not depend on them [one a processor]");
+}
+
+void add_output_options(CLI::App& app, DenoiseSettings& s) {
+  app.add_option(
+         "-o,--output", s.prefix,
+         "Beginning of the outputs' names: PREFIX_tensor, PREFIX_FA and so on; a prefix that ends in / is a "
+         "directory: PREFIX/tensor")
+      ->type_name("PREFIX")
+      ->required();
+  add(
+      app, "--output-order", "ORDER",
+      [&s](const auto& t) { s.output_order = parse_tensor_order("--output-order", t); },
+      "Order of the tensor image that is written [that of the input, fsl for a series]");
+  add(
+      app, "--output-frame", "FRAME", [&s](const auto& t) { s.output_frame = io::parse_frame(t); },
+      "Axes of the tensors and eigenvectors that are written: fsl, image or scanner [those of the input; for "
+      "a series "
+      "and for another order, as --frame says]");
+  add(
+      app, "--maps", "LIST",
+      [&s](const std::string& text) {
+        s.maps = parse_maps(text);
+        s.maps_listed = text != "all" && text != "none";
+      },
+      "Maps to write beside the tensor: all, none, or some of fa,md,ad,rd,mo,l1,l2,l3,v1,v2,v3,s0,rgb; md, "
+      "ad, rd and "
+      "l1 to l3 in --unit, s0 (of a series) in its unit, rgb is |V1| FA, three volumes from 0 to 1 [all]");
+  add(
+      app, "--format", "FORMAT",
+      [&s](const std::string& text) {
+        if (text != "nii" && text != "nii.gz")
+          throw BadInput(fmt::format("--format: '{}' is neither nii nor nii.gz", text));
+        s.gzip = text == "nii.gz";
+      },
+      "nii or nii.gz [nii.gz]");
+  add(
+      app, "--gzip-level", "N", [&s](const auto& t) { s.gzip_level = parse_count("--gzip-level", t, 1, 12); },
+      "1 (fast) to 12 (small) [1]");
+  app.add_option("--report", s.report, "Write a report as JSON, what --json prints")->type_name("FILE.json");
+  app.add_option("--qc", s.qc, "Write a page to look at: slices before and after, V1, objective, residual")
+      ->type_name("FILE.html");
+  add_json_flag(app, s.json);
+  app.add_flag("--force", s.force, "Replace outputs that exist");
+}
+
+}  // namespace
+
+const std::vector<std::string>& all_maps() {
+  static const std::vector<std::string> maps{"fa", "md", "ad", "rd", "mo", "l1", "l2",
+                                             "l3", "v1", "v2", "v3", "s0", "rgb"};
+  return maps;
+}
+
+void add_denoise_options(CLI::App& app, DenoiseSettings& settings) {
+  settings.maps = all_maps();
+  add_input_options(app, settings);
+  add_fit_options(app, settings);
+  add_solver_options(app, settings);
+  add_output_options(app, settings);
+}
+
+void check_together(DenoiseSettings& s) {
+  const auto refuse = [](bool wrong, const std::string& message) {
+    if (wrong) throw BadInput(message);
+  };
+  refuse(s.prefix.empty(),
+         "--output: the prefix is empty; give the beginning of the outputs' names, as out/sub01");
+  refuse(!s.grad.empty() && !(s.bval.empty() && s.bvec.empty()),
+         "--grad and --bval, --bvec do not go together: give one description of the series");
+  refuse(s.bval.empty() != s.bvec.empty(),
+         fmt::format("{} is missing: a series needs both --bval and --bvec, or --grad",
+                     s.bval.empty() ? "--bval" : "--bvec"));
+  const ImageKind kind = s.kind();
+  refuse(s.vector && !(s.bval.empty() && s.grad.empty()),
+         "--vector and gradients do not go together: a series is fitted, a vector image is taken as it is");
+  refuse(kind != ImageKind::tensors && (s.order || s.frame),
+         fmt::format("{} tells how a tensor image is to be read, and this is {}{}",
+                     s.order ? "--order" : "--frame", s.vector ? "a vector image" : "a series",
+                     s.vector ? "" : "; --output-order and --output-frame tell how tensors are written"));
+  refuse(s.vector && (s.output_order || s.output_frame),
+         "--output-order and --output-frame are for tensors, and --vector says that these are none");
+  refuse(!s.shells.empty() && s.largest_b, "--shells and --bmax do not go together: give one");
+  refuse(kind != ImageKind::series && (!s.shells.empty() || s.largest_b || s.fit),
+         fmt::format("{} is for a series: give --bval and --bvec, or --grad", s.fit         ? "--fit"
+                                                                              : s.largest_b ? "--bmax"
+                                                                                            : "--shells"));
+  refuse(s.solve.descent_step > 0 && s.solve.solver != imaging::Solver::descent,
+         "--step is for --solver descent; the others find theirs");
+  refuse(s.maps_listed && kind == ImageKind::channels,
+         "--maps are of tensors, and --vector says that these are none");
+  refuse(s.maps_listed && kind == ImageKind::tensors && std::ranges::count(s.maps, "s0") > 0,
+         "--maps: s0 comes from the fit of a series, and this is a tensor image");
+  if (kind != ImageKind::series) std::erase(s.maps, "s0");
+  if (kind == ImageKind::channels) s.maps.clear();
+}
+
+}  // namespace warploom::tool

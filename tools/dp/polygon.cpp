@@ -1,0 +1,81 @@
+#include "warploom/dp/polygon.hpp"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <memory>
+
+#include "cli/verb.hpp"
+#include "problem.hpp"
+#include "warploom/core/error.hpp"
+
+namespace warploom::tool {
+namespace {
+
+struct Settings : DpSettings {
+  std::string input, svg;
+};
+
+std::vector<dp::Point> read_points(const std::string& path) {
+  const auto table = io::parse_table<double>(read_input(path), input_name(path));
+  if (table.columns != 2)
+    throw BadInput(fmt::format("{}: {} columns; each vertex has a row of two numbers, x and y",
+                               input_name(path), table.columns));
+  std::vector<dp::Point> points;
+  for (std::int64_t k = 0; k < table.rows; ++k) points.push_back({table(k, 0), table(k, 1)});
+  return points;
+}
+
+std::string as_text(const dp::Triangulation& t) {
+  std::string out =
+      fmt::format("{} vertices{}: diagonals {}, sides {}, perimeters {}\ntriangles\n", t.triangles.size() + 2,
+                  t.convex ? " (convex)" : "", t.weight, t.perimeter, t.perimeters());
+  for (const auto& [i, k, j] : t.triangles) fmt::format_to(std::back_inserter(out), "{} {} {}\n", i, k, j);
+  return out;
+}
+
+int run(Settings& s) {
+  DpRun run(s);
+  run.add("--svg", s.svg, ".svg");
+  const std::vector<dp::Point> points = read_points(s.input);
+  const dp::Triangulation t = dp::triangulate(points, {.solve = s.solve, .type = s.type});
+  if (!s.svg.empty()) run.write(s.svg, dp::triangulation_svg(points, t));
+  return run.finish(as_text(t),
+                    {{"problem", "polygon"},
+                     {"vertices", points.size()},
+                     {"convex", t.convex},
+                     {"type", name(t.type)},
+                     {"weight", t.weight},
+                     {"perimeter", t.perimeter},
+                     {"perimeters", t.perimeters()},
+                     {"triangles", t.triangles},
+                     {"diagonals", t.diagonals}},
+                    t.report);
+}
+
+std::function<int()> add(CLI::App& app) {
+  auto s = std::make_shared<Settings>();
+  app.add_option("POINTS", s->input,
+                 "Table of two columns, x and y of each vertex, in order along the boundary, either way "
+                 "round, the first not "
+                 "repeated; '-' for standard input")
+      ->required();
+  app.add_option("--svg", s->svg, "Picture to write: the polygon with its diagonals (.svg)")
+      ->type_name("FILE");
+  add_type_option(app, s->type, "float64, float32 or auto [auto: float64]");
+  add_dp_options(app, *s);
+  return [s] { return run(*s); };
+}
+
+}  // namespace
+
+Verb dp_polygon() {
+  return {
+      "polygon", "The triangulation of a simple polygon whose diagonals are shortest together",
+      "warploom dp polygon points.csv --svg triangles.svg\n"
+      "Prints lengths, in the unit of the points, and the vertices of each triangle, counted from 0. It is "
+      "also the triangulation with the least sum of the triangles' perimeters.",
+      &add};
+}
+
+}  // namespace warploom::tool

@@ -1,0 +1,154 @@
+#include "problem.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "cli/verb.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/core/file.hpp"
+#include "warploom/core/threads.hpp"
+
+namespace warploom::tool {
+
+using Json = nlohmann::ordered_json;
+
+void add_dp_options(CLI::App& app, DpSettings& settings) {
+  dp::Options& solve = settings.solve;
+  app.add_option("-o,--output", settings.output,
+                 "Result to write, as JSON if it ends in .json; '-' for standard output [-]")
+      ->type_name("FILE");
+  add_device_option(app, solve.device);
+  app.add_option("--threads", settings.threads,
+                 "Threads on the CPU; results do not depend on them [one a processor]")
+      ->type_name("N")
+      ->check(CLI::Range(1, 4096));
+  app.add_option_function<std::string>(
+         "--decomposition",
+         [&solve](const std::string& text) { solve.decomposition = dp::parse_decomposition(text); },
+         "Order in which blocks of cells are computed, for the speed alone: bottom-up, persistent (one "
+         "kernel, "
+         "GPU only), divide-and-conquer, printed (the dissertation's, which computes some blocks again) or "
+         "auto [auto: persistent on a GPU, bottom-up on a CPU]")
+      ->type_name("ORDER");
+  app.add_option("--block", solve.block,
+                 "Edge of a block [cells]: 16, 32, 64, 128, 256 or 512; of persistent 32 or 64 [chosen by "
+                 "size and device]")
+      ->type_name("N");
+  app.add_option_function<std::string>(
+         "--triangular", [&solve](const std::string& text) { solve.triangular = dp::parse_triangular(text); },
+         "How a GPU finishes a block, not of persistent: blocked, or the dissertation's two: merged, direct "
+         "[blocked]")
+      ->type_name("METHOD");
+  app.add_option_function<std::string>(
+         "--storage", [&solve](const std::string& text) { solve.storage = dp::parse_storage(text); },
+         "Cells as plain, narrow (for int32: 16 bits, if they hold the differences, else solved again as "
+         "plain) or auto: "
+         "narrow where it is likely to hold [auto]")
+      ->type_name("STORAGE");
+  app.add_flag("--timings", settings.timings,
+               "Tell time and memory: phases, transfers, pairs (an addition with its minimum) a second; "
+               "costs some waiting");
+  app.add_flag("--force", settings.force, "Replace outputs that exist");
+  add_json_flag(app, settings.json);
+}
+
+void add_type_option(CLI::App& app, dp::ValueType& type, const std::string& types) {
+  app.add_option_function<std::string>(
+         "--type", [&type](const std::string& text) { type = dp::parse_value_type(text); },
+         "Type of the cells: " + types)
+      ->type_name("TYPE");
+}
+
+DpRun::DpRun(DpSettings& settings) : settings_(settings) {
+  settings.solve.phases = settings.timings;
+  if (settings.threads > 0) set_threads(settings.threads);
+  if (settings.output != "-") files_.add(settings.output, settings.force);
+}
+
+void DpRun::add(std::string_view option, const std::string& path, std::string_view ending) {
+  if (path.empty()) return;
+  if (!path.ends_with(ending))
+    throw BadInput(fmt::format("{} {}: the name must end in {}", option, path, ending));
+  files_.add(path, settings_.force);
+}
+
+void DpRun::write(const std::string& path, std::string_view content) {
+  files_.write(path, [&](const auto& staged) { write_file_atomically(staged, content); });
+}
+
+bool DpRun::as_json() const { return settings_.json || settings_.output.ends_with(".json"); }
+
+int DpRun::finish(const std::string& text, Json json, const dp::Report& report) {
+  std::string result = text;
+  if (as_json()) {
+    json["solver"] = report_json(report, settings_.timings);
+    result = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  }
+  const bool to_file = settings_.output != "-";
+  if (to_file) write(settings_.output, result);
+  files_.commit();
+  if (!to_file) print(result);
+  if (settings_.timings && (to_file || !as_json())) print(timings_text(report));
+  return kDone;
+}
+
+std::string timings_text(const dp::Report& report) {
+  const auto seconds = [](double s) {
+    return s < 1 ? fmt::format("{:.3f} ms", 1e3 * s) : fmt::format("{:.3f} s", s);
+  };
+  std::string text = fmt::format("  solved    on {}, {}, blocks of {}, cells in {}\n", name(report.device),
+                                 name(report.decomposition), report.block, report.storage);
+  if (!report.fallback.empty()) text += fmt::format("  again     {}\n", report.fallback);
+  if (report.calls != dp::Calls{})
+    text += fmt::format("  calls     {} triangular, {} rectangular\n", report.calls.triangular,
+                        report.calls.rectangular);
+  if (report.launches > 0) text += fmt::format("  launches  {}\n", report.launches);
+  text += fmt::format("  time      {}", seconds(report.seconds));
+  if (report.rectangular_seconds + report.triangular_seconds > 0)
+    text += fmt::format(": rectangular {}, triangular {}", seconds(report.rectangular_seconds),
+                        seconds(report.triangular_seconds));
+  text += fmt::format("; transfers {}\n", seconds(report.transfer_seconds));
+  text += fmt::format("  rate      {:.4g} Tpairs/s, {:.6g} pairs\n  memory    {}\n",
+                      report.seconds > 0 ? report.pairs / report.seconds * 1e-12 : 0, report.pairs,
+                      byte_text(report.bytes));
+  return text;
+}
+
+Json report_json(const dp::Report& report, bool timings) {
+  Json json{{"device", name(report.device)},
+            {"decomposition", name(report.decomposition)},
+            {"block", report.block},
+            {"storage", report.storage},
+            {"fallback", report.fallback},
+            {"calls", {{"triangular", report.calls.triangular}, {"rectangular", report.calls.rectangular}}},
+            {"launches", report.launches},
+            {"pairs", report.pairs},
+            {"bytes", report.bytes}};
+  if (timings)
+    json["seconds"] = {{"solve", report.seconds},
+                       {"rectangular", report.rectangular_seconds},
+                       {"triangular", report.triangular_seconds},
+                       {"transfers", report.transfer_seconds}};
+  return json;
+}
+
+Json as_json(const dp::Number& number) {
+  return std::visit([](auto value) { return Json(value); }, number);
+}
+
+DpNumbers read_numbers(const std::string& path) {
+  const std::string text = read_input(path), name = input_name(path);
+  DpNumbers numbers;
+  numbers.reals = io::parse_table<double>(text, name);
+  if (!numbers.reals.whole) return numbers;
+  // Integers that float64 rounds are exact in int64; infinities are for real numbers.
+  for (const double value : numbers.reals.values)
+    if (value - value != 0) return numbers;
+  numbers.whole = true;
+  numbers.reals = {};
+  numbers.integers = io::parse_table<std::int64_t>(text, name);
+  return numbers;
+}
+
+}  // namespace warploom::tool

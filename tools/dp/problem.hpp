@@ -1,0 +1,80 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cli/output_files.hpp"
+#include "cli/verb.hpp"
+#include "warploom/dp/solve.hpp"
+#include "warploom/dp/value_type.hpp"
+#include "warploom/io/table.hpp"
+
+/// What the problems of `warploom dp`, verbs of its own, share. A problem is one file, dp_NAME.cpp.
+namespace warploom::tool {
+
+Verb dp_chain();
+Verb dp_search_tree();
+Verb dp_polygon();
+Verb dp_nussinov();
+Verb dp_solve();
+
+/// Options of every problem.
+struct DpSettings {
+  dp::Options solve;
+  dp::ValueType type = dp::ValueType::best;
+  unsigned threads = 0;
+  std::string output = "-";
+  bool timings = false, json = false, force = false;
+};
+
+/// Declares all but --type.
+void add_dp_options(CLI::App& app, DpSettings& settings);
+/// @param types  those that the problem is for, and what auto means: "int32, int64 or auto: ... [auto]"
+void add_type_option(CLI::App& app, dp::ValueType& type, const std::string& types);
+
+/// A run's outputs: made first, so that a bad name is known before the work is done. Sets threads, and
+/// options that follow from others.
+class DpRun {
+ public:
+  explicit DpRun(DpSettings& settings);
+
+  /// A file besides -o, named by `option`; nothing of an empty name. Before finish().
+  /// @throws BadInput (another ending than ".svg", say)
+  void add(std::string_view option, const std::string& path, std::string_view ending);
+  void write(const std::string& path, std::string_view content);
+
+  /// Gives all files their names, then prints what is to be printed: the result, if it goes there, and
+  /// timings.
+  /// @param text   the result for people
+  /// @param json   the same for machines, written instead of `text` with --json or to a FILE.json; the report
+  /// is
+  ///               added
+  int finish(const std::string& text, nlohmann::ordered_json json, const dp::Report& report);
+
+ private:
+  bool as_json() const;
+  const DpSettings& settings_;
+  OutputFiles files_;
+};
+
+/// What timings are printed, for people, and everything about how it was solved, for machines.
+std::string timings_text(const dp::Report& report);
+nlohmann::ordered_json report_json(const dp::Report& report, bool timings);
+
+/// An exact integer, or a number.
+nlohmann::ordered_json as_json(const dp::Number& number);
+
+/// The numbers of a text, as integers if all are written as such.
+struct DpNumbers {
+  bool whole = false;
+  io::Table<std::int64_t> integers;  ///< if whole
+  io::Table<double> reals;           ///< if not
+  std::int64_t rows() const { return whole ? integers.rows : reals.rows; }
+  std::int64_t columns() const { return whole ? integers.columns : reals.columns; }
+};
+DpNumbers read_numbers(const std::string& path);
+
+}  // namespace warploom::tool

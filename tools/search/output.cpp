@@ -1,0 +1,161 @@
+#include "output.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <system_error>
+
+#include "cli/output_files.hpp"
+#include "cli/verb.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/core/file.hpp"
+#include "warploom/core/version.hpp"
+
+namespace warploom::tool {
+namespace fs = std::filesystem;
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kFormat = "warploom search 1";
+
+std::string line_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+/// The first member in which two stamps differ: "band was 0.1, and is 0.05".
+std::string difference(const Json& was, const Json& is) {
+  for (const auto& [name, value] : is.items()) {
+    if (!was.contains(name)) return fmt::format("{} was not given, and is {}", name, value.dump());
+    if (was[name] == value) continue;
+    if (value.is_object()) return difference(was[name], value);
+    if (value.is_array()) return fmt::format("other {}", name);
+    return fmt::format("{} was {}, and is {}", name, was[name].dump(), value.dump());
+  }
+  for (const auto& [name, value] : was.items())
+    if (!is.contains(name)) return fmt::format("{} was {}, and is not given", name, value.dump());
+  return "";
+}
+
+}  // namespace
+
+fs::path SearchOutput::path(const std::string& name, const std::string& ending) const {
+  return fs::path(settings_.output) / (name + ending);
+}
+
+Json SearchOutput::stamp(const fs::path& recording) const {
+  Json options = Json::object();
+  for (const auto& [name, value] : described(settings_)) options[name] = value;
+  for (const auto& [name, file] : {std::pair{"adjacency", settings_.adjacency}, {"alpha", settings_.weights}})
+    if (!file.empty()) options[name] = content_hash(read_file(file));
+  Json queries = as_json(queries_);
+  for (Json& query : queries) query.erase("file");  // may be named otherwise from another folder
+  std::error_code error;
+  return {{"recording_bytes", fs::file_size(io::series_path(recording).file, error)},
+          {"options", options},
+          {"queries", queries}};
+}
+
+SearchOutput::SearchOutput(const SearchSettings& settings, const std::vector<LoadedQuery>& queries,
+                           const std::vector<RecordingFile>& recordings)
+    : settings_(settings), queries_(queries) {
+  std::error_code error;
+  fs::create_directories(settings.output, error);
+  if (error || !fs::is_directory(settings.output, error))
+    throw BadInput(fmt::format("cannot make the folder {}: {}", settings.output,
+                               error ? error.message() : "there is a file of that name"));
+  OutputFiles().add(path("ranking", ".csv"), true);  // permission is better known now than later
+  for (const RecordingFile& recording : recordings)
+    if (settings.resume) load(recording);
+  if (settings.resume || settings.force) return;
+  const auto refuse = [&](const fs::path& file) {
+    if (fs::exists(file, error))
+      throw BadInput(
+          fmt::format("{} exists; give --resume to go on with what is not finished, --force to replace it, "
+                      "or another folder",
+                      file.string()));
+  };
+  for (const RecordingFile& recording : recordings)
+    for (const char* ending : {".matches.jsonl", ".matches.csv", ".annotations.csv", ".html"})
+      refuse(path(recording.name, ending));
+  refuse(path("ranking", ".csv"));
+}
+
+void SearchOutput::load(const RecordingFile& recording) {
+  const fs::path file = path(recording.name, ".matches.jsonl");
+  std::error_code error;
+  if (!fs::exists(file, error)) return;
+  const std::vector<std::string> lines = split(read_file(file), '\n');
+  const Json now = stamp(recording.path);
+  SearchResult result;
+  std::string other;
+  bool complete = false;
+  try {
+    const Json head = Json::parse(lines[0]);
+    if (head.at("format") != kFormat) throw std::invalid_argument("format");
+    other = difference(head.at("stamp"), now);
+    result.name = recording.name;
+    result.path = recording.path.string();
+    result.timed = !head.at("rate").is_null();
+    result.rate = result.timed ? head["rate"].get<double>() : 1;
+    result.samples = head.at("samples");
+    result.channels = head.at("channels").get<std::vector<std::string>>();
+    result.seconds = head.at("seconds");
+    result.remarks = head.at("remarks").get<std::vector<std::string>>();
+    for (std::size_t k = 1; other.empty() && k < lines.size(); ++k)
+      if (!lines[k].empty()) result.hits.push_back(hit_from_json(Json::parse(lines[k]), queries_));
+    complete = result.hits.size() == head.at("matches").get<std::size_t>();
+  } catch (const std::exception&) {
+    throw BadInput(fmt::format("{} is no output of a search; give --force to replace it, or another folder",
+                               file.string()));
+  }
+  if (!other.empty())
+    throw BadInput(fmt::format("{} is of another search: {}; give --force to replace it, or another folder",
+                               file.string(), other));
+  if (complete && (!settings_.html || fs::exists(path(recording.name, ".html"), error)))
+    finished_[recording.name] = std::move(result);
+}
+
+const SearchResult* SearchOutput::finished(const RecordingFile& recording) const {
+  const auto found = finished_.find(recording.name);
+  return found == finished_.end() ? nullptr : &found->second;
+}
+
+void SearchOutput::write(const SearchResult& result, const std::function<std::string()>& page) const {
+  Json head{{"format", kFormat},
+            {"version", version()},
+            {"recording", result.name},
+            {"file", fs::absolute(result.path).string()},
+            {"rate", result.timed ? Json(result.rate) : Json(nullptr)},
+            {"samples", result.samples},
+            {"channels", result.channels},
+            {"seconds", result.seconds},
+            {"remarks", result.remarks},
+            {"matches", result.hits.size()},
+            {"stamp", stamp(result.path)}};
+  Json sources = Json::array();
+  for (const search::Interval& source : sources_in(queries_, result.path))
+    sources.push_back({{"onset", source.onset}, {"duration", source.duration}, {"label", source.label}});
+  head["sources"] = std::move(sources);
+  std::string lines = line_of(head);
+  for (std::size_t k = 0; k < result.hits.size(); ++k)
+    lines += line_of(as_json(result.hits[k], k + 1, result, queries_));
+
+  OutputFiles files;
+  const auto put = [&](const std::string& ending, const std::function<std::string()>& content) {
+    const fs::path file = path(result.name, ending);
+    files.add(file, settings_.resume || settings_.force);
+    files.write(file, [&](const fs::path& staged) { write_file_atomically(staged, content()); });
+  };
+  if (settings_.html) put(".html", page);
+  put(".matches.csv", [&] { return pairs_csv(result, queries_); });
+  put(".annotations.csv", [&] { return annotations_csv(result); });
+  put(".matches.jsonl", [&] { return lines; });
+  files.commit();
+}
+
+void SearchOutput::write_ranking(const std::vector<SearchResult>& results) const {
+  write_file_atomically(path("ranking", ".csv"), ranking_csv(results));
+}
+
+}  // namespace warploom::tool

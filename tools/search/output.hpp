@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "result.hpp"
+
+namespace warploom::tool {
+
+/// The folder that a search writes to: files of each recording, as soon as it is finished, and ranking.csv
+/// over all. A recording's files get their names together, NAME.matches.jsonl last, so that where it stands
+/// all is complete.
+class SearchOutput {
+ public:
+  /// Makes the folder.
+  /// @throws BadInput (it cannot be made or written to; outputs exist and neither --resume nor --force was
+  /// given; with
+  ///         --resume one was made with other options, queries or of another file, naming the difference)
+  SearchOutput(const SearchSettings& settings, const std::vector<LoadedQuery>& queries,
+               const std::vector<RecordingFile>& recordings);
+
+  /// With --resume, what an earlier run found in it, if that is complete.
+  const SearchResult* finished(const RecordingFile& recording) const;
+
+  /// @param page  its HTML, called if it is wanted
+  void write(const SearchResult& result, const std::function<std::string()>& page) const;
+  void write_ranking(const std::vector<SearchResult>& results) const;
+
+ private:
+  std::filesystem::path path(const std::string& name, const std::string& ending) const;
+  /// The first line of NAME.matches.jsonl: what the results depend on.
+  nlohmann::ordered_json stamp(const std::filesystem::path& recording) const;
+  void load(const RecordingFile& recording);
+
+  const SearchSettings& settings_;
+  const std::vector<LoadedQuery>& queries_;
+  std::map<std::string, SearchResult> finished_;  // by name
+};
+
+}  // namespace warploom::tool

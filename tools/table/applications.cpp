@@ -1,0 +1,310 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+
+#include "chart.hpp"
+#include "cli/stopwatch.hpp"
+#include "cli/verb.hpp"
+#include "command.hpp"
+#include "measure.hpp"
+#include "recording.hpp"
+#include "timeline.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/core/progress.hpp"
+
+namespace warploom::tool {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using table::Normal;
+
+struct Settings : TableSettings {
+  std::vector<std::string> recordings;
+  std::string application, status, batch = "4096", preload = "2^18";
+  double window = 0.5;
+  int search = 33, rounds = 3;
+  std::uint64_t tables = 320;
+};
+
+/// One of the dissertation's two. It does not say where the peaks are.
+struct Application {
+  std::string name;
+  std::vector<Normal> keys;
+  std::uint64_t batch;
+};
+const Application kApplications[] = {
+    {"emergencies", {{.mean = 0.3, .deviation = 0.05}, {.mean = 0.7, .deviation = 0.1}}, 4096},
+    {"statistics", {{.mean = 0.5, .deviation = 0.58}}, 262144},
+};
+
+struct Variant {
+  std::string name;
+  Measurement measurement;
+};
+
+/// The dissertation's two structures and ours, on the same workload.
+std::vector<Variant> measure_variants(const Application& application, const Settings& s) {
+  Experiment e;
+  e.workload.preload = parse_count("--preload", s.preload, 0, 1 << 30);
+  e.workload.distribution = table::Distribution::normal;
+  e.workload.normals = application.keys;
+  e.workload.mix = table::mix_of_find(s.search);
+  e.batch = application.batch;
+  e.rounds = s.rounds;
+  e.table = s.table;
+  e.table.capacity = std::max<std::uint64_t>(e.workload.preload, 1);
+  std::vector<Variant> variants{{"ours", measure(e)}};
+  e.table.structure = table::Structure::list;
+  e.table.hash = table::Hash::dek;
+  e.table.assignment = table::Assignment::decimal;
+  e.table.buckets = 1024;
+  const std::string device = choose_device(s.table.device) == Device::cuda ? "GPU" : "CPU";
+  for (const std::uint64_t tables : {s.tables, std::uint64_t{1}}) {
+    e.table.tables = static_cast<std::uint32_t>(tables);
+    variants.push_back({fmt::format("{}_{}", device, tables == 1 ? "BASIC" : "PH"), measure(e)});
+  }
+  std::ranges::reverse(variants);
+  return variants;
+}
+
+std::string as_text(const Application& application, const std::vector<Variant>& variants) {
+  std::vector<std::vector<std::string>> rows{{application.name, "n", "m", "rate", "us a batch", "retries",
+                                              "longest chain", "fullest table", "speed-up"}};
+  for (const auto& [name, m] : variants)
+    rows.push_back({name, grouped(m.experiment.table.tables), grouped(m.experiment.table.buckets),
+                    rate_text(m.rate()), fmt::format("{:.1f}", 1e6 * m.kernel_seconds()),
+                    fmt::format("{:.4f}", m.retries_per_operation()), grouped(m.longest_chain()),
+                    fmt::format("{:.2f}", m.fullest_table()),
+                    fmt::format("{:.2f}", m.rate() / variants.front().measurement.rate())});
+  std::string keys;
+  for (const Normal& part : application.keys)
+    keys += fmt::format("{}{} +- {}", keys.empty() ? "" : " and ", part.mean, part.deviation);
+  return fmt::format("Keys {}, batches of {}:\n{}\n", keys, grouped(application.batch), columns(rows));
+}
+
+/// Figure 41: shares of the keys in equal parts of [0, 1).
+Panel histogram(const Application& application) {
+  constexpr std::size_t kBins = 100, kKeys = 1 << 18;
+  std::vector<std::uint32_t> keys(kKeys);
+  table::Workload<std::uint32_t>({.distribution = table::Distribution::normal, .normals = application.keys})
+      .operations(0, {}, keys);
+  std::vector<double> shares(kBins);
+  for (const std::uint32_t key : keys) shares[(std::uint64_t{key} * kBins) >> 32] += 100.0 / kKeys;
+  Panel panel{.title = fmt::format("{}: batches of {}", application.name, grouped(application.batch)),
+              .x = {.title = "key"},
+              .y = {.title = "keys, % a bin of 0.01"},
+              .series = {{.label = "", .points = {}, .filled = true}}};
+  for (std::size_t bin = 0; bin < kBins; ++bin)
+    for (const std::size_t edge : {bin, bin + 1})
+      panel.series[0].points.emplace_back(static_cast<double>(edge) / kBins, shares[bin]);
+  return panel;
+}
+
+/// Time slots of one status that follow each other in one recording.
+struct Interval {
+  Slot first;
+  std::uint32_t last = 0;
+};
+
+std::vector<Interval> intervals_of(const std::vector<Slot>& slots) {
+  std::vector<Interval> intervals;
+  for (const Slot& slot : slots) {
+    if (!intervals.empty() && intervals.back().first.recording == slot.recording &&
+        intervals.back().last + 1 == slot.sample)
+      intervals.back().last = slot.sample;
+    else
+      intervals.push_back({slot, slot.sample});
+  }
+  return intervals;
+}
+
+/// "12:03.25", minutes
+std::string clock(double seconds) {
+  const auto hundredths = static_cast<std::int64_t>(std::llround(100 * seconds));
+  return fmt::format("{}:{:02}.{:02}", hundredths / 6000, hundredths / 100 % 60, hundredths % 100);
+}
+
+struct Recorded {
+  std::string text;
+  Json json;
+  Timeline timeline;
+};
+
+/// Statuses in text and picture.
+constexpr std::size_t kListed = 12;
+
+Recorded run_recordings(const Settings& s) {
+  const std::uint64_t batch = parse_count("--batch", s.batch, 1, 1 << 30);
+  const std::vector<std::uint32_t> asked = parse_status(s.status.empty() ? "freeze" : s.status);
+  std::vector<Recording> recordings;
+  std::vector<std::uint8_t> statuses;
+  std::vector<Slot> slots;
+  double seconds = 0;
+  for (const std::string& path : s.recordings) {
+    recordings.push_back(read_recording(path, s.window));
+    for (std::size_t k = 0; k < recordings.back().statuses.size(); ++k)
+      slots.push_back({static_cast<std::uint32_t>(recordings.size() - 1), static_cast<std::uint32_t>(k)});
+    statuses.insert(statuses.end(), recordings.back().statuses.begin(), recordings.back().statuses.end());
+    seconds += recordings.back().seconds.back();
+  }
+
+  StatusIndex index(s.table);
+  for (std::size_t first = 0; first < slots.size(); first += batch) {
+    check_interrupt();
+    const auto begin = static_cast<std::ptrdiff_t>(first);
+    const auto end = static_cast<std::ptrdiff_t>(std::min<std::size_t>(slots.size(), first + batch));
+    index.store({statuses.begin() + begin, statuses.begin() + end},
+                {slots.begin() + begin, slots.begin() + end});
+  }
+  const std::vector<std::uint64_t> counts = index.counts();
+  const Stopwatch watch;
+  const std::vector<Slot> found = index.find(asked);
+  const double find_seconds = watch.seconds();
+  const std::vector<Interval> intervals = intervals_of(found);
+
+  Recorded result;
+  result.text = fmt::format(
+      "{} recordings, {}, {} time slots; {}\nstored in batches of {}: {} of fetch_add and insert\n\n",
+      recordings.size(), clock(seconds), grouped(slots.size()), index.table().description(), grouped(batch),
+      seconds_text(index.store_seconds()));
+  std::vector<std::uint32_t> order(kStatuses);
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater(), [&](std::uint32_t status) { return counts[status]; });
+  std::vector<std::vector<std::string>> rows{{"status", "time slots", "share"}};
+  Json by_status = Json::array();
+  for (const std::uint32_t status : order) {
+    if (counts[status] == 0) break;
+    const std::string name = Status::of_code(status).text();
+    const double share = 100 * static_cast<double>(counts[status]) / static_cast<double>(slots.size());
+    if (rows.size() <= kListed)
+      rows.push_back({name, grouped(counts[status]), fmt::format("{:.2f} %", share)});
+    if (result.timeline.shares.size() < kListed) result.timeline.shares.emplace_back(name, share);
+    by_status.push_back({{"status", name}, {"slots", counts[status]}});
+  }
+  result.text += columns(rows);
+  if (by_status.size() + 1 > rows.size())
+    result.text += fmt::format("and {} more\n", by_status.size() + 1 - rows.size());
+
+  const std::string status = s.status.empty() ? "freeze" : s.status;
+  result.text += fmt::format("\nWhen {}: {} time slots in {} intervals, found in {}\n", status,
+                             grouped(found.size()), intervals.size(), seconds_text(find_seconds));
+  Json when = Json::array();
+  for (const Recording& recording : recordings)
+    result.timeline.rows.push_back(
+        {.name = recording.name, .seconds = recording.seconds.back(), .periods = {}});
+  rows = {{"recording", "from", "to", "seconds"}};
+  for (const Interval& interval : intervals) {
+    const Recording& recording = recordings[interval.first.recording];
+    const double from = recording.seconds[interval.first.sample], to = recording.seconds[interval.last];
+    when.push_back({{"recording", recording.name}, {"from", from}, {"to", to}});
+    result.timeline.rows[interval.first.recording].periods.emplace_back(from, to);
+    if (rows.size() <= 20)
+      rows.push_back({recording.name, clock(from), clock(to), fmt::format("{:.2f}", to - from)});
+  }
+  if (!intervals.empty()) result.text += columns(rows);
+  if (intervals.size() + 1 > rows.size())
+    result.text += fmt::format("and {} more\n", intervals.size() + 1 - rows.size());
+  result.timeline.title = "Time slots by status";
+  result.timeline.subtitle =
+      fmt::format("{} time slots of {} recordings", grouped(slots.size()), recordings.size());
+  result.timeline.asked = status;
+  result.json = {
+      {"files", s.recordings},
+      {"table", index.table().description()},
+      {"slots", slots.size()},
+      {"seconds", {{"recorded", seconds}, {"store", index.store_seconds()}, {"find", find_seconds}}},
+      {"batch", batch},
+      {"statuses", std::move(by_status)},
+      {"status", status},
+      {"intervals", std::move(when)}};
+  return result;
+}
+
+int run_applications(const Settings& s, TableRun& run) {
+  std::string text;
+  Json list = Json::array();
+  std::vector<Panel> panels;
+  for (const Application& application : kApplications) {
+    if (!s.application.empty() && s.application != application.name) continue;
+    const std::vector<Variant> variants = measure_variants(application, s);
+    if (text.empty()) text = variants.back().measurement.description + "\n\n";
+    text += as_text(application, variants);
+    Json measured = Json::array();
+    for (const auto& [name, measurement] : variants) {
+      measured.push_back({{"variant", name}});
+      measured.back().update(as_json(measurement));
+    }
+    list.push_back({{"application", application.name}, {"variants", std::move(measured)}});
+    panels.push_back(histogram(application));
+  }
+  run.write_svg([&] { return svg("Keys of the applications", "", panels); });
+  return run.finish(text, {{"applications", std::move(list)}});
+}
+
+int run(Settings& s) {
+  if (s.recordings.empty() && !s.status.empty())
+    throw BadInput("--status: it is of recordings; say --recording FILE");
+  if (!s.recordings.empty() && !s.application.empty())
+    throw BadInput("--application: recordings take the place of the dissertation's keys");
+  TableRun run(s);
+  if (s.recordings.empty()) return run_applications(s, run);
+  const Recorded recorded = run_recordings(s);
+  run.write_svg([&] { return svg(recorded.timeline); });
+  return run.finish(recorded.text, {{"recordings", recorded.json}});
+}
+
+std::function<int()> add(CLI::App& app) {
+  auto s = std::make_shared<Settings>();
+  app.add_option(
+         "--recording", s->recordings,
+         "Recordings of wearable sensors, perhaps gzipped, as Daphnet's: time [ms], three axes [mg] of "
+         "ankle, thigh and trunk, annotation 0, 1 or 2; in place of the dissertation's distributions")
+      ->type_name("FILE...");
+  app.add_option(
+         "--status", s->status,
+         "Which time slots to retrieve: ACTIVITY (outside, free, freeze), perhaps /AXIS (of the trunk that "
+         "points up: +1 to -3), perhaps /MOTION (still, moving, striding) [freeze]")
+      ->type_name("STATUS");
+  app.add_option("--window", s->window, "Of the samples that make a status, up to the moment [s] [0.5]")
+      ->type_name("S")
+      ->check(CLI::Range(0.0, 3600.0));
+  app.add_option("--batch", s->batch, "Time slots of recordings stored at a time [4096]")->type_name("N");
+  app.add_option("--application", s->application,
+                 "One of the two: emergencies (batches of 4,096) or statistics (262,144) [both]")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"emergencies", "statistics"}));
+  app.add_option("--preload", s->preload, "Pairs put in before [2^18]")->type_name("N");
+  app.add_option("--tables", s->tables, "n of the parallel hash table [320]")
+      ->type_name("N")
+      ->check(CLI::Range(2, 1 << 16));
+  app.add_option("--search", s->search, "Finds [%] [33]")->type_name("P")->check(CLI::Range(0, 100));
+  app.add_option("--rounds", s->rounds, "Batches that are timed, after one that is not [3]")
+      ->type_name("N")
+      ->check(CLI::Range(1, 10000));
+  app.add_option("--svg", s->svg,
+                 "Picture to write (.svg): histograms of the keys, the dissertation's Figure 41, or the "
+                 "statuses of recordings "
+                 "and when there is the one asked for")
+      ->type_name("FILE");
+  add_table_options(app, *s);
+  return [s] { return run(*s); };
+}
+
+}  // namespace
+
+Verb table_applications() {
+  return {
+      "applications",
+      "The dissertation's two applications, or time slots by status from recordings of wearable sensors",
+      "warploom table applications --svg keys.svg\n"
+      "  warploom table applications --recording S01R02.txt.gz --recording S03R03.txt.gz --status free/+2\n"
+      "Without recordings: keys from two normal distributions (deviations .05 and .1) in batches of 4,096, "
+      "and from one (.58) in batches of 262,144, in a hash table of m = 1024 lists (BASIC), n of them (PH), "
+      "and ours.",
+      &add};
+}
+
+}  // namespace warploom::tool

@@ -1,0 +1,128 @@
+#include "command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "cli/verb.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/core/file.hpp"
+#include "warploom/core/threads.hpp"
+
+namespace warploom::tool {
+
+void add_table_options(CLI::App& app, TableSettings& settings) {
+  app.add_option("-o,--output", settings.output,
+                 "Result to write, as JSON if it ends in .json; '-' for standard output [-]")
+      ->type_name("FILE");
+  add_device_option(app, settings.table.device);
+  app.add_option("--threads", settings.table.threads, "Threads on the CPU [one a processor]")
+      ->type_name("N")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--threads-per-block", settings.table.threads_per_block,
+                 "Threads of a block on a GPU, a multiple of 32 [the best known]")
+      ->type_name("N")
+      ->check(CLI::Range(32, 1024));
+  app.add_flag("--force", settings.force, "Replace outputs that exist");
+  add_json_flag(app, settings.json);
+}
+
+TableRun::TableRun(const TableSettings& settings) : settings_(settings) {
+  if (settings.table.threads > 0) set_threads(static_cast<unsigned>(settings.table.threads));
+  if (settings.output != "-") files_.add(settings.output, settings.force);
+  if (settings.svg.empty()) return;
+  if (!settings.svg.ends_with(".svg"))
+    throw BadInput(fmt::format("--svg {}: the name must end in .svg", settings.svg));
+  files_.add(settings.svg, settings.force);
+}
+
+void TableRun::write_svg(const std::function<std::string()>& picture) {
+  if (settings_.svg.empty()) return;
+  files_.write(settings_.svg, [&](const auto& staged) { write_file_atomically(staged, picture()); });
+}
+
+bool TableRun::as_json() const { return settings_.json || settings_.output.ends_with(".json"); }
+
+int TableRun::finish(const std::string& text, const nlohmann::ordered_json& json) {
+  const bool to_file = settings_.output != "-";
+  // Lines of a file and names of records may hold bytes that are no UTF-8.
+  const std::string result =
+      as_json() ? json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n" : text;
+  if (to_file)
+    files_.write(settings_.output, [&](const auto& staged) { write_file_atomically(staged, result); });
+  files_.commit();
+  if (!to_file) print(result);
+  return kDone;
+}
+
+std::uint64_t parse_count(std::string_view option, std::string_view text, std::uint64_t least,
+                          std::uint64_t most) {
+  std::uint64_t count = 0;
+  bool good = false;
+  if (text.starts_with("2^")) {
+    unsigned exponent = 0;
+    good = parse_whole(text.substr(2), exponent) && exponent < 64;
+    if (good) count = std::uint64_t{1} << exponent;
+  } else {
+    good = parse_whole(text, count);
+  }
+  if (!good || count < least || count > most)
+    throw BadInput(fmt::format("{} {}: a whole number from {} to {} is expected, perhaps as 2^20", option,
+                               text, least, most));
+  return count;
+}
+
+std::vector<std::uint64_t> parse_counts(std::string_view option, std::string_view text, std::uint64_t least,
+                                        std::uint64_t most) {
+  std::vector<std::uint64_t> counts;
+  for (const std::string& word : split(text, ',')) {
+    const std::size_t dots = word.find("..");
+    const std::string_view low = std::string_view(word).substr(0, dots);
+    counts.push_back(parse_count(option, low, least, most));
+    if (dots == word.npos) continue;
+    const std::uint64_t high = parse_count(option, std::string_view(word).substr(dots + 2), least, most);
+    if (high < counts.back())
+      throw BadInput(fmt::format("{} {}: the second number of a range is the greater", option, word));
+    while (counts.back() <= high / 2) counts.push_back(2 * counts.back());
+  }
+  return counts;
+}
+
+std::string grouped(std::uint64_t count) {
+  std::string text = std::to_string(count);
+  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
+  return text;
+}
+
+std::string seconds_text(double seconds) {
+  constexpr std::pair<double, std::string_view> kUnits[] = {{1e-9, "ns"}, {1e-6, "us"}, {1e-3, "ms"}};
+  for (const auto& [unit, name] : kUnits)
+    if (seconds < 999.5 * unit) return fmt::format("{:.3g} {}", seconds / unit, name);
+  return fmt::format("{:.2f} s", seconds);
+}
+
+std::string rate_text(double per_second) {
+  if (per_second >= 999.5e6) return fmt::format("{:.2f} G/s", per_second * 1e-9);
+  if (per_second >= 999.5e3) return fmt::format("{:.3g} M/s", per_second * 1e-6);
+  return fmt::format("{:.3g} k/s", per_second * 1e-3);
+}
+
+std::string columns(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t k = 0; k < row.size(); ++k) widths[k] = std::max(widths[k], row[k].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t k = 0; k < row.size(); ++k)
+      line += k == 0 ? fmt::format("{:<{}}", row[k], widths[k]) : fmt::format("  {:>{}}", row[k], widths[k]);
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
+  }
+  return text;
+}
+
+}  // namespace warploom::tool

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/output_files.hpp"
+#include "cli/verb.hpp"
+#include "warploom/table/hash_table.hpp"
+
+/// What the commands of `warploom table`, verbs of its own, share. A command is one file, table_NAME.cpp.
+namespace warploom::tool {
+
+Verb table_bench();
+Verb table_applications();
+Verb table_count();
+
+/// Where the result goes, and which table it is made with.
+struct TableSettings {
+  table::Options table;
+  std::string output = "-", svg;
+  bool json = false, force = false;
+};
+
+/// --device, --structure, --threads, --threads-per-block, -o, --json and --force.
+void add_table_options(CLI::App& app, TableSettings& settings);
+
+/// A run's outputs: made first, so that a bad name is known before the work is done.
+class TableRun {
+ public:
+  /// Sets threads. @throws BadInput as OutputFiles::add; --svg of another ending than .svg
+  explicit TableRun(const TableSettings& settings);
+
+  /// Whether finish() writes JSON.
+  bool as_json() const;
+  /// Writes the picture, if one was asked for.
+  void write_svg(const std::function<std::string()>& picture);
+  /// Gives all files their names, then prints what is to be printed: `text`, or `json` with --json and in a
+  /// FILE.json.
+  int finish(const std::string& text, const nlohmann::ordered_json& json);
+
+ private:
+  const TableSettings& settings_;
+  OutputFiles files_;
+};
+
+/// Whole numbers: "4096", "2^12", lists of them separated by commas, and A..B, which doubles from A to B.
+/// @throws BadInput naming the option, the text and the limits
+std::vector<std::uint64_t> parse_counts(std::string_view option, std::string_view text, std::uint64_t least,
+                                        std::uint64_t most);
+/// One of them.
+std::uint64_t parse_count(std::string_view option, std::string_view text, std::uint64_t least,
+                          std::uint64_t most);
+
+/// "1,234,567"
+std::string grouped(std::uint64_t count);
+/// "850 ns", "12.3 us", "4.56 ms", "1.23 s"
+std::string seconds_text(double seconds);
+/// "850 k/s", "12.3 M/s", "1.04 G/s"
+std::string rate_text(double per_second);
+
+/// Rows of equally many fields as columns, the first aligned left and the others right.
+std::string columns(const std::vector<std::vector<std::string>>& rows);
+
+}  // namespace warploom::tool

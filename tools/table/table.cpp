@@ -1,0 +1,26 @@
+#include <array>
+
+#include "cli/verb.hpp"
+#include "command.hpp"
+
+namespace warploom::tool {
+namespace {
+
+std::function<int()> add(CLI::App& app) {
+  return add_verbs(app, "command", std::array{table_count(), table_bench(), table_applications()});
+}
+
+}  // namespace
+
+Verb table_verb() {
+  return {"table",
+          "Count values or k-mers with the parallel hash table, measure it under a workload, and run the "
+          "applications that it was made for",
+          "warploom table count genome.fa --kmer 21 --canonical --top 20\n"
+          "  warploom table bench --batch 2^12..2^18 --search 33,80 --svg throughput.svg\n"
+          "  warploom table applications --help\n"
+          "Exit codes: 0 done, 2 bad usage or input, or more memory asked for than there is, 130 Ctrl-C.",
+          &add};
+}
+
+}  // namespace warploom::tool

@@ -1,0 +1,276 @@
+#include "options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "cli/verb.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/hw/occupancy.hpp"
+
+namespace warploom::tool {
+namespace {
+
+using tile::Step;
+
+constexpr std::int64_t most_strip = std::int64_t{1} << 30;  // iterators are int
+constexpr std::int64_t most_skew = 1000;
+
+struct Texts {
+  TileOptions options;
+  std::vector<std::string> macros, sizes, footprint;
+  std::vector<std::string> permute, tile, strip_mine, skew;
+  CLI::Option *permute_option = nullptr, *tile_option = nullptr, *strip_option = nullptr,
+              *skew_option = nullptr;
+  std::string memory_cap;
+  bool keep_order = false;
+};
+
+[[noreturn]] void refuse(std::string_view option, const std::string& text, std::string_view expected) {
+  throw BadInput(fmt::format("{} {}: expected {}", option, text, expected));
+}
+
+std::int64_t whole(std::string_view option, const std::string& text, std::string_view number,
+                   std::string_view expected) {
+  std::int64_t value = 0;
+  if (!parse_whole(number, value)) refuse(option, text, expected);
+  return value;
+}
+
+/// "N=1024" -> {N, 1024}
+std::pair<std::string, std::string> assignment(std::string_view option, const std::string& text,
+                                               std::string_view expected, std::string_view part) {
+  const std::size_t equals = part.find('=');
+  if (equals == part.npos || equals == 0 || equals + 1 == part.size()) refuse(option, text, expected);
+  return {std::string(part.substr(0, equals)), std::string(part.substr(equals + 1))};
+}
+
+tile::SizeRange parse_size(const std::string& text) {
+  constexpr std::string_view expected =
+      "NAME=VALUE or NAME=LEAST..MOST with whole numbers from 0 to 2^63 - 1, as N=1024 or N=1..4096";
+  const auto [name, value] = assignment("--size", text, expected, text);
+  const std::size_t dots = value.find("..");
+  if (dots == value.npos) {
+    const std::int64_t number = whole("--size", text, value, expected);
+    if (number < 0) refuse("--size", text, expected);
+    return {name, number, number};
+  }
+  tile::SizeRange range{name, {}, {}};
+  if (dots > 0) range.least = whole("--size", text, value.substr(0, dots), expected);
+  if (dots + 2 < value.size()) range.most = whole("--size", text, value.substr(dots + 2), expected);
+  if (range.least.value_or(0) < 0 || range.most.value_or(0) < 0) refuse("--size", text, expected);
+  if (range.least && range.most && *range.least > *range.most)
+    refuse("--size", text, "the lesser size first");
+  return range;
+}
+
+/// The "S1:" before what a step says: its statement.
+std::vector<int> take_statement(std::string_view option, const std::string& text, std::string& rest) {
+  const std::size_t colon = rest.find(':');
+  if (colon == rest.npos) return {};
+  int statement = 0;
+  if (rest[0] != 'S' || !parse_whole(std::string_view(rest).substr(1, colon - 1), statement))
+    refuse(option, text, "a statement before the colon, as S1");
+  rest = rest.substr(colon + 1);
+  return {statement};
+}
+
+std::vector<std::pair<std::string, std::int64_t>> parse_strips(std::string_view option,
+                                                               const std::string& text,
+                                                               const std::string& rest) {
+  constexpr std::string_view expected = "LOOP=SIZE,... with sizes from 1 to 2^30, as i=32,j=64";
+  std::vector<std::pair<std::string, std::int64_t>> strips;
+  for (const std::string& part : split(rest, ',')) {
+    const auto [loop, size] = assignment(option, text, expected, part);
+    strips.emplace_back(loop, whole(option, text, size, expected));
+    if (strips.back().second < 1 || strips.back().second > most_strip) refuse(option, text, expected);
+  }
+  return strips;
+}
+
+Step parse_permute(const std::string& text) {
+  std::string rest = text;
+  tile::Permute step;
+  step.statements = take_statement("--permute", text, rest);
+  step.order = split(rest, ',');
+  if (std::ranges::count(step.order, std::string()) || step.order.size() < 2)
+    refuse("--permute", text, "at least two loops, as k,i,j");
+  if (std::set<std::string>(step.order.begin(), step.order.end()).size() < step.order.size())
+    refuse("--permute", text, "each loop once");
+  return step;
+}
+
+Step parse_tile(const std::string& text) {
+  std::string rest = text;
+  tile::Tile step;
+  step.statements = take_statement("--tile", text, rest);
+  step.sizes = parse_strips("--tile", text, rest);
+  return step;
+}
+
+Step parse_strip_mine(const std::string& text) {
+  std::string rest = text;
+  tile::StripMine step;
+  step.statements = take_statement("--strip-mine", text, rest);
+  const auto strips = parse_strips("--strip-mine", text, rest);
+  if (strips.size() != 1) refuse("--strip-mine", text, "one LOOP=SIZE, as i=32; --tile takes several");
+  std::tie(step.loop, step.size) = strips.front();
+  return step;
+}
+
+/// "j=2*i": j runs 2 * i later.
+Step parse_skew(const std::string& text) {
+  constexpr std::string_view expected =
+      "LOOP=FACTOR*LOOP, two loops and a factor from -1000 to 1000, not 0, as j=1*i";
+  std::string rest = text;
+  tile::Skew step;
+  step.statements = take_statement("--skew", text, rest);
+  const auto [loop, by] = assignment("--skew", text, expected, rest);
+  const std::size_t star = by.find('*');
+  if (star == by.npos || star + 1 == by.size()) refuse("--skew", text, expected);
+  step.loop = loop;
+  step.factor = whole("--skew", text, by.substr(0, star), expected);
+  step.by = by.substr(star + 1);
+  if (step.by == step.loop || step.factor == 0 || step.factor < -most_skew || step.factor > most_skew)
+    refuse("--skew", text, expected);
+  return step;
+}
+
+std::uint64_t parse_bytes(const std::string& text) {
+  constexpr std::string_view expected = "a number of bytes above 0 with K, M or G behind it if wanted, as 2G";
+  const std::size_t digits = text.find_first_not_of("0123456789");
+  std::uint64_t value = 0;
+  if (!parse_whole(std::string_view(text).substr(0, digits), value) || value == 0)
+    refuse("--memory-cap", text, expected);
+  if (digits == text.npos) return value;
+  const std::string_view unit = std::string_view(text).substr(digits);
+  const int shift = unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : 0;
+  if (shift == 0 || value >> (63 - shift) != 0) refuse("--memory-cap", text, expected);
+  return value << shift;
+}
+
+/// Steps of four options, in the order in which they were given.
+std::vector<Step> steps_in_order(const CLI::App& app, const Texts& texts) {
+  std::vector<Step> steps;
+  std::size_t permutes = 0, tiles = 0, strips = 0, skews = 0;
+  for (const CLI::Option* option : app.parse_order()) {
+    if (option == texts.permute_option) steps.push_back(parse_permute(texts.permute[permutes++]));
+    if (option == texts.tile_option) steps.push_back(parse_tile(texts.tile[tiles++]));
+    if (option == texts.strip_option) steps.push_back(parse_strip_mine(texts.strip_mine[strips++]));
+    if (option == texts.skew_option) steps.push_back(parse_skew(texts.skew[skews++]));
+  }
+  return steps;
+}
+
+/// Options that would change nothing of what is asked for: most likely something is missing.
+void refuse_unheard(const CLI::App& app, const TileOptions& options) {
+  const auto check = [&](bool heard, const char* subject, const char* add,
+                         std::initializer_list<const char*> names) {
+    for (const char* name : names)
+      if (!heard && app.get_option(name)->count() > 0)
+        throw BadInput(fmt::format("{} speaks of {}, which is not asked for: add {}", name, subject, add));
+  };
+  check(options.explains() || options.emits_cuda(), "kernels for a GPU",
+        "--cuda FILE, --html FILE, --verify or --explain", {"--arch", "--memory-cap", "--keep-order"});
+  check(options.explains(), "an explanation", "--explain, --json or --html FILE", {"--footprint"});
+  check(options.explains() || !options.c.empty(), "the C", "--c FILE, --html FILE or --explain", {"--auto"});
+}
+
+TileOptions read(const CLI::App& app, const Texts& texts) {
+  TileOptions options = texts.options;
+  for (const char* name : {"--function", "--c", "--cuda", "--html", "--arch", "--memory-cap"})
+    if (const CLI::Option* option = app.get_option(name);
+        option->count() > 0 && option->as<std::string>().empty())
+      throw BadInput(fmt::format("{}: the text behind it is empty", name));
+  for (const std::string& macro : texts.macros) {
+    const std::size_t equals = macro.find('=');
+    if (equals == 0 || macro.empty()) refuse("-D", macro, "NAME or NAME=TEXT, as N=1024");
+    options.source.macros[macro.substr(0, equals)] = equals == macro.npos ? "1" : macro.substr(equals + 1);
+  }
+  for (const std::string& text : texts.sizes) {
+    tile::SizeRange size = parse_size(text);
+    for (const tile::SizeRange& other : options.sizes)
+      if (other.name == size.name)
+        throw BadInput(fmt::format("--size {}=... is given twice; give it once", size.name));
+    options.sizes.push_back(std::move(size));
+  }
+  for (const std::string& text : texts.footprint)
+    for (const auto& [loop, extent] : parse_strips("--footprint", text, text))
+      if (!options.footprint.emplace(loop, extent).second)
+        throw BadInput(fmt::format("--footprint {}=... is given twice; give it once", loop));
+  options.steps = steps_in_order(app, texts);
+  if (!texts.memory_cap.empty()) options.gpu.memory_cap = parse_bytes(texts.memory_cap);
+  options.gpu.reorder_reductions = !texts.keep_order;
+  hw::architecture(options.gpu.architecture);  // refuses those that are unknown
+  const auto outputs = {options.c, options.cuda, options.html};
+  const auto to_standard_output = std::ranges::count(outputs, "-");
+  if (to_standard_output + (options.json ? 1 : 0) > 1)
+    throw BadInput(
+        "--json, --c -, --cuda - and --html - write to standard output: only one of them can; name files");
+  if (options.automatic && !options.steps.empty())
+    throw BadInput("--auto chooses the steps itself: leave out --permute, --tile, --strip-mine and --skew");
+  if (options.c.empty() && options.cuda.empty() && options.html.empty() && !options.verify)
+    options.explain = true;
+  refuse_unheard(app, options);
+  return options;
+}
+
+}  // namespace
+
+std::function<TileOptions()> add_tile_options(CLI::App& app) {
+  const auto texts = std::make_shared<Texts>();
+  TileOptions& options = texts->options;
+  const auto list = [&](const std::string& name, std::vector<std::string>& to, const char* type,
+                        const char* help) {
+    return app.add_option(name, to, help)->type_name(type)->allow_extra_args(false)->take_all();
+  };
+  app.add_option("FILE", options.path, "C source with loop nests, '-' for standard input")->required();
+  app.add_option("--function", options.source.function, "only this function (default: all with loops)")
+      ->type_name("NAME");
+  list("-D", texts->macros, "NAME[=TEXT]", "a macro, as for a C compiler");
+  app.add_option("-I", options.source.include_folders, "a folder for #include \"...\"")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
+  list("--size", texts->sizes, "N=VALUE", "what is known of a size: N=1024 or N=1..4096");
+
+  app.add_flag(
+      "--explain", options.explain,
+      "reuse, footprints, dependences with witnesses, which orders and tilings are legal, where a GPU "
+      "should keep each array and what that takes (default where no output is asked for)");
+  list("--footprint", texts->footprint, "EXTENTS",
+       "tile for footprints and tilings, as i=32,k=8 (default: 32 of each loop)");
+  add_json_flag(app, options.json);
+
+  texts->permute_option = list("--permute", texts->permute, "LOOPS",
+                               "these loops in this order, in the places that they hold, as k,i,j");
+  texts->tile_option = list("--tile", texts->tile, "STRIPS",
+                            "strips of each loop, as i=32,j=64; the strips' loops, ii and jj, go outside");
+  texts->strip_option = list("--strip-mine", texts->strip_mine, "STRIP",
+                             "strips of one loop, as i=32; the order of iterations stays");
+  texts->skew_option = list("--skew", texts->skew, "SKEW", "as j=1*i: j runs 1 * i later");
+  app.add_flag("--auto", options.automatic, "choose the steps, for the C");
+
+  app.add_option("--c", options.c, "write the transformed C here, '-' for standard output")
+      ->type_name("FILE");
+  app.add_option("--cuda", options.cuda, "write a CUDA program here, '-' for standard output")
+      ->type_name("FILE");
+  app.add_option("--html", options.html,
+                 "write a page with pictures of the iteration spaces here, '-' for standard output")
+      ->type_name("FILE");
+  app.add_option("--arch", options.gpu.architecture, "GPU for capacities and costs")
+      ->type_name("SM")
+      ->capture_default_str();
+  app.add_option("--memory-cap", texts->memory_cap,
+                 "device memory to use; larger arrays pass through it in panels [bytes, or with K, M, G]")
+      ->type_name("BYTES");
+  app.add_flag("--keep-order", texts->keep_order,
+               "keep the order of every sum (default: sums may be spread over threads)");
+  app.add_flag(
+      "--verify", options.verify,
+      "compile the CUDA with nvcc, run it in the simulator at small sizes, also rewritten by `reuse`, "
+      "and compare with the nest");
+  return [texts, &app] { return read(app, *texts); };
+}
+
+}  // namespace warploom::tool

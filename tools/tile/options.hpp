@@ -1,0 +1,29 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "warploom/tile/explain.hpp"
+
+/// What `warploom tile` was asked for.
+namespace warploom::tool {
+
+struct TileOptions {
+  std::string path;
+  tile::SourceOptions source;
+  std::vector<tile::SizeRange> sizes;
+  std::vector<tile::Step> steps;                  ///< in the order of the command line
+  std::map<std::string, std::int64_t> footprint;  ///< --footprint: extents of a tile
+  tile::GpuOptions gpu;
+  bool automatic = false, explain = false, json = false, verify = false;
+  std::string c, cuda, html;  ///< output files, "-" for standard output; empty: not asked for
+
+  bool explains() const { return explain || json || !html.empty(); }
+  bool emits_cuda() const { return !cuda.empty() || verify || !html.empty(); }
+};
+
+/// Declares all options.
+/// @return reads what they say, after parsing @throws BadInput naming option, text and what was expected
+std::function<TileOptions()> add_tile_options(CLI::App& app);
+
+}  // namespace warploom::tool

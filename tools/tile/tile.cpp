@@ -1,0 +1,251 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cli/output_files.hpp"
+#include "cli/verb.hpp"
+#include "options.hpp"
+#include "verify.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/core/file.hpp"
+#include "warploom/core/log.hpp"
+#include "warploom/tile/index_range.hpp"
+
+namespace warploom::tool {
+namespace {
+
+using tile::Nest;
+using tile::PagePart;
+
+/// One nest and what was made of it.
+struct Work {
+  Nest nest;
+  tile::Explanation explanation;
+  tile::Node code;  ///< after the steps, for a CPU
+  std::optional<tile::GpuPlan> gpu;
+  std::string no_gpu;  ///< why there is none, where that is no error
+  std::optional<Verification> verification;
+};
+
+/// All sizes, where each is one number.
+std::optional<std::map<std::string, std::int64_t>> known_sizes(const Nest& nest) {
+  std::map<std::string, std::int64_t> sizes;
+  for (const tile::SizeRange& range : nest.sizes())
+    if (range.least && range.least == range.most) sizes[range.name] = *range.least;
+  if (sizes.size() < nest.region().sizes.size()) return std::nullopt;
+  return sizes;
+}
+
+tile::GpuPlan plan_for_gpu(const Nest& nest, const tile::Schedule& schedule, const TileOptions& options) {
+  // Steps that a person asked for are kept as they are; without any, loops are ordered for threads.
+  const tile::ParallelNest parallel =
+      options.steps.empty() ? tile::parallelise(nest) : tile::ParallelNest{nest, schedule.code(), {}, {}, {}};
+  tile::check_index_range(parallel.nest, parallel.code, tile::Emitted::cuda);
+  tile::GpuPlan plan{tile::map_to_gpu(nest, parallel, options.gpu), options.gpu, {}};
+  if (const auto sizes = known_sizes(nest)) plan.costs = tile::cost(nest, plan.program, options.gpu, *sizes);
+  return plan;
+}
+
+std::string cuda_of(const Work& work) {
+  return tile::emit_cuda(work.nest, work.gpu->program, work.gpu->options);
+}
+
+Work work_on(Nest nest, const TileOptions& options) {
+  Work work{std::move(nest), {}, {}, {}, {}, {}};
+  const std::vector<tile::Step> steps = options.automatic ? tile::steps_for_cpu(work.nest) : options.steps;
+  if (options.explains())
+    work.explanation = tile::explain(work.nest, {.tile = options.footprint, .steps = steps});
+  const tile::Schedule schedule = tile::transform(work.nest, steps);
+  work.code = schedule.code();
+  if (options.emits_cuda()) {
+    work.gpu = plan_for_gpu(work.nest, schedule, options);
+  } else if (options.explains()) {
+    try {
+      work.gpu = plan_for_gpu(work.nest, schedule, options);
+    } catch (const BadInput& error) {  // all else holds
+      work.no_gpu = error.what();
+    }
+  }
+  if (options.verify) work.verification = verify(work.nest, work.gpu->program, cuda_of(work), options.gpu);
+  return work;
+}
+
+struct Nests {
+  std::string source;
+  std::vector<Nest> inside;
+  std::vector<std::string> refusals;  ///< complete messages
+};
+
+/// Refuses what no function has: most likely a slip.
+void check_names(std::string_view option, const std::string& name, const std::set<std::string>& known,
+                 const std::string& file) {
+  if (known.contains(name)) return;
+  throw BadInput(fmt::format("{} {}=...: {} has no such name; there are {}", option, name, file,
+                             fmt::join(known, ", ")));
+}
+
+/// What is known of the sizes of this region; other functions of the file may have others.
+std::vector<tile::SizeRange> sizes_of(const tile::Region& region, const TileOptions& options) {
+  std::vector<tile::SizeRange> sizes;
+  for (const tile::SizeRange& range : options.sizes)
+    if (std::ranges::count(region.sizes, range.name) > 0) sizes.push_back(range);
+  return sizes;
+}
+
+/// The nests of the file that lie in the subset; what is outside does not stop the others.
+Nests read_nests(const TileOptions& options) {
+  Nests nests{read_input(options.path), {}, {}};
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (nests.source.starts_with(byte_order_mark)) nests.source.erase(0, byte_order_mark.size());
+  const std::string file = input_name(options.path);
+  std::set<std::string> sizes, loop_names;
+  for (tile::Region& region : tile::read_source(nests.source, file, options.source)) {
+    sizes.insert(region.sizes.begin(), region.sizes.end());
+    try {
+      std::vector<tile::SizeRange> known = sizes_of(region, options);
+      nests.inside.push_back(Nest::analyse(std::move(region), std::move(known)));
+    } catch (const BadInput& error) {
+      nests.refusals.emplace_back(error.what());
+    }
+  }
+  if (nests.inside.empty() && nests.refusals.empty())
+    throw BadInput(fmt::format("{}: no function has loops", file));
+  if (nests.inside.empty()) throw BadInput(fmt::format("{}", fmt::join(nests.refusals, "\n")));
+  for (const Nest& nest : nests.inside)
+    for (const tile::Statement& statement : nest.statements())
+      loop_names.insert(statement.loops.begin(), statement.loops.end());
+  for (const tile::SizeRange& range : options.sizes) check_names("--size", range.name, sizes, file);
+  for (const auto& [loop, extent] : options.footprint) check_names("--footprint", loop, loop_names, file);
+  return nests;
+}
+
+std::vector<Work> work_on_all(const Nests& nests, TileOptions options) {
+  options.gpu.constant_bytes /= nests.inside.size();  // they share a file, and so a module's
+  std::vector<Work> all;
+  for (const Nest& nest : nests.inside) {
+    try {
+      all.push_back(work_on(nest, options));
+    } catch (const BadInput& error) {
+      if (nests.inside.size() == 1 || options.steps.empty()) throw;
+      throw BadInput(
+          fmt::format("{}; steps are taken in every function: --function NAME chooses one", error.what()));
+    }
+  }
+  return all;
+}
+
+void print_results(const std::vector<Work>& all, const TileOptions& options) {
+  if (options.json) {
+    auto entries = nlohmann::ordered_json::array();
+    for (const Work& work : all) {
+      entries.push_back(nlohmann::ordered_json::parse(tile::to_json(work.nest, work.explanation)));
+      auto& gpu = entries.back()["gpu"];
+      if (work.gpu)
+        gpu = nlohmann::ordered_json::parse(tile::to_json(work.nest, *work.gpu));
+      else
+        gpu["refused"] = work.no_gpu;
+      if (work.verification)
+        entries.back()["verification"] = {{"good", work.verification->good},
+                                          {"text", work.verification->text}};
+    }
+    return print_json({{"file", input_name(options.path)}, {"nests", entries}});
+  }
+  for (const Work& work : all) {
+    if (options.explain) {
+      if (&work != &all.front()) print("\n");
+      print(tile::to_text(work.nest, work.explanation));
+      print(work.gpu ? tile::to_text(work.nest, *work.gpu)
+                     : "\nOn a GPU: not written\n  " + work.no_gpu + '\n');
+    }
+    if (work.verification) print(work.verification->text);
+  }
+}
+
+/// The C of all functions in one file.
+std::string c_of(const std::vector<Work>& all) {
+  std::vector<tile::CPart> parts;
+  for (const Work& work : all) parts.push_back({work.nest, work.code});
+  return tile::emit_c(parts);
+}
+
+/// The CUDA of all functions in one file.
+std::string cuda_of(const std::vector<Work>& all, const tile::GpuOptions& options) {
+  std::vector<tile::CudaPart> parts;
+  for (const Work& work : all) parts.push_back({work.nest, work.gpu->program});
+  return tile::emit_cuda(parts, options);
+}
+
+/// Files appear all together or not at all.
+class Outputs {
+ public:
+  /// Refuses at once what cannot be written, before the work.
+  explicit Outputs(const TileOptions& options) : options_(options) {
+    for (const std::string& path : {options.c, options.cuda, options.html}) {
+      if (path.empty() || path == "-") continue;
+      files_.add(path, true);
+      std::error_code error;
+      if (std::filesystem::equivalent(path, options.path, error))
+        throw BadInput(
+            fmt::format("{} is the source, which would be lost; name another file for the output", path));
+    }
+  }
+
+  void write(const std::vector<Work>& all, const std::string& source) {
+    if (!options_.c.empty()) put(options_.c, c_of(all));
+    if (!options_.cuda.empty()) put(options_.cuda, cuda_of(all, options_.gpu));
+    if (!options_.html.empty()) {
+      std::vector<PagePart> parts;
+      for (const Work& work : all)
+        parts.push_back(
+            {work.nest, work.explanation, tile::emit_c(work.nest, work.code), cuda_of(work), work.gpu});
+      put(options_.html, tile::to_html(input_name(options_.path), parts, source));
+    }
+    files_.commit();
+  }
+
+ private:
+  void put(const std::string& path, const std::string& text) {
+    if (path == "-") return print(text);
+    files_.write(path, [&](const std::filesystem::path& staged) { write_file_atomically(staged, text); });
+  }
+
+  const TileOptions& options_;
+  OutputFiles files_;
+};
+
+int run(const TileOptions& options) {
+  Outputs outputs(options);
+  const Nests nests = read_nests(options);
+  for (const std::string& refusal : nests.refusals) log(LogLevel::warning, refusal);
+  const std::vector<Work> all = work_on_all(nests, options);
+  print_results(all, options);
+  outputs.write(all, nests.source);
+  const bool verified = std::ranges::all_of(
+      all, [](const Work& work) { return !work.verification || work.verification->good; });
+  return nests.refusals.empty() && verified ? kDone : kFinding;
+}
+
+std::function<int()> add(CLI::App& app) {
+  return [read = add_tile_options(app)] { return run(read()); };
+}
+
+}  // namespace
+
+Verb tile_verb() {
+  return {
+      "tile", "explain reuse in loop nests, prove what is legal, write tiled C and CUDA",
+      "warploom tile examples/tile/lecture/matmul.c --explain\n"
+      "  warploom tile examples/tile/lecture/matmul.c --auto --c matmul_tiled.c --cuda matmul.cu\n"
+      "Steps (--permute, --tile, --strip-mine, --skew) are taken in the order of the command line, in every "
+      "function;\n"
+      "with S1: before its text, as S1:i=32, a step is taken around statement S1 only. What would break a "
+      "dependence is refused, with a witness.",
+      add};
+}
+
+}  // namespace warploom::tool

@@ -1,0 +1,117 @@
+#include "log.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <tuple>
+
+#include "warploom/core/log.hpp"
+
+namespace warploom::tool {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string line(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void append(const std::string& lines) {
+  const char* path = std::getenv("WARPLOOM_LOG");
+  if (path == nullptr || *path == '\0' || lines.empty()) return;
+  const int file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  const bool written =
+      file >= 0 && write(file, lines.data(), lines.size()) == static_cast<ssize_t>(lines.size());
+  if (!written)
+    log(LogLevel::warning,
+        fmt::format("cannot append to WARPLOOM_LOG={}: {}", path, std::generic_category().message(errno)));
+  if (file >= 0) close(file);
+}
+
+Json record(const std::string& source, const std::string& architecture, const reuse::KernelReport& kernel) {
+  std::uint32_t inserted = 0;
+  for (const reuse::BarrierReport& barrier : kernel.barriers) inserted += barrier.inserted ? 1 : 0;
+  Json out = {{"source", source},
+              {"architecture", architecture},
+              {"kernel", kernel.name},
+              {"verdict", name(kernel.verdict)},
+              {"reason", kernel.reason},
+              {"bytes_before", kernel.bytes_before},
+              {"bytes_after", kernel.bytes_after},
+              {"barriers_inserted", inserted}};
+  if (!kernel.occupancy.empty()) {
+    out["blocks_before"] = kernel.occupancy.front().before.blocks;
+    out["blocks_after"] = kernel.occupancy.front().after.blocks;
+  }
+  return out;
+}
+
+}  // namespace
+
+void log_kernels(const std::string& source, const reuse::Report& report) {
+  std::string lines;
+  for (const reuse::KernelReport& kernel : report.kernels)
+    if (!kernel.objects.empty() || kernel.verdict != reuse::Verdict::unchanged)
+      lines += line(record(source, report.architecture, kernel));
+  append(lines);
+}
+
+void log_module(const std::string& source, std::string_view verdict, const std::string& reason) {
+  append(line({{"source", source}, {"kernel", nullptr}, {"verdict", verdict}, {"reason", reason}}));
+}
+
+std::string summary(const std::string& log, bool json) {
+  std::map<std::tuple<std::string, std::string, std::string>, Json> last;
+  std::size_t unreadable = 0;
+  for (std::size_t begin = 0; begin < log.size();) {
+    const std::size_t end = std::min(log.find('\n', begin), log.size());
+    Json entry = Json::parse(log.begin() + static_cast<std::ptrdiff_t>(begin),
+                             log.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
+    begin = end + 1;
+    if (!entry.is_object() || !entry["source"].is_string() || !entry["verdict"].is_string()) {
+      ++unreadable;
+      continue;
+    }
+    const auto text = [&](const char* field) {
+      return entry[field].is_string() ? entry[field].get<std::string>() : "";
+    };
+    const std::tuple key{text("source"), text("architecture"), text("kernel")};
+    last[key] = std::move(entry);
+  }
+  Json counts = Json::object(), reasons = Json::object(), rewritten = Json::array();
+  const auto count = [](Json& in, const std::string& key) { in[key] = in.value(key, 0) + 1; };
+  for (const auto& [key, entry] : last) {
+    const std::string verdict = entry["verdict"];
+    count(counts, verdict);
+    if (verdict == "rewritten")
+      rewritten.push_back(entry);
+    else
+      count(reasons, fmt::format("{}: {}", verdict, entry.value("reason", "")));
+  }
+  if (json)
+    return Json{{"verdicts", counts},
+                {"rewritten", rewritten},
+                {"others", reasons},
+                {"unreadable_lines", unreadable}}
+               .dump(2) +
+           "\n";
+  std::string text;
+  for (const auto& [verdict, n] : counts.items()) text += fmt::format("{:6} {}\n", n.get<int>(), verdict);
+  for (const Json& k : rewritten)
+    text +=
+        fmt::format("{}, {}: {}: {} -> {} bytes, {} -> {} blocks a multiprocessor, {} barriers inserted\n",
+                    k.value("source", ""), k.value("architecture", ""), k.value("kernel", ""),
+                    k.value("bytes_before", 0), k.value("bytes_after", 0), k.value("blocks_before", 0),
+                    k.value("blocks_after", 0), k.value("barriers_inserted", 0));
+  for (const auto& [reason, n] : reasons.items()) text += fmt::format("{:6} {}\n", n.get<int>(), reason);
+  if (unreadable > 0) text += fmt::format("{:6} lines of the log could not be read\n", unreadable);
+  return text.empty() ? "the log is empty\n" : text;
+}
+
+}  // namespace warploom::tool
