@@ -92,7 +92,8 @@ function(warploom_instruction_sets)
     add_library(${target} OBJECT ${M_SOURCES})
     target_include_directories(${target} PRIVATE
       ${PROJECT_BINARY_DIR}/roots/core/public ${PROJECT_BINARY_DIR}/roots/core/private
-      $<$<TARGET_EXISTS:warploom_${M_NAME}>:$<TARGET_PROPERTY:warploom_${M_NAME},INCLUDE_DIRECTORIES>>)
+      $<$<TARGET_EXISTS:warploom_${M_NAME}>:$<TARGET_PROPERTY:warploom_${M_NAME},INCLUDE_DIRECTORIES>>
+      $<$<NOT:$<TARGET_EXISTS:warploom_${M_NAME}>>:${PROJECT_SOURCE_DIR}/src>)
     target_compile_features(${target} PRIVATE cxx_std_20)
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     target_compile_definitions(${target} PRIVATE WARPLOOM_INSTRUCTION_SET=${set})

@@ -24,7 +24,7 @@ void require_inside(const std::string& text, unsigned line, unsigned column) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  
+  namespace tile = warploom::tile;
   const std::string text(reinterpret_cast<const char*>(data), size);
   std::vector<tile::Region> regions;
   try {

@@ -9,7 +9,7 @@ warploom_test(NAME sim_kernels
           ${CMAKE_CURRENT_LIST_DIR}/christiansen_oracle.cpp ${PROJECT_SOURCE_DIR}/tests/oracle/christiansen.cpp
           ${CMAKE_CURRENT_LIST_DIR}/rectangular_oracle.cpp
           ${CMAKE_CURRENT_LIST_DIR}/tolerance_test.cpp ${sim_kernel_sources}
-  LINK fmt::fmt warploom::sim)
+  LINK fmt::fmt warploom::sim warploom::dp)
 target_compile_definitions(test_sim_kernels PRIVATE WARPLOOM_SIM_KERNELS="${sim_kernels}")
 if(NOT WARPLOOM_HAVE_CUDA)
   return()
