@@ -17,3 +17,13 @@ install(EXPORT warploomTargets NAMESPACE warploom:: DESTINATION ${package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/warploomConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_SOURCE_DIR}/cmake/warploomConfig.cmake ${PROJECT_BINARY_DIR}/warploomConfigVersion.cmake
   DESTINATION ${package_dir})
+
+# `cpack --config BUILD/CPackConfig.cmake` makes a Debian package of the same.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME warploom)
+set(CPACK_PACKAGE_CONTACT "the developers of Warploom")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # the libraries that the tool links, by their packages
+include(CPack)
