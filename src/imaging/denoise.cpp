@@ -239,25 +239,12 @@ Solver parse_solver(std::string_view text) {
 }
 
 std::string_view name(Solver solver) {
-  switch (solver) {
-    case Solver::accelerated:
-      return "accelerated";
-    case Solver::primal_dual:
-      return "primal-dual";
-    case Solver::descent:
-      return "descent";
-  }
-  throw Internal("a Solver outside its enumeration");
+  constexpr std::array<std::string_view, 3> kNames{"accelerated", "primal-dual", "descent"};
+  return kNames.at(static_cast<std::size_t>(solver));
 }
 
 std::string_view name(StopReason reason) {
-  switch (reason) {
-    case StopReason::converged:
-      return "converged";
-    case StopReason::iteration_limit:
-      return "iteration limit";
-  }
-  throw Internal("a StopReason outside its enumeration");
+  return reason == StopReason::converged ? "converged" : "iteration limit";
 }
 
 DenoiseReport denoise_tensors(TensorImage& image, const Mask& mask, const DenoiseOptions& options) {

@@ -21,10 +21,7 @@
 namespace warploom::imaging {
 namespace {
 
-constexpr std::array<std::pair<FitMethod, std::string_view>, 4> kMethods{{{FitMethod::ols, "ols"},
-                                                                          {FitMethod::wls, "wls"},
-                                                                          {FitMethod::iterated, "iterated"},
-                                                                          {FitMethod::positive, "positive"}}};
+constexpr std::array<std::string_view, 4> kMethods{"ols", "wls", "iterated", "positive"};
 
 // Least squares with weights: sum of w row row^T and of w row y. The lower triangle of `matrix` is filled.
 struct NormalEquations {
@@ -179,26 +176,15 @@ Measured gather(const Image& series, std::size_t voxel, double floor, std::span<
   return any_raised ? Measured::raised : Measured::usable;
 }
 
-double median(std::vector<float>& values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return static_cast<double>(*middle);
-}
-
 }  // namespace
 
 FitMethod parse_fit_method(std::string_view text) {
-  for (const auto& [method, known] : kMethods)
-    if (text == known) return method;
+  const auto known = std::ranges::find(kMethods, text);
+  if (known != kMethods.end()) return static_cast<FitMethod>(known - kMethods.begin());
   throw BadInput(fmt::format("unknown fit method '{}'; known are ols, wls, iterated and positive", text));
 }
 
-std::string_view name(FitMethod method) {
-  for (const auto& [known, text] : kMethods)
-    if (method == known) return text;
-  throw Internal(fmt::format("fit method {} has no name", static_cast<int>(method)));
-}
+std::string_view name(FitMethod method) { return kMethods.at(static_cast<std::size_t>(method)); }
 
 TensorFit fit_tensors(const Image& series, std::span<const double> b,
                       std::span<const std::array<double, 3>> directions, const Mask& mask,

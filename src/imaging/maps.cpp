@@ -61,22 +61,10 @@ TensorMaps tensor_maps(const TensorImage& tensor, const Mask& mask) {
   require_tensor(tensor);
   require_mask(mask, tensor.grid);
   TensorMaps maps;
-  const std::array<std::pair<Image*, int>, 12> images{{{&maps.fa, 1},
-                                                       {&maps.md, 1},
-                                                       {&maps.ad, 1},
-                                                       {&maps.rd, 1},
-                                                       {&maps.mo, 1},
-                                                       {&maps.l1, 1},
-                                                       {&maps.l2, 1},
-                                                       {&maps.l3, 1},
-                                                       {&maps.v1, 3},
-                                                       {&maps.v2, 3},
-                                                       {&maps.v3, 3},
-                                                       {&maps.rgb, 3}}};
   // All threads: the system's first touch of so much memory takes longer than the eigenvalues.
-  parallel_for(images.size(), [&](std::int64_t k) {
-    const auto& [image, channels] = images[static_cast<std::size_t>(k)];
-    *image = Image(tensor.grid, channels);
+  parallel_for(std::ssize(kTensorMaps), [&](std::int64_t k) {
+    const TensorMap& map = kTensorMaps[static_cast<std::size_t>(k)];
+    maps.*map.image = Image(tensor.grid, map.channels);
   });
   std::atomic<std::int64_t> negative = 0;
   for_pieces(tensor.grid, [&](std::size_t begin, std::size_t end) {

@@ -196,6 +196,32 @@ void fill_holes(Mask& mask, const Grid& grid) {
   for (voxel = 0; voxel < mask.size(); ++voxel) mask[voxel] = mask[voxel] || !flood.reached(voxel);
 }
 
+constexpr std::uint8_t kFinite = 1, kNonzero = 2;
+
+// What holds for each voxel, over all channels.
+std::vector<std::uint8_t> properties(const Image& image) {
+  std::vector<std::uint8_t> out(static_cast<std::size_t>(image.grid.voxels()), kFinite);
+  for_pieces(image.grid, [&](std::size_t begin, std::size_t end) {
+    for (int c = 0; c < image.channels; ++c) {
+      const auto values = image.channel(c);
+      for (std::size_t v = begin; v < end; ++v) {
+        const bool finite = std::abs(values[v]) <= std::numeric_limits<float>::max();
+        out[v] = static_cast<std::uint8_t>((out[v] & (finite ? 0xff : ~kFinite)) |
+                                           (values[v] != 0 ? kNonzero : 0));
+      }
+    }
+  });
+  return out;
+}
+
+// Leaves the voxels that have the properties `needed`.
+void keep(ChosenMask& mask, std::vector<std::uint8_t> known, std::uint8_t needed) {
+  for (std::size_t v = 0; v < known.size(); ++v)
+    known[v] = (known[v] & needed) == needed && inside(mask.voxels, v);
+  mask.inside = std::ranges::count(known, 1);
+  mask.voxels = mask.inside < std::ssize(known) ? std::move(known) : Mask{};
+}
+
 }  // namespace
 
 Mask automatic_mask(const Image& scalar) {
@@ -210,5 +236,25 @@ Mask automatic_mask(const Image& scalar) {
   fill_holes(mask, scalar.grid);
   return mask;
 }
+
+ChosenMask choose_mask(const Image& image, const std::string& origin, const std::function<Mask()>& candidates,
+                       const std::string& name) {
+  ChosenMask mask;
+  mask.origin = origin;
+  std::vector<std::uint8_t> known = properties(image);
+  mask.not_finite = std::ranges::count_if(known, [](std::uint8_t p) { return (p & kFinite) == 0; });
+  if (mask.not_finite == image.grid.voxels())
+    throw BadInput(
+        fmt::format("{}: every voxel holds a NaN or an infinity, so that nothing is left to work on", name));
+  mask.voxels = candidates();
+  require_mask(mask.voxels, image.grid);
+  keep(mask, std::move(known), origin == "nonzero" ? kFinite | kNonzero : kFinite);
+  if (mask.inside == 0)
+    throw BadInput(fmt::format("{}: no voxel is inside the mask ({}){}", name, origin,
+                               origin == "nonzero" ? ": all are 0" : ""));
+  return mask;
+}
+
+void leave_out_zeros(ChosenMask& mask, const Image& image) { keep(mask, properties(image), kNonzero); }
 
 }  // namespace warploom::imaging

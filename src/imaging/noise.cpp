@@ -66,10 +66,8 @@ std::vector<double> noise_level(const Image& image, const Mask& mask) {
           "the noise level needs {} blocks of {} neighbouring voxels inside the mask with finite values, "
           "channel {} has {}; give a larger mask or the noise level itself",
           kLeastBlocks, corners.size(), c, differences.size()));
-    const auto middle = differences.begin() + std::ssize(differences) / 2;
-    std::nth_element(differences.begin(), middle, differences.end());
     level[static_cast<std::size_t>(c)] =
-        *middle / (kNormalMedian * std::sqrt(static_cast<double>(corners.size())));
+        median(differences) / (kNormalMedian * std::sqrt(static_cast<double>(corners.size())));
   });
   return level;
 }

@@ -15,12 +15,8 @@
 namespace warploom::imaging {
 namespace {
 
-constexpr std::array<std::pair<Start, std::string_view>, 4> kStarts{{{Start::checkerboard, "checkerboard"},
-                                                                     {Start::disk, "disk"},
-                                                                     {Start::box, "box"},
-                                                                     {Start::mask, "mask"}}};
-constexpr std::array<std::pair<Inside, std::string_view>, 3> kInsides{
-    {{Inside::bright, "bright"}, {Inside::dark, "dark"}, {Inside::start, "start"}}};
+constexpr std::array<std::string_view, 4> kStarts{"checkerboard", "disk", "box", "mask"};
+constexpr std::array<std::string_view, 3> kInsides{"bright", "dark", "start"};
 
 #if defined(WARPLOOM_HAVE_CUDA)
 constexpr bool kBuiltWithCuda = true;
@@ -105,27 +101,25 @@ SegmentOutcome evolve(const SegmentProblem& problem, [[maybe_unused]] Device dev
   return evolve_cpu(problem, level_set);
 }
 
-template <class List>
-auto parse(const List& list, std::string_view text, std::string_view what) {
-  for (const auto& [value, word] : list)
-    if (word == text) return value;
-  std::string words;
-  for (std::size_t k = 0; k < list.size(); ++k)
-    words += fmt::format("{}{}", k == 0 ? "" : k + 1 < list.size() ? ", " : " and ", list[k].second);
-  throw BadInput(fmt::format("{}: '{}' is none of {}", what, text, words));
-}
-
-template <class List, class Value>
-std::string_view word(const List& list, Value value) {
-  return std::ranges::find(list, value, [](const auto& entry) { return entry.first; })->second;
+template <class Enumeration, class Words>
+Enumeration parse(const Words& words, std::string_view text, std::string_view what) {
+  const auto known = std::ranges::find(words, text);
+  if (known != words.end()) return static_cast<Enumeration>(known - words.begin());
+  throw BadInput(fmt::format("{}: '{}' is none of {} and {}", what, text,
+                             fmt::join(words.begin(), words.end() - 1, ", "), words.back()));
 }
 
 }  // namespace
 
-Start parse_start(std::string_view text) { return parse(kStarts, text, "start"); }
-std::string_view name(Start start) { return word(kStarts, start); }
-Inside parse_inside(std::string_view text) { return parse(kInsides, text, "inside"); }
-std::string_view name(Inside inside) { return word(kInsides, inside); }
+Start parse_start(std::string_view text) { return parse<Start>(kStarts, text, "start"); }
+std::string_view name(Start start) { return kStarts.at(static_cast<std::size_t>(start)); }
+Inside parse_inside(std::string_view text) { return parse<Inside>(kInsides, text, "inside"); }
+std::string_view name(Inside inside) { return kInsides.at(static_cast<std::size_t>(inside)); }
+
+SegmentOptions usual_options(Start start, const Grid& grid) {
+  if (start == Start::checkerboard && grid.nz == 1) return {};
+  return {.tolerance = 1e-4, .max_iterations = 2000, .start = start, .start_mask = {}};
+}
 
 Segmentation segment(const Image& image, const SegmentOptions& options) try {
   check(image, options);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <iterator>
+#include <vector>
 
 #include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
@@ -38,6 +40,15 @@ inline std::array<double, 6> tensor_at(const TensorImage& image, std::size_t vox
 inline void set_tensor(TensorImage& image, std::size_t voxel, const std::array<double, 6>& tensor) {
   for (int c = 0; c < kTensorChannels; ++c)
     image.channel(c)[voxel] = static_cast<float>(tensor[static_cast<std::size_t>(c)]);
+}
+
+/// The upper one where there are two; 0 of nothing. Reorders the values.
+template <class Number>
+double median(std::vector<Number>& values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return static_cast<double>(*middle);
 }
 
 /// Voxels that one call of a loop's body takes: worth a thread's while, and few enough for the first cache.

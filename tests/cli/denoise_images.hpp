@@ -108,10 +108,11 @@ class DenoiseTest : public Scratch {
     EXPECT_EQ(run.code, 0) << arguments << "\n" << run.err;
     return run;
   }
-  ToolRun run_denoise(std::string arguments) const {
+  /// The same, expected or not; `before` is for the shell.
+  ToolRun run_denoise(std::string arguments, const std::string& before = "") const {
     for (std::size_t at = 0; (at = arguments.find('@', at)) != arguments.npos;)
       arguments.replace(at, 1, directory.string());
-    return run_tool("denoise " + arguments);
+    return run_shell(before + "\"$WARPLOOM\" denoise " + arguments);
   }
 
   /// A series with the same signal everywhere, 1000 exp(-b g^T D g), of 2 x b = 0 and 12 directions at b =

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "warploom/core/error.hpp"
+#include "warploom/core/file.hpp"
 
 namespace warploom::tool {
 namespace fs = std::filesystem;
@@ -53,6 +54,10 @@ void OutputFiles::write(const fs::path& path, const std::function<void(const fs:
       message.replace(at, staged.string().size(), path.string());
     throw BadInput(message);
   }
+}
+
+void OutputFiles::write(const fs::path& path, std::string_view content) const {
+  write(path, [&](const fs::path& staged) { write_file_atomically(staged, content); });
 }
 
 void OutputFiles::commit() {

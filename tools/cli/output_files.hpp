@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <string_view>
 #include <vector>
 
 namespace warploom::tool {
@@ -24,6 +25,7 @@ class OutputFiles {
   /// Safe from any thread. @throws what it throws, about the file's own name
   void write(const std::filesystem::path& path,
              const std::function<void(const std::filesystem::path&)>& writer) const;
+  void write(const std::filesystem::path& path, std::string_view content) const;
 
   /// Gives every file its name. @throws BadInput; then those that already have theirs are removed, except
   /// where they replaced others

@@ -1,108 +1,112 @@
-#include "warploom/imaging/denoise.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <memory>
+#include <vector>
 
+#include "cli/option_names.hpp"
+#include "cli/output_files.hpp"
 #include "cli/stopwatch.hpp"
 #include "cli/verb.hpp"
-#include "input.hpp"
-#include "output.hpp"
 #include "qc_page.hpp"
 #include "report.hpp"
-#include "warploom/core/error.hpp"
 #include "warploom/core/json.hpp"
 #include "warploom/core/threads.hpp"
-#include "warploom/imaging/maps.hpp"
-#include "warploom/imaging/mask.hpp"
+#include "warploom/imaging/denoise_workflow.hpp"
 
 namespace warploom::tool {
 namespace {
 
-/// For channels in any unit: a tenth of the noise over the smallest spacing.
-double epsilon_of_noise(const DenoiseInput& input, const std::string& path) {
-  std::vector<double> noise = imaging::noise_level(input.image, input.mask.voxels);
-  std::ranges::nth_element(noise, noise.begin() + std::ssize(noise) / 2);
-  const double epsilon = 0.1 * noise[noise.size() / 2] / std::ranges::min(input.image.grid.spacing);
-  if (epsilon <= 0)
-    throw BadInput(fmt::format(
-        "{}: no noise was found that epsilon could be taken from; give --epsilon and --lambda", path));
-  return epsilon;
+/// An image to write.
+struct ImageFile {
+  std::string map;  ///< as in --maps; empty: the denoised image itself
+  std::string path;
+};
+
+std::vector<ImageFile> image_files(const DenoiseSettings& s) {
+  std::vector<ImageFile> files;
+  const auto add = [&](const std::string& map, const std::string& name) {
+    const char *joint = s.prefix.back() == '/' ? "" : "_", *ending = s.gzip ? "nii.gz" : "nii";
+    files.push_back({map, fmt::format("{}{}{}.{}", s.prefix, joint, name, ending)});
+  };
+  add("", s.vector ? "denoised" : "tensor");
+  for (const std::string& map : s.maps_of(s.kind())) {
+    std::string name = map;
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
+    add(map, name);
+  }
+  return files;
 }
 
-imaging::DenoiseOptions solver_options(const DenoiseSettings& settings, const DenoiseInput& input) {
-  imaging::DenoiseOptions options = settings.solve;
-  if (settings.epsilon)
-    options.epsilon = *settings.epsilon;
-  else if (options.solver == imaging::Solver::primal_dual)
-    options.epsilon = 0;
-  else if (input.kind == ImageKind::channels)
-    options.epsilon = epsilon_of_noise(input, settings.input);
-  return options;
-}
-
-int run(DenoiseSettings& settings) {
+int run(const DenoiseSettings& settings) {
   const Stopwatch watch;
   check_together(settings);
   choose_device(settings.solve.device);  // an absent one is better known before than after the fit
   if (settings.threads > 0) set_threads(settings.threads);
-  DenoiseOutputs outputs(settings);
-  DenoiseInput input = read_denoise_input(settings);
-  const bool tensors = input.kind != ImageKind::channels;
-  DenoiseTimes times;
-  times.read = input.read_seconds;
-  times.fit = input.series ? input.series->seconds : 0;
+  DenoiseRun run{.settings = settings};
+  OutputFiles files;
+  const std::vector<ImageFile> images = image_files(settings);
+  for (const ImageFile& image : images) {
+    files.add(image.path, settings.force);
+    run.files.push_back(image.path);
+  }
+  for (const std::string& path : {settings.report, settings.qc})
+    if (!path.empty()) files.add(path, settings.force);
 
+  const auto timed = [](double& seconds, const auto& work) {
+    const Stopwatch part;
+    work();
+    seconds = part.seconds();
+  };
+  timed(run.times.read, [&] { run.input = imaging::read_denoise_input(settings); });
+  if (run.input.series) run.times.fit = run.input.series->seconds;
+  run.times.read -= run.times.fit;
   imaging::Image noisy;
-  if (!settings.qc.empty()) noisy = input.image;
-  const Stopwatch denoising;
-  const imaging::DenoiseOptions options = solver_options(settings, input);
-  const imaging::DenoiseReport done =
-      tensors ? imaging::denoise_tensors(input.image, input.mask.voxels, options)
-              : imaging::denoise_channels(input.image, input.mask.voxels, options);
-  times.denoise = denoising.seconds();
-
-  DenoiseRun report{settings, input, done, std::nullopt, outputs.image_paths(), times};
+  if (!settings.qc.empty()) noisy = run.input.image;
+  timed(run.times.denoise, [&] { run.done = imaging::denoise(run.input, settings); });
   if (!settings.qc.empty()) {
-    const Stopwatch drawing;
-    outputs.write_text(settings.qc, qc_page(report, noisy));
+    timed(run.times.qc, [&] { files.write(settings.qc, qc_page(run, noisy)); });
+    run.files.push_back(settings.qc);
     noisy = {};
-    report.files.push_back(settings.qc);
-    report.times.qc = drawing.seconds();
   }
-  const Stopwatch mapping;
   imaging::TensorMaps maps;
-  if (tensors) {
-    if (const auto change = rotation(input.frame, input.output_frame, input.header.affine))
-      imaging::rotate_tensors(input.image, *change);
-    if (!settings.maps.empty()) {
-      maps = imaging::tensor_maps(input.image, input.mask.voxels);
-      report.negative_after = maps.negative;
-    }
-  }
-  report.times.maps = mapping.seconds();
+  timed(run.times.maps, [&] { maps = imaging::output_maps(run.input, settings); });
+  if (!maps.fa.data.empty()) run.negative_after = maps.negative;
 
-  const Stopwatch writing;
-  outputs.write_images(input, maps);
-  report.times.write = writing.seconds();
-  report.times.total = watch.seconds();
+  const auto write = [&](const ImageFile& image) {
+    const io::Nifti file = image.map.empty() ? imaging::take_image(run.input, settings)
+                                             : imaging::take_map(image.map, run.input, maps, settings);
+    files.write(image.path, [&](const auto& path) { io::write_nifti(path, file, {settings.gzip_level}); });
+  };
+  timed(run.times.write, [&] {
+    // Compression takes all threads for one file; plain files are written at the same time.
+    if (settings.gzip)
+      for (const ImageFile& image : images) write(image);
+    else
+      parallel_for(std::ssize(images), [&](std::int64_t k) { write(images[static_cast<std::size_t>(k)]); });
+  });
+  run.times.total = watch.seconds();
   if (!settings.report.empty()) {
-    report.files.push_back(settings.report);
-    outputs.write_text(settings.report, as_json(report).dump(2) + "\n");
+    run.files.push_back(settings.report);
+    files.write(settings.report, as_json(run).dump(2) + "\n");
   }
-  outputs.commit();
+  files.commit();
   if (settings.json)
-    print_json(as_json(report));
+    print_json(as_json(run));
   else
-    print(as_text(report));
+    print(as_text(run));
   return kDone;
 }
 
 std::function<int()> add(Command& command) {
   auto settings = std::make_shared<DenoiseSettings>();
   add_denoise_options(command, *settings);
-  return [settings] { return run(*settings); };
+  return [settings] {
+    return with_option_names(
+        [&] { return run(*settings); },
+        {{"descent_step", "--step"}, {"largest_b", "--bmax"}, {"square_micrometres", "--unit um2/ms"}});
+  };
 }
 
 }  // namespace

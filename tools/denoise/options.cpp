@@ -11,6 +11,16 @@
 namespace warploom::tool {
 namespace {
 
+using imaging::all_maps;
+
+imaging::TensorOrder parse_tensor_order(const std::string& option, const std::string& text) {
+  try {
+    return imaging::parse_tensor_order(text);
+  } catch (const BadInput& error) {
+    throw BadInput(fmt::format("{}: {}", option, error.what()));
+  }
+}
+
 /// A number from `least` (excluded if `above`) on; infinite ones are refused.
 double parse_number(const std::string& option, const std::string& text, double least, bool above) {
   double value = 0;
@@ -32,8 +42,10 @@ Number parse_count(const std::string& option, const std::string& text, Number le
 template <typename Set>
 void add(Command& command, const std::string& option, const std::string& type, Set set,
          const std::string& help) {
-  command.add(
-      option + " " + type, [set](const std::string& text) { set(text); }, help);
+  command
+      .add(
+          option, [set](const std::string& text) { set(text); }, help)
+      .type(type);
 }
 
 std::vector<std::string> parse_maps(const std::string& text) {
@@ -200,12 +212,6 @@ void add_output_options(Command& command, DenoiseSettings& s) {
 
 }  // namespace
 
-const std::vector<std::string>& all_maps() {
-  static const std::vector<std::string> maps{"fa", "md", "ad", "rd", "mo", "l1", "l2",
-                                             "l3", "v1", "v2", "v3", "s0", "rgb"};
-  return maps;
-}
-
 void add_denoise_options(Command& command, DenoiseSettings& settings) {
   settings.maps = all_maps();
   add_input_options(command, settings);
@@ -214,39 +220,14 @@ void add_denoise_options(Command& command, DenoiseSettings& settings) {
   add_output_options(command, settings);
 }
 
-void check_together(DenoiseSettings& s) {
-  const auto refuse = [](bool wrong, const std::string& message) {
-    if (wrong) throw BadInput(message);
-  };
-  refuse(s.prefix.empty(),
-         "--output: the prefix is empty; give the beginning of the outputs' names, as out/sub01");
-  refuse(!s.grad.empty() && !(s.bval.empty() && s.bvec.empty()),
-         "--grad and --bval, --bvec do not go together: give one description of the series");
-  refuse(s.bval.empty() != s.bvec.empty(),
-         fmt::format("{} is missing: a series needs both --bval and --bvec, or --grad",
-                     s.bval.empty() ? "--bval" : "--bvec"));
-  const ImageKind kind = s.kind();
-  refuse(s.vector && !(s.bval.empty() && s.grad.empty()),
-         "--vector and gradients do not go together: a series is fitted, a vector image is taken as it is");
-  refuse(kind != ImageKind::tensors && (s.order || s.frame),
-         fmt::format("{} tells how a tensor image is to be read, and this is {}{}",
-                     s.order ? "--order" : "--frame", s.vector ? "a vector image" : "a series",
-                     s.vector ? "" : "; --output-order and --output-frame tell how tensors are written"));
-  refuse(s.vector && (s.output_order || s.output_frame),
-         "--output-order and --output-frame are for tensors, and --vector says that these are none");
-  refuse(!s.shells.empty() && s.largest_b, "--shells and --bmax do not go together: give one");
-  refuse(kind != ImageKind::series && (!s.shells.empty() || s.largest_b || s.fit),
-         fmt::format("{} is for a series: give --bval and --bvec, or --grad", s.fit         ? "--fit"
-                                                                              : s.largest_b ? "--bmax"
-                                                                                            : "--shells"));
-  refuse(s.solve.descent_step > 0 && s.solve.solver != imaging::Solver::descent,
-         "--step is for --solver descent; the others find theirs");
-  refuse(s.maps_listed && kind == ImageKind::channels,
-         "--maps are of tensors, and --vector says that these are none");
-  refuse(s.maps_listed && kind == ImageKind::tensors && std::ranges::count(s.maps, "s0") > 0,
-         "--maps: s0 comes from the fit of a series, and this is a tensor image");
-  if (kind != ImageKind::series) std::erase(s.maps, "s0");
-  if (kind == ImageKind::channels) s.maps.clear();
+void check_together(const DenoiseSettings& s) {
+  if (s.prefix.empty())
+    throw BadInput("--output: the prefix is empty; give the beginning of the outputs' names, as out/sub01");
+  imaging::check(s);
+  if (s.maps_listed && s.vector)
+    throw BadInput("--maps are of tensors, and --vector says that these are none");
+  if (s.maps_listed && s.maps_of(s.kind()).size() < s.maps.size())
+    throw BadInput("--maps: s0 comes from the fit of a series, and this is a tensor image");
 }
 
 }  // namespace warploom::tool

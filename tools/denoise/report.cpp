@@ -13,18 +13,6 @@ namespace {
 
 using page::grouped;
 
-std::string_view name(ImageKind kind) {
-  switch (kind) {
-    case ImageKind::series:
-      return "series";
-    case ImageKind::channels:
-      return "vector";
-    case ImageKind::tensors:
-      break;
-  }
-  return "tensors";
-}
-
 std::string file_unit(const DenoiseSettings& settings) {
   return settings.square_micrometres ? "um2/ms" : "mm2/s";
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "input.hpp"
+#include "options.hpp"
 #include "warploom/core/json.hpp"
 #include "warploom/imaging/denoise.hpp"
 
@@ -16,14 +17,14 @@ struct DenoiseTimes {
   double read = 0, fit = 0, denoise = 0, maps = 0, qc = 0, write = 0, total = 0;
 };
 
-/// A finished run, for its reports.
+/// A run, for its reports.
 struct DenoiseRun {
   const DenoiseSettings& settings;
-  const DenoiseInput& input;  ///< its image may be gone
-  const imaging::DenoiseReport& done;
-  std::optional<std::int64_t> negative_after;  ///< voxels with an eigenvalue below 0
-  std::vector<std::string> files;
-  DenoiseTimes times;
+  DenoiseInput input{};  ///< its image may be gone
+  imaging::DenoiseReport done{};
+  std::optional<std::int64_t> negative_after{};  ///< voxels with an eigenvalue below 0
+  std::vector<std::string> files{};
+  DenoiseTimes times{};
 };
 
 /// --json and --report.

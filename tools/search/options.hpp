@@ -10,10 +10,6 @@
 #include "warploom/io/recording.hpp"
 #include "warploom/search/find.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace warploom::tool {
 
 /// Where a query is taken from.

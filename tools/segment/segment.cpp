@@ -3,21 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <filesystem>
 #include <limits>
 #include <memory>
 #include <optional>
-#include <utility>
 
+#include "cli/option_names.hpp"
 #include "cli/output_files.hpp"
+#include "cli/stopwatch.hpp"
 #include "cli/verb.hpp"
 #include "picture.hpp"
 #include "warploom/core/error.hpp"
-#include "warploom/core/file.hpp"
 #include "warploom/core/json.hpp"
 #include "warploom/core/log.hpp"
+#include "warploom/imaging/image_file.hpp"
 #include "warploom/io/nifti.hpp"
 #include "warploom/io/png.hpp"
 
@@ -25,14 +23,13 @@ namespace warploom::tool {
 namespace {
 
 using imaging::Grid;
-using imaging::Image;
 using imaging::Segmentation;
 using imaging::SegmentOptions;
 using imaging::SegmentReport;
 
 struct Settings {
   std::string input, mask, contour, overlay, report;
-  std::string start = "checkerboard", inside = "bright";
+  std::string start = "checkerboard";
   std::optional<double> tolerance;
   std::optional<int> max_iterations;
   std::int64_t volume = -1;  ///< -1: not given
@@ -45,70 +42,13 @@ bool ends_with(const std::string& path, std::string_view ending) {
   std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
   return lower.ends_with(ending);
 }
-bool is_nifti_name(const std::string& path) { return ends_with(path, ".nii") || ends_with(path, ".nii.gz"); }
-
-/// An image to segment and, if it came from a NIfTI file, where it lies.
-struct Input {
-  Image image;
-  std::optional<io::Nifti> geometry;  ///< without data
-};
-
-/// Grey as the eye weighs colours (ITU-R BT.709, on the values as stored).
-Image grey(const io::Picture& picture) {
-  Image image(Grid{picture.width, picture.height, 1}, 1);
-  for (std::size_t v = 0; v < image.data.size(); ++v) {
-    const std::uint16_t* p = &picture.data[v * static_cast<std::size_t>(picture.channels)];
-    image.data[v] = picture.channels == 1 ? static_cast<float>(p[0])
-                                          : static_cast<float>(0.2125 * p[0] + 0.7154 * p[1] + 0.0721 * p[2]);
-  }
-  return image;
-}
-
-Input from_nifti(io::Nifti nifti, const std::string& path, std::int64_t volume) {
-  std::vector<std::int64_t> shape = nifti.shape;
-  shape.resize(std::max<std::size_t>(shape.size(), 4), 1);
-  for (std::size_t a = 4; a < shape.size(); ++a)
-    if (shape[a] != 1)
-      throw BadInput(
-          fmt::format("{}: {} axes; an image has 2 or 3, a series of images 4", path, nifti.shape.size()));
-  if (shape[3] > 1 && volume < 0)
-    throw BadInput(fmt::format("{}: a series of {} volumes; say which with --volume 0 to {}", path, shape[3],
-                               shape[3] - 1));
-  if (volume >= shape[3])
-    throw BadInput(fmt::format("--volume {}: {} has {} volume{}, counted from 0", volume, path, shape[3],
-                               shape[3] == 1 ? "" : "s"));
-  Input input;
-  input.image.grid = {shape[0], shape[1], shape[2], nifti.spacing};
-  const std::int64_t voxels = input.image.grid.voxels(), first = std::max<std::int64_t>(volume, 0) * voxels;
-  input.image.data.assign(nifti.data.begin() + first, nifti.data.begin() + first + voxels);
-  nifti.shape = {shape[0], shape[1], shape[2]};
-  nifti.data = {};
-  input.geometry = std::move(nifti);
-  return input;
-}
-
-Input read_image(const std::string& path, std::int64_t volume) {
-  const std::string bytes = read_input(path);
-  const std::string name = input_name(path);
-  if (!bytes.starts_with("\x89PNG")) return from_nifti(io::parse_nifti(bytes, name), name, volume);
-  if (volume > 0) throw BadInput(fmt::format("--volume {}: {} is a PNG, which has one image", volume, name));
-  return {grey(io::parse_png(bytes, name)), std::nullopt};
-}
-
-imaging::Mask read_mask(const std::string& path, const Grid& grid) {
-  const Image image = read_image(path, -1).image;
-  if (image.grid.nx != grid.nx || image.grid.ny != grid.ny || image.grid.nz != grid.nz)
-    throw BadInput(fmt::format("{}: {} x {} x {} voxels, the image has {} x {} x {}", path, image.grid.nx,
-                               image.grid.ny, image.grid.nz, grid.nx, grid.ny, grid.nz));
-  imaging::Mask mask;
-  mask.reserve(image.data.size());
-  for (const float v : image.data) mask.push_back(v != 0 ? 1 : 0);
-  return mask;
+imaging::ScalarImage read_image(const std::string& path, std::int64_t volume = -1) {
+  return imaging::parse_image(read_input(path), input_name(path), volume);
 }
 
 /// What the names and the options say is wrong, before anything is read.
 void check(const Settings& s) {
-  if (!is_nifti_name(s.mask) && !ends_with(s.mask, ".png"))
+  if (!ends_with(s.mask, ".nii") && !ends_with(s.mask, ".nii.gz") && !ends_with(s.mask, ".png"))
     throw BadInput(fmt::format("-o {}: a mask is written as .nii, .nii.gz or .png", s.mask));
   if (!s.contour.empty() && !ends_with(s.contour, ".svg") && !ends_with(s.contour, ".json"))
     throw BadInput(fmt::format("--contour {}: contours are written as .svg or .json", s.contour));
@@ -132,35 +72,16 @@ SegmentOptions options_for(const Settings& s, const Grid& grid) {
   constexpr std::string_view kMask = "mask:";
   if (s.start.starts_with(kMask)) {
     with.start = imaging::Start::mask;
-    with.start_mask = read_mask(s.start.substr(kMask.size()), grid);
+    const std::string file = s.start.substr(kMask.size());
+    with.start_mask = imaging::nonzero_mask(read_image(file).image, grid, file);
   } else {
     with.start = imaging::parse_start(s.start);
     if (with.start == imaging::Start::mask) throw BadInput("--start mask: say which, as --start mask:FILE");
   }
-  // One contour moves slowly, and so do all in three dimensions: the usual tolerance would stop them too
-  // soon.
-  const bool many = with.start == imaging::Start::checkerboard && grid.nz == 1;
-  with.tolerance = s.tolerance.value_or(many ? 1e-3 : 1e-4);
-  with.max_iterations = s.max_iterations.value_or(many ? 500 : 2000);
+  const SegmentOptions usual = imaging::usual_options(with.start, grid);
+  with.tolerance = s.tolerance.value_or(usual.tolerance);
+  with.max_iterations = s.max_iterations.value_or(usual.max_iterations);
   return with;
-}
-
-void write_mask(const std::filesystem::path& path, const Segmentation& segmentation, const Input& input) {
-  const Grid& grid = input.image.grid;
-  if (ends_with(path.string(), ".png")) {
-    io::Picture picture{.width = grid.nx, .height = grid.ny, .channels = 1, .data = {}};
-    picture.data.reserve(segmentation.mask.size());
-    for (const std::uint8_t inside : segmentation.mask) picture.data.push_back(inside != 0 ? 255 : 0);
-    return io::write_png(path, picture);
-  }
-  io::Nifti nifti = input.geometry.value_or(io::Nifti{});
-  nifti.shape = {grid.nx, grid.ny, grid.nz};
-  nifti.type = io::NiftiType::uint8;
-  nifti.intent = 0;
-  nifti.intent_name.clear();
-  nifti.description = "warploom segment";
-  nifti.data.assign(segmentation.mask.begin(), segmentation.mask.end());
-  io::write_nifti(path, nifti);
 }
 
 Json as_json(const Settings& s, const SegmentOptions& with, const Segmentation& segmentation,
@@ -209,16 +130,13 @@ std::string as_text(const Settings& s, const SegmentOptions& with, const Segment
 }
 
 int run(const Settings& s) {
-  const auto begin = std::chrono::steady_clock::now();
-  const auto elapsed = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  };
+  const Stopwatch watch;
   check(s);
   OutputFiles files;
   for (const std::string& path : {s.mask, s.contour, s.overlay, s.report})
     if (!path.empty()) files.add(path, s.force);
 
-  const Input input = read_image(s.input, s.volume);
+  const imaging::ScalarImage input = read_image(s.input, s.volume);
   check_dimensions(s, input.image.grid);
   const SegmentOptions with = options_for(s, input.image.grid);
   const Segmentation segmentation = imaging::segment(input.image, with);
@@ -226,26 +144,28 @@ int run(const Settings& s) {
     log(LogLevel::warning,
         fmt::format("{}: the contour vanished; try a smaller --mu or another --start", input_name(s.input)));
 
-  const auto write_text = [&](const std::string& path, const std::string& text) {
-    files.write(path, [&](const auto& staged) { write_file_atomically(staged, text); });
-  };
-  files.write(s.mask, [&](const auto& staged) { write_mask(staged, segmentation, input); });
+  files.write(s.mask, [&](const auto& staged) {
+    if (ends_with(s.mask, ".png"))
+      io::write_png(staged, imaging::mask_picture(segmentation.mask, input.image.grid));
+    else
+      io::write_nifti(staged, imaging::mask_file(segmentation.mask, input));
+  });
   SliceContours contours;
   if (!s.contour.empty() || !s.overlay.empty()) contours = slice_contours(segmentation.level_set);
   if (!s.contour.empty())
-    write_text(s.contour, ends_with(s.contour, ".svg") ? contour_svg(contours[0], input.image.grid)
-                                                       : contour_json(contours, input.image.grid));
+    files.write(s.contour, ends_with(s.contour, ".svg") ? contour_svg(contours[0], input.image.grid)
+                                                        : contour_json(contours, input.image.grid));
   if (!s.overlay.empty())
     files.write(s.overlay, [&](const auto& staged) {
       io::write_png(staged, overlay(input.image, contours, input.geometry.has_value()));
     });
-  const Json report = as_json(s, with, segmentation, elapsed());
-  if (!s.report.empty()) write_text(s.report, report.dump(2) + "\n");
+  const Json report = as_json(s, with, segmentation, watch.seconds());
+  if (!s.report.empty()) files.write(s.report, report.dump(2) + "\n");
   files.commit();
   if (s.json)
     print_json(report);
   else
-    print(as_text(s, with, segmentation, elapsed()));
+    print(as_text(s, with, segmentation, watch.seconds()));
   return kDone;
 }
 
@@ -260,7 +180,8 @@ std::function<int()> add(Command& command) {
            "Mask to write: .nii, .nii.gz (0 and 1, where the image lies) or .png (0 and 255)")
       .required()
       .type("FILE");
-  command.add("--volume N", &s->volume, "Which volume of a 4-D NIfTI, from 0").range(0, std::numeric_limits<int>::max());
+  command.add("--volume N", &s->volume, "Which volume of a 4-D NIfTI, from 0")
+      .range(0, std::numeric_limits<int>::max());
   command.add(
       "--start START", &s->start,
       "First contour: checkerboard (many small ones), disk (or ball), box, or mask:FILE (not 0: inside) "
@@ -288,7 +209,7 @@ std::function<int()> add(Command& command) {
               "Report to write: options, means, energy of each iteration, times (.json)");
   command.add("--force", &s->force, "Replace outputs that exist");
   command.add_json(s->json);
-  return [s] { return run(*s); };
+  return [s] { return with_option_names([&] { return run(*s); }); };
 }
 
 }  // namespace

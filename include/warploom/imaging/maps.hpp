@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "warploom/imaging/image.hpp"
 
@@ -28,6 +29,25 @@ struct TensorMaps {
   Image rgb;                  ///< |V1| * FA, 3 channels, 0 to 1
   std::int64_t negative = 0;  ///< voxels of the mask with a negative eigenvalue
 };
+/// The maps by name.
+struct TensorMap {
+  std::string_view name;
+  Image TensorMaps::*image;
+  int channels = 1;
+  bool diffusivity = false;  ///< in um^2/ms, else without unit
+};
+inline constexpr std::array<TensorMap, 12> kTensorMaps{{{"fa", &TensorMaps::fa},
+                                                        {"md", &TensorMaps::md, 1, true},
+                                                        {"ad", &TensorMaps::ad, 1, true},
+                                                        {"rd", &TensorMaps::rd, 1, true},
+                                                        {"mo", &TensorMaps::mo},
+                                                        {"l1", &TensorMaps::l1, 1, true},
+                                                        {"l2", &TensorMaps::l2, 1, true},
+                                                        {"l3", &TensorMaps::l3, 1, true},
+                                                        {"v1", &TensorMaps::v1, 3},
+                                                        {"v2", &TensorMaps::v2, 3},
+                                                        {"v3", &TensorMaps::v3, 3},
+                                                        {"rgb", &TensorMaps::rgb, 3}}};
 // Here and below an eigenvalue counts as negative where it is below -1e-6 of the largest magnitude: less is
 // the rounding of a tensor's elements to float.
 

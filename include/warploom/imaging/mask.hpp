@@ -1,6 +1,8 @@
 #pragma once
 
-#include <span>
+#include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "warploom/imaging/image.hpp"
@@ -16,6 +18,24 @@ namespace warploom::imaging {
 ///       than all others by orders of magnitude leaves few for the rest. Differs from dipy's median_otsu in
 ///       the last two steps and in that one's 256 bins.
 Mask automatic_mask(const Image& scalar);
+
+/// The voxels to work on.
+struct ChosenMask {
+  Mask voxels;                  ///< empty: all
+  std::string origin;           ///< "auto", "nonzero", "none" or the file's name
+  std::int64_t inside = 0;      ///< voxels in it
+  std::int64_t not_finite = 0;  ///< voxels of the image with a NaN or an infinity, which are left out
+};
+
+/// The voxels where every channel is finite, if `origin` is "nonzero" some channel is not 0, and the mask
+/// that `candidates` returns is not 0; an empty one: everywhere. `name` is the image's, for messages.
+/// @throws BadInput (nothing inside, nothing finite, a mask of another size), as `candidates`, which is not
+///         called where nothing is finite
+ChosenMask choose_mask(const Image& image, const std::string& origin, const std::function<Mask()>& candidates,
+                       const std::string& name);
+
+/// Takes out the voxels where every channel is 0: nothing could be fitted there.
+void leave_out_zeros(ChosenMask& mask, const Image& image);
 
 /// Standard deviation of white Gaussian noise in every channel: the median absolute deviation of the
 /// differences of the differences along all axes with more than one voxel (the finest diagonal Haar

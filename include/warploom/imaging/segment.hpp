@@ -43,6 +43,10 @@ struct SegmentOptions {
   Device device = Device::best;
 };
 
+/// Options with the tolerance and the limit of iterations that suit a start: one contour moves slowly, and so
+/// do all in three dimensions, so that 1e-3 would stop them too soon.
+SegmentOptions usual_options(Start start, const Grid& grid);
+
 struct SegmentReport {
   Device device = Device::cpu;
   int iterations = 0;

@@ -1,0 +1,292 @@
+#include "warploom/imaging/denoise_workflow.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include "imaging/voxels.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/core/view.hpp"
+#include "warploom/imaging/image_file.hpp"
+
+namespace warploom::imaging {
+namespace {
+
+constexpr int kVectorIntent = 1007, kMostChannels = 100;
+
+ChosenMask mask_of(const DenoiseInput& in, const DenoiseRequest& request,
+                   const std::function<Image()>& scalar) {
+  const std::string wanted = !request.mask.empty()          ? request.mask
+                             : in.kind == ImageKind::series ? "auto"
+                                                            : "nonzero";
+  return choose_mask(
+      in.image, wanted,
+      [&] {
+        if (wanted == "auto") return automatic_mask(scalar());
+        if (wanted == "nonzero" || wanted == "none") return Mask{};
+        return read_mask(wanted, in.image.grid, in.header.affine, request.input);
+      },
+      request.input);
+}
+
+/// What automatic_mask() is given; what is not finite counts as 0.
+template <typename Function>
+Image scalar_image(const Image& image, Function function) {
+  Image scalar(image.grid, 1);
+  for (std::size_t v = 0; v < scalar.data.size(); ++v) {
+    const float value = function(v);
+    scalar.data[v] = std::isfinite(value) ? value : 0;
+  }
+  return scalar;
+}
+
+float trace(const Image& tensors, std::size_t v) {
+  return tensors.channel(0)[v] + tensors.channel(3)[v] + tensors.channel(5)[v];
+}
+
+float norm(const Image& image, std::size_t v) {
+  float sum = 0;
+  for (int c = 0; c < image.channels; ++c) sum += image.channel(c)[v] * image.channel(c)[v];
+  return std::sqrt(sum);
+}
+
+/// Millimetres squared a second where micrometres squared a millisecond are meant, or the other way round.
+void require_plausible(const Image& tensors, const Mask& mask, const DenoiseRequest& request) {
+  std::vector<float> traces;
+  const auto voxels = static_cast<std::size_t>(tensors.grid.voxels());
+  for (std::size_t v = 0; v < voxels; v += std::max<std::size_t>(1, voxels / 200000))
+    if (inside(mask, v)) traces.push_back(trace(tensors, v));
+  if (traces.empty()) return;
+  const double middle = median(traces);
+  // In um^2/ms that of free water is 9 and that of tissue 1 to 4.
+  if (!request.square_micrometres && middle > 100)
+    throw BadInput(
+        fmt::format("{}: the median trace is {:.3g}, too much for mm^2/s, where that of tissue is about "
+                    "2e-3; if the file is in um^2/ms, give `square_micrometres`",
+                    request.input, middle / 1000));
+  if (request.square_micrometres && middle < 0.01)
+    throw BadInput(fmt::format(
+        "{}: the median trace is {:.3g}, too little for um^2/ms, where that of tissue is about 2; "
+        "if the file is in mm^2/s, leave `square_micrometres` out",
+        request.input, middle));
+}
+
+void prepare_tensors(DenoiseInput& in, const DenoiseRequest& request) {
+  if (in.image.channels != kTensorChannels)
+    throw BadInput(
+        fmt::format("{} has the extents {}, so {} volumes; a tensor image has 6. For a diffusion series give "
+                    "`bval` and `bvec`, or `grad`; for other data give `vector`",
+                    request.input, shape_text(in.header.shape), in.image.channels));
+  in.order = order_of(in.header, request.order, request.input);
+  in.read_frame = request.frame.value_or(usual_frame(*in.order));
+  in.output_order = request.output_order.value_or(*in.order);
+  in.output_frame = request.output_frame.value_or(
+      in.output_order == *in.order ? in.read_frame : usual_frame(in.output_order));
+  from_order(in.image, *in.order, request.square_micrometres ? 1.0F : 1000.0F);
+  in.frame = axis_aligned(in.read_frame, in.header.affine);
+  change_frame(in.image, in.read_frame, in.frame, in.header.affine);
+  in.mask = mask_of(
+      in, request, [&] { return scalar_image(in.image, [&](std::size_t v) { return trace(in.image, v); }); });
+  require_plausible(in.image, in.mask.voxels, request);
+}
+
+/// For channels in any unit: a tenth of the noise over the smallest spacing.
+double epsilon_of_noise(const DenoiseInput& input, const std::string& name) {
+  std::vector<double> noise = noise_level(input.image, input.mask.voxels);
+  const double epsilon = 0.1 * median(noise) / std::ranges::min(input.image.grid.spacing);
+  if (epsilon <= 0)
+    throw BadInput(fmt::format(
+        "{}: no noise was found that epsilon could be taken from; give `epsilon` and `lambda`", name));
+  return epsilon;
+}
+
+/// A file that lies where the input does.
+io::Nifti file_like(const DenoiseInput& input, const std::string& more = "") {
+  io::Nifti file;
+  file.spacing = input.header.spacing;
+  file.affine = input.header.affine;
+  file.nifti2 = input.header.nifti2;
+  file.description = "warploom denoise" + more;
+  return file;
+}
+
+/// From um^2/ms to the unit of files.
+float file_unit(const DenoiseRequest& request) { return request.square_micrometres ? 1.0F : 1e-3F; }
+
+}  // namespace
+
+std::string_view name(ImageKind kind) {
+  constexpr std::array<std::string_view, 3> kNames{"tensors", "series", "vector"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+const std::vector<std::string>& all_maps() {
+  static const std::vector<std::string> maps{"fa", "md", "ad", "rd", "mo", "l1", "l2",
+                                             "l3", "v1", "v2", "v3", "s0", "rgb"};
+  return maps;
+}
+
+ImageKind DenoiseRequest::kind() const {
+  return vector ? ImageKind::channels : bval.empty() && grad.empty() ? ImageKind::tensors : ImageKind::series;
+}
+
+std::vector<std::string> DenoiseRequest::maps_of(ImageKind of) const {
+  std::vector<std::string> out;
+  for (const std::string& map : maps)
+    if (of == ImageKind::series || (of == ImageKind::tensors && map != "s0")) out.push_back(map);
+  return out;
+}
+
+void check(const DenoiseRequest& r) {
+  const auto refuse = [](bool wrong, const std::string& message) {
+    if (wrong) throw BadInput(message);
+  };
+  refuse(!r.grad.empty() && !(r.bval.empty() && r.bvec.empty()),
+         "`grad` and `bval`, `bvec` do not go together: give one description of the series");
+  refuse(r.bval.empty() != r.bvec.empty(),
+         fmt::format("{} is missing: a series needs both `bval` and `bvec`, or `grad`",
+                     r.bval.empty() ? "`bval`" : "`bvec`"));
+  const ImageKind kind = r.kind();
+  refuse(r.vector && !(r.bval.empty() && r.grad.empty()),
+         "`vector` and gradients do not go together: a series is fitted, a vector image is taken as it is");
+  refuse(kind != ImageKind::tensors && (r.order || r.frame),
+         fmt::format("{} tells how a tensor image is to be read, and this is {}{}",
+                     r.order ? "`order`" : "`frame`", r.vector ? "a vector image" : "a series",
+                     r.vector ? "" : "; `output_order` and `output_frame` tell how tensors are written"));
+  refuse(r.vector && (r.output_order || r.output_frame),
+         "`output_order` and `output_frame` are for tensors, and `vector` says that these are none");
+  refuse(!r.shells.empty() && r.largest_b, "`shells` and `largest_b` do not go together: give one");
+  refuse(kind != ImageKind::series && (!r.shells.empty() || r.largest_b || r.fit),
+         fmt::format("{} is for a series: give `bval` and `bvec`, or `grad`", r.fit         ? "`fit`"
+                                                                              : r.largest_b ? "`largest_b`"
+                                                                                            : "`shells`"));
+  refuse(r.solve.descent_step > 0 && r.solve.solver != Solver::descent,
+         "`descent_step` is for `solver` descent; the others find theirs");
+}
+
+DenoiseInput denoise_input(Series series, const DenoiseRequest& request) {
+  DenoiseInput in;
+  in.kind = ImageKind::series;
+  SeriesFacts& facts = in.series.emplace();
+  facts.volumes = series.image.channels;
+  select_volumes(series, request);
+  facts.used = shells(series.gradients, request.b0_threshold);
+  in.header = std::move(series.header);
+  in.read_frame = series.gradients.frame;
+  in.output_order = request.output_order.value_or(TensorOrder::fsl);
+  in.output_frame = request.output_frame.value_or(usual_frame(in.output_order));
+  in.frame = axis_aligned(in.output_frame, in.header.affine);
+  change_frame(series.gradients, in.frame, in.header.affine);
+  in.image = std::move(series.image);
+  in.mask = mask_of(in, request, [&] { return mean_b0(in.image, series.gradients, request.b0_threshold); });
+
+  const auto begin = std::chrono::steady_clock::now();
+  facts.method = request.fit.value_or(facts.method);
+  TensorFit fit =
+      fit_tensors(in.image, series.gradients.b, series.gradients.directions, in.mask.voxels, {facts.method});
+  facts.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  facts.fitted = fit.voxels;
+  facts.not_fitted = fit.not_fitted;
+  facts.raised = fit.raised;
+  facts.negative = fit.negative;
+  in.image = std::move(fit.tensor);
+  in.s0 = std::move(fit.s0);
+  leave_out_zeros(in.mask, in.image);
+  if (in.mask.inside == 0)
+    throw BadInput(
+        fmt::format("{}: no voxel could be fitted: in each of {} inside the mask ({}) a measurement is not "
+                    "finite, or all are 0 or below",
+                    request.input, fit.not_fitted, in.mask.origin));
+  return in;
+}
+
+DenoiseInput denoise_input(io::Nifti file, const DenoiseRequest& request) {
+  DenoiseInput in;
+  in.kind = request.vector ? ImageKind::channels : ImageKind::tensors;
+  in.image = take_volumes(file, request.input);
+  file.data.clear();
+  in.header = std::move(file);
+  if (!request.vector) {
+    prepare_tensors(in, request);
+    return in;
+  }
+  if (in.image.channels > kMostChannels)
+    throw BadInput(
+        fmt::format("{} has {} volumes, and `vector` takes 1 to 100", request.input, in.image.channels));
+  in.mask = mask_of(in, request,
+                    [&] { return scalar_image(in.image, [&](std::size_t v) { return norm(in.image, v); }); });
+  return in;
+}
+
+DenoiseInput read_denoise_input(const DenoiseRequest& request) {
+  check(request);
+  return request.kind() == ImageKind::series
+             ? denoise_input(read_series(request, request.b0_threshold), request)
+             : denoise_input(io::read_nifti(request.input), request);
+}
+
+DenoiseReport denoise(DenoiseInput& input, const DenoiseRequest& request) {
+  DenoiseOptions options = request.solve;
+  if (request.epsilon)
+    options.epsilon = *request.epsilon;
+  else if (options.solver == Solver::primal_dual)
+    options.epsilon = 0;
+  else if (input.kind == ImageKind::channels)
+    options.epsilon = epsilon_of_noise(input, request.input);
+  return input.kind == ImageKind::channels ? denoise_channels(input.image, input.mask.voxels, options)
+                                           : denoise_tensors(input.image, input.mask.voxels, options);
+}
+
+TensorMaps output_maps(DenoiseInput& input, const DenoiseRequest& request) {
+  if (input.kind == ImageKind::channels) return {};
+  change_frame(input.image, input.frame, input.output_frame, input.header.affine);
+  input.frame = input.output_frame;
+  if (request.maps_of(input.kind).empty()) return {};
+  return tensor_maps(input.image, input.mask.voxels);
+}
+
+io::Nifti take_image(DenoiseInput& input, const DenoiseRequest& request) {
+  io::Nifti file;
+  if (input.kind == ImageKind::channels) {
+    file = file_like(input);
+    file.shape = input.header.shape;
+    file.intent = input.header.intent;
+    file.intent_name = input.header.intent_name;
+  } else {
+    file = file_like(input, fmt::format(", {}, frame {}", request.square_micrometres ? "um2/ms" : "mm2/s",
+                                        name(input.output_frame)));
+    to_order(input.image, input.output_order, file_unit(request));
+    mark_order(file, input.output_order, input.image.grid);
+  }
+  file.data = std::move(input.image.data);
+  return file;
+}
+
+io::Nifti take_map(const std::string& map, DenoiseInput& input, TensorMaps& maps,
+                   const DenoiseRequest& request) {
+  const auto known = std::ranges::find(kTensorMaps, map, &TensorMap::name);
+  Image none;
+  Image& image = known != kTensorMaps.end() ? maps.*known->image : map == "s0" && input.s0 ? *input.s0 : none;
+  if (image.data.empty())
+    throw BadInput(
+        fmt::format("{}: there is no map '{}' of this image, or it was taken already", request.input, map));
+  const bool vectors = image.channels > 1;
+  io::Nifti file = file_like(input, vectors ? fmt::format(", frame {}", name(input.output_frame)) : "");
+  file.shape = {image.grid.nx, image.grid.ny, image.grid.nz};
+  if (vectors) {
+    file.shape.push_back(image.channels);
+    file.intent = kVectorIntent;
+  }
+  file.intent_name = map;
+  file.data = std::move(image.data);
+  if (known != kTensorMaps.end() && known->diffusivity && file_unit(request) != 1)
+    for (float& value : file.data) value *= file_unit(request);
+  return file;
+}
+
+}  // namespace warploom::imaging

@@ -1,0 +1,101 @@
+#include "warploom/imaging/series.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "warploom/core/error.hpp"
+#include "warploom/core/view.hpp"
+#include "warploom/imaging/image_file.hpp"
+
+namespace warploom::imaging {
+namespace {
+
+/// How far a b-value may lie from the one that was asked for [s/mm^2].
+double b_tolerance(double b) { return std::max(50.0, 0.05 * b); }
+
+void require_gradients(const Image& image, const io::Gradients& gradients) {
+  const std::size_t b = gradients.b.size(), directions = gradients.directions.size();
+  if (b == 0 || static_cast<std::int64_t>(b) != image.channels || b != directions)
+    throw BadInput(fmt::format("a series of {} volumes has {} b-values and {} directions", image.channels, b,
+                               directions));
+}
+
+}  // namespace
+
+Series read_series(const SeriesFiles& files, double b0_threshold) {
+  Series series;
+  series.header = io::read_nifti(files.input);
+  series.image = take_volumes(series.header, files.input);
+  const int volumes = series.image.channels;
+  if (volumes < 2)
+    throw BadInput(fmt::format("{} has the extents {}; a diffusion series has four, [X, Y, Z, volumes]",
+                               files.input, shape_text(series.header.shape)));
+  series.gradients = files.grad.empty()
+                         ? io::read_fsl_gradients(files.bval, files.bvec, volumes, b0_threshold)
+                         : io::read_mrtrix_gradients(files.grad, volumes, b0_threshold);
+  if (const double largest = std::ranges::max(series.gradients.b); largest <= b0_threshold)
+    throw BadInput(
+        fmt::format("{}: no b-value is above {} s/mm^2 (the largest is {}), so that there is no diffusion "
+                    "weighting to fit a tensor to; check the file and `b0_threshold`",
+                    files.grad.empty() ? files.bval : files.grad, b0_threshold, largest));
+  return series;
+}
+
+void select_volumes(Series& series, const ShellChoice& choice) {
+  require_gradients(series.image, series.gradients);
+  auto& [b, directions, frame] = series.gradients;
+  const auto near = [](double shell) {
+    return [=](double value) { return std::abs(value - shell) <= b_tolerance(shell); };
+  };
+  for (const double shell : choice.shells)
+    if (std::ranges::none_of(b, near(shell)))
+      throw BadInput(
+          fmt::format("`shells`: no volume has a b-value of {} (+- {}) s/mm^2; there are {:.0f} to {:.0f}",
+                      shell, b_tolerance(shell), std::ranges::min(b), std::ranges::max(b)));
+  const auto wanted = [&](double value) {
+    if (value <= choice.b0_threshold) return true;
+    if (choice.largest_b) return value <= *choice.largest_b + b_tolerance(*choice.largest_b);
+    return choice.shells.empty() ||
+           std::ranges::any_of(choice.shells, [&](double shell) { return near(shell)(value); });
+  };
+  Image& image = series.image;
+  std::size_t kept = 0;
+  for (std::size_t v = 0; v < b.size(); ++v) {
+    if (!wanted(b[v])) continue;
+    if (v != kept)
+      std::ranges::copy(image.channel(static_cast<int>(v)), image.channel(static_cast<int>(kept)).begin());
+    b[kept] = b[v];
+    directions[kept++] = directions[v];
+  }
+  b.resize(kept);
+  directions.resize(kept);
+  image.channels = static_cast<int>(kept);
+  image.data.resize(kept * static_cast<std::size_t>(image.grid.voxels()));
+}
+
+std::map<std::int64_t, int> shells(const io::Gradients& gradients, double b0_threshold) {
+  std::map<std::int64_t, int> volumes;
+  for (const double b : gradients.b) ++volumes[b <= b0_threshold ? 0 : std::lround(b / 50) * 50];
+  return volumes;
+}
+
+Image mean_b0(const Image& image, const io::Gradients& gradients, double b0_threshold) {
+  require_gradients(image, gradients);
+  std::vector<int> volumes(gradients.b.size());
+  std::iota(volumes.begin(), volumes.end(), 0);
+  const auto weighted = [&](int v) { return gradients.b[static_cast<std::size_t>(v)] > b0_threshold; };
+  if (!std::ranges::all_of(volumes, weighted)) std::erase_if(volumes, weighted);
+  Image mean(image.grid, 1);
+  const auto share = 1 / static_cast<float>(volumes.size());
+  for (const int volume : volumes)
+    for (std::size_t v = 0; v < mean.data.size(); ++v) {
+      const float value = image.channel(volume)[v];
+      if (std::isfinite(value)) mean.data[v] += value * share;
+    }
+  return mean;
+}
+
+}  // namespace warploom::imaging
