@@ -6,16 +6,18 @@
 #include <map>
 #include <memory>
 
-#include "chart.hpp"
 #include "cli/verb.hpp"
 #include "command.hpp"
 #include "measure.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/page/chart.hpp"
 
 namespace warploom::tool {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using page::Axis;
+using page::Series;
 using table::Distribution;
 
 struct Settings : TableSettings {
@@ -196,7 +198,7 @@ std::string picture(const std::vector<Measurement>& results) {
   for (const Field& field : kFields)
     if (applies(field, first) && !varies(results, field))
       subtitle += ", " + fmt::format(fmt::runtime(field.words), field.text(first));
-  return svg(device_text(results.front()), subtitle,
+  return page::svg(device_text(results.front()), subtitle,
              {{.title = "", .x = x_axis, .y = y_axis, .series = std::move(series)}});
 }
 

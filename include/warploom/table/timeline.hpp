@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-namespace warploom::tool {
+namespace warploom::table {
 
 /// What is drawn of recordings: how often each status is, and when a recording has the one asked for.
 struct Timeline {
@@ -18,6 +18,7 @@ struct Timeline {
   std::vector<std::pair<std::string, double>> shares;  ///< of the statuses [%], the greatest first
   std::vector<Row> rows;
 };
+/// As a picture. Names and titles are text.
 std::string svg(const Timeline& timeline);
 
-}  // namespace warploom::tool
+}  // namespace warploom::table

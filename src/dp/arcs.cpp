@@ -1,12 +1,14 @@
-#include "arcs.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
 #include <string_view>
 
-namespace warploom::tool {
+#include "warploom/dp/base_pairs.hpp"
+#include "warploom/page/chart.hpp"
+#include "warploom/page/ticks.hpp"
+
+namespace warploom::dp {
 namespace {
 
 struct Kind {
@@ -14,19 +16,9 @@ struct Kind {
 };
 constexpr Kind kKinds[] = {{"GCG", "G-C", "#1f3a5f"}, {"AUA", "A-U", "#c0504d"}, {"GUG", "G-U", "#e0a030"}};
 
-/// Bases from one number to the next: 1, 2 or 5 times a power of ten, at most some 20 numbers.
-std::int64_t tick(std::int64_t bases) {
-  std::int64_t power = 1;
-  while (true) {
-    for (const std::int64_t digit : {1, 2, 5})
-      if (digit * power * 20 >= bases) return digit * power;
-    power *= 10;
-  }
-}
-
 }  // namespace
 
-std::string arcs_svg(const dp::BasePairs& structure) {
+std::string arcs_svg(const BasePairs& structure) {
   constexpr double kWidth = 1000, kMargin = 40;
   constexpr std::int64_t kMostLetters = 100;
   const std::int64_t n = std::ssize(structure.partner);
@@ -37,13 +29,9 @@ std::string arcs_svg(const dp::BasePairs& structure) {
   for (std::int64_t i = 0; i < n; ++i) widest = std::max(widest, structure.partner[i] - i);
   const double line = kMargin + step * static_cast<double>(widest) / 2;
   const double ticks = n <= kMostLetters ? line + 20 : line, numbers = ticks + 18;
-  const double legend = numbers + 30, height = legend + 20, width = kWidth + 2 * kMargin;
-  std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
-      "height=\"{1:.0f}\" font-family=\"sans-serif\" font-size=\"14\" text-anchor=\"middle\">\n"
-      "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
-      "<path stroke=\"#888\" d=\"M{2} {3:.2f}H{4}\"/>\n",
-      width, height, kMargin, line, kMargin + kWidth);
+  const double legend = numbers + 30;
+  std::string svg =
+      fmt::format("<path stroke=\"#888\" d=\"M{} {:.2f}H{}\"/>\n", kMargin, line, kMargin + kWidth);
   const auto out = std::back_inserter(svg);
 
   double legend_x = kMargin;
@@ -69,13 +57,14 @@ std::string arcs_svg(const dp::BasePairs& structure) {
     for (std::int64_t i = 0; i < n; ++i)
       fmt::format_to(out, "<text x=\"{:.2f}\" y=\"{:.2f}\">{}</text>\n", x(i), line + 16,
                      structure.sequence[i]);
-  const std::int64_t between = tick(n);
+  const auto between = static_cast<std::int64_t>(page::least_step(static_cast<double>(n), 20));
   for (std::int64_t number = between; number <= n; number += between)
     fmt::format_to(out,
                    "<path stroke=\"#888\" d=\"M{0:.2f} {1:.2f}v4\"/><text x=\"{0:.2f}\" y=\"{2:.2f}\" "
                    "fill=\"#666\">{3}</text>\n",
                    x(number - 1), ticks, numbers, number);
-  return svg + "</svg>\n";
+  return page::svg_document(kWidth + 2 * kMargin, legend + 20,
+                            " font-family=\"sans-serif\" font-size=\"14\" text-anchor=\"middle\"", svg);
 }
 
-}  // namespace warploom::tool
+}  // namespace warploom::dp

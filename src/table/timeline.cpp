@@ -1,29 +1,29 @@
-#include "timeline.hpp"
+#include "warploom/table/timeline.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 
-#include "chart.hpp"
+#include "warploom/page/chart.hpp"
+#include "warploom/page/text.hpp"
+#include "warploom/page/ticks.hpp"
 
-namespace warploom::tool {
+namespace warploom::table {
+
+using page::escaped;
 
 std::string svg(const Timeline& timeline) {
   constexpr double kTop = 110, kRow = 24, kBars = 300, kNames = 150, kGap = 90, kTime = 560, kMargin = 24;
   const double bars = kMargin + kNames, names = bars + kBars + kGap, time = names + 80;
   const double bar_height = kRow * static_cast<double>(timeline.shares.size());
   const double row_height = 2 * kRow * static_cast<double>(timeline.rows.size());
-  const double width = time + kTime + kMargin, height = kTop + std::max(bar_height, row_height + 50) + 20;
   std::string out = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
-      "height=\"{1:.0f}\" font-family=\"sans-serif\" font-size=\"14\" fill=\"#333\">\n"
-      "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
-      "<g font-weight=\"600\"><text x=\"{2}\" y=\"32\" font-size=\"18\">{3}</text>"
-      "<text x=\"{2}\" y=\"{4}\">Statuses</text><text x=\"{5}\" y=\"{4}\">When {6}</text></g>\n"
-      "<text x=\"{2}\" y=\"54\" fill=\"#555\">{7}</text>\n",
-      width, height, kMargin, timeline.title, kTop - 16, names, timeline.asked, timeline.subtitle);
+      "<g font-weight=\"600\"><text x=\"{0}\" y=\"32\" font-size=\"18\">{1}</text>"
+      "<text x=\"{0}\" y=\"{2}\">Statuses</text><text x=\"{3}\" y=\"{2}\">When {4}</text></g>\n"
+      "<text x=\"{0}\" y=\"54\" fill=\"#555\">{5}</text>\n",
+      kMargin, escaped(timeline.title), kTop - 16, names, escaped(timeline.asked),
+      escaped(timeline.subtitle));
   const auto write = std::back_inserter(out);
 
   double y = kTop;
@@ -33,8 +33,8 @@ std::string svg(const Timeline& timeline) {
                    "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>"
                    "<path fill=\"#0072b2\" d=\"M{:.1f} {:.1f}h{:.1f}v{}h-{:.1f}Z\"/>"
                    "<text x=\"{:.1f}\" y=\"{:.1f}\" fill=\"#555\">{:.1f} %</text>\n",
-                   bars - 8, y + 15, name, bars, y + 3, length, kRow - 6, length, bars + length + 6, y + 15,
-                   share);
+                   bars - 8, y + 15, escaped(name), bars, y + 3, length, kRow - 6, length, bars + length + 6,
+                   y + 15, share);
     y += kRow;
   }
 
@@ -56,9 +56,7 @@ std::string svg(const Timeline& timeline) {
     out += "\"/>\n";
     y += 2 * kRow;
   }
-  // A minute, or 2, 5, 10, ... of them, so that there are at most ten.
-  double step = 60;
-  for (int k = 0; longest / step > 10; ++k) step *= k % 3 == 1 ? 2.5 : 2;
+  const double step = 60 * page::least_step(longest / 60, 10);
   for (double tick = 0; tick <= longest; tick += step)
     fmt::format_to(write,
                    "<path stroke=\"#555\" d=\"M{0:.1f} {1:.1f}v5\"/><text x=\"{0:.1f}\" y=\"{2:.1f}\" "
@@ -67,7 +65,8 @@ std::string svg(const Timeline& timeline) {
   fmt::format_to(write,
                  "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\" fill=\"#555\">minutes</text>\n",
                  time + kTime / 2, y + 30);
-  return out + "</svg>\n";
+  return page::svg_document(time + kTime + kMargin, kTop + std::max(bar_height, row_height + 50) + 20,
+                            " font-family=\"sans-serif\" font-size=\"14\" fill=\"#333\"", out);
 }
 
-}  // namespace warploom::tool
+}  // namespace warploom::table
