@@ -13,7 +13,7 @@
 
 #include "cli/output_files.hpp"
 #include "cli/verb.hpp"
-#include "picture.hpp"
+#include "contour_json.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/core/log.hpp"
@@ -28,6 +28,7 @@ using imaging::Image;
 using imaging::Segmentation;
 using imaging::SegmentOptions;
 using imaging::SegmentReport;
+using imaging::SliceContours;
 using Json = nlohmann::ordered_json;
 
 struct Settings {

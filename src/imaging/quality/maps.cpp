@@ -1,23 +1,19 @@
-#include "qc_maps.hpp"
+#include "imaging/quality/maps.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "imaging/voxels.hpp"
 #include "warploom/imaging/maps.hpp"
 
-namespace warploom::tool {
+namespace warploom::imaging {
 namespace {
 
-using imaging::Image;
 using Rgb = std::array<double, 3>;
 
 Rgb grey(double value) { return {value, value, value}; }
-
-bool inside(const DenoiseInput& input, std::size_t voxel) {
-  return input.mask.voxels.empty() || input.mask.voxels[voxel] != 0;
-}
 
 /// The values of `value` over the sample, in order.
 template <typename Function>
@@ -35,13 +31,13 @@ double quantile(const std::vector<float>& values, double share) {
 
 /// A difference that is grey where it is 0, and black or white at three standard deviations.
 template <typename Function>
-void add_removed(MapRow& row, const DenoiseInput& input, const std::vector<std::size_t>& voxels,
+void add_removed(MapRow& row, const QualityPage& page, const std::vector<std::size_t>& voxels,
                  Function difference, const std::string& title, const std::string& unit) {
   double squares = 0;
   for (const std::size_t v : voxels) squares += difference(v) * difference(v);
   const double range = std::max(1e-30, 3 * std::sqrt(squares / static_cast<double>(voxels.size())));
-  row.removed = [&input, difference, range](std::size_t v) {
-    return inside(input, v) ? grey(0.5 + 0.5 * difference(v) / range) : grey(0);
+  row.removed = [&page, difference, range](std::size_t v) {
+    return inside(page.mask, v) ? grey(0.5 + 0.5 * difference(v) / range) : grey(0);
   };
   row.removed_title = title;
   row.removed_scale = fmt::format("black &#8722;{0:.2g}, white +{0:.2g}{1}", range, unit);
@@ -49,19 +45,19 @@ void add_removed(MapRow& row, const DenoiseInput& input, const std::vector<std::
 
 double mean_diffusivity(const std::array<double, 6>& d) { return (d[0] + d[3] + d[5]) / 3; }
 
-std::vector<MapRow> tensor_rows(const DenoiseInput& input, const Image& noisy) {
-  const std::vector<std::size_t> voxels = sample_voxels(input);
-  const Image& clean = input.image;
-  const Anatomy body = anatomy(input.header.affine);
+std::vector<MapRow> tensor_rows(const QualityPage& page) {
+  const std::vector<std::size_t> voxels = sample_voxels(page);
+  const Image &noisy = page.noisy, &clean = page.clean;
+  const Anatomy body = anatomy(page.affine);
 
   MapRow colour;
   colour.title = "Main direction";
   colour.scale = "red left&#8211;right, green back&#8211;front, blue feet&#8211;head, brighter with FA";
-  const auto direction = [&input, body](const Image& image) -> Colour {
-    return [&input, &image, body](std::size_t v) -> Rgb {
-      if (!inside(input, v)) return grey(0);
+  const auto direction = [&page, body](const Image& image) -> Colour {
+    return [&page, &image, body](std::size_t v) -> Rgb {
+      if (!inside(page.mask, v)) return grey(0);
       const auto d = tensor_at(image, v);
-      Rgb rgb = direction_colour(to_image_axes(imaging::eigen(d).vectors[0], input), body);
+      Rgb rgb = direction_colour(to_image_axes(eigen(d).vectors[0], page), body);
       for (double& part : rgb) part *= fractional_anisotropy(d);
       return rgb;
     };
@@ -69,26 +65,26 @@ std::vector<MapRow> tensor_rows(const DenoiseInput& input, const Image& noisy) {
   colour.before = direction(noisy);
   colour.after = direction(clean);
   add_removed(
-      colour, input, voxels, [&](std::size_t v) { return noisy.channel(1)[v] - clean.channel(1)[v]; },
+      colour, page, voxels, [&](std::size_t v) { return noisy.channel(1)[v] - clean.channel(1)[v]; },
       "Removed from element xy", " &#181;m&#178;/ms");
 
   MapRow fa;
   fa.title = "FA";
   fa.scale = "black 0, white 1";
-  const auto anisotropy = [&input](const Image& image, std::size_t v) {
-    return inside(input, v) ? fractional_anisotropy(tensor_at(image, v)) : 0;
+  const auto anisotropy = [&page](const Image& image, std::size_t v) {
+    return inside(page.mask, v) ? fractional_anisotropy(tensor_at(image, v)) : 0;
   };
   fa.before = [&, anisotropy](std::size_t v) { return grey(anisotropy(noisy, v)); };
   fa.after = [&, anisotropy](std::size_t v) { return grey(anisotropy(clean, v)); };
   add_removed(
-      fa, input, voxels,
+      fa, page, voxels,
       [&, anisotropy](std::size_t v) { return anisotropy(noisy, v) - anisotropy(clean, v); }, "Change of FA",
       "");
 
   MapRow md;
   md.title = "MD";
-  const auto mean = [&input](const Image& image, std::size_t v) {
-    return inside(input, v) ? mean_diffusivity(tensor_at(image, v)) : 0;
+  const auto mean = [&page](const Image& image, std::size_t v) {
+    return inside(page.mask, v) ? mean_diffusivity(tensor_at(image, v)) : 0;
   };
   const double white =
       std::max(1e-30, quantile(sorted(voxels, [&](auto v) { return mean(clean, v); }), 0.98));
@@ -96,14 +92,13 @@ std::vector<MapRow> tensor_rows(const DenoiseInput& input, const Image& noisy) {
   md.before = [&, mean, white](std::size_t v) { return grey(mean(noisy, v) / white); };
   md.after = [&, mean, white](std::size_t v) { return grey(mean(clean, v) / white); };
   add_removed(
-      md, input, voxels, [&, mean](std::size_t v) { return mean(noisy, v) - mean(clean, v); },
+      md, page, voxels, [&, mean](std::size_t v) { return mean(noisy, v) - mean(clean, v); },
       "Removed from MD", " &#181;m&#178;/ms");
   return {colour, fa, md};
 }
 
-MapRow channel_row(const DenoiseInput& input, const Image& noisy, const std::vector<std::size_t>& voxels,
-                   int c) {
-  const Image& clean = input.image;
+MapRow channel_row(const QualityPage& page, const std::vector<std::size_t>& voxels, int c) {
+  const Image &noisy = page.noisy, &clean = page.clean;
   const std::vector<float> values = sorted(voxels, [&](auto v) { return noisy.channel(c)[v]; });
   const double low = quantile(values, 0.01), high = quantile(values, 0.99),
                range = std::max(high - low, 1e-30);
@@ -113,20 +108,13 @@ MapRow channel_row(const DenoiseInput& input, const Image& noisy, const std::vec
   row.before = [&noisy, c, low, range](std::size_t v) { return grey((noisy.channel(c)[v] - low) / range); };
   row.after = [&clean, c, low, range](std::size_t v) { return grey((clean.channel(c)[v] - low) / range); };
   add_removed(
-      row, input, voxels,
+      row, page, voxels,
       [&noisy, &clean, c](std::size_t v) { return noisy.channel(c)[v] - clean.channel(c)[v]; }, "Removed",
       "");
   return row;
 }
 
 }  // namespace
-
-std::array<double, 6> tensor_at(const Image& tensors, std::size_t voxel) {
-  std::array<double, 6> d{};
-  for (int c = 0; c < imaging::kTensorChannels; ++c)
-    d[static_cast<std::size_t>(c)] = tensors.channel(c)[voxel];
-  return d;
-}
 
 double fractional_anisotropy(const std::array<double, 6>& d) {
   const double mean = mean_diffusivity(d), off = 2 * (d[1] * d[1] + d[2] * d[2] + d[4] * d[4]);
@@ -141,32 +129,34 @@ std::array<double, 3> direction_colour(const std::array<double, 3>& v, const Ana
   return colour;
 }
 
-std::array<double, 3> to_image_axes(const std::array<double, 3>& v, const DenoiseInput& input) {
-  const auto turn = io::frame_change(input.frame, io::Frame::image, input.header.affine);
+std::array<double, 3> to_image_axes(const std::array<double, 3>& v, const QualityPage& page) {
+  const auto turn = io::frame_change(page.frame, io::Frame::image, page.affine);
   std::array<double, 3> out{};
   for (std::size_t r = 0; r < 3; ++r)
     for (std::size_t c = 0; c < 3; ++c) out[r] += turn[r][c] * v[c];
   return out;
 }
 
-std::vector<std::size_t> sample_voxels(const DenoiseInput& input) {
-  const auto stride = static_cast<std::size_t>(std::max<std::int64_t>(1, input.mask.inside / 2000000));
+std::vector<std::size_t> sample_voxels(const QualityPage& page) {
+  const auto size = static_cast<std::size_t>(page.clean.grid.voxels());
+  const std::size_t all = page.mask.empty() ? size : size - std::ranges::count(page.mask, 0);
+  const std::size_t stride = std::max<std::size_t>(1, all / 2000000);
   std::vector<std::size_t> voxels;
   std::size_t seen = 0;
-  for (std::size_t v = 0; v < static_cast<std::size_t>(input.image.grid.voxels()); ++v)
-    if (inside(input, v) && seen++ % stride == 0) voxels.push_back(v);
+  for (std::size_t v = 0; v < size; ++v)
+    if (inside(page.mask, v) && seen++ % stride == 0) voxels.push_back(v);
   return voxels;
 }
 
-std::vector<MapRow> map_rows(const DenoiseInput& input, const Image& noisy) {
-  if (input.kind != ImageKind::channels) return tensor_rows(input, noisy);
-  const std::vector<std::size_t> voxels = sample_voxels(input);
+std::vector<MapRow> map_rows(const QualityPage& page) {
+  if (page.tensors) return tensor_rows(page);
+  const std::vector<std::size_t> voxels = sample_voxels(page);
   std::vector<int> channels{0};
-  for (const int c : {input.image.channels / 2, input.image.channels - 1})
+  for (const int c : {page.clean.channels / 2, page.clean.channels - 1})
     if (c > channels.back()) channels.push_back(c);
   std::vector<MapRow> rows;
-  for (const int c : channels) rows.push_back(channel_row(input, noisy, voxels, c));
+  for (const int c : channels) rows.push_back(channel_row(page, voxels, c));
   return rows;
 }
 
-}  // namespace warploom::tool
+}  // namespace warploom::imaging

@@ -1,27 +1,27 @@
-#include "qc_directions.hpp"
+#include "imaging/quality/directions.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "qc_maps.hpp"
+#include "imaging/quality/maps.hpp"
+#include "imaging/voxels.hpp"
 #include "warploom/imaging/maps.hpp"
 
-namespace warploom::tool {
+namespace warploom::imaging {
 namespace {
 
 constexpr std::int64_t kWindow = 30;
 constexpr double kLeastAnisotropy = 0.15;
 
-double anisotropy(const imaging::Image& tensors, const DenoiseInput& input, std::size_t voxel) {
-  const bool inside = input.mask.voxels.empty() || input.mask.voxels[voxel] != 0;
-  return inside ? fractional_anisotropy(tensor_at(tensors, voxel)) : 0;
+double anisotropy(const Image& tensors, const QualityPage& page, std::size_t voxel) {
+  return inside(page.mask, voxel) ? fractional_anisotropy(tensor_at(tensors, voxel)) : 0;
 }
 
 }  // namespace
 
-SliceWindow most_anisotropic(const SlicePlane& plane, const DenoiseInput& input) {
+SliceWindow most_anisotropic(const SlicePlane& plane, const QualityPage& page) {
   SliceWindow window{0, 0, std::min(kWindow, plane.width), std::min(kWindow, plane.height)};
   // sums[row][column]: of FA above and to the left.
   const auto columns = static_cast<std::size_t>(plane.width + 1);
@@ -32,7 +32,7 @@ SliceWindow most_anisotropic(const SlicePlane& plane, const DenoiseInput& input)
   for (std::int64_t row = 0; row < plane.height; ++row)
     for (std::int64_t column = 0; column < plane.width; ++column)
       at(column + 1, row + 1) = at(column, row + 1) + at(column + 1, row) - at(column, row) +
-                                anisotropy(input.image, input, plane.voxel(column, row));
+                                anisotropy(page.clean, page, plane.voxel(column, row));
   double best = -1;
   for (std::int64_t row = 0; row + window.height <= plane.height; ++row)
     for (std::int64_t column = 0; column + window.width <= plane.width; ++column) {
@@ -46,13 +46,13 @@ SliceWindow most_anisotropic(const SlicePlane& plane, const DenoiseInput& input)
   return window;
 }
 
-std::string direction_picture(const SlicePlane& plane, const SliceWindow& window,
-                              const imaging::Image& tensors, const DenoiseInput& input) {
-  const Anatomy body = anatomy(input.header.affine);
+std::string direction_picture(const SlicePlane& plane, const SliceWindow& window, const Image& tensors,
+                              const QualityPage& page) {
+  const Anatomy body = anatomy(page.affine);
   const double width = static_cast<double>(window.width) * plane.column_mm,
                height = static_cast<double>(window.height) * plane.row_mm;
   const io::Picture ground = picture(plane, window, [&](std::size_t v) {
-    const double fa = 0.55 * anisotropy(tensors, input, v);
+    const double fa = 0.55 * anisotropy(tensors, page, v);
     return std::array{fa, fa, fa};
   });
   const double half = 0.46 * std::min(plane.column_mm, plane.row_mm);
@@ -64,8 +64,8 @@ std::string direction_picture(const SlicePlane& plane, const SliceWindow& window
   for (std::int64_t row = 0; row < window.height; ++row)
     for (std::int64_t column = 0; column < window.width; ++column) {
       const std::size_t voxel = plane.voxel(window.column + column, window.row + row);
-      if (anisotropy(tensors, input, voxel) < kLeastAnisotropy) continue;
-      const auto v = to_image_axes(imaging::eigen(tensor_at(tensors, voxel)).vectors[0], input);
+      if (anisotropy(tensors, page, voxel) < kLeastAnisotropy) continue;
+      const auto v = to_image_axes(eigen(tensor_at(tensors, voxel)).vectors[0], page);
       const double x = (static_cast<double>(column) + 0.5) * plane.column_mm,
                    y = (static_cast<double>(row) + 0.5) * plane.row_mm;
       const double dx = half * v[static_cast<std::size_t>(plane.across)] * (plane.across_reversed ? -1 : 1),
@@ -79,4 +79,4 @@ std::string direction_picture(const SlicePlane& plane, const SliceWindow& window
   return out + "</g></svg>";
 }
 
-}  // namespace warploom::tool
+}  // namespace warploom::imaging

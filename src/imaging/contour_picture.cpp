@@ -1,20 +1,14 @@
-#include "picture.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <span>
 
 #include "warploom/core/threads.hpp"
+#include "warploom/imaging/contour.hpp"
 
-namespace warploom::tool {
+namespace warploom::imaging {
 namespace {
-
-using imaging::Contour;
-using imaging::Grid;
-using imaging::Image;
 
 constexpr double kLineWidth = 1.6;  // [pixels of the picture]
 constexpr std::array<double, 3> kLineColour{255, 64, 32};
@@ -139,7 +133,7 @@ SliceContours slice_contours(const Image& level_set) {
   SliceContours out(static_cast<std::size_t>(level_set.grid.nz));
   parallel_for(level_set.grid.nz, [&](std::int64_t z) {
     out[static_cast<std::size_t>(z)] =
-        imaging::zero_contours(slice(level_set, z), level_set.grid.nx, level_set.grid.ny);
+        zero_contours(slice(level_set, z), level_set.grid.nx, level_set.grid.ny);
   });
   return out;
 }
@@ -158,27 +152,6 @@ std::string contour_svg(const std::vector<Contour>& contours, const Grid& grid) 
       "d=\"\n{2}\"/>\n"
       "</svg>\n",
       grid.nx, grid.ny, path);
-}
-
-std::string contour_json(const SliceContours& contours, const Grid& grid) {
-  using Json = nlohmann::ordered_json;
-  const auto rounded = [](double pixels) { return std::round(pixels * 1e4) / 1e4; };
-  Json slices = Json::array();
-  for (std::size_t z = 0; z < contours.size(); ++z) {
-    if (contours[z].empty()) continue;
-    Json lines = Json::array();
-    for (const Contour& contour : contours[z]) {
-      Json points = Json::array();
-      for (const auto& [x, y] : contour.points) points.push_back({rounded(x), rounded(y)});
-      lines.push_back({{"closed", contour.closed}, {"points", std::move(points)}});
-    }
-    slices.push_back({{"z", z}, {"contours", std::move(lines)}});
-  }
-  return Json{{"size", {grid.nx, grid.ny, grid.nz}},
-              {"spacing_mm", grid.spacing},
-              {"slices", std::move(slices)}}
-             .dump() +
-         "\n";
 }
 
 io::Picture overlay(const Image& image, const SliceContours& contours, bool upwards) {
@@ -202,4 +175,4 @@ io::Picture overlay(const Image& image, const SliceContours& contours, bool upwa
   return picture;
 }
 
-}  // namespace warploom::tool
+}  // namespace warploom::imaging

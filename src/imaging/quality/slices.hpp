@@ -10,7 +10,7 @@
 #include "warploom/io/nifti.hpp"
 #include "warploom/io/png.hpp"
 
-namespace warploom::tool {
+namespace warploom::imaging {
 
 /// Which image axis runs along which of the body's axes.
 struct Anatomy {
@@ -29,7 +29,7 @@ struct SlicePlane {
   std::int64_t slice = 0;              ///< index along `through`
   std::int64_t width = 0, height = 0;  ///< [voxels]
   double column_mm = 1, row_mm = 1;    ///< spacing
-  imaging::Grid grid;
+  Grid grid;
 
   /// The voxel that is seen at a column and row, as an index into a channel.
   std::size_t voxel(std::int64_t column, std::int64_t row) const;
@@ -37,15 +37,14 @@ struct SlicePlane {
 
 /// Axial, coronal and sagittal slices through the middle of the mask; those with one row or column are left
 /// out.
-std::vector<SlicePlane> middle_slices(const imaging::Grid& grid, const io::Affine& affine,
-                                      const imaging::Mask& mask);
+std::vector<SlicePlane> middle_slices(const Grid& grid, const io::Affine& affine, const Mask& mask);
 
 /// A part of a slice.
 struct SliceWindow {
   std::int64_t column = 0, row = 0, width = 0, height = 0;
 };
 /// What holds the mask, and two voxels around it; all of the slice where the mask is empty.
-SliceWindow around_mask(const SlicePlane& plane, const imaging::Mask& mask);
+SliceWindow around_mask(const SlicePlane& plane, const Mask& mask);
 
 /// `colour` gives red, green and blue from 0 to 1 of a voxel; what is outside is cut.
 io::Picture picture(const SlicePlane& plane, const SliceWindow& window,
@@ -54,4 +53,4 @@ io::Picture picture(const SlicePlane& plane, const SliceWindow& window,
 /// "data:image/png;base64,..."
 std::string data_address(const io::Picture& picture);
 
-}  // namespace warploom::tool
+}  // namespace warploom::imaging

@@ -1,11 +1,11 @@
-#include "qc_slices.hpp"
+#include "imaging/quality/slices.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "search/base64.hpp"
+#include "warploom/page/base64.hpp"
 
-namespace warploom::tool {
+namespace warploom::imaging {
 namespace {
 
 /// How the three planes are looked at; dimensions 0 left-right, 1 back-front, 2 feet-head.
@@ -19,7 +19,7 @@ constexpr std::array<View, 3> kViews{{{"axial", 0, 1, 2, "R", "L", "A", "P"},
                                       {"coronal", 0, 2, 1, "R", "L", "S", "I"},
                                       {"sagittal", 1, 2, 0, "A", "P", "S", "I"}}};
 
-std::array<std::int64_t, 3> middle(const imaging::Grid& grid, const imaging::Mask& mask) {
+std::array<std::int64_t, 3> middle(const Grid& grid, const Mask& mask) {
   std::array<double, 3> sum{};
   double count = 0;
   for (std::int64_t v = 0; v < std::ssize(mask); ++v) {
@@ -64,8 +64,7 @@ std::size_t SlicePlane::voxel(std::int64_t column, std::int64_t row) const {
   return static_cast<std::size_t>((at[2] * grid.ny + at[1]) * grid.nx + at[0]);
 }
 
-std::vector<SlicePlane> middle_slices(const imaging::Grid& grid, const io::Affine& affine,
-                                      const imaging::Mask& mask) {
+std::vector<SlicePlane> middle_slices(const Grid& grid, const io::Affine& affine, const Mask& mask) {
   const Anatomy body = anatomy(affine);
   const std::array<std::int64_t, 3> extents{grid.nx, grid.ny, grid.nz}, at = middle(grid, mask);
   std::vector<SlicePlane> planes;
@@ -94,7 +93,7 @@ std::vector<SlicePlane> middle_slices(const imaging::Grid& grid, const io::Affin
   return planes;
 }
 
-SliceWindow around_mask(const SlicePlane& plane, const imaging::Mask& mask) {
+SliceWindow around_mask(const SlicePlane& plane, const Mask& mask) {
   constexpr std::int64_t kMargin = 2;
   std::int64_t left = plane.width, right = -1, top = plane.height, bottom = -1;
   for (std::int64_t row = 0; row < plane.height; ++row)
@@ -129,7 +128,7 @@ io::Picture picture(const SlicePlane& plane, const SliceWindow& window,
 }
 
 std::string data_address(const io::Picture& picture) {
-  return "data:image/png;base64," + base64(io::format_png(picture));
+  return "data:image/png;base64," + page::base64(io::format_png(picture));
 }
 
-}  // namespace warploom::tool
+}  // namespace warploom::imaging
