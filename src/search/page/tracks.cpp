@@ -1,13 +1,16 @@
-#include "page_tracks.hpp"
+#include "search/page/tracks.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "base64.hpp"
 #include "warploom/core/progress.hpp"
+#include "warploom/page/base64.hpp"
 
-namespace warploom::tool {
+namespace warploom::search {
 namespace {
 
 // Numbers of two bytes, which take 8/3 characters each.
@@ -30,8 +33,8 @@ Range range_of(std::span<const float> samples) {
   return range;
 }
 
-nlohmann::json track(const io::Recording& recording, std::int64_t first, std::int64_t last,
-                     std::int64_t stride) {
+std::string track(const io::Recording& recording, std::int64_t first, std::int64_t last,
+                  std::int64_t stride) {
   const std::int64_t bins = (last - first + stride - 1) / stride;
   std::vector<double> low, step;
   std::string bytes;
@@ -66,8 +69,8 @@ nlohmann::json track(const io::Recording& recording, std::int64_t first, std::in
       if (stride > 1) write(range.empty() ? 0 : number(range.high));
     }
   }
-  return {{"first", first}, {"stride", stride}, {"bins", bins},
-          {"low", low},     {"step", step},     {"data", base64(bytes)}};
+  return fmt::format(R"({{"first":{},"stride":{},"bins":{},"low":[{}],"step":[{}],"data":"{}"}})", first,
+                     stride, bins, fmt::join(low, ","), fmt::join(step, ","), page::base64(bytes));
 }
 
 /// The least stride with which `samples` of each channel stay within so many numbers.
@@ -79,14 +82,14 @@ std::int64_t stride_for(std::int64_t samples, std::int64_t channels, std::int64_
 
 }  // namespace
 
-nlohmann::json recording_tracks(const io::Recording& recording, std::span<const search::Match> matches) {
+std::string recording_tracks(const io::Recording& recording, std::span<const Match> matches) {
   const auto channels = static_cast<std::int64_t>(recording.channels.size());
   const auto samples = static_cast<std::int64_t>(recording.channels.front().samples.size());
   const std::int64_t stride = stride_for(samples, channels, kWholeNumbers);
-  nlohmann::json tracks = nlohmann::json::array({track(recording, 0, samples, stride)});
-  if (stride == 1) return tracks;
+  std::string tracks = "[" + track(recording, 0, samples, stride);
+  if (stride == 1) return tracks + "]";
   matches = matches.first(std::min<std::size_t>(matches.size(), kDetails));
-  for (const search::Match& match : matches) {
+  for (const Match& match : matches) {
     const std::int64_t around = (match.last - match.first) / 2;
     const std::int64_t first = std::max<std::int64_t>(0, match.first - around),
                        last = std::min(samples, match.last + around);
@@ -94,9 +97,9 @@ nlohmann::json recording_tracks(const io::Recording& recording, std::span<const 
     const std::int64_t finer =
         stride_for(last - first, channels, kDetailNumbers / static_cast<std::int64_t>(matches.size()));
     // Nothing is gained by pieces that are hardly finer than the whole.
-    if (2 * finer <= stride) tracks.push_back(track(recording, first, last, finer));
+    if (2 * finer <= stride) tracks += "," + track(recording, first, last, finer);
   }
-  return tracks;
+  return tracks + "]";
 }
 
-}  // namespace warploom::tool
+}  // namespace warploom::search

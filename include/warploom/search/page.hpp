@@ -7,20 +7,19 @@
 #include "warploom/io/recording.hpp"
 #include "warploom/search/find.hpp"
 
-namespace warploom::tool {
+namespace warploom::search {
 
 /// A search of one recording, as its page shows it.
 struct SearchPage {
   const io::Recording* recording =
       nullptr;  ///< as searched: resampled, filtered; channels of one rate and length
-  std::span<const search::Query> queries;
-  const search::Found* found = nullptr;
+  std::span<const Query> queries;
+  const Found* found = nullptr;
   std::vector<std::string>
       query_sources;                  ///< [queries] "walk.csv, 12.4 s to 14.1 s"; what is missing is not said
   std::vector<std::string> settings;  ///< "band 0.05", for the foot of the page
-  search::Normalization normalization =
-      search::Normalization::z;  ///< curves are laid over each other like this
-  search::FindOptions options;   ///< the parts and rotations that were searched
+  Normalization normalization = Normalization::z;  ///< curves are laid over each other like this
+  FindOptions options;                             ///< the parts and rotations that were searched
 };
 
 /// One self-contained HTML page: the recording as an overview that can be zoomed (the samples thinned to
@@ -33,4 +32,4 @@ struct SearchPage {
 ///         not there)
 std::string search_page(const SearchPage& page);
 
-}  // namespace warploom::tool
+}  // namespace warploom::search

@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "page.hpp"
+#include "warploom/search/page.hpp"
 
-namespace warploom::tool {
+namespace warploom::search {
 
 /// Places and lengths of a recording in words: seconds where its rate is known, else samples.
 class TimeText {
@@ -23,11 +23,8 @@ class TimeText {
   enum class Clock { seconds, minutes, hours } clock_;
 };
 
-/// 12345 -> "12,345".
-std::string grouped(std::int64_t number);
-
 /// Of normalised curves to three digits after the point, else to four digits.
-std::string distance_text(double distance, search::Normalization normalization);
+std::string distance_text(double distance, Normalization normalization);
 
 /// A name as it may stand in HTML; one that is empty gets a number: "channel 3".
 std::string channel_name(const io::Recording& recording, std::int32_t channel);
@@ -39,4 +36,4 @@ std::string match_panels(const SearchPage& page);
 /// How many matches have a panel.
 std::int64_t matches_with_panels(const SearchPage& page);
 
-}  // namespace warploom::tool
+}  // namespace warploom::search

@@ -1,25 +1,29 @@
-#include "page.hpp"
+#include "warploom/search/page.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
-#include "page_panels.hpp"
-#include "page_script.hpp"
-#include "page_style.hpp"
-#include "page_tracks.hpp"
+#include "search/embedded.hpp"
+#include "search/page/panels.hpp"
+#include "search/page/tracks.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/version.hpp"
+#include "warploom/page/html.hpp"
+#include "warploom/page/page.hpp"
 #include "warploom/page/text.hpp"
 
-namespace warploom::tool {
+namespace warploom::search {
 namespace {
 
 using page::escaped;
+using page::grouped;
+using page::json_string;
 
 constexpr std::size_t kMostRows = 500, kMostAnnotations = 3'000;
 constexpr std::size_t kMostBoxes = 4'000;  // of pairs
@@ -41,16 +45,16 @@ void check(const SearchPage& page) {
   const auto outside = [](std::int32_t number, std::size_t size) {
     return number < 0 || std::cmp_greater_equal(number, size);
   };
-  for (const search::Query& query : page.queries)
+  for (const Query& query : page.queries)
     for (const std::int32_t place : query.places)
       if (outside(place, page.recording->channels.size()))
         throw BadInput(fmt::format("a query's channel belongs to channel {} of a recording with {}",
                                    place + 1, page.recording->channels.size()));
-  for (const search::Match& match : page.found->matches) {
+  for (const Match& match : page.found->matches) {
     if (outside(match.query, page.queries.size()))
       throw BadInput(
           fmt::format("a match is of query {}, but there are {}", match.query + 1, page.queries.size()));
-    for (const search::Pair& pair : match.pairs)
+    for (const Pair& pair : match.pairs)
       if (outside(pair.channel, page.recording->channels.size()) ||
           outside(pair.query_channel, page.queries[static_cast<std::size_t>(match.query)].channels.size()))
         throw BadInput(fmt::format(
@@ -71,7 +75,7 @@ std::vector<io::Annotation> shown_annotations(const io::Recording& recording) {
 /// In how many of the matches the overview shows each channel.
 std::size_t matches_with_boxes(const SearchPage& page) {
   std::size_t boxes = 0, count = 0;
-  for (const search::Match& match : page.found->matches) {
+  for (const Match& match : page.found->matches) {
     boxes += match.pairs.size();
     if (boxes > kMostBoxes || count == kMostRows) break;
     ++count;
@@ -83,48 +87,44 @@ std::size_t matches_with_boxes(const SearchPage& page) {
 std::string script_data(const SearchPage& page) {
   const io::Recording& recording = *page.recording;
   const TimeText time(recording);
-  nlohmann::json data;
-  data["timed"] = recording.timed;
-  data["rate"] = recording.channels.front().rate;
-  data["samples"] = samples_of(recording);
+  std::vector<std::string> channels, matches, notes, labels;
   for (std::size_t c = 0; c < recording.channels.size(); ++c) {
     const io::Channel& channel = recording.channels[c];
-    data["channels"].push_back(
-        {{"name", channel.name.empty() ? fmt::format("channel {}", c + 1) : channel.name},
-         {"unit", channel.unit}});
+    const std::string name = channel.name.empty() ? fmt::format("channel {}", c + 1) : channel.name;
+    channels.push_back(
+        fmt::format(R"({{"name":{},"unit":{}}})", json_string(name), json_string(channel.unit)));
   }
-  data["matches"] = data["notes"] = data["labels"] = nlohmann::json::array();
   const std::size_t boxed = matches_with_boxes(page);
-  for (const search::Match& match :
+  for (const Match& match :
        std::span(page.found->matches).first(std::min(kMostRows, page.found->matches.size()))) {
-    nlohmann::json pairs = nlohmann::json::array();
-    for (const search::Pair& pair : match.pairs)
-      if (data["matches"].size() < boxed) pairs.push_back({pair.channel, pair.begin, pair.length});
-    data["matches"].push_back({{"first", match.first}, {"last", match.last}, {"pairs", pairs}});
+    std::vector<std::string> pairs;
+    for (const Pair& pair : match.pairs)
+      if (matches.size() < boxed)
+        pairs.push_back(fmt::format("[{},{},{}]", pair.channel, pair.begin, pair.length));
+    matches.push_back(fmt::format(R"({{"first":{},"last":{},"pairs":[{}]}})", match.first, match.last,
+                                  fmt::join(pairs, ",")));
   }
-  std::map<std::string, std::size_t> labels;
+  std::map<std::string, std::size_t> numbers;  // of labels
   for (const io::Annotation& annotation : shown_annotations(recording)) {
-    const auto [at, added] = labels.try_emplace(annotation.label, labels.size());
-    if (added) data["labels"].push_back(annotation.label);
-    data["notes"].push_back({time.samples(annotation.onset), time.samples(annotation.duration), at->second});
+    const auto [at, added] = numbers.try_emplace(annotation.label, labels.size());
+    if (added) labels.push_back(json_string(annotation.label));
+    notes.push_back(fmt::format("[{},{},{}]", time.samples(annotation.onset),
+                                time.samples(annotation.duration), at->second));
   }
-  data["tracks"] = recording_tracks(recording, page.found->matches);
-  std::string out;
-  for (const char c : data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))
-    if (c == '<')
-      out += "\\u003c";
-    else
-      out += c;
-  return out;
+  return fmt::format(
+      R"({{"timed":{},"rate":{},"samples":{},"channels":[{}],"matches":[{}],"notes":[{}],"labels":[{}],"tracks":{}}})",
+      recording.timed, recording.channels.front().rate, samples_of(recording), fmt::join(channels, ","),
+      fmt::join(matches, ","), fmt::join(notes, ","), fmt::join(labels, ","),
+      recording_tracks(recording, page.found->matches));
 }
 
 std::string facts(const SearchPage& page) {
   const io::Recording& recording = *page.recording;
   const TimeText time(recording);
   const std::int64_t samples = samples_of(recording);
-  std::string out = "<dl class=\"facts\">";
-  const auto tile = [&out](const std::string& what, const std::string& value, const std::string& more) {
-    out += fmt::format("<div><dt>{}</dt><dd>{}<small>{}</small></dd></div>", what, value, more);
+  std::vector<page::Fact> facts;
+  const auto tile = [&](const std::string& what, const std::string& value, const std::string& more) {
+    facts.push_back({what, value, more});
   };
   std::int64_t missing = 0;
   for (const io::Channel& channel : recording.channels)
@@ -138,7 +138,7 @@ std::string facts(const SearchPage& page) {
                             static_cast<double>(recording.channels.size()));
   tile("Recording", time.duration(samples), more);
   for (std::size_t q = 0; q < std::min<std::size_t>(page.queries.size(), 8); ++q) {
-    const search::Query& query = page.queries[q];
+    const Query& query = page.queries[q];
     const std::string source = q < page.query_sources.size() ? "; " + escaped(page.query_sources[q]) : "";
     tile(query.label.empty() ? "Query" : "Query " + escaped(query.label), time.duration(query.length()),
          fmt::format("{} channel{} of {} samples{}", query.channels.size(),
@@ -165,7 +165,7 @@ std::string facts(const SearchPage& page) {
     }
     tile("Annotations", grouped(std::ssize(recording.annotations)), said);
   }
-  out += "</dl>";
+  std::string out = page::facts(facts);
   if (page.found->remarks.empty()) return out;
   out += "<ul class=\"remarks\">";
   for (const std::string& remark : page.found->remarks) out += "<li>" + escaped(remark) + "</li>";
@@ -173,13 +173,13 @@ std::string facts(const SearchPage& page) {
 }
 
 /// What of a match is not as in the query.
-std::string differences(const SearchPage& page, const search::Match& match, const TimeText& time) {
-  const search::Query& query = page.queries[static_cast<std::size_t>(match.query)];
+std::string differences(const SearchPage& page, const Match& match, const TimeText& time) {
+  const Query& query = page.queries[static_cast<std::size_t>(match.query)];
   std::int64_t lag = 0;
   int switched = 0, negated = 0, rotated = 0, exhausted = 0;
   std::set<double> scales;
   std::vector<std::string> missing;
-  for (const search::Pair& pair : match.pairs) {
+  for (const Pair& pair : match.pairs) {
     lag = std::max(lag, match.lag(pair));
     switched += pair.switched;
     negated += pair.negated;
@@ -188,8 +188,7 @@ std::string differences(const SearchPage& page, const search::Match& match, cons
     if (pair.scale != 1) scales.insert(pair.scale);
   }
   for (std::size_t c = 0; c < query.channels.size(); ++c)
-    if (!std::ranges::binary_search(match.pairs, static_cast<std::int32_t>(c), {},
-                                    &search::Pair::query_channel)) {
+    if (!std::ranges::binary_search(match.pairs, static_cast<std::int32_t>(c), {}, &Pair::query_channel)) {
       if (missing.size() == 4) {
         missing.push_back("...");
         break;
@@ -214,40 +213,38 @@ std::string table(const SearchPage& page) {
   const auto& matches = page.found->matches;
   if (matches.empty()) return "<section class=\"card\"><h2>Matches</h2><p>Nothing was found.</p></section>";
   const TimeText time(*page.recording);
-  const bool labelled =
-      std::ranges::any_of(matches, [](const search::Match& match) { return !match.label.empty(); });
-  std::string out = fmt::format(
-      "<section class=\"card\"><h2>Matches</h2><p>Ranked by the share of the query that was found, then by "
-      "distance. "
-      "Distances are {}.{}</p><div class=\"wide\"><table><thead><tr><th scope=\"col\">Rank</th>{}<th "
-      "scope=\"col\" "
-      "class=\"number\">Begin</th><th scope=\"col\" class=\"number\">Duration</th><th scope=\"col\" "
-      "class=\"number\">Channels</th><th scope=\"col\" class=\"number\">Share found</th><th scope=\"col\" "
-      "class=\"number\">Distance</th><th scope=\"col\">What differs</th></tr></thead><tbody>",
-      page.normalization == search::Normalization::z
-          ? "without a unit, of normalised curves, summed over channels"
-          : "in the unit of the samples, summed over channels",
-      matches.size() > kMostRows
-          ? fmt::format(" The first {} of {} are listed.", kMostRows, grouped(std::ssize(matches)))
-          : "",
-      labelled ? "<th scope=\"col\">Label</th>" : "");
+  const bool labelled = std::ranges::any_of(matches, [](const Match& match) { return !match.label.empty(); });
+  std::string rows;
   for (std::size_t k = 0; k < std::min(matches.size(), kMostRows); ++k) {
-    const search::Match& match = matches[k];
+    const Match& match = matches[k];
     const std::string differs = differences(page, match, time);
-    out += fmt::format(
-        "<tr id=\"r{0}\" data-match=\"{1}\" data-said=\"match {0}: {2}, {3} of {4} channels\"><td><button "
-        "type=\"button\" "
-        "aria-label=\"show match {0}\">{0}</button></td>{5}<td class=\"number\">{2}</td><td "
-        "class=\"number\">{6}</td><td "
-        "class=\"number\">{3} of {4}</td><td class=\"number\">{7:.3g} %</td><td "
-        "class=\"number\">{8}</td><td "
-        "class=\"more\">{9}</td></tr>",
+    rows += fmt::format(
+        "<tr id=\"r{0}\" data-match=\"{1}\" data-said=\"match {0}: {2}, {3} of {4} channels\">"
+        "<td><button type=\"button\" aria-label=\"show match {0}\">{0}</button></td>{5}"
+        "<td class=\"number\">{2}</td><td class=\"number\">{6}</td><td class=\"number\">{3} of {4}</td>"
+        "<td class=\"number\">{7:.3g} %</td><td class=\"number\">{8}</td><td class=\"differs\">{9}</td></tr>",
         k + 1, k, time.place(match.first), match.matched, match.channels,
         labelled ? "<td class=\"name\">" + escaped(match.label) + "</td>" : "",
         time.duration(match.last - match.first), 100 * match.coverage,
         distance_text(match.distance, page.normalization), differs);
   }
-  return out + "</tbody></table></div></section>";
+  std::vector<page::Column> columns = {{"Rank"},
+                                       {"Begin", "number"},
+                                       {"Duration", "number"},
+                                       {"Channels", "number"},
+                                       {"Share found", "number"},
+                                       {"Distance", "number"},
+                                       {"What differs"}};
+  if (labelled) columns.insert(columns.begin() + 1, {"Label"});
+  return fmt::format(
+      "<section class=\"card\"><h2>Matches</h2><p>Ranked by the share of the query that was found, then by "
+      "distance. Distances are {}.{}</p>{}</section>",
+      page.normalization == Normalization::z ? "without a unit, of normalised curves, summed over channels"
+                                             : "in the unit of the samples, summed over channels",
+      matches.size() > kMostRows
+          ? fmt::format(" The first {} of {} are listed.", kMostRows, grouped(std::ssize(matches)))
+          : "",
+      page::table(columns, rows));
 }
 
 std::string overview(const SearchPage& page) {
@@ -262,32 +259,8 @@ std::string overview(const SearchPage& page) {
                             page.found->matches.size() > kMostRows
                                 ? fmt::format(", those after the first {} are not drawn", kMostRows)
                                 : "");
-  return fmt::format(
-      "<section class=\"card\"><h2>Overview</h2><p class=\"help\">Drag to move; Ctrl and the wheel, or a "
-      "double click, to "
-      "zoom; a click on a "
-      "match or on its row below chooses it. With the keyboard: arrows move and zoom, 0 shows the whole, n "
-      "and p step "
-      "through the matches.{0}</p><div class=\"tools\"><button type=\"button\" data-key=\"+\" "
-      "aria-label=\"zoom "
-      "in\">+</button><button type=\"button\" data-key=\"-\" aria-label=\"zoom out\">&#8722;</button><button "
-      "type=\"button\" "
-      "data-key=\"ArrowLeft\" aria-label=\"earlier\">&#8592;</button><button type=\"button\" "
-      "data-key=\"ArrowRight\" "
-      "aria-label=\"later\">&#8594;</button><button type=\"button\" data-key=\"0\">whole "
-      "recording</button><button "
-      "type=\"button\" data-key=\"p\">previous match</button><button type=\"button\" data-key=\"n\">next "
-      "match</button><label><input type=\"checkbox\" id=\"fit\" checked> fit heights to what is "
-      "shown</label></div><div "
-      "id=\"view\" tabindex=\"0\" role=\"group\" aria-label=\"The recording with {1} matches and {2} "
-      "annotations; the matches "
-      "are listed in the table below\"><canvas id=\"overview\" aria-hidden=\"true\"></canvas><canvas "
-      "id=\"whole\" "
-      "aria-hidden=\"true\"></canvas></div><ul class=\"key\" id=\"labels\"></ul><p id=\"reading\" "
-      "aria-live=\"polite\"></p><noscript><p>The "
-      "overview needs "
-      "JavaScript; the table and the figures below do not.</p></noscript></section>",
-      left_out, grouped(std::ssize(page.found->matches)), grouped(std::ssize(recording.annotations)));
+  return fmt::format(fmt::runtime(embedded::overview_html), left_out,
+                     grouped(std::ssize(page.found->matches)), grouped(std::ssize(recording.annotations)));
 }
 
 std::string panels(const SearchPage& page) {
@@ -302,7 +275,7 @@ std::string panels(const SearchPage& page) {
              "style=\"color:var(--query)\"></i>query</li><li><i class=\"box\"></i>what was found</li><li><i "
              "style=\"color:var(--lag)\"></i>lag: how much later than the first channel</li></ul><div "
              "class=\"tools\"><button type=\"button\" id=\"all\">open or close all</button></div></section>",
-             page.normalization == search::Normalization::z
+             page.normalization == Normalization::z
                  ? ", both normalised as they were searched: less their mean, over their standard deviation"
                  : ", in the unit of the samples",
              "Stretched, negated and rotated ones are drawn as they were found.", shown) +
@@ -313,25 +286,21 @@ std::string panels(const SearchPage& page) {
 
 std::string search_page(const SearchPage& page) {
   check(page);
-  const std::string name = escaped(page.recording->name.empty() ? "recording" : page.recording->name);
-  std::string out = fmt::format(
-      "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-      "content=\"width=device-width,initial-scale=1\"><title>{0}: "
-      "search</title><style>{1}</style></head><body><header><h1>"
-      "{2} in {0}</h1><p>{3}</p></header><main><section class=\"card\">",
-      name, search_page_style,
-      page.queries.size() == 1 && !page.queries[0].label.empty() ? escaped(page.queries[0].label) : "Matches",
-      page.query_sources.empty() ? "" : "Looked for: " + escaped(page.query_sources[0]));
-  out += facts(page) + "</section>" + overview(page) + table(page) + panels(page);
-  std::vector<std::string> settings;
-  for (const std::string& setting : page.settings) settings.push_back(escaped(setting));
-  out += fmt::format(
-      "</main><footer>{}warploom {} search</footer><script type=\"application/json\" id=\"data\">",
-      settings.empty() ? "" : fmt::format("{}<br>", fmt::join(settings, "; ")), version());
-  out += script_data(page);
-  out += "</script><script>";
-  out += search_page_script;
-  return out + "</script></body></html>\n";
+  const std::string name = page.recording->name.empty() ? "recording" : page.recording->name;
+  const bool one = page.queries.size() == 1 && !page.queries[0].label.empty();
+  std::string foot;
+  if (!page.settings.empty()) foot = escaped(fmt::format("{}", fmt::join(page.settings, "; "))) + "<br/>";
+  return page::to_html(
+      {.title = name + ": search",
+       .heading = (one ? page.queries[0].label : "Matches") + " in " + name,
+       .lead = "<p>" + (page.query_sources.empty() ? "" : "Looked for: " + escaped(page.query_sources[0])) +
+               "</p>",
+       .body = "<main><section class=\"card\">" + facts(page) + "</section>" + overview(page) + table(page) +
+               panels(page) + "</main><script type=\"application/json\" id=\"data\">" + script_data(page) +
+               "</script>",
+       .footer = fmt::format("{}warploom {} search", foot, version()),
+       .styles = {embedded::page_css},
+       .scripts = {embedded::page_js}});
 }
 
-}  // namespace warploom::tool
+}  // namespace warploom::search

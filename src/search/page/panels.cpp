@@ -1,4 +1,4 @@
-#include "page_panels.hpp"
+#include "search/page/panels.hpp"
 
 #include <fmt/format.h>
 
@@ -8,10 +8,12 @@
 #include <tuple>
 
 #include "warploom/page/text.hpp"
+#include "warploom/page/ticks.hpp"
 
-namespace warploom::tool {
+namespace warploom::search {
 
 using page::escaped;
+using page::grouped;
 
 TimeText::TimeText(const io::Recording& recording)
     : rate_(recording.channels.front().rate),
@@ -42,16 +44,12 @@ std::string TimeText::duration(std::int64_t samples) const {
   return seconds < 600 ? fmt::format("{:.{}f} s", seconds, digits_) : place(samples);
 }
 
-std::string distance_text(double distance, search::Normalization normalization) {
-  return normalization == search::Normalization::z ? fmt::format("{:.3f}", distance)
-                                                   : fmt::format("{:.4g}", distance);
+std::string distance_text(double distance, Normalization normalization) {
+  return normalization == Normalization::z ? fmt::format("{:.3f}", distance)
+                                           : fmt::format("{:.4g}", distance);
 }
 
 std::int64_t TimeText::samples(double seconds) const { return std::llround(seconds * rate_); }
-
-std::string grouped(std::int64_t number) {
-  return (number < 0 ? "\u2212" : "") + page::grouped(static_cast<std::uint64_t>(std::abs(number)));
-}
 
 std::string channel_name(const io::Recording& recording, std::int32_t channel) {
   const std::string& name = recording.channels[static_cast<std::size_t>(channel)].name;
@@ -70,8 +68,8 @@ struct Moments {
   double of(float sample) const { return (sample - mean) * scale; }
 };
 
-Moments moments(std::span<const float> samples, search::Normalization normalization) {
-  if (normalization == search::Normalization::none) return {};
+Moments moments(std::span<const float> samples, Normalization normalization) {
+  if (normalization == Normalization::none) return {};
   double sum = 0, squares = 0, count = 0;
   for (const float sample : samples)
     if (std::isfinite(sample)) {
@@ -82,7 +80,7 @@ Moments moments(std::span<const float> samples, search::Normalization normalizat
   for (const float sample : samples)
     if (std::isfinite(sample)) squares += (sample - mean) * (sample - mean);
   const double deviation = count > 0 ? std::sqrt(squares / count) : 0;
-  return {mean, deviation <= search::kConstantDeviation * std::abs(mean) ? 0 : 1 / deviation};
+  return {mean, deviation <= kConstantDeviation * std::abs(mean) ? 0 : 1 / deviation};
 }
 
 struct Point {
@@ -161,16 +159,16 @@ class Panels {
 
  private:
   std::string panel(std::int64_t number);
-  std::string plot(const search::Match& match, std::span<const search::Pair> pairs);
-  std::string words(const search::Match& match, const search::Pair& pair) const;
-  const QueryCurve& query_curve(std::int32_t query, const search::Pair& pair);
-  std::vector<float> query_samples(const search::Query& query, const search::Pair& pair) const;
+  std::string plot(const Match& match, std::span<const Pair> pairs);
+  std::string words(const Match& match, const Pair& pair) const;
+  const QueryCurve& query_curve(std::int32_t query, const Pair& pair);
+  std::vector<float> query_samples(const Query& query, const Pair& pair) const;
 
-  const search::Query& query(const search::Match& match) const {
+  const Query& query(const Match& match) const {
     return page_.queries[static_cast<std::size_t>(match.query)];
   }
   /// Where in its query a part begins and how long it is [samples of the query].
-  std::pair<std::int64_t, std::int64_t> part(const search::Query& query, const search::Pair& pair) const {
+  std::pair<std::int64_t, std::int64_t> part(const Query& query, const Pair& pair) const {
     const std::int64_t m = query.length(), parts = std::max(1, page_.options.segments);
     if (pair.segment < 0) return {0, m};
     return {m * pair.segment / parts, m * (pair.segment + 1) / parts - m * pair.segment / parts};
@@ -187,16 +185,15 @@ class Panels {
   double grid_ = 0;
 };
 
-std::vector<float> Panels::query_samples(const search::Query& query, const search::Pair& pair) const {
+std::vector<float> Panels::query_samples(const Query& query, const Pair& pair) const {
   const auto channel = static_cast<std::size_t>(pair.query_channel);
   std::vector<float> samples(query.channels[channel].begin(), query.channels[channel].end());
   if (pair.rotation > 0)
-    for (const search::SensorAxes& sensor : page_.options.sensors) {
+    for (const SensorAxes& sensor : page_.options.sensors) {
       const std::array<std::int32_t, 3> axes{sensor.x, sensor.y, sensor.z};
       const auto axis = std::ranges::find(axes, pair.query_channel);
       if (axis == axes.end()) continue;
-      const auto matrix =
-          search::rotations(page_.options.rotations + 1)[static_cast<std::size_t>(pair.rotation)];
+      const auto matrix = rotations(page_.options.rotations + 1)[static_cast<std::size_t>(pair.rotation)];
       const auto row = static_cast<std::size_t>(axis - axes.begin());
       for (std::size_t k = 0; k < samples.size(); ++k) {
         double sum = 0;
@@ -209,7 +206,7 @@ std::vector<float> Panels::query_samples(const search::Query& query, const searc
   return {samples.begin() + begin, samples.begin() + begin + length};
 }
 
-const QueryCurve& Panels::query_curve(std::int32_t number, const search::Pair& pair) {
+const QueryCurve& Panels::query_curve(std::int32_t number, const Pair& pair) {
   const auto [at, added] = curves_.try_emplace({number, pair.query_channel, pair.rotation, pair.segment});
   QueryCurve& shape = at->second;
   if (!added) return shape;
@@ -227,7 +224,7 @@ const QueryCurve& Panels::query_curve(std::int32_t number, const search::Pair& p
   return shape;
 }
 
-std::string Panels::plot(const search::Match& match, std::span<const search::Pair> pairs) {
+std::string Panels::plot(const Match& match, std::span<const Pair> pairs) {
   const auto to_x = [&](double sample) {
     return kWidth * (sample - static_cast<double>(first_)) / static_cast<double>(last_ - first_);
   };
@@ -240,7 +237,7 @@ std::string Panels::plot(const search::Match& match, std::span<const search::Pai
     grid += fmt::format("M{:.0f} 0v{}", to_x(x), kHeight);
   out += fmt::format("<path class=\"grid\" d=\"{}\"/>", grid);
   std::string over;
-  for (const search::Pair& pair : pairs) {
+  for (const Pair& pair : pairs) {
     const QueryCurve& shape = query_curve(match.query, pair);
     const std::span<const float> samples =
         recording_.channels[static_cast<std::size_t>(pair.channel)].samples;
@@ -288,7 +285,7 @@ std::string Panels::plot(const search::Match& match, std::span<const search::Pai
                      to_x(static_cast<double>(match.first)), kHeight);
 }
 
-std::string Panels::words(const search::Match& match, const search::Pair& pair) const {
+std::string Panels::words(const Match& match, const Pair& pair) const {
   std::vector<std::string> said;
   if (pair.segment >= 0)
     said.push_back(fmt::format("part {} of {}", pair.segment + 1, page_.options.segments));
@@ -308,21 +305,15 @@ std::string Panels::words(const search::Match& match, const search::Pair& pair) 
   return out;
 }
 
-/// 1, 2 or 5 times a power of ten, about a sixth of `span`.
-double round_step(double span) {
-  const double raw = span / 6, power = std::pow(10, std::floor(std::log10(raw))), share = raw / power;
-  return power * (share < 1.5 ? 1 : share < 3.5 ? 2 : share < 7.5 ? 5 : 10);
-}
-
 std::string Panels::panel(std::int64_t number) {
-  const search::Match& match = page_.found->matches[static_cast<std::size_t>(number)];
-  const search::Query& searched = query(match);
+  const Match& match = page_.found->matches[static_cast<std::size_t>(number)];
+  const Query& searched = query(match);
   const std::int64_t around = std::max<std::int64_t>(2, (match.last - match.first) / 6);
   first_ = match.first - around;
   last_ = match.last + around;
   const double rate = recording_.timed ? recording_.channels.front().rate : 1;
   const double step =
-      std::max(round_step(static_cast<double>(last_ - first_) / rate), recording_.timed ? 0 : 1.0);
+      std::max(page::round_step(static_cast<double>(last_ - first_) / rate, 6), recording_.timed ? 0 : 1.0);
   grid_ = step * rate;
 
   std::string out = fmt::format(
@@ -336,7 +327,7 @@ std::string Panels::panel(std::int64_t number) {
       distance_text(match.distance, page_.normalization),
       recording_.timed ? fmt::format("{:.4g} s", step) : grouped(std::llround(step)) + " samples");
   for (std::int32_t channel = 0; channel < static_cast<std::int32_t>(searched.channels.size()); ++channel) {
-    const auto pairs = std::ranges::equal_range(match.pairs, channel, {}, &search::Pair::query_channel);
+    const auto pairs = std::ranges::equal_range(match.pairs, channel, {}, &Pair::query_channel);
     const std::string name = channel_name(recording_, searched.places[static_cast<std::size_t>(channel)]);
     if (pairs.empty()) {
       out +=
@@ -344,9 +335,9 @@ std::string Panels::panel(std::int64_t number) {
       continue;
     }
     std::string found, said;
-    std::vector<search::Pair> parts(pairs.begin(), pairs.end());
-    std::ranges::sort(parts, {}, &search::Pair::segment);
-    for (const search::Pair& pair : parts) {
+    std::vector<Pair> parts(pairs.begin(), pairs.end());
+    std::ranges::sort(parts, {}, &Pair::segment);
+    for (const Pair& pair : parts) {
       if (pair.switched && pair.segment < 0)
         found += fmt::format(" in <b class=\"other\">{}</b>", channel_name(recording_, pair.channel));
       said += (said.empty() ? "" : "<br>") + words(match, pair);
@@ -361,7 +352,7 @@ std::string Panels::panel(std::int64_t number) {
 
 std::int64_t matches_with_panels(const SearchPage& page) {
   std::int64_t plots = 0, count = 0;
-  for (const search::Match& match : page.found->matches) {
+  for (const Match& match : page.found->matches) {
     plots += match.channels;
     if (count == kMostPanels || (count > 0 && plots > kMostPlots)) break;
     ++count;
@@ -371,4 +362,4 @@ std::int64_t matches_with_panels(const SearchPage& page) {
 
 std::string match_panels(const SearchPage& page) { return Panels(page).draw(); }
 
-}  // namespace warploom::tool
+}  // namespace warploom::search

@@ -1,11 +1,4 @@
-#pragma once
-
-#include <string_view>
-
-namespace warploom::tool {
-
-/// The script of the search page: draws the overview from the data embedded in the page, and moves it.
-inline constexpr std::string_view search_page_script = R"js(
+// Draws the overview from the data embedded in the page, and moves it.
 "use strict";
 (() => {
 const data = JSON.parse(document.getElementById("data").textContent);
@@ -383,6 +376,3 @@ addEventListener("afterprint", draw);
 draw();
 target();
 })();
-)js";
-
-}  // namespace warploom::tool
