@@ -1,12 +1,12 @@
 #include "contour_json.hpp"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
+
+#include "warploom/core/json.hpp"
 
 namespace warploom::tool {
 
 std::string contour_json(const imaging::SliceContours& contours, const imaging::Grid& grid) {
-  using Json = nlohmann::ordered_json;
   const auto rounded = [](double pixels) { return std::round(pixels * 1e4) / 1e4; };
   Json slices = Json::array();
   for (std::size_t z = 0; z < contours.size(); ++z) {

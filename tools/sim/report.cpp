@@ -12,7 +12,6 @@
 namespace warploom::tool {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using page::grouped;
 
 std::string size_text(const sim::Dim& dim, std::string_view unit) {
