@@ -46,6 +46,29 @@ function(warploom_module)
   set_property(GLOBAL APPEND PROPERTY WARPLOOM_MODULES ${target})
 endfunction()
 
+# warploom_embed(warploom_page common.css reveal.js)
+# gives a target the files beside the caller as constants: std::string_view common_css and reveal_js of namespace
+# warploom::page::embedded, declared in "page/embedded.hpp". After an edit of a file CMake runs again by itself.
+function(warploom_embed target)
+  string(REGEX REPLACE "^warploom_" "" name ${target})
+  set(folder ${PROJECT_BINARY_DIR}/embedded/${target})
+  foreach(file IN LISTS ARGN)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    cmake_path(GET file FILENAME constant)
+    string(MAKE_C_IDENTIFIER ${constant} constant)
+    file(READ ${file} bytes HEX)
+    string(REGEX REPLACE "(..)" "'\\\\x\\1'," bytes "${bytes}")  # not a literal: compilers limit their length
+    string(APPEND declared "extern const std::string_view ${constant};\n")
+    string(APPEND defined "static const char ${constant}_bytes[] = {${bytes}0};\n"
+      "const std::string_view ${constant}(${constant}_bytes, sizeof ${constant}_bytes - 1);\n")
+  endforeach()
+  set(namespace "namespace warploom::${name}::embedded {\n")
+  file(CONFIGURE OUTPUT ${folder}/${name}/embedded.hpp CONTENT "#pragma once\n#include <string_view>\n${namespace}${declared}}\n")
+  file(CONFIGURE OUTPUT ${folder}/embedded.cpp CONTENT "#include \"${name}/embedded.hpp\"\n${namespace}${defined}}\n")
+  target_sources(${target} PRIVATE ${folder}/embedded.cpp)
+  target_include_directories(${target} PRIVATE ${folder})
+endfunction()
+
 # warploom_module_cuda(NAME imaging SOURCES a.cu b.cu)
 # adds the CUDA half to warploom_NAME, whose sources then see WARPLOOM_HAVE_CUDA. With WARPLOOM_WRAP its kernels
 # are compiled through `warploom wrap`, by the tool's compiler half. Does nothing without a CUDA toolkit.

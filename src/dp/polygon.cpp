@@ -12,6 +12,7 @@
 #include "warploom/core/memory.hpp"
 #include "warploom/core/progress.hpp"
 #include "warploom/core/threads.hpp"
+#include "warploom/page/chart.hpp"
 
 namespace warploom::dp {
 namespace {
@@ -121,14 +122,8 @@ std::string triangulation_svg(std::span<const Point> polygon, const Triangulatio
   constexpr double kSize = 1000, kMargin = 40;
   const auto x = [&](std::int64_t v) { return kMargin + kSize * ((polygon[v].x - left->x) / size); };
   const auto y = [&](std::int64_t v) { return kMargin + kSize * ((top->y - polygon[v].y) / size); };
-  const double picture_width = kSize * (width / size) + 2 * kMargin;
-  const double picture_height = kSize * (height / size) + 2 * kMargin;
-  std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.2f} {:.2f}\" width=\"{:.0f}\" "
-      "height=\"{:.0f}\">\n"
-      "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n<polygon fill=\"#eef3f8\" stroke=\"#1f3a5f\" "
-      "stroke-width=\"2\" stroke-linejoin=\"round\" points=\"",
-      picture_width, picture_height, picture_width, picture_height);
+  std::string svg =
+      "<polygon fill=\"#eef3f8\" stroke=\"#1f3a5f\" stroke-width=\"2\" stroke-linejoin=\"round\" points=\"";
   const auto out = std::back_inserter(svg);
   for (std::int64_t v = 0; v < std::ssize(polygon); ++v) fmt::format_to(out, "{:.2f},{:.2f} ", x(v), y(v));
   svg += "\"/>\n<path fill=\"none\" stroke=\"#c0504d\" stroke-width=\"1\" d=\"";
@@ -144,7 +139,8 @@ std::string triangulation_svg(std::span<const Point> polygon, const Triangulatio
           x(v), y(v), y(v) - 8, v);
     svg += "</g>\n";
   }
-  return svg + "</svg>\n";
+  return page::svg_document(kSize * (width / size) + 2 * kMargin, kSize * (height / size) + 2 * kMargin, "",
+                            svg, 2);
 }
 
 }  // namespace warploom::dp

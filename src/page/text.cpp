@@ -54,6 +54,43 @@ std::string wrapped(const std::string& first, std::string_view text) {
   return out;
 }
 
+namespace {
+
+constexpr std::string_view kReplacement = "\uFFFD";
+
+/// How many bytes the UTF-8 character takes that `text` begins with; 0: it begins with none.
+std::size_t character_size(std::string_view text) {
+  const auto byte = [&](std::size_t k) { return k < text.size() ? static_cast<unsigned char>(text[k]) : 0u; };
+  const auto follows = [&](std::size_t k) { return (byte(k) & 0xC0) == 0x80; };
+  if (byte(0) < 0x80) return 1;
+  if (byte(0) < 0xC2 || byte(0) > 0xF4 || !follows(1)) return 0;
+  if (byte(0) < 0xE0) return 2;
+  if (!follows(2)) return 0;
+  const unsigned code = byte(0) << 8 | byte(1);  // tells characters that were too long or are surrogates
+  if (byte(0) < 0xF0) return code < 0xE0A0 || (code >= 0xEDA0 && code < 0xEE80) ? 0 : 3;
+  return follows(3) && code >= 0xF090 && code < 0xF490 ? 4 : 0;
+}
+
+}  // namespace
+
+std::string json_string(std::string_view text) {
+  std::string out = "\"";
+  while (!text.empty()) {
+    const std::size_t size = character_size(text);
+    const char c = text[0];
+    if (size == 0)
+      out += kReplacement;
+    else if (c == '"' || c == '\\')
+      out += {'\\', c};
+    else if (size == 1 && (c < 0x20 || c == '<'))  // '<' could begin "</script>"
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    else
+      out += text.substr(0, size);
+    text.remove_prefix(std::max<std::size_t>(size, 1));
+  }
+  return out + '"';
+}
+
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) switch (c) {
@@ -73,8 +110,8 @@ std::string escaped(std::string_view text) {
         out += "&#39;";
         break;
       default:
-        out += (static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7f ? std::string("\xEF\xBF\xBD")
-                                                                                : std::string(1, c);
+        out += (static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7f ? kReplacement
+                                                                                : std::string_view(&c, 1);
     }
   return out;
 }

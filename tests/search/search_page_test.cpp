@@ -5,11 +5,11 @@
 #include <regex>
 #include <sstream>
 
-#include "search/page.hpp"
 #include "signals.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/search/page.hpp"
 
-namespace warploom::tool {
+namespace warploom::search {
 namespace {
 
 using testing::HasSubstr;
@@ -334,4 +334,4 @@ TEST(SearchPage, RefusesChannelsOfUnequalLength) {
 }
 
 }  // namespace
-}  // namespace warploom::tool
+}  // namespace warploom::search

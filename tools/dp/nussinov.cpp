@@ -5,7 +5,6 @@
 #include <iterator>
 #include <memory>
 
-#include "arcs.hpp"
 #include "cli/stopwatch.hpp"
 #include "cli/verb.hpp"
 #include "problem.hpp"

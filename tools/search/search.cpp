@@ -10,12 +10,12 @@
 #include "cli/verb.hpp"
 #include "command.hpp"
 #include "output.hpp"
-#include "page.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/log.hpp"
 #include "warploom/core/progress.hpp"
 #include "warploom/core/threads.hpp"
 #include "warploom/search/euclidean.hpp"
+#include "warploom/search/page.hpp"
 
 namespace warploom::tool {
 namespace {
@@ -146,7 +146,7 @@ SearchResult search_recording(const SearchSettings& settings, const std::vector<
     found.matches.clear();
     for (const Hit& hit : result.hits) found.matches.push_back(hit.match);
     found.remarks = result.remarks;
-    SearchPage page;
+    search::SearchPage page;
     page.recording = &recording;
     page.queries = views;
     page.found = &found;
@@ -154,7 +154,7 @@ SearchResult search_recording(const SearchSettings& settings, const std::vector<
     if (!settings.euclidean) page.options = find_options(settings, queries[0], recording);
     for (const LoadedQuery& query : queries) page.query_sources.push_back(query.source());
     for (const auto& [name, value] : described(settings)) page.settings.push_back(name + " " + value);
-    return search_page(page);
+    return search::search_page(page);
   });
   return result;
 }

@@ -11,7 +11,7 @@
 #include "cli/output_files.hpp"
 #include "cli/stopwatch.hpp"
 #include "cli/verb.hpp"
-#include "picture.hpp"
+#include "contour_json.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/json.hpp"
 #include "warploom/core/log.hpp"
@@ -26,6 +26,7 @@ using imaging::Grid;
 using imaging::Segmentation;
 using imaging::SegmentOptions;
 using imaging::SegmentReport;
+using imaging::SliceContours;
 
 struct Settings {
   std::string input, mask, contour, overlay, report;

@@ -6,10 +6,13 @@
 #include <cstring>
 
 #include "warploom/core/demangle.hpp"
+#include "warploom/page/text.hpp"
 #include "warploom/sim/element_type.hpp"
 
 namespace warploom::tool {
 namespace {
+
+using page::grouped;
 
 std::string size_text(const sim::Dim& dim, std::string_view unit) {
   return fmt::format("{} x {} x {} {}", dim.x, dim.y, dim.z, unit);
@@ -17,13 +20,6 @@ std::string size_text(const sim::Dim& dim, std::string_view unit) {
 
 std::string fact(std::string_view name, const std::string& value) {
   return fmt::format("{:<22}{}\n", name, value);
-}
-
-/// 1234567 -> "1,234,567".
-std::string grouped(std::uint64_t number) {
-  std::string text = std::to_string(number);
-  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, 1, ',');
-  return text;
 }
 
 Json site_json(const sim::Site& site) {

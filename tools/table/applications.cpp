@@ -5,20 +5,22 @@
 #include <memory>
 #include <numeric>
 
-#include "chart.hpp"
 #include "cli/stopwatch.hpp"
 #include "cli/verb.hpp"
 #include "command.hpp"
 #include "measure.hpp"
 #include "recording.hpp"
-#include "timeline.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
+#include "warploom/page/chart.hpp"
+#include "warploom/table/timeline.hpp"
 
 namespace warploom::tool {
 namespace {
 
+using page::Panel;
 using table::Normal;
+using table::Timeline;
 
 struct Settings : TableSettings {
   std::vector<std::string> recordings;

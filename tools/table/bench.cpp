@@ -6,15 +6,17 @@
 #include <map>
 #include <memory>
 
-#include "chart.hpp"
 #include "cli/verb.hpp"
 #include "command.hpp"
 #include "measure.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/page/chart.hpp"
 
 namespace warploom::tool {
 namespace {
 
+using page::Axis;
+using page::Series;
 using table::Distribution;
 
 struct Settings : TableSettings {
@@ -195,8 +197,8 @@ std::string picture(const std::vector<Measurement>& results) {
   for (const Field& field : kFields)
     if (applies(field, first) && !varies(results, field))
       subtitle += ", " + fmt::format(fmt::runtime(field.words), field.text(first));
-  return svg(device_text(results.front()), subtitle,
-             {{.title = "", .x = x_axis, .y = y_axis, .series = std::move(series)}});
+  return page::svg(device_text(results.front()), subtitle,
+                   {{.title = "", .x = x_axis, .y = y_axis, .series = std::move(series)}});
 }
 
 int run(Settings& s) {
@@ -247,8 +249,7 @@ std::function<int()> add(Command& command) {
   command.add("--capacity N", &s->capacity, "Pairs to make room for at first [the preload]");
   add_choice(command, "--hash", "Bucket of a key: mix, or of the dissertation dek, sdbm, pjw [mix]",
              [s](const std::string& text) { s->table.hash = table::parse_hash(text); });
-  add_choice(command, "--assignment",
-             "Table of a key: mix, or the dissertation's decimal, k 10^6 mod n [mix]",
+  add_choice(command, "--assignment", "Table of a key: mix, or the dissertation's decimal, k 10^6 mod n [mix]",
              [s](const std::string& text) { s->table.assignment = table::parse_assignment(text); });
   command.add("--key-bits BITS", &e.key_bits, "32 or 64 [32]").among({32, 64});
   command.add("--value-bits BITS", &e.value_bits, "32 or 64 [32]").among({32, 64});

@@ -86,12 +86,6 @@ std::vector<std::uint64_t> parse_counts(std::string_view option, std::string_vie
   return counts;
 }
 
-std::string grouped(std::uint64_t count) {
-  std::string text = std::to_string(count);
-  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, 1, ',');
-  return text;
-}
-
 std::string seconds_text(double seconds) {
   constexpr std::pair<double, std::string_view> kUnits[] = {{1e-9, "ns"}, {1e-6, "us"}, {1e-3, "ms"}};
   for (const auto& [unit, name] : kUnits)

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/command.hpp"
 #include "cli/output_files.hpp"
 #include "cli/verb.hpp"
 #include "warploom/core/json.hpp"
+#include "warploom/page/text.hpp"
 #include "warploom/table/hash_table.hpp"
 
 /// What the commands of `warploom table`, verbs of its own, share. A command is one file, table_NAME.cpp.
@@ -56,8 +56,7 @@ std::vector<std::uint64_t> parse_counts(std::string_view option, std::string_vie
 std::uint64_t parse_count(std::string_view option, std::string_view text, std::uint64_t least,
                           std::uint64_t most);
 
-/// "1,234,567"
-std::string grouped(std::uint64_t count);
+using page::grouped;
 /// "850 ns", "12.3 us", "4.56 ms", "1.23 s"
 std::string seconds_text(double seconds);
 /// "850 k/s", "12.3 M/s", "1.04 G/s"

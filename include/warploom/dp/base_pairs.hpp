@@ -56,4 +56,9 @@ std::string dot_bracket(const BasePairs& structure);
 /// last), partner (0: unpaired), i; counted from 1. There is no energy: minus the score stands in its place.
 std::string connectivity_table(const BasePairs& structure, std::string_view title);
 
+/// A picture (SVG) of a structure: its bases along a line, 5' on the left, an arc over the line for each pair
+/// in the colour of its kind, with a legend that counts each kind. Letters are shown if there are at most
+/// 100.
+std::string arcs_svg(const BasePairs& structure);
+
 }  // namespace warploom::dp

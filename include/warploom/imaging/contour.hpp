@@ -3,7 +3,11 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
+
+#include "warploom/imaging/image.hpp"
+#include "warploom/io/png.hpp"
 
 namespace warploom::imaging {
 
@@ -22,5 +26,19 @@ struct Contour {
 /// @throws BadInput (size is not nx * ny)
 /// @note Work and memory: 17 bytes a pixel. Source: Lorensen & Cline 1987, in two dimensions.
 std::vector<Contour> zero_contours(std::span<const float> level_set, std::int64_t nx, std::int64_t ny);
+
+/// The contours of each slice z of a segmentation.
+using SliceContours = std::vector<std::vector<Contour>>;
+SliceContours slice_contours(const Image& level_set);
+
+/// One path for all contours, filled by the even-odd rule if asked to; a pixel is the square from its number
+/// to the next, so the picture of the image may lie beneath.
+std::string contour_svg(const std::vector<Contour>& contours, const Grid& grid);
+
+/// The image in grey, from its 1st to its 99th percentile, with the contours on it: all of a plane, or of a
+/// volume the slices (at most 20, evenly apart) from the first to the last that has a contour. Small planes
+/// are enlarged, and pixels drawn as wide and high as they are.
+/// @param upwards  y runs upwards, as viewers of NIfTI files show it
+io::Picture overlay(const Image& image, const SliceContours& contours, bool upwards);
 
 }  // namespace warploom::imaging

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +12,11 @@ namespace warploom::page {
 
 /// 16896 -> "16,896".
 std::string grouped(std::uint64_t number);
+/// -16896 -> "\u221216,896", with a minus sign.
+template <std::signed_integral Number>
+std::string grouped(Number number) {
+  return (number < 0 ? "\u2212" : "") + grouped(static_cast<std::uint64_t>(std::abs(std::int64_t{number})));
+}
 
 /// "65.1 % less", "12.5 % more", "the same".
 std::string change(std::uint64_t before, std::uint64_t after);
@@ -26,6 +33,10 @@ std::string wrapped(const std::string& first, std::string_view text);
 
 /// Text as it may stand in HTML, in attributes too; control characters but the line feed become U+FFFD.
 std::string escaped(std::string_view text);
+
+/// Text as a string of JSON, between quotation marks, which may stand in a <script>. What is no UTF-8 becomes
+/// U+FFFD.
+std::string json_string(std::string_view text);
 
 /// The colour of object i as a CSS hue [degrees]; neighbours differ by the golden angle.
 int hue(std::size_t object);

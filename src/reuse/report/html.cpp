@@ -1,13 +1,16 @@
+#include "warploom/page/html.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
 #include <map>
 
+#include "reuse/embedded.hpp"
 #include "reuse/report/map.hpp"
 #include "reuse/report/parts.hpp"
-#include "reuse/report/style.hpp"
 #include "warploom/core/version.hpp"
+#include "warploom/page/page.hpp"
 #include "warploom/reuse/reuse.hpp"
 
 namespace warploom::reuse {
@@ -38,32 +41,29 @@ std::string short_figures(const KernelReport& kernel, std::string_view architect
 }
 
 std::string figures(const KernelReport& kernel, std::string_view architecture) {
-  std::string out = "<dl class=\"figures\">";
-  const auto tile = [&](const std::string& what, const std::string& value, const std::string& more) {
-    out += fmt::format("<div><dt>{}</dt><dd>{}{}</dd></div>", what, value,
-                       more.empty() ? "" : "<small>" + more + "</small>");
-  };
-  tile("Shared memory a block", from_to(kernel.bytes_before, kernel.bytes_after),
+  std::vector<page::Fact> facts = {
+      {"Shared memory a block", from_to(kernel.bytes_before, kernel.bytes_after),
        "bytes, " + change(kernel.bytes_before, kernel.bytes_after) +
            (kernel.bytes_possible > 0 && kernel.bytes_possible < kernel.bytes_after
                 ? fmt::format("; {} possible with --when always", grouped(kernel.bytes_possible))
-                : ""));
+                : "")}};
   if (const OccupancyReport* of = decisive(kernel, architecture)) {
     const hw::Occupancy& now = of->after;
-    tile("Blocks a multiprocessor", from_to(of->before.blocks, now.blocks),
+    facts.push_back(
+        {"Blocks a multiprocessor", from_to(of->before.blocks, now.blocks),
          fmt::format("{}, {}", escaped(of->architecture),
-                     now.blocks == 0 ? "cannot launch" : fmt::format("limited by {}", name(now.limit))));
+                     now.blocks == 0 ? "cannot launch" : fmt::format("limited by {}", name(now.limit)))});
   }
   const auto sharing = std::ranges::count_if(kernel.objects, &ObjectReport::shares);
-  tile("Arrays that share", fmt::format("{} of {}", sharing, kernel.objects.size()), "");
+  facts.push_back({"Arrays that share", fmt::format("{} of {}", sharing, kernel.objects.size()), ""});
   const auto inserted = std::ranges::count_if(kernel.barriers, &BarrierReport::inserted);
-  tile("Barriers inserted", std::to_string(inserted),
-       fmt::format("{} found in place", std::ssize(kernel.barriers) - inserted));
+  facts.push_back({"Barriers inserted", std::to_string(inserted),
+                   fmt::format("{} found in place", std::ssize(kernel.barriers) - inserted)});
   if (kernel.registers_before > 0)
-    tile("Registers a thread", from_to(kernel.registers_before, kernel.registers_after), "");
+    facts.push_back({"Registers a thread", from_to(kernel.registers_before, kernel.registers_after), ""});
   if (kernel.dynamic_pool)
-    tile("To pass at launch", grouped(kernel.pool_bytes), "bytes of dynamic shared memory");
-  return out + "</dl>";
+    facts.push_back({"To pass at launch", grouped(kernel.pool_bytes), "bytes of dynamic shared memory"});
+  return page::facts(facts);
 }
 
 std::string about(const KernelReport& kernel, const ObjectReport& object) {
@@ -104,24 +104,22 @@ std::string map_section(const KernelReport& kernel, std::size_t number) {
 }
 
 std::string object_table(const KernelReport& kernel, std::size_t number) {
-  std::string out =
-      "<h3>Arrays</h3><div class=\"scroll\"><table class=\"cards\"><thead><tr><th>Array</th><th "
-      "class=\"number\">Bytes</th>"
-      "<th class=\"number\">Offset</th><th>Shares with</th><th>Why</th></tr></thead><tbody>";
+  std::string rows;
   for (std::size_t i = 0; i < kernel.objects.size(); ++i) {
     const ObjectReport& object = kernel.objects[i];
     const std::string partners = listed(object_names(kernel, object.shares_with));
-    out += fmt::format(
-        "<tr id=\"{}\"><td data-label=\"Array\"><span><span class=\"swatch\" style=\"--h:{}\"></span>"
-        "<code title=\"{}\">{}</code>{}</span></td>"
+    rows += fmt::format(
+        "<tr id=\"{}\"><td data-label=\"Array\"><span>{}<code title=\"{}\">{}</code>{}</span></td>"
         "<td class=\"number\" data-label=\"Bytes\">{}</td><td class=\"number\" data-label=\"Offset\">{}</td>"
         "<td data-label=\"Shares with\">{}</td><td data-label=\"Why\"><span>{}{}</span></td></tr>",
-        object_id(number, i), hue(i), escaped(object.symbol), escaped(object.name),
+        object_id(number, i), page::swatch(hue(i)), escaped(object.symbol), escaped(object.name),
         object.declared.file.empty() ? "" : remark(object.declared), grouped(object.bytes),
         object.offset ? grouped(*object.offset) : "&#8211;", partners.empty() ? "none" : escaped(partners),
         escaped(object.reason), remark(object.reason_at));
   }
-  return out + "</tbody></table></div>";
+  return "<h3>Arrays</h3>" +
+         page::table({{"Array"}, {"Bytes", "number"}, {"Offset", "number"}, {"Shares with"}, {"Why"}}, rows,
+                     "cards");
 }
 
 std::string warps_bar(const hw::Occupancy& of, std::string_view kind) {
@@ -131,12 +129,7 @@ std::string warps_bar(const hw::Occupancy& of, std::string_view kind) {
 
 std::string occupancy_table(const KernelReport& kernel) {
   if (kernel.occupancy.empty()) return "";
-  std::string out = fmt::format(
-      "<h3>Occupancy of one multiprocessor{}</h3><div "
-      "class=\"scroll\"><table><thead><tr><th>Architecture</th>"
-      "<th class=\"number\">Blocks</th><th class=\"number wide\">Threads</th><th>Warps in use</th>"
-      "<th>Limited by</th></tr></thead><tbody>",
-      kernel.threads > 0 ? fmt::format(", blocks of {} threads", kernel.threads) : "");
+  std::string rows;
   for (const OccupancyReport& of : kernel.occupancy) {
     const auto percent = [](const hw::Occupancy& o) {
       return static_cast<std::uint64_t>(o.fraction * 100 + 0.5);
@@ -145,11 +138,9 @@ std::string occupancy_table(const KernelReport& kernel) {
       return o.blocks == 0 ? escaped("cannot launch: " + o.reason) : std::string(name(o.limit));
     };
     const bool same = percent(of.before) == percent(of.after);
-    out += fmt::format(
-        "<tr><td>{}</td><td class=\"number\">{}</td>"
-        "<td class=\"number wide\">{}</td><td data-label=\"Warps in "
-        "use\"><span>{}{}{}</span></td>"
-        "<td>{}</td></tr>",
+    rows += fmt::format(
+        "<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number wide\">{}</td>"
+        "<td data-label=\"Warps in use\"><span>{}{}{}</span></td><td>{}</td></tr>",
         escaped(of.architecture), from_to(of.before.blocks, of.after.blocks),
         from_to(of.before.active_threads, of.after.active_threads),
         from_to(percent(of.before), percent(of.after), " %"), same ? "" : warps_bar(of.before, "before"),
@@ -157,65 +148,64 @@ std::string occupancy_table(const KernelReport& kernel) {
         limit(of.before) == limit(of.after) ? limit(of.after)
                                             : limit(of.before) + " &#8594; " + limit(of.after));
   }
-  return out + "</tbody></table></div>";
+  return fmt::format("<h3>Occupancy of one multiprocessor{}</h3>{}",
+                     kernel.threads > 0 ? fmt::format(", blocks of {} threads", kernel.threads) : "",
+                     page::table({{"Architecture"},
+                                  {"Blocks", "number"},
+                                  {"Threads", "number wide"},
+                                  {"Warps in use"},
+                                  {"Limited by"}},
+                                 rows));
 }
 
 std::string barrier_section(const KernelReport& kernel) {
   if (kernel.barriers.empty()) return "";
-  std::string out = "<h3>Barriers between arrays that share</h3><ul class=\"plain\">";
+  std::vector<std::string> points;
   for (const BarrierReport& barrier : kernel.barriers) {
     std::vector<std::string> pairs;
     for (const auto& [first, second] : barrier.separates)
       pairs.push_back(kernel.objects.at(first).name + " from " + kernel.objects.at(second).name);
-    out += fmt::format("<li>{} before {}{}</li>", barrier.inserted ? "<b>inserted</b>" : "found",
-                       escaped(where_both(barrier.at)),
-                       pairs.empty() ? "" : ": keeps " + escaped(listed(pairs)) + " apart");
+    points.push_back(fmt::format("{} before {}{}", barrier.inserted ? "<b>inserted</b>" : "found",
+                                 escaped(where_both(barrier.at)),
+                                 pairs.empty() ? "" : ": keeps " + escaped(listed(pairs)) + " apart"));
   }
-  return out + "</ul>";
-}
-
-std::string collapsed(std::string_view title, const std::string& content) {
-  return fmt::format("<details class=\"more\"><summary>{}</summary>{}</details>", title, content);
+  return "<h3>Barriers between arrays that share</h3>" + page::bullets(points);
 }
 
 std::string assumption_section(const KernelReport& kernel) {
   if (kernel.assumptions.empty()) return "";
   constexpr std::size_t few = 5;
-  std::string list = "<ul class=\"plain\">";
+  std::vector<std::string> points;
   for (const Assumption& assumption : kernel.assumptions)
-    list += fmt::format("<li>{}{}</li>", escaped(assumption.text), remark(assumption.at));
-  list += "</ul>";
-  return kernel.assumptions.size() <= few
-             ? "<h3>Taken for granted</h3>" + list
-             : collapsed(fmt::format("Taken for granted ({})", kernel.assumptions.size()), list);
+    points.push_back(escaped(assumption.text) + remark(assumption.at));
+  return points.size() <= few
+             ? "<h3>Taken for granted</h3>" + page::bullets(points)
+             : page::collapsed(fmt::format("Taken for granted ({})", points.size()), page::bullets(points));
 }
 
 std::string further_details(const KernelReport& kernel) {
   std::string out;
   if (kernel.verdict == Verdict::rewritten)
-    out += collapsed("The same in the source", "<pre>" + escaped(advice(kernel)) + "</pre>");
-  if (!kernel.interference.empty()) {
-    std::string list = "<ul class=\"plain\">";
-    for (const InterferenceReport& pair : kernel.interference)
-      list += fmt::format(
-          "<li><code>{}</code> and <code>{}</code>: {}{}</li>", escaped(kernel.objects.at(pair.first).name),
-          escaped(kernel.objects.at(pair.second).name), escaped(pair.reason), remark(pair.at));
-    out +=
-        collapsed(fmt::format("Pairs that may not overlap ({})", kernel.interference.size()), list + "</ul>");
-  }
-  if (!kernel.certificate.empty()) {
-    std::string list = "<ul class=\"plain\">";
-    for (const std::string& sentence : kernel.certificate) list += "<li>" + escaped(sentence) + "</li>";
-    out += collapsed(fmt::format("Certificate of the independent check ({})", kernel.certificate.size()),
-                     list + "</ul>");
-  }
+    out += page::collapsed("The same in the source", "<pre>" + escaped(advice(kernel)) + "</pre>");
+  const auto list = [&](std::string_view title, const std::vector<std::string>& points) {
+    if (!points.empty())
+      out += page::collapsed(fmt::format("{} ({})", title, points.size()), page::bullets(points));
+  };
+  std::vector<std::string> pairs, sentences;
+  for (const InterferenceReport& pair : kernel.interference)
+    pairs.push_back(fmt::format("{} and {}: {}{}", page::code(kernel.objects.at(pair.first).name),
+                                page::code(kernel.objects.at(pair.second).name), escaped(pair.reason),
+                                remark(pair.at)));
+  for (const std::string& sentence : kernel.certificate) sentences.push_back(escaped(sentence));
+  list("Pairs that may not overlap", pairs);
+  list("Certificate of the independent check", sentences);
   return out;
 }
 
 std::string kernel_section(const Report& report, std::size_t number, bool open) {
   const KernelReport& kernel = report.kernels[number];
   std::string out = fmt::format(
-      "<details class=\"kernel\" id=\"k{}\"{}><summary><h2><code title=\"{}\">{}</code></h2>{}"
+      "<details class=\"card kernel\" id=\"k{}\"{}><summary><h2><code title=\"{}\">{}</code></h2>{}"
       "<span class=\"short\">{}</span></summary><p class=\"reason\">{}{}</p>",
       number, open ? " open" : "", escaped(kernel.symbol), escaped(kernel.name), badge(kernel.verdict),
       short_figures(kernel, report.architecture), escaped(kernel.reason), remark(kernel.reason_at));
@@ -228,20 +218,17 @@ std::string kernel_section(const Report& report, std::size_t number, bool open) 
 
 std::string index(const Report& report) {
   if (report.kernels.size() < 2) return "";
-  std::string out =
-      "<nav aria-label=\"Kernels\"><div class=\"index "
-      "scroll\"><table><thead><tr><th>Kernel</th><th>Outcome</th>"
-      "<th>Shared memory, blocks</th><th>Why</th></tr></thead><tbody>";
+  std::string rows;
   for (std::size_t i = 0; i < report.kernels.size(); ++i) {
     const KernelReport& kernel = report.kernels[i];
-    out += fmt::format(
-        "<tr><td><a href=\"#k{}\"><code>{}</code></a></td><td "
-        "data-label=\"Outcome\"><span>{}</span></td>"
+    rows += fmt::format(
+        "<tr><td><a href=\"#k{}\">{}</a></td><td data-label=\"Outcome\"><span>{}</span></td>"
         "<td>{}</td><td><span>{}{}</span></td></tr>",
-        i, escaped(kernel.name), badge(kernel.verdict), short_figures(kernel, report.architecture),
+        i, page::code(kernel.name), badge(kernel.verdict), short_figures(kernel, report.architecture),
         escaped(kernel.reason), remark(kernel.reason_at));
   }
-  return out + "</tbody></table></div></nav>";
+  return "<nav aria-label=\"Kernels\"><div class=\"card index\">" +
+         page::table({{"Kernel"}, {"Outcome"}, {"Shared memory, blocks"}, {"Why"}}, rows) + "</div></nav>";
 }
 
 }  // namespace
@@ -252,30 +239,31 @@ std::string to_html(const Report& report) {
   std::vector<std::string> outcome;
   for (const auto& [verdict, kernels] : count)
     outcome.push_back(fmt::format("{} {}", kernels, name(verdict)));
-  const std::string file = escaped(report.file);
-  std::string out = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>"
-      "<title>Shared memory of {}</title><style>{}</style></head>\n<body><header><h1>Shared memory of {}</h1>"
-      "<p>{}{} kernel{}{}</p>{}</header>\n",
-      file, page_style, file, report.architecture.empty() ? "" : escaped(report.architecture) + " &#183; ",
-      report.kernels.size(), report.kernels.size() == 1 ? "" : "s",
-      outcome.empty() ? "" : " &#183; " + listed(outcome),
-      report.note.empty() ? "" : "<p class=\"reason\">" + escaped(report.note) + "</p>");
-  out += index(report) + "\n<main>";
+  std::string lead = fmt::format("<p>{}{} kernel{}{}</p>",
+                                 report.architecture.empty() ? "" : escaped(report.architecture) + " &#183; ",
+                                 report.kernels.size(), report.kernels.size() == 1 ? "" : "s",
+                                 outcome.empty() ? "" : " &#183; " + listed(outcome));
+  if (!report.note.empty()) lead += "<p class=\"reason\">" + escaped(report.note) + "</p>";
+  std::string body = index(report) + "\n<main>";
   // Many kernels: only the first that was rewritten is open.
   const auto first = std::ranges::find(report.kernels, Verdict::rewritten, &KernelReport::verdict);
   for (std::size_t i = 0; i < report.kernels.size(); ++i)
-    out += kernel_section(report, i,
-                          report.kernels.size() == 1 ||
-                              first - report.kernels.begin() == static_cast<std::ptrdiff_t>(i)) +
-           "\n";
-  return out +
-         fmt::format(
-             "</main><footer><p>warploom {}. In the maps the program's text runs from left to right and "
-             "stretches where nothing happens are shortened; bytes run upwards, to the same scale before "
-             "and after.</p></footer><script>{}</script></body></html>\n",
-             version(), page_script);
+    body += kernel_section(report, i,
+                           report.kernels.size() == 1 ||
+                               first - report.kernels.begin() == static_cast<std::ptrdiff_t>(i)) +
+            "\n";
+  const std::string title = "Shared memory of " + report.file;
+  return page::to_html(
+      {.title = title,
+       .heading = title,
+       .lead = lead,
+       .body = body + "</main>",
+       .footer = fmt::format(
+           "<p>warploom {}. In the maps the program's text runs from left to right and stretches where "
+           "nothing happens are shortened; bytes run upwards, to the same scale before and after.</p>",
+           version()),
+       .styles = {embedded::report_css},
+       .scripts = {page::reveal_script(), embedded::report_js}});
 }
 
 }  // namespace warploom::reuse

@@ -55,7 +55,7 @@ std::vector<PlacementRow> placement_rows(const Kernel& kernel) {
   return rows;
 }
 
-std::vector<CostFact> cost_facts(const GpuPlan& plan, std::size_t kernel) {
+std::vector<page::Fact> cost_facts(const GpuPlan& plan, std::size_t kernel) {
   const Cost& cost = plan.costs.at(kernel);
   std::uint64_t threads = cost.blocks_per_sm;
   for (const Expression& extent : plan.program.kernels.at(kernel).block)
@@ -115,7 +115,7 @@ std::string to_text(const Nest& nest, const GpuPlan& plan) {
     }
     if (k >= plan.costs.size()) continue;
     std::vector<std::string> facts;
-    for (const CostFact& fact : cost_facts(plan, k))
+    for (const page::Fact& fact : cost_facts(plan, k))
       facts.push_back(fmt::format("{}: {} ({})", fact.what, fact.value, fact.more));
     line(2, fmt::format("{}", fmt::join(facts, "; ")));
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "warploom/page/html.hpp"
 #include "warploom/tile/explain.hpp"
 
 /// What people are shown of a GPU program, on the page and in the terminal alike.
@@ -19,11 +20,7 @@ struct PlacementRow {
 };
 std::vector<PlacementRow> placement_rows(const Kernel& kernel);
 
-/// A number of a cost with its name: {"Global memory", "1,024", "bytes"}.
-struct CostFact {
-  std::string what, value, more;
-};
-/// Of a kernel whose cost is known.
-std::vector<CostFact> cost_facts(const GpuPlan& plan, std::size_t kernel);
+/// The numbers of a kernel whose cost is known, as text: {"Global memory", "1,024", "bytes"}.
+std::vector<page::Fact> cost_facts(const GpuPlan& plan, std::size_t kernel);
 
 }  // namespace warploom::tile

@@ -1,21 +1,24 @@
 // The page that explains all nests of a file.
+#include "warploom/page/page.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "tile/embedded.hpp"
 #include "tile/explain/page_parts.hpp"
-#include "tile/explain/page_style.hpp"
 #include "warploom/core/version.hpp"
+#include "warploom/page/html.hpp"
 #include "warploom/page/text.hpp"
 
 namespace warploom::tile {
 namespace {
 
+using page::code;
 using page::escaped;
 using page::grouped;
 
-std::string code(std::string_view text) { return "<code>" + escaped(text) + "</code>"; }
 std::string code(const std::vector<std::string>& loops) {
   return code(fmt::format("({})", fmt::join(loops, ", ")));
 }
@@ -38,9 +41,9 @@ std::string tiling_badge(const Explanation& e) {
 
 std::string facts(const PagePart& part, std::size_t dependence_rows) {
   const Explanation& e = part.explanation;
-  std::string out = "<dl class=\"facts\">";
+  std::vector<page::Fact> facts;
   const auto fact = [&](std::string_view what, const std::string& value, const std::string& more) {
-    out += fmt::format("<div><dt>{}</dt><dd>{}<small>{}</small></dd></div>", what, value, more);
+    facts.push_back({std::string(what), value, more});
   };
   std::size_t depth = 0;
   for (const Statement& s : part.nest.statements()) depth = std::max(depth, s.loops.size());
@@ -63,8 +66,7 @@ std::string facts(const PagePart& part, std::size_t dependence_rows) {
   for (const Footprint& f : e.footprint) bytes += f.bytes;
   std::vector<std::string> extents;
   for (const auto& [loop, extent] : e.tile) extents.push_back(fmt::format("{} of {}", extent, escaped(loop)));
-  fact("Footprint of a tile", grouped(static_cast<std::uint64_t>(bytes)),
-       fmt::format("bytes; {}", fmt::join(extents, ", ")));
+  fact("Footprint of a tile", grouped(bytes), fmt::format("bytes; {}", fmt::join(extents, ", ")));
   if (part.gpu) {
     std::vector<std::string> patterns;
     for (const Kernel& kernel : part.gpu->program.kernels) patterns.push_back(escaped(kernel.pattern));
@@ -74,7 +76,7 @@ std::string facts(const PagePart& part, std::size_t dependence_rows) {
          fmt::format("{}{}", fmt::join(patterns, ", "),
                      part.gpu->costs.empty() ? "" : fmt::format("; about {:.3g} ms", milliseconds)));
   }
-  return out + "</dl>";
+  return page::facts(facts);
 }
 
 std::string reuse_table(const Nest& nest, const std::vector<ReferenceRow>& rows, const Explanation& e) {
@@ -82,78 +84,66 @@ std::string reuse_table(const Nest& nest, const std::vector<ReferenceRow>& rows,
   for (const Statement& statement : nest.statements())
     for (const std::string& loop : statement.loops)
       if (std::find(loops.begin(), loops.end(), loop) == loops.end()) loops.push_back(loop);
-  std::string out =
-      "<h3>Reuse</h3><div class=\"scroll\"><table><thead><tr><th></th><th>Reference</th><th>Access</th>";
-  for (const std::string& loop : loops) out += "<th>in " + code(loop) + "</th>";
-  out += "</tr></thead><tbody>";
+  std::vector<page::Column> columns = {{""}, {"Reference"}, {"Access"}};
+  for (const std::string& loop : loops) columns.push_back({"in " + code(loop)});
+  std::string lines;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const ReferenceRow& row = rows[r];
     const Statement& statement = nest.statements()[row.statement];
     const std::string& array = statement.references[row.references.front()].element.text;
-    out += fmt::format(
-        "<tr data-r=\"{}\"><td>{}</td><td><span class=\"swatch\" style=\"--h:{}\"></span>{}</td><td>{}</td>",
-        r, escaped(statement.label), hue_of(nest, array), code(row.element), row.access);
+    lines += fmt::format("<tr data-r=\"{}\"><td>{}</td><td>{}{}</td><td>{}</td>", r, escaped(statement.label),
+                         page::swatch(hue_of(nest, array)), code(row.element), row.access);
     for (const std::string& loop : loops) {
       const auto at =
           std::find(statement.loops.begin(), statement.loops.end(), loop) - statement.loops.begin();
       const bool around = at < std::ssize(statement.loops);
       if (!around || row.by_loop[at].empty())
-        out += around ? "<td>&#8211;</td>" : "<td></td>";
+        lines += around ? "<td>&#8211;</td>" : "<td></td>";
       else
-        out += fmt::format("<td><span class=\"kind {}\">{}</span></td>",
-                           row.by_loop[at].substr(0, row.by_loop[at].find(',')), row.by_loop[at]);
+        lines += fmt::format("<td><span class=\"kind {}\">{}</span></td>",
+                             row.by_loop[at].substr(0, row.by_loop[at].find(',')), row.by_loop[at]);
     }
-    out += "</tr>";
+    lines += "</tr>";
   }
-  out += "</tbody></table></div>";
+  const std::string out = "<h3>Reuse</h3>" + page::table(columns, lines);
   const std::vector<GroupRow> groups = group_rows(rows, e.reuse);
   if (groups.empty()) return out;
-  out +=
-      "<h3>Reuse between references</h3><div "
-      "class=\"scroll\"><table><thead><tr><th>Kind</th><th>Loop</th><th>In the order of "
-      "use</th></tr></thead><tbody>";
+  lines.clear();
   for (const GroupRow& group : groups) {
     std::vector<std::string> members;
     for (const GroupRow::Member& member : group.members) members.push_back(std::to_string(member.row));
-    out += fmt::format("<tr data-r=\"{}\"><td>{}{}</td><td>{}</td><td>{}</td></tr>", fmt::join(members, " "),
-                       group.temporal ? "<span class=\"kind temporal\">temporal</span> " : "",
-                       group.spatial ? "<span class=\"kind spatial\">spatial</span>" : "",
-                       group.loop.empty() ? "same iteration" : code(group.loop),
-                       code(to_text(nest, rows, group)));
+    lines += fmt::format(
+        "<tr data-r=\"{}\"><td>{}{}</td><td>{}</td><td>{}</td></tr>", fmt::join(members, " "),
+        group.temporal ? "<span class=\"kind temporal\">temporal</span> " : "",
+        group.spatial ? "<span class=\"kind spatial\">spatial</span>" : "",
+        group.loop.empty() ? "same iteration" : code(group.loop), code(to_text(nest, rows, group)));
   }
-  return out + "</tbody></table></div>";
+  return out + "<h3>Reuse between references</h3>" +
+         page::table({{"Kind"}, {"Loop"}, {"In the order of use"}}, lines);
 }
 
 std::string footprint_table(const Nest& nest, const Explanation& e) {
   if (e.footprint.empty()) return "";
   std::vector<std::string> extents;
   for (const auto& [loop, extent] : e.tile) extents.push_back(fmt::format("T{} = {}", loop, extent));
-  std::string out = fmt::format(
-      "<h3>Footprint of a tile with {}</h3><div "
-      "class=\"scroll\"><table><thead><tr><th>Array</th><th>Elements</th><th class=\"number\">Count</th>"
-      "<th class=\"number\">Bytes</th></tr></thead><tbody>",
-      code(fmt::format("{}", fmt::join(extents, ", "))));
+  std::string rows;
   std::int64_t total = 0;
   for (const Footprint& f : e.footprint) {
-    out += fmt::format(
-        "<tr><td><span class=\"swatch\" style=\"--h:{}\"></span>{}</td><td>{}{}</td><td "
-        "class=\"number\">{}</td><td class=\"number\">{}</td></tr>",
-        hue_of(nest, f.array), code(f.array), f.exact ? "" : "at most ", code(f.formula),
-        grouped(static_cast<std::uint64_t>(f.elements)), grouped(static_cast<std::uint64_t>(f.bytes)));
+    rows += fmt::format(
+        "<tr><td>{}{}</td><td>{}{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td></tr>",
+        page::swatch(hue_of(nest, f.array)), code(f.array), f.exact ? "" : "at most ", code(f.formula),
+        grouped(f.elements), grouped(f.bytes));
     total += f.bytes;
   }
-  return out +
-         fmt::format(
-             "<tr><td>together</td><td></td><td></td><td class=\"number\">{}</td></tr></tbody></table></div>",
-             grouped(static_cast<std::uint64_t>(total)));
+  rows +=
+      fmt::format("<tr><td>together</td><td></td><td></td><td class=\"number\">{}</td></tr>", grouped(total));
+  return "<h3>Footprint of a tile with " + code(fmt::format("{}", fmt::join(extents, ", "))) + "</h3>" +
+         page::table({{"Array"}, {"Elements"}, {"Count", "number"}, {"Bytes", "number"}}, rows);
 }
 
 std::string dependence_table(const Nest& nest, const Explanation& e, const std::vector<DependenceRow>& rows) {
   if (rows.empty()) return "<h3>Dependences</h3><p class=\"note\">None: iterations may run in any order.</p>";
-  std::string out =
-      "<h3>Dependences</h3><div class=\"scroll\"><table><thead><tr><th>From, "
-      "to</th><th>On</th><th>Kind</th><th>Distance</th><th>Carried "
-      "by</th><th>For example</th></tr></thead><tbody>";
+  std::string lines;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const Dependence& d = e.dependences[rows[r].members.front()];
     const Statement &source = nest.statements()[d.source], &sink = nest.statements()[d.sink];
@@ -165,7 +155,7 @@ std::string dependence_table(const Nest& nest, const Explanation& e, const std::
     std::string sizes;
     for (const auto& [size, value] : d.witness.sizes)
       sizes += fmt::format("{}{} = {}", sizes.empty() ? "" : ", ", escaped(size), value);
-    out += fmt::format(
+    lines += fmt::format(
         "<tr data-d=\"{}\"><td>{} &#8594; {}</td><td>{}</td><td>{}{}</td><td>{}</td><td>{}</td><td "
         "title=\"{}\">{}</td></tr>",
         r, escaped(source.label), escaped(sink.label),
@@ -173,28 +163,25 @@ std::string dependence_table(const Nest& nest, const Explanation& e, const std::
         d.reduction ? "<small>reduction</small>" : "", code(distance_text(d)),
         carried ? code(source.loops[d.level]) : "no loop", sizes, code(pair_text(d.witness)));
   }
-  return out + "</tbody></table></div>";
+  return "<h3>Dependences</h3>" +
+         page::table({{"From, to"}, {"On"}, {"Kind"}, {"Distance"}, {"Carried by"}, {"For example"}}, lines);
 }
 
 std::string judged_table(const Nest& nest, std::string_view title, const std::vector<Judged>& judged) {
   if (judged.empty()) return "";
-  std::string out = fmt::format(
-      "<h3>{}</h3><div "
-      "class=\"scroll\"><table><thead><tr><th></th><th>Statements</th><th>Order</th><th>Why</th></tr></"
-      "thead><tbody>",
-      title);
+  std::string rows;
   for (const JudgedRow& row : judged_rows(nest, judged)) {
     std::string tried;
     for (const std::string& one : row.tried) tried += (tried.empty() ? "" : "<br>") + code(one);
     if (row.all && row.tried.size() > 1)
       tried = "every other than " + code(nest.statements()[row.statements.front()].loops);
-    out += fmt::format(
+    rows += fmt::format(
         "<tr><td>{}</td><td>{}</td><td class=\"tried\">{}</td><td class=\"reason\">{}{}</td></tr>",
         badge(row.verdict.legal), row.statements.empty() ? "all" : escaped(labels(nest, row.statements)),
         tried, escaped(row.verdict.reason),
         row.cure.empty() ? "" : "; <b class=\"good\">legal after " + escaped(row.cure) + "</b>");
   }
-  return out + "</tbody></table></div>";
+  return fmt::format("<h3>{}</h3>", title) + page::table({{""}, {"Statements"}, {"Order"}, {"Why"}}, rows);
 }
 
 std::string bands_text(const Nest& nest, const Explanation& e) {
@@ -205,9 +192,7 @@ std::string bands_text(const Nest& nest, const Explanation& e) {
 }
 
 std::string collapsed(std::string_view title, const std::string& text) {
-  return text.empty() ? ""
-                      : fmt::format("<details class=\"more\"><summary>{}</summary><pre>{}</pre></details>",
-                                    title, escaped(text));
+  return text.empty() ? "" : page::collapsed(title, "<pre>" + escaped(text) + "</pre>");
 }
 
 std::string nest_section(const PagePart& part, std::size_t number, bool open, std::string_view source) {
@@ -218,8 +203,8 @@ std::string nest_section(const PagePart& part, std::size_t number, bool open, st
   std::string remarks;
   for (const std::string& remark : e.remarks) remarks += (remarks.empty() ? "" : "; ") + escaped(remark);
   std::string out = fmt::format(
-      "<details class=\"nest\" id=\"n{}\"{}><summary><h2>{}</h2>{}<small>line {}</small></summary>", number,
-      open ? " open" : "", code(nest.region().function), tiling_badge(e), nest.region().at.line);
+      "<details class=\"card nest\" id=\"n{}\"{}><summary><h2>{}</h2>{}<small>line {}</small></summary>",
+      number, open ? " open" : "", code(nest.region().function), tiling_badge(e), nest.region().at.line);
   out += facts(part, dependences.size());
   out += "<div class=\"columns\"><div><h3>Source</h3>" + source_section(nest, references, source);
   if (!remarks.empty()) out += "<p class=\"note\">" + remarks + "</p>";
@@ -234,7 +219,7 @@ std::string nest_section(const PagePart& part, std::size_t number, bool open, st
 
 std::string index(const std::vector<PagePart>& parts) {
   if (parts.size() < 2) return "";
-  std::string out = "<nav class=\"index\" aria-label=\"Nests\"><table><tbody>";
+  std::string out = "<nav class=\"card\" aria-label=\"Nests\"><table><tbody>";
   for (std::size_t k = 0; k < parts.size(); ++k)
     out += fmt::format("<tr><td><a href=\"#n{}\">{}</a></td><td>line {}</td><td>{}</td></tr>", k,
                        code(parts[k].nest.region().function), parts[k].nest.region().at.line,
@@ -258,25 +243,25 @@ std::string arrow_heads() {
 }  // namespace
 
 std::string to_html(const std::string& file, const std::vector<PagePart>& parts, std::string_view source) {
-  const std::string name = escaped(file);
-  std::string out = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><meta name=\"viewport\" "
-      "content=\"width=device-width, "
-      "initial-scale=1\"/><title>Loop nests of {0}</title><style>{1}</style></head>\n<body><header><h1>Loop "
-      "nests of {0}</h1><p>{2} "
-      "nest{3}: which data are used again, which orders give the same result{4}</p></header>{5}\n{6}<main>\n",
-      name, explain_page_style, parts.size(), parts.size() == 1 ? "" : "s",
-      std::any_of(parts.begin(), parts.end(), [](const PagePart& part) { return part.gpu.has_value(); })
-          ? ", and the kernels that were written"
-          : "",
-      arrow_heads(), index(parts));
-  for (std::size_t k = 0; k < parts.size(); ++k) out += nest_section(parts[k], k, k == 0, source) + "\n";
-  return out + fmt::format(
-                   "</main><footer><p>warploom {}. Arrays are row-major. An order is legal if and only if no "
-                   "pair of iterations of any "
-                   "dependence is turned round; reductions keep their order "
-                   "here.</p></footer><script>{}</script></body></html>\n",
-                   version(), explain_page_script);
+  const std::string title = "Loop nests of " + file;
+  std::string body = arrow_heads() + index(parts) + "\n<main>\n";
+  for (std::size_t k = 0; k < parts.size(); ++k) body += nest_section(parts[k], k, k == 0, source) + "\n";
+  return page::to_html(
+      {.title = title,
+       .heading = title,
+       .lead = fmt::format(
+           "<p>{} nest{}: which data are used again, which orders give the same result{}</p>", parts.size(),
+           parts.size() == 1 ? "" : "s",
+           std::any_of(parts.begin(), parts.end(), [](const PagePart& part) { return part.gpu.has_value(); })
+               ? ", and the kernels that were written"
+               : ""),
+       .body = body + "</main>",
+       .footer =
+           fmt::format("<p>warploom {}. Arrays are row-major. An order is legal if and only if no pair of "
+                       "iterations of any dependence is turned round; reductions keep their order here.</p>",
+                       version()),
+       .styles = {embedded::page_css},
+       .scripts = {page::reveal_script(), embedded::page_js}});
 }
 
 }  // namespace warploom::tile

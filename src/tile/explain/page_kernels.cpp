@@ -11,38 +11,36 @@ namespace {
 
 using page::escaped;
 
-std::string list(const std::vector<std::string>& sentences) {
-  if (sentences.empty()) return "";
-  std::string out = "<ul class=\"plain\">";
-  for (const std::string& sentence : sentences) out += "<li>" + escaped(sentence) + "</li>";
-  return out + "</ul>";
+std::string list(std::vector<std::string> sentences) {
+  for (std::string& sentence : sentences) sentence = escaped(sentence);
+  return page::bullets(sentences);
 }
 
 std::string facts(const GpuPlan& plan, std::size_t kernel) {
   if (kernel >= plan.costs.size()) return "";
-  std::string out = "<dl class=\"facts\">";
-  for (const CostFact& fact : cost_facts(plan, kernel))
-    out += fmt::format("<div><dt>{}</dt><dd>{}<small>{}</small></dd></div>", fact.what, fact.value,
-                       escaped(fact.more));
-  return out + "</dl>";
+  std::vector<page::Fact> facts = cost_facts(plan, kernel);
+  for (page::Fact& fact : facts) fact.more = escaped(fact.more);
+  return page::facts(facts);
 }
 
 std::string placements(const Nest& nest, const Kernel& kernel) {
   if (kernel.placements.empty()) return "";
-  std::string out =
-      "<div class=\"scroll\"><table><thead><tr><th>Array</th><th>Lives in</th><th "
-      "class=\"number\">Bytes</th><th class=\"number\">Sectors of "
-      "a warp access</th><th class=\"number\">Threads on one bank</th><th>Why</th></tr></thead><tbody>";
+  std::string rows;
   const auto number = [](const std::string& text) {
     return fmt::format("<td class=\"number\">{}</td>", text.empty() ? "&#8211;" : text);
   };
   for (const PlacementRow& row : placement_rows(kernel))
-    out += fmt::format(
-        "<tr><td><span class=\"swatch\" style=\"--h:{}\"></span><code>{}</code></td><td>{}</td>{}{}{}<td "
-        "class=\"reason\">{}</td></tr>",
-        hue_of(nest, row.array), escaped(row.array), escaped(row.space), number(row.bytes),
-        number(row.sectors), number(row.bank_conflicts), escaped(row.reason));
-  return out + "</tbody></table></div>";
+    rows +=
+        fmt::format("<tr><td>{}{}</td><td>{}</td>{}{}{}<td class=\"reason\">{}</td></tr>",
+                    page::swatch(hue_of(nest, row.array)), page::code(row.array), escaped(row.space),
+                    number(row.bytes), number(row.sectors), number(row.bank_conflicts), escaped(row.reason));
+  return page::table({{"Array"},
+                      {"Lives in"},
+                      {"Bytes", "number"},
+                      {"Sectors of a warp access", "number"},
+                      {"Threads on one bank", "number"},
+                      {"Why"}},
+                     rows);
 }
 
 }  // namespace

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Pieces of pages; common.css styles them. All that they are given is HTML, but where it is said to be text.
+namespace warploom::page {
+
+/// A number with its name and what else there is to say of it.
+struct Fact {
+  std::string what, value, more;
+};
+/// A row of tiles.
+std::string facts(const std::vector<Fact>& facts);
+
+struct Column {
+  std::string title;
+  std::string_view kind = "";  ///< "number", aligned right; "wide", left out on a narrow screen
+};
+/// @param rows  its <tr>s
+std::string table(const std::vector<Column>& columns, std::string_view rows, std::string_view kind = "");
+
+/// Points of a list; nothing if there are none.
+std::string bullets(const std::vector<std::string>& points);
+
+/// What shows on a click on its title.
+std::string collapsed(std::string_view title, std::string_view content);
+
+/// A patch of a colour, as hue() gives it.
+std::string swatch(int hue);
+
+/// A text as code.
+std::string code(std::string_view text);
+
+}  // namespace warploom::page

@@ -1,0 +1,162 @@
+#include "imaging/quality/maps.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "imaging/voxels.hpp"
+#include "warploom/imaging/maps.hpp"
+
+namespace warploom::imaging {
+namespace {
+
+using Rgb = std::array<double, 3>;
+
+Rgb grey(double value) { return {value, value, value}; }
+
+/// The values of `value` over the sample, in order.
+template <typename Function>
+std::vector<float> sorted(const std::vector<std::size_t>& voxels, Function value) {
+  std::vector<float> out;
+  out.reserve(voxels.size());
+  for (const std::size_t v : voxels) out.push_back(static_cast<float>(value(v)));
+  std::ranges::sort(out);
+  return out;
+}
+
+double quantile(const std::vector<float>& values, double share) {
+  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
+}
+
+/// A difference that is grey where it is 0, and black or white at three standard deviations.
+template <typename Function>
+void add_removed(MapRow& row, const QualityPage& page, const std::vector<std::size_t>& voxels,
+                 Function difference, const std::string& title, const std::string& unit) {
+  double squares = 0;
+  for (const std::size_t v : voxels) squares += difference(v) * difference(v);
+  const double range = std::max(1e-30, 3 * std::sqrt(squares / static_cast<double>(voxels.size())));
+  row.removed = [&page, difference, range](std::size_t v) {
+    return inside(page.mask, v) ? grey(0.5 + 0.5 * difference(v) / range) : grey(0);
+  };
+  row.removed_title = title;
+  row.removed_scale = fmt::format("black &#8722;{0:.2g}, white +{0:.2g}{1}", range, unit);
+}
+
+double mean_diffusivity(const std::array<double, 6>& d) { return (d[0] + d[3] + d[5]) / 3; }
+
+std::vector<MapRow> tensor_rows(const QualityPage& page) {
+  const std::vector<std::size_t> voxels = sample_voxels(page);
+  const Image &noisy = page.noisy, &clean = page.clean;
+  const Anatomy body = anatomy(page.affine);
+
+  MapRow colour;
+  colour.title = "Main direction";
+  colour.scale = "red left&#8211;right, green back&#8211;front, blue feet&#8211;head, brighter with FA";
+  const auto direction = [&page, body](const Image& image) -> Colour {
+    return [&page, &image, body](std::size_t v) -> Rgb {
+      if (!inside(page.mask, v)) return grey(0);
+      const auto d = tensor_at(image, v);
+      Rgb rgb = direction_colour(to_image_axes(eigen(d).vectors[0], page), body);
+      for (double& part : rgb) part *= fractional_anisotropy(d);
+      return rgb;
+    };
+  };
+  colour.before = direction(noisy);
+  colour.after = direction(clean);
+  add_removed(
+      colour, page, voxels, [&](std::size_t v) { return noisy.channel(1)[v] - clean.channel(1)[v]; },
+      "Removed from element xy", " &#181;m&#178;/ms");
+
+  MapRow fa;
+  fa.title = "FA";
+  fa.scale = "black 0, white 1";
+  const auto anisotropy = [&page](const Image& image, std::size_t v) {
+    return inside(page.mask, v) ? fractional_anisotropy(tensor_at(image, v)) : 0;
+  };
+  fa.before = [&, anisotropy](std::size_t v) { return grey(anisotropy(noisy, v)); };
+  fa.after = [&, anisotropy](std::size_t v) { return grey(anisotropy(clean, v)); };
+  add_removed(
+      fa, page, voxels,
+      [&, anisotropy](std::size_t v) { return anisotropy(noisy, v) - anisotropy(clean, v); }, "Change of FA",
+      "");
+
+  MapRow md;
+  md.title = "MD";
+  const auto mean = [&page](const Image& image, std::size_t v) {
+    return inside(page.mask, v) ? mean_diffusivity(tensor_at(image, v)) : 0;
+  };
+  const double white =
+      std::max(1e-30, quantile(sorted(voxels, [&](auto v) { return mean(clean, v); }), 0.98));
+  md.scale = fmt::format("black 0, white {:.2g} &#181;m&#178;/ms", white);
+  md.before = [&, mean, white](std::size_t v) { return grey(mean(noisy, v) / white); };
+  md.after = [&, mean, white](std::size_t v) { return grey(mean(clean, v) / white); };
+  add_removed(
+      md, page, voxels, [&, mean](std::size_t v) { return mean(noisy, v) - mean(clean, v); },
+      "Removed from MD", " &#181;m&#178;/ms");
+  return {colour, fa, md};
+}
+
+MapRow channel_row(const QualityPage& page, const std::vector<std::size_t>& voxels, int c) {
+  const Image &noisy = page.noisy, &clean = page.clean;
+  const std::vector<float> values = sorted(voxels, [&](auto v) { return noisy.channel(c)[v]; });
+  const double low = quantile(values, 0.01), high = quantile(values, 0.99),
+               range = std::max(high - low, 1e-30);
+  MapRow row;
+  row.title = fmt::format("Channel {}", c);
+  row.scale = fmt::format("black {:.3g}, white {:.3g}", low, high);
+  row.before = [&noisy, c, low, range](std::size_t v) { return grey((noisy.channel(c)[v] - low) / range); };
+  row.after = [&clean, c, low, range](std::size_t v) { return grey((clean.channel(c)[v] - low) / range); };
+  add_removed(
+      row, page, voxels,
+      [&noisy, &clean, c](std::size_t v) { return noisy.channel(c)[v] - clean.channel(c)[v]; }, "Removed",
+      "");
+  return row;
+}
+
+}  // namespace
+
+double fractional_anisotropy(const std::array<double, 6>& d) {
+  const double mean = mean_diffusivity(d), off = 2 * (d[1] * d[1] + d[2] * d[2] + d[4] * d[4]);
+  const double x = d[0] - mean, y = d[3] - mean, z = d[5] - mean;
+  const double norm = d[0] * d[0] + d[3] * d[3] + d[5] * d[5] + off;
+  return norm > 0 ? std::min(1.0, std::sqrt(1.5 * (x * x + y * y + z * z + off) / norm)) : 0;
+}
+
+std::array<double, 3> direction_colour(const std::array<double, 3>& v, const Anatomy& body) {
+  std::array<double, 3> colour{};
+  for (std::size_t d = 0; d < 3; ++d) colour[d] = std::abs(v[static_cast<std::size_t>(body.axis[d])]);
+  return colour;
+}
+
+std::array<double, 3> to_image_axes(const std::array<double, 3>& v, const QualityPage& page) {
+  const auto turn = io::frame_change(page.frame, io::Frame::image, page.affine);
+  std::array<double, 3> out{};
+  for (std::size_t r = 0; r < 3; ++r)
+    for (std::size_t c = 0; c < 3; ++c) out[r] += turn[r][c] * v[c];
+  return out;
+}
+
+std::vector<std::size_t> sample_voxels(const QualityPage& page) {
+  const auto size = static_cast<std::size_t>(page.clean.grid.voxels());
+  const std::size_t all = page.mask.empty() ? size : size - std::ranges::count(page.mask, 0);
+  const std::size_t stride = std::max<std::size_t>(1, all / 2000000);
+  std::vector<std::size_t> voxels;
+  std::size_t seen = 0;
+  for (std::size_t v = 0; v < size; ++v)
+    if (inside(page.mask, v) && seen++ % stride == 0) voxels.push_back(v);
+  return voxels;
+}
+
+std::vector<MapRow> map_rows(const QualityPage& page) {
+  if (page.tensors) return tensor_rows(page);
+  const std::vector<std::size_t> voxels = sample_voxels(page);
+  std::vector<int> channels{0};
+  for (const int c : {page.clean.channels / 2, page.clean.channels - 1})
+    if (c > channels.back()) channels.push_back(c);
+  std::vector<MapRow> rows;
+  for (const int c : channels) rows.push_back(channel_row(page, voxels, c));
+  return rows;
+}
+
+}  // namespace warploom::imaging

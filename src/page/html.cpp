@@ -1,0 +1,45 @@
+#include "warploom/page/html.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "warploom/page/text.hpp"
+
+namespace warploom::page {
+namespace {
+
+std::string of_class(std::string_view kind) { return kind.empty() ? "" : fmt::format(" class=\"{}\"", kind); }
+
+}  // namespace
+
+std::string facts(const std::vector<Fact>& facts) {
+  std::string out = "<dl class=\"facts\">";
+  for (const auto& [what, value, more] : facts)
+    out += fmt::format("<div><dt>{}</dt><dd>{}{}</dd></div>", what, value,
+                       more.empty() ? "" : "<small>" + more + "</small>");
+  return out + "</dl>";
+}
+
+std::string table(const std::vector<Column>& columns, std::string_view rows, std::string_view kind) {
+  std::string head;
+  for (const Column& column : columns)
+    head += fmt::format("<th scope=\"col\"{}>{}</th>", of_class(column.kind), column.title);
+  return fmt::format(
+      "<div class=\"scroll\"><table{}><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>",
+      of_class(kind), head, rows);
+}
+
+std::string bullets(const std::vector<std::string>& points) {
+  return points.empty() ? ""
+                        : fmt::format("<ul class=\"plain\"><li>{}</li></ul>", fmt::join(points, "</li><li>"));
+}
+
+std::string collapsed(std::string_view title, std::string_view content) {
+  return fmt::format("<details class=\"more\"><summary>{}</summary>{}</details>", title, content);
+}
+
+std::string swatch(int hue) { return fmt::format("<span class=\"swatch\" style=\"--h:{}\"></span>", hue); }
+
+std::string code(std::string_view text) { return "<code>" + escaped(text) + "</code>"; }
+
+}  // namespace warploom::page
