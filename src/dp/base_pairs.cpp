@@ -138,6 +138,21 @@ std::vector<BasePairs> base_pairs(std::span<const std::string> sequences, const 
   return fold(std::move(bases), options);
 }
 
+Report report_of(std::span<const BasePairs> structures, double seconds) {
+  Report total = structures.front().report;
+  if (structures.size() == 1) return total;
+  total.pairs = 0;
+  for (const BasePairs& structure : structures) {
+    total.pairs += structure.report.pairs;
+    total.bytes = std::max(total.bytes, structure.report.bytes);
+  }
+  total.seconds = seconds;
+  total.rectangular_seconds = total.triangular_seconds = total.transfer_seconds = 0;
+  total.calls = {};
+  total.launches = 0;
+  return total;
+}
+
 std::string dot_bracket(const BasePairs& structure) {
   std::string text;
   for (const std::int64_t partner : structure.partner)

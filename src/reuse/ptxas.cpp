@@ -1,113 +1,15 @@
 #include "warploom/reuse/ptxas.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
-#include <cstdlib>
-#include <memory>
-#include <system_error>
 
-#include "warploom/core/progress.hpp"
-
-extern char** environ;
+#include "warploom/core/process.hpp"
 
 namespace warploom::reuse {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-/// ptxas says a few lines a kernel; a program that says more than this is something else.
-constexpr std::size_t max_output_bytes = std::size_t{64} << 20;
-
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int fd = -1) : fd_(fd) {}
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  ~FileDescriptor() { close(); }
-  int get() const { return fd_; }
-  void close() {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = -1;
-  }
-
- private:
-  int fd_;
-};
-
-/// A process in its own group, so that what it has started dies with it. Killed and reaped unless
-/// wait() was called.
-class Child {
- public:
-  explicit Child(pid_t pid) : pid_(pid) {}
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-  ~Child() {
-    if (pid_ <= 0) return;
-    ::kill(-pid_, SIGKILL);
-    wait();
-  }
-  int wait() {
-    int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-    }
-    pid_ = -1;
-    return status;
-  }
-
- private:
-  pid_t pid_;
-};
-
-std::string system_message(int error) { return std::generic_category().message(error); }
-
-/// Starts argv[0] with `input` as standard input and `output` as standard output and error.
-/// @return 0, or the errno; `pid` is set on success
-int spawn(const std::vector<std::string>& argv, int input, int output, pid_t& pid) {
-  std::vector<char*> pointers;
-  for (const std::string& a : argv) pointers.push_back(const_cast<char*>(a.c_str()));
-  pointers.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawnattr_init(&attributes);
-  posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  const int error = ::posix_spawn(&pid, argv[0].c_str(), &actions, &attributes, pointers.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  return error;
-}
-
-/// Reads until the other end is closed. @return empty, or why it stopped before
-std::string read_all(int fd, Clock::time_point deadline, std::string& out) {
-  std::array<char, 1 << 16> buffer;
-  while (true) {
-    check_interrupt();
-    if (Clock::now() >= deadline) return "it did not end within the time limit and was killed";
-    pollfd ready{fd, POLLIN, 0};
-    constexpr int slice_ms = 50;  // how late a Ctrl-C or the time limit may be noticed
-    if (::poll(&ready, 1, slice_ms) <= 0) continue;
-    const ssize_t n = ::read(fd, buffer.data(), buffer.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fmt::format("its output cannot be read: {}", system_message(errno));
-    if (n == 0) return {};
-    out.append(buffer.data(), static_cast<std::size_t>(n));
-    if (out.size() > max_output_bytes) return "it printed more than 64 MiB and was killed";
-  }
-}
 
 /// The lines that say what is wrong, under the text's own name.
 std::string complaint(std::string_view output, const std::string& file) {
@@ -135,29 +37,9 @@ bool number_before(std::string_view line, std::string_view what, Integer& value)
   return error == std::errc{} && rest == line.data() + end;
 }
 
-bool executable(const std::filesystem::path& path) {
-  std::error_code ignored;
-  return std::filesystem::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
-}
-
 }  // namespace
 
-std::optional<std::filesystem::path> find_ptxas() {
-  std::vector<std::filesystem::path> folders;
-  if (const char* path = std::getenv("PATH"))
-    for (std::string_view rest = path; !rest.empty();) {
-      const std::size_t end = std::min(rest.find(':'), rest.size());
-      if (end > 0) folders.emplace_back(rest.substr(0, end));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
-    if (const char* root = std::getenv(variable); root && *root)
-      folders.push_back(std::filesystem::path(root) / "bin");
-  folders.emplace_back("/usr/local/cuda/bin");
-  for (const auto& folder : folders)
-    if (executable(folder / "ptxas")) return folder / "ptxas";
-  return std::nullopt;
-}
+std::optional<std::filesystem::path> find_ptxas() { return find_cuda_tool("ptxas"); }
 
 std::map<std::string, PtxasUsage, std::less<>> parse_ptxas_output(std::string_view output) {
   std::map<std::string, PtxasUsage, std::less<>> kernels;
@@ -198,28 +80,12 @@ std::optional<PtxasRun> run_ptxas(std::string_view text, std::string_view arch, 
     run.error = fmt::format("{}: {} -arch={}: {}", options.file, program->string(), arch, why);
     return run;
   };
-  // An unnamed file, read through /dev/stdin, and no output file: nothing to clean up, however we end.
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> input(std::tmpfile(), &std::fclose);
-  if (!input || std::fwrite(text.data(), 1, text.size(), input.get()) != text.size() ||
-      std::fflush(input.get()) != 0 || std::fseek(input.get(), 0, SEEK_SET) != 0)
-    return failed(fmt::format("no temporary file could be written: {}", system_message(errno)));
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return failed(fmt::format("no pipe: {}", system_message(errno)));
-  FileDescriptor reader(ends[0]), writer(ends[1]);
-
-  std::vector<std::string> argv{program->string(), "--verbose", fmt::format("-arch={}", arch)};
-  argv.insert(argv.end(), options.arguments.begin(), options.arguments.end());
-  argv.insert(argv.end(), {"/dev/stdin", "-o", "/dev/null"});
-  pid_t pid = -1;
-  const auto deadline = Clock::now() + options.time_limit;
-  if (const int error = spawn(argv, fileno(input.get()), writer.get(), pid); error != 0)
-    return failed(fmt::format("cannot be started: {}", system_message(error)));
-  Child child(pid);
-  writer.close();
-
-  std::string output;
-  if (std::string why = read_all(reader.get(), deadline, output); !why.empty()) return failed(std::move(why));
-  const int status = child.wait();
+  // Read through /dev/stdin, and no output file: nothing to clean up, however we end.
+  Words words{program->string(), "--verbose", fmt::format("-arch={}", arch)};
+  words.insert(words.end(), options.arguments.begin(), options.arguments.end());
+  words.insert(words.end(), {"/dev/stdin", "-o", "/dev/null"});
+  const auto [output, status, failure] = ask_program(words, options.time_limit, text);
+  if (!failure.empty()) return failed(failure);
   if (WIFSIGNALED(status)) return failed(fmt::format("ended by signal {}", WTERMSIG(status)));
   if (WEXITSTATUS(status) != 0)
     return failed(fmt::format("exit code {}: {}", WEXITSTATUS(status), complaint(output, options.file)));

@@ -4,36 +4,14 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <optional>
 
 #include "warploom/core/parse.hpp"
+#include "warploom/ptx/launch.hpp"
 
 namespace warploom::sim {
 namespace {
 
-/// X, X,Y or X,Y,Z, each from 1 to its limit; nothing when it is not that.
-std::optional<Dim> parse_dim(std::string_view text, const Dim& most) {
-  Dim dim;
-  const std::pair<std::uint32_t*, std::uint32_t> parts[] = {
-      {&dim.x, most.x}, {&dim.y, most.y}, {&dim.z, most.z}};
-  for (const auto& [value, limit] : parts) {
-    const std::size_t comma = text.find(',');
-    if (!parse_whole(text.substr(0, comma), *value) || *value < 1 || *value > limit) return std::nullopt;
-    if (comma == text.npos) return dim;
-    text.remove_prefix(comma + 1);
-  }
-  return std::nullopt;
-}
-
-Dim parse_grid(std::string_view text) {
-  const std::optional<Dim> dim = parse_dim(text, {2147483647, 65535, 65535});
-  if (!dim)
-    throw BadInput(
-        fmt::format("--grid: '{}' is not X, X,Y or X,Y,Z in blocks, with X from 1 to 2147483647, Y and "
-                    "Z from 1 to 65535",
-                    text));
-  return *dim;
-}
+Dim as_dim(const std::array<std::uint32_t, 3>& extents) { return {extents[0], extents[1], extents[2]}; }
 
 struct Word {
   std::string text;
@@ -165,24 +143,14 @@ LaunchText parse_launch(const Line& line) {
 
 }  // namespace
 
-Dim parse_block(std::string_view text) {
-  const std::optional<Dim> dim = parse_dim(text, {1024, 1024, 64});
-  if (!dim || dim->count() > 1024)
-    throw BadInput(
-        fmt::format("--block: '{}' is not X, X,Y or X,Y,Z in threads, with X and Y from 1 to 1024, Z "
-                    "from 1 to 64 and 1024 in all",
-                    text));
-  return *dim;
-}
-
 bool set_launch_option(LaunchText& launch, std::string_view option, std::string_view value) {
   if (option == "--kernel") {
     if (value.empty()) throw BadInput("--kernel: the name is empty");
     launch.kernel = value;
   } else if (option == "--grid") {
-    launch.grid = parse_grid(value);
+    launch.grid = as_dim(ptx::parse_grid(value));
   } else if (option == "--block") {
-    launch.block = parse_block(value);
+    launch.block = as_dim(ptx::parse_block(value));
   } else if (option == "--dynamic-shared") {
     if (!parse_whole(value, launch.dynamic_shared))
       throw BadInput(fmt::format("--dynamic-shared: '{}' is not a number of bytes", value));

@@ -47,19 +47,24 @@ Outcome coverage(const std::string& body, Block block, bool strict = false, std:
   return outcome;
 }
 
-constexpr const char* kHead = "mov.u32 %r7, %r6;";
+/// What the statements are about, in each thread: its index, `own` = the address of A[thread], `partner` =
+/// that of A[thread ^ 1], `array` = that of A, `bytes` = 4 * thread; `word` = what it has read from `memory`,
+/// an address of its own; `number`, a parameter; `some`, true in some threads, and `all`, true in all or
+/// none.
+constexpr const char* kNames =
+    ".reg .b32 %thread, %bytes, %array, %own, %partner, %number, %word, %round, %head;\n.reg .b64 %pointer, "
+    "%memory;\n.reg .pred %some, %all;\nmov.u32 %thread, %tid.x; shl.b32 %bytes, %thread, 2; mov.u32 %array, "
+    "A;\nadd.s32 %own, %array, %bytes; xor.b32 %r10, %bytes, 4; add.s32 %partner, %array, "
+    "%r10;\nld.param.u32 %number, [number]; ld.param.u64 %pointer, [pointer];\nmul.wide.u32 %rd2, %thread, "
+    "4; add.s64 %memory, %pointer, %rd2; ld.global.u32 %word, [%memory];\nsetp.lt.s32 %some, %word, 10; "
+    "setp.lt.s32 %all, %number, 3; mov.u32 %round, 0;\n";
 
-/// The statements in a loop of unknown length. %r1: thread, %r2: 4 * thread, %r3: A, %r4: address of
-/// A[thread], %r5: a parameter, %r6: the iteration, %r8: address of A[thread ^ 1], %r9: a word from memory of
-/// each thread's own, %p1: one of the threads' own, %p2: one that depends on the parameter.
+constexpr const char* kHead = "mov.u32 %head, %round;";
+
+/// The statements in a loop of `number` rounds.
 std::string in_loop(const std::string& body, const std::string& before = "") {
-  return "mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 2; mov.u32 %r3, A; add.s32 %r4, %r3, %r2;\n"
-         "ld.param.u32 %r5, [number]; ld.param.u64 %rd1, [pointer]; mul.wide.u32 %rd2, %r1, 4;\n"
-         "add.s64 %rd3, %rd1, %rd2; ld.global.u32 %r9, [%rd3]; xor.b32 %r10, %r2, 4; add.s32 %r8, %r3, "
-         "%r10;\n"
-         "setp.lt.s32 %p1, %r9, 10; setp.lt.s32 %p2, %r5, 3; mov.u32 %r6, 0;\n" +
-         before + "\nLOOP: mov.u32 %r7, %r6;\n" + body +
-         "\nadd.s32 %r6, %r6, 1; setp.lt.s32 %p9, %r6, %r5; @%p9 bra LOOP;\nret;";
+  return kNames + before + "\nLOOP: " + kHead + "\n" + body +
+         "\nadd.s32 %round, %round, 1; setp.lt.s32 %p9, %round, %number; @%p9 bra LOOP;\nret;";
 }
 
 bool head_covered(const std::string& body, Block block = k16, const std::string& before = "") {
@@ -67,43 +72,39 @@ bool head_covered(const std::string& body, Block block = k16, const std::string&
   return std::find(outcome.points.begin(), outcome.points.end(), kHead) != outcome.points.end();
 }
 
-constexpr const char* kReadNeighbour = "ld.shared.u32 %r30, [%r8]; bar.sync 0;";
+const std::string kStoreOwn = "st.shared.u32 [%own], %round; bar.sync 0;";
+constexpr const char* kReadNeighbour = "ld.shared.u32 %r30, [%partner]; bar.sync 0;";
 constexpr const char* kReadUnknown =  // A[word from memory]
-    "mad.lo.s32 %r31, %r9, 4, %r3; ld.shared.u32 %r30, [%r31]; bar.sync 0;";
+    "mad.lo.s32 %r31, %word, 4, %array; ld.shared.u32 %r30, [%r31]; bar.sync 0;";
 
 // ---- barriers, block sizes, guards
 
-TEST(Coverage, NeighboursElementAfterABarrier) {
-  EXPECT_TRUE(head_covered(std::string("st.shared.u32 [%r4], %r6; bar.sync 0;") + kReadNeighbour));
-}
+TEST(Coverage, NeighboursElementAfterABarrier) { EXPECT_TRUE(head_covered(kStoreOwn + kReadNeighbour)); }
 TEST(Coverage, NeighboursElementWithoutABarrier) {
-  EXPECT_FALSE(head_covered(std::string("st.shared.u32 [%r4], %r6; bar.warp.sync -1;") + kReadNeighbour));
+  EXPECT_FALSE(head_covered(std::string("st.shared.u32 [%own], %round; bar.warp.sync -1;") + kReadNeighbour));
 }
 TEST(Coverage, HoldsUnderStrictToo) {
-  EXPECT_THAT(
-      coverage(in_loop(std::string("st.shared.u32 [%r4], %r6; bar.sync 0;") + kReadNeighbour), k16, true)
-          .points,
-      Contains(kHead));
+  EXPECT_THAT(coverage(in_loop(kStoreOwn + kReadNeighbour), k16, true).points, Contains(kHead));
 }
 TEST(Coverage, OwnElementNeedsNeitherBarrierNorBlockSize) {
-  const std::string body = "st.shared.u32 [%r4], %r6; ld.shared.u32 %r30, [%r4];";
+  const std::string body = "st.shared.u32 [%own], %round; ld.shared.u32 %r30, [%own];";
   EXPECT_TRUE(head_covered(body));
   EXPECT_TRUE(head_covered(body, std::nullopt));
-  EXPECT_FALSE(head_covered("st.shared.u32 [%r4], %r6; ld.shared.u32 %r30, [%r4+4];", std::nullopt));
+  EXPECT_FALSE(head_covered("st.shared.u32 [%own], %round; ld.shared.u32 %r30, [%own+4];", std::nullopt));
 }
 TEST(Coverage, NeighboursElementNeedsTheBlockSize) {
-  EXPECT_FALSE(
-      head_covered(std::string("st.shared.u32 [%r4], %r6; bar.sync 0;") + kReadNeighbour, std::nullopt));
+  EXPECT_FALSE(head_covered(kStoreOwn + kReadNeighbour, std::nullopt));
 }
 TEST(Coverage, WholeArrayNeedsAsManyThreads) {
-  const std::string body = std::string("st.shared.u32 [%r4], %r6; bar.sync 0;") + kReadUnknown;
+  const std::string body = kStoreOwn + kReadUnknown;
   EXPECT_TRUE(head_covered(body, k16));
   EXPECT_TRUE(head_covered(body, std::array<std::uint32_t, 3>{16, 2, 1}));
   EXPECT_FALSE(head_covered(body, std::array<std::uint32_t, 3>{15, 2, 1}));
 }
 TEST(Coverage, GuardOnTheThreadIndex) {
   const auto body = [](int threads) {
-    return fmt::format("setp.lt.u32 %p3, %r1, {}; @%p3 st.shared.u32 [%r4], %r6; bar.sync 0;", threads) +
+    return fmt::format("setp.lt.u32 %p3, %thread, {}; @%p3 st.shared.u32 [%own], %round; bar.sync 0;",
+                       threads) +
            kReadNeighbour;
   };
   EXPECT_TRUE(head_covered(body(16)));
@@ -112,20 +113,20 @@ TEST(Coverage, GuardOnTheThreadIndex) {
 TEST(Coverage, BranchOnTheThreadIndex) {
   const auto body = [](int threads) {
     return fmt::format(
-               "setp.ge.u32 %p3, %r1, {}; @%p3 bra PAST; st.shared.v4.u32 [%r11], {{%r6,%r6,%r6,%r6}}; PAST: "
-               "bar.sync 0;",
+               "setp.ge.u32 %p3, %thread, {}; @%p3 bra PAST; st.shared.v4.u32 [%r11], "
+               "{{%round,%round,%round,%round}}; PAST: bar.sync 0;",
                threads) +
            kReadUnknown;
   };
-  const std::string address = "shl.b32 %r12, %r1, 4; add.s32 %r11, %r3, %r12;";
+  const std::string address = "shl.b32 %r12, %thread, 4; add.s32 %r11, %array, %r12;";
   EXPECT_TRUE(head_covered(body(4), k16, address));
   EXPECT_FALSE(head_covered(body(3), k16, address));
 }
 TEST(Coverage, ReadOfTheNextElementStopsBeforeTheEnd) {
   const auto body = [](int threads) {
     return fmt::format(
-        "st.shared.u32 [%r4], %r6; bar.sync 0; setp.lt.u32 %p3, %r1, {}; @%p3 ld.shared.u32 %r30, [%r4+4]; "
-        "bar.sync 0;",
+        "st.shared.u32 [%own], %round; bar.sync 0; setp.lt.u32 %p3, %thread, {}; @%p3 ld.shared.u32 %r30, "
+        "[%own+4]; bar.sync 0;",
         threads);
   };
   EXPECT_TRUE(head_covered(body(15)));
@@ -136,30 +137,30 @@ TEST(Coverage, ReadOfTheNextElementStopsBeforeTheEnd) {
 
 TEST(Coverage, HalvesOfAWord) {
   const auto body = [](int second) {
-    return fmt::format("st.shared.u16 [%r4], 1; st.shared.u16 [%r4+{}], 2; bar.sync 0;", second) +
+    return fmt::format("st.shared.u16 [%own], 1; st.shared.u16 [%own+{}], 2; bar.sync 0;", second) +
            kReadNeighbour;
   };
   EXPECT_TRUE(head_covered(body(2)));
   EXPECT_FALSE(head_covered(body(1)));
 }
 TEST(Coverage, NegativeOffsets) {
-  EXPECT_TRUE(head_covered(std::string("add.s32 %r11, %r4, 8; st.shared.u32 [%r11+-8], %r6; bar.sync 0;") +
-                           kReadNeighbour));
-  EXPECT_FALSE(head_covered(std::string("add.s32 %r11, %r4, 4; st.shared.u32 [%r11+-8], %r6; bar.sync 0;") +
-                            kReadUnknown));
+  EXPECT_TRUE(head_covered(
+      std::string("add.s32 %r11, %own, 8; st.shared.u32 [%r11+-8], %round; bar.sync 0;") + kReadNeighbour));
+  EXPECT_FALSE(head_covered(
+      std::string("add.s32 %r11, %own, 4; st.shared.u32 [%r11+-8], %round; bar.sync 0;") + kReadUnknown));
 }
 TEST(Coverage, GenericAddresses) {
   const std::string store =
-      "cvt.u64.u32 %rd4, %r3; cvta.shared.u64 %rd5, %rd4; mul.wide.u32 %rd6, %r1, 4; add.s64 %rd7, %rd5, "
-      "%rd6; st.u32 [%rd7], %r6; bar.sync 0;";
+      "cvt.u64.u32 %rd4, %array; cvta.shared.u64 %rd5, %rd4; mul.wide.u32 %rd6, %thread, 4; add.s64 %rd7, "
+      "%rd5, %rd6; st.u32 [%rd7], %round; bar.sync 0;";
   EXPECT_TRUE(head_covered(store + kReadUnknown));
   EXPECT_FALSE(head_covered(store + kReadUnknown, k8));
 }
 TEST(Coverage, OneOfTwoArraysBySelp) {
   const auto body = [](int last) {
     return fmt::format(
-        "mov.u32 %r11, B; add.s32 %r12, %r11, %r2; setp.lt.u32 %p3, %r1, 8; selp.b32 %r13, %r4, %r12, %p3;"
-        "st.shared.u32 [%r13], %r6; bar.sync 0; ld.shared.u32 %r30, [A+{}]; bar.sync 0;",
+        "mov.u32 %r11, B; add.s32 %r12, %r11, %bytes; setp.lt.u32 %p3, %thread, 8; selp.b32 %r13, %own, "
+        "%r12, %p3;st.shared.u32 [%r13], %round; bar.sync 0; ld.shared.u32 %r30, [A+{}]; bar.sync 0;",
         last);
   };
   EXPECT_TRUE(head_covered(body(28)));
@@ -167,16 +168,15 @@ TEST(Coverage, OneOfTwoArraysBySelp) {
 }
 TEST(Coverage, TwoDimensionalBlock) {
   const std::string body =
-      "mov.u32 %r11, %tid.y; mov.u32 %r12, %ntid.x; mad.lo.s32 %r13, %r11, %r12, %r1; shl.b32 %r14, %r13, 2; "
-      "add.s32 %r15, %r3, %r14;"
-      "st.shared.u32 [%r15], %r6; bar.sync 0;";
+      "mov.u32 %r11, %tid.y; mov.u32 %r12, %ntid.x; mad.lo.s32 %r13, %r11, %r12, %thread; shl.b32 %r14, "
+      "%r13, 2; add.s32 %r15, %array, %r14;st.shared.u32 [%r15], %round; bar.sync 0;";
   EXPECT_TRUE(head_covered(body + kReadUnknown, std::array<std::uint32_t, 3>{4, 4, 1}));
   EXPECT_FALSE(head_covered(body + kReadUnknown, std::array<std::uint32_t, 3>{4, 3, 1}));
 }
 TEST(Coverage, LaneIsTheThreadWithinItsWarp) {
   const std::string body =
-      "mov.u32 %r11, %laneid; shl.b32 %r12, %r11, 2; add.s32 %r13, %r3, %r12; st.shared.u32 [%r13], %r6; "
-      "bar.sync 0;";
+      "mov.u32 %r11, %laneid; shl.b32 %r12, %r11, 2; add.s32 %r13, %array, %r12; st.shared.u32 [%r13], "
+      "%round; bar.sync 0;";
   EXPECT_TRUE(head_covered(body + kReadUnknown, std::array<std::uint32_t, 3>{4, 2, 2}));
   EXPECT_FALSE(head_covered(body + kReadUnknown, std::array<std::uint32_t, 3>{4, 2, 1}));
 }
@@ -184,10 +184,9 @@ TEST(Coverage, HalfThatChangesWithTheIterationIsRecognised) {
   // %r11 = 32 * (iteration & 1): unknown, but the same for store and load.
   const auto body = [](const char* half) {
     return std::string(
-               "and.b32 %r12, %r6, 1; shl.b32 %r11, %r12, 5; xor.b32 %r13, %r11, 32; and.b32 %r14, %r2, 28; "
-               "add.s32 %r15, %r14, %r3;"
-               "xor.b32 %r16, %r14, 4; add.s32 %r17, %r16, %r3; add.s32 %r18, %r15, %r11; st.shared.u32 "
-               "[%r18], %r6; bar.sync 0; add.s32 %r19, %r17, ") +
+               "and.b32 %r12, %round, 1; shl.b32 %r11, %r12, 5; xor.b32 %r13, %r11, 32; and.b32 %r14, "
+               "%bytes, 28; add.s32 %r15, %r14, %array;xor.b32 %r16, %r14, 4; add.s32 %r17, %r16, %array; "
+               "add.s32 %r18, %r15, %r11; st.shared.u32 [%r18], %round; bar.sync 0; add.s32 %r19, %r17, ") +
            half + "; ld.shared.u32 %r30, [%r19]; bar.sync 0;";
   };
   EXPECT_TRUE(head_covered(body("%r11")));
@@ -198,8 +197,8 @@ TEST(Coverage, HalfThatChangesWithTheIterationIsRecognised) {
 
 std::string strided_fill(int elements, int step) {
   return fmt::format(
-      "mov.u32 %r20, %r1; FILL: shl.b32 %r21, %r20, 2; add.s32 %r22, %r3, %r21; st.shared.u32 [%r22], 0;"
-      "add.s32 %r20, %r20, {}; setp.lt.u32 %p4, %r20, {}; @%p4 bra FILL; bar.sync 0;",
+      "mov.u32 %r20, %thread; FILL: shl.b32 %r21, %r20, 2; add.s32 %r22, %array, %r21; st.shared.u32 [%r22], "
+      "0;add.s32 %r20, %r20, {}; setp.lt.u32 %p4, %r20, {}; @%p4 bra FILL; bar.sync 0;",
       step, elements);
 }
 
@@ -211,33 +210,30 @@ TEST(Coverage, StridedFillLoop) {
 }
 TEST(Coverage, StoresOfALoopOfUnknownLengthDoNotCount) {
   const std::string fill =
-      "mov.u32 %r20, 0; FILL: shl.b32 %r21, %r20, 2; add.s32 %r22, %r3, %r21; st.shared.u32 [%r22], 0;"
-      "add.s32 %r20, %r20, 1; setp.lt.u32 %p4, %r20, %r5; @%p4 bra FILL; bar.sync 0;";
+      "mov.u32 %r20, 0; FILL: shl.b32 %r21, %r20, 2; add.s32 %r22, %array, %r21; st.shared.u32 [%r22], 0;"
+      "add.s32 %r20, %r20, 1; setp.lt.u32 %p4, %r20, %number; @%p4 bra FILL; bar.sync 0;";
   EXPECT_FALSE(head_covered(fill + kReadUnknown));
 }
 std::string count(const char* before_counting) {
   return std::string(before_counting) +
-         "mov.u32 %r23, %r9; COUNT: and.b32 %r24, %r23, 15; shl.b32 %r25, %r24, 2; add.s32 %r26, %r3, %r25; "
-         "atom.shared.add.u32 %r27, [%r26], 1;"
-         "shr.u32 %r23, %r23, 1; setp.ne.s32 %p5, %r23, 0; @%p5 bra COUNT; bar.sync 0;" +
+         "mov.u32 %r23, %word; COUNT: and.b32 %r24, %r23, 15; shl.b32 %r25, %r24, 2; add.s32 %r26, %array, "
+         "%r25; atom.shared.add.u32 %r27, [%r26], 1;shr.u32 %r23, %r23, 1; setp.ne.s32 %p5, %r23, 0; @%p5 "
+         "bra COUNT; bar.sync 0;" +
          kReadNeighbour;
 }
 TEST(Coverage, HistogramAfterAFillWithZeros) {
   EXPECT_TRUE(head_covered(strided_fill(16, 8) + count(""), k8));
   EXPECT_FALSE(head_covered(strided_fill(15, 8) + count(""), k8));
-  EXPECT_FALSE(head_covered("st.shared.u32 [%r4], 0;" + count("")));  // counted before others have filled
-  EXPECT_TRUE(head_covered("st.shared.u32 [%r4], 0;" + count("bar.sync 0;")));
+  EXPECT_FALSE(head_covered("st.shared.u32 [%own], 0;" + count("")));  // counted before others have filled
+  EXPECT_TRUE(head_covered("st.shared.u32 [%own], 0;" + count("bar.sync 0;")));
 }
 TEST(Coverage, TreeOfSums) {
   const auto body = [](const char* barrier) {
     return fmt::format(
-        "st.shared.u32 [%r4], %r6; {} mov.u32 %r20, 8; TREE: setp.ge.u32 %p4, %r1, %r20; @%p4 bra NEXT; "
-        "shl.b32 %r21, %r20, 2;"
-        "add.s32 %r22, %r4, %r21; ld.shared.u32 %r23, [%r22]; ld.shared.u32 %r24, [%r4]; add.s32 %r25, %r23, "
-        "%r24;"
-        "st.shared.u32 [%r4], %r25; NEXT: bar.sync 0; shr.u32 %r20, %r20, 1; setp.ne.s32 %p5, %r20, 0; @%p5 "
-        "bra TREE;"
-        "ld.shared.u32 %r30, [A]; bar.sync 0;",
+        "st.shared.u32 [%own], %round; {} mov.u32 %r20, 8; TREE: setp.ge.u32 %p4, %thread, %r20; @%p4 bra "
+        "NEXT; shl.b32 %r21, %r20, 2;add.s32 %r22, %own, %r21; ld.shared.u32 %r23, [%r22]; ld.shared.u32 "
+        "%r24, [%own]; add.s32 %r25, %r23, %r24;st.shared.u32 [%own], %r25; NEXT: bar.sync 0; shr.u32 %r20, "
+        "%r20, 1; setp.ne.s32 %p5, %r20, 0; @%p5 bra TREE;ld.shared.u32 %r30, [A]; bar.sync 0;",
         barrier);
   };
   EXPECT_TRUE(head_covered(body("bar.sync 0;")));
@@ -247,44 +243,45 @@ TEST(Coverage, TreeOfSums) {
 // ---- conditions that are not known
 
 TEST(Coverage, SameUnknownPredicateForStoreAndLoad) {
-  const std::string store = "@%p1 st.shared.u32 [%r4], %r6; bar.sync 0;";
-  EXPECT_TRUE(head_covered(store + "@%p1 ld.shared.u32 %r30, [%r4]; bar.sync 0;"));
-  EXPECT_FALSE(head_covered(store + "@!%p1 ld.shared.u32 %r30, [%r4]; bar.sync 0;"));
-  EXPECT_FALSE(head_covered(store + "ld.shared.u32 %r30, [%r4]; bar.sync 0;"));
-  EXPECT_FALSE(
-      head_covered(store + "@%p1 ld.shared.u32 %r30, [%r8]; bar.sync 0;"));  // the neighbour's may be false
-  EXPECT_TRUE(head_covered(store + "not.pred %p3, %p1; @!%p3 ld.shared.u32 %r30, [%r4]; bar.sync 0;"));
+  const std::string store = "@%some st.shared.u32 [%own], %round; bar.sync 0;";
+  EXPECT_TRUE(head_covered(store + "@%some ld.shared.u32 %r30, [%own]; bar.sync 0;"));
+  EXPECT_FALSE(head_covered(store + "@!%some ld.shared.u32 %r30, [%own]; bar.sync 0;"));
+  EXPECT_FALSE(head_covered(store + "ld.shared.u32 %r30, [%own]; bar.sync 0;"));
+  EXPECT_FALSE(head_covered(
+      store + "@%some ld.shared.u32 %r30, [%partner]; bar.sync 0;"));  // the neighbour's may be false
+  EXPECT_TRUE(head_covered(store + "not.pred %p3, %some; @!%p3 ld.shared.u32 %r30, [%own]; bar.sync 0;"));
 }
 TEST(Coverage, SameUnknownPredicateForBranchAndLoad) {
-  const std::string store = "@!%p1 bra PAST; st.shared.u32 [%r4], %r6; PAST: bar.sync 0;";
-  EXPECT_TRUE(head_covered(store + "@%p1 ld.shared.u32 %r30, [%r4]; bar.sync 0;"));
-  EXPECT_FALSE(head_covered(store + "@!%p1 ld.shared.u32 %r30, [%r4]; bar.sync 0;"));
+  const std::string store = "@!%some bra PAST; st.shared.u32 [%own], %round; PAST: bar.sync 0;";
+  EXPECT_TRUE(head_covered(store + "@%some ld.shared.u32 %r30, [%own]; bar.sync 0;"));
+  EXPECT_FALSE(head_covered(store + "@!%some ld.shared.u32 %r30, [%own]; bar.sync 0;"));
 }
 TEST(Coverage, BothArmsStore) {
   const auto body = [](const char* other) {
-    return fmt::format("@%p1 bra OTHER; st.shared.u32 [%r4], %r6; bra JOIN; OTHER: {} JOIN: bar.sync 0;",
-                       other) +
+    return fmt::format(
+               "@%some bra OTHER; st.shared.u32 [%own], %round; bra JOIN; OTHER: {} JOIN: bar.sync 0;",
+               other) +
            kReadNeighbour;
   };
-  EXPECT_TRUE(head_covered(body("st.shared.u32 [%r4], 0;")));
-  EXPECT_FALSE(head_covered(body("st.shared.u16 [%r4], 0;")));
+  EXPECT_TRUE(head_covered(body("st.shared.u32 [%own], 0;")));
+  EXPECT_FALSE(head_covered(body("st.shared.u16 [%own], 0;")));
   EXPECT_FALSE(head_covered(body("")));
 }
 TEST(Coverage, ConditionOfTheWholeBlockIsRemembered) {
   const auto body = [](const char* later) {
     return fmt::format(
-               "@%p2 bra PAST; st.shared.u32 [%r4], %r6; bar.sync 0; PAST: add.s32 %r20, %r6, 1; @{} bra "
-               "SKIP;",
+               "@%all bra PAST; st.shared.u32 [%own], %round; bar.sync 0; PAST: add.s32 %r20, %round, 1; @{} "
+               "bra SKIP;",
                later) +
            kReadNeighbour + " SKIP: mov.u32 %r29, 0;";
   };
-  EXPECT_TRUE(head_covered(body("%p2")));
-  EXPECT_FALSE(head_covered(body("!%p2")));
+  EXPECT_TRUE(head_covered(body("%all")));
+  EXPECT_FALSE(head_covered(body("!%all")));
 }
 TEST(Coverage, ConditionComputedAnewInEachIterationIsAnother) {
   const std::string body =
-      "ld.volatile.global.u32 %r20, [%rd3]; setp.lt.s32 %p3, %r20, 10; @%p3 st.shared.u32 [%r4], %r6;"
-      "ld.volatile.global.u32 %r21, [%rd3]; setp.lt.s32 %p4, %r21, 10; @{} ld.shared.u32 %r30, [%r4];";
+      "ld.volatile.global.u32 %r20, [%memory]; setp.lt.s32 %p3, %r20, 10; @%p3 st.shared.u32 [%own], %round;"
+      "ld.volatile.global.u32 %r21, [%memory]; setp.lt.s32 %p4, %r21, 10; @{} ld.shared.u32 %r30, [%own];";
   EXPECT_TRUE(head_covered(fmt::format(fmt::runtime(body), "%p3")));
   EXPECT_FALSE(head_covered(fmt::format(fmt::runtime(body), "%p4")));
 }
@@ -292,83 +289,79 @@ TEST(Coverage, ConditionComputedAnewInEachIterationIsAnother) {
 // ---- threads that have left
 
 TEST(Coverage, ThreadsThatLeftBeforeTheLoopStoreNothing) {
-  const std::string store = "st.shared.u32 [%r4], %r6; bar.sync 0;";
-  EXPECT_FALSE(head_covered(store + kReadNeighbour, k16, "@%p1 ret;"));
-  EXPECT_TRUE(head_covered(store + "ld.shared.u32 %r30, [%r4];", k16, "@%p1 ret;"));
-  EXPECT_TRUE(head_covered(store + kReadNeighbour, k16, "@%p2 ret;"));  // all or none
+  EXPECT_FALSE(head_covered(kStoreOwn + kReadNeighbour, k16, "@%some ret;"));
+  EXPECT_TRUE(head_covered(kStoreOwn + "ld.shared.u32 %r30, [%own];", k16, "@%some ret;"));
+  EXPECT_TRUE(head_covered(kStoreOwn + kReadNeighbour, k16, "@%all ret;"));  // all or none
 }
 TEST(Coverage, ThreadsThatLeaveInTheLoopStoreNothing) {
   const auto body = [](const char* before, const char* after) {
-    return fmt::format("{} st.shared.u32 [%r4], %r6; bar.sync 0; {}", before, after) + kReadNeighbour;
+    return fmt::format("{} st.shared.u32 [%own], %round; bar.sync 0; {}", before, after) + kReadNeighbour;
   };
-  EXPECT_FALSE(head_covered(body("@%p1 ret;", "")));
-  EXPECT_FALSE(head_covered(body("", "@%p1 ret;")));  // whoever left in the last iteration stores no more
-  EXPECT_TRUE(head_covered(body("@%p2 ret;", "")));
+  EXPECT_FALSE(head_covered(body("@%some ret;", "")));
+  EXPECT_FALSE(head_covered(body("", "@%some ret;")));  // whoever left in the last iteration stores no more
+  EXPECT_TRUE(head_covered(body("@%all ret;", "")));
 }
 TEST(Coverage, ThreadsThatLeaveAnInnerLoopOfUnknownLengthStoreNothing) {
   const auto body = [](const char* leave) {
     return fmt::format(
-        "mov.u32 %r20, 0; INNER: st.shared.u32 [%r4], %r6; bar.sync 0; ld.shared.u32 %r30, [%r8]; bar.sync "
-        "0; {}"
-        "add.s32 %r20, %r20, 1; setp.lt.u32 %p4, %r20, %r5; @%p4 bra INNER;",
+        "mov.u32 %r20, 0; INNER: st.shared.u32 [%own], %round; bar.sync 0; ld.shared.u32 %r30, [%partner]; "
+        "bar.sync 0; {}add.s32 %r20, %r20, 1; setp.lt.u32 %p4, %r20, %number; @%p4 bra INNER;",
         leave);
   };
   EXPECT_TRUE(head_covered(body("")));
   EXPECT_FALSE(
-      head_covered(body("ld.volatile.global.u32 %r21, [%rd3]; setp.eq.s32 %p6, %r21, 0; @%p6 ret;")));
+      head_covered(body("ld.volatile.global.u32 %r21, [%memory]; setp.eq.s32 %p6, %r21, 0; @%p6 ret;")));
 }
 /// Without a loop around the statements.
 std::vector<std::string> points_in_line(const std::string& body, Block block = k16,
                                         std::string_view functions = "") {
-  const std::string text = in_loop("");
-  return coverage(text.substr(0, text.find("LOOP:")) + body, block, false, {}, functions).points;
+  return coverage(kNames + body, block, false, {}, functions).points;
 }
 /// The array is stored and read, then stored by `store`, and the rest follows.
 std::vector<std::string> points_in_line(const std::string& store, const std::string& rest) {
-  return points_in_line(std::string("st.shared.u32 [%r4], 1; bar.sync 0;") + kReadNeighbour + store + rest);
+  return points_in_line(std::string("st.shared.u32 [%own], 1; bar.sync 0;") + kReadNeighbour + store + rest);
 }
 TEST(Coverage, ThreadsThatLeaveAfterTheStoreNeedNotHaveArrived) {
-  const std::string store = "st.shared.u32 [%r4], 2;", read = std::string("bar.sync 0;") + kReadNeighbour;
-  EXPECT_THAT(points_in_line(store, "@%p1 ret;" + read + "ret;"), IsEmpty());
-  EXPECT_THAT(points_in_line(store, "@%p2 ret;" + read + "ret;"), Contains(store));
-  EXPECT_THAT(points_in_line(store, "@%p1 bra END;" + read + "END: ret;"), IsEmpty());
-  EXPECT_THAT(points_in_line(store, "@%p2 bra END;" + read + "END: ret;"), Contains(store));
+  const std::string store = "st.shared.u32 [%own], 2;", read = std::string("bar.sync 0;") + kReadNeighbour;
+  EXPECT_THAT(points_in_line(store, "@%some ret;" + read + "ret;"), IsEmpty());
+  EXPECT_THAT(points_in_line(store, "@%all ret;" + read + "ret;"), Contains(store));
+  EXPECT_THAT(points_in_line(store, "@%some bra END;" + read + "END: ret;"), IsEmpty());
+  EXPECT_THAT(points_in_line(store, "@%all bra END;" + read + "END: ret;"), Contains(store));
 }
 TEST(Coverage, ThreadsThatLeftInAnEarlierIterationStoreNothing) {
-  const std::string store = "st.shared.u16 [%r4], 2;";
+  const std::string store = "st.shared.u16 [%own], 2;";
   const auto loop = [](const char* leave) {
     return fmt::format(
-        "mov.u32 %r20, 0; INNER: ld.shared.u16 %r28, [%r4]; st.shared.u32 [%r4], %r6; bar.sync 0; {} {} "
-        "add.s32 %r20, %r20, 1;"
-        "setp.lt.u32 %p4, %r20, %r5; @%p4 bra INNER; ret;",
+        "mov.u32 %r20, 0; INNER: ld.shared.u16 %r28, [%own]; st.shared.u32 [%own], %round; bar.sync 0; {} {} "
+        "add.s32 %r20, %r20, 1;setp.lt.u32 %p4, %r20, %number; @%p4 bra INNER; ret;",
         kReadNeighbour, leave);
   };
   EXPECT_THAT(points_in_line(store, loop("")), Contains(store));
-  EXPECT_THAT(
-      points_in_line(store, loop("ld.volatile.global.u32 %r21, [%rd3]; setp.eq.s32 %p6, %r21, 0; @%p6 ret;")),
-      IsEmpty());
+  EXPECT_THAT(points_in_line(
+                  store, loop("ld.volatile.global.u32 %r21, [%memory]; setp.eq.s32 %p6, %r21, 0; @%p6 ret;")),
+              IsEmpty());
 }
-constexpr const char* kSecondStore = "st.shared.u32 [%r4], 2;";
+constexpr const char* kSecondStore = "st.shared.u32 [%own], 2;";
 /// The array is stored and read, some threads leave by `leave`, and it is stored and read anew.
 std::vector<std::string> points_after_leaving(const std::string& leave, std::string_view functions = "") {
-  return points_in_line(std::string("setp.ge.u32 %p3, %r1, 8; and.pred %p4, %p1, %p2;") +
-                            "st.shared.u32 [%r4], 1; bar.sync 0;" + kReadNeighbour + leave +
-                            "st.shared.u32 [%r4], 2; bar.sync 0;" + kReadNeighbour + "END: ret;",
+  return points_in_line(std::string("setp.ge.u32 %p3, %thread, 8; and.pred %p4, %some, %all;") +
+                            "st.shared.u32 [%own], 1; bar.sync 0;" + kReadNeighbour + leave +
+                            "st.shared.u32 [%own], 2; bar.sync 0;" + kReadNeighbour + "END: ret;",
                         k16, functions);
 }
 TEST(Coverage, ThreadsThatLeftBeforeTheSecondStore) {
   EXPECT_THAT(points_after_leaving(""), Contains(kSecondStore));
-  EXPECT_THAT(points_after_leaving("@%p2 ret;"), Contains(kSecondStore));
-  EXPECT_THAT(points_after_leaving("@%p2 bra END;"), Contains(kSecondStore));
-  for (const char* leave : {"@%p1 ret;", "@%p1 bra END;", "@%p3 exit;", "@%p4 ret;", "@%p4 bra END;"})
+  EXPECT_THAT(points_after_leaving("@%all ret;"), Contains(kSecondStore));
+  EXPECT_THAT(points_after_leaving("@%all bra END;"), Contains(kSecondStore));
+  for (const char* leave : {"@%some ret;", "@%some bra END;", "@%p3 exit;", "@%p4 ret;", "@%p4 bra END;"})
     EXPECT_THAT(points_after_leaving(leave), IsEmpty()) << leave;
 }
 TEST(Coverage, ThreadsThatLeaveByAUniformBranchWithinAnArm) {
-  EXPECT_THAT(points_after_leaving("@%p3 bra STAY; @%p2 ret; STAY:"), IsEmpty());
-  EXPECT_THAT(points_after_leaving("@%p3 bra STAY; @%p2 bra END; STAY:"), IsEmpty());
-  EXPECT_THAT(points_after_leaving("@%p1 bra STAY; @!%p2 bra STAY; ret; STAY:"), IsEmpty());
+  EXPECT_THAT(points_after_leaving("@%p3 bra STAY; @%all ret; STAY:"), IsEmpty());
+  EXPECT_THAT(points_after_leaving("@%p3 bra STAY; @%all bra END; STAY:"), IsEmpty());
+  EXPECT_THAT(points_after_leaving("@%some bra STAY; @!%all bra STAY; ret; STAY:"), IsEmpty());
   EXPECT_THAT(points_after_leaving("@%p3 bra STAY; mov.u32 %r20, 1; STAY:"), Contains(kSecondStore));
-  EXPECT_THAT(points_after_leaving("@!%p2 bra STAY; @%p2 ret; STAY:"), Contains(kSecondStore));
+  EXPECT_THAT(points_after_leaving("@!%all bra STAY; @%all ret; STAY:"), Contains(kSecondStore));
 }
 TEST(Coverage, ThreadsThatMayLeaveWithinACall) {
   const std::string call = "call.uni other;", body = ".reg .b32 %t; .reg .pred %q; mov.u32 %t, %tid.x;";
@@ -380,85 +373,81 @@ TEST(Coverage, ThreadsThatMayLeaveWithinACall) {
 TEST(Coverage, ThreadsThatLeaveAmidAFillLoop) {
   // Threads 0 to 7 fill two elements each; 0 to 3 may leave between the two.
   const auto points = [](const std::string& leave) {
-    return points_in_line(std::string() +
-                              "setp.lt.u32 %p3, %r1, 4; st.shared.u32 [%r4], 1; st.shared.u32 [%r4+32], 1;" +
-                              "bar.sync 0;" + kReadUnknown +
-                              "mov.u32 %r20, 0; FILL: shl.b32 %r21, %r20, 2; add.s32 %r22, %r4, %r21;" +
-                              "st.shared.u32 [%r22], 0;" + leave +
-                              "add.s32 %r20, %r20, 8; setp.lt.u32 %p4, %r20, 16; @%p4 bra FILL; bar.sync 0;" +
-                              kReadUnknown + "ret;",
-                          k8);
+    return points_in_line(
+        std::string() + "setp.lt.u32 %p3, %thread, 4; st.shared.u32 [%own], 1; st.shared.u32 [%own+32], 1;" +
+            "bar.sync 0;" + kReadUnknown +
+            "mov.u32 %r20, 0; FILL: shl.b32 %r21, %r20, 2; add.s32 %r22, %own, %r21;" +
+            "st.shared.u32 [%r22], 0;" + leave +
+            "add.s32 %r20, %r20, 8; setp.lt.u32 %p4, %r20, 16; @%p4 bra FILL; bar.sync 0;" + kReadUnknown +
+            "ret;",
+        k8);
   };
   EXPECT_THAT(points(""), Contains("mov.u32 %r20, 0;"));
-  EXPECT_THAT(points("@%p2 ret;"), Contains("mov.u32 %r20, 0;"));
+  EXPECT_THAT(points("@%all ret;"), Contains("mov.u32 %r20, 0;"));
   EXPECT_THAT(points("@%p3 ret;"), IsEmpty());
-  EXPECT_THAT(points("@!%p2 bra ON; @%p3 ret; ON:"), IsEmpty());
-  EXPECT_THAT(points("@%p3 bra ON; @%p2 ret; ON:"), IsEmpty());
+  EXPECT_THAT(points("@!%all bra ON; @%p3 ret; ON:"), IsEmpty());
+  EXPECT_THAT(points("@%p3 bra ON; @%all ret; ON:"), IsEmpty());
 }
 TEST(Coverage, WhoLeavesBeforeAnythingIsStoredLeavesElementsThatOthersMayHaveStored) {
   const auto points = [](const std::string& leave) {
     return points_in_line(leave +
-                          "st.shared.u32 [%r8], 1; bar.sync 0; ld.shared.u32 %r30, [%r4]; bar.sync 0;" +
-                          "st.shared.u32 [%r4], 2; bar.sync 0;" + kReadNeighbour + "ret;");
+                          "st.shared.u32 [%partner], 1; bar.sync 0; ld.shared.u32 %r30, [%own]; bar.sync 0;" +
+                          "st.shared.u32 [%own], 2; bar.sync 0;" + kReadNeighbour + "ret;");
   };
   EXPECT_THAT(points(""), Contains(kSecondStore));
-  EXPECT_THAT(points("@%p1 ret;"), IsEmpty());  // the neighbour's element still holds this thread's 1
+  EXPECT_THAT(points("@%some ret;"), IsEmpty());  // the neighbour's element still holds this thread's 1
 }
 TEST(Coverage, TheEndOfTheTextIsAWayOutEvenBehindATrap) {
   const std::string rest = std::string("bar.sync 0;") + kReadNeighbour + "ret; trap; END:";
-  EXPECT_THAT(points_in_line(kSecondStore, "@%p1 bra END;" + rest), IsEmpty());
-  EXPECT_THAT(points_in_line(kSecondStore, "@%p2 bra END;" + rest), Contains(kSecondStore));
+  EXPECT_THAT(points_in_line(kSecondStore, "@%some bra END;" + rest), IsEmpty());
+  EXPECT_THAT(points_in_line(kSecondStore, "@%all bra END;" + rest), Contains(kSecondStore));
 }
 TEST(Coverage, ATrapEndsTheWholeGrid) {
-  EXPECT_TRUE(head_covered(std::string("@!%p1 bra FINE; trap; FINE: st.shared.u32 [%r4], %r6; bar.sync 0;") +
-                           kReadNeighbour));
+  EXPECT_TRUE(
+      head_covered(std::string("@!%some bra FINE; trap; FINE: st.shared.u32 [%own], %round; bar.sync 0;") +
+                   kReadNeighbour));
 }
 
 // ---- points
 
 TEST(Coverage, ArrayStoredBeforeTheLoopAndNotReadAfterIt) {
-  const std::string before = "st.shared.u32 [%r4], 7; bar.sync 0; ld.shared.u32 %r11, [%r8]; bar.sync 0;";
-  EXPECT_TRUE(
-      head_covered(std::string("st.shared.u32 [%r4], %r6; bar.sync 0;") + kReadNeighbour, k16, before));
+  const std::string before =
+      "st.shared.u32 [%own], 7; bar.sync 0; ld.shared.u32 %r11, [%partner]; bar.sync 0;";
+  EXPECT_TRUE(head_covered(kStoreOwn + kReadNeighbour, k16, before));
 }
 TEST(Coverage, ReadAfterTheLoopOfWhatTheLoopMayNotHaveStored) {
-  const std::string text = in_loop(std::string("st.shared.u32 [%r4], %r6; bar.sync 0;") + kReadNeighbour);
+  const std::string text = in_loop(kStoreOwn + kReadNeighbour);
   const std::string loop = text.substr(0, text.size() - 4);  // without `ret;`
-  EXPECT_THAT(coverage(loop + "ld.shared.u32 %r30, [%r8]; ret;", k16).points,
+  EXPECT_THAT(coverage(loop + "ld.shared.u32 %r30, [%partner]; ret;", k16).points,
               Contains(kHead));  // the last iteration has
   EXPECT_THAT(coverage(loop + "ld.shared.u32 %r30, [A+60]; ret;", k8).points, Not(Contains(kHead)));
 }
 TEST(Coverage, HoleBetweenTheLastReadAndTheNextFill) {
-  const std::string first =
-      "mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 2; mov.u32 %r3, A; add.s32 %r4, %r3, %r2; xor.b32 %r10, %r2, "
-      "4; add.s32 %r8, %r3, %r10;"
-      "st.shared.u32 [%r4], 1; bar.sync 0; ld.shared.u32 %r30, [%r8]; bar.sync 0;";
-  const std::string then = "bar.sync 0; ld.shared.u32 %r30, [%r8]; ret;";
-  EXPECT_THAT(coverage(first + "st.shared.u32 [%r4], 2;" + then, k16).points,
-              Contains("st.shared.u32 [%r4], 2;"));
-  EXPECT_THAT(coverage(first + "st.shared.u16 [%r4], 2;" + then, k16).points, IsEmpty());
+  const std::string then = "bar.sync 0; ld.shared.u32 %r30, [%partner]; ret;";
+  EXPECT_THAT(points_in_line(kSecondStore, then), Contains(kSecondStore));
+  EXPECT_THAT(points_in_line("st.shared.u16 [%own], 2;", then), IsEmpty());
 }
 TEST(Coverage, HoleBeforeAFillLoopUnderADivergentBranch) {
   const std::string first =
-      "mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 2; mov.u32 %r3, A; add.s32 %r4, %r3, %r2;"
-      "st.shared.u32 [%r4], 1; bar.sync 0; ld.shared.u32 %r30, [A+60]; bar.sync 0; setp.gt.u32 %p3, %r1, 5;";
+      "st.shared.u32 [%own], 1; bar.sync 0; ld.shared.u32 %r30, [A+60]; bar.sync 0; setp.gt.u32 %p3, "
+      "%thread, 5;";
   const auto fill = [](int elements) {
     return fmt::format(
-        "@%p3 bra DONE; mov.u32 %r20, %r2; FILL: add.s32 %r22, %r3, %r20; st.shared.u32 [%r22], 0; add.s32 "
-        "%r20, %r20, 24;"
-        "setp.lt.u32 %p4, %r20, {}; @%p4 bra FILL; DONE: bar.sync 0; ld.shared.u32 %r31, [A+60]; ret;",
+        "@%p3 bra DONE; mov.u32 %r20, %bytes; FILL: add.s32 %r22, %array, %r20; st.shared.u32 [%r22], 0; "
+        "add.s32 %r20, %r20, 24;setp.lt.u32 %p4, %r20, {}; @%p4 bra FILL; DONE: bar.sync 0; ld.shared.u32 "
+        "%r31, [A+60]; ret;",
         4 * elements);
   };
-  EXPECT_THAT(coverage(first + fill(16), k16).points, Contains("@%p3 bra DONE;"));
-  EXPECT_THAT(coverage(first + fill(15), k16).points, IsEmpty());
+  EXPECT_THAT(points_in_line(first + fill(16)), Contains("@%p3 bra DONE;"));
+  EXPECT_THAT(points_in_line(first + fill(15)), IsEmpty());
 }
 TEST(Coverage, NotWhereOnlySomeThreadsCome) {
   // A loop that ends at once; half of the threads pass it by.
   const auto points = [](const std::string& skip) {
     return points_in_line(
-        "setp.ge.u32 %p3, %r1, 8; setp.eq.u32 %p4, 1, 2; st.shared.u32 [%r4], 1; bar.sync 0;" + skip +
-        "INNER: mov.u32 %r21, 0; st.shared.u32 [%r4], 2; @%p4 bra INNER; PAST: bar.sync 0;" + kReadNeighbour +
-        "ret;");
+        "setp.ge.u32 %p3, %thread, 8; setp.eq.u32 %p4, 1, 2; st.shared.u32 [%own], 1; bar.sync 0;" + skip +
+        "INNER: mov.u32 %r21, 0; st.shared.u32 [%own], 2; @%p4 bra INNER; PAST: bar.sync 0;" +
+        kReadNeighbour + "ret;");
   };
   EXPECT_THAT(points(""), Contains("mov.u32 %r21, 0;"));
   EXPECT_THAT(points("@%p3 bra PAST;"), Not(Contains("mov.u32 %r21, 0;")));
@@ -468,30 +457,29 @@ TEST(Coverage, FillLoopAtTheVeryBeginning) {
   EXPECT_THAT(coverage(body, k16).points, Contains("st.shared.u32 [A], 1;"));
 }
 TEST(Coverage, PointsThatAreKnownAreNotProvedAgain) {
-  const std::string body = in_loop(std::string("st.shared.u32 [%r4], %r6; bar.sync 0;") + kReadNeighbour);
+  const std::string body = in_loop(kStoreOwn + kReadNeighbour);
   Analysed analysed(kernel_text(body));
   std::uint32_t head = 0;
   while (analysed.module.text_of(analysed.kernel.instruction(head).span) != kHead) ++head;
   EXPECT_THAT(coverage(body, k16, false, {{DeadPoint::iteration_private, 0, head}}).points, IsEmpty());
 }
 TEST(Coverage, PinnedArraysAreLeftAlone) {
-  EXPECT_FALSE(head_covered(
-      std::string(
-          "cvt.u64.u32 %rd4, %r3; st.global.u64 [%rd1], %rd4; st.shared.u32 [%r4], %r6; bar.sync 0;") +
-      kReadNeighbour));
+  EXPECT_FALSE(head_covered(std::string("cvt.u64.u32 %rd4, %array; st.global.u64 [%pointer], %rd4; "
+                                        "st.shared.u32 [%own], %round; bar.sync 0;") +
+                            kReadNeighbour));
 }
 TEST(Coverage, SaysWhichByteWhichThreadAndWhichLine) {
-  const Outcome outcome =
-      coverage(in_loop(std::string("setp.lt.u32 %p3, %r1, 15; @%p3 st.shared.u32 [%r4], %r6; bar.sync 0;") +
-                       kReadNeighbour),
-               k16);
+  const Outcome outcome = coverage(
+      in_loop(std::string("setp.lt.u32 %p3, %thread, 15; @%p3 st.shared.u32 [%own], %round; bar.sync 0;") +
+              kReadNeighbour),
+      k16);
   ASSERT_THAT(outcome.reasons, Not(IsEmpty()));
   EXPECT_THAT(outcome.reasons[0], HasSubstr("reads bytes 60-63 in thread (14,0,0)"));
   EXPECT_THAT(outcome.reasons[0], HasSubstr("has written byte 60 for certain"));
 }
 TEST(Coverage, LongLoopsAreGivenUpInTime) {
   const std::string fill =
-      "mov.u32 %r20, 0; FILL: and.b32 %r23, %r20, 15; shl.b32 %r21, %r23, 2; add.s32 %r22, %r3, %r21; "
+      "mov.u32 %r20, 0; FILL: and.b32 %r23, %r20, 15; shl.b32 %r21, %r23, 2; add.s32 %r22, %array, %r21; "
       "st.shared.u32 [%r22], 0;"
       "add.s32 %r20, %r20, 1; setp.lt.u32 %p4, %r20, 100000000; @%p4 bra FILL; bar.sync 0;";
   EXPECT_FALSE(head_covered(fill + kReadUnknown));

@@ -4,9 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tile/simulate.hpp"
-#include "warploom/tile/gpu.hpp"
-#include "warploom/tile/interpret.hpp"
+#include "warploom/tile/verify.hpp"
 
 /// Kernels that patterns printed, compiled by nvcc and run in the simulator.
 namespace warploom::tile::test {
@@ -25,11 +23,9 @@ class SimulatedKernels {
   /// Compiles all kernels of these programs at once (their names differ); a compiler's start costs a second
   /// or two. @throws std::runtime_error with the compiler's words and the text
   explicit SimulatedKernels(const std::vector<GpuProgram>& programs);
-  ~SimulatedKernels();
 
-  using Run = tool::Simulated;
-  /// Runs the program's host loops and launches, with race detection, threads in random order.
-  Run run(const Nest& nest, const GpuProgram& program, const Memory& before) const;
+  /// tile::simulate().
+  Simulated run(const Nest& nest, const GpuProgram& program, const Memory& before) const;
 
   /// The largest difference between what the kernels leave in parameters and what interpret() makes of the
   /// nest, relative to the largest value of the array (at least 1); the findings are added to `findings`.
@@ -39,8 +35,7 @@ class SimulatedKernels {
                     std::uint64_t values = 1) const;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<sim::Machine> machine_;
 };
 
 }  // namespace warploom::tile::test

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <memory>
 
 #include "cli/verb.hpp"
@@ -17,35 +16,15 @@ struct Options {
   bool strict = false, json = false;
 };
 
-/// "256", "16,16" or "8,8,4" threads; empty: not known.
-std::vector<std::uint32_t> parse_block(std::string_view text) {
-  std::vector<std::uint32_t> block;
-  for (std::string_view rest = text; !text.empty();) {
-    const std::size_t comma = rest.find(',');
-    const std::string_view part = rest.substr(0, comma);
-    std::uint32_t threads = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), threads);
-    if (error != std::errc{} || end != part.data() + part.size() || threads < 1 || threads > 1024 ||
-        block.size() == 3)
-      throw BadInput(
-          fmt::format("--block: '{}' is not X, X,Y or X,Y,Z in threads, each from 1 to 1024", text));
-    block.push_back(threads);
-    if (comma == rest.npos) break;
-    rest.remove_prefix(comma + 1);
-  }
-  std::uint64_t product = 1;
-  for (const std::uint32_t threads : block) product *= threads;
-  if (product > 1024)
-    throw BadInput(fmt::format("--block: '{}' are {} threads; a block has at most 1024", text, product));
-  return block;
-}
-
 int run(const Options& options) {
   if (options.input == "-" && options.output == "-")
     throw BadInput("check: only one of INPUT and OUTPUT can be standard input; give the other a file name");
   reuse::CheckOptions with;
   with.strict = options.strict;
-  with.block = parse_block(options.block);
+  if (!options.block.empty()) {
+    const auto block = parse_block(options.block);
+    with.block.assign(block.begin(), block.end());
+  }
   const reuse::CheckResult result =
       reuse::check(read_input(options.input), read_input(options.output), {}, with);
   if (options.json) {

@@ -13,7 +13,6 @@
 #include "warploom/core/demangle.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
-#include "warploom/sim/launch_text.hpp"
 
 namespace warploom::tool {
 namespace {
@@ -101,11 +100,6 @@ std::vector<std::string> split(std::string_view text, char separator) {
     if (end == text.npos) return parts;
     text.remove_prefix(end + 1);
   }
-}
-
-std::array<std::uint32_t, 3> parse_block(std::string_view text) {
-  const sim::Dim block = sim::parse_block(text);
-  return {block.x, block.y, block.z};
 }
 
 std::string kernel_name(const ptx::Module& module, const std::string& asked) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -11,6 +10,7 @@
 #include "command.hpp"
 #include "warploom/core/json.hpp"
 #include "warploom/core/parse.hpp"
+#include "warploom/ptx/launch.hpp"
 #include "warploom/ptx/module.hpp"
 
 /// What the verbs of the command line tool share. A verb is one file, NAME.cpp, which defines
@@ -67,8 +67,7 @@ void finish_output();
 
 /// The parts of "a,b,c"; of "" one empty part.
 std::vector<std::string> split(std::string_view text, char separator);
-/// A block size [threads]: X, X,Y or X,Y,Z. @throws BadInput naming --block, the text and CUDA's limits
-std::array<std::uint32_t, 3> parse_block(std::string_view text);
+using ptx::parse_block;
 
 /// A kernel's name in the PTX, from that name, from its C++ name with or without the parameters, or from a
 /// part of its C++ declaration that only it has; from nothing, if there is one kernel.

@@ -60,23 +60,6 @@ Json as_json(const io::FastaRecord& record, const dp::BasePairs& structure) {
           {"structure", dot_bracket(structure)}};
 }
 
-/// Of several records: pairs and calls together, and the time that they took with their traceback, since the
-/// reports of those that were solved together share theirs.
-dp::Report sum(const std::vector<dp::BasePairs>& structures, double seconds) {
-  dp::Report total = structures.front().report;
-  if (structures.size() == 1) return total;
-  total.pairs = 0;
-  for (const dp::BasePairs& structure : structures) {
-    total.pairs += structure.report.pairs;
-    total.bytes = std::max(total.bytes, structure.report.bytes);
-  }
-  total.seconds = seconds;
-  total.rectangular_seconds = total.triangular_seconds = total.transfer_seconds = 0;
-  total.calls = {};
-  total.launches = 0;
-  return total;
-}
-
 int run(Settings& s) {
   if (std::ranges::find(kFormats, s.format) == std::end(kFormats))
     throw BadInput(fmt::format("--format {}: it is dot-bracket, ct or json", s.format));
@@ -109,7 +92,7 @@ int run(Settings& s) {
                      {"minimum_loop", options.minimum_loop},
                      {"weights", {{"gc", options.gc}, {"au", options.au}, {"gu", options.gu}}},
                      {"records", std::move(list)}},
-                    sum(structures, seconds));
+                    dp::report_of(structures, seconds));
 }
 
 std::function<int()> add(Command& command) {

@@ -7,7 +7,7 @@
 
 #include "cli/verb.hpp"
 #include "problem.hpp"
-#include "warploom/core/error.hpp"
+#include "warploom/dp/read.hpp"
 
 namespace warploom::tool {
 namespace {
@@ -15,16 +15,6 @@ namespace {
 struct Settings : DpSettings {
   std::string input, svg;
 };
-
-std::vector<dp::Point> read_points(const std::string& path) {
-  const auto table = io::parse_table<double>(read_input(path), input_name(path));
-  if (table.columns != 2)
-    throw BadInput(fmt::format("{}: {} columns; each vertex has a row of two numbers, x and y",
-                               input_name(path), table.columns));
-  std::vector<dp::Point> points;
-  for (std::int64_t k = 0; k < table.rows; ++k) points.push_back({table(k, 0), table(k, 1)});
-  return points;
-}
 
 std::string as_text(const dp::Triangulation& t) {
   std::string out =
@@ -37,7 +27,7 @@ std::string as_text(const dp::Triangulation& t) {
 int run(Settings& s) {
   DpRun run(s);
   run.add("--svg", s.svg, ".svg");
-  const std::vector<dp::Point> points = read_points(s.input);
+  const std::vector<dp::Point> points = dp::parse_points(read_input(s.input), input_name(s.input));
   const dp::Triangulation t = dp::triangulate(points, {.solve = s.solve, .type = s.type});
   if (!s.svg.empty()) run.write(s.svg, dp::triangulation_svg(points, t));
   return run.finish(as_text(t),

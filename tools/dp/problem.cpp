@@ -130,18 +130,4 @@ Json as_json(const dp::Number& number) {
   return std::visit([](auto value) { return Json(value); }, number);
 }
 
-DpNumbers read_numbers(const std::string& path) {
-  const std::string text = read_input(path), name = input_name(path);
-  DpNumbers numbers;
-  numbers.reals = io::parse_table<double>(text, name);
-  if (!numbers.reals.whole) return numbers;
-  // Integers that float64 rounds are exact in int64; infinities are for real numbers.
-  for (const double value : numbers.reals.values)
-    if (value - value != 0) return numbers;
-  numbers.whole = true;
-  numbers.reals = {};
-  numbers.integers = io::parse_table<std::int64_t>(text, name);
-  return numbers;
-}
-
 }  // namespace warploom::tool

@@ -10,7 +10,6 @@
 #include "warploom/core/json.hpp"
 #include "warploom/dp/solve.hpp"
 #include "warploom/dp/value_type.hpp"
-#include "warploom/io/table.hpp"
 
 /// What the problems of `warploom dp`, verbs of its own, share. A problem is one file, dp_NAME.cpp.
 namespace warploom::tool {
@@ -66,15 +65,5 @@ Json report_json(const dp::Report& report, bool timings);
 
 /// An exact integer, or a number.
 Json as_json(const dp::Number& number);
-
-/// The numbers of a text, as integers if all are written as such.
-struct DpNumbers {
-  bool whole = false;
-  io::Table<std::int64_t> integers;  ///< if whole
-  io::Table<double> reals;           ///< if not
-  std::int64_t rows() const { return whole ? integers.rows : reals.rows; }
-  std::int64_t columns() const { return whole ? integers.columns : reals.columns; }
-};
-DpNumbers read_numbers(const std::string& path);
 
 }  // namespace warploom::tool

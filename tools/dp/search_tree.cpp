@@ -7,7 +7,7 @@
 
 #include "cli/verb.hpp"
 #include "problem.hpp"
-#include "warploom/core/error.hpp"
+#include "warploom/dp/read.hpp"
 
 namespace warploom::tool {
 namespace {
@@ -16,57 +16,10 @@ struct Settings : DpSettings {
   std::string first, second;
 };
 
-/// How often keys and gaps are looked for.
-struct Frequencies {
-  bool whole = false;
-  std::vector<std::int64_t> p_integers, q_integers;
-  std::vector<double> p_reals, q_reals;
-};
-
-std::vector<double> reals(const DpNumbers& numbers) {
-  if (!numbers.whole) return numbers.reals.values;
-  return {numbers.integers.values.begin(), numbers.integers.values.end()};
-}
-
-void require_columns(const DpNumbers& numbers, std::int64_t columns, const std::string& path) {
-  if (numbers.columns() != columns && numbers.rows() != 1)
-    throw BadInput(fmt::format("{}: {} columns; {} expected", input_name(path), numbers.columns(),
-                               columns == 1 ? "one is" : "two are, p and q,"));
-}
-
-Frequencies from_two(const Settings& s) {
-  const DpNumbers p = read_numbers(s.first), q = read_numbers(s.second);
-  require_columns(p, 1, s.first);
-  require_columns(q, 1, s.second);
-  if (p.whole && q.whole) return {true, p.integers.values, q.integers.values, {}, {}};
-  return {false, {}, {}, reals(p), reals(q)};
-}
-
-/// Row k holds p_k and q_k; there is no key 0.
-template <class T>
-void split_columns(const io::Table<T>& table, const std::string& path, std::vector<T>& p, std::vector<T>& q) {
-  if (table.columns != 2)
-    throw BadInput(fmt::format("{}: {} columns; two are expected, p and q, or P and Q in files of their own",
-                               input_name(path), table.columns));
-  if (table(0, 0) == table(0, 0) && table(0, 0) != 0)
-    throw BadInput(
-        fmt::format("{}:{}: p of the first row is {}; it must be 0 or nan, since keys count from 1 and "
-                    "that row has q_0 alone",
-                    input_name(path), table.lines.front(), table(0, 0)));
-  for (std::int64_t k = 0; k < table.rows; ++k) {
-    if (k > 0) p.push_back(table(k, 0));
-    q.push_back(table(k, 1));
-  }
-}
-
-Frequencies from_one(const Settings& s) {
-  const DpNumbers table = read_numbers(s.first);
-  Frequencies f{.whole = table.whole, .p_integers = {}, .q_integers = {}, .p_reals = {}, .q_reals = {}};
-  if (f.whole)
-    split_columns(table.integers, s.first, f.p_integers, f.q_integers);
-  else
-    split_columns(table.reals, s.first, f.p_reals, f.q_reals);
-  return f;
+dp::AnyFrequencies read_frequencies(const Settings& s) {
+  const std::string name = input_name(s.first);
+  if (s.second.empty()) return dp::parse_frequencies(read_input(s.first), name);
+  return dp::parse_frequencies(read_input(s.first), name, read_input(s.second), input_name(s.second));
 }
 
 std::string as_text(const dp::SearchTree& tree) {
@@ -94,10 +47,9 @@ Json as_json(const dp::SearchTree& tree) {
 
 int run(Settings& s) {
   DpRun run(s);
-  const Frequencies f = s.second.empty() ? from_one(s) : from_two(s);
   const dp::SearchTreeOptions options{.solve = s.solve, .type = s.type};
-  const dp::SearchTree tree = f.whole ? dp::search_tree(f.p_integers, f.q_integers, options)
-                                      : dp::search_tree(f.p_reals, f.q_reals, options);
+  const dp::SearchTree tree =
+      std::visit([&](const auto& f) { return dp::search_tree(f.p, f.q, options); }, read_frequencies(s));
   return run.finish(as_text(tree), as_json(tree), tree.report);
 }
 

@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <memory>
 
-#include "cli/process.hpp"
 #include "cli/verb.hpp"
 #include "options.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/core/log.hpp"
+#include "warploom/core/process.hpp"
 
 namespace warploom::tool {
 namespace {

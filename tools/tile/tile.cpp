@@ -9,12 +9,12 @@
 #include "cli/output_files.hpp"
 #include "cli/verb.hpp"
 #include "options.hpp"
-#include "verify.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/core/json.hpp"
 #include "warploom/core/log.hpp"
 #include "warploom/tile/index_range.hpp"
+#include "warploom/tile/verify.hpp"
 
 namespace warploom::tool {
 namespace {
@@ -29,7 +29,7 @@ struct Work {
   tile::Node code;  ///< after the steps, for a CPU
   std::optional<tile::GpuPlan> gpu;
   std::string no_gpu;  ///< why there is none, where that is no error
-  std::optional<Verification> verification;
+  std::optional<tile::Verification> verification;
 };
 
 /// All sizes, where each is one number.
@@ -71,7 +71,8 @@ Work work_on(Nest nest, const TileOptions& options) {
       work.no_gpu = error.what();
     }
   }
-  if (options.verify) work.verification = verify(work.nest, work.gpu->program, cuda_of(work), options.gpu);
+  if (options.verify)
+    work.verification = tile::verify(work.nest, work.gpu->program, cuda_of(work), options.gpu);
   return work;
 }
 

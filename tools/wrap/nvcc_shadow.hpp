@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/process.hpp"
+#include "warploom/core/process.hpp"
 
 /// How `warploom wrap` gets between nvcc's steps.
 ///

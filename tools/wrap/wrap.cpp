@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <memory>
 
-#include "cli/process.hpp"
 #include "cli/verb.hpp"
 #include "log.hpp"
 #include "nvcc_shadow.hpp"
@@ -15,6 +14,7 @@
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/core/log.hpp"
+#include "warploom/core/process.hpp"
 #include "warploom/core/version.hpp"
 #include "warploom/reuse/ptxas.hpp"
 

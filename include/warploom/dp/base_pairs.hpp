@@ -49,6 +49,10 @@ BasePairs base_pairs(std::string_view sequence, const BasePairOptions& options =
 std::vector<BasePairs> base_pairs(std::span<const std::string> sequences,
                                   const BasePairOptions& options = {});
 
+/// Of several, at least one, solved by one call: pairs together, and of more than one the seconds that the
+/// call took, traceback included, since the reports of those that were solved together share theirs.
+Report report_of(std::span<const BasePairs> structures, double seconds);
+
 /// "((..(...)))": a base each, '.' unpaired
 std::string dot_bracket(const BasePairs& structure);
 

@@ -6,9 +6,6 @@
 
 namespace warploom::sim {
 
-/// X, X,Y or X,Y,Z within CUDA's limits for a block [threads]. @throws BadInput naming --block and the limits
-Dim parse_block(std::string_view text);
-
 /// The options that describe a launch, on the command line and in a .sim file.
 /// Random values of an --arg without a seed get the argument's number, from 0, as theirs.
 /// @return false when `option` is none of --kernel, --grid, --block, --dynamic-shared and --arg

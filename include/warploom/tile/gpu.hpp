@@ -65,6 +65,10 @@ struct Kernel {
   std::vector<std::string> reasons = {};  ///< mapping of loops to grid, block, thread, and why
 };
 
+/// Whether a scalar lives in device memory, and a kernel's parameter is a pointer to it: the region assigns
+/// it.
+bool is_assigned(const Nest& nest, std::string_view scalar);
+
 /// Device memory that the host program allocates for itself.
 struct Temporary {
   std::string name;

@@ -43,7 +43,9 @@ struct Expression {
   static Expression integer(std::int64_t value);
   static Expression name(std::string name);
   static Expression element(std::string array, std::vector<Expression> subscripts);
+  static Expression unary(std::string op, Expression operand);
   static Expression binary(std::string op, Expression left, Expression right);
+  static Expression conditional(Expression condition, Expression yes, Expression no);
   static Expression call(std::string function, std::vector<Expression> arguments);
 
   bool operator==(const Expression& other) const;  ///< the same expression, wherever it stands

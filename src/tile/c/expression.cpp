@@ -7,41 +7,22 @@
 
 namespace warploom::tile {
 
-Expression Expression::integer(std::int64_t value) {
-  Expression e;
-  e.value = value;
-  return e;
-}
-
-Expression Expression::name(std::string name) {
-  Expression e;
-  e.kind = Kind::name;
-  e.text = std::move(name);
-  return e;
-}
-
+Expression Expression::integer(std::int64_t value) { return {Kind::integer, {}, value, {}, {}}; }
+Expression Expression::name(std::string name) { return {Kind::name, std::move(name), 0, {}, {}}; }
 Expression Expression::element(std::string array, std::vector<Expression> subscripts) {
-  Expression e;
-  e.kind = Kind::element;
-  e.text = std::move(array);
-  e.operands = std::move(subscripts);
-  return e;
+  return {Kind::element, std::move(array), 0, std::move(subscripts), {}};
 }
-
+Expression Expression::unary(std::string op, Expression operand) {
+  return {Kind::unary, std::move(op), 0, {std::move(operand)}, {}};
+}
 Expression Expression::binary(std::string op, Expression left, Expression right) {
-  Expression e;
-  e.kind = Kind::binary;
-  e.text = std::move(op);
-  e.operands = {std::move(left), std::move(right)};
-  return e;
+  return {Kind::binary, std::move(op), 0, {std::move(left), std::move(right)}, {}};
 }
-
+Expression Expression::conditional(Expression condition, Expression yes, Expression no) {
+  return {Kind::conditional, {}, 0, {std::move(condition), std::move(yes), std::move(no)}, {}};
+}
 Expression Expression::call(std::string function, std::vector<Expression> arguments) {
-  Expression e;
-  e.kind = Kind::call;
-  e.text = std::move(function);
-  e.operands = std::move(arguments);
-  return e;
+  return {Kind::call, std::move(function), 0, std::move(arguments), {}};
 }
 
 bool Expression::operator==(const Expression& other) const {

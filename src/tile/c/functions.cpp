@@ -71,8 +71,7 @@ const std::vector<Function>& functions() {
 }  // namespace
 
 const Function* find_function(std::string_view name) {
-  const auto found =
-      std::find_if(functions().begin(), functions().end(), [&](const Function& f) { return f.name == name; });
+  const auto found = std::ranges::find_if(functions(), [&](const Function& f) { return f.name == name; });
   return found == functions().end() ? nullptr : &*found;
 }
 

@@ -188,8 +188,8 @@ class Lexer {
     const std::array<char, 3> next{cursor_.peek(), cursor_.peek_next(), cursor_.peek_third()};
     const std::string_view ahead(next.data(), next.size());
     token.kind = Token::Kind::punctuator;
-    const auto found = std::find_if(kLongPunctuators.begin(), kLongPunctuators.end(),
-                                    [&](std::string_view p) { return ahead.starts_with(p); });
+    const auto found =
+        std::ranges::find_if(kLongPunctuators, [&](std::string_view p) { return ahead.starts_with(p); });
     std::size_t length = found != kLongPunctuators.end() ? found->size() : 1;
     if (ahead.starts_with("##")) length = 2;
     if (length == 1 && (ahead[0] == '\0' || kPunctuators.find(ahead[0]) == std::string_view::npos))

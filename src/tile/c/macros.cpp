@@ -135,7 +135,7 @@ Token Macros::paste(const Token& left, const Token& right) const {
 std::vector<Token> Macros::replace(const Token& name, const Macro& macro, const Arguments& list) {
   const auto parameter = [&](const Token& token) -> const std::vector<Token>* {
     if (token.kind != Token::Kind::identifier) return nullptr;
-    const auto found = std::find(macro.parameters.begin(), macro.parameters.end(), token.text);
+    const auto found = std::ranges::find(macro.parameters, token.text);
     return found == macro.parameters.end()
                ? nullptr
                : &list[static_cast<std::size_t>(found - macro.parameters.begin())];

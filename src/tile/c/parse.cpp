@@ -125,8 +125,7 @@ const std::string& Parser::name_in_region(Symbol& symbol, const std::string& nam
 Parser::Parser(Preprocessed source, const SourceOptions& options)
     : options_(options), files_(std::move(source.files)), tokens_(std::move(source.tokens)) {
   match_brackets();
-  any_scop_ =
-      std::any_of(tokens_.begin(), tokens_.end(), [](const Token& t) { return t.kind == Token::Kind::scop; });
+  any_scop_ = std::ranges::any_of(tokens_, [](const Token& t) { return t.kind == Token::Kind::scop; });
 }
 
 void Parser::match_brackets() {
@@ -356,7 +355,7 @@ Region Parser::region(const std::string& function, const Token& at, std::size_t 
     const auto& places = mentions_[name];
     if (!places.empty() && places[0] < match_[body_begin_]) order.emplace_back(places[0], name);
   }
-  std::sort(order.begin(), order.end());
+  std::ranges::sort(order);
   for (const auto& [place, name] : order) {
     try {
       name_in_region(*scopes_[1].at(name), name);

@@ -340,7 +340,7 @@ void Parser::declare_outside(Declarator d, bool is_static) {
   const bool initialised = here().is("=");
   // What is said of it elsewhere in the function, the declaration apart.
   const auto& places = mentions_[name];
-  const auto outside = std::count_if(places.begin(), places.end(), [&](std::size_t place) {
+  const auto outside = std::ranges::count_if(places, [&](std::size_t place) {
     return place > d.name_index && (place < region_begin_ || place >= region_end_);
   });
   d.symbol.from_outside = is_static || initialised || outside > 0 || d.from_pointer;

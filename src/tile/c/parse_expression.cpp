@@ -91,10 +91,9 @@ Operand Parser::conditional() {
     whole.height = 1 + std::max({condition.height, yes.height, no.height});
     whole.index = condition.index && yes.index && no.index;
     check_height(whole, at);
-    whole.expression.kind = Expression::Kind::conditional;
+    whole.expression = Expression::conditional(std::move(condition.expression), std::move(yes.expression),
+                                               std::move(no.expression));
     whole.expression.at = at.at;
-    whole.expression.operands = {std::move(condition.expression), std::move(yes.expression),
-                                 std::move(no.expression)};
     condition = minimum_or_maximum(std::move(whole));
   }
   --depth_;
@@ -138,12 +137,8 @@ Operand Parser::unary_within() {
   if (token.is("-") || token.is("+") || token.is("!")) {
     ++at_;
     Operand operand = unary();
-    Expression whole;
-    whole.kind = Expression::Kind::unary;
-    whole.text = token.text;
-    whole.at = token.at;
-    whole.operands = {std::move(operand.expression)};
-    operand.expression = std::move(whole);
+    operand.expression = Expression::unary(token.text, std::move(operand.expression));
+    operand.expression.at = token.at;
     ++operand.height;
     check_height(operand, token);
     return operand;

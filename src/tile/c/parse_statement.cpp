@@ -12,8 +12,7 @@ constexpr int kDeepest = 200;
 
 bool mentions(const Expression& e, const std::string& name) {
   if (e.kind == Expression::Kind::name && e.text == name) return true;
-  return std::any_of(e.operands.begin(), e.operands.end(),
-                     [&](const Expression& o) { return mentions(o, name); });
+  return std::ranges::any_of(e.operands, [&](const Expression& o) { return mentions(o, name); });
 }
 
 /// The value of an expression of integers.

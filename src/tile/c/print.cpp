@@ -21,8 +21,8 @@ std::string_view c_name(ScalarType type) {
 int size_of(ScalarType type) { return type == ScalarType::float64 ? 8 : 4; }
 
 const Variable* find_variable(const Region& region, std::string_view name) {
-  const auto found = std::find_if(region.variables.begin(), region.variables.end(),
-                                  [&](const Variable& v) { return v.name == name; });
+  const auto found =
+      std::ranges::find_if(region.variables, [&](const Variable& v) { return v.name == name; });
   return found == region.variables.end() ? nullptr : &*found;
 }
 

@@ -13,8 +13,7 @@ struct Sum {
   std::int64_t constant = 0;
 
   void add(const Expression& term, std::int64_t factor) {
-    const auto same =
-        std::find_if(terms.begin(), terms.end(), [&](const auto& t) { return t.first == term; });
+    const auto same = std::ranges::find_if(terms, [&](const auto& t) { return t.first == term; });
     if (same != terms.end())
       same->second += factor;
     else
@@ -71,11 +70,7 @@ Expression simplified(const Expression& integer) {
                           : Expression::binary("-", Expression::integer(sum.constant), times(term, -factor));
       if (factor < 0) sum.constant = 0;
     } else {
-      Expression negative;
-      negative.kind = Kind::unary;
-      negative.text = "-";
-      negative.operands = {times(term, -factor)};
-      result = negative;
+      result = Expression::unary("-", times(term, -factor));
     }
     empty = false;
   }
@@ -83,6 +78,16 @@ Expression simplified(const Expression& integer) {
   if (sum.constant == 0) return result;
   return Expression::binary(sum.constant > 0 ? "+" : "-", result,
                             Expression::integer(sum.constant > 0 ? sum.constant : -sum.constant));
+}
+
+Expression sum(Expression left, Expression right) {
+  return simplified(Expression::binary("+", std::move(left), std::move(right)));
+}
+Expression difference(Expression left, Expression right) {
+  return simplified(Expression::binary("-", std::move(left), std::move(right)));
+}
+Expression plus(Expression value, std::int64_t number) {
+  return sum(std::move(value), Expression::integer(number));
 }
 
 Expression with_simple_subscripts(Expression expression) {

@@ -10,4 +10,9 @@ Expression simplified(const Expression& integer);
 /// Any expression, with the subscripts in it simplified.
 Expression with_simple_subscripts(Expression expression);
 
+/// The same of left + right, of left - right.
+Expression sum(Expression left, Expression right);
+Expression difference(Expression left, Expression right);
+Expression plus(Expression value, std::int64_t number);
+
 }  // namespace warploom::tile

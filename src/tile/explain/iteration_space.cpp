@@ -50,7 +50,7 @@ class Space {
   IterationSpace run() {
     choose_sizes();
     choose_window();
-    std::sort(space_.instances.begin(), space_.instances.end(), [](const auto& a, const auto& b) {
+    std::ranges::sort(space_.instances, [](const auto& a, const auto& b) {
       return std::tie(a.iteration, a.statement) < std::tie(b.iteration, b.statement);
     });
     for (int k = 0; k < static_cast<int>(space_.instances.size()); ++k)
@@ -142,9 +142,7 @@ class Space {
     return isl::manage(set);
   }
 
-  bool has(int statement) const {
-    return std::find(statements_.begin(), statements_.end(), statement) != statements_.end();
-  }
+  bool has(int statement) const { return std::ranges::find(statements_, statement) != statements_.end(); }
 
   void find_pairs() {
     for (int d = 0; d < static_cast<int>(polyhedra_.dependences.size()); ++d) {

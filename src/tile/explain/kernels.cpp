@@ -87,7 +87,7 @@ std::string numbers(const PlacementRow& row) {
 std::string unknown_sizes(const Nest& nest) {
   std::vector<std::string> unknown;
   for (const std::string& size : nest.region().sizes)
-    if (std::none_of(nest.sizes().begin(), nest.sizes().end(), [&](const SizeRange& range) {
+    if (std::ranges::none_of(nest.sizes(), [&](const SizeRange& range) {
           return range.name == size && range.least && range.least == range.most;
         }))
       unknown.push_back(fmt::format("--size {}=...", size));

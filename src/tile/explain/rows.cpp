@@ -60,10 +60,10 @@ class Groups {
 
 bool same_members(const GroupRow& a, const std::vector<GroupRow::Member>& b) {
   const auto has = [&](int row) {
-    return std::any_of(b.begin(), b.end(), [&](const auto& m) { return m.row == row; });
+    return std::ranges::any_of(b, [&](const auto& m) { return m.row == row; });
   };
   return a.members.size() == b.size() &&
-         std::all_of(a.members.begin(), a.members.end(), [&](const auto& m) { return has(m.row); });
+         std::ranges::all_of(a.members, [&](const auto& m) { return has(m.row); });
 }
 
 /// All loops of the chain in the new order: "(i, k, j)".
@@ -72,7 +72,7 @@ std::string order_text(const Nest& nest, const Permute& permute) {
   std::vector<std::string> loops = nest.statements()[permute.statements.front()].loops;
   auto next = permute.order.begin();
   for (std::string& loop : loops)
-    if (std::find(permute.order.begin(), permute.order.end(), loop) != permute.order.end()) loop = *next++;
+    if (std::ranges::find(permute.order, loop) != permute.order.end()) loop = *next++;
   return fmt::format("({})", fmt::join(loops, ", "));
 }
 
@@ -105,7 +105,7 @@ std::vector<ReferenceRow> reference_rows(const Nest& nest, const std::vector<Reu
       }
       ReferenceRow row{statement.number, element, access, {reference.number}, {}};
       for (const std::string& loop : statement.loops) {
-        const auto found = std::find_if(reuse.begin(), reuse.end(), [&](const Reuse& r) {
+        const auto found = std::ranges::find_if(reuse, [&](const Reuse& r) {
           return r.statement == statement.number && r.reference == reference.number && r.loop == loop &&
                  r.other_statement < 0;
         });
@@ -124,7 +124,7 @@ std::vector<ReferenceRow> reference_rows(const Nest& nest, const std::vector<Reu
 std::vector<GroupRow> group_rows(const std::vector<ReferenceRow>& rows, const std::vector<Reuse>& reuse) {
   std::vector<std::string> loops;
   for (const Reuse& r : reuse)
-    if (std::find(loops.begin(), loops.end(), r.loop) == loops.end()) loops.push_back(r.loop);
+    if (std::ranges::find(loops, r.loop) == loops.end()) loops.push_back(r.loop);
   std::vector<GroupRow> all;
   for (const std::string& loop : loops) {
     Groups temporal(rows.size()), spatial(rows.size());
@@ -182,7 +182,7 @@ std::vector<DependenceRow> dependence_rows(const Nest& nest, const std::vector<D
   };
   std::vector<DependenceRow> rows;
   for (int k = 0; k < static_cast<int>(dependences.size()); ++k) {
-    const auto same = std::find_if(rows.begin(), rows.end(), [&](const DependenceRow& row) {
+    const auto same = std::ranges::find_if(rows, [&](const DependenceRow& row) {
       return says(dependences[row.members.front()]) == says(dependences[k]);
     });
     if (same == rows.end())
@@ -192,8 +192,7 @@ std::vector<DependenceRow> dependence_rows(const Nest& nest, const std::vector<D
   }
   for (DependenceRow& row : rows)
     for (const DependenceKind kind : {DependenceKind::flow, DependenceKind::anti, DependenceKind::output})
-      if (std::any_of(row.members.begin(), row.members.end(),
-                      [&](int k) { return dependences[k].kind == kind; }))
+      if (std::ranges::any_of(row.members, [&](int k) { return dependences[k].kind == kind; }))
         row.kinds += fmt::format("{}{}", row.kinds.empty() ? "" : ", ", name(kind));
   return rows;
 }
@@ -218,7 +217,7 @@ std::vector<JudgedRow> judged_rows(const Nest& nest, const std::vector<Judged>& 
     texts.clear();
     for (const Skew& skew : one.cure) texts.push_back(to_text(Step(Skew{skew.loop, skew.factor, skew.by})));
     row.cure = fmt::format("{}", fmt::join(texts, "; "));
-    const auto same = std::find_if(rows.begin(), rows.end(), [&](const JudgedRow& other) {
+    const auto same = std::ranges::find_if(rows, [&](const JudgedRow& other) {
       return other.statements == row.statements && other.verdict.legal == row.verdict.legal &&
              other.verdict.reason == row.verdict.reason && other.cure == row.cure;
     });

@@ -51,7 +51,7 @@ class Writer {
     for (const ReferenceRow& row : rows) {
       width = std::max(width, row.element.size() + 2);
       for (const std::string& loop : nest_.statements()[row.statement].loops)
-        if (std::find(loops.begin(), loops.end(), loop) == loops.end()) loops.push_back(loop);
+        if (std::ranges::find(loops, loop) == loops.end()) loops.push_back(loop);
     }
     std::string head;
     for (const std::string& loop : loops) head += fmt::format("{:<11}", loop);
@@ -60,8 +60,7 @@ class Writer {
       const Statement& statement = nest_.statements()[row.statement];
       std::string cells;
       for (const std::string& loop : loops) {
-        const auto at =
-            std::find(statement.loops.begin(), statement.loops.end(), loop) - statement.loops.begin();
+        const auto at = std::ranges::find(statement.loops, loop) - statement.loops.begin();
         const bool around = at < std::ssize(statement.loops);
         cells += fmt::format("{:<11}", !around ? "" : row.by_loop[at].empty() ? "-" : row.by_loop[at]);
         if (cells.back() != ' ') cells += "  ";

@@ -9,18 +9,12 @@ namespace {
 
 using Kind = Expression::Kind;
 
-Expression sum(Expression left, Expression right) {
-  return simplified(Expression::binary("+", std::move(left), std::move(right)));
-}
-Expression difference(Expression left, Expression right) {
-  return simplified(Expression::binary("-", std::move(left), std::move(right)));
-}
 Expression times(std::int64_t factor, Expression value) {
   return simplified(Expression::binary("*", Expression::integer(factor), std::move(value)));
 }
 
 bool depends_on_any(const Expression& expression, const std::vector<std::string>& names) {
-  return std::any_of(names.begin(), names.end(), [&](const auto& n) { return depends_on(expression, n); });
+  return std::ranges::any_of(names, [&](const auto& n) { return depends_on(expression, n); });
 }
 
 AffineIn combine(const AffineIn& left, const AffineIn& right, std::int64_t factor) {
@@ -35,8 +29,8 @@ AffineIn combine(const AffineIn& left, const AffineIn& right, std::int64_t facto
 
 bool depends_on(const Expression& expression, std::string_view name) {
   return (expression.kind == Kind::name && expression.text == name) ||
-         std::any_of(expression.operands.begin(), expression.operands.end(),
-                     [&](const Expression& operand) { return depends_on(operand, name); });
+         std::ranges::any_of(expression.operands,
+                             [&](const Expression& operand) { return depends_on(operand, name); });
 }
 
 std::optional<AffineIn> affine_in(const Expression& expression, const std::vector<std::string>& loops) {

@@ -140,7 +140,7 @@ std::string microseconds(double time) {
 }
 
 bool same_for_all(const std::vector<Mention>& mentions, const std::string& array, const std::string& x) {
-  return std::none_of(mentions.begin(), mentions.end(), [&](const Mention& mention) {
+  return std::ranges::none_of(mentions, [&](const Mention& mention) {
     return mention.element.text == array && depends_on(mention.element, x);
   });
 }

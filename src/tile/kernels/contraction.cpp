@@ -198,8 +198,7 @@ void explain(const Plan& plan, const KernelRequest& request, Kernel& kernel) {
     if (depends_on(plan.found.depth.first, iterator) || depends_on(plan.found.depth.limit, iterator))
       say(
           fmt::format("{} runs over what any {} of the block needs; where one does not, its operand is 0: an "
-                      "infinity or NaN of the "
-                      "other operand there makes the sum NaN",
+                      "infinity or NaN of the other operand there makes the sum NaN",
                       k, iterator));
 }
 
@@ -210,10 +209,7 @@ void collect_statements(const Node& node, std::vector<int>& numbers) {
 
 }  // namespace
 
-Expression end_of(const Node& loop) {
-  return loop.comparison == "<" ? loop.limit
-                                : simplified(Expression::binary("+", loop.limit, Expression::integer(1)));
-}
+Expression end_of(const Node& loop) { return loop.comparison == "<" ? loop.limit : plus(loop.limit, 1); }
 
 bool ContractionPlan::is_triangular() const {
   const Node& inner = loop(1 - outer_side);
@@ -252,7 +248,7 @@ std::optional<KernelGroup> contraction(const KernelRequest& request) {
   for (const auto* list :
        {&used.sizes, &used.iterators, &used.scalars, &used.arrays_written, &used.arrays_read})
     for (const std::string& name : *list)
-      if (std::find(kernel.parameters.begin(), kernel.parameters.end(), name) == kernel.parameters.end())
+      if (std::ranges::find(kernel.parameters, name) == kernel.parameters.end())
         kernel.parameters.push_back(name);
   kernel.text = contraction_text(request, *plan, kernel.parameters, used.arrays_written);
   explain(*plan, request, kernel);

@@ -18,8 +18,7 @@ std::vector<std::string> iterators(const std::vector<Node>& loops) {
 }
 
 bool depends_on_any(const Expression& expression, const std::vector<Node>& loops) {
-  return std::any_of(loops.begin(), loops.end(),
-                     [&](const Node& l) { return depends_on(expression, l.iterator); });
+  return std::ranges::any_of(loops, [&](const Node& l) { return depends_on(expression, l.iterator); });
 }
 bool bounds_depend_on(const Node& loop, const std::vector<Node>& others) {
   return depends_on_any(loop.first, others) || depends_on_any(loop.limit, others);
@@ -103,7 +102,7 @@ std::pair<Expression, std::vector<Node>> take_scale(const Expression& sum, const
     terms.push_back({summand.negative, {}, {}});
     collect_factors(summand.value, depth, terms.back());
   }
-  const bool common = std::all_of(terms.begin(), terms.end(), [&](const Term& term) {
+  const bool common = std::ranges::all_of(terms, [&](const Term& term) {
     return term.constant == terms.front().constant && !term.changing.empty();
   });
   std::vector<Node> products;
@@ -148,7 +147,7 @@ bool read_update(Node& assignment, bool keep_order) {
   if (assignment.op != "=") return assignment.op == "+=" || assignment.op == "-=";
   std::vector<Summand> summands;
   collect_summands(assignment.value, false, summands);
-  const auto own = std::find_if(summands.begin(), summands.end(), [&](const Summand& summand) {
+  const auto own = std::ranges::find_if(summands, [&](const Summand& summand) {
     return !summand.negative && summand.value == assignment.target;
   });
   if (own == summands.end()) return false;
@@ -186,7 +185,7 @@ class Matcher {
 
  private:
   static bool regular(const std::vector<Node>& loops) {
-    return std::all_of(loops.begin(), loops.end(), [](const Node& loop) {
+    return std::ranges::all_of(loops, [](const Node& loop) {
       return loop.step == 1 && (loop.comparison == "<" || loop.comparison == "<=");
     });
   }
@@ -228,8 +227,7 @@ class Matcher {
     collect_names(found_.update.value, read);
     for (const auto* statements : {&found_.before, &found_.after})
       for (const Node& statement : *statements) written.insert(statement.target.text);
-    if (std::any_of(read.begin(), read.end(), [&](const auto& name) { return written.contains(name); }))
-      return false;
+    if (std::ranges::any_of(read, [&](const auto& name) { return written.contains(name); })) return false;
     found_.keeps_order = !request_.options.reorder_reductions;
     if (found_.keeps_order) {
       found_.scale = Expression::integer(1);
@@ -250,8 +248,8 @@ class Matcher {
     for (const auto* list : {&found_.before, &found_.after})
       for (const Node& statement : *list) statements.insert(statement.statement);
     for (const Privatised& variable : privatised_) {
-      const bool here = std::any_of(variable.statements.begin(), variable.statements.end(),
-                                    [&](int statement) { return statements.contains(statement); });
+      const bool here = std::ranges::any_of(variable.statements,
+                                            [&](int statement) { return statements.contains(statement); });
       if (!here) continue;
       if (variable.is_array) return false;
       std::optional<Expression> only;
@@ -265,18 +263,17 @@ class Matcher {
       };
       for (const Expression* expression : expressions) visit(visit, *expression);
       if (!only) continue;
-      const bool each = std::all_of(parallel_.begin(), parallel_.end(), [&](const Node& loop) {
+      const bool each = std::ranges::all_of(parallel_, [&](const Node& loop) {
         const auto& own = variable.loops;
-        return std::find(own.begin(), own.end(), loop.iterator) != own.end() ||
-               depends_on(*only, loop.iterator);
+        return std::ranges::find(own, loop.iterator) != own.end() || depends_on(*only, loop.iterator);
       });
       if (!one || !each) return false;
       found_.private_variables.push_back(variable);
     }
     // In the order of the source the statements before and after the sum are apart.
-    return !found_.keeps_order ||
-           std::all_of(found_.private_variables.begin(), found_.private_variables.end(),
-                       [&](const Privatised& p) { return p.variable == found_.update.target.text; });
+    return !found_.keeps_order || std::ranges::all_of(found_.private_variables, [&](const Privatised& p) {
+      return p.variable == found_.update.target.text;
+    });
   }
 
   /// Whether these parallel loops can be rows and columns.
@@ -307,13 +304,12 @@ class Matcher {
         }
         std::vector<std::string> loops = iterators(depth);
         loops.insert(loops.end(), {row, column});
-        good =
-            good && of_rows != of_columns &&
-            std::all_of(element.operands.begin(), element.operands.end(),
-                        [&](const Expression& subscript) { return affine_in(subscript, loops).has_value(); });
-        const bool known =
-            std::any_of(found_.operands.begin(), found_.operands.end(),
-                        [&](const ContractionOperand& operand) { return operand.element == element; });
+        good = good && of_rows != of_columns &&
+               std::ranges::all_of(element.operands, [&](const Expression& subscript) {
+                 return affine_in(subscript, loops).has_value();
+               });
+        const bool known = std::ranges::any_of(
+            found_.operands, [&](const ContractionOperand& operand) { return operand.element == element; });
         if (!known) found_.operands.push_back({element, of_rows});
       });
       // Outside of subscripts the iterators themselves have no value in the sum.
@@ -321,16 +317,15 @@ class Matcher {
       good = good && !depends_on_any(rest, depth) && !depends_on(rest, row) && !depends_on(rest, column);
     }
     for (const bool of_rows : {true, false})
-      good =
-          good && std::any_of(found_.operands.begin(), found_.operands.end(),
-                              [&](const ContractionOperand& operand) { return operand.of_rows == of_rows; });
+      good = good && std::ranges::any_of(found_.operands, [&](const ContractionOperand& operand) {
+               return operand.of_rows == of_rows;
+             });
     return good && terms_vanish([&](const Expression& e) { return depends_on_any(e, depth); });
   }
 
   template <typename IsZero>
   bool terms_vanish(const IsZero& is_zero) const {
-    return std::all_of(found_.terms.begin(), found_.terms.end(),
-                       [&](const Node& term) { return vanishes(term.value, is_zero); });
+    return std::ranges::all_of(found_.terms, [&](const Node& term) { return vanishes(term.value, is_zero); });
   }
 
   /// Boxes around what the block computes have to be made of elements that are there: at most one bound of
@@ -387,8 +382,8 @@ class Merger {
     for (Node& child : tree.children)
       if (!rewrite(child)) return std::nullopt;
     for (Privatised& variable : privatised_) {
-      const auto outer = std::find(variable.loops.begin(), variable.loops.end(), outer_);
-      const auto both = std::find(variable.loops.begin(), variable.loops.end(), inner_);
+      const auto outer = std::ranges::find(variable.loops, outer_);
+      const auto both = std::ranges::find(variable.loops, inner_);
       if ((outer == variable.loops.end()) != (both == variable.loops.end())) return std::nullopt;
       if (outer == variable.loops.end()) continue;
       *outer = merged_;
@@ -408,8 +403,7 @@ class Merger {
     if (node.kind == Node::Kind::branch) return false;
     if (node.kind == Node::Kind::loop && !(rewrite(node.first) && rewrite(node.limit))) return false;
     if (node.kind == Node::Kind::assignment && !(rewrite(node.target) && rewrite(node.value))) return false;
-    return std::all_of(node.children.begin(), node.children.end(),
-                       [this](Node& child) { return rewrite(child); });
+    return std::ranges::all_of(node.children, [this](Node& child) { return rewrite(child); });
   }
 
   bool rewrite(Expression& e) {

@@ -12,10 +12,6 @@ namespace {
 
 using Plan = ContractionPlan;
 
-Expression plus(Expression value, std::int64_t number) {
-  return simplified(Expression::binary("+", std::move(value), Expression::integer(number)));
-}
-
 class Printer {
  public:
   Printer(const KernelRequest& request, const Plan& plan)
@@ -38,24 +34,24 @@ class Printer {
         {in_memory_, kernel, parameters, written, plan_.shape.threads(), plan_.shape.blocks_per_sm}));
     for (std::size_t o = 0; o < plan_.operands.size(); ++o) {
       const Plan::Operand& operand = plan_.operands[o];
-      text_.line(fmt::format("__shared__ __align__(16) {} {}[{}][{}][{}];  // {}", c_name(operand.shape.type),
-                             tile_[o], Plan::stages, plan_.depth, plan_.tile(operand.side) + Plan::padding,
-                             plan_.shown(operand.element)));
+      text_.line("__shared__ __align__(16) {} {}[{}][{}][{}];  // {}", c_name(operand.shape.type), tile_[o],
+                 Plan::stages, plan_.depth, plan_.tile(operand.side) + Plan::padding,
+                 plan_.shown(operand.element));
     }
     place_block();
     place_thread();
     depth_range();
     text_.line();
-    text_.line(fmt::format("{} {}[{}][{}] = {{}};", c_name(plan_.type), sum_, plan_.shape.thread_rows,
-                           plan_.shape.thread_columns));
+    text_.line("{} {}[{}][{}] = {{}};", c_name(plan_.type), sum_, plan_.shape.thread_rows,
+               plan_.shape.thread_columns);
     if (found_.keeps_order)
       for_each_element([this] {
         statements(found_.before);
-        text_.line(fmt::format("{} = {};", sum_element(), text(found_.update.target)));
+        text_.line("{} = {};", sum_element(), text(found_.update.target));
       });
     for (const Node& outer : found_.outer)
-      text_.open(fmt::format("for (int {0} = {1}; {0} < {2}; ++{0})", outer.iterator, text(outer.first),
-                             text(end_of(outer))));
+      text_.open("for (int {0} = {1}; {0} < {2}; ++{0})", outer.iterator, text(outer.first),
+                 text(end_of(outer)));
     text_.line();
     loader();
     text_.line();
@@ -64,7 +60,7 @@ class Printer {
     text_.line();
     for_each_element([this] {
       if (found_.keeps_order) {
-        text_.line(fmt::format("{} = {};", text(found_.update.target), sum_element()));
+        text_.line("{} = {};", text(found_.update.target), sum_element());
       } else {
         statements(found_.before);
         Node update = found_.update;
@@ -90,10 +86,7 @@ class Printer {
   }
 
   void choose_names() {
-    std::set<std::string> taken;
-    const auto name = [&](const std::string& base) {
-      return *taken.insert(free_name(in_memory_, base, taken)).first;
-    };
+    FreshNames name(in_memory_);
     for (const int side : {Plan::rows, Plan::columns}) {
       origin_[side] = name(plan_.iterator(side) + "0");
       last_[side] = name(plan_.iterator(side) + "_last");
@@ -117,11 +110,11 @@ class Printer {
     std::vector<std::string> loops;
     for (const Node& outer : found_.outer) loops.push_back(outer.iterator);
     loops.push_back(depth().iterator);
-    text_.line(fmt::format("/// {} {} {} over {}. A block computes {} {} x {} {}, a thread {} x {} of them.",
-                           plan_.shown(found_.update.target), found_.update.op, to_text(found_.update.value),
-                           fmt::join(loops, ", "), plan_.tile(Plan::rows), plan_.iterator(Plan::rows),
-                           plan_.tile(Plan::columns), plan_.iterator(Plan::columns), plan_.shape.thread_rows,
-                           plan_.shape.thread_columns));
+    text_.line("/// {} {} {} over {}. A block computes {} {} x {} {}, a thread {} x {} of them.",
+               plan_.shown(found_.update.target), found_.update.op, to_text(found_.update.value),
+               fmt::join(loops, ", "), plan_.tile(Plan::rows), plan_.iterator(Plan::rows),
+               plan_.tile(Plan::columns), plan_.iterator(Plan::columns), plan_.shape.thread_rows,
+               plan_.shape.thread_columns);
   }
 
   // ---- what is whose ----
@@ -133,8 +126,8 @@ class Printer {
       const Node& node = found_.grid[g];
       const std::string trips = "(" + text(trip_count(node)) + ")";
       const std::string index = g > 0 ? fmt::format("{} % {}", rest, trips) : rest;
-      text_.line(fmt::format("const int {} = {};", node.iterator,
-                             from_first(node.first, "static_cast<int>(" + index + ")")));
+      text_.line("const int {} = {};", node.iterator,
+                 from_first(node.first, "static_cast<int>(" + index + ")"));
       rest += " / " + trips;
     }
     const auto origin = [this](int side) {
@@ -142,11 +135,12 @@ class Printer {
           fmt::format("static_cast<int>(blockIdx.{}) * {}", plan_.axis[side], plan_.tile(side));
       return fmt::format("{} = {}", origin_[side], from_first(*plan_.box[side].least, index));
     };
-    text_.line(fmt::format("const int {}, {};", origin(Plan::rows), origin(Plan::columns)));
+    text_.line("const int {}, {};", origin(Plan::rows), origin(Plan::columns));
     for (const int side : {Plan::rows, Plan::columns})
-      if (std::any_of(found_.grid.begin(), found_.grid.end(),
-                      [&](const Node& node) { return depends_on(*plan_.box[side].most, node.iterator); }))
-        text_.line(fmt::format("if ({} > {}) return;", origin_[side], text(*plan_.box[side].most)));
+      if (std::ranges::any_of(found_.grid, [&](const Node& node) {
+            return depends_on(*plan_.box[side].most, node.iterator);
+          }))
+        text_.line("if ({} > {}) return;", origin_[side], text(*plan_.box[side].most));
     if (plan_.is_triangular()) end_outside_of_triangle();
   }
   std::string from_first(const Expression& first, const std::string& index) const {
@@ -164,12 +158,12 @@ class Printer {
             ? fmt::format("{} > {}", origin_[inner], text(*reach.most))
             : fmt::format("{} < {}", text(plus(Expression::name(origin_[inner]), plan_.tile(inner) - 1)),
                           text(*reach.least));
-    text_.line(fmt::format("if ({}) return;  // nothing of the block is in the triangle", outside));
+    text_.line("if ({}) return;  // nothing of the block is in the triangle", outside);
   }
 
   void place_thread() {
     const TileShape& shape = plan_.shape;
-    text_.line(fmt::format("const int {0} = threadIdx.x % 32, {1} = threadIdx.x / 32;", lane_, warp_));
+    text_.line("const int {0} = threadIdx.x % 32, {1} = threadIdx.x / 32;", lane_, warp_);
     std::string of_rows, of_columns;  // the warp's part
     if (shape.warps_down > 1)
       of_rows = fmt::format("{}{} * {} + ", warp_,
@@ -178,10 +172,10 @@ class Printer {
     if (shape.warps_across > 1)
       of_columns = fmt::format("{} % {} * {} + ", warp_, shape.warps_across,
                                TileShape::lanes_across * shape.thread_columns);
-    text_.line(fmt::format("const int {} = {}{} / {} * {};  // the thread's first in the tile", row_, of_rows,
-                           lane_, TileShape::lanes_across, plan_.group));
-    text_.line(fmt::format("const int {} = {}{} % {} * {};", column_, of_columns, lane_,
-                           TileShape::lanes_across, plan_.group));
+    text_.line("const int {} = {}{} / {} * {};  // the thread's first in the tile", row_, of_rows, lane_,
+               TileShape::lanes_across, plan_.group);
+    text_.line("const int {} = {}{} % {} * {};", column_, of_columns, lane_, TileShape::lanes_across,
+               plan_.group);
   }
   /// The place in the tile of the thread's x-th row or y-th column.
   std::string within_tile(int side) const {
@@ -197,14 +191,14 @@ class Printer {
       const std::string& iterator = plan_.iterator(side);
       if (!depends_on(depth().first, iterator) && !depends_on(depth().limit, iterator)) continue;
       const Expression begin = Expression::name(origin_[side]);
-      text_.line(fmt::format("const int {} = min({}, {});", last_[side],
-                             text(plus(begin, plan_.tile(side) - 1)), text(*plan_.box[side].most)));
+      text_.line("const int {} = min({}, {});", last_[side], text(plus(begin, plan_.tile(side) - 1)),
+                 text(*plan_.box[side].most));
       block[iterator] = {begin, Expression::name(last_[side])};
     }
     const Bounds range = bounds_of(depth(), block);
     const auto named = [&](const std::string& name, const Expression& of_loop, const Expression& of_block) {
       if (of_loop == of_block) return text(of_loop);
-      text_.line(fmt::format("const int {} = {};", name, text(of_block)));
+      text_.line("const int {} = {};", name, text(of_block));
       return name;
     };
     first_ = named(first_depth_, depth().first, *range.least);
@@ -215,10 +209,9 @@ class Printer {
 
   /// A function that starts the copies of one set of tiles.
   void loader() {
-    text_.line(fmt::format(
-        "// What {0} <= {1} < {0} + {2} needs is on its way to shared memory; zeros beyond the edges.",
-        origin_depth_, depth().iterator, plan_.depth));
-    text_.open(fmt::format("const auto {} = [&](int {}, int {})", load_, stage_, origin_depth_));
+    text_.line("// What {0} <= {1} < {0} + {2} needs is on its way to shared memory; zeros beyond the edges.",
+               origin_depth_, depth().iterator, plan_.depth);
+    text_.open("const auto {} = [&](int {}, int {})", load_, stage_, origin_depth_);
     for (std::size_t o = 0; o < plan_.operands.size(); ++o) copies(plan_.operands[o], tile_[o]);
     text_.close("};");
   }
@@ -228,21 +221,20 @@ class Printer {
     const int lanes = operand.copying_lanes, others = plan_.shape.threads() / lanes;
     const bool down = operand.along_depth;
     text_.open("");
-    text_.line(fmt::format("const int {} = {} + threadIdx.x {} {}, {} = {} + threadIdx.x {} {};", i, i0,
-                           down ? "/" : "%", lanes, k, origin_depth_, down ? "%" : "/", lanes));
-    text_.line(fmt::format("const {}* {} = &{};", c_name(operand.shape.type), from_, text(operand.element)));
+    text_.line("const int {} = {} + threadIdx.x {} {}, {} = {} + threadIdx.x {} {};", i, i0, down ? "/" : "%",
+               lanes, k, origin_depth_, down ? "%" : "/", lanes);
+    text_.line("const {}* {} = &{};", c_name(operand.shape.type), from_, text(operand.element));
     unroll(y_, plan_.depth, down ? lanes : others);
     unroll(x_, plan_.tile(operand.side), down ? others : lanes);
-    text_.line(fmt::format("copy_or_zero(&{}[{}][{} - {} + {}][{} - {} + {}], {} + {} + {},", tile, stage_, k,
-                           origin_depth_, y_, i, i0, x_, from_, distance(operand, i, x_),
-                           distance(operand, k, y_)));
-    text_.line(fmt::format("             {});", fmt::join(inside(operand), " && ")));
+    text_.line("copy_or_zero(&{}[{}][{} - {} + {}][{} - {} + {}], {} + {} + {},", tile, stage_, k,
+               origin_depth_, y_, i, i0, x_, from_, distance(operand, i, x_), distance(operand, k, y_));
+    text_.line("             {});", fmt::join(inside(operand), " && "));
     for (int scope = 0; scope < 3; ++scope) text_.close();
   }
   void unroll(const std::string& name, int end, int step) {
     text_.line("#pragma unroll");
-    text_.open(fmt::format("for (int {0} = 0; {0} < {1}; {2})", name, end,
-                           step == 1 ? "++" + name : fmt::format("{} += {}", name, step)));
+    text_.open("for (int {0} = 0; {0} < {1}; {2})", name, end,
+               step == 1 ? "++" + name : fmt::format("{} += {}", name, step));
   }
 
   /// How far `count` iterations of a loop are in memory.
@@ -288,22 +280,22 @@ class Printer {
   // ---- the sum ----
 
   void loop_over_depth() {
-    text_.line(fmt::format("{}(0, {});", load_, first_));
-    text_.open(fmt::format("for (int {0} = {1}, {2} = 0; {0} < {3}; {0} += {4}, {2} ^= 1)", origin_depth_,
-                           first_, stage_, end_, plan_.depth));
+    text_.line("{}(0, {});", load_, first_);
+    text_.open("for (int {0} = {1}, {2} = 0; {0} < {3}; {0} += {4}, {2} ^= 1)", origin_depth_, first_, stage_,
+               end_, plan_.depth);
     text_.line("wait_for_copies();");
     text_.line("__syncthreads();  // this stage's tiles are whole, and nobody reads the other's any more");
-    text_.line(fmt::format("if ({0} + {1} < {2}) {3}({4} ^ 1, {0} + {1});", origin_depth_, plan_.depth, end_,
-                           load_, stage_));
+    text_.line("if ({0} + {1} < {2}) {3}({4} ^ 1, {0} + {1});", origin_depth_, plan_.depth, end_, load_,
+               stage_);
     unroll(step_, plan_.depth, 1);
     for (std::size_t o = 0; o < plan_.operands.size(); ++o) {
       const Plan::Operand& operand = plan_.operands[o];
       const int count = plan_.thread_part(operand.side);
-      text_.line(fmt::format("{} {}[{}];", c_name(operand.shape.type), part_[o], count));
+      text_.line("{} {}[{}];", c_name(operand.shape.type), part_[o], count);
       text_.line("#pragma unroll");
-      text_.line(fmt::format("for (int {0} = 0; {0} < {1}; ++{0}) {2}[{0}] = {3}[{4}][{5}][{6}];",
-                             operand.side == Plan::rows ? x_ : y_, count, part_[o], tile_[o], stage_, step_,
-                             within_tile(operand.side)));
+      text_.line("for (int {0} = 0; {0} < {1}; ++{0}) {2}[{0}] = {3}[{4}][{5}][{6}];",
+                 operand.side == Plan::rows ? x_ : y_, count, part_[o], tile_[o], stage_, step_,
+                 within_tile(operand.side));
     }
     CudaNames in_parts = names_;
     in_parts.instead = [this](const Expression& e) {
@@ -315,7 +307,7 @@ class Printer {
     unroll(x_, plan_.shape.thread_rows, 1);
     unroll(y_, plan_.shape.thread_columns, 1);
     for (const Node& term : found_.terms)
-      text_.line(fmt::format("{} {} {};", sum_element(), term.op, cuda_text(in_parts, term.value)));
+      text_.line("{} {} {};", sum_element(), term.op, cuda_text(in_parts, term.value));
     for (int scope = 0; scope < 4; ++scope) text_.close();
     if (!found_.outer.empty()) text_.line("__syncthreads();  // before these tiles are loaded again");
   }
@@ -327,18 +319,16 @@ class Printer {
     unroll(y_, plan_.shape.thread_columns, 1);
     std::vector<std::string> conditions;
     for (const int side : {Plan::rows, Plan::columns})
-      text_.line(
-          fmt::format("const int {} = {} + {};", plan_.iterator(side), origin_[side], within_tile(side)));
+      text_.line("const int {} = {} + {};", plan_.iterator(side), origin_[side], within_tile(side));
     for (const int side : {plan_.outer_side, 1 - plan_.outer_side}) {
       const Node& loop = plan_.loop(side);
       if (depends_on(loop.first, plan_.iterator(1 - side)))
         conditions.push_back(fmt::format("{} >= {}", loop.iterator, text(loop.first)));
       conditions.push_back(fmt::format("{} < {}", loop.iterator, text(end_of(loop))));
     }
-    text_.open(fmt::format("if ({})", fmt::join(conditions, " && ")));
+    text_.open("if ({})", fmt::join(conditions, " && "));
     for (const Privatised& variable : found_.private_variables)
-      text_.line(fmt::format("{} {};", c_name(shape_of(in_memory_, variable.variable).type),
-                             own_.at(variable.variable)));
+      text_.line("{} {};", c_name(shape_of(in_memory_, variable.variable).type), own_.at(variable.variable));
     work();
     for (int scope = 0; scope < 3; ++scope) text_.close();
   }
@@ -347,13 +337,13 @@ class Printer {
   void keep_last(const Privatised& variable) {
     std::vector<std::string> conditions;
     const auto is_last = [&](const Node& loop) {
-      if (std::find(variable.loops.begin(), variable.loops.end(), loop.iterator) != variable.loops.end())
+      if (std::ranges::find(variable.loops, loop.iterator) != variable.loops.end())
         conditions.push_back(fmt::format("{} == {}", loop.iterator, text(plus(end_of(loop), -1))));
     };
     for (const Node& loop : found_.grid) is_last(loop);
     for (const int side : {Plan::rows, Plan::columns}) is_last(plan_.loop(side));
-    text_.line(fmt::format("if ({}) {} = {};", fmt::join(conditions, " && "),
-                           cuda_text(in_memory_, element_of(variable.variable)), own_.at(variable.variable)));
+    text_.line("if ({}) {} = {};", fmt::join(conditions, " && "),
+               cuda_text(in_memory_, element_of(variable.variable)), own_.at(variable.variable));
   }
   /// The variable as the statements name it.
   Expression element_of(const std::string& variable) const {

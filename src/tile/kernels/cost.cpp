@@ -174,8 +174,8 @@ class Estimate {
         {"second-level cache", second_level / (rates_.global_gb_s * 2e6 * busy)},
         {"shared memory", cost.shared_bytes / (rates_.shared_gb_s * 1e6 * busy)},
         {"launches", counted.launches * rates_.launch_us / 1e3}};
-    const auto longest = std::max_element(terms.begin(), terms.end(),
-                                          [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto longest =
+        std::ranges::max_element(terms, [](const auto& a, const auto& b) { return a.second < b.second; });
     cost.milliseconds = longest->second;
     cost.bound = longest->first;
   }

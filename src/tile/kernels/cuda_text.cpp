@@ -245,15 +245,14 @@ std::string kernel_signature(const KernelSignature& signature) {
   for (std::size_t i = 0; i < signature.parameters.size(); ++i) {
     const std::string& name = signature.parameters[i];
     const Variable* variable = find_variable(names.nest.region(), name);
-    const bool temporary = std::any_of(names.temporaries.begin(), names.temporaries.end(),
-                                       [&](const Temporary& t) { return t.name == name; });
+    const bool temporary =
+        std::ranges::any_of(names.temporaries, [&](const Temporary& t) { return t.name == name; });
     const bool scalar = variable && variable->extents.empty() && !is_assigned(names.nest, name);
     std::string parameter;
     if (scalar) {
       parameter = fmt::format("{} {}", c_name(variable->type), name);
     } else if (variable || temporary || find_snapshot(names.parallel, name)) {
-      const bool written =
-          std::find(signature.written.begin(), signature.written.end(), name) != signature.written.end();
+      const bool written = std::ranges::find(signature.written, name) != signature.written.end();
       parameter = fmt::format("{}{}* __restrict__ {}", written ? "" : "const ",
                               c_name(shape_of(names, name).type), name);
     } else {
@@ -397,6 +396,10 @@ void TextWriter::open(std::string_view text) {
 void TextWriter::close(std::string_view text) {
   --level_;
   line(text);
+}
+
+void TextWriter::close_to(int level) {
+  while (level_ > level) close();
 }
 
 void TextWriter::tree(const Node& node) { text_ += to_text(node, level_); }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <functional>
 #include <set>
 
@@ -35,13 +37,24 @@ struct ArrayShape {
   std::vector<Expression> extents;
 };
 ArrayShape shape_of(const CudaNames& names, std::string_view array);
-/// Whether a scalar lives in device memory: the region assigns it.
-bool is_assigned(const Nest& nest, std::string_view scalar);
 /// The type that C gives the expression.
 ScalarType type_of(const CudaNames& names, const Expression& expression);
 
 /// `base`, with a number behind it where the nest, its snapshots or `taken` have that name already.
 std::string free_name(const CudaNames& names, std::string base, const std::set<std::string>& taken = {});
+/// A kernel's own names: each by free_name, and no two the same.
+class FreshNames {
+ public:
+  explicit FreshNames(const CudaNames& names) : names_(names) {}
+  const std::string& operator()(const std::string& base) {
+    return *taken_.insert(free_name(names_, base, taken_)).first;
+  }
+  bool contains(const std::string& name) const { return taken_.contains(name); }
+
+ private:
+  const CudaNames& names_;
+  std::set<std::string> taken_;
+};
 
 /// Names that a tree reads and writes, in the nest's order, snapshots after variables. Scalars that the
 /// region assigns count as arrays (they are pointers); iterators that no loop of the tree declares are
@@ -71,9 +84,21 @@ std::string cuda_helpers(std::string_view kernels);
 class TextWriter {
  public:
   void line(std::string_view text = "");
-  void open(
-      std::string_view text);  ///< "for (...) {" and one level more; the brace is added; "else" goes on a "}"
+  template <class... Arguments>
+  requires(sizeof...(Arguments) > 0) void line(fmt::format_string<Arguments...> format,
+                                               Arguments&&... arguments) {
+    line(std::string_view(fmt::format(format, std::forward<Arguments>(arguments)...)));
+  }
+  /// "for (...) {" and one level more; the brace is added; "else" goes on a "}"
+  void open(std::string_view text);
+  template <class... Arguments>
+  requires(sizeof...(Arguments) > 0) void open(fmt::format_string<Arguments...> format,
+                                               Arguments&&... arguments) {
+    open(std::string_view(fmt::format(format, std::forward<Arguments>(arguments)...)));
+  }
   void close(std::string_view text = "}");
+  int level() const { return level_; }
+  void close_to(int level);
   /// A statement in C (cuda_tree first).
   void tree(const Node& node);
   const std::string& text() const { return text_; }

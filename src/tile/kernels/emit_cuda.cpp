@@ -99,7 +99,7 @@ class Emitter {
   }
 
   bool is_parameter(const std::string& name) const {
-    return std::find(region_.parameters.begin(), region_.parameters.end(), name) != region_.parameters.end();
+    return std::ranges::find(region_.parameters, name) != region_.parameters.end();
   }
 
   std::string parameter(const std::string& name) const {
@@ -154,28 +154,27 @@ class Emitter {
     TextWriter text;
     const std::vector<Temporary> own = own_memory();
     text.line("/// On device pointers. Returns at once; the work is done when `stream` is.");
-    text.open(fmt::format("extern \"C\" cudaError_t {}_device({}{}cudaStream_t stream)", region_.function,
-                          parameters(), region_.parameters.empty() ? "" : ", "));
+    text.open("extern \"C\" cudaError_t {}_device({}{}cudaStream_t stream)", region_.function, parameters(),
+              region_.parameters.empty() ? "" : ", ");
     for (const Temporary& t : own) {
       const std::string pointer = pointer_of(t);
-      text.line(fmt::format("{}* {} = nullptr;", c_name(t.type), pointer));
+      text.line("{}* {} = nullptr;", c_name(t.type), pointer);
     }
-    const bool pool = std::any_of(own.begin(), own.end(), [&](const Temporary& t) { return is_kept(t); });
+    const bool pool = std::ranges::any_of(own, [&](const Temporary& t) { return is_kept(t); });
     if (pool) text.line("cudaMemPool_t pool = nullptr;");
-    if (!own.empty())
-      text.line(fmt::format("cudaError_t status = {};", pool ? "kept_pool(&pool)" : "cudaSuccess"));
+    if (!own.empty()) text.line("cudaError_t status = {};", pool ? "kept_pool(&pool)" : "cudaSuccess");
     for (const Temporary& t : own)
-      text.line(fmt::format("if (status == cudaSuccess) status = {}(&{}, {}, {}stream);",
-                            is_kept(t) ? "cudaMallocFromPoolAsync" : "cudaMallocAsync", pointer_of(t),
-                            bytes_of(t.type, t.extents), is_kept(t) ? "pool, " : ""));
+      text.line("if (status == cudaSuccess) status = {}(&{}, {}, {}stream);",
+                is_kept(t) ? "cudaMallocFromPoolAsync" : "cudaMallocAsync", pointer_of(t),
+                bytes_of(t.type, t.extents), is_kept(t) ? "pool, " : "");
     if (!own.empty()) text.open("if (status == cudaSuccess)");
     for (const Temporary& t : own) {
       if (!t.copy_of.empty())
-        text.line(fmt::format("cudaMemcpyAsync({}, {}, {}, cudaMemcpyDeviceToDevice, stream);", t.name,
-                              t.copy_of, bytes_of(t.type, t.extents)));
+        text.line("cudaMemcpyAsync({}, {}, {}, cudaMemcpyDeviceToDevice, stream);", t.name, t.copy_of,
+                  bytes_of(t.type, t.extents));
       else if (is_parameter(t.name))
-        text.line(fmt::format("cudaMemcpyAsync({}, &{}, sizeof({}), cudaMemcpyHostToDevice, stream);",
-                              pointer_of(t), t.name, t.name));
+        text.line("cudaMemcpyAsync({}, &{}, sizeof({}), cudaMemcpyHostToDevice, stream);", pointer_of(t),
+                  t.name, t.name);
     }
     for (const auto& [symbol, constant] : constants_)
       if (constant.first.empty()) fill_constant(constant, fmt::to_string(constant.elements), text);
@@ -183,8 +182,7 @@ class Emitter {
     if (!own.empty()) {
       text.line("status = cudaGetLastError();");
       text.close();
-      for (const Temporary& t : own)
-        text.line(fmt::format("if ({0}) cudaFreeAsync({0}, stream);", pointer_of(t)));
+      for (const Temporary& t : own) text.line("if ({0}) cudaFreeAsync({0}, stream);", pointer_of(t));
       text.line("return status;");
     } else {
       text.line("return cudaGetLastError();");
@@ -227,7 +225,7 @@ class Emitter {
         break;
       }
       case Node::Kind::branch:
-        text.open(fmt::format("if ({})", to_text(cuda_expression(names_, node.condition))));
+        text.open("if ({})", to_text(cuda_expression(names_, node.condition)));
         host(node.children[0], text);
         if (node.children.size() > 1) {
           text.close();
@@ -245,10 +243,9 @@ class Emitter {
   }
 
   static void fill_constant(const ConstantCopy& constant, const std::string& elements, TextWriter& text) {
-    text.line(
-        fmt::format("cudaMemcpyToSymbolAsync({}, {}, {} * sizeof({}), 0, cudaMemcpyDeviceToDevice, stream);",
-                    constant.symbol, constant.array + (constant.first.empty() ? "" : " + " + constant.first),
-                    elements, c_name(constant.type)));
+    text.line("cudaMemcpyToSymbolAsync({}, {}, {} * sizeof({}), 0, cudaMemcpyDeviceToDevice, stream);",
+              constant.symbol, constant.array + (constant.first.empty() ? "" : " + " + constant.first),
+              elements, c_name(constant.type));
   }
 
   /// @param panels  arrays are "device_A", which the panel begins
@@ -277,7 +274,7 @@ class Emitter {
     if (guards.empty())
       text.line(call);
     else {
-      text.line(fmt::format("if ({})", fmt::join(guards, " && ")));
+      text.line("if ({})", fmt::join(guards, " && "));
       text.line("  " + call);
     }
   }
@@ -285,7 +282,7 @@ class Emitter {
   std::string host_function() const {
     TextWriter text;
     text.line("/// On host pointers, as the source has it.");
-    text.open(fmt::format("extern \"C\" cudaError_t {}({})", region_.function, parameters()));
+    text.open("extern \"C\" cudaError_t {}({})", region_.function, parameters());
     std::vector<const Variable*> arrays;
     std::vector<std::string> arguments;
     for (const std::string& name : region_.parameters) {
@@ -294,26 +291,25 @@ class Emitter {
       if (array) arrays.push_back(variable);
       arguments.push_back(array ? "device_" + name : name);
     }
-    for (const Variable* v : arrays)
-      text.line(fmt::format("{}* device_{} = nullptr;", c_name(v->type), v->name));
+    for (const Variable* v : arrays) text.line("{}* device_{} = nullptr;", c_name(v->type), v->name);
     text.line("cudaError_t status = cudaSuccess;");
     if (memory_cap_ > 0) require_memory(text);
     for (const Variable* v : arrays)
-      text.line(fmt::format("if (status == cudaSuccess) status = cudaMalloc(&device_{}, {});", v->name,
-                            bytes_of(v->type, v->extents)));
+      text.line("if (status == cudaSuccess) status = cudaMalloc(&device_{}, {});", v->name,
+                bytes_of(v->type, v->extents));
     for (const Variable* v : arrays)
-      text.line(fmt::format(
+      text.line(
           "if (status == cudaSuccess) status = cudaMemcpy(device_{0}, {0}, {1}, cudaMemcpyHostToDevice);",
-          v->name, bytes_of(v->type, v->extents)));
+          v->name, bytes_of(v->type, v->extents));
     arguments.push_back("nullptr");
-    text.line(fmt::format("if (status == cudaSuccess) status = {}_device({});", region_.function,
-                          fmt::join(arguments, ", ")));
+    text.line("if (status == cudaSuccess) status = {}_device({});", region_.function,
+              fmt::join(arguments, ", "));
     for (const Variable* v : arrays)
       if (written_.count(v->name))
-        text.line(fmt::format(
+        text.line(
             "if (status == cudaSuccess) status = cudaMemcpy({0}, device_{0}, {1}, cudaMemcpyDeviceToHost);",
-            v->name, bytes_of(v->type, v->extents)));
-    for (const Variable* v : arrays) text.line(fmt::format("cudaFree(device_{});", v->name));
+            v->name, bytes_of(v->type, v->extents));
+    for (const Variable* v : arrays) text.line("cudaFree(device_{});", v->name);
     text.line("return status;");
     text.close();
     return text.text();
@@ -324,10 +320,9 @@ class Emitter {
     text.line("std::size_t bytes = 0;");
     for (const std::string& name : region_.parameters)
       if (const Variable* v = find_variable(region_, name); v && !v->extents.empty())
-        text.line(fmt::format("bytes += {};", bytes_of(v->type, v->extents)));
-    for (const Temporary& t : own_memory())
-      text.line(fmt::format("bytes += {};", bytes_of(t.type, t.extents)));
-    text.line(fmt::format("if (bytes > {}u) return cudaErrorMemoryAllocation;", memory_cap_));
+        text.line("bytes += {};", bytes_of(v->type, v->extents));
+    for (const Temporary& t : own_memory()) text.line("bytes += {};", bytes_of(t.type, t.extents));
+    text.line("if (bytes > {}u) return cudaErrorMemoryAllocation;", memory_cap_);
   }
 
   std::string panel_entry() const {

@@ -11,7 +11,7 @@ namespace {
 
 bool holds_parallel_loop(const Node& node) {
   if (node.kind == Node::Kind::loop && node.parallel) return true;
-  return std::any_of(node.children.begin(), node.children.end(), holds_parallel_loop);
+  return std::ranges::any_of(node.children, holds_parallel_loop);
 }
 
 class Mapper {

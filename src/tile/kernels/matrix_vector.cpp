@@ -10,16 +10,7 @@ using Kind = Expression::Kind;
 
 bool mentions_name(const Expression& e, std::string_view name) {
   return ((e.kind == Kind::element || e.kind == Kind::name) && e.text == name) ||
-         std::any_of(e.operands.begin(), e.operands.end(),
-                     [&](const Expression& o) { return mentions_name(o, name); });
-}
-
-Expression negative(Expression value) {
-  Expression result;
-  result.kind = Kind::unary;
-  result.text = "-";
-  result.operands = {std::move(value)};
-  return result;
+         std::ranges::any_of(e.operands, [&](const Expression& o) { return mentions_name(o, name); });
 }
 
 /// value - target, if the target is a term of the value: the leftmost one, or the last.
@@ -27,7 +18,7 @@ std::optional<Expression> without_term(const Expression& value, const Expression
   if (value.kind != Kind::binary || (value.text != "+" && value.text != "-")) return std::nullopt;
   const Expression& left = value.operands[0];
   const Expression& right = value.operands[1];
-  if (left == target) return value.text == "+" ? right : negative(right);
+  if (left == target) return value.text == "+" ? right : Expression::unary("-", right);
   if (value.text == "+" && right == target) return left;
   if (const std::optional<Expression> rest = without_term(left, target))
     return Expression::binary(value.text, *rest, right);
@@ -38,7 +29,7 @@ std::optional<Sum> as_sum(const CudaNames& names, const Node& node) {
   if (node.kind != Node::Kind::assignment) return std::nullopt;
   Sum sum{node.target, node.value, ScalarType::float32, node.statement};
   if (node.op == "-=") {
-    sum.value = negative(node.value);
+    sum.value = Expression::unary("-", node.value);
   } else if (node.op == "=") {
     const std::optional<Expression> rest = without_term(node.value, node.target);
     if (!rest) return std::nullopt;
@@ -80,8 +71,7 @@ std::optional<SumLoop> as_sum_loop(const CudaNames& names, const Node& tree) {
         if ((e.kind == Kind::element || e.kind == Kind::name) && e.text == sum.target.text &&
             (e.operands.size() != sum.target.operands.size() || !never_meet(sum.target, e, loops)))
           return true;
-        return std::any_of(e.operands.begin(), e.operands.end(),
-                           [&](const Expression& o) { return self(self, o); });
+        return std::ranges::any_of(e.operands, [&](const Expression& o) { return self(self, o); });
       };
       if (meets(meets, other.value)) return std::nullopt;
     }
@@ -130,8 +120,7 @@ std::optional<std::vector<SumPart>> sum_parts(const CudaNames& names, const std:
   bool has_loop = false;
   const auto add = [&](const auto& self, const Node& node) -> bool {
     if (node.kind == Node::Kind::block)
-      return std::all_of(node.children.begin(), node.children.end(),
-                         [&](const Node& n) { return self(self, n); });
+      return std::ranges::all_of(node.children, [&](const Node& n) { return self(self, n); });
     if (node.kind == Node::Kind::assignment) {
       (has_loop ? part.after : part.before).push_back(node);
       return true;
@@ -161,20 +150,18 @@ std::optional<std::vector<SumPart>> sum_parts(const CudaNames& names, const std:
 std::optional<std::vector<Expression>> runs(const ParallelChain& chain, const SumPart& part) {
   const auto touched = [&](const Sum& sum) {
     const auto same = [&](const Node& node) { return node.target == sum.target; };
-    return std::any_of(part.before.begin(), part.before.end(), same) ||
-           std::any_of(part.after.begin(), part.after.end(), same);
+    return std::ranges::any_of(part.before, same) || std::ranges::any_of(part.after, same);
   };
-  if (std::all_of(part.loop.sums.begin(), part.loop.sums.end(), touched)) return std::vector<Expression>{};
+  if (std::ranges::all_of(part.loop.sums, touched)) return std::vector<Expression>{};
   std::vector<Expression> conditions;
   for (const Node& loop : part.loop.loops) {
     for (const Node& outer : part.loop.loops)
       if (depends_on(loop.first, outer.iterator) || depends_on(loop.limit, outer.iterator))
         return std::nullopt;
     // A thread loop over the same range has at least this iteration.
-    const bool implied =
-        loop.comparison == "<" && std::any_of(chain.loops.begin(), chain.loops.end(), [&](const auto& l) {
-          return l.least == loop.first && l.end == loop.limit;
-        });
+    const bool implied = loop.comparison == "<" && std::ranges::any_of(chain.loops, [&](const auto& l) {
+                           return l.least == loop.first && l.end == loop.limit;
+                         });
     if (!implied) conditions.push_back(Expression::binary(loop.comparison, loop.first, loop.limit));
   }
   return conditions;
@@ -195,34 +182,43 @@ int suits(const CudaNames& names, const SumLoop& loop, const std::string& iterat
 
 int unroll(const SumLoop& loop) { return loop.sums.size() == 1 ? 8 : loop.sums.size() == 2 ? 4 : 2; }
 
-Node add_to(const Sum& sum, const std::string& name) {
+Node add_to(const Sum& sum, Expression value) {
   Node node;
   node.kind = Node::Kind::assignment;
   node.statement = sum.statement;
   node.target = sum.target;
   node.op = "+=";
-  node.value = Expression::name(name);
+  node.value = std::move(value);
   return node;
 }
 
-std::vector<Node> with_totals(const std::vector<Node>& before, const SumPart& part,
-                              const std::vector<std::string>& totals,
-                              const std::vector<Expression>& conditions) {
-  std::vector<Node> result = before;
-  Node added;
-  for (std::size_t s = 0; s < totals.size(); ++s)
-    added.children.push_back(add_to(part.loop.sums[s], totals[s]));
-  if (conditions.empty()) {
-    result.insert(result.end(), added.children.begin(), added.children.end());
-  } else {
-    Node branch;
-    branch.kind = Node::Kind::branch;
-    branch.condition = all_of(conditions);
-    branch.children = {added};
-    result.push_back(branch);
+Node under(const std::vector<Node>& loops, Node tree) {
+  for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
+    Node outer = *loop;
+    outer.children = {std::move(tree)};
+    tree = std::move(outer);
   }
+  return tree;
+}
+
+std::vector<Node> with_loop(const SumPart& part, const std::vector<Node>& loop) {
+  std::vector<Node> result = part.before;
+  result.insert(result.end(), loop.begin(), loop.end());
   result.insert(result.end(), part.after.begin(), part.after.end());
   return result;
+}
+
+std::vector<Node> with_totals(const SumPart& part, const std::vector<std::string>& totals,
+                              const std::vector<Expression>& conditions) {
+  Node added;
+  for (std::size_t s = 0; s < totals.size(); ++s)
+    added.children.push_back(add_to(part.loop.sums[s], Expression::name(totals[s])));
+  if (conditions.empty()) return with_loop(part, added.children);
+  Node branch;
+  branch.kind = Node::Kind::branch;
+  branch.condition = all_of(conditions);
+  branch.children = {added};
+  return with_loop(part, {branch});
 }
 
 std::optional<KernelGroup> matrix_vector(const KernelRequest& request) {
@@ -231,8 +227,8 @@ std::optional<KernelGroup> matrix_vector(const KernelRequest& request) {
   const ParallelChain chain = parallel_chain(request.tree);
   if (chain.loops.size() > 3) return std::nullopt;
   const PrivateCopies copies = private_copies(request, names, chain);
-  if (copies.hold_arrays() || std::any_of(copies.copies.begin(), copies.copies.end(),
-                                          [](const auto& copy) { return copy.privatised->last_value; }))
+  if (copies.hold_arrays() ||
+      std::ranges::any_of(copies.copies, [](const auto& copy) { return copy.privatised->last_value; }))
     return std::nullopt;
   const auto parts = sum_parts(names, chain.body, copies);
   if (!parts) return std::nullopt;

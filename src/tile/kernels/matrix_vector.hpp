@@ -1,7 +1,5 @@
 #pragma once
 
-#include <functional>
-
 #include "tile/kernels/thread_loops.hpp"
 
 namespace warploom::tile {
@@ -59,16 +57,22 @@ std::vector<Temporary> memory_of_parts(const SumRequest& sum, const Expression& 
 Expression element_of_part(const SumRequest& sum, const Temporary& memory, const std::string& part);
 /// Adds the parts in their order, with what stands before and after the sums.
 Kernel add_parts(const SumsInParts& parts);
-/// Registers of a block's rows of threads, added to those of the first row; opens its branch.
-void meet_in_shared(TextWriter& writer, const std::vector<std::string>& sums,
-                    const std::vector<std::string>& shared, int rows, const std::string& condition);
+/// Where a kernel keeps its sums: a register of each thread, and an array in shared memory where those of the
+/// block meet.
+struct SumNames {
+  std::vector<std::string> sums, shared;
+};
+/// "C_sum" and "C_rows", with `shared` for "_rows".
+SumNames name_sums(const SumLoop& loop, const std::string& shared, FreshNames& fresh);
+/// Adds the registers of a block's rows of threads to those of the first row; opens its branch.
+void meet_in_shared(TextWriter& writer, const SumNames& names, int rows, const std::string& condition);
 
 /// Which rows of [least, end) a block has by its number along a dimension ('x', 'y'): writes the lines.
 struct RowRange {
   std::string first, end;  ///< names
 };
 RowRange write_row_range(TextWriter& writer, const CudaNames& names, char dimension, const Expression& least,
-                         const Expression& end, const std::function<std::string(const std::string&)>& fresh);
+                         const Expression& end, FreshNames& fresh);
 
 /// Contiguous accesses for a loop, scattered ones against it.
 int suits(const CudaNames& names, const SumLoop& loop, const std::string& iterator);
@@ -80,12 +84,15 @@ std::optional<std::vector<Expression>> runs(const ParallelChain& chain, const Su
 /// "#pragma unroll" factor: eight loads under way for each thread.
 int unroll(const SumLoop& loop);
 
-/// target += name
-Node add_to(const Sum& sum, const std::string& name);
+/// target += value
+Node add_to(const Sum& sum, Expression value);
+/// The loops around a tree, outermost first.
+Node under(const std::vector<Node>& loops, Node tree);
+/// The part with other nodes in place of its loop.
+std::vector<Node> with_loop(const SumPart& part, const std::vector<Node>& loop);
 /// What is before the loop, the sums' totals added to their targets if the conditions hold, and what is after
 /// it.
-std::vector<Node> with_totals(const std::vector<Node>& before, const SumPart& part,
-                              const std::vector<std::string>& totals,
+std::vector<Node> with_totals(const SumPart& part, const std::vector<std::string>& totals,
                               const std::vector<Expression>& conditions);
 
 }  // namespace warploom::tile

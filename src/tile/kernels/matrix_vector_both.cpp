@@ -27,8 +27,7 @@ struct Sums {
 
 bool names_one_of(const Expression& e, const std::set<std::string>& variables) {
   return variables.contains(e.text) ||
-         std::any_of(e.operands.begin(), e.operands.end(),
-                     [&](const Expression& o) { return names_one_of(o, variables); });
+         std::ranges::any_of(e.operands, [&](const Expression& o) { return names_one_of(o, variables); });
 }
 
 /// Nothing where the tree is another, or where its loops are no rectangle that is the same for all launches.
@@ -74,8 +73,7 @@ Node as_rows_name_it(const Node& tree, const Sums& columns, const Sums& rows) {
 
 bool same_range(const ThreadLoop& threads, const Node& loop) {
   const Bounds box = bounds_of(loop, {});
-  return simplified(*box.least) == threads.least &&
-         simplified(Expression::binary("+", *box.most, number(1))) == threads.end;
+  return simplified(*box.least) == threads.least && plus(*box.most, 1) == threads.end;
 }
 
 /// The one element that is another for each iteration of both loops, if both sums read it and no other such.
@@ -122,8 +120,8 @@ std::optional<std::vector<Expression>> row_results(const Node& row_tree, const S
     const std::set<std::string> by_columns = written_by(column_tree, columns.copies);
     const auto names_any = [](const Node& tree, const std::set<std::string>& variables) {
       const std::vector<Mention> all = mentions({tree});
-      return std::any_of(all.begin(), all.end(),
-                         [&](const Mention& mention) { return variables.contains(mention.element.text); });
+      return std::ranges::any_of(
+          all, [&](const Mention& mention) { return variables.contains(mention.element.text); });
     };
     if (names_any(column_tree, by_rows) || names_any(row_tree, by_columns)) return std::nullopt;
     return results;
@@ -135,12 +133,11 @@ std::optional<std::vector<Expression>> row_results(const Node& row_tree, const S
   const auto visit = [&](const auto& self, const Expression& e) -> bool {
     if ((e.kind == Expression::Kind::element || e.kind == Expression::Kind::name) &&
         by_rows.contains(e.text)) {
-      if (std::find(of_this_row.begin(), of_this_row.end(), e) == of_this_row.end()) return false;
-      if (std::find(results.begin(), results.end(), e) == results.end()) results.push_back(e);
+      if (std::ranges::find(of_this_row, e) == of_this_row.end()) return false;
+      if (std::ranges::find(results, e) == results.end()) results.push_back(e);
       return true;
     }
-    return std::all_of(e.operands.begin(), e.operands.end(),
-                       [&](const Expression& o) { return self(self, o); });
+    return std::ranges::all_of(e.operands, [&](const Expression& o) { return self(self, o); });
   };
   for (const Sum& sum : columns.part.loop.sums)
     if (!visit(visit, sum.value)) return std::nullopt;
@@ -166,8 +163,8 @@ bool add_alone(KernelRequest request, std::string name, KernelGroup& group, Node
 bool names_outside(const Expression& e, const Expression& stream, const std::string& iterator) {
   if (e == stream) return false;
   return (e.kind == Expression::Kind::name && e.text == iterator) ||
-         std::any_of(e.operands.begin(), e.operands.end(),
-                     [&](const Expression& o) { return names_outside(o, stream, iterator); });
+         std::ranges::any_of(e.operands,
+                             [&](const Expression& o) { return names_outside(o, stream, iterator); });
 }
 
 std::optional<KernelGroup> both_sums(const KernelRequest& first, const KernelRequest& second) {

@@ -44,71 +44,56 @@ class OnePassText {
   const Sum& column_sum() const { return pass_.columns.sum.part.loop.sums.front(); }
   Expression column_count() const { return j_.count(); }
 
-  std::string fresh(const std::string& base) {
-    const std::string name = free_name(pass_.rows.names, base, taken_);
-    taken_.insert(name);
-    return name;
-  }
-
   /// All that the kernel reads and writes.
   Node everything() const {
     Node columns = j_.loop;
-    for (const Sum& sum : row_loop().sums) {
-      columns.children.push_back(add_to(sum, "0"));
-      columns.children.back().value = sum.value;
-    }
-    columns.children.push_back(add_to(column_sum(), "0"));
-    columns.children.back().op = "=";
-    columns.children.back().target =
-        element_of_part(pass_.columns.sum, pass_.columns.memory.front(), i_name_);
-    columns.children.back().value = column_sum().value;
+    for (const Sum& sum : row_loop().sums) columns.children.push_back(add_to(sum, sum.value));
+    Node part = add_to(column_sum(), column_sum().value);
+    part.op = "=";
+    part.target = element_of_part(pass_.columns.sum, pass_.columns.memory.front(), i_name_);
+    columns.children.push_back(part);
     Node tree = i_.loop;
-    tree.children = pass_.rows.part.before;
-    tree.children.push_back(columns);
-    const auto& after = pass_.rows.part.after;
-    tree.children.insert(tree.children.end(), after.begin(), after.end());
+    tree.children = with_loop(pass_.rows.part, {columns});
     return tree;
   }
 
   void unrolled(const std::string& name, const std::string& count) {
     writer_.line("#pragma unroll");
-    writer_.open(fmt::format("for (int {0} = 0; {0} < {1}; ++{0})", name, count));
+    writer_.open("for (int {0} = 0; {0} < {1}; ++{0})", name, count);
   }
   /// The thread's column with this number, if there is one; or any thread's.
   void open_column(bool for_each_thread) {
     unrolled(column_, columns_);
     if (for_each_thread) {
-      writer_.line(fmt::format(
-          "const int {} = {};", j_name_,
-          first_value(names_, j_, fmt::format("{} * {} + threadIdx.x", kOnePassThreads, column_))));
-      writer_.open(fmt::format("if ({} < {})", j_name_, cuda_text(names_, j_.end)));
+      writer_.line("const int {} = {};", j_name_,
+                   first_value(names_, j_, fmt::format("{} * {} + threadIdx.x", kOnePassThreads, column_)));
+      writer_.open("if ({} < {})", j_name_, cuda_text(names_, j_.end));
     } else {
-      writer_.open(
-          fmt::format("if ({} * {} < {})", kOnePassThreads, column_, cuda_text(names_, column_count())));
+      writer_.open("if ({} * {} < {})", kOnePassThreads, column_, cuda_text(names_, column_count()));
     }
   }
   /// The row with this number, or the last there is.
   void open_row() {
     unrolled(row_, rows_);
-    writer_.line(fmt::format("const int {} = {} == 1 ? {} : min({} + {}, {} - 1);", i_name_, rows_, i0_, i0_,
-                             row_, range_.end));
+    writer_.line("const int {} = {} == 1 ? {} : min({} + {}, {} - 1);", i_name_, rows_, i0_, i0_, row_,
+                 range_.end);
   }
   void close(int levels) {
     while (levels-- > 0) writer_.close();
   }
 
   std::string device_function(const KernelParameters& parameters) {
-    columns_ = fresh("columns"), rows_ = fresh("rows"), column_ = fresh("column"), row_ = fresh("row");
-    i0_ = fresh(i_name_ + "0");
-    const std::string here = fresh(pass_.stream.text + "_here"), next = fresh(pass_.stream.text + "_next"),
-                      read = fresh("read"), total_of_columns = fresh(column_sum().target.text + "_sum");
+    columns_ = fresh_("columns"), rows_ = fresh_("rows"), column_ = fresh_("column"), row_ = fresh_("row");
+    i0_ = fresh_(i_name_ + "0");
+    const std::string here = fresh_(pass_.stream.text + "_here"), next = fresh_(pass_.stream.text + "_next"),
+                      read = fresh_("read"), total_of_columns = fresh_(column_sum().target.text + "_sum");
     std::vector<std::string> sums, warps, totals, results;
     for (const Sum& sum : row_loop().sums) {
-      sums.push_back(fresh(sum.target.text + "_sum"));
-      warps.push_back(fresh(sum.target.text + "_warps"));
-      totals.push_back(fresh(sum.target.text + "_total"));
+      sums.push_back(fresh_(sum.target.text + "_sum"));
+      warps.push_back(fresh_(sum.target.text + "_warps"));
+      totals.push_back(fresh_(sum.target.text + "_total"));
     }
-    for (const Expression& result : pass_.row_results) results.push_back(fresh(result.text + "_row"));
+    for (const Expression& result : pass_.row_results) results.push_back(fresh_(result.text + "_row"));
     const std::string stream_type = c_name(shape_of(names_, pass_.stream.text).type).data();
 
     std::string signature =
@@ -117,28 +102,24 @@ class OnePassText {
                       fmt::format("template <int {}, int {}>\n__device__ void\n", columns_, rows_));
     writer_.open(signature);
     for (std::size_t s = 0; s < sums.size(); ++s)
-      writer_.line(
-          fmt::format("__shared__ {} {}[{}][32];", c_name(row_loop().sums[s].type), warps[s], rows_));
+      writer_.line("__shared__ {} {}[{}][32];", c_name(row_loop().sums[s].type), warps[s], rows_);
     for (std::size_t s = 0; s < results.size(); ++s)
-      writer_.line(fmt::format("__shared__ {} {}[{}];", c_name(type_of(names_, pass_.row_results[s])),
-                               results[s], rows_));
-    range_ = write_row_range(writer_, names_, 'x', i_.least, i_.end,
-                             [&](const std::string& base) { return fresh(base); });
-    writer_.line(fmt::format("{} {}[{}] = {{}};", c_name(column_sum().type), total_of_columns, columns_));
-    writer_.line(fmt::format("{} {}[{}][{}];", stream_type, next, rows_, columns_));
-    writer_.open(fmt::format("const auto {} = [&](int {})", read, i0_));
+      writer_.line("__shared__ {} {}[{}];", c_name(type_of(names_, pass_.row_results[s])), results[s], rows_);
+    range_ = write_row_range(writer_, names_, 'x', i_.least, i_.end, fresh_);
+    writer_.line("{} {}[{}] = {{}};", c_name(column_sum().type), total_of_columns, columns_);
+    writer_.line("{} {}[{}][{}];", stream_type, next, rows_, columns_);
+    writer_.open("const auto {} = [&](int {})", read, i0_);
     open_column(true);
     open_row();
-    writer_.line(fmt::format("{}[{}][{}] = {};", next, row_, column_, cuda_text(names_, pass_.stream)));
+    writer_.line("{}[{}][{}] = {};", next, row_, column_, cuda_text(names_, pass_.stream));
     close(3);
     writer_.close("};");
-    writer_.line(fmt::format("if ({0} < {1}) {2}({0});", range_.first, range_.end, read));
+    writer_.line("if ({0} < {1}) {2}({0});", range_.first, range_.end, read);
 
-    writer_.open(
-        fmt::format("for (int {0} = {1}; {0} < {2}; {0} += {3})", i0_, range_.first, range_.end, rows_));
+    writer_.open("for (int {0} = {1}; {0} < {2}; {0} += {3})", i0_, range_.first, range_.end, rows_);
     for (std::size_t s = 0; s < sums.size(); ++s)
-      writer_.line(fmt::format("{} {}[{}] = {{}};", c_name(row_loop().sums[s].type), sums[s], rows_));
-    writer_.line(fmt::format("{} {}[{}][{}];", stream_type, here, rows_, columns_));
+      writer_.line("{} {}[{}] = {{}};", c_name(row_loop().sums[s].type), sums[s], rows_);
+    writer_.line("{} {}[{}][{}];", stream_type, here, rows_, columns_);
     CudaNames row_values = names_, column_values = names_;
     row_values.instead = [&](const Expression& e) -> std::string {
       return e == pass_.stream ? fmt::format("{}[{}][{}]", here, row_, column_) : "";
@@ -149,58 +130,55 @@ class OnePassText {
       return row_values.instead(e);
     };
     open_column(true);
-    const bool names_row = std::any_of(row_loop().sums.begin(), row_loop().sums.end(), [&](const Sum& sum) {
-      return names_outside(sum.value, pass_.stream, i_name_);
-    });
+    const bool names_row = std::ranges::any_of(
+        row_loop().sums, [&](const Sum& sum) { return names_outside(sum.value, pass_.stream, i_name_); });
     if (names_row)
       open_row();
     else
       unrolled(row_, rows_);
-    writer_.line(fmt::format("{}[{}][{}] = {}[{}][{}];", here, row_, column_, next, row_, column_));
+    writer_.line("{}[{}][{}] = {}[{}][{}];", here, row_, column_, next, row_, column_);
     for (std::size_t s = 0; s < sums.size(); ++s)
-      writer_.line(
-          fmt::format("{}[{}] += {};", sums[s], row_, cuda_text(row_values, row_loop().sums[s].value)));
+      writer_.line("{}[{}] += {};", sums[s], row_, cuda_text(row_values, row_loop().sums[s].value));
     close(3);
-    writer_.line(fmt::format("if ({0} + {1} < {2}) {3}({0} + {1});  // on its way while these are summed",
-                             i0_, rows_, range_.end, read));
+    writer_.line("if ({0} + {1} < {2}) {3}({0} + {1});  // on its way while these are summed", i0_, rows_,
+                 range_.end, read);
     unrolled(row_, rows_);
     for (std::size_t s = 0; s < sums.size(); ++s) {
-      writer_.line(fmt::format("{0}[{1}] = warp_sum({0}[{1}]);", sums[s], row_));
-      writer_.line(fmt::format("if (threadIdx.x % 32 == 0) {}[{}][threadIdx.x / 32] = {}[{}];", warps[s],
-                               row_, sums[s], row_));
+      writer_.line("{0}[{1}] = warp_sum({0}[{1}]);", sums[s], row_);
+      writer_.line("if (threadIdx.x % 32 == 0) {}[{}][threadIdx.x / 32] = {}[{}];", warps[s], row_, sums[s],
+                   row_);
     }
     writer_.close();
     writer_.line("__syncthreads();");
     writer_.line("// A warp for each row.");
-    writer_.open(fmt::format("if (threadIdx.x < 32 * {})", rows_));
-    writer_.line(fmt::format("const int {} = threadIdx.x / 32, {} = {} + {};", row_, i_name_, i0_, row_));
+    writer_.open("if (threadIdx.x < 32 * {})", rows_);
+    writer_.line("const int {} = threadIdx.x / 32, {} = {} + {};", row_, i_name_, i0_, row_);
     for (std::size_t s = 0; s < sums.size(); ++s)
-      writer_.line(fmt::format("const {} {} = warp_sum({}[{}][threadIdx.x % 32]);",
-                               c_name(row_loop().sums[s].type), totals[s], warps[s], row_));
-    writer_.open(fmt::format("if (threadIdx.x % 32 == 0 && {} < {})", i_name_, range_.end));
+      writer_.line("const {} {} = warp_sum({}[{}][threadIdx.x % 32]);", c_name(row_loop().sums[s].type),
+                   totals[s], warps[s], row_);
+    writer_.open("if (threadIdx.x % 32 == 0 && {} < {})", i_name_, range_.end);
     declare(writer_, pass_.rows.copies);
     CudaNames with_copies = names_;
     with_copies.instead = [&](const Expression& e) -> std::string {
-      if (e.kind == Expression::Kind::name && taken_.contains(e.text)) return e.text;
+      if (e.kind == Expression::Kind::name && fresh_.contains(e.text)) return e.text;
       return pass_.rows.copies.instead(e);
     };
-    write_statements(writer_, with_copies,
-                     with_totals(pass_.rows.part.before, pass_.rows.part, totals, pass_.row_conditions));
+    write_statements(writer_, with_copies, with_totals(pass_.rows.part, totals, pass_.row_conditions));
     for (std::size_t s = 0; s < results.size(); ++s)
-      writer_.line(fmt::format("{}[{}] = {};", results[s], row_, cuda_text(names_, pass_.row_results[s])));
+      writer_.line("{}[{}] = {};", results[s], row_, cuda_text(names_, pass_.row_results[s]));
     close(2);
     writer_.line("__syncthreads();");
     open_column(false);
     unrolled(row_, rows_);
-    writer_.line(fmt::format("const int {} = {} + {};", i_name_, i0_, row_));
-    writer_.line(fmt::format("if ({} == 1 || {} < {}) {}[{}] += {};", rows_, i_name_, range_.end,
-                             total_of_columns, column_, cuda_text(column_values, column_sum().value)));
+    writer_.line("const int {} = {} + {};", i_name_, i0_, row_);
+    writer_.line("if ({} == 1 || {} < {}) {}[{}] += {};", rows_, i_name_, range_.end, total_of_columns,
+                 column_, cuda_text(column_values, column_sum().value));
     close(4);
     open_column(true);
-    writer_.line(fmt::format(
+    writer_.line(
         "{} = {}[{}];",
         cuda_text(names_, element_of_part(pass_.columns.sum, pass_.columns.memory.front(), "blockIdx.x")),
-        total_of_columns, column_));
+        total_of_columns, column_);
     close(3);
     return writer_.text();
   }
@@ -215,8 +193,8 @@ class OnePassText {
       const std::string call = fmt::format("{}_rows<{}, {}>({});", pass_.rows.kernel, columns, shape.rows,
                                            fmt::join(parameters.all, ", "));
       if (&shape != &kOnePassShapes.back()) {
-        writer.line(fmt::format("if ({} <= {}) return {}", cuda_text(names_, column_count()),
-                                kOnePassThreads * columns, call));
+        writer.line("if ({} <= {}) return {}", cuda_text(names_, column_count()), kOnePassThreads * columns,
+                    call);
       } else {
         writer.line(call);
       }
@@ -262,7 +240,7 @@ class OnePassText {
   CudaNames names_;
   const ThreadLoop &i_, &j_;
   const std::string i_name_, j_name_;
-  std::set<std::string> taken_;
+  FreshNames fresh_{pass_.rows.names};
   std::string columns_, rows_, column_, row_, i0_;
   RowRange range_;
   TextWriter writer_;

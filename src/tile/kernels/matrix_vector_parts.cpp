@@ -17,43 +17,36 @@ constexpr int kColumns = 32, kRows = 8;
 void write_addition(TextWriter& writer, const SumsInParts& parts) {
   const SumRequest& sum = parts.sum;
   const ThreadLoop& x = sum.chain.loops.front();
-  std::set<std::string> taken;
-  const auto fresh = [&](const std::string& base) {
-    const std::string name = free_name(sum.names, base, taken);
-    taken.insert(name);
-    return name;
-  };
+  FreshNames fresh(sum.names);
   CudaNames names = sum.names;
   names.temporaries = parts.memory;
   names.instead = [&](const Expression& e) -> std::string {
-    if (e.kind == Expression::Kind::name && taken.contains(e.text)) return e.text;
+    if (e.kind == Expression::Kind::name && fresh.contains(e.text)) return e.text;
     return sum.copies.instead(e);
   };
   const std::string part = fresh("part"), end = fresh("parts");
-  std::vector<std::string> sums, shared;
-  for (const Sum& one : sum.part.loop.sums) {
-    sums.push_back(fresh(one.target.text + "_sum"));
-    shared.push_back(fresh(one.target.text + "_rows"));
-    writer.line(fmt::format("__shared__ {} {}[{}][{}];", c_name(one.type), shared.back(), kRows, kColumns));
-    writer.line(fmt::format("{} {} = 0;", c_name(one.type), sums.back()));
+  const SumNames own = name_sums(sum.part.loop, "_rows", fresh);
+  for (std::size_t s = 0; s < own.sums.size(); ++s) {
+    const std::string_view type = c_name(sum.part.loop.sums[s].type);
+    writer.line("__shared__ {} {}[{}][{}];", type, own.shared[s], kRows, kColumns);
+    writer.line("{} {} = 0;", type, own.sums[s]);
   }
-  writer.line(fmt::format("const int {} = {};", x.loop.iterator,
-                          first_value(names, x, fmt::format("blockIdx.x * {} + threadIdx.x", kColumns))));
-  writer.line(fmt::format("const int {} = {};", end, cuda_text(sum.names, parts.count)));
+  writer.line("const int {} = {};", x.loop.iterator,
+              first_value(names, x, fmt::format("blockIdx.x * {} + threadIdx.x", kColumns)));
+  writer.line("const int {} = {};", end, cuda_text(sum.names, parts.count));
   std::vector<Expression> guards = x.guards;
   guards.push_back(Expression::binary("<", Expression::name(x.loop.iterator), x.end));
   const std::string inside = cuda_text(names, all_of(guards));
-  writer.open(fmt::format("if ({})", inside));
+  writer.open("if ({})", inside);
   writer.line("#pragma unroll 8");
-  writer.open(fmt::format("for (int {0} = threadIdx.y; {0} < {1}; {0} += {2})", part, end, kRows));
-  for (std::size_t s = 0; s < sums.size(); ++s)
-    writer.line(
-        fmt::format("{} += {};", sums[s], cuda_text(names, element_of_part(sum, parts.memory[s], part))));
+  writer.open("for (int {0} = threadIdx.y; {0} < {1}; {0} += {2})", part, end, kRows);
+  for (std::size_t s = 0; s < own.sums.size(); ++s)
+    writer.line("{} += {};", own.sums[s], cuda_text(names, element_of_part(sum, parts.memory[s], part)));
   writer.close();
   writer.close();
-  meet_in_shared(writer, sums, shared, kRows, inside);
+  meet_in_shared(writer, own, kRows, inside);
   declare(writer, sum.copies);
-  write_statements(writer, names, with_totals(sum.part.before, sum.part, sums, parts.conditions));
+  write_statements(writer, names, with_totals(sum.part, own.sums, parts.conditions));
   writer.close();
 }
 
@@ -61,12 +54,11 @@ void write_addition(TextWriter& writer, const SumsInParts& parts) {
 Node tree_of(const SumsInParts& parts) {
   const SumPart& part = parts.sum.part;
   Node tree = parts.sum.chain.loops.front().loop;
-  tree.children = part.before;
-  for (std::size_t s = 0; s < part.loop.sums.size(); ++s) {
-    tree.children.push_back(add_to(part.loop.sums[s], ""));
-    tree.children.back().value = element_of_part(parts.sum, parts.memory[s], tree.iterator);
-  }
-  tree.children.insert(tree.children.end(), part.after.begin(), part.after.end());
+  std::vector<Node> additions;
+  for (std::size_t s = 0; s < part.loop.sums.size(); ++s)
+    additions.push_back(
+        add_to(part.loop.sums[s], element_of_part(parts.sum, parts.memory[s], tree.iterator)));
+  tree.children = with_loop(part, additions);
   return tree;
 }
 
@@ -89,19 +81,26 @@ std::vector<Temporary> memory_of_parts(const SumRequest& sum, const Expression& 
 Expression element_of_part(const SumRequest& sum, const Temporary& memory, const std::string& part) {
   const ThreadLoop& x = sum.chain.loops.front();
   const Expression at = Expression::name(x.loop.iterator);
-  return Expression::element(memory.name,
-                             {Expression::name(part), simplified(Expression::binary("-", at, x.least))});
+  return Expression::element(memory.name, {Expression::name(part), difference(at, x.least)});
 }
 
-void meet_in_shared(TextWriter& writer, const std::vector<std::string>& sums,
-                    const std::vector<std::string>& shared, int rows, const std::string& condition) {
-  for (std::size_t s = 0; s < sums.size(); ++s)
-    writer.line(fmt::format("{}[threadIdx.y][threadIdx.x] = {};", shared[s], sums[s]));
+SumNames name_sums(const SumLoop& loop, const std::string& shared, FreshNames& fresh) {
+  SumNames names;
+  for (const Sum& sum : loop.sums) {
+    names.sums.push_back(fresh(sum.target.text + "_sum"));
+    names.shared.push_back(fresh(sum.target.text + shared));
+  }
+  return names;
+}
+
+void meet_in_shared(TextWriter& writer, const SumNames& names, int rows, const std::string& condition) {
+  for (std::size_t s = 0; s < names.sums.size(); ++s)
+    writer.line("{}[threadIdx.y][threadIdx.x] = {};", names.shared[s], names.sums[s]);
   writer.line("__syncthreads();");
-  writer.open(fmt::format("if (threadIdx.y == 0 && {})", condition));
-  writer.open(fmt::format("for (int row = 1; row < {}; ++row)", rows));
-  for (std::size_t s = 0; s < sums.size(); ++s)
-    writer.line(fmt::format("{} += {}[row][threadIdx.x];", sums[s], shared[s]));
+  writer.open("if (threadIdx.y == 0 && {})", condition);
+  writer.open("for (int row = 1; row < {}; ++row)", rows);
+  for (std::size_t s = 0; s < names.sums.size(); ++s)
+    writer.line("{} += {}[row][threadIdx.x];", names.sums[s], names.shared[s]);
   writer.close();
 }
 

@@ -65,7 +65,7 @@ class Planner {
 
  private:
   static bool has(const std::vector<std::string>& list, const std::string& name) {
-    return std::find(list.begin(), list.end(), name) != list.end();
+    return std::ranges::find(list, name) != list.end();
   }
   bool is_parameter(const std::string& name) const { return has(nest_.region().parameters, name); }
   bool is_used(const std::string& name) const {
@@ -117,13 +117,12 @@ class Planner {
     const auto found = sequential_loop(tree);
     if (found == tree.body.end()) return found;
     const PanelLoop panel = panel_loop(*found);
-    const bool only_read =
-        std::none_of(panel.arrays.begin(), panel.arrays.end(),
-                     [&](const std::string& array) { return has(used_.arrays_written, array); });
+    const bool only_read = std::ranges::none_of(
+        panel.arrays, [&](const std::string& array) { return has(used_.arrays_written, array); });
     // Vectors are small, and not worth launches of their own.
-    const bool matrices = std::any_of(
-        panel.arrays.begin(), panel.arrays.end(),
-        [&](const std::string& array) { return find_variable(nest_.region(), array)->extents.size() > 1; });
+    const bool matrices = std::ranges::any_of(panel.arrays, [&](const std::string& array) {
+      return find_variable(nest_.region(), array)->extents.size() > 1;
+    });
     return matrices && only_read ? found : tree.body.end();
   }
 
@@ -161,8 +160,7 @@ void plan_out_of_core(const Nest& nest, const ParallelNest& parallel, const GpuO
   if (const auto* why = std::get_if<std::string>(&planned)) {
     program.reasons.push_back(
         fmt::format("all arrays have to fit the cap of {} bytes, or {}() returns cudaErrorMemoryAllocation: "
-                    "they could not pass "
-                    "through the device in panels, because {}",
+                    "they could not pass through the device in panels, because {}",
                     options.memory_cap, function, *why));
     return;
   }

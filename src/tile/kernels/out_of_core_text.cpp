@@ -35,19 +35,17 @@ class Writer {
         "/// On host pointers, as the source has it. Arrays that do not fit pass through the device in "
         "panels of");
     text_.line("/// rows: the next ones are copied while kernels work on these.");
-    text_.open(fmt::format("extern \"C\" cudaError_t {}({})", region_.function, function_.parameters));
+    text_.open("extern \"C\" cudaError_t {}({})", region_.function, function_.parameters);
     divide();
     allocate();
     copy("load", resident_);
     for (const auto& [symbol, constant] : function_.constants)
       text_.line(
-          fmt::format("check(cudaMemcpyToSymbolAsync({}, {}, {} * sizeof({}), 0, "
-                      "cudaMemcpyHostToDevice, streams.load));",
-                      symbol, constant.array, constant.elements, c_name(constant.type)));
+          "check(cudaMemcpyToSymbolAsync({}, {}, {} * sizeof({}), 0, cudaMemcpyHostToDevice, streams.load));",
+          symbol, constant.array, constant.elements, c_name(constant.type));
     define_pointers(resident_);
-    if (plan_.inner)
-      text_.line(fmt::format("int {}_panel = 0;  // goes on: buffers take turns", plan_.inner->iterator));
-    text_.line(fmt::format("int {}_panel = 0;", plan_.outer.iterator));
+    if (plan_.inner) text_.line("int {}_panel = 0;  // goes on: buffers take turns", plan_.inner->iterator);
+    text_.line("int {}_panel = 0;", plan_.outer.iterator);
     outer();
     copy("store", written(resident_));
     text_.line("check(cudaDeviceSynchronize());");
@@ -87,16 +85,16 @@ class Writer {
   void declare(const std::vector<std::string>& arrays, std::size_t from) {
     for (const std::string& array : arrays) {
       const Variable& variable = *find_variable(region_, array);
-      text_.line(fmt::format("PanelArray<{0}{1}> {2}_panels({2}, {3});",
-                             function_.written.contains(array) ? "" : "const ", c_name(variable.type), array,
-                             count_of(variable, from)));
+      text_.line("PanelArray<{0}{1}> {2}_panels({2}, {3});",
+                 function_.written.contains(array) ? "" : "const ", c_name(variable.type), array,
+                 count_of(variable, from));
     }
   }
 
   void divide() {
     for (const Level& level : levels_)
-      text_.line(fmt::format("const int {0}_begin = {1}, {0}_end = std::max<int>({0}_begin, {2});",
-                             level.loop.iterator, host_text(level.loop.begin), host_text(level.loop.end)));
+      text_.line("const int {0}_begin = {1}, {0}_end = std::max<int>({0}_begin, {2});", level.loop.iterator,
+                 host_text(level.loop.begin), host_text(level.loop.end));
     declare(plan_.resident, 0);
     for (const Level& level : levels_) declare(level.loop.arrays, 1);
     std::string call = "panel_rows(bytes";
@@ -107,14 +105,14 @@ class Writer {
       none.push_back(fmt::format("(rows.{0} == 0 && {1}_begin < {1}_end)", level.name, level.loop.iterator));
     }
     if (!plan_.inner) call += ", 0, 0";
-    text_.line(fmt::format("std::size_t bytes = {}u;", function_.memory_cap));
+    text_.line("std::size_t bytes = {}u;", function_.memory_cap);
     if (!resident_.empty()) {
-      text_.line(fmt::format("const std::size_t resident = {};", bytes_of_rows(plan_.resident)));
+      text_.line("const std::size_t resident = {};", bytes_of_rows(plan_.resident));
       text_.line("if (resident > bytes) return cudaErrorMemoryAllocation;");
       text_.line("bytes -= resident;");
     }
-    text_.line(fmt::format("const PanelRows rows = {});", call));
-    text_.line(fmt::format("if ({}) return cudaErrorMemoryAllocation;", fmt::join(none, " || ")));
+    text_.line("const PanelRows rows = {});", call);
+    text_.line("if ({}) return cudaErrorMemoryAllocation;", fmt::join(none, " || "));
   }
 
   void allocate() {
@@ -125,32 +123,32 @@ class Writer {
     text_.line("PanelStreams streams;");
     text_.line("check(streams.create());");
     for (const std::string& array : plan_.resident)
-      text_.line(fmt::format("check({}_panels.allocate(1, 1, 0, 1));", array));
+      text_.line("check({}_panels.allocate(1, 1, 0, 1));", array);
     for (const Level& level : levels_)
       for (const std::string& array : level.loop.arrays)
-        text_.line(fmt::format("check({0}_panels.allocate(rows.{1}, rows.{1}_buffers, {2}_begin, {2}_end));",
-                               array, level.name, level.loop.iterator));
+        text_.line("check({0}_panels.allocate(rows.{1}, rows.{1}_buffers, {2}_begin, {2}_end));", array,
+                   level.name, level.loop.iterator);
     text_.line("if (status != cudaSuccess) return status;");
     text_.line("const cudaStream_t stream = streams.work;");
   }
 
   void copy(std::string_view direction, const std::vector<Part>& all) {
     for (const Part& part : all)
-      text_.line(fmt::format("check({0}_panels.{1}({2}, {3}, {4}, streams.{1}));", part.array, direction,
-                             part.buffer, part.first, part.limit));
+      text_.line("check({0}_panels.{1}({2}, {3}, {4}, streams.{1}));", part.array, direction, part.buffer,
+                 part.first, part.limit);
   }
   void define_pointers(const std::vector<Part>& all) {
     for (const Part& part : all)
-      text_.line(fmt::format("auto* const device_{0} = {0}_panels.device({1}, {2});", part.array, part.buffer,
-                             part.first));
+      text_.line("auto* const device_{0} = {0}_panels.device({1}, {2});", part.array, part.buffer,
+                 part.first);
   }
   void record(const Level& level, std::string_view event, std::string_view stream) {
-    text_.line(fmt::format("check(cudaEventRecord(streams.{}_{}[{}_buffer], streams.{}));", level.name, event,
-                           level.loop.iterator, stream));
+    text_.line("check(cudaEventRecord(streams.{}_{}[{}_buffer], streams.{}));", level.name, event,
+               level.loop.iterator, stream);
   }
   void wait(const Level& level, std::string_view event, std::string_view stream) {
-    text_.line(fmt::format("check(cudaStreamWaitEvent(streams.{}, streams.{}_{}[{}_buffer], 0));", stream,
-                           level.name, event, level.loop.iterator));
+    text_.line("check(cudaStreamWaitEvent(streams.{}, streams.{}_{}[{}_buffer], 0));", stream, level.name,
+               event, level.loop.iterator);
   }
   void launch(const std::vector<Kernel>& kernels) {
     for (const Kernel& kernel : kernels) function_.launch(kernel, text_);
@@ -158,12 +156,11 @@ class Writer {
 
   void open(const Level& level) {
     const PanelLoop& loop = level.loop;
-    text_.open(fmt::format("for (int {0} = {2}_begin, {1}; {0} < {2}_end; {0} = {1}, ++{2}_panel)",
-                           loop.first, loop.limit, loop.iterator));
-    text_.line(fmt::format("{1} = {0} + std::min(rows.{2}, {3}_end - {0});", loop.first, loop.limit,
-                           level.name, loop.iterator));
-    text_.line(
-        fmt::format("const int {0}_buffer = {0}_panel % rows.{1}_buffers;", loop.iterator, level.name));
+    text_.open("for (int {0} = {2}_begin, {1}; {0} < {2}_end; {0} = {1}, ++{2}_panel)", loop.first,
+               loop.limit, loop.iterator);
+    text_.line("{1} = {0} + std::min(rows.{2}, {3}_end - {0});", loop.first, loop.limit, level.name,
+               loop.iterator);
+    text_.line("const int {0}_buffer = {0}_panel % rows.{1}_buffers;", loop.iterator, level.name);
   }
   void load(const Level& level) {
     wait(level, "free", "load");
@@ -194,7 +191,7 @@ class Writer {
   void inner() {
     const Level& level = levels_.back();
     open(level);
-    text_.open(fmt::format("if ({}_panel == 0 || rows.inner_buffers > 1)", level.loop.iterator));
+    text_.open("if ({}_panel == 0 || rows.inner_buffers > 1)", level.loop.iterator);
     load(level);
     text_.close();
     define_pointers(parts(level.loop));

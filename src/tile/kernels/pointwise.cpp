@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "tile/c/simplify.hpp"
 #include "tile/kernels/access_cost.hpp"
 #include "tile/kernels/sequential_code.hpp"
 
@@ -20,7 +19,7 @@ constexpr std::int64_t most_blocks = 65535;  // of a grid along y and z
 constexpr int rows_per_thread = 4;
 
 bool holds_loop(const Node& node) {
-  return node.kind == Node::Kind::loop || std::any_of(node.children.begin(), node.children.end(), holds_loop);
+  return node.kind == Node::Kind::loop || std::ranges::any_of(node.children, holds_loop);
 }
 
 /// How well a loop suits neighbouring threads: contiguous accesses for it, scattered ones against it, each as
@@ -39,19 +38,14 @@ double suits_neighbours(const CudaNames& names, const std::vector<Mention>& ment
   return score;
 }
 
-bool only_assignments(const std::vector<Node>& nodes) {
-  return std::all_of(nodes.begin(), nodes.end(),
-                     [](const Node& n) { return n.kind == Node::Kind::assignment; });
-}
-
 /// Rows `first` to `first` + rows_per_thread - 1, all of which there are: no condition keeps their loads from
 /// being under way together. Where a statement reads what it writes all its values come before the first is
 /// stored: a compiler cannot know that rows differ.
 void write_rows(TextWriter& writer, const CudaNames& names, const std::vector<Node>& body,
                 const std::string& row, const std::string& first) {
   const std::vector<Mention> all = mentions(body);
-  const bool reads_own = std::any_of(all.begin(), all.end(), [&](const Mention& read) {
-    return !read.is_write && std::any_of(all.begin(), all.end(), [&](const Mention& write) {
+  const bool reads_own = std::ranges::any_of(all, [&](const Mention& read) {
+    return !read.is_write && std::ranges::any_of(all, [&](const Mention& write) {
       return write.is_write && write.element.text == read.element.text;
     });
   });
@@ -72,13 +66,12 @@ void write_rows(TextWriter& writer, const CudaNames& names, const std::vector<No
     over_rows(lines);
     return;
   }
-  std::set<std::string> taken;
+  FreshNames fresh(names);
   for (const Node& node : body) {
-    const std::string values = free_name(names, node.target.text + "_rows", taken);
-    taken.insert(values);
+    const std::string& values = fresh(node.target.text + "_rows");
     const Expression value =
         node.op == "=" ? node.value : Expression::binary(node.op.substr(0, 1), node.target, node.value);
-    writer.line(fmt::format("{} {}[{}];", c_name(type_of(names, node.target)), values, rows_per_thread));
+    writer.line("{} {}[{}];", c_name(type_of(names, node.target)), values, rows_per_thread);
     over_rows({fmt::format("{}[{} - {}] = {};", values, row, first, cuda_text(names, value))});
     over_rows({fmt::format("{} = {}[{} - {}];", cuda_text(names, node.target), values, row, first)});
   }
@@ -91,13 +84,17 @@ Expression at_most(const Expression& value, std::int64_t limit) {
 
 }  // namespace
 
+bool only_assignments(const std::vector<Node>& nodes) {
+  return std::ranges::all_of(nodes, [](const Node& n) { return n.kind == Node::Kind::assignment; });
+}
+
 ThreadMapping map_threads(const CudaNames& names, const ParallelChain& chain) {
   const std::vector<Mention> all = mentions(chain.body);
   ThreadMapping mapping;
   std::vector<const ThreadLoop*> left;
   for (auto loop = chain.loops.rbegin(); loop != chain.loops.rend(); ++loop)
     left.push_back(&*loop);  // innermost first
-  const auto best = std::max_element(left.begin(), left.end(), [&](const ThreadLoop* a, const ThreadLoop* b) {
+  const auto best = std::ranges::max_element(left, [&](const ThreadLoop* a, const ThreadLoop* b) {
     return suits_neighbours(names, all, a->loop.iterator) < suits_neighbours(names, all, b->loop.iterator);
   });
   mapping.x = *best;
@@ -141,12 +138,10 @@ Kernel pointwise_kernel(const KernelRequest& request, const std::vector<PlacedCo
   CudaNames names{request.parallel.nest, request.parallel};
   const ThreadMapping mapping = map_threads(names, chain);
   const PrivateCopies copies = private_copies(request, names, chain);
-  std::vector<Expression> bounds;
-  for (const ThreadLoop& loop : chain.loops) bounds.insert(bounds.end(), {loop.least, loop.end});
-  KernelParameters parameters = kernel_parameters(request, names, {request.tree}, bounds, copies);
+  KernelParameters parameters = kernel_parameters(request, names, {request.tree}, chain.bounds(), copies);
 
   Kernel kernel = described(request, chain, "pointwise");
-  const bool sequential = std::any_of(chain.body.begin(), chain.body.end(), holds_loop);
+  const bool sequential = std::ranges::any_of(chain.body, holds_loop);
   // One dimension: few threads a block where each runs long, so that all multiprocessors get some.
   // Two: several rows a thread, whose loads are under way together.
   const bool rows = mapping.y && !sequential;
@@ -178,21 +173,18 @@ Kernel pointwise_kernel(const KernelRequest& request, const std::vector<PlacedCo
   writer.open(
       kernel_signature({names, kernel.name, kernel.parameters, parameters.written, width * height, 0}));
   const std::string& x = mapping.x->loop.iterator;
-  writer.line(
-      fmt::format("const int {} = {};", x,
-                  first_value(names, *mapping.x, fmt::format("blockIdx.x * {} + threadIdx.x", width))));
-  writer.line(fmt::format("if ({}) return;",
-                          cuda_text(names, Expression::binary(">=", Expression::name(x), mapping.x->end))));
-  int open = 0;
+  writer.line("const int {} = {};", x,
+              first_value(names, *mapping.x, fmt::format("blockIdx.x * {} + threadIdx.x", width)));
+  writer.line("if ({}) return;",
+              cuda_text(names, Expression::binary(">=", Expression::name(x), mapping.x->end)));
   std::vector<Expression> guards = mapping.x->guards;
   const auto stride_over = [&](const ThreadLoop* loop, const std::string& first, const std::string& step) {
     if (!loop) return;
     const std::string& name = loop->loop.iterator;
-    writer.open(fmt::format("for (int {0} = {1}; {2}; {0} += {3})", name, first_value(names, *loop, first),
-                            cuda_text(names, Expression::binary("<", Expression::name(name), loop->end)),
-                            loop->step == 1 ? step : fmt::format("{} * {}", loop->step, step)));
+    writer.open("for (int {0} = {1}; {2}; {0} += {3})", name, first_value(names, *loop, first),
+                cuda_text(names, Expression::binary("<", Expression::name(name), loop->end)),
+                loop->step == 1 ? step : fmt::format("{} * {}", loop->step, step));
     guards.insert(guards.end(), loop->guards.begin(), loop->guards.end());
-    ++open;
   };
   stride_over(mapping.z, "blockIdx.z", "gridDim.z");
   if (!rows) {
@@ -206,37 +198,29 @@ Kernel pointwise_kernel(const KernelRequest& request, const std::vector<PlacedCo
     };
     const std::string end = fmt::format("{} + {}", first, rows_per_thread * y.step);
     const std::string next = y.step == 1 ? "++" + name : fmt::format("{} += {}", name, y.step);
-    writer.open(fmt::format("for (int {0} = {1}; {2}; {0} += {3} * gridDim.y)", first,
-                            first_value(names, y, fmt::format("{} * blockIdx.y", rows_per_thread)),
-                            cuda_text(names, inside(first)), rows_per_thread * y.step));
-    ++open;
+    writer.open("for (int {0} = {1}; {2}; {0} += {3} * gridDim.y)", first,
+                first_value(names, y, fmt::format("{} * blockIdx.y", rows_per_thread)),
+                cuda_text(names, inside(first)), rows_per_thread * y.step);
     guards.insert(guards.end(), y.guards.begin(), y.guards.end());
     if (y.step == 1 && guards.empty() && copies.copies.empty() && mapping.within.empty() &&
         only_assignments(chain.body)) {
-      writer.open(fmt::format("if ({} <= {})", end, cuda_text(names, y.end)));
+      writer.open("if ({} <= {})", end, cuda_text(names, y.end));
       write_rows(writer, names, chain.body, name, first);
       writer.close();
       writer.open("else");
-      writer.open(
-          fmt::format("for (int {} = {}; {}; {})", name, first, cuda_text(names, inside(name)), next));
-      open += 2;
+      writer.open("for (int {} = {}; {}; {})", name, first, cuda_text(names, inside(name)), next);
     } else {
       writer.line("#pragma unroll");
-      writer.open(fmt::format("for (int {} = {}; {} < {}; {})", name, first, name, end, next));
+      writer.open("for (int {} = {}; {} < {}; {})", name, first, name, end, next);
       guards.insert(guards.begin(), inside(name));
-      ++open;
     }
   }
   for (const ThreadLoop* loop : mapping.within) stride_over(loop, "0", "1");
-  if (!guards.empty()) {
-    writer.open(fmt::format("if ({})", cuda_text(names, all_of(guards))));
-    ++open;
-  }
+  if (!guards.empty()) writer.open("if ({})", cuda_text(names, all_of(guards)));
   declare(writer, copies);
   write_statements(writer, names, chain.body);
   store_last_values(writer, memory, copies, chain, request.tree);
-  while (open-- > 0) writer.close();
-  writer.close();
+  writer.close_to(0);
   kernel.text = writer.text();
 
   kernel.placements = memory_placements(names, chain.body, x, mapping.y ? mapping.y->loop.iterator : "",
@@ -256,8 +240,7 @@ Kernel pointwise_kernel(const KernelRequest& request, const std::vector<PlacedCo
   else if (mapping.y)
     kernel.reasons.push_back(fmt::format("{} along y", mapping.y->loop.iterator));
   if (mapping.z) kernel.reasons.push_back(fmt::format("{} along z", mapping.z->loop.iterator));
-  if (!mapping.x->guards.empty() || std::any_of(chain.loops.begin(), chain.loops.end(),
-                                                [](const ThreadLoop& l) { return !l.guards.empty(); }))
+  if (!chain.guards().empty())
     kernel.reasons.push_back(
         "the grid covers the box around the loops' ranges, threads outside of them do nothing");
   return kernel;

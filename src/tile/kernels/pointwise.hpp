@@ -17,6 +17,8 @@ ThreadMapping map_threads(const CudaNames& names, const ParallelChain& chain);
 /// "1 + blockIdx.x * 32 + threadIdx.x": the loop's value at an index.
 std::string first_value(const CudaNames& names, const ThreadLoop& loop, const std::string& index);
 
+bool only_assignments(const std::vector<Node>& nodes);
+
 /// A kernel with its name, statements, and a grid and block of 1.
 Kernel described(const KernelRequest& request, const ParallelChain& chain, const std::string& pattern);
 

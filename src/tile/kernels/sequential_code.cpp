@@ -54,15 +54,15 @@ class Uses {
 };
 
 bool constant_in(const Use& use, const Expression& element) {
-  return std::none_of(use.loops.begin(), use.loops.end(),
-                      [&](const Node* loop) { return depends_on(element, loop->iterator); });
+  return std::ranges::none_of(use.loops,
+                              [&](const Node* loop) { return depends_on(element, loop->iterator); });
 }
 
 /// A loop of statements only. Loads of eight iterations are under way together: a stream of 256 x 2048^2
 /// elements in columns runs at 4.4 TB/s on an H200, with four iterations at 3.8, with one at 2.5.
 bool is_innermost(const Node& loop) {
-  return std::all_of(loop.children.begin(), loop.children.end(),
-                     [](const Node& node) { return node.kind == Node::Kind::assignment; });
+  return std::ranges::all_of(loop.children,
+                             [](const Node& node) { return node.kind == Node::Kind::assignment; });
 }
 
 class Writer {
@@ -80,7 +80,7 @@ class Writer {
       if (node.kind == Node::Kind::block) {
         write(node.children);
       } else if (node.kind == Node::Kind::branch) {
-        writer_.open(fmt::format("if ({})", cuda_text(inner_, node.condition)));
+        writer_.open("if ({})", cuda_text(inner_, node.condition));
         write(node.children[0].children);
         if (node.children.size() > 1) {
           writer_.close();
@@ -99,20 +99,20 @@ class Writer {
  private:
   void write_loop(const Node& loop, const std::vector<Node>& around) {
     const std::vector<Expression> kept = registers_of(loop);
-    const bool runs_for_sure = std::all_of(kept.begin(), kept.end(), [&](const Expression& element) {
-      return std::any_of(around.begin(), around.end(), [&](const Node& node) {
+    const bool runs_for_sure = std::ranges::all_of(kept, [&](const Expression& element) {
+      return std::ranges::any_of(around, [&](const Node& node) {
         return node.kind == Node::Kind::assignment && node.target == element;
       });
     });
     // A loop that does not run touches nothing, which other threads may own.
     if (!runs_for_sure)
-      writer_.open(fmt::format("if ({} {} {})", cuda_text(inner_, loop.first), loop.comparison,
-                               cuda_text(inner_, loop.limit)));
+      writer_.open("if ({} {} {})", cuda_text(inner_, loop.first), loop.comparison,
+                   cuda_text(inner_, loop.limit));
     const std::size_t before = registers_.size();
     for (const Expression& element : kept) {
-      const std::string name = fresh(element.text + "_here");
-      writer_.line(fmt::format("{} {} = {};", c_name(shape_of(names_, element.text).type), name,
-                               cuda_text(inner_, element)));
+      const std::string name = fresh_(element.text + "_here");
+      writer_.line("{} {} = {};", c_name(shape_of(names_, element.text).type), name,
+                   cuda_text(inner_, element));
       added_.emplace_back(element, name);
     }
     registers_.insert(registers_.end(), added_.begin(), added_.end());
@@ -124,8 +124,7 @@ class Writer {
     const std::vector<std::pair<Expression, std::string>> here(
         registers_.begin() + static_cast<std::ptrdiff_t>(before), registers_.end());
     registers_.resize(before);
-    for (const auto& [element, name] : here)
-      writer_.line(fmt::format("{} = {};", cuda_text(inner_, element), name));
+    for (const auto& [element, name] : here) writer_.line("{} = {};", cuda_text(inner_, element), name);
     if (!runs_for_sure) writer_.close();
   }
 
@@ -136,9 +135,9 @@ class Writer {
     for (const Use& use : uses) {
       const Expression& element = *use.element;
       if (!use.is_write || use.conditional || !constant_in(use, element)) continue;
-      if (std::find(result.begin(), result.end(), element) != result.end()) continue;
+      if (std::ranges::find(result, element) != result.end()) continue;
       if (!inner_.instead(element).empty()) continue;
-      const bool alone = std::all_of(uses.begin(), uses.end(), [&](const Use& other) {
+      const bool alone = std::ranges::all_of(uses, [&](const Use& other) {
         return other.element->text != element.text || *other.element == element ||
                never_meet(element, *other.element, other.loops);
       });
@@ -147,17 +146,11 @@ class Writer {
     return result;
   }
 
-  std::string fresh(const std::string& base) {
-    const std::string name = free_name(names_, base, taken_);
-    taken_.insert(name);
-    return name;
-  }
-
   TextWriter& writer_;
   const CudaNames& names_;
   CudaNames inner_ = names_;
   std::vector<std::pair<Expression, std::string>> registers_, added_;
-  std::set<std::string> taken_;
+  FreshNames fresh_{names_};
 };
 
 }  // namespace

@@ -13,10 +13,6 @@ namespace {
 
 using Kind = Expression::Kind;
 
-Expression plus(const Expression& value, std::int64_t number) {
-  return simplified(Expression::binary("+", value, Expression::integer(number)));
-}
-
 /// The one statement that a loop holds, through blocks of one; none if there are several.
 const Node* only_child(const Node& node) {
   if (node.children.size() != 1) return nullptr;
@@ -35,7 +31,7 @@ std::optional<ThreadLoop> thread_loop(const Node& loop, const std::map<std::stri
   result.end = plus(*box.most, 1);
   const Expression iterator = Expression::name(loop.iterator);
   const auto depends_on_outer = [&](const Expression& e) {
-    return std::any_of(outer.begin(), outer.end(), [&](const auto& o) { return depends_on(e, o.first); });
+    return std::ranges::any_of(outer, [&](const auto& o) { return depends_on(e, o.first); });
   };
   if (loop.step != 1 && loop.step != -1) {
     if (loop.step < 0 || depends_on_outer(loop.first)) return std::nullopt;
@@ -80,7 +76,7 @@ const Node* find_loop(const Node& node, const std::string& iterator) {
 }
 
 bool contains(const std::vector<std::string>& list, std::string_view name) {
-  return std::find(list.begin(), list.end(), name) != list.end();
+  return std::ranges::find(list, name) != list.end();
 }
 
 /// A subscript of iterators and sizes as CUDA has it.
@@ -92,13 +88,22 @@ Expression in_cuda(Expression subscript) {
 
 }  // namespace
 
-Expression ThreadLoop::count() const {
-  return ceil_quotient(simplified(Expression::binary("-", end, least)), step);
-}
+Expression ThreadLoop::count() const { return ceil_quotient(difference(end, least), step); }
 
 bool ParallelChain::holds(std::string_view iterator) const {
-  return std::any_of(loops.begin(), loops.end(),
-                     [&](const ThreadLoop& l) { return l.loop.iterator == iterator; });
+  return std::ranges::any_of(loops, [&](const ThreadLoop& l) { return l.loop.iterator == iterator; });
+}
+
+std::vector<Expression> ParallelChain::bounds() const {
+  std::vector<Expression> all;
+  for (const ThreadLoop& loop : loops) all.insert(all.end(), {loop.least, loop.end});
+  return all;
+}
+
+std::vector<Expression> ParallelChain::guards() const {
+  std::vector<Expression> all;
+  for (const ThreadLoop& loop : loops) all.insert(all.end(), loop.guards.begin(), loop.guards.end());
+  return all;
 }
 
 ParallelChain parallel_chain(const Node& tree) {
@@ -147,7 +152,7 @@ std::string PrivateCopies::instead(const Expression& expression) const {
 }
 
 bool PrivateCopies::hold_arrays() const {
-  return std::any_of(copies.begin(), copies.end(), [](const Copy& copy) { return !copy.extents.empty(); });
+  return std::ranges::any_of(copies, [](const Copy& copy) { return !copy.extents.empty(); });
 }
 
 PrivateCopies private_copies(const KernelRequest& request, const CudaNames& names,
@@ -155,12 +160,11 @@ PrivateCopies private_copies(const KernelRequest& request, const CudaNames& name
   PrivateCopies result;
   const std::vector<int> statements = statements_of(chain.body);
   for (const Privatised& privatised : request.parallel.privatised) {
-    const bool here = std::any_of(statements.begin(), statements.end(), [&](int s) {
-      return std::find(privatised.statements.begin(), privatised.statements.end(), s) !=
-             privatised.statements.end();
+    const bool here = std::ranges::any_of(statements, [&](int s) {
+      return std::ranges::find(privatised.statements, s) != privatised.statements.end();
     });
-    const bool shared = std::any_of(privatised.loops.begin(), privatised.loops.end(),
-                                    [&](const std::string& loop) { return chain.holds(loop); });
+    const bool shared =
+        std::ranges::any_of(privatised.loops, [&](const std::string& loop) { return chain.holds(loop); });
     if (!here || !shared) continue;
     // A variable that lives on keeps its name for its memory.
     const std::string name =
@@ -174,11 +178,12 @@ PrivateCopies private_copies(const KernelRequest& request, const CudaNames& name
 
 bool last_values_can_be_stored(const PrivateCopies& copies, const ParallelChain& chain) {
   const std::vector<Mention> all = mentions(chain.body);
-  return std::all_of(copies.copies.begin(), copies.copies.end(), [&](const PrivateCopies::Copy& copy) {
-    return !copy.privatised->last_value || std::all_of(all.begin(), all.end(), [&](const Mention& mention) {
+  return std::ranges::all_of(copies.copies, [&](const PrivateCopies::Copy& copy) {
+    return !copy.privatised->last_value || std::ranges::all_of(all, [&](const Mention& mention) {
       return mention.element.text != copy.variable ||
-             std::none_of(mention.loops.begin(), mention.loops.end(),
-                          [&](const Node* loop) { return depends_on(mention.element, loop->iterator); });
+             std::ranges::none_of(mention.loops, [&](const Node* loop) {
+               return depends_on(mention.element, loop->iterator);
+             });
     });
   });
 }
@@ -187,7 +192,7 @@ void declare(TextWriter& writer, const PrivateCopies& copies) {
   for (const PrivateCopies::Copy& copy : copies.copies) {
     std::string extents;
     for (const Expression& extent : copy.extents) extents += fmt::format("[{}]", to_text(extent));
-    writer.line(fmt::format("{} {}{};", c_name(copy.type), copy.name, extents));
+    writer.line("{} {}{};", c_name(copy.type), copy.name, extents);
   }
 }
 
@@ -197,19 +202,16 @@ void store_last_values(TextWriter& writer, const CudaNames& names, const Private
     if (!copy.privatised->last_value) continue;
     std::vector<Expression> conditions;
     for (const std::string& iterator : copy.privatised->loops) {
-      const auto loop = std::find_if(chain.loops.begin(), chain.loops.end(),
-                                     [&](const ThreadLoop& l) { return l.loop.iterator == iterator; });
+      const auto loop =
+          std::ranges::find_if(chain.loops, [&](const ThreadLoop& l) { return l.loop.iterator == iterator; });
       if (loop == chain.loops.end()) continue;
       Expression last = loop->loop.limit;  // in the order of the text
       if (loop->loop.comparison == "<") last = plus(last, -1);
       if (loop->loop.comparison == ">") last = plus(last, 1);
       const std::int64_t step = loop->loop.step;
       const Expression at = Expression::name(iterator);
-      conditions.push_back(
-          step == 1 || step == -1
-              ? Expression::binary("==", at, last)
-              : Expression::binary(">", simplified(Expression::binary("+", at, Expression::integer(step))),
-                                   last));
+      conditions.push_back(step == 1 || step == -1 ? Expression::binary("==", at, last)
+                                                   : Expression::binary(">", plus(at, step), last));
     }
     // The element that it is: of any mention, for all mentions of a private array in one iteration are of one
     // element.
@@ -219,7 +221,7 @@ void store_last_values(TextWriter& writer, const CudaNames& names, const Private
       if (conditions.empty())
         writer.line(store);
       else
-        writer.line(fmt::format("if ({}) {}", to_text(all_of(conditions)), store));
+        writer.line("if ({}) {}", to_text(all_of(conditions)), store);
       break;
     }
   }
@@ -250,7 +252,7 @@ KernelParameters kernel_parameters(const KernelRequest& request, const CudaNames
     visit(visit, expression);
   }
   const auto hidden = [&](const std::string& array) {  // private, and never in memory
-    return std::any_of(copies.copies.begin(), copies.copies.end(), [&](const PrivateCopies::Copy& copy) {
+    return std::ranges::any_of(copies.copies, [&](const PrivateCopies::Copy& copy) {
       return copy.variable == array && !copy.privatised->last_value;
     });
   };
@@ -285,14 +287,13 @@ std::vector<Placement> memory_placements(const CudaNames& names, const std::vect
     };
     const std::int64_t step = along(x);
     const WarpAccess access = warp_access({step, along(y), 0}, block, size_of(variable->type));
-    auto placement = std::find_if(placements.begin(), placements.end(),
-                                  [&](const Placement& p) { return p.array == mention.element.text; });
+    auto placement =
+        std::ranges::find_if(placements, [&](const Placement& p) { return p.array == mention.element.text; });
     if (placement != placements.end() && placement->sectors >= access.sectors)
       continue;  // the worst is shown
     if (placement == placements.end()) placement = placements.insert(placement, Placement{});
-    const bool written = std::any_of(all.begin(), all.end(), [&](const Mention& m) {
-      return m.is_write && m.element.text == mention.element.text;
-    });
+    const bool written = std::ranges::any_of(
+        all, [&](const Mention& m) { return m.is_write && m.element.text == mention.element.text; });
     placement->array = mention.element.text;
     placement->space = written ? Space::global : Space::read_only;
     placement->sectors = access.sectors;
@@ -345,8 +346,7 @@ Expression all_of(const std::vector<Expression>& conditions) {
 std::vector<int> statements_of(const std::vector<Node>& nodes) {
   std::vector<int> result;
   const auto visit = [&](const auto& self, const Node& node) -> void {
-    if (node.kind == Node::Kind::assignment &&
-        std::find(result.begin(), result.end(), node.statement) == result.end())
+    if (node.kind == Node::Kind::assignment && std::ranges::find(result, node.statement) == result.end())
       result.push_back(node.statement);
     for (const Node& child : node.children) self(self, child);
   };

@@ -24,6 +24,8 @@ struct ParallelChain {
   std::vector<ThreadLoop> loops;
   std::vector<Node> body;
   bool holds(std::string_view iterator) const;
+  std::vector<Expression> bounds() const;  ///< of all boxes
+  std::vector<Expression> guards() const;  ///< of all loops
 };
 /// Loops whose box is not known, or whose steps are not 1 and depend on others, are left in the body.
 ParallelChain parallel_chain(const Node& tree);

@@ -235,15 +235,12 @@ class Generator {
 
   /// i <= min(n - 1, ii + 63) is i < min(n, ii + 64).
   static Expression plus_one(Expression e) {
-    if (e.kind != Expression::Kind::call || (e.text != "min" && e.text != "max"))
-      return simplified(Expression::binary("+", e, Expression::integer(1)));
+    if (e.kind != Expression::Kind::call || (e.text != "min" && e.text != "max")) return plus(e, 1);
     for (Expression& operand : e.operands) operand = plus_one(std::move(operand));
     return e;
   }
 
-  static Expression negated(const Expression& e) {
-    return simplified(Expression::binary("-", Expression::integer(0), e));
-  }
+  static Expression negated(const Expression& e) { return difference(Expression::integer(0), e); }
 
   /// Takes the expression over.
   Expression read(isl_ast_expr* taken) {

@@ -62,8 +62,7 @@ std::string function_text(const CPart& part, const std::string& index) {
   }
   std::string text = fmt::format("void {}({}) {{\n", region.function, fmt::join(parameters, ", "));
   for (const Variable& variable : region.variables)
-    if (std::find(region.parameters.begin(), region.parameters.end(), variable.name) ==
-        region.parameters.end())
+    if (std::ranges::find(region.parameters, variable.name) == region.parameters.end())
       text += "  " + declaration(variable, false) + ";\n";
   Node marked = part.code;
   mark_outermost(marked);
@@ -84,9 +83,8 @@ std::string emit_c(const std::vector<CPart>& parts) {
     functions += (functions.empty() ? "" : "\n") +
                  function_text(part, counts_with_long(part.nest.region()) ? "long" : "int");
   std::string text;
-  const bool mathematics = std::any_of(calls.begin(), calls.end(), [](const std::string& name) {
-    return name != "min" && name != "max" && name != "floord";
-  });
+  const bool mathematics = std::ranges::any_of(
+      calls, [](const std::string& name) { return name != "min" && name != "max" && name != "floord"; });
   if (mathematics) text += "#include <math.h>\n\n";
   if (calls.count("min"))
     text += fmt::format("static inline {0} min({0} a, {0} b) {{ return a < b ? a : b; }}\n", index);

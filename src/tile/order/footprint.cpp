@@ -62,7 +62,7 @@ Extent extent_of(const Group& group, std::size_t subscript, const Tile& tile) {
   if (moves.size() > 1 || (!moves.empty() && constant != 0)) extent.formula = "(" + extent.formula + ")";
 
   // Small steps first: each may leap over what the smaller ones cover.
-  std::sort(moves.begin(), moves.end());
+  std::ranges::sort(moves);
   for (const auto& [step, iterations] : moves) {
     extent.dense &= iterations == 1 || step <= extent.value;
     extent.value += step * (iterations - 1);
@@ -139,7 +139,7 @@ std::vector<Footprint> footprint(const Nest& nest, const Tile& tile) {
           continue;
         }
         const Group one = group_of(statement, reference);
-        const auto same = std::find_if(groups.begin(), groups.end(), [&](const Group& group) {
+        const auto same = std::ranges::find_if(groups, [&](const Group& group) {
           return group.coefficients == one.coefficients && group.size_coefficients == one.size_coefficients;
         });
         if (same == groups.end())

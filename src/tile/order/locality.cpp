@@ -15,8 +15,8 @@ bool is_linear(const Reference& reference) {
 }
 
 bool is_invariant(const Reference& reference, std::size_t loop) {
-  return std::all_of(reference.coefficients.begin(), reference.coefficients.end(),
-                     [&](const auto& subscript) { return subscript[loop] == 0; });
+  return std::ranges::all_of(reference.coefficients,
+                             [&](const auto& subscript) { return subscript[loop] == 0; });
 }
 
 /// Elements between one iteration and the next, if only the last subscript moves.

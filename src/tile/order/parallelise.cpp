@@ -24,8 +24,8 @@ void replace_in_statement(Node& node, int statement, const Expression& element, 
 /// The snapshot of an array; the region gets its variable when it is asked for first.
 const Snapshot& snapshot_of(const std::string& array, const std::string& reason, Region& region,
                             std::vector<Snapshot>& snapshots) {
-  const auto known = std::find_if(snapshots.begin(), snapshots.end(),
-                                  [&](const Snapshot& snapshot) { return snapshot.array == array; });
+  const auto known =
+      std::ranges::find_if(snapshots, [&](const Snapshot& snapshot) { return snapshot.array == array; });
   if (known != snapshots.end()) return *known;
   std::string name = array + "_before";
   while (find_variable(region, name)) name += "_";
@@ -54,7 +54,7 @@ Nest with_snapshots(const Nest& nest, const std::map<std::pair<int, int>, std::s
 std::vector<Privatised> described(const Nest& nest, const std::vector<PrivateVariable>& all) {
   std::vector<Privatised> result;
   for (const PrivateVariable& copies : all) {
-    auto entry = std::find_if(result.begin(), result.end(), [&](const Privatised& p) {
+    auto entry = std::ranges::find_if(result, [&](const Privatised& p) {
       return p.variable == copies.variable && p.statements == copies.statements;
     });
     if (entry == result.end())

@@ -14,12 +14,12 @@ bool LoopsAround::is_chosen(int statement, int dimension) const {
 
 bool LoopsAround::any_parallel(int statement) const {
   const auto& around = of(statement);
-  return std::any_of(around.begin(), around.end(), [](const ChosenLoop& loop) { return loop.parallel; });
+  return std::ranges::any_of(around, [](const ChosenLoop& loop) { return loop.parallel; });
 }
 
 bool LoopsAround::all_parallel(int statement) const {
   const auto& around = of(statement);
-  return std::all_of(around.begin(), around.end(), [](const ChosenLoop& loop) { return loop.parallel; });
+  return std::ranges::all_of(around, [](const ChosenLoop& loop) { return loop.parallel; });
 }
 
 std::vector<SharedLoop> LoopsAround::candidates(const Group& group) const {

@@ -78,8 +78,7 @@ PrivateVariable FalseDependences::copies(const Group& group, const std::string& 
       variable, {}, std::move(loops), find_variable(polyhedra_.region, variable)->is_parameter};
   for (const int s : group.statements) {
     const auto& references = polyhedra_.statements[s].references;
-    if (std::any_of(references.begin(), references.end(),
-                    [&](const Reference& r) { return r.element.text == variable; }))
+    if (std::ranges::any_of(references, [&](const Reference& r) { return r.element.text == variable; }))
       copies.statements.push_back(s);
   }
   return copies;
@@ -95,7 +94,7 @@ std::set<std::string> FalseDependences::find_arrays(std::vector<PrivateVariable>
     std::size_t depth = 0;
     while (reference[depth].dimension != first) ++depth;
     const auto shared = [&](std::size_t d) {
-      return std::all_of(copies.statements.begin(), copies.statements.end(), [&](int s) {
+      return std::ranges::all_of(copies.statements, [&](int s) {
         const std::vector<ChosenLoop>& around = around_.of(s);
         return d < around.size() && around[d].group == reference[d].group && around[d].parallel;
       });

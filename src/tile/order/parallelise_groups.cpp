@@ -8,8 +8,7 @@ Reachability reachability(const std::vector<Group>& groups, const std::vector<Re
   const std::size_t n = groups.size();
   Reachability reaches(n, std::vector<bool>(n, false));
   const auto group_of = [&](int s) {
-    return std::find_if(groups.begin(), groups.end(),
-                        [&](const Group& g) { return contains(g.statements, s); }) -
+    return std::ranges::find_if(groups, [&](const Group& g) { return contains(g.statements, s); }) -
            groups.begin();
   };
   for (const Relation& relation : relations)
@@ -22,8 +21,8 @@ Reachability reachability(const std::vector<Group>& groups, const std::vector<Re
 }
 
 std::vector<Group> in_order(std::vector<Group> groups, const std::vector<Relation>& relations) {
-  std::sort(groups.begin(), groups.end(),
-            [](const Group& a, const Group& b) { return a.statements.front() < b.statements.front(); });
+  std::ranges::sort(
+      groups, [](const Group& a, const Group& b) { return a.statements.front() < b.statements.front(); });
   const Reachability reaches = reachability(groups, relations);
   std::vector<bool> placed(groups.size(), false);
   std::vector<Group> ordered;
@@ -47,9 +46,8 @@ std::vector<Group> components(const std::vector<int>& statements, const std::vec
   const Reachability reaches = reachability(single, relations);
   std::vector<Group> groups;
   for (std::size_t a = 0; a < single.size(); ++a) {
-    const auto same = std::find_if(groups.begin(), groups.end(), [&](const Group& g) {
-      const auto b =
-          std::find(statements.begin(), statements.end(), g.statements.front()) - statements.begin();
+    const auto same = std::ranges::find_if(groups, [&](const Group& g) {
+      const auto b = std::ranges::find(statements, g.statements.front()) - statements.begin();
       return reaches[a][b] && reaches[b][a];
     });
     if (same == groups.end())

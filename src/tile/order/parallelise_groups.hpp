@@ -21,7 +21,7 @@ struct Group {
 
 template <class T>
 bool contains(const std::vector<T>& list, const T& value) {
-  return std::find(list.begin(), list.end(), value) != list.end();
+  return std::ranges::find(list, value) != list.end();
 }
 
 /// reaches[a][b]: a path of relations leads from group a to group b.

@@ -128,8 +128,8 @@ class Orderer {
     const LoopsAround around = around_;
     waves_ = false;
     nest(group.statements, relations);
-    const bool parallel = std::any_of(group.statements.begin(), group.statements.end(),
-                                      [&](int s) { return around_.any_parallel(s); });
+    const bool parallel =
+        std::ranges::any_of(group.statements, [&](int s) { return around_.any_parallel(s); });
     waves_ = true;
     around_ = around;
     order_ = order;
@@ -143,8 +143,8 @@ class Orderer {
     for (const Relation& relation : relations) {
       const std::string& variable = variable_of(polyhedra_, *relation.summary);
       if (!copies.count(variable) && !find_variable(polyhedra_.region, variable)->is_parameter &&
-          std::all_of(loops.begin(), loops.end(),
-                      [&](const SharedLoop& loop) { return false_.may_be_private(group, loop, variable); }))
+          std::ranges::all_of(
+              loops, [&](const SharedLoop& loop) { return false_.may_be_private(group, loop, variable); }))
         copies.insert(variable);
       if (!copies.count(variable)) left.push_back(relation);
     }
@@ -172,8 +172,8 @@ class Orderer {
     SharedLoop best = common.front();
     int best_count = inside_of(group, relations, best).parallel_loops;
     const auto consider = [&](const SharedLoop& loop, bool is_mixed) {
-      if (std::any_of(relations.begin(), relations.end(),
-                      [&](const Relation& r) { return runs_back(r, loop, around_.direction(loop)); }))
+      if (std::ranges::any_of(relations,
+                              [&](const Relation& r) { return runs_back(r, loop, around_.direction(loop)); }))
         return;
       const Inside inside = inside_of(group, relations, loop);
       if (inside.parallel_loops <= best_count || inside.serial_part || (is_mixed && inside.cycle)) return;
@@ -206,8 +206,7 @@ class Orderer {
       for (const SharedLoop& other : around_.candidates(component)) {
         if (other.dimension.at(s) == loop.dimension.at(s)) continue;
         ++loops;
-        parallel +=
-            std::none_of(left.begin(), left.end(), [&](const Relation& r) { return crosses(r, other); });
+        parallel += std::ranges::none_of(left, [&](const Relation& r) { return crosses(r, other); });
       }
       result.parallel_loops += parallel * static_cast<int>(component.statements.size());
       result.serial_part = result.serial_part || (loops > 0 && parallel == 0);
@@ -318,7 +317,7 @@ class Orderer {
       Group both = first;
       both.parallel = first.parallel && second.parallel;
       both.statements.insert(both.statements.end(), second.statements.begin(), second.statements.end());
-      std::sort(both.statements.begin(), both.statements.end());
+      std::ranges::sort(both.statements);
       bool are_same = true;
       for (std::size_t l = 0; l < match.size(); ++l) {
         const SharedLoop& other = second.loops[match[l]];
@@ -339,7 +338,7 @@ class Orderer {
   }
 
   bool has_loops_inside(const Group& group) const {
-    return std::any_of(group.statements.begin(), group.statements.end(), [&](int s) {
+    return std::ranges::any_of(group.statements, [&](int s) {
       return polyhedra_.statements[s].loops.size() > around_.of(s).size() + group.loops.size();
     });
   }
@@ -349,8 +348,7 @@ class Orderer {
         around_.all_parallel(both.statements.front()) && !around_.of(both.statements.front()).empty();
     std::vector<const Dependence*> on_old_values;
     for (const Relation& relation : joining)
-      if (std::any_of(both.loops.begin(), both.loops.end(),
-                      [&](const SharedLoop& l) { return crosses(relation, l); })) {
+      if (std::ranges::any_of(both.loops, [&](const SharedLoop& l) { return crosses(relation, l); })) {
         if (!snapshots_help || !false_.vanishes_with_snapshot(*relation.summary)) return false;
         on_old_values.push_back(relation.summary);
       }
@@ -361,8 +359,7 @@ class Orderer {
   }
 
   bool stays_in_order(const Group& both, const std::vector<Relation>& joining) const {
-    return both.loops.size() == 1 &&
-           std::none_of(joining.begin(), joining.end(), [&](const Relation& relation) {
+    return both.loops.size() == 1 && std::ranges::none_of(joining, [&](const Relation& relation) {
              return runs_back(relation, both.loops.front(), around_.direction(both.loops.front()));
            });
   }
@@ -434,7 +431,7 @@ class Orderer {
     for (SharedLoop& loop : group.loops) {
       const auto means_another = [&](const std::string& name) {
         if (taken.count(name)) return true;
-        return std::any_of(loop.dimension.begin(), loop.dimension.end(), [&](const auto& entry) {
+        return std::ranges::any_of(loop.dimension, [&](const auto& entry) {
           const auto& [statement, dimension] = entry;
           const std::vector<std::string>& loops = polyhedra_.statements[statement].loops;
           for (int d = 0; d < static_cast<int>(loops.size()); ++d)
@@ -455,10 +452,9 @@ class Orderer {
     const Region& region = polyhedra_.region;
     const auto is_taken = [&](const std::string& name) {
       return find_variable(region, name) || contains(region.sizes, name) ||
-             std::any_of(order_.waves.begin(), order_.waves.end(),
-                         [&](const WaveChoice& wave) { return wave.loop == name; }) ||
-             std::any_of(polyhedra_.statements.begin(), polyhedra_.statements.end(),
-                         [&](const Statement& statement) { return contains(statement.loops, name); });
+             std::ranges::any_of(order_.waves, [&](const WaveChoice& wave) { return wave.loop == name; }) ||
+             std::ranges::any_of(polyhedra_.statements,
+                                 [&](const Statement& statement) { return contains(statement.loops, name); });
     };
     std::string name = "wave";
     for (int n = 2; is_taken(name); ++n) name = fmt::format("wave{}", n);

@@ -33,8 +33,8 @@ std::vector<std::string> parallel_reasons(const LoopsAround& around, const Group
   for (const SharedLoop& loop : group.loops)
     for (const SharedLoop& outer : around.candidates(group))
       if (outer.dimension.begin()->second < loop.dimension.begin()->second &&
-          std::none_of(group.loops.begin(), group.loops.end(),
-                       [&](const SharedLoop& l) { return l.dimension == outer.dimension; }))
+          std::ranges::none_of(group.loops,
+                               [&](const SharedLoop& l) { return l.dimension == outer.dimension; }))
         reasons.push_back(fmt::format("{} moves outside of {} in {}", around.source_name(loop),
                                       around.source_name(outer), who));
   return reasons;

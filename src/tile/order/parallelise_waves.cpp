@@ -118,8 +118,8 @@ void leave_out_needless(std::vector<Distance>& distances, const std::vector<Coef
   for (std::size_t k = distances.size(); k-- > 0;) {
     std::vector<Distance> others = distances;
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(k));
-    if (std::all_of(trials.begin(), trials.end(), [&](const Coefficients& c) {
-          return std::any_of(others.begin(), others.end(), [&](const Distance& d) { return !grows(c, d); });
+    if (std::ranges::all_of(trials, [&](const Coefficients& c) {
+          return std::ranges::any_of(others, [&](const Distance& d) { return !grows(c, d); });
         }))
       distances = std::move(others);
   }
@@ -136,8 +136,8 @@ WaveSearch find_wave(const LoopsAround& around, const std::vector<Relation>& rel
   const std::vector<Coefficients> sums = trials(lengths, forwards);
   for (const Coefficients& sum : sums) {
     // What refuted one sum refutes many: sets are asked seldom.
-    if (std::any_of(search.distances.begin(), search.distances.end(),
-                    [&](const Distance& distance) { return !grows(sum, distance); }))
+    if (std::ranges::any_of(search.distances,
+                            [&](const Distance& distance) { return !grows(sum, distance); }))
       continue;
     std::optional<Distance> against = refutation(all, sum);
     if (!against) {

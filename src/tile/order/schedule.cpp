@@ -105,8 +105,7 @@ std::string loop_names(const Times& times) {
   std::vector<std::string> names;
   for (const auto& of_statement : times)
     for (const TimeDimension& d : of_statement)
-      if (d.kind != TimeDimension::Kind::position &&
-          std::find(names.begin(), names.end(), d.name) == names.end())
+      if (d.kind != TimeDimension::Kind::position && std::ranges::find(names, d.name) == names.end())
         names.push_back(d.name);
   return fmt::format("{}", fmt::join(names, ", "));
 }
@@ -118,17 +117,17 @@ std::vector<Chain> perfect_chains(const Nest& nest, Times& times, const std::vec
                                   const std::vector<int>& only) {
   std::vector<Chain> chains;
   for (const std::string& loop : loops)
-    if (std::none_of(times.begin(), times.end(), [&](const auto& t) { return slot_of(t, loop) != absent; }))
+    if (std::ranges::none_of(times, [&](const auto& t) { return slot_of(t, loop) != absent; }))
       throw BadInput(fmt::format("{}: {}: there is no loop '{}'; there are {}", nest.region().file,
                                  nest.region().function, loop, loop_names(times)));
   std::vector<int> chain_of(times.size(), -1);
   for (int s = 0; s < static_cast<int>(times.size()); ++s) {
     std::vector<std::size_t> slots;
     for (const std::string& loop : loops) slots.push_back(slot_of(times[s], loop));
-    if (std::find(slots.begin(), slots.end(), absent) != slots.end()) continue;
-    if (!only.empty() && std::find(only.begin(), only.end(), s) == only.end()) continue;
-    std::sort(slots.begin(), slots.end());
-    const auto same = std::find_if(chains.begin(), chains.end(), [&](const Chain& chain) {
+    if (std::ranges::find(slots, absent) != slots.end()) continue;
+    if (!only.empty() && std::ranges::find(only, s) == only.end()) continue;
+    std::ranges::sort(slots);
+    const auto same = std::ranges::find_if(chains, [&](const Chain& chain) {
       return chain.slots == slots && same_until(times[chain.statements.front()], times[s], slots.back() + 1);
     });
     chain_of[s] = static_cast<int>(same - chains.begin());
@@ -157,7 +156,7 @@ std::vector<Chain> perfect_chains(const Nest& nest, Times& times, const std::vec
     }
     for (int s = 0; s < static_cast<int>(times.size()); ++s) {
       if (!same_until(prefix, times[s], outer - 1) || times[s].size() < outer) continue;
-      const bool shared = std::find(inside.begin(), inside.end(), s) != inside.end();
+      const bool shared = std::ranges::find(inside, s) != inside.end();
       TimeDimension& place = times[s][outer - 1];
       place.value = place.value * static_cast<std::int64_t>(times.size()) + (shared ? groups[s] : 0);
     }
@@ -199,7 +198,7 @@ void add_strips(const Nest& nest, Times& times,
     if (size < 1)
       throw BadInput(fmt::format("{}: a strip of {} iterations of loop '{}': at least 1", nest.region().file,
                                  size, loop));
-    if (std::find(loops.begin(), loops.end(), loop) != loops.end())
+    if (std::ranges::find(loops, loop) != loops.end())
       throw BadInput(fmt::format("{}: loop '{}' is named twice", nest.region().file, loop));
     loops.push_back(loop);
   }

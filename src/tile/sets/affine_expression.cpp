@@ -8,7 +8,7 @@ namespace warploom::tile {
 namespace {
 
 bool is_one_of(const std::string& text, std::initializer_list<std::string_view> choices) {
-  return std::find(choices.begin(), choices.end(), text) != choices.end();
+  return std::ranges::find(choices, text) != choices.end();
 }
 
 bool is_constant(const isl::pw_aff& value) { return isl_pw_aff_is_cst(value.get()) == isl_bool_true; }
@@ -77,7 +77,7 @@ class Reader {
 
   isl::pw_aff variable(const Expression& e) const {
     const auto known = [&](const std::vector<std::string>& names) {
-      return std::find(names.begin(), names.end(), e.text) != names.end();
+      return std::ranges::find(names, e.text) != names.end();
     };
     if (known(scope_.loops) || known(scope_.region.sizes)) return unit().param_pw_aff_on_domain(e.text);
     if (find_variable(scope_.region, e.text))

@@ -37,19 +37,16 @@ class Bands {
     return common_loops(polyhedra_.sets[a], polyhedra_.sets[b]) > depth;
   }
   bool is_perfect(const std::vector<int>& statements, std::size_t depth) const {
-    return std::all_of(statements.begin(), statements.end(),
-                       [&](int s) { return shares_loop(statements.front(), s, depth); });
+    return std::ranges::all_of(statements, [&](int s) { return shares_loop(statements.front(), s, depth); });
   }
   /// Whether no dependence that starts within the loop at `first` goes backwards along the loop at `depth`.
   bool is_permutable(const std::vector<int>& statements, std::size_t first, std::size_t depth) const {
     const auto inside = [&](int s) { return std::binary_search(statements.begin(), statements.end(), s); };
-    return std::all_of(polyhedra_.dependences.begin(), polyhedra_.dependences.end(),
-                       [&](const DependenceRelation& relation) {
-                         const Dependence& d = relation.summary;
-                         if (!inside(d.source) || !inside(d.sink) || d.level < static_cast<int>(first))
-                           return true;
-                         return d.distance[depth].least.value_or(-1) >= 0;
-                       });
+    return std::ranges::all_of(polyhedra_.dependences, [&](const DependenceRelation& relation) {
+      const Dependence& d = relation.summary;
+      if (!inside(d.source) || !inside(d.sink) || d.level < static_cast<int>(first)) return true;
+      return d.distance[depth].least.value_or(-1) >= 0;
+    });
   }
 
   const Polyhedra& polyhedra_;

@@ -35,11 +35,11 @@ Interval at_ends(const Interval& a, const Interval& b, const Operation& operatio
 /// Whether a number in it does not fit int.
 bool is_wide(const Expression& e) {
   if (e.kind == Expression::Kind::integer && std::abs(static_cast<double>(e.value)) > int_most) return true;
-  return std::any_of(e.operands.begin(), e.operands.end(), is_wide);
+  return std::ranges::any_of(e.operands, is_wide);
 }
 bool has_wide_bounds(const Node& node) {
   return (node.kind == Node::Kind::loop && (is_wide(node.first) || is_wide(node.limit))) ||
-         std::any_of(node.children.begin(), node.children.end(), has_wide_bounds);
+         std::ranges::any_of(node.children, has_wide_bounds);
 }
 
 class Check {
@@ -214,12 +214,11 @@ class Check {
 }  // namespace
 
 bool counts_with_long(const Region& region) {
-  return std::any_of(region.size_declarations.begin(), region.size_declarations.end(),
-                     [](const auto& size) { return size.second.wider_than_int; }) ||
-         std::any_of(region.variables.begin(), region.variables.end(),
-                     [](const Variable& variable) {
-                       return std::any_of(variable.extents.begin(), variable.extents.end(), is_wide);
-                     }) ||
+  return std::ranges::any_of(region.size_declarations,
+                             [](const auto& size) { return size.second.wider_than_int; }) ||
+         std::ranges::any_of(
+             region.variables,
+             [](const Variable& variable) { return std::ranges::any_of(variable.extents, is_wide); }) ||
          has_wide_bounds(region.body);
 }
 

@@ -100,7 +100,7 @@ Band loops_of(const Nest& nest, const std::vector<Step>& steps) {
   }
   Band band;
   const auto contains = [](const std::vector<std::string>& list, const std::string& item) {
-    return std::find(list.begin(), list.end(), item) != list.end();
+    return std::ranges::find(list, item) != list.end();
   };
   for (const Statement& statement : nest.statements()) {
     std::vector<std::string> loops;

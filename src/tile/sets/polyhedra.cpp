@@ -24,7 +24,7 @@ isl::set known_sizes(isl::ctx context, const Region& region, const std::vector<S
   for (const std::string& name : region.sizes) space = space.add_param(name);
   isl::set known = isl::manage(isl_set_universe(space.release()));
   for (const SizeRange& range : sizes) {
-    if (std::find(region.sizes.begin(), region.sizes.end(), range.name) == region.sizes.end())
+    if (std::ranges::find(region.sizes, range.name) == region.sizes.end())
       throw BadInput(fmt::format(
           "{}: {}: size '{}' is given, but the sizes are: {}", region.file, region.function, range.name,
           region.sizes.empty() ? "none" : fmt::format("{}", fmt::join(region.sizes, ", "))));
@@ -108,7 +108,7 @@ class Analysis {
   }
 
   void visit_loop(const Node& node, const isl::set& runs) {
-    if (std::find(iterators_.begin(), iterators_.end(), node.iterator) != iterators_.end())
+    if (std::ranges::find(iterators_, node.iterator) != iterators_.end())
       refuse(region_, node.at, fmt::format("loop '{}'", node.iterator),
              "a loop around it has the same iterator; rename one");
     const std::string role = fmt::format("bound of loop '{}'", node.iterator);

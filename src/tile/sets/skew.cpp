@@ -17,11 +17,9 @@ class SkewSearch {
   SkewSearch(const Polyhedra& polyhedra, const Band& band) : polyhedra_(polyhedra), band_(band) {
     const Statement& statement = polyhedra.statements[band.statements.front()];
     for (const std::string& loop : band.loops)
-      depths_.push_back(static_cast<std::size_t>(
-          std::find(statement.loops.begin(), statement.loops.end(), loop) - statement.loops.begin()));
-    const auto inside = [&](int s) {
-      return std::find(band.statements.begin(), band.statements.end(), s) != band.statements.end();
-    };
+      depths_.push_back(
+          static_cast<std::size_t>(std::ranges::find(statement.loops, loop) - statement.loops.begin()));
+    const auto inside = [&](int s) { return std::ranges::find(band.statements, s) != band.statements.end(); };
     for (const DependenceRelation& relation : polyhedra.dependences)
       if (inside(relation.summary.source) && inside(relation.summary.sink) &&
           relation.summary.level >= static_cast<int>(depths_.front()))
@@ -75,8 +73,8 @@ class SkewSearch {
   }
 
   bool never_negative(const Weights& weights) const {
-    return std::all_of(dependences_.begin(), dependences_.end(),
-                       [&](const DependenceRelation* d) { return never_negative(weights, *d); });
+    return std::ranges::all_of(dependences_,
+                               [&](const DependenceRelation* d) { return never_negative(weights, *d); });
   }
 
   bool never_negative(const Weights& weights, const DependenceRelation& relation) const {

@@ -1,13 +1,14 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-/// Starting other programs, and standing aside for them.
-namespace warploom::tool {
+/// Starting other programs, without a shell.
+namespace warploom {
 
 /// argv: the program, a path or a name for $PATH, and its arguments.
 using Words = std::vector<std::string>;
@@ -25,12 +26,24 @@ struct Redirect {
   std::filesystem::path out, err;
 };
 
-/// Runs a program to its end and passes SIGINT, SIGTERM and SIGHUP on to it meanwhile.
-/// @return its wait status @throws BadInput if it cannot be started
+/// For a process that stands aside: runs a program to its end, and passes SIGINT, SIGTERM and SIGHUP on to it
+/// meanwhile. @return its wait status @throws BadInput if it cannot be started
 int run_program(const Words& words, const Redirect& redirect = {});
 
 /// The exit code behind a wait status; a program that a signal ended ends this process likewise.
 int end_like(int wait_status);
+
+/// What a program answered.
+struct Answer {
+  std::string output;   ///< of standard output and error together
+  int status = 0;       ///< as wait() gives it, of a program that ended by itself
+  std::string failure;  ///< why it did not: "cannot be started: ...", or why it was killed; else empty
+};
+/// For a library: runs a program in a process group of its own. At the time limit, after 64 MiB of output and
+/// on Ctrl-C it is killed with all that it has started.
+/// @param input  what it reads from standard input, through an unnamed file
+/// @throws Interrupted
+Answer ask_program(const Words& words, std::chrono::milliseconds time_limit, std::string_view input = "");
 
 /// A new directory in $TMPDIR, removed with all that is in it.
 class TemporaryDirectory {
@@ -46,4 +59,4 @@ class TemporaryDirectory {
   std::filesystem::path path_;
 };
 
-}  // namespace warploom::tool
+}  // namespace warploom

@@ -1,41 +1,27 @@
-#include "simulate.hpp"
-
+// A CUDA program's host loops, and its kernels in the simulator.
 #include <algorithm>
 #include <cmath>
 #include <set>
 
-#include "tile/kernels/cuda_text.hpp"
+#include "warploom/tile/verify.hpp"
 
-namespace warploom::tool {
-
-using namespace tile;
-
+namespace warploom::tile {
 namespace {
 
-std::vector<std::byte> to_bytes(const std::vector<double>& values, ScalarType type) {
-  std::vector<std::byte> bytes(values.size() * static_cast<std::size_t>(size_of(type)));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const float f = static_cast<float>(values[i]);
-    const auto n = static_cast<std::int32_t>(values[i]);
-    const void* from = type == ScalarType::float32 ? static_cast<const void*>(&f)
-                       : type == ScalarType::int32 ? static_cast<const void*>(&n)
-                                                   : static_cast<const void*>(&values[i]);
-    std::copy_n(static_cast<const std::byte*>(from), size_of(type),
-                bytes.begin() + static_cast<std::ptrdiff_t>(i) * size_of(type));
-  }
-  return bytes;
+/// Calls with a number of the type that C has for it.
+template <typename Call>
+auto with_type(ScalarType type, const Call& call) {
+  if (type == ScalarType::float32) return call(float());
+  if (type == ScalarType::int32) return call(std::int32_t());
+  return call(double());
 }
 
-template <typename T>
-std::vector<double> from_bytes_as(const std::vector<std::byte>& bytes) {
-  std::vector<T> values(bytes.size() / sizeof(T));
-  std::copy(bytes.begin(), bytes.end(), reinterpret_cast<std::byte*>(values.data()));
-  return {values.begin(), values.end()};
-}
-std::vector<double> from_bytes(const std::vector<std::byte>& bytes, ScalarType type) {
-  return type == ScalarType::float32 ? from_bytes_as<float>(bytes)
-         : type == ScalarType::int32 ? from_bytes_as<std::int32_t>(bytes)
-                                     : from_bytes_as<double>(bytes);
+std::vector<std::byte> to_bytes(const std::vector<double>& values, ScalarType type) {
+  return with_type(type, [&]<typename T>(T) {
+    const std::vector<T> typed(values.begin(), values.end());
+    const auto bytes = std::as_bytes(std::span(typed));
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+  });
 }
 
 /// Device memory of one array or scalar.
@@ -47,33 +33,26 @@ struct Allocation {
 
 class Device {
  public:
-  Device(sim::Machine& machine, const Nest& nest, const GpuProgram& program, const Symbol& symbol,
-         const Memory& before)
+  Device(sim::Machine& machine, const Nest& nest, const GpuProgram& program, const Memory& before,
+         sim::Schedule schedule)
       : machine_(machine),
         nest_(nest),
         program_(program),
-        symbol_(symbol),
         before_(before),
+        schedule_(schedule),
         names_(before.sizes.begin(), before.sizes.end()) {
     for (const auto& [name, values] : before.arrays)
       upload(name, find_variable(nest.region(), name)->type, values);
     for (const auto& [name, value] : before.scalars)
       upload(name, find_variable(nest.region(), name)->type, {value});
-    for (const Temporary& temporary : program.temporaries) {
-      if (!temporary.copy_of.empty()) {
-        upload(temporary.name, temporary.type, before.arrays.at(temporary.copy_of));
-        continue;
-      }
-      std::size_t elements = 1;
-      for (const Expression& extent : temporary.extents)
-        elements *= static_cast<std::size_t>(value_of(extent, names_));
-      upload(temporary.name, temporary.type,
-             std::vector<double>(elements, 1e30));  // whoever reads first, will show
-    }
+    for (const Temporary& temporary : program.temporaries)
+      upload(temporary.name, temporary.type, first_values(temporary));
     for (const Kernel& kernel : program.kernels)
       for (const ConstantCopy& constant : kernel.constants)
         if (constant.first.empty()) fill(constant, 0);
   }
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
   ~Device() {
     for (const auto& [name, allocation] : memory_) machine_.free(allocation.address);
   }
@@ -97,7 +76,7 @@ class Device {
     }
   }
 
-  Simulated result() {
+  Simulated result() const {
     Simulated run{before_, {findings_.begin(), findings_.end()}};
     for (auto& [name, values] : run.memory.arrays) values = download(name);
     for (auto& [name, value] : run.memory.scalars) value = download(name).at(0);
@@ -105,49 +84,48 @@ class Device {
   }
 
  private:
+  std::vector<double> first_values(const Temporary& temporary) const {
+    if (!temporary.copy_of.empty()) return before_.arrays.at(temporary.copy_of);
+    std::size_t elements = 1;
+    for (const Expression& extent : temporary.extents)
+      elements *= static_cast<std::size_t>(value_of(extent, names_));
+    return std::vector<double>(elements, 1e30);  // whoever reads first, will show
+  }
+
   void upload(const std::string& name, ScalarType type, const std::vector<double>& values) {
-    Allocation& allocation = memory_[name];
-    allocation.type = type;
-    allocation.elements = values.size();
     // An array without elements has an address, too.
-    allocation.address = machine_.allocate(
-        std::max<std::size_t>(values.size(), 1) * static_cast<std::size_t>(size_of(type)), name);
+    const std::size_t bytes =
+        std::max<std::size_t>(values.size(), 1) * static_cast<std::size_t>(size_of(type));
+    const Allocation allocation{machine_.allocate(bytes, name), type, values.size()};
+    memory_.emplace(name, allocation);
     if (!values.empty()) machine_.copy_to_device(allocation.address, to_bytes(values, type));
   }
 
   std::vector<double> download(const std::string& name) const {
     const Allocation& allocation = memory_.at(name);
-    std::vector<std::byte> bytes(allocation.elements * static_cast<std::size_t>(size_of(allocation.type)));
-    if (!bytes.empty()) machine_.copy_from_device(bytes, allocation.address);
-    return from_bytes(bytes, allocation.type);
+    return with_type(allocation.type, [&]<typename T>(T) {
+      std::vector<T> values(allocation.elements);
+      if (!values.empty()) machine_.download(allocation.address, std::span(values));
+      return std::vector<double>(values.begin(), values.end());
+    });
   }
 
   /// Of an array that nobody writes.
   void fill(const ConstantCopy& constant, std::int64_t first) {
     const std::vector<double>& all = before_.arrays.at(constant.array);
     const auto count = std::min(constant.elements, std::ssize(all) - first);
-    machine_.copy_to_device(machine_.variable(symbol_(constant.symbol)),
+    machine_.copy_to_device(machine_.variable(constant.symbol),
                             to_bytes({all.begin() + first, all.begin() + first + count}, constant.type));
   }
 
-  void launch(const Kernel& kernel) {
-    for (const ConstantCopy& constant : kernel.constants)
-      if (!constant.first.empty()) fill(constant, names_.at(constant.first));
-    sim::LaunchOptions options;
-    const auto dim = [&](const std::array<Expression, 3>& extents) {
-      std::array<std::int64_t, 3> values{};
-      for (std::size_t d = 0; d < 3; ++d) values[d] = value_of(extents[d], names_);
-      return values;
+  sim::Dim dim(const std::array<Expression, 3>& extents) const {
+    const auto extent = [&](std::size_t d) {
+      return static_cast<std::uint32_t>(std::max<std::int64_t>(0, value_of(extents[d], names_)));
     };
-    const auto grid = dim(kernel.grid), block = dim(kernel.block);
-    for (const std::int64_t extent : grid)
-      if (extent <= 0) return;
-    options.grid = {static_cast<unsigned>(grid[0]), static_cast<unsigned>(grid[1]),
-                    static_cast<unsigned>(grid[2])};
-    options.block = {static_cast<unsigned>(block[0]), static_cast<unsigned>(block[1]),
-                     static_cast<unsigned>(block[2])};
-    options.schedule = sim::Schedule::random;
-    options.races = true;
+    return {extent(0), extent(1), extent(2)};
+  }
+
+  sim::Arguments arguments(const Kernel& kernel) const {
     sim::Arguments arguments;
     for (const std::string& name : kernel.parameters) {
       const Variable* variable = find_variable(nest_.region(), name);
@@ -158,30 +136,49 @@ class Device {
       else
         arguments.add(static_cast<std::int32_t>(names_.at(name)));
     }
-    for (const sim::Finding& finding : machine_.launch(symbol_(kernel.name), arguments, options).findings)
+    return arguments;
+  }
+
+  /// Its name in the PTX.
+  const std::string& symbol(const Kernel& kernel) {
+    std::string& symbol = symbols_[kernel.name];
+    if (!symbol.empty()) return symbol;
+    const std::vector<std::string> found = ptx::kernels_named(machine_.module(), kernel.name);
+    if (found.size() != 1) throw BadInput(machine_.module().file + ": there is no kernel " + kernel.name);
+    return symbol = found.front();
+  }
+
+  void launch(const Kernel& kernel) {
+    for (const ConstantCopy& constant : kernel.constants)
+      if (!constant.first.empty()) fill(constant, names_.at(constant.first));
+    const sim::LaunchOptions options{
+        .grid = dim(kernel.grid), .block = dim(kernel.block), .schedule = schedule_, .races = true};
+    if (options.grid.count() == 0) return;
+    for (const sim::Finding& finding : machine_.launch(symbol(kernel), arguments(kernel), options).findings)
       findings_.insert(finding.text());
   }
 
   sim::Machine& machine_;
   const Nest& nest_;
   const GpuProgram& program_;
-  const Symbol& symbol_;
   const Memory& before_;
+  sim::Schedule schedule_;
   std::map<std::string, std::int64_t> names_;
   std::map<std::string, Allocation> memory_;
+  std::map<std::string, std::string> symbols_;
   std::set<std::string> findings_;
 };
 
 }  // namespace
 
-Simulated simulate(sim::Machine& machine, const Nest& nest, const GpuProgram& program, const Symbol& symbol,
-                   const Memory& before) {
-  Device device(machine, nest, program, symbol, before);
+Simulated simulate(sim::Machine& machine, const Nest& nest, const GpuProgram& program, const Memory& before,
+                   sim::Schedule schedule) {
+  Device device(machine, nest, program, before, schedule);
   device.run(program.host);
   return device.result();
 }
 
-double difference(const Nest& nest, const Memory& got, const Memory& want) {
+double largest_difference(const Nest& nest, const Memory& got, const Memory& want) {
   double worst = 0;
   for (const Variable& variable : nest.region().variables) {
     const auto array = want.arrays.find(variable.name);
@@ -199,4 +196,4 @@ double difference(const Nest& nest, const Memory& got, const Memory& want) {
   return worst;
 }
 
-}  // namespace warploom::tool
+}  // namespace warploom::tile
