@@ -107,7 +107,7 @@ void add_query_options(CLI::App& app, SearchSettings& s) {
       "How the query's channels are those of the recording [name where all have names, else number]");
 }
 
-void add_signal_options(CLI::App& app, SearchSettings& s) {
+void add_signal_options(CLI::App& app, signal::PrepareOptions& s) {
   add(
       app, "--resample", "RATE",
       [&s](const auto& t) { s.resample = parse_number("--resample", t, kLeast, kMost); },
@@ -249,7 +249,7 @@ void add_match_options(CLI::App& app, SearchSettings& s) {
 void add_run_options(CLI::App& app, SearchSettings& s) {
   add_device_option(app, s.device);
   app.add_option_function<std::uint64_t>(
-         "--device-memory", [&s](const std::uint64_t& mib) { s.device_memory = mib << 20; },
+         "--device-memory", [&s](const std::uint64_t& mib) { s.memory = mib << 20; },
          "Use no more of the GPU's memory; longer recordings go through it in chunks [MiB] [what is free]")
       ->type_name("MIB")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 30));
@@ -360,7 +360,7 @@ void add_reading_options(CLI::App& app, io::RecordingOptions& reading) {
 void add_search_options(CLI::App& app, SearchSettings& settings) {
   add_query_options(app, settings);
   add_reading_options(app, settings.reading);
-  add_signal_options(app, settings);
+  add_signal_options(app, settings.prepare);
   add_distance_options(app, settings);
   add_match_options(app, settings);
   add_run_options(app, settings);
@@ -392,9 +392,10 @@ void check_together(SearchSettings& s) {
   refuse(!s.sensors.empty() && s.find.rotations == 0, "--sensor is for --rotations; say how many are tried");
   refuse(!s.adjacency.empty() && s.find.neighbours != search::FindOptions().neighbours,
          "--adjacency and --neighbours do not go together: give one");
-  refuse(s.low && s.high && !(*s.low < *s.high),
-         fmt::format("--band-pass {}:{}: the first corner must lie below the second", s.low.value_or(0),
-                     s.high.value_or(0)));
+  const auto& [resample, low, high, detrend] = s.prepare;
+  refuse(low && high && !(*low < *high),
+         fmt::format("--band-pass {}:{}: the first corner must lie below the second", low.value_or(0),
+                     high.value_or(0)));
   refuse(s.stream && !s.inputs.empty(), "--stream searches standard input; leave the recordings out");
   refuse(s.stream && !s.output.empty(), "--stream prints what it finds; it does not go with --output");
   refuse(s.stream && !s.find.max_distance,
@@ -460,10 +461,10 @@ std::vector<std::pair<std::string, std::string>> described(const SearchSettings&
   say_if(!s.reading.label_column.empty(), "label-column", s.reading.label_column);
   say_if(s.reading.series != 1, "series",
          s.reading.series == kAllSeries ? "all" : fmt::format("{}", s.reading.series));
-  say_if(s.resample.has_value(), "resample", s.resample.value_or(0));
-  say_if(s.low.has_value(), "high-pass", s.low.value_or(0));
-  say_if(s.high.has_value(), "low-pass", s.high.value_or(0));
-  say_if(s.detrend, "detrend", "yes");
+  say_if(s.prepare.resample.has_value(), "resample", s.prepare.resample.value_or(0));
+  say_if(s.prepare.low.has_value(), "high-pass", s.prepare.low.value_or(0));
+  say_if(s.prepare.high.has_value(), "low-pass", s.prepare.high.value_or(0));
+  say_if(s.prepare.detrend, "detrend", "yes");
   return all;
 }
 
