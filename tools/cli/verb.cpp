@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <system_error>
 #include <utility>
@@ -53,34 +52,6 @@ std::string listed(std::span<const std::string> names, std::string_view last) {
 
 }  // namespace
 
-std::function<int()> add_verbs(CLI::App& app, std::string_view kind, std::span<const Verb> verbs) {
-  app.require_subcommand(0, 1);
-  std::vector<std::pair<CLI::App*, std::function<int()>>> actions;
-  for (const Verb& verb : verbs) {
-    CLI::App* sub = app.add_subcommand(std::string(verb.name), std::string(verb.summary));
-    sub->fallthrough();  // -v and what is unknown are the outer verb's
-    sub->footer("Example: " + std::string(verb.example));
-    actions.emplace_back(sub, verb.add(*sub));
-  }
-  return [actions,
-          none = fmt::format("{0}: no {1} given (warploom {0} --help lists them)", app.get_name(), kind)] {
-    for (const auto& [sub, action] : actions)
-      if (sub->parsed()) return action();
-    throw BadInput(none);
-  };
-}
-
-void add_json_flag(CLI::App& app, bool& json) {
-  app.add_flag("--json", json, "Print the result as JSON, for machines");
-}
-
-void add_device_option(CLI::App& app, Device& device) {
-  app.add_option_function<std::string>(
-         "--device", [&device](const std::string& text) { device = parse_device(text); },
-         "Where to compute: cpu, cuda or auto [auto]")
-      ->type_name("DEVICE");
-}
-
 std::string read_input(const std::string& path) {
   return path == "-" ? read_standard_input() : read_file(path);
 }
@@ -97,10 +68,7 @@ void print(std::string_view text) {
   check_output(std::fwrite(text.data(), 1, text.size(), stdout) == text.size());
 }
 
-void print_json(const nlohmann::ordered_json& json) {
-  // A kernel may print, and a path may hold, bytes that are no UTF-8.
-  print(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
-}
+void print_json(const Json& json) { print(json.dump(2) + "\n"); }
 
 void finish_output() {
   if (!reader_gone) check_output(std::fflush(stdout) == 0);

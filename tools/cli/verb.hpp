@@ -1,16 +1,15 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "warploom/core/device.hpp"
+#include "command.hpp"
+#include "warploom/core/json.hpp"
 #include "warploom/core/parse.hpp"
 #include "warploom/ptx/module.hpp"
 
@@ -26,13 +25,12 @@ struct Verb {
   std::string_view name;
   std::string_view summary;  ///< one line for the list of verbs
   std::string_view example;  ///< at least one whole command line, shown at the end of --help
-  /// Declares positionals and options, each with its unit, in a parser that has --help, -v, -q and
-  /// --log-level already, and returns what runs after parsing. Options live in what it captures:
+  /// Declares positionals and options, each with its unit; --help, -v, -q and --log-level are there already.
+  /// Returns what runs after parsing. Options live in what it captures:
   ///   auto path = std::make_shared<std::string>();
-  ///   app.add_option("FILE", *path, "PTX to read, '-' for standard input")->required();
+  ///   command.add("FILE", path.get(), "PTX to read, '-' for standard input").required();
   ///   return [path] { print(read_input(*path)); return kDone; };
-  /// A verb that hands its remaining arguments to another program calls app.prefix_command().
-  std::function<int()> (*add)(CLI::App& app) = nullptr;
+  std::function<int()> (*add)(Command& command) = nullptr;
 };
 
 Verb devices_verb();
@@ -52,16 +50,6 @@ Verb tile_verb();
 /// those that the build itself needs.
 std::vector<Verb> verbs();
 
-/// Declares the verbs of a verb's own, as `chain` of dp, and returns what runs the one that was chosen. What
-/// the verb itself has, -v among it, may stand behind them too.
-/// @param kind  of them, for the message where none was chosen: "problem"
-std::function<int()> add_verbs(CLI::App& app, std::string_view kind, std::span<const Verb> verbs);
-
-/// `--json`: the result for machines, on standard output, instead of text.
-void add_json_flag(CLI::App& app, bool& json);
-/// `--device cpu|cuda|auto`. Give the value to choose_device().
-void add_device_option(CLI::App& app, Device& device);
-
 /// A file's bytes, or standard input's for "-". Throws as read_file.
 std::string read_input(const std::string& path);
 /// For messages: the path, or "<stdin>" for "-".
@@ -73,7 +61,7 @@ void write_output(const std::string& path, std::string_view content);
 /// still writes its files and returns its own exit code. @throws BadInput (disk full)
 void print(std::string_view text);
 /// Indented, with a final line feed.
-void print_json(const nlohmann::ordered_json& json);
+void print_json(const Json& json);
 /// Makes sure that everything printed has arrived. main calls it last. @throws BadInput (disk full)
 void finish_output();
 

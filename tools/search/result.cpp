@@ -10,7 +10,6 @@
 namespace warploom::tool {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using search::Ranked;
 
 /// [s] with as many decimals as tell samples apart; samples where no rate is known.

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "options.hpp"
+#include "warploom/core/json.hpp"
 
 namespace warploom::tool {
 
@@ -14,19 +14,19 @@ using search::RecordedQuery;
 using search::SearchResult;
 
 /// The match with all its pairs, channels by name and number (from 1). @param rank  from 1
-nlohmann::ordered_json as_json(const Hit& hit, std::size_t rank, const SearchResult& result,
-                               const std::vector<RecordedQuery>& queries);
+Json as_json(const Hit& hit, std::size_t rank, const SearchResult& result,
+             const std::vector<RecordedQuery>& queries);
 /// What as_json() wrote. @throws nlohmann's exceptions
-Hit hit_from_json(const nlohmann::ordered_json& json, const std::vector<RecordedQuery>& queries);
+Hit hit_from_json(const Json& json, const std::vector<RecordedQuery>& queries);
 
 /// The ranked table for people, over all recordings, at most `limit` rows.
 std::string as_text(const std::vector<SearchResult>& results, const std::vector<RecordedQuery>& queries,
                     std::size_t limit);
 /// One document.
-nlohmann::ordered_json as_json(const std::vector<SearchResult>& results,
-                               const std::vector<RecordedQuery>& queries, const SearchSettings& settings);
+Json as_json(const std::vector<SearchResult>& results, const std::vector<RecordedQuery>& queries,
+             const SearchSettings& settings);
 /// The queries: label, file, range, channels, and a hash of the samples.
-nlohmann::ordered_json as_json(const std::vector<RecordedQuery>& queries);
+Json as_json(const std::vector<RecordedQuery>& queries);
 
 /// FNV-1a of the bytes, 64 bits, as hexadecimal digits.
 std::string content_hash(std::string_view bytes);

@@ -52,10 +52,7 @@ int search_input(const SearchSettings& settings) {
   search::LineStream stream(queries[0], settings, settings.reading, "<stdin>");
   std::size_t rank = 0;
   const auto print_all = [&](const std::vector<Hit>& hits) {
-    for (const Hit& hit : hits)
-      print(as_json(hit, ++rank, stream.recording(), queries)
-                .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
-            "\n");
+    for (const Hit& hit : hits) print(as_json(hit, ++rank, stream.recording(), queries).dump() + "\n");
     finish_output();
   };
   for (std::string line; std::getline(std::cin, line);) {
@@ -143,8 +140,8 @@ int run(SearchSettings& settings) {
   }
   if (output && !results.empty()) output->write_ranking(results);
   if (settings.json) {
-    nlohmann::ordered_json document = as_json(results, queries, settings);
-    document["failed"] = nlohmann::ordered_json::array();
+    Json document = as_json(results, queries, settings);
+    document["failed"] = Json::array();
     for (const Failure& failure : failures)
       document["failed"].push_back({{"file", failure.file}, {"error", failure.message}});
     print_json(document);
@@ -156,13 +153,13 @@ int run(SearchSettings& settings) {
       fmt::format("{} of {} recordings could not be searched; see above", failures.size(), files.size()));
 }
 
-std::function<int()> add(CLI::App& app) {
+std::function<int()> add(Command& command) {
   auto settings = std::make_shared<SearchSettings>();
-  add_search_options(app, *settings);
-  const std::function<int()> command = add_verbs(app, "command", std::array{search_evaluate()});
-  return [settings, command, &app] {
-    if (app.get_subcommands().empty()) return with_option_names([&] { return run(*settings); });
-    for (const CLI::Option* option : app.get_options())
+  add_search_options(command, *settings);
+  const std::function<int()> command = command.add_verbs("command", std::array{search_evaluate()});
+  return [settings, command, &command] {
+    if (command.get_subcommands().empty()) return with_option_names([&] { return run(*settings); });
+    for (const Option* option : command.get_options())
       if (option->count() > 0 && option->get_name() != "--verbose" && option->get_name() != "--quiet" &&
           option->get_name() != "--log-level")
         throw BadInput(fmt::format("{} is not an option of search evaluate", option->get_name()));

@@ -4,17 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/verb.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
+#include "warploom/core/json.hpp"
 
 namespace warploom::tool {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using search::StoredMatches;
 
 search::Interval interval_of(const Json& json) {

@@ -11,8 +11,6 @@
 namespace warploom::tool {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 double mean(const std::vector<std::uint64_t>& counts) {
   return std::accumulate(counts.begin(), counts.end(), 0.0) / static_cast<double>(counts.size());
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "warploom/core/json.hpp"
 #include "warploom/table/measure.hpp"
 
 namespace warploom::tool {
@@ -14,7 +14,7 @@ using table::Measurement;
 std::string share_text(const table::Success& success);
 
 /// Everything, for machines.
-nlohmann::ordered_json as_json(const Measurement& measurement);
+Json as_json(const Measurement& measurement);
 
 /// How many chains have how many pairs, as bars; long tails are put together. A line each.
 std::string chains_text(const table::Statistics& statistics);
