@@ -1,6 +1,6 @@
 # `cmake --install BUILD --prefix P` gives the tool, the headers, the libraries and a CMake package:
-# find_package(warploom) -> warploom::core, hw, page, ptx, reuse_check, reuse, sim, io, imaging, dp, table,
-# search and tile, all of namespace warploom::.
+# find_package(warploom) -> warploom::core, hw, page, ptx, reuse_check, reuse, sim, io, signal, imaging, dp,
+# table, search and tile, all of namespace warploom::.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 

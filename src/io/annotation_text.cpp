@@ -95,16 +95,16 @@ std::vector<Annotation> parse_annotations(std::string_view text, const std::stri
   return AnnotationReader(text, name).read();
 }
 
+std::string csv_field(std::string text) {
+  if (text.find_first_of(",\"\r\n") == text.npos) return text;
+  for (std::size_t at = 0; (at = text.find('"', at)) != text.npos; at += 2) text.insert(at, 1, '"');
+  return '"' + text + '"';
+}
+
 std::string format_annotations(const std::vector<Annotation>& annotations) {
   std::string text = fmt::format("{}\n", kHeader);
-  for (const Annotation& annotation : annotations) {
-    std::string label = annotation.label;
-    if (label.find_first_of(",\"\r\n") != label.npos) {
-      for (std::size_t at = 0; (at = label.find('"', at)) != label.npos; at += 2) label.insert(at, 1, '"');
-      label = fmt::format("\"{}\"", label);
-    }
-    text += fmt::format("{},{},{}\n", annotation.onset, annotation.duration, label);
-  }
+  for (const auto& [onset, duration, label] : annotations)
+    text += fmt::format("{},{},{}\n", onset, duration, csv_field(label));
   return text;
 }
 

@@ -10,9 +10,11 @@
 #include <new>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "warploom/core/error.hpp"
+#include "warploom/core/file.hpp"
 #include "warploom/core/progress.hpp"
 #include "warploom/core/threads.hpp"
 
@@ -185,6 +187,10 @@ std::string gunzip(std::string_view bytes, const std::string& name, std::uint64_
   }
   content.resize(filled);
   return content;
+}
+
+std::string uncompressed(std::string bytes, const std::string& name) {
+  return is_gzip(bytes) ? gunzip(bytes, name, kMaxFileBytes) : std::move(bytes);
 }
 
 std::string gzip(std::string_view bytes, int level) {

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <new>
 #include <stdexcept>
+#include <system_error>
 
 #include "io/printable.hpp"
 #include "io/recording_readers.hpp"
@@ -16,10 +18,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Which reader is meant: RecordingOptions::format, or by the ending of its name; empty: none.
 std::string form_of(const fs::path& path, const RecordingOptions& options) {
-  const bool named = !options.format.empty();
   const fs::path plain = path.extension() == ".gz" ? path.stem() : path;
-  const std::string word = named ? options.format : lower(plain.extension().string());
+  const std::string ending = lower(plain.extension().string());
   const struct {
     std::string_view form;
     std::vector<std::string_view> endings;
@@ -31,9 +33,16 @@ std::string form_of(const fs::path& path, const RecordingOptions& options) {
                {"edf", {".edf", ".bdf"}},
                {"wfdb", {".hea", ".dat"}}};
   for (const auto& [form, endings] : forms)
-    if (named ? word == form : std::ranges::find(endings, word) != endings.end()) return std::string(form);
+    if (options.format.empty() ? std::ranges::find(endings, ending) != endings.end() : options.format == form)
+      return std::string(form);
+  return "";
+}
+
+std::string known_form(const fs::path& path, const RecordingOptions& options) {
+  if (std::string form = form_of(path, options); !form.empty()) return form;
   constexpr std::string_view kForms = "csv, npy, f32, f64, ts, edf, wfdb";
-  if (named) throw BadInput(fmt::format("format '{}' is unknown; there are {}", printable(word), kForms));
+  if (!options.format.empty())
+    throw BadInput(fmt::format("format '{}' is unknown; there are {}", printable(options.format), kForms));
   throw BadInput(
       fmt::format("{}: the ending of its name tells no format: .csv, .tsv, .txt, .npy, .f32, .raw, .f64, "
                   ".ts, .edf, .bdf, "
@@ -63,6 +72,26 @@ void check_options(const RecordingOptions& options) {
     throw BadInput(fmt::format("time unit {} s; it must be above 0 and finite", options.time_unit));
   if (options.channels < 0)
     throw BadInput(fmt::format("{} channels of raw samples; there must be 1 or more", options.channels));
+}
+
+bool is_recording(const fs::path& path) {
+  if (lower(path.extension().string()) == ".dat")
+    return !fs::exists(fs::path(path).replace_extension(".hea"));
+  return !form_of(path, {}).empty();
+}
+
+std::vector<fs::path> recordings_of(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (at->is_regular_file(error) && is_recording(at->path())) files.push_back(at->path());
+  if (error) throw BadInput(fmt::format("cannot read the folder {}: {}", folder.string(), error.message()));
+  if (files.empty())
+    throw BadInput(fmt::format(
+        "{}: the folder holds no recording: no .csv .tsv .txt .npy .f32 .raw .f64 .ts .edf .bdf .hea or .dat",
+        folder.string()));
+  std::ranges::sort(files);
+  return files;
 }
 
 }  // namespace
@@ -99,7 +128,7 @@ Recording read_recording(const fs::path& path, const RecordingOptions& given) {
   if (series > 0) options.series = series;
   check_options(options);
   try {
-    const std::string form = form_of(file, options);
+    const std::string form = known_form(file, options);
     if (series > 0 && form != "ts")
       throw BadInput(fmt::format("{}: only .ts files hold several series, and {} is none", path.string(),
                                  file.string()));
@@ -112,6 +141,60 @@ Recording read_recording(const fs::path& path, const RecordingOptions& given) {
   }
   throw OutOfMemory(fmt::format("{}: the recording does not fit into memory; fewer channels may be selected",
                                 path.string()));
+}
+
+std::vector<RecordingFile> list_recordings(std::span<const std::string> files_and_folders,
+                                           const RecordingOptions& reading) {
+  std::vector<RecordingFile> recordings;
+  std::error_code error;
+  const auto add = [&](const fs::path& file) {
+    if (reading.series != kAllSeries || !holds_series(file, reading))
+      return recordings.push_back({file, recording_stem(file)});
+    const std::vector<fs::path> all = series_of(file);
+    if (all.empty()) throw BadInput(fmt::format("{}: it holds no series", file.string()));
+    for (const fs::path& path : all) recordings.push_back({path, recording_stem(path)});
+  };
+  for (const std::string& named : files_and_folders) {
+    if (fs::is_directory(named, error)) {
+      for (const fs::path& path : recordings_of(named)) add(path);
+      continue;
+    }
+    const fs::path file = recording_file(named);
+    if (!fs::exists(series_path(file).file, error))
+      throw BadInput(fmt::format("cannot read {}: {}", named.empty() ? "''" : named,
+                                 error ? error.message() : "there is no such file"));
+    add(file);
+  }
+  std::map<std::string, int> count;
+  for (const RecordingFile& recording : recordings) ++count[recording.name];
+  for (RecordingFile& recording : recordings)  // sub1/walk.csv and sub2/walk.csv
+    if (count[recording.name] > 1 && recording.path.has_parent_path())
+      recording.name = fs::absolute(recording.path).parent_path().filename().string() + "_" + recording.name;
+  std::map<std::string, fs::path> seen;
+  for (const RecordingFile& recording : recordings)
+    if (const auto [other, added] = seen.emplace(recording.name, recording.path); !added)
+      throw BadInput(fmt::format("{} and {} would both be reported as '{}': search them one after the other",
+                                 other->second.string(), recording.path.string(), recording.name));
+  return recordings;
+}
+
+fs::path recording_file(const std::string& name) {
+  std::error_code error;
+  const fs::path path = name, header = fs::path(path).replace_extension(".hea");
+  if (path.extension() == ".dat" && fs::exists(header, error)) return header;
+  if (!name.empty() && !fs::exists(path, error) && fs::exists(name + ".hea", error)) return name + ".hea";
+  return path;
+}
+
+std::string recording_stem(const fs::path& path) {
+  const auto [file, series] = series_path(path);
+  fs::path name = file.filename();
+  if (name.extension() == ".gz") name = name.stem();
+  return name.stem().string() + (series > 0 ? fmt::format("_{}", series) : "");
+}
+
+bool holds_series(const fs::path& path, const RecordingOptions& reading) {
+  return form_of(path, reading) == "ts";
 }
 
 void check_missing(double missing, double held, const std::string& file) {

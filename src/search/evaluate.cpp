@@ -1,6 +1,7 @@
 #include "warploom/search/evaluate.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,9 +9,10 @@
 #include <map>
 #include <numbers>
 #include <numeric>
-#include <string_view>
+#include <set>
 
 #include "warploom/core/error.hpp"
+#include "warploom/core/file.hpp"
 
 namespace warploom::search {
 namespace {
@@ -207,6 +209,62 @@ Mean mean_with_confidence(std::span<const double> values) {
   for (const double value : values) squares += (value - mean.value) * (value - mean.value);
   mean.half_width = student_quantile(std::ssize(values) - 1, 0.95) * std::sqrt(squares / (count - 1) / count);
   return mean;
+}
+
+std::vector<Interval> read_truth(const std::filesystem::path& file, const io::RecordingOptions& reading) {
+  std::vector<io::Annotation> annotations;
+  constexpr std::string_view kHeader = "onset,duration,label";
+  if (file.extension() == ".csv" && reading.label_column.empty()) {
+    const std::string text = read_file(file);
+    if (text.find(kHeader) > 3)  // behind a byte order mark at most
+      throw BadInput(
+          fmt::format("{}: no annotations: expected the header line {}, or `label_column` for a recording",
+                      file.string(), kHeader));
+    annotations = io::parse_annotations(text, file.string());
+  } else {
+    annotations = io::read_recording(file, reading).annotations;
+    if (annotations.empty())
+      throw BadInput(
+          fmt::format("{}: it holds no annotations; `label_column` names a column that does", file.string()));
+  }
+  std::vector<Interval> truth;
+  for (const auto& [onset, duration, label] : annotations) truth.push_back({onset, duration, label});
+  return truth;
+}
+
+Judged judge(StoredMatches stored, std::span<const Interval> annotations, const std::string& file,
+             const std::string& label, std::int64_t k, const Relevance& relevance) {
+  std::set<std::string> searched(stored.labels.begin(), stored.labels.end()), there;
+  if (!label.empty()) searched = {label};
+  for (Interval& match : stored.matches) {
+    if (!label.empty()) match.label = label;
+    searched.insert(match.label);
+  }
+  std::vector<Interval> truth;
+  for (const Interval& event : annotations) {
+    there.insert(event.label);
+    if (searched.contains(event.label)) truth.push_back(event);
+  }
+  std::string wrong;
+  if (there.empty())
+    wrong = fmt::format("{}: it holds no annotations", file);
+  else if (truth.empty())
+    wrong = fmt::format(
+        "{}: none of its annotations ({}) is of the results' label '{}'; `label` says what they are", file,
+        fmt::join(there, ", "), fmt::join(searched, "', '"));
+  return {stored.name, evaluate(stored.matches, truth, stored.sources, k, relevance), wrong};
+}
+
+std::optional<double> value_of(const Evaluation& evaluation, const Measure& measure) {
+  if (measure.of_events && evaluation.events == 0) return std::nullopt;
+  return evaluation.*measure.value;
+}
+
+Mean mean_of(std::span<const Judged> all, const Measure& measure) {
+  std::vector<double> values;
+  for (const Judged& judged : all)
+    if (const auto value = value_of(judged.evaluation, measure)) values.push_back(*value);
+  return mean_with_confidence(values);
 }
 
 }  // namespace warploom::search

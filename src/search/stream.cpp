@@ -3,11 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "search/plan.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/parse.hpp"
+#include "warploom/signal/prepare.hpp"
 
 namespace warploom::search {
 namespace {
@@ -238,5 +243,133 @@ Stream::~Stream() = default;
 std::vector<Match> Stream::push(const Signal& samples) { return state_->push(samples); }
 std::vector<Match> Stream::finish() { return state_->finish(); }
 std::int64_t Stream::delay() const { return state_->delay(); }
+
+struct LineStream::State {
+  RecordedQuery query;
+  SearchOptions options;
+  io::RecordingOptions reading;
+  TextPosition where;
+  SearchResult about;
+  std::optional<Stream> stream;
+  char separator = ',';
+  std::size_t columns = 0;
+  std::vector<std::size_t> used;  // columns that are channels
+
+  std::vector<std::string> fields_of(std::string_view line) const {
+    std::vector<std::string> fields;
+    for (std::size_t end = 0; end != line.npos;) {
+      end = line.find(separator);
+      const std::string_view word = line.substr(0, end);
+      if (end != line.npos) line.remove_prefix(end + 1);
+      const std::size_t begin = word.find_first_not_of(" \t\r\"");
+      if (begin != word.npos)
+        fields.emplace_back(word.substr(begin, word.find_last_not_of(" \t\r\"") + 1 - begin));
+      else if (separator != ' ')
+        fields.emplace_back();
+    }
+    return fields;
+  }
+
+  /// Which column is which channel. @return their names
+  std::vector<std::string> choose_columns(const std::vector<std::string>& fields, bool header) {
+    columns = fields.size();
+    std::optional<std::size_t> time;
+    if (!reading.time_column.empty() && reading.time_column != "none")
+      time = signal::find_channel(reading.time_column, header ? fields : std::vector<std::string>(columns),
+                                  "`time_column`");
+    for (std::size_t c = 0; header && reading.time_column.empty() && c < columns; ++c) {
+      std::string name = fields[c].substr(0, fields[c].find_first_of(" [("));
+      std::ranges::transform(name, name.begin(), [](unsigned char x) { return std::tolower(x); });
+      if (!time && (name == "time" || name == "t" || name == "timestamp")) time = c;
+    }
+    std::vector<std::string> names;
+    for (std::size_t c = 0; c < columns; ++c)
+      if (c != time) {
+        names.push_back(header ? fields[c] : "");
+        used.push_back(c);
+      }
+    if (reading.select.empty()) return names;
+    const std::vector<std::size_t> places = std::exchange(used, {});
+    std::vector<std::string> selected;
+    for (const std::string& word : reading.select) {
+      const auto index = static_cast<std::size_t>(signal::find_channel(word, names, "`select`"));
+      selected.push_back(names[index]);
+      used.push_back(places[index]);
+    }
+    return selected;
+  }
+
+  /// The first line: a header, or numbers. @return whether it was a header
+  bool begin(const std::string& line) {
+    separator = ' ';
+    for (const char c : {'\t', ';', ','})
+      if (line.find(c) != line.npos) separator = c;
+    const std::vector<std::string> fields = fields_of(line);
+    double number = 0;
+    const bool header =
+        std::ranges::any_of(fields, [&](const auto& f) { return !f.empty() && !parse_whole(f, number); });
+    io::Recording recording;
+    for (const std::string& name : choose_columns(fields, header))
+      recording.channels.push_back({name, "", reading.rate.value_or(1), {}});
+    if (recording.channels.empty()) throw BadInput(where.file + ": no column but time");
+    recording.timed = reading.rate.has_value();
+    match_rates({&query, 1}, recording, where.file);
+    about.rate = recording.channels.at(0).rate;
+    about.timed = recording.timed;
+    about.channels = signal::channel_names(recording);
+    const Query view = placed({&query, 1}, recording, where.file, options.by_number)[0];
+    stream.emplace(static_cast<std::int32_t>(used.size()), view, find_options(options, query, recording),
+                   options);
+    return header;
+  }
+
+  /// A row's samples; empty fields and what is not finite are missing.
+  std::vector<float> parse(const std::string& line) const {
+    const std::vector<std::string> fields = fields_of(line);
+    if (fields.size() != columns)
+      throw ParseError(where, fmt::format("{} fields, where the first line has {}", fields.size(), columns));
+    std::vector<float> samples;
+    for (const std::size_t column : used) {
+      double value = std::numeric_limits<double>::quiet_NaN();
+      if (!fields[column].empty() && !parse_whole(fields[column], value))
+        throw ParseError(where, fmt::format("'{}' is no number", fields[column]));
+      const auto sample = static_cast<float>(value);
+      samples.push_back(std::isfinite(sample) ? sample : std::numeric_limits<float>::quiet_NaN());
+    }
+    return samples;
+  }
+
+  std::vector<Hit> hits(std::vector<Match> matches) const {
+    return make_hits(std::move(matches), about.rate, {}, options);
+  }
+};
+
+LineStream::LineStream(RecordedQuery query, const SearchOptions& options, const io::RecordingOptions& reading,
+                       std::string name)
+    : state_(new State) {
+  state_->query = std::move(query);
+  state_->options = options;
+  state_->reading = reading;
+  state_->where = {std::move(name), 0, 1};
+}
+LineStream::LineStream(LineStream&&) noexcept = default;
+LineStream& LineStream::operator=(LineStream&&) noexcept = default;
+LineStream::~LineStream() = default;
+
+std::vector<Hit> LineStream::push(const std::string& line) {
+  State& s = *state_;
+  ++s.where.line;
+  if (line.find_first_not_of(" \t\r") == line.npos || (!s.stream && s.begin(line))) return {};
+  const std::vector<float> samples = s.parse(line);
+  Signal signal;
+  for (const float& sample : samples) signal.emplace_back(&sample, 1);
+  return s.hits(s.stream->push(signal));
+}
+
+std::vector<Hit> LineStream::finish() {
+  return state_->stream ? state_->hits(state_->stream->finish()) : std::vector<Hit>();
+}
+
+const SearchResult& LineStream::recording() const { return state_->about; }
 
 }  // namespace warploom::search

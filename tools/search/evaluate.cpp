@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <set>
 #include <system_error>
 
-#include "command.hpp"
+#include "cli/option_names.hpp"
+#include "options.hpp"
 #include "stored.hpp"
 #include "table/command.hpp"
 #include "warploom/core/error.hpp"
@@ -19,6 +19,11 @@ namespace warploom::tool {
 namespace fs = std::filesystem;
 namespace {
 
+using search::Judged;
+using search::kMeasures;
+using search::Measure;
+using search::StoredMatches;
+
 struct Settings {
   std::vector<std::string> results, annotations;
   std::string label;
@@ -27,29 +32,6 @@ struct Settings {
   io::RecordingOptions reading;
   bool json = false;
 };
-
-std::vector<search::Interval> read_truth(const fs::path& file, const io::RecordingOptions& reading) {
-  std::vector<io::Annotation> annotations;
-  // A recording's file, or onset,duration,label.
-  constexpr std::string_view kHeader = "onset,duration,label";
-  if (file.extension() == ".csv" && reading.label_column.empty()) {
-    const std::string text = read_file(file);
-    if (text.find(kHeader) > 3)  // behind a byte order mark at most
-      throw BadInput(
-          fmt::format("{}: no annotations: expected the header line {}, or --label-column for a recording",
-                      file.string(), kHeader));
-    annotations = io::parse_annotations(text, file.string());
-  } else {
-    annotations = io::read_recording(file, reading).annotations;
-    if (annotations.empty())
-      throw BadInput(
-          fmt::format("{}: it holds no annotations; --label-column names a column that does", file.string()));
-  }
-  std::vector<search::Interval> truth;
-  for (const io::Annotation& annotation : annotations)
-    truth.push_back({annotation.onset, annotation.duration, annotation.label});
-  return truth;
-}
 
 /// The annotations for results number k: one file for all, one each, a folder's NAME.*, or the recording's
 /// own.
@@ -71,55 +53,11 @@ fs::path truth_for(const Settings& s, const StoredMatches& stored, std::size_t k
                              only.string(), stored.name, stored.name));
 }
 
-struct Judged {
-  std::string name;
-  search::Evaluation evaluation;
-  std::string no_events;  // why there are none, if the annotations have other labels only
-};
-
 Judged judge(const Settings& s, std::size_t k) {
-  StoredMatches stored = read_matches(s.results[k]);
-  if (!s.label.empty())
-    for (search::Interval& match : stored.matches) match.label = s.label;
+  const StoredMatches stored = read_matches(s.results[k]);
   const fs::path file = truth_for(s, stored, k);
-  std::set<std::string> searched(stored.labels.begin(), stored.labels.end()), there;
-  if (!s.label.empty()) searched = {s.label};
-  for (const search::Interval& match : stored.matches) searched.insert(match.label);
-  std::vector<search::Interval> truth;
-  for (search::Interval& event : read_truth(file, s.reading)) {
-    there.insert(event.label);
-    if (searched.contains(event.label)) truth.push_back(std::move(event));  // others are not missing
-  }
-  std::string wrong;
-  if (there.empty())
-    wrong = fmt::format("{}: it holds no annotations", file.string());
-  else if (truth.empty())
-    wrong = fmt::format(
-        "{}: none of its annotations ({}) is of the results' label '{}'; --label says what they are",
-        file.string(), fmt::join(there, ", "), fmt::join(searched, "', '"));
-  return {stored.name, search::evaluate(stored.matches, truth, stored.sources, s.at, s.relevance), wrong};
-}
-
-struct Measure {
-  std::string_view name;
-  double search::Evaluation::*value;
-  bool of_events;  // means nothing where there are none
-};
-constexpr Measure kMeasures[] = {{"nDCG", &search::Evaluation::ndcg, true},
-                                 {"precision", &search::Evaluation::precision, false},
-                                 {"recall", &search::Evaluation::recall, true},
-                                 {"coverage", &search::Evaluation::coverage, true}};
-
-std::optional<double> value_of(const search::Evaluation& evaluation, const Measure& measure) {
-  if (measure.of_events && evaluation.events == 0) return std::nullopt;
-  return evaluation.*measure.value;
-}
-
-search::Mean mean_of(const std::vector<Judged>& all, const Measure& measure) {
-  std::vector<double> values;
-  for (const Judged& judged : all)
-    if (const auto value = value_of(judged.evaluation, measure)) values.push_back(*value);
-  return search::mean_with_confidence(values);
+  return search::judge(stored, search::read_truth(file, s.reading), file.string(), s.label, s.at,
+                       s.relevance);
 }
 
 std::string as_text(const std::vector<Judged>& all, const Settings& s) {
@@ -215,7 +153,7 @@ std::function<int()> add(Command& command) {
       "A result is relevant if this share of it is annotated with its label [0.5]");
   add_reading_options(command, s->reading);
   command.add_json(s->json);
-  return [s] { return run(*s); };
+  return [s] { return with_option_names([s] { return run(*s); }); };
 }
 
 }  // namespace

@@ -19,8 +19,10 @@ constexpr double kLeast = 1e-300;  // of numbers that have to be above 0
 template <typename Set>
 void add(Command& command, const std::string& option, const std::string& type, Set set,
          const std::string& help) {
-  command.add(
-      option + " " + type, [set](const std::string& text) { set(text); }, help);
+  command
+      .add(
+          option, [set](const std::string& text) { set(text); }, help)
+      .type(type);
 }
 
 std::vector<double> parse_numbers(const std::string& option, const std::string& text, double least,
@@ -101,7 +103,7 @@ void add_query_options(Command& command, SearchSettings& s) {
       "How the query's channels are those of the recording [name where all have names, else number]");
 }
 
-void add_signal_options(Command& command, SearchSettings& s) {
+void add_signal_options(Command& command, signal::PrepareOptions& s) {
   add(
       command, "--resample", "RATE",
       [&s](const auto& t) { s.resample = parse_number("--resample", t, kLeast, kMost); },
@@ -239,7 +241,7 @@ void add_run_options(Command& command, SearchSettings& s) {
           "--device-memory MIB",
           [&s](const std::string& text) {
             std::uint64_t mib = 0;
-            if (parse_whole(text, mib)) s.device_memory = mib << 20;
+            if (parse_whole(text, mib)) s.memory = mib << 20;
           },
           "Use no more of the GPU's memory; longer recordings go through it in chunks [MiB] [what is free]")
       .range(std::uint64_t{1}, std::uint64_t{1} << 30);
@@ -344,7 +346,7 @@ void add_reading_options(Command& command, io::RecordingOptions& reading) {
 void add_search_options(Command& command, SearchSettings& settings) {
   add_query_options(command, settings);
   add_reading_options(command, settings.reading);
-  add_signal_options(command, settings);
+  add_signal_options(command, settings.prepare);
   add_distance_options(command, settings);
   add_match_options(command, settings);
   add_run_options(command, settings);
@@ -376,9 +378,10 @@ void check_together(SearchSettings& s) {
   refuse(!s.sensors.empty() && s.find.rotations == 0, "--sensor is for --rotations; say how many are tried");
   refuse(!s.adjacency.empty() && s.find.neighbours != search::FindOptions().neighbours,
          "--adjacency and --neighbours do not go together: give one");
-  refuse(s.low && s.high && !(*s.low < *s.high),
-         fmt::format("--band-pass {}:{}: the first corner must lie below the second", s.low.value_or(0),
-                     s.high.value_or(0)));
+  const auto& [resample, low, high, detrend] = s.prepare;
+  refuse(low && high && !(*low < *high),
+         fmt::format("--band-pass {}:{}: the first corner must lie below the second", low.value_or(0),
+                     high.value_or(0)));
   refuse(s.stream && !s.inputs.empty(), "--stream searches standard input; leave the recordings out");
   refuse(s.stream && !s.output.empty(), "--stream prints what it finds; it does not go with --output");
   refuse(s.stream && !s.find.max_distance,
@@ -444,10 +447,10 @@ std::vector<std::pair<std::string, std::string>> described(const SearchSettings&
   say_if(!s.reading.label_column.empty(), "label-column", s.reading.label_column);
   say_if(s.reading.series != 1, "series",
          s.reading.series == kAllSeries ? "all" : fmt::format("{}", s.reading.series));
-  say_if(s.resample.has_value(), "resample", s.resample.value_or(0));
-  say_if(s.low.has_value(), "high-pass", s.low.value_or(0));
-  say_if(s.high.has_value(), "low-pass", s.high.value_or(0));
-  say_if(s.detrend, "detrend", "yes");
+  say_if(s.prepare.resample.has_value(), "resample", s.prepare.resample.value_or(0));
+  say_if(s.prepare.low.has_value(), "high-pass", s.prepare.low.value_or(0));
+  say_if(s.prepare.high.has_value(), "low-pass", s.prepare.high.value_or(0));
+  say_if(s.prepare.detrend, "detrend", "yes");
   return all;
 }
 

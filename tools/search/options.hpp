@@ -5,12 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "cli/command.hpp"
-#include "warploom/core/device.hpp"
+#include "cli/verb.hpp"
 #include "warploom/io/recording.hpp"
-#include "warploom/search/find.hpp"
+#include "warploom/search/recordings.hpp"
+#include "warploom/signal/prepare.hpp"
 
 namespace warploom::tool {
+
+using io::kAllSeries;
 
 /// Where a query is taken from.
 struct QuerySource {
@@ -19,41 +21,25 @@ struct QuerySource {
   std::optional<double> from, to;  ///< [s] of the file; none: its begin, its end
 };
 
-/// RecordingOptions::series where every series of .ts files is searched.
-inline constexpr std::int32_t kAllSeries = 0;
-
 /// What `warploom search` was asked to do.
-struct SearchSettings {
+struct SearchSettings : search::SearchOptions {
   std::vector<std::string>
       inputs;  ///< as given: the query's file unless `queries` names some, then recordings
   std::vector<QuerySource> queries;
   std::optional<double> from, to;     ///< [s] of the query's file
   std::vector<std::string> examples;  ///< labels of the query's file whose annotations are queries
-  bool labels = false;                ///< one result a place, of the query that fits best
-  bool exclude_self = false, stream = false;
+  bool stream = false;
 
   io::RecordingOptions reading;
   std::vector<std::string> query_select;
-  bool by_number = false;           ///< channels are matched by number even where all have names
-  std::optional<double> resample;   ///< [Hz]
-  std::optional<double> low, high;  ///< corners that frequencies are kept between [Hz]
-  bool detrend = false;
-
-  bool euclidean = false;
-  search::Normalization normalization = search::Normalization::z;
-  search::FindOptions find;          ///< but for what is kept below until the channels are known
-  bool lag_in_seconds = false;       ///< find.max_lag is [s]
-  std::string adjacency, weights;    ///< files
-  std::vector<std::string> sensors;  ///< "x,y,z" each
-
-  Device device = Device::best;
-  std::uint64_t device_memory = 0;  ///< [bytes]
-  search::Prune prune = search::Prune::automatic;
+  signal::PrepareOptions prepare;
   unsigned threads = 0;
 
   std::string output;
   bool html = false, resume = false, force = false, json = false;
 };
+
+Verb search_evaluate();
 
 /// Declares every option; `settings` has to outlive the parser.
 void add_search_options(Command& command, SearchSettings& settings);

@@ -52,8 +52,8 @@ Json SearchOutput::stamp(const fs::path& recording) const {
           {"queries", queries}};
 }
 
-SearchOutput::SearchOutput(const SearchSettings& settings, const std::vector<LoadedQuery>& queries,
-                           const std::vector<RecordingFile>& recordings)
+SearchOutput::SearchOutput(const SearchSettings& settings, const std::vector<RecordedQuery>& queries,
+                           const std::vector<io::RecordingFile>& recordings)
     : settings_(settings), queries_(queries) {
   std::error_code error;
   fs::create_directories(settings.output, error);
@@ -61,7 +61,7 @@ SearchOutput::SearchOutput(const SearchSettings& settings, const std::vector<Loa
     throw BadInput(fmt::format("cannot make the folder {}: {}", settings.output,
                                error ? error.message() : "there is a file of that name"));
   OutputFiles().add(path("ranking", ".csv"), true);  // permission is better known now than later
-  for (const RecordingFile& recording : recordings)
+  for (const io::RecordingFile& recording : recordings)
     if (settings.resume) load(recording);
   if (settings.resume || settings.force) return;
   const auto refuse = [&](const fs::path& file) {
@@ -71,13 +71,13 @@ SearchOutput::SearchOutput(const SearchSettings& settings, const std::vector<Loa
                       "or another folder",
                       file.string()));
   };
-  for (const RecordingFile& recording : recordings)
+  for (const io::RecordingFile& recording : recordings)
     for (const char* ending : {".matches.jsonl", ".matches.csv", ".annotations.csv", ".html"})
       refuse(path(recording.name, ending));
   refuse(path("ranking", ".csv"));
 }
 
-void SearchOutput::load(const RecordingFile& recording) {
+void SearchOutput::load(const io::RecordingFile& recording) {
   const fs::path file = path(recording.name, ".matches.jsonl");
   std::error_code error;
   if (!fs::exists(file, error)) return;
@@ -112,7 +112,7 @@ void SearchOutput::load(const RecordingFile& recording) {
     finished_[recording.name] = std::move(result);
 }
 
-const SearchResult* SearchOutput::finished(const RecordingFile& recording) const {
+const SearchResult* SearchOutput::finished(const io::RecordingFile& recording) const {
   const auto found = finished_.find(recording.name);
   return found == finished_.end() ? nullptr : &found->second;
 }
@@ -130,7 +130,7 @@ void SearchOutput::write(const SearchResult& result, const std::function<std::st
             {"matches", result.hits.size()},
             {"stamp", stamp(result.path)}};
   Json sources = Json::array();
-  for (const search::Interval& source : sources_in(queries_, result.path))
+  for (const search::Interval& source : search::sources_in(queries_, result.path))
     sources.push_back({{"onset", source.onset}, {"duration", source.duration}, {"label", source.label}});
   head["sources"] = std::move(sources);
   std::string lines = line_of(head);

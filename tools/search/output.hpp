@@ -17,11 +17,11 @@ class SearchOutput {
   /// @throws BadInput (it cannot be made or written to; outputs exist and neither --resume nor --force was
   /// given; with
   ///         --resume one was made with other options, queries or of another file, naming the difference)
-  SearchOutput(const SearchSettings& settings, const std::vector<LoadedQuery>& queries,
-               const std::vector<RecordingFile>& recordings);
+  SearchOutput(const SearchSettings& settings, const std::vector<RecordedQuery>& queries,
+               const std::vector<io::RecordingFile>& recordings);
 
   /// With --resume, what an earlier run found in it, if that is complete.
-  const SearchResult* finished(const RecordingFile& recording) const;
+  const SearchResult* finished(const io::RecordingFile& recording) const;
 
   /// @param page  its HTML, called if it is wanted
   void write(const SearchResult& result, const std::function<std::string()>& page) const;
@@ -31,10 +31,10 @@ class SearchOutput {
   std::filesystem::path path(const std::string& name, const std::string& ending) const;
   /// The first line of NAME.matches.jsonl: what the results depend on.
   Json stamp(const std::filesystem::path& recording) const;
-  void load(const RecordingFile& recording);
+  void load(const io::RecordingFile& recording);
 
   const SearchSettings& settings_;
-  const std::vector<LoadedQuery>& queries_;
+  const std::vector<RecordedQuery>& queries_;
   std::map<std::string, SearchResult> finished_;  // by name
 };
 

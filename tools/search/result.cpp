@@ -10,13 +10,7 @@
 namespace warploom::tool {
 namespace {
 
-/// A field of a CSV row.
-std::string field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == text.npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
-}
+using search::Ranked;
 
 /// [s] with as many decimals as tell samples apart; samples where no rate is known.
 std::string time_text(double seconds, const SearchResult& result) {
@@ -25,7 +19,7 @@ std::string time_text(double seconds, const SearchResult& result) {
   return fmt::format("{:.{}f}", seconds, decimals);
 }
 
-std::vector<Json> pairs_json(const Hit& hit, const SearchResult& result, const LoadedQuery& query) {
+std::vector<Json> pairs_json(const Hit& hit, const SearchResult& result, const RecordedQuery& query) {
   std::vector<Json> pairs;
   for (const search::Pair& pair : hit.match.pairs)
     pairs.push_back({{"query_channel", query.channel(pair.query_channel)},
@@ -48,7 +42,7 @@ std::vector<Json> pairs_json(const Hit& hit, const SearchResult& result, const L
   return pairs;
 }
 
-const LoadedQuery& query_of(const Hit& hit, const std::vector<LoadedQuery>& queries) {
+const RecordedQuery& query_of(const Hit& hit, const std::vector<RecordedQuery>& queries) {
   return queries[static_cast<std::size_t>(hit.match.query)];
 }
 
@@ -96,100 +90,8 @@ std::string remarks_text(const std::vector<SearchResult>& results) {
   return text;
 }
 
-}  // namespace
-
-std::string content_hash(std::string_view bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
-  return fmt::format("{:016x}", hash);
-}
-
-std::vector<Hit> make_hits(std::vector<search::Match> matches, double rate,
-                           const std::vector<search::Interval>& sources, const SearchSettings& settings) {
-  constexpr double kSelfShare = search::Relevance().self_overlap;
-  std::vector<Hit> hits;
-  std::map<std::int32_t, std::int64_t> count;
-  for (search::Match& match : matches) {
-    Hit hit{std::move(match), 0, 0, false};
-    hit.onset = static_cast<double>(hit.match.first) / rate;
-    hit.duration = static_cast<double>(hit.match.last - hit.match.first) / rate;
-    for (const search::Interval& source : sources) {
-      const double shared =
-          std::min(hit.onset + hit.duration, source.end()) - std::max(hit.onset, source.onset);
-      if (source.label == hit.match.label && shared > kSelfShare * hit.duration) hit.self = true;
-    }
-    if (hit.self && settings.exclude_self) continue;
-    if (++count[settings.labels ? 0 : hit.match.query] > settings.find.limit) continue;
-    hits.push_back(std::move(hit));
-  }
-  return hits;
-}
-
-std::vector<Ranked> ranking(const std::vector<SearchResult>& results) {
-  std::vector<Ranked> ranked;
-  for (const SearchResult& result : results)
-    for (std::size_t k = 0; k < result.hits.size(); ++k) ranked.push_back({&result, k});
-  std::ranges::stable_sort(ranked, [](const Ranked& a, const Ranked& b) {
-    const search::Match &x = (*a).match, &y = (*b).match;
-    // Earlier means nothing between recordings.
-    return x.coverage != y.coverage ? x.coverage > y.coverage : x.distance < y.distance;
-  });
-  return ranked;
-}
-
-Json as_json(const Hit& hit, std::size_t rank, const SearchResult& result,
-             const std::vector<LoadedQuery>& queries) {
-  const search::Match& match = hit.match;
-  return {{"rank", rank},
-          {"label", match.label},
-          {"query", match.query + 1},
-          {"onset", hit.onset},
-          {"duration", hit.duration},
-          {"first", match.first},
-          {"last", match.last},
-          {"matched", match.matched},
-          {"channels", match.channels},
-          {"coverage", match.coverage},
-          {"distance", match.distance},
-          {"self", hit.self},
-          {"pairs", pairs_json(hit, result, query_of(hit, queries))}};
-}
-
-Hit hit_from_json(const Json& json, const std::vector<LoadedQuery>& queries) {
-  Hit hit;
-  search::Match& match = hit.match;
-  json.at("label").to(match.label);
-  match.query = json.at("query").get<std::int32_t>() - 1;
-  if (match.query < 0 || match.query >= std::ssize(queries)) throw std::out_of_range("query");
-  json.at("onset").to(hit.onset);
-  json.at("duration").to(hit.duration);
-  json.at("first").to(match.first);
-  json.at("last").to(match.last);
-  json.at("matched").to(match.matched);
-  json.at("channels").to(match.channels);
-  json.at("coverage").to(match.coverage);
-  json.at("distance").to(match.distance);
-  json.at("self").to(hit.self);
-  for (const Json& from : json.at("pairs").elements()) {
-    search::Pair& pair = match.pairs.emplace_back();
-    pair.query_channel = from.at("query_number").get<std::int32_t>() - 1;
-    pair.channel = from.at("number").get<std::int32_t>() - 1;
-    from.at("offset").to(pair.offset);
-    from.at("length").to(pair.length);
-    from.at("distance").to(pair.distance);
-    from.at("weight").to(pair.weight);
-    from.at("switched").to(pair.switched);
-    from.at("negated").to(pair.negated);
-    from.at("scale").to(pair.scale);
-    from.at("rotation").to(pair.rotation);
-    pair.segment = from.at("segment").get<std::int32_t>() - 1;
-    from.at("coverage").to(pair.coverage);
-    from.at("exhausted").to(pair.exhausted);
-  }
-  return hit;
-}
-
-std::string differences(const Hit& hit, const SearchResult& result, const LoadedQuery& query) {
+/// "y in z, x negated, no w; y +0.120 s"
+std::string differences(const Hit& hit, const SearchResult& result, const RecordedQuery& query) {
   const auto short_name = [](const std::string& name, std::int32_t index) {
     return name.starts_with("channel ") ? std::to_string(index + 1) : name;
   };
@@ -239,11 +141,71 @@ std::string differences(const Hit& hit, const SearchResult& result, const Loaded
                      fmt::join(parts, ", "));
 }
 
-std::string as_text(const std::vector<SearchResult>& results, const std::vector<LoadedQuery>& queries,
+}  // namespace
+
+std::string content_hash(std::string_view bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  return fmt::format("{:016x}", hash);
+}
+
+Json as_json(const Hit& hit, std::size_t rank, const SearchResult& result,
+             const std::vector<RecordedQuery>& queries) {
+  const search::Match& match = hit.match;
+  return {{"rank", rank},
+          {"label", match.label},
+          {"query", match.query + 1},
+          {"onset", hit.onset},
+          {"duration", hit.duration},
+          {"first", match.first},
+          {"last", match.last},
+          {"matched", match.matched},
+          {"channels", match.channels},
+          {"coverage", match.coverage},
+          {"distance", match.distance},
+          {"self", hit.self},
+          {"pairs", pairs_json(hit, result, query_of(hit, queries))}};
+}
+
+Hit hit_from_json(const Json& json, const std::vector<RecordedQuery>& queries) {
+  Hit hit;
+  search::Match& match = hit.match;
+  json.at("label").to(match.label);
+  match.query = json.at("query").get<std::int32_t>() - 1;
+  if (match.query < 0 || match.query >= std::ssize(queries)) throw std::out_of_range("query");
+  json.at("onset").to(hit.onset);
+  json.at("duration").to(hit.duration);
+  json.at("first").to(match.first);
+  json.at("last").to(match.last);
+  json.at("matched").to(match.matched);
+  json.at("channels").to(match.channels);
+  json.at("coverage").to(match.coverage);
+  json.at("distance").to(match.distance);
+  json.at("self").to(hit.self);
+  for (const Json& from : json.at("pairs").elements()) {
+    search::Pair& pair = match.pairs.emplace_back();
+    pair.query_channel = from.at("query_number").get<std::int32_t>() - 1;
+    pair.channel = from.at("number").get<std::int32_t>() - 1;
+    from.at("offset").to(pair.offset);
+    from.at("length").to(pair.length);
+    from.at("distance").to(pair.distance);
+    from.at("weight").to(pair.weight);
+    from.at("switched").to(pair.switched);
+    from.at("negated").to(pair.negated);
+    from.at("scale").to(pair.scale);
+    from.at("rotation").to(pair.rotation);
+    pair.segment = from.at("segment").get<std::int32_t>() - 1;
+    from.at("coverage").to(pair.coverage);
+    from.at("exhausted").to(pair.exhausted);
+  }
+  return hit;
+}
+
+std::string as_text(const std::vector<SearchResult>& results, const std::vector<RecordedQuery>& queries,
                     std::size_t limit) {
   const bool labelled = queries.size() > 1, several = results.size() > 1;
   const bool timed = std::ranges::all_of(results, &SearchResult::timed);
-  const std::vector<Ranked> ranked = ranking(results);
+  const std::vector<Ranked> ranked = search::ranking(results);
   std::vector<std::vector<std::string>> rows;
   std::vector<bool> left;
   const auto column = [&](bool shown, std::string title, bool align_left, const auto& text) {
@@ -279,27 +241,24 @@ std::string as_text(const std::vector<SearchResult>& results, const std::vector<
   return text + remarks_text(results);
 }
 
-Json as_json(const std::vector<LoadedQuery>& queries) {
+Json as_json(const std::vector<RecordedQuery>& queries) {
   Json list = Json::array();
-  for (const LoadedQuery& query : queries) {
-    std::vector<std::string> channels;
+  for (const RecordedQuery& query : queries) {
     std::string bytes;
     for (const std::vector<float>& channel : query.samples)
       bytes.append(reinterpret_cast<const char*>(channel.data()), channel.size() * sizeof(float));
-    for (std::size_t c = 0; c < query.names.size(); ++c)
-      channels.push_back(query.channel(static_cast<std::int32_t>(c)));
     list.push_back({{"label", query.label},
                     {"file", query.file.string()},
                     {"from", query.from},
                     {"to", query.to},
                     {"samples", query.length()},
-                    {"channels", channels},
+                    {"channels", query.channels()},
                     {"hash", content_hash(bytes)}});
   }
   return list;
 }
 
-Json as_json(const std::vector<SearchResult>& results, const std::vector<LoadedQuery>& queries,
+Json as_json(const std::vector<SearchResult>& results, const std::vector<RecordedQuery>& queries,
              const SearchSettings& settings) {
   Json options = Json::object();
   for (const auto& [name, value] : described(settings)) options[name] = value;
@@ -318,7 +277,7 @@ Json as_json(const std::vector<SearchResult>& results, const std::vector<LoadedQ
                           {"matches", std::move(matches)}});
   }
   Json order = Json::array();
-  const std::vector<Ranked> ranked = ranking(results);
+  const std::vector<Ranked> ranked = search::ranking(results);
   for (std::size_t k = 0; k < ranked.size(); ++k)
     order.push_back({{"rank", k + 1}, {"recording", ranked[k].result->name}, {"match", ranked[k].hit + 1}});
   return {{"options", std::move(options)},
@@ -327,7 +286,7 @@ Json as_json(const std::vector<SearchResult>& results, const std::vector<LoadedQ
           {"ranking", std::move(order)}};
 }
 
-std::string pairs_csv(const SearchResult& result, const std::vector<LoadedQuery>& queries) {
+std::string pairs_csv(const SearchResult& result, const std::vector<RecordedQuery>& queries) {
   std::string text =
       "rank,label,onset,duration,matched,channels,match_distance,self,query_channel,channel,offset,length,"
       "lag,distance,"
@@ -337,9 +296,9 @@ std::string pairs_csv(const SearchResult& result, const std::vector<LoadedQuery>
     for (const search::Pair& pair : hit.match.pairs)
       text += fmt::format(
           "{},{},{},{},{},{},{},{:d},{},{},{},{},{},{},{},{:d},{:d},{},{},{},{:d}\n", k + 1,
-          field(hit.match.label), hit.onset, hit.duration, hit.match.matched, hit.match.channels,
-          hit.match.distance, hit.self, field(query_of(hit, queries).channel(pair.query_channel)),
-          field(result.channels[static_cast<std::size_t>(pair.channel)]), pair.offset, pair.length,
+          io::csv_field(hit.match.label), hit.onset, hit.duration, hit.match.matched, hit.match.channels,
+          hit.match.distance, hit.self, io::csv_field(query_of(hit, queries).channel(pair.query_channel)),
+          io::csv_field(result.channels[static_cast<std::size_t>(pair.channel)]), pair.offset, pair.length,
           static_cast<double>(hit.match.lag(pair)) / result.rate, pair.distance, pair.weight, pair.switched,
           pair.negated, pair.scale, pair.rotation, pair.segment + 1, pair.exhausted);
   }
@@ -349,12 +308,13 @@ std::string pairs_csv(const SearchResult& result, const std::vector<LoadedQuery>
 std::string ranking_csv(const std::vector<SearchResult>& results) {
   std::string text =
       "rank,recording,rank_in_recording,label,onset,duration,matched,channels,coverage,distance,self\n";
-  const std::vector<Ranked> ranked = ranking(results);
+  const std::vector<Ranked> ranked = search::ranking(results);
   for (std::size_t k = 0; k < ranked.size(); ++k) {
     const Hit& hit = *ranked[k];
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{:d}\n", k + 1, field(ranked[k].result->name),
-                        ranked[k].hit + 1, field(hit.match.label), hit.onset, hit.duration, hit.match.matched,
-                        hit.match.channels, hit.match.coverage, hit.match.distance, hit.self);
+    text +=
+        fmt::format("{},{},{},{},{},{},{},{},{},{},{:d}\n", k + 1, io::csv_field(ranked[k].result->name),
+                    ranked[k].hit + 1, io::csv_field(hit.match.label), hit.onset, hit.duration,
+                    hit.match.matched, hit.match.channels, hit.match.coverage, hit.match.distance, hit.self);
   }
   return text;
 }

@@ -14,6 +14,8 @@
 namespace warploom::tool {
 namespace {
 
+using search::StoredMatches;
+
 search::Interval interval_of(const Json& json) {
   return {json.at("onset").get<double>(), json.at("duration").get<double>(),
           json.at("label").get<std::string>()};
@@ -106,7 +108,7 @@ StoredMatches read_csv(const std::string& text, const std::string& file) {
 
 }  // namespace
 
-StoredMatches read_matches(const std::filesystem::path& path) {
+search::StoredMatches read_matches(const std::filesystem::path& path) {
   const std::string text = read_file(path), file = path.string();
   StoredMatches stored = text.starts_with('{') ? read_lines(text, file) : read_csv(text, file);
   if (!stored.name.empty()) return stored;

@@ -2,23 +2,25 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <memory>
-#include <numeric>
 
-#include "cli/stopwatch.hpp"
+#include "cli/option_names.hpp"
 #include "cli/verb.hpp"
 #include "command.hpp"
 #include "measure.hpp"
-#include "recording.hpp"
 #include "warploom/core/error.hpp"
-#include "warploom/core/progress.hpp"
+#include "warploom/io/gzip.hpp"
 #include "warploom/page/chart.hpp"
+#include "warploom/table/statuses.hpp"
 #include "warploom/table/timeline.hpp"
 
 namespace warploom::tool {
 namespace {
 
 using page::Panel;
+using table::Application;
+using table::Compared;
 using table::Normal;
 using table::Timeline;
 
@@ -30,48 +32,7 @@ struct Settings : TableSettings {
   std::uint64_t tables = 320;
 };
 
-/// One of the dissertation's two. It does not say where the peaks are.
-struct Application {
-  std::string name;
-  std::vector<Normal> keys;
-  std::uint64_t batch;
-};
-const Application kApplications[] = {
-    {"emergencies", {{.mean = 0.3, .deviation = 0.05}, {.mean = 0.7, .deviation = 0.1}}, 4096},
-    {"statistics", {{.mean = 0.5, .deviation = 0.58}}, 262144},
-};
-
-struct Variant {
-  std::string name;
-  Measurement measurement;
-};
-
-/// The dissertation's two structures and ours, on the same workload.
-std::vector<Variant> measure_variants(const Application& application, const Settings& s) {
-  Experiment e;
-  e.workload.preload = parse_count("--preload", s.preload, 0, 1 << 30);
-  e.workload.distribution = table::Distribution::normal;
-  e.workload.normals = application.keys;
-  e.workload.mix = table::mix_of_find(s.search);
-  e.batch = application.batch;
-  e.rounds = s.rounds;
-  e.table = s.table;
-  e.table.capacity = std::max<std::uint64_t>(e.workload.preload, 1);
-  std::vector<Variant> variants{{"ours", measure(e)}};
-  e.table.structure = table::Structure::list;
-  e.table.hash = table::Hash::dek;
-  e.table.assignment = table::Assignment::decimal;
-  e.table.buckets = 1024;
-  const std::string device = choose_device(s.table.device) == Device::cuda ? "GPU" : "CPU";
-  for (const std::uint64_t tables : {s.tables, std::uint64_t{1}}) {
-    e.table.tables = static_cast<std::uint32_t>(tables);
-    variants.push_back({fmt::format("{}_{}", device, tables == 1 ? "BASIC" : "PH"), measure(e)});
-  }
-  std::ranges::reverse(variants);
-  return variants;
-}
-
-std::string as_text(const Application& application, const std::vector<Variant>& variants) {
+std::string as_text(const Application& application, const std::vector<Compared>& variants) {
   std::vector<std::vector<std::string>> rows{{application.name, "n", "m", "rate", "us a batch", "retries",
                                               "longest chain", "fullest table", "speed-up"}};
   for (const auto& [name, m] : variants)
@@ -86,14 +47,10 @@ std::string as_text(const Application& application, const std::vector<Variant>& 
   return fmt::format("Keys {}, batches of {}:\n{}\n", keys, grouped(application.batch), columns(rows));
 }
 
-/// Figure 41: shares of the keys in equal parts of [0, 1).
+/// Figure 41.
 Panel histogram(const Application& application) {
-  constexpr std::size_t kBins = 100, kKeys = 1 << 18;
-  std::vector<std::uint32_t> keys(kKeys);
-  table::Workload<std::uint32_t>({.distribution = table::Distribution::normal, .normals = application.keys})
-      .operations(0, {}, keys);
-  std::vector<double> shares(kBins);
-  for (const std::uint32_t key : keys) shares[(std::uint64_t{key} * kBins) >> 32] += 100.0 / kKeys;
+  constexpr std::size_t kBins = 100;
+  const std::vector<double> shares = table::key_shares(application, kBins);
   Panel panel{.title = fmt::format("{}: batches of {}", application.name, grouped(application.batch)),
               .x = {.title = "key"},
               .y = {.title = "keys, % a bin of 0.01"},
@@ -102,24 +59,6 @@ Panel histogram(const Application& application) {
     for (const std::size_t edge : {bin, bin + 1})
       panel.series[0].points.emplace_back(static_cast<double>(edge) / kBins, shares[bin]);
   return panel;
-}
-
-/// Time slots of one status that follow each other in one recording.
-struct Interval {
-  Slot first;
-  std::uint32_t last = 0;
-};
-
-std::vector<Interval> intervals_of(const std::vector<Slot>& slots) {
-  std::vector<Interval> intervals;
-  for (const Slot& slot : slots) {
-    if (!intervals.empty() && intervals.back().first.recording == slot.recording &&
-        intervals.back().last + 1 == slot.sample)
-      intervals.back().last = slot.sample;
-    else
-      intervals.push_back({slot, slot.sample});
-  }
-  return intervals;
 }
 
 /// "12:03.25", minutes
@@ -137,90 +76,75 @@ struct Recorded {
 /// Statuses in text and picture.
 constexpr std::size_t kListed = 12;
 
+table::StatusRecording read_recording(const std::string& path, double window) {
+  const std::string file = input_name(path);
+  auto recording = table::statuses_of(io::parse_table<double>(io::uncompressed(read_input(path), file), file),
+                                      file, window);
+  recording.name = std::filesystem::path(path).filename().string();
+  recording.name.resize(std::min(recording.name.find('.'), recording.name.size()));
+  return recording;
+}
+
 Recorded run_recordings(const Settings& s) {
   const std::uint64_t batch = parse_count("--batch", s.batch, 1, 1 << 30);
-  const std::vector<std::uint32_t> asked = parse_status(s.status.empty() ? "freeze" : s.status);
-  std::vector<Recording> recordings;
-  std::vector<std::uint8_t> statuses;
-  std::vector<Slot> slots;
-  double seconds = 0;
-  for (const std::string& path : s.recordings) {
-    recordings.push_back(read_recording(path, s.window));
-    for (std::size_t k = 0; k < recordings.back().statuses.size(); ++k)
-      slots.push_back({static_cast<std::uint32_t>(recordings.size() - 1), static_cast<std::uint32_t>(k)});
-    statuses.insert(statuses.end(), recordings.back().statuses.begin(), recordings.back().statuses.end());
-    seconds += recordings.back().seconds.back();
-  }
-
-  StatusIndex index(s.table);
-  for (std::size_t first = 0; first < slots.size(); first += batch) {
-    check_interrupt();
-    const auto begin = static_cast<std::ptrdiff_t>(first);
-    const auto end = static_cast<std::ptrdiff_t>(std::min<std::size_t>(slots.size(), first + batch));
-    index.store({statuses.begin() + begin, statuses.begin() + end},
-                {slots.begin() + begin, slots.begin() + end});
-  }
-  const std::vector<std::uint64_t> counts = index.counts();
-  const Stopwatch watch;
-  const std::vector<Slot> found = index.find(asked);
-  const double find_seconds = watch.seconds();
-  const std::vector<Interval> intervals = intervals_of(found);
+  const std::string status = s.status.empty() ? "freeze" : s.status;
+  const std::vector<std::uint32_t> asked = table::parse_status(status);
+  std::vector<table::StatusRecording> recordings;
+  for (const std::string& path : s.recordings) recordings.push_back(read_recording(path, s.window));
+  const table::StatusReport report = table::find_statuses(recordings, asked, batch, s.table);
 
   Recorded result;
   result.text = fmt::format(
       "{} recordings, {}, {} time slots; {}\nstored in batches of {}: {} of fetch_add and insert\n\n",
-      recordings.size(), clock(seconds), grouped(slots.size()), index.table().description(), grouped(batch),
-      seconds_text(index.store_seconds()));
-  std::vector<std::uint32_t> order(kStatuses);
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::greater(), [&](std::uint32_t status) { return counts[status]; });
+      recordings.size(), clock(report.recorded_seconds), grouped(report.slots), report.table, grouped(batch),
+      seconds_text(report.store_seconds));
   std::vector<std::vector<std::string>> rows{{"status", "time slots", "share"}};
   Json by_status = Json::array();
-  for (const std::uint32_t status : order) {
-    if (counts[status] == 0) break;
-    const std::string name = Status::of_code(status).text();
-    const double share = 100 * static_cast<double>(counts[status]) / static_cast<double>(slots.size());
-    if (rows.size() <= kListed)
-      rows.push_back({name, grouped(counts[status]), fmt::format("{:.2f} %", share)});
+  for (const auto& [code, count] : report.counts) {
+    const std::string name = table::Status::of_code(code).text();
+    const double share = 100 * static_cast<double>(count) / static_cast<double>(report.slots);
+    if (rows.size() <= kListed) rows.push_back({name, grouped(count), fmt::format("{:.2f} %", share)});
     if (result.timeline.shares.size() < kListed) result.timeline.shares.emplace_back(name, share);
-    by_status.push_back({{"status", name}, {"slots", counts[status]}});
+    by_status.push_back({{"status", name}, {"slots", count}});
   }
   result.text += columns(rows);
   if (by_status.size() + 1 > rows.size())
     result.text += fmt::format("and {} more\n", by_status.size() + 1 - rows.size());
 
-  const std::string status = s.status.empty() ? "freeze" : s.status;
-  result.text += fmt::format("\nWhen {}: {} time slots in {} intervals, found in {}\n", status,
-                             grouped(found.size()), intervals.size(), seconds_text(find_seconds));
+  result.text +=
+      fmt::format("\nWhen {}: {} time slots in {} intervals, found in {}\n", status, grouped(report.found),
+                  report.intervals.size(), seconds_text(report.find_seconds));
   Json when = Json::array();
-  for (const Recording& recording : recordings)
+  for (const table::StatusRecording& recording : recordings)
     result.timeline.rows.push_back(
         {.name = recording.name, .seconds = recording.seconds.back(), .periods = {}});
   rows = {{"recording", "from", "to", "seconds"}};
-  for (const Interval& interval : intervals) {
-    const Recording& recording = recordings[interval.first.recording];
+  for (const table::StatusInterval& interval : report.intervals) {
+    const table::StatusRecording& recording = recordings[interval.first.recording];
     const double from = recording.seconds[interval.first.sample], to = recording.seconds[interval.last];
     when.push_back({{"recording", recording.name}, {"from", from}, {"to", to}});
     result.timeline.rows[interval.first.recording].periods.emplace_back(from, to);
     if (rows.size() <= 20)
       rows.push_back({recording.name, clock(from), clock(to), fmt::format("{:.2f}", to - from)});
   }
-  if (!intervals.empty()) result.text += columns(rows);
-  if (intervals.size() + 1 > rows.size())
-    result.text += fmt::format("and {} more\n", intervals.size() + 1 - rows.size());
+  if (!report.intervals.empty()) result.text += columns(rows);
+  if (report.intervals.size() + 1 > rows.size())
+    result.text += fmt::format("and {} more\n", report.intervals.size() + 1 - rows.size());
   result.timeline.title = "Time slots by status";
   result.timeline.subtitle =
-      fmt::format("{} time slots of {} recordings", grouped(slots.size()), recordings.size());
+      fmt::format("{} time slots of {} recordings", grouped(report.slots), recordings.size());
   result.timeline.asked = status;
-  result.json = {
-      {"files", s.recordings},
-      {"table", index.table().description()},
-      {"slots", slots.size()},
-      {"seconds", {{"recorded", seconds}, {"store", index.store_seconds()}, {"find", find_seconds}}},
-      {"batch", batch},
-      {"statuses", std::move(by_status)},
-      {"status", status},
-      {"intervals", std::move(when)}};
+  result.json = {{"files", s.recordings},
+                 {"table", report.table},
+                 {"slots", report.slots},
+                 {"seconds",
+                  {{"recorded", report.recorded_seconds},
+                   {"store", report.store_seconds},
+                   {"find", report.find_seconds}}},
+                 {"batch", batch},
+                 {"statuses", std::move(by_status)},
+                 {"status", status},
+                 {"intervals", std::move(when)}};
   return result;
 }
 
@@ -228,9 +152,15 @@ int run_applications(const Settings& s, TableRun& run) {
   std::string text;
   Json list = Json::array();
   std::vector<Panel> panels;
-  for (const Application& application : kApplications) {
+  for (const Application& application : table::applications()) {
     if (!s.application.empty() && s.application != application.name) continue;
-    const std::vector<Variant> variants = measure_variants(application, s);
+    const std::uint64_t preload = parse_count("--preload", s.preload, 0, 1 << 30);
+    const std::vector<Compared> variants =
+        table::compare_structures(application, {.table = s.table,
+                                                .preload = preload,
+                                                .find = s.search,
+                                                .rounds = s.rounds,
+                                                .tables = static_cast<std::uint32_t>(s.tables)});
     if (text.empty()) text = variants.back().measurement.description + "\n\n";
     text += as_text(application, variants);
     Json measured = Json::array();
@@ -281,7 +211,7 @@ std::function<int()> add(Command& command) {
               "statuses of recordings "
               "and when there is the one asked for");
   add_table_options(command, *s);
-  return [s] { return run(*s); };
+  return [s] { return with_option_names([s] { return run(*s); }); };
 }
 
 }  // namespace

@@ -141,8 +141,9 @@ std::string as_text(const std::vector<Measurement>& results) {
     for (const Field* field : fields) rows.back().push_back(field->text(m.experiment));
     for (const std::string& text :
          {rate_text(m.rate()), us(m.kernel_seconds()), us(m.transfer_seconds()), us(m.wall_seconds()),
-          fmt::format("{:.4f}", m.retries_per_operation()), m.inserts.text(), m.erases.text(), m.finds.text(),
-          grouped(m.statistics.pairs), grouped(m.longest_chain()), fmt::format("{:.2f}", m.fullest_table())})
+          fmt::format("{:.4f}", m.retries_per_operation()), share_text(m.inserts), share_text(m.erases),
+          share_text(m.finds), grouped(m.statistics.pairs), grouped(m.longest_chain()),
+          fmt::format("{:.2f}", m.fullest_table())})
       rows.back().push_back(text);
   }
   const Measurement& last = results.back();
@@ -207,7 +208,7 @@ int run(Settings& s) {
   std::vector<Measurement> results;
   Json list = Json::array();
   for (const Experiment& experiment : all) {
-    results.push_back(measure(experiment));
+    results.push_back(table::measure(experiment));
     list.push_back(as_json(results.back()));
   }
   run.write_svg([&] { return picture(results); });
@@ -249,7 +250,8 @@ std::function<int()> add(Command& command) {
   command.add("--capacity N", &s->capacity, "Pairs to make room for at first [the preload]");
   add_choice(command, "--hash", "Bucket of a key: mix, or of the dissertation dek, sdbm, pjw [mix]",
              [s](const std::string& text) { s->table.hash = table::parse_hash(text); });
-  add_choice(command, "--assignment", "Table of a key: mix, or the dissertation's decimal, k 10^6 mod n [mix]",
+  add_choice(command, "--assignment",
+             "Table of a key: mix, or the dissertation's decimal, k 10^6 mod n [mix]",
              [s](const std::string& text) { s->table.assignment = table::parse_assignment(text); });
   command.add("--key-bits BITS", &e.key_bits, "32 or 64 [32]").among({32, 64});
   command.add("--value-bits BITS", &e.value_bits, "32 or 64 [32]").among({32, 64});

@@ -1,84 +1,35 @@
+#include "warploom/table/count.hpp"
+
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 
-#include "cli/stopwatch.hpp"
+#include "cli/option_names.hpp"
 #include "cli/verb.hpp"
 #include "command.hpp"
-#include "kmers.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
-#include "warploom/core/progress.hpp"
-#include "warploom/io/fasta.hpp"
-#include "words.hpp"
 
 namespace warploom::tool {
 namespace {
 
 struct Settings : TableSettings {
   std::string input, separator;
-  Column column;
+  table::Column column;
   int kmer = 0;
   bool canonical = false;
   std::uint64_t top = 20, least = 1;
 };
 
-/// How often each key came.
-class Counter {
- public:
-  explicit Counter(const table::Options& options) : table_(options) {}
-
-  void count(std::span<const std::uint64_t> keys) {
-    ones_.resize(std::max(ones_.size(), keys.size()), 1);
-    const table::BatchReport report =
-        table_.run(table::Operation::add, keys, std::span(ones_).first(keys.size()), {}, {});
-    if (report.tally.full > 0) throw OutOfMemory("no memory for more different values");
-    total_ += keys.size();
-  }
-
-  std::uint64_t total() const { return total_; }
-  const table::HashTable<std::uint64_t, std::uint64_t>& table() const { return table_; }
-
- private:
-  table::HashTable<std::uint64_t, std::uint64_t> table_;
-  std::vector<std::uint64_t> ones_;
-  std::uint64_t total_ = 0;
-};
-
-struct Counted {
-  std::uint64_t count;
-  std::string value;
-};
-
-/// The most frequent first, of equally frequent ones the lesser. @param value  of a key
-template <class ValueOf>
-std::vector<Counted> ranked(const Counter& counter, const Settings& s, const ValueOf& value) {
-  std::vector<std::uint64_t> keys, counts;
-  counter.table().export_pairs(keys, counts);
-  std::vector<std::size_t> order;
-  for (std::size_t k = 0; k < keys.size(); ++k)
-    if (counts[k] >= s.least) order.push_back(k);
-  const std::size_t shown = s.top == 0 ? order.size() : std::min<std::size_t>(s.top, order.size());
-  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(),
-                    [&](std::size_t a, std::size_t b) {
-                      return counts[a] != counts[b] ? counts[a] > counts[b] : value(keys[a]) < value(keys[b]);
-                    });
-  std::vector<Counted> list;
-  for (std::size_t k = 0; k < shown; ++k)
-    list.push_back({counts[order[k]], std::string(value(keys[order[k]]))});
-  return list;
-}
-
-int finish(const Settings& s, TableRun& run, const Counter& counter, std::string_view what,
-           const std::vector<Counted>& list, double seconds) {
-  const table::Statistics statistics = counter.table().statistics();
-  const double rate = seconds > 0 ? static_cast<double>(counter.total()) / seconds : 0;
+int finish(const Settings& s, TableRun& run, const table::Counts& counts, std::string_view what) {
+  const table::Statistics& statistics = counts.statistics;
+  const std::vector<table::Counted>& list = counts.listed;
+  const double rate = counts.seconds > 0 ? static_cast<double>(counts.total) / counts.seconds : 0;
   std::string text = fmt::format("# {} different of {} {} in {}\n", grouped(statistics.pairs),
-                                 grouped(counter.total()), what, seconds_text(seconds));
+                                 grouped(counts.total), what, seconds_text(counts.seconds));
   const std::size_t width = list.empty() ? 1 : std::to_string(list.front().count).size();
   Json values = Json::array();
-  for (const Counted& counted : list) {
+  for (const table::Counted& counted : list) {
     if (run.as_json())
       values.push_back({{"value", counted.value}, {"count", counted.count}});
     else
@@ -87,46 +38,13 @@ int finish(const Settings& s, TableRun& run, const Counter& counter, std::string
   return run.finish(
       text, {{"input", input_name(s.input)},
              {"counted", what},
-             {"total", counter.total()},
+             {"total", counts.total},
              {"different", statistics.pairs},
-             {"seconds", seconds},
+             {"seconds", counts.seconds},
              {"per_second", rate},
-             {"table", counter.table().description()},
+             {"table", counts.description},
              {"table_bytes", statistics.bytes_directory + statistics.bytes_nodes + statistics.bytes_free},
              {"values", std::move(values)}});
-}
-
-int count_words(const Settings& s, TableRun& run) {
-  const Stopwatch watch;
-  Dictionary dictionary(s.table);
-  Counter counter(s.table);
-  std::vector<std::uint64_t> numbers;
-  for_each_words(s.input, s.column, [&](std::span<const std::string_view> words) {
-    numbers.resize(words.size());
-    dictionary.number(words, numbers);
-    counter.count(numbers);
-  });
-  const double seconds = watch.seconds();
-  return finish(s, run, counter, s.column.asked.empty() ? "lines" : "fields",
-                ranked(counter, s, [&](std::uint64_t number) { return dictionary.word(number); }), seconds);
-}
-
-int count_kmers(const Settings& s, TableRun& run) {
-  const std::vector<io::FastaRecord> records = io::parse_fasta(read_input(s.input), input_name(s.input));
-  std::uint64_t letters = 0;
-  for (const io::FastaRecord& record : records) letters += record.sequence.size();
-  Progress progress("counting", letters, "letters");
-  const Stopwatch watch;
-  Counter counter(s.table);
-  const Kmers kmers(s.kmer, s.canonical);
-  for (const io::FastaRecord& record : records)
-    kmers.of_sequence(record.sequence, [&](std::span<const std::uint64_t> words) {
-      counter.count(words);
-      progress.advance(words.size());
-    });
-  const double seconds = watch.seconds();
-  return finish(s, run, counter, fmt::format("{}-mers", s.kmer),
-                ranked(counter, s, [&](std::uint64_t word) { return kmers.text(word); }), seconds);
 }
 
 int run(Settings& s) {
@@ -141,7 +59,19 @@ int run(Settings& s) {
   if (s.column.asked.empty() && !s.separator.empty())
     throw BadInput("--separator: it is of columns; say which one with --column");
   TableRun run(s);
-  return s.kmer > 0 ? count_kmers(s, run) : count_words(s, run);
+  const table::CountOptions options{s.table, s.top, s.least};
+  if (s.kmer > 0)
+    return finish(s, run,
+                  table::count_kmers(io::parse_fasta(read_input(s.input), input_name(s.input)), s.kmer,
+                                     s.canonical, options),
+                  fmt::format("{}-mers", s.kmer));
+  const auto text = [&](const table::TakeWords& take) {
+    if (s.input == "-")
+      table::for_each_words(read_standard_input(), input_name(s.input), s.column, take);
+    else
+      table::for_each_words(s.input, s.column, take);
+  };
+  return finish(s, run, table::count_words(text, options), s.column.asked.empty() ? "lines" : "fields");
 }
 
 std::function<int()> add(Command& command) {
@@ -156,13 +86,13 @@ std::function<int()> add(Command& command) {
               "else blanks]");
   command.add("--header", &s->column.header, "The first line is no data");
   command.add("--kmer K", &s->kmer, "Count the words of K bases of the sequences of a FASTA file, 1 to 31")
-      .range(1, kMostBases);
+      .range(1, table::kMostBases);
   command.add("--canonical", &s->canonical,
               "A k-mer and its reverse complement are the same, written as the lesser of the two");
   command.add("--top N", &s->top, "How many to list, the most frequent first; 0: all [20]");
   command.add("--min-count N", &s->least, "List what came as often at least [1]");
   add_table_options(command, *s);
-  return [s] { return run(*s); };
+  return [s] { return with_option_names([s] { return run(*s); }); };
 }
 
 }  // namespace

@@ -4,133 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <numeric>
 
-#include "cli/stopwatch.hpp"
-#include "cli/verb.hpp"
 #include "command.hpp"
-#include "warploom/core/error.hpp"
-#include "warploom/core/memory.hpp"
-#include "warploom/core/progress.hpp"
 
 namespace warploom::tool {
 namespace {
-
-using table::Operation;
-using table::Outcome;
-
-template <class Part>
-double median(const std::vector<table::BatchReport>& rounds, Part part) {
-  std::vector<double> seconds;
-  for (const table::BatchReport& round : rounds) seconds.push_back(round.*part);
-  const auto middle = seconds.begin() + std::ssize(seconds) / 2;
-  std::ranges::nth_element(seconds, middle);
-  return *middle;
-}
-
-template <class Key, class Value>
-class Measuring {
- public:
-  explicit Measuring(const Experiment& experiment)
-      : workload_(experiment.workload), table_(experiment.table) {
-    result_.experiment = experiment;
-    result_.experiment.workload = workload_.options();
-    result_.description = table_.description();
-    require_memory(experiment.batch * (2 + sizeof(Key) + 2 * sizeof(Value)),
-                   fmt::format("a batch of {} operations", grouped(experiment.batch)));
-  }
-
-  Measurement run() && {
-    const Experiment& e = result_.experiment;
-    preload();
-    result_.pairs_before = table_.size();
-    const bool fills = e.workload.mix.insert > 0 && e.workload.mix.erase == 0;
-    const auto rounds = static_cast<std::uint64_t>(e.rounds);
-    Progress progress(fmt::format("measuring {} tables, batches of {}", e.table.tables, grouped(e.batch)),
-                      (rounds + 1) * e.batch, "operations");
-    operations_.resize(e.batch);
-    outcomes_.resize(e.batch);
-    for (std::uint64_t round = 0; round <= rounds; ++round) {
-      if (fills && round > 0) {
-        table_.clear();
-        preload();
-      }
-      prepare(e.batch);
-      workload_.operations(round * e.batch, operations_, keys_);
-      std::ranges::copy(keys_, operands_.begin());
-      const std::uint64_t before = table_.size();
-      const table::BatchReport report = table_.run(operations_, keys_, operands_, outcomes_, values_);
-      check(before, report.tally);
-      if (round > 0) count(report);
-      progress.advance(e.batch);
-    }
-    result_.statistics = table_.statistics();
-    result_.experiment.table.buckets =
-        static_cast<std::uint32_t>(std::accumulate(result_.statistics.chain_lengths.begin(),
-                                                   result_.statistics.chain_lengths.end(), std::uint64_t{0}) /
-                                   e.table.tables);
-    return std::move(result_);
-  }
-
- private:
-  void prepare(std::uint64_t count) {
-    keys_.resize(count);
-    operands_.resize(count);
-    values_.resize(count);
-  }
-
-  void preload() {
-    const std::uint64_t pairs = result_.experiment.workload.preload;
-    Progress progress("preloading", pairs, "pairs");
-    const std::uint64_t batch = std::clamp<std::uint64_t>(pairs / 16, 1 << 14, 1 << 22);
-    const Stopwatch watch;
-    for (std::uint64_t first = 0; first < pairs; first += keys_.size()) {
-      prepare(std::min(batch, pairs - first));
-      workload_.preload(first, keys_);
-      std::ranges::copy(keys_, operands_.begin());
-      const std::uint64_t before = table_.size();
-      const table::BatchReport report = table_.run(Operation::insert, keys_, operands_, {}, {});
-      check(before, report.tally);
-      if (report.tally.full > 0)
-        throw OutOfMemory(fmt::format("the table is full with {} of {} pairs to put in before",
-                                      grouped(table_.size()), grouped(pairs)));
-      progress.advance(keys_.size());
-    }
-    result_.preload_seconds = watch.seconds();
-  }
-
-  void check(std::uint64_t before, const table::Tally& tally) const {
-    const std::uint64_t after = table_.size();
-    if (after != before + tally.inserted - tally.erased)
-      throw Internal(fmt::format("{}: {} pairs, {} inserted and {} erased leave {}", result_.description,
-                                 before, tally.inserted, tally.erased, after));
-  }
-
-  void count(const table::BatchReport& report) {
-    result_.rounds.push_back(report);
-    result_.full += report.tally.full;
-    for (std::size_t k = 0; k < operations_.size(); ++k) {
-      const Operation operation = operations_[k];
-      Success& success = operation == Operation::insert  ? result_.inserts
-                         : operation == Operation::erase ? result_.erases
-                                                         : result_.finds;
-      const Outcome good = operation == Operation::insert  ? Outcome::inserted
-                           : operation == Operation::erase ? Outcome::erased
-                                                           : Outcome::found;
-      ++success.all;
-      success.good += outcomes_[k] == good;
-    }
-  }
-
-  table::Workload<Key> workload_;
-  table::HashTable<Key, Value> table_;
-  Measurement result_;
-  std::vector<Operation> operations_;
-  std::vector<Key> keys_;
-  std::vector<Value> operands_, values_;
-  std::vector<Outcome> outcomes_;
-};
 
 double mean(const std::vector<std::uint64_t>& counts) {
   return std::accumulate(counts.begin(), counts.end(), 0.0) / static_cast<double>(counts.size());
@@ -138,36 +17,9 @@ double mean(const std::vector<std::uint64_t>& counts) {
 
 }  // namespace
 
-Measurement measure(const Experiment& e) {
-  if (e.key_bits == 32)
-    return e.value_bits == 32 ? Measuring<std::uint32_t, std::uint32_t>(e).run()
-                              : Measuring<std::uint32_t, std::uint64_t>(e).run();
-  return e.value_bits == 32 ? Measuring<std::uint64_t, std::uint32_t>(e).run()
-                            : Measuring<std::uint64_t, std::uint64_t>(e).run();
-}
-
-std::string Success::text() const {
-  return all == 0 ? "-" : fmt::format("{:.0f} %", 100 * static_cast<double>(good) / static_cast<double>(all));
-}
-
-double Measurement::kernel_seconds() const { return median(rounds, &table::BatchReport::kernel_seconds); }
-double Measurement::transfer_seconds() const { return median(rounds, &table::BatchReport::transfer_seconds); }
-double Measurement::wall_seconds() const { return median(rounds, &table::BatchReport::wall_seconds); }
-
-double Measurement::retries_per_operation() const {
-  std::uint64_t retries = 0;
-  for (const table::BatchReport& round : rounds) retries += round.retries;
-  return static_cast<double>(retries) / static_cast<double>(operations());
-}
-
-std::uint64_t Measurement::longest_chain() const {
-  return statistics.chain_lengths.empty() ? 0 : statistics.chain_lengths.size() - 1;
-}
-
-double Measurement::fullest_table() const {
-  const std::vector<std::uint64_t>& pairs = statistics.pairs_per_table;
-  if (pairs.size() < 2 || statistics.pairs == 0) return 1;
-  return static_cast<double>(std::ranges::max(pairs)) / mean(pairs);
+std::string share_text(const table::Success& success) {
+  const auto all = static_cast<double>(success.all);
+  return success.all == 0 ? "-" : fmt::format("{:.0f} %", 100 * static_cast<double>(success.good) / all);
 }
 
 Json as_json(const Measurement& m) {

@@ -14,6 +14,10 @@ bool is_gzip(std::string_view bytes);
 /// @throws BadInput (truncated, corrupt, trailing bytes that are no member, more than `max_bytes` inside)
 std::string gunzip(std::string_view bytes, const std::string& name, std::uint64_t max_bytes);
 
+/// What a gzip stream holds, of at most kMaxFileBytes; the bytes themselves where they are none.
+/// @throws as gunzip()
+std::string uncompressed(std::string bytes, const std::string& name);
+
 /// A gzip stream of members of 1 MiB, compressed by all threads; the same bytes on any number of them. Every
 /// reader that goes on after the first member takes it, as RFC 1952 asks for.
 /// @param level  1 (fast) to 12 (small)

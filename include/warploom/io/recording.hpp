@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -87,11 +88,36 @@ std::vector<std::filesystem::path> series_of(const std::filesystem::path& file);
 ///         2 GiB).
 Recording read_recording(const std::filesystem::path& path, const RecordingOptions& options = {});
 
+/// RecordingOptions::series where each series of .ts files is a recording.
+inline constexpr std::int32_t kAllSeries = 0;
+
+/// One recording of many.
+struct RecordingFile {
+  std::filesystem::path path;
+  std::string name;  ///< of what is made from it: without ending, different from all others
+};
+
+/// The recordings that are meant: files as they are, folders searched through, by name. Of WFDB records the
+/// header is taken, of .ts files, with kAllSeries, each series.
+/// @throws BadInput (missing, a folder without recordings, two that would have the same name)
+std::vector<RecordingFile> list_recordings(std::span<const std::string> files_and_folders,
+                                           const RecordingOptions& reading);
+
+/// The file that is meant: of a WFDB record the header, which may be named without an ending or by its
+/// samples.
+std::filesystem::path recording_file(const std::string& name);
+/// "walk" of "data/walk.csv.gz", "walk_3" of "data/walk.ts#3".
+std::string recording_stem(const std::filesystem::path& path);
+/// The file holds several series, of which the path names none.
+bool holds_series(const std::filesystem::path& path, const RecordingOptions& reading);
+
 /// Annotations as text: a header line onset,duration,label, then a line each, in seconds. Labels with commas,
 /// quotation marks or line ends stand in quotation marks, doubled inside.
 /// @throws ParseError
 std::vector<Annotation> parse_annotations(std::string_view text, const std::string& name);
 /// The same, written: parse_annotations() gives equal ones.
 std::string format_annotations(const std::vector<Annotation>& annotations);
+/// A field of such a line, in quotation marks where it needs them.
+std::string csv_field(std::string text);
 
 }  // namespace warploom::io

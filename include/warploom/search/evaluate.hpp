@@ -1,9 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "warploom/io/recording.hpp"
 
 namespace warploom::search {
 
@@ -59,5 +64,48 @@ Mean mean_with_confidence(std::span<const double> values);
 /// @param freedom  degrees of it, >= 1 @param probability  in (0, 1)
 /// Cost: about 60 * freedom operations. Source: Abramowitz & Stegun, 26.7.3 and 26.7.4.
 double student_quantile(std::int64_t freedom, double probability);
+
+/// Matches of one recording, with where their queries came from.
+struct StoredMatches {
+  std::string name;                 ///< of the recording
+  std::string file;                 ///< that was searched; empty if not known
+  std::vector<std::string> labels;  ///< that were searched for, as far as known
+  std::vector<Interval> matches;    ///< best first
+  std::vector<Interval> sources;    ///< of queries, in this recording
+};
+
+/// What is annotated: in a .csv file with the header onset,duration,label, unless a label column is named, or
+/// in a recording.
+/// @throws BadInput (none in it; as io::read_recording()), ParseError
+std::vector<Interval> read_truth(const std::filesystem::path& file, const io::RecordingOptions& reading);
+
+/// Results of a recording, judged.
+struct Judged {
+  std::string name;
+  Evaluation evaluation;
+  std::string no_events;  ///< why there are none, if annotations have other labels only; see `label`
+};
+
+/// evaluate() against the annotations whose labels were searched for or found: others are not missing.
+/// @param file   of the annotations, for messages
+/// @param label  that matches are judged as if they bore; empty: their own
+/// @throws BadInput as evaluate()
+Judged judge(StoredMatches stored, std::span<const Interval> annotations, const std::string& file,
+             const std::string& label, std::int64_t k, const Relevance& relevance = {});
+
+/// What is told of an evaluation.
+struct Measure {
+  std::string_view name;
+  double Evaluation::*value;
+  bool of_events;  ///< means nothing where there are none
+};
+inline constexpr Measure kMeasures[] = {{"nDCG", &Evaluation::ndcg, true},
+                                        {"precision", &Evaluation::precision, false},
+                                        {"recall", &Evaluation::recall, true},
+                                        {"coverage", &Evaluation::coverage, true}};
+
+std::optional<double> value_of(const Evaluation& evaluation, const Measure& measure);
+/// Over all recordings in which it means something. @throws BadInput (there are none)
+Mean mean_of(std::span<const Judged> all, const Measure& measure);
 
 }  // namespace warploom::search

@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "warploom/search/find.hpp"
 #include "warploom/search/match.hpp"
+#include "warploom/search/recordings.hpp"
 
 namespace warploom::search {
 
@@ -49,6 +51,33 @@ class Stream {
   /// lag, the longest pattern and a block, which with the defaults is three times the query's length.
   /// [samples]
   std::int64_t delay() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Stream for lines of text, a line a sample: fields separated by what the first line has of comma, semicolon
+/// or tab, else by blanks; its header, if it is one, names the channels. An empty field is a missing sample.
+class LineStream {
+ public:
+  /// @param reading  heeds rate, select and time_column, whose column is left out
+  /// @param name     for messages, "<stdin>", which write options as those of recordings.hpp
+  LineStream(RecordedQuery query, const SearchOptions& options, const io::RecordingOptions& reading,
+             std::string name);
+  LineStream(LineStream&&) noexcept;
+  LineStream& operator=(LineStream&&) noexcept;
+  ~LineStream();
+
+  /// @return hits that are now certain, as Stream::push(); blank lines are nothing
+  /// @throws ParseError (fields that are no numbers, more or fewer than the first line has), BadInput (as
+  ///         search_recording() and Stream), NoDevice, Interrupted
+  std::vector<Hit> push(const std::string& line);
+  /// Those that waited for lines which will not come.
+  std::vector<Hit> finish();
+
+  /// What is known of the recording: its rate and channels, once there was a line.
+  const SearchResult& recording() const;
 
  private:
   struct State;

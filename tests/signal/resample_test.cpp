@@ -1,5 +1,3 @@
-#include "warploom/io/resample.hpp"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -7,10 +5,13 @@
 #include <numbers>
 
 #include "warploom/core/error.hpp"
+#include "warploom/signal/filter.hpp"
 
-namespace warploom::io {
+namespace warploom::signal {
 namespace {
 
+using io::Channel;
+using io::Recording;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsNan;
@@ -218,4 +219,4 @@ TEST(Resample, BadRatesAreRefused) {
 }
 
 }  // namespace
-}  // namespace warploom::io
+}  // namespace warploom::signal

@@ -1,94 +1,21 @@
-#include "words.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 #include <optional>
+#include <utility>
 
-#include "cli/verb.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
+#include "warploom/core/parse.hpp"
 #include "warploom/core/progress.hpp"
-#include "warploom/core/threads.hpp"
 #include "warploom/io/gzip.hpp"
-#include "warploom/table/hash.hpp"
+#include "warploom/table/count.hpp"
 
-namespace warploom::tool {
+namespace warploom::table {
 namespace {
-
-using table::Outcome;
 
 constexpr std::size_t kPiece = 1 << 22;  // bytes of text a batch
-/// Marks numbers that are places in the batch until its new words have theirs.
-constexpr std::uint64_t kInBatch = std::uint64_t{1} << 63;
-
-template <class Body>
-void for_each_of(std::size_t count, const Body& body) {
-  constexpr std::size_t kChunk = 4096;
-  parallel_for(static_cast<std::int64_t>((count + kChunk - 1) / kChunk), [&](std::int64_t chunk) {
-    const std::size_t begin = static_cast<std::size_t>(chunk) * kChunk;
-    for (std::size_t k = begin; k < std::min(count, begin + kChunk); ++k) body(k);
-  });
-}
-
-}  // namespace
-
-Dictionary::Dictionary(const table::Options& options) : table_(options) {}
-
-void Dictionary::keep(std::string_view word) {
-  char* place = static_cast<char*>(letters_.allocate(std::max<std::size_t>(word.size(), 1), 1));
-  std::ranges::copy(word, place);
-  words_.emplace_back(place, word.size());
-}
-
-// A word has the first key of its own sequence, hash, mix(hash + 1), ..., that no other word has taken.
-void Dictionary::number(std::span<const std::string_view> words, std::span<std::uint64_t> numbers) {
-  std::vector<std::uint64_t> keys(words.size()), places(words.size()), found(words.size());
-  std::vector<std::size_t> open(words.size());
-  std::vector<Outcome> outcomes(words.size());
-  for_each_of(words.size(), [&](std::size_t k) {
-    keys[k] = std::hash<std::string_view>()(words[k]);
-    places[k] = kInBatch | k;
-    open[k] = k;
-  });
-  while (!open.empty()) {
-    const table::BatchReport report = table_.run(table::Operation::insert, keys, places, outcomes, found);
-    if (report.tally.full > 0) throw OutOfMemory("no memory for more different words");
-    std::vector<std::uint64_t> new_keys, new_numbers;
-    for (std::size_t k = 0; k < open.size(); ++k)
-      if (outcomes[k] == Outcome::inserted) {
-        numbers[open[k]] = words_.size();
-        new_keys.push_back(keys[k]);
-        new_numbers.push_back(words_.size());
-        keep(words[open[k]]);
-      }
-    if (!new_keys.empty()) table_.run(table::Operation::assign, new_keys, new_numbers, {}, {});
-    for_each_of(open.size(), [&](std::size_t k) {
-      if (outcomes[k] == Outcome::inserted) return;
-      const std::uint64_t number = (found[k] & kInBatch) != 0 ? numbers[found[k] & ~kInBatch] : found[k];
-      if (word(number) == words[open[k]])
-        numbers[open[k]] = number;
-      else
-        outcomes[k] = Outcome::absent;  // another word's key: try the next
-    });
-    std::size_t left = 0;
-    for (std::size_t k = 0; k < open.size(); ++k)
-      if (outcomes[k] == Outcome::absent) {
-        keys[left] = table::mix(keys[k] + 1);
-        places[left] = places[k];
-        open[left++] = open[k];
-      }
-    open.resize(left);
-    keys.resize(left);
-    places.resize(left);
-    found.resize(left);
-    outcomes.resize(left);
-  }
-}
-
-namespace {
 
 class Fields {
  public:
@@ -115,7 +42,7 @@ class Fields {
       if (separator_ == 0 && line.find(c) != line.npos) separator_ = c;
     if (separator_ == 0) separator_ = ' ';
     if (parse_whole(column_.asked, field_)) {
-      if (field_ == 0) throw BadInput("--column 0: columns are counted from 1");
+      if (field_ == 0) throw BadInput("`column` 0: columns are counted from 1");
       return column_.header;
     }
     std::string names;
@@ -169,57 +96,64 @@ class Fields {
   char separator_ = 0;
 };
 
-}  // namespace
+/// Hands the words of lines on.
+class Lines {
+ public:
+  Lines(const Column& column, const std::string& name, const TakeWords& take)
+      : fields_(column, name), take_(take) {}
 
-void for_each_words(const std::string& path, const Column& column,
-                    const std::function<void(std::span<const std::string_view>)>& take) {
-  const std::string name = input_name(path);
-  Fields fields(column, name);
-  std::vector<std::string_view> words;
-  // Takes all lines that are complete, or all of the last piece. @return what is left
-  const auto take_lines = [&](std::string_view text, bool last) {
-    words.clear();
+  /// Takes all lines that are complete, or all of the last piece. @return what is left
+  std::string_view take(std::string_view text, bool last) {
+    words_.clear();
     while (!text.empty()) {
       const std::size_t end = text.find('\n');
       if (end == text.npos && !last) break;
-      if (const auto word = fields.take(text.substr(0, end))) words.push_back(*word);
+      if (const auto word = fields_.take(text.substr(0, end))) words_.push_back(*word);
       text.remove_prefix(end == text.npos ? text.size() : end + 1);
     }
-    if (!words.empty()) take(words);
+    if (!words_.empty()) take_(words_);
     return text;
-  };
-  const auto take_all = [&](std::string_view text) {
-    Progress progress("counting", text.size(), "bytes");
-    while (!text.empty()) {
-      // To the end of a line, however long.
-      const std::size_t end = text.size() <= kPiece ? text.npos : text.find('\n', kPiece);
-      const std::string_view piece = text.substr(0, end == text.npos ? end : end + 1);
-      take_lines(piece, true);
-      text.remove_prefix(piece.size());
-      progress.advance(piece.size());
-    }
-  };
-  if (path == "-") {
-    const std::string text = read_standard_input();
-    return take_all(io::is_gzip(text) ? io::gunzip(text, name, kMaxFileBytes) : text);
   }
 
+ private:
+  Fields fields_;
+  const TakeWords& take_;
+  std::vector<std::string_view> words_;
+};
+
+}  // namespace
+
+void for_each_words(std::string content, const std::string& name, const Column& column,
+                    const TakeWords& take) {
+  const std::string whole = io::uncompressed(std::move(content), name);
+  Lines lines(column, name, take);
+  Progress progress("counting", whole.size(), "bytes");
+  for (std::string_view text = whole; !text.empty();) {
+    // To the end of a line, however long.
+    const std::size_t end = text.size() <= kPiece ? text.npos : text.find('\n', kPiece);
+    const std::string_view piece = text.substr(0, end == text.npos ? end : end + 1);
+    lines.take(piece, true);
+    text.remove_prefix(piece.size());
+    progress.advance(piece.size());
+  }
+}
+
+void for_each_words(const std::filesystem::path& path, const Column& column, const TakeWords& take) {
   const InputFile file(path);
   std::string text(kPiece, '\0');
   const bool seekable = file.size().has_value();
   const std::size_t begin =
       seekable ? file.read_at(0, std::span(text).first(std::min<std::size_t>(kPiece, 64))) : 0;
-  if (!seekable || io::is_gzip(std::string_view(text).substr(0, begin))) {
-    const std::string whole = file.contents();
-    return take_all(io::is_gzip(whole) ? io::gunzip(whole, name, kMaxFileBytes) : whole);
-  }
+  if (!seekable || io::is_gzip(std::string_view(text).substr(0, begin)))
+    return for_each_words(file.contents(), path.string(), column, take);
+  Lines lines(column, path.string(), take);
   Progress progress("counting", *file.size(), "bytes");
   std::size_t kept = 0;  // of the text, an incomplete line
   for (std::uint64_t offset = 0;;) {
     if (text.size() < 2 * kept) text.resize(2 * kept);
     const std::size_t read = file.read_at(offset, std::span(text).subspan(kept));
     const bool last = read < text.size() - kept;
-    const std::string_view left = take_lines(std::string_view(text).substr(0, kept + read), last);
+    const std::string_view left = lines.take(std::string_view(text).substr(0, kept + read), last);
     kept = left.size();
     std::memmove(text.data(), left.data(), kept);
     offset += read;
@@ -228,4 +162,4 @@ void for_each_words(const std::string& path, const Column& column,
   }
 }
 
-}  // namespace warploom::tool
+}  // namespace warploom::table

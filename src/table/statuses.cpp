@@ -1,25 +1,18 @@
-#include "recording.hpp"
+#include "warploom/table/statuses.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
-#include <filesystem>
-#include <numeric>
-#include <span>
+#include <functional>
 
-#include "cli/verb.hpp"
 #include "warploom/core/error.hpp"
-#include "warploom/core/file.hpp"
-#include "warploom/io/gzip.hpp"
-#include "warploom/io/table.hpp"
+#include "warploom/core/progress.hpp"
 
-namespace warploom::tool {
+namespace warploom::table {
 namespace {
-
-using table::Operation;
-using table::Outcome;
 
 constexpr int kColumns = 11, kAnkle = 1, kTrunk = 7, kAnnotation = 10;
 
@@ -42,33 +35,25 @@ std::string Status::text() const {
 }
 
 std::vector<std::uint32_t> parse_status(const std::string& text) {
-  const std::vector<std::string> parts = split(text, '/');
   std::vector<std::uint32_t> codes;
-  for (std::uint32_t code = 0; code < kStatuses; ++code) {
-    const std::vector<std::string> whole = split(Status::of_code(code).text(), '/');
-    if (parts.size() <= whole.size() && std::equal(parts.begin(), parts.end(), whole.begin()))
-      codes.push_back(code);
-  }
+  for (std::uint32_t code = 0; code < kStatuses; ++code)
+    if ((Status::of_code(code).text() + "/").starts_with(text + "/")) codes.push_back(code);
   if (codes.empty())
     throw BadInput(fmt::format(
-        "--status {}: it is one of {}, then perhaps / and the trunk's axis that points up "
+        "`status` {}: it is one of {}, then perhaps / and the trunk's axis that points up "
         "({}), then perhaps / and one of {}",
         text, fmt::join(kActivities, ", "), fmt::join(kOrientations, ", "), fmt::join(kMotions, ", ")));
   return codes;
 }
 
-Recording read_recording(const std::string& path, double window) {
-  const std::string bytes = read_input(path), name = input_name(path);
-  const io::Table<double> table =
-      io::parse_table<double>(io::is_gzip(bytes) ? io::gunzip(bytes, name, kMaxFileBytes) : bytes, name);
+StatusRecording statuses_of(const io::Table<double>& table, const std::string& file, double window) {
   if (table.columns != kColumns)
     throw BadInput(
         fmt::format("{}: {} columns; a recording has {}: time, three axes of ankle, thigh and trunk, "
                     "annotation",
-                    name, table.columns, kColumns));
-  Recording recording;
-  recording.name = std::filesystem::path(path).filename().string();
-  recording.name.resize(std::min(recording.name.find('.'), recording.name.size()));
+                    file, table.columns, kColumns));
+  if (!(window >= 0)) throw BadInput(fmt::format("a window of {} s; it must not be below 0", window));
+  StatusRecording recording{file, {}, {}};
 
   // Sums over the samples of the window, the newest among them.
   double sum = 0, squares = 0, trunk[3] = {};
@@ -80,7 +65,7 @@ Recording read_recording(const std::string& path, double window) {
   };
   std::int64_t oldest = 0;
   for (std::int64_t row = 0; row < table.rows; ++row) {
-    const TextPosition where{name, table.lines[static_cast<std::size_t>(row)], 1};
+    const TextPosition where{file, table.lines[static_cast<std::size_t>(row)], 1};
     for (int column = 0; column < kColumns; ++column)
       if (!(std::abs(table(row, column)) < 1e12))
         throw ParseError(where,
@@ -107,7 +92,7 @@ Recording read_recording(const std::string& path, double window) {
   return recording;
 }
 
-void StatusIndex::store(const std::vector<std::uint8_t>& statuses, const std::vector<Slot>& slots) {
+void StatusIndex::store(std::span<const std::uint8_t> statuses, std::span<const Slot> slots) {
   std::vector<std::uint64_t> keys(statuses.size()), values(statuses.size(), 1), before(statuses.size());
   std::vector<Outcome> outcomes(statuses.size());
   for (std::size_t k = 0; k < keys.size(); ++k) keys[k] = key(statuses[k], 0);
@@ -116,7 +101,7 @@ void StatusIndex::store(const std::vector<std::uint8_t>& statuses, const std::ve
     keys[k] += before[k] + 1;  // 0 before the first
     values[k] = value(slots[k]);
   }
-  const table::BatchReport report = table_.run(Operation::insert, keys, values, outcomes, {});
+  const BatchReport report = table_.run(Operation::insert, keys, values, outcomes, {});
   if (report.tally.inserted != keys.size())
     throw OutOfMemory(fmt::format("{} of {} time slots could not be stored",
                                   keys.size() - report.tally.inserted, keys.size()));
@@ -148,4 +133,44 @@ std::vector<Slot> StatusIndex::find(const std::vector<std::uint32_t>& statuses) 
   return slots;
 }
 
-}  // namespace warploom::tool
+StatusReport find_statuses(std::span<const StatusRecording> recordings,
+                           const std::vector<std::uint32_t>& asked, std::uint64_t batch,
+                           const Options& options) {
+  if (batch == 0) throw BadInput("time slots are stored in batches of at least 1");
+  std::vector<std::uint8_t> statuses;
+  std::vector<Slot> slots;
+  StatusReport report;
+  for (std::uint32_t r = 0; const StatusRecording& recording : recordings) {
+    for (std::uint32_t k = 0; k < recording.statuses.size(); ++k) slots.push_back({r, k});
+    statuses.insert(statuses.end(), recording.statuses.begin(), recording.statuses.end());
+    if (!recording.seconds.empty()) report.recorded_seconds += recording.seconds.back();
+    ++r;
+  }
+  StatusIndex index(options);
+  for (std::size_t first = 0; first < slots.size(); first += batch) {
+    check_interrupt();
+    const std::size_t count = std::min<std::size_t>(slots.size() - first, batch);
+    index.store(std::span(statuses).subspan(first, count), std::span(slots).subspan(first, count));
+  }
+  const std::vector<std::uint64_t> counts = index.counts();
+  const auto start = std::chrono::steady_clock::now();
+  const std::vector<Slot> found = index.find(asked);
+  report.find_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  for (std::uint32_t status = 0; status < kStatuses; ++status)
+    if (counts[status] > 0) report.counts.emplace_back(status, counts[status]);
+  std::ranges::stable_sort(report.counts, std::greater(), [](const auto& count) { return count.second; });
+  for (const Slot& slot : found) {
+    std::vector<StatusInterval>& all = report.intervals;
+    if (!all.empty() && all.back().first.recording == slot.recording && all.back().last + 1 == slot.sample)
+      all.back().last = slot.sample;
+    else
+      all.push_back({slot, slot.sample});
+  }
+  report.table = index.table().description();
+  report.slots = slots.size();
+  report.found = found.size();
+  report.store_seconds = index.store_seconds();
+  return report;
+}
+
+}  // namespace warploom::table

@@ -1,13 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "warploom/io/table.hpp"
 #include "warploom/table/hash_table.hpp"
 
-namespace warploom::tool {
+namespace warploom::table {
 
 /// What a wearer of acceleration sensors does at a moment: of the dissertation's section 4.6.2.9 "the status
 /// (combination of activity, orientation, motions)".
@@ -28,21 +31,24 @@ inline constexpr std::string_view kMotions[] = {"still", "moving", "striding"};
 inline constexpr double kStill = 30, kStriding = 250;  ///< [mg] below: still; from there on: striding
 
 /// Codes of the statuses that a text names: "freeze", "free/+2" or "outside/-3/still", parts in this order.
-/// @throws BadInput naming the parts there are
+/// @throws BadInput naming the parts there are, and the text as `status`
 std::vector<std::uint32_t> parse_status(const std::string& text);
 
 /// One wearer's statuses, a time slot a sample.
-struct Recording {
-  std::string name;                    ///< of the file, without directory and endings
+struct StatusRecording {
+  std::string name;                    ///< for people
   std::vector<double> seconds;         ///< since the start
   std::vector<std::uint8_t> statuses;  ///< codes
 };
 
-/// Reads a recording as Daphnet's: a text, perhaps gzipped, of rows of 11 numbers: time [ms], three axes [mg]
-/// of each of ankle, thigh and trunk, and the annotation 0 (outside of the experiment), 1 (no freeze) or 2
-/// (freezing of gait). Orientation and motion are those of the last `window` [s].
-/// @throws BadInput as read_file, gunzip and parse_table; other columns; time that does not grow
-Recording read_recording(const std::string& path, double window);
+/// The statuses of a recording as Daphnet's, rows of 11 numbers: time [ms], three
+/// axes [mg] of each of ankle, thigh and trunk, and the annotation 0 (outside of the experiment), 1 (no
+/// freeze) or 2 (freezing of gait). Orientation and motion are those of the last `window` [s]. Time slots
+/// have the times of their rows, which need not be evenly spaced: unlike io::read_recording(), this puts them
+/// on no grid.
+/// @param file  for messages; it is the name as well
+/// @throws BadInput (other columns; what is no measurement or annotation; time that does not grow)
+StatusRecording statuses_of(const io::Table<double>& rows, const std::string& file, double window);
 
 /// A place in a recording
 struct Slot {
@@ -55,21 +61,43 @@ struct Slot {
 /// slot number i, from 1.
 class StatusIndex {
  public:
-  explicit StatusIndex(const table::Options& options) : table_(options) {}
+  explicit StatusIndex(const Options& options) : table_(options) {}
 
   /// Two batches: number, then insert.
-  void store(const std::vector<std::uint8_t>& statuses, const std::vector<Slot>& slots);
+  void store(std::span<const std::uint8_t> statuses, std::span<const Slot> slots);
   /// How many slots each status has [kStatuses]
   std::vector<std::uint64_t> counts();
   /// The slots of some statuses, in order. Two batches: how many there are, then all.
   std::vector<Slot> find(const std::vector<std::uint32_t>& statuses);
 
-  const table::HashTable<std::uint64_t, std::uint64_t>& table() const { return table_; }
+  const HashTable<std::uint64_t, std::uint64_t>& table() const { return table_; }
   double store_seconds() const { return store_seconds_; }  ///< of the batches, transfers apart
 
  private:
-  table::HashTable<std::uint64_t, std::uint64_t> table_;
+  HashTable<std::uint64_t, std::uint64_t> table_;
   double store_seconds_ = 0;
 };
 
-}  // namespace warploom::tool
+/// Time slots of one status that follow each other in one recording.
+struct StatusInterval {
+  Slot first;
+  std::uint32_t last = 0;
+};
+
+/// Time slots of recordings by status, and when there is one that was asked for.
+struct StatusReport {
+  std::string table;  ///< HashTable::description()
+  std::uint64_t slots = 0, found = 0;
+  std::vector<std::pair<std::uint32_t, std::uint64_t>>
+      counts;                             ///< statuses that there are, the most frequent first
+  std::vector<StatusInterval> intervals;  ///< of the statuses asked for, in order
+  double recorded_seconds = 0, store_seconds = 0, find_seconds = 0;
+};
+/// Puts all time slots into a StatusIndex, `batch` at a time, and takes those of the statuses `asked` out of
+/// it.
+/// @throws BadInput (batch 0), NoDevice, OutOfMemory, Interrupted
+StatusReport find_statuses(std::span<const StatusRecording> recordings,
+                           const std::vector<std::uint32_t>& asked, std::uint64_t batch,
+                           const Options& options);
+
+}  // namespace warploom::table

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "warploom/io/recording.hpp"
+#include "warploom/search/evaluate.hpp"
+#include "warploom/search/find.hpp"
+
+/// Searching recordings: find() for queries that were cut from recordings, in each of many, and one ranking
+/// over all. Messages write options as `select`, by their names here, in io::RecordingOptions and in
+/// signal::PrepareOptions: a front end may put its own there.
+///
+///   io::Recording monday = signal::read_prepared("monday.csv", {}, {}), day = signal::read_prepared(...);
+///   const std::vector queries{query_of_range(monday, "monday.csv", "step", 12.4, 14.1)};
+///   const SearchResult result = search_recording(day, "day.csv", queries, {});
+namespace warploom::search {
+
+/// A query's samples and where they come from.
+struct RecordedQuery {
+  std::string label;
+  std::filesystem::path file;
+  double rate = 1;                          ///< [Hz]
+  bool timed = false;                       ///< the rate is known
+  double from = 0, to = 0;                  ///< [s] of the file; samples where no rate is known
+  std::vector<std::string> names;           ///< [channels], empty where the file has none
+  std::vector<std::vector<float>> samples;  ///< [channels, m]
+
+  std::int64_t length() const { return static_cast<std::int64_t>(samples.at(0).size()); }
+  /// Its channel's name, or "channel 2".
+  std::string channel(std::int32_t index) const;
+  std::vector<std::string> channels() const;
+  /// "walk.csv, 12.4 to 14.1 s"
+  std::string source() const;
+};
+
+/// The samples of [from, to) as a query.
+/// @param recording  prepared, see signal::prepare()
+/// @throws BadInput (a range outside the recording, missing samples, fewer than four)
+RecordedQuery query_of_range(const io::Recording& recording, const std::filesystem::path& file,
+                             const std::string& label, double from, double to);
+
+/// A query of each annotation with this label.
+/// @param name  of the file, for messages
+/// @throws BadInput as query_of_range(); no such annotation, naming the labels that there are
+std::vector<RecordedQuery> queries_labelled(const io::Recording& recording, const std::filesystem::path& file,
+                                            const std::string& label, const std::string& name);
+
+/// Checks that rates agree. A recording without one gets the queries'.
+/// @throws BadInput (they differ by more than 0.1 %)
+void match_rates(std::span<const RecordedQuery> queries, io::Recording& recording, const std::string& file);
+
+/// Views of the queries whose channels belong to those of the recording: by name where all have a name of
+/// their own, else, or if asked for, by number. Who makes them keeps the queries.
+/// @throws BadInput (a channel that is not there, naming those that are)
+std::vector<Query> placed(std::span<const RecordedQuery> queries, const io::Recording& recording,
+                          const std::string& file, bool by_number);
+
+/// The stretches of this file that queries came from; labels are those of the queries.
+std::vector<Interval> sources_in(std::span<const RecordedQuery> queries, const std::filesystem::path& file);
+
+/// The search of one recording; what is inherited is of Index.
+struct SearchOptions : IndexOptions {
+  bool euclidean = false;  ///< find_euclidean() in place of find(); of `find` it heeds limit and exclusion
+  FindOptions find;        ///< but for what depends on the channels of query and recording:
+  bool lag_in_seconds = false;       ///< find.max_lag is [s]
+  std::string adjacency;             ///< file for find.adjacency, see signal::parse_adjacency(), or empty
+  std::string weights;               ///< file for find.weights: a table, a row a channel, or empty
+  std::vector<std::string> sensors;  ///< find.sensors by the query's channels: "x,y,z" each
+  bool by_number = false;            ///< channels are matched by number even where all have names
+  bool labels = false;               ///< one result a place, of the query that fits best: find_labels()
+  bool exclude_self = false;         ///< leave out what lies where a query of its label came from
+};
+
+/// FindOptions for a query in a recording.
+/// @throws BadInput (a file or name that does not fit the channels, a lag in seconds where no rate is known,
+///         rotations of a query that has not three channels)
+FindOptions find_options(const SearchOptions& options, const RecordedQuery& query,
+                         const io::Recording& recording);
+
+/// A match in its recording's time.
+struct Hit {
+  Match match;
+  double onset = 0, duration = 0;  ///< [s], or samples where no rate is known
+  bool self = false;               ///< lies where a query was taken from
+};
+
+/// Marks what lies by more than Relevance::self_overlap where queries of its label came from, or leaves it
+/// out; at most find.limit of each query (of all, where they share the places) remain.
+std::vector<Hit> make_hits(std::vector<Match> matches, double rate, std::span<const Interval> sources,
+                           const SearchOptions& options);
+
+/// What was found in one recording.
+struct SearchResult {
+  std::string name, path;  ///< of the recording
+  double rate = 1;         ///< [Hz]
+  bool timed = false;
+  std::int64_t samples = 0;
+  std::vector<std::string> channels;  ///< names
+  std::vector<Hit> hits;              ///< best first
+  std::vector<std::string> remarks;
+  double seconds = 0;                      ///< that the search took
+  std::int64_t pairs = 0, candidates = 0;  ///< as Found
+};
+
+/// Searches a recording for all queries, whose numbers the matches bear.
+/// @param recording  prepared as the queries' were (signal::prepare()); one without a rate gets the queries'
+/// @throws BadInput (as match_rates(), placed(), find_options() and find(); a query longer than the
+/// recording;
+///         no sample that is not missing; labels with lags in seconds and queries of several lengths),
+///         NoDevice, OutOfMemory, Interrupted
+SearchResult search_recording(io::Recording& recording, const std::filesystem::path& file,
+                              std::span<const RecordedQuery> queries, const SearchOptions& options);
+
+/// A place in the order over all recordings.
+struct Ranked {
+  const SearchResult* result = nullptr;
+  std::size_t hit = 0;  ///< index into the result's
+  const Hit& operator*() const { return result->hits[hit]; }
+};
+/// All hits of all recordings by coverage and distance, at equal rank in the order of recordings.
+std::vector<Ranked> ranking(std::span<const SearchResult> results);
+
+}  // namespace warploom::search

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "warploom/io/fasta.hpp"
+#include "warploom/table/hash_table.hpp"
+
+namespace warploom::table {
+
+/// Which part of each line is the word.
+struct Column {
+  std::string asked;    ///< empty: the whole line; a number from 1, or a name in the first line
+  char separator = 0;   ///< 0: what the first line has of tab, comma, semicolon; else blanks
+  bool header = false;  ///< the first line is no data
+};
+
+using TakeWords = std::function<void(std::span<const std::string_view>)>;
+
+/// Calls take(words) for batches of the words of a text, in its order: its lines without their ends, or a
+/// field of each. A field in double quotes may hold the separator; blank lines have no fields. gzip is
+/// recognised by its first bytes.
+/// @param name  of the text, for messages
+/// @throws BadInput (no such column; as gunzip), ParseError (a line without the field), Interrupted
+void for_each_words(std::string content, const std::string& name, const Column& column,
+                    const TakeWords& take);
+/// The same of a file. One that is no gzip is read piece by piece, whatever its size.
+/// @throws BadInput as InputFile too
+void for_each_words(const std::filesystem::path& path, const Column& column, const TakeWords& take);
+
+struct CountOptions {
+  Options table = {};
+  std::uint64_t top = 20;   ///< how many are listed; 0: all
+  std::uint64_t least = 1;  ///< that are listed came as often at least
+};
+
+struct Counted {
+  std::uint64_t count = 0;
+  std::string value;
+};
+
+/// How often each value came. Exact.
+struct Counts {
+  std::uint64_t total = 0;      ///< values, with repetitions
+  Statistics statistics;        ///< `pairs` of it are the different ones
+  std::string description;      ///< of the table
+  std::vector<Counted> listed;  ///< the most frequent first, of equally frequent ones the lesser
+  double seconds = 0;           ///< that counting took
+};
+
+/// Counts the words of a text.
+/// @param text  hands them to what it is given, as for_each_words() does
+/// @throws as text(); OutOfMemory, NoDevice, Interrupted
+Counts count_words(const std::function<void(const TakeWords&)>& text, const CountOptions& options);
+
+/// Of a word.
+inline constexpr int kMostBases = 31;
+
+/// Counts the words of k bases of sequences, capital or small, U the same as T; those with another letter in
+/// them are left out.
+/// @param canonical  of a word and its reverse complement the lesser stands for both
+/// @throws BadInput (k below 1 or above kMostBases), OutOfMemory, NoDevice, Interrupted
+Counts count_kmers(std::span<const io::FastaRecord> records, int k, bool canonical,
+                   const CountOptions& options);
+
+}  // namespace warploom::table

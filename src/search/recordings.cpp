@@ -1,0 +1,344 @@
+#include "warploom/search/recordings.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <set>
+#include <sstream>
+#include <system_error>
+
+#include "warploom/core/error.hpp"
+#include "warploom/core/file.hpp"
+#include "warploom/core/log.hpp"
+#include "warploom/io/table.hpp"
+#include "warploom/search/euclidean.hpp"
+#include "warploom/signal/prepare.hpp"
+
+namespace warploom::search {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What is matched by name.
+bool all_named(const std::vector<std::string>& names) {
+  return std::ranges::none_of(names, &std::string::empty) &&
+         std::set<std::string>(names.begin(), names.end()).size() == names.size();
+}
+
+std::vector<std::int32_t> match_channels(const RecordedQuery& query, const io::Recording& recording,
+                                         const std::string& file, bool by_number) {
+  std::vector<std::string> names;
+  for (const io::Channel& channel : recording.channels) names.push_back(channel.name);
+  std::vector<std::int32_t> places;
+  if (by_number || !all_named(names) || !all_named(query.names)) {
+    if (query.names.size() > names.size())
+      throw BadInput(fmt::format("{} has {}, the query of {} {}: choose with `query_select` or `select`",
+                                 file, signal::channels_text(signal::channel_names(recording)),
+                                 query.file.string(), query.names.size()));
+    for (std::size_t c = 0; c < query.names.size(); ++c) places.push_back(static_cast<std::int32_t>(c));
+    return places;
+  }
+  for (const std::string& name : query.names) {
+    const auto found = std::ranges::find(names, name);
+    if (found == names.end())
+      throw BadInput(
+          fmt::format("{} has no channel '{}' of the query of {}, but {}: choose with `query_select` and "
+                      "`select`, or give `channels_by` number",
+                      file, name, query.file.string(), signal::channels_text(names)));
+    places.push_back(static_cast<std::int32_t>(found - names.begin()));
+  }
+  return places;
+}
+
+std::vector<double> read_weights(const std::string& file, std::size_t channels) {
+  const io::Table<double> table = io::parse_table<double>(read_file(file), file);
+  const auto wanted = static_cast<std::int64_t>(channels);
+  if (table.rows != wanted || table.columns != wanted)
+    throw BadInput(
+        fmt::format("{}: {} rows of {} weights; the recording has {} channels, and needs as many of each",
+                    file, table.rows, table.columns, channels));
+  for (std::int64_t row = 0; row < table.rows; ++row)
+    for (std::int64_t column = 0; column < table.columns; ++column)
+      if (!(table(row, column) >= 0 && std::isfinite(table(row, column))))
+        throw BadInput(fmt::format("{}: weight {} in row {}, column {}; weights are finite and not negative",
+                                   file, table(row, column), row + 1, column + 1));
+  return table.values;
+}
+
+SensorAxes parse_sensor(const std::string& text, const std::vector<std::string>& names) {
+  if (std::ranges::count(text, ',') != 2)
+    throw BadInput(fmt::format("`sensor` {}: three channels are expected, as x,y,z", text));
+  std::istringstream words(text + ',');
+  const auto axis = [&] {
+    std::string word;
+    std::getline(words, word, ',');
+    return signal::find_channel(word, names, "`sensor`");
+  };
+  const std::int32_t x = axis(), y = axis();
+  return {x, y, axis()};
+}
+
+/// Channels without a sample match nothing; a recording of nothing else is a mistake.
+std::vector<std::string> remarks_on(const io::Recording& recording, const std::string& file) {
+  const std::vector<std::string> names = signal::channel_names(recording);
+  std::vector<std::string> remarks;
+  for (std::size_t c = 0; c < names.size(); ++c)
+    if (std::ranges::none_of(recording.channels[c].samples, [](float x) { return std::isfinite(x); }))
+      remarks.push_back(fmt::format("{} has no samples, only missing ones", names[c]));
+  if (remarks.size() == names.size())
+    throw BadInput(fmt::format("{}: no channel has any samples, only missing ones", file));
+  return remarks;
+}
+
+/// Matches of all queries, whose numbers they bear. @param extra  more than the limit
+Found find_all(const SearchOptions& options, std::span<const RecordedQuery> queries,
+               std::span<const Query> views, const io::Recording& recording, std::int64_t extra) {
+  Signal signal;
+  for (const io::Channel& channel : recording.channels) signal.push_back(channel.samples);
+  Found found;
+  const auto append = [&](Found part, std::size_t query) {
+    for (Match& match : part.matches) {
+      match.query = static_cast<std::int32_t>(query);
+      found.matches.push_back(std::move(match));
+    }
+    for (std::string& remark : part.remarks)
+      if (std::ranges::count(found.remarks, remark) == 0) found.remarks.push_back(std::move(remark));
+    found.pairs += part.pairs;
+    found.candidates += part.candidates;
+  };
+  if (options.euclidean) {
+    for (std::size_t q = 0; q < views.size(); ++q) {
+      const auto exclusion =
+          static_cast<std::int64_t>(options.find.exclusion * static_cast<double>(views[q].length()));
+      const std::int64_t limit = options.find.limit + extra;
+      append({find_euclidean(signal, views[q], options.normalization, limit, exclusion), 0, 0, {}}, q);
+    }
+  } else {
+    Index index(signal, options);
+    const auto options_for = [&](const RecordedQuery& query) {
+      FindOptions one = find_options(options, query, recording);
+      one.limit += extra;
+      return one;
+    };
+    if (options.labels) {
+      for (const RecordedQuery& query : queries)  // a lag would be a different share of each
+        if (options.lag_in_seconds && query.length() != queries[0].length())
+          throw BadInput(
+              fmt::format("`max_lag` in seconds and `labels` with queries of {} and {} samples do not go "
+                          "together: give a share of their length",
+                          queries[0].length(), query.length()));
+      found = find_labels(index, views, options_for(queries[0]));
+    }
+    for (std::size_t q = 0; q < views.size() && !options.labels; ++q)
+      append(find(index, views[q], options_for(queries[q])), q);
+    const Effort& effort = index.effort();
+    if (effort.skipped > 0)
+      found.remarks.push_back(
+          fmt::format("{} of {} windows, of all pairs of channels, touch missing samples and were skipped",
+                      effort.skipped, effort.windows));
+    log(LogLevel::info, effort.choice);
+    if (options.labels) return found;
+  }
+  std::ranges::stable_sort(found.matches, ranked_before);
+  return found;
+}
+
+}  // namespace
+
+std::string RecordedQuery::channel(std::int32_t index) const {
+  const auto place = static_cast<std::size_t>(index);
+  return signal::channel_name(names[place], place);
+}
+
+std::vector<std::string> RecordedQuery::channels() const {
+  std::vector<std::string> all;
+  for (const std::string& name : names) all.push_back(signal::channel_name(name, all.size()));
+  return all;
+}
+
+std::string RecordedQuery::source() const {
+  return fmt::format("{}, {:g} to {:g} {}", file.filename().string(), from, to, timed ? "s" : "samples");
+}
+
+RecordedQuery query_of_range(const io::Recording& recording, const fs::path& file, const std::string& label,
+                             double from, double to) {
+  io::Recording part = signal::cut(recording, from, to, file.string() + ": the query");
+  const std::string unit = part.timed ? " s" : " samples";
+  const auto count = std::ssize(part.channels[0].samples);
+  constexpr std::int64_t kLeastSamples = 4;
+  if (count < kLeastSamples)
+    throw BadInput(fmt::format("{}: the query, {:g}{} to {:g}{}, has {} samples; {} are the least",
+                               file.string(), from, unit, to, unit, count, kLeastSamples));
+  const double rate = part.channels[0].rate;
+  const std::int64_t first = std::llround(from * rate);
+  RecordedQuery query{label,
+                      file,
+                      rate,
+                      part.timed,
+                      static_cast<double>(first) / rate,
+                      static_cast<double>(first + count) / rate,
+                      {},
+                      {}};
+  for (io::Channel& channel : part.channels) {
+    query.names.push_back(std::move(channel.name));
+    const std::vector<float>& samples = query.samples.emplace_back(std::move(channel.samples));
+    const auto missing = std::ranges::find_if(samples, [](float x) { return !std::isfinite(x); });
+    if (missing == samples.end()) continue;
+    const bool empty = std::ranges::none_of(samples, [](float x) { return std::isfinite(x); });
+    const double at = static_cast<double>(first + (missing - samples.begin())) / rate;
+    throw BadInput(
+        fmt::format("{}: the query's {} {}; choose another range, or leave it out with `query_select`",
+                    file.string(), query.channels().back(),
+                    empty ? "has no samples at all, only missing ones"
+                          : fmt::format("lacks samples, the first at {:g}{}", at, unit)));
+  }
+  return query;
+}
+
+std::vector<RecordedQuery> queries_labelled(const io::Recording& recording, const fs::path& file,
+                                            const std::string& label, const std::string& name) {
+  std::vector<RecordedQuery> queries;
+  std::set<std::string> there;
+  for (const auto& [onset, duration, other] : recording.annotations) {
+    there.insert(other);
+    if (other == label) queries.push_back(query_of_range(recording, file, label, onset, onset + duration));
+  }
+  if (!queries.empty()) return queries;
+  throw BadInput(fmt::format("{}: no annotation '{}'; {}", name, label,
+                             there.empty() ? "it has none: `label_column` names a column that holds them"
+                                           : fmt::format("there are {}", fmt::join(there, ", "))));
+}
+
+void match_rates(std::span<const RecordedQuery> queries, io::Recording& recording, const std::string& file) {
+  constexpr double kSameRate = 1e-3;  // relative; rates from time columns are no more exact
+  for (const RecordedQuery& query : queries) {
+    const double rate = recording.channels[0].rate;
+    if (!recording.timed && query.timed) {
+      for (io::Channel& channel : recording.channels) channel.rate = query.rate;
+      recording.timed = true;
+    } else if (recording.timed && query.timed && std::abs(query.rate - rate) > kSameRate * rate) {
+      throw BadInput(fmt::format("{} has {:.6g} Hz and the query of {} {:.6g} Hz; give `resample` {:.6g}",
+                                 file, rate, query.file.string(), query.rate, std::max(rate, query.rate)));
+    }
+  }
+}
+
+std::vector<Query> placed(std::span<const RecordedQuery> queries, const io::Recording& recording,
+                          const std::string& file, bool by_number) {
+  std::vector<Query> views;
+  for (const RecordedQuery& query : queries)
+    views.push_back({query.label,
+                     {query.samples.begin(), query.samples.end()},
+                     match_channels(query, recording, file, by_number),
+                     query.names});
+  return views;
+}
+
+std::vector<Interval> sources_in(std::span<const RecordedQuery> queries, const fs::path& file) {
+  std::vector<Interval> sources;
+  std::error_code error;
+  const auto searched = io::series_path(file);
+  for (const RecordedQuery& query : queries)
+    if (const auto [source, series] = io::series_path(query.file);
+        std::max(1, series) == std::max(1, searched.series) && fs::equivalent(source, searched.file, error))
+      sources.push_back({query.from, query.to - query.from, query.label});
+  return sources;
+}
+
+FindOptions find_options(const SearchOptions& options, const RecordedQuery& query,
+                         const io::Recording& recording) {
+  FindOptions find = options.find;
+  const std::vector<std::string> names = signal::channel_names(recording), query_names = query.channels();
+  if (!options.adjacency.empty())
+    find.adjacency = signal::parse_adjacency(read_file(options.adjacency), options.adjacency, names);
+  if (!options.weights.empty()) find.weights = read_weights(options.weights, names.size());
+  if (options.lag_in_seconds) {
+    if (!recording.timed)
+      throw BadInput(
+          fmt::format("`max_lag` {}s: the rate is not known; give `rate`, or a share of the query's length",
+                      find.max_lag));
+    find.max_lag *= recording.channels[0].rate / static_cast<double>(query.length());
+  }
+  for (const std::string& sensor : options.sensors) find.sensors.push_back(parse_sensor(sensor, query_names));
+  if (find.rotations > 0 && find.sensors.empty()) {
+    if (query_names.size() != 3)
+      throw BadInput(
+          fmt::format("`rotations`: the query has {} channels; name a sensor's three with `sensor` x,y,z",
+                      query_names.size()));
+    find.sensors.push_back({0, 1, 2});
+  }
+  return find;
+}
+
+std::vector<Hit> make_hits(std::vector<Match> matches, double rate, std::span<const Interval> sources,
+                           const SearchOptions& options) {
+  constexpr double kSelfShare = Relevance().self_overlap;
+  std::vector<Hit> hits;
+  std::map<std::int32_t, std::int64_t> count;
+  for (Match& match : matches) {
+    Hit hit{std::move(match), 0, 0, false};
+    hit.onset = static_cast<double>(hit.match.first) / rate;
+    hit.duration = static_cast<double>(hit.match.last - hit.match.first) / rate;
+    for (const Interval& source : sources) {
+      const double shared =
+          std::min(hit.onset + hit.duration, source.end()) - std::max(hit.onset, source.onset);
+      if (source.label == hit.match.label && shared > kSelfShare * hit.duration) hit.self = true;
+    }
+    if (hit.self && options.exclude_self) continue;
+    if (++count[options.labels ? 0 : hit.match.query] > options.find.limit) continue;
+    hits.push_back(std::move(hit));
+  }
+  return hits;
+}
+
+SearchResult search_recording(io::Recording& recording, const fs::path& file,
+                              std::span<const RecordedQuery> queries, const SearchOptions& options) {
+  const std::string path = file.string();
+  if (queries.empty()) throw BadInput(fmt::format("{}: no query to search it for", path));
+  match_rates(queries, recording, path);
+  const auto samples = std::ssize(recording.channels[0].samples);
+  for (const RecordedQuery& query : queries)
+    if (query.length() > samples)
+      throw BadInput(fmt::format(
+          "{} has {} samples, and the query of {} {}: a query must not be longer than the recording", path,
+          samples, query.file.string(), query.length()));
+  const std::vector<Query> views = placed(queries, recording, path, options.by_number);
+  const std::vector<Interval> sources = sources_in(queries, file);
+  SearchResult result{"",
+                      path,
+                      recording.channels[0].rate,
+                      recording.timed,
+                      samples,
+                      signal::channel_names(recording),
+                      {},
+                      remarks_on(recording, path)};
+
+  // Results that overlap a source begin in it or less than a query before it, half a query apart at most.
+  const std::int64_t extra = options.exclude_self ? 4 * std::ssize(sources) * options.find.alternatives : 0;
+  const auto start = std::chrono::steady_clock::now();
+  Found found = find_all(options, queries, views, recording, extra);
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.remarks.insert(result.remarks.end(), found.remarks.begin(), found.remarks.end());
+  result.pairs = found.pairs;
+  result.candidates = found.candidates;
+  result.hits = make_hits(std::move(found.matches), result.rate, sources, options);
+  return result;
+}
+
+std::vector<Ranked> ranking(std::span<const SearchResult> results) {
+  std::vector<Ranked> ranked;
+  for (const SearchResult& result : results)
+    for (std::size_t k = 0; k < result.hits.size(); ++k) ranked.push_back({&result, k});
+  std::ranges::stable_sort(ranked, [](const Ranked& a, const Ranked& b) {
+    const Match &x = (*a).match, &y = (*b).match;
+    // Earlier means nothing between recordings.
+    return x.coverage != y.coverage ? x.coverage > y.coverage : x.distance < y.distance;
+  });
+  return ranked;
+}
+
+}  // namespace warploom::search

@@ -1,0 +1,225 @@
+#include "warploom/table/count.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <memory_resource>
+
+#include "warploom/core/error.hpp"
+#include "warploom/core/progress.hpp"
+#include "warploom/core/threads.hpp"
+#include "warploom/table/hash.hpp"
+
+namespace warploom::table {
+namespace {
+
+/// Marks numbers that are places in the batch until its new words have theirs.
+constexpr std::uint64_t kInBatch = std::uint64_t{1} << 63;
+
+template <class Body>
+void for_each_of(std::size_t count, const Body& body) {
+  constexpr std::size_t kChunk = 4096;
+  parallel_for(static_cast<std::int64_t>((count + kChunk - 1) / kChunk), [&](std::int64_t chunk) {
+    const std::size_t begin = static_cast<std::size_t>(chunk) * kChunk;
+    for (std::size_t k = begin; k < std::min(count, begin + kChunk); ++k) body(k);
+  });
+}
+
+/// Numbers words from 0 on: the same word always has the same number. Exact, whatever the words hash to.
+class Dictionary {
+ public:
+  explicit Dictionary(const Options& options) : table_(options) {}
+
+  /// numbers[k] becomes that of words[k]. In a batch all words are looked up at once.
+  // A word has the first key of its own sequence, hash, mix(hash + 1), ..., that no other word has taken.
+  void number(std::span<const std::string_view> words, std::span<std::uint64_t> numbers) {
+    std::vector<std::uint64_t> keys(words.size()), places(words.size()), found(words.size());
+    std::vector<std::size_t> open(words.size());
+    std::vector<Outcome> outcomes(words.size());
+    for_each_of(words.size(), [&](std::size_t k) {
+      keys[k] = std::hash<std::string_view>()(words[k]);
+      places[k] = kInBatch | k;
+      open[k] = k;
+    });
+    while (!open.empty()) {
+      const BatchReport report = table_.run(Operation::insert, keys, places, outcomes, found);
+      if (report.tally.full > 0) throw OutOfMemory("no memory for more different words");
+      std::vector<std::uint64_t> new_keys, new_numbers;
+      for (std::size_t k = 0; k < open.size(); ++k)
+        if (outcomes[k] == Outcome::inserted) {
+          numbers[open[k]] = words_.size();
+          new_keys.push_back(keys[k]);
+          new_numbers.push_back(words_.size());
+          keep(words[open[k]]);
+        }
+      if (!new_keys.empty()) table_.run(Operation::assign, new_keys, new_numbers, {}, {});
+      for_each_of(open.size(), [&](std::size_t k) {
+        if (outcomes[k] == Outcome::inserted) return;
+        const std::uint64_t number = (found[k] & kInBatch) != 0 ? numbers[found[k] & ~kInBatch] : found[k];
+        if (word(number) == words[open[k]])
+          numbers[open[k]] = number;
+        else
+          outcomes[k] = Outcome::absent;  // another word's key: try the next
+      });
+      std::size_t left = 0;
+      for (std::size_t k = 0; k < open.size(); ++k)
+        if (outcomes[k] == Outcome::absent) {
+          keys[left] = mix(keys[k] + 1);
+          places[left] = places[k];
+          open[left++] = open[k];
+        }
+      open.resize(left);
+      keys.resize(left);
+      places.resize(left);
+      found.resize(left);
+      outcomes.resize(left);
+    }
+  }
+
+  std::string_view word(std::uint64_t number) const { return words_[number]; }
+
+ private:
+  void keep(std::string_view word) {
+    char* place = static_cast<char*>(letters_.allocate(std::max<std::size_t>(word.size(), 1), 1));
+    std::ranges::copy(word, place);
+    words_.emplace_back(place, word.size());
+  }
+
+  HashTable<std::uint64_t, std::uint64_t> table_;  // from a word's hash to its number
+  std::pmr::monotonic_buffer_resource letters_;
+  std::vector<std::string_view> words_;  // into letters_
+};
+
+constexpr std::size_t kBatch = 1 << 20;
+constexpr std::uint8_t kNoBase = 4;
+
+constexpr std::array<std::uint8_t, 256> kCodes = [] {
+  std::array<std::uint8_t, 256> codes{};
+  codes.fill(kNoBase);
+  for (const auto& [letters, code] :
+       {std::pair(std::string_view("Aa"), 0), {"Cc", 1}, {"Gg", 2}, {"TtUu", 3}})
+    for (const char letter : letters)
+      codes[static_cast<unsigned char>(letter)] = static_cast<std::uint8_t>(code);
+  return codes;
+}();
+
+/// Words of k bases, two bits a base: A 0, C 1, G 2, T and U 3; the first base in the highest bits.
+class Kmers {
+ public:
+  Kmers(int k, bool canonical) : k_(k), canonical_(canonical) {
+    if (k < 1 || k > kMostBases)
+      throw BadInput(fmt::format("words of {} bases; 1 to {} are counted", k, kMostBases));
+  }
+
+  /// Calls take(words) for batches of them, in order.
+  template <class Take>
+  void of_sequence(std::string_view sequence, const Take& take) const {
+    const std::uint64_t mask = (std::uint64_t{1} << (2 * k_)) - 1;
+    const int top = 2 * (k_ - 1);
+    std::uint64_t word = 0, complement = 0;  // the complement's last base comes first
+    int bases = 0;
+    std::vector<std::uint64_t> words;
+    words.reserve(std::min(kBatch, sequence.size()));
+    for (const char letter : sequence) {
+      const std::uint8_t code = kCodes[static_cast<unsigned char>(letter)];
+      if (code == kNoBase) {
+        bases = 0;
+        continue;
+      }
+      word = (word << 2 | code) & mask;
+      complement = complement >> 2 | std::uint64_t{3u - code} << top;
+      if (++bases < k_) continue;
+      words.push_back(canonical_ ? std::min(word, complement) : word);
+      if (words.size() == kBatch) {
+        take(words);
+        words.clear();
+      }
+    }
+    if (!words.empty()) take(words);
+  }
+
+  std::string text(std::uint64_t word) const {
+    std::string letters(static_cast<std::size_t>(k_), 'A');
+    for (std::size_t k = letters.size(); k-- > 0; word >>= 2) letters[k] = "ACGT"[word & 3];
+    return letters;
+  }
+
+ private:
+  int k_;
+  bool canonical_;
+};
+
+class Counter {
+ public:
+  explicit Counter(const CountOptions& options) : options_(options), table_(options.table) {}
+
+  void count(std::span<const std::uint64_t> keys) {
+    ones_.resize(std::max(ones_.size(), keys.size()), 1);
+    const BatchReport report = table_.run(Operation::add, keys, std::span(ones_).first(keys.size()), {}, {});
+    if (report.tally.full > 0) throw OutOfMemory("no memory for more different values");
+    total_ += keys.size();
+  }
+
+  /// @param value  of a key
+  template <class ValueOf>
+  Counts counts(const ValueOf& value) const {
+    const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
+    std::vector<std::uint64_t> keys, counts;
+    table_.export_pairs(keys, counts);
+    std::vector<std::size_t> order;
+    for (std::size_t k = 0; k < keys.size(); ++k)
+      if (counts[k] >= options_.least) order.push_back(k);
+    const std::size_t shown =
+        options_.top == 0 ? order.size() : std::min<std::size_t>(options_.top, order.size());
+    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(),
+                      [&](std::size_t a, std::size_t b) {
+                        return counts[a] != counts[b] ? counts[a] > counts[b]
+                                                      : value(keys[a]) < value(keys[b]);
+                      });
+    Counts result{total_, table_.statistics(), table_.description(), {}, seconds};
+    for (std::size_t k = 0; k < shown; ++k)
+      result.listed.push_back({counts[order[k]], std::string(value(keys[order[k]]))});
+    return result;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point begin_ = Clock::now();
+  const CountOptions& options_;
+  HashTable<std::uint64_t, std::uint64_t> table_;
+  std::vector<std::uint64_t> ones_;
+  std::uint64_t total_ = 0;
+};
+
+}  // namespace
+
+Counts count_words(const std::function<void(const TakeWords&)>& text, const CountOptions& options) {
+  Counter counter(options);
+  Dictionary dictionary(options.table);
+  std::vector<std::uint64_t> numbers;
+  text([&](std::span<const std::string_view> words) {
+    numbers.resize(words.size());
+    dictionary.number(words, numbers);
+    counter.count(numbers);
+  });
+  return counter.counts([&](std::uint64_t number) { return dictionary.word(number); });
+}
+
+Counts count_kmers(std::span<const io::FastaRecord> records, int k, bool canonical,
+                   const CountOptions& options) {
+  std::uint64_t letters = 0;
+  for (const io::FastaRecord& record : records) letters += record.sequence.size();
+  Progress progress("counting", letters, "letters");
+  Counter counter(options);
+  const Kmers kmers(k, canonical);
+  for (const io::FastaRecord& record : records)
+    kmers.of_sequence(record.sequence, [&](std::span<const std::uint64_t> words) {
+      counter.count(words);
+      progress.advance(words.size());
+    });
+  return counter.counts([&](std::uint64_t word) { return kmers.text(word); });
+}
+
+}  // namespace warploom::table
