@@ -69,7 +69,26 @@ function(warploom_embed target)
   target_include_directories(${target} PRIVATE ${folder})
 endfunction()
 
-# warploom_module_cuda(NAME imaging SOURCES a.cu b.cu)
+# warploom_parts(units a.cu 0 1 2)
+# adds units to a list that compile a source of many kernels in parts, since one unit of them all would take minutes. Each
+# defines WARPLOOM_PART, one of the values, and WARPLOOM_PARTS, their number, and includes the source, which then has
+# that part's kernels alone.
+function(warploom_parts units source)
+  list(LENGTH ARGN count)
+  cmake_path(GET source STEM stem)
+  foreach(part IN LISTS ARGN)
+    string(REGEX MATCH "[^_]+$" name ${part})
+    set(unit ${CMAKE_CURRENT_BINARY_DIR}/${stem}_${name}.cu)
+    file(CONFIGURE OUTPUT ${unit} CONTENT "#define WARPLOOM_PART ${part}
+#define WARPLOOM_PARTS ${count}
+#include \"${CMAKE_CURRENT_SOURCE_DIR}/${source}\"
+")
+    list(APPEND ${units} ${unit})
+  endforeach()
+  set(${units} ${${units}} PARENT_SCOPE)
+endfunction()
+
+# warploom_module_cuda(NAME imaging SOURCES a.cu b.cu host.cpp)
 # adds the CUDA half to warploom_NAME, whose sources then see WARPLOOM_HAVE_CUDA. With WARPLOOM_WRAP its kernels
 # are compiled through `warploom wrap`, by the tool's compiler half. Does nothing without a CUDA toolkit.
 function(warploom_module_cuda)
@@ -81,9 +100,10 @@ function(warploom_module_cuda)
   add_library(${target} OBJECT ${M_SOURCES})
   target_include_directories(${target} PRIVATE $<TARGET_PROPERTY:warploom_${M_NAME},INCLUDE_DIRECTORIES>)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
-  target_compile_options(${target} PRIVATE -std=c++20)  # CMake 3.25 does not know that nvcc has it
+  target_compile_features(${target} PRIVATE cxx_std_20)
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>)  # CMake 3.25 does not know that nvcc has it
   set_target_properties(${target} PROPERTIES CUDA_EXTENSIONS ON)  # or it would add -std=c++17
-  target_link_libraries(${target} PRIVATE warploom_warnings)
+  target_link_libraries(${target} PRIVATE warploom_warnings CUDA::toolkit)
   if(WARPLOOM_WRAP AND WARPLOOM_TOOLS AND PROJECT_IS_TOP_LEVEL)
     set(wrap ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/warploom_compiler)
     set(launcher ${wrap} wrap ${CMAKE_CUDA_COMPILER_LAUNCHER})  # the last may be empty

@@ -18,15 +18,6 @@
 
 namespace warploom::dp {
 
-/// A cell of the type T from what memory holds.
-template <class T, class Stored>
-WARPLOOM_HOST_DEVICE inline T widened(Stored stored, std::int32_t base) {
-  if constexpr (std::is_same_v<T, Stored>)
-    return stored;
-  else
-    return stored >= kNarrowUnreachable ? kUnreachable<T> : static_cast<T>(base + stored);
-}
-
 template <class T, Arithmetic kArithmetic, bool kFactors>
 class CudaCells final : public Cells<T> {
  public:

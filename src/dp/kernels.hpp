@@ -1,6 +1,6 @@
 #pragma once
 
-/// What solve_cuda.cu launches. Host functions; each template is instantiated for the types and arithmetics
+/// What solve_cuda.cpp launches. Host functions; each template is instantiated for the types and arithmetics
 /// that WARPLOOM_DP_ARITHMETICS lists.
 
 #include <cuda_runtime_api.h>
@@ -12,21 +12,33 @@
 
 namespace warploom::dp {
 
-/// (type, arithmetic, has factors), of cells that are stored as they are
-#define WARPLOOM_DP_PLAIN_ARITHMETICS(X)    \
+/// (type, arithmetic, has factors)
+#define WARPLOOM_DP_PLAIN_INT32(X)          \
   X(std::int32_t, Arithmetic::plain, false) \
-  X(std::int32_t, Arithmetic::plain, true)  \
+  X(std::int32_t, Arithmetic::plain, true)
+#define WARPLOOM_DP_INT32(X) \
+  WARPLOOM_DP_PLAIN_INT32(X) \
+  X(std::int32_t, Arithmetic::narrow, false)
+#define WARPLOOM_DP_INT64(X)                \
   X(std::int64_t, Arithmetic::plain, false) \
-  X(std::int64_t, Arithmetic::plain, true)  \
+  X(std::int64_t, Arithmetic::plain, true)
+#define WARPLOOM_DP_FLOAT(X)                \
   X(float, Arithmetic::plain, false)        \
   X(float, Arithmetic::plain, true)         \
   X(float, Arithmetic::non_negative, false) \
-  X(float, Arithmetic::non_negative, true)  \
-  X(double, Arithmetic::plain, false)       \
+  X(float, Arithmetic::non_negative, true)
+#define WARPLOOM_DP_DOUBLE(X)         \
+  X(double, Arithmetic::plain, false) \
   X(double, Arithmetic::plain, true)
+/// Of cells that are stored as they are.
+#define WARPLOOM_DP_PLAIN_ARITHMETICS(X) \
+  WARPLOOM_DP_PLAIN_INT32(X) WARPLOOM_DP_INT64(X) WARPLOOM_DP_FLOAT(X) WARPLOOM_DP_DOUBLE(X)
 #define WARPLOOM_DP_ARITHMETICS(X) \
-  WARPLOOM_DP_PLAIN_ARITHMETICS(X) \
-  X(std::int32_t, Arithmetic::narrow, false)
+  WARPLOOM_DP_INT32(X) WARPLOOM_DP_INT64(X) WARPLOOM_DP_FLOAT(X) WARPLOOM_DP_DOUBLE(X)
+/// Which of them a unit instantiates: CMakeLists.txt has the longest sources compiled type by type.
+#ifndef WARPLOOM_PART
+#define WARPLOOM_PART WARPLOOM_DP_ARITHMETICS
+#endif
 
 /// Room for the partial results of split products and the counters of who comes last.
 struct SplitBuffers {
@@ -94,5 +106,10 @@ struct TraceBuffers {
 template <class T, Arithmetic kArithmetic, bool kFactors>
 void launch_trace(const DeviceCells<T, kArithmetic>& m, const Terms<T>& terms, const TraceBuffers& buffers,
                   cudaStream_t stream);
+
+/// values[p] = cell places[p] of all that are stored; all in device memory.
+template <class T, class Stored>
+void launch_gather(const Stored* cells, const std::int32_t* bases,  // null: not narrow
+                   const std::int64_t* places, T* values, int count, cudaStream_t stream);
 
 }  // namespace warploom::dp

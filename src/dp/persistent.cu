@@ -247,7 +247,7 @@ void launch_persistent(const PersistentLaunch<T, kArithmetic>& launch, cudaStrea
 #define WARPLOOM_INSTANTIATE(T, kArithmetic, kFactors)                                               \
   template void launch_persistent<T, kArithmetic, kFactors>(const PersistentLaunch<T, kArithmetic>&, \
                                                             cudaStream_t);
-WARPLOOM_DP_ARITHMETICS(WARPLOOM_INSTANTIATE)
+WARPLOOM_PART(WARPLOOM_INSTANTIATE)
 #undef WARPLOOM_INSTANTIATE
 
 }  // namespace warploom::dp

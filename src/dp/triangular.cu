@@ -206,6 +206,8 @@ __global__ void triangular_direct(WARPLOOM_DP_PARAMETERS, int fresh) {
 template <class T, Arithmetic kArithmetic, bool kFactors>
 void launch_triangular(const DeviceCells<T, kArithmetic>& m, const Terms<T>& terms,
                        const TriangularBlock& call, Triangular method, cudaStream_t stream) {
+  // Closing a block takes the type's own arithmetic: only the products of triangular_tiled() know of another.
+  constexpr Arithmetic kOwn = kArithmetic == Arithmetic::narrow ? kArithmetic : Arithmetic::plain;
   const int edge = static_cast<int>(call.edge);
   const std::string what = "triangular blocks of " + std::to_string(edge) + " cells";
   const auto launch = [&](auto kernel, int threads, std::size_t dynamic_shared) {
@@ -217,7 +219,7 @@ void launch_triangular(const DeviceCells<T, kArithmetic>& m, const Terms<T>& ter
     return launch(triangular_tiled<T, kArithmetic, kFactors>,
                   Product<T, kArithmetic, kFactors, kTile>::kThreads, 0);
   if (method == Triangular::blocked && edge == kTile)
-    return launch(triangular_blocked<T, kArithmetic, kFactors, 64>, kClosureThreads<64>, 0);
+    return launch(triangular_blocked<T, kOwn, kFactors, 64>, kClosureThreads<64>, 0);
   if constexpr (kArithmetic == Arithmetic::narrow) {
     throw BadInput(
         what + ", method " + std::string(name(method)) +
@@ -226,9 +228,8 @@ void launch_triangular(const DeviceCells<T, kArithmetic>& m, const Terms<T>& ter
   } else {
     switch (method) {
       case Triangular::blocked:
-        if (edge == 32)
-          return launch(triangular_blocked<T, kArithmetic, kFactors, 32>, kClosureThreads<32>, 0);
-        return launch(triangular_blocked<T, kArithmetic, kFactors, 16>, kClosureThreads<16>, 0);
+        if (edge == 32) return launch(triangular_blocked<T, kOwn, kFactors, 32>, kClosureThreads<32>, 0);
+        return launch(triangular_blocked<T, kOwn, kFactors, 16>, kClosureThreads<16>, 0);
       case Triangular::merged: {
         if (edge > 64)
           throw BadInput(
@@ -236,14 +237,14 @@ void launch_triangular(const DeviceCells<T, kArithmetic>& m, const Terms<T>& ter
               ", method merged: three of them have to fit shared memory; choose at most 64 cells or "
               "another method");
         const std::size_t bytes = (call.i == call.j ? 1 : 3) * sizeof(T) * call.edge * call.edge;
-        const auto kernel = triangular_merged<T, kArithmetic, kFactors>;
+        const auto kernel = triangular_merged<T, kOwn, kFactors>;
         cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                         static_cast<int>(bytes)),
                    std::to_string(bytes) + " bytes of shared memory for " + what + ", method merged");
         return launch(kernel, std::max(edge, 32), bytes);
       }
       case Triangular::direct:
-        return launch(triangular_direct<T, kArithmetic, kFactors>, std::clamp(edge, 32, 256), 0);
+        return launch(triangular_direct<T, kOwn, kFactors>, std::clamp(edge, 32, 256), 0);
     }
   }
 }
@@ -252,6 +253,6 @@ void launch_triangular(const DeviceCells<T, kArithmetic>& m, const Terms<T>& ter
   template void launch_triangular<T, kArithmetic, kFactors>(const DeviceCells<T, kArithmetic>&,      \
                                                             const Terms<T>&, const TriangularBlock&, \
                                                             Triangular, cudaStream_t);
-WARPLOOM_DP_ARITHMETICS(WARPLOOM_INSTANTIATE)
+WARPLOOM_PART(WARPLOOM_INSTANTIATE)
 
 }  // namespace warploom::dp

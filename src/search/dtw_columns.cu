@@ -1,53 +1,64 @@
 #include <algorithm>
-#include <array>
-#include <utility>
 
 #include "search/cuda_dtw.hpp"
 #include "search/dtw_columns.cuh"
+#include "search/dtw_part.cuh"
 #include "warploom/core/cuda_check.cuh"
 
 namespace warploom::search {
 namespace {
 
-/// Columns of a lane: even numbers, from kLeast to kMost, or, of one lane or in several rounds of all,
-/// kFewest to kMost. Fewer would pay too often for a step, more would leave room for too few threads.
-constexpr int kFewest = 16, kLeast = 48, kMost = 96;
+/// Columns of a lane: even numbers, of one lane from kFewest to kMost, of several from kLeast, which half as
+/// many lanes or rounds would not do. Fewer would pay too often for a step, more would leave room for too few
+/// threads.
+constexpr int kFewest = 16, kLeast = 50, kMost = 96;
 /// Those of kernels that test cells against the band, and have 32 lanes.
 constexpr int kBandedColumns = 32;
+/// Kernels by index: those of one lane, of 2, 4, ..., 32, of 32 in several rounds, and the one that tests.
+constexpr int kOfOneLane = (kMost - kFewest) / 2 + 1, kOfLanes = (kMost - kLeast) / 2 + 1;
+constexpr int kRounds = kOfOneLane + 5 * kOfLanes, kBanded = kRounds + kOfLanes;
+constexpr int index_of(const DtwKernel& kernel) {
+  if (kernel.shape == DtwShape::banded_columns) return kBanded;
+  if (kernel.lanes == 1) return (kernel.size - kFewest) / 2;
+  int index = kernel.shape == DtwShape::column_rounds ? kRounds : kOfOneLane;
+  if (kernel.shape == DtwShape::columns)
+    for (int lanes = 2; lanes < kernel.lanes; lanes *= 2) index += kOfLanes;
+  return index + (kernel.size - kLeast) / 2;
+}
+
+}  // namespace
+
+struct ColumnKernels {
+  using Kernel = void (*)(const DtwJob*, int, unsigned, float*, std::int64_t);
+  static constexpr int kCount = kBanded + 1;
+  template <int kIndex>
+  static constexpr Kernel kernel() {
+    if constexpr (kIndex == kBanded) {
+      return dtw_columns<32, kBandedColumns, ColumnRounds::banded>;
+    } else if constexpr (kIndex < kOfOneLane) {
+      return dtw_columns<1, kFewest + 2 * kIndex, ColumnRounds::one>;
+    } else {
+      constexpr int kColumns = kLeast + 2 * ((kIndex - kOfOneLane) % kOfLanes);
+      if constexpr (kIndex >= kRounds)
+        return dtw_columns<32, kColumns, ColumnRounds::many>;
+      else
+        return dtw_columns<2 << (kIndex - kOfOneLane) / kOfLanes, kColumns, ColumnRounds::one>;
+    }
+  }
+};
+template <>
+ColumnKernels::Kernel kernel_of_part<ColumnKernels, WARPLOOM_PART>(int place) {
+  return kernel_of_this_part<ColumnKernels>(place);
+}
+
+#if WARPLOOM_PART == 0
+namespace {
+
 /// Instructions of a cell and, beside those of its cells, of a step of two rows in each lane; a cell's more
 /// for the test.
 constexpr double kCell = 3.05, kStep = 60, kTest = 2.5;
 
-using Kernel = void (*)(const DtwJob*, int, unsigned, float*, std::int64_t);
-template <int kLanes, ColumnRounds kRounds, int kFirst, int... kIndex>
-constexpr std::array<Kernel, sizeof...(kIndex)> table(std::integer_sequence<int, kIndex...>) {
-  return {dtw_columns<kLanes, kFirst + 2 * kIndex, kRounds>...};
-}
-template <int kLanes, ColumnRounds kRounds = ColumnRounds::one, int kFirst = kLeast>
-Kernel from_table(int columns) {
-  static const auto kernels =
-      table<kLanes, kRounds, kFirst>(std::make_integer_sequence<int, (kMost - kFirst) / 2 + 1>());
-  return kernels[(columns - kFirst) / 2];
-}
-
-Kernel find(const DtwKernel& kernel) {
-  if (kernel.shape == DtwShape::banded_columns) return dtw_columns<32, kBandedColumns, ColumnRounds::banded>;
-  if (kernel.shape == DtwShape::column_rounds) return from_table<32, ColumnRounds::many>(kernel.size);
-  switch (kernel.lanes) {
-    case 1:
-      return from_table<1, ColumnRounds::one, kFewest>(kernel.size);
-    case 2:
-      return from_table<2>(kernel.size);
-    case 4:
-      return from_table<4>(kernel.size);
-    case 8:
-      return from_table<8>(kernel.size);
-    case 16:
-      return from_table<16>(kernel.size);
-    default:
-      return from_table<32>(kernel.size);
-  }
-}
+ColumnKernels::Kernel find(const DtwKernel& kernel) { return find_kernel<ColumnKernels>(index_of(kernel)); }
 
 bool in_rounds(const DtwBatch& batch) {
   return batch.kernel.shape == DtwShape::column_rounds || batch.kernel.shape == DtwShape::banded_columns;
@@ -106,5 +117,6 @@ void launch_dtw_columns(const DtwBatch& batch, cudaStream_t stream) {
                                                                  batch.edges, edge_stride(batch.length));
   cuda_check(cudaGetLastError(), "launch of " + batch.kernel.name());
 }
+#endif
 
 }  // namespace warploom::search

@@ -19,16 +19,6 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// values[p] = cell places[p] of all that are stored.
-template <class T, class Stored>
-__global__ void gather_cells(const Stored* cells, const std::int32_t* bases,  // null: not narrow
-                             const std::int64_t* places, T* values, int count) {
-  const int p = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  if (p >= count) return;
-  const std::int64_t place = places[p];
-  values[p] = widened<T>(cells[place], bases != nullptr ? bases[place / (kTile * kTile)] : 0);
-}
-
 template <class T>
 void require_device_memory(const Plan<T>& plan, std::uint64_t needed) {
   std::size_t free = 0, total = 0;
@@ -383,10 +373,9 @@ class Solver {
 
   void gather_optima() {
     const auto count = static_cast<int>(plan_.problems.size());
-    gather_cells<<<(count + 127) / 128, 128, 0, stream_.get()>>>(
-        cells_->cells(0).cells, cells_->cells(0).bases, scratch_.at<const std::int64_t>(optimum_places_),
-        scratch_.at<T>(optima_), count);
-    cuda_check(cudaGetLastError(), "launching gather_cells");
+    const auto& cells = cells_->cells(0);
+    launch_gather<T>(cells.cells, cells.bases, scratch_.at<const std::int64_t>(optimum_places_),
+                     scratch_.at<T>(optima_), count, stream_.get());
   }
 
   void fetch_optima() {
