@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <numeric>
 #include <set>
@@ -62,7 +63,21 @@ TEST_P(ThreadsTest, ManyShortCallsDoNotLoseWork) {
   EXPECT_EQ(sum, 3 * (1999 * 2000 / 2) + 3 * 2000);
 }
 
-TEST_P(ThreadsTest, CallsFromSeveralThreadsTakeTurns) {
+TEST_P(ThreadsTest, CallsFromTwoThreadsAreServedAtOnce) {
+  // Each call ends only after a body of the other one has begun.
+  std::array<std::atomic<bool>, 2> begun{};
+  const auto call = [&](std::size_t mine) {
+    parallel_for(4, [&, mine](std::int64_t) {
+      begun[mine] = true;
+      while (!begun[1 - mine]) std::this_thread::yield();
+    });
+  };
+  std::thread other([&] { call(1); });
+  call(0);
+  other.join();
+}
+
+TEST_P(ThreadsTest, CallsFromSeveralThreadsLoseNoWork) {
   std::atomic<int> count = 0;
   std::vector<std::thread> callers;
   for (int caller = 0; caller < 4; ++caller)
