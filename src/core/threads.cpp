@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/current_scope.hpp"
+
 namespace warploom {
 namespace {
 
@@ -25,13 +27,13 @@ unsigned processors() {
 }
 
 thread_local bool inside_body = false;
-std::atomic<unsigned> limit = 0;  // 0: one a processor
 
 // One call of parallel_for: threads take the next k until there is none.
 struct Work {
   std::int64_t count;
   const std::function<void(std::int64_t)>& body;
   unsigned places;  // for threads beside the caller's
+  const RunScope* scope = current_scope();
   std::atomic<std::int64_t> next = 0;
   std::mutex mutex{};
   std::exception_ptr error{};  // guarded by mutex
@@ -45,6 +47,7 @@ struct Work {
   template <class Leave>
   void run(const Leave& leave) {
     inside_body = true;
+    current_scope() = scope;
     for (std::int64_t k; (k = next.fetch_add(1)) < count;) {
       try {
         body(k);
@@ -110,6 +113,7 @@ class Pool {
       ++work->helpers;
       lock.unlock();
       work->run([&] { return calls_ > 1; });  // then another may need the thread more
+      current_scope() = nullptr;
       lock.lock();
       if (--work->helpers == 0) work->left.notify_one();
     }
@@ -131,10 +135,9 @@ Pool& pool() {
 }  // namespace
 
 unsigned threads() {
-  const unsigned asked = limit;
+  const unsigned asked = current_run().threads;
   return inside_body ? 1 : asked == 0 ? processors() : asked;
 }
-void set_threads(unsigned count) { limit = count; }
 
 void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& body) {
   const std::int64_t most = std::min<std::int64_t>(count, threads());

@@ -8,10 +8,10 @@
 #include <new>
 #include <optional>
 
+#include "process.hpp"
 #include "verb.hpp"
 #include "warploom/core/error.hpp"
-#include "warploom/core/log.hpp"
-#include "warploom/core/progress.hpp"
+#include "warploom/core/run.hpp"
 #include "warploom/core/version.hpp"
 
 namespace warploom::tool {
@@ -42,11 +42,10 @@ void add_common_options(CLI::App& app, CommonOptions& common) {
 
 // Ctrl-C asks the work to stop at a safe place; a second one ends the process at once.
 void on_interrupt(int signal) {
-  if (interrupt_requested()) {
+  if (interrupted.exchange(true)) {
     std::signal(signal, SIG_DFL);
     std::raise(signal);
   }
-  request_interrupt();
 }
 
 // A closed pipe or a file size limit is an error of write(), not the end of the process. A handler, not
@@ -63,19 +62,23 @@ void install_signal_handlers() {
   sigaction(SIGXFSZ, &action, nullptr);
 }
 
-void install_sinks(LogLevel level) {
+Run run_of_verbs(LogLevel level) {
+  Run run;
+  run.stop = &interrupted;
   const bool terminal = isatty(STDERR_FILENO) == 1;
-  set_log_sink(level, [terminal](LogLevel severity, std::string_view message) {
+  run.threshold = level;
+  run.log = [terminal](LogLevel severity, std::string_view message) {
     const std::string line =
         fmt::format("{}warploom: {}: {}\n", terminal ? kClearLine : "", name(severity), message);
     std::fwrite(line.data(), 1, line.size(), stderr);
-  });
-  if (!terminal || level < LogLevel::warning) return;
-  set_progress_sink([](const ProgressState& state) {
+  };
+  if (!terminal || level < LogLevel::warning) return run;
+  run.progress = [](const ProgressState& state) {
     const std::string line = kClearLine + (state.finished ? "" : progress_text(state));
     std::fwrite(line.data(), 1, line.size(), stderr);
     std::fflush(stderr);
-  });
+  };
+  return run;
 }
 
 std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates) {
@@ -173,7 +176,7 @@ int run(int argc, char** argv) {
   if (const std::vector<std::string> rest = app.remaining(); !rest.empty() && rest.front().front() != '-')
     refuse_unknown_verb(rest.front(), all);
   refuse_unknown_options(app);
-  install_sinks(common.log_level());
+  const RunScope scope(run_of_verbs(common.log_level()));
   for (const auto& [sub, action] : actions)
     if (sub->parsed()) {
       refuse_unknown_options(*sub);

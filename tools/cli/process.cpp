@@ -14,7 +14,6 @@
 #include <system_error>
 
 #include "warploom/core/error.hpp"
-#include "warploom/core/progress.hpp"
 
 extern char** environ;
 
@@ -27,8 +26,7 @@ constexpr std::array forwarded{SIGINT, SIGTERM, SIGHUP};
 volatile sig_atomic_t child = 0;
 
 void forward(int signal) {
-  if (signal == SIGINT)
-    request_interrupt();  // a child may ignore it, as nvcc does while its own children run
+  if (signal == SIGINT) interrupted = true;  // a child may ignore it, as nvcc does while its own children run
   if (child > 0) kill(static_cast<pid_t>(child), signal);
 }
 

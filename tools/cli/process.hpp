@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -8,6 +9,9 @@
 
 /// Starting other programs, and standing aside for them.
 namespace warploom::tool {
+
+/// Ctrl-C was pressed: Run::stop of all verbs.
+inline std::atomic<bool> interrupted = false;
 
 /// argv: the program, a path or a name for $PATH, and its arguments.
 using Words = std::vector<std::string>;

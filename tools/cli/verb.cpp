@@ -74,10 +74,10 @@ void add_json_flag(CLI::App& app, bool& json) {
   app.add_flag("--json", json, "Print the result as JSON, for machines");
 }
 
-void add_device_option(CLI::App& app, Device& device) {
+void add_device_option(CLI::App& app, std::vector<Device>& devices) {
   app.add_option_function<std::string>(
-         "--device", [&device](const std::string& text) { device = parse_device(text); },
-         "Where to compute: cpu, cuda or auto [auto]")
+         "--device", [&devices](const std::string& text) { devices = parse_devices(text); },
+         "Where to compute: cpu, cuda, cuda:N or auto [auto]")
       ->type_name("DEVICE");
 }
 

@@ -59,8 +59,8 @@ std::function<int()> add_verbs(CLI::App& app, std::string_view kind, std::span<c
 
 /// `--json`: the result for machines, on standard output, instead of text.
 void add_json_flag(CLI::App& app, bool& json);
-/// `--device cpu|cuda|auto`. Give the value to choose_device().
-void add_device_option(CLI::App& app, Device& device);
+/// `--device`, as parse_devices() takes it, for Run::devices.
+void add_device_option(CLI::App& app, std::vector<Device>& devices);
 
 /// A file's bytes, or standard input's for "-". Throws as read_file.
 std::string read_input(const std::string& path);

@@ -13,7 +13,6 @@
 #include "qc_page.hpp"
 #include "report.hpp"
 #include "warploom/core/error.hpp"
-#include "warploom/core/threads.hpp"
 #include "warploom/imaging/maps.hpp"
 #include "warploom/imaging/mask.hpp"
 
@@ -45,8 +44,9 @@ imaging::DenoiseOptions solver_options(const DenoiseSettings& settings, const De
 int run(DenoiseSettings& settings) {
   const Stopwatch watch;
   check_together(settings);
-  choose_device(settings.solve.device);  // an absent one is better known before than after the fit
-  if (settings.threads > 0) set_threads(settings.threads);
+  const RunScope scope(settings.solve.run);
+  // An absent device is better known before than after the fit.
+  choose_device(one_device(settings.solve.run.devices, "denoising"));
   DenoiseOutputs outputs(settings);
   DenoiseInput input = read_denoise_input(settings);
   const bool tensors = input.kind != ImageKind::channels;

@@ -42,7 +42,6 @@ struct DenoiseSettings {
   int gzip_level = 1;
   std::string report, qc;
   bool json = false, force = false;
-  unsigned threads = 0;
 
   ImageKind kind() const {
     return vector                         ? ImageKind::channels

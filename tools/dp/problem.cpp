@@ -7,7 +7,6 @@
 #include "cli/verb.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
-#include "warploom/core/threads.hpp"
 
 namespace warploom::tool {
 
@@ -18,8 +17,8 @@ void add_dp_options(CLI::App& app, DpSettings& settings) {
   app.add_option("-o,--output", settings.output,
                  "Result to write, as JSON if it ends in .json; '-' for standard output [-]")
       ->type_name("FILE");
-  add_device_option(app, solve.device);
-  app.add_option("--threads", settings.threads,
+  add_device_option(app, solve.run.devices);
+  app.add_option("--threads", settings.solve.run.threads,
                  "Threads on the CPU; results do not depend on them [one a processor]")
       ->type_name("N")
       ->check(CLI::Range(1, 4096));
@@ -60,9 +59,8 @@ void add_type_option(CLI::App& app, dp::ValueType& type, const std::string& type
       ->type_name("TYPE");
 }
 
-DpRun::DpRun(DpSettings& settings) : settings_(settings) {
+DpRun::DpRun(DpSettings& settings) : settings_(settings), scope_(settings.solve.run) {
   settings.solve.phases = settings.timings;
-  if (settings.threads > 0) set_threads(settings.threads);
   if (settings.output != "-") files_.add(settings.output, settings.force);
 }
 

@@ -247,9 +247,9 @@ void add_match_options(CLI::App& app, SearchSettings& s) {
 }
 
 void add_run_options(CLI::App& app, SearchSettings& s) {
-  add_device_option(app, s.device);
+  add_device_option(app, s.run.devices);
   app.add_option_function<std::uint64_t>(
-         "--device-memory", [&s](const std::uint64_t& mib) { s.device_memory = mib << 20; },
+         "--device-memory", [&s](const std::uint64_t& mib) { s.run.memory = mib << 20; },
          "Use no more of the GPU's memory; longer recordings go through it in chunks [MiB] [what is free]")
       ->type_name("MIB")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 30));
@@ -264,7 +264,8 @@ void add_run_options(CLI::App& app, SearchSettings& s) {
       },
       "Leave out windows of which lower bounds tell that they are too far; the result does not depend on it "
       "[auto: where it pays]");
-  app.add_option("--threads", s.threads, "CPU threads; the result does not depend on them [one a processor]")
+  app.add_option("--threads", s.run.threads,
+                 "CPU threads; the result does not depend on them [one a processor]")
       ->type_name("N")
       ->check(CLI::Range(1u, 1024u));
   app.add_flag(

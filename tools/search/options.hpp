@@ -49,10 +49,8 @@ struct SearchSettings {
   std::string adjacency, weights;    ///< files
   std::vector<std::string> sensors;  ///< "x,y,z" each
 
-  Device device = Device::best;
-  std::uint64_t device_memory = 0;  ///< [bytes]
+  Run run;
   search::Prune prune = search::Prune::automatic;
-  unsigned threads = 0;
 
   std::string output;
   bool html = false, resume = false, force = false, json = false;

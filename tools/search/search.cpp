@@ -14,7 +14,6 @@
 #include "warploom/core/error.hpp"
 #include "warploom/core/log.hpp"
 #include "warploom/core/progress.hpp"
-#include "warploom/core/threads.hpp"
 #include "warploom/search/euclidean.hpp"
 
 namespace warploom::tool {
@@ -87,10 +86,8 @@ search::Found find_all(const SearchSettings& settings, const std::vector<LoadedQ
       append(std::move(part), q);
     }
   } else {
-    search::Index index(signal, {.device = settings.device,
-                                 .normalization = settings.normalization,
-                                 .prune = settings.prune,
-                                 .memory = settings.device_memory});
+    search::Index index(
+        signal, {.run = settings.run, .normalization = settings.normalization, .prune = settings.prune});
     const auto options_for = [&](const LoadedQuery& query) {
       search::FindOptions options = find_options(settings, query, recording);
       options.limit += extra;
@@ -186,8 +183,9 @@ class Failures {
 
 int run(SearchSettings& settings) {
   check_together(settings);
-  choose_device(settings.device);  // an absent one is better known before the recordings are read
-  if (settings.threads > 0) set_threads(settings.threads);
+  const RunScope scope(settings.run);
+  // An absent device is better known before the recordings are read.
+  choose_device(one_device(settings.run.devices, "a search"));
   if (settings.stream) return search_stream(settings);
   const std::vector<RecordingFile> files = list_recordings(settings);
   const std::vector<LoadedQuery> queries = load_queries(settings);

@@ -140,7 +140,7 @@ int search_stream(const SearchSettings& settings) {
           query.view(match_channels(query, recording, "<stdin>", settings.by_number)),
           find_options(settings, query, recording),
           search::IndexOptions{
-              .device = settings.device, .normalization = settings.normalization, .prune = settings.prune});
+              .run = settings.run, .normalization = settings.normalization, .prune = settings.prune});
       if (header) continue;
     }
     rows.parse(line, number, samples);

@@ -286,7 +286,7 @@ std::function<int()> add(CLI::App& app) {
   app.add_option("--max-iterations", s->max_iterations,
                  "Stop then in any case [500; in 3-D, or from a disk, box or mask, 2000]")
       ->type_name("N");
-  add_device_option(app, s->with.device);
+  add_device_option(app, s->with.run.devices);
   app.add_option("--contour", s->contour,
                  "Contour to write, to a fraction of a pixel: .svg (2-D) or .json (a list for each slice)")
       ->type_name("FILE");

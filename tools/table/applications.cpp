@@ -61,7 +61,8 @@ std::vector<Variant> measure_variants(const Application& application, const Sett
   e.table.hash = table::Hash::dek;
   e.table.assignment = table::Assignment::decimal;
   e.table.buckets = 1024;
-  const std::string device = choose_device(s.table.device) == Device::cuda ? "GPU" : "CPU";
+  const std::string device =
+      choose_device(one_device(s.table.run.devices, "a hash table")).is_gpu() ? "GPU" : "CPU";
   for (const std::uint64_t tables : {s.tables, std::uint64_t{1}}) {
     e.table.tables = static_cast<std::uint32_t>(tables);
     variants.push_back({fmt::format("{}_{}", device, tables == 1 ? "BASIC" : "PH"), measure(e)});

@@ -9,7 +9,6 @@
 #include "cli/verb.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
-#include "warploom/core/threads.hpp"
 
 namespace warploom::tool {
 
@@ -17,8 +16,8 @@ void add_table_options(CLI::App& app, TableSettings& settings) {
   app.add_option("-o,--output", settings.output,
                  "Result to write, as JSON if it ends in .json; '-' for standard output [-]")
       ->type_name("FILE");
-  add_device_option(app, settings.table.device);
-  app.add_option("--threads", settings.table.threads, "Threads on the CPU [one a processor]")
+  add_device_option(app, settings.table.run.devices);
+  app.add_option("--threads", settings.table.run.threads, "Threads on the CPU [one a processor]")
       ->type_name("N")
       ->check(CLI::Range(1, 4096));
   app.add_option("--threads-per-block", settings.table.threads_per_block,
@@ -29,8 +28,7 @@ void add_table_options(CLI::App& app, TableSettings& settings) {
   add_json_flag(app, settings.json);
 }
 
-TableRun::TableRun(const TableSettings& settings) : settings_(settings) {
-  if (settings.table.threads > 0) set_threads(static_cast<unsigned>(settings.table.threads));
+TableRun::TableRun(const TableSettings& settings) : settings_(settings), scope_(settings.table.run) {
   if (settings.output != "-") files_.add(settings.output, settings.force);
   if (settings.svg.empty()) return;
   if (!settings.svg.ends_with(".svg"))

@@ -5,11 +5,9 @@
 
 namespace warploom {
 
-/// Threads that parallel_for uses: what set_threads() said, else one a processor this process may run on;
+/// Threads that parallel_for uses: those of the current Run, else one a processor this process may run on;
 /// inside a body, where it runs on the calling thread, 1.
 unsigned threads();
-/// 0: one a processor. Not to be called while a parallel_for runs.
-void set_threads(unsigned count);
 
 /// Calls body(k) once for each k in [0, count), on several threads; the calling thread takes part. Which
 /// thread runs which k is not specified, so a body that sums writes its part to a place of its own, k, and
