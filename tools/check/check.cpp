@@ -4,10 +4,10 @@
 
 #include <charconv>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/verb.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/json.hpp"
 
 namespace warploom::tool {
 namespace {
@@ -64,14 +64,13 @@ int run(const Options& options) {
   return result.ok ? kDone : kFinding;
 }
 
-std::function<int()> add(CLI::App& app) {
+std::function<int()> add(Command& command) {
   auto options = std::make_shared<Options>();
-  app.add_option("INPUT", options->input, "PTX before, '-' for standard input")->required();
-  app.add_option("OUTPUT", options->output, "PTX after `warploom reuse`, '-' for standard input")->required();
-  app.add_option("--block", options->block,
-                 "threads a block, X or X,Y or X,Y,Z, for kernels without .reqntid");
-  app.add_flag("--strict", options->strict, "do not assume that no uninitialised shared memory is read");
-  add_json_flag(app, options->json);
+  command.add("INPUT", &options->input, "PTX before, '-' for standard input").required();
+  command.add("OUTPUT", &options->output, "PTX after `warploom reuse`, '-' for standard input").required();
+  command.add("--block", &options->block, "threads a block, X or X,Y or X,Y,Z, for kernels without .reqntid");
+  command.add("--strict", &options->strict, "do not assume that no uninitialised shared memory is read");
+  command.add_json(options->json);
   return [options] { return run(*options); };
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/stopwatch.hpp"
 #include "cli/verb.hpp"
@@ -13,6 +12,7 @@
 #include "qc_page.hpp"
 #include "report.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/json.hpp"
 #include "warploom/imaging/maps.hpp"
 #include "warploom/imaging/mask.hpp"
 
@@ -99,9 +99,9 @@ int run(DenoiseSettings& settings) {
   return kDone;
 }
 
-std::function<int()> add(CLI::App& app) {
+std::function<int()> add(Command& command) {
   auto settings = std::make_shared<DenoiseSettings>();
-  add_denoise_options(app, *settings);
+  add_denoise_options(command, *settings);
   return [settings] { return run(*settings); };
 }
 

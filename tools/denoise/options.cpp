@@ -30,11 +30,12 @@ Number parse_count(const std::string& option, const std::string& text, Number le
 
 /// An option whose text `set` takes, throwing BadInput.
 template <typename Set>
-void add(CLI::App& app, const std::string& option, const std::string& type, Set set,
+void add(Command& command, const std::string& option, const std::string& type, Set set,
          const std::string& help) {
-  app.add_option_function<std::string>(
-         option, [set](const std::string& text) { set(text); }, help)
-      ->type_name(type);
+  command
+      .add(
+          option, [set](const std::string& text) { set(text); }, help)
+      .type(type);
 }
 
 std::vector<std::string> parse_maps(const std::string& text) {
@@ -52,32 +53,29 @@ std::vector<std::string> parse_maps(const std::string& text) {
   return maps;
 }
 
-void add_input_options(CLI::App& app, DenoiseSettings& s) {
-  app.add_option("IMAGE", s.input, "NIfTI-1 or -2, .nii or .nii.gz: a diffusion series or a tensor image")
-      ->required();
-  app.add_option("--bval", s.bval, "The series' b-values [s/mm^2], a row or a column (FSL)")
-      ->type_name("FILE");
-  app.add_option("--bvec", s.bvec,
-                 "The series' directions, 3 rows or 3 columns, along the image axes; x is reversed where the "
-                 "affine's determinant is positive (FSL)")
-      ->type_name("FILE");
-  app.add_option("--grad", s.grad,
-                 "Instead of these two: rows x y z b along the scanner's axes [s/mm^2] (MRtrix)")
-      ->type_name("FILE");
-  app.add_flag("--vector", s.vector,
-               "The image's 1 to 100 volumes are no tensor: denoise them as they are, each counting once");
+void add_input_options(Command& command, DenoiseSettings& s) {
+  command.add("IMAGE", &s.input, "NIfTI-1 or -2, .nii or .nii.gz: a diffusion series or a tensor image")
+      .required();
+  command.add("--bval FILE", &s.bval, "The series' b-values [s/mm^2], a row or a column (FSL)");
+  command.add("--bvec FILE", &s.bvec,
+              "The series' directions, 3 rows or 3 columns, along the image axes; x is reversed where the "
+              "affine's determinant is positive (FSL)");
+  command.add("--grad FILE", &s.grad,
+              "Instead of these two: rows x y z b along the scanner's axes [s/mm^2] (MRtrix)");
+  command.add("--vector", &s.vector,
+              "The image's 1 to 100 volumes are no tensor: denoise them as they are, each counting once");
   add(
-      app, "--order", "ORDER", [&s](const auto& t) { s.order = parse_tensor_order("--order", t); },
+      command, "--order", "ORDER", [&s](const auto& t) { s.order = parse_tensor_order("--order", t); },
       "Order of a tensor image's elements: fsl (xx xy xz yy yz zz), mrtrix (xx yy zz xy xz yz), nifti (xx xy "
       "yy xz yz zz). Needed unless the header tells: five axes with intent 1005 (nifti), or an intent_name "
       "'tensor ORDER', as this tool writes");
   add(
-      app, "--frame", "FRAME", [&s](const auto& t) { s.frame = io::parse_frame(t); },
+      command, "--frame", "FRAME", [&s](const auto& t) { s.frame = io::parse_frame(t); },
       "Axes of the tensor image that is read: fsl, image (voxel indices) or scanner [fsl for order fsl, "
       "scanner "
       "for mrtrix, image for nifti]");
   add(
-      app, "--unit", "UNIT",
+      command, "--unit", "UNIT",
       [&s](const std::string& text) {
         if (text != "mm2/s" && text != "um2/ms")
           throw BadInput(fmt::format("--unit: '{}' is neither mm2/s nor um2/ms", text));
@@ -85,21 +83,20 @@ void add_input_options(CLI::App& app, DenoiseSettings& s) {
       },
       "Unit of diffusivities in files, read and written: mm2/s (tissue about 1e-3) or um2/ms (about 1) "
       "[mm2/s]");
-  app.add_option(
-         "--mask", s.mask,
-         "Voxels to fit and to denoise: a NIfTI file (not 0 is inside); auto: from the mean b = 0 "
-         "volume, or the trace, by Otsu's threshold; nonzero: where any volume is; none: all [auto for a "
-         "series, else nonzero]")
-      ->type_name("MASK");
+  command.add(
+      "--mask MASK", &s.mask,
+      "Voxels to fit and to denoise: a NIfTI file (not 0 is inside); auto: from the mean b = 0 "
+      "volume, or the trace, by Otsu's threshold; nonzero: where any volume is; none: all [auto for a "
+      "series, else nonzero]");
 }
 
-void add_fit_options(CLI::App& app, DenoiseSettings& s) {
+void add_fit_options(Command& command, DenoiseSettings& s) {
   add(
-      app, "--fit", "METHOD", [&s](const auto& t) { s.fit = imaging::parse_fit_method(t); },
+      command, "--fit", "METHOD", [&s](const auto& t) { s.fit = imaging::parse_fit_method(t); },
       "Fit of tensors to a series: ols, wls (one reweighting), iterated (two, from the measured signal) or "
       "positive (wls without negative eigenvalues) [wls]");
   add(
-      app, "--shells", "B,...",
+      command, "--shells", "B,...",
       [&s](const std::string& text) {
         s.shells.clear();
         for (const std::string& b : split(text, ','))
@@ -107,22 +104,22 @@ void add_fit_options(CLI::App& app, DenoiseSettings& s) {
       },
       "Use these b-values of a series, each within 5 % or 50, and b = 0 [s/mm^2] [all]");
   add(
-      app, "--bmax", "B", [&s](const auto& t) { s.largest_b = parse_number("--bmax", t, 0, true); },
+      command, "--bmax", "B", [&s](const auto& t) { s.largest_b = parse_number("--bmax", t, 0, true); },
       "Use b-values up to this one, and 5 % or 50 above [s/mm^2] [all]");
   add(
-      app, "--b0-threshold", "B",
+      command, "--b0-threshold", "B",
       [&s](const auto& t) { s.b0_threshold = parse_number("--b0-threshold", t, 0, false); },
       "Up to this a b-value counts as 0 [s/mm^2] [50]");
 }
 
-void add_solver_options(CLI::App& app, DenoiseSettings& s) {
+void add_solver_options(Command& command, DenoiseSettings& s) {
   add(
-      app, "--solver", "SOLVER", [&s](const auto& t) { s.solve.solver = imaging::parse_solver(t); },
+      command, "--solver", "SOLVER", [&s](const auto& t) { s.solve.solver = imaging::parse_solver(t); },
       "accelerated, primal-dual (with epsilon 0), or descent in the Cholesky factor (Christiansen et al. "
       "2007) "
       "[accelerated]");
   add(
-      app, "--lambda", "N|auto",
+      command, "--lambda", "N|auto",
       [&s](const std::string& text) {
         s.solve.lambda = text == "auto" ? 0 : parse_number("--lambda", text, 0, true);
       },
@@ -130,53 +127,54 @@ void add_solver_options(CLI::App& app, DenoiseSettings& s) {
       "from the noise of the image "
       "[auto]");
   add(
-      app, "--epsilon", "N", [&s](const auto& t) { s.epsilon = parse_number("--epsilon", t, 0, false); },
+      command, "--epsilon", "N", [&s](const auto& t) { s.epsilon = parse_number("--epsilon", t, 0, false); },
       "Gradients below this are smoothed, edges above are kept [um^2/ms / mm; with --vector the image's unit "
       "/ "
       "mm] [0.01; 0 with primal-dual; with --vector a tenth of the noise over the smallest spacing]");
   add(
-      app, "--tolerance", "N",
+      command, "--tolerance", "N",
       [&s](const auto& t) { s.solve.tolerance = parse_number("--tolerance", t, 0, true); },
       "Stop when the objective is proved to be this close to its minimum, relative [1e-4]");
   add(
-      app, "--max-iterations", "N",
+      command, "--max-iterations", "N",
       [&s](const auto& t) { s.solve.max_iterations = parse_count("--max-iterations", t, 1, 1000000000); },
       "Stop after this many [5000]");
   add(
-      app, "--step", "N", [&s](const auto& t) { s.solve.descent_step = parse_number("--step", t, 0, true); },
+      command, "--step", "N",
+      [&s](const auto& t) { s.solve.descent_step = parse_number("--step", t, 0, true); },
       "Fixed step of descent [mm / sqrt(um^2/ms)] [the largest that is stable at the start]");
-  add_device_option(app, s.solve.run.devices);
+  command.add_device(s.solve.run.devices);
   add(
-      app, "--device-memory", "MIB",
+      command, "--device-memory", "MIB",
       [&s](const auto& t) {
         s.solve.run.memory = parse_count<std::uint64_t>("--device-memory", t, 1, std::uint64_t{1} << 30)
                              << 20;
       },
       "Use no more of the GPU's memory; larger images go through it in slabs [MiB] [what is free]");
   add(
-      app, "--threads", "N",
+      command, "--threads", "N",
       [&s](const auto& t) { s.solve.run.threads = parse_count("--threads", t, 1u, 1024u); },
       "CPU threads; the result does not depend on them [one a processor]");
 }
 
-void add_output_options(CLI::App& app, DenoiseSettings& s) {
-  app.add_option(
-         "-o,--output", s.prefix,
-         "Beginning of the outputs' names: PREFIX_tensor, PREFIX_FA and so on; a prefix that ends in / is a "
-         "directory: PREFIX/tensor")
-      ->type_name("PREFIX")
-      ->required();
+void add_output_options(Command& command, DenoiseSettings& s) {
+  command
+      .add(
+          "-o,--output PREFIX", &s.prefix,
+          "Beginning of the outputs' names: PREFIX_tensor, PREFIX_FA and so on; a prefix that ends in / is a "
+          "directory: PREFIX/tensor")
+      .required();
   add(
-      app, "--output-order", "ORDER",
+      command, "--output-order", "ORDER",
       [&s](const auto& t) { s.output_order = parse_tensor_order("--output-order", t); },
       "Order of the tensor image that is written [that of the input, fsl for a series]");
   add(
-      app, "--output-frame", "FRAME", [&s](const auto& t) { s.output_frame = io::parse_frame(t); },
+      command, "--output-frame", "FRAME", [&s](const auto& t) { s.output_frame = io::parse_frame(t); },
       "Axes of the tensors and eigenvectors that are written: fsl, image or scanner [those of the input; for "
       "a series "
       "and for another order, as --frame says]");
   add(
-      app, "--maps", "LIST",
+      command, "--maps", "LIST",
       [&s](const std::string& text) {
         s.maps = parse_maps(text);
         s.maps_listed = text != "all" && text != "none";
@@ -185,7 +183,7 @@ void add_output_options(CLI::App& app, DenoiseSettings& s) {
       "ad, rd and "
       "l1 to l3 in --unit, s0 (of a series) in its unit, rgb is |V1| FA, three volumes from 0 to 1 [all]");
   add(
-      app, "--format", "FORMAT",
+      command, "--format", "FORMAT",
       [&s](const std::string& text) {
         if (text != "nii" && text != "nii.gz")
           throw BadInput(fmt::format("--format: '{}' is neither nii nor nii.gz", text));
@@ -193,13 +191,14 @@ void add_output_options(CLI::App& app, DenoiseSettings& s) {
       },
       "nii or nii.gz [nii.gz]");
   add(
-      app, "--gzip-level", "N", [&s](const auto& t) { s.gzip_level = parse_count("--gzip-level", t, 1, 12); },
+      command, "--gzip-level", "N",
+      [&s](const auto& t) { s.gzip_level = parse_count("--gzip-level", t, 1, 12); },
       "1 (fast) to 12 (small) [1]");
-  app.add_option("--report", s.report, "Write a report as JSON, what --json prints")->type_name("FILE.json");
-  app.add_option("--qc", s.qc, "Write a page to look at: slices before and after, V1, objective, residual")
-      ->type_name("FILE.html");
-  add_json_flag(app, s.json);
-  app.add_flag("--force", s.force, "Replace outputs that exist");
+  command.add("--report FILE.json", &s.report, "Write a report as JSON, what --json prints");
+  command.add("--qc FILE.html", &s.qc,
+              "Write a page to look at: slices before and after, V1, objective, residual");
+  command.add_json(s.json);
+  command.add("--force", &s.force, "Replace outputs that exist");
 }
 
 }  // namespace
@@ -210,12 +209,12 @@ const std::vector<std::string>& all_maps() {
   return maps;
 }
 
-void add_denoise_options(CLI::App& app, DenoiseSettings& settings) {
+void add_denoise_options(Command& command, DenoiseSettings& settings) {
   settings.maps = all_maps();
-  add_input_options(app, settings);
-  add_fit_options(app, settings);
-  add_solver_options(app, settings);
-  add_output_options(app, settings);
+  add_input_options(command, settings);
+  add_fit_options(command, settings);
+  add_solver_options(command, settings);
+  add_output_options(command, settings);
 }
 
 void check_together(DenoiseSettings& s) {

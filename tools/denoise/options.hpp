@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/command.hpp"
 #include "tensor_order.hpp"
 #include "warploom/imaging/denoise.hpp"
 #include "warploom/imaging/fit.hpp"
@@ -54,7 +55,7 @@ struct DenoiseSettings {
 const std::vector<std::string>& all_maps();
 
 /// Declares every option; `settings` has to outlive the parser.
-void add_denoise_options(CLI::App& app, DenoiseSettings& settings);
+void add_denoise_options(Command& command, DenoiseSettings& settings);
 
 /// What shows only when all options are known. @throws BadInput (options that contradict each other)
 void check_together(DenoiseSettings& settings);

@@ -3,15 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "warploom/core/json.hpp"
 #include "warploom/core/version.hpp"
 #include "warploom/page/text.hpp"
 
 namespace warploom::tool {
 namespace {
 
-using nlohmann::ordered_json;
 using page::grouped;
 
 std::string_view name(ImageKind kind) {
@@ -30,12 +29,12 @@ std::string file_unit(const DenoiseSettings& settings) {
   return settings.square_micrometres ? "um2/ms" : "mm2/s";
 }
 
-ordered_json input_json(const DenoiseRun& run) {
+Json input_json(const DenoiseRun& run) {
   const DenoiseInput& in = run.input;
-  ordered_json json{{"file", run.settings.input},
-                    {"kind", name(in.kind)},
-                    {"shape", in.header.shape},
-                    {"nifti", in.header.nifti2 ? 2 : 1}};
+  Json json{{"file", run.settings.input},
+            {"kind", name(in.kind)},
+            {"shape", in.header.shape},
+            {"nifti", in.header.nifti2 ? 2 : 1}};
   if (in.order) {
     json["order"] = name(*in.order);
     json["elements"] = elements_text(*in.order);
@@ -47,16 +46,16 @@ ordered_json input_json(const DenoiseRun& run) {
   return json;
 }
 
-ordered_json fit_json(const SeriesFacts& series) {
-  ordered_json shells = ordered_json::array();
+Json fit_json(const SeriesFacts& series) {
+  Json shells = Json::array();
   for (const auto& [b, volumes] : series.used) shells.push_back({{"b", b}, {"volumes", volumes}});
   return {{"method", name(series.method)}, {"volumes", series.volumes},       {"used", std::move(shells)},
           {"voxels", series.fitted},       {"not_fitted", series.not_fitted}, {"raised", series.raised},
           {"negative", series.negative}};
 }
 
-ordered_json solver_json(const imaging::DenoiseReport& done) {
-  ordered_json history = ordered_json::array();
+Json solver_json(const imaging::DenoiseReport& done) {
+  Json history = Json::array();
   for (const imaging::DenoiseStep& step : done.history)
     history.push_back({step.iteration, step.objective, step.gap});
   return {{"name", name(done.solver)},
@@ -98,9 +97,9 @@ std::string shells_text(const SeriesFacts& series) {
   return text;
 }
 
-ordered_json as_json(const DenoiseRun& run) {
+Json as_json(const DenoiseRun& run) {
   const DenoiseInput& in = run.input;
-  ordered_json json{{"warploom", version()}, {"input", input_json(run)}};
+  Json json{{"warploom", version()}, {"input", input_json(run)}};
   json["grid"] = {{"voxels", {in.image.grid.nx, in.image.grid.ny, in.image.grid.nz}},
                   {"spacing_mm", in.image.grid.spacing},
                   {"affine", in.header.affine}};

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "input.hpp"
+#include "warploom/core/json.hpp"
 #include "warploom/imaging/denoise.hpp"
 
 namespace warploom::tool {
@@ -27,7 +27,7 @@ struct DenoiseRun {
 };
 
 /// --json and --report.
-nlohmann::ordered_json as_json(const DenoiseRun& run);
+Json as_json(const DenoiseRun& run);
 /// For people, several lines.
 std::string as_text(const DenoiseRun& run);
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "cli/verb.hpp"
 #include "warploom/core/device.hpp"
+#include "warploom/core/json.hpp"
 #include "warploom/core/version.hpp"
 
 namespace warploom::tool {
@@ -30,8 +30,8 @@ std::string as_text(const CudaDevices& cuda) {
   return text + fmt::format("auto    {}\n", name(choose_device(Device::best)));
 }
 
-nlohmann::ordered_json as_json(const CudaDevices& cuda) {
-  nlohmann::ordered_json devices = nlohmann::ordered_json::array();
+Json as_json(const CudaDevices& cuda) {
+  Json devices = Json::array();
   for (const CudaDevice& device : cuda.devices)
     devices.push_back({{"ordinal", device.ordinal},
                        {"name", device.name},
@@ -44,18 +44,18 @@ nlohmann::ordered_json as_json(const CudaDevices& cuda) {
                        {"shared_bytes_reserved_per_block", device.shared_reserved},
                        {"threads_per_multiprocessor", device.threads_per_sm},
                        {"registers_per_multiprocessor", device.registers_per_sm}});
-  nlohmann::ordered_json result = {{"version", version()},
-                                   {"cpu", {{"threads", cpu_threads()}}},
-                                   {"cuda", {{"devices", std::move(devices)}}},
-                                   {"auto", name(choose_device(Device::best))}};
+  Json result = {{"version", version()},
+                 {"cpu", {{"threads", cpu_threads()}}},
+                 {"cuda", {{"devices", std::move(devices)}}},
+                 {"auto", name(choose_device(Device::best))}};
   if (cuda.driver_version > 0) result["cuda"]["driver"] = driver_text(cuda.driver_version);
   if (cuda.devices.empty()) result["cuda"]["absent"] = cuda.absent;
   return result;
 }
 
-std::function<int()> add(CLI::App& app) {
+std::function<int()> add(Command& command) {
   auto json = std::make_shared<bool>(false);
-  add_json_flag(app, *json);
+  command.add_json(*json);
   return [json] {
     if (*json)
       print_json(as_json(cuda_devices()));

@@ -84,7 +84,7 @@ int run(Settings& s) {
   DpRun run(s);
   const std::vector<std::int64_t> dimensions = read_dimensions(s);
   const dp::ChainOrder order = dp::chain_order(dimensions, {.solve = s.solve, .type = s.type});
-  nlohmann::ordered_json products = nlohmann::ordered_json::array();
+  Json products = Json::array();
   for (const dp::Split& split : order.splits) products.push_back({split.i + 1, split.k, split.j});
   return run.finish(
       fmt::format("{} matrices: {} multiplications (left to right: {})\n{}\n", dimensions.size() - 1,
@@ -99,23 +99,21 @@ int run(Settings& s) {
       order.report);
 }
 
-std::function<int()> add(CLI::App& app) {
+std::function<int()> add(Command& command) {
   auto s = std::make_shared<Settings>();
-  app.add_option("DIMENSION", s->words,
-                 "n + 1 dimensions d of n matrices, matrix k is d[k-1] x d[k]; or n times ROWSxCOLUMNS. "
-                 "Whole numbers, 1 or more");
-  app.add_option("--file", s->file,
-                 "The n + 1 dimensions from a text, in as many lines as one likes; '-' for standard input")
-      ->type_name("FILE");
-  app.add_option(
-         "--matrices", s->matrices,
-         "Shapes from a table of two columns, a line ROWS COLUMNS for each matrix; '-' for standard input")
-      ->type_name("FILE");
+  command.add("DIMENSION", &s->words,
+              "n + 1 dimensions d of n matrices, matrix k is d[k-1] x d[k]; or n times ROWSxCOLUMNS. "
+              "Whole numbers, 1 or more");
+  command.add("--file FILE", &s->file,
+              "The n + 1 dimensions from a text, in as many lines as one likes; '-' for standard input");
+  command.add(
+      "--matrices FILE", &s->matrices,
+      "Shapes from a table of two columns, a line ROWS COLUMNS for each matrix; '-' for standard input");
   add_type_option(
-      app, s->type,
+      command, s->type,
       "int32, int64, float32, float64 (which round large costs), or auto, the smaller integer that "
       "holds the cost [auto]");
-  add_dp_options(app, *s);
+  add_dp_options(command, *s);
   return [s] { return run(*s); };
 }
 

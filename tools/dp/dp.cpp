@@ -6,9 +6,9 @@
 namespace warploom::tool {
 namespace {
 
-std::function<int()> add(CLI::App& app) {
-  return add_verbs(app, "problem",
-                   std::array{dp_chain(), dp_search_tree(), dp_polygon(), dp_nussinov(), dp_solve()});
+std::function<int()> add(Command& command) {
+  return command.add_verbs("problem",
+                           std::array{dp_chain(), dp_search_tree(), dp_polygon(), dp_nussinov(), dp_solve()});
 }
 
 }  // namespace

@@ -16,8 +16,6 @@
 namespace warploom::tool {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::string_view kFormats[] = {"dot-bracket", "ct", "json"};
 
 struct Settings : DpSettings {
@@ -115,26 +113,22 @@ int run(Settings& s) {
                     sum(structures, seconds));
 }
 
-std::function<int()> add(CLI::App& app) {
+std::function<int()> add(Command& command) {
   auto s = std::make_shared<Settings>();
-  app.add_option(
-         "FASTA", s->input,
-         "Sequences of A, C, G and U or T, one record or many, perhaps gzipped; '-' for standard input")
-      ->required();
-  app.add_option("--min-loop", s->minimum_loop, "Bases that stand between the two of a pair at least [3]")
-      ->type_name("N");
-  app.add_option("--weights", s->weights,
-                 "What a G-C, an A-U and a G-U pair count, whole numbers; of 0 none form [1,1,1]")
-      ->type_name("GC,AU,GU");
-  app.add_flag("--no-gu", s->no_gu, "No G-U pairs, whatever they count");
-  app.add_flag("--allow-n", s->unknown, "Accept N, which pairs with nothing");
-  app.add_option("--format", s->format,
-                 "Of the result: dot-bracket, ct (connectivity table) or json [dot-bracket]")
-      ->type_name("FORMAT");
-  app.add_option("--svg", s->svg,
-                 "Picture to write, of one sequence: its pairs as arcs over its bases (.svg)")
-      ->type_name("FILE");
-  add_dp_options(app, *s);
+  command
+      .add("FASTA", &s->input,
+           "Sequences of A, C, G and U or T, one record or many, perhaps gzipped; '-' for standard input")
+      .required();
+  command.add("--min-loop N", &s->minimum_loop, "Bases that stand between the two of a pair at least [3]");
+  command.add("--weights GC,AU,GU", &s->weights,
+              "What a G-C, an A-U and a G-U pair count, whole numbers; of 0 none form [1,1,1]");
+  command.add("--no-gu", &s->no_gu, "No G-U pairs, whatever they count");
+  command.add("--allow-n", &s->unknown, "Accept N, which pairs with nothing");
+  command.add("--format FORMAT", &s->format,
+              "Of the result: dot-bracket, ct (connectivity table) or json [dot-bracket]");
+  command.add("--svg FILE", &s->svg,
+              "Picture to write, of one sequence: its pairs as arcs over its bases (.svg)");
+  add_dp_options(command, *s);
   return [s] { return run(*s); };
 }
 

@@ -53,17 +53,17 @@ int run(Settings& s) {
                     t.report);
 }
 
-std::function<int()> add(CLI::App& app) {
+std::function<int()> add(Command& command) {
   auto s = std::make_shared<Settings>();
-  app.add_option("POINTS", s->input,
-                 "Table of two columns, x and y of each vertex, in order along the boundary, either way "
-                 "round, the first not "
-                 "repeated; '-' for standard input")
-      ->required();
-  app.add_option("--svg", s->svg, "Picture to write: the polygon with its diagonals (.svg)")
-      ->type_name("FILE");
-  add_type_option(app, s->type, "float64, float32 or auto [auto: float64]");
-  add_dp_options(app, *s);
+  command
+      .add("POINTS", &s->input,
+           "Table of two columns, x and y of each vertex, in order along the boundary, either way "
+           "round, the first not "
+           "repeated; '-' for standard input")
+      .required();
+  command.add("--svg FILE", &s->svg, "Picture to write: the polygon with its diagonals (.svg)");
+  add_type_option(command, s->type, "float64, float32 or auto [auto: float64]");
+  add_dp_options(command, *s);
   return [s] { return run(*s); };
 }
 

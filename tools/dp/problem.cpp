@@ -10,53 +10,46 @@
 
 namespace warploom::tool {
 
-using Json = nlohmann::ordered_json;
-
-void add_dp_options(CLI::App& app, DpSettings& settings) {
+void add_dp_options(Command& command, DpSettings& settings) {
   dp::Options& solve = settings.solve;
-  app.add_option("-o,--output", settings.output,
-                 "Result to write, as JSON if it ends in .json; '-' for standard output [-]")
-      ->type_name("FILE");
-  add_device_option(app, solve.run.devices);
-  app.add_option("--threads", settings.solve.run.threads,
-                 "Threads on the CPU; results do not depend on them [one a processor]")
-      ->type_name("N")
-      ->check(CLI::Range(1, 4096));
-  app.add_option_function<std::string>(
-         "--decomposition",
-         [&solve](const std::string& text) { solve.decomposition = dp::parse_decomposition(text); },
-         "Order in which blocks of cells are computed, for the speed alone: bottom-up, persistent (one "
-         "kernel, "
-         "GPU only), divide-and-conquer, printed (the dissertation's, which computes some blocks again) or "
-         "auto [auto: persistent on a GPU, bottom-up on a CPU]")
-      ->type_name("ORDER");
-  app.add_option("--block", solve.block,
-                 "Edge of a block [cells]: 16, 32, 64, 128, 256 or 512; of persistent 32 or 64 [chosen by "
-                 "size and device]")
-      ->type_name("N");
-  app.add_option_function<std::string>(
-         "--triangular", [&solve](const std::string& text) { solve.triangular = dp::parse_triangular(text); },
-         "How a GPU finishes a block, not of persistent: blocked, or the dissertation's two: merged, direct "
-         "[blocked]")
-      ->type_name("METHOD");
-  app.add_option_function<std::string>(
-         "--storage", [&solve](const std::string& text) { solve.storage = dp::parse_storage(text); },
-         "Cells as plain, narrow (for int32: 16 bits, if they hold the differences, else solved again as "
-         "plain) or auto: "
-         "narrow where it is likely to hold [auto]")
-      ->type_name("STORAGE");
-  app.add_flag("--timings", settings.timings,
-               "Tell time and memory: phases, transfers, pairs (an addition with its minimum) a second; "
-               "costs some waiting");
-  app.add_flag("--force", settings.force, "Replace outputs that exist");
-  add_json_flag(app, settings.json);
+  command.add("-o,--output FILE", &settings.output,
+              "Result to write, as JSON if it ends in .json; '-' for standard output [-]");
+  command.add_device(solve.run.devices);
+  command
+      .add("--threads N", &settings.solve.run.threads,
+           "Threads on the CPU; results do not depend on them [one a processor]")
+      .range(1, 4096);
+  command.add(
+      "--decomposition ORDER",
+      [&solve](const std::string& text) { solve.decomposition = dp::parse_decomposition(text); },
+      "Order in which blocks of cells are computed, for the speed alone: bottom-up, persistent (one "
+      "kernel, "
+      "GPU only), divide-and-conquer, printed (the dissertation's, which computes some blocks again) or "
+      "auto [auto: persistent on a GPU, bottom-up on a CPU]");
+  command.add("--block N", &solve.block,
+              "Edge of a block [cells]: 16, 32, 64, 128, 256 or 512; of persistent 32 or 64 [chosen by "
+              "size and device]");
+  command.add(
+      "--triangular METHOD",
+      [&solve](const std::string& text) { solve.triangular = dp::parse_triangular(text); },
+      "How a GPU finishes a block, not of persistent: blocked, or the dissertation's two: merged, direct "
+      "[blocked]");
+  command.add(
+      "--storage STORAGE", [&solve](const std::string& text) { solve.storage = dp::parse_storage(text); },
+      "Cells as plain, narrow (for int32: 16 bits, if they hold the differences, else solved again as "
+      "plain) or auto: "
+      "narrow where it is likely to hold [auto]");
+  command.add("--timings", &settings.timings,
+              "Tell time and memory: phases, transfers, pairs (an addition with its minimum) a second; "
+              "costs some waiting");
+  command.add("--force", &settings.force, "Replace outputs that exist");
+  command.add_json(settings.json);
 }
 
-void add_type_option(CLI::App& app, dp::ValueType& type, const std::string& types) {
-  app.add_option_function<std::string>(
-         "--type", [&type](const std::string& text) { type = dp::parse_value_type(text); },
-         "Type of the cells: " + types)
-      ->type_name("TYPE");
+void add_type_option(Command& command, dp::ValueType& type, const std::string& types) {
+  command.add(
+      "--type TYPE", [&type](const std::string& text) { type = dp::parse_value_type(text); },
+      "Type of the cells: " + types);
 }
 
 DpRun::DpRun(DpSettings& settings) : settings_(settings), scope_(settings.solve.run) {
@@ -81,7 +74,7 @@ int DpRun::finish(const std::string& text, Json json, const dp::Report& report) 
   std::string result = text;
   if (as_json()) {
     json["solver"] = report_json(report, settings_.timings);
-    result = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    result = json.dump(2) + "\n";
   }
   const bool to_file = settings_.output != "-";
   if (to_file) write(settings_.output, result);

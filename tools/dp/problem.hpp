@@ -1,13 +1,13 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "cli/command.hpp"
 #include "cli/output_files.hpp"
 #include "cli/verb.hpp"
+#include "warploom/core/json.hpp"
 #include "warploom/dp/solve.hpp"
 #include "warploom/dp/value_type.hpp"
 #include "warploom/io/table.hpp"
@@ -30,9 +30,9 @@ struct DpSettings {
 };
 
 /// Declares all but --type.
-void add_dp_options(CLI::App& app, DpSettings& settings);
+void add_dp_options(Command& command, DpSettings& settings);
 /// @param types  those that the problem is for, and what auto means: "int32, int64 or auto: ... [auto]"
-void add_type_option(CLI::App& app, dp::ValueType& type, const std::string& types);
+void add_type_option(Command& command, dp::ValueType& type, const std::string& types);
 
 /// A run's outputs: made first, so that a bad name is known before the work is done. While it
 /// lives, all runs as the options say. Sets options that follow from others.
@@ -51,7 +51,7 @@ class DpRun {
   /// @param json   the same for machines, written instead of `text` with --json or to a FILE.json; the report
   /// is
   ///               added
-  int finish(const std::string& text, nlohmann::ordered_json json, const dp::Report& report);
+  int finish(const std::string& text, Json json, const dp::Report& report);
 
  private:
   bool as_json() const;
@@ -62,10 +62,10 @@ class DpRun {
 
 /// What timings are printed, for people, and everything about how it was solved, for machines.
 std::string timings_text(const dp::Report& report);
-nlohmann::ordered_json report_json(const dp::Report& report, bool timings);
+Json report_json(const dp::Report& report, bool timings);
 
 /// An exact integer, or a number.
-nlohmann::ordered_json as_json(const dp::Number& number);
+Json as_json(const dp::Number& number);
 
 /// The numbers of a text, as integers if all are written as such.
 struct DpNumbers {

@@ -79,8 +79,8 @@ std::string as_text(const dp::SearchTree& tree) {
   return out;
 }
 
-nlohmann::ordered_json as_json(const dp::SearchTree& tree) {
-  nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
+Json as_json(const dp::SearchTree& tree) {
+  Json nodes = Json::array();
   for (std::size_t k = 0; k < tree.nodes.size(); ++k)
     nodes.push_back({{"key", k + 1},
                      {"left", tree.nodes[k].left},
@@ -101,21 +101,22 @@ int run(Settings& s) {
   return run.finish(as_text(tree), as_json(tree), tree.report);
 }
 
-std::function<int()> add(CLI::App& app) {
+std::function<int()> add(Command& command) {
   auto s = std::make_shared<Settings>();
-  app.add_option(
-         "P", s->first,
-         "How often each of n keys is looked for, in their order: a file of n numbers; without Q, a table of "
-         "n + 1 rows p_k q_k, k = 0 to n, with 0 or nan as p_0. '-' for standard input")
-      ->required();
-  app.add_option(
-      "Q", s->second,
+  command
+      .add("P", &s->first,
+           "How often each of n keys is looked for, in their order: a file of n numbers; without Q, a table "
+           "of "
+           "n + 1 rows p_k q_k, k = 0 to n, with 0 or nan as p_0. '-' for standard input")
+      .required();
+  command.add(
+      "Q", &s->second,
       "How often what lies before, between and after the keys is looked for: a file of n + 1 numbers");
   add_type_option(
-      app, s->type,
+      command, s->type,
       "int32, int64, float32, float64, or auto: of integers the smaller that holds the cost, else float64 "
       "[auto]");
-  add_dp_options(app, *s);
+  add_dp_options(command, *s);
   return [s] { return run(*s); };
 }
 

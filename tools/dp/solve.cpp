@@ -231,18 +231,17 @@ int solve_as(const Settings& s, DpRun& run, Input input, dp::ValueType type) {
 
   const std::string tree = solved ? dp::parenthesisation(splits, n, "", 0) : "";
   const std::string text = solved ? fmt::format("{}\n{}\n", solution.optimum(), tree) : "no solution\n";
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  Json list = Json::array();
   for (const dp::Split& split : splits) list.push_back({split.i, split.k, split.j});
-  return run.finish(
-      text,
-      {{"problem", "solve"},
-       {"leaves", n},
-       {"objective", name(s.optimum)},
-       {"type", name(type)},
-       {"optimum", solved ? nlohmann::ordered_json(solution.optimum()) : nlohmann::ordered_json()},
-       {"tree", tree},
-       {"splits", std::move(list)}},
-      solution.report());
+  return run.finish(text,
+                    {{"problem", "solve"},
+                     {"leaves", n},
+                     {"objective", name(s.optimum)},
+                     {"type", name(type)},
+                     {"optimum", solved ? Json(solution.optimum()) : Json()},
+                     {"tree", tree},
+                     {"splits", std::move(list)}},
+                    solution.report());
 }
 
 int run(Settings& s) {
@@ -254,28 +253,27 @@ int run(Settings& s) {
       type, [&](auto tag) { return solve_as<typename decltype(tag)::type>(s, run, std::move(input), type); });
 }
 
-std::function<int()> add(CLI::App& app) {
+std::function<int()> add(Command& command) {
   auto s = std::make_shared<Settings>();
-  app.add_option("TABLE", s->input,
-                 "Square table w of n leaves, as .npy or text: w(i,i) is the value of leaf i, m[i,i]; "
-                 "w(i,j), i < j, is "
-                 "added once for the interval from leaf i to leaf j. inf (of a maximum -inf): no solution. "
-                 "What stands "
-                 "below the diagonal is not used. '-' for standard input")
-      ->required();
-  app.add_option_function<std::string>(
-         "--optimum", [s](const std::string& text) { s->optimum = dp::parse_optimum(text); },
-         "Which is the best: min or max [min]")
-      ->type_name("WHICH");
-  app.add_option(
-         "--save-table", s->save,
-         "All of m to write, as a square .npy; 0 below the diagonal, 2^30-1 or 2^62-1 for inf in integers")
-      ->type_name("FILE");
+  command
+      .add("TABLE", &s->input,
+           "Square table w of n leaves, as .npy or text: w(i,i) is the value of leaf i, m[i,i]; "
+           "w(i,j), i < j, is "
+           "added once for the interval from leaf i to leaf j. inf (of a maximum -inf): no solution. "
+           "What stands "
+           "below the diagonal is not used. '-' for standard input")
+      .required();
+  command.add(
+      "--optimum WHICH", [s](const std::string& text) { s->optimum = dp::parse_optimum(text); },
+      "Which is the best: min or max [min]");
+  command.add(
+      "--save-table FILE", &s->save,
+      "All of m to write, as a square .npy; 0 below the diagonal, 2^30-1 or 2^62-1 for inf in integers");
   add_type_option(
-      app, s->type,
+      command, s->type,
       "int32, int64, float32, float64, or auto: of whole numbers the smaller integer that holds every "
       "cell, else float64 [auto]");
-  add_dp_options(app, *s);
+  add_dp_options(command, *s);
   return [s] { return run(*s); };
 }
 

@@ -7,12 +7,12 @@
 #include <array>
 #include <charconv>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/verb.hpp"
 #include "warploom/core/demangle.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/json.hpp"
 #include "warploom/ptx/module.hpp"
 #include "warploom/reuse/launchability.hpp"
 
@@ -24,7 +24,6 @@ using reuse::BlockShape;
 using reuse::KernelLaunch;
 using reuse::LaunchOn;
 using reuse::Origin;
-using Json = nlohmann::ordered_json;
 
 struct Options {
   std::string path, kernel, architectures, block, fail_below;
@@ -214,36 +213,30 @@ int run(const Options& options) {
   return failed.empty() ? kDone : kFinding;
 }
 
-std::function<int()> add(CLI::App& app) {
+std::function<int()> add(Command& command) {
   auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->path, "PTX to read, '-' for standard input")->required();
-  app.add_option("--kernel", options->kernel,
-                 "Only this kernel: its name in the PTX, or a part of its C++ name")
-      ->type_name("NAME");
-  app.add_option("--arch", options->architectures,
-                 "Architectures, separated by commas: G80, GT200, Fermi, sm_70 to sm_121, or all "
-                 "[the PTX's target and the usual ones above it]")
-      ->type_name("LIST");
-  app.add_option("--block", options->block,
-                 "Block size [threads], at most 1024,1024,64 [.reqntid, else .maxntid of the kernel]")
-      ->type_name("X,Y,Z");
-  app.add_option_function<std::string>(
-         "--dynamic",
-         [options](const std::string& text) {
-           if (!parse_whole(text, options->dynamic))
-             throw BadInput(fmt::format("--dynamic: '{}' is not a number of bytes", text));
-         },
-         "Dynamic shared memory of the launch [bytes a block] [0]")
-      ->type_name("BYTES");
-  app.add_option("--regs", options->registers, "Registers a thread, 1 to 255 [what ptxas says]")
-      ->type_name("N")
-      ->check(CLI::Range(1, 255));
-  app.add_flag("--no-ptxas", options->no_ptxas, "Do not run ptxas: registers are unknown without --regs");
-  app.add_option("--fail-below", options->fail_below,
-                 "Exit with 1 if a kernel has fewer resident blocks a multiprocessor (2), or less occupancy "
-                 "(50%), on any architecture listed")
-      ->type_name("BLOCKS|PERCENT%");
-  add_json_flag(app, options->json);
+  command.add("FILE", &options->path, "PTX to read, '-' for standard input").required();
+  command.add("--kernel NAME", &options->kernel,
+              "Only this kernel: its name in the PTX, or a part of its C++ name");
+  command.add("--arch LIST", &options->architectures,
+              "Architectures, separated by commas: G80, GT200, Fermi, sm_70 to sm_121, or all "
+              "[the PTX's target and the usual ones above it]");
+  command.add("--block X,Y,Z", &options->block,
+              "Block size [threads], at most 1024,1024,64 [.reqntid, else .maxntid of the kernel]");
+  command.add(
+      "--dynamic BYTES",
+      [options](const std::string& text) {
+        if (!parse_whole(text, options->dynamic))
+          throw BadInput(fmt::format("--dynamic: '{}' is not a number of bytes", text));
+      },
+      "Dynamic shared memory of the launch [bytes a block] [0]");
+  command.add("--regs N", &options->registers, "Registers a thread, 1 to 255 [what ptxas says]")
+      .range(1, 255);
+  command.add("--no-ptxas", &options->no_ptxas, "Do not run ptxas: registers are unknown without --regs");
+  command.add("--fail-below BLOCKS|PERCENT%", &options->fail_below,
+              "Exit with 1 if a kernel has fewer resident blocks a multiprocessor (2), or less occupancy "
+              "(50%), on any architecture listed");
+  command.add_json(options->json);
   return [options] { return run(*options); };
 }
 

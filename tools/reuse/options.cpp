@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <initializer_list>
 
+#include "cli/parser.hpp"
 #include "cli/verb.hpp"
 #include "warploom/core/demangle.hpp"
 #include "warploom/core/error.hpp"
@@ -41,89 +42,74 @@ std::vector<std::string> names_in(const char* variable) {
 
 }  // namespace
 
-void add_reuse_options(CLI::App& app, const std::shared_ptr<reuse::Options>& options) {
-  app.add_option_function<std::string>(
-         "--when",
-         [options](const std::string& text) {
-           options->when = parse_choice("--when", text, {When::occupancy, When::always, When::fits});
-         },
-         "Rewrite a kernel: occupancy: if more blocks become resident or it would not launch otherwise; "
-         "always: "
-         "if bytes are saved; fits: if it would not launch otherwise [occupancy]")
-      ->type_name("WHEN");
-  app.add_option_function<std::string>(
-         "--placement",
-         [options](const std::string& text) {
-           options->placement.method =
-               parse_choice("--placement", text,
-                            {PlacementMethod::paper, PlacementMethod::greedy, PlacementMethod::optimal});
-         },
-         "How objects are placed: paper, greedy or optimal [optimal]")
-      ->type_name("METHOD");
-  app.add_option_function<std::string>(
-         "--placement-time",
-         [options](const std::string& text) {
-           std::int64_t limit = 0;
-           if (!parse_whole(text, limit) || limit < 0 || limit > kMaxPlacementTime)
-             throw BadInput(fmt::format("--placement-time: '{}' is not a number of milliseconds from 0 to {}",
-                                        text, kMaxPlacementTime));
-           options->placement.time_limit = std::chrono::milliseconds(limit);
-         },
-         "Time for --placement optimal [ms a kernel], then the best found is taken [1000]")
-      ->type_name("MS");
-  app.add_flag("--strict", options->strict, "Do not assume that no uninitialised shared memory is read");
-  app.add_flag_callback(
+void add_reuse_options(Command& command, const std::shared_ptr<reuse::Options>& options) {
+  command.add(
+      "--when WHEN",
+      [options](const std::string& text) {
+        options->when = parse_choice("--when", text, {When::occupancy, When::always, When::fits});
+      },
+      "Rewrite a kernel: occupancy: if more blocks become resident or it would not launch otherwise; "
+      "always: "
+      "if bytes are saved; fits: if it would not launch otherwise [occupancy]");
+  command.add(
+      "--placement METHOD",
+      [options](const std::string& text) {
+        options->placement.method = parse_choice(
+            "--placement", text, {PlacementMethod::paper, PlacementMethod::greedy, PlacementMethod::optimal});
+      },
+      "How objects are placed: paper, greedy or optimal [optimal]");
+  command.add(
+      "--placement-time MS",
+      [options](const std::string& text) {
+        std::int64_t limit = 0;
+        if (!parse_whole(text, limit) || limit < 0 || limit > kMaxPlacementTime)
+          throw BadInput(fmt::format("--placement-time: '{}' is not a number of milliseconds from 0 to {}",
+                                     text, kMaxPlacementTime));
+        options->placement.time_limit = std::chrono::milliseconds(limit);
+      },
+      "Time for --placement optimal [ms a kernel], then the best found is taken [1000]");
+  command.add("--strict", &options->strict, "Do not assume that no uninitialised shared memory is read");
+  command.add(
       "--no-barriers", [options] { options->insert_barriers = false; },
       "Insert no barriers: use those that are there");
-  app.add_option_function<std::string>(
-         "--block", [options](const std::string& text) { options->block = parse_block(text); },
-         "Block size [threads] of kernels that do not say theirs; written into the output as .reqntid")
-      ->type_name("X,Y,Z");
-  app.add_option("--arch", options->architecture,
-                 "Architecture, sm_70 to sm_121, whose occupancy decides [the PTX's target]")
-      ->type_name("ARCH");
-  app.add_option_function<std::string>(
-         "--pool",
-         [options](const std::string& text) {
-           if (text != "static" && text != "dynamic")
-             throw BadInput(fmt::format("--pool: '{}' is not one of static, dynamic", text));
-           options->dynamic_pool = text == "dynamic";
-         },
-         "What becomes of the arrays: static: one array; dynamic: one extern array, whose bytes the launch "
-         "has "
-         "to give, above 48 KB too [static]")
-      ->type_name("KIND");
+  command.add(
+      "--block X,Y,Z", [options](const std::string& text) { options->block = parse_block(text); },
+      "Block size [threads] of kernels that do not say theirs; written into the output as .reqntid");
+  command.add("--arch ARCH", &options->architecture,
+              "Architecture, sm_70 to sm_121, whose occupancy decides [the PTX's target]");
+  command.add(
+      "--pool KIND",
+      [options](const std::string& text) {
+        if (text != "static" && text != "dynamic")
+          throw BadInput(fmt::format("--pool: '{}' is not one of static, dynamic", text));
+        options->dynamic_pool = text == "dynamic";
+      },
+      "What becomes of the arrays: static: one array; dynamic: one extern array, whose bytes the launch "
+      "has "
+      "to give, above 48 KB too [static]");
   // One value an occurrence: a value may be the file that follows.
-  app.add_option("--kernel", options->only,
-                 "Only this kernel: its name in the PTX, or a part of its C++ declaration; repeatable")
-      ->type_name("NAME")
-      ->take_all()
-      ->allow_extra_args(false);
-  app.add_option("--except", options->except, "Not this kernel; repeatable")
-      ->type_name("NAME")
-      ->take_all()
-      ->allow_extra_args(false);
-  app.add_option("--disable", options->disabled,
-                 "Leave out a pass (privacy, barriers, occupancy, check, ptxas); "
-                 "repeatable")
-      ->type_name("PASS")
-      ->take_all()
-      ->allow_extra_args(false);
-  app.add_flag_callback(
+  command
+      .add("--kernel NAME", &options->only,
+           "Only this kernel: its name in the PTX, or a part of its C++ declaration; repeatable")
+      .repeated();
+  command.add("--except NAME", &options->except, "Not this kernel; repeatable").repeated();
+  command
+      .add("--disable PASS", &options->disabled,
+           "Leave out a pass (privacy, barriers, occupancy, check, ptxas); "
+           "repeatable")
+      .repeated();
+  command.add(
       "--no-ptxas", [options] { options->assemble = false; }, "Do not run ptxas on the result");
 }
 
 reuse::Options reuse_options_of_environment() {
   auto options = std::make_shared<reuse::Options>();
   if (const char* flags = std::getenv("WARPLOOM_REUSE_FLAGS"); flags != nullptr && *flags != '\0') {
-    CLI::App app;
-    add_reuse_options(app, options);
-    app.set_help_flag();
+    Command command;
+    command.name = "reuse";
+    add_reuse_options(command, options);
     try {
-      app.parse(std::string(flags), false);
-    } catch (const CLI::ParseError& error) {
-      throw BadInput(
-          fmt::format("WARPLOOM_REUSE_FLAGS='{}': {} (see warploom reuse --help)", flags, error.what()));
+      parse_options(flags, command);
     } catch (const BadInput& error) {
       throw BadInput(fmt::format("WARPLOOM_REUSE_FLAGS='{}': {}", flags, error.what()));
     }

@@ -1,15 +1,15 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 
+#include "cli/command.hpp"
 #include "warploom/reuse/reuse.hpp"
 
 /// The options of `warploom reuse` that choose the rewriting; `warploom wrap` takes the same ones.
 namespace warploom::tool {
 
-void add_reuse_options(CLI::App& app, const std::shared_ptr<reuse::Options>& options);
+void add_reuse_options(Command& command, const std::shared_ptr<reuse::Options>& options);
 
 /// The options in $WARPLOOM_REUSE_FLAGS, $WARPLOOM_ONLY and $WARPLOOM_EXCEPT, as wrap uses them.
 /// @throws BadInput naming the variable

@@ -149,32 +149,29 @@ int run(const Options& options) {
   return failed ? kFinding : kDone;
 }
 
-std::function<int()> add(CLI::App& app) {
+std::function<int()> add(Command& command) {
   auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->path,
-                 "PTX to rewrite, '-' for standard input; a .cu file goes through nvcc first");
-  app.add_option("NVCC_OPTIONS", options->nvcc_options, "After --: options for nvcc, if FILE is a .cu file");
-  app.add_option(
-         "-o,--output", options->output,
-         "Write the rewritten PTX here, '-' for standard output (the report then goes to standard error); "
-         "without it there is only the report")
-      ->type_name("FILE");
-  add_reuse_options(app, options->rewriting);
-  app.add_option("--dump-after", options->dump_after,
-                 "Print what a pass found, or every pass with all; repeatable")
-      ->type_name("PASS")
-      ->take_all()
-      ->allow_extra_args(false);
-  app.add_flag("--list-passes", options->list_passes, "Print the names of the passes, in order, and stop");
-  app.add_option(
-         "--explain", options->object,
-         "Instead of the report: all that is known of one shared-memory object, and why it shares or not")
-      ->type_name("OBJECT");
-  app.add_flag("--advice", options->advice,
-               "Instead of the report: what to change in the source to get the same");
-  app.add_option("--html", options->html, "Write the report as one self-contained page, with the memory map")
-      ->type_name("FILE");
-  add_json_flag(app, options->json);
+  command.add("FILE", &options->path,
+              "PTX to rewrite, '-' for standard input; a .cu file goes through nvcc first");
+  command.add("NVCC_OPTIONS", &options->nvcc_options, "After --: options for nvcc, if FILE is a .cu file");
+  command.add(
+      "-o,--output FILE", &options->output,
+      "Write the rewritten PTX here, '-' for standard output (the report then goes to standard error); "
+      "without it there is only the report");
+  add_reuse_options(command, options->rewriting);
+  command
+      .add("--dump-after PASS", &options->dump_after,
+           "Print what a pass found, or every pass with all; repeatable")
+      .repeated();
+  command.add("--list-passes", &options->list_passes, "Print the names of the passes, in order, and stop");
+  command.add(
+      "--explain OBJECT", &options->object,
+      "Instead of the report: all that is known of one shared-memory object, and why it shares or not");
+  command.add("--advice", &options->advice,
+              "Instead of the report: what to change in the source to get the same");
+  command.add("--html FILE", &options->html,
+              "Write the report as one self-contained page, with the memory map");
+  command.add_json(options->json);
   return [options] { return run(*options); };
 }
 

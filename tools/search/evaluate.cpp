@@ -19,8 +19,6 @@ namespace warploom::tool {
 namespace fs = std::filesystem;
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 struct Settings {
   std::vector<std::string> results, annotations;
   std::string label;
@@ -156,11 +154,11 @@ Json as_json(const std::vector<Judged>& all, const Settings& s) {
   Json recordings = Json::array(), means = Json::object();
   for (const Judged& judged : all) {
     const search::Evaluation& e = judged.evaluation;
-    Json& recording = recordings.emplace_back(Json{{"recording", judged.name},
-                                                   {"results", e.results},
-                                                   {"relevant", e.relevant},
-                                                   {"events", e.events},
-                                                   {"events_found", e.events_found}});
+    Json& recording = recordings.push_back({{"recording", judged.name},
+                                            {"results", e.results},
+                                            {"relevant", e.relevant},
+                                            {"events", e.events},
+                                            {"events_found", e.events_found}});
     for (const Measure& measure : kMeasures) {
       const auto value = value_of(e, measure);
       recording[key(measure)] = value ? Json(*value) : Json(nullptr);
@@ -196,31 +194,27 @@ int run(const Settings& s) {
   return kDone;
 }
 
-std::function<int()> add(CLI::App& app) {
+std::function<int()> add(Command& command) {
   auto s = std::make_shared<Settings>();
-  app.add_option("RESULTS", s->results,
-                 "NAME.matches.jsonl, or CSV with columns onset, duration and label, best first")
-      ->required();
-  app.add_option(
-         "--annotations", s->annotations,
-         "What is true: CSV onset,duration,label [s] or a recording's file; one for all results, one each, "
-         "in "
-         "their order, or a folder that holds NAME.annotations.csv, NAME.csv or the recording of each [the "
-         "recording that was searched]")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
-  app.add_option("--label", s->label, "Results are judged as if they bore this label [their own]")
-      ->type_name("LABEL");
-  app.add_option("--at", s->at, "Judge so many results, the best [20]")
-      ->type_name("K")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
-  app.add_option_function<std::string>(
-         "--overlap",
-         [s](const std::string& text) { s->relevance.overlap = parse_number("--overlap", text, 0, 1); },
-         "A result is relevant if this share of it is annotated with its label [0.5]")
-      ->type_name("SHARE");
-  add_reading_options(app, s->reading);
-  add_json_flag(app, s->json);
+  command
+      .add("RESULTS", &s->results,
+           "NAME.matches.jsonl, or CSV with columns onset, duration and label, best first")
+      .required();
+  command.add(
+      "--annotations FILE", &s->annotations,
+      "What is true: CSV onset,duration,label [s] or a recording's file; one for all results, one each, "
+      "in "
+      "their order, or a folder that holds NAME.annotations.csv, NAME.csv or the recording of each [the "
+      "recording that was searched]");
+  command.add("--label LABEL", &s->label, "Results are judged as if they bore this label [their own]");
+  command.add("--at K", &s->at, "Judge so many results, the best [20]")
+      .range(std::int64_t{1}, std::int64_t{1'000'000});
+  command.add(
+      "--overlap SHARE",
+      [s](const std::string& text) { s->relevance.overlap = parse_number("--overlap", text, 0, 1); },
+      "A result is relevant if this share of it is annotated with its label [0.5]");
+  add_reading_options(command, s->reading);
+  command.add_json(s->json);
   return [s] { return run(*s); };
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -18,11 +17,12 @@ constexpr double kMost = 1e300;
 constexpr double kLeast = 1e-300;  // of numbers that have to be above 0
 
 template <typename Set>
-void add(CLI::App& app, const std::string& option, const std::string& type, Set set,
+void add(Command& command, const std::string& option, const std::string& type, Set set,
          const std::string& help) {
-  app.add_option_function<std::string>(
-         option, [set](const std::string& text) { set(text); }, help)
-      ->type_name(type);
+  command
+      .add(
+          option, [set](const std::string& text) { set(text); }, help)
+      .type(type);
 }
 
 std::vector<double> parse_numbers(const std::string& option, const std::string& text, double least,
@@ -59,46 +59,42 @@ double parse_time_unit(const std::string& text) {
   throw BadInput(fmt::format("--time-unit: '{}' is none of s, ms, us, ns, min", text));
 }
 
-void add_query_options(CLI::App& app, SearchSettings& s) {
-  app.add_option(
-         "QUERY RECORDING", s.inputs,
-         "The query's file, unless --query names it, then the recordings: files, and folders, which are "
-         "searched through for files of the formats below")
-      ->type_name("...");
+void add_query_options(Command& command, SearchSettings& s) {
+  command
+      .add("QUERY RECORDING", &s.inputs,
+           "The query's file, unless --query names it, then the recordings: files, and folders, which are "
+           "searched through for files of the formats below")
+      .type("...");
   add(
-      app, "--from", "T", [&s](const auto& t) { s.from = parse_number("--from", t, 0, kMost); },
+      command, "--from", "T", [&s](const auto& t) { s.from = parse_number("--from", t, 0, kMost); },
       "The query is a range of its file that begins here [s; samples where no rate is known] [its begin]");
   add(
-      app, "--to", "T", [&s](const auto& t) { s.to = parse_number("--to", t, 0, kMost); },
+      command, "--to", "T", [&s](const auto& t) { s.to = parse_number("--to", t, 0, kMost); },
       "...and ends here [s] [its end]");
-  app.add_option_function<std::vector<std::string>>(
-         "--query",
-         [&s](const std::vector<std::string>& texts) {
-           for (const std::string& text : texts) s.queries.push_back(parse_query(text));
-         },
-         "A query and its label, perhaps a range of its file [s]; several times for several queries. All "
-         "that "
-         "stands "
-         "without an option is a recording then")
-      ->type_name("LABEL=FILE[@FROM-TO]")
-      ->allow_extra_args(false);
-  app.add_option(
-         "--label", s.examples,
-         "Every annotation of the query's file with this label is a query, an example; several times for "
-         "several labels. Implies --labels")
-      ->type_name("LABEL")
-      ->allow_extra_args(false);
-  app.add_flag(
-      "--labels", s.labels,
+  command.add(
+      "--query LABEL=FILE[@FROM-TO]",
+      [&s](const std::vector<std::string>& texts) {
+        for (const std::string& text : texts) s.queries.push_back(parse_query(text));
+      },
+      "A query and its label, perhaps a range of its file [s]; several times for several queries. All "
+      "that "
+      "stands "
+      "without an option is a recording then");
+  command.add(
+      "--label LABEL", &s.examples,
+      "Every annotation of the query's file with this label is a query, an example; several times for "
+      "several labels. Implies --labels");
+  command.add(
+      "--labels", &s.labels,
       "Of several queries give each place the label of the one that fits best [each query's matches]");
-  app.add_flag("--exclude-self", s.exclude_self,
-               "Leave out matches of which more than a tenth lies where a query of their label was taken "
-               "from [they are marked]");
+  command.add("--exclude-self", &s.exclude_self,
+              "Leave out matches of which more than a tenth lies where a query of their label was taken "
+              "from [they are marked]");
   add(
-      app, "--query-select", "LIST", [&s](const std::string& t) { s.query_select = split(t, ','); },
+      command, "--query-select", "LIST", [&s](const std::string& t) { s.query_select = split(t, ','); },
       "Channels of the query, where they are not those of --select");
   add(
-      app, "--channels-by", "name|number",
+      command, "--channels-by", "name|number",
       [&s](const std::string& text) {
         if (text != "name" && text != "number")
           throw BadInput(fmt::format("--channels-by: '{}' is neither name nor number", text));
@@ -107,13 +103,13 @@ void add_query_options(CLI::App& app, SearchSettings& s) {
       "How the query's channels are those of the recording [name where all have names, else number]");
 }
 
-void add_signal_options(CLI::App& app, SearchSettings& s) {
+void add_signal_options(Command& command, SearchSettings& s) {
   add(
-      app, "--resample", "RATE",
+      command, "--resample", "RATE",
       [&s](const auto& t) { s.resample = parse_number("--resample", t, kLeast, kMost); },
       "Bring queries and recordings to this rate [Hz] [the highest of a recording's channels]");
   add(
-      app, "--band-pass", "LOW:HIGH",
+      command, "--band-pass", "LOW:HIGH",
       [&s](const std::string& text) {
         const std::vector<std::string> corners = split(text, ':');
         if (corners.size() != 2)
@@ -123,19 +119,19 @@ void add_signal_options(CLI::App& app, SearchSettings& s) {
       },
       "Keep frequencies between these, by a Butterworth filter of order 4 forwards and backwards [Hz]");
   add(
-      app, "--high-pass", "LOW",
+      command, "--high-pass", "LOW",
       [&s](const auto& t) { s.low = parse_number("--high-pass", t, kLeast, kMost); },
       "Keep frequencies above this one [Hz]");
   add(
-      app, "--low-pass", "HIGH",
+      command, "--low-pass", "HIGH",
       [&s](const auto& t) { s.high = parse_number("--low-pass", t, kLeast, kMost); },
       "Keep frequencies below this one [Hz]");
-  app.add_flag("--detrend", s.detrend, "Take away each channel's straight line of least squares");
+  command.add("--detrend", &s.detrend, "Take away each channel's straight line of least squares");
 }
 
-void add_distance_options(CLI::App& app, SearchSettings& s) {
+void add_distance_options(Command& command, SearchSettings& s) {
   add(
-      app, "--method", "dtw|euclidean",
+      command, "--method", "dtw|euclidean",
       [&s](const std::string& text) {
         if (text != "dtw" && text != "euclidean")
           throw BadInput(fmt::format("--method: '{}' is neither dtw nor euclidean", text));
@@ -145,36 +141,34 @@ void add_distance_options(CLI::App& app, SearchSettings& s) {
       "the "
       "options below it heeds --normalize, --best and --exclusion [dtw]");
   add(
-      app, "--band", "SHARE|none",
+      command, "--band", "SHARE|none",
       [&s](const std::string& text) {
         s.find.band = text == "none" ? 1 : parse_number("--band", text, 0, 1);
       },
       "How far warping may shift a sample, as a share of the query's length [0.05]");
   add(
-      app, "--normalize", "z|none",
+      command, "--normalize", "z|none",
       [&s](const std::string& text) {
         if (text != "z" && text != "none")
           throw BadInput(fmt::format("--normalize: '{}' is neither z nor none", text));
         s.normalization = text == "z" ? search::Normalization::z : search::Normalization::none;
       },
       "z: mean 0 and deviation 1, the query and each window by itself; none: as it is [z]");
-  app.add_option("--best", s.find.limit, "Matches wanted of each recording and query [20]")
-      ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
-  app.add_option("--candidates", s.find.candidates, "Places kept of each pair of channels [200]")
-      ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}));
+  command.add("--best N", &s.find.limit, "Matches wanted of each recording and query [20]")
+      .range(std::int64_t{1}, std::int64_t{1'000'000});
+  command.add("--candidates N", &s.find.candidates, "Places kept of each pair of channels [200]")
+      .range(std::int64_t{1}, std::int64_t{10'000'000});
   add(
-      app, "--exclusion", "SHARE",
+      command, "--exclusion", "SHARE",
       [&s](const auto& t) { s.find.exclusion = parse_number("--exclusion", t, 0, 10); },
       "Matches begin farther apart than this share of the query's length [0.5]");
   add(
-      app, "--max-distance", "D",
+      command, "--max-distance", "D",
       [&s](const auto& t) { s.find.max_distance = parse_number("--max-distance", t, 0, kMost); },
       "Pairs of channels count up to this distance [unit of the samples; none where normalised] [by "
       "--significance]");
   add(
-      app, "--significance", "CHANCE",
+      command, "--significance", "CHANCE",
       [&s](const auto& t) { s.find.significance = parse_number("--significance", t, kLeast, 1); },
       "Else up to the distance at which a channel of the query that is not there is found at a place with "
       "this "
@@ -182,9 +176,9 @@ void add_distance_options(CLI::App& app, SearchSettings& s) {
       "threshold [0.05]");
 }
 
-void add_match_options(CLI::App& app, SearchSettings& s) {
+void add_match_options(Command& command, SearchSettings& s) {
   add(
-      app, "--max-lag", "SHARE|Ts",
+      command, "--max-lag", "SHARE|Ts",
       [&s](const std::string& text) {
         s.lag_in_seconds = text.ends_with('s');
         s.find.max_lag =
@@ -193,17 +187,15 @@ void add_match_options(CLI::App& app, SearchSettings& s) {
       "The channels of a match begin at most this far apart: a share of the query's length, or seconds, as "
       "0.2s "
       "[0.5]");
-  app.add_option("--neighbours", s.find.neighbours,
-                 "A query's channel may be found in its own and so many to either side [3]")
-      ->type_name("N")
-      ->check(CLI::Range(0, 1'000'000));
-  app.add_option(
-         "--adjacency", s.adjacency,
-         "...or in those that stand behind it in this file: a line a channel, names or numbers from 1, "
-         "separated by commas; its own always counts")
-      ->type_name("FILE");
+  command
+      .add("--neighbours N", &s.find.neighbours,
+           "A query's channel may be found in its own and so many to either side [3]")
+      .range(0, 1'000'000);
+  command.add("--adjacency FILE", &s.adjacency,
+              "...or in those that stand behind it in this file: a line a channel, names or numbers from 1, "
+              "separated by commas; its own always counts");
   add(
-      app, "--alpha", "X|FILE",
+      command, "--alpha", "X|FILE",
       [&s](const std::string& text) {
         if (double number = 0; parse_whole(text, number))
           s.find.switched_weight = parse_number("--alpha", text, 0, kMost);
@@ -215,46 +207,42 @@ void add_match_options(CLI::App& app, SearchSettings& s) {
       "row a "
       "channel [1]");
   add(
-      app, "--scales", "A:B:N", [&s](const auto& t) { s.find.scales = parse_scales(t); },
+      command, "--scales", "A:B:N", [&s](const auto& t) { s.find.scales = parse_scales(t); },
       "Try the query at N lengths from A to B times its own, in equal ratios, or at those of a list [1]");
-  app.add_flag("--negated,!--no-negated", s.find.negated,
-               "A channel may be found with its sign changed, if normalised [yes]");
-  app.add_option("--rotations", s.find.rotations,
-                 "Try so many rotations of sensors of three axes, spread evenly over all orientations [0]")
-      ->type_name("N")
-      ->check(CLI::Range(0, 100'000));
-  app.add_option(
-         "--sensor", s.sensors,
-         "The channels of the query that are a sensor's axes; several times for several [its channels, if "
-         "there "
-         "are three]")
-      ->type_name("X,Y,Z")
-      ->allow_extra_args(false);
-  app.add_option("--segments", s.find.segments,
-                 "Search so many parts of the query as well, so that parts of a channel count [1]")
-      ->type_name("N")
-      ->check(CLI::Range(1, 64));
+  command.add("--negated,!--no-negated", &s.find.negated,
+              "A channel may be found with its sign changed, if normalised [yes]");
+  command
+      .add("--rotations N", &s.find.rotations,
+           "Try so many rotations of sensors of three axes, spread evenly over all orientations [0]")
+      .range(0, 100'000);
+  command.add(
+      "--sensor X,Y,Z", &s.sensors,
+      "The channels of the query that are a sensor's axes; several times for several [its channels, if "
+      "there "
+      "are three]");
+  command
+      .add("--segments N", &s.find.segments,
+           "Search so many parts of the query as well, so that parts of a channel count [1]")
+      .range(1, 64);
   add(
-      app, "--exhaust", "B,...",
+      command, "--exhaust", "B,...",
       [&s](const auto& t) { s.find.exhaust = parse_numbers("--exhaust", t, 0, 1); },
       "Search channels that a match lacks again with these bands, growing");
-  app.add_option("--min-channels", s.find.min_channels, "A match has at least so many [half the query's]")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1'000'000));
-  app.add_option("--alternatives", s.find.alternatives, "So many combinations of channels at one place [1]")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1000));
+  command.add("--min-channels N", &s.find.min_channels, "A match has at least so many [half the query's]")
+      .range(1, 1'000'000);
+  command.add("--alternatives N", &s.find.alternatives, "So many combinations of channels at one place [1]")
+      .range(1, 1000);
 }
 
-void add_run_options(CLI::App& app, SearchSettings& s) {
-  add_device_option(app, s.run.devices);
-  app.add_option_function<std::uint64_t>(
-         "--device-memory", [&s](const std::uint64_t& mib) { s.run.memory = mib << 20; },
-         "Use no more of the GPU's memory; longer recordings go through it in chunks [MiB] [what is free]")
-      ->type_name("MIB")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 30));
+void add_run_options(Command& command, SearchSettings& s) {
+  command.add_device(s.run.devices);
+  command
+      .add(
+          "--device-memory MIB", [&s](const std::uint64_t& mib) { s.run.memory = mib << 20; },
+          "Use no more of the GPU's memory; longer recordings go through it in chunks [MiB] [what is free]")
+      .range(std::uint64_t{1}, std::uint64_t{1} << 30);
   add(
-      app, "--prune", "auto|always|never",
+      command, "--prune", "auto|always|never",
       [&s](const std::string& text) {
         if (text != "auto" && text != "always" && text != "never")
           throw BadInput(fmt::format("--prune: '{}' is none of auto, always, never", text));
@@ -264,24 +252,22 @@ void add_run_options(CLI::App& app, SearchSettings& s) {
       },
       "Leave out windows of which lower bounds tell that they are too far; the result does not depend on it "
       "[auto: where it pays]");
-  app.add_option("--threads", s.run.threads,
-                 "CPU threads; the result does not depend on them [one a processor]")
-      ->type_name("N")
-      ->check(CLI::Range(1u, 1024u));
-  app.add_flag(
-      "--stream", s.stream,
+  command
+      .add("--threads N", &s.run.threads, "CPU threads; the result does not depend on them [one a processor]")
+      .range(1u, 1024u);
+  command.add(
+      "--stream", &s.stream,
       "Read samples from standard input as they come, a row a sample, and print each match as a line of "
       "JSON as soon as it is certain; needs --max-distance");
-  app.add_option("-o,--output", s.output,
-                 "Folder for NAME.matches.jsonl, NAME.matches.csv (a row a pair of channels) and "
-                 "NAME.annotations.csv of each recording, and ranking.csv over all")
-      ->type_name("DIR");
-  app.add_flag("--html", s.html, "Write NAME.html there as well, a page to look at");
-  app.add_flag("--resume", s.resume,
-               "Leave recordings alone whose outputs are there and were made with the same "
-               "options and queries");
-  app.add_flag("--force", s.force, "Replace outputs that exist");
-  add_json_flag(app, s.json);
+  command.add("-o,--output DIR", &s.output,
+              "Folder for NAME.matches.jsonl, NAME.matches.csv (a row a pair of channels) and "
+              "NAME.annotations.csv of each recording, and ranking.csv over all");
+  command.add("--html", &s.html, "Write NAME.html there as well, a page to look at");
+  command.add("--resume", &s.resume,
+              "Leave recordings alone whose outputs are there and were made with the same "
+              "options and queries");
+  command.add("--force", &s.force, "Replace outputs that exist");
+  command.add_json(s.json);
 }
 
 }  // namespace
@@ -321,33 +307,29 @@ QuerySource parse_query(const std::string& text) {
   return query;
 }
 
-void add_reading_options(CLI::App& app, io::RecordingOptions& reading) {
-  app.add_option("--format", reading.format,
-                 "csv (any text), npy, f32, f64, ts, edf, wfdb [by the name's ending: .csv .tsv .txt, .npy, "
-                 ".f32 .raw, "
-                 ".f64, .ts, .edf .bdf, .hea .dat; text also with .gz]")
-      ->type_name("FORMAT");
+void add_reading_options(Command& command, io::RecordingOptions& reading) {
+  command.add("--format FORMAT", &reading.format,
+              "csv (any text), npy, f32, f64, ts, edf, wfdb [by the name's ending: .csv .tsv .txt, .npy, "
+              ".f32 .raw, "
+              ".f64, .ts, .edf .bdf, .hea .dat; text also with .gz]");
   add(
-      app, "--rate", "HZ",
+      command, "--rate", "HZ",
       [&reading](const auto& t) { reading.rate = parse_number("--rate", t, kLeast, kMost); },
       "Samples a second where the file does not tell [Hz]");
-  app.add_option("--channels", reading.channels, "Channels of raw samples (f32, f64) [1]")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1'000'000));
+  command.add("--channels N", &reading.channels, "Channels of raw samples (f32, f64) [1]")
+      .range(1, 1'000'000);
   add(
-      app, "--select", "LIST", [&reading](const std::string& t) { reading.select = split(t, ','); },
+      command, "--select", "LIST", [&reading](const std::string& t) { reading.select = split(t, ','); },
       "Channels wanted, names or numbers from 1, in this order [all]");
-  app.add_option("--time-column", reading.time_column,
-                 "Column of text that holds the time; none: no column does [one named time, t or timestamp]")
-      ->type_name("WHICH");
+  command.add("--time-column WHICH", &reading.time_column,
+              "Column of text that holds the time; none: no column does [one named time, t or timestamp]");
   add(
-      app, "--time-unit", "UNIT", [&reading](const auto& t) { reading.time_unit = parse_time_unit(t); },
+      command, "--time-unit", "UNIT", [&reading](const auto& t) { reading.time_unit = parse_time_unit(t); },
       "Its unit: s, ms, us, ns, min [as in its name, time [ms], else s]");
-  app.add_option("--label-column", reading.label_column,
-                 "Column of text whose runs of equal values are annotations")
-      ->type_name("WHICH");
+  command.add("--label-column WHICH", &reading.label_column,
+              "Column of text whose runs of equal values are annotations");
   add(
-      app, "--series", "N|all",
+      command, "--series", "N|all",
       [&reading](const std::string& text) {
         if (text == "all")
           reading.series = kAllSeries;
@@ -358,13 +340,13 @@ void add_reading_options(CLI::App& app, io::RecordingOptions& reading) {
       "stands here [1]");
 }
 
-void add_search_options(CLI::App& app, SearchSettings& settings) {
-  add_query_options(app, settings);
-  add_reading_options(app, settings.reading);
-  add_signal_options(app, settings);
-  add_distance_options(app, settings);
-  add_match_options(app, settings);
-  add_run_options(app, settings);
+void add_search_options(Command& command, SearchSettings& settings) {
+  add_query_options(command, settings);
+  add_reading_options(command, settings.reading);
+  add_signal_options(command, settings);
+  add_distance_options(command, settings);
+  add_match_options(command, settings);
+  add_run_options(command, settings);
 }
 
 void check_together(SearchSettings& s) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/command.hpp"
 #include "warploom/core/device.hpp"
 #include "warploom/io/recording.hpp"
 #include "warploom/search/find.hpp"
@@ -57,9 +58,9 @@ struct SearchSettings {
 };
 
 /// Declares every option; `settings` has to outlive the parser.
-void add_search_options(CLI::App& app, SearchSettings& settings);
+void add_search_options(Command& command, SearchSettings& settings);
 /// Those of them that tell how recordings are read.
-void add_reading_options(CLI::App& app, io::RecordingOptions& reading);
+void add_reading_options(Command& command, io::RecordingOptions& reading);
 
 /// What shows only when all options are known; takes the query's file out of `inputs`.
 /// @throws BadInput (options that contradict each other, nothing to search)

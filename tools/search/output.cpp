@@ -15,22 +15,18 @@ namespace warploom::tool {
 namespace fs = std::filesystem;
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::string_view kFormat = "warploom search 1";
 
-std::string line_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string line_of(const Json& json) { return json.dump() + "\n"; }
 
 /// The first member in which two stamps differ: "band was 0.1, and is 0.05".
 std::string difference(const Json& was, const Json& is) {
   for (const auto& [name, value] : is.items()) {
     if (!was.contains(name)) return fmt::format("{} was not given, and is {}", name, value.dump());
-    if (was[name] == value) continue;
-    if (value.is_object()) return difference(was[name], value);
+    if (was.at(name) == value) continue;
+    if (value.is_object()) return difference(was.at(name), value);
     if (value.is_array()) return fmt::format("other {}", name);
-    return fmt::format("{} was {}, and is {}", name, was[name].dump(), value.dump());
+    return fmt::format("{} was {}, and is {}", name, was.at(name).dump(), value.dump());
   }
   for (const auto& [name, value] : was.items())
     if (!is.contains(name)) return fmt::format("{} was {}, and is not given", name, value.dump());
@@ -49,7 +45,7 @@ Json SearchOutput::stamp(const fs::path& recording) const {
   for (const auto& [name, file] : {std::pair{"adjacency", settings_.adjacency}, {"alpha", settings_.weights}})
     if (!file.empty()) options[name] = content_hash(read_file(file));
   Json queries = as_json(queries_);
-  for (Json& query : queries) query.erase("file");  // may be named otherwise from another folder
+  for (Json& query : queries.elements()) query.erase("file");  // may be named otherwise from another folder
   std::error_code error;
   return {{"recording_bytes", fs::file_size(io::series_path(recording).file, error)},
           {"options", options},
@@ -97,11 +93,11 @@ void SearchOutput::load(const RecordingFile& recording) {
     result.name = recording.name;
     result.path = recording.path.string();
     result.timed = !head.at("rate").is_null();
-    result.rate = result.timed ? head["rate"].get<double>() : 1;
-    result.samples = head.at("samples");
-    result.channels = head.at("channels").get<std::vector<std::string>>();
-    result.seconds = head.at("seconds");
-    result.remarks = head.at("remarks").get<std::vector<std::string>>();
+    result.rate = result.timed ? head.at("rate").get<double>() : 1;
+    head.at("samples").to(result.samples);
+    head.at("channels").to(result.channels);
+    head.at("seconds").to(result.seconds);
+    head.at("remarks").to(result.remarks);
     for (std::size_t k = 1; other.empty() && k < lines.size(); ++k)
       if (!lines[k].empty()) result.hits.push_back(hit_from_json(Json::parse(lines[k]), queries_));
     complete = result.hits.size() == head.at("matches").get<std::size_t>();

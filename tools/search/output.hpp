@@ -30,7 +30,7 @@ class SearchOutput {
  private:
   std::filesystem::path path(const std::string& name, const std::string& ending) const;
   /// The first line of NAME.matches.jsonl: what the results depend on.
-  nlohmann::ordered_json stamp(const std::filesystem::path& recording) const;
+  Json stamp(const std::filesystem::path& recording) const;
   void load(const RecordingFile& recording);
 
   const SearchSettings& settings_;

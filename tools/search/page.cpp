@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "page_panels.hpp"
@@ -13,6 +12,7 @@
 #include "page_style.hpp"
 #include "page_tracks.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/json.hpp"
 #include "warploom/core/version.hpp"
 #include "warploom/page/text.hpp"
 
@@ -83,7 +83,7 @@ std::size_t matches_with_boxes(const SearchPage& page) {
 std::string script_data(const SearchPage& page) {
   const io::Recording& recording = *page.recording;
   const TimeText time(recording);
-  nlohmann::json data;
+  Json data;
   data["timed"] = recording.timed;
   data["rate"] = recording.channels.front().rate;
   data["samples"] = samples_of(recording);
@@ -93,11 +93,11 @@ std::string script_data(const SearchPage& page) {
         {{"name", channel.name.empty() ? fmt::format("channel {}", c + 1) : channel.name},
          {"unit", channel.unit}});
   }
-  data["matches"] = data["notes"] = data["labels"] = nlohmann::json::array();
+  data["matches"] = data["notes"] = data["labels"] = Json::array();
   const std::size_t boxed = matches_with_boxes(page);
   for (const search::Match& match :
        std::span(page.found->matches).first(std::min(kMostRows, page.found->matches.size()))) {
-    nlohmann::json pairs = nlohmann::json::array();
+    Json pairs = Json::array();
     for (const search::Pair& pair : match.pairs)
       if (data["matches"].size() < boxed) pairs.push_back({pair.channel, pair.begin, pair.length});
     data["matches"].push_back({{"first", match.first}, {"last", match.last}, {"pairs", pairs}});
@@ -110,7 +110,7 @@ std::string script_data(const SearchPage& page) {
   }
   data["tracks"] = recording_tracks(recording, page.found->matches);
   std::string out;
-  for (const char c : data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))
+  for (const char c : data.dump())
     if (c == '<')
       out += "\\u003c";
     else

@@ -30,8 +30,7 @@ Range range_of(std::span<const float> samples) {
   return range;
 }
 
-nlohmann::json track(const io::Recording& recording, std::int64_t first, std::int64_t last,
-                     std::int64_t stride) {
+Json track(const io::Recording& recording, std::int64_t first, std::int64_t last, std::int64_t stride) {
   const std::int64_t bins = (last - first + stride - 1) / stride;
   std::vector<double> low, step;
   std::string bytes;
@@ -79,11 +78,11 @@ std::int64_t stride_for(std::int64_t samples, std::int64_t channels, std::int64_
 
 }  // namespace
 
-nlohmann::json recording_tracks(const io::Recording& recording, std::span<const search::Match> matches) {
+Json recording_tracks(const io::Recording& recording, std::span<const search::Match> matches) {
   const auto channels = static_cast<std::int64_t>(recording.channels.size());
   const auto samples = static_cast<std::int64_t>(recording.channels.front().samples.size());
   const std::int64_t stride = stride_for(samples, channels, kWholeNumbers);
-  nlohmann::json tracks = nlohmann::json::array({track(recording, 0, samples, stride)});
+  Json tracks = Json::array({track(recording, 0, samples, stride)});
   if (stride == 1) return tracks;
   matches = matches.first(std::min<std::size_t>(matches.size(), kDetails));
   for (const search::Match& match : matches) {

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <span>
 
+#include "warploom/core/json.hpp"
 #include "warploom/io/recording.hpp"
 #include "warploom/search/match.hpp"
 
@@ -15,6 +15,6 @@ namespace warploom::tool {
 /// numbers, little endian, [channels][bins] samples where stride is 1, else [channels][bins][2] minima and
 /// maxima of `stride` samples each. A number v > 0 stands for low + (v - 1) step; 0 for missing samples
 /// alone. Together at most about 1.2 MB.
-nlohmann::json recording_tracks(const io::Recording& recording, std::span<const search::Match> matches);
+Json recording_tracks(const io::Recording& recording, std::span<const search::Match> matches);
 
 }  // namespace warploom::tool

@@ -10,8 +10,6 @@
 namespace warploom::tool {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// A field of a CSV row.
 std::string field(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == text.npos) return text;
@@ -160,33 +158,33 @@ Json as_json(const Hit& hit, std::size_t rank, const SearchResult& result,
 Hit hit_from_json(const Json& json, const std::vector<LoadedQuery>& queries) {
   Hit hit;
   search::Match& match = hit.match;
-  match.label = json.at("label");
+  json.at("label").to(match.label);
   match.query = json.at("query").get<std::int32_t>() - 1;
   if (match.query < 0 || match.query >= std::ssize(queries)) throw std::out_of_range("query");
-  hit.onset = json.at("onset");
-  hit.duration = json.at("duration");
-  match.first = json.at("first");
-  match.last = json.at("last");
-  match.matched = json.at("matched");
-  match.channels = json.at("channels");
-  match.coverage = json.at("coverage");
-  match.distance = json.at("distance");
-  hit.self = json.at("self");
-  for (const Json& from : json.at("pairs")) {
+  json.at("onset").to(hit.onset);
+  json.at("duration").to(hit.duration);
+  json.at("first").to(match.first);
+  json.at("last").to(match.last);
+  json.at("matched").to(match.matched);
+  json.at("channels").to(match.channels);
+  json.at("coverage").to(match.coverage);
+  json.at("distance").to(match.distance);
+  json.at("self").to(hit.self);
+  for (const Json& from : json.at("pairs").elements()) {
     search::Pair& pair = match.pairs.emplace_back();
     pair.query_channel = from.at("query_number").get<std::int32_t>() - 1;
     pair.channel = from.at("number").get<std::int32_t>() - 1;
-    pair.offset = from.at("offset");
-    pair.length = from.at("length");
-    pair.distance = from.at("distance");
-    pair.weight = from.at("weight");
-    pair.switched = from.at("switched");
-    pair.negated = from.at("negated");
-    pair.scale = from.at("scale");
-    pair.rotation = from.at("rotation");
+    from.at("offset").to(pair.offset);
+    from.at("length").to(pair.length);
+    from.at("distance").to(pair.distance);
+    from.at("weight").to(pair.weight);
+    from.at("switched").to(pair.switched);
+    from.at("negated").to(pair.negated);
+    from.at("scale").to(pair.scale);
+    from.at("rotation").to(pair.rotation);
     pair.segment = from.at("segment").get<std::int32_t>() - 1;
-    pair.coverage = from.at("coverage");
-    pair.exhausted = from.at("exhausted");
+    from.at("coverage").to(pair.coverage);
+    from.at("exhausted").to(pair.exhausted);
   }
   return hit;
 }

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "input.hpp"
+#include "warploom/core/json.hpp"
 #include "warploom/search/find.hpp"
 
 namespace warploom::tool {
@@ -45,10 +45,10 @@ struct Ranked {
 std::vector<Ranked> ranking(const std::vector<SearchResult>& results);
 
 /// The match with all its pairs, channels by name and number (from 1). @param rank  from 1
-nlohmann::ordered_json as_json(const Hit& hit, std::size_t rank, const SearchResult& result,
-                               const std::vector<LoadedQuery>& queries);
-/// What as_json() wrote. @throws nlohmann's exceptions
-Hit hit_from_json(const nlohmann::ordered_json& json, const std::vector<LoadedQuery>& queries);
+Json as_json(const Hit& hit, std::size_t rank, const SearchResult& result,
+             const std::vector<LoadedQuery>& queries);
+/// What as_json() wrote. @throws BadInput
+Hit hit_from_json(const Json& json, const std::vector<LoadedQuery>& queries);
 
 /// "y in z, x negated, no w; y +0.120 s"
 std::string differences(const Hit& hit, const SearchResult& result, const LoadedQuery& query);
@@ -57,10 +57,10 @@ std::string differences(const Hit& hit, const SearchResult& result, const Loaded
 std::string as_text(const std::vector<SearchResult>& results, const std::vector<LoadedQuery>& queries,
                     std::size_t limit);
 /// One document.
-nlohmann::ordered_json as_json(const std::vector<SearchResult>& results,
-                               const std::vector<LoadedQuery>& queries, const SearchSettings& settings);
+Json as_json(const std::vector<SearchResult>& results, const std::vector<LoadedQuery>& queries,
+             const SearchSettings& settings);
 /// The queries: label, file, range, channels, and a hash of the samples.
-nlohmann::ordered_json as_json(const std::vector<LoadedQuery>& queries);
+Json as_json(const std::vector<LoadedQuery>& queries);
 
 /// FNV-1a of the bytes, 64 bits, as hexadecimal digits.
 std::string content_hash(std::string_view bytes);

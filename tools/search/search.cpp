@@ -221,8 +221,8 @@ int run(SearchSettings& settings) {
   }
   if (output && !results.empty()) output->write_ranking(results);
   if (settings.json) {
-    nlohmann::ordered_json document = as_json(results, queries, settings);
-    document["failed"] = nlohmann::ordered_json::array();
+    Json document = as_json(results, queries, settings);
+    document["failed"] = Json::array();
     for (const Failure& failure : failures.all())
       document["failed"].push_back({{"file", failure.file}, {"error", failure.message}});
     print_json(document);
@@ -233,17 +233,15 @@ int run(SearchSettings& settings) {
   return kDone;
 }
 
-std::function<int()> add(CLI::App& app) {
+std::function<int()> add(Command& command) {
   auto settings = std::make_shared<SearchSettings>();
-  add_search_options(app, *settings);
-  const std::function<int()> command = add_verbs(app, "command", std::array{search_evaluate()});
-  return [settings, command, &app] {
-    if (app.get_subcommands().empty()) return run(*settings);
-    for (const CLI::Option* option : app.get_options())
-      if (option->count() > 0 && option->get_name() != "--verbose" && option->get_name() != "--quiet" &&
-          option->get_name() != "--log-level")
-        throw BadInput(fmt::format("{} is not an option of search evaluate", option->get_name()));
-    return command();
+  add_search_options(command, *settings);
+  const std::function<int()> run_verb = command.add_verbs("command", std::array{search_evaluate()});
+  return [settings, run_verb, &command] {
+    if (command.chosen() == nullptr) return run(*settings);
+    for (const Option* option : command.given())
+      throw BadInput(fmt::format("{} is not an option of search evaluate", option->name()));
+    return run_verb();
   };
 }
 

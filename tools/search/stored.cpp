@@ -4,17 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/verb.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
+#include "warploom/core/json.hpp"
 
 namespace warploom::tool {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 search::Interval interval_of(const Json& json) {
   return {json.at("onset").get<double>(), json.at("duration").get<double>(),
@@ -36,8 +34,9 @@ StoredMatches read_lines(const std::string& text, const std::string& file) {
       stored.name = json.at("recording").get<std::string>();
       stored.file = json.at("file").get<std::string>();
       promised = json.at("matches").get<std::size_t>();
-      for (const Json& query : json.at("stamp").at("queries")) stored.labels.push_back(query.at("label"));
-      for (const Json& source : json.at("sources")) stored.sources.push_back(interval_of(source));
+      for (const Json& query : json.at("stamp").at("queries").elements())
+        stored.labels.push_back(query.at("label").get<std::string>());
+      for (const Json& source : json.at("sources").elements()) stored.sources.push_back(interval_of(source));
     }
   } catch (const std::exception& error) {
     throw ParseError({file, line, 1},

@@ -114,9 +114,7 @@ int search_stream(const SearchSettings& settings) {
   std::size_t rank = 0;
   const auto print_all = [&](std::vector<search::Match> matches) {
     for (Hit& hit : make_hits(std::move(matches), result.rate, {}, settings))
-      print(as_json(hit, ++rank, result, queries)
-                .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
-            "\n");
+      print(as_json(hit, ++rank, result, queries).dump() + "\n");
     finish_output();
   };
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <span>
 
+#include "warploom/core/json.hpp"
 #include "warploom/core/threads.hpp"
 
 namespace warploom::tool {
@@ -161,7 +161,6 @@ std::string contour_svg(const std::vector<Contour>& contours, const Grid& grid) 
 }
 
 std::string contour_json(const SliceContours& contours, const Grid& grid) {
-  using Json = nlohmann::ordered_json;
   const auto rounded = [](double pixels) { return std::round(pixels * 1e4) / 1e4; };
   Json slices = Json::array();
   for (std::size_t z = 0; z < contours.size(); ++z) {

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
@@ -16,6 +15,7 @@
 #include "picture.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
+#include "warploom/core/json.hpp"
 #include "warploom/core/log.hpp"
 #include "warploom/io/nifti.hpp"
 #include "warploom/io/png.hpp"
@@ -28,7 +28,6 @@ using imaging::Image;
 using imaging::Segmentation;
 using imaging::SegmentOptions;
 using imaging::SegmentReport;
-using Json = nlohmann::ordered_json;
 
 struct Settings {
   std::string input, mask, contour, overlay, report;
@@ -249,55 +248,45 @@ int run(const Settings& s) {
   return kDone;
 }
 
-std::function<int()> add(CLI::App& app) {
+std::function<int()> add(Command& command) {
   auto s = std::make_shared<Settings>();
-  app.add_option("IN", s->input,
-                 "Image to read: PNG (colours become grey) or NIfTI, 2-D or 3-D; '-' for standard input")
-      ->required();
-  app.add_option("-o,--output", s->mask,
-                 "Mask to write: .nii, .nii.gz (0 and 1, where the image lies) or .png (0 and 255)")
-      ->required()
-      ->type_name("FILE");
-  app.add_option("--volume", s->volume, "Which volume of a 4-D NIfTI, from 0")
-      ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option(
-         "--start", s->start,
-         "First contour: checkerboard (many small ones), disk (or ball), box, or mask:FILE (not 0: inside) "
-         "[checkerboard]")
-      ->type_name("START");
-  app.add_option_function<std::string>(
-         "--inside", [s](const std::string& text) { s->with.inside = imaging::parse_inside(text); },
-         "Which side is inside: bright or dark by its mean, or start, where the first contour has it "
-         "[bright]")
-      ->type_name("SIDE");
-  app.add_option("--mu", s->with.mu,
-                 "Weight of the contour's length [0.25]; larger: smoother, fewer small objects")
-      ->type_name("X");
-  app.add_option("--lambda-in", s->with.lambda_in, "Weight of the deviation from the mean inside [1]")
-      ->type_name("X");
-  app.add_option("--lambda-out", s->with.lambda_out, "Weight of the deviation from the mean outside [1]")
-      ->type_name("X");
-  app.add_option("--time-step", s->with.time_step, "Of one iteration [0.5]")->type_name("X");
-  app.add_option("--tolerance", s->tolerance,
-                 "Stop when the level set's root mean square change is at most this [1e-3; in 3-D, or from "
-                 "a disk, box or mask, 1e-4]")
-      ->type_name("X");
-  app.add_option("--max-iterations", s->max_iterations,
-                 "Stop then in any case [500; in 3-D, or from a disk, box or mask, 2000]")
-      ->type_name("N");
-  add_device_option(app, s->with.run.devices);
-  app.add_option("--contour", s->contour,
-                 "Contour to write, to a fraction of a pixel: .svg (2-D) or .json (a list for each slice)")
-      ->type_name("FILE");
-  app.add_option("--overlay", s->overlay,
-                 "Picture to write: the image with the contour; of a volume up to 20 slices (.png)")
-      ->type_name("FILE");
-  app.add_option("--report", s->report,
-                 "Report to write: options, means, energy of each iteration, times (.json)")
-      ->type_name("FILE");
-  app.add_flag("--force", s->force, "Replace outputs that exist");
-  add_json_flag(app, s->json);
+  command
+      .add("IN", &s->input,
+           "Image to read: PNG (colours become grey) or NIfTI, 2-D or 3-D; '-' for standard input")
+      .required();
+  command
+      .add("-o,--output", &s->mask,
+           "Mask to write: .nii, .nii.gz (0 and 1, where the image lies) or .png (0 and 255)")
+      .required()
+      .type("FILE");
+  command.add("--volume N", &s->volume, "Which volume of a 4-D NIfTI, from 0").range(0.0, 1e300);
+  command.add(
+      "--start START", &s->start,
+      "First contour: checkerboard (many small ones), disk (or ball), box, or mask:FILE (not 0: inside) "
+      "[checkerboard]");
+  command.add(
+      "--inside SIDE", [s](const std::string& text) { s->with.inside = imaging::parse_inside(text); },
+      "Which side is inside: bright or dark by its mean, or start, where the first contour has it "
+      "[bright]");
+  command.add("--mu X", &s->with.mu,
+              "Weight of the contour's length [0.25]; larger: smoother, fewer small objects");
+  command.add("--lambda-in X", &s->with.lambda_in, "Weight of the deviation from the mean inside [1]");
+  command.add("--lambda-out X", &s->with.lambda_out, "Weight of the deviation from the mean outside [1]");
+  command.add("--time-step X", &s->with.time_step, "Of one iteration [0.5]");
+  command.add("--tolerance X", &s->tolerance,
+              "Stop when the level set's root mean square change is at most this [1e-3; in 3-D, or from "
+              "a disk, box or mask, 1e-4]");
+  command.add("--max-iterations N", &s->max_iterations,
+              "Stop then in any case [500; in 3-D, or from a disk, box or mask, 2000]");
+  command.add_device(s->with.run.devices);
+  command.add("--contour FILE", &s->contour,
+              "Contour to write, to a fraction of a pixel: .svg (2-D) or .json (a list for each slice)");
+  command.add("--overlay FILE", &s->overlay,
+              "Picture to write: the image with the contour; of a volume up to 20 slices (.png)");
+  command.add("--report FILE", &s->report,
+              "Report to write: options, means, energy of each iteration, times (.json)");
+  command.add("--force", &s->force, "Replace outputs that exist");
+  command.add_json(s->json);
   return [s] { return run(*s); };
 }
 

@@ -11,8 +11,6 @@
 namespace warploom::tool {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::string size_text(const sim::Dim& dim, std::string_view unit) {
   return fmt::format("{} x {} x {} {}", dim.x, dim.y, dim.z, unit);
 }

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "warploom/core/json.hpp"
 #include "warploom/sim/arguments.hpp"
 
 /// What `warploom sim` says of its launches, for people and for machines.
@@ -29,7 +29,7 @@ struct SimMemory {
 
 /// What the kernel printed, a block of facts, and the findings in full.
 std::string as_text(const SimRun& run);
-nlohmann::ordered_json as_json(const SimRun& run);
+Json as_json(const SimRun& run);
 
 /// One line for each memory that two schedules left different.
 std::vector<std::string> differences(const SimRun& first, const std::vector<SimMemory>& left,

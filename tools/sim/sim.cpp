@@ -8,13 +8,13 @@
 #include <iterator>
 #include <limits>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/verb.hpp"
 #include "report.hpp"
 #include "warploom/core/demangle.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
+#include "warploom/core/json.hpp"
 #include "warploom/core/npy.hpp"
 #include "warploom/sim/element_type.hpp"
 #include "warploom/sim/launch_text.hpp"
@@ -184,7 +184,7 @@ int run(const Options& options) {
 
   std::vector<SimRun> first;                     // of each launch, under the first schedule
   std::vector<std::vector<SimMemory>> memories;  // after it
-  nlohmann::ordered_json runs = nlohmann::ordered_json::array();
+  Json runs = Json::array();
   std::vector<std::string> differing;
   std::size_t findings = 0;
   for (const Schedule schedule : schedules) {
@@ -227,33 +227,30 @@ int run(const Options& options) {
 
 /// An option whose value is a whole number from `least` to `most`.
 template <typename Number>
-void add_number(CLI::App& app, const std::string& option, Number& value, Number least, Number most,
+void add_number(Command& command, const std::string& option, Number& value, Number least, Number most,
                 const std::string& help) {
-  app.add_option_function<std::string>(
-         option,
-         [=, &value](const std::string& text) {
-           if (!parse_whole(text, value) || value < least || value > most)
-             throw BadInput(
-                 fmt::format("{}: '{}' is not a whole number from {} to {}", option, text, least, most));
-         },
-         help)
-      ->type_name("N");
+  command.add(
+      option + " N",
+      [=, &value](const std::string& text) {
+        if (!parse_whole(text, value) || value < least || value > most)
+          throw BadInput(
+              fmt::format("{}: '{}' is not a whole number from {} to {}", option, text, least, most));
+      },
+      help);
 }
 
-std::function<int()> add(CLI::App& app) {
+std::function<int()> add(Command& command) {
   auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->path, "PTX to run, '-' for standard input")->required();
+  command.add("FILE", &options->path, "PTX to run, '-' for standard input").required();
   const auto add_launch_option = [&](const std::string& option, const std::string& type,
-                                     const std::string& help) {
-    const auto set = [options, option](const std::string& value) {
-      sim::set_launch_option(options->launch, option, value);
-      options->given.push_back(option);
-      return true;
-    };
-    return app
-        .add_option(
-            option, [set](const CLI::results_t& values) { return std::ranges::all_of(values, set); }, help)
-        ->type_name(type);
+                                     const std::string& help) -> Option& {
+    return command.add(
+        option + " " + type,
+        [options, option](const std::string& value) {
+          sim::set_launch_option(options->launch, option, value);
+          options->given.push_back(option);
+        },
+        help);
   };
   add_launch_option(
       "--kernel", "NAME",
@@ -266,35 +263,30 @@ std::function<int()> add(CLI::App& app) {
       "The kernel's next argument: TYPE:VALUE (i32:64), buf:TYPE:COUNT:FILL or bytes:COUNT:HEX; TYPE "
       "is i8 to i64, u8 to u64, f16, bf16, f32 or f64; FILL is zero, ones, index, random, "
       "random(LOW,HIGH), random(LOW,HIGH,SEED) or FILE.npy; repeatable")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option(
-         "--launches", options->launches,
-         "Instead of the five above: a file with a launch a line, in the same options; they run in order")
-      ->type_name("FILE.sim");
-  app.add_flag("--race", options->races,
-               "Look for races in shared and global memory, too; this takes longer");
-  app.add_option(
-         "--schedule", options->schedule,
-         "Who runs next: in-order, random, adversarial (another warp at every access to memory), or all: "
-         "one after the other, and compare what they leave in memory [in-order]")
-      ->type_name("SCHEDULE");
+      .repeated();
+  command.add(
+      "--launches FILE.sim", &options->launches,
+      "Instead of the five above: a file with a launch a line, in the same options; they run in order");
+  command.add("--race", &options->races,
+              "Look for races in shared and global memory, too; this takes longer");
+  command.add(
+      "--schedule SCHEDULE", &options->schedule,
+      "Who runs next: in-order, random, adversarial (another warp at every access to memory), or all: "
+      "one after the other, and compare what they leave in memory [in-order]");
   constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
-  add_number(app, "--seed", options->seed, std::uint64_t{0}, most,
+  add_number(command, "--seed", options->seed, std::uint64_t{0}, most,
              "Of random and adversarial schedules, and of what shared memory holds at first [1]");
-  add_number(app, "--threads", options->threads, 1u, 1024u,
+  add_number(command, "--threads", options->threads, 1u, 1024u,
              "CPU threads; what is found does not depend on them [one a processor]");
   add_number(
-      app, "--max-instructions", options->max_instructions, std::uint64_t{1}, most,
+      command, "--max-instructions", options->max_instructions, std::uint64_t{1}, most,
       fmt::format("Instructions of all threads together, more is a finding [{}]", options->max_instructions));
-  app.add_option(
-         "--dump", options->dumps,
-         "Write a buffer as it is after the launch: FILE.npy of the only one, N:FILE.npy of argument N, "
-         "from 0; repeatable")
-      ->type_name("[N:]FILE.npy")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  add_json_flag(app, options->json);
+  command
+      .add("--dump [N:]FILE.npy", &options->dumps,
+           "Write a buffer as it is after the launch: FILE.npy of the only one, N:FILE.npy of argument N, "
+           "from 0; repeatable")
+      .repeated();
+  command.add_json(options->json);
   return [options] { return run(*options); };
 }
 

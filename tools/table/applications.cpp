@@ -18,7 +18,6 @@
 namespace warploom::tool {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using table::Normal;
 
 struct Settings : TableSettings {
@@ -235,8 +234,7 @@ int run_applications(const Settings& s, TableRun& run) {
     text += as_text(application, variants);
     Json measured = Json::array();
     for (const auto& [name, measurement] : variants) {
-      measured.push_back({{"variant", name}});
-      measured.back().update(as_json(measurement));
+      measured.push_back({{"variant", name}}).update(as_json(measurement));
     }
     list.push_back({{"application", application.name}, {"variants", std::move(measured)}});
     panels.push_back(histogram(application));
@@ -257,40 +255,31 @@ int run(Settings& s) {
   return run.finish(recorded.text, {{"recordings", recorded.json}});
 }
 
-std::function<int()> add(CLI::App& app) {
+std::function<int()> add(Command& command) {
   auto s = std::make_shared<Settings>();
-  app.add_option(
-         "--recording", s->recordings,
-         "Recordings of wearable sensors, perhaps gzipped, as Daphnet's: time [ms], three axes [mg] of "
-         "ankle, thigh and trunk, annotation 0, 1 or 2; in place of the dissertation's distributions")
-      ->type_name("FILE...");
-  app.add_option(
-         "--status", s->status,
-         "Which time slots to retrieve: ACTIVITY (outside, free, freeze), perhaps /AXIS (of the trunk that "
-         "points up: +1 to -3), perhaps /MOTION (still, moving, striding) [freeze]")
-      ->type_name("STATUS");
-  app.add_option("--window", s->window, "Of the samples that make a status, up to the moment [s] [0.5]")
-      ->type_name("S")
-      ->check(CLI::Range(0.0, 3600.0));
-  app.add_option("--batch", s->batch, "Time slots of recordings stored at a time [4096]")->type_name("N");
-  app.add_option("--application", s->application,
-                 "One of the two: emergencies (batches of 4,096) or statistics (262,144) [both]")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"emergencies", "statistics"}));
-  app.add_option("--preload", s->preload, "Pairs put in before [2^18]")->type_name("N");
-  app.add_option("--tables", s->tables, "n of the parallel hash table [320]")
-      ->type_name("N")
-      ->check(CLI::Range(2, 1 << 16));
-  app.add_option("--search", s->search, "Finds [%] [33]")->type_name("P")->check(CLI::Range(0, 100));
-  app.add_option("--rounds", s->rounds, "Batches that are timed, after one that is not [3]")
-      ->type_name("N")
-      ->check(CLI::Range(1, 10000));
-  app.add_option("--svg", s->svg,
-                 "Picture to write (.svg): histograms of the keys, the dissertation's Figure 41, or the "
-                 "statuses of recordings "
-                 "and when there is the one asked for")
-      ->type_name("FILE");
-  add_table_options(app, *s);
+  command.add("--recording FILE...", &s->recordings,
+              "Recordings of wearable sensors, perhaps gzipped, as Daphnet's: time [ms], three axes [mg] of "
+              "ankle, thigh and trunk, annotation 0, 1 or 2; in place of the dissertation's distributions");
+  command.add(
+      "--status STATUS", &s->status,
+      "Which time slots to retrieve: ACTIVITY (outside, free, freeze), perhaps /AXIS (of the trunk that "
+      "points up: +1 to -3), perhaps /MOTION (still, moving, striding) [freeze]");
+  command.add("--window S", &s->window, "Of the samples that make a status, up to the moment [s] [0.5]")
+      .range(0.0, 3600.0);
+  command.add("--batch N", &s->batch, "Time slots of recordings stored at a time [4096]");
+  command
+      .add("--application NAME", &s->application,
+           "One of the two: emergencies (batches of 4,096) or statistics (262,144) [both]")
+      .among(std::vector<std::string>{"emergencies", "statistics"});
+  command.add("--preload N", &s->preload, "Pairs put in before [2^18]");
+  command.add("--tables N", &s->tables, "n of the parallel hash table [320]").range(2, 1 << 16);
+  command.add("--search P", &s->search, "Finds [%] [33]").range(0, 100);
+  command.add("--rounds N", &s->rounds, "Batches that are timed, after one that is not [3]").range(1, 10000);
+  command.add("--svg FILE", &s->svg,
+              "Picture to write (.svg): histograms of the keys, the dissertation's Figure 41, or the "
+              "statuses of recordings "
+              "and when there is the one asked for");
+  add_table_options(command, *s);
   return [s] { return run(*s); };
 }
 

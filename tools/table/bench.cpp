@@ -15,7 +15,6 @@
 namespace warploom::tool {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using table::Distribution;
 
 struct Settings : TableSettings {
@@ -214,62 +213,51 @@ int run(Settings& s) {
 }
 
 template <class Choice>
-void add_choice(CLI::App& app, const std::string& option, const std::string& help, Choice take) {
-  app.add_option_function<std::string>(option, take, help)->type_name("WHICH");
+void add_choice(Command& command, const std::string& option, const std::string& help, Choice take) {
+  command.add(option + " WHICH", std::move(take), help);
 }
 
-std::function<int()> add(CLI::App& app) {
+std::function<int()> add(Command& command) {
   auto s = std::make_shared<Settings>();
   Experiment& e = s->experiment;
-  add_choice(app, "--structure",
+  add_choice(command, "--structure",
              "lines (nodes of 14 pairs) or list (the dissertation's, a node a pair) [lines]",
              [s](const std::string& text) {
                if (text != "lines" && text != "list")
                  throw BadInput(fmt::format("--structure {}: it is lines or list", text));
                s->table.structure = text == "list" ? table::Structure::list : table::Structure::lines;
              });
-  add_choice(app, "--distribution",
+  add_choice(command, "--distribution",
              "Of the keys: half (half of a universe of keys is there: half of updates succeed, half of "
              "finds hit), "
              "zipf (the same universe, skewed), uniform or normal (fractions of [0, 1), which seldom repeat) "
              "[half]",
              [&e](const std::string& text) { e.workload.distribution = table::parse_distribution(text); });
-  app.add_option("--variance", s->variances, "Of normal keys, mean 0.5; several with commas [0.05]")
-      ->type_name("V,...");
-  app.add_option("--exponent", e.workload.exponent, "Of Zipf's distribution [0.99]")->type_name("S");
-  app.add_option("--universe", s->universe, "Different keys of half and zipf [twice the preload]")
-      ->type_name("N");
-  app.add_option("--search", s->search,
-                 "Finds [%]; the rest is half insertions, half erasures; several with commas [33]")
-      ->type_name("P,...");
-  app.add_option("--mix", s->mix, "Shares [%] in place of --search")->type_name("INSERT,ERASE,FIND");
-  app.add_option("--preload", s->preload, "Pairs put in before [2^18]")->type_name("N");
-  app.add_option("--batch", s->batches, "Operations a batch; several with commas, or A..B by doubling [2^18]")
-      ->type_name("N,...");
-  app.add_option("--tables", s->tables, "n, the tables that keys are spread over; several likewise [1]")
-      ->type_name("N,...");
-  app.add_option("--buckets", s->buckets, "m, buckets of each table [by the capacity]")->type_name("N");
-  app.add_option("--capacity", s->capacity, "Pairs to make room for at first [the preload]")->type_name("N");
-  add_choice(app, "--hash", "Bucket of a key: mix, or of the dissertation dek, sdbm, pjw [mix]",
+  command.add("--variance V,...", &s->variances, "Of normal keys, mean 0.5; several with commas [0.05]");
+  command.add("--exponent S", &e.workload.exponent, "Of Zipf's distribution [0.99]");
+  command.add("--universe N", &s->universe, "Different keys of half and zipf [twice the preload]");
+  command.add("--search P,...", &s->search,
+              "Finds [%]; the rest is half insertions, half erasures; several with commas [33]");
+  command.add("--mix INSERT,ERASE,FIND", &s->mix, "Shares [%] in place of --search");
+  command.add("--preload N", &s->preload, "Pairs put in before [2^18]");
+  command.add("--batch N,...", &s->batches,
+              "Operations a batch; several with commas, or A..B by doubling [2^18]");
+  command.add("--tables N,...", &s->tables, "n, the tables that keys are spread over; several likewise [1]");
+  command.add("--buckets N", &s->buckets, "m, buckets of each table [by the capacity]");
+  command.add("--capacity N", &s->capacity, "Pairs to make room for at first [the preload]");
+  add_choice(command, "--hash", "Bucket of a key: mix, or of the dissertation dek, sdbm, pjw [mix]",
              [s](const std::string& text) { s->table.hash = table::parse_hash(text); });
-  add_choice(app, "--assignment", "Table of a key: mix, or the dissertation's decimal, k 10^6 mod n [mix]",
+  add_choice(command, "--assignment",
+             "Table of a key: mix, or the dissertation's decimal, k 10^6 mod n [mix]",
              [s](const std::string& text) { s->table.assignment = table::parse_assignment(text); });
-  app.add_option("--key-bits", e.key_bits, "32 or 64 [32]")
-      ->type_name("BITS")
-      ->check(CLI::IsMember({32, 64}));
-  app.add_option("--value-bits", e.value_bits, "32 or 64 [32]")
-      ->type_name("BITS")
-      ->check(CLI::IsMember({32, 64}));
-  app.add_option("--rounds", e.rounds, "Batches that are timed, after one that is not [9]")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1000000));
-  app.add_option("--seed", e.workload.seed, "Of the random numbers [2013]")->type_name("N");
-  app.add_option(
-         "--svg", s->svg,
-         "Plot to write (.svg): throughput by batch, or by what has several values, first batch, then "
-         "tables, variance, search; a curve for each of the others")
-      ->type_name("FILE");
-  add_table_options(app, *s);
+  command.add("--key-bits BITS", &e.key_bits, "32 or 64 [32]").among({32, 64});
+  command.add("--value-bits BITS", &e.value_bits, "32 or 64 [32]").among({32, 64});
+  command.add("--rounds N", &e.rounds, "Batches that are timed, after one that is not [9]").range(1, 1000000);
+  command.add("--seed N", &e.workload.seed, "Of the random numbers [2013]");
+  command.add("--svg FILE", &s->svg,
+              "Plot to write (.svg): throughput by batch, or by what has several values, first batch, then "
+              "tables, variance, search; a curve for each of the others");
+  add_table_options(command, *s);
   return [s] { return run(*s); };
 }
 

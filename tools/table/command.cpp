@@ -12,20 +12,18 @@
 
 namespace warploom::tool {
 
-void add_table_options(CLI::App& app, TableSettings& settings) {
-  app.add_option("-o,--output", settings.output,
-                 "Result to write, as JSON if it ends in .json; '-' for standard output [-]")
-      ->type_name("FILE");
-  add_device_option(app, settings.table.run.devices);
-  app.add_option("--threads", settings.table.run.threads, "Threads on the CPU [one a processor]")
-      ->type_name("N")
-      ->check(CLI::Range(1, 4096));
-  app.add_option("--threads-per-block", settings.table.threads_per_block,
-                 "Threads of a block on a GPU, a multiple of 32 [the best known]")
-      ->type_name("N")
-      ->check(CLI::Range(32, 1024));
-  app.add_flag("--force", settings.force, "Replace outputs that exist");
-  add_json_flag(app, settings.json);
+void add_table_options(Command& command, TableSettings& settings) {
+  command.add("-o,--output FILE", &settings.output,
+              "Result to write, as JSON if it ends in .json; '-' for standard output [-]");
+  command.add_device(settings.table.run.devices);
+  command.add("--threads N", &settings.table.run.threads, "Threads on the CPU [one a processor]")
+      .range(1, 4096);
+  command
+      .add("--threads-per-block N", &settings.table.threads_per_block,
+           "Threads of a block on a GPU, a multiple of 32 [the best known]")
+      .range(32, 1024);
+  command.add("--force", &settings.force, "Replace outputs that exist");
+  command.add_json(settings.json);
 }
 
 TableRun::TableRun(const TableSettings& settings) : settings_(settings), scope_(settings.table.run) {
@@ -43,11 +41,10 @@ void TableRun::write_svg(const std::function<std::string()>& picture) {
 
 bool TableRun::as_json() const { return settings_.json || settings_.output.ends_with(".json"); }
 
-int TableRun::finish(const std::string& text, const nlohmann::ordered_json& json) {
+int TableRun::finish(const std::string& text, const Json& json) {
   const bool to_file = settings_.output != "-";
   // Lines of a file and names of records may hold bytes that are no UTF-8.
-  const std::string result =
-      as_json() ? json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n" : text;
+  const std::string result = as_json() ? json.dump(2) + "\n" : text;
   if (to_file)
     files_.write(settings_.output, [&](const auto& staged) { write_file_atomically(staged, result); });
   files_.commit();

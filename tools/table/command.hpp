@@ -1,15 +1,15 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cli/command.hpp"
 #include "cli/output_files.hpp"
 #include "cli/verb.hpp"
+#include "warploom/core/json.hpp"
 #include "warploom/table/hash_table.hpp"
 
 /// What the commands of `warploom table`, verbs of its own, share. A command is one file, table_NAME.cpp.
@@ -27,7 +27,7 @@ struct TableSettings {
 };
 
 /// --device, --structure, --threads, --threads-per-block, -o, --json and --force.
-void add_table_options(CLI::App& app, TableSettings& settings);
+void add_table_options(Command& command, TableSettings& settings);
 
 /// A run's outputs: made first, so that a bad name is known before the work is done. While it lives, all runs
 /// as the options say.
@@ -42,7 +42,7 @@ class TableRun {
   void write_svg(const std::function<std::string()>& picture);
   /// Gives all files their names, then prints what is to be printed: `text`, or `json` with --json and in a
   /// FILE.json.
-  int finish(const std::string& text, const nlohmann::ordered_json& json);
+  int finish(const std::string& text, const Json& json);
 
  private:
   const TableSettings& settings_;

@@ -16,8 +16,6 @@
 namespace warploom::tool {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 struct Settings : TableSettings {
   std::string input, separator;
   Column column;
@@ -146,28 +144,24 @@ int run(Settings& s) {
   return s.kmer > 0 ? count_kmers(s, run) : count_words(s, run);
 }
 
-std::function<int()> add(CLI::App& app) {
+std::function<int()> add(Command& command) {
   auto s = std::make_shared<Settings>();
-  app.add_option("FILE", s->input, "Text, or FASTA with --kmer; perhaps gzipped; '-' for standard input")
-      ->required();
-  app.add_option(
-         "--column", s->column.asked,
-         "Count the fields of one column, a number from 1 or a name in the first line, in place of lines")
-      ->type_name("WHICH");
-  app.add_option(
-         "--separator", s->separator,
-         "Between fields: a character, tab or blanks [what the first line has: tab, comma, semicolon, "
-         "else blanks]")
-      ->type_name("C");
-  app.add_flag("--header", s->column.header, "The first line is no data");
-  app.add_option("--kmer", s->kmer, "Count the words of K bases of the sequences of a FASTA file, 1 to 31")
-      ->type_name("K")
-      ->check(CLI::Range(1, kMostBases));
-  app.add_flag("--canonical", s->canonical,
-               "A k-mer and its reverse complement are the same, written as the lesser of the two");
-  app.add_option("--top", s->top, "How many to list, the most frequent first; 0: all [20]")->type_name("N");
-  app.add_option("--min-count", s->least, "List what came as often at least [1]")->type_name("N");
-  add_table_options(app, *s);
+  command.add("FILE", &s->input, "Text, or FASTA with --kmer; perhaps gzipped; '-' for standard input")
+      .required();
+  command.add(
+      "--column WHICH", &s->column.asked,
+      "Count the fields of one column, a number from 1 or a name in the first line, in place of lines");
+  command.add("--separator C", &s->separator,
+              "Between fields: a character, tab or blanks [what the first line has: tab, comma, semicolon, "
+              "else blanks]");
+  command.add("--header", &s->column.header, "The first line is no data");
+  command.add("--kmer K", &s->kmer, "Count the words of K bases of the sequences of a FASTA file, 1 to 31")
+      .range(1, kMostBases);
+  command.add("--canonical", &s->canonical,
+              "A k-mer and its reverse complement are the same, written as the lesser of the two");
+  command.add("--top N", &s->top, "How many to list, the most frequent first; 0: all [20]");
+  command.add("--min-count N", &s->least, "List what came as often at least [1]");
+  add_table_options(command, *s);
   return [s] { return run(*s); };
 }
 

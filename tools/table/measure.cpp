@@ -17,7 +17,6 @@
 namespace warploom::tool {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using table::Operation;
 using table::Outcome;
 

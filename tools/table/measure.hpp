@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "warploom/core/json.hpp"
 #include "warploom/table/hash_table.hpp"
 #include "warploom/table/workload.hpp"
 
@@ -58,7 +58,7 @@ struct Measurement {
 Measurement measure(const Experiment& experiment);
 
 /// Everything, for machines.
-nlohmann::ordered_json as_json(const Measurement& measurement);
+Json as_json(const Measurement& measurement);
 
 /// How many chains have how many pairs, as bars; long tails are put together. A line each.
 std::string chains_text(const table::Statistics& statistics);

@@ -6,8 +6,8 @@
 namespace warploom::tool {
 namespace {
 
-std::function<int()> add(CLI::App& app) {
-  return add_verbs(app, "command", std::array{table_count(), table_bench(), table_applications()});
+std::function<int()> add(Command& command) {
+  return command.add_verbs("command", std::array{table_count(), table_bench(), table_applications()});
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ struct Texts {
   TileOptions options;
   std::vector<std::string> macros, sizes, footprint;
   std::vector<std::string> permute, tile, strip_mine, skew;
-  CLI::Option *permute_option = nullptr, *tile_option = nullptr, *strip_option = nullptr,
-              *skew_option = nullptr;
+  const Option *permute_option = nullptr, *tile_option = nullptr, *strip_option = nullptr,
+               *skew_option = nullptr;
   std::string memory_cap;
   bool keep_order = false;
 };
@@ -151,10 +151,10 @@ std::uint64_t parse_bytes(const std::string& text) {
 }
 
 /// Steps of four options, in the order in which they were given.
-std::vector<Step> steps_in_order(const CLI::App& app, const Texts& texts) {
+std::vector<Step> steps_in_order(const Command& command, const Texts& texts) {
   std::vector<Step> steps;
   std::size_t permutes = 0, tiles = 0, strips = 0, skews = 0;
-  for (const CLI::Option* option : app.parse_order()) {
+  for (const Option* option : command.given()) {
     if (option == texts.permute_option) steps.push_back(parse_permute(texts.permute[permutes++]));
     if (option == texts.tile_option) steps.push_back(parse_tile(texts.tile[tiles++]));
     if (option == texts.strip_option) steps.push_back(parse_strip_mine(texts.strip_mine[strips++]));
@@ -164,11 +164,11 @@ std::vector<Step> steps_in_order(const CLI::App& app, const Texts& texts) {
 }
 
 /// Options that would change nothing of what is asked for: most likely something is missing.
-void refuse_unheard(const CLI::App& app, const TileOptions& options) {
+void refuse_unheard(const Command& command, const TileOptions& options) {
   const auto check = [&](bool heard, const char* subject, const char* add,
                          std::initializer_list<const char*> names) {
     for (const char* name : names)
-      if (!heard && app.get_option(name)->count() > 0)
+      if (!heard && command.was_given(name))
         throw BadInput(fmt::format("{} speaks of {}, which is not asked for: add {}", name, subject, add));
   };
   check(options.explains() || options.emits_cuda(), "kernels for a GPU",
@@ -177,11 +177,16 @@ void refuse_unheard(const CLI::App& app, const TileOptions& options) {
   check(options.explains() || !options.c.empty(), "the C", "--c FILE, --html FILE or --explain", {"--auto"});
 }
 
-TileOptions read(const CLI::App& app, const Texts& texts) {
+TileOptions read(const Command& command, const Texts& texts) {
   TileOptions options = texts.options;
-  for (const char* name : {"--function", "--c", "--cuda", "--html", "--arch", "--memory-cap"})
-    if (const CLI::Option* option = app.get_option(name);
-        option->count() > 0 && option->as<std::string>().empty())
+  for (const auto& [name, text] :
+       {std::pair<const char*, const std::string&>{"--function", options.source.function},
+        {"--c", options.c},
+        {"--cuda", options.cuda},
+        {"--html", options.html},
+        {"--arch", options.gpu.architecture},
+        {"--memory-cap", texts.memory_cap}})
+    if (command.was_given(name) && text.empty())
       throw BadInput(fmt::format("{}: the text behind it is empty", name));
   for (const std::string& macro : texts.macros) {
     const std::size_t equals = macro.find('=');
@@ -199,7 +204,7 @@ TileOptions read(const CLI::App& app, const Texts& texts) {
     for (const auto& [loop, extent] : parse_strips("--footprint", text, text))
       if (!options.footprint.emplace(loop, extent).second)
         throw BadInput(fmt::format("--footprint {}=... is given twice; give it once", loop));
-  options.steps = steps_in_order(app, texts);
+  options.steps = steps_in_order(command, texts);
   if (!texts.memory_cap.empty()) options.gpu.memory_cap = parse_bytes(texts.memory_cap);
   options.gpu.reorder_reductions = !texts.keep_order;
   hw::architecture(options.gpu.architecture);  // refuses those that are unknown
@@ -212,35 +217,30 @@ TileOptions read(const CLI::App& app, const Texts& texts) {
     throw BadInput("--auto chooses the steps itself: leave out --permute, --tile, --strip-mine and --skew");
   if (options.c.empty() && options.cuda.empty() && options.html.empty() && !options.verify)
     options.explain = true;
-  refuse_unheard(app, options);
+  refuse_unheard(command, options);
   return options;
 }
 
 }  // namespace
 
-std::function<TileOptions()> add_tile_options(CLI::App& app) {
+std::function<TileOptions()> add_tile_options(Command& command) {
   const auto texts = std::make_shared<Texts>();
   TileOptions& options = texts->options;
   const auto list = [&](const std::string& name, std::vector<std::string>& to, const char* type,
-                        const char* help) {
-    return app.add_option(name, to, help)->type_name(type)->allow_extra_args(false)->take_all();
-  };
-  app.add_option("FILE", options.path, "C source with loop nests, '-' for standard input")->required();
-  app.add_option("--function", options.source.function, "only this function (default: all with loops)")
-      ->type_name("NAME");
+                        const char* help) { return &command.add(name + " " + type, &to, help).repeated(); };
+  command.add("FILE", &options.path, "C source with loop nests, '-' for standard input").required();
+  command.add("--function NAME", &options.source.function, "only this function (default: all with loops)");
   list("-D", texts->macros, "NAME[=TEXT]", "a macro, as for a C compiler");
-  app.add_option("-I", options.source.include_folders, "a folder for #include \"...\"")
-      ->type_name("DIR")
-      ->allow_extra_args(false);
+  command.add("-I DIR", &options.source.include_folders, "a folder for #include \"...\"");
   list("--size", texts->sizes, "N=VALUE", "what is known of a size: N=1024 or N=1..4096");
 
-  app.add_flag(
-      "--explain", options.explain,
+  command.add(
+      "--explain", &options.explain,
       "reuse, footprints, dependences with witnesses, which orders and tilings are legal, where a GPU "
       "should keep each array and what that takes (default where no output is asked for)");
   list("--footprint", texts->footprint, "EXTENTS",
        "tile for footprints and tilings, as i=32,k=8 (default: 32 of each loop)");
-  add_json_flag(app, options.json);
+  command.add_json(options.json);
 
   texts->permute_option = list("--permute", texts->permute, "LOOPS",
                                "these loops in this order, in the places that they hold, as k,i,j");
@@ -249,28 +249,22 @@ std::function<TileOptions()> add_tile_options(CLI::App& app) {
   texts->strip_option = list("--strip-mine", texts->strip_mine, "STRIP",
                              "strips of one loop, as i=32; the order of iterations stays");
   texts->skew_option = list("--skew", texts->skew, "SKEW", "as j=1*i: j runs 1 * i later");
-  app.add_flag("--auto", options.automatic, "choose the steps, for the C");
+  command.add("--auto", &options.automatic, "choose the steps, for the C");
 
-  app.add_option("--c", options.c, "write the transformed C here, '-' for standard output")
-      ->type_name("FILE");
-  app.add_option("--cuda", options.cuda, "write a CUDA program here, '-' for standard output")
-      ->type_name("FILE");
-  app.add_option("--html", options.html,
-                 "write a page with pictures of the iteration spaces here, '-' for standard output")
-      ->type_name("FILE");
-  app.add_option("--arch", options.gpu.architecture, "GPU for capacities and costs")
-      ->type_name("SM")
-      ->capture_default_str();
-  app.add_option("--memory-cap", texts->memory_cap,
-                 "device memory to use; larger arrays pass through it in panels [bytes, or with K, M, G]")
-      ->type_name("BYTES");
-  app.add_flag("--keep-order", texts->keep_order,
-               "keep the order of every sum (default: sums may be spread over threads)");
-  app.add_flag(
-      "--verify", options.verify,
+  command.add("--c FILE", &options.c, "write the transformed C here, '-' for standard output");
+  command.add("--cuda FILE", &options.cuda, "write a CUDA program here, '-' for standard output");
+  command.add("--html FILE", &options.html,
+              "write a page with pictures of the iteration spaces here, '-' for standard output");
+  command.add("--arch SM", &options.gpu.architecture, "GPU for capacities and costs").show_default();
+  command.add("--memory-cap BYTES", &texts->memory_cap,
+              "device memory to use; larger arrays pass through it in panels [bytes, or with K, M, G]");
+  command.add("--keep-order", &texts->keep_order,
+              "keep the order of every sum (default: sums may be spread over threads)");
+  command.add(
+      "--verify", &options.verify,
       "compile the CUDA with nvcc, run it in the simulator at small sizes, also rewritten by `reuse`, "
       "and compare with the nest");
-  return [texts, &app] { return read(app, *texts); };
+  return [texts, &command] { return read(command, *texts); };
 }
 
 }  // namespace warploom::tool

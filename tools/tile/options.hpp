@@ -1,8 +1,8 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
+#include "cli/command.hpp"
 #include "warploom/tile/explain.hpp"
 
 /// What `warploom tile` was asked for.
@@ -24,6 +24,6 @@ struct TileOptions {
 
 /// Declares all options.
 /// @return reads what they say, after parsing @throws BadInput naming option, text and what was expected
-std::function<TileOptions()> add_tile_options(CLI::App& app);
+std::function<TileOptions()> add_tile_options(Command& command);
 
 }  // namespace warploom::tool

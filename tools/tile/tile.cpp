@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "cli/output_files.hpp"
@@ -13,6 +12,7 @@
 #include "verify.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
+#include "warploom/core/json.hpp"
 #include "warploom/core/log.hpp"
 #include "warploom/tile/index_range.hpp"
 
@@ -141,17 +141,16 @@ std::vector<Work> work_on_all(const Nests& nests, TileOptions options) {
 
 void print_results(const std::vector<Work>& all, const TileOptions& options) {
   if (options.json) {
-    auto entries = nlohmann::ordered_json::array();
+    auto entries = Json::array();
     for (const Work& work : all) {
-      entries.push_back(nlohmann::ordered_json::parse(tile::to_json(work.nest, work.explanation)));
-      auto& gpu = entries.back()["gpu"];
+      Json& entry = entries.push_back(Json::parse(tile::to_json(work.nest, work.explanation)));
+      Json& gpu = entry["gpu"];
       if (work.gpu)
-        gpu = nlohmann::ordered_json::parse(tile::to_json(work.nest, *work.gpu));
+        gpu = Json::parse(tile::to_json(work.nest, *work.gpu));
       else
         gpu["refused"] = work.no_gpu;
       if (work.verification)
-        entries.back()["verification"] = {{"good", work.verification->good},
-                                          {"text", work.verification->text}};
+        entry["verification"] = {{"good", work.verification->good}, {"text", work.verification->text}};
     }
     return print_json({{"file", input_name(options.path)}, {"nests", entries}});
   }
@@ -230,8 +229,8 @@ int run(const TileOptions& options) {
   return nests.refusals.empty() && verified ? kDone : kFinding;
 }
 
-std::function<int()> add(CLI::App& app) {
-  return [read = add_tile_options(app)] { return run(read()); };
+std::function<int()> add(Command& command) {
+  return [read = add_tile_options(command)] { return run(read()); };
 }
 
 }  // namespace

@@ -7,20 +7,17 @@
 #include <cerrno>
 #include <cstdlib>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <system_error>
 #include <tuple>
 
+#include "warploom/core/error.hpp"
+#include "warploom/core/json.hpp"
 #include "warploom/core/log.hpp"
 
 namespace warploom::tool {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string line(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string line(const Json& json) { return json.dump() + "\n"; }
 
 void append(const std::string& lines) {
   const char* path = std::getenv("WARPLOOM_LOG");
@@ -71,28 +68,29 @@ std::string summary(const std::string& log, bool json) {
   std::size_t unreadable = 0;
   for (std::size_t begin = 0; begin < log.size();) {
     const std::size_t end = std::min(log.find('\n', begin), log.size());
-    Json entry = Json::parse(log.begin() + static_cast<std::ptrdiff_t>(begin),
-                             log.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
+    const std::string_view row = std::string_view(log).substr(begin, end - begin);
     begin = end + 1;
-    if (!entry.is_object() || !entry["source"].is_string() || !entry["verdict"].is_string()) {
+    try {
+      Json entry = Json::parse(row);
+      const auto text = [&](const char* field) {
+        return entry.contains(field) && entry.at(field).is_string() ? entry.at(field).get<std::string>() : "";
+      };
+      const std::tuple key{entry.at("source").get<std::string>(), text("architecture"), text("kernel")};
+      entry.at("verdict").get<std::string>();
+      last[key] = std::move(entry);
+    } catch (const BadInput&) {
       ++unreadable;
-      continue;
     }
-    const auto text = [&](const char* field) {
-      return entry[field].is_string() ? entry[field].get<std::string>() : "";
-    };
-    const std::tuple key{text("source"), text("architecture"), text("kernel")};
-    last[key] = std::move(entry);
   }
   Json counts = Json::object(), reasons = Json::object(), rewritten = Json::array();
   const auto count = [](Json& in, const std::string& key) { in[key] = in.value(key, 0) + 1; };
   for (const auto& [key, entry] : last) {
-    const std::string verdict = entry["verdict"];
+    const std::string verdict = entry.at("verdict").get<std::string>();
     count(counts, verdict);
     if (verdict == "rewritten")
       rewritten.push_back(entry);
     else
-      count(reasons, fmt::format("{}: {}", verdict, entry.value("reason", "")));
+      count(reasons, fmt::format("{}: {}", verdict, entry.value("reason", std::string())));
   }
   if (json)
     return Json{{"verdicts", counts},
@@ -103,12 +101,14 @@ std::string summary(const std::string& log, bool json) {
            "\n";
   std::string text;
   for (const auto& [verdict, n] : counts.items()) text += fmt::format("{:6} {}\n", n.get<int>(), verdict);
-  for (const Json& k : rewritten)
+  for (const Json& k : rewritten.elements()) {
+    const auto word = [&](const char* key) { return k.value(key, std::string()); };
     text +=
         fmt::format("{}, {}: {}: {} -> {} bytes, {} -> {} blocks a multiprocessor, {} barriers inserted\n",
-                    k.value("source", ""), k.value("architecture", ""), k.value("kernel", ""),
-                    k.value("bytes_before", 0), k.value("bytes_after", 0), k.value("blocks_before", 0),
-                    k.value("blocks_after", 0), k.value("barriers_inserted", 0));
+                    word("source"), word("architecture"), word("kernel"), k.value("bytes_before", 0),
+                    k.value("bytes_after", 0), k.value("blocks_before", 0), k.value("blocks_after", 0),
+                    k.value("barriers_inserted", 0));
+  }
   for (const auto& [reason, n] : reasons.items()) text += fmt::format("{:6} {}\n", n.get<int>(), reason);
   if (unreadable > 0) text += fmt::format("{:6} lines of the log could not be read\n", unreadable);
   return text.empty() ? "the log is empty\n" : text;

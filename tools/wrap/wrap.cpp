@@ -241,16 +241,15 @@ int run(const Options& options, const Words& words) {
   return launch(words);
 }
 
-std::function<int()> add(CLI::App& app) {
+std::function<int()> add(Command& command) {
   auto options = std::make_shared<Options>();
-  app.prefix_command();
-  app.add_option("--summary", options->log,
-                 "Tell what a build did, from the file that WARPLOOM_LOG named; '-' for standard input")
-      ->type_name("LOG");
-  add_json_flag(app, options->json);
-  app.add_option("--tool", options->tool)->group("");  // how nvcc's sub-programs call us
-  app.add_option("--shadow", options->shadow)->group("");
-  return [options, &app] { return run(*options, app.remaining()); };
+  command.pass_on();
+  command.add("--summary LOG", &options->log,
+              "Tell what a build did, from the file that WARPLOOM_LOG named; '-' for standard input");
+  command.add_json(options->json);
+  command.add("--tool", &options->tool).hidden();  // how nvcc's sub-programs call us
+  command.add("--shadow", &options->shadow).hidden();
+  return [options, &command] { return run(*options, command.rest()); };
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include <nlohmann/json.hpp>
+#include "warploom/core/json.hpp"
 
 #include "warploom/core/version.hpp"
 #include "warploom/reuse/reuse.hpp"
@@ -7,7 +7,6 @@ namespace warploom::reuse {
 namespace {
 
 // Keys stay in the order written here. The schema is described in docs/guide/reuse-report.md.
-using Json = nlohmann::ordered_json;
 
 constexpr int schema = 1;
 
@@ -111,7 +110,7 @@ std::string to_json(const Report& report) {
   out["note"] = report.note;
   out["kernels"] = list(report.kernels, kernel_json);
   // Names come from files: what is no UTF-8 is replaced rather than thrown at.
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return out.dump(2) + "\n";
 }
 
 }  // namespace warploom::reuse

@@ -1,11 +1,9 @@
-#include <nlohmann/json.hpp>
+#include "warploom/core/json.hpp"
 
 #include "warploom/tile/explain.hpp"
 
 namespace warploom::tile {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json as_json(const Component& component) {
   if (component.least && component.least == component.most) return *component.least;
