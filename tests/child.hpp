@@ -9,7 +9,7 @@
 #include <string>
 
 #include "warploom/core/error.hpp"
-#include "warploom/core/threads.hpp"
+#include "warploom/core/run.hpp"
 
 /// Errors by their message, also of a process that may do less than this one.
 namespace warploom {
@@ -28,7 +28,7 @@ std::string message_of(const std::function<void()>& work) {
 /// Runs `work` in a child process that `prepare` has restricted, and gives back its BadInput message. The
 /// restriction cannot be undone in this process; a child has none of its parent's threads.
 inline std::string message_in_child(const std::function<bool()>& prepare, const std::function<void()>& work) {
-  set_threads(1);
+  const RunScope one_thread({.threads = 1});
   int ends[2];
   EXPECT_EQ(pipe(ends), 0);
   const pid_t child = fork();
@@ -37,7 +37,6 @@ inline std::string message_in_child(const std::function<bool()>& prepare, const 
     const ssize_t put = write(ends[1], message.data(), message.size());
     _exit(put == static_cast<ssize_t>(message.size()) ? 0 : 1);
   }
-  set_threads(0);
   close(ends[1]);
   std::string message(4096, '\0');
   message.resize(

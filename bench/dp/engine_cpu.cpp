@@ -22,6 +22,7 @@
 #include "plain_loops.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
+#include "warploom/core/run.hpp"
 #include "warploom/core/threads.hpp"
 #include "warploom/dp/solve.hpp"
 
@@ -111,7 +112,7 @@ template <class T>
 void by_size(Runs& runs, std::int64_t largest, Storage storage) {
   for (std::int64_t n = 256; n <= largest; n *= 2) {
     Options options;
-    options.device = Device::cpu;
+    options.run.devices = {Device::cpu};
     options.storage = storage;
     options.phases = true;
     runs.solve_one(random_chain<T>(n), options);
@@ -129,7 +130,7 @@ Json measure(std::int64_t largest) {
   Runs runs(per_thread, rows);
   const unsigned all = threads();
   for (unsigned count = 1; count <= all; count = count < all && count * 2 > all ? all : count * 2) {
-    set_threads(count);
+    const RunScope scope({.threads = count});
     by_size<std::int32_t>(runs, largest, Storage::plain);
     by_size<std::int32_t>(runs, largest, Storage::narrow);
     by_size<std::int64_t>(runs, largest, Storage::plain);
@@ -139,7 +140,7 @@ Json measure(std::int64_t largest) {
          {Decomposition::bottom_up, Decomposition::divide_and_conquer, Decomposition::printed})
       for (int block = 16; block <= 512; block *= 2) {
         Options options;
-        options.device = Device::cpu;
+        options.run.devices = {Device::cpu};
         options.decomposition = decomposition;
         options.block = block;
         options.storage = Storage::plain;

@@ -41,7 +41,7 @@
 #include "plain_loops.hpp"
 #include "warploom/core/device.hpp"
 #include "warploom/core/error.hpp"
-#include "warploom/core/threads.hpp"
+#include "warploom/core/run.hpp"
 #include "warploom/dp/solve.hpp"
 
 namespace warploom::dp {
@@ -144,7 +144,7 @@ class Bench {
  private:
   static Options options(Decomposition decomposition, int block = 0, Storage storage = Storage::plain) {
     Options result;
-    result.device = Device::cuda;
+    result.run.devices = {Device::cuda};
     result.decomposition = decomposition;
     result.block = block;
     result.storage = storage;
@@ -178,7 +178,7 @@ class Bench {
     const std::string choice =
         input + " " + std::string(name(options.decomposition)) + " " + std::string(name(options.triangular)) +
         " " + std::to_string(options.block) + " " + std::to_string(options.multiprocessors) +
-        (options.separate_calls ? " separate" : "") + std::string(name(options.device));
+        (options.separate_calls ? " separate" : "") + name(options.run.devices.front());
     if (const auto before = seconds_.find(choice); before != seconds_.end()) {
       const double ratio = double(n) / double(before->second.first);
       if (before->second.second * ratio * ratio * ratio > settings_.longest) return nullptr;
@@ -411,7 +411,7 @@ class Bench {
   void cpu() {
     const std::string input = "float32, unweighted";
     Options one_thread;
-    one_thread.device = Device::cpu;
+    one_thread.run = {.devices = {Device::cpu}, .threads = 1};
     one_thread.storage = Storage::plain;
     double plain_seconds = 0;
     for (const std::int64_t n : powers(256, 8192)) {
@@ -425,9 +425,7 @@ class Bench {
         record[std::string(name(decomposition)) + "_ms"] = ms;
         gpu_ms = std::min(gpu_ms, ms);
       }
-      set_threads(1);
       const Json ours = measure(input, problem, one_thread);
-      set_threads(0);
       if (!ours.is_null()) {
         record["our_thread_ms"] = ours["kernel_ms"];
         record["speedup_over_our_thread"] = ours["kernel_ms"].get<double>() / gpu_ms;

@@ -24,6 +24,7 @@
 
 #include "imaging/tv_backend.hpp"
 #include "oracle/phantom.hpp"
+#include "warploom/core/run.hpp"
 #include "warploom/core/threads.hpp"
 #include "warploom/imaging/maps.hpp"
 
@@ -50,7 +51,7 @@ void triad_streamed(float* __restrict__ a, const float* __restrict__ b, const fl
 }
 
 void BM_Triad(benchmark::State& state, void (*triad)(float*, const float*, const float*)) {
-  set_threads(static_cast<unsigned>(state.range(0)));
+  const RunScope scope({.threads = static_cast<unsigned>(state.range(0))});
   std::vector<float> a(kElements), b(kElements), c(kElements);
   for (std::size_t i = 0; i < b.size(); ++i) {
     b[i] = static_cast<float>(i % 1021);
@@ -64,7 +65,6 @@ void BM_Triad(benchmark::State& state, void (*triad)(float*, const float*, const
     benchmark::ClobberMemory();
   }
   state.SetBytesProcessed(state.iterations() * 12 * kElements);
-  set_threads(0);
 }
 BENCHMARK_CAPTURE(BM_Triad, written, triad_written)
     ->Arg(1)
@@ -112,7 +112,7 @@ TvProblem problem_of(const Image& noisy, Solver solver, int channels) {
 
 void BM_Iteration(benchmark::State& state, Solver solver, int channels, int bytes) {
   const std::int64_t n = state.range(0);
-  set_threads(static_cast<unsigned>(state.range(1)));
+  const RunScope scope({.threads = static_cast<unsigned>(state.range(1))});
   const TensorImage& noisy = noisy_phantom(n);
   TvProblem problem = problem_of(noisy, solver, channels);
   TensorImage image = noisy;
@@ -126,7 +126,6 @@ void BM_Iteration(benchmark::State& state, Solver solver, int channels, int byte
     state.SetIterationTime((seconds(24) - few) / 20);
   }
   state.SetBytesProcessed(state.iterations() * noisy.grid.voxels() * bytes);
-  set_threads(0);
 }
 void sizes_and_threads(benchmark::internal::Benchmark* b) {
   b->ArgNames({"n", "threads"})->Args({128, 1})->Args({128, 0})->Args({256, 1})->Args({256, 0});
@@ -213,7 +212,7 @@ class Straightforward {
 };
 
 void BM_Straightforward(benchmark::State& state) {
-  set_threads(static_cast<unsigned>(state.range(1)));
+  const RunScope scope({.threads = static_cast<unsigned>(state.range(1))});
   const TensorImage& noisy = noisy_phantom(state.range(0));
   TensorImage start = noisy;
   floor_eigenvalues(start, {});
@@ -221,7 +220,6 @@ void BM_Straightforward(benchmark::State& state) {
   const double alpha[6] = {0.5, 0.25, 0.25, 0.5, 0.25, 0.5};  // as on this image, about
   for (auto _ : state) solver.iterate(0.8, 1.5e-3, alpha, 4, 0.01);
   state.SetBytesProcessed(state.iterations() * noisy.grid.voxels() * 96);
-  set_threads(0);
 }
 BENCHMARK(BM_Straightforward)
     ->ArgNames({"n", "threads"})

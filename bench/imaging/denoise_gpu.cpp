@@ -125,7 +125,7 @@ TvOutcome solve(Input& input, Image& image, int passes, double tolerance, const 
   input.problem.noisy = input.noisy.data.data();
   input.problem.constants.max_iterations = passes;
   input.problem.constants.tolerance = tolerance;
-  input.problem.device_memory = memory;
+  const RunScope scope({.memory = memory});
   return minimise_cuda(input.problem, image.data.data(), tuning);
 }
 

@@ -38,7 +38,7 @@ constexpr double kNoise = 0.1;
 
 void BM_WholeRun2d(benchmark::State& state) {
   SegmentOptions options;
-  options.device = warploom::Device::cuda;
+  options.run.devices = {warploom::Device::cuda};
   run(state, scene(plane(state.range(0)), kObjects, kNoise), options);
 }
 BENCHMARK(BM_WholeRun2d)
@@ -51,14 +51,14 @@ BENCHMARK(BM_WholeRun2d)
 
 void BM_WholeRun3d(benchmark::State& state) {
   SegmentOptions options;
-  options.device = warploom::Device::cuda;
+  options.run.devices = {warploom::Device::cuda};
   run(state, scene(cube(state.range(0)), kObjects, kNoise), options);
 }
 BENCHMARK(BM_WholeRun3d)->Arg(128)->Arg(256)->UseManualTime()->Unit(benchmark::kMillisecond);
 
 void fixed(benchmark::State& state, const Grid& grid) {
   SegmentOptions options;
-  options.device = warploom::Device::cuda;
+  options.run.devices = {warploom::Device::cuda};
   options.tolerance = 0;
   options.max_iterations = 200;
   run(state, scene(grid, kObjects, kNoise), options);

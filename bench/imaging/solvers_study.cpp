@@ -39,7 +39,7 @@ struct Setting {
 };
 DenoiseReport run(TensorImage& image, const Setting& setting, const Mask& mask = {}) {
   DenoiseOptions options;
-  options.device = Device::cpu;
+  options.run.devices = {Device::cpu};
   options.solver = setting.solver;
   options.lambda = setting.lambda;
   options.epsilon = setting.epsilon;

@@ -15,6 +15,7 @@
 #include "cpu_ceiling.hpp"
 #include "measured_cases.hpp"
 #include "search/signals.hpp"
+#include "warploom/core/run.hpp"
 #include "warploom/core/threads.hpp"
 #include "warploom/search/index.hpp"
 
@@ -25,13 +26,14 @@ using namespace warploom::search;
 
 void search_one(benchmark::State& state, const Case& data, double band, std::int64_t limit, bool prune,
                 int threads) {
-  set_threads(static_cast<unsigned>(threads));
+  const RunScope scope({.threads = static_cast<unsigned>(threads)});
   const auto length = std::ssize(data.pattern);
   const std::vector<Pattern> patterns = {{.samples = data.pattern, .radius = band_radius(band, length)}};
   const std::vector<Task> tasks = {{.limit = limit, .exclusion = length / 2}};
   double cells = 0, computed = 0;
   for (auto _ : state) {
-    Index index({data.signal}, {.device = Device::cpu, .prune = prune ? Prune::automatic : Prune::never});
+    Index index({data.signal},
+                {.run = {.devices = {Device::cpu}}, .prune = prune ? Prune::automatic : Prune::never});
     benchmark::DoNotOptimize(index.best(patterns, tasks));
     cells += static_cast<double>(index.effort().windows) *
              static_cast<double>(band_cells(length, patterns[0].radius));
@@ -39,7 +41,6 @@ void search_one(benchmark::State& state, const Case& data, double band, std::int
   }
   state.counters["cells"] = benchmark::Counter(cells, benchmark::Counter::kIsRate);
   state.counters["computed"] = computed / cells;
-  set_threads(0);
 }
 
 void ceiling(benchmark::State& state) {

@@ -124,7 +124,7 @@ class Bench {
       pattern.samples[j] += .1F * (walk_[2 * length + j + 1] - walk_[2 * length + j]);
     const std::vector<Task> tasks = {{.limit = 100, .exclusion = length / 2}};
     Index index({std::span(walk_.data(), static_cast<std::size_t>(samples))},
-                {.device = Device::cuda, .prune = Prune::never, .memory = memory});
+                {.run = {.devices = {Device::cuda}, .memory = memory}, .prune = Prune::never});
     std::vector<double> seconds, device;
     Effort before;
     for (int round = 0; round <= rounds_; ++round) {
@@ -161,7 +161,7 @@ class Bench {
     std::vector<std::vector<Candidate>> expected;
     for (const auto& [choice, prune] :
          {std::pair{"never", Prune::never}, {"automatic", Prune::automatic}, {"always", Prune::always}}) {
-      Index index({signal}, {.device = Device::cuda, .prune = prune});
+      Index index({signal}, {.run = {.devices = {Device::cuda}}, .prune = prune});
       std::vector<double> seconds, device;
       Effort before;
       for (int round = 0; round <= rounds_; ++round) {

@@ -197,7 +197,7 @@ class Bench {
  private:
   search::Index index_of(const Source& source) const {
     search::IndexOptions options;
-    options.device = device_;
+    options.run.devices = {device_};
     return search::Index(signal_of(source.samples), options);
   }
 
@@ -266,7 +266,7 @@ int main(int argc, char** argv) {
     for (int k = 1; k < argc; ++k) {
       const std::string argument = argv[k];
       if (argument.starts_with("--benchmark_out=")) out = argument.substr(16);
-      if (argument.starts_with("--device=")) device = parse_device(argument.substr(9));
+      if (argument.starts_with("--device=")) device = parse_devices(argument.substr(9)).front();
       if (argument.starts_with("--repeats=")) repeats = std::max(1, std::atoi(argument.c_str() + 10));
       if (argument.starts_with("--only=")) only = argument.substr(7);
     }
@@ -279,7 +279,7 @@ int main(int argc, char** argv) {
     Bench bench(std::move(data), device, repeats);
     JsonRecords records;
     records.list("searches");
-    const bool all = only.empty() && choose_device(device) == Device::cuda;  // minutes on a CPU
+    const bool all = only.empty() && choose_device(device).is_gpu();  // minutes on a CPU
     if (only.empty() || only == "insole") bench.insole(records);
     if (all || only == "lengths") bench.by_length(records);
     if (all || only == "channels") bench.by_channels(records);

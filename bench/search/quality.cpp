@@ -71,7 +71,7 @@ void run(const Experiment& experiment, JsonRecords& records) {
     for (const Annotated& original : experiment.corpus.recordings) {
       const Annotated recording = disturbed(original, disturbance, seed++);
       search::IndexOptions index_options;
-      index_options.device = Device::cpu;
+      index_options.run.devices = {Device::cpu};
       search::Index index(signal_of(recording.samples), index_options);
       for (const Example& example : experiment.corpus.examples) {
         if (experiment.across && example.recording == recording.name) continue;

@@ -33,14 +33,14 @@ void BM_Curvature3D(benchmark::State& state, const char* module, const char* ker
   arguments.add(n).add(n).add(n).add(1.0f).add(0.7f).add(1.3f);
   LaunchOptions options{.grid = grid, .block = block};
   options.races = state.range(0) != 0;
-  options.cpu_threads = static_cast<unsigned>(state.range(1));
+  options.run.threads = static_cast<unsigned>(state.range(1));
   std::uint64_t count = 0;
   for (auto _ : state) {
     const Outcome outcome = machine.launch(kernel, arguments, options);
     if (!outcome.clean()) return state.SkipWithError(outcome.findings.front().text().c_str());
     count += outcome.thread_instructions;
   }
-  report(state, count, options.cpu_threads);
+  report(state, count, options.run.threads);
 }
 BENCHMARK_CAPTURE(BM_Curvature3D, tile_16x16x4, "curvature3d_tiles.sm_90a.ptx", "curvature3d_16x16x4",
                   Dim{4, 4, 16}, Dim{256})
@@ -77,7 +77,7 @@ void BM_Arithmetic(benchmark::State& state) {
   arguments.add(machine.allocate(1024));
   std::uint64_t count = 0;
   for (auto _ : state) {
-    const Outcome outcome = machine.launch("k", arguments, {.block = {256}, .cpu_threads = 1});
+    const Outcome outcome = machine.launch("k", arguments, {.block = {256}, .run = {.threads = 1}});
     if (!outcome.clean()) return state.SkipWithError("not clean");
     count += outcome.thread_instructions;
   }

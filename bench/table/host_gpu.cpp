@@ -99,7 +99,7 @@ class Overlapped final : public Subject {
   std::uint64_t size() const override { return table_.size(); }
 
  private:
-  HashTable<Key, Key> table_{{.device = Device::cuda, .capacity = kPreload}};
+  HashTable<Key, Key> table_{{.run = {.devices = {Device::cuda}}, .capacity = kPreload}};
 };
 
 class InTurn final : public Subject {

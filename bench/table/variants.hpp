@@ -104,7 +104,10 @@ struct Choice {
   Options options() const {
     Options result = options_of(*variant, tables, kBuckets, kCapacity);
     result.hash = hash;
-    (on_cpu() ? result.threads : result.threads_per_block) = threads;
+    if (on_cpu())
+      result.run.threads = static_cast<unsigned>(threads);
+    else
+      result.threads_per_block = threads;
     return result;
   }
 };

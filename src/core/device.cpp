@@ -3,12 +3,13 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <memory>
 
 #include "core/cuda_driver.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/log.hpp"
+#include "warploom/core/parse.hpp"
 
 namespace warploom {
 namespace {
@@ -17,6 +18,7 @@ namespace {
 // to the toolkit, which need not be here; the ABI of these functions and numbers is fixed.
 using CUresult = int;
 using CUdevice = int;
+using CUcontext = struct CUctx_st*;
 enum Attribute : int {
   kSharedPerBlock = 8,
   kMultiprocessors = 16,
@@ -29,7 +31,16 @@ enum Attribute : int {
   kSharedReserved = 111,
 };
 
-struct DriverApi {
+// False when the library lacks the symbol.
+template <class Function>
+bool load(void* library, const char* symbol, Function*& function) {
+  function = reinterpret_cast<Function*>(dlsym(library, symbol));
+  return function != nullptr;
+}
+
+}  // namespace
+
+struct CudaDriver::Api {
   CUresult (*init)(unsigned flags) = nullptr;
   CUresult (*driver_version)(int* version) = nullptr;
   CUresult (*device_count)(int* count) = nullptr;
@@ -38,136 +49,184 @@ struct DriverApi {
   CUresult (*total_memory)(std::size_t* bytes, CUdevice device) = nullptr;
   CUresult (*attribute)(int* value, int attribute, CUdevice device) = nullptr;
   CUresult (*error_string)(CUresult error, const char** text) = nullptr;
+  CUresult (*retain_context)(CUcontext* context, CUdevice device) = nullptr;
+  CUresult (*push_context)(CUcontext context) = nullptr;
+  CUresult (*pop_context)(CUcontext* context) = nullptr;
+
+  bool load_all(void* library) {
+    return load(library, "cuInit", init) && load(library, "cuDriverGetVersion", driver_version) &&
+           load(library, "cuDeviceGetCount", device_count) && load(library, "cuDeviceGet", device) &&
+           load(library, "cuDeviceGetName", device_name) &&
+           load(library, "cuDeviceTotalMem_v2", total_memory) &&
+           load(library, "cuDeviceGetAttribute", attribute) &&
+           load(library, "cuGetErrorString", error_string) &&
+           load(library, "cuDevicePrimaryCtxRetain", retain_context) &&
+           load(library, "cuCtxPushCurrent_v2", push_context) &&
+           load(library, "cuCtxPopCurrent_v2", pop_context);
+  }
 
   std::string describe(CUresult error) const {
     const char* text = nullptr;
     if (error_string(error, &text) != 0 || text == nullptr) return fmt::format("CUDA error {}", error);
     return fmt::format("CUDA error {}: {}", error, text);
   }
+
+  CudaDevice describe_device(int ordinal) const {
+    CudaDevice result;
+    result.ordinal = ordinal;
+    CUdevice number = 0;
+    std::array<char, 256> name{};
+    std::size_t memory = 0;
+    for (const CUresult error : {device(&number, ordinal), device_name(name.data(), name.size() - 1, number),
+                                 total_memory(&memory, number)})
+      if (error != 0)
+        throw NoDevice(fmt::format("CUDA device {} does not answer: {}", ordinal, describe(error)));
+    result.name = name.data();
+    result.memory = memory;
+    // A driver too old to know an attribute leaves it 0.
+    const auto get = [&](Attribute which) {
+      int value = 0;
+      return attribute(&value, which, number) == 0 ? value : 0;
+    };
+    result.compute_capability = 10 * get(kCapabilityMajor) + get(kCapabilityMinor);
+    result.multiprocessors = get(kMultiprocessors);
+    result.shared_per_sm = static_cast<std::uint64_t>(get(kSharedPerSm));
+    result.shared_per_block = static_cast<std::uint64_t>(get(kSharedPerBlock));
+    result.shared_per_block_optin = static_cast<std::uint64_t>(get(kSharedPerBlockOptin));
+    result.shared_reserved = static_cast<std::uint64_t>(get(kSharedReserved));
+    result.threads_per_sm = get(kThreadsPerSm);
+    result.registers_per_sm = get(kRegistersPerSm);
+    return result;
+  }
 };
 
-// False when the library lacks the symbol.
-template <class Function>
-bool load(void* library, const char* symbol, Function*& function) {
-  function = reinterpret_cast<Function*>(dlsym(library, symbol));
-  return function != nullptr;
+CudaDriver::CudaDriver(const char* library) : api_(std::make_unique<Api>()) {
+  // Never closed: the driver starts threads that outlive a dlclose.
+  void* handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    devices_.absent =
+        fmt::format("no NVIDIA driver: {} cannot be opened; install the driver of your GPU", library);
+    return;
+  }
+  if (!api_->load_all(handle)) {
+    devices_.absent = fmt::format(
+        "{} is not a usable NVIDIA driver: it lacks functions of the CUDA driver API; "
+        "install a newer driver",
+        library);
+    return;
+  }
+  if (const CUresult error = api_->init(0); error != 0) {
+    devices_.absent =
+        fmt::format("the NVIDIA driver does not start ({}); check nvidia-smi and CUDA_VISIBLE_DEVICES",
+                    api_->describe(error));
+    return;
+  }
+  int count = 0;
+  if (api_->driver_version(&devices_.driver_version) != 0) devices_.driver_version = 0;
+  if (const CUresult error = api_->device_count(&count); error != 0 || count == 0)
+    devices_.absent = "the NVIDIA driver shows no device; check nvidia-smi and CUDA_VISIBLE_DEVICES";
+  else
+    try {
+      for (int ordinal = 0; ordinal < count; ++ordinal)
+        devices_.devices.push_back(api_->describe_device(ordinal));
+    } catch (const NoDevice& silent) {
+      devices_.devices.clear();
+      devices_.absent = silent.what();
+    }
 }
 
-bool load_all(void* library, DriverApi& api) {
-  return load(library, "cuInit", api.init) && load(library, "cuDriverGetVersion", api.driver_version) &&
-         load(library, "cuDeviceGetCount", api.device_count) && load(library, "cuDeviceGet", api.device) &&
-         load(library, "cuDeviceGetName", api.device_name) &&
-         load(library, "cuDeviceTotalMem_v2", api.total_memory) &&
-         load(library, "cuDeviceGetAttribute", api.attribute) &&
-         load(library, "cuGetErrorString", api.error_string);
+CudaDriver::~CudaDriver() = default;
+
+void CudaDriver::push(int ordinal) const {
+  // The device's primary context is what the CUDA runtime works in. It is never released: memory that
+  // outlives the call lies in it.
+  CUdevice number = 0;
+  CUcontext context = nullptr;
+  CUresult error = api_->device(&number, ordinal);
+  if (error == 0) error = api_->retain_context(&context, number);
+  if (error == 0) error = api_->push_context(context);
+  if (error != 0)
+    throw NoDevice(fmt::format("CUDA device {} cannot be used: {}", ordinal, api_->describe(error)));
 }
 
-CudaDevice describe_device(const DriverApi& api, int ordinal) {
-  CudaDevice result;
-  result.ordinal = ordinal;
-  CUdevice device = 0;
-  std::array<char, 256> name{};
-  std::size_t memory = 0;
-  for (const CUresult error :
-       {api.device(&device, ordinal), api.device_name(name.data(), name.size() - 1, device),
-        api.total_memory(&memory, device)})
-    if (error != 0)
-      throw NoDevice(fmt::format("CUDA device {} does not answer: {}", ordinal, api.describe(error)));
-  result.name = name.data();
-  result.memory = memory;
-  // A driver too old to know an attribute leaves it 0.
-  const auto get = [&](Attribute attribute) {
-    int value = 0;
-    return api.attribute(&value, attribute, device) == 0 ? value : 0;
-  };
-  result.compute_capability = 10 * get(kCapabilityMajor) + get(kCapabilityMinor);
-  result.multiprocessors = get(kMultiprocessors);
-  result.shared_per_sm = static_cast<std::uint64_t>(get(kSharedPerSm));
-  result.shared_per_block = static_cast<std::uint64_t>(get(kSharedPerBlock));
-  result.shared_per_block_optin = static_cast<std::uint64_t>(get(kSharedPerBlockOptin));
-  result.shared_reserved = static_cast<std::uint64_t>(get(kSharedReserved));
-  result.threads_per_sm = get(kThreadsPerSm);
-  result.registers_per_sm = get(kRegistersPerSm);
-  return result;
+void CudaDriver::pop() const noexcept {
+  CUcontext ignored = nullptr;
+  api_->pop_context(&ignored);
+}
+
+namespace {
+
+const CudaDriver& system_driver() {
+  static const CudaDriver driver("libcuda.so.1");
+  return driver;
 }
 
 }  // namespace
 
-CudaDevices query_cuda_driver(const char* library) {
-  CudaDevices result;
-  const auto absent = [&](std::string why) {
-    result.devices.clear();
-    result.absent = std::move(why);
-    return result;
-  };
-  // Never closed: the driver starts threads that outlive a dlclose.
-  void* handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr)
-    return absent(
-        fmt::format("no NVIDIA driver: {} cannot be opened; install the driver of your GPU", library));
-  DriverApi api;
-  if (!load_all(handle, api))
-    return absent(
-        fmt::format("{} is not a usable NVIDIA driver: it lacks functions of the CUDA driver API; "
-                    "install a newer driver",
-                    library));
-  if (const CUresult error = api.init(0); error != 0)
-    return absent(
-        fmt::format("the NVIDIA driver does not start ({}); check nvidia-smi and CUDA_VISIBLE_DEVICES",
-                    api.describe(error)));
-  int count = 0;
-  if (api.driver_version(&result.driver_version) != 0) result.driver_version = 0;
-  if (const CUresult error = api.device_count(&count); error != 0 || count == 0)
-    return absent("the NVIDIA driver shows no device; check nvidia-smi and CUDA_VISIBLE_DEVICES");
-  try {
-    for (int ordinal = 0; ordinal < count; ++ordinal) result.devices.push_back(describe_device(api, ordinal));
-  } catch (const NoDevice& error) {
-    return absent(error.what());
+const CudaDevices& cuda_devices() { return system_driver().devices(); }
+
+OnDevice::OnDevice(Device device) : OnDevice(device, system_driver()) {}
+OnDevice::OnDevice(Device device, const CudaDriver& driver) {
+  if (!device.is_gpu() || device.ordinal < 0) return;
+  driver.push(device.ordinal);
+  driver_ = &driver;
+}
+OnDevice::~OnDevice() {
+  if (driver_ != nullptr) driver_->pop();
+}
+
+std::vector<Device> parse_devices(std::string_view text) {
+  for (const Device device : {Device::cpu, Device::cuda, Device::best})
+    if (text == name(device)) return {device};
+  std::vector<Device> devices;
+  for (std::string_view rest = text;;) {
+    const std::string_view word = rest.substr(0, rest.find(','));
+    Device device = Device::gpu(-1);
+    if (!word.starts_with("cuda:") || !parse_whole(word.substr(5), device.ordinal) || device.ordinal < 0 ||
+        std::ranges::find(devices, device) != devices.end())
+      throw BadInput(fmt::format(
+          "device '{}' is not known; use cpu, cuda or auto, or GPUs by number: cuda:1 or cuda:0,cuda:1",
+          text));
+    devices.push_back(device);
+    if (word.size() == rest.size()) return devices;
+    rest.remove_prefix(word.size() + 1);
   }
-  return result;
 }
 
-const CudaDevices& cuda_devices() {
-  static const CudaDevices devices = query_cuda_driver("libcuda.so.1");
-  return devices;
-}
-
-Device parse_device(std::string_view text) {
-  if (text == "cpu") return Device::cpu;
-  if (text == "cuda") return Device::cuda;
-  if (text == "auto") return Device::best;
-  throw BadInput(fmt::format("device '{}' is not known; use cpu, cuda or auto", text));
-}
-
-std::string_view name(Device device) {
-  switch (device) {
-    case Device::cpu:
-      return "cpu";
-    case Device::cuda:
-      return "cuda";
-    case Device::best:
-      return "auto";
-  }
-  throw Internal("a Device outside its enumeration");
+std::string name(Device device) {
+  if (device.ordinal >= 0) return fmt::format("cuda:{}", device.ordinal);
+  return device == Device::cpu ? "cpu" : device == Device::cuda ? "cuda" : "auto";
 }
 
 Device choose_device(Device wanted) {
   if (wanted == Device::cpu) return Device::cpu;
-  if (!cuda_devices().devices.empty()) return Device::cuda;
+  const CudaDevices& there = cuda_devices();
+  if (!there.devices.empty() && wanted.ordinal < std::ssize(there.devices))
+    return {Device::Kind::cuda, wanted.ordinal};
   if (wanted == Device::best) return Device::cpu;
-  throw NoDevice(
-      fmt::format("device 'cuda' was asked for, but {}; or use --device cpu or auto", cuda_devices().absent));
+  throw NoDevice(fmt::format("device '{}' was asked for, but {}; or use --device cpu or auto", name(wanted),
+                             there.absent.empty()
+                                 ? fmt::format("the highest number here is {}", there.devices.size() - 1)
+                                 : there.absent));
 }
 
 Device choose_device(Device wanted, bool built_with_cuda) {
-  if (wanted == Device::cuda && !built_with_cuda)
+  if (wanted.is_gpu() && !built_with_cuda)
     throw NoDevice(
-        "device 'cuda' was asked for, but this Warploom was built without it: configure with "
-        "-DWARPLOOM_CUDA=ON, or use "
-        "--device cpu or auto");
+        fmt::format("device '{}' was asked for, but this Warploom was built without it: configure with "
+                    "-DWARPLOOM_CUDA=ON, or use "
+                    "--device cpu or auto",
+                    name(wanted)));
   const Device chosen = built_with_cuda ? choose_device(wanted) : Device::cpu;
   if (wanted == Device::best) log(LogLevel::info, fmt::format("device: {}", name(chosen)));
   return chosen;
+}
+
+Device one_device(std::span<const Device> wanted, std::string_view work) {
+  if (wanted.size() <= 1) return wanted.empty() ? Device::best : wanted.front();
+  std::string names;
+  for (const Device device : wanted) names += (names.empty() ? "" : ",") + name(device);
+  throw BadInput(fmt::format("{} uses one device, not {}: name one of them", work, names));
 }
 
 }  // namespace warploom

@@ -28,10 +28,11 @@ namespace fs = std::filesystem;
 
 constexpr std::array forwarded{SIGINT, SIGTERM, SIGHUP};
 volatile sig_atomic_t child = 0;
+void (*on_interrupt)(int) = SIG_DFL;  // the caller's own
 
 void forward(int signal) {
-  if (signal == SIGINT)
-    request_interrupt();  // a child may ignore it, as nvcc does while its own children run
+  // The child may ignore it, as nvcc does while its own children run.
+  if (signal == SIGINT && on_interrupt != SIG_DFL && on_interrupt != SIG_IGN) on_interrupt(signal);
   if (child > 0) kill(static_cast<pid_t>(child), signal);
 }
 
@@ -92,6 +93,7 @@ class Forwarding {
     sigemptyset(&action.sa_mask);
     action.sa_handler = forward;
     for (std::size_t i = 0; i < forwarded.size(); ++i) sigaction(forwarded[i], &action, &old_[i]);
+    on_interrupt = old_[0].sa_handler;
   }
   Forwarding(const Forwarding&) = delete;
   Forwarding& operator=(const Forwarding&) = delete;

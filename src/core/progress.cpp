@@ -6,16 +6,11 @@
 #include <mutex>
 #include <utility>
 
+#include "core/current_scope.hpp"
 #include "warploom/core/error.hpp"
 
 namespace warploom {
 namespace {
-
-std::atomic<bool> interrupt = false;
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler stores into it");
-
-std::mutex sink_mutex;
-ProgressSink current_sink;  // guarded by sink_mutex
 
 constexpr std::int64_t kShowEvery = 100'000'000;  // [ns]
 
@@ -26,14 +21,13 @@ std::string clock_text(double seconds) {
   return fmt::format("{}:{:02}", minutes, whole % 60);
 }
 
+void check(const RunScope* scope) {
+  if (scope != nullptr && scope->stop_requested()) throw Interrupted();
+}
+
 }  // namespace
 
-void request_interrupt() noexcept { interrupt = true; }
-void clear_interrupt() noexcept { interrupt = false; }
-bool interrupt_requested() noexcept { return interrupt; }
-void check_interrupt() {
-  if (interrupt) throw Interrupted();
-}
+void check_interrupt() { check(current_scope()); }
 
 std::string progress_text(const ProgressState& state) {
   std::string text = fmt::format("{} {}", state.what, state.done);
@@ -48,15 +42,11 @@ std::string progress_text(const ProgressState& state) {
   return text;
 }
 
-void set_progress_sink(ProgressSink sink) {
-  const std::scoped_lock lock(sink_mutex);
-  current_sink = std::move(sink);
-}
-
 Progress::Progress(std::string what, std::uint64_t total, std::string unit)
     : what_(std::move(what)),
       unit_(std::move(unit)),
       total_(total),
+      scope_(current_scope()),
       start_(Clock::now()),
       next_show_(kShowEvery) {}
 
@@ -64,7 +54,7 @@ Progress::~Progress() { show(/*finished=*/true); }
 
 void Progress::advance(std::uint64_t n) {
   done_ += n;
-  check_interrupt();
+  check(scope_);
   const std::int64_t now = std::chrono::nanoseconds(Clock::now() - start_).count();
   std::int64_t due = next_show_.load(std::memory_order_relaxed);
   // Of the threads that find it due, the one that moves the time on shows it.
@@ -72,12 +62,13 @@ void Progress::advance(std::uint64_t n) {
 }
 
 void Progress::show(bool finished) {
-  const std::scoped_lock lock(sink_mutex);
+  static std::mutex one_at_a_time;
+  const std::scoped_lock lock(one_at_a_time);
   if (finished && !shown_) return;  // too short to have been seen
   shown_ = true;
-  if (!current_sink) return;
+  if (scope_ == nullptr || !scope_->run().progress) return;
   const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
-  current_sink({what_, unit_, done_, total_, elapsed, finished});
+  scope_->run().progress({what_, unit_, done_, total_, elapsed, finished});
 }
 
 }  // namespace warploom

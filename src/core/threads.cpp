@@ -10,15 +10,20 @@
 #include <thread>
 #include <vector>
 
+#include "core/current_scope.hpp"
+
 namespace warploom {
 namespace {
 
 unsigned processors() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0)
-    return std::max(1u, static_cast<unsigned>(CPU_COUNT(&set)));
-  return std::max(1u, std::thread::hardware_concurrency());
+  static const unsigned count = [] {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+      return std::max(1u, static_cast<unsigned>(CPU_COUNT(&set)));
+    return std::max(1u, std::thread::hardware_concurrency());
+  }();
+  return count;
 }
 
 thread_local bool inside_body = false;
@@ -27,12 +32,22 @@ thread_local bool inside_body = false;
 struct Work {
   std::int64_t count;
   const std::function<void(std::int64_t)>& body;
+  unsigned places;  // for threads beside the caller's
+  const RunScope* scope = current_scope();
   std::atomic<std::int64_t> next = 0;
   std::mutex mutex{};
   std::exception_ptr error{};  // guarded by mutex
+  // Guarded by the pool's mutex:
+  unsigned helpers = 0;
+  std::condition_variable left{};
 
-  void run() {
+  bool open() const { return next < count && helpers < places; }
+
+  // Until there is no k left or, between two of them, leave() says so.
+  template <class Leave>
+  void run(const Leave& leave) {
     inside_body = true;
+    current_scope() = scope;
     for (std::int64_t k; (k = next.fetch_add(1)) < count;) {
       try {
         body(k);
@@ -41,85 +56,75 @@ struct Work {
         if (!error) error = std::current_exception();
         next = count;
       }
+      if (leave()) break;
     }
     inside_body = false;
   }
 };
 
-// Threads that wait for work until the process ends or their number changes.
+// Threads that wait for work until the process ends, as many as a call ever asked for. Each caller works on
+// its own call and waits for nobody but the threads that help with it; these go where fewest help.
 class Pool {
  public:
-  ~Pool() { stop(); }
-
-  unsigned size() {
-    const std::lock_guard lock(calls_);
-    return size_;
-  }
-
-  void resize(unsigned count) {
-    const std::lock_guard lock(calls_);
-    stop();
-    size_ = count == 0 ? processors() : count;
-  }
-
-  void run(Work& work) {
-    const std::lock_guard lock(calls_);
-    start();
+  ~Pool() {
     {
-      const std::lock_guard state(mutex_);
-      work_ = &work;
-      busy_ = threads_.size();
-      ++round_;
-    }
-    wake_.notify_all();
-    work.run();
-    std::unique_lock state(mutex_);
-    done_.wait(state, [&] { return busy_ == 0; });
-    work_ = nullptr;
-  }
-
- private:
-  void start() {
-    while (threads_.size() + 1 < size_) threads_.emplace_back([this, seen = round_] { serve(seen); });
-  }
-
-  void stop() {
-    {
-      const std::lock_guard state(mutex_);
+      const std::lock_guard lock(mutex_);
       stopping_ = true;
     }
     wake_.notify_all();
     for (std::thread& thread : threads_) thread.join();
-    threads_.clear();
-    stopping_ = false;
   }
 
-  void serve(std::uint64_t seen) {
+  void run(Work& work) {
+    bool all = false;
+    {
+      const std::lock_guard lock(mutex_);
+      while (threads_.size() < work.places) threads_.emplace_back([this] { serve(); });
+      all = work.places == threads_.size();
+      works_.push_back(&work);
+      ++calls_;
+    }
+    if (all)
+      wake_.notify_all();
+    else
+      for (unsigned k = 0; k < work.places; ++k) wake_.notify_one();
+    work.run([] { return false; });
+    std::unique_lock lock(mutex_);
+    std::erase(works_, &work);
+    --calls_;
+    work.left.wait(lock, [&] { return work.helpers == 0; });
+  }
+
+ private:
+  // The open call with the fewest helpers, or null. Under the mutex.
+  Work* choose() const {
+    Work* best = nullptr;
+    for (Work* work : works_)
+      if (work->open() && (best == nullptr || work->helpers < best->helpers)) best = work;
+    return best;
+  }
+
+  void serve() {
+    std::unique_lock lock(mutex_);
     for (;;) {
       Work* work = nullptr;
-      {
-        std::unique_lock state(mutex_);
-        wake_.wait(state, [&] { return stopping_ || round_ != seen; });
-        if (stopping_) return;
-        seen = round_;
-        work = work_;
-      }
-      work->run();
-      const std::lock_guard state(mutex_);
-      if (--busy_ == 0) done_.notify_one();
+      wake_.wait(lock, [&] { return stopping_ || (work = choose()) != nullptr; });
+      if (stopping_) return;
+      ++work->helpers;
+      lock.unlock();
+      work->run([&] { return calls_ > 1; });  // then another may need the thread more
+      current_scope() = nullptr;
+      lock.lock();
+      if (--work->helpers == 0) work->left.notify_one();
     }
   }
 
-  std::mutex calls_;  // one piece of work at a time
-  unsigned size_ = processors();
-  std::vector<std::thread> threads_;
-
   std::mutex mutex_;  // guards what follows
-  std::condition_variable wake_, done_;
-  Work* work_ = nullptr;
-  std::size_t busy_ = 0;
-  std::uint64_t round_ = 0;
+  std::condition_variable wake_;
+  std::vector<std::thread> threads_;
+  std::vector<Work*> works_;
   bool stopping_ = false;
+  std::atomic<unsigned> calls_ = 0;  // works_.size(), also read without the mutex
 };
 
 Pool& pool() {
@@ -129,17 +134,19 @@ Pool& pool() {
 
 }  // namespace
 
-unsigned threads() { return inside_body ? 1 : pool().size(); }
-void set_threads(unsigned count) { pool().resize(count); }
+unsigned threads() {
+  const unsigned asked = current_run().threads;
+  return inside_body ? 1 : asked == 0 ? processors() : asked;
+}
 
 void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& body) {
-  if (count <= 0) return;
-  Work work{count, body};
-  if (inside_body || count == 1) {
+  const std::int64_t most = std::min<std::int64_t>(count, threads());
+  if (most <= 1) {
     // Not Work::run(): a body that this thread is in goes on afterwards.
     for (std::int64_t k = 0; k < count; ++k) body(k);
     return;
   }
+  Work work{count, body, static_cast<unsigned>(most - 1)};
   pool().run(work);
   if (work.error) std::rethrow_exception(work.error);
 }

@@ -124,10 +124,10 @@ template <class T>
 Plan<T> make_plan(std::span<const Problem<T>> problems, const Options& options, Device device) {
   Plan<T> plan;
   plan.decomposition = options.decomposition;
-  if (plan.decomposition == best) plan.decomposition = device == Device::cuda ? persistent : bottom_up;
-  if (plan.decomposition == persistent && device == Device::cpu)
+  if (plan.decomposition == best) plan.decomposition = device.is_gpu() ? persistent : bottom_up;
+  if (plan.decomposition == persistent && !device.is_gpu())
     throw BadInput("the persistent decomposition is one GPU kernel; on a CPU use bottom-up");
-  if (device == Device::cuda && problems.size() != 1 && plan.decomposition != persistent)
+  if (device.is_gpu() && problems.size() != 1 && plan.decomposition != persistent)
     throw BadInput(
         fmt::format("a batch runs in one persistent kernel on a GPU, not {}", name(plan.decomposition)));
   plan.block = options.block;
@@ -150,7 +150,7 @@ Plan<T> make_plan(std::span<const Problem<T>> problems, const Options& options, 
     const bool small_persistent =
         plan.decomposition == persistent && longest < (fills ? kSmallBlocksBelowInBatch : kSmallBlocksBelow);
     const bool small_bottom_up =
-        plan.decomposition == bottom_up && device == Device::cuda && longest <= kOneLaunchADiagonal;
+        plan.decomposition == bottom_up && device.is_gpu() && longest <= kOneLaunchADiagonal;
     plan.block = !plan.narrow && (small_persistent || small_bottom_up) ? 32 : 64;
   }
   plan.triangular = options.triangular;
@@ -163,7 +163,7 @@ Plan<T> make_plan(std::span<const Problem<T>> problems, const Options& options, 
 template <class T>
 Solved<T> run(const Plan<T>& plan, Device device) {
 #ifdef WARPLOOM_HAVE_CUDA
-  if (device == Device::cuda) return solve_cuda(plan);
+  if (device.is_gpu()) return solve_cuda(plan);
 #endif
   static_cast<void>(device);
   return solve_cpu(plan);
@@ -232,12 +232,14 @@ template <Value T>
 T Solution<T>::value(std::int64_t i, std::int64_t j) const {
   if (i < 0 || i >= j || j >= points())
     throw BadInput(fmt::format("cell ({}, {}) is not in the triangle 0 <= i < j < {}", i, j, points()));
+  const OnDevice on(report_.device);
   const T cell = store_->cells().value(index_, i, j);
   return store_->is_maximum(index_) ? T(0) - cell : cell;
 }
 
 template <Value T>
 Triangle<T> Solution<T>::table() const {
+  const OnDevice on(report_.device);
   try {
     Triangle<T> table(points());
     store_->cells().copy(index_, table.stored());
@@ -253,6 +255,7 @@ Triangle<T> Solution<T>::table() const {
 
 template <Value T>
 std::vector<Split> Solution<T>::trace() const {
+  const OnDevice on(report_.device);
   std::vector<Split> splits = store_->cells().trace(index_);
   // Intervals are nested or apart, so that this is the order from the whole down, left before right.
   std::ranges::sort(splits,
@@ -262,7 +265,8 @@ std::vector<Split> Solution<T>::trace() const {
 
 template <Value T>
 std::vector<Solution<T>> solve_batch(std::span<const Problem<T>> problems, const Options& options) {
-  const Device device = choose_device(options.device, kHaveCuda);
+  const DeviceScope scope(options.run, "dynamic programming", kHaveCuda);
+  const Device device = scope.device();
   for (std::size_t p = 0; p < problems.size(); ++p) try {
       check(problems[p]);
       check_range(problems[p]);

@@ -173,7 +173,7 @@ DenoiseReport denoise(Image& image, const Mask& mask, const DenoiseOptions& opti
   require_options(options, tensor);
   require_image(image, tensor);
   require_mask(mask, image.grid);
-  const Device device = choose_device(options.device, kBuiltWithCuda);
+  const DeviceScope scope(options.run, "denoising", kBuiltWithCuda);
   const Mask used = usable(image, mask);
   const Region box = bounding_box(image.grid, used);
   const Image noisy = crop(image, used, box);
@@ -182,7 +182,7 @@ DenoiseReport denoise(Image& image, const Mask& mask, const DenoiseOptions& opti
 
   DenoiseReport report;
   report.solver = options.solver;
-  report.device = device;
+  report.device = scope.device();
   report.epsilon = options.epsilon;
   report.outside = image.grid.voxels() - box.inside;
   if (tensor) report.projected = floor_eigenvalues(result, used_in_box);
@@ -195,10 +195,9 @@ DenoiseReport denoise(Image& image, const Mask& mask, const DenoiseOptions& opti
   problem.noisy = noisy.data.data();
   problem.solver = options.solver;
   problem.descent_step = options.descent_step;
-  problem.device_memory = options.device_memory;
   const auto minimise = [&](const TvProblem& p, float* values) {
 #if defined(WARPLOOM_HAVE_CUDA)
-    if (device == Device::cuda) return minimise_cuda(p, values);
+    if (scope.device().is_gpu()) return minimise_cuda(p, values);
 #endif
     return minimise_cpu(p, values);
   };

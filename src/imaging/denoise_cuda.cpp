@@ -330,9 +330,7 @@ TvOutcome minimise_cuda(const TvProblem& problem, float* image, const TvTuning& 
   std::size_t free = 0, total = 0;
   cuda_check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
   constexpr std::uint64_t kReserve = std::uint64_t{64} << 20;  // for what the runtime allocates by itself
-  const std::uint64_t limit = problem.device_memory > 0 ? problem.device_memory
-                              : free > kReserve         ? free - kReserve
-                                                        : 0;
+  const std::uint64_t limit = within_cap(free > kReserve ? free - kReserve : 0);
   const std::uint64_t needed = std::uint64_t{values(problem)} * sizeof(float) *
                                    static_cast<std::uint64_t>(image_count(problem.solver)) +
                                session.device_bytes();

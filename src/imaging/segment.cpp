@@ -96,7 +96,7 @@ void flip(std::vector<float>& level_set) {
 
 SegmentOutcome evolve(const SegmentProblem& problem, [[maybe_unused]] Device device, float* level_set) {
 #if defined(WARPLOOM_HAVE_CUDA)
-  if (device == Device::cuda) return evolve_cuda(problem, level_set);
+  if (device.is_gpu()) return evolve_cuda(problem, level_set);
 #endif
   return evolve_cpu(problem, level_set);
 }
@@ -123,6 +123,7 @@ SegmentOptions usual_options(Start start, const Grid& grid) {
 
 Segmentation segment(const Image& image, const SegmentOptions& options) try {
   check(image, options);
+  const DeviceScope scope(options.run, "a segmentation", kBuiltWithCuda);
   const auto [low, high] = range(image);
   const double scale = double(high) - double(low);
   std::vector<float> scaled(image.data.size());
@@ -130,7 +131,7 @@ Segmentation segment(const Image& image, const SegmentOptions& options) try {
     scaled[v] = static_cast<float>((double(image.data[v]) - double(low)) / scale);
 
   Segmentation out;
-  out.report.device = choose_device(options.device, kBuiltWithCuda);
+  out.report.device = scope.device();
   const std::array<double, 3> spacing = relative_spacing(image.grid);
   out.level_set.grid = image.grid;
   out.level_set.data = start_level_set(image.grid, spacing, options);

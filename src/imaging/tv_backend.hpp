@@ -19,8 +19,7 @@ struct TvProblem {
   bool outside = false;          ///< some voxel holds NaN
   const float* noisy = nullptr;  ///< [channels, nz, ny, nx]
   Solver solver = Solver::accelerated;
-  double descent_step = 0;          ///< 0: see DescentState
-  std::uint64_t device_memory = 0;  ///< [bytes]; 0: what is free
+  double descent_step = 0;  ///< 0: see DescentState
 };
 
 /// Result of a minimisation; `image` was replaced.

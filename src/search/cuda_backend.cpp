@@ -48,7 +48,7 @@ class CudaBackend : public Backend {
     std::size_t free = 0, all = 0;
     cuda_check(cudaMemGetInfo(&free, &all), "cudaMemGetInfo");
     budget_ = static_cast<std::int64_t>(free / 10 * 9);
-    if (options.memory > 0) budget_ = std::min(budget_, static_cast<std::int64_t>(options.memory));
+    budget_ = static_cast<std::int64_t>(within_cap(static_cast<std::uint64_t>(budget_)));
     const std::int64_t samples = std::ssize(signal[0]);
     stride_ = (samples + kSamplePad + 63) / 64 * 64;
     const std::int64_t bytes = std::ssize(signal) * stride_ * std::int64_t{sizeof(float)};
@@ -108,8 +108,8 @@ class CudaBackend : public Backend {
     } catch (const OutOfMemory& error) {
       throw OutOfMemory(std::string(error.what()) + ": a piece of the search needs " +
                         std::to_string(measured.bytes() + measured.result_bytes()) +
-                        " bytes of the device; give IndexOptions::memory less than " +
-                        std::to_string(budget_) + " bytes, so that pieces are smaller");
+                        " bytes of the device; give Run::memory less than " + std::to_string(budget_) +
+                        " bytes, so that pieces are smaller");
     }
   }
   void finish(const WorkLane& lane, const char* what) {

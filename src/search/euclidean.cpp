@@ -79,7 +79,9 @@ void add_channel(std::span<const float> channel, const std::vector<float>& query
 
 }  // namespace
 
-std::vector<float> euclidean_profile(const Signal& signal, const Query& query, Normalization normalization) {
+std::vector<float> euclidean_profile(const Signal& signal, const Query& query, Normalization normalization,
+                                     const Run& run) {
+  const RunScope scope(run);
   check(signal, query);
   std::vector<std::vector<float>> patterns;
   for (const auto& channel : query.channels)
@@ -104,10 +106,10 @@ std::vector<float> euclidean_profile(const Signal& signal, const Query& query, N
 }
 
 std::vector<Match> find_euclidean(const Signal& signal, const Query& query, Normalization normalization,
-                                  std::int64_t limit, std::int64_t exclusion) {
+                                  std::int64_t limit, std::int64_t exclusion, const Run& run) {
   if (limit < 1) throw BadInput(fmt::format("{} results wanted; at least 1", limit));
   if (exclusion < 0) throw BadInput(fmt::format("an exclusion zone of {} samples; at least 0", exclusion));
-  const std::vector<float> profile = euclidean_profile(signal, query, normalization);
+  const std::vector<float> profile = euclidean_profile(signal, query, normalization, run);
   Selection selection(limit, exclusion, std::numeric_limits<float>::max());
   for (std::size_t k = 0; k < profile.size(); ++k)
     if (profile[k] <= selection.bound()) selection.add({static_cast<std::int64_t>(k), profile[k], 0});

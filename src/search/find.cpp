@@ -234,10 +234,12 @@ class Search {
 }  // namespace
 
 Found find(Index& index, const Query& query, const FindOptions& options) {
+  const RunScope scope(index.run());
   return Search(index, query, options).run();
 }
 
 Found find_labels(Index& index, std::span<const Query> queries, const FindOptions& options) {
+  const RunScope scope(index.run());
   if (queries.empty()) throw BadInput("there are no queries: give at least one");
   Found all;
   std::vector<Match> matches;

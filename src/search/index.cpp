@@ -20,7 +20,7 @@ constexpr bool kCuda = false;
 
 std::unique_ptr<Backend> make_backend(Device device, const Signal& signal, const IndexOptions& options) {
 #ifdef WARPLOOM_HAVE_CUDA
-  if (device == Device::cuda) return make_cuda_backend(signal, options);
+  if (device.is_gpu()) return make_cuda_backend(signal, options);
 #endif
   (void)device;
   return make_cpu_backend(signal, options);
@@ -82,8 +82,9 @@ void check_task(const Signal& signal, std::span<const Pattern> patterns, const T
 struct Index::State {
   Signal signal;
   IndexOptions options;
-  Device device = Device::cpu;
   std::unique_ptr<Backend> backend;
+
+  DeviceScope enter() const { return {options.run, "a search", kCuda}; }
 
   void check_windows(std::int64_t length, std::int64_t first, std::int64_t count) const {
     const auto samples = static_cast<std::int64_t>(signal[0].size());
@@ -96,9 +97,10 @@ struct Index::State {
 
 Index::Index(Signal signal, const IndexOptions& options) {
   check_signal(signal);
-  const Device device = choose_device(options.device, kCuda);
-  state_ = std::make_unique<State>(State{std::move(signal), options, device, nullptr});
-  state_->backend = make_backend(device, state_->signal, options);
+  state_ = std::make_unique<State>(State{std::move(signal), options, nullptr});
+  const DeviceScope scope = state_->enter();
+  state_->options.run.devices = {scope.device()};
+  state_->backend = make_backend(scope.device(), state_->signal, state_->options);
 }
 
 Index::Index(Index&&) noexcept = default;
@@ -107,7 +109,8 @@ Index::~Index() = default;
 
 const Signal& Index::signal() const { return state_->signal; }
 std::int64_t Index::samples() const { return std::ssize(state_->signal[0]); }
-Device Index::device() const { return state_->device; }
+Device Index::device() const { return state_->options.run.devices.front(); }
+const Run& Index::run() const { return state_->options.run; }
 Normalization Index::normalization() const { return state_->options.normalization; }
 const Effort& Index::effort() const { return state_->backend->effort; }
 
@@ -116,6 +119,7 @@ std::vector<float> Index::profile(const Pattern& pattern, std::int32_t channel, 
   check_pattern(pattern, "the pattern");
   check_channel(signal(), channel, "a profile");
   state_->check_windows(std::ssize(pattern.samples), first, count);
+  const DeviceScope scope = state_->enter();
   return count == 0 ? std::vector<float>{} : state_->backend->profile(pattern, channel, first, count);
 }
 
@@ -138,6 +142,7 @@ std::vector<std::vector<float>> Index::distances(std::span<const Pattern> patter
     for (const std::int64_t offset : offsets) state_->check_windows(length, offset, 1);
   }
   if (windows.empty()) return {};
+  const DeviceScope scope = state_->enter();
   return state_->backend->distances(patterns, windows);
 }
 
@@ -145,6 +150,7 @@ std::vector<std::vector<Candidate>> Index::best(std::span<const Pattern> pattern
                                                 std::span<const Task> tasks) {
   check_patterns(patterns);
   for (std::size_t i = 0; i < tasks.size(); ++i) check_task(signal(), patterns, tasks[i], i);
+  const DeviceScope scope = state_->enter();
   const auto start = std::chrono::steady_clock::now();
   auto found = state_->backend->best(patterns, tasks);
   state_->backend->effort.seconds +=

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <optional>
 
+#include "core/instruction_sets.hpp"
+
 #define WARPLOOM_SIM_DECLARE            \
   Handler integer(const Form& form);    \
   Handler comparison(const Form& form); \
@@ -28,31 +30,12 @@ WARPLOOM_SIM_DECLARE
 #endif
 
 namespace lanes {
-namespace {
-
-bool wide_registers() {
-#ifdef WARPLOOM_HAS_avx2
-  static const bool has =
-      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
-  return has;
-#else
-  return false;
-#endif
-}
-
-}  // namespace
-
-#ifdef WARPLOOM_HAS_avx2
-#define WARPLOOM_SIM_CHOOSE(call) return wide_registers() ? avx2::call : baseline::call
-#else
-#define WARPLOOM_SIM_CHOOSE(call) return wide_registers() ? nullptr : baseline::call
-#endif
-Handler integer(const Form& form) { WARPLOOM_SIM_CHOOSE(integer(form)); }
-Handler comparison(const Form& form) { WARPLOOM_SIM_CHOOSE(comparison(form)); }
-Handler floating(const Form& form) { WARPLOOM_SIM_CHOOSE(floating(form)); }
-Handler half(const Form& form) { WARPLOOM_SIM_CHOOSE(half(form)); }
+Handler integer(const Form& form) { return WARPLOOM_PICK(integer)(form); }
+Handler comparison(const Form& form) { return WARPLOOM_PICK(comparison)(form); }
+Handler floating(const Form& form) { return WARPLOOM_PICK(floating)(form); }
+Handler half(const Form& form) { return WARPLOOM_PICK(half)(form); }
 Handler conversion(const Form& form, unsigned to_bytes, unsigned from_bytes) {
-  WARPLOOM_SIM_CHOOSE(conversion(form, to_bytes, from_bytes));
+  return WARPLOOM_PICK(conversion)(form, to_bytes, from_bytes);
 }
 
 }  // namespace lanes

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cstring>
 #include <exception>
-#include <thread>
 
 #include "sim/block.hpp"
 #include "sim/initialisers.hpp"
@@ -15,6 +14,7 @@
 #include "sim/program.hpp"
 #include "sim/races.hpp"
 #include "warploom/core/progress.hpp"
+#include "warploom/core/threads.hpp"
 
 namespace warploom::sim {
 
@@ -258,6 +258,7 @@ void add(Outcome& outcome, Share& share) {
 }  // namespace
 
 Outcome Machine::launch(std::string_view name, const Arguments& arguments, const LaunchOptions& options) {
+  const RunScope scope(options.run);
   State& s = *state_;
   const Function* kernel = s.module.find_function(name);
   if (kernel == nullptr || !kernel->entry || !kernel->has_body) {
@@ -273,10 +274,8 @@ Outcome Machine::launch(std::string_view name, const Arguments& arguments, const
   const std::vector<std::byte> bank = parameter_bank(s.module, *program, arguments);
 
   const std::uint64_t blocks = options.grid.count();
-  const unsigned processors =
-      options.cpu_threads != 0 ? options.cpu_threads : std::max(1u, std::thread::hardware_concurrency());
   const auto threads =
-      static_cast<unsigned>(std::min<std::uint64_t>(program->communicates ? 1 : processors, blocks));
+      static_cast<unsigned>(std::min<std::uint64_t>(program->communicates ? 1 : warploom::threads(), blocks));
   Outcome outcome;
   outcome.static_shared = program->static_shared;
   std::atomic<std::uint64_t> instructions = 0;
@@ -295,34 +294,29 @@ Outcome Machine::launch(std::string_view name, const Arguments& arguments, const
     const std::uint64_t chunk =
         std::max<std::uint64_t>(1, std::min<std::uint64_t>(64, blocks / (8 * threads)));
     std::vector<std::vector<std::pair<std::uint64_t, std::string>>> printed(threads);
-    {
-      std::vector<std::jthread> pool;
-      for (unsigned t = 0; t < threads; ++t) {
-        prepare(shares[t], *program, s.memory, options, bank.data());
-        pool.emplace_back([&, t] {
-          Share& share = shares[t];
-          try {
-            std::uint64_t at = 0, end = 0, current = ~std::uint64_t{0};
-            run_alone(
-                share,
-                [&]() -> std::uint64_t {
-                  if (!share.printed.empty()) printed[t].emplace_back(current, std::move(share.printed));
-                  share.printed.clear();
-                  if (at == end) {
-                    at = next.fetch_add(chunk);
-                    end = std::min(at + chunk, blocks);
-                    if (at >= blocks) return ~std::uint64_t{0};
-                  }
-                  return current = at++;
-                },
-                stop, instructions);
-          } catch (...) {
-            share.error = std::current_exception();
-          }
-          if (share.error || share.worker.halted) stop = true;
-        });
+    for (Share& share : shares) prepare(share, *program, s.memory, options, bank.data());
+    parallel_for(threads, [&](std::int64_t t) {
+      Share& share = shares[t];
+      try {
+        std::uint64_t at = 0, end = 0, current = ~std::uint64_t{0};
+        run_alone(
+            share,
+            [&]() -> std::uint64_t {
+              if (!share.printed.empty()) printed[t].emplace_back(current, std::move(share.printed));
+              share.printed.clear();
+              if (at == end) {
+                at = next.fetch_add(chunk);
+                end = std::min(at + chunk, blocks);
+                if (at >= blocks) return ~std::uint64_t{0};
+              }
+              return current = at++;
+            },
+            stop, instructions);
+      } catch (...) {
+        share.error = std::current_exception();
       }
-    }
+      if (share.error || share.worker.halted) stop = true;
+    });
     bool found = false;
     for (Share& share : shares) {
       if (share.error) std::rethrow_exception(share.error);

@@ -28,7 +28,9 @@ class HashTable<Key, Value>::Engine {
   virtual void trim() = 0;
   virtual void clear() = 0;
   virtual std::string description() const = 0;
+  DeviceScope enter() const { return {run_as, "a hash table", true}; }
 
+  Run run_as;         ///< the options' run, with the device chosen
   bool grows = true;  ///< whether make_room() is to be called
 };
 

@@ -40,9 +40,8 @@ class CpuEngine final : public HashTable<Key, Value>::Engine {
     const Clock::time_point begin = Clock::now();
     const BatchCounts counts =
         batch.operations.empty()
-            ? map_->run(batch.operation, batch.keys, batch.operands, batch.outcomes, batch.values, threads())
-            : map_->run(batch.operations, batch.keys, batch.operands, batch.outcomes, batch.values,
-                        threads());
+            ? map_->run(batch.operation, batch.keys, batch.operands, batch.outcomes, batch.values)
+            : map_->run(batch.operations, batch.keys, batch.operands, batch.outcomes, batch.values);
     report.kernel_seconds += seconds_since(begin);
     report.tally = counts.tally;
     report.retries += counts.retries;
@@ -63,7 +62,7 @@ class CpuEngine final : public HashTable<Key, Value>::Engine {
       std::vector<Key> keys;
       std::vector<Value> values;
       map_->export_pairs(keys, values);
-      map->run(Operation::insert, keys, values, {}, {}, threads());
+      map->run(Operation::insert, keys, values, {}, {});
       map_ = std::move(map);
       options_ = larger;
     }
@@ -78,9 +77,6 @@ class CpuEngine final : public HashTable<Key, Value>::Engine {
  private:
   using Map = ConcurrentMap<Key, Value, Placement>;
 
-  unsigned threads() const {
-    return options_.threads == 0 ? warploom::threads() : static_cast<unsigned>(options_.threads);
-  }
   static std::unique_ptr<Map> make_map(const Options& options) {
     return std::make_unique<Map>(placement(options), map_options(options));
   }
@@ -168,8 +164,6 @@ void check(const Options& options) {
   if (options.structure == Structure::lines && layout.lines() > kMost)
     throw BadInput(fmt::format("a capacity of {} pairs takes {} lines; a table may have {}", options.capacity,
                                layout.lines(), kMost));
-  if (options.threads < 0)
-    throw BadInput(fmt::format("{} threads; take 0 for as many as there are processors", options.threads));
   if (options.threads_per_block < 0 || options.threads_per_block > 1024)
     throw BadInput(fmt::format("{} threads a block; it may have 1 to 1024, or 0 for the best known",
                                options.threads_per_block));
@@ -178,18 +172,20 @@ void check(const Options& options) {
 template <class Key, class Value>
 std::unique_ptr<typename HashTable<Key, Value>::Engine> make_engine(const Options& options) {
   check<Key, Value>(options);
-  const Device device = choose_device(options.device, kHaveCuda);
+  const DeviceScope scope(options.run, "a hash table", kHaveCuda);
   std::unique_ptr<typename HashTable<Key, Value>::Engine> engine;
   if (options.structure == Structure::list) {
     engine = std::make_unique<ListEngine<Key, Value>>(options);
-  } else if (device == Device::cpu) {
-    return std::make_unique<CpuEngine<Key, Value>>(options);
+  } else if (!scope.device().is_gpu()) {
+    engine = std::make_unique<CpuEngine<Key, Value>>(options);
   } else {
 #ifdef WARPLOOM_HAVE_CUDA
     engine = make_gpu_engine<Key, Value>(options);
 #endif
   }
-  engine->grows = options.grows;
+  engine->grows = engine->grows && options.grows;
+  engine->run_as = options.run;
+  engine->run_as.devices = {scope.device()};
   return engine;
 }
 
@@ -240,6 +236,7 @@ bool repeat_full(typename HashTable<Key, Value>::Engine& engine, const HostBatch
 template <class Key, class Value>
 BatchReport run_batch(typename HashTable<Key, Value>::Engine& engine, HostBatch<Key, Value> batch) {
   const Clock::time_point begin = Clock::now();
+  const DeviceScope scope = engine.enter();
   require_length(batch.keys.size(), batch.operands.size(), "operands", true);
   require_length(batch.keys.size(), batch.outcomes.size(), "outcomes", true);
   require_length(batch.keys.size(), batch.values.size(), "values", true);
@@ -298,26 +295,32 @@ std::uint64_t HashTable<Key, Value>::size() const {
 }
 template <class Key, class Value>
 void HashTable<Key, Value>::export_pairs(std::vector<Key>& keys, std::vector<Value>& values) const {
+  const DeviceScope scope = engine_->enter();
   engine_->export_pairs(keys, values);
 }
 template <class Key, class Value>
 Statistics HashTable<Key, Value>::statistics() const {
+  const DeviceScope scope = engine_->enter();
   return engine_->statistics();
 }
 template <class Key, class Value>
 void HashTable<Key, Value>::reserve(std::uint64_t pairs) {
+  const DeviceScope scope = engine_->enter();
   engine_->reserve(pairs);
 }
 template <class Key, class Value>
 void HashTable<Key, Value>::trim() {
+  const DeviceScope scope = engine_->enter();
   engine_->trim();
 }
 template <class Key, class Value>
 void HashTable<Key, Value>::clear() {
+  const DeviceScope scope = engine_->enter();
   engine_->clear();
 }
 template <class Key, class Value>
 std::string HashTable<Key, Value>::description() const {
+  const DeviceScope scope = engine_->enter();
   return engine_->description();
 }
 

@@ -57,13 +57,19 @@ class ListTable<Key, Value>::Backend {
 
   const ListLayout& layout() const { return layout_; }
   const Placement& placement() const { return placement_; }
+  DeviceScope enter() const { return {run_, "a list table", true}; }
 
  protected:
   explicit Backend(const Options& options)
-      : placement_(list_placement(options, sizeof(Key))), layout_(list_layout(options, placement_)) {}
+      : placement_(list_placement(options, sizeof(Key))),
+        layout_(list_layout(options, placement_)),
+        run_(options.run) {}
 
   Placement placement_;
   ListLayout layout_;  ///< free_lists are the back end's to choose
+
+ private:
+  Run run_;  // of the options, with the device chosen
 };
 
 template <class Key, class Value>

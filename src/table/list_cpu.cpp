@@ -57,7 +57,7 @@ class CpuList final : public ListTable<Key, Value>::Backend {
   using Pairs = typename Base::Pairs;
 
   explicit CpuList(const Options& options)
-      : Base(options), threads_(options.threads > 0 ? static_cast<unsigned>(options.threads) : kThreads) {
+      : Base(options), threads_(options.run.threads > 0 ? options.run.threads : kThreads) {
     this->layout_.free_lists = kFreeLists;
     resize(0);
   }

@@ -37,13 +37,13 @@ std::uint32_t require_nodes(std::uint64_t heads, std::uint64_t nodes) {
 
 template <class Key, class Value>
 std::unique_ptr<typename ListTable<Key, Value>::Backend> make_backend(const Options& options) {
-  const Device device = choose_device(options.device, kHaveCuda);
+  const DeviceScope scope(options.run, "a list table", kHaveCuda);
+  Options chosen = options;
+  chosen.run.devices = {scope.device()};
 #ifdef WARPLOOM_HAVE_CUDA
-  if (device == Device::cuda) return make_list_cuda<Key, Value>(options);
-#else
-  static_cast<void>(device);
+  if (scope.device().is_gpu()) return make_list_cuda<Key, Value>(chosen);
 #endif
-  return make_list_cpu<Key, Value>(options);
+  return make_list_cpu<Key, Value>(chosen);
 }
 
 /// Calls visit(head, key, value) for every pair.
@@ -71,7 +71,6 @@ void for_each_pair(const typename ListTable<Key, Value>::Backend& backend, const
 Placement list_placement(const Options& options, int key_bytes) {
   if (options.tables < 1) throw BadInput("0 tables: a table has at least one");
   if (options.capacity < 1) throw BadInput("a capacity of 0 pairs: a list table has at least one node");
-  if (options.threads < 0) throw BadInput(fmt::format("{} threads: give 0 or more", options.threads));
   if (options.threads_per_block < 0 || options.threads_per_block > 1024)
     throw BadInput(fmt::format("{} threads per block: give 1 to 1024, or 0", options.threads_per_block));
   Placement placement;
@@ -103,7 +102,7 @@ Options options_of(Variant variant, std::uint32_t tables, std::uint32_t buckets,
   const bool big = variant == Variant::gpu_big;
   Options options;
   options.structure = Structure::list;
-  options.device = cpu ? Device::cpu : Device::cuda;
+  options.run.devices = {cpu ? Device::cpu : Device::cuda};
   options.capacity = capacity;
   options.tables = variant == Variant::gpu_ph || variant == Variant::cpu_ph ? tables : 1;
   options.buckets = big ? tables * buckets : buckets;
@@ -146,6 +145,7 @@ BatchReport ListTable<Key, Value>::run(const HostBatch<Key, Value>& batch) {
   BatchReport report;
   const auto begin = std::chrono::steady_clock::now();
   const auto count = [&] { size_ += report.tally.inserted - report.tally.erased; };
+  const DeviceScope scope = backend_->enter();
   if (!batch.keys.empty()) {
     try {
       backend_->run(batch, report);
@@ -166,6 +166,7 @@ std::uint64_t ListTable<Key, Value>::size() const {
 
 template <class Key, class Value>
 void ListTable<Key, Value>::export_pairs(std::vector<Key>& keys, std::vector<Value>& values) const {
+  const DeviceScope scope = backend_->enter();
   keys.clear();
   values.clear();
   for_each_pair<Key, Value>(*backend_, [&](list::NodeIndex, Key key, Value value) {
@@ -176,6 +177,7 @@ void ListTable<Key, Value>::export_pairs(std::vector<Key>& keys, std::vector<Val
 
 template <class Key, class Value>
 Statistics ListTable<Key, Value>::statistics() const {
+  const DeviceScope scope = backend_->enter();
   const ListLayout& layout = backend_->layout();
   const std::uint32_t buckets = backend_->placement().buckets;
   Statistics result;
@@ -197,17 +199,20 @@ Statistics ListTable<Key, Value>::statistics() const {
 
 template <class Key, class Value>
 void ListTable<Key, Value>::reserve(std::uint64_t nodes) {
+  const DeviceScope scope = backend_->enter();
   backend_->reserve(require_nodes(backend_->layout().heads, nodes));
 }
 
 template <class Key, class Value>
 void ListTable<Key, Value>::clear() {
+  const DeviceScope scope = backend_->enter();
   backend_->clear();
   size_ = 0;
 }
 
 template <class Key, class Value>
 std::string ListTable<Key, Value>::description() const {
+  const DeviceScope scope = backend_->enter();
   return fmt::format("list on {}, {} x {} buckets, {} nodes", backend_->device(),
                      backend_->placement().tables, backend_->placement().buckets, backend_->layout().nodes);
 }

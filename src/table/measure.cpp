@@ -194,11 +194,11 @@ std::vector<Compared> compare_structures(const Application& application, const C
   e.table = options.table;
   e.table.capacity = std::max<std::uint64_t>(options.preload, 1);
   std::vector<Compared> compared{{"ours", measure(e)}};
-  const bool gpu = choose_device(options.table.device) == Device::cuda;
+  const bool gpu = choose_device(one_device(options.table.run.devices, "a hash table")).is_gpu();
   for (const Variant variant :
        {gpu ? Variant::gpu_ph : Variant::cpu_ph, gpu ? Variant::gpu_basic : Variant::cpu_basic}) {
     e.table = options_of(variant, options.tables, 1024, e.table.capacity);
-    e.table.threads = options.table.threads;
+    e.table.run = options.table.run;
     e.table.threads_per_block = options.table.threads_per_block;
     compared.push_back({std::string(name(variant)), measure(e)});
   }

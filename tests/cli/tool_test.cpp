@@ -125,5 +125,17 @@ TEST(Devices, JsonHoldsTheSame) {
   EXPECT_GE(json["cpu"]["threads"], 1);
 }
 
+TEST(Devices, AGpuThatIsNotThereIsRefusedByItsNumber) {
+  const ToolRun run = run_with_invented_driver("search --device cuda:2 --query a.csv b.csv");
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err, HasSubstr("device 'cuda:2' was asked for, but the highest number here is 1"));
+}
+
+TEST(Devices, AVerbThatUsesOneRefusesSeveral) {
+  const ToolRun run = run_with_invented_driver("search --device cuda:0,cuda:1 --query a.csv b.csv");
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err, HasSubstr("a search uses one device, not cuda:0,cuda:1"));
+}
+
 }  // namespace
 }  // namespace warploom

@@ -1,9 +1,12 @@
 #include "warploom/core/device.hpp"
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <string>
+#include <thread>
 
 #include "core/cuda_driver.hpp"
 #include "warploom/core/error.hpp"
@@ -15,23 +18,30 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 TEST(Device, NamesAndParsingAgree) {
-  for (const Device device : {Device::cpu, Device::cuda, Device::best})
-    EXPECT_EQ(parse_device(name(device)), device);
+  for (const Device device : {Device::cpu, Device::cuda, Device::best, Device::gpu(0), Device::gpu(17)})
+    EXPECT_EQ(parse_devices(name(device)), std::vector<Device>{device});
+  EXPECT_EQ(name(Device::gpu(1)), "cuda:1");
+}
+
+TEST(Device, SeveralGpusAreNamedByNumber) {
+  EXPECT_EQ(parse_devices("cuda:2,cuda:0"), (std::vector<Device>{Device::gpu(2), Device::gpu(0)}));
 }
 
 TEST(Device, AnUnknownNameIsRefusedWithTheKnownOnes) {
-  try {
-    parse_device("gpu");
-    FAIL() << "accepted";
-  } catch (const BadInput& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("'gpu'"), HasSubstr("cpu, cuda or auto")));
-  }
-  EXPECT_THROW(parse_device(""), BadInput);
-  EXPECT_THROW(parse_device("CUDA"), BadInput);
+  for (const char* text : {"gpu", "", "CUDA", "cuda:", "cuda:-1", "cuda:1x", "cuda:1,", "cuda,cuda:1",
+                           "cpu,cuda:0", "cuda:1,cuda:1"})
+    try {
+      parse_devices(text);
+      FAIL() << text << " was accepted";
+    } catch (const BadInput& error) {
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("'" + std::string(text) + "'"),
+                                      HasSubstr("cpu, cuda or auto"), HasSubstr("cuda:0,cuda:1")));
+    }
 }
 
 TEST(Device, TheDriversDescriptionIsReadWhole) {
-  const CudaDevices found = query_cuda_driver(FAKE_CUDA_DRIVER);
+  const CudaDriver driver(FAKE_CUDA_DRIVER);
+  const CudaDevices& found = driver.devices();
   EXPECT_EQ(found.absent, "");
   EXPECT_EQ(found.driver_version, 13000);
   ASSERT_EQ(found.devices.size(), 2U);
@@ -49,22 +59,22 @@ TEST(Device, TheDriversDescriptionIsReadWhole) {
 }
 
 TEST(Device, AnAttributeTheDriverDoesNotKnowIsZero) {
-  EXPECT_EQ(query_cuda_driver(FAKE_CUDA_DRIVER).devices.at(0).shared_reserved, 0U);
+  EXPECT_EQ(CudaDriver(FAKE_CUDA_DRIVER).devices().devices.at(0).shared_reserved, 0U);
 }
 
 TEST(Device, NoDriverIsExplained) {
-  const CudaDevices found = query_cuda_driver("libno_such_driver.so.1");
+  const CudaDevices found = CudaDriver("libno_such_driver.so.1").devices();
   EXPECT_TRUE(found.devices.empty());
   EXPECT_THAT(found.absent, AllOf(HasSubstr("libno_such_driver.so.1"), HasSubstr("install the driver")));
 }
 
 TEST(Device, ALibraryThatIsNoDriverIsExplained) {
-  EXPECT_THAT(query_cuda_driver(NOT_A_CUDA_DRIVER).absent, HasSubstr("lacks functions"));
+  EXPECT_THAT(CudaDriver(NOT_A_CUDA_DRIVER).devices().absent, HasSubstr("lacks functions"));
 }
 
 TEST(Device, ADriverThatDoesNotStartIsExplained) {
   setenv("FAKE_CUDA", "broken", 1);
-  const CudaDevices found = query_cuda_driver(FAKE_CUDA_DRIVER);
+  const CudaDevices found = CudaDriver(FAKE_CUDA_DRIVER).devices();
   unsetenv("FAKE_CUDA");
   EXPECT_TRUE(found.devices.empty());
   EXPECT_THAT(found.absent, AllOf(HasSubstr("CUDA error 999: invented error"), HasSubstr("nvidia-smi")));
@@ -72,9 +82,48 @@ TEST(Device, ADriverThatDoesNotStartIsExplained) {
 
 TEST(Device, ADriverWithoutDevicesIsExplained) {
   setenv("FAKE_CUDA", "empty", 1);
-  const CudaDevices found = query_cuda_driver(FAKE_CUDA_DRIVER);
+  const CudaDevices found = CudaDriver(FAKE_CUDA_DRIVER).devices();
   unsetenv("FAKE_CUDA");
   EXPECT_THAT(found.absent, HasSubstr("shows no device"));
+}
+
+/// The number of the device that is the thread's current one with the invented driver; -1: none.
+int current_device() {
+  static const auto ask =
+      reinterpret_cast<int (*)()>(dlsym(dlopen(FAKE_CUDA_DRIVER, RTLD_NOW), "fake_current"));
+  return ask();
+}
+
+TEST(OnDevice, MakesAGpuCurrentAndLeavesItAsItWas) {
+  const CudaDriver driver(FAKE_CUDA_DRIVER);
+  {
+    const OnDevice second(Device::gpu(1), driver);
+    EXPECT_EQ(current_device(), 1);
+    {
+      const OnDevice first(Device::gpu(0), driver);
+      EXPECT_EQ(current_device(), 0);
+      std::thread([] { EXPECT_EQ(current_device(), -1); }).join();
+    }
+    EXPECT_EQ(current_device(), 1);
+  }
+  EXPECT_EQ(current_device(), -1);
+}
+
+TEST(OnDevice, ChangesNothingWithoutANumber) {
+  const CudaDriver driver(FAKE_CUDA_DRIVER);
+  const OnDevice second(Device::gpu(1), driver), any(Device::cuda, driver), cpu(Device::cpu, driver);
+  EXPECT_EQ(current_device(), 1);
+}
+
+TEST(OnDevice, SaysWhichGpuDoesNotAnswer) {
+  const CudaDriver driver(FAKE_CUDA_DRIVER);
+  try {
+    const OnDevice third(Device::gpu(2), driver);
+    FAIL() << "accepted";
+  } catch (const NoDevice& error) {
+    EXPECT_STREQ(error.what(), "CUDA device 2 cannot be used: CUDA error 101: invented error");
+  }
+  EXPECT_EQ(current_device(), -1);
 }
 
 TEST(Device, TheCpuIsAlwaysThere) { EXPECT_EQ(choose_device(Device::cpu), Device::cpu); }

@@ -4,12 +4,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <vector>
 
 namespace {
 bool asked_for(std::string_view mode) {
   const char* value = std::getenv("FAKE_CUDA");
   return value != nullptr && value == mode;
 }
+
+thread_local std::vector<int> contexts;  // the last is current
 }  // namespace
 
 extern "C" {
@@ -28,8 +31,28 @@ int cuDeviceGetCount(int* count) {
 
 int cuDeviceGet(int* device, int ordinal) {
   *device = ordinal;
+  return ordinal < 2 ? 0 : 101;  // CUDA_ERROR_INVALID_DEVICE
+}
+
+// Contexts are pointers to the devices' numbers.
+int cuDevicePrimaryCtxRetain(void** context, int device) {
+  static int devices[] = {0, 1};
+  *context = &devices[device];
   return 0;
 }
+
+int cuCtxPushCurrent_v2(void* context) {
+  contexts.push_back(*static_cast<int*>(context));
+  return 0;
+}
+
+int cuCtxPopCurrent_v2(void**) {
+  contexts.pop_back();
+  return 0;
+}
+
+/// For tests: the device of the thread's current context, -1: there is none.
+int fake_current() { return contexts.empty() ? -1 : contexts.back(); }
 
 int cuDeviceGetName(char* name, int length, int device) {
   std::snprintf(name, static_cast<std::size_t>(length), "Invented %d", device);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "warploom/core/error.hpp"
+#include "warploom/core/run.hpp"
 
 namespace warploom {
 namespace {
@@ -15,11 +16,12 @@ using Messages = std::vector<std::string>;
 
 class Log : public testing::Test {
  protected:
-  ~Log() override { set_log_sink(LogLevel::off, {}); }
-  void listen(LogLevel threshold) {
-    set_log_sink(threshold, [this](LogLevel level, std::string_view message) {
-      messages.push_back(std::string(name(level)) + ": " + std::string(message));
-    });
+  warploom::Run listen(LogLevel threshold) {
+    return {.log =
+                [this](LogLevel level, std::string_view message) {
+                  messages.push_back(std::string(name(level)) + ": " + std::string(message));
+                },
+            .threshold = threshold};
   }
   Messages messages;
 };
@@ -32,7 +34,7 @@ TEST_F(Log, NamesAndParsingAgree) {
 }
 
 TEST_F(Log, MessagesBelowTheThresholdAreDropped) {
-  listen(LogLevel::warning);
+  const RunScope scope(listen(LogLevel::warning));
   log(LogLevel::error, "a");
   log(LogLevel::warning, "b");
   log(LogLevel::info, "c");
@@ -40,7 +42,7 @@ TEST_F(Log, MessagesBelowTheThresholdAreDropped) {
 }
 
 TEST_F(Log, OffSilencesEvenErrors) {
-  listen(LogLevel::off);
+  const RunScope scope(listen(LogLevel::off));
   log(LogLevel::error, "a");
   EXPECT_TRUE(messages.empty());
 }
@@ -51,17 +53,17 @@ TEST_F(Log, WithoutASinkNothingIsEnabled) {
 }
 
 TEST_F(Log, EnabledAgreesWithTheThreshold) {
-  listen(LogLevel::info);
+  const RunScope scope(listen(LogLevel::info));
   EXPECT_TRUE(log_enabled(LogLevel::info));
   EXPECT_FALSE(log_enabled(LogLevel::debug));
   EXPECT_FALSE(log_enabled(LogLevel::off));
 }
 
 TEST_F(Log, ThreadsDeliverOneMessageAtATime) {
-  listen(LogLevel::info);
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
-    threads.emplace_back([] {
+    threads.emplace_back([&] {
+      const RunScope scope(listen(LogLevel::info));
       for (int k = 0; k < 250; ++k) log(LogLevel::info, "x");
     });
   for (std::thread& thread : threads) thread.join();

@@ -8,20 +8,17 @@
 #include <vector>
 
 #include "warploom/core/error.hpp"
+#include "warploom/core/run.hpp"
 
 namespace warploom {
 namespace {
 
 class ProgressTest : public testing::Test {
  protected:
-  ProgressTest() {
-    set_progress_sink([this](const ProgressState& state) { states.push_back(state); });
-  }
-  ~ProgressTest() override {
-    set_progress_sink({});
-    clear_interrupt();
-  }
   std::vector<ProgressState> states;
+  std::atomic<bool> stop = false;
+  RunScope scope{
+      {.stop = &stop, .progress = [this](const ProgressState& state) { states.push_back(state); }}};
 };
 
 TEST_F(ProgressTest, ShortWorkIsNotShown) {
@@ -72,8 +69,7 @@ TEST_F(ProgressTest, ThreadsCountTogether) {
   EXPECT_EQ(states.back().done, 4001U);
 }
 
-TEST_F(ProgressTest, WithoutASinkItOnlyCounts) {
-  set_progress_sink({});
+TEST(Progress, WithoutASinkItOnlyCounts) {
   Progress progress("placing", 10, "kernels");
   std::this_thread::sleep_for(std::chrono::milliseconds(120));
   EXPECT_NO_THROW(progress.advance());
@@ -82,25 +78,27 @@ TEST_F(ProgressTest, WithoutASinkItOnlyCounts) {
 TEST_F(ProgressTest, AnInterruptStopsTheWork) {
   Progress progress("placing", 10, "kernels");
   progress.advance();
-  request_interrupt();
+  stop = true;
   EXPECT_THROW(progress.advance(), Interrupted);
 }
 
-TEST_F(ProgressTest, AnInterruptLastsUntilItIsCleared) {
+TEST_F(ProgressTest, AnInterruptLastsAsLongAsItIsAskedFor) {
   EXPECT_NO_THROW(check_interrupt());
-  request_interrupt();
-  EXPECT_TRUE(interrupt_requested());
+  stop = true;
   EXPECT_THROW(check_interrupt(), Interrupted);
   EXPECT_THROW(check_interrupt(), Interrupted);
-  clear_interrupt();
+  stop = false;
   EXPECT_NO_THROW(check_interrupt());
 }
 
-TEST_F(ProgressTest, ASignalHandlerMayRequestTheInterrupt) {
-  auto* const before = std::signal(SIGUSR1, [](int) { request_interrupt(); });
+std::atomic<bool> signalled = false;
+
+TEST(Progress, ASignalHandlerMayAskForTheInterrupt) {
+  const RunScope scope({.stop = &signalled});
+  auto* const before = std::signal(SIGUSR1, [](int) { signalled = true; });
   std::raise(SIGUSR1);
   std::signal(SIGUSR1, before);
-  EXPECT_TRUE(interrupt_requested());
+  EXPECT_THROW(check_interrupt(), Interrupted);
 }
 
 TEST(ProgressText, ShowsShareRateAndTimeLeft) {

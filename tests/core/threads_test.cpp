@@ -2,20 +2,23 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
+#include <chrono>
 #include <numeric>
 #include <set>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
+#include "warploom/core/run.hpp"
+
 namespace warploom {
 namespace {
 
 class ThreadsTest : public testing::TestWithParam<unsigned> {
  protected:
-  void SetUp() override { set_threads(GetParam()); }
-  void TearDown() override { set_threads(0); }
+  const RunScope scope_{{.threads = GetParam()}};
 };
 
 TEST_P(ThreadsTest, EveryIndexIsVisitedOnce) {
@@ -62,7 +65,21 @@ TEST_P(ThreadsTest, ManyShortCallsDoNotLoseWork) {
   EXPECT_EQ(sum, 3 * (1999 * 2000 / 2) + 3 * 2000);
 }
 
-TEST_P(ThreadsTest, CallsFromSeveralThreadsTakeTurns) {
+TEST_P(ThreadsTest, CallsFromTwoThreadsAreServedAtOnce) {
+  // Each call ends only after a body of the other one has begun.
+  std::array<std::atomic<bool>, 2> begun{};
+  const auto call = [&](std::size_t mine) {
+    parallel_for(4, [&, mine](std::int64_t) {
+      begun[mine] = true;
+      while (!begun[1 - mine]) std::this_thread::yield();
+    });
+  };
+  std::thread other([&] { call(1); });
+  call(0);
+  other.join();
+}
+
+TEST_P(ThreadsTest, CallsFromSeveralThreadsLoseNoWork) {
   std::atomic<int> count = 0;
   std::vector<std::thread> callers;
   for (int caller = 0; caller < 4; ++caller)
@@ -75,14 +92,27 @@ TEST_P(ThreadsTest, CallsFromSeveralThreadsTakeTurns) {
 
 INSTANTIATE_TEST_SUITE_P(OneTwoAndMore, ThreadsTest, testing::Values(1u, 2u, 7u));
 
-TEST(Threads, CountIsAsSetAndOneAProcessorOtherwise) {
-  set_threads(5);
-  EXPECT_EQ(threads(), 5u);
-  set_threads(0);
-  EXPECT_GE(threads(), 1u);
+TEST(Threads, CountIsTheRunsAndOneAProcessorOtherwise) {
+  EXPECT_GE(threads(), 1U);
+  const RunScope scope({.threads = 5});
+  EXPECT_EQ(threads(), 5U);
 }
 
-}  // namespace
+TEST(Threads, ARunsThreadsAreTheMostThatTakePart) {
+  const RunScope many({.threads = 6});
+  parallel_for(6, [](std::int64_t) {});  // now there are as many
+  const RunScope scope({.threads = 2});
+  std::atomic<int> now = 0, most = 0;
+  parallel_for(200, [&](std::int64_t) {
+    const int here = ++now;
+    for (int seen = most; seen < here && !most.compare_exchange_weak(seen, here);) {
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    --now;
+  });
+  EXPECT_LE(most, 2);
+}
+
 TEST(Threads, InsideABodyThereIsOne) {
   std::atomic<unsigned> most = 0;
   parallel_for(8, [&](std::int64_t) { most = std::max(most.load(), threads()); });
@@ -90,4 +120,5 @@ TEST(Threads, InsideABodyThereIsOne) {
   EXPECT_GE(threads(), 1U);
 }
 
+}  // namespace
 }  // namespace warploom

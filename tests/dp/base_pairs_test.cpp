@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 BasePairOptions cpu(std::int64_t minimum_loop = 3) {
   BasePairOptions options;
-  options.solve.device = Device::cpu;
+  options.solve.run.devices = {Device::cpu};
   options.minimum_loop = minimum_loop;
   return options;
 }

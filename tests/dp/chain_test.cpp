@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 using Dimensions = std::vector<std::int64_t>;
 
-constexpr ChainOptions kCpu{.solve = {.device = Device::cpu}};
+const ChainOptions kCpu{.solve = {.run = {.devices = {Device::cpu}}}};
 
 ChainOrder order(const Dimensions& dimensions, ValueType type = ValueType::best) {
   ChainOptions options = kCpu;

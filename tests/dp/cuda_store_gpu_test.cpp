@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "every_device.hpp"
-#include "warploom/core/progress.hpp"
+#include "warploom/core/run.hpp"
 
 namespace warploom::dp {
 namespace {
@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 Options on_gpu(Decomposition decomposition = Decomposition::persistent, Storage storage = Storage::plain) {
   Options options;
-  options.device = Device::cuda;
+  options.run.devices = {Device::cuda};
   options.decomposition = decomposition;
   options.storage = storage;
   return options;
@@ -55,14 +55,16 @@ TEST(CudaStore, AnInterruptStopsALongSolution) {
   const auto problem =
       random_problem<std::int64_t>({.style = Style::two_sided}, 40'001, 1);  // seconds of an H200
   for (const Decomposition decomposition : kBoth) {
-    auto requested = std::async(std::launch::async, [] {
+    std::atomic<bool> stop = false;
+    const RunScope scope({.stop = &stop});
+    auto requested = std::async(std::launch::async, [&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(700));
-      request_interrupt();
+      stop = true;
       return Clock::now();
     });
     EXPECT_THROW(solve(problem, on_gpu(decomposition)), Interrupted) << name(decomposition);
     const std::chrono::duration<double> late = Clock::now() - requested.get();
-    clear_interrupt();
+    stop = false;
     EXPECT_LT(late.count(), 0.5) << name(decomposition);
     const auto next = random_problem<std::int64_t>({}, 100, 2);
     EXPECT_EQ(solve(next, on_gpu()).optimum(), whole(oracle_cells(next)));
@@ -109,7 +111,7 @@ TEST(CudaStore, NarrowTablesAreThoseOfPlainStorage) {
 TEST(CudaStore, CellWeightsArriveInSeveralChunks) {
   const auto problem = random_problem<std::int64_t>({.cells = true, .style = Style::two_sided}, 2'600, 1);
   Options cpu;
-  cpu.device = Device::cpu;
+  cpu.run.devices = {Device::cpu};
   EXPECT_EQ(first_difference(solve(problem, on_gpu()).table(), solve(problem, cpu).table()), "");
 }
 

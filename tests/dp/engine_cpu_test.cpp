@@ -2,7 +2,7 @@
 
 #include "every_device.hpp"
 #include "warploom/core/device.hpp"
-#include "warploom/core/threads.hpp"
+#include "warploom/core/run.hpp"
 
 namespace warploom::dp {
 namespace {
@@ -12,7 +12,7 @@ INSTANTIATE_TEST_SUITE_P(, EngineOn, testing::Values(Device::cpu),
 
 Options on_cpu() {
   Options options;
-  options.device = Device::cpu;
+  options.run.devices = {Device::cpu};
   return options;
 }
 
@@ -21,7 +21,7 @@ TEST(EngineCpu, CellsDoNotDependOnTheNumberOfThreads) {
   const auto problem = random_problem<float>(kind, 411, 2);
   const Triangle<float> want = oracle_cells(problem);
   for (const unsigned count : {1u, 2u, 3u}) {
-    set_threads(count);
+    const RunScope scope({.threads = count});
     for (const Decomposition decomposition :
          {Decomposition::bottom_up, Decomposition::divide_and_conquer, Decomposition::printed}) {
       Options with = on_cpu();
@@ -30,7 +30,6 @@ TEST(EngineCpu, CellsDoNotDependOnTheNumberOfThreads) {
           << count << " threads, " << name(decomposition);
     }
   }
-  set_threads(0);
 }
 
 TEST(EngineCpu, RefusesThePersistentKernel) {
@@ -43,7 +42,7 @@ TEST(EngineCpu, RefusesThePersistentKernel) {
 TEST(EngineCpu, AGpuThatIsNotThereIsNoDevice) {
   if (!cuda_devices().devices.empty()) GTEST_SKIP() << "this machine has a CUDA device";
   Options with;
-  with.device = Device::cuda;
+  with.run.devices = {Device::cuda};
   EXPECT_THROW(solve(random_problem<float>({}, 20, 1), with), NoDevice);
 }
 

@@ -12,16 +12,16 @@ template <Value T>
 void gpu_equals_cpu(const Kind& kind, std::int64_t points) {
   SCOPED_TRACE(text(kind) + ", " + std::to_string(points) + " points");
   const auto problem = random_problem<T>(kind, points, 21);
-  const auto cpu = solve(problem, {.device = Device::cpu, .storage = Storage::plain});
+  const auto cpu = solve(problem, {.run = {.devices = {Device::cpu}}, .storage = Storage::plain});
   const Triangle<T> want = cpu.table();
   const std::vector<Split> trace = cpu.trace();
   for (const Options& way :
-       {Options{.device = Device::cuda},
-        Options{.device = Device::cuda, .decomposition = Decomposition::persistent, .block = 32},
-        Options{.device = Device::cuda, .decomposition = Decomposition::bottom_up, .block = 32},
-        Options{.device = Device::cuda, .decomposition = Decomposition::bottom_up, .block = 64},
-        Options{.device = Device::cuda, .decomposition = Decomposition::bottom_up, .block = 256},
-        Options{.device = Device::cuda, .decomposition = Decomposition::divide_and_conquer}}) {
+       {Options{.run = {.devices = {Device::cuda}}},
+        Options{.run = {.devices = {Device::cuda}}, .decomposition = Decomposition::persistent, .block = 32},
+        Options{.run = {.devices = {Device::cuda}}, .decomposition = Decomposition::bottom_up, .block = 32},
+        Options{.run = {.devices = {Device::cuda}}, .decomposition = Decomposition::bottom_up, .block = 64},
+        Options{.run = {.devices = {Device::cuda}}, .decomposition = Decomposition::bottom_up, .block = 256},
+        Options{.run = {.devices = {Device::cuda}}, .decomposition = Decomposition::divide_and_conquer}}) {
     const auto gpu = solve(problem, way);
     EXPECT_EQ(first_difference(gpu.table(), want), "") << text(way);
     EXPECT_EQ(gpu.trace(), trace) << text(way);
@@ -59,8 +59,8 @@ TEST(EngineGpu, LargeDoubleIsTheCpus) {
 }
 TEST(EngineGpu, LargeNarrowCellsAreTheCpus) {
   const auto problem = random_base_pairs<std::int32_t>(4'000, 6);
-  const auto cpu = solve(problem, {.device = Device::cpu, .storage = Storage::plain});
-  const auto gpu = solve(problem, {.device = Device::cuda, .storage = Storage::narrow});
+  const auto cpu = solve(problem, {.run = {.devices = {Device::cpu}}, .storage = Storage::plain});
+  const auto gpu = solve(problem, {.run = {.devices = {Device::cuda}}, .storage = Storage::narrow});
   EXPECT_EQ(gpu.report().storage, "int16");
   EXPECT_EQ(first_difference(gpu.table(), cpu.table()), "");
   EXPECT_EQ(gpu.trace(), cpu.trace());
@@ -68,9 +68,9 @@ TEST(EngineGpu, LargeNarrowCellsAreTheCpus) {
 
 TEST(EngineGpu, FewMultiprocessorsGiveTheSameCells) {
   const auto problem = random_problem<float>(kAll, 700, 2);
-  const auto want = solve(problem, {.device = Device::cpu}).table();
+  const auto want = solve(problem, {.run = {.devices = {Device::cpu}}}).table();
   for (const int count : {1, 2, 7}) {
-    const auto gpu = solve(problem, {.device = Device::cuda, .multiprocessors = count});
+    const auto gpu = solve(problem, {.run = {.devices = {Device::cuda}}, .multiprocessors = count});
     EXPECT_EQ(first_difference(gpu.table(), want), "") << count << " multiprocessors";
   }
 }
@@ -79,8 +79,8 @@ TEST(EngineGpu, ABatchRefusesOtherDecompositions) {
   std::vector<Problem<float>> problems;
   for (const std::uint32_t seed : {1u, 2u}) problems.push_back(random_problem<float>({}, 10, seed));
   EXPECT_THAT(refusal([&] {
-                solve_batch<float>(problems,
-                                   {.device = Device::cuda, .decomposition = Decomposition::bottom_up});
+                solve_batch<float>(problems, {.run = {.devices = {Device::cuda}},
+                                              .decomposition = Decomposition::bottom_up});
               }),
               testing::HasSubstr("persistent"));
 }

@@ -26,8 +26,7 @@ template <Value T>
 void every_size(Device device, Storage storage) {
   const std::vector<Kind> kinds = kinds_for(storage);
   const std::vector<Options> ways = every_way(device, storage);
-  const std::size_t problems = device == Device::cuda ? 1 : 2,
-                    ways_each = device == Device::cuda ? ways.size() : 2;
+  const std::size_t problems = device.is_gpu() ? 1 : 2, ways_each = device.is_gpu() ? ways.size() : 2;
   std::size_t turn = 0, way = 0;
   for (std::int64_t points = 2; points <= 131; points += std::int64_t{kOneOf})
     for (std::size_t p = 0; p < problems; ++p) {
@@ -73,7 +72,7 @@ TEST_P(EngineOn, EveryWayOfNarrowInt32) { every_way_at_edges<std::int32_t>(GetPa
 template <Value T>
 void every_kind_of_problem(Device device) {
   Options options;
-  options.device = device;
+  options.run.devices = {device};
   const std::vector<Kind> kinds = every_kind();
   for (std::size_t k = 0; k < kinds.size(); k += kOneOf) {
     SCOPED_TRACE(text(kinds[k]));
@@ -153,7 +152,7 @@ TEST_P(EngineOn, ALeafWithoutSolutionLeavesNone) {
 template <Value T>
 void all_trees(Device device) {
   Options options;
-  options.device = device;
+  options.run.devices = {device};
   std::uint32_t seed = 0;
   for (const Kind& kind : every_kind()) {
     const auto problem = random_problem<T>(kind, 3 + seed % 9, seed);
@@ -208,7 +207,7 @@ TEST_P(EngineOn, ReportsWhatWasDone) {
     way.phases = way.decomposition != Decomposition::persistent;
     const Report report = solve(problem, way).report();
     SCOPED_TRACE(text(way));
-    EXPECT_EQ(report.device, way.device);
+    EXPECT_EQ(report.device, way.run.devices.front());
     EXPECT_EQ(report.decomposition, way.decomposition);
     EXPECT_EQ(report.block, way.block);
     EXPECT_EQ(report.storage, "float32");

@@ -31,10 +31,10 @@ class EngineOn : public testing::TestWithParam<Device> {
  protected:
   Options options() const {
     Options result;
-    result.device = GetParam();
+    result.run.devices = {GetParam()};
     return result;
   }
-  bool on_gpu() const { return GetParam() == Device::cuda; }
+  bool on_gpu() const { return GetParam().is_gpu(); }
 };
 
 inline std::string text(const Options& options) {
@@ -49,11 +49,11 @@ inline std::vector<Options> every_way(Device device, Storage storage) {
   std::vector<Options> ways;
   const auto add = [&](Decomposition decomposition, int block, Triangular triangular) {
     Options way;
-    way.device = device, way.decomposition = decomposition, way.block = block;
+    way.run = {.devices = {device}}, way.decomposition = decomposition, way.block = block;
     way.triangular = triangular, way.storage = storage;
     ways.push_back(way);
   };
-  if (device == Device::cuda)
+  if (device.is_gpu())
     for (const int block : {32, 64})
       if (block >= 64 || !narrow) add(Decomposition::persistent, block, Triangular::blocked);
   for (const Decomposition decomposition :
@@ -61,7 +61,7 @@ inline std::vector<Options> every_way(Device device, Storage storage) {
     for (const int block : {16, 32, 64, 128, 256, 512}) {
       if (narrow && block < 64) continue;
       add(decomposition, block, Triangular::blocked);
-      if (device == Device::cpu || narrow) continue;
+      if (!device.is_gpu() || narrow) continue;
       add(decomposition, block, Triangular::direct);
       if (block <= 64) add(decomposition, block, Triangular::merged);
     }

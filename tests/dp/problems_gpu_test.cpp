@@ -18,8 +18,10 @@ TEST(ProblemsOnAGpu, MatrixChain) {
     std::vector<std::int64_t> dimensions(matrices + 1);
     for (std::int64_t& dimension : dimensions) dimension = 1 + random.below(30);
     for (const ValueType type : kTypes) {
-      const ChainOrder cpu = chain_order(dimensions, {.solve = {.device = Device::cpu}, .type = type});
-      const ChainOrder gpu = chain_order(dimensions, {.solve = {.device = Device::cuda}, .type = type});
+      const ChainOrder cpu =
+          chain_order(dimensions, {.solve = {.run = {.devices = {Device::cpu}}}, .type = type});
+      const ChainOrder gpu =
+          chain_order(dimensions, {.solve = {.run = {.devices = {Device::cuda}}}, .type = type});
       EXPECT_EQ(gpu.cost, cpu.cost);
       EXPECT_EQ(gpu.parenthesisation, cpu.parenthesisation) << matrices << ' ' << name(type);
     }
@@ -33,8 +35,8 @@ TEST(ProblemsOnAGpu, SearchTree) {
     for (std::int64_t& count : p) count = random.below(100);
     for (std::int64_t& count : q) count = random.below(100);
     for (const ValueType type : kTypes) {
-      const SearchTree cpu = search_tree(p, q, {.solve = {.device = Device::cpu}, .type = type});
-      const SearchTree gpu = search_tree(p, q, {.solve = {.device = Device::cuda}, .type = type});
+      const SearchTree cpu = search_tree(p, q, {.solve = {.run = {.devices = {Device::cpu}}}, .type = type});
+      const SearchTree gpu = search_tree(p, q, {.solve = {.run = {.devices = {Device::cuda}}}, .type = type});
       EXPECT_EQ(gpu.cost, cpu.cost);
       EXPECT_EQ(gpu.nodes, cpu.nodes) << keys << ' ' << name(type);
     }
@@ -50,9 +52,9 @@ TEST(ProblemsOnAGpu, BasePairsOfShortAndLongSequences) {
   }
   BasePairOptions options;
   options.gc = 3, options.au = 2;
-  options.solve.device = Device::cpu;
+  options.solve.run.devices = {Device::cpu};
   const std::vector<BasePairs> cpu = base_pairs(sequences, options);
-  options.solve.device = Device::cuda;
+  options.solve.run.devices = {Device::cuda};
   const std::vector<BasePairs> together = base_pairs(sequences, options);
   options.solve.decomposition = Decomposition::bottom_up;  // one after the other
   const std::vector<BasePairs> apart = base_pairs(sequences, options);

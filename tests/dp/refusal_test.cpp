@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "every_device.hpp"
-#include "warploom/core/progress.hpp"
+#include "warploom/core/run.hpp"
 
 namespace warploom::dp {
 namespace {
@@ -27,11 +27,12 @@ template <Value T, class Change>
 std::string after(Change change) {
   Problem<T> problem = with_all_terms<T>();
   change(problem);
-  return refusal([&] { solve(problem, {.device = Device::cpu}); });
+  return refusal([&] { solve(problem, {.run = {.devices = {Device::cpu}}}); });
 }
 
 TEST(Refusal, OfNothing) {
-  EXPECT_THAT(refusal([] { solve(Problem<float>(), {.device = Device::cpu}); }), HasSubstr("leaves"));
+  EXPECT_THAT(refusal([] { solve(Problem<float>(), {.run = {.devices = {Device::cpu}}}); }),
+              HasSubstr("leaves"));
 }
 
 TEST(Refusal, OfNanNamesItsPlace) {
@@ -126,12 +127,12 @@ void overflow(int bits) {
     const auto want = oracle::fill<oracle::Wide>(problem);
     if (!in_range(problem)) {
       ++refused;
-      EXPECT_THAT(refusal([&] { solve(problem, {.device = Device::cpu}); }),
+      EXPECT_THAT(refusal([&] { solve(problem, {.run = {.devices = {Device::cpu}}}); }),
                   ContainsRegex(std::same_as<T, std::int32_t> ? "use int64" : "use float64"));
       continue;
     }
     ++solved;
-    const auto solution = solve(problem, {.device = Device::cpu});
+    const auto solution = solve(problem, {.run = {.devices = {Device::cpu}}});
     for (std::int64_t i = 0; i < problem.points(); ++i)
       for (std::int64_t j = i + 1; j < problem.points(); ++j) {
         const auto& cell = want.cells[std::size_t(i)][std::size_t(j)];
@@ -152,7 +153,7 @@ TEST(Refusal, OfOverflowSaysWhatToDo) {
   problem.leaves.assign(1'000, 1 << 20);
   EXPECT_FALSE(in_range(problem));
   EXPECT_THAT(
-      refusal([&] { solve(problem, {.device = Device::cpu}); }),
+      refusal([&] { solve(problem, {.run = {.devices = {Device::cpu}}}); }),
       AllOf(HasSubstr("int32"), HasSubstr("1.049e+09"), HasSubstr("536870911"), HasSubstr("use int64")));
 }
 
@@ -162,7 +163,7 @@ TEST(Refusal, OfOverflowDoesNotComeBeforeHalfTheRange) {
   problem.leaves.assign(256, 0);
   problem.factors.assign(257, 100);
   EXPECT_TRUE(in_range(problem));
-  EXPECT_EQ(solve(problem, {.device = Device::cpu}).optimum(), 255'000'000);
+  EXPECT_EQ(solve(problem, {.run = {.devices = {Device::cpu}}}).optimum(), 255'000'000);
 }
 
 TEST(Refusal, OfOverflowTrustsACallersBound) {
@@ -171,9 +172,10 @@ TEST(Refusal, OfOverflowTrustsACallersBound) {
   EXPECT_FALSE(in_range(problem));
   problem.bound = 1 << 28;
   EXPECT_TRUE(in_range(problem));
-  EXPECT_EQ(solve(problem, {.device = Device::cpu}).optimum(), 1 << 28);
+  EXPECT_EQ(solve(problem, {.run = {.devices = {Device::cpu}}}).optimum(), 1 << 28);
   problem.bound = -1;
-  EXPECT_THAT(refusal([&] { solve(problem, {.device = Device::cpu}); }), HasSubstr("bound is -1"));
+  EXPECT_THAT(refusal([&] { solve(problem, {.run = {.devices = {Device::cpu}}}); }),
+              HasSubstr("bound is -1"));
 }
 
 TEST_P(EngineOn, AProblemBeyondTheMemoryIsRefusedBeforeItIsTried) {
@@ -188,18 +190,18 @@ TEST_P(EngineOn, AProblemBeyondTheMemoryIsRefusedBeforeItIsTried) {
 }
 
 TEST_P(EngineOn, AnInterruptBeforeStopsIt) {
-  request_interrupt();
+  std::atomic<bool> stop = true;
+  const RunScope scope({.stop = &stop});
   EXPECT_THROW(solve(random_problem<float>({}, 300, 1), options()), Interrupted);
-  clear_interrupt();
 }
 
 TEST(Refusal, OfTermsStopsWhenItIsInterrupted) {  // 1 GB of weights take seconds to look at
   Problem<std::int32_t> problem;
   problem.leaves.assign(3, 1);
   problem.cell_weight = Triangle<std::int32_t>(4, 0);
-  request_interrupt();
+  std::atomic<bool> stop = true;
+  const RunScope scope({.stop = &stop});
   EXPECT_THROW(in_range(problem), Interrupted);
-  clear_interrupt();
 }
 
 // Work of several seconds.
@@ -208,13 +210,14 @@ TEST_P(EngineOn, AnInterruptStopsIt) {
   problem.leaves.assign(on_gpu() ? 60'000 : 8'000, 1);
   Options with = options();
   with.storage = Storage::plain;
-  std::thread interrupting([] {
+  std::atomic<bool> stop = false;
+  const RunScope scope({.stop = &stop});
+  std::thread interrupting([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    request_interrupt();
+    stop = true;
   });
   EXPECT_THROW(solve(problem, with), Interrupted);
   interrupting.join();
-  clear_interrupt();
 }
 
 TEST(Names, AreReadBack) {

@@ -20,7 +20,8 @@ using Reals = std::vector<double>;
 
 template <class Frequencies>
 SearchTree tree_of(const Frequencies& p, const Frequencies& q, ValueType type = ValueType::best) {
-  return search_tree(std::span(p), std::span(q), {.solve = {.device = Device::cpu}, .type = type});
+  return search_tree(std::span(p), std::span(q),
+                     {.solve = {.run = {.devices = {Device::cpu}}}, .type = type});
 }
 
 /// The least cost over all trees with keys first .. last below `depth` nodes, by the definition of the cost.

@@ -10,7 +10,7 @@
 #include "dp/orientation.hpp"
 #include "oracle/lattice_polygon.hpp"
 #include "warploom/core/error.hpp"
-#include "warploom/core/progress.hpp"
+#include "warploom/core/run.hpp"
 
 namespace warploom::dp {
 namespace {
@@ -151,9 +151,9 @@ TEST(SimplePolygon, NamesVerticesThatAreEqual) {
 
 TEST(Visibility, StopsWhenItIsInterrupted) {
   const std::vector<Point> square{{0, 0}, {1, 0}, {1, 1}, {0, 1}};
-  request_interrupt();
+  std::atomic<bool> stop = true;
+  const RunScope scope({.stop = &stop});
   EXPECT_THROW(Visibility{square}, Interrupted);
-  clear_interrupt();
 }
 
 TEST(StrictlyConvex, IsOneTurnWithoutStraightVertices) {

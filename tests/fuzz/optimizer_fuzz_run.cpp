@@ -27,7 +27,7 @@ std::vector<Ran> run_three(const std::string& ptx, const oracle::RandomKernel& k
   options.block = {kernel.block[0], kernel.block[1]};
   options.dynamic_shared = dynamic_shared;
   options.races = true;
-  options.cpu_threads = 1;
+  options.run.threads = 1;
   options.strict_initialisation = strict;
   options.max_instructions = 20'000'000;
 

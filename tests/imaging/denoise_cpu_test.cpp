@@ -12,8 +12,7 @@
 #include "oracle/phantom.hpp"
 #include "oracle/tv.hpp"
 #include "warploom/core/error.hpp"
-#include "warploom/core/progress.hpp"
-#include "warploom/core/threads.hpp"
+#include "warploom/core/run.hpp"
 #include "warploom/imaging/denoise.hpp"
 #include "warploom/imaging/maps.hpp"
 
@@ -49,7 +48,7 @@ DenoiseOptions options(Solver solver = Solver::accelerated) {
   result.solver = solver;
   result.lambda = 4;
   result.epsilon = solver == Solver::primal_dual ? 0 : 1e-2;
-  result.device = Device::cpu;
+  result.run.devices = {Device::cpu};
   return result;
 }
 
@@ -81,11 +80,10 @@ TEST_P(EverySolver, GivesTheSameForAnyNumberOfThreads) {
   std::vector<Image> results;
   std::vector<double> objectives;
   for (const unsigned count : {1u, 2u, 5u}) {
-    set_threads(count);
+    const RunScope scope({.threads = count});
     results.push_back(start);
     objectives.push_back(denoise_tensors(results.back(), {}, o).objective);
   }
-  set_threads(0);
   for (std::size_t k = 1; k < results.size(); ++k) {
     EXPECT_EQ(results[k].data, results[0].data);
     EXPECT_EQ(objectives[k], objectives[0]);
@@ -236,9 +234,10 @@ TEST(DenoiseCpu, TakesAHundredChannels) {
 TEST(DenoiseCpu, AnInterruptLeavesTheImageUnchanged) {
   const Image start = noisy_phantom(12);
   Image image = start;
-  request_interrupt();
+  std::atomic<bool> stop = true;
+  const RunScope scope({.stop = &stop});
   EXPECT_THROW(denoise_tensors(image, {}, options()), Interrupted);
-  clear_interrupt();
+  stop = false;
   EXPECT_EQ(image.data, start.data);
 }
 

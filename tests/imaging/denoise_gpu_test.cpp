@@ -10,7 +10,7 @@
 #include "imaging/tv_tiles.hpp"
 #include "oracle/phantom.hpp"
 #include "warploom/core/error.hpp"
-#include "warploom/core/progress.hpp"
+#include "warploom/core/run.hpp"
 
 namespace warploom::imaging {
 namespace {
@@ -90,7 +90,7 @@ struct Result {
 Result on_gpu(const Case& c, const TvTuning& tuning = {}, std::uint64_t device_memory = 0) {
   TvProblem problem = c.problem;
   problem.noisy = c.noisy.data.data();
-  problem.device_memory = device_memory;
+  const RunScope scope({.memory = device_memory});
   Result result{c.start, {}};
   result.outcome = minimise_cuda(problem, result.image.data.data(), tuning);
   return result;
@@ -271,9 +271,10 @@ TEST(DenoiseGpu, SaysHowMuchMemoryIsMissing) {
 
 TEST(DenoiseGpu, StopsWhenInterrupted) {
   const Case c = make_case({17, 9, 5}, 6, true, Solver::accelerated);
-  request_interrupt();
+  std::atomic<bool> stop = true;
+  const RunScope scope({.stop = &stop});
   EXPECT_THROW(on_gpu(c), Interrupted);
-  clear_interrupt();
+  stop = false;
   EXPECT_TRUE(on_gpu(c).outcome.converged);
 }
 

@@ -10,7 +10,7 @@
 #include "oracle/phantom.hpp"
 #include "oracle/tensor_fit.hpp"
 #include "warploom/core/error.hpp"
-#include "warploom/core/threads.hpp"
+#include "warploom/core/run.hpp"
 #include "warploom/imaging/maps.hpp"
 
 namespace warploom::imaging {
@@ -273,11 +273,10 @@ TEST(FitTensors, TakesSeveralBValuesWithoutAZero) {
 TEST(FitTensors, DoesNotDependOnTheNumberOfThreads) {
   const auto t = table(12);
   const Image series = series_of(tensor_phantom(12), t, 60);
-  set_threads(1);
+  const RunScope one_thread({.threads = 1});
   const TensorFit one = fit_tensors(series, t.b, t.directions, {}, {FitMethod::positive});
-  set_threads(3);
+  const RunScope three_threads({.threads = 3});
   const TensorFit three = fit_tensors(series, t.b, t.directions, {}, {FitMethod::positive});
-  set_threads(0);
   EXPECT_EQ(one.tensor.data, three.tensor.data);
   EXPECT_EQ(one.residual_variance, three.residual_variance);
 }

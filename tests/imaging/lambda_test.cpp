@@ -25,7 +25,7 @@ DenoiseReport denoised(TensorImage& image, double lambda, const Mask& mask = {})
   DenoiseOptions options;
   options.lambda = lambda;
   options.tolerance = 1e-3;
-  options.device = Device::cpu;
+  options.run.devices = {Device::cpu};
   return denoise_tensors(image, mask, options);
 }
 
@@ -75,7 +75,7 @@ TEST(Lambda, FollowsTheUnit) {
   TensorImage other = noisy.image;
   for (float& value : other.data) value *= 4;
   DenoiseOptions options;
-  options.device = Device::cpu;
+  options.run.devices = {Device::cpu};
   const double lambda = denoise_tensors(noisy.image, {}, options).lambda;
   options.epsilon *= 4;
   EXPECT_NEAR(4 * denoise_tensors(other, {}, options).lambda, lambda, 1e-3 * lambda);
@@ -89,7 +89,7 @@ TEST(Lambda, OfTheSharpFunctionalIsNearlyTheSame) {
   options.solver = Solver::primal_dual;
   options.epsilon = 0;
   options.tolerance = 1e-3;
-  options.device = Device::cpu;
+  options.run.devices = {Device::cpu};
   EXPECT_NEAR(denoise_tensors(sharp, {}, options).lambda, lambda, 0.1 * lambda);
 }
 
@@ -105,7 +105,7 @@ TEST(Lambda, OfChannelsFollowsTheirNoise) {
   };
   const double before = error(channel);
   DenoiseOptions options;
-  options.device = Device::cpu;
+  options.run.devices = {Device::cpu};
   denoise_channels(channel, {}, options);
   EXPECT_LT(error(channel), before / 2.5);
 }

@@ -10,7 +10,7 @@
 
 #include "oracle/phantom.hpp"
 #include "warploom/core/error.hpp"
-#include "warploom/core/threads.hpp"
+#include "warploom/core/run.hpp"
 
 namespace warploom::imaging {
 namespace {
@@ -164,11 +164,10 @@ TEST(AutomaticMask, DoesNotDependOnTheUnitOfTheImage) {
 
 TEST(AutomaticMask, DoesNotDependOnTheNumberOfThreads) {
   const Image image = noisy_ball(Grid{24, 24, 24});
-  set_threads(1);
+  const RunScope one_thread({.threads = 1});
   const Mask mask = automatic_mask(image);
-  set_threads(3);
+  const RunScope three_threads({.threads = 3});
   EXPECT_EQ(automatic_mask(image), mask);
-  set_threads(0);
 }
 
 TEST(AutomaticMask, RejectsAConstantImage) {

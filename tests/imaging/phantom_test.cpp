@@ -20,7 +20,7 @@ class Phantom : public testing::Test {
     add_noise(before_, 0.15, 7);
     after_ = before_;
     DenoiseOptions options;
-    options.device = Device::cpu;
+    options.run.devices = {Device::cpu};
     denoise_tensors(after_, {}, options);
   }
   inline static TensorImage truth_, before_, after_;

@@ -50,7 +50,7 @@ class SegmentOn : public testing::TestWithParam<Device> {
  protected:
   SegmentOptions options() const {
     SegmentOptions out;
-    out.device = GetParam();
+    out.run.devices = {GetParam()};
     out.inside = Inside::start;
     return out;
   }

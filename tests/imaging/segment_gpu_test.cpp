@@ -8,9 +8,9 @@ INSTANTIATE_TEST_SUITE_P(Gpu, SegmentOn, testing::Values(Device::cuda));
 TEST(SegmentGpu, AgreesWithTheCpuOnALargeNoisyImage) {
   const SegmentPhantom phantom = segment_phantom({1000, 700, 1}, 2);
   SegmentOptions with;
-  with.device = Device::cpu;
+  with.run.devices = {Device::cpu};
   const Segmentation cpu = segment(phantom.image, with);
-  with.device = Device::cuda;
+  with.run.devices = {Device::cuda};
   const Segmentation gpu = segment(phantom.image, with);
   EXPECT_GE(oracle::dice(cpu.mask, gpu.mask), 0.9998);
   EXPECT_NEAR(cpu.report.iterations, gpu.report.iterations, 3);

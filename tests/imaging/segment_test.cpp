@@ -6,8 +6,7 @@
 #include "imaging/segment_rows.hpp"
 #include "segment_devices.hpp"
 #include "warploom/core/error.hpp"
-#include "warploom/core/progress.hpp"
-#include "warploom/core/threads.hpp"
+#include "warploom/core/run.hpp"
 
 namespace warploom::imaging {
 namespace {
@@ -18,7 +17,7 @@ INSTANTIATE_TEST_SUITE_P(Cpu, SegmentOn, testing::Values(Device::cpu));
 
 SegmentOptions on_cpu() {
   SegmentOptions options;
-  options.device = Device::cpu;
+  options.run.devices = {Device::cpu};
   return options;
 }
 
@@ -82,11 +81,10 @@ TEST(Segment, DoesNotDependOnTheNumberOfThreads) {
   SegmentOptions options = on_cpu();
   options.max_iterations = 15;
   const Image image = segment_phantom({300, 200, 3}, 2).image;
-  set_threads(1);
+  const RunScope one_thread({.threads = 1});
   const Segmentation one = segment(image, options);
-  set_threads(5);
+  const RunScope five_threads({.threads = 5});
   const Segmentation five = segment(image, options);
-  set_threads(0);
   EXPECT_EQ(one.level_set.data, five.level_set.data);
   EXPECT_EQ(one.report.energy, five.report.energy);
 }
@@ -293,14 +291,14 @@ TEST(SegmentBadInput, NamesThatAreNoneListThoseThereAre) {
 }
 
 TEST(Segment, StopsOnRequest) {
-  request_interrupt();
+  std::atomic<bool> stop = true;
+  const RunScope scope({.stop = &stop});
   EXPECT_THROW(segment(segment_phantom({60, 60, 1}, 5).image, on_cpu()), Interrupted);
-  clear_interrupt();
 }
 
 TEST(Segment, SaysThatThereIsNoGpu) {
   SegmentOptions options = on_cpu();
-  options.device = Device::cuda;
+  options.run.devices = {Device::cuda};
   const Image image = segment_phantom({60, 60, 1}, 5).image;
   if (!cuda_devices().devices.empty()) GTEST_SKIP() << "there is a GPU";
   EXPECT_THROW(segment(image, options), NoDevice);

@@ -25,7 +25,7 @@ DenoiseOptions options(double lambda, double epsilon, double tolerance) {
   DenoiseOptions o;
   o.lambda = lambda, o.epsilon = epsilon, o.tolerance = tolerance;
   o.max_iterations = 20000;
-  o.device = Device::cpu;
+  o.run.devices = {Device::cpu};
   return o;
 }
 

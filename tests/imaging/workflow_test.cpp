@@ -53,7 +53,7 @@ class Workflow : public DenoiseTest {
     request.bval = path("series.bval"), request.bvec = path("series.bvec");
     request.mask = "none";
     request.solve.lambda = 100;
-    request.solve.device = Device::cpu;
+    request.solve.run.devices = {Device::cpu};
     return request;
   }
 
@@ -61,7 +61,7 @@ class Workflow : public DenoiseTest {
     DenoiseRequest request;
     request.input = path(name);
     request.order = TensorOrder::fsl;
-    request.solve.device = Device::cpu;
+    request.solve.run.devices = {Device::cpu};
     return request;
   }
 
@@ -135,7 +135,7 @@ TEST_F(Workflow, MeasuredSeriesGiveTheFilesOfTheCommandLine) {
   request.largest_b = 1000;
   request.fit = FitMethod::positive;
   request.output_order = TensorOrder::mrtrix;
-  request.solve.device = Device::cpu;
+  request.solve.run.devices = {Device::cpu};
   write(request, read_denoise_input(request));
   expect_the_same_files(14);
 }
@@ -239,7 +239,7 @@ TEST_F(Workflow, SegmentingGivesTheMaskOfTheCommandLine) {
   const ScalarImage image = parse_image(content_of(in), in);
   SegmentOptions options = usual_options(Start::disk, image.image.grid);
   EXPECT_EQ(options.start, Start::disk);
-  options.device = Device::cpu;
+  options.run.devices = {Device::cpu};
   put("lib.nii", mask_file(segment(image.image, options).mask, image));
   EXPECT_EQ(content_of(path("lib.nii")), content_of(path("cli.nii")));
 }

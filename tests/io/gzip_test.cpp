@@ -92,12 +92,11 @@ TEST(Gzip, EveryLevelComesBack) {
 
 TEST(Gzip, TheBytesDoNotDependOnThreads) {
   const std::string content = sample(5'000'000);
-  set_threads(1);
+  const RunScope one_thread({.threads = 1});
   const std::string one = gzip(content, 1);
-  set_threads(4);
+  const RunScope four_threads({.threads = 4});
   EXPECT_TRUE(gzip(content, 1) == one);
   EXPECT_TRUE(gunzip(one, "x.gz", kNoLimit) == content);
-  set_threads(0);
 }
 
 TEST(Gunzip, ReadsOtherWritersMembers) {

@@ -368,7 +368,7 @@ TEST_F(NiftiFile, IsReadFromAPipe) {
   const std::filesystem::path path = directory / "pipe";
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
   const std::string bytes = NiftiBytes().bytes();
-  set_threads(1);
+  const RunScope one_thread({.threads = 1});
   const pid_t child = fork();
   if (child == 0) {
     std::ofstream(path, std::ios::binary) << bytes;
@@ -376,7 +376,6 @@ TEST_F(NiftiFile, IsReadFromAPipe) {
   }
   EXPECT_THAT(read_nifti(path).data, ElementsAre(7, 9));
   waitpid(child, nullptr, 0);
-  set_threads(0);
 }
 
 TEST_F(NiftiFile, ErrorsNameTheFile) {

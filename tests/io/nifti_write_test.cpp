@@ -215,12 +215,11 @@ TEST_F(NiftiWrite, CompressedBytesDoNotDependOnThreads) {
   const Nifti image = counting({900, 1000});
   std::string first;
   for (const unsigned count : {1U, 2U, 5U}) {
-    set_threads(count);
+    const RunScope scope({.threads = count});
     write_nifti(directory / "a.nii.gz", image);
     if (first.empty()) first = content_of(directory / "a.nii.gz");
     EXPECT_EQ(content_of(directory / "a.nii.gz"), first) << count;
   }
-  set_threads(0);
   EXPECT_LT(first.size(), image.data.size());
   EXPECT_EQ(read_nifti(directory / "a.nii.gz").data, image.data);
 }

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "warploom/core/error.hpp"
-#include "warploom/core/progress.hpp"
+#include "warploom/core/run.hpp"
 
 namespace warploom::reuse {
 namespace {
@@ -149,9 +149,9 @@ TEST_F(FakePtxas, ThatHangsIsKilledAtTheTimeLimitWithAllItStarted) {
 }
 
 TEST_F(FakePtxas, DoesNotKeepUsFromBeingInterrupted) {
-  request_interrupt();
+  std::atomic<bool> stop = true;
+  const RunScope scope({.stop = &stop});
   EXPECT_THROW(run("sleep 300"), Interrupted);
-  clear_interrupt();
 }
 
 TEST_F(FakePtxas, ThatCannotBeStartedIsAnError) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "child.hpp"
-#include "warploom/core/threads.hpp"
+#include "warploom/core/run.hpp"
 
 namespace warploom::search {
 namespace {
@@ -92,11 +92,10 @@ TEST_P(Euclidean, WindowsThatTouchAMissingSampleHaveNoDistance) {
 TEST_P(Euclidean, DoesNotDependOnThreads) {
   const Channels recording = walks(2, 20000, 5);
   const Query query = query_of(recording, 777, 50);
-  set_threads(1);
+  const RunScope one_thread({.threads = 1});
   const std::vector<float> one = euclidean_profile(views(recording), query, GetParam());
-  set_threads(3);
+  const RunScope three_threads({.threads = 3});
   EXPECT_EQ(euclidean_profile(views(recording), query, GetParam()), one);
-  set_threads(0);
 }
 
 TEST_P(Euclidean, FindsTheQueryItselfFirstAndKeepsResultsApart) {

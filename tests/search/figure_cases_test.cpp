@@ -42,7 +42,7 @@ std::vector<int> ranks(const FigureCase& figure, const std::vector<Match>& match
 }
 
 std::vector<int> ranks_of_ours(const FigureCase& figure, const FindOptions& options = {}) {
-  Index index(figure.signal(), {.device = Device::cpu});
+  Index index(figure.signal(), {.run = {.devices = {Device::cpu}}});
   const Query query = figure.query();
   return ranks(figure, find(index, query, options).matches);
 }
@@ -102,7 +102,7 @@ TEST(Figure58, EuclideanDistanceDoesNotFindWhatIsShiftedOrSwitched) {
 
 TEST(Figure58, QueryAtOtherLengthsIsNearerToWhatIsScaledInTime) {
   const FigureCase figure = figure_58();
-  Index index(figure.signal(), {.device = Device::cpu});
+  Index index(figure.signal(), {.run = {.devices = {Device::cpu}}});
   const Query query = figure.query();
   FindOptions options;
   options.scales = {0.92, 1, 1.12};

@@ -30,7 +30,7 @@ using Recording = std::vector<std::vector<float>>;
 Found find_in(const Recording& recording, const Query& query, const FindOptions& options = {},
               Normalization normalization = Normalization::z) {
   const Signal signal(recording.begin(), recording.end());
-  Index index(signal, {.device = Device::cpu, .normalization = normalization});
+  Index index(signal, {.run = {.devices = {Device::cpu}}, .normalization = normalization});
   return find(index, query, options);
 }
 
@@ -500,7 +500,7 @@ TEST_F(Twice, LabelsGoWhereTheyFitBest) {
   worse.query.label = "a worse copy", own.query.label = "twice", other.query.label = "once";
   const std::vector<Query> queries = {worse.query, own.query, other.query};
   const Signal signal(recording.begin(), recording.end());
-  Index index(signal, {.device = Device::cpu});
+  Index index(signal, {.run = {.devices = {Device::cpu}}});
   const Found found = find_labels(index, queries, options);
   std::vector<std::tuple<std::int64_t, std::string, std::int32_t>> got;
   for (const Match& match : found.matches) got.emplace_back(match.first, match.label, match.query);
@@ -523,7 +523,7 @@ TEST_F(Twice, LabelsAreJudgedByTheDistanceOfAChannel) {
   one.view(), two.view();
   one.query.label = "one", two.query.label = "two";
   const Signal signal(recording.begin(), recording.end());
-  Index index(signal, {.device = Device::cpu});
+  Index index(signal, {.run = {.devices = {Device::cpu}}});
   options.neighbours = 0;
   const std::vector<Query> queries = {one.query, two.query};
   const double of_one = find(index, one.query, options).matches[0].distance;
@@ -537,7 +537,7 @@ TEST_F(Twice, LabelsMayOverlapByLessThanHalf) {
   OwnQuery early(recording, 900, kLength), late(recording, 924, kLength);
   early.query.label = "early", late.query.label = "late";
   const Signal signal(recording.begin(), recording.end());
-  Index index(signal, {.device = Device::cpu});
+  Index index(signal, {.run = {.devices = {Device::cpu}}});
   const std::vector<Query> queries = {early.query, late.query};
   EXPECT_THAT(find_labels(index, queries, options).matches, SizeIs(2));
   late = OwnQuery(recording, 915, kLength);

@@ -19,7 +19,7 @@ namespace {
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 IndexOptions on_gpu(Normalization normalization = Normalization::z, std::uint64_t memory = 0) {
-  return {.device = Device::cuda, .normalization = normalization, .memory = memory};
+  return {.run = {.devices = {Device::cuda}, .memory = memory}, .normalization = normalization};
 }
 
 /// Distances in single precision within the header's tolerance; what is nearer to 0 than 1e-6 is 0.
@@ -255,7 +255,7 @@ TEST(GpuBest, FromLittleMemoryIsTheSame) {
     EXPECT_EQ(little.effort().windows, index.effort().windows);
     EXPECT_EQ(little.effort().skipped, index.effort().skipped);
   }
-  Index cpu({walk, other}, {.device = Device::cpu});
+  Index cpu({walk, other}, {.run = {.devices = {Device::cpu}}});
   const auto on_cpu = cpu.best(patterns, tasks);
   for (std::size_t t = 0; t < tasks.size(); ++t) {
     ASSERT_EQ(on_cpu[t].size(), expected[t].size());

@@ -30,14 +30,15 @@ std::vector<float> recording(std::size_t samples, std::uint32_t seed) {
 std::uint64_t expect_same(const Signal& signal, const std::vector<Pattern>& patterns,
                           const std::vector<Task>& tasks, Normalization normalization = Normalization::z,
                           std::uint64_t memory = 0) {
-  IndexOptions options{.device = Device::cuda, .normalization = normalization, .prune = Prune::never};
+  IndexOptions options{
+      .run = {.devices = {Device::cuda}}, .normalization = normalization, .prune = Prune::never};
   Index plain(signal, options);
   const auto expected = plain.best(patterns, tasks);
   EXPECT_EQ(plain.effort().bounded, 0U);
   std::uint64_t bounded = 0;
   for (const Prune prune : {Prune::always, Prune::automatic}) {
     options.prune = prune;
-    options.memory = memory;
+    options.run.memory = memory;
     Index index(signal, options);
     const auto found = index.best(patterns, tasks);
     EXPECT_EQ(found, expected) << index.effort().choice;
@@ -45,7 +46,7 @@ std::uint64_t expect_same(const Signal& signal, const std::vector<Pattern>& patt
     EXPECT_EQ(index.effort().skipped, plain.effort().skipped);
     if (prune == Prune::always) bounded = index.effort().bounded;
   }
-  Index cpu(signal, {.device = Device::cpu, .normalization = normalization});
+  Index cpu(signal, {.run = {.devices = {Device::cpu}}, .normalization = normalization});
   const auto on_cpu = cpu.best(patterns, tasks);
   for (std::size_t t = 0; t < tasks.size(); ++t) {
     EXPECT_EQ(on_cpu[t].size(), expected[t].size()) << "task " << t;
@@ -161,7 +162,7 @@ TEST(GpuPrune, OfQueriesTooLongForSharedMemoryChangesNothing) {
 TEST(GpuPrune, IsChosenWhereItPaysAndSaysSo) {
   const std::vector<float> walk = random_walk(2'000'000, 9);
   const std::vector<Pattern> patterns = {{.samples = random_walk(256, 12), .radius = 12}};
-  Index index({walk}, {.device = Device::cuda});
+  Index index({walk}, {.run = {.devices = {Device::cuda}}});
   index.best(patterns, std::vector<Task>{{.limit = 10, .exclusion = 128}});
   EXPECT_GT(index.effort().bounded, 1'000'000U);
   EXPECT_LT(index.effort().cells,
@@ -173,7 +174,7 @@ TEST(GpuPrune, IsNotChosenWhereBoundsExcludeNothing) {
   const std::vector<float> walk = random_walk(2'000'000, 10);
   // A bound that all windows keep.
   const std::vector<Pattern> patterns = {{.samples = random_walk(256, 11), .radius = 25}};
-  Index index({walk}, {.device = Device::cuda});
+  Index index({walk}, {.run = {.devices = {Device::cuda}}});
   index.best(patterns, std::vector<Task>{{.limit = 8000, .exclusion = 0, .max_distance = 50}});
   EXPECT_EQ(index.effort().bounded, 0U);
   EXPECT_NE(index.effort().choice.find("would cost more than they save"), std::string::npos)

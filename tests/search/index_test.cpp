@@ -11,8 +11,7 @@
 #include "search/lists_of_windows.hpp"
 #include "search/signals.hpp"
 #include "warploom/core/error.hpp"
-#include "warploom/core/progress.hpp"
-#include "warploom/core/threads.hpp"
+#include "warploom/core/run.hpp"
 #include "warploom/io/recording.hpp"
 
 namespace warploom::search {
@@ -21,7 +20,7 @@ namespace {
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 IndexOptions on_cpu(Normalization normalization = Normalization::z, Prune prune = Prune::automatic) {
-  return {.device = Device::cpu, .normalization = normalization, .prune = prune};
+  return {.run = {.devices = {Device::cpu}}, .normalization = normalization, .prune = prune};
 }
 
 /// Distances in single precision within the header's tolerance; what is nearer to 0 than 1e-6 is 0.
@@ -45,7 +44,7 @@ void expect_profile(const Signal& signal, const Pattern& pattern, Normalization 
 /// threads.
 void expect_best(const Signal& signal, const std::vector<Pattern>& patterns, const std::vector<Task>& tasks,
                  Normalization normalization = Normalization::z) {
-  set_threads(1);
+  const RunScope one_thread({.threads = 1});
   Index plain(signal, on_cpu(normalization, Prune::never));
   const auto found = plain.best(patterns, tasks);
   ASSERT_EQ(found.size(), tasks.size());
@@ -60,7 +59,7 @@ void expect_best(const Signal& signal, const std::vector<Pattern>& patterns, con
     }
   }
   for (const unsigned threads : {1U, 2U, 5U}) {
-    set_threads(threads);
+    const RunScope scope({.threads = threads});
     for (const Prune prune : {Prune::automatic, Prune::always}) {
       Index pruned(signal, on_cpu(normalization, prune));
       EXPECT_EQ(pruned.best(patterns, tasks), found) << threads << " threads, lower bounds";
@@ -68,7 +67,6 @@ void expect_best(const Signal& signal, const std::vector<Pattern>& patterns, con
     Index again(signal, on_cpu(normalization, Prune::never));
     EXPECT_EQ(again.best(patterns, tasks), found) << threads << " threads";
   }
-  set_threads(0);
 }
 
 TEST(Profile, IsTheOraclesForAnyLengthAndBand) {
@@ -134,11 +132,10 @@ TEST(Profile, OfPartsIsAPartOfTheProfile) {
 TEST(Distances, OfSeveralListsAreThoseOfEach) {
   const ListsOfWindows asked;
   for (const unsigned threads : {1U, 3U, 100U}) {  // lists are shared out, or their windows
-    set_threads(threads);
+    const RunScope scope({.threads = threads});
     Index index(asked.signal(), on_cpu()), whole(asked.signal(), on_cpu());
     asked.expect_of_each(index.distances(asked.patterns, asked.lists), whole);
   }
-  set_threads(0);
 }
 
 TEST(Distances, OfNoListsAreNone) {
@@ -355,12 +352,11 @@ TEST(Best, FindsTheSameForManyTasksAsForEach) {
     patterns.push_back({.samples = random_walk(30, 61 + static_cast<std::uint32_t>(p)), .radius = 3});
     tasks.push_back({.first_pattern = p, .limit = 4, .exclusion = 15});
   }
-  set_threads(2);
+  const RunScope two_threads({.threads = 2});
   Index index({walk}, on_cpu());
   const auto found = index.best(patterns, tasks);
   for (std::size_t t = 0; t < tasks.size(); ++t)
     EXPECT_EQ(index.best(patterns, std::span(tasks).subspan(t, 1))[0], found[t]);
-  set_threads(0);
 }
 
 TEST(Best, CanBeInterrupted) {
@@ -368,10 +364,10 @@ TEST(Best, CanBeInterrupted) {
   const std::vector<Pattern> patterns = {{.samples = random_walk(50, 63), .radius = 5}};
   for (const Prune prune : {Prune::never, Prune::automatic, Prune::always}) {
     Index index({walk}, on_cpu(Normalization::z, prune));
-    request_interrupt();
+    std::atomic<bool> stop = true;
+    const RunScope scope({.stop = &stop});
     EXPECT_THROW(index.best(patterns, std::vector<Task>{{}}), Interrupted);
     EXPECT_THROW(index.profile(patterns[0], 0, 0, 2900), Interrupted);
-    clear_interrupt();
   }
 }
 

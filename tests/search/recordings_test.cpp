@@ -39,7 +39,7 @@ io::Recording walk() {
 
 SearchOptions on_cpu() {
   SearchOptions options;
-  options.device = Device::cpu;
+  options.run.devices = {Device::cpu};
   options.find.limit = 2;
   return options;
 }

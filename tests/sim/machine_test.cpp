@@ -7,7 +7,7 @@
 
 #include <numeric>
 
-#include "warploom/core/progress.hpp"
+#include "warploom/core/run.hpp"
 #include "warploom/sim/sim.hpp"
 
 namespace warploom::sim {
@@ -218,9 +218,9 @@ TEST_P(EverySchedule, AreDeterministic) {
                       std::string(kStore));
   Outcome one, two;
   const LaunchOptions options{
-      .grid = {20}, .block = {128}, .schedule = GetParam(), .seed = 5, .races = true, .cpu_threads = 1};
+      .grid = {20}, .block = {128}, .schedule = GetParam(), .seed = 5, .races = true, .run = {.threads = 1}};
   LaunchOptions parallel = options;
-  parallel.cpu_threads = 4;
+  parallel.run.threads = 4;
   EXPECT_EQ(run(text, options, &one), run(text, parallel, &two));
   ASSERT_FALSE(one.clean());
   ASSERT_EQ(one.findings.size(), two.findings.size());
@@ -322,9 +322,9 @@ TEST(Machine, StopsWhenItIsInterrupted) {
     Machine machine = machine_for(module_text(
         ".global .u32 g;\n.shared .u32 s;\n", "",
         fmt::format("SPIN:\nld.{}.u32 %r1, [{}];\nbra SPIN;\n", flag, flag[0] == 'v' ? "g" : "s")));
-    request_interrupt();
+    std::atomic<bool> stop = true;
+    const RunScope scope({.stop = &stop});
     EXPECT_THROW(machine.launch("k", {}, {.grid = {4}, .block = {32}}), Interrupted) << flag;
-    clear_interrupt();
   }
 }
 

@@ -173,7 +173,7 @@ TEST(RaceCases, RacesBetweenBlocksDoNotDependOnCpuThreads) {
       Arguments arguments;
       arguments.add(machine.allocate(1 << 16, "out"));
       const Outcome outcome = machine.launch(
-          "k", arguments, {.grid = {40}, .block = {64}, .races = true, .cpu_threads = threads});
+          "k", arguments, {.grid = {40}, .block = {64}, .races = true, .run = {.threads = threads}});
       std::string text;
       for (const Finding& f : outcome.findings) text += f.text() + " " + std::to_string(f.count) + "\n";
       EXPECT_FALSE(text.empty());

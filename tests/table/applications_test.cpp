@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-Options on_cpu() { return {.device = Device::cpu}; }
+Options on_cpu() { return {.run = {.devices = {Device::cpu}}}; }
 
 class Applications : public Scratch {};
 

@@ -15,7 +15,7 @@
 #include <unordered_map>
 
 #include "warploom/core/error.hpp"
-#include "warploom/core/progress.hpp"
+#include "warploom/core/run.hpp"
 
 namespace warploom::table {
 namespace {
@@ -486,9 +486,10 @@ TEST(ConcurrentMap, RefusesWhatCannotBe) {
 TEST(ConcurrentMap, StopsABatchWhenAsked) {
   Map map;
   const std::vector<std::uint32_t> keys(10000, 5);
-  request_interrupt();
+  std::atomic<bool> stop = true;
+  const RunScope scope({.stop = &stop});
   EXPECT_THROW(map.run(Operation::insert, keys, keys, {}, {}), Interrupted);
-  clear_interrupt();
+  stop = false;
   EXPECT_EQ(map.run(Operation::insert, keys, keys, {}, {}).tally.inserted, 1u);
 }
 

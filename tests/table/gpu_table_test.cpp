@@ -235,7 +235,7 @@ TEST_F(GpuTableTest, KernelsOfOnesOwnWorkOnTheSameTable) {
 TEST_F(GpuTableTest, HostBatchesInChunksDoWhatOneDeviceBatchDoes) {
   for_all_types([&]<class K, class V>() {
     Options options;
-    options.device = Device::cuda;
+    options.run.devices = {Device::cuda};
     options.capacity = 300000;
     HashTable<K, V> chunked(options);
     GpuTable<K, V> direct(gpu_options(options.capacity), stream_);
@@ -267,7 +267,7 @@ TEST_F(GpuTableTest, HostBatchesInChunksDoWhatOneDeviceBatchDoes) {
 void lose_the_device() {
   GpuTable<Key, Value> table(gpu_options(1000));
   Options options;
-  options.device = Device::cuda;
+  options.run.devices = {Device::cuda};
   HashTable<Key, Value> host_table(options);
   const std::vector<Key> keys = different_keys<Key>(1000, 27);
   std::vector<Outcome> outcomes(keys.size(), Outcome::invalid);

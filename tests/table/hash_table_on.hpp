@@ -20,7 +20,9 @@ class HashTableOn : public testing::TestWithParam<std::tuple<Device, Structure>>
  protected:
   Options options(std::uint64_t capacity) const {
     Options result;
-    std::tie(result.device, result.structure) = GetParam();
+    const auto [device, structure] = GetParam();
+    result.run.devices = {device};
+    result.structure = structure;
     result.capacity = capacity;
     return result;
   }

@@ -7,7 +7,7 @@
 
 #include "table/hash_table_on.hpp"
 #include "warploom/core/error.hpp"
-#include "warploom/core/progress.hpp"
+#include "warploom/core/run.hpp"
 
 namespace warploom::table {
 namespace {
@@ -302,8 +302,6 @@ TEST_P(HashTableOn, RefusesOptionsOutsideTheirRange) {
   chosen.tables = chosen.buckets = 1 << 16;
   EXPECT_THAT(refusal(chosen), HasSubstr("65536 tables of 65536 buckets"));
   chosen = options(100);
-  chosen.threads = -1;
-  EXPECT_THAT(refusal(chosen), HasSubstr("-1 threads"));
   chosen = options(100);
   chosen.threads_per_block = 2048;
   EXPECT_THAT(refusal(chosen), HasSubstr("2048 threads a block"));
@@ -321,9 +319,10 @@ TEST_P(HashTableOn, RefusesMoreThanThereIs) {
 TEST_P(HashTableOn, StopsWhenInterrupted) {
   HashTable<std::uint32_t, std::uint32_t> table(options(100000));
   const std::vector<std::uint32_t> keys = different_keys<std::uint32_t>(100000, 16);
-  request_interrupt();
+  std::atomic<bool> stop = true;
+  const RunScope scope({.stop = &stop});
   EXPECT_THROW(table.run(Operation::insert, keys, {}, {}, {}), Interrupted);
-  clear_interrupt();
+  stop = false;
   EXPECT_LE(table.size(), keys.size());
   const BatchReport report = table.run(Operation::assign, keys, {}, {}, {});
   EXPECT_EQ(table.size(), keys.size());
@@ -336,7 +335,7 @@ TEST_P(HashTableOn, SaysWhatItIs) {
   chosen.buckets = 17;
   const HashTable<std::uint32_t, std::uint32_t> table(chosen);
   EXPECT_THAT(table.description(), HasSubstr("3 x 17"));
-  EXPECT_THAT(table.description(), HasSubstr(std::string(name(chosen.device))));
+  EXPECT_THAT(table.description(), HasSubstr(std::string(name(chosen.run.devices.front()))));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -7,14 +8,18 @@
 #include "oracle/random.hpp"
 #include "table/list_chain.hpp"
 #include "table/list_on.hpp"
-#include "warploom/core/threads.hpp"
+#include "warploom/core/run.hpp"
 
 namespace warploom::table {
 
 /// Threads that take turns at any place where there are fewer processors
 class EightThreads : public testing::Environment {
  public:
-  void SetUp() override { set_threads(8); }
+  void SetUp() override { scope_.emplace(Run{.threads = 8}); }
+  void TearDown() override { scope_.reset(); }
+
+ private:
+  std::optional<RunScope> scope_;
 };
 const testing::Environment* const kEightThreads = testing::AddGlobalTestEnvironment(new EightThreads);
 

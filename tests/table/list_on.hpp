@@ -11,7 +11,7 @@ class ListOn : public testing::TestWithParam<Device> {
  protected:
   Options options(std::uint32_t tables, std::uint32_t buckets, std::uint64_t capacity) const {
     Options result = options_of(Variant::gpu_ph, tables, buckets, capacity);
-    result.device = GetParam();
+    result.run.devices = {GetParam()};
     return result;
   }
 };

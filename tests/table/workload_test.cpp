@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "warploom/core/error.hpp"
-#include "warploom/core/threads.hpp"
+#include "warploom/core/run.hpp"
 
 namespace warploom::table {
 namespace {
@@ -189,11 +189,10 @@ TEST(Workload, AnyPartIsThatOfTheWhole) {
 
 TEST(Workload, DoesNotDependOnThreads) {
   const WorkloadOptions options{.distribution = Distribution::normal};
-  set_threads(1);
+  const RunScope one_thread({.threads = 1});
   const auto one = keys_of<std::uint32_t>(options, 100000);
-  set_threads(3);
+  const RunScope three_threads({.threads = 3});
   EXPECT_EQ(keys_of<std::uint32_t>(options, 100000), one);
-  set_threads(0);
 }
 
 TEST(Workload, SeedsAndPreloadsAreDifferentDraws) {

@@ -21,10 +21,10 @@ Option& Command::add(std::string_view names, Target target, std::string help) {
 
 void Command::add_json(bool& json) { add("--json", &json, "Print the result as JSON, for machines"); }
 
-void Command::add_device(Device& device) {
+void Command::add_device(std::vector<Device>& devices) {
   add(
-      "--device DEVICE", [&device](const std::string& text) { device = parse_device(text); },
-      "Where to compute: cpu, cuda or auto [auto]");
+      "--device DEVICE", [&devices](const std::string& text) { devices = parse_devices(text); },
+      "Where to compute: cpu, cuda, cuda:N or auto [auto]");
 }
 
 std::function<int()> Command::add_verbs(std::string_view kind, std::span<const Verb> verbs) {

@@ -81,8 +81,8 @@ class Command {
   Option& add(std::string_view names, Target target, std::string help = "");
   /// `--json`: the result for machines, on standard output, instead of text.
   void add_json(bool& json);
-  /// `--device cpu|cuda|auto`. Give the value to choose_device().
-  void add_device(Device& device);
+  /// `--device`, as parse_devices() takes it, for Run::devices.
+  void add_device(std::vector<Device>& devices);
   /// Declares verbs of this verb's own, and returns what runs the one that was chosen. What this verb has, -v
   /// among it, may stand behind them too.
   /// @param kind  of them, for the message where none was chosen: "problem"

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <new>
@@ -9,21 +10,22 @@
 #include "parser.hpp"
 #include "verb.hpp"
 #include "warploom/core/error.hpp"
-#include "warploom/core/log.hpp"
-#include "warploom/core/progress.hpp"
+#include "warploom/core/run.hpp"
 
 namespace warploom::tool {
 namespace {
+
+/// Ctrl-C was pressed: Run::stop of all verbs.
+std::atomic<bool> interrupted = false;
 
 constexpr const char* kClearLine = "\r\033[K";
 
 // Ctrl-C asks the work to stop at a safe place; a second one ends the process at once.
 void on_interrupt(int signal) {
-  if (interrupt_requested()) {
+  if (interrupted.exchange(true)) {
     std::signal(signal, SIG_DFL);
     std::raise(signal);
   }
-  request_interrupt();
 }
 
 // A closed pipe or a file size limit is an error of write(), not the end of the process. A handler, not
@@ -40,19 +42,23 @@ void install_signal_handlers() {
   sigaction(SIGXFSZ, &action, nullptr);
 }
 
-void install_sinks(LogLevel level) {
+Run run_of_verbs(LogLevel level) {
+  Run run;
+  run.stop = &interrupted;
   const bool terminal = isatty(STDERR_FILENO) == 1;
-  set_log_sink(level, [terminal](LogLevel severity, std::string_view message) {
+  run.threshold = level;
+  run.log = [terminal](LogLevel severity, std::string_view message) {
     const std::string line =
         fmt::format("{}warploom: {}: {}\n", terminal ? kClearLine : "", name(severity), message);
     std::fwrite(line.data(), 1, line.size(), stderr);
-  });
-  if (!terminal || level < LogLevel::warning) return;
-  set_progress_sink([](const ProgressState& state) {
+  };
+  if (!terminal || level < LogLevel::warning) return run;
+  run.progress = [](const ProgressState& state) {
     const std::string line = kClearLine + (state.finished ? "" : progress_text(state));
     std::fwrite(line.data(), 1, line.size(), stderr);
     std::fflush(stderr);
-  });
+  };
+  return run;
 }
 
 int run(int argc, char** argv) {
@@ -64,7 +70,7 @@ int run(int argc, char** argv) {
     return kDone;
   }
   if (tool.chosen() == nullptr) throw BadInput("no verb given (warploom --help lists them)");
-  install_sinks(common.log_level());
+  const RunScope scope(run_of_verbs(common.log_level()));
   return run_verb();
 }
 

@@ -42,8 +42,9 @@ std::vector<ImageFile> image_files(const DenoiseSettings& s) {
 int run(const DenoiseSettings& settings) {
   const Stopwatch watch;
   check_together(settings);
-  choose_device(settings.solve.device);  // an absent one is better known before than after the fit
-  if (settings.threads > 0) set_threads(settings.threads);
+  const RunScope scope(settings.solve.run);
+  // An absent device is better known before than after the fit.
+  choose_device(one_device(settings.solve.run.devices, "denoising"));
   DenoiseRun run{.settings = settings};
   OutputFiles files;
   const std::vector<ImageFile> images = image_files(settings);

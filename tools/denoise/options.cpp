@@ -153,16 +153,17 @@ void add_solver_options(Command& command, DenoiseSettings& s) {
       command, "--step", "N",
       [&s](const auto& t) { s.solve.descent_step = parse_number("--step", t, 0, true); },
       "Fixed step of descent [mm / sqrt(um^2/ms)] [the largest that is stable at the start]");
-  command.add_device(s.solve.device);
+  command.add_device(s.solve.run.devices);
   add(
       command, "--device-memory", "MIB",
       [&s](const auto& t) {
-        s.solve.device_memory = parse_count<std::uint64_t>("--device-memory", t, 1, std::uint64_t{1} << 30)
-                                << 20;
+        s.solve.run.memory = parse_count<std::uint64_t>("--device-memory", t, 1, std::uint64_t{1} << 30)
+                             << 20;
       },
       "Use no more of the GPU's memory; larger images go through it in slabs [MiB] [what is free]");
   add(
-      command, "--threads", "N", [&s](const auto& t) { s.threads = parse_count("--threads", t, 1u, 1024u); },
+      command, "--threads", "N",
+      [&s](const auto& t) { s.solve.run.threads = parse_count("--threads", t, 1u, 1024u); },
       "CPU threads; the result does not depend on them [one a processor]");
 }
 

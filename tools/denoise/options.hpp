@@ -15,7 +15,6 @@ struct DenoiseSettings : imaging::DenoiseRequest {
   int gzip_level = 1;
   std::string report, qc;
   bool json = false, force = false;
-  unsigned threads = 0;
 };
 
 /// Declares every option; `settings` has to outlive the parser.

@@ -15,9 +15,9 @@ void add_dp_options(Command& command, DpSettings& settings) {
   dp::Options& solve = settings.solve;
   command.add("-o,--output FILE", &settings.output,
               "Result to write, as JSON if it ends in .json; '-' for standard output [-]");
-  command.add_device(solve.device);
+  command.add_device(solve.run.devices);
   command
-      .add("--threads N", &settings.threads,
+      .add("--threads N", &settings.solve.run.threads,
            "Threads on the CPU; results do not depend on them [one a processor]")
       .range(1, 4096);
   command.add(
@@ -53,9 +53,8 @@ void add_type_option(Command& command, dp::ValueType& type, const std::string& t
       "Type of the cells: " + types);
 }
 
-DpRun::DpRun(DpSettings& settings) : settings_(settings) {
+DpRun::DpRun(DpSettings& settings) : settings_(settings), scope_(settings.solve.run) {
   settings.solve.phases = settings.timings;
-  if (settings.threads > 0) set_threads(settings.threads);
   if (settings.output != "-") files_.add(settings.output, settings.force);
 }
 

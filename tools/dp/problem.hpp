@@ -24,7 +24,6 @@ Verb dp_solve();
 struct DpSettings {
   dp::Options solve;
   dp::ValueType type = dp::ValueType::best;
-  unsigned threads = 0;
   std::string output = "-";
   bool timings = false, json = false, force = false;
 };
@@ -34,8 +33,8 @@ void add_dp_options(Command& command, DpSettings& settings);
 /// @param types  those that the problem is for, and what auto means: "int32, int64 or auto: ... [auto]"
 void add_type_option(Command& command, dp::ValueType& type, const std::string& types);
 
-/// A run's outputs: made first, so that a bad name is known before the work is done. Sets threads, and
-/// options that follow from others.
+/// A run's outputs: made first, so that a bad name is known before the work is done. While it
+/// lives, all runs as the options say. Sets options that follow from others.
 class DpRun {
  public:
   explicit DpRun(DpSettings& settings);
@@ -56,6 +55,7 @@ class DpRun {
  private:
   bool as_json() const;
   const DpSettings& settings_;
+  RunScope scope_;
   OutputFiles files_;
 };
 

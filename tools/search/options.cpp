@@ -235,13 +235,13 @@ void add_match_options(Command& command, SearchSettings& s) {
 }
 
 void add_run_options(Command& command, SearchSettings& s) {
-  command.add_device(s.device);
+  command.add_device(s.run.devices);
   command
       .add(
           "--device-memory MIB",
           [&s](const std::string& text) {
             std::uint64_t mib = 0;
-            if (parse_whole(text, mib)) s.memory = mib << 20;
+            if (parse_whole(text, mib)) s.run.memory = mib << 20;
           },
           "Use no more of the GPU's memory; longer recordings go through it in chunks [MiB] [what is free]")
       .range(std::uint64_t{1}, std::uint64_t{1} << 30);
@@ -256,7 +256,8 @@ void add_run_options(Command& command, SearchSettings& s) {
       },
       "Leave out windows of which lower bounds tell that they are too far; the result does not depend on it "
       "[auto: where it pays]");
-  command.add("--threads N", &s.threads, "CPU threads; the result does not depend on them [one a processor]")
+  command
+      .add("--threads N", &s.run.threads, "CPU threads; the result does not depend on them [one a processor]")
       .range(1u, 1024u);
   command.add(
       "--stream", &s.stream,

@@ -33,7 +33,6 @@ struct SearchSettings : search::SearchOptions {
   io::RecordingOptions reading;
   std::vector<std::string> query_select;
   signal::PrepareOptions prepare;
-  unsigned threads = 0;
 
   std::string output;
   bool html = false, resume = false, force = false, json = false;

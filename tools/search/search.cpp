@@ -94,8 +94,9 @@ struct Failure {
 
 int run(SearchSettings& settings) {
   check_together(settings);
-  choose_device(settings.device);  // an absent one is better known before the recordings are read
-  if (settings.threads > 0) set_threads(settings.threads);
+  const RunScope scope(settings.run);
+  // An absent device is better known before the recordings are read.
+  choose_device(one_device(settings.run.devices, "a search"));
   if (settings.stream) return search_input(settings);
   const std::vector<io::RecordingFile> files = io::list_recordings(settings.inputs, settings.reading);
   const std::vector<RecordedQuery> queries = load_queries(settings);

@@ -201,7 +201,7 @@ std::function<int()> add(Command& command) {
               "a disk, box or mask, 1e-4]");
   command.add("--max-iterations N", &s->max_iterations,
               "Stop then in any case [500; in 3-D, or from a disk, box or mask, 2000]");
-  command.add_device(s->with.device);
+  command.add_device(s->with.run.devices);
   command.add("--contour FILE", &s->contour,
               "Contour to write, to a fraction of a pixel: .svg (2-D) or .json (a list for each slice)");
   command.add("--overlay FILE", &s->overlay,

@@ -127,7 +127,7 @@ SimRun run_launch(sim::Machine& machine, const LaunchText& launch, const sim::Pr
   run.options.schedule = schedule;
   run.options.seed = options.seed;
   run.options.races = options.races;
-  run.options.cpu_threads = options.threads;
+  run.options.run.threads = options.threads;
   run.options.max_instructions = options.max_instructions;
   const auto begin = std::chrono::steady_clock::now();
   run.outcome = machine.launch(launch.kernel, prepared.arguments, run.options);

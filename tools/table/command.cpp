@@ -16,8 +16,9 @@ namespace warploom::tool {
 void add_table_options(Command& command, TableSettings& settings) {
   command.add("-o,--output FILE", &settings.output,
               "Result to write, as JSON if it ends in .json; '-' for standard output [-]");
-  command.add_device(settings.table.device);
-  command.add("--threads N", &settings.table.threads, "Threads on the CPU [one a processor]").range(1, 4096);
+  command.add_device(settings.table.run.devices);
+  command.add("--threads N", &settings.table.run.threads, "Threads on the CPU [one a processor]")
+      .range(1, 4096);
   command
       .add("--threads-per-block N", &settings.table.threads_per_block,
            "Threads of a block on a GPU, a multiple of 32 [the best known]")
@@ -26,8 +27,7 @@ void add_table_options(Command& command, TableSettings& settings) {
   command.add_json(settings.json);
 }
 
-TableRun::TableRun(const TableSettings& settings) : settings_(settings) {
-  if (settings.table.threads > 0) set_threads(static_cast<unsigned>(settings.table.threads));
+TableRun::TableRun(const TableSettings& settings) : settings_(settings), scope_(settings.table.run) {
   if (settings.output != "-") files_.add(settings.output, settings.force);
   if (settings.svg.empty()) return;
   if (!settings.svg.ends_with(".svg"))

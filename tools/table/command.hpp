@@ -29,10 +29,11 @@ struct TableSettings {
 /// --device, --structure, --threads, --threads-per-block, -o, --json and --force.
 void add_table_options(Command& command, TableSettings& settings);
 
-/// A run's outputs: made first, so that a bad name is known before the work is done.
+/// A run's outputs: made first, so that a bad name is known before the work is done. While it lives, all runs
+/// as the options say.
 class TableRun {
  public:
-  /// Sets threads. @throws BadInput as OutputFiles::add; --svg of another ending than .svg
+  /// @throws BadInput as OutputFiles::add; --svg of another ending than .svg
   explicit TableRun(const TableSettings& settings);
 
   /// Whether finish() writes JSON.
@@ -45,6 +46,7 @@ class TableRun {
 
  private:
   const TableSettings& settings_;
+  RunScope scope_;
   OutputFiles files_;
 };
 

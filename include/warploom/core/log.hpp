@@ -11,13 +11,11 @@ enum class LogLevel { off, error, warning, info, debug };
 LogLevel parse_log_level(std::string_view text);
 std::string_view name(LogLevel level);
 
-/// Receives every message at `threshold` or more severe. Called from any thread, one call at a time.
+/// Receives every message at its threshold or more severe. Called from any thread, one call at a time in the
+/// whole process. The library itself never prints: see Run::log.
 using LogSink = std::function<void(LogLevel, std::string_view message)>;
 
-/// The library itself never prints: without a sink messages are dropped. An empty sink removes it.
-void set_log_sink(LogLevel threshold, LogSink sink);
-
-/// True if a message at this level would reach a sink: ask before building an expensive one.
+/// True if a message at this level would reach the current Run's sink: ask before building an expensive one.
 bool log_enabled(LogLevel level);
 void log(LogLevel level, std::string_view message);
 

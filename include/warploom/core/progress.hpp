@@ -8,12 +8,9 @@
 
 namespace warploom {
 
-/// Asks all running work to stop. Async-signal-safe: a SIGINT handler may call it.
-void request_interrupt() noexcept;
-/// Forgets a request, before new work.
-void clear_interrupt() noexcept;
-bool interrupt_requested() noexcept;
-/// Long loops call this, directly or through Progress::advance. @throws Interrupted if a request is pending
+class RunScope;
+
+/// Long loops call this, directly or through Progress::advance. @throws Interrupted if Run::stop asks for it
 void check_interrupt();
 
 struct ProgressState {
@@ -27,12 +24,12 @@ struct ProgressState {
 /// "placing 420/1000 kernels (42 %), 81 kernels/s, 0:07 left"
 std::string progress_text(const ProgressState& state);
 
-/// Shows progress to a person. The library never prints: without a sink nothing is shown. Called from
-/// any thread, one call at a time, at most ten times a second for each piece of work. Must not throw.
+/// Shows progress to a person: see Run::progress. Called from any thread, one call at a time in the whole
+/// process, at most ten times a second for each piece of work. Must not throw.
 using ProgressSink = std::function<void(const ProgressState&)>;
-void set_progress_sink(ProgressSink sink);
 
-/// One piece of long work; lives as long as the work does. Threads may share it.
+/// One piece of long work, shown as the Run says in whose scope it began; lives as long as the work does.
+/// Threads may share it.
 class Progress {
  public:
   /// @param total  in `unit`; 0 if not known
@@ -42,7 +39,7 @@ class Progress {
   ~Progress();
 
   /// Counts `n` more units as done. Cost: an atomic add and a clock reading.
-  /// @throws Interrupted if a request is pending
+  /// @throws Interrupted if Run::stop asks for it
   void advance(std::uint64_t n = 1);
 
  private:
@@ -51,10 +48,11 @@ class Progress {
 
   std::string what_, unit_;
   std::uint64_t total_;
+  const RunScope* scope_;
   Clock::time_point start_;
   std::atomic<std::uint64_t> done_ = 0;
   std::atomic<std::int64_t> next_show_;  // [ns since start_]
-  bool shown_ = false;                   // guarded by the sink's mutex
+  bool shown_ = false;                   // guarded as calls of the sink
 };
 
 }  // namespace warploom

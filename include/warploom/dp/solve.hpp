@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "warploom/core/device.hpp"
+#include "warploom/core/run.hpp"
 #include "warploom/dp/problem.hpp"
 
 namespace warploom::dp {
@@ -48,7 +48,7 @@ Storage parse_storage(std::string_view text);
 std::string_view name(Storage storage);
 
 struct Options {
-  Device device = Device::best;
+  Run run = {};  ///< one device
   Decomposition decomposition = Decomposition::best;
   /// Edge of a block [cells]: 16, 32, 64, 128, 256 or 512; of persistent 32 or 64. 0: chosen by size and
   /// device.

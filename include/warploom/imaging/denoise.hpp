@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "warploom/core/device.hpp"
+#include "warploom/core/run.hpp"
 #include "warploom/imaging/image.hpp"
 
 namespace warploom::imaging {
@@ -28,9 +28,8 @@ struct DenoiseOptions {
   double tolerance = 1e-4;  ///< stop when the relative gap is at most this, > 0
   int max_iterations = 5000;
   double descent_step =
-      0;  ///< of Solver::descent [mm / sqrt(unit)]; 0: one that is safe for any image, see below
-  Device device = Device::best;
-  std::uint64_t device_memory = 0;  ///< cap [bytes], to force slabs; 0: what is free on the device
+      0;         ///< of Solver::descent [mm / sqrt(unit)]; 0: one that is safe for any image, see below
+  Run run = {};  ///< one device; less of its memory than the image needs makes slabs
 };
 
 /// What is known after one iteration. Objective and gap belong to the point at which the iteration took its

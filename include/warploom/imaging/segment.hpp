@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "warploom/core/device.hpp"
+#include "warploom/core/run.hpp"
 #include "warploom/imaging/image.hpp"
 
 namespace warploom::imaging {
@@ -40,7 +40,7 @@ struct SegmentOptions {
   Start start = Start::checkerboard;
   Mask start_mask;  ///< for Start::mask: as many bytes as voxels, some 0 and some not
   Inside inside = Inside::bright;
-  Device device = Device::best;
+  Run run = {};  ///< one device
 };
 
 /// Options with the tolerance and the limit of iterations that suit a start: one contour moves slowly, and so

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "warploom/core/run.hpp"
 #include "warploom/search/match.hpp"
 
 namespace warploom::search {
@@ -16,12 +17,13 @@ namespace warploom::search {
 /// @throws BadInput (query longer than the recording or empty, channels of unequal length, places that the
 ///         recording lacks), Interrupted
 /// Cost: m operations a channel and offset.
-std::vector<float> euclidean_profile(const Signal& signal, const Query& query, Normalization normalization);
+std::vector<float> euclidean_profile(const Signal& signal, const Query& query, Normalization normalization,
+                                     const Run& run = {});
 
 /// Its best places, greedily by (distance, offset), more than `exclusion` samples apart, as matches in which
 /// every channel is found in its own.
 /// @throws BadInput as euclidean_profile; limit < 1, exclusion < 0
 std::vector<Match> find_euclidean(const Signal& signal, const Query& query, Normalization normalization,
-                                  std::int64_t limit, std::int64_t exclusion);
+                                  std::int64_t limit, std::int64_t exclusion, const Run& run = {});
 
 }  // namespace warploom::search

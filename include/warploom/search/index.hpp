@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "warploom/core/device.hpp"
+#include "warploom/core/run.hpp"
 #include "warploom/search/distance.hpp"
 
 namespace warploom::search {
@@ -60,10 +60,9 @@ enum class Prune {
 };
 
 struct IndexOptions {
-  Device device = Device::best;
+  Run run = {};  ///< one device; of its memory at most `memory`, or most of what is free
   Normalization normalization = Normalization::z;
   Prune prune = Prune::automatic;
-  std::uint64_t memory = 0;  ///< [bytes] of the device that may be used; 0: most of what is free
 };
 
 /// What the work took since the index was made.
@@ -78,7 +77,7 @@ struct Effort {
 };
 
 /// A recording made ready to be searched, on the CPU or on a GPU. Holds no copy of the samples on the host.
-/// Methods may be called from one thread at a time.
+/// Methods may be called from one thread at a time; they run as its options say.
 class Index {
  public:
   /// @throws BadInput (no channels, channels of unequal length), NoDevice
@@ -91,6 +90,7 @@ class Index {
   std::int64_t samples() const;  ///< of each channel
   Device device() const;         ///< cpu or cuda
   Normalization normalization() const;
+  const Run& run() const;  ///< of the options
   const Effort& effort() const;
 
   /// The distances of a pattern from the windows of a channel that begin at [first, first + count): infinity

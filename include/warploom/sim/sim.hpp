@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "warploom/core/error.hpp"
+#include "warploom/core/run.hpp"
 #include "warploom/ptx/module.hpp"
 
 /// A GPU in software: it runs the kernels of a PTX module on the CPU, a warp at a time, and reports what a
@@ -50,10 +51,10 @@ struct LaunchOptions {
   /// address is a constant: compilers move only such loads ahead of their condition. What `reuse` assumes of
   /// a kernel.
   bool strict_initialisation = false;
-  /// Blocks run on so many CPU threads; 0: one a processor. Kernels whose blocks can see each other's global
+  /// Blocks run on its threads. Kernels whose blocks can see each other's global
   /// writes (by atomics with a result, or by volatile, relaxed or acquiring loads) run on one, their blocks
   /// interleaved. What a launch does and reports does not depend on this number.
-  unsigned cpu_threads = 0;
+  Run run = {};
   /// Blocks that are in flight together where blocks see each other (above); 0: all, up to 1024.
   std::uint32_t resident_blocks = 0;
   std::uint64_t max_instructions = 100'000'000'000;  ///< of all threads together; more is a finding

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "warploom/core/device.hpp"
+#include "warploom/core/run.hpp"
 #include "warploom/table/hash.hpp"
 #include "warploom/table/operation.hpp"
 
@@ -21,7 +21,8 @@ namespace warploom::table {
 enum class Structure : std::uint8_t { lines, list };
 
 struct Options {
-  Device device = Device::best;
+  /// One device. Threads of the CPU that are not given are as many as processors (lines) or 8 (list).
+  Run run = {};
   Structure structure = Structure::lines;
   /// Pairs to make room for: at the default load, 8.25 a line of 14 on a GPU and 9 on a CPU (keys and values
   /// of 32 bits); of a list, nodes. A table grows beyond it, unless `grows` is false: then insertions that
@@ -33,7 +34,6 @@ struct Options {
   std::uint32_t buckets = 0;
   Hash hash = Hash::mix;
   Assignment assignment = Assignment::mix;
-  int threads = 0;            ///< CPU: 0, as many as processors (lines) or 8 (list)
   int threads_per_block = 0;  ///< GPU: 0, the best known
 };
 

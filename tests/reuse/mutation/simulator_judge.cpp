@@ -34,7 +34,7 @@ SimulatorJudge::Run SimulatorJudge::run(const std::string& text, const sim::Laun
   options.schedule = kOrders[schedule].schedule;
   options.seed = kOrders[schedule].seed;
   options.races = true;
-  options.cpu_threads = 1;
+  options.run.threads = 1;
   options.max_instructions = max_instructions;
   const sim::Outcome outcome = machine.launch(launch.kernel, prepared.arguments, options);
   Run result;

@@ -1,0 +1,46 @@
+#include "warploom/core/run.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/current_scope.hpp"
+
+namespace warploom {
+
+const RunScope*& current_scope() {
+  static thread_local const RunScope* scope = nullptr;
+  return scope;
+}
+
+const Run& current_run() {
+  static const Run nothing_set;
+  return current_scope() == nullptr ? nothing_set : current_scope()->run();
+}
+
+std::uint64_t within_cap(std::uint64_t available) {
+  const std::uint64_t cap = current_run().memory;
+  return cap == 0 ? available : std::min(cap, available);
+}
+
+RunScope::RunScope(Run run) : run_(std::move(run)), outer_(current_scope()) {
+  const Run& around = current_run();
+  if (run_.devices.empty()) run_.devices = around.devices;
+  if (run_.memory == 0) run_.memory = around.memory;
+  if (run_.threads == 0) run_.threads = around.threads;
+  if (!run_.progress) run_.progress = around.progress;
+  if (!run_.log) run_.log = around.log, run_.threshold = around.threshold;
+  current_scope() = this;
+}
+
+RunScope::~RunScope() { current_scope() = outer_; }
+
+bool RunScope::stop_requested() const {
+  return (run_.stop != nullptr && *run_.stop) || (outer_ != nullptr && outer_->stop_requested());
+}
+
+DeviceScope::DeviceScope(const Run& run, std::string_view work, bool built_with_cuda)
+    : scope_(run),
+      device_(choose_device(one_device(scope_.run().devices, work), built_with_cuda)),
+      current_(device_) {}
+
+}  // namespace warploom
