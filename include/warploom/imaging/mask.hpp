@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "warploom/core/run.hpp"
 #include "warploom/imaging/image.hpp"
 
 namespace warploom::imaging {
@@ -15,7 +16,7 @@ namespace warploom::imaging {
 /// @note The image is taken in 4096 grey levels from its least to its largest value: a voxel that is brighter
 ///       than all others by orders of magnitude leaves few for the rest. Differs from dipy's median_otsu in
 ///       the last two steps and in that one's 256 bins.
-Mask automatic_mask(const Image& scalar);
+Mask automatic_mask(const Image& scalar, const Run& run = {});
 
 /// Standard deviation of white Gaussian noise in every channel: the median absolute deviation of the
 /// differences of the differences along all axes with more than one voxel (the finest diagonal Haar
@@ -24,6 +25,6 @@ Mask automatic_mask(const Image& scalar);
 /// where there is a background without noise: mask it out. Blocks with values that are not finite are passed
 /// over.
 /// @return one value a channel, in its unit. @throws BadInput (fewer than 32 such blocks)
-std::vector<double> noise_level(const Image& image, const Mask& mask);
+std::vector<double> noise_level(const Image& image, const Mask& mask, const Run& run = {});
 
 }  // namespace warploom::imaging
