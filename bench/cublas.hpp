@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "core/cuda_owners.hpp"
+#include "core/cuda/owners.hpp"
 
 namespace warploom {
 

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/cuda_owners.hpp"
+#include "core/cuda/owners.hpp"
 
 namespace {
 

@@ -21,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/cuda_owners.hpp"
+#include "core/cuda/owners.hpp"
 #include "dp/closure.cuh"
 #include "dp/kernels.hpp"
 

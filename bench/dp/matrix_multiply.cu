@@ -1,6 +1,6 @@
 /// The plain matrix multiplication that the dissertation's Figure 12 puts beside rectangular products.
 
-#include "core/cuda_owners.hpp"
+#include "core/cuda/owners.hpp"
 #include "matrix_multiply.hpp"
 
 namespace warploom::dp {

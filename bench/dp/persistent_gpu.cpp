@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "../json_records.hpp"
-#include "core/cuda_owners.hpp"
+#include "core/cuda/owners.hpp"
 #include "dp/kernels.hpp"
 
 namespace warploom::dp {

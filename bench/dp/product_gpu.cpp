@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "../cublas.hpp"
-#include "core/cuda_owners.hpp"
+#include "core/cuda/owners.hpp"
 #include "dp/kernels.hpp"
 #include "matrix_multiply.hpp"
 

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "../json_records.hpp"
-#include "core/cuda_owners.hpp"
+#include "core/cuda/owners.hpp"
 #include "measured_cases.hpp"
 #include "search/dtw_cell.cuh"
 #include "warploom/core/error.hpp"

@@ -22,7 +22,7 @@
 
 #include "../json_records.hpp"
 #include "collisions.hpp"
-#include "core/cuda_owners.hpp"
+#include "core/cuda/owners.hpp"
 #include "table/batch.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"

@@ -87,7 +87,7 @@ Done batch(Map& map, std::span<const Operation> operations, std::span<const Key>
   Done done;
   done.start = seconds_now(CLOCK_MONOTONIC);
   const double cpu = seconds_now(CLOCK_PROCESS_CPUTIME_ID);
-  const BatchCounts counts = map.run(operations, keys, keys, outcomes, values, threads);
+  const BatchCounts counts = map.run(operations, keys, keys, outcomes, values, {.threads = threads});
   done.cpu = (seconds_now(CLOCK_PROCESS_CPUTIME_ID) - cpu) / threads;
   done.end = seconds_now(CLOCK_MONOTONIC);
   done.inserted = static_cast<std::int64_t>(counts.tally.inserted);
@@ -113,7 +113,7 @@ std::string measure(const Arguments& arguments, std::uint64_t preload, Mix mix, 
   workload.preload(0, keys);
   const auto fill = [&] {
     map.clear();
-    map.run(Operation::insert, keys, keys, {}, {}, threads);
+    map.run(Operation::insert, keys, keys, {}, {}, {.threads = threads});
   };
   fill();
   const bool refill = mix.erase == 0 && mix.insert > 0;  // it would be full, and insertions would find

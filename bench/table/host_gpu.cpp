@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "../json_records.hpp"
-#include "core/cuda_owners.hpp"
+#include "core/cuda/owners.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/table/gpu_table.cuh"

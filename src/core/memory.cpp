@@ -86,8 +86,8 @@ std::uint64_t available_memory(const fs::path& root) {
   return least;
 }
 
-void require_memory(std::uint64_t bytes, std::string_view what) {
-  if (const std::uint64_t available = available_memory(); available < bytes)
+void require_memory(std::uint64_t bytes, std::string_view what, std::uint64_t available) {
+  if (available < bytes)
     throw OutOfMemory(fmt::format("{} needs {} of memory, {} are available", what, bytes_text(bytes),
                                   bytes_text(available)));
 }

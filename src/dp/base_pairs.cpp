@@ -100,6 +100,7 @@ BasePairs structure_of(std::string sequence, const Solution<std::int32_t>& solut
 }
 
 std::vector<BasePairs> fold(std::vector<std::string> sequences, const BasePairOptions& options) {
+  const RunScope scope(options.solve.run);
   // A batch is the persistent kernel's on a GPU.
   const bool together = options.solve.decomposition == Decomposition::best ||
                         options.solve.decomposition == Decomposition::persistent;

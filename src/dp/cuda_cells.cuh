@@ -8,15 +8,39 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "core/cuda/memory.hpp"
 #include "dp/backend.hpp"
-#include "dp/cuda_memory.hpp"
 #include "dp/kernels.hpp"
 #include "warploom/core/error.hpp"
 
 namespace warploom::dp {
+
+/// Host memory for many short arrays that go to the device in one copy.
+class Staging {
+ public:
+  /// @return  the place of the elements, also in the copy on the device
+  template <class Element>
+  std::uint64_t put(const Element* elements, std::uint64_t count) {
+    static_assert(std::is_trivially_copyable_v<Element>);
+    const std::uint64_t place = bytes_.size();
+    bytes_.resize(place + (count * sizeof(Element) + 255) / 256 * 256);
+    replace(place, elements, count);
+    return place;
+  }
+  template <class Element>
+  void replace(std::uint64_t place, const Element* elements, std::uint64_t count) {
+    if (count > 0) std::memcpy(bytes_.data() + place, elements, count * sizeof(Element));
+  }
+  const std::byte* data() const { return bytes_.data(); }
+  std::uint64_t size() const { return bytes_.size(); }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
 
 template <class T, Arithmetic kArithmetic, bool kFactors>
 class CudaCells final : public Cells<T> {
@@ -58,8 +82,9 @@ class CudaCells final : public Cells<T> {
     std::uint64_t most = 0;  // bytes of cell weights
     for (const Terms<T>& terms : terms_)
       if (terms.cell_weight != nullptr) most = std::max(most, cell_count(terms) * sizeof(T));
+    const CudaStream stream = make_stream();
     std::optional<PinnedPair> pinned;
-    if (most > 0) pinned.emplace(most);
+    if (most > 0) pinned.emplace(stream.get(), most);
     for (std::size_t p = 0; p < terms_.size(); ++p) {
       Terms<T>& terms = terms_[p];
       if (terms.cell_weight != nullptr) {
@@ -85,6 +110,7 @@ class CudaCells final : public Cells<T> {
       }
       device_[p].points = terms.points;
     }
+    cuda_check(cudaStreamSynchronize(stream.get()), "copying to the GPU");
     staging_.replace(device_cells_, device_.data(), device_.size());
     staging_.replace(device_terms_, terms_.data(), terms_.size());
     cuda_check(cudaMemcpy(staged<std::byte>(0), staging_.data(), staging_.size(), cudaMemcpyHostToDevice),
@@ -137,7 +163,8 @@ class CudaCells final : public Cells<T> {
           cudaMemcpy(bases.data(), m.bases, bases.size() * sizeof(std::int32_t), cudaMemcpyDeviceToHost),
           "copying the tiles' bases from the GPU");
     }
-    PinnedPair(cells.size() * sizeof(Stored))
+    const CudaStream stream = make_stream();
+    PinnedPair(stream.get(), cells.size() * sizeof(Stored))
         .download(m.cells, cells.size(), [&](std::uint64_t begin, const Stored* stored, std::uint64_t count) {
           if constexpr (Device::kNarrow)  // chunks are whole tiles
             for (std::uint64_t tile = 0; tile < count; tile += kTileCells) {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/cuda_owners.hpp"
+#include "core/cuda/owners.hpp"
 #include "dp/decompose.hpp"
 #include "warploom/core/progress.hpp"
 

@@ -93,6 +93,7 @@ Triangulation solve_polygon(std::span<const Point> polygon, bool convex, const O
 }  // namespace
 
 Triangulation triangulate(std::span<const Point> polygon, const PolygonOptions& options) {
+  const RunScope scope(options.solve.run);
   const ValueType type = options.type == ValueType::best ? ValueType::float64 : options.type;
   if (type != ValueType::float64 && type != ValueType::float32)
     throw BadInput(fmt::format(

@@ -303,7 +303,7 @@ Solved<T> solve_as(const Plan<T>& plan) {
         available, sizeof(Stored) > 4 ? ", a type of 32 bits" : ""));
   };
   if (solved.report.bytes > kSmallBytes)
-    if (const std::uint64_t available = available_memory(); available < solved.report.bytes)
+    if (const std::uint64_t available = within_cap(available_memory()); available < solved.report.bytes)
       throw no_memory(fmt::format(", {} are available", bytes_text(available)));
 
   std::vector<PaddedTerms<T>> terms;

@@ -21,8 +21,7 @@ double seconds_since(Clock::time_point begin) {
 
 template <class T>
 void require_device_memory(const Plan<T>& plan, std::uint64_t needed) {
-  std::size_t free = 0, total = 0;
-  cuda_check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  const auto [free, total] = device_memory();
   if (needed <= free) return;
   const std::string what = plan.problems.size() == 1
                                ? "n = " + std::to_string(plan.problems[0].points - 1)
@@ -413,7 +412,6 @@ Solved<T> solve_with(const Plan<T>& plan) {
 
 template <class T>
 Solved<T> solve_cuda(const Plan<T>& plan) {
-  cuda_check(cudaSetDevice(0), "cudaSetDevice");
   check_interrupt();
   if constexpr (std::is_same_v<T, std::int32_t>)
     if (plan.narrow) return solve_with<T, Arithmetic::narrow>(plan);

@@ -5,12 +5,12 @@
 #include <string>
 #include <utility>
 
+#include "core/cuda/memory.hpp"
 #include "imaging/tv_cuda.hpp"
 #include "imaging/tv_factor.hpp"
 #include "imaging/tv_tiles.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
-#include "warploom/core/threads.hpp"
 
 namespace warploom::imaging {
 namespace {
@@ -19,67 +19,6 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
-
-/// Copies between memory of the host as it is and the device, through two pinned pieces: while one is copied
-/// by the device the other is by the host's threads.
-class Staging {
- public:
-  explicit Staging(cudaStream_t stream) : stream_(stream) {
-    for (int k = 0; k < 2; ++k) {
-      pieces_[k] = make_pinned<std::byte>(kPiece);
-      events_[k] = make_event();
-    }
-  }
-
-  void upload(void* device, const void* host, std::size_t bytes) {
-    for (std::size_t at = 0; at < bytes; at += kPiece, turn_ ^= 1) {
-      const std::size_t n = std::min(kPiece, bytes - at);
-      wait(turn_);
-      copy(pieces_[turn_].get(), static_cast<const std::byte*>(host) + at, n);
-      cuda_check(cudaMemcpyAsync(static_cast<std::byte*>(device) + at, pieces_[turn_].get(), n,
-                                 cudaMemcpyHostToDevice, stream_),
-                 "copying the image to the device");
-      cuda_check(cudaEventRecord(events_[turn_].get(), stream_), "cudaEventRecord");
-    }
-  }
-
-  void download(void* host, const void* device, std::size_t bytes) {
-    const auto start = [&](std::size_t at, int k) {
-      if (at >= bytes) return;
-      cuda_check(cudaMemcpyAsync(pieces_[k].get(), static_cast<const std::byte*>(device) + at,
-                                 std::min(kPiece, bytes - at), cudaMemcpyDeviceToHost, stream_),
-                 "copying the image from the device");
-      cuda_check(cudaEventRecord(events_[k].get(), stream_), "cudaEventRecord");
-    };
-    wait(0);
-    wait(1);
-    start(0, 0);
-    int k = 0;
-    for (std::size_t at = 0; at < bytes; at += kPiece, k ^= 1) {
-      start(at + kPiece, k ^ 1);
-      wait(k);
-      copy(static_cast<std::byte*>(host) + at, pieces_[k].get(), std::min(kPiece, bytes - at));
-    }
-  }
-
- private:
-  static constexpr std::size_t kPiece = std::size_t{4} << 20;
-
-  void wait(int k) { cuda_check(cudaEventSynchronize(events_[k].get()), "copying the image"); }
-
-  static void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
-    constexpr std::size_t kPart = std::size_t{256} << 10;
-    parallel_for(static_cast<std::int64_t>((bytes + kPart - 1) / kPart), [&](std::int64_t part) {
-      const std::size_t at = static_cast<std::size_t>(part) * kPart;
-      std::memcpy(to + at, from + at, std::min(kPart, bytes - at));
-    });
-  }
-
-  cudaStream_t stream_;
-  PinnedArray<std::byte> pieces_[2];
-  CudaEvent events_[2];
-  int turn_ = 0;
-};
 
 /// Planes that a block goes through: the fewest steps for the block that ends last. Each block computes the
 /// plane below its own, too, and begins and ends.
@@ -182,8 +121,7 @@ void minimise_in_one_piece(const TvProblem& problem, TvSession& session, double 
 
   const CudaStream stream = make_stream();
   Clock::time_point start = Clock::now();
-  Staging staging(stream.get());
-  const WaitAtEnd wait(stream.get());
+  PinnedPair staging(stream.get(), 4 << 20);
   staging.upload(on_device.noisy, problem.noisy, bytes);
   staging.upload(on_device.points[0], image, bytes);
   cuda_check(cudaStreamSynchronize(stream.get()), "copying the image to the device");
@@ -200,7 +138,10 @@ void minimise_in_one_piece(const TvProblem& problem, TvSession& session, double 
 
   start = Clock::now();
   const auto passes = static_cast<std::int64_t>(outcome.history.size());
-  staging.download(image, measured_point(problem.solver, on_device, passes), bytes);
+  staging.download(measured_point(problem.solver, on_device, passes), count,
+                   [&](std::uint64_t begin, const float* data, std::uint64_t some) {
+                     std::copy_n(data, some, image + begin);
+                   });
   outcome.transfer_seconds += seconds_since(start);
 }
 

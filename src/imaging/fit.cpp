@@ -189,6 +189,7 @@ std::string_view name(FitMethod method) { return kMethods.at(static_cast<std::si
 TensorFit fit_tensors(const Image& series, std::span<const double> b,
                       std::span<const std::array<double, 3>> directions, const Mask& mask,
                       const FitOptions& options) {
+  const RunScope scope(options.run);
   require_mask(mask, series.grid);
   const TensorDesign design = tensor_design(series.channels, b, directions);
   const double floor = smallest_positive(series, mask);

@@ -57,7 +57,8 @@ bool has_maps(const std::array<double, 6>& tensor) {
 
 }  // namespace
 
-TensorMaps tensor_maps(const TensorImage& tensor, const Mask& mask) {
+TensorMaps tensor_maps(const TensorImage& tensor, const Mask& mask, const Run& run) {
+  const RunScope scope(run);
   require_tensor(tensor);
   require_mask(mask, tensor.grid);
   TensorMaps maps;
@@ -82,7 +83,8 @@ TensorMaps tensor_maps(const TensorImage& tensor, const Mask& mask) {
   return maps;
 }
 
-std::int64_t floor_eigenvalues(TensorImage& tensor, const Mask& mask) {
+std::int64_t floor_eigenvalues(TensorImage& tensor, const Mask& mask, const Run& run) {
+  const RunScope scope(run);
   require_tensor(tensor);
   require_mask(mask, tensor.grid);
   std::atomic<std::int64_t> changed = 0;

@@ -224,7 +224,8 @@ void keep(ChosenMask& mask, std::vector<std::uint8_t> known, std::uint8_t needed
 
 }  // namespace
 
-Mask automatic_mask(const Image& scalar) {
+Mask automatic_mask(const Image& scalar, const Run& run) {
+  const RunScope scope(run);
   if (scalar.channels != 1)
     throw BadInput(fmt::format("a mask is found in an image of 1 channel, this one has {}", scalar.channels));
   auto filtered = levels(scalar);

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/cuda_owners.hpp"
+#include "core/cuda/memory.hpp"
 #include "imaging/segment_backend.hpp"
 #include "imaging/segment_kernels.hpp"
 #include "warploom/core/error.hpp"
@@ -19,48 +19,40 @@ namespace {
 // says done, return at once.
 constexpr int kBatch = 32;
 
-std::uint64_t aligned(std::uint64_t bytes) { return (bytes + 255) / 256 * 256; }
-
 /// One allocation for all that a run needs.
 class Buffers {
  public:
-  Buffers(std::uint64_t voxels, int blocks, int max_iterations) {
-    const std::uint64_t image = aligned(4 * voxels),
-                        partials = aligned(sizeof(double) * kStepSums * static_cast<std::uint64_t>(blocks)),
-                        energies = aligned(sizeof(double) * static_cast<std::uint64_t>(max_iterations));
-    bytes_ = 3 * image + partials + energies + aligned(sizeof(RunState)) + aligned(sizeof(unsigned));
-    std::size_t free = 0, total = 0;
-    cuda_check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-    if (bytes_ > free)
-      throw OutOfMemory("segmenting " + std::to_string(voxels) + " voxels needs " + std::to_string(bytes_) +
+  Buffers(std::uint64_t voxels, int blocks, int max_iterations)
+      : image_(arena_.add<float>(voxels)),
+        level_set_{arena_.add<float>(voxels), arena_.add<float>(voxels)},
+        partial_sums_(arena_.add<double>(kStepSums * static_cast<std::uint64_t>(blocks))),
+        energies_(arena_.add<double>(static_cast<std::uint64_t>(max_iterations))),
+        state_(arena_.add<RunState>(1)),
+        finished_blocks_(arena_.add<unsigned>(1)) {
+    if (const auto [free, total] = device_memory(); bytes() > free)
+      throw OutOfMemory("segmenting " + std::to_string(voxels) + " voxels needs " + std::to_string(bytes()) +
                         " bytes of the GPU's memory, " + std::to_string(free) +
                         " are free; --device cpu does without");
-    memory_ = make_device<std::byte>(bytes_);
-    std::byte* next = memory_.get();
-    const auto take = [&next](std::uint64_t size) { return std::exchange(next, next + size); };
-    image_ = reinterpret_cast<float*>(take(image));
-    for (float*& level_set : level_set_) level_set = reinterpret_cast<float*>(take(image));
-    partial_sums_ = reinterpret_cast<double*>(take(partials));
-    energies_ = reinterpret_cast<double*>(take(energies));
-    state_ = reinterpret_cast<RunState*>(take(aligned(sizeof(RunState))));
-    finished_blocks_ = reinterpret_cast<unsigned*>(next);
+    arena_.allocate();
   }
 
   SegmentBuffers pointers() const {
-    return {image_, {level_set_[0], level_set_[1]}, partial_sums_, energies_, state_, finished_blocks_};
+    return {image(),
+            {level_set(0), level_set(1)},
+            arena_.at<double>(partial_sums_),
+            arena_.at<double>(energies_),
+            arena_.at<RunState>(state_),
+            arena_.at<unsigned>(finished_blocks_)};
   }
-  float* image() const { return image_; }
-  float* level_set(int k) const { return level_set_[static_cast<std::size_t>(k)]; }
-  std::uint64_t bytes() const { return bytes_; }
+  float* image() const { return arena_.at<float>(image_); }
+  float* level_set(int k) const { return arena_.at<float>(level_set_[static_cast<std::size_t>(k)]); }
+  std::uint64_t bytes() const { return arena_.bytes(); }
 
  private:
-  DeviceArray<std::byte> memory_;
-  std::uint64_t bytes_ = 0;
-  float* image_ = nullptr;
-  std::array<float*, 2> level_set_{};
-  double *partial_sums_ = nullptr, *energies_ = nullptr;
-  RunState* state_ = nullptr;
-  unsigned* finished_blocks_ = nullptr;
+  DeviceArena arena_;
+  std::uint64_t image_;  // this and what follows: in the arena
+  std::array<std::uint64_t, 2> level_set_;
+  std::uint64_t partial_sums_, energies_, state_, finished_blocks_;
 };
 
 int extent(std::int64_t n) {

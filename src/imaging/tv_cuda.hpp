@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/cuda_owners.hpp"
+#include "core/cuda/owners.hpp"
 #include "imaging/tv_backend.hpp"
 #include "imaging/tv_kernels.hpp"
 

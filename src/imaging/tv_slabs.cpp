@@ -1,13 +1,12 @@
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <string>
 #include <utility>
 
+#include "core/cuda/memory.hpp"
 #include "imaging/tv_cuda.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
-#include "warploom/core/threads.hpp"
 
 // An image that the device's memory does not hold is worked on slab by slab, whole chunks of planes with one
 // plane more on either side, in every pass: copied there, computed, and copied back, on a stream each. Two
@@ -158,11 +157,7 @@ void Slabs::wait(TvProgress* log) {
 }
 
 void copy_image(float* to, const float* from, std::size_t count) {
-  constexpr std::size_t kPart = std::size_t{1} << 18;
-  parallel_for(static_cast<std::int64_t>((count + kPart - 1) / kPart), [&](std::int64_t part) {
-    const std::size_t at = static_cast<std::size_t>(part) * kPart;
-    std::copy_n(from + at, std::min(kPart, count - at), to + at);
-  });
+  copy_on_threads(to, from, count * sizeof(float));
 }
 
 }  // namespace

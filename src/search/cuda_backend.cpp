@@ -47,8 +47,7 @@ class CudaBackend : public Backend {
   CudaBackend(const Signal& signal, const IndexOptions& options) : signal_(signal), options_(options) {
     std::size_t free = 0, all = 0;
     cuda_check(cudaMemGetInfo(&free, &all), "cudaMemGetInfo");
-    budget_ = static_cast<std::int64_t>(free / 10 * 9);
-    budget_ = static_cast<std::int64_t>(within_cap(static_cast<std::uint64_t>(budget_)));
+    budget_ = static_cast<std::int64_t>(within_cap(free / 10 * 9));
     const std::int64_t samples = std::ssize(signal[0]);
     stride_ = (samples + kSamplePad + 63) / 64 * 64;
     const std::int64_t bytes = std::ssize(signal) * stride_ * std::int64_t{sizeof(float)};

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/cuda_owners.hpp"
+#include "core/cuda/owners.hpp"
 #include "search/cuda_groups.hpp"
 #include "search/cuda_memory.hpp"
 #include "search/cuda_pruning.hpp"

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "core/cuda_owners.hpp"
+#include "core/cuda/owners.hpp"
 #include "table/batch.hpp"
 #include "warploom/table/device_table.cuh"
 

@@ -119,22 +119,24 @@ template <class Key, class Value>
 BatchCounts ConcurrentChains<Key, Value>::run(std::span<const Operation> operations,
                                               std::span<const Key> keys, std::span<const Value> operands,
                                               std::span<Outcome> outcomes, std::span<Value> values,
-                                              unsigned threads) {
+                                              const Run& as) {
+  const RunScope scope(as);
   if (operations.size() != keys.size())
     throw BadInput(
         fmt::format("a batch of {} keys and {} operations: give as many", keys.size(), operations.size()));
-  return run(Batch{operations, Operation::find, keys, operands, outcomes, values}, threads);
+  return run(Batch{operations, Operation::find, keys, operands, outcomes, values});
 }
 
 template <class Key, class Value>
 BatchCounts ConcurrentChains<Key, Value>::run(Operation operation, std::span<const Key> keys,
                                               std::span<const Value> operands, std::span<Outcome> outcomes,
-                                              std::span<Value> values, unsigned threads) {
-  return run(Batch{{}, operation, keys, operands, outcomes, values}, threads);
+                                              std::span<Value> values, const Run& as) {
+  const RunScope scope(as);
+  return run(Batch{{}, operation, keys, operands, outcomes, values});
 }
 
 template <class Key, class Value>
-BatchCounts ConcurrentChains<Key, Value>::run(const Batch& batch, unsigned threads) {
+BatchCounts ConcurrentChains<Key, Value>::run(const Batch& batch) {
   batch.check();
   Work whole;
   for (std::uint64_t begin = 0, size = 0; begin < batch.keys.size(); begin += size) {
@@ -143,7 +145,7 @@ BatchCounts ConcurrentChains<Key, Value>::run(const Batch& batch, unsigned threa
     size = std::min(batch.keys.size() - begin, options_.grows ? most : batch.keys.size());
     const Batch part = batch.part(begin, size);
     Work work;
-    run_part(part, threads, work);
+    run_part(part, work);
     while (options_.grows && (lines_.appended() >= growth_mark_ || !work.full.empty())) {
       relieve();
       const std::vector<std::uint64_t> again = std::exchange(work.full, {});
@@ -160,11 +162,11 @@ BatchCounts ConcurrentChains<Key, Value>::run(const Batch& batch, unsigned threa
 }
 
 template <class Key, class Value>
-void ConcurrentChains<Key, Value>::run_part(const Batch& batch, unsigned threads, Work& work) {
+void ConcurrentChains<Key, Value>::run_part(const Batch& batch, Work& work) {
   const std::uint64_t count = batch.keys.size(), pieces = (count + kPiece - 1) / kPiece;
   std::atomic<std::uint64_t> next = 0;
   std::mutex mutex;
-  const std::uint64_t workers = std::min<std::uint64_t>(threads == 0 ? warploom::threads() : threads, pieces);
+  const std::uint64_t workers = std::min<std::uint64_t>(threads(), pieces);
   parallel_for(static_cast<std::int64_t>(workers), [&](std::int64_t) {
     Work mine;
     for (std::uint64_t piece; (piece = next.fetch_add(1)) < pieces;) {

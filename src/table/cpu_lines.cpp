@@ -12,6 +12,7 @@
 
 #include "warploom/core/error.hpp"
 #include "warploom/core/memory.hpp"
+#include "warploom/core/run.hpp"
 #include "warploom/core/threads.hpp"
 
 namespace warploom::table {
@@ -28,7 +29,8 @@ constexpr int kChunks = 33 - kLeastFirstShift;
 
 LineMemory::LineMemory(std::uint64_t lines) {
   const std::uint64_t bytes = lines * kLineBytes;
-  if (bytes >= kSmallBytes) require_memory(bytes, fmt::format("a hash table of {} lines", lines));
+  if (bytes >= kSmallBytes)
+    require_memory(bytes, fmt::format("a hash table of {} lines", lines), within_cap(available_memory()));
   const bool huge = bytes >= kHugePage;
   bytes_ = huge ? bytes + kHugePage : bytes;
   start_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -8,9 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/cuda_owners.hpp"
+#include "core/cuda/memory.hpp"
 #include "table/engine.hpp"
-#include "table/gpu_check.hpp"
 #include "warploom/core/progress.hpp"
 #include "warploom/core/threads.hpp"
 #include "warploom/table/gpu_table.cuh"
@@ -81,45 +80,34 @@ void copy_all(const std::array<Copy, kCount>& copies) {
 /// What one chunk needs at a time, and the stream of its copies.
 struct Lane {
   CudaStream stream = make_stream();
-  PinnedArray<std::byte> input, output;
-  DeviceArray<std::byte> device_input, device_output;
-  std::size_t input_bytes = 0, output_bytes = 0;
+  PinnedBuffer input, output;
+  DeviceBuffer device_input, device_output;
   /// Around the copy to the GPU, around the kernel, after the copy from it
   CudaEvent start = make_event(), uploaded = make_event(), begin = make_event(), end = make_event(),
             stop = make_event();
   std::size_t first = 0, count = 0;  ///< the chunk under way; count 0: none
 
   void reserve(std::size_t wanted_input, std::size_t wanted_output) {
-    grow(input, device_input, input_bytes, wanted_input);
-    grow(output, device_output, output_bytes, wanted_output);
+    input.reserve(wanted_input);
+    device_input.reserve(wanted_input);
+    output.reserve(wanted_output);
+    device_output.reserve(wanted_output);
   }
   void copy(void* to, const void* from, std::size_t bytes) const {
     if (bytes == 0) return;
-    gpu_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream.get()), "copying a batch");
-  }
-
- private:
-  static void grow(PinnedArray<std::byte>& host, DeviceArray<std::byte>& device, std::size_t& bytes,
-                   std::size_t wanted) {
-    if (wanted <= bytes) return;
-    bytes = 0;
-    host.reset();
-    device.reset();
-    host = make_pinned<std::byte>(wanted);
-    device = make_device<std::byte>(wanted);
-    bytes = wanted;
+    cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream.get()), "copying a batch");
   }
 };
 
 void record(const CudaEvent& event, const CudaStream& stream) {
-  gpu_check(cudaEventRecord(event.get(), stream.get()), "cudaEventRecord");
+  cuda_check(cudaEventRecord(event.get(), stream.get()), "cudaEventRecord");
 }
 void follow(const CudaStream& stream, const CudaEvent& event) {
-  gpu_check(cudaStreamWaitEvent(stream.get(), event.get(), 0), "cudaStreamWaitEvent");
+  cuda_check(cudaStreamWaitEvent(stream.get(), event.get(), 0), "cudaStreamWaitEvent");
 }
 double seconds_between(const CudaEvent& begin, const CudaEvent& end) {
   float milliseconds = 0;
-  gpu_check(cudaEventElapsedTime(&milliseconds, begin.get(), end.get()), "cudaEventElapsedTime");
+  cuda_check(cudaEventElapsedTime(&milliseconds, begin.get(), end.get()), "cudaEventElapsedTime");
   return milliseconds * 1e-3;
 }
 
@@ -137,14 +125,14 @@ class GpuEngine final : public HashTable<Key, Value>::Engine {
                 .allocator = {}},
                kernels_.get()) {
     int device = 0;
-    gpu_check(cudaGetDevice(&device), "cudaGetDevice");
+    cuda_check(cudaGetDevice(&device), "cudaGetDevice");
     cudaDeviceProp properties;
-    gpu_check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
+    cuda_check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
     device_name_ = properties.name;
   }
 
   void run(const HostBatch<Key, Value>& batch, BatchReport& report) override {
-    gpu_check(cudaStreamSynchronize(kernels_.get()), "starting a batch");
+    cuda_check(cudaStreamSynchronize(kernels_.get()), "starting a batch");
     if (this->grows && population_ > table_.capacity()) table_.make_room(0, kernels_.get());
     if (std::exchange(unfinished_, true)) table_.wait(kernels_.get());  // an exception ended the batch before
     const std::size_t all = batch.keys.size();
@@ -192,8 +180,8 @@ class GpuEngine final : public HashTable<Key, Value>::Engine {
  private:
   void start(Lane& lane, const HostBatch<Key, Value>& batch, std::size_t first, std::size_t count) {
     const ChunkLayout<Key, Value> layout(batch, count);
-    std::byte *const host = lane.input.get(), *const in = lane.device_input.get(),
-                     *const out = lane.device_output.get();
+    std::byte *const host = lane.input.memory.get(), *const in = lane.device_input.memory.get(),
+                     *const out = lane.device_output.memory.get();
     copy_all(std::array<Copy, 3>{
         {{layout.keys.template at<Key>(host), batch.keys.data() + first, layout.keys.bytes()},
          {layout.operands.template at<Value>(host), batch.operands.data() + first, layout.operands.bytes()},
@@ -216,16 +204,16 @@ class GpuEngine final : public HashTable<Key, Value>::Engine {
                      kernels_.get());
     record(lane.end, kernels_);
     follow(lane.stream, lane.end);
-    lane.copy(lane.output.get(), out, layout.output);
+    lane.copy(lane.output.memory.get(), out, layout.output);
     record(lane.stop, lane.stream);
   }
 
   /// Waits for the lane's chunk, if there is one, and gives its results to the user.
   void finish(Lane& lane, const HostBatch<Key, Value>& batch, BatchReport& report) {
     if (lane.count == 0) return;
-    gpu_check(cudaEventSynchronize(lane.stop.get()), "running a batch");
+    cuda_check(cudaEventSynchronize(lane.stop.get()), "running a batch");
     const ChunkLayout<Key, Value> layout(batch, lane.count);
-    std::byte* const host = lane.output.get();
+    std::byte* const host = lane.output.memory.get();
     copy_all(std::array<Copy, 2>{
         {{batch.values.data() + lane.first, layout.values.template at<Value>(host), layout.values.bytes()},
          {batch.outcomes.data() + lane.first, layout.outcomes.template at<Outcome>(host),

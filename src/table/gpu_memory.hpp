@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "table/gpu_check.hpp"
+#include "core/cuda/owners.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/memory.hpp"
 #include "warploom/table/gpu_table.cuh"
@@ -22,11 +22,11 @@ class GpuMemory {
   /// @throws NoDevice
   explicit GpuMemory(GpuAllocator allocator) : allocator_(std::move(allocator)) {
     int device = 0, pools = 0;
-    gpu_check(cudaGetDevice(&device), "looking for a CUDA device");
+    cuda_check(cudaGetDevice(&device), "looking for a CUDA device");
     if (allocator_.allocate) return;
-    gpu_check(cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, device),
-              "cudaDeviceGetAttribute");
-    if (pools != 0) gpu_check(cudaDeviceGetDefaultMemPool(&pool_, device), "cudaDeviceGetDefaultMemPool");
+    cuda_check(cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, device),
+               "cudaDeviceGetAttribute");
+    if (pools != 0) cuda_check(cudaDeviceGetDefaultMemPool(&pool_, device), "cudaDeviceGetDefaultMemPool");
   }
 
   /// @throws OutOfMemory, before it is tried where it cannot succeed
@@ -45,9 +45,9 @@ class GpuMemory {
     require(bytes, what);
     const std::string call = "allocating " + bytes_text(bytes) + " for " + what;
     if (pool_ != nullptr)
-      gpu_check(cudaMallocAsync(&memory, bytes, stream), call);
+      cuda_check(cudaMallocAsync(&memory, bytes, stream), call);
     else
-      gpu_check(cudaMalloc(&memory, bytes), call);
+      cuda_check(cudaMalloc(&memory, bytes), call);
     return memory;
   }
 
@@ -65,16 +65,15 @@ class GpuMemory {
   void require(std::uint64_t bytes, const std::string& what) const {
     constexpr std::uint64_t kSmall = 64 << 20;
     if (bytes < kSmall) return;
-    std::size_t free = 0, total = 0;
-    gpu_check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    const auto [free, total] = device_memory();
     std::uint64_t reserved = 0, used = 0;  // of the pool: what it keeps can be had, too
     if (pool_ != nullptr) {
-      gpu_check(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &reserved),
-                "cudaMemPoolGetAttribute");
-      gpu_check(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrUsedMemCurrent, &used),
-                "cudaMemPoolGetAttribute");
+      cuda_check(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &reserved),
+                 "cudaMemPoolGetAttribute");
+      cuda_check(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrUsedMemCurrent, &used),
+                 "cudaMemPoolGetAttribute");
     }
-    const std::uint64_t available = free + (reserved - used);
+    const std::uint64_t available = within_cap(free + (reserved - used));
     if (bytes > available)
       throw OutOfMemory(what + " need " + bytes_text(bytes) + " of the GPU's memory, " +
                         bytes_text(available) + " of " + bytes_text(total) +

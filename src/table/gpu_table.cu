@@ -2,7 +2,7 @@
 #include <string>
 #include <utility>
 
-#include "core/cuda_owners.hpp"
+#include "core/cuda/owners.hpp"
 #include "table/batch.hpp"
 #include "table/gpu_layout.hpp"
 #include "table/gpu_memory.hpp"
@@ -47,8 +47,8 @@ class GpuTable<Key, Value>::Implementation {
     placement_ = placement(layout_);
     lines_ = make_lines(layout_, stream);
     state_ = DeviceBlock(memory_, sizeof(TableState), "the counters of a hash table", stream);
-    gpu_check(cudaMemsetAsync(state_.at<void>(), 0, sizeof(TableState), stream),
-              "cudaMemset of the counters");
+    cuda_check(cudaMemsetAsync(state_.at<void>(), 0, sizeof(TableState), stream),
+               "cudaMemset of the counters");
     launch_reset(state(), chains(), end(), stack_of(lines_, layout_), stream);
     order_.enter(stream);
     order_.begin_exclusive(stream);
@@ -194,8 +194,8 @@ class GpuTable<Key, Value>::Implementation {
 
   void clear(cudaStream_t stream) {
     order_.begin_exclusive(stream);
-    gpu_check(cudaMemsetAsync(lines_.template at<void>(), 0, layout_.line_bytes(), stream),
-              "clearing a hash table");
+    cuda_check(cudaMemsetAsync(lines_.template at<void>(), 0, layout_.line_bytes(), stream),
+               "clearing a hash table");
     launch_reset(state(), chains(), end(), stack_of(lines_, layout_), stream);
     order_.end_exclusive();
     known_ = {};  // what has been inserted is not known before the next run() or wait()
@@ -247,7 +247,7 @@ class GpuTable<Key, Value>::Implementation {
     if (layout.lines() > kNoLine)
       throw OutOfMemory("a hash table of " + std::to_string(layout.lines()) + " lines; it may have 2^32 - 1");
     DeviceBlock lines(memory_, layout.bytes(), "the lines of a hash table", stream);
-    gpu_check(cudaMemsetAsync(lines.at<void>(), 0, layout.line_bytes(), stream), "clearing a hash table");
+    cuda_check(cudaMemsetAsync(lines.at<void>(), 0, layout.line_bytes(), stream), "clearing a hash table");
     return lines;
   }
   /// The stream of the old block may exist no more: it is given back in the order of this one.
@@ -287,7 +287,7 @@ class GpuTable<Key, Value>::Implementation {
     }
     launch_batch<Key, Value>({lines_.template at<Word>(), &state()->pool, placement_}, launched,
                              options_.threads_per_block, stream);
-    gpu_check(cudaGetLastError(), "launching a batch of " + std::to_string(batch.count) + " operations");
+    cuda_check(cudaGetLastError(), "launching a batch of " + std::to_string(batch.count) + " operations");
   }
 
   void trim(bool only_if_short, cudaStream_t stream) {
@@ -320,13 +320,13 @@ class GpuTable<Key, Value>::Implementation {
       const FullOperations<Key, Value> full{
           &state()->sum,        indices.at<std::uint64_t>(), operations.at<Operation>(), keys.at<Key>(),
           operands.at<Value>(), outcomes.at<Outcome>(),      values.at<Value>()};
-      gpu_check(cudaMemsetAsync(full.count, 0, sizeof *full.count, stream), "cudaMemset");
+      cuda_check(cudaMemsetAsync(full.count, 0, sizeof *full.count, stream), "cudaMemset");
       launch_gather_full(arguments(batch), full, stream);
       repeated = run_once(
           {count, full.operations, batch.operation, full.keys, full.operands, full.outcomes, full.values},
           stream);
       launch_scatter_full(full, count, batch.outcomes, batch.values, stream);
-      gpu_check(cudaStreamSynchronize(stream), "repeating operations that found no room");
+      cuda_check(cudaStreamSynchronize(stream), "repeating operations that found no room");
     } catch (const OutOfMemory&) {
       return false;
     }
@@ -388,7 +388,7 @@ class GpuTable<Key, Value>::Implementation {
     wanted.pool = pool;
     DeviceBlock lines = make_lines(wanted, stream);
     const auto copy = [&](void* to, const void* from, std::uint64_t bytes) {
-      gpu_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream), "copying a hash table");
+      cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream), "copying a hash table");
     };
     LineIndex* const stack = stack_of(lines, wanted);
     copy(lines.at<void>(), lines_.template at<void>(), layout_.line_bytes());
@@ -407,39 +407,39 @@ class GpuTable<Key, Value>::Implementation {
     const std::size_t before = to.size();
     to.resize(before + count);
     if (count == 0) return;
-    gpu_check(
+    cuda_check(
         cudaMemcpyAsync(to.data() + before, from, count * sizeof(Element), cudaMemcpyDeviceToHost, stream),
         "copying from the GPU");
-    gpu_check(cudaStreamSynchronize(stream), "copying from the GPU");
+    cuda_check(cudaStreamSynchronize(stream), "copying from the GPU");
   }
 
   /// What launch(sum) adds to a sum.
   template <class Launch>
   std::uint64_t count(cudaStream_t stream, const Launch& launch) const {
     unsigned long long* const sum = &state()->sum;
-    gpu_check(cudaMemsetAsync(sum, 0, sizeof *sum, stream), "cudaMemset");
+    cuda_check(cudaMemsetAsync(sum, 0, sizeof *sum, stream), "cudaMemset");
     launch(sum);
     unsigned long long result = 0;
-    gpu_check(cudaMemcpyAsync(&result, sum, sizeof result, cudaMemcpyDeviceToHost, stream),
-              "copying from the GPU");
-    gpu_check(cudaStreamSynchronize(stream), "counting the pairs of a hash table");
+    cuda_check(cudaMemcpyAsync(&result, sum, sizeof result, cudaMemcpyDeviceToHost, stream),
+               "copying from the GPU");
+    cuda_check(cudaStreamSynchronize(stream), "counting the pairs of a hash table");
     return result;
   }
 
   TableState read_state(const DeviceBlock& state, cudaStream_t stream) const {
-    gpu_check(cudaMemcpyAsync(state_copy_.get(), state.at<void>(), sizeof(TableState), cudaMemcpyDeviceToHost,
-                              stream),
-              "copying from the GPU");
-    gpu_check(cudaStreamSynchronize(stream), "running a batch");
+    cuda_check(cudaMemcpyAsync(state_copy_.get(), state.at<void>(), sizeof(TableState),
+                               cudaMemcpyDeviceToHost, stream),
+               "copying from the GPU");
+    cuda_check(cudaStreamSynchronize(stream), "running a batch");
     return state_copy_[0];
   }
   const TableState& read_state(cudaStream_t stream) { return known_ = read_state(state_, stream); }
   void write_state(const DeviceBlock& state, const TableState& value, cudaStream_t stream) const {
     state_copy_[0] = value;
-    gpu_check(cudaMemcpyAsync(state.at<void>(), state_copy_.get(), sizeof(TableState), cudaMemcpyHostToDevice,
-                              stream),
-              "copying to the GPU");
-    gpu_check(cudaStreamSynchronize(stream), "copying to the GPU");
+    cuda_check(cudaMemcpyAsync(state.at<void>(), state_copy_.get(), sizeof(TableState),
+                               cudaMemcpyHostToDevice, stream),
+               "copying to the GPU");
+    cuda_check(cudaStreamSynchronize(stream), "copying to the GPU");
   }
 
   GpuOptions options_;

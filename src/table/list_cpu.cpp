@@ -122,7 +122,7 @@ class CpuList final : public ListTable<Key, Value>::Backend {
   /// Nodes from number `first` of the pool are new.
   void resize(std::uint32_t first) {
     const std::uint64_t count = this->layout_.template words<Pairs>();
-    require_memory((count - words_.size()) * sizeof(Word), "the list table");
+    require_memory((count - words_.size()) * sizeof(Word), "the list table", within_cap(available_memory()));
     words_.resize(count);
     for (std::uint32_t i = first; i < this->layout_.nodes; ++i)
       CpuNodes<Pairs>(words_.data(), this->layout_, i % this->layout_.free_lists)

@@ -2,7 +2,7 @@
 
 /// The list table in device memory. Benchmarks use it for batches that are on the device already.
 
-#include "core/cuda_owners.hpp"
+#include "core/cuda/owners.hpp"
 #include "table/batch.hpp"
 #include "table/list_backend.hpp"
 

@@ -1,5 +1,5 @@
-#include "table/gpu_check.hpp"
 #include "table/maintenance.hpp"
+#include "warploom/core/cuda_check.cuh"
 
 namespace warploom::table {
 namespace {
@@ -218,7 +218,7 @@ void launch_trim(Word* lines, TableState* state, LineIndex chains, bool only_if_
   // Most often it returns at once, and the sooner the fewer blocks there are.
   const unsigned blocks = std::min(blocks_for(chains), 2048u);
   trim_chains<Slots><<<blocks, kThreads, 0, stream>>>(lines, state, chains, only_if_short);
-  gpu_check(cudaGetLastError(), "launching trim_chains");
+  cuda_check(cudaGetLastError(), "launching trim_chains");
 }
 template void launch_trim<NarrowSlots>(Word*, TableState*, LineIndex, bool, cudaStream_t);
 template void launch_trim<WideSlots>(Word*, TableState*, LineIndex, bool, cudaStream_t);
@@ -227,7 +227,7 @@ template <class Slots>
 void launch_rehash(const Word* from, std::uint64_t count, Word* to, TableState* state,
                    const Placement& placement, cudaStream_t stream) {
   rehash<Slots><<<blocks_for(count * kLineWords), kThreads, 0, stream>>>(from, count, to, state, placement);
-  gpu_check(cudaGetLastError(), "launching rehash");
+  cuda_check(cudaGetLastError(), "launching rehash");
 }
 template void launch_rehash<NarrowSlots>(const Word*, std::uint64_t, Word*, TableState*, const Placement&,
                                          cudaStream_t);
@@ -236,18 +236,18 @@ template void launch_rehash<WideSlots>(const Word*, std::uint64_t, Word*, TableS
 
 void launch_reset(TableState* state, LineIndex chains, LineIndex end, LineIndex* stack, cudaStream_t stream) {
   reset<<<1, 1, 0, stream>>>(state, chains, end, stack);
-  gpu_check(cudaGetLastError(), "launching reset");
+  cuda_check(cudaGetLastError(), "launching reset");
 }
 
 void launch_count(const Word* lines, std::uint64_t count, unsigned long long* sum, cudaStream_t stream) {
   count_pairs<<<blocks_for(count), kThreads, 0, stream>>>(lines, count, sum);
-  gpu_check(cudaGetLastError(), "launching count_pairs");
+  cuda_check(cudaGetLastError(), "launching count_pairs");
 }
 
 void launch_chain_lengths(const Word* lines, LineIndex first, LineIndex count, ChainLength* lengths,
                           cudaStream_t stream) {
   measure_chains<<<blocks_for(count), kThreads, 0, stream>>>(lines, first, count, lengths);
-  gpu_check(cudaGetLastError(), "launching measure_chains");
+  cuda_check(cudaGetLastError(), "launching measure_chains");
 }
 
 template <class Key, class Value>
@@ -255,7 +255,7 @@ void launch_export(const Word* lines, std::uint64_t count, Key* keys, Value* val
                    unsigned long long* length, cudaStream_t stream) {
   export_lines<<<blocks_for(count * kLineWords), kThreads, 0, stream>>>(lines, count, keys, values, room,
                                                                         length);
-  gpu_check(cudaGetLastError(), "launching export_lines");
+  cuda_check(cudaGetLastError(), "launching export_lines");
 }
 
 template <class Key, class Value>
@@ -265,7 +265,7 @@ void launch_gather_full(const BatchArguments& batch, const FullOperations<Key, V
       batch.count, batch.outcomes, batch.operations, static_cast<const Key*>(batch.keys),
       static_cast<const Value*>(batch.operands), full.count, full.indices, full.operations, full.keys,
       full.operands);
-  gpu_check(cudaGetLastError(), "launching gather_full");
+  cuda_check(cudaGetLastError(), "launching gather_full");
 }
 
 template <class Key, class Value>
@@ -273,7 +273,7 @@ void launch_scatter_full(const FullOperations<Key, Value>& full, std::uint64_t c
                          Value* values, cudaStream_t stream) {
   scatter_full<<<blocks_for(count), kThreads, 0, stream>>>(count, full.indices, full.outcomes, full.values,
                                                            outcomes, values);
-  gpu_check(cudaGetLastError(), "launching scatter_full");
+  cuda_check(cudaGetLastError(), "launching scatter_full");
 }
 
 #define WARPLOOM_INSTANTIATE(Key, Value)                                                                    \

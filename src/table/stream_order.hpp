@@ -8,8 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/cuda_owners.hpp"
-#include "table/gpu_check.hpp"
+#include "core/cuda/owners.hpp"
 
 namespace warploom::table {
 
@@ -75,13 +74,13 @@ class StreamOrder {
   static void record(CudaEvent& event, cudaStream_t stream) {
     if (event == nullptr) {
       cudaEvent_t made = nullptr;
-      gpu_check(cudaEventCreateWithFlags(&made, cudaEventDisableTiming), "cudaEventCreate");
+      cuda_check(cudaEventCreateWithFlags(&made, cudaEventDisableTiming), "cudaEventCreate");
       event.reset(made);
     }
-    gpu_check(cudaEventRecord(event.get(), stream), "cudaEventRecord");
+    cuda_check(cudaEventRecord(event.get(), stream), "cudaEventRecord");
   }
   static void follow(cudaStream_t stream, const CudaEvent& event) {
-    gpu_check(cudaStreamWaitEvent(stream, event.get(), 0), "cudaStreamWaitEvent");
+    cuda_check(cudaStreamWaitEvent(stream, event.get(), 0), "cudaStreamWaitEvent");
   }
   void forget_finished() {
     const auto finished = [](const Use& use) {

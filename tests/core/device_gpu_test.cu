@@ -1,7 +1,8 @@
 #include <gtest/gtest.h>
 
+#include "core/cuda/owners.hpp"
 #include "warploom/core/cuda_check.cuh"
-#include "warploom/core/device.hpp"
+#include "warploom/core/run.hpp"
 
 namespace warploom {
 namespace {
@@ -23,6 +24,37 @@ TEST(DeviceOnGpu, TheDriversDescriptionIsTheRuntimes) {
     EXPECT_EQ(device.shared_reserved, properties.reservedSharedMemPerBlock);
     EXPECT_EQ(device.threads_per_sm, properties.maxThreadsPerMultiProcessor);
     EXPECT_EQ(device.registers_per_sm, properties.regsPerMultiprocessor);
+  }
+}
+
+TEST(DeviceOnGpu, AScopeMakesItsGpuCurrentAndLeavesItAsItWas) {
+  const auto current = [] {
+    int device = -1;
+    cuda_check(cudaGetDevice(&device), "cudaGetDevice");
+    return device;
+  };
+  const int before = current(), last = static_cast<int>(cuda_devices().devices.size()) - 1;
+  {
+    const DeviceScope scope({.devices = {Device::gpu(last)}}, "a test", true);
+    EXPECT_EQ(current(), last);
+    const DeviceArray<int> memory = make_device<int>(1000);
+    cudaPointerAttributes attributes{};
+    cuda_check(cudaPointerGetAttributes(&attributes, memory.get()), "cudaPointerGetAttributes");
+    EXPECT_EQ(attributes.device, last);
+  }
+  EXPECT_EQ(current(), before);
+}
+
+TEST(DeviceOnGpu, ARunsCapIsRefusedWithBothNumbers) {
+  const RunScope scope({.memory = 1000});
+  EXPECT_NO_THROW(make_device<char>(1000));
+  try {
+    make_device<char>(1001);
+    FAIL() << "allocated";
+  } catch (const OutOfMemory& error) {
+    EXPECT_NE(std::string(error.what()).find("1.00 kB of the GPU's memory were wanted, 1.00 kB of"),
+              std::string::npos)
+        << error.what();
   }
 }
 

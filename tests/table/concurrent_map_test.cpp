@@ -170,7 +170,7 @@ TYPED_TEST(ConcurrentMapOf, RunsBatches) {
       operations[i] = random.operation();
       operands[i] = random.value();
     }
-    const BatchCounts counts = map.run(operations, keys, operands, outcomes, values, kThreads);
+    const BatchCounts counts = map.run(operations, keys, operands, outcomes, values, {.threads = kThreads});
     for (std::size_t i = 0; i < keys.size(); ++i) {
       const auto [outcome, value] = model.carry_out(operations[i], keys[i], operands[i]);
       ASSERT_EQ(outcomes[i], outcome) << name(operations[i]) << ' ' << keys[i] << ", round " << round;
@@ -298,7 +298,7 @@ TEST(ConcurrentMap, GrowsWithABatch) {
   Map map = map_of(1);
   std::vector<std::uint32_t> keys(100000);
   std::iota(keys.begin(), keys.end(), 0);
-  const BatchCounts counts = map.run(Operation::insert, keys, keys, {}, {}, kThreads);
+  const BatchCounts counts = map.run(Operation::insert, keys, keys, {}, {}, {.threads = kThreads});
   EXPECT_EQ(counts.tally.inserted, keys.size());
   EXPECT_GE(map.chains() * 14, keys.size());
   EXPECT_LE(map.chains(), keys.size() / 2);
@@ -340,7 +340,7 @@ TEST(ConcurrentMap, ReportsThatItIsFullAndLosesNothing) {
   std::vector<std::uint32_t> keys(2000);
   std::iota(keys.begin(), keys.end(), 0);
   std::vector<Outcome> outcomes(keys.size());
-  const BatchCounts counts = map.run(Operation::insert, keys, keys, outcomes, {}, kThreads);
+  const BatchCounts counts = map.run(Operation::insert, keys, keys, outcomes, {}, {.threads = kThreads});
   EXPECT_EQ(counts.tally.inserted + counts.tally.full, keys.size());
   EXPECT_GT(counts.tally.inserted, (kLines - 8) * 13);
   EXPECT_LE(counts.tally.inserted, kLines * 14);
@@ -443,7 +443,8 @@ TEST(ConcurrentMap, TakesAPlacerOfTheUser) {
   std::vector<std::uint32_t> keys(3000);
   std::iota(keys.begin(), keys.end(), 0);
   const std::vector<std::uint64_t> values(keys.begin(), keys.end());
-  EXPECT_EQ(map.run(Operation::insert, keys, values, {}, {}, kThreads).tally.inserted, keys.size());
+  EXPECT_EQ(map.run(Operation::insert, keys, values, {}, {}, {.threads = kThreads}).tally.inserted,
+            keys.size());
   EXPECT_EQ(map.chains(), 2u);
   EXPECT_EQ(map.statistics().chain_lengths[0], 1u);
   for (const std::uint32_t key : keys) ASSERT_EQ(map.find(key).value, key);

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/cuda_owners.hpp"
+#include "core/cuda/owners.hpp"
 #include "table/hash_table_on.hpp"
 #include "warploom/table/gpu_table.cuh"
 

@@ -7,7 +7,7 @@
 #include <iostream>
 #include <set>
 
-#include "core/cuda_owners.hpp"
+#include "core/cuda/owners.hpp"
 #include "oracle/linearizability.hpp"
 #include "table/recorded_history.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "core/cuda_owners.hpp"
+#include "core/cuda/owners.hpp"
 #include "table/device_batch.hpp"
 #include "table/hash_table_on.hpp"
 #include "table/own_kernel.hpp"

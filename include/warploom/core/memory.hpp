@@ -15,8 +15,8 @@ std::uint64_t available_memory(const std::filesystem::path& root = "/");
 
 /// Call it before a large allocation, which may succeed without the memory, until it is used.
 /// @param what  for the message: "the square table"
-/// @throws OutOfMemory (bytes above available_memory()), with both numbers
-void require_memory(std::uint64_t bytes, std::string_view what);
+/// @throws OutOfMemory (bytes above what is available), with both numbers
+void require_memory(std::uint64_t bytes, std::string_view what, std::uint64_t available = available_memory());
 
 /// "512 bytes", "1.50 GB": decimal units, three digits.
 std::string bytes_text(std::uint64_t bytes);

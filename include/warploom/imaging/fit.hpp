@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "warploom/core/run.hpp"
 #include "warploom/imaging/image.hpp"
 
 namespace warploom::imaging {
@@ -26,6 +27,7 @@ std::string_view name(FitMethod method);
 
 struct FitOptions {
   FitMethod method = FitMethod::wls;
+  Run run = {};
 };
 
 struct TensorFit {

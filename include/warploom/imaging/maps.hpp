@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "warploom/core/run.hpp"
 #include "warploom/imaging/image.hpp"
 
 namespace warploom::imaging {
@@ -53,11 +54,11 @@ inline constexpr std::array<TensorMap, 12> kTensorMaps{{{"fa", &TensorMaps::fa},
 
 /// All maps; 0 outside the mask and where the tensor is 0 or not finite.
 /// @throws BadInput (not six channels, a mask of another size) @note 80 B written a voxel; all threads
-TensorMaps tensor_maps(const TensorImage& tensor, const Mask& mask);
+TensorMaps tensor_maps(const TensorImage& tensor, const Mask& mask, const Run& run = {});
 
 /// Sets the negative eigenvalues of the tensors in the mask to 0, which gives the nearest positive
 /// semidefinite tensor in the Frobenius norm. @return how many voxels it changed @throws as tensor_maps
-std::int64_t floor_eigenvalues(TensorImage& tensor, const Mask& mask);
+std::int64_t floor_eigenvalues(TensorImage& tensor, const Mask& mask, const Run& run = {});
 
 /// The tensors in another frame: R D R^T. R may hold a reflection. @throws BadInput (R R^T is not I to 1e-6)
 void rotate_tensors(TensorImage& tensor, const std::array<std::array<double, 3>, 3>& rotation);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "warploom/core/run.hpp"
 #include "warploom/imaging/image.hpp"
 
 namespace warploom::imaging {
@@ -17,7 +18,7 @@ namespace warploom::imaging {
 /// @note The image is taken in 4096 grey levels from its least to its largest value: a voxel that is brighter
 ///       than all others by orders of magnitude leaves few for the rest. Differs from dipy's median_otsu in
 ///       the last two steps and in that one's 256 bins.
-Mask automatic_mask(const Image& scalar);
+Mask automatic_mask(const Image& scalar, const Run& run = {});
 
 /// The voxels to work on.
 struct ChosenMask {
@@ -44,6 +45,6 @@ void leave_out_zeros(ChosenMask& mask, const Image& image);
 /// where there is a background without noise: mask it out. Blocks with values that are not finite are passed
 /// over.
 /// @return one value a channel, in its unit. @throws BadInput (fewer than 32 such blocks)
-std::vector<double> noise_level(const Image& image, const Mask& mask);
+std::vector<double> noise_level(const Image& image, const Mask& mask, const Run& run = {});
 
 }  // namespace warploom::imaging

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "warploom/core/error.hpp"
+#include "warploom/core/run.hpp"
 #include "warploom/table/chain.hpp"
 #include "warploom/table/cpu_chain.hpp"
 #include "warploom/table/cpu_lines.hpp"
@@ -76,14 +77,13 @@ class ConcurrentChains {
   /// Runs a batch on several threads, with the lines of operations to come fetched ahead. All spans have the
   /// same length or, where nothing is wanted of them, none; see HashTable::run. Grows as MapOptions say, and
   /// repeats then what found no room.
-  /// @param threads  0: warploom::threads()
   /// @throws BadInput (lengths differ), Interrupted (operations done so far stay done)
   BatchCounts run(std::span<const Operation> operations, std::span<const Key> keys,
                   std::span<const Value> operands, std::span<Outcome> outcomes, std::span<Value> values,
-                  unsigned threads = 0);
+                  const Run& as = {});
   /// The same with one operation for all.
   BatchCounts run(Operation operation, std::span<const Key> keys, std::span<const Value> operands,
-                  std::span<Outcome> outcomes, std::span<Value> values, unsigned threads = 0);
+                  std::span<Outcome> outcomes, std::span<Value> values, const Run& as = {});
 
   /// Pairs; while operations are under way, the sum of the chains' sizes at some moments of the call.
   /// Cost: reads all headers, and no operation has to count.
@@ -118,8 +118,8 @@ class ConcurrentChains {
  private:
   struct Batch;
   struct Work;
-  BatchCounts run(const Batch& batch, unsigned threads);
-  void run_part(const Batch& batch, unsigned threads, Work& work);
+  BatchCounts run(const Batch& batch);
+  void run_part(const Batch& batch, Work& work);
   void run_piece(const Batch& batch, std::uint64_t begin, std::uint64_t end, Work& work) const;
   void relieve();
   void mark_growth();

@@ -5,11 +5,14 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <type_traits>
 
 #include "warploom/core/cuda_check.cuh"
+#include "warploom/core/memory.hpp"
+#include "warploom/core/run.hpp"
 
 namespace warploom {
 
@@ -61,11 +64,29 @@ using DeviceArray = std::unique_ptr<T[], DeviceFree>;
 template <class T>
 using PinnedArray = std::unique_ptr<T[], PinnedFree>;
 
+struct DeviceMemory {
+  std::uint64_t free, total;  ///< [bytes]
+};
+/// Of the current device; free is what the current Run's cap allows of it.
+inline DeviceMemory device_memory() {
+  std::size_t free = 0, total = 0;
+  cuda_check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  return {within_cap(free), total};
+}
+
+/// @throws OutOfMemory (more than the device has free or the current Run's cap allows), with both numbers
 template <class T>
 DeviceArray<T> make_device(std::size_t count) {
+  const std::uint64_t bytes = count * sizeof(T);
   void* p = nullptr;
-  cuda_check(cudaMalloc(&p, count * sizeof(T)),
-             "cudaMalloc of " + std::to_string(count * sizeof(T)) + " bytes");
+  const cudaError_t error = bytes > within_cap(bytes) ? cudaErrorMemoryAllocation : cudaMalloc(&p, bytes);
+  if (error == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    const DeviceMemory memory = device_memory();
+    throw OutOfMemory(bytes_text(bytes) + " of the GPU's memory were wanted, " + bytes_text(memory.free) +
+                      " of " + bytes_text(memory.total) + " are free or allowed");
+  }
+  cuda_check(error, "cudaMalloc of " + std::to_string(bytes) + " bytes");
   return DeviceArray<T>(static_cast<T*>(p));
 }
 
