@@ -199,7 +199,7 @@ std::string picture(const std::vector<Measurement>& results) {
     if (applies(field, first) && !varies(results, field))
       subtitle += ", " + fmt::format(fmt::runtime(field.words), field.text(first));
   return page::svg(device_text(results.front()), subtitle,
-             {{.title = "", .x = x_axis, .y = y_axis, .series = std::move(series)}});
+                   {{.title = "", .x = x_axis, .y = y_axis, .series = std::move(series)}});
 }
 
 int run(Settings& s) {
