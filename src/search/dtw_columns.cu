@@ -48,7 +48,7 @@ struct ColumnKernels {
 };
 template <>
 ColumnKernels::Kernel kernel_of_part<ColumnKernels, WARPLOOM_PART>(int place) {
-  return kernel_of_this_part<ColumnKernels>(place);
+  return kernel_of_this_part<ColumnKernels, WARPLOOM_PART>(place);
 }
 
 #if WARPLOOM_PART == 0

@@ -46,7 +46,7 @@ struct LaneKernels {
 };
 template <>
 LaneKernels::Kernel kernel_of_part<LaneKernels, WARPLOOM_PART>(int place) {
-  return kernel_of_this_part<LaneKernels>(place);
+  return kernel_of_this_part<LaneKernels, WARPLOOM_PART>(place);
 }
 
 #if WARPLOOM_PART == 0

@@ -13,16 +13,17 @@ namespace warploom::search {
 template <class Family, int kPart>
 typename Family::Kernel kernel_of_part(int place);
 
-template <class Family, int... kPlace>
-typename Family::Kernel kernel_of_this_part(int place, std::integer_sequence<int, kPlace...>) {
+// The part is an argument, not the macro, since units that define one function differently would share one of them.
+template <class Family, int kPart, int... kPlace>
+typename Family::Kernel kernel_among(int place, std::integer_sequence<int, kPlace...>) {
   static constexpr std::array<typename Family::Kernel, sizeof...(kPlace)> kKernels{
-      Family::template kernel<WARPLOOM_PART + kPlace * WARPLOOM_PARTS>()...};
+      Family::template kernel<kPart + kPlace * WARPLOOM_PARTS>()...};
   return kKernels[place];
 }
-template <class Family>
+template <class Family, int kPart>
 typename Family::Kernel kernel_of_this_part(int place) {
-  return kernel_of_this_part<Family>(
-      place, std::make_integer_sequence<int, (Family::kCount - WARPLOOM_PART - 1) / WARPLOOM_PARTS + 1>());
+  return kernel_among<Family, kPart>(
+      place, std::make_integer_sequence<int, (Family::kCount - kPart - 1) / WARPLOOM_PARTS + 1>());
 }
 
 template <class Family, int... kPart>

@@ -322,9 +322,6 @@ TEST_P(ListOn, BadOptionsAndLengthsAreRefused) {
   Options odd = options(1, 4, 100);
   odd.threads_per_block = 1025;
   EXPECT_THROW(Table{odd}, BadInput);
-  odd = options(1, 4, 100);
-  odd.threads = -1;
-  EXPECT_THROW(Table{odd}, BadInput);
   Table table(options(1, 4, 100));
   const std::vector<std::uint32_t> three(3);
   std::vector<Outcome> two(2);

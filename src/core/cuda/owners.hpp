@@ -64,11 +64,11 @@ using DeviceArray = std::unique_ptr<T[], DeviceFree>;
 template <class T>
 using PinnedArray = std::unique_ptr<T[], PinnedFree>;
 
-struct DeviceMemory {
+struct DeviceBytes {
   std::uint64_t free, total;  ///< [bytes]
 };
 /// Of the current device; free is what the current Run's cap allows of it.
-inline DeviceMemory device_memory() {
+inline DeviceBytes device_memory() {
   std::size_t free = 0, total = 0;
   cuda_check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
   return {within_cap(free), total};
@@ -82,7 +82,7 @@ DeviceArray<T> make_device(std::size_t count) {
   const cudaError_t error = bytes > within_cap(bytes) ? cudaErrorMemoryAllocation : cudaMalloc(&p, bytes);
   if (error == cudaErrorMemoryAllocation) {
     cudaGetLastError();
-    const DeviceMemory memory = device_memory();
+    const DeviceBytes memory = device_memory();
     throw OutOfMemory(bytes_text(bytes) + " of the GPU's memory were wanted, " + bytes_text(memory.free) +
                       " of " + bytes_text(memory.total) + " are free or allowed");
   }
