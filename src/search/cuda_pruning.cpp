@@ -1,6 +1,6 @@
-#include <algorithm>
-
 #include "search/cuda_pruning.hpp"
+
+#include <algorithm>
 
 namespace warploom::search {
 

@@ -1,7 +1,8 @@
+#include "search/cuda_work.hpp"
+
 #include <algorithm>
 #include <string>
 
-#include "search/cuda_work.hpp"
 #include "warploom/core/cuda_check.cuh"
 
 namespace warploom::search {

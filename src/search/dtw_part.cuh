@@ -13,7 +13,8 @@ namespace warploom::search {
 template <class Family, int kPart>
 typename Family::Kernel kernel_of_part(int place);
 
-// The part is an argument, not the macro, since units that define one function differently would share one of them.
+// The part is an argument, not the macro, since units that define one function differently would share one of
+// them.
 template <class Family, int kPart, int... kPlace>
 typename Family::Kernel kernel_among(int place, std::integer_sequence<int, kPlace...>) {
   static constexpr std::array<typename Family::Kernel, sizeof...(kPlace)> kKernels{
