@@ -156,6 +156,17 @@ std::map<std::string, std::set<std::vector<std::int64_t>>> touched(
   return elements;
 }
 
+TEST(Footprint, OfAQuotientIsAtMostAnElementAnIteration) {
+  const Nest nest =
+      analyse("void f(float A[10], float B[20]) { for (int i = 0; i < 20; i++) A[i / 2] = B[i]; }");
+  EXPECT_THAT(texts(nest, false), UnorderedElementsAre("self-spatial B[i] in i: 1"));
+  const std::vector<Footprint> all = footprint(nest, {{"i", 8}});
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].array, "A");
+  EXPECT_EQ(all[0].elements, 8);
+  EXPECT_FALSE(all[0].exact);
+}
+
 TEST(Footprint, OfEveryExampleIsWhatATileTouches) {
   int exact = 0, bounds = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(test::example_folder())) {

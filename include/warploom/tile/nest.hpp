@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,9 +22,14 @@ struct Reference {
   bool is_write = false;  ///< the target of "+=" gives two references, a read and a write
   Expression element;     ///< as in the text: A[i][j + 1]
   /// Subscript d is constants[d] + sum over l of coefficients[d][l] * loop l + sum over s of
-  /// size_coefficients[d][s] * Region::sizes[s]. Where it has no such form (i / 2), both lists are empty.
+  /// size_coefficients[d][s] * Region::sizes[s]. Where it has no such form (i / 2), both lists of d are
+  /// empty.
   std::vector<std::vector<std::int64_t>> coefficients, size_coefficients;
   std::vector<std::int64_t> constants;
+  /// Whether every subscript has such a form. @param loops  around the statement
+  bool is_linear(std::size_t loops) const {
+    return std::ranges::all_of(coefficients, [&](const auto& of_loops) { return of_loops.size() == loops; });
+  }
 };
 
 struct Statement {

@@ -134,7 +134,7 @@ std::vector<Footprint> footprint(const Nest& nest, const Tile& tile) {
     for (const Statement& statement : nest.statements())
       for (const Reference& reference : statement.references) {
         if (reference.element.text != variable.name) continue;
-        if (reference.coefficients.empty()) {
+        if (!reference.is_linear(statement.loops.size())) {
           add_iterations(statement, tile, footprint);
           continue;
         }

@@ -9,11 +9,6 @@
 namespace warploom::tile {
 namespace {
 
-/// Whether the subscripts are affine with numbers for coefficients; scalars are, without any.
-bool is_linear(const Reference& reference) {
-  return reference.coefficients.size() == reference.element.operands.size();
-}
-
 bool is_invariant(const Reference& reference, std::size_t loop) {
   return std::ranges::all_of(reference.coefficients,
                              [&](const auto& subscript) { return subscript[loop] == 0; });
@@ -56,7 +51,7 @@ class Finder {
   std::vector<Reuse> run() {
     for (const Statement& statement : nest_.statements())
       for (const Reference& reference : statement.references) {
-        if (!is_linear(reference)) continue;
+        if (!reference.is_linear(statement.loops.size())) continue;
         alone(statement, reference);
         together(statement, reference);
       }
@@ -88,8 +83,8 @@ class Finder {
       for (const Reference& partner : other.references) {
         const bool later = other.number > statement.number ||
                            (other.number == statement.number && partner.number > reference.number);
-        if (!later || paths_[other.number] != paths_[statement.number] || !is_linear(partner) ||
-            !is_uniform(reference, partner))
+        if (!later || paths_[other.number] != paths_[statement.number] ||
+            !partner.is_linear(other.loops.size()) || !is_uniform(reference, partner))
           continue;
         pair(statement, reference, other, partner);
       }

@@ -66,20 +66,19 @@ Reference make_reference(const StatementScope& scope, Expression element, int nu
   Reference reference;
   reference.number = number;
   reference.is_write = is_write;
-  std::vector<std::string> names = scope.names.loops;
-  names.insert(names.end(), scope.names.region.sizes.begin(), scope.names.region.sizes.end());
-  bool linear = true;
   for (const Expression& subscript : element.operands) {
-    const auto form = linear_form(read_affine(scope.names, subscript, "subscript"), names);
-    linear = linear && form;
-    if (!linear) continue;
-    const auto sizes = form->coefficients.begin() + std::ssize(scope.names.loops);
-    reference.coefficients.emplace_back(form->coefficients.begin(), sizes);
-    reference.size_coefficients.emplace_back(sizes, form->coefficients.end());
-    reference.constants.push_back(form->constant);
+    std::vector<std::string> names = scope.names.loops;
+    names.insert(names.end(), scope.names.region.sizes.begin(), scope.names.region.sizes.end());
+    const auto loops = static_cast<std::ptrdiff_t>(scope.names.loops.size());
+    LinearForm form;
+    if (auto linear = linear_form(read_affine(scope.names, subscript, "subscript"), names))
+      form = std::move(*linear);
+    const auto middle =
+        form.coefficients.empty() ? form.coefficients.begin() : form.coefficients.begin() + loops;
+    reference.coefficients.emplace_back(form.coefficients.begin(), middle);
+    reference.size_coefficients.emplace_back(middle, form.coefficients.end());
+    reference.constants.push_back(form.constant);
   }
-  if (!linear)
-    reference.coefficients.clear(), reference.size_coefficients.clear(), reference.constants.clear();
   reference.element = std::move(element);
   return reference;
 }
