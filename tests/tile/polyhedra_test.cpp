@@ -52,7 +52,7 @@ TEST(Analyse, GivesSubscriptsAsAffineForms) {
 
 TEST(Analyse, HasNoAffineFormOfQuotients) {
   const Nest nest = analyse(in_loop("A[i][0] = B[i / 2];"));
-  EXPECT_THAT(nest.statements().at(0).references.at(0).coefficients, IsEmpty());
+  EXPECT_THAT(nest.statements().at(0).references.at(0).coefficients, ElementsAre(IsEmpty()));
 }
 
 std::string reduction(const std::string& statement) {
