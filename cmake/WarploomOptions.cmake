@@ -52,7 +52,9 @@ if(WARPLOOM_CUDA)
     enable_language(CUDA)
     find_package(CUDAToolkit REQUIRED)
     set(WARPLOOM_HAVE_CUDA ON)
-    set(CMAKE_CUDA_EXTENSIONS OFF)
+    # C++20 by its option, since CMake 3.25 does not know that nvcc has it; extensions, or it would add -std=c++17.
+    string(APPEND CMAKE_CUDA_FLAGS " -std=c++20")
+    set(CMAKE_CUDA_EXTENSIONS ON)
   elseif(NOT WARPLOOM_CUDA STREQUAL "AUTO")
     message(FATAL_ERROR "WARPLOOM_CUDA=${WARPLOOM_CUDA}, but no CUDA compiler works here: put nvcc into PATH, "
                         "set CUDACXX, or configure with -DWARPLOOM_CUDA=AUTO")

@@ -101,8 +101,6 @@ function(warploom_module_cuda)
   target_include_directories(${target} PRIVATE $<TARGET_PROPERTY:warploom_${M_NAME},INCLUDE_DIRECTORIES>)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_compile_features(${target} PRIVATE cxx_std_20)
-  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>)  # CMake 3.25 does not know that nvcc has it
-  set_target_properties(${target} PROPERTIES CUDA_EXTENSIONS ON)  # or it would add -std=c++17
   target_link_libraries(${target} PRIVATE warploom_warnings CUDA::toolkit)
   if(WARPLOOM_WRAP AND WARPLOOM_TOOLS AND PROJECT_IS_TOP_LEVEL)
     set(wrap ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/warploom_compiler)
