@@ -2,6 +2,7 @@ option(WARPLOOM_TOOLS "Build the command line tool" ${PROJECT_IS_TOP_LEVEL})
 option(WARPLOOM_TESTS "Build the tests (they need the tool)" ${PROJECT_IS_TOP_LEVEL})
 option(WARPLOOM_BENCH "Build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(WARPLOOM_FUZZ "Build the fuzz targets with libFuzzer instead of a driver that replays the seeds; needs clang" OFF)
+option(WARPLOOM_UNITY "Compile several sources of a module or a test at once; clang-tidy and editors want it OFF" ON)
 option(WARPLOOM_WERROR "Treat warnings as errors" OFF)
 option(WARPLOOM_STATIC "Let executables need no shared library but libc, so that they run on another machine" OFF)
 option(WARPLOOM_WRAP "Compile our own CUDA kernels through `warploom wrap`" ON)
@@ -78,6 +79,11 @@ endif()
 
 # Warnings, for our own targets only; nvcc hands the host's to the host compiler.
 set(warnings -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wconversion -Wno-sign-conversion)
+if(WARPLOOM_UNITY)
+  # A local variable may be called as something of another source of its unit is.
+  list(REMOVE_ITEM warnings -Wshadow)
+  list(APPEND warnings $<$<CXX_COMPILER_ID:GNU>:-Wshadow=local> $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endif()
 add_library(warploom_warnings INTERFACE)
 target_compile_options(warploom_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:${warnings} -Wpedantic>

@@ -22,6 +22,16 @@ function(_warploom_roots name folder headers)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/src/${folder} ${roots}/private/${folder} SYMBOLIC)
 endfunction()
 
+# The sources of a target are compiled several at once: headers, which take most of the time, are read once for all.
+function(_warploom_unity target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${WARPLOOM_UNITY} UNITY_BUILD_BATCH_SIZE 6)
+endfunction()
+
+# Sources that are compiled by themselves, for their options or because they take long.
+function(warploom_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # warploom_module(NAME core SOURCES a.cpp b.cpp PUBLIC dep... PRIVATE dep...)
 # defines warploom_NAME (alias warploom::NAME) from the sources beside the caller. A part of a module names its folder
 # and its public headers: FOLDER reuse/check HEADERS reuse/check.hpp.
@@ -36,6 +46,7 @@ function(warploom_module)
   _warploom_roots(${M_NAME} ${M_FOLDER} "${M_HEADERS}")
   set(target warploom_${M_NAME})
   add_library(${target} ${M_SOURCES})
+  _warploom_unity(${target})
   add_library(warploom::${M_NAME} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${M_NAME})
   target_include_directories(${target}
@@ -162,6 +173,7 @@ function(warploom_test)
   cmake_parse_arguments(T "" "NAME" "SOURCES;LINK;LABELS" ${ARGN})
   set(target test_${T_NAME})
   _warploom_executable(${target} "${T_SOURCES}" "${T_LINK};GTest::gmock;GTest::gtest_main")
+  _warploom_unity(${target})
   target_compile_definitions(${target} PRIVATE WARPLOOM_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests")
   gtest_discover_tests(${target} PROPERTIES LABELS "${T_LABELS}" DISCOVERY_TIMEOUT 60)
 endfunction()

@@ -517,8 +517,7 @@ Settings parse(int argc, char** argv) {
       settings.json = json;
     else if (value("--benchmark_out_format=") == nullptr)
       throw BadInput(
-          "usage: gpu_bench_dp_engine [--part=NAME]... [--rounds=N] [--largest=POINTS] "
-          "[--longest=SECONDS] [--benchmark_out=FILE]");
+          "usage: gpu_bench_dp_engine [--part=NAME]... [--rounds=N] [--largest=POINTS] [--longest=SECONDS] [--benchmark_out=FILE]");
   }
   return settings;
 }

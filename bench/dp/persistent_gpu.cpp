@@ -482,8 +482,7 @@ int main(int argc, char** argv) {
     else if (value("--benchmark_out_format=") == nullptr) {  // `./dev bench` says json, which it is
       std::fprintf(
           stderr,
-          "usage: %s [--check-only] [--rounds=N] [--largest=LEAVES] [--group=BLOCKS] [--multiprocessors=N] "
-          "[--benchmark_out=FILE]\n",
+          "usage: %s [--check-only] [--rounds=N] [--largest=LEAVES] [--group=BLOCKS] [--multiprocessors=N] [--benchmark_out=FILE]\n",
           argv[0]);
       return 2;
     }

@@ -271,10 +271,10 @@ int main(int argc, char** argv) {
     else if (const char* json = value("--json="))
       options.json = json;
     else {
-      std::fprintf(stderr,
-                   "usage: %s [--tiles] [--rounds=N] [--largest=VOXELS] [--channels=N] [--chunk=PLANES] "
-                   "[--json=FILE]\n",
-                   argv[0]);
+      std::fprintf(
+          stderr,
+          "usage: %s [--tiles] [--rounds=N] [--largest=VOXELS] [--channels=N] [--chunk=PLANES] [--json=FILE]\n",
+          argv[0]);
       return 2;
     }
   }

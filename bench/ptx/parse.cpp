@@ -39,9 +39,7 @@ namespace {
 std::string kernel_head(std::size_t kernel, std::size_t loops) {
   return fmt::format(
       "\t// .globl\tkernel_{0}\n.visible .entry kernel_{0}(\n\t.param .u64 kernel_{0}_param_0,\n\t.param "
-      ".u32 "
-      "kernel_{0}_param_1\n)\n.maxntid 256, 1, 1\n{{\n\t.reg .pred \t%p<{1}>;\n\t.reg .b32 "
-      "\t%r<{2}>;\n\t.reg .f32 "
+      ".u32 kernel_{0}_param_1\n)\n.maxntid 256, 1, 1\n{{\n\t.reg .pred \t%p<{1}>;\n\t.reg .b32 \t%r<{2}>;\n\t.reg .f32 "
       "\t%f<{3}>;\n\t.reg .b64 \t%rd<{1}>;\n\t// demoted variable\n\t.shared .align 4 .b8 "
       "kernel_{0}_tile[4096];\n\n"
       "\tld.param.u64 \t%rd0, [kernel_{0}_param_0];\n",

@@ -200,11 +200,11 @@ int main(int argc, char** argv) {
   try {
     options = parse(argc, argv);
   } catch (const std::exception& e) {
-    std::fprintf(stderr,
-                 "gpu_bench_reuse: %s\nusage: gpu_bench_reuse [MANIFEST] [--benchmark_out=FILE] [--only "
-                 "KERNEL] [--rounds N] "
-                 "[--max-3d N] [--max-2d N]\n",
-                 e.what());
+    std::fprintf(
+        stderr,
+        "gpu_bench_reuse: %s\nusage: gpu_bench_reuse [MANIFEST] [--benchmark_out=FILE] [--only KERNEL] [--rounds N] "
+        "[--max-3d N] [--max-2d N]\n",
+        e.what());
     return 2;
   }
   try {

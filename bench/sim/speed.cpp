@@ -62,17 +62,13 @@ BENCHMARK_CAPTURE(BM_Curvature3D, plane_16x16, "curvature3d.sm_90.ptx", "curvatu
 void BM_Arithmetic(benchmark::State& state) {
   std::string body;
   for (int i = 0; i < 8; ++i) body += "fma.rn.f32 %f1, %f1, %f2, %f3;\nmad.lo.s32 %r2, %r2, %r3, %r1;\n";
-  Machine machine(
-      ptx::parse(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n.reg "
-                 ".pred %p<2>;\n.reg .b32 %r<9>;\n"
-                 ".reg .f32 %f<9>;\n.reg .b64 %rd<9>;\nld.param.u64 %rd1, [out];\nmov.u32 %r1, "
-                 "%tid.x;\ncvt.rn.f32.u32 %f1, %r1;\n"
-                 "mov.f32 %f2, 0f3F7FFFF0;\nmov.f32 %f3, 0f3A83126F;\nmov.u32 %r2, 7;\nmov.u32 %r3, "
-                 "13;\nmov.u32 %r4, 0;\nLOOP:\n" +
-                 body +
-                 "add.s32 %r4, %r4, 1;\nsetp.lt.s32 %p1, %r4, 1000;\n@%p1 bra LOOP;\nmul.wide.u32 %rd2, %r1, "
-                 "4;\nadd.s64 %rd3, %rd1, %rd2;\n"
-                 "cvt.rzi.s32.f32 %r5, %f1;\nadd.s32 %r5, %r5, %r2;\nst.global.u32 [%rd3], %r5;\nret;\n}\n"));
+  Machine machine(ptx::parse(
+      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n.reg .pred %p<2>;\n.reg .b32 %r<9>;\n"
+      ".reg .f32 %f<9>;\n.reg .b64 %rd<9>;\nld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\ncvt.rn.f32.u32 %f1, %r1;\n"
+      "mov.f32 %f2, 0f3F7FFFF0;\nmov.f32 %f3, 0f3A83126F;\nmov.u32 %r2, 7;\nmov.u32 %r3, 13;\nmov.u32 %r4, 0;\nLOOP:\n" +
+      body +
+      "add.s32 %r4, %r4, 1;\nsetp.lt.s32 %p1, %r4, 1000;\n@%p1 bra LOOP;\nmul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\n"
+      "cvt.rzi.s32.f32 %r5, %f1;\nadd.s32 %r5, %r5, %r2;\nst.global.u32 [%rd3], %r5;\nret;\n}\n"));
   Arguments arguments;
   arguments.add(machine.allocate(1024));
   std::uint64_t count = 0;

@@ -25,9 +25,9 @@ std::optional<std::string> itanium(std::string_view symbol) {
 
 /// nvcc -rdc: "__nv_static_25_" + 25 characters that stand for the file + "_" + the symbol.
 std::string_view without_file_prefix(std::string_view symbol) {
-  constexpr std::string_view prefix = "__nv_static_";
-  if (!symbol.starts_with(prefix)) return symbol;
-  const std::string_view rest = symbol.substr(prefix.size());
+  constexpr std::string_view kPrefix = "__nv_static_";
+  if (!symbol.starts_with(kPrefix)) return symbol;
+  const std::string_view rest = symbol.substr(kPrefix.size());
   std::size_t length = 0;
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), length);
   const auto digits = static_cast<std::size_t>(end - rest.data());
@@ -37,8 +37,8 @@ std::string_view without_file_prefix(std::string_view symbol) {
 
 /// Removes the namespaces "_INTERNAL_...::" that nvcc wraps around symbols with internal linkage.
 void remove_internal_namespace(std::string& text) {
-  constexpr std::string_view prefix = "_INTERNAL_";
-  for (std::size_t at = 0; (at = text.find(prefix, at)) != std::string::npos;) {
+  constexpr std::string_view kPrefix = "_INTERNAL_";
+  for (std::size_t at = 0; (at = text.find(kPrefix, at)) != std::string::npos;) {
     std::size_t end = at;
     while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_'))
       ++end;
@@ -54,13 +54,13 @@ bool in_identifier(char c) { return std::isalnum(static_cast<unsigned char>(c)) 
 /// Calls `visit(position)` for the characters of a declaration that stand in no bracket; an opening
 /// bracket itself counts as outside. The symbols after `operator` are no brackets.
 void outside_brackets(std::string_view text, const std::function<void(std::size_t)>& visit) {
-  constexpr std::string_view keyword = "operator";
+  constexpr std::string_view kKeyword = "operator";
   int depth = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const bool is_operator =
-        text.substr(at).starts_with(keyword) && (at == 0 || !in_identifier(text[at - 1]));
+        text.substr(at).starts_with(kKeyword) && (at == 0 || !in_identifier(text[at - 1]));
     if (is_operator) {
-      at += keyword.size();
+      at += kKeyword.size();
       if (text.substr(at).starts_with("()")) at += 2;
       while (at < text.size() && std::string_view("<>=-").find(text[at]) != std::string_view::npos) ++at;
       if (at == text.size()) return;

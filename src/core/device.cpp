@@ -110,8 +110,7 @@ CudaDriver::CudaDriver(const char* library) : api_(std::make_unique<Api>()) {
   }
   if (!api_->load_all(handle)) {
     devices_.absent = fmt::format(
-        "{} is not a usable NVIDIA driver: it lacks functions of the CUDA driver API; "
-        "install a newer driver",
+        "{} is not a usable NVIDIA driver: it lacks functions of the CUDA driver API; install a newer driver",
         library);
     return;
   }
@@ -212,11 +211,10 @@ Device choose_device(Device wanted) {
 
 Device choose_device(Device wanted, bool built_with_cuda) {
   if (wanted.is_gpu() && !built_with_cuda)
-    throw NoDevice(
-        fmt::format("device '{}' was asked for, but this Warploom was built without it: configure with "
-                    "-DWARPLOOM_CUDA=ON, or use "
-                    "--device cpu or auto",
-                    name(wanted)));
+    throw NoDevice(fmt::format(
+        "device '{}' was asked for, but this Warploom was built without it: configure with -DWARPLOOM_CUDA=ON, or use "
+        "--device cpu or auto",
+        name(wanted)));
   const Device chosen = built_with_cuda ? choose_device(wanted) : Device::cpu;
   if (wanted == Device::best) log(LogLevel::info, fmt::format("device: {}", name(chosen)));
   return chosen;

@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array forwarded{SIGINT, SIGTERM, SIGHUP};
+constexpr std::array kForwarded{SIGINT, SIGTERM, SIGHUP};
 volatile sig_atomic_t child = 0;
 void (*on_interrupt)(int) = SIG_DFL;  // the caller's own
 
@@ -87,19 +87,19 @@ class Forwarding {
   Forwarding() {
     sigset_t mask;
     sigemptyset(&mask);
-    for (const int signal : forwarded) sigaddset(&mask, signal);
+    for (const int signal : kForwarded) sigaddset(&mask, signal);
     sigprocmask(SIG_BLOCK, &mask, &old_mask_);
     struct sigaction action {};
     sigemptyset(&action.sa_mask);
     action.sa_handler = forward;
-    for (std::size_t i = 0; i < forwarded.size(); ++i) sigaction(forwarded[i], &action, &old_[i]);
+    for (std::size_t i = 0; i < kForwarded.size(); ++i) sigaction(kForwarded[i], &action, &old_[i]);
     on_interrupt = old_[0].sa_handler;
   }
   Forwarding(const Forwarding&) = delete;
   Forwarding& operator=(const Forwarding&) = delete;
   ~Forwarding() {
     child = 0;
-    for (std::size_t i = 0; i < forwarded.size(); ++i) sigaction(forwarded[i], &old_[i], nullptr);
+    for (std::size_t i = 0; i < kForwarded.size(); ++i) sigaction(kForwarded[i], &old_[i], nullptr);
     unblock();
   }
   void unblock() { sigprocmask(SIG_SETMASK, &old_mask_, nullptr); }
@@ -107,7 +107,7 @@ class Forwarding {
 
  private:
   sigset_t old_mask_;
-  std::array<struct sigaction, forwarded.size()> old_;
+  std::array<struct sigaction, kForwarded.size()> old_;
 };
 
 using Clock = std::chrono::steady_clock;
@@ -156,8 +156,8 @@ std::string read_all(int fd, Clock::time_point deadline, std::string& out) {
     check_interrupt();
     if (Clock::now() >= deadline) return "it did not end within the time limit and was killed";
     pollfd ready{fd, POLLIN, 0};
-    constexpr int slice_ms = 50;  // how late a Ctrl-C or the time limit may be noticed
-    if (poll(&ready, 1, slice_ms) <= 0) continue;
+    constexpr int kSliceMs = 50;  // how late a Ctrl-C or the time limit may be noticed
+    if (poll(&ready, 1, kSliceMs) <= 0) continue;
     const ssize_t n = read(fd, buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return fmt::format("its output cannot be read: {}", message(errno));
@@ -258,8 +258,7 @@ TemporaryDirectory::TemporaryDirectory() {
   std::string pattern = (fs::temp_directory_path(error) / "warploom-XXXXXX").string();
   if (error || mkdtemp(pattern.data()) == nullptr)
     throw BadInput(
-        fmt::format("cannot make a temporary directory ({}): {}; set TMPDIR to a place that can "
-                    "be written",
+        fmt::format("cannot make a temporary directory ({}): {}; set TMPDIR to a place that can be written",
                     pattern, error ? error.message() : message(errno)));
   path_ = pattern;
 }

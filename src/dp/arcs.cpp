@@ -59,10 +59,10 @@ std::string arcs_svg(const BasePairs& structure) {
                      structure.sequence[i]);
   const auto between = static_cast<std::int64_t>(page::least_step(static_cast<double>(n), 20));
   for (std::int64_t number = between; number <= n; number += between)
-    fmt::format_to(out,
-                   "<path stroke=\"#888\" d=\"M{0:.2f} {1:.2f}v4\"/><text x=\"{0:.2f}\" y=\"{2:.2f}\" "
-                   "fill=\"#666\">{3}</text>\n",
-                   x(number - 1), ticks, numbers, number);
+    fmt::format_to(
+        out,
+        "<path stroke=\"#888\" d=\"M{0:.2f} {1:.2f}v4\"/><text x=\"{0:.2f}\" y=\"{2:.2f}\" fill=\"#666\">{3}</text>\n",
+        x(number - 1), ticks, numbers, number);
   return page::svg_document(kWidth + 2 * kMargin, legend + 20,
                             " font-family=\"sans-serif\" font-size=\"14\" text-anchor=\"middle\"", svg);
 }

@@ -30,13 +30,13 @@ std::string normalised(std::string_view sequence, bool unknown, const std::strin
     if (base == 'T') base = 'U';
     const std::size_t code = kBases.find(base);
     if (code < kUnknown || (code == kUnknown && unknown)) continue;
-    throw BadInput(fmt::format("{}position {}: {:?} is {}", where, k + 1, sequence[k],
-                               code == kUnknown
-                                   ? "any base; accept it as one that pairs with nothing (option "
-                                     "unknown), or say which it is"
-                               : kAmbiguities.find(base) != kAmbiguities.npos
-                                   ? "an IUPAC ambiguity code; say which of A, C, G and U it is"
-                                   : "no nucleotide; they are A, C, G and U (or T)"));
+    throw BadInput(fmt::format(
+        "{}position {}: {:?} is {}", where, k + 1, sequence[k],
+        code == kUnknown
+            ? "any base; accept it as one that pairs with nothing (option unknown), or say which it is"
+        : kAmbiguities.find(base) != kAmbiguities.npos
+            ? "an IUPAC ambiguity code; say which of A, C, G and U it is"
+            : "no nucleotide; they are A, C, G and U (or T)"));
   }
   return bases;
 }
@@ -75,10 +75,9 @@ Problem<std::int32_t> problem_of(const std::string& sequence, const BasePairOpti
   const std::int64_t best_pair = std::max({options.gc, options.au, options.gu, 1});
   const std::int64_t bound = best_pair * std::max<std::int64_t>(length / 2, 1);
   if (bound > kLargest<std::int32_t>)
-    throw BadInput(
-        fmt::format("the score may reach {}, with pairs of {} and {} bases; it may reach {}; let pairs "
-                    "count less",
-                    bound, best_pair, length, kLargest<std::int32_t>));
+    throw BadInput(fmt::format(
+        "the score may reach {}, with pairs of {} and {} bases; it may reach {}; let pairs count less", bound,
+        best_pair, length, kLargest<std::int32_t>));
   problem.bound = static_cast<std::int32_t>(bound);
   return problem;
 }

@@ -49,7 +49,7 @@ class Counted {
 };
 
 /// Figure 11.
-void bottom_up(std::int64_t blocks, std::int64_t edge, Counted& calls) {
+void diagonal_by_diagonal(std::int64_t blocks, std::int64_t edge, Counted& calls) {
   for (std::int64_t d = 1; d < blocks; ++d) {
     const std::int64_t j = d * edge, count = blocks - d;
     if (d > 1) calls.rectangular({.i = 0, .j = j, .edge = edge, .k_begin = edge, .k_end = j, .count = count});
@@ -110,7 +110,7 @@ Calls decompose(std::int64_t points, int block, Decomposition decomposition, boo
   Counted calls(points, separate_calls, executor);
   calls.triangular({.i = 0, .j = 0, .edge = edge, .count = blocks});
   if (decomposition == Decomposition::bottom_up) {
-    bottom_up(blocks, edge, calls);
+    diagonal_by_diagonal(blocks, edge, calls);
   } else {
     const auto whole = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(blocks)));
     DivideAndConquer(edge, decomposition == Decomposition::printed, calls).triangle(0, whole * edge);

@@ -79,10 +79,9 @@ Frequencies<T> split_columns(const io::Table<T>& table, const std::string& name)
     throw BadInput(fmt::format("{}: {} columns; two are expected, p and q, or P and Q in files of their own",
                                name, table.columns));
   if (table(0, 0) == table(0, 0) && table(0, 0) != 0)
-    throw BadInput(
-        fmt::format("{}:{}: p of the first row is {}; it must be 0 or nan, since keys count from 1 and "
-                    "that row has q_0 alone",
-                    name, table.lines.front(), table(0, 0)));
+    throw BadInput(fmt::format(
+        "{}:{}: p of the first row is {}; it must be 0 or nan, since keys count from 1 and that row has q_0 alone",
+        name, table.lines.front(), table(0, 0)));
   Frequencies<T> frequencies;
   for (std::int64_t k = 0; k < table.rows; ++k) {
     if (k > 0) frequencies.p.push_back(table(k, 0));

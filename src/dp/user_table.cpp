@@ -125,10 +125,9 @@ ValueType choose_value_type(const UserTable& table, ValueType asked) {
   if (asked == float32 || asked == float64) return asked;
   if (!table.whole) {
     if (asked == best) return float64;
-    throw BadInput(
-        fmt::format("{}: its numbers have fractions or are NaN; --type {} is for tables written in whole "
-                    "numbers (and inf)",
-                    table.name, dp::name(asked)));
+    throw BadInput(fmt::format(
+        "{}: its numbers have fractions or are NaN; --type {} is for tables written in whole numbers (and inf)",
+        table.name, dp::name(asked)));
   }
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   std::int64_t leaf = 0, weight = 0;
@@ -162,10 +161,11 @@ Problem<T> problem_of(const UserTable& table, Optimum optimum) {
   }
   if constexpr (std::floating_point<T>)  // of integers choose_value_type() has seen to it
     if (const long double bound = magnitude_bound(problem); bound > std::numeric_limits<T>::max() / 2)
-      throw BadInput(fmt::format("{}: cells may reach {:.4g}, beyond {}", table.name, bound,
-                                 std::same_as<T, float> ? "float32's range; use float64"
-                                                        : "float64's range; divide the numbers by a "
-                                                          "constant, or write inf for no solution"));
+      throw BadInput(fmt::format(
+          "{}: cells may reach {:.4g}, beyond {}", table.name, bound,
+          std::same_as<T, float>
+              ? "float32's range; use float64"
+              : "float64's range; divide the numbers by a constant, or write inf for no solution"));
   return problem;
 }
 

@@ -107,10 +107,9 @@ void check_simple(std::span<const Point> polygon) {
   for (const std::optional<Pair>& pair : found)
     if (pair && (!least || *pair < *least)) least = pair;
   if (least)
-    throw BadInput(
-        fmt::format("polygon: its sides {}-{} and {}-{} meet; only polygons that do not touch or cross "
-                    "themselves are triangulated",
-                    least->first, (least->first + 1) % n, least->second, (least->second + 1) % n));
+    throw BadInput(fmt::format(
+        "polygon: its sides {}-{} and {}-{} meet; only polygons that do not touch or cross themselves are triangulated",
+        least->first, (least->first + 1) % n, least->second, (least->second + 1) % n));
 }
 
 Visibility::Visibility(std::span<const Point> polygon) : points_(polygon.begin(), polygon.end()) {

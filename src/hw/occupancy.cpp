@@ -24,7 +24,7 @@ constexpr std::uint32_t operator""_K(unsigned long long n) { return static_cast<
 // the blocks of sm_121: cuda_occupancy.h of CUDA 13. The 1 KB a block that the system reserves from
 // sm_80 on: the guide's section on compute capability 8.x.
 // clang-format off
-constexpr std::array known{
+constexpr std::array kKnown{
     //            name      example                   cc   threads blocks thr/  registers            by    reg  warp  shared memory
     //                                                     /SM     /SM    block /SM    /block /thread block unit unit  /SM   static  opt-in reserved unit
     Architecture{"G80",    "GeForce 8800",             10,  768,  8,  512,  8_K,  8_K, 124, true,  256, 2,  16_K, 16_K,  16_K,   0,  512},
@@ -47,7 +47,7 @@ constexpr std::array known{
 // clang-format on
 
 // Compute capabilities that behave as another one does. CUDA 13 renamed sm_101 to sm_110.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 7> aliases{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kAliases{{
     {"sm_10", "g80"},
     {"sm_11", "g80"},
     {"sm_12", "gt200"},
@@ -68,7 +68,7 @@ std::string canonical(std::string_view text) {
   std::string key = lower(text);
   if (key.starts_with("compute_")) key.replace(0, 7, "sm");
   if (key.starts_with("sm_") && key.size() > 4 && (key.back() == 'a' || key.back() == 'f')) key.pop_back();
-  for (const auto& [from, to] : aliases)
+  for (const auto& [from, to] : kAliases)
     if (key == from) return std::string(to);
   return key;
 }
@@ -78,21 +78,21 @@ constexpr Integer round_up(Integer value, Integer unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-constexpr std::uint32_t unlimited = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
 
 /// Registers that one block takes, as the launch check counts them.
 std::uint32_t registers_per_block(const Architecture& arch, std::uint32_t warps, std::uint32_t per_thread) {
   const std::uint32_t whole_warps = round_up(warps, arch.warp_granularity);
-  const std::uint32_t per_warp = per_thread * threads_per_warp;
+  const std::uint32_t per_warp = per_thread * kThreadsPerWarp;
   return arch.registers_by_block ? round_up(whole_warps * per_warp, arch.register_granularity)
                                  : whole_warps * round_up(per_warp, arch.register_granularity);
 }
 
 std::uint32_t blocks_by_registers(const Architecture& arch, std::uint32_t warps, std::uint32_t per_thread) {
-  if (per_thread == 0) return unlimited;
+  if (per_thread == 0) return kUnlimited;
   if (arch.registers_by_block) return arch.registers_per_sm / registers_per_block(arch, warps, per_thread);
   // Each partition of the SM has its own register file; a block's warps may lie in any of them.
-  const std::uint32_t per_warp = round_up(per_thread * threads_per_warp, arch.register_granularity);
+  const std::uint32_t per_warp = round_up(per_thread * kThreadsPerWarp, arch.register_granularity);
   const std::uint32_t warps_by_registers =
       arch.registers_per_sm / arch.warp_granularity / per_warp * arch.warp_granularity;
   return warps_by_registers / warps;
@@ -110,10 +110,11 @@ bool cannot_launch(const Architecture& arch, const KernelResources& kernel, std:
     return refuse(Limit::threads, fmt::format("{} threads a block exceed the {} of {}; launch smaller blocks",
                                               kernel.threads_per_block, arch.threads_per_block, arch.name));
   if (kernel.registers_per_thread > arch.registers_per_thread)
-    return refuse(Limit::registers,
-                  fmt::format("{} registers a thread exceed the {} of {}; compile with "
-                              "--maxrregcount or __launch_bounds__",
-                              kernel.registers_per_thread, arch.registers_per_thread, arch.name));
+    return refuse(
+        Limit::registers,
+        fmt::format(
+            "{} registers a thread exceed the {} of {}; compile with --maxrregcount or __launch_bounds__",
+            kernel.registers_per_thread, arch.registers_per_thread, arch.name));
   if (const std::uint32_t taken = registers_per_block(arch, warps, kernel.registers_per_thread);
       taken > arch.registers_per_block)
     return refuse(Limit::registers,
@@ -130,20 +131,20 @@ bool cannot_launch(const Architecture& arch, const KernelResources& kernel, std:
   if (kernel.shared_dynamic > arch.shared_per_block_optin - kernel.shared_static)
     return refuse(
         Limit::shared_memory,
-        fmt::format("{} static + {} dynamic bytes of shared memory exceed the {} a block of {}; "
-                    "let arrays share storage, or use smaller tiles",
-                    kernel.shared_static, kernel.shared_dynamic, arch.shared_per_block_optin, arch.name));
+        fmt::format(
+            "{} static + {} dynamic bytes of shared memory exceed the {} a block of {}; let arrays share storage, or use smaller tiles",
+            kernel.shared_static, kernel.shared_dynamic, arch.shared_per_block_optin, arch.name));
   return false;
 }
 
 }  // namespace
 
-std::span<const Architecture> architectures() { return known; }
+std::span<const Architecture> architectures() { return kKnown; }
 
 const Architecture& architecture(std::string_view name) {
   const std::string key = canonical(name);
   std::vector<std::string_view> names;
-  for (const Architecture& arch : known) {
+  for (const Architecture& arch : kKnown) {
     if (lower(arch.name) == key) return arch;
     names.push_back(arch.name);
   }
@@ -172,19 +173,19 @@ Occupancy occupancy(const Architecture& arch, const KernelResources& kernel) {
 
   Occupancy out;
   out.exceeds_static_limit = kernel.shared_static > arch.shared_per_block_static;
-  const std::uint32_t warps = (kernel.threads_per_block - 1) / threads_per_warp + 1;
+  const std::uint32_t warps = (kernel.threads_per_block - 1) / kThreadsPerWarp + 1;
   if (cannot_launch(arch, kernel, warps, out)) return out;
 
   const auto shared = static_cast<std::uint32_t>(kernel.shared_static + kernel.shared_dynamic);
   const std::uint32_t shared_taken = round_up(shared + arch.shared_reserved, arch.shared_granularity);
   out.needs_opt_in = shared > arch.shared_per_block_static;
 
-  const std::uint32_t sm_warps = arch.threads_per_sm / threads_per_warp;
+  const std::uint32_t sm_warps = arch.threads_per_sm / kThreadsPerWarp;
   const std::pair<Limit, std::uint32_t> limits[] = {
       {Limit::threads, sm_warps / warps},
       {Limit::blocks, arch.blocks_per_sm},
       {Limit::registers, blocks_by_registers(arch, warps, kernel.registers_per_thread)},
-      {Limit::shared_memory, shared_taken == 0 ? unlimited : arch.shared_per_sm / shared_taken},
+      {Limit::shared_memory, shared_taken == 0 ? kUnlimited : arch.shared_per_sm / shared_taken},
   };
   std::tie(out.limit, out.blocks) =
       *std::ranges::min_element(limits, {}, &std::pair<Limit, std::uint32_t>::second);

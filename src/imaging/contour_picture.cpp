@@ -148,8 +148,7 @@ std::string contour_svg(const std::vector<Contour>& contours, const Grid& grid) 
   }
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\">\n"
-      "<path fill=\"none\" stroke=\"#ff4020\" stroke-width=\"1\" vector-effect=\"non-scaling-stroke\" "
-      "d=\"\n{2}\"/>\n"
+      "<path fill=\"none\" stroke=\"#ff4020\" stroke-width=\"1\" vector-effect=\"non-scaling-stroke\" d=\"\n{2}\"/>\n"
       "</svg>\n",
       grid.nx, grid.ny, path);
 }

@@ -198,10 +198,9 @@ DenoiseInput denoise_input(Series series, const DenoiseRequest& request) {
   in.s0 = std::move(fit.s0);
   leave_out_zeros(in.mask, in.image);
   if (in.mask.inside == 0)
-    throw BadInput(
-        fmt::format("{}: no voxel could be fitted: in each of {} inside the mask ({}) a measurement is not "
-                    "finite, or all are 0 or below",
-                    request.input, fit.not_fitted, in.mask.origin));
+    throw BadInput(fmt::format(
+        "{}: no voxel could be fitted: in each of {} inside the mask ({}) a measurement is not finite, or all are 0 or below",
+        request.input, fit.not_fitted, in.mask.origin));
   return in;
 }
 

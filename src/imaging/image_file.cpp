@@ -33,10 +33,9 @@ Image take_volumes(io::Nifti& file, const std::string& name) {
   while (shape.size() > 3 && shape.back() == 1) shape.pop_back();
   if (shape.size() == 5 && shape[3] == 1) shape.erase(shape.begin() + 3);
   if (shape.size() > 4)
-    throw BadInput(
-        fmt::format("{} has the extents {}; a series or a vector image has four, [X, Y, Z, volumes], or "
-                    "[X, Y, Z, 1, volumes]",
-                    name, shape_text(file.shape)));
+    throw BadInput(fmt::format(
+        "{} has the extents {}; a series or a vector image has four, [X, Y, Z, volumes], or [X, Y, Z, 1, volumes]",
+        name, shape_text(file.shape)));
   shape.resize(4, 1);
   if (std::ranges::min(shape) < 1 || std::ssize(file.data) != file.elements())
     throw BadInput(fmt::format("{} has {} values, which are not those of the extents {}", name,
@@ -84,10 +83,9 @@ Mask read_mask(const std::string& file, const Grid& grid, const io::Affine& affi
   while (shape.size() > 3 && shape.back() == 1) shape.pop_back();
   shape.resize(3, shape.size() > 3 ? 0 : 1);
   if (image.elements() != grid.voxels() || shape != std::vector{grid.nx, grid.ny, grid.nz})
-    throw BadInput(
-        fmt::format("`mask`: {} has the extents {}, and {} has {} x {} x {} voxels; a mask needs one value a "
-                    "voxel, on the same grid",
-                    file, shape_text(image.shape), name, grid.nx, grid.ny, grid.nz));
+    throw BadInput(fmt::format(
+        "`mask`: {} has the extents {}, and {} has {} x {} x {} voxels; a mask needs one value a voxel, on the same grid",
+        file, shape_text(image.shape), name, grid.nx, grid.ny, grid.nz));
   double apart = 0;
   for (std::size_t r = 0; r < 3; ++r)
     for (std::size_t c = 0; c < 4; ++c) apart = std::max(apart, std::abs(image.affine[r][c] - affine[r][c]));

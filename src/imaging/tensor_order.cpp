@@ -61,10 +61,9 @@ bool all_elements(const Matrix& rotation, auto holds) {
 TensorOrder parse_tensor_order(std::string_view text) {
   for (const TensorOrder order : kOrders)
     if (text == name(order)) return order;
-  throw BadInput(
-      fmt::format("'{}' is none of fsl (xx xy xz yy yz zz), mrtrix (xx yy zz xy xz yz) and "
-                  "nifti (xx xy yy xz yz zz)",
-                  text));
+  throw BadInput(fmt::format(
+      "'{}' is none of fsl (xx xy xz yy yz zz), mrtrix (xx yy zz xy xz yz) and nifti (xx xy yy xz yz zz)",
+      text));
 }
 
 std::string_view name(TensorOrder order) { return facts(order).name; }
@@ -78,8 +77,7 @@ TensorOrder order_of(const io::Nifti& image, std::optional<TensorOrder> given, c
     if (image.intent_name == mark(order)) return order;
   throw BadInput(fmt::format(
       "{}: six volumes, and the header does not say in which order the elements stand{}; give `order` fsl "
-      "(xx xy xz yy yz zz: dtifit, dipy's upper triangle), mrtrix (xx yy zz xy xz yz: dwi2tensor) or nifti "
-      "(xx xy yy xz yz zz: ANTs)",
+      "(xx xy xz yy yz zz: dtifit, dipy's upper triangle), mrtrix (xx yy zz xy xz yz: dwi2tensor) or nifti (xx xy yy xz yz zz: ANTs)",
       path, image.description.empty() ? "" : fmt::format(" (its description is '{}')", image.description)));
 }
 

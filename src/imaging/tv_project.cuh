@@ -27,9 +27,9 @@ __device__ inline bool positive_definite(const float (&d)[6]) {
 
 /// Turns the plane of axes p, q so that a_pq becomes 0 (Jacobi); a_rp and a_rq belong to the third axis.
 __device__ inline void rotate(float& a_pp, float& a_qq, float& a_pq, float& a_rp, float& a_rq) {
-  constexpr float tiny = 1e-37F;  // keeps 0 / 0 out
+  constexpr float kTiny = 1e-37F;  // keeps 0 / 0 out
   const float difference = a_qq - a_pp, twice = 2 * a_pq;
-  const float square = difference * difference + twice * twice + tiny;
+  const float square = difference * difference + twice * twice + kTiny;
   const float root = square * approximate_rsqrt(square);
   const float tangent =
       copysignf(twice, twice * difference) * approximate_reciprocal(fabsf(difference) + root);

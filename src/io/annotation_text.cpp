@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "io/printable.hpp"
+#include "io/words.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/parse.hpp"
 #include "warploom/io/recording.hpp"
@@ -11,8 +12,7 @@
 namespace warploom::io {
 namespace {
 
-constexpr std::string_view kHeader = "onset,duration,label";
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+constexpr std::string_view kHeaderLine = "onset,duration,label";
 
 class AnnotationReader {
  public:
@@ -20,8 +20,8 @@ class AnnotationReader {
 
   std::vector<Annotation> read() {
     if (text_.starts_with(kByteOrderMark)) take(kByteOrderMark.size());
-    if (field("\r\n") != kHeader)
-      throw ParseError({name_, 1, 1}, fmt::format("expected the header line {}", kHeader));
+    if (field("\r\n") != kHeaderLine)
+      throw ParseError({name_, 1, 1}, fmt::format("expected the header line {}", kHeaderLine));
     std::vector<Annotation> annotations;
     while (end_line()) {
       if (text_.find_first_of("\r\n") == 0) continue;
@@ -102,7 +102,7 @@ std::string csv_field(std::string text) {
 }
 
 std::string format_annotations(const std::vector<Annotation>& annotations) {
-  std::string text = fmt::format("{}\n", kHeader);
+  std::string text = fmt::format("{}\n", kHeaderLine);
   for (const auto& [onset, duration, label] : annotations)
     text += fmt::format("{},{},{}\n", onset, duration, csv_field(label));
   return text;

@@ -12,7 +12,7 @@
 namespace warploom::io {
 namespace {
 
-constexpr std::uint64_t kPiece = 1 << 20;
+constexpr std::uint64_t kLeastRead = 1 << 20;
 
 }  // namespace
 
@@ -39,7 +39,7 @@ std::string_view ByteSource::view(std::uint64_t offset, std::uint64_t count) {
       offset >= begin_ && offset - begin_ <= piece_.size() && piece_.size() - (offset - begin_) >= count;
   if (!here) {
     check_interrupt();
-    piece_.resize(std::min(std::max(count, kPiece), size_ - offset));
+    piece_.resize(std::min(std::max(count, kLeastRead), size_ - offset));
     begin_ = offset;
     if (file_->read_at(offset, piece_) != piece_.size())
       throw BadInput(fmt::format("{}: it became shorter while it was read", name_));

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "io/printable.hpp"
+#include "io/words.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/parse.hpp"
 
@@ -14,16 +15,12 @@ namespace {
 
 constexpr std::uint64_t kFixed = 256, kPerSignal = 256;  // bytes of the header
 
-std::string_view trimmed(std::string_view field) {
-  constexpr std::string_view kPadding(" \0", 2);
-  field.remove_prefix(std::min(field.find_first_not_of(kPadding), field.size()));
-  return field.substr(0, field.find_last_not_of(kPadding) + 1);
-}
+constexpr std::string_view kPadding(" \0", 2);
 
 /// ASCII is what the format asks for; "\xB5V" is what is written. Taken for Latin-1.
 std::string text_of(std::string_view field) {
   std::string text;
-  for (const char c : trimmed(field)) {
+  for (const char c : trimmed(field, kPadding)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte >= 0x80) text += static_cast<char>(0xC0 | byte >> 6);
     text += static_cast<char>(byte < 0x80 ? byte : 0x80 | (byte & 0x3F));
@@ -42,7 +39,7 @@ class Fields {
     return field;
   }
   double real(std::size_t width, const std::string& what) {
-    std::string_view field = trimmed(text(width));
+    std::string_view field = trimmed(text(width), kPadding);
     const std::string_view whole_field = field;
     if (field.starts_with('+')) field.remove_prefix(1);
     double value = 0;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 
+#include "io/words.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/core/progress.hpp"
@@ -13,9 +14,6 @@
 
 namespace warploom::io {
 namespace {
-
-constexpr std::string_view kBlank = " \t";
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 /// Takes the next line off `rest`, without its end.
 std::string_view next_line(std::string_view& rest) {
@@ -28,10 +26,6 @@ std::string_view next_line(std::string_view& rest) {
 
 /// A record from its header, which begins with '>'.
 FastaRecord header(std::string_view line, std::int64_t number) {
-  const auto trimmed = [](std::string_view text) {
-    text.remove_prefix(std::min(text.find_first_not_of(kBlank), text.size()));
-    return text.substr(0, text.find_last_not_of(kBlank) + 1);
-  };
   const std::string_view text = trimmed(line.substr(1));
   const std::size_t word = std::min(text.find_first_of(kBlank), text.size());
   return {std::string(text.substr(0, word)), std::string(trimmed(text.substr(word))), "", number};

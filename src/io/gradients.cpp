@@ -113,10 +113,9 @@ void add(Gradients& gradients, double b, std::array<double, 3> direction, double
   const double length = std::sqrt(dot(direction, direction));
   const bool missing = !(length > 0.05 && std::isfinite(length));
   if (missing && b > b0_limit)
-    throw BadInput(
-        fmt::format("{}: volume {} has b = {} s/mm^2 but no direction ({} {} {}); it may be missing up to "
-                    "b = {}",
-                    place.direction, volume, b, direction[0], direction[1], direction[2], b0_limit));
+    throw BadInput(fmt::format(
+        "{}: volume {} has b = {} s/mm^2 but no direction ({} {} {}); it may be missing up to b = {}",
+        place.direction, volume, b, direction[0], direction[1], direction[2], b0_limit));
   if (!missing && std::abs(length - 1) > 0.05) b *= length * length;
   if (!(b >= 0 && std::isfinite(b)))
     throw BadInput(fmt::format("{}: b = {} of volume {}; it must be 0 or more", place.b, b, volume));

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/deflate.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/core/progress.hpp"
@@ -29,7 +30,6 @@ namespace {
 
 constexpr std::size_t kMemberContent = 1 << 20;
 constexpr std::size_t kHeader = 20, kTrailer = 8;
-constexpr std::size_t kMostExpansion = 1032;  // of deflate: 258 bytes by two codes of one bit each
 
 using Compressor = std::unique_ptr<libdeflate_compressor, decltype(&libdeflate_free_compressor)>;
 using Decompressor = std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)>;

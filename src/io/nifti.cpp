@@ -20,15 +20,16 @@
 namespace warploom::io {
 namespace {
 
-constexpr std::uint64_t kPiece = 1 << 18;  // elements that a thread converts at a time
+constexpr std::uint64_t kElementsAtOnce = 1 << 18;  // elements that a thread converts at a time
 
 template <typename Work>
 void for_each_piece(std::uint64_t elements, const Work& work) {
-  parallel_for(static_cast<std::int64_t>((elements + kPiece - 1) / kPiece), [&](std::int64_t piece) {
-    check_interrupt();
-    const std::uint64_t begin = static_cast<std::uint64_t>(piece) * kPiece;
-    work(begin, std::min(kPiece, elements - begin));
-  });
+  parallel_for(static_cast<std::int64_t>((elements + kElementsAtOnce - 1) / kElementsAtOnce),
+               [&](std::int64_t piece) {
+                 check_interrupt();
+                 const std::uint64_t begin = static_cast<std::uint64_t>(piece) * kElementsAtOnce;
+                 work(begin, std::min(kElementsAtOnce, elements - begin));
+               });
 }
 
 template <typename Stored>

@@ -121,9 +121,9 @@ Affine quaternion_affine(double b, double c, double d, double qfac, const std::a
 
 /// Reads fields of one version's structure.
 template <typename Raw>
-class HeaderReader {
+class NiftiHeaderReader {
  public:
-  HeaderReader(const Raw& raw, bool swapped, const std::string& name)
+  NiftiHeaderReader(const Raw& raw, bool swapped, const std::string& name)
       : raw_(raw), swapped_(swapped), name_(name) {}
 
   NiftiLayout read(Nifti& image) const {
@@ -260,7 +260,7 @@ NiftiLayout read_header(std::string_view head, bool swapped, const std::string& 
         fmt::format("{}: not NIfTI: its header is like Analyze 7.5's, without NIfTI's magic 'n+1'", name));
   if (magic != single)
     throw BadInput(fmt::format("{}: not NIfTI: a header of 540 bytes without NIfTI-2's magic 'n+2'", name));
-  return HeaderReader<Raw>(raw, swapped, name).read(image);
+  return NiftiHeaderReader<Raw>(raw, swapped, name).read(image);
 }
 
 /// Sets the quaternion if the affine is a rotation, perhaps with a reflection, of the spacing.

@@ -10,6 +10,7 @@
 #include <limits>
 #include <new>
 
+#include "io/deflate.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
 
@@ -21,7 +22,6 @@ namespace warploom::io {
 namespace {
 
 constexpr std::uint64_t kMaxSamples = std::uint64_t{1} << 31;
-constexpr std::uint64_t kMostExpansion = 1032;  // of deflate
 
 struct Stream {
   std::string_view unread;  // while reading

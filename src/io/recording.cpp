@@ -43,11 +43,10 @@ std::string known_form(const fs::path& path, const RecordingOptions& options) {
   constexpr std::string_view kForms = "csv, npy, f32, f64, ts, edf, wfdb";
   if (!options.format.empty())
     throw BadInput(fmt::format("format '{}' is unknown; there are {}", printable(options.format), kForms));
-  throw BadInput(
-      fmt::format("{}: the ending of its name tells no format: .csv, .tsv, .txt, .npy, .f32, .raw, .f64, "
-                  ".ts, .edf, .bdf, "
-                  ".hea or .dat does, perhaps with .gz behind it; or name the format: {}",
-                  path.string(), kForms));
+  throw BadInput(fmt::format(
+      "{}: the ending of its name tells no format: .csv, .tsv, .txt, .npy, .f32, .raw, .f64, .ts, .edf, .bdf, "
+      ".hea or .dat does, perhaps with .gz behind it; or name the format: {}",
+      path.string(), kForms));
 }
 
 Recording read(const fs::path& path, const std::string& form, const RecordingOptions& options) {
@@ -201,8 +200,7 @@ void check_missing(double missing, double held, const std::string& file) {
   const double limit = std::max(64 * held, static_cast<double>(1 << 26));
   if (missing <= limit) return;
   throw BadInput(fmt::format(
-      "{}: {:.0f} samples are missing in its gaps, all channels together, where it holds {:.0f}; the limit "
-      "is "
+      "{}: {:.0f} samples are missing in its gaps, all channels together, where it holds {:.0f}; the limit is "
       "{:.0f}; check the unit of its times, select fewer channels, or split the recording at its gaps",
       file, missing, held, limit));
 }

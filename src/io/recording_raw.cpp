@@ -24,8 +24,7 @@ class Columns {
     constexpr std::uint64_t kMostColumns = 1 << 16;
     if (columns > kMostColumns)
       throw BadInput(fmt::format(
-          "{}: {} samples of {} channels, of which {} are the limit; [samples, channels] is wanted, so "
-          "perhaps a.T.copy() in NumPy",
+          "{}: {} samples of {} channels, of which {} are the limit; [samples, channels] is wanted, so perhaps a.T.copy() in NumPy",
           file, rows, columns, kMostColumns));
     wanted_ = wanted_channels(std::vector<std::string>(columns), options, file);
     recording_.channels.resize(wanted_.size());
@@ -66,8 +65,7 @@ Recording read_raw(ByteSource& source, const RecordingOptions& options) {
   const std::uint64_t row = columns * sizeof(T);
   if (source.size() == 0 || source.size() % row != 0)
     throw BadInput(fmt::format(
-        "{}: {} bytes are not a number of samples of {} channel{} of {} bytes; check the number of "
-        "channels and the format",
+        "{}: {} bytes are not a number of samples of {} channel{} of {} bytes; check the number of channels and the format",
         source.name(), source.size(), columns, columns == 1 ? "" : "s", sizeof(T)));
   Columns samples(columns, source.size() / row, options, source.name());
   const std::uint64_t piece = std::max<std::uint64_t>(1, (1 << 20) / row) * row;
@@ -96,10 +94,9 @@ Recording read_npy_recording(ByteSource& source, const RecordingOptions& options
   else if (array.dtype == "i4")
     samples.take<std::int32_t>(bytes);
   else
-    throw BadInput(
-        fmt::format("{}: its elements are {}; f4, f8, i2 and i4 are read; convert it with a.astype('f4') in "
-                    "NumPy",
-                    source.name(), array.dtype));
+    throw BadInput(fmt::format(
+        "{}: its elements are {}; f4, f8, i2 and i4 are read; convert it with a.astype('f4') in NumPy",
+        source.name(), array.dtype));
   return samples.recording();
 }
 

@@ -96,12 +96,12 @@ class Times {
       const auto index = static_cast<std::size_t>(row);
       grid.place[index] = grid.place[index - 1] + 1;
       if (step < 0.5)
-        fail(row,
-             fmt::format(
-                 "time {:.9g} s is {:.3g} s after that of the row before, where {:.6g} s is the usual step; "
-                 "samples must be evenly spaced, apart from gaps (without a time column, a rate may be "
-                 "given instead)",
-                 at(row), at(row) - at(row - 1), 1 / grid.rate));
+        fail(
+            row,
+            fmt::format(
+                "time {:.9g} s is {:.3g} s after that of the row before, where {:.6g} s is the usual step; "
+                "samples must be evenly spaced, apart from gaps (without a time column, a rate may be given instead)",
+                at(row), at(row) - at(row - 1), 1 / grid.rate));
       if (step < 1.5) continue;
       const double place = (at(row) - at(0)) * grid.rate;
       const auto channels = static_cast<double>(channels_);

@@ -5,6 +5,7 @@
 
 #include "io/printable.hpp"
 #include "io/recording_readers.hpp"
+#include "io/words.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/parse.hpp"
 #include "warploom/core/progress.hpp"
@@ -15,13 +16,6 @@
 
 namespace warploom::io {
 namespace {
-
-constexpr std::string_view kBlank = " \t\r";
-
-std::string_view trimmed(std::string_view text) {
-  text.remove_prefix(std::min(text.find_first_not_of(kBlank), text.size()));
-  return text.substr(0, text.find_last_not_of(kBlank) + 1);
-}
 
 /// Takes the text before the next `separator` off `rest`; nothing after the last.
 std::optional<std::string_view> next(std::optional<std::string_view>& rest, char separator) {

@@ -8,22 +8,14 @@
 #include <utility>
 
 #include "io/printable.hpp"
+#include "io/words.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
 
 namespace warploom::io {
 namespace {
 
-constexpr std::string_view kBlank = " \t\r";
-
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 enum class Word { number, infinity, no_number, out_of_range };
 
@@ -52,13 +44,12 @@ bool is_name(std::string_view field) {
 }
 
 template <class T>
-class Reader {
+class TableReader {
  public:
-  Reader(std::string_view text, const std::string& name, std::optional<T> infinity)
+  TableReader(std::string_view text, const std::string& name, std::optional<T> infinity)
       : text_(text), name_(name), infinity_(infinity) {}
 
   Table<T> read(bool list) {
-    constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
     if (text_.starts_with(kByteOrderMark)) text_.remove_prefix(kByteOrderMark.size());
     bool first = true;
     while (!text_.empty()) {
@@ -162,11 +153,11 @@ class Reader {
 
 template <class T>
 Table<T> parse_table(std::string_view text, const std::string& name, std::optional<T> infinity) {
-  return Reader<T>(text, name, infinity).read(false);
+  return TableReader<T>(text, name, infinity).read(false);
 }
 template <class T>
 Table<T> parse_list(std::string_view text, const std::string& name, std::optional<T> infinity) {
-  return Reader<T>(text, name, infinity).read(true);
+  return TableReader<T>(text, name, infinity).read(true);
 }
 
 #define WARPLOOM_INSTANTIATE(T)                                                             \

@@ -24,9 +24,9 @@ std::string mnemonic(unsigned code) {
   return fmt::format("[{}]", code);
 }
 
-class AnnotationReader {
+class WfdbAnnotationReader {
  public:
-  AnnotationReader(std::string_view bytes, double rate, const std::string& file)
+  WfdbAnnotationReader(std::string_view bytes, double rate, const std::string& file)
       : bytes_(bytes), rate_(rate), file_(file) {}
 
   std::vector<Annotation> read() {
@@ -90,7 +90,7 @@ class AnnotationReader {
 }  // namespace
 
 std::vector<Annotation> parse_wfdb_annotations(std::string_view bytes, double rate, const std::string& file) {
-  return AnnotationReader(bytes, rate, file).read();
+  return WfdbAnnotationReader(bytes, rate, file).read();
 }
 
 }  // namespace warploom::io

@@ -6,17 +6,16 @@
 #include <cmath>
 
 #include "io/printable.hpp"
+#include "io/words.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/parse.hpp"
 
 namespace warploom::io {
 namespace {
 
-constexpr std::string_view kBlank = " \t\r";
-
-class HeaderReader {
+class WfdbHeaderReader {
  public:
-  HeaderReader(std::string_view text, const std::string& file) : rest_(text), file_(file) {}
+  WfdbHeaderReader(std::string_view text, const std::string& file) : rest_(text), file_(file) {}
 
   WfdbHeader read() {
     if (!next_line()) throw BadInput(fmt::format("{}: no record line; is it a WFDB header?", file_));
@@ -107,7 +106,7 @@ class HeaderReader {
     if (const std::string_view sum = optional_word(); !sum.empty())
       signal.checksum = whole(sum, "checksum", -(std::int64_t{1} << 32));
     optional_word();  // the block size
-    signal.name = text_.substr(0, text_.find_last_not_of(kBlank) + 1);
+    signal.name = trimmed(text_);
     return signal;
   }
 
@@ -157,7 +156,7 @@ class HeaderReader {
 }  // namespace
 
 WfdbHeader parse_wfdb_header(std::string_view text, const std::string& file) {
-  return HeaderReader(text, file).read();
+  return WfdbHeaderReader(text, file).read();
 }
 
 }  // namespace warploom::io

@@ -78,10 +78,10 @@ class Plot {
     std::string out;
     const auto write = std::back_inserter(out);
     for (const double tick : y_.ticks())
-      fmt::format_to(write,
-                     "<path class=\"grid\" d=\"M{0:.1f} {1:.1f}h{2}\"/><text x=\"{3:.1f}\" y=\"{4:.1f}\" "
-                     "text-anchor=\"end\">{5}</text>\n",
-                     left, to_y(tick), width, left - 8, to_y(tick) + below_y, label(tick, panel_.y));
+      fmt::format_to(
+          write,
+          "<path class=\"grid\" d=\"M{0:.1f} {1:.1f}h{2}\"/><text x=\"{3:.1f}\" y=\"{4:.1f}\" text-anchor=\"end\">{5}</text>\n",
+          left, to_y(tick), width, left - 8, to_y(tick) + below_y, label(tick, panel_.y));
     for (const double tick : x_.ticks()) {
       if (!in_page_) fmt::format_to(write, "<path class=\"axis\" d=\"M{:.1f} {}v5\"/>", to_x(tick), floor());
       fmt::format_to(write, "<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", to_x(tick),
@@ -90,16 +90,15 @@ class Plot {
     if (!in_page_) fmt::format_to(write, "<path class=\"axis\" d=\"M{} {}h{}\"/>\n", left, floor(), width);
     fmt::format_to(write, "<text x=\"{}\" y=\"{}\" text-anchor=\"{}\" class=\"title\">{}</text>\n",
                    left + along * width, floor() + x_title, anchor, escaped(panel_.x.title));
-    fmt::format_to(write,
-                   "<text transform=\"translate({} {}) rotate(-90)\" text-anchor=\"{}\" "
-                   "class=\"title\">{}</text>\n",
-                   left - y_title, top + (1 - along) * height, anchor, escaped(panel_.y.title));
+    fmt::format_to(
+        write,
+        "<text transform=\"translate({} {}) rotate(-90)\" text-anchor=\"{}\" class=\"title\">{}</text>\n",
+        left - y_title, top + (1 - along) * height, anchor, escaped(panel_.y.title));
     if (rule())
-      fmt::format_to(write,
-                     "<path class=\"rule\" d=\"M{0:.1f} {1:.1f}h{2}\"/><text x=\"{3:.1f}\" y=\"{4:.1f}\" "
-                     "text-anchor=\"end\">{5}</text>\n",
-                     left, to_y(*panel_.rule), width, left + width, to_y(*panel_.rule) - 5,
-                     escaped(panel_.rule_label));
+      fmt::format_to(
+          write,
+          "<path class=\"rule\" d=\"M{0:.1f} {1:.1f}h{2}\"/><text x=\"{3:.1f}\" y=\"{4:.1f}\" text-anchor=\"end\">{5}</text>\n",
+          left, to_y(*panel_.rule), width, left + width, to_y(*panel_.rule) - 5, escaped(panel_.rule_label));
     return out;
   }
 
@@ -195,8 +194,7 @@ std::string svg(const std::string& title, const std::string& subtitle, const std
   std::string content = fmt::format(
       "<style>.grid{{stroke:#ddd}} .axis{{stroke:#555;fill:none}} .title,.subtitle{{fill:#555}} "
       ".head{{font-size:18px;font-weight:600}} .panel{{font-weight:600}}</style>\n"
-      "<text x=\"24\" y=\"32\" class=\"head\">{}</text>\n<text x=\"24\" y=\"54\" "
-      "class=\"subtitle\">{}</text>\n",
+      "<text x=\"24\" y=\"32\" class=\"head\">{}</text>\n<text x=\"24\" y=\"54\" class=\"subtitle\">{}</text>\n",
       escaped(title), escaped(subtitle));
   double width = 0;
   for (const Panel& panel : panels) {

@@ -31,7 +31,7 @@ std::string listed(const std::vector<std::string>& words) {
 }
 
 std::string wrapped(const std::string& first, std::string_view text) {
-  constexpr std::size_t width = 96;
+  constexpr std::size_t kWidth = 96;
   std::string out, line = first;
   const auto finish = [&] {
     line.erase(line.find_last_not_of(' ') + 1);
@@ -42,7 +42,7 @@ std::string wrapped(const std::string& first, std::string_view text) {
   while (!text.empty()) {
     const std::string_view word = text.substr(0, text.find(' '));
     text.remove_prefix(std::min(word.size() + 1, text.size()));
-    if (!empty && line.size() + 1 + word.size() > width) {
+    if (!empty && line.size() + 1 + word.size() > kWidth) {
       finish();
       empty = true;
     }

@@ -70,11 +70,12 @@ Assembled assemble(const ptx::Module& module, const hw::Architecture& arch, cons
     with.arguments.emplace_back("--compile-only");
     run = run_ptxas(module.text, target, with);
   }
-  out.run = run ? *std::move(run)
-                : PtxasRun{.kernels = {},
-                           .error =
-                               "there is no ptxas on $PATH, in $CUDA_HOME/bin or in "
-                               "/usr/local/cuda/bin; give --regs"};
+  out.run =
+      run ? *std::move(run)
+          : PtxasRun{
+                .kernels = {},
+                .error =
+                    "there is no ptxas on $PATH, in $CUDA_HOME/bin or in /usr/local/cuda/bin; give --regs"};
   return out;
 }
 
@@ -102,8 +103,7 @@ std::string refused_block(const ptx::Function& kernel, const std::optional<Block
                        fmt::join(*kernel.required_threads, "x"));
   if (kernel.maximal_threads && count(*block) > count(*kernel.maximal_threads))
     return fmt::format(
-        "a block of {} threads exceeds the {} of .maxntid; compile with larger "
-        "__launch_bounds__",
+        "a block of {} threads exceeds the {} of .maxntid; compile with larger __launch_bounds__",
         count(*block), count(*kernel.maximal_threads));
   return {};
 }
@@ -111,7 +111,7 @@ std::string refused_block(const ptx::Function& kernel, const std::optional<Block
 LaunchOn launch_on(const hw::Architecture& arch, const KernelLaunch& kernel, const Assembled& assembled,
                    const LaunchOptions& options) {
   LaunchOn out{.architecture = &arch, .resources = {}, .occupancy = {}};
-  out.resources.threads_per_block = kernel.threads.value_or(hw::threads_per_warp);
+  out.resources.threads_per_block = kernel.threads.value_or(hw::kThreadsPerWarp);
   out.resources.shared_static = kernel.declared.bytes;
   out.resources.shared_dynamic = options.shared_dynamic;
   if (const auto usage = assembled.run.kernels.find(kernel.name); usage != assembled.run.kernels.end()) {
@@ -133,12 +133,12 @@ LaunchOn launch_on(const hw::Architecture& arch, const KernelLaunch& kernel, con
 
 std::string no_such_kernel(const ptx::Module& module, std::string_view asked,
                            const std::vector<std::string_view>& names) {
-  constexpr std::size_t most = 10;
-  const auto shown = std::span(names).first(std::min(names.size(), most));
+  constexpr std::size_t kMost = 10;
+  const auto shown = std::span(names).first(std::min(names.size(), kMost));
   return fmt::format("{}: there is no kernel '{}'; there {} {}{}", module.file, asked,
                      names.size() == 1 ? "is" : "are",
                      names.empty() ? "none" : fmt::format("{}", fmt::join(shown, ", ")),
-                     names.size() > most ? fmt::format(" and {} more", names.size() - most) : "");
+                     names.size() > kMost ? fmt::format(" and {} more", names.size() - kMost) : "");
 }
 
 }  // namespace

@@ -13,15 +13,15 @@ namespace {
 
 /// The lines that say what is wrong, under the text's own name.
 std::string complaint(std::string_view output, const std::string& file) {
-  constexpr std::string_view alias = "/dev/stdin";
-  constexpr std::size_t max_bytes = 2000;
+  constexpr std::string_view kAlias = "/dev/stdin";
+  constexpr std::size_t kMaxBytes = 2000;
   std::string out;
-  for (std::size_t at = 0; at < output.size() && out.size() < max_bytes;) {
+  for (std::size_t at = 0; at < output.size() && out.size() < kMaxBytes;) {
     const std::size_t end = std::min(output.find('\n', at), output.size());
-    std::string line(output.substr(at, std::min(end - at, max_bytes)));
+    std::string line(output.substr(at, std::min(end - at, kMaxBytes)));
     at = end + 1;
     if (line.empty() || line.starts_with("ptxas info") || line.starts_with("    ")) continue;
-    if (const std::size_t i = line.find(alias); i != line.npos) line.replace(i, alias.size(), file);
+    if (const std::size_t i = line.find(kAlias); i != line.npos) line.replace(i, kAlias.size(), file);
     out += (out.empty() ? "" : "\n") + line;
   }
   return out;
@@ -50,15 +50,15 @@ std::map<std::string, PtxasUsage, std::less<>> parse_ptxas_output(std::string_vi
     const std::size_t end = std::min(output.find('\n'), output.size());
     const std::string_view line = output.substr(0, end);
     output.remove_prefix(std::min(end + 1, output.size()));
-    constexpr std::string_view compiling = "Compiling entry function '",
-                               properties = "Function properties for ";
-    if (const std::size_t at = line.find(compiling); at != line.npos) {
-      const std::size_t begin = at + compiling.size();
+    constexpr std::string_view kCompiling = "Compiling entry function '",
+                               kProperties = "Function properties for ";
+    if (const std::size_t at = line.find(kCompiling); at != line.npos) {
+      const std::size_t begin = at + kCompiling.size();
       entry = line.substr(begin, std::min(line.find('\'', begin), line.size()) - begin);
       usage = {};
       of_entry = false;
-    } else if (const std::size_t named = line.find(properties); named != line.npos) {
-      of_entry = line.substr(named + properties.size()) == entry;
+    } else if (const std::size_t named = line.find(kProperties); named != line.npos) {
+      of_entry = line.substr(named + kProperties.size()) == entry;
     } else if (of_entry && number_before(line, " bytes stack frame", usage.stack)) {
       number_before(line, " bytes spill stores", usage.spill_stores);
       number_before(line, " bytes spill loads", usage.spill_loads);

@@ -25,8 +25,7 @@ std::string BoundsChoice::text() const {
         refused, share(sample_left, sampled));
   if (boundless > 0)
     text += fmt::format(
-        "; none in {}, where no largest distance of candidates is given, offsets are too few to find one, or "
-        "memory is short",
+        "; none in {}, where no largest distance of candidates is given, offsets are too few to find one, or memory is short",
         boundless);
   return text;
 }

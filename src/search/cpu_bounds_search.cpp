@@ -14,7 +14,8 @@
 namespace warploom::search {
 namespace {
 
-constexpr std::int64_t kBlock = 1024;  // [windows] after which it is decided whether lower bounds pay
+constexpr std::int64_t kWindowsBeforeChoice =
+    1024;  // [windows] after which it is decided whether lower bounds pay
 
 /// The envelope of a query, in its own order and in the order in which positions tell most.
 class QueryEnvelope {
@@ -67,7 +68,7 @@ class QueryEnvelope {
 };
 
 /// What the threads share.
-struct Search {
+struct BoundedSearch {
   const CpuQuery& query;
   const CpuRange& range;
   Prune prune;
@@ -80,7 +81,7 @@ struct Search {
 /// One thread's work.
 class Worker {
  public:
-  explicit Worker(const Search& search)
+  explicit Worker(const BoundedSearch& search)
       : search_(search),
         query_(search.query),
         batch_(query_),
@@ -92,9 +93,9 @@ class Worker {
     const CpuWindows windows(search_.range.channel, query_, search_.range.normalization, unit.begin,
                              unit.size);
     lower_.reset();
-    for (std::int64_t begin = 0; begin < unit.size; begin += kBlock) {
+    for (std::int64_t begin = 0; begin < unit.size; begin += kWindowsBeforeChoice) {
       check_interrupt();
-      run_block(windows, begin, std::min(begin + kBlock, unit.size));
+      run_block(windows, begin, std::min(begin + kWindowsBeforeChoice, unit.size));
     }
     flush();
     add_counts();
@@ -234,7 +235,7 @@ class Worker {
     counts_ = {};
   }
 
-  const Search& search_;
+  const BoundedSearch& search_;
   const CpuQuery& query_;
   DtwBatch batch_;
   Lines remaining_;
@@ -252,7 +253,7 @@ class Worker {
 
 /// The `count` windows from `begin` on, to look at, not to compute: where moments are not kept they begin
 /// anew here.
-CpuWindows glimpse(const Search& search, std::int64_t begin, std::int64_t count) {
+CpuWindows glimpse(const BoundedSearch& search, std::int64_t begin, std::int64_t count) {
   const std::span<const float> channel = search.range.channel;
   const auto first = static_cast<std::size_t>(begin),
              size = static_cast<std::size_t>(search.query.length + count - 1);
@@ -263,7 +264,7 @@ CpuWindows glimpse(const Search& search, std::int64_t begin, std::int64_t count)
 
 /// Looks at windows all over the range, and computes those that look nearest, so that there is a bound to
 /// begin with.
-void sow(Search& search, const Task& task) {
+void sow(BoundedSearch& search, const Task& task) {
   const CpuQuery& query = search.query;
   const int lanes = WARPLOOM_PICK(cpu_dtw)->lanes;
   const std::int64_t stride = lanes * std::max<std::int64_t>(16, query.length / 16);
@@ -313,7 +314,7 @@ std::vector<CpuUnit> units_of(const CpuQuery& query, std::int64_t first, std::in
 void search_bounded(const CpuQuery& query, const CpuRange& range, const Task& task, Prune prune,
                     SharedSelection& selection, CpuCounts& counts, Progress& progress) {
   const CpuBounds& bounds = *WARPLOOM_PICK(cpu_bounds);
-  Search search{query, range, prune, selection, counts, bounds, QueryEnvelope(query, bounds)};
+  BoundedSearch search{query, range, prune, selection, counts, bounds, QueryEnvelope(query, bounds)};
   sow(search, task);
   const std::vector<CpuUnit> units = units_of(query, range.first, range.last);
   parallel_for(std::ssize(units), [&](std::int64_t u) {

@@ -16,8 +16,8 @@
 namespace warploom::search {
 namespace {
 
-constexpr std::int64_t kBlock = 4096;  // windows that a thread takes at once
-constexpr std::int64_t kSide = 64;     // windows side by side, whose sums stay in registers and L1
+constexpr std::int64_t kWindowsAtOnce = 4096;  // windows that a thread takes at once
+constexpr std::int64_t kSide = 64;             // windows side by side, whose sums stay in registers and L1
 
 void check(const Signal& signal, const Query& query) {
   const auto m = query.length();
@@ -90,10 +90,10 @@ std::vector<float> euclidean_profile(const Signal& signal, const Query& query, N
                            : std::vector<float>(channel.begin(), channel.end()));
   const std::int64_t windows = std::ssize(signal[0]) - query.length() + 1;
   std::vector<float> profile(static_cast<std::size_t>(windows), 0.0f);
-  const std::int64_t blocks = (windows + kBlock - 1) / kBlock;
+  const std::int64_t blocks = (windows + kWindowsAtOnce - 1) / kWindowsAtOnce;
   Progress progress("comparing", static_cast<std::uint64_t>(windows), "windows");
   parallel_for(blocks, [&](std::int64_t block) {
-    const std::int64_t first = block * kBlock, count = std::min(kBlock, windows - first);
+    const std::int64_t first = block * kWindowsAtOnce, count = std::min(kWindowsAtOnce, windows - first);
     const auto sums =
         std::span(profile).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
     for (std::size_t i = 0; i < patterns.size(); ++i)

@@ -212,8 +212,7 @@ class Search {
           options_.max_distance ? "largest distance" : "significance"));
     else if (found.matches.empty())
       all.push_back(fmt::format(
-          "nothing was found: there are {} candidates, but nowhere of {} channels within the lag; "
-          "ask for fewer channels or allow a larger lag",
+          "nothing was found: there are {} candidates, but nowhere of {} channels within the lag; ask for fewer channels or allow a larger lag",
           assembly_->pieces().size(), assembling_.min_channels));
     return all;
   }

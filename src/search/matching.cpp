@@ -245,10 +245,9 @@ class Enumeration {
     if (e == edges_.size()) {
       check_interrupt();
       if (std::ssize(found_) == cap_)
-        throw BadInput(
-            fmt::format("a graph of {} edges has more than {} maximal matchings, the cap: raise it, or "
-                        "ask for the best ones only",
-                        edges_.size(), cap_));
+        throw BadInput(fmt::format(
+            "a graph of {} edges has more than {} maximal matchings, the cap: raise it, or ask for the best ones only",
+            edges_.size(), cap_));
       found_.push_back(matching_);
       return;
     }

@@ -45,10 +45,9 @@ std::vector<std::int32_t> match_channels(const RecordedQuery& query, const io::R
   for (const std::string& name : query.names) {
     const auto found = std::ranges::find(names, name);
     if (found == names.end())
-      throw BadInput(
-          fmt::format("{} has no channel '{}' of the query of {}, but {}: choose with `query_select` and "
-                      "`select`, or give `channels_by` number",
-                      file, name, query.file.string(), signal::channels_text(names)));
+      throw BadInput(fmt::format(
+          "{} has no channel '{}' of the query of {}, but {}: choose with `query_select` and `select`, or give `channels_by` number",
+          file, name, query.file.string(), signal::channels_text(names)));
     places.push_back(static_cast<std::int32_t>(found - names.begin()));
   }
   return places;
@@ -127,10 +126,9 @@ Found find_all(const SearchOptions& options, std::span<const RecordedQuery> quer
     if (options.labels) {
       for (const RecordedQuery& query : queries)  // a lag would be a different share of each
         if (options.lag_in_seconds && query.length() != queries[0].length())
-          throw BadInput(
-              fmt::format("`max_lag` in seconds and `labels` with queries of {} and {} samples do not go "
-                          "together: give a share of their length",
-                          queries[0].length(), query.length()));
+          throw BadInput(fmt::format(
+              "`max_lag` in seconds and `labels` with queries of {} and {} samples do not go together: give a share of their length",
+              queries[0].length(), query.length()));
       found = find_labels(index, views, options_for(queries[0]));
     }
     for (std::size_t q = 0; q < views.size() && !options.labels; ++q)

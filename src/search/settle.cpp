@@ -15,7 +15,7 @@ namespace warploom::search {
 namespace {
 
 /// Offsets at which a pair may be, without a gap, and its distances there.
-struct Run {
+struct Stretch {
   std::int64_t first = 0;
   std::vector<double> distances;
   std::int64_t last() const { return first + std::ssize(distances) - 1; }
@@ -47,7 +47,7 @@ class Movable {
     const std::int64_t begin = pair_.begin + by;
     return begin >= 0 && begin + pair_.length <= std::ssize(channel_);
   }
-  Run run(std::int64_t max_lag) const {
+  Stretch run(std::int64_t max_lag) const {
     const double here = distance(0);
     std::vector<double> before, from = {here};
     const auto walk = [&](std::int64_t step, std::vector<double>& distances) {
@@ -61,7 +61,7 @@ class Movable {
     walk(-1, before);
     walk(1, from);
     std::reverse(before.begin(), before.end());
-    Run run{pair_.offset - std::ssize(before), std::move(before)};
+    Stretch run{pair_.offset - std::ssize(before), std::move(before)};
     run.distances.insert(run.distances.end(), from.begin(), from.end());
     return run;
   }
@@ -83,9 +83,9 @@ class Movable {
 };
 
 /// The offset to which the pairs that have these runs come nearest.
-std::int64_t common_offset(std::span<const Run> runs) {
+std::int64_t common_offset(std::span<const Stretch> runs) {
   std::int64_t from = runs[0].first, to = runs[0].last();
-  for (const Run& run : runs) {
+  for (const Stretch& run : runs) {
     from = std::min(from, run.first);
     to = std::max(to, run.last());
   }
@@ -93,7 +93,7 @@ std::int64_t common_offset(std::span<const Run> runs) {
   for (std::int64_t offset = from; offset <= to; ++offset) {
     std::int64_t lags = 0;
     double distances = 0;
-    for (const Run& run : runs) {
+    for (const Stretch& run : runs) {
       const std::int64_t nearest = run.nearest(offset);
       lags += std::abs(nearest - offset);
       distances += run.distances[nearest - run.first];
@@ -133,9 +133,9 @@ void settle(Index& index, std::span<const Unsettled> matches, std::int64_t max_l
                        matches[place.match].match->pairs[place.pair].channel, place.begins});
   const std::vector<std::vector<float>> distances = index.distances(patterns, windows);
 
-  std::vector<std::vector<Run>> runs;  // [matches][pairs]
+  std::vector<std::vector<Stretch>> runs;  // [matches][pairs]
   for (const Unsettled& some : matches) {
-    std::vector<Run>& of_match = runs.emplace_back();
+    std::vector<Stretch>& of_match = runs.emplace_back();
     for (const Pair& pair : some.match->pairs) of_match.push_back({pair.offset, {0}});
   }
   parallel_for(std::ssize(places), [&](std::int64_t k) {
@@ -146,7 +146,7 @@ void settle(Index& index, std::span<const Unsettled> matches, std::int64_t max_l
       runs[m][p] = movable.run(max_lag);
   });
   for (std::size_t m = 0; m < matches.size(); ++m) {
-    if (std::ranges::all_of(runs[m], [](const Run& run) { return run.distances.size() == 1; })) continue;
+    if (std::ranges::all_of(runs[m], [](const Stretch& run) { return run.distances.size() == 1; })) continue;
     Match& match = *matches[m].match;
     const std::int64_t common = common_offset(runs[m]);
     match.first = std::numeric_limits<std::int64_t>::max();

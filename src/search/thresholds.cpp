@@ -50,10 +50,10 @@ double significant_distance(std::vector<float> distances, double significance) {
 
 namespace {
 
-using Run = std::pair<std::int64_t, std::int64_t>;  // [first, last) of samples of which none is missing
+using Unbroken = std::pair<std::int64_t, std::int64_t>;  // [first, last) of samples of which none is missing
 
-std::vector<Run> runs_of(std::span<const float> channel) {
-  std::vector<Run> runs;
+std::vector<Unbroken> runs_of(std::span<const float> channel) {
+  std::vector<Unbroken> runs;
   const std::int64_t samples = std::ssize(channel);
   for (std::int64_t i = 0; i < samples; ++i) {
     if (!std::isfinite(channel[i])) continue;
@@ -64,7 +64,7 @@ std::vector<Run> runs_of(std::span<const float> channel) {
   return runs;
 }
 
-std::vector<std::int64_t> evenly_spaced(std::span<const float> channel, std::span<const Run> runs,
+std::vector<std::int64_t> evenly_spaced(std::span<const float> channel, std::span<const Unbroken> runs,
                                         std::int64_t length, Normalization normalization) {
   constexpr std::int64_t kMost = 1024;
   std::vector<std::int64_t> offsets;
@@ -91,7 +91,7 @@ SampleWindows::SampleWindows(const Signal& signal, Normalization normalization,
                              const std::set<std::int64_t>& lengths)
     : offsets_(signal.size()) {
   parallel_for(std::ssize(signal), [&](std::int64_t channel) {
-    const std::vector<Run> runs = runs_of(signal[channel]);
+    const std::vector<Unbroken> runs = runs_of(signal[channel]);
     for (const std::int64_t length : lengths)
       offsets_[channel][length] = evenly_spaced(signal[channel], runs, length, normalization);
   });

@@ -15,8 +15,6 @@ using ptx::Space;
 
 namespace {
 
-Warp& warp_of(Registers& r) { return static_cast<Warp&>(r); }
-
 Space generic_space(std::uint64_t address) {
   if (address >= kGlobalBegin) return Space::global;
   if (address >= kParameterWindow && address < kParameterWindow + kWindowBytes) return Space::param;
@@ -265,10 +263,6 @@ void take(Registers& r, const MemoryForm& form, const Pointers& to) {
       form.sign ? take<S, std::int64_t>(r, form, to) : take<T, std::uint64_t>(r, form, to);
   }
 }
-
-struct Wide {
-  std::uint64_t low, high;
-};
 
 /// Lanes in which every element at its pointer already is what would be stored.
 template <typename T, typename R>

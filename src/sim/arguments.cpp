@@ -153,9 +153,11 @@ std::uint64_t element_bits(const ArgumentText& of, const ElementType& type, std:
 const ElementType& element_type(std::string_view name, std::string_view text) {
   const ElementType* type = find_element_type(name);
   if (type == nullptr)
-    refuse(text, fmt::format("'{}' is no type; types are {}, and bytes and buf (TYPE:VALUE, bytes:COUNT:HEX, "
-                             "buf:TYPE:COUNT:FILL)",
-                             name, type_names()));
+    refuse(
+        text,
+        fmt::format(
+            "'{}' is no type; types are {}, and bytes and buf (TYPE:VALUE, bytes:COUNT:HEX, buf:TYPE:COUNT:FILL)",
+            name, type_names()));
   return *type;
 }
 
@@ -178,12 +180,13 @@ void parse_range(ArgumentText& out, std::string_view inside, std::string_view te
                     std::isfinite(out.high - out.low) &&
                     (second == inside.npos || parse_whole(inside.substr(second + 1), out.seed));
   if (!good)
-    refuse(text, fmt::format("random({}) is not random(LOW,HIGH) or random(LOW,HIGH,SEED) with {} and a SEED "
-                             "from 0 to 2^64 - 1",
-                             inside,
-                             type.real() ? fmt::format("numbers LOW <= HIGH that {} holds", type.name)
-                                         : fmt::format("whole numbers LOW <= HIGH that {} holds, up to 2^53",
-                                                       type.name)));
+    refuse(
+        text,
+        fmt::format(
+            "random({}) is not random(LOW,HIGH) or random(LOW,HIGH,SEED) with {} and a SEED from 0 to 2^64 - 1",
+            inside,
+            type.real() ? fmt::format("numbers LOW <= HIGH that {} holds", type.name)
+                        : fmt::format("whole numbers LOW <= HIGH that {} holds, up to 2^53", type.name)));
 }
 
 void parse_fill(ArgumentText& out, std::string_view fill, std::string_view text) {
@@ -236,17 +239,15 @@ std::vector<std::byte> file_bytes(const ArgumentText& of, const ElementType& typ
   NpyArray array = read_npy(of.path);
   const bool same = array.dtype == type.dtype || (array.dtype == "b1" && type.name == "u8");
   if (!same)
-    throw BadInput(
-        fmt::format("{}: its elements are {}, the argument wants {} ({} in NumPy); convert them with "
-                    "a.astype('{}')",
-                    of.path, array.dtype, of.type, type.dtype, type.dtype));
+    throw BadInput(fmt::format(
+        "{}: its elements are {}, the argument wants {} ({} in NumPy); convert them with a.astype('{}')",
+        of.path, array.dtype, of.type, type.dtype, type.dtype));
   const std::uint64_t count = array.count();
   if (count == 0) throw BadInput(fmt::format("{}: it has no elements; a buffer has one or more", of.path));
   if (of.count != 0 && of.count != count)
-    throw BadInput(
-        fmt::format("{}: it has {} elements, the argument says {}; give that number or leave it empty "
-                    "(buf:{}::{})",
-                    of.path, count, of.count, of.type, of.path));
+    throw BadInput(fmt::format(
+        "{}: it has {} elements, the argument says {}; give that number or leave it empty (buf:{}::{})",
+        of.path, count, of.count, of.type, of.path));
   return std::move(array.data);
 }
 

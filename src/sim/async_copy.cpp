@@ -15,8 +15,6 @@ using namespace ptx;
 
 namespace {
 
-Warp& warp_of(Registers& r) { return static_cast<Warp&>(r); }
-
 /// a: shared address, b: global address; c: bytes read (the rest is zero), if flags; extra: form of the
 /// destination; the one after it is the source's.
 void run_copy(Registers& r, const Step& s, Mask lanes) {

@@ -13,8 +13,6 @@ using namespace ptx;
 
 namespace {
 
-Warp& warp_of(Registers& r) { return static_cast<Warp&>(r); }
-
 enum class Change : std::uint16_t { add, and_, or_, xor_, min, max, inc, dec, exchange, compare };
 
 /// memory = change(memory, operand); the value before.
@@ -28,10 +26,6 @@ T update(std::byte* at, F change) {
       return before;
   }
 }
-
-struct Wide {
-  std::uint64_t low, high;
-};
 
 template <typename U>
 U integer(Change change, U before, U a, U b, bool sign) {

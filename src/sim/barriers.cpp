@@ -13,8 +13,6 @@ using namespace ptx;
 
 namespace {
 
-Warp& warp_of(Registers& r) { return static_cast<Warp&>(r); }
-
 constexpr std::uint16_t kAligned = 0x100;
 
 void end_with(Warp& w, const Step& s, FindingKind kind, unsigned lane, std::string what, std::string where,

@@ -76,6 +76,8 @@ struct Warp : Registers {
   }
   std::uint32_t thread(unsigned lane) const { return index * kLanes + lane; }
 };
+/// Of the registers that a handler is given.
+inline Warp& warp_of(Registers& r) { return static_cast<Warp&>(r); }
 
 /// A barrier of a block.
 struct Barrier {

@@ -16,8 +16,6 @@ using namespace ptx;
 
 namespace {
 
-Warp& warp_of(Registers& r) { return static_cast<Warp&>(r); }
-
 void transfer(Warp& w, const std::vector<Transfer>& all, Mask lanes) {
   const std::uint32_t stride = w.block->program->thread_bytes;
   for (const Transfer& t : all)

@@ -139,10 +139,6 @@ void unpack(Registers& r, const Step& s, Mask lanes) {
   }
 }
 
-struct Wide {
-  std::uint64_t low, high;
-};
-
 void copy_wide(Registers& r, const Step& s, Mask lanes) {
   const Wide* from = r.read<Wide>(s.a);
   Wide* to = r.write<Wide>(s.destination);

@@ -95,10 +95,9 @@ void check_limits(const Module& module, const Function& kernel, const LaunchOpti
         o.block.x, o.block.y, o.block.z));
   if (o.grid.x == 0 || o.grid.y == 0 || o.grid.z == 0 || o.grid.x > 0x7fffffffu || o.grid.y > 65535 ||
       o.grid.z > 65535)
-    throw BadInput(
-        fmt::format("{}: a grid of {} x {} x {} blocks; it must have at least one, and at most 2147483647 x "
-                    "65535 x 65535",
-                    at(), o.grid.x, o.grid.y, o.grid.z));
+    throw BadInput(fmt::format(
+        "{}: a grid of {} x {} x {} blocks; it must have at least one, and at most 2147483647 x 65535 x 65535",
+        at(), o.grid.x, o.grid.y, o.grid.z));
   if (kernel.required_threads) {
     const auto& r = *kernel.required_threads;
     if (r[0] != o.block.x || r[1] != o.block.y || r[2] != o.block.z)

@@ -11,9 +11,9 @@
 namespace warploom::sim {
 
 Allocation& Memory::allocate(std::uint64_t bytes, std::string label, bool constant) {
-  constexpr std::uint64_t page = std::uint64_t{1} << kPageShift;
+  constexpr std::uint64_t kPage = std::uint64_t{1} << kPageShift;
   // At least one page more than needed: what follows an allocation is nobody's.
-  const std::uint64_t pages = bytes / page + 2;
+  const std::uint64_t pages = bytes / kPage + 2;
   if (bytes > std::uint64_t{1} << 46)
     throw OutOfMemory(
         fmt::format("sim: {} bytes of device memory were asked for; the host cannot hold them", bytes));

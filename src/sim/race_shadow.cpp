@@ -55,9 +55,6 @@ bool any(Times condition) {
   return (halves[0] | halves[1]) != 0;
 }
 
-constexpr bool keeps_all(Regime r) {
-  return r == Regime::exact || r == Regime::launch_exact || r == Regime::interleaved;
-}
 constexpr bool of_launch(Regime r) { return r == Regime::launch || r == Regime::launch_exact; }
 
 /// Moments of another block.

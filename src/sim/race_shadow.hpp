@@ -43,6 +43,7 @@ enum class Regime : std::uint8_t {
   /// Global memory of blocks in flight together: as `exact`.
   interleaved,
 };
+constexpr bool keeps_all(Regime r) { return r != Regime::simple && r != Regime::launch; }
 
 /// The accesses of one strength, weak or strong, to each cell of a region.
 ///

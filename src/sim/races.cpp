@@ -37,15 +37,14 @@ struct Accessor {
   std::uint32_t bytes = 0;
 
   std::string what() const {
-    constexpr std::string_view kinds[] = {"read", "write", "atomic"};
-    return fmt::format("{} of {} bytes", kinds[kind], bytes);
+    constexpr std::string_view kKinds[] = {"read", "write", "atomic"};
+    return fmt::format("{} of {} bytes", kKinds[kind], bytes);
   }
 };
 
 bool within_block(Scope scope) { return scope == Scope::block || scope == Scope::none; }
 bool acquires(Strength s) { return s == Strength::acquire || s == Strength::acquire_release; }
 bool releases(Strength s) { return s == Strength::release || s == Strength::acquire_release; }
-bool keeps_all(Regime r) { return r != Regime::simple && r != Regime::launch; }
 
 /// A barrier or warp sync of the program may order some threads of a block, or of a warp, and not others.
 bool has_partial_sync(const Program& program) {

@@ -14,8 +14,6 @@
 namespace warploom::sim {
 namespace {
 
-Warp& warp_of(Registers& r) { return static_cast<Warp&>(r); }
-
 /// Warp instructions that a group runs before the others of its warp, and a warp before the others of its
 /// block: few enough for threads that spin until another has done something.
 constexpr std::uint64_t kGroupTurn = 250, kWarpTurn = 2000;

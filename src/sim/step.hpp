@@ -19,6 +19,11 @@ struct Source {
 inline Source in_registers(std::uint32_t offset) { return {offset & 0x7fffffffu, 0}; }
 inline Source in_constants(std::uint32_t offset) { return {offset & 0x7fffffffu, 1}; }
 
+/// A value of 128 bits.
+struct Wide {
+  std::uint64_t low, high;
+};
+
 /// Registers of one warp. A register of n bytes takes 32 n bytes, one value a lane, in lane order, aligned to
 /// 64 bytes; 8-bit registers are kept as 16-bit ones. A predicate is one Mask. Constants look the same.
 struct Registers {

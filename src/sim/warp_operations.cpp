@@ -14,8 +14,6 @@ using namespace ptx;
 
 namespace {
 
-Warp& warp_of(Registers& r) { return static_cast<Warp&>(r); }
-
 enum Flag : std::uint16_t {
   up = 1,
   down = 2,

@@ -19,7 +19,7 @@ namespace {
 /// Operations whose lines are fetched while as many before them are carried out
 constexpr std::uint64_t kAhead = 32;
 /// Operations, or chains, that a thread takes at once
-constexpr std::uint64_t kPiece = 4096;
+constexpr std::uint64_t kOperationsAtOnce = 4096;
 /// Operations that are run before the table may grow, at least
 constexpr std::uint64_t kLeastPart = 1024;
 
@@ -31,10 +31,11 @@ void prefetch(const Word* line) {
 /// Calls body(begin, end) for pieces of [0, count), on several threads.
 template <class Body>
 void for_pieces(std::uint64_t count, Body body) {
-  parallel_for(static_cast<std::int64_t>((count + kPiece - 1) / kPiece), [&](std::int64_t piece) {
-    const std::uint64_t begin = static_cast<std::uint64_t>(piece) * kPiece;
-    body(begin, std::min(count, begin + kPiece));
-  });
+  parallel_for(static_cast<std::int64_t>((count + kOperationsAtOnce - 1) / kOperationsAtOnce),
+               [&](std::int64_t piece) {
+                 const std::uint64_t begin = static_cast<std::uint64_t>(piece) * kOperationsAtOnce;
+                 body(begin, std::min(count, begin + kOperationsAtOnce));
+               });
 }
 
 /// Calls visit(line, header) for the lines of a chain.
@@ -163,7 +164,7 @@ BatchCounts ConcurrentChains<Key, Value>::run(const Batch& batch) {
 
 template <class Key, class Value>
 void ConcurrentChains<Key, Value>::run_part(const Batch& batch, Work& work) {
-  const std::uint64_t count = batch.keys.size(), pieces = (count + kPiece - 1) / kPiece;
+  const std::uint64_t count = batch.keys.size(), pieces = (count + kOperationsAtOnce - 1) / kOperationsAtOnce;
   std::atomic<std::uint64_t> next = 0;
   std::mutex mutex;
   const std::uint64_t workers = std::min<std::uint64_t>(threads(), pieces);
@@ -171,7 +172,7 @@ void ConcurrentChains<Key, Value>::run_part(const Batch& batch, Work& work) {
     Work mine;
     for (std::uint64_t piece; (piece = next.fetch_add(1)) < pieces;) {
       check_interrupt();
-      run_piece(batch, piece * kPiece, std::min(count, (piece + 1) * kPiece), mine);
+      run_piece(batch, piece * kOperationsAtOnce, std::min(count, (piece + 1) * kOperationsAtOnce), mine);
     }
     const std::lock_guard lock(mutex);
     work.add(mine);

@@ -68,10 +68,9 @@ std::uint64_t checked(std::uint64_t homes, std::uint64_t most_bytes) {
     throw BadInput(
         fmt::format("a hash table of {} chains: there must be 1 to {}", homes, CpuLines::kMostHomes));
   if (most_bytes != 0 && most_bytes / kLineBytes < homes)
-    throw BadInput(
-        fmt::format("a hash table of at most {} bytes has no room for its {} home lines of {} bytes; "
-                    "allow {} or ask for fewer chains",
-                    most_bytes, homes, kLineBytes, homes * kLineBytes));
+    throw BadInput(fmt::format(
+        "a hash table of at most {} bytes has no room for its {} home lines of {} bytes; allow {} or ask for fewer chains",
+        most_bytes, homes, kLineBytes, homes * kLineBytes));
   return homes;
 }
 

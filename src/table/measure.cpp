@@ -133,10 +133,9 @@ class Measuring {
 Measurement measure(const Experiment& e) {
   const auto bits = [](int count) { return count == 32 || count == 64; };
   if (!bits(e.key_bits) || !bits(e.value_bits) || e.batch < 1 || e.rounds < 1)
-    throw BadInput(
-        fmt::format("{} batches of {} operations on keys of {} and values of {} bits; at least one of "
-                    "one, of 32 or 64 bits, are measured",
-                    e.rounds, e.batch, e.key_bits, e.value_bits));
+    throw BadInput(fmt::format(
+        "{} batches of {} operations on keys of {} and values of {} bits; at least one of one, of 32 or 64 bits, are measured",
+        e.rounds, e.batch, e.key_bits, e.value_bits));
   if (e.key_bits == 32)
     return e.value_bits == 32 ? Measuring<std::uint32_t, std::uint32_t>(e).run()
                               : Measuring<std::uint32_t, std::uint64_t>(e).run();

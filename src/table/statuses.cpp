@@ -40,18 +40,16 @@ std::vector<std::uint32_t> parse_status(const std::string& text) {
     if ((Status::of_code(code).text() + "/").starts_with(text + "/")) codes.push_back(code);
   if (codes.empty())
     throw BadInput(fmt::format(
-        "`status` {}: it is one of {}, then perhaps / and the trunk's axis that points up "
-        "({}), then perhaps / and one of {}",
+        "`status` {}: it is one of {}, then perhaps / and the trunk's axis that points up ({}), then perhaps / and one of {}",
         text, fmt::join(kActivities, ", "), fmt::join(kOrientations, ", "), fmt::join(kMotions, ", ")));
   return codes;
 }
 
 StatusRecording statuses_of(const io::Table<double>& table, const std::string& file, double window) {
   if (table.columns != kColumns)
-    throw BadInput(
-        fmt::format("{}: {} columns; a recording has {}: time, three axes of ankle, thigh and trunk, "
-                    "annotation",
-                    file, table.columns, kColumns));
+    throw BadInput(fmt::format(
+        "{}: {} columns; a recording has {}: time, three axes of ankle, thigh and trunk, annotation", file,
+        table.columns, kColumns));
   if (!(window >= 0)) throw BadInput(fmt::format("a window of {} s; it must not be below 0", window));
   StatusRecording recording{file, {}, {}};
 

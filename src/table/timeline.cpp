@@ -29,12 +29,12 @@ std::string svg(const Timeline& timeline) {
   double y = kTop;
   for (const auto& [name, share] : timeline.shares) {
     const double length = kBars * share / timeline.shares.front().second;
-    fmt::format_to(write,
-                   "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>"
-                   "<path fill=\"#0072b2\" d=\"M{:.1f} {:.1f}h{:.1f}v{}h-{:.1f}Z\"/>"
-                   "<text x=\"{:.1f}\" y=\"{:.1f}\" fill=\"#555\">{:.1f} %</text>\n",
-                   bars - 8, y + 15, escaped(name), bars, y + 3, length, kRow - 6, length, bars + length + 6,
-                   y + 15, share);
+    fmt::format_to(
+        write,
+        "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text><path fill=\"#0072b2\" d=\"M{:.1f} {:.1f}h{:.1f}v{}h-{:.1f}Z\"/>"
+        "<text x=\"{:.1f}\" y=\"{:.1f}\" fill=\"#555\">{:.1f} %</text>\n",
+        bars - 8, y + 15, escaped(name), bars, y + 3, length, kRow - 6, length, bars + length + 6, y + 15,
+        share);
     y += kRow;
   }
 
@@ -45,8 +45,7 @@ std::string svg(const Timeline& timeline) {
   for (const Timeline::Row& row : timeline.rows) {
     fmt::format_to(
         write,
-        "<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>"
-        "<path fill=\"#e8ebef\" d=\"M{:.1f} {:.1f}h{:.2f}v{}h-{:.2f}Z\"/><path fill=\"#d55e00\" d=\"",
+        "<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text><path fill=\"#e8ebef\" d=\"M{:.1f} {:.1f}h{:.2f}v{}h-{:.2f}Z\"/><path fill=\"#d55e00\" d=\"",
         names, y + 19, escaped(row.name), time, y, scale * row.seconds, kRow + 4, scale * row.seconds);
     for (const auto& [from, to] : row.periods) {
       const double seen = std::max(scale * (to - from), 0.6);  // a moment stays visible
@@ -58,10 +57,10 @@ std::string svg(const Timeline& timeline) {
   }
   const double step = 60 * page::least_step(longest / 60, 10);
   for (double tick = 0; tick <= longest; tick += step)
-    fmt::format_to(write,
-                   "<path stroke=\"#555\" d=\"M{0:.1f} {1:.1f}v5\"/><text x=\"{0:.1f}\" y=\"{2:.1f}\" "
-                   "text-anchor=\"middle\">{3:.0f}</text>\n",
-                   time + scale * tick, y - 12, y + 10, tick / 60);
+    fmt::format_to(
+        write,
+        "<path stroke=\"#555\" d=\"M{0:.1f} {1:.1f}v5\"/><text x=\"{0:.1f}\" y=\"{2:.1f}\" text-anchor=\"middle\">{3:.0f}</text>\n",
+        time + scale * tick, y - 12, y + 10, tick / 60);
   fmt::format_to(write,
                  "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\" fill=\"#555\">minutes</text>\n",
                  time + kTime / 2, y + 30);

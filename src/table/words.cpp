@@ -15,7 +15,7 @@
 namespace warploom::table {
 namespace {
 
-constexpr std::size_t kPiece = 1 << 22;  // bytes of text a batch
+constexpr std::size_t kBatchBytes = 1 << 22;  // bytes of text a batch
 
 class Fields {
  public:
@@ -130,7 +130,7 @@ void for_each_words(std::string content, const std::string& name, const Column& 
   Progress progress("counting", whole.size(), "bytes");
   for (std::string_view text = whole; !text.empty();) {
     // To the end of a line, however long.
-    const std::size_t end = text.size() <= kPiece ? text.npos : text.find('\n', kPiece);
+    const std::size_t end = text.size() <= kBatchBytes ? text.npos : text.find('\n', kBatchBytes);
     const std::string_view piece = text.substr(0, end == text.npos ? end : end + 1);
     lines.take(piece, true);
     text.remove_prefix(piece.size());
@@ -140,10 +140,10 @@ void for_each_words(std::string content, const std::string& name, const Column& 
 
 void for_each_words(const std::filesystem::path& path, const Column& column, const TakeWords& take) {
   const InputFile file(path);
-  std::string text(kPiece, '\0');
+  std::string text(kBatchBytes, '\0');
   const bool seekable = file.size().has_value();
   const std::size_t begin =
-      seekable ? file.read_at(0, std::span(text).first(std::min<std::size_t>(kPiece, 64))) : 0;
+      seekable ? file.read_at(0, std::span(text).first(std::min<std::size_t>(kBatchBytes, 64))) : 0;
   if (!seekable || io::is_gzip(std::string_view(text).substr(0, begin)))
     return for_each_words(file.contents(), path.string(), column, take);
   Lines lines(column, path.string(), take);

@@ -143,8 +143,7 @@ TEST_F(DenoiseTest, ReversesXWhereTheAffineIsRightHanded) {
   put_series("right.nii", tensor, kRightHanded);
   const auto v1 = [&](const std::string& image, const std::string& frame) {
     denoise(fmt::format(
-        "@/{}.nii --bval @/series.bval --bvec @/series.bvec -o @/{}_{} --mask none --lambda 100 --maps v1 "
-        "--format nii --output-frame {}",
+        "@/{}.nii --bval @/series.bval --bvec @/series.bvec -o @/{}_{} --mask none --lambda 100 --maps v1 --format nii --output-frame {}",
         image, image, frame, frame));
     return get(fmt::format("{}_{}_V1.nii", image, frame));
   };
@@ -162,8 +161,7 @@ TEST_F(DenoiseTest, ReadsATableOfMrtrix) {
   denoise("@/dwi.nii --grad @/series.b -o @/fsl --mask none --lambda 100 --maps v1 --format nii");
   EXPECT_GT(alignment(get("fsl_V1.nii"), 0, {a, b, 0}), 0.99999);
   denoise(
-      "@/dwi.nii --grad @/series.b -o @/out --output-order mrtrix --mask none --lambda 100 --maps v1 "
-      "--format nii");
+      "@/dwi.nii --grad @/series.b -o @/out --output-order mrtrix --mask none --lambda 100 --maps v1 --format nii");
   EXPECT_GT(alignment(get("out_V1.nii"), 0, {-a, b, 0}), 0.99999);
 }
 

@@ -323,16 +323,15 @@ TEST_F(DpVerb, MemoryIsToldBeforeItIsTaken) {
 
 TEST_F(DpVerb, RequestsAboveTheMachinesMemoryAreOneLine) {
   // 10^6 matrices: 2 TB of cells. Integers of 10 GB where the limit is 6 GB.
-  for (const char* line : {
-         "yes 1 | head -n 1000001 | \"$WARPLOOM\" dp chain --device cpu --file -",
+  for (
+      const char* line : {
+        "yes 1 | head -n 1000001 | \"$WARPLOOM\" dp chain --device cpu --file -",
 #if !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)  // they reserve more address space than that
-             "ulimit -v 6000000; yes 1 | head -n 50001 | \"$WARPLOOM\" dp chain --device cpu "
-             "--type int64 --file -",
-             "ulimit -v 6000000; awk 'BEGIN { for (k = 0; k < 40000; ++k) print k, k * k }' | "
-             "\"$WARPLOOM\" dp polygon --device cpu -",
+            "ulimit -v 6000000; yes 1 | head -n 50001 | \"$WARPLOOM\" dp chain --device cpu --type int64 --file -",
+            "ulimit -v 6000000; awk 'BEGIN { for (k = 0; k < 40000; ++k) print k, k * k }' | \"$WARPLOOM\" dp polygon --device cpu -",
 #endif
-       }) {
+      }) {
     const ToolRun run = run_shell(line);
     EXPECT_EQ(run.code, 2) << line << run.out << run.err;
     EXPECT_THAT(run.err, AllOf(HasSubstr("needs "), HasSubstr(" of memory, "), HasSubstr("available")))
@@ -451,9 +450,9 @@ TEST_F(DpVerb, RefusesOptionsOutOfRangeAndUnknownNames) {
   expect_refusal(chain + "--storage narrow", "narrow storage does not suit the problem: it has factors");
   expect_refusal(chain + "--storage wide", "'wide' is no storage");
   expect_refusal(chain + "--type int16", "value type 'int16' is unknown");
-  expect_refusal(chain + "--timing",
-                 "option '--timing' is not known here; did you mean --timings? (see warploom dp "
-                 "chain --help)");
+  expect_refusal(
+      chain + "--timing",
+      "option '--timing' is not known here; did you mean --timings? (see warploom dp chain --help)");
   expect_refusal("chian 1 2", "'chian' is not known to dp; did you mean chain?");
   expect_refusal("polygon a b", "argument 'b' is not known here: one too many");
   const ToolRun none = run_tool("dp");

@@ -241,15 +241,13 @@ TEST_F(ReuseVerb, CudaSourceWithoutNvccSaysWhatIsMissing) {
 class ReuseOfSource : public NvccTest {};
 
 TEST_F(ReuseOfSource, GoesThroughNvccWithItsOptions) {
-  write("k.cu",
-        "__global__ void __launch_bounds__(SIZE) mirror(int* p) { __shared__ int a[SIZE]; __shared__ int "
-        "b[SIZE];\n"
-        "const int t = threadIdx.x; a[t] = p[t]; __syncthreads(); const int x = a[SIZE - 1 - t]; "
-        "__syncthreads();\n"
-        "b[t] = x; __syncthreads(); p[t] = b[t ^ 1]; }\n");
+  write(
+      "k.cu",
+      "__global__ void __launch_bounds__(SIZE) mirror(int* p) { __shared__ int a[SIZE]; __shared__ int b[SIZE];\n"
+      "const int t = threadIdx.x; a[t] = p[t]; __syncthreads(); const int x = a[SIZE - 1 - t]; __syncthreads();\n"
+      "b[t] = x; __syncthreads(); p[t] = b[t ^ 1]; }\n");
   const ToolRun run = shell(
-      "PATH=\"$(dirname \"$NVCC\"):$PATH\" \"$WARPLOOM\" reuse k.cu --when always --arch sm_90 -o out.ptx -- "
-      "-DSIZE=512");
+      "PATH=\"$(dirname \"$NVCC\"):$PATH\" \"$WARPLOOM\" reuse k.cu --when always --arch sm_90 -o out.ptx -- -DSIZE=512");
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("k.cu"));
   EXPECT_THAT(read("out.ptx"),

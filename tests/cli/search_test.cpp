@@ -232,8 +232,7 @@ TEST_F(SearchVerb, EveryOptionOfTheSearchIsTaken) {
   const std::string options =
       "--band 0.1 --normalize z --best 5 --candidates 50 --exclusion 0.4 --max-distance 0.6 --max-lag 0.2s "
       "--neighbours 1 --alpha 1.5 --scales 0.8:1.25:5 --negated --rotations 2 --sensor x,y,z --segments 2 "
-      "--exhaust 0.2,0.3 --min-channels 2 --alternatives 2 --band-pass 0.1:20 --detrend --device cpu "
-      "--threads 1";
+      "--exhaust 0.2,0.3 --min-channels 2 --alternatives 2 --band-pass 0.1:20 --detrend --device cpu --threads 1";
   const Json found = search_json("step.csv day.csv " + options);
   EXPECT_THAT(onsets(found["recordings"][0], 1)[0],
               testing::AnyOf(DoubleNear(9, kNear), DoubleNear(20, kNear)));

@@ -150,7 +150,7 @@ class SimVerb : public testing::Test {
   std::filesystem::path directory;
 };
 
-nlohmann::json json_of(const ToolRun& run) { return nlohmann::json::parse(run.out); }
+nlohmann::json json_from(const ToolRun& run) { return nlohmann::json::parse(run.out); }
 
 const std::string kScaleLaunch =
     "k.ptx --grid 3 --block 32 --arg buf:f32:70:index --arg f32:0.5 --arg i32:70 ";
@@ -169,7 +169,7 @@ TEST_F(SimVerb, FactsNameKernelLaunchAndWork) {
   EXPECT_THAT(run.out, AllOf(HasSubstr("scale(float*, float, int)\n"), HasSubstr("3 x 1 x 1 blocks\n"),
                              HasSubstr("32 x 1 x 1 threads\n"), HasSubstr("not looked for")));
   // 9 instructions of each of 96 threads, and 7 more of the 70 that the guard lets pass.
-  const nlohmann::json json = json_of(sim(kScaleLaunch + "--json"));
+  const nlohmann::json json = json_from(sim(kScaleLaunch + "--json"));
   EXPECT_EQ(json["clean"], true);
   ASSERT_THAT(json["runs"], SizeIs(1));
   EXPECT_EQ(json["runs"][0]["thread_instructions"], 9 * 96 + 7 * 70);
@@ -205,7 +205,7 @@ TEST_F(SimVerb, ARaceIsAFindingWithBothAccesses) {
   EXPECT_THAT(run.out, AllOf(HasSubstr("race in kernel rotate"), HasSubstr("k.ptx:14"), HasSubstr("k.ptx:19"),
                              HasSubstr("shared array tile, byte "), HasSubstr("; 32 times"),
                              EndsWith("\n1 finding\n")));
-  const nlohmann::json json = json_of(sim(launch + "--race --json"));
+  const nlohmann::json json = json_from(sim(launch + "--race --json"));
   EXPECT_EQ(json["clean"], false);
   ASSERT_THAT(json["runs"][0]["findings"], SizeIs(1));
   const nlohmann::json finding = json["runs"][0]["findings"][0];
@@ -233,8 +233,8 @@ TEST_F(SimVerb, AllSchedulesRunInTurnAndWhatTheyLeaveIsCompared) {
   EXPECT_THAT(
       run.out,
       AllOf(HasSubstr("in-order\n"), HasSubstr("random, seed 1\n"), HasSubstr("adversarial, seed 1\n"),
-            HasSubstr("schedules in-order and random leave different values in argument 1 of "
-                      "kernel arrivals: "),
+            HasSubstr(
+                "schedules in-order and random leave different values in argument 1 of kernel arrivals: "),
             Not(HasSubstr("argument 0 of"))));
 }
 
@@ -243,7 +243,7 @@ TEST_F(SimVerb, WhatTheKernelPrintsComesFirst) {
   const ToolRun run = sim("k.ptx --grid 2 --block 2");
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_THAT(run.out, StartsWith("value 7\nvalue 7\nvalue 7\nvalue 7\nkernel "));
-  EXPECT_EQ(json_of(sim("k.ptx --grid 1 --block 1 --json"))["runs"][0]["printed"], "value 7\n");
+  EXPECT_EQ(json_from(sim("k.ptx --grid 1 --block 1 --json"))["runs"][0]["printed"], "value 7\n");
 }
 
 TEST_F(SimVerb, AnEndlessKernelEndsAtMaxInstructions) {
@@ -252,7 +252,7 @@ TEST_F(SimVerb, AnEndlessKernelEndsAtMaxInstructions) {
   EXPECT_EQ(run.code, 1) << run.err;
   EXPECT_THAT(run.out, AllOf(HasSubstr("endless"), EndsWith("\n1 finding\n")));
   EXPECT_EQ(
-      json_of(sim("k.ptx --grid 1 --block 32 --max-instructions 100000 --json"))["runs"][0]["completed"],
+      json_from(sim("k.ptx --grid 1 --block 32 --max-instructions 100000 --json"))["runs"][0]["completed"],
       false);
 }
 
@@ -293,7 +293,7 @@ TEST_F(SimVerb, RunsTheLaunchesOfAFile) {
       "# two kernels\n"
       "--kernel scale --grid 1 --block 32 --arg buf:f32:4:ones --arg f32:2 --arg i32:4\n"
       "--kernel arrivals --grid 1 --block 32 \\\n  --arg buf:u32:1:zero --arg buf:u32:32:zero\n");
-  const nlohmann::json json = json_of(sim("k.ptx --launches k.sim --race --schedule all --json"));
+  const nlohmann::json json = json_from(sim("k.ptx --launches k.sim --race --schedule all --json"));
   ASSERT_THAT(json["runs"], SizeIs(6));
   EXPECT_EQ(json["runs"][0]["kernel"], "_Z5scalePffi");
   EXPECT_EQ(json["runs"][1]["kernel"], "arrivals");
@@ -311,7 +311,7 @@ TEST_F(SimVerb, DoesNotDependOnTheNumberOfThreads) {
   ptx(rotate(""));
   const std::string launch =
       "k.ptx --grid 8 --block 32 --arg buf:u32:32:zero --race --schedule random --json ";
-  nlohmann::json one = json_of(sim(launch + "--threads 1")), two = json_of(sim(launch + "--threads 2"));
+  nlohmann::json one = json_from(sim(launch + "--threads 1")), two = json_from(sim(launch + "--threads 2"));
   for (nlohmann::json* json : {&one, &two})
     for (const char* of_time : {"seconds", "cpu_threads", "thread_instructions_per_second_per_core"})
       (*json)["runs"][0].erase(of_time);

@@ -259,8 +259,7 @@ TEST_F(TileErrors, CtrlCEndsLongWorkAndLeavesNoFile) {
 
 TEST_F(TileErrors, StepsThatBreakADependenceAreRefusedWithAWitness) {
   const std::string witness =
-      "which writes A[1][1] that it reads (n = 3): flow dependence S0 -> S0, distance (1, -1); --skew j=1*i "
-      "before makes it legal";
+      "which writes A[1][1] that it reads (n = 3): flow dependence S0 -> S0, distance (1, -1); --skew j=1*i before makes it legal";
   expect_refused("diagonal.c --c new.c --cuda new.cu --permute j,i",
                  "diagonal.c: diagonal: permute j, i would run (1, 1) before (0, 2), " + witness);
   const ToolRun tiled = tile("diagonal.c --c new.c --tile i=4,j=4");

@@ -226,8 +226,7 @@ TEST_F(TileVerb, AutoTilesAProduct) {
 TEST_F(TileVerb, TheCThatIsWrittenComputesTheSame) {
   if (run_shell("command -v cc").code != 0) GTEST_SKIP() << "no C compiler";
   const std::string main_text =
-      "\n#include <stdio.h>\nint main(void) {\n  enum { m = 37 };\n  static double A[m][m], B[m][m], "
-      "C[m][m];\n"
+      "\n#include <stdio.h>\nint main(void) {\n  enum { m = 37 };\n  static double A[m][m], B[m][m], C[m][m];\n"
       "  for (int i = 0; i < m * m; i++) A[0][i] = i % 11 - 5, B[0][i] = i % 7 - 3;\n  product(m, C, A, B);\n"
       "  long sum = 0;\n  for (int i = 0; i < m * m; i++) sum = (sum * 31 + (long)C[0][i]) % 1000003;\n"
       "  printf(\"%ld\\n\", sum);\n}\n";
@@ -290,8 +289,7 @@ TEST_F(TileVerb, VerifyFindsKernelsThatDisagree) {
   make("bin/nvcc",
        "#!/bin/sh\nfor source; do :; done\nsed -i s/1.0f/2.0f/ \"$source\"\nexec \"$REAL\" \"$@\"\n");
   const ToolRun run = shell(
-      "for n in \"$(command -v nvcc)\" \"$CUDA_HOME/bin/nvcc\" /usr/local/cuda/bin/nvcc; do [ -x \"$n\" ] && "
-      "break; done; "
+      "for n in \"$(command -v nvcc)\" \"$CUDA_HOME/bin/nvcc\" /usr/local/cuda/bin/nvcc; do [ -x \"$n\" ] && break; done; "
       "chmod +x bin/nvcc; REAL=\"$n\" PATH=\"$PWD/bin:$PATH\" \"$WARPLOOM\" tile fill.c --verify --json");
   EXPECT_EQ(run.code, 1) << run.out << run.err;
   const Json verification = Json::parse(run.out)["nests"][0]["verification"];

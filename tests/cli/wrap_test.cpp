@@ -34,7 +34,7 @@ std::uint64_t shared_bytes(const std::string& cubin, const std::string& section)
 }
 
 // 8192 bytes of shared memory, of which 4096 suffice.
-const std::string kTwoArrays = R"(
+const std::string kTwoArraysForNvcc = R"(
 __global__ void __launch_bounds__(1024) mirror(int* p) {
   __shared__ int a[1024];
   __shared__ int b[1024];
@@ -59,7 +59,7 @@ class Wrap : public NvccTest {
  protected:
   void SetUp() override {
     NvccTest::SetUp();
-    write("my kernels/two arrays.cu", kTwoArrays);
+    write("my kernels/two arrays.cu", kTwoArraysForNvcc);
     write("copy.cu", kNoCandidate);
   }
   /// A toolkit like the real one in which one program is a script instead; "$REAL" is the real program.
@@ -69,8 +69,7 @@ class Wrap : public NvccTest {
         "real=$(cd \"$(dirname \"$NVCC\")/..\" && pwd) && mkdir -p toolkit/bin toolkit/nvvm/bin && "
         "for f in \"$real\"/bin/*; do ln -s \"$f\" toolkit/bin/; done && "
         "for f in \"$real\"/*; do case $f in */bin|*/nvvm) ;; *) ln -s \"$f\" toolkit/;; esac; done && "
-        "ln -s \"$real\"/nvvm/libdevice toolkit/nvvm/ && ln -s \"$real\"/nvvm/bin/* toolkit/nvvm/bin/ && "
-        "rm toolkit/" +
+        "ln -s \"$real\"/nvvm/libdevice toolkit/nvvm/ && ln -s \"$real\"/nvvm/bin/* toolkit/nvvm/bin/ && rm toolkit/" +
         program + " && printf '#!/bin/sh\\nREAL=\"%s\"\\n' \"$real/" + program + "\" > toolkit/" + program);
     ASSERT_EQ(run.code, 0) << run.err;
     write("tail", script);
@@ -101,8 +100,7 @@ TEST_F(Wrap, TheCodeOfEveryArchitectureHasTheSmallerSharedMemory) {
 
 TEST_F(Wrap, TheEmbeddedPtxIsTheRewrittenOne) {
   const std::string compile =
-      "\"$NVCC\" -c -gencode arch=compute_90,code=compute_90 --no-compress "
-      "'my kernels/two arrays.cu' -o k.o";
+      "\"$NVCC\" -c -gencode arch=compute_90,code=compute_90 --no-compress 'my kernels/two arrays.cu' -o k.o";
   ASSERT_EQ(shell(compile).code, 0);
   EXPECT_THAT(read("k.o"), AllOf(HasSubstr(".entry _Z6mirrorPi"), Not(HasSubstr("warploom_pool"))));
   ASSERT_EQ(shell(kWrap + compile).code, 0);
@@ -148,7 +146,7 @@ TEST_F(Wrap, PreprocessedOutputIsNvccs) {
 
 TEST_F(Wrap, OptionFilesAndLanguageOptionsAreSeen) {
   write("options", "-arch=sm_80 -cubin");
-  write("renamed.txt", kTwoArrays);
+  write("renamed.txt", kTwoArraysForNvcc);
   const ToolRun run = shell(kWrap + "\"$NVCC\" --options-file options -x cu renamed.txt -o k.cubin");
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_EQ(shared_bytes(read("k.cubin"), kSharedSection), 4096u);
@@ -156,9 +154,9 @@ TEST_F(Wrap, OptionFilesAndLanguageOptionsAreSeen) {
 
 TEST_F(Wrap, AFailingCompilationSaysWhatNvccSays) {
   write("wrong.cu", "__global__ void k() { undeclared = 1; }\n");
-  write("big.cu",
-        "__global__ void k(int* p) { __shared__ int a[20000]; a[p[0]] = 1; __syncthreads(); p[1] = a[p[2]]; "
-        "}\n");
+  write(
+      "big.cu",
+      "__global__ void k(int* p) { __shared__ int a[20000]; a[p[0]] = 1; __syncthreads(); p[1] = a[p[2]]; }\n");
   for (const std::string name : {"wrong.cu", "big.cu", "missing.cu"}) {
     const std::string compile = "\"$NVCC\" -arch=sm_90 -c " + name + " -o k.o";
     const ToolRun plain = shell(compile), wrapped = shell(kWrap + compile);
@@ -172,10 +170,11 @@ TEST_F(Wrap, AFailingCompilationSaysWhatNvccSays) {
 }
 
 TEST_F(Wrap, RelocatableDeviceCodeLinks) {
-  write("a.cu", kTwoArrays +
-                    "extern __global__ void other(int*);\nint main() { mirror<<<1, 1024>>>(nullptr); "
-                    "other<<<1, 1024>>>(nullptr); }\n");
-  std::string other = kTwoArrays;
+  write(
+      "a.cu",
+      kTwoArraysForNvcc +
+          "extern __global__ void other(int*);\nint main() { mirror<<<1, 1024>>>(nullptr); other<<<1, 1024>>>(nullptr); }\n");
+  std::string other = kTwoArraysForNvcc;
   other.replace(other.find("mirror"), 6, "other");
   write("b.cu", other);
   const ToolRun run = shell(kWrap + "-v \"$NVCC\" -arch=sm_90 -rdc=true a.cu b.cu -o program");
@@ -260,8 +259,7 @@ TEST_F(Wrap, WhatPtxasRejectsIsCompiledFromTheOriginal) {
   // Also where the text comes as a descriptor's path, which is empty once read: so from a copy.
   fake_toolkit(
       "bin/ptxas",
-      "for a; do case $a in /dev/stdin) cat >copy.ptx; set -- -arch=sm_90 copy.ptx -o /dev/null; "
-      "a=copy.ptx;; "
+      "for a; do case $a in /dev/stdin) cat >copy.ptx; set -- -arch=sm_90 copy.ptx -o /dev/null; a=copy.ptx;; "
       "esac; case $a in *.ptx) grep -q warploom_pool \"$a\" && { echo 'ptxas fatal   : no pools' >&2; "
       "exit 1; };; esac; done\nexec \"$REAL\" \"$@\"\n");
   for (const std::string code : {"sm_90", "compute_90"}) {
@@ -278,9 +276,9 @@ TEST_F(Wrap, WhatPtxasRejectsIsCompiledFromTheOriginal) {
 }
 
 TEST_F(Wrap, PtxThatIsNotUnderstoodIsLeftAlone) {
-  fake_toolkit("nvvm/bin/cicc",
-               "\"$REAL\" \"$@\" || exit\nfor a; do case $a in *.ptx) printf '.warp_of_the_future {' >> "
-               "\"$a\";; esac; done\n");
+  fake_toolkit(
+      "nvvm/bin/cicc",
+      "\"$REAL\" \"$@\" || exit\nfor a; do case $a in *.ptx) printf '.warp_of_the_future {' >> \"$a\";; esac; done\n");
   const ToolRun run = shell(kWrap + "-v toolkit/bin/nvcc -ptx 'my kernels/two arrays.cu' -o k.ptx");
   EXPECT_EQ(run.code, 0);
   EXPECT_THAT(run.err, HasSubstr("passed through untouched"));
@@ -302,8 +300,7 @@ TEST_F(Wrap, CcacheInsideDoesNotMixWrappedAndPlainObjects) {
   if (run_shell("command -v ccache").code != 0) GTEST_SKIP() << "ccache is not installed";
   const std::string ccache = "CCACHE_DIR=\"$PWD/cache\" ";
   const std::string compile =
-      "ccache \"$NVCC\" -c -gencode arch=compute_90,code=compute_90 --no-compress "
-      "'my kernels/two arrays.cu' -o k.o";
+      "ccache \"$NVCC\" -c -gencode arch=compute_90,code=compute_90 --no-compress 'my kernels/two arrays.cu' -o k.o";
   ASSERT_EQ(shell(ccache + compile).code, 0);
   const ToolRun first = shell(ccache + kWrap + compile);
   ASSERT_EQ(first.code, 0) << first.err;
@@ -317,8 +314,7 @@ TEST_F(Wrap, CcacheInsideDoesNotMixWrappedAndPlainObjects) {
 
 TEST_F(Wrap, ACMakeProjectIsRewrittenThroughTheCompilerLauncher) {
   const ToolRun run = shell(
-      "export WARPLOOM_REUSE_FLAGS='--when always' WARPLOOM_LOG=\"$PWD/build.log\" && "
-      "cmake -S '" WARPLOOM_TESTS_DIR
+      "export WARPLOOM_REUSE_FLAGS='--when always' WARPLOOM_LOG=\"$PWD/build.log\" && cmake -S '" WARPLOOM_TESTS_DIR
       "/cli/wrap_project' -B 'the build' -DCMAKE_CUDA_COMPILER=\"$NVCC\" "
       "-DCMAKE_CUDA_COMPILER_LAUNCHER=\"$WARPLOOM;wrap\" && cmake --build 'the build' -j 2");
   ASSERT_EQ(run.code, 0) << run.out << run.err;
@@ -352,8 +348,7 @@ TEST(WrapWithoutNvcc, AnNvccOutsideAToolkitIsRunUntouched) {
 
 TEST(WrapWithoutNvcc, TheSummarySkipsLinesItCannotRead) {
   const ToolRun run = run_shell(
-      "printf 'x\\n{\"source\":1}\\n{\"source\":\"k.cu\",\"verdict\":\"refused\",\"reason\":\"r\"}' "
-      "| \"$WARPLOOM\" wrap --summary -");
+      "printf 'x\\n{\"source\":1}\\n{\"source\":\"k.cu\",\"verdict\":\"refused\",\"reason\":\"r\"}' | \"$WARPLOOM\" wrap --summary -");
   EXPECT_EQ(run.code, 0);
   EXPECT_THAT(run.out, AllOf(HasSubstr("1 refused"), HasSubstr("2 lines of the log could not be read")));
 }

@@ -96,8 +96,9 @@ TEST(RequireMemory, RefusesMoreThanThereIsWithBothNumbers) {
     require_memory(std::numeric_limits<std::uint64_t>::max(), "the square table");
     FAIL() << "18 EB were found";
   } catch (const OutOfMemory& error) {
-    EXPECT_THAT(error.what(), testing::MatchesRegex("the square table needs 18\\.4 EB of memory, "
-                                                    "[0-9.]+ [kMGTP]?B are available"));
+    EXPECT_THAT(
+        error.what(),
+        testing::MatchesRegex("the square table needs 18\\.4 EB of memory, [0-9.]+ [kMGTP]?B are available"));
   }
 }
 

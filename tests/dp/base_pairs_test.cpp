@@ -181,8 +181,7 @@ TEST(BasePairs, LeaveUnknownBasesUnpairedWhereAllowed) {
   BasePairOptions options = cpu(0);
   EXPECT_EQ(
       message_of([&] { base_pairs("GCnC", options); }),
-      "position 3: 'n' is any base; accept it as one that pairs with nothing (option unknown), or say which "
-      "it is");
+      "position 3: 'n' is any base; accept it as one that pairs with nothing (option unknown), or say which it is");
   options.unknown = true;
   EXPECT_EQ(dot_bracket(base_pairs("GNnC", options)), "(..)");
   EXPECT_EQ(base_pairs("NNNN", options).score, 0);

@@ -180,17 +180,17 @@ TEST(MatrixChain, IsExactUpToTheEndOfInt64) {
 }
 
 TEST(MatrixChain, RefusesCostsBeyondTheType) {
-  EXPECT_EQ(message_of([] {
-              order({812, 812, 812, 812}, ValueType::int32);
-            }),
-            "costs of this chain, or the cube of its largest dimension, may reach 1070774656; int32 is for "
-            "up to 536870911; use int64");
-  EXPECT_EQ(message_of([] {
-              order({2'000'000, 2'000'000, 2'000'000});
-            }),
-            "costs of this chain, or the cube of its largest dimension, may reach 8000000000000000000; int64 "
-            "is for up to 2305843009213693951; use "
-            "float64, which rounds");
+  EXPECT_EQ(
+      message_of([] {
+        order({812, 812, 812, 812}, ValueType::int32);
+      }),
+      "costs of this chain, or the cube of its largest dimension, may reach 1070774656; int32 is for up to 536870911; use int64");
+  EXPECT_EQ(
+      message_of([] {
+        order({2'000'000, 2'000'000, 2'000'000});
+      }),
+      "costs of this chain, or the cube of its largest dimension, may reach 8000000000000000000; int64 is for up to 2305843009213693951; use "
+      "float64, which rounds");
   EXPECT_THAT(message_of([] {
                 order({3'000'000, 3'000'000, 3'000'000}, ValueType::int32);
               }),

@@ -25,7 +25,7 @@ std::string first_difference(const std::vector<Split>& got, const std::vector<Sp
 }
 
 template <Value T>
-void every_kind_of_problem(Device device) {
+void traces_of_every_kind(Device device) {
   const std::vector<Kind> kinds = every_kind();
   for (std::uint32_t seed = 1; seed <= kinds.size(); seed += std::uint32_t{kOneOf}) {
     const Kind& kind = kinds[seed - 1];
@@ -47,10 +47,10 @@ void every_kind_of_problem(Device device) {
   }
 }
 
-TEST_P(EngineOn, TracesAreTheOraclesOfInt32) { every_kind_of_problem<std::int32_t>(GetParam()); }
-TEST_P(EngineOn, TracesAreTheOraclesOfInt64) { every_kind_of_problem<std::int64_t>(GetParam()); }
-TEST_P(EngineOn, TracesAreTheOraclesOfFloat) { every_kind_of_problem<float>(GetParam()); }
-TEST_P(EngineOn, TracesAreTheOraclesOfDouble) { every_kind_of_problem<double>(GetParam()); }
+TEST_P(EngineOn, TracesAreTheOraclesOfInt32) { traces_of_every_kind<std::int32_t>(GetParam()); }
+TEST_P(EngineOn, TracesAreTheOraclesOfInt64) { traces_of_every_kind<std::int64_t>(GetParam()); }
+TEST_P(EngineOn, TracesAreTheOraclesOfFloat) { traces_of_every_kind<float>(GetParam()); }
+TEST_P(EngineOn, TracesAreTheOraclesOfDouble) { traces_of_every_kind<double>(GetParam()); }
 
 TEST_P(EngineOn, TracesOfNarrowCellsAreTheOracles) {
   for (const std::int64_t leaves : {1, 2, 5, 63, 64, 65, 129, 400}) {

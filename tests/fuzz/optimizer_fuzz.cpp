@@ -129,8 +129,7 @@ int run(const Arguments& a) {
   const Findings f = judge_all(a.job);
   const Tally& t = f.tally;
   fmt::print(
-      "generator {}, seeds [{}, {}): {} kernels, {} ({:.2f} %) outside the contract, {} ({:.0f} %) "
-      "rewritten, {} "
+      "generator {}, seeds [{}, {}): {} kernels, {} ({:.2f} %) outside the contract, {} ({:.0f} %) rewritten, {} "
       "({:.0f} %) with an inserted barrier, {} runs, {} wrong; {:.0f} s, {:.0f} kernels a second\n",
       oracle::kGeneratorVersion, a.job.from, f.to, t.kernels, t.outside_contract,
       percent(t.outside_contract, t.kernels), t.rewritten, percent(t.rewritten, t.kernels),

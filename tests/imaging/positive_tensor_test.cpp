@@ -10,14 +10,14 @@
 namespace warploom::imaging {
 namespace {
 
-using Elements = std::array<double, 6>;
+using SixNumbers = std::array<double, 6>;
 
 class PositiveTensor : public testing::Test {
  protected:
   double normal() { return distribution_(engine_); }
 
-  Elements random_tensor() {
-    Elements tensor;
+  SixNumbers random_tensor() {
+    SixNumbers tensor;
     for (double& element : tensor) element = normal();
     return tensor;
   }
@@ -41,8 +41,8 @@ class PositiveTensor : public testing::Test {
 // Karush, Kuhn and Tucker's conditions, which only the minimiser of a convex problem satisfies: with G the
 // gradient, D and G have no negative eigenvalue and <G, D> = 0. With the first two, <G, D> bounds the
 // distance to the minimum.
-void expect_minimiser(const Elements& d, const Elements& free, const SquareMatrix<6>& metric) {
-  Elements gradient;
+void expect_minimiser(const SixNumbers& d, const SixNumbers& free, const SquareMatrix<6>& metric) {
+  SixNumbers gradient;
   double at_zero = 0, scale = 0, product = 0;
   for (std::size_t i = 0; i < 6; ++i) {
     double slope = 0;
@@ -74,7 +74,7 @@ TEST_F(PositiveTensor, InTheFrobeniusNormDropsNegativeEigenvalues) {
   SquareMatrix<6> metric{};
   for (std::size_t k = 0; k < 6; ++k) metric[k][k] = k == 1 || k == 2 || k == 4 ? 2 : 1;
   const auto d = positive_tensor({1, 0, 0, 0.5, 0, -0.25}, metric);
-  const Elements expected{1, 0, 0, 0.5, 0, 0};
+  const SixNumbers expected{1, 0, 0, 0.5, 0, 0};
   for (std::size_t k = 0; k < 6; ++k) EXPECT_NEAR(d[k], expected[k], 1e-8);
 }
 

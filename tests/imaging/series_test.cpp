@@ -16,7 +16,7 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
 const io::Affine kRightHanded{{{2, 0, 0, 0}, {0, 2, 0, 0}, {0, 0, 2, 0}}};
 
 /// Two voxels; volume k holds 10 k and 10 k + 1.
@@ -61,7 +61,7 @@ TEST(SelectVolumes, RefusesGradientsOfAnotherCount) {
 
 TEST(MeanB0, IsOfTheVolumesWithoutWeighting) {
   Series series = series_of({0, 1000, 50});
-  series.image.data[4] = kNan;
+  series.image.data[4] = kMissing;
   EXPECT_THAT(mean_b0(series.image, series.gradients).data, ElementsAre(0, 11));
 }
 
@@ -116,7 +116,7 @@ TEST(Frames, AreAxisAlignedUnlessTheImageIsOblique) {
 
 TEST(ChooseMask, LeavesOutWhatIsNotFiniteAndAskedForWhatIsZero) {
   Image image({4, 1, 1}, 2);
-  image.data = {1, 0, kNan, 0, 0, 2, 1, 0};
+  image.data = {1, 0, kMissing, 0, 0, 2, 1, 0};
   const auto choose = [&](const std::string& origin, const Mask& candidates) {
     return choose_mask(
         image, origin, [&] { return candidates; }, "image");

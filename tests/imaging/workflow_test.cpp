@@ -93,8 +93,7 @@ TEST_F(Workflow, TensorImageGivesTheFilesOfTheCommandLine) {
 TEST_F(Workflow, SeriesInFilesAndInMemoryGiveTheFilesOfTheCommandLine) {
   const DenoiseRequest request = series_request();
   DenoiseTest::denoise(
-      "@/dwi.nii --device cpu --bval @/series.bval --bvec @/series.bvec --mask none --lambda 100 -o @/cli "
-      "--format nii");
+      "@/dwi.nii --device cpu --bval @/series.bval --bvec @/series.bvec --mask none --lambda 100 -o @/cli --format nii");
   write(request, read_denoise_input(request));
   expect_the_same_files(14);
 

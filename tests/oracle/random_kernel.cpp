@@ -88,14 +88,11 @@ class Generator : PhaseWriter {
     std::string text =
         kernel_.block[1] == 1
             ? "mov.u32 %t, %tid.x;\n"
-            : "mov.u32 %n, %ntid.x;\nmov.u32 %acc, %tid.y;\nmov.u32 %t, %tid.x;\nmad.lo.u32 %t, "
-              "%acc, %n, %t;\n";
+            : "mov.u32 %n, %ntid.x;\nmov.u32 %acc, %tid.y;\nmov.u32 %t, %tid.x;\nmad.lo.u32 %t, %acc, %n, %t;\n";
     text += fmt::format(
         "ld.param.u64 %out, [out];\nld.param.u64 %data, [data];\nld.param.u32 %n, [n];\nmov.u32 %r0, "
-        "%ctaid.x;\nadd.u32 %n, %n, %r0;\nmad.lo.u32 %acc, %r0, {}, %t;\nmul.wide.u32 %rd0, %acc, "
-        "{};\nadd.s64 "
-        "%out, %out, %rd0;\nmul.wide.u32 %rd0, %t, 4;\nadd.s64 %rd0, %data, %rd0;\nld.global.u32 %r0, "
-        "[%rd0];\nmad.lo.u32 %acc, %t, 77, %r0;\n",
+        "%ctaid.x;\nadd.u32 %n, %n, %r0;\nmad.lo.u32 %acc, %r0, {}, %t;\nmul.wide.u32 %rd0, %acc, {};\nadd.s64 "
+        "%out, %out, %rd0;\nmul.wide.u32 %rd0, %t, 4;\nadd.s64 %rd0, %data, %rd0;\nld.global.u32 %r0, [%rd0];\nmad.lo.u32 %acc, %t, 77, %r0;\n",
         threads_, 4 * RandomKernel::kOutWords);
     for (int c = 0; c < 3; ++c)
       text += fmt::format("and.b32 %r0, %n, {};\nsetp.ne.u32 %c{}, %r0, 0;\n", 1 << c, c);
@@ -113,8 +110,7 @@ class Generator : PhaseWriter {
       if (functions_[k])
         text += fmt::format(
             ".func (.param .b32 result) f{}(.param .b32 first, .param .b32 second)\n{{\n.reg .b32 %x, %y, "
-            "%a;\nld.param.u32 %a, [first];\nld.param.u32 %y, [second];\n{}st.param.b32 [result], "
-            "%x;\nret;\n}}\n",
+            "%a;\nld.param.u32 %a, [first];\nld.param.u32 %y, [second];\n{}st.param.b32 [result], %x;\nret;\n}}\n",
             k, bodies[k]);
     return text;
   }

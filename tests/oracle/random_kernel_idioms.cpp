@@ -199,8 +199,7 @@ void PhaseWriter::call() {
   emit("{{\n.param .b32 argument;\n.param .b32 second;\n.param .b32 result;\nst.param.b32 [argument], {};",
        argument);
   emit(
-      "st.param.b32 [second], %t;\ncall.uni (result), f{}, (argument, second);\nld.param.b32 {}, "
-      "[result];\n}}",
+      "st.param.b32 [second], %t;\ncall.uni (result), f{}, (argument, second);\nld.param.b32 {}, [result];\n}}",
       which, result);
   mix(result);
   if (made) record(std::move(*made));

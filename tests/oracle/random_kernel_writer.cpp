@@ -307,11 +307,9 @@ void Writer::finish(std::string_view prologue, std::string_view functions) {
     declared = fmt::format(".{} {}, {}, 1\n", chance(70) ? "reqntid" : "maxntid", kernel_.block[0],
                            kernel_.block[1]);
   kernel_.text = fmt::format(
-      ".version 8.0\n.target sm_80\n.address_size 64\n{}{}.visible .entry k(.param .u64 out, .param .u64 "
-      "data, "
+      ".version 8.0\n.target sm_80\n.address_size 64\n{}{}.visible .entry k(.param .u64 out, .param .u64 data, "
       ".param .u32 n)\n{}{{\n{}.reg .b16 %rs<{}>;\n.reg .b32 %r<{}>;\n.reg .f32 %f<{}>;\n.reg .b64 "
-      "%rd<{}>;\n.reg .pred %p<{}>, %c<3>;\n.reg .b32 %t, %n, %acc, %b<{}>;\n.reg .b64 %out, "
-      "%data;\n{}{}{}DONE:\n"
+      "%rd<{}>;\n.reg .pred %p<{}>, %c<3>;\n.reg .b32 %t, %n, %acc, %b<{}>;\n.reg .b64 %out, %data;\n{}{}{}DONE:\n"
       "st.global.u32 [%out], %acc;\nret;\n}}\n",
       of_module, functions, declared, of_kernel, rs_ + 1, r_ + 1, f_ + 1, rd_ + 1, p_ + 1, arrays_.size(),
       prologue, bases, body_);

@@ -48,9 +48,9 @@ TEST(Page, NeedsNothingFromElsewhere) {
 }
 
 TEST(Pieces, AreWhatCommonCssStyles) {
-  EXPECT_EQ(facts({{"what", "1", "more"}, {"x", "2", ""}}),
-            "<dl class=\"facts\"><div><dt>what</dt><dd>1<small>more</small></dd></div>"
-            "<div><dt>x</dt><dd>2</dd></div></dl>");
+  EXPECT_EQ(
+      facts({{"what", "1", "more"}, {"x", "2", ""}}),
+      "<dl class=\"facts\"><div><dt>what</dt><dd>1<small>more</small></dd></div><div><dt>x</dt><dd>2</dd></div></dl>");
   EXPECT_EQ(table({{"a"}, {"b", "number"}}, "<tr></tr>", "cards"),
             "<div class=\"scroll\"><table class=\"cards\"><thead><tr><th scope=\"col\">a</th>"
             "<th scope=\"col\" class=\"number\">b</th></tr></thead><tbody><tr></tr></tbody></table></div>");

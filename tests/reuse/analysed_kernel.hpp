@@ -29,8 +29,7 @@ inline std::string kernel_around(std::string_view body, const Surroundings& opti
   text += options.directives;
   text +=
       "\n{\n"
-      "\t.reg .b32 %r<64>;\n\t.reg .b64 %rd<32>;\n\t.reg .f32 %f<32>;\n\t.reg .pred %p<32>;\n\t.reg .v4 .b32 "
-      "%q<8>;\n"
+      "\t.reg .b32 %r<64>;\n\t.reg .b64 %rd<32>;\n\t.reg .f32 %f<32>;\n\t.reg .pred %p<32>;\n\t.reg .v4 .b32 %q<8>;\n"
       "\t.reg .b32 %t, %o, %n;\n\t.reg .b64 %out, %data;\n"
       "\tld.param.u64 \t%out, [out];\n\tld.param.u64 \t%data, [data];\n\tld.param.u32 \t%n, [n];\n"
       "\tmov.u32 \t%t, %tid.x;\n\tshl.b32 \t%o, %t, 2;\n";
@@ -76,6 +75,14 @@ inline std::unique_ptr<AnalysedKernel> analyse(std::string text, std::string_vie
   k.use = find_shared_use(k.cfg, k.values);
   k.uniformity = find_uniformity(k.cfg, k.values, k.use, !strict);
   return a;
+}
+
+/// Around three arrays of 256 bytes: a, b, c.
+inline std::unique_ptr<AnalysedKernel> arrays(std::string_view body, const Surroundings& options = {}) {
+  return analyse(kernel_around(
+      "\t.shared .align 4 .b8 a[256];\n\t.shared .align 4 .b8 b[256];\n\t.shared .align 4 .b8 c[256];\n" +
+          std::string(body),
+      options));
 }
 
 }  // namespace warploom::reuse

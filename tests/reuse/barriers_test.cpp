@@ -11,12 +11,6 @@
 namespace warploom::reuse {
 namespace {
 
-std::unique_ptr<AnalysedKernel> arrays(std::string_view body, const Surroundings& options = {}) {
-  return analyse(kernel_around(
-      "\t.shared .align 4 .b8 a[256];\n\t.shared .align 4 .b8 b[256];\n\t.shared .align 4 .b8 c[256];\n" +
-          std::string(body),
-      options));
-}
 /// The plan for all of the kernel's objects sharing; the texts of the instructions before which barriers go.
 std::optional<std::vector<std::string>> planned(const AnalysedKernel& a) {
   std::vector<ObjectSet> all(a.kernel.object_count());
@@ -47,16 +41,14 @@ TEST(Barriers, OneBetweenTwoStores) { EXPECT_EQ(planned(*arrays(kTwoStores))->si
 
 TEST(Barriers, OneForSeveralPathsThatCross) {
   const auto a = arrays(
-      "setp.eq.u32 %p1, %n, 0;\n@%p1 bra ELSE;\nst.shared.u32 [a], %t;\nbra.uni JOIN;\nELSE:\nst.shared.u32 "
-      "[b], %t;\nJOIN:\n"
+      "setp.eq.u32 %p1, %n, 0;\n@%p1 bra ELSE;\nst.shared.u32 [a], %t;\nbra.uni JOIN;\nELSE:\nst.shared.u32 [b], %t;\nJOIN:\n"
       "mov.u32 %r1, 0;\nsetp.eq.u32 %p2, %n, 1;\n@%p2 bra LAST;\nst.shared.u32 [c], %t;\nLAST:");
   EXPECT_EQ(planned(*a)->size(), 1u);
 }
 
 TEST(Barriers, BeforeALoopRatherThanInIt) {
   const auto a = arrays(
-      "st.shared.u32 [a], %t;\nmov.u32 %r1, 0;\nLOOP:\nst.shared.u32 [b], %t;\nadd.u32 %r1, %r1, "
-      "1;\nsetp.lt.u32 %p1, %r1, %n;\n@%p1 bra LOOP;");
+      "st.shared.u32 [a], %t;\nmov.u32 %r1, 0;\nLOOP:\nst.shared.u32 [b], %t;\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, %n;\n@%p1 bra LOOP;");
   const auto at = planned(*a);
   ASSERT_EQ(at->size(), 1u);
   EXPECT_EQ(a->kernel.cfg.depth(a->block((*at)[0])), 0u);
@@ -143,8 +135,7 @@ TEST(Barriers, NoneAfterASpinUntilABarrierShowsThatItIsOver) {
   // Thread 0 waits for a flag that the others set after the stores: a barrier between would hold them all for
   // ever.
   const std::string spin =
-      "setp.ne.u32 %p1, %t, 0;\n@%p1 bra GO;\nSPIN:\nld.volatile.global.u32 %r1, [%data];\nsetp.eq.u32 %p2, "
-      "%r1, 0;\n@%p2 bra SPIN;\nGO:\n";
+      "setp.ne.u32 %p1, %t, 0;\n@%p1 bra GO;\nSPIN:\nld.volatile.global.u32 %r1, [%data];\nsetp.eq.u32 %p2, %r1, 0;\n@%p2 bra SPIN;\nGO:\n";
   const auto waits = arrays(spin + std::string(kTwoStores) + "st.volatile.global.u32 [%data], 1;");
   EXPECT_FALSE(BarrierPlanner(waits->kernel).legal(waits->find("[b]")));
   const auto over =
@@ -155,8 +146,7 @@ TEST(Barriers, NoneAfterASpinUntilABarrierShowsThatItIsOver) {
 
 TEST(Barriers, NoneBesideThreadsThatSpinAndThenLeave) {
   const auto a = arrays(
-      "setp.ne.u32 %p1, %t, 0;\n@%p1 bra GO;\nSPIN:\nld.volatile.global.u32 %r1, [%data];\nsetp.eq.u32 %p2, "
-      "%r1, 0;\n@%p2 bra SPIN;\nret;\n"
+      "setp.ne.u32 %p1, %t, 0;\n@%p1 bra GO;\nSPIN:\nld.volatile.global.u32 %r1, [%data];\nsetp.eq.u32 %p2, %r1, 0;\n@%p2 bra SPIN;\nret;\n"
       "GO:\n" +
       std::string(kTwoStores) + "st.volatile.global.u32 [%data], 1;");
   EXPECT_FALSE(BarrierPlanner(a->kernel).legal(a->find("[b]")));

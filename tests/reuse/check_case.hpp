@@ -49,8 +49,7 @@ struct Module {
            declarations + (output && !pool_at_module_scope ? pool : "") +
            "\nmov.u32 %r2, %tid.x;\nshl.b32 %r1, %r2, 2;\nsetp.lt.u32 %p1, %r2, 32;\nld.param.u32 %r3, [n];\n"
            "setp.gt.u32 %p2, %r3, 7;\nld.param.u64 %rd1, [out];\nmov.u32 %r10, arrA;\nmov.u32 %r11, arrB;\n"
-           "mov.u32 %r12, arrC;\nadd.s32 %r20, %r10, %r1;\nadd.s32 %r21, %r11, %r1;\nadd.s32 %r22, %r12, "
-           "%r1;\n" +
+           "mov.u32 %r12, arrC;\nadd.s32 %r20, %r10, %r1;\nadd.s32 %r21, %r11, %r1;\nadd.s32 %r22, %r12, %r1;\n" +
            b + "\nret;\n}\n";
   }
 };

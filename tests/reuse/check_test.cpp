@@ -68,11 +68,9 @@ TEST(Check, RefillOfEveryByteKillsForAKnownBlock) {
 
 TEST(Check, RefillByAStridedLoopKills) {
   const std::string fill =
-      "mov.u32 %r30, %r2;\nFILL:\nshl.b32 %r31, %r30, 2;\nadd.s32 %r32, %r10, %r31;\nst.shared.f32 [%r32], "
-      "%f1;\n"
+      "mov.u32 %r30, %r2;\nFILL:\nshl.b32 %r31, %r30, 2;\nadd.s32 %r32, %r10, %r31;\nst.shared.f32 [%r32], %f1;\n"
       "add.s32 %r30, %r30, %ntid.x;\nsetp.lt.u32 %p5, %r30, LIMIT;\n@%p5 bra FILL;\nbar.sync 0;\n"
-      "sub.s32 %r33, 255, %r2;\nshl.b32 %r34, %r33, 2;\nadd.s32 %r35, %r10, %r34;\nld.shared.f32 %f2, "
-      "[%r35];\n";
+      "sub.s32 %r33, 255, %r2;\nshl.b32 %r34, %r33, 2;\nadd.s32 %r35, %r10, %r34;\nld.shared.f32 %f2, [%r35];\n";
   const std::string head = kUseA + "ADD\n" + kUseB + "ADD\n";
   const Module m{.directives = ".reqntid 64, 1, 1"};
   EXPECT_THAT(run(head + std::regex_replace(fill, std::regex("LIMIT"), "256"), m), Accepted());
@@ -134,10 +132,11 @@ TEST(Check, RejectsAddressThatDependsOnTheIteration) {
 }
 
 TEST(Check, RejectsGuardThatDependsOnTheIteration) {
-  EXPECT_THAT(run(loop("setp.eq.u32 %p6, %r4, 0;\n@%p6 st.shared.f32 [%r20], %f1;\nbar.sync "
-                       "0;\nld.shared.f32 %f2, [%r20];\nADD\n" +
-                       kUseB + "ADD\n")),
-              RejectedFor("the load from 'arrA'"));
+  EXPECT_THAT(
+      run(loop(
+          "setp.eq.u32 %p6, %r4, 0;\n@%p6 st.shared.f32 [%r20], %f1;\nbar.sync 0;\nld.shared.f32 %f2, [%r20];\nADD\n" +
+          kUseB + "ADD\n")),
+      RejectedFor("the load from 'arrA'"));
 }
 
 TEST(Check,
@@ -167,8 +166,7 @@ TEST(Check, ThreadsThatMayHaveLeftCoverNothing) {
 TEST(Check, AcceptsInnerLoopOverThePrivateArray) {
   EXPECT_THAT(
       run(loop(
-          "st.shared.f32 [%r20], %f1;\nbar.sync 0;\nmov.u32 %r30, 0;\nmov.u32 %r31, "
-          "%r10;\nIN:\nld.shared.f32 %f2, [%r31];\n"
+          "st.shared.f32 [%r20], %f1;\nbar.sync 0;\nmov.u32 %r30, 0;\nmov.u32 %r31, %r10;\nIN:\nld.shared.f32 %f2, [%r31];\n"
           "add.s32 %r31, %r31, 4;\nadd.s32 %r30, %r30, 1;\nsetp.lt.u32 %p5, %r30, 16;\n@%p5 bra IN;\nADD\n" +
           kUseB + "ADD\n")),
       Accepted());
@@ -177,8 +175,7 @@ TEST(Check, AcceptsInnerLoopOverThePrivateArray) {
 TEST(Check, RejectsInnerLoopWhoseLengthDependsOnTheIteration) {
   EXPECT_THAT(
       run(loop(
-          "st.shared.f32 [%r20], %f1;\nbar.sync 0;\nmov.u32 %r30, 0;\nmov.u32 %r31, "
-          "%r10;\nIN:\nld.shared.f32 %f2, [%r31];\n"
+          "st.shared.f32 [%r20], %f1;\nbar.sync 0;\nmov.u32 %r30, 0;\nmov.u32 %r31, %r10;\nIN:\nld.shared.f32 %f2, [%r31];\n"
           "add.s32 %r31, %r31, 4;\nadd.s32 %r30, %r30, 1;\nsetp.le.u32 %p5, %r30, %r4;\n@%p5 bra IN;\nADD\n" +
           kUseB + "ADD\n")),
       RejectedFor("the load from 'arrA'"));
@@ -186,8 +183,7 @@ TEST(Check, RejectsInnerLoopWhoseLengthDependsOnTheIteration) {
 
 TEST(Check, RejectsPrivacyToAnInnerLoopThatAnOuterLoopBreaks) {
   const std::string inner =
-      "mov.u32 %r50, 0;\nINNER:\nshl.b32 %r40, %r4, 2;\nadd.s32 %r41, %r20, %r40;\nst.shared.f32 [%r41], "
-      "%f1;\nbar.sync 0;\n"
+      "mov.u32 %r50, 0;\nINNER:\nshl.b32 %r40, %r4, 2;\nadd.s32 %r41, %r20, %r40;\nst.shared.f32 [%r41], %f1;\nbar.sync 0;\n"
       "ld.shared.f32 %f2, [%r20];\nADD\n" +
       kUseB + "ADD\nadd.s32 %r50, %r50, 1;\nsetp.lt.u32 %p7, %r50, %r3;\n@%p7 bra INNER;\n";
   EXPECT_THAT(run(loop(inner)), RejectedFor("the load from 'arrA'"));
@@ -204,10 +200,10 @@ TEST(Check,
 }
 
 TEST(Check, RejectsBarrierInASpinLoop) {
-  EXPECT_THAT(run(kUseA + "ADD\n" + kUseB +
-                  "SPIN:\nld.volatile.global.u32 %r30, [%rd1];\nADD\nsetp.eq.u32 %p5, %r30, 0;\nbar.sync "
-                  "0;\n@%p5 bra SPIN;\n"),
-              RejectedFor("waits for another thread"));
+  EXPECT_THAT(
+      run(kUseA + "ADD\n" + kUseB +
+          "SPIN:\nld.volatile.global.u32 %r30, [%rd1];\nADD\nsetp.eq.u32 %p5, %r30, 0;\nbar.sync 0;\n@%p5 bra SPIN;\n"),
+      RejectedFor("waits for another thread"));
 }
 
 // --- divergence -------------------------------------------------------------------------------------------
@@ -226,11 +222,11 @@ TEST(Check, RejectsBarrierUnderALoadedBranch) {
 }
 
 TEST(Check, RejectsBarrierUnderAValueMergedAtADivergentJoin) {
-  EXPECT_THAT(run(kUseA +
-                  "mov.u32 %r30, 0;\n@%p1 bra ELSE;\nmov.u32 %r30, 1;\nELSE:\nsetp.eq.u32 %p5, %r30, "
-                  "0;\n@%p5 bra SKIP;\nADD\nSKIP:\nADD\n" +
-                  kUseB),
-              RejectedFor("threads may have parted"));
+  EXPECT_THAT(
+      run(kUseA +
+          "mov.u32 %r30, 0;\n@%p1 bra ELSE;\nmov.u32 %r30, 1;\nELSE:\nsetp.eq.u32 %p5, %r30, 0;\n@%p5 bra SKIP;\nADD\nSKIP:\nADD\n" +
+          kUseB),
+      RejectedFor("threads may have parted"));
 }
 
 TEST(Check, AcceptsBarrierUnderAUniformBranch) {
@@ -238,10 +234,10 @@ TEST(Check, AcceptsBarrierUnderAUniformBranch) {
 }
 
 TEST(Check, RejectsArmsOfADivergentBranch) {
-  EXPECT_THAT(run("@%p1 bra ELSE;\nst.shared.f32 [%r20], %f1;\nld.shared.f32 %f2, [%r20];\nbra "
-                  "END;\nELSE:\nst.shared.f32 [%r21], %f1;\n"
-                  "ld.shared.f32 %f2, [%r21];\nEND:\n"),
-              RejectedFor("threads may part"));
+  EXPECT_THAT(
+      run("@%p1 bra ELSE;\nst.shared.f32 [%r20], %f1;\nld.shared.f32 %f2, [%r20];\nbra END;\nELSE:\nst.shared.f32 [%r21], %f1;\n"
+          "ld.shared.f32 %f2, [%r21];\nEND:\n"),
+      RejectedFor("threads may part"));
 }
 
 TEST(Check, AcceptsArmsOfAUniformBranch) {
@@ -260,10 +256,10 @@ TEST(Check, AssumesThatALoadedBranchOverABarrierIsUniform) {
 }
 
 TEST(Check, RejectsAStoreByThreadsThatThenLeave) {
-  EXPECT_THAT(run("ld.global.u32 %r30, [%rd1];\nsetp.eq.u32 %p5, %r30, 0;\n@%p5 bra GO;\nst.shared.f32 "
-                  "[%r20], %f1;\nret;\nGO:\nbar.sync 0;\n" +
-                  kUseB + "bar.sync 0;\nld.shared.f32 %f2, [%r20];\n"),
-              RejectedFor("threads may part"));
+  EXPECT_THAT(
+      run("ld.global.u32 %r30, [%rd1];\nsetp.eq.u32 %p5, %r30, 0;\n@%p5 bra GO;\nst.shared.f32 [%r20], %f1;\nret;\nGO:\nbar.sync 0;\n" +
+          kUseB + "bar.sync 0;\nld.shared.f32 %f2, [%r20];\n"),
+      RejectedFor("threads may part"));
 }
 
 TEST(Check, EarlyExitIsHarmlessFromSm70On) {
@@ -366,9 +362,9 @@ TEST(Check, RejectsTargetOfAsynchronousCopy) {
 }
 
 TEST(Check, MatricesNeed32Bytes) {
-  const std::string body = kUseA +
-                           "ADD\nwmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [%r11], "
-                           "{%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8}, %r3;\n";
+  const std::string body =
+      kUseA +
+      "ADD\nwmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [%r11], {%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8}, %r3;\n";
   EXPECT_THAT(
       run(body, {.pool = ".shared .align 32 .b8 pool[2048];", .offsets = {{"arrA", 0}, {"arrB", 32}}}),
       Accepted());

@@ -113,8 +113,7 @@ TEST(Coverage, GuardOnTheThreadIndex) {
 TEST(Coverage, BranchOnTheThreadIndex) {
   const auto body = [](int threads) {
     return fmt::format(
-               "setp.ge.u32 %p3, %thread, {}; @%p3 bra PAST; st.shared.v4.u32 [%r11], "
-               "{{%round,%round,%round,%round}}; PAST: bar.sync 0;",
+               "setp.ge.u32 %p3, %thread, {}; @%p3 bra PAST; st.shared.v4.u32 [%r11], {{%round,%round,%round,%round}}; PAST: bar.sync 0;",
                threads) +
            kReadUnknown;
   };
@@ -125,8 +124,7 @@ TEST(Coverage, BranchOnTheThreadIndex) {
 TEST(Coverage, ReadOfTheNextElementStopsBeforeTheEnd) {
   const auto body = [](int threads) {
     return fmt::format(
-        "st.shared.u32 [%own], %round; bar.sync 0; setp.lt.u32 %p3, %thread, {}; @%p3 ld.shared.u32 %r30, "
-        "[%own+4]; bar.sync 0;",
+        "st.shared.u32 [%own], %round; bar.sync 0; setp.lt.u32 %p3, %thread, {}; @%p3 ld.shared.u32 %r30, [%own+4]; bar.sync 0;",
         threads);
   };
   EXPECT_TRUE(head_covered(body(15)));
@@ -175,8 +173,7 @@ TEST(Coverage, TwoDimensionalBlock) {
 }
 TEST(Coverage, LaneIsTheThreadWithinItsWarp) {
   const std::string body =
-      "mov.u32 %r11, %laneid; shl.b32 %r12, %r11, 2; add.s32 %r13, %array, %r12; st.shared.u32 [%r13], "
-      "%round; bar.sync 0;";
+      "mov.u32 %r11, %laneid; shl.b32 %r12, %r11, 2; add.s32 %r13, %array, %r12; st.shared.u32 [%r13], %round; bar.sync 0;";
   EXPECT_TRUE(head_covered(body + kReadUnknown, std::array<std::uint32_t, 3>{4, 2, 2}));
   EXPECT_FALSE(head_covered(body + kReadUnknown, std::array<std::uint32_t, 3>{4, 2, 1}));
 }
@@ -217,8 +214,7 @@ TEST(Coverage, StoresOfALoopOfUnknownLengthDoNotCount) {
 std::string count(const char* before_counting) {
   return std::string(before_counting) +
          "mov.u32 %r23, %word; COUNT: and.b32 %r24, %r23, 15; shl.b32 %r25, %r24, 2; add.s32 %r26, %array, "
-         "%r25; atom.shared.add.u32 %r27, [%r26], 1;shr.u32 %r23, %r23, 1; setp.ne.s32 %p5, %r23, 0; @%p5 "
-         "bra COUNT; bar.sync 0;" +
+         "%r25; atom.shared.add.u32 %r27, [%r26], 1;shr.u32 %r23, %r23, 1; setp.ne.s32 %p5, %r23, 0; @%p5 bra COUNT; bar.sync 0;" +
          kReadNeighbour;
 }
 TEST(Coverage, HistogramAfterAFillWithZeros) {
@@ -270,8 +266,7 @@ TEST(Coverage, BothArmsStore) {
 TEST(Coverage, ConditionOfTheWholeBlockIsRemembered) {
   const auto body = [](const char* later) {
     return fmt::format(
-               "@%all bra PAST; st.shared.u32 [%own], %round; bar.sync 0; PAST: add.s32 %r20, %round, 1; @{} "
-               "bra SKIP;",
+               "@%all bra PAST; st.shared.u32 [%own], %round; bar.sync 0; PAST: add.s32 %r20, %round, 1; @{} bra SKIP;",
                later) +
            kReadNeighbour + " SKIP: mov.u32 %r29, 0;";
   };
@@ -429,13 +424,11 @@ TEST(Coverage, HoleBetweenTheLastReadAndTheNextFill) {
 }
 TEST(Coverage, HoleBeforeAFillLoopUnderADivergentBranch) {
   const std::string first =
-      "st.shared.u32 [%own], 1; bar.sync 0; ld.shared.u32 %r30, [A+60]; bar.sync 0; setp.gt.u32 %p3, "
-      "%thread, 5;";
+      "st.shared.u32 [%own], 1; bar.sync 0; ld.shared.u32 %r30, [A+60]; bar.sync 0; setp.gt.u32 %p3, %thread, 5;";
   const auto fill = [](int elements) {
     return fmt::format(
         "@%p3 bra DONE; mov.u32 %r20, %bytes; FILL: add.s32 %r22, %array, %r20; st.shared.u32 [%r22], 0; "
-        "add.s32 %r20, %r20, 24;setp.lt.u32 %p4, %r20, {}; @%p4 bra FILL; DONE: bar.sync 0; ld.shared.u32 "
-        "%r31, [A+60]; ret;",
+        "add.s32 %r20, %r20, 24;setp.lt.u32 %p4, %r20, {}; @%p4 bra FILL; DONE: bar.sync 0; ld.shared.u32 %r31, [A+60]; ret;",
         4 * elements);
   };
   EXPECT_THAT(points_in_line(first + fill(16)), Contains("@%p3 bra DONE;"));
@@ -464,9 +457,10 @@ TEST(Coverage, PointsThatAreKnownAreNotProvedAgain) {
   EXPECT_THAT(coverage(body, k16, false, {{DeadPoint::iteration_private, 0, head}}).points, IsEmpty());
 }
 TEST(Coverage, PinnedArraysAreLeftAlone) {
-  EXPECT_FALSE(head_covered(std::string("cvt.u64.u32 %rd4, %array; st.global.u64 [%pointer], %rd4; "
-                                        "st.shared.u32 [%own], %round; bar.sync 0;") +
-                            kReadNeighbour));
+  EXPECT_FALSE(head_covered(
+      std::string(
+          "cvt.u64.u32 %rd4, %array; st.global.u64 [%pointer], %rd4; st.shared.u32 [%own], %round; bar.sync 0;") +
+      kReadNeighbour));
 }
 TEST(Coverage, SaysWhichByteWhichThreadAndWhichLine) {
   const Outcome outcome = coverage(
@@ -479,8 +473,7 @@ TEST(Coverage, SaysWhichByteWhichThreadAndWhichLine) {
 }
 TEST(Coverage, LongLoopsAreGivenUpInTime) {
   const std::string fill =
-      "mov.u32 %r20, 0; FILL: and.b32 %r23, %r20, 15; shl.b32 %r21, %r23, 2; add.s32 %r22, %array, %r21; "
-      "st.shared.u32 [%r22], 0;"
+      "mov.u32 %r20, 0; FILL: and.b32 %r23, %r20, 15; shl.b32 %r21, %r23, 2; add.s32 %r22, %array, %r21; st.shared.u32 [%r22], 0;"
       "add.s32 %r20, %r20, 1; setp.lt.u32 %p4, %r20, 100000000; @%p4 bra FILL; bar.sync 0;";
   EXPECT_FALSE(head_covered(fill + kReadUnknown));
 }

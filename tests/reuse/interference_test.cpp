@@ -12,12 +12,6 @@
 namespace warploom::reuse {
 namespace {
 
-std::unique_ptr<AnalysedKernel> arrays(std::string_view body, const Surroundings& options = {}) {
-  return analyse(kernel_around(
-      "\t.shared .align 4 .b8 a[256];\n\t.shared .align 4 .b8 b[256];\n\t.shared .align 4 .b8 c[256];\n" +
-          std::string(body),
-      options));
-}
 Interference graph_of(const AnalysedKernel& a, const std::vector<DeadPoint>& dead = {}) {
   return find_interference(a.kernel, find_liveness(a.kernel, dead));
 }
@@ -66,16 +60,14 @@ TEST(Interference, APinnedObjectMeetsAll) {
 
 TEST(Interference, ArmsOfAUniformBranchDoNotMeet) {
   const auto a = arrays(
-      "setp.eq.u32 %p1, %n, 0;\n@%p1 bra ELSE;\nst.shared.u32 [a], %t;\nbar.sync 0;\nld.shared.u32 %r1, "
-      "[a];\nbra.uni JOIN;\n"
+      "setp.eq.u32 %p1, %n, 0;\n@%p1 bra ELSE;\nst.shared.u32 [a], %t;\nbar.sync 0;\nld.shared.u32 %r1, [a];\nbra.uni JOIN;\n"
       "ELSE:\nst.shared.u32 [b], %t;\nbar.sync 0;\nld.shared.u32 %r1, [b];\nJOIN:");
   EXPECT_FALSE(meet(*a, "a", "b"));
 }
 
 TEST(Interference, ArmsOfABranchByThreadMeet) {
   const auto a = arrays(
-      "setp.eq.u32 %p1, %t, 0;\n@%p1 bra ELSE;\nst.shared.u32 [a], %t;\nld.shared.u32 %r1, [a];\nbra.uni "
-      "JOIN;\n"
+      "setp.eq.u32 %p1, %t, 0;\n@%p1 bra ELSE;\nst.shared.u32 [a], %t;\nld.shared.u32 %r1, [a];\nbra.uni JOIN;\n"
       "ELSE:\nst.shared.u32 [b], %t;\nld.shared.u32 %r1, [b];\nJOIN:");
   EXPECT_TRUE(meet(*a, "a", "b"));
   EXPECT_EQ(why(*a), "both are accessed where this branch may have sent threads apart");
@@ -83,8 +75,7 @@ TEST(Interference, ArmsOfABranchByThreadMeet) {
 
 TEST(Interference, LoadsInTheArmsOfABranchByThreadDoNotMeet) {
   const auto a = arrays(
-      "setp.eq.u32 %p1, %t, 0;\n@%p1 bra ELSE;\nld.shared.u32 %r1, [a];\nbra.uni JOIN;\nELSE:\nld.shared.u32 "
-      "%r1, [b];\nJOIN:");
+      "setp.eq.u32 %p1, %t, 0;\n@%p1 bra ELSE;\nld.shared.u32 %r1, [a];\nbra.uni JOIN;\nELSE:\nld.shared.u32 %r1, [b];\nJOIN:");
   EXPECT_FALSE(meet(*a, "a", "b"));
 }
 
@@ -97,16 +88,14 @@ TEST(Interference, AccessesInALoopOfDifferentLengthMeet) {
 
 TEST(Interference, ComparedObjectsMeet) {
   const auto a = arrays(
-      "mov.u32 %r1, a;\nmov.u32 %r2, b;\nsetp.eq.u32 %p1, %r1, %r2;\nst.shared.u32 [%r1], %t;\nst.shared.u32 "
-      "[%r2], %t;");
+      "mov.u32 %r1, a;\nmov.u32 %r2, b;\nsetp.eq.u32 %p1, %r1, %r2;\nst.shared.u32 [%r1], %t;\nst.shared.u32 [%r2], %t;");
   EXPECT_TRUE(meet(*a, "a", "b"));
   EXPECT_EQ(why(*a), "their addresses are compared");
 }
 
 TEST(Interference, AStoreThatMayGoToEitherMakesThemMeet) {
   const auto a = arrays(
-      "mov.u32 %r1, a;\nmov.u32 %r2, b;\nsetp.eq.u32 %p1, %n, 0;\nselp.b32 %r3, %r1, %r2, "
-      "%p1;\nst.shared.u32 [%r3], %t;");
+      "mov.u32 %r1, a;\nmov.u32 %r2, b;\nsetp.eq.u32 %p1, %n, 0;\nselp.b32 %r3, %r1, %r2, %p1;\nst.shared.u32 [%r3], %t;");
   EXPECT_TRUE(meet(*a, "a", "b"));
   EXPECT_EQ(why(*a), "one access may go to either");
 }
@@ -159,9 +148,11 @@ TEST(Hazards, BarriersThatDoNotHoldAllThreadsEndNone) {
 }
 
 TEST(Hazards, ABarrierInOneArmLeavesThePathThroughTheOther) {
-  EXPECT_FALSE(hazard_pairs(*arrays("setp.eq.u32 %p1, %n, 0;\nst.shared.u32 [a], %t;\n@%p1 bra "
-                                    "OVER;\nbar.sync 0;\nOVER:\nst.shared.u32 [b], %t;"))
-                   .empty());
+  EXPECT_FALSE(
+      hazard_pairs(
+          *arrays(
+              "setp.eq.u32 %p1, %n, 0;\nst.shared.u32 [a], %t;\n@%p1 bra OVER;\nbar.sync 0;\nOVER:\nst.shared.u32 [b], %t;"))
+          .empty());
 }
 
 TEST(Hazards, TheyRunAroundABackEdge) {

@@ -34,9 +34,10 @@ constexpr const char* denoise =
     ".visible .entry k()\n.reqntid 16, 16, 1\n{ .shared .align 4 .b8 a[6220]; ret; }\n";
 
 TEST(SharedDeclared, ArraysOfOneScopeStandInOrderEachAtItsAlignment) {
-  EXPECT_EQ(declared_bytes(".entry k() { .shared .align 1 .b8 a[13]; .shared .align 16 .b8 b[32];"
-                           " .shared .align 4 .b8 c[5]; ret; }"),
-            53u);
+  EXPECT_EQ(
+      declared_bytes(
+          ".entry k() { .shared .align 1 .b8 a[13]; .shared .align 16 .b8 b[32]; .shared .align 4 .b8 c[5]; ret; }"),
+      53u);
   EXPECT_EQ(declared_bytes(".entry k() { .shared .align 1 .b8 a[1]; .shared .align 128 .b8 b[8]; ret; }"),
             136u);
 }

@@ -54,10 +54,9 @@ TEST(Liveness, ADeadPointOpensAHole) {
 }
 
 TEST(Liveness, TheArmsOfABranchAreApart) {
-  const auto a =
-      analyse(with_arrays("setp.eq.u32 %p1, %n, 0;\n@%p1 bra OTHER;\nst.shared.u32 [a], %t;\nld.shared.u32 "
-                          "%r1, [a];\nbra.uni JOIN;\n"
-                          "OTHER:\nst.shared.u32 [b], %t;\nld.shared.u32 %r2, [b];\nJOIN:"));
+  const auto a = analyse(with_arrays(
+      "setp.eq.u32 %p1, %n, 0;\n@%p1 bra OTHER;\nst.shared.u32 [a], %t;\nld.shared.u32 %r1, [a];\nbra.uni JOIN;\n"
+      "OTHER:\nst.shared.u32 [b], %t;\nld.shared.u32 %r2, [b];\nJOIN:"));
   EXPECT_TRUE(live_across(*a, "st.shared.u32 [a]").none());
   EXPECT_TRUE(live_across(*a, "st.shared.u32 [b]").none());
 }
@@ -90,9 +89,8 @@ TEST(Liveness, AnAtomicBothLoadsAndStores) {
 }
 
 TEST(Liveness, LinesOfALifeAreHalfOpenRanges) {
-  const auto a =
-      analyse(with_arrays("st.shared.u32 [a], %t;\nmov.u32 %r1, 0;\nld.shared.u32 %r2, [a];\nmov.u32 %r3, "
-                          "0;\nst.shared.u32 [b], %t;"));
+  const auto a = analyse(with_arrays(
+      "st.shared.u32 [a], %t;\nmov.u32 %r1, 0;\nld.shared.u32 %r2, [a];\nmov.u32 %r3, 0;\nst.shared.u32 [b], %t;"));
   const auto lines = live_lines(a->kernel, find_liveness(a->kernel, {}));
   const std::uint32_t first = a->kernel.line(a->find("[a], %t")), load = a->kernel.line(a->find("ld.shared"));
   EXPECT_THAT(lines[a->object("a")], testing::ElementsAre(testing::Pair(first, load + 1)));

@@ -195,8 +195,7 @@ TEST(Pipeline, DynamicSharedMemoryKeepsItsAlignment) {
 
 TEST(Pipeline, PrivateArraysShareOnlyWithThePass) {
   const std::string loop =
-      "mov.u32 %r2, a;\nadd.u32 %r2, %r2, %o;\nmov.u32 %r3, b;\nadd.u32 %r3, %r3, %o;\nmov.u32 %r1, "
-      "0;\nLOOP:\n"
+      "mov.u32 %r2, a;\nadd.u32 %r2, %r2, %o;\nmov.u32 %r3, b;\nadd.u32 %r3, %r3, %o;\nmov.u32 %r1, 0;\nLOOP:\n"
       "st.shared.u32 [%r2], %r1;\nbar.sync 0;\nld.shared.u32 %r4, [%r2];\nbar.sync 0;\nst.shared.u32 [%r3], "
       "%r4;\nbar.sync 0;\nld.shared.u32 %r5, [%r3];\nbar.sync 0;\n"
       "add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, %n;\n@%p1 bra LOOP;\n";

@@ -8,7 +8,7 @@
 namespace warploom::reuse {
 namespace {
 
-std::unique_ptr<AnalysedKernel> arrays(std::string_view body) {
+std::unique_ptr<AnalysedKernel> smaller_arrays(std::string_view body) {
   return analyse(kernel_around(
       "\t.shared .align 4 .b8 a[256];\n\t.shared .align 4 .b8 b[128];\n\t.shared .align 4 .b8 c[64];\n" +
       std::string(body)));
@@ -22,7 +22,7 @@ std::string phase(std::string_view array) {
 }
 
 TEST(Plan, ObjectsThatShareStartAtTheSamePlace) {
-  const auto a = arrays(phase("a") + "bar.sync 0;\n" + phase("b") + "bar.sync 0;\n" + phase("c"));
+  const auto a = smaller_arrays(phase("a") + "bar.sync 0;\n" + phase("b") + "bar.sync 0;\n" + phase("c"));
   const Plan plan = planner_for(*a).smallest(true);
   EXPECT_THAT(plan.pooled, testing::ElementsAre(0, 1, 2));
   EXPECT_THAT(plan.offsets, testing::Each(0));
@@ -32,7 +32,7 @@ TEST(Plan, ObjectsThatShareStartAtTheSamePlace) {
 }
 
 TEST(Plan, WithoutPermissionNoBarrierIsAdded) {
-  const auto a = arrays(phase("a") + phase("b"));
+  const auto a = smaller_arrays(phase("a") + phase("b"));
   EXPECT_EQ(planner_for(*a).smallest(true).insertions.size(), 1u);
   const Plan plan = planner_for(*a).smallest(false);
   EXPECT_TRUE(plan.insertions.empty());
@@ -40,8 +40,8 @@ TEST(Plan, WithoutPermissionNoBarrierIsAdded) {
 }
 
 TEST(Plan, WhoSharesWithNobodyStaysOutOfThePool) {
-  const auto a = arrays("st.shared.u32 [c], %t;\nbar.sync 0;\n" + phase("a") + "bar.sync 0;\n" + phase("b") +
-                        "ld.shared.u32 %r2, [c];\n");
+  const auto a = smaller_arrays("st.shared.u32 [c], %t;\nbar.sync 0;\n" + phase("a") + "bar.sync 0;\n" +
+                                phase("b") + "ld.shared.u32 %r2, [c];\n");
   const Plan plan = planner_for(*a).smallest(true);
   EXPECT_THAT(plan.pooled, testing::ElementsAre(a->object("a"), a->object("b")));
   EXPECT_EQ(plan.pool_bytes, 256u);
@@ -50,16 +50,15 @@ TEST(Plan, WhoSharesWithNobodyStaysOutOfThePool) {
 
 TEST(Plan, OfEqualPoolsTheOneWithFewerBarriersIsTaken) {
   // c shares with a or with b in 256 bytes either way; only beside a it needs a barrier.
-  const auto a = arrays(
-      "st.shared.u32 [a], %t;\nld.shared.u32 %r1, [a];\nst.shared.u32 [c], %t;\nld.shared.u32 %r1, "
-      "[c];\nbar.sync 0;\nst.shared.u32 [b], %t;\n");
+  const auto a = smaller_arrays(
+      "st.shared.u32 [a], %t;\nld.shared.u32 %r1, [a];\nst.shared.u32 [c], %t;\nld.shared.u32 %r1, [c];\nbar.sync 0;\nst.shared.u32 [b], %t;\n");
   const Plan plan = planner_for(*a).smallest(true);
   EXPECT_EQ(plan.total_bytes, 256u);
   EXPECT_LE(plan.insertions.size(), 1u);
 }
 
 TEST(Plan, FewestBarriersMayGiveUpBytes) {
-  const auto a = arrays(phase("a") + phase("b") + "bar.sync 0;\n" + phase("c"));
+  const auto a = smaller_arrays(phase("a") + phase("b") + "bar.sync 0;\n" + phase("c"));
   Planner planner = planner_for(*a);
   const Plan best = planner.smallest(true);
   EXPECT_EQ(best.total_bytes, 256u);
@@ -70,9 +69,8 @@ TEST(Plan, FewestBarriersMayGiveUpBytes) {
 }
 
 TEST(Plan, PairsThatNoBarrierCanPartInterfere) {
-  const auto a = arrays(
-      "setp.eq.u32 %p1, %n, 0;\n@%p1 bra SECOND;\nFIRST:\nst.shared.u32 [a], %t;\nld.shared.u32 %r1, "
-      "[a];\nSECOND:\n"
+  const auto a = smaller_arrays(
+      "setp.eq.u32 %p1, %n, 0;\n@%p1 bra SECOND;\nFIRST:\nst.shared.u32 [a], %t;\nld.shared.u32 %r1, [a];\nSECOND:\n"
       "st.shared.u32 [b], %t;\nld.shared.u32 %r1, [b];\nsetp.eq.u32 %p2, %n, 7;\n@%p2 bra FIRST;");
   Planner planner = planner_for(*a);
   EXPECT_TRUE(planner.interference().between(a->object("a"), a->object("b")));
@@ -86,7 +84,7 @@ TEST(Plan, ThePoolHasTheLargestAlignment) {
 }
 
 TEST(Plan, OverlapIsSymmetricAndOfBytes) {
-  const auto a = arrays(phase("a") + "bar.sync 0;\n" + phase("b"));
+  const auto a = smaller_arrays(phase("a") + "bar.sync 0;\n" + phase("b"));
   const Plan plan = planner_for(*a).smallest(true);
   EXPECT_TRUE(plan.overlap[a->object("a")][a->object("b")] && plan.overlap[a->object("b")][a->object("a")]);
   EXPECT_FALSE(plan.overlap[a->object("a")][a->object("a")]);

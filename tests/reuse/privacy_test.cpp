@@ -58,8 +58,7 @@ TEST(Privacy, AnArrayStoredThenLoadedInEachIterationIsPrivate) {
 
 TEST(Privacy, ALoopTestedAtItsHeadIsTheSame) {
   const Proved p = prove(
-      "mov.u32 %r2, a;\nadd.u32 %r2, %r2, %o;\nmov.u32 %r1, 0;\nLOOP:\nsetp.ge.u32 %p1, %r1, %n;\n@%p1 bra "
-      "END;\n" +
+      "mov.u32 %r2, a;\nadd.u32 %r2, %r2, %o;\nmov.u32 %r1, 0;\nLOOP:\nsetp.ge.u32 %p1, %r1, %n;\n@%p1 bra END;\n" +
       std::string(kStore) + "ld.shared.u32 %r5, [%r2];\nadd.u32 %r1, %r1, 1;\nbra.uni LOOP;\nEND:\n");
   EXPECT_TRUE(p.is_private("a", "setp.ge"));
 }
@@ -118,10 +117,8 @@ TEST(Privacy, APointerThatTheIterationAdvancesIsNot) {
 
 TEST(Privacy, PointersThatSwapEachIterationAreNot) {
   const Proved p = prove(
-      "mov.u32 %r2, a;\nmov.u32 %r3, b;\nmov.u32 %r1, 0;\nLOOP:\nst.shared.u32 [%r2], %t;\nbar.sync "
-      "0;\nld.shared.u32 %r5, [%r2];\n"
-      "mov.u32 %r6, %r2;\nmov.u32 %r2, %r3;\nmov.u32 %r3, %r6;\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, "
-      "%n;\n@%p1 bra LOOP;\n");
+      "mov.u32 %r2, a;\nmov.u32 %r3, b;\nmov.u32 %r1, 0;\nLOOP:\nst.shared.u32 [%r2], %t;\nbar.sync 0;\nld.shared.u32 %r5, [%r2];\n"
+      "mov.u32 %r6, %r2;\nmov.u32 %r2, %r3;\nmov.u32 %r3, %r6;\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, %n;\n@%p1 bra LOOP;\n");
   EXPECT_FALSE(p.is_private("a"));
   EXPECT_FALSE(p.is_private("b"));
 }
@@ -266,10 +263,9 @@ TEST(Privacy, SpeculatedLoadOfAnElementThatIsNotTheOneStoredIsNot) {
 }
 
 TEST(Privacy, SpeculatedLoadAfterAStoreOnOneUniformArmIsNot) {
-  const Proved p =
-      prove(do_loop("setp.eq.u32 %p1, %n, 4;\n@%p1 bra SKIP;\nst.shared.u32 [a], %r1;\nSKIP:\nbar.sync "
-                    "0;\nld.shared.u32 %r5, [a];\n"
-                    "bar.sync 0;\n@!%p1 bra OVER;\nst.shared.u32 [a], 7;\nOVER:\nbar.sync 0;\n"));
+  const Proved p = prove(do_loop(
+      "setp.eq.u32 %p1, %n, 4;\n@%p1 bra SKIP;\nst.shared.u32 [a], %r1;\nSKIP:\nbar.sync 0;\nld.shared.u32 %r5, [a];\n"
+      "bar.sync 0;\n@!%p1 bra OVER;\nst.shared.u32 [a], 7;\nOVER:\nbar.sync 0;\n"));
   EXPECT_FALSE(p.is_private("a"));
 }
 
@@ -300,8 +296,7 @@ TEST(Privacy, SpeculatedLoadThroughARegisterIsNot) {
 TEST(Privacy, SpeculatedLoadAtAnAddressThatArithmeticOnNumbersGivesIsNot) {
   const Proved p = prove(do_loop(
       "setp.gt.u32 %p1, %n, 7;\n@%p1 st.shared.u32 [a+8], %r1;\nbar.sync 0;\nmov.u32 %r11, 2;\nmov.u32 %r12, "
-      "a;\nmad.lo.u32 %r12, %r11, 4, %r12;\nld.shared.u32 %r5, [%r12];\nbar.sync 0;\nst.shared.u32 [%r12], "
-      "%r1;\nbar.sync 0;\n"));
+      "a;\nmad.lo.u32 %r12, %r11, 4, %r12;\nld.shared.u32 %r5, [%r12];\nbar.sync 0;\nst.shared.u32 [%r12], %r1;\nbar.sync 0;\n"));
   EXPECT_FALSE(p.is_private("a"));
 }
 
@@ -313,23 +308,20 @@ TEST(Privacy, SpeculatedLoadBesideAStoreWhoseAddressIsMadeWithOrIsNot) {
 }
 
 TEST(Privacy, AScalarThatOneThreadStoresFirstIsPrivate) {
-  const Proved p =
-      prove(do_loop("setp.ne.u32 %p2, %t, 0;\n@%p2 bra SKIP;\nst.shared.u32 [a], %r1;\nSKIP:\nbar.sync "
-                    "0;\nld.shared.u32 %r5, [a];\nbar.sync 0;\n"));
+  const Proved p = prove(do_loop(
+      "setp.ne.u32 %p2, %t, 0;\n@%p2 bra SKIP;\nst.shared.u32 [a], %r1;\nSKIP:\nbar.sync 0;\nld.shared.u32 %r5, [a];\nbar.sync 0;\n"));
   EXPECT_TRUE(p.is_private("a"));
 }
 
 TEST(Privacy, AVectorLoadOfElementsStoredOneByOneIsPrivate) {
-  const Proved p =
-      prove(do_loop("st.shared.u32 [a], %r1;\nst.shared.u32 [a+4], %r1;\nbar.sync 0;\nld.shared.v2.u32 {%r5, "
-                    "%r6}, [a];\nbar.sync 0;\n"));
+  const Proved p = prove(do_loop(
+      "st.shared.u32 [a], %r1;\nst.shared.u32 [a+4], %r1;\nbar.sync 0;\nld.shared.v2.u32 {%r5, %r6}, [a];\nbar.sync 0;\n"));
   EXPECT_TRUE(p.is_private("a"));
 }
 
 TEST(Privacy, AVectorLoadWithOneElementCarriedIsNot) {
-  const Proved p =
-      prove(do_loop("st.shared.u32 [a], %r1;\nbar.sync 0;\nld.shared.v2.u32 {%r5, %r6}, [a];\nbar.sync "
-                    "0;\nst.shared.u32 [a+4], %r1;\n"));
+  const Proved p = prove(do_loop(
+      "st.shared.u32 [a], %r1;\nbar.sync 0;\nld.shared.v2.u32 {%r5, %r6}, [a];\nbar.sync 0;\nst.shared.u32 [a+4], %r1;\n"));
   EXPECT_FALSE(p.is_private("a"));
 }
 
@@ -340,25 +332,25 @@ TEST(Privacy, APinnedObjectIsNotAsked) {
 
 TEST(Privacy, AGraphThatIsNotReducibleProvesNothing) {
   const Proved p = prove(
-      "mov.u32 %r2, a;\nsetp.eq.u32 %p1, %n, 0;\n@%p1 bra SECOND;\nFIRST:\nst.shared.u32 [%r2], "
-      "%t;\nbar.sync 0;\n"
+      "mov.u32 %r2, a;\nsetp.eq.u32 %p1, %n, 0;\n@%p1 bra SECOND;\nFIRST:\nst.shared.u32 [%r2], %t;\nbar.sync 0;\n"
       "SECOND:\nld.shared.u32 %r5, [%r2];\nbar.sync 0;\nsetp.eq.u32 %p2, %n, 7;\n@%p2 bra FIRST;\n");
   EXPECT_FALSE(p.a->kernel.cfg.reducible);
   EXPECT_THAT(p.points, testing::IsEmpty());
 }
 
 TEST(Privacy, AClockInTheAddressIsNot) {
-  EXPECT_FALSE(prove(do_loop("mov.u32 %r6, %clock;\nand.b32 %r6, %r6, 4;\nadd.u32 %r7, %r2, "
-                             "%r6;\nst.shared.u32 [%r7], %t;\nbar.sync 0;\n" +
-                             std::string(kLoad)))
-                   .is_private("a"));
+  EXPECT_FALSE(
+      prove(
+          do_loop(
+              "mov.u32 %r6, %clock;\nand.b32 %r6, %r6, 4;\nadd.u32 %r7, %r2, %r6;\nst.shared.u32 [%r7], %t;\nbar.sync 0;\n" +
+              std::string(kLoad)))
+          .is_private("a"));
 }
 
 TEST(Privacy, AnObjectReachedThroughAPointerThatPicksByIterationIsNot) {
-  const Proved p =
-      prove(do_loop("mov.u32 %r10, b;\nsetp.eq.u32 %p3, %r1, 0;\nselp.b32 %r11, %r2, %r10, "
-                    "%p3;\nst.shared.u32 [%r11], %t;\nbar.sync 0;\n" +
-                    std::string(kLoad)));
+  const Proved p = prove(do_loop(
+      "mov.u32 %r10, b;\nsetp.eq.u32 %p3, %r1, 0;\nselp.b32 %r11, %r2, %r10, %p3;\nst.shared.u32 [%r11], %t;\nbar.sync 0;\n" +
+      std::string(kLoad)));
   EXPECT_FALSE(p.is_private("a"));
 }
 

@@ -89,7 +89,7 @@ class MayPointTo {
   const ptx::Function& f_;
 };
 
-std::string random_program(Random& random) {
+std::string random_addresses(Random& random) {
   const auto r = [&] { return fmt::format("%rd{}", random.below(5)); };
   const auto half = [&] { return fmt::format("%r{}", random.below(3)); };
   const auto symbol = [&] { return std::string(1, "ABCD"[random.below(4)]); };
@@ -154,7 +154,7 @@ TEST(Provenance, EqualsAPlainDataFlowOnRandomPrograms) {
   Random random(1);
   int accesses = 0, several = 0, escaped = 0;
   for (int round = 0; round < 8000; ++round) {
-    const std::string text = random_program(random);
+    const std::string text = random_addresses(random);
     const Analysed a(text);
     MayPointTo expected(a);
     for (const Access& access : a.kernel.use.accesses) {
@@ -215,9 +215,9 @@ INSTANTIATE_TEST_SUITE_P(
         Passes{"guarded_write", "@%p1 mov.u64 %rd2, %rd1;"},
         Passes{"difference_as_an_index", "sub.s64 %rd2, %rd1, 16;"},
         Passes{"loop", "mov.u64 %rd2, %rd1;\nL: add.s64 %rd2, %rd2, 4;\n@%p1 bra L;"},
-        Passes{"table_branch",
-               "T: .branchtargets X, Y;\nbrx.idx %r1, T;\nX: mov.u64 %rd2, B;\nbra Z;\nY: mov.u64 %rd2, "
-               "%rd1;\nZ:"}),
+        Passes{
+            "table_branch",
+            "T: .branchtargets X, Y;\nbrx.idx %r1, T;\nX: mov.u64 %rd2, B;\nbra Z;\nY: mov.u64 %rd2, %rd1;\nZ:"}),
     [](const auto& test) { return test.param.name; });
 
 TEST(Provenance, ARegisterUsedForTwoArraysInTurnPointsIntoOneAtATime) {
@@ -263,33 +263,34 @@ TEST_P(AddressEscapes, SoItsObjectKeepsItsStorageAndTheLineIsNamed) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Provenance, AddressEscapes,
-    testing::Values(Escape{"store_to_global", "st.global.u64 [%rd8], %rd1;"},
-                    Escape{"store_to_shared", "st.shared.u64 [A], %rd1;"},
-                    Escape{"store_to_local", "st.local.u64 [%rd8], %rd1;"},
-                    Escape{"store_of_a_symbol", "st.global.u64 [%rd8], A;"},
-                    Escape{"store_of_one_element", "st.global.v2.u64 [%rd8], {%rd8, %rd1};"},
-                    Escape{"volatile_store", "st.volatile.global.u64 [%rd8], %rd1;"},
-                    Escape{"exchange", "atom.global.exch.b64 %rd2, [%rd8], %rd1;"},
-                    Escape{"compare_and_swap", "atom.global.cas.b64 %rd2, [%rd8], 0, %rd1;"},
-                    Escape{"reduction", "red.global.max.u64 [%rd8], %rd1;"},
-                    Escape{"call_argument", "call inside, (%rd1);"},
-                    Escape{"call_of_a_pointer", "P: .callprototype _ (.param .b64 _); call %rd8, (%rd1), P;"},
-                    Escape{"unknown_instruction", "frob.b64 %rd2, %rd1;"},
-                    Escape{"unknown_instruction_with_brackets", "frob.b64 [%rd8], {%rd1};"},
-                    Escape{"float_function", "sqrt.rn.f32 %r2, %r1;"},
-                    Escape{"match", "match.any.sync.b32 %r2, %r1, -1;"},
-                    Escape{"warp_reduction", "redux.sync.add.s32 %r2, %r1, -1;"},
-                    Escape{"other_state_space_load", "ld.global.u32 %r2, [%rd1];"},
-                    Escape{"other_state_space_store", "st.global.u32 [%rd1], 3;"},
-                    Escape{"other_state_space_atomic", "atom.global.add.u32 %r2, [%rd1], 1;"},
-                    Escape{"cp_async", "cp.async.ca.shared.global [%rd1], [%rd8], 16;"},
-                    Escape{"mbarrier_init", "mbarrier.init.shared.b64 [%rd1], 32;"},
-                    Escape{"mbarrier_arrive", "mbarrier.arrive.shared.b64 %rd2, [%rd1];"},
-                    Escape{"cp_async_mbarrier", "cp.async.mbarrier.arrive.shared.b64 [%rd1];"},
-                    Escape{"wgmma_descriptor",
-                           "shr.u64 %rd2, %rd1, 4;  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 "
-                           "{%r2,%r3,%r4,%r5}, %rd2, %rd2, 1, 1, 1, 0, 0;"},
-                    Escape{"texture_coordinate", "tex.1d.v4.u32.s32 {%r2,%r3,%r4,%r5}, [%rd8, {%r1}];"}),
+    testing::Values(
+        Escape{"store_to_global", "st.global.u64 [%rd8], %rd1;"},
+        Escape{"store_to_shared", "st.shared.u64 [A], %rd1;"},
+        Escape{"store_to_local", "st.local.u64 [%rd8], %rd1;"},
+        Escape{"store_of_a_symbol", "st.global.u64 [%rd8], A;"},
+        Escape{"store_of_one_element", "st.global.v2.u64 [%rd8], {%rd8, %rd1};"},
+        Escape{"volatile_store", "st.volatile.global.u64 [%rd8], %rd1;"},
+        Escape{"exchange", "atom.global.exch.b64 %rd2, [%rd8], %rd1;"},
+        Escape{"compare_and_swap", "atom.global.cas.b64 %rd2, [%rd8], 0, %rd1;"},
+        Escape{"reduction", "red.global.max.u64 [%rd8], %rd1;"},
+        Escape{"call_argument", "call inside, (%rd1);"},
+        Escape{"call_of_a_pointer", "P: .callprototype _ (.param .b64 _); call %rd8, (%rd1), P;"},
+        Escape{"unknown_instruction", "frob.b64 %rd2, %rd1;"},
+        Escape{"unknown_instruction_with_brackets", "frob.b64 [%rd8], {%rd1};"},
+        Escape{"float_function", "sqrt.rn.f32 %r2, %r1;"},
+        Escape{"match", "match.any.sync.b32 %r2, %r1, -1;"},
+        Escape{"warp_reduction", "redux.sync.add.s32 %r2, %r1, -1;"},
+        Escape{"other_state_space_load", "ld.global.u32 %r2, [%rd1];"},
+        Escape{"other_state_space_store", "st.global.u32 [%rd1], 3;"},
+        Escape{"other_state_space_atomic", "atom.global.add.u32 %r2, [%rd1], 1;"},
+        Escape{"cp_async", "cp.async.ca.shared.global [%rd1], [%rd8], 16;"},
+        Escape{"mbarrier_init", "mbarrier.init.shared.b64 [%rd1], 32;"},
+        Escape{"mbarrier_arrive", "mbarrier.arrive.shared.b64 %rd2, [%rd1];"},
+        Escape{"cp_async_mbarrier", "cp.async.mbarrier.arrive.shared.b64 [%rd1];"},
+        Escape{
+            "wgmma_descriptor",
+            "shr.u64 %rd2, %rd1, 4;  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%r2,%r3,%r4,%r5}, %rd2, %rd2, 1, 1, 1, 0, 0;"},
+        Escape{"texture_coordinate", "tex.1d.v4.u32.s32 {%r2,%r3,%r4,%r5}, [%rd8, {%r1}];"}),
     [](const auto& test) { return test.param.name; });
 
 TEST(Provenance, AnAddressPassedThroughAParameterEscapes) {
@@ -313,8 +314,7 @@ TEST(Provenance, AnUnknownInstructionThatNamesSharedMemoryIsRefused) {
 
 TEST(Provenance, AComparisonWithANumberIsNoEscape) {
   const Analysed a = analyse(
-      "mov.u64 %rd1, A;\nsetp.eq.s64 %p1, %rd1, 0;\nisspacep.shared %p2, %rd1;\nprefetch.global.L1 "
-      "[%rd1];\nret;");
+      "mov.u64 %rd1, A;\nsetp.eq.s64 %p1, %rd1, 0;\nisspacep.shared %p2, %rd1;\nprefetch.global.L1 [%rd1];\nret;");
   EXPECT_THAT(a.pinned(), IsEmpty());
   EXPECT_THAT(a.kernel.use.compared, IsEmpty());
 }
@@ -374,14 +374,14 @@ INSTANTIATE_TEST_SUITE_P(
         Touch{"reduction", "red.shared.add.u32 [%rd1], 1;", true, true, 4},
         Touch{"ldmatrix", "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%rd1];", true, false, 0},
         Touch{"stmatrix", "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%rd1], {%r1};", false, true, 0},
-        Touch{"wmma_load",
-              "wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, [%rd1], "
-              "16;",
-              true, false, 0},
-        Touch{"wmma_store",
-              "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [%rd1], {%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, "
-              "16;",
-              false, true, 0}),
+        Touch{
+            "wmma_load",
+            "wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, [%rd1], 16;",
+            true, false, 0},
+        Touch{
+            "wmma_store",
+            "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [%rd1], {%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, 16;",
+            false, true, 0}),
     [](const auto& test) { return test.param.name; });
 
 TEST(Provenance, MatrixObjectsAreAlignedForTheirLoads) {
@@ -539,10 +539,8 @@ TEST(Provenance, NothingIsInsertedBesideCallsThatMayHoldABarrier) {
 
 TEST(Provenance, CallsOfPrintfAssertAndPlainFunctionsAllowInsertions) {
   const Analysed a = analyse(
-      "{ .param .b64 f; .param .b64 v; .param .b32 r;\ncall.uni (r), vprintf, (f, v);\n}\ncall.uni "
-      "__assertfail;\ncall loop;\nret;",
-      ".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 v);\n.extern .func __assertfail "
-      "();\n"
+      "{ .param .b64 f; .param .b64 v; .param .b32 r;\ncall.uni (r), vprintf, (f, v);\n}\ncall.uni __assertfail;\ncall loop;\nret;",
+      ".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 v);\n.extern .func __assertfail ();\n"
       ".func loop () { call loop; ret; }");
   EXPECT_TRUE(a.kernel.use.inserts_allowed);
 }

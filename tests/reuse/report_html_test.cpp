@@ -16,8 +16,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Report only(KernelReport kernel) { return {"k.ptx", "sm_90", "", {std::move(kernel)}}; }
-
 std::size_t count(std::string_view text, std::string_view words) {
   std::size_t found = 0;
   for (std::size_t at = 0; (at = text.find(words, at)) != std::string_view::npos; at += words.size()) ++found;
@@ -153,7 +151,7 @@ TEST(ReportPage, LinksKernelsFromAnIndexAndOpensTheFirstRewritten) {
 }
 
 TEST(ReportPage, OfOneKernelHasNoIndexAndIsOpen) {
-  const std::string page = to_html(only(sample::refused()));
+  const std::string page = to_html(sample::only(sample::refused()));
   EXPECT_THAT(page, Not(HasSubstr("<nav")));
   EXPECT_THAT(page, HasSubstr("id=\"k0\" open>"));
 }
@@ -174,19 +172,19 @@ TEST(ReportPage, LinksLeadToIdsThatExist) {
 }
 
 TEST(MemoryMap, HasARectangleForEveryLiveRangeBeforeAndAfter) {
-  const std::string page = to_html(only(sample::cub()));
+  const std::string page = to_html(sample::only(sample::cub()));
   // a lives twice, b and c once; drawn before and after, and one more as the key.
   EXPECT_EQ(count(page, "<rect class=\"life\""), 2 * 4 + 1u);
 }
 
 TEST(MemoryMap, OfAnUnchangedKernelIsDrawnOnce) {
-  const std::string page = to_html(only(sample::unchanged()));
+  const std::string page = to_html(sample::only(sample::unchanged()));
   EXPECT_EQ(count(page, "<figure>"), 1u);
   EXPECT_EQ(count(page, "<rect class=\"life\""), 1 + 1u);
 }
 
 TEST(MemoryMap, LeavesAHoleBetweenTwoLivesOfOneArray) {
-  const std::string page = to_html(only(sample::cub()));
+  const std::string page = to_html(sample::only(sample::cub()));
   const std::vector<std::string> lives = all_between(page, "<title>a: ", "height=");
   ASSERT_EQ(lives.size(), 4u);  // two before, two after
   const auto percent = [](const std::string& life, const std::string& attribute) {
@@ -196,26 +194,27 @@ TEST(MemoryMap, LeavesAHoleBetweenTwoLivesOfOneArray) {
 }
 
 TEST(MemoryMap, ShowsInsertedBarriersOnlyAfter) {
-  const std::string page = to_html(only(sample::cub()));
+  const std::string page = to_html(sample::only(sample::cub()));
   EXPECT_EQ(count(page, "<g class=\"barrier inserted\" role=\"img\""), 1u);
   EXPECT_EQ(count(page, "<g class=\"barrier found\" role=\"img\""), 2u);
 }
 
 TEST(MemoryMap, SaysInWordsWhatItDraws) {
-  const std::string page = to_html(only(sample::cub()));
+  const std::string page = to_html(sample::only(sample::cub()));
   EXPECT_THAT(
       page,
       HasSubstr(
-          "aria-label=\"b: 1,184 bytes at offset 0, alive from sort_scan_reduce.cu:39 (PTX line 604) to "
-          "sort_scan_reduce.cu:39 (PTX line 732)\""));
-  EXPECT_THAT(page, HasSubstr("aria-label=\"Inserted barrier before sort_scan_reduce.cu:39 (PTX line 598), "
-                              "keeps a from b apart\""));
+          "aria-label=\"b: 1,184 bytes at offset 0, alive from sort_scan_reduce.cu:39 (PTX line 604) to sort_scan_reduce.cu:39 (PTX line 732)\""));
+  EXPECT_THAT(
+      page,
+      HasSubstr(
+          "aria-label=\"Inserted barrier before sort_scan_reduce.cu:39 (PTX line 598), keeps a from b apart\""));
 }
 
 TEST(MemoryMap, CountsInPtxLinesWithoutLineInfo) {
   KernelReport kernel = sample::cub();
   kernel.lines.clear();
-  const std::string page = to_html(only(kernel));
+  const std::string page = to_html(sample::only(kernel));
   EXPECT_THAT(page, HasSubstr("PTX line &#8594;"));
   EXPECT_THAT(page, HasSubstr("text-anchor=\"middle\">598</text>"));
 }
@@ -223,19 +222,19 @@ TEST(MemoryMap, CountsInPtxLinesWithoutLineInfo) {
 TEST(MemoryMap, CountsInPtxLinesWhereAllIsInlinedFromOneSourceLine) {
   KernelReport kernel = sample::curvature();
   for (SourcePosition& line : kernel.lines) line.line = 6;
-  EXPECT_THAT(to_html(only(kernel)), HasSubstr("PTX line &#8594;"));
+  EXPECT_THAT(to_html(sample::only(kernel)), HasSubstr("PTX line &#8594;"));
 }
 
 TEST(MemoryMap, ClosesTheGapsThatLabelsLeave) {
   KernelReport kernel = sample::unchanged();
   kernel.objects[0].live_lines = {{1190, 1200}, {1203, 1220}, {1224, 1240}};
-  EXPECT_EQ(count(to_html(only(kernel)), "<rect class=\"life\""), 1 + 1u);
+  EXPECT_EQ(count(to_html(sample::only(kernel)), "<rect class=\"life\""), 1 + 1u);
 }
 
 TEST(MemoryMap, OfAnArrayThatIsNeverUsedIsEmptyAndWellFormed) {
   KernelReport kernel = sample::unchanged();
   kernel.objects[0].live_lines.clear();
-  const std::string page = to_html(only(kernel));
+  const std::string page = to_html(sample::only(kernel));
   EXPECT_EQ(fault(page), "");
   EXPECT_EQ(count(page, "<rect class=\"life\""), 1u);  // the key
   EXPECT_THAT(page, Not(HasSubstr("nan")));

@@ -16,8 +16,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Report only(KernelReport kernel) { return {"k.ptx", "sm_90", "", {std::move(kernel)}}; }
-
 /// The one line of `text` that has `words` in it; empty if none or several.
 std::string line_with(const std::string& text, const std::string& words) {
   std::istringstream lines(text);
@@ -52,43 +50,44 @@ TEST(ReportText, CountsTheKernelsByOutcome) {
 }
 
 TEST(ReportText, GivesBytesBeforeAndAfter) {
-  EXPECT_THAT(to_text(only(sample::curvature())), HasSubstr("39,936 -> 18,432 bytes, 53.8 % less"));
+  EXPECT_THAT(to_text(sample::only(sample::curvature())), HasSubstr("39,936 -> 18,432 bytes, 53.8 % less"));
 }
 
 TEST(ReportText, ListsWhoSharesWithItsOffsetSizeAndReason) {
-  const std::string text = to_text(only(sample::two_inside_a_third()));
+  const std::string text = to_text(sample::only(sample::two_inside_a_third()));
   EXPECT_THAT(line_with(text, "1,184        44  c"), HasSubstr("alive only from line 42 on"));
 }
 
 TEST(ReportText, ListsWhatKeepsItsStorageAndWhy) {
-  const std::string text = to_text(only(sample::curvature()));
+  const std::string text = to_text(sample::only(sample::curvature()));
   const std::string own = text.substr(text.find("Storage of its own"));
   EXPECT_THAT(line_with(own, " uy "),
               HasSubstr("alive together with every other array (curvature3d.cuh:86)"));
 }
 
 TEST(ReportText, SaysWhereABarrierWasInsertedInBothLines) {
-  EXPECT_THAT(to_text(only(sample::cub())),
+  EXPECT_THAT(to_text(sample::only(sample::cub())),
               HasSubstr("inserted before sort_scan_reduce.cu:39 (PTX line 598): a / b\n"));
 }
 
 TEST(ReportText, SaysWhichBarriersWereThere) {
   EXPECT_THAT(
-      to_text(only(sample::curvature())),
+      to_text(sample::only(sample::curvature())),
       HasSubstr(
           "    found before curvature3d.cuh:88, 96, 104, 112, 120, 136 and 144; PTX lines 345, 491, 711,\n"
           "                 988, 1202, 1687 and 1961\n"));
 }
 
 TEST(ReportText, GivesEveryArchitectureItsOccupancyAndLimit) {
-  const std::string text = to_text(only(sample::curvature()));
+  const std::string text = to_text(sample::only(sample::curvature()));
   EXPECT_THAT(line_with(text, "sm_75"),
               AllOf(HasSubstr("1 -> 3"), HasSubstr("25 -> 75 %"), HasSubstr("shared memory")));
   EXPECT_THAT(line_with(text, "sm_100"), AllOf(HasSubstr("5 -> 6"), HasSubstr("shared memory -> registers")));
 }
 
 TEST(ReportText, PutsEqualArchitecturesIntoOneRow) {
-  EXPECT_THAT(line_with(to_text(only(sample::curvature())), "sm_89"), HasSubstr("sm_86, sm_89, sm_120"));
+  EXPECT_THAT(line_with(to_text(sample::only(sample::curvature())), "sm_89"),
+              HasSubstr("sm_86, sm_89, sm_120"));
 }
 
 TEST(ReportText, SaysThatABlockCannotLaunch) {
@@ -96,18 +95,18 @@ TEST(ReportText, SaysThatABlockCannotLaunch) {
   kernel.occupancy.resize(1);
   kernel.occupancy[0].before.blocks = 0;
   kernel.occupancy[0].after.limit = hw::Limit::shared_memory;
-  EXPECT_THAT(to_text(only(kernel)), HasSubstr("cannot launch -> shared memory"));
+  EXPECT_THAT(to_text(sample::only(kernel)), HasSubstr("cannot launch -> shared memory"));
 }
 
 TEST(ReportText, NamesWhatWasAssumed) {
-  EXPECT_THAT(to_text(only(sample::cub())), HasSubstr("- no uninitialised shared memory is read"));
+  EXPECT_THAT(to_text(sample::only(sample::cub())), HasSubstr("- no uninitialised shared memory is read"));
 }
 
 TEST(ReportText, ShowsFiveAssumptionsAndTheOthersWhenVerbose) {
   KernelReport kernel = sample::cub();
   kernel.assumptions.resize(8, kernel.assumptions[0]);
-  EXPECT_THAT(to_text(only(kernel)), HasSubstr("- and 3 more of this kind (--verbose)"));
-  EXPECT_THAT(to_text(only(kernel), true), Not(HasSubstr("more of this kind")));
+  EXPECT_THAT(to_text(sample::only(kernel)), HasSubstr("- and 3 more of this kind (--verbose)"));
+  EXPECT_THAT(to_text(sample::only(kernel), true), Not(HasSubstr("more of this kind")));
 }
 
 TEST(ReportText, GivesARefusedKernelOneLineWithReasonAndPlace) {
@@ -119,19 +118,20 @@ TEST(ReportText, GivesARefusedKernelOneLineWithReasonAndPlace) {
 TEST(ReportText, SaysWhatAnUnchangedKernelCouldSave) {
   KernelReport kernel = sample::unchanged();
   kernel.bytes_possible = 128;
-  EXPECT_THAT(to_text(only(kernel)), HasSubstr("; 128 bytes are possible with --when always"));
+  EXPECT_THAT(to_text(sample::only(kernel)), HasSubstr("; 128 bytes are possible with --when always"));
 }
 
 TEST(ReportText, ShowsAFailedKernelInFull) {
   KernelReport kernel = sample::cub();
   kernel.verdict = Verdict::failed;
-  EXPECT_THAT(to_text(only(kernel)), AllOf(HasSubstr(": failed\n"), HasSubstr("Shared memory a block")));
+  EXPECT_THAT(to_text(sample::only(kernel)),
+              AllOf(HasSubstr(": failed\n"), HasSubstr("Shared memory a block")));
 }
 
 TEST(ReportText, SaysHowMuchDynamicSharedMemoryToPass) {
   KernelReport kernel = sample::cub();
   kernel.dynamic_pool = true;
-  EXPECT_THAT(to_text(only(kernel)), HasSubstr("pass 9280 bytes of dynamic shared memory at launch"));
+  EXPECT_THAT(to_text(sample::only(kernel)), HasSubstr("pass 9280 bytes of dynamic shared memory at launch"));
 }
 
 TEST(ReportText, SaysWhyAModuleWasLeftAlone) {
@@ -140,12 +140,12 @@ TEST(ReportText, SaysWhyAModuleWasLeftAlone) {
 }
 
 TEST(ReportText, HasLivesEdgesAndCertificateOnlyWhenVerbose) {
-  const Report report = only(sample::curvature());
+  const Report report = sample::only(sample::curvature());
   EXPECT_THAT(to_text(report), Not(HasSubstr("alive on PTX lines")));
   const std::string text = to_text(report, true);
   EXPECT_THAT(text, HasSubstr("alive on PTX lines 280 to 470"));
   EXPECT_THAT(text, HasSubstr("ux / uy: both alive at line 96 (curvature3d.cuh:96)"));
-  EXPECT_THAT(to_text(only(sample::cub()), true), HasSubstr("b / c: barrier at PTX line 770"));
+  EXPECT_THAT(to_text(sample::only(sample::cub()), true), HasSubstr("b / c: barrier at PTX line 770"));
 }
 
 TEST(ReportText, FitsAHundredColumns) { EXPECT_LE(longest_line(to_text(sample::report(), true)), 100u); }
@@ -153,7 +153,7 @@ TEST(ReportText, FitsAHundredColumns) { EXPECT_LE(longest_line(to_text(sample::r
 TEST(ReportText, SpeaksOfPtxLinesWhereThereIsNoSource) {
   KernelReport kernel = sample::refused();
   kernel.reason_at.file.clear();
-  EXPECT_THAT(to_text(only(kernel)), HasSubstr("(PTX line 1210)"));
+  EXPECT_THAT(to_text(sample::only(kernel)), HasSubstr("(PTX line 1210)"));
 }
 
 TEST(Explain, TellsLifePartnersBarriersAndReason) {
@@ -180,7 +180,7 @@ TEST(Explain, ListsTheCandidatesOfAnAmbiguousName) {
 
 TEST(Explain, NamesTheKnownObjectsForAnUnknownOne) {
   EXPECT_EQ(
-      message_of_explain(only(sample::cub()), "tile"),
+      message_of_explain(sample::only(sample::cub()), "tile"),
       "no object 'tile' in k.ptx; there are 'demo<256, 8>::a', 'demo<256, 8>::b' and 'demo<256, 8>::c'");
 }
 
@@ -216,9 +216,10 @@ TEST(Advice, GivesOffsetsWhereOverlapsInterlock) {
 }
 
 TEST(Advice, NamesTheLineForEachBarrier) {
-  EXPECT_THAT(advice(sample::cub()),
-              HasSubstr("2. Put __syncthreads() before sort_scan_reduce.cu:39 (PTX line 598); "
-                        "it keeps a from b apart.\n"));
+  EXPECT_THAT(
+      advice(sample::cub()),
+      HasSubstr(
+          "2. Put __syncthreads() before sort_scan_reduce.cu:39 (PTX line 598); it keeps a from b apart.\n"));
 }
 
 TEST(Advice, NamesTheBarriersThatMustStay) {

@@ -18,6 +18,8 @@ KernelReport unchanged();
 /// a and b one after the other beside c, where only c overlaps both: "two live blocks inside a dead third".
 KernelReport two_inside_a_third();
 
+/// Of one kernel.
+Report only(KernelReport kernel);
 /// All of them.
 Report report();
 

@@ -120,8 +120,7 @@ std::string random_kernel(Random& random, std::uint32_t sm) {
     return random.chance(25) ? fmt::format("@{}{} ", random.chance(50) ? "!" : "", p()) : std::string();
   };
   std::string text =
-      "mov.u32 %r0, %tid.x;\nld.param.u32 %r1, [number];\nmov.u32 %r2, %ctaid.x;\nmov.u32 %r3, "
-      "3;\nsetp.lt.u32 %p0, %r0, 40;\n";
+      "mov.u32 %r0, %tid.x;\nld.param.u32 %r1, [number];\nmov.u32 %r2, %ctaid.x;\nmov.u32 %r3, 3;\nsetp.lt.u32 %p0, %r0, 40;\n";
   const std::uint32_t blocks = 3 + random.below(8);
   for (std::uint32_t b = 0; b < blocks; ++b) text += fmt::format("mov.u32 %r{}, 0;\n", 20 + b);
   for (std::uint32_t b = 0; b < blocks; ++b) {
@@ -371,8 +370,7 @@ TEST(Uniformity, AValueMergedAtAUniformJoinDoesNot) {
 
 TEST(Uniformity, AValueThatLeavesALoopWithADivergentExitVaries) {
   const Analysed a = analyse(
-      "mov.u32 %r9, 0;\nL: add.u32 %r9, %r9, 1;\nsetp.lt.u32 %p4, %r9, %r1;\n@%p4 bra L;\nmov.u32 %r8, "
-      "%r9;\nst.shared.u32 [A], %r8;\nret;");
+      "mov.u32 %r9, 0;\nL: add.u32 %r9, %r9, 1;\nsetp.lt.u32 %p4, %r9, %r1;\n@%p4 bra L;\nmov.u32 %r8, %r9;\nst.shared.u32 [A], %r8;\nret;");
   EXPECT_EQ(a.variation("%r8"), Variation::thread);
   EXPECT_TRUE(a.apart("add.u32 %r9, %r9, 1;"));
   EXPECT_FALSE(a.apart("mov.u32 %r8, %r9;"));
@@ -380,16 +378,14 @@ TEST(Uniformity, AValueThatLeavesALoopWithADivergentExitVaries) {
 
 TEST(Uniformity, AValueThatLeavesALoopWithAUniformExitDoesNot) {
   const Analysed a = analyse(
-      "mov.u32 %r9, 0;\nL: add.u32 %r9, %r9, 1;\nsetp.lt.u32 %p4, %r9, %r2;\n@%p4 bra L;\nmov.u32 %r8, "
-      "%r9;\nst.shared.u32 [A], %r8;\nret;");
+      "mov.u32 %r9, 0;\nL: add.u32 %r9, %r9, 1;\nsetp.lt.u32 %p4, %r9, %r2;\n@%p4 bra L;\nmov.u32 %r8, %r9;\nst.shared.u32 [A], %r8;\nret;");
   EXPECT_EQ(a.variation("%r8"), Variation::uniform);
   EXPECT_THAT(a.kernel.uniformity.divergent, IsEmpty());
 }
 
 TEST(Uniformity, ADivergentExitFromTheMiddleOfALoopPartsTheWholeLoop) {
   const Analysed a = analyse(
-      "mov.u32 %r9, 0;\nL: st.shared.u32 [A], %r9;\n@%p1 bra E;\nadd.u32 %r9, %r9, 1;\nsetp.lt.u32 %p4, %r9, "
-      "%r2;\n@%p4 bra L;\n"
+      "mov.u32 %r9, 0;\nL: st.shared.u32 [A], %r9;\n@%p1 bra E;\nadd.u32 %r9, %r9, 1;\nsetp.lt.u32 %p4, %r9, %r2;\n@%p4 bra L;\n"
       "E: st.shared.u32 [B], 1;\nret;");
   EXPECT_TRUE(a.apart("st.shared.u32 [A], %r9;"));
   EXPECT_TRUE(a.apart("add.u32 %r9, %r9, 1;"));
@@ -422,15 +418,15 @@ TEST(Uniformity, AnIndexedBranchOnTheThreadIndexDiverges) {
 }
 
 TEST(Uniformity, AnIndexedBranchOnAParameterDoesNot) {
-  EXPECT_FALSE(analyse("T: .branchtargets X, Y;\nbrx.idx %r2, T;\nX: st.shared.u32 [A], 1;\nY: st.shared.u32 "
-                       "[C], 1;\nret;")
-                   .apart("st.shared.u32 [A], 1;"));
+  EXPECT_FALSE(
+      analyse(
+          "T: .branchtargets X, Y;\nbrx.idx %r2, T;\nX: st.shared.u32 [A], 1;\nY: st.shared.u32 [C], 1;\nret;")
+          .apart("st.shared.u32 [A], 1;"));
 }
 
 TEST(Uniformity, ADivergentWayIntoAnIrreducibleCyclePartsIt) {
   const Analysed a = analyse(
-      "@%p1 bra Y;\nX: st.shared.u32 [A], 1;\nY: st.shared.u32 [B], 1;\n@%p2 bra X;\nst.shared.u32 [C], "
-      "1;\nret;");
+      "@%p1 bra Y;\nX: st.shared.u32 [A], 1;\nY: st.shared.u32 [B], 1;\n@%p2 bra X;\nst.shared.u32 [C], 1;\nret;");
   EXPECT_TRUE(a.apart("st.shared.u32 [A], 1;"));
 }
 
@@ -536,8 +532,7 @@ TEST(Uniformity, ABranchOnALoadedValueOverABarrierIsTakenAsUniformAndNamed) {
 
 TEST(Uniformity, ALoopOnALoadedValueWithABarrierIsTakenAsUniform) {
   const Analysed a = analyse(
-      "L: bar.sync 0;\nst.shared.u32 [A], 1;\nld.global.u32 %r5, [%rd1];\nsetp.eq.u32 %p5, %r5, 0;\n@%p5 bra "
-      "L;\nst.shared.u32 [C], 1;\nret;");
+      "L: bar.sync 0;\nst.shared.u32 [A], 1;\nld.global.u32 %r5, [%rd1];\nsetp.eq.u32 %p5, %r5, 0;\n@%p5 bra L;\nst.shared.u32 [C], 1;\nret;");
   EXPECT_EQ(a.kernel.uniformity.assumed.size(), 1u);
   EXPECT_FALSE(a.apart("st.shared.u32 [A], 1;"));
 }

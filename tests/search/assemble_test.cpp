@@ -66,7 +66,7 @@ Piece rotated(Piece made, std::int32_t rotation) {
   return made;
 }
 
-auto identity(const Pair& pair) {
+auto identity_of(const Pair& pair) {
   return std::tuple(pair.query_channel, pair.channel, pair.offset, pair.segment, pair.rotation,
                     pair.distance);
 }
@@ -74,7 +74,7 @@ auto identity(const Pair& pair) {
 void expect_equal(const std::vector<Match>& found, const std::vector<Match>& want) {
   ASSERT_EQ(found.size(), want.size()) << testing::PrintToString(found) << testing::PrintToString(want);
   for (std::size_t k = 0; k < found.size(); ++k) {
-    const auto same = [](const Pair& a, const Pair& b) { return identity(a) == identity(b); };
+    const auto same = [](const Pair& a, const Pair& b) { return identity_of(a) == identity_of(b); };
     EXPECT_TRUE(std::equal(found[k].pairs.begin(), found[k].pairs.end(), want[k].pairs.begin(),
                            want[k].pairs.end(), same))
         << testing::PrintToString(found[k]) << "\n  is not " << testing::PrintToString(want[k]);
@@ -156,7 +156,7 @@ TEST_P(AssembleSmall, OfPiecesInSeveralLotsIsAsOfAllAtOnce) {
         found.push_back(result.match);
         ASSERT_EQ(result.pieces.size(), result.match.pairs.size());
         for (std::size_t p = 0; p < result.pieces.size(); ++p)
-          EXPECT_EQ(identity(pieces[result.pieces[p]].pair), identity(result.match.pairs[p]));
+          EXPECT_EQ(identity_of(pieces[result.pieces[p]].pair), identity_of(result.match.pairs[p]));
       }
       expect_equal(found, oracle::assemble(pieces, made.query, options));
       if (HasFailure()) FAIL() << "instance " << k << ", lot " << lot;

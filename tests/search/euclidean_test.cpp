@@ -14,12 +14,12 @@
 namespace warploom::search {
 namespace {
 
-using Channels = std::vector<std::vector<float>>;
+using NamedChannels = std::vector<std::vector<float>>;
 
-Channels walks(std::size_t channels, std::size_t samples, unsigned seed) {
+NamedChannels walks(std::size_t channels, std::size_t samples, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<float> step;
-  Channels walks(channels, std::vector<float>(samples));
+  NamedChannels walks(channels, std::vector<float>(samples));
   for (auto& walk : walks) {
     float at = 0;
     for (float& sample : walk) sample = at += step(random);
@@ -27,9 +27,9 @@ Channels walks(std::size_t channels, std::size_t samples, unsigned seed) {
   return walks;
 }
 
-Signal views(const Channels& channels) { return {channels.begin(), channels.end()}; }
+Signal views(const NamedChannels& channels) { return {channels.begin(), channels.end()}; }
 
-Query query_of(const Channels& channels, std::int64_t first, std::int64_t length) {
+Query query_of(const NamedChannels& channels, std::int64_t first, std::int64_t length) {
   Query query;
   for (std::size_t i = 0; i < channels.size(); ++i) {
     query.channels.push_back(
@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(Both, Euclidean, testing::Values(Normalization::none, N
 TEST_P(Euclidean, IsTheSumOverChannelsByDefinition) {
   const bool normalise = GetParam() == Normalization::z;
   // More than one block of windows, and no multiple of what lies side by side.
-  const Channels recording = walks(3, 4321, 1), pattern = walks(2, 33, 2);
+  const NamedChannels recording = walks(3, 4321, 1), pattern = walks(2, 33, 2);
   Query query = query_of(pattern, 0, 33);
   query.places = {2, 0};
   const std::vector<float> profile = euclidean_profile(views(recording), query, GetParam());
@@ -81,8 +81,8 @@ TEST_P(Euclidean, IsTheSumOverChannelsByDefinition) {
 }
 
 TEST_P(Euclidean, WindowsThatTouchAMissingSampleHaveNoDistance) {
-  Channels recording = walks(2, 300, 3);
-  const Channels pattern = walks(2, 20, 4);
+  NamedChannels recording = walks(2, 300, 3);
+  const NamedChannels pattern = walks(2, 20, 4);
   recording[1][100] = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> profile =
       euclidean_profile(views(recording), query_of(pattern, 0, 20), GetParam());
@@ -90,7 +90,7 @@ TEST_P(Euclidean, WindowsThatTouchAMissingSampleHaveNoDistance) {
 }
 
 TEST_P(Euclidean, DoesNotDependOnThreads) {
-  const Channels recording = walks(2, 20000, 5);
+  const NamedChannels recording = walks(2, 20000, 5);
   const Query query = query_of(recording, 777, 50);
   const RunScope one_thread({.threads = 1});
   const std::vector<float> one = euclidean_profile(views(recording), query, GetParam());
@@ -99,7 +99,7 @@ TEST_P(Euclidean, DoesNotDependOnThreads) {
 }
 
 TEST_P(Euclidean, FindsTheQueryItselfFirstAndKeepsResultsApart) {
-  const Channels recording = walks(3, 3000, 6);
+  const NamedChannels recording = walks(3, 3000, 6);
   const Query query = query_of(recording, 1234, 100);
   const std::vector<Match> matches = find_euclidean(views(recording), query, GetParam(), 10, 50);
   ASSERT_EQ(matches.size(), 10u);
@@ -133,16 +133,16 @@ TEST_P(Euclidean, FindsTheQueryItselfFirstAndKeepsResultsApart) {
 }
 
 TEST(EuclideanZ, ConstantWindowsAreAtDistanceOne) {
-  Channels recording = walks(1, 200, 7);
+  NamedChannels recording = walks(1, 200, 7);
   std::fill_n(recording[0].begin() + 50, 60, 1000.0f);
-  const Channels pattern = walks(1, 20, 8);
+  const NamedChannels pattern = walks(1, 20, 8);
   const std::vector<float> profile =
       euclidean_profile(views(recording), query_of(pattern, 0, 20), Normalization::z);
   EXPECT_NEAR(profile[60], 1, 1e-6);
 }
 
 TEST(EuclideanErrors, SayWhatIsWrong) {
-  const Channels recording = walks(2, 100, 9);
+  const NamedChannels recording = walks(2, 100, 9);
   const auto message = [&](const Query& query) {
     return message_of([&] { euclidean_profile(views(recording), query, Normalization::z); });
   };

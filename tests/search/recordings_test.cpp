@@ -236,9 +236,9 @@ TEST_F(Recordings, AreJudgedByLabelsThatWereSearchedFor) {
   EXPECT_EQ(judged.no_events, "");
   EXPECT_EQ(judge(stored, truth, "truth.csv", "run", 20).evaluation.events, 1);
   const Judged none = judge(stored, truth, "truth.csv", "hop", 20);
-  EXPECT_EQ(none.no_events,
-            "truth.csv: none of its annotations (run, step) is of the results' label 'hop'; `label` says "
-            "what they are");
+  EXPECT_EQ(
+      none.no_events,
+      "truth.csv: none of its annotations (run, step) is of the results' label 'hop'; `label` says what they are");
   EXPECT_FALSE(value_of(none.evaluation, kMeasures[0]));
   EXPECT_EQ(mean_of(std::vector{judged, none}, kMeasures[1]).value, 0.25);
   EXPECT_EQ(judge(stored, {}, "truth.csv", "", 20).no_events, "truth.csv: it holds no annotations");

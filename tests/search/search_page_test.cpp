@@ -213,8 +213,10 @@ TEST(SearchPage, SaysHowEachChannelWasFound) {
   EXPECT_THAT(text, HasSubstr("switched, no lag, negated; distance 0.250 weighted 1.5"));
   EXPECT_THAT(text, HasSubstr("no lag, 1.25 times as long, found with a wider band; distance 0.250"));
   EXPECT_THAT(text, HasSubstr("<b>c4</b></p><div class=\"plot\">not found"));
-  EXPECT_THAT(text, HasSubstr("channels up to 0.12 s late; 1 switched; 1 negated; 1.25 times as long; 1 with "
-                              "a wider band; without c4"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "channels up to 0.12 s late; 1 switched; 1 negated; 1.25 times as long; 1 with a wider band; without c4"));
 }
 
 struct Drawn {

@@ -327,8 +327,7 @@ TEST(ParseLaunches, ReadsALaunchALineWithCommentsAndContinuations) {
 
 TEST(ParseLaunches, RandomBuffersOfOneLaunchDiffer) {
   const std::vector<LaunchText> launches = parse_launches(
-      "--kernel k --grid 1 --block 1 --arg buf:u32:4:random --arg buf:u32:4:random --arg "
-      "buf:u32:4:random(0,9,77)",
+      "--kernel k --grid 1 --block 1 --arg buf:u32:4:random --arg buf:u32:4:random --arg buf:u32:4:random(0,9,77)",
       "k.sim");
   const std::vector<ArgumentText>& arguments = launches.at(0).arguments;
   EXPECT_EQ(arguments[1].seed, 1u);
@@ -417,8 +416,7 @@ TEST_F(Prepare, AllocatesAndFillsBuffersInOrder) {
 
 TEST_F(Prepare, BuffersThatDoNotFitTogetherAreOutOfMemory) {
   ptx::Module module = ptx::parse(
-      ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 a, "
-      ".param .u64 b, .param .u64 c) { ret; }\n");
+      ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c) { ret; }\n");
   Machine three(std::move(module));
   // Each is a quarter of the machine's memory.
   const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));

@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-struct Planted {
+struct PlantedFault {
   std::string file;
   std::optional<FindingKind> kind;  ///< empty: clean
   std::uint32_t line = 0;           ///< of planted.cu
@@ -25,7 +25,7 @@ struct Planted {
   std::array<std::uint32_t, 3> thread = {99, 0, 0};  ///< 99: any
 };
 
-const Planted kPlanted[] = {
+const PlantedFault kPlantedFaults[] = {
     {"global_out_of_bounds",
      FindingKind::out_of_bounds,
      12,
@@ -82,9 +82,9 @@ const Planted kPlanted[] = {
 };
 
 /// For the names of tests.
-void PrintTo(const Planted& planted, std::ostream* out) { *out << planted.file; }
+void PrintTo(const PlantedFault& planted, std::ostream* out) { *out << planted.file; }
 
-class Faults : public testing::TestWithParam<std::tuple<Planted, Schedule>> {};
+class Faults : public testing::TestWithParam<std::tuple<PlantedFault, Schedule>> {};
 
 TEST_P(Faults, AreFoundWhereTheyArePlanted) {
   const auto& [planted, schedule] = GetParam();
@@ -125,7 +125,7 @@ TEST_P(Faults, AreFoundWhereTheyArePlanted) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, Faults,
-                         testing::Combine(testing::ValuesIn(kPlanted),
+                         testing::Combine(testing::ValuesIn(kPlantedFaults),
                                           testing::Values(Schedule::in_order, Schedule::random,
                                                           Schedule::adversarial)),
                          [](const auto& test) {
@@ -152,7 +152,7 @@ TEST(FaultCases, BothPlacesOfADivergentBarrierAreNamed) {
 
 TEST(FaultCases, EveryCaseIsTested) {
   std::set<std::string> tested, there;
-  for (const Planted& planted : kPlanted) tested.insert(planted.file);
+  for (const PlantedFault& planted : kPlantedFaults) tested.insert(planted.file);
   for (const auto& entry :
        std::filesystem::directory_iterator(std::string(WARPLOOM_TESTS_DIR) + "/ptx/cases/faults"))
     there.insert(entry.path().stem().string());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <filesystem>
 #include <ostream>
 #include <string>
@@ -53,6 +54,12 @@ std::string test_name(const KernelModule& module);
 
 /// Contents of a launch's buffers, in order of its arguments; none for a scalar.
 using Buffers = std::vector<std::vector<std::byte>>;
+template <class T>
+std::vector<T> values(const std::vector<std::byte>& bytes) {
+  std::vector<T> out(bytes.size() / sizeof(T));
+  std::memcpy(out.data(), bytes.data(), out.size() * sizeof(T));
+  return out;
+}
 
 struct KernelRun {
   Outcome outcome;

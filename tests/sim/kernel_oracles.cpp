@@ -18,13 +18,6 @@
 namespace warploom::sim {
 namespace {
 
-template <typename T>
-std::vector<T> values(const std::vector<std::byte>& bytes) {
-  std::vector<T> out(bytes.size() / sizeof(T));
-  std::memcpy(out.data(), bytes.data(), out.size() * sizeof(T));
-  return out;
-}
-
 /// Calls `use` with a value of the element's type.
 template <typename Use>
 std::string with_type(const std::string& type, Use use) {

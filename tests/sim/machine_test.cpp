@@ -20,18 +20,15 @@ using testing::ThrowsMessage;
 
 std::string module_text(const std::string& module, const std::string& parameters, const std::string& body) {
   return fmt::format(
-      ".version 8.0\n.target sm_80\n.address_size 64\n{}\n.visible .entry k({})\n{{\n.reg .pred %p<9>;\n.reg "
-      ".b16 %h<9>;\n"
+      ".version 8.0\n.target sm_80\n.address_size 64\n{}\n.visible .entry k({})\n{{\n.reg .pred %p<9>;\n.reg .b16 %h<9>;\n"
       ".reg .b32 %r<30>;\n.reg .f32 %f<9>;\n.reg .b64 %rd<30>;\n{}ret;\n}}\n",
       module, parameters, body);
 }
 
 /// Stores %r9 of every thread of the grid to out.
 constexpr const char* kStore =
-    "mov.u32 %r21, %ctaid.x;\nmov.u32 %r22, %ntid.x;\nmov.u32 %r23, %tid.x;\nmad.lo.u32 %r24, %r21, %r22, "
-    "%r23;\n"
-    "ld.param.u64 %rd21, [out];\nmul.wide.u32 %rd22, %r24, 4;\nadd.u64 %rd23, %rd21, %rd22;\nst.global.u32 "
-    "[%rd23], %r9;\n";
+    "mov.u32 %r21, %ctaid.x;\nmov.u32 %r22, %ntid.x;\nmov.u32 %r23, %tid.x;\nmad.lo.u32 %r24, %r21, %r22, %r23;\n"
+    "ld.param.u64 %rd21, [out];\nmul.wide.u32 %rd22, %r24, 4;\nadd.u64 %rd23, %rd21, %rd22;\nst.global.u32 [%rd23], %r9;\n";
 
 Machine machine_for(const std::string& text) { return Machine(ptx::parse(text, "k.ptx")); }
 
@@ -143,12 +140,10 @@ TEST(Machine, SpecialRegistersTellWhereAThreadIs) {
 
 TEST(Machine, ReadsInitialValues) {
   const std::string text = module_text(
-      ".const .align 4 .u32 table[4] = {1, 0x10, 0b101, 017};\n.global .align 8 .u64 pointer = "
-      "generic(table)+8;\n"
+      ".const .align 4 .u32 table[4] = {1, 0x10, 0b101, 017};\n.global .align 8 .u64 pointer = generic(table)+8;\n"
       ".global .align 4 .f32 real[2] = {0f3F800000, 2.5};\n.global .align 1 .b8 bytes[4] = {255, -1, 7};\n",
       kOut,
-      "ld.global.u64 %rd1, [pointer];\nld.u32 %r1, [%rd1];\nld.const.u32 %r2, [table+12];\nld.global.f32 "
-      "%f1, [real+4];\n"
+      "ld.global.u64 %rd1, [pointer];\nld.u32 %r1, [%rd1];\nld.const.u32 %r2, [table+12];\nld.global.f32 %f1, [real+4];\n"
       "cvt.rni.u32.f32 %r3, %f1;\nld.global.u32 %r4, [bytes];\nmad.lo.u32 %r9, %r1, 1000, %r2;\n"
       "mad.lo.u32 %r9, %r9, 10, %r3;\nshr.u32 %r4, %r4, 16;\nmad.lo.u32 %r9, %r9, 10, %r4;\n" +
           std::string(kStore));
@@ -165,13 +160,10 @@ TEST(Machine, RefusesMoreInitialValuesThanThereIsRoomFor) {
 TEST(Machine, PrintsLikeTheGpu) {
   const std::string text = module_text(
       ".extern .func (.param .b32 result) vprintf(.param .b64 format, .param .b64 values);\n"
-      ".global .align 1 .b8 format[18] = {37, 53, 100, 124, 37, 46, 50, 102, 124, 37, 108, 108, 120, 124, "
-      "37, 37, 10, 0};\n",
+      ".global .align 1 .b8 format[18] = {37, 53, 100, 124, 37, 46, 50, 102, 124, 37, 108, 108, 120, 124, 37, 37, 10, 0};\n",
       "",
-      ".local .align 8 .b8 values[24];\nmov.u32 %r1, %tid.x;\nst.local.u32 [values], %r1;\nmov.b64 %rd1, "
-      "0d3FF8000000000000;\n"
-      "st.local.u64 [values+8], %rd1;\nmov.u64 %rd2, 0xdeadbeefcafe;\nst.local.u64 [values+16], "
-      "%rd2;\nmov.u64 %rd3, format;\n"
+      ".local .align 8 .b8 values[24];\nmov.u32 %r1, %tid.x;\nst.local.u32 [values], %r1;\nmov.b64 %rd1, 0d3FF8000000000000;\n"
+      "st.local.u64 [values+8], %rd1;\nmov.u64 %rd2, 0xdeadbeefcafe;\nst.local.u64 [values+16], %rd2;\nmov.u64 %rd3, format;\n"
       "mov.u64 %rd4, values;\ncvta.local.u64 %rd5, %rd4;\n{\n.param .b64 a;\n.param .b64 b;\n.param .b32 c;\n"
       "st.param.b64 [a], %rd3;\nst.param.b64 [b], %rd5;\ncall (c), vprintf, (a, b);\n}\n");
   Machine machine = machine_for(text);
@@ -234,8 +226,7 @@ TEST_P(EverySchedule, BarriersWithACountLetProducersGoOn) {
   const std::string text = module_text(
       "", kOut,
       ".shared .align 4 .b8 a[128];\nmov.u32 %r1, %tid.x;\nand.b32 %r2, %r1, 31;\nshl.b32 %r3, %r2, 2;\n"
-      "mov.u32 %r4, a;\nadd.u32 %r5, %r4, %r3;\nsetp.ge.u32 %p1, %r1, 32;\nmov.u32 %r9, 0;\n@%p1 bra "
-      "CONSUMER;\n"
+      "mov.u32 %r4, a;\nadd.u32 %r5, %r4, %r3;\nsetp.ge.u32 %p1, %r1, 32;\nmov.u32 %r9, 0;\n@%p1 bra CONSUMER;\n"
       "st.shared.u32 [%r5], %r1;\nbar.arrive 1, 64;\nbra.uni JOIN;\nCONSUMER:\nbar.sync 1, 64;\n"
       "ld.shared.u32 %r9, [%r5];\nJOIN:\n" +
           std::string(kStore));
@@ -286,17 +277,13 @@ INSTANTIATE_TEST_SUITE_P(, EverySchedule,
 
 TEST(Machine, CallsFunctionsThroughPointers) {
   const std::string text = module_text(
-      ".func (.param .b32 r) twice(.param .b32 a)\n{\n.reg .b32 %x;\nld.param.u32 %x, [a];\nadd.u32 %x, %x, "
-      "%x;\nst.param.b32 [r], %x;\nret;\n}\n"
-      ".func (.param .b32 r) square(.param .b32 a)\n{\n.reg .b32 %x;\nld.param.u32 %x, [a];\nmul.lo.u32 %x, "
-      "%x, %x;\nst.param.b32 [r], %x;\nret;\n}\n"
+      ".func (.param .b32 r) twice(.param .b32 a)\n{\n.reg .b32 %x;\nld.param.u32 %x, [a];\nadd.u32 %x, %x, %x;\nst.param.b32 [r], %x;\nret;\n}\n"
+      ".func (.param .b32 r) square(.param .b32 a)\n{\n.reg .b32 %x;\nld.param.u32 %x, [a];\nmul.lo.u32 %x, %x, %x;\nst.param.b32 [r], %x;\nret;\n}\n"
       ".global .align 8 .u64 table[2] = {twice, square};\n",
       kOut,
-      "mov.u32 %r1, %tid.x;\nand.b32 %r2, %r1, 1;\nmul.wide.u32 %rd1, %r2, 8;\nmov.u64 %rd2, table;\nadd.u64 "
-      "%rd3, %rd2, %rd1;\n"
+      "mov.u32 %r1, %tid.x;\nand.b32 %r2, %r1, 1;\nmul.wide.u32 %rd1, %r2, 8;\nmov.u64 %rd2, table;\nadd.u64 %rd3, %rd2, %rd1;\n"
       "ld.global.u64 %rd4, [%rd3];\n{\n.param .b32 a;\n.param .b32 b;\nst.param.b32 [a], %r1;\n"
-      "prototype: .callprototype (.param .b32 _) _ (.param .b32 _);\ncall (b), %rd4, (a), "
-      "prototype;\nld.param.u32 %r9, [b];\n}\n" +
+      "prototype: .callprototype (.param .b32 _) _ (.param .b32 _);\ncall (b), %rd4, (a), prototype;\nld.param.u32 %r9, [b];\n}\n" +
           std::string(kStore));
   const auto out = run(text, {.block = {32}});
   for (std::uint32_t i = 0; i < 32; ++i) EXPECT_EQ(out[i], i % 2 == 0 ? 2 * i : i * i);

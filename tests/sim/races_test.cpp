@@ -17,7 +17,7 @@ namespace {
 /// Lines of planted.cu of two accesses that race; which comes first is the schedule's.
 using Lines = std::pair<std::uint32_t, std::uint32_t>;
 
-struct Planted {
+struct PlantedRace {
   std::string file;
   std::set<Lines> must = {};  ///< found under every schedule; empty: clean
   std::set<Lines> may = {};   ///< found under some
@@ -25,7 +25,7 @@ struct Planted {
   std::uint32_t blocks = 1, threads = 64;
 };
 
-const Planted kPlanted[] = {
+const PlantedRace kPlantedRaces[] = {
     {"raw", {{5, 7}}, {}, "shared array tile, byte "},
     {"raw_clean"},
     {"war", {{6, 7}}, {}, "shared array tile, byte "},
@@ -90,9 +90,9 @@ std::set<std::uint32_t> ptx_lines(const std::string& text, std::uint32_t line) {
   return lines;
 }
 
-void PrintTo(const Planted& planted, std::ostream* out) { *out << planted.file; }
+void PrintTo(const PlantedRace& planted, std::ostream* out) { *out << planted.file; }
 
-class Races : public testing::TestWithParam<std::tuple<Planted, Schedule>> {};
+class Races : public testing::TestWithParam<std::tuple<PlantedRace, Schedule>> {};
 
 TEST_P(Races, AreFoundWhereTheyArePlanted) {
   const auto& [planted, schedule] = GetParam();
@@ -135,7 +135,7 @@ TEST_P(Races, AreFoundWhereTheyArePlanted) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, Races,
-                         testing::Combine(testing::ValuesIn(kPlanted),
+                         testing::Combine(testing::ValuesIn(kPlantedRaces),
                                           testing::Values(Schedule::in_order, Schedule::random,
                                                           Schedule::adversarial)),
                          [](const auto& test) {
@@ -149,7 +149,7 @@ TEST(RaceCases, AllAreTested) {
   for (const auto& entry :
        std::filesystem::directory_iterator(std::string(WARPLOOM_TESTS_DIR) + "/ptx/cases/races"))
     files.insert(entry.path().stem().string());
-  for (const Planted& planted : kPlanted) tested.insert(planted.file);
+  for (const PlantedRace& planted : kPlantedRaces) tested.insert(planted.file);
   EXPECT_EQ(files, tested);
 }
 

@@ -16,13 +16,6 @@ namespace {
 using dp::cell_place, dp::kTile, dp::tile_place;
 
 template <class T>
-std::vector<T> values(const std::vector<std::byte>& bytes) {
-  std::vector<T> out(bytes.size() / sizeof(T));
-  std::memcpy(out.data(), bytes.data(), out.size() * sizeof(T));
-  return out;
-}
-
-template <class T>
 std::string difference(const char* what, const std::vector<T>& got, const std::vector<T>& want) {
   const auto [a, b] = std::ranges::mismatch(got, want);
   if (a == got.end() && b == want.end()) return "";

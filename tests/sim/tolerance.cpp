@@ -94,10 +94,8 @@ Tolerance parse_tolerance(std::string_view text) {
     }
   }
   if (!complete)
-    throw BadInput(
-        fmt::format("tolerance '{}' is not NUMBERS ulp, relative or absolute, joined by 'or', or "
-                    "'any order'",
-                    text));
+    throw BadInput(fmt::format(
+        "tolerance '{}' is not NUMBERS ulp, relative or absolute, joined by 'or', or 'any order'", text));
   return tolerance;
 }
 

@@ -260,13 +260,13 @@ TEST(Contraction, MakesOneLoopOfTwoThatLieInOnePiece) {
 
 // ---- in the simulator ----
 
-struct Simulated {
+struct SimulatedCase {
   std::string name;
   Scheduled scheduled;
   std::vector<Sizes> sizes;
   double tolerance = 1e-5;
 };
-void PrintTo(const Simulated& one, std::ostream* out) { *out << one.name; }
+void PrintTo(const SimulatedCase& one, std::ostream* out) { *out << one.name; }
 
 Sizes n_m_l(std::int64_t n, std::int64_t m, std::int64_t l) { return {{"n", n}, {"m", m}, {"l", l}}; }
 const std::vector<Sizes> edges = {n_m_l(1, 1, 1), n_m_l(5, 3, 2), n_m_l(130, 67, 33), n_m_l(64, 128, 16),
@@ -277,7 +277,7 @@ Scheduled with(Scheduled scheduled, auto change) {
   return scheduled;
 }
 
-std::vector<Simulated> simulated() {
+std::vector<SimulatedCase> simulated() {
   const auto triangle = [](const std::string& j_range, const std::string& type, const std::string& body) {
     return Scheduled{"void f(int n, int m, int l, " + type + " C[n][n], " + type + " A[n][l], " + type +
                          " B[n][l]) {\n  for (int i = 0; i < n; i++)\n    for (int j = " + j_range +
@@ -286,7 +286,7 @@ std::vector<Simulated> simulated() {
   };
   const std::string sum_of_products =
       "for (int k = 0; k < l; k++) C[i][j] += A[j][k] * 3 * B[i][k] + B[j][k] * 3 * A[i][k];";
-  std::vector<Simulated> all = {
+  std::vector<SimulatedCase> all = {
       {"product", gemm, edges},
       {"product_small_tiles",
        with(gemm,
@@ -317,9 +317,9 @@ std::vector<Simulated> simulated() {
            "C[i][j] = 0; for (int k = 1; k <= l; k++) C[i][j] += A[i + 1][2 * k - 1] * B[k + 1][j + 3];"),
        edges},
       {"distances",
-       over_i_j("float C[n][m], float A[n][l], float B[m][l]",
-                "C[i][j] = 0; for (int k = 0; k < l; k++) C[i][j] += (A[i][k] - B[j][k]) * (A[i][k] - "
-                "B[j][k]); C[i][j] = sqrtf(C[i][j]);"),
+       over_i_j(
+           "float C[n][m], float A[n][l], float B[m][l]",
+           "C[i][j] = 0; for (int k = 0; k < l; k++) C[i][j] += (A[i][k] - B[j][k]) * (A[i][k] - B[j][k]); C[i][j] = sqrtf(C[i][j]);"),
        edges},
       {"two_depths",
        over_i_j(
@@ -327,12 +327,13 @@ std::vector<Simulated> simulated() {
            "for (int k = 0; k < l; k++) for (int h = 0; h < 3; h++) C[i][j] += A[i][k][h] * B[k][h][j];"),
        edges},
       {"own_scalar",
-       with(over_i_j("float C[n][m], float A[n][l], float B[l][m], float D[n][m]",
-                     "float s = 0; for (int k = 0; k < l; k++) s += A[i][k] * B[k][j]; C[i][j] = s; D[i][j] "
-                     "+= s * s;"),
-            [](Scheduled& s) {
-              s.privatised = "s", s.own_loops = {"i", "j"};
-            }),
+       with(
+           over_i_j(
+               "float C[n][m], float A[n][l], float B[l][m], float D[n][m]",
+               "float s = 0; for (int k = 0; k < l; k++) s += A[i][k] * B[k][j]; C[i][j] = s; D[i][j] += s * s;"),
+           [](Scheduled& s) {
+             s.privatised = "s", s.own_loops = {"i", "j"};
+           }),
        edges},
       {"own_element_last_value",
        with(over_i_j("float C[n][m], float A[n][l], float B[l][m], float s[m]",
@@ -348,9 +349,9 @@ std::vector<Simulated> simulated() {
        triangle("i + 1; j < n", "float", "for (int k = 0; k < l; k++) C[i][j] += A[i + 1][k] * B[j - 1][k];"),
        edges},
       {"both_halves",
-       triangle("i; j < n", "float",
-                "C[i][j] = 0; for (int k = 0; k < l; k++) C[i][j] += A[i][k] * B[j][k]; C[i][j] /= l + 1; "
-                "C[j][i] = C[i][j];"),
+       triangle(
+           "i; j < n", "float",
+           "C[i][j] = 0; for (int k = 0; k < l; k++) C[i][j] += A[i][k] * B[j][k]; C[i][j] /= l + 1; C[j][i] = C[i][j];"),
        edges},
       {"depth_from_rows",
        over_i_j("float alpha, float C[n][m], float A[n][n], float B[n][m]",
@@ -435,13 +436,13 @@ std::vector<Simulated> simulated() {
   return all;
 }
 
-class ContractionKernels : public testing::TestWithParam<Simulated> {
+class ContractionKernels : public testing::TestWithParam<SimulatedCase> {
  protected:
   /// All kernels are compiled at once.
   static void SetUpTestSuite() {
     if (!test::have_kernel_compiler()) return;
     std::vector<GpuProgram> programs;
-    for (const Simulated& one : simulated())
+    for (const SimulatedCase& one : simulated())
       programs.push_back(program_of(contract(one.scheduled, one.name)));
     kernels_ = std::make_unique<test::SimulatedKernels>(programs);
   }
@@ -451,7 +452,7 @@ class ContractionKernels : public testing::TestWithParam<Simulated> {
 
 TEST_P(ContractionKernels, GiveWhatTheNestGives) {
   if (!test::have_kernel_compiler()) GTEST_SKIP() << "no CUDA compiler here";
-  const Simulated& one = GetParam();
+  const SimulatedCase& one = GetParam();
   const Contracted contracted = contract(one.scheduled, one.name);
   const GpuProgram program = program_of(contracted);
   for (const Sizes& sizes : one.sizes) {

@@ -156,8 +156,7 @@ TEST(Affine, StridesOfRowMajorArrays) {
 }
 TEST(Affine, TheBoxAroundATriangle) {
   const Nest nest = test::analyse(
-      "void f(int n, float A[n][n]) { for (int i = 1; i < n; i++) for (int j = i + 1; j < n - i; j++) "
-      "A[i][j] = 0; }");
+      "void f(int n, float A[n][n]) { for (int i = 1; i < n; i++) for (int j = i + 1; j < n - i; j++) A[i][j] = 0; }");
   const Node& outer =
       nest.region().body.kind == Node::Kind::loop ? nest.region().body : nest.region().body.children.at(0);
   const Bounds i = bounds_of(outer, {});
@@ -167,8 +166,7 @@ TEST(Affine, TheBoxAroundATriangle) {
 }
 TEST(Affine, ElementsBelowAndOnTheDiagonalNeverMeet) {
   const Nest nest = test::analyse(
-      "void f(int n, float A[n][n]) { for (int i = 0; i < n; i++) for (int k = 0; k < i; k++) A[i][i] -= "
-      "A[i][k] * A[i][k]; }");
+      "void f(int n, float A[n][n]) { for (int i = 0; i < n; i++) for (int k = 0; k < i; k++) A[i][i] -= A[i][k] * A[i][k]; }");
   const Node& outer =
       nest.region().body.kind == Node::Kind::loop ? nest.region().body : nest.region().body.children.at(0);
   const Node& loop = outer.children.at(0);

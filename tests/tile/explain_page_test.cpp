@@ -71,8 +71,10 @@ TEST(ExplainPage, HasColoursForLightAndDark) {
 TEST(ExplainPage, ShowsTheSourceWithNumbersAndMarksReferences) {
   const std::string page = page_of("lecture/not_permutable");
   EXPECT_THAT(page, HasSubstr("<span class=\"line\">5</span>"));
-  EXPECT_THAT(page, testing::ContainsRegex("class=\"ref\"[^>]*>A\\[i \\+ 1\\]\\[j - 1\\]</span> = <span "
-                                           "class=\"ref\"[^>]*>A\\[i\\]\\[j\\]</span>"));
+  EXPECT_THAT(
+      page,
+      testing::ContainsRegex(
+          "class=\"ref\"[^>]*>A\\[i \\+ 1\\]\\[j - 1\\]</span> = <span class=\"ref\"[^>]*>A\\[i\\]\\[j\\]</span>"));
 }
 
 TEST(ExplainPage, DrawsEveryPairOfTheLecturesExample) {

@@ -83,16 +83,16 @@ GpuPlan plan_with(Placement placement) {
 TEST(ExplainGpu, NumbersStandWhereTheySaySomething) {
   const Nest nest = example("lecture/matmul", {{"ni", 5, 5}, {"nj", 5, 6}});
   const auto text = [&](Placement placement) { return to_text(nest, plan_with(std::move(placement))); };
-  EXPECT_EQ(text({"M", Space::shared, "read by all", 8192, 16, 4, 128, 8, 2}),
-            "\nOn a GPU (sm_90)\n"
-            "  nothing is copied\n"
-            "  matmul_0: contraction of S0, S1, ni x nj blocks of 64 threads\n"
-            "    k goes in steps\n"
-            "    M in shared; bytes: 8,192 a block; sectors a warp: 16, at best 4; threads on one bank: 2; "
-            "used 128 "
-            "times in the block, 8 in registers\n"
-            "      read by all\n"
-            "  What that takes is estimated where all sizes are known: --size nj=... --size nk=...\n");
+  EXPECT_EQ(
+      text({"M", Space::shared, "read by all", 8192, 16, 4, 128, 8, 2}),
+      "\nOn a GPU (sm_90)\n"
+      "  nothing is copied\n"
+      "  matmul_0: contraction of S0, S1, ni x nj blocks of 64 threads\n"
+      "    k goes in steps\n"
+      "    M in shared; bytes: 8,192 a block; sectors a warp: 16, at best 4; threads on one bank: 2; used 128 "
+      "times in the block, 8 in registers\n"
+      "      read by all\n"
+      "  What that takes is estimated where all sizes are known: --size nj=... --size nk=...\n");
   EXPECT_THAT(text({"M", Space::registers, "kept", 256}),
               HasSubstr("\n    M in registers; bytes: 256 a thread\n"));
   EXPECT_THAT(text({"M", Space::local, "too many", 512}),

@@ -42,8 +42,7 @@ constexpr std::string_view call_parameters = "(const int* sizes, const double* s
 
 std::string c_call(const Region& region, std::string_view kind) {
   return fmt::format(
-      "int {0}_{1}_call{2} {{\n  (void)sizes, (void)scalars, (void)arrays;\n  {0}_{1}({3});\n  return "
-      "0;\n}}\n",
+      "int {0}_{1}_call{2} {{\n  (void)sizes, (void)scalars, (void)arrays;\n  {0}_{1}({3});\n  return 0;\n}}\n",
       region.function, kind, call_parameters, c_arguments(region));
 }
 

@@ -137,8 +137,7 @@ TEST(IndexRange, NumbersWiderThanIntAreCountedWithLongInC) {
 
 TEST(IndexRange, SizesWiderThanIntHaveToBeBoundedForAGpu) {
   const std::string text =
-      "typedef unsigned long index;\nvoid f(index n, float A[n]) {\n  for (index i = 0; i < n; i++) A[i] = "
-      "1.0f;\n}\n";
+      "typedef unsigned long index;\nvoid f(index n, float A[n]) {\n  for (index i = 0; i < n; i++) A[i] = 1.0f;\n}\n";
   EXPECT_EQ(
       refusal(text, {}, Emitted::cuda),
       "nest.c:2:14: size 'n': its type index has values that the int of the CUDA that is written cannot "

@@ -28,11 +28,10 @@ Ran run(const std::string& text, const std::map<std::string, std::int64_t>& size
 /// What `expression` of alpha (float), beta (double), k and n (int) is, as a double.
 double value_of(const std::string& expression, double alpha = 0, double beta = 0, std::int64_t k = 0,
                 std::int64_t n = 0) {
-  const Ran ran =
-      run("void f(int n, int k, float alpha, double beta, double r[1]) { k += 0; for (int i = 0; i < 1; i++) "
-          "r[0] = " +
-              expression + "; }",
-          {{"n", n}}, {}, {{"alpha", alpha}, {"beta", beta}, {"k", static_cast<double>(k)}});
+  const Ran ran = run(
+      "void f(int n, int k, float alpha, double beta, double r[1]) { k += 0; for (int i = 0; i < 1; i++) r[0] = " +
+          expression + "; }",
+      {{"n", n}}, {}, {{"alpha", alpha}, {"beta", beta}, {"k", static_cast<double>(k)}});
   return ran.memory.arrays.at("r")[0];
 }
 
@@ -51,10 +50,9 @@ TEST(Interpret, RunsLoopsInTheirOrder) {
 }
 
 TEST(Interpret, RunsBranches) {
-  const Ran ran =
-      run("void f(int n, double a[n]) { for (int i = 0; i < n; i++) if (i < 2) a[i] = 1; else if (i == 3) "
-          "a[i] = 2; else a[i] = 3; }",
-          {{"n", 5}});
+  const Ran ran = run(
+      "void f(int n, double a[n]) { for (int i = 0; i < n; i++) if (i < 2) a[i] = 1; else if (i == 3) a[i] = 2; else a[i] = 3; }",
+      {{"n", 5}});
   EXPECT_EQ(ran.memory.arrays.at("a"), (std::vector<double>{1, 1, 3, 2, 3}));
 }
 
@@ -68,10 +66,9 @@ TEST(Interpret, ElementsAreRowMajor) {
 }
 
 TEST(Interpret, AssignsWithEveryOperator) {
-  const Ran ran =
-      run("void f(int n, double a[5]) { for (int i = 0; i < n; i++) { a[0] = 7; a[1] += 2; a[2] -= 3; a[3] "
-          "*= 4; a[4] /= 8; } }",
-          {{"n", 2}}, {{"a", {1, 1, 1, 1, 1}}});
+  const Ran ran = run(
+      "void f(int n, double a[5]) { for (int i = 0; i < n; i++) { a[0] = 7; a[1] += 2; a[2] -= 3; a[3] *= 4; a[4] /= 8; } }",
+      {{"n", 2}}, {{"a", {1, 1, 1, 1, 1}}});
   EXPECT_EQ(ran.memory.arrays.at("a"), (std::vector<double>{7, 5, -5, 16, 1.0 / 64}));
 }
 
@@ -113,10 +110,11 @@ TEST(Interpret, ComparesAndCombines) {
   EXPECT_EQ(value_of("(n < 3) + 2 * (n <= 3) + 4 * (n > 3) + 8 * (n >= 3) + 16 * (n == 3) + 32 * (n != 3)", 0,
                      0, 0, 3),
             2 + 8 + 16);
-  EXPECT_EQ(value_of("(beta < 3) + 2 * (beta <= 3) + 4 * (beta > 3) + 8 * (beta >= 3) + 16 * (beta == 3) + "
-                     "32 * (beta != 3)",
-                     0, 4),
-            4 + 8 + 32);
+  EXPECT_EQ(
+      value_of(
+          "(beta < 3) + 2 * (beta <= 3) + 4 * (beta > 3) + 8 * (beta >= 3) + 16 * (beta == 3) + 32 * (beta != 3)",
+          0, 4),
+      4 + 8 + 32);
   EXPECT_EQ(value_of("(beta && n) + 2 * (beta || n) + 4 * !beta + 8 * !n", 0, 0.5, 0, 0), 2 + 8);
   EXPECT_EQ(value_of("n && 1 / n"), 0);
   EXPECT_EQ(value_of("-alpha", 2), -2);
@@ -145,11 +143,10 @@ TEST(Interpret, FloatsAreRoundedAfterEveryOperation) {
     y[i] = s / (x[i] + y[i - 1]) * 0.7f;
     x[i] = y[i] - x[i];
   }
-  const Ran ran =
-      run("void f(int n, float x[n], float y[n], float s) { for (int i = 1; i < n; ++i) { s += x[i] * x[i - "
-          "1] - 0.1f; "
-          "y[i] = s / (x[i] + y[i - 1]) * 0.7f; x[i] = y[i] - x[i]; } }",
-          {{"n", n}}, {{"x", start}, {"y", std::vector<double>(n)}}, {{"s", 0.3f}});
+  const Ran ran = run(
+      "void f(int n, float x[n], float y[n], float s) { for (int i = 1; i < n; ++i) { s += x[i] * x[i - 1] - 0.1f; "
+      "y[i] = s / (x[i] + y[i - 1]) * 0.7f; x[i] = y[i] - x[i]; } }",
+      {{"n", n}}, {{"x", start}, {"y", std::vector<double>(n)}}, {{"s", 0.3f}});
   EXPECT_EQ(ran.memory.arrays.at("x"), std::vector<double>(x, x + n));
   EXPECT_EQ(ran.memory.arrays.at("y"), std::vector<double>(y, y + n));
   EXPECT_EQ(ran.memory.scalars.at("s"), s);
@@ -164,10 +161,9 @@ TEST(Interpret, MixedTypesAsTheCompilerHasThem) {
     d = f / static_cast<float>(k) + d / 3;
     k = static_cast<int>(d * 10 + f) % 7 + 2;
   }
-  const Ran ran =
-      run("void f(int n, float f, double d, int k) { for (int i = 0; i < n; i++) { f += d * f; d = f / k + d "
-          "/ 3; k = (int)(d * 10 + f) % 7 + 2; } }",
-          {{"n", 6}}, {}, {{"f", 0.3f}, {"d", 0.7}, {"k", 5}});
+  const Ran ran = run(
+      "void f(int n, float f, double d, int k) { for (int i = 0; i < n; i++) { f += d * f; d = f / k + d / 3; k = (int)(d * 10 + f) % 7 + 2; } }",
+      {{"n", 6}}, {}, {{"f", 0.3f}, {"d", 0.7}, {"k", 5}});
   EXPECT_EQ(ran.memory.scalars.at("f"), f);
   EXPECT_EQ(ran.memory.scalars.at("d"), d);
   EXPECT_EQ(ran.memory.scalars.at("k"), k);
@@ -183,13 +179,10 @@ TEST(Interpret, StoredIntegersHave32Bits) {
 TEST(Interpret, RunsGeneratedLoops) {
   // Tiles of 3 x 2, as transformations write them.
   const std::string text =
-      "void f(int n, int m, float a[n][m]) { for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) a[i][j] "
-      "+= i * 10 + j; }";
+      "void f(int n, int m, float a[n][m]) { for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) a[i][j] += i * 10 + j; }";
   const std::string tiled =
-      "void f(int n, int m, float a[n][m]) { for (int ii = 0; ii < n; ii += 3) for (int jj = 0; jj < m; jj "
-      "+= 2) "
-      "for (int i = ii; i < min(ii + 3, n); i++) for (int j = jj; j < min(jj + 2, m); j++) a[i][j] += i * 10 "
-      "+ j; }";
+      "void f(int n, int m, float a[n][m]) { for (int ii = 0; ii < n; ii += 3) for (int jj = 0; jj < m; jj += 2) "
+      "for (int i = ii; i < min(ii + 3, n); i++) for (int j = jj; j < min(jj + 2, m); j++) a[i][j] += i * 10 + j; }";
   const std::map<std::string, std::int64_t> sizes{{"n", 7}, {"m", 5}};
   EXPECT_EQ(run(text, sizes).memory.arrays, run(tiled, sizes).memory.arrays);
 }
@@ -207,10 +200,11 @@ TEST(Interpret, ElementsOutsideOfTheirArrayAreErrors) {
   EXPECT_EQ(error_of("void f(int n, float a[n][4]) {\n  for (int i = 0; i < n; i++)\n    a[i][i - 1] = 0; }",
                      {{"n", 3}}),
             "nest.c:3:5: element a[0][-1] is outside of the array, whose extents are [3][4]");
-  EXPECT_EQ(error_of("void f(int n, float a[n][4], float b[1]) {\n  for (int i = 0; i < n; i++)\n    b[0] = "
-                     "a[0][2 * i]; }",
-                     {{"n", 3}}),
-            "nest.c:3:12: element a[0][4] is outside of the array, whose extents are [3][4]");
+  EXPECT_EQ(
+      error_of(
+          "void f(int n, float a[n][4], float b[1]) {\n  for (int i = 0; i < n; i++)\n    b[0] = a[0][2 * i]; }",
+          {{"n", 3}}),
+      "nest.c:3:12: element a[0][4] is outside of the array, whose extents are [3][4]");
 }
 
 TEST(Interpret, DivisionByZeroIsAnError) {
@@ -242,8 +236,7 @@ TEST(Interpret, ALoopThatWouldNotEndIsAnError) {
 
 TEST(Memory, HasEveryVariableWithItsExtents) {
   const Region region = read_region(
-      "void f(int n, float a[n][2 * n + 1], int k[n], double s) { float t; for (int i = 0; i < n; i++) { t = "
-      "a[i][i]; k[i] = t + s; } }");
+      "void f(int n, float a[n][2 * n + 1], int k[n], double s) { float t; for (int i = 0; i < n; i++) { t = a[i][i]; k[i] = t + s; } }");
   const Memory memory = make_memory(region, {{"n", 3}}, 7);
   EXPECT_EQ(memory.sizes.at("n"), 3);
   EXPECT_EQ(memory.arrays.at("a").size(), 21u);

@@ -36,10 +36,11 @@ TEST(Lecture, SimpleExamplesSayWhetherTheyMayBePermuted) {
               HasSubstr("S0 -> S0 on A: flow  (1, -1)  carried by i  as (0, 2) -> (1, 1)\n"));
   EXPECT_THAT(explained("not_permutable"),
               HasSubstr("Fully permutable bands\n  (i) around S0\n  (j) around S0\n"));
-  EXPECT_THAT(explained("not_permutable"),
-              HasSubstr("Orders of loops\n  illegal  (j, i)\n           would run (1, 1) before (0, 2), "
-                        "which writes A[1][1] that it reads: "
-                        "flow dependence S0 -> S0, distance (1, -1)\n           legal after skew j=1*i\n"));
+  EXPECT_THAT(
+      explained("not_permutable"),
+      HasSubstr(
+          "Orders of loops\n  illegal  (j, i)\n           would run (1, 1) before (0, 2), which writes A[1][1] that it reads: "
+          "flow dependence S0 -> S0, distance (1, -1)\n           legal after skew j=1*i\n"));
 }
 
 TEST(Lecture, PermutationChangesTheTraversal) {

@@ -67,10 +67,9 @@ TEST(Verdict, WitnessIsTurnedByTheStrips) {
   ASSERT_TRUE(verdict.violated);
   EXPECT_THAT(verdict.violated->witness.source, ElementsAre(0, 5));
   EXPECT_THAT(verdict.violated->witness.sink, ElementsAre(1, 4));
-  EXPECT_EQ(verdict.reason,
-            "would run (1, 4) before (0, 5), which writes A[1][4] that it reads (n = 2, m = 6): flow "
-            "dependence S0 -> S0, "
-            "distance (1, -1)");
+  EXPECT_EQ(
+      verdict.reason,
+      "would run (1, 4) before (0, 5), which writes A[1][4] that it reads (n = 2, m = 6): flow dependence S0 -> S0, distance (1, -1)");
 }
 
 TEST(Verdict, StripsBelowTheDistanceAreLegal) {
@@ -118,10 +117,10 @@ void f(int n, float A[n + 8][n + 8]) {
 
 TEST(Transform, RefusalNamesTheWitnessAndTheSkew) {
   const std::string text = refusal(analyse(test::skewed_text), {Permute{{"j", "i"}}});
-  EXPECT_EQ(text,
-            "nest.c: f: permute j, i would run (1, 1) before (0, 2), which writes A[1][1] that it reads (n = "
-            "2, m = 3): "
-            "flow dependence S0 -> S0, distance (1, -1); --skew j=1*i before makes it legal");
+  EXPECT_EQ(
+      text,
+      "nest.c: f: permute j, i would run (1, 1) before (0, 2), which writes A[1][1] that it reads (n = 2, m = 3): "
+      "flow dependence S0 -> S0, distance (1, -1); --skew j=1*i before makes it legal");
 }
 
 TEST(Transform, RefusalOffersNoSkewWhereNoneHelps) {

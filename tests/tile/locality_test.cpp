@@ -20,7 +20,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::UnorderedElementsAre;
 
-std::string text(const Nest& nest, const Reuse& reuse) {
+std::string described(const Nest& nest, const Reuse& reuse) {
   const auto element = [&](int s, int r) {
     const Reference& reference = nest.statements()[s].references[r];
     return to_text(reference.element) + (reference.is_write ? " written" : "");
@@ -33,7 +33,7 @@ std::string text(const Nest& nest, const Reuse& reuse) {
 std::vector<std::string> texts(const Nest& nest, bool groups, int line_bytes = 128) {
   std::vector<std::string> all;
   for (const Reuse& one : reuse(nest, line_bytes))
-    if ((one.other_statement >= 0) == groups) all.push_back(text(nest, one));
+    if ((one.other_statement >= 0) == groups) all.push_back(described(nest, one));
   return all;
 }
 

@@ -170,10 +170,9 @@ const std::string rows_sum = "  for (int i = 0; i < n; i++)\n    for (int j = 0;
                   columns_sum = "  for (int j = 0; j < m; j++)\n    for (int i = 0; i < n; i++) ";
 
 std::string patterns_of_sums(const std::string& loops) {
-  return test::patterns_of(
-      test::program_of("void f(int n, int m, float u[n], float v[m], float A[n][m], float B[n][m], float "
-                       "x[m], float y[n]) {\n" +
-                       loops + "}\n"));
+  return test::patterns_of(test::program_of(
+      "void f(int n, int m, float u[n], float v[m], float A[n][m], float B[n][m], float x[m], float y[n]) {\n" +
+      loops + "}\n"));
 }
 
 TEST(RowAndColumnSumsMatch, NeighboursThatReadOneMatrix) {

@@ -145,8 +145,10 @@ void f(int n, int m, float R[n], const float M[n][m], const float v[m]) {
   program.out_of_core->update.at(0).constants = {{"v", "f_v_constant", ScalarType::float32, 256, ""}};
   const std::string text = emit_cuda(nest, program, options);
   EXPECT_THAT(text, HasSubstr("__constant__ float f_v_constant[256];"));
-  EXPECT_THAT(text, HasSubstr("cudaMemcpyToSymbolAsync(f_v_constant, v, 256 * sizeof(float), 0, "
-                              "cudaMemcpyHostToDevice, streams.load)"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "cudaMemcpyToSymbolAsync(f_v_constant, v, 256 * sizeof(float), 0, cudaMemcpyHostToDevice, streams.load)"));
 }
 
 TEST(OutOfCore, WithoutACapNothingIsSaid) {

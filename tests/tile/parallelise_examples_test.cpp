@@ -34,16 +34,14 @@ const Example examples[] = {
     {"2mm", "[i j S0 (k S1)] [i j S2 (k S3)]"},
     {"3mm", "[i j S0 (k S1)] [i j S2 (k S3)] [i j S4 (k S5)]"},
     {"adi",
-     "S0 S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 "
-     "(t [i S13 S14 S15 (j S16 S17) S18 (j S19)] [i S20 S21 S22 (j S23 S24) S25 (j S26)])"},
+     "S0 S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 (t [i S13 S14 S15 (j S16 S17) S18 (j S19)] [i S20 S21 S22 (j S23 S24) S25 (j S26)])"},
     {"atax", "[i S1 (j S2)] [j S0 (i S3)]"},
     {"bicg", "[j S0 (i S2)] [i S1 (j S3)]"},
     {"cholesky", "(k S3 [i S1 S2] [i j S0])"},
     {"correlation", "[j S0 (i S1) S2] [j S3 (i S4) S5 S6 S7] [i j S8 S9] [i S10] [i j S11 (k S12) S13] S14"},
     {"covariance", "[j S0 (i S1) S2] [i j S3] [i j S4 (k S5) S6 S7]"},
     {"deriche",
-     "S0 S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 "
-     "[i S13 S14 S15 (j S16 S17 S18 S19)] [i S20 S21 S22 S23 (j S24 S25 S26 S27 S28)] [i j S29] "
+     "S0 S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 [i S13 S14 S15 (j S16 S17 S18 S19)] [i S20 S21 S22 S23 (j S24 S25 S26 S27 S28)] [i j S29] "
      "[j S30 S31 S32 (i S33 S34 S35 S36)] [j S37 S38 S39 S40 (i S41 S42 S43 S44 S45)] [i j S46]"},
     {"doitgen", "[r q p S0 (s S1) S2]"},
     {"durbin", "S0 S1 S2 (k S3 S4 (i S5) S6 [i S7] [i S8] S9)"},
@@ -123,8 +121,7 @@ class TemporariesMaker {
       for (int s = pick(1, 3); s > 0; --s) body += "      " + assignment(true);
       body += "    }\n";
     }
-    return "void f(int n, int m, float A[n][m], float B[n][m], float u[m], float v[n]) {\n  float t;\n  t = "
-           "0.5f;\n"
+    return "void f(int n, int m, float A[n][m], float B[n][m], float u[m], float v[n]) {\n  float t;\n  t = 0.5f;\n"
            "  for (int i = 1; i < n - 1; i++) {\n" +
            body + "  }\n}\n";
   }

@@ -8,11 +8,6 @@ namespace {
 
 std::string order_of(const std::string& text) { return skeleton(parallelise(nest_of(text)).code); }
 
-bool mentions(const std::vector<std::string>& reasons, const std::string& text) {
-  return std::any_of(reasons.begin(), reasons.end(),
-                     [&](const std::string& reason) { return reason.find(text) != std::string::npos; });
-}
-
 // --- order
 
 TEST(Parallelise, MovesParallelLoopsOutsideAndTheContiguousOneInnermost) {

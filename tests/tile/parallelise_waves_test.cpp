@@ -11,11 +11,6 @@
 namespace warploom::tile {
 namespace {
 
-bool mentions(const std::vector<std::string>& reasons, const std::string& text) {
-  return std::any_of(reasons.begin(), reasons.end(),
-                     [&](const std::string& reason) { return reason.find(text) != std::string::npos; });
-}
-
 /// Two loops around one statement.
 std::string sweep(const std::string& value, const std::string& i = "int i = 1; i < n - 1; i++",
                   const std::string& j = "int j = 1; j < m - 1; j++") {
@@ -53,8 +48,7 @@ const WaveCase wave_cases[] = {
      "(wave [i S0])", "4 * i + j grows"},
     {"BeyondTheLargestCoefficient",
      sweep("A[i - 1][j + 4] + A[i][j - 1]", "int i = 1; i < n; i++", "int j = 1; j < m - 4; j++"), "(i j S0)",
-     "S0 cannot run in waves over i, j: no sum of them with coefficients of -4 to 4, one of them 1 or -1, "
-     "grows along each of (0, 1), (1, -4)"},
+     "S0 cannot run in waves over i, j: no sum of them with coefficients of -4 to 4, one of them 1 or -1, grows along each of (0, 1), (1, -4)"},
     {"DistancesThatGrowWithTheSizes", sweep("A[i - 1][m - 1 - j] + A[i][j - 1]"), "(i j S0)",
      "cannot run in waves over i, j"},
     {"DecreasingLoops", sweep("A[i + 1][j] + A[i][j - 1]", "int i = n - 2; i > 0; i--"), "(wave [i S0])",

@@ -123,10 +123,10 @@ TEST(Analyse, RefusesEmptyRanges) {
 }
 
 TEST(Analyse, RefusesSubscriptsThatLeaveTheArrayForAllSizes) {
-  EXPECT_EQ(refusal(in_loop("B[i] = B[i + 1];")),
-            "nest.c:3:12: 'B[i + 1]': subscript 1 is 1 for n = 1 at i = 0, outside of the extent n, and no "
-            "sizes that are "
-            "allowed avoid that; correct the subscript, the bounds of the loops or the extent");
+  EXPECT_EQ(
+      refusal(in_loop("B[i] = B[i + 1];")),
+      "nest.c:3:12: 'B[i + 1]': subscript 1 is 1 for n = 1 at i = 0, outside of the extent n, and no sizes that are "
+      "allowed avoid that; correct the subscript, the bounds of the loops or the extent");
 }
 
 TEST(Analyse, AssumesSizesForWhichSubscriptsFit) {

@@ -49,9 +49,10 @@ TEST(Macro, PastesTokens) {
 }
 
 TEST(Macro, MakesText) {
-  EXPECT_EQ(refusals_of("#define TEXT(x) #x\nvoid f(int n, float a[n]) { for (int i = 0; i < n; i++) a[i] = "
-                        "TEXT(a \"b\"); }"),
-            std::vector<std::string>{"2:64: string literal"});
+  EXPECT_EQ(
+      refusals_of(
+          "#define TEXT(x) #x\nvoid f(int n, float a[n]) { for (int i = 0; i < n; i++) a[i] = TEXT(a \"b\"); }"),
+      std::vector<std::string>{"2:64: string literal"});
 }
 
 TEST(Macro, GoesOverLinesAndComments) {

@@ -207,8 +207,7 @@ TEST(NotC, AMegabyteOfTokensByChanceIsReadOrRefused) {
 
 TEST(NotC, EveryBeginningOfASourceIsReadOrRefused) {
   const std::string text = function_of(
-      "float s = 0;\nfor (int i = 0; i < n; i++) { for (int j = i; j < m; j += 2) A[i][j] = x[i] > 0 ? "
-      "sqrtf(2.0f) : -s;\n"
+      "float s = 0;\nfor (int i = 0; i < n; i++) { for (int j = i; j < m; j += 2) A[i][j] = x[i] > 0 ? sqrtf(2.0f) : -s;\n"
       "if (i > 2) { s += x[i]; } else while (1) ; }");
   for (std::size_t length = 0; length < text.size(); ++length) {
     try {

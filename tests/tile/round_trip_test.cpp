@@ -55,8 +55,7 @@ class RandomTree {
 
   Region region() {
     Region region = read_region(
-        "void f(int n, int m, float A[n][m], double x[n], int k[m], float s) "
-        "{ for (int i = 0; i < n; i++) { A[i][i] = x[i] + s; k[i] = 1; } }");
+        "void f(int n, int m, float A[n][m], double x[n], int k[m], float s) { for (int i = 0; i < n; i++) { A[i][i] = x[i] + s; k[i] = 1; } }");
     region.body.children = statements(region, 0);
     return region;
   }

@@ -9,8 +9,7 @@ namespace {
 TEST(Source, ReadsAFunctionWithItsSignature) {
   const Region region = read_region(
       "#include <math.h>\n"
-      "static inline void scale(int n, const float a[restrict n], double b[static n][2 * n + 1], float "
-      "factor) {\n"
+      "static inline void scale(int n, const float a[restrict n], double b[static n][2 * n + 1], float factor) {\n"
       "  for (int i = 0; i < n; i++)\n"
       "    b[i][0] = factor * a[i];\n"
       "}\n");
@@ -38,8 +37,7 @@ TEST(Source, ReadsAFunctionWithItsSignature) {
 
 TEST(Source, PointersAreArraysOfUnknownExtent) {
   const Region region = read_region(
-      "void f(int n, float *a, float b[], double (*c)[n]) { for (int i = 0; i < n; i++) c[i][0] = a[i] + "
-      "b[i]; }");
+      "void f(int n, float *a, float b[], double (*c)[n]) { for (int i = 0; i < n; i++) c[i][0] = a[i] + b[i]; }");
   EXPECT_EQ(find_variable(region, "a")->extents, std::vector<Expression>{Expression::name("")});
   EXPECT_EQ(find_variable(region, "b")->extents, std::vector<Expression>{Expression::name("")});
   EXPECT_EQ(find_variable(region, "c")->extents,
@@ -81,8 +79,8 @@ TEST(Source, BoundsByConditionalAreMinimaAndMaxima) {
 
 TEST(Source, ReadsEveryAssignment) {
   EXPECT_EQ(
-      body_of("for (int i = 0; i < n; i++) { x[i] = 1; x[i] += 2; x[i] -= 3; x[i] *= 4; x[i] /= 5; x[i]++; "
-              "--x[i]; }"),
+      body_of(
+          "for (int i = 0; i < n; i++) { x[i] = 1; x[i] += 2; x[i] -= 3; x[i] *= 4; x[i] /= 5; x[i]++; --x[i]; }"),
       "for (int i = 0; i < n; i++) {\n  x[i] = 1;\n  x[i] += 2;\n  x[i] -= 3;\n  x[i] *= 4;\n  x[i] /= 5;\n"
       "  x[i] += 1;\n  x[i] -= 1;\n}\n");
   EXPECT_EQ(body_of("for (int i = 0; i < n; i++) x[i] = y[i] = alpha, A[i][0] = 2;"),
@@ -174,8 +172,7 @@ TEST(Source, AConstantKeepsItsParentheses) {
 TEST(Source, FileScopeHoldsConstantsAndArrays) {
   const Region region = read_region(
       "#define N 8\nenum { ROWS = 3, COLUMNS };\ntypedef float real;\nstatic const int kTaps = 5;\n"
-      "const real kScale = 2.0f;\nreal grid[ROWS][COLUMNS], taps[N];\nstruct point { int x; };\nint "
-      "other(int a);\n"
+      "const real kScale = 2.0f;\nreal grid[ROWS][COLUMNS], taps[N];\nstruct point { int x; };\nint other(int a);\n"
       "void f(void) { for (int i = 0; i < kTaps; i++) grid[0][COLUMNS - 1] += kScale * taps[i]; }");
   EXPECT_EQ(to_text(region.body), "for (int i = 0; i < 5; i++)\n  grid[0][4 - 1] += 2.0f * taps[i];\n");
   ASSERT_TRUE(find_variable(region, "grid"));
@@ -189,9 +186,9 @@ TEST(Source, FileScopeHoldsConstantsAndArrays) {
 TEST(Source, LocalArraysHaveElements) {
   const Region region = read_region(
       function_of("float w[2][2] = {{1, 2}, {3}}, line[m]; for (int i = 0; i < n; i++) line[i] = w[1][0];"));
-  EXPECT_EQ(to_text(region.body),
-            "w[0][0] = 1;\nw[0][1] = 2;\nw[1][0] = 3;\nw[1][1] = 0;\nfor (int i = 0; i < n; i++)\n  line[i] "
-            "= w[1][0];\n");
+  EXPECT_EQ(
+      to_text(region.body),
+      "w[0][0] = 1;\nw[0][1] = 2;\nw[1][0] = 3;\nw[1][1] = 0;\nfor (int i = 0; i < n; i++)\n  line[i] = w[1][0];\n");
   EXPECT_EQ(to_text(find_variable(region, "line")->extents.at(0)), "m");
   EXPECT_FALSE(find_variable(region, "w")->is_parameter);
 }
@@ -271,9 +268,9 @@ TEST(Source, TextOfALoopMayFollowAnother) {
   const auto mark = [](const Node& loop) -> std::string {
     return loop.parallel ? "#pragma omp parallel for\n" : "";
   };
-  EXPECT_EQ(to_text(outer, 1, mark),
-            "  #pragma omp parallel for\n  for (int i = 0; i < n; i++)\n    for (int j = 0; j < m; j++)\n    "
-            "  A[i][j] = 0;\n");
+  EXPECT_EQ(
+      to_text(outer, 1, mark),
+      "  #pragma omp parallel for\n  for (int i = 0; i < n; i++)\n    for (int j = 0; j < m; j++)\n      A[i][j] = 0;\n");
 }
 
 /// The value of an expression of n = 7 and i = -3.

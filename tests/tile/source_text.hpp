@@ -25,8 +25,7 @@ inline Region read_region(const std::string& text, const SourceOptions& options 
 /// A function around statements; what they may name: sizes n and m, arrays A, B, x, y, scalars alpha and
 /// beta.
 inline std::string function_of(const std::string& statements) {
-  return "void f(int n, int m, float A[n][m], float B[n][m], float x[n], double y[n], float alpha, double "
-         "beta) {\n" +
+  return "void f(int n, int m, float A[n][m], float B[n][m], float x[n], double y[n], float alpha, double beta) {\n" +
          statements + "\n}\n";
 }
 inline std::string body_of(const std::string& statements) {

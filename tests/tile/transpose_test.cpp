@@ -127,22 +127,22 @@ TEST(TransposeText, RowsAreCutWhereTheirSectorsBegin) {
   const std::string text = kernel_of(odd_transpose).text;
   EXPECT_THAT(
       text,
-      HasSubstr("  const int overlap = n % 8 == 0 ? 0 : 8;  // of tiles along i: none if rows of B are whole "
-                "sectors\n"
-                "  const int i0 = (64 - overlap) * static_cast<int>(blockIdx.x % ((n + 63) / (64 - "
-                "overlap))) - overlap;\n"));
+      HasSubstr(
+          "  const int overlap = n % 8 == 0 ? 0 : 8;  // of tiles along i: none if rows of B are whole "
+          "sectors\n"
+          "  const int i0 = (64 - overlap) * static_cast<int>(blockIdx.x % ((n + 63) / (64 - overlap))) - overlap;\n"));
   EXPECT_THAT(
       text,
-      HasSubstr("  // Each row of B is cut where a sector of 32 bytes begins; a thread's rows, 16 apart, in "
-                "the same place.\n"
-                "  const auto first = reinterpret_cast<std::uintptr_t>(B) / sizeof(*B) + (std::int64_t)(j0 + "
-                "ty) * n + i0;\n"
-                "  const int skipped = overlap == 0 ? 0 : 8 - static_cast<int>(first % 8);\n"));
+      HasSubstr(
+          "  // Each row of B is cut where a sector of 32 bytes begins; a thread's rows, 16 apart, in "
+          "the same place.\n"
+          "  const auto first = reinterpret_cast<std::uintptr_t>(B) / sizeof(*B) + (std::int64_t)(j0 + ty) * n + i0;\n"
+          "  const int skipped = overlap == 0 ? 0 : 8 - static_cast<int>(first % 8);\n"));
   EXPECT_THAT(
       text,
-      HasSubstr("if (j < m && i >= 0 && i < n && tx + step % 2 * 32 < 64 - overlap) {\n"
-                "      B[(std::int64_t)j * n + i] = A_tile[skipped + tx + step % 2 * 32][ty + step / 2 * "
-                "16];\n"));
+      HasSubstr(
+          "if (j < m && i >= 0 && i < n && tx + step % 2 * 32 < 64 - overlap) {\n"
+          "      B[(std::int64_t)j * n + i] = A_tile[skipped + tx + step % 2 * 32][ty + step / 2 * 16];\n"));
 }
 
 TEST(TransposeText, KnownRowsNeedNoQuestion) {
@@ -173,9 +173,9 @@ TEST(TransposeText, TilesThatAreWrittenAreCutAlongTheirOwnRows) {
   const std::string text = kernel_of(transposed_sum).text;
   EXPECT_THAT(text, HasSubstr("const int i0 = (64 - overlap) * static_cast<int>(blockIdx.x % "));
   EXPECT_THAT(text, HasSubstr("const int j0 = 64 * static_cast<int>(blockIdx.x / "));
-  EXPECT_THAT(text,
-              HasSubstr("B[(std::int64_t)j * n + i] = B_tile[ty + step / 2 * 16][skipped + tx + step % 2 "
-                        "* 32];"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("B[(std::int64_t)j * n + i] = B_tile[ty + step / 2 * 16][skipped + tx + step % 2 * 32];"));
 }
 
 TEST(TransposeText, NothingIsWrittenByTwoBlocksOrReadWhereAnotherBlockWrites) {

@@ -169,8 +169,7 @@ std::optional<std::string> parse_command_line(int argc, char** argv, Command& to
   CLI::App app("Fits hard, irregular work to many-core processors.", "warploom");
   app.set_version_flag("--version", fmt::format("warploom {}", version()));
   app.footer(
-      "Exit codes: 0 done, 1 a finding or a failed check, 2 bad usage or input, 3 internal error, 130 "
-      "Ctrl-C.\n"
+      "Exit codes: 0 done, 1 a finding or a failed check, 2 bad usage or input, 3 internal error, 130 Ctrl-C.\n"
       "Example: warploom devices");
   app.allow_extras();
   add_common_options(app, common);

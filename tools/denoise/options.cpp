@@ -67,9 +67,9 @@ void add_input_options(Command& command, DenoiseSettings& s) {
   command.add("IMAGE", &s.input, "NIfTI-1 or -2, .nii or .nii.gz: a diffusion series or a tensor image")
       .required();
   command.add("--bval FILE", &s.bval, "The series' b-values [s/mm^2], a row or a column (FSL)");
-  command.add("--bvec FILE", &s.bvec,
-              "The series' directions, 3 rows or 3 columns, along the image axes; x is reversed where the "
-              "affine's determinant is positive (FSL)");
+  command.add(
+      "--bvec FILE", &s.bvec,
+      "The series' directions, 3 rows or 3 columns, along the image axes; x is reversed where the affine's determinant is positive (FSL)");
   command.add("--grad FILE", &s.grad,
               "Instead of these two: rows x y z b along the scanner's axes [s/mm^2] (MRtrix)");
   command.add("--vector", &s.vector,
@@ -77,13 +77,10 @@ void add_input_options(Command& command, DenoiseSettings& s) {
   add(
       command, "--order", "ORDER", [&s](const auto& t) { s.order = parse_tensor_order("--order", t); },
       "Order of a tensor image's elements: fsl (xx xy xz yy yz zz), mrtrix (xx yy zz xy xz yz), nifti (xx xy "
-      "yy xz yz zz). Needed unless the header tells: five axes with intent 1005 (nifti), or an intent_name "
-      "'tensor ORDER', as this tool writes");
+      "yy xz yz zz). Needed unless the header tells: five axes with intent 1005 (nifti), or an intent_name 'tensor ORDER', as this tool writes");
   add(
       command, "--frame", "FRAME", [&s](const auto& t) { s.frame = io::parse_frame(t); },
-      "Axes of the tensor image that is read: fsl, image (voxel indices) or scanner [fsl for order fsl, "
-      "scanner "
-      "for mrtrix, image for nifti]");
+      "Axes of the tensor image that is read: fsl, image (voxel indices) or scanner [fsl for order fsl, scanner for mrtrix, image for nifti]");
   add(
       command, "--unit", "UNIT",
       [&s](const std::string& text) {
@@ -91,13 +88,11 @@ void add_input_options(Command& command, DenoiseSettings& s) {
           throw BadInput(fmt::format("--unit: '{}' is neither mm2/s nor um2/ms", text));
         s.square_micrometres = text == "um2/ms";
       },
-      "Unit of diffusivities in files, read and written: mm2/s (tissue about 1e-3) or um2/ms (about 1) "
-      "[mm2/s]");
+      "Unit of diffusivities in files, read and written: mm2/s (tissue about 1e-3) or um2/ms (about 1) [mm2/s]");
   command.add(
       "--mask MASK", &s.mask,
       "Voxels to fit and to denoise: a NIfTI file (not 0 is inside); auto: from the mean b = 0 "
-      "volume, or the trace, by Otsu's threshold; nonzero: where any volume is; none: all [auto for a "
-      "series, else nonzero]");
+      "volume, or the trace, by Otsu's threshold; nonzero: where any volume is; none: all [auto for a series, else nonzero]");
 }
 
 void add_fit_options(Command& command, DenoiseSettings& s) {
@@ -125,21 +120,16 @@ void add_fit_options(Command& command, DenoiseSettings& s) {
 void add_solver_options(Command& command, DenoiseSettings& s) {
   add(
       command, "--solver", "SOLVER", [&s](const auto& t) { s.solve.solver = imaging::parse_solver(t); },
-      "accelerated, primal-dual (with epsilon 0), or descent in the Cholesky factor (Christiansen et al. "
-      "2007) "
-      "[accelerated]");
+      "accelerated, primal-dual (with epsilon 0), or descent in the Cholesky factor (Christiansen et al. 2007) [accelerated]");
   add(
       command, "--lambda", "N|auto",
       [&s](const std::string& text) {
         s.solve.lambda = text == "auto" ? 0 : parse_number("--lambda", text, 0, true);
       },
-      "Weight of the data [1/(um^2/ms * mm); with --vector 1/(image unit * mm)]; larger: closer to it. auto: "
-      "from the noise of the image "
-      "[auto]");
+      "Weight of the data [1/(um^2/ms * mm); with --vector 1/(image unit * mm)]; larger: closer to it. auto: from the noise of the image [auto]");
   add(
       command, "--epsilon", "N", [&s](const auto& t) { s.epsilon = parse_number("--epsilon", t, 0, false); },
-      "Gradients below this are smoothed, edges above are kept [um^2/ms / mm; with --vector the image's unit "
-      "/ "
+      "Gradients below this are smoothed, edges above are kept [um^2/ms / mm; with --vector the image's unit / "
       "mm] [0.01; 0 with primal-dual; with --vector a tenth of the noise over the smallest spacing]");
   add(
       command, "--tolerance", "N",
@@ -171,8 +161,7 @@ void add_output_options(Command& command, DenoiseSettings& s) {
   command
       .add(
           "-o,--output PREFIX", &s.prefix,
-          "Beginning of the outputs' names: PREFIX_tensor, PREFIX_FA and so on; a prefix that ends in / is a "
-          "directory: PREFIX/tensor")
+          "Beginning of the outputs' names: PREFIX_tensor, PREFIX_FA and so on; a prefix that ends in / is a directory: PREFIX/tensor")
       .required();
   add(
       command, "--output-order", "ORDER",
@@ -180,8 +169,7 @@ void add_output_options(Command& command, DenoiseSettings& s) {
       "Order of the tensor image that is written [that of the input, fsl for a series]");
   add(
       command, "--output-frame", "FRAME", [&s](const auto& t) { s.output_frame = io::parse_frame(t); },
-      "Axes of the tensors and eigenvectors that are written: fsl, image or scanner [those of the input; for "
-      "a series "
+      "Axes of the tensors and eigenvectors that are written: fsl, image or scanner [those of the input; for a series "
       "and for another order, as --frame says]");
   add(
       command, "--maps", "LIST",
@@ -189,8 +177,7 @@ void add_output_options(Command& command, DenoiseSettings& s) {
         s.maps = parse_maps(text);
         s.maps_listed = text != "all" && text != "none";
       },
-      "Maps to write beside the tensor: all, none, or some of fa,md,ad,rd,mo,l1,l2,l3,v1,v2,v3,s0,rgb; md, "
-      "ad, rd and "
+      "Maps to write beside the tensor: all, none, or some of fa,md,ad,rd,mo,l1,l2,l3,v1,v2,v3,s0,rgb; md, ad, rd and "
       "l1 to l3 in --unit, s0 (of a series) in its unit, rgb is |V1| FA, three volumes from 0 to 1 [all]");
   add(
       command, "--format", "FORMAT",

@@ -20,8 +20,7 @@ std::string as_text(const CudaDevices& cuda) {
   std::string text = fmt::format("cpu     {} threads\n", cpu_threads());
   for (const CudaDevice& device : cuda.devices)
     text += fmt::format(
-        "cuda:{}  {}, sm_{}, {} multiprocessors, {}; shared memory {} a multiprocessor, {} a block "
-        "({} with opt-in)\n",
+        "cuda:{}  {}, sm_{}, {} multiprocessors, {}; shared memory {} a multiprocessor, {} a block ({} with opt-in)\n",
         device.ordinal, device.name, device.compute_capability, device.multiprocessors,
         byte_text(device.memory), byte_text(device.shared_per_sm), byte_text(device.shared_per_block),
         byte_text(device.shared_per_block_optin));

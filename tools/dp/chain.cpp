@@ -47,9 +47,9 @@ int run(Settings& s) {
 
 std::function<int()> add(Command& command) {
   auto s = std::make_shared<Settings>();
-  command.add("DIMENSION", &s->words,
-              "n + 1 dimensions d of n matrices, matrix k is d[k-1] x d[k]; or n times ROWSxCOLUMNS. "
-              "Whole numbers, 1 or more");
+  command.add(
+      "DIMENSION", &s->words,
+      "n + 1 dimensions d of n matrices, matrix k is d[k-1] x d[k]; or n times ROWSxCOLUMNS. Whole numbers, 1 or more");
   command.add("--file FILE", &s->file,
               "The n + 1 dimensions from a text, in as many lines as one likes; '-' for standard input");
   command.add(
@@ -57,8 +57,7 @@ std::function<int()> add(Command& command) {
       "Shapes from a table of two columns, a line ROWS COLUMNS for each matrix; '-' for standard input");
   add_type_option(
       command, s->type,
-      "int32, int64, float32, float64 (which round large costs), or auto, the smaller integer that "
-      "holds the cost [auto]");
+      "int32, int64, float32, float64 (which round large costs), or auto, the smaller integer that holds the cost [auto]");
   add_dp_options(command, *s);
   return [s] { return run(*s); };
 }
@@ -66,13 +65,13 @@ std::function<int()> add(Command& command) {
 }  // namespace
 
 Verb dp_chain() {
-  return {"chain", "The order of multiplying a chain of matrices that needs the fewest multiplications",
-          "warploom dp chain 30 35 15 5 10 20 25\n"
-          "  warploom dp chain 30x35 35x15 15x5 --json\n"
-          "Prints the cost, in multiplications of numbers, and the order. JSON: products lists the first "
-          "matrix, the "
-          "last of the left factor and the last of each product, counted from 1.",
-          &add};
+  return {
+      "chain", "The order of multiplying a chain of matrices that needs the fewest multiplications",
+      "warploom dp chain 30 35 15 5 10 20 25\n"
+      "  warploom dp chain 30x35 35x15 15x5 --json\n"
+      "Prints the cost, in multiplications of numbers, and the order. JSON: products lists the first matrix, the "
+      "last of the left factor and the last of each product, counted from 1.",
+      &add};
 }
 
 }  // namespace warploom::tool

@@ -46,10 +46,10 @@ int run(Settings& s) {
 std::function<int()> add(Command& command) {
   auto s = std::make_shared<Settings>();
   command
-      .add("POINTS", &s->input,
-           "Table of two columns, x and y of each vertex, in order along the boundary, either way "
-           "round, the first not "
-           "repeated; '-' for standard input")
+      .add(
+          "POINTS", &s->input,
+          "Table of two columns, x and y of each vertex, in order along the boundary, either way round, the first not "
+          "repeated; '-' for standard input")
       .required();
   command.add("--svg FILE", &s->svg, "Picture to write: the polygon with its diagonals (.svg)");
   add_type_option(command, s->type, "float64, float32 or auto [auto: float64]");

@@ -23,26 +23,23 @@ void add_dp_options(Command& command, DpSettings& settings) {
   command.add(
       "--decomposition ORDER",
       [&solve](const std::string& text) { solve.decomposition = dp::parse_decomposition(text); },
-      "Order in which blocks of cells are computed, for the speed alone: bottom-up, persistent (one "
-      "kernel, "
+      "Order in which blocks of cells are computed, for the speed alone: bottom-up, persistent (one kernel, "
       "GPU only), divide-and-conquer, printed (the dissertation's, which computes some blocks again) or "
       "auto [auto: persistent on a GPU, bottom-up on a CPU]");
-  command.add("--block N", &solve.block,
-              "Edge of a block [cells]: 16, 32, 64, 128, 256 or 512; of persistent 32 or 64 [chosen by "
-              "size and device]");
+  command.add(
+      "--block N", &solve.block,
+      "Edge of a block [cells]: 16, 32, 64, 128, 256 or 512; of persistent 32 or 64 [chosen by size and device]");
   command.add(
       "--triangular METHOD",
       [&solve](const std::string& text) { solve.triangular = dp::parse_triangular(text); },
-      "How a GPU finishes a block, not of persistent: blocked, or the dissertation's two: merged, direct "
-      "[blocked]");
+      "How a GPU finishes a block, not of persistent: blocked, or the dissertation's two: merged, direct [blocked]");
   command.add(
       "--storage STORAGE", [&solve](const std::string& text) { solve.storage = dp::parse_storage(text); },
-      "Cells as plain, narrow (for int32: 16 bits, if they hold the differences, else solved again as "
-      "plain) or auto: "
+      "Cells as plain, narrow (for int32: 16 bits, if they hold the differences, else solved again as plain) or auto: "
       "narrow where it is likely to hold [auto]");
-  command.add("--timings", &settings.timings,
-              "Tell time and memory: phases, transfers, pairs (an addition with its minimum) a second; "
-              "costs some waiting");
+  command.add(
+      "--timings", &settings.timings,
+      "Tell time and memory: phases, transfers, pairs (an addition with its minimum) a second; costs some waiting");
   command.add("--force", &settings.force, "Replace outputs that exist");
   command.add_json(settings.json);
 }

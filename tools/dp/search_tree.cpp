@@ -56,18 +56,17 @@ int run(Settings& s) {
 std::function<int()> add(Command& command) {
   auto s = std::make_shared<Settings>();
   command
-      .add("P", &s->first,
-           "How often each of n keys is looked for, in their order: a file of n numbers; without Q, a table "
-           "of "
-           "n + 1 rows p_k q_k, k = 0 to n, with 0 or nan as p_0. '-' for standard input")
+      .add(
+          "P", &s->first,
+          "How often each of n keys is looked for, in their order: a file of n numbers; without Q, a table of "
+          "n + 1 rows p_k q_k, k = 0 to n, with 0 or nan as p_0. '-' for standard input")
       .required();
   command.add(
       "Q", &s->second,
       "How often what lies before, between and after the keys is looked for: a file of n + 1 numbers");
   add_type_option(
       command, s->type,
-      "int32, int64, float32, float64, or auto: of integers the smaller that holds the cost, else float64 "
-      "[auto]");
+      "int32, int64, float32, float64, or auto: of integers the smaller that holds the cost, else float64 [auto]");
   add_dp_options(command, *s);
   return [s] { return run(*s); };
 }
@@ -75,13 +74,13 @@ std::function<int()> add(Command& command) {
 }  // namespace
 
 Verb dp_search_tree() {
-  return {"search-tree", "The binary search tree of least expected cost",
-          "warploom dp search-tree p.txt q.txt --json\n"
-          "  printf 'p,q\\n0,.05\\n.15,.1\\n.1,.05\\n' | warploom dp search-tree -\n"
-          "Numbers are probabilities or counts, 0 or more; whole numbers are exact. The cost is the sum of "
-          "each times the nodes its search visits, the gap it ends in included. Keys are counted from 1; "
-          "child 0 is a gap. The root's depth is 0.",
-          &add};
+  return {
+      "search-tree", "The binary search tree of least expected cost",
+      "warploom dp search-tree p.txt q.txt --json\n"
+      "  printf 'p,q\\n0,.05\\n.15,.1\\n.1,.05\\n' | warploom dp search-tree -\n"
+      "Numbers are probabilities or counts, 0 or more; whole numbers are exact. The cost is the sum of "
+      "each times the nodes its search visits, the gap it ends in included. Keys are counted from 1; child 0 is a gap. The root's depth is 0.",
+      &add};
 }
 
 }  // namespace warploom::tool

@@ -62,12 +62,11 @@ int run(Settings& s) {
 std::function<int()> add(Command& command) {
   auto s = std::make_shared<Settings>();
   command
-      .add("TABLE", &s->input,
-           "Square table w of n leaves, as .npy or text: w(i,i) is the value of leaf i, m[i,i]; "
-           "w(i,j), i < j, is "
-           "added once for the interval from leaf i to leaf j. inf (of a maximum -inf): no solution. "
-           "What stands "
-           "below the diagonal is not used. '-' for standard input")
+      .add(
+          "TABLE", &s->input,
+          "Square table w of n leaves, as .npy or text: w(i,i) is the value of leaf i, m[i,i]; w(i,j), i < j, is "
+          "added once for the interval from leaf i to leaf j. inf (of a maximum -inf): no solution. What stands "
+          "below the diagonal is not used. '-' for standard input")
       .required();
   command.add(
       "--optimum WHICH", [s](const std::string& text) { s->optimum = dp::parse_optimum(text); },
@@ -77,8 +76,7 @@ std::function<int()> add(Command& command) {
       "All of m to write, as a square .npy; 0 below the diagonal, 2^30-1 or 2^62-1 for inf in integers");
   add_type_option(
       command, s->type,
-      "int32, int64, float32, float64, or auto: of whole numbers the smaller integer that holds every "
-      "cell, else float64 [auto]");
+      "int32, int64, float32, float64, or auto: of whole numbers the smaller integer that holds every cell, else float64 [auto]");
   add_dp_options(command, *s);
   return [s] { return run(*s); };
 }
@@ -86,12 +84,11 @@ std::function<int()> add(Command& command) {
 }  // namespace
 
 Verb dp_solve() {
-  return {"solve", "m[i,j] = w(i,j) + best over i <= k < j of m[i,k] + m[k+1,j] for a table of your own",
-          "warploom dp solve costs.csv --optimum max --save-table m.npy\n"
-          "Prints the optimum and its tree over leaves 0 to n-1. JSON: splits lists [i, k, j]: leaves i to "
-          "j-1 are "
-          "split before leaf k.",
-          &add};
+  return {
+      "solve", "m[i,j] = w(i,j) + best over i <= k < j of m[i,k] + m[k+1,j] for a table of your own",
+      "warploom dp solve costs.csv --optimum max --save-table m.npy\n"
+      "Prints the optimum and its tree over leaves 0 to n-1. JSON: splits lists [i, k, j]: leaves i to j-1 are split before leaf k.",
+      &add};
 }
 
 }  // namespace warploom::tool

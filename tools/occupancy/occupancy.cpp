@@ -175,10 +175,9 @@ std::vector<std::string> below(const reuse::Launchability& result, const Gate& g
   for (const KernelLaunch& kernel : result.kernels) {
     const auto unlaunchable = [](const LaunchOn& on) { return on.occupancy.blocks == 0; };
     if (bound_only(kernel) && !std::ranges::all_of(kernel.on, unlaunchable))
-      throw BadInput(
-          fmt::format("--fail-below: the block size of {} is not known; give --block, or choose a "
-                      "kernel with --kernel",
-                      demangle(kernel.name)));
+      throw BadInput(fmt::format(
+          "--fail-below: the block size of {} is not known; give --block, or choose a kernel with --kernel",
+          demangle(kernel.name)));
     for (const LaunchOn& on : kernel.on)
       if (!gate.passes(on.occupancy))
         out.push_back(fmt::format("{} on {}: {} resident a multiprocessor, {:.1f} %, is below {}",
@@ -218,9 +217,9 @@ std::function<int()> add(Command& command) {
   command.add("FILE", &options->path, "PTX to read, '-' for standard input").required();
   command.add("--kernel NAME", &options->kernel,
               "Only this kernel: its name in the PTX, or a part of its C++ name");
-  command.add("--arch LIST", &options->architectures,
-              "Architectures, separated by commas: G80, GT200, Fermi, sm_70 to sm_121, or all "
-              "[the PTX's target and the usual ones above it]");
+  command.add(
+      "--arch LIST", &options->architectures,
+      "Architectures, separated by commas: G80, GT200, Fermi, sm_70 to sm_121, or all [the PTX's target and the usual ones above it]");
   command.add("--block X,Y,Z", &options->block,
               "Block size [threads], at most 1024,1024,64 [.reqntid, else .maxntid of the kernel]");
   command.add(
@@ -233,9 +232,9 @@ std::function<int()> add(Command& command) {
   command.add("--regs N", &options->registers, "Registers a thread, 1 to 255 [what ptxas says]")
       .range(1, 255);
   command.add("--no-ptxas", &options->no_ptxas, "Do not run ptxas: registers are unknown without --regs");
-  command.add("--fail-below BLOCKS|PERCENT%", &options->fail_below,
-              "Exit with 1 if a kernel has fewer resident blocks a multiprocessor (2), or less occupancy "
-              "(50%), on any architecture listed");
+  command.add(
+      "--fail-below BLOCKS|PERCENT%", &options->fail_below,
+      "Exit with 1 if a kernel has fewer resident blocks a multiprocessor (2), or less occupancy (50%), on any architecture listed");
   command.add_json(options->json);
   return [options] { return run(*options); };
 }
@@ -243,10 +242,10 @@ std::function<int()> add(Command& command) {
 }  // namespace
 
 Verb occupancy_verb() {
-  return {"occupancy",
-          "Say whether the kernels of a PTX file launch, how many blocks are resident on a multiprocessor, "
-          "and what limits them",
-          "warploom occupancy k.ptx --block 16,16 --dynamic 32768 --arch sm_80,sm_90 --fail-below 2", add};
+  return {
+      "occupancy",
+      "Say whether the kernels of a PTX file launch, how many blocks are resident on a multiprocessor, and what limits them",
+      "warploom occupancy k.ptx --block 16,16 --dynamic 32768 --arch sm_80,sm_90 --fail-below 2", add};
 }
 
 }  // namespace warploom::tool

@@ -48,8 +48,7 @@ void add_reuse_options(Command& command, const std::shared_ptr<reuse::Options>& 
       [options](const std::string& text) {
         options->when = parse_choice("--when", text, {When::occupancy, When::always, When::fits});
       },
-      "Rewrite a kernel: occupancy: if more blocks become resident or it would not launch otherwise; "
-      "always: "
+      "Rewrite a kernel: occupancy: if more blocks become resident or it would not launch otherwise; always: "
       "if bytes are saved; fits: if it would not launch otherwise [occupancy]");
   command.add(
       "--placement METHOD",
@@ -84,9 +83,7 @@ void add_reuse_options(Command& command, const std::shared_ptr<reuse::Options>& 
           throw BadInput(fmt::format("--pool: '{}' is not one of static, dynamic", text));
         options->dynamic_pool = text == "dynamic";
       },
-      "What becomes of the arrays: static: one array; dynamic: one extern array, whose bytes the launch "
-      "has "
-      "to give, above 48 KB too [static]");
+      "What becomes of the arrays: static: one array; dynamic: one extern array, whose bytes the launch has to give, above 48 KB too [static]");
   // One value an occurrence: a value may be the file that follows.
   command
       .add("--kernel NAME", &options->only,
@@ -95,8 +92,7 @@ void add_reuse_options(Command& command, const std::shared_ptr<reuse::Options>& 
   command.add("--except NAME", &options->except, "Not this kernel; repeatable").repeated();
   command
       .add("--disable PASS", &options->disabled,
-           "Leave out a pass (privacy, barriers, occupancy, check, ptxas); "
-           "repeatable")
+           "Leave out a pass (privacy, barriers, occupancy, check, ptxas); repeatable")
       .repeated();
   command.add(
       "--no-ptxas", [options] { options->assemble = false; }, "Do not run ptxas on the result");
@@ -115,8 +111,7 @@ reuse::Options reuse_options_of_environment() {
     }
     if (options->dynamic_pool)
       throw BadInput(
-          "WARPLOOM_REUSE_FLAGS: --pool dynamic needs launches that pass the bytes, which a build does not "
-          "change; leave it out");
+          "WARPLOOM_REUSE_FLAGS: --pool dynamic needs launches that pass the bytes, which a build does not change; leave it out");
   }
   for (std::string& name : names_in("WARPLOOM_ONLY")) options->only.push_back(std::move(name));
   for (std::string& name : names_in("WARPLOOM_EXCEPT")) options->except.push_back(std::move(name));

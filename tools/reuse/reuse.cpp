@@ -105,10 +105,9 @@ reuse::Result rewrite(const Options& options, std::string ptx) {
   reuse::Options with = *options.rewriting;
   with.dump = dumper(options);
   if (const std::vector<std::string> unknown = resolve_kernel_names(with, ptx, file); !unknown.empty())
-    throw BadInput(
-        fmt::format("{}: no kernel is called '{}' or has that in its C++ declaration "
-                    "(warploom occupancy lists the kernels)",
-                    file, unknown.front()));
+    throw BadInput(fmt::format(
+        "{}: no kernel is called '{}' or has that in its C++ declaration (warploom occupancy lists the kernels)",
+        file, unknown.front()));
   return reuse::optimize(std::move(ptx), with, file);
 }
 
@@ -156,8 +155,7 @@ std::function<int()> add(Command& command) {
   command.add("NVCC_OPTIONS", &options->nvcc_options, "After --: options for nvcc, if FILE is a .cu file");
   command.add(
       "-o,--output FILE", &options->output,
-      "Write the rewritten PTX here, '-' for standard output (the report then goes to standard error); "
-      "without it there is only the report");
+      "Write the rewritten PTX here, '-' for standard output (the report then goes to standard error); without it there is only the report");
   add_reuse_options(command, options->rewriting);
   command
       .add("--dump-after PASS", &options->dump_after,
@@ -178,14 +176,14 @@ std::function<int()> add(Command& command) {
 }  // namespace
 
 Verb reuse_verb() {
-  return {"reuse", "Let shared-memory arrays whose lives do not meet share storage, in the PTX of any kernel",
-          "warploom reuse k.ptx -o out.ptx --block 16,16 --html map.html\n"
-          "         warploom reuse k.cu --when always --arch sm_90 -- -std=c++17 -Iinclude\n"
-          "Exit codes: 0 done, also if kernels are left unchanged on purpose; 1 the independent check or "
-          "ptxas did "
-          "not accept a rewritten kernel, which is kept as it was; 2 bad usage or input.\n"
-          "Environment: WARPLOOM_DISABLE=1 passes everything through unchanged.",
-          add};
+  return {
+      "reuse", "Let shared-memory arrays whose lives do not meet share storage, in the PTX of any kernel",
+      "warploom reuse k.ptx -o out.ptx --block 16,16 --html map.html\n"
+      "         warploom reuse k.cu --when always --arch sm_90 -- -std=c++17 -Iinclude\n"
+      "Exit codes: 0 done, also if kernels are left unchanged on purpose; 1 the independent check or ptxas did "
+      "not accept a rewritten kernel, which is kept as it was; 2 bad usage or input.\n"
+      "Environment: WARPLOOM_DISABLE=1 passes everything through unchanged.",
+      add};
 }
 
 }  // namespace warploom::tool

@@ -140,10 +140,8 @@ std::function<int()> add(Command& command) {
       .required();
   command.add(
       "--annotations FILE", &s->annotations,
-      "What is true: CSV onset,duration,label [s] or a recording's file; one for all results, one each, "
-      "in "
-      "their order, or a folder that holds NAME.annotations.csv, NAME.csv or the recording of each [the "
-      "recording that was searched]");
+      "What is true: CSV onset,duration,label [s] or a recording's file; one for all results, one each, in "
+      "their order, or a folder that holds NAME.annotations.csv, NAME.csv or the recording of each [the recording that was searched]");
   command.add("--label LABEL", &s->label, "Results are judged as if they bore this label [their own]");
   command.add("--at K", &s->at, "Judge so many results, the best [20]")
       .range(std::int64_t{1}, std::int64_t{1'000'000});
@@ -165,10 +163,8 @@ Verb search_evaluate() {
       "  warploom search evaluate found/*.jsonl --annotations truths/ --at 50 --json\n"
       "  warploom search evaluate found/*.jsonl --label-column activity --label 2\n"
       "Matches that lie where the query came from do not count, and neither does what is annotated there. "
-      "Precision: relevant results over results. Recall: annotated events that a relevant result touches, "
-      "over "
-      "events. Coverage: annotated time within relevant results, over annotated time. Several results: means "
-      "and "
+      "Precision: relevant results over results. Recall: annotated events that a relevant result touches, over "
+      "events. Coverage: annotated time within relevant results, over annotated time. Several results: means and "
       "95 % confidence intervals by Student's t.",
       &add};
 }

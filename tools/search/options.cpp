@@ -75,21 +75,18 @@ void add_query_options(Command& command, SearchSettings& s) {
       .add(
           "--query LABEL=FILE[@FROM-TO]",
           [&s](const std::string& text) { s.queries.push_back(parse_query(text)); },
-          "A query and its label, perhaps a range of its file [s]; several times for several queries. All "
-          "that "
-          "stands "
+          "A query and its label, perhaps a range of its file [s]; several times for several queries. All that stands "
           "without an option is a recording then")
       .repeated();
   command.add(
       "--label LABEL", &s.examples,
-      "Every annotation of the query's file with this label is a query, an example; several times for "
-      "several labels. Implies --labels");
+      "Every annotation of the query's file with this label is a query, an example; several times for several labels. Implies --labels");
   command.add(
       "--labels", &s.labels,
       "Of several queries give each place the label of the one that fits best [each query's matches]");
-  command.add("--exclude-self", &s.exclude_self,
-              "Leave out matches of which more than a tenth lies where a query of their label was taken "
-              "from [they are marked]");
+  command.add(
+      "--exclude-self", &s.exclude_self,
+      "Leave out matches of which more than a tenth lies where a query of their label was taken from [they are marked]");
   add(
       command, "--query-select", "LIST", [&s](const std::string& t) { s.query_select = split(t, ','); },
       "Channels of the query, where they are not those of --select");
@@ -137,8 +134,7 @@ void add_distance_options(Command& command, SearchSettings& s) {
           throw BadInput(fmt::format("--method: '{}' is neither dtw nor euclidean", text));
         s.euclidean = text == "euclidean";
       },
-      "dtw: this search; euclidean: the sum of the channels' distances at one offset, to compare with; of "
-      "the "
+      "dtw: this search; euclidean: the sum of the channels' distances at one offset, to compare with; of the "
       "options below it heeds --normalize, --best and --exclusion [dtw]");
   add(
       command, "--band", "SHARE|none",
@@ -165,15 +161,12 @@ void add_distance_options(Command& command, SearchSettings& s) {
   add(
       command, "--max-distance", "D",
       [&s](const auto& t) { s.find.max_distance = parse_number("--max-distance", t, 0, kMost); },
-      "Pairs of channels count up to this distance [unit of the samples; none where normalised] [by "
-      "--significance]");
+      "Pairs of channels count up to this distance [unit of the samples; none where normalised] [by --significance]");
   add(
       command, "--significance", "CHANCE",
       [&s](const auto& t) { s.find.significance = parse_number("--significance", t, kLeast, 1); },
-      "Else up to the distance at which a channel of the query that is not there is found at a place with "
-      "this "
-      "chance, divided evenly among the channels, lags, scales and signs that are tried there; 1: no "
-      "threshold [0.05]");
+      "Else up to the distance at which a channel of the query that is not there is found at a place with this "
+      "chance, divided evenly among the channels, lags, scales and signs that are tried there; 1: no threshold [0.05]");
 }
 
 void add_match_options(Command& command, SearchSettings& s) {
@@ -184,9 +177,7 @@ void add_match_options(Command& command, SearchSettings& s) {
         s.find.max_lag =
             parse_number("--max-lag", s.lag_in_seconds ? text.substr(0, text.size() - 1) : text, 0, kMost);
       },
-      "The channels of a match begin at most this far apart: a share of the query's length, or seconds, as "
-      "0.2s "
-      "[0.5]");
+      "The channels of a match begin at most this far apart: a share of the query's length, or seconds, as 0.2s [0.5]");
   command
       .add("--neighbours N", &s.find.neighbours,
            "A query's channel may be found in its own and so many to either side [3]")
@@ -202,10 +193,7 @@ void add_match_options(Command& command, SearchSettings& s) {
         else
           s.weights = text;
       },
-      "Weight of the distance of a channel that is found in another, or a file with the weight of each pair, "
-      "a "
-      "row a "
-      "channel [1]");
+      "Weight of the distance of a channel that is found in another, or a file with the weight of each pair, a row a channel [1]");
   add(
       command, "--scales", "A:B:N", [&s](const auto& t) { s.find.scales = parse_scales(t); },
       "Try the query at N lengths from A to B times its own, in equal ratios, or at those of a list [1]");
@@ -217,9 +205,7 @@ void add_match_options(Command& command, SearchSettings& s) {
       .range(0, 100'000);
   command.add(
       "--sensor X,Y,Z", &s.sensors,
-      "The channels of the query that are a sensor's axes; several times for several [its channels, if "
-      "there "
-      "are three]");
+      "The channels of the query that are a sensor's axes; several times for several [its channels, if there are three]");
   command
       .add("--segments N", &s.find.segments,
            "Search so many parts of the query as well, so that parts of a channel count [1]")
@@ -254,8 +240,7 @@ void add_run_options(Command& command, SearchSettings& s) {
                   : text == "always" ? search::Prune::always
                                      : search::Prune::never;
       },
-      "Leave out windows of which lower bounds tell that they are too far; the result does not depend on it "
-      "[auto: where it pays]");
+      "Leave out windows of which lower bounds tell that they are too far; the result does not depend on it [auto: where it pays]");
   command
       .add("--threads N", &s.run.threads, "CPU threads; the result does not depend on them [one a processor]")
       .range(1u, 1024u);
@@ -267,9 +252,9 @@ void add_run_options(Command& command, SearchSettings& s) {
               "Folder for NAME.matches.jsonl, NAME.matches.csv (a row a pair of channels) and "
               "NAME.annotations.csv of each recording, and ranking.csv over all");
   command.add("--html", &s.html, "Write NAME.html there as well, a page to look at");
-  command.add("--resume", &s.resume,
-              "Leave recordings alone whose outputs are there and were made with the same "
-              "options and queries");
+  command.add(
+      "--resume", &s.resume,
+      "Leave recordings alone whose outputs are there and were made with the same options and queries");
   command.add("--force", &s.force, "Replace outputs that exist");
   command.add_json(s.json);
 }
@@ -312,10 +297,10 @@ QuerySource parse_query(const std::string& text) {
 }
 
 void add_reading_options(Command& command, io::RecordingOptions& reading) {
-  command.add("--format FORMAT", &reading.format,
-              "csv (any text), npy, f32, f64, ts, edf, wfdb [by the name's ending: .csv .tsv .txt, .npy, "
-              ".f32 .raw, "
-              ".f64, .ts, .edf .bdf, .hea .dat; text also with .gz]");
+  command.add(
+      "--format FORMAT", &reading.format,
+      "csv (any text), npy, f32, f64, ts, edf, wfdb [by the name's ending: .csv .tsv .txt, .npy, .f32 .raw, "
+      ".f64, .ts, .edf .bdf, .hea .dat; text also with .gz]");
   add(
       command, "--rate", "HZ",
       [&reading](const auto& t) { reading.rate = parse_number("--rate", t, kLeast, kMost); },
@@ -340,8 +325,7 @@ void add_reading_options(Command& command, io::RecordingOptions& reading) {
         else if (!parse_whole(text, reading.series) || reading.series < 1)
           throw BadInput(fmt::format("--series {}: a number from 1, or all, is expected", text));
       },
-      "Which series of .ts files, from 1, or all of them, each a recording; FILE.ts#3 is the third whatever "
-      "stands here [1]");
+      "Which series of .ts files, from 1, or all of them, each a recording; FILE.ts#3 is the third whatever stands here [1]");
 }
 
 void add_search_options(Command& command, SearchSettings& settings) {

@@ -66,10 +66,9 @@ SearchOutput::SearchOutput(const SearchSettings& settings, const std::vector<Rec
   if (settings.resume || settings.force) return;
   const auto refuse = [&](const fs::path& file) {
     if (fs::exists(file, error))
-      throw BadInput(
-          fmt::format("{} exists; give --resume to go on with what is not finished, --force to replace it, "
-                      "or another folder",
-                      file.string()));
+      throw BadInput(fmt::format(
+          "{} exists; give --resume to go on with what is not finished, --force to replace it, or another folder",
+          file.string()));
   };
   for (const io::RecordingFile& recording : recordings)
     for (const char* ending : {".matches.jsonl", ".matches.csv", ".annotations.csv", ".html"})

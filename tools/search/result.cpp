@@ -288,8 +288,7 @@ Json as_json(const std::vector<SearchResult>& results, const std::vector<Recorde
 
 std::string pairs_csv(const SearchResult& result, const std::vector<RecordedQuery>& queries) {
   std::string text =
-      "rank,label,onset,duration,matched,channels,match_distance,self,query_channel,channel,offset,length,"
-      "lag,distance,"
+      "rank,label,onset,duration,matched,channels,match_distance,self,query_channel,channel,offset,length,lag,distance,"
       "weight,switched,negated,scale,rotation,segment,exhausted\n";
   for (std::size_t k = 0; k < result.hits.size(); ++k) {
     const Hit& hit = result.hits[k];

@@ -122,8 +122,7 @@ std::string as_text(const Settings& s, const SegmentOptions& with, const Segment
                                        : fmt::format("{} x {} pixels", grid.nx, grid.ny);
   return fmt::format(
       "{}: {}\n  inside      {} voxels, {:.2f} %, mean {:.6g}\n  outside     mean {:.6g}\n"
-      "  iterations  {}, {} (change {:.2e}, tolerance {:.0e})\n  time        {:.3f} s, iterations {:.4f} s "
-      "on {}\n",
+      "  iterations  {}, {} (change {:.2e}, tolerance {:.0e})\n  time        {:.3f} s, iterations {:.4f} s on {}\n",
       input_name(s.input), size, r.inside,
       100 * static_cast<double>(r.inside) / static_cast<double>(grid.voxels()), r.mean_in, r.mean_out,
       r.iterations, r.converged ? "converged" : "stopped by --max-iterations", r.change, with.tolerance,
@@ -185,20 +184,18 @@ std::function<int()> add(Command& command) {
       .range(0, std::numeric_limits<int>::max());
   command.add(
       "--start START", &s->start,
-      "First contour: checkerboard (many small ones), disk (or ball), box, or mask:FILE (not 0: inside) "
-      "[checkerboard]");
+      "First contour: checkerboard (many small ones), disk (or ball), box, or mask:FILE (not 0: inside) [checkerboard]");
   command.add(
       "--inside SIDE", [s](const std::string& text) { s->with.inside = imaging::parse_inside(text); },
-      "Which side is inside: bright or dark by its mean, or start, where the first contour has it "
-      "[bright]");
+      "Which side is inside: bright or dark by its mean, or start, where the first contour has it [bright]");
   command.add("--mu X", &s->with.mu,
               "Weight of the contour's length [0.25]; larger: smoother, fewer small objects");
   command.add("--lambda-in X", &s->with.lambda_in, "Weight of the deviation from the mean inside [1]");
   command.add("--lambda-out X", &s->with.lambda_out, "Weight of the deviation from the mean outside [1]");
   command.add("--time-step X", &s->with.time_step, "Of one iteration [0.5]");
-  command.add("--tolerance X", &s->tolerance,
-              "Stop when the level set's root mean square change is at most this [1e-3; in 3-D, or from "
-              "a disk, box or mask, 1e-4]");
+  command.add(
+      "--tolerance X", &s->tolerance,
+      "Stop when the level set's root mean square change is at most this [1e-3; in 3-D, or from a disk, box or mask, 1e-4]");
   command.add("--max-iterations N", &s->max_iterations,
               "Stop then in any case [500; in 3-D, or from a disk, box or mask, 2000]");
   command.add_device(s->with.run.devices);

@@ -122,14 +122,12 @@ std::vector<std::string> differences(const SimRun& first, const std::vector<SimM
       at = i;
     }
     if (differing == 0) continue;
-    out.push_back(
-        fmt::format("schedules {} and {} leave different values in {} of kernel {}: {} of {} elements ({}), "
-                    "the first at {}: "
-                    "{} and {}",
-                    name(first.options.schedule), name(second.options.schedule), left[m].label,
-                    function_name(first.launch->kernel), differing, count, type.name, at,
-                    element_text(&left[m].bytes[at * type.bytes], type),
-                    element_text(&right[m].bytes[at * type.bytes], type)));
+    out.push_back(fmt::format(
+        "schedules {} and {} leave different values in {} of kernel {}: {} of {} elements ({}), the first at {}: {} and {}",
+        name(first.options.schedule), name(second.options.schedule), left[m].label,
+        function_name(first.launch->kernel), differing, count, type.name, at,
+        element_text(&left[m].bytes[at * type.bytes], type),
+        element_text(&right[m].bytes[at * type.bytes], type)));
   }
   return out;
 }

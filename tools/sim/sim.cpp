@@ -282,9 +282,9 @@ std::function<int()> add(Command& command) {
       command, "--max-instructions", options->max_instructions, std::uint64_t{1}, most,
       fmt::format("Instructions of all threads together, more is a finding [{}]", options->max_instructions));
   command
-      .add("--dump [N:]FILE.npy", &options->dumps,
-           "Write a buffer as it is after the launch: FILE.npy of the only one, N:FILE.npy of argument N, "
-           "from 0; repeatable")
+      .add(
+          "--dump [N:]FILE.npy", &options->dumps,
+          "Write a buffer as it is after the launch: FILE.npy of the only one, N:FILE.npy of argument N, from 0; repeatable")
       .repeated();
   command.add_json(options->json);
   return [options] { return run(*options); };
@@ -293,15 +293,13 @@ std::function<int()> add(Command& command) {
 }  // namespace
 
 Verb sim_verb() {
-  return {"sim",
-          "Run a kernel of a PTX file on the CPU, without a GPU, and report races, accesses out of bounds, "
-          "reads of "
-          "uninitialised shared memory and barriers that not all threads reach",
-          "warploom sim k.ptx --kernel scale --grid 4 --block 256 --arg buf:f32:1024:random --arg i32:1024 "
-          "--race "
-          "--dump out.npy\n"
-          "Exit codes: 0 clean, 1 findings, 2 bad usage or input.",
-          &add};
+  return {
+      "sim",
+      "Run a kernel of a PTX file on the CPU, without a GPU, and report races, accesses out of bounds, reads of "
+      "uninitialised shared memory and barriers that not all threads reach",
+      "warploom sim k.ptx --kernel scale --grid 4 --block 256 --arg buf:f32:1024:random --arg i32:1024 --race --dump out.npy\n"
+      "Exit codes: 0 clean, 1 findings, 2 bad usage or input.",
+      &add};
 }
 
 }  // namespace warploom::tool

@@ -206,10 +206,10 @@ std::function<int()> add(Command& command) {
   command.add("--tables N", &s->tables, "n of the parallel hash table [320]").range(2, 1 << 16);
   command.add("--search P", &s->search, "Finds [%] [33]").range(0, 100);
   command.add("--rounds N", &s->rounds, "Batches that are timed, after one that is not [3]").range(1, 10000);
-  command.add("--svg FILE", &s->svg,
-              "Picture to write (.svg): histograms of the keys, the dissertation's Figure 41, or the "
-              "statuses of recordings "
-              "and when there is the one asked for");
+  command.add(
+      "--svg FILE", &s->svg,
+      "Picture to write (.svg): histograms of the keys, the dissertation's Figure 41, or the statuses of recordings "
+      "and when there is the one asked for");
   add_table_options(command, *s);
   return [s] { return with_option_names([s] { return run(*s); }); };
 }
@@ -223,8 +223,7 @@ Verb table_applications() {
       "warploom table applications --svg keys.svg\n"
       "  warploom table applications --recording S01R02.txt.gz --recording S03R03.txt.gz --status free/+2\n"
       "Without recordings: keys from two normal distributions (deviations .05 and .1) in batches of 4,096, "
-      "and from one (.58) in batches of 262,144, in a hash table of m = 1024 lists (BASIC), n of them (PH), "
-      "and ours.",
+      "and from one (.58) in batches of 262,144, in a hash table of m = 1024 lists (BASIC), n of them (PH), and ours.",
       &add};
 }
 

@@ -151,10 +151,8 @@ std::string as_text(const std::vector<Measurement>& results) {
   std::string text = fmt::format(
       "{}\n{}\n\n{}\n"
       "rate: operations over the time of the operations alone; us: medians of {} batches; wall: with "
-      "transfers;\nretries: a operation; inserted, erased, hits: of the insertions, erasures, finds; "
-      "longest: "
-      "pairs of the\nlongest chain; fullest: pairs of the fullest table over the mean. The last row's "
-      "chains:\n\n",
+      "transfers;\nretries: a operation; inserted, erased, hits: of the insertions, erasures, finds; longest: "
+      "pairs of the\nlongest chain; fullest: pairs of the fullest table over the mean. The last row's chains:\n\n",
       device_text(last), workload_text(first), columns(rows), last.rounds.size());
   text += chains_text(t) + occupancy_text(t);
   return text + fmt::format("{} pairs: {} of directory, {} of nodes, {} free\n", grouped(t.pairs),
@@ -230,12 +228,11 @@ std::function<int()> add(Command& command) {
                  throw BadInput(fmt::format("--structure {}: it is lines or list", text));
                s->table.structure = text == "list" ? table::Structure::list : table::Structure::lines;
              });
-  add_choice(command, "--distribution",
-             "Of the keys: half (half of a universe of keys is there: half of updates succeed, half of "
-             "finds hit), "
-             "zipf (the same universe, skewed), uniform or normal (fractions of [0, 1), which seldom repeat) "
-             "[half]",
-             [&e](const std::string& text) { e.workload.distribution = table::parse_distribution(text); });
+  add_choice(
+      command, "--distribution",
+      "Of the keys: half (half of a universe of keys is there: half of updates succeed, half of finds hit), "
+      "zipf (the same universe, skewed), uniform or normal (fractions of [0, 1), which seldom repeat) [half]",
+      [&e](const std::string& text) { e.workload.distribution = table::parse_distribution(text); });
   command.add("--variance V,...", &s->variances, "Of normal keys, mean 0.5; several with commas [0.05]");
   command.add("--exponent S", &e.workload.exponent, "Of Zipf's distribution [0.99]");
   command.add("--universe N", &s->universe, "Different keys of half and zipf [twice the preload]");
@@ -267,13 +264,13 @@ std::function<int()> add(Command& command) {
 }  // namespace
 
 Verb table_bench() {
-  return {"bench", "Throughput of finds, insertions and erasures, mixed in batches, under a workload",
-          "warploom table bench --batch 2^12..2^18 --search 33,50,60,80,90 --svg throughput.svg\n"
-          "  warploom table bench --structure list --distribution normal --buckets 1024 --hash dek "
-          "--assignment decimal --tables 1,320\n"
-          "The second is the dissertation's GPU_BASIC and GPU_PH, or with --device cpu its CPU_BASIC and "
-          "CPU_PH. JSON: all rounds, chains by length, pairs by table.",
-          &add};
+  return {
+      "bench", "Throughput of finds, insertions and erasures, mixed in batches, under a workload",
+      "warploom table bench --batch 2^12..2^18 --search 33,50,60,80,90 --svg throughput.svg\n"
+      "  warploom table bench --structure list --distribution normal --buckets 1024 --hash dek --assignment decimal --tables 1,320\n"
+      "The second is the dissertation's GPU_BASIC and GPU_PH, or with --device cpu its CPU_BASIC and "
+      "CPU_PH. JSON: all rounds, chains by length, pairs by table.",
+      &add};
 }
 
 }  // namespace warploom::tool

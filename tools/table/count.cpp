@@ -81,9 +81,9 @@ std::function<int()> add(Command& command) {
   command.add(
       "--column WHICH", &s->column.asked,
       "Count the fields of one column, a number from 1 or a name in the first line, in place of lines");
-  command.add("--separator C", &s->separator,
-              "Between fields: a character, tab or blanks [what the first line has: tab, comma, semicolon, "
-              "else blanks]");
+  command.add(
+      "--separator C", &s->separator,
+      "Between fields: a character, tab or blanks [what the first line has: tab, comma, semicolon, else blanks]");
   command.add("--header", &s->column.header, "The first line is no data");
   command.add("--kmer K", &s->kmer, "Count the words of K bases of the sequences of a FASTA file, 1 to 31")
       .range(1, table::kMostBases);

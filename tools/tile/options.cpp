@@ -14,8 +14,8 @@ namespace {
 
 using tile::Step;
 
-constexpr std::int64_t most_strip = std::int64_t{1} << 30;  // iterators are int
-constexpr std::int64_t most_skew = 1000;
+constexpr std::int64_t kMostStrip = std::int64_t{1} << 30;  // iterators are int
+constexpr std::int64_t kMostSkew = 1000;
 
 struct Texts {
   TileOptions options;
@@ -84,7 +84,7 @@ std::vector<std::pair<std::string, std::int64_t>> parse_strips(std::string_view 
   for (const std::string& part : split(rest, ',')) {
     const auto [loop, size] = assignment(option, text, expected, part);
     strips.emplace_back(loop, whole(option, text, size, expected));
-    if (strips.back().second < 1 || strips.back().second > most_strip) refuse(option, text, expected);
+    if (strips.back().second < 1 || strips.back().second > kMostStrip) refuse(option, text, expected);
   }
   return strips;
 }
@@ -132,7 +132,7 @@ Step parse_skew(const std::string& text) {
   step.loop = loop;
   step.factor = whole("--skew", text, by.substr(0, star), expected);
   step.by = by.substr(star + 1);
-  if (step.by == step.loop || step.factor == 0 || step.factor < -most_skew || step.factor > most_skew)
+  if (step.by == step.loop || step.factor == 0 || step.factor < -kMostSkew || step.factor > kMostSkew)
     refuse("--skew", text, expected);
   return step;
 }
@@ -262,8 +262,7 @@ std::function<TileOptions()> add_tile_options(Command& command) {
               "keep the order of every sum (default: sums may be spread over threads)");
   command.add(
       "--verify", &options.verify,
-      "compile the CUDA with nvcc, run it in the simulator at small sizes, also rewritten by `reuse`, "
-      "and compare with the nest");
+      "compile the CUDA with nvcc, run it in the simulator at small sizes, also rewritten by `reuse`, and compare with the nest");
   return [texts, &command] { return read(command, *texts); };
 }
 

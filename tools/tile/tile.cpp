@@ -101,8 +101,8 @@ std::vector<tile::SizeRange> sizes_of(const tile::Region& region, const TileOpti
 /// The nests of the file that lie in the subset; what is outside does not stop the others.
 Nests read_nests(const TileOptions& options) {
   Nests nests{read_input(options.path), {}, {}};
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  if (nests.source.starts_with(byte_order_mark)) nests.source.erase(0, byte_order_mark.size());
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (nests.source.starts_with(kByteOrderMark)) nests.source.erase(0, kByteOrderMark.size());
   const std::string file = input_name(options.path);
   std::set<std::string> sizes, loop_names;
   for (tile::Region& region : tile::read_source(nests.source, file, options.source)) {
@@ -241,10 +241,8 @@ Verb tile_verb() {
       "tile", "explain reuse in loop nests, prove what is legal, write tiled C and CUDA",
       "warploom tile examples/tile/lecture/matmul.c --explain\n"
       "  warploom tile examples/tile/lecture/matmul.c --auto --c matmul_tiled.c --cuda matmul.cu\n"
-      "Steps (--permute, --tile, --strip-mine, --skew) are taken in the order of the command line, in every "
-      "function;\n"
-      "with S1: before its text, as S1:i=32, a step is taken around statement S1 only. What would break a "
-      "dependence is refused, with a witness.",
+      "Steps (--permute, --tile, --strip-mine, --skew) are taken in the order of the command line, in every function;\n"
+      "with S1: before its text, as S1:i=32, a step is taken around statement S1 only. What would break a dependence is refused, with a witness.",
       add};
 }
 

@@ -255,16 +255,15 @@ std::function<int()> add(Command& command) {
 }  // namespace
 
 Verb wrap_verb() {
-  return {"wrap", "Run nvcc and rewrite every kernel it compiles, as `warploom reuse` does",
-          "warploom wrap nvcc -c k.cu -o k.o\n"
-          "         cmake -DCMAKE_CUDA_COMPILER_LAUNCHER=\"warploom;wrap\" ..., or \"warploom;wrap;ccache\"\n"
-          "Environment: WARPLOOM_REUSE_FLAGS: options of warploom reuse that choose the rewriting (--when "
-          "always); "
-          "WARPLOOM_ONLY, WARPLOOM_EXCEPT: kernels, separated by ';'; WARPLOOM_LOG: a file that gets a line "
-          "of JSON "
-          "a kernel; WARPLOOM_DISABLE=1: run nvcc untouched.\n"
-          "Exit code: nvcc's; 2 if an option of ours is wrong.",
-          add};
+  return {
+      "wrap", "Run nvcc and rewrite every kernel it compiles, as `warploom reuse` does",
+      "warploom wrap nvcc -c k.cu -o k.o\n"
+      "         cmake -DCMAKE_CUDA_COMPILER_LAUNCHER=\"warploom;wrap\" ..., or \"warploom;wrap;ccache\"\n"
+      "Environment: WARPLOOM_REUSE_FLAGS: options of warploom reuse that choose the rewriting (--when always); "
+      "WARPLOOM_ONLY, WARPLOOM_EXCEPT: kernels, separated by ';'; WARPLOOM_LOG: a file that gets a line of JSON "
+      "a kernel; WARPLOOM_DISABLE=1: run nvcc untouched.\n"
+      "Exit code: nvcc's; 2 if an option of ours is wrong.",
+      add};
 }
 
 }  // namespace warploom::tool

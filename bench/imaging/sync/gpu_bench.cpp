@@ -334,8 +334,7 @@ json accuracy(const Options& options) {
                   {"error_before", error_before},
                   {"error_after", relative_error(last, truth)}});
       std::printf(
-          "%-10s %2d %-7s %-4s first step: from global %.3g, from oracle %.3g; after %d: %.3g, %.3g; error "
-          "%.4f -> %.4f\n",
+          "%-10s %2d %-7s %-4s first step: from global %.3g, from oracle %.3g; after %d: %.3g, %.3g; error %.4f -> %.4f\n",
           all[k].name.c_str(), all[k].side, row["stencil"].get<std::string>().c_str(),
           row["padding"].get<std::string>().c_str(), row["first_step_from_global"].get<double>(),
           row["first_step_from_oracle"].get<double>(), options.iterations, row["from_global"].get<double>(),

@@ -27,8 +27,7 @@ inline void cuda_check(cudaError_t error, const std::string& what) {
     default:
       if (cudaFree(nullptr) == error)
         message +=
-            ". The device's context has ended and with it what was in its memory; host memory is as it "
-            "was. Start a new process";
+            ". The device's context has ended and with it what was in its memory; host memory is as it was. Start a new process";
       throw Error(message);
   }
 }

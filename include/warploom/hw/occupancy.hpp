@@ -25,7 +25,7 @@ struct Architecture {
   std::uint32_t shared_granularity = 0;       ///< [bytes]
 };
 
-inline constexpr std::uint32_t threads_per_warp = 32;
+inline constexpr std::uint32_t kThreadsPerWarp = 32;
 
 /// All architectures known, oldest first: G80, GT200, Fermi, sm_70 to sm_121.
 std::span<const Architecture> architectures();

@@ -57,8 +57,7 @@ std::string direction_picture(const SlicePlane& plane, const SliceWindow& window
   });
   const double half = 0.46 * std::min(plane.column_mm, plane.row_mm);
   std::string out = fmt::format(
-      "<svg class=\"directions\" viewBox=\"0 0 {0:.6g} {1:.6g}\" role=\"img\"><image href=\"{2}\" "
-      "width=\"{0:.6g}\" "
+      "<svg class=\"directions\" viewBox=\"0 0 {0:.6g} {1:.6g}\" role=\"img\"><image href=\"{2}\" width=\"{0:.6g}\" "
       "height=\"{1:.6g}\" preserveAspectRatio=\"none\"/><g stroke-width=\"{3:.3g}\">",
       width, height, data_address(ground), 0.3 * half);
   for (std::int64_t row = 0; row < window.height; ++row)

@@ -28,8 +28,7 @@ std::string slice_figure(const SlicePlane& plane, const SliceWindow& shown, cons
                height = static_cast<double>(shown.height) * plane.row_mm;
   // Tall slices are kept as high as square ones.
   std::string out = fmt::format(
-      "<figure><div class=\"slice\"><div class=\"picture\" style=\"aspect-ratio:{:.4f};max-width:{:.0f}%\">"
-      "<img src=\"{}\" alt=\"{}, {}\">",
+      "<figure><div class=\"slice\"><div class=\"picture\" style=\"aspect-ratio:{:.4f};max-width:{:.0f}%\"><img src=\"{}\" alt=\"{}, {}\">",
       width / height, 100 * std::min(1.0, width / height), data_address(picture(plane, shown, colour)), title,
       plane.name);
   const auto share = [](std::int64_t part, std::int64_t of) {
@@ -52,8 +51,7 @@ std::string slice_section(const SlicePlane& plane, const SliceWindow& shown, con
   heading[0] = static_cast<char>(heading[0] - 'a' + 'A');
   std::string out = fmt::format("<section class=\"card\"><h2>{} slice {}</h2><p>", heading, plane.slice);
   out +=
-      "Noise should be gone and edges should stand where they were. The right column is what was taken away: "
-      "grain without "
+      "Noise should be gone and edges should stand where they were. The right column is what was taken away: grain without "
       "shape is noise; outlines of anatomy there mean that &#955; is too small.";
   out += "</p><div class=\"rows\">";
   for (const MapRow& row : rows) {
@@ -67,15 +65,13 @@ std::string slice_section(const SlicePlane& plane, const SliceWindow& shown, con
 
 std::string direction_section(const SlicePlane& plane, const SliceWindow& window, const QualityPage& page) {
   std::string out = fmt::format(
-      "<section class=\"card\"><h2>Main directions</h2><p>V1 as a line in every voxel with FA above 0.15, "
-      "over FA, in the "
+      "<section class=\"card\"><h2>Main directions</h2><p>V1 as a line in every voxel with FA above 0.15, over FA, in the "
       "part of the {} slice framed above. Neighbours in one bundle should agree after denoising, and bundles "
       "should still meet at sharp borders.</p><div class=\"pair wide\">",
       plane.name);
   for (const auto& [title, tensors] : {std::pair{"Before", &page.noisy}, std::pair{"After", &page.clean}})
     out += fmt::format(
-        "<figure>{}<figcaption>{}<span>red left&#8211;right, green back&#8211;front, blue "
-        "feet&#8211;head</span></figcaption></figure>",
+        "<figure>{}<figcaption>{}<span>red left&#8211;right, green back&#8211;front, blue feet&#8211;head</span></figcaption></figure>",
         direction_picture(plane, window, *tensors, page), title);
   return out + "</div></section>";
 }
@@ -111,10 +107,8 @@ std::string solver_section(const QualityPage& page) {
   const char* begin =
       page.done.noise.empty() ? "" : " It begins where the search for &#955; ended, near the minimum.";
   return fmt::format(
-      "<section class=\"card\"><h2>Solver</h2><p>The objective falls to its minimum; the gap bounds how far "
-      "it still is "
-      "from it, and the iteration ends where the gap reaches the tolerance.{}</p><div class=\"pair "
-      "wide\">{}{}</div></section>",
+      "<section class=\"card\"><h2>Solver</h2><p>The objective falls to its minimum; the gap bounds how far it still is "
+      "from it, and the iteration ends where the gap reaches the tolerance.{}</p><div class=\"pair wide\">{}{}</div></section>",
       begin, chart_figure(falling, "Objective"), chart_figure(bound, "Relative gap, logarithmic"));
 }
 
@@ -149,8 +143,7 @@ std::string histogram_section(const QualityPage& page) {
     }
     out += chart_figure(
         chart,
-        "FA in the mask<span>Noise makes isotropic tissue look anisotropic; without it the lower end "
-        "moves to the left</span>");
+        "FA in the mask<span>Noise makes isotropic tissue look anisotropic; without it the lower end moves to the left</span>");
   }
   constexpr int kBins = 60;
   constexpr double kEnd = 4, kBinWidth = 2 * kEnd / kBins;
@@ -190,10 +183,9 @@ std::string quality_page(const QualityPage& page) {
                            "front and the right: the right side (R) of the body is on the left.</p>",
                            page.tensors ? "tensor" : "vector"),
        .body = body + solver_section(page) + histogram_section(page) + "</main>",
-       .footer = fmt::format("warploom {} denoise{}", version(),
-                             page.tensors ? "; diffusivities in &#181;m&#178;/ms = 10<sup>&#8722;3</sup> "
-                                            "mm&#178;/s"
-                                          : ""),
+       .footer = fmt::format(
+           "warploom {} denoise{}", version(),
+           page.tensors ? "; diffusivities in &#181;m&#178;/ms = 10<sup>&#8722;3</sup> mm&#178;/s" : ""),
        .styles = {embedded::quality_css},
        .scripts = {}});
 }

@@ -252,14 +252,16 @@ class Run {
                    std::int64_t missing) const {
     const std::uint32_t since = kernel_.line(r_.point);
     if (!exact)
-      return {fmt::format("the load of line {} may read any byte in {}, and no store since line {} has "
-                          "written byte {} for certain",
-                          load.line, thread_name(t), since, missing),
-              load.line};
-    return {fmt::format("the load of line {} reads bytes {}-{} in {}, and no store since line {} has written "
-                        "byte {} for certain",
-                        load.line, from, to - 1, thread_name(t), since, missing),
-            load.line};
+      return {
+          fmt::format(
+              "the load of line {} may read any byte in {}, and no store since line {} has written byte {} for certain",
+              load.line, thread_name(t), since, missing),
+          load.line};
+    return {
+        fmt::format(
+            "the load of line {} reads bytes {}-{} in {}, and no store since line {} has written byte {} for certain",
+            load.line, from, to - 1, thread_name(t), since, missing),
+        load.line};
   }
 
   bool same_in_all(std::uint64_t base, const Literals& when) const {

@@ -107,9 +107,9 @@ bool is_harmless_callee(std::string_view name) {
 
 namespace {
 
-class Analysis {
+class AddressAnalysis {
  public:
-  Analysis(const Cfg& cfg, const Values& values)
+  AddressAnalysis(const Cfg& cfg, const Values& values)
       : cfg_(cfg), module_(*cfg.module), f_(*cfg.function), values_(values) {
     use_.points_into.resize(values.all.size());
   }
@@ -488,6 +488,6 @@ class Analysis {
 
 }  // namespace
 
-SharedUse find_shared_use(const Cfg& cfg, const Values& values) { return Analysis(cfg, values).run(); }
+SharedUse find_shared_use(const Cfg& cfg, const Values& values) { return AddressAnalysis(cfg, values).run(); }
 
 }  // namespace warploom::reuse

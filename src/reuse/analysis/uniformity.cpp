@@ -28,9 +28,9 @@ bool is_uniform_special(std::string_view name) {
 
 bool leaves(Op op) { return op == Op::ret || op == Op::exit_ || op == Op::trap; }
 
-class Analysis {
+class UniformityAnalysis {
  public:
-  Analysis(const Cfg& cfg, const Values& values, const SharedUse& use, bool trust_barriers)
+  UniformityAnalysis(const Cfg& cfg, const Values& values, const SharedUse& use, bool trust_barriers)
       : cfg_(cfg),
         module_(*cfg.module),
         f_(*cfg.function),
@@ -396,7 +396,7 @@ class Analysis {
 }  // namespace
 
 Uniformity find_uniformity(const Cfg& cfg, const Values& values, const SharedUse& use, bool trust_barriers) {
-  return Analysis(cfg, values, use, trust_barriers).run();
+  return UniformityAnalysis(cfg, values, use, trust_barriers).run();
 }
 
 }  // namespace warploom::reuse

@@ -174,11 +174,11 @@ std::string barrier_section(const KernelReport& kernel) {
 
 std::string assumption_section(const KernelReport& kernel) {
   if (kernel.assumptions.empty()) return "";
-  constexpr std::size_t few = 5;
+  constexpr std::size_t kFew = 5;
   std::vector<std::string> points;
   for (const Assumption& assumption : kernel.assumptions)
     points.push_back(escaped(assumption.text) + remark(assumption.at));
-  return points.size() <= few
+  return points.size() <= kFew
              ? "<h3>Taken for granted</h3>" + page::bullets(points)
              : page::collapsed(fmt::format("Taken for granted ({})", points.size()), page::bullets(points));
 }
@@ -222,8 +222,7 @@ std::string index(const Report& report) {
   for (std::size_t i = 0; i < report.kernels.size(); ++i) {
     const KernelReport& kernel = report.kernels[i];
     rows += fmt::format(
-        "<tr><td><a href=\"#k{}\">{}</a></td><td data-label=\"Outcome\"><span>{}</span></td>"
-        "<td>{}</td><td><span>{}{}</span></td></tr>",
+        "<tr><td><a href=\"#k{}\">{}</a></td><td data-label=\"Outcome\"><span>{}</span></td><td>{}</td><td><span>{}{}</span></td></tr>",
         i, page::code(kernel.name), badge(kernel.verdict), short_figures(kernel, report.architecture),
         escaped(kernel.reason), remark(kernel.reason_at));
   }

@@ -8,7 +8,7 @@ namespace {
 
 // Keys stay in the order written here. The schema is described in docs/guide/reuse-report.md.
 
-constexpr int schema = 1;
+constexpr int kSchema = 1;
 
 Json position(const SourcePosition& at) {
   if (at.file.empty() && at.ptx_line == 0) return nullptr;
@@ -103,7 +103,7 @@ Json kernel_json(const KernelReport& of) {
 
 std::string to_json(const Report& report) {
   Json out;
-  out["schema"] = schema;
+  out["schema"] = kSchema;
   out["warploom"] = version();
   out["file"] = report.file;
   out["architecture"] = report.architecture;

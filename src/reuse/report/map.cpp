@@ -21,10 +21,10 @@ namespace {
 /// The stretches of an object's life. Gaps of up to four lines are closed: labels, blank lines and .loc
 /// directives leave them between instructions that follow each other.
 std::vector<std::pair<std::uint32_t, std::uint32_t>> lives(const ObjectReport& object) {
-  constexpr std::uint32_t empty_lines = 4;
+  constexpr std::uint32_t kEmptyLines = 4;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> out;
   for (const auto& [begin, end] : object.live_lines) {
-    if (!out.empty() && begin <= out.back().second + empty_lines)
+    if (!out.empty() && begin <= out.back().second + kEmptyLines)
       out.back().second = std::max(out.back().second, end);
     else
       out.emplace_back(begin, end);
@@ -74,15 +74,15 @@ class Axis {
   std::uint32_t low_ = UINT32_MAX, high_ = 0;
 };
 
-constexpr double narrow_screen = 290,
-                 wide_screen = 520;  // what a map measures at least on phone and desk [px]
-constexpr double letter = 6.6;       // of the map's font [px]
+constexpr double kNarrowScreen = 290,
+                 kWideScreen = 520;  // what a map measures at least on phone and desk [px]
+constexpr double kLetter = 6.6;      // of the map's font [px]
 
 /// "" where `text` fits on every screen, "wide" where it only fits on a wide one, nullptr if on none.
 const char* fits(double percent, std::string_view text) {
-  const double needed = static_cast<double>(text.size()) * letter + 10;
-  if (percent / 100 * narrow_screen >= needed) return "";
-  return percent / 100 * wide_screen >= needed ? " wide" : nullptr;
+  const double needed = static_cast<double>(text.size()) * kLetter + 10;
+  if (percent / 100 * kNarrowScreen >= needed) return "";
+  return percent / 100 * kWideScreen >= needed ? " wide" : nullptr;
 }
 
 /// The lines with a number: the barriers, or the ends of lives where there are none.
@@ -116,8 +116,7 @@ class Map {
   std::string draw(const Layout& layout, bool after) {
     top_ = std::max(height_ - static_cast<double>(layout.bytes) * scale_, 0.0);
     out_ = fmt::format(
-        "<svg class=\"map\" width=\"100%\" height=\"{:.0f}\" role=\"group\" aria-label=\"Memory map {}, {} "
-        "bytes\">"
+        "<svg class=\"map\" width=\"100%\" height=\"{:.0f}\" role=\"group\" aria-label=\"Memory map {}, {} bytes\">"
         "<rect class=\"ground\" y=\"{:.1f}\" width=\"100%\" height=\"{:.1f}\"/>",
         height_, after ? "after" : "before", grouped(layout.bytes), top_, height_ - top_);
     if (top_ >= 1) out_ += fmt::format("<rect class=\"saved\" width=\"100%\" height=\"{:.1f}\"/>", top_);
@@ -177,8 +176,7 @@ class Map {
           fmt::format("{}: {} bytes at offset {}, alive from {} to {}", escaped(of.name), grouped(of.bytes),
                       grouped(offset), place(begin), place(end > begin ? end - 1 : end));
       out_ += fmt::format(
-          "<a href=\"#{}\" aria-label=\"{}\"><title>{}</title>"
-          "<svg x=\"{:.2f}%\" y=\"{:.1f}\" width=\"{:.2f}%\" height=\"{:.1f}\">"
+          "<a href=\"#{}\" aria-label=\"{}\"><title>{}</title><svg x=\"{:.2f}%\" y=\"{:.1f}\" width=\"{:.2f}%\" height=\"{:.1f}\">"
           "<rect class=\"life\" width=\"100%\" height=\"100%\"/>",
           object_id(number_, i), about, about, x, at.top, wide, at.height);
       accesses(of.store_lines, begin, end, x, wide, at.height, true);
@@ -196,9 +194,7 @@ class Map {
     const auto text = [&](const std::string& words, double y, const char* kind) {
       if (const char* screens = fits(wide, words); screens && at.height >= 14)
         labels_ += fmt::format(
-            "<svg class=\"label{}\" data-o=\"{}\" style=\"--h:{}\" x=\"{:.2f}%\" y=\"{:.1f}\" "
-            "width=\"{:.2f}%\" "
-            "height=\"{:.1f}\">"
+            "<svg class=\"label{}\" data-o=\"{}\" style=\"--h:{}\" x=\"{:.2f}%\" y=\"{:.1f}\" width=\"{:.2f}%\" height=\"{:.1f}\">"
             "<text class=\"{}\" x=\"50%\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text></svg>",
             screens, i, hue(i), x, at.top, wide, at.height, kind, y, escaped(words));
     };
@@ -236,8 +232,7 @@ class Map {
         of.inserted ? "inserted" : "found", escaped(about), x, top_ - 6);
     if (of.inserted)
       out_ += fmt::format(
-          "<circle cx=\"{0:.2f}%\" cy=\"{1:.1f}\" r=\"8\"/>"
-          "<text x=\"{0:.2f}%\" y=\"{2:.1f}\" text-anchor=\"middle\">+</text>",
+          "<circle cx=\"{0:.2f}%\" cy=\"{1:.1f}\" r=\"8\"/><text x=\"{0:.2f}%\" y=\"{2:.1f}\" text-anchor=\"middle\">+</text>",
           x, top_ - 12, top_ - 7.5);
     out_ += "</g>";
   }
@@ -286,8 +281,7 @@ std::string memory_map(const KernelReport& kernel, std::size_t number) {
   const auto figure = [&](const Layout& layout, std::uint64_t bytes, bool is_after,
                           const std::string& title) {
     return fmt::format(
-        "<figure><figcaption>{} <b>{} bytes</b></figcaption><div class=\"plot\">{}</div>"
-        "<p class=\"axis-title\">{} &#8594;</p></figure>",
+        "<figure><figcaption>{} <b>{} bytes</b></figcaption><div class=\"plot\">{}</div><p class=\"axis-title\">{} &#8594;</p></figure>",
         title, grouped(bytes), Map(kernel, number, axis, tall, scale).draw(layout, is_after), unit);
   };
   if (kernel.verdict != Verdict::rewritten) return figure(before, kernel.bytes_before, false, "As it is:");

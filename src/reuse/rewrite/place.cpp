@@ -25,10 +25,9 @@ void check(const PlacementProblem& problem) {
       throw BadInput(
           fmt::format("placement: object {} has alignment {}, which is not a power of two", i, alignment));
     if (__builtin_add_overflow(sum, bytes, &sum) || __builtin_add_overflow(sum, alignment - 1, &sum))
-      throw BadInput(
-          fmt::format("placement: sizes and alignments add up to more than 2^64 - 1 bytes at object {} "
-                      "({} bytes, alignment {})",
-                      i, bytes, alignment));
+      throw BadInput(fmt::format(
+          "placement: sizes and alignments add up to more than 2^64 - 1 bytes at object {} ({} bytes, alignment {})",
+          i, bytes, alignment));
   }
   for (std::size_t e = 0; e < problem.edges.size(); ++e) {
     const auto [a, b] = problem.edges[e];
@@ -36,10 +35,8 @@ void check(const PlacementProblem& problem) {
       throw BadInput(fmt::format("placement: edge {} joins objects {} and {}, but there are only {} objects",
                                  e, a, b, problem.objects.size()));
     if (a == b)
-      throw BadInput(
-          fmt::format("placement: edge {} joins object {} to itself; an object cannot interfere "
-                      "with itself",
-                      e, a));
+      throw BadInput(fmt::format(
+          "placement: edge {} joins object {} to itself; an object cannot interfere with itself", e, a));
   }
 }
 

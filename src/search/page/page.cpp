@@ -269,8 +269,7 @@ std::string panels(const SearchPage& page) {
   std::string shown;
   if (count < std::ssize(page.found->matches)) shown = fmt::format(" The first {} are drawn.", count);
   return fmt::format(
-             "<section class=\"card\"><h2>Channel by channel</h2><p>The query's curve lies over the "
-             "recording's where it was "
+             "<section class=\"card\"><h2>Channel by channel</h2><p>The query's curve lies over the recording's where it was "
              "found{}. {}{}</p><ul class=\"key\"><li><i style=\"color:var(--wave)\"></i>recording</li><li><i "
              "style=\"color:var(--query)\"></i>query</li><li><i class=\"box\"></i>what was found</li><li><i "
              "style=\"color:var(--lag)\"></i>lag: how much later than the first channel</li></ul><div "

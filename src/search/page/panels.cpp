@@ -63,12 +63,12 @@ constexpr std::int64_t kMostPlots = 640, kMostPanels = 20;
 constexpr std::int64_t kMostPoints = 90'000;  // of all curves
 
 /// Samples as they are compared: (x - mean) * scale.
-struct Moments {
+struct FiniteMoments {
   double mean = 0, scale = 1;
   double of(float sample) const { return (sample - mean) * scale; }
 };
 
-Moments moments(std::span<const float> samples, Normalization normalization) {
+FiniteMoments finite_moments(std::span<const float> samples, Normalization normalization) {
   if (normalization == Normalization::none) return {};
   double sum = 0, squares = 0, count = 0;
   for (const float sample : samples)
@@ -89,7 +89,8 @@ struct Point {
 
 /// Points of samples at 0, 1, ... ; where there are too many, the least and the largest of each of some
 /// stretches, in their order.
-std::vector<Point> curve(std::span<const float> samples, const Moments& moments, std::size_t most_points) {
+std::vector<Point> curve(std::span<const float> samples, const FiniteMoments& moments,
+                         std::size_t most_points) {
   std::vector<Point> points;
   const std::size_t stride = samples.size() <= most_points ? 1 : 2 * samples.size() / most_points + 1;
   for (std::size_t begin = 0; begin < samples.size(); begin += stride) {
@@ -211,7 +212,8 @@ const QueryCurve& Panels::query_curve(std::int32_t number, const Pair& pair) {
   QueryCurve& shape = at->second;
   if (!added) return shape;
   const std::vector<float> samples = query_samples(page_.queries[static_cast<std::size_t>(number)], pair);
-  const std::vector<Point> points = curve(samples, moments(samples, page_.normalization), most_points_);
+  const std::vector<Point> points =
+      curve(samples, finite_moments(samples, page_.normalization), most_points_);
   const auto [low, high] = std::ranges::minmax(points, {}, &Point::y);
   shape.id = fmt::format("q{}", curves_.size());
   shape.centre = (low.y + high.y) / 2;
@@ -248,7 +250,7 @@ std::string Panels::plot(const Match& match, std::span<const Pair> pairs) {
       return samples.subspan(static_cast<std::size_t>(from),
                              static_cast<std::size_t>(std::clamp(to, from, size) - from));
     };
-    const Moments window = moments(cut(begin, end), page_.normalization);
+    const FiniteMoments window = finite_moments(cut(begin, end), page_.normalization);
     // Both curves fill the plot's height within the window; what lies around it may leave the plot.
     double low = shape.centre - shape.half, high = shape.centre + shape.half;
     if (pair.negated) std::tie(low, high) = std::pair(-high, -low);
@@ -317,10 +319,8 @@ std::string Panels::panel(std::int64_t number) {
   grid_ = step * rate;
 
   std::string out = fmt::format(
-      "<details class=\"card match\" id=\"m{}\"{}><summary><span class=\"rank\">{}</span> <b>{}</b> <span>{} "
-      "to "
-      "{}</span> <small>{} of {} channels, distance {}</small></summary><p>Lines of the grid are {} "
-      "apart; the "
+      "<details class=\"card match\" id=\"m{}\"{}><summary><span class=\"rank\">{}</span> <b>{}</b> <span>{} to "
+      "{}</span> <small>{} of {} channels, distance {}</small></summary><p>Lines of the grid are {} apart; the "
       "dashed one is where the match begins. Shaded: what was found.</p><ol class=\"plots\">",
       number + 1, number < 3 ? " open" : "", number + 1, escaped(match.label), time_.place(match.first),
       time_.place(match.last), match.matched, match.channels,

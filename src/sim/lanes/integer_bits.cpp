@@ -151,8 +151,8 @@ struct Reverse {
     if constexpr (width == kBits<T>) {
       return a;
     } else {
-      constexpr T even = kEvenGroups<T, width>;
-      return of<2 * width>(static_cast<T>((a & even) << width | (a >> width & even)));
+      constexpr T kEven = kEvenGroups<T, width>;
+      return of<2 * width>(static_cast<T>((a & kEven) << width | (a >> width & kEven)));
     }
   }
 };
@@ -164,8 +164,8 @@ struct CountOnes {
     if constexpr (width == kBits<T>) {
       return static_cast<u32>(a);
     } else {
-      constexpr T even = kEvenGroups<T, width>;
-      return of<2 * width>(static_cast<T>((a & even) + (a >> width & even)));
+      constexpr T kEven = kEvenGroups<T, width>;
+      return of<2 * width>(static_cast<T>((a & kEven) + (a >> width & kEven)));
     }
   }
 };

@@ -205,8 +205,8 @@ class Lexer {
 }  // namespace
 
 std::vector<Token> tokenise(std::string_view text, std::uint16_t file, const std::string& file_name) {
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   return Lexer(text, file, file_name).run();
 }
 

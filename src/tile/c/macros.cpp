@@ -9,7 +9,7 @@
 namespace warploom::tile {
 namespace {
 
-constexpr int kDeepest = 200;                   // macros within macros
+constexpr int kDeepestMacro = 200;              // macros within macros
 constexpr std::int64_t kMostSteps = 2'000'000;  // tokens looked at, against macros that double
 
 bool hides(const std::shared_ptr<const HideSet>& set, const std::string& name) {
@@ -204,8 +204,8 @@ void Macros::expand(std::vector<Token> in, std::vector<Token>& out) {
       out.push_back(std::move(token));
       continue;
     }
-    if (depth_ > kDeepest || (token.hidden && token.hidden->size > kDeepest))
-      fail(token, fmt::format("macros nested deeper than {}", kDeepest));
+    if (depth_ > kDeepestMacro || (token.hidden && token.hidden->size > kDeepestMacro))
+      fail(token, fmt::format("macros nested deeper than {}", kDeepestMacro));
     Token closing;
     Arguments list;
     if (call) list = arguments(token, found->second, stack, closing);

@@ -11,7 +11,6 @@
 namespace warploom::tile {
 namespace {
 
-constexpr int kDeepest = 200;   // parentheses, subscripts, calls in one another
 constexpr int kHighest = 1000;  // operators in one another: a + b + c ...
 
 struct Operator {

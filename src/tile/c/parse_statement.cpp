@@ -8,8 +8,6 @@
 namespace warploom::tile {
 namespace {
 
-constexpr int kDeepest = 200;
-
 bool mentions(const Expression& e, const std::string& name) {
   if (e.kind == Expression::Kind::name && e.text == name) return true;
   return std::ranges::any_of(e.operands, [&](const Expression& o) { return mentions(o, name); });

@@ -147,7 +147,8 @@ class Parser {
   std::vector<Token> tokens_;
   std::vector<std::size_t> match_;  ///< of a bracket: where its partner is
   std::size_t at_ = 0;
-  int depth_ = 0;
+  static constexpr int kDeepest = 200;
+  int depth_ = 0;  // of statements, or of parentheses, subscripts and calls, in one another
   bool any_scop_ = false, found_function_ = false;
   int open_linkage_ = 0;  ///< of extern "C" {
 

@@ -8,8 +8,8 @@
 namespace warploom::tile {
 namespace {
 
-constexpr std::size_t most_permuted = 4;  // loops: 24 orders
-constexpr std::int64_t default_extent = 32;
+constexpr std::size_t kMostPermuted = 4;  // loops: 24 orders
+constexpr std::int64_t kDefaultExtent = 32;
 
 /// Tiles of 32, but of half the loop where it is known to be short: a tile that holds a whole loop says
 /// nothing.
@@ -20,9 +20,9 @@ std::map<std::string, std::int64_t> default_tile(const Nest& nest) {
     for (int l = 0; l < static_cast<int>(statement.loops.size()); ++l) {
       const isl::set& domain = polyhedra.sets[statement.number].domain;
       const isl::val most = domain.dim_max_val(l), least = domain.dim_min_val(l);
-      std::int64_t extent = default_extent;
+      std::int64_t extent = kDefaultExtent;
       if (most.is_int() && least.is_int())
-        extent = std::clamp<std::int64_t>((most.num_si() - least.num_si() + 2) / 2, 1, default_extent);
+        extent = std::clamp<std::int64_t>((most.num_si() - least.num_si() + 2) / 2, 1, kDefaultExtent);
       std::int64_t& known = tile[statement.loops[l]];
       known = std::max(known, extent);
     }
@@ -60,7 +60,7 @@ class Judge {
 };
 
 void judge_permutations(const Band& chain, Judge& judge, std::vector<Judged>& judged) {
-  if (chain.loops.size() < 2 || chain.loops.size() > most_permuted) return;
+  if (chain.loops.size() < 2 || chain.loops.size() > kMostPermuted) return;
   std::vector<std::size_t> places(chain.loops.size());
   for (std::size_t k = 0; k < places.size(); ++k) places[k] = k;
   while (std::next_permutation(places.begin(), places.end())) {

@@ -7,9 +7,9 @@
 namespace warploom::tile {
 namespace {
 
-constexpr std::int64_t widest = 9;  // iterations of a drawn loop
-constexpr std::size_t most_instances = 300;
-constexpr std::int64_t largest_size = 24;
+constexpr std::int64_t kWidest = 9;  // iterations of a drawn loop
+constexpr std::size_t kMostInstances = 300;
+constexpr std::int64_t kLargestSize = 24;
 
 /// A set without parameters: these values for the sizes.
 isl::set at_sizes(const isl::set& set, const std::vector<std::pair<std::string, std::int64_t>>& sizes) {
@@ -39,9 +39,10 @@ struct Range {
   std::int64_t length() const { return most - least + 1; }
 };
 
-class Space {
+class SpaceOfIterations {
  public:
-  Space(const Nest& nest, const std::vector<int>& statements, const std::array<std::string, 2>& loops)
+  SpaceOfIterations(const Nest& nest, const std::vector<int>& statements,
+                    const std::array<std::string, 2>& loops)
       : polyhedra_(nest.polyhedra()), statements_(statements) {
     for (const std::string& loop : nest.statements()[statements.front()].loops)
       is_drawn_.push_back(loop == loops[0] || loop == loops[1]);
@@ -102,31 +103,31 @@ class Space {
 
   /// The largest sizes at which the drawing is not too wide.
   void choose_sizes() {
-    Sizes best = sizes_near(widest);
-    for (std::int64_t size = 1; size <= largest_size; ++size) {
+    Sizes best = sizes_near(kWidest);
+    for (std::int64_t size = 1; size <= kLargestSize; ++size) {
       space_.sizes = sizes_near(size);
       const std::int64_t longest = longest_drawn();
-      if (longest > 0 && longest <= widest) best = space_.sizes;
-      if (longest > widest) break;
+      if (longest > 0 && longest <= kWidest) best = space_.sizes;
+      if (longest > kWidest) break;
     }
     space_.sizes = best;
   }
 
   /// Of loops that are not drawn, fewer iterations until there are few in all.
   void choose_window() {
-    for (std::int64_t others = widest; others >= 1; --others) {
+    for (std::int64_t others = kWidest; others >= 1; --others) {
       window_.clear();
       space_.cut = false;
       for (int l = 0; l < static_cast<int>(is_drawn_.size()); ++l) {
         const Range all = range(l);
-        const std::int64_t most = std::min(all.most, all.least + (is_drawn_[l] ? widest : others) - 1);
+        const std::int64_t most = std::min(all.most, all.least + (is_drawn_[l] ? kWidest : others) - 1);
         space_.cut |= most < all.most;
         window_.push_back({all.least, most});
       }
       std::size_t count = 0;
       for (const int s : statements_)
         count += static_cast<std::size_t>(isl::manage(isl_set_count_val(windowed(s).get())).num_si());
-      if (count > most_instances && others > 1) continue;
+      if (count > kMostInstances && others > 1) continue;
       for (const int s : statements_)
         each_point(windowed(s), [&](const auto& iteration) { space_.instances.push_back({s, iteration}); });
       return;
@@ -183,7 +184,7 @@ class Space {
 
 IterationSpace iteration_space(const Nest& nest, const std::vector<int>& statements,
                                const std::array<std::string, 2>& loops) {
-  return with_isl([&] { return Space(nest, statements, loops).run(); });
+  return with_isl([&] { return SpaceOfIterations(nest, statements, loops).run(); });
 }
 
 InstanceTimes times_of(const IterationSpace& space, const Schedule& schedule) {

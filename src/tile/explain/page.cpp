@@ -156,8 +156,7 @@ std::string dependence_table(const Nest& nest, const Explanation& e, const std::
     for (const auto& [size, value] : d.witness.sizes)
       sizes += fmt::format("{}{} = {}", sizes.empty() ? "" : ", ", escaped(size), value);
     lines += fmt::format(
-        "<tr data-d=\"{}\"><td>{} &#8594; {}</td><td>{}</td><td>{}{}</td><td>{}</td><td>{}</td><td "
-        "title=\"{}\">{}</td></tr>",
+        "<tr data-d=\"{}\"><td>{} &#8594; {}</td><td>{}</td><td>{}{}</td><td>{}</td><td>{}</td><td title=\"{}\">{}</td></tr>",
         r, escaped(source.label), escaped(sink.label),
         code(source.references[d.source_reference].element.text), kinds,
         d.reduction ? "<small>reduction</small>" : "", code(distance_text(d)),
@@ -232,10 +231,8 @@ std::string arrow_heads() {
   for (const auto& [head, colour] :
        {std::pair("flow", "flow"), {"anti", "anti"}, {"output", "output"}, {"turned", "bad"}})
     out += fmt::format(
-        "<marker id=\"head-{}\" viewBox=\"0 0 8 8\" refX=\"4\" refY=\"4\" markerWidth=\"8\" "
-        "markerHeight=\"8\" "
-        "markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0.5L8 4L0 7.5z\" "
-        "style=\"fill:var(--{})\"/></marker>",
+        "<marker id=\"head-{}\" viewBox=\"0 0 8 8\" refX=\"4\" refY=\"4\" markerWidth=\"8\" markerHeight=\"8\" "
+        "markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0.5L8 4L0 7.5z\" style=\"fill:var(--{})\"/></marker>",
         head, colour);
   return out + "</defs></svg>";
 }

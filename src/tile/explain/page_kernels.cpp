@@ -53,8 +53,7 @@ std::string kernel_sections(const PagePart& part) {
   for (std::size_t k = 0; k < program.kernels.size(); ++k) {
     const Kernel& kernel = program.kernels[k];
     out += fmt::format(
-        "<section class=\"kernel\"><h4><code>{}</code> <span class=\"badge\">{}</span></h4><p "
-        "class=\"note\">{}{}</p>",
+        "<section class=\"kernel\"><h4><code>{}</code> <span class=\"badge\">{}</span></h4><p class=\"note\">{}{}</p>",
         escaped(kernel.name), escaped(kernel.pattern),
         kernel.statements.empty() ? "" : escaped(labels(part.nest, kernel.statements)) + " in ",
         escaped(launch_text(kernel)));

@@ -16,8 +16,8 @@ namespace {
 
 using page::escaped;
 
-constexpr double cell = 42, margin = 40, point_radius = 4;
-constexpr std::size_t most_implied = 3000;  // arrows that follow from others
+constexpr double kCell = 42, kMargin = 40, kPointRadius = 4;
+constexpr std::size_t kMostImplied = 3000;  // arrows that follow from others
 
 struct Place {
   std::int64_t down = 0, across = 0;
@@ -51,11 +51,10 @@ class Drawing {
       least_ = {std::min(least_.down, place.down), std::min(least_.across, place.across)};
       most_ = {std::max(most_.down, place.down), std::max(most_.across, place.across)};
     }
-    const double width = 2 * margin + cell * static_cast<double>(most_.across - least_.across);
-    const double height = 1.7 * margin + cell * static_cast<double>(most_.down - least_.down);
+    const double width = 2 * kMargin + kCell * static_cast<double>(most_.across - least_.across);
+    const double height = 1.7 * kMargin + kCell * static_cast<double>(most_.down - least_.down);
     return fmt::format(
-               "<svg class=\"space\" viewBox=\"0 0 {0:.0f} {1:.0f}\" style=\"max-width:{0:.0f}px\" "
-               "role=\"img\" aria-label=\"iteration space\">",
+               "<svg class=\"space\" viewBox=\"0 0 {0:.0f} {1:.0f}\" style=\"max-width:{0:.0f}px\" role=\"img\" aria-label=\"iteration space\">",
                width, height) +
            tiles(own_loops) + axes() + path() + arrows(implied) + points() + "</svg>";
   }
@@ -65,8 +64,10 @@ class Drawing {
   const std::set<DependenceKind>& kinds_drawn() const { return kinds_drawn_; }
 
  private:
-  double x(std::int64_t across) const { return margin + cell * static_cast<double>(across - least_.across); }
-  double y(std::int64_t down) const { return margin + cell * static_cast<double>(down - least_.down); }
+  double x(std::int64_t across) const {
+    return kMargin + kCell * static_cast<double>(across - least_.across);
+  }
+  double y(std::int64_t down) const { return kMargin + kCell * static_cast<double>(down - least_.down); }
 
   std::string axes() const {
     std::string out;
@@ -76,11 +77,11 @@ class Drawing {
     for (std::int64_t d = least_.down; d <= most_.down; ++d)
       out += fmt::format("<text class=\"tick\" x=\"18\" y=\"{:.0f}\" text-anchor=\"end\">{}</text>", y(d) + 4,
                          d);
-    return out + fmt::format(
-                     "<text class=\"axis\" x=\"18\" y=\"15\" text-anchor=\"end\">{}&#8595;</text><text "
-                     "class=\"axis\" "
-                     "x=\"{:.0f}\" y=\"15\">{}&#8594;</text>",
-                     escaped(loops_[0]), x(most_.across) + 12, escaped(loops_[1]));
+    return out +
+           fmt::format(
+               "<text class=\"axis\" x=\"18\" y=\"15\" text-anchor=\"end\">{}&#8595;</text><text class=\"axis\" "
+               "x=\"{:.0f}\" y=\"15\">{}&#8594;</text>",
+               escaped(loops_[0]), x(most_.across) + 12, escaped(loops_[1]));
   }
 
   std::string tiles(const std::vector<std::string>& own_loops) const {
@@ -150,13 +151,13 @@ class Drawing {
     for (const auto& [key, arrow] : all) {
       const auto& [from, to, kind, row] = key;
       kinds_drawn_.insert(kind);
-      if (arrow.implied && (!with_implied || ++implied > most_implied)) continue;
+      if (arrow.implied && (!with_implied || ++implied > kMostImplied)) continue;
       reversed_ += arrow.reversed && !arrow.implied;
       (arrow.reversed ? red : plain) += fmt::format(
           "<path class=\"arrow {}{}{}\" data-d=\"{}\" d=\"{}\"/>", name(kind), arrow.implied ? " far" : "",
           arrow.reversed ? " turned" : "", row, curve(from, to, kind));
     }
-    left_out_ = implied - std::min(implied, most_implied);
+    left_out_ = implied - std::min(implied, kMostImplied);
     return plain + red;
   }
 
@@ -168,7 +169,7 @@ class Drawing {
                         : kind == DependenceKind::anti ? 0.22
                                                        : -0.22;
     const double cx = dx / 2 - bend * dy, cy = dy / 2 + bend * dx, reach = std::hypot(cx, cy);
-    const double gap = point_radius + 2;  // ends beside the points
+    const double gap = kPointRadius + 2;  // ends beside the points
     const double ex = dx - cx, ey = dy - cy, end_reach = std::hypot(ex, ey);
     return fmt::format("M{:.1f} {:.1f}Q{:.1f} {:.1f} {:.1f} {:.1f}", x(from.across) + cx / reach * gap,
                        y(from.down) + cy / reach * gap, x(from.across) + cx, y(from.down) + cy,
@@ -180,13 +181,12 @@ class Drawing {
     std::string out;
     for (std::size_t k = 0; k < order.size(); ++k)
       out += fmt::format(
-          "<circle class=\"at{}\" cx=\"{:.0f}\" cy=\"{:.0f}\" r=\"{}\"><title>({}, {}), visited as number "
-          "{}</title></circle>",
+          "<circle class=\"at{}\" cx=\"{:.0f}\" cy=\"{:.0f}\" r=\"{}\"><title>({}, {}), visited as number {}</title></circle>",
           k == 0                  ? " first"
           : k + 1 == order.size() ? " last"
                                   : "",
           x(order[k].across), y(order[k].down),
-          k == 0 || k + 1 == order.size() ? point_radius + 2 : point_radius, order[k].down, order[k].across,
+          k == 0 || k + 1 == order.size() ? kPointRadius + 2 : kPointRadius, order[k].down, order[k].across,
           k + 1);
     return out;
   }
@@ -272,8 +272,7 @@ class Section {
     out += "<div class=\"spaces\">";
     if (implied)
       out +=
-          "<label><input type=\"checkbox\" class=\"all-pairs\"> as written, show the pairs that follow from "
-          "two others, too</label>";
+          "<label><input type=\"checkbox\" class=\"all-pairs\"> as written, show the pairs that follow from two others, too</label>";
     out += fmt::format("<div class=\"panels\" style=\"--least:{}px\">",
                        space_.instances.size() > 36 ? 370 : 290);
     for (const Panel& panel : panels()) out += figure(panel);

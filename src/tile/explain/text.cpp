@@ -8,9 +8,9 @@
 namespace warploom::tile {
 namespace {
 
-class Writer {
+class ReportWriter {
  public:
-  Writer(const Nest& nest, const Explanation& explanation) : nest_(nest), explanation_(explanation) {}
+  ReportWriter(const Nest& nest, const Explanation& explanation) : nest_(nest), explanation_(explanation) {}
 
   std::string run() {
     heading();
@@ -161,7 +161,7 @@ class Writer {
 }  // namespace
 
 std::string to_text(const Nest& nest, const Explanation& explanation) {
-  return Writer(nest, explanation).run();
+  return ReportWriter(nest, explanation).run();
 }
 
 }  // namespace warploom::tile

@@ -8,7 +8,7 @@
 namespace warploom::tile {
 namespace {
 
-constexpr std::int64_t sector_bytes = 32, bank_bytes = 4, banks = 32;
+constexpr std::int64_t kSectorBytes = 32, kBankBytes = 4, kBanks = 32;
 
 std::int64_t floor_quotient(std::int64_t a, std::int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
 
@@ -24,7 +24,7 @@ struct Device {
 // all.
 // clang-format off
 //                         TFLOP/s    GB/s shared GB/s launch us  SMs  L2 MB
-constexpr std::array devices = {
+constexpr std::array kDevices = {
     Device{70,  {           15.7,      900,     15667,      3.4,   80,     6}},  // V100 SXM2, 1.53 GHz
     Device{75,  {            8.1,      320,      4070,      3.4,   40,     4}},  // T4, 1.59 GHz
     Device{80,  {           19.5,     2039,     19492,      3.4,  108,    40}},  // A100 SXM 80 GB, 1.41 GHz
@@ -42,34 +42,34 @@ WarpAccess warp_access(const std::array<std::int64_t, 3>& strides, const std::ar
                        int element_bytes) {
   const std::int64_t threads = std::min<std::int64_t>(32, std::int64_t{block[0]} * block[1] * block[2]);
   // Wider elements than a bank go in passes of as many threads as fill 128 bytes.
-  const std::int64_t pass = banks * bank_bytes / std::max<std::int64_t>(element_bytes, bank_bytes);
+  const std::int64_t pass = kBanks * kBankBytes / std::max<std::int64_t>(element_bytes, kBankBytes);
   std::set<std::int64_t> sectors, elements;
-  std::vector<std::set<std::int64_t>> words(banks);  // of this pass, by bank
+  std::vector<std::set<std::int64_t>> words(kBanks);  // of this pass, by bank
   WarpAccess access;
   for (std::int64_t t = 0; t < threads; ++t) {
-    if (t % pass == 0) words.assign(banks, {});
+    if (t % pass == 0) words.assign(kBanks, {});
     const std::int64_t x = t % block[0], y = t / block[0] % block[1],
                        z = t / (std::int64_t{block[0]} * block[1]);
     const std::int64_t byte = element_bytes * (strides[0] * x + strides[1] * y + strides[2] * z);
     elements.insert(byte);
-    for (std::int64_t b = byte; b < byte + element_bytes; b += bank_bytes) {
-      sectors.insert(floor_quotient(b, sector_bytes));
-      const std::int64_t word = floor_quotient(b, bank_bytes);
-      auto& bank = words[static_cast<std::size_t>(((word % banks) + banks) % banks)];
+    for (std::int64_t b = byte; b < byte + element_bytes; b += kBankBytes) {
+      sectors.insert(floor_quotient(b, kSectorBytes));
+      const std::int64_t word = floor_quotient(b, kBankBytes);
+      auto& bank = words[static_cast<std::size_t>(((word % kBanks) + kBanks) % kBanks)];
       bank.insert(word);
       access.bank_conflicts = std::max(access.bank_conflicts, static_cast<int>(bank.size()));
     }
   }
   access.sectors = static_cast<double>(sectors.size());
   const std::int64_t bytes = static_cast<std::int64_t>(elements.size()) * element_bytes;
-  access.ideal_sectors = static_cast<double>((bytes + sector_bytes - 1) / sector_bytes);
+  access.ideal_sectors = static_cast<double>((bytes + kSectorBytes - 1) / kSectorBytes);
   return access;
 }
 
 const DeviceRates& device_rates(std::string_view architecture) {
   const int wanted = hw::architecture(architecture).compute_capability;
-  const Device* best = &devices.front();
-  for (const Device& device : devices)
+  const Device* best = &kDevices.front();
+  for (const Device& device : kDevices)
     if (device.compute_capability <= wanted) best = &device;
   return best->rates;
 }

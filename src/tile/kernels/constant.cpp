@@ -41,12 +41,12 @@ struct ConstantSpace {
 
   /// 0: not known.
   static std::uint64_t bytes_of(const Nest& nest, const Variable& variable) {
-    constexpr std::uint64_t most = std::uint64_t{1} << 40;  // products stay in range
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 40;  // products stay in range
     auto bytes = static_cast<std::uint64_t>(size_of(variable.type));
     for (const Expression& extent : variable.extents) {
       const std::int64_t value = known_value(nest, extent).value_or(0);
       if (value <= 0) return 0;
-      bytes = std::min(bytes * std::min(static_cast<std::uint64_t>(value), most), most);
+      bytes = std::min(bytes * std::min(static_cast<std::uint64_t>(value), kMost), kMost);
     }
     return bytes;
   }
@@ -93,7 +93,7 @@ class LoadTimes {
   }
   double in_constant_us(const std::set<std::string>& vectors) const {
     const double uniform = of_all(vectors), others = of_all({}) - uniform;
-    return std::max({first_level_us(others), first_level_us(uniform) / constant_rate, stream_us(vectors, 1)});
+    return std::max({first_level_us(others), first_level_us(uniform) / kConstantRate, stream_us(vectors, 1)});
   }
   double copy_us(double bytes) const { return 2 * bytes / (rates_.global_gb_s * 1e3); }
   double launch_us() const { return rates_.launch_us; }
@@ -103,7 +103,7 @@ class LoadTimes {
   // does 7.5e12 of them a second through L1 and 3.5e12 through constant memory. A stream of 30,000 x 30,000
   // elements by 60,000 threads, a uniform load beside each: 1.5 TB/s, with constant memory 2.9: what limits
   // it is that a thread has `in_flight` loads under way, for 0.7 us each.
-  static constexpr double constant_rate = 0.45, in_flight = 8, latency_us = 0.7, threads_of_sm = 2048;
+  static constexpr double kConstantRate = 0.45, kInFlight = 8, kLatencyUs = 0.7, kThreadsOfSm = 2048;
 
   explicit LoadTimes(const KernelRequest& request) : rates_(device_rates(request.options.architecture)) {}
 
@@ -124,8 +124,8 @@ class LoadTimes {
     double bytes = 0;
     for (const auto& [array, count] : loads_)
       if (!vectors.contains(array)) bytes += count * threads_ * element_bytes_.at(array);
-    const double running = std::min(threads_, rates_.multiprocessors * threads_of_sm);
-    return bytes / std::min(rates_.global_gb_s * 1e3, running * in_flight * 4 * share / latency_us);
+    const double running = std::min(threads_, rates_.multiprocessors * kThreadsOfSm);
+    return bytes / std::min(rates_.global_gb_s * 1e3, running * kInFlight * 4 * share / kLatencyUs);
   }
 
   const DeviceRates& rates_;

@@ -25,8 +25,6 @@ namespace {
 
 using Plan = ContractionPlan;
 
-constexpr int kSharedBytes = 48 * 1024;  // that a kernel may have without asking
-
 // Measured on an H200, products of 4096 x 4096 x 4096. The time of a launch is then within some 15 % of:
 // blocks a multiprocessor, rounded up, times the block's operations by this rate. Slower than these wherever
 // tried: 4 bytes: 64 x 64 with 256 threads 30.8, 64 x 32 33.0, at 8192: 128 x 256 44.6, 256 x 128 39.9; 8
@@ -125,11 +123,11 @@ std::optional<Plan> plan_of(const KernelRequest& request, const Contraction& fou
 }
 
 Placement shared_placement(const Plan& plan, const Plan::Operand& operand) {
-  constexpr std::int64_t far = 1024 + 8;  // elements between rows of memory: any number will do
+  constexpr std::int64_t kFar = 1024 + 8;  // elements between rows of memory: any number will do
   const int lanes = operand.copying_lanes, bytes = size_of(operand.shape.type);
   const std::int64_t line = plan.tile(operand.side) + Plan::padding;
   const std::array<int, 3> warp = {lanes, 32 / lanes, 1};
-  const WarpAccess load = warp_access({operand.contiguous ? 1 : far, far, 0}, warp, bytes);
+  const WarpAccess load = warp_access({operand.contiguous ? 1 : kFar, kFar, 0}, warp, bytes);
   const WarpAccess store =
       warp_access({operand.along_depth ? line : 1, operand.along_depth ? 1 : line, 0}, warp, bytes);
   Placement placement;
@@ -164,8 +162,7 @@ Placement register_placement(const Plan& plan) {
   placement.space = Space::registers;
   placement.bytes = static_cast<std::uint64_t>(rows * columns * size_of(plan.type));
   placement.reason = fmt::format(
-      "{0} stays with its thread while {1} runs: {2} x {3} of them, so that {4} reads of shared memory "
-      "are enough for {5} operations",
+      "{0} stays with its thread while {1} runs: {2} x {3} of them, so that {4} reads of shared memory are enough for {5} operations",
       plan.shown(plan.found.update.target), plan.found.depth.iterator, rows, columns, rows + columns,
       rows * columns);
   return placement;

@@ -38,15 +38,15 @@ struct TileShape {
   int blocks_per_sm = 0;  ///< that registers have to suffice for
   double tera_flops = 0;  ///< of many blocks, as measured
 
-  static constexpr int lanes_down = 4, lanes_across = 8;
-  int rows() const { return warps_down * lanes_down * thread_rows; }
-  int columns() const { return warps_across * lanes_across * thread_columns; }
+  static constexpr int kLanesDown = 4, kLanesAcross = 8;
+  int rows() const { return warps_down * kLanesDown * thread_rows; }
+  int columns() const { return warps_across * kLanesAcross * thread_columns; }
   int threads() const { return 32 * warps_down * warps_across; }
 };
 
 /// What the kernel of a contraction looks like. Sides are numbered: 0 rows, 1 columns.
 struct ContractionPlan {
-  static constexpr int rows = 0, columns = 1;
+  enum Side : int { rows, columns };
   static constexpr int stages = 2;  ///< sets of tiles: one is used, one filled
   static constexpr int padding =
       4;  ///< elements behind each line of a tile, so that lines begin at different banks

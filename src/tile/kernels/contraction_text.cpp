@@ -12,9 +12,9 @@ namespace {
 
 using Plan = ContractionPlan;
 
-class Printer {
+class ContractionPrinter {
  public:
-  Printer(const KernelRequest& request, const Plan& plan)
+  ContractionPrinter(const KernelRequest& request, const Plan& plan)
       : plan_(plan),
         found_(plan.found),
         names_{request.nest, request.parallel, {}, nullptr},
@@ -168,18 +168,18 @@ class Printer {
     if (shape.warps_down > 1)
       of_rows = fmt::format("{}{} * {} + ", warp_,
                             shape.warps_across > 1 ? fmt::format(" / {}", shape.warps_across) : "",
-                            TileShape::lanes_down * shape.thread_rows);
+                            TileShape::kLanesDown * shape.thread_rows);
     if (shape.warps_across > 1)
       of_columns = fmt::format("{} % {} * {} + ", warp_, shape.warps_across,
-                               TileShape::lanes_across * shape.thread_columns);
+                               TileShape::kLanesAcross * shape.thread_columns);
     text_.line("const int {} = {}{} / {} * {};  // the thread's first in the tile", row_, of_rows, lane_,
-               TileShape::lanes_across, plan_.group);
-    text_.line("const int {} = {}{} % {} * {};", column_, of_columns, lane_, TileShape::lanes_across,
+               TileShape::kLanesAcross, plan_.group);
+    text_.line("const int {} = {}{} % {} * {};", column_, of_columns, lane_, TileShape::kLanesAcross,
                plan_.group);
   }
   /// The place in the tile of the thread's x-th row or y-th column.
   std::string within_tile(int side) const {
-    const int lanes = side == Plan::rows ? TileShape::lanes_down : TileShape::lanes_across;
+    const int lanes = side == Plan::rows ? TileShape::kLanesDown : TileShape::kLanesAcross;
     return fmt::format("{0} + {1} / {2} * {3} + {1} % {2}", side == Plan::rows ? row_ : column_,
                        side == Plan::rows ? x_ : y_, plan_.group, lanes * plan_.group);
   }
@@ -377,7 +377,7 @@ class Printer {
 std::string contraction_text(const KernelRequest& request, const ContractionPlan& plan,
                              const std::vector<std::string>& parameters,
                              const std::vector<std::string>& written) {
-  return Printer(request, plan).print(request.name, parameters, written);
+  return ContractionPrinter(request, plan).print(request.name, parameters, written);
 }
 
 }  // namespace warploom::tile

@@ -276,7 +276,7 @@ std::string cuda_helpers(std::string_view kernels) {
   struct Helper {
     std::string_view name, text;
   };
-  static constexpr std::array helpers = {
+  static constexpr std::array kHelpers = {
       Helper{"floor_quotient", R"(/// Quotient rounded down; the divisor is positive.
 __host__ __device__ inline int floor_quotient(int dividend, int divisor) {
   return dividend >= 0 ? dividend / divisor : -((divisor - 1 - dividend) / divisor);
@@ -370,7 +370,7 @@ __device__ inline void wait_for_copies() {
 )"},
   };
   std::string text;
-  for (auto helper = helpers.rbegin(); helper != helpers.rend(); ++helper)  // earlier ones serve later ones
+  for (auto helper = kHelpers.rbegin(); helper != kHelpers.rend(); ++helper)  // earlier ones serve later ones
     if (kernels.find(helper->name) != std::string_view::npos || text.find(helper->name) != std::string::npos)
       text = fmt::format("{}{}{}", helper->text, text.empty() ? "" : "\n", text);
   return text;

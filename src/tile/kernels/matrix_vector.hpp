@@ -4,6 +4,8 @@
 
 namespace warploom::tile {
 
+inline Expression number(std::int64_t value) { return Expression::integer(value); }
+
 /// target += value, over loops that do not change the target.
 struct Sum {
   Expression target, value;

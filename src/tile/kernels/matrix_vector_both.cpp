@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::size_t kMostRowSums = 2;
 
-Expression number(std::int64_t value) { return Expression::integer(value); }
-
 /// A tree that is sums along one loop for each iteration of another.
 struct Sums {
   ParallelChain chain;

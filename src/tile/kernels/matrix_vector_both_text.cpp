@@ -212,10 +212,11 @@ class OnePassText {
                                    static_cast<std::uint64_t>(count * size_of(sum.type)), 0, 0, 1});
     };
     for (const Sum& sum : row_loop().sums)
-      in_registers(sum, 1,
-                   fmt::format(" is summed in a register of each of {} threads, then over the block through "
-                               "shared memory",
-                               kOnePassThreads));
+      in_registers(
+          sum, 1,
+          fmt::format(
+              " is summed in a register of each of {} threads, then over the block through shared memory",
+              kOnePassThreads));
     const Sum& sum = column_sum();
     in_registers(sum, kOnePassShapes.back().columns * 4 / size_of(sum.type),
                  fmt::format(" of all columns is summed in registers of {} threads", kOnePassThreads));
@@ -229,11 +230,9 @@ class OnePassText {
             : fmt::format("the columns' sums read {} of their own row, which is complete by then",
                           to_text(pass_.row_results.front())),
         fmt::format(
-            "{} split over one block for each multiprocessor; the next rows are on their way while these are "
-            "summed",
+            "{} split over one block for each multiprocessor; the next rows are on their way while these are summed",
             i_name_),
-        "the blocks' sums of columns go to memory and are added in a fixed order: results are the same in "
-        "every run"};
+        "the blocks' sums of columns go to memory and are added in a fixed order: results are the same in every run"};
   }
 
   const OnePass& pass_;

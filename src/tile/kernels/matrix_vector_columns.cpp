@@ -17,8 +17,6 @@ namespace {
 constexpr int kColumns = 32, kRows = 8, kBlocksPerMultiprocessor = 8;
 constexpr std::int64_t kLeastRows = 64;  // of a block
 
-Expression number(std::int64_t value) { return Expression::integer(value); }
-
 /// The box of rows that some column has.
 struct RowBox {
   Expression least, end, count;
@@ -182,9 +180,9 @@ std::optional<KernelGroup> column_sums(const SumRequest& column) {
          static_cast<std::uint64_t>(kRows * kColumns * size_of(sum.type)), 0, 0, 1});
   kernel.reasons = {
       fmt::format("{} along threads: it runs through contiguous memory, {} does not", j, i),
-      fmt::format("{} split over blocks, {} for each of {} multiprocessors, and over {} rows of threads: the "
-                  "columns alone are too few threads",
-                  i, kBlocksPerMultiprocessor, multiprocessors, kRows),
+      fmt::format(
+          "{} split over blocks, {} for each of {} multiprocessors, and over {} rows of threads: the columns alone are too few threads",
+          i, kBlocksPerMultiprocessor, multiprocessors, kRows),
       "partial sums go to memory and are added in a fixed order: results are the same in every run"};
   return KernelGroup{{std::move(kernel), add_parts({column, parts->memory, parts->count, *conditions})},
                      parts->memory};

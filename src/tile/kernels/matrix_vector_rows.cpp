@@ -152,10 +152,9 @@ std::vector<Placement> placements(const SumRequest& row, const CudaNames& names,
 }
 
 std::vector<std::string> reasons(const SumRequest& row, const std::string& along) {
-  std::vector<std::string> all = {
-      fmt::format("{} along the threads of a block: it runs through contiguous memory; each thread has {} "
-                  "loads under way",
-                  along, unroll(row.part.loop))};
+  std::vector<std::string> all = {fmt::format(
+      "{} along the threads of a block: it runs through contiguous memory; each thread has {} loads under way",
+      along, unroll(row.part.loop))};
   if (row.chain.loops.empty()) all.push_back("no parallel loop around the sum: one block");
   for (const ThreadLoop& l : row.chain.loops)
     all.push_back(fmt::format("a block for each {}", l.loop.iterator));

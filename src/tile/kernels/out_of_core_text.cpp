@@ -21,9 +21,9 @@ std::string count_of(const Variable& array, std::size_t from) {
   return to_text(count);
 }
 
-class Writer {
+class SlabWriter {
  public:
-  explicit Writer(const PanelFunction& function)
+  explicit SlabWriter(const PanelFunction& function)
       : function_(function), region_(function.names.nest.region()), plan_(function.plan) {
     levels_.push_back({plan_.outer, "outer"});
     if (plan_.inner) levels_.push_back({*plan_.inner, "inner"});
@@ -210,7 +210,7 @@ class Writer {
 
 }  // namespace
 
-std::string panel_function(const PanelFunction& function) { return Writer(function).run(); }
+std::string panel_function(const PanelFunction& function) { return SlabWriter(function).run(); }
 
 std::string_view panel_helpers() {
   return R"(/// How many rows the device holds at a time, in one buffer or in two: one is used while the other is filled.

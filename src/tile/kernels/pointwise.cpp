@@ -13,10 +13,10 @@ namespace {
 
 using Kind = Expression::Kind;
 
-constexpr std::int64_t most_blocks = 65535;  // of a grid along y and z
+constexpr std::int64_t kMostBlocks = 65535;  // of a grid along y and z
 // H200, GB/s, 16384 x 16384 fp32: five-point stencil with 256 x 1 threads a block and 4 rows each 3524, 32 x
 // 8 threads 2746, 1 row 2277; a copy 3740 (8 rows 3984), 3648, 2645.
-constexpr int rows_per_thread = 4;
+constexpr int kRowsPerThread = 4;
 
 bool holds_loop(const Node& node) {
   return node.kind == Node::Kind::loop || std::ranges::any_of(node.children, holds_loop);
@@ -50,7 +50,7 @@ void write_rows(TextWriter& writer, const CudaNames& names, const std::vector<No
     });
   });
   const std::string header =
-      fmt::format("for (int {0} = {1}; {0} < {1} + {2}; ++{0})", row, first, rows_per_thread);
+      fmt::format("for (int {0} = {1}; {0} < {1} + {2}; ++{0})", row, first, kRowsPerThread);
   const auto over_rows = [&](const std::vector<std::string>& lines) {
     writer.line("#pragma unroll");
     writer.open(header);
@@ -71,7 +71,7 @@ void write_rows(TextWriter& writer, const CudaNames& names, const std::vector<No
     const std::string& values = fresh(node.target.text + "_rows");
     const Expression value =
         node.op == "=" ? node.value : Expression::binary(node.op.substr(0, 1), node.target, node.value);
-    writer.line("{} {}[{}];", c_name(type_of(names, node.target)), values, rows_per_thread);
+    writer.line("{} {}[{}];", c_name(type_of(names, node.target)), values, kRowsPerThread);
     over_rows({fmt::format("{}[{} - {}] = {};", values, row, first, cuda_text(names, value))});
     over_rows({fmt::format("{} = {}[{} - {}];", cuda_text(names, node.target), values, row, first)});
   }
@@ -153,8 +153,8 @@ Kernel pointwise_kernel(const KernelRequest& request, const std::vector<PlacedCo
   kernel.block = {Expression::integer(width), Expression::integer(height), Expression::integer(1)};
   kernel.grid[0] = ceil_quotient(mapping.x->count(), width);
   if (mapping.y)
-    kernel.grid[1] = at_most(ceil_quotient(mapping.y->count(), rows ? rows_per_thread : height), most_blocks);
-  if (mapping.z) kernel.grid[2] = at_most(mapping.z->count(), most_blocks);
+    kernel.grid[1] = at_most(ceil_quotient(mapping.y->count(), rows ? kRowsPerThread : height), kMostBlocks);
+  if (mapping.z) kernel.grid[2] = at_most(mapping.z->count(), kMostBlocks);
 
   TextWriter writer;
   for (const PlacedConstant& constant : constants) {
@@ -196,11 +196,11 @@ Kernel pointwise_kernel(const KernelRequest& request, const std::vector<PlacedCo
     const auto inside = [&](const std::string& value) {
       return Expression::binary("<", Expression::name(value), y.end);
     };
-    const std::string end = fmt::format("{} + {}", first, rows_per_thread * y.step);
+    const std::string end = fmt::format("{} + {}", first, kRowsPerThread * y.step);
     const std::string next = y.step == 1 ? "++" + name : fmt::format("{} += {}", name, y.step);
     writer.open("for (int {0} = {1}; {2}; {0} += {3} * gridDim.y)", first,
-                first_value(names, y, fmt::format("{} * blockIdx.y", rows_per_thread)),
-                cuda_text(names, inside(first)), rows_per_thread * y.step);
+                first_value(names, y, fmt::format("{} * blockIdx.y", kRowsPerThread)),
+                cuda_text(names, inside(first)), kRowsPerThread * y.step);
     guards.insert(guards.end(), y.guards.begin(), y.guards.end());
     if (y.step == 1 && guards.empty() && copies.copies.empty() && mapping.within.empty() &&
         only_assignments(chain.body)) {
@@ -236,7 +236,7 @@ Kernel pointwise_kernel(const KernelRequest& request, const std::vector<PlacedCo
   if (rows)
     kernel.reasons.push_back(
         fmt::format("{} along y, {} iterations a thread: loads of several are under way at once",
-                    mapping.y->loop.iterator, rows_per_thread));
+                    mapping.y->loop.iterator, kRowsPerThread));
   else if (mapping.y)
     kernel.reasons.push_back(fmt::format("{} along y", mapping.y->loop.iterator));
   if (mapping.z) kernel.reasons.push_back(fmt::format("{} along z", mapping.z->loop.iterator));

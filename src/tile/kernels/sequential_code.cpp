@@ -65,9 +65,9 @@ bool is_innermost(const Node& loop) {
                              [](const Node& node) { return node.kind == Node::Kind::assignment; });
 }
 
-class Writer {
+class StatementWriter {
  public:
-  Writer(TextWriter& writer, const CudaNames& names) : writer_(writer), names_(names) {
+  StatementWriter(TextWriter& writer, const CudaNames& names) : writer_(writer), names_(names) {
     inner_.instead = [this](const Expression& e) -> std::string {
       for (const auto& [element, name] : registers_)
         if (element == e) return name;
@@ -163,7 +163,7 @@ std::string loop_header(const CudaNames& names, const Node& loop) {
 }
 
 void write_statements(TextWriter& writer, const CudaNames& names, const std::vector<Node>& nodes) {
-  Writer(writer, names).write(nodes);
+  StatementWriter(writer, names).write(nodes);
 }
 
 }  // namespace warploom::tile

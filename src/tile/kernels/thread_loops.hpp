@@ -9,6 +9,9 @@
 /// Which loops of a tree become threads, and what every pattern does alike around that.
 namespace warploom::tile {
 
+/// Of shared memory, that a kernel may have without asking.
+inline constexpr int kSharedBytes = 48 * 1024;
+
 /// A parallel loop whose iterations are given to threads.
 struct ThreadLoop {
   Node loop;                       ///< without its children

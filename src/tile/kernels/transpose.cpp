@@ -38,8 +38,7 @@ std::vector<Placement> placements(const CudaNames& names, const ParallelChain& c
             s.element.text,
             Space::shared,
             fmt::format(
-                "{} runs along {} in memory: neighbours along {} would take {} sectors a warp in place of "
-                "{}; "
+                "{} runs along {} in memory: neighbours along {} would take {} sectors a warp in place of {}; "
                 "a tile of {} x {} turns it, a column more puts a column's elements into different banks",
                 to_text(s.element), i, j, placement.sectors, placement.ideal_sectors, found.edge, found.edge),
             static_cast<std::uint64_t>(found.edge * (found.edge + 1) * size_of(s.type)),

@@ -11,8 +11,6 @@ namespace {
 
 using Kind = Expression::Kind;
 
-constexpr std::uint64_t kSharedBytes = 48 * 1024;
-
 bool is_far(const std::optional<std::int64_t>& step) {
   return !step || (*step != 0 && *step != 1 && *step != -1);
 }
@@ -98,10 +96,10 @@ Cut cut_at_sectors(const CudaNames& names, const std::vector<Mention>& all, cons
       return !m.is_write && m.element.text == array && (last_part_is_tiles || is_staged(found, m.element));
     });
     if (read || last_part_is_tiles != is_staged(found, write.element))
-      return {.reason =
-                  fmt::format("tiles do not overlap, since {} {}: parts of sectors are written at their "
-                              "borders where rows are not whole sectors",
-                              array, read ? "is read, too" : "is written besides")};
+      return {
+          .reason = fmt::format(
+              "tiles do not overlap, since {} {}: parts of sectors are written at their borders where rows are not whole sectors",
+              array, read ? "is read, too" : "is written besides")};
     const ArrayShape shape = shape_of(names, array);
     if (cut.along || stride(write.element, shape.extents, along.loop.iterator) != 1) continue;
     const int sector = kSectorBytes / size_of(shape.type);

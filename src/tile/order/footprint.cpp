@@ -11,7 +11,7 @@
 namespace warploom::tile {
 namespace {
 
-using Tile = std::map<std::string, std::int64_t>;
+using TileSizes = std::map<std::string, std::int64_t>;
 
 /// References of one array that differ in constants only, loops known by their names.
 struct Group {
@@ -40,7 +40,7 @@ struct Extent {
 };
 
 /// The sum of |c| * (T - 1), plus 1 and what the constants differ by.
-Extent extent_of(const Group& group, std::size_t subscript, const Tile& tile) {
+Extent extent_of(const Group& group, std::size_t subscript, const TileSizes& tile) {
   std::set<std::int64_t> constants;
   for (const std::vector<std::int64_t>& each : group.constants) constants.insert(each[subscript]);
   std::vector<std::pair<std::int64_t, std::int64_t>> moves;  // |coefficient|, iterations
@@ -74,7 +74,7 @@ Extent extent_of(const Group& group, std::size_t subscript, const Tile& tile) {
 }
 
 /// Whether subscripts move independently of each other, and constants make a full grid.
-bool is_product(const Group& group, const Tile& tile) {
+bool is_product(const Group& group, const TileSizes& tile) {
   std::set<std::string> seen;
   std::size_t grid = 1;
   for (std::size_t d = 0; d < group.coefficients.size(); ++d) {
@@ -87,7 +87,7 @@ bool is_product(const Group& group, const Tile& tile) {
   return grid == group.constants.size();
 }
 
-void add_box(const Group& group, const Tile& tile, Footprint& footprint) {
+void add_box(const Group& group, const TileSizes& tile, Footprint& footprint) {
   std::string formula;
   std::int64_t elements = 1;
   footprint.exact &= is_product(group, tile);
@@ -105,7 +105,7 @@ void add_box(const Group& group, const Tile& tile, Footprint& footprint) {
 }
 
 /// An iteration touches one element, wherever it is: for subscripts such as i / 2.
-void add_iterations(const Statement& statement, const Tile& tile, Footprint& footprint) {
+void add_iterations(const Statement& statement, const TileSizes& tile, Footprint& footprint) {
   std::string formula;
   std::int64_t elements = 1;
   for (const std::string& loop : statement.loops) {
@@ -122,7 +122,7 @@ void add_iterations(const Statement& statement, const Tile& tile, Footprint& foo
 
 }  // namespace
 
-std::vector<Footprint> footprint(const Nest& nest, const Tile& tile) {
+std::vector<Footprint> footprint(const Nest& nest, const TileSizes& tile) {
   for (const auto& [loop, extent] : tile)
     if (extent < 1)
       throw BadInput(fmt::format("a tile of {} iterations of loop '{}': at least 1", extent, loop));

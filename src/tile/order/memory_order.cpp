@@ -8,15 +8,15 @@
 namespace warploom::tile {
 namespace {
 
-constexpr double line_elements = 16;  // 64 bytes of floats
-constexpr double iterations = 1024;   // of a loop whose length is not known
-constexpr std::int64_t strip = 64;    // loops outside of the innermost: tiles of two operands stay in L2
-constexpr std::int64_t innermost_strip = 512;
+constexpr double kLineElements = 16;  // 64 bytes of floats
+constexpr double kIterations = 1024;  // of a loop whose length is not known
+constexpr std::int64_t kStrip = 64;   // loops outside of the innermost: tiles of two operands stay in L2
+constexpr std::int64_t kInnermostStrip = 512;
 
 /// The innermost contiguous run in one loop costs iterations / line lines, an invariant reference one.
 double lines(const Reference& reference, std::size_t loop) {
   if (reference.coefficients.size() < reference.element.operands.size())
-    return iterations;  // i / 2 and the like
+    return kIterations;  // i / 2 and the like
   bool varies = false, contiguous = true;
   for (std::size_t d = 0; d < reference.coefficients.size(); ++d) {
     const std::int64_t c = reference.coefficients[d][loop];
@@ -25,7 +25,7 @@ double lines(const Reference& reference, std::size_t loop) {
     contiguous &= d + 1 == reference.coefficients.size() && (c == 1 || c == -1);
   }
   if (!varies) return 1;
-  return contiguous ? iterations / line_elements : iterations;
+  return contiguous ? kIterations / kLineElements : kIterations;
 }
 
 bool legal(const Schedule& schedule) { return schedule.verdict().legal; }
@@ -84,7 +84,7 @@ std::vector<Step> steps_for_cpu(const Nest& nest) {
     if (loops.size() < 3 || !reuse_outside) continue;
     Tile tile{{}, chain};
     for (const std::size_t l : order)
-      tile.sizes.emplace_back(loops[l], l == order.back() ? innermost_strip : strip);
+      tile.sizes.emplace_back(loops[l], l == order.back() ? kInnermostStrip : kStrip);
     take(tile);
   }
   return steps;

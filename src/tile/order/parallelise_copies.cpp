@@ -7,15 +7,15 @@
 namespace warploom::tile {
 namespace {
 
-constexpr std::int64_t most_bytes = 1024;  // of a thread's own array: hundreds of thousands of threads run
+constexpr std::int64_t kMostBytes = 1024;  // of a thread's own array: hundreds of thousands of threads run
 
 /// Where the extents are numbers.
 std::optional<std::int64_t> bytes_of(const Variable& array) {
   std::int64_t bytes = size_of(array.type);
   for (const Expression& extent : array.extents) {
     const Expression number = simplified(extent);
-    if (number.kind != Expression::Kind::integer || number.value > most_bytes) return std::nullopt;
-    bytes = std::min(bytes * number.value, most_bytes + 1);
+    if (number.kind != Expression::Kind::integer || number.value > kMostBytes) return std::nullopt;
+    bytes = std::min(bytes * number.value, kMostBytes + 1);
   }
   return bytes;
 }
@@ -112,7 +112,7 @@ std::set<std::string> FalseDependences::find_arrays(std::vector<PrivateVariable>
         }
     }
     copies.is_array = !touched.is_single_valued();
-    if (copies.is_array && (copies.last_value || bytes_of(variable).value_or(most_bytes + 1) > most_bytes))
+    if (copies.is_array && (copies.last_value || bytes_of(variable).value_or(kMostBytes + 1) > kMostBytes))
       result.insert(copies.variable);
   }
   return result;

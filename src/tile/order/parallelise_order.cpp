@@ -150,7 +150,7 @@ class Orderer {
     }
     // A copy is used by one iteration of each wave, in the order of the loop that is given.
     const WaveSearch search = find_wave(around_, left, loops, !copies.empty());
-    if (!search.wave || search.wave->width < least_wave_width) {
+    if (!search.wave || search.wave->width < kLeastWaveWidth) {
       if (search.wave || !search.distances.empty())
         order_.waves.push_back({"", {no_wave_reason(around_, group, loops, search)}});
       return;

@@ -73,8 +73,7 @@ std::vector<std::string> wave_reasons(const LoopsAround& around, const Group& gr
   std::vector<SharedLoop> inside = group.loops;
   inside.pop_back();
   reasons.push_back(fmt::format(
-      "{} grows along every dependence of {} between different iterations of {}: those of one value, a wave, "
-      "run in parallel over {}; {} follows",
+      "{} grows along every dependence of {} between different iterations of {}: those of one value, a wave, run in parallel over {}; {} follows",
       wave_text(around, group.loops, group.wave), around.labels(group.statements),
       around.source_names(around.candidates(group)), around.source_names(inside),
       around.source_name(group.loops.back())));
@@ -86,17 +85,14 @@ std::string no_wave_reason(const LoopsAround& around, const Group& group,
   const std::string who = around.labels(group.statements), names = around.source_names(loops);
   if (search.wave)
     return fmt::format(
-        "{} does not run in waves over {}: those of {} have {:.1f} iterations on average, and {} are worth a "
-        "launch",
-        who, names, wave_text(around, loops, search.wave->coefficients), search.wave->width,
-        least_wave_width);
+        "{} does not run in waves over {}: those of {} have {:.1f} iterations on average, and {} are worth a launch",
+        who, names, wave_text(around, loops, search.wave->coefficients), search.wave->width, kLeastWaveWidth);
   std::vector<std::string> distances;
   for (const std::vector<std::int64_t>& distance : search.distances)
     distances.push_back(fmt::format("({})", fmt::join(distance, ", ")));
   return fmt::format(
-      "{} cannot run in waves over {}: no sum of them with coefficients of {} to {}, one of them 1 or -1, "
-      "grows along each of {}",
-      who, names, -largest_wave_coefficient, largest_wave_coefficient, fmt::join(distances, ", "));
+      "{} cannot run in waves over {}: no sum of them with coefficients of {} to {}, one of them 1 or -1, grows along each of {}",
+      who, names, -kLargestWaveCoefficient, kLargestWaveCoefficient, fmt::join(distances, ", "));
 }
 
 }  // namespace warploom::tile

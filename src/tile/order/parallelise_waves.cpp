@@ -11,7 +11,7 @@ namespace {
 using Coefficients = std::vector<std::int64_t>;
 using Distance = std::vector<std::int64_t>;
 
-constexpr std::size_t most_loops = 5;  // 9^5 sums
+constexpr std::size_t kMostLoops = 5;  // 9^5 sums
 
 /// Distances along the loops between iterations of them that differ, for any sizes.
 isl::set distances(const LoopsAround& around, const std::vector<Relation>& relations,
@@ -100,7 +100,7 @@ std::vector<Coefficients> trials(const std::vector<double>& spans, bool forwards
   for (std::size_t l = 0; l < spans.size(); ++l) {
     std::vector<Coefficients> longer;
     for (const Coefficients& start : all)
-      for (std::int64_t c = largest_wave_coefficient; c >= -largest_wave_coefficient; --c) {
+      for (std::int64_t c = kLargestWaveCoefficient; c >= -kLargestWaveCoefficient; --c) {
         longer.push_back(start);
         longer.back().push_back(c);
       }
@@ -130,7 +130,7 @@ void leave_out_needless(std::vector<Distance>& distances, const std::vector<Coef
 WaveSearch find_wave(const LoopsAround& around, const std::vector<Relation>& relations,
                      const std::vector<SharedLoop>& loops, bool forwards) {
   WaveSearch search;
-  if (loops.size() < 2 || loops.size() > most_loops || relations.empty()) return search;
+  if (loops.size() < 2 || loops.size() > kMostLoops || relations.empty()) return search;
   const isl::set all = distances(around, relations, loops);
   const std::vector<double> lengths = spans(around.polyhedra(), loops);
   const std::vector<Coefficients> sums = trials(lengths, forwards);

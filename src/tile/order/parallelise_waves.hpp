@@ -20,9 +20,9 @@ struct WaveSearch {
   std::vector<std::vector<std::int64_t>> distances;
 };
 
-constexpr std::int64_t largest_wave_coefficient = 4;
+constexpr std::int64_t kLargestWaveCoefficient = 4;
 /// Narrower waves take longer to launch than one thread takes for their iterations.
-constexpr double least_wave_width = 8;
+constexpr double kLeastWaveWidth = 8;
 
 /// Tries all sums with such coefficients, one of them 1 or -1, and gives the one of fewest waves.
 /// @param forwards  the coefficient of the loop that is given has to be 1

@@ -75,13 +75,13 @@ class SourceOrder {
   Times times_;
 };
 
-constexpr std::size_t absent = ~std::size_t{0};
+constexpr std::size_t kAbsent = ~std::size_t{0};
 
 /// Where the loop of that name stands in a statement's times.
 std::size_t slot_of(const std::vector<TimeDimension>& times, const std::string& name) {
   for (std::size_t d = 0; d < times.size(); ++d)
     if (times[d].kind != TimeDimension::Kind::position && times[d].name == name) return d;
-  return absent;
+  return kAbsent;
 }
 
 /// Statements that share every position and loop name before `slot`, and the loop there.
@@ -117,14 +117,14 @@ std::vector<Chain> perfect_chains(const Nest& nest, Times& times, const std::vec
                                   const std::vector<int>& only) {
   std::vector<Chain> chains;
   for (const std::string& loop : loops)
-    if (std::ranges::none_of(times, [&](const auto& t) { return slot_of(t, loop) != absent; }))
+    if (std::ranges::none_of(times, [&](const auto& t) { return slot_of(t, loop) != kAbsent; }))
       throw BadInput(fmt::format("{}: {}: there is no loop '{}'; there are {}", nest.region().file,
                                  nest.region().function, loop, loop_names(times)));
   std::vector<int> chain_of(times.size(), -1);
   for (int s = 0; s < static_cast<int>(times.size()); ++s) {
     std::vector<std::size_t> slots;
     for (const std::string& loop : loops) slots.push_back(slot_of(times[s], loop));
-    if (std::ranges::find(slots, absent) != slots.end()) continue;
+    if (std::ranges::find(slots, kAbsent) != slots.end()) continue;
     if (!only.empty() && std::ranges::find(only, s) == only.end()) continue;
     std::ranges::sort(slots);
     const auto same = std::ranges::find_if(chains, [&](const Chain& chain) {
@@ -166,7 +166,7 @@ std::vector<Chain> perfect_chains(const Nest& nest, Times& times, const std::vec
 
 std::string strip_name(const std::vector<TimeDimension>& times, const std::string& loop) {
   std::string name = loop.size() == 1 ? loop + loop : loop + "_strip";
-  while (slot_of(times, name) != absent) name += loop.size() == 1 ? loop : std::string("_strip");
+  while (slot_of(times, name) != kAbsent) name += loop.size() == 1 ? loop : std::string("_strip");
   return name;
 }
 

@@ -52,8 +52,7 @@ void check_extents(const AffineScope& scope, const Expression& element) {
     refuse(
         scope.region, element.at, fmt::format("'{}'", to_text(element)),
         fmt::format(
-            "'{}' is declared with {} extents and used with {} subscripts; declare it as {}[...] with all of "
-            "its extents",
+            "'{}' is declared with {} extents and used with {} subscripts; declare it as {}[...] with all of its extents",
             variable->name, variable->extents.size(), element.operands.size(), variable->name));
   for (const Expression& extent : variable->extents)
     if (extent == Expression::name(""))

@@ -13,13 +13,13 @@
 namespace warploom::tile {
 namespace {
 
-constexpr double unbounded = std::numeric_limits<double>::infinity();
-constexpr double int_most = std::numeric_limits<int>::max();
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+constexpr double kIntMost = std::numeric_limits<int>::max();
 // What the last tile or the last stride of a grid adds before it is compared with the end.
-constexpr double beyond_last_tile = 1 << 20;
+constexpr double kBeyondLastTile = 1 << 20;
 
 struct Interval {
-  double least = -unbounded, most = unbounded;
+  double least = -kUnbounded, most = kUnbounded;
 };
 
 double product(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
@@ -34,7 +34,7 @@ Interval at_ends(const Interval& a, const Interval& b, const Operation& operatio
 
 /// Whether a number in it does not fit int.
 bool is_wide(const Expression& e) {
-  if (e.kind == Expression::Kind::integer && std::abs(static_cast<double>(e.value)) > int_most) return true;
+  if (e.kind == Expression::Kind::integer && std::abs(static_cast<double>(e.value)) > kIntMost) return true;
   return std::ranges::any_of(e.operands, is_wide);
 }
 bool has_wide_bounds(const Node& node) {
@@ -49,13 +49,13 @@ class Check {
         region_(nest.region()),
         as_(as),
         wide_(as == Emitted::c && counts_with_long(region_)),
-        most_(wide_ ? static_cast<double>(std::numeric_limits<std::int64_t>::max()) : int_most),
-        loop_most_(as == Emitted::cuda ? most_ - beyond_last_tile : most_) {}
+        most_(wide_ ? static_cast<double>(std::numeric_limits<std::int64_t>::max()) : kIntMost),
+        loop_most_(as == Emitted::cuda ? most_ - kBeyondLastTile : most_) {}
 
   void run(const Node& code) {
     for (const SizeRange& range : nest_.sizes())
-      values_[range.name] = {range.least ? static_cast<double>(*range.least) : -unbounded,
-                             range.most ? static_cast<double>(*range.most) : unbounded};
+      values_[range.name] = {range.least ? static_cast<double>(*range.least) : -kUnbounded,
+                             range.most ? static_cast<double>(*range.most) : kUnbounded};
     for (const std::string& size : region_.sizes) check_size(size);
     for (const Variable& variable : region_.variables)
       for (const Expression& extent : variable.extents)
@@ -71,7 +71,7 @@ class Check {
   };
 
   [[noreturn]] void fail(const Place& place, double value, double most, const std::string& advice) const {
-    const std::string type = wide_ && most > int_most ? "long" : "int";
+    const std::string type = wide_ && most > kIntMost ? "long" : "int";
     refuse(
         region_, place.at, place.what,
         fmt::format("it may reach {:.0f}, and the {} that is written counts with {}, here up to {:.0f}; {}",
@@ -82,14 +82,14 @@ class Check {
     const SizeDeclaration& declared = region_.size_declarations.at(size);
     const auto known = values_.find(size);
     const Interval range = known == values_.end() ? Interval{} : known->second;
-    const double largest = range.most < unbounded ? range.most : range.least;
+    const double largest = range.most < kUnbounded ? range.most : range.least;
     const Place place{declared.at, fmt::format("size '{}'", size)};
     const std::string smaller = fmt::format("allow smaller ones, as --size {}=..1000000000", size);
-    const double most = declared.wider_than_int ? loop_most_ : std::min(loop_most_, int_most);
-    if (largest < unbounded && largest > most)
+    const double most = declared.wider_than_int ? loop_most_ : std::min(loop_most_, kIntMost);
+    if (largest < kUnbounded && largest > most)
       fail(place, largest, most,
            as_ == Emitted::c && !declared.wider_than_int ? smaller + ", or declare it as long" : smaller);
-    if (as_ == Emitted::cuda && declared.wider_than_int && range.most == unbounded)
+    if (as_ == Emitted::cuda && declared.wider_than_int && range.most == kUnbounded)
       refuse(region_, declared.at, place.what,
              fmt::format("its type {} has values that the int of the CUDA that is written cannot hold; say "
                          "how large it may be, as --size {}=..{:.0f}",
@@ -97,9 +97,9 @@ class Check {
   }
 
   Interval checked(const Interval& interval, const Place& place, double most) const {
-    const double worst = interval.most < unbounded && interval.most > most            ? interval.most
-                         : interval.least > -unbounded && interval.least < -most_ - 1 ? interval.least
-                                                                                      : 0;
+    const double worst = interval.most < kUnbounded && interval.most > most            ? interval.most
+                         : interval.least > -kUnbounded && interval.least < -most_ - 1 ? interval.least
+                                                                                       : 0;
     if (worst != 0)
       fail(place, worst, worst > 0 ? most : -most_ - 1,
            region_.sizes.empty() ? "make the nest's numbers smaller" : "allow smaller sizes (--size)");

@@ -9,7 +9,7 @@
 namespace warploom::tile {
 namespace {
 
-using Times = std::vector<TimeDimension>;
+using StatementTime = std::vector<TimeDimension>;
 
 /// S0[i, j] -> [t]
 isl::map component_map(const TimeDimension& dimension, const isl::space& domain) {
@@ -19,7 +19,7 @@ isl::map component_map(const TimeDimension& dimension, const isl::space& domain)
 }
 
 /// Whether every sink runs after its source: component by component, as dictionaries compare.
-bool keeps(isl::map pairs, const Times& source, const Times& sink) {
+bool keeps(isl::map pairs, const StatementTime& source, const StatementTime& sink) {
   static const TimeDimension padding;
   for (std::size_t d = 0; d < std::max(source.size(), sink.size()); ++d) {
     const TimeDimension &a = d < source.size() ? source[d] : padding,

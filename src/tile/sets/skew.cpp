@@ -7,7 +7,7 @@
 namespace warploom::tile {
 namespace {
 
-constexpr std::int64_t largest_factor = 4;
+constexpr std::int64_t kLargestFactor = 4;
 
 /// Sums of distances along the band's loops: what a skewed loop's distance is made of.
 using Weights = std::vector<std::int64_t>;
@@ -64,7 +64,7 @@ class SkewSearch {
         best = factors;
       more = false;
       for (std::int64_t& factor : factors) {  // count up
-        more = ++factor <= largest_factor;
+        more = ++factor <= kLargestFactor;
         if (more) break;
         factor = 0;
       }

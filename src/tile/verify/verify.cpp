@@ -66,14 +66,12 @@ void check_work(const Nest& nest, const GpuProgram& program, const GpuOptions& o
       work += kernel.operations + kernel.global_bytes / 4;
     if (work <= most) continue;
     const Region& region = nest.region();
-    throw BadInput(
-        fmt::format("{}:{}: {}: --verify would simulate {:.1e} operations and accesses, more than the {:.0e} "
-                    "that take some "
-                    "minutes; {}",
-                    region.file, region.at.line, region.function, work, most,
-                    region.sizes.empty() ? "make its numbers smaller"
-                                         : fmt::format("{} is large: allow small sizes, as --size {}=1..1000",
-                                                       sizes_text(sizes), region.sizes.front())));
+    throw BadInput(fmt::format(
+        "{}:{}: {}: --verify would simulate {:.1e} operations and accesses, more than the {:.0e} that take some minutes; {}",
+        region.file, region.at.line, region.function, work, most,
+        region.sizes.empty() ? "make its numbers smaller"
+                             : fmt::format("{} is large: allow small sizes, as --size {}=1..1000",
+                                           sizes_text(sizes), region.sizes.front())));
   }
 }
 
