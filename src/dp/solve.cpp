@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "core/built_with_cuda.hpp"
 #include "dp/backend.hpp"
 #include "dp/problem.hpp"
 #include "warploom/core/error.hpp"
@@ -15,12 +16,6 @@
 
 namespace warploom::dp {
 namespace {
-
-#ifdef WARPLOOM_HAVE_CUDA
-constexpr bool kHaveCuda = true;
-#else
-constexpr bool kHaveCuda = false;
-#endif
 
 template <class Enum, std::size_t kCount>
 Enum parse(std::string_view text, std::string_view what,
@@ -265,7 +260,7 @@ std::vector<Split> Solution<T>::trace() const {
 
 template <Value T>
 std::vector<Solution<T>> solve_batch(std::span<const Problem<T>> problems, const Options& options) {
-  const DeviceScope scope(options.run, "dynamic programming", kHaveCuda);
+  const DeviceScope scope(options.run, "dynamic programming", kBuiltWithCuda);
   const Device device = scope.device();
   for (std::size_t p = 0; p < problems.size(); ++p) try {
       check(problems[p]);

@@ -7,6 +7,7 @@
 #include <limits>
 #include <new>
 
+#include "core/built_with_cuda.hpp"
 #include "imaging/lambda.hpp"
 #include "imaging/tv_backend.hpp"
 #include "imaging/voxels.hpp"
@@ -17,12 +18,6 @@
 
 namespace warploom::imaging {
 namespace {
-
-#if defined(WARPLOOM_HAVE_CUDA)
-constexpr bool kBuiltWithCuda = true;
-#else
-constexpr bool kBuiltWithCuda = false;
-#endif
 
 /// Squares, and products of three, of what is larger leave the range of float.
 constexpr float kLargest = 1e12F;

@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/built_with_cuda.hpp"
 #include "imaging/segment_backend.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/threads.hpp"
@@ -17,12 +18,6 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kStarts{"checkerboard", "disk", "box", "mask"};
 constexpr std::array<std::string_view, 3> kInsides{"bright", "dark", "start"};
-
-#if defined(WARPLOOM_HAVE_CUDA)
-constexpr bool kBuiltWithCuda = true;
-#else
-constexpr bool kBuiltWithCuda = false;
-#endif
 
 void require(bool fine, std::string_view what, double value, std::string_view limit) {
   if (!fine) throw BadInput(fmt::format("{} is {}, it must be {}", what, value, limit));

@@ -6,17 +6,12 @@
 #include <cmath>
 #include <utility>
 
+#include "core/built_with_cuda.hpp"
 #include "search/backend.hpp"
 #include "warploom/core/error.hpp"
 
 namespace warploom::search {
 namespace {
-
-#ifdef WARPLOOM_HAVE_CUDA
-constexpr bool kCuda = true;
-#else
-constexpr bool kCuda = false;
-#endif
 
 std::unique_ptr<Backend> make_backend(Device device, const Signal& signal, const IndexOptions& options) {
 #ifdef WARPLOOM_HAVE_CUDA
@@ -84,7 +79,7 @@ struct Index::State {
   IndexOptions options;
   std::unique_ptr<Backend> backend;
 
-  DeviceScope enter() const { return {options.run, "a search", kCuda}; }
+  DeviceScope enter() const { return {options.run, "a search", kBuiltWithCuda}; }
 
   void check_windows(std::int64_t length, std::int64_t first, std::int64_t count) const {
     const auto samples = static_cast<std::int64_t>(signal[0].size());

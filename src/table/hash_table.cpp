@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/built_with_cuda.hpp"
 #include "table/engine.hpp"
 #include "table/gpu_layout.hpp"
 #include "warploom/core/error.hpp"
@@ -16,12 +17,6 @@
 
 namespace warploom::table {
 namespace {
-
-#ifdef WARPLOOM_HAVE_CUDA
-constexpr bool kHaveCuda = true;
-#else
-constexpr bool kHaveCuda = false;
-#endif
 
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point begin) {
@@ -172,7 +167,7 @@ void check(const Options& options) {
 template <class Key, class Value>
 std::unique_ptr<typename HashTable<Key, Value>::Engine> make_engine(const Options& options) {
   check<Key, Value>(options);
-  const DeviceScope scope(options.run, "a hash table", kHaveCuda);
+  const DeviceScope scope(options.run, "a hash table", kBuiltWithCuda);
   std::unique_ptr<typename HashTable<Key, Value>::Engine> engine;
   if (options.structure == Structure::list) {
     engine = std::make_unique<ListEngine<Key, Value>>(options);

@@ -8,17 +8,12 @@
 #include <functional>
 #include <utility>
 
+#include "core/built_with_cuda.hpp"
 #include "table/list_backend.hpp"
 #include "warploom/core/error.hpp"
 
 namespace warploom::table {
 namespace {
-
-#ifdef WARPLOOM_HAVE_CUDA
-constexpr bool kHaveCuda = true;
-#else
-constexpr bool kHaveCuda = false;
-#endif
 
 /// Node numbers have 32 bits; some are of free lists.
 constexpr std::uint64_t kMostNodes = 0xFFFF0000;
@@ -37,7 +32,7 @@ std::uint32_t require_nodes(std::uint64_t heads, std::uint64_t nodes) {
 
 template <class Key, class Value>
 std::unique_ptr<typename ListTable<Key, Value>::Backend> make_backend(const Options& options) {
-  const DeviceScope scope(options.run, "a list table", kHaveCuda);
+  const DeviceScope scope(options.run, "a list table", kBuiltWithCuda);
   Options chosen = options;
   chosen.run.devices = {scope.device()};
 #ifdef WARPLOOM_HAVE_CUDA
