@@ -7,6 +7,7 @@ option(WARPLOOM_WERROR "Treat warnings as errors" OFF)
 option(WARPLOOM_STATIC "Let executables need no shared library but libc, so that they run on another machine" OFF)
 option(WARPLOOM_WRAP "Compile our own CUDA kernels through `warploom wrap`" ON)
 set(WARPLOOM_SANITIZE "" CACHE STRING "Sanitizers to build with, as in -fsanitize=, e.g. address,undefined")
+set(WARPLOOM_CHECK_ARCHITECTURES "80" CACHE STRING "What the target warploom_architectures compiles our CUDA code for")
 set(WARPLOOM_CUDA "AUTO" CACHE STRING "Use the CUDA toolkit: AUTO, ON or OFF")
 set_property(CACHE WARPLOOM_CUDA PROPERTY STRINGS AUTO ON OFF)
 

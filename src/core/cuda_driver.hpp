@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "warploom/core/device.hpp"
 
@@ -17,11 +18,17 @@ class CudaDriver {
   /// Makes a GPU the calling thread's current one, until pop(). @throws NoDevice
   void push(int ordinal) const;
   void pop() const noexcept;
+  /// The number of the calling thread's current GPU; 0, which the CUDA runtime takes, where none was made so.
+  int current() const;
 
  private:
   struct Api;
   std::unique_ptr<Api> api_;
   CudaDevices devices_;
 };
+
+/// choose_device() among a driver's GPUs, for code that was built for these architectures
+/// (architectures.hpp).
+Device choose_device(Device wanted, const CudaDriver& driver, std::string_view architectures);
 
 }  // namespace warploom

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/architectures.hpp"
 #include "core/cuda_driver.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/log.hpp"
@@ -52,6 +53,7 @@ struct CudaDriver::Api {
   CUresult (*retain_context)(CUcontext* context, CUdevice device) = nullptr;
   CUresult (*push_context)(CUcontext context) = nullptr;
   CUresult (*pop_context)(CUcontext* context) = nullptr;
+  CUresult (*current_device)(CUdevice* device) = nullptr;
 
   bool load_all(void* library) {
     return load(library, "cuInit", init) && load(library, "cuDriverGetVersion", driver_version) &&
@@ -62,7 +64,8 @@ struct CudaDriver::Api {
            load(library, "cuGetErrorString", error_string) &&
            load(library, "cuDevicePrimaryCtxRetain", retain_context) &&
            load(library, "cuCtxPushCurrent_v2", push_context) &&
-           load(library, "cuCtxPopCurrent_v2", pop_context);
+           load(library, "cuCtxPopCurrent_v2", pop_context) &&
+           load(library, "cuCtxGetDevice", current_device);
   }
 
   std::string describe(CUresult error) const {
@@ -153,6 +156,11 @@ void CudaDriver::pop() const noexcept {
   api_->pop_context(&ignored);
 }
 
+int CudaDriver::current() const {
+  CUdevice number = 0;
+  return api_->current_device(&number) == 0 ? number : 0;
+}
+
 namespace {
 
 const CudaDriver& system_driver() {
@@ -197,16 +205,26 @@ std::string name(Device device) {
   return device == Device::cpu ? "cpu" : device == Device::cuda ? "cuda" : "auto";
 }
 
-Device choose_device(Device wanted) {
+Device choose_device(Device wanted) { return choose_device(wanted, system_driver(), built_architectures()); }
+
+Device choose_device(Device wanted, const CudaDriver& driver, std::string_view architectures) {
   if (wanted == Device::cpu) return Device::cpu;
-  const CudaDevices& there = cuda_devices();
-  if (!there.devices.empty() && wanted.ordinal < std::ssize(there.devices))
-    return {Device::Kind::cuda, wanted.ordinal};
+  const CudaDevices& there = driver.devices();
+  std::string absent = there.absent;
+  if (absent.empty() && wanted.ordinal >= std::ssize(there.devices))
+    absent = fmt::format("the highest number here is {}", there.devices.size() - 1);
+  if (absent.empty()) {
+    const int ordinal = wanted.ordinal < 0 ? driver.current() : wanted.ordinal;
+    const CudaDevice& gpu = there.devices[static_cast<std::size_t>(ordinal)];
+    if (runs_on(architectures, gpu.compute_capability)) return {Device::Kind::cuda, wanted.ordinal};
+    absent = fmt::format(
+        "no code was built for {0}, sm_{1}, only for {2}: configure with -DCMAKE_CUDA_ARCHITECTURES={1}",
+        gpu.name, gpu.compute_capability, architectures);
+    if (wanted == Device::best) log(LogLevel::info, absent);
+  }
   if (wanted == Device::best) return Device::cpu;
-  throw NoDevice(fmt::format("device '{}' was asked for, but {}; or use --device cpu or auto", name(wanted),
-                             there.absent.empty()
-                                 ? fmt::format("the highest number here is {}", there.devices.size() - 1)
-                                 : there.absent));
+  throw NoDevice(
+      fmt::format("device '{}' was asked for, but {}; or use --device cpu or auto", name(wanted), absent));
 }
 
 Device choose_device(Device wanted, bool built_with_cuda) {

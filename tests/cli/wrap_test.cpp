@@ -331,6 +331,13 @@ TEST(WrapWithoutNvcc, NoCommandIsBadUsage) {
   EXPECT_THAT(run.err, HasSubstr("no command given"));
 }
 
+TEST(WrapWithoutNvcc, AnEmptyFirstWordIsNamedWithItsUsualCause) {
+  const ToolRun run = run_tool("wrap '' nvcc -c k.cu");
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err, AllOf(HasSubstr("first word of the command is empty"),
+                             HasSubstr("-DCMAKE_CUDA_COMPILER_LAUNCHER=\"warploom;wrap\"")));
+}
+
 TEST(WrapWithoutNvcc, ACommandThatIsNotThereIsBadInput) {
   const ToolRun run = run_tool("wrap /no/such/nvcc -c k.cu");
   EXPECT_EQ(run.code, 2);

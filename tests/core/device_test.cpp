@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "core/architectures.hpp"
 #include "core/cuda_driver.hpp"
 #include "warploom/core/error.hpp"
 
@@ -126,11 +127,35 @@ TEST(OnDevice, SaysWhichGpuDoesNotAnswer) {
   EXPECT_EQ(current_device(), -1);
 }
 
+TEST(Device, AGpuThatNoCodeWasBuiltForIsRefusedWithWhatToDo) {
+  const CudaDriver driver(FAKE_CUDA_DRIVER);
+  EXPECT_EQ(choose_device(Device::gpu(1), driver, "90-real"), Device::gpu(1));
+  EXPECT_EQ(choose_device(Device::cuda, driver, "75-virtual,80-real"), Device::cuda);
+  try {
+    choose_device(Device::gpu(1), driver, "75-real,100");
+    FAIL() << "chosen";
+  } catch (const NoDevice& error) {
+    EXPECT_STREQ(error.what(),
+                 "device 'cuda:1' was asked for, but no code was built for Invented 1, sm_91, only for "
+                 "75-real,100: configure with -DCMAKE_CUDA_ARCHITECTURES=91; or use --device cpu or auto");
+  }
+  EXPECT_EQ(choose_device(Device::best, driver, "75-real,100"), Device::cpu);
+}
+
+TEST(Device, WithoutANumberTheCurrentGpuCounts) {
+  const CudaDriver driver(FAKE_CUDA_DRIVER);
+  EXPECT_THROW(choose_device(Device::cuda, driver, "91-real"), NoDevice);  // the first: sm_90
+  const OnDevice second(Device::gpu(1), driver);
+  EXPECT_EQ(choose_device(Device::cuda, driver, "91-real"), Device::cuda);
+}
+
 TEST(Device, TheCpuIsAlwaysThere) { EXPECT_EQ(choose_device(Device::cpu), Device::cpu); }
 
-TEST(Device, AutoTakesCudaExactlyWhenThereIsADevice) {
+TEST(Device, AutoTakesCudaExactlyWhenThereIsADeviceThatOurCodeRunsOn) {
   const bool present = !cuda_devices().devices.empty();
-  EXPECT_EQ(choose_device(Device::best), present ? Device::cuda : Device::cpu);
+  const bool usable =
+      present && runs_on(built_architectures(), cuda_devices().devices.front().compute_capability);
+  EXPECT_EQ(choose_device(Device::best), usable ? Device::cuda : Device::cpu);
   EXPECT_EQ(present, cuda_devices().absent.empty());
 }
 

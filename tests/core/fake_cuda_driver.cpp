@@ -51,6 +51,12 @@ int cuCtxPopCurrent_v2(void**) {
   return 0;
 }
 
+int cuCtxGetDevice(int* device) {
+  if (contexts.empty()) return 201;  // CUDA_ERROR_INVALID_CONTEXT
+  *device = contexts.back();
+  return 0;
+}
+
 /// For tests: the device of the thread's current context, -1: there is none.
 int fake_current() { return contexts.empty() ? -1 : contexts.back(); }
 

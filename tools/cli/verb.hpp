@@ -47,7 +47,7 @@ Verb search_verb();
 Verb tile_verb();
 
 /// Those that an executable has, in the order of --help: verbs.cpp lists all of them, verbs_compiler.cpp
-/// those that the build itself needs.
+/// those that the build itself needs, verbs_kernels.cpp those that know only kernels.
 std::vector<Verb> verbs();
 
 /// A file's bytes, or standard input's for "-". Throws as read_file.

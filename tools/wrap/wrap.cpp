@@ -234,6 +234,11 @@ int run(const Options& options, const Words& words) {
     return kDone;
   }
   if (words.empty()) throw BadInput("wrap: no command given (see warploom wrap --help)");
+  if (words.front().empty())
+    throw BadInput(
+        "wrap: the first word of the command is empty, as an empty variable makes it in a compiler launcher "
+        "of "
+        "CMake; leave it out: -DCMAKE_CUDA_COMPILER_LAUNCHER=\"warploom;wrap\"");
   const RewrittenFiles rewritten(options.shadow);
   if (options.tool == "cicc") return cicc(words, rewritten, options.shadow);
   if (options.tool == "ptxas") return ptxas(words, rewritten, options.shadow);

@@ -54,7 +54,8 @@ struct CudaDevices {
 /// neither the toolkit nor a GPU is needed to call this. CUDA_VISIBLE_DEVICES counts. Asked once a process.
 const CudaDevices& cuda_devices();
 
-/// `best` resolved: cpu or cuda. @throws NoDevice (a GPU asked for and absent), saying why and what to do
+/// `best` resolved: cpu or cuda. A GPU for which none of our CUDA code was built counts as absent.
+/// @throws NoDevice (a GPU asked for and absent), saying why and what to do
 Device choose_device(Device wanted);
 /// The same for a module whose CUDA half was left out of the build: then `best` is the CPU, and cuda an
 /// error that says how to build. What `best` became is logged (info).

@@ -1,0 +1,15 @@
+# warploom_architectures: the modules' CUDA sources compiled for WARPLOOM_CHECK_ARCHITECTURES, for their warnings and
+# errors alone. The objects are linked nowhere, so plain nvcc does, and without a toolkit there is nothing to do.
+add_custom_target(warploom_architectures)
+get_property(modules GLOBAL PROPERTY WARPLOOM_CUDA_MODULES)
+foreach(module IN LISTS modules)
+  get_target_property(folder ${module} SOURCE_DIR)
+  get_target_property(sources ${module} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cu$")
+  list(TRANSFORM sources PREPEND "${folder}/" REGEX "^[^/]")
+  add_library(${module}_check OBJECT EXCLUDE_FROM_ALL ${sources})
+  target_include_directories(${module}_check PRIVATE $<TARGET_PROPERTY:${module},INCLUDE_DIRECTORIES>)
+  target_link_libraries(${module}_check PRIVATE warploom_warnings CUDA::toolkit)
+  set_target_properties(${module}_check PROPERTIES CUDA_ARCHITECTURES "${WARPLOOM_CHECK_ARCHITECTURES}")
+  add_dependencies(warploom_architectures ${module}_check)
+endforeach()
