@@ -187,16 +187,22 @@ function(warploom_sim_test)
     return()
   endif()
   cmake_parse_arguments(T "" "NAME;KERNELS" "SOURCES;LINK" ${ARGN})
-  set(source ${PROJECT_SOURCE_DIR}/${T_KERNELS})
-  set(ptx ${CMAKE_CURRENT_BINARY_DIR}/${T_NAME}.ptx)
-  add_custom_command(OUTPUT ${ptx}
-    COMMAND ${CMAKE_CUDA_COMPILER} -std=c++20 -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src
-            -ptx -lineinfo -arch=sm_80 -MMD -MF ${ptx}.d -o ${ptx} ${source}
-    DEPENDS ${source} DEPFILE ${ptx}.d VERBATIM)
-  add_custom_target(${T_NAME}_ptx DEPENDS ${ptx})
+  cmake_path(REMOVE_EXTENSION T_KERNELS OUTPUT_VARIABLE target)
+  string(MAKE_C_IDENTIFIER ptx_${target} target)
+  if(NOT TARGET ${target})  # tests/sim/kernels.cmake makes the same for kernels that it can launch
+    set(source ${PROJECT_SOURCE_DIR}/${T_KERNELS})
+    set(ptx ${CMAKE_CURRENT_BINARY_DIR}/${T_NAME}.ptx)
+    add_custom_command(OUTPUT ${ptx}
+      COMMAND ${CMAKE_CUDA_COMPILER} -std=c++20 -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src
+              -ptx -lineinfo -arch=sm_80 -MMD -MF ${ptx}.d -o ${ptx} ${source}
+      DEPENDS ${source} DEPFILE ${ptx}.d VERBATIM)
+    add_custom_target(${target} DEPENDS ${ptx})
+    set_target_properties(${target} PROPERTIES PTX ${ptx})
+  endif()
+  get_target_property(ptx ${target} PTX)
   warploom_test(NAME ${T_NAME} SOURCES ${T_SOURCES} LINK ${T_LINK} warploom::sim CUDA::cudart_static)
   target_compile_definitions(test_${T_NAME} PRIVATE WARPLOOM_KERNEL_PTX="${ptx}")
-  add_dependencies(test_${T_NAME} ${T_NAME}_ptx)
+  add_dependencies(test_${T_NAME} ${target})
 endfunction()
 
 # warploom_gpu_test(NAME curvature SOURCES curvature_test.cu LINK warploom::core)

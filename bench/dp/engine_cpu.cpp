@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <string_view>
 #include <vector>
@@ -22,6 +21,7 @@
 #include "plain_loops.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
+#include "warploom/core/json.hpp"
 #include "warploom/core/run.hpp"
 #include "warploom/core/threads.hpp"
 #include "warploom/dp/solve.hpp"
@@ -30,7 +30,6 @@ namespace {
 
 using namespace warploom;
 using namespace warploom::dp;
-using Json = nlohmann::ordered_json;
 
 double seconds_of(const auto& body) {
   const auto start = std::chrono::steady_clock::now();
@@ -89,7 +88,7 @@ class Runs {
                      {"triangular_seconds", best.triangular_seconds},
                      {"Gpairs_per_s", rate * 1e-9},
                      {"share_of_ceiling", rate / (ceilings_[static_cast<std::size_t>(type)] * threads())}});
-    fmt::print(stderr, "{}\n", rows_.back().dump());
+    fmt::print(stderr, "{}\n", rows_.elements().back().dump());
   }
 
  private:

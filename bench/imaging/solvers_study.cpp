@@ -11,7 +11,6 @@
 
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -21,13 +20,13 @@
 #include "oracle/tv.hpp"
 #include "warploom/core/device.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/json.hpp"
 #include "warploom/imaging/denoise.hpp"
 #include "warploom/imaging/mask.hpp"
 
 namespace warploom::imaging {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using oracle::TotalVariation;
 
 constexpr double kTensorWeightSum = 9;

@@ -28,6 +28,7 @@ KernelFile parse_kernel_file(std::string_view text, const std::string& file) {
   KernelFile result;
   std::vector<LaunchText> launches = parse_launches(text, file);
   KernelCase next;
+  std::string part;
   bool goes_on = false;
   for (std::size_t at = 0, launch = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
@@ -37,6 +38,7 @@ KernelFile parse_kernel_file(std::string_view text, const std::string& file) {
       if (const std::string_view value = remark(line, word); !value.empty()) use(value);
     };
     read("not run", [&](auto value) { result.not_run = value; });
+    read("part", [&](auto value) { part = value; });
     read("oracle", [&](auto value) { next.oracle = value; });
     read("approximate", [&](auto value) { next.approximate = parse_tolerance(value); });
     read("contracted", [&](auto value) { next.contracted = parse_tolerance(value); });
@@ -44,6 +46,7 @@ KernelFile parse_kernel_file(std::string_view text, const std::string& file) {
     if (line.empty() || line.starts_with("#")) continue;
     if (!goes_on) {
       next.launch = std::move(launches.at(launch++));
+      next.part = part;
       result.cases.push_back(std::move(next));
       next = {};
     }
@@ -61,16 +64,21 @@ std::vector<KernelModule> find_kernel_modules(const std::filesystem::path& direc
   if (!std::filesystem::exists(directory / "modules")) return modules;
   std::istringstream lines(read_file(directory / "modules"));
   for (std::string line; std::getline(lines, line);) {
-    const std::size_t blank = line.find(' ');
-    const std::string architecture = line.substr(0, blank), name = line.substr(blank + 1);
-    modules.push_back({name, architecture, directory / (name + ".sm_" + architecture + ".ptx"),
-                       directory / (name + ".sim")});
+    KernelModule module;
+    std::istringstream fields(line);
+    for (std::string* field : {&module.architecture, &module.part, &module.name})
+      std::getline(fields, *field, ':');
+    const std::string part = module.part.empty() ? "" : "." + module.part;
+    module.ptx = directory / (module.name + part + ".sm_" + module.architecture + ".ptx");
+    module.sim = directory / (module.name + ".sim");
+    modules.push_back(std::move(module));
   }
   return modules;
 }
 
 std::string test_name(const KernelModule& module) {
-  std::string name = module.name + "_sm_" + module.architecture;
+  std::string name =
+      module.name + (module.part.empty() ? "" : "_" + module.part) + "_sm_" + module.architecture;
   for (char& c : name)
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
   return name;
@@ -82,6 +90,7 @@ Machine load(const KernelModule& module) {
 
 std::vector<KernelCase> read_cases(const KernelModule& module, const Machine& machine) {
   std::vector<KernelCase> cases = read_kernel_file(module.sim).cases;
+  std::erase_if(cases, [&](const KernelCase& kernel) { return kernel.part != module.part; });
   for (KernelCase& kernel : cases) {
     const std::vector<std::string> found = ptx::kernels_named(machine.module(), kernel.launch.kernel);
     if (found.size() == 1) kernel.launch.kernel = found.front();

@@ -15,7 +15,10 @@
 /// that begin with one of these words mean something:
 ///
 ///   # nvcc: FLAGS                   more flags for the file (read by kernels.cmake)
-///   # architectures: 90a            instead of all that the tests are for (read by kernels.cmake)
+///   # architectures: 90a            of WARPLOOM_SIM_ARCHITECTURES these alone, or the first if none is among
+///                                 them (read by kernels.cmake)
+///   # part: WARPLOOM_DP_INT32       launches up to the next part are of the kernels that a unit has where
+///                                 WARPLOOM_PART is this, see warploom_parts (read by kernels.cmake too)
 ///   # not run: REASON               no kernel of the file can be launched by itself
 ///   # approximate: TOLERANCE        of the next launch: how far from a GPU's its results may be
 ///   # order-dependent: TOLERANCE    of the next launch: how far from another schedule's
@@ -27,7 +30,7 @@ namespace warploom::sim {
 struct KernelCase {
   LaunchText launch;
   Tolerance approximate, order_dependent, contracted;
-  std::string oracle;
+  std::string oracle, part;
 };
 struct KernelFile {
   std::vector<KernelCase> cases;
@@ -37,14 +40,15 @@ struct KernelFile {
 KernelFile parse_kernel_file(std::string_view text, const std::string& file);
 KernelFile read_kernel_file(const std::filesystem::path& path);
 
-/// One .cu file compiled for one architecture.
+/// One .cu file, or a part of one, compiled for one architecture.
 struct KernelModule {
   std::string name;          ///< of the source without .cu: "tests/sim/kernels/warp"
   std::string architecture;  ///< "75", "90a"
+  std::string part;          ///< "WARPLOOM_DP_INT32", or empty
   std::filesystem::path ptx, sim;
 };
 inline std::ostream& operator<<(std::ostream& out, const KernelModule& module) {
-  return out << module.name << ".cu for sm_" << module.architecture;
+  return out << module.name << ".cu " << module.part << " for sm_" << module.architecture;
 }
 /// What the file `modules` that kernels.cmake left in a directory lists. Empty where there was no nvcc.
 std::vector<KernelModule> find_kernel_modules(const std::filesystem::path& directory);
@@ -67,8 +71,8 @@ struct KernelRun {
 };
 /// A simulated GPU that has loaded the module. @throws as ptx::parse and Machine
 Machine load(const KernelModule& module);
-/// The cases of a module, with its kernels' symbols where the file gives a C++ name or a part of a
-/// declaration.
+/// The cases of a module (of its part alone), with its kernels' symbols where the file gives a C++ name or a
+/// part of a declaration.
 std::vector<KernelCase> read_cases(const KernelModule& module, const Machine& machine);
 
 /// Runs a case in the simulator and frees its buffers. @throws as Machine::launch

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "example_nests.hpp"
+#include "warploom/core/json.hpp"
 #include "warploom/tile/gpu.hpp"
 
 namespace warploom::tile {
@@ -16,8 +16,8 @@ struct Row {
 
 std::vector<Row> rows() {
   const std::filesystem::path root = std::filesystem::path(WARPLOOM_TESTS_DIR).parent_path();
-  const auto file = nlohmann::json::parse(
-      test::file_text(root / "bench/results/2026-11-22-NVIDIA-H200/gpu_bench_loops.json"));
+  const Json file =
+      Json::parse(test::file_text(root / "bench/results/2026-11-22-NVIDIA-H200/gpu_bench_loops.json"));
   std::map<std::string, Nest> nests;
   for (const auto& folder :
        {root / "examples/tile/polybench", root / "examples/tile/lecture", root / "bench/tile/nests"})
@@ -26,12 +26,12 @@ std::vector<Row> rows() {
       nests.emplace(region.function, Nest::analyse(region));
     }
   std::vector<Row> rows;
-  for (const auto& record : file.at("nests")) {
+  for (const auto& record : file.at("nests").elements()) {
     const Nest& nest = nests.at(record.at("nest").get<std::string>());
     std::map<std::string, std::int64_t> sizes;
     for (std::size_t k = 0; k < nest.region().sizes.size(); ++k)
-      sizes[nest.region().sizes[k]] = record.at("sizes").at(k);
-    Row row{record.at("ms"), 0};
+      record.at("sizes").at(k).to(sizes[nest.region().sizes[k]]);
+    Row row{record.at("ms").get<double>(), 0};
     for (const Cost& one : cost(nest, map_to_gpu(nest, parallelise(nest), {}), {}, sizes))
       row.predicted += one.milliseconds;
     rows.push_back(row);

@@ -7,17 +7,17 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "trial.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
+#include "warploom/core/json.hpp"
 
 namespace warploom::reuse::mutation {
 namespace {
 
-nlohmann::ordered_json to_json(const Tally& t) {
+Json to_json(const Tally& t) {
   return {{"mutations", t.mutations},   {"unchanged", t.unchanged}, {"sound", t.sound},
           {"check_only", t.check_only}, {"both", t.both},           {"simulator_only", t.simulator_only},
           {"survivors", t.survivors}};
@@ -76,16 +76,15 @@ class Table {
   }
 
   std::string json() const {
-    nlohmann::ordered_json all;
+    Json all;
     all["random_kernels_skipped"] = skipped_;
     for (const std::string& head : order_)
       for (const auto& [fault, tally] : cells_.at(head)) {
-        nlohmann::ordered_json record{
-            {"kernel", head}, {"kernels", kernels_.at(head)}, {"fault", name(fault)}};
+        Json record{{"kernel", head}, {"kernels", kernels_.at(head)}, {"fault", name(fault)}};
         record.update(to_json(tally));
         all["records"].push_back(record);
       }
-    all["survivors"] = nlohmann::ordered_json::array();
+    all["survivors"] = Json::array();
     for (const auto& [kernel, t] : survivors_)
       all["survivors"].push_back({{"kernel", kernel},
                                   {"fault", name(t.fault)},
