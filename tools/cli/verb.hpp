@@ -45,6 +45,7 @@ Verb dp_verb();
 Verb table_verb();
 Verb search_verb();
 Verb tile_verb();
+Verb example_verb();
 
 /// Those that an executable has, in the order of --help: verbs.cpp lists all of them, verbs_compiler.cpp
 /// those that the build itself needs, verbs_kernels.cpp those that know only kernels.
