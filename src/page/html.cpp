@@ -58,6 +58,10 @@ std::string block(std::string_view html, std::string_view label, std::string_vie
                      escaped(label), html);
 }
 
+std::string where_it_lies(const std::string& path) {
+  return path == file_name(path) ? "" : code(path) + " &#183; ";
+}
+
 std::string code(std::string_view text) { return "<code>" + escaped(text) + "</code>"; }
 
 }  // namespace warploom::page

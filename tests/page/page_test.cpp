@@ -69,6 +69,8 @@ TEST(Pieces, AreWhatCommonCssStyles) {
   EXPECT_EQ(block("x", "C & D", "source"),
             "<pre class=\"source\" tabindex=\"0\" role=\"group\" aria-label=\"C &amp; D\">x</pre>");
   EXPECT_EQ(without_tags("in <code>i</code>"), "in i");
+  EXPECT_EQ(where_it_lies("a/b.c"), "<code>a/b.c</code> &#183; ");
+  EXPECT_EQ(where_it_lies("b.c"), "");
   EXPECT_EQ(code("a<b"), "<code>a&lt;b</code>");
 }
 

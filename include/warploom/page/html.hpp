@@ -40,6 +40,10 @@ std::string block(std::string_view html, std::string_view label, std::string_vie
 /// What a person reads of HTML: "in <code>i</code>" -> "in i". Entities stay.
 std::string without_tags(std::string_view html);
 
+/// A file's path, where it has folders, before what else is said under a heading with its name:
+/// "<code>a/b.c</code> &#183; ".
+std::string where_it_lies(const std::string& path);
+
 /// A text as code.
 std::string code(std::string_view text);
 

@@ -55,9 +55,9 @@ std::string change_key(const MapRow& row) {
 }
 
 /// "&#8722;0.0514" with so many digits after the point; "0" if nothing of it remains.
-std::string signed_number(double number, int digits) {
+std::string rounded(double number, int digits, std::string_view plus = "") {
   if (std::abs(number) * std::pow(10, digits) < 0.5) return "0";
-  return fmt::format("{}{:.{}f}", number < 0 ? "&#8722;" : "+", std::abs(number), digits);
+  return fmt::format("{}{:.{}f}", number < 0 ? "&#8722;" : plus, std::abs(number), digits);
 }
 
 std::string numbers_section(const QualityPage& page, const std::vector<MapRow>& rows) {
@@ -73,9 +73,9 @@ std::string numbers_section(const QualityPage& page, const std::vector<MapRow>& 
     std::string quantity = row.quantity;
     if (!row.unit.empty()) quantity += " [" + row.unit.substr(1) + "]";
     lines += "<tr><td data-label=\"Quantity\"><span>" + quantity + "</span></td>" +
-             cell("Mean before", fmt::format("{:.{}f}", numbers.before, digits)) +
-             cell("Mean after", fmt::format("{:.{}f}", numbers.after, digits)) +
-             cell("Mean change", signed_number(numbers.change, digits)) +
+             cell("Mean before", rounded(numbers.before, digits)) +
+             cell("Mean after", rounded(numbers.after, digits)) +
+             cell("Mean change", rounded(numbers.change, digits, "+")) +
              cell("Lower in", fmt::format("{:.1f} %", 100 * numbers.lower)) +
              cell("Higher in", fmt::format("{:.1f} %", 100 * numbers.higher)) + "</tr>";
   }

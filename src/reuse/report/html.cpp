@@ -239,7 +239,7 @@ std::string to_html(const Report& report) {
   std::vector<std::string> outcome;
   for (const auto& [verdict, kernels] : count)
     outcome.push_back(fmt::format("{} {}", kernels, name(verdict)));
-  std::string lead = fmt::format("<p>{} &#183; {}{} kernel{}{}</p>", page::code(report.file),
+  std::string lead = fmt::format("<p>{}{}{} kernel{}{}</p>", page::where_it_lies(report.file),
                                  report.architecture.empty() ? "" : escaped(report.architecture) + " &#183; ",
                                  report.kernels.size(), report.kernels.size() == 1 ? "" : "s",
                                  outcome.empty() ? "" : " &#183; " + listed(outcome));

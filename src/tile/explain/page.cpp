@@ -253,8 +253,8 @@ std::string to_html(const std::string& file, const std::vector<PagePart>& parts,
       {.title = title,
        .heading = title,
        .lead = fmt::format(
-           "<p>{} &#183; {} nest{}: which data each one uses again, and which orders of its loops give the same result{}.</p>",
-           code(file), parts.size(), parts.size() == 1 ? "" : "s",
+           "<p>{}{} nest{}: which data each one uses again, and which orders of its loops give the same result{}.</p>",
+           page::where_it_lies(file), parts.size(), parts.size() == 1 ? "" : "s",
            std::any_of(parts.begin(), parts.end(), [](const PagePart& part) { return part.gpu.has_value(); })
                ? ", with the kernels written for it"
                : ""),
