@@ -17,7 +17,7 @@ namespace {
 struct Kind {
   std::string_view bases, name, colour;
 };
-constexpr Kind kKinds[] = {{"GCG", "G-C", "#1f3a5f"}, {"AUA", "A-U", "#c0504d"}, {"GUG", "G-U", "#e0a030"}};
+constexpr Kind kKinds[] = {{"GCG", "G-C", "#1f3a5f"}, {"AUA", "A-U", "#c0504d"}, {"GUG", "G-U", "#946200"}};
 
 }  // namespace
 
