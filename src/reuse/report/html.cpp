@@ -52,7 +52,9 @@ std::string figures(const KernelReport& kernel, std::string_view architecture) {
     facts.push_back(
         {"Blocks per multiprocessor", from_to(of->before.blocks, now.blocks),
          fmt::format("{}, {}", escaped(of->architecture),
-                     now.blocks == 0 ? "cannot launch" : fmt::format("limited by {}", name(now.limit)))});
+                     now.blocks == 0                ? "cannot launch"
+                     : kernel.registers_before == 0 ? "at most: registers may allow fewer, ptxas was not run"
+                                                    : fmt::format("limited by {}", name(now.limit)))});
   }
   const auto sharing = std::ranges::count_if(kernel.objects, &ObjectReport::shares);
   facts.push_back({"Arrays that share", fmt::format("{} of {}", sharing, kernel.objects.size()), ""});
