@@ -496,7 +496,7 @@ TEST_F(DpVerb, HelpHasAnExampleAtEveryLevel) {
     const ToolRun run = run_tool("dp " + problem + " --help");
     EXPECT_EQ(run.code, 0);
     EXPECT_THAT(run.out, AllOf(HasSubstr("Usage: warploom dp " + problem),
-                               HasSubstr("Example: warploom dp " + problem), HasSubstr("--timings"),
+                               HasSubstr("  warploom dp " + problem), HasSubstr("--timings"),
                                HasSubstr("--json")));
   }
 }
