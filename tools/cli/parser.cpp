@@ -127,14 +127,10 @@ void refuse_unknown_verb(const CLI::App& app) {
 /// Declared commands as CLI11's, and back what was parsed.
 class Parser {
  public:
-  void declare(CLI::App& app, const std::deque<Option>& options) {
-    for (const Option& option : options) options_[tool::declare(app, option)] = &option;
-  }
-
   /// @param prepare  is called with each verb of `app`, before its own options
   void declare_all(CLI::App& app, Command& command, const std::function<void(CLI::App&)>& prepare) {
     commands_[&app] = &command;
-    declare(app, command.options_);
+    for (const Option& option : command.options_) options_[declare(app, option)] = &option;
     if (command.passes_on_) app.prefix_command();
     if (!command.subs_.empty()) app.require_subcommand(0, 1);
     for (Command::Sub& sub : command.subs_) {
@@ -192,10 +188,10 @@ const Command* parse_command_line(int argc, char** argv, Command& tool, CommonOp
   add_common_options(of_tool, common, true);
   add_common_options(of_verbs, common, false);
   Parser parser;
-  parser.declare(app, of_tool.options());
+  for (const Option& option : of_tool.options()) declare(app, option);
   parser.declare_all(app, tool, [&](CLI::App& verb) {
     verb.allow_extras();
-    parser.declare(verb, of_verbs.options());
+    for (const Option& option : of_verbs.options()) declare(verb, option);
   });
   bool asks_help = false;
   try {

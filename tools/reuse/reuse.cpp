@@ -53,6 +53,10 @@ std::string compile(const Options& options) {
   words.push_back(options.path);
   const int status = run_program(words);
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) throw Interrupted();
+  if (status != 0 && !find_program("gcc"))
+    throw BadInput(
+        fmt::format("{}: {} needs the C++ compiler gcc, which is not in $PATH; install it (Debian: g++)",
+                    options.path, nvcc->string()));
   if (status != 0)
     throw BadInput(fmt::format("{}: {} failed; it was called as {}", options.path, nvcc->string(),
                                fmt::join(words, " ")));

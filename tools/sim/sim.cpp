@@ -84,7 +84,7 @@ Dump parse_dump(const std::string& text, const LaunchText& launch) {
     throw BadInput(fmt::format("--dump {0}: the launch has {1} buffers; say which, as --dump N:{0}: {2}",
                                text, buffers, buffers_text(launch)));
   }
-  if (dump.path == "-") throw BadInput(fmt::format("--dump {}: a dump goes to a file; name one", text));
+  if (dump.path == "-") throw BadInput(fmt::format("--dump {}: a dump cannot go to standard output, '-'; name a file", text));
   return dump;
 }
 

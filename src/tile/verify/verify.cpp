@@ -28,7 +28,8 @@ std::string compile(const std::string& cuda, const std::string& architecture) {
       compile_cuda(*nvcc, cuda, {"-std=c++17", "-ptx", "-lineinfo", "-arch=" + architecture});
   // nvcc starts the host's compiler even where there is only device code.
   if (!compiled.good && !find_program("gcc") && compiled.log.find("gcc") != compiled.log.npos)
-    throw BadInput("--verify: nvcc needs the C++ compiler gcc, which is not in $PATH; install it (Debian: g++)");
+    throw BadInput(
+        "--verify: nvcc needs the C++ compiler gcc, which is not in $PATH; install it (Debian: g++)");
   if (!compiled.good && compiled.log.starts_with("nvcc fatal"))  // what it says of its options
     throw BadInput(
         fmt::format("--verify --arch {}: {}", architecture, compiled.log.substr(0, compiled.log.find('\n'))));
