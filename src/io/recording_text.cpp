@@ -6,6 +6,7 @@
 #include "io/printable.hpp"
 #include "io/recording_readers.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/log.hpp"
 #include "warploom/core/parse.hpp"
 #include "warploom/io/table.hpp"
 
@@ -42,6 +43,38 @@ std::size_t find_column(const Table<double>& table, const std::string& wanted, c
                              quoted_list(table.header)));
 }
 
+/// "column 'time'", "column 1"; for messages.
+std::string called(const Table<double>& table, std::size_t column) {
+  return table.header.empty() ? fmt::format("column {}", column + 1)
+                              : fmt::format("column '{}'", printable(table.header[column]));
+}
+
+/// The lower of the two in the middle.
+double median_step(const Table<double>& table, std::size_t column) {
+  std::vector<double> steps(static_cast<std::size_t>(table.rows) - 1);
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    const auto row = static_cast<std::int64_t>(k), of = static_cast<std::int64_t>(column);
+    steps[k] = table(row + 1, of) - table(row, of);
+  }
+  const auto middle = steps.begin() + static_cast<std::ptrdiff_t>((steps.size() - 1) / 2);
+  std::ranges::nth_element(steps, middle);
+  return *middle;
+}
+
+/// Whether a column without a name is time: it grows from row to row, nearly always by the same step.
+bool grows_evenly(const Table<double>& table, std::size_t column) {
+  if (table.rows < 8) return false;
+  const double median = median_step(table, column);
+  std::int64_t even = 0;
+  for (std::int64_t row = 1; row < table.rows; ++row) {
+    const auto of = static_cast<std::int64_t>(column);
+    const double step = table(row, of) - table(row - 1, of);
+    if (!(step > 0)) return false;
+    even += step > 0.5 * median && step < 1.5 * median;
+  }
+  return 10 * even >= 9 * (table.rows - 1);
+}
+
 std::optional<std::size_t> find_time(const Table<double>& table, const RecordingOptions& options,
                                      const std::string& file) {
   if (options.time_column == "none") return std::nullopt;
@@ -50,7 +83,59 @@ std::optional<std::size_t> find_time(const Table<double>& table, const Recording
     const std::string name = parse_either_title(table.header[k]).name;
     if (name == "t" || lower(name) == "time" || lower(name) == "timestamp") return k;  // T is a temperature
   }
-  return std::nullopt;
+  if (!table.header.empty() || table.columns < 2 || options.rate || !grows_evenly(table, 0))
+    return std::nullopt;
+  log(LogLevel::warning, fmt::format("{}: column 1 grows evenly and is taken for time (time column 'none': "
+                                     "it is not)",
+                                     file));
+  return 0;
+}
+
+bool all_whole(const Table<double>& table, std::size_t column, double least, double most) {
+  for (std::int64_t row = 0; row < table.rows; ++row) {
+    const double value = table(row, static_cast<std::int64_t>(column));
+    if (!(value >= least && value <= most) || value != std::round(value)) return false;
+  }
+  return true;
+}
+
+/// The last column holds labels, not samples, where its values are few whole numbers in long runs.
+std::optional<std::size_t> find_labels(const Table<double>& table, std::optional<std::size_t> time,
+                                       const RecordingOptions& options, const std::string& file) {
+  constexpr double kMost = 20;
+  constexpr std::int64_t kLeastRun = 25;  // [rows], on average
+  if (options.label_column == "none") return std::nullopt;
+  if (!options.label_column.empty()) return find_column(table, options.label_column, file);
+  const auto last = static_cast<std::size_t>(table.columns) - 1;
+  if (table.columns < (time ? 3 : 2) || last == time || !all_whole(table, last, 0, kMost))
+    return std::nullopt;
+  std::int64_t runs = 1;
+  for (std::int64_t row = 1; row < table.rows; ++row)
+    runs += table(row, table.columns - 1) != table(row - 1, table.columns - 1);
+  if (runs < 2 || runs * kLeastRun > table.rows) return std::nullopt;
+  log(LogLevel::warning,
+      fmt::format("{}: {} holds few whole numbers in long runs and is taken for labels (label "
+                  "column 'none': it is a channel)",
+                  file, called(table, last)));
+  return last;
+}
+
+/// Where nothing names the unit: seconds, but for whole numbers that grow by more than 1.
+/// @return [s]
+double guessed_time_unit(const Table<double>& table, std::size_t column, const std::string& file) {
+  if (table.rows < 2 || !all_whole(table, column, -1e18, 1e18)) return 1;
+  const double step = median_step(table, column);
+  if (!(step >= 2)) return 1;
+  const bool milli = step <= 1000, micro = !milli && step <= 1e6;
+  log(LogLevel::warning,
+      fmt::format(
+          "{}: {} holds whole numbers, {:g} apart, without a unit; they are taken for {}seconds (a time unit "
+          "may be given)",
+          file, called(table, column), step,
+          milli   ? "milli"
+          : micro ? "micro"
+                  : "nano"));
+  return milli ? 1e-3 : micro ? 1e-6 : 1e-9;
 }
 
 /// [s]
@@ -58,7 +143,8 @@ double time_unit(const Table<double>& table, std::size_t column, const Recording
                  const std::string& file) {
   if (options.time_unit > 0) return options.time_unit;
   const std::string unit = table.header.empty() ? "" : parse_either_title(table.header[column]).unit;
-  if (unit.empty() || unit == "s" || unit == "sec") return 1;
+  if (unit.empty()) return guessed_time_unit(table, column, file);
+  if (unit == "s" || unit == "sec") return 1;
   if (unit == "ms") return 1e-3;
   if (unit == "us" || unit == "\xC2\xB5s" || unit == "\xCE\xBCs") return 1e-6;  // micro sign, Greek mu
   if (unit == "ns") return 1e-9;
@@ -90,7 +176,7 @@ class Times {
     grid.place.resize(static_cast<std::size_t>(table_.rows));
     check_growth();
     if (table_.rows < 2) return grid;
-    grid.rate = longest_run_rate(median_step());
+    grid.rate = longest_run_rate(unit_ * median_step(table_, static_cast<std::size_t>(column_)));
     for (std::int64_t row = 1; row < table_.rows; ++row) {
       const double step = (at(row) - at(row - 1)) * grid.rate;
       const auto index = static_cast<std::size_t>(row);
@@ -126,17 +212,6 @@ class Times {
         fail(row, fmt::format("time {:.9g} s is not after {:.9g} s, the time of the row before", at(row),
                               at(row - 1)));
     }
-  }
-
-  double median_step() const {
-    std::vector<double> steps(static_cast<std::size_t>(table_.rows) - 1);
-    for (std::size_t k = 0; k < steps.size(); ++k) {
-      const auto row = static_cast<std::int64_t>(k);
-      steps[k] = at(row + 1) - at(row);
-    }
-    const auto middle = steps.begin() + static_cast<std::ptrdiff_t>((steps.size() - 1) / 2);  // the lower
-    std::ranges::nth_element(steps, middle);
-    return *middle;
   }
 
   /// The mean rate of the longest run without a gap: stamps are rounded, and drift apart from a rate that is.
@@ -185,8 +260,7 @@ Recording read_text(ByteSource& source, const RecordingOptions& options) {
   const std::string& file = source.name();
   const auto table = parse_table<double>(source.all(), file);
   const std::optional<std::size_t> time = find_time(table, options, file);
-  std::optional<std::size_t> label;
-  if (!options.label_column.empty()) label = find_column(table, options.label_column, file);
+  const std::optional<std::size_t> label = find_labels(table, time, options, file);
 
   std::vector<std::size_t> columns;
   std::vector<std::string> names;

@@ -24,7 +24,7 @@ using testing::ThrowsMessage;
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-TensorImage noisy_phantom(std::int64_t n) {
+TensorImage noisy_tensors(std::int64_t n) {
   TensorImage image = tensor_phantom(n);
   add_noise(image, 0.15, 1);
   return image;
@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(, EverySolver,
 
 // More than one tile along y and one slab along z.
 TEST_P(EverySolver, GivesTheSameForAnyNumberOfThreads) {
-  const Image start = part_of(noisy_phantom(72), {20, 0, 30}, {21, 72, 36});
+  const Image start = part_of(noisy_tensors(72), {20, 0, 30}, {21, 72, 36});
   DenoiseOptions o = options(GetParam());
   o.max_iterations = 12;
   std::vector<Image> results;
@@ -92,7 +92,7 @@ TEST_P(EverySolver, GivesTheSameForAnyNumberOfThreads) {
 
 // A flux that is wrong at the seam of two pieces would leave a gradient there.
 TEST(DenoiseCpu, HasNoSeamsBetweenPieces) {
-  const Image start = part_of(noisy_phantom(72), {34, 0, 30}, {5, 72, 36});
+  const Image start = part_of(noisy_tensors(72), {34, 0, 30}, {5, 72, 36});
   Image image = start;
   DenoiseOptions o = options();
   o.tolerance = 1e-7;
@@ -106,7 +106,7 @@ TEST(DenoiseCpu, HasNoSeamsBetweenPieces) {
 }
 
 TEST(DenoiseCpu, MeasuresTheObjectiveOfTheStart) {
-  Image start = part_of(noisy_phantom(72), {20, 0, 30}, {21, 72, 36});
+  Image start = part_of(noisy_tensors(72), {20, 0, 30}, {21, 72, 36});
   start.grid.spacing = {0.7, 1.3, 2};
   Image projected = start;
   floor_eigenvalues(projected, {});
@@ -121,7 +121,7 @@ TEST(DenoiseCpu, MeasuresTheObjectiveOfTheStart) {
 }
 
 TEST_P(EverySolver, LeavesVoxelsOutsideTheMaskAsTheyWere) {
-  const Image start = noisy_phantom(14);
+  const Image start = noisy_tensors(14);
   Mask mask(std::size_t(start.grid.voxels()));
   for (std::size_t v = 0; v < mask.size(); ++v) mask[v] = v % 7 != 0 && v % 14 > 3 && v > 500;
   Image image = start;
@@ -139,7 +139,7 @@ TEST_P(EverySolver, LeavesVoxelsOutsideTheMaskAsTheyWere) {
 }
 
 TEST(DenoiseCpu, WhatIsOutsideTheMaskDoesNotMatter) {
-  const Image start = noisy_phantom(14);
+  const Image start = noisy_tensors(14);
   Mask mask(std::size_t(start.grid.voxels()), 1);
   for (std::size_t v = 0; v < mask.size(); v += 5) mask[v] = 0;
   Image a = start, b = start;
@@ -156,7 +156,7 @@ TEST(DenoiseCpu, WhatIsOutsideTheMaskDoesNotMatter) {
 }
 
 TEST(DenoiseCpu, VoxelsThatAreNotNumbersAreOutside) {
-  const Image start = noisy_phantom(12);
+  const Image start = noisy_tensors(12);
   Mask mask(std::size_t(start.grid.voxels()), 1);
   mask[700] = mask[701] = 0;
   Image masked = start, broken = start;
@@ -177,7 +177,7 @@ TEST(DenoiseCpu, VoxelsThatAreNotNumbersAreOutside) {
 }
 
 TEST(DenoiseCpu, AMaskThatIsABoxGivesWhatTheBoxAloneGives) {
-  const Image whole = noisy_phantom(20);
+  const Image whole = noisy_tensors(20);
   Image box = part_of(whole, {3, 5, 7}, {9, 8, 6}), image = whole;
   Mask mask(std::size_t(whole.grid.voxels()));
   for (std::int64_t z = 7; z < 13; ++z)
@@ -216,7 +216,7 @@ TEST(DenoiseCpu, ProjectsAVoxelOnItsOwn) {
 }
 
 TEST(DenoiseCpu, ChannelsAreWeightedAlike) {
-  Image two = part_of(noisy_phantom(12), {0, 0, 0}, {12, 12, 12}, 2);
+  Image two = part_of(noisy_tensors(12), {0, 0, 0}, {12, 12, 12}, 2);
   Image swapped = two;
   std::ranges::copy(two.channel(0), swapped.channel(1).begin());
   std::ranges::copy(two.channel(1), swapped.channel(0).begin());
@@ -227,12 +227,12 @@ TEST(DenoiseCpu, ChannelsAreWeightedAlike) {
 }
 
 TEST(DenoiseCpu, TakesAHundredChannels) {
-  Image image = part_of(noisy_phantom(12), {0, 0, 0}, {12, 12, 3}, 100);
+  Image image = part_of(noisy_tensors(12), {0, 0, 0}, {12, 12, 3}, 100);
   EXPECT_EQ(denoise_channels(image, {}, options()).stop, StopReason::converged);
 }
 
 TEST(DenoiseCpu, AnInterruptLeavesTheImageUnchanged) {
-  const Image start = noisy_phantom(12);
+  const Image start = noisy_tensors(12);
   Image image = start;
   std::atomic<bool> stop = true;
   const RunScope scope({.stop = &stop});
@@ -242,7 +242,7 @@ TEST(DenoiseCpu, AnInterruptLeavesTheImageUnchanged) {
 }
 
 TEST(DenoiseCpu, RefusesWhatItCannotDo) {
-  const Image good = noisy_phantom(8);
+  const Image good = noisy_tensors(8);
   const auto message = [&](auto change, const Mask& mask = {}, bool tensor = true) {
     return [&good, change, mask, tensor] {
       Image image = good;

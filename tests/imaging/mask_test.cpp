@@ -30,7 +30,7 @@ void for_voxels(Image& image, const Set& set) {
 
 // The median filter and Otsu's threshold by their definitions, on whole numbers from 0 to 4095, where levels
 // are values.
-namespace oracle {
+namespace mask_oracle {
 
 std::vector<float> median_filtered(const Image& image) {
   const Grid& g = image.grid;
@@ -74,7 +74,7 @@ Mask otsu(const std::vector<float>& values) {
   return mask;
 }
 
-}  // namespace oracle
+}  // namespace mask_oracle
 
 // One ball with noise, in whole numbers; the range from 0 to 4095 is used.
 Image noisy_ball(const Grid& grid) {
@@ -96,8 +96,8 @@ class MaskOfABall : public testing::TestWithParam<Grid> {};
 TEST_P(MaskOfABall, IsTheThresholdOfTheMedians) {
   Image image = noisy_ball(GetParam());
   const Mask mask = automatic_mask(image);
-  for (int pass = 0; pass < 2; ++pass) image.data = oracle::median_filtered(image);
-  EXPECT_EQ(mask, oracle::otsu(image.data));  // one component without holes
+  for (int pass = 0; pass < 2; ++pass) image.data = mask_oracle::median_filtered(image);
+  EXPECT_EQ(mask, mask_oracle::otsu(image.data));  // one component without holes
   EXPECT_GT(std::count(mask.begin(), mask.end(), 1), 30);
 }
 

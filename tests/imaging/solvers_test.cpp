@@ -21,7 +21,7 @@ TensorImage noisy_phantom(std::int64_t n, double sigma = 0.15) {
   return image;
 }
 
-DenoiseOptions options(double lambda, double epsilon, double tolerance) {
+DenoiseOptions options_with(double lambda, double epsilon, double tolerance) {
   DenoiseOptions o;
   o.lambda = lambda, o.epsilon = epsilon, o.tolerance = tolerance;
   o.max_iterations = 20000;
@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(Phantom, Accelerated,
 
 TEST_P(Accelerated, FindsTheMinimumThatLbfgsFinds) {
   const auto& [name, n, lambda, epsilon] = GetParam();
-  const Judged judged = judge(noisy_phantom(n), {}, true, options(lambda, epsilon, 1e-6));
+  const Judged judged = judge(noisy_phantom(n), {}, true, options_with(lambda, epsilon, 1e-6));
   EXPECT_EQ(judged.report.stop, StopReason::converged);
   EXPECT_LT(std::abs(judged.excess()), 1e-6);
   EXPECT_LT(judged.distance, 1e-3);
@@ -77,7 +77,7 @@ TEST(Solvers, AcceleratedFindsTheMinimumWithAMaskNansAndAnisotropicSpacing) {
   Mask mask(image.channel(0).size(), 1);
   for (std::size_t v = 0; v < mask.size(); ++v) mask[v] = (v * 2654435761U) % 97 < 80;  // holes all over
   image.channel(2)[145] = std::numeric_limits<float>::quiet_NaN();
-  const Judged judged = judge(image, mask, true, options(3, 1e-2, 1e-6));
+  const Judged judged = judge(image, mask, true, options_with(3, 1e-2, 1e-6));
   EXPECT_LT(std::abs(judged.excess()), 1e-6);
 }
 
@@ -85,7 +85,7 @@ TEST(Solvers, AcceleratedFindsTheMinimumInTwoDimensions) {
   TensorImage volume = noisy_phantom(14), slice(Grid{14, 14, 1, {2, 1, 7}}, kTensorChannels);
   for (int c = 0; c < kTensorChannels; ++c)
     std::ranges::copy(volume.channel(c).subspan(5 * 14 * 14, 14 * 14), slice.channel(c).begin());
-  EXPECT_LT(std::abs(judge(slice, {}, true, options(4, 1e-2, 1e-6)).excess()), 1e-6);
+  EXPECT_LT(std::abs(judge(slice, {}, true, options_with(4, 1e-2, 1e-6)).excess()), 1e-6);
 }
 
 TEST(Solvers, AcceleratedFindsTheMinimumOfChannels) {
@@ -93,13 +93,13 @@ TEST(Solvers, AcceleratedFindsTheMinimumOfChannels) {
   for (const int channels : {1, 3}) {
     Image image(tensors.grid, channels);
     for (int c = 0; c < channels; ++c) std::ranges::copy(tensors.channel(c), image.channel(c).begin());
-    EXPECT_LT(std::abs(judge(image, {}, false, options(8, 1e-2, 1e-6)).excess()), 1e-6) << channels;
+    EXPECT_LT(std::abs(judge(image, {}, false, options_with(8, 1e-2, 1e-6)).excess()), 1e-6) << channels;
   }
 }
 
 TEST(Solvers, AcceleratedFindsTheMinimumWhereTensorsTouchTheBoundary) {
   // Noise so strong that many tensors have negative eigenvalues, and little smoothing.
-  const Judged judged = judge(noisy_phantom(6, 0.5), {}, true, options(6, 1e-2, 1e-6));
+  const Judged judged = judge(noisy_phantom(6, 0.5), {}, true, options_with(6, 1e-2, 1e-6));
   EXPECT_GT(judged.report.projected, 50);
   EXPECT_LT(std::abs(judged.excess()), 1e-6);
 }
@@ -109,7 +109,7 @@ TEST(Solvers, AcceleratedFindsTheMinimumOfMeasuredTensors) {
   const auto head = head_tensors(folder);
   if (!head) GTEST_SKIP() << "no measured series in " << folder << "; set WARPLOOM_DATA";
   for (const auto& begin : {std::array<std::int64_t, 3>{40, 50, 12}, {60, 30, 20}})
-    EXPECT_LT(std::abs(judge(crop(*head, begin, {8, 7, 6}), {}, true, options(3, 1e-2, 1e-6)).excess()),
+    EXPECT_LT(std::abs(judge(crop(*head, begin, {8, 7, 6}), {}, true, options_with(3, 1e-2, 1e-6)).excess()),
               1e-6);
 }
 
@@ -119,7 +119,7 @@ TEST(Solvers, ReportedGapBoundsTheDistanceToTheMinimum) {
   const double minimum = oracle::minimise(f).objective;
   for (const double tolerance : {1e-1, 1e-2, 1e-3, 1e-4, 1e-5}) {
     TensorImage image = noisy;
-    const DenoiseReport report = denoise_tensors(image, {}, options(4, 1e-2, tolerance));
+    const DenoiseReport report = denoise_tensors(image, {}, options_with(4, 1e-2, tolerance));
     const double objective = f.objective(f.field(image));
     EXPECT_LE(report.gap, tolerance);
     EXPECT_GT(report.gap, tolerance / 1000) << "stopped far too late";
@@ -131,7 +131,7 @@ TEST(Solvers, PrimalDualGapBoundsTheDistanceToTheMinimum) {
   const TensorImage noisy = noisy_phantom(8);
   const TotalVariation f(noisy, {}, true, 4, 0);
   TensorImage exact = noisy;
-  DenoiseOptions o = options(4, 0, 1e-6);
+  DenoiseOptions o = options_with(4, 0, 1e-6);
   o.solver = Solver::primal_dual;
   denoise_tensors(exact, {}, o);
   const double minimum = f.objective(f.field(exact));
@@ -151,14 +151,14 @@ TEST(Solvers, AcceleratedApproachesPrimalDualAsEpsilonFalls) {
   const TensorImage noisy = noisy_phantom(8);
   const TotalVariation f(noisy, {}, true, 4, 0);
   TensorImage sharp = noisy;
-  DenoiseOptions o = options(4, 0, 1e-6);
+  DenoiseOptions o = options_with(4, 0, 1e-6);
   o.solver = Solver::primal_dual;
   ASSERT_EQ(denoise_tensors(sharp, {}, o).stop, StopReason::converged);
   const double minimum = f.objective(f.field(sharp));
   double before = INFINITY;
   for (const double epsilon : {1e-1, 1e-2, 1e-3, 1e-4}) {
     TensorImage image = noisy;
-    ASSERT_EQ(denoise_tensors(image, {}, options(4, epsilon, 1e-6)).stop, StopReason::converged);
+    ASSERT_EQ(denoise_tensors(image, {}, options_with(4, epsilon, 1e-6)).stop, StopReason::converged);
     const double excess = f.objective(f.field(image)) / minimum - 1;  // both without epsilon
     EXPECT_GT(excess, -2e-6) << epsilon;
     EXPECT_LT(excess, before / 3) << epsilon;
@@ -174,7 +174,7 @@ TEST(Solvers, DescentComesWithinAThousandthOfTheMinimum) {
   const TensorImage noisy = noisy_phantom(8, 0.05);
   const TotalVariation f(noisy, {}, true, 8, 1e-2);
   const double minimum = oracle::minimise(f).objective;
-  DenoiseOptions o = options(8, 1e-2, 1e-9);
+  DenoiseOptions o = options_with(8, 1e-2, 1e-9);
   o.solver = Solver::descent;
   o.descent_step = 5e-4;
   o.max_iterations = 3000;
@@ -186,7 +186,7 @@ TEST(Solvers, DescentComesWithinAThousandthOfTheMinimum) {
 
 TEST(Solvers, DescentNeverRisesWithTheStepItChooses) {
   const TensorImage noisy = noisy_phantom(8);
-  DenoiseOptions o = options(4, 1e-2, 1e-9);
+  DenoiseOptions o = options_with(4, 1e-2, 1e-9);
   o.solver = Solver::descent;
   o.max_iterations = 1000;
   TensorImage image = noisy;
@@ -199,7 +199,7 @@ TEST(Solvers, DescentNeverRisesWithTheStepItChooses) {
 TEST(Solvers, DescentTakesTheCorrectedStepOfFigure48) {
   const TensorImage noisy = noisy_phantom(6, 0.05);
   const TotalVariation f(noisy, {}, true, 4, 1e-1);
-  DenoiseOptions o = options(4, 1e-1, 1e-9);
+  DenoiseOptions o = options_with(4, 1e-1, 1e-9);
   o.solver = Solver::descent;
   o.descent_step = 1e-3;
   const auto after = [&](int iterations) {
@@ -225,7 +225,7 @@ TEST(Solvers, ResultIsPositiveSemidefinite) {
   for (const Solver solver : {Solver::accelerated, Solver::primal_dual, Solver::descent}) {
     const TensorImage noisy = noisy_phantom(8, 0.5);
     TensorImage image = noisy;
-    DenoiseOptions o = options(6, solver == Solver::primal_dual ? 0 : 1e-2, 1e-3);
+    DenoiseOptions o = options_with(6, solver == Solver::primal_dual ? 0 : 1e-2, 1e-3);
     o.solver = solver;
     o.max_iterations = 300;
     denoise_tensors(image, {}, o);
@@ -242,7 +242,7 @@ TEST(Solvers, ConstantImageStaysAsItIs) {
     for (int c = 0; c < kTensorChannels; ++c)
       std::ranges::fill(image.channel(c), fibre(0.6, 0, 0.8)[std::size_t(c)]);
     const TensorImage before = image;
-    DenoiseOptions o = options(4, solver == Solver::primal_dual ? 0 : 1e-2, 1e-6);
+    DenoiseOptions o = options_with(4, solver == Solver::primal_dual ? 0 : 1e-2, 1e-6);
     o.solver = solver;
     o.descent_step = solver == Solver::descent ? 1e-3 : 0;
     denoise_tensors(image, {}, o);
@@ -257,16 +257,16 @@ TEST(Solvers, ConstantImageStaysAsItIs) {
 TEST(Solvers, ResultDoesNotDependOnTheUnit) {
   TensorImage image = noisy_phantom(8), other = image;
   for (float& value : other.data) value *= 4;
-  denoise_tensors(image, {}, options(4, 1e-2, 1e-4));
-  denoise_tensors(other, {}, options(1, 4e-2, 1e-4));
+  denoise_tensors(image, {}, options_with(4, 1e-2, 1e-4));
+  denoise_tensors(other, {}, options_with(1, 4e-2, 1e-4));
   for (std::size_t i = 0; i < image.data.size(); ++i) ASSERT_NEAR(other.data[i], 4 * image.data[i], 1e-5);
 }
 
 TEST(Solvers, ResultDoesNotDependOnTheUnitOfLength) {
   TensorImage image = noisy_phantom(8), other = image;
   other.grid.spacing = {0.25, 0.25, 0.25};
-  denoise_tensors(image, {}, options(4, 1e-2, 1e-4));
-  denoise_tensors(other, {}, options(16, 4e-2, 1e-4));
+  denoise_tensors(image, {}, options_with(4, 1e-2, 1e-4));
+  denoise_tensors(other, {}, options_with(16, 4e-2, 1e-4));
   for (std::size_t i = 0; i < image.data.size(); ++i) ASSERT_NEAR(other.data[i], image.data[i], 1e-5);
 }
 
@@ -282,8 +282,8 @@ TEST(Solvers, ResultDoesNotPreferAnAxis) {
             to.channel(c)[(z * 8 + y) * 8 + x] = from.channel(channel[c])[(y * 8 + x) * 8 + z];
   };
   turn(image, turned);
-  denoise_tensors(image, {}, options(4, 1e-2, 1e-6));
-  denoise_tensors(turned, {}, options(4, 1e-2, 1e-6));
+  denoise_tensors(image, {}, options_with(4, 1e-2, 1e-6));
+  denoise_tensors(turned, {}, options_with(4, 1e-2, 1e-6));
   TensorImage want(image.grid, kTensorChannels);
   turn(image, want);
   for (std::size_t i = 0; i < want.data.size(); ++i) ASSERT_NEAR(turned.data[i], want.data[i], 2e-3);

@@ -27,11 +27,11 @@ Field random_field(std::size_t size, std::uint32_t seed) {
 }
 
 /// An anisotropic grid, flat or not, with a hole in the mask and a NaN.
-struct Case {
+struct OracleCase {
   std::int64_t nz;
   bool tensor;
 };
-class TvOracle : public testing::TestWithParam<Case> {
+class TvOracle : public testing::TestWithParam<OracleCase> {
  protected:
   TvOracle() : noisy_(Grid{5, 4, GetParam().nz, {1.5, 2, 0.8}}, GetParam().tensor ? 6 : 3) {
     const Field values = random_field(noisy_.data.size(), 1);
@@ -46,7 +46,8 @@ class TvOracle : public testing::TestWithParam<Case> {
   Image noisy_;
   Mask mask_;
 };
-INSTANTIATE_TEST_SUITE_P(Images, TvOracle, testing::Values(Case{1, true}, Case{3, true}, Case{3, false}));
+INSTANTIATE_TEST_SUITE_P(Images, TvOracle,
+                         testing::Values(OracleCase{1, true}, OracleCase{3, true}, OracleCase{3, false}));
 
 TEST_P(TvOracle, DivergenceIsTheNegativeAdjointOfTheGradient) {
   const TotalVariation f(noisy_, mask_, GetParam().tensor, 4, 0.1);

@@ -182,7 +182,7 @@ TEST_F(GradientFiles, CountsThatDifferAreNamed) {
 TEST_F(GradientFiles, WhatIsNoNumberIsShownWithItsPlace) {
   EXPECT_THAT(fsl_refusal("0 1x 2", "", 3), HasSubstr("x.bval:1:3: '1x' is no number"));
   EXPECT_THAT(fsl_refusal("0 1 2", "0 0 0\n0 0 0\n0 a0 0\n", 3), HasSubstr("x.bvec:3:3: 'a0' is no number"));
-  EXPECT_THAT(fsl_refusal("\x01\xff", "", 3), HasSubstr("x.bval:1:1: '??' is no number"));
+  EXPECT_THAT(fsl_refusal("\x01\xff", "", 3), HasSubstr("x.bval:1:1: '?\?' is no number"));
 }
 
 TEST_F(GradientFiles, BThatMakesNoSenseIsRefused) {

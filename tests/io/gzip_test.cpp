@@ -63,7 +63,7 @@ std::string zlib_reads(std::string stream_bytes) {
   return content;
 }
 
-std::string refusal(const std::string& bytes, std::uint64_t max_bytes = kNoLimit) {
+std::string gzip_refusal(const std::string& bytes, std::uint64_t max_bytes = kNoLimit) {
   return message_of([&] { gunzip(bytes, "x.gz", max_bytes); });
 }
 
@@ -123,18 +123,18 @@ TEST(Gunzip, ZerosAfterTheLastMemberPass) {
 
 TEST(Gunzip, OtherBytesAfterTheLastMemberAreRefused) {
   const std::string packed = by_zlib("abc");
-  EXPECT_THAT(refusal(packed + std::string("\0\0x", 3)),
+  EXPECT_THAT(gzip_refusal(packed + std::string("\0\0x", 3)),
               HasSubstr("x.gz: no gzip member where the next should begin, at byte " +
                         std::to_string(packed.size())));
-  EXPECT_THAT(refusal(packed + "\x1f"), HasSubstr("no gzip member"));
-  EXPECT_THAT(refusal("plain text"), HasSubstr("x.gz: no gzip stream: it does not begin with 1f 8b"));
-  EXPECT_THAT(refusal(""), HasSubstr("x.gz: no gzip stream"));
+  EXPECT_THAT(gzip_refusal(packed + "\x1f"), HasSubstr("no gzip member"));
+  EXPECT_THAT(gzip_refusal("plain text"), HasSubstr("x.gz: no gzip stream: it does not begin with 1f 8b"));
+  EXPECT_THAT(gzip_refusal(""), HasSubstr("x.gz: no gzip stream"));
 }
 
 TEST(Gunzip, CutOffAnywhereSaysSo) {
   for (const std::string& packed : {by_zlib(sample(500)), gzip(sample(500), 6)})
     for (std::size_t size = 2; size < packed.size(); ++size)
-      EXPECT_THAT(refusal(packed.substr(0, size)),
+      EXPECT_THAT(gzip_refusal(packed.substr(0, size)),
                   HasSubstr("x.gz: the gzip stream is cut off after " + std::to_string(size) + " bytes"))
           << size;
 }
@@ -143,10 +143,10 @@ TEST(Gunzip, DamageIsFoundInTheSecondMemberAsWell) {
   for (std::string packed : {by_zlib(sample(500)), gzip(sample(500), 6)}) {
     packed += packed;
     packed[packed.size() - 5] ^= 1;  // of the CRC
-    EXPECT_THAT(refusal(packed), HasSubstr("x.gz: the gzip stream is corrupt: incorrect data check"));
+    EXPECT_THAT(gzip_refusal(packed), HasSubstr("x.gz: the gzip stream is corrupt: incorrect data check"));
     packed[packed.size() - 5] ^= 1;
     packed[packed.size() - 2] ^= 1;  // of the length
-    EXPECT_THAT(refusal(packed), HasSubstr("x.gz: the gzip stream is corrupt: incorrect length check"));
+    EXPECT_THAT(gzip_refusal(packed), HasSubstr("x.gz: the gzip stream is corrupt: incorrect length check"));
   }
 }
 
@@ -176,14 +176,14 @@ TEST(Gunzip, StopsAtTheLimit) {
   const std::string content = sample(70'000);
   for (const std::string& packed : {by_zlib(content), gzip(content, 6), by_zlib(content) + by_zlib("")}) {
     EXPECT_TRUE(gunzip(packed, "x.gz", 70'000) == content);
-    EXPECT_THAT(refusal(packed, 69'999), HasSubstr("x.gz: more than 69999 bytes when decompressed"));
+    EXPECT_THAT(gzip_refusal(packed, 69'999), HasSubstr("x.gz: more than 69999 bytes when decompressed"));
   }
 }
 
 TEST(Gunzip, ALengthThatLiesIsRefusedBeforeItIsBelieved) {
   std::string packed = gzip("abc", 6);
   packed.replace(packed.size() - 4, 4, "\xff\xff\xff\xff");
-  EXPECT_THAT(refusal(packed), HasSubstr("corrupt: incorrect length check"));
+  EXPECT_THAT(gzip_refusal(packed), HasSubstr("corrupt: incorrect length check"));
 }
 
 }  // namespace

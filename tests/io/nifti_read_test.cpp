@@ -21,7 +21,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Nifti parse(const NiftiBytes& file) { return parse_nifti(file.bytes(), "x.nii"); }
-std::string refusal(const NiftiBytes& file) {
+std::string nifti_refusal(const NiftiBytes& file) {
   return message_of([&] { parse(file); });
 }
 
@@ -281,7 +281,7 @@ TEST_P(NiftiHeaderRefused, SaysWhichFieldAndWhy) {
     NiftiBytes bytes;
     bytes.big_endian = big_endian;
     GetParam().spoil(bytes);
-    EXPECT_THAT(refusal(bytes), AllOf(HasSubstr("x.nii: "), HasSubstr(GetParam().message)));
+    EXPECT_THAT(nifti_refusal(bytes), AllOf(HasSubstr("x.nii: "), HasSubstr(GetParam().message)));
   }
 }
 

@@ -146,19 +146,19 @@ TEST(PngRead, ATransparentColourIsAColour) {
   EXPECT_EQ(picture.data[5], 5);
 }
 
-std::string refusal(const std::string& bytes) {
+std::string png_refusal(const std::string& bytes) {
   return message_of([&] { parse_png(bytes, "x.png"); });
 }
 
 TEST(PngRead, WhatIsNoPngIsRefused) {
-  EXPECT_THAT(refusal(""), HasSubstr("x.png: no PNG: it does not begin with 89 'PNG'"));
-  EXPECT_THAT(refusal("GIF89a and more"), HasSubstr("x.png: no PNG"));
+  EXPECT_THAT(png_refusal(""), HasSubstr("x.png: no PNG: it does not begin with 89 'PNG'"));
+  EXPECT_THAT(png_refusal("GIF89a and more"), HasSubstr("x.png: no PNG"));
 }
 
 TEST(PngRead, CutOffAnywhereIsRefused) {
   const std::string bytes = raw_picture(2, 8, false).bytes();
   for (std::size_t size = kSignature.size(); size < bytes.size(); ++size)
-    EXPECT_THAT(refusal(bytes.substr(0, size)), HasSubstr("x.png: cannot read this PNG: it is cut off"))
+    EXPECT_THAT(png_refusal(bytes.substr(0, size)), HasSubstr("x.png: cannot read this PNG: it is cut off"))
         << size;
 }
 
@@ -185,11 +185,11 @@ TEST(PngRead, SizesThatCannotBeAreRefusedBeforeMemoryIsTaken) {
     const std::string header = u32(width) + u32(height) + bytes.substr(24, 5);
     return kSignature + chunk("IHDR", header) + bytes.substr(8 + 25);
   };
-  EXPECT_THAT(refusal(with_size(1U << 16, 1U << 16)),
+  EXPECT_THAT(png_refusal(with_size(1U << 16, 1U << 16)),
               HasSubstr("x.png: 65536 x 65536 pixels of 1 samples are more than the limit of 2^31 samples"));
-  EXPECT_THAT(refusal(with_size(40000, 40000)),
+  EXPECT_THAT(png_refusal(with_size(40000, 40000)),
               HasSubstr("bytes cannot hold 40000 x 40000 pixels; it is cut off"));
-  EXPECT_THAT(refusal(with_size(0, 5)), HasSubstr("x.png: cannot read this PNG"));
+  EXPECT_THAT(png_refusal(with_size(0, 5)), HasSubstr("x.png: cannot read this PNG"));
 }
 
 // The samples of a PNG of 8 or 16 bits, grey or RGB, without interlacing.

@@ -123,7 +123,8 @@ TEST_F(RealRecording, InsolesWithoutAHeader) {
   EXPECT_FLOAT_EQ(r.channels[0].samples[8227], 7.15F);
   EXPECT_FLOAT_EQ(r.channels[17].samples[8227], 278.19F);
   EXPECT_FLOAT_EQ(r.channels[16].samples[3000], 681.67F);
-  options.time_column = "";
+  EXPECT_EQ(read("gait", "JuPt01_01.txt.gz", {}).channels.size(), 18u);  // time is found
+  options.time_column = "none";
   EXPECT_EQ(read("gait", "JuPt01_01.txt.gz", options).channels.size(), 19u);
 }
 

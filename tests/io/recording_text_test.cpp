@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -46,11 +47,44 @@ TEST_F(TextRecording, TakesRateFromATimeColumnAndUnitsFromTheHeader) {
 
 TEST_F(TextRecording, KnowsUnitsOfTime) {
   for (const auto& [title, rate] :
-       {std::pair{"t", 0.25}, {"time (s)", 0.25}, {"timestamp [us]", 250e3}, {"Timestamp [ns]", 250e6}})
+       {std::pair{"time (s)", 0.25}, {"timestamp [us]", 250e3}, {"Timestamp [ns]", 250e6}})
     EXPECT_DOUBLE_EQ(read(std::string(title) + ",x\n0,1\n4,2\n8,3\n").channels[0].rate, rate) << title;
   EXPECT_THAT([&] { read("time [h],x\n0,1\n4,2\n"); },
               ThrowsMessage<BadInput>(HasSubstr("the unit 'h' of its time is none of s, ms, us, ns")));
   EXPECT_DOUBLE_EQ(read("time [h],x\n0,1\n4,2\n", with_time("time", 3600)).channels[0].rate, 1 / 14400.);
+}
+
+TEST_F(TextRecording, TakesWholeNumbersTwoOrMoreApartForMilliseconds) {
+  EXPECT_DOUBLE_EQ(read("time,x\n15,1\n31,2\n46,3\n62,4\n").channels[0].rate, 3000 / 47.);
+  EXPECT_DOUBLE_EQ(read("t,x\n0,1\n2500,2\n5000,3\n").channels[0].rate, 400);
+  EXPECT_DOUBLE_EQ(read("t,x\n0,1\n1,2\n2,3\n").channels[0].rate, 1);
+  EXPECT_DOUBLE_EQ(read("t,x\n0,1\n4,2\n8,3\n", with_time("t", 1)).channels[0].rate, 0.25);
+}
+
+TEST_F(TextRecording, TakesAFirstColumnThatGrowsEvenlyForTime) {
+  std::string text;
+  for (int k = 0; k < 20; ++k) text += fmt::format("{} {} {}\n", 15.625 * k, k % 3, -k);
+  const Recording found = read(text);
+  EXPECT_TRUE(found.timed);
+  EXPECT_EQ(found.channels.size(), 2u);
+  EXPECT_EQ(read(text, with_time("none")).channels.size(), 3u);
+  RecordingOptions with_rate;
+  with_rate.rate = 64;
+  EXPECT_EQ(read(text, with_rate).channels.size(), 3u);
+}
+
+TEST_F(TextRecording, TakesALastColumnOfFewWholeNumbersInLongRunsForLabels) {
+  std::string text = "x,y,limp\n";
+  for (int k = 0; k < 200; ++k) text += fmt::format("{},{},{}\n", k % 7, k % 5, k / 60 % 2);
+  RecordingOptions options;
+  options.rate = 50;
+  const Recording found = read(text, options);
+  EXPECT_EQ(found.channels.size(), 2u);
+  ASSERT_EQ(found.annotations.size(), 4u);
+  EXPECT_EQ(found.annotations[1].label, "1");
+  EXPECT_DOUBLE_EQ(found.annotations[1].onset, 1.2);
+  options.label_column = "none";
+  EXPECT_EQ(read(text, options).channels.size(), 3u);
 }
 
 TEST_F(TextRecording, WithoutAHeaderHasATimeColumnOnlyIfToldTheNumber) {

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 Table<double> table(std::string_view text) { return parse_table<double>(text, "t.txt"); }
-std::string refusal(std::string_view text) {
+std::string table_refusal(std::string_view text) {
   return message_of([&] { table(text); });
 }
 
@@ -47,11 +47,11 @@ TEST(Table, AFirstLineOfNamesIsAHeader) {
 }
 
 TEST(Table, OnlyNamesAreAHeader) {
-  EXPECT_EQ(refusal("1x 2\n3 4\n"), "t.txt:1:1: '1x' is no number");
-  EXPECT_EQ(refusal("x 2\n3 4\n"), "t.txt:1:1: 'x' is no number");
-  EXPECT_EQ(refusal("x y\nz w\n"), "t.txt:2:1: 'z' is no number");
-  EXPECT_EQ(refusal("x y\n1 2 3\n"), "t.txt:2:1: 3 numbers in this row; the header names 2 columns");
-  EXPECT_EQ(refusal("x y\n"), "t.txt: no numbers, only a header line");
+  EXPECT_EQ(table_refusal("1x 2\n3 4\n"), "t.txt:1:1: '1x' is no number");
+  EXPECT_EQ(table_refusal("x 2\n3 4\n"), "t.txt:1:1: 'x' is no number");
+  EXPECT_EQ(table_refusal("x y\nz w\n"), "t.txt:2:1: 'z' is no number");
+  EXPECT_EQ(table_refusal("x y\n1 2 3\n"), "t.txt:2:1: 3 numbers in this row; the header names 2 columns");
+  EXPECT_EQ(table_refusal("x y\n"), "t.txt: no numbers, only a header line");
 }
 
 TEST(Table, InfinityAndNanAreValues) {
@@ -92,38 +92,41 @@ TEST(Table, IntegersRefuseFractionsNanAndWhatIsTooLarge) {
 }
 
 TEST(Table, ARaggedRowIsNamedByItsLine) {
-  EXPECT_EQ(refusal("1 2\n3 4\n\n5\n"), "t.txt:4:1: 1 number in this row; the first row, in line 1, has 2");
-  EXPECT_EQ(refusal("1,2\n3,4,5\n"), "t.txt:2:1: 3 numbers in this row; the first row, in line 1, has 2");
+  EXPECT_EQ(table_refusal("1 2\n3 4\n\n5\n"),
+            "t.txt:4:1: 1 number in this row; the first row, in line 1, has 2");
+  EXPECT_EQ(table_refusal("1,2\n3,4,5\n"),
+            "t.txt:2:1: 3 numbers in this row; the first row, in line 1, has 2");
 }
 
 TEST(Table, AnEmptyFieldIsNamedByItsColumn) {
-  EXPECT_EQ(refusal("1,2,3\n4,,6\n"), "t.txt:2:3: a field is empty; there is a number between two ','");
-  EXPECT_THAT(refusal("1,2\n3,\n"), HasSubstr("t.txt:2:3: a field is empty"));
-  EXPECT_THAT(refusal("1;2\n ; 4\n"), HasSubstr("t.txt:2:1: a field is empty"));
+  EXPECT_EQ(table_refusal("1,2,3\n4,,6\n"), "t.txt:2:3: a field is empty; there is a number between two ','");
+  EXPECT_THAT(table_refusal("1,2\n3,\n"), HasSubstr("t.txt:2:3: a field is empty"));
+  EXPECT_THAT(table_refusal("1;2\n ; 4\n"), HasSubstr("t.txt:2:1: a field is empty"));
 }
 
 TEST(Table, DecimalCommasAreNotTakenForTwoNumbers) {
-  EXPECT_EQ(refusal("1,5;2,5\n"), "t.txt:1:3: '5;2' is no number");
-  EXPECT_EQ(refusal("1 2\n1,5 2\n"), "t.txt:2:1: '1,5' is no number");
+  EXPECT_EQ(table_refusal("1,5;2,5\n"), "t.txt:1:3: '5;2' is no number");
+  EXPECT_EQ(table_refusal("1 2\n1,5 2\n"), "t.txt:2:1: '1,5' is no number");
 }
 
 TEST(Table, WhatIsNoNumberIsShownPrintable) {
-  EXPECT_EQ(refusal("1 2\n3 a\x01\xff\n"), "t.txt:2:3: 'a?\?' is no number");
-  EXPECT_THAT(refusal(std::string_view("\x00\x01\x02", 3)), HasSubstr("t.txt:1:1: '?\?\?' is no number"));
-  EXPECT_THAT(refusal("\x93NUMPY\x01"), HasSubstr("is no number"));
+  EXPECT_EQ(table_refusal("1 2\n3 a\x01\xff\n"), "t.txt:2:3: 'a?\?' is no number");
+  EXPECT_THAT(table_refusal(std::string_view("\x00\x01\x02", 3)),
+              HasSubstr("t.txt:1:1: '?\?\?' is no number"));
+  EXPECT_THAT(table_refusal("\x93NUMPY\x01"), HasSubstr("is no number"));
   for (const std::string_view word : {"--1", "+-1", "++1", "+", "-", "0x10", "1_000", "1e"})
-    EXPECT_THAT(refusal("1\n" + std::string(word)),
+    EXPECT_THAT(table_refusal("1\n" + std::string(word)),
                 HasSubstr("t.txt:2:1: '" + std::string(word) + "' is no number"));
 }
 
 TEST(Table, NumbersBeyondTheTypeAreRefused) {
-  EXPECT_EQ(refusal("1 1e999\n"), "t.txt:1:3: 1e999 is beyond the range of float64");
+  EXPECT_EQ(table_refusal("1 1e999\n"), "t.txt:1:3: 1e999 is beyond the range of float64");
   EXPECT_EQ(table("4.9e-324\n").values.front(), std::numeric_limits<double>::denorm_min());
 }
 
 TEST(Table, NoNumbersAreRefused) {
   for (const std::string_view text : {"", "\n\r\n", "# only\n", " \t\n"})
-    EXPECT_EQ(refusal(text), "t.txt: no numbers") << text;
+    EXPECT_EQ(table_refusal(text), "t.txt: no numbers") << text;
 }
 
 TEST(List, LinesMayHaveAnyLength) {

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-namespace warploom::dp::oracle {
+namespace warploom::oracle {
 
 namespace {
 
@@ -196,4 +196,4 @@ template struct Table<Wide>;
 template Table<Wide> fill(const Problem<std::int32_t>&);
 template Table<Wide> fill(const Problem<std::int64_t>&);
 
-}  // namespace warploom::dp::oracle
+}  // namespace warploom::oracle

@@ -9,7 +9,9 @@
 
 /// The recurrence of include/warploom/dp/problem.hpp written down from its text, sharing nothing with the
 /// code that is tested: three loops, maxima as maxima, floating point in the documented order.
-namespace warploom::dp::oracle {
+namespace warploom::oracle {
+
+using namespace dp;
 
 __extension__ typedef __int128 Wide;
 
@@ -40,4 +42,4 @@ Maybe<T> evaluate(const Problem<T>& problem, std::span<const Split> splits);
 template <Value T>
 std::vector<T> every_sum(const Problem<T>& problem);
 
-}  // namespace warploom::dp::oracle
+}  // namespace warploom::oracle

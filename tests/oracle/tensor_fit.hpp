@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
-namespace warploom::imaging::oracle {
+namespace warploom::oracle {
+
+using namespace imaging;
 
 /// xx xy xz yy yz zz [um^2/ms], ln S0
 using Unknowns = std::array<long double, 7>;
@@ -56,4 +58,4 @@ inline std::vector<long double> predicted_squares(std::span<const Unknowns> rows
   return squares;
 }
 
-}  // namespace warploom::imaging::oracle
+}  // namespace warploom::oracle

@@ -6,7 +6,7 @@
 
 #include "oracle/lbfgs.hpp"
 
-namespace warploom::imaging::oracle {
+namespace warploom::oracle {
 namespace {
 
 /// Eigenvalues of a symmetric 3x3 matrix on its diagonal and eigenvectors in the columns of `v`: cyclic
@@ -288,4 +288,4 @@ double distance(const Field& a, const Field& b) {
   return std::sqrt(difference / norm);
 }
 
-}  // namespace warploom::imaging::oracle
+}  // namespace warploom::oracle

@@ -6,7 +6,9 @@
 
 #include "warploom/imaging/image.hpp"
 
-namespace warploom::imaging::oracle {
+namespace warploom::oracle {
+
+using namespace imaging;
 
 /// [channels, nz, ny, nx], 0 outside.
 using Field = std::vector<double>;
@@ -89,4 +91,4 @@ Minimum minimise(const TotalVariation& functional, int limit = 20000);
 /// ||a - b|| / ||b|| over voxels inside, plain sum over channels.
 double distance(const Field& a, const Field& b);
 
-}  // namespace warploom::imaging::oracle
+}  // namespace warploom::oracle

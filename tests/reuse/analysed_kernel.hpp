@@ -60,8 +60,8 @@ struct AnalysedKernel {
 
 /// Runs CFG, values, provenance and uniformity on kernel `name` of a module. With `strict` nothing rests on
 /// the kernel reading only what it wrote.
-inline std::unique_ptr<AnalysedKernel> analyse(std::string text, std::string_view name = "k",
-                                               bool strict = false) {
+inline std::unique_ptr<AnalysedKernel> analysed(std::string text, std::string_view name = "k",
+                                                bool strict = false) {
   auto a = std::make_unique<AnalysedKernel>();
   a->module = ptx::parse(std::move(text));
   Kernel& k = a->kernel;
@@ -79,7 +79,7 @@ inline std::unique_ptr<AnalysedKernel> analyse(std::string text, std::string_vie
 
 /// Around three arrays of 256 bytes: a, b, c.
 inline std::unique_ptr<AnalysedKernel> arrays(std::string_view body, const Surroundings& options = {}) {
-  return analyse(kernel_around(
+  return analysed(kernel_around(
       "\t.shared .align 4 .b8 a[256];\n\t.shared .align 4 .b8 b[256];\n\t.shared .align 4 .b8 c[256];\n" +
           std::string(body),
       options));

@@ -32,29 +32,29 @@ std::string with_arrays(std::string_view body) {
 }
 
 TEST(Liveness, AnObjectLivesFromItsStoreToItsLastLoad) {
-  const auto a = analyse(with_arrays(
+  const auto a = analysed(with_arrays(
       "st.shared.u32 [a], %t;\nst.shared.u32 [b], %t;\nld.shared.u32 %r1, [a];\nst.shared.u32 [b+4], %t;"));
   EXPECT_TRUE(live_across(*a, "[b],")[a->object("a")]);
   EXPECT_FALSE(live_across(*a, "[b+4]")[a->object("a")]);
 }
 
 TEST(Liveness, AStoreDoesNotEndALife) {
-  const auto a = analyse(with_arrays(
+  const auto a = analysed(with_arrays(
       "st.shared.u32 [a], %t;\nst.shared.u32 [b], %t;\nst.shared.u32 [a], %n;\nld.shared.u32 %r1, [a];"));
   EXPECT_TRUE(live_across(*a, "[b]")[a->object("a")]);
 }
 
 TEST(Liveness, ADeadPointOpensAHole) {
   const auto a =
-      analyse(with_arrays("st.shared.u32 [a], %t;\nld.shared.u32 %r1, [a];\nst.shared.u32 [b], %t;\nmov.u32 "
-                          "%r2, 1;\nst.shared.u32 [a], %n;\nld.shared.u32 %r1, [a];"));
+      analysed(with_arrays("st.shared.u32 [a], %t;\nld.shared.u32 %r1, [a];\nst.shared.u32 [b], %t;\nmov.u32 "
+                           "%r2, 1;\nst.shared.u32 [a], %n;\nld.shared.u32 %r1, [a];"));
   EXPECT_TRUE(live_across(*a, "[b]")[a->object("a")]);
   EXPECT_FALSE(
       live_across(*a, "[b]", {{DeadPoint::stated, a->object("a"), a->find("mov.u32 %r2")}})[a->object("a")]);
 }
 
 TEST(Liveness, TheArmsOfABranchAreApart) {
-  const auto a = analyse(with_arrays(
+  const auto a = analysed(with_arrays(
       "setp.eq.u32 %p1, %n, 0;\n@%p1 bra OTHER;\nst.shared.u32 [a], %t;\nld.shared.u32 %r1, [a];\nbra.uni JOIN;\n"
       "OTHER:\nst.shared.u32 [b], %t;\nld.shared.u32 %r2, [b];\nJOIN:"));
   EXPECT_TRUE(live_across(*a, "st.shared.u32 [a]").none());
@@ -62,7 +62,7 @@ TEST(Liveness, TheArmsOfABranchAreApart) {
 }
 
 TEST(Liveness, AnObjectLivesAroundABackEdge) {
-  const auto a = analyse(with_arrays(
+  const auto a = analysed(with_arrays(
       "mov.u32 %r1, 0;\nLOOP:\nld.shared.u32 %r2, [a];\nst.shared.u32 [b], %t;\nst.shared.u32 [a], %t;\n"
       "add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, %n;\n@%p1 bra LOOP;"));
   EXPECT_TRUE(live_across(*a, "[b]")[a->object("a")]) << "a runs from one iteration to the next load";
@@ -70,26 +70,26 @@ TEST(Liveness, AnObjectLivesAroundABackEdge) {
 
 TEST(Liveness, NothingIsAliveBeforeItsFirstStore) {
   const auto a =
-      analyse(with_arrays("st.shared.u32 [b], %t;\nst.shared.u32 [a], %t;\nld.shared.u32 %r1, [a];"));
+      analysed(with_arrays("st.shared.u32 [b], %t;\nst.shared.u32 [a], %t;\nld.shared.u32 %r1, [a];"));
   EXPECT_FALSE(live_across(*a, "[b]")[a->object("a")]);
 }
 
 TEST(Liveness, StrictTakesWhatWasThereBeforeForData) {
-  const auto a = analyse(
+  const auto a = analysed(
       with_arrays("st.shared.u32 [b], %t;\nst.shared.u32 [a], %t;\nld.shared.u32 %r1, [a];"), "k", true);
   EXPECT_TRUE(live_across(*a, "[b]")[a->object("a")]);
 }
 
 TEST(Liveness, AnAtomicBothLoadsAndStores) {
   const auto a =
-      analyse(with_arrays("st.shared.u32 [a], 0;\nst.shared.u32 [b], %t;\nred.shared.add.u32 [a], "
-                          "1;\nst.shared.u32 [b+4], 1;\nld.shared.u32 %r1, [a];"));
+      analysed(with_arrays("st.shared.u32 [a], 0;\nst.shared.u32 [b], %t;\nred.shared.add.u32 [a], "
+                           "1;\nst.shared.u32 [b+4], 1;\nld.shared.u32 %r1, [a];"));
   EXPECT_TRUE(live_across(*a, "[b],")[a->object("a")]);
   EXPECT_TRUE(live_across(*a, "[b+4]")[a->object("a")]);
 }
 
 TEST(Liveness, LinesOfALifeAreHalfOpenRanges) {
-  const auto a = analyse(with_arrays(
+  const auto a = analysed(with_arrays(
       "st.shared.u32 [a], %t;\nmov.u32 %r1, 0;\nld.shared.u32 %r2, [a];\nmov.u32 %r3, 0;\nst.shared.u32 [b], %t;"));
   const auto lines = live_lines(a->kernel, find_liveness(a->kernel, {}));
   const std::uint32_t first = a->kernel.line(a->find("[a], %t")), load = a->kernel.line(a->find("ld.shared"));
@@ -166,7 +166,7 @@ TEST(Liveness, EqualsASearchOverAllPathsOfRandomGraphs) {
   std::mt19937 random(7);
   std::size_t alive = 0, compared = 0;
   for (int graph = 0; graph < 300; ++graph) {
-    const auto a = analyse(random_graph(random, 3 + static_cast<std::uint32_t>(random() % 6)));
+    const auto a = analysed(random_graph(random, 3 + static_cast<std::uint32_t>(random() % 6)));
     if (a->kernel.object_count() < 3) continue;
     std::vector<DeadPoint> dead;
     for (std::uint32_t k = static_cast<std::uint32_t>(random() % 4); k > 0; --k)

@@ -9,20 +9,21 @@ namespace warploom::reuse {
 namespace {
 
 std::unique_ptr<AnalysedKernel> smaller_arrays(std::string_view body) {
-  return analyse(kernel_around(
+  return analysed(kernel_around(
       "\t.shared .align 4 .b8 a[256];\n\t.shared .align 4 .b8 b[128];\n\t.shared .align 4 .b8 c[64];\n" +
       std::string(body)));
 }
 Planner planner_for(const AnalysedKernel& a) {
   return Planner(a.kernel, find_interference(a.kernel, find_liveness(a.kernel, {})), {});
 }
-std::string phase(std::string_view array) {
+std::string write_and_read(std::string_view array) {
   return "st.shared.u32 [" + std::string(array) + "], %t;\nbar.sync 0;\nld.shared.u32 %r1, [" +
          std::string(array) + "];\n";
 }
 
 TEST(Plan, ObjectsThatShareStartAtTheSamePlace) {
-  const auto a = smaller_arrays(phase("a") + "bar.sync 0;\n" + phase("b") + "bar.sync 0;\n" + phase("c"));
+  const auto a = smaller_arrays(write_and_read("a") + "bar.sync 0;\n" + write_and_read("b") +
+                                "bar.sync 0;\n" + write_and_read("c"));
   const Plan plan = planner_for(*a).smallest(true);
   EXPECT_THAT(plan.pooled, testing::ElementsAre(0, 1, 2));
   EXPECT_THAT(plan.offsets, testing::Each(0));
@@ -32,7 +33,7 @@ TEST(Plan, ObjectsThatShareStartAtTheSamePlace) {
 }
 
 TEST(Plan, WithoutPermissionNoBarrierIsAdded) {
-  const auto a = smaller_arrays(phase("a") + phase("b"));
+  const auto a = smaller_arrays(write_and_read("a") + write_and_read("b"));
   EXPECT_EQ(planner_for(*a).smallest(true).insertions.size(), 1u);
   const Plan plan = planner_for(*a).smallest(false);
   EXPECT_TRUE(plan.insertions.empty());
@@ -40,8 +41,8 @@ TEST(Plan, WithoutPermissionNoBarrierIsAdded) {
 }
 
 TEST(Plan, WhoSharesWithNobodyStaysOutOfThePool) {
-  const auto a = smaller_arrays("st.shared.u32 [c], %t;\nbar.sync 0;\n" + phase("a") + "bar.sync 0;\n" +
-                                phase("b") + "ld.shared.u32 %r2, [c];\n");
+  const auto a = smaller_arrays("st.shared.u32 [c], %t;\nbar.sync 0;\n" + write_and_read("a") +
+                                "bar.sync 0;\n" + write_and_read("b") + "ld.shared.u32 %r2, [c];\n");
   const Plan plan = planner_for(*a).smallest(true);
   EXPECT_THAT(plan.pooled, testing::ElementsAre(a->object("a"), a->object("b")));
   EXPECT_EQ(plan.pool_bytes, 256u);
@@ -58,7 +59,8 @@ TEST(Plan, OfEqualPoolsTheOneWithFewerBarriersIsTaken) {
 }
 
 TEST(Plan, FewestBarriersMayGiveUpBytes) {
-  const auto a = smaller_arrays(phase("a") + phase("b") + "bar.sync 0;\n" + phase("c"));
+  const auto a =
+      smaller_arrays(write_and_read("a") + write_and_read("b") + "bar.sync 0;\n" + write_and_read("c"));
   Planner planner = planner_for(*a);
   const Plan best = planner.smallest(true);
   EXPECT_EQ(best.total_bytes, 256u);
@@ -78,13 +80,13 @@ TEST(Plan, PairsThatNoBarrierCanPartInterfere) {
 }
 
 TEST(Plan, ThePoolHasTheLargestAlignment) {
-  const auto a = analyse(kernel_around("\t.shared .align 128 .b8 a[256];\n\t.shared .align 4 .b8 b[128];\n" +
-                                       phase("a") + "bar.sync 0;\n" + phase("b")));
+  const auto a = analysed(kernel_around("\t.shared .align 128 .b8 a[256];\n\t.shared .align 4 .b8 b[128];\n" +
+                                        write_and_read("a") + "bar.sync 0;\n" + write_and_read("b")));
   EXPECT_EQ(planner_for(*a).smallest(true).pool_alignment, 128u);
 }
 
 TEST(Plan, OverlapIsSymmetricAndOfBytes) {
-  const auto a = smaller_arrays(phase("a") + "bar.sync 0;\n" + phase("b"));
+  const auto a = smaller_arrays(write_and_read("a") + "bar.sync 0;\n" + write_and_read("b"));
   const Plan plan = planner_for(*a).smallest(true);
   EXPECT_TRUE(plan.overlap[a->object("a")][a->object("b")] && plan.overlap[a->object("b")][a->object("a")]);
   EXPECT_FALSE(plan.overlap[a->object("a")][a->object("a")]);

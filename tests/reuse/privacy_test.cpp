@@ -33,7 +33,7 @@ struct Proved {
 
 Proved prove(std::string_view body, bool strict = false) {
   Proved p;
-  p.a = analyse(
+  p.a = analysed(
       kernel_around("\t.shared .align 4 .b8 a[256];\n\t.shared .align 4 .b8 b[256];\n" + std::string(body)),
       "k", strict);
   p.points = find_iteration_private(p.a->kernel, p.failures);

@@ -24,7 +24,7 @@ std::string rewritten(const AnalysedKernel& a, const Insertions& insertions = {}
   return edits.apply(a.module.text);
 }
 std::unique_ptr<AnalysedKernel> stored_arrays(std::string_view body, const Surroundings& options = {}) {
-  return analyse(kernel_around(
+  return analysed(kernel_around(
       "\t.shared .align 4 .b8 a[64];\n\t.shared .align 4 .b8 b[64];\n\t.shared .align 4 .b8 c[64];\n"
       "st.shared.u32 [a], 0;\nst.shared.u32 [b], 0;\nst.shared.u32 [c], 0;\n" +
           std::string(body),
@@ -66,7 +66,7 @@ TEST(Rewrite, NothingElseChanges) {
 
 TEST(Rewrite, TheResultParsesAndNamesOnlyThePool) {
   const auto a = stored_arrays("mov.u32 %r1, b;\nld.shared.u32 %r2, [%r1+4];\n");
-  const auto again = analyse(rewritten(*a));
+  const auto again = analysed(rewritten(*a));
   EXPECT_EQ(again->kernel.object_count(), 2u);
   EXPECT_EQ(again->kernel.use.objects[again->object("__warploom_pool_k")].bytes, 96u);
 }

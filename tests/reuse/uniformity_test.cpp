@@ -352,24 +352,24 @@ constexpr const char* kThread =
     "ld.param.u64 %rd1, [pointer];\nld.global.u32 %r3, [%rd1];\nsetp.lt.u32 %p3, %r3, 8;\n";  // %p1 thread,
                                                                                               // %p2 uniform,
                                                                                               // %p3 loaded
-Analysed analyse(std::string_view body, std::uint32_t sm = 80, bool trust = true) {
+Analysed analysed_text(std::string_view body, std::uint32_t sm = 80, bool trust = true) {
   return Analysed(kernel_text(std::string(kThread) + std::string(body), sm), trust);
 }
 
 TEST(Uniformity, AValueMergedAtADivergentJoinVaries) {
-  const Analysed a = analyse(
+  const Analysed a = analysed_text(
       "mov.u32 %r9, 1;\n@%p1 bra J;\nmov.u32 %r9, 2;\nJ: mov.u32 %r8, %r9;\nst.shared.u32 [A], %r8;\nret;");
   EXPECT_EQ(a.variation("%r8"), Variation::thread);
 }
 
 TEST(Uniformity, AValueMergedAtAUniformJoinDoesNot) {
-  const Analysed a = analyse(
+  const Analysed a = analysed_text(
       "mov.u32 %r9, 1;\n@%p2 bra J;\nmov.u32 %r9, 2;\nJ: mov.u32 %r8, %r9;\nst.shared.u32 [A], %r8;\nret;");
   EXPECT_EQ(a.variation("%r8"), Variation::uniform);
 }
 
 TEST(Uniformity, AValueThatLeavesALoopWithADivergentExitVaries) {
-  const Analysed a = analyse(
+  const Analysed a = analysed_text(
       "mov.u32 %r9, 0;\nL: add.u32 %r9, %r9, 1;\nsetp.lt.u32 %p4, %r9, %r1;\n@%p4 bra L;\nmov.u32 %r8, %r9;\nst.shared.u32 [A], %r8;\nret;");
   EXPECT_EQ(a.variation("%r8"), Variation::thread);
   EXPECT_TRUE(a.apart("add.u32 %r9, %r9, 1;"));
@@ -377,14 +377,14 @@ TEST(Uniformity, AValueThatLeavesALoopWithADivergentExitVaries) {
 }
 
 TEST(Uniformity, AValueThatLeavesALoopWithAUniformExitDoesNot) {
-  const Analysed a = analyse(
+  const Analysed a = analysed_text(
       "mov.u32 %r9, 0;\nL: add.u32 %r9, %r9, 1;\nsetp.lt.u32 %p4, %r9, %r2;\n@%p4 bra L;\nmov.u32 %r8, %r9;\nst.shared.u32 [A], %r8;\nret;");
   EXPECT_EQ(a.variation("%r8"), Variation::uniform);
   EXPECT_THAT(a.kernel.uniformity.divergent, IsEmpty());
 }
 
 TEST(Uniformity, ADivergentExitFromTheMiddleOfALoopPartsTheWholeLoop) {
-  const Analysed a = analyse(
+  const Analysed a = analysed_text(
       "mov.u32 %r9, 0;\nL: st.shared.u32 [A], %r9;\n@%p1 bra E;\nadd.u32 %r9, %r9, 1;\nsetp.lt.u32 %p4, %r9, %r2;\n@%p4 bra L;\n"
       "E: st.shared.u32 [B], 1;\nret;");
   EXPECT_TRUE(a.apart("st.shared.u32 [A], %r9;"));
@@ -393,7 +393,7 @@ TEST(Uniformity, ADivergentExitFromTheMiddleOfALoopPartsTheWholeLoop) {
 }
 
 TEST(Uniformity, ADivergentBranchPartsItsArmsUpToTheJoin) {
-  const Analysed a = analyse(
+  const Analysed a = analysed_text(
       "@%p1 bra E;\nst.shared.u32 [A], 1;\nbra J;\nE: st.shared.u32 [B], 1;\nJ: st.shared.u32 [C], 1;\nret;");
   EXPECT_TRUE(a.apart("st.shared.u32 [A], 1;"));
   EXPECT_TRUE(a.apart("st.shared.u32 [B], 1;"));
@@ -401,17 +401,17 @@ TEST(Uniformity, ADivergentBranchPartsItsArmsUpToTheJoin) {
 }
 
 TEST(Uniformity, BraUniProvesNothing) {
-  const Analysed a = analyse("@%p1 bra.uni J;\nst.shared.u32 [A], 1;\nJ: st.shared.u32 [C], 1;\nret;");
+  const Analysed a = analysed_text("@%p1 bra.uni J;\nst.shared.u32 [A], 1;\nJ: st.shared.u32 [C], 1;\nret;");
   EXPECT_TRUE(a.apart("st.shared.u32 [A], 1;"));
 }
 
 TEST(Uniformity, ABranchOnALoadedValuePartsThreadsWhereNoBarrierSaysOtherwise) {
-  const Analysed a = analyse("@%p3 bra J;\nst.shared.u32 [A], 1;\nJ: st.shared.u32 [C], 1;\nret;");
+  const Analysed a = analysed_text("@%p3 bra J;\nst.shared.u32 [A], 1;\nJ: st.shared.u32 [C], 1;\nret;");
   EXPECT_TRUE(a.apart("st.shared.u32 [A], 1;"));
 }
 
 TEST(Uniformity, AnIndexedBranchOnTheThreadIndexDiverges) {
-  const Analysed a = analyse(
+  const Analysed a = analysed_text(
       "T: .branchtargets X, Y;\nbrx.idx %r1, T;\nX: st.shared.u32 [A], 1;\nY: st.shared.u32 [C], 1;\nret;");
   EXPECT_TRUE(a.apart("st.shared.u32 [A], 1;"));
   EXPECT_FALSE(a.apart("st.shared.u32 [C], 1;"));
@@ -419,13 +419,13 @@ TEST(Uniformity, AnIndexedBranchOnTheThreadIndexDiverges) {
 
 TEST(Uniformity, AnIndexedBranchOnAParameterDoesNot) {
   EXPECT_FALSE(
-      analyse(
+      analysed_text(
           "T: .branchtargets X, Y;\nbrx.idx %r2, T;\nX: st.shared.u32 [A], 1;\nY: st.shared.u32 [C], 1;\nret;")
           .apart("st.shared.u32 [A], 1;"));
 }
 
 TEST(Uniformity, ADivergentWayIntoAnIrreducibleCyclePartsIt) {
-  const Analysed a = analyse(
+  const Analysed a = analysed_text(
       "@%p1 bra Y;\nX: st.shared.u32 [A], 1;\nY: st.shared.u32 [B], 1;\n@%p2 bra X;\nst.shared.u32 [C], 1;\nret;");
   EXPECT_TRUE(a.apart("st.shared.u32 [A], 1;"));
 }
@@ -439,7 +439,7 @@ TEST(Uniformity, ACounterInALoopAtTheFirstInstructionVariesAfterADivergentExit) 
 
 TEST(Uniformity, AnEndlessLoopWithADivergentWayThroughItStillHasAPlaceWhereThreadsMeet) {
   const Analysed a =
-      analyse("L: @%p1 bra Y;\nst.shared.u32 [A], 1;\nY: st.shared.u32 [B], 1;\n@%p2 ret;\nbra L;");
+      analysed_text("L: @%p1 bra Y;\nst.shared.u32 [A], 1;\nY: st.shared.u32 [B], 1;\n@%p2 ret;\nbra L;");
   EXPECT_TRUE(a.apart("st.shared.u32 [A], 1;"));
   EXPECT_FALSE(a.apart("st.shared.u32 [B], 1;"));
 }
@@ -449,31 +449,31 @@ TEST(Uniformity, AnEndlessLoopWithADivergentWayThroughItStillHasAPlaceWhereThrea
 constexpr const char* kEarlyExit = "@%p1 bra E;\nst.shared.u32 [A], 1;\nst.shared.u32 [B], 1;\nE: ret;";
 
 TEST(Uniformity, ThreadsThatHaveLeftDoNotCountFromSm70On) {
-  EXPECT_FALSE(analyse(kEarlyExit, 70).apart("st.shared.u32 [A], 1;"));
+  EXPECT_FALSE(analysed_text(kEarlyExit, 70).apart("st.shared.u32 [A], 1;"));
 }
 
 TEST(Uniformity, ThreadsThatHaveLeftCountBeforeSm70) {
-  EXPECT_TRUE(analyse(kEarlyExit, 60).apart("st.shared.u32 [A], 1;"));
+  EXPECT_TRUE(analysed_text(kEarlyExit, 60).apart("st.shared.u32 [A], 1;"));
 }
 
 TEST(Uniformity, AGuardedReturnPartsWhatFollowsBeforeSm70Only) {
   for (const char* way_out : {"@%p1 ret;", "@%p1 exit;"}) {
     const std::string body = std::string(way_out) + "\nst.shared.u32 [A], 1;\nret;";
-    EXPECT_TRUE(analyse(body, 60).apart("st.shared.u32 [A], 1;")) << way_out;
-    EXPECT_FALSE(analyse(body, 80).apart("st.shared.u32 [A], 1;")) << way_out;
+    EXPECT_TRUE(analysed_text(body, 60).apart("st.shared.u32 [A], 1;")) << way_out;
+    EXPECT_FALSE(analysed_text(body, 80).apart("st.shared.u32 [A], 1;")) << way_out;
   }
 }
 
 TEST(Uniformity, ABranchToTheEndOfTheBodyLeavesToo) {
   const std::string body = "@%p1 bra E;\nst.shared.u32 [A], 1;\nret;\nE:";
-  EXPECT_TRUE(analyse(body, 60).apart("st.shared.u32 [A], 1;"));
-  EXPECT_FALSE(analyse(body, 80).apart("st.shared.u32 [A], 1;"));
+  EXPECT_TRUE(analysed_text(body, 60).apart("st.shared.u32 [A], 1;"));
+  EXPECT_FALSE(analysed_text(body, 80).apart("st.shared.u32 [A], 1;"));
 }
 
 TEST(Uniformity, AUniformReturnInADivergentArmTakesThreadsFromAllThatFollowsBeforeSm70) {
   const std::string body = "@%p1 bra J;\n@%p2 ret;\nJ: st.shared.u32 [A], 1;\nret;";
-  EXPECT_TRUE(analyse(body, 60).apart("st.shared.u32 [A], 1;"));
-  EXPECT_FALSE(analyse(body, 80).apart("st.shared.u32 [A], 1;"));
+  EXPECT_TRUE(analysed_text(body, 60).apart("st.shared.u32 [A], 1;"));
+  EXPECT_FALSE(analysed_text(body, 80).apart("st.shared.u32 [A], 1;"));
 }
 
 TEST(Uniformity, AThreadThatWaitsForOthersBeforeItLeavesHasNotLeft) {
@@ -482,46 +482,47 @@ TEST(Uniformity, AThreadThatWaitsForOthersBeforeItLeavesHasNotLeft) {
                            "W: atom.global.cas.b32 %r5, [%rd1], 0, 1;\nsetp.eq.u32 %p5, %r5, 0;\n@%p5 bra W;",
                            "W: ld.acquire.gpu.global.u32 %r5, [%rd1];\nsetp.eq.u32 %p5, %r5, 0;\n@%p5 bra W;",
                            "frob.wait %r5;"}) {
-    const Analysed a =
-        analyse(fmt::format("@%p1 bra E;\nst.shared.u32 [A], 1;\nret;\nE: mov.u32 %r5, 0;\n{}\nret;", wait));
+    const Analysed a = analysed_text(
+        fmt::format("@%p1 bra E;\nst.shared.u32 [A], 1;\nret;\nE: mov.u32 %r5, 0;\n{}\nret;", wait));
     EXPECT_TRUE(a.apart("st.shared.u32 [A], 1;")) << wait;
   }
 }
 
 TEST(Uniformity, AThreadThatOnlyStoresItsResultBeforeItLeavesHasLeft) {
-  EXPECT_FALSE(analyse("@%p1 bra E;\nst.shared.u32 [A], 1;\nret;\nE: red.global.add.u32 [%rd1], 1;\nret;")
-                   .apart("st.shared.u32 [A], 1;"));
+  EXPECT_FALSE(
+      analysed_text("@%p1 bra E;\nst.shared.u32 [A], 1;\nret;\nE: red.global.add.u32 [%rd1], 1;\nret;")
+          .apart("st.shared.u32 [A], 1;"));
 }
 
 // --- barriers ---
 
 TEST(Uniformity, ABarrierUnderTheThreadIndexIsDivergent) {
-  const Analysed a = analyse("@%p1 bra J;\nbar.sync 0;\nJ: st.shared.u32 [A], 1;\nret;");
+  const Analysed a = analysed_text("@%p1 bra J;\nbar.sync 0;\nJ: st.shared.u32 [A], 1;\nret;");
   ASSERT_TRUE(a.kernel.uniformity.divergent_barrier.has_value());
   EXPECT_EQ(a.kernel.uniformity.divergent_barrier->line, 22u);
 }
 
 TEST(Uniformity, ABarrierUnderADivergentPredicateIsDivergent) {
-  EXPECT_TRUE(analyse("@%p1 bar.sync 0;\nst.shared.u32 [A], 1;\nret;")
+  EXPECT_TRUE(analysed_text("@%p1 bar.sync 0;\nst.shared.u32 [A], 1;\nret;")
                   .kernel.uniformity.divergent_barrier.has_value());
-  EXPECT_FALSE(analyse("@%p2 bar.sync 0;\nst.shared.u32 [A], 1;\nret;")
+  EXPECT_FALSE(analysed_text("@%p2 bar.sync 0;\nst.shared.u32 [A], 1;\nret;")
                    .kernel.uniformity.divergent_barrier.has_value());
 }
 
 TEST(Uniformity, AWarpBarrierUnderTheThreadIndexIsNot) {
-  EXPECT_FALSE(analyse("@%p1 bra J;\nbar.warp.sync -1;\nJ: st.shared.u32 [A], 1;\nret;")
+  EXPECT_FALSE(analysed_text("@%p1 bra J;\nbar.warp.sync -1;\nJ: st.shared.u32 [A], 1;\nret;")
                    .kernel.uniformity.divergent_barrier.has_value());
 }
 
 TEST(Uniformity, ABarrierBehindAnEarlyExitIsNotDivergentFromSm70On) {
   const std::string body = "@%p1 bra E;\nbar.sync 0;\nst.shared.u32 [A], 1;\nE: ret;";
-  EXPECT_FALSE(analyse(body, 70).kernel.uniformity.divergent_barrier.has_value());
-  EXPECT_TRUE(analyse(body, 60).kernel.uniformity.divergent_barrier.has_value());
+  EXPECT_FALSE(analysed_text(body, 70).kernel.uniformity.divergent_barrier.has_value());
+  EXPECT_TRUE(analysed_text(body, 60).kernel.uniformity.divergent_barrier.has_value());
 }
 
 TEST(Uniformity, ABranchOnALoadedValueOverABarrierIsTakenAsUniformAndNamed) {
   const Analysed a =
-      analyse("@%p3 bra J;\nbar.sync 0;\nst.shared.u32 [A], 1;\nJ: st.shared.u32 [C], 1;\nret;");
+      analysed_text("@%p3 bra J;\nbar.sync 0;\nst.shared.u32 [A], 1;\nJ: st.shared.u32 [C], 1;\nret;");
   ASSERT_EQ(a.kernel.uniformity.assumed.size(), 1u);
   EXPECT_EQ(a.module.text_of(a.kernel.instruction(a.kernel.uniformity.assumed[0].branch).span),
             "@%p3 bra J;");
@@ -531,36 +532,36 @@ TEST(Uniformity, ABranchOnALoadedValueOverABarrierIsTakenAsUniformAndNamed) {
 }
 
 TEST(Uniformity, ALoopOnALoadedValueWithABarrierIsTakenAsUniform) {
-  const Analysed a = analyse(
+  const Analysed a = analysed_text(
       "L: bar.sync 0;\nst.shared.u32 [A], 1;\nld.global.u32 %r5, [%rd1];\nsetp.eq.u32 %p5, %r5, 0;\n@%p5 bra L;\nst.shared.u32 [C], 1;\nret;");
   EXPECT_EQ(a.kernel.uniformity.assumed.size(), 1u);
   EXPECT_FALSE(a.apart("st.shared.u32 [A], 1;"));
 }
 
 TEST(Uniformity, WithoutTrustInBarriersALoadedBranchOverOneIsDivergent) {
-  const Analysed a =
-      analyse("@%p3 bra J;\nbar.sync 0;\nst.shared.u32 [A], 1;\nJ: st.shared.u32 [C], 1;\nret;", 80, false);
+  const Analysed a = analysed_text(
+      "@%p3 bra J;\nbar.sync 0;\nst.shared.u32 [A], 1;\nJ: st.shared.u32 [C], 1;\nret;", 80, false);
   EXPECT_THAT(a.kernel.uniformity.assumed, IsEmpty());
   EXPECT_TRUE(a.kernel.uniformity.divergent_barrier.has_value());
 }
 
 TEST(Uniformity, ABarrierWhoseOtherArmLeavesAfterAnAccessProvesNothingOfALoadedBranch) {
-  const Analysed a =
-      analyse("@%p3 bra E;\nst.shared.u32 [C], 1;\nbar.sync 0;\nbra J;\nE: st.shared.u32 [A], 1;\nJ: ret;");
+  const Analysed a = analysed_text(
+      "@%p3 bra E;\nst.shared.u32 [C], 1;\nbar.sync 0;\nbra J;\nE: st.shared.u32 [A], 1;\nJ: ret;");
   EXPECT_THAT(a.kernel.uniformity.assumed, IsEmpty());
   EXPECT_TRUE(a.apart("st.shared.u32 [A], 1;"));
 }
 
 TEST(Uniformity, ABarrierWhoseOtherArmOnlyLeavesDecidesALoadedBranch) {
   const Analysed a =
-      analyse("@%p3 bra J;\nst.shared.u32 [C], 1;\nbar.sync 0;\nst.shared.u32 [A], 1;\nJ: ret;");
+      analysed_text("@%p3 bra J;\nst.shared.u32 [C], 1;\nbar.sync 0;\nst.shared.u32 [A], 1;\nJ: ret;");
   EXPECT_FALSE(a.apart("st.shared.u32 [A], 1;"));
 }
 
 TEST(Uniformity, ABarrierThatMayBePassedByProvesNothingOfALoadedBranch) {
   for (const char* barrier : {"@%p2 bra M;\nbar.sync 0;\nM:", "@%p2 bar.sync 0;", "bar.sync 1;",
                               "bar.sync 0, 32;", "bar.warp.sync -1;"}) {
-    const Analysed a = analyse(
+    const Analysed a = analysed_text(
         fmt::format("@%p3 bra J;\n{} st.shared.u32 [A], 1;\nJ: st.shared.u32 [C], 1;\nret;", barrier));
     EXPECT_THAT(a.kernel.uniformity.assumed, IsEmpty()) << barrier;
     EXPECT_TRUE(a.apart("st.shared.u32 [A], 1;")) << barrier;
@@ -569,18 +570,18 @@ TEST(Uniformity, ABarrierThatMayBePassedByProvesNothingOfALoadedBranch) {
 
 TEST(Uniformity, BarriersInBothArmsDoNotMakeABranchOnTheThreadIndexUniform) {
   const Analysed a =
-      analyse("@%p1 bra E;\nbar.sync 0;\nbra J;\nE: bar.sync 0;\nJ: st.shared.u32 [C], 1;\nret;");
+      analysed_text("@%p1 bra E;\nbar.sync 0;\nbra J;\nE: bar.sync 0;\nJ: st.shared.u32 [C], 1;\nret;");
   EXPECT_TRUE(a.kernel.uniformity.divergent_barrier.has_value());
 }
 
 TEST(Uniformity, ABarrierReductionDecidesABranchForAllThreads) {
-  const Analysed a = analyse(
+  const Analysed a = analysed_text(
       "bar.red.or.pred %p5, 0, %p1;\n@%p5 bra J;\nst.shared.u32 [A], 1;\nJ: st.shared.u32 [C], 1;\nret;");
   EXPECT_FALSE(a.apart("st.shared.u32 [A], 1;"));
 }
 
 TEST(Uniformity, AReductionOverAPartOfTheBlockDoesNot) {
-  const Analysed a = analyse(
+  const Analysed a = analysed_text(
       "bar.red.or.pred %p5, 1, %p1;\n@%p5 bra J;\nst.shared.u32 [A], 1;\nJ: st.shared.u32 [C], 1;\nret;");
   EXPECT_TRUE(a.apart("st.shared.u32 [A], 1;"));
 }

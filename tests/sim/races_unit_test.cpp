@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using To = Play::To;
 
-TEST(Races, ReadAfterWriteWithoutBarrier) {
+TEST(RaceRules, ReadAfterWriteWithoutBarrier) {
   Play p({});
   p.write(0, 1, {.address = 16});
   p.read(40, 2, {.address = 16});
@@ -31,7 +31,7 @@ TEST(Races, ReadAfterWriteWithoutBarrier) {
   EXPECT_EQ(f.where, "shared array tile, byte 16");
 }
 
-TEST(Races, BarrierOrders) {
+TEST(RaceRules, BarrierOrders) {
   Play p({});
   p.write(0, 1, {});
   p.barrier();
@@ -41,7 +41,7 @@ TEST(Races, BarrierOrders) {
   EXPECT_THAT(p.races(), IsEmpty());
 }
 
-TEST(Races, WriteAfterReadWithoutBarrier) {
+TEST(RaceRules, WriteAfterReadWithoutBarrier) {
   Play p({});
   p.read(0, 1, {});
   p.read(1, 2, {});
@@ -50,7 +50,7 @@ TEST(Races, WriteAfterReadWithoutBarrier) {
   EXPECT_EQ(p.races().size(), 1u);
 }
 
-TEST(Races, AWriterThatAlsoReadIsCheckedAgainstTheOtherReader) {
+TEST(RaceRules, AWriterThatAlsoReadIsCheckedAgainstTheOtherReader) {
   for (const auto& [reader, writer] : {std::pair{5u, 6u}, {6u, 5u}, {5u, 70u}, {70u, 5u}}) {
     Play p({});
     p.read(reader, 1, {});
@@ -60,7 +60,7 @@ TEST(Races, AWriterThatAlsoReadIsCheckedAgainstTheOtherReader) {
   }
 }
 
-TEST(Races, AReadOfOnePlaceByAllLanesRacesWithAWriteByAnyOfThem) {
+TEST(RaceRules, AReadOfOnePlaceByAllLanesRacesWithAWriteByAnyOfThem) {
   for (unsigned lane = 0; lane < 32; ++lane) {
     Play p({});
     p.access(0, 0, kAllLanes, 1, Access::read, {.address = 8});
@@ -69,7 +69,7 @@ TEST(Races, AReadOfOnePlaceByAllLanesRacesWithAWriteByAnyOfThem) {
   }
 }
 
-TEST(Races, WarpSyncOrdersItsWarpOnly) {
+TEST(RaceRules, WarpSyncOrdersItsWarpOnly) {
   Play p({});
   p.write(3, 1, {});
   p.warp_sync(0, 0);
@@ -79,7 +79,7 @@ TEST(Races, WarpSyncOrdersItsWarpOnly) {
   EXPECT_THAT(p.races(), ElementsAre("8/6"));
 }
 
-TEST(Races, LanesOfOneInstructionThatWriteDifferentValues) {
+TEST(RaceRules, LanesOfOneInstructionThatWriteDifferentValues) {
   Play p({});
   p.access(0, 1, 0b1100, 1, Access::write, {});
   ASSERT_THAT(p.races(), ElementsAre("6/6"));
@@ -87,7 +87,7 @@ TEST(Races, LanesOfOneInstructionThatWriteDifferentValues) {
   EXPECT_EQ(p.found[0].other->thread[0], 2u);
 }
 
-TEST(Races, SilentWritesDoNotRaceWithWrites) {
+TEST(RaceRules, SilentWritesDoNotRaceWithWrites) {
   Play p({});
   p.access(0, 0, kAllLanes, 1, Access::write, {}, Strength::weak, Scope::none, ~1u);
   p.access(0, 1, kAllLanes, 1, Access::write, {}, Strength::weak, Scope::none, kAllLanes);
@@ -96,7 +96,7 @@ TEST(Races, SilentWritesDoNotRaceWithWrites) {
   EXPECT_THAT(p.races(), ElementsAre("7/6"));
 }
 
-TEST(Races, BytesOfOneWordAreApart) {
+TEST(RaceRules, BytesOfOneWordAreApart) {
   Play p({.cell = 1});
   for (std::uint32_t i = 0; i < 4; ++i) p.write(i, 1, {.address = i, .bytes = 1});
   EXPECT_THAT(p.races(), IsEmpty());
@@ -104,7 +104,7 @@ TEST(Races, BytesOfOneWordAreApart) {
   EXPECT_THAT(p.races(), ElementsAre("7/6"));
 }
 
-TEST(Races, VectorsOverlapScalars) {
+TEST(RaceRules, VectorsOverlapScalars) {
   Play p({});
   p.access(0, 0, kAllLanes, 1, Access::write, {.bytes = 16, .stride = 16});
   EXPECT_THAT(p.races(), IsEmpty());
@@ -114,7 +114,7 @@ TEST(Races, VectorsOverlapScalars) {
   EXPECT_THAT(p.races(), ElementsAre("8/6"));
 }
 
-TEST(Races, EveryLaneOfAMaskIsSeen) {
+TEST(RaceRules, EveryLaneOfAMaskIsSeen) {
   for (const Mask lanes : {0x80000001u, 0x00ff00f0u, 0xfffffffeu}) {
     for (const std::uint32_t stride : {4u, 8u, 132u}) {
       for (unsigned lane = 0; lane < 32; ++lane) {
@@ -127,7 +127,7 @@ TEST(Races, EveryLaneOfAMaskIsSeen) {
   }
 }
 
-TEST(Races, ExitedThreadsArriveAtBarriers) {
+TEST(RaceRules, ExitedThreadsArriveAtBarriers) {
   Play p({});
   p.write(3, 1, {});
   p.block(0).warps[0].alive = ~8u;
@@ -136,7 +136,7 @@ TEST(Races, ExitedThreadsArriveAtBarriers) {
   EXPECT_THAT(p.races(), IsEmpty());
 }
 
-TEST(Races, TheNextBlockStartsAfresh) {
+TEST(RaceRules, TheNextBlockStartsAfresh) {
   Play p({});
   p.write(3, 1, {});
   p.end(0);
@@ -144,7 +144,7 @@ TEST(Races, TheNextBlockStartsAfresh) {
   EXPECT_THAT(p.races(), IsEmpty());
 }
 
-TEST(Races, NamedBarrierOrdersWhoAttends) {
+TEST(RaceRules, NamedBarrierOrdersWhoAttends) {
   Play p({.syncs = kPartial});
   p.write(0, 1, {});
   p.barrier(0, {kAllLanes, kAllLanes});
@@ -154,7 +154,7 @@ TEST(Races, NamedBarrierOrdersWhoAttends) {
   EXPECT_THAT(p.races(), ElementsAre("8/6"));
 }
 
-TEST(Races, ArrivingGivesButDoesNotTake) {
+TEST(RaceRules, ArrivingGivesButDoesNotTake) {
   Play p({.syncs = kPartial});
   p.write(0, 1, {.address = 0});
   p.write(32, 2, {.address = 4});
@@ -166,7 +166,7 @@ TEST(Races, ArrivingGivesButDoesNotTake) {
   EXPECT_THAT(p.races(), ElementsAre("9/7"));
 }
 
-TEST(Races, WhatFollowsAnArrivalIsNotOrderedByTheBarrier) {
+TEST(RaceRules, WhatFollowsAnArrivalIsNotOrderedByTheBarrier) {
   Play p({.syncs = kPartial});
   p.write(0, 1, {.address = 0});
   p.announce(0, 0, kAllLanes);
@@ -176,7 +176,7 @@ TEST(Races, WhatFollowsAnArrivalIsNotOrderedByTheBarrier) {
   EXPECT_THAT(p.races(), ElementsAre("8/7"));
 }
 
-TEST(Races, PartialWarpSyncIsTransitive) {
+TEST(RaceRules, PartialWarpSyncIsTransitive) {
   Play p({.syncs = kPartial});
   p.write(0, 1, {});
   p.warp_sync(0, 0, 0b0011);
@@ -187,7 +187,7 @@ TEST(Races, PartialWarpSyncIsTransitive) {
   EXPECT_THAT(p.races(), ElementsAre("8/6"));
 }
 
-TEST(Races, AllReadersAreKeptWhereSomeMayBeOrdered) {
+TEST(RaceRules, AllReadersAreKeptWhereSomeMayBeOrdered) {
   // 96 threads read; all but one attend the barrier before the write.
   Play p({.syncs = kPartial});
   for (std::uint32_t w = 0; w < 3; ++w) p.access(0, w, kAllLanes, w, Access::read, {});
@@ -197,7 +197,7 @@ TEST(Races, AllReadersAreKeptWhereSomeMayBeOrdered) {
   EXPECT_EQ(p.found[0].other->thread, (std::array<std::uint32_t, 3>{2, 1, 0}));
 }
 
-TEST(Races, BlocksRaceInGlobalMemory) {
+TEST(RaceRules, BlocksRaceInGlobalMemory) {
   Play p({.blocks = 8});
   const To to{.address = p.global + 400, .shared = false};
   p.access(2, 1, 2, 1, Access::write, to);
@@ -210,7 +210,7 @@ TEST(Races, BlocksRaceInGlobalMemory) {
   EXPECT_EQ(p.found[0].where, "out, byte 400");
 }
 
-TEST(Races, AReaderOfAnEarlierBlockIsKeptThoughTheWritersBlockReadToo) {
+TEST(RaceRules, AReaderOfAnEarlierBlockIsKeptThoughTheWritersBlockReadToo) {
   for (const std::uint32_t others : {0u, 1u, 5u}) {
     Play p({.blocks = 8});
     const To to{.address = p.global, .shared = false};
@@ -223,7 +223,7 @@ TEST(Races, AReaderOfAnEarlierBlockIsKeptThoughTheWritersBlockReadToo) {
   }
 }
 
-TEST(Races, AtomicsDoNotRaceWithEachOtherButWithPlainAccesses) {
+TEST(RaceRules, AtomicsDoNotRaceWithEachOtherButWithPlainAccesses) {
   Play p({.blocks = 8});
   const To to{.address = p.global, .shared = false};
   for (std::uint64_t b = 0; b < 2; ++b)
@@ -236,7 +236,7 @@ TEST(Races, AtomicsDoNotRaceWithEachOtherButWithPlainAccesses) {
   EXPECT_THAT(p.races(), ElementsAre("8/7"));
 }
 
-TEST(Races, AnInitialisingStoreWithoutBarrierRacesWithEveryAtomic) {
+TEST(RaceRules, AnInitialisingStoreWithoutBarrierRacesWithEveryAtomic) {
   Play p({});
   p.write(0, 1, {});
   p.access(0, 0, 1, 2, Access::atomic, {}, Strength::relaxed, Scope::gpu);
@@ -245,7 +245,7 @@ TEST(Races, AnInitialisingStoreWithoutBarrierRacesWithEveryAtomic) {
   EXPECT_THAT(p.races(), ElementsAre("7/6"));
 }
 
-TEST(Races, AtomicsOfBlockScopeRaceBetweenBlocks) {
+TEST(RaceRules, AtomicsOfBlockScopeRaceBetweenBlocks) {
   for (const auto& [first, second] :
        {std::pair{Scope::block, Scope::block}, {Scope::block, Scope::gpu}, {Scope::gpu, Scope::block}}) {
     Play p({});
@@ -286,7 +286,7 @@ INSTANTIATE_TEST_SUITE_P(All, RacesMessage,
                                            Message{"narrow_second", Scope::gpu, Scope::block, false}),
                          [](const auto& i) { return i.param.name; });
 
-TEST(Races, ReleaseAndAcquireOperationsNeedNoFence) {
+TEST(RaceRules, ReleaseAndAcquireOperationsNeedNoFence) {
   Play p({.communicates = true});
   const To data{.address = p.global, .shared = false}, flag{.address = p.global + 64, .shared = false};
   p.access(0, 1, 1, 1, Access::write, data);
@@ -299,7 +299,7 @@ TEST(Races, ReleaseAndAcquireOperationsNeedNoFence) {
   EXPECT_THAT(p.races(), ElementsAre("11/8"));
 }
 
-TEST(Races, AStoreBetweenEndsTheReleaseSequenceAnAtomicContinuesIt) {
+TEST(RaceRules, AStoreBetweenEndsTheReleaseSequenceAnAtomicContinuesIt) {
   for (const auto kind : {Access::write, Access::atomic}) {
     Play p({.communicates = true});
     const To data{.address = p.global, .shared = false}, flag{.address = p.global + 64, .shared = false};
@@ -337,13 +337,13 @@ std::vector<std::string> last_block(Fenced fenced) {
   return p.races();
 }
 
-TEST(Races, LastBlockReductionNeedsAFenceSomewhere) {
+TEST(RaceRules, LastBlockReductionNeedsAFenceSomewhere) {
   EXPECT_THAT(last_block(Fenced::the_one_who_counts), IsEmpty());
   EXPECT_THAT(last_block(Fenced::all_before_the_barrier), IsEmpty());
   EXPECT_THAT(last_block(Fenced::nobody), ElementsAre("9/6"));
 }
 
-TEST(Races, ASyncCarriesFencesToWhoeverStores) {
+TEST(RaceRules, ASyncCarriesFencesToWhoeverStores) {
   for (const bool partial : {false, true}) {
     Play p({.syncs = partial ? kPartial : kWhole, .communicates = true});
     const To data{.address = p.global, .shared = false}, flag{.address = p.global + 64, .shared = false};
@@ -358,7 +358,7 @@ TEST(Races, ASyncCarriesFencesToWhoeverStores) {
   }
 }
 
-TEST(Races, ABlockInThePlaceOfAnotherKnowsNothingOfIt) {
+TEST(RaceRules, ABlockInThePlaceOfAnotherKnowsNothingOfIt) {
   Play p({.communicates = true, .blocks = 8});
   const To data{.address = p.global, .shared = false}, flag{.address = p.global + 64, .shared = false},
       other{.address = p.global + 68, .shared = false};
@@ -380,7 +380,7 @@ TEST(Races, ABlockInThePlaceOfAnotherKnowsNothingOfIt) {
   EXPECT_THAT(p.races(), ElementsAre("12/6"));
 }
 
-TEST(Races, AChainOfAThousandBlocks) {
+TEST(RaceRules, AChainOfAThousandBlocks) {
   Play p({.communicates = true, .warps = 1, .blocks = 1000});
   const auto data = [&](std::uint64_t b) { return To{.address = p.global + 4 * b, .shared = false}; };
   const auto flag = [&](std::uint64_t b) { return To{.address = p.global + 8192 + 4 * b, .shared = false}; };
@@ -397,7 +397,7 @@ TEST(Races, AChainOfAThousandBlocks) {
   EXPECT_THAT(p.races(), ElementsAre("11/7"));
 }
 
-TEST(Races, RepeatedRacesAreCounted) {
+TEST(RaceRules, RepeatedRacesAreCounted) {
   Play p({});
   for (std::uint32_t i = 0; i < 10; ++i) {
     p.write(0, 1, {.address = 4 * i});
@@ -407,7 +407,7 @@ TEST(Races, RepeatedRacesAreCounted) {
   EXPECT_EQ(p.found[0].count, 10u);
 }
 
-TEST(Races, WorkersConflictWhereOneWroteAndTheOtherTouched) {
+TEST(RaceRules, WorkersConflictWhereOneWroteAndTheOtherTouched) {
   const auto conflict = [](Access::Kind a, Strength sa, Access::Kind b, Strength sb, Scope scope) {
     Play p({}), q({});
     p.access(0, 0, kAllLanes, 1, a, {.address = p.global + (1 << 16), .shared = false, .stride = 4}, sa,

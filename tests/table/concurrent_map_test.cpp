@@ -68,9 +68,9 @@ struct Model {
   }
 };
 
-/// Random operations on random ones of `keys`; the extremes of values are frequent.
+/// KeyRandom operations on random ones of `keys`; the extremes of values are frequent.
 template <class Key, class Value>
-struct Random {
+struct KeyRandom {
   std::vector<Key> keys;
   std::mt19937_64 bits;
 
@@ -119,7 +119,7 @@ TYPED_TEST(ConcurrentMapOf, DoesWhatAMapDoes) {
        {1u, 7u, 100u}) {  // 90 keys: 7 or 13 lines, some lines, few beyond the home ones
     ConcurrentMap<Key, Value> map(MixPlacement{chains});
     Model<Key, Value> model;
-    Random<Key, Value> random{some_keys<Key>(90), std::mt19937_64(chains)};
+    KeyRandom<Key, Value> random{some_keys<Key>(90), std::mt19937_64(chains)};
     for (int i = 0; i < 20000; ++i) {
       const Operation operation = random.operation();
       const Key key = random.key();
@@ -157,7 +157,7 @@ TYPED_TEST(ConcurrentMapOf, RunsBatches) {
   using Value = typename TypeParam::V;
   ConcurrentMap<Key, Value> map(100);
   Model<Key, Value> model;
-  Random<Key, Value> random{some_keys<Key>(9000), std::mt19937_64(3)};
+  KeyRandom<Key, Value> random{some_keys<Key>(9000), std::mt19937_64(3)};
   for (int round = 0; round < 6; ++round) {
     // Every key at most once in a batch: the order of its operations does not matter.
     std::ranges::shuffle(random.keys, random.bits);
@@ -193,8 +193,8 @@ TYPED_TEST(ConcurrentMapOf, ThreadsWithKeysOfTheirOwnDoNotDisturbEachOther) {
   std::vector<Model<Key, Value>> models(kThreads);
   std::vector<int> wrong(kThreads);
   on_threads([&](unsigned t) {
-    Random<Key, Value> random{std::vector<Key>(keys.begin() + t * 30, keys.begin() + (t + 1) * 30),
-                              std::mt19937_64(t)};
+    KeyRandom<Key, Value> random{std::vector<Key>(keys.begin() + t * 30, keys.begin() + (t + 1) * 30),
+                                 std::mt19937_64(t)};
     for (int i = 0; i < 10000; ++i) {
       const Operation operation = random.operation();
       const Key key = random.key();

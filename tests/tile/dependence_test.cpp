@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-std::vector<std::string> texts(const Nest& nest) {
+std::vector<std::string> dependence_texts(const Nest& nest) {
   std::vector<std::string> lines;
   for (const Dependence& dependence : dependences(nest)) lines.push_back(to_text(nest, dependence));
   return lines;
@@ -32,14 +32,14 @@ std::vector<std::string> band_texts(const Nest& nest) {
 
 TEST(Dependence, OfTheLectureAlongRows) {
   const Nest nest = analyse(test::permutable_text);
-  EXPECT_THAT(texts(nest),
+  EXPECT_THAT(dependence_texts(nest),
               ElementsAre("flow S0 -> S0 on A, distance (0, 1), carried by j: (0, 0) -> (0, 1)"));
   EXPECT_THAT(band_texts(nest), ElementsAre("i, j"));
 }
 
 TEST(Dependence, OfTheLectureAgainstTheInnerLoop) {
   const Nest nest = analyse(test::skewed_text);
-  EXPECT_THAT(texts(nest),
+  EXPECT_THAT(dependence_texts(nest),
               ElementsAre("flow S0 -> S0 on A, distance (1, -1), carried by i: (0, 2) -> (1, 1)"));
   EXPECT_THAT(band_texts(nest), ElementsAre("i", "j"));
 }
@@ -54,7 +54,7 @@ TEST(Dependence, WitnessHasTheSmallestSizes) {
 
 TEST(Dependence, OfASweepInPlaceHaveEveryKindAndLevel) {
   // A[j] is read as A[j], as A[j + 1] one iteration of j before and as A[j - 1] one after.
-  EXPECT_THAT(texts(analyse(test::reuse_text)),
+  EXPECT_THAT(dependence_texts(analyse(test::reuse_text)),
               UnorderedElementsAre(
                   // the reads, in the order of the text
                   "anti S0 -> S0 on A, distance (+, 0), carried by i, reduction: (0, 1) -> (1, 1)",
@@ -70,7 +70,7 @@ TEST(Dependence, OfASweepInPlaceHaveEveryKindAndLevel) {
 
 TEST(Dependence, OfASumAreAReduction) {
   const Nest nest = analyse(test::sum_text);
-  EXPECT_THAT(texts(nest),
+  EXPECT_THAT(dependence_texts(nest),
               UnorderedElementsAre(
                   "anti S0 -> S0 on D, distance (+, 0), carried by j, reduction: (0, 0) -> (1, 0)",
                   "flow S0 -> S0 on D, distance (+, 0), carried by j, reduction: (0, 0) -> (1, 0)",
@@ -81,9 +81,9 @@ TEST(Dependence, OfASumAreAReduction) {
 TEST(Dependence, BetweenStatementsCountsCommonLoops) {
   const Nest nest = analyse(test::gemm_text);
   EXPECT_THAT(
-      texts(nest),
+      dependence_texts(nest),
       testing::Contains("flow S0 -> S1 on C, distance (0, 0), carried by no loop: (0, 0) -> (0, 0, 0)"));
-  EXPECT_THAT(texts(nest),
+  EXPECT_THAT(dependence_texts(nest),
               testing::Contains(
                   "flow S1 -> S1 on C, distance (0, 0, +), carried by k, reduction: (0, 0, 0) -> (0, 0, 1)"));
 }
@@ -93,32 +93,33 @@ TEST(Dependence, OfADecreasingLoopIsPositiveWhereLater) {
 void f(int n, float A[n + 1]) {
   for (int i = n - 1; i >= 0; i--) A[i] = A[i + 1];
 })");
-  EXPECT_THAT(texts(nest), ElementsAre("flow S0 -> S0 on A, distance (1), carried by i: (1) -> (0)"));
+  EXPECT_THAT(dependence_texts(nest),
+              ElementsAre("flow S0 -> S0 on A, distance (1), carried by i: (1) -> (0)"));
 }
 
 TEST(Dependence, OfAStepSeesOnlyIterationsThatRun) {
-  EXPECT_THAT(
-      texts(analyse("void f(int n, float A[n + 1]) { for (int i = 0; i < n; i += 2) A[i] = A[i + 1]; }")),
-      IsEmpty());
-  EXPECT_THAT(
-      texts(analyse("void f(int n, float A[n + 2]) { for (int i = 0; i < n; i += 2) A[i] = A[i + 2]; }")),
-      ElementsAre("anti S0 -> S0 on A, distance (2), carried by i: (0) -> (2)"));
+  EXPECT_THAT(dependence_texts(analyse(
+                  "void f(int n, float A[n + 1]) { for (int i = 0; i < n; i += 2) A[i] = A[i + 1]; }")),
+              IsEmpty());
+  EXPECT_THAT(dependence_texts(analyse(
+                  "void f(int n, float A[n + 2]) { for (int i = 0; i < n; i += 2) A[i] = A[i + 2]; }")),
+              ElementsAre("anti S0 -> S0 on A, distance (2), carried by i: (0) -> (2)"));
 }
 
 TEST(Dependence, SeesTheSizesThatAreKnown) {
   const std::string text =
       "void f(int n, float A[n + 1000]) { for (int i = 0; i < n; i++) A[i] = A[i + 1000]; }";
-  EXPECT_THAT(texts(analyse(text, {{"n", {}, 1000}})), IsEmpty());
-  EXPECT_THAT(texts(analyse(text, {{"n", 1001, 1001}})),
+  EXPECT_THAT(dependence_texts(analyse(text, {{"n", {}, 1000}})), IsEmpty());
+  EXPECT_THAT(dependence_texts(analyse(text, {{"n", 1001, 1001}})),
               ElementsAre("anti S0 -> S0 on A, distance (1000), carried by i: (0) -> (1000)"));
 }
 
 TEST(Dependence, OfQuotientsAndRemainders) {
   // i / 2 stays for two iterations.
-  EXPECT_THAT(texts(analyse(
+  EXPECT_THAT(dependence_texts(analyse(
                   "void f(int n, float A[n], float B[n]) { for (int i = 0; i < n; i++) A[i / 2] = B[i]; }")),
               ElementsAre("output S0 -> S0 on A, distance (1), carried by i: (0) -> (1)"));
-  EXPECT_THAT(texts(analyse(
+  EXPECT_THAT(dependence_texts(analyse(
                   "void f(int n, float A[3], float B[n]) { for (int i = 0; i < n; i++) A[i % 3] = B[i]; }")),
               ElementsAre("output S0 -> S0 on A, distance (+), carried by i: (0) -> (3)"));
 }

@@ -20,7 +20,7 @@ using testing::StartsWith;
 constexpr std::int64_t int_most = 2147483647;
 
 /// The message for the code of the steps; "" if it may be written.
-std::string refusal(const Nest& nest, Emitted as, const std::vector<Step>& steps = {}) {
+std::string emission_refusal(const Nest& nest, Emitted as, const std::vector<Step>& steps = {}) {
   try {
     check_index_range(nest, transform(nest, steps).code(), as);
   } catch (const BadInput& error) {
@@ -28,52 +28,54 @@ std::string refusal(const Nest& nest, Emitted as, const std::vector<Step>& steps
   }
   return "";
 }
-std::string refusal(const std::string& text, std::vector<SizeRange> sizes, Emitted as,
-                    const std::vector<Step>& steps = {}) {
-  return refusal(analyse(text, std::move(sizes)), as, steps);
+std::string emission_refusal(const std::string& text, std::vector<SizeRange> sizes, Emitted as,
+                             const std::vector<Step>& steps = {}) {
+  return emission_refusal(analyse(text, std::move(sizes)), as, steps);
 }
 
 const std::string line = "void f(int n, float A[n]) {\n  for (int i = 0; i < n; i++)\n    A[i] = 1.0f;\n}\n";
 
 TEST(IndexRange, SizesBeyondIntAreLocated) {
   EXPECT_EQ(
-      refusal(line, {{"n", 3000000000, 3000000000}}, Emitted::c),
+      emission_refusal(line, {{"n", 3000000000, 3000000000}}, Emitted::c),
       "nest.c:1:12: size 'n': it may reach 3000000000, and the C that is written counts with int, here up "
       "to 2147483647; allow smaller ones, as --size n=..1000000000, or declare it as long");
   EXPECT_THAT(
-      refusal(line, {{"n", {}, 3000000000}}, Emitted::cuda),
+      emission_refusal(line, {{"n", {}, 3000000000}}, Emitted::cuda),
       AllOf(StartsWith("nest.c:1:12: size 'n': it may reach 3000000000, and the CUDA that is written "),
             Not(HasSubstr("long"))));
-  EXPECT_THAT(refusal(line, {{"n", 3000000000, {}}}, Emitted::c), HasSubstr("it may reach 3000000000"));
+  EXPECT_THAT(emission_refusal(line, {{"n", 3000000000, {}}}, Emitted::c),
+              HasSubstr("it may reach 3000000000"));
 }
 
 TEST(IndexRange, WhatFitsAndWhatIsNotKnownPasses) {
-  EXPECT_EQ(refusal(line, {}, Emitted::c), "");
-  EXPECT_EQ(refusal(line, {}, Emitted::cuda), "");
-  EXPECT_EQ(refusal(line, {{"n", 5, {}}}, Emitted::cuda), "");
-  EXPECT_EQ(refusal(line, {{"n", 0, int_most}}, Emitted::c), "");
-  EXPECT_EQ(refusal(line, {{"n", 0, 0}}, Emitted::c), "");
+  EXPECT_EQ(emission_refusal(line, {}, Emitted::c), "");
+  EXPECT_EQ(emission_refusal(line, {}, Emitted::cuda), "");
+  EXPECT_EQ(emission_refusal(line, {{"n", 5, {}}}, Emitted::cuda), "");
+  EXPECT_EQ(emission_refusal(line, {{"n", 0, int_most}}, Emitted::c), "");
+  EXPECT_EQ(emission_refusal(line, {{"n", 0, 0}}, Emitted::c), "");
   // 16 GB: indexes of rows and columns are small, elements are numbered with 64 bits.
-  EXPECT_EQ(refusal(test::gemm_text, {{"n", 65536, 65536}}, Emitted::cuda), "");
+  EXPECT_EQ(emission_refusal(test::gemm_text, {{"n", 65536, 65536}}, Emitted::cuda), "");
 }
 
 TEST(IndexRange, AGridNeedsRoomAfterItsEnd) {
-  EXPECT_THAT(refusal(line, {{"n", int_most, int_most}}, Emitted::cuda), HasSubstr("here up to 2146435071"));
-  EXPECT_EQ(refusal(line, {{"n", {}, int_most - (1 << 20)}}, Emitted::cuda), "");
+  EXPECT_THAT(emission_refusal(line, {{"n", int_most, int_most}}, Emitted::cuda),
+              HasSubstr("here up to 2146435071"));
+  EXPECT_EQ(emission_refusal(line, {{"n", {}, int_most - (1 << 20)}}, Emitted::cuda), "");
 }
 
 TEST(IndexRange, BoundsThatMultiplySizesCount) {
   const std::string twice =
       "void f(int n, float A[5]) {\n  for (int i = 0; i < 2 * n; i++)\n    A[0] = A[0] + 1.0f;\n}\n";
-  EXPECT_EQ(refusal(twice, {{"n", 1 << 29, 1 << 29}}, Emitted::c), "");
-  EXPECT_THAT(refusal(twice, {{"n", 2000000000, 2000000000}}, Emitted::c),
+  EXPECT_EQ(emission_refusal(twice, {{"n", 1 << 29, 1 << 29}}, Emitted::c), "");
+  EXPECT_THAT(emission_refusal(twice, {{"n", 2000000000, 2000000000}}, Emitted::c),
               StartsWith("nest.c:2:3: loop 'i': it may reach 4000000000, "));
 }
 
 TEST(IndexRange, TheValueThatEndsALoopCounts) {
   const auto with = [](const std::string& head) {
-    return refusal("void f(float A[5]) {\n  for (" + head + ")\n    A[0] = A[0] + 1.0f;\n}\n", {},
-                   Emitted::c);
+    return emission_refusal("void f(float A[5]) {\n  for (" + head + ")\n    A[0] = A[0] + 1.0f;\n}\n", {},
+                            Emitted::c);
   };
   EXPECT_EQ(with("int i = 0; i < 2147483647; i++"), "");
   EXPECT_THAT(with("int i = 0; i <= 2147483647; i++"), HasSubstr("loop 'i': it may reach 2147483648"));
@@ -85,24 +87,27 @@ TEST(IndexRange, TheValueThatEndsALoopCounts) {
 TEST(IndexRange, SubscriptsAndExtentsCount) {
   const std::string stride =
       "void f(int n, float A[8 * n]) {\n  for (int i = 0; i < n; i++)\n    A[8 * i] = 1.0f;\n}\n";
-  EXPECT_THAT(refusal(stride, {{"n", 1 << 30, 1 << 30}}, Emitted::cuda),
+  EXPECT_THAT(emission_refusal(stride, {{"n", 1 << 30, 1 << 30}}, Emitted::cuda),
               StartsWith("nest.c:1:21: extent of array 'A': it may reach 8589934592, "));
   const std::string twice =
       "void f(int n, float A[n + 9]) {\n  for (int i = 0; i < n; i++)\n    for (int j = i; j < i + 9; j++)\n"
       "      A[2 * i - j + 8] = 1.0f;\n}\n";
-  EXPECT_EQ(refusal(twice, {{"n", 1000000000, 1000000000}}, Emitted::c), "");
-  EXPECT_THAT(refusal(twice, {{"n", 1500000000, 1500000000}}, Emitted::c),
+  EXPECT_EQ(emission_refusal(twice, {{"n", 1000000000, 1000000000}}, Emitted::c), "");
+  EXPECT_THAT(emission_refusal(twice, {{"n", 1500000000, 1500000000}}, Emitted::c),
               AllOf(StartsWith("nest.c:4:7: subscript of 'A["), HasSubstr("it may reach 2999999998")));
 }
 
 TEST(IndexRange, StripsAndSkewsCount) {
   const std::vector<Step> strips{StripMine{"i", 1 << 30}};
-  EXPECT_EQ(refusal(line, {{"n", 1 << 30, 1 << 30}}, Emitted::c, strips), "");
-  EXPECT_THAT(refusal(line, {{"n", 2000000000, 2000000000}}, Emitted::c, strips), HasSubstr("it may reach"));
+  EXPECT_EQ(emission_refusal(line, {{"n", 1 << 30, 1 << 30}}, Emitted::c, strips), "");
+  EXPECT_THAT(emission_refusal(line, {{"n", 2000000000, 2000000000}}, Emitted::c, strips),
+              HasSubstr("it may reach"));
   const std::vector<Step> skew{Skew{"j", 1000, "i"}};
-  EXPECT_EQ(refusal(test::permutable_text, {{"n", 1000, 1000}, {"m", 1000, 1000}}, Emitted::c, skew), "");
-  EXPECT_THAT(refusal(test::permutable_text, {{"n", 10000000, 10000000}, {"m", 5, 5}}, Emitted::c, skew),
-              AllOf(StartsWith("nest.c:4:"), HasSubstr("loop 'j': it may reach")));
+  EXPECT_EQ(emission_refusal(test::permutable_text, {{"n", 1000, 1000}, {"m", 1000, 1000}}, Emitted::c, skew),
+            "");
+  EXPECT_THAT(
+      emission_refusal(test::permutable_text, {{"n", 10000000, 10000000}, {"m", 5, 5}}, Emitted::c, skew),
+      AllOf(StartsWith("nest.c:4:"), HasSubstr("loop 'j': it may reach")));
 }
 
 TEST(IndexRange, SizesWiderThanIntAreKeptInC) {
@@ -130,7 +135,7 @@ TEST(IndexRange, NumbersWiderThanIntAreCountedWithLongInC) {
       "void f(float A[3000000000]) {\n  for (long i = 0; i < 3000000000; i++)\n    A[i] = 1.0f;\n}\n");
   EXPECT_THAT(emit_c(nest, nest.region().body), HasSubstr("for (long i = 0; i < 3000000000; i++)"));
   EXPECT_EQ(
-      refusal(nest, Emitted::cuda),
+      emission_refusal(nest, Emitted::cuda),
       "nest.c:1:14: extent of array 'A': it may reach 3000000000, and the CUDA that is written counts with "
       "int, here up to 2147483647; make the nest's numbers smaller");
 }
@@ -139,11 +144,11 @@ TEST(IndexRange, SizesWiderThanIntHaveToBeBoundedForAGpu) {
   const std::string text =
       "typedef unsigned long index;\nvoid f(index n, float A[n]) {\n  for (index i = 0; i < n; i++) A[i] = 1.0f;\n}\n";
   EXPECT_EQ(
-      refusal(text, {}, Emitted::cuda),
+      emission_refusal(text, {}, Emitted::cuda),
       "nest.c:2:14: size 'n': its type index has values that the int of the CUDA that is written cannot "
       "hold; say how large it may be, as --size n=..2146435071");
-  EXPECT_EQ(refusal(text, {{"n", {}, 2146435071}}, Emitted::cuda), "");
-  EXPECT_EQ(refusal(text, {{"n", 4000000000, 4000000000}}, Emitted::c), "");
+  EXPECT_EQ(emission_refusal(text, {{"n", {}, 2146435071}}, Emitted::cuda), "");
+  EXPECT_EQ(emission_refusal(text, {{"n", 4000000000, 4000000000}}, Emitted::c), "");
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ Ran run(const std::string& text, const std::map<std::string, std::int64_t>& size
 }
 
 /// What `expression` of alpha (float), beta (double), k and n (int) is, as a double.
-double value_of(const std::string& expression, double alpha = 0, double beta = 0, std::int64_t k = 0,
+double computed(const std::string& expression, double alpha = 0, double beta = 0, std::int64_t k = 0,
                 std::int64_t n = 0) {
   const Ran ran = run(
       "void f(int n, int k, float alpha, double beta, double r[1]) { k += 0; for (int i = 0; i < 1; i++) r[0] = " +
@@ -73,64 +73,64 @@ TEST(Interpret, AssignsWithEveryOperator) {
 }
 
 TEST(Interpret, IntegersDivideTowardsZero) {
-  EXPECT_EQ(value_of("n / 2", 0, 0, 0, 7), 3);
-  EXPECT_EQ(value_of("(0 - n) / 2", 0, 0, 0, 7), -3);
-  EXPECT_EQ(value_of("(0 - n) % 4", 0, 0, 0, 7), -3);
-  EXPECT_EQ(value_of("floord(0 - n, 2)", 0, 0, 0, 7), -4);
-  EXPECT_EQ(value_of("floord(n, 2)", 0, 0, 0, 7), 3);
-  EXPECT_EQ(value_of("floord(0 - n, 7)", 0, 0, 0, 7), -1);
-  EXPECT_EQ(value_of("min(n, 3) + 10 * max(n, 9)", 0, 0, 0, 7), 93);
-  EXPECT_EQ(value_of("k / 2", 0, 0, 7), 3);
-  EXPECT_EQ(value_of("k / 2.0", 0, 0, 7), 3.5);
+  EXPECT_EQ(computed("n / 2", 0, 0, 0, 7), 3);
+  EXPECT_EQ(computed("(0 - n) / 2", 0, 0, 0, 7), -3);
+  EXPECT_EQ(computed("(0 - n) % 4", 0, 0, 0, 7), -3);
+  EXPECT_EQ(computed("floord(0 - n, 2)", 0, 0, 0, 7), -4);
+  EXPECT_EQ(computed("floord(n, 2)", 0, 0, 0, 7), 3);
+  EXPECT_EQ(computed("floord(0 - n, 7)", 0, 0, 0, 7), -1);
+  EXPECT_EQ(computed("min(n, 3) + 10 * max(n, 9)", 0, 0, 0, 7), 93);
+  EXPECT_EQ(computed("k / 2", 0, 0, 7), 3);
+  EXPECT_EQ(computed("k / 2.0", 0, 0, 7), 3.5);
 }
 
 TEST(Interpret, ConvertsAsCDoes) {
   const float alpha = 0.1f, third = 1.0f / 3.0f;
   const double beta = 0.1;
-  EXPECT_EQ(value_of("alpha * alpha", alpha), static_cast<double>(alpha * alpha));
-  EXPECT_EQ(value_of("alpha + beta", alpha, beta), static_cast<double>(alpha) + beta);
-  EXPECT_EQ(value_of("alpha / 3", 1.0f), static_cast<double>(third));
-  EXPECT_EQ(value_of("alpha / 3.0", 1.0f), 1.0 / 3.0);
-  EXPECT_EQ(value_of("(float)beta", 0, beta), static_cast<double>(alpha));
-  EXPECT_EQ(value_of("(int)(beta * 25)", 0, beta), 2);
-  EXPECT_EQ(value_of("(int)(0 - beta * 25)", 0, beta), -2);
-  EXPECT_EQ(value_of("0.1f"), static_cast<double>(0.1f));
-  EXPECT_EQ(value_of("0.1"), 0.1);
-  EXPECT_EQ(value_of("0x1.8p1f"), 3);
-  EXPECT_EQ(value_of("k * 1.0f", 0, 0, 16777217), 16777216);  // an int becomes a float first
-  EXPECT_EQ(value_of("k * 1.0", 0, 0, 16777217), 16777217);
-  EXPECT_EQ(value_of("alpha == 0.1", alpha), 0);
-  EXPECT_EQ(value_of("alpha == 0.1f", alpha), 1);
-  EXPECT_EQ(value_of("k == 16777216.0f", 0, 0, 16777217), 1);
-  EXPECT_EQ(value_of("alpha > 0 ? 1 : 2.5", alpha), 1);
-  EXPECT_EQ(value_of("(alpha > 0 ? 1 : 2.5) / 2", alpha), 0.5);
+  EXPECT_EQ(computed("alpha * alpha", alpha), static_cast<double>(alpha * alpha));
+  EXPECT_EQ(computed("alpha + beta", alpha, beta), static_cast<double>(alpha) + beta);
+  EXPECT_EQ(computed("alpha / 3", 1.0f), static_cast<double>(third));
+  EXPECT_EQ(computed("alpha / 3.0", 1.0f), 1.0 / 3.0);
+  EXPECT_EQ(computed("(float)beta", 0, beta), static_cast<double>(alpha));
+  EXPECT_EQ(computed("(int)(beta * 25)", 0, beta), 2);
+  EXPECT_EQ(computed("(int)(0 - beta * 25)", 0, beta), -2);
+  EXPECT_EQ(computed("0.1f"), static_cast<double>(0.1f));
+  EXPECT_EQ(computed("0.1"), 0.1);
+  EXPECT_EQ(computed("0x1.8p1f"), 3);
+  EXPECT_EQ(computed("k * 1.0f", 0, 0, 16777217), 16777216);  // an int becomes a float first
+  EXPECT_EQ(computed("k * 1.0", 0, 0, 16777217), 16777217);
+  EXPECT_EQ(computed("alpha == 0.1", alpha), 0);
+  EXPECT_EQ(computed("alpha == 0.1f", alpha), 1);
+  EXPECT_EQ(computed("k == 16777216.0f", 0, 0, 16777217), 1);
+  EXPECT_EQ(computed("alpha > 0 ? 1 : 2.5", alpha), 1);
+  EXPECT_EQ(computed("(alpha > 0 ? 1 : 2.5) / 2", alpha), 0.5);
 }
 
 TEST(Interpret, ComparesAndCombines) {
-  EXPECT_EQ(value_of("(n < 3) + 2 * (n <= 3) + 4 * (n > 3) + 8 * (n >= 3) + 16 * (n == 3) + 32 * (n != 3)", 0,
+  EXPECT_EQ(computed("(n < 3) + 2 * (n <= 3) + 4 * (n > 3) + 8 * (n >= 3) + 16 * (n == 3) + 32 * (n != 3)", 0,
                      0, 0, 3),
             2 + 8 + 16);
   EXPECT_EQ(
-      value_of(
+      computed(
           "(beta < 3) + 2 * (beta <= 3) + 4 * (beta > 3) + 8 * (beta >= 3) + 16 * (beta == 3) + 32 * (beta != 3)",
           0, 4),
       4 + 8 + 32);
-  EXPECT_EQ(value_of("(beta && n) + 2 * (beta || n) + 4 * !beta + 8 * !n", 0, 0.5, 0, 0), 2 + 8);
-  EXPECT_EQ(value_of("n && 1 / n"), 0);
-  EXPECT_EQ(value_of("-alpha", 2), -2);
-  EXPECT_TRUE(std::signbit(value_of("-beta", 0, 0)));
+  EXPECT_EQ(computed("(beta && n) + 2 * (beta || n) + 4 * !beta + 8 * !n", 0, 0.5, 0, 0), 2 + 8);
+  EXPECT_EQ(computed("n && 1 / n"), 0);
+  EXPECT_EQ(computed("-alpha", 2), -2);
+  EXPECT_TRUE(std::signbit(computed("-beta", 0, 0)));
 }
 
 TEST(Interpret, CallsTheMathematicalFunctions) {
   const float alpha = 0.7f;
   const double beta = 0.7;
-  EXPECT_EQ(value_of("sqrtf(alpha)", alpha), static_cast<double>(std::sqrt(alpha)));
-  EXPECT_EQ(value_of("sqrt(alpha)", alpha), std::sqrt(static_cast<double>(alpha)));
-  EXPECT_EQ(value_of("expf(beta)", 0, beta), static_cast<double>(std::exp(0.7f)));
-  EXPECT_EQ(value_of("pow(beta, 3)", 0, beta), std::pow(beta, 3.0));
-  EXPECT_EQ(value_of("fmaxf(alpha, 0.5f) + fmin(beta, 2)", alpha, beta),
+  EXPECT_EQ(computed("sqrtf(alpha)", alpha), static_cast<double>(std::sqrt(alpha)));
+  EXPECT_EQ(computed("sqrt(alpha)", alpha), std::sqrt(static_cast<double>(alpha)));
+  EXPECT_EQ(computed("expf(beta)", 0, beta), static_cast<double>(std::exp(0.7f)));
+  EXPECT_EQ(computed("pow(beta, 3)", 0, beta), std::pow(beta, 3.0));
+  EXPECT_EQ(computed("fmaxf(alpha, 0.5f) + fmin(beta, 2)", alpha, beta),
             std::fmax(0.7f, 0.5f) + std::fmin(0.7, 2));
-  EXPECT_EQ(value_of("floor(beta) + 10 * ceil(beta) + 100 * fabs(0 - 3)", 0, beta), 310);
+  EXPECT_EQ(computed("floor(beta) + 10 * ceil(beta) + 100 * fabs(0 - 3)", 0, beta), 310);
 }
 
 TEST(Interpret, FloatsAreRoundedAfterEveryOperation) {

@@ -30,7 +30,7 @@ std::string described(const Nest& nest, const Reuse& reuse) {
   return said + (reuse.loop.empty() ? "" : " in " + reuse.loop) + ": " + std::to_string(reuse.distance);
 }
 
-std::vector<std::string> texts(const Nest& nest, bool groups, int line_bytes = 128) {
+std::vector<std::string> reuse_texts(const Nest& nest, bool groups, int line_bytes = 128) {
   std::vector<std::string> all;
   for (const Reuse& one : reuse(nest, line_bytes))
     if ((one.other_statement >= 0) == groups) all.push_back(described(nest, one));
@@ -41,14 +41,14 @@ TEST(Reuse, OfTheLecturesSweepAsItsSlidesSay) {
   // "A[j] has self-temporal reuse in loop i", "self-spatial reuse in loop j".
   const Nest nest = example("lecture/reuse");
   EXPECT_THAT(
-      texts(nest, false),
+      reuse_texts(nest, false),
       UnorderedElementsAre("self-temporal A[j] in i: 1", "self-spatial A[j] in j: 1",
                            "self-temporal A[j + 1] in i: 1", "self-spatial A[j + 1] in j: 1",
                            "self-temporal A[j - 1] in i: 1", "self-spatial A[j - 1] in j: 1",
                            "self-temporal A[j] written in i: 1", "self-spatial A[j] written in j: 1"));
   // "A[j], A[j+1] and A[j-1] have group reuse (spatial and temporal) in loop j".
   EXPECT_THAT(
-      texts(nest, true),
+      reuse_texts(nest, true),
       UnorderedElementsAre(
           "group-temporal A[j] with A[j + 1] in j: -1", "group-spatial A[j] with A[j + 1] in j: 1",
           "group-temporal A[j] with A[j - 1] in j: 1", "group-spatial A[j] with A[j - 1] in j: 1",
@@ -61,7 +61,7 @@ TEST(Reuse, OfTheLecturesSweepAsItsSlidesSay) {
 }
 
 TEST(Reuse, OfAMatrixProduct) {
-  const std::vector<std::string> all = texts(example("lecture/matmul"), false);
+  const std::vector<std::string> all = reuse_texts(example("lecture/matmul"), false);
   EXPECT_THAT(all, UnorderedElementsAre("self-spatial P[i][j] written in j: 1",  // S0
                                         "self-temporal M[i][k] in j: 1", "self-spatial M[i][k] in k: 1",
                                         "self-temporal N[k][j] in i: 1", "self-spatial N[k][j] in j: 1",
@@ -72,12 +72,12 @@ TEST(Reuse, OfAMatrixProduct) {
 
 TEST(Reuse, OfATransposeIsSpatialInDifferentLoops) {
   EXPECT_THAT(
-      texts(example("lecture/transpose"), false),
+      reuse_texts(example("lecture/transpose"), false),
       UnorderedElementsAre("self-spatial in[y][x] in x: 1", "self-spatial out[x][y] written in y: 1"));
 }
 
 TEST(Reuse, OfAStencilJoinsRowsAlongTheOuterLoop) {
-  const std::vector<std::string> groups = texts(example("polybench/jacobi-2d"), true);
+  const std::vector<std::string> groups = reuse_texts(example("polybench/jacobi-2d"), true);
   EXPECT_THAT(groups, Contains("group-temporal A[i + 1][j] with A[i - 1][j] in i: 2"));
   EXPECT_THAT(groups, Contains("group-temporal A[i][j - 1] with A[i][j + 1] in j: -2"));
   EXPECT_THAT(groups, Not(Contains("group-temporal A[i][j] with A[i + 1][j] in j: 0")));
@@ -86,14 +86,14 @@ TEST(Reuse, OfAStencilJoinsRowsAlongTheOuterLoop) {
 TEST(Reuse, IsSpatialWhileNeighboursShareALine) {
   const Nest nest =
       analyse("void f(int n, float A[64 * n]) { for (int i = 0; i < n; i++) A[16 * i] = 1.0f; }");
-  EXPECT_THAT(texts(nest, false), UnorderedElementsAre("self-spatial A[16 * i] written in i: 16"));
-  EXPECT_THAT(texts(nest, false, 64), IsEmpty());
+  EXPECT_THAT(reuse_texts(nest, false), UnorderedElementsAre("self-spatial A[16 * i] written in i: 16"));
+  EXPECT_THAT(reuse_texts(nest, false, 64), IsEmpty());
 }
 
 TEST(Reuse, OfADecreasingLoopIsTheSame) {
   const Nest nest =
       analyse("void f(int n, float A[n], float B[n]) { for (int i = n - 1; i >= 0; i--) A[i] = B[0]; }");
-  EXPECT_THAT(texts(nest, false),
+  EXPECT_THAT(reuse_texts(nest, false),
               UnorderedElementsAre("self-temporal B[0] in i: 1", "self-spatial A[i] written in i: 1"));
 }
 
@@ -159,7 +159,7 @@ std::map<std::string, std::set<std::vector<std::int64_t>>> touched(
 TEST(Footprint, OfAQuotientIsAtMostAnElementAnIteration) {
   const Nest nest =
       analyse("void f(float A[10], float B[20]) { for (int i = 0; i < 20; i++) A[i / 2] = B[i]; }");
-  EXPECT_THAT(texts(nest, false), UnorderedElementsAre("self-spatial B[i] in i: 1"));
+  EXPECT_THAT(reuse_texts(nest, false), UnorderedElementsAre("self-spatial B[i] in i: 1"));
   const std::vector<Footprint> all = footprint(nest, {{"i", 8}});
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].array, "A");

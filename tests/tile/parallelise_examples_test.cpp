@@ -23,14 +23,14 @@ std::string example(const std::string& name) {
   return text.str();
 }
 
-struct Example {
+struct ParallelExample {
   const char* name;
   const char* order;
 };
-std::ostream& operator<<(std::ostream& out, const Example& example) { return out << example.name; }
+std::ostream& operator<<(std::ostream& out, const ParallelExample& example) { return out << example.name; }
 
 /// What dependences allow; floyd-warshall would need its row and column k apart from the rest.
-const Example examples[] = {
+const ParallelExample kExamples[] = {
     {"2mm", "[i j S0 (k S1)] [i j S2 (k S3)]"},
     {"3mm", "[i j S0 (k S1)] [i j S2 (k S3)] [i j S4 (k S5)]"},
     {"adi",
@@ -66,7 +66,7 @@ const Example examples[] = {
     {"trmm", "[i j (k S0) S1]"},
 };
 
-class ParalleliseExample : public testing::TestWithParam<Example> {};
+class ParalleliseExample : public testing::TestWithParam<ParallelExample> {};
 
 TEST_P(ParalleliseExample, HasTheOrderAndTheResult) {
   const Nest nest = Nest::analyse(region_of(example(GetParam().name), GetParam().name));
@@ -76,7 +76,7 @@ TEST_P(ParalleliseExample, HasTheOrderAndTheResult) {
   expect_same_results(nest, parallel, {1, 2, 3, 7});
 }
 
-INSTANTIATE_TEST_SUITE_P(PolyBench, ParalleliseExample, testing::ValuesIn(examples), [](const auto& test) {
+INSTANTIATE_TEST_SUITE_P(PolyBench, ParalleliseExample, testing::ValuesIn(kExamples), [](const auto& test) {
   std::string name = test.param.name;
   std::erase(name, '-');
   return name;

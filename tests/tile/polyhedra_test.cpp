@@ -17,7 +17,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 
-std::string refusal(const std::string& text, std::vector<SizeRange> sizes = {}) {
+std::string parsing_refusal(const std::string& text, std::vector<SizeRange> sizes = {}) {
   try {
     analyse(text, std::move(sizes));
   } catch (const BadInput& error) {
@@ -93,38 +93,40 @@ void f(int n, float A[n][n]) {
 }
 
 TEST(Analyse, RefusesWhatIsNotAffine) {
-  EXPECT_EQ(refusal(in_loop("B[i] = B[(i * i) % 4];")),
+  EXPECT_EQ(parsing_refusal(in_loop("B[i] = B[(i * i) % 4];")),
             "nest.c:3:15: subscript 'i * i % 4': 'i * i' is a product of two variables, which is not affine");
-  EXPECT_THAT(refusal(in_loop("B[C[i]] = 0.0f;")), AllOf(StartsWith("nest.c:3:"), HasSubstr("C[i]")));
-  EXPECT_THAT(refusal(in_loop("B[i / n] = 0.0f;")), HasSubstr("divides by what is no positive constant"));
-  EXPECT_THAT(refusal(in_loop("if (C[i] > 0) B[i] = 0.0f;")),
+  EXPECT_THAT(parsing_refusal(in_loop("B[C[i]] = 0.0f;")), AllOf(StartsWith("nest.c:3:"), HasSubstr("C[i]")));
+  EXPECT_THAT(parsing_refusal(in_loop("B[i / n] = 0.0f;")),
+              HasSubstr("divides by what is no positive constant"));
+  EXPECT_THAT(parsing_refusal(in_loop("if (C[i] > 0) B[i] = 0.0f;")),
               AllOf(StartsWith("nest.c:3:"), HasSubstr("C[i]")));
-  EXPECT_THAT(refusal(in_loop("for (int j = 0; j < i * n; j++) B[i] = 0.0f;")),
+  EXPECT_THAT(parsing_refusal(in_loop("for (int j = 0; j < i * n; j++) B[i] = 0.0f;")),
               AllOf(StartsWith("nest.c:3:"), HasSubstr("i * n")));
 }
 
 TEST(Analyse, RefusesArraysWithoutExtents) {
   const std::string why =
       "array 'A': an extent is not declared; declare it as A[n] with sizes that are parameters too";
-  EXPECT_THAT(refusal("void f(int n, float *A) { for (int i = 0; i < n; i++) A[i] = 0.0f; }"),
+  EXPECT_THAT(parsing_refusal("void f(int n, float *A) { for (int i = 0; i < n; i++) A[i] = 0.0f; }"),
               HasSubstr(why));
-  EXPECT_THAT(refusal("void f(int n, float A[][9]) { for (int i = 0; i < n; i++) A[i][0] = 0.0f; }"),
+  EXPECT_THAT(parsing_refusal("void f(int n, float A[][9]) { for (int i = 0; i < n; i++) A[i][0] = 0.0f; }"),
               HasSubstr(why));
-  EXPECT_NE(refusal("void f(int n, float A[n]) { for (int i = 0; i < n; i++) A[i][0] = 0.0f; }"), "");
+  EXPECT_NE(parsing_refusal("void f(int n, float A[n]) { for (int i = 0; i < n; i++) A[i][0] = 0.0f; }"), "");
 }
 
 TEST(Analyse, RefusesSizesThatNoRegionHas) {
-  EXPECT_EQ(refusal(test::sum_text, {{"k", 1, 2}}), "nest.c: f: size 'k' is given, but the sizes are: n, m");
+  EXPECT_EQ(parsing_refusal(test::sum_text, {{"k", 1, 2}}),
+            "nest.c: f: size 'k' is given, but the sizes are: n, m");
 }
 
 TEST(Analyse, RefusesEmptyRanges) {
-  EXPECT_EQ(refusal(test::sum_text, {{"n", 5, 2}}),
+  EXPECT_EQ(parsing_refusal(test::sum_text, {{"n", 5, 2}}),
             "nest.c: f: size 'n' is to be from 5 to 2: the range is empty");
 }
 
 TEST(Analyse, RefusesSubscriptsThatLeaveTheArrayForAllSizes) {
   EXPECT_EQ(
-      refusal(in_loop("B[i] = B[i + 1];")),
+      parsing_refusal(in_loop("B[i] = B[i + 1];")),
       "nest.c:3:12: 'B[i + 1]': subscript 1 is 1 for n = 1 at i = 0, outside of the extent n, and no sizes that are "
       "allowed avoid that; correct the subscript, the bounds of the loops or the extent");
 }
@@ -166,8 +168,8 @@ void f(float A[10], float B[10]) {
 }
 
 TEST(Analyse, SizesThatAreGivenContradictTheSubscripts) {
-  EXPECT_THAT(refusal("void f(int n, int m, float A[m]) { for (int i = 0; i < n; i++) A[i] = 1.0f; }",
-                      {{"n", 9, 9}, {"m", 8, 8}}),
+  EXPECT_THAT(parsing_refusal("void f(int n, int m, float A[m]) { for (int i = 0; i < n; i++) A[i] = 1.0f; }",
+                              {{"n", 9, 9}, {"m", 8, 8}}),
               HasSubstr("subscript 1 is 8 for n = 9, m = 8 at i = 8, outside of the extent m"));
 }
 
@@ -185,9 +187,9 @@ TEST(Analyse, RemarksOnLoopsThatNeverRun) {
 
 TEST(Analyse, RefusesArraysBeyond63Bits) {
   const std::string text = "void f(long n, float A[n][n]) { for (long i = 0; i < n; i++) A[i][i] = 1.0f; }";
-  EXPECT_THAT(refusal(text, {{"n", 1, 4'000'000'000}}),
+  EXPECT_THAT(parsing_refusal(text, {{"n", 1, 4'000'000'000}}),
               HasSubstr("array 'A': the sizes that are allowed make it larger than 2^63 bytes"));
-  EXPECT_EQ(refusal(text, {{"n", 1, 1'000'000'000}}), "");
+  EXPECT_EQ(parsing_refusal(text, {{"n", 1, 1'000'000'000}}), "");
 }
 
 TEST(Analyse, RemarksOnArraysThatMayNotOverlap) {
@@ -195,7 +197,7 @@ TEST(Analyse, RemarksOnArraysThatMayNotOverlap) {
 }
 
 TEST(Analyse, RefusesLoopsWithoutStatements) {
-  EXPECT_NE(refusal("void f(int n) { for (int i = 0; i < n; i++) ; }"), "");
+  EXPECT_NE(parsing_refusal("void f(int n) { for (int i = 0; i < n; i++) ; }"), "");
 }
 
 }  // namespace

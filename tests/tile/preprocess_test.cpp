@@ -10,23 +10,24 @@ namespace warploom::tile::test {
 namespace {
 
 /// What is assigned to a[0] after the lines in front of the function.
-std::string value_of(const std::string& lines, const std::string& value, const SourceOptions& options = {}) {
+std::string preprocessed(const std::string& lines, const std::string& value,
+                         const SourceOptions& options = {}) {
   const Region region = read_region(
       lines + "\nvoid f(int n, float a[n]) { for (int i = 0; i < 1; i++) a[0] = " + value + "; }", options);
   return to_text(region.body.children.at(0).children.at(0).value);
 }
 
 TEST(Macro, ReplacesNamesAlsoWithinEachOther) {
-  EXPECT_EQ(value_of("#define A B + 1\n#define B 2\n", "A"), "2 + 1");
-  EXPECT_EQ(value_of("#define A 1\n#undef A\n#define A 2\n", "A"), "2");
+  EXPECT_EQ(preprocessed("#define A B + 1\n#define B 2\n", "A"), "2 + 1");
+  EXPECT_EQ(preprocessed("#define A 1\n#undef A\n#define A 2\n", "A"), "2");
 }
 
 TEST(Macro, TakesArguments) {
-  EXPECT_EQ(value_of("#define MAX(x, y) ((x) > (y) ? (x) : (y))\n", "MAX(a[0], MAX(1.0f, a[1]))"),
+  EXPECT_EQ(preprocessed("#define MAX(x, y) ((x) > (y) ? (x) : (y))\n", "MAX(a[0], MAX(1.0f, a[1]))"),
             "a[0] > (1.0f > a[1] ? 1.0f : a[1]) ? a[0] : 1.0f > a[1] ? 1.0f : a[1]");
-  EXPECT_EQ(value_of("#define F(x) x + 1\n#define G F\n", "G(3)"), "3 + 1");
-  EXPECT_EQ(value_of("#define F(x, ...) x + fmaxf(__VA_ARGS__)\n", "F(1, 2, 3)"), "1 + fmaxf(2, 3)");
-  EXPECT_EQ(value_of("#define SECOND(x, y) y\n", "SECOND((1, 2), 3)"), "3");
+  EXPECT_EQ(preprocessed("#define F(x) x + 1\n#define G F\n", "G(3)"), "3 + 1");
+  EXPECT_EQ(preprocessed("#define F(x, ...) x + fmaxf(__VA_ARGS__)\n", "F(1, 2, 3)"), "1 + fmaxf(2, 3)");
+  EXPECT_EQ(preprocessed("#define SECOND(x, y) y\n", "SECOND((1, 2), 3)"), "3");
 }
 
 TEST(Macro, ANameWithoutArgumentsStays) {
@@ -36,14 +37,14 @@ TEST(Macro, ANameWithoutArgumentsStays) {
 }
 
 TEST(Macro, DoesNotReplaceItselfWithoutEnd) {
-  EXPECT_EQ(value_of("#define sqrtf(x) sqrtf((x) + 1)\n", "sqrtf(2)"), "sqrtf(2 + 1)");
-  EXPECT_EQ(value_of("#define sinf cosf\n#define cosf sinf\n", "sinf(1)"), "sinf(1)");
+  EXPECT_EQ(preprocessed("#define sqrtf(x) sqrtf((x) + 1)\n", "sqrtf(2)"), "sqrtf(2 + 1)");
+  EXPECT_EQ(preprocessed("#define sinf cosf\n#define cosf sinf\n", "sinf(1)"), "sinf(1)");
 }
 
 TEST(Macro, PastesTokens) {
-  EXPECT_EQ(value_of("#define JOIN(x, y) x ## y\n", "JOIN(sq, rtf)(1.0f)"), "sqrtf(1.0f)");
-  EXPECT_EQ(value_of("#define SINGLE(x) x##f\n", "SINGLE(0.5)"), "0.5f");
-  EXPECT_EQ(value_of("#define JOIN(x, y) x ## y\n", "JOIN(, 3)"), "3");
+  EXPECT_EQ(preprocessed("#define JOIN(x, y) x ## y\n", "JOIN(sq, rtf)(1.0f)"), "sqrtf(1.0f)");
+  EXPECT_EQ(preprocessed("#define SINGLE(x) x##f\n", "SINGLE(0.5)"), "0.5f");
+  EXPECT_EQ(preprocessed("#define JOIN(x, y) x ## y\n", "JOIN(, 3)"), "3");
   EXPECT_NE(parse_error_of("#define JOIN(x, y) x ## y\nint a = JOIN(+, 3);").find("no token"),
             std::string::npos);
 }
@@ -56,16 +57,16 @@ TEST(Macro, MakesText) {
 }
 
 TEST(Macro, GoesOverLinesAndComments) {
-  EXPECT_EQ(value_of("#define SUM(x, y) \\\n  x + /* a comment \n over lines */ y // and one more\n",
-                     "SUM(1,\n  2)"),
+  EXPECT_EQ(preprocessed("#define SUM(x, y) \\\n  x + /* a comment \n over lines */ y // and one more\n",
+                         "SUM(1,\n  2)"),
             "1 + 2");
-  EXPECT_EQ(value_of("#def\\\nine A 4\n", "A"), "4");
+  EXPECT_EQ(preprocessed("#def\\\nine A 4\n", "A"), "4");
 }
 
 TEST(Macro, ComesFromOptions) {
   SourceOptions options;
   options.macros = {{"WIDTH", "16"}, {"TWICE(x)", "(2 * (x))"}};
-  EXPECT_EQ(value_of("", "TWICE(WIDTH)", options), "2 * 16");
+  EXPECT_EQ(preprocessed("", "TWICE(WIDTH)", options), "2 * 16");
 }
 
 TEST(Macro, StandsWhereItIsUsed) {
@@ -100,15 +101,15 @@ TEST(Macro, DeepNestingIsAnError) {
 TEST(Condition, ChoosesGroups) {
   const std::string lines =
       "#if defined(X) && X > 2\n#define V 1\n#elif defined Y\n#define V 2\n#else\n#define V 3\n#endif\n";
-  EXPECT_EQ(value_of("#define X 3\n" + lines, "V"), "1");
-  EXPECT_EQ(value_of("#define X 2\n#define Y\n" + lines, "V"), "2");
-  EXPECT_EQ(value_of(lines, "V"), "3");
-  EXPECT_EQ(value_of("#ifndef X\n#ifdef Y\n#else\n#define V 4\n#endif\n#endif\n", "V"), "4");
+  EXPECT_EQ(preprocessed("#define X 3\n" + lines, "V"), "1");
+  EXPECT_EQ(preprocessed("#define X 2\n#define Y\n" + lines, "V"), "2");
+  EXPECT_EQ(preprocessed(lines, "V"), "3");
+  EXPECT_EQ(preprocessed("#ifndef X\n#ifdef Y\n#else\n#define V 4\n#endif\n#endif\n", "V"), "4");
 }
 
 TEST(Condition, CalculatesAsCDoes) {
   const auto holds = [](const std::string& condition) {
-    return value_of("#if " + condition + "\n#define V 1\n#else\n#define V 0\n#endif\n", "V") == "1";
+    return preprocessed("#if " + condition + "\n#define V 1\n#else\n#define V 0\n#endif\n", "V") == "1";
   };
   EXPECT_TRUE(holds("1 + 2 * 3 == 7 && (1 << 4) == 16 && 7 % 4 == 3 && -7 / 2 == -3"));
   EXPECT_TRUE(holds("(1 ? 2 : 3) == 2 && !0 && ~0 == -1 && 0x10 == 020 && 5u >= 5L"));
@@ -121,7 +122,7 @@ TEST(Condition, CalculatesAsCDoes) {
 
 TEST(Condition, WhatIsNotChosenNeedNotBeC) {
   EXPECT_EQ(
-      value_of("#if 0\nit's not C @ all\n#if 1\n#error inside\n#endif\n#else\n#define V 5\n#endif", "V"),
+      preprocessed("#if 0\nit's not C @ all\n#if 1\n#error inside\n#endif\n#else\n#define V 5\n#endif", "V"),
       "5");
 }
 

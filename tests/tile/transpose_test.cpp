@@ -35,11 +35,11 @@ void written_both_ways(int n, int m, float A[n][m], float B[m][n], float C[n][m]
       C[i][j] = 3.0f * A[i][j];
     }
 })";
-std::vector<SizeRange> known(std::int64_t n, std::int64_t m) { return {{"n", n, n}, {"m", m, m}}; }
+std::vector<SizeRange> known_sizes(std::int64_t n, std::int64_t m) { return {{"n", n, n}, {"m", m, m}}; }
 
 // A piece has 56 elements of a row, or 64 if rows are whole sectors: sizes below, at and above, and nothing
 // at all.
-const std::vector<test::KernelCase> cases = {
+const std::vector<test::KernelCase> transpose_cases = {
     {"odd_transpose",
      odd_transpose,
      "transposing",
@@ -105,16 +105,16 @@ void known_rows(int n, int m, float B[m][n], float A[n][m]) {
      "transposing",
      {{{"n", 72}, {"m", 65}}},
      false,
-     known(72, 65)},
+     known_sizes(72, 65)},
 };
 
 class Transpose : public testing::TestWithParam<std::size_t> {};
 TEST_P(Transpose, ComputesWhatTheNestDoes) {
-  static const test::CompiledCases compiled(cases);
-  compiled.check(cases, GetParam());
+  static const test::CompiledCases compiled(transpose_cases);
+  compiled.check(transpose_cases, GetParam());
 }
-INSTANTIATE_TEST_SUITE_P(Cases, Transpose, testing::Range(std::size_t{0}, cases.size()),
-                         [](const auto& one) { return cases[one.param].name; });
+INSTANTIATE_TEST_SUITE_P(Cases, Transpose, testing::Range(std::size_t{0}, transpose_cases.size()),
+                         [](const auto& one) { return transpose_cases[one.param].name; });
 
 Kernel kernel_of(const std::string& text, std::vector<SizeRange> sizes = {}) {
   return test::program_of(test::analyse(text, std::move(sizes))).kernels.at(0);
@@ -146,8 +146,8 @@ TEST(TransposeText, RowsAreCutWhereTheirSectorsBegin) {
 }
 
 TEST(TransposeText, KnownRowsNeedNoQuestion) {
-  const Kernel aligned = kernel_of(odd_transpose, known(128, 65)),
-               odd = kernel_of(odd_transpose, known(129, 64));
+  const Kernel aligned = kernel_of(odd_transpose, known_sizes(128, 65)),
+               odd = kernel_of(odd_transpose, known_sizes(129, 64));
   EXPECT_THAT(aligned.text, Not(HasSubstr("skipped")));
   EXPECT_EQ(blocks(aligned, 128, 65), 4);
   EXPECT_THAT(odd.text, HasSubstr("const int skipped = 8 - static_cast<int>(first % 8);"));
@@ -156,7 +156,7 @@ TEST(TransposeText, KnownRowsNeedNoQuestion) {
 
 TEST(TransposeText, WholeSectorsAreCutIfTheLoopBeginsWithinOne) {
   EXPECT_THAT(kernel_of(shifted).text, HasSubstr("const int skipped = 8 - static_cast<int>(first % 8);"));
-  EXPECT_THAT(kernel_of(shifted, known(128, 64)).text, HasSubstr("const int skipped = 8 -"));
+  EXPECT_THAT(kernel_of(shifted, known_sizes(128, 64)).text, HasSubstr("const int skipped = 8 -"));
 }
 
 TEST(TransposeText, BlocksReachTheEndWhereverThePiecesBegin) {

@@ -47,6 +47,7 @@ Verb dp_verb();
 Verb table_verb();
 Verb search_verb();
 Verb tile_verb();
+Verb example_verb();
 Verb help_verb();
 Verb completion_verb();
 Verb man_verb();

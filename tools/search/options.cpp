@@ -310,13 +310,15 @@ void add_reading_options(Command& command, io::RecordingOptions& reading) {
   add(
       command, "--select", "LIST", [&reading](const std::string& t) { reading.select = split(t, ','); },
       "Channels wanted, names or numbers from 1, in this order [all]");
-  command.add("--time-column WHICH", &reading.time_column,
-              "Column of text that holds the time; none: no column does [one named time, t or timestamp]");
+  command.add(
+      "--time-column WHICH", &reading.time_column,
+      "Column of text that holds the time; none: no column does [one named time, t or timestamp; without a header the first if it grows evenly]");
   add(
       command, "--time-unit", "UNIT", [&reading](const auto& t) { reading.time_unit = parse_time_unit(t); },
-      "Its unit: s, ms, us, ns, min [as in its name, time [ms], else s]");
-  command.add("--label-column WHICH", &reading.label_column,
-              "Column of text whose runs of equal values are annotations");
+      "Its unit: s, ms, us, ns, min [as in its name, time [ms]; else s, but ms where it holds whole numbers 2 or more apart]");
+  command.add(
+      "--label-column WHICH", &reading.label_column,
+      "Column of text whose runs of equal values are annotations; none: no column does [the last if it holds few whole numbers in long runs]");
   add(
       command, "--series", "N|all",
       [&reading](const std::string& text) {

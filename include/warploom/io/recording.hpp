@@ -44,10 +44,14 @@ struct RecordingOptions {
   /// no channels and do not count.
   std::vector<std::string> select;
   /// Of text: a name, or a number from 1. Empty: the first column named time, timestamp or t, perhaps with a
-  /// unit behind it, "time [ms]" or "Time (ms)"; without a header, none. "none": none.
+  /// unit behind it, "time [ms]" or "Time (ms)"; without a header, and without a rate of the caller's, the
+  /// first if it grows evenly. "none": none.
   std::string time_column;
-  double time_unit = 0;  ///< [s] of the time column; 0: as its name says (s, ms, us, ns), else seconds
-  /// Of text: a name or number. Runs of a value are annotations, labelled by it.
+  /// [s] of the time column; 0: as its name says (s, ms, us, ns), else seconds; whole numbers 2 or more apart
+  /// are milliseconds, from 1001 on microseconds, from 10^6 + 1 on nanoseconds.
+  double time_unit = 0;
+  /// Of text: a name or number. Runs of a value are annotations, labelled by it. Empty: the last column if it
+  /// holds whole numbers from 0 to 20 in runs of 25 rows or more, on average. "none": none.
   std::string label_column;
   std::int32_t series = 1;  ///< of .ts: which, from 1, unless the path says so
 };
@@ -79,6 +83,8 @@ std::vector<std::filesystem::path> series_of(const std::filesystem::path& file);
 ///   (then its rate is that times the frame's), skew, multi-segment records with fixed and variable layout;
 ///   invalid samples are NaN; annotations of NAME.atr, labelled by mnemonic and text ("N", "+ (AFIB").
 ///   Checksums must agree.
+///
+/// What is guessed of text (columns of time and labels, the unit of time) is logged as a warning.
 ///
 /// Everywhere infinite numbers, and those beyond single precision, are NaN.
 /// @throws BadInput, ParseError: what, where in the file, which value and which limit; channels that are not
