@@ -47,7 +47,7 @@ std::vector<std::string> write(const Example& example, const fs::path& folder, b
   const auto add = [&](const std::string& name, auto writer) {
     const fs::path path = folder / name;
     files.add(path, force);
-    names.push_back(path.string());
+    names.push_back(folder == "." ? name : path.string());
     writes.emplace_back([&files, path, writer] { files.write(path, writer); });
   };
   const auto text = [&](const std::string& name, std::string content) {
