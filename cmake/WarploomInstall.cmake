@@ -1,6 +1,6 @@
-# `cmake --install BUILD --prefix P` gives the tool, the headers, the libraries and a CMake package:
-# find_package(warploom) -> warploom::core, hw, page, ptx, reuse_check, reuse, sim, io, signal, imaging, dp,
-# table, search and tile, all of namespace warploom::.
+# `cmake --install BUILD --prefix P` gives the tool, its man pages and completion, the headers, the libraries and a CMake
+# package: find_package(warploom) -> warploom::core, hw, page, ptx, reuse_check, reuse, sim, io, signal, imaging, dp, table,
+# search and tile, all of namespace warploom::.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -10,6 +10,22 @@ install(TARGETS ${modules} EXPORT warploomTargets
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/warploom DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(WARPLOOM_TOOLS)
   install(TARGETS warploom DESTINATION ${CMAKE_INSTALL_BINDIR})
+  # Completion of shells and man pages: the tool itself writes them, where it runs.
+  if(NOT CMAKE_CROSSCOMPILING)
+    set(written ${PROJECT_BINARY_DIR}/written)
+    install(CODE "
+      file(REMOVE_RECURSE \"${written}\")
+      file(MAKE_DIRECTORY \"${written}\")
+      foreach(shell bash zsh fish)
+        execute_process(COMMAND \"$<TARGET_FILE:warploom>\" completion \${shell}
+          OUTPUT_FILE \"${written}/\${shell}\" COMMAND_ERROR_IS_FATAL ANY)
+      endforeach()
+      execute_process(COMMAND \"$<TARGET_FILE:warploom>\" man --all \"${written}/man1\" COMMAND_ERROR_IS_FATAL ANY)")
+    install(FILES ${written}/bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME warploom)
+    install(FILES ${written}/zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions RENAME _warploom)
+    install(FILES ${written}/fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d RENAME warploom.fish)
+    install(DIRECTORY ${written}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
+  endif()
 endif()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/warploom)

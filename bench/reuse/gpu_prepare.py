@@ -92,7 +92,7 @@ def main():
         write("doubled", doubled(lines))
         if args.warploom:
             variants["rewritten"] = args.out / f"{stem}.rewritten.ptx"
-            run(args.warploom, "reuse", original, "-o", variants["rewritten"], *args.reuse_flags.split())
+            run(args.warploom, "reuse", original, "-o", variants["rewritten"], "--force", *args.reuse_flags.split())
             barriers, added = with_added_barriers(lines, variants["rewritten"].read_text().splitlines())
             print(f"{stem}: {added} barriers added")
             if added:

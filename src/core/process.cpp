@@ -51,7 +51,9 @@ std::vector<char*> pointers(const Words& words) {
 std::string message(int error) { return std::generic_category().message(error); }
 
 [[noreturn]] void cannot_start(const std::string& program, int error) {
-  throw BadInput(fmt::format("cannot start {}: {}", program, message(error)));
+  const bool absent = error == ENOENT && program.find('/') == program.npos;
+  throw BadInput(fmt::format("cannot start {}: {}", program,
+                             absent ? "it is not in $PATH; install it, or give its path" : message(error)));
 }
 
 /// How a program is started.

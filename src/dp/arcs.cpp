@@ -1,8 +1,11 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "warploom/dp/base_pairs.hpp"
 #include "warploom/page/chart.hpp"
@@ -14,7 +17,7 @@ namespace {
 struct Kind {
   std::string_view bases, name, colour;
 };
-constexpr Kind kKinds[] = {{"GCG", "G-C", "#1f3a5f"}, {"AUA", "A-U", "#c0504d"}, {"GUG", "G-U", "#e0a030"}};
+constexpr Kind kKinds[] = {{"GCG", "G-C", "#1f3a5f"}, {"AUA", "A-U", "#c0504d"}, {"GUG", "G-U", "#946200"}};
 
 }  // namespace
 
@@ -34,6 +37,7 @@ std::string arcs_svg(const BasePairs& structure) {
       fmt::format("<path stroke=\"#888\" d=\"M{} {:.2f}H{}\"/>\n", kMargin, line, kMargin + kWidth);
   const auto out = std::back_inserter(svg);
 
+  std::vector<std::string> counts;
   double legend_x = kMargin;
   for (const auto& [bases, name, colour] : kKinds) {
     std::string arcs;
@@ -51,6 +55,7 @@ std::string arcs_svg(const BasePairs& structure) {
                    std::clamp(step / 3, 0.5, 2.0), arcs);
     fmt::format_to(out, "<text x=\"{}\" y=\"{:.2f}\" text-anchor=\"start\" fill=\"{}\">{}: {}</text>\n",
                    legend_x, legend, colour, name, count);
+    counts.push_back(fmt::format("{} {}", count, name));
     legend_x += 100;
   }
   if (n <= kMostLetters)
@@ -63,8 +68,10 @@ std::string arcs_svg(const BasePairs& structure) {
         out,
         "<path stroke=\"#888\" d=\"M{0:.2f} {1:.2f}v4\"/><text x=\"{0:.2f}\" y=\"{2:.2f}\" fill=\"#666\">{3}</text>\n",
         x(number - 1), ticks, numbers, number);
-  return page::svg_document(kWidth + 2 * kMargin, legend + 20,
-                            " font-family=\"sans-serif\" font-size=\"14\" text-anchor=\"middle\"", svg);
+  return page::svg_document(
+      kWidth + 2 * kMargin, legend + 20,
+      fmt::format("Base pairs of a sequence of {} letters, as arcs: {}", n, fmt::join(counts, ", ")),
+      " font-family=\"sans-serif\" font-size=\"14\" text-anchor=\"middle\"", svg);
 }
 
 }  // namespace warploom::dp

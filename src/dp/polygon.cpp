@@ -140,8 +140,10 @@ std::string triangulation_svg(std::span<const Point> polygon, const Triangulatio
           x(v), y(v), y(v) - 8, v);
     svg += "</g>\n";
   }
-  return page::svg_document(kSize * (width / size) + 2 * kMargin, kSize * (height / size) + 2 * kMargin, "",
-                            svg, 2);
+  return page::svg_document(kSize * (width / size) + 2 * kMargin, kSize * (height / size) + 2 * kMargin,
+                            fmt::format("A polygon of {} vertices with the {} diagonals of its triangulation",
+                                        polygon.size(), triangulation.diagonals.size()),
+                            "", svg, 2);
 }
 
 }  // namespace warploom::dp

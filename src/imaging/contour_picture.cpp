@@ -147,10 +147,11 @@ std::string contour_svg(const std::vector<Contour>& contours, const Grid& grid) 
     path += contour.closed ? "Z\n" : "\n";
   }
   return fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\">\n"
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
+      "role=\"img\" aria-label=\"The contour of a segmentation: {3} line{4} in an image of {0} x {1} pixels\">\n"
       "<path fill=\"none\" stroke=\"#ff4020\" stroke-width=\"1\" vector-effect=\"non-scaling-stroke\" d=\"\n{2}\"/>\n"
       "</svg>\n",
-      grid.nx, grid.ny, path);
+      grid.nx, grid.ny, path, contours.size(), contours.size() == 1 ? "" : "s");
 }
 
 io::Picture overlay(const Image& image, const SliceContours& contours, bool upwards) {

@@ -65,7 +65,7 @@ std::vector<double> noise_level(const Image& image, const Mask& mask, const Run&
     if (std::ssize(differences) < kLeastBlocks)
       throw BadInput(fmt::format(
           "the noise level needs {} blocks of {} neighbouring voxels inside the mask with finite values, "
-          "channel {} has {}; give a larger mask or the noise level itself",
+          "channel {} has {}; give a larger mask, or `lambda` as a number",
           kLeastBlocks, corners.size(), c, differences.size()));
     level[static_cast<std::size_t>(c)] =
         median(differences) / (kNormalMedian * std::sqrt(static_cast<double>(corners.size())));

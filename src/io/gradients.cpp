@@ -101,6 +101,16 @@ void require_columns(const std::vector<Row>& rows, std::size_t columns, const st
                                  row.values.size(), columns));
 }
 
+bool all_have(const std::vector<Row>& rows, std::size_t columns) {
+  return std::ranges::all_of(rows, [&](const Row& row) { return row.values.size() == columns; });
+}
+/// Three rows, or rows of three: what a file of directions looks like.
+bool are_directions(const std::vector<Row>& rows) {
+  return rows.size() > 1 && ((rows.size() == 3 && rows[0].values.size() > 1) || all_have(rows, 3));
+}
+/// One row or one column: what a file of b-values looks like.
+bool are_single(const std::vector<Row>& rows) { return rows.size() == 1 || all_have(rows, 1); }
+
 /// Where a volume's b-value and direction stand, for messages.
 struct Place {
   std::string b, direction;
@@ -152,6 +162,9 @@ Gradients read_fsl_gradients(const std::filesystem::path& bval, const std::files
   const std::string bval_name = bval.string(), bvec_name = bvec.string();
   const std::vector<Row> values = read_table(bval), vectors = read_table(bvec);
 
+  if (are_directions(values) && are_single(vectors))
+    throw BadInput(fmt::format("{} holds directions and {} holds b-values: they are swapped; exchange them",
+                               bval_name, bvec_name));
   const bool column = values.size() > 1;
   if (column) require_columns(values, 1, bval_name);
   const std::size_t found = column ? values.size() : values.empty() ? 0 : values.front().values.size();

@@ -144,6 +144,20 @@ double label_width(const Panel& panel) {
   return longest == 0 ? 24 : 24 + 7.2 * static_cast<double>(longest);
 }
 
+/// "objective by iteration: objective from 2653 to 2651".
+std::string in_words(const Panel& panel) {
+  std::string text = fmt::format("{} by {}", panel.y.title, panel.x.title);
+  for (std::size_t k = 0; k < panel.series.size(); ++k) {
+    const Series& series = panel.series[k];
+    text += (k == 0 ? ": " : "; ") + series.label;
+    if (!series.filled && !series.points.empty())
+      text +=
+          fmt::format(" from {:.4g} to {:.4g}", series.points.front().second, series.points.back().second);
+  }
+  if (panel.rule) text += fmt::format("; {} at {:.4g}", panel.rule_label, *panel.rule);
+  return text;
+}
+
 std::string draw(const Panel& panel, const Look& look) {
   const Plot plot(panel, look, false);
   std::string out = fmt::format("<text x=\"{}\" y=\"{}\" class=\"panel\">{}</text>\n", look.left,
@@ -181,12 +195,12 @@ std::string draw(const Panel& panel, const Look& look) {
 
 }  // namespace
 
-std::string svg_document(double width, double height, std::string_view attributes, std::string_view content,
-                         int digits) {
+std::string svg_document(double width, double height, std::string_view label, std::string_view attributes,
+                         std::string_view content, int digits) {
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.{2}f} {1:.{2}f}\" width=\"{0:.0f}\" "
-      "height=\"{1:.0f}\"{3}>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n{4}</svg>\n",
-      width, height, digits, attributes, content);
+      "height=\"{1:.0f}\" role=\"img\" aria-label=\"{5}\"{3}>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n{4}</svg>\n",
+      width, height, digits, attributes, content, escaped(label));
 }
 
 std::string svg(const std::string& title, const std::string& subtitle, const std::vector<Panel>& panels) {
@@ -204,13 +218,17 @@ std::string svg(const std::string& title, const std::string& subtitle, const std
     width += kDocument.left + look.width + label_width(panel);
   }
   return svg_document(width, kDocument.top + kDocument.height + kBelow,
+                      title + (subtitle.empty() ? "" : ": " + subtitle),
                       " font-family=\"sans-serif\" font-size=\"14\" fill=\"#333\"", content);
 }
 
 std::string figure(const Panel& panel) {
   const Plot plot(panel, kFigure, true);
   if (plot.empty()) return "";
-  std::string out = "<svg class=\"chart\" viewBox=\"0 0 560 300\" role=\"img\">" + plot.frame(),
+  std::string out =
+                  fmt::format("<svg class=\"chart\" viewBox=\"0 0 560 300\" role=\"img\" aria-label=\"{}\">",
+                              escaped(in_words(panel))) +
+                  plot.frame(),
               key = "</svg><ul class=\"key\">";
   for (const Series& series : panel.series) {
     const Plot::Line line = plot.line(series);

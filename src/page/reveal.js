@@ -1,4 +1,4 @@
-// Opens what the address names.
+// Opens what the address names, and everything in print.
 (() => {
   const reveal = () => {
     const target = document.getElementById(location.hash.slice(1));
@@ -7,4 +7,10 @@
   };
   addEventListener('hashchange', reveal);
   reveal();
+  let shut = [];
+  addEventListener('beforeprint', () => {
+    shut = [...document.querySelectorAll('details:not([open])')];
+    for (const e of shut) e.open = true;
+  });
+  addEventListener('afterprint', () => { for (const e of shut) e.open = false; });
 })();

@@ -330,10 +330,12 @@ class KernelPass {
     report.dynamic_pool = options_.dynamic_pool;
     fill_occupancy();
     blocks_before_ = blocks_before;
-    return leave(Verdict::rewritten, when == When::always
-                                         ? fmt::format("{} bytes saved", grouped(before - report.bytes_after))
-                                         : fmt::format("{} -> {} blocks resident on {}", blocks_before,
-                                                       blocks_best, target_.name));
+    return leave(
+        Verdict::rewritten,
+        when == When::always
+            ? fmt::format("{} bytes saved", grouped(before - report.bytes_after))
+            : fmt::format("{} -> {} blocks resident on {}{}", blocks_before, blocks_best, target_.name,
+                          report.registers_before == 0 ? ", if registers allow it" : ""));
   }
 
   /// What the pool grows by so that the base of dynamic shared memory, which follows the static objects,

@@ -198,8 +198,8 @@ class Search {
         if (threshold > 0) some.push_back(threshold);
       if (!some.empty())
         all.push_back(fmt::format(
-            "no largest distance was given: pairs count up to distances of {:.3g} to {:.3g}, so that a "
-            "channel that is not there seems to be found at a place with a chance of {}",
+            "no largest distance was given: pairs count up to distances of {:.3g} to {:.3g}; up to there, the "
+            "chance that a channel is found by accident at a place where it does not occur is {}",
             *std::min_element(some.begin(), some.end()), *std::max_element(some.begin(), some.end()),
             options_.significance));
     }

@@ -65,6 +65,7 @@ std::string svg(const Timeline& timeline) {
                  "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\" fill=\"#555\">minutes</text>\n",
                  time + kTime / 2, y + 30);
   return page::svg_document(time + kTime + kMargin, kTop + std::max(bar_height, row_height + 50) + 20,
+                            "Bars and rows of time",
                             " font-family=\"sans-serif\" font-size=\"14\" fill=\"#333\"", out);
 }
 

@@ -190,11 +190,24 @@ TEST_F(DenoiseErrors, OutputsThatExist) {
   EXPECT_THAT(get("out_MD.nii.gz").shape, testing::ElementsAre(6, 6, 6));
 }
 
+TEST_F(DenoiseErrors, MissingFoldersAreMade) {
+  put_phantom("in.nii", 6);
+  EXPECT_EQ(run_denoise("@/in.nii --order fsl -o @/some/where/out --report /dev/null").code, 0);
+  EXPECT_THAT(get("some/where/out_MD.nii.gz").shape, testing::ElementsAre(6, 6, 6));
+}
+
+TEST_F(DenoiseErrors, ExchangedBvalAndBvec) {
+  put_some_series();
+  std::filesystem::rename(directory / "series.bval", directory / "other");
+  std::filesystem::rename(directory / "series.bvec", directory / "series.bval");
+  std::filesystem::rename(directory / "other", directory / "series.bvec");
+  expect_series_refused({"series.bval holds directions", "series.bvec holds b-values", "they are swapped"});
+}
+
 TEST_F(DenoiseErrors, OutputsThatCannotBe) {
   put_phantom("in.nii", 6);
-  expect_refused("@/in.nii --order fsl -o @/absent/out", {"there is no directory", "absent"});
-  expect_refused("@/in.nii --order fsl -o @/out --report /dev/null --force",
-                 {"/dev/null", "not a regular file"});
+  expect_refused("@/in.nii --order fsl -o @/in.nii/out", {"in.nii is no folder"});
+  expect_refused("@/in.nii --order fsl -o @/absent/out --report @", {"it is a folder; name a file"});
   expect_refused("@/in.nii --order fsl -o @/out --report @/r --qc @/r", {"named twice"});
 }
 

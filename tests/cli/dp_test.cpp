@@ -306,8 +306,8 @@ TEST_F(DpVerb, ResultsGoToFilesAllOrNone) {
   EXPECT_EQ(dp(std::string(kChain) + " --force -o " + path("c.txt")).code, 0);
   make("p.txt", "0 0\n1 0\n1 1\n");
   // The second output cannot be made: there is no first one either.
-  expect_refusal("polygon " + path("p.txt") + " -o " + path("new.txt") + " --svg " + path("none/p.svg"),
-                 "none");
+  expect_refusal("polygon " + path("p.txt") + " -o " + path("new.txt") + " --svg " + path("p.txt/p.svg"),
+                 "is no folder");
   expect_refusal("polygon " + path("p.txt") + " -o " + path("p.svg") + " --svg " + path("p.svg"), "p.svg");
 }
 
@@ -495,9 +495,9 @@ TEST_F(DpVerb, HelpHasAnExampleAtEveryLevel) {
     EXPECT_THAT(help, HasSubstr("\n  " + problem + " "));
     const ToolRun run = run_tool("dp " + problem + " --help");
     EXPECT_EQ(run.code, 0);
-    EXPECT_THAT(run.out, AllOf(HasSubstr("Usage: warploom dp " + problem),
-                               HasSubstr("Example: warploom dp " + problem), HasSubstr("--timings"),
-                               HasSubstr("--json")));
+    EXPECT_THAT(run.out,
+                AllOf(HasSubstr("Usage: warploom dp " + problem), HasSubstr("  warploom dp " + problem),
+                      HasSubstr("--timings"), HasSubstr("--json")));
   }
 }
 

@@ -88,7 +88,7 @@ TEST_F(ReuseVerb, WithoutOutputOnlyReports) {
 
 TEST_F(ReuseVerb, AKernelLeftOnPurposeIsDoneAndUnchanged) {
   for (const std::string option : {"--when fits", "--except mirror", "--when occupancy"}) {
-    const ToolRun run = reuse("k.ptx " + option + " -o out.ptx");
+    const ToolRun run = reuse("k.ptx " + option + " --force -o out.ptx");
     EXPECT_EQ(run.code, 0) << option << run.err;
     EXPECT_EQ(read("out.ptx"), kTwoArrays) << option;
   }
@@ -113,13 +113,13 @@ TEST_F(ReuseVerb, TheOffSwitchPassesEverythingThrough) {
   EXPECT_EQ(run.code, 0);
   EXPECT_THAT(run.err, HasSubstr("WARPLOOM_DISABLE"));
   EXPECT_EQ(read("out.ptx"), kTwoArrays);
-  EXPECT_EQ(reuse("k.ptx --when always -o out.ptx", "WARPLOOM_DISABLE=0").code, 0);
+  EXPECT_EQ(reuse("k.ptx --when always --force -o out.ptx", "WARPLOOM_DISABLE=0").code, 0);
   EXPECT_NE(read("out.ptx"), kTwoArrays);
 }
 
 TEST_F(ReuseVerb, KernelsAreChosenBySymbolOrPartOfTheirDeclaration) {
   for (const std::string name : {"_Z6mirrorPi", "mirror", "'mirror(int*)'"}) {
-    EXPECT_EQ(reuse("k.ptx --when always --kernel " + name + " -o out.ptx").code, 0) << name;
+    EXPECT_EQ(reuse("k.ptx --when always --kernel " + name + " --force -o out.ptx").code, 0) << name;
     EXPECT_THAT(read("out.ptx"), HasSubstr("warploom_pool")) << name;
   }
 }

@@ -329,7 +329,7 @@ TEST_F(SearchFiles, NoPermissionIsSaidBeforeTheWork) {
     EXPECT_EQ(run.code, 2) << run.err;
     return run.err;
   };
-  EXPECT_THAT(refusal("step.csv a.csv -o closed"), HasSubstr("no permission to write to the directory"));
+  EXPECT_THAT(refusal("step.csv a.csv -o closed"), HasSubstr("no permission to write to the folder"));
   EXPECT_THAT(refusal("step.csv b.csv"), HasSubstr("b.csv"));
   fs::permissions(directory / "closed", fs::perms(0755));
 }

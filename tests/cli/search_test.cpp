@@ -322,7 +322,7 @@ TEST_F(SearchVerb, StreamPrintsMatchesAsTheyCome) {
 TEST_F(SearchVerb, HelpHasExamples) {
   const ToolRun run = run_tool("search --help");
   EXPECT_EQ(run.code, 0);
-  EXPECT_THAT(run.out, HasSubstr("Example: warploom search walk.csv monday.csv"));
+  EXPECT_THAT(run.out, HasSubstr("  warploom search walk.csv monday.csv"));
   EXPECT_THAT(run.out, HasSubstr("--max-lag"));
   EXPECT_THAT(run_tool("search evaluate --help").out, HasSubstr("--annotations"));
 }

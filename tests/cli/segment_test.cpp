@@ -155,7 +155,7 @@ TEST_F(SegmentVerb, RefusesWhatItCannotDoAndWritesNothing) {
   const std::size_t before = files();
   const std::pair<std::string, std::string> cases[] = {
       {png + " -o " + path("m.jpg"), "a mask is written as .nii, .nii.gz or .png"},
-      {png + " -o " + path("none/m.png"), "none"},
+      {png + " -o " + png + "/m.png", "is no folder"},
       {png + " -o " + png, "--force"},
       {png + out + " --contour " + path("c.txt"), "contours are written as .svg or .json"},
       {png + out + " --overlay " + path("o.jpg"), "pictures are written as .png"},

@@ -343,7 +343,7 @@ TEST_F(SimVerb, BadOptionsAreRefusedInOneLineWithTheValue) {
       {"k.ptx --grid 1 --block 32 --arg buf:f32::no.npy --arg f32:1 --arg i32:4", "no.npy"},
       {kScaleLaunch + "--dump 1:out.npy", "argument 1 is no buffer"},
       {kScaleLaunch + "--dump 7:out.npy", "argument 7 is no buffer"},
-      {kScaleLaunch + "--dump nowhere/out.npy", "nowhere/out.npy"},
+      {kScaleLaunch + "--dump k.ptx/out.npy", "k.ptx is no folder"},
       {kScaleLaunch + "--dump -", "'-'"},
       {kScaleLaunch + "--launches k.sim", "do not go together"},
       {"k.ptx --launches k.sim --dump out.npy", "--dump and --launches"},

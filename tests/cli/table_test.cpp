@@ -159,7 +159,7 @@ TEST_F(TableVerb, BenchRefusesWhatMakesNoSense) {
   expect_refusal("bench --key-bits 16", "16");
   expect_refusal("bench --preload 100 --universe 50", "as many as are preloaded");
   expect_refusal("bench --svg " + path("plot.png"), "must end in .svg");
-  expect_refusal("bench --preload 2^12 --svg " + path("no/plot.svg"), "no/plot.svg");
+  expect_refusal("bench --preload 2^12 --svg /dev/null/plot.svg", "/dev/null/plot.svg");
   EXPECT_TRUE(std::filesystem::is_empty(directory));
 }
 
@@ -250,7 +250,7 @@ TEST_F(TableVerb, FreezesOfARealRecordingAreThoseAnnotated) {
 TEST_F(TableVerb, HelpShowsExamples) {
   for (const char* command : {"bench", "count", "applications"})
     EXPECT_THAT(run_tool(std::string("table ") + command + " --help").out,
-                HasSubstr(std::string("Example: warploom table ") + command));
+                HasSubstr(std::string("  warploom table ") + command));
   const ToolRun none = run_tool("table");
   EXPECT_EQ(none.code, 2);
   EXPECT_THAT(none.err, HasSubstr("no command given"));

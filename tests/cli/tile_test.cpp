@@ -237,7 +237,7 @@ TEST_F(TileVerb, TheCThatIsWrittenComputesTheSame) {
   ASSERT_NE(plain.out, "0\n");
   for (const char* steps : {"--auto", "--function product --tile i=8,j=5",
                             "--function product --permute S1:k,i,j --strip-mine S1:k=4"}) {
-    const ToolRun written = shell(std::string("\"$WARPLOOM\" tile two.c --c p.c ") + steps + run);
+    const ToolRun written = shell(std::string("\"$WARPLOOM\" tile two.c --force --c p.c ") + steps + run);
     EXPECT_EQ(written.code, 0) << steps << written.err;
     EXPECT_EQ(written.out, plain.out) << steps;
   }

@@ -34,6 +34,11 @@ TEST(Chart, IsADocumentOfItsOwn) {
                            HasSubstr(">up</text>"), HasSubstr(">one</text>")));
 }
 
+TEST(Chart, SaysWhatItShows) {
+  EXPECT_THAT(svg("title", "subtitle", {panel({{0, 0}, {1, 1}})}),
+              HasSubstr("role=\"img\" aria-label=\"title: subtitle\""));
+}
+
 TEST(Chart, PutsValuesWhereTheAxesSay) {
   // The plotted area is 560 x 330 at (84, 96): x from 0 to 10, y from 0 to 100.
   EXPECT_THAT(svg("", "", {panel({{0, 0}, {5, 50}, {10, 100}})}),
@@ -70,8 +75,10 @@ TEST(Figure, HasAKeyAndARule) {
   one.rule = 1.5;
   one.rule_label = "limit";
   EXPECT_THAT(figure(one),
-              AllOf(StartsWith("<svg class=\"chart\""), HasSubstr("<path class=\"curve after\" d=\"M78.0"),
-                    HasSubstr("<path class=\"rule\""), HasSubstr(">limit</text>"),
+              AllOf(StartsWith("<svg class=\"chart\""),
+                    HasSubstr("role=\"img\" aria-label=\"up by across: one from 1 to 2; limit at 1.5\""),
+                    HasSubstr("<path class=\"curve after\" d=\"M78.0"), HasSubstr("<path class=\"rule\""),
+                    HasSubstr(">limit</text>"),
                     EndsWith("<ul class=\"key\"><li><span class=\"line after\"></span>one</li></ul>")));
 }
 

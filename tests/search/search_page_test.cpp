@@ -284,6 +284,19 @@ double drawn_apart(float factor, std::int64_t length, bool negated, search::Norm
   return distance_of_curves(search_page(page));
 }
 
+TEST(SearchPage, EveryDrawingSaysWhatItShows) {
+  Search search(3, 2000, 100);
+  search.add({search.pair(0, 512), search.pair(1, 500)});
+  const std::string text = search_page(search.page());
+  EXPECT_EQ(count(text, "<svg class=\"plot\""), 2u);
+  EXPECT_EQ(
+      count(text,
+            "role=\"img\" aria-label=\"c1: the query over the recording, 5.00 s to 6.12 s; 0.12 s late; "
+            "distance 0.250\""),
+      1u);
+  EXPECT_EQ(count(text, "<canvas id"), count(text, "role=\"img\" aria-label=\"The "));
+}
+
 TEST(SearchPage, LaysTheQueryOverTheRecordingWhereItWasFound) {
   EXPECT_LT(drawn_apart(2, 100, false, search::Normalization::z), 12);
 }

@@ -20,7 +20,7 @@
 namespace warploom::search {
 namespace {
 
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN(),
+constexpr float kMissing = std::numeric_limits<float>::quiet_NaN(),
                 kInfinity = std::numeric_limits<float>::infinity();
 
 /// Of the samples of query or channel around `at`, within [first, last].
@@ -56,7 +56,7 @@ struct Bounded {
     for (std::int64_t t = 0; t < windows; ++t) {
       const bool missing = std::isnan(moments.scale[t]);
       scales.push_back(
-          missing ? WindowScale{0, kNaN, 0}
+          missing ? WindowScale{0, kMissing, 0}
           : z     ? WindowScale{moments.mean[t], moments.scale[t], -moments.rest[t] * moments.scale[t]}
                   : WindowScale{0, 1, 0});
     }
@@ -126,7 +126,7 @@ constexpr unsigned shared_bytes(std::int64_t length) {
 /// A walk with a gap, a constant stretch and a peak.
 std::vector<float> eventful_walk(std::size_t samples, std::uint32_t seed) {
   std::vector<float> walk = random_walk(samples, seed);
-  walk[samples / 3] = kNaN;
+  walk[samples / 3] = kMissing;
   std::fill_n(walk.begin() + static_cast<std::ptrdiff_t>(samples / 2), samples / 5, 2.F);
   walk[samples * 4 / 5] += 40;
   return walk;

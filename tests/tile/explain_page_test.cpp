@@ -104,7 +104,7 @@ TEST(ExplainPage, ShowsThePairsThatAnOrderBreaks) {
 
 TEST(ExplainPage, DrawsEveryKindOfPairOfASweepInPlace) {
   const std::string page = page_of("lecture/reuse");
-  ASSERT_THAT(page, HasSubstr("Drawn for n = 10"));
+  ASSERT_THAT(page, HasSubstr("The drawing is for n = 10"));
   // A[j] = A[j] + A[j + 1] + A[j - 1]: who touches the same element, one by one.
   std::set<std::tuple<std::string, int, int, int, int>> pairs;
   for (int i = 1; i < 10; ++i)

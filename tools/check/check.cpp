@@ -47,8 +47,9 @@ std::function<int()> add(Command& command) {
   auto options = std::make_shared<Options>();
   command.add("INPUT", &options->input, "PTX before, '-' for standard input").required();
   command.add("OUTPUT", &options->output, "PTX after `warploom reuse`, '-' for standard input").required();
-  command.add("--block", &options->block, "threads a block, X or X,Y or X,Y,Z, for kernels without .reqntid");
-  command.add("--strict", &options->strict, "do not assume that no uninitialised shared memory is read");
+  command.add("--block X,Y,Z", &options->block,
+              "Threads of a block, X or X,Y or X,Y,Z, for kernels without .reqntid");
+  command.add("--strict", &options->strict, "Do not assume that no uninitialised shared memory is read");
   command.add_json(options->json);
   return [options] { return run(*options); };
 }
@@ -56,7 +57,7 @@ std::function<int()> add(Command& command) {
 }  // namespace
 
 Verb check_verb() {
-  return {"check", "prove that a rewritten PTX module computes what the original does",
+  return {"check", "Prove that a rewritten PTX module computes what the original does",
           "warploom check k.ptx k.reuse.ptx --block 16,16", &add};
 }
 

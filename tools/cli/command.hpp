@@ -13,18 +13,25 @@
 #include <vector>
 
 #include "warploom/core/device.hpp"
+#include "warploom/core/run.hpp"
 
-/// What a verb can be asked, as data: parser.cpp alone knows the library that reads command lines.
+/// What a verb can be asked, as data. parser.cpp alone knows the library that reads command lines; the help,
+/// the man pages and the completion of shells are written from the same data.
 namespace warploom::tool {
 
 struct Verb;
+
+/// Of a flag: how often it stands there.
+struct Count {
+  int* value = nullptr;
+};
 
 /// Where a value goes. A function is called with each value as it was written, and throws BadInput if it is
 /// none.
 using Target = std::variant<std::string*, std::vector<std::string>*, int*, unsigned*, std::int64_t*,
                             std::uint64_t*, double*, std::optional<int>*, std::optional<double>*,
-                            std::function<void(const std::string&)>, bool*,
-                            std::function<void()>>;  // the last two of flags, which have no value
+                            std::function<void(const std::string&)>, bool*, Count,
+                            std::function<void()>>;  // the last three of flags, which have no value
 
 /// An option, flag or positional.
 struct Option {
@@ -36,8 +43,10 @@ struct Option {
   Target target;
   std::string help;       ///< with unit and [default]
   std::string type_name;  ///< what stands for the value in --help: "N"
+  std::string group;      ///< the heading under which --help lists it
   std::variant<std::monostate, Whole, Natural, Real> limits;
   std::variant<std::monostate, std::vector<int>, std::vector<std::string>> choices;
+  std::vector<std::string> suggested;  ///< what completion offers where any text is taken
   bool is_required = false, is_repeated = false, is_hidden = false, shows_default = false;
 
   /// Of a positional; of an option it stands behind its name.
@@ -61,34 +70,64 @@ struct Option {
   Option& among(std::vector<int> values) { return choices = std::move(values), *this; }
   Option& among(std::vector<std::string> values) { return choices = std::move(values), *this; }
 
+  /// What completion offers; the target itself refuses what is none.
+  Option& suggest(std::vector<std::string> values) { return suggested = std::move(values), *this; }
+
   /// The last of its names, "--output".
   std::string_view name() const { return std::string_view(names).substr(names.find_last_of(',') + 1); }
+  bool is_positional() const { return names.front() != '-'; }
+  bool is_flag() const;  ///< has no value
+  /// May stand, or its value may, more than once.
+  bool takes_many() const { return is_repeated || std::holds_alternative<std::vector<std::string>*>(target); }
+  /// What stands for its value: "FILE"; empty of a flag.
+  std::string value_name() const;
+  /// Values that completion offers: those it takes, or those suggested.
+  std::vector<std::string> values() const;
 };
 
 /// The options of the tool or of one verb, and its own verbs, as `chain` of dp.
 class Command {
  public:
   struct Sub {
-    std::string name, summary, example;
     std::unique_ptr<Command> command;
     std::function<int()> action;
     bool chosen = false;
   };
 
-  std::string name;  ///< of the verb
+  std::string name;     ///< of the verb; "warploom" of the tool itself
+  std::string summary;  ///< as Verb::summary
+  std::string example;  ///< as Verb::example
+  const Command* parent = nullptr;
 
   /// @param names  "-o,--output FILE", with what stands for the value in --help; "FILE" is a positional
   Option& add(std::string_view names, Target target, std::string help = "");
+  /// The heading of --help for what is declared from here on; "" is "Options".
+  void group(std::string_view heading) { group_ = heading; }
   /// `--json`: the result for machines, on standard output, instead of text.
   void add_json(bool& json);
+  /// `--force`: what OutputFiles::add() is told.
+  void add_force(bool& force);
   /// `--device`, as parse_devices() takes it, for Run::devices.
   void add_device(std::vector<Device>& devices);
+  /// `--threads`, for Run::threads.
+  void add_threads(unsigned& threads);
+  /// Both, of a verb that computes on the CPU or on a GPU.
+  void add_run(Run& run);
   /// Declares verbs of this verb's own, and returns what runs the one that was chosen. What this verb has, -v
   /// among it, may stand behind them too.
   /// @param kind  of them, for the message where none was chosen: "problem"
   std::function<int()> add_verbs(std::string_view kind, std::span<const Verb> verbs);
   /// What is not known is another program's: rest() has it.
   void pass_on() { passes_on_ = true; }
+
+  const std::deque<Option>& options() const { return options_; }
+  const std::deque<Sub>& subs() const { return subs_; }
+  bool passes_on() const { return passes_on_; }
+  /// Its verb of that name; null for none.
+  const Command* find(std::string_view sub) const;
+  const Command& root() const { return parent == nullptr ? *this : parent->root(); }
+  /// "warploom dp chain"
+  std::string path() const { return parent == nullptr ? name : parent->path() + " " + name; }
 
   // After parsing:
   /// One for each occurrence, in the order of the command line.
@@ -99,6 +138,7 @@ class Command {
 
  private:
   friend class Parser;
+  std::string group_;
   std::deque<Option> options_;
   std::deque<Sub> subs_;
   bool passes_on_ = false;

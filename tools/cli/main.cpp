@@ -3,12 +3,13 @@
 
 #include <atomic>
 #include <csignal>
-#include <cstdio>
 #include <new>
 #include <optional>
 
+#include "help.hpp"
 #include "parser.hpp"
 #include "verb.hpp"
+#include "version_text.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/run.hpp"
 
@@ -48,35 +49,55 @@ Run run_of_verbs(LogLevel level) {
   const bool terminal = isatty(STDERR_FILENO) == 1;
   run.threshold = level;
   run.log = [terminal](LogLevel severity, std::string_view message) {
-    const std::string line =
-        fmt::format("{}warploom: {}: {}\n", terminal ? kClearLine : "", name(severity), message);
-    std::fwrite(line.data(), 1, line.size(), stderr);
+    print_error(fmt::format("{}warploom: {}: {}\n", terminal ? kClearLine : "", name(severity),
+                            without_long_words(message)));
   };
   if (!terminal || level < LogLevel::warning) return run;
   run.progress = [](const ProgressState& state) {
-    const std::string line = kClearLine + (state.finished ? "" : progress_text(state));
-    std::fwrite(line.data(), 1, line.size(), stderr);
-    std::fflush(stderr);
+    print_error(kClearLine + (state.finished ? "" : progress_text(state)));
   };
   return run;
+}
+
+/// "dp chain" of what was asked for.
+std::string chosen_path(const Command& command) {
+  const Command::Sub* sub = command.chosen();
+  if (sub == nullptr) return "";
+  const std::string inner = chosen_path(*sub->command);
+  return inner.empty() ? sub->command->name : sub->command->name + " " + inner;
 }
 
 int run(int argc, char** argv) {
   CommonOptions common;
   Command tool;
+  tool.name = "warploom";
+  tool.summary = "Fit hard, irregular work to many-core processors";
+  tool.example =
+      "warploom reuse k.ptx -o out.ptx --html map.html\n"
+      "warploom denoise dwi.nii.gz --bval dwi.bval --bvec dwi.bvec -o out/sub01\n"
+      "warploom help search\n"
+      "Exit codes: 0 done; 1 a finding, or a check that failed; 2 bad usage or input, no such device, or too little "
+      "memory; 3 an error of our own; 130 Ctrl-C.\n"
+      "Output files are written all or none. A file that exists is replaced only with --force, and folders that are "
+      "missing are made.";
   const std::function<int()> run_verb = tool.add_verbs("verb", verbs());
-  if (const std::optional<std::string> answer = parse_command_line(argc, argv, tool, common)) {
-    print(*answer);
+  if (const Command* asked = parse_command_line(argc, argv, tool, common)) {
+    print(help_text(*asked, bold_headings()));
+    return kDone;
+  }
+  if (common.version) {
+    print(version_text(common.verbose > 0));
     return kDone;
   }
   if (tool.chosen() == nullptr) throw BadInput("no verb given (warploom --help lists them)");
+  set_command_path(chosen_path(tool));
   const RunScope scope(run_of_verbs(common.log_level()));
   return run_verb();
 }
 
 // What failed, to stderr, and the exit code for it.
 int report(std::string_view message, int code) {
-  fmt::print(stderr, "warploom: {}\n", message);
+  print_error(fmt::format("warploom: {}\n", without_long_words(message)));
   return code;
 }
 

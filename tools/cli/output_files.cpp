@@ -15,32 +15,55 @@ namespace fs = std::filesystem;
 OutputFiles::~OutputFiles() {
   if (committed_) return;
   std::error_code ignored;
-  for (const File& file : files_) fs::remove(file.staged, ignored);
+  for (const File& file : files_)
+    if (!file.in_place) fs::remove(file.staged, ignored);
+  for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) fs::remove(*folder, ignored);
+}
+
+void OutputFiles::make_folders(const fs::path& path, const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> missing;
+  for (fs::path at = folder; !at.empty() && !fs::exists(at, error) && at != at.parent_path();
+       at = at.parent_path())
+    missing.push_back(at);
+  for (auto one = missing.rbegin(); one != missing.rend(); ++one) {
+    if (fs::create_directory(*one, error)) made_.push_back(*one);
+    if (error)
+      throw BadInput(fmt::format("cannot write {}: the folder {} cannot be made: {}", path.string(),
+                                 one->string(), error.message()));
+  }
+  if (!fs::is_directory(folder, error))
+    throw BadInput(
+        fmt::format("cannot write {}: {} is no folder; name another", path.string(), folder.string()));
 }
 
 void OutputFiles::add(const fs::path& path, bool replace) {
   if (path.empty()) throw BadInput("an output's name is empty; name a file");
   std::error_code error;
-  File file{path, fs::exists(path, error) ? fs::canonical(path) : fs::absolute(path), {}, false};
+  File file{path,
+            fs::exists(path, error) ? fs::canonical(path) : fs::absolute(path).lexically_normal(),
+            {},
+            false,
+            false};
   const fs::path directory = file.target.parent_path();
-  if (!fs::is_directory(directory, error))
-    throw BadInput(fmt::format("cannot write {}: there is no directory {}; make it or name another",
-                               path.string(), directory.string()));
+  make_folders(path, directory);
   if (fs::exists(file.target, error)) {
-    if (!fs::is_regular_file(file.target, error))
-      throw BadInput(fmt::format("cannot write {}: it is not a regular file; name another", path.string()));
-    if (!replace)
+    if (fs::is_directory(file.target, error))
+      throw BadInput(fmt::format("cannot write {}: it is a folder; name a file", path.string()));
+    file.in_place = !fs::is_regular_file(file.target, error);
+    if (!replace && !file.in_place)
       throw BadInput(fmt::format("{} exists; give --force to replace it, or another name", path.string()));
     file.replaces = true;
   }
-  if (::access(directory.c_str(), W_OK | X_OK) != 0)
-    throw BadInput(fmt::format("cannot write {}: no permission to write to the directory {}", path.string(),
+  if (!file.in_place && ::access(directory.c_str(), W_OK | X_OK) != 0)
+    throw BadInput(fmt::format("cannot write {}: no permission to write to the folder {}", path.string(),
                                directory.string()));
   if (std::ranges::count(files_, file.target, &File::target) > 0)
     throw BadInput(
         fmt::format("{} is named twice among the outputs; give each a name of its own", path.string()));
-  file.staged =
-      directory / fmt::format(".{}.{}.{}", getpid(), files_.size(), file.target.filename().string());
+  file.staged = file.in_place ? file.target
+                              : directory / fmt::format(".{}.{}.{}", getpid(), files_.size(),
+                                                        file.target.filename().string());
   files_.push_back(std::move(file));
 }
 
@@ -62,6 +85,7 @@ void OutputFiles::write(const fs::path& path, std::string_view content) const {
 
 void OutputFiles::commit() {
   for (std::size_t k = 0; k < files_.size(); ++k) {
+    if (files_[k].in_place) continue;
     std::error_code error, ignored;
     fs::rename(files_[k].staged, files_[k].target, error);
     if (!error) continue;

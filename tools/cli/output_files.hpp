@@ -8,7 +8,8 @@
 namespace warploom::tool {
 
 /// The files of one run, which appear all together or not at all: each is written under a hidden name beside
-/// its own and gets its own when all are complete. What is not committed is removed.
+/// its own and gets its own when all are complete. What is not committed is removed, and so are folders that
+/// were made for it. All verbs write their files through this.
 class OutputFiles {
  public:
   OutputFiles() = default;
@@ -16,9 +17,12 @@ class OutputFiles {
   OutputFiles& operator=(const OutputFiles&) = delete;
   ~OutputFiles();
 
-  /// @param replace  an existing file is no error
-  /// @throws BadInput (an empty name; its directory is absent or cannot be written to; it exists, is no
-  ///         regular file, or was added before)
+  /// Folders that are missing on the way to it are made. What is there and no regular file (/dev/null, a
+  /// pipe) is written in place.
+  /// @param replace  an existing file is no error: --force
+  /// @throws BadInput (an empty name; its folder cannot be made or written to; it exists, is a folder, or was
+  /// added
+  ///         before)
   void add(const std::filesystem::path& path, bool replace);
 
   /// Calls `writer` with the name under which to write a file that was added: the same directory and ending.
@@ -35,8 +39,11 @@ class OutputFiles {
   struct File {
     std::filesystem::path path, target, staged;  ///< target: behind a link
     bool replaces = false;
+    bool in_place = false;  ///< staged is the target itself
   };
+  void make_folders(const std::filesystem::path& path, const std::filesystem::path& folder);
   std::vector<File> files_;
+  std::vector<std::filesystem::path> made_;  ///< folders, the inner ones last
   bool committed_ = false;
 };
 

@@ -8,7 +8,6 @@
 
 #include "verb.hpp"
 #include "warploom/core/error.hpp"
-#include "warploom/core/version.hpp"
 
 namespace warploom::tool {
 namespace {
@@ -16,15 +15,6 @@ namespace {
 std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates) {
   const std::string guess = nearest(word, candidates);
   return guess.empty() ? "" : fmt::format("; did you mean {}?", guess);
-}
-
-void add_common_options(CLI::App& app, CommonOptions& common) {
-  app.add_flag("-v,--verbose", common.verbose, "Say what is done; twice: and every detail");
-  app.add_flag("-q,--quiet", common.quiet, "Errors only, no progress");
-  app.add_option_function<std::string>(
-         "--log-level", [&common](const std::string& text) { common.level = parse_log_level(text); },
-         "off, error, warning, info or debug [warning]")
-      ->type_name("LEVEL");
 }
 
 /// Hands a declared option to CLI11.
@@ -36,6 +26,7 @@ struct Declare {
   CLI::Option* operator()(T* value) const {
     return app.add_option(option.names, *value, option.help);
   }
+  CLI::Option* operator()(Count count) const { return app.add_flag(option.names, *count.value, option.help); }
   CLI::Option* operator()(bool* value) const { return app.add_flag(option.names, *value, option.help); }
   CLI::Option* operator()(const std::function<void()>& act) const {
     return app.add_flag_callback(option.names, act, option.help);
@@ -116,13 +107,19 @@ void refuse_unknown_options(const CLI::App& app) {
                              is_option ? did_you_mean(word, names) : "", help));
 }
 
-void refuse_unknown_verb(const std::string& word, const CLI::App& app) {
+/// Of the tool, and of a verb that has only verbs.
+void refuse_unknown_verb(const CLI::App& app) {
+  const std::vector<std::string> rest = app.remaining();
+  if (rest.empty() || rest.front().empty() || rest.front().front() == '-' || app.get_prefix_command()) return;
+  const std::string& word = rest.front();
   std::vector<std::string> names;
   for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
     names.push_back(sub->get_name());
   if (std::ranges::find(names, word) != names.end()) return;
-  throw BadInput(
-      fmt::format("'{}' is not a verb{} (warploom --help lists them)", word, did_you_mean(word, names)));
+  const bool is_tool = app.get_parent() == nullptr;
+  throw BadInput(fmt::format("'{}' is not a verb{}{} (warploom {}--help lists them)", word,
+                             is_tool ? "" : " of " + app.get_name(), did_you_mean(word, names),
+                             is_tool ? "" : app.get_name() + " "));
 }
 
 }  // namespace
@@ -132,19 +129,24 @@ class Parser {
  public:
   /// @param prepare  is called with each verb of `app`, before its own options
   void declare_all(CLI::App& app, Command& command, const std::function<void(CLI::App&)>& prepare) {
+    commands_[&app] = &command;
     for (const Option& option : command.options_) options_[declare(app, option)] = &option;
     if (command.passes_on_) app.prefix_command();
     if (!command.subs_.empty()) app.require_subcommand(0, 1);
     for (Command::Sub& sub : command.subs_) {
-      CLI::App* of = app.add_subcommand(sub.name, sub.summary);
-      of->footer("Example: " + sub.example);
+      CLI::App* of = app.add_subcommand(sub.command->name, sub.command->summary);
       prepare(*of);
       subs_.push_back({&app, of, &sub});
-      sub.command->name = sub.name;
       declare_all(*of, *sub.command, [](CLI::App& inner) {
         inner.fallthrough();  // -v and what is unknown are the outer verb's
       });
     }
+  }
+
+  /// The innermost verb that was given.
+  const Command* asked(const CLI::App& app) const {
+    const auto parsed = app.get_subcommands([](const CLI::App* sub) { return sub->parsed(); });
+    return parsed.empty() ? commands_.at(&app) : asked(*parsed.front());
   }
 
   void take(const CLI::App& app, Command& command) const {
@@ -162,38 +164,53 @@ class Parser {
     Command::Sub* sub;
   };
   std::map<const CLI::Option*, const Option*> options_;
+  std::map<const CLI::App*, const Command*> commands_;
   std::vector<Declared> subs_;
 };
 
-std::optional<std::string> parse_command_line(int argc, char** argv, Command& tool, CommonOptions& common) {
-  CLI::App app("Fits hard, irregular work to many-core processors.", "warploom");
-  app.set_version_flag("--version", fmt::format("warploom {}", version()));
-  app.footer(
-      "Exit codes: 0 done, 1 a finding or a failed check, 2 bad usage or input, 3 internal error, 130 Ctrl-C.\n"
-      "Example: warploom devices");
+void add_common_options(Command& command, CommonOptions& common, bool tool) {
+  command.add("-v,--verbose", Count{&common.verbose}, "Say what is done; given twice, every detail");
+  command.add("-q,--quiet", &common.quiet, "Say nothing but errors, and show no progress");
+  command
+      .add(
+          "--log-level LEVEL", [&common](const std::string& text) { common.level = parse_log_level(text); },
+          "Say what is at least so severe: off, error, warning, info or debug [warning]")
+      .suggest({"off", "error", "warning", "info", "debug"});
+  if (tool)
+    command.add("--version", &common.version,
+                "Print the version and stop; with -v also what it was built with and what is here");
+}
+
+const Command* parse_command_line(int argc, char** argv, Command& tool, CommonOptions& common) {
+  CLI::App app(tool.summary, tool.name);
   app.allow_extras();
-  add_common_options(app, common);
+  Command of_tool, of_verbs;
+  add_common_options(of_tool, common, true);
+  add_common_options(of_verbs, common, false);
   Parser parser;
+  for (const Option& option : of_tool.options()) declare(app, option);
   parser.declare_all(app, tool, [&](CLI::App& verb) {
     verb.allow_extras();
-    add_common_options(verb, common);
+    for (const Option& option : of_verbs.options()) declare(verb, option);
   });
+  bool asks_help = false;
   try {
     app.parse(argc, argv);
-  } catch (const CLI::Success& request) {  // --help, --version
-    if (dynamic_cast<const CLI::CallForVersion*>(&request) != nullptr)
-      return fmt::format("{}\n", request.what());
-    const std::vector<CLI::App*> chosen = app.get_subcommands();
-    return chosen.empty() ? app.help() : chosen.front()->help("warploom");
+  } catch (const CLI::CallForHelp&) {
+    asks_help = true;
   } catch (const CLI::ParseError& error) {
     throw BadInput(fmt::format("{} (see warploom {}--help)", error.what(), path_of(app)));
   }
-  if (const std::vector<std::string> rest = app.remaining(); !rest.empty() && rest.front().front() != '-')
-    refuse_unknown_verb(rest.front(), app);
+  refuse_unknown_verb(app);
+  if (asks_help) {
+    for (const CLI::App* sub : app.get_subcommands())
+      if (!sub->get_subcommands([](const CLI::App*) { return true; }).empty()) refuse_unknown_verb(*sub);
+    return parser.asked(app);
+  }
   refuse_unknown_options(app);
   for (const CLI::App* sub : app.get_subcommands()) refuse_unknown_options(*sub);
   parser.take(app, tool);
-  return std::nullopt;
+  return nullptr;
 }
 
 void parse_options(std::string_view text, Command& command) {

@@ -14,7 +14,7 @@ namespace warploom::tool {
 /// What every verb understands.
 struct CommonOptions {
   int verbose = 0;
-  bool quiet = false;
+  bool quiet = false, version = false;
   std::optional<LogLevel> level;
 
   LogLevel log_level() const {
@@ -24,10 +24,13 @@ struct CommonOptions {
   }
 };
 
+/// Declares them. @param tool  of the tool itself, which also has --version
+void add_common_options(Command& command, CommonOptions& common, bool tool);
+
 /// Reads a command line into `tool`, whose verbs have been added, and what these declared.
-/// @return an answer to --help or --version, to be printed instead of running anything; else nothing
+/// @return the command of which --help was asked, else null
 /// @throws BadInput (what is not known, missing or out of range, with the nearest that is known)
-std::optional<std::string> parse_command_line(int argc, char** argv, Command& tool, CommonOptions& common);
+const Command* parse_command_line(int argc, char** argv, Command& tool, CommonOptions& common);
 
 /// Reads options alone, from a text as in a shell: those of an environment variable.
 /// @throws BadInput with the reason alone

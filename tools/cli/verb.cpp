@@ -13,6 +13,8 @@
 #include "warploom/core/demangle.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
+#include "warploom/core/log.hpp"
+#include "warploom/core/version.hpp"
 
 namespace warploom::tool {
 namespace {
@@ -26,17 +28,20 @@ void check_output(bool written) {
   reader_gone = true;
 }
 
-// Levenshtein's distance: insertions, deletions and replacements of one character.
+std::string command_path;  // of the verb that runs
+
+// Insertions, deletions and replacements of one character, and exchanges of two neighbours (Damerau's
+// distance, each letter moved once).
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
+  std::vector<std::size_t> before_last, last, row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
+    before_last = std::exchange(last, row);
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before_last[j - 2] + 1);
     }
   }
   return row[b.size()];
@@ -57,17 +62,32 @@ std::string read_input(const std::string& path) {
 
 std::string input_name(const std::string& path) { return path == "-" ? "<stdin>" : path; }
 
-void write_output(const std::string& path, std::string_view content) {
-  if (path == "-") return print(content);
-  write_file_atomically(path, content);
-}
-
 void print(std::string_view text) {
   if (reader_gone) return;
   check_output(std::fwrite(text.data(), 1, text.size(), stdout) == text.size());
 }
 
-void print_json(const Json& json) { print(json.dump(2) + "\n"); }
+void print_error(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);  // where it fails, nobody could be told
+  std::fflush(stderr);
+}
+
+void remark(std::string_view text) {
+  if (log_enabled(LogLevel::warning)) print_error(fmt::format("warploom: {}\n", text));
+}
+
+void set_command_path(std::string path) { command_path = std::move(path); }
+
+std::string json_text(const Json& result) {
+  Json all = {{"schema", fmt::format("warploom.{}/1", command_path.substr(0, command_path.find(' ')))},
+              {"version", version()},
+              {"command", command_path}};
+  for (const auto& [key, value] : result.items())
+    if (!all.contains(key)) all[key] = value;
+  return all.dump(2) + "\n";
+}
+
+void print_json(const Json& result) { print(json_text(result)); }
 
 void finish_output() {
   if (!reader_gone) check_output(std::fflush(stdout) == 0);
@@ -81,14 +101,40 @@ std::string byte_text(std::uint64_t bytes) {
   return fmt::format("{} bytes", bytes);
 }
 
+std::string without_long_words(std::string_view message) {
+  constexpr std::size_t kLongest = 300, kShown = 60;  // names of files may be long, too
+  std::string out;
+  while (!message.empty()) {
+    const std::size_t end = std::min(message.find_first_of(" \n\t"), message.size());
+    std::size_t shown = end <= kLongest ? end : kShown;
+    while (end > kLongest && shown > 0 && (static_cast<unsigned char>(message[shown]) & 0xC0) == 0x80)
+      --shown;  // no part of a character
+    out += message.substr(0, shown);
+    if (end > kLongest) out += "...";
+    message.remove_prefix(end);
+    const std::size_t blanks = std::min(message.find_first_not_of(" \n\t"), message.size());
+    out += message.substr(0, blanks);
+    message.remove_prefix(blanks);
+  }
+  return out;
+}
+
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  const auto bare = [](std::string_view text) {
+    return text.substr(std::min(text.find_first_not_of('-'), text.size()));
+  };
+  const std::string_view asked = bare(word);
   std::string best;
-  std::size_t best_distance = word.size() / 3 + 2;  // further off it is another word, not a slip
-  for (const std::string& candidate : candidates)
-    if (const std::size_t distance = edit_distance(word, candidate); distance < best_distance) {
+  std::size_t best_distance =
+      std::max(asked.size() / 3, std::size_t{1}) + 1;  // further off it is another word
+  for (const std::string& candidate : candidates) {
+    const bool begun = asked.size() >= 2 && bare(candidate).starts_with(asked);
+    const std::size_t distance = begun ? 1 : edit_distance(asked, bare(candidate));
+    if (distance < best_distance && distance < bare(candidate).size()) {
       best = candidate;
       best_distance = distance;
     }
+  }
   return best;
 }
 

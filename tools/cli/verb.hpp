@@ -23,8 +23,10 @@ enum ExitCode : int { kDone = 0, kFinding = 1, kBadInput = 2, kInternal = 3, kIn
 
 struct Verb {
   std::string_view name;
-  std::string_view summary;  ///< one line for the list of verbs
-  std::string_view example;  ///< at least one whole command line, shown at the end of --help
+  /// What it does, as one says it to somebody: "List the processors". No full stop.
+  std::string_view summary;
+  /// Whole command lines, at least one; after them remarks, a paragraph a line, which begin with a capital.
+  std::string_view example;
   /// Declares positionals and options, each with its unit; --help, -v, -q and --log-level are there already.
   /// Returns what runs after parsing. Options live in what it captures:
   ///   auto path = std::make_shared<std::string>();
@@ -46,6 +48,9 @@ Verb table_verb();
 Verb search_verb();
 Verb tile_verb();
 Verb example_verb();
+Verb help_verb();
+Verb completion_verb();
+Verb man_verb();
 
 /// Those that an executable has, in the order of --help: verbs.cpp lists all of them, verbs_compiler.cpp
 /// those that the build itself needs, verbs_kernels.cpp those that know only kernels.
@@ -55,14 +60,20 @@ std::vector<Verb> verbs();
 std::string read_input(const std::string& path);
 /// For messages: the path, or "<stdin>" for "-".
 std::string input_name(const std::string& path);
-/// Replaces the file atomically, or prints for "-". Throws as write_file_atomically.
-void write_output(const std::string& path, std::string_view content);
-
 /// To standard output. Does nothing once the reader has closed its end, so that `warploom ... | head`
 /// still writes its files and returns its own exit code. @throws BadInput (disk full)
 void print(std::string_view text);
-/// Indented, with a final line feed.
-void print_json(const Json& json);
+/// To standard error. What cannot be written is lost: a full disk under a log does not stop the work.
+void print_error(std::string_view text);
+/// A remark of a verb that succeeded, to standard error; nothing with -q.
+void remark(std::string_view text);
+/// A result for other programs: its first keys are `schema`, as "warploom.dp/1", `version` and `command`, as
+/// "dp chain". Indented, with a final line feed.
+std::string json_text(const Json& result);
+/// The same to standard output.
+void print_json(const Json& result);
+/// main says which verb runs: "dp chain".
+void set_command_path(std::string path);
 /// Makes sure that everything printed has arrived. main calls it last. @throws BadInput (disk full)
 void finish_output();
 
@@ -77,7 +88,10 @@ std::string kernel_name(const ptx::Module& module, const std::string& asked);
 
 /// "227 KiB", "139.8 GiB": exact below 1 MiB if a multiple of 1 KiB, else bytes or one decimal.
 std::string byte_text(std::uint64_t bytes);
-/// The candidate most like a mistyped word, or empty if none is close.
+/// A message in which words of hundreds of letters are cut to about 60.
+std::string without_long_words(std::string_view message);
+/// The candidate most like a mistyped word, or empty if none is close: one slip in three letters, or the rest
+/// of a word that was begun. Dashes in front do not count.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace warploom::tool

@@ -19,9 +19,10 @@ Verb absent(std::string_view name) {
 }  // namespace
 
 std::vector<Verb> verbs() {
-  return {reuse_verb(), wrap_verb(),     check_verb(),      occupancy_verb(),
-          sim_verb(),   absent("tile"),  absent("denoise"), absent("segment"),
-          absent("dp"), absent("table"), absent("search"),  devices_verb()};
+  return {reuse_verb(),      wrap_verb(),     check_verb(),      occupancy_verb(),
+          sim_verb(),        absent("tile"),  absent("denoise"), absent("segment"),
+          absent("dp"),      absent("table"), absent("search"),  devices_verb(),
+          absent("example"), help_verb(),     completion_verb(), man_verb()};
 }
 
 }  // namespace warploom::tool

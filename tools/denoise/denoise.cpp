@@ -90,7 +90,7 @@ int run(const DenoiseSettings& settings) {
   run.times.total = watch.seconds();
   if (!settings.report.empty()) {
     run.files.push_back(settings.report);
-    files.write(settings.report, as_json(run).dump(2) + "\n");
+    files.write(settings.report, json_text(as_json(run)));
   }
   files.commit();
   if (settings.json)
@@ -115,8 +115,7 @@ std::function<int()> add(Command& command) {
 Verb denoise_verb() {
   return {
       "denoise",
-      "Denoise diffusion tensors by total variation: a diffusion series, which is fitted, or a tensor image; writes "
-      "the tensors and their maps (FA, MD, V1 ...)",
+      "Denoise diffusion tensors by total variation, of a diffusion series or a tensor image, and write their maps",
       "warploom denoise dwi.nii.gz --bval dwi.bval --bvec dwi.bvec -o out/sub01 --qc out/sub01.html\n"
       "  warploom denoise dwi.nii.gz --grad grad.b --shells 1000 --output-order mrtrix -o sub01\n"
       "  warploom denoise dti_tensor.nii.gz --order fsl --mask mask.nii.gz --lambda 12 -o dti_denoised\n"

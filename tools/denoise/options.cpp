@@ -64,6 +64,7 @@ std::vector<std::string> parse_maps(const std::string& text) {
 }
 
 void add_input_options(Command& command, DenoiseSettings& s) {
+  command.group("Input");
   command.add("IMAGE", &s.input, "NIfTI-1 or -2, .nii or .nii.gz: a diffusion series or a tensor image")
       .required();
   command.add("--bval FILE", &s.bval, "The series' b-values [s/mm^2], a row or a column (FSL)");
@@ -96,6 +97,7 @@ void add_input_options(Command& command, DenoiseSettings& s) {
 }
 
 void add_fit_options(Command& command, DenoiseSettings& s) {
+  command.group("Fit of a series");
   add(
       command, "--fit", "METHOD", [&s](const auto& t) { s.fit = imaging::parse_fit_method(t); },
       "Fit of tensors to a series: ols, wls (one reweighting), iterated (two, from the measured signal) or "
@@ -118,6 +120,7 @@ void add_fit_options(Command& command, DenoiseSettings& s) {
 }
 
 void add_solver_options(Command& command, DenoiseSettings& s) {
+  command.group("Solver");
   add(
       command, "--solver", "SOLVER", [&s](const auto& t) { s.solve.solver = imaging::parse_solver(t); },
       "accelerated, primal-dual (with epsilon 0), or descent in the Cholesky factor (Christiansen et al. 2007) [accelerated]");
@@ -143,7 +146,6 @@ void add_solver_options(Command& command, DenoiseSettings& s) {
       command, "--step", "N",
       [&s](const auto& t) { s.solve.descent_step = parse_number("--step", t, 0, true); },
       "Fixed step of descent [mm / sqrt(um^2/ms)] [the largest that is stable at the start]");
-  command.add_device(s.solve.run.devices);
   add(
       command, "--device-memory", "MIB",
       [&s](const auto& t) {
@@ -151,13 +153,10 @@ void add_solver_options(Command& command, DenoiseSettings& s) {
                              << 20;
       },
       "Use no more of the GPU's memory; larger images go through it in slabs [MiB] [what is free]");
-  add(
-      command, "--threads", "N",
-      [&s](const auto& t) { s.solve.run.threads = parse_count("--threads", t, 1u, 1024u); },
-      "CPU threads; the result does not depend on them [one a processor]");
 }
 
 void add_output_options(Command& command, DenoiseSettings& s) {
+  command.group("Output");
   command
       .add(
           "-o,--output PREFIX", &s.prefix,
@@ -195,7 +194,8 @@ void add_output_options(Command& command, DenoiseSettings& s) {
   command.add("--qc FILE.html", &s.qc,
               "Write a page to look at: slices before and after, V1, objective, residual");
   command.add_json(s.json);
-  command.add("--force", &s.force, "Replace outputs that exist");
+  command.add_force(s.force);
+  command.add_run(s.solve.run);
 }
 
 }  // namespace

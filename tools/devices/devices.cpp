@@ -7,7 +7,6 @@
 #include "cli/verb.hpp"
 #include "warploom/core/device.hpp"
 #include "warploom/core/json.hpp"
-#include "warploom/core/version.hpp"
 
 namespace warploom::tool {
 namespace {
@@ -43,8 +42,7 @@ Json as_json(const CudaDevices& cuda) {
                        {"shared_bytes_reserved_per_block", device.shared_reserved},
                        {"threads_per_multiprocessor", device.threads_per_sm},
                        {"registers_per_multiprocessor", device.registers_per_sm}});
-  Json result = {{"version", version()},
-                 {"cpu", {{"threads", cpu_threads()}}},
+  Json result = {{"cpu", {{"threads", cpu_threads()}}},
                  {"cuda", {{"devices", std::move(devices)}}},
                  {"auto", name(choose_device(Device::best))}};
   if (cuda.driver_version > 0) result["cuda"]["driver"] = driver_text(cuda.driver_version);

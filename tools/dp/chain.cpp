@@ -18,18 +18,24 @@ struct Settings : DpSettings {
   std::string file, matrices;
 };
 
-std::vector<std::int64_t> read_dimensions(const Settings& s) {
+/// @param texts  gets the file that they come from, if they do
+std::vector<std::int64_t> read_dimensions(const Settings& s, std::vector<NumberText>& texts) {
   if (!s.words.empty() + !s.file.empty() + !s.matrices.empty() != 1)
     throw BadInput("say the dimensions once: as arguments, with --file or with --matrices");
   if (!s.words.empty()) return dp::parse_dimensions(s.words);
-  if (!s.matrices.empty()) return dp::parse_shapes(read_input(s.matrices), input_name(s.matrices));
-  return io::parse_list<std::int64_t>(read_input(s.file), input_name(s.file)).values;
+  const bool shapes = !s.matrices.empty();
+  NumberText& text = texts.emplace_back(read_numbers(shapes ? s.matrices : s.file));
+  text.number = [shapes](std::string_view, std::size_t k) { return shapes && k > 0 ? 2 * k - 1 : k; };
+  if (shapes) return dp::parse_shapes(text.text, text.file);
+  return io::parse_list<std::int64_t>(text.text, text.file).values;
 }
 
 int run(Settings& s) {
   DpRun run(s);
-  const std::vector<std::int64_t> dimensions = read_dimensions(s);
-  const dp::ChainOrder order = dp::chain_order(dimensions, {.solve = s.solve, .type = s.type});
+  std::vector<NumberText> texts;
+  const std::vector<std::int64_t> dimensions = read_dimensions(s, texts);
+  dp::ChainOrder order;
+  with_lines(texts, [&] { order = dp::chain_order(dimensions, {.solve = s.solve, .type = s.type}); });
   Json products = Json::array();
   for (const dp::Split& split : order.splits) products.push_back({split.i + 1, split.k, split.j});
   return run.finish(
@@ -66,7 +72,7 @@ std::function<int()> add(Command& command) {
 
 Verb dp_chain() {
   return {
-      "chain", "The order of multiplying a chain of matrices that needs the fewest multiplications",
+      "chain", "Find the order of multiplying a chain of matrices that needs the fewest multiplications",
       "warploom dp chain 30 35 15 5 10 20 25\n"
       "  warploom dp chain 30x35 35x15 15x5 --json\n"
       "Prints the cost, in multiplications of numbers, and the order. JSON: products lists the first matrix, the "

@@ -117,7 +117,8 @@ std::function<int()> add(Command& command) {
 }  // namespace
 
 Verb dp_nussinov() {
-  return {"nussinov", "The most base pairs of RNA sequences, without pseudoknots (Nussinov's recurrence)",
+  return {"nussinov",
+          "Find the most base pairs of RNA sequences, without pseudoknots (Nussinov's recurrence)",
           "warploom dp nussinov sequences.fa --weights 3,2,1 --format ct -o pairs.ct\n"
           "  warploom dp nussinov examples/trna_phe.fa --svg arcs.svg\n"
           "dot-bracket: header, sequence, and structure with its score, the sum of what its pairs count, in "

@@ -4,6 +4,7 @@
 
 #include <iterator>
 #include <memory>
+#include <utility>
 
 #include "cli/verb.hpp"
 #include "problem.hpp"
@@ -27,8 +28,11 @@ std::string as_text(const dp::Triangulation& t) {
 int run(Settings& s) {
   DpRun run(s);
   run.add("--svg", s.svg, ".svg");
-  const std::vector<dp::Point> points = dp::parse_points(read_input(s.input), input_name(s.input));
-  const dp::Triangulation t = dp::triangulate(points, {.solve = s.solve, .type = s.type});
+  NumberText text = read_numbers(s.input);
+  text.number = [](std::string_view, std::size_t vertex) { return 2 * vertex; };
+  const std::vector<dp::Point> points = dp::parse_points(text.text, text.file);
+  dp::Triangulation t;
+  with_lines({std::move(text)}, [&] { t = dp::triangulate(points, {.solve = s.solve, .type = s.type}); });
   if (!s.svg.empty()) run.write(s.svg, dp::triangulation_svg(points, t));
   return run.finish(as_text(t),
                     {{"problem", "polygon"},
@@ -61,7 +65,7 @@ std::function<int()> add(Command& command) {
 
 Verb dp_polygon() {
   return {
-      "polygon", "The triangulation of a simple polygon whose diagonals are shortest together",
+      "polygon", "Find the triangulation of a simple polygon whose diagonals are shortest together",
       "warploom dp polygon points.csv --svg triangles.svg\n"
       "Prints lengths, in the unit of the points, and the vertices of each triangle, counted from 0. It is "
       "also the triangulation with the least sum of the triangles' perimeters.",

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <regex>
 #include <utility>
 
 #include "cli/verb.hpp"
@@ -11,15 +13,31 @@
 
 namespace warploom::tool {
 
+namespace {
+
+/// The line, from 1, of a number of a text, from 0. What is no number, a header, does not count.
+std::size_t line_of(const std::string& text, std::size_t number) {
+  std::size_t line = 0, seen = 0;
+  for (std::string row : split(text, '\n')) {
+    ++line;
+    row = row.substr(0, row.find('#'));
+    std::ranges::replace_if(
+        row, [](char c) { return c == ',' || c == ';' || c == '\t' || c == '\r'; }, ' ');
+    for (const std::string& word : split(row, ' '))
+      if (double value = 0; parse_whole(std::string_view(word).substr(word.starts_with('+') ? 1 : 0), value))
+        if (seen++ == number) return line;
+  }
+  return line;
+}
+
+}  // namespace
+
 void add_dp_options(Command& command, DpSettings& settings) {
   dp::Options& solve = settings.solve;
+  command.group("Output");
   command.add("-o,--output FILE", &settings.output,
               "Result to write, as JSON if it ends in .json; '-' for standard output [-]");
-  command.add_device(solve.run.devices);
-  command
-      .add("--threads N", &settings.solve.run.threads,
-           "Threads on the CPU; results do not depend on them [one a processor]")
-      .range(1, 4096);
+  command.group("Solver");
   command.add(
       "--decomposition ORDER",
       [&solve](const std::string& text) { solve.decomposition = dp::parse_decomposition(text); },
@@ -40,8 +58,9 @@ void add_dp_options(Command& command, DpSettings& settings) {
   command.add(
       "--timings", &settings.timings,
       "Tell time and memory: phases, transfers, pairs (an addition with its minimum) a second; costs some waiting");
-  command.add("--force", &settings.force, "Replace outputs that exist");
   command.add_json(settings.json);
+  command.add_force(settings.force);
+  command.add_run(solve.run);
 }
 
 void add_type_option(Command& command, dp::ValueType& type, const std::string& types) {
@@ -72,7 +91,7 @@ int DpRun::finish(const std::string& text, Json json, const dp::Report& report) 
   std::string result = text;
   if (as_json()) {
     json["solver"] = report_json(report, settings_.timings);
-    result = json.dump(2) + "\n";
+    result = json_text(json);
   }
   const bool to_file = settings_.output != "-";
   if (to_file) write(settings_.output, result);
@@ -80,6 +99,31 @@ int DpRun::finish(const std::string& text, Json json, const dp::Report& report) 
   if (!to_file) print(result);
   if (settings_.timings && (to_file || !as_json())) print(timings_text(report));
   return kDone;
+}
+
+NumberText read_numbers(const std::string& path) { return {input_name(path), read_input(path), {}}; }
+
+void with_lines(const std::vector<NumberText>& texts, const std::function<void()>& solve) {
+  try {
+    solve();
+  } catch (const BadInput& error) {
+    const std::string message = error.what();
+    std::smatch found;
+    static const std::regex value("^(\\w+)\\[(\\d+)\\] is |^polygon: (vertex) (\\d+) is ");
+    static const std::regex count(
+        "^(q) has |^(a polygon) has |^the (chain) is empty|^the (search tree) has no key");
+    if (std::regex_search(message, found, value)) {
+      const std::string name = found[1].matched ? found[1] : found[3];
+      std::size_t index = 0;
+      parse_whole(found[1].matched ? found[2].str() : found[4].str(), index);
+      for (const NumberText& text : texts)
+        if (const auto number = text.number(name, index))
+          throw BadInput(fmt::format("{}:{}: {}", text.file, line_of(text.text, *number), message));
+    } else if (std::regex_search(message, found, count)) {
+      if (!texts.empty()) throw BadInput(fmt::format("{}: {}", texts.back().file, message));
+    }
+    throw;
+  }
 }
 
 std::string timings_text(const dp::Report& report) {

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/command.hpp"
 #include "cli/output_files.hpp"
@@ -58,6 +61,17 @@ class DpRun {
   RunScope scope_;
   OutputFiles files_;
 };
+
+/// A text of numbers that was read, and which of its numbers a solver means by name[index], as in "q[2]".
+struct NumberText {
+  std::string file, text;
+  std::function<std::optional<std::size_t>(std::string_view name, std::size_t index)> number;
+};
+/// Reads a file, or standard input.
+NumberText read_numbers(const std::string& path);
+/// Runs a solver. Where it refuses a value or how many there are, the message begins with the file and the
+/// line.
+void with_lines(const std::vector<NumberText>& texts, const std::function<void()>& solve);
 
 /// What timings are printed, for people, and everything about how it was solved, for machines.
 std::string timings_text(const dp::Report& report);

@@ -16,10 +16,23 @@ struct Settings : DpSettings {
   std::string first, second;
 };
 
-dp::AnyFrequencies read_frequencies(const Settings& s) {
-  const std::string name = input_name(s.first);
-  if (s.second.empty()) return dp::parse_frequencies(read_input(s.first), name);
-  return dp::parse_frequencies(read_input(s.first), name, read_input(s.second), input_name(s.second));
+/// A table of rows p_k q_k, or p_1 to p_n and q_0 to q_n in files of their own.
+std::vector<NumberText> read_texts(const Settings& s) {
+  std::vector<NumberText> texts{read_numbers(s.first)};
+  if (s.second.empty()) {
+    texts[0].number = [](std::string_view name, std::size_t k) { return 2 * k + (name == "q" ? 1 : 0); };
+    return texts;
+  }
+  using Found = std::optional<std::size_t>;
+  texts.push_back(read_numbers(s.second));
+  texts[0].number = [](std::string_view name, std::size_t k) { return name == "p" ? Found(k - 1) : Found(); };
+  texts[1].number = [](std::string_view name, std::size_t k) { return name == "q" ? Found(k) : Found(); };
+  return texts;
+}
+
+dp::AnyFrequencies frequencies_of(const std::vector<NumberText>& texts) {
+  if (texts.size() == 1) return dp::parse_frequencies(texts[0].text, texts[0].file);
+  return dp::parse_frequencies(texts[0].text, texts[0].file, texts[1].text, texts[1].file);
 }
 
 std::string as_text(const dp::SearchTree& tree) {
@@ -48,8 +61,12 @@ Json as_json(const dp::SearchTree& tree) {
 int run(Settings& s) {
   DpRun run(s);
   const dp::SearchTreeOptions options{.solve = s.solve, .type = s.type};
-  const dp::SearchTree tree =
-      std::visit([&](const auto& f) { return dp::search_tree(f.p, f.q, options); }, read_frequencies(s));
+  const std::vector<NumberText> texts = read_texts(s);
+  const dp::AnyFrequencies frequencies = frequencies_of(texts);
+  dp::SearchTree tree;
+  with_lines(texts, [&] {
+    tree = std::visit([&](const auto& f) { return dp::search_tree(f.p, f.q, options); }, frequencies);
+  });
   return run.finish(as_text(tree), as_json(tree), tree.report);
 }
 
@@ -75,7 +92,7 @@ std::function<int()> add(Command& command) {
 
 Verb dp_search_tree() {
   return {
-      "search-tree", "The binary search tree of least expected cost",
+      "search-tree", "Find the binary search tree of least expected cost",
       "warploom dp search-tree p.txt q.txt --json\n"
       "  printf 'p,q\\n0,.05\\n.15,.1\\n.1,.05\\n' | warploom dp search-tree -\n"
       "Numbers are probabilities or counts, 0 or more; whole numbers are exact. The cost is the sum of "

@@ -85,7 +85,7 @@ std::function<int()> add(Command& command) {
 
 Verb dp_solve() {
   return {
-      "solve", "m[i,j] = w(i,j) + best over i <= k < j of m[i,k] + m[k+1,j] for a table of your own",
+      "solve", "Solve m[i,j] = w(i,j) + best over i <= k < j of m[i,k] + m[k+1,j] for a table of your own",
       "warploom dp solve costs.csv --optimum max --save-table m.npy\n"
       "Prints the optimum and its tree over leaves 0 to n-1. JSON: splits lists [i, k, j]: leaves i to j-1 are split before leaf k.",
       &add};

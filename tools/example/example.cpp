@@ -9,6 +9,7 @@
 #include "made_up.hpp"
 #include "tool_verbs/embedded.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/file.hpp"
 
 namespace warploom::tool {
 namespace {
@@ -46,11 +47,11 @@ std::vector<std::string> write(const Example& example, const fs::path& folder, b
   const auto add = [&](const std::string& name, auto writer) {
     const fs::path path = folder / name;
     files.add(path, force);
-    names.push_back(path.string());
+    names.push_back(folder == "." ? name : path.string());
     writes.emplace_back([&files, path, writer] { files.write(path, writer); });
   };
   const auto text = [&](const std::string& name, std::string content) {
-    add(name, [content = std::move(content)](const fs::path& path) { write_output(path.string(), content); });
+    add(name, [content = std::move(content)](const fs::path& path) { write_file_atomically(path, content); });
   };
   const auto embedded = [&](const std::string& name, std::string_view content) {
     text(name, std::string(content));

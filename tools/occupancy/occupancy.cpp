@@ -242,10 +242,11 @@ std::function<int()> add(Command& command) {
 }  // namespace
 
 Verb occupancy_verb() {
-  return {
-      "occupancy",
-      "Say whether the kernels of a PTX file launch, how many blocks are resident on a multiprocessor, and what limits them",
-      "warploom occupancy k.ptx --block 16,16 --dynamic 32768 --arch sm_80,sm_90 --fail-below 2", add};
+  return {"occupancy",
+          "Say which kernels of a PTX file launch, how many blocks are resident, and what limits them",
+          "warploom occupancy k.ptx --block 16,16 --dynamic 32768 --arch sm_80,sm_90 --fail-below 2\n"
+          "Exit codes: 0 done, 1 a kernel is below --fail-below, 2 bad usage or input.",
+          add};
 }
 
 }  // namespace warploom::tool

@@ -43,20 +43,26 @@ std::vector<std::string> names_in(const char* variable) {
 }  // namespace
 
 void add_reuse_options(Command& command, const std::shared_ptr<reuse::Options>& options) {
-  command.add(
-      "--when WHEN",
-      [options](const std::string& text) {
-        options->when = parse_choice("--when", text, {When::occupancy, When::always, When::fits});
-      },
-      "Rewrite a kernel: occupancy: if more blocks become resident or it would not launch otherwise; always: "
-      "if bytes are saved; fits: if it would not launch otherwise [occupancy]");
-  command.add(
-      "--placement METHOD",
-      [options](const std::string& text) {
-        options->placement.method = parse_choice(
-            "--placement", text, {PlacementMethod::paper, PlacementMethod::greedy, PlacementMethod::optimal});
-      },
-      "How objects are placed: paper, greedy or optimal [optimal]");
+  command.group("Rewriting");
+  command
+      .add(
+          "--when WHEN",
+          [options](const std::string& text) {
+            options->when = parse_choice("--when", text, {When::occupancy, When::always, When::fits});
+          },
+          "Rewrite a kernel: occupancy: if more blocks become resident or it would not launch otherwise; always: "
+          "if bytes are saved; fits: if it would not launch otherwise [occupancy]")
+      .suggest({"occupancy", "always", "fits"});
+  command
+      .add(
+          "--placement METHOD",
+          [options](const std::string& text) {
+            options->placement.method =
+                parse_choice("--placement", text,
+                             {PlacementMethod::paper, PlacementMethod::greedy, PlacementMethod::optimal});
+          },
+          "How objects are placed: paper, greedy or optimal [optimal]")
+      .suggest({"paper", "greedy", "optimal"});
   command.add(
       "--placement-time MS",
       [options](const std::string& text) {
@@ -84,6 +90,7 @@ void add_reuse_options(Command& command, const std::shared_ptr<reuse::Options>& 
         options->dynamic_pool = text == "dynamic";
       },
       "What becomes of the arrays: static: one array; dynamic: one extern array, whose bytes the launch has to give, above 48 KB too [static]");
+  command.group("Kernels and passes");
   // One value an occurrence: a value may be the file that follows.
   command
       .add("--kernel NAME", &options->only,

@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <memory>
 
+#include "cli/output_files.hpp"
 #include "cli/verb.hpp"
 #include "options.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
+#include "warploom/core/json.hpp"
 #include "warploom/core/log.hpp"
 #include "warploom/core/process.hpp"
 
@@ -21,7 +23,7 @@ struct Options {
   std::shared_ptr<reuse::Options> rewriting = std::make_shared<reuse::Options>();
   std::string path, output, html, object;
   std::vector<std::string> nvcc_options, dump_after;
-  bool list_passes = false, advice = false, json = false;
+  bool list_passes = false, advice = false, json = false, force = false;
 };
 
 bool begins_with_any(const Words& words, std::initializer_list<std::string_view> prefixes) {
@@ -51,6 +53,10 @@ std::string compile(const Options& options) {
   words.push_back(options.path);
   const int status = run_program(words);
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) throw Interrupted();
+  if (status != 0 && !find_program("gcc"))
+    throw BadInput(
+        fmt::format("{}: {} needs the C++ compiler gcc, which is not in $PATH; install it (Debian: g++)",
+                    options.path, nvcc->string()));
   if (status != 0)
     throw BadInput(fmt::format("{}: {} failed; it was called as {}", options.path, nvcc->string(),
                                fmt::join(words, " ")));
@@ -86,7 +92,7 @@ std::function<void(std::string_view, std::string_view, const std::string&)> dump
     if (std::ranges::none_of(wanted, is)) return;
     const std::string dump = fmt::format("== {}: after {}\n{}\n", kernel, pass, text);
     if (to_error)
-      fmt::print(stderr, "{}", dump);
+      print_error(dump);
     else
       print(dump);
   };
@@ -118,7 +124,7 @@ std::string advice(const reuse::Report& report) {
 }
 
 std::string report_text(const Options& options, const reuse::Report& report) {
-  if (options.json) return reuse::to_json(report);
+  if (options.json) return json_text(Json::parse(reuse::to_json(report)));
   if (!options.object.empty()) return reuse::explain(report, options.object);
   if (options.advice) return advice(report);
   return reuse::to_text(report, log_enabled(LogLevel::info));
@@ -132,14 +138,22 @@ int run(const Options& options) {
   if (options.path.empty()) throw BadInput("reuse: no file given (see warploom reuse --help)");
   if (options.output == "-" && options.json)
     throw BadInput("--json and -o - both want standard output; give -o a file");
+  OutputFiles files;
+  for (const std::string& path : {options.html, options.output})
+    if (!path.empty() && path != "-") files.add(path, options.force);
   const reuse::Result result = rewrite(options, read_ptx(options));
 
   const std::string report =
       report_text(options, result.report);  // before any file: an unknown OBJECT throws
-  if (!options.html.empty()) write_output(options.html, reuse::to_html(result.report));
-  if (!options.output.empty()) write_output(options.output, result.text);
+  const auto write = [&](const std::string& path, const auto& content) {
+    if (path == "-") return print(content());
+    if (!path.empty()) files.write(path, content());
+  };
+  write(options.html, [&] { return reuse::to_html(result.report); });
+  write(options.output, [&] { return result.text; });
+  files.commit();
   if (options.output == "-")
-    fmt::print(stderr, "{}", report);
+    print_error(report);
   else
     print(report.empty() || report.back() == '\n' ? report : report + "\n");
   const bool failed = std::ranges::any_of(result.report.kernels, [](const reuse::KernelReport& kernel) {
@@ -153,10 +167,12 @@ std::function<int()> add(Command& command) {
   command.add("FILE", &options->path,
               "PTX to rewrite, '-' for standard input; a .cu file goes through nvcc first");
   command.add("NVCC_OPTIONS", &options->nvcc_options, "After --: options for nvcc, if FILE is a .cu file");
+  command.group("Output");
   command.add(
       "-o,--output FILE", &options->output,
       "Write the rewritten PTX here, '-' for standard output (the report then goes to standard error); without it there is only the report");
   add_reuse_options(command, options->rewriting);
+  command.group("Report");
   command
       .add("--dump-after PASS", &options->dump_after,
            "Print what a pass found, or every pass with all; repeatable")
@@ -170,6 +186,7 @@ std::function<int()> add(Command& command) {
   command.add("--html FILE", &options->html,
               "Write the report as one self-contained page, with the memory map");
   command.add_json(options->json);
+  command.add_force(options->force);
   return [options] { return run(*options); };
 }
 

@@ -160,7 +160,7 @@ int run(const Settings& s) {
       io::write_png(staged, overlay(input.image, contours, input.geometry.has_value()));
     });
   const Json report = as_json(s, with, segmentation, watch.seconds());
-  if (!s.report.empty()) files.write(s.report, report.dump(2) + "\n");
+  if (!s.report.empty()) files.write(s.report, json_text(report));
   files.commit();
   if (s.json)
     print_json(report);
@@ -175,13 +175,16 @@ std::function<int()> add(Command& command) {
       .add("IN", &s->input,
            "Image to read: PNG (colours become grey) or NIfTI, 2-D or 3-D; '-' for standard input")
       .required();
+  command.group("Output");
   command
       .add("-o,--output", &s->mask,
            "Mask to write: .nii, .nii.gz (0 and 1, where the image lies) or .png (0 and 255)")
       .required()
       .type("FILE");
+  command.group("Input");
   command.add("--volume N", &s->volume, "Which volume of a 4-D NIfTI, from 0")
       .range(0, std::numeric_limits<int>::max());
+  command.group("Method");
   command.add(
       "--start START", &s->start,
       "First contour: checkerboard (many small ones), disk (or ball), box, or mask:FILE (not 0: inside) [checkerboard]");
@@ -198,14 +201,15 @@ std::function<int()> add(Command& command) {
       "Stop when the level set's root mean square change is at most this [1e-3; in 3-D, or from a disk, box or mask, 1e-4]");
   command.add("--max-iterations N", &s->max_iterations,
               "Stop then in any case [500; in 3-D, or from a disk, box or mask, 2000]");
-  command.add_device(s->with.run.devices);
+  command.group("Output");
   command.add("--contour FILE", &s->contour,
               "Contour to write, to a fraction of a pixel: .svg (2-D) or .json (a list for each slice)");
   command.add("--overlay FILE", &s->overlay,
               "Picture to write: the image with the contour; of a volume up to 20 slices (.png)");
   command.add("--report FILE", &s->report,
               "Report to write: options, means, energy of each iteration, times (.json)");
-  command.add("--force", &s->force, "Replace outputs that exist");
+  command.add_force(s->force);
+  command.add_run(s->with.run);
   command.add_json(s->json);
   return [s] { return with_option_names([&] { return run(*s); }); };
 }

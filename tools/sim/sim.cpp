@@ -9,6 +9,7 @@
 #include <limits>
 #include <memory>
 
+#include "cli/output_files.hpp"
 #include "cli/verb.hpp"
 #include "report.hpp"
 #include "warploom/core/demangle.hpp"
@@ -32,7 +33,7 @@ struct Options {
   std::vector<std::string> dumps;
   std::uint64_t seed = 1, max_instructions = sim::LaunchOptions{}.max_instructions;
   unsigned threads = 0;
-  bool races = false, json = false;
+  bool races = false, json = false, force = false;
 };
 
 /// --dump: where the contents of which argument go.
@@ -83,11 +84,7 @@ Dump parse_dump(const std::string& text, const LaunchText& launch) {
     throw BadInput(fmt::format("--dump {0}: the launch has {1} buffers; say which, as --dump N:{0}: {2}",
                                text, buffers, buffers_text(launch)));
   }
-  // Seen now rather than after a long run.
-  const std::filesystem::path directory = std::filesystem::absolute(dump.path).parent_path();
-  if (dump.path.empty() || dump.path == "-" || !std::filesystem::is_directory(directory))
-    throw BadInput(fmt::format("--dump {}: '{}' is not the name of a file in a directory that there is", text,
-                               dump.path));
+  if (dump.path == "-") throw BadInput(fmt::format("--dump {}: a dump cannot go to standard output, '-'; name a file", text));
   return dump;
 }
 
@@ -163,15 +160,18 @@ std::vector<SimMemory> memory_after(const sim::Machine& machine, const LaunchTex
   return out;
 }
 
-void write_dumps(const std::vector<Dump>& dumps, const LaunchText& launch,
+void write_dumps(OutputFiles& files, const std::vector<Dump>& dumps, const LaunchText& launch,
                  const std::vector<SimMemory>& memory) {
   for (const Dump& dump : dumps) {
     const auto label = fmt::format("argument {}", dump.argument);
     const SimMemory& buffer = *std::ranges::find(memory, label, &SimMemory::label);
-    write_npy(dump.path, {std::string(sim::find_element_type(buffer.type)->dtype),
-                          {launch.arguments[dump.argument].count},
-                          buffer.bytes});
+    files.write(dump.path, [&](const std::filesystem::path& staged) {
+      write_npy(staged, {std::string(sim::find_element_type(buffer.type)->dtype),
+                         {launch.arguments[dump.argument].count},
+                         buffer.bytes});
+    });
   }
+  files.commit();
 }
 
 int run(const Options& options) {
@@ -181,6 +181,8 @@ int run(const Options& options) {
   const std::vector<LaunchText> launches = read_launches(options, module);
   std::vector<Dump> dumps;
   for (const std::string& dump : options.dumps) dumps.push_back(parse_dump(dump, launches.front()));
+  OutputFiles files;  // what cannot be written is known before a long run
+  for (const Dump& dump : dumps) files.add(dump.path, options.force);
 
   std::vector<SimRun> first;                     // of each launch, under the first schedule
   std::vector<std::vector<SimMemory>> memories;  // after it
@@ -221,7 +223,7 @@ int run(const Options& options) {
     for (const std::string& line : differing) print(line + "\n");
     print(findings == 0 ? "clean\n" : fmt::format("{} finding{}\n", findings, findings == 1 ? "" : "s"));
   }
-  write_dumps(dumps, launches.front(), memories.front());
+  write_dumps(files, dumps, launches.front(), memories.front());
   return findings == 0 ? kDone : kFinding;
 }
 
@@ -242,6 +244,7 @@ void add_number(Command& command, const std::string& option, Number& value, Numb
 std::function<int()> add(Command& command) {
   auto options = std::make_shared<Options>();
   command.add("FILE", &options->path, "PTX to run, '-' for standard input").required();
+  command.group("Launch");
   const auto add_launch_option = [&](const std::string& option, const std::string& type,
                                      const std::string& help) -> Option& {
     return command.add(
@@ -267,6 +270,7 @@ std::function<int()> add(Command& command) {
   command.add(
       "--launches FILE.sim", &options->launches,
       "Instead of the five above: a file with a launch a line, in the same options; they run in order");
+  command.group("Run");
   command.add("--race", &options->races,
               "Look for races in shared and global memory, too; this takes longer");
   command.add(
@@ -276,17 +280,18 @@ std::function<int()> add(Command& command) {
   constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
   add_number(command, "--seed", options->seed, std::uint64_t{0}, most,
              "Of random and adversarial schedules, and of what shared memory holds at first [1]");
-  add_number(command, "--threads", options->threads, 1u, 1024u,
-             "CPU threads; what is found does not depend on them [one a processor]");
   add_number(
       command, "--max-instructions", options->max_instructions, std::uint64_t{1}, most,
       fmt::format("Instructions of all threads together, more is a finding [{}]", options->max_instructions));
+  command.group("Output");
   command
       .add(
           "--dump [N:]FILE.npy", &options->dumps,
           "Write a buffer as it is after the launch: FILE.npy of the only one, N:FILE.npy of argument N, from 0; repeatable")
       .repeated();
   command.add_json(options->json);
+  command.add_force(options->force);
+  command.add_threads(options->threads);
   return [options] { return run(*options); };
 }
 
@@ -294,10 +299,10 @@ std::function<int()> add(Command& command) {
 
 Verb sim_verb() {
   return {
-      "sim",
-      "Run a kernel of a PTX file on the CPU, without a GPU, and report races, accesses out of bounds, reads of "
-      "uninitialised shared memory and barriers that not all threads reach",
+      "sim", "Run a kernel of a PTX file on the CPU and report its races and other faults",
       "warploom sim k.ptx --kernel scale --grid 4 --block 256 --arg buf:f32:1024:random --arg i32:1024 --race --dump out.npy\n"
+      "No GPU is needed. Reported are races, accesses out of bounds, reads of uninitialised shared memory, and "
+      "barriers that not all threads reach.\n"
       "Exit codes: 0 clean, 1 findings, 2 bad usage or input.",
       &add};
 }

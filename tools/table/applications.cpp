@@ -188,6 +188,7 @@ int run(Settings& s) {
 
 std::function<int()> add(Command& command) {
   auto s = std::make_shared<Settings>();
+  command.group("Recordings");
   command.add("--recording FILE...", &s->recordings,
               "Recordings of wearable sensors, perhaps gzipped, as Daphnet's: time [ms], three axes [mg] of "
               "ankle, thigh and trunk, annotation 0, 1 or 2; in place of the dissertation's distributions");
@@ -198,6 +199,7 @@ std::function<int()> add(Command& command) {
   command.add("--window S", &s->window, "Of the samples that make a status, up to the moment [s] [0.5]")
       .range(0.0, 3600.0);
   command.add("--batch N", &s->batch, "Time slots of recordings stored at a time [4096]");
+  command.group("Applications");
   command
       .add("--application NAME", &s->application,
            "One of the two: emergencies (batches of 4,096) or statistics (262,144) [both]")
@@ -219,7 +221,7 @@ std::function<int()> add(Command& command) {
 Verb table_applications() {
   return {
       "applications",
-      "The dissertation's two applications, or time slots by status from recordings of wearable sensors",
+      "Run the dissertation's two applications, or find time slots by status from recordings of wearable sensors",
       "warploom table applications --svg keys.svg\n"
       "  warploom table applications --recording S01R02.txt.gz --recording S03R03.txt.gz --status free/+2\n"
       "Without recordings: keys from two normal distributions (deviations .05 and .1) in batches of 4,096, "

@@ -221,6 +221,7 @@ void add_choice(Command& command, const std::string& option, const std::string& 
 std::function<int()> add(Command& command) {
   auto s = std::make_shared<Settings>();
   Experiment& e = s->experiment;
+  command.group("Table");
   add_choice(command, "--structure",
              "lines (nodes of 14 pairs) or list (the dissertation's, a node a pair) [lines]",
              [s](const std::string& text) {
@@ -228,6 +229,7 @@ std::function<int()> add(Command& command) {
                  throw BadInput(fmt::format("--structure {}: it is lines or list", text));
                s->table.structure = text == "list" ? table::Structure::list : table::Structure::lines;
              });
+  command.group("Workload");
   add_choice(
       command, "--distribution",
       "Of the keys: half (half of a universe of keys is there: half of updates succeed, half of finds hit), "
@@ -242,6 +244,7 @@ std::function<int()> add(Command& command) {
   command.add("--preload N", &s->preload, "Pairs put in before [2^18]");
   command.add("--batch N,...", &s->batches,
               "Operations a batch; several with commas, or A..B by doubling [2^18]");
+  command.group("Table");
   command.add("--tables N,...", &s->tables, "n, the tables that keys are spread over; several likewise [1]");
   command.add("--buckets N", &s->buckets, "m, buckets of each table [by the capacity]");
   command.add("--capacity N", &s->capacity, "Pairs to make room for at first [the preload]");
@@ -252,6 +255,7 @@ std::function<int()> add(Command& command) {
              [s](const std::string& text) { s->table.assignment = table::parse_assignment(text); });
   command.add("--key-bits BITS", &e.key_bits, "32 or 64 [32]").among({32, 64});
   command.add("--value-bits BITS", &e.value_bits, "32 or 64 [32]").among({32, 64});
+  command.group("Measurement");
   command.add("--rounds N", &e.rounds, "Batches that are timed, after one that is not [9]").range(1, 1000000);
   command.add("--seed N", &e.workload.seed, "Of the random numbers [2013]");
   command.add("--svg FILE", &s->svg,
@@ -265,7 +269,7 @@ std::function<int()> add(Command& command) {
 
 Verb table_bench() {
   return {
-      "bench", "Throughput of finds, insertions and erasures, mixed in batches, under a workload",
+      "bench", "Measure the throughput of finds, insertions and erasures, mixed in batches, under a workload",
       "warploom table bench --batch 2^12..2^18 --search 33,50,60,80,90 --svg throughput.svg\n"
       "  warploom table bench --structure list --distribution normal --buckets 1024 --hash dek --assignment decimal --tables 1,320\n"
       "The second is the dissertation's GPU_BASIC and GPU_PH, or with --device cpu its CPU_BASIC and "

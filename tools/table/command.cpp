@@ -14,17 +14,16 @@
 namespace warploom::tool {
 
 void add_table_options(Command& command, TableSettings& settings) {
+  command.group("Output and device");
   command.add("-o,--output FILE", &settings.output,
               "Result to write, as JSON if it ends in .json; '-' for standard output [-]");
-  command.add_device(settings.table.run.devices);
-  command.add("--threads N", &settings.table.run.threads, "Threads on the CPU [one a processor]")
-      .range(1, 4096);
   command
       .add("--threads-per-block N", &settings.table.threads_per_block,
            "Threads of a block on a GPU, a multiple of 32 [the best known]")
       .range(32, 1024);
-  command.add("--force", &settings.force, "Replace outputs that exist");
   command.add_json(settings.json);
+  command.add_force(settings.force);
+  command.add_run(settings.table.run);
 }
 
 TableRun::TableRun(const TableSettings& settings) : settings_(settings), scope_(settings.table.run) {
@@ -45,7 +44,7 @@ bool TableRun::as_json() const { return settings_.json || settings_.output.ends_
 int TableRun::finish(const std::string& text, const Json& json) {
   const bool to_file = settings_.output != "-";
   // Lines of a file and names of records may hold bytes that are no UTF-8.
-  const std::string result = as_json() ? json.dump(2) + "\n" : text;
+  const std::string result = as_json() ? json_text(json) : text;
   if (to_file)
     files_.write(settings_.output, [&](const auto& staged) { write_file_atomically(staged, result); });
   files_.commit();

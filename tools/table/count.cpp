@@ -99,7 +99,7 @@ std::function<int()> add(Command& command) {
 
 Verb table_count() {
   return {
-      "count", "How often each line, value of a column or k-mer occurs",
+      "count", "Count how often each line, value of a column or k-mer occurs",
       "warploom table count access.log --column 1 --separator blanks\n"
       "  warploom table count genome.fa.gz --kmer 21 --canonical --top 0 -o kmers.txt\n"
       "Each line listed is a count and the value, after a first line that begins with #. Counts are exact. "

@@ -51,7 +51,7 @@ Json as_json(const Measurement& m) {
           {"assignment", name(e.table.assignment)},
           {"key_bits", e.key_bits},
           {"value_bits", e.value_bits},
-          {"threads", e.table.run.threads},
+          {"threads", current_run().threads},
           {"threads_per_block", e.table.threads_per_block},
           {"workload", std::move(workload)},
           {"batch", e.batch},

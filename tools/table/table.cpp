@@ -13,14 +13,12 @@ std::function<int()> add(Command& command) {
 }  // namespace
 
 Verb table_verb() {
-  return {
-      "table",
-      "Count values or k-mers with the parallel hash table, measure it under a workload, and run the applications that it was made for",
-      "warploom table count genome.fa --kmer 21 --canonical --top 20\n"
-      "  warploom table bench --batch 2^12..2^18 --search 33,80 --svg throughput.svg\n"
-      "  warploom table applications --help\n"
-      "Exit codes: 0 done, 2 bad usage or input, or more memory asked for than there is, 130 Ctrl-C.",
-      &add};
+  return {"table", "Count values or k-mers with the parallel hash table, and measure it",
+          "warploom table count genome.fa --kmer 21 --canonical --top 20\n"
+          "  warploom table bench --batch 2^12..2^18 --search 33,80 --svg throughput.svg\n"
+          "  warploom table applications --help\n"
+          "Exit codes: 0 done, 2 bad usage or input, or more memory asked for than there is, 130 Ctrl-C.",
+          &add};
 }
 
 }  // namespace warploom::tool

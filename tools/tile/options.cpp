@@ -229,40 +229,46 @@ std::function<TileOptions()> add_tile_options(Command& command) {
   const auto list = [&](const std::string& name, std::vector<std::string>& to, const char* type,
                         const char* help) { return &command.add(name + " " + type, &to, help).repeated(); };
   command.add("FILE", &options.path, "C source with loop nests, '-' for standard input").required();
-  command.add("--function NAME", &options.source.function, "only this function (default: all with loops)");
-  list("-D", texts->macros, "NAME[=TEXT]", "a macro, as for a C compiler");
-  command.add("-I DIR", &options.source.include_folders, "a folder for #include \"...\"");
-  list("--size", texts->sizes, "N=VALUE", "what is known of a size: N=1024 or N=1..4096");
+  command.group("Source");
+  command.add("--function NAME", &options.source.function, "Only this function (default: all with loops)");
+  list("-D", texts->macros, "NAME[=TEXT]", "A macro, as for a C compiler");
+  command.add("-I DIR", &options.source.include_folders, "A folder for #include \"...\"");
+  list("--size", texts->sizes, "N=VALUE", "What is known of a size: N=1024 or N=1..4096");
 
+  command.group("Explanation");
   command.add(
       "--explain", &options.explain,
-      "reuse, footprints, dependences with witnesses, which orders and tilings are legal, where a GPU "
+      "Show reuse, footprints, dependences with witnesses, which orders and tilings are legal, where a GPU "
       "should keep each array and what that takes (default where no output is asked for)");
   list("--footprint", texts->footprint, "EXTENTS",
-       "tile for footprints and tilings, as i=32,k=8 (default: 32 of each loop)");
+       "Tile for footprints and tilings, as i=32,k=8 (default: 32 of each loop)");
   command.add_json(options.json);
+  command.add_force(options.force);
 
+  command.group("Steps");
   texts->permute_option = list("--permute", texts->permute, "LOOPS",
-                               "these loops in this order, in the places that they hold, as k,i,j");
+                               "These loops in this order, in the places that they hold, as k,i,j");
   texts->tile_option = list("--tile", texts->tile, "STRIPS",
-                            "strips of each loop, as i=32,j=64; the strips' loops, ii and jj, go outside");
+                            "Strips of each loop, as i=32,j=64; the strips' loops, ii and jj, go outside");
   texts->strip_option = list("--strip-mine", texts->strip_mine, "STRIP",
-                             "strips of one loop, as i=32; the order of iterations stays");
-  texts->skew_option = list("--skew", texts->skew, "SKEW", "as j=1*i: j runs 1 * i later");
-  command.add("--auto", &options.automatic, "choose the steps, for the C");
+                             "Strips of one loop, as i=32; the order of iterations stays");
+  texts->skew_option = list("--skew", texts->skew, "SKEW", "As j=1*i: j runs 1 * i later");
+  command.add("--auto", &options.automatic, "Choose the steps, for the C");
 
-  command.add("--c FILE", &options.c, "write the transformed C here, '-' for standard output");
-  command.add("--cuda FILE", &options.cuda, "write a CUDA program here, '-' for standard output");
+  command.group("Output");
+  command.add("--c FILE", &options.c, "Write the transformed C here, '-' for standard output");
+  command.add("--cuda FILE", &options.cuda, "Write a CUDA program here, '-' for standard output");
   command.add("--html FILE", &options.html,
-              "write a page with pictures of the iteration spaces here, '-' for standard output");
+              "Write a page with pictures of the iteration spaces here, '-' for standard output");
+  command.group("GPU");
   command.add("--arch SM", &options.gpu.architecture, "GPU for capacities and costs").show_default();
   command.add("--memory-cap BYTES", &texts->memory_cap,
-              "device memory to use; larger arrays pass through it in panels [bytes, or with K, M, G]");
+              "Device memory to use; larger arrays pass through it in panels [bytes, or with K, M, G]");
   command.add("--keep-order", &texts->keep_order,
-              "keep the order of every sum (default: sums may be spread over threads)");
+              "Keep the order of every sum (default: sums may be spread over threads)");
   command.add(
       "--verify", &options.verify,
-      "compile the CUDA with nvcc, run it in the simulator at small sizes, also rewritten by `reuse`, and compare with the nest");
+      "Compile the CUDA with nvcc, run it in the simulator at small sizes, also rewritten by `reuse`, and compare with the nest");
   return [texts, &command] { return read(command, *texts); };
 }
 

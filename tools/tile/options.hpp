@@ -15,7 +15,7 @@ struct TileOptions {
   std::vector<tile::Step> steps;                  ///< in the order of the command line
   std::map<std::string, std::int64_t> footprint;  ///< --footprint: extents of a tile
   tile::GpuOptions gpu;
-  bool automatic = false, explain = false, json = false, verify = false;
+  bool automatic = false, explain = false, json = false, verify = false, force = false;
   std::string c, cuda, html;  ///< output files, "-" for standard output; empty: not asked for
 
   bool explains() const { return explain || json || !html.empty(); }

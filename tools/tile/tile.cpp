@@ -187,11 +187,11 @@ class Outputs {
   explicit Outputs(const TileOptions& options) : options_(options) {
     for (const std::string& path : {options.c, options.cuda, options.html}) {
       if (path.empty() || path == "-") continue;
-      files_.add(path, true);
       std::error_code error;
       if (std::filesystem::equivalent(path, options.path, error))
         throw BadInput(
             fmt::format("{} is the source, which would be lost; name another file for the output", path));
+      files_.add(path, options.force);
     }
   }
 
@@ -238,7 +238,7 @@ std::function<int()> add(Command& command) {
 
 Verb tile_verb() {
   return {
-      "tile", "explain reuse in loop nests, prove what is legal, write tiled C and CUDA",
+      "tile", "Explain reuse in loop nests, prove what is legal, and write tiled C and CUDA",
       "warploom tile examples/tile/lecture/matmul.c --explain\n"
       "  warploom tile examples/tile/lecture/matmul.c --auto --c matmul_tiled.c --cuda matmul.cu\n"
       "Steps (--permute, --tile, --strip-mine, --skew) are taken in the order of the command line, in every function;\n"

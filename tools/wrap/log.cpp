@@ -10,6 +10,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "cli/verb.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/json.hpp"
 #include "warploom/core/log.hpp"
@@ -93,12 +94,10 @@ std::string summary(const std::string& log, bool json) {
       count(reasons, fmt::format("{}: {}", verdict, entry.value("reason", std::string())));
   }
   if (json)
-    return Json{{"verdicts", counts},
-                {"rewritten", rewritten},
-                {"others", reasons},
-                {"unreadable_lines", unreadable}}
-               .dump(2) +
-           "\n";
+    return json_text({{"verdicts", counts},
+                      {"rewritten", rewritten},
+                      {"others", reasons},
+                      {"unreadable_lines", unreadable}});
   std::string text;
   for (const auto& [verdict, n] : counts.items()) text += fmt::format("{:6} {}\n", n.get<int>(), verdict);
   for (const Json& k : rewritten.elements()) {

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <system_error>
 
 #include "warploom/core/file.hpp"
 #include "warploom/core/log.hpp"
+#include "warploom/core/parse.hpp"
 
 namespace warploom::tool {
 namespace {
@@ -97,6 +99,7 @@ void RewrittenFiles::replace(const File& file, const std::string& original,
   fs::create_directories(to);
   write_file_atomically(to / "path", fs::weakly_canonical(file.ptx).string());
   write_file_atomically(to / "source", file.source);
+  write_file_atomically(to / "kernels", std::to_string(file.kernels));
   write_file_atomically(to / "original", original);
   for (const char* tool : {"ptxas", "fatbinary"})
     link_once(shadow_ / "later" / tool, shadow_ / "tools" / tool);
@@ -106,6 +109,7 @@ void RewrittenFiles::replace(const File& file, const std::string& original,
 void RewrittenFiles::restore(const fs::path& ptx) const {
   const fs::path from = record(ptx);
   write_file_atomically(ptx, read_file(from / "original"));
+  write_file_atomically(from / "restored", "");
   mark_assembled(ptx);  // as far as it concerns us
 }
 
@@ -127,6 +131,18 @@ std::vector<fs::path> RewrittenFiles::not_assembled() const {
       const fs::path ptx = read_file(entry.path() / "path");
       if (fs::exists(ptx)) out.push_back(ptx);
     }
+  return out;
+}
+
+std::map<std::string, int> RewrittenFiles::kept() const {
+  std::map<std::string, int> out;
+  for (const fs::directory_entry& entry : fs::directory_iterator(shadow_ / "rewritten")) {
+    if (fs::exists(entry.path() / "restored") || !fs::exists(entry.path() / "original")) continue;
+    int kernels = 0;
+    parse_whole(read_file(entry.path() / "kernels"), kernels);
+    int& most = out[read_file(entry.path() / "source")];
+    most = std::max(most, kernels);
+  }
   return out;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,7 @@ class RewrittenFiles {
   struct File {
     std::filesystem::path ptx;
     std::string source;  ///< the CUDA file it came from
+    int kernels = 0;     ///< that were rewritten in it
   };
   explicit RewrittenFiles(std::filesystem::path shadow) : shadow_(std::move(shadow)) {}
 
@@ -53,6 +55,8 @@ class RewrittenFiles {
   void mark_assembled(const std::filesystem::path& ptx) const;
   /// Those that ptxas has not seen.
   std::vector<std::filesystem::path> not_assembled() const;
+  /// The kernels of each CUDA file whose new text stayed; of several architectures, the most.
+  std::map<std::string, int> kept() const;
 
  private:
   std::filesystem::path record(const std::filesystem::path& ptx) const;

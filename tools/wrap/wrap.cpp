@@ -121,6 +121,9 @@ int launch(Words words) {
   // With -ptx no ptxas ran.
   const RewrittenFiles rewritten(shadow->path());
   for (const fs::path& ptx : rewritten.not_assembled()) prove(rewritten, ptx, ptxas);
+  if (status == 0)
+    for (const auto& [source, kernels] : rewritten.kept())
+      remark(fmt::format("{}: {} kernel{} rewritten", source, kernels, kernels == 1 ? "" : "s"));
   shadow.reset();
   return end_like(status);
 }
@@ -151,7 +154,11 @@ void rewrite(const RewrittenFiles& rewritten, const RewrittenFiles::File& file) 
   }
   log_kernels(file.source, result.report);
   if (!result.report.note.empty()) log_module(file.source, "untouched", result.report.note);
-  if (result.text != text) rewritten.replace(file, text, result.text);
+  if (result.text == text) return;
+  RewrittenFiles::File counted = file;
+  counted.kernels = static_cast<int>(
+      std::ranges::count(result.report.kernels, reuse::Verdict::rewritten, &reuse::KernelReport::verdict));
+  rewritten.replace(counted, text, result.text);
 }
 
 void leave(const std::string& source, std::string_view verdict, const std::string& reason) {
@@ -207,7 +214,7 @@ int ptxas(const Words& words, const RewrittenFiles& rewritten, const fs::path& s
   if (status == 0) {
     rewritten.mark_assembled(*input);
     print(read_file(held.out));
-    fmt::print(stderr, "{}", read_file(held.err));
+    print_error(read_file(held.err));
     return kDone;
   }
   const std::string messages = read_file(held.err);

@@ -39,10 +39,11 @@ std::string svg(const std::string& title, const std::string& subtitle, const std
 std::string figure(const Panel& panel);
 
 /// An SVG document of this size [px] on a white ground.
+/// @param label       what it shows, for those who hear it; text
 /// @param attributes  of the root: " font-size=\"14\""
 /// @param digits      after the point, of the size
-std::string svg_document(double width, double height, std::string_view attributes, std::string_view content,
-                         int digits = 0);
+std::string svg_document(double width, double height, std::string_view label, std::string_view attributes,
+                         std::string_view content, int digits = 0);
 
 /// Heights [share of the values] of `bins` equal bins from `low` to `high`, as the corners of their outline.
 std::vector<std::pair<double, double>> histogram(const std::vector<float>& values, double low, double high,

@@ -19,7 +19,7 @@ struct Page {
 };
 std::string to_html(const Page& page);
 
-/// A script for pages with <details>: opens those that hold what the address names.
+/// A script for pages with <details>: opens those that hold what the address names, and all of them in print.
 std::string_view reveal_script();
 
 }  // namespace warploom::page

@@ -8,6 +8,7 @@
 #include "imaging/quality/maps.hpp"
 #include "imaging/voxels.hpp"
 #include "warploom/imaging/maps.hpp"
+#include "warploom/page/text.hpp"
 
 namespace warploom::imaging {
 namespace {
@@ -47,7 +48,7 @@ SliceWindow most_anisotropic(const SlicePlane& plane, const QualityPage& page) {
 }
 
 std::string direction_picture(const SlicePlane& plane, const SliceWindow& window, const Image& tensors,
-                              const QualityPage& page) {
+                              const QualityPage& page, const std::string& label) {
   const Anatomy body = anatomy(page.affine);
   const double width = static_cast<double>(window.width) * plane.column_mm,
                height = static_cast<double>(window.height) * plane.row_mm;
@@ -57,9 +58,9 @@ std::string direction_picture(const SlicePlane& plane, const SliceWindow& window
   });
   const double half = 0.46 * std::min(plane.column_mm, plane.row_mm);
   std::string out = fmt::format(
-      "<svg class=\"directions\" viewBox=\"0 0 {0:.6g} {1:.6g}\" role=\"img\"><image href=\"{2}\" width=\"{0:.6g}\" "
+      "<svg class=\"directions\" viewBox=\"0 0 {0:.6g} {1:.6g}\" role=\"img\" aria-label=\"{4}\"><image href=\"{2}\" width=\"{0:.6g}\" "
       "height=\"{1:.6g}\" preserveAspectRatio=\"none\"/><g stroke-width=\"{3:.3g}\">",
-      width, height, data_address(ground), 0.3 * half);
+      width, height, data_address(ground), 0.3 * half, page::escaped(label));
   for (std::int64_t row = 0; row < window.height; ++row)
     for (std::int64_t column = 0; column < window.width; ++column) {
       const std::size_t voxel = plane.voxel(window.column + column, window.row + row);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "imaging/voxels.hpp"
 #include "warploom/imaging/maps.hpp"
@@ -29,18 +30,16 @@ double quantile(const std::vector<float>& values, double share) {
   return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
 }
 
-/// A difference that is grey where it is 0, and black or white at three standard deviations.
-template <typename Function>
-void add_removed(MapRow& row, const QualityPage& page, const std::vector<std::size_t>& voxels,
-                 Function difference, const std::string& title, const std::string& unit) {
+/// Sets the quantity whose change is shown, and how large a change has a full colour.
+void set_quantity(MapRow& row, const std::vector<std::size_t>& voxels, Value before, Value after,
+                  const std::string& quantity, const std::string& unit) {
+  row.quantity = quantity;
+  row.unit = unit;
+  row.value_before = std::move(before);
+  row.value_after = std::move(after);
   double squares = 0;
-  for (const std::size_t v : voxels) squares += difference(v) * difference(v);
-  const double range = std::max(1e-30, 3 * std::sqrt(squares / static_cast<double>(voxels.size())));
-  row.removed = [&page, difference, range](std::size_t v) {
-    return inside(page.mask, v) ? grey(0.5 + 0.5 * difference(v) / range) : grey(0);
-  };
-  row.removed_title = title;
-  row.removed_scale = fmt::format("black &#8722;{0:.2g}, white +{0:.2g}{1}", range, unit);
+  for (const std::size_t v : voxels) squares += change(row, v) * change(row, v);
+  row.full_change = std::max(1e-30, 3 * std::sqrt(squares / static_cast<double>(voxels.size())));
 }
 
 double mean_diffusivity(const std::array<double, 6>& d) { return (d[0] + d[3] + d[5]) / 3; }
@@ -64,9 +63,10 @@ std::vector<MapRow> tensor_rows(const QualityPage& page) {
   };
   colour.before = direction(noisy);
   colour.after = direction(clean);
-  add_removed(
-      colour, page, voxels, [&](std::size_t v) { return noisy.channel(1)[v] - clean.channel(1)[v]; },
-      "Removed from element xy", " &#181;m&#178;/ms");
+  const auto element = [](const Image& image) -> Value {
+    return [&image](std::size_t v) { return static_cast<double>(image.channel(1)[v]); };
+  };
+  set_quantity(colour, voxels, element(noisy), element(clean), "element xy", " &#181;m&#178;/ms");
 
   MapRow fa;
   fa.title = "FA";
@@ -76,10 +76,9 @@ std::vector<MapRow> tensor_rows(const QualityPage& page) {
   };
   fa.before = [&, anisotropy](std::size_t v) { return grey(anisotropy(noisy, v)); };
   fa.after = [&, anisotropy](std::size_t v) { return grey(anisotropy(clean, v)); };
-  add_removed(
-      fa, page, voxels,
-      [&, anisotropy](std::size_t v) { return anisotropy(noisy, v) - anisotropy(clean, v); }, "Change of FA",
-      "");
+  set_quantity(
+      fa, voxels, [&, anisotropy](std::size_t v) { return anisotropy(noisy, v); },
+      [&, anisotropy](std::size_t v) { return anisotropy(clean, v); }, "FA", "");
 
   MapRow md;
   md.title = "MD";
@@ -91,9 +90,9 @@ std::vector<MapRow> tensor_rows(const QualityPage& page) {
   md.scale = fmt::format("black 0, white {:.2g} &#181;m&#178;/ms", white);
   md.before = [&, mean, white](std::size_t v) { return grey(mean(noisy, v) / white); };
   md.after = [&, mean, white](std::size_t v) { return grey(mean(clean, v) / white); };
-  add_removed(
-      md, page, voxels, [&, mean](std::size_t v) { return mean(noisy, v) - mean(clean, v); },
-      "Removed from MD", " &#181;m&#178;/ms");
+  set_quantity(
+      md, voxels, [&, mean](std::size_t v) { return mean(noisy, v); },
+      [&, mean](std::size_t v) { return mean(clean, v); }, "MD", " &#181;m&#178;/ms");
   return {colour, fa, md};
 }
 
@@ -107,14 +106,42 @@ MapRow channel_row(const QualityPage& page, const std::vector<std::size_t>& voxe
   row.scale = fmt::format("black {:.3g}, white {:.3g}", low, high);
   row.before = [&noisy, c, low, range](std::size_t v) { return grey((noisy.channel(c)[v] - low) / range); };
   row.after = [&clean, c, low, range](std::size_t v) { return grey((clean.channel(c)[v] - low) / range); };
-  add_removed(
-      row, page, voxels,
-      [&noisy, &clean, c](std::size_t v) { return noisy.channel(c)[v] - clean.channel(c)[v]; }, "Removed",
-      "");
+  const auto value = [c](const Image& image) -> Value {
+    return [&image, c](std::size_t v) { return static_cast<double>(image.channel(c)[v]); };
+  };
+  set_quantity(row, voxels, value(noisy), value(clean), fmt::format("channel {}", c), "");
   return row;
 }
 
 }  // namespace
+
+double change(const MapRow& row, std::size_t voxel) {
+  return row.value_after(voxel) - row.value_before(voxel);
+}
+
+std::array<double, 3> change_colour(double share) {
+  constexpr std::array<double, 3> kLower{0x21, 0x66, 0xac}, kSame{0xf7, 0xf7, 0xf7},
+      kHigher{0xb2, 0x18, 0x2b};
+  const std::array<double, 3>& end = share < 0 ? kLower : kHigher;
+  const double part = std::min(1.0, std::abs(share));
+  std::array<double, 3> colour{};
+  for (std::size_t c = 0; c < 3; ++c) colour[c] = ((1 - part) * kSame[c] + part * end[c]) / 255;
+  return colour;
+}
+
+ChangeNumbers change_numbers(const MapRow& row, const std::vector<std::size_t>& voxels) {
+  ChangeNumbers out;
+  const double each = 1 / std::max(1.0, static_cast<double>(voxels.size()));
+  for (const std::size_t v : voxels) {
+    const double difference = change(row, v);
+    out.before += each * row.value_before(v);
+    out.after += each * row.value_after(v);
+    out.change += each * difference;
+    out.lower += difference < 0 ? each : 0;
+    out.higher += difference > 0 ? each : 0;
+  }
+  return out;
+}
 
 double fractional_anisotropy(const std::array<double, 6>& d) {
   const double mean = mean_diffusivity(d), off = 2 * (d[1] * d[1] + d[2] * d[2] + d[4] * d[4]);

@@ -12,6 +12,7 @@
 #include "warploom/core/version.hpp"
 #include "warploom/imaging/quality_page.hpp"
 #include "warploom/page/chart.hpp"
+#include "warploom/page/html.hpp"
 #include "warploom/page/text.hpp"
 
 namespace warploom::imaging {
@@ -22,15 +23,15 @@ using page::Series;
 
 /// A slice, as far as the mask goes, with the body's sides written on it; `frame` marks a part.
 std::string slice_figure(const SlicePlane& plane, const SliceWindow& shown, const Colour& colour,
-                         const std::string& title, const std::string& scale,
-                         const SliceWindow* frame = nullptr) {
+                         const std::string& title, const std::string& key, const SliceWindow* frame = nullptr,
+                         std::string_view kind = "") {
   const double width = static_cast<double>(shown.width) * plane.column_mm,
                height = static_cast<double>(shown.height) * plane.row_mm;
   // Tall slices are kept as high as square ones.
   std::string out = fmt::format(
-      "<figure><div class=\"slice\"><div class=\"picture\" style=\"aspect-ratio:{:.4f};max-width:{:.0f}%\"><img src=\"{}\" alt=\"{}, {}\">",
-      width / height, 100 * std::min(1.0, width / height), data_address(picture(plane, shown, colour)), title,
-      plane.name);
+      "<figure{}><div class=\"slice\"><div class=\"picture\" style=\"aspect-ratio:{:.4f};--most:{:.0f}%\"><img src=\"{}\" alt=\"{}, {} slice\">",
+      kind.empty() ? "" : fmt::format(" class=\"{}\"", kind), width / height,
+      100 * std::min(1.0, width / height), data_address(picture(plane, shown, colour)), title, plane.name);
   const auto share = [](std::int64_t part, std::int64_t of) {
     return 100 * static_cast<double>(part) / static_cast<double>(of);
   };
@@ -42,37 +43,89 @@ std::string slice_figure(const SlicePlane& plane, const SliceWindow& shown, cons
   return out + fmt::format(
                    "</div><i class=\"l\">{}</i><i class=\"r\">{}</i><i class=\"t\">{}</i><i "
                    "class=\"b\">{}</i></div><figcaption>{}<span>{}</span></figcaption></figure>",
-                   plane.left, plane.right, plane.top, plane.bottom, title, scale);
+                   plane.left, plane.right, plane.top, plane.bottom, title, key);
 }
 
-std::string slice_section(const SlicePlane& plane, const SliceWindow& shown, const std::vector<MapRow>& rows,
-                          const SliceWindow* window) {
+/// What the colours of a change mean.
+std::string change_key(const MapRow& row) {
+  return fmt::format(
+      "<b class=\"scale\"></b><span class=\"ends\"><span>lower after denoising, &#8722;{0:.2g}{1}</span><span>higher after "
+      "denoising, +{0:.2g}{1}</span></span>",
+      row.full_change, row.unit);
+}
+
+/// "&#8722;0.0514" with so many digits after the point; "0" if nothing of it remains.
+std::string rounded(double number, int digits, std::string_view plus = "") {
+  if (std::abs(number) * std::pow(10, digits) < 0.5) return "0";
+  return fmt::format("{}{:.{}f}", number < 0 ? "&#8722;" : plus, std::abs(number), digits);
+}
+
+std::string numbers_section(const QualityPage& page, const std::vector<MapRow>& rows) {
+  const std::vector<std::size_t> voxels = sample_voxels(page);
+  std::string lines;
+  for (const MapRow& row : rows) {
+    const ChangeNumbers numbers = change_numbers(row, voxels);
+    // Digits down to a thousandth of the larger changes.
+    const int digits = std::clamp(3 - static_cast<int>(std::floor(std::log10(row.full_change))), 0, 9);
+    const auto cell = [](std::string_view label, const std::string& text) {
+      return fmt::format("<td class=\"number\" data-label=\"{}\">{}</td>", label, text);
+    };
+    std::string quantity = row.quantity;
+    if (!row.unit.empty()) quantity += " [" + row.unit.substr(1) + "]";
+    lines += "<tr><td data-label=\"Quantity\"><span>" + quantity + "</span></td>" +
+             cell("Mean before", rounded(numbers.before, digits)) +
+             cell("Mean after", rounded(numbers.after, digits)) +
+             cell("Mean change", rounded(numbers.change, digits, "+")) +
+             cell("Lower in", fmt::format("{:.1f} %", 100 * numbers.lower)) +
+             cell("Higher in", fmt::format("{:.1f} %", 100 * numbers.higher)) + "</tr>";
+  }
+  return "<section class=\"card\"><h2>Change in numbers</h2><p>A change is the value after denoising minus the value "
+         "before. Means and shares are over the voxels of the mask.</p>" +
+         page::table({{"Quantity"},
+                      {"Mean before", "number"},
+                      {"Mean after", "number"},
+                      {"Mean change", "number"},
+                      {"Lower in", "number"},
+                      {"Higher in", "number"}},
+                     lines, "cards") +
+         "</section>";
+}
+
+std::string slice_section(const QualityPage& page, const SlicePlane& plane, const SliceWindow& shown,
+                          const std::vector<MapRow>& rows, const SliceWindow* window) {
   std::string heading = plane.name;
   heading[0] = static_cast<char>(heading[0] - 'a' + 'A');
   std::string out = fmt::format("<section class=\"card\"><h2>{} slice {}</h2><p>", heading, plane.slice);
   out +=
-      "Noise should be gone and edges should stand where they were. The right column is what was taken away: grain without "
-      "shape is noise; outlines of anatomy there mean that &#955; is too small.";
+      "After denoising the noise should be gone, and edges should stand where they were. The last picture of each row shows "
+      "the change, after minus before. Grain without shape is noise. If it shows outlines of anatomy, &#955; is too small.";
   out += "</p><div class=\"rows\">";
   for (const MapRow& row : rows) {
     const SliceWindow* frame = row.title == "FA" ? window : nullptr;
     out += slice_figure(plane, shown, row.before, row.title + " before", row.scale, frame);
     out += slice_figure(plane, shown, row.after, row.title + " after", row.scale, frame);
-    out += slice_figure(plane, shown, row.removed, row.removed_title, row.removed_scale);
+    const auto changed = [&](std::size_t v) {
+      return inside(page.mask, v) ? change_colour(change(row, v) / row.full_change) : std::array<double, 3>{};
+    };
+    out +=
+        slice_figure(plane, shown, changed, "Change of " + row.quantity, change_key(row), nullptr, "change");
   }
   return out + "</div></section>";
 }
 
 std::string direction_section(const SlicePlane& plane, const SliceWindow& window, const QualityPage& page) {
   std::string out = fmt::format(
-      "<section class=\"card\"><h2>Main directions</h2><p>V1 as a line in every voxel with FA above 0.15, over FA, in the "
-      "part of the {} slice framed above. Neighbours in one bundle should agree after denoising, and bundles "
+      "<section class=\"card\"><h2>Main directions</h2><p>Each line is V1 of a voxel with FA above 0.15. The ground is FA. The part shown is "
+      "framed in the {} slice above. After denoising, neighbours in one bundle should agree, and bundles "
       "should still meet at sharp borders.</p><div class=\"pair wide\">",
       plane.name);
   for (const auto& [title, tensors] : {std::pair{"Before", &page.noisy}, std::pair{"After", &page.clean}})
     out += fmt::format(
         "<figure>{}<figcaption>{}<span>red left&#8211;right, green back&#8211;front, blue feet&#8211;head</span></figcaption></figure>",
-        direction_picture(plane, window, *tensors, page), title);
+        direction_picture(plane, window, *tensors, page,
+                          fmt::format("Main directions {} denoising, as coloured lines over FA",
+                                      tensors == &page.noisy ? "before" : "after")),
+        title);
   return out + "</div></section>";
 }
 
@@ -105,23 +158,23 @@ std::string solver_section(const QualityPage& page) {
     bound.series[0].points.emplace_back(step.iteration, step.gap);
   }
   const char* begin =
-      page.done.noise.empty() ? "" : " It begins where the search for &#955; ended, near the minimum.";
+      page.done.noise.empty() ? "" : " It starts where the search for &#955; ended, near the minimum.";
   return fmt::format(
-      "<section class=\"card\"><h2>Solver</h2><p>The objective falls to its minimum; the gap bounds how far it still is "
-      "from it, and the iteration ends where the gap reaches the tolerance.{}</p><div class=\"pair wide\">{}{}</div></section>",
+      "<section class=\"card\"><h2>Solver</h2><p>The solver lowers the objective to its minimum. The gap bounds how far the objective is still above it. "
+      "The solver stops when the gap reaches the tolerance.{}</p><div class=\"pair wide\">{}{}</div></section>",
       begin, chart_figure(falling, "Objective"), chart_figure(bound, "Relative gap, logarithmic"));
 }
 
-/// What was taken away, each channel over its standard deviation.
-std::vector<float> normalised_residual(const QualityPage& page, const std::vector<std::size_t>& voxels) {
+/// After minus before, each channel over its standard deviation.
+std::vector<float> normalised_change(const QualityPage& page, const std::vector<std::size_t>& voxels) {
   std::vector<float> out;
   for (int c = 0; c < page.clean.channels; ++c) {
     double squares = 0;
     const std::size_t first = out.size();
     for (const std::size_t v : voxels) {
-      const float removed = page.noisy.channel(c)[v] - page.clean.channel(c)[v];
-      out.push_back(removed);
-      squares += static_cast<double>(removed) * removed;
+      const float changed = page.clean.channel(c)[v] - page.noisy.channel(c)[v];
+      out.push_back(changed);
+      squares += static_cast<double>(changed) * changed;
     }
     const double deviation = std::sqrt(squares / static_cast<double>(voxels.size()));
     if (deviation > 0)
@@ -143,24 +196,24 @@ std::string histogram_section(const QualityPage& page) {
     }
     out += chart_figure(
         chart,
-        "FA in the mask<span>Noise makes isotropic tissue look anisotropic; without it the lower end moves to the left</span>");
+        "FA in the mask<span>Noise makes isotropic tissue look anisotropic. Without it the lower end moves to the left.</span>");
   }
   constexpr int kBins = 60;
   constexpr double kEnd = 4, kBinWidth = 2 * kEnd / kBins;
   Panel chart{.title = "",
-              .x = {"what was removed, over its standard deviation"},
+              .x = {"change (after \u2212 before) over its standard deviation"},
               .y = {"share of values"},
               .series = {}};
   chart.series.push_back(
-      {"removed", page::histogram(normalised_residual(page, voxels), -kEnd, kEnd, kBins), true, "after"});
+      {"change", page::histogram(normalised_change(page, voxels), -kEnd, kEnd, kBins), true, "after"});
   Series normal{.label = "normal distribution", .points = {}, .style = "model"};
   for (double x = -kEnd; x <= kEnd; x += kEnd / 60)
     normal.points.emplace_back(x, kBinWidth * std::exp(-x * x / 2) / std::sqrt(2 * 3.14159265358979323846));
   chart.series.push_back(std::move(normal));
   out += chart_figure(
       chart,
-      "Removed from all channels<span>Close to normal if it is noise alone; noise that differs between "
-      "tissues gives a sharper peak and longer tails</span>");
+      "Change of all channels<span>If only noise was removed, the change is close to a normal distribution. Noise that differs "
+      "between tissues gives a sharper peak and longer tails.</span>");
   return out + "</div></section>";
 }
 
@@ -169,19 +222,21 @@ std::string histogram_section(const QualityPage& page) {
 std::string quality_page(const QualityPage& page) {
   std::string body = "<main><section class=\"card\">" + page.facts + "</section>";
   const std::vector<MapRow> rows = map_rows(page);
+  body += numbers_section(page, rows);
   const std::vector<SlicePlane> planes = middle_slices(page.clean.grid, page.affine, page.mask);
   for (const SlicePlane& plane : planes) {
     const bool lines = &plane == &planes.front() && page.tensors;
     const SliceWindow window = lines ? most_anisotropic(plane, page) : SliceWindow{};
-    body += slice_section(plane, around_mask(plane, page.mask), rows, lines ? &window : nullptr);
+    body += slice_section(page, plane, around_mask(plane, page.mask), rows, lines ? &window : nullptr);
     if (lines) body += direction_section(plane, window, page);
   }
   return page::to_html(
       {.title = page.name + " denoised",
        .heading = page.name + ", before and after denoising",
-       .lead = fmt::format("<p>Total variation of a {} image. Slices are drawn as seen from the feet, the "
-                           "front and the right: the right side (R) of the body is on the left.</p>",
-                           page.tensors ? "tensor" : "vector"),
+       .lead = fmt::format(
+           "<p>Denoised by total variation as a {} image. Slices are drawn as seen from the feet, the "
+           "front and the right. The right side (R) of the body is on the left.</p>",
+           page.tensors ? "tensor" : "vector"),
        .body = body + solver_section(page) + histogram_section(page) + "</main>",
        .footer = fmt::format(
            "warploom {} denoise{}", version(),

@@ -220,7 +220,7 @@ void describe_assumptions(const Kernel& kernel, const Plan& plan, const std::vec
         for (std::size_t o = met._Find_first(); o < kernel.object_count(); o = met._Find_next(o))
           if (o != s && named.emplace(static_cast<std::uint32_t>(o), static_cast<std::uint32_t>(s)).second)
             report.assumptions.push_back(
-                {fmt::format("{} is not read after this store to {} before it is written",
+                {fmt::format("after this store to {1}, no thread reads {0} until it is written again",
                              report.objects[o].name, report.objects[s].name),
                  source_of(kernel, e.instruction)});
       }

@@ -42,27 +42,29 @@ std::string short_figures(const KernelReport& kernel, std::string_view architect
 
 std::string figures(const KernelReport& kernel, std::string_view architecture) {
   std::vector<page::Fact> facts = {
-      {"Shared memory a block", from_to(kernel.bytes_before, kernel.bytes_after),
+      {"Shared memory per block", from_to(kernel.bytes_before, kernel.bytes_after),
        "bytes, " + change(kernel.bytes_before, kernel.bytes_after) +
            (kernel.bytes_possible > 0 && kernel.bytes_possible < kernel.bytes_after
-                ? fmt::format("; {} possible with --when always", grouped(kernel.bytes_possible))
+                ? fmt::format("; --when always would reach {}", grouped(kernel.bytes_possible))
                 : "")}};
   if (const OccupancyReport* of = decisive(kernel, architecture)) {
     const hw::Occupancy& now = of->after;
     facts.push_back(
-        {"Blocks a multiprocessor", from_to(of->before.blocks, now.blocks),
+        {"Blocks per multiprocessor", from_to(of->before.blocks, now.blocks),
          fmt::format("{}, {}", escaped(of->architecture),
-                     now.blocks == 0 ? "cannot launch" : fmt::format("limited by {}", name(now.limit)))});
+                     now.blocks == 0                ? "cannot launch"
+                     : kernel.registers_before == 0 ? "at most: registers may allow fewer, ptxas was not run"
+                                                    : fmt::format("limited by {}", name(now.limit)))});
   }
   const auto sharing = std::ranges::count_if(kernel.objects, &ObjectReport::shares);
   facts.push_back({"Arrays that share", fmt::format("{} of {}", sharing, kernel.objects.size()), ""});
   const auto inserted = std::ranges::count_if(kernel.barriers, &BarrierReport::inserted);
   facts.push_back({"Barriers inserted", std::to_string(inserted),
-                   fmt::format("{} found in place", std::ssize(kernel.barriers) - inserted)});
+                   fmt::format("{} were there already", std::ssize(kernel.barriers) - inserted)});
   if (kernel.registers_before > 0)
-    facts.push_back({"Registers a thread", from_to(kernel.registers_before, kernel.registers_after), ""});
+    facts.push_back({"Registers per thread", from_to(kernel.registers_before, kernel.registers_after), ""});
   if (kernel.dynamic_pool)
-    facts.push_back({"To pass at launch", grouped(kernel.pool_bytes), "bytes of dynamic shared memory"});
+    facts.push_back({"Pass this at launch", grouped(kernel.pool_bytes), "bytes of dynamic shared memory"});
   return page::facts(facts);
 }
 
@@ -84,7 +86,7 @@ std::string map_section(const KernelReport& kernel, std::size_t number) {
     out += fmt::format("<li><svg class=\"map\" aria-hidden=\"true\">{}</svg>{}</li>", drawing, text);
   };
   key("<rect class=\"life\" width=\"22\" height=\"16\"/>", "alive");
-  key("<rect class=\"reserved\" width=\"22\" height=\"16\"/>", "reserved, holds nothing");
+  key("<rect class=\"reserved\" width=\"22\" height=\"16\"/>", "reserved, but empty");
   key("<rect class=\"store\" x=\"10\" y=\"9\" width=\"2\" height=\"6\"/>", "store, lower edge");
   key("<rect class=\"load\" x=\"10\" y=\"1\" width=\"2\" height=\"6\"/>", "load, upper edge");
   if (!kernel.barriers.empty())
@@ -100,7 +102,8 @@ std::string map_section(const KernelReport& kernel, std::size_t number) {
         object_id(number, i), i, escaped(about(kernel, object)), hue(i), escaped(object.name),
         grouped(object.bytes));
   }
-  return out + "</ul><output class=\"told\" data-hint=\"Pick an array to see it in the map.\"></output>";
+  return out +
+         "</ul><output class=\"told\" data-hint=\"Choose an array to see where it lies in the map.\"></output>";
 }
 
 std::string object_table(const KernelReport& kernel, std::size_t number) {
@@ -139,8 +142,9 @@ std::string occupancy_table(const KernelReport& kernel) {
     };
     const bool same = percent(of.before) == percent(of.after);
     rows += fmt::format(
-        "<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number wide\">{}</td>"
-        "<td data-label=\"Warps in use\"><span>{}{}{}</span></td><td>{}</td></tr>",
+        "<tr><td data-label=\"Architecture\">{}</td><td class=\"number\" data-label=\"Blocks\">{}</td>"
+        "<td class=\"number\" data-label=\"Threads\">{}</td>"
+        "<td data-label=\"Warps in use\"><span>{}{}{}</span></td><td data-label=\"Limited by\"><span>{}</span></td></tr>",
         escaped(of.architecture), from_to(of.before.blocks, of.after.blocks),
         from_to(of.before.active_threads, of.after.active_threads),
         from_to(percent(of.before), percent(of.after), " %"), same ? "" : warps_bar(of.before, "before"),
@@ -148,14 +152,12 @@ std::string occupancy_table(const KernelReport& kernel) {
         limit(of.before) == limit(of.after) ? limit(of.after)
                                             : limit(of.before) + " &#8594; " + limit(of.after));
   }
-  return fmt::format("<h3>Occupancy of one multiprocessor{}</h3>{}",
-                     kernel.threads > 0 ? fmt::format(", blocks of {} threads", kernel.threads) : "",
-                     page::table({{"Architecture"},
-                                  {"Blocks", "number"},
-                                  {"Threads", "number wide"},
-                                  {"Warps in use"},
-                                  {"Limited by"}},
-                                 rows));
+  return fmt::format(
+      "<h3>Occupancy of one multiprocessor{}</h3>{}",
+      kernel.threads > 0 ? fmt::format(", blocks of {} threads", kernel.threads) : "",
+      page::table(
+          {{"Architecture"}, {"Blocks", "number"}, {"Threads", "number"}, {"Warps in use"}, {"Limited by"}},
+          rows, "cards"));
 }
 
 std::string barrier_section(const KernelReport& kernel) {
@@ -165,11 +167,11 @@ std::string barrier_section(const KernelReport& kernel) {
     std::vector<std::string> pairs;
     for (const auto& [first, second] : barrier.separates)
       pairs.push_back(kernel.objects.at(first).name + " from " + kernel.objects.at(second).name);
-    points.push_back(fmt::format("{} before {}{}", barrier.inserted ? "<b>inserted</b>" : "found",
-                                 escaped(where_both(barrier.at)),
-                                 pairs.empty() ? "" : ": keeps " + escaped(listed(pairs)) + " apart"));
+    points.push_back(fmt::format("before {}: {}{}", escaped(where_both(barrier.at)),
+                                 barrier.inserted ? "<b>inserted</b>" : "already there",
+                                 pairs.empty() ? "" : ", keeps " + escaped(listed(pairs)) + " apart"));
   }
-  return "<h3>Barriers between arrays that share</h3>" + page::bullets(points);
+  return "<h3>Barriers that keep arrays apart</h3>" + page::bullets(points);
 }
 
 std::string assumption_section(const KernelReport& kernel) {
@@ -178,15 +180,16 @@ std::string assumption_section(const KernelReport& kernel) {
   std::vector<std::string> points;
   for (const Assumption& assumption : kernel.assumptions)
     points.push_back(escaped(assumption.text) + remark(assumption.at));
-  return points.size() <= kFew
-             ? "<h3>Taken for granted</h3>" + page::bullets(points)
-             : page::collapsed(fmt::format("Taken for granted ({})", points.size()), page::bullets(points));
+  return points.size() <= kFew ? "<h3>What the result relies on</h3>" + page::bullets(points)
+                               : page::collapsed(fmt::format("What the result relies on ({})", points.size()),
+                                                 page::bullets(points));
 }
 
 std::string further_details(const KernelReport& kernel) {
   std::string out;
   if (kernel.verdict == Verdict::rewritten)
-    out += page::collapsed("The same in the source", "<pre>" + escaped(advice(kernel)) + "</pre>");
+    out += page::collapsed("How to write this in the source",
+                           page::block(escaped(advice(kernel)), "How to write this in the source"));
   const auto list = [&](std::string_view title, const std::vector<std::string>& points) {
     if (!points.empty())
       out += page::collapsed(fmt::format("{} ({})", title, points.size()), page::bullets(points));
@@ -197,7 +200,7 @@ std::string further_details(const KernelReport& kernel) {
                                 page::code(kernel.objects.at(pair.second).name), escaped(pair.reason),
                                 remark(pair.at)));
   for (const std::string& sentence : kernel.certificate) sentences.push_back(escaped(sentence));
-  list("Pairs that may not overlap", pairs);
+  list("Pairs of arrays that must not overlap", pairs);
   list("Certificate of the independent check", sentences);
   return out;
 }
@@ -238,7 +241,7 @@ std::string to_html(const Report& report) {
   std::vector<std::string> outcome;
   for (const auto& [verdict, kernels] : count)
     outcome.push_back(fmt::format("{} {}", kernels, name(verdict)));
-  std::string lead = fmt::format("<p>{}{} kernel{}{}</p>",
+  std::string lead = fmt::format("<p>{}{}{} kernel{}{}</p>", page::where_it_lies(report.file),
                                  report.architecture.empty() ? "" : escaped(report.architecture) + " &#183; ",
                                  report.kernels.size(), report.kernels.size() == 1 ? "" : "s",
                                  outcome.empty() ? "" : " &#183; " + listed(outcome));
@@ -251,15 +254,15 @@ std::string to_html(const Report& report) {
                            report.kernels.size() == 1 ||
                                first - report.kernels.begin() == static_cast<std::ptrdiff_t>(i)) +
             "\n";
-  const std::string title = "Shared memory of " + report.file;
+  const std::string title = "Shared memory of " + page::file_name(report.file);
   return page::to_html(
       {.title = title,
        .heading = title,
        .lead = lead,
        .body = body + "</main>",
        .footer = fmt::format(
-           "<p>warploom {}. In the maps the program's text runs from left to right and stretches where "
-           "nothing happens are shortened; bytes run upwards, to the same scale before and after.</p>",
+           "<p>warploom {}. In the maps the program runs from left to right. Stretches where nothing happens "
+           "are shortened. Bytes run upwards, to the same scale before and after.</p>",
            version()),
        .styles = {embedded::report_css},
        .scripts = {page::reveal_script(), embedded::report_js}});

@@ -241,12 +241,15 @@ void in_full(Page& page, const Report& report, const KernelReport& kernel, bool 
                 ? fmt::format("; pass {} bytes of dynamic shared memory at launch", kernel.pool_bytes)
                 : "");
   if (const std::string more = left_over(kernel); !more.empty()) page.line("  {}", more);
-  if (kernel.registers_before > 0)
+  const bool registers_known = kernel.registers_before > 0;
+  if (registers_known)
     page.line("  Registers a thread: {}", from_to(kernel.registers_before, kernel.registers_after));
   if (const OccupancyReport* of = decisive(kernel, report.architecture))
-    page.line("  Blocks a multiprocessor, {}: {}{}", of->architecture,
+    page.line("  Blocks a multiprocessor, {}: {}{}{}", of->architecture, registers_known ? "" : "at most ",
               from_to(of->before.blocks, of->after.blocks),
-              of->after.blocks == 0 ? "" : fmt::format(", now limited by {}", name(of->after.limit)));
+              of->after.blocks == 0 ? ""
+              : registers_known     ? fmt::format(", now limited by {}", name(of->after.limit))
+                                    : "; registers may allow fewer, ptxas was not run");
   partition_table(page, kernel);
   barrier_list(page, kernel, verbose);
   occupancy_table(page, kernel);

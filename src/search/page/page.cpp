@@ -149,7 +149,7 @@ std::string facts(const SearchPage& page) {
   tile("Found",
        fmt::format("{} match{}", grouped(std::ssize(page.found->matches)),
                    page.found->matches.size() == 1 ? "" : "es"),
-       fmt::format("from {} places in {} pairs of channels", grouped(page.found->candidates),
+       fmt::format("chosen from {} places in {} pairs of channels", grouped(page.found->candidates),
                    grouped(page.found->pairs)));
   if (!recording.annotations.empty()) {
     std::map<std::string, std::int64_t> counts;
@@ -220,11 +220,12 @@ std::string table(const SearchPage& page) {
     const std::string differs = differences(page, match, time);
     rows += fmt::format(
         "<tr id=\"r{0}\" data-match=\"{1}\" data-said=\"match {0}: {2}, {3} of {4} channels\">"
-        "<td><button type=\"button\" aria-label=\"show match {0}\">{0}</button></td>{5}"
-        "<td class=\"number\">{2}</td><td class=\"number\">{6}</td><td class=\"number\">{3} of {4}</td>"
-        "<td class=\"number\">{7:.3g} %</td><td class=\"number\">{8}</td><td class=\"differs\">{9}</td></tr>",
+        "<td data-label=\"Rank\"><span><button type=\"button\" aria-label=\"Show match {0}\">{0}</button></span></td>{5}"
+        "<td class=\"number\" data-label=\"Begin\">{2}</td><td class=\"number\" data-label=\"Duration\">{6}</td>"
+        "<td class=\"number\" data-label=\"Channels\">{3} of {4}</td><td class=\"number\" data-label=\"Share found\">{7:.3g} %</td>"
+        "<td class=\"number\" data-label=\"Distance\">{8}</td><td class=\"differs\" data-label=\"Differences\">{9}</td></tr>",
         k + 1, k, time.place(match.first), match.matched, match.channels,
-        labelled ? "<td class=\"name\">" + escaped(match.label) + "</td>" : "",
+        labelled ? "<td class=\"name\" data-label=\"Label\">" + escaped(match.label) + "</td>" : "",
         time.duration(match.last - match.first), 100 * match.coverage,
         distance_text(match.distance, page.normalization), differs);
   }
@@ -234,17 +235,17 @@ std::string table(const SearchPage& page) {
                                        {"Channels", "number"},
                                        {"Share found", "number"},
                                        {"Distance", "number"},
-                                       {"What differs"}};
+                                       {"Differences"}};
   if (labelled) columns.insert(columns.begin() + 1, {"Label"});
   return fmt::format(
-      "<section class=\"card\"><h2>Matches</h2><p>Ranked by the share of the query that was found, then by "
-      "distance. Distances are {}.{}</p>{}</section>",
-      page.normalization == Normalization::z ? "without a unit, of normalised curves, summed over channels"
-                                             : "in the unit of the samples, summed over channels",
+      "<section class=\"card\"><h2>Matches</h2><p>The best match stands first: the larger the share of the query that was found, "
+      "the better; of equal shares, the smaller distance wins. A match's distance is the sum over its channels, {}.{}</p>{}</section>",
+      page.normalization == Normalization::z ? "of normalised curves, without a unit"
+                                             : "in the unit of the samples",
       matches.size() > kMostRows
           ? fmt::format(" The first {} of {} are listed.", kMostRows, grouped(std::ssize(matches)))
           : "",
-      page::table(columns, rows));
+      page::table(columns, rows, "cards"));
 }
 
 std::string overview(const SearchPage& page) {
@@ -269,15 +270,16 @@ std::string panels(const SearchPage& page) {
   std::string shown;
   if (count < std::ssize(page.found->matches)) shown = fmt::format(" The first {} are drawn.", count);
   return fmt::format(
-             "<section class=\"card\"><h2>Channel by channel</h2><p>The query's curve lies over the recording's where it was "
+             "<section class=\"card\"><h2>Channel by channel</h2><p>The query's curve is drawn over the recording where it was "
              "found{}. {}{}</p><ul class=\"key\"><li><i style=\"color:var(--wave)\"></i>recording</li><li><i "
              "style=\"color:var(--query)\"></i>query</li><li><i class=\"box\"></i>what was found</li><li><i "
-             "style=\"color:var(--lag)\"></i>lag: how much later than the first channel</li></ul><div "
-             "class=\"tools\"><button type=\"button\" id=\"all\">open or close all</button></div></section>",
+             "style=\"color:var(--lag)\"></i>lag: how much later than the first channel it begins</li></ul><div "
+             "class=\"tools\"><button type=\"button\" id=\"all\">Open or close all</button></div></section>",
              page.normalization == Normalization::z
-                 ? ", both normalised as they were searched: less their mean, over their standard deviation"
+                 ? ". Both are normalised as in the search: the mean is subtracted, and the rest divided by the "
+                   "standard deviation"
                  : ", in the unit of the samples",
-             "Stretched, negated and rotated ones are drawn as they were found.", shown) +
+             "A query that was stretched, negated or rotated to match is drawn that way.", shown) +
          match_panels(page);
 }
 
@@ -299,7 +301,7 @@ std::string search_page(const SearchPage& page) {
                "</script>",
        .footer = fmt::format("{}warploom {} search", foot, version()),
        .styles = {embedded::page_css},
-       .scripts = {embedded::page_js}});
+       .scripts = {embedded::page_js, page::reveal_script()}});
 }
 
 }  // namespace warploom::search

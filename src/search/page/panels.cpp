@@ -160,7 +160,7 @@ class Panels {
 
  private:
   std::string panel(std::int64_t number);
-  std::string plot(const Match& match, std::span<const Pair> pairs);
+  std::string plot(const Match& match, std::span<const Pair> pairs, const std::string& label);
   std::string words(const Match& match, const Pair& pair) const;
   const QueryCurve& query_curve(std::int32_t query, const Pair& pair);
   std::vector<float> query_samples(const Query& query, const Pair& pair) const;
@@ -226,13 +226,13 @@ const QueryCurve& Panels::query_curve(std::int32_t number, const Pair& pair) {
   return shape;
 }
 
-std::string Panels::plot(const Match& match, std::span<const Pair> pairs) {
+std::string Panels::plot(const Match& match, std::span<const Pair> pairs, const std::string& label) {
   const auto to_x = [&](double sample) {
     return kWidth * (sample - static_cast<double>(first_)) / static_cast<double>(last_ - first_);
   };
   std::string out = fmt::format(
-      "<svg class=\"plot\" viewBox=\"0 0 {} {}\" preserveAspectRatio=\"none\" aria-hidden=\"true\">", kWidth,
-      kHeight);
+      "<svg class=\"plot\" viewBox=\"0 0 {} {}\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{}\">",
+      kWidth, kHeight, label);
   std::string grid;
   for (double x = std::ceil(static_cast<double>(first_) / grid_) * grid_; x <= static_cast<double>(last_);
        x += grid_)
@@ -320,8 +320,8 @@ std::string Panels::panel(std::int64_t number) {
 
   std::string out = fmt::format(
       "<details class=\"card match\" id=\"m{}\"{}><summary><span class=\"rank\">{}</span> <b>{}</b> <span>{} to "
-      "{}</span> <small>{} of {} channels, distance {}</small></summary><p>Lines of the grid are {} apart; the "
-      "dashed one is where the match begins. Shaded: what was found.</p><ol class=\"plots\">",
+      "{}</span> <small>{} of {} channels, distance {}</small></summary><p>Grid lines are {} apart. The match "
+      "begins at the dashed line. What was found is shaded.</p><ol class=\"plots\">",
       number + 1, number < 3 ? " open" : "", number + 1, escaped(match.label), time_.place(match.first),
       time_.place(match.last), match.matched, match.channels,
       distance_text(match.distance, page_.normalization),
@@ -334,16 +334,20 @@ std::string Panels::panel(std::int64_t number) {
           fmt::format("<li class=\"missing\"><p><b>{}</b></p><div class=\"plot\">not found</div></li>", name);
       continue;
     }
-    std::string found, said;
+    std::string found, said, heard;  // as HTML, and for those who hear the drawing
     std::vector<Pair> parts(pairs.begin(), pairs.end());
     std::ranges::sort(parts, {}, &Pair::segment);
     for (const Pair& pair : parts) {
       if (pair.switched && pair.segment < 0)
         found += fmt::format(" in <b class=\"other\">{}</b>", channel_name(recording_, pair.channel));
       said += (said.empty() ? "" : "<br>") + words(match, pair);
+      heard += "; " + words(match, pair);
     }
     out += fmt::format("<li><p><b>{}</b>{}</p>{}<p class=\"said\">{}</p></li>", name, found,
-                       plot(match, parts), said);
+                       plot(match, parts,
+                            fmt::format("{}: the query over the recording, {} to {}{}", name,
+                                        time_.place(match.first), time_.place(match.last), heard)),
+                       said);
   }
   return out + "</ol></details>";
 }

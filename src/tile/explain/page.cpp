@@ -84,8 +84,8 @@ std::string reuse_table(const Nest& nest, const std::vector<ReferenceRow>& rows,
   for (const Statement& statement : nest.statements())
     for (const std::string& loop : statement.loops)
       if (std::find(loops.begin(), loops.end(), loop) == loops.end()) loops.push_back(loop);
-  std::vector<page::Column> columns = {{""}, {"Reference"}, {"Access"}};
-  for (const std::string& loop : loops) columns.push_back({"in " + code(loop)});
+  std::vector<page::Column> columns = {{"Statement"}, {"Reference"}, {"Access"}};
+  for (const std::string& loop : loops) columns.push_back({"In loop " + code(loop)});
   std::string lines;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const ReferenceRow& row = rows[r];
@@ -119,7 +119,7 @@ std::string reuse_table(const Nest& nest, const std::vector<ReferenceRow>& rows,
         group.loop.empty() ? "same iteration" : code(group.loop), code(to_text(nest, rows, group)));
   }
   return out + "<h3>Reuse between references</h3>" +
-         page::table({{"Kind"}, {"Loop"}, {"In the order of use"}}, lines);
+         page::table({{"Kind"}, {"Loop"}, {"References, in the order of use"}}, lines);
 }
 
 std::string footprint_table(const Nest& nest, const Explanation& e) {
@@ -142,7 +142,8 @@ std::string footprint_table(const Nest& nest, const Explanation& e) {
 }
 
 std::string dependence_table(const Nest& nest, const Explanation& e, const std::vector<DependenceRow>& rows) {
-  if (rows.empty()) return "<h3>Dependences</h3><p class=\"note\">None: iterations may run in any order.</p>";
+  if (rows.empty())
+    return "<h3>Dependences</h3><p class=\"note\">There are none. The iterations may run in any order.</p>";
   std::string lines;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const Dependence& d = e.dependences[rows[r].members.front()];
@@ -173,14 +174,19 @@ std::string judged_table(const Nest& nest, std::string_view title, const std::ve
     std::string tried;
     for (const std::string& one : row.tried) tried += (tried.empty() ? "" : "<br>") + code(one);
     if (row.all && row.tried.size() > 1)
-      tried = "every other than " + code(nest.statements()[row.statements.front()].loops);
+      tried = "every order but " + code(nest.statements()[row.statements.front()].loops);
+    std::string why = escaped(row.verdict.reason);
+    if (!row.cure.empty()) why += "; <b class=\"good\">legal after " + escaped(row.cure) + "</b>";
+    if (!why.empty()) why = "<span>" + why + "</span>";
     rows += fmt::format(
-        "<tr><td>{}</td><td>{}</td><td class=\"tried\">{}</td><td class=\"reason\">{}{}</td></tr>",
+        "<tr><td data-label=\"Verdict\"><span>{}</span></td><td data-label=\"Statements\">{}</td>"
+        "<td class=\"tried\" data-label=\"Order\"><span>{}</span></td>"
+        "<td class=\"reason\" data-label=\"Why\">{}</td></tr>",
         badge(row.verdict.legal), row.statements.empty() ? "all" : escaped(labels(nest, row.statements)),
-        tried, escaped(row.verdict.reason),
-        row.cure.empty() ? "" : "; <b class=\"good\">legal after " + escaped(row.cure) + "</b>");
+        tried, why);
   }
-  return fmt::format("<h3>{}</h3>", title) + page::table({{""}, {"Statements"}, {"Order"}, {"Why"}}, rows);
+  return fmt::format("<h3>{}</h3>", title) +
+         page::table({{"Verdict"}, {"Statements"}, {"Order"}, {"Why"}}, rows, "cards");
 }
 
 std::string bands_text(const Nest& nest, const Explanation& e) {
@@ -191,7 +197,7 @@ std::string bands_text(const Nest& nest, const Explanation& e) {
 }
 
 std::string collapsed(std::string_view title, const std::string& text) {
-  return text.empty() ? "" : page::collapsed(title, "<pre>" + escaped(text) + "</pre>");
+  return text.empty() ? "" : page::collapsed(title, page::block(escaped(text), title));
 }
 
 std::string nest_section(const PagePart& part, std::size_t number, bool open, std::string_view source) {
@@ -240,23 +246,23 @@ std::string arrow_heads() {
 }  // namespace
 
 std::string to_html(const std::string& file, const std::vector<PagePart>& parts, std::string_view source) {
-  const std::string title = "Loop nests of " + file;
+  const std::string title = "Loop nests of " + page::file_name(file);
   std::string body = arrow_heads() + index(parts) + "\n<main>\n";
   for (std::size_t k = 0; k < parts.size(); ++k) body += nest_section(parts[k], k, k == 0, source) + "\n";
   return page::to_html(
       {.title = title,
        .heading = title,
        .lead = fmt::format(
-           "<p>{} nest{}: which data are used again, which orders give the same result{}</p>", parts.size(),
-           parts.size() == 1 ? "" : "s",
+           "<p>{}{} nest{}: which data each one uses again, and which orders of its loops give the same result{}.</p>",
+           page::where_it_lies(file), parts.size(), parts.size() == 1 ? "" : "s",
            std::any_of(parts.begin(), parts.end(), [](const PagePart& part) { return part.gpu.has_value(); })
-               ? ", and the kernels that were written"
+               ? ", with the kernels written for it"
                : ""),
        .body = body + "</main>",
-       .footer =
-           fmt::format("<p>warploom {}. Arrays are row-major. An order is legal if and only if no pair of "
-                       "iterations of any dependence is turned round; reductions keep their order here.</p>",
-                       version()),
+       .footer = fmt::format(
+           "<p>warploom {}. Arrays are row-major. An order is legal if and only if, for every dependence, no "
+           "pair of iterations is turned round. Reductions keep their order here.</p>",
+           version()),
        .styles = {embedded::page_css},
        .scripts = {page::reveal_script(), embedded::page_js}});
 }

@@ -26,21 +26,23 @@ std::string facts(const GpuPlan& plan, std::size_t kernel) {
 std::string placements(const Nest& nest, const Kernel& kernel) {
   if (kernel.placements.empty()) return "";
   std::string rows;
-  const auto number = [](const std::string& text) {
-    return fmt::format("<td class=\"number\">{}</td>", text.empty() ? "&#8211;" : text);
+  const auto number = [](std::string_view label, const std::string& text) {
+    return fmt::format("<td class=\"number\" data-label=\"{}\">{}</td>", label,
+                       text.empty() ? "&#8211;" : text);
   };
   for (const PlacementRow& row : placement_rows(kernel))
-    rows +=
-        fmt::format("<tr><td>{}{}</td><td>{}</td>{}{}{}<td class=\"reason\">{}</td></tr>",
-                    page::swatch(hue_of(nest, row.array)), page::code(row.array), escaped(row.space),
-                    number(row.bytes), number(row.sectors), number(row.bank_conflicts), escaped(row.reason));
+    rows += fmt::format(
+        "<tr><td data-label=\"Array\"><span>{}{}</span></td><td data-label=\"Lives in\">{}</td>{}{}{}<td class=\"reason\" data-label=\"Why\">{}</td></tr>",
+        page::swatch(hue_of(nest, row.array)), page::code(row.array), escaped(row.space),
+        number("Bytes", row.bytes), number("Sectors", row.sectors), number("On one bank", row.bank_conflicts),
+        escaped(row.reason));
   return page::table({{"Array"},
                       {"Lives in"},
                       {"Bytes", "number"},
-                      {"Sectors of a warp access", "number"},
+                      {"Sectors per warp access", "number"},
                       {"Threads on one bank", "number"},
                       {"Why"}},
-                     rows);
+                     rows, "cards");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tile/explain/page_parts.hpp"
+#include "warploom/page/html.hpp"
 #include "warploom/page/text.hpp"
 
 namespace warploom::tile {
@@ -61,7 +62,7 @@ int hue_of(const Nest& nest, const std::string& array) {
 }
 
 std::string source_section(const Nest& nest, const std::vector<ReferenceRow>& rows, std::string_view text) {
-  if (text.empty()) return "<pre class=\"source\">" + escaped(to_text(nest.region().body)) + "</pre>";
+  if (text.empty()) return page::block(escaped(to_text(nest.region().body)), "Source", "source");
   const std::vector<std::string_view> lines = lines_of(text);
   const std::size_t first = std::max(1U, nest.region().at.line);
   std::size_t last = first;
@@ -81,7 +82,7 @@ std::string source_section(const Nest& nest, const std::vector<ReferenceRow>& ro
   for (const Statement& statement : nest.statements())
     last = std::max<std::size_t>(last, statement.assignment.at.line);
   while (last < lines.size() && only_closes(lines[last])) ++last;
-  std::string out = "<pre class=\"source\">";
+  std::string out;
   for (std::size_t l = first; l <= std::min(last, lines.size()); ++l) {
     const std::string_view line = lines[l - 1];
     auto& of_line = marks[l];
@@ -98,7 +99,7 @@ std::string source_section(const Nest& nest, const std::vector<ReferenceRow>& ro
     }
     out += escaped(line.substr(at)) + "\n";
   }
-  return out + "</pre>";
+  return page::block(out, "Source", "source");
 }
 
 }  // namespace warploom::tile

@@ -9,6 +9,7 @@
 #include "tile/explain/iteration_space.hpp"
 #include "tile/explain/page_parts.hpp"
 #include "tile/order/loop_paths.hpp"
+#include "warploom/page/html.hpp"
 #include "warploom/page/text.hpp"
 
 namespace warploom::tile {
@@ -40,7 +41,8 @@ class Drawing {
 
   /// @param own_loops  loops of the source; others are strips
   /// @param implied    pairs that follow from others are drawn, too
-  std::string svg(const Schedule& schedule, const std::vector<std::string>& own_loops, bool implied) {
+  std::string svg(const Schedule& schedule, const std::vector<std::string>& own_loops, bool implied,
+                  std::string_view title) {
     times_ = times_of(space_, schedule);
     places_.clear();
     for (std::size_t k = 0; k < space_.instances.size(); ++k)
@@ -53,10 +55,11 @@ class Drawing {
     }
     const double width = 2 * kMargin + kCell * static_cast<double>(most_.across - least_.across);
     const double height = 1.7 * kMargin + kCell * static_cast<double>(most_.down - least_.down);
+    const std::string drawn = tiles(own_loops) + axes() + path() + arrows(implied) + points() + "</svg>";
     return fmt::format(
-               "<svg class=\"space\" viewBox=\"0 0 {0:.0f} {1:.0f}\" style=\"max-width:{0:.0f}px\" role=\"img\" aria-label=\"iteration space\">",
-               width, height) +
-           tiles(own_loops) + axes() + path() + arrows(implied) + points() + "</svg>";
+               "<svg class=\"space\" viewBox=\"0 0 {0:.0f} {1:.0f}\" style=\"max-width:{0:.0f}px\" role=\"img\" aria-label=\"{2}\">",
+               width, height, in_words(title)) +
+           drawn;
   }
   std::size_t reversed() const { return reversed_; }
   std::size_t left_out() const { return left_out_; }
@@ -68,6 +71,15 @@ class Drawing {
     return kMargin + kCell * static_cast<double>(across - least_.across);
   }
   double y(std::int64_t down) const { return kMargin + kCell * static_cast<double>(down - least_.down); }
+
+  /// "Iterations of i and j, tiled 2 x 3: 15 points, 8 arrows, 4 of them turned round".
+  std::string in_words(std::string_view title) const {
+    std::string text =
+        fmt::format("Iterations of {} and {}, {}: {} points, {} arrow{}", escaped(loops_[0]),
+                    escaped(loops_[1]), title, visited().size(), arrows_, arrows_ == 1 ? "" : "s");
+    if (reversed_ > 0) text += fmt::format(", {} of them turned round", reversed_);
+    return text;
+  }
 
   std::string axes() const {
     std::string out;
@@ -138,7 +150,7 @@ class Drawing {
       bool implied = true, reversed = false;
     };
     std::map<std::tuple<Place, Place, DependenceKind, int>, Arrow> all;
-    reversed_ = 0;
+    reversed_ = arrows_ = 0;
     for (const IterationSpace::Pair& pair : space_.pairs) {
       if (places_[pair.source] == places_[pair.sink]) continue;
       Arrow& arrow =
@@ -152,6 +164,7 @@ class Drawing {
       const auto& [from, to, kind, row] = key;
       kinds_drawn_.insert(kind);
       if (arrow.implied && (!with_implied || ++implied > kMostImplied)) continue;
+      ++arrows_;
       reversed_ += arrow.reversed && !arrow.implied;
       (arrow.reversed ? red : plain) += fmt::format(
           "<path class=\"arrow {}{}{}\" data-d=\"{}\" d=\"{}\"/>", name(kind), arrow.implied ? " far" : "",
@@ -199,7 +212,7 @@ class Drawing {
   InstanceTimes times_;
   std::vector<Place> places_;
   Place least_, most_;
-  std::size_t reversed_ = 0, left_out_ = 0;
+  std::size_t reversed_ = 0, arrows_ = 0, left_out_ = 0;
   std::set<DependenceKind> kinds_drawn_;
 };
 
@@ -272,7 +285,7 @@ class Section {
     out += "<div class=\"spaces\">";
     if (implied)
       out +=
-          "<label><input type=\"checkbox\" class=\"all-pairs\"> as written, show the pairs that follow from two others, too</label>";
+          "<label><input type=\"checkbox\" class=\"all-pairs\"> In the first drawing, also show the pairs that follow from two others</label>";
     out += fmt::format("<div class=\"panels\" style=\"--least:{}px\">",
                        space_.instances.size() > 36 ? 370 : 290);
     for (const Panel& panel : panels()) out += figure(panel);
@@ -283,17 +296,17 @@ class Section {
   std::string note() const {
     std::string text;
     if (!space_.sizes.empty())
-      text += fmt::format("Drawn for {}; what is said of legality holds for all sizes that are allowed. ",
+      text += fmt::format("The drawing is for {}. What is said of legality holds for all allowed sizes. ",
                           sizes_text(space_));
     if (chain_.loops.size() > 2) {
       std::vector<std::string> others;
       for (const std::string& loop : chain_.loops)
         if (loop != loops_[0] && loop != loops_[1]) others.push_back("<code>" + escaped(loop) + "</code>");
       text += fmt::format(
-          "Iterations that differ in {} only fall on one point, and so do dependences between them. ",
+          "Iterations that differ only in {} fall on one point, and so do the dependences between them. ",
           fmt::join(others, ", "));
     }
-    if (space_.cut) text += "There are more iterations than are drawn. ";
+    if (space_.cut) text += "Not all iterations are drawn. ";
     if (space_.pairs.empty()) text += "No dependence joins these iterations.";
     return text;
   }
@@ -331,7 +344,8 @@ class Section {
 
   std::string figure(const Panel& panel) {
     Drawing drawing(space_, loops_, directions_, row_of_, kinds_);
-    const std::string svg = drawing.svg(panel.schedule, chain_.loops, panel.is_source);
+    const std::string svg =
+        drawing.svg(panel.schedule, chain_.loops, panel.is_source, page::without_tags(panel.title));
     const Verdict verdict = panel.is_source ? Verdict{} : panel.schedule.verdict();
     std::string said;
     if (drawing.left_out() > 0)
@@ -363,7 +377,7 @@ class Section {
     entry(
         "<path class=\"way\" d=\"M3 8L31 8\"/><circle class=\"at first\" cx=\"5\" cy=\"8\" r=\"5\"/><circle "
         "class=\"at last\" cx=\"29\" cy=\"8\" r=\"5\"/>",
-        "order of traversal, first to last; thin where it leaps");
+        "order of execution, first to last; thin where it jumps");
     for (const DependenceKind kind : kinds_drawn_)
       entry(fmt::format("<path class=\"sample {0}\" d=\"M2 8L25 8\" marker-end=\"url(#head-{0})\"/>",
                         name(kind)),

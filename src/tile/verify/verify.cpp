@@ -22,9 +22,14 @@ std::string compile(const std::string& cuda, const std::string& architecture) {
   const std::optional<std::filesystem::path> nvcc = find_cuda_tool("nvcc");
   if (!nvcc)
     throw BadInput(
-        "--verify needs nvcc, which is neither in $PATH nor in $CUDA_HOME/bin nor in /usr/local/cuda/bin");
+        "--verify needs nvcc, which is neither in $PATH nor in $CUDA_HOME/bin nor in /usr/local/cuda/bin; "
+        "install the CUDA toolkit");
   const Compiled compiled =
       compile_cuda(*nvcc, cuda, {"-std=c++17", "-ptx", "-lineinfo", "-arch=" + architecture});
+  // nvcc starts the host's compiler even where there is only device code.
+  if (!compiled.good && !find_program("gcc") && compiled.log.find("gcc") != compiled.log.npos)
+    throw BadInput(
+        "--verify: nvcc needs the C++ compiler gcc, which is not in $PATH; install it (Debian: g++)");
   if (!compiled.good && compiled.log.starts_with("nvcc fatal"))  // what it says of its options
     throw BadInput(
         fmt::format("--verify --arch {}: {}", architecture, compiled.log.substr(0, compiled.log.find('\n'))));
