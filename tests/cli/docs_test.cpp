@@ -80,7 +80,7 @@ std::vector<Block> blocks_of(const fs::path& page) {
 /// Without what differs from run to run: numbers before a unit of time or behind a word about it, and
 /// trailing blanks.
 std::string masked(std::string line) {
-  static const std::regex timed(R"([0-9][0-9.,e+-]*(?= ?(s|ms|us|min|GB/s|[GMk]?/s)\b))"),
+  static const std::regex timed(R"([0-9][0-9.,e+-]*( ?(s|ms|us|min|GB/s|[GMk]?/s)\b))"),
       about_time(R"(\b(seconds|time|times|rate|wall)\b)"), number(R"([0-9][0-9.,e+-]*)"), blanks(R"( +)");
   line = std::regex_replace(line, std::regex_search(line, about_time) ? number : timed, "#");
   line = std::regex_replace(line, blanks, " ");

@@ -388,6 +388,7 @@ TEST(Messages, NameOnlyOptionsThatThereAre) {
       "--h",
       "--lag",
       "--least",
+      "--most",
       "--wave",
       // hidden: how nvcc's steps call `warploom wrap`
       "--tool",

@@ -5,6 +5,8 @@
 #include <csignal>
 #include <new>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "help.hpp"
 #include "parser.hpp"
@@ -48,7 +50,10 @@ Run run_of_verbs(LogLevel level) {
   run.stop = &interrupted;
   const bool terminal = isatty(STDERR_FILENO) == 1;
   run.threshold = level;
-  run.log = [terminal](LogLevel severity, std::string_view message) {
+  run.log = [terminal, said = std::set<std::string, std::less<>>()](LogLevel severity,
+                                                                    std::string_view message) mutable {
+    if (severity == LogLevel::warning && !said.emplace(message).second)
+      return;  // of a file that is read again
     print_error(fmt::format("{}warploom: {}: {}\n", terminal ? kClearLine : "", name(severity),
                             without_long_words(message)));
   };
