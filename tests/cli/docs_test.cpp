@@ -31,7 +31,7 @@ struct Block {
   int exit = 0;
 };
 
-std::vector<std::string> lines_of(std::string_view text) {
+std::vector<std::string> lines_in(std::string_view text) {
   std::vector<std::string> lines;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -55,7 +55,7 @@ std::vector<Block> blocks_of(const fs::path& page) {
   Block next;
   bool just_ended = false;  // only blanks since the commands
   std::size_t number = 0;
-  for (const std::string& line : lines_of(read_file(page))) {
+  for (const std::string& line : lines_in(read_file(page))) {
     ++number;
     if (into != nullptr) {
       if (line == "```")
@@ -123,8 +123,8 @@ TEST_P(Documented, CommandsRunAndPrintWhatIsShown) {
                   "':\"$PATH\" && bash -e <<'WARPLOOM_END'\n" + block.commands + "WARPLOOM_END");
     EXPECT_EQ(run.code, block.exit) << block.commands << run.err;
     if (block.shown.empty()) continue;
-    EXPECT_TRUE(agree(lines_of(block.shown), lines_of(run.out)) ||
-                agree(lines_of(block.shown), lines_of(run.err + run.out)))
+    EXPECT_TRUE(agree(lines_in(block.shown), lines_in(run.out)) ||
+                agree(lines_in(block.shown), lines_in(run.err + run.out)))
         << block.commands << "prints\n"
         << run.out << run.err << "and the page shows\n"
         << block.shown;

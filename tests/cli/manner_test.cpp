@@ -131,7 +131,8 @@ const std::map<std::string, std::pair<std::string, std::string>> kOutputs{
     {"reuse", {"reuse examples/cub_tempstorage.sm_90.ptx --no-ptxas -o ", "out.ptx"}},
     {"sim", {kCases.at("sim") + " --dump ", "out.npy"}},
     {"tile", {kCases.at("tile") + " --cuda ", "out.cu"}},
-    {"denoise", {"denoise c.nii --vector --lambda 1 --epsilon 1 --format nii -o out --report ", "report.json"}},
+    {"denoise",
+     {"denoise c.nii --vector --lambda 1 --epsilon 1 --format nii -o out --report ", "report.json"}},
     {"segment", {"segment cells.png -o ", "mask.png"}},
     {"dp chain", {kCases.at("dp chain") + " -o ", "out.txt"}},
     {"dp search-tree", {kCases.at("dp search-tree") + " -o ", "out.txt"}},
@@ -372,8 +373,16 @@ std::string literals_of(const std::string& source) {
 TEST(Messages, NameOnlyOptionsThatThereAre) {
   std::set<std::string> known{
       // of nvcc, ptxas, cicc and CMake
-      "--compile-only", "--device-debug", "--dont-use-profile", "--dryrun", "--generate-code",
-      "--generate-line-info", "--gpu-architecture", "--maxrregcount", "--options-file", "--orig_src_path_name",
+      "--compile-only",
+      "--device-debug",
+      "--dont-use-profile",
+      "--dryrun",
+      "--generate-code",
+      "--generate-line-info",
+      "--gpu-architecture",
+      "--maxrregcount",
+      "--options-file",
+      "--orig_src_path_name",
       "--x",
       // of the pages' style sheets
       "--h",

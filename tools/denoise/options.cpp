@@ -40,9 +40,9 @@ Number parse_count(const std::string& option, const std::string& text, Number le
 
 /// An option whose text `set` takes, throwing BadInput.
 template <typename Set>
-void add(Command& command, const std::string& option, const std::string& type, Set set,
-         const std::string& help) {
-  command
+Option& add(Command& command, const std::string& option, const std::string& type, Set set,
+            const std::string& help) {
+  return command
       .add(
           option, [set](const std::string& text) { set(text); }, help)
       .type(type);
@@ -78,10 +78,12 @@ void add_input_options(Command& command, DenoiseSettings& s) {
   add(
       command, "--order", "ORDER", [&s](const auto& t) { s.order = parse_tensor_order("--order", t); },
       "Order of a tensor image's elements: fsl (xx xy xz yy yz zz), mrtrix (xx yy zz xy xz yz), nifti (xx xy "
-      "yy xz yz zz). Needed unless the header tells: five axes with intent 1005 (nifti), or an intent_name 'tensor ORDER', as this tool writes");
+      "yy xz yz zz). Needed unless the header tells: five axes with intent 1005 (nifti), or an intent_name 'tensor ORDER', as this tool writes")
+      .suggest({"fsl", "mrtrix", "nifti"});
   add(
       command, "--frame", "FRAME", [&s](const auto& t) { s.frame = io::parse_frame(t); },
-      "Axes of the tensor image that is read: fsl, image (voxel indices) or scanner [fsl for order fsl, scanner for mrtrix, image for nifti]");
+      "Axes of the tensor image that is read: fsl, image (voxel indices) or scanner [fsl for order fsl, scanner for mrtrix, image for nifti]")
+      .suggest({"fsl", "image", "scanner"});
   add(
       command, "--unit", "UNIT",
       [&s](const std::string& text) {
@@ -89,7 +91,8 @@ void add_input_options(Command& command, DenoiseSettings& s) {
           throw BadInput(fmt::format("--unit: '{}' is neither mm2/s nor um2/ms", text));
         s.square_micrometres = text == "um2/ms";
       },
-      "Unit of diffusivities in files, read and written: mm2/s (tissue about 1e-3) or um2/ms (about 1) [mm2/s]");
+      "Unit of diffusivities in files, read and written: mm2/s (tissue about 1e-3) or um2/ms (about 1) [mm2/s]")
+      .suggest({"mm2/s", "um2/ms"});
   command.add(
       "--mask MASK", &s.mask,
       "Voxels to fit and to denoise: a NIfTI file (not 0 is inside); auto: from the mean b = 0 "
@@ -101,7 +104,8 @@ void add_fit_options(Command& command, DenoiseSettings& s) {
   add(
       command, "--fit", "METHOD", [&s](const auto& t) { s.fit = imaging::parse_fit_method(t); },
       "Fit of tensors to a series: ols, wls (one reweighting), iterated (two, from the measured signal) or "
-      "positive (wls without negative eigenvalues) [wls]");
+      "positive (wls without negative eigenvalues) [wls]")
+      .suggest({"ols", "wls", "iterated", "positive"});
   add(
       command, "--shells", "B,...",
       [&s](const std::string& text) {
@@ -123,7 +127,8 @@ void add_solver_options(Command& command, DenoiseSettings& s) {
   command.group("Solver");
   add(
       command, "--solver", "SOLVER", [&s](const auto& t) { s.solve.solver = imaging::parse_solver(t); },
-      "accelerated, primal-dual (with epsilon 0), or descent in the Cholesky factor (Christiansen et al. 2007) [accelerated]");
+      "accelerated, primal-dual (with epsilon 0), or descent in the Cholesky factor (Christiansen et al. 2007) [accelerated]")
+      .suggest({"accelerated", "primal-dual", "descent"});
   add(
       command, "--lambda", "N|auto",
       [&s](const std::string& text) {
@@ -165,11 +170,13 @@ void add_output_options(Command& command, DenoiseSettings& s) {
   add(
       command, "--output-order", "ORDER",
       [&s](const auto& t) { s.output_order = parse_tensor_order("--output-order", t); },
-      "Order of the tensor image that is written [that of the input, fsl for a series]");
+      "Order of the tensor image that is written [that of the input, fsl for a series]")
+      .suggest({"fsl", "mrtrix", "nifti"});
   add(
       command, "--output-frame", "FRAME", [&s](const auto& t) { s.output_frame = io::parse_frame(t); },
       "Axes of the tensors and eigenvectors that are written: fsl, image or scanner [those of the input; for a series "
-      "and for another order, as --frame says]");
+      "and for another order, as --frame says]")
+      .suggest({"fsl", "image", "scanner"});
   add(
       command, "--maps", "LIST",
       [&s](const std::string& text) {
@@ -185,7 +192,8 @@ void add_output_options(Command& command, DenoiseSettings& s) {
           throw BadInput(fmt::format("--format: '{}' is neither nii nor nii.gz", text));
         s.gzip = text == "nii.gz";
       },
-      "nii or nii.gz [nii.gz]");
+      "nii or nii.gz [nii.gz]")
+      .suggest({"nii", "nii.gz"});
   add(
       command, "--gzip-level", "N",
       [&s](const auto& t) { s.gzip_level = parse_count("--gzip-level", t, 1, 12); },

@@ -38,23 +38,29 @@ void add_dp_options(Command& command, DpSettings& settings) {
   command.add("-o,--output FILE", &settings.output,
               "Result to write, as JSON if it ends in .json; '-' for standard output [-]");
   command.group("Solver");
-  command.add(
-      "--decomposition ORDER",
-      [&solve](const std::string& text) { solve.decomposition = dp::parse_decomposition(text); },
-      "Order in which blocks of cells are computed, for the speed alone: bottom-up, persistent (one kernel, "
-      "GPU only), divide-and-conquer, printed (the dissertation's, which computes some blocks again) or "
-      "auto [auto: persistent on a GPU, bottom-up on a CPU]");
+  command
+      .add(
+          "--decomposition ORDER",
+          [&solve](const std::string& text) { solve.decomposition = dp::parse_decomposition(text); },
+          "Order in which blocks of cells are computed, for the speed alone: bottom-up, persistent (one kernel, "
+          "GPU only), divide-and-conquer, printed (the dissertation's, which computes some blocks again) or "
+          "auto [auto: persistent on a GPU, bottom-up on a CPU]")
+      .suggest({"auto", "bottom-up", "persistent", "divide-and-conquer", "printed"});
   command.add(
       "--block N", &solve.block,
       "Edge of a block [cells]: 16, 32, 64, 128, 256 or 512; of persistent 32 or 64 [chosen by size and device]");
-  command.add(
-      "--triangular METHOD",
-      [&solve](const std::string& text) { solve.triangular = dp::parse_triangular(text); },
-      "How a GPU finishes a block, not of persistent: blocked, or the dissertation's two: merged, direct [blocked]");
-  command.add(
-      "--storage STORAGE", [&solve](const std::string& text) { solve.storage = dp::parse_storage(text); },
-      "Cells as plain, narrow (for int32: 16 bits, if they hold the differences, else solved again as plain) or auto: "
-      "narrow where it is likely to hold [auto]");
+  command
+      .add(
+          "--triangular METHOD",
+          [&solve](const std::string& text) { solve.triangular = dp::parse_triangular(text); },
+          "How a GPU finishes a block, not of persistent: blocked, or the dissertation's two: merged, direct [blocked]")
+      .suggest({"blocked", "merged", "direct"});
+  command
+      .add(
+          "--storage STORAGE", [&solve](const std::string& text) { solve.storage = dp::parse_storage(text); },
+          "Cells as plain, narrow (for int32: 16 bits, if they hold the differences, else solved again as plain) or auto: "
+          "narrow where it is likely to hold [auto]")
+      .suggest({"auto", "plain", "narrow"});
   command.add(
       "--timings", &settings.timings,
       "Tell time and memory: phases, transfers, pairs (an addition with its minimum) a second; costs some waiting");
@@ -64,9 +70,13 @@ void add_dp_options(Command& command, DpSettings& settings) {
 }
 
 void add_type_option(Command& command, dp::ValueType& type, const std::string& types) {
-  command.add(
-      "--type TYPE", [&type](const std::string& text) { type = dp::parse_value_type(text); },
-      "Type of the cells: " + types);
+  command
+      .add(
+          "--type TYPE", [&type](const std::string& text) { type = dp::parse_value_type(text); },
+          "Type of the cells: " + types)
+      .suggest(split(
+          types.find("int32") == types.npos ? "auto,float32,float64" : "auto,int32,int64,float32,float64",
+          ','));
 }
 
 DpRun::DpRun(DpSettings& settings) : settings_(settings), scope_(settings.solve.run) {

@@ -82,14 +82,16 @@ void add_reuse_options(Command& command, const std::shared_ptr<reuse::Options>& 
       "Block size [threads] of kernels that do not say theirs; written into the output as .reqntid");
   command.add("--arch ARCH", &options->architecture,
               "Architecture, sm_70 to sm_121, whose occupancy decides [the PTX's target]");
-  command.add(
-      "--pool KIND",
-      [options](const std::string& text) {
-        if (text != "static" && text != "dynamic")
-          throw BadInput(fmt::format("--pool: '{}' is not one of static, dynamic", text));
-        options->dynamic_pool = text == "dynamic";
-      },
-      "What becomes of the arrays: static: one array; dynamic: one extern array, whose bytes the launch has to give, above 48 KB too [static]");
+  command
+      .add(
+          "--pool KIND",
+          [options](const std::string& text) {
+            if (text != "static" && text != "dynamic")
+              throw BadInput(fmt::format("--pool: '{}' is not one of static, dynamic", text));
+            options->dynamic_pool = text == "dynamic";
+          },
+          "What becomes of the arrays: static: one array; dynamic: one extern array, whose bytes the launch has to give, above 48 KB too [static]")
+      .suggest({"static", "dynamic"});
   command.group("Kernels and passes");
   // One value an occurrence: a value may be the file that follows.
   command

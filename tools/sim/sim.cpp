@@ -84,7 +84,8 @@ Dump parse_dump(const std::string& text, const LaunchText& launch) {
     throw BadInput(fmt::format("--dump {0}: the launch has {1} buffers; say which, as --dump N:{0}: {2}",
                                text, buffers, buffers_text(launch)));
   }
-  if (dump.path == "-") throw BadInput(fmt::format("--dump {}: a dump cannot go to standard output, '-'; name a file", text));
+  if (dump.path == "-")
+    throw BadInput(fmt::format("--dump {}: a dump cannot go to standard output, '-'; name a file", text));
   return dump;
 }
 
@@ -273,10 +274,11 @@ std::function<int()> add(Command& command) {
   command.group("Run");
   command.add("--race", &options->races,
               "Look for races in shared and global memory, too; this takes longer");
-  command.add(
-      "--schedule SCHEDULE", &options->schedule,
-      "Who runs next: in-order, random, adversarial (another warp at every access to memory), or all: "
-      "one after the other, and compare what they leave in memory [in-order]");
+  command
+      .add("--schedule SCHEDULE", &options->schedule,
+           "Who runs next: in-order, random, adversarial (another warp at every access to memory), or all: "
+           "one after the other, and compare what they leave in memory [in-order]")
+      .suggest({"in-order", "random", "adversarial", "all"});
   constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
   add_number(command, "--seed", options->seed, std::uint64_t{0}, most,
              "Of random and adversarial schedules, and of what shared memory holds at first [1]");

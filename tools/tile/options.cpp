@@ -244,6 +244,7 @@ std::function<TileOptions()> add_tile_options(Command& command) {
        "Tile for footprints and tilings, as i=32,k=8 (default: 32 of each loop)");
   command.add_json(options.json);
   command.add_force(options.force);
+  command.add_threads(options.threads);
 
   command.group("Steps");
   texts->permute_option = list("--permute", texts->permute, "LOOPS",

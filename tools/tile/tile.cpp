@@ -13,6 +13,7 @@
 #include "warploom/core/file.hpp"
 #include "warploom/core/json.hpp"
 #include "warploom/core/log.hpp"
+#include "warploom/core/run.hpp"
 #include "warploom/tile/index_range.hpp"
 #include "warploom/tile/verify.hpp"
 
@@ -219,6 +220,9 @@ class Outputs {
 };
 
 int run(const TileOptions& options) {
+  Run where;
+  where.threads = options.threads;
+  const RunScope scope(where);
   Outputs outputs(options);
   const Nests nests = read_nests(options);
   for (const std::string& refusal : nests.refusals) log(LogLevel::warning, refusal);
