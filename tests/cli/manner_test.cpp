@@ -178,7 +178,7 @@ TEST_F(EveryVerb, SaysWhatItDoesInOneStyle) {
 TEST_F(EveryVerb, WithManyOptionsGroupsThem) {
   for (const std::string& path : every_verb()) {
     const std::string help = run_tool(path + " --help").out;
-    if (path.empty() || path.starts_with("search")) continue;
+    if (path.empty()) continue;
     std::size_t groups = 0, options = 0;
     for (const std::string& line : lines_of(help)) {
       if (line == "Common options:") break;

@@ -123,9 +123,11 @@ int run(const Settings& s) {
 
 std::function<int()> add(Command& command) {
   auto s = std::make_shared<Settings>();
-  command.add("NAME", &s->name, "Which example; without a name all are listed");
+  std::vector<std::string> names;
+  for (const Example& example : kExamples) names.emplace_back(example.name);
+  command.add("NAME", &s->name, "Which example; without a name all are listed").suggest(std::move(names));
   command.add("-o,--output DIR", &s->folder, "Folder for its files [the current one]");
-  command.add("--force", &s->force, "Replace files that exist");
+  command.add_force(s->force);
   return [s] { return run(*s); };
 }
 

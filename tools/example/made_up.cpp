@@ -142,7 +142,8 @@ std::string made_up_reads() {
   Random random(3);
   std::string genome;
   for (std::size_t k = 0; k < kGenome; ++k) genome += "ACGT"[random.below(4)];
-  for (const std::size_t copy : {std::size_t{1200}, std::size_t{2400}}) genome.replace(copy, kRepeat, genome, 300, kRepeat);
+  for (const std::size_t copy : {std::size_t{1200}, std::size_t{2400}})
+    genome.replace(copy, kRepeat, genome, 300, kRepeat);
   std::string text;
   for (int k = 1; k <= 400; ++k) {
     std::string read = genome.substr(random.below(kGenome - kRead + 1), kRead);

@@ -150,6 +150,7 @@ std::function<int()> add(Command& command) {
       [s](const std::string& text) { s->relevance.overlap = parse_number("--overlap", text, 0, 1); },
       "A result is relevant if this share of it is annotated with its label [0.5]");
   add_reading_options(command, s->reading);
+  command.group("Output");
   command.add_json(s->json);
   return [s] { return with_option_names([s] { return run(*s); }); };
 }

@@ -60,6 +60,7 @@ double parse_time_unit(const std::string& text) {
 }
 
 void add_query_options(Command& command, SearchSettings& s) {
+  command.group("Query");
   command
       .add("QUERY RECORDING", &s.inputs,
            "The query's file, unless --query names it, then the recordings: files, and folders, which are "
@@ -101,6 +102,7 @@ void add_query_options(Command& command, SearchSettings& s) {
 }
 
 void add_signal_options(Command& command, signal::PrepareOptions& s) {
+  command.group("Signal");
   add(
       command, "--resample", "RATE",
       [&s](const auto& t) { s.resample = parse_number("--resample", t, kLeast, kMost); },
@@ -127,6 +129,7 @@ void add_signal_options(Command& command, signal::PrepareOptions& s) {
 }
 
 void add_distance_options(Command& command, SearchSettings& s) {
+  command.group("Distance");
   add(
       command, "--method", "dtw|euclidean",
       [&s](const std::string& text) {
@@ -165,11 +168,12 @@ void add_distance_options(Command& command, SearchSettings& s) {
   add(
       command, "--significance", "CHANCE",
       [&s](const auto& t) { s.find.significance = parse_number("--significance", t, kLeast, 1); },
-      "Else up to the distance at which a channel of the query that is not there is found at a place with this "
-      "chance, divided evenly among the channels, lags, scales and signs that are tried there; 1: no threshold [0.05]");
+      "Else up to the distance that a channel reaches by accident with this chance where it does not occur; the chance is "
+      "divided evenly among the channels, lags, scales and signs that are tried at a place; 1: no threshold [0.05]");
 }
 
 void add_match_options(Command& command, SearchSettings& s) {
+  command.group("Matches");
   add(
       command, "--max-lag", "SHARE|Ts",
       [&s](const std::string& text) {
@@ -221,7 +225,8 @@ void add_match_options(Command& command, SearchSettings& s) {
 }
 
 void add_run_options(Command& command, SearchSettings& s) {
-  command.add_device(s.run.devices);
+  command.group("Running");
+  command.add_run(s.run);
   command
       .add(
           "--device-memory MIB",
@@ -241,13 +246,11 @@ void add_run_options(Command& command, SearchSettings& s) {
                                      : search::Prune::never;
       },
       "Leave out windows of which lower bounds tell that they are too far; the result does not depend on it [auto: where it pays]");
-  command
-      .add("--threads N", &s.run.threads, "CPU threads; the result does not depend on them [one a processor]")
-      .range(1u, 1024u);
   command.add(
       "--stream", &s.stream,
       "Read samples from standard input as they come, a row a sample, and print each match as a line of "
       "JSON as soon as it is certain; needs --max-distance");
+  command.group("Output");
   command.add("-o,--output DIR", &s.output,
               "Folder for NAME.matches.jsonl, NAME.matches.csv (a row a pair of channels) and "
               "NAME.annotations.csv of each recording, and ranking.csv over all");
@@ -255,7 +258,7 @@ void add_run_options(Command& command, SearchSettings& s) {
   command.add(
       "--resume", &s.resume,
       "Leave recordings alone whose outputs are there and were made with the same options and queries");
-  command.add("--force", &s.force, "Replace outputs that exist");
+  command.add_force(s.force);
   command.add_json(s.json);
 }
 
@@ -297,6 +300,7 @@ QuerySource parse_query(const std::string& text) {
 }
 
 void add_reading_options(Command& command, io::RecordingOptions& reading) {
+  command.group("Recordings");
   command.add(
       "--format FORMAT", &reading.format,
       "csv (any text), npy, f32, f64, ts, edf, wfdb [by the name's ending: .csv .tsv .txt, .npy, .f32 .raw, "

@@ -9,7 +9,6 @@
 #include "cli/verb.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
-#include "warploom/core/version.hpp"
 
 namespace warploom::tool {
 namespace fs = std::filesystem;
@@ -118,7 +117,6 @@ const SearchResult* SearchOutput::finished(const io::RecordingFile& recording) c
 
 void SearchOutput::write(const SearchResult& result, const std::function<std::string()>& page) const {
   Json head{{"format", kFormat},
-            {"version", version()},
             {"recording", result.name},
             {"file", fs::absolute(result.path).string()},
             {"rate", result.timed ? Json(result.rate) : Json(nullptr)},

@@ -170,14 +170,14 @@ std::function<int()> add(Command& command) {
 
 Verb search_verb() {
   return {
-      "search",
-      "Find where in recordings a pattern of several channels occurs, whatever its channels' lag, scale or order, and even if some are missing",
+      "search", "Find where a pattern of several channels occurs in recordings",
       "warploom search walk.csv monday.csv\n"
       "  warploom search monday.edf --from 12.4 --to 14.1 monday.edf --exclude-self --html -o found\n"
       "  warploom search step.csv recordings/ --scales 0.8:1.25:5 --segments 2 -o found --resume\n"
       "  warploom search --query walk=a.csv@12.4-14.1 --query run=b.csv day.csv --labels --json\n"
       "  warploom search a.csv --label-column activity --label walk b.csv c.csv -o found\n"
       "  warploom search evaluate found/*.jsonl --annotations truth.csv\n"
+      "The pattern is found whatever its channels' lag, scale or order, and even if some are missing. "
       "A match has channels of the query found in different channels of the recording, at most --max-lag apart. "
       "More channels rank before fewer, then less distance before more.\n"
       "A recording named evaluate is written ./evaluate.\n"
