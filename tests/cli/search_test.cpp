@@ -166,7 +166,16 @@ TEST_F(SearchVerb, AnnotationsAreExamples) {
   EXPECT_NEAR(others["recordings"][0]["matches"][0]["onset"].get<double>(), 47, kNear);
   expect_refusal("day.csv day.csv --label-column activity --label 7",
                  "day.csv: no annotation '7'; there are 0, 2");
-  expect_refusal("day.csv day.csv --label 2 --label-column none", "it has none: --label-column names a column that holds them");
+  expect_refusal("day.csv day.csv --label 2 --label-column none",
+                 "it has none: --label-column names a column that holds them");
+}
+
+TEST_F(SearchVerb, QuietLeavesRemarksOut) {
+  make_query();
+  make("day.csv", csv_of(noise_with(30, 8, {{9}}), "time,x,y,z"));
+  EXPECT_THAT(search("step.csv day.csv --best 1").out, HasSubstr("no largest distance was given"));
+  EXPECT_THAT(search("step.csv day.csv --best 1 --quiet").out,
+              Not(HasSubstr("no largest distance was given")));
 }
 
 TEST_F(SearchVerb, ChannelsAreMatchedByNameOrNumber) {

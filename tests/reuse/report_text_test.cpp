@@ -53,6 +53,13 @@ TEST(ReportText, GivesBytesBeforeAndAfter) {
   EXPECT_THAT(to_text(sample::only(sample::curvature())), HasSubstr("39,936 -> 18,432 bytes, 53.8 % less"));
 }
 
+TEST(ReportText, WithoutPtxasBlocksAreAnUpperLimit) {
+  KernelReport kernel = sample::cub();
+  EXPECT_THAT(to_text(sample::only(kernel)), Not(HasSubstr("at most")));
+  kernel.registers_before = kernel.registers_after = 0;
+  EXPECT_THAT(to_text(sample::only(kernel)), HasSubstr("registers may allow fewer, ptxas was not run"));
+}
+
 TEST(ReportText, ListsWhoSharesWithItsOffsetSizeAndReason) {
   const std::string text = to_text(sample::only(sample::two_inside_a_third()));
   EXPECT_THAT(line_with(text, "1,184        44  c"), HasSubstr("alive only from line 42 on"));

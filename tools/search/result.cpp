@@ -7,6 +7,8 @@
 #include <cmath>
 #include <map>
 
+#include "warploom/core/log.hpp"
+
 namespace warploom::tool {
 namespace {
 
@@ -69,6 +71,7 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows, const std
 
 /// Each remark once, with the recordings it is on if it is not on all.
 std::string remarks_text(const std::vector<SearchResult>& results) {
+  if (!log_enabled(LogLevel::warning)) return "";  // --quiet
   std::vector<std::string> remarks;
   std::map<std::string, std::vector<std::string>> recordings;  // that a remark is on
   for (const SearchResult& result : results)
