@@ -85,6 +85,9 @@ if(WARPLOOM_UNITY)
   list(REMOVE_ITEM warnings -Wshadow)
   list(APPEND warnings $<$<CXX_COMPILER_ID:GNU>:-Wshadow=local> $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+  list(APPEND warnings -Wno-dangling-reference)  # takes a reference for one into a temporary argument
+endif()
 add_library(warploom_warnings INTERFACE)
 target_compile_options(warploom_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:${warnings} -Wpedantic>
