@@ -3,6 +3,7 @@ option(WARPLOOM_TESTS "Build the tests (they need the tool)" ${PROJECT_IS_TOP_LE
 option(WARPLOOM_BENCH "Build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(WARPLOOM_FUZZ "Build the fuzz targets with libFuzzer instead of a driver that replays the seeds; needs clang" OFF)
 option(WARPLOOM_UNITY "Compile several sources of a module or a test at once; clang-tidy and editors want it OFF" ON)
+option(WARPLOOM_NATIVE "Compile what computes in vectors once, for the processor at hand, not for each instruction set" OFF)
 option(WARPLOOM_WERROR "Treat warnings as errors" OFF)
 option(WARPLOOM_STATIC "Let executables need no shared library but libc, so that they run on another machine" OFF)
 option(WARPLOOM_WRAP "Compile our own CUDA kernels through `warploom wrap`" ON)

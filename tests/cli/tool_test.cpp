@@ -97,25 +97,6 @@ TEST(Tool, AFullDiskOnStandardOutputIsAnError) {
   EXPECT_THAT(run.err, HasSubstr("cannot write standard output: No space left on device"));
 }
 
-TEST(KernelsTool, SaysWhereTheOtherVerbsAre) {
-  const ToolRun run = run_shell(WARPLOOM_KERNELS_TOOL " denoise dwi.nii --lambda 1");
-  EXPECT_EQ(run.code, 2);
-  EXPECT_EQ(
-      run.err,
-      "warploom: denoise: this program has only the verbs for kernels; ./dev install builds them all\n");
-}
-
-TEST(KernelsTool, ListsTheVerbsOfTheWholeTool) {
-  const auto verbs = [](const std::string& help) {
-    std::string names;
-    std::istringstream lines(help.substr(help.find("Verbs:")));
-    for (std::string line; std::getline(lines, line);)
-      if (line.starts_with("  ") && line[2] != ' ') names += line.substr(0, line.find(' ', 2));
-    return names;
-  };
-  EXPECT_EQ(verbs(run_shell(WARPLOOM_KERNELS_TOOL " --help").out), verbs(run_tool("--help").out));
-}
-
 TEST(Devices, WithoutADriverSaysWhyAndChoosesTheCpu) {
   if (run_tool("devices").out.find("cuda:0") != std::string::npos)
     GTEST_SKIP() << "there is a CUDA device here";

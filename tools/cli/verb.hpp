@@ -53,7 +53,7 @@ Verb completion_verb();
 Verb man_verb();
 
 /// Those that an executable has, in the order of --help: verbs.cpp lists all of them, verbs_compiler.cpp
-/// those that the build itself needs, verbs_kernels.cpp those that know only kernels.
+/// those that the build itself needs.
 std::vector<Verb> verbs();
 
 /// A file's bytes, or standard input's for "-". Throws as read_file.
