@@ -38,7 +38,7 @@ void share_within_partitions(KernelReport& kernel) {
 }  // namespace
 
 KernelReport cub() {
-  const std::string file = "/home/user/project/sort_scan_reduce.cu";
+  const std::string file = "/src/project/sort_scan_reduce.cu";
   KernelReport kernel;
   kernel.name = "demo<256, 8>";
   kernel.symbol = "_Z4demoILi256ELi8EEvPKiPiS2_";
