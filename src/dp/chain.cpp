@@ -10,17 +10,20 @@
 
 #include "dp/saturating.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/dp/bad_value.hpp"
 
 namespace warploom::dp {
 namespace {
 
 void check(std::span<const std::int64_t> dimensions) {
   if (dimensions.size() < 2)
-    throw BadInput(fmt::format("the chain is empty: one matrix has two dimensions, {} given",
+    throw BadValue("dimensions", {},
+                   fmt::format("the chain is empty: one matrix has two dimensions, {} given",
                                dimensions.empty() ? "none is" : "one is"));
   for (std::size_t k = 0; k < dimensions.size(); ++k)
     if (dimensions[k] < 1)
-      throw BadInput(
+      throw BadValue(
+          "dimensions", k,
           fmt::format("dimensions[{}] is {}; a matrix has at least 1 row and column", k, dimensions[k]));
 }
 

@@ -12,6 +12,7 @@
 #include "warploom/core/memory.hpp"
 #include "warploom/core/progress.hpp"
 #include "warploom/core/threads.hpp"
+#include "warploom/dp/bad_value.hpp"
 #include "warploom/page/chart.hpp"
 
 namespace warploom::dp {
@@ -21,13 +22,14 @@ constexpr double kLeast = 1e-100, kMost = 1e100;  // what orientation() is exact
 
 void check_points(std::span<const Point> polygon) {
   if (polygon.size() < 3)
-    throw BadInput(fmt::format("a polygon has at least 3 vertices; {} given", polygon.size()));
+    throw BadValue("polygon", {}, fmt::format("a polygon has at least 3 vertices; {} given", polygon.size()));
   if (polygon.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
     throw BadInput(fmt::format("a polygon of {} vertices; at most 2^31 - 1 can be numbered", polygon.size()));
   for (std::size_t k = 0; k < polygon.size(); ++k)
     for (const double c : {polygon[k].x, polygon[k].y})
       if (c != 0 && !(std::abs(c) >= kLeast && std::abs(c) <= kMost))
-        throw BadInput(
+        throw BadValue(
+            "polygon", k,
             fmt::format("polygon: vertex {} is ({}, {}); a coordinate is 0 or of magnitude {} to {}", k,
                         polygon[k].x, polygon[k].y, kLeast, kMost));
 }

@@ -11,20 +11,23 @@
 
 #include "dp/saturating.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/dp/bad_value.hpp"
 
 namespace warploom::dp {
 namespace {
 
 template <class Frequency>
 void check(std::span<const Frequency> p, std::span<const Frequency> q) {
-  if (p.empty()) throw BadInput("the search tree has no key: p is empty");
+  if (p.empty()) throw BadValue("p", {}, "the search tree has no key: p is empty");
   if (q.size() != p.size() + 1)
-    throw BadInput(fmt::format("q has {} values; {} keys have {} gaps between and around them", q.size(),
+    throw BadValue("q", {},
+                   fmt::format("q has {} values; {} keys have {} gaps between and around them", q.size(),
                                p.size(), p.size() + 1));
   const auto check_values = [](std::span<const Frequency> values, std::string_view what, std::size_t first) {
     for (std::size_t k = 0; k < values.size(); ++k)
       if (!(values[k] >= 0) || !std::isfinite(static_cast<double>(values[k])))
-        throw BadInput(
+        throw BadValue(
+            std::string(what), k + first,
             fmt::format("{}[{}] is {}; a frequency is finite and not negative", what, k + first, values[k]));
   };
   check_values(p, "p", 1);

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <regex>
 #include <utility>
 
 #include "cli/verb.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/core/threads.hpp"
+#include "warploom/dp/bad_value.hpp"
 
 namespace warploom::tool {
 
@@ -116,22 +116,12 @@ NumberText read_numbers(const std::string& path) { return {input_name(path), rea
 void with_lines(const std::vector<NumberText>& texts, const std::function<void()>& solve) {
   try {
     solve();
-  } catch (const BadInput& error) {
-    const std::string message = error.what();
-    std::smatch found;
-    static const std::regex value("^(\\w+)\\[(\\d+)\\] is |^polygon: (vertex) (\\d+) is ");
-    static const std::regex count(
-        "^(q) has |^(a polygon) has |^the (chain) is empty|^the (search tree) has no key");
-    if (std::regex_search(message, found, value)) {
-      const std::string name = found[1].matched ? found[1] : found[3];
-      std::size_t index = 0;
-      parse_whole(found[1].matched ? found[2].str() : found[4].str(), index);
-      for (const NumberText& text : texts)
-        if (const auto number = text.number(name, index))
-          throw BadInput(fmt::format("{}:{}: {}", text.file, line_of(text.text, *number), message));
-    } else if (std::regex_search(message, found, count)) {
-      if (!texts.empty()) throw BadInput(fmt::format("{}: {}", texts.back().file, message));
-    }
+  } catch (const dp::BadValue& error) {
+    if (!error.index() && !texts.empty())
+      throw BadInput(fmt::format("{}: {}", texts.back().file, error.what()));
+    for (const NumberText& text : texts)
+      if (const auto number = text.number(error.list(), *error.index()))
+        throw BadInput(fmt::format("{}:{}: {}", text.file, line_of(text.text, *number), error.what()));
     throw;
   }
 }

@@ -38,7 +38,8 @@ struct ChainOrder {
 /// Integers are exact. In floating point the cost is within about 4 n u, relatively, of the least (u = 2^-53
 /// or 2^-24); another order may be taken where two differ by less. Ties: the leftmost last product.
 /// @param dimensions  n + 1 >= 2 numbers, each >= 1
-/// @throws BadInput (no matrix, a dimension below 1, costs that may exceed the type's range), and as solve()
+/// @throws BadValue, BadInput (no matrix, a dimension below 1, costs that may exceed the type's range), and
+/// as solve()
 /// @note Cost: that of solve() for n leaves, O(n^3). Where this order is all that is wanted, Hu and Shing's
 ///       algorithm (SIAM J. Comput. 11(2), 1982, and 13(2), 1984) needs O(n log n); ours is for comparison
 ///       and for chains of moderate length.

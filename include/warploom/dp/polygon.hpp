@@ -49,7 +49,8 @@ struct Triangulation {
 /// @param polygon  n >= 3 vertices in order, either way round, none twice (the first is not repeated at the
 ///                 end); vertices on the line through their neighbours are allowed. A coordinate is 0 or of
 ///                 magnitude 1e-100 to 1e100 (float32: so that no sum exceeds its range).
-/// @throws BadInput (too few, a coordinate NaN or out of range, two equal vertices, two sides that meet, each
+/// @throws BadValue, BadInput (too few, a coordinate NaN or out of range, two equal vertices, two sides that
+/// meet, each
 ///         with the vertices' numbers counted from 0; an integer type), and as solve()
 /// @note Cost: that of solve() for n - 1 leaves and a weight a cell, O(n^3) time and n^2 values. Before that
 /// O(n)

@@ -50,7 +50,8 @@ struct SearchTree {
 /// summed anew over the tree, within 3 n 2^-53. Ties: the least key as root.
 /// @param p  n >= 1 numbers, >= 0
 /// @param q  n + 1 numbers, >= 0
-/// @throws BadInput (no key, lengths, what is negative or not finite, costs that may exceed the type's range,
+/// @throws BadValue, BadInput (no key, lengths, what is negative or not finite, costs that may exceed the
+/// type's range,
 ///         integers asked for real numbers), and as solve()
 /// @note Cost: that of solve() for n + 1 leaves, O(n^3). Where only the tree is wanted, Knuth's bound on the
 ///       roots, which Yao generalised, gives it in O(n^2) (Knuth, Acta Informatica 1, 1971; Yao, STOC 1980).
