@@ -107,6 +107,13 @@ std::optional<std::size_t> find_labels(const Table<double>& table, std::optional
   if (options.label_column == "none") return std::nullopt;
   if (!options.label_column.empty()) return find_column(table, options.label_column, file);
   const auto last = static_cast<std::size_t>(table.columns) - 1;
+  const bool wanted = std::ranges::any_of(options.select, [&](const std::string& channel) {
+    std::int64_t number = 0;
+    return parse_whole(channel, number)
+               ? number == table.columns - (time ? 1 : 0)
+               : !table.header.empty() && parse_title(table.header[last], '[', ']').name == channel;
+  });
+  if (wanted) return std::nullopt;
   if (table.columns < (time ? 3 : 2) || last == time || !all_whole(table, last, 0, kMost))
     return std::nullopt;
   std::int64_t runs = 1;

@@ -83,6 +83,11 @@ TEST_F(TextRecording, TakesALastColumnOfFewWholeNumbersInLongRunsForLabels) {
   ASSERT_EQ(found.annotations.size(), 4u);
   EXPECT_EQ(found.annotations[1].label, "1");
   EXPECT_DOUBLE_EQ(found.annotations[1].onset, 1.2);
+  for (const char* const channel : {"limp", "3"}) {  // asked for, it is a channel
+    options.select = {channel};
+    EXPECT_EQ(read(text, options).channels.at(0).name, "limp");
+  }
+  options.select.clear();
   options.label_column = "none";
   EXPECT_EQ(read(text, options).channels.size(), 3u);
 }

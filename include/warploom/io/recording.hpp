@@ -51,7 +51,8 @@ struct RecordingOptions {
   /// are milliseconds, from 1001 on microseconds, from 10^6 + 1 on nanoseconds.
   double time_unit = 0;
   /// Of text: a name or number. Runs of a value are annotations, labelled by it. Empty: the last column if it
-  /// holds whole numbers from 0 to 20 in runs of 25 rows or more, on average. "none": none.
+  /// holds whole numbers from 0 to 20 in runs of 25 rows or more, on average, and `select` does not name it.
+  /// "none": none.
   std::string label_column;
   std::int32_t series = 1;  ///< of .ts: which, from 1, unless the path says so
 };
