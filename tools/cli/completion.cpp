@@ -19,13 +19,13 @@ std::vector<const Command*> all_commands(const Command& command) {
   return all;
 }
 
-/// "dp chain", of the tool "".
-std::string key_of(const Command& command) {
+/// "dp chain"; of the tool "".
+std::string key(const Command& command) {
   const std::string path = command.path();
-  return path.substr(std::min(path.find(' '), path.size() - 1) + 1);
+  const std::size_t blank = path.find(' ');
+  return blank == path.npos ? "" : path.substr(blank + 1);
 }
 bool is_tool(const Command& command) { return command.parent == nullptr; }
-std::string key(const Command& command) { return is_tool(command) ? "" : key_of(command); }
 
 /// All options that may stand behind it: its own, those of the verb around it, and the common ones.
 std::vector<const Option*> options_behind(const Command& command) {

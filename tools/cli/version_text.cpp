@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include "core/architectures.hpp"
+#include "core/instruction_sets.hpp"
 #include "warploom/core/device.hpp"
 #include "warploom/core/version.hpp"
 
 namespace warploom::tool {
 namespace {
 
-// WARPLOOM_COMMIT, WARPLOOM_CUDA_TOOLKIT and WARPLOOM_SETS come from ../CMakeLists.txt.
+// WARPLOOM_COMMIT, WARPLOOM_CUDA_TOOLKIT, WARPLOOM_SETS and WARPLOOM_HAS_avx2 come from ../CMakeLists.txt.
 
 constexpr std::string_view kCompiler =
 #if defined(__clang__)
@@ -25,18 +26,13 @@ std::string cuda_text() {
   return fmt::format("toolkit {}, built for {}", WARPLOOM_CUDA_TOOLKIT, built_architectures());
 }
 
-/// That which is used here, as core/instruction_sets.hpp picks it.
-std::string_view set_in_use() {
-  const std::string_view built = WARPLOOM_SETS;
-#if defined(__x86_64__)
-  if (built.find("avx2") == built.npos || !__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
-    return "baseline";
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-                 __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw")
-             ? "avx512"
-             : "avx2";
+/// Those that were compiled, and that which is used here.
+std::string sets_text() {
+#if defined(WARPLOOM_HAS_avx2)
+  return fmt::format("{}; {} is used here", WARPLOOM_SETS,
+                     pick_instruction_set("baseline", "avx2", "avx512"));
 #else
-  return "baseline";
+  return WARPLOOM_SETS;
 #endif
 }
 
@@ -48,7 +44,7 @@ std::string version_text(bool with_details) {
   text += fmt::format("commit            {}\n", WARPLOOM_COMMIT);
   text += fmt::format("compiler          {}\n", kCompiler);
   text += fmt::format("CUDA              {}\n", cuda_text());
-  text += fmt::format("instruction sets  {}; {} is used here\n", WARPLOOM_SETS, set_in_use());
+  text += fmt::format("instruction sets  {}\n", sets_text());
   const CudaDevices& cuda = cuda_devices();
   if (cuda.devices.empty()) return text + fmt::format("GPUs              none: {}\n", cuda.absent);
   for (const CudaDevice& device : cuda.devices)

@@ -9,27 +9,24 @@
 #include <numbers>
 #include <vector>
 
+#include "warploom/table/workload.hpp"
+
 namespace warploom::tool {
 namespace {
 
 constexpr double kPi = std::numbers::pi;
 
-/// Splitmix64: the standard's distributions differ between libraries.
+/// The same everywhere, as the standard's distributions are not.
 class Random {
  public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return z ^ z >> 31;
-  }
+  explicit Random(std::uint64_t seed) : seed_(seed) {}
+  std::uint64_t next() { return table::splitmix64(seed_, drawn_++); }
   double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }  ///< in [0, 1)
   std::uint64_t below(std::uint64_t n) { return next() % n; }
   double normal() { return std::sqrt(-2 * std::log(1 - uniform())) * std::cos(2 * kPi * uniform()); }
 
  private:
-  std::uint64_t state_;
+  std::uint64_t seed_, drawn_ = 0;
 };
 
 using Vector = std::array<double, 3>;
