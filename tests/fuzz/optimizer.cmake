@@ -3,8 +3,7 @@ set(libraries warploom::reuse warploom::sim fmt::fmt nlohmann_json::nlohmann_jso
 _warploom_dependencies(libraries)
 add_library(fuzz_judge STATIC
   optimizer_fuzz_judge.cpp optimizer_fuzz_run.cpp optimizer_fuzz_workers.cpp optimizer_fuzz_ledger.cpp minimize.cpp
-  ../oracle/random_kernel.cpp ../oracle/random_kernel_idioms.cpp ../oracle/random_kernel_memory.cpp
-  ../oracle/random_kernel_phases.cpp ../oracle/random_kernel_writer.cpp)
+  $<TARGET_OBJECTS:oracle_random_kernel>)
 target_include_directories(fuzz_judge PUBLIC ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(fuzz_judge PUBLIC ${libraries} PRIVATE warploom_warnings)
 

@@ -7,10 +7,10 @@ list(TRANSFORM sim_kernel_sources PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
 
 warploom_test(NAME sim_kernels
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/kernels_test.cpp ${CMAKE_CURRENT_LIST_DIR}/kernel_oracles.cpp
-          ${CMAKE_CURRENT_LIST_DIR}/christiansen_oracle.cpp ${PROJECT_SOURCE_DIR}/tests/oracle/christiansen.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/christiansen_oracle.cpp
           ${CMAKE_CURRENT_LIST_DIR}/rectangular_oracle.cpp
           ${CMAKE_CURRENT_LIST_DIR}/tolerance_test.cpp ${sim_kernel_sources}
-  LINK fmt::fmt warploom::sim warploom::dp)
+  LINK oracle_christiansen fmt::fmt warploom::sim warploom::dp)
 target_compile_definitions(test_sim_kernels PRIVATE WARPLOOM_SIM_KERNELS="${sim_kernels}")
 if(NOT WARPLOOM_HAVE_CUDA)
   return()

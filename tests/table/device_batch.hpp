@@ -103,7 +103,7 @@ std::vector<Outcome> run(GpuTable<K, V>& table, Operation operation, const std::
 }
 
 template <class K, class V>
-Model<K, V> contents(const GpuTable<K, V>& table, cudaStream_t stream) {
+PlainMap<K, V> contents(const GpuTable<K, V>& table, cudaStream_t stream) {
   std::vector<K> keys;
   std::vector<V> values;
   table.export_pairs(keys, values, stream);

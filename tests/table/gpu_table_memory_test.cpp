@@ -26,7 +26,7 @@ TEST_F(GpuTableMemoryTest, GrowsFromAFewPairsToMany) {
 
 TEST_F(GpuTableMemoryTest, GrowsBetweenBatchesOfMixedOperations) {
   GpuTable<Key, Value> table(gpu_options(1000), stream_);
-  Model<Key, Value> model;
+  PlainMap<Key, Value> model;
   const std::vector<Key> keys = different_keys<Key>(200000, 7);
   std::mt19937_64 random(8);
   for (std::size_t universe = 1000; universe <= keys.size(); universe *= 2) {
@@ -57,7 +57,7 @@ TEST_F(GpuTableMemoryTest, SaysWhichOperationsFoundNoRoomIfItMayNotGrow) {
   EXPECT_GE(inserted, 10000u);
   EXPECT_LE(inserted, table.bytes() / 128 * 14);
   EXPECT_EQ(count(outcomes, Outcome::full), keys.size() - inserted);
-  const Model<Key, Value> there = contents(table, stream_);
+  const PlainMap<Key, Value> there = contents(table, stream_);
   EXPECT_EQ(there.size(), inserted);
   for (std::size_t i = 0; i < keys.size(); ++i)
     ASSERT_EQ(there.contains(keys[i]), outcomes[i] == Outcome::inserted) << i;
@@ -148,7 +148,7 @@ TEST_F(GpuTableMemoryTest, TrimGivesBackLinesThatPairsHaveLeft) {
     EXPECT_EQ(table.statistics(stream_).bytes_nodes, most);
     table.trim(stream_);
     EXPECT_LE(table.statistics(stream_).bytes_nodes, most / 100);
-    Model<K, V> expected;
+    PlainMap<K, V> expected;
     for (std::size_t i = 55000; i < keys.size(); ++i) expected[keys[i]] = static_cast<V>(~keys[i]);
     EXPECT_TRUE(contents(table, stream_) == expected);
     // The lines given back are as good as others.
@@ -164,7 +164,7 @@ TEST_F(GpuTableMemoryTest, ReserveMakesRoomOnceAndNeverShrinks) {
   GpuTable<Key, Value> table(gpu_options(1000, false), stream_);
   const std::vector<Key> keys = different_keys<Key>(100000, 16);
   run(table, Operation::insert, part(keys, 0, 900), stream_);
-  const Model<Key, Value> before = contents(table, stream_);
+  const PlainMap<Key, Value> before = contents(table, stream_);
   table.reserve(keys.size(), stream_);
   EXPECT_TRUE(contents(table, stream_) == before);
   const std::uint64_t bytes = table.bytes();

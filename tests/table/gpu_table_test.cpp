@@ -24,7 +24,7 @@ INSTANTIATE_TEST_SUITE_P(Cuda, HashTableOn,
 TEST_F(GpuTableTest, DoesWhatAMapDoesOnManyPairs) {
   for_all_types([&]<class K, class V>() {
     GpuTable<K, V> table(gpu_options(100000), stream_);
-    Model<K, V> model;
+    PlainMap<K, V> model;
     const std::vector<K> keys = different_keys<K>(400000, 1);
     std::mt19937_64 random(2);
     for (int round = 0; round < 5; ++round) {
@@ -53,9 +53,9 @@ TEST_F(GpuTableTest, StormsOnFewKeysKeepTheBalance) {
           batch.keys[i] = keys[random() % keys.size()];
           batch.operands[i] = static_cast<V>(random());
         }
-        const Model<K, V> before = contents(table, stream_);
+        const PlainMap<K, V> before = contents(table, stream_);
         const GpuReport report = run(table, batch, stream_);
-        const Model<K, V> after = contents(table, stream_);
+        const PlainMap<K, V> after = contents(table, stream_);
         expect_balance(batch, before, after);
         ASSERT_EQ(before.size() + report.tally.inserted - report.tally.erased, after.size());
       }
@@ -97,7 +97,7 @@ TEST_F(GpuTableTest, BatchesOnSeveralStreamsMeetMaintenanceUnharmed) {
   options.pool_fraction = 1;
   GpuTable<Key, Value> table(options, streams[0].get());
   const std::vector<Key> keys = different_keys<Key>(kStreams * kKeys, 18);
-  Model<Key, Value> model;
+  PlainMap<Key, Value> model;
   std::vector<Batch<Key, Value>> expected;
   std::vector<DeviceBatch<Key, Value>> there;
   expected.reserve(kRounds * kStreams);
@@ -223,7 +223,7 @@ TEST_F(GpuTableTest, KernelsOfOnesOwnWorkOnTheSameTable) {
   twice.insert(twice.end(), keys.begin(), keys.end());
   const OnDevice<Key> there(twice);
   count_in_own_kernel(table, there.get(), twice.size(), stream_);
-  const Model<Key, Value> after = contents(table, stream_);
+  const PlainMap<Key, Value> after = contents(table, stream_);
   EXPECT_EQ(after.size(), keys.size());
   for (std::size_t i = 0; i < keys.size(); ++i)
     ASSERT_EQ(after.at(keys[i]), (i < 10000 ? ~keys[i] : 0u) + 2u);

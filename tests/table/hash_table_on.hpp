@@ -56,7 +56,7 @@ struct Batch {
 };
 
 template <class Key, class Value>
-using Model = std::unordered_map<Key, Value>;
+using PlainMap = std::unordered_map<Key, Value>;
 
 /// `count` different keys, with those among them that a table may have used for purposes of its own.
 template <class Key>
@@ -94,7 +94,7 @@ Batch<Key, Value> random_batch(const std::vector<Key>& keys, std::size_t count, 
 
 /// What a map does: the outcome and value of each operation, one after the other.
 template <class Key, class Value>
-void run_model(Model<Key, Value>& model, Batch<Key, Value>& batch) {
+void run_model(PlainMap<Key, Value>& model, Batch<Key, Value>& batch) {
   for (std::size_t i = 0; i < batch.size(); ++i) {
     const auto at = model.find(batch.keys[i]);
     const bool there = at != model.end();
@@ -138,14 +138,14 @@ void run_model(Model<Key, Value>& model, Batch<Key, Value>& batch) {
 }
 
 template <class Key, class Value>
-Model<Key, Value> model_of(const std::vector<Key>& keys, const std::vector<Value>& values) {
-  Model<Key, Value> model;
+PlainMap<Key, Value> model_of(const std::vector<Key>& keys, const std::vector<Value>& values) {
+  PlainMap<Key, Value> model;
   for (std::size_t i = 0; i < keys.size(); ++i)
     EXPECT_TRUE(model.emplace(keys[i], values[i]).second) << keys[i];
   return model;
 }
 template <class Key, class Value>
-Model<Key, Value> contents(const HashTable<Key, Value>& table) {
+PlainMap<Key, Value> contents(const HashTable<Key, Value>& table) {
   std::vector<Key> keys;
   std::vector<Value> values;
   table.export_pairs(keys, values);
@@ -160,8 +160,8 @@ inline std::uint64_t count(const std::vector<Outcome>& outcomes, Outcome outcome
 
 /// Of operations on few keys, many at once: what insertions and erasures say and what is there has to agree.
 template <class Key, class Value>
-void expect_balance(const Batch<Key, Value>& batch, const Model<Key, Value>& before,
-                    const Model<Key, Value>& after) {
+void expect_balance(const Batch<Key, Value>& batch, const PlainMap<Key, Value>& before,
+                    const PlainMap<Key, Value>& after) {
   std::unordered_map<Key, std::int64_t> balance;
   for (const auto& [key, value] : before) ++balance[key];
   for (std::size_t i = 0; i < batch.size(); ++i) {

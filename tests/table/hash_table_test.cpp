@@ -28,7 +28,7 @@ std::vector<Outcome> run(HashTable<Key, Value>& table, Operation operation, cons
 TEST_P(HashTableOn, DoesWhatAMapDoes) {
   for_all_types([&]<class Key, class Value>() {
     HashTable<Key, Value> table(options(3000));
-    Model<Key, Value> model;
+    PlainMap<Key, Value> model;
     const std::vector<Key> keys = different_keys<Key>(6000, 1);
     std::mt19937_64 random(2);
     for (int round = 0; round < 6; ++round) {
@@ -55,7 +55,7 @@ TEST_P(HashTableOn, DoesSoUnderEveryHashAndAssignment) {
       chosen.hash = hash;
       chosen.assignment = assignment;
       HashTable<std::uint32_t, std::uint32_t> table(chosen);
-      Model<std::uint32_t, std::uint32_t> model;
+      PlainMap<std::uint32_t, std::uint32_t> model;
       const std::vector<std::uint32_t> keys = different_keys<std::uint32_t>(4000, 3);
       std::mt19937_64 random(4);
       for (int round = 0; round < 3; ++round) {
@@ -82,7 +82,7 @@ TEST_P(HashTableOn, DoesSoWhenTheHashOfAllKeysIsTheSame) {
     chosen.buckets = 32;
     chosen.hash = Hash::pjw;
     HashTable<std::uint32_t, std::uint32_t> table(chosen);
-    Model<std::uint32_t, std::uint32_t> model;
+    PlainMap<std::uint32_t, std::uint32_t> model;
     std::mt19937_64 random(5);
     for (int round = 0; round < 3; ++round) {
       auto batch = random_batch<std::uint32_t, std::uint32_t>(keys, 2000, random), expected = batch;
@@ -108,7 +108,7 @@ TEST_P(HashTableOn, OperationsOnOneKeyTakeEffectInSomeOrder) {
         batch.keys[i] = keys[random() % keys.size()];
         batch.operands[i] = static_cast<Value>(random());
       }
-      const Model<Key, Value> before = contents(table);
+      const PlainMap<Key, Value> before = contents(table);
       run(table, batch);
       expect_balance(batch, before, contents(table));
     }
@@ -120,7 +120,7 @@ TEST_P(HashTableOn, AdditionsToOneKeyAreAllCounted) {
     HashTable<Key, Value> table(options(100));
     const std::vector<Key> keys = different_keys<Key>(3, 7);
     Batch<Key, Value> batch(30000);
-    Model<Key, Value> sums;
+    PlainMap<Key, Value> sums;
     std::mt19937_64 random(8);
     for (std::size_t i = 0; i < batch.size(); ++i) {
       batch.operations[i] = Operation::add;
@@ -172,7 +172,7 @@ TEST_P(HashTableOn, SaysWhichOperationsFoundNoRoomIfItMayNotGrow) {
     EXPECT_GE(inserted, chosen.capacity * 9 / 10);
     EXPECT_EQ(count(outcomes, Outcome::full), keys.size() - inserted);
     EXPECT_LT(inserted, keys.size());
-    const Model<Key, Value> there = contents(table);
+    const PlainMap<Key, Value> there = contents(table);
     EXPECT_EQ(there.size(), inserted);
     for (std::size_t i = 0; i < keys.size(); ++i)
       ASSERT_EQ(there.contains(keys[i]), outcomes[i] == Outcome::inserted) << i;
@@ -209,7 +209,7 @@ TEST_P(HashTableOn, UsesTheMemoryOfErasedPairsAgain) {
 TEST_P(HashTableOn, TrimAndReserveKeepAllPairs) {
   for_all_types([&]<class Key, class Value>() {
     HashTable<Key, Value> table(options(1000));
-    Model<Key, Value> model;
+    PlainMap<Key, Value> model;
     const std::vector<Key> keys = different_keys<Key>(3000, 12);
     std::mt19937_64 random(13);
     for (int round = 0; round < 4; ++round) {
