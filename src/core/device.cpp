@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 #include "core/architectures.hpp"
 #include "core/cuda_driver.hpp"
+#include "core/forks.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/log.hpp"
 #include "warploom/core/parse.hpp"
@@ -104,6 +106,13 @@ struct CudaDriver::Api {
 };
 
 CudaDriver::CudaDriver(const char* library) : api_(std::make_unique<Api>()) {
+  static std::atomic<unsigned> started = 0;  // 1 + the generation that started a driver
+  if (const unsigned before = started; before != 0 && before != 1 + fork_generation()) {
+    devices_.absent =
+        "this process was forked from one that had started CUDA, which works in no such child: fork before the first "
+        "use of a GPU, or let the child exec";
+    return;
+  }
   // Never closed: the driver starts threads that outlive a dlclose.
   void* handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
@@ -123,6 +132,7 @@ CudaDriver::CudaDriver(const char* library) : api_(std::make_unique<Api>()) {
                     api_->describe(error));
     return;
   }
+  started = 1 + fork_generation();
   int count = 0;
   if (api_->driver_version(&devices_.driver_version) != 0) devices_.driver_version = 0;
   if (const CUresult error = api_->device_count(&count); error != 0 || count == 0)
@@ -140,6 +150,8 @@ CudaDriver::CudaDriver(const char* library) : api_(std::make_unique<Api>()) {
 CudaDriver::~CudaDriver() = default;
 
 void CudaDriver::push(int ordinal) const {
+  if (!devices_.absent.empty())
+    throw NoDevice(fmt::format("CUDA device {} cannot be used: {}", ordinal, devices_.absent));
   // The device's primary context is what the CUDA runtime works in. It is never released: memory that
   // outlives the call lies in it.
   CUdevice number = 0;
@@ -164,8 +176,8 @@ int CudaDriver::current() const {
 namespace {
 
 const CudaDriver& system_driver() {
-  static const CudaDriver driver("libcuda.so.1");
-  return driver;
+  static PerProcess<CudaDriver> driver;
+  return driver.get("libcuda.so.1");
 }
 
 }  // namespace

@@ -5,12 +5,14 @@
 #include <array>
 #include <mutex>
 
+#include "core/forks.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/run.hpp"
 
 namespace warploom {
 namespace {
 
+PerProcess<std::mutex> one_log_at_a_time;
 constexpr std::array<std::string_view, 5> kNames = {"off", "error", "warning", "info", "debug"};
 
 }  // namespace
@@ -29,9 +31,8 @@ bool log_enabled(LogLevel level) {
 }
 
 void log(LogLevel level, std::string_view message) {
-  static std::mutex one_at_a_time;
   if (!log_enabled(level)) return;
-  const std::scoped_lock lock(one_at_a_time);
+  const std::scoped_lock lock(one_log_at_a_time.get());
   current_run().log(level, message);
 }
 

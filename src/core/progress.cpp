@@ -7,11 +7,13 @@
 #include <utility>
 
 #include "core/current_scope.hpp"
+#include "core/forks.hpp"
 #include "warploom/core/error.hpp"
 
 namespace warploom {
 namespace {
 
+PerProcess<std::mutex> one_shown_at_a_time;
 constexpr std::int64_t kShowEvery = 100'000'000;  // [ns]
 
 std::string clock_text(double seconds) {
@@ -62,8 +64,7 @@ void Progress::advance(std::uint64_t n) {
 }
 
 void Progress::show(bool finished) {
-  static std::mutex one_at_a_time;
-  const std::scoped_lock lock(one_at_a_time);
+  const std::scoped_lock lock(one_shown_at_a_time.get());
   if (finished && !shown_) return;  // too short to have been seen
   shown_ = true;
   if (scope_ == nullptr || !scope_->run().progress) return;

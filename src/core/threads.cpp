@@ -11,18 +11,21 @@
 #include <vector>
 
 #include "core/current_scope.hpp"
+#include "core/forks.hpp"
+#include "warploom/core/error.hpp"
 
 namespace warploom {
 namespace {
 
 unsigned processors() {
-  static const unsigned count = [] {
+  static std::atomic<unsigned> count = 0;
+  if (count == 0) {
     cpu_set_t set;
     CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof set, &set) == 0)
-      return std::max(1u, static_cast<unsigned>(CPU_COUNT(&set)));
-    return std::max(1u, std::thread::hardware_concurrency());
-  }();
+    const bool known = sched_getaffinity(0, sizeof set, &set) == 0;
+    count =
+        std::max(1u, known ? static_cast<unsigned>(CPU_COUNT(&set)) : std::thread::hardware_concurrency());
+  }
   return count;
 }
 
@@ -34,6 +37,7 @@ struct Work {
   const std::function<void(std::int64_t)>& body;
   unsigned places;  // for threads beside the caller's
   const RunScope* scope = current_scope();
+  unsigned generation = fork_generation();
   std::atomic<std::int64_t> next = 0;
   std::mutex mutex{};
   std::exception_ptr error{};  // guarded by mutex
@@ -42,6 +46,8 @@ struct Work {
   std::condition_variable left{};
 
   bool open() const { return next < count && helpers < places; }
+  // A body forked, and this is the child: the threads that helped are not here, nor is what they did.
+  bool forked() const { return generation != fork_generation(); }
 
   // Until there is no k left or, between two of them, leave() says so.
   template <class Leave>
@@ -52,6 +58,7 @@ struct Work {
       try {
         body(k);
       } catch (...) {
+        if (forked()) break;
         const std::lock_guard lock(mutex);
         if (!error) error = std::current_exception();
         next = count;
@@ -88,7 +95,11 @@ class Pool {
       wake_.notify_all();
     else
       for (unsigned k = 0; k < work.places; ++k) wake_.notify_one();
-    work.run([] { return false; });
+    work.run([&] { return work.forked(); });
+    if (work.forked())
+      throw Error(
+          "the process was forked inside a body of parallel_for, and the body returned in the child, where the rest of "
+          "that work is missing: end the child in the body, or fork outside");
     std::unique_lock lock(mutex_);
     std::erase(works_, &work);
     --calls_;
@@ -127,10 +138,7 @@ class Pool {
   std::atomic<unsigned> calls_ = 0;  // works_.size(), also read without the mutex
 };
 
-Pool& pool() {
-  static Pool pool;
-  return pool;
-}
+PerProcess<Pool> pool;
 
 }  // namespace
 
@@ -147,7 +155,7 @@ void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& b
     return;
   }
   Work work{count, body, static_cast<unsigned>(most - 1)};
-  pool().run(work);
+  pool.get().run(work);
   if (work.error) std::rethrow_exception(work.error);
 }
 

@@ -15,6 +15,7 @@
 #include "measured_data.hpp"
 #include "run_tool.hpp"
 #include "warploom/core/npy.hpp"
+#include "warploom/core/sanitizers.hpp"
 
 namespace warploom {
 namespace {
@@ -326,8 +327,7 @@ TEST_F(DpVerb, RequestsAboveTheMachinesMemoryAreOneLine) {
   for (
       const char* line : {
         "yes 1 | head -n 1000001 | \"$WARPLOOM\" dp chain --device cpu --file -",
-#if !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)  // they reserve more address space than that
+#if !WARPLOOM_ADDRESS_SANITIZER && !WARPLOOM_THREAD_SANITIZER  // they reserve more address space than that
             "ulimit -v 6000000; yes 1 | head -n 50001 | \"$WARPLOOM\" dp chain --device cpu --type int64 --file -",
             "ulimit -v 6000000; awk 'BEGIN { for (k = 0; k < 40000; ++k) print k, k * k }' | \"$WARPLOOM\" dp polygon --device cpu -",
 #endif

@@ -11,6 +11,7 @@
 
 #include "io/scratch.hpp"
 #include "run_tool.hpp"
+#include "warploom/core/sanitizers.hpp"
 
 namespace warploom {
 namespace {
@@ -65,7 +66,7 @@ TEST_F(TableStop, CtrlCLeavesFilesThatWereToBeReplaced) {
 }
 
 TEST_F(TableStop, MemoryThatCannotBeHadIsOneLine) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if WARPLOOM_ADDRESS_SANITIZER || WARPLOOM_THREAD_SANITIZER
   GTEST_SKIP() << "sanitizers reserve more address space than the limit of this test";
 #endif
   const std::pair<const char*, const char*> cases[] = {

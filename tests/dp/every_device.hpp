@@ -13,6 +13,7 @@
 #include "oracle/polyadic.hpp"
 #include "problems.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/sanitizers.hpp"
 #include "warploom/dp/solve.hpp"
 
 /// What the tests of every back end share. The tests named EngineOn run wherever their executable says:
@@ -21,7 +22,7 @@ namespace warploom::dp {
 
 /// Under a sanitizer, which takes ten times as long, one of so many cases is run: coprime to the periods of
 /// the lists, so that all that alternates in them is met.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if WARPLOOM_ADDRESS_SANITIZER || WARPLOOM_THREAD_SANITIZER
 inline constexpr std::size_t kOneOf = 7;
 #else
 inline constexpr std::size_t kOneOf = 1;
