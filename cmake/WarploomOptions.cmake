@@ -55,6 +55,17 @@ if(WARPLOOM_CUDA)
     enable_language(CUDA)
     find_package(CUDAToolkit REQUIRED)
     set(WARPLOOM_HAVE_CUDA ON)
+    # What our code is built for, by number: 75-virtual 90-real, also where it is to be `native` or `all`.
+    set(WARPLOOM_ARCHITECTURES)
+    foreach(architecture IN LISTS CMAKE_CUDA_ARCHITECTURES)
+      string(TOUPPER "CMAKE_CUDA_ARCHITECTURES_${architecture}" meant)
+      string(REPLACE "-" "_" meant ${meant})
+      if(${meant})
+        list(APPEND WARPLOOM_ARCHITECTURES ${${meant}})
+      else()
+        list(APPEND WARPLOOM_ARCHITECTURES ${architecture})
+      endif()
+    endforeach()
     # C++20 by its option, since CMake 3.25 does not know that nvcc has it; extensions, or it would add -std=c++17.
     string(APPEND CMAKE_CUDA_FLAGS " -std=c++20")
     set(CMAKE_CUDA_EXTENSIONS ON)
@@ -88,6 +99,10 @@ if(WARPLOOM_UNITY)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
   list(APPEND warnings -Wno-dangling-reference)  # takes a reference for one into a temporary argument
+  list(APPEND warnings -Wno-array-bounds -Wno-stringop-overflow)  # take copies of short strings and vectors for overruns
+endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  list(APPEND warnings -Wno-pass-failed)  # a loop that it does not vectorise is slower, not wrong
 endif()
 add_library(warploom_warnings INTERFACE)
 target_compile_options(warploom_warnings INTERFACE

@@ -9,7 +9,7 @@ set(reuse_kernels curvature2d curvature3d curvature3d_tiles registration)
 list(TRANSFORM reuse_kernels REPLACE "(.+)" "${CMAKE_CURRENT_LIST_DIR}/kernels/\\1.cu" OUTPUT_VARIABLE reuse_kernel_files)
 
 # Compiles for every architecture, so that a kernel that no longer does is seen where there is no GPU.
-foreach(architecture IN LISTS CMAKE_CUDA_ARCHITECTURES)
+foreach(architecture IN LISTS WARPLOOM_ARCHITECTURES)
   string(REGEX MATCH "^[0-9]+[af]?" architecture ${architecture})
   add_library(bench_reuse_kernels_${architecture} OBJECT ${reuse_kernel_files})
   set_target_properties(bench_reuse_kernels_${architecture} PROPERTIES

@@ -49,7 +49,7 @@ void BM_OptimizeLines(benchmark::State& state) {
   options.assemble = false;
   std::size_t rewritten = 0;
   for (auto _ : state) {
-    const Result result = optimize(text, options);
+    Result result = optimize(text, options);
     rewritten = static_cast<std::size_t>(
         std::count_if(result.report.kernels.begin(), result.report.kernels.end(),
                       [](const KernelReport& k) { return k.verdict == Verdict::rewritten; }));

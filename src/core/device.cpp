@@ -21,7 +21,7 @@ namespace {
 // to the toolkit, which need not be here; the ABI of these functions and numbers is fixed.
 using CUresult = int;
 using CUdevice = int;
-using CUcontext = struct CUctx_st*;
+using CUcontext = void*;
 enum Attribute : int {
   kSharedPerBlock = 8,
   kMultiprocessors = 16,

@@ -4,16 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "warploom/core/error.hpp"
+#include "warploom/core/overloaded.hpp"
 
 namespace warploom {
 namespace {
 
 using Library = nlohmann::ordered_json;
-
-template <class... Cases>
-struct Overloaded : Cases... {
-  using Cases::operator()...;
-};
 
 }  // namespace
 

@@ -6,16 +6,12 @@
 
 #include "verb.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/overloaded.hpp"
 
 namespace warploom::tool {
 namespace {
 
 constexpr std::string_view kCommon = "Common options";
-
-template <class... Cases>
-struct Overloaded : Cases... {
-  using Cases::operator()...;
-};
 
 }  // namespace
 

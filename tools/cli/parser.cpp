@@ -8,6 +8,7 @@
 
 #include "verb.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/overloaded.hpp"
 
 namespace warploom::tool {
 namespace {
@@ -37,11 +38,6 @@ struct Declare {
         option.names, [set](const std::vector<std::string>& all) { std::ranges::for_each(all, set); },
         option.help);
   }
-};
-
-template <class... Cases>
-struct Overloaded : Cases... {
-  using Cases::operator()...;
 };
 
 CLI::Option* declare(CLI::App& app, const Option& option) {

@@ -215,7 +215,7 @@ inline void with_carry(Registers& r, const Step& s, Mask lanes, X x, Y y) {
     const T left = x(i), right = subtract ? static_cast<T>(~y(i)) : y(i), in = carry[i] & 1;
     const T first = left + right, second = first + in;
     result[i] = second;
-    carry[i] = (first < left) | (second < in) ? static_cast<T>(-1) : T{0};
+    carry[i] = ((first < left) | (second < in)) != 0 ? static_cast<T>(-1) : T{0};
   }
   store(r.write<T>(s.destination), result, lanes);
   if constexpr (carry_out) store(r.predicate(s.second), gather(carry), lanes);
