@@ -90,5 +90,6 @@ set(CPACK_PACKAGE_CONTACT "the developers of Warploom")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libdeflate-dev, libgmp-dev, libisl-dev, libpng-dev")  # what links our archives needs
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # the libraries that the tool links, by their packages
 include(CPack)
