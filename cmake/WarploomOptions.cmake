@@ -1,6 +1,12 @@
-option(WARPLOOM_TOOLS "Build the command line tool" ${PROJECT_IS_TOP_LEVEL})
-option(WARPLOOM_TESTS "Build the tests (they need the tool)" ${PROJECT_IS_TOP_LEVEL})
-option(WARPLOOM_BENCH "Build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
+# The tool, the tests and the benchmarks use all modules: by default they are built where all of these are.
+set(by_default OFF)
+if(PROJECT_IS_TOP_LEVEL AND WARPLOOM_BUILT_MODULES STREQUAL WARPLOOM_ALL_MODULES)
+  set(by_default ON)
+endif()
+option(WARPLOOM_TOOLS "Build the command line tool" ${by_default})
+option(WARPLOOM_TESTS "Build the tests (they need the tool)" ${by_default})
+option(WARPLOOM_BENCH "Build the benchmarks" ${by_default})
+option(WARPLOOM_INSTALL "Install what is built, and make packages of it" ${PROJECT_IS_TOP_LEVEL})
 option(WARPLOOM_FUZZ "Build the fuzz targets with libFuzzer instead of a driver that replays the seeds; needs clang" OFF)
 option(WARPLOOM_UNITY "Compile several sources of a module or a test at once; clang-tidy and editors want it OFF" ON)
 option(WARPLOOM_NATIVE "Compile what computes in vectors once, for the processor at hand, not for each instruction set" OFF)
@@ -9,8 +15,22 @@ option(WARPLOOM_STATIC "Let executables need no shared library but libc, so that
 option(WARPLOOM_WRAP "Compile our own CUDA kernels through `warploom wrap`" ON)
 set(WARPLOOM_SANITIZE "" CACHE STRING "Sanitizers to build with, as in -fsanitize=, e.g. address,undefined")
 set(WARPLOOM_CHECK_ARCHITECTURES "80" CACHE STRING "What the target warploom_architectures compiles our CUDA code for")
-set(WARPLOOM_CUDA "AUTO" CACHE STRING "Use the CUDA toolkit: AUTO, ON or OFF")
+set(by_default OFF)  # a project that adds ours asks for CUDA itself
+if(PROJECT_IS_TOP_LEVEL)
+  set(by_default AUTO)
+endif()
+set(WARPLOOM_CUDA ${by_default} CACHE STRING "Use the CUDA toolkit: AUTO, ON or OFF")
 set_property(CACHE WARPLOOM_CUDA PROPERTY STRINGS AUTO ON OFF)
+
+foreach(part TOOLS TESTS BENCH)
+  if(WARPLOOM_${part} AND NOT WARPLOOM_BUILT_MODULES STREQUAL WARPLOOM_ALL_MODULES)
+    set(missing ${WARPLOOM_ALL_MODULES})
+    list(REMOVE_ITEM missing ${WARPLOOM_BUILT_MODULES})
+    list(JOIN missing ", " missing)
+    message(FATAL_ERROR "WARPLOOM_${part}=ON needs all modules, and WARPLOOM_MODULES=\"${WARPLOOM_MODULES}\" is without "
+                        "${missing}: configure with -DWARPLOOM_MODULES=all or with -DWARPLOOM_${part}=OFF")
+  endif()
+endforeach()
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release)
@@ -74,11 +94,23 @@ if(WARPLOOM_CUDA)
                         "set CUDACXX, or configure with -DWARPLOOM_CUDA=AUTO")
   endif()
 endif()
-message(STATUS "CUDA: ${WARPLOOM_HAVE_CUDA}")
+list(JOIN WARPLOOM_BUILT_MODULES ", " built)
+message(STATUS "Warploom: ${built}; CUDA ${WARPLOOM_HAVE_CUDA} (WARPLOOM_CUDA=${WARPLOOM_CUDA}, may be AUTO, ON or OFF)")
 
-find_package(fmt REQUIRED)
-find_package(nlohmann_json REQUIRED)
-find_package(Threads REQUIRED)
+# Packages of the modules. Where executables may need no shared library, the static ones are taken.
+set(suffixes ${CMAKE_FIND_LIBRARY_SUFFIXES})
+if(WARPLOOM_STATIC)
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+endif()
+foreach(module IN LISTS WARPLOOM_BUILT_MODULES)
+  foreach(package IN LISTS WARPLOOM_${module}_PACKAGES)
+    find_package(${package} REQUIRED)
+  endforeach()
+endforeach()
+set(CMAKE_FIND_LIBRARY_SUFFIXES ${suffixes})
+if(json IN_LIST WARPLOOM_BUILT_MODULES)
+  find_package(nlohmann_json REQUIRED)
+endif()
 if(WARPLOOM_TOOLS)
   find_package(CLI11 REQUIRED)
 endif()
@@ -110,6 +142,10 @@ target_compile_options(warploom_warnings INTERFACE
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${WARPLOOM_WERROR}>>:-Werror>
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>
   $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${WARPLOOM_WERROR}>>:-Werror=all-warnings>)
+
+# Our copy of fmt, compiled in `core`; for sources alone, no public header includes it.
+add_library(warploom_fmt INTERFACE)
+target_include_directories(warploom_fmt SYSTEM INTERFACE ${PROJECT_SOURCE_DIR}/third_party/fmt)
 
 if(WARPLOOM_SANITIZE)
   # Unoptimised, checked code is about five times slower than with -O1 (dp's oracle, GCC 12), and tests of minutes of it.

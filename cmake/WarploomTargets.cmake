@@ -1,12 +1,6 @@
 # One CMake target and one include root per module, so that an arrow the design forbids does not compile.
 
-# Debian's fmt is a shared library; where none may be needed, its header-only form takes its place.
-function(_warploom_dependencies list)
-  if(WARPLOOM_STATIC)
-    list(TRANSFORM ${list} REPLACE "^fmt::fmt$" "fmt::fmt-header-only")
-  endif()
-  set(${list} ${${list}} PARENT_SCOPE)
-endfunction()
+include(GNUInstallDirs)
 
 # Two include roots of a module, folders of links into the tree: in `public` lie its headers alone, as <warploom/NAME/...>,
 # in `private` its sources' own, as "NAME/...".
@@ -32,29 +26,43 @@ function(warploom_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# warploom_module(NAME core SOURCES a.cpp b.cpp PUBLIC dep... PRIVATE dep...)
-# defines warploom_NAME (alias warploom::NAME) from the sources beside the caller. A part of a module names its folder
-# and its public headers: FOLDER reuse/check HEADERS reuse/check.hpp.
+# warploom_module(NAME json SOURCES a.cpp b.cpp LINK nlohmann_json::nlohmann_json)
+# defines warploom_NAME (alias warploom::NAME) from the sources beside the caller, on the modules and packages that
+# WarploomModules.cmake names. LINK: what an archive of it does not need where it is linked. A part of a module, which is in
+# its folder, names its public headers: HEADERS reuse/check.hpp.
 function(warploom_module)
-  cmake_parse_arguments(M "" "NAME;FOLDER" "SOURCES;HEADERS;PUBLIC;PRIVATE" ${ARGN})
-  _warploom_dependencies(M_PUBLIC)
-  _warploom_dependencies(M_PRIVATE)
-  if(NOT M_FOLDER)
-    set(M_FOLDER ${M_NAME})
+  cmake_parse_arguments(M "" "NAME" "SOURCES;HEADERS;LINK" ${ARGN})
+  if(NOT M_HEADERS)
     set(M_HEADERS ${M_NAME})
   endif()
-  _warploom_roots(${M_NAME} ${M_FOLDER} "${M_HEADERS}")
+  string(REPLACE _ / folder ${M_NAME})
+  _warploom_roots(${M_NAME} ${folder} "${M_HEADERS}")
+  set(public ${WARPLOOM_${M_NAME}_PUBLIC})
+  set(private ${WARPLOOM_${M_NAME}_PRIVATE})
+  list(TRANSFORM public PREPEND warploom::)
+  list(TRANSFORM private PREPEND warploom::)
+  foreach(package IN LISTS WARPLOOM_${M_NAME}_PACKAGES)
+    list(APPEND private ${package}::${package})
+  endforeach()
+  list(TRANSFORM M_LINK REPLACE "(.+)" "$<BUILD_INTERFACE:\\1>")
   set(target warploom_${M_NAME})
   add_library(${target} ${M_SOURCES})
   _warploom_unity(${target})
   add_library(warploom::${M_NAME} ALIAS ${target})
-  set_target_properties(${target} PROPERTIES EXPORT_NAME ${M_NAME})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${M_NAME} WARPLOOM_HEADERS "${M_HEADERS}")
   target_include_directories(${target}
-    PUBLIC $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/roots/${M_NAME}/public> $<INSTALL_INTERFACE:include>
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/roots/${M_NAME}/public> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
     PRIVATE ${PROJECT_BINARY_DIR}/roots/${M_NAME}/private ${PROJECT_BINARY_DIR}/roots/core/private)
   target_compile_features(${target} PUBLIC cxx_std_20)
-  target_link_libraries(${target} PUBLIC ${M_PUBLIC} PRIVATE ${M_PRIVATE} $<BUILD_INTERFACE:warploom_warnings>)
-  set_property(GLOBAL APPEND PROPERTY WARPLOOM_MODULES ${target})
+  target_link_libraries(${target} PUBLIC ${public}
+    PRIVATE ${private} ${M_LINK} $<BUILD_INTERFACE:warploom_warnings> $<BUILD_INTERFACE:warploom_fmt>)
+  if(BUILD_SHARED_LIBS)  # before 1.0 a minor version may break the interface
+    set(map ${PROJECT_SOURCE_DIR}/cmake/warploom.map)
+    set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION}
+      SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} VISIBILITY_INLINES_HIDDEN ON
+      INSTALL_RPATH $ORIGIN LINK_DEPENDS ${map})
+    target_link_options(${target} PRIVATE -Wl,--version-script=${map})
+  endif()
 endfunction()
 
 # warploom_embed(warploom_page common.css reveal.js)
@@ -123,8 +131,7 @@ function(warploom_module_cuda)
   endif()
   target_sources(warploom_${M_NAME} PRIVATE $<TARGET_OBJECTS:${target}>)
   target_compile_definitions(warploom_${M_NAME} PRIVATE WARPLOOM_HAVE_CUDA)
-  # As files, so that a user's find_package(warploom) does not need the toolkit's package.
-  target_link_libraries(warploom_${M_NAME} PRIVATE ${CUDA_cudart_static_LIBRARY} Threads::Threads ${CMAKE_DL_LIBS} rt)
+  target_link_libraries(warploom_${M_NAME} PRIVATE CUDA::cudart_static)
 endfunction()
 
 # warploom_instruction_sets(NAME imaging SETS avx2 avx512 SOURCES rows.cpp OPTIONS -fno-math-errno)
@@ -174,15 +181,13 @@ function(warploom_test_objects)
   target_compile_features(${O_NAME} PUBLIC cxx_std_20)
   _warploom_unity(${O_NAME})
   target_include_directories(${O_NAME} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
-  _warploom_dependencies(O_LINK)
-  target_link_libraries(${O_NAME} PUBLIC ${O_LINK} PRIVATE warploom_warnings)
+  target_link_libraries(${O_NAME} PUBLIC ${O_LINK} PRIVATE warploom_warnings warploom_fmt)
 endfunction()
 
 # An executable of ours beside the tests' helpers (used by the functions below).
 function(_warploom_executable target sources libraries)
-  _warploom_dependencies(libraries)
   add_executable(${target} ${sources})
-  target_link_libraries(${target} PRIVATE ${libraries} warploom_warnings)
+  target_link_libraries(${target} PRIVATE ${libraries} warploom_warnings warploom_fmt)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
 endfunction()
 
@@ -270,7 +275,7 @@ function(warploom_fuzz)
     target_link_options(${target} PRIVATE -fsanitize=fuzzer)
     file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/fuzz/${target}.seeds CONTENT "${F_SEEDS}\n")
   else()
-    _warploom_executable(${target} "${F_SOURCES};${PROJECT_SOURCE_DIR}/tests/fuzz/replay.cpp" "${F_LINK};fmt::fmt")
+    _warploom_executable(${target} "${F_SOURCES};${PROJECT_SOURCE_DIR}/tests/fuzz/replay.cpp" "${F_LINK};warploom::core")
     add_test(NAME ${target} COMMAND ${target} ${F_SEEDS})
   endif()
 endfunction()

@@ -21,10 +21,10 @@
 #include "plain_loops.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
-#include "warploom/core/json.hpp"
 #include "warploom/core/run.hpp"
 #include "warploom/core/threads.hpp"
 #include "warploom/dp/solve.hpp"
+#include "warploom/json/json.hpp"
 
 namespace {
 

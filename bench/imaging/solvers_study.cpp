@@ -20,9 +20,9 @@
 #include "oracle/tv.hpp"
 #include "warploom/core/device.hpp"
 #include "warploom/core/error.hpp"
-#include "warploom/core/json.hpp"
 #include "warploom/imaging/denoise.hpp"
 #include "warploom/imaging/mask.hpp"
+#include "warploom/json/json.hpp"
 
 namespace warploom::imaging {
 namespace {

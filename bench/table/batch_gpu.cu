@@ -26,8 +26,8 @@
 #include "table/batch.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
+#include "warploom/count/workload.hpp"
 #include "warploom/table/device_table.cuh"
-#include "warploom/table/workload.hpp"
 
 namespace {
 

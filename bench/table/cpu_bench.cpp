@@ -23,8 +23,8 @@
 
 #include "../json_records.hpp"
 #include "warploom/core/file.hpp"
+#include "warploom/count/workload.hpp"
 #include "warploom/table/concurrent_map.hpp"
-#include "warploom/table/workload.hpp"
 
 namespace {
 

@@ -25,9 +25,9 @@
 #include "core/cuda/owners.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
+#include "warploom/count/workload.hpp"
 #include "warploom/table/gpu_table.cuh"
 #include "warploom/table/hash_table.hpp"
-#include "warploom/table/workload.hpp"
 
 namespace warploom::table {
 namespace {

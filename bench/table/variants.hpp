@@ -16,9 +16,9 @@
 
 #include "table/list_cuda.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/count/workload.hpp"
 #include "warploom/table/gpu_table.cuh"
 #include "warploom/table/list_table.hpp"
-#include "warploom/table/workload.hpp"
 
 namespace warploom::table {
 

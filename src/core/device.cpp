@@ -253,7 +253,10 @@ Device choose_device(Device wanted, bool built_with_cuda) {
 Device one_device(std::span<const Device> wanted, std::string_view work) {
   if (wanted.size() <= 1) return wanted.empty() ? Device::best : wanted.front();
   std::string names;
-  for (const Device device : wanted) names += (names.empty() ? "" : ",") + name(device);
+  for (const Device device : wanted) {
+    if (!names.empty()) names += ",";
+    names += name(device);
+  }
   throw BadInput(fmt::format("{} uses one device, not {}: name one of them", work, names));
 }
 

@@ -1,11 +1,10 @@
 # Fuzzing of the optimiser, with the simulator as its judge: docs/guide/trust-fuzz.md.
-set(libraries warploom::reuse warploom::sim fmt::fmt nlohmann_json::nlohmann_json)
-_warploom_dependencies(libraries)
+set(libraries warploom::reuse warploom::sim nlohmann_json::nlohmann_json)
 add_library(fuzz_judge STATIC
   optimizer_fuzz_judge.cpp optimizer_fuzz_run.cpp optimizer_fuzz_workers.cpp optimizer_fuzz_ledger.cpp minimize.cpp
   $<TARGET_OBJECTS:oracle_random_kernel>)
 target_include_directories(fuzz_judge PUBLIC ${PROJECT_SOURCE_DIR}/tests)
-target_link_libraries(fuzz_judge PUBLIC ${libraries} PRIVATE warploom_warnings)
+target_link_libraries(fuzz_judge PUBLIC ${libraries} warploom_fmt PRIVATE warploom_warnings)
 
 warploom_test(NAME fuzz_minimize SOURCES minimize_test.cpp LINK fuzz_judge)
 warploom_test(NAME fuzz_judge

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "example_nests.hpp"
-#include "warploom/core/json.hpp"
+#include "warploom/json/json.hpp"
 #include "warploom/tile/gpu.hpp"
 
 namespace warploom::tile {

@@ -6,7 +6,7 @@
 
 #include "cli/verb.hpp"
 #include "warploom/core/error.hpp"
-#include "warploom/core/json.hpp"
+#include "warploom/json/json.hpp"
 
 namespace warploom::tool {
 namespace {

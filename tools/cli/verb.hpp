@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "command.hpp"
-#include "warploom/core/json.hpp"
 #include "warploom/core/parse.hpp"
+#include "warploom/json/json.hpp"
 #include "warploom/ptx/launch.hpp"
 #include "warploom/ptx/module.hpp"
 

@@ -11,9 +11,9 @@
 #include "cli/verb.hpp"
 #include "qc_page.hpp"
 #include "report.hpp"
-#include "warploom/core/json.hpp"
 #include "warploom/core/threads.hpp"
 #include "warploom/imaging/denoise_workflow.hpp"
+#include "warploom/json/json.hpp"
 
 namespace warploom::tool {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "warploom/core/json.hpp"
 #include "warploom/core/version.hpp"
+#include "warploom/json/json.hpp"
 #include "warploom/page/text.hpp"
 
 namespace warploom::tool {

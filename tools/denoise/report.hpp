@@ -7,8 +7,8 @@
 
 #include "input.hpp"
 #include "options.hpp"
-#include "warploom/core/json.hpp"
 #include "warploom/imaging/denoise.hpp"
+#include "warploom/json/json.hpp"
 
 namespace warploom::tool {
 

@@ -10,9 +10,9 @@
 #include "cli/command.hpp"
 #include "cli/output_files.hpp"
 #include "cli/verb.hpp"
-#include "warploom/core/json.hpp"
 #include "warploom/dp/solve.hpp"
 #include "warploom/dp/value_type.hpp"
+#include "warploom/json/json.hpp"
 
 /// What the problems of `warploom dp`, verbs of its own, share. A problem is one file, dp_NAME.cpp.
 namespace warploom::tool {

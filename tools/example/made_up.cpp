@@ -9,7 +9,7 @@
 #include <numbers>
 #include <vector>
 
-#include "warploom/table/workload.hpp"
+#include "warploom/count/workload.hpp"
 
 namespace warploom::tool {
 namespace {

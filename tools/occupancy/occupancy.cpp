@@ -12,7 +12,7 @@
 #include "cli/verb.hpp"
 #include "warploom/core/demangle.hpp"
 #include "warploom/core/error.hpp"
-#include "warploom/core/json.hpp"
+#include "warploom/json/json.hpp"
 #include "warploom/ptx/module.hpp"
 #include "warploom/reuse/launchability.hpp"
 

@@ -12,9 +12,9 @@
 #include "options.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
-#include "warploom/core/json.hpp"
 #include "warploom/core/log.hpp"
 #include "warploom/core/process.hpp"
+#include "warploom/json/json.hpp"
 
 namespace warploom::tool {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "options.hpp"
-#include "warploom/core/json.hpp"
+#include "warploom/json/json.hpp"
 
 namespace warploom::tool {
 

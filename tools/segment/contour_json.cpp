@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "warploom/core/json.hpp"
+#include "warploom/json/json.hpp"
 
 namespace warploom::tool {
 

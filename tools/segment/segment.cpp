@@ -13,11 +13,11 @@
 #include "cli/verb.hpp"
 #include "contour_json.hpp"
 #include "warploom/core/error.hpp"
-#include "warploom/core/json.hpp"
 #include "warploom/core/log.hpp"
 #include "warploom/imaging/image_file.hpp"
 #include "warploom/io/nifti.hpp"
 #include "warploom/io/png.hpp"
+#include "warploom/json/json.hpp"
 
 namespace warploom::tool {
 namespace {

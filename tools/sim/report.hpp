@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "warploom/core/json.hpp"
+#include "warploom/json/json.hpp"
 #include "warploom/sim/arguments.hpp"
 
 /// What `warploom sim` says of its launches, for people and for machines.

@@ -15,8 +15,8 @@
 #include "warploom/core/demangle.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
-#include "warploom/core/json.hpp"
 #include "warploom/core/npy.hpp"
+#include "warploom/json/json.hpp"
 #include "warploom/sim/element_type.hpp"
 #include "warploom/sim/launch_text.hpp"
 

@@ -10,10 +10,10 @@
 #include "command.hpp"
 #include "measure.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/count/statuses.hpp"
+#include "warploom/count/timeline.hpp"
 #include "warploom/io/gzip.hpp"
 #include "warploom/page/chart.hpp"
-#include "warploom/table/statuses.hpp"
-#include "warploom/table/timeline.hpp"
 
 namespace warploom::tool {
 namespace {

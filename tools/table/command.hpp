@@ -8,7 +8,7 @@
 
 #include "cli/output_files.hpp"
 #include "cli/verb.hpp"
-#include "warploom/core/json.hpp"
+#include "warploom/json/json.hpp"
 #include "warploom/page/text.hpp"
 #include "warploom/table/hash_table.hpp"
 

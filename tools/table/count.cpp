@@ -1,4 +1,4 @@
-#include "warploom/table/count.hpp"
+#include "warploom/count/count.hpp"
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "warploom/core/json.hpp"
-#include "warploom/table/measure.hpp"
+#include "warploom/count/measure.hpp"
+#include "warploom/json/json.hpp"
 
 namespace warploom::tool {
 

@@ -11,9 +11,9 @@
 #include "options.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
-#include "warploom/core/json.hpp"
 #include "warploom/core/log.hpp"
 #include "warploom/core/run.hpp"
+#include "warploom/json/json.hpp"
 #include "warploom/tile/index_range.hpp"
 #include "warploom/tile/verify.hpp"
 

@@ -12,8 +12,8 @@
 
 #include "cli/verb.hpp"
 #include "warploom/core/error.hpp"
-#include "warploom/core/json.hpp"
 #include "warploom/core/log.hpp"
+#include "warploom/json/json.hpp"
 
 namespace warploom::tool {
 namespace {

@@ -4,6 +4,11 @@
 /// stream. For operations within kernels of your own: device_table.cuh, with what handle() returns. For data
 /// in host memory: hash_table.hpp. No nvcc is needed to include this.
 
+#include "warploom/config.hpp"
+#if !WARPLOOM_HAS_CUDA
+#error "this Warploom was built for CPUs alone and has no GpuTable: build it with -DWARPLOOM_CUDA=ON"
+#endif
+
 #include <cuda_runtime_api.h>
 
 #include <cstddef>

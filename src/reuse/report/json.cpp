@@ -1,4 +1,4 @@
-#include "warploom/core/json.hpp"
+#include "warploom/json/json.hpp"
 
 #include "warploom/core/version.hpp"
 #include "warploom/reuse/reuse.hpp"

@@ -12,7 +12,7 @@
 #include "trial.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
-#include "warploom/core/json.hpp"
+#include "warploom/json/json.hpp"
 
 namespace warploom::reuse::mutation {
 namespace {

@@ -1,4 +1,4 @@
-#include "warploom/table/workload.hpp"
+#include "warploom/count/workload.hpp"
 
 #include <fmt/format.h>
 

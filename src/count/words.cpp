@@ -9,8 +9,8 @@
 #include "warploom/core/file.hpp"
 #include "warploom/core/parse.hpp"
 #include "warploom/core/progress.hpp"
+#include "warploom/count/count.hpp"
 #include "warploom/io/gzip.hpp"
-#include "warploom/table/count.hpp"
 
 namespace warploom::table {
 namespace {

@@ -1,4 +1,4 @@
-#include "warploom/table/measure.hpp"
+#include "warploom/count/measure.hpp"
 
 #include <fmt/format.h>
 

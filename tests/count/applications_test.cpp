@@ -4,10 +4,10 @@
 
 #include "io/scratch.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/count/count.hpp"
+#include "warploom/count/measure.hpp"
+#include "warploom/count/statuses.hpp"
 #include "warploom/io/gzip.hpp"
-#include "warploom/table/count.hpp"
-#include "warploom/table/measure.hpp"
-#include "warploom/table/statuses.hpp"
 
 namespace warploom::table {
 namespace {

@@ -1,4 +1,4 @@
-#include "warploom/table/timeline.hpp"
+#include "warploom/count/timeline.hpp"
 
 #include <fmt/format.h>
 

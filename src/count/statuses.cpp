@@ -1,4 +1,4 @@
-#include "warploom/table/statuses.hpp"
+#include "warploom/count/statuses.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

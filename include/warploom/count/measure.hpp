@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "warploom/count/workload.hpp"
 #include "warploom/table/hash_table.hpp"
-#include "warploom/table/workload.hpp"
 
 namespace warploom::table {
 

@@ -1,5 +1,0 @@
-include(CMakeFindDependencyMacro)
-find_dependency(fmt)
-find_dependency(nlohmann_json)
-find_dependency(Threads)
-include("${CMAKE_CURRENT_LIST_DIR}/warploomTargets.cmake")
