@@ -8,8 +8,8 @@
 
 namespace warploom {
 
-/// Of an object that one thread at a time may use: each call of it holds a Call, and a second one at the same moment is
-/// refused, which would else break the object. Cost: an atomic exchange a call.
+/// Of an object that one thread at a time may use: each call of it holds a Call, and a second one at the same
+/// moment is refused, which would else break the object. Cost: an atomic exchange a call.
 class OneCaller {
  public:
   class Call {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -123,7 +124,9 @@ class Pool {
       if (stopping_) return;
       ++work->helpers;
       lock.unlock();
-      work->run([&] { return calls_ > 1; });  // then another may need the thread more
+      // Where another call is under way it may need the thread more.
+      work->run([&] { return calls_ > 1 || work->forked(); });
+      if (work->forked()) std::_Exit(EXIT_FAILURE);  // the child of this thread has no caller to go back to
       current_scope() = nullptr;
       lock.lock();
       if (--work->helpers == 0) work->left.notify_one();

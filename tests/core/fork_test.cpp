@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <numeric>
 #include <string>
@@ -111,29 +113,43 @@ TEST_F(Fork, AChildForkedInABodyMayWorkThere) {
   EXPECT_EQ(done, 16);
 }
 
-TEST_F(Fork, AChildThatLeavesTheBodyItWasForkedInIsTold) {
-  const pid_t parent = getpid();
+/// How a child ends that was forked inside a body, by the caller's thread or by another, and left the body: 0
+/// if the call told it so, by an error.
+int end_of_child_that_leaves_its_body(bool on_the_callers_thread) {
   const RunScope four({.threads = 4});
-  std::atomic<int> told = 0;
+  const std::thread::id caller = std::this_thread::get_id();
+  const pid_t parent = getpid();
+  std::atomic<bool> taken = false;
+  std::atomic<int> status = -1;
+  const auto body = [&](std::int64_t) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // so that every thread gets some
+    if ((std::this_thread::get_id() == caller) != on_the_callers_thread || taken.exchange(true)) return;
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(60);
+      return;
+    }
+    int ended = 0;
+    waitpid(child, &ended, 0);
+    status = WIFEXITED(ended) ? WEXITSTATUS(ended) : 100;
+  };
   try {
-    parallel_for(4, [&](std::int64_t k) {
-      if (k != 0) return;
-      const pid_t child = fork();
-      if (child == 0) {
-        alarm(60);
-        return;
-      }
-      int status = 0;
-      waitpid(child, &status, 0);
-      told += status == 0;
-    });
+    while (status < 0) parallel_for(64, body);
   } catch (const Error& error) {
     if (getpid() != parent)
-      _exit(std::string(error.what()).find("forked inside a body") != std::string::npos ? 0 : 1);
+      _exit(std::string(error.what()).find("forked inside a body") != std::string::npos ? 0 : 2);
     throw;
   }
-  if (getpid() != parent) _exit(2);
-  EXPECT_EQ(told, 1);
+  if (getpid() != parent) _exit(3);
+  return status;
+}
+
+TEST_F(Fork, AChildThatLeavesTheBodyItWasForkedInIsTold) {
+  EXPECT_EQ(end_of_child_that_leaves_its_body(/*on_the_callers_thread=*/true), 0);
+}
+
+TEST_F(Fork, AChildOfAPoolThreadThatLeavesItsBodyEnds) {
+  EXPECT_EQ(end_of_child_that_leaves_its_body(/*on_the_callers_thread=*/false), EXIT_FAILURE);
 }
 
 TEST_F(Fork, CudaStartedByTheParentIsRefusedInTheChild) {

@@ -47,10 +47,11 @@ bool heads(const std::string& line) {
   return line.starts_with("#include") || line.starts_with("using namespace");
 }
 
-bool holds(const std::vector<std::string>& source, std::vector<std::string> block) {
+bool holds(std::vector<std::string> source, std::vector<std::string> block) {
   for (const std::string& line : block)
     if (heads(line) && std::ranges::find(source, line) == source.end()) return false;
   std::erase_if(block, heads);
+  std::erase_if(source, heads);
   return !std::ranges::search(source, block).empty();
 }
 
