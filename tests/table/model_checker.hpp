@@ -29,6 +29,8 @@ namespace model {
 inline constexpr int kMostThreads = 3;
 inline constexpr int kMostKeys = 3;
 inline constexpr int kMemoryWords = 32;
+/// Where the level of a map that grows stands: in the last word of the memory.
+inline constexpr LineIndex kLevelLine = 0xFFFFFFFE;
 
 enum class Access : std::uint8_t {
   load,
@@ -86,6 +88,7 @@ class Memory {
   Word choose(Word bits) { return (bits & (bits - 1)) == 0 ? bits : access({Access::choose, 0, 0, bits}); }
   static void fence() {}
   static constexpr std::uint32_t kPatience = 1;
+  static constexpr bool kGrows = false;
 
  private:
   Word access(Request request) {
@@ -98,7 +101,7 @@ class Memory {
 
 struct Step {
   Operation operation;
-  Word key = 0;  ///< below kMostKeys; its chain is number key % homes
+  Word key = 0;  ///< below kMostKeys; its chain is number key % homes, its spread the key
   Word operand = 0;
 };
 
@@ -117,6 +120,8 @@ using Pairs = std::array<std::optional<Word>, kMostKeys>;
 /// What is checked: chain.hpp, or another algorithm or a mutant, on a memory of a certain layout.
 struct Variant {
   int stride;
+  /// So often the map doubles its home lines, at the first appended lines; their level is written in memory.
+  int levels;
   /// Goes on with an operation, to its end or to a point from which it depends on `attempt` alone.
   /// @return whether it is complete
   bool (*step)(std::span<const Word> answers, Attempt& attempt);

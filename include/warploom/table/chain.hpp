@@ -7,7 +7,7 @@
 /// `Memory` is described in chain_walk.hpp. The proof is in docs/design/0006-table.md, whose names of steps
 /// (claim, publish, finish) are used here.
 
-#include "warploom/table/chain_insert.hpp"
+#include "warploom/table/chain_split.hpp"
 
 namespace warploom::table {
 
@@ -18,11 +18,12 @@ namespace chain_steps {
 template <class Slots, class Memory>
 WARPLOOM_HOST_DEVICE bool update(Memory& memory, Attempt& attempt, LineIndex line, int slot) {
   memory.fetch_add_relaxed(line, kTailWord, Tail::kOnePin);
-  // Changes nothing, and so takes its place among the changes of the header: a claim that comes later sees
-  // the pin, one that came before is seen.
+  // Changes nothing, and so takes its place among the changes of the header: a claim or a split that comes
+  // later sees the pin, one that came before is seen.
   const Header header{memory.fetch_or(line, kHeaderWord, 0)};
   const int key_word = Slots::key_word(slot);
-  const bool there = header.live(slot) && Slots::holds(memory.load_acquire(line, key_word), attempt.key);
+  const bool there = header.live(slot) && !(Memory::kGrows && header.frozen()) &&
+                     Slots::holds(memory.load_acquire(line, key_word), attempt.key);
   if (there) {
     constexpr int kShift = Slots::kWide ? 0 : 32;
     const int word = key_word + (Slots::kWide ? 1 : 0);
@@ -65,6 +66,11 @@ WARPLOOM_HOST_DEVICE bool at_key(Memory& memory, Attempt& attempt, LineIndex lin
   const Word word = memory.load_acquire(line, key_word);
   if (!Slots::holds(word, attempt.key)) return false;
   const auto same = [&](Header now) { return now.version() == header.version() && now.live(slot); };
+  if constexpr (Memory::kGrows)
+    if (header.frozen() && attempt.operation != Operation::find && attempt.operation != Operation::insert) {
+      help<Slots>(memory, attempt.home, Header{memory.load_acquire(attempt.home, kHeaderWord)});
+      return false;
+    }
   switch (attempt.operation) {
     case Operation::find:
     case Operation::insert: {
@@ -91,6 +97,17 @@ WARPLOOM_HOST_DEVICE bool at_key(Memory& memory, Attempt& attempt, LineIndex lin
   }
 }
 
+/// Whether the key may be in another chain by now, so that it is not in this one for that reason.
+template <class Memory>
+WARPLOOM_HOST_DEVICE bool moved(Memory& memory, const Attempt& attempt, const Scan& scan) {
+  if constexpr (Memory::kGrows) {
+    const Tail tail = scan.last_ordinal == 0 ? scan.home_tail : Tail{memory.load_acquire(attempt.home, kTailWord)};
+    return descendant(memory, attempt, tail.level()) != attempt.home;
+  } else {
+    return false;
+  }
+}
+
 }  // namespace chain_steps
 
 /// Does what can be done for the attempt after a walk. @return whether it is complete; if not, walk again
@@ -101,7 +118,12 @@ WARPLOOM_HOST_DEVICE bool advance(Memory& memory, Attempt& attempt, const Scan& 
   if (scan.line != kNoLine) {
     done = chain_steps::at_key<Slots>(memory, attempt, scan.line, scan.slot);
   } else if (scan.home.pending() != 0) {
-    finish(memory, attempt.home, scan.home);
+    if constexpr (Memory::kGrows)
+      chain_steps::help<Slots>(memory, attempt.home, scan.home);
+    else
+      finish(memory, attempt.home, scan.home);
+  } else if (chain_steps::moved(memory, attempt, scan)) {
+    // locate() finds where to
   } else if (!attempt.inserts()) {
     attempt.outcome = Outcome::absent;
     done = true;
