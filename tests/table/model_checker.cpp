@@ -39,7 +39,7 @@ class LocalStates {
 
   /// The node at which a walk of this attempt begins
   std::uint32_t root(const Attempt& a) {
-    const Key key{a.operation,  a.home,          a.key,        a.operand,       a.outcome, a.value,
+    const Key key{a.operation,  a.home,          a.key,        a.operand,       a.outcome,  a.value,
                   a.claim_line, a.claim_ordinal, a.claim_slot, a.first_ordinal, a.patience, a.least_split};
     const auto known = roots_.find(key);
     if (known != roots_.end()) return known->second;
@@ -350,7 +350,7 @@ class Checker {
     Attempt attempt;
     attempt.operation = step.operation;
     attempt.base = attempt.home = static_cast<LineIndex>(step.key) % program_.homes;
-    attempt.spread = static_cast<std::uint32_t>(step.key);
+    attempt.spread = spread_of(step.key);
     attempt.key = step.key;
     attempt.operand = step.operand;
     return local_.root(attempt);

@@ -31,6 +31,9 @@ inline constexpr int kMostKeys = 3;
 inline constexpr int kMemoryWords = 32;
 /// Where the level of a map that grows stands: in the last word of the memory.
 inline constexpr LineIndex kLevelLine = 0xFFFFFFFE;
+/// The bits of a key that choose its chain in a map that grows: 0, 1 and 3. Keys 1 and 2 move together at
+/// first.
+constexpr std::uint32_t spread_of(Word key) { return static_cast<std::uint32_t>(key == 2 ? 3 : key); }
 
 enum class Access : std::uint8_t {
   load,
@@ -101,7 +104,7 @@ class Memory {
 
 struct Step {
   Operation operation;
-  Word key = 0;  ///< below kMostKeys; its chain is number key % homes, its spread the key
+  Word key = 0;  ///< below kMostKeys; its chain is number key % homes
   Word operand = 0;
 };
 

@@ -54,7 +54,7 @@ std::string inspect(const model::Words& memory_at_end, const model::Program& pro
       read_quiet_lines<Slots>(std::span(memory).first(lines * kStride<Slots>), kStride<Slots>, homes, used,
                               [&](LineIndex home, Word key, Word value) {
                                 const LineIndex base = key % program.homes;
-                                const auto number = low_bits(static_cast<std::uint32_t>(key), tail(home).level());
+                                const auto number = low_bits(model::spread_of(key), tail(home).level());
                                 if (key >= pairs.size() || base + number * program.homes != home)
                                   wrong = "a pair of no key";
                                 else if (std::exchange(pairs[key], value))
@@ -67,7 +67,8 @@ std::string inspect(const model::Words& memory_at_end, const model::Program& pro
 
 template <class Slots, int kLevels = 0>
 constexpr model::Variant variant_of(bool (*step)(std::span<const Word>, Attempt&)) {
-  return {kStride<Slots>, kLevels, step, [](model::Words&, const model::Program&) {}, inspect<Slots, kLevels>};
+  return {kStride<Slots>, kLevels, step, [](model::Words&, const model::Program&) {},
+          inspect<Slots, kLevels>};
 }
 
 template <class Slots>
@@ -87,7 +88,7 @@ struct GrowingMemory : ReplayedMemory {
   static constexpr bool kGrows = true;
   std::uint32_t level() { return static_cast<std::uint32_t>(load(model::kLevelLine, 0)); }
   static LineIndex home(LineIndex base, std::uint32_t chain) { return base + chain; }
-  static std::uint32_t spread(Word key) { return static_cast<std::uint32_t>(key); }
+  static std::uint32_t spread(Word key) { return model::spread_of(key); }
   void grow_if_due() {
     Word before = load(model::kLevelLine, 0);
     if (before < kLevels) compare_exchange(model::kLevelLine, 0, before, before + 1);
@@ -102,8 +103,8 @@ bool growing_step(std::span<const Word> answers, Attempt& attempt) {
 }
 
 template <int kSlots, int kLevels = 1, bool kWide = false>
-constexpr model::Variant kGrowing = variant_of<ShortSlots<kSlots, kWide>, kLevels>(
-    growing_step<ShortSlots<kSlots, kWide>, kLevels>);
+constexpr model::Variant kGrowing =
+    variant_of<ShortSlots<kSlots, kWide>, kLevels>(growing_step<ShortSlots<kSlots, kWide>, kLevels>);
 
 struct Look {
   Header header;

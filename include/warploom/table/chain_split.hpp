@@ -1,7 +1,7 @@
 #pragma once
 
-/// Growth while others work: a chain is split into itself and a child, without locks, by helping. The proof is
-/// in docs/design/0006-table.md, section 5.
+/// Growth while others work: a chain is split into itself and a child, without locks, by helping. The proof
+/// is in docs/design/0006-table.md, section 5.
 ///
 /// A map has as many base chains as it began with. The descendants of one are numbered; a key is in number
 /// (spread of the key, its low `level` bits) of its base, where each descendant has a level of its own, kept
@@ -81,6 +81,8 @@ class Split {
   }
   bool over() const { return !is(Header{memory_.load_acquire(home_, kHeaderWord)}); }
 
+  bool undecided() const { return tail(child_).bits == decision_.tail.bits; }
+
   /// Live slots whose pairs go to the child
   Word leaving(LineIndex line, Header header) const {
     Word slots = 0;
@@ -109,8 +111,9 @@ class Split {
       Word header = memory_.load_acquire(line, kHeaderWord);
       while (!Header{header}.frozen()) {
         // Read after the header: a line that is thawed already is not frozen again, for thawing changed it.
-        if (!Decision{tail(child_)}.open(frozen_)) return false;
-        if (memory_.compare_exchange(line, kHeaderWord, header, Header{header}.with_frozen(level_).bits)) break;
+        if (!undecided()) return false;
+        if (memory_.compare_exchange(line, kHeaderWord, header, Header{header}.with_frozen(level_).bits))
+          break;
       }
       const Tail seen = tail(line);
       if (seen.pins() != 0) return false;
@@ -165,7 +168,7 @@ class Split {
       if (slots == 0) return 0;
       if (!memory_.compare_exchange(child_, kHeaderWord, header, header | slots)) continue;
       // A slot of a line that is a chain by now may be pinned, which this copy is too late to look at.
-      if (tail(child_).bits == decision_.tail.bits) return slots;
+      if (undecided()) return slots;
       memory_.fetch_add(child_, kHeaderWord, -slots);
       return 0;
     }
@@ -226,7 +229,7 @@ class Split {
   const Tail home_tail_;
   std::uint32_t level_;
   LineIndex child_;
-  Decision decision_;       ///< what the child's tail was last known to be
+  Decision decision_;  ///< what the child's tail was last known to be
   Word home_leaving_ = 0;
 };
 
