@@ -20,10 +20,9 @@ namespace {
 constexpr std::uint64_t kAhead = 32;
 /// Operations, or chains, that a thread takes at once
 constexpr std::uint64_t kOperationsAtOnce = 4096;
-/// Operations that are run before the table may grow, at least
-constexpr std::uint64_t kLeastPart = 1024;
 
-void prefetch(const Word* line) {
+void prefetch(const CpuLines& lines, Place place) {
+  const Word* const line = lines.home_words(place.base, low_bits(place.spread, lines.level()));
   __builtin_prefetch(line);
   __builtin_prefetch(line + kLineWords / 2);
 }
@@ -96,25 +95,9 @@ struct ConcurrentChains<Key, Value>::Batch {
   }
 };
 
-/// What was done of a batch.
-template <class Key, class Value>
-struct ConcurrentChains<Key, Value>::Work {
-  BatchCounts counts;
-  std::vector<std::uint64_t> full;  ///< operations that found no room
-
-  void add(const Work& other) {
-    counts.tally.inserted += other.counts.tally.inserted;
-    counts.tally.erased += other.counts.tally.erased;
-    counts.retries += other.counts.retries;
-    full.insert(full.end(), other.full.begin(), other.full.end());
-  }
-};
-
 template <class Key, class Value>
 ConcurrentChains<Key, Value>::ConcurrentChains(const MapOptions& options, std::uint64_t chains)
-    : lines_(chains, options.most_bytes), options_(options) {
-  mark_growth();
-}
+    : lines_(chains, options.most_bytes, options.grows), options_(options) {}
 
 template <class Key, class Value>
 BatchCounts ConcurrentChains<Key, Value>::run(std::span<const Operation> operations,
@@ -139,71 +122,51 @@ BatchCounts ConcurrentChains<Key, Value>::run(Operation operation, std::span<con
 template <class Key, class Value>
 BatchCounts ConcurrentChains<Key, Value>::run(const Batch& batch) {
   batch.check();
-  Work whole;
-  for (std::uint64_t begin = 0, size = 0; begin < batch.keys.size(); begin += size) {
-    // What fills a third of the slots, so that chains are never long.
-    const std::uint64_t most = std::max(kLeastPart, chains() * Slots::kSlots / 3);
-    size = std::min(batch.keys.size() - begin, options_.grows ? most : batch.keys.size());
-    const Batch part = batch.part(begin, size);
-    Work work;
-    run_part(part, work);
-    while (options_.grows && (lines_.appended() >= growth_mark_ || !work.full.empty())) {
-      relieve();
-      const std::vector<std::uint64_t> again = std::exchange(work.full, {});
-      for (const std::uint64_t i : again) {
-        check_interrupt();
-        run_piece(part, i, i + 1, work);
-      }
-      if (work.full.size() == again.size()) break;  // all done, or it was of no use
-    }
-    whole.add(work);
-    whole.counts.tally.full += work.full.size();
-  }
-  return whole.counts;
-}
-
-template <class Key, class Value>
-void ConcurrentChains<Key, Value>::run_part(const Batch& batch, Work& work) {
   const std::uint64_t count = batch.keys.size(), pieces = (count + kOperationsAtOnce - 1) / kOperationsAtOnce;
   std::atomic<std::uint64_t> next = 0;
   std::mutex mutex;
+  BatchCounts all;
   const std::uint64_t workers = std::min<std::uint64_t>(threads(), pieces);
   parallel_for(static_cast<std::int64_t>(workers), [&](std::int64_t) {
-    Work mine;
+    BatchCounts mine;
     for (std::uint64_t piece; (piece = next.fetch_add(1)) < pieces;) {
       check_interrupt();
       run_piece(batch, piece * kOperationsAtOnce, std::min(count, (piece + 1) * kOperationsAtOnce), mine);
     }
     const std::lock_guard lock(mutex);
-    work.add(mine);
+    all.tally.inserted += mine.tally.inserted;
+    all.tally.erased += mine.tally.erased;
+    all.tally.full += mine.tally.full;
+    all.retries += mine.retries;
   });
+  return all;
 }
 
 template <class Key, class Value>
 void ConcurrentChains<Key, Value>::run_piece(const Batch& batch, std::uint64_t begin, std::uint64_t end,
-                                             Work& work) const {
-  // Chains of the operations that come next and of those after them, whose lines are on their way.
-  std::array<LineIndex, kAhead> homes, ahead;
+                                             BatchCounts& counts) const {
+  // Places of the operations that come next and of those after them, whose lines are on their way.
+  std::array<Place, kAhead> places, ahead;
   const auto look = [&](std::uint64_t at) {
     const std::uint64_t count = at < end ? std::min(kAhead, end - at) : 0;
-    if (count != 0) find_homes(batch.keys.subspan(at, count), ahead.data());
+    if (count != 0) find_places(batch.keys.subspan(at, count), ahead.data());
     return count;
   };
   std::uint64_t count = look(begin);
-  for (std::uint64_t i = 0; i < count; ++i) prefetch(lines_.home(ahead[i]));
+  for (std::uint64_t i = 0; i < count; ++i) prefetch(lines_, ahead[i]);
   while (begin < end) {
-    homes = ahead;
+    places = ahead;
     const std::uint64_t to_come = look(begin + count);
     for (std::uint64_t i = 0; i < count; ++i) {
-      if (i < to_come) prefetch(lines_.home(ahead[i]));
+      if (i < to_come) prefetch(lines_, ahead[i]);
       const std::uint64_t k = begin + i;
       const Answer answer = carry_out<Slots>(
-          lines_, homes[i], batch.operations.empty() ? batch.operation : batch.operations[k], batch.keys[k],
+          lines_, places[i], batch.operations.empty() ? batch.operation : batch.operations[k], batch.keys[k],
           batch.operands.empty() ? 0 : Word{batch.operands[k]} << kValueShift);
-      work.counts.tally.inserted += answer.outcome == Outcome::inserted;
-      work.counts.tally.erased += answer.outcome == Outcome::erased;
-      work.counts.retries += answer.retries;
-      if (answer.outcome == Outcome::full) work.full.push_back(k);
+      counts.tally.inserted += answer.outcome == Outcome::inserted;
+      counts.tally.erased += answer.outcome == Outcome::erased;
+      counts.tally.full += answer.outcome == Outcome::full;
+      counts.retries += answer.retries;
       if (!batch.outcomes.empty()) batch.outcomes[k] = answer.outcome;
       if (!batch.values.empty()) batch.values[k] = static_cast<Value>(answer.value >> kValueShift);
     }
@@ -213,42 +176,26 @@ void ConcurrentChains<Key, Value>::run_piece(const Batch& batch, std::uint64_t b
 }
 
 template <class Key, class Value>
-void ConcurrentChains<Key, Value>::relieve() {
-  const std::uint64_t pairs = size();
-  if (chains_for<Key, Value>(pairs) <= chains())
-    trim();
-  else
-    try_reserve(2 * pairs);
-  mark_growth();
-}
-
-template <class Key, class Value>
-void ConcurrentChains<Key, Value>::mark_growth() {
-  // An eighth of the chains have a second line at about 11 pairs a chain (14 slots) or 5 (7 slots).
-  growth_mark_ = std::max({std::uint64_t{4}, chains() / 8, 2 * lines_.appended()});
-}
-
-template <class Key, class Value>
-void ConcurrentChains<Key, Value>::rehash(std::uint64_t chains, const Homes& find) {
+void ConcurrentChains<Key, Value>::rehash(std::uint64_t chains, const Places& find) {
   if (options_.most_bytes != 0 && chains > options_.most_bytes / kLineBytes)
     throw OutOfMemory(fmt::format("a hash table of {} chains needs {}, it may have {}", chains,
                                   bytes_text(chains * kLineBytes), bytes_text(options_.most_bytes)));
-  CpuLines next(chains, options_.most_bytes);
+  CpuLines next(chains, options_.most_bytes, options_.grows);
   for_pieces(lines_.homes(), [&](std::uint64_t begin, std::uint64_t end) {
     std::array<Key, kAhead> keys;
     std::array<Word, kAhead> values;
-    std::array<LineIndex, kAhead> homes;
+    std::array<Place, kAhead> places;
     std::size_t count = 0;
     const auto move = [&] {
-      find({keys.data(), count}, homes.data());
-      for (std::size_t i = 0; i < count; ++i) prefetch(next.home(homes[i]));
+      find({keys.data(), count}, places.data());
+      for (std::size_t i = 0; i < count; ++i) prefetch(next, places[i]);
       for (std::size_t i = 0; i < count; ++i)
-        if (carry_out<Slots>(next, homes[i], Operation::insert, keys[i], values[i]).outcome == Outcome::full)
+        if (carry_out<Slots>(next, places[i], Operation::insert, keys[i], values[i]).outcome == Outcome::full)
           throw OutOfMemory(fmt::format("no memory for a hash table of {} chains", chains));
       count = 0;
     };
-    for (std::uint64_t home = begin; home < end; ++home)
-      for_pairs<Slots>(lines_, static_cast<LineIndex>(home), [&](Word key, Word value) {
+    for (std::uint64_t i = begin; i < end; ++i)
+      for_pairs<Slots>(lines_, lines_.nth_home(i), [&](Word key, Word value) {
         keys[count] = static_cast<Key>(key);
         values[count] = value;
         if (++count == kAhead) move();
@@ -256,7 +203,6 @@ void ConcurrentChains<Key, Value>::rehash(std::uint64_t chains, const Homes& fin
     move();
   });
   lines_ = std::move(next);
-  mark_growth();
 }
 
 template <class Key, class Value>
@@ -268,35 +214,39 @@ void ConcurrentChains<Key, Value>::trim() {
   // First copies, which may find no memory; then nothing fails, for no chain needs more lines than it had.
   std::vector<Pair> pairs;
   std::mutex mutex;
-  const auto has_more = [&](LineIndex line) { return Tail{lines_.load(line, kTailWord)}.next() != kNoLine; };
+  const auto tail = [&](LineIndex line) { return Tail{lines_.load(line, kTailWord)}; };
+  const auto has_more = [&](LineIndex line) { return tail(line).next() != kNoLine; };
   for_pieces(lines_.homes(), [&](std::uint64_t begin, std::uint64_t end) {
     std::vector<Pair> mine;
     for (std::uint64_t k = begin; k < end; ++k)
-      if (const auto home = static_cast<LineIndex>(k); has_more(home))
+      if (const LineIndex home = lines_.nth_home(k); has_more(home))
         for_pairs<Slots>(lines_, home, [&](Word key, Word value) { mine.push_back({home, key, value}); });
     const std::lock_guard lock(mutex);
     pairs.insert(pairs.end(), mine.begin(), mine.end());
   });
   for_pieces(lines_.homes(), [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t k = begin; k < end; ++k)
-      if (const auto home = static_cast<LineIndex>(k); has_more(home)) {
+      if (const LineIndex home = lines_.nth_home(k); has_more(home)) {
         lines_.store(home, kHeaderWord, 0);
-        lines_.store(home, kTailWord, 0);
+        lines_.store(home, kTailWord, Tail{}.with_level(tail(home).level()).bits);
       }
   });
   lines_.forget_appended();
   for_pieces(pairs.size(), [&](std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t i = begin; i < end; ++i)
-      carry_out<Slots>(lines_, pairs[i].home, Operation::insert, pairs[i].key, pairs[i].value);
+    for (std::uint64_t i = begin; i < end; ++i) {
+      const auto [home, key, value] = pairs[i];
+      Attempt attempt = attempt_at({lines_.base(home), CpuLines::spread(key)}, Operation::insert, key, value);
+      attempt.home = home;  // no splits, which might take more lines than there were
+      while (!advance<Slots>(lines_, attempt, scan_lines<Slots>(lines_, attempt))) {
+      }
+    }
   });
   lines_.shrink_pool();
-  mark_growth();
 }
 
 template <class Key, class Value>
 void ConcurrentChains<Key, Value>::clear() {
   lines_.clear();
-  mark_growth();
 }
 
 template <class Key, class Value>
@@ -304,8 +254,7 @@ std::uint64_t ConcurrentChains<Key, Value>::size() const {
   std::atomic<std::uint64_t> pairs = 0;
   for_pieces(lines_.homes(), [&](std::uint64_t begin, std::uint64_t end) {
     std::uint64_t mine = 0;
-    for (std::uint64_t home = begin; home < end; ++home)
-      mine += pairs_in(lines_, static_cast<LineIndex>(home));
+    for (std::uint64_t i = begin; i < end; ++i) mine += pairs_in(lines_, lines_.nth_home(i));
     pairs += mine;
   });
   return pairs;
@@ -313,8 +262,8 @@ std::uint64_t ConcurrentChains<Key, Value>::size() const {
 
 template <class Key, class Value>
 void ConcurrentChains<Key, Value>::for_each(const std::function<void(Key, Value)>& visit) const {
-  for (std::uint64_t home = 0; home < lines_.homes(); ++home)
-    for_pairs<Slots>(lines_, static_cast<LineIndex>(home), [&](Word key, Word value) {
+  for (std::uint64_t i = 0; i < lines_.homes(); ++i)
+    for_pairs<Slots>(lines_, lines_.nth_home(i), [&](Word key, Word value) {
       visit(static_cast<Key>(key), static_cast<Value>(value >> kValueShift));
     });
 }
@@ -334,21 +283,22 @@ void ConcurrentChains<Key, Value>::export_pairs(std::vector<Key>& keys, std::vec
 
 template <class Key, class Value>
 Statistics ConcurrentChains<Key, Value>::statistics(std::uint32_t tables) const {
-  if (tables == 0 || chains() % tables != 0)
-    throw BadInput(fmt::format("{} chains are not those of {} tables of one size", chains(), tables));
+  const std::uint64_t bases = lines_.bases();
+  if (tables == 0 || bases % tables != 0)
+    throw BadInput(fmt::format("{} chains are not those of {} tables of one size", bases, tables));
   Statistics statistics;
   statistics.pairs_per_table.resize(tables);
   std::uint64_t nodes = 0;
   for (std::uint64_t k = 0; k < chains(); ++k) {
     std::uint64_t pairs = 0, lines = 0;
-    for_lines(lines_, static_cast<LineIndex>(k), [&](LineIndex, Header header) {
+    for_lines(lines_, lines_.nth_home(k), [&](LineIndex, Header header) {
       pairs += static_cast<std::uint64_t>(std::popcount(header.live_slots()));
       ++lines;
     });
     nodes += lines - 1;
     if (statistics.chain_lengths.size() <= pairs) statistics.chain_lengths.resize(pairs + 1);
     ++statistics.chain_lengths[pairs];
-    statistics.pairs_per_table[k / (chains() / tables)] += pairs;
+    statistics.pairs_per_table[k % bases / (bases / tables)] += pairs;
     statistics.pairs += pairs;
   }
   statistics.bytes_directory = chains() * kLineBytes;

@@ -24,6 +24,8 @@ constexpr std::uint64_t kSmallBytes = std::uint64_t{32} << 20;
 constexpr int kLeastFirstShift = 5;
 // Enough for all line numbers, were the first one the smallest.
 constexpr int kChunks = 33 - kLeastFirstShift;
+// One appended line on so many home lines makes chains too long.
+constexpr std::uint64_t kShareAppended = 8;
 
 }  // namespace
 
@@ -48,8 +50,9 @@ LineMemory::~LineMemory() {
   if (start_ != nullptr) munmap(start_, bytes_);
 }
 
-/// What allocate() and release() share. A line that was given back is linked through its tail.
+/// What threads share beside the lines. A line that was given back is linked through its tail.
 struct CpuLines::Pool {
+  Growth growth;
   /// Upper half: how often it changed, against ABA. Lower half: the first line given back, inverted (0:
   /// none).
   alignas(kLineBytes) std::atomic<Word> given_back = 0;
@@ -58,6 +61,10 @@ struct CpuLines::Pool {
   std::uint64_t most = 0;  ///< how many there may be
   std::array<std::atomic<Word*>, kChunks> chunks{};
   std::array<LineMemory, kChunks> memory;  ///< chunks[k], owned: written by the thread that put it there
+  std::array<LineMemory, Tail::kMostLevel + 1> segments;  ///< the same for each level
+  /// More than so many appended lines make more home lines
+  std::atomic<std::uint64_t> growth_mark = 0;
+  std::uint32_t most_level = 0;
 };
 
 namespace {
@@ -76,15 +83,25 @@ std::uint64_t checked(std::uint64_t homes, std::uint64_t most_bytes) {
 
 }  // namespace
 
-CpuLines::CpuLines(std::uint64_t homes, std::uint64_t most_bytes)
-    : homes_(checked(homes, most_bytes)), memory_(homes), pool_(std::make_unique<Pool>()) {
-  home_ = memory_.words();
+CpuLines::CpuLines(std::uint64_t homes, std::uint64_t most_bytes, bool grows)
+    : homes_(checked(homes, most_bytes)),
+      shift_(static_cast<int>(std::bit_width(homes - 1))),
+      pool_(std::make_unique<Pool>()) {
+  growth_ = &pool_->growth;
   chunks_ = pool_->chunks.data();
+  pool_->segments[0] = LineMemory(homes);
+  growth_->origins[0] = reinterpret_cast<std::uintptr_t>(pool_->segments[0].words());
+  pool_->growth_mark = homes / kShareAppended;
   // About as many as chains need at the default load.
   first_shift_ = std::max(kLeastFirstShift, static_cast<int>(std::bit_width(homes / 32)));
-  pool_->most =
-      (most_bytes == 0 ? std::uint64_t{kNoLine} : std::min<std::uint64_t>(kNoLine, most_bytes / kLineBytes)) -
-      homes;
+  const std::uint64_t most_lines = most_bytes == 0 ? 2 * kMostHomes - 1 : most_bytes / kLineBytes;
+  // Room for the lines appended until then is left.
+  const auto fits = [&](std::uint32_t level) {
+    const std::uint64_t lines = homes << level;
+    return shift_ + level <= 31 && lines + lines / kShareAppended <= most_lines;
+  };
+  while (grows && fits(pool_->most_level + 1)) ++pool_->most_level;
+  pool_->most = std::min(kMostHomes - 1, most_lines - (homes << pool_->most_level));
 }
 
 CpuLines::~CpuLines() = default;
@@ -109,6 +126,31 @@ bool CpuLines::add_chunk(int chunk) const noexcept {
   }
 }
 
+bool CpuLines::add_segment(std::uint32_t level) const noexcept {
+  try {
+    const std::uint64_t lines = segment_lines(level);
+    LineMemory memory(lines);
+    // Which has as many lines as all before it.
+    const std::uintptr_t origin = reinterpret_cast<std::uintptr_t>(memory.words()) - lines * kLineBytes;
+    std::uintptr_t none = 0;
+    if (growth_->origins[level].compare_exchange_strong(none, origin))
+      pool_->segments[level] = std::move(memory);
+    return true;
+  } catch (const std::exception&) {  // as above
+    return false;
+  }
+}
+
+void CpuLines::grow_if_due() const noexcept {
+  std::uint32_t before = level();
+  const std::uint64_t lines = appended();
+  if (lines <= pool_->growth_mark.load() || before == pool_->most_level) return;
+  const bool there = growth_->origins[before + 1].load() != 0 || add_segment(before + 1);
+  // Where there is no memory chains grow instead, and it is asked for less and less often.
+  pool_->growth_mark = there ? (homes_ << (before + 1)) / kShareAppended : 2 * lines;
+  if (there) growth_->level.compare_exchange_strong(before, before + 1);
+}
+
 LineIndex CpuLines::allocate() const noexcept {
   Word top = pool_->given_back.load();
   while (static_cast<LineIndex>(top) != 0) {
@@ -125,7 +167,7 @@ LineIndex CpuLines::allocate() const noexcept {
     const int chunk = chunk_of(fresh);
     if (chunks_[chunk].load() == nullptr && !add_chunk(chunk)) return kNoLine;
     if (pool_->next_fresh.compare_exchange_weak(fresh, fresh + 1))
-      return static_cast<LineIndex>(homes_ + fresh);
+      return static_cast<LineIndex>(kMostHomes + fresh);
   }
 }
 
@@ -149,20 +191,28 @@ std::uint64_t CpuLines::pool_lines() const {
 
 void CpuLines::clear() {
   constexpr std::uint64_t kPiece = std::uint64_t{1} << 14;
-  parallel_for(static_cast<std::int64_t>((homes_ + kPiece - 1) / kPiece), [&](std::int64_t piece) {
-    const std::uint64_t begin = static_cast<std::uint64_t>(piece) * kPiece;
-    std::memset(home_ + begin * kLineWords, 0, std::min(kPiece, homes_ - begin) * kLineBytes);
-  });
+  for (std::uint32_t at = 0; at <= level(); ++at) {
+    Word* const lines = pool_->segments[at].words();
+    parallel_for(static_cast<std::int64_t>((segment_lines(at) + kPiece - 1) / kPiece),
+                 [&](std::int64_t piece) {
+                   const std::uint64_t begin = static_cast<std::uint64_t>(piece) * kPiece,
+                                       end = std::min(begin + kPiece, segment_lines(at));
+                   std::memset(lines + begin * kLineWords, 0, (end - begin) * kLineBytes);
+                   for (std::uint64_t i = begin; i < end && level() != 0; ++i)
+                     lines[i * kLineWords + kTailWord] = Tail{}.with_level(level()).bits;
+                 });
+  }
   forget_appended();
 }
 
 void CpuLines::forget_appended() {
   for (std::uint64_t i = 0; i < appended(); ++i) {
-    Word* line = appended_words(static_cast<LineIndex>(homes_ + i));
+    Word* line = appended_words(static_cast<LineIndex>(kMostHomes + i));
     line[kHeaderWord] = line[kTailWord] = 0;
   }
   pool_->given_back = 0;
   pool_->next_fresh = 0;
+  pool_->growth_mark = homes() / kShareAppended;
 }
 
 void CpuLines::shrink_pool() {

@@ -66,7 +66,7 @@ class CpuEngine final : public HashTable<Key, Value>::Engine {
   void clear() override { map_->clear(); }
   std::string description() const override {
     return fmt::format("lines on cpu: {} threads, {} x {} lines", threads(), map_->placer().tables,
-                       map_->placer().buckets);
+                       map_->chains() / map_->placer().tables);
   }
 
  private:

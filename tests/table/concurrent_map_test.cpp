@@ -316,22 +316,101 @@ TEST(ConcurrentMap, DoesNotGrowUnlessItMay) {
   EXPECT_EQ(map.size(), keys.size());
 }
 
-TEST(ConcurrentMap, FindsRoomForWhatAFullChainRefused) {
+TEST(ConcurrentMap, RefusesMoreThanAChainMayHaveOnlyIfItDoesNotGrow) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "one thread, and minutes under ThreadSanitizer";
 #endif
   using Wide = ConcurrentMap<std::uint64_t, std::uint64_t>;
-  Wide map(MixPlacement{1});
   const std::uint64_t most = (Header::kMostOrdinal + 1) * WideSlots::kSlots;
+  Wide map(MixPlacement{1}, {.grows = false}), growing(MixPlacement{1});
   for (std::uint64_t key = 0; key < most; ++key) ASSERT_EQ(map.insert(key, key).outcome, Outcome::inserted);
   EXPECT_EQ(map.insert(most, most).outcome, Outcome::full);
   EXPECT_FALSE(map.contains(most));
-  const std::vector<std::uint64_t> keys = {0, most, most + 1};
-  std::vector<Outcome> outcomes(3);
-  const BatchCounts counts = map.run(Operation::insert, keys, keys, outcomes, {});
-  EXPECT_THAT(outcomes, testing::ElementsAre(Outcome::found, Outcome::inserted, Outcome::inserted));
-  EXPECT_EQ(counts.tally.full, 0u);
-  EXPECT_EQ(map.size(), most + 2);
+  EXPECT_EQ(map.size(), most);
+  for (std::uint64_t key = 0; key <= most; ++key)
+    ASSERT_EQ(growing.insert(key, key).outcome, Outcome::inserted);
+}
+
+TYPED_TEST(ConcurrentMapOf, GrowsWhileThreadsInsert) {
+  using Key = typename TypeParam::K;
+  using Value = typename TypeParam::V;
+  ConcurrentMap<Key, Value> map(1);
+  constexpr std::uint32_t kKeys = 20000;
+  std::atomic<std::uint32_t> inserted = 0, wrong = 0;
+  on_threads([&](unsigned t) {
+    // Two threads insert each key; every key that a thread knows to be there is found.
+    for (std::uint32_t i = 0; i < kKeys; ++i) {
+      const auto key = static_cast<Key>(t / 2 * kKeys + i);
+      inserted += map.insert(key, static_cast<Value>(~key)).outcome == Outcome::inserted;
+      const auto back = static_cast<Key>(t / 2 * kKeys + i / 2);
+      wrong += map.find(back).value != static_cast<Value>(~back);
+    }
+  });
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_EQ(inserted, kThreads / 2 * kKeys);
+  const std::size_t slots = ConcurrentMap<Key, Value>::Slots::kSlots;
+  EXPECT_GT(map.chains() * slots, inserted);
+  EXPECT_LT(map.chains() * slots, 6 * inserted);
+  EXPECT_LT(map.statistics().chain_lengths.size(), 4 * slots);
+  EXPECT_EQ(contents(map).size(), inserted);
+}
+
+TYPED_TEST(ConcurrentMapOf, LosesNoAdditionWhileItGrows) {
+  using Key = typename TypeParam::K;
+  using Value = typename TypeParam::V;
+  ConcurrentMap<Key, Value> map(1);
+  constexpr std::uint32_t kKeys = 10000, kHot = 8;
+  on_threads([&](unsigned t) {
+    for (std::uint32_t i = 0; i < kKeys; ++i) {
+      map.fetch_add(static_cast<Key>(i % kHot), 1);
+      map.fetch_add(static_cast<Key>(kHot + i), t);
+    }
+  });
+  for (std::uint32_t key = 0; key < kHot; ++key) ASSERT_EQ(map.find(key).value, kThreads * kKeys / kHot);
+  for (std::uint32_t i = 0; i < kKeys; ++i)
+    ASSERT_EQ(map.find(static_cast<Key>(kHot + i)).value, 0u + 1 + 2 + 3);
+  EXPECT_EQ(map.size(), kHot + kKeys);
+}
+
+TYPED_TEST(ConcurrentMapOf, UpdatesByAFunction) {
+  using Key = typename TypeParam::K;
+  using Value = typename TypeParam::V;
+  ConcurrentMap<Key, Value> map(1);
+  const Value most = std::numeric_limits<Value>::max();
+  EXPECT_EQ(map.update(3, [](Value value) { return value; }).outcome, Outcome::absent);
+  map.insert(3, 7);
+  const auto before = map.update(3, [&](Value value) { return most - value; });
+  EXPECT_EQ(before.outcome, Outcome::updated);
+  EXPECT_EQ(before.value, 7u);
+  EXPECT_EQ(map.find(3).value, most - 7);
+  on_threads([&](unsigned) {
+    for (int i = 0; i < 5000; ++i) map.update(3, [](Value value) { return static_cast<Value>(value * 3); });
+  });
+  Value expected = most - 7;
+  for (unsigned i = 0; i < 5000 * kThreads; ++i) expected = static_cast<Value>(expected * 3);
+  EXPECT_EQ(map.find(3).value, expected);
+}
+
+TEST(ConcurrentMap, ExchangesAValueThatIsAsExpected) {
+  Map map(1);
+  EXPECT_EQ(map.compare_exchange(5, 0, 1).outcome, Outcome::absent);
+  EXPECT_FALSE(map.contains(5));
+  map.insert(5, 10);
+  EXPECT_EQ(map.compare_exchange(5, 9, 11).outcome, Outcome::found);
+  EXPECT_EQ(map.compare_exchange(5, 9, 11).value, 10u);
+  EXPECT_EQ(map.compare_exchange(5, 10, 11).outcome, Outcome::updated);
+  EXPECT_EQ(map.find(5).value, 11u);
+}
+
+TEST(ConcurrentMap, CanBeMoved) {
+  Map first(1);
+  for (std::uint32_t key = 0; key < 1000; ++key) first.insert(key, ~key);
+  Map second = std::move(first);
+  EXPECT_EQ(second.size(), 1000u);
+  for (std::uint32_t key = 1000; key < 2000; ++key) second.insert(key, ~key);
+  first = std::move(second);
+  EXPECT_EQ(first.size(), 2000u);
+  EXPECT_EQ(first.find(1500).value, ~1500u);
 }
 
 TEST(ConcurrentMap, ReportsThatItIsFullAndLosesNothing) {
@@ -359,7 +438,7 @@ TEST(ConcurrentMap, ReportsThatItIsFullAndLosesNothing) {
 }
 
 TEST(ConcurrentMap, TrimsLinesThatAreNotNeededAnyMore) {
-  Map map = map_of(100);
+  Map map = map_of(100, {.grows = false});
   constexpr std::uint32_t kMany = 20000, kFew = 1200;
   for (std::uint32_t key = 0; key < kMany; ++key) map.insert(key, ~key);
   const std::uint64_t most = map.bytes();
@@ -400,7 +479,8 @@ TEST(ConcurrentMap, CanBeCleared) {
 }
 
 TEST(ConcurrentMap, CountsWhatItHolds) {
-  ConcurrentMap<std::uint32_t, std::uint32_t, Placement> map(Placement{.tables = 4, .buckets = 5});
+  ConcurrentMap<std::uint32_t, std::uint32_t, Placement> map(Placement{.tables = 4, .buckets = 5},
+                                                             {.grows = false});
   for (std::uint32_t key = 0; key < 3000; ++key) map.insert(key, key);
   const Statistics statistics = map.statistics(4);
   EXPECT_EQ(statistics.pairs, 3000u);
@@ -417,6 +497,35 @@ TEST(ConcurrentMap, CountsWhatItHolds) {
   EXPECT_EQ(statistics.bytes_directory, 20u * kLineBytes);
   EXPECT_GE(statistics.bytes_nodes, (3000u / 14 - 20) * kLineBytes);
   EXPECT_EQ(statistics.bytes_directory + statistics.bytes_nodes + statistics.bytes_free, map.bytes());
+}
+
+TEST(ConcurrentMap, CountsWhatItHoldsAfterGrowth) {
+  ConcurrentMap<std::uint32_t, std::uint32_t, Placement> map(Placement{.tables = 4, .buckets = 5});
+  for (std::uint32_t key = 0; key < 30000; ++key) map.insert(key, key);
+  std::vector<std::uint64_t> per_table(4);
+  for (std::uint32_t key = 0; key < 30000; ++key) ++per_table[map.placer().table(key)];
+  const Statistics statistics = map.statistics(4);
+  EXPECT_EQ(statistics.pairs_per_table, per_table);
+  EXPECT_EQ(statistics.bytes_directory, map.chains() * kLineBytes);
+  EXPECT_EQ(statistics.bytes_directory + statistics.bytes_nodes + statistics.bytes_free, map.bytes());
+}
+
+TEST(ConcurrentMap, TrimsAndClearsAfterGrowth) {
+  Map map(1);
+  for (int round = 0; round < 3; ++round) {
+    for (std::uint32_t key = 0; key < 20000; ++key)
+      ASSERT_EQ(map.insert(key, ~key).outcome, Outcome::inserted);
+    for (std::uint32_t key = 0; key < 20000; key += 2) ASSERT_TRUE(map.erase(key));
+    const std::uint64_t lines = map.statistics().bytes_nodes;
+    map.trim();
+    EXPECT_LT(map.statistics().bytes_nodes, lines / 2);
+    EXPECT_EQ(contents(map).size(), 10000u);
+    for (std::uint32_t key = 1; key < 20000; key += 2) ASSERT_EQ(map.find(key).value, ~key);
+    const std::uint64_t chains = map.chains();
+    map.clear();
+    EXPECT_EQ(map.chains(), chains);
+    EXPECT_EQ(map.size(), 0u);
+  }
 }
 
 TEST(ConcurrentMap, ExportsAllPairs) {

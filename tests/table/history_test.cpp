@@ -115,7 +115,7 @@ void check_map(const Workload& workload) {
 /// Now and then gives the processor to another thread before an access.
 class YieldingLines {
  public:
-  YieldingLines(std::uint64_t homes, std::uint64_t most_bytes) : lines_(homes, most_bytes) {}
+  YieldingLines(std::uint64_t homes, std::uint64_t most_bytes) : lines_(homes, most_bytes, true) {}
   Word load(LineIndex line, int word) const { return pause().load(line, word); }
   Word load_acquire(LineIndex line, int word) const { return pause().load_acquire(line, word); }
   void store(LineIndex line, int word, Word value) const { pause().store(line, word, value); }
@@ -143,6 +143,11 @@ class YieldingLines {
   LineIndex allocate() const { return pause().allocate(); }
   void release(LineIndex line) const { pause().release(line); }
   static constexpr std::uint32_t kPatience = 4;
+  static constexpr bool kGrows = true;
+  std::uint32_t level() const { return pause().level(); }
+  LineIndex home(LineIndex base, std::uint32_t chain) const { return lines_.home(base, chain); }
+  static std::uint32_t spread(Word key) { return CpuLines::spread(key); }
+  void grow_if_due() const { pause().grow_if_due(); }
 
  private:
   const CpuLines& pause() const {
@@ -162,7 +167,8 @@ void check_chains(const Workload& workload) {
     attempt.operation = operation.operation;
     attempt.key = operation.key;
     attempt.operand = operation.operand;
-    attempt.home = Modulo{workload.chains}.home(operation.key);
+    attempt.home = attempt.base = Modulo{workload.chains}.home(operation.key);
+    attempt.spread = CpuLines::spread(operation.key);
     run<Slots>(lines, attempt);
     return {attempt.outcome, attempt.value};
   });

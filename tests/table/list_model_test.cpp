@@ -75,7 +75,7 @@ std::string inspect(const Words& memory, const Program& program, std::uint32_t, 
   return bucket + free + wrong;
 }
 
-constexpr Variant kList{kStride, list_step, prepare, inspect};
+constexpr Variant kList{kStride, 0, list_step, prepare, inspect};
 
 TEST(ListModel, AdversariesNeverGetAWrongAnswer) {
   std::uint64_t states = 0;

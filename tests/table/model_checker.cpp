@@ -39,8 +39,8 @@ class LocalStates {
 
   /// The node at which a walk of this attempt begins
   std::uint32_t root(const Attempt& a) {
-    const Key key{a.operation,  a.home,          a.key,        a.operand,       a.outcome, a.value,
-                  a.claim_line, a.claim_ordinal, a.claim_slot, a.first_ordinal, a.patience};
+    const Key key{a.operation,  a.home,          a.key,        a.operand,       a.outcome,  a.value,
+                  a.claim_line, a.claim_ordinal, a.claim_slot, a.first_ordinal, a.patience, a.least_split};
     const auto known = roots_.find(key);
     if (known != roots_.end()) return known->second;
     const std::uint32_t node = replay({a, {}, {}}).node;
@@ -58,7 +58,7 @@ class LocalStates {
 
  private:
   using Key = std::tuple<Operation, LineIndex, Word, Word, Outcome, Word, LineIndex, std::uint32_t, int,
-                         std::uint32_t, std::uint32_t>;
+                         std::uint32_t, std::uint32_t, std::uint32_t>;
   using Edge = std::pair<std::uint32_t, Word>;
   struct EdgeHash {
     std::size_t operator()(const Edge& e) const {
@@ -315,7 +315,7 @@ class Checker {
     return -1;
   }
   bool linked(const State& state, LineIndex wanted) const {
-    for (int home = 0; home < program_.homes; ++home) {
+    for (int home = 0; home < homes(); ++home) {
       LineIndex line = home;
       for (int i = 0; i < kMemoryWords && line != kNoLine; ++i) {
         if (line == wanted) return true;
@@ -339,17 +339,18 @@ class Checker {
     const Request& request = local_[state.node[thread]].request;
     return request.access == Access::choose ? __builtin_popcountll(request.operand) : 1;
   }
-  Word& word(State& state, LineIndex line, int word) const {
-    return state.memory.at(line * variant_.stride + word);
+  int homes() const { return program_.homes << variant_.levels; }
+  std::size_t place(LineIndex line, int word) const {
+    return line == kLevelLine ? kMemoryWords - 1 : line * variant_.stride + word;
   }
-  Word word(const State& state, LineIndex line, int word) const {
-    return state.memory.at(line * variant_.stride + word);
-  }
+  Word& word(State& state, LineIndex line, int word) const { return state.memory.at(place(line, word)); }
+  Word word(const State& state, LineIndex line, int word) const { return state.memory.at(place(line, word)); }
 
   std::uint32_t root(const Step& step) {
     Attempt attempt;
     attempt.operation = step.operation;
-    attempt.home = static_cast<LineIndex>(step.key) % program_.homes;
+    attempt.base = attempt.home = static_cast<LineIndex>(step.key) % program_.homes;
+    attempt.spread = spread_of(step.key);
     attempt.key = step.key;
     attempt.operand = step.operand;
     return local_.root(attempt);
@@ -358,7 +359,7 @@ class Checker {
   void start() {
     State state{};
     variant_.prepare(state.memory, program_);
-    for (int i = 0; i < program_.pool; ++i) state.free_lines |= 1u << (program_.homes + i);
+    for (int i = 0; i < program_.pool; ++i) state.free_lines |= 1u << (homes() + i);
     std::array<KeyState, kMostKeys> keys;
     for (const Step& step : program_.before) {
       Successor at{false, root(step)};

@@ -29,6 +29,11 @@ namespace model {
 inline constexpr int kMostThreads = 3;
 inline constexpr int kMostKeys = 3;
 inline constexpr int kMemoryWords = 32;
+/// Where the level of a map that grows stands: in the last word of the memory.
+inline constexpr LineIndex kLevelLine = 0xFFFFFFFE;
+/// The bits of a key that choose its chain in a map that grows: 0, 1 and 3. Keys 1 and 2 move together at
+/// first.
+constexpr std::uint32_t spread_of(Word key) { return static_cast<std::uint32_t>(key == 2 ? 3 : key); }
 
 enum class Access : std::uint8_t {
   load,
@@ -86,6 +91,7 @@ class Memory {
   Word choose(Word bits) { return (bits & (bits - 1)) == 0 ? bits : access({Access::choose, 0, 0, bits}); }
   static void fence() {}
   static constexpr std::uint32_t kPatience = 1;
+  static constexpr bool kGrows = false;
 
  private:
   Word access(Request request) {
@@ -117,6 +123,8 @@ using Pairs = std::array<std::optional<Word>, kMostKeys>;
 /// What is checked: chain.hpp, or another algorithm or a mutant, on a memory of a certain layout.
 struct Variant {
   int stride;
+  /// So often the map doubles its home lines, at the first appended lines; their level is written in memory.
+  int levels;
   /// Goes on with an operation, to its end or to a point from which it depends on `attempt` alone.
   /// @return whether it is complete
   bool (*step)(std::span<const Word> answers, Attempt& attempt);

@@ -96,6 +96,65 @@ const Adversary& adversary(std::string_view name) {
   throw std::invalid_argument("no such program: " + std::string(name));
 }
 
+// The first line appended doubles the home lines, and whoever comes next splits the chain.
+const std::vector<Program>& growth_adversaries() {
+  static const std::vector<Program> all{
+      {"found while it moves",
+       {insert(1, 5), insert(0, 9)},
+       {{find(1), find(0)}, {erase(1), insert(1, 6)}},
+       1,
+       3},
+      {"added while it moves", {insert(1, 5), insert(0, 9)}, {{add(1, 1), find(1)}, {add(1, 2), add(1, 4)}}},
+      {"added in the second line while it moves",
+       {insert(0, 9), insert(1, 5)},
+       {{add(1, 1), find(1)}, {add(1, 2), find(0)}}},
+      {"erased in the second line while it moves",
+       {insert(0, 9), insert(1, 5)},
+       {{erase(1), insert(1, 7)}, {find(1), erase(1)}}},
+      {"inserted where it moves to",
+       {insert(0, 9), insert(1, 5), erase(1)},
+       {{insert(1, 6)}, {insert(1, 7)}}},
+      {"first growth", {insert(1, 5)}, {{insert(0, 9), find(1)}, {add(1, 1), erase(1)}}},
+      {"first growth by two", {insert(1, 5)}, {{insert(0, 9), erase(1)}, {insert(2, 6), insert(1, 7)}}, 1, 3},
+      {"two move to a line of one slot",
+       {insert(1, 5), insert(2, 6)},
+       {{find(2), erase(1)}, {add(2, 1), insert(0, 3)}},
+       1,
+       3},
+      {"no memory for what moves",
+       {insert(1, 5), insert(2, 6)},
+       {{find(2), add(2, 1)}, {erase(1), insert(1, 7)}},
+       1,
+       1},
+      {"three of one key", {insert(0, 9), insert(1, 5)}, {{add(1, 1)}, {erase(1)}, {insert(1, 7)}}},
+      {"help that comes when all is over",
+       {insert(1, 5), insert(0, 9)},
+       {{find(1)}, {erase(1), insert(2, 6)}, {add(2, 1)}},
+       1,
+       3},
+  };
+  return all;
+}
+
+const Program& growth_adversary(std::string_view name) {
+  for (const Program& one : growth_adversaries())
+    if (one.name == name) return one;
+  throw std::invalid_argument("no such program: " + std::string(name));
+}
+
+Program random_growth_program(int threads, int operations, std::uint32_t seed) {
+  Program program = random_program(threads, operations, seed);
+  Random random(seed);
+  for (auto& thread : program.threads)
+    for (Step& step : thread)
+      if (random.chance(20)) step.key = 2;
+  const Word there = random.below(3);
+  program.before = {insert(there, 9)};
+  if (random.chance(40)) program.before.push_back(insert((there + 1) % 3, 4));
+  program.pool = 1 + static_cast<int>(random.below(3));
+  return program;
+}
+
 Program random_program(int threads, int operations, std::uint32_t seed) {
   Random random(seed);
   Program program;

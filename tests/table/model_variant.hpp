@@ -34,17 +34,28 @@ template <class Slots>
 constexpr int kStride = Slots::key_word(Slots::kSlots);
 
 /// Each key at most once, each line in one chain or in the pool, and what read_quiet_lines() sees.
-template <class Slots>
-std::string inspect(const model::Words& memory, const model::Program& program, std::uint32_t free_lines,
-                    model::Pairs& pairs) {
-  const int lines = program.homes + program.pool;
-  const auto homes = static_cast<std::uint32_t>(program.homes);
+template <class Slots, int kLevels>
+std::string inspect(const model::Words& memory_at_end, const model::Program& program,
+                    std::uint32_t free_lines, model::Pairs& pairs) {
+  model::Words memory = memory_at_end;
+  const auto homes = static_cast<std::uint32_t>(program.homes) << kLevels;
+  const int lines = static_cast<int>(homes) + program.pool;
+  // Home lines that are no chains yet may tell of a split that was refused.
+  const auto tail = [&](LineIndex home) { return Tail{memory[home * kStride<Slots> + kTailWord]}; };
+  for (LineIndex home = program.homes; home < homes; ++home)
+    if (tail(home).level() == 0) {
+      if (memory[home * kStride<Slots>] != 0 || tail(home).next() != kNoLine || Decision{tail(home)}.chosen())
+        return "a line that is no chain is not empty";
+      memory[home * kStride<Slots> + kTailWord] = 0;
+    }
   std::vector<bool> used;
   std::string wrong;
   const std::string damage =
       read_quiet_lines<Slots>(std::span(memory).first(lines * kStride<Slots>), kStride<Slots>, homes, used,
                               [&](LineIndex home, Word key, Word value) {
-                                if (key >= pairs.size() || key % homes != home)
+                                const LineIndex base = key % program.homes;
+                                const auto number = low_bits(model::spread_of(key), tail(home).level());
+                                if (key >= pairs.size() || base + number * program.homes != home)
                                   wrong = "a pair of no key";
                                 else if (std::exchange(pairs[key], value))
                                   wrong = "a key is in the table twice";
@@ -54,9 +65,10 @@ std::string inspect(const model::Words& memory, const model::Program& program, s
   return damage.empty() ? wrong : damage;
 }
 
-template <class Slots>
+template <class Slots, int kLevels = 0>
 constexpr model::Variant variant_of(bool (*step)(std::span<const Word>, Attempt&)) {
-  return {kStride<Slots>, step, [](model::Words&, const model::Program&) {}, inspect<Slots>};
+  return {kStride<Slots>, kLevels, step, [](model::Words&, const model::Program&) {},
+          inspect<Slots, kLevels>};
 }
 
 template <class Slots>
@@ -68,6 +80,31 @@ bool model_step(std::span<const Word> answers, Attempt& attempt) {
 template <int kSlots, bool kWide = false>
 constexpr model::Variant kVariant =
     variant_of<ShortSlots<kSlots, kWide>>(model_step<ShortSlots<kSlots, kWide>>);
+
+/// A map of one base chain, which doubles its home lines `kLevels` times, whenever a line was appended.
+template <int kLevels>
+struct GrowingMemory : ReplayedMemory {
+  using ReplayedMemory::ReplayedMemory;
+  static constexpr bool kGrows = true;
+  std::uint32_t level() { return static_cast<std::uint32_t>(load(model::kLevelLine, 0)); }
+  static LineIndex home(LineIndex base, std::uint32_t chain) { return base + chain; }
+  static std::uint32_t spread(Word key) { return model::spread_of(key); }
+  void grow_if_due() {
+    Word before = load(model::kLevelLine, 0);
+    if (before < kLevels) compare_exchange(model::kLevelLine, 0, before, before + 1);
+  }
+};
+
+template <class Slots, int kLevels>
+bool growing_step(std::span<const Word> answers, Attempt& attempt) {
+  GrowingMemory<kLevels> memory(answers);
+  return locate<Slots>(memory, attempt) &&
+         advance<Slots>(memory, attempt, scan_chain<Slots>(memory, attempt));
+}
+
+template <int kSlots, int kLevels = 1, bool kWide = false>
+constexpr model::Variant kGrowing =
+    variant_of<ShortSlots<kSlots, kWide>, kLevels>(growing_step<ShortSlots<kSlots, kWide>, kLevels>);
 
 struct Look {
   Header header;

@@ -7,51 +7,68 @@
 /// `Memory` is described in chain_walk.hpp. The proof is in docs/design/0006-table.md, whose names of steps
 /// (claim, publish, finish) are used here.
 
-#include "warploom/table/chain_insert.hpp"
+#include "warploom/table/chain_split.hpp"
 
 namespace warploom::table {
 
 namespace chain_steps {
 
-/// Changes the value of a live pair in place. Between pin and unpin the slot can be erased but not claimed
-/// again, so the value that is changed is never another key's. @return whether the key was there
-template <class Slots, class Memory>
-WARPLOOM_HOST_DEVICE bool update(Memory& memory, Attempt& attempt, LineIndex line, int slot) {
+/// Where the value stands in its word
+template <class Slots>
+inline constexpr int kValueShift = Slots::kWide ? 0 : 32;
+
+/// Changes the value of a live pair in place by change(line, word), which gives the word before. Between pin
+/// and unpin the slot can be erased but not claimed again nor moved, so the value that is changed is never
+/// another key's. @return whether the key was there
+template <class Slots, class Memory, class Change>
+WARPLOOM_HOST_DEVICE bool change_in_place(Memory& memory, Attempt& attempt, LineIndex line, int slot,
+                                          Change change) {
   memory.fetch_add_relaxed(line, kTailWord, Tail::kOnePin);
-  // Changes nothing, and so takes its place among the changes of the header: a claim that comes later sees
-  // the pin, one that came before is seen.
+  // Changes nothing, and so takes its place among the changes of the header: a claim (or a split) that comes
+  // later sees the pin, one that came before is seen.
   const Header header{memory.fetch_or(line, kHeaderWord, 0)};
   const int key_word = Slots::key_word(slot);
-  const bool there = header.live(slot) && Slots::holds(memory.load_acquire(line, key_word), attempt.key);
+  const bool there = header.live(slot) && !(Memory::kGrows && header.frozen()) &&
+                     Slots::holds(memory.load_acquire(line, key_word), attempt.key);
   if (there) {
-    constexpr int kShift = Slots::kWide ? 0 : 32;
-    const int word = key_word + (Slots::kWide ? 1 : 0);
-    const Word key = Slots::kWide ? 0 : attempt.key;
-    Word before = 0;
-    switch (attempt.operation) {
-      case Operation::add:
-        before = memory.fetch_add_relaxed(line, word, attempt.operand << kShift);
-        break;
-      case Operation::assign:
-        before = memory.exchange(line, word, key | (attempt.operand << kShift));
-        break;
-      default: {
-        before = memory.load(line, word);
-        for (;;) {
-          const Word value = (before >> kShift) & attempt.value_mask;
-          const bool keeps =
-              attempt.operation == Operation::min ? value <= attempt.operand : value >= attempt.operand;
-          // A value that stays is written as well: the operation takes effect where the value is read.
-          const Word after = keeps ? before : key | (attempt.operand << kShift);
-          if (memory.compare_exchange_acquire(line, word, before, after)) break;
-        }
-      }
-    }
+    const Word before = change(line, key_word + (Slots::kWide ? 1 : 0));
     attempt.outcome = Outcome::updated;
-    attempt.value = (before >> kShift) & attempt.value_mask;
+    attempt.value = (before >> kValueShift<Slots>)&attempt.value_mask;
   }
   memory.fetch_add(line, kTailWord, -Tail::kOnePin);
   return there;
+}
+
+template <class Slots, class Memory>
+WARPLOOM_HOST_DEVICE bool update(Memory& memory, Attempt& attempt, LineIndex line, int slot) {
+  return change_in_place<Slots>(memory, attempt, line, slot, [&](LineIndex, int word) {
+    constexpr int kShift = kValueShift<Slots>;
+    const Word key = Slots::kWide ? 0 : attempt.key;
+    if (attempt.operation == Operation::add)
+      return memory.fetch_add_relaxed(line, word, attempt.operand << kShift);
+    if (attempt.operation == Operation::assign)
+      return memory.exchange(line, word, key | (attempt.operand << kShift));
+    Word before = memory.load(line, word);
+    for (;;) {
+      const Word value = (before >> kShift) & attempt.value_mask;
+      const bool keeps =
+          attempt.operation == Operation::min ? value <= attempt.operand : value >= attempt.operand;
+      // A value that stays is written as well: the operation takes effect where the value is read.
+      const Word after = keeps ? before : key | (attempt.operand << kShift);
+      if (memory.compare_exchange_acquire(line, word, before, after)) return before;
+    }
+  });
+}
+
+/// Helps with the split that keeps a line from being changed. @return whether there is one
+template <class Slots, class Memory>
+WARPLOOM_HOST_DEVICE bool help_thaw(Memory& memory, const Attempt& attempt, Header header) {
+  if constexpr (Memory::kGrows) {
+    if (header.frozen()) help<Slots>(memory, attempt.home, {memory.load_acquire(attempt.home, kHeaderWord)});
+    return header.frozen();
+  } else {
+    return false;
+  }
 }
 
 /// The key was seen in a slot of a line, where both words were read in any order. @return false: it is not
@@ -65,6 +82,8 @@ WARPLOOM_HOST_DEVICE bool at_key(Memory& memory, Attempt& attempt, LineIndex lin
   const Word word = memory.load_acquire(line, key_word);
   if (!Slots::holds(word, attempt.key)) return false;
   const auto same = [&](Header now) { return now.version() == header.version() && now.live(slot); };
+  const bool changes = attempt.operation != Operation::find && attempt.operation != Operation::insert;
+  if (changes && help_thaw<Slots>(memory, attempt, header)) return false;
   switch (attempt.operation) {
     case Operation::find:
     case Operation::insert: {
@@ -91,6 +110,18 @@ WARPLOOM_HOST_DEVICE bool at_key(Memory& memory, Attempt& attempt, LineIndex lin
   }
 }
 
+/// Whether the key may be in another chain by now, so that it is not in this one for that reason.
+template <class Memory>
+WARPLOOM_HOST_DEVICE bool moved(Memory& memory, const Attempt& attempt, const Scan& scan) {
+  if constexpr (Memory::kGrows) {
+    const Tail tail =
+        scan.last_ordinal == 0 ? scan.home_tail : Tail{memory.load_acquire(attempt.home, kTailWord)};
+    return descendant(memory, attempt, tail.level()) != attempt.home;
+  } else {
+    return false;
+  }
+}
+
 }  // namespace chain_steps
 
 /// Does what can be done for the attempt after a walk. @return whether it is complete; if not, walk again
@@ -101,7 +132,12 @@ WARPLOOM_HOST_DEVICE bool advance(Memory& memory, Attempt& attempt, const Scan& 
   if (scan.line != kNoLine) {
     done = chain_steps::at_key<Slots>(memory, attempt, scan.line, scan.slot);
   } else if (scan.home.pending() != 0) {
-    finish(memory, attempt.home, scan.home);
+    if constexpr (Memory::kGrows)
+      chain_steps::help<Slots>(memory, attempt.home, scan.home);
+    else
+      finish(memory, attempt.home, scan.home);
+  } else if (chain_steps::moved(memory, attempt, scan)) {
+    // locate() finds where to
   } else if (!attempt.inserts()) {
     attempt.outcome = Outcome::absent;
     done = true;
@@ -118,7 +154,10 @@ WARPLOOM_HOST_DEVICE bool advance(Memory& memory, Attempt& attempt, const Scan& 
 /// or two (insert).
 template <class Slots, class Memory>
 WARPLOOM_HOST_DEVICE void run(Memory& memory, Attempt& attempt) {
-  while (!advance<Slots>(memory, attempt, scan_chain<Slots>(memory, attempt))) {
+  for (bool done = false; !done;) {
+    if constexpr (Memory::kGrows)
+      if (!locate<Slots>(memory, attempt)) continue;
+    done = advance<Slots>(memory, attempt, scan_chain<Slots>(memory, attempt));
   }
 }
 

@@ -35,6 +35,12 @@ WARPLOOM_HOST_DEVICE void finish(Memory& memory, LineIndex home_line, Header hom
 
 namespace chain_steps {
 
+template <class Memory>
+WARPLOOM_HOST_DEVICE void give_back(Memory& memory, Attempt& attempt) {
+  memory.fetch_add(attempt.claim_line, kHeaderWord, -(Word{1} << (2 * attempt.claim_slot)));
+  attempt.claim_line = kNoLine;
+}
+
 template <class Slots, class Memory>
 WARPLOOM_HOST_DEVICE void store_pair(Memory& memory, LineIndex line, int slot, Word key, Word value) {
   if constexpr (Slots::kWide) {
@@ -98,13 +104,8 @@ WARPLOOM_HOST_DEVICE bool append(Memory& memory, Attempt& attempt, const Scan& s
   attempt.claim_line = line;
   attempt.claim_ordinal = scan.last_ordinal + 1;
   attempt.claim_slot = 0;
+  if constexpr (Memory::kGrows) memory.grow_if_due();
   return true;
-}
-
-template <class Memory>
-WARPLOOM_HOST_DEVICE void give_back(Memory& memory, Attempt& attempt) {
-  memory.fetch_add(attempt.claim_line, kHeaderWord, -(Word{1} << (2 * attempt.claim_slot)));
-  attempt.claim_line = kNoLine;
 }
 
 /// Gets a slot and writes the pair into it. @param home  becomes the home header as it is known to be now

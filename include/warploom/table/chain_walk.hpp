@@ -20,6 +20,11 @@
 ///   Word choose(Word slots)                      one bit of several: which slot to claim
 ///   kPatience      a slot that is claimed is soon live or free: so often a walk is repeated before a line is
 ///                  appended instead
+///   kGrows         whether chains are split while they are used. If so, there are as well (chain_split.hpp):
+///   std::uint32_t level()                        bits of a key's spread that choose its chain by now
+///   LineIndex home(base, chain)                  the home line of a chain
+///   std::uint32_t spread(Word key)               the bits, of which the lowest counts first
+///   void grow_if_due()                           called after a line was appended: may raise the level
 
 #include "warploom/table/line.hpp"
 #include "warploom/table/operation.hpp"
@@ -28,7 +33,8 @@ namespace warploom::table {
 
 /// What one walk through a chain saw of a key.
 struct Scan {
-  Header home;  ///< of the first line, read before all else
+  Header home;     ///< of the first line, read before all else
+  Tail home_tail;  ///< read after the first line's slots (not on a GPU)
   /// Where the key is: a live slot of that line, or kNoLine.
   LineIndex line = kNoLine;
   int slot = 0;
@@ -45,7 +51,7 @@ struct Scan {
 /// One operation under way; what follows `operand` is its own.
 struct Attempt {
   Operation operation = Operation::find;
-  LineIndex home = 0;
+  LineIndex home = 0;  ///< of the chain that has the key, as it seemed last where chains are split
   Word key = 0;
   Word operand = 0;  ///< the value inserted, assigned or added
   /// 64-bit slots may hold values of 32 bits, whose sums run over into bits that do not count.
@@ -59,6 +65,10 @@ struct Attempt {
   Header claim_header;              ///< of that line, when the claim was made
   std::uint32_t first_ordinal = 0;  ///< lines before it are pinned, their free slots not to be claimed
   std::uint32_t patience = 0;       ///< how often it waited for another claim rather than append a line
+  /// Where chains are split: the key's chain before any split, the bits that choose among its descendants,
+  /// and the least level at which this operation still begins a split, so that it tries each once.
+  LineIndex base = 0;
+  std::uint32_t spread = 0, least_split = 0;
 
   WARPLOOM_HOST_DEVICE bool inserts() const {
     return operation != Operation::find && operation != Operation::erase;
@@ -118,7 +128,9 @@ WARPLOOM_HOST_DEVICE Scan scan_chain(Memory& memory, const Attempt& attempt) {
       if (Slots::holds(memory.load(line, Slots::key_word(slot)), attempt.key)) matches |= live & -live;
     }
     if (!observe<Slots>(scan, attempt, line, ordinal, header, matches)) break;
-    line = Tail{memory.load_acquire(line, kTailWord)}.next();
+    const Tail tail{memory.load_acquire(line, kTailWord)};
+    if (ordinal == 0) scan.home_tail = tail;
+    line = tail.next();
   }
   return scan;
 }

@@ -24,7 +24,7 @@ struct MapOptions {
   /// Of home lines and appended ones together; 0: no limit but memory. Beyond it insertions end as
   /// Outcome::full.
   std::uint64_t most_bytes = 0;
-  bool grows = true;  ///< run() makes more home lines when chains become long
+  bool grows = true;  ///< makes more home lines when chains become long
 };
 
 /// What a batch did.
@@ -59,8 +59,8 @@ inline Placement grown(Placement placement, std::uint64_t chains) {
   return placement;
 }
 
-/// What of a ConcurrentMap does not depend on how keys are placed. The functions here are for one caller
-/// while no other call on the map is under way, but for size().
+/// What of a ConcurrentMap does not depend on how keys are placed. The functions here are for quiet moments,
+/// when no other call on the map is under way, but for run(), size(), chains() and bytes().
 template <class Key, class Value>
 class ConcurrentChains {
  public:
@@ -75,8 +75,8 @@ class ConcurrentChains {
   ConcurrentChains& operator=(const ConcurrentChains&) = delete;
 
   /// Runs a batch on several threads, with the lines of operations to come fetched ahead. All spans have the
-  /// same length or, where nothing is wanted of them, none; see HashTable::run. Grows as MapOptions say, and
-  /// repeats then what found no room.
+  /// same length or, where nothing is wanted of them, none; see HashTable::run. The operations of a batch are
+  /// concurrent with each other and with other threads' operations.
   /// @throws BadInput (lengths differ), Interrupted (operations done so far stay done)
   BatchCounts run(std::span<const Operation> operations, std::span<const Key> keys,
                   std::span<const Value> operands, std::span<Outcome> outcomes, std::span<Value> values,
@@ -85,14 +85,16 @@ class ConcurrentChains {
   BatchCounts run(Operation operation, std::span<const Key> keys, std::span<const Value> operands,
                   std::span<Outcome> outcomes, std::span<Value> values, const Run& as = {});
 
-  /// Pairs; while operations are under way, the sum of the chains' sizes at some moments of the call.
-  /// Cost: reads all headers, and no operation has to count.
+  /// Pairs; while operations are under way, the sum of the chains' sizes at some moments of the call, so that
+  /// pairs which a split moves meanwhile may count twice or not at all. Cost: reads all headers, and no
+  /// operation has to count.
   std::uint64_t size() const;
   /// Calls visit(key, value) for all pairs, in no particular order.
   void for_each(const std::function<void(Key, Value)>& visit) const;
   void export_pairs(std::vector<Key>& keys, std::vector<Value>& values) const;
   /// @param tables  into which the chains are divided evenly, those of PH[n]: for Statistics::pairs_per_table
   Statistics statistics(std::uint32_t tables = 1) const;
+  /// Home lines; some of them are used only when a key that belongs there is asked for.
   std::uint64_t chains() const { return lines_.homes(); }
   std::uint64_t bytes() const;  ///< of memory for lines, home and other
 
@@ -102,38 +104,36 @@ class ConcurrentChains {
 
  protected:
   ConcurrentChains(const MapOptions& options, std::uint64_t chains);
+  ConcurrentChains(ConcurrentChains&&) noexcept = default;
+  ConcurrentChains& operator=(ConcurrentChains&&) noexcept = default;
   ~ConcurrentChains() = default;
 
-  /// homes[i] = the chain of keys[i]
-  using Homes = std::function<void(std::span<const Key> keys, LineIndex* homes)>;
+  /// places[i] = that of keys[i]
+  using Places = std::function<void(std::span<const Key> keys, Place* places)>;
   /// Moves all pairs into that many home lines. @throws OutOfMemory; nothing has changed then
-  void rehash(std::uint64_t chains, const Homes& homes);
-  virtual void find_homes(std::span<const Key> keys, LineIndex* homes) const = 0;
-  /// @return whether there are more chains than before: not if the placer cannot or memory does not suffice
-  virtual bool try_reserve(std::uint64_t pairs) = 0;
+  void rehash(std::uint64_t chains, const Places& find);
+  virtual void find_places(std::span<const Key> keys, Place* places) const = 0;
 
   CpuLines lines_;
   MapOptions options_;
 
  private:
   struct Batch;
-  struct Work;
   BatchCounts run(const Batch& batch);
-  void run_part(const Batch& batch, Work& work);
-  void run_piece(const Batch& batch, std::uint64_t begin, std::uint64_t end, Work& work) const;
-  void relieve();
-  void mark_growth();
-
-  /// Appended lines at which chains are too long
-  std::uint64_t growth_mark_ = 0;
+  void run_piece(const Batch& batch, std::uint64_t begin, std::uint64_t end, BatchCounts& counts) const;
 };
 
 /// A map of pairs: every value of Key and of Value may be used. All threads may call the functions of this
-/// class at any time, but for reserve() and those of ConcurrentChains; each call is linearizable and
-/// lock-free (but for the operating system, when memory for appended lines is asked for). An insertion ends
-/// as full, and has changed nothing, only if memory is exhausted or the limit reached.
+/// class at any time, but for reserve(), moves, and those of ConcurrentChains that say so; each call is
+/// linearizable and lock-free (but for the operating system, when memory is asked for).
 ///
-/// Chains become longer as pairs come: reserve() before, or at moments of your own, makes more of them.
+/// The map grows while it is used: when chains have become long the number of home lines is doubled, and
+/// whoever next meets a chain splits it, or helps a split that is under way. No call does more than the
+/// splits of the chain that it needs. An insertion ends as full, and has changed nothing, only if memory is
+/// exhausted or the limit of MapOptions reached (or, in a map that does not grow, its chain has 4,096 lines).
+///
+/// for_each(), export_pairs(), statistics(), trim(), clear() and reserve() are for quiet moments. A map that
+/// was moved from may be assigned to or destroyed, and nothing else.
 ///
 /// @tparam Placer  MixPlacement, Placement, or a class of your own with chains() and home(key), which
 ///   is less.
@@ -156,14 +156,17 @@ class ConcurrentMap final : public ConcurrentChains<Key, Value> {
   explicit ConcurrentMap(std::uint64_t pairs = std::uint64_t{1} << 16, const MapOptions& options = {})
       : ConcurrentMap(grown(Placer{}, chains_for<Key, Value>(pairs)), options) {}
   explicit ConcurrentMap(const Placer& placer, const MapOptions& options = {})
-      : ConcurrentChains<Key, Value>(options, placer.chains()), placer_(placer) {
+      : ConcurrentChains<Key, Value>({options.most_bytes, options.grows && kCanGrow}, placer.chains()),
+        placer_(placer) {
     if constexpr (std::is_same_v<Placer, Placement>) placer_.key_bytes = sizeof(Key);
   }
 
   Result find(Key key) const {
 #if defined(WARPLOOM_TABLE_VECTORS)
-    const LineIndex home = placer_.home(key);
-    const FoundAtHome find = find_at_home<Slots>(this->lines_.home(home), key);
+    const Place place = place_of(placer_, key);
+    const std::uint32_t level = this->lines_.level();
+    const Word* const home = this->lines_.home_words(place.base, low_bits(place.spread, level));
+    const FoundAtHome find = find_at_home<Slots>(home, key, level);
     if (find.known) [[likely]]
       return {static_cast<Outcome>(find.there), static_cast<Value>(find.value >> kValueShift)};
 #endif
@@ -179,41 +182,57 @@ class ConcurrentMap final : public ConcurrentChains<Key, Value> {
   bool erase(Key key) { return perform(Operation::erase, key, 0).outcome == Outcome::erased; }
   Result perform(Operation operation, Key key, Value operand) { return carry_out(operation, key, operand); }
 
+  /// Puts function(value) in the place of the value of a key that is there, at one moment; `function` may be
+  /// called several times, and does nothing but compute. @return updated, with the value before, or absent
+  template <class Function>
+  Result update(Key key, const Function& function) {
+    const auto change = [&](Word value) {
+      return Word{static_cast<Value>(function(static_cast<Value>(value >> kValueShift)))} << kValueShift;
+    };
+    return result(change_value<Slots>(this->lines_, place_of(placer_, key), key, change));
+  }
+  /// Assigns `desired` if the key's value is `expected`. @return updated; found, with the value that is
+  /// there; or absent
+  Result compare_exchange(Key key, Value expected, Value desired) {
+    Result done = update(key, [&](Value value) { return value == expected ? desired : value; });
+    if (done.outcome == Outcome::updated && done.value != expected) done.outcome = Outcome::found;
+    return done;
+  }
+
   const Placer& placer() const { return placer_; }
 
-  /// Makes room for `pairs` pairs at the default load, if the placer can. Never shrinks. For one caller while
-  /// no other call is under way. @throws OutOfMemory; nothing has changed then
+  /// Makes room for `pairs` pairs at the default load, if the placer can. Never shrinks. For quiet moments.
+  /// @throws OutOfMemory; nothing has changed then
   void reserve(std::uint64_t pairs) {
-    if constexpr (requires { grown(placer_, pairs); }) {
+    if constexpr (kCanGrow) {
       const std::uint64_t chains = chains_for<Key, Value>(pairs);
-      if (chains <= placer_.chains()) return;
+      if (chains <= this->chains()) return;
       const Placer placer = grown(placer_, chains);
-      this->rehash(placer.chains(), homes_of(placer));
+      this->rehash(placer.chains(), places_of(placer));
       placer_ = placer;
     }
   }
 
  private:
+  static constexpr bool kCanGrow = requires(Placer placer) { grown(placer, std::uint64_t{}); };
+
   [[gnu::noinline]] Result carry_out(Operation operation, Key key, Value operand) const {
-    const Answer answer = table::carry_out<Slots>(this->lines_, placer_.home(key), operation, key,
-                                                  Word{operand} << kValueShift);
+    return result(table::carry_out<Slots>(this->lines_, place_of(placer_, key), operation, key,
+                                          Word{operand} << kValueShift));
+  }
+  static Result result(const Answer& answer) {
     return {answer.outcome, static_cast<Value>(answer.value >> kValueShift)};
   }
-  static auto homes_of(const Placer& placer) {
-    return [&placer](std::span<const Key> keys, LineIndex* homes) {
-      for (const Key key : keys) *homes++ = placer.home(key);
+  static Place place_of(const Placer& placer, Key key) {
+    return {static_cast<LineIndex>(placer.home(key)), CpuLines::spread(key)};
+  }
+  static auto places_of(const Placer& placer) {
+    return [&placer](std::span<const Key> keys, Place* places) {
+      for (const Key key : keys) *places++ = place_of(placer, key);
     };
   }
-  void find_homes(std::span<const Key> keys, LineIndex* homes) const override {
-    homes_of(placer_)(keys, homes);
-  }
-  bool try_reserve(std::uint64_t pairs) override {
-    const std::uint64_t before = placer_.chains();
-    try {
-      reserve(pairs);
-    } catch (const Error&) {  // no memory, or more chains than there may be
-    }
-    return placer_.chains() > before;
+  void find_places(std::span<const Key> keys, Place* places) const override {
+    places_of(placer_)(keys, places);
   }
 
   Placer placer_;

@@ -62,11 +62,13 @@ Scan scan_lines(const CpuLines& lines, const Attempt& attempt) {
   Scan scan;
   LineIndex line = attempt.home;
   for (std::uint32_t ordinal = 0; line != kNoLine; ++ordinal) {
-    const Header header{lines.load_acquire(line, kHeaderWord)};
-    if (!observe<Slots>(scan, attempt, line, ordinal, header,
-                        matching_slots<Slots>(lines.words(line), attempt.key)))
+    const Word* const words = lines.words(line);
+    const Header header{CpuLines::load_acquire(words + kHeaderWord)};
+    if (!observe<Slots>(scan, attempt, line, ordinal, header, matching_slots<Slots>(words, attempt.key)))
       break;
-    line = Tail{lines.load_acquire(line, kTailWord)}.next();
+    const Tail tail{CpuLines::load_acquire(words + kTailWord)};
+    if (ordinal == 0) scan.home_tail = tail;
+    line = tail.next();
   }
   return scan;
 #else
@@ -90,8 +92,9 @@ struct FoundAtHome {
 /// A find that needs the home line only and meets no change of it, nearly all: in few instructions and
 /// without a branch on whether the key is there, which no processor can predict. So it goes on with what
 /// comes after the find, to the next one perhaps, while the line is on its way.
+/// @param words  the home line of the key's chain at that level of the map
 template <class Slots>
-[[gnu::always_inline]] inline FoundAtHome find_at_home(const Word* words, Word key) {
+[[gnu::always_inline]] inline FoundAtHome find_at_home(const Word* words, Word key, std::uint32_t level) {
   const Header header{CpuLines::load_acquire(words + kHeaderWord)};
   const Tail tail{CpuLines::load_acquire(words + kTailWord)};
   const Word found = matching_slots<Slots>(words, key) & header.live_slots();
@@ -102,33 +105,77 @@ template <class Slots>
                                   : CpuLines::load_acquire(words + 2 + twice / 2) >> 32;
   if (CpuLines::load_acquire(words + kHeaderWord) != header.bits) [[unlikely]]
     return {};
-  if ((header.pending() | static_cast<LineIndex>(tail.bits)) != 0 && found == 0) [[unlikely]]
+  // Where it is of another level, the key may be in another chain.
+  if ((header.pending() | static_cast<LineIndex>(tail.bits) | (tail.level() ^ level)) != 0 && found == 0)
+      [[unlikely]]
     return {};
   return {true, found != 0, found != 0 ? value : 0};
 }
 #endif
 
-/// The whole of an operation on the chain of `home`.
+/// What chain a key belongs to, whatever the level: Attempt's base and spread.
+struct Place {
+  LineIndex base;
+  std::uint32_t spread;
+};
+
+inline Attempt attempt_at(Place place, Operation operation, Word key, Word operand) {
+  Attempt attempt;
+  attempt.operation = operation;
+  attempt.home = attempt.base = place.base;
+  attempt.spread = place.spread;
+  attempt.key = key;
+  attempt.operand = operand;
+  return attempt;
+}
+
+/// The whole of an operation.
 template <class Slots>
-Answer carry_out(const CpuLines& lines, LineIndex home, Operation operation, Word key, Word operand) {
+Answer carry_out(const CpuLines& lines, Place place, Operation operation, Word key, Word operand) {
   Answer answer;
   if (static_cast<int>(operation) >= kOperations) return answer;
 #if defined(WARPLOOM_TABLE_VECTORS)
   if (operation == Operation::find) {
-    const FoundAtHome find = find_at_home<Slots>(lines.home(home), key);
+    const std::uint32_t level = lines.level();
+    const Word* const home = lines.home_words(place.base, low_bits(place.spread, level));
+    const FoundAtHome find = find_at_home<Slots>(home, key, level);
     if (find.known) [[likely]]
       return {find.there ? Outcome::found : Outcome::absent, find.value};
   }
 #endif
-  Attempt attempt;
-  attempt.operation = operation;
-  attempt.home = home;
-  attempt.key = key;
-  attempt.operand = operand;
-  while (!advance<Slots>(lines, attempt, scan_lines<Slots>(lines, attempt))) ++answer.retries;
+  Attempt attempt = attempt_at(place, operation, key, operand);
+  while (!locate<Slots>(lines, attempt) || !advance<Slots>(lines, attempt, scan_lines<Slots>(lines, attempt)))
+    ++answer.retries;
   answer.outcome = attempt.outcome;
   answer.value = attempt.value;
   return answer;
+}
+
+/// Gives the value of a key that is there to `change`, as a word, and puts what it gives in the value's
+/// place, at one moment. `change` may be called several times. @return updated, with the value before, or
+/// absent
+template <class Slots, class Change>
+Answer change_value(const CpuLines& lines, Place place, Word key, const Change& change) {
+  Attempt attempt = attempt_at(place, Operation::find, key, 0);
+  for (bool done = false; !done;) {
+    if (!locate<Slots>(lines, attempt)) continue;
+    const Scan scan = scan_lines<Slots>(lines, attempt);
+    if (scan.line == kNoLine) {
+      done = advance<Slots>(lines, attempt, scan);
+    } else if (!chain_steps::help_thaw<Slots>(lines, attempt, {lines.load_acquire(scan.line, kHeaderWord)})) {
+      done = chain_steps::change_in_place<Slots>(
+          lines, attempt, scan.line, scan.slot, [&](LineIndex line, int word) {
+            constexpr int kShift = chain_steps::kValueShift<Slots>;
+            Word before = lines.load_acquire(line, word);
+            const Word key_bits = Slots::kWide ? 0 : key;
+            while (
+                !lines.compare_exchange(line, word, before, key_bits | change(before >> kShift) << kShift)) {
+            }
+            return before;
+          });
+    }
+  }
+  return {attempt.outcome, attempt.value, 0};
 }
 
 }  // namespace warploom::table

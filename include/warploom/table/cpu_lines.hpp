@@ -1,13 +1,16 @@
 #pragma once
 
-/// Lines in this process's memory: home lines in one array, appended ones in chunks of doubling size.
+/// Lines in this process's memory: home lines in segments, one a level, and appended ones in chunks of
+/// doubling size.
 
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cstdint>
 #include <memory>
 #include <utility>
 
+#include "warploom/table/hash.hpp"
 #include "warploom/table/line.hpp"
 
 namespace warploom::table {
@@ -36,21 +39,44 @@ class LineMemory {
 };
 
 /// chain.hpp's Memory. Threads may call the const functions at any time, the others if nobody else calls any.
+///
+/// Descendant r of base chain b has home line number b + r * 2^s, s the least for which no two are the same.
+/// At level l there are homes() * 2^l of them; those which level l added are one segment of memory, of zeros
+/// until they are used. Appended lines have the upper half of all numbers.
 class CpuLines {
  public:
-  /// Numbers of lines: home lines first, then appended ones.
   static constexpr std::uint64_t kMostHomes = std::uint64_t{1} << 31;
 
-  /// @param homes       home lines, [1, kMostHomes]
+  /// @param homes       home lines at first, [1, kMostHomes]
   /// @param most_bytes  of all lines; 0: no limit but memory
+  /// @param grows       whether grow_if_due() may make more home lines
   /// @throws OutOfMemory
-  CpuLines(std::uint64_t homes, std::uint64_t most_bytes);
+  CpuLines(std::uint64_t homes, std::uint64_t most_bytes, bool grows);
   ~CpuLines();
   CpuLines(CpuLines&&) noexcept;
   CpuLines& operator=(CpuLines&&) noexcept;
 
-  Word* home(LineIndex line) const { return home_ + std::uint64_t{line} * kLineWords; }
-  Word* words(LineIndex line) const { return line < homes_ ? home(line) : appended_words(line); }
+  static constexpr bool kGrows = true;
+  std::uint32_t level() const { return growth_->level.load(); }
+  LineIndex home(LineIndex base, std::uint32_t chain) const { return base + (chain << shift_); }
+  static std::uint32_t spread(Word key) { return static_cast<std::uint32_t>(mix(key)); }
+  /// Makes home lines for one level more where more than an eighth of the chains have a second line, which
+  /// is at about 11 pairs a chain (14 slots) or 5 (7 slots).
+  void grow_if_due() const noexcept;
+
+  Word* home_words(LineIndex base, std::uint32_t chain) const {
+    const std::uintptr_t origin = growth_->origins[std::bit_width(chain)].load(std::memory_order_relaxed);
+    return reinterpret_cast<Word*>(origin + (base + homes_ * chain) * kLineBytes);
+  }
+  Word* words(LineIndex line) const {
+    return line < kMostHomes ? home_words(base(line), line >> shift_) : appended_words(line);
+  }
+  /// The base chain of a home line
+  LineIndex base(LineIndex home) const { return home & ((LineIndex{1} << shift_) - 1); }
+  /// Number `number` of all home lines that there are at this level
+  LineIndex nth_home(std::uint64_t number) const {
+    return home(static_cast<LineIndex>(number % homes_), static_cast<std::uint32_t>(number / homes_));
+  }
 
   Word load(LineIndex line, int word) const { return at(line, word).load(std::memory_order_relaxed); }
   static Word load_acquire(const Word* word) {
@@ -83,12 +109,14 @@ class CpuLines {
   LineIndex allocate() const noexcept;
   void release(LineIndex line) const noexcept;
 
-  std::uint64_t homes() const { return homes_; }
+  /// Home lines at first, and those that there are by now
+  std::uint64_t bases() const { return homes_; }
+  std::uint64_t homes() const { return homes_ << level(); }
   /// Lines appended since the last forget_appended(), also those that were released.
   std::uint64_t appended() const;
   /// Lines in memory beside the home lines, whether appended or not
   std::uint64_t pool_lines() const;
-  /// Makes all lines empty, and none appended.
+  /// Makes all lines empty, and none appended. The level stays, also that of each chain.
   void clear();
   /// All appended lines are free again; no chain may hold one any more. Memory for them stays until
   /// shrink_pool(), which gives back what is not in use.
@@ -96,6 +124,11 @@ class CpuLines {
   void shrink_pool();
 
  private:
+  struct Growth {
+    std::atomic<std::uint32_t> level = 0;
+    /// [l]: where line 0 of level l's segment would be if the segments of lower levels came before it
+    std::array<std::atomic<std::uintptr_t>, Tail::kMostLevel + 1> origins{};
+  };
   struct Pool;
 
   std::atomic_ref<Word> at(LineIndex line, int word) const {
@@ -107,7 +140,7 @@ class CpuLines {
     return static_cast<int>(std::bit_width(number + (std::uint64_t{1} << first_shift_))) - 1 - first_shift_;
   }
   Word* appended_words(LineIndex line) const {
-    const std::uint64_t number = line - homes_;
+    const std::uint64_t number = line - kMostHomes;
     const int chunk = chunk_of(number);
     const std::uint64_t before =
         (std::uint64_t{1} << (chunk + first_shift_)) - (std::uint64_t{1} << first_shift_);
@@ -115,12 +148,16 @@ class CpuLines {
   }
   std::uint64_t chunk_lines(int chunk) const;
   bool add_chunk(int chunk) const noexcept;
+  bool add_segment(std::uint32_t level) const noexcept;
+  std::uint64_t segment_lines(std::uint32_t level) const {
+    return level == 0 ? homes_ : homes_ << (level - 1);
+  }
 
-  Word* home_ = nullptr;
   std::uint64_t homes_ = 0;
+  int shift_ = 0;
+  Growth* growth_ = nullptr;  ///< the pool's
   int first_shift_ = 0;
   std::atomic<Word*>* chunks_ = nullptr;  ///< the pool's
-  LineMemory memory_;
   std::unique_ptr<Pool> pool_;
 };
 

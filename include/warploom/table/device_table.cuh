@@ -78,6 +78,7 @@ class DeviceLines {
     return slots & -slots;
   }
   static constexpr std::uint32_t kPatience = 8;
+  static constexpr bool kGrows = false;
   __device__ LineIndex allocate();
   /// Keeps one for the next allocate(): another thread was faster to append, which happens to many at a time.
   __device__ void release(LineIndex line) {

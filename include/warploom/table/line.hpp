@@ -4,7 +4,7 @@
 /// that the table consists of. Sixteen 64-bit words:
 ///
 ///   word 0      header: the slots' states, the pending insertion and the version, changed by CAS alone
-///   word 1      tail: the next line of the chain (low half) and the pins (high half)
+///   word 1      tail: the next line of the chain (low half), the pins and the level (high half)
 ///   words 2..   slots: 14 of one word (32-bit key, low half, and 32-bit value) or 7 of two words (key,
 ///   value)
 ///
@@ -65,6 +65,15 @@ struct Header {
   }
   WARPLOOM_HOST_DEVICE constexpr Header without_pending() const { return with_pending(0, 0); }
 
+  /// No insertion is pending in a home line, so there ordinal 0 tells of a split (chain_split.hpp): its pairs
+  /// stay as they are until it is over. In the other lines of the chain the same.
+  WARPLOOM_HOST_DEVICE constexpr bool frozen() const { return pending() != 0 && pending() < 16; }
+  WARPLOOM_HOST_DEVICE constexpr Header with_frozen(std::uint32_t level) const {
+    return with_pending(0, 1 + static_cast<int>(level & 1)).with_next_version();
+  }
+  /// Of a split of a chain of an even level or an odd one
+  WARPLOOM_HOST_DEVICE constexpr std::uint32_t frozen_parity() const { return pending() - 1; }
+
   /// The low bit of every slot's state: bit 2 s is set where slot s is live (claimed, free).
   static constexpr Word kLowBits = 0x5555555;
   WARPLOOM_HOST_DEVICE constexpr Word live_slots() const { return (bits >> 1) & kLowBits; }
@@ -80,9 +89,22 @@ struct Tail {
 
   static constexpr Word kOnePin = Word{1} << 32;
 
+  static constexpr int kLevelShift = 59;
+  static constexpr std::uint32_t kMostLevel = 31;
+
   /// The next line of the chain, or kNoLine
   WARPLOOM_HOST_DEVICE constexpr LineIndex next() const { return ~static_cast<LineIndex>(bits); }
-  WARPLOOM_HOST_DEVICE constexpr std::uint32_t pins() const { return static_cast<std::uint32_t>(bits >> 32); }
+  WARPLOOM_HOST_DEVICE constexpr std::uint32_t pins() const {
+    return static_cast<std::uint32_t>(bits >> 32) & 0x7FFFFFF;
+  }
+  /// Of a home line in a map that grows: how many bits of the spread of its keys are known, see
+  /// chain_split.hpp.
+  WARPLOOM_HOST_DEVICE constexpr std::uint32_t level() const {
+    return static_cast<std::uint32_t>(bits >> kLevelShift);
+  }
+  WARPLOOM_HOST_DEVICE constexpr Tail with_level(std::uint32_t level) const {
+    return {(bits & ~(~Word{0} << kLevelShift)) | Word{level} << kLevelShift};
+  }
   /// Stored inverted, so that a line of zeros is empty and the last of its chain.
   WARPLOOM_HOST_DEVICE constexpr Tail with_next(LineIndex line) const {
     return {(bits & ~Word{0xFFFFFFFF}) | static_cast<LineIndex>(~line)};
