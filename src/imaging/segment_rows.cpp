@@ -21,7 +21,11 @@ void update_part(const StepConstants& k, float mean_in, float mean_out, const Se
 
   // Two loops, since a compiler vectorises the one for its steps and the other for its sums.
   float changes[kPart], energies[kPart], heavisides[kPart];
+#if defined(__clang__)
+#pragma clang loop vectorize(assume_safety)
+#else
 #pragma GCC ivdep
+#endif
   for (std::int64_t x = 0; x < count; ++x) {
     Neighbours around{before_x[x], beyond_x[x], before_y[x], beyond_y[x], 0, 0};
     if constexpr (kDimensions == 3) around.before_z = before_z[x], around.beyond_z = beyond_z[x];

@@ -18,30 +18,35 @@ std::string did_you_mean(const std::string& word, const std::vector<std::string>
   return guess.empty() ? "" : fmt::format("; did you mean {}?", guess);
 }
 
-/// Hands a declared option to CLI11.
+/// Hands a declared option to CLI11, whose names have no blanks.
 struct Declare {
   CLI::App& app;
   const Option& option;
+  std::string names = without_blanks(option.names);
+
+  static std::string without_blanks(std::string names) {
+    std::ranges::replace(names, ' ', '_');
+    return names;
+  }
 
   template <class T>
   CLI::Option* operator()(T* value) const {
-    return app.add_option(option.names, *value, option.help);
+    return app.add_option(names, *value, option.help);
   }
-  CLI::Option* operator()(Count count) const { return app.add_flag(option.names, *count.value, option.help); }
-  CLI::Option* operator()(bool* value) const { return app.add_flag(option.names, *value, option.help); }
+  CLI::Option* operator()(Count count) const { return app.add_flag(names, *count.value, option.help); }
+  CLI::Option* operator()(bool* value) const { return app.add_flag(names, *value, option.help); }
   CLI::Option* operator()(const std::function<void()>& act) const {
-    return app.add_flag_callback(option.names, act, option.help);
+    return app.add_flag_callback(names, act, option.help);
   }
   CLI::Option* operator()(const std::function<void(const std::string&)>& set) const {
-    if (!option.is_repeated) return app.add_option_function<std::string>(option.names, set, option.help);
+    if (!option.is_repeated) return app.add_option_function<std::string>(names, set, option.help);
     return app.add_option_function<std::vector<std::string>>(
-        option.names, [set](const std::vector<std::string>& all) { std::ranges::for_each(all, set); },
-        option.help);
+        names, [set](const std::vector<std::string>& all) { std::ranges::for_each(all, set); }, option.help);
   }
 };
 
 CLI::Option* declare(CLI::App& app, const Option& option) {
-  CLI::Option* made = std::visit(Declare{app, option}, option.target);
+  CLI::Option* made = std::visit(Declare{.app = app, .option = option}, option.target);
   if (!option.type_name.empty()) made->type_name(option.type_name);
   if (option.is_required) made->required();
   if (option.is_hidden) made->group("");

@@ -14,8 +14,7 @@ namespace {
 class Emitter {
  public:
   Emitter(const Nest& nest, const GpuProgram& program, std::uint64_t memory_cap)
-      : nest_(nest),
-        region_(nest.region()),
+      : region_(nest.region()),
         program_(program),
         memory_cap_(memory_cap),
         names_{nest, no_snapshots_, {}, nullptr} {
@@ -330,7 +329,6 @@ class Emitter {
                            [this](const Kernel& kernel, TextWriter& text) { launch(kernel, true, text); }});
   }
 
-  const Nest& nest_;
   const Region& region_;
   const GpuProgram& program_;
   const std::uint64_t memory_cap_;
