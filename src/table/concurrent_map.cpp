@@ -233,11 +233,13 @@ void ConcurrentChains<Key, Value>::trim() {
   });
   lines_.forget_appended();
   for_pieces(pairs.size(), [&](std::uint64_t begin, std::uint64_t end) {
+    const OneThreadsLines lines(lines_);
     for (std::uint64_t i = begin; i < end; ++i) {
       const auto [home, key, value] = pairs[i];
       Attempt attempt = attempt_at({lines_.base(home), CpuLines::spread(key)}, Operation::insert, key, value);
       attempt.home = home;  // no splits, which might take more lines than there were
-      while (!advance<Slots>(lines_, attempt, scan_lines<Slots>(lines_, attempt))) {
+      attempt.level = tail(home).level();
+      while (!advance<Slots>(lines, attempt, scan_lines<Slots>(lines, attempt))) {
       }
     }
   });

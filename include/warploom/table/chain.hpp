@@ -110,13 +110,14 @@ WARPLOOM_HOST_DEVICE bool at_key(Memory& memory, Attempt& attempt, LineIndex lin
   }
 }
 
-/// Whether the key may be in another chain by now, so that it is not in this one for that reason.
+/// Whether the chain was not what locate() took it for, or is no more: so the key may be in another one.
 template <class Memory>
 WARPLOOM_HOST_DEVICE bool moved(Memory& memory, const Attempt& attempt, const Scan& scan) {
   if constexpr (Memory::kGrows) {
-    const Tail tail =
-        scan.last_ordinal == 0 ? scan.home_tail : Tail{memory.load_acquire(attempt.home, kTailWord)};
-    return descendant(memory, attempt, tail.level()) != attempt.home;
+    if (scan.home_tail.level() != attempt.level) return true;
+    // The last line of several was read after that.
+    return scan.last_ordinal != 0 &&
+           Tail{memory.load_acquire(attempt.home, kTailWord)}.level() != attempt.level;
   } else {
     return false;
   }
@@ -126,7 +127,7 @@ WARPLOOM_HOST_DEVICE bool moved(Memory& memory, const Attempt& attempt, const Sc
 
 /// Does what can be done for the attempt after a walk. @return whether it is complete; if not, walk again
 template <class Slots, class Memory>
-WARPLOOM_HOST_DEVICE bool advance(Memory& memory, Attempt& attempt, const Scan& scan) {
+[[gnu::always_inline]] WARPLOOM_HOST_DEVICE inline bool advance(Memory& memory, Attempt& attempt, const Scan& scan) {
   bool done = false;
   Header home = scan.home;
   if (scan.line != kNoLine) {

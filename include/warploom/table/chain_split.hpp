@@ -265,7 +265,7 @@ void split(Memory& memory, LineIndex home, std::uint32_t level) {
 }  // namespace chain_steps
 
 /// Finds the chain of the attempt's key, and splits it where the map has more chains than it knows of.
-/// @return whether attempt.home is it; otherwise look again
+/// @return whether attempt.home had the key when it was of attempt.level; otherwise look again
 template <class Slots, class Memory>
 bool locate(Memory& memory, Attempt& attempt) {
   const std::uint32_t most = memory.level();
@@ -282,6 +282,7 @@ bool locate(Memory& memory, Attempt& attempt) {
       chain_steps::split<Slots>(memory, home, level);
       return false;
     }
+    attempt.level = level;
     if (home != attempt.home) {
       if (attempt.claim_line != kNoLine) chain_steps::give_back(memory, attempt);
       attempt.home = home;

@@ -57,16 +57,16 @@ matching_slots(const Word* line, Word key) {
 
 /// What scan_chain() of chain.hpp gives.
 template <class Slots>
-Scan scan_lines(const CpuLines& lines, const Attempt& attempt) {
+Scan scan_lines(const OneThreadsLines& lines, const Attempt& attempt) {
 #if defined(WARPLOOM_TABLE_VECTORS)
   Scan scan;
   LineIndex line = attempt.home;
   for (std::uint32_t ordinal = 0; line != kNoLine; ++ordinal) {
     const Word* const words = lines.words(line);
-    const Header header{CpuLines::load_acquire(words + kHeaderWord)};
+    const Header header{load_acquire(words + kHeaderWord)};
     if (!observe<Slots>(scan, attempt, line, ordinal, header, matching_slots<Slots>(words, attempt.key)))
       break;
-    const Tail tail{CpuLines::load_acquire(words + kTailWord)};
+    const Tail tail{load_acquire(words + kTailWord)};
     if (ordinal == 0) scan.home_tail = tail;
     line = tail.next();
   }
@@ -95,15 +95,15 @@ struct FoundAtHome {
 /// @param words  the home line of the key's chain at that level of the map
 template <class Slots>
 [[gnu::always_inline]] inline FoundAtHome find_at_home(const Word* words, Word key, std::uint32_t level) {
-  const Header header{CpuLines::load_acquire(words + kHeaderWord)};
-  const Tail tail{CpuLines::load_acquire(words + kTailWord)};
+  const Header header{load_acquire(words + kHeaderWord)};
+  const Tail tail{load_acquire(words + kTailWord)};
   const Word found = matching_slots<Slots>(words, key) & header.live_slots();
   // Twice the slot's number; of the last slot where there is none.
   const auto twice = static_cast<std::size_t>(std::countr_zero(found | Word{1} << (2 * Slots::kSlots - 2)));
   // x86-64 reads in this order: header, slots, value, header. No other version, hence always this pair.
-  const Word value = Slots::kWide ? CpuLines::load_acquire(words + 3 + twice)
-                                  : CpuLines::load_acquire(words + 2 + twice / 2) >> 32;
-  if (CpuLines::load_acquire(words + kHeaderWord) != header.bits) [[unlikely]]
+  const Word value = Slots::kWide ? load_acquire(words + 3 + twice)
+                                  : load_acquire(words + 2 + twice / 2) >> 32;
+  if (load_acquire(words + kHeaderWord) != header.bits) [[unlikely]]
     return {};
   // Where it is of another level, the key may be in another chain.
   if ((header.pending() | static_cast<LineIndex>(tail.bits) | (tail.level() ^ level)) != 0 && found == 0)
@@ -144,7 +144,8 @@ Answer carry_out(const CpuLines& lines, Place place, Operation operation, Word k
   }
 #endif
   Attempt attempt = attempt_at(place, operation, key, operand);
-  while (!locate<Slots>(lines, attempt) || !advance<Slots>(lines, attempt, scan_lines<Slots>(lines, attempt)))
+  const OneThreadsLines mine(lines);
+  while (!locate<Slots>(mine, attempt) || !advance<Slots>(mine, attempt, scan_lines<Slots>(mine, attempt)))
     ++answer.retries;
   answer.outcome = attempt.outcome;
   answer.value = attempt.value;
@@ -155,7 +156,8 @@ Answer carry_out(const CpuLines& lines, Place place, Operation operation, Word k
 /// place, at one moment. `change` may be called several times. @return updated, with the value before, or
 /// absent
 template <class Slots, class Change>
-Answer change_value(const CpuLines& lines, Place place, Word key, const Change& change) {
+Answer change_value(const CpuLines& all, Place place, Word key, const Change& change) {
+  const OneThreadsLines lines(all);
   Attempt attempt = attempt_at(place, Operation::find, key, 0);
   for (bool done = false; !done;) {
     if (!locate<Slots>(lines, attempt)) continue;

@@ -15,6 +15,8 @@
 
 namespace warploom::table {
 
+inline Word load_acquire(const Word* word) { return std::atomic_ref<Word>(*const_cast<Word*>(word)).load(); }
+
 /// Lines of zeros from the operating system, in huge pages where it has them; given back at the end.
 class LineMemory {
  public:
@@ -38,12 +40,45 @@ class LineMemory {
   Word* words_ = nullptr;  ///< the first address in the mapping on a boundary of huge pages
 };
 
+/// What chain.hpp's Memory does with words, for a class that knows where words(line) are.
+template <class Lines>
+class WordAccess {
+ public:
+  Word load(LineIndex line, int word) const { return at(line, word).load(std::memory_order_relaxed); }
+  // All that follows is sequential, which costs no more than what chain.hpp asks for on x86-64.
+  Word load_acquire(LineIndex line, int word) const { return at(line, word).load(); }
+  /// Release, for the pair that is written after a claim: who reads it sees the claim in the header
+  /// afterwards.
+  void store(LineIndex line, int word, Word value) const {
+    at(line, word).store(value, std::memory_order_release);
+  }
+  bool compare_exchange(LineIndex line, int word, Word& expected, Word desired) const {
+    return at(line, word).compare_exchange_strong(expected, desired);
+  }
+  bool compare_exchange_acquire(LineIndex line, int word, Word& expected, Word desired) const {
+    return compare_exchange(line, word, expected, desired);
+  }
+  static void fence() {}
+  Word fetch_or(LineIndex line, int word, Word bits) const { return at(line, word).fetch_or(bits); }
+  Word fetch_or_acquire(LineIndex line, int word, Word bits) const { return fetch_or(line, word, bits); }
+  Word fetch_add(LineIndex line, int word, Word operand) const { return at(line, word).fetch_add(operand); }
+  Word fetch_add_relaxed(LineIndex line, int word, Word operand) const {
+    return fetch_add(line, word, operand);
+  }
+  Word exchange(LineIndex line, int word, Word operand) const { return at(line, word).exchange(operand); }
+
+ private:
+  std::atomic_ref<Word> at(LineIndex line, int word) const {
+    return std::atomic_ref<Word>(static_cast<const Lines*>(this)->words(line)[word]);
+  }
+};
+
 /// chain.hpp's Memory. Threads may call the const functions at any time, the others if nobody else calls any.
 ///
 /// Descendant r of base chain b has home line number b + r * 2^s, s the least for which no two are the same.
 /// At level l there are homes() * 2^l of them; those which level l added are one segment of memory, of zeros
 /// until they are used. Appended lines have the upper half of all numbers.
-class CpuLines {
+class CpuLines : public WordAccess<CpuLines> {
  public:
   static constexpr std::uint64_t kMostHomes = std::uint64_t{1} << 31;
 
@@ -78,31 +113,6 @@ class CpuLines {
     return home(static_cast<LineIndex>(number % homes_), static_cast<std::uint32_t>(number / homes_));
   }
 
-  Word load(LineIndex line, int word) const { return at(line, word).load(std::memory_order_relaxed); }
-  static Word load_acquire(const Word* word) {
-    return std::atomic_ref<Word>(*const_cast<Word*>(word)).load();
-  }
-  // All that follows is sequential, which costs no more than what chain.hpp asks for on x86-64.
-  Word load_acquire(LineIndex line, int word) const { return at(line, word).load(); }
-  /// Release, for the pair that is written after a claim: who reads it sees the claim in the header
-  /// afterwards.
-  void store(LineIndex line, int word, Word value) const {
-    at(line, word).store(value, std::memory_order_release);
-  }
-  bool compare_exchange(LineIndex line, int word, Word& expected, Word desired) const {
-    return at(line, word).compare_exchange_strong(expected, desired);
-  }
-  bool compare_exchange_acquire(LineIndex line, int word, Word& expected, Word desired) const {
-    return compare_exchange(line, word, expected, desired);
-  }
-  static void fence() {}
-  Word fetch_or(LineIndex line, int word, Word bits) const { return at(line, word).fetch_or(bits); }
-  Word fetch_or_acquire(LineIndex line, int word, Word bits) const { return fetch_or(line, word, bits); }
-  Word fetch_add(LineIndex line, int word, Word operand) const { return at(line, word).fetch_add(operand); }
-  Word fetch_add_relaxed(LineIndex line, int word, Word operand) const {
-    return fetch_add(line, word, operand);
-  }
-  Word exchange(LineIndex line, int word, Word operand) const { return at(line, word).exchange(operand); }
   /// The lowest: the first half of a line fills first.
   static Word choose(Word slots) { return slots & -slots; }
   static constexpr std::uint32_t kPatience = 256;
@@ -131,9 +141,6 @@ class CpuLines {
   };
   struct Pool;
 
-  std::atomic_ref<Word> at(LineIndex line, int word) const {
-    return std::atomic_ref<Word>(words(line)[word]);
-  }
   /// Chunk k of the pool has 2^(k + first_shift_) lines, so the top bit of a line's number in the pool,
   /// counted from the size of the first chunk, names its chunk.
   int chunk_of(std::uint64_t number) const {
@@ -159,6 +166,34 @@ class CpuLines {
   int first_shift_ = 0;
   std::atomic<Word*>* chunks_ = nullptr;  ///< the pool's
   std::unique_ptr<Pool> pool_;
+};
+
+/// CpuLines for one operation, which asks for one and the same line nearly always: it remembers where that is.
+class OneThreadsLines : public WordAccess<OneThreadsLines> {
+ public:
+  explicit OneThreadsLines(const CpuLines& lines) : lines_(lines) {}
+
+  Word* words(LineIndex line) const {
+    if (line != line_) {
+      line_ = line;
+      words_ = lines_.words(line);
+    }
+    return words_;
+  }
+  static constexpr bool kGrows = true;
+  static constexpr std::uint32_t kPatience = CpuLines::kPatience;
+  std::uint32_t level() const { return lines_.level(); }
+  LineIndex home(LineIndex base, std::uint32_t chain) const { return lines_.home(base, chain); }
+  static std::uint32_t spread(Word key) { return CpuLines::spread(key); }
+  void grow_if_due() const { lines_.grow_if_due(); }
+  static Word choose(Word slots) { return CpuLines::choose(slots); }
+  LineIndex allocate() const { return lines_.allocate(); }
+  void release(LineIndex line) const { lines_.release(line); }
+
+ private:
+  const CpuLines& lines_;
+  mutable LineIndex line_ = kNoLine;
+  mutable Word* words_ = nullptr;
 };
 
 }  // namespace warploom::table
