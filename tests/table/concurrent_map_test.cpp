@@ -1,6 +1,7 @@
 // ConcurrentMap: one thread against std::unordered_map, several threads against what must be true in any
 // order.
 
+#include "warploom/core/sanitizers.hpp"
 #include "warploom/table/concurrent_map.hpp"
 
 #include <gmock/gmock.h>
@@ -317,7 +318,7 @@ TEST(ConcurrentMap, DoesNotGrowUnlessItMay) {
 }
 
 TEST(ConcurrentMap, RefusesMoreThanAChainMayHaveOnlyIfItDoesNotGrow) {
-#if defined(__SANITIZE_THREAD__)
+#if WARPLOOM_THREAD_SANITIZER
   GTEST_SKIP() << "one thread, and minutes under ThreadSanitizer";
 #endif
   using Wide = ConcurrentMap<std::uint64_t, std::uint64_t>;

@@ -9,6 +9,7 @@
 #include "table/list_chain.hpp"
 #include "table/list_on.hpp"
 #include "warploom/core/run.hpp"
+#include "warploom/core/sanitizers.hpp"
 
 namespace warploom::table {
 
@@ -249,7 +250,7 @@ class Interleaving {
 
 template <class Pairs>
 void interleave(int nodes, int threads, std::uint32_t keys, std::uint32_t kinds, bool expect_full) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if WARPLOOM_ADDRESS_SANITIZER || WARPLOOM_THREAD_SANITIZER
   constexpr std::uint32_t kSeeds = 30;
 #else
   constexpr std::uint32_t kSeeds = 500;

@@ -1,4 +1,5 @@
 // The dissertation's structure on a CPU or a GPU: what every batch has to answer.
+#include "warploom/core/sanitizers.hpp"
 #include "warploom/table/list_table.hpp"
 
 #include <algorithm>
@@ -227,7 +228,7 @@ TEST_P(ListOn, NoNodeIsLostInMillionsOfInsertionsAndErasures) {
   constexpr std::uint32_t kNodes = 3000, kKeys = 5000, kStep = 400'009;
   ListTable<std::uint32_t, std::uint32_t> table(options(7, 64, kNodes));
   Random random(3);
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if WARPLOOM_ADDRESS_SANITIZER || WARPLOOM_THREAD_SANITIZER
   constexpr int kRounds = 4;
 #else
   constexpr int kRounds = 20;

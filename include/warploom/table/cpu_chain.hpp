@@ -10,6 +10,7 @@
 #include <emmintrin.h>
 #endif
 
+#include "warploom/core/sanitizers.hpp"
 #include "warploom/table/chain.hpp"
 #include "warploom/table/cpu_lines.hpp"
 
@@ -22,7 +23,7 @@ namespace warploom::table {
 /// of a vector at once, which is all that is needed; the language has no name for that, so ThreadSanitizer
 /// must not look.
 template <class Slots>
-#if defined(__SANITIZE_THREAD__)
+#if WARPLOOM_THREAD_SANITIZER
 __attribute__((no_sanitize("thread"), noinline))
 #endif
 inline Word
