@@ -1,6 +1,8 @@
 // The pieces of C++ in README and the guides that are no whole programs, so that a change that breaks them is
 // seen: guides_test.cpp finds each of them here. Nothing is run.
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
