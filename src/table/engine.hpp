@@ -2,6 +2,7 @@
 
 /// What hash_table.cpp asks of the implementations of a table.
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -32,6 +33,7 @@ class HashTable<Key, Value>::Engine {
 
   Run run_as;         ///< the options' run, with the device chosen
   bool grows = true;  ///< whether make_room() is to be called
+  std::atomic<bool> in_use = false;
 };
 
 /// Our lines on the current CUDA device. Only where WARPLOOM_HAVE_CUDA.

@@ -228,9 +228,34 @@ bool repeat_full(typename HashTable<Key, Value>::Engine& engine, const HostBatch
   return report.tally.full < places.size();
 }
 
+/// One call's right to an engine, which one at a time has.
+template <class Engine>
+class Call {
+ public:
+  explicit Call(const std::unique_ptr<Engine>& engine) : engine_(engine.get()) {
+    if (engine_ == nullptr)
+      throw BadInput("a hash table that was moved from is used; assign one to it first");
+    if (engine_->in_use.exchange(true))
+      throw BadInput(
+          "a hash table is used by two threads at once; let one wait for the other, or take ConcurrentMap");
+  }
+  ~Call() { engine_->in_use = false; }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  Engine& operator*() const { return *engine_; }
+  Engine* operator->() const { return engine_; }
+
+ private:
+  Engine* engine_;
+};
+
 template <class Key, class Value>
-BatchReport run_batch(typename HashTable<Key, Value>::Engine& engine, HostBatch<Key, Value> batch) {
+BatchReport run_batch(const std::unique_ptr<typename HashTable<Key, Value>::Engine>& owner,
+                      HostBatch<Key, Value> batch) {
   const Clock::time_point begin = Clock::now();
+  const Call call(owner);
+  auto& engine = *call;
   const DeviceScope scope = engine.enter();
   require_length(batch.keys.size(), batch.operands.size(), "operands", true);
   require_length(batch.keys.size(), batch.outcomes.size(), "outcomes", true);
@@ -265,58 +290,64 @@ BatchReport HashTable<Key, Value>::run(std::span<const Operation> operations, st
                                        std::span<const Value> operands, std::span<Outcome> outcomes,
                                        std::span<Value> values) {
   require_length(keys.size(), operations.size(), "operations", false);
-  return run_batch<Key, Value>(*engine_, {.operations = operations,
-                                          .operation = Operation::find,
-                                          .keys = keys,
-                                          .operands = operands,
-                                          .outcomes = outcomes,
-                                          .values = values});
+  return run_batch<Key, Value>(engine_, {.operations = operations,
+                                         .operation = Operation::find,
+                                         .keys = keys,
+                                         .operands = operands,
+                                         .outcomes = outcomes,
+                                         .values = values});
 }
 template <class Key, class Value>
 BatchReport HashTable<Key, Value>::run(Operation operation, std::span<const Key> keys,
                                        std::span<const Value> operands, std::span<Outcome> outcomes,
                                        std::span<Value> values) {
-  return run_batch<Key, Value>(*engine_, {.operations = {},
-                                          .operation = operation,
-                                          .keys = keys,
-                                          .operands = operands,
-                                          .outcomes = outcomes,
-                                          .values = values});
+  return run_batch<Key, Value>(engine_, {.operations = {},
+                                         .operation = operation,
+                                         .keys = keys,
+                                         .operands = operands,
+                                         .outcomes = outcomes,
+                                         .values = values});
 }
 
 template <class Key, class Value>
 std::uint64_t HashTable<Key, Value>::size() const {
-  return engine_->size();
+  return Call(engine_)->size();
 }
 template <class Key, class Value>
 void HashTable<Key, Value>::export_pairs(std::vector<Key>& keys, std::vector<Value>& values) const {
-  const DeviceScope scope = engine_->enter();
-  engine_->export_pairs(keys, values);
+  const Call engine(engine_);
+  const DeviceScope scope = engine->enter();
+  engine->export_pairs(keys, values);
 }
 template <class Key, class Value>
 Statistics HashTable<Key, Value>::statistics() const {
-  const DeviceScope scope = engine_->enter();
-  return engine_->statistics();
+  const Call engine(engine_);
+  const DeviceScope scope = engine->enter();
+  return engine->statistics();
 }
 template <class Key, class Value>
 void HashTable<Key, Value>::reserve(std::uint64_t pairs) {
-  const DeviceScope scope = engine_->enter();
-  engine_->reserve(pairs);
+  const Call engine(engine_);
+  const DeviceScope scope = engine->enter();
+  engine->reserve(pairs);
 }
 template <class Key, class Value>
 void HashTable<Key, Value>::trim() {
-  const DeviceScope scope = engine_->enter();
-  engine_->trim();
+  const Call engine(engine_);
+  const DeviceScope scope = engine->enter();
+  engine->trim();
 }
 template <class Key, class Value>
 void HashTable<Key, Value>::clear() {
-  const DeviceScope scope = engine_->enter();
-  engine_->clear();
+  const Call engine(engine_);
+  const DeviceScope scope = engine->enter();
+  engine->clear();
 }
 template <class Key, class Value>
 std::string HashTable<Key, Value>::description() const {
-  const DeviceScope scope = engine_->enter();
-  return engine_->description();
+  const Call engine(engine_);
+  const DeviceScope scope = engine->enter();
+  return engine->description();
 }
 
 template class HashTable<std::uint32_t, std::uint32_t>;

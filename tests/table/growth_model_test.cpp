@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <iostream>
 #include <string>
 #include <vector>
 
@@ -15,11 +13,6 @@
 
 namespace warploom::table::model {
 namespace {
-
-std::uint32_t from_environment(const char* name, std::uint32_t here) {
-  const char* wanted = std::getenv(name);
-  return wanted != nullptr ? static_cast<std::uint32_t>(std::stoul(wanted)) : here;
-}
 
 class GrowthAdversaries : public testing::TestWithParam<std::string> {};
 
@@ -50,26 +43,6 @@ INSTANTIATE_TEST_SUITE_P(Model, GrowthAdversaries, testing::ValuesIn(names()), [
     if (letter == ' ') letter = '_';
   return name;
 });
-
-// WARPLOOM_MODEL_PROGRAMS and WARPLOOM_MODEL_PREEMPTIONS in the environment make a long run of it.
-TEST(GrowthModel, TwoThreadsOfThreeOperationsNeverGetAWrongAnswer) {
-  const std::uint32_t count = from_environment("WARPLOOM_MODEL_PROGRAMS", 20);
-  const Options options{.preemptions = static_cast<int>(from_environment("WARPLOOM_MODEL_PREEMPTIONS", 3))};
-  std::uint64_t states = 0, incomplete = 0;
-  for (std::uint32_t seed = 0; seed < count; ++seed) {
-    const Program program = random_growth_program(2, 3, seed);
-    const Result result = check(program,
-                                seed % 3 == 0   ? kGrowing<1, 2>
-                                : seed % 3 == 1 ? kGrowing<1>
-                                                : kGrowing<1, 1, true>,
-                                options);
-    ASSERT_FALSE(result.violation) << *result.violation;
-    states += result.states;
-    incomplete += !result.complete;
-  }
-  std::cout << count << " programs, " << states << " states, " << incomplete << " programs not to the end\n";
-  EXPECT_EQ(incomplete, 0u);
-}
 
 TEST(GrowthModel, OthersFinishWhereverThreadsAreStopped) {
   std::uint64_t suspensions = 0;

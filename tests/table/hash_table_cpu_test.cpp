@@ -1,7 +1,14 @@
 // HashTable on a CPU, and the size of a table on a GPU, which is plain arithmetic.
 
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <numeric>
+#include <thread>
+
 #include "table/gpu_layout.hpp"
 #include "table/hash_table_on.hpp"
+#include "warploom/core/error.hpp"
 
 namespace warploom::table {
 namespace {
@@ -10,6 +17,51 @@ INSTANTIATE_TEST_SUITE_P(Cpu, HashTableOn,
                          testing::Combine(testing::Values(Device::cpu),
                                           testing::Values(Structure::lines, Structure::list)),
                          parameter_name);
+
+using Table = HashTable<std::uint32_t, std::uint32_t>;
+
+TEST(HashTable, SaysThatItWasMovedFrom) {
+  Table first(Options{.run = {.devices = {Device::cpu}}});
+  const std::vector<std::uint32_t> keys = {1, 2, 3};
+  first.run(Operation::insert, keys, keys, {}, {});
+  Table second = std::move(first);
+  EXPECT_EQ(second.size(), 3u);
+  const auto moved_from = testing::ThrowsMessage<BadInput>(testing::HasSubstr("moved from"));
+  EXPECT_THAT([&] { (void)first.size(); }, moved_from);
+  EXPECT_THAT([&] { first.run(Operation::insert, keys, keys, {}, {}); }, moved_from);
+  EXPECT_THAT([&] { first.clear(); }, moved_from);
+  first = std::move(second);
+  EXPECT_EQ(first.size(), 3u);
+}
+
+TEST(HashTable, SaysThatASecondThreadUsesIt) {
+  Table table(Options{.run = {.devices = {Device::cpu}}});
+  std::vector<std::uint32_t> keys(1 << 20);
+  std::iota(keys.begin(), keys.end(), 0);
+  std::atomic<bool> done = false;
+  std::atomic<int> refused = 0;
+  const auto attempt = [&](const auto& call) {
+    try {
+      call();
+      return true;
+    } catch (const BadInput& error) {
+      refused += std::string(error.what()).find("two threads") != std::string::npos;
+      return false;
+    }
+  };
+  std::thread other([&] {
+    while (!attempt([&] { table.run(Operation::insert, keys, keys, {}, {}); })) {
+    }
+    done = true;
+  });
+  while (!done) {
+    attempt([&] { (void)table.size(); });
+    std::this_thread::yield();
+  }
+  other.join();
+  EXPECT_GT(refused, 0);
+  EXPECT_EQ(table.size(), keys.size());
+}
 
 GpuLayout layout_of(std::uint64_t capacity, std::uint64_t tables = 1, std::uint64_t buckets = 0,
                     int slots = NarrowSlots::kSlots) {

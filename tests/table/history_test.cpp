@@ -48,6 +48,7 @@ struct Modulo {
   LineIndex home(std::uint64_t key) const { return static_cast<LineIndex>(key % count); }
   std::uint64_t chains() const { return count; }
 };
+[[maybe_unused]] Modulo grown(Modulo, std::uint64_t chains) { return {static_cast<std::uint32_t>(chains)}; }
 
 struct Answered {
   Outcome outcome;
@@ -91,10 +92,15 @@ void expect_linearizable(const History& history, int value_bits) {
   EXPECT_FALSE(what) << *what;
 }
 
+/// Of all lines of a map for a workload: 0, no limit, if it is to grow
+std::uint64_t most_bytes(const Workload& workload) {
+  return workload.pool == 0 ? 0 : std::uint64_t{workload.chains + workload.pool} * kLineBytes;
+}
+
 template <class Key, class Value>
 void check_map(const Workload& workload) {
-  ConcurrentMap<Key, Value, Modulo> map(
-      Modulo{workload.chains}, {.most_bytes = std::uint64_t{workload.chains + workload.pool} * kLineBytes});
+  ConcurrentMap<Key, Value, Modulo> map(Modulo{workload.chains},
+                                        {.most_bytes = most_bytes(workload), .grows = workload.pool == 0});
   const History history = record(workload, [&](const MapOperation& operation) -> Answered {
     const auto key = static_cast<Key>(operation.key);
     const auto answer = operation.operation == Operation::find
@@ -104,6 +110,7 @@ void check_map(const Workload& workload) {
   });
   expect_linearizable(history, 8 * sizeof(Value));
   EXPECT_EQ(balance(history), static_cast<std::int64_t>(map.size()));
+  EXPECT_EQ(map.chains() > workload.chains, workload.pool == 0) << "grown, or not";
   std::map<std::uint64_t, std::uint64_t> exported, found;
   map.for_each(
       [&](Key key, Value value) { EXPECT_TRUE(exported.emplace(key, value).second) << "twice: " << key; });
@@ -115,7 +122,7 @@ void check_map(const Workload& workload) {
 /// Now and then gives the processor to another thread before an access.
 class YieldingLines {
  public:
-  YieldingLines(std::uint64_t homes, std::uint64_t most_bytes) : lines_(homes, most_bytes, true) {}
+  YieldingLines(std::uint64_t homes, std::uint64_t most_bytes) : lines_(homes, most_bytes, most_bytes == 0) {}
   Word load(LineIndex line, int word) const { return pause().load(line, word); }
   Word load_acquire(LineIndex line, int word) const { return pause().load_acquire(line, word); }
   void store(LineIndex line, int word, Word value) const { pause().store(line, word, value); }
@@ -161,7 +168,7 @@ class YieldingLines {
 
 template <class Slots>
 void check_chains(const Workload& workload) {
-  const YieldingLines lines(workload.chains, std::uint64_t{workload.chains + workload.pool} * kLineBytes);
+  const YieldingLines lines(workload.chains, most_bytes(workload));
   const History history = record(workload, [&](const MapOperation& operation) -> Answered {
     Attempt attempt;
     attempt.operation = operation.operation;
@@ -176,6 +183,20 @@ void check_chains(const Workload& workload) {
   EXPECT_EQ(balance(history),
             std::count_if(history.end() - static_cast<std::ptrdiff_t>(workload.keys), history.end(),
                           [](const MapOperation& o) { return o.outcome == Outcome::found; }));
+}
+
+TEST(GrowthHistories, OfMapsAreLinearizable) {
+  for (std::uint32_t seed = 0; seed < 100; ++seed) {
+    check_map<std::uint32_t, std::uint32_t>(growing_workload(4, 150, seed));
+    check_map<std::uint64_t, std::uint64_t>(growing_workload(4, 150, seed));
+  }
+}
+
+TEST(GrowthHistories, OfThreadsThatStopAnywhereAreLinearizable) {
+  for (std::uint32_t seed = 0; seed < 100; ++seed) {
+    check_chains<NarrowSlots>(growing_workload(4, 150, seed));
+    check_chains<WideSlots>(growing_workload(4, 150, seed));
+  }
 }
 
 class Histories : public testing::TestWithParam<std::size_t> {};

@@ -85,6 +85,18 @@ std::vector<Workload> adversarial_workloads(int threads, int operations, int cro
   return all;
 }
 
+Workload growing_workload(int threads, int operations, std::uint32_t seed) {
+  using enum Operation;
+  constexpr std::uint32_t kKeys = 120;
+  return {"insertions into a map that grows",
+          scripts(threads, operations, 3,
+                  [&](Random& random, int thread) {
+                    const std::uint64_t key = (random.below(kKeys) + seed + thread) % kKeys;
+                    return one_of(random, {insert, assign, insert, add, insert, find, erase}, key);
+                  }),
+          kKeys, 1, 0};
+}
+
 std::int64_t balance(const std::vector<MapOperation>& history) {
   std::int64_t pairs = 0;
   for (const MapOperation& operation : history)

@@ -23,6 +23,10 @@ struct Workload {
 /// @param crowd  how many threads may be busy with one key: the time of the check grows quickly with it
 std::vector<Workload> adversarial_workloads(int threads, int operations, int crowd);
 
+/// Mostly insertions, into one chain, which is to be split while they run: what is not inserted is changed,
+/// found or erased.
+Workload growing_workload(int threads, int operations, std::uint32_t seed);
+
 /// insertions less erasures
 std::int64_t balance(const std::vector<oracle::MapOperation>& history);
 

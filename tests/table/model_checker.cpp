@@ -39,8 +39,9 @@ class LocalStates {
 
   /// The node at which a walk of this attempt begins
   std::uint32_t root(const Attempt& a) {
-    const Key key{a.operation,  a.home,          a.key,        a.operand,       a.outcome,  a.value,
-                  a.claim_line, a.claim_ordinal, a.claim_slot, a.first_ordinal, a.patience, a.level, a.least_split};
+    const Key key{a.operation, a.home,       a.key,           a.operand,    a.outcome,
+                  a.value,     a.claim_line, a.claim_ordinal, a.claim_slot, a.first_ordinal,
+                  a.patience,  a.level,      a.least_split,   a.guessed};
     const auto known = roots_.find(key);
     if (known != roots_.end()) return known->second;
     const std::uint32_t node = replay({a, {}, {}}).node;
@@ -58,7 +59,7 @@ class LocalStates {
 
  private:
   using Key = std::tuple<Operation, LineIndex, Word, Word, Outcome, Word, LineIndex, std::uint32_t, int,
-                         std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
+                         std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, bool>;
   using Edge = std::pair<std::uint32_t, Word>;
   struct EdgeHash {
     std::size_t operator()(const Edge& e) const {

@@ -53,7 +53,7 @@ std::string inspect(const model::Words& memory_at_end, const model::Program& pro
   const std::string damage =
       read_quiet_lines<Slots>(std::span(memory).first(lines * kStride<Slots>), kStride<Slots>, homes, used,
                               [&](LineIndex home, Word key, Word value) {
-                                const LineIndex base = key % program.homes;
+                                const auto base = static_cast<LineIndex>(key % program.homes);
                                 const auto number = low_bits(model::spread_of(key), tail(home).level());
                                 if (key >= pairs.size() || base + number * program.homes != home)
                                   wrong = "a pair of no key";

@@ -1,11 +1,14 @@
-# chain.hpp, with chain_insert.hpp in it, with one change each: what the model checker must notice (mutation_test.cpp).
+# chain.hpp, with chain_split.hpp and chain_insert.hpp in it, with one change each: what the model checker must notice (mutation_test.cpp).
 # table_mutant(NAME FROM TO) adds a mutant to `mutant_sources`; where FROM is not there any more, the mutant is the
 # algorithm itself, and the test fails.
 set(headers ${PROJECT_SOURCE_DIR}/include/warploom/table)
 file(READ ${headers}/chain_insert.hpp insert)
+file(READ ${headers}/chain_split.hpp split)
 file(READ ${headers}/chain.hpp chain)
-string(REPLACE "#include \"warploom/table/chain_insert.hpp\"" "${insert}" chain "${chain}")
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${headers}/chain_insert.hpp ${headers}/chain.hpp)
+string(REPLACE "#include \"warploom/table/chain_insert.hpp\"" "${insert}" split "${split}")
+string(REPLACE "#include \"warploom/table/chain_split.hpp\"" "${split}" chain "${chain}")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+  ${headers}/chain_insert.hpp ${headers}/chain_split.hpp ${headers}/chain.hpp)
 set(mutant_directory ${CMAKE_CURRENT_BINARY_DIR}/mutants)
 set(mutant_sources "")
 function(table_mutant mutant from to)
@@ -29,7 +32,7 @@ table_mutant(claims_while_pending
 table_mutant(claims_any_version "if (!won && now.version() != scan.free_header.version()) return false;" "")
 table_mutant(claims_pinned_slots ".pins() != 0" ".pins() > 5")
 table_mutant(updates_without_pin "Tail::kOnePin" "Word{0}")
-table_mutant(updates_what_is_not_live "header.live(slot) && Slots" "Slots")
+table_mutant(updates_what_is_not_live "header.live(slot) && !(" "!(")
 table_mutant(trusts_the_walk "if (!header.live(slot)) return false;" "")
 table_mutant(trusts_the_key_of_the_walk "if (!Slots::holds(word, attempt.key)) return false;" "")
 table_mutant(finds_without_second_look "if (!same(Header{memory.load(line, kHeaderWord)})) return false;" "")
@@ -37,3 +40,20 @@ table_mutant(erases_another_life "} while (same(Header{expected}));" "} while (H
 table_mutant(keeps_claims "if (done && attempt.claim_line != kNoLine)" "if (false)")
 table_mutant(appends_over_another "if (Tail{tail}.next() != kNoLine) {" "if (false) {")
 table_mutant(waits_for_claims "++attempt.patience;" "")
+# of the growth
+table_mutant(splits_pinned_lines "if (seen.pins() != 0) return false;" "")
+table_mutant(freezes_after_the_thaw "if (!undecided()) return false;" "")
+table_mutant(thaws_without_version ".without_pending().with_next_version().bits" ".without_pending().bits")
+table_mutant(updates_what_is_frozen "!(Memory::kGrows && header.frozen())" "true")
+table_mutant(erases_what_is_frozen "if (changes && must_stay<Slots>(memory, attempt, header)) return false;" "")
+table_mutant(absent_though_moved "chain_steps::moved(memory, attempt, scan)" "false")
+table_mutant(settles_again "while (Header{header}.version() == 0 &&" "while (")
+table_mutant(level_of_no_parity "(level & 1) == frozen.frozen_parity()" "true")
+table_mutant(helps_what_is_over "if (over()) return;" "")
+table_mutant(thaws_what_is_over "if (over()) return false;" "")
+table_mutant(keeps_claims_of_the_parent "if (attempt.claim_line != kNoLine) chain_steps::give_back(memory, attempt);" "")
+table_mutant(decides_what_was_refused "tail.bits != refusal(frozen).bits" "true")
+table_mutant(keeps_claims_of_a_copy "if (claimed != 0) memory_.fetch_add(child_, kHeaderWord, -claimed);" "")
+table_mutant(freezes_the_home_line_only "line = seen.next();" "line = kNoLine;")
+table_mutant(copies_the_home_line_only "if (!visit(line, leaving(" "if (false && !visit(line, leaving(")
+table_mutant(copies_too_late "if (undecided()) return slots;" "return slots;")

@@ -60,12 +60,13 @@ WARPLOOM_HOST_DEVICE bool update(Memory& memory, Attempt& attempt, LineIndex lin
   });
 }
 
-/// Helps with the split that keeps a line from being changed. @return whether there is one
+/// Whether pairs of this line must not be changed: a split keeps it as it is, with which this helps, or the
+/// chain is not what locate() took it for.
 template <class Slots, class Memory>
-WARPLOOM_HOST_DEVICE bool help_thaw(Memory& memory, const Attempt& attempt, Header header) {
+WARPLOOM_HOST_DEVICE bool must_stay(Memory& memory, const Attempt& attempt, Header header) {
   if constexpr (Memory::kGrows) {
     if (header.frozen()) help<Slots>(memory, attempt.home, {memory.load_acquire(attempt.home, kHeaderWord)});
-    return header.frozen();
+    return header.frozen() || Tail{memory.load_acquire(attempt.home, kTailWord)}.level() != attempt.level;
   } else {
     return false;
   }
@@ -83,7 +84,7 @@ WARPLOOM_HOST_DEVICE bool at_key(Memory& memory, Attempt& attempt, LineIndex lin
   if (!Slots::holds(word, attempt.key)) return false;
   const auto same = [&](Header now) { return now.version() == header.version() && now.live(slot); };
   const bool changes = attempt.operation != Operation::find && attempt.operation != Operation::insert;
-  if (changes && help_thaw<Slots>(memory, attempt, header)) return false;
+  if (changes && must_stay<Slots>(memory, attempt, header)) return false;
   switch (attempt.operation) {
     case Operation::find:
     case Operation::insert: {
@@ -114,7 +115,8 @@ WARPLOOM_HOST_DEVICE bool at_key(Memory& memory, Attempt& attempt, LineIndex lin
 template <class Memory>
 WARPLOOM_HOST_DEVICE bool moved(Memory& memory, const Attempt& attempt, const Scan& scan) {
   if constexpr (Memory::kGrows) {
-    if (scan.home_tail.level() != attempt.level) return true;
+    // A home line of version 0 may have become a chain between the reading of its header and of its tail.
+    if (scan.home_tail.level() != attempt.level || (attempt.guessed && scan.home.version() == 0)) return true;
     // The last line of several was read after that.
     return scan.last_ordinal != 0 &&
            Tail{memory.load_acquire(attempt.home, kTailWord)}.level() != attempt.level;
@@ -127,7 +129,7 @@ WARPLOOM_HOST_DEVICE bool moved(Memory& memory, const Attempt& attempt, const Sc
 
 /// Does what can be done for the attempt after a walk. @return whether it is complete; if not, walk again
 template <class Slots, class Memory>
-[[gnu::always_inline]] WARPLOOM_HOST_DEVICE inline bool advance(Memory& memory, Attempt& attempt, const Scan& scan) {
+WARPLOOM_HOST_DEVICE bool advance(Memory& memory, Attempt& attempt, const Scan& scan) {
   bool done = false;
   Header home = scan.home;
   if (scan.line != kNoLine) {

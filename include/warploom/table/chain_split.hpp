@@ -1,7 +1,7 @@
 #pragma once
 
 /// Growth while others work: a chain is split into itself and a child, without locks, by helping. The proof
-/// is in docs/design/0006-table.md, section 5.
+/// is in docs/design/0006-table.md, section 7.
 ///
 /// A map has as many base chains as it began with. The descendants of one are numbered; a key is in number
 /// (spread of the key, its low `level` bits) of its base, where each descendant has a level of its own, kept
@@ -237,7 +237,7 @@ namespace chain_steps {
 
 /// Completes what the header of a home line tells of, an insertion or a split.
 template <class Slots, class Memory>
-void help(Memory& memory, LineIndex home_line, Header home) {
+[[gnu::noinline]] void help(Memory& memory, LineIndex home_line, Header home) {
   if (home.frozen())
     Split<Slots, Memory>(memory, home_line, home).carry_out();
   else if (home.pending() != 0)
@@ -251,7 +251,7 @@ LineIndex descendant(const Memory& memory, const Attempt& attempt, std::uint32_t
 
 /// Begins a split of a chain at `level`, if nothing is in the way, or helps with what is.
 template <class Slots, class Memory>
-void split(Memory& memory, LineIndex home, std::uint32_t level) {
+[[gnu::noinline]] void split(Memory& memory, LineIndex home, std::uint32_t level) {
   Word header = memory.load_acquire(home, kHeaderWord);
   const Tail tail{memory.load_acquire(home, kTailWord)};
   if (Header{header}.pending() == 0) {
@@ -264,11 +264,19 @@ void split(Memory& memory, LineIndex home, std::uint32_t level) {
 
 }  // namespace chain_steps
 
-/// Finds the chain of the attempt's key, and splits it where the map has more chains than it knows of.
-/// @return whether attempt.home had the key when it was of attempt.level; otherwise look again
+/// Finds the chain of the attempt's key, and splits it where the map has more chains than it knows of. At
+/// first this is a guess: nearly all chains are of the map's level, and a look at the line before the walk
+/// would only delay it.
+/// @return whether attempt.home has the key if it is of attempt.level; otherwise look again
 template <class Slots, class Memory>
 bool locate(Memory& memory, Attempt& attempt) {
   const std::uint32_t most = memory.level();
+  if (attempt.level == Attempt::kNoLevel) {
+    attempt.level = most;
+    attempt.guessed = true;
+    attempt.home = chain_steps::descendant(memory, attempt, most);
+    return true;
+  }
   std::uint32_t chain = low_bits(attempt.spread, most);
   for (;; chain ^= std::bit_floor(chain)) {
     const LineIndex home = memory.home(attempt.base, chain);
@@ -283,6 +291,7 @@ bool locate(Memory& memory, Attempt& attempt) {
       return false;
     }
     attempt.level = level;
+    attempt.guessed = false;
     if (home != attempt.home) {
       if (attempt.claim_line != kNoLine) chain_steps::give_back(memory, attempt);
       attempt.home = home;

@@ -66,13 +66,14 @@ struct Attempt {
   std::uint32_t first_ordinal = 0;  ///< lines before it are pinned, their free slots not to be claimed
   std::uint32_t patience = 0;       ///< how often it waited for another claim rather than append a line
   /// Where chains are split: the key's chain before any split and the bits that choose among its descendants,
-  /// which the caller sets; the level at which `home` had the key, and the least level at which this operation
-  /// still begins a split, so that it tries each once.
-  /// Without initializers, for a constant of this size is written by one long instruction (`rep stos`), which took
-  /// as long as an insertion.
+  /// which the caller sets; the level at which `home` has the key (kNoLevel: not looked for yet), and the
+  /// least level at which this operation still begins a split, so that it tries each once. Without
+  /// initializers, for a constant of this size is written by one long instruction (`rep stos`).
+  static constexpr std::uint32_t kNoLevel = Tail::kMostLevel + 1;
   LineIndex base;
   std::uint32_t spread;
-  std::uint32_t level = 0, least_split = 0;
+  std::uint32_t level = kNoLevel, least_split = 0;
+  bool guessed = false;  ///< whether nobody looked if home is a chain of that level
 
   WARPLOOM_HOST_DEVICE bool inserts() const {
     return operation != Operation::find && operation != Operation::erase;

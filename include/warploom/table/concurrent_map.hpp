@@ -64,8 +64,7 @@ inline Placement grown(Placement placement, std::uint64_t chains) {
 template <class Key, class Value>
 class ConcurrentChains {
  public:
-  static_assert(std::is_same_v<Key, std::uint32_t> || std::is_same_v<Key, std::uint64_t>);
-  static_assert(std::is_same_v<Value, std::uint32_t> || std::is_same_v<Value, std::uint64_t>);
+  WARPLOOM_TABLE_REQUIRE_WORDS(Key, Value);
   using Slots = std::conditional_t<sizeof(Key) == 4 && sizeof(Value) == 4, NarrowSlots, WideSlots>;
   /// A value of 32 bits with a word of its own stands in the upper half: additions wrap as its own would, and
   /// words have its order.

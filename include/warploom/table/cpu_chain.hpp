@@ -102,8 +102,8 @@ template <class Slots>
   // Twice the slot's number; of the last slot where there is none.
   const auto twice = static_cast<std::size_t>(std::countr_zero(found | Word{1} << (2 * Slots::kSlots - 2)));
   // x86-64 reads in this order: header, slots, value, header. No other version, hence always this pair.
-  const Word value = Slots::kWide ? load_acquire(words + 3 + twice)
-                                  : load_acquire(words + 2 + twice / 2) >> 32;
+  const Word value =
+      Slots::kWide ? load_acquire(words + 3 + twice) : load_acquire(words + 2 + twice / 2) >> 32;
   if (load_acquire(words + kHeaderWord) != header.bits) [[unlikely]]
     return {};
   // Where it is of another level, the key may be in another chain.
@@ -130,9 +130,11 @@ inline Attempt attempt_at(Place place, Operation operation, Word key, Word opera
   return attempt;
 }
 
-/// The whole of an operation.
+/// The whole of an operation, without calls but for what is rare: a processor that waits for a line goes on
+/// to the next operation's only if it holds the instructions between.
 template <class Slots>
-Answer carry_out(const CpuLines& lines, Place place, Operation operation, Word key, Word operand) {
+[[gnu::flatten]] Answer carry_out(const CpuLines& lines, Place place, Operation operation, Word key,
+                                  Word operand) {
   Answer answer;
   if (static_cast<int>(operation) >= kOperations) return answer;
 #if defined(WARPLOOM_TABLE_VECTORS)
@@ -165,7 +167,7 @@ Answer change_value(const CpuLines& all, Place place, Word key, const Change& ch
     const Scan scan = scan_lines<Slots>(lines, attempt);
     if (scan.line == kNoLine) {
       done = advance<Slots>(lines, attempt, scan);
-    } else if (!chain_steps::help_thaw<Slots>(lines, attempt, {lines.load_acquire(scan.line, kHeaderWord)})) {
+    } else if (!chain_steps::must_stay<Slots>(lines, attempt, {lines.load_acquire(scan.line, kHeaderWord)})) {
       done = chain_steps::change_in_place<Slots>(
           lines, attempt, scan.line, scan.slot, [&](LineIndex line, int word) {
             constexpr int kShift = chain_steps::kValueShift<Slots>;

@@ -168,7 +168,8 @@ class CpuLines : public WordAccess<CpuLines> {
   std::unique_ptr<Pool> pool_;
 };
 
-/// CpuLines for one operation, which asks for one and the same line nearly always: it remembers where that is.
+/// CpuLines for one operation, which asks for one and the same line nearly always: it remembers where that
+/// is.
 class OneThreadsLines : public WordAccess<OneThreadsLines> {
  public:
   explicit OneThreadsLines(const CpuLines& lines) : lines_(lines) {}

@@ -58,9 +58,15 @@ struct Statistics {
 };
 
 /// Key and Value: std::uint32_t or std::uint64_t each; every value of either may be used.
+///
+/// One call at a time: a call that begins in another thread while one is under way throws BadInput and
+/// changes nothing. So does any call of a table that was moved from, but for assignment. For threads that
+/// share a table there is ConcurrentMap.
 template <class Key, class Value>
 class HashTable {
  public:
+  WARPLOOM_TABLE_REQUIRE_WORDS(Key, Value);
+
   /// @throws BadInput (an option outside its range), NoDevice, OutOfMemory
   explicit HashTable(const Options& options);
   ~HashTable();

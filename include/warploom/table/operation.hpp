@@ -4,8 +4,17 @@
 
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 namespace warploom::table {
+
+/// What keys and values may be. `unsigned long long` is neither where std::uint64_t is `unsigned long`.
+template <class T>
+inline constexpr bool kIsWord = std::is_same_v<T, std::uint32_t> || std::is_same_v<T, std::uint64_t>;
+#define WARPLOOM_TABLE_REQUIRE_WORDS(Key, Value)                                                    \
+  static_assert(kIsWord<Key> && kIsWord<Value>,                                                     \
+                "keys and values are std::uint32_t or std::uint64_t; convert other integers, also " \
+                "those that have the same size, as unsigned long long has")
 
 /// One operation on one key. All are linearizable: each takes effect at one moment between its call and its
 /// return; the operations of a batch are concurrent, so that those on the same key happen in some order.
