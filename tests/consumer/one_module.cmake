@@ -1,12 +1,13 @@
 # `table` alone, as on a machine with a compiler and CMake and nothing else: configured without any package but the threads,
-# built, installed, moved, and used by a project. With -DSHARED=ON as shared libraries.
+# built, installed, moved, and used by a project. With -DSHARED=ON as shared libraries, with -DWERROR=ON no warning is left.
 include(${CMAKE_CURRENT_LIST_DIR}/steps.cmake)
 
 set(nothing)
 foreach(package IN ITEMS benchmark CLI11 CUDAToolkit Deflate fmt Git GTest ISL nlohmann_json PNG ZLIB)
   list(APPEND nothing -DCMAKE_DISABLE_FIND_PACKAGE_${package}=ON)
 endforeach()
-configure(${SOURCE} ${BINARY}/library -DWARPLOOM_MODULES=table -DWARPLOOM_CUDA=OFF -DBUILD_SHARED_LIBS=${SHARED} ${nothing})
+configure(${SOURCE} ${BINARY}/library -DWARPLOOM_MODULES=table -DWARPLOOM_CUDA=OFF -DBUILD_SHARED_LIBS=${SHARED}
+  -DWARPLOOM_WERROR=${WERROR} ${nothing})
 step(${CMAKE_COMMAND} --build ${BINARY}/library)
 step(${CMAKE_COMMAND} --install ${BINARY}/library --prefix ${BINARY}/prefix --strip)
 file(RENAME ${BINARY}/prefix ${BINARY}/moved)
