@@ -187,6 +187,11 @@ const CudaDevices& cuda_devices() { return system_driver().devices(); }
 OnDevice::OnDevice(Device device) : OnDevice(device, system_driver()) {}
 OnDevice::OnDevice(Device device, const CudaDriver& driver) {
   if (!device.is_gpu() || device.ordinal < 0) return;
+  const CudaDevices& there = driver.devices();
+  if (!there.absent.empty() || device.ordinal >= std::ssize(there.devices))
+    throw NoDevice(
+        fmt::format("there is no GPU {}: {}", device.ordinal,
+                    there.absent.empty() ? fmt::format("{} are here", there.devices.size()) : there.absent));
   driver.push(device.ordinal);
   driver_ = &driver;
 }
@@ -236,14 +241,14 @@ Device choose_device(Device wanted, const CudaDriver& driver, std::string_view a
   }
   if (wanted == Device::best) return Device::cpu;
   throw NoDevice(
-      fmt::format("device '{}' was asked for, but {}; or use --device cpu or auto", name(wanted), absent));
+      fmt::format("device '{}' was asked for, but {}; or use `device` cpu or auto", name(wanted), absent));
 }
 
 Device choose_device(Device wanted, bool built_with_cuda) {
   if (wanted.is_gpu() && !built_with_cuda)
     throw NoDevice(fmt::format(
         "device '{}' was asked for, but this Warploom was built without it: configure with -DWARPLOOM_CUDA=ON, or use "
-        "--device cpu or auto",
+        "`device` cpu or auto",
         name(wanted)));
   const Device chosen = built_with_cuda ? choose_device(wanted) : Device::cpu;
   if (wanted == Device::best) log(LogLevel::info, fmt::format("device: {}", name(chosen)));

@@ -139,10 +139,14 @@ fs::path temporary_beside(const fs::path& target) {
   return target.parent_path() / fmt::format(".{}.{}.{}.tmp", target.filename().string(), getpid(), counter++);
 }
 
+/// The system would take what stands before a character of value 0 for the path.
+bool is_path(const fs::path& path) { return path.native().find('\0') == path.native().npos; }
+
 }  // namespace
 
 InputFile::InputFile(fs::path path)
-    : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
+    : path_(std::move(path)),
+      descriptor_(is_path(path_) ? ::open(path_.c_str(), O_RDONLY | O_CLOEXEC) : (errno = EINVAL, -1)) {
   if (descriptor_ < 0) fail("read", path_.string(), errno);
   struct stat status {};
   int error = fstat(descriptor_, &status) == 0 ? 0 : errno;
@@ -189,6 +193,7 @@ void write_file_atomically(const fs::path& path, std::string_view content) {
 }
 
 void write_file_atomically(const fs::path& path, Pieces pieces) {
+  if (!is_path(path)) fail("write", path.string(), EINVAL);
   if (path.filename().empty()) fail("write", path.string(), EISDIR);
   std::error_code ignored;
   fs::path target = path;

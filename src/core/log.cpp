@@ -5,6 +5,7 @@
 #include <array>
 #include <mutex>
 
+#include "core/doors.hpp"
 #include "core/forks.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/run.hpp"
@@ -23,7 +24,7 @@ LogLevel parse_log_level(std::string_view text) {
   throw BadInput(fmt::format("log level '{}' is not known; use {}", text, fmt::join(kNames, ", ")));
 }
 
-std::string_view name(LogLevel level) { return kNames.at(static_cast<std::size_t>(level)); }
+std::string_view name(LogLevel level) { return at_enumerator(kNames, level, "the level of messages"); }
 
 bool log_enabled(LogLevel level) {
   const Run& run = current_run();

@@ -169,7 +169,11 @@ class HeaderReader {
 
 std::uint64_t NpyArray::count() const {
   std::uint64_t product = 1;
-  for (const std::uint64_t extent : shape) product *= extent;
+  if (std::ranges::find(shape, 0U) != shape.end()) return 0;
+  for (const std::uint64_t extent : shape)
+    if (__builtin_mul_overflow(product, extent, &product))
+      throw BadInput(
+          fmt::format("an array of shape [{}] has more than 2^64 - 1 elements", fmt::join(shape, ", ")));
   return product;
 }
 

@@ -41,6 +41,10 @@ bool executable(const fs::path& path) {
   return fs::is_regular_file(path, ignored) && access(path.c_str(), X_OK) == 0;
 }
 
+void require_program(const Words& words) {
+  if (words.empty()) throw BadInput("no program is named that could be started");
+}
+
 std::vector<char*> pointers(const Words& words) {
   std::vector<char*> out;
   for (const std::string& word : words) out.push_back(const_cast<char*>(word.c_str()));
@@ -196,11 +200,13 @@ std::optional<fs::path> find_cuda_tool(const std::string& program) {
 }
 
 void replace_process(const Words& words) {
+  require_program(words);
   execvp(words.front().c_str(), pointers(words).data());
   cannot_start(words.front(), errno);
 }
 
 int run_program(const Words& words, const Redirect& redirect) {
+  require_program(words);
   Forwarding signals;
   Spawn spawn;
   constexpr int create = O_WRONLY | O_CREAT | O_TRUNC;
@@ -227,6 +233,7 @@ int end_like(int wait_status) {
 }
 
 Answer ask_program(const Words& words, std::chrono::milliseconds time_limit, std::string_view input) {
+  require_program(words);
   const Clock::time_point deadline = Clock::now() + time_limit;
   Answer answer;
   const auto failed = [&](const char* what, int error) {

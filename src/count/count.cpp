@@ -196,6 +196,7 @@ class Counter {
 }  // namespace
 
 Counts count_words(const std::function<void(const TakeWords&)>& text, const CountOptions& options) {
+  if (!text) throw BadInput("no function was given that hands the words out");
   Counter counter(options);
   Dictionary dictionary(options.table);
   std::vector<std::uint64_t> numbers;

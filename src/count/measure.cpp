@@ -6,6 +6,7 @@
 #include <chrono>
 #include <numeric>
 
+#include "core/doors.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/memory.hpp"
 #include "warploom/core/progress.hpp"
@@ -17,6 +18,7 @@ namespace {
 
 template <class Part>
 double median(const std::vector<BatchReport>& rounds, Part part) {
+  if (rounds.empty()) throw BadInput("a measurement without rounds has no median");
   std::vector<double> seconds;
   for (const BatchReport& round : rounds) seconds.push_back(round.*part);
   const auto middle = seconds.begin() + std::ssize(seconds) / 2;
@@ -32,8 +34,8 @@ class Measuring {
     result_.experiment = experiment;
     result_.experiment.workload = workload_.options();
     result_.description = table_.description();
-    require_memory(experiment.batch * (2 + sizeof(Key) + 2 * sizeof(Value)),
-                   fmt::format("a batch of {} operations", page::grouped(experiment.batch)));
+    require_memory_for(experiment.batch, 2 + sizeof(Key) + 2 * sizeof(Value),
+                       fmt::format("a batch of {} operations", page::grouped(experiment.batch)));
   }
 
   Measurement run() && {
@@ -173,6 +175,9 @@ std::span<const Application> applications() {
 }
 
 std::vector<double> key_shares(const Application& application, std::size_t parts) {
+  constexpr std::size_t kMostParts = 1 << 20;
+  if (parts < 1 || parts > kMostParts)
+    throw BadInput(fmt::format("shares of {} parts; from 1 to {}", parts, kMostParts));
   std::vector<std::uint32_t> keys(1 << 18);
   Workload<std::uint32_t>({.distribution = Distribution::normal, .normals = application.keys})
       .operations(0, {}, keys);

@@ -25,12 +25,19 @@ Slot slot(std::uint64_t value) {
 }  // namespace
 
 Status Status::of_code(std::uint32_t code) {
+  if (code >= kStatuses)
+    throw BadInput(fmt::format("a status of code {}; they are 0 to {}", code, kStatuses - 1));
   return {.activity = static_cast<std::uint8_t>(code / 18),
           .orientation = static_cast<std::uint8_t>(code / 3 % 6),
           .motion = static_cast<std::uint8_t>(code % 3)};
 }
 
 std::string Status::text() const {
+  if (activity >= std::size(kActivities) || orientation >= std::size(kOrientations) ||
+      motion >= std::size(kMotions))
+    throw BadInput(fmt::format(
+        "a status of activity {}, orientation {} and motion {}; there are {}, {} and {}", activity,
+        orientation, motion, std::size(kActivities), std::size(kOrientations), std::size(kMotions)));
   return fmt::format("{}/{}/{}", kActivities[activity], kOrientations[orientation], kMotions[motion]);
 }
 
@@ -50,6 +57,10 @@ StatusRecording statuses_of(const io::Table<double>& table, const std::string& f
     throw BadInput(fmt::format(
         "{}: {} columns; a recording has {}: time, three axes of ankle, thigh and trunk, annotation", file,
         table.columns, kColumns));
+  if (table.rows < 0 || std::ssize(table.lines) != table.rows ||
+      table.values.size() / kColumns != table.lines.size() || table.values.size() % kColumns != 0)
+    throw BadInput(fmt::format("{}: {} rows of {} columns, with {} values of {} lines", file, table.rows,
+                               table.columns, table.values.size(), table.lines.size()));
   if (!(window >= 0)) throw BadInput(fmt::format("a window of {} s; it must not be below 0", window));
   StatusRecording recording{file, {}, {}};
 
@@ -91,6 +102,9 @@ StatusRecording statuses_of(const io::Table<double>& table, const std::string& f
 }
 
 void StatusIndex::store(std::span<const std::uint8_t> statuses, std::span<const Slot> slots) {
+  if (statuses.size() != slots.size())
+    throw BadInput(fmt::format("{} statuses of {} time slots", statuses.size(), slots.size()));
+  for (const std::uint8_t status : statuses) Status::of_code(status);
   std::vector<std::uint64_t> keys(statuses.size()), values(statuses.size(), 1), before(statuses.size());
   std::vector<Outcome> outcomes(statuses.size());
   for (std::size_t k = 0; k < keys.size(); ++k) keys[k] = key(statuses[k], 0);
@@ -114,6 +128,7 @@ std::vector<std::uint64_t> StatusIndex::counts() {
 }
 
 std::vector<Slot> StatusIndex::find(const std::vector<std::uint32_t>& statuses) {
+  for (const std::uint32_t status : statuses) Status::of_code(status);
   const std::vector<std::uint64_t> counts = this->counts();
   std::vector<std::uint64_t> keys;
   for (const std::uint32_t status : statuses)

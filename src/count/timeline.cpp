@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
+#include "warploom/core/error.hpp"
 #include "warploom/page/chart.hpp"
 #include "warploom/page/text.hpp"
 #include "warploom/page/ticks.hpp"
@@ -39,7 +41,12 @@ std::string svg(const Timeline& timeline) {
   }
 
   double longest = 0;
-  for (const Timeline::Row& row : timeline.rows) longest = std::max(longest, row.seconds);
+  for (const Timeline::Row& row : timeline.rows) {
+    if (!(row.seconds >= 0 && std::isfinite(row.seconds)))
+      throw BadInput(fmt::format("a recording of {} s in a timeline; its length is finite and not below 0",
+                                 row.seconds));
+    longest = std::max(longest, row.seconds);
+  }
   const double scale = longest > 0 ? kTime / longest : 0;
   y = kTop;
   for (const Timeline::Row& row : timeline.rows) {

@@ -125,6 +125,7 @@ class Lines {
 
 void for_each_words(std::string content, const std::string& name, const Column& column,
                     const TakeWords& take) {
+  if (!take) throw BadInput(fmt::format("{}: no function was given that takes the words", name));
   const std::string whole = io::uncompressed(std::move(content), name);
   Lines lines(column, name, take);
   Progress progress("counting", whole.size(), "bytes");
@@ -139,6 +140,7 @@ void for_each_words(std::string content, const std::string& name, const Column& 
 }
 
 void for_each_words(const std::filesystem::path& path, const Column& column, const TakeWords& take) {
+  if (!take) throw BadInput(fmt::format("{}: no function was given that takes the words", path.string()));
   const InputFile file(path);
   std::string text(kBatchBytes, '\0');
   const bool seekable = file.size().has_value();

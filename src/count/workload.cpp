@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/doors.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
 #include "warploom/core/threads.hpp"
@@ -42,7 +43,7 @@ Distribution parse_distribution(std::string_view text) {
 }
 
 std::string_view name(Distribution distribution) {
-  return std::ranges::find(kNames, distribution, [](const auto& entry) { return entry.first; })->second;
+  return at_enumerator(kNames, distribution, "the distribution").second;
 }
 
 Mix mix_of_find(int find) {
@@ -63,10 +64,11 @@ struct Workload<Key>::Random {
 template <class Key>
 Workload<Key>::Workload(WorkloadOptions options) : options_(std::move(options)) {
   const Mix mix = options_.mix;
-  if (mix.insert < 0 || mix.erase < 0 || mix.find() < 0)
-    throw BadInput(
-        fmt::format("a mix of {} % insertions, {} % erasures and {} % finds: shares are between 0 and 100",
-                    mix.insert, mix.erase, mix.find()));
+  name(options_.distribution);
+  if (mix.insert < 0 || mix.erase < 0 || mix.insert > 100 || mix.erase > 100 || mix.find() < 0)
+    throw BadInput(fmt::format(
+        "a mix of {} % insertions and {} % erasures, the rest finds: shares are between 0 and 100",
+        mix.insert, mix.erase));
   if (options_.preload > kMostKeys)
     throw BadInput(fmt::format("a preload of {} pairs: at most 2^32", options_.preload));
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "warploom/dp/base_pairs.hpp"
+#include "dp/structure.hpp"
 #include "warploom/page/chart.hpp"
 #include "warploom/page/ticks.hpp"
 
@@ -24,6 +24,7 @@ constexpr Kind kKinds[] = {{"GCG", "G-C", "#1f3a5f"}, {"AUA", "A-U", "#c0504d"},
 std::string arcs_svg(const BasePairs& structure) {
   constexpr double kWidth = 1000, kMargin = 40;
   constexpr std::int64_t kMostLetters = 100;
+  check(structure);
   const std::int64_t n = std::ssize(structure.partner);
   const double step = kWidth / static_cast<double>(n);
   const auto x = [&](std::int64_t base) { return kMargin + step * (static_cast<double>(base) + 0.5); };

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <iterator>
 
+#include "dp/structure.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
 
@@ -139,6 +140,7 @@ std::vector<BasePairs> base_pairs(std::span<const std::string> sequences, const 
 }
 
 Report report_of(std::span<const BasePairs> structures, double seconds) {
+  if (structures.empty()) throw BadInput("the report of no structures");
   Report total = structures.front().report;
   if (structures.size() == 1) return total;
   total.pairs = 0;
@@ -153,6 +155,19 @@ Report report_of(std::span<const BasePairs> structures, double seconds) {
   return total;
 }
 
+void check(const BasePairs& structure) {
+  const std::int64_t length = std::ssize(structure.sequence);
+  if (length == 0 || std::ssize(structure.partner) != length)
+    throw BadInput(
+        fmt::format("a structure of {} bases names the partners of {}", length, structure.partner.size()));
+  for (const std::int64_t partner : structure.partner)
+    if (partner < -1 || partner >= length)
+      throw BadInput(fmt::format("a base is paired with base {}; they are 0 to {}, and -1 for none", partner,
+                                 length - 1));
+  if (structure.score < 0)
+    throw BadInput(fmt::format("the score of a structure is {}; it is 0 or more", structure.score));
+}
+
 std::string dot_bracket(const BasePairs& structure) {
   std::string text;
   for (const std::int64_t partner : structure.partner)
@@ -161,6 +176,7 @@ std::string dot_bracket(const BasePairs& structure) {
 }
 
 std::string connectivity_table(const BasePairs& structure, std::string_view title) {
+  check(structure);
   const std::size_t length = structure.sequence.size();
   std::string text = fmt::format("{} ENERGY = {} {}\n", length, -structure.score, title);
   for (std::size_t k = 0; k < length; ++k)

@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/doors.hpp"
 #include "dp/saturating.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/dp/bad_value.hpp"
@@ -105,11 +106,19 @@ ChainOrder chain_order(std::span<const std::int64_t> dimensions, const ChainOpti
 
 std::string parenthesisation(std::span<const Split> splits, std::int64_t matrices, std::string_view name,
                              std::int64_t first) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  if (matrices < 0 || matrices > kMost || first < -kMost || first > kMost)
+    throw BadInput(fmt::format("the text of {} matrices, numbered from {}: at most {} of either", matrices,
+                               first, kMost));
+  for (const auto& [i, k, j] : splits)
+    if (i < 0 || j <= i || j > matrices)
+      throw BadInput(fmt::format("a product of the matrices from {} to {}: there are {}", i, j, matrices));
+  require_memory_for(static_cast<std::uint64_t>(matrices), 4 * sizeof(std::size_t), "the text of a chain");
   // A product (i, j) opens before matrix i + 1 and closes after matrix j.
   std::vector<std::size_t> opened(static_cast<std::size_t>(matrices)), closed(opened);
   for (const Split& split : splits) {
-    ++opened.at(static_cast<std::size_t>(split.i));
-    ++closed.at(static_cast<std::size_t>(split.j - 1));
+    ++opened[static_cast<std::size_t>(split.i)];
+    ++closed[static_cast<std::size_t>(split.j - 1)];
   }
   std::string text;
   for (std::size_t k = 0; k < opened.size(); ++k) {

@@ -118,6 +118,11 @@ Triangulation triangulate(std::span<const Point> polygon, const PolygonOptions& 
 }
 
 std::string triangulation_svg(std::span<const Point> polygon, const Triangulation& triangulation) {
+  check_points(polygon);
+  for (const auto& [i, j] : triangulation.diagonals)
+    if (i < 0 || j < 0 || i >= std::ssize(polygon) || j >= std::ssize(polygon))
+      throw BadInput(
+          fmt::format("a diagonal joins vertices {} and {}; the polygon has {}", i, j, polygon.size()));
   const auto [left, right] = std::ranges::minmax_element(polygon, {}, &Point::x);
   const auto [bottom, top] = std::ranges::minmax_element(polygon, {}, &Point::y);
   const double width = right->x - left->x, height = top->y - bottom->y, size = std::max(width, height);

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <span>
 #include <string>
 
+#include "core/doors.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
 
@@ -19,7 +21,18 @@ Optimum parse_optimum(std::string_view text) {
   throw BadInput(fmt::format("'{}' is no optimum; there are min and max", text));
 }
 
-std::string_view name(Optimum optimum) { return optimum == Optimum::minimum ? "min" : "max"; }
+std::string_view name(Optimum optimum) {
+  return at_enumerator(std::array<std::string_view, 2>{"min", "max"}, optimum, "the optimum");
+}
+
+std::uint64_t internal::triangle_bytes(std::int64_t points, std::size_t cell) {
+  constexpr std::int64_t kMostPoints = std::int64_t{1} << 30;
+  if (points < 0 || points > kMostPoints)
+    throw BadInput(fmt::format("a triangle over {} points: it has 0 to {}", points, kMostPoints));
+  const auto cells = static_cast<std::uint64_t>(stored_cells(points));
+  require_memory_for(cells, cell, "a triangle of cells");
+  return cells * cell;
+}
 
 namespace {
 
@@ -108,6 +121,7 @@ void check_pairing(const Problem<T>& problem) {
 
 template <Value T>
 void check(const Problem<T>& problem) {
+  name(problem.optimum);
   if (problem.leaves.empty()) throw BadInput("the problem is empty: leaves has no value");
   const std::int64_t points = problem.points();
   check_length(problem.row_weight, points, "row_weight");

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/built_with_cuda.hpp"
+#include "core/doors.hpp"
 #include "dp/backend.hpp"
 #include "dp/problem.hpp"
 #include "warploom/core/error.hpp"
@@ -28,11 +29,6 @@ Enum parse(std::string_view text, std::string_view what,
   throw BadInput(fmt::format("'{}' is no {}; there are {}", text, what, names));
 }
 
-template <class Enum, std::size_t kCount>
-std::string_view name_in(Enum value, const std::array<std::pair<Enum, std::string_view>, kCount>& all) {
-  return std::ranges::find(all, value, &std::pair<Enum, std::string_view>::first)->second;
-}
-
 using enum Decomposition;
 constexpr std::array<std::pair<Decomposition, std::string_view>, 5> kDecompositions{
     {{best, "auto"},
@@ -50,11 +46,15 @@ constexpr std::array<std::pair<Storage, std::string_view>, 3> kStorages{
 Decomposition parse_decomposition(std::string_view text) {
   return parse(text, "decomposition", kDecompositions);
 }
-std::string_view name(Decomposition decomposition) { return name_in(decomposition, kDecompositions); }
+std::string_view name(Decomposition decomposition) {
+  return at_enumerator(kDecompositions, decomposition, "the decomposition").second;
+}
 Triangular parse_triangular(std::string_view text) { return parse(text, "triangular method", kTriangulars); }
-std::string_view name(Triangular triangular) { return name_in(triangular, kTriangulars); }
+std::string_view name(Triangular triangular) {
+  return at_enumerator(kTriangulars, triangular, "the triangular method").second;
+}
 Storage parse_storage(std::string_view text) { return parse(text, "storage", kStorages); }
-std::string_view name(Storage storage) { return name_in(storage, kStorages); }
+std::string_view name(Storage storage) { return at_enumerator(kStorages, storage, "the storage").second; }
 
 namespace {
 
@@ -117,6 +117,7 @@ bool choose_narrow(std::span<const Problem<T>> problems, const Options& options,
 
 template <class T>
 Plan<T> make_plan(std::span<const Problem<T>> problems, const Options& options, Device device) {
+  name(options.decomposition), name(options.triangular), name(options.storage);  // are there such?
   Plan<T> plan;
   plan.decomposition = options.decomposition;
   if (plan.decomposition == best) plan.decomposition = device.is_gpu() ? persistent : bottom_up;
@@ -198,6 +199,7 @@ class Store {
   Store(std::unique_ptr<Cells<T>> cells, std::vector<std::int64_t> points, std::vector<Optimum> optima)
       : cells_(std::move(cells)), points_(std::move(points)), optima_(std::move(optima)) {}
 
+  std::int64_t problems() const { return std::ssize(points_); }
   std::int64_t points(std::int64_t index) const { return points_[static_cast<std::size_t>(index)]; }
   bool is_maximum(std::int64_t index) const {
     return optima_[static_cast<std::size_t>(index)] == Optimum::maximum;
@@ -215,6 +217,10 @@ class Store {
 template <Value T>
 Solution<T>::Solution(std::shared_ptr<const internal::Store<T>> store, std::int64_t index, Report report)
     : store_(std::move(store)), index_(index), report_(std::move(report)) {
+  if (store_ == nullptr || index < 0 || index >= store_->problems())
+    throw BadInput(
+        fmt::format("there is no solution {} of {}", index,
+                    store_ == nullptr ? "no problem" : fmt::format("{} problems", store_->problems())));
   optimum_ = value(0, points() - 1);
 }
 
@@ -318,6 +324,7 @@ Solution<T> solve(const Problem<T>& problem, const Options& options) {
 
 template <Value T>
 std::uint64_t bytes_needed(const Problem<T>& problem, Storage storage) {
+  name(storage);
   const std::int64_t points = problem.points();
   const bool narrow = kCanBeNarrow<T> && storage != Storage::plain && not_narrow(problem).empty() &&
                       (storage == Storage::narrow || (points >= kNarrowFrom && step(problem) <= kNarrowTerm));

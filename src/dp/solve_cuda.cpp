@@ -27,11 +27,11 @@ void require_device_memory(const Plan<T>& plan, std::uint64_t needed) {
                                ? "n = " + std::to_string(plan.problems[0].points - 1)
                                : "a batch of " + std::to_string(plan.problems.size()) + " problems";
   std::string smaller = plan.problems.size() == 1 ? "" : "solve fewer at a time, ";
-  if (std::is_same_v<T, std::int32_t> && !plan.narrow) smaller += "take narrow storage (--storage narrow), ";
-  if (sizeof(T) == 8) smaller += "take a type of 32 bits (--type), ";
+  if (std::is_same_v<T, std::int32_t> && !plan.narrow) smaller += "take narrow storage (`storage` narrow), ";
+  if (sizeof(T) == 8) smaller += "take a type of 32 bits (`type`), ";
   throw OutOfMemory("solving " + what + " needs " + bytes_text(needed) + " of the GPU's memory, " +
                     bytes_text(free) + " of " + bytes_text(total) + " are free; " + smaller +
-                    "or use the CPU (--device cpu)");
+                    "or use the CPU (`device` cpu)");
 }
 
 /// Loads what `launch` launches, without running it; otherwise a kernel's first launch does, within the time

@@ -76,6 +76,17 @@ UserTable from_text(std::string_view text, const std::string& name) {
   return table;
 }
 
+/// A table may be made by hand. @throws BadInput (not leaves x leaves values)
+void check(const UserTable& table) {
+  constexpr std::int64_t kMostLeaves = std::int64_t{1} << 29;
+  const std::size_t values = table.whole ? table.integers.size() : table.reals.size();
+  if (table.leaves < 1 || table.leaves > kMostLeaves ||
+      static_cast<std::size_t>(table.leaves * table.leaves) != values)
+    throw BadInput(
+        fmt::format("{}: {} values; a table of {} leaves has as many rows and columns, and there are 1 to {}",
+                    table.name, values, table.leaves, kMostLeaves));
+}
+
 /// A value of the table in another type; what has no solution stays without.
 template <Value T>
 T value_of(const UserTable& table, std::int64_t i, std::int64_t j, Optimum optimum) {
@@ -89,6 +100,11 @@ T value_of(const UserTable& table, std::int64_t i, std::int64_t j, Optimum optim
       throw BadInput(fmt::format("{}: {} makes every optimum infinite; of a {} what has no solution is {}",
                                  table.place(i, j), value > 0 ? "inf" : "-inf",
                                  minimum ? "minimum" : "maximum", minimum ? "inf" : "-inf"));
+    if constexpr (std::integral<T>)
+      if (value > kLargest<T> || value < -kLargest<T>)
+        throw BadInput(
+            fmt::format("{}: {} is beyond +-{}, the range here; choose_value_type() tells a type that suits",
+                        table.place(i, j), value, kLargest<T>));
     return static_cast<T>(value);
   }
   const double value = table.reals[at];
@@ -98,7 +114,7 @@ T value_of(const UserTable& table, std::int64_t i, std::int64_t j, Optimum optim
     if (!std::isfinite(narrowed))
       throw BadInput(fmt::format("{}: {} {}", table.place(i, j), value,
                                  std::isfinite(value)
-                                     ? "is beyond float32's range; use --type float64"
+                                     ? "is beyond float32's range; use `type` float64"
                                      : "is no cost; what has no solution is inf, of a maximum -inf"));
   return narrowed;
 }
@@ -112,6 +128,9 @@ constexpr const char* kDtype = std::same_as<T, std::int32_t>   ? "i4"
 }  // namespace
 
 std::string UserTable::place(std::int64_t i, std::int64_t j) const {
+  if (i < 0 || j < 0 || i >= leaves || j >= leaves || (!lines.empty() && std::ssize(lines) != leaves))
+    throw BadInput(fmt::format("{}: there is no cell ({}, {}): it has {} leaves, of {} lines", name, i, j,
+                               leaves, lines.size()));
   if (lines.empty()) return fmt::format("{}[{}, {}]", name, i, j);
   return fmt::format("{}:{}: column {}", name, lines[static_cast<std::size_t>(i)], j + 1);
 }
@@ -122,11 +141,13 @@ UserTable parse_user_table(std::string_view bytes, const std::string& name) {
 
 ValueType choose_value_type(const UserTable& table, ValueType asked) {
   using enum ValueType;
+  check(table);
+  dp::name(asked);
   if (asked == float32 || asked == float64) return asked;
   if (!table.whole) {
     if (asked == best) return float64;
     throw BadInput(fmt::format(
-        "{}: its numbers have fractions or are NaN; --type {} is for tables written in whole numbers (and inf)",
+        "{}: its numbers have fractions or are NaN; `type` {} is for tables written in whole numbers (and inf)",
         table.name, dp::name(asked)));
   }
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
@@ -148,6 +169,11 @@ ValueType choose_value_type(const UserTable& table, ValueType asked) {
 
 template <Value T>
 Problem<T> problem_of(const UserTable& table, Optimum optimum) {
+  check(table);
+  dp::name(optimum);
+  if (std::integral<T> && !table.whole)
+    throw BadInput(
+        fmt::format("{}: its numbers have fractions or are NaN; integers do not hold them", table.name));
   const std::int64_t n = table.leaves;
   require_memory(Triangle<T>::bytes(n + 1), fmt::format("{}: the weights of {} leaves", table.name, n));
   Problem<T> problem;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/doors.hpp"
 #include "warploom/dp/problem.hpp"
 
 namespace warploom::dp {
@@ -25,13 +26,14 @@ ValueType parse_value_type(std::string_view text) {
       fmt::format("value type '{}' is unknown; it is auto, int32, int64, float32 or float64", text));
 }
 
-std::string_view name(ValueType type) { return kTypes[static_cast<std::size_t>(type)].second; }
+std::string_view name(ValueType type) { return at_enumerator(kTypes, type, "the value type").second; }
 
 std::string text(const Number& number) {
   return std::visit([](auto value) { return fmt::format("{}", value); }, number);
 }
 
 ValueType choose_value_type(ValueType asked, std::int64_t bound, std::string_view what) {
+  name(asked);
   const bool fits32 = bound <= kLargest<std::int32_t>, fits64 = bound <= kLargest<std::int64_t>;
   if (asked == ValueType::float32 || asked == ValueType::float64) return asked;
   if (fits32 && asked != ValueType::int64) return ValueType::int32;

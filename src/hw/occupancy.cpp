@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/doors.hpp"
 #include "warploom/core/error.hpp"
 
 namespace warploom::hw {
@@ -164,13 +165,20 @@ std::string_view name(Limit limit) {
     case Limit::shared_memory:
       return "shared memory";
   }
-  return "none";
+  refuse_enumerator(limit, "the limit");
 }
 
 Occupancy occupancy(const Architecture& arch, const KernelResources& kernel) {
   if (kernel.threads_per_block == 0)
     throw BadInput(fmt::format("occupancy on {}: threads per block is 0; give at least 1", arch.name));
 
+  for (const auto& [what, value] : {std::pair{"threads_per_sm", arch.threads_per_sm},
+                                    {"blocks_per_sm", arch.blocks_per_sm},
+                                    {"register_granularity", arch.register_granularity},
+                                    {"warp_granularity", arch.warp_granularity},
+                                    {"shared_granularity", arch.shared_granularity}})
+    if (value == 0)
+      throw BadInput(fmt::format("occupancy on '{}': {} is 0; give at least 1", arch.name, what));
   Occupancy out;
   out.exceeds_static_limit = kernel.shared_static > arch.shared_per_block_static;
   const std::uint32_t warps = (kernel.threads_per_block - 1) / kThreadsPerWarp + 1;

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "warploom/core/error.hpp"
+#include "warploom/core/view.hpp"
 
 namespace warploom::imaging {
 namespace {
@@ -87,7 +87,7 @@ class Crossings {
 }  // namespace
 
 std::vector<Contour> zero_contours(std::span<const float> level_set, std::int64_t nx, std::int64_t ny) {
-  if (nx < 1 || ny < 1 || static_cast<std::int64_t>(level_set.size()) != nx * ny)
+  if (nx < 1 || ny < 1 || static_cast<std::int64_t>(level_set.size()) != element_count(std::array{nx, ny}))
     throw BadInput(fmt::format("a plane of {} x {} pixels has {} values", nx, ny, level_set.size()));
   return Crossings(level_set, nx, ny).lines();
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 
 #include "warploom/core/threads.hpp"
@@ -10,9 +11,11 @@
 namespace warploom::imaging {
 namespace {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLineWidth = 1.6;  // [pixels of the picture]
 constexpr std::array<double, 3> kLineColour{255, 64, 32};
 constexpr std::int64_t kMostSlices = 20, kGap = 4;
+constexpr double kMostPixels = 1 << 28;  // of a plane: so many are no picture that somebody looks at
 
 std::span<const float> slice(const Image& image, std::int64_t z) {
   const std::int64_t plane = image.grid.nx * image.grid.ny;
@@ -35,10 +38,17 @@ struct Frame {
 /// Shared out so that the smaller spacing is a whole number of pixels, and `target` is reached on the longer
 /// side; a plane that is larger stays as it is.
 Frame frame(const Grid& grid, double target, bool upwards) {
+  for (const double spacing : {grid.spacing[0], grid.spacing[1]})
+    if (!(spacing > 0 && std::isfinite(spacing)))
+      throw BadInput(fmt::format("the distance of voxels is {}, it must be finite and above 0", spacing));
   const double smaller = std::min(grid.spacing[0], grid.spacing[1]);
   const double wide = static_cast<double>(grid.nx) * grid.spacing[0] / smaller;
   const double high = static_cast<double>(grid.ny) * grid.spacing[1] / smaller;
   const double scale = std::max(1.0, std::floor(target / std::max(wide, high)));
+  if (!(scale * wide * scale * high <= kMostPixels))
+    throw BadInput(
+        fmt::format("a plane of {} x {} voxels, {} x {} mm apart, makes a picture of more than {} pixels",
+                    grid.nx, grid.ny, grid.spacing[0], grid.spacing[1], kMostPixels));
   Frame out;
   out.upwards = upwards;
   out.scale_x = scale * grid.spacing[0] / smaller;
@@ -85,8 +95,9 @@ void draw_slice(io::Picture& picture, const Frame& f, std::span<const float> pla
       const auto x = std::clamp<std::int64_t>(
           static_cast<std::int64_t>((static_cast<double>(column) + 0.5) / f.scale_x), 0, grid.nx - 1);
       const double value = double(plane[static_cast<std::size_t>(y * grid.nx + x)]);
-      const auto grey =
-          static_cast<std::uint16_t>(std::lround(255 * std::clamp((value - low) / (high - low), 0.0, 1.0)));
+      // What is no number is black.
+      const double share = std::isnan(value) ? 0 : std::clamp((value - low) / (high - low), 0.0, 1.0);
+      const auto grey = static_cast<std::uint16_t>(std::lround(255 * share));
       std::fill_n(picture.data.begin() + ((f.top + row) * picture.width + f.left + column) * 3, 3, grey);
     }
   });
@@ -120,16 +131,21 @@ std::vector<std::int64_t> shown_slices(const SliceContours& contours) {
 std::pair<double, double> window(const Image& image) {
   std::vector<float> sorted;
   const std::size_t step = image.data.size() / 1'000'000 + 1;  // a sample is enough
-  for (std::size_t v = 0; v < image.data.size(); v += step) sorted.push_back(image.data[v]);
+  for (std::size_t v = 0; v < image.data.size(); v += step)
+    if (std::isfinite(image.data[v])) sorted.push_back(image.data[v]);
+  if (sorted.empty()) return {0, 1};
   std::ranges::sort(sorted);
   const double low = double(sorted[sorted.size() / 100]),
                high = double(sorted[sorted.size() - 1 - sorted.size() / 100]);
-  return low < high ? std::pair{low, high} : std::pair{double(sorted.front()), double(sorted.back())};
+  if (low < high) return {low, high};
+  return {double(sorted.front()),
+          std::max(double(sorted.back()), std::nextafter(double(sorted.front()), kInfinity))};
 }
 
 }  // namespace
 
 SliceContours slice_contours(const Image& level_set) {
+  level_set.check("the level set");
   SliceContours out(static_cast<std::size_t>(level_set.grid.nz));
   parallel_for(level_set.grid.nz, [&](std::int64_t z) {
     out[static_cast<std::size_t>(z)] =
@@ -155,6 +171,15 @@ std::string contour_svg(const std::vector<Contour>& contours, const Grid& grid) 
 }
 
 io::Picture overlay(const Image& image, const SliceContours& contours, bool upwards) {
+  image.check();
+  if (std::ssize(contours) != image.grid.nz)
+    throw BadInput(
+        fmt::format("there are contours of {} slices, and the image has {}", contours.size(), image.grid.nz));
+  for (const auto& lines : contours)
+    for (const Contour& line : lines)
+      for (const auto& [x, y] : line.points)
+        if (!std::isfinite(x) || !std::isfinite(y))
+          throw BadInput(fmt::format("a contour has the point ({}, {}); it must be finite", x, y));
   const std::vector<std::int64_t> slices = shown_slices(contours);
   const std::int64_t columns =
                          static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(slices.size())))),

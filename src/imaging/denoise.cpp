@@ -8,6 +8,7 @@
 #include <new>
 
 #include "core/built_with_cuda.hpp"
+#include "core/doors.hpp"
 #include "imaging/lambda.hpp"
 #include "imaging/tv_backend.hpp"
 #include "imaging/voxels.hpp"
@@ -29,6 +30,7 @@ void require_options(const DenoiseOptions& options, bool tensor) {
         fmt::format("lambda is {}; it must be from 0 (= from the noise) to {}", options.lambda, kLargest));
   if (!(options.tolerance > 0 && options.tolerance < 1))
     throw BadInput(fmt::format("the tolerance is {}; it must be above 0 and below 1", options.tolerance));
+  name(options.solver);
   if (options.max_iterations < 1)
     throw BadInput(
         fmt::format("the limit of iterations is {}; it must be at least 1", options.max_iterations));
@@ -51,16 +53,11 @@ void require_options(const DenoiseOptions& options, bool tensor) {
 
 void require_image(const Image& image, bool tensor) {
   const Grid& grid = image.grid;
+  image.check();
   if (tensor) require_tensor(image);
   if (image.channels < 1 || image.channels > kMaxChannels)
     throw BadInput(fmt::format("the image has {} channels; 1 to {} can be denoised together", image.channels,
                                kMaxChannels));
-  const std::array<std::int64_t, 4> shape{image.channels, grid.nz, grid.ny, grid.nx};
-  for (const std::int64_t extent : shape)
-    if (extent < 1) throw BadInput(fmt::format("an image of shape {} has no voxels", shape_text(shape)));
-  if (image.data.size() != static_cast<std::size_t>(element_count(shape)))
-    throw BadInput(fmt::format("an image of shape {} holds {} values, not {}", shape_text(shape),
-                               element_count(shape), image.data.size()));
   for (std::size_t axis = 0; axis < 3; ++axis)
     if (!(grid.spacing[axis] >= 1e-6 && grid.spacing[axis] <= 1e6))
       throw BadInput(fmt::format("the voxels' spacing along {} is {} mm; it must be from 1e-6 to 1e6",
@@ -127,12 +124,12 @@ Region bounding_box(const Grid& grid, const Mask& mask) {
 
 Image crop(const Image& image, const Mask& mask, const Region& box) {
   Image part(box.grid(image.grid), image.channels);
-  box.for_rows(image.grid, [&](std::size_t from, std::size_t to, std::size_t count) {
-    for (int c = 0; c < image.channels; ++c)
+  for (int c = 0; c < image.channels; ++c)
+    box.for_rows(image.grid, [&, source = image.channel(c), target = part.channel(c)](
+                                 std::size_t from, std::size_t to, std::size_t count) {
       for (std::size_t i = 0; i < count; ++i)
-        part.channel(c)[to + i] =
-            mask[from + i] != 0 ? image.channel(c)[from + i] : std::numeric_limits<float>::quiet_NaN();
-  });
+        target[to + i] = mask[from + i] != 0 ? source[from + i] : std::numeric_limits<float>::quiet_NaN();
+    });
   return part;
 }
 
@@ -203,11 +200,12 @@ DenoiseReport denoise(Image& image, const Mask& mask, const DenoiseOptions& opti
   report.lambda = problem.constants.lambda;
   TvOutcome outcome = minimise(problem, result.data.data());
 
-  box.for_rows(image.grid, [&](std::size_t to, std::size_t from, std::size_t count) {
-    for (int c = 0; c < image.channels; ++c)
+  for (int c = 0; c < image.channels; ++c)
+    box.for_rows(image.grid, [&, source = result.channel(c), target = image.channel(c)](
+                                 std::size_t to, std::size_t from, std::size_t count) {
       for (std::size_t i = 0; i < count; ++i)
-        if (used[to + i] != 0) image.channel(c)[to + i] = result.channel(c)[from + i];
-  });
+        if (used[to + i] != 0) target[to + i] = source[from + i];
+    });
   report.history = std::move(outcome.history);
   report.stop = outcome.converged ? StopReason::converged : StopReason::iteration_limit;
   report.iterations = static_cast<int>(report.history.size());
@@ -234,11 +232,12 @@ Solver parse_solver(std::string_view text) {
 
 std::string_view name(Solver solver) {
   constexpr std::array<std::string_view, 3> kNames{"accelerated", "primal-dual", "descent"};
-  return kNames.at(static_cast<std::size_t>(solver));
+  return at_enumerator(kNames, solver, "the solver");
 }
 
 std::string_view name(StopReason reason) {
-  return reason == StopReason::converged ? "converged" : "iteration limit";
+  constexpr std::array<std::string_view, 2> kNames{"converged", "iteration limit"};
+  return at_enumerator(kNames, reason, "the reason for a stop");
 }
 
 DenoiseReport denoise_tensors(TensorImage& image, const Mask& mask, const DenoiseOptions& options) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <utility>
 
+#include "core/doors.hpp"
 #include "imaging/voxels.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/view.hpp"
@@ -46,12 +47,14 @@ Image scalar_image(const Image& image, Function function) {
 }
 
 float trace(const Image& tensors, std::size_t v) {
-  return tensors.channel(0)[v] + tensors.channel(3)[v] + tensors.channel(5)[v];
+  const auto tensor = tensor_at(tensors, v);
+  return static_cast<float>(tensor[0] + tensor[3] + tensor[5]);
 }
 
 float norm(const Image& image, std::size_t v) {
+  const std::size_t stride = image.data.size() / static_cast<std::size_t>(image.channels);
   float sum = 0;
-  for (int c = 0; c < image.channels; ++c) sum += image.channel(c)[v] * image.channel(c)[v];
+  for (; v < image.data.size(); v += stride) sum += image.data[v] * image.data[v];
   return std::sqrt(sum);
 }
 
@@ -122,7 +125,7 @@ float file_unit(const DenoiseRequest& request) { return request.square_micrometr
 
 std::string_view name(ImageKind kind) {
   constexpr std::array<std::string_view, 3> kNames{"tensors", "series", "vector"};
-  return kNames[static_cast<std::size_t>(kind)];
+  return at_enumerator(kNames, kind, "the kind of image");
 }
 
 const std::vector<std::string>& all_maps() {
@@ -250,6 +253,7 @@ TensorMaps output_maps(DenoiseInput& input, const DenoiseRequest& request) {
 }
 
 io::Nifti take_image(DenoiseInput& input, const DenoiseRequest& request) {
+  input.image.check(request.input);
   io::Nifti file;
   if (input.kind == ImageKind::channels) {
     file = file_like(input);
@@ -274,6 +278,7 @@ io::Nifti take_map(const std::string& map, DenoiseInput& input, TensorMaps& maps
   if (image.data.empty())
     throw BadInput(
         fmt::format("{}: there is no map '{}' of this image, or it was taken already", request.input, map));
+  image.check(map);
   const bool vectors = image.channels > 1;
   io::Nifti file = file_like(input, vectors ? fmt::format(", frame {}", name(input.output_frame)) : "");
   file.shape = {image.grid.nx, image.grid.ny, image.grid.nz};

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/doors.hpp"
 #include "imaging/cholesky.hpp"
 #include "imaging/eigen.hpp"
 #include "imaging/positive_tensor.hpp"
@@ -165,8 +166,9 @@ double smallest_positive(const Image& series, const Mask& mask) {
 enum class Measured { usable, raised, unusable };
 Measured gather(const Image& series, std::size_t voxel, double floor, std::span<double> signal) {
   bool any_positive = false, any_raised = false;
+  const std::size_t stride = series.data.size() / signal.size();
   for (std::size_t volume = 0; volume < signal.size(); ++volume) {
-    const double value = static_cast<double>(series.channel(static_cast<int>(volume))[voxel]);
+    const double value = static_cast<double>(series.data[volume * stride + voxel]);
     if (!std::isfinite(value)) return Measured::unusable;
     any_positive = any_positive || value > 0;
     any_raised = any_raised || value <= 0;
@@ -184,13 +186,15 @@ FitMethod parse_fit_method(std::string_view text) {
   throw BadInput(fmt::format("unknown fit method '{}'; known are ols, wls, iterated and positive", text));
 }
 
-std::string_view name(FitMethod method) { return kMethods.at(static_cast<std::size_t>(method)); }
+std::string_view name(FitMethod method) { return at_enumerator(kMethods, method, "the fit method"); }
 
 TensorFit fit_tensors(const Image& series, std::span<const double> b,
                       std::span<const std::array<double, 3>> directions, const Mask& mask,
                       const FitOptions& options) {
   const RunScope scope(options.run);
+  series.check("the series");
   require_mask(mask, series.grid);
+  name(options.method);
   const TensorDesign design = tensor_design(series.channels, b, directions);
   const double floor = smallest_positive(series, mask);
   TensorFit result;
@@ -212,9 +216,9 @@ TensorFit fit_tensors(const Image& series, std::span<const double> b,
       Unknowns solution = fitter.fit(signal);
       negative += Fitter::negative(solution);
       variances[voxel] = static_cast<float>(fitter.residual_variance(solution));
-      for (int c = 0; c < kTensorChannels; ++c)
-        result.tensor.channel(c)[voxel] =
-            static_cast<float>(solution[static_cast<std::size_t>(c)] / design.largest_b);
+      std::array<double, kTensorChannels> tensor;
+      for (std::size_t c = 0; c < tensor.size(); ++c) tensor[c] = solution[c] / design.largest_b;
+      set_tensor(result.tensor, voxel, tensor);
       result.s0.data[voxel] = static_cast<float>(std::exp(solution[6]));
     }
     progress.advance(end - begin);

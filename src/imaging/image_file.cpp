@@ -101,6 +101,9 @@ Mask read_mask(const std::string& file, const Grid& grid, const io::Affine& affi
 }
 
 Mask nonzero_mask(const Image& image, const Grid& grid, const std::string& name) {
+  image.check(name);
+  if (image.channels != 1)
+    throw BadInput(fmt::format("{}: {} channels; a mask has one", name, image.channels));
   if (image.grid.nx != grid.nx || image.grid.ny != grid.ny || image.grid.nz != grid.nz)
     throw BadInput(fmt::format("{}: {} x {} x {} voxels, the image has {} x {} x {}", name, image.grid.nx,
                                image.grid.ny, image.grid.nz, grid.nx, grid.ny, grid.nz));
@@ -111,7 +114,7 @@ Mask nonzero_mask(const Image& image, const Grid& grid, const std::string& name)
 
 io::Picture mask_picture(const Mask& mask, const Grid& grid) {
   if (grid.nz != 1) throw BadInput(fmt::format("a picture has one slice, and the mask has {}", grid.nz));
-  require_mask(mask, grid);
+  require_whole_mask(mask, grid);
   io::Picture picture{.width = grid.nx, .height = grid.ny, .channels = 1, .data = {}};
   for (const std::uint8_t inside : mask) picture.data.push_back(inside != 0 ? 255 : 0);
   return picture;
@@ -119,7 +122,7 @@ io::Picture mask_picture(const Mask& mask, const Grid& grid) {
 
 io::Nifti mask_file(const Mask& mask, const ScalarImage& like) {
   const Grid& grid = like.image.grid;
-  require_mask(mask, grid);
+  require_whole_mask(mask, grid);
   io::Nifti nifti = like.geometry.value_or(io::Nifti{});
   nifti.shape = {grid.nx, grid.ny, grid.nz};
   nifti.type = io::NiftiType::uint8;

@@ -20,8 +20,9 @@ namespace {
 constexpr double kIsotropic = 1e-6;
 
 void set_vector(Image& image, std::size_t voxel, const std::array<double, 3>& vector) {
-  for (int c = 0; c < 3; ++c)
-    image.channel(c)[voxel] = static_cast<float>(vector[static_cast<std::size_t>(c)]);
+  const std::size_t stride = image.data.size() / vector.size();
+  for (std::size_t c = 0; c < vector.size(); ++c)
+    image.data[c * stride + voxel] = static_cast<float>(vector[c]);
 }
 
 void set_maps(TensorMaps& maps, std::size_t voxel, const Eigen3& eigen) {

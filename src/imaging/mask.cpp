@@ -226,6 +226,7 @@ void keep(ChosenMask& mask, std::vector<std::uint8_t> known, std::uint8_t needed
 
 Mask automatic_mask(const Image& scalar, const Run& run) {
   const RunScope scope(run);
+  scalar.check();
   if (scalar.channels != 1)
     throw BadInput(fmt::format("a mask is found in an image of 1 channel, this one has {}", scalar.channels));
   auto filtered = levels(scalar);
@@ -240,6 +241,8 @@ Mask automatic_mask(const Image& scalar, const Run& run) {
 
 ChosenMask choose_mask(const Image& image, const std::string& origin, const std::function<Mask()>& candidates,
                        const std::string& name) {
+  image.check(name);
+  if (!candidates) throw BadInput(fmt::format("{}: no function was given that chooses the mask", name));
   ChosenMask mask;
   mask.origin = origin;
   std::vector<std::uint8_t> known = properties(image);
@@ -256,6 +259,10 @@ ChosenMask choose_mask(const Image& image, const std::string& origin, const std:
   return mask;
 }
 
-void leave_out_zeros(ChosenMask& mask, const Image& image) { keep(mask, properties(image), kNonzero); }
+void leave_out_zeros(ChosenMask& mask, const Image& image) {
+  image.check();
+  require_mask(mask.voxels, image.grid);
+  keep(mask, properties(image), kNonzero);
+}
 
 }  // namespace warploom::imaging

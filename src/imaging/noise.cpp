@@ -57,6 +57,7 @@ std::vector<float> block_differences(std::span<const float> values, const Grid& 
 
 std::vector<double> noise_level(const Image& image, const Mask& mask, const Run& run) {
   const RunScope scope(run);
+  image.check();
   require_mask(mask, image.grid);
   const auto corners = block(image.grid);
   std::vector<double> level(static_cast<std::size_t>(image.channels));

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/built_with_cuda.hpp"
+#include "core/doors.hpp"
 #include "imaging/segment_backend.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/threads.hpp"
@@ -33,12 +34,11 @@ void check(const Image& image, const SegmentOptions& o) {
   require(o.time_step > 0 && std::isfinite(o.time_step), "the time step", o.time_step, "finite and above 0");
   require(not_negative(o.tolerance), "the tolerance", o.tolerance, "finite and at least 0");
   require(o.max_iterations >= 1, "the limit of iterations", o.max_iterations, "at least 1");
+  name(o.start), name(o.inside);
+  image.check();
   if (image.channels != 1)
     throw BadInput(fmt::format("the image has {} channels; one can be segmented", image.channels));
-  if (image.grid.voxels() < 2 || image.data.size() != static_cast<std::size_t>(image.grid.voxels()))
-    throw BadInput(
-        fmt::format("the image has {} x {} x {} voxels and {} values; it needs two or more, a value each",
-                    image.grid.nx, image.grid.ny, image.grid.nz, image.data.size()));
+  require(image.grid.voxels() >= 2, "the number of voxels", 1, "at least 2");
   for (const double h : image.grid.spacing)
     require(h > 0 && std::isfinite(h), "the distance of voxels", h, "finite and above 0");
 }
@@ -107,9 +107,9 @@ Enumeration parse(const Words& words, std::string_view text, std::string_view wh
 }  // namespace
 
 Start parse_start(std::string_view text) { return parse<Start>(kStarts, text, "start"); }
-std::string_view name(Start start) { return kStarts.at(static_cast<std::size_t>(start)); }
+std::string_view name(Start start) { return at_enumerator(kStarts, start, "the start"); }
 Inside parse_inside(std::string_view text) { return parse<Inside>(kInsides, text, "inside"); }
-std::string_view name(Inside inside) { return kInsides.at(static_cast<std::size_t>(inside)); }
+std::string_view name(Inside inside) { return at_enumerator(kInsides, inside, "`inside`"); }
 
 SegmentOptions usual_options(Start start, const Grid& grid) {
   if (start == Start::checkerboard && grid.nz == 1) return {};

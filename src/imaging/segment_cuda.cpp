@@ -32,7 +32,7 @@ class Buffers {
     if (const auto [free, total] = device_memory(); bytes() > free)
       throw OutOfMemory("segmenting " + std::to_string(voxels) + " voxels needs " + std::to_string(bytes()) +
                         " bytes of the GPU's memory, " + std::to_string(free) +
-                        " are free; --device cpu does without");
+                        " are free; `device` cpu does without");
     arena_.allocate();
   }
 

@@ -13,10 +13,13 @@
 namespace warploom::imaging {
 namespace {
 
+constexpr double kLargestB = 1e15;  // [s/mm^2] so that 50 times the nearest whole number is one
+
 /// How far a b-value may lie from the one that was asked for [s/mm^2].
 double b_tolerance(double b) { return std::max(50.0, 0.05 * b); }
 
 void require_gradients(const Image& image, const io::Gradients& gradients) {
+  image.check("the series");
   const std::size_t b = gradients.b.size(), directions = gradients.directions.size();
   if (b == 0 || static_cast<std::int64_t>(b) != image.channels || b != directions)
     throw BadInput(fmt::format("a series of {} volumes has {} b-values and {} directions", image.channels, b,
@@ -51,7 +54,7 @@ void select_volumes(Series& series, const ShellChoice& choice) {
     return [=](double value) { return std::abs(value - shell) <= b_tolerance(shell); };
   };
   for (const double shell : choice.shells)
-    if (std::ranges::none_of(b, near(shell)))
+    if (!std::isfinite(shell) || std::ranges::none_of(b, near(shell)))
       throw BadInput(
           fmt::format("`shells`: no volume has a b-value of {} (+- {}) s/mm^2; there are {:.0f} to {:.0f}",
                       shell, b_tolerance(shell), std::ranges::min(b), std::ranges::max(b)));
@@ -78,7 +81,11 @@ void select_volumes(Series& series, const ShellChoice& choice) {
 
 std::map<std::int64_t, int> shells(const io::Gradients& gradients, double b0_threshold) {
   std::map<std::int64_t, int> volumes;
-  for (const double b : gradients.b) ++volumes[b <= b0_threshold ? 0 : std::lround(b / 50) * 50];
+  for (const double b : gradients.b) {
+    if (!(std::abs(b) <= kLargestB))
+      throw BadInput(fmt::format("a b-value is {} s/mm^2; it must be finite and at most {}", b, kLargestB));
+    ++volumes[b <= b0_threshold ? 0 : std::llround(b / 50) * 50];
+  }
   return volumes;
 }
 
@@ -90,11 +97,13 @@ Image mean_b0(const Image& image, const io::Gradients& gradients, double b0_thre
   if (!std::ranges::all_of(volumes, weighted)) std::erase_if(volumes, weighted);
   Image mean(image.grid, 1);
   const auto share = 1 / static_cast<float>(volumes.size());
-  for (const int volume : volumes)
+  for (const int volume : volumes) {
+    const auto values = image.channel(volume);
     for (std::size_t v = 0; v < mean.data.size(); ++v) {
-      const float value = image.channel(volume)[v];
+      const float value = values[v];
       if (std::isfinite(value)) mean.data[v] += value * share;
     }
+  }
   return mean;
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/doors.hpp"
 #include "imaging/voxels.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/imaging/maps.hpp"
@@ -27,7 +28,7 @@ const OrderFacts& facts(TensorOrder order) {
       {{"fsl", "xx xy xz yy yz zz", io::Frame::fsl, {0, 1, 2, 3, 4, 5}},
        {"mrtrix", "xx yy zz xy xz yz", io::Frame::scanner, {0, 3, 5, 1, 2, 4}},
        {"nifti", "xx xy yy xz yz zz", io::Frame::image, {0, 1, 3, 2, 4, 5}}}};
-  return all[static_cast<std::size_t>(order)];
+  return at_enumerator(all, order, "the order of elements");
 }
 
 constexpr std::array kOrders{TensorOrder::fsl, TensorOrder::mrtrix, TensorOrder::nifti};
@@ -39,12 +40,13 @@ std::string mark(TensorOrder order) { return fmt::format("tensor {}", name(order
 void permute(TensorImage& tensors, const std::array<int, kTensorChannels>& from, float factor) {
   require_tensor(tensors);
   if (std::ranges::is_sorted(from) && factor == 1) return;
+  const std::size_t stride = tensors.data.size() / from.size();
   for_pieces(tensors.grid, [&](std::size_t begin, std::size_t end) {
     for (std::size_t v = begin; v < end; ++v) {
       std::array<float, kTensorChannels> tensor;
-      for (std::size_t k = 0; k < tensor.size(); ++k) tensor[k] = tensors.channel(from[k])[v];
-      for (int k = 0; k < kTensorChannels; ++k)
-        tensors.channel(k)[v] = tensor[static_cast<std::size_t>(k)] * factor;
+      for (std::size_t k = 0; k < tensor.size(); ++k)
+        tensor[k] = tensors.data[static_cast<std::size_t>(from[k]) * stride + v];
+      for (std::size_t k = 0; k < tensor.size(); ++k) tensors.data[k * stride + v] = tensor[k] * factor;
     }
   });
 }
@@ -108,6 +110,7 @@ io::Frame axis_aligned(io::Frame wanted, const io::Affine& affine) {
 }
 
 void change_frame(TensorImage& tensors, io::Frame from, io::Frame to, const io::Affine& affine) {
+  require_tensor(tensors);
   const Matrix change = io::frame_change(from, to, affine);
   if (!all_elements(change, [](double x, double same) { return std::abs(x - same) <= 1e-12; }))
     rotate_tensors(tensors, change);

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <iterator>
+#include <string_view>
 #include <vector>
 
 #include "warploom/core/error.hpp"
@@ -15,15 +16,21 @@
 
 namespace warploom::imaging {
 
-/// @throws BadInput unless the mask is empty or has a byte a voxel
-inline void require_mask(const Mask& mask, const Grid& grid) {
-  if (!mask.empty() && mask.size() != static_cast<std::size_t>(grid.voxels()))
+/// @throws BadInput unless the mask has a byte a voxel
+inline void require_whole_mask(const Mask& mask, const Grid& grid) {
+  if (mask.size() != static_cast<std::size_t>(grid.voxels()))
     throw BadInput(fmt::format("the mask has {} voxels, the image {} x {} x {} = {}", mask.size(), grid.nx,
                                grid.ny, grid.nz, grid.voxels()));
 }
 
-/// @throws BadInput unless the image has the channels of a tensor
-inline void require_tensor(const Image& image) {
+/// @throws BadInput unless the mask is empty or has a byte a voxel
+inline void require_mask(const Mask& mask, const Grid& grid) {
+  if (!mask.empty()) require_whole_mask(mask, grid);
+}
+
+/// @throws BadInput unless the image has the channels of a tensor, and their values
+inline void require_tensor(const Image& image, std::string_view what = "the tensor image") {
+  image.check(what);
   if (image.channels != kTensorChannels)
     throw BadInput(
         fmt::format("a tensor image has {} channels, this one {}", kTensorChannels, image.channels));
@@ -31,15 +38,18 @@ inline void require_tensor(const Image& image) {
 
 inline bool inside(const Mask& mask, std::size_t voxel) { return mask.empty() || mask[voxel] != 0; }
 
+/// Of an image that require_tensor() has seen: unchecked, for inner loops.
 inline std::array<double, 6> tensor_at(const TensorImage& image, std::size_t voxel) {
   std::array<double, 6> tensor;
-  for (int c = 0; c < kTensorChannels; ++c) tensor[static_cast<std::size_t>(c)] = image.channel(c)[voxel];
+  const std::size_t stride = image.data.size() / tensor.size();
+  for (std::size_t c = 0; c < tensor.size(); ++c) tensor[c] = image.data[c * stride + voxel];
   return tensor;
 }
 
 inline void set_tensor(TensorImage& image, std::size_t voxel, const std::array<double, 6>& tensor) {
-  for (int c = 0; c < kTensorChannels; ++c)
-    image.channel(c)[voxel] = static_cast<float>(tensor[static_cast<std::size_t>(c)]);
+  const std::size_t stride = image.data.size() / tensor.size();
+  for (std::size_t c = 0; c < tensor.size(); ++c)
+    image.data[c * stride + voxel] = static_cast<float>(tensor[c]);
 }
 
 /// The upper one where there are two; 0 of nothing. Reorders the values.

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "core/doors.hpp"
 #include "io/printable.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
@@ -142,11 +143,12 @@ Frame parse_frame(std::string_view text) {
   throw BadInput(fmt::format("frame '{}' is unknown; it is image, fsl or scanner", text));
 }
 
-std::string_view name(Frame frame) { return kFrames[static_cast<std::size_t>(frame)].second; }
+std::string_view name(Frame frame) { return at_enumerator(kFrames, frame, "the frame").second; }
 
 std::array<std::array<double, 3>, 3> frame_change(Frame from, Frame to, const Affine& affine) {
   if (const double det = determinant(affine); !std::isfinite(det) || det == 0)
     throw BadInput(fmt::format("the affine's determinant is {}: it gives no directions", det));
+  name(from), name(to);  // are there such frames?
   const Matrix begin = to_scanner(from, affine), end = to_scanner(to, affine);
   Matrix change{};
   for (std::size_t i = 0; i < 3; ++i)

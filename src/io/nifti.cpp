@@ -15,6 +15,7 @@
 #include "warploom/core/file.hpp"
 #include "warploom/core/progress.hpp"
 #include "warploom/core/threads.hpp"
+#include "warploom/core/view.hpp"
 #include "warploom/io/gzip.hpp"
 
 namespace warploom::io {
@@ -163,11 +164,7 @@ double determinant(const Affine& m) {
          m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
 }
 
-std::int64_t Nifti::elements() const {
-  std::int64_t product = 1;
-  for (const std::int64_t extent : shape) product *= extent;
-  return product;
-}
+std::int64_t Nifti::elements() const { return element_count(shape); }
 
 Nifti parse_nifti(std::string_view bytes, const std::string& name, std::uint64_t max_bytes) {
   return within_memory(name, [&] {

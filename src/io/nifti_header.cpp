@@ -365,6 +365,9 @@ std::string format_nifti_header(const Nifti& image, const std::string& name) {
   const auto fail = [&](const std::string& what) { throw BadInput(fmt::format("{}: {}", name, what)); };
   if (image.shape.empty() || image.shape.size() > 7)
     fail(fmt::format("an image of {} axes; NIfTI has 1 to 7", image.shape.size()));
+  if (std::ranges::none_of(kTypes, [&](const auto& known) { return known.type == image.type; }))
+    fail(
+        fmt::format("its type is number {} of NiftiType, which has none such", static_cast<int>(image.type)));
   if (std::ranges::min(image.shape) < 1)
     fail(fmt::format("extents {}: each must be 1 or more", fmt::join(image.shape, " x ")));
   if (product(image.shape) != image.data.size())

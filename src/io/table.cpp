@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <concepts>
+#include <limits>
 #include <utility>
 
 #include "io/printable.hpp"
@@ -47,7 +48,12 @@ template <class T>
 class TableReader {
  public:
   TableReader(std::string_view text, const std::string& name, std::optional<T> infinity)
-      : text_(text), name_(name), infinity_(infinity) {}
+      : text_(text), name_(name), infinity_(infinity) {
+    if constexpr (std::integral<T>)
+      if (infinity == std::numeric_limits<T>::min())
+        throw BadInput(fmt::format("{}: infinity is to stand for {}, whose negative no 64-bit integer is",
+                                   name, *infinity));
+  }
 
   Table<T> read(bool list) {
     if (text_.starts_with(kByteOrderMark)) text_.remove_prefix(kByteOrderMark.size());

@@ -60,7 +60,10 @@ struct JsonText {
 
 Json::Json(std::nullptr_t) : value_(nullptr) {}
 Json::Json(Value value) : value_(std::move(value)) {}
-Json::Json(const char* text) : value_(std::string(text)) {}
+Json::Json(const char* text) {
+  if (text == nullptr) throw BadInput("JSON: the text is a null pointer");
+  value_ = std::string(text);
+}
 Json::Json(std::string_view text) : value_(std::string(text)) {}
 Json::Json(std::string text) : value_(std::move(text)) {}
 Json::Json(const Json&) = default;
@@ -87,8 +90,15 @@ Json Json::array(std::initializer_list<Json> values) { return Json(Value(Array(v
 Json Json::object() { return Json(Value(Object{})); }
 
 Json Json::parse(std::string_view text) {
+  constexpr int kDeepest = 1000;
+  const auto not_too_deep = [](int depth, Library::parse_event_t, const Library&) {
+    if (depth > kDeepest)
+      throw BadInput("JSON: arrays and objects lie in one another more than " + std::to_string(kDeepest) +
+                     " deep");
+    return true;
+  };
   try {
-    return JsonText::ours(Library::parse(text));
+    return JsonText::ours(Library::parse(text, not_too_deep));
   } catch (const Library::exception& error) {
     throw BadInput(std::string("JSON: ") + error.what());
   }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <iterator>
 
+#include "warploom/core/error.hpp"
 #include "warploom/page/text.hpp"
 #include "warploom/page/ticks.hpp"
 
@@ -197,6 +198,8 @@ std::string draw(const Panel& panel, const Look& look) {
 
 std::string svg_document(double width, double height, std::string_view label, std::string_view attributes,
                          std::string_view content, int digits) {
+  if (digits < 0 || digits > 17)
+    throw BadInput(fmt::format("{} digits after the point; from 0 to 17", digits));
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.{2}f} {1:.{2}f}\" width=\"{0:.0f}\" "
       "height=\"{1:.0f}\" role=\"img\" aria-label=\"{5}\"{3}>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n{4}</svg>\n",
@@ -242,6 +245,9 @@ std::string figure(const Panel& panel) {
 
 std::vector<std::pair<double, double>> histogram(const std::vector<float>& values, double low, double high,
                                                  int bins) {
+  constexpr int kMostBins = 1 << 20;
+  if (bins < 1 || bins > kMostBins)
+    throw BadInput(fmt::format("a histogram of {} bins; from 1 to {}", bins, kMostBins));
   std::vector<std::int64_t> counts(static_cast<std::size_t>(bins));
   for (const float value : values)
     if (const double at = (value - low) / (high - low); at >= 0 && at <= 1)

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string_view>
+
+#include "core/doors.hpp"
 
 namespace warploom::page {
 
@@ -14,6 +17,8 @@ double round_step(double span, double parts) {
 }
 
 double least_step(double span, double most) {
+  if (!(most > 0))
+    throw BadInput(fmt::format("a step that goes into a span at most {} times: above 0", most));
   double step = 1;
   for (int k = 0; span > most * step; ++k) step *= k % 3 == 1 ? 2.5 : 2;
   return step;
@@ -28,11 +33,21 @@ std::string prefixed(double value, bool binary) {
   return fmt::format("{:.4g} {}{}", value, prefixes[prefix], binary ? "i" : "");
 }
 
+Scale::Scale(double base, Ends ends, double parts) : base_(base), ends_(ends), parts_(parts) {
+  at_enumerator(std::array{"values", "ticks", "beyond"}, ends, "where a scale ends");
+  if (base != 0 && base != 2 && base != 10)
+    throw BadInput(
+        fmt::format("the logarithm of an axis has the base {}; it is 2 or 10, or 0 of a linear axis", base));
+  if (!(parts >= 1 && parts <= 1000))
+    throw BadInput(fmt::format("the ticks of a scale make {} parts; from 1 to 1000", parts));
+}
+
 bool Scale::shows(double value) const { return std::isfinite(value) && (base_ == 0 || value > 0); }
 
 double Scale::scaled(double value) const { return base_ == 0 ? value : std::log(value) / std::log(base_); }
 
 void Scale::add(double value) {
+  if (!shows(value)) return;
   low_ = std::min(low_, scaled(value));
   high_ = std::max(high_, scaled(value));
 }

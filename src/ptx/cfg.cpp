@@ -1,8 +1,26 @@
 #include "warploom/ptx/cfg.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "warploom/core/error.hpp"
+
 namespace warploom::ptx {
+
+void Graph::no_such_node(std::uint32_t node) const {
+  throw BadInput(fmt::format("a graph of {} nodes has none of number {}", size(), node));
+}
+
+void Graph::check() const {
+  if (successors.size() != predecessors.size())
+    throw BadInput(fmt::format("a graph has the successors of {} nodes and the predecessors of {}",
+                               successors.size(), predecessors.size()));
+  for (const auto* lists : {&successors, &predecessors})
+    for (const auto& list : *lists)
+      for (const std::uint32_t node : list)
+        if (node >= size()) no_such_node(node);
+}
 
 Graph Graph::reversed() const {
   Graph r;
@@ -12,6 +30,9 @@ Graph Graph::reversed() const {
 }
 
 std::vector<std::uint32_t> reverse_postorder(const Graph& graph, std::uint32_t root) {
+  graph.check();
+  if (root >= graph.size())
+    throw BadInput(fmt::format("a graph of {} nodes has no root {}", graph.size(), root));
   std::vector<std::uint32_t> order;
   std::vector<bool> seen(graph.size());
   std::vector<std::pair<std::uint32_t, std::size_t>> stack{{root, 0}};
@@ -64,6 +85,10 @@ DominatorTree::DominatorTree(std::vector<std::uint32_t> immediate)
       enter_(immediate_.size()),
       leave_(immediate_.size()),
       children_(immediate_.size()) {
+  for (const std::uint32_t above : immediate_)
+    if (above != kNone && above >= immediate_.size())
+      throw BadInput(
+          fmt::format("node {} dominates one of {} nodes, and is none of them", above, immediate_.size()));
   for (std::uint32_t n = 0; n < immediate_.size(); ++n)
     if (immediate_[n] != kNone) children_[immediate_[n]].push_back(n);
   std::uint32_t clock = 0;
@@ -91,6 +116,7 @@ bool Loop::contains(std::uint32_t block) const {
 }
 
 DominatorTree post_dominators(const Graph& graph) {
+  graph.check();
   const std::uint32_t n = graph.size();
   Graph backwards(n + 1);
   for (std::uint32_t b = 0; b < n; ++b) {
@@ -225,6 +251,10 @@ void find_loops(Cfg& cfg) {
 }  // namespace
 
 Cfg build_cfg(const Module& module, const Function& function) {
+  if (!function.has_body ||
+      std::ranges::none_of(module.functions, [&](const Function& known) { return &known == &function; }))
+    throw BadInput(
+        fmt::format("{}: '{}' is no function of the module with a body", module.file, function.name));
   Cfg cfg;
   cfg.module = &module;
   cfg.function = &function;

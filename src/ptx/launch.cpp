@@ -27,21 +27,21 @@ std::optional<Extents> parse_extents(std::string_view text, const Extents& most)
 
 }  // namespace
 
-Extents parse_grid(std::string_view text) {
+Extents parse_grid(std::string_view text, std::string_view called) {
   const std::optional<Extents> grid = parse_extents(text, {2147483647, 65535, 65535});
   if (!grid)
     throw BadInput(fmt::format(
-        "--grid: '{}' is not X, X,Y or X,Y,Z in blocks, with X from 1 to 2147483647, Y and Z from 1 to 65535",
-        text));
+        "{}: '{}' is not X, X,Y or X,Y,Z in blocks, with X from 1 to 2147483647, Y and Z from 1 to 65535",
+        called, text));
   return *grid;
 }
 
-Extents parse_block(std::string_view text) {
+Extents parse_block(std::string_view text, std::string_view called) {
   const std::optional<Extents> block = parse_extents(text, {1024, 1024, 64});
   if (!block || (*block)[0] * (*block)[1] * (*block)[2] > 1024)
     throw BadInput(fmt::format(
-        "--block: '{}' is not X, X,Y or X,Y,Z in threads, with X and Y from 1 to 1024, Z from 1 to 64 and 1024 in all",
-        text));
+        "{}: '{}' is not X, X,Y or X,Y,Z in threads, with X and Y from 1 to 1024, Z from 1 to 64 and 1024 in all",
+        called, text));
   return *block;
 }
 

@@ -15,6 +15,12 @@ const Function* Module::find_function(std::string_view name) const {
   return found;
 }
 
+std::string_view Module::text_of(Span s) const {
+  if (s.begin > s.end || s.end > text.size())
+    throw BadInput(fmt::format("{}: bytes {} to {} of a text of {}", file, s.begin, s.end, text.size()));
+  return std::string_view(text).substr(s.begin, s.end - s.begin);
+}
+
 std::string print(const Module& module) { return module.text; }
 
 void Edits::replace(Span span, std::string text) { edits_.push_back({span, std::move(text)}); }

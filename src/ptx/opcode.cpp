@@ -4,6 +4,8 @@
 #include <array>
 #include <unordered_map>
 
+#include "core/doors.hpp"
+
 namespace warploom::ptx {
 namespace {
 
@@ -93,7 +95,7 @@ Op op_from(std::string_view mnemonic) {
   return it == table.end() ? Op::unknown : it->second;
 }
 
-std::string_view mnemonic(Op op) { return kMnemonics[static_cast<std::size_t>(op)]; }
+std::string_view mnemonic(Op op) { return at_enumerator(kMnemonics, op, "the mnemonic"); }
 
 std::uint16_t type_bytes(std::string_view t) {
   if (t == "pred") return 1;

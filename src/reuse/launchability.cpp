@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "core/doors.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
 
@@ -158,10 +159,12 @@ std::string_view name(Origin origin) {
     case Origin::declared:
       return "declared";
   }
-  return "unknown";
+  refuse_enumerator(origin, "the origin");
 }
 
 SharedDeclared shared_declared(const ptx::Module& module, const ptx::Function& kernel) {
+  if (std::ranges::none_of(module.functions, [&](const ptx::Function& known) { return &known == &kernel; }))
+    throw BadInput(fmt::format("{}: '{}' is no function of the module", module.file, kernel.name));
   SharedDeclared out;
   std::vector<bool> used(module.variables.size());
   std::vector<std::uint32_t> local;
@@ -199,6 +202,8 @@ SharedDeclared shared_declared(const ptx::Module& module, const ptx::Function& k
 }
 
 Launchability launchability(const ptx::Module& module, const LaunchOptions& options) {
+  for (const hw::Architecture* architecture : options.architectures)
+    if (architecture == nullptr) throw BadInput("launchability: one of the architectures is a null pointer");
   Launchability out;
   std::vector<const ptx::Function*> kernels;
   std::vector<std::string_view> names;

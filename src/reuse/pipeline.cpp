@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 
+#include "core/doors.hpp"
 #include "reuse/analysis/coverage.hpp"
 #include "reuse/analysis/privacy.hpp"
 #include "reuse/report/describe.hpp"
@@ -34,7 +35,7 @@ std::string_view name(When when) {
     case When::fits:
       return "fits";
   }
-  return "";
+  refuse_enumerator(when, "when to rewrite");
 }
 
 std::vector<std::string_view> passes() {

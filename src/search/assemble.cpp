@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -5,10 +7,12 @@
 #include <limits>
 #include <numeric>
 #include <queue>
+#include <ranges>
 #include <set>
 #include <tuple>
 #include <utility>
 
+#include "core/doors.hpp"
 #include "search/assembly.hpp"
 #include "warploom/core/progress.hpp"
 #include "warploom/core/threads.hpp"
@@ -20,8 +24,41 @@ bool ranked_before(const Match& a, const Match& b) {
   return std::tie(b.coverage, a.distance, a.first) < std::tie(a.coverage, b.distance, b.first);
 }
 
+namespace {
+
+/// What is refused would leave the tables that are made for channels, rotations and parts, or an integer's
+/// range.
+void check(std::span<const Piece> pieces, const Query& query, const AssembleOptions& options) {
+  constexpr std::int64_t kFar = std::int64_t{1} << 60, kMostChannels = 1 << 16, kMostRotations = 10'000;
+  const auto require = [](const char* what, std::int64_t value, std::int64_t least, std::int64_t most) {
+    if (value < least || value > most)
+      throw BadInput(fmt::format("{} is {}: it must be from {} to {}", what, value, least, most));
+  };
+  require("the query's number of channels", std::ssize(query.channels), 1, kMostChannels);
+  require("the query's length", query.length(), 1, kFar);
+  require("the largest lag", options.max_lag, 0, kFar);
+  require("the exclusion zone", options.exclusion, 0, kFar);
+  require("the number of alternatives", options.alternatives, 1, std::numeric_limits<std::int32_t>::max());
+  for (const Pair& pair : pieces | std::views::transform(&Piece::pair)) {
+    require("a piece's channel of the query", pair.query_channel, 0, std::ssize(query.channels) - 1);
+    require("a piece's channel", pair.channel, 0, kMostChannels - 1);
+    require("a piece's rotation", pair.rotation, 0, kMostRotations);
+    require("a piece's part", pair.segment, -1, kMostChannels);
+    require("a piece's coverage", pair.coverage, 0, std::int64_t{1} << 40);
+    for (const std::int64_t place : {pair.offset, pair.begin, pair.length})
+      require("a piece's offset, begin or length", place, -kFar, kFar);
+    if (!(pair.distance >= 0 && pair.weight >= 0 && std::isfinite(pair.distance * pair.weight)))
+      throw BadInput(
+          fmt::format("a piece has the distance {} and the weight {}: they must be finite and not below 0",
+                      pair.distance, pair.weight));
+  }
+}
+
+}  // namespace
+
 std::vector<Match> assemble(std::span<const Piece> pieces, const Query& query,
                             const AssembleOptions& options) {
+  check(pieces, query, options);
   Assembly assembly(query, options.max_lag);
   assembly.add(pieces);
   std::vector<Match> matches;
@@ -68,6 +105,8 @@ void Assembly::add(std::span<const Piece> pieces) {
     limits_.rotations = std::max(limits_.rotations, piece.pair.rotation + 1);
     limits_.segments = std::max(limits_.segments, piece.pair.segment + 1);
   }
+  require_memory_for(static_cast<std::uint64_t>(limits_.channels + limits_.recorded) * limits_.rotations, 64,
+                     "the edges between channels, in each rotation");
   edge_at_.assign(static_cast<std::size_t>(limits_.channels) * limits_.recorded, kNone);
   const std::vector<std::int32_t> order = by_offset(pieces);
   std::vector<Place> places(order.size());

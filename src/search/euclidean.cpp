@@ -83,6 +83,7 @@ std::vector<float> euclidean_profile(const Signal& signal, const Query& query, N
                                      const Run& run) {
   const RunScope scope(run);
   check(signal, query);
+  check(normalization);
   std::vector<std::vector<float>> patterns;
   for (const auto& channel : query.channels)
     patterns.push_back(normalization == Normalization::z

@@ -113,7 +113,9 @@ double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 Evaluation evaluate(std::span<const Interval> results, std::span<const Interval> annotations,
                     std::span<const Interval> source, std::int64_t k, const Relevance& relevance) {
-  if (k < 1) throw BadInput(fmt::format("results are judged up to rank {}; at least 1", k));
+  constexpr std::int64_t kLastRank = 10'000'000;
+  if (k < 1 || k > kLastRank)
+    throw BadInput(fmt::format("results are judged up to rank {}; from 1 to {}", k, kLastRank));
   check_share("overlap", relevance.overlap);
   check_share("overlap with the query's source", relevance.self_overlap);
   check(results, "a result");
@@ -174,7 +176,9 @@ Evaluation evaluate(std::span<const Interval> results, std::span<const Interval>
 }
 
 double student_quantile(std::int64_t freedom, double probability) {
-  if (freedom < 1) throw BadInput(fmt::format("{} degrees of freedom; at least 1", freedom));
+  constexpr std::int64_t kMostFreedom = 100'000'000;
+  if (freedom < 1 || freedom > kMostFreedom)
+    throw BadInput(fmt::format("{} degrees of freedom; from 1 to {}", freedom, kMostFreedom));
   if (!(probability > 0 && probability < 1))
     throw BadInput(fmt::format("a probability of {}; above 0 and below 1", probability));
   // P(|t| < tan(angle) sqrt(freedom)) is a finite sum over powers of the cosine.
@@ -256,6 +260,8 @@ Judged judge(StoredMatches stored, std::span<const Interval> annotations, const 
 }
 
 std::optional<double> value_of(const Evaluation& evaluation, const Measure& measure) {
+  if (measure.value == nullptr)
+    throw BadInput(fmt::format("the measure '{}' names no member of an evaluation", measure.name));
   if (measure.of_events && evaluation.events == 0) return std::nullopt;
   return evaluation.*measure.value;
 }

@@ -2,16 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <utility>
 
 #include "core/built_with_cuda.hpp"
+#include "core/doors.hpp"
+#include "core/one_caller.hpp"
 #include "search/backend.hpp"
+#include "search/windows.hpp"
 #include "warploom/core/error.hpp"
 
 namespace warploom::search {
 namespace {
+
+constexpr const char* kName = "search::Index";
 
 std::unique_ptr<Backend> make_backend(Device device, const Signal& signal, const IndexOptions& options) {
 #ifdef WARPLOOM_HAVE_CUDA
@@ -78,6 +84,7 @@ struct Index::State {
   Signal signal;
   IndexOptions options;
   std::unique_ptr<Backend> backend;
+  OneCaller caller = {};
 
   DeviceScope enter() const { return {options.run, "a search", kBuiltWithCuda}; }
 
@@ -85,14 +92,16 @@ struct Index::State {
     const auto samples = static_cast<std::int64_t>(signal[0].size());
     if (first < 0 || count < 0 || length > samples || first > samples - length + 1 - count)
       throw BadInput(
-          fmt::format("windows of {} samples that begin at {} to {} leave the recording, which has {}",
-                      length, first, first + count - 1, samples));
+          fmt::format("{} windows of {} samples, the first at {}, leave the recording, which has {}", count,
+                      length, first, samples));
   }
 };
 
 Index::Index(Signal signal, const IndexOptions& options) {
   check_signal(signal);
-  state_ = std::make_unique<State>(State{std::move(signal), options, nullptr});
+  check(options.normalization);
+  at_enumerator(std::array{"never", "automatic", "always"}, options.prune, "the choice of pruning");
+  state_.reset(new State{std::move(signal), options, nullptr});
   const DeviceScope scope = state_->enter();
   state_->options.run.devices = {scope.device()};
   state_->backend = make_backend(scope.device(), state_->signal, state_->options);
@@ -102,20 +111,22 @@ Index::Index(Index&&) noexcept = default;
 Index& Index::operator=(Index&&) noexcept = default;
 Index::~Index() = default;
 
-const Signal& Index::signal() const { return state_->signal; }
-std::int64_t Index::samples() const { return std::ssize(state_->signal[0]); }
-Device Index::device() const { return state_->options.run.devices.front(); }
-const Run& Index::run() const { return state_->options.run; }
-Normalization Index::normalization() const { return state_->options.normalization; }
-const Effort& Index::effort() const { return state_->backend->effort; }
+Index::State& Index::state() const { return held(state_, "a search index"); }
+const Signal& Index::signal() const { return state().signal; }
+std::int64_t Index::samples() const { return std::ssize(state().signal[0]); }
+Device Index::device() const { return state().options.run.devices.front(); }
+const Run& Index::run() const { return state().options.run; }
+Normalization Index::normalization() const { return state().options.normalization; }
+const Effort& Index::effort() const { return state().backend->effort; }
 
 std::vector<float> Index::profile(const Pattern& pattern, std::int32_t channel, std::int64_t first,
                                   std::int64_t count) {
   check_pattern(pattern, "the pattern");
   check_channel(signal(), channel, "a profile");
-  state_->check_windows(std::ssize(pattern.samples), first, count);
-  const DeviceScope scope = state_->enter();
-  return count == 0 ? std::vector<float>{} : state_->backend->profile(pattern, channel, first, count);
+  state().check_windows(std::ssize(pattern.samples), first, count);
+  const OneCaller::Call call(state().caller, kName);
+  const DeviceScope scope = state().enter();
+  return count == 0 ? std::vector<float>{} : state().backend->profile(pattern, channel, first, count);
 }
 
 std::vector<float> Index::distances(const Pattern& pattern, std::int32_t channel,
@@ -126,6 +137,7 @@ std::vector<float> Index::distances(const Pattern& pattern, std::int32_t channel
 
 std::vector<std::vector<float>> Index::distances(std::span<const Pattern> patterns,
                                                  std::span<const Windows> windows) {
+  State& state = this->state();
   check_patterns(patterns);
   for (std::size_t i = 0; i < windows.size(); ++i) {
     const auto& [pattern, channel, offsets] = windows[i];
@@ -134,21 +146,24 @@ std::vector<std::vector<float>> Index::distances(std::span<const Pattern> patter
     if (pattern < 0 || pattern >= std::ssize(patterns))
       throw BadInput(fmt::format("{} names pattern {}, but there are {}", what, pattern, patterns.size()));
     const std::int64_t length = std::ssize(patterns[pattern].samples);
-    for (const std::int64_t offset : offsets) state_->check_windows(length, offset, 1);
+    for (const std::int64_t offset : offsets) state.check_windows(length, offset, 1);
   }
   if (windows.empty()) return {};
-  const DeviceScope scope = state_->enter();
-  return state_->backend->distances(patterns, windows);
+  const OneCaller::Call call(state.caller, kName);
+  const DeviceScope scope = state.enter();
+  return state.backend->distances(patterns, windows);
 }
 
 std::vector<std::vector<Candidate>> Index::best(std::span<const Pattern> patterns,
                                                 std::span<const Task> tasks) {
+  State& state = this->state();
   check_patterns(patterns);
-  for (std::size_t i = 0; i < tasks.size(); ++i) check_task(signal(), patterns, tasks[i], i);
-  const DeviceScope scope = state_->enter();
+  for (std::size_t i = 0; i < tasks.size(); ++i) check_task(state.signal, patterns, tasks[i], i);
+  const OneCaller::Call call(state.caller, kName);
+  const DeviceScope scope = state.enter();
   const auto start = std::chrono::steady_clock::now();
-  auto found = state_->backend->best(patterns, tasks);
-  state_->backend->effort.seconds +=
+  auto found = state.backend->best(patterns, tasks);
+  state.backend->effort.seconds +=
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return found;
 }

@@ -16,12 +16,30 @@
 namespace warploom::search {
 namespace {
 
+/// Ends that are numbers of vertices, and worths whose sums hold.
+void check(std::span<const Edge> edges) {
+  constexpr std::int32_t kMostVertices = 1 << 20;
+  constexpr std::int64_t kMostCoverage = std::int64_t{1} << 40;
+  for (const auto& [left, right, worth] : edges) {
+    if (left < 0 || right < 0 || left >= kMostVertices || right >= kMostVertices)
+      throw BadInput(fmt::format("an edge joins vertices {} and {}: they are numbered from 0 to {}", left,
+                                 right, kMostVertices - 1));
+    if (worth.coverage < 0 || worth.coverage > kMostCoverage ||
+        !(worth.distance >= 0 && std::isfinite(worth.distance)))
+      throw BadInput(fmt::format(
+          "an edge covers {} samples at a distance of {}: give 0 to 2^40, and a finite distance not "
+          "below 0",
+          worth.coverage, worth.distance));
+  }
+}
+
 /// Whether a matching that is looked for holds an edge.
 enum class Rule : std::uint8_t { free, required, forbidden };
 
 class Graph {
  public:
   explicit Graph(std::span<const Edge> edges) : edges_(edges.begin(), edges.end()) {
+    check(edges);
     double largest = 0;
     for (const Edge& edge : edges_) {
       lefts_ = std::max(lefts_, edge.left + 1);
@@ -164,6 +182,7 @@ Matching best_matching(std::span<const Edge> edges, std::vector<Worth>* prices) 
 }
 
 Payments pay(std::span<const Edge> edges, std::span<const Worth> prices) {
+  check(edges);
   Payments paid;
   for (const Edge& edge : edges) {
     paid.left.resize(std::max<std::size_t>(paid.left.size(), edge.left + 1));
@@ -233,6 +252,12 @@ namespace {
 class Enumeration {
  public:
   Enumeration(std::span<const Edge> edges, std::int64_t cap) : edges_(edges), cap_(cap) {
+    constexpr std::size_t kMostEdges = 10'000;  // each is a level of the recursion
+    check(edges);
+    if (edges.size() > kMostEdges)
+      throw BadInput(fmt::format("all maximal matchings of a graph of {} edges: {} are the limit",
+                                 edges.size(), kMostEdges));
+    if (cap < 0) throw BadInput(fmt::format("at most {} matchings: at least 0", cap));
     for (const Edge& edge : edges) {
       left_.resize(std::max<std::size_t>(left_.size(), edge.left + 1));
       right_.resize(std::max<std::size_t>(right_.size(), edge.right + 1));

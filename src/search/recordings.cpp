@@ -23,6 +23,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// As find() has them, since some of it is computed before find() is called.
+void require(std::string_view option, double value, double least, double most) {
+  if (!(value >= least && value <= most))
+    throw BadInput(fmt::format("{} is {}: it must be from {} to {}", option, value, least, most));
+}
+
 /// What is matched by name.
 bool all_named(const std::vector<std::string>& names) {
   return std::ranges::none_of(names, &std::string::empty) &&
@@ -149,6 +155,9 @@ Found find_all(const SearchOptions& options, std::span<const RecordedQuery> quer
 
 std::string RecordedQuery::channel(std::int32_t index) const {
   const auto place = static_cast<std::size_t>(index);
+  if (index < 0 || place >= names.size())
+    throw BadInput(fmt::format("there is no channel {} of the query of {}: it has {}, counted from 0", index,
+                               file.string(), names.size()));
   return signal::channel_name(names[place], place);
 }
 
@@ -212,6 +221,7 @@ std::vector<RecordedQuery> queries_labelled(const io::Recording& recording, cons
 }
 
 void match_rates(std::span<const RecordedQuery> queries, io::Recording& recording, const std::string& file) {
+  if (recording.channels.empty()) throw BadInput(fmt::format("{}: it has no channels", file));
   constexpr double kSameRate = 1e-3;  // relative; rates from time columns are no more exact
   for (const RecordedQuery& query : queries) {
     const double rate = recording.channels[0].rate;
@@ -255,7 +265,7 @@ FindOptions find_options(const SearchOptions& options, const RecordedQuery& quer
     find.adjacency = signal::parse_adjacency(read_file(options.adjacency), options.adjacency, names);
   if (!options.weights.empty()) find.weights = read_weights(options.weights, names.size());
   if (options.lag_in_seconds) {
-    if (!recording.timed)
+    if (!recording.timed || recording.channels.empty())
       throw BadInput(
           fmt::format("`max_lag` {}s: the rate is not known; give `rate`, or a share of the query's length",
                       find.max_lag));
@@ -280,7 +290,7 @@ std::vector<Hit> make_hits(std::vector<Match> matches, double rate, std::span<co
   for (Match& match : matches) {
     Hit hit{std::move(match), 0, 0, false};
     hit.onset = static_cast<double>(hit.match.first) / rate;
-    hit.duration = static_cast<double>(hit.match.last - hit.match.first) / rate;
+    hit.duration = (static_cast<double>(hit.match.last) - static_cast<double>(hit.match.first)) / rate;
     for (const Interval& source : sources) {
       const double shared =
           std::min(hit.onset + hit.duration, source.end()) - std::max(hit.onset, source.onset);
@@ -297,6 +307,9 @@ SearchResult search_recording(io::Recording& recording, const fs::path& file,
                               std::span<const RecordedQuery> queries, const SearchOptions& options) {
   const std::string path = file.string();
   if (queries.empty()) throw BadInput(fmt::format("{}: no query to search it for", path));
+  require("limit", static_cast<double>(options.find.limit), 1, 1e9);
+  require("exclusion", options.find.exclusion, 0, 1000);
+  require("alternatives", options.find.alternatives, 1, 1e9);
   match_rates(queries, recording, path);
   const auto samples = std::ssize(recording.channels[0].samples);
   for (const RecordedQuery& query : queries)
@@ -325,6 +338,13 @@ SearchResult search_recording(io::Recording& recording, const fs::path& file,
   result.candidates = found.candidates;
   result.hits = make_hits(std::move(found.matches), result.rate, sources, options);
   return result;
+}
+
+const Hit& Ranked::operator*() const {
+  if (result == nullptr || hit >= result->hits.size())
+    throw BadInput(fmt::format(
+        "hit {} of {}", hit, result == nullptr ? "no result" : fmt::format("{} hits", result->hits.size())));
+  return result->hits[hit];
 }
 
 std::vector<Ranked> ranking(std::span<const SearchResult> results) {

@@ -9,7 +9,10 @@
 #include <optional>
 #include <utility>
 
+#include "core/doors.hpp"
+#include "core/one_caller.hpp"
 #include "search/plan.hpp"
+#include "search/windows.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/parse.hpp"
 #include "warploom/signal/prepare.hpp"
@@ -17,6 +20,7 @@
 namespace warploom::search {
 namespace {
 
+constexpr const char* kStream = "a stream";
 constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
 
 /// Finds the candidates of a pair among the places within the threshold, which come in the order of offsets.
@@ -59,6 +63,7 @@ class Minima {
 /// always computed from the same samples in the same way. Of a block all places within the threshold are
 /// asked for: what is farther can neither be a candidate nor keep another place from it.
 struct Stream::State {
+  OneCaller caller;
   State(std::int32_t recorded, const Query& given, const FindOptions& wanted,
         const IndexOptions& index_wanted);
   std::vector<Match> push(const Signal& pushed);
@@ -236,15 +241,26 @@ void Stream::State::report(std::int64_t end, std::vector<Match>& out) {
 
 Stream::Stream(std::int32_t channels, const Query& query, const FindOptions& options,
                const IndexOptions& index_options)
-    : state_(std::make_unique<State>(channels, query, options, index_options)) {}
+    : state_(std::make_unique<State>(channels, query, options, index_options)) {
+  check(index_options.normalization);
+}
 Stream::Stream(Stream&&) noexcept = default;
 Stream& Stream::operator=(Stream&&) noexcept = default;
 Stream::~Stream() = default;
-std::vector<Match> Stream::push(const Signal& samples) { return state_->push(samples); }
-std::vector<Match> Stream::finish() { return state_->finish(); }
-std::int64_t Stream::delay() const { return state_->delay(); }
+std::vector<Match> Stream::push(const Signal& samples) {
+  State& state = held(state_, kStream);
+  const OneCaller::Call call(state.caller, "search::Stream");
+  return state.push(samples);
+}
+std::vector<Match> Stream::finish() {
+  State& state = held(state_, kStream);
+  const OneCaller::Call call(state.caller, "search::Stream");
+  return state.finish();
+}
+std::int64_t Stream::delay() const { return held(state_, kStream).delay(); }
 
 struct LineStream::State {
+  OneCaller caller;
   RecordedQuery query;
   SearchOptions options;
   io::RecordingOptions reading;
@@ -273,6 +289,7 @@ struct LineStream::State {
   /// Which column is which channel. @return their names
   std::vector<std::string> choose_columns(const std::vector<std::string>& fields, bool header) {
     columns = fields.size();
+    used.clear();  // of a line that was refused
     std::optional<std::size_t> time;
     if (!reading.time_column.empty() && reading.time_column != "none")
       time = signal::find_channel(reading.time_column, header ? fields : std::vector<std::string>(columns),
@@ -357,7 +374,8 @@ LineStream& LineStream::operator=(LineStream&&) noexcept = default;
 LineStream::~LineStream() = default;
 
 std::vector<Hit> LineStream::push(const std::string& line) {
-  State& s = *state_;
+  State& s = held(state_, kStream);
+  const OneCaller::Call call(s.caller, "search::LineStream");
   ++s.where.line;
   if (line.find_first_not_of(" \t\r") == line.npos || (!s.stream && s.begin(line))) return {};
   const std::vector<float> samples = s.parse(line);
@@ -367,9 +385,11 @@ std::vector<Hit> LineStream::push(const std::string& line) {
 }
 
 std::vector<Hit> LineStream::finish() {
-  return state_->stream ? state_->hits(state_->stream->finish()) : std::vector<Hit>();
+  State& s = held(state_, kStream);
+  const OneCaller::Call call(s.caller, "search::LineStream");
+  return s.stream ? s.hits(s.stream->finish()) : std::vector<Hit>();
 }
 
-const SearchResult& LineStream::recording() const { return state_->about; }
+const SearchResult& LineStream::recording() const { return held(state_, kStream).about; }
 
 }  // namespace warploom::search

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/doors.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/search/find.hpp"
 
@@ -37,6 +38,7 @@ Quaternion spiral(std::int32_t i, std::int32_t count) {
 
 std::vector<std::array<double, 9>> rotations(std::int32_t count) {
   if (count < 1) throw BadInput("a number of rotations must be at least 1, it is " + std::to_string(count));
+  require_memory_for(static_cast<std::uint64_t>(count), sizeof(std::array<double, 9>), "the rotations");
   std::vector<std::array<double, 9>> matrices = {{1, 0, 0, 0, 1, 0, 0, 0, 1}};
   // All turned back by the first, which leaves the angles between them.
   Quaternion back = spiral(0, count);
@@ -50,6 +52,7 @@ std::vector<float> stretch(std::span<const float> samples, std::int64_t length) 
   if (from < 2 || length < 2)
     throw BadInput("a channel of " + std::to_string(from) + " samples cannot be stretched to " +
                    std::to_string(length) + ": both must be at least 2");
+  require_memory_for(static_cast<std::uint64_t>(length), sizeof(float), "a channel that is stretched");
   std::vector<float> stretched(length);
   for (std::int64_t i = 0; i < length; ++i) {
     // Position i (from - 1) / (length - 1), in integers: the ends, and every sample at the same length, are

@@ -1,8 +1,11 @@
 #include "windows.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+
+#include "core/doors.hpp"
 
 namespace warploom::search {
 namespace {
@@ -133,7 +136,12 @@ WindowMoments window_moments(std::span<const float> channel, std::int64_t length
   return all;
 }
 
+void check(Normalization normalization) {
+  at_enumerator(std::array{"none", "z"}, normalization, "the normalisation");
+}
+
 Moments moments(std::span<const float> samples, Normalization normalization) {
+  check(normalization);
   if (normalization == Normalization::none) return {};
   const auto n = static_cast<double>(samples.size());
   double mean = 0, squares = 0;

@@ -34,6 +34,9 @@ struct Moments {
   double normalised(double x) const { return (x - mean) * scale; }
 };
 
+/// @throws BadInput (a number that is none of them)
+void check(Normalization normalization);
+
 /// In two passes. Of finite samples, at least one; without normalisation 0 and 1.
 Moments moments(std::span<const float> samples, Normalization normalization);
 

@@ -9,6 +9,7 @@
 #include <limits>
 #include <numbers>
 
+#include "core/doors.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
 
@@ -80,9 +81,10 @@ std::vector<float> interpolated(const std::vector<float>& samples, double step) 
   constexpr double kRounding = 1e-9;
   const double last = static_cast<double>(samples.size() - 1);
   const double count = std::floor(last / step * (1 + kRounding)) + 1;
-  if (count > static_cast<double>(std::numeric_limits<std::int32_t>::max()))
+  if (!(count <= static_cast<double>(std::numeric_limits<std::int32_t>::max())))
     throw BadInput(fmt::format("resampled, a channel would have {:.0f} samples; the limit is {}", count,
                                std::numeric_limits<std::int32_t>::max()));
+  require_memory_for(static_cast<std::uint64_t>(count), sizeof(float), "a channel at its new rate");
   std::vector<float> out(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < out.size(); ++i) {
     if (i % (1 << 20) == 0) check_interrupt();
@@ -187,6 +189,9 @@ void detrend(io::Channel& channel) {
 void resample(io::Recording& recording, double rate) {
   if (!(rate > 0 && std::isfinite(rate)))
     throw BadInput(fmt::format("resampling to {} Hz; the rate must be above 0 and finite", rate));
+  for (const io::Channel& channel : recording.channels)
+    if (!(channel.rate > 0 && std::isfinite(channel.rate)))
+      throw BadInput(fmt::format("a channel has {} Hz; its rate must be above 0 and finite", channel.rate));
   constexpr double kPassed = 0.45;  // of the new rate: below its half, by what the filter's flank needs
   std::size_t shortest = std::numeric_limits<std::size_t>::max();
   for (io::Channel& channel : recording.channels) {

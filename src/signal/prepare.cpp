@@ -44,15 +44,21 @@ io::Recording read_prepared(const std::filesystem::path& path, const io::Recordi
 }
 
 io::Recording cut(const io::Recording& recording, double from, double to, const std::string& what) {
-  const double rate = recording.channels.at(0).rate;
+  if (recording.channels.empty()) throw BadInput(fmt::format("{}: the recording has no channels", what));
+  const double rate = recording.channels[0].rate;
   const auto samples = std::ssize(recording.channels[0].samples);
+  for (const io::Channel& channel : recording.channels)
+    if (channel.rate != rate || std::ssize(channel.samples) != samples)
+      throw BadInput(
+          fmt::format("{}: channels of {} and {} samples, at {} and {} Hz: prepare the recording first", what,
+                      samples, channel.samples.size(), rate, channel.rate));
   const double whole = static_cast<double>(samples) / rate;
   const std::string unit = recording.timed ? " s" : " samples";
   if (!(from >= 0 && from < whole) || !(to <= whole + 0.5 / rate))
     throw BadInput(fmt::format("{}'s range, {:g}{} to {:g}{}, does not lie in the file, which ends at {:g}{}",
                                what, from, unit, to, unit, whole, unit));
   const std::int64_t first = std::min<std::int64_t>(samples, std::llround(from * rate)),
-                     last = std::clamp<std::int64_t>(std::llround(to * rate), first, samples);
+                     last = std::clamp<std::int64_t>(std::llround(std::max(to, from) * rate), first, samples);
   io::Recording part{recording.name, {}, {}, recording.timed, 0};
   for (const io::Channel& channel : recording.channels) {
     const auto begin = channel.samples.begin();

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <new>
 #include <optional>
 
+#include "core/doors.hpp"
 #include "sim/host_memory.hpp"
 #include "warploom/core/npy.hpp"
 #include "warploom/core/parse.hpp"
@@ -272,6 +274,12 @@ std::vector<std::byte> ArgumentText::bytes() const {
     store(out.data(), *bits, element.bytes);
     return out;
   }
+  at_enumerator(std::array{"zero", "ones", "random", "range", "index", "file"}, fill, "the fill of a buffer");
+  if (fill == Fill::range &&
+      !(low <= high && std::isfinite(high - low) &&
+        (element.real() || (holds(std::trunc(low), element) && holds(std::trunc(high), element)))))
+    refuse(text, fmt::format("random values from {} to {}: LOW <= HIGH, both numbers that {} holds", low,
+                             high, type));
   if (fill == Fill::file) return file_bytes(*this, element);
   const std::uint64_t size = buffer_bytes(*this, element);
   std::vector<std::byte> out;

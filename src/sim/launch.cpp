@@ -8,6 +8,8 @@
 #include <cstring>
 #include <exception>
 
+#include "core/doors.hpp"
+#include "core/one_caller.hpp"
 #include "sim/block.hpp"
 #include "sim/initialisers.hpp"
 #include "sim/memory.hpp"
@@ -24,7 +26,14 @@ struct Machine::State {
   Module module;
   Memory memory;
   std::map<const Function*, std::unique_ptr<const Program>> programs;
+  OneCaller caller;
 };
+
+namespace {
+
+constexpr const char* kName = "sim::Machine";
+
+}  // namespace
 
 Machine::Machine(Module module) : state_(std::make_unique<State>()) {
   state_->module = std::move(module);
@@ -47,13 +56,18 @@ Machine::Machine(Machine&&) noexcept = default;
 Machine& Machine::operator=(Machine&&) noexcept = default;
 Machine::~Machine() = default;
 
-const Module& Machine::module() const { return state_->module; }
+Machine::State& Machine::state() const { return held(state_, "a simulated machine"); }
+const Module& Machine::module() const { return state().module; }
 
 Address Machine::allocate(std::uint64_t bytes, std::string label) {
-  return state_->memory.allocate(bytes, std::move(label), false).begin;
+  const OneCaller::Call call(state().caller, kName);
+  return state().memory.allocate(bytes, std::move(label), false).begin;
 }
 
-void Machine::free(Address address) { state_->memory.free(address); }
+void Machine::free(Address address) {
+  const OneCaller::Call call(state().caller, kName);
+  state().memory.free(address);
+}
 
 namespace {
 
@@ -68,20 +82,23 @@ std::byte* host(const Memory& memory, Address address, std::uint64_t bytes, std:
 }  // namespace
 
 void Machine::copy_to_device(Address to, std::span<const std::byte> from) {
+  const OneCaller::Call call(state().caller, kName);
   if (!from.empty())
-    std::memcpy(host(state_->memory, to, from.size(), "a copy to the device"), from.data(), from.size());
+    std::memcpy(host(state().memory, to, from.size(), "a copy to the device"), from.data(), from.size());
 }
 
 void Machine::copy_from_device(std::span<std::byte> to, Address from) const {
+  const OneCaller::Call call(state().caller, kName);
   if (!to.empty())
-    std::memcpy(to.data(), host(state_->memory, from, to.size(), "a copy from the device"), to.size());
+    std::memcpy(to.data(), host(state().memory, from, to.size(), "a copy from the device"), to.size());
 }
 
 Address Machine::variable(std::string_view name) const {
-  for (std::uint32_t i = 0; i < state_->module.variables.size(); ++i)
-    if (state_->module.variables[i].name == name)
-      if (const Address a = state_->memory.variable(i); a != 0) return a;
-  throw BadInput(fmt::format("{}: there is no .global or .const variable '{}'", state_->module.file, name));
+  const State& s = state();
+  for (std::uint32_t i = 0; i < s.module.variables.size(); ++i)
+    if (s.module.variables[i].name == name)
+      if (const Address a = s.memory.variable(i); a != 0) return a;
+  throw BadInput(fmt::format("{}: there is no .global or .const variable '{}'", s.module.file, name));
 }
 
 namespace {
@@ -112,6 +129,11 @@ void check_limits(const Module& module, const Function& kernel, const LaunchOpti
       throw BadInput(fmt::format("{} is compiled for blocks of at most {} threads (.maxntid), not {}", at(),
                                  most, o.block.count()));
   }
+  sim::name(o.schedule);
+  constexpr std::uint32_t kMostResident = 1 << 16;
+  if (o.resident_blocks > kMostResident)
+    throw BadInput(fmt::format("{}: {} blocks in flight together; {} are the limit", at(), o.resident_blocks,
+                               kMostResident));
   if (o.dynamic_shared > 1u << 24)
     throw BadInput(
         fmt::format("{}: {} bytes of dynamic shared memory; the simulator gives a block at most 16 MiB", at(),
@@ -258,7 +280,8 @@ void add(Outcome& outcome, Share& share) {
 
 Outcome Machine::launch(std::string_view name, const Arguments& arguments, const LaunchOptions& options) {
   const RunScope scope(options.run);
-  State& s = *state_;
+  State& s = state();
+  const OneCaller::Call call(s.caller, kName);
   const Function* kernel = s.module.find_function(name);
   if (kernel == nullptr || !kernel->entry || !kernel->has_body) {
     std::string known;

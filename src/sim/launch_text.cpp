@@ -148,9 +148,9 @@ bool set_launch_option(LaunchText& launch, std::string_view option, std::string_
     if (value.empty()) throw BadInput("--kernel: the name is empty");
     launch.kernel = value;
   } else if (option == "--grid") {
-    launch.grid = as_dim(ptx::parse_grid(value));
+    launch.grid = as_dim(ptx::parse_grid(value, option));
   } else if (option == "--block") {
-    launch.block = as_dim(ptx::parse_block(value));
+    launch.block = as_dim(ptx::parse_block(value, option));
   } else if (option == "--dynamic-shared") {
     if (!parse_whole(value, launch.dynamic_shared))
       throw BadInput(fmt::format("--dynamic-shared: '{}' is not a number of bytes", value));

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "core/doors.hpp"
 #include "sim/block.hpp"
 #include "warploom/core/demangle.hpp"
 
@@ -17,6 +18,7 @@ Allocation& Memory::allocate(std::uint64_t bytes, std::string label, bool consta
   if (bytes > std::uint64_t{1} << 46)
     throw OutOfMemory(
         fmt::format("sim: {} bytes of device memory were asked for; the host cannot hold them", bytes));
+  require_memory_for(bytes, 1, "device memory of the simulator");
   auto allocation = std::make_unique<Allocation>();
   try {
     allocation->data = std::make_unique<std::byte[]>(bytes);  // zeroed

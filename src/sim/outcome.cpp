@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "core/doors.hpp"
 #include "warploom/core/demangle.hpp"
 #include "warploom/sim/sim.hpp"
 
@@ -38,7 +39,7 @@ std::string_view name(Schedule schedule) {
     case Schedule::adversarial:
       return "adversarial";
   }
-  return "";
+  refuse_enumerator(schedule, "the schedule");
 }
 
 std::string_view name(FindingKind kind) {
@@ -64,7 +65,7 @@ std::string_view name(FindingKind kind) {
     case FindingKind::endless:
       return "endless";
   }
-  return "";
+  refuse_enumerator(kind, "the kind of finding");
 }
 
 std::string Finding::text() const {

@@ -15,7 +15,11 @@ void check_memory(const LaunchText& launch) {
   const std::uint64_t most = host_memory() / 3;
   std::uint64_t total = 0;
   for (const ArgumentText& argument : launch.arguments) {
-    const std::uint64_t each = argument.buffer ? find_element_type(argument.type)->bytes : 0;
+    const ElementType* type = find_element_type(argument.type);
+    if (argument.buffer && type == nullptr)
+      throw BadInput(
+          fmt::format("argument 'buf:{}': '{}' is no type of elements", argument.type, argument.type));
+    const std::uint64_t each = argument.buffer ? type->bytes : 0;
     if (each != 0 && argument.count > (most - total) / each)
       throw OutOfMemory(
           fmt::format("the buffers of the launch need more than {} bytes, a third of this machine's memory "

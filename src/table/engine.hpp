@@ -2,12 +2,12 @@
 
 /// What hash_table.cpp asks of the implementations of a table.
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "core/one_caller.hpp"
 #include "table/host_batch.hpp"
 #include "warploom/table/hash_table.hpp"
 
@@ -33,7 +33,7 @@ class HashTable<Key, Value>::Engine {
 
   Run run_as;         ///< the options' run, with the device chosen
   bool grows = true;  ///< whether make_room() is to be called
-  std::atomic<bool> in_use = false;
+  OneCaller caller;
 };
 
 /// Our lines on the current CUDA device. Only where WARPLOOM_HAVE_CUDA.

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "core/doors.hpp"
 #include "warploom/core/error.hpp"
 
 namespace warploom::table {
@@ -20,7 +21,7 @@ Hash parse_hash(std::string_view text) {
   throw BadInput(fmt::format("hash function '{}' is unknown; it is {}", text, fmt::join(kHashes, ", ")));
 }
 
-std::string_view name(Hash hash) { return kHashes.at(static_cast<std::size_t>(hash)); }
+std::string_view name(Hash hash) { return at_enumerator(kHashes, hash, "the hash function"); }
 
 Assignment parse_assignment(std::string_view text) {
   for (std::size_t i = 0; i < kAssignments.size(); ++i)
@@ -29,6 +30,8 @@ Assignment parse_assignment(std::string_view text) {
                              fmt::join(kAssignments, ", ")));
 }
 
-std::string_view name(Assignment assignment) { return kAssignments.at(static_cast<std::size_t>(assignment)); }
+std::string_view name(Assignment assignment) {
+  return at_enumerator(kAssignments, assignment, "the assignment of keys to tables");
+}
 
 }  // namespace warploom::table

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <string_view>
 #include <utility>
 
 #include "core/built_with_cuda.hpp"
+#include "core/doors.hpp"
+#include "core/one_caller.hpp"
 #include "table/engine.hpp"
 #include "table/gpu_layout.hpp"
 #include "warploom/core/error.hpp"
@@ -147,6 +150,11 @@ class ListEngine final : public HashTable<Key, Value>::Engine {
 
 template <class Key, class Value>
 void check(const Options& options) {
+  name(options.hash), name(options.assignment);
+  at_enumerator(std::array{"lines", "list"}, options.structure, "the structure");
+  constexpr std::uint64_t kMostPairs = std::uint64_t{1} << 40;
+  if (options.capacity > kMostPairs)
+    throw BadInput(fmt::format("a capacity of {} pairs; at most {}", options.capacity, kMostPairs));
   constexpr std::uint64_t kMost = (std::uint64_t{1} << 32) - 1;
   if (options.tables < 1) throw BadInput("a hash table of 0 tables; there has to be one at least");
   const std::uint64_t chains = std::uint64_t{options.tables} * options.buckets;
@@ -228,26 +236,19 @@ bool repeat_full(typename HashTable<Key, Value>::Engine& engine, const HostBatch
   return report.tally.full < places.size();
 }
 
-/// One call's right to an engine, which one at a time has.
+/// The right to an engine, which one call at a time has.
 template <class Engine>
 class Call {
  public:
-  explicit Call(const std::unique_ptr<Engine>& engine) : engine_(engine.get()) {
-    if (engine_ == nullptr)
-      throw BadInput("a hash table that was moved from is used; assign one to it first");
-    if (engine_->in_use.exchange(true))
-      throw BadInput(
-          "a hash table is used by two threads at once; let one wait for the other, or take ConcurrentMap");
-  }
-  ~Call() { engine_->in_use = false; }
-  Call(const Call&) = delete;
-  Call& operator=(const Call&) = delete;
+  explicit Call(const std::unique_ptr<Engine>& engine)
+      : engine_(held(engine, "a hash table")), call_(engine_.caller, "table::HashTable") {}
 
-  Engine& operator*() const { return *engine_; }
-  Engine* operator->() const { return engine_; }
+  Engine& operator*() const { return engine_; }
+  Engine* operator->() const { return &engine_; }
 
  private:
-  Engine* engine_;
+  Engine& engine_;
+  OneCaller::Call call_;
 };
 
 template <class Key, class Value>

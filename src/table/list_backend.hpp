@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/one_caller.hpp"
 #include "table/host_batch.hpp"
 #include "table/list_chain.hpp"
 #include "warploom/table/list_table.hpp"
@@ -58,6 +59,7 @@ class ListTable<Key, Value>::Backend {
   const ListLayout& layout() const { return layout_; }
   const Placement& placement() const { return placement_; }
   DeviceScope enter() const { return {run_, "a list table", true}; }
+  OneCaller caller;
 
  protected:
   explicit Backend(const Options& options)

@@ -9,11 +9,15 @@
 #include <utility>
 
 #include "core/built_with_cuda.hpp"
+#include "core/doors.hpp"
+#include "core/one_caller.hpp"
 #include "table/list_backend.hpp"
 #include "warploom/core/error.hpp"
 
 namespace warploom::table {
 namespace {
+
+constexpr const char *kMoved = "a list table", *kName = "table::ListTable";
 
 /// Node numbers have 32 bits; some are of free lists.
 constexpr std::uint64_t kMostNodes = 0xFFFF0000;
@@ -65,6 +69,7 @@ void for_each_pair(const typename ListTable<Key, Value>::Backend& backend, const
 
 Placement list_placement(const Options& options, int key_bytes) {
   if (options.tables < 1) throw BadInput("0 tables: a table has at least one");
+  name(options.hash), name(options.assignment);
   if (options.capacity < 1) throw BadInput("a capacity of 0 pairs: a list table has at least one node");
   if (options.threads_per_block < 0 || options.threads_per_block > 1024)
     throw BadInput(fmt::format("{} threads per block: give 1 to 1024, or 0", options.threads_per_block));
@@ -89,10 +94,11 @@ ListLayout list_layout(const Options& options, const Placement& placement) {
 
 std::string_view name(Variant variant) {
   constexpr std::array<std::string_view, 5> kNames{"GPU_BASIC", "GPU_PH", "GPU_BIG", "CPU_BASIC", "CPU_PH"};
-  return kNames.at(static_cast<std::size_t>(variant));
+  return at_enumerator(kNames, variant, "the variant");
 }
 
 Options options_of(Variant variant, std::uint32_t tables, std::uint32_t buckets, std::uint64_t capacity) {
+  name(variant);
   const bool cpu = variant == Variant::cpu_basic || variant == Variant::cpu_ph;
   const bool big = variant == Variant::gpu_big;
   Options options;
@@ -140,6 +146,7 @@ BatchReport ListTable<Key, Value>::run(const HostBatch<Key, Value>& batch) {
   BatchReport report;
   const auto begin = std::chrono::steady_clock::now();
   const auto count = [&] { size_ += report.tally.inserted - report.tally.erased; };
+  const OneCaller::Call call(held(backend_, kMoved).caller, kName);
   const DeviceScope scope = backend_->enter();
   if (!batch.keys.empty()) {
     try {
@@ -156,11 +163,13 @@ BatchReport ListTable<Key, Value>::run(const HostBatch<Key, Value>& batch) {
 
 template <class Key, class Value>
 std::uint64_t ListTable<Key, Value>::size() const {
+  held(backend_, kMoved);
   return size_;
 }
 
 template <class Key, class Value>
 void ListTable<Key, Value>::export_pairs(std::vector<Key>& keys, std::vector<Value>& values) const {
+  const OneCaller::Call call(held(backend_, kMoved).caller, kName);
   const DeviceScope scope = backend_->enter();
   keys.clear();
   values.clear();
@@ -172,6 +181,7 @@ void ListTable<Key, Value>::export_pairs(std::vector<Key>& keys, std::vector<Val
 
 template <class Key, class Value>
 Statistics ListTable<Key, Value>::statistics() const {
+  const OneCaller::Call call(held(backend_, kMoved).caller, kName);
   const DeviceScope scope = backend_->enter();
   const ListLayout& layout = backend_->layout();
   const std::uint32_t buckets = backend_->placement().buckets;
@@ -194,12 +204,14 @@ Statistics ListTable<Key, Value>::statistics() const {
 
 template <class Key, class Value>
 void ListTable<Key, Value>::reserve(std::uint64_t nodes) {
+  const OneCaller::Call call(held(backend_, kMoved).caller, kName);
   const DeviceScope scope = backend_->enter();
   backend_->reserve(require_nodes(backend_->layout().heads, nodes));
 }
 
 template <class Key, class Value>
 void ListTable<Key, Value>::clear() {
+  const OneCaller::Call call(held(backend_, kMoved).caller, kName);
   const DeviceScope scope = backend_->enter();
   backend_->clear();
   size_ = 0;
@@ -207,6 +219,7 @@ void ListTable<Key, Value>::clear() {
 
 template <class Key, class Value>
 std::string ListTable<Key, Value>::description() const {
+  const OneCaller::Call call(held(backend_, kMoved).caller, kName);
   const DeviceScope scope = backend_->enter();
   return fmt::format("list on {}, {} x {} buckets, {} nodes", backend_->device(),
                      backend_->placement().tables, backend_->placement().buckets, backend_->layout().nodes);

@@ -137,7 +137,7 @@ TEST(Device, AGpuThatNoCodeWasBuiltForIsRefusedWithWhatToDo) {
   } catch (const NoDevice& error) {
     EXPECT_STREQ(error.what(),
                  "device 'cuda:1' was asked for, but no code was built for Invented 1, sm_91, only for "
-                 "75-real,100: configure with -DCMAKE_CUDA_ARCHITECTURES=91; or use --device cpu or auto");
+                 "75-real,100: configure with -DCMAKE_CUDA_ARCHITECTURES=91; or use `device` cpu or auto");
   }
   EXPECT_EQ(choose_device(Device::best, driver, "75-real,100"), Device::cpu);
 }
@@ -165,7 +165,7 @@ TEST(Device, AskingForAnAbsentDeviceSaysWhatToDo) {
     choose_device(Device::cuda);
     FAIL() << "chosen";
   } catch (const NoDevice& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr(cuda_devices().absent), HasSubstr("--device cpu or auto")));
+    EXPECT_THAT(error.what(), AllOf(HasSubstr(cuda_devices().absent), HasSubstr("`device` cpu or auto")));
   }
 }
 

@@ -15,5 +15,9 @@ TEST(Error, AParseErrorNamesFileLineAndColumn) {
 
 TEST(Error, AParseErrorIsBadInput) { EXPECT_THROW(throw ParseError({"k.ptx", 1, 1}, "bad"), BadInput); }
 
+TEST(Error, AMessageIsNotCutWhereAValueInItHasAZero) {
+  EXPECT_STREQ(BadInput(std::string("no file 'a\0b'", 13)).what(), "no file 'a\ufffdb'");
+}
+
 }  // namespace
 }  // namespace warploom

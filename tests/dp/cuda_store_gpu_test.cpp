@@ -41,8 +41,8 @@ TEST(CudaStore, RefusesMoreThanTheGpuHasInOneLine) {
   for (const Decomposition decomposition : kBoth)
     EXPECT_THAT(
         memory_refusal<std::int64_t>(2'000'000, on_gpu(decomposition)),
-        AllOf(HasSubstr("n = 2000000 needs 16.0 TB of the GPU"), HasSubstr("are free"), HasSubstr("--type"),
-              HasSubstr("--device cpu"), Not(HasSubstr("narrow")), Not(HasSubstr("\n"))));
+        AllOf(HasSubstr("n = 2000000 needs 16.0 TB of the GPU"), HasSubstr("are free"), HasSubstr("`type`"),
+              HasSubstr("`device` cpu"), Not(HasSubstr("narrow")), Not(HasSubstr("\n"))));
 }
 
 TEST(CudaStore, RefusalOfInt32ProposesNarrowStorage) {

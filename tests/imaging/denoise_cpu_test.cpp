@@ -270,8 +270,7 @@ TEST(DenoiseCpu, RefusesWhatItCannotDo) {
                   {}, false),
               refuses("101 channels; 1 to 100"));
   EXPECT_THAT(message([](Image& i, DenoiseOptions&) { i.grid.spacing[1] = 0; }), refuses("along y is 0"));
-  EXPECT_THAT(message([](Image& i, DenoiseOptions&) { i.data.pop_back(); }),
-              refuses("holds 3072 values, not 3071"));
+  EXPECT_THAT(message([](Image& i, DenoiseOptions&) { i.data.pop_back(); }), refuses("has 3071 values"));
   EXPECT_THAT(message([](Image& i, DenoiseOptions&) { i.data[7] = 1e20F; }), refuses("voxel 7 of channel 0"));
   EXPECT_THAT(message([](Image&, DenoiseOptions&) {}, Mask(10, 1)), refuses("the mask has 10 voxels"));
   EXPECT_THAT(message([](Image&, DenoiseOptions&) {}, Mask(512, 0)), refuses("no voxel to denoise"));

@@ -111,7 +111,7 @@ TEST(TwoThreads, OnASimulatedMachineTakeTurnsOrAreRefused) {
   EXPECT_LE(refused, 2 * kRuns);
 }
 
-TEST(TwoThreads, OnALoopNestTakeTurnsOrAreRefused) {
+TEST(TwoThreads, OnALoopNestBothReadWhatWasFound) {
   const auto regions = tile::read_source(
       "void f(int n, float A[n][n]) { for (int i = 1; i < n; i++) for (int j = 0; j < n; j++) A[i][j] = A[i - 1][j]; }",
       "f.c", {});

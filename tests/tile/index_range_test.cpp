@@ -39,7 +39,7 @@ TEST(IndexRange, SizesBeyondIntAreLocated) {
   EXPECT_EQ(
       emission_refusal(line, {{"n", 3000000000, 3000000000}}, Emitted::c),
       "nest.c:1:12: size 'n': it may reach 3000000000, and the C that is written counts with int, here up "
-      "to 2147483647; allow smaller ones, as --size n=..1000000000, or declare it as long");
+      "to 2147483647; allow smaller ones, as `size` n=..1000000000, or declare it as long");
   EXPECT_THAT(
       emission_refusal(line, {{"n", {}, 3000000000}}, Emitted::cuda),
       AllOf(StartsWith("nest.c:1:12: size 'n': it may reach 3000000000, and the CUDA that is written "),
@@ -146,7 +146,7 @@ TEST(IndexRange, SizesWiderThanIntHaveToBeBoundedForAGpu) {
   EXPECT_EQ(
       emission_refusal(text, {}, Emitted::cuda),
       "nest.c:2:14: size 'n': its type index has values that the int of the CUDA that is written cannot "
-      "hold; say how large it may be, as --size n=..2146435071");
+      "hold; say how large it may be, as `size` n=..2146435071");
   EXPECT_EQ(emission_refusal(text, {{"n", {}, 2146435071}}, Emitted::cuda), "");
   EXPECT_EQ(emission_refusal(text, {{"n", 4000000000, 4000000000}}, Emitted::c), "");
 }

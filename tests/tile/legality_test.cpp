@@ -120,7 +120,7 @@ TEST(Transform, RefusalNamesTheWitnessAndTheSkew) {
   EXPECT_EQ(
       text,
       "nest.c: f: permute j, i would run (1, 1) before (0, 2), which writes A[1][1] that it reads (n = 2, m = 3): "
-      "flow dependence S0 -> S0, distance (1, -1); --skew j=1*i before makes it legal");
+      "flow dependence S0 -> S0, distance (1, -1); `skew` j=1*i before makes it legal");
 }
 
 TEST(Transform, RefusalOffersNoSkewWhereNoneHelps) {
@@ -133,7 +133,7 @@ void f(int n, int m, float A[m + 1][2 * n]) {
 })"),
                                    {Permute{{"j", "i"}}});
   EXPECT_THAT(text, HasSubstr("permute j, i would run"));
-  EXPECT_THAT(text, Not(HasSubstr("--skew")));
+  EXPECT_THAT(text, Not(HasSubstr("`skew`")));
 }
 
 TEST(Transform, GivesTheScheduleOfWhatIsLegal) {

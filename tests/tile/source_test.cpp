@@ -296,7 +296,7 @@ TEST(Source, IntegersOfSizesHaveTheValueThatCHas) {
 TEST(Source, AnIntegerWithoutAValueIsRefusedWithItsName) {
   const Expression n = Expression::name("n");
   EXPECT_THAT([&] { (void)value_of(Expression::binary("+", n, Expression::integer(1)), {}); },
-              testing::ThrowsMessage<BadInput>(testing::HasSubstr("--size n=VALUE")));
+              testing::ThrowsMessage<BadInput>(testing::HasSubstr("`size` n=VALUE")));
   EXPECT_THAT(
       [&] {
         value_of(Expression::binary("/", n, Expression::integer(0)), {{"n", 7}});

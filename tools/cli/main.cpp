@@ -9,6 +9,7 @@
 #include <string>
 
 #include "help.hpp"
+#include "option_names.hpp"
 #include "parser.hpp"
 #include "verb.hpp"
 #include "version_text.hpp"
@@ -123,7 +124,7 @@ int main(int argc, char** argv) {
     return report(fmt::format("internal error: {}; please report it with the input", error.what()),
                   kInternal);
   } catch (const Error& error) {
-    return report(error.what(), kBadInput);
+    return report(with_option_names(error.what()), kBadInput);
   } catch (const std::bad_alloc&) {
     return report("out of memory", kBadInput);
   } catch (const std::exception& error) {

@@ -23,8 +23,8 @@ inline constexpr Device Device::cpu{Device::Kind::cpu};
 inline constexpr Device Device::cuda{Device::Kind::cuda};
 inline constexpr Device Device::best{Device::Kind::best};
 
-/// "cpu", "cuda", "auto" (= best), "cuda:1" or "cuda:0,cuda:1", as in `--device`. @throws BadInput naming
-/// them
+/// "cpu", "cuda", "auto" (= best), "cuda:1" or "cuda:0,cuda:1", as front ends take it. @throws BadInput
+/// naming them
 std::vector<Device> parse_devices(std::string_view text);
 /// "cpu", "cuda", "cuda:1", "auto"
 std::string name(Device device);
@@ -32,7 +32,7 @@ std::string name(Device device);
 /// A CUDA device as the driver describes it.
 struct CudaDevice {
   int ordinal = 0;  ///< as in cudaSetDevice
-  std::string name;
+  std::string name = {};
   int compute_capability = 0;  ///< 10 * major + minor
   int multiprocessors = 0;
   std::uint64_t memory = 0;                  ///< [bytes]
@@ -45,9 +45,9 @@ struct CudaDevice {
 };
 
 struct CudaDevices {
-  std::vector<CudaDevice> devices;
-  int driver_version = 0;  ///< 1000 * major + 10 * minor of the newest CUDA it serves; 0: no driver
-  std::string absent;      ///< why `devices` is empty and what to do; empty otherwise
+  std::vector<CudaDevice> devices = {};
+  int driver_version = 0;   ///< 1000 * major + 10 * minor of the newest CUDA it serves; 0: no driver
+  std::string absent = {};  ///< why `devices` is empty and what to do; empty otherwise
 };
 
 /// The CUDA devices of this machine, asked of the driver (libcuda.so.1), which is opened at run time:

@@ -9,7 +9,8 @@ namespace warploom {
 /// the offending value, the limit, and what to do. A failed assertion is our own bug instead.
 class Error : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  /// @param message  characters of value 0, which would end what(), become U+FFFD
+  explicit Error(const std::string& message);
 };
 
 /// The caller's input, option or file is wrong. Command line exit code 2.
@@ -44,7 +45,7 @@ class Interrupted : public Error {
 
 /// A position in a text file, 1-based.
 struct TextPosition {
-  std::string file;
+  std::string file = {};
   unsigned line = 1, column = 1;
 };
 

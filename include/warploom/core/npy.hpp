@@ -11,11 +11,11 @@ namespace warploom {
 
 /// One array as NumPy's numpy.save() writes it and numpy.load() reads it.
 struct NpyArray {
-  std::string dtype;                 ///< of one element: b1, i1 i2 i4 i8, u1 u2 u4 u8, f2 f4 f8
-  std::vector<std::uint64_t> shape;  ///< elements along each axis; empty: one value without axes
-  std::vector<std::byte> data;       ///< elements in C order (the last axis varies fastest), little endian
+  std::string dtype = {};                 ///< of one element: b1, i1 i2 i4 i8, u1 u2 u4 u8, f2 f4 f8
+  std::vector<std::uint64_t> shape = {};  ///< elements along each axis; empty: one value without axes
+  std::vector<std::byte> data = {};  ///< elements in C order (the last axis varies fastest), little endian
 
-  /// Elements: the product of `shape`.
+  /// Elements: the product of `shape`. @throws BadInput (more than 2^64 - 1)
   std::uint64_t count() const;
 };
 

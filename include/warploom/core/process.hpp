@@ -23,7 +23,7 @@ std::optional<std::filesystem::path> find_cuda_tool(const std::string& program);
 
 /// Where a child's output goes; empty: where ours goes.
 struct Redirect {
-  std::filesystem::path out, err;
+  std::filesystem::path out = {}, err = {};
 };
 
 /// For a process that stands aside: runs a program to its end, and passes SIGINT, SIGTERM and SIGHUP on to it
@@ -35,9 +35,9 @@ int end_like(int wait_status);
 
 /// What a program answered.
 struct Answer {
-  std::string output;   ///< of standard output and error together
-  int status = 0;       ///< as wait() gives it, of a program that ended by itself
-  std::string failure;  ///< why it did not: "cannot be started: ...", or why it was killed; else empty
+  std::string output = {};   ///< of standard output and error together
+  int status = 0;            ///< as wait() gives it, of a program that ended by itself
+  std::string failure = {};  ///< why it did not: "cannot be started: ...", or why it was killed; else empty
 };
 /// For a library: runs a program in a process group of its own. At the time limit, after 64 MiB of output and
 /// on Ctrl-C it is killed with all that it has started.

@@ -14,7 +14,7 @@ class RunScope;
 void check_interrupt();
 
 struct ProgressState {
-  std::string what, unit;  ///< "placing", "kernels"
+  std::string what = {}, unit = {};  ///< "placing", "kernels"
   std::uint64_t done = 0;
   std::uint64_t total = 0;  ///< 0: not known
   double elapsed = 0;       ///< [s]

@@ -76,7 +76,12 @@ class Tensor {
 
   T* data() const { return data_; }
   const Shape& shape() const { return shape_; }
-  std::int64_t extent(std::size_t dimension) const { return shape_.at(dimension); }
+  /// @throws BadInput (there is no such dimension)
+  std::int64_t extent(std::size_t dimension) const {
+    if (dimension >= Rank)
+      throw BadInput("dimension " + std::to_string(dimension) + " of a view of " + std::to_string(Rank));
+    return shape_[dimension];
+  }
   std::int64_t size() const { return element_count(shape_); }
   bool empty() const { return size() == 0; }
   std::span<T> flat() const { return {data_, static_cast<std::size_t>(size())}; }

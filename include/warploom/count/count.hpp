@@ -15,9 +15,9 @@ namespace warploom::table {
 
 /// Which part of each line is the word.
 struct Column {
-  std::string asked;    ///< empty: the whole line; a number from 1, or a name in the first line
-  char separator = 0;   ///< 0: what the first line has of tab, comma, semicolon; else blanks
-  bool header = false;  ///< the first line is no data
+  std::string asked = {};  ///< empty: the whole line; a number from 1, or a name in the first line
+  char separator = 0;      ///< 0: what the first line has of tab, comma, semicolon; else blanks
+  bool header = false;     ///< the first line is no data
 };
 
 using TakeWords = std::function<void(std::span<const std::string_view>)>;
@@ -26,7 +26,8 @@ using TakeWords = std::function<void(std::span<const std::string_view>)>;
 /// field of each. A field in double quotes may hold the separator; blank lines have no fields. gzip is
 /// recognised by its first bytes.
 /// @param name  of the text, for messages
-/// @throws BadInput (no such column; as gunzip), ParseError (a line without the field), Interrupted
+/// @throws BadInput (no such column, no function; as gunzip), ParseError (a line without the field),
+/// Interrupted
 void for_each_words(std::string content, const std::string& name, const Column& column,
                     const TakeWords& take);
 /// The same of a file. One that is no gzip is read piece by piece, whatever its size.
@@ -41,21 +42,21 @@ struct CountOptions {
 
 struct Counted {
   std::uint64_t count = 0;
-  std::string value;
+  std::string value = {};
 };
 
 /// How often each value came. Exact.
 struct Counts {
-  std::uint64_t total = 0;      ///< values, with repetitions
-  Statistics statistics;        ///< `pairs` of it are the different ones
-  std::string description;      ///< of the table
-  std::vector<Counted> listed;  ///< the most frequent first, of equally frequent ones the lesser
-  double seconds = 0;           ///< that counting took
+  std::uint64_t total = 0;           ///< values, with repetitions
+  Statistics statistics = {};        ///< `pairs` of it are the different ones
+  std::string description = {};      ///< of the table
+  std::vector<Counted> listed = {};  ///< the most frequent first, of equally frequent ones the lesser
+  double seconds = 0;                ///< that counting took
 };
 
 /// Counts the words of a text.
 /// @param text  hands them to what it is given, as for_each_words() does
-/// @throws as text(); OutOfMemory, NoDevice, Interrupted
+/// @throws as text(); BadInput (no function), OutOfMemory, NoDevice, Interrupted
 Counts count_words(const std::function<void(const TakeWords&)>& text, const CountOptions& options);
 
 /// Of a word.

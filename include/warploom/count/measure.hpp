@@ -12,8 +12,8 @@ namespace warploom::table {
 
 /// A table, a workload, and how to run one on the other.
 struct Experiment {
-  Options table;
-  WorkloadOptions workload;
+  Options table = {};
+  WorkloadOptions workload = {};
   int key_bits = 32, value_bits = 32;  ///< 32 or 64
   std::uint64_t batch = 1 << 18;       ///< operations
   int rounds = 9;                      ///< batches that are timed, after one that is not
@@ -25,17 +25,17 @@ struct Success {
 };
 
 struct Measurement {
-  Experiment experiment;  ///< with what was chosen filled in
-  std::string description;
+  Experiment experiment = {};  ///< with what was chosen filled in
+  std::string description = {};
   double preload_seconds = 0;
-  std::vector<BatchReport> rounds;
-  Success inserts, erases, finds;  ///< of the rounds
+  std::vector<BatchReport> rounds = {};
+  Success inserts = {}, erases = {}, finds = {};  ///< of the rounds
   std::uint64_t full = 0;
   std::uint64_t pairs_before = 0;  ///< after the preload
-  Statistics statistics;           ///< after the last round
+  Statistics statistics = {};      ///< after the last round
 
   std::uint64_t operations() const { return experiment.batch * rounds.size(); }
-  /// Medians of the rounds
+  /// Medians of the rounds. @throws BadInput (there are none)
   double kernel_seconds() const;
   double transfer_seconds() const;
   double wall_seconds() const;
@@ -58,14 +58,15 @@ Measurement measure(const Experiment& experiment);
 /// One of the dissertation's two applications (its section 4.6.2.9), by its keys: where in [0, 1) they peak
 /// it does not say. What such a table holds of real recordings is in statuses.hpp.
 struct Application {
-  std::string name;
-  std::vector<Normal> keys;
+  std::string name = {};
+  std::vector<Normal> keys = {};
   std::uint64_t batch = 0;  ///< operations
 };
 /// emergencies, statistics
 std::span<const Application> applications();
 
 /// Shares [%] of its keys in equal parts of [0, 1), of 2^18 keys: the dissertation's Figure 41.
+/// @throws BadInput (parts outside [1, 2^20], as Workload)
 std::vector<double> key_shares(const Application& application, std::size_t parts);
 
 struct ComparisonOptions {
@@ -76,8 +77,8 @@ struct ComparisonOptions {
   std::uint32_t tables = 320;  ///< n of the parallel hash table
 };
 struct Compared {
-  std::string name;  ///< list_table.hpp's, of a Variant, or "ours"
-  Measurement measurement;
+  std::string name = {};  ///< list_table.hpp's, of a Variant, or "ours"
+  Measurement measurement = {};
 };
 /// The same workload on the dissertation's two structures, one hash table of m = 1024 lists and n of them,
 /// and on ours. @throws as measure()

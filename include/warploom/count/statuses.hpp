@@ -20,8 +20,9 @@ struct Status {
   std::uint8_t motion = 0;       ///< kMotions: by the standard deviation of the ankle's acceleration
 
   std::uint32_t code() const { return (activity * 6u + orientation) * 3u + motion; }
+  /// @throws BadInput (kStatuses or above)
   static Status of_code(std::uint32_t code);
-  /// "freeze/+2/striding"
+  /// "freeze/+2/striding" @throws BadInput (a part that there is not)
   std::string text() const;
 };
 inline constexpr std::uint32_t kStatuses = 3 * 6 * 3;
@@ -36,9 +37,9 @@ std::vector<std::uint32_t> parse_status(const std::string& text);
 
 /// One wearer's statuses, a time slot a sample.
 struct StatusRecording {
-  std::string name;                    ///< for people
-  std::vector<double> seconds;         ///< since the start
-  std::vector<std::uint8_t> statuses;  ///< codes
+  std::string name = {};                    ///< for people
+  std::vector<double> seconds = {};         ///< since the start
+  std::vector<std::uint8_t> statuses = {};  ///< codes
 };
 
 /// The statuses of a recording as Daphnet's, rows of 11 numbers: time [ms], three
@@ -47,7 +48,8 @@ struct StatusRecording {
 /// have the times of their rows, which need not be evenly spaced: unlike io::read_recording(), this puts them
 /// on no grid.
 /// @param file  for messages; it is the name as well
-/// @throws BadInput (other columns; what is no measurement or annotation; time that does not grow)
+/// @throws BadInput (other columns; rows, values and lines that disagree; what is no measurement or
+/// annotation; time that does not grow)
 StatusRecording statuses_of(const io::Table<double>& rows, const std::string& file, double window);
 
 /// A place in a recording
@@ -63,11 +65,12 @@ class StatusIndex {
  public:
   explicit StatusIndex(const Options& options) : table_(options) {}
 
-  /// Two batches: number, then insert.
+  /// Two batches: number, then insert. @throws BadInput (lengths differ, a code that is none), OutOfMemory
   void store(std::span<const std::uint8_t> statuses, std::span<const Slot> slots);
   /// How many slots each status has [kStatuses]
   std::vector<std::uint64_t> counts();
-  /// The slots of some statuses, in order. Two batches: how many there are, then all.
+  /// The slots of some statuses, in order. Two batches: how many there are, then all. @throws BadInput (a
+  /// code that is none)
   std::vector<Slot> find(const std::vector<std::uint32_t>& statuses);
 
   const HashTable<std::uint64_t, std::uint64_t>& table() const { return table_; }
@@ -80,17 +83,17 @@ class StatusIndex {
 
 /// Time slots of one status that follow each other in one recording.
 struct StatusInterval {
-  Slot first;
+  Slot first = {};
   std::uint32_t last = 0;
 };
 
 /// Time slots of recordings by status, and when there is one that was asked for.
 struct StatusReport {
-  std::string table;  ///< HashTable::description()
+  std::string table = {};  ///< HashTable::description()
   std::uint64_t slots = 0, found = 0;
-  std::vector<std::pair<std::uint32_t, std::uint64_t>>
-      counts;                             ///< statuses that there are, the most frequent first
-  std::vector<StatusInterval> intervals;  ///< of the statuses asked for, in order
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> counts =
+      {};                                      ///< statuses that there are, the most frequent first
+  std::vector<StatusInterval> intervals = {};  ///< of the statuses asked for, in order
   double recorded_seconds = 0, store_seconds = 0, find_seconds = 0;
 };
 /// Puts all time slots into a StatusIndex, `batch` at a time, and takes those of the statuses `asked` out of

@@ -11,7 +11,7 @@
 namespace warploom::dp {
 
 struct BasePairOptions {
-  Options solve;
+  Options solve = {};
   std::int64_t minimum_loop = 3;  ///< unpaired bases that a pair encloses at least, >= 0
   /// What a pair of each kind counts, >= 0; of 0 it may not form.
   std::int32_t gc = 1, au = 1, gu = 1;
@@ -20,11 +20,11 @@ struct BasePairOptions {
 
 /// A secondary structure without pseudoknots.
 struct BasePairs {
-  std::string sequence;               ///< in capitals, U for T
-  std::vector<std::int64_t> partner;  ///< of each base, counted from 0; -1 where it is unpaired
+  std::string sequence = {};               ///< in capitals, U for T
+  std::vector<std::int64_t> partner = {};  ///< of each base, counted from 0; -1 where it is unpaired
   std::int64_t pairs = 0;
   std::int64_t score = 0;  ///< what the pairs count together
-  Report report;
+  Report report = {};
 };
 
 /// The structure whose base pairs count most, by Nussinov's recurrence over the points between bases:
@@ -51,6 +51,7 @@ std::vector<BasePairs> base_pairs(std::span<const std::string> sequences,
 
 /// Of several, at least one, solved by one call: pairs together, and of more than one the seconds that the
 /// call took, traceback included, since the reports of those that were solved together share theirs.
+/// @throws BadInput (none)
 Report report_of(std::span<const BasePairs> structures, double seconds);
 
 /// "((..(...)))": a base each, '.' unpaired
@@ -58,11 +59,12 @@ std::string dot_bracket(const BasePairs& structure);
 
 /// A connectivity table (CT): "n ENERGY = -score title", then a line a base: i, base, i-1, i+1 (0 after the
 /// last), partner (0: unpaired), i; counted from 1. There is no energy: minus the score stands in its place.
+/// @throws BadInput (no bases, partners that are not there, or not one a base; a score below 0)
 std::string connectivity_table(const BasePairs& structure, std::string_view title);
 
 /// A picture (SVG) of a structure: its bases along a line, 5' on the left, an arc over the line for each pair
 /// in the colour of its kind, with a legend that counts each kind. Letters are shown if there are at most
-/// 100.
+/// 100. @throws as connectivity_table()
 std::string arcs_svg(const BasePairs& structure);
 
 }  // namespace warploom::dp

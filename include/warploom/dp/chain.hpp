@@ -12,7 +12,7 @@
 namespace warploom::dp {
 
 struct ChainOptions {
-  Options solve;
+  Options solve = {};
   /// best: int32 or int64, where costs and the cube of the largest dimension are within its range; else
   /// float64 where costs are so small that it is exact, up to 2^53. Larger ones round, for which float64 is
   /// to be asked.
@@ -21,13 +21,13 @@ struct ChainOptions {
 
 /// In which order to multiply a chain of matrices.
 struct ChainOrder {
-  Number cost;           ///< multiplications of numbers
-  Number left_to_right;  ///< the same for ((A1 A2) A3) ...; floating point where int64 does not hold it
-  std::string parenthesisation;  ///< "((A1 (A2 A3)) A4)"
+  Number cost = {};           ///< multiplications of numbers
+  Number left_to_right = {};  ///< the same for ((A1 A2) A3) ...; floating point where int64 does not hold it
+  std::string parenthesisation = {};  ///< "((A1 (A2 A3)) A4)"
   /// The products, each before those within it, left before right: (A_i+1 .. A_k) times (A_k+1 .. A_j)
-  std::vector<Split> splits;
+  std::vector<Split> splits = {};
   ValueType type = ValueType::int32;
-  Report report;
+  Report report = {};
 };
 
 /// The order of multiplying matrices A1 .. An, A_k of dimensions[k-1] x dimensions[k], that needs the fewest
@@ -49,6 +49,7 @@ ChainOrder chain_order(std::span<const std::int64_t> dimensions, const ChainOpti
 
 /// The text of a chain of `matrices` factors, "((A1 (A2 A3)) A4)", from its products in any order. O(n).
 /// @param name, first  of other leaves than matrices: with "" and 0 it is "((0 (1 2)) 3)"
+/// @throws BadInput (a product that does not lie within the chain, numbers beyond 2^40), OutOfMemory
 std::string parenthesisation(std::span<const Split> splits, std::int64_t matrices,
                              std::string_view name = "A", std::int64_t first = 1);
 

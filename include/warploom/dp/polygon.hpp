@@ -17,7 +17,7 @@ struct Point {
 };
 
 struct PolygonOptions {
-  Options solve;
+  Options solve = {};
   ValueType type = ValueType::best;  ///< float64 (best) or float32, which the lengths are rounded to first
 };
 
@@ -26,11 +26,11 @@ struct Triangulation {
   double perimeter = 0;  ///< the sides' lengths together
   /// Vertices i < k < j of each triangle, n - 2: the one on side (0, n-1) first, each before those beyond its
   /// sides (i, k) and (k, j), left before right.
-  std::vector<std::array<std::int64_t, 3>> triangles;
-  std::vector<std::array<std::int64_t, 2>> diagonals;  ///< n - 3, the first vertex below the second
-  bool convex = false;                                 ///< strictly: every chord is a diagonal
+  std::vector<std::array<std::int64_t, 3>> triangles = {};
+  std::vector<std::array<std::int64_t, 2>> diagonals = {};  ///< n - 3, the first vertex below the second
+  bool convex = false;                                      ///< strictly: every chord is a diagonal
   ValueType type = ValueType::float64;
-  Report report;
+  Report report = {};
 
   /// The triangles' perimeters together. Each diagonal borders two triangles and each side one, so a
   /// triangulation is least in this exactly where it is in `weight`.
@@ -61,6 +61,8 @@ Triangulation triangulate(std::span<const Point> polygon, const PolygonOptions& 
 
 /// A picture of the polygon with its diagonals: x to the right, y up, vertices numbered if there are at
 /// most 60.
+/// @throws BadInput (too few vertices, a coordinate out of range, a diagonal between vertices that are not
+/// there)
 std::string triangulation_svg(std::span<const Point> polygon, const Triangulation& triangulation);
 
 }  // namespace warploom::dp

@@ -10,7 +10,7 @@
 namespace warploom::dp {
 
 struct SearchTreeOptions {
-  Options solve;
+  Options solve = {};
   /// best: of integers int32 where no cost can leave its range, else int64; of real numbers float64.
   ValueType type = ValueType::best;
 };
@@ -23,13 +23,13 @@ struct SearchTreeNode {
 };
 
 struct SearchTree {
-  Number cost;                           ///< see search_tree()
-  Number total;                          ///< the sum of p and q
-  std::int64_t root = 0;                 ///< its key
-  std::vector<SearchTreeNode> nodes;     ///< of key k at k - 1
-  std::vector<std::int64_t> level_keys;  ///< keys at each depth; as many as the tree is high
+  Number cost = {};                           ///< see search_tree()
+  Number total = {};                          ///< the sum of p and q
+  std::int64_t root = 0;                      ///< its key
+  std::vector<SearchTreeNode> nodes = {};     ///< of key k at k - 1
+  std::vector<std::int64_t> level_keys = {};  ///< keys at each depth; as many as the tree is high
   ValueType type = ValueType::float64;
-  Report report;
+  Report report = {};
 };
 
 /// The binary search tree of least expected cost for n keys: p_k (k = 1 .. n) is how often key k is looked

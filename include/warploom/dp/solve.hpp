@@ -74,9 +74,9 @@ struct Report {
   Device device = Device::cpu;
   Decomposition decomposition = Decomposition::bottom_up;
   int block = 0;
-  std::string storage;        ///< "int16", "int32", "int64", "float32", "float64"
-  std::string fallback;       ///< why plain storage was taken after narrow; empty if not
-  Calls calls;                ///< 0 of persistent, which makes none
+  std::string storage = {};   ///< "int16", "int32", "int64", "float32", "float64"
+  std::string fallback = {};  ///< why plain storage was taken after narrow; empty if not
+  Calls calls = {};           ///< 0 of persistent, which makes none
   std::int64_t launches = 0;  ///< of kernels; 0 on a CPU
   double pairs = 0;    ///< additions with their minimum that the recurrence asks for: (n+1) n (n-1) / 6
   double seconds = 0;  ///< of the solution, without transfers; on a GPU measured there
@@ -98,11 +98,15 @@ template <Value T>
 class Store;
 }
 
-/// A solved problem. Copies share the cells, which stay where they were computed.
+/// A solved problem. Copies share the cells, which stay where they were computed; one that is moved is
+/// copied, so that what is left is whole.
 template <Value T>
 class Solution {
  public:
+  /// solve() and solve_batch() make them. @throws BadInput (no store, or one without such an index)
   Solution(std::shared_ptr<const internal::Store<T>> store, std::int64_t index, Report report);
+  Solution(const Solution&) = default;
+  Solution& operator=(const Solution&) = default;
 
   std::int64_t points() const;
   /// m[0,n]; kUnreachable (of a maximum -kUnreachable) if there is no solution.
@@ -142,7 +146,7 @@ template <Value T>
 std::vector<Solution<T>> solve_batch(std::span<const Problem<T>> problems, const Options& options = {});
 
 /// Bytes that solve() will allocate on its device for cells and weights, whatever the decomposition (buffers
-/// for split products, at most 64 MiB, come on top).
+/// for split products, at most 64 MiB, come on top). @throws BadInput (a storage that is none)
 template <Value T>
 std::uint64_t bytes_needed(const Problem<T>& problem, Storage storage);
 

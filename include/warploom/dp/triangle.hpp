@@ -23,6 +23,9 @@ concept Value = std::same_as<T, float> || std::same_as<T, double> || std::same_a
 /// Edge of the tiles that a triangle is stored in [cells].
 inline constexpr std::int64_t kTile = 64;
 
+// What follows is for kernels, too, and unchecked: points and places are those of a triangle that there can
+// be.
+
 /// Tiles along an edge of the triangle over `points` points.
 WARPLOOM_HOST_DEVICE constexpr std::int64_t tiles_along(std::int64_t points) {
   return (points + kTile - 1) / kTile;
@@ -43,6 +46,11 @@ WARPLOOM_HOST_DEVICE constexpr std::int64_t cell_place(std::int64_t i, std::int6
   return tile_place(i / kTile, j / kTile) * kTile * kTile + i % kTile * kTile + j % kTile;
 }
 
+namespace internal {
+/// Bytes of the cells stored, which can be had. @throws as Triangle
+std::uint64_t triangle_bytes(std::int64_t points, std::size_t cell);
+}  // namespace internal
+
 /// The cells (i, j), 0 <= i < j < points, of an upper triangle, in square tiles of 64 x 64 packed column by
 /// column: 64-bit places, about half the memory of a square table. Cells of the tiles that are no cells of
 /// the triangle hold what they like. Aligned to 64 bytes.
@@ -50,9 +58,12 @@ template <Value T>
 class Triangle {
  public:
   Triangle() = default;
-  /// Not initialised. Cost: stored_cells(points) * sizeof(T) bytes. @throws std::bad_alloc
+  /// Not initialised. Cost: stored_cells(points) * sizeof(T) bytes.
+  /// @throws BadInput (points below 0 or above 2^30), OutOfMemory, std::bad_alloc
   explicit Triangle(std::int64_t points)
-      : points_(points), cells_(static_cast<T*>(::operator new (bytes(points), std::align_val_t{64}))) {}
+      : points_(points),
+        cells_(static_cast<T*>(
+            ::operator new (internal::triangle_bytes(points, sizeof(T)), std::align_val_t{64}))) {}
 
   Triangle(const Triangle& other) : Triangle(other.points_) {
     std::ranges::copy(other.stored(), cells_.get());
@@ -88,6 +99,7 @@ class Triangle {
     return {cells_.get(), static_cast<std::size_t>(stored_cells(points_))};
   }
 
+  /// Unchecked: of 0 to 2^30 points.
   static constexpr std::uint64_t bytes(std::int64_t points) {
     return static_cast<std::uint64_t>(stored_cells(points)) * sizeof(T);
   }

@@ -16,14 +16,14 @@ namespace warploom::dp {
 ///
 /// What stands below the diagonal is not used.
 struct UserTable {
-  std::string name;  ///< for messages
+  std::string name = {};  ///< for messages
   std::int64_t leaves = 0;
-  bool whole = false;                  ///< all numbers are whole or infinite, none NaN
-  std::vector<std::int64_t> integers;  ///< [n, n] if whole; infinity is kUnreachable<int64>
-  std::vector<double> reals;           ///< [n, n] if not
-  std::vector<unsigned> lines;         ///< [n] of a text: where each row stands
+  bool whole = false;                       ///< all numbers are whole or infinite, none NaN
+  std::vector<std::int64_t> integers = {};  ///< [n, n] if whole; infinity is kUnreachable<int64>
+  std::vector<double> reals = {};           ///< [n, n] if not
+  std::vector<unsigned> lines = {};         ///< [n] of a text: where each row stands
 
-  /// "t.csv:3: column 2" or "t.npy[2, 1]"
+  /// "t.csv:3: column 2" or "t.npy[2, 1]". @throws BadInput (no such cell)
   std::string place(std::int64_t i, std::int64_t j) const;
 };
 
@@ -32,11 +32,12 @@ struct UserTable {
 UserTable parse_user_table(std::string_view bytes, const std::string& name);
 
 /// The type asked for or the one that suits: of whole numbers the smaller integer that holds every cell, else
-/// float64. @throws BadInput (cells may leave it, fractions in integers), Interrupted
+/// float64. @throws BadInput (cells may leave it, fractions in integers, not leaves x leaves values),
+/// Interrupted
 ValueType choose_value_type(const UserTable& table, ValueType asked);
 
-/// @throws BadInput (a value or cells beyond T's range, an infinity that every optimum would have),
-/// OutOfMemory,
+/// @throws BadInput (not leaves x leaves values, fractions in integers, a value or cells beyond T's range, an
+/// infinity that every optimum would have), OutOfMemory,
 ///         Interrupted
 template <Value T>
 Problem<T> problem_of(const UserTable& table, Optimum optimum);

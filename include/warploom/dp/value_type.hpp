@@ -25,10 +25,10 @@ std::string text(const Number& number);
 /// magnitude (Problem::bound); the largest int64 where that is not known to hold
 /// @param what  "costs of this chain", for messages
 /// @return `asked`, or for `best` the narrower of int32 and int64 whose range holds the bound
-/// @throws BadInput (the bound is above the range of the integers asked for, or of both)
+/// @throws BadInput (the bound is above the range of the integers asked for, or of both; a type that is none)
 ValueType choose_value_type(ValueType asked, std::int64_t bound, std::string_view what);
 
-/// Calls function(std::type_identity<T>()) with the C++ type of `type`, which is not `best`.
+/// Calls function(std::type_identity<T>()) with the C++ type of `type`. @throws Internal (`best`, or no type)
 template <class Function>
 auto with_value_type(ValueType type, const Function& function) {
   switch (type) {

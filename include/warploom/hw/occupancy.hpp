@@ -10,9 +10,9 @@ namespace warploom::hw {
 /// Limits of one multiprocessor (SM) generation that decide how many blocks are resident.
 /// The table and its sources stand in src/hw/occupancy.cpp.
 struct Architecture {
-  std::string_view name;       ///< "sm_90", "G80", "GT200", "Fermi"
-  std::string_view example;    ///< boards people know, "H100, H200"
-  int compute_capability = 0;  ///< 10 * major + minor
+  std::string_view name = {};     ///< "sm_90", "G80", "GT200", "Fermi"
+  std::string_view example = {};  ///< boards people know, "H100, H200"
+  int compute_capability = 0;     ///< 10 * major + minor
   std::uint32_t threads_per_sm = 0, blocks_per_sm = 0, threads_per_block = 0;
   std::uint32_t registers_per_sm = 0, registers_per_block = 0, registers_per_thread = 0;
   bool registers_by_block = false;            ///< registers go to a block (cc 1.x), else to a warp ...
@@ -52,7 +52,7 @@ struct Occupancy {
   Limit limit = Limit::none;
   bool exceeds_static_limit = false;  ///< static shared memory is above what ptxas accepts
   bool needs_opt_in = false;  ///< launches only after cudaFuncSetAttribute(...MaxDynamicSharedMemorySize)
-  std::string reason;         ///< empty, or why the kernel cannot launch, with value and limit
+  std::string reason = {};    ///< empty, or why the kernel cannot launch, with value and limit
 };
 
 /// Blocks resident on one multiprocessor: the least of what warp slots, block slots, registers and
@@ -63,7 +63,7 @@ struct Occupancy {
 /// per block, are not modelled. On cc 1.x the hardware also kept 16 bytes and the kernel's
 /// parameters in shared memory; they are not added here, as in the papers' arithmetic (8192 bytes
 /// are two blocks on a G80): put them into `shared_static` where they matter.
-/// @throws BadInput (threads_per_block is zero)
+/// @throws BadInput (threads_per_block is zero; a limit or granularity of an architecture of one's own is)
 /// @note O(1).
 Occupancy occupancy(const Architecture& architecture, const KernelResources& kernel);
 

@@ -14,6 +14,7 @@ enum class Solver {
   primal_dual,  ///< Chambolle & Pock 2011, for epsilon = 0
   descent,      ///< steepest descent with a fixed step in the Cholesky factor L (Christiansen et al. 2007)
 };
+/// @throws BadInput naming the three
 Solver parse_solver(std::string_view text);
 std::string_view name(Solver solver);
 
@@ -44,8 +45,8 @@ struct DenoiseReport {
   Solver solver = Solver::accelerated;
   Device device = Device::cpu;
   double lambda = 0, epsilon = 0;
-  std::vector<double> noise;         ///< estimated a channel, where lambda came from it; else empty
-  std::vector<DenoiseStep> history;  ///< each iteration, first to last
+  std::vector<double> noise = {};         ///< estimated a channel, where lambda came from it; else empty
+  std::vector<DenoiseStep> history = {};  ///< each iteration, first to last
   StopReason stop = StopReason::converged;
   int iterations = 0;
   double objective = 0, gap = 0;   ///< of the result
@@ -89,7 +90,7 @@ struct DenoiseReport {
 DenoiseReport denoise_tensors(TensorImage& image, const Mask& mask, const DenoiseOptions& options = {});
 
 /// The same functional for 1 to 100 channels that are no tensor: every channel counts once, no constraint.
-/// Solver::descent is refused: there is no factor to descend in.
+/// Solver::descent is refused: there is no factor to descend in. @throws as denoise_tensors
 DenoiseReport denoise_channels(Image& image, const Mask& mask, const DenoiseOptions& options = {});
 
 }  // namespace warploom::imaging

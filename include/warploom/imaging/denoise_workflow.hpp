@@ -59,8 +59,8 @@ void check(const DenoiseRequest& request);
 
 /// What is known of a series and of its fit.
 struct SeriesFacts {
-  int volumes = 0;                   ///< before some were chosen
-  std::map<std::int64_t, int> used;  ///< shells()
+  int volumes = 0;                        ///< before some were chosen
+  std::map<std::int64_t, int> used = {};  ///< shells()
   FitMethod method = FitMethod::wls;
   std::int64_t fitted = 0, not_fitted = 0, raised = 0, negative = 0;  ///< voxels, as in TensorFit
   double seconds = 0;                                                 ///< of the fit
@@ -69,18 +69,18 @@ struct SeriesFacts {
 /// An image ready to be denoised.
 struct DenoiseInput {
   ImageKind kind = ImageKind::tensors;
-  io::Nifti header;  ///< of the file, without its data
-  Image image;       ///< channels, or tensors [um^2/ms] in `frame`
-  ChosenMask mask;
-  std::optional<TensorOrder> order;         ///< of the tensor image that was read
+  io::Nifti header = {};  ///< of the file, without its data
+  Image image = {};       ///< channels, or tensors [um^2/ms] in `frame`
+  ChosenMask mask = {};
+  std::optional<TensorOrder> order = {};    ///< of the tensor image that was read
   io::Frame read_frame = io::Frame::image;  ///< of the same, or of a series' gradients
   /// Of the tensors in `image`: along the image's axes, but for their order and signs. Total variation a
   /// channel depends on nothing else, so that the outcome does not depend on what the file was written in.
   io::Frame frame = io::Frame::image;
   TensorOrder output_order = TensorOrder::fsl;
   io::Frame output_frame = io::Frame::fsl;
-  std::optional<Image> s0;  ///< [the series' unit]
-  std::optional<SeriesFacts> series;
+  std::optional<Image> s0 = {};  ///< [the series' unit]
+  std::optional<SeriesFacts> series = {};
 };
 
 /// The files that `request` names: checked, read, and if they are a series, fitted.
@@ -106,10 +106,11 @@ DenoiseInput denoise_input(io::Nifti file, const DenoiseRequest& request);
 DenoiseReport denoise(DenoiseInput& input, const DenoiseRequest& request);
 
 /// Brings the tensors into the output's frame, and gives their maps; none where none is asked for, or of
-/// channels.
+/// channels. @throws BadInput as change_frame() and tensor_maps()
 TensorMaps output_maps(DenoiseInput& input, const DenoiseRequest& request);
 
 /// What is to be written, in the file's unit and order. Each takes its data away.
+/// @throws BadInput (no data, or not as much as the shape needs: it has been taken)
 io::Nifti take_image(DenoiseInput& input, const DenoiseRequest& request);
 /// @throws BadInput (a map that there is not, or that has been taken)
 io::Nifti take_map(const std::string& map, DenoiseInput& input, TensorMaps& maps,

@@ -31,8 +31,8 @@ struct FitOptions {
 };
 
 struct TensorFit {
-  TensorImage tensor;           ///< [um^2/ms]; 0 outside the mask and where nothing could be fitted
-  Image s0;                     ///< signal without diffusion weighting, as the fit has it; unit of the series
+  TensorImage tensor = {};      ///< [um^2/ms]; 0 outside the mask and where nothing could be fitted
+  Image s0 = {};                ///< signal without diffusion weighting, as the fit has it; unit of the series
   std::int64_t voxels = 0;      ///< fitted
   std::int64_t not_fitted = 0;  ///< inside the mask, but a measurement is NaN or infinite, or all are <= 0
   /// Voxels with a measurement <= 0, which was raised to the smallest positive one of all inside the mask, as
@@ -50,7 +50,8 @@ struct TensorFit {
 /// @param series      [volumes, nz, ny, nx], any unit
 /// @param b           [volumes] b-values [s/mm^2]
 /// @param directions  [volumes] unit vectors, in whichever frame the tensor shall be in; ignored where b is 0
-/// @throws BadInput (counts differ, fewer than 7 volumes, a negative b-value or none from 10 s/mm^2 up, a
+/// @throws BadInput (`series` has data of another length than its grid needs; counts differ, fewer than 7
+/// volumes, a negative b-value or none from 10 s/mm^2 up, a
 ///         direction whose length is not 1 within 1 %, gradients that do not determine the seven unknowns to
 ///         one part in 1000: names how many they do determine)
 /// @note Agrees with dipy 1.6 and MRtrix 3.0.3 to 1e-5 where all measurements are above 0 and eigenvalues are

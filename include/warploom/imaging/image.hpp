@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <string>
+#include <string_view>
 #include <vector>
 
 namespace warploom::imaging {
@@ -13,11 +13,13 @@ struct Grid {
   std::int64_t nx = 0, ny = 0, nz = 0;
   std::array<double, 3> spacing{1, 1, 1};  ///< distance of voxel centres along x, y, z [mm]
 
-  std::int64_t voxels() const { return nx * ny * nz; }
+  /// @throws BadInput (a negative extent, more than 2^63 - 1 voxels)
+  std::int64_t voxels() const;
   bool operator==(const Grid&) const = default;
 };
 
-/// One or more values a voxel, planar: [channels, nz, ny, nx].
+/// One or more values a voxel, planar: [channels, nz, ny, nx]. Its members may be set to anything; every
+/// function that is given one calls check() first.
 struct Image {
   Grid grid;
   int channels = 1;
@@ -27,12 +29,12 @@ struct Image {
   /// All zero. @throws BadInput (an extent or channels < 1), OutOfMemory
   Image(const Grid& grid, int channels);
 
-  std::span<float> channel(int c) { return std::span(data).subspan(offset(c), size()); }
-  std::span<const float> channel(int c) const { return std::span(data).subspan(offset(c), size()); }
-
- private:
-  std::size_t size() const { return static_cast<std::size_t>(grid.voxels()); }
-  std::size_t offset(int c) const { return static_cast<std::size_t>(c) * size(); }
+  /// @param what  for the message: "the noisy image"
+  /// @throws BadInput (an extent or channels < 1; `data` has more or fewer values than they need). Cost: O(1)
+  void check(std::string_view what = "the image") const;
+  /// The values of one channel. @throws BadInput (no such channel; as check())
+  std::span<float> channel(int c);
+  std::span<const float> channel(int c) const;
 };
 
 /// A symmetric 3x3 tensor a voxel: an Image with the channels xx, xy, xz, yy, yz, zz. Diffusion tensors are

@@ -19,8 +19,8 @@ Image take_volumes(io::Nifti& file, const std::string& name);
 
 /// An image of one value a voxel and, if it came from a NIfTI file, where it lies.
 struct ScalarImage {
-  Image image;
-  std::optional<io::Nifti> geometry;  ///< without data
+  Image image = {};
+  std::optional<io::Nifti> geometry = {};  ///< without data
 };
 
 /// An image from the bytes of a PNG (in grey, as the eye weighs colours) or NIfTI file; of a series, `volume`
@@ -34,12 +34,13 @@ ScalarImage parse_image(std::string_view bytes, const std::string& name, std::in
 /// lie apart in space. `name` is the image's. @throws BadInput (another grid), as read_nifti
 Mask read_mask(const std::string& file, const Grid& grid, const io::Affine& affine, const std::string& name);
 
-/// Inside where the image is not 0. @throws BadInput (another grid); `name` is for messages
+/// Inside where the image is not 0. @throws BadInput (another grid, several channels, data of another
+/// length); `name` is for messages
 Mask nonzero_mask(const Image& image, const Grid& grid, const std::string& name);
 
-/// A mask as a picture: 0 and 255. @throws BadInput (several slices, a mask of another size)
+/// A mask as a picture: 0 and 255. @throws BadInput (several slices, not a byte a voxel)
 io::Picture mask_picture(const Mask& mask, const Grid& grid);
-/// A mask as a file, 0 and 1, that lies where `like` does. @throws BadInput (a mask of another size)
+/// A mask as a file, 0 and 1, that lies where `like` does. @throws BadInput (not a byte a voxel)
 io::Nifti mask_file(const Mask& mask, const ScalarImage& like);
 
 }  // namespace warploom::imaging

@@ -24,6 +24,8 @@ struct QualityPage {
 /// A page that shows what denoising did, in one HTML file that needs nothing else: the facts, slices before
 /// and after along three planes, the main directions in a part of one slice, the solver's progress,
 /// histograms.
+/// @throws BadInput (images of different shapes, nothing inside the mask, not six channels of tensors, a mask
+///         of another size, an affine that cannot be inverted)
 std::string quality_page(const QualityPage& page);
 
 }  // namespace warploom::imaging

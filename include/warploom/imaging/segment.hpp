@@ -38,7 +38,7 @@ struct SegmentOptions {
   double tolerance = 1e-3;   ///< stop when the root mean square change of the level set is at most this, >= 0
   int max_iterations = 500;  ///< >= 1
   Start start = Start::checkerboard;
-  Mask start_mask;  ///< for Start::mask: as many bytes as voxels, some 0 and some not
+  Mask start_mask = {};  ///< for Start::mask: as many bytes as voxels, some 0 and some not
   Inside inside = Inside::bright;
   Run run = {};  ///< one device
 };
@@ -53,18 +53,18 @@ struct SegmentReport {
   bool converged = false;  ///< the change fell to the tolerance
   double change = 0;       ///< of the last iteration: what the tolerance is compared with
   double mean_in = 0,
-         mean_out = 0;             ///< of the image over the mask and the rest [the image's unit]; 0 if empty
-  std::int64_t inside = 0;         ///< voxels of the mask
-  std::vector<double> energy;      ///< of the level set that each iteration began with
-  double seconds = 0;              ///< of the iterations; on a GPU measured there, without transfers
-  double transfer_seconds = 0;     ///< between host and device; 0 on a CPU
-  std::uint64_t device_bytes = 0;  ///< allocated on the device
+         mean_out = 0;      ///< of the image over the mask and the rest [the image's unit]; 0 if empty
+  std::int64_t inside = 0;  ///< voxels of the mask
+  std::vector<double> energy = {};  ///< of the level set that each iteration began with
+  double seconds = 0;               ///< of the iterations; on a GPU measured there, without transfers
+  double transfer_seconds = 0;      ///< between host and device; 0 on a CPU
+  std::uint64_t device_bytes = 0;   ///< allocated on the device
 };
 
 struct Segmentation {
-  Mask mask;        ///< 1 where the level set is positive
-  Image level_set;  ///< 1 channel; the contour is its zero level
-  SegmentReport report;
+  Mask mask = {};        ///< 1 where the level set is positive
+  Image level_set = {};  ///< 1 channel; the contour is its zero level
+  SegmentReport report = {};
 };
 
 /// Chan and Vese's active contour without edges, in two (nz = 1) and three dimensions: the level set phi that

@@ -14,14 +14,14 @@ namespace warploom::imaging {
 
 /// A diffusion series, from files or made in memory.
 struct Series {
-  Image image;              ///< a channel a volume, any unit
-  io::Gradients gradients;  ///< one a volume
-  io::Nifti header;         ///< where the image lies; without data
+  Image image = {};              ///< a channel a volume, any unit
+  io::Gradients gradients = {};  ///< one a volume
+  io::Nifti header = {};         ///< where the image lies; without data
 };
 
 /// The files of a series: its image, and either bval and bvec (FSL) or grad (MRtrix).
 struct SeriesFiles {
-  std::string input, bval, bvec, grad;
+  std::string input = {}, bval = {}, bvec = {}, grad = {};
 };
 
 /// @param b0_threshold  up to this a b-value counts as 0 [s/mm^2]
@@ -31,20 +31,23 @@ Series read_series(const SeriesFiles& files, double b0_threshold = 50);
 
 /// Which volumes of a series to use, besides those without diffusion weighting. [s/mm^2]
 struct ShellChoice {
-  double b0_threshold = 50;         ///< up to this a b-value counts as 0
-  std::vector<double> shells;       ///< these b-values, each within 5 % or 50; empty: all
-  std::optional<double> largest_b;  ///< instead: those up to this one, and 5 % or 50 above
+  double b0_threshold = 50;              ///< up to this a b-value counts as 0
+  std::vector<double> shells = {};       ///< these b-values, each within 5 % or 50; empty: all
+  std::optional<double> largest_b = {};  ///< instead: those up to this one, and 5 % or 50 above
 };
 
 /// Leaves the chosen volumes, in place and in their order.
-/// @throws BadInput (a shell without a volume, gradients that are not one a volume)
+/// @throws BadInput (a shell without a volume, gradients that are not one a volume, data of another length
+/// than the grid needs)
 void select_volumes(Series& series, const ShellChoice& choice);
 
 /// How many volumes there are of each b-value, rounded to 50; 0: those up to the threshold. [s/mm^2]
+/// @throws BadInput (a b-value that is not finite, or above 1e15)
 std::map<std::int64_t, int> shells(const io::Gradients& gradients, double b0_threshold = 50);
 
 /// The mean of the volumes without diffusion weighting, or of all where there is none; what is not finite
-/// counts as 0. @throws BadInput (gradients that are not one a volume)
+/// counts as 0. @throws BadInput (gradients that are not one a volume, data of another length than
+/// the grid needs)
 Image mean_b0(const Image& series, const io::Gradients& gradients, double b0_threshold = 50);
 
 }  // namespace warploom::imaging

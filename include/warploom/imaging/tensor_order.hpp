@@ -34,7 +34,7 @@ TensorOrder order_of(const io::Nifti& image, std::optional<TensorOrder> given, c
 void mark_order(io::Nifti& file, TensorOrder order, const Grid& grid);
 
 /// The elements from a file's order to xx xy xz yy yz zz, times `factor`, in place. All threads.
-/// @throws BadInput (not six channels)
+/// @throws BadInput (not six channels, data of another length than the grid needs)
 void from_order(TensorImage& tensors, TensorOrder order, float factor);
 /// And back.
 void to_order(TensorImage& tensors, TensorOrder order, float factor);
@@ -44,6 +44,7 @@ void to_order(TensorImage& tensors, TensorOrder order, float factor);
 io::Frame axis_aligned(io::Frame wanted, const io::Affine& affine);
 
 /// The tensors, expressed in one frame, in another: rotate_tensors(), unless the two frames are the same.
+/// @throws BadInput as rotate_tensors()
 void change_frame(TensorImage& tensors, io::Frame from, io::Frame to, const io::Affine& affine);
 
 /// The directions along the axes of another frame.

@@ -9,17 +9,17 @@
 namespace warploom::io {
 
 struct FastaRecord {
-  std::string name;         ///< the header's first word; empty if it has none
-  std::string description;  ///< the rest of the header
-  std::string sequence;     ///< all its lines joined, as written
-  std::int64_t line = 1;    ///< of the header in the file, from 1
+  std::string name = {};         ///< the header's first word; empty if it has none
+  std::string description = {};  ///< the rest of the header
+  std::string sequence = {};     ///< all its lines joined, as written
+  std::int64_t line = 1;         ///< of the header in the file, from 1
   friend bool operator==(const FastaRecord&, const FastaRecord&) = default;
 };
 
 /// Which letters a sequence may have, capital or not.
 struct FastaLetters {
-  std::string letters;  ///< capitals, "ACGTU"; empty: every letter, '*' and '-'
-  std::string advice;   ///< ends the message about another one, after "; "; may be empty
+  std::string letters = {};  ///< capitals, "ACGTU"; empty: every letter, '*' and '-'
+  std::string advice = {};   ///< ends the message about another one, after "; "; may be empty
 };
 
 /// The records of a FASTA file, in its order. Lines end in LF, CRLF or CR; blank lines, and blanks within and

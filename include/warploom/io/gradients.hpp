@@ -15,18 +15,19 @@ enum class Frame {
   fsl,      ///< the same with i reversed where the affine's determinant is positive (FSL's bvec rule)
   scanner,  ///< the affine's millimetres (MRtrix)
 };
+/// @throws BadInput naming the three
 Frame parse_frame(std::string_view text);
 std::string_view name(Frame frame);
 
 /// What takes a vector from one frame to another: orthonormal, perhaps a reflection. For an affine with
 /// shear, the nearest orthonormal matrix to its normalised columns.
-/// @throws BadInput (an affine that cannot be inverted)
+/// @throws BadInput (an affine that cannot be inverted, a frame that is none)
 std::array<std::array<double, 3>, 3> frame_change(Frame from, Frame to, const Affine& affine);
 
 /// The diffusion weighting of every volume of a series.
 struct Gradients {
-  std::vector<double> b;                          ///< [s/mm^2], >= 0
-  std::vector<std::array<double, 3>> directions;  ///< unit vectors; 0 where b is 0
+  std::vector<double> b = {};                          ///< [s/mm^2], >= 0
+  std::vector<std::array<double, 3>> directions = {};  ///< unit vectors; 0 where b is 0
   Frame frame = Frame::fsl;
 };
 

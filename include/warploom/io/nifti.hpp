@@ -20,15 +20,16 @@ enum class NiftiType { uint8, int8, uint16, int16, uint32, int32, uint64, int64,
 
 /// One NIfTI image.
 struct Nifti {
-  std::vector<std::int64_t> shape;         ///< 1 to 7 extents, the first runs fastest; trailing ones kept
+  std::vector<std::int64_t> shape = {};    ///< 1 to 7 extents, the first runs fastest; trailing ones kept
   std::array<double, 3> spacing{1, 1, 1};  ///< [mm], > 0
   Affine affine{{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}};
   int intent = 0;  ///< NIFTI_INTENT code; 1005: symmetric matrix, 1007: vector
-  std::string intent_name, description;
+  std::string intent_name = {}, description = {};
   NiftiType type = NiftiType::float32;  ///< as stored; what write_nifti() stores
   bool nifti2 = false;
-  std::vector<float> data;  ///< slope and intercept applied; integers above 2^24 are rounded
+  std::vector<float> data = {};  ///< slope and intercept applied; integers above 2^24 are rounded
 
+  /// What `data` is to hold: the product of `shape`. @throws BadInput (a negative extent, more than 2^63 - 1)
   std::int64_t elements() const;
 };
 

@@ -12,8 +12,8 @@ namespace warploom::io {
 struct Picture {
   std::int64_t width = 0, height = 0;
   int channels = 1;
-  std::vector<std::uint16_t> data;  ///< 0 to maximum
-  std::uint16_t maximum = 255;      ///< 255 or 65535
+  std::vector<std::uint16_t> data = {};  ///< 0 to maximum
+  std::uint16_t maximum = 255;           ///< 255 or 65535
 };
 
 /// Any PNG; palettes are looked up, alpha is dropped, fewer than 8 bits are widened. `name` is for messages.

@@ -12,54 +12,54 @@ namespace warploom::io {
 
 /// A series of samples of one quantity.
 struct Channel {
-  std::string name, unit;      ///< as the file says, or empty
-  double rate = 1;             ///< [Hz]
-  std::vector<float> samples;  ///< NaN: missing
+  std::string name = {}, unit = {};  ///< as the file says, or empty
+  double rate = 1;                   ///< [Hz]
+  std::vector<float> samples = {};   ///< NaN: missing
 };
 
 /// An event that somebody marked.
 struct Annotation {
   double onset = 0, duration = 0;  ///< [s] since the recording's begin
-  std::string label;
+  std::string label = {};
 };
 
 /// What a recorder wrote: channels that begin together.
 struct Recording {
-  std::string name;                     ///< of the file, without directory
-  std::vector<Channel> channels;        ///< none where an EDF+ file holds nothing but annotations
-  std::vector<Annotation> annotations;  ///< that the file itself or one beside it holds, by onset
-  bool timed = false;                   ///< the rate is known, from the file or the caller
-  std::int64_t gaps = 0;                ///< where samples were missing in time and NaN was put
-  double seconds() const;               ///< of the longest channel
+  std::string name = {};                     ///< of the file, without directory
+  std::vector<Channel> channels = {};        ///< none where an EDF+ file holds nothing but annotations
+  std::vector<Annotation> annotations = {};  ///< that the file itself or one beside it holds, by onset
+  bool timed = false;                        ///< the rate is known, from the file or the caller
+  std::int64_t gaps = 0;                     ///< where samples were missing in time and NaN was put
+  double seconds() const;                    ///< of the longest channel
 };
 
 struct RecordingOptions {
   /// csv, npy, f32, f64, ts, edf, wfdb; empty: by the name's ending (.csv .tsv .txt, .npy, .f32 .raw, .f64,
   /// .ts, .edf .bdf, .hea .dat), all but the last two perhaps with .gz behind it
-  std::string format;
+  std::string format = {};
   /// [Hz] Where the file has none; an error if it has another, by more than 0.1 %.
-  std::optional<double> rate;
+  std::optional<double> rate = {};
   std::int32_t channels = 0;  ///< of raw samples, which are [samples, channels]; 0: 1
   /// Names or numbers (from 1) of the channels wanted, in order; empty: all. Columns of time and labels are
   /// no channels and do not count.
-  std::vector<std::string> select;
+  std::vector<std::string> select = {};
   /// Of text: a name, or a number from 1. Empty: the first column named time, timestamp or t, perhaps with a
   /// unit behind it, "time [ms]" or "Time (ms)"; without a header, and without a rate of the caller's, the
   /// first if it grows evenly. "none": none.
-  std::string time_column;
+  std::string time_column = {};
   /// [s] of the time column; 0: as its name says (s, ms, us, ns), else seconds; whole numbers 2 or more apart
   /// are milliseconds, from 1001 on microseconds, from 10^6 + 1 on nanoseconds.
   double time_unit = 0;
   /// Of text: a name or number. Runs of a value are annotations, labelled by it. Empty: the last column if it
   /// holds whole numbers from 0 to 20 in runs of 25 rows or more, on average, and `select` does not name it.
   /// "none": none.
-  std::string label_column;
+  std::string label_column = {};
   std::int32_t series = 1;  ///< of .ts: which, from 1, unless the path says so
 };
 
 /// A series of a .ts file by its path: walk.ts#3 is the third of walk.ts.
 struct SeriesPath {
-  std::filesystem::path file;
+  std::filesystem::path file = {};
   std::int32_t series = 0;  ///< 0: the path does not say, and is the file's
 };
 
@@ -100,8 +100,8 @@ inline constexpr std::int32_t kAllSeries = 0;
 
 /// One recording of many.
 struct RecordingFile {
-  std::filesystem::path path;
-  std::string name;  ///< of what is made from it: without ending, different from all others
+  std::filesystem::path path = {};
+  std::string name = {};  ///< of what is made from it: without ending, different from all others
 };
 
 /// The recordings that are meant: files as they are, folders searched through, by name. Of WFDB records the

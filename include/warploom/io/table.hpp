@@ -18,6 +18,7 @@ struct Table {
   std::vector<std::string> header;  ///< [columns], or empty
   bool whole = true;  ///< all but inf and nan are written as whole numbers, without point or exponent
 
+  /// Unchecked, for inner loops: row and column are there, and `values` is as long as they say.
   const T& operator()(std::int64_t row, std::int64_t column) const {
     return values[static_cast<std::size_t>(row * columns + column)];
   }
@@ -36,13 +37,15 @@ struct Table {
 /// without
 /// @throws ParseError, naming line and column: no number, one beyond the type's range, an empty field, a row
 /// that
-///         is longer or shorter than the first; BadInput: no numbers at all
+///         is longer or shorter than the first; BadInput: no numbers at all, the least
+///         integer as `infinity`
 /// Cost: one pass.
 template <class T>
 Table<T> parse_table(std::string_view text, const std::string& name,
                      std::optional<T> infinity = std::nullopt);
 
-/// The same numbers in one row, in the order in which they stand, however many are in each line.
+/// The same numbers in one row, in the order in which they stand, however many are in each line. @throws as
+/// parse_table
 template <class T>
 Table<T> parse_list(std::string_view text, const std::string& name, std::optional<T> infinity = std::nullopt);
 

@@ -29,7 +29,7 @@ class Json {
   template <std::integral T>
   requires(!std::same_as<T, bool>) Json(T value) : Json(number(value)) {}
   Json(std::floating_point auto value) : Json(Value(static_cast<double>(value))) {}
-  Json(const char* text);
+  Json(const char* text);  ///< @throws BadInput (a null pointer)
   Json(std::string_view text);
   Json(std::string text);
   Json(std::initializer_list<Json> values);
@@ -53,7 +53,7 @@ class Json {
 
   static Json array(std::initializer_list<Json> values = {});
   static Json object();
-  /// @throws BadInput (it is no JSON), saying where
+  /// @throws BadInput (it is no JSON; more than 1000 arrays and objects in one another), saying where
   static Json parse(std::string_view text);
 
   bool is_null() const;

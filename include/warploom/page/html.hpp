@@ -9,13 +9,13 @@ namespace warploom::page {
 
 /// A number with its name and what else there is to say of it.
 struct Fact {
-  std::string what, value, more;
+  std::string what = {}, value = {}, more = {};
 };
 /// A row of tiles.
 std::string facts(const std::vector<Fact>& facts);
 
 struct Column {
-  std::string title;
+  std::string title = {};
   std::string_view kind = "";  ///< "number", aligned right; "wide", left out on a narrow screen
 };
 /// It scrolls in a box of its own where the screen is too narrow.

@@ -2,7 +2,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +14,8 @@ std::string grouped(std::uint64_t number);
 /// -16896 -> "\u221216,896", with a minus sign.
 template <std::signed_integral Number>
 std::string grouped(Number number) {
-  return (number < 0 ? "\u2212" : "") + grouped(static_cast<std::uint64_t>(std::abs(std::int64_t{number})));
+  return (number < 0 ? "\u2212" : "") +
+         grouped(number < 0 ? 0 - static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number));
 }
 
 /// "65.1 % less", "12.5 % more", "the same".

@@ -6,9 +6,11 @@
 
 namespace warploom::page {
 
-/// 1, 2 or 5 times a power of ten, such that about `parts` of it fill `span` > 0.
+/// 1, 2 or 5 times a power of ten, such that about `parts` of it fill `span`; no number if span or parts is
+/// not above 0.
 double round_step(double span, double parts);
-/// The least of 1, 2, 5, 10, 20, ... that goes into `span` at most `most` times.
+/// The least of 1, 2, 5, 10, 20, ... that goes into `span` at most `most` times. @throws BadInput (most not
+/// above 0)
 double least_step(double span, double most);
 
 /// "0.5", "4 k", "1 M"; binary "4 Ki", "1 Mi".
@@ -22,10 +24,12 @@ class Scale {
 
   /// @param base   of the logarithm, 2 or 10: ticks are whole powers of it; 0: linear
   /// @param parts  that ticks make, about so many on a linear scale, at most so many on another
-  Scale(double base, Ends ends, double parts) : base_(base), ends_(ends), parts_(parts) {}
+  /// @throws BadInput (another base, parts outside [1, 1000], no such end)
+  Scale(double base, Ends ends, double parts);
 
   /// A logarithm is there of numbers above 0 only.
   bool shows(double value) const;
+  /// What it does not show is left out.
   void add(double value);
   /// After the last value. @param from_zero  a linear scale that does not end at its values begins at 0
   void close(bool from_zero);

@@ -47,11 +47,11 @@ struct Operand {
   std::uint32_t id = kNone;  ///< see OperandKind; of a composite: its first child in Function::operands
   std::int64_t value = 0;
   std::uint32_t count = 0;  ///< children of a composite
-  Span span;                ///< of an address: without the brackets
+  Span span = {};           ///< of an address: without the brackets
 };
 
 struct Instruction {
-  Span span;                        ///< guard to semicolon, both included
+  Span span = {};                   ///< guard to semicolon, both included
   std::uint32_t opcode = kNone;     ///< Module::opcodes
   std::uint32_t guard = kNone;      ///< register of @p, or kNone
   bool guard_negated = false;       ///< @!p
@@ -62,31 +62,31 @@ struct Instruction {
 };
 
 struct Register {
-  std::string_view name;
-  std::string_view type;    ///< "b32", "pred", "f64"
-  std::uint8_t vector = 1;  ///< 2 or 4 for .v2 .v4
+  std::string_view name = {};
+  std::string_view type = {};  ///< "b32", "pred", "f64"
+  std::uint8_t vector = 1;     ///< 2 or 4 for .v2 .v4
 };
 
 struct Label {
-  std::string_view name;
-  std::uint32_t instruction = kNone;   ///< the instruction that follows (may be one past the last)
-  std::vector<std::uint32_t> targets;  ///< of a `.branchtargets` label: labels
+  std::string_view name = {};
+  std::uint32_t instruction = kNone;        ///< the instruction that follows (may be one past the last)
+  std::vector<std::uint32_t> targets = {};  ///< of a `.branchtargets` label: labels
 };
 
 enum class Linkage : std::uint8_t { none, external, visible, weak, common };
 
 /// A .global, .shared, .const, .local or .param variable.
 struct Variable {
-  std::string_view name;
+  std::string_view name = {};
   Space space = Space::none;
   Linkage linkage = Linkage::none;
   std::uint32_t align = 1;         ///< as declared, or the natural one of its type [bytes]
   std::uint64_t bytes = 0;         ///< 0: unsized (extern .shared .b8 x[])
-  std::string_view type;           ///< "b8", "f32"
+  std::string_view type = {};      ///< "b8", "f32"
   std::uint32_t function = kNone;  ///< the function whose body or header declares it; kNone: module scope
   std::uint32_t line = 0;
-  Span declaration;  ///< first token to semicolon (a parameter: without the comma)
-  Span name_span;
+  Span declaration = {};  ///< first token to semicolon (a parameter: without the comma)
+  Span name_span = {};
   bool alone = true;                                 ///< false: one declaration names several variables
   std::array<std::uint32_t, 2> users{kNone, kNone};  ///< the first two functions whose code names it
 };
@@ -94,7 +94,7 @@ struct Variable {
 /// A name used where no instruction stands: initialisers, debug sections, aliases, unknown directives.
 struct Reference {
   std::uint32_t variable = kNone;
-  Span span;
+  Span span = {};
 };
 
 struct Location {
@@ -103,25 +103,27 @@ struct Location {
 };
 
 struct Function {
-  std::string_view name;
+  std::string_view name = {};
   bool entry = false;  ///< .entry (a kernel) or .func
   bool has_body = false;
   Linkage linkage = Linkage::none;
   std::uint32_t line = 0;
-  Span span;                                       ///< first linkage token to closing brace or semicolon
-  Span header;                                     ///< up to the opening brace or semicolon
-  Span body;                                       ///< braces included
-  std::vector<std::uint32_t> parameters, results;  ///< Module::variables
-  std::optional<std::array<std::uint32_t, 3>> required_threads, maximal_threads;  ///< .reqntid, .maxntid
-  Span required_threads_span, maximal_threads_span;                               ///< the whole directive
-  std::optional<std::uint32_t> minimal_blocks_per_sm, maximal_registers;
-  bool cluster = false;             ///< .reqnctapercluster, .explicitcluster or .maxclusterrank
-  std::vector<Register> registers;  ///< those that the body uses
-  std::vector<Instruction> instructions;
-  std::vector<Operand> operands;
-  std::vector<Label> labels;
-  std::vector<std::uint32_t> variables;  ///< declared in the body: Module::variables
+  Span span = {};    ///< first linkage token to closing brace or semicolon
+  Span header = {};  ///< up to the opening brace or semicolon
+  Span body = {};    ///< braces included
+  std::vector<std::uint32_t> parameters = {}, results = {};  ///< Module::variables
+  std::optional<std::array<std::uint32_t, 3>> required_threads = {},
+                                              maximal_threads = {};  ///< .reqntid, .maxntid
+  Span required_threads_span = {}, maximal_threads_span = {};        ///< the whole directive
+  std::optional<std::uint32_t> minimal_blocks_per_sm = {}, maximal_registers = {};
+  bool cluster = false;                  ///< .reqnctapercluster, .explicitcluster or .maxclusterrank
+  std::vector<Register> registers = {};  ///< those that the body uses
+  std::vector<Instruction> instructions = {};
+  std::vector<Operand> operands = {};
+  std::vector<Label> labels = {};
+  std::vector<std::uint32_t> variables = {};  ///< declared in the body: Module::variables
 
+  // Unchecked, for inner loops: instructions and operands are this function's, as parse() made them.
   std::span<const Operand> operands_of(const Instruction& i) const {
     return {operands.data() + i.first_operand, i.operand_count};
   }
@@ -142,7 +144,9 @@ struct Module {
   std::unordered_map<std::uint32_t, std::string> files;  ///< .file
   std::vector<Reference> references;                     ///< uses outside instructions
 
-  std::string_view text_of(Span s) const { return std::string_view(text).substr(s.begin, s.end - s.begin); }
+  /// @throws BadInput (a span that does not lie in the text)
+  std::string_view text_of(Span s) const;
+  /// Unchecked, for inner loops: an instruction of this module.
   const Opcode& opcode(const Instruction& i) const { return opcodes[i.opcode]; }
   /// Definition of that name (else its declaration); nullptr when there is none.
   const Function* find_function(std::string_view name) const;

@@ -36,8 +36,9 @@ enum class Op : std::uint8_t {
 
 /// One distinct instruction name, `ld.volatile.shared.v4.f32`, decoded once a module.
 struct Opcode {
-  std::string_view text;                ///< the whole name
-  std::vector<std::string_view> parts;  ///< "ld", "volatile", "shared", "v4", "f32"; `::` stays inside a part
+  std::string_view text = {};  ///< the whole name
+  std::vector<std::string_view> parts =
+      {};  ///< "ld", "volatile", "shared", "v4", "f32"; `::` stays inside a part
   Op op = Op::unknown;
   /// The state space it names, of a copy the destination's (cp.async, tensormap); generic where it takes
   /// an address and names none; none where it takes no address.

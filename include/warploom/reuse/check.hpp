@@ -9,21 +9,21 @@ namespace warploom::reuse {
 
 /// Where the rewriter says it put an object: symbol `object` is now `pool` + `offset`.
 struct PoolEntry {
-  std::string kernel, object, pool;
+  std::string kernel = {}, object = {}, pool = {};
   std::uint64_t offset = 0;
 };
 
 struct CheckOptions {
   bool strict = false;  ///< as Options::strict
   /// Block size promised for kernels without .reqntid; empty: not known.
-  std::vector<std::uint32_t> block;
+  std::vector<std::uint32_t> block = {};
 };
 
 struct CheckResult {
   bool ok = false;
-  std::vector<std::string> problems;  ///< each with kernel and PTX lines; empty if ok
-  std::vector<std::string>
-      certificate;  ///< "kernel: a / b: why no byte of one is read while it may hold the other's data"
+  std::vector<std::string> problems = {};  ///< each with kernel and PTX lines; empty if ok
+  std::vector<std::string> certificate =
+      {};  ///< "kernel: a / b: why no byte of one is read while it may hold the other's data"
 };
 
 /// Independent check of a rewritten module. It trusts nothing of the optimiser: first that `output` is

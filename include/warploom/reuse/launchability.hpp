@@ -25,13 +25,14 @@ struct SharedDeclared {
 /// The order, and so the padding, is that of ptxas 13: arrays that are used, of the kernel, of the
 /// module, of the callees, then the functions' unused ones. Where there are several callees their order
 /// is a guess and the padding, though not the arrays' sum, may differ from ptxas'.
+/// @throws BadInput (a kernel that is none of the module's functions)
 /// @note Linear in the instructions of the functions reached.
 SharedDeclared shared_declared(const ptx::Module& module, const ptx::Function& kernel);
 
 using BlockShape = std::array<std::uint32_t, 3>;
 
 struct LaunchOptions {
-  std::vector<const hw::Architecture*> architectures;
+  std::vector<const hw::Architecture*> architectures = {};
   std::string kernel{};                      ///< only this one, by its name in the PTX; empty: all
   std::optional<BlockShape> block{};         ///< [threads]; none: .reqntid, else .maxntid
   std::uint64_t shared_dynamic = 0;          ///< [bytes a block]
@@ -47,30 +48,32 @@ std::string_view name(Origin origin);
 
 struct LaunchOn {
   const hw::Architecture* architecture = nullptr;
-  hw::KernelResources resources;
+  hw::KernelResources resources = {};
   Origin registers_from = Origin::unknown, shared_from = Origin::declared;
   std::uint64_t spill_bytes = 0;  ///< [bytes a thread] stored and loaded, if ptxas was asked
-  hw::Occupancy occupancy;        ///< of one warp, thus an upper bound, if the block size is not known
+  hw::Occupancy occupancy = {};   ///< of one warp, thus an upper bound, if the block size is not known
 };
 
 struct KernelLaunch {
-  std::string name;
-  std::optional<std::uint32_t> threads;  ///< a block
+  std::string name = {};
+  std::optional<std::uint32_t> threads = {};  ///< a block
   Origin threads_from = Origin::unknown;
-  SharedDeclared declared;
+  SharedDeclared declared = {};
   bool cluster = false;  ///< launched in clusters, which the occupancy here does not model
-  std::vector<LaunchOn> on;
+  std::vector<LaunchOn> on = {};
 };
 
 struct Launchability {
-  std::vector<KernelLaunch> kernels;                            ///< in the module's order
-  std::map<std::string, std::string, std::less<>> ptxas_notes;  ///< by architecture: why it was of no help
+  std::vector<KernelLaunch> kernels = {};  ///< in the module's order
+  std::map<std::string, std::string, std::less<>> ptxas_notes =
+      {};  ///< by architecture: why it was of no help
 };
 
 /// For each kernel and architecture: would it launch, how many blocks are resident, what limits them.
 /// ptxas, where it is present, is run once per architecture for the registers and the exact shared
 /// memory; where it cannot help, registers are unknown, never limit, and the note says why.
-/// @throws BadInput (a kernel of that name is not defined in the module; those that are, are named),
+/// @throws BadInput (a kernel of that name is not defined in the module; those that are, are named; no
+///         architecture behind a pointer),
 ///         Interrupted
 Launchability launchability(const ptx::Module& module, const LaunchOptions& options);
 

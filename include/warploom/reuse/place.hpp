@@ -14,9 +14,9 @@ struct PlacementProblem {
     std::uint64_t bytes = 0;      ///< > 0
     std::uint64_t alignment = 1;  ///< a power of two
   };
-  std::vector<Object> objects;
+  std::vector<Object> objects = {};
   /// Interference graph: pairs (i, j), i != j, either order, repeats allowed.
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges = {};
 };
 
 enum class PlacementMethod {
@@ -32,13 +32,13 @@ struct PlacementOptions {
 };
 
 struct Placement {
-  std::vector<std::uint64_t> offsets;                  ///< one an object [bytes]
-  std::uint64_t bytes = 0;                             ///< max over objects of offset + bytes
-  std::uint64_t lower_bound = 0;                       ///< proved: no placement is smaller
-  PlacementMethod method = PlacementMethod::optimal;   ///< what was used in the end
-  bool proved_optimal = false;                         ///< bytes == optimum, proved
-  bool timed_out = false;                              ///< the time limit ended the search
-  std::vector<std::vector<std::uint32_t>> partitions;  ///< `paper` only: objects by colour
+  std::vector<std::uint64_t> offsets = {};                  ///< one an object [bytes]
+  std::uint64_t bytes = 0;                                  ///< max over objects of offset + bytes
+  std::uint64_t lower_bound = 0;                            ///< proved: no placement is smaller
+  PlacementMethod method = PlacementMethod::optimal;        ///< what was used in the end
+  bool proved_optimal = false;                              ///< bytes == optimum, proved
+  bool timed_out = false;                                   ///< the time limit ended the search
+  std::vector<std::vector<std::uint32_t>> partitions = {};  ///< `paper` only: objects by colour
 };
 
 /// Offsets such that interfering objects do not overlap and every offset is a multiple of the
@@ -51,7 +51,7 @@ struct Placement {
 /// reaches only what is connected to b0 (here every component is entered), and it has no alignments (here
 /// a partition takes the largest one of its objects).
 /// @throws BadInput (zero size, alignment not a power of two, edge out of range or from an object to
-///         itself, sizes and alignments that add up to more than 2^64 - 1)
+///         itself, sizes and alignments that add up to more than 2^64 - 1, no such method)
 Placement place(const PlacementProblem& problem, const PlacementOptions& options = {});
 
 std::string_view name(PlacementMethod method);

@@ -21,8 +21,8 @@ struct PtxasUsage {
 };
 
 struct PtxasRun {
-  std::map<std::string, PtxasUsage, std::less<>> kernels;  ///< by mangled name; empty on an error
-  std::string error;                                       ///< empty, or why ptxas gave no answer
+  std::map<std::string, PtxasUsage, std::less<>> kernels = {};  ///< by mangled name; empty on an error
+  std::string error = {};                                       ///< empty, or why ptxas gave no answer
 
   bool ok() const { return error.empty(); }
 };

@@ -26,17 +26,18 @@ std::string_view name(When when);
 
 struct Options {
   When when = When::occupancy;
-  PlacementOptions placement;
+  PlacementOptions placement = {};
   bool strict = false;          ///< do not assume that the kernel reads no uninitialised shared memory
   bool insert_barriers = true;  ///< false: only barriers that are there already
   bool dynamic_pool = false;    ///< turn the static arrays into one extern array, sized at launch
-  std::optional<std::array<std::uint32_t, 3>> block;  ///< threads, where the kernel does not say (.reqntid)
-  std::string architecture;                           ///< decides `when`; empty: the module's .target
-  std::vector<std::string> only, except;              ///< kernels by (mangled or demangled) name
-  std::vector<std::string> disabled;                  ///< passes, by name; see passes()
+  std::optional<std::array<std::uint32_t, 3>> block =
+      {};                                           ///< threads, where the kernel does not say (.reqntid)
+  std::string architecture = {};                    ///< decides `when`; empty: the module's .target
+  std::vector<std::string> only = {}, except = {};  ///< kernels by (mangled or demangled) name
+  std::vector<std::string> disabled = {};           ///< passes, by name; see passes()
   bool assemble = true;  ///< run ptxas, where there is one, on the result: pooling may change registers
   /// Called after each pass with its name and its data, printed; for --dump-after.
-  std::function<void(std::string_view kernel, std::string_view pass, const std::string& text)> dump;
+  std::function<void(std::string_view kernel, std::string_view pass, const std::string& text)> dump = {};
 };
 
 /// Names of the passes, in order.
@@ -44,49 +45,49 @@ std::vector<std::string_view> passes();
 
 /// A position in the kernel's source, where .loc tells; `file` empty otherwise.
 struct SourcePosition {
-  std::string file;
+  std::string file = {};
   std::uint32_t line = 0;
   std::uint32_t ptx_line = 0;
 };
 
 struct ObjectReport {
-  std::string name;    ///< as in the source: demangled, the enclosing function left out
-  std::string symbol;  ///< as in the PTX
+  std::string name = {};    ///< as in the source: demangled, the enclosing function left out
+  std::string symbol = {};  ///< as in the PTX
   std::uint64_t bytes = 0;
   std::uint32_t alignment = 0;
-  SourcePosition declared;
+  SourcePosition declared = {};
   bool shares = false;
-  std::optional<std::uint64_t> offset;     ///< in the pool [bytes]
-  std::vector<std::uint32_t> shares_with;  ///< indices into KernelReport::objects
-  std::string reason;                      ///< why it shares, or why it cannot
-  SourcePosition reason_at;
+  std::optional<std::uint64_t> offset = {};     ///< in the pool [bytes]
+  std::vector<std::uint32_t> shares_with = {};  ///< indices into KernelReport::objects
+  std::string reason = {};                      ///< why it shares, or why it cannot
+  SourcePosition reason_at = {};
   /// Where it is alive: half-open ranges of PTX lines, in the order of the text.
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> live_lines;
-  std::vector<std::uint32_t> store_lines, load_lines;  ///< PTX lines
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> live_lines = {};
+  std::vector<std::uint32_t> store_lines = {}, load_lines = {};  ///< PTX lines
 };
 
 struct BarrierReport {
-  SourcePosition at;      ///< the instruction it stands before
-  bool inserted = false;  ///< false: it was there, and separates the objects named
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> separates;
+  SourcePosition at = {};  ///< the instruction it stands before
+  bool inserted = false;   ///< false: it was there, and separates the objects named
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> separates = {};
 };
 
 /// Two objects that cannot overlap, and why.
 struct InterferenceReport {
   std::uint32_t first = 0, second = 0;
-  std::string reason;
-  SourcePosition at;
+  std::string reason = {};
+  SourcePosition at = {};
 };
 
 struct OccupancyReport {
-  std::string architecture;
-  hw::Occupancy before, after;
+  std::string architecture = {};
+  hw::Occupancy before = {}, after = {};
 };
 
 /// Something taken for granted in this kernel, beyond the contract's general assumptions.
 struct Assumption {
-  std::string text;
-  SourcePosition at;
+  std::string text = {};
+  SourcePosition at = {};
 };
 
 enum class Verdict {
@@ -98,43 +99,43 @@ enum class Verdict {
 std::string_view name(Verdict verdict);
 
 struct KernelReport {
-  std::string name;  ///< demangled
-  std::string symbol;
-  SourcePosition at;
+  std::string name = {};  ///< demangled
+  std::string symbol = {};
+  SourcePosition at = {};
   Verdict verdict = Verdict::unchanged;
-  std::string reason;  ///< of the verdict
-  SourcePosition reason_at;
-  std::optional<std::array<std::uint32_t, 3>> block;  ///< threads, if known
-  std::uint32_t threads = 0;                          ///< used for occupancy; 0: not known
-  std::uint64_t bytes_before = 0, bytes_after = 0;    ///< static shared memory, as ptxas lays it out
+  std::string reason = {};  ///< of the verdict
+  SourcePosition reason_at = {};
+  std::optional<std::array<std::uint32_t, 3>> block = {};  ///< threads, if known
+  std::uint32_t threads = 0;                               ///< used for occupancy; 0: not known
+  std::uint64_t bytes_before = 0, bytes_after = 0;         ///< static shared memory, as ptxas lays it out
   std::uint64_t bytes_possible = 0;  ///< with everything that may share sharing, whatever `when` says
   std::uint64_t pool_bytes = 0;
   bool dynamic_pool = false;                                ///< pool_bytes must be passed at launch
   std::uint32_t registers_before = 0, registers_after = 0;  ///< 0: ptxas was not run
-  std::vector<ObjectReport> objects;
-  std::vector<InterferenceReport> interference;
-  std::vector<std::vector<std::uint32_t>> partitions;  ///< sharing groups: objects connected by overlap
-  std::vector<BarrierReport> barriers;
-  std::vector<OccupancyReport> occupancy;  ///< every architecture from the module's target on
-  std::vector<Assumption> assumptions;
-  std::vector<std::string>
-      certificate;  ///< of the independent check: for each overlapping pair, why it is safe
+  std::vector<ObjectReport> objects = {};
+  std::vector<InterferenceReport> interference = {};
+  std::vector<std::vector<std::uint32_t>> partitions = {};  ///< sharing groups: objects connected by overlap
+  std::vector<BarrierReport> barriers = {};
+  std::vector<OccupancyReport> occupancy = {};  ///< every architecture from the module's target on
+  std::vector<Assumption> assumptions = {};
+  std::vector<std::string> certificate =
+      {};  ///< of the independent check: for each overlapping pair, why it is safe
   std::uint32_t first_line = 0, last_line = 0;  ///< PTX lines of the body
   /// Where the source position changes: sorted by ptx_line; a line belongs to the last entry at or before
   /// it. Empty without -lineinfo.
-  std::vector<SourcePosition> lines;
+  std::vector<SourcePosition> lines = {};
 };
 
 struct Report {
-  std::string file;
-  std::string architecture;
-  std::string note;  ///< why the whole module was left alone, if it was
-  std::vector<KernelReport> kernels;
+  std::string file = {};
+  std::string architecture = {};
+  std::string note = {};  ///< why the whole module was left alone, if it was
+  std::vector<KernelReport> kernels = {};
 };
 
 struct Result {
-  std::string text;  ///< the module's text; the input's, byte for byte, where nothing was rewritten
-  Report report;
+  std::string text = {};  ///< the module's text; the input's, byte for byte, where nothing was rewritten
+  Report report = {};
 };
 
 /// Rewrites the kernels of a PTX module. Deterministic for the same input and options, but for a
@@ -142,12 +143,13 @@ struct Result {
 Result optimize(std::string ptx, const Options& options = {}, std::string file = "<ptx>");
 
 /// The same report as text for people, as JSON, as one self-contained HTML page.
+/// @throws BadInput (a report made by hand that names objects which are not there)
 std::string to_text(const Report& report, bool verbose = false);
 std::string to_json(const Report& report);
 std::string to_html(const Report& report);
 /// Everything known of one object: its life, its partners, its enemies and why. @throws BadInput
 std::string explain(const Report& report, std::string_view object);
-/// What to change in the source to get the same: unions, barriers, lines, bytes.
+/// What to change in the source to get the same: unions, barriers, lines, bytes. @throws as to_text()
 std::string advice(const KernelReport& kernel);
 
 }  // namespace warploom::reuse

@@ -16,10 +16,11 @@ enum class Normalization {
 inline constexpr double kConstantDeviation = 1e-5;
 
 /// Half-width of a Sakoe-Chiba band that is a fraction of the length: floor(fraction * length), at most
-/// length - 1. @throws BadInput (fraction below 0 or not a number)
+/// length - 1. @throws BadInput (fraction below 0 or not a number, length < 1)
 std::int64_t band_radius(double fraction, std::int64_t length);
 
-/// Cells of the matrix that are computed for one window: m(2r + 1) - r(r + 1).
+/// Cells of the matrix that are computed for one window: m(2r + 1) - r(r + 1). Unchecked: 0 <= radius <
+/// length < 2^31
 inline std::int64_t band_cells(std::int64_t length, std::int64_t radius) {
   return length * (2 * radius + 1) - radius * (radius + 1);
 }
@@ -31,11 +32,11 @@ inline std::int64_t band_cells(std::int64_t length, std::int64_t radius) {
 ///
 /// @param query, window  of equal length m >= 1; finite, in one unit
 /// @return in the samples' unit, or without a unit where they are normalised; computed in double precision
-/// @throws BadInput (lengths differ or are 0, radius < 0)
+/// @throws BadInput (lengths differ or are 0, radius < 0, a normalisation that is none)
 double dtw_distance(std::span<const float> query, std::span<const float> window, std::int64_t radius,
                     Normalization normalization);
 
-/// The Euclidean distance of two sequences, divided by sqrt(m): DTW with radius 0.
+/// The Euclidean distance of two sequences, divided by sqrt(m): DTW with radius 0. @throws as dtw_distance()
 inline double euclidean_distance(std::span<const float> query, std::span<const float> window,
                                  Normalization normalization) {
   return dtw_distance(query, window, 0, normalization);

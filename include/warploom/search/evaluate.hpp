@@ -15,7 +15,7 @@ namespace warploom::search {
 /// A stretch of time with a label: a match, or what somebody annotated.
 struct Interval {
   double onset = 0, duration = 0;  ///< [s]
-  std::string label;
+  std::string label = {};
   double end() const { return onset + duration; }
 };
 
@@ -49,7 +49,7 @@ struct Evaluation {
 /// @param annotations  of the labels that were searched for: of others they would be events that nobody could
 /// find
 /// @param source       where the query came from; empty if from elsewhere; labels do not matter
-/// @throws BadInput (k < 1, shares outside [0, 1], negative or not finite times)
+/// @throws BadInput (k outside [1, 10^7], shares outside [0, 1], negative or not finite times)
 Evaluation evaluate(std::span<const Interval> results, std::span<const Interval> annotations,
                     std::span<const Interval> source, std::int64_t k, const Relevance& relevance = {});
 
@@ -62,16 +62,17 @@ Mean mean_with_confidence(std::span<const double> values);
 
 /// The t that |t| stays below with this probability: the two-sided quantile of Student's distribution.
 /// @param freedom  degrees of it, >= 1 @param probability  in (0, 1)
+/// @throws BadInput (freedom outside [1, 10^8], another probability)
 /// Cost: about 60 * freedom operations. Source: Abramowitz & Stegun, 26.7.3 and 26.7.4.
 double student_quantile(std::int64_t freedom, double probability);
 
 /// Matches of one recording, with where their queries came from.
 struct StoredMatches {
-  std::string name;                 ///< of the recording
-  std::string file;                 ///< that was searched; empty if not known
-  std::vector<std::string> labels;  ///< that were searched for, as far as known
-  std::vector<Interval> matches;    ///< best first
-  std::vector<Interval> sources;    ///< of queries, in this recording
+  std::string name = {};                 ///< of the recording
+  std::string file = {};                 ///< that was searched; empty if not known
+  std::vector<std::string> labels = {};  ///< that were searched for, as far as known
+  std::vector<Interval> matches = {};    ///< best first
+  std::vector<Interval> sources = {};    ///< of queries, in this recording
 };
 
 /// What is annotated: in a .csv file with the header onset,duration,label, unless a label column is named, or
@@ -81,9 +82,9 @@ std::vector<Interval> read_truth(const std::filesystem::path& file, const io::Re
 
 /// Results of a recording, judged.
 struct Judged {
-  std::string name;
-  Evaluation evaluation;
-  std::string no_events;  ///< why there are none, if annotations have other labels only; see `label`
+  std::string name = {};
+  Evaluation evaluation = {};
+  std::string no_events = {};  ///< why there are none, if annotations have other labels only; see `label`
 };
 
 /// evaluate() against the annotations whose labels were searched for or found: others are not missing.
@@ -95,15 +96,16 @@ Judged judge(StoredMatches stored, std::span<const Interval> annotations, const 
 
 /// What is told of an evaluation.
 struct Measure {
-  std::string_view name;
-  double Evaluation::*value;
-  bool of_events;  ///< means nothing where there are none
+  std::string_view name = {};
+  double Evaluation::*value = {};
+  bool of_events = {};  ///< means nothing where there are none
 };
 inline constexpr Measure kMeasures[] = {{"nDCG", &Evaluation::ndcg, true},
                                         {"precision", &Evaluation::precision, false},
                                         {"recall", &Evaluation::recall, true},
                                         {"coverage", &Evaluation::coverage, true}};
 
+/// None where it means nothing. @throws BadInput (a measure without a member)
 std::optional<double> value_of(const Evaluation& evaluation, const Measure& measure);
 /// Over all recordings in which it means something. @throws BadInput (there are none)
 Mean mean_of(std::span<const Judged> all, const Measure& measure);

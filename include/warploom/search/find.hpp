@@ -27,22 +27,23 @@ struct FindOptions {
   std::int32_t neighbours = 3;
   /// ...or, where this is not empty, in place(i) and the channels listed for it: [channels of the
   /// recording][...]
-  std::vector<std::vector<std::int32_t>> adjacency;
+  std::vector<std::vector<std::int32_t>> adjacency = {};
   double switched_weight = 1;  ///< alpha: of a pair whose channel is not the query channel's own
   /// Alpha of each pair [channels of the recording, same], from its own to another; empty: the constant.
-  std::vector<double> weights;
+  std::vector<double> weights = {};
   bool negated = true;               ///< a channel may be found with its sign changed; only where normalised
   std::vector<double> scales = {1};  ///< of the query in time; 1.25: slower by a quarter
   /// Rotations that are tried besides none for the sensors named, spread evenly over all orientations; in a
   /// match all sensors are rotated alike.
   std::int32_t rotations = 0;
-  std::vector<SensorAxes> sensors;
-  std::int32_t segments = 1;    ///< parts into which the query is cut and searched as well; 1: none
-  std::vector<double> exhaust;  ///< bands, growing, with which channels that a match lacks are searched again
+  std::vector<SensorAxes> sensors = {};
+  std::int32_t segments = 1;  ///< parts into which the query is cut and searched as well; 1: none
+  std::vector<double> exhaust =
+      {};  ///< bands, growing, with which channels that a match lacks are searched again
   std::int32_t min_channels = 0;  ///< 0: half those of the query that are not constant, rounded up
   std::int32_t alternatives = 1;  ///< results at one place
   /// A pair is accepted up to this distance...
-  std::optional<double> max_distance;
+  std::optional<double> max_distance = {};
   /// ...or, where that is not given, up to a distance so small that a channel of the query is found by chance
   /// with about this probability at a place: in any of the windows, channels and patterns (scales and signs)
   /// in which a match that begins there may have it. Each of these trials gets the same share of it, and the
@@ -55,10 +56,10 @@ struct FindOptions {
 
 /// A query and what was found, with the numbers that a report needs.
 struct Found {
-  std::vector<Match> matches;        ///< best first
-  std::int64_t pairs = 0;            ///< of channels compared
-  std::int64_t candidates = 0;       ///< of all pairs, within the thresholds
-  std::vector<std::string> remarks;  ///< what a person should know: constant channels, no threshold...
+  std::vector<Match> matches = {};        ///< best first
+  std::int64_t pairs = 0;                 ///< of channels compared
+  std::int64_t candidates = 0;            ///< of all pairs, within the thresholds
+  std::vector<std::string> remarks = {};  ///< what a person should know: constant channels, no threshold...
 };
 
 /// Searches one query: single-channel candidates, their best combinations, ranked. Dissertation, 7.4.
@@ -81,14 +82,17 @@ Found find(Index& index, const Query& query, const FindOptions& options = {});
 /// Searches labelled queries and gives each place the label that fits best: matches of all queries by
 /// (coverage, distance by channel, offset), greedily, up to `limit` of them; each keeps those after it from
 /// overlapping it by more than half of the shorter.
+/// @throws as find(); BadInput (no queries)
 Found find_labels(Index& index, std::span<const Query> queries, const FindOptions& options = {});
 
 /// `count` rotations, spread evenly over all orientations (super-Fibonacci spirals: M. Alexa, CVPR 2022), as
 /// row-major 3 x 3 matrices; the first is the identity.
+/// @throws BadInput (count < 1), OutOfMemory
 std::vector<std::array<double, 9>> rotations(std::int32_t count);
 
 /// A channel at another length, by linear interpolation between samples: sample i of n lies at i (m - 1) / (n
 /// - 1).
+/// @throws BadInput (one of both lengths below 2), OutOfMemory
 std::vector<float> stretch(std::span<const float> samples, std::int64_t length);
 
 }  // namespace warploom::search

@@ -19,7 +19,7 @@ using Signal = std::vector<std::span<const float>>;
 /// What one channel of a recording is compared with: a channel of a query, as it is or scaled, negated,
 /// rotated, or a part of it.
 struct Pattern {
-  std::vector<float> samples;  ///< finite; at least 2
+  std::vector<float> samples = {};  ///< finite; at least 2
   std::int64_t radius = 0;  ///< half-width of the band [samples]; larger than the length - 1 counts as that
   /// Where in the query this part begins [samples]: a window that begins at t is reported at t - lead.
   std::int64_t lead = 0;
@@ -40,7 +40,7 @@ struct Task {
 /// Single windows of a channel, which begin at `offsets`, and the pattern they are compared with.
 struct Windows {
   std::int32_t pattern = 0, channel = 0;
-  std::span<const std::int64_t> offsets;
+  std::span<const std::int64_t> offsets = {};
 };
 
 /// A place where a pattern is found: a single dimensional subsequence match of the dissertation, 7.4.1.
@@ -73,14 +73,15 @@ struct Effort {
   std::uint64_t cells = 0;    ///< computed of all matrices, abandoned ones included
   double seconds = 0;         ///< wall time in best()
   double device_seconds = 0;  ///< of it in kernels; 0 on the CPU
-  std::string choice;         ///< what was chosen and why, in a sentence; of the last best()
+  std::string choice = {};    ///< what was chosen and why, in a sentence; of the last best()
 };
 
 /// A recording made ready to be searched, on the CPU or on a GPU. Holds no copy of the samples on the host.
-/// Methods may be called from one thread at a time; they run as its options say.
+/// Methods may be called from one thread at a time; they run as its options say. Those of one that was moved
+/// from throw BadInput.
 class Index {
  public:
-  /// @throws BadInput (no channels, channels of unequal length), NoDevice
+  /// @throws BadInput (no channels, channels of unequal length, an option that is no enumerator), NoDevice
   explicit Index(Signal signal, const IndexOptions& options = {});
   Index(Index&&) noexcept;
   Index& operator=(Index&&) noexcept;
@@ -122,6 +123,7 @@ class Index {
 
  private:
   struct State;
+  State& state() const;
   std::unique_ptr<State> state_;
 };
 

@@ -11,10 +11,10 @@ namespace warploom::search {
 
 /// A pattern of several channels that is looked for.
 struct Query {
-  std::string label;
-  Signal channels;                      ///< of equal length m >= 4; finite
-  std::vector<std::int32_t> places;     ///< [channels] the recording's channel that each belongs to
-  std::vector<std::string> names = {};  ///< [channels] or none: what messages call them
+  std::string label = {};
+  Signal channels = {};                   ///< of equal length m >= 4; finite
+  std::vector<std::int32_t> places = {};  ///< [channels] the recording's channel that each belongs to
+  std::vector<std::string> names = {};    ///< [channels] or none: what messages call them
   std::int64_t length() const { return channels.empty() ? 0 : static_cast<std::int64_t>(channels[0].size()); }
 };
 
@@ -41,15 +41,15 @@ struct Pair {
 /// the recording, and whose offsets lie within the lag allowed of each other: a feasible multi-dimensional
 /// match, 7.4.2.
 struct Match {
-  std::string label;          ///< of the query
+  std::string label = {};     ///< of the query
   std::int32_t query = 0;     ///< its number, where several were searched for
   std::int64_t first = 0;     ///< the least offset of its pairs
   std::int64_t last = 0;      ///< one past the last sample of its pairs
   std::int32_t matched = 0;   ///< channels of the query that were found, wholly or in part
   std::int32_t channels = 0;  ///< of the query
-  double coverage = 0;      ///< share of the query's samples, all channels together, that were found: (0, 1]
-  double distance = 0;      ///< the sum of weight * distance over its pairs; parts count by their share
-  std::vector<Pair> pairs;  ///< by query channel, offset, segment
+  double coverage = 0;  ///< share of the query's samples, all channels together, that were found: (0, 1]
+  double distance = 0;  ///< the sum of weight * distance over its pairs; parts count by their share
+  std::vector<Pair> pairs = {};  ///< by query channel, offset, segment
   /// Lag of a pair: how much later than the first it begins [samples].
   std::int64_t lag(const Pair& pair) const { return pair.offset - first; }
 };
@@ -59,7 +59,7 @@ bool ranked_before(const Match& a, const Match& b);
 
 /// A candidate and what it stands for, as find() hands them to assemble().
 struct Piece {
-  Pair pair;
+  Pair pair = {};
   bool axis = false;  ///< its query channel is an axis of a sensor: axes go together only in one rotation. Of
                       ///< one query channel all or none
 };
@@ -83,7 +83,10 @@ struct AssembleOptions {
 /// matchings are solved. Cost: n log n for n pieces, n times the query's channels (and parts), and those
 /// matchings.
 /// @return best first
-/// @throws Interrupted
+/// @throws BadInput (a channel of the query that it has not, a channel outside [0, 2^16), a rotation above
+/// 10,000, offsets
+///         beyond 2^60, distances or weights below 0 or not finite, options below their least), OutOfMemory,
+///         Interrupted
 std::vector<Match> assemble(std::span<const Piece> pieces, const Query& query,
                             const AssembleOptions& options);
 

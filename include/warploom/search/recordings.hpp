@@ -21,16 +21,17 @@ namespace warploom::search {
 
 /// A query's samples and where they come from.
 struct RecordedQuery {
-  std::string label;
-  std::filesystem::path file;
-  double rate = 1;                          ///< [Hz]
-  bool timed = false;                       ///< the rate is known
-  double from = 0, to = 0;                  ///< [s] of the file; samples where no rate is known
-  std::vector<std::string> names;           ///< [channels], empty where the file has none
-  std::vector<std::vector<float>> samples;  ///< [channels, m]
+  std::string label = {};
+  std::filesystem::path file = {};
+  double rate = 1;                               ///< [Hz]
+  bool timed = false;                            ///< the rate is known
+  double from = 0, to = 0;                       ///< [s] of the file; samples where no rate is known
+  std::vector<std::string> names = {};           ///< [channels], empty where the file has none
+  std::vector<std::vector<float>> samples = {};  ///< [channels, m]
 
-  std::int64_t length() const { return static_cast<std::int64_t>(samples.at(0).size()); }
-  /// Its channel's name, or "channel 2".
+  /// 0 without channels.
+  std::int64_t length() const { return samples.empty() ? 0 : static_cast<std::int64_t>(samples[0].size()); }
+  /// Its channel's name, or "channel 2". @throws BadInput (there is no such channel)
   std::string channel(std::int32_t index) const;
   std::vector<std::string> channels() const;
   /// "walk.csv, 12.4 to 14.1 s"
@@ -50,7 +51,7 @@ std::vector<RecordedQuery> queries_labelled(const io::Recording& recording, cons
                                             const std::string& label, const std::string& name);
 
 /// Checks that rates agree. A recording without one gets the queries'.
-/// @throws BadInput (they differ by more than 0.1 %)
+/// @throws BadInput (they differ by more than 0.1 %; no channels)
 void match_rates(std::span<const RecordedQuery> queries, io::Recording& recording, const std::string& file);
 
 /// Views of the queries whose channels belong to those of the recording: by name where all have a name of
@@ -83,7 +84,7 @@ FindOptions find_options(const SearchOptions& options, const RecordedQuery& quer
 
 /// A match in its recording's time.
 struct Hit {
-  Match match;
+  Match match = {};
   double onset = 0, duration = 0;  ///< [s], or samples where no rate is known
   bool self = false;               ///< lies where a query was taken from
 };
@@ -95,21 +96,21 @@ std::vector<Hit> make_hits(std::vector<Match> matches, double rate, std::span<co
 
 /// What was found in one recording.
 struct SearchResult {
-  std::string name, path;  ///< of the recording
-  double rate = 1;         ///< [Hz]
+  std::string name = {}, path = {};  ///< of the recording
+  double rate = 1;                   ///< [Hz]
   bool timed = false;
   std::int64_t samples = 0;
-  std::vector<std::string> channels;  ///< names
-  std::vector<Hit> hits;              ///< best first
-  std::vector<std::string> remarks;
+  std::vector<std::string> channels = {};  ///< names
+  std::vector<Hit> hits = {};              ///< best first
+  std::vector<std::string> remarks = {};
   double seconds = 0;                      ///< that the search took
   std::int64_t pairs = 0, candidates = 0;  ///< as Found
 };
 
 /// Searches a recording for all queries, whose numbers the matches bear.
 /// @param recording  prepared as the queries' were (signal::prepare()); one without a rate gets the queries'
-/// @throws BadInput (as match_rates(), placed(), find_options() and find(); a query longer than the
-/// recording;
+/// @throws BadInput (a limit outside [1, 10^9]; as match_rates(), placed(), find_options() and find(); a
+/// query longer than the recording;
 ///         no sample that is not missing; labels with lags in seconds and queries of several lengths),
 ///         NoDevice, OutOfMemory, Interrupted
 SearchResult search_recording(io::Recording& recording, const std::filesystem::path& file,
@@ -119,7 +120,8 @@ SearchResult search_recording(io::Recording& recording, const std::filesystem::p
 struct Ranked {
   const SearchResult* result = nullptr;
   std::size_t hit = 0;  ///< index into the result's
-  const Hit& operator*() const { return result->hits[hit]; }
+  /// @throws BadInput (no result, or no such hit of it)
+  const Hit& operator*() const;
 };
 /// All hits of all recordings by coverage and distance, at equal rank in the order of recordings.
 std::vector<Ranked> ranking(std::span<const SearchResult> results);

@@ -28,6 +28,7 @@ namespace warploom::search {
 ///
 /// What comes out does not depend on how the samples are cut into pushes. Memory does not grow with the
 /// samples pushed: at most about delay() samples of each channel are held, and as many places of each pair.
+/// Methods of one that was moved from throw BadInput.
 class Stream {
  public:
   /// @param channels  of the recording
@@ -59,6 +60,7 @@ class Stream {
 
 /// Stream for lines of text, a line a sample: fields separated by what the first line has of comma, semicolon
 /// or tab, else by blanks; its header, if it is one, names the channels. An empty field is a missing sample.
+/// Methods of one that was moved from throw BadInput.
 class LineStream {
  public:
   /// @param reading  heeds rate, select and time_column, whose column is left out

@@ -10,7 +10,7 @@ namespace warploom::signal {
 
 /// y[n] = b0 x[n] + b1 x[n-1] + b2 x[n-2] - a1 y[n-1] - a2 y[n-2]
 struct Section {
-  double b0, b1, b2, a1, a2;
+  double b0 = {}, b1 = {}, b2 = {}, a1 = {}, a2 = {};
 };
 
 /// A Butterworth filter of order 4 as second-order sections, by the bilinear transform of the analog one:
@@ -43,7 +43,8 @@ void detrend(io::Channel& channel);
 /// Gives every channel the rate `rate` [Hz]: linear interpolation at i / rate from the first sample on,
 /// behind a low-pass filter() at 0.45 * rate where the rate is lowered. A sample whose neighbours are missing
 /// is missing. All channels end with the shortest. Nothing else is done to channels that have that rate.
-/// @throws BadInput (rate not above 0; more than 2^31 samples; a filter that cannot be made), Interrupted
+/// @throws BadInput (a rate, this or a channel's, not finite or not above 0; more than 2^31 samples; a filter
+/// that cannot be made), OutOfMemory, Interrupted
 void resample(io::Recording& recording, double rate);
 
 /// The rate that resample() is given where the caller names none: the highest of the channels; 0 if there are

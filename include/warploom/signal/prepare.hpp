@@ -33,7 +33,8 @@ io::Recording read_prepared(const std::filesystem::path& path, const io::Recordi
 /// nearest; with the annotations that begin there, by the part's time.
 /// @param recording  prepared
 /// @param what       for messages: "walk.csv: the query"
-/// @throws BadInput (from before the recording or at its end, to more than half a sample behind that)
+/// @throws BadInput (no channels, or of several lengths or rates; from before the recording or at its end, to
+///         more than half a sample behind that)
 io::Recording cut(const io::Recording& recording, double from, double to, const std::string& what);
 
 /// A channel's name; of the third that has none "channel 3".

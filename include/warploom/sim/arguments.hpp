@@ -14,13 +14,13 @@ namespace warploom::sim {
 struct ArgumentText {
   enum class Fill : std::uint8_t { zero, ones, random, range, index, file };
   bool buffer = false;
-  std::string type;         ///< i8 u8 i16 u16 f16 bf16 i32 u32 f32 i64 u64 f64, or bytes
-  std::string value;        ///< of a scalar, as written
+  std::string type = {};    ///< i8 u8 i16 u16 f16 bf16 i32 u32 f32 i64 u64 f64, or bytes
+  std::string value = {};   ///< of a scalar, as written
   std::uint64_t count = 0;  ///< of a buffer: elements
   Fill fill = Fill::zero;
   double low = 0, high = 1;  ///< of random values; integers: both ends included
   std::uint64_t seed = 0;
-  std::string path;  ///< .npy
+  std::string path = {};  ///< .npy
 
   /// Bytes of the scalar, or of the buffer's contents. Deterministic.
   /// @throws BadInput (value out of range, file missing, .npy of another type or count)
@@ -35,11 +35,11 @@ ArgumentText parse_argument(std::string_view text);
 
 /// One launch in words: `--kernel NAME --grid X,Y,Z --block X,Y,Z [--dynamic-shared BYTES] --arg ...`.
 struct LaunchText {
-  std::string kernel;
-  Dim grid, block;
+  std::string kernel = {};
+  Dim grid = {}, block = {};
   std::uint32_t dynamic_shared = 0;
-  std::vector<ArgumentText> arguments;
-  std::string line;  ///< as it was written
+  std::vector<ArgumentText> arguments = {};
+  std::string line = {};  ///< as it was written
 };
 /// A .sim file: a launch a line, `\` at the end of a line goes on, `#` begins a comment.
 /// @throws ParseError with file and line
@@ -47,8 +47,8 @@ std::vector<LaunchText> parse_launches(std::string_view text, std::string file);
 
 /// A launch's arguments on a machine: buffers are allocated and filled, in order.
 struct Prepared {
-  Arguments arguments;
-  std::vector<Address> buffers;  ///< of each argument, 0 where it is a scalar
+  Arguments arguments = {};
+  std::vector<Address> buffers = {};  ///< of each argument, 0 where it is a scalar
 };
 Prepared prepare(Machine& machine, const LaunchText& launch);
 

@@ -8,8 +8,8 @@ namespace warploom::sim {
 
 /// Type of a scalar argument or of a buffer's elements, as --arg names it.
 struct ElementType {
-  std::string_view name;
-  std::string_view dtype;  ///< NumPy's name of it; bf16, which NumPy lacks, is kept as its bits, u2
+  std::string_view name = {};
+  std::string_view dtype = {};  ///< NumPy's name of it; bf16, which NumPy lacks, is kept as its bits, u2
   std::uint32_t bytes = 0;
   bool is_signed = false;  ///< of an integer
   int precision = 0;       ///< bits of the significand, the leading one included; 0: an integer

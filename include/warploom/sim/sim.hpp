@@ -55,7 +55,8 @@ struct LaunchOptions {
   /// writes (by atomics with a result, or by volatile, relaxed or acquiring loads) run on one, their blocks
   /// interleaved. What a launch does and reports does not depend on this number.
   Run run = {};
-  /// Blocks that are in flight together where blocks see each other (above); 0: all, up to 1024.
+  /// Blocks that are in flight together where blocks see each other (above); 0: all, up to 1024; at most
+  /// 65536.
   std::uint32_t resident_blocks = 0;
   std::uint64_t max_instructions = 100'000'000'000;  ///< of all threads together; more is a finding
 };
@@ -77,29 +78,29 @@ std::string_view name(FindingKind kind);
 /// One access or wait, where a finding stands.
 struct Site {
   std::uint32_t ptx_line = 0;
-  std::string file;        ///< of the source, from .loc; empty without line information
+  std::string file = {};   ///< of the source, from .loc; empty without line information
   std::uint32_t line = 0;  ///< of the source
   std::array<std::uint32_t, 3> block{}, thread{};
-  std::string what;  ///< "write of 4 bytes", "atomic add of 4 bytes", "barrier 0"
+  std::string what = {};  ///< "write of 4 bytes", "atomic add of 4 bytes", "barrier 0"
 };
 
 struct Finding {
   FindingKind kind = FindingKind::race;
-  std::string module;  ///< ptx::Module::file
-  std::string kernel;
-  Site site;
-  std::optional<Site> other;  ///< of a race: the earlier access; of a divergence: a thread elsewhere
-  std::string where;          ///< the memory: "shared array tile, byte 128", "argument 0 (out), byte 4096"
-  std::uint64_t count = 1;    ///< how often, at these two instructions
+  std::string module = {};  ///< ptx::Module::file
+  std::string kernel = {};
+  Site site = {};
+  std::optional<Site> other = {};  ///< of a race: the earlier access; of a divergence: a thread elsewhere
+  std::string where = {};   ///< the memory: "shared array tile, byte 128", "argument 0 (out), byte 4096"
+  std::uint64_t count = 1;  ///< how often, at these two instructions
   /// "k.ptx:31 (k.cu:12): race: ...": one or two lines, complete.
   std::string text() const;
 };
 
 struct Outcome {
   /// One for each kind and pair of instructions, in order of first appearance; at most 100 kinds are kept.
-  std::vector<Finding> findings;
+  std::vector<Finding> findings = {};
   bool completed = true;  ///< false: stopped at a finding that ends a kernel (all but race and uninitialised)
-  std::string printed;    ///< by vprintf, block after block
+  std::string printed = {};  ///< by vprintf, block after block
   std::uint64_t thread_instructions = 0;
   std::uint64_t warp_instructions = 0;
   std::uint64_t barriers = 0;  ///< completed, of all blocks
@@ -134,7 +135,8 @@ class Unsupported : public BadInput {
 };
 
 /// One module loaded on one simulated GPU: memory, and kernels to launch. Not for use from several threads
-/// at once. Memory stays as a launch left it. Launches are ordered: the next sees all that the last wrote.
+/// at once. Methods of one that was moved from throw BadInput. Memory stays as a launch left it. Launches are
+/// ordered: the next sees all that the last wrote.
 class Machine {
  public:
   /// Takes the module; variables in .global and .const space get storage and their initial values.
@@ -177,6 +179,7 @@ class Machine {
 
  private:
   struct State;
+  State& state() const;
   std::unique_ptr<State> state_;
 };
 

@@ -40,7 +40,7 @@ struct Options {
 /// What a batch took. Sums over its chunks and repetitions: on a GPU transfers overlap with kernels and with
 /// each other, so wall can be less.
 struct BatchReport {
-  Tally tally;
+  Tally tally = {};
   double wall_seconds = 0;      ///< from call to return
   double kernel_seconds = 0;    ///< the operations alone
   double transfer_seconds = 0;  ///< between pinned memory and the GPU; 0 on a CPU
@@ -50,11 +50,11 @@ struct BatchReport {
 /// Sizes and shape, counted when asked for. Cost: one walk through the table.
 struct Statistics {
   std::uint64_t pairs = 0;
-  std::uint64_t bytes_directory = 0;           ///< home lines, or heads of lists
-  std::uint64_t bytes_nodes = 0;               ///< appended lines, or nodes, in use
-  std::uint64_t bytes_free = 0;                ///< set aside for those to come
-  std::vector<std::uint64_t> chain_lengths;    ///< [i]: how many chains have i pairs
-  std::vector<std::uint64_t> pairs_per_table;  ///< of PH[n]: the occupancy of the n tables
+  std::uint64_t bytes_directory = 0;                ///< home lines, or heads of lists
+  std::uint64_t bytes_nodes = 0;                    ///< appended lines, or nodes, in use
+  std::uint64_t bytes_free = 0;                     ///< set aside for those to come
+  std::vector<std::uint64_t> chain_lengths = {};    ///< [i]: how many chains have i pairs
+  std::vector<std::uint64_t> pairs_per_table = {};  ///< of PH[n]: the occupancy of the n tables
 };
 
 /// Key and Value: std::uint32_t or std::uint64_t each; every value of either may be used.
@@ -104,6 +104,7 @@ class HashTable {
   class Engine;  ///< one implementation of the above (src/table)
 
  private:
+
   std::unique_ptr<Engine> engine_;
 };
 

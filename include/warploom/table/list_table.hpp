@@ -34,7 +34,8 @@ Options options_of(Variant variant, std::uint32_t tables, std::uint32_t buckets,
 template <class Key, class Value>
 struct HostBatch;
 
-/// Key and Value: std::uint32_t or std::uint64_t each; every value of either may be used.
+/// Key and Value: std::uint32_t or std::uint64_t each; every value of either may be used. Methods of one that
+/// was moved from throw BadInput.
 template <class Key, class Value>
 class ListTable {
  public:

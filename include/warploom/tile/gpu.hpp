@@ -22,9 +22,10 @@ std::string_view name(Space space);
 
 /// Where the references to one array live in one kernel, and why.
 struct Placement {
-  std::string array;
+  std::string array = {};
   Space space = Space::global;
-  std::string reason;  ///< "each element is read by 128 threads of the block: 128 x 16 tile, loaded once"
+  std::string reason =
+      {};  ///< "each element is read by 128 threads of the block: 128 x 16 tile, loaded once"
   std::uint64_t bytes = 0;        ///< a block's, of shared; a thread's, of registers and local
   double sectors = 0;             ///< 32-byte sectors that one access of a warp to global memory takes
   double ideal_sectors = 0;       ///< the fewest that could hold those elements
@@ -36,10 +37,10 @@ struct Placement {
 /// An array that a kernel reads from constant memory. Where it is too long, it is a vector whose elements
 /// [first, first + elements), as far as there are so many, are copied there before each launch.
 struct ConstantCopy {
-  std::string array, symbol;  ///< "v", "signal_v_constant"
+  std::string array = {}, symbol = {};  ///< "v", "signal_v_constant"
   ScalarType type = ScalarType::float32;
   std::int64_t elements = 0;  ///< of the symbol
-  std::string first;          ///< a loop of the host around the launch; empty: the symbol holds all
+  std::string first = {};     ///< a loop of the host around the launch; empty: the symbol holds all
 };
 
 /// What a kernel should take, for sizes that are known.
@@ -49,18 +50,18 @@ struct Cost {
   std::uint32_t registers = 0, shared = 0;    ///< a thread (estimated), a block
   std::uint32_t blocks_per_sm = 0;            ///< reuse::occupancy
   double milliseconds = 0;                    ///< the largest of the terms, on the device of `architecture`
-  std::string bound;                          ///< "arithmetic", "global memory", "shared memory", "launches"
+  std::string bound = {};                     ///< "arithmetic", "global memory", "shared memory", "launches"
 };
 
 struct Kernel {
-  std::string name;     ///< "gemm_0"
-  std::string pattern;  ///< "contraction", "row reduction", "pointwise", ...
-  std::vector<int> statements;
-  std::array<Expression, 3> grid, block;  ///< of sizes and of host loops around the launch
-  std::vector<std::string> parameters;    ///< names of arrays, scalars, sizes, host loops: in call order
-  Node tree;                              ///< the loops that it runs; empty: it only combines another's parts
-  std::string text;                       ///< the __global__ function, and what it needs before it
-  std::vector<Placement> placements;
+  std::string name = {};     ///< "gemm_0"
+  std::string pattern = {};  ///< "contraction", "row reduction", "pointwise", ...
+  std::vector<int> statements = {};
+  std::array<Expression, 3> grid = {}, block = {};  ///< of sizes and of host loops around the launch
+  std::vector<std::string> parameters = {};  ///< names of arrays, scalars, sizes, host loops: in call order
+  Node tree = {};         ///< the loops that it runs; empty: it only combines another's parts
+  std::string text = {};  ///< the __global__ function, and what it needs before it
+  std::vector<Placement> placements = {};
   std::vector<ConstantCopy> constants = {};
   std::vector<std::string> reasons = {};  ///< mapping of loops to grid, block, thread, and why
 };
@@ -71,36 +72,36 @@ bool is_assigned(const Nest& nest, std::string_view scalar);
 
 /// Device memory that the host program allocates for itself.
 struct Temporary {
-  std::string name;
+  std::string name = {};
   ScalarType type = ScalarType::float32;
-  std::vector<Expression> extents;
-  std::string copy_of;  ///< a snapshot: filled from this array before the first kernel; else empty
+  std::vector<Expression> extents = {};
+  std::string copy_of = {};  ///< a snapshot: filled from this array before the first kernel; else empty
 };
 
 /// A loop of the nest, strip-mined between grids: rows of arrays pass through the device panel by panel.
 struct PanelLoop {
-  std::string iterator;
-  Expression begin, end;            ///< its iterations [begin, end), of sizes
-  std::string first, limit;         ///< parameters of the kernels: the iterations of one panel
-  std::vector<std::string> arrays;  ///< whose outermost subscript it is
+  std::string iterator = {};
+  Expression begin = {}, end = {};       ///< its iterations [begin, end), of sizes
+  std::string first = {}, limit = {};    ///< parameters of the kernels: the iterations of one panel
+  std::vector<std::string> arrays = {};  ///< whose outermost subscript it is
 };
 
 /// How FUNCTION passes arrays through less memory than they need. How many rows a panel has is computed when
 /// it runs.
 struct OutOfCore {
-  PanelLoop outer;
-  std::optional<PanelLoop> inner;     ///< of a reduction: all of it in each panel of `outer`
-  std::vector<std::string> resident;  ///< arrays that are on the device as a whole
-  std::vector<Kernel> before, update,
-      after;  ///< for each panel of `outer`; `update` for each of `inner` in it
+  PanelLoop outer = {};
+  std::optional<PanelLoop> inner = {};     ///< of a reduction: all of it in each panel of `outer`
+  std::vector<std::string> resident = {};  ///< arrays that are on the device as a whole
+  std::vector<Kernel> before = {}, update = {},
+                      after = {};  ///< for each panel of `outer`; `update` for each of `inner` in it
 };
 
 /// A CUDA program for a nest.
 struct GpuProgram {
-  std::vector<Kernel> kernels;
-  std::vector<Temporary> temporaries;
-  Node host;  ///< loops and launches
-  std::vector<std::string> reasons;
+  std::vector<Kernel> kernels = {};
+  std::vector<Temporary> temporaries = {};
+  Node host = {};  ///< loops and launches
+  std::vector<std::string> reasons = {};
   std::optional<OutOfCore> out_of_core = std::nullopt;  ///< only with a memory cap
 };
 

@@ -12,20 +12,20 @@ namespace warploom::tile {
 
 /// A known size, or what is known of it: `--size N=1024`, `--size N=1..4096`.
 struct SizeRange {
-  std::string name;
-  std::optional<std::int64_t> least, most;
+  std::string name = {};
+  std::optional<std::int64_t> least = {}, most = {};
 };
 
 /// One mention of an array (or scalar) in a statement.
 struct Reference {
-  int number = 0;         ///< within the statement, writes last
-  bool is_write = false;  ///< the target of "+=" gives two references, a read and a write
-  Expression element;     ///< as in the text: A[i][j + 1]
+  int number = 0;           ///< within the statement, writes last
+  bool is_write = false;    ///< the target of "+=" gives two references, a read and a write
+  Expression element = {};  ///< as in the text: A[i][j + 1]
   /// Subscript d is constants[d] + sum over l of coefficients[d][l] * loop l + sum over s of
   /// size_coefficients[d][s] * Region::sizes[s]. Where it has no such form (i / 2), both lists of d are
   /// empty.
-  std::vector<std::vector<std::int64_t>> coefficients, size_coefficients;
-  std::vector<std::int64_t> constants;
+  std::vector<std::vector<std::int64_t>> coefficients = {}, size_coefficients = {};
+  std::vector<std::int64_t> constants = {};
   /// Whether every subscript has such a form. @param loops  around the statement
   bool is_linear(std::size_t loops) const {
     return std::ranges::all_of(coefficients, [&](const auto& of_loops) { return of_loops.size() == loops; });
@@ -34,20 +34,21 @@ struct Reference {
 
 struct Statement {
   int number = 0;
-  std::string label;               ///< "S0"
-  std::vector<std::string> loops;  ///< iterators around it, outermost first
-  Node assignment;
-  std::vector<Reference> references;
+  std::string label = {};               ///< "S0"
+  std::vector<std::string> loops = {};  ///< iterators around it, outermost first
+  Node assignment = {};
+  std::vector<Reference> references = {};
   /// The statement combines one element with a value in which the same iteration does not read that element
   /// otherwise: "+" (`x += v`, `x -= v`, `x = x + v`, `x = v + x`, `x = x - v`), "*" (`x *= v`, `x = x * v`),
   /// "min" or "max" (`x = min(x, v)`, `x = x < v ? x : v`); else empty.
-  std::string reduction;
+  std::string reduction = {};
 };
 
 struct Polyhedra;  // sets and relations, src/tile/sets/polyhedra.hpp
 
 /// A region whose loops are affine, with its iteration sets and access relations. Cheap to copy (shared,
-/// never changed). Not for several threads at once.
+/// never changed). Not for several threads at once. Functions that are given one that analyse() did not make,
+/// or that was moved from, throw BadInput.
 class Nest {
  public:
   /// @throws BadInput with file, line and construct: the region's own refusals, subscripts or bounds that are
@@ -61,7 +62,7 @@ class Nest {
   /// Remarks for people: arrays assumed not to overlap, loops that never run, sizes that are assumed because
   /// others leave an array ("assumes n >= 2").
   const std::vector<std::string>& remarks() const;
-  const Polyhedra& polyhedra() const { return *polyhedra_; }
+  const Polyhedra& polyhedra() const;
 
  private:
   std::shared_ptr<const Polyhedra> polyhedra_;

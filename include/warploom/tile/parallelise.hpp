@@ -6,8 +6,8 @@ namespace warploom::tile {
 
 /// A copy of an array's values from before the region, so that reads of old values do not wait for writes.
 struct Snapshot {
-  std::string array, copy;  ///< "B", "B_before"
-  std::string reason;
+  std::string array = {}, copy = {};  ///< "B", "B_before"
+  std::string reason = {};
 };
 
 /// A variable of which each iteration of `loops` has a copy of its own. The tree goes on calling it by its
@@ -16,25 +16,27 @@ struct Snapshot {
 /// iteration writes before it reads), and nothing leaves but the last value. Where each iteration of the
 /// parallel loops around touches one element of an array the copy is a scalar: its subscripts may be dropped.
 struct Privatised {
-  std::string variable;
-  std::vector<std::string> loops;  ///< parallel loops of the tree around all of `statements`, outermost first
-  std::vector<int> statements;     ///< all that name the variable within these loops
+  std::string variable = {};
+  std::vector<std::string> loops =
+      {};  ///< parallel loops of the tree around all of `statements`, outermost first
+  std::vector<int> statements = {};  ///< all that name the variable within these loops
   /// The variable lives on: the iteration that is the last one of each of `loops` stores its copy. It does so
   /// in any case: the statement that writes last runs there. Else the copy ends with the iteration.
   bool last_value = false;
   bool is_array = false;  ///< an iteration touches several elements: the copy is a whole array, at most 1 KB
-  std::string reason;
+  std::string reason = {};
 };
 
 /// What many threads are given: loops in an order with as many parallel ones outside as dependences allow.
 struct ParallelNest {
   /// The source with reads of snapshots renamed and the copies among its region's variables: `code` is of its
   /// statements, numbered as in the source.
-  Nest nest;
-  Node code;  ///< parallel loops marked; the innermost of a group of parallel loops is the contiguous one
-  std::vector<Snapshot> snapshots;
-  std::vector<Privatised> privatised;
-  std::vector<std::string> reasons;  ///< what was moved, distributed, fused, and why
+  Nest nest = {};
+  Node code =
+      {};  ///< parallel loops marked; the innermost of a group of parallel loops is the contiguous one
+  std::vector<Snapshot> snapshots = {};
+  std::vector<Privatised> privatised = {};
+  std::vector<std::string> reasons = {};  ///< what was moved, distributed, fused, and why
   /// Of these, what to tell in any case: loops that were skewed into waves, and which dependences forbade
   /// other parallel loops; or why there are no waves where no loop is parallel.
   std::vector<std::string> wave_reasons = {};

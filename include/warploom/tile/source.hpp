@@ -35,10 +35,10 @@ struct Expression {
     cast,         ///< text: the type's C name; one operand
   };
   Kind kind = Kind::integer;
-  std::string text;
+  std::string text = {};
   std::int64_t value = 0;
-  std::vector<Expression> operands;
-  Position at;
+  std::vector<Expression> operands = {};
+  Position at = {};
 
   static Expression integer(std::int64_t value);
   static Expression name(std::string name);
@@ -69,62 +69,64 @@ struct Node {
     launch,      ///< of a GPU's host program: `statement` is the kernel's number
   };
   Kind kind = Kind::block;
-  Position at;
-  std::vector<Node> children;
+  Position at = {};
+  std::vector<Node> children = {};
 
-  std::string iterator;    ///< loop
-  Expression first;        ///< loop
-  std::string comparison;  ///< loop: "<" "<=" ">" ">="; of generated code always "<" or "<="
-  Expression limit;        ///< loop
-  std::int64_t step = 1;   ///< loop; not 0; negative for decreasing loops
-  bool parallel = false;   ///< loop of generated code: no dependence is carried by it
+  std::string iterator = {};    ///< loop
+  Expression first = {};        ///< loop
+  std::string comparison = {};  ///< loop: "<" "<=" ">" ">="; of generated code always "<" or "<="
+  Expression limit = {};        ///< loop
+  std::int64_t step = 1;        ///< loop; not 0; negative for decreasing loops
+  bool parallel = false;        ///< loop of generated code: no dependence is carried by it
 
-  Expression condition;  ///< branch
+  Expression condition = {};  ///< branch
 
-  int statement = -1;  ///< assignment: its number in the region, in the order of the text
-  std::string op;      ///< assignment: "=" "+=" "-=" "*=" "/="
-  Expression target, value;
+  int statement = -1;   ///< assignment: its number in the region, in the order of the text
+  std::string op = {};  ///< assignment: "=" "+=" "-=" "*=" "/="
+  Expression target = {}, value = {};
 };
 
 /// An array or scalar that the region names.
 struct Variable {
-  std::string name;
+  std::string name = {};
   ScalarType type = ScalarType::float32;
-  std::vector<Expression> extents;  ///< outermost first, affine in the sizes; empty: a scalar
-  bool is_parameter = false;        ///< lives outside of the region: its last value matters
-  bool is_constant = false;         ///< const-qualified
-  Position at;
+  std::vector<Expression> extents = {};  ///< outermost first, affine in the sizes; empty: a scalar
+  bool is_parameter = false;             ///< lives outside of the region: its last value matters
+  bool is_constant = false;              ///< const-qualified
+  Position at = {};
 };
 
 /// How the source declares a size.
 struct SizeDeclaration {
-  std::string type;             ///< as written: "int", "size_t"
+  std::string type = {};        ///< as written: "int", "size_t"
   bool wider_than_int = false;  ///< it has values above 2^31 - 1
-  Position at;
+  Position at = {};
 };
 
 /// What stands outside of the subset, with what to do about it.
 struct Refusal {
-  Position at;
-  std::string construct;  ///< "while loop", "subscript i * i"
-  std::string why;        ///< one sentence
+  Position at = {};
+  std::string construct = {};  ///< "while loop", "subscript i * i"
+  std::string why = {};        ///< one sentence
 };
 /// "gemm.c:12:7: while loop: the number of iterations is not known before it runs"
 std::string to_text(const std::string& file, const Refusal& refusal);
 
 /// A static control part: a function's loops, or what stands between `#pragma scop` and `#pragma endscop`.
 struct Region {
-  std::string file, function;
-  Position at;
-  std::vector<std::string> sizes;  ///< integer parameters that are never assigned, in the order of the text
-  std::map<std::string, SizeDeclaration> size_declarations;  ///< of each of `sizes`
+  std::string file = {}, function = {};
+  Position at = {};
+  std::vector<std::string> sizes =
+      {};  ///< integer parameters that are never assigned, in the order of the text
+  std::map<std::string, SizeDeclaration> size_declarations = {};  ///< of each of `sizes`
   /// What comes from outside, sizes, arrays and scalars: the function's parameters in their order, then
   /// others.
-  std::vector<std::string> parameters;
-  std::vector<Variable> variables;  ///< arrays and scalars in the order of the text, sizes not among them
-  Node body;                        ///< assignments are numbered
+  std::vector<std::string> parameters = {};
+  std::vector<Variable> variables =
+      {};          ///< arrays and scalars in the order of the text, sizes not among them
+  Node body = {};  ///< assignments are numbered
   int statements = 0;
-  std::vector<Refusal> refusals;  ///< not empty: outside of the subset, body holds what could be read
+  std::vector<Refusal> refusals = {};  ///< not empty: outside of the subset, body holds what could be read
 };
 const Variable* find_variable(const Region& region, std::string_view name);
 
@@ -136,9 +138,9 @@ std::string to_text(const Node& node, int indentation = 0,
                     std::string_view iterator_type = "int");
 
 struct SourceOptions {
-  std::map<std::string, std::string> macros;  ///< as -D NAME=TEXT
-  std::vector<std::string> include_folders;   ///< for #include "..."
-  std::string function;                       ///< only this one; empty: all with loops
+  std::map<std::string, std::string> macros = {};  ///< as -D NAME=TEXT
+  std::vector<std::string> include_folders = {};   ///< for #include "..."
+  std::string function = {};                       ///< only this one; empty: all with loops
 };
 
 /// The regions of a C text: if there is a `#pragma scop` what such pragmas enclose, else every function with

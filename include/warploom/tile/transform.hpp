@@ -8,26 +8,26 @@ namespace warploom::tile {
 
 /// --permute k,i,j: these loops in this order, in the places that they hold together.
 struct Permute {
-  std::vector<std::string> order;
+  std::vector<std::string> order = {};
   std::vector<int> statements = {};  ///< only loops around these; empty: around any
 };
 /// --tile i=32,j=32: strip-mines each and moves the strips' loops outside in this order: ii, jj. What runs
 /// within the strips keeps its order.
 struct Tile {
-  std::vector<std::pair<std::string, std::int64_t>> sizes;
+  std::vector<std::pair<std::string, std::int64_t>> sizes = {};
   std::vector<int> statements = {};
 };
 /// --strip-mine i=32: ii, i; the order of iterations stays.
 struct StripMine {
-  std::string loop;
+  std::string loop = {};
   std::int64_t size = 0;
   std::vector<int> statements = {};
 };
 /// --skew j=1*i: j runs factor * i later, j' = j + factor * i.
 struct Skew {
-  std::string loop;
+  std::string loop = {};
   std::int64_t factor = 1;
-  std::string by;
+  std::string by = {};
   std::vector<int> statements = {};
 };
 using Step = std::variant<Permute, Tile, StripMine, Skew>;
@@ -37,8 +37,8 @@ std::string to_text(const Step& step);
 /// Whether an order of iterations keeps every dependence.
 struct Verdict {
   bool legal = true;
-  std::optional<Dependence> violated;  ///< its witness is a pair that the new order turns round
-  std::string reason;                  ///< one sentence for people
+  std::optional<Dependence> violated = {};  ///< its witness is a pair that the new order turns round
+  std::string reason = {};                  ///< one sentence for people
 };
 
 struct Polyhedra;
@@ -59,7 +59,11 @@ class Schedule {
   Node code() const;
 
   struct Impl;
-  explicit Schedule(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  /// @throws BadInput (a null pointer)
+  explicit Schedule(std::shared_ptr<const Impl> impl);
+  // One that is moved is copied, so that what is left is whole.
+  Schedule(const Schedule&) = default;
+  Schedule& operator=(const Schedule&) = default;
   const Impl& impl() const { return *impl_; }
 
  private:

@@ -11,9 +11,9 @@
 namespace warploom::tile {
 
 struct Compiled {
-  bool good = false;   ///< nvcc took the text
-  std::string output;  ///< what it wrote
-  std::string log;     ///< what it said
+  bool good = false;        ///< nvcc took the text
+  std::string output = {};  ///< what it wrote
+  std::string log = {};     ///< what it said
 };
 /// Runs nvcc on a .cu file of this text.
 /// @param options  {"-ptx", "-arch=sm_90"}
@@ -22,24 +22,24 @@ Compiled compile_cuda(const std::filesystem::path& nvcc, std::string_view text,
                       const std::vector<std::string>& options);
 
 struct Simulated {
-  Memory memory;                      ///< of all variables, as the kernels left it
-  std::vector<std::string> findings;  ///< races, accesses out of bounds, ...: each once
+  Memory memory = {};                      ///< of all variables, as the kernels left it
+  std::vector<std::string> findings = {};  ///< races, accesses out of bounds, ...: each once
 };
 /// Runs a program's host loops and launches, looking for races.
 /// @param machine   has loaded the PTX of the program's kernels
 /// @param before    of all variables: make_memory
 /// @param schedule  of threads
-/// @throws BadInput (a size is missing, no such kernel), what sim::Machine throws
+/// @throws BadInput (a size or variable is missing, no such kernel), what sim::Machine throws
 Simulated simulate(sim::Machine& machine, const Nest& nest, const GpuProgram& program, const Memory& before,
                    sim::Schedule schedule = sim::Schedule::random);
 
 /// The largest difference of parameters that are arrays, relative to the array's largest value (at least 1).
-/// What is no number in both counts as equal.
+/// What is no number in both counts as equal. @throws BadInput (arrays of other lengths)
 double largest_difference(const Nest& nest, const Memory& got, const Memory& want);
 
 struct Verification {
-  std::string text;  ///< for people: sizes, differences, findings, what `reuse` saved
-  bool good = true;  ///< no findings, and differences as small as rounding explains
+  std::string text = {};  ///< for people: sizes, differences, findings, what `reuse` saved
+  bool good = true;       ///< no findings, and differences as small as rounding explains
 };
 /// What a program does in the simulator at a few small sizes, as nvcc compiled it and as `reuse` rewrote
 /// that, against interpret().

@@ -64,7 +64,7 @@ std::vector<MapRow> tensor_rows(const QualityPage& page) {
   colour.before = direction(noisy);
   colour.after = direction(clean);
   const auto element = [](const Image& image) -> Value {
-    return [&image](std::size_t v) { return static_cast<double>(image.channel(1)[v]); };
+    return [values = image.channel(1)](std::size_t v) { return static_cast<double>(values[v]); };
   };
   set_quantity(colour, voxels, element(noisy), element(clean), "element xy", " &#181;m&#178;/ms");
 
@@ -97,17 +97,17 @@ std::vector<MapRow> tensor_rows(const QualityPage& page) {
 }
 
 MapRow channel_row(const QualityPage& page, const std::vector<std::size_t>& voxels, int c) {
-  const Image &noisy = page.noisy, &clean = page.clean;
-  const std::vector<float> values = sorted(voxels, [&](auto v) { return noisy.channel(c)[v]; });
+  const std::span<const float> noisy = page.noisy.channel(c), clean = page.clean.channel(c);
+  const std::vector<float> values = sorted(voxels, [&](auto v) { return noisy[v]; });
   const double low = quantile(values, 0.01), high = quantile(values, 0.99),
                range = std::max(high - low, 1e-30);
   MapRow row;
   row.title = fmt::format("Channel {}", c);
   row.scale = fmt::format("black {:.3g}, white {:.3g}", low, high);
-  row.before = [&noisy, c, low, range](std::size_t v) { return grey((noisy.channel(c)[v] - low) / range); };
-  row.after = [&clean, c, low, range](std::size_t v) { return grey((clean.channel(c)[v] - low) / range); };
-  const auto value = [c](const Image& image) -> Value {
-    return [&image, c](std::size_t v) { return static_cast<double>(image.channel(c)[v]); };
+  row.before = [noisy, low, range](std::size_t v) { return grey((noisy[v] - low) / range); };
+  row.after = [clean, low, range](std::size_t v) { return grey((clean[v] - low) / range); };
+  const auto value = [](std::span<const float> channel) -> Value {
+    return [channel](std::size_t v) { return static_cast<double>(channel[v]); };
   };
   set_quantity(row, voxels, value(noisy), value(clean), fmt::format("channel {}", c), "");
   return row;

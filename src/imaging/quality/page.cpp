@@ -66,7 +66,7 @@ std::string numbers_section(const QualityPage& page, const std::vector<MapRow>& 
   for (const MapRow& row : rows) {
     const ChangeNumbers numbers = change_numbers(row, voxels);
     // Digits down to a thousandth of the larger changes.
-    const int digits = std::clamp(3 - static_cast<int>(std::floor(std::log10(row.full_change))), 0, 9);
+    const int digits = static_cast<int>(std::clamp(3 - std::floor(std::log10(row.full_change)), 0.0, 9.0));
     const auto cell = [](std::string_view label, const std::string& text) {
       return fmt::format("<td class=\"number\" data-label=\"{}\">{}</td>", label, text);
     };
@@ -169,10 +169,11 @@ std::string solver_section(const QualityPage& page) {
 std::vector<float> normalised_change(const QualityPage& page, const std::vector<std::size_t>& voxels) {
   std::vector<float> out;
   for (int c = 0; c < page.clean.channels; ++c) {
+    const auto before = page.noisy.channel(c), after = page.clean.channel(c);
     double squares = 0;
     const std::size_t first = out.size();
     for (const std::size_t v : voxels) {
-      const float changed = page.clean.channel(c)[v] - page.noisy.channel(c)[v];
+      const float changed = after[v] - before[v];
       out.push_back(changed);
       squares += static_cast<double>(changed) * changed;
     }
@@ -217,9 +218,20 @@ std::string histogram_section(const QualityPage& page) {
   return out + "</div></section>";
 }
 
+void check(const QualityPage& page) {
+  page.noisy.check("the image before");
+  page.clean.check("the image after");
+  if (page.noisy.grid != page.clean.grid || page.noisy.channels != page.clean.channels)
+    throw BadInput("the images before and after differ in their grids or numbers of channels");
+  if (page.tensors) require_tensor(page.clean);
+  require_mask(page.mask, page.clean.grid);
+  if (sample_voxels(page).empty()) throw BadInput(fmt::format("{}: no voxel is inside the mask", page.name));
+}
+
 }  // namespace
 
 std::string quality_page(const QualityPage& page) {
+  check(page);
   std::string body = "<main><section class=\"card\">" + page.facts + "</section>";
   const std::vector<MapRow> rows = map_rows(page);
   body += numbers_section(page, rows);

@@ -116,6 +116,7 @@ void print(const KernelReport& kernel, const Nest& of, int depth, std::string& o
 }  // namespace
 
 std::string advice(const KernelReport& kernel) {
+  check(kernel);
   std::string steps;
   int step = 0;
   for (Members members : kernel.partitions) {

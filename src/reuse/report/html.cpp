@@ -236,6 +236,7 @@ std::string index(const Report& report) {
 }  // namespace
 
 std::string to_html(const Report& report) {
+  check(report);
   std::map<Verdict, std::size_t> count;
   for (const KernelReport& kernel : report.kernels) ++count[kernel.verdict];
   std::vector<std::string> outcome;

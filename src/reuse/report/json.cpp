@@ -1,5 +1,6 @@
 #include "warploom/json/json.hpp"
 
+#include "reuse/report/parts.hpp"
 #include "warploom/core/version.hpp"
 #include "warploom/reuse/reuse.hpp"
 
@@ -102,6 +103,7 @@ Json kernel_json(const KernelReport& of) {
 }  // namespace
 
 std::string to_json(const Report& report) {
+  check(report);
   Json out;
   out["schema"] = kSchema;
   out["warploom"] = version();

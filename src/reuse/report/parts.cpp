@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "core/doors.hpp"
+
 namespace warploom::reuse {
 
 std::string_view name(Verdict verdict) {
@@ -19,7 +21,30 @@ std::string_view name(Verdict verdict) {
     case Verdict::failed:
       return "failed";
   }
-  return "unchanged";
+  refuse_enumerator(verdict, "the verdict");
+}
+
+void check(const KernelReport& kernel) {
+  name(kernel.verdict);
+  const auto require = [&](std::uint32_t object) {
+    if (object >= kernel.objects.size())
+      throw BadInput(fmt::format("the report of kernel '{}' names object {} of {}", kernel.name, object,
+                                 kernel.objects.size()));
+  };
+  for (const ObjectReport& object : kernel.objects) {
+    std::ranges::for_each(object.shares_with, require);
+    if (object.alignment == 0)
+      throw BadInput(
+          fmt::format("the report of kernel '{}': the alignment of '{}' is 0", kernel.name, object.name));
+  }
+  for (const auto& members : kernel.partitions) std::ranges::for_each(members, require);
+  for (const InterferenceReport& pair : kernel.interference) require(pair.first), require(pair.second);
+  for (const BarrierReport& barrier : kernel.barriers)
+    for (const auto& [first, second] : barrier.separates) require(first), require(second);
+}
+
+void check(const Report& report) {
+  for (const KernelReport& kernel : report.kernels) check(kernel);
 }
 
 std::string where(const SourcePosition& at) {

@@ -19,6 +19,11 @@ using page::hue;
 using page::listed;
 using page::wrapped;
 
+/// Of a report that is written: one may be made by hand. @throws BadInput (an object that is not there, an
+/// alignment of 0, no such verdict)
+void check(const KernelReport& kernel);
+void check(const Report& report);
+
 /// "k.cu:30" without directories; "PTX line 179" where .loc says nothing; empty for no position.
 std::string where(const SourcePosition& at);
 

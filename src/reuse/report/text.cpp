@@ -315,6 +315,7 @@ Found find_object(const Report& report, std::string_view wanted) {
 }  // namespace
 
 std::string to_text(const Report& report, bool verbose) {
+  check(report);
   Page page;
   page.line("{}", summary(report));
   if (!report.note.empty()) page.wrapped("  ", report.note);
@@ -337,6 +338,7 @@ std::string to_text(const Report& report, bool verbose) {
 }
 
 std::string explain(const Report& report, std::string_view object_name) {
+  check(report);
   const Found found = find_object(report, object_name);
   const KernelReport& kernel = *found.kernel;
   const ObjectReport& object = kernel.objects[found.object];

@@ -7,6 +7,7 @@
 #include <deque>
 #include <numeric>
 
+#include "core/doors.hpp"
 #include "reuse/rewrite/place_optimal.hpp"
 #include "warploom/core/error.hpp"
 
@@ -186,6 +187,7 @@ std::uint64_t greedy_clique_bound(const PlacementProblem& problem, const std::ve
 
 Placement place(const PlacementProblem& problem, const PlacementOptions& options) {
   check(problem);
+  name(options.method);
   const std::vector<Objects> adjacent = neighbours(problem);
   Placement out;
   out.offsets.assign(problem.objects.size(), 0);
@@ -212,7 +214,7 @@ std::string_view name(PlacementMethod method) {
     case PlacementMethod::optimal:
       return "optimal";
   }
-  return "unknown";
+  refuse_enumerator(method, "the method of placement");
 }
 
 }  // namespace warploom::reuse

@@ -12,6 +12,7 @@
 #include "search/embedded.hpp"
 #include "search/page/panels.hpp"
 #include "search/page/tracks.hpp"
+#include "search/windows.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/version.hpp"
 #include "warploom/page/html.hpp"
@@ -45,21 +46,52 @@ void check(const SearchPage& page) {
   const auto outside = [](std::int32_t number, std::size_t size) {
     return number < 0 || std::cmp_greater_equal(number, size);
   };
+  check(page.normalization);
+  const auto require = [](std::string_view what, double value, double least, double most) {
+    if (!(value >= least && value <= most))
+      throw BadInput(
+          fmt::format("{} of a search page is {}: it must be from {} to {}", what, value, least, most));
+  };
+  require("the recording's rate", page.recording->channels.front().rate, 1e-9, 1e12);
+  require("the number of rotations", page.options.rotations, 0, 10'000);
+  for (const Query& query : page.queries)
+    for (const std::span<const float>& channel : query.channels)
+      if (channel.empty() || channel.size() != query.channels.front().size())
+        throw BadInput(fmt::format("a query of a search page has channels of {} and {} samples",
+                                   query.channels.front().size(), channel.size()));
   for (const Query& query : page.queries)
     for (const std::int32_t place : query.places)
       if (outside(place, page.recording->channels.size()))
         throw BadInput(fmt::format("a query's channel belongs to channel {} of a recording with {}",
-                                   place + 1, page.recording->channels.size()));
+                                   std::int64_t{place} + 1, page.recording->channels.size()));
   for (const Match& match : page.found->matches) {
     if (outside(match.query, page.queries.size()))
-      throw BadInput(
-          fmt::format("a match is of query {}, but there are {}", match.query + 1, page.queries.size()));
+      throw BadInput(fmt::format("a match is of query {}, but there are {}", std::int64_t{match.query} + 1,
+                                 page.queries.size()));
     for (const Pair& pair : match.pairs)
       if (outside(pair.channel, page.recording->channels.size()) ||
           outside(pair.query_channel, page.queries[static_cast<std::size_t>(match.query)].channels.size()))
         throw BadInput(fmt::format(
             "a match joins channel {} of a query with channel {} of the recording, which are not there",
-            pair.query_channel + 1, pair.channel + 1));
+            std::int64_t{pair.query_channel} + 1, std::int64_t{pair.channel} + 1));
+    // What a search finds begins and ends near the recording, and not before it begins.
+    constexpr double kFar = 1e12;
+    const auto channels =
+        static_cast<double>(page.queries[static_cast<std::size_t>(match.query)].channels.size());
+    require("a match's begin", static_cast<double>(match.first), -kFar, static_cast<double>(match.last));
+    require("a match's end", static_cast<double>(match.last), static_cast<double>(match.first), kFar);
+    require("a match's number of channels", match.channels, 0, channels);
+    for (const Pair& pair : match.pairs) {
+      require("a pair's offset", static_cast<double>(pair.offset), -kFar, kFar);
+      require("a pair's begin", static_cast<double>(pair.begin), -kFar, kFar);
+      require("a pair's length", static_cast<double>(pair.length), 1, kFar);
+      require("a pair's rotation", pair.rotation, 0, page.options.rotations);
+      require("a pair's part", pair.segment, -1, std::max(1, page.options.segments) - 1);
+      if (pair.rotation == 0) continue;
+      for (const SensorAxes& sensor : page.options.sensors)
+        for (const std::int32_t axis : {sensor.x, sensor.y, sensor.z})
+          require("a sensor's axis", axis, 0, channels - 1);
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tile/c/wellformed.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/tile/source.hpp"
 
@@ -34,28 +35,46 @@ std::int64_t value_of(const Expression& e, const std::map<std::string, std::int6
   const auto refuse = [&](std::string_view why) {
     return BadInput(fmt::format("'{}' cannot be evaluated: {}", to_text(e), why));
   };
+  if (e.kind != Kind::integer && e.kind != Kind::name) check(e);
   if (e.kind == Kind::integer) return e.value;
   if (e.kind == Kind::name) {
     const auto found = names.find(e.text);
     if (found == names.end())
-      throw refuse(fmt::format("'{}' has no value; give --size {}=VALUE", e.text, e.text));
+      throw refuse(fmt::format("'{}' has no value; give `size` {}=VALUE", e.text, e.text));
     return found->second;
   }
   std::vector<std::int64_t> v;
   for (const Expression& operand : e.operands) v.push_back(value_of(operand, names));
   if (e.kind == Kind::conditional) return v[0] ? v[1] : v[2];
-  if (e.kind == Kind::unary) return e.text == "-" ? -v[0] : e.text == "!" ? !v[0] : v[0];
-  const bool divides = e.text == "/" || e.text == "%" || e.text == "floord";
-  if (divides && v[1] == 0) throw refuse("it divides by 0");
+  const auto fits = [&](auto operation, std::int64_t a, std::int64_t b) {
+    std::int64_t result = 0;
+    if (operation(a, b, &result)) throw refuse("it leaves 64 bits");
+    return result;
+  };
+  const auto add = [](std::int64_t a, std::int64_t b, std::int64_t* sum) {
+    return __builtin_add_overflow(a, b, sum);
+  };
+  const auto subtract = [](std::int64_t a, std::int64_t b, std::int64_t* rest) {
+    return __builtin_sub_overflow(a, b, rest);
+  };
+  const auto multiply = [](std::int64_t a, std::int64_t b, std::int64_t* product) {
+    return __builtin_mul_overflow(a, b, product);
+  };
+  if (e.kind == Kind::unary) return e.text == "-" ? fits(subtract, 0, v[0]) : e.text == "!" ? !v[0] : v[0];
+  if (v.size() == 2 && (e.text == "/" || e.text == "%" || e.text == "floord")) {
+    if (v[1] == 0) throw refuse("it divides by 0");
+    if (v[1] == -1)
+      return e.text == "%" ? 0 : fits(subtract, 0, v[0]);  // the processor traps at the least integer
+  }
   if (e.kind == Kind::call && v.size() == 2) {
     if (e.text == "min") return std::min(v[0], v[1]);
     if (e.text == "max") return std::max(v[0], v[1]);
     if (e.text == "floord") return v[0] / v[1] - (v[0] % v[1] != 0 && (v[0] < 0) != (v[1] < 0));
   }
   if (e.kind != Kind::binary) throw refuse("it is no integer");
-  if (e.text == "+") return v[0] + v[1];
-  if (e.text == "-") return v[0] - v[1];
-  if (e.text == "*") return v[0] * v[1];
+  if (e.text == "+") return fits(add, v[0], v[1]);
+  if (e.text == "-") return fits(subtract, v[0], v[1]);
+  if (e.text == "*") return fits(multiply, v[0], v[1]);
   if (e.text == "/") return v[0] / v[1];
   if (e.text == "%") return v[0] % v[1];
   if (e.text == "<") return v[0] < v[1];

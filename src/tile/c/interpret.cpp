@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tile/c/evaluate.hpp"
+#include "tile/c/wellformed.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
 
@@ -152,6 +153,10 @@ double random_value(ScalarType type, std::uint64_t& state) {
 
 Memory make_memory(const Region& region, const std::map<std::string, std::int64_t>& sizes,
                    std::uint64_t seed) {
+  for (const Variable& variable : region.variables) {
+    size_of(variable.type);
+    for (const Expression& extent : variable.extents) check(extent);
+  }
   Memory memory;
   for (const std::string& size : region.sizes) {
     const auto found = sizes.find(size);
@@ -184,6 +189,9 @@ Memory make_memory(const Region& region, const std::map<std::string, std::int64_
 }
 
 void interpret(const Region& region, const Node& code, Memory& memory) {
+  check(code);
+  for (const Variable& variable : region.variables)
+    for (const Expression& extent : variable.extents) check(extent);
   Coder coder(region, memory);
   const Program program = Compiler(region, coder).program(code);
   Runner(coder.values()).run(program);

@@ -1,24 +1,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <limits>
 
+#include "core/doors.hpp"
+#include "tile/c/wellformed.hpp"
 #include "warploom/tile/source.hpp"
 
 namespace warploom::tile {
 
+namespace {
+// Of launches that are printed the number alone is.
+constexpr std::size_t kMostKernels = std::numeric_limits<int>::max();
+}  // namespace
+
 std::string_view c_name(ScalarType type) {
-  switch (type) {
-    case ScalarType::float32:
-      return "float";
-    case ScalarType::float64:
-      return "double";
-    case ScalarType::int32:
-      break;
-  }
-  return "int";
+  return at_enumerator(std::array<std::string_view, 3>{"float", "double", "int"}, type,
+                       "the type of a scalar");
 }
 
-int size_of(ScalarType type) { return type == ScalarType::float64 ? 8 : 4; }
+int size_of(ScalarType type) { return at_enumerator(std::array{4, 8, 4}, type, "the type of a scalar"); }
 
 const Variable* find_variable(const Region& region, std::string_view name) {
   const auto found =
@@ -214,6 +216,7 @@ class Printer {
 }  // namespace
 
 std::string to_text(const Expression& expression) {
+  check(expression);
   std::string out;
   print(out, expression);
   return out;
@@ -221,6 +224,10 @@ std::string to_text(const Expression& expression) {
 
 std::string to_text(const Node& node, int indentation, std::string (*before_loop)(const Node& loop),
                     std::string_view iterator_type) {
+  constexpr int kDeepest = 10'000;
+  if (indentation < 0 || indentation > kDeepest)
+    throw BadInput(fmt::format("an indentation of {} levels; from 0 to {}", indentation, kDeepest));
+  check(node, kMostKernels);
   Printer printer(before_loop, iterator_type);
   printer.node(node, indentation);
   return std::move(printer.out);

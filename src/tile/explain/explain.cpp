@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "tile/c/wellformed.hpp"
 #include "tile/order/loop_paths.hpp"
 #include "tile/sets/polyhedra.hpp"
+#include "warploom/core/error.hpp"
 
 namespace warploom::tile {
 namespace {
@@ -74,6 +76,26 @@ void judge_permutations(const Band& chain, Judge& judge, std::vector<Judged>& ju
 }
 
 }  // namespace
+
+void check(const Nest& nest, const Explanation& explanation) {
+  const auto check_reference = [&](int statement, int reference) {
+    check(nest, std::vector{statement});
+    if (reference < 0 ||
+        static_cast<std::size_t>(reference) >= nest.statements()[statement].references.size())
+      throw BadInput(fmt::format("statement {} has no reference {}", statement, reference));
+  };
+  for (const Reuse& reuse : explanation.reuse) {
+    name(reuse.kind);
+    check_reference(reuse.statement, reuse.reference);
+    if (reuse.other_statement >= 0) check_reference(reuse.other_statement, reuse.other_reference);
+  }
+  for (const Dependence& dependence : explanation.dependences) check(nest, dependence);
+  for (const Band& band : explanation.bands) check(nest, band.statements);
+  for (const auto* all : {&explanation.permutations, &explanation.tilings, &explanation.asked})
+    for (const Judged& judged : *all)
+      for (const Step& step : judged.steps)
+        std::visit([&](const auto& one) { check(nest, one.statements); }, step);
+}
 
 Explanation explain(const Nest& nest, const ExplainOptions& options) {
   Explanation out;

@@ -1,5 +1,6 @@
 #include "warploom/json/json.hpp"
 
+#include "tile/c/wellformed.hpp"
 #include "warploom/tile/explain.hpp"
 
 namespace warploom::tile {
@@ -112,6 +113,7 @@ Json as_json(const Cost& cost) {
 }  // namespace
 
 std::string to_json(const Nest& nest, const GpuPlan& plan) {
+  check(nest, plan.program);
   Json kernels = Json::array();
   for (std::size_t k = 0; k < plan.program.kernels.size(); ++k) {
     const Kernel& kernel = plan.program.kernels[k];
@@ -133,6 +135,7 @@ std::string to_json(const Nest& nest, const GpuPlan& plan) {
 }
 
 std::string to_json(const Nest& nest, const Explanation& e) {
+  check(nest, e);
   const Region& region = nest.region();
   Json footprints = Json::array(), dependences = Json::array(), bands = Json::array(), tile = Json::object();
   for (const Footprint& f : e.footprint)

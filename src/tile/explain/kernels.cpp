@@ -6,7 +6,9 @@
 
 #include <algorithm>
 
+#include "tile/c/wellformed.hpp"
 #include "tile/explain/rows.hpp"
+#include "warploom/core/error.hpp"
 #include "warploom/hw/occupancy.hpp"
 #include "warploom/page/text.hpp"
 
@@ -97,6 +99,10 @@ std::string unknown_sizes(const Nest& nest) {
 }  // namespace
 
 std::string to_text(const Nest& nest, const GpuPlan& plan) {
+  check(nest, plan.program);
+  if (!plan.costs.empty() && plan.costs.size() < plan.program.kernels.size())
+    throw BadInput(fmt::format("a plan of {} kernels has the costs of {}", plan.program.kernels.size(),
+                               plan.costs.size()));
   std::string out = fmt::format("\nOn a GPU ({})\n", plan.options.architecture);
   const auto line = [&](std::size_t level, const std::string& text) {
     out += std::string(2 * level, ' ') + text + '\n';

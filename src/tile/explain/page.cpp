@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "tile/c/wellformed.hpp"
 #include "tile/embedded.hpp"
 #include "tile/explain/page_parts.hpp"
 #include "warploom/core/version.hpp"
@@ -246,6 +247,10 @@ std::string arrow_heads() {
 }  // namespace
 
 std::string to_html(const std::string& file, const std::vector<PagePart>& parts, std::string_view source) {
+  for (const PagePart& part : parts) {
+    check(part.nest, part.explanation);
+    if (part.gpu) check(part.nest, part.gpu->program);
+  }
   const std::string title = "Loop nests of " + page::file_name(file);
   std::string body = arrow_heads() + index(parts) + "\n<main>\n";
   for (std::size_t k = 0; k < parts.size(); ++k) body += nest_section(parts[k], k, k == 0, source) + "\n";

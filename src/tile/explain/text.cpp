@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tile/c/wellformed.hpp"
 #include "tile/explain/rows.hpp"
 
 namespace warploom::tile {
@@ -161,6 +162,7 @@ class ReportWriter {
 }  // namespace
 
 std::string to_text(const Nest& nest, const Explanation& explanation) {
+  check(nest, explanation);
   return ReportWriter(nest, explanation).run();
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "tile/c/wellformed.hpp"
 #include "tile/kernels/access_cost.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/hw/occupancy.hpp"
@@ -192,6 +193,7 @@ class Estimate {
 
 std::vector<Cost> cost(const Nest& nest, const GpuProgram& program, const GpuOptions& options,
                        const Values& sizes) {
+  check(nest, program);
   return Estimate(nest, program, options, sizes).run();
 }
 

@@ -345,6 +345,7 @@ std::string emit_cuda(const std::vector<CudaPart>& parts, const GpuOptions& opti
   std::string headings, constants, code;
   bool panels = false;
   for (const CudaPart& part : parts) {
+    check(part.nest, part.program);
     Emitter emitter(part.nest, part.program, options.memory_cap);
     headings += (headings.empty() ? "" : "//\n") + emitter.heading();
     constants += emitter.constants();
@@ -355,6 +356,8 @@ std::string emit_cuda(const std::vector<CudaPart>& parts, const GpuOptions& opti
       headings + "#include <cuda_runtime.h>\n\n#include <algorithm>\n#include <cmath>\n#include <cstdint>\n";
   if (code.find("kept_pool") != std::string::npos) text += "#include <map>\n#include <mutex>\n";
   if (panels) text += "#include <type_traits>\n";
+
+#include "tile/c/wellformed.hpp"
   text += "\n" + cuda_helpers(code) + constants;
   if (!constants.empty()) text += "\n";
   if (panels) text += fmt::format("\n{}\n", panel_helpers());

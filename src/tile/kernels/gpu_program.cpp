@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/doors.hpp"
+#include "tile/c/wellformed.hpp"
 #include "tile/kernels/kernel_patterns.hpp"
 #include "tile/kernels/out_of_core.hpp"
 
@@ -140,7 +142,7 @@ std::string_view name(Space space) {
     case Space::local:
       return "local";
   }
-  return "";
+  refuse_enumerator(space, "the space of memory");
 }
 
 Node launch_of(std::size_t kernel) {
@@ -158,6 +160,11 @@ KernelGroup choose_pattern(const KernelRequest& request) {
 }
 
 GpuProgram map_to_gpu(const Nest& nest, const ParallelNest& parallel, const GpuOptions& options) {
+  check(parallel.nest.region());
+  check(parallel.code);
+  if (parallel.nest.statements().size() != nest.statements().size())
+    throw BadInput(fmt::format("a nest of {} statements, and a parallel one of {}", nest.statements().size(),
+                               parallel.nest.statements().size()));
   GpuProgram program = Mapper(nest, parallel, options).run();
   if (options.memory_cap > 0) plan_out_of_core(nest, parallel, options, program);
   return program;

@@ -32,6 +32,18 @@ Group group_of(const Statement& statement, const Reference& reference) {
   return group;
 }
 
+[[noreturn]] void refuse() { throw BadInput("a tile touches more than 2^63 - 1 bytes: make it smaller"); }
+
+std::int64_t product(std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  if (__builtin_mul_overflow(a, b, &result)) refuse();
+  return result;
+}
+
+void add(Footprint& footprint, std::int64_t elements) {
+  if (__builtin_add_overflow(footprint.elements, elements, &footprint.elements)) refuse();
+}
+
 /// What one subscript takes over a tile.
 struct Extent {
   std::string formula;
@@ -65,7 +77,7 @@ Extent extent_of(const Group& group, std::size_t subscript, const TileSizes& til
   std::ranges::sort(moves);
   for (const auto& [step, iterations] : moves) {
     extent.dense &= iterations == 1 || step <= extent.value;
-    extent.value += step * (iterations - 1);
+    if (__builtin_add_overflow(extent.value, product(step, iterations - 1), &extent.value)) refuse();
   }
   for (auto next = constants.begin(), before = next++; next != constants.end(); before = next++)
     extent.dense &= *next - *before <= extent.value;
@@ -93,7 +105,7 @@ void add_box(const Group& group, const TileSizes& tile, Footprint& footprint) {
   footprint.exact &= is_product(group, tile);
   for (std::size_t d = 0; d < group.coefficients.size(); ++d) {
     const Extent extent = extent_of(group, d, tile);
-    elements *= extent.value;
+    elements = product(elements, extent.value);
     footprint.exact &= extent.dense;
     if (extent.formula != "1") formula += (formula.empty() ? "" : " * ") + extent.formula;
   }
@@ -101,7 +113,7 @@ void add_box(const Group& group, const TileSizes& tile, Footprint& footprint) {
   if (formula.front() == '(' && formula.find(')') + 1 == formula.size())
     formula = formula.substr(1, formula.size() - 2);
   footprint.formula += (footprint.formula.empty() ? "" : " + ") + formula;
-  footprint.elements += elements;
+  add(footprint, elements);
 }
 
 /// An iteration touches one element, wherever it is: for subscripts such as i / 2.
@@ -112,11 +124,11 @@ void add_iterations(const Statement& statement, const TileSizes& tile, Footprint
     const auto asked = tile.find(loop);
     if (asked == tile.end()) continue;
     formula += fmt::format("{}T{}", formula.empty() ? "" : " * ", loop);
-    elements *= asked->second;
+    elements = product(elements, asked->second);
   }
   if (formula.empty()) formula.push_back('1');
   footprint.formula += (footprint.formula.empty() ? "" : " + ") + formula;
-  footprint.elements += elements;
+  add(footprint, elements);
   footprint.exact = false;
 }
 
@@ -150,7 +162,7 @@ std::vector<Footprint> footprint(const Nest& nest, const TileSizes& tile) {
     for (const Group& group : groups) add_box(group, tile, footprint);
     if (footprint.elements == 0) continue;  // declared, but not used
     footprint.exact &= groups.size() == 1;
-    footprint.bytes = footprint.elements * size_of(variable.type);
+    footprint.bytes = product(footprint.elements, size_of(variable.type));
     all.push_back(footprint);
   }
   return all;

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "core/doors.hpp"
 #include "tile/order/loop_paths.hpp"
 
 namespace warploom::tile {
@@ -135,9 +136,14 @@ std::string_view name(ReuseKind kind) {
     case ReuseKind::group_spatial:
       return "group-spatial";
   }
-  return "";
+  refuse_enumerator(kind, "the kind of reuse");
 }
 
-std::vector<Reuse> reuse(const Nest& nest, int line_bytes) { return Finder(nest, line_bytes).run(); }
+std::vector<Reuse> reuse(const Nest& nest, int line_bytes) {
+  constexpr int kMost = 1 << 20;
+  if (line_bytes < 1 || line_bytes > kMost)
+    throw BadInput(fmt::format("a cache line of {} bytes; from 1 to {}", line_bytes, kMost));
+  return Finder(nest, line_bytes).run();
+}
 
 }  // namespace warploom::tile

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "warploom/core/error.hpp"
 
@@ -115,6 +117,9 @@ std::string loop_names(const Times& times) {
 /// @param only  these statements' chains; empty: all
 std::vector<Chain> perfect_chains(const Nest& nest, Times& times, const std::vector<std::string>& loops,
                                   const std::vector<int>& only) {
+  if (loops.empty() || std::set<std::string>(loops.begin(), loops.end()).size() != loops.size())
+    throw BadInput(fmt::format("{}: {}: the loops of a step, '{}', are to be one or more, each named once",
+                               nest.region().file, nest.region().function, fmt::join(loops, ", ")));
   std::vector<Chain> chains;
   for (const std::string& loop : loops)
     if (std::ranges::none_of(times, [&](const auto& t) { return slot_of(t, loop) != kAbsent; }))
@@ -308,6 +313,10 @@ isl::map time_map(const Schedule::Impl& schedule, int statement, std::size_t len
 
 Schedule Schedule::of_source(const Nest& nest) {
   return Schedule(std::make_shared<const Impl>(Impl{nest, SourceOrder(nest.polyhedra()).times()}));
+}
+
+Schedule::Schedule(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {
+  if (impl_ == nullptr) throw BadInput("a schedule of no nest");
 }
 
 Schedule Schedule::then(const Step& step) const {

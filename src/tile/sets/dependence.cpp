@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/doors.hpp"
+#include "tile/c/wellformed.hpp"
 #include "tile/sets/polyhedra.hpp"
 #include "warploom/core/progress.hpp"
 
@@ -125,7 +127,7 @@ std::string_view name(DependenceKind kind) {
     case DependenceKind::output:
       return "output";
   }
-  return "";
+  refuse_enumerator(kind, "the kind of dependence");
 }
 
 std::string to_text(const Component& component) {
@@ -136,7 +138,24 @@ std::string to_text(const Component& component) {
   return "*";
 }
 
+void check(const Nest& nest, const Dependence& dependence) {
+  name(dependence.kind);
+  check(nest, std::vector{dependence.source, dependence.sink});
+  for (const auto& [statement, reference] : {std::pair{dependence.source, dependence.source_reference},
+                                             {dependence.sink, dependence.sink_reference}})
+    if (reference < 0 ||
+        static_cast<std::size_t>(reference) >= nest.statements()[statement].references.size())
+      throw BadInput(fmt::format("statement {} has no reference {}", statement, reference));
+  const std::size_t loops = dependence.distance.size();
+  if (dependence.level < 0 || static_cast<std::size_t>(dependence.level) > loops ||
+      loops > std::min(nest.statements()[dependence.source].loops.size(),
+                       nest.statements()[dependence.sink].loops.size()))
+    throw BadInput(
+        fmt::format("a dependence over {} loops is carried by number {}", loops, dependence.level));
+}
+
 std::string to_text(const Nest& nest, const Dependence& dependence) {
+  check(nest, dependence);
   const Statement &source = nest.statements()[dependence.source], &sink = nest.statements()[dependence.sink];
   std::vector<std::string> distance;
   for (const Component& component : dependence.distance) distance.push_back(to_text(component));

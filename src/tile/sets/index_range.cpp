@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 
+#include "core/doors.hpp"
+#include "tile/c/wellformed.hpp"
 #include "tile/sets/access_relations.hpp"
 
 namespace warploom::tile {
@@ -84,7 +87,7 @@ class Check {
     const Interval range = known == values_.end() ? Interval{} : known->second;
     const double largest = range.most < kUnbounded ? range.most : range.least;
     const Place place{declared.at, fmt::format("size '{}'", size)};
-    const std::string smaller = fmt::format("allow smaller ones, as --size {}=..1000000000", size);
+    const std::string smaller = fmt::format("allow smaller ones, as `size` {}=..1000000000", size);
     const double most = declared.wider_than_int ? loop_most_ : std::min(loop_most_, kIntMost);
     if (largest < kUnbounded && largest > most)
       fail(place, largest, most,
@@ -92,7 +95,7 @@ class Check {
     if (as_ == Emitted::cuda && declared.wider_than_int && range.most == kUnbounded)
       refuse(region_, declared.at, place.what,
              fmt::format("its type {} has values that the int of the CUDA that is written cannot hold; say "
-                         "how large it may be, as --size {}=..{:.0f}",
+                         "how large it may be, as `size` {}=..{:.0f}",
                          declared.type, size, loop_most_));
   }
 
@@ -102,7 +105,7 @@ class Check {
                                                                                        : 0;
     if (worst != 0)
       fail(place, worst, worst > 0 ? most : -most_ - 1,
-           region_.sizes.empty() ? "make the nest's numbers smaller" : "allow smaller sizes (--size)");
+           region_.sizes.empty() ? "make the nest's numbers smaller" : "allow smaller sizes (`size`)");
     return interval;
   }
 
@@ -222,6 +225,10 @@ bool counts_with_long(const Region& region) {
          has_wide_bounds(region.body);
 }
 
-void check_index_range(const Nest& nest, const Node& code, Emitted as) { Check(nest, as).run(code); }
+void check_index_range(const Nest& nest, const Node& code, Emitted as) {
+  at_enumerator(std::array{"c", "cuda"}, as, "what is emitted");
+  check(code);
+  Check(nest, as).run(code);
+}
 
 }  // namespace warploom::tile

@@ -118,13 +118,13 @@ Schedule after_steps(Schedule schedule, const std::vector<Step>& steps) {
   return schedule;
 }
 
-/// "; --skew j=1*i makes it legal", if that is so.
+/// "; `skew` j=1*i makes it legal", if that is so.
 std::string advice(const Nest& nest, const std::vector<Step>& steps) {
   const auto skews = skew_for_tiling(nest, loops_of(nest, steps));
   if (!skews || skews->empty()) return "";
   std::vector<Step> all(skews->begin(), skews->end());
   std::string options;
-  for (const Skew& skew : *skews) options += fmt::format(" --skew {}={}*{}", skew.loop, skew.factor, skew.by);
+  for (const Skew& skew : *skews) options += fmt::format(" `skew` {}={}*{}", skew.loop, skew.factor, skew.by);
   all.insert(all.end(), steps.begin(), steps.end());
   if (!after_steps(Schedule::of_source(nest), all).verdict().legal) return "";
   return fmt::format(";{} before {} legal", options, skews->size() > 1 ? "make it" : "makes it");

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "tile/c/wellformed.hpp"
 #include "tile/sets/access_relations.hpp"
 
 namespace warploom::tile {
@@ -240,6 +241,7 @@ Nest Nest::analyse(Region region, std::vector<SizeRange> sizes) {
       text += (text.empty() ? "" : "\n") + to_text(region.file, refusal);
     throw BadInput(text);
   }
+  check(region);
   return with_isl([&] {
     auto polyhedra = std::make_shared<Polyhedra>();
     polyhedra->context_owner = make_context();
@@ -254,10 +256,14 @@ Nest Nest::analyse(Region region, std::vector<SizeRange> sizes) {
   });
 }
 
-const Region& Nest::region() const { return polyhedra_->region; }
-const std::vector<Statement>& Nest::statements() const { return polyhedra_->statements; }
-const std::vector<SizeRange>& Nest::sizes() const { return polyhedra_->sizes; }
-const std::vector<std::string>& Nest::remarks() const { return polyhedra_->remarks; }
+const Polyhedra& Nest::polyhedra() const {
+  if (polyhedra_ == nullptr) throw BadInput("a loop nest that was not analysed, or was moved from");
+  return *polyhedra_;
+}
+const Region& Nest::region() const { return polyhedra().region; }
+const std::vector<Statement>& Nest::statements() const { return polyhedra().statements; }
+const std::vector<SizeRange>& Nest::sizes() const { return polyhedra().sizes; }
+const std::vector<std::string>& Nest::remarks() const { return polyhedra().remarks; }
 
 std::size_t common_loops(const StatementSets& a, const StatementSets& b) {
   std::size_t common = 0;

@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <stdexcept>
 
+#include "warploom/core/memory.hpp"
+#include "warploom/core/view.hpp"
 #include "warploom/tile/verify.hpp"
 
 namespace warploom::tile {
@@ -41,10 +44,8 @@ class Device {
         before_(before),
         schedule_(schedule),
         names_(before.sizes.begin(), before.sizes.end()) {
-    for (const auto& [name, values] : before.arrays)
-      upload(name, find_variable(nest.region(), name)->type, values);
-    for (const auto& [name, value] : before.scalars)
-      upload(name, find_variable(nest.region(), name)->type, {value});
+    for (const auto& [name, values] : before.arrays) upload(name, type_of(name), values);
+    for (const auto& [name, value] : before.scalars) upload(name, type_of(name), {value});
     for (const Temporary& temporary : program.temporaries)
       upload(temporary.name, temporary.type, first_values(temporary));
     for (const Kernel& kernel : program.kernels)
@@ -68,6 +69,7 @@ class Device {
     } else if (node.kind == Node::Kind::loop) {
       const Expression runs =
           Expression::binary(node.comparison, Expression::name(node.iterator), node.limit);
+      if (node.step == 0) throw BadInput("loop " + node.iterator + " has the step 0");
       for (names_[node.iterator] = value_of(node.first, names_); value_of(runs, names_);
            names_[node.iterator] += node.step)
         for (const Node& child : node.children) run(child);
@@ -84,11 +86,18 @@ class Device {
   }
 
  private:
+  ScalarType type_of(const std::string& name) const {
+    const Variable* variable = find_variable(nest_.region(), name);
+    if (variable == nullptr) throw BadInput(nest_.region().file + ": there is no variable " + name);
+    return variable->type;
+  }
+
   std::vector<double> first_values(const Temporary& temporary) const {
     if (!temporary.copy_of.empty()) return before_.arrays.at(temporary.copy_of);
-    std::size_t elements = 1;
-    for (const Expression& extent : temporary.extents)
-      elements *= static_cast<std::size_t>(value_of(extent, names_));
+    std::vector<std::int64_t> shape;
+    for (const Expression& extent : temporary.extents) shape.push_back(value_of(extent, names_));
+    const auto elements = static_cast<std::size_t>(element_count(shape));
+    require_memory(elements > std::size_t{1} << 60 ? ~std::uint64_t{0} : 8 * elements, temporary.name);
     return std::vector<double>(elements, 1e30);  // whoever reads first, will show
   }
 
@@ -114,6 +123,8 @@ class Device {
   void fill(const ConstantCopy& constant, std::int64_t first) {
     const std::vector<double>& all = before_.arrays.at(constant.array);
     const auto count = std::min(constant.elements, std::ssize(all) - first);
+    if (first < 0 || count < 0)
+      throw BadInput(constant.array + ": a copy to constant memory begins outside of it");
     machine_.copy_to_device(machine_.variable(constant.symbol),
                             to_bytes({all.begin() + first, all.begin() + first + count}, constant.type));
   }
@@ -173,13 +184,22 @@ class Device {
 
 Simulated simulate(sim::Machine& machine, const Nest& nest, const GpuProgram& program, const Memory& before,
                    sim::Schedule schedule) {
-  Device device(machine, nest, program, before, schedule);
-  device.run(program.host);
-  return device.result();
+  try {
+    Device device(machine, nest, program, before, schedule);
+    device.run(program.host);
+    return device.result();
+  } catch (const std::out_of_range&) {
+    throw BadInput(nest.region().file +
+                   ": the program names a kernel, a variable or a size that is not there");
+  }
 }
 
 double largest_difference(const Nest& nest, const Memory& got, const Memory& want) {
   double worst = 0;
+  for (const auto& [name, values] : want.arrays)
+    if (const auto found = got.arrays.find(name);
+        found == got.arrays.end() || found->second.size() != values.size())
+      throw BadInput("memories that are compared differ in array " + name);
   for (const Variable& variable : nest.region().variables) {
     const auto array = want.arrays.find(variable.name);
     if (!variable.is_parameter || array == want.arrays.end()) continue;

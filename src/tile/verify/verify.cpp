@@ -22,17 +22,17 @@ std::string compile(const std::string& cuda, const std::string& architecture) {
   const std::optional<std::filesystem::path> nvcc = find_cuda_tool("nvcc");
   if (!nvcc)
     throw BadInput(
-        "--verify needs nvcc, which is neither in $PATH nor in $CUDA_HOME/bin nor in /usr/local/cuda/bin; "
+        "`verify` needs nvcc, which is neither in $PATH nor in $CUDA_HOME/bin nor in /usr/local/cuda/bin; "
         "install the CUDA toolkit");
   const Compiled compiled =
       compile_cuda(*nvcc, cuda, {"-std=c++17", "-ptx", "-lineinfo", "-arch=" + architecture});
   // nvcc starts the host's compiler even where there is only device code.
   if (!compiled.good && !find_program("gcc") && compiled.log.find("gcc") != compiled.log.npos)
     throw BadInput(
-        "--verify: nvcc needs the C++ compiler gcc, which is not in $PATH; install it (Debian: g++)");
+        "`verify`: nvcc needs the C++ compiler gcc, which is not in $PATH; install it (Debian: g++)");
   if (!compiled.good && compiled.log.starts_with("nvcc fatal"))  // what it says of its options
     throw BadInput(
-        fmt::format("--verify --arch {}: {}", architecture, compiled.log.substr(0, compiled.log.find('\n'))));
+        fmt::format("`verify` `arch` {}: {}", architecture, compiled.log.substr(0, compiled.log.find('\n'))));
   if (!compiled.good)
     throw Internal(fmt::format("nvcc does not take the CUDA that was written:\n{}", compiled.log));
   return compiled.output;
@@ -72,10 +72,10 @@ void check_work(const Nest& nest, const GpuProgram& program, const GpuOptions& o
     if (work <= most) continue;
     const Region& region = nest.region();
     throw BadInput(fmt::format(
-        "{}:{}: {}: --verify would simulate {:.1e} operations and accesses, more than the {:.0e} that take some minutes; {}",
+        "{}:{}: {}: `verify` would simulate {:.1e} operations and accesses, more than the {:.0e} that take some minutes; {}",
         region.file, region.at.line, region.function, work, most,
         region.sizes.empty() ? "make its numbers smaller"
-                             : fmt::format("{} is large: allow small sizes, as --size {}=1..1000",
+                             : fmt::format("{} is large: allow small sizes, as `size` {}=1..1000",
                                            sizes_text(sizes), region.sizes.front())));
   }
 }

@@ -1,0 +1,222 @@
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "doors/doors.hpp"
+#include "warploom/core/process.hpp"
+#include "warploom/io/fasta.hpp"
+#include "warploom/io/gradients.hpp"
+#include "warploom/io/gzip.hpp"
+#include "warploom/io/nifti.hpp"
+#include "warploom/io/png.hpp"
+#include "warploom/io/recording.hpp"
+#include "warploom/io/table.hpp"
+
+namespace warploom::doors {
+namespace {
+
+using namespace io;
+
+/// A file of a text, as long as it lives.
+class TextFile {
+ public:
+  TextFile(const std::string& name, const std::string& text) : path_(folder_.path() / name) {
+    std::ofstream(path_, std::ios::binary) << text;
+  }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  TemporaryDirectory folder_;
+  std::filesystem::path path_;
+};
+
+DOOR(TextsOfIo, "io::parse_annotations", "io::parse_fasta", "io::parse_frame", "io::parse_list",
+     "io::parse_nifti", "io::parse_png", "io::parse_table", "io::gunzip", "io::gzip", "io::uncompressed",
+     "io::is_gzip", "io::csv_field", "io::name(Frame)") {
+  for (const std::string& text : odd_texts()) {
+    survives([&] { return parse_annotations("onset,duration,label\n" + text, text); });
+    survives([&] { return parse_annotations(text, ""); });
+    survives([&] { return parse_fasta(text, text, {text, text}); });
+    survives([&] { return parse_fasta(">" + text, ""); });
+    refused([&] { return parse_frame(text); });
+    survives([&] { return parse_table<double>(text, ""); });
+    survives([&] { return parse_table<std::int64_t>(text, text, 0); });
+    survives([&] { return parse_list<double>(text, ""); });
+    refused([&] { return parse_nifti(text, ""); });
+    refused([&] { return parse_nifti(gzip(text, 1), "", 0); });
+    refused([&] { return parse_png("\x89PNG\r\n\x1a\n" + text, ""); });
+    refused([&] { return gunzip("\x1f\x8b" + text, "", 0); });
+    refused([&] { return gunzip("\x1f\x8b\x08\x04" + text, text, ~0ull); });
+    EXPECT_EQ(gunzip(gzip(text, 12), "", text.size()), text);
+    if (!text.empty()) refused([&] { return gunzip(gzip(text, 1), "", text.size() - 1); });
+    survives([&] { return uncompressed(text, ""); });
+    EXPECT_GE(csv_field(text).size(), text.size());
+    survives([&] { return is_gzip(text); });
+  }
+  for (const std::int64_t infinity :
+       {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()})
+    survives([&] { return parse_table<std::int64_t>("inf -inf", "", infinity); });
+  for (const int level : {0, -1, 13, std::numeric_limits<int>::max()})
+    refused([&] { return gzip("x", level); });
+  refused([] { return name(no_enumerator<Frame>()); });
+  refused([] { return gunzip("", "", 0); });
+}
+
+DOOR(Niftis, "io::Nifti::elements", "io::write_nifti", "io::read_nifti", "io::determinant") {
+  const TextFile place("a.nii", "x");
+  const auto write = [&](const Nifti& image) { return write_nifti(place.path(), image), 0; };
+  const auto with = [](std::vector<std::int64_t> shape, std::size_t values) {
+    Nifti image;
+    image.shape = std::move(shape);
+    image.data.resize(values);
+    return image;
+  };
+  for (const Nifti& image : {with({}, 0), with({2, 2}, 3), with({2, 2}, 5), with({0}, 0), with({-2, -2}, 4),
+                             with({1LL << 40, 1LL << 40}, 1), with({1, 1, 1, 1, 1, 1, 1, 1}, 1)})
+    refused([&] { return write(image); });
+  refused([&] { return with({1LL << 40, 1LL << 40}, 0).elements(); });
+  refused([&] { return with({-1}, 0).elements(); });
+  Nifti image = with({2, 2}, 4);
+  EXPECT_EQ(write(image), 0);
+  move_away(image);
+  refused([&] { return write(image); });
+  for (const double odd : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
+    image = with({2, 2}, 4), image.spacing[1] = odd;
+    refused([&] { return write(image); });
+    image = with({2, 2}, 4), image.affine[1][1] = odd == -1 ? 0 : odd;
+    refused([&] { return write(image); });
+    survives([&] { return determinant(image.affine); });
+  }
+  image = with({2, 2}, 4), image.type = no_enumerator<NiftiType>();
+  refused([&] { return write(image); });
+  image = with({2, 2}, 4), image.intent = std::numeric_limits<int>::min();
+  image.intent_name = image.description = std::string(1000, 'x');
+  survives([&] { return write(image); });
+  for (const NiftiType type : {NiftiType::uint8, NiftiType::int64, NiftiType::uint64}) {
+    image = with({2, 2}, 4), image.type = type;
+    image.data = {std::nanf(""), HUGE_VALF, -HUGE_VALF, 1e38F};
+    EXPECT_EQ(write(image), 0);
+    refused([&] { return read_nifti(place.path(), 8).data; });
+  }
+  refused([&] { return write_nifti(place.path(), with({2, 2}, 4), {.compression = -1}), 0; });
+  for (const std::string path : {"", "/", "/nowhere/a.nii", "a", ".nii"}) {
+    refused([&] { return read_nifti(path).data; });
+    if (path != ".nii") refused([&] { return write_nifti(path, with({2, 2}, 4)), 0; });
+  }
+  for (const std::string& text : odd_texts())
+    refused([&] { return read_nifti(TextFile("b.nii", text).path()).data; });
+}
+
+DOOR(Pictures, "io::format_png", "io::write_png", "io::read_png") {
+  const auto with = [](std::int64_t width, std::int64_t height, int channels, std::size_t samples,
+                       std::uint16_t most = 255) {
+    return Picture{.width = width,
+                   .height = height,
+                   .channels = channels,
+                   .data = std::vector<std::uint16_t>(samples),
+                   .maximum = most};
+  };
+  const std::int64_t huge = std::int64_t{1} << 62;
+  for (const Picture& picture :
+       {with(0, 0, 1, 0), with(2, 2, 1, 3), with(2, 2, 1, 5), with(2, 2, 2, 8), with(-2, -2, 1, 4),
+        with(huge, huge, 1, 0), with(huge, 4, 1, 0), with(1, 1, -3, 0), with(2, 2, 3, 4), with(2, 2, 1, 4, 0),
+        with(2, 2, 1, 4, 256), Picture{}}) {
+    refused([&] { return format_png(picture); });
+    refused([&] { return write_png("/nowhere/x.png", picture), 0; });
+  }
+  Picture picture = with(2, 2, 1, 4);
+  picture.data[1] = 256;
+  refused([&] { return format_png(picture); });
+  move_away(picture);
+  refused([&] { return format_png(picture); });
+  refused([] { return write_png("", Picture{.width = 1, .height = 1, .data = {0}}), 0; });
+  for (const std::string path : {"", "/", "/nowhere"}) refused([&] { return read_png(path); });
+}
+
+DOOR(GradientFiles, "io::read_fsl_gradients", "io::read_mrtrix_gradients", "io::frame_change") {
+  for (const std::string& text : odd_texts()) {
+    const TextFile b("b", text), g("g", text);
+    for (const std::int64_t volumes :
+         {std::int64_t{-1}, std::int64_t{0}, std::int64_t{1}, std::int64_t{1} << 62}) {
+      survives([&] { return read_fsl_gradients(b.path(), g.path(), volumes, std::nan("")); });
+      survives([&] { return read_mrtrix_gradients(b.path(), volumes, HUGE_VAL); });
+    }
+  }
+  const TextFile good("b", "0 1000\n"), row("g", "0 0 0 0\n1 0 0 inf\n");
+  refused([&] { return read_fsl_gradients(good.path(), row.path(), 2); });
+  refused([&] { return read_mrtrix_gradients(row.path(), 2); });
+  refused([&] { return read_mrtrix_gradients("", 2); });
+  refused([] { return frame_change(no_enumerator<Frame>(), Frame::fsl, Nifti{}.affine); });
+  refused([] { return frame_change(Frame::fsl, no_enumerator<Frame>(), Nifti{}.affine); });
+  refused([] { return frame_change(Frame::fsl, Frame::scanner, {}); });
+  for (const double scale : {1e-100, 1e100, 1e-200, 1e200})
+    survives([&] {
+      return frame_change(Frame::fsl, Frame::scanner,
+                          {{{scale, 0, 0, 0}, {0, scale, 0, 0}, {0, 0, scale, 0}}});
+    });
+}
+
+std::vector<RecordingOptions> odd_reading() {
+  std::vector<RecordingOptions> all;
+  for (const double odd : {0.0, -1.0, std::nan(""), HUGE_VAL, 1e-300, 1e300}) {
+    all.push_back({.rate = odd});
+    all.push_back({.time_unit = odd});
+  }
+  for (const std::int32_t odd :
+       {-1, 3, std::numeric_limits<std::int32_t>::max(), std::numeric_limits<std::int32_t>::min()}) {
+    all.push_back({.channels = odd});
+    all.push_back({.series = odd});
+  }
+  for (const std::string odd : {"", "0", "-1", "1", "18446744073709551617", "x"}) {
+    all.push_back({.select = {odd, odd}});
+    all.push_back({.time_column = odd, .label_column = odd});
+    all.push_back({.format = odd});
+  }
+  return all;
+}
+
+DOOR(Recordings, "io::read_recording", "io::holds_series", "io::list_recordings", "io::recording_file",
+     "io::recording_stem", "io::series_of", "io::series_path") {
+  std::vector<std::string> texts = odd_texts();
+  texts.push_back("time,x\n0,1\n1,nan\n2,inf\n3,1e300\n");
+  texts.push_back("@data\n1,2,3:4,5,6:a\n");
+  for (const std::string& text : texts)
+    for (const std::string name :
+         {"a.csv", "a.npy", "a.f32", "a.f64", "a.ts", "a.edf", "a.hea", "a.dat", "a.csv.gz", "a"}) {
+      const TextFile file(name, text);
+      survives([&] { return read_recording(file.path()).seconds(); });
+      survives([&] { return series_of(file.path()); });
+      if (text.size() > 100) continue;
+      for (const RecordingOptions& options : odd_reading()) {
+        survives([&] { return read_recording(file.path(), options).seconds(); });
+        survives([&] { return list_recordings(std::vector{file.path().string()}, options).size(); });
+        survives([&] { return holds_series(file.path(), options); });
+      }
+    }
+  for (const std::string& text : texts) {
+    if (text.size() > 200) continue;
+    refused([&] { return read_recording(text).seconds(); });
+    survives([&] { return list_recordings(std::vector{text + "#x"}, {}); });
+    survives([&] { return recording_file(text); });
+    survives([&] { return recording_stem(text); });
+    survives([&] { return series_path(text + "#99999999999999999999"); });
+  }
+  EXPECT_TRUE(list_recordings({}, {}).empty());
+}
+
+DOOR(ValuesOfRecordings, "io::Recording::seconds", "io::format_annotations", "io::read_fasta") {
+  Recording recording;
+  EXPECT_EQ(recording.seconds(), 0);
+  for (const double rate : {0.0, -1.0, std::nan("")}) {
+    recording.channels = {{.rate = rate, .samples = {1, 2}}};
+    survives([&] { return recording.seconds(); });
+  }
+  move_away(recording);
+  EXPECT_EQ(recording.seconds(), 0);
+  EXPECT_FALSE(format_annotations({{std::nan(""), -HUGE_VAL, std::string("a\0\"\n", 4)}}).empty());
+  for (const std::string path : {"", "/", "/nowhere"}) refused([&] { return read_fasta(path); });
+}
+
+}  // namespace
+}  // namespace warploom::doors
