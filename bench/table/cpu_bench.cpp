@@ -2,7 +2,7 @@
 // threads ("call"), or given a batch ("batch")?
 // Fixed: keys and values of 32 bits; the workload `half`: P pairs preloaded out of a universe of 2P keys, so
 // that half of all updates succeed and half of the finds hit; batches follow one another and the table ages.
-// Room is made for R pairs (--room) at first: 1.5 P unless said.
+// Room is made for R pairs (--room) at first: 1.5 P unless said. With --grows 1 the map makes more by itself.
 // Timed: from the first thread's start to the last one's end, or by the threads' own processor time, which a
 // busy machine disturbs less; medians over rounds after one that is not counted. `--out FILE` writes the
 // JSON. Every run is checked: values found are those inserted, and the pairs counted at the end are those
@@ -38,6 +38,7 @@ struct Arguments {
   std::vector<std::uint64_t> threads = {1, 2};
   std::vector<Mix> mixes = {{33, 33}, {10, 10}, {0, 0}};
   std::uint64_t operations = 1 << 20, rounds = 9, room = 0;
+  bool grows = false;
   std::string api = "both", out;
 };
 
@@ -108,7 +109,7 @@ std::string measure(const Arguments& arguments, std::uint64_t preload, Mix mix, 
   const Workload<Key> workload(options);
   const std::uint64_t count = arguments.operations,
                       room = arguments.room != 0 ? arguments.room : preload * 3 / 2;
-  Map map(room, {.grows = false});
+  Map map(room, {.grows = arguments.grows});
   std::vector<Key> keys(preload);
   workload.preload(0, keys);
   const auto fill = [&] {
@@ -192,6 +193,8 @@ int main(int argc, char** argv) {
       arguments.rounds = values[0];
     } else if (name == "--room") {
       arguments.room = values[0];
+    } else if (name == "--grows") {
+      arguments.grows = values[0] != 0;
     } else if (name == "--mix" && values.size() == 3) {
       arguments.mixes = {{static_cast<int>(values[0]), static_cast<int>(values[1])}};
     } else if (name == "--api") {
@@ -202,7 +205,7 @@ int main(int argc, char** argv) {
       std::fprintf(
           stderr,
           "usage: %s [--preload P,...] [--threads T,...] [--mix INSERT,ERASE,FIND] [--ops N] [--rounds N] "
-          "[--room PAIRS] [--api call|batch|both] [--out FILE]\n",
+          "[--room PAIRS] [--grows 0|1] [--api call|batch|both] [--out FILE]\n",
           argv[0]);
       return 2;
     }

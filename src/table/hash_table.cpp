@@ -105,7 +105,7 @@ class CpuEngine final : public HashTable<Key, Value>::Engine {
 template <class Key, class Value>
 class ListEngine final : public HashTable<Key, Value>::Engine {
  public:
-  explicit ListEngine(const Options& options) : table_(options), capacity_(options.capacity) {}
+  explicit ListEngine(const Options& options) : table_(options), options_(options) {}
 
   void run(const HostBatch<Key, Value>& batch, BatchReport& report) override {
     const BatchReport done =
@@ -121,7 +121,8 @@ class ListEngine final : public HashTable<Key, Value>::Engine {
   }
   bool make_room(std::uint64_t full) override {
     try {
-      reserve(std::max(2 * capacity_, std::min(table_.size() + full, 4 * capacity_)));
+      const std::uint64_t capacity = options_.capacity;
+      reserve(std::max(2 * capacity, std::min(table_.size() + full, 4 * capacity)));
     } catch (const OutOfMemory&) {
       return false;
     } catch (const BadInput&) {  // more nodes than have numbers
@@ -135,17 +136,33 @@ class ListEngine final : public HashTable<Key, Value>::Engine {
   }
   Statistics statistics() const override { return table_.statistics(); }
   void reserve(std::uint64_t pairs) override {
-    if (pairs <= capacity_) return;
-    table_.reserve(pairs);
-    capacity_ = pairs;
+    if (pairs <= options_.capacity) return;
+    Options larger = options_;
+    larger.capacity = pairs;
+    if (options_.buckets != 0)
+      table_.reserve(pairs);  // the user chose how many buckets
+    else
+      table_ = rebuilt(larger);
+    options_ = larger;
   }
   void trim() override {}  // nodes are used again at once
   void clear() override { table_.clear(); }
   std::string description() const override { return table_.description(); }
 
  private:
+  /// The same pairs in a table of as many buckets as its capacity asks for.
+  ListTable<Key, Value> rebuilt(const Options& larger) const {
+    ListTable<Key, Value> next(larger);
+    std::vector<Key> keys;
+    std::vector<Value> values;
+    table_.export_pairs(keys, values);
+    // Operations under way hold nodes that they may not need, so some may end as full at first.
+    while (next.size() < keys.size()) next.run(Operation::insert, keys, values, {}, {});
+    return next;
+  }
+
   ListTable<Key, Value> table_;
-  std::uint64_t capacity_;
+  Options options_;
 };
 
 template <class Key, class Value>

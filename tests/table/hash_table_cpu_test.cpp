@@ -34,6 +34,18 @@ TEST(HashTable, SaysThatItWasMovedFrom) {
   EXPECT_EQ(first.size(), 3u);
 }
 
+TEST(HashTable, ListHasMoreBucketsWhenItGrows) {
+  Table table(Options{
+      .run = {.devices = {Device::cpu}}, .structure = Structure::list, .capacity = 16, .grows = true});
+  std::vector<std::uint32_t> keys(5000);
+  std::iota(keys.begin(), keys.end(), 0);
+  EXPECT_EQ(table.run(Operation::insert, keys, keys, {}, {}).tally.inserted, keys.size());
+  const Statistics statistics = table.statistics();
+  EXPECT_EQ(statistics.pairs, keys.size());
+  EXPECT_GE(statistics.bytes_directory, 5000u * 8) << "a head of 8 bytes for each pair";
+  EXPECT_LT(statistics.chain_lengths.size(), 20u);
+}
+
 TEST(HashTable, SaysThatASecondThreadUsesIt) {
   Table table(Options{.run = {.devices = {Device::cpu}}});
   std::vector<std::uint32_t> keys(1 << 20);

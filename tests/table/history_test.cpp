@@ -193,7 +193,7 @@ TEST(GrowthHistories, OfMapsAreLinearizable) {
 }
 
 TEST(GrowthHistories, OfThreadsThatStopAnywhereAreLinearizable) {
-  for (std::uint32_t seed = 0; seed < 100; ++seed) {
+  for (std::uint32_t seed = 0; seed < 30; ++seed) {
     check_chains<NarrowSlots>(growing_workload(4, 150, seed));
     check_chains<WideSlots>(growing_workload(4, 150, seed));
   }

@@ -1,14 +1,16 @@
-# chain.hpp, with chain_split.hpp and chain_insert.hpp in it, with one change each: what the model checker must notice (mutation_test.cpp).
+# chain.hpp, with what it includes of the algorithm in it, with one change each: what the model checker must notice (mutation_test.cpp).
 # table_mutant(NAME FROM TO) adds a mutant to `mutant_sources`; where FROM is not there any more, the mutant is the
 # algorithm itself, and the test fails.
 set(headers ${PROJECT_SOURCE_DIR}/include/warploom/table)
 file(READ ${headers}/chain_insert.hpp insert)
 file(READ ${headers}/chain_split.hpp split)
+file(READ ${headers}/chain_locate.hpp locate)
 file(READ ${headers}/chain.hpp chain)
 string(REPLACE "#include \"warploom/table/chain_insert.hpp\"" "${insert}" split "${split}")
-string(REPLACE "#include \"warploom/table/chain_split.hpp\"" "${split}" chain "${chain}")
+string(REPLACE "#include \"warploom/table/chain_split.hpp\"" "${split}" locate "${locate}")
+string(REPLACE "#include \"warploom/table/chain_locate.hpp\"" "${locate}" chain "${chain}")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
-  ${headers}/chain_insert.hpp ${headers}/chain_split.hpp ${headers}/chain.hpp)
+  ${headers}/chain_insert.hpp ${headers}/chain_split.hpp ${headers}/chain_locate.hpp ${headers}/chain.hpp)
 set(mutant_directory ${CMAKE_CURRENT_BINARY_DIR}/mutants)
 set(mutant_sources "")
 function(table_mutant mutant from to)

@@ -7,7 +7,7 @@
 /// `Memory` is described in chain_walk.hpp. The proof is in docs/design/0006-table.md, whose names of steps
 /// (claim, publish, finish) are used here.
 
-#include "warploom/table/chain_split.hpp"
+#include "warploom/table/chain_locate.hpp"
 
 namespace warploom::table {
 
