@@ -129,7 +129,8 @@ DOOR(
     "table::ConcurrentMap::contains", "table::ConcurrentMap::erase", "table::ConcurrentMap::fetch_add",
     "table::ConcurrentMap::fetch_max", "table::ConcurrentMap::fetch_min", "table::ConcurrentMap::find",
     "table::ConcurrentMap::insert", "table::ConcurrentMap::insert_or_assign", "table::ConcurrentMap::perform",
-    "table::ConcurrentMap::reserve", "table::ConcurrentChains::bytes", "table::ConcurrentChains::clear",
+    "table::ConcurrentMap::reserve", "table::ConcurrentMap::update", "table::ConcurrentMap::compare_exchange",
+    "table::ConcurrentChains::bytes", "table::ConcurrentChains::clear",
     "table::ConcurrentChains::export_pairs", "table::ConcurrentChains::for_each",
     "table::ConcurrentChains::run(Operation, std::span<const Key>, std::span<const Value>, std::span<Outcome>, std::span<Value>, "
     "const Run &)",
@@ -153,6 +154,11 @@ DOOR(
     map.fetch_max(key, most);
     EXPECT_TRUE(map.contains(key));
     EXPECT_EQ(map.find(key).value, most);
+    refused([&] {
+      return map.update(key, [](std::uint32_t) -> std::uint32_t { throw BadInput("not this one"); }).value;
+    });
+    EXPECT_EQ(map.compare_exchange(key, 1, 2).outcome, Outcome::found);
+    EXPECT_EQ(map.compare_exchange(key, most, most).outcome, Outcome::updated);
     EXPECT_EQ(map.perform(no_enumerator<Operation>(), key, 1).outcome, Outcome::invalid);
     EXPECT_TRUE(map.erase(key));
     EXPECT_FALSE(map.erase(key));

@@ -182,7 +182,8 @@ class ConcurrentMap final : public ConcurrentChains<Key, Value> {
   Result perform(Operation operation, Key key, Value operand) { return carry_out(operation, key, operand); }
 
   /// Puts function(value) in the place of the value of a key that is there, at one moment; `function` may be
-  /// called several times, and does nothing but compute. @return updated, with the value before, or absent
+  /// called several times, and does nothing but compute; what it throws is thrown on, and nothing has
+  /// changed. @return updated, with the value before, or absent
   template <class Function>
   Result update(Key key, const Function& function) {
     const auto change = [&](Word value) {

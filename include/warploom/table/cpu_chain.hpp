@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <exception>
 
 #if defined(__x86_64__)
 #include <emmintrin.h>
@@ -162,6 +163,7 @@ template <class Slots, class Change>
 Answer change_value(const CpuLines& all, Place place, Word key, const Change& change) {
   const OneThreadsLines lines(all);
   Attempt attempt = attempt_at(place, Operation::find, key, 0);
+  std::exception_ptr thrown;  // by `change`, under a pin that must not stay
   for (bool done = false; !done;) {
     if (!locate<Slots>(lines, attempt)) continue;
     const Scan scan = scan_lines<Slots>(lines, attempt);
@@ -173,11 +175,16 @@ Answer change_value(const CpuLines& all, Place place, Word key, const Change& ch
             constexpr int kShift = chain_steps::kValueShift<Slots>;
             Word before = lines.load_acquire(line, word);
             const Word key_bits = Slots::kWide ? 0 : key;
-            while (
-                !lines.compare_exchange(line, word, before, key_bits | change(before >> kShift) << kShift)) {
+            try {
+              while (!lines.compare_exchange(line, word, before,
+                                             key_bits | change(before >> kShift) << kShift)) {
+              }
+            } catch (...) {
+              thrown = std::current_exception();
             }
             return before;
           });
+      if (thrown) std::rethrow_exception(thrown);
     }
   }
   return {attempt.outcome, attempt.value, 0};
