@@ -234,7 +234,8 @@ int end_like(int wait_status) {
 
 Answer ask_program(const Words& words, std::chrono::milliseconds time_limit, std::string_view input) {
   require_program(words);
-  const Clock::time_point deadline = Clock::now() + time_limit;
+  constexpr std::chrono::hours kYear{24 * 365};  // more would leave the clock's range
+  const Clock::time_point deadline = Clock::now() + std::min<std::chrono::milliseconds>(time_limit, kYear);
   Answer answer;
   const auto failed = [&](const char* what, int error) {
     answer.failure = fmt::format("{}: {}", what, message(error));

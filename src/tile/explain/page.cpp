@@ -1,4 +1,5 @@
 // The page that explains all nests of a file.
+
 #include "warploom/page/page.hpp"
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include "tile/c/wellformed.hpp"
 #include "tile/embedded.hpp"
 #include "tile/explain/page_parts.hpp"
+#include "warploom/core/error.hpp"
 #include "warploom/core/version.hpp"
 #include "warploom/page/html.hpp"
 #include "warploom/page/text.hpp"
@@ -249,6 +251,11 @@ std::string arrow_heads() {
 std::string to_html(const std::string& file, const std::vector<PagePart>& parts, std::string_view source) {
   for (const PagePart& part : parts) {
     check(part.nest, part.explanation);
+    for (const Statement& statement : part.nest.statements())
+      for (const std::string& loop : statement.loops)
+        if (!part.explanation.tile.contains(loop))
+          throw BadInput(
+              fmt::format("the explanation of a page names no tile's extent along loop '{}'", loop));
     if (part.gpu) check(part.nest, part.gpu->program);
   }
   const std::string title = "Loop nests of " + page::file_name(file);

@@ -238,6 +238,11 @@ struct Apply {
     add_strips(nest, times, {{step.loop, step.size}}, step.statements);
   }
   void operator()(const Skew& step) const {
+    constexpr std::int64_t kMostFactor = std::int64_t{1} << 31;
+    if (step.factor < -kMostFactor || step.factor > kMostFactor)
+      throw BadInput(fmt::format("{}: {}: loop '{}' is skewed by the factor {}; at most {} either way",
+                                 nest.region().file, nest.region().function, step.loop, step.factor,
+                                 kMostFactor));
     for (const Chain& chain : perfect_chains(nest, times, {step.loop, step.by}, step.statements))
       for (const int s : chain.statements) {
         TimeDimension& loop = times[s][slot_of(times[s], step.loop)];
