@@ -129,7 +129,7 @@ const std::vector<Program>& growth_adversaries() {
       {"three of one key", {insert(0, 9), insert(1, 5)}, {{add(1, 1)}, {erase(1)}, {insert(1, 7)}}},
       {"copied when all is over",
        {insert(1, 5), insert(0, 9)},
-       {{find(0)}, {add(1, 1), add(1, 2)}, {erase(1)}}},
+       {{find(1)}, {add(1, 1), add(1, 2)}, {erase(1)}}},
       {"help that comes when all is over",
        {insert(1, 5), insert(0, 9)},
        {{find(1)}, {erase(1), insert(2, 6)}, {add(2, 1)}},

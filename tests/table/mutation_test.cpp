@@ -61,7 +61,7 @@ WARPLOOM_GROWTH_MUTANT(decides_what_was_refused, 2, "no memory for what moves")
 WARPLOOM_GROWTH_MUTANT(keeps_claims_of_a_copy, 2, "found while it moves")
 WARPLOOM_GROWTH_MUTANT(freezes_the_home_line_only, 2, "first growth by two")
 WARPLOOM_GROWTH_MUTANT(copies_the_home_line_only, 2, "added in the second line while it moves")
-WARPLOOM_GROWTH_MUTANT(copies_too_late, 2, "copied when all is over")
+WARPLOOM_GROWTH_MUTANT(copies_too_late, 3, "copied when all is over")
 #undef WARPLOOM_GROWTH_MUTANT
 
 }  // namespace warploom::table::model
