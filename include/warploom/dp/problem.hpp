@@ -52,10 +52,10 @@ struct Pairing {
 template <Value T>
 struct Problem {
   Optimum optimum = Optimum::minimum;
-  std::vector<T> leaves = {};                     ///< n >= 1 values: the problem's size
+  std::vector<T> leaves = {};                          ///< n >= 1 values: the problem's size
   std::vector<T> row_weight = {}, column_weight = {};  ///< n + 1 each, or both empty
-  std::vector<T> factors = {};                    ///< n + 1, or empty
-  Triangle<T> cell_weight = {};                   ///< over n + 1 points, read where j - i >= 2; or empty
+  std::vector<T> factors = {};                         ///< n + 1, or empty
+  Triangle<T> cell_weight = {};                        ///< over n + 1 points, read where j - i >= 2; or empty
   std::optional<Pairing<T>> pairing = {};
   /// Integers: what no cell and no product of factors exceeds in magnitude, where the caller knows better
   /// than the bound that is taken from the largest terms; 0: not known. A wrong one gives wrong cells.
