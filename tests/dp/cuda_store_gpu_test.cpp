@@ -46,9 +46,9 @@ TEST(CudaStore, RefusesMoreThanTheGpuHasInOneLine) {
 }
 
 TEST(CudaStore, RefusalOfInt32ProposesNarrowStorage) {
-  EXPECT_THAT(memory_refusal<std::int32_t>(2'000'000, on_gpu()), HasSubstr("--storage narrow"));
+  EXPECT_THAT(memory_refusal<std::int32_t>(2'000'000, on_gpu()), HasSubstr("`storage` narrow"));
   EXPECT_THAT(memory_refusal<std::int32_t>(2'000'000, on_gpu(Decomposition::persistent, Storage::narrow)),
-              AllOf(HasSubstr("are free"), Not(HasSubstr("--storage narrow"))));
+              AllOf(HasSubstr("are free"), Not(HasSubstr("`storage` narrow"))));
 }
 
 TEST(CudaStore, AnInterruptStopsALongSolution) {
