@@ -150,8 +150,6 @@ CudaDriver::CudaDriver(const char* library) : api_(std::make_unique<Api>()) {
 CudaDriver::~CudaDriver() = default;
 
 void CudaDriver::push(int ordinal) const {
-  if (!devices_.absent.empty())
-    throw NoDevice(fmt::format("CUDA device {} cannot be used: {}", ordinal, devices_.absent));
   // The device's primary context is what the CUDA runtime works in. It is never released: memory that
   // outlives the call lies in it.
   CUdevice number = 0;
@@ -189,9 +187,10 @@ OnDevice::OnDevice(Device device, const CudaDriver& driver) {
   if (!device.is_gpu() || device.ordinal < 0) return;
   const CudaDevices& there = driver.devices();
   if (!there.absent.empty() || device.ordinal >= std::ssize(there.devices))
-    throw NoDevice(
-        fmt::format("there is no GPU {}: {}", device.ordinal,
-                    there.absent.empty() ? fmt::format("{} are here", there.devices.size()) : there.absent));
+    throw NoDevice(fmt::format("there is no GPU {}: {}", device.ordinal,
+                               there.absent.empty()
+                                   ? fmt::format("the highest number here is {}", there.devices.size() - 1)
+                                   : there.absent));
   driver.push(device.ordinal);
   driver_ = &driver;
 }

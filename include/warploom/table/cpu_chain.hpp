@@ -117,8 +117,8 @@ template <class Slots>
 
 /// What chain a key belongs to, whatever the level: Attempt's base and spread.
 struct Place {
-  LineIndex base;
-  std::uint32_t spread;
+  LineIndex base = 0;
+  std::uint32_t spread = 0;
 };
 
 inline Attempt attempt_at(Place place, Operation operation, Word key, Word operand) {

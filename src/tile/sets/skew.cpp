@@ -1,8 +1,11 @@
 // Skews that make a band tilable.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
 #include "tile/order/schedule.hpp"
+#include "warploom/core/error.hpp"
 
 namespace warploom::tile {
 namespace {
@@ -115,7 +118,17 @@ class SkewSearch {
 }  // namespace
 
 std::optional<std::vector<Skew>> skew_for_tiling(const Nest& nest, const Band& band) {
+  const std::vector<Statement>& statements = nest.statements();
   if (band.loops.empty() || band.statements.empty()) return std::nullopt;
+  for (const int number : band.statements) {
+    if (number < 0 || number >= std::ssize(statements))
+      throw BadInput(
+          fmt::format("a band names statement {}, but the nest has {}", number, statements.size()));
+    const std::vector<std::string>& around = statements[static_cast<std::size_t>(number)].loops;
+    for (const std::string& loop : band.loops)
+      if (std::ranges::find(around, loop) == around.end())
+        throw BadInput(fmt::format("a band names loop '{}', which is not around statement {}", loop, number));
+  }
   return with_isl([&] { return SkewSearch(nest.polyhedra(), band).run(); });
 }
 
