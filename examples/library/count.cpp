@@ -1,8 +1,7 @@
 // How often each word of three letters occurs in a transfer RNA.
 
-#include <warploom/count/count.hpp>
-
 #include <iostream>
+#include <warploom/count/count.hpp>
 
 int main(int count, char** arguments) {
   using namespace warploom;

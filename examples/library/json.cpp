@@ -1,9 +1,8 @@
 // JSON that keeps the order of its keys.
 
-#include <warploom/json/json.hpp>
-
 #include <iostream>
 #include <vector>
+#include <warploom/json/json.hpp>
 
 int main() {
   warploom::Json json = {{"sizes", std::vector{1, 2, 3}}, {"name", "walk"}};

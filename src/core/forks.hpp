@@ -9,9 +9,9 @@ unsigned fork_generation();
 /// Of all PerProcess; free again in a child, whatever thread of the parent held it.
 std::recursive_mutex& per_process_mutex();
 
-/// What a process has one of and a forked child does not inherit, for its threads are not there and its locks may be
-/// held by one of them: the child makes its own at the first use. The parent's is left in the child's memory, since
-/// nothing can be said of its state.
+/// What a process has one of and a forked child does not inherit, for its threads are not there and its locks
+/// may be held by one of them: the child makes its own at the first use. The parent's is left in the child's
+/// memory, since nothing can be said of its state.
 template <class T>
 class PerProcess {
  public:

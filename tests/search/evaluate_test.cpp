@@ -117,7 +117,8 @@ TEST(Evaluate, NothingFoundIsZero) {
 
 TEST(Evaluate, RefusesWhatMakesNoSense) {
   const Intervals one{{0, 1, "a"}};
-  EXPECT_EQ(message_of([&] { evaluate(one, one, {}, 0); }), "results are judged up to rank 0; from 1 to 10000000");
+  EXPECT_EQ(message_of([&] { evaluate(one, one, {}, 0); }),
+            "results are judged up to rank 0; from 1 to 10000000");
   EXPECT_EQ(message_of([&] { evaluate(one, one, {}, 1, {.overlap = 1.5}); }),
             "overlap 1.5: a share from 0 to 1 is expected");
   EXPECT_EQ(message_of([&] {

@@ -1,7 +1,6 @@
 // ConcurrentMap: one thread against std::unordered_map, several threads against what must be true in any
 // order.
 
-#include "warploom/core/sanitizers.hpp"
 #include "warploom/table/concurrent_map.hpp"
 
 #include <gmock/gmock.h>
@@ -17,6 +16,7 @@
 
 #include "warploom/core/error.hpp"
 #include "warploom/core/run.hpp"
+#include "warploom/core/sanitizers.hpp"
 
 namespace warploom::table {
 namespace {

@@ -1,5 +1,4 @@
 // The dissertation's structure on a CPU or a GPU: what every batch has to answer.
-#include "warploom/core/sanitizers.hpp"
 #include "warploom/table/list_table.hpp"
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "oracle/random.hpp"
 #include "table/list_on.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/sanitizers.hpp"
 
 namespace warploom::table {
 namespace {

@@ -104,7 +104,6 @@ class HashTable {
   class Engine;  ///< one implementation of the above (src/table)
 
  private:
-
   std::unique_ptr<Engine> engine_;
 };
 
