@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "tile/c/wellformed.hpp"
 #include "tile/kernels/cuda_text.hpp"
 #include "tile/kernels/out_of_core.hpp"
 
@@ -356,8 +357,6 @@ std::string emit_cuda(const std::vector<CudaPart>& parts, const GpuOptions& opti
       headings + "#include <cuda_runtime.h>\n\n#include <algorithm>\n#include <cmath>\n#include <cstdint>\n";
   if (code.find("kept_pool") != std::string::npos) text += "#include <map>\n#include <mutex>\n";
   if (panels) text += "#include <type_traits>\n";
-
-#include "tile/c/wellformed.hpp"
   text += "\n" + cuda_helpers(code) + constants;
   if (!constants.empty()) text += "\n";
   if (panels) text += fmt::format("\n{}\n", panel_helpers());
