@@ -173,10 +173,8 @@ int CudaDriver::current() const {
 
 namespace {
 
-const CudaDriver& system_driver() {
-  static PerProcess<CudaDriver> driver;
-  return driver.get("libcuda.so.1");
-}
+PerProcess<CudaDriver> process_driver;
+const CudaDriver& system_driver() { return process_driver.get("libcuda.so.1"); }
 
 }  // namespace
 

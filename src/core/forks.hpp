@@ -20,6 +20,7 @@ class PerProcess {
   PerProcess& operator=(const PerProcess&) = delete;
   ~PerProcess() {
     if (entry_ != nullptr && entry_->generation == fork_generation()) delete entry_;
+    entry_ = nullptr;  // who comes still later, in another static's destructor, gets a new one
   }
 
   /// No function-static would do: a fork in the middle of its initialisation would lock the child out.

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -17,6 +18,8 @@
 
 namespace warploom {
 namespace {
+
+constexpr unsigned kMostThreads = 1024;
 
 unsigned processors() {
   static std::atomic<unsigned> count = 0;
@@ -87,8 +90,11 @@ class Pool {
     bool all = false;
     {
       const std::lock_guard lock(mutex_);
-      while (threads_.size() < work.places) threads_.emplace_back([this] { serve(); });
-      all = work.places == threads_.size();
+      try {
+        while (threads_.size() < work.places) threads_.emplace_back([this] { serve(); });
+      } catch (const std::system_error&) {  // no more threads are to be had: those that there are do the work
+      }
+      all = work.places >= threads_.size();
       works_.push_back(&work);
       ++calls_;
     }
@@ -147,10 +153,11 @@ PerProcess<Pool> pool;
 
 unsigned threads() {
   const unsigned asked = current_run().threads;
-  return inside_body ? 1 : asked == 0 ? processors() : asked;
+  return inside_body ? 1 : asked == 0 ? processors() : std::min(asked, std::max(kMostThreads, processors()));
 }
 
 void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& body) {
+  if (!body) throw BadInput("parallel_for was given an empty function for its body");
   const std::int64_t most = std::min<std::int64_t>(count, threads());
   if (most <= 1) {
     // Not Work::run(): a body that this thread is in goes on afterwards.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <new>
 
 #include "core/doors.hpp"
 #include "warploom/core/error.hpp"
@@ -44,9 +45,13 @@ std::int64_t Grid::voxels() const { return element_count(std::array{nx, ny, nz})
 
 Image::Image(const Grid& g, int c) : grid(g), channels(c) {
   const auto [shape, count] = shape_of(*this, "an image");
-  require_memory_for(static_cast<std::uint64_t>(count), sizeof(float),
-                     fmt::format("an image of shape {}", shape_text(shape)));
-  data.resize(static_cast<std::size_t>(count));
+  const std::string what = fmt::format("an image of shape {}", shape_text(shape));
+  require_memory_for(static_cast<std::uint64_t>(count), sizeof(float), what);
+  try {
+    data.resize(static_cast<std::size_t>(count));
+  } catch (const std::bad_alloc&) {  // where this process may have less than there is
+    throw OutOfMemory(fmt::format("{} needs {} bytes, which the system refuses", what, 4.0 * double(count)));
+  }
 }
 
 void Image::check(std::string_view what) const {

@@ -130,6 +130,8 @@ void check_limits(const Module& module, const Function& kernel, const LaunchOpti
                                  most, o.block.count()));
   }
   sim::name(o.schedule);
+  if (o.max_instructions == 0)
+    throw BadInput(fmt::format("{}: a limit of 0 instructions; give at least 1", at()));
   constexpr std::uint32_t kMostResident = 1 << 16;
   if (o.resident_blocks > kMostResident)
     throw BadInput(fmt::format("{}: {} blocks in flight together; {} are the limit", at(), o.resident_blocks,

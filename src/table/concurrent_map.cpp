@@ -264,6 +264,7 @@ std::uint64_t ConcurrentChains<Key, Value>::size() const {
 
 template <class Key, class Value>
 void ConcurrentChains<Key, Value>::for_each(const std::function<void(Key, Value)>& visit) const {
+  if (!visit) throw BadInput("for_each was given an empty function");
   for (std::uint64_t i = 0; i < lines_.homes(); ++i)
     for_pairs<Slots>(lines_, lines_.nth_home(i), [&](Word key, Word value) {
       visit(static_cast<Key>(key), static_cast<Value>(value >> kValueShift));

@@ -209,6 +209,8 @@ DOOR(Modules, "ptx::parse", "ptx::print", "ptx::kernels_named", "ptx::Module::fi
   edits.insert(3, "x");
   edits.append({});
   EXPECT_EQ(edits.apply("12345678").size(), 9u);
+  edits.append(edits);
+  EXPECT_EQ(edits.apply("12345678").size(), 10u);
   edits.replace({2, 4}, "y");
   edits.replace({3, 5}, "z");
   refused([&] { return edits.apply("12345678"); });
@@ -391,9 +393,10 @@ DOOR(Machines, "sim::Machine::Machine(Machine &&)", "sim::Machine::Machine(Modul
                                        {.block = {1025}},
                                        {.dynamic_shared = kMostU32},
                                        {.schedule = no_enumerator<sim::Schedule>()},
-                                       {.resident_blocks = kMostU32}})
+                                       {.resident_blocks = kMostU32},
+                                       {.max_instructions = 0}})
     refused([&] { return machine.launch("k", arguments, options).clean(); });
-  survives([&] { return machine.launch("k", arguments, {.max_instructions = 0}).completed; });
+  survives([&] { return machine.launch("k", arguments, {.max_instructions = 1}).completed; });
   move_away(arguments);
   refused([&] { return machine.launch("k", arguments, {}).clean(); });
   machine.free(eight);

@@ -233,6 +233,9 @@ DOOR(Runs, "Device::gpu", "DeviceScope::DeviceScope", "DeviceScope::device", "On
     const RunScope scope({.memory = 1, .threads = 0xFFFFFFFF});
     EXPECT_EQ(within_cap(~std::uint64_t{0}), 1u);
     EXPECT_GE(threads(), 1u);
+    std::atomic<int> bodies = 0;
+    parallel_for(10'000, [&](std::int64_t) { ++bodies; });
+    EXPECT_EQ(bodies, 10'000);
     EXPECT_FALSE(scope.stop_requested());
     EXPECT_EQ(&scope.run(), &current_run());
   }
@@ -240,6 +243,7 @@ DOOR(Runs, "Device::gpu", "DeviceScope::DeviceScope", "DeviceScope::device", "On
   for (const std::int64_t count : {std::int64_t{0}, std::int64_t{-1}, kLeast})
     parallel_for(count, [&](std::int64_t) { ++calls; });
   EXPECT_EQ(calls, 0);
+  refused([] { return parallel_for(1, {}), 0; });
   const std::atomic<bool> stop = true;
   {
     const RunScope scope({.stop = &stop});

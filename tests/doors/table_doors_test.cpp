@@ -167,6 +167,7 @@ DOOR(
   map.export_pairs(keys, values);
   EXPECT_EQ(keys.size(), values.size());
   map.for_each([](std::uint32_t, std::uint32_t) {});
+  refused([&] { return map.for_each({}), 0; });
   EXPECT_EQ(map.statistics().pairs, map.size());
   refused([&] { return map.statistics(0).pairs; });
   map.trim();

@@ -21,7 +21,9 @@ struct Run {
   std::vector<Device> devices =
       {};                    ///< unset: Device::best. Work that uses one device refuses several: BadInput
   std::uint64_t memory = 0;  ///< to be allocated on the device at most [bytes]; unset, 0: what is free
-  unsigned threads = 0;      ///< of the CPU, the caller's among them; unset, 0: one a processor
+  /// Of the CPU, the caller's among them; unset, 0: one a processor. More than 1,024 and than processors are
+  /// not taken.
+  unsigned threads = 0;
   /// True asks the work to stop with Interrupted. Anybody may set it at any time, a signal handler, too. The
   /// requests of all scopes around a call count.
   const std::atomic<bool>* stop = nullptr;

@@ -14,8 +14,8 @@ unsigned threads();
 /// the parts are added in order afterwards: then the result does not depend on the number of threads.
 ///
 /// The first exception that a body throws is thrown again here, after the other threads have stopped; then
-/// not every k was run. A parallel_for inside a body runs on the thread that calls it. Calls from several
-/// threads run at once: each on its caller's thread, and all share the others.
+/// not every k was run. An empty function is BadInput. A parallel_for inside a body runs on the thread that
+/// calls it. Calls from several threads run at once: each on its caller's thread, and all share the others.
 /// @note About 5 us where the threads wait already; a body should be worth 10 us and more.
 void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& body);
 

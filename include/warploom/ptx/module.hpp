@@ -176,7 +176,11 @@ class Edits {
   /// Spans of different calls may not overlap; insertions at one place keep the order of the calls.
   void replace(Span span, std::string text);
   void insert(std::uint32_t at, std::string text) { replace({at, at}, std::move(text)); }
-  void append(const Edits& more) { edits_.insert(edits_.end(), more.edits_.begin(), more.edits_.end()); }
+  void append(const Edits& more) {
+    const std::size_t count = more.edits_.size();  // `more` may be these edits themselves
+    edits_.reserve(edits_.size() + count);
+    for (std::size_t k = 0; k < count; ++k) edits_.push_back(more.edits_[k]);
+  }
   bool empty() const { return edits_.empty(); }
   /// @throws Internal when two edits overlap
   std::string apply(std::string_view text) const;

@@ -58,7 +58,9 @@ struct LaunchOptions {
   /// Blocks that are in flight together where blocks see each other (above); 0: all, up to 1024; at most
   /// 65536.
   std::uint32_t resident_blocks = 0;
-  std::uint64_t max_instructions = 100'000'000'000;  ///< of all threads together; more is a finding
+  /// Of all threads together, at least 1; more is a finding. Looked at now and then: a short launch may have
+  /// more.
+  std::uint64_t max_instructions = 100'000'000'000;
 };
 
 enum class FindingKind : std::uint8_t {

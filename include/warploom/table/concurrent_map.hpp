@@ -88,7 +88,7 @@ class ConcurrentChains {
   /// pairs which a split moves meanwhile may count twice or not at all. Cost: reads all headers, and no
   /// operation has to count.
   std::uint64_t size() const;
-  /// Calls visit(key, value) for all pairs, in no particular order.
+  /// Calls visit(key, value) for all pairs, in no particular order. @throws BadInput (an empty function)
   void for_each(const std::function<void(Key, Value)>& visit) const;
   void export_pairs(std::vector<Key>& keys, std::vector<Value>& values) const;
   /// @param tables  into which the chains are divided evenly, those of PH[n]: for Statistics::pairs_per_table

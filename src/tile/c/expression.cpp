@@ -30,12 +30,14 @@ bool Expression::operator==(const Expression& other) const {
   return kind == other.kind && text == other.text && value == other.value && operands == other.operands;
 }
 
-std::int64_t value_of(const Expression& e, const std::map<std::string, std::int64_t>& names) {
+namespace {
+
+/// Of an expression that is well formed.
+std::int64_t evaluate(const Expression& e, const std::map<std::string, std::int64_t>& names) {
   using Kind = Expression::Kind;
   const auto refuse = [&](std::string_view why) {
     return BadInput(fmt::format("'{}' cannot be evaluated: {}", to_text(e), why));
   };
-  if (e.kind != Kind::integer && e.kind != Kind::name) check(e);
   if (e.kind == Kind::integer) return e.value;
   if (e.kind == Kind::name) {
     const auto found = names.find(e.text);
@@ -44,7 +46,7 @@ std::int64_t value_of(const Expression& e, const std::map<std::string, std::int6
     return found->second;
   }
   std::vector<std::int64_t> v;
-  for (const Expression& operand : e.operands) v.push_back(value_of(operand, names));
+  for (const Expression& operand : e.operands) v.push_back(evaluate(operand, names));
   if (e.kind == Kind::conditional) return v[0] ? v[1] : v[2];
   const auto fits = [&](auto operation, std::int64_t a, std::int64_t b) {
     std::int64_t result = 0;
@@ -86,6 +88,13 @@ std::int64_t value_of(const Expression& e, const std::map<std::string, std::int6
   if (e.text == "&&") return v[0] && v[1];
   if (e.text == "||") return v[0] || v[1];
   throw refuse("it is no integer");
+}
+
+}  // namespace
+
+std::int64_t value_of(const Expression& e, const std::map<std::string, std::int64_t>& names) {
+  if (e.kind != Expression::Kind::integer && e.kind != Expression::Kind::name) check(e);
+  return evaluate(e, names);
 }
 
 Expression substitute(Expression expression, const std::map<std::string, Expression>& by) {
