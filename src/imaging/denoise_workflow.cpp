@@ -113,6 +113,7 @@ io::Nifti file_like(const DenoiseInput& input, const std::string& more = "") {
   io::Nifti file;
   file.spacing = input.header.spacing;
   file.affine = input.header.affine;
+  file.sform_code = input.header.sform_code, file.qform_code = input.header.qform_code;
   file.nifti2 = input.header.nifti2;
   file.description = "warploom denoise" + more;
   return file;
@@ -168,6 +169,8 @@ void check(const DenoiseRequest& r) {
          fmt::format("{} is for a series: give `bval` and `bvec`, or `grad`", r.fit         ? "`fit`"
                                                                               : r.largest_b ? "`largest_b`"
                                                                                             : "`shells`"));
+  refuse(kind != ImageKind::series && r.bvalue_scaling != io::BValueScaling::automatic,
+         "`bvalue_scaling` is for a series: give `bval` and `bvec`, or `grad`");
   refuse(r.solve.descent_step > 0 && r.solve.solver != Solver::descent,
          "`descent_step` is for `solver` descent; the others find theirs");
 }
@@ -177,6 +180,7 @@ DenoiseInput denoise_input(Series series, const DenoiseRequest& request) {
   in.kind = ImageKind::series;
   SeriesFacts& facts = in.series.emplace();
   facts.volumes = series.image.channels;
+  facts.remark = remark_on_lengths(series.gradients);
   select_volumes(series, request);
   facts.used = shells(series.gradients, request.b0_threshold);
   in.header = std::move(series.header);

@@ -36,9 +36,10 @@ Series read_series(const SeriesFiles& files, double b0_threshold) {
   if (volumes < 2)
     throw BadInput(fmt::format("{} has the extents {}; a diffusion series has four, [X, Y, Z, volumes]",
                                files.input, shape_text(series.header.shape)));
-  series.gradients = files.grad.empty()
-                         ? io::read_fsl_gradients(files.bval, files.bvec, volumes, b0_threshold)
-                         : io::read_mrtrix_gradients(files.grad, volumes, b0_threshold);
+  series.gradients =
+      files.grad.empty()
+          ? io::read_fsl_gradients(files.bval, files.bvec, volumes, b0_threshold, files.bvalue_scaling)
+          : io::read_mrtrix_gradients(files.grad, volumes, b0_threshold, files.bvalue_scaling);
   if (const double largest = std::ranges::max(series.gradients.b); largest <= b0_threshold)
     throw BadInput(
         fmt::format("{}: no b-value is above {} s/mm^2 (the largest is {}), so that there is no diffusion "
@@ -49,7 +50,8 @@ Series read_series(const SeriesFiles& files, double b0_threshold) {
 
 void select_volumes(Series& series, const ShellChoice& choice) {
   require_gradients(series.image, series.gradients);
-  auto& [b, directions, frame] = series.gradients;
+  auto& b = series.gradients.b;
+  auto& directions = series.gradients.directions;
   const auto near = [](double shell) {
     return [=](double value) { return std::abs(value - shell) <= b_tolerance(shell); };
   };

@@ -21,6 +21,9 @@ using Matrix = std::array<std::array<double, 3>, 3>;
 
 constexpr std::pair<Frame, std::string_view> kFrames[] = {
     {Frame::image, "image"}, {Frame::fsl, "fsl"}, {Frame::scanner, "scanner"}};
+constexpr std::pair<BValueScaling, std::string_view> kScalings[] = {
+    {BValueScaling::automatic, "auto"}, {BValueScaling::yes, "yes"}, {BValueScaling::no, "no"}};
+constexpr double kLengthTolerance = 0.01;
 
 double dot(const std::array<double, 3>& a, const std::array<double, 3>& b) {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
@@ -71,10 +74,13 @@ struct Row {
 /// Numbers separated by blanks or commas, in lines; empty lines and what follows '#' are skipped.
 std::vector<Row> read_table(const std::filesystem::path& path) {
   const std::string content = read_file(path);
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   constexpr std::string_view kBlank = " \t\r,";
   std::vector<Row> rows;
   unsigned number = 0;
-  for (std::string_view rest = content; !rest.empty();) {
+  std::string_view rest = content;
+  if (rest.starts_with(kByteOrderMark)) rest.remove_prefix(kByteOrderMark.size());
+  while (!rest.empty()) {
     ++number;
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     const std::string_view line = rest.substr(0, std::min(rest.find('#'), end));
@@ -117,22 +123,47 @@ struct Place {
   std::string b, direction;
 };
 
-/// Adds a volume and applies the rules for what is missing or not of unit length.
-void add(Gradients& gradients, double b, std::array<double, 3> direction, double b0_limit,
-         const Place& place) {
-  const std::size_t volume = gradients.b.size();
+/// Volumes as they are read, before it is known what the lengths of their directions mean.
+struct RawGradients {
+  Gradients gradients;
+  std::vector<double> lengths = {};  ///< 0: missing
+};
+
+/// Adds a volume and applies the rules for what is missing.
+void add(RawGradients& raw, double b, std::array<double, 3> direction, double b0_limit, const Place& place) {
+  const std::size_t volume = raw.lengths.size();
   const double length = std::sqrt(dot(direction, direction));
   const bool missing = !(length > 0.05 && std::isfinite(length));
   if (missing && b > b0_limit)
     throw BadInput(fmt::format(
         "{}: volume {} has b = {} s/mm^2 but no direction ({} {} {}); it may be missing up to b = {}",
         place.direction, volume, b, direction[0], direction[1], direction[2], b0_limit));
-  if (!missing && std::abs(length - 1) > 0.05) b *= length * length;
   if (!(b >= 0 && std::isfinite(b)))
     throw BadInput(fmt::format("{}: b = {} of volume {}; it must be 0 or more", place.b, b, volume));
   for (double& component : direction) component = missing || b == 0 ? 0 : component / length;
-  gradients.b.push_back(b);
-  gradients.directions.push_back(direction);
+  raw.gradients.b.push_back(b);
+  raw.gradients.directions.push_back(direction);
+  raw.lengths.push_back(missing ? 0 : length);
+}
+
+Gradients finished(RawGradients raw, double b0_limit, BValueScaling scaling) {
+  Gradients& gradients = raw.gradients;
+  double shortest = std::numeric_limits<double>::infinity(), longest = 0;
+  for (std::size_t v = 0; v < raw.lengths.size(); ++v)
+    if (raw.lengths[v] > 0 && gradients.b[v] > b0_limit) {
+      shortest = std::min(shortest, raw.lengths[v]);
+      longest = std::max(longest, raw.lengths[v]);
+    }
+  if (longest == 0) return std::move(gradients);
+  gradients.lengths = {shortest, longest};
+  const bool differ = longest - shortest > kLengthTolerance * longest;
+  name(scaling);  // is there such a scaling?
+  gradients.b_scaled = scaling == BValueScaling::yes || (scaling == BValueScaling::automatic && differ &&
+                                                         !remark_on_lengths(gradients).empty());
+  if (!gradients.b_scaled) return std::move(gradients);
+  for (std::size_t v = 0; v < raw.lengths.size(); ++v)
+    if (raw.lengths[v] > 0) gradients.b[v] *= raw.lengths[v] * raw.lengths[v];
+  return std::move(gradients);
 }
 
 }  // namespace
@@ -141,6 +172,24 @@ Frame parse_frame(std::string_view text) {
   for (const auto& [frame, label] : kFrames)
     if (label == text) return frame;
   throw BadInput(fmt::format("frame '{}' is unknown; it is image, fsl or scanner", text));
+}
+
+BValueScaling parse_bvalue_scaling(std::string_view text) {
+  for (const auto& [scaling, label] : kScalings)
+    if (label == text) return scaling;
+  throw BadInput(fmt::format("'{}' is none of auto, yes, no", text));
+}
+
+std::string_view name(BValueScaling scaling) {
+  return at_enumerator(kScalings, scaling, "the scaling of b-values").second;
+}
+
+std::string remark_on_lengths(const Gradients& gradients) {
+  const auto [shortest, longest] = gradients.lengths;
+  if (std::max(std::abs(shortest - 1), std::abs(longest - 1)) <= kLengthTolerance) return "";
+  return fmt::format(
+      "directions have lengths of {:.3g} to {:.3g}, not 1; {}", shortest, longest,
+      gradients.b_scaled ? "b-values were scaled by their squares" : "b-values were kept as they are");
 }
 
 std::string_view name(Frame frame) { return at_enumerator(kFrames, frame, "the frame").second; }
@@ -159,7 +208,7 @@ std::array<std::array<double, 3>, 3> frame_change(Frame from, Frame to, const Af
 }
 
 Gradients read_fsl_gradients(const std::filesystem::path& bval, const std::filesystem::path& bvec,
-                             std::int64_t volumes, double b0_limit) {
+                             std::int64_t volumes, double b0_limit, BValueScaling scaling) {
   const auto count = static_cast<std::size_t>(volumes);
   const std::string bval_name = bval.string(), bvec_name = bvec.string();
   const std::vector<Row> values = read_table(bval), vectors = read_table(bvec);
@@ -180,31 +229,32 @@ Gradients read_fsl_gradients(const std::filesystem::path& bval, const std::files
                                bvec_name, vectors.size(), volumes, volumes, volumes));
   require_columns(vectors, row_each ? 3 : count, bvec_name);
 
-  Gradients gradients{.b = {}, .directions = {}, .frame = Frame::fsl};
+  RawGradients raw{.gradients = {.frame = Frame::fsl}};
   for (std::size_t v = 0; v < count; ++v) {
     const Row& of_b = values[column ? v : 0];
     const auto component = [&](std::size_t k) {
       return row_each ? vectors[v].values[k] : vectors[k].values[v];
     };
-    add(gradients, of_b.values[column ? 0 : v], {component(0), component(1), component(2)}, b0_limit,
+    add(raw, of_b.values[column ? 0 : v], {component(0), component(1), component(2)}, b0_limit,
         {fmt::format("{}:{}", bval_name, of_b.line),
          row_each ? fmt::format("{}:{}", bvec_name, vectors[v].line) : bvec_name});
   }
-  return gradients;
+  return finished(std::move(raw), b0_limit, scaling);
 }
 
-Gradients read_mrtrix_gradients(const std::filesystem::path& path, std::int64_t volumes, double b0_limit) {
+Gradients read_mrtrix_gradients(const std::filesystem::path& path, std::int64_t volumes, double b0_limit,
+                                BValueScaling scaling) {
   const std::vector<Row> rows = read_table(path);
   require_columns(rows, 4, path.string());
   if (rows.size() != static_cast<std::size_t>(volumes))
     throw BadInput(
         fmt::format("{}: {} rows, but the image has {} volumes", path.string(), rows.size(), volumes));
-  Gradients gradients{.b = {}, .directions = {}, .frame = Frame::scanner};
+  RawGradients raw{.gradients = {.frame = Frame::scanner}};
   for (const auto& [line, values] : rows) {
     const std::string place = fmt::format("{}:{}", path.string(), line);
-    add(gradients, values[3], {values[0], values[1], values[2]}, b0_limit, {place, place});
+    add(raw, values[3], {values[0], values[1], values[2]}, b0_limit, {place, place});
   }
-  return gradients;
+  return finished(std::move(raw), b0_limit, scaling);
 }
 
 }  // namespace warploom::io

@@ -8,7 +8,9 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <optional>
 #include <stdexcept>
+#include <system_error>
 
 #include "io/nifti_header.hpp"
 #include "warploom/core/error.hpp"
@@ -132,6 +134,44 @@ Nifti read_plain(const InputFile& file, std::string_view head, const std::string
   return image;
 }
 
+/// The files of an image in two.
+struct NiftiPair {
+  std::filesystem::path header, data;
+};
+
+/// By the path of either; none where the name ends otherwise. The other file may be compressed or not,
+/// whatever this one is.
+std::optional<NiftiPair> pair_of(const std::filesystem::path& path) {
+  std::string stem = path.string();
+  if (stem.ends_with(".gz")) stem.resize(stem.size() - 3);
+  const bool header = stem.ends_with(".hdr");
+  if (!header && !stem.ends_with(".img")) return std::nullopt;
+  const std::filesystem::path other = stem.substr(0, stem.size() - 4) + (header ? ".img" : ".hdr");
+  std::filesystem::path packed = other;
+  packed += ".gz";
+  std::error_code ignored;
+  const bool plain = std::filesystem::exists(other, ignored);
+  if (!plain && !std::filesystem::exists(packed, ignored))
+    throw BadInput(fmt::format("{}: one of an image's two files; the other, {}, is not there", path.string(),
+                               other.string()));
+  return header ? NiftiPair{path, plain ? other : packed} : NiftiPair{plain ? other : packed, path};
+}
+
+Nifti read_pair(const NiftiPair& pair, std::uint64_t max_bytes) {
+  const std::string header_name = pair.header.string(), name = pair.data.string();
+  std::string head = read_file(pair.header, max_bytes);
+  if (is_gzip(head)) head = gunzip(head, header_name, max_bytes);
+  Nifti image;
+  const NiftiLayout layout = parse_nifti_header(head, header_name, image, NiftiData::other_file);
+  std::string bytes = read_file(pair.data, max_bytes);
+  if (is_gzip(bytes)) bytes = gunzip(bytes, name, max_bytes);
+  read_data(image, layout, bytes.size(), max_bytes, name,
+            [&](std::uint64_t offset, char* to, std::size_t count) {
+              std::memcpy(to, bytes.data() + offset, count);
+            });
+  return image;
+}
+
 template <typename Read>
 Nifti within_memory(const std::string& name, const Read& read) {
   try {
@@ -164,6 +204,17 @@ double determinant(const Affine& m) {
          m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
 }
 
+Affine unplaced_affine(const std::vector<std::int64_t>& shape, const std::array<double, 3>& spacing) {
+  Affine affine{};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const double step = axis == 0 ? -spacing[axis] : spacing[axis];
+    const std::int64_t extent = axis < shape.size() ? shape[axis] : 1;
+    affine[axis][axis] = step;
+    affine[axis][3] = -step * static_cast<double>(extent - 1) / 2;
+  }
+  return affine;
+}
+
 std::int64_t Nifti::elements() const { return element_count(shape); }
 
 Nifti parse_nifti(std::string_view bytes, const std::string& name, std::uint64_t max_bytes) {
@@ -174,8 +225,10 @@ Nifti parse_nifti(std::string_view bytes, const std::string& name, std::uint64_t
 }
 
 Nifti read_nifti(const std::filesystem::path& path, std::uint64_t max_bytes) {
-  const InputFile file(path);
   const std::string name = path.string();
+  if (const auto pair = pair_of(path))
+    return within_memory(name, [&] { return read_pair(*pair, max_bytes); });
+  const InputFile file(path);
   if (!file.size()) return parse_nifti(file.contents(max_bytes), name, max_bytes);
   std::string head(kMaxNiftiHeaderBytes, '\0');
   head.resize(file.read_at(0, head));

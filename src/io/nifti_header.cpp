@@ -93,6 +93,17 @@ bool invertible(const Affine& affine) {
   return volume > 1e-6 * lengths && std::isfinite(volume) && std::isfinite(translation);
 }
 
+/// But for the rounding of single precision.
+bool alike(const Affine& a, const Affine& b) {
+  double largest = 0, apart = 0;
+  for (std::size_t row = 0; row < 3; ++row)
+    for (std::size_t column = 0; column < 4; ++column) {
+      largest = std::max(largest, std::abs(b[row][column]));
+      apart = std::max(apart, std::abs(a[row][column] - b[row][column]));
+    }
+  return apart <= 1e-5 * largest;
+}
+
 std::string rows_text(const Affine& affine) {
   return fmt::format("{}, {}, {}", affine[0], affine[1], affine[2]);
 }
@@ -123,8 +134,11 @@ Affine quaternion_affine(double b, double c, double d, double qfac, const std::a
 template <typename Raw>
 class NiftiHeaderReader {
  public:
-  NiftiHeaderReader(const Raw& raw, bool swapped, const std::string& name)
-      : raw_(raw), swapped_(swapped), name_(name) {}
+  NiftiHeaderReader(const Raw& raw, bool swapped, NiftiData data, const std::string& name)
+      : raw_(raw),
+        swapped_(swapped),
+        least_offset_(data == NiftiData::other_file ? 0 : sizeof(Raw) + kExtensionFlag),
+        name_(name) {}
 
   NiftiLayout read(Nifti& image) const {
     NiftiLayout layout{.swapped = swapped_};
@@ -138,9 +152,9 @@ class NiftiHeaderReader {
     read_scaling(layout);
 
     const auto offset = static_cast<double>(get(raw_.vox_offset));
-    if (!(offset >= sizeof(Raw) + kExtensionFlag && offset < 0x1p62 && offset == std::floor(offset)))
-      fail("vox_offset is {}; data of a single file begin at byte {} or later", offset,
-           sizeof(Raw) + kExtensionFlag);
+    if (!(offset >= least_offset_ && offset < 0x1p62 && offset == std::floor(offset)))
+      fail("vox_offset is {}; data {} begin at byte {} or later", offset,
+           least_offset_ > 0 ? "of a single file" : "in a file of their own", least_offset_);
     layout.offset = static_cast<std::uint64_t>(get(raw_.vox_offset));
     return layout;
   }
@@ -223,9 +237,10 @@ class NiftiHeaderReader {
           get(raw_.quatern_b), get(raw_.quatern_c), get(raw_.quatern_d), get(raw_.pixdim[0]), image.spacing,
           {get(raw_.qoffset_x) * mm, get(raw_.qoffset_y) * mm, get(raw_.qoffset_z) * mm});
     } else {
-      for (std::size_t axis = 0; axis < 3; ++axis)
-        image.affine[axis] = {}, image.affine[axis][axis] = image.spacing[axis];
+      image.affine = unplaced_affine(image.shape, image.spacing);
     }
+    image.sform_code = std::max(0, static_cast<int>(get(raw_.sform_code)));
+    image.qform_code = std::max(0, static_cast<int>(get(raw_.qform_code)));
     if (!invertible(image.affine))
       fail("its {} cannot be inverted, so voxels have no place: {}", matrix, rows_text(image.affine));
   }
@@ -241,31 +256,40 @@ class NiftiHeaderReader {
 
   const Raw& raw_;
   bool swapped_;
+  double least_offset_;
   const std::string& name_;
 };
 
 template <typename Raw>
-NiftiLayout read_header(std::string_view head, bool swapped, const std::string& name, std::string_view single,
-                        std::string_view pair, Nifti& image) {
+NiftiLayout read_header(std::string_view head, bool swapped, NiftiData data, const std::string& name,
+                        std::string_view single, std::string_view pair, Nifti& image) {
   if (head.size() < sizeof(Raw))
     throw BadInput(fmt::format("{}: cut off in the header: {} bytes of {}", name, head.size(), sizeof(Raw)));
   Raw raw;
   std::memcpy(&raw, head.data(), sizeof raw);
   const std::string_view magic(raw.magic, sizeof raw.magic);
-  if (magic == pair)
+  const bool elsewhere = data == NiftiData::other_file;
+  if (magic == pair && !elsewhere)
+    throw BadInput(
+        fmt::format("{}: the header of an image in two files; its data are in another one. Give such "
+                    "an image by a name that ends in .hdr or .img",
+                    name));
+  if (magic == single && elsewhere)
     throw BadInput(fmt::format(
-        "{}: the header of an image in two files, .hdr and .img; convert it to a single .nii file", name));
-  if (magic != single && sizeof raw == sizeof(nifti_1_header))
+        "{}: the header says that its data are in the same file; let its name end in .nii", name));
+  if (magic != (elsewhere ? pair : single) && sizeof raw == sizeof(nifti_1_header))
     throw BadInput(
         fmt::format("{}: not NIfTI: its header is like Analyze 7.5's, without NIfTI's magic 'n+1'", name));
-  if (magic != single)
+  if (magic != (elsewhere ? pair : single))
     throw BadInput(fmt::format("{}: not NIfTI: a header of 540 bytes without NIfTI-2's magic 'n+2'", name));
-  return NiftiHeaderReader<Raw>(raw, swapped, name).read(image);
+  return NiftiHeaderReader<Raw>(raw, swapped, data, name).read(image);
 }
 
-/// Sets the quaternion if the affine is a rotation, perhaps with a reflection, of the spacing.
+/// Sets the quaternion if it is wanted and the affine is a rotation, perhaps with a reflection, of the
+/// spacing.
 template <typename Raw>
 void set_qform(Raw& raw, const Nifti& image) {
+  if (image.qform_code == 0) return;
   std::array<std::array<double, 3>, 3> r{};
   const double sign = determinant(image.affine) < 0 ? -1 : 1;
   for (std::size_t row = 0; row < 3; ++row)
@@ -300,7 +324,7 @@ void set_qform(Raw& raw, const Nifti& image) {
   }
   const double scale = (q[0] < 0 ? -1 : 1) / (2 * twice);  // -q is the same rotation
   using Real = decltype(raw.quatern_b);
-  raw.qform_code = NIFTI_XFORM_SCANNER_ANAT;
+  raw.qform_code = static_cast<decltype(raw.qform_code)>(image.qform_code);
   raw.pixdim[0] = static_cast<Real>(sign);
   raw.quatern_b = static_cast<Real>(q[1] * scale);
   raw.quatern_c = static_cast<Real>(q[2] * scale);
@@ -311,7 +335,7 @@ void set_qform(Raw& raw, const Nifti& image) {
 }
 
 template <typename Raw>
-std::string format_header(const Nifti& image, std::string_view magic) {
+std::string format_header(const Nifti& image, std::string_view magic, const std::string& name) {
   using Real = decltype(Raw{}.scl_slope);
   using Extent = std::remove_reference_t<decltype(Raw{}.dim[0])>;
   Raw raw{};
@@ -332,13 +356,19 @@ std::string format_header(const Nifti& image, std::string_view magic) {
   raw.dim[0] = static_cast<Extent>(image.shape.size());
   for (std::size_t k = 0; k < image.shape.size(); ++k) raw.dim[k + 1] = static_cast<Extent>(image.shape[k]);
   for (std::size_t k = 0; k < 3; ++k) raw.pixdim[k + 1] = static_cast<Real>(image.spacing[k]);
-  raw.sform_code = NIFTI_XFORM_SCANNER_ANAT;
-  for (std::size_t k = 0; k < 4; ++k) {
+  raw.sform_code = static_cast<decltype(raw.sform_code)>(image.sform_code);
+  for (std::size_t k = 0; k < 4 && image.sform_code != 0; ++k) {
     raw.srow_x[k] = static_cast<Real>(image.affine[0][k]);
     raw.srow_y[k] = static_cast<Real>(image.affine[1][k]);
     raw.srow_z[k] = static_cast<Real>(image.affine[2][k]);
   }
   set_qform(raw, image);
+  if (raw.sform_code == 0 && raw.qform_code == 0 &&
+      !alike(image.affine, unplaced_affine(image.shape, image.spacing)))
+    throw BadInput(
+        fmt::format("{}: a file with an sform code of {} and a qform code of {} cannot hold the affine {}; "
+                    "set `sform_code` to 1",
+                    name, image.sform_code, image.qform_code, rows_text(image.affine)));
 
   std::string bytes(sizeof raw + kExtensionFlag, '\0');
   std::memcpy(bytes.data(), &raw, sizeof raw);
@@ -347,15 +377,15 @@ std::string format_header(const Nifti& image, std::string_view magic) {
 
 }  // namespace
 
-NiftiLayout parse_nifti_header(std::string_view head, const std::string& name, Nifti& image) {
+NiftiLayout parse_nifti_header(std::string_view head, const std::string& name, Nifti& image, NiftiData data) {
   std::int32_t bytes = 0;
   if (head.size() >= sizeof bytes) std::memcpy(&bytes, head.data(), sizeof bytes);
   for (const bool swapped : {false, true}) {
     const std::int32_t size = swapped ? swapped_bytes(bytes) : bytes;
     if (size == sizeof(nifti_1_header))
-      return read_header<nifti_1_header>(head, swapped, name, kMagic1, kPair1, image);
+      return read_header<nifti_1_header>(head, swapped, data, name, kMagic1, kPair1, image);
     if (size == sizeof(nifti_2_header))
-      return read_header<nifti_2_header>(head, swapped, name, kMagic2, kPair2, image);
+      return read_header<nifti_2_header>(head, swapped, data, name, kMagic2, kPair2, image);
   }
   throw BadInput(fmt::format(
       "{}: not NIfTI: it begins with neither 348 (NIfTI-1) nor 540 (NIfTI-2), in either byte order", name));
@@ -379,10 +409,14 @@ std::string format_nifti_header(const Nifti& image, const std::string& name) {
   if (!invertible(image.affine))
     fail(fmt::format("the affine cannot be inverted: {}", rows_text(image.affine)));
 
+  for (const int code : {image.sform_code, image.qform_code})
+    if (code < 0 || code > std::numeric_limits<std::int16_t>::max())
+      fail(fmt::format("a code of {} for sform or qform; it must be 0 to 32767", code));
+
   constexpr int kLargest = std::numeric_limits<std::int16_t>::max();
   const bool large = std::ranges::max(image.shape) > kLargest || image.intent > kLargest || image.intent < 0;
-  return image.nifti2 || large ? format_header<nifti_2_header>(image, kMagic2)
-                               : format_header<nifti_1_header>(image, kMagic1);
+  return image.nifti2 || large ? format_header<nifti_2_header>(image, kMagic2, name)
+                               : format_header<nifti_1_header>(image, kMagic1, name);
 }
 
 }  // namespace warploom::io

@@ -45,9 +45,13 @@ struct NiftiLayout {
   double slope = 1, intercept = 0;
 };
 
+/// Where an image's elements are.
+enum class NiftiData { same_file, other_file };
+
 /// Fills all of `image` but the data from the first bytes of a file, kMaxNiftiHeaderBytes or all there are.
 /// @throws BadInput
-NiftiLayout parse_nifti_header(std::string_view head, const std::string& name, Nifti& image);
+NiftiLayout parse_nifti_header(std::string_view head, const std::string& name, Nifti& image,
+                               NiftiData data = NiftiData::same_file);
 
 /// Header and empty extension: what stands before the elements in a file of this machine's byte order.
 /// @throws BadInput (what NIfTI cannot say, or read_nifti would refuse)

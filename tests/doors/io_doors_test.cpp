@@ -63,7 +63,13 @@ DOOR(TextsOfIo, "io::parse_annotations", "io::parse_fasta", "io::parse_frame", "
   refused([] { return gunzip("", "", 0); });
 }
 
-DOOR(Niftis, "io::Nifti::elements", "io::write_nifti", "io::read_nifti", "io::determinant") {
+DOOR(Niftis, "io::Nifti::elements", "io::write_nifti", "io::read_nifti", "io::determinant",
+     "io::unplaced_affine") {
+  const double huge = std::numeric_limits<double>::max();
+  for (const std::int64_t extent : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{1} << 62})
+    for (const double spacing : {0.0, std::nan(""), huge})
+      survives([&] { return unplaced_affine({extent, extent}, {spacing, spacing, spacing})[0][0]; });
+  survives([] { return unplaced_affine({}, {1, 1, 1})[0][0]; });
   const TextFile place("a.nii", "x");
   const auto write = [&](const Nifti& image) { return write_nifti(place.path(), image), 0; };
   const auto with = [](std::vector<std::int64_t> shape, std::size_t values) {
@@ -100,7 +106,11 @@ DOOR(Niftis, "io::Nifti::elements", "io::write_nifti", "io::read_nifti", "io::de
     refused([&] { return read_nifti(place.path(), 8).data; });
   }
   refused([&] { return write_nifti(place.path(), with({2, 2}, 4), {.compression = -1}), 0; });
-  for (const std::string path : {"", "/", "/nowhere/a.nii", "a", ".nii"}) {
+  for (const int code : {-1, 40000}) {
+    image = with({2, 2}, 4), image.sform_code = code;
+    refused([&] { return write(image); });
+  }
+  for (const std::string path : {"", "/", "/nowhere/a.nii", "a", ".nii", ".hdr", ".img.gz"}) {
     refused([&] { return read_nifti(path).data; });
     if (path != ".nii") refused([&] { return write_nifti(path, with({2, 2}, 4)), 0; });
   }
@@ -134,7 +144,8 @@ DOOR(Pictures, "io::format_png", "io::write_png", "io::read_png") {
   for (const std::string path : {"", "/", "/nowhere"}) refused([&] { return read_png(path); });
 }
 
-DOOR(GradientFiles, "io::read_fsl_gradients", "io::read_mrtrix_gradients", "io::frame_change") {
+DOOR(GradientFiles, "io::read_fsl_gradients", "io::read_mrtrix_gradients", "io::frame_change",
+     "io::parse_bvalue_scaling", "io::name(BValueScaling)", "io::remark_on_lengths") {
   for (const std::string& text : odd_texts()) {
     const TextFile b("b", text), g("g", text);
     for (const std::int64_t volumes :
@@ -147,6 +158,13 @@ DOOR(GradientFiles, "io::read_fsl_gradients", "io::read_mrtrix_gradients", "io::
   refused([&] { return read_fsl_gradients(good.path(), row.path(), 2); });
   refused([&] { return read_mrtrix_gradients(row.path(), 2); });
   refused([&] { return read_mrtrix_gradients("", 2); });
+  const TextFile unit("u", "0 1\n0 0\n0 0\n");
+  const auto none = no_enumerator<BValueScaling>();
+  refused([&] { return read_fsl_gradients(good.path(), unit.path(), 2, 50, none); });
+  refused([&] { return name(none); });
+  for (const std::string& text : odd_texts()) survives([&] { return parse_bvalue_scaling(text); });
+  for (const double length : {-1.0, std::nan(""), HUGE_VAL})
+    survives([&] { return remark_on_lengths({.lengths = {length, length}}); });
   refused([] { return frame_change(no_enumerator<Frame>(), Frame::fsl, Nifti{}.affine); });
   refused([] { return frame_change(Frame::fsl, no_enumerator<Frame>(), Nifti{}.affine); });
   refused([] { return frame_change(Frame::fsl, Frame::scanner, {}); });

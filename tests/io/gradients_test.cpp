@@ -154,15 +154,46 @@ TEST_F(GradientFiles, WithoutWeightingThereIsNoDirection) {
 }
 
 TEST_F(GradientFiles, LengthsNearOneAreNormalisedOnly) {
-  const Gradients g = fsl("1000 1000", "1.04 0\n0 0.96\n0 0\n", 2);
+  const Gradients g = fsl("1000 1000", "1.009 0\n0 0.991\n0 0\n", 2);
   EXPECT_THAT(g.b, ElementsAre(1000, 1000));
   EXPECT_EQ(g.directions, (std::vector<Vector>{{1, 0, 0}, {0, 1, 0}}));
+  EXPECT_EQ(remark_on_lengths(g), "");
 }
 
-TEST_F(GradientFiles, OtherLengthsScaleB) {
+TEST_F(GradientFiles, OneLengthForAllIsNormalisedAndSaid) {
+  const Gradients g = fsl("5 1000 1000", "0.2 1.3 0\n0 0 -1.3\n0 0 0\n", 3);
+  EXPECT_THAT(g.b, ElementsAre(5, 1000, 1000));
+  EXPECT_EQ(g.directions[2], (Vector{0, -1, 0}));
+  EXPECT_EQ(remark_on_lengths(g),
+            "directions have lengths of 1.3 to 1.3, not 1; b-values were kept as they are");
+}
+
+TEST_F(GradientFiles, LengthsThatDifferScaleB) {
   const Gradients g = fsl("1000 2000", "0.5 0\n0 0\n0 -1.5\n", 2);
   EXPECT_THAT(g.b, ElementsAre(250, 4500));
   EXPECT_EQ(g.directions, (std::vector<Vector>{{1, 0, 0}, {0, 0, -1}}));
+  EXPECT_EQ(remark_on_lengths(g),
+            "directions have lengths of 0.5 to 1.5, not 1; b-values were scaled by their squares");
+}
+
+TEST_F(GradientFiles, ScalingCanBeAskedForOrRefused) {
+  const auto b = make("x.bval", "1000 2000"), same = make("same.bvec", "1.5 0\n0 0\n0 -1.5\n"),
+             unlike = make("unlike.bvec", "0.5 0\n0 0\n0 -1.5\n");
+  EXPECT_THAT(read_fsl_gradients(b, same, 2, 50, BValueScaling::yes).b, ElementsAre(2250, 4500));
+  EXPECT_THAT(read_fsl_gradients(b, unlike, 2, 50, BValueScaling::no).b, ElementsAre(1000, 2000));
+  for (const auto scaling : {BValueScaling::automatic, BValueScaling::yes, BValueScaling::no})
+    EXPECT_EQ(parse_bvalue_scaling(name(scaling)), scaling);
+  EXPECT_THAT(message_of([] { parse_bvalue_scaling("on"); }), HasSubstr("'on' is none of auto, yes, no"));
+}
+
+TEST_F(GradientFiles, AByteOrderMarkIsSkipped) {
+  const Gradients g =
+      fsl("\xEF\xBB\xBF"
+          "0 1000",
+          "\xEF\xBB\xBF"
+          "0 1\n0 0\n0 0\n",
+          2);
+  EXPECT_THAT(g.b, ElementsAre(0, 1000));
 }
 
 TEST_F(GradientFiles, CountsThatDifferAreNamed) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "io/nifti_bytes.hpp"
 #include "io/scratch.hpp"
@@ -144,11 +145,23 @@ TEST_P(NiftiInEveryForm, ANegativeQfacReversesTheThirdAxis) {
   EXPECT_EQ(parse(bytes).affine, (Affine{{{2, 0, 0, 0}, {0, 2, 0, 0}, {0, 0, -2, 0}}}));
 }
 
-TEST_P(NiftiInEveryForm, WithoutFormsTheSpacingIsTheAffine) {
+TEST_P(NiftiInEveryForm, WithoutFormsXRunsToTheLeftAndTheMiddleIsAtZero) {
   NiftiBytes bytes = file();
+  bytes.dim = {4, 2, 1, 1, 1, 1, 1, 1};
   bytes.pixdim = {1, 2, 3, 4, 1, 1, 1, 1};
   bytes.srow = {{{9, 0, 0, 0}, {0, 9, 0, 0}, {0, 0, 9, 0}}};
-  EXPECT_EQ(parse(bytes).affine, (Affine{{{2, 0, 0, 0}, {0, 3, 0, 0}, {0, 0, 4, 0}}}));
+  const Nifti image = parse(bytes);
+  EXPECT_EQ(image.affine, (Affine{{{-2, 0, 0, 1}, {0, 3, 0, 0}, {0, 0, 4, 0}}}));  // nibabel 5.3's
+  EXPECT_EQ(image.sform_code, 0);
+  EXPECT_EQ(image.qform_code, 0);
+}
+
+TEST_P(NiftiInEveryForm, CodesAreKept) {
+  NiftiBytes bytes = file();
+  bytes.qform = 2, bytes.sform = 4;
+  bytes.srow = {{{2, 0, 0, 0}, {0, 3, 0, 0}, {0, 0, 4, 0}}};
+  EXPECT_EQ(parse(bytes).sform_code, 4);
+  EXPECT_EQ(parse(bytes).qform_code, 2);
 }
 
 TEST(NiftiRead, AHalfTurnIsNoRoundingMatter) {
@@ -212,7 +225,7 @@ const Refused kRefused[] = {
     {"Analyze", [](NiftiBytes& f) { f.magic = std::string(4, '\0'); },
      "not NIfTI: its header is like Analyze 7.5's"},
     {"Pair", [](NiftiBytes& f) { f.magic = std::string("ni1\0", 4); },
-     "an image in two files, .hdr and .img"},
+     "the header of an image in two files; its data are in another one"},
     {"Pair2", [](NiftiBytes& f) { f.nifti2 = true, f.magic = std::string("ni2\0\r\n\x1a\n", 8); },
      "image in two files"},
     {"Magic2", [](NiftiBytes& f) { f.nifti2 = true, f.magic = "n+2\0\n\n\x1a\n"; },
@@ -362,6 +375,38 @@ TEST_F(NiftiFile, GzipIsKnownByContentNotByName) {
   const std::string bytes = NiftiBytes().bytes();
   EXPECT_THAT(read_nifti(make("a.nii", gzip(bytes, 6))).data, ElementsAre(7, 9));
   EXPECT_THAT(read_nifti(make("b.nii.gz", bytes)).data, ElementsAre(7, 9));
+}
+
+TEST_F(NiftiFile, AnImageInTwoFilesIsReadByEitherName) {
+  for (const bool nifti2 : {false, true}) {
+    NiftiBytes file;
+    file.nifti2 = nifti2, file.vox_offset = 0;
+    file.magic = nifti2 ? std::string("ni2\0\r\n\x1a\n", 8) : std::string("ni1\0", 4);
+    const std::string data = std::exchange(file.data, {});
+    const std::string header = file.bytes();
+    for (const bool packed : {false, true}) {
+      const std::string end = packed ? ".gz" : "";
+      const auto header_path = make("a.hdr" + end, packed ? gzip(header, 1) : header);
+      const auto data_path = make("a.img" + end, packed ? gzip(data, 1) : data);
+      EXPECT_THAT(read_nifti(header_path).data, ElementsAre(7, 9));
+      EXPECT_THAT(read_nifti(data_path).data, ElementsAre(7, 9));
+      std::filesystem::remove(data_path);
+      EXPECT_THAT(message_of([&] { read_nifti(header_path); }),
+                  AllOf(HasSubstr("one of an image's two files"), HasSubstr("a.img, is not there")));
+      std::filesystem::remove(header_path);
+    }
+    make("a.hdr", header);
+    make("a.img", data.substr(1));
+    EXPECT_THAT(message_of([&] { read_nifti(directory / "a.hdr"); }),
+                AllOf(HasSubstr("a.img: cut off"), HasSubstr("asks for 2 bytes of data from byte 0 on")));
+  }
+}
+
+TEST_F(NiftiFile, ASingleFileUnderThePairsNameSaysSo) {
+  make("a.hdr", NiftiBytes{}.bytes());
+  make("a.img", "");
+  EXPECT_THAT(message_of([&] { read_nifti(directory / "a.img"); }),
+              HasSubstr("says that its data are in the same file; let its name end in .nii"));
 }
 
 TEST_F(NiftiFile, IsReadFromAPipe) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <csignal>
 #include <limits>
+#include <utility>
 
 #include "io/nifti_bytes.hpp"
 #include "io/scratch.hpp"
@@ -209,6 +210,32 @@ TEST_F(NiftiWrite, AnAffineThatDeniesTheSpacingHasNoQform) {
   image.spacing = {2, 2, 2};
   write_nifti(directory / "a.nii", image);
   EXPECT_EQ(number_at<std::int16_t>(content_of(directory / "a.nii"), 252), 0);
+}
+
+TEST_F(NiftiWrite, CodesComeBack) {
+  Nifti image = counting({2, 3});
+  for (const auto& [sform, qform] : {std::pair{1, 0}, std::pair{0, 2}, std::pair{4, 3}}) {
+    image.sform_code = sform, image.qform_code = qform;
+    write_nifti(directory / "a.nii", image);
+    const Nifti back = read_nifti(directory / "a.nii");
+    EXPECT_EQ(back.sform_code, sform);
+    EXPECT_EQ(back.qform_code, qform);
+    EXPECT_EQ(back.affine, image.affine);
+  }
+}
+
+TEST_F(NiftiWrite, AnImageWithoutAPlaceStaysWithoutOne) {
+  Nifti image = counting({2, 3});
+  image.spacing = {2, 2, 3};
+  image.sform_code = image.qform_code = 0;
+  EXPECT_THAT(refusal(image), HasSubstr("cannot hold the affine"));
+  image.affine = unplaced_affine(image.shape, image.spacing);
+  write_nifti(directory / "a.nii", image);
+  const Nifti back = read_nifti(directory / "a.nii");
+  EXPECT_EQ(back.sform_code, 0);
+  EXPECT_EQ(back.qform_code, 0);
+  EXPECT_EQ(back.affine, image.affine);
+  EXPECT_LT(determinant(back.affine), 0);
 }
 
 TEST_F(NiftiWrite, CompressedBytesDoNotDependOnThreads) {

@@ -65,7 +65,9 @@ std::vector<std::string> parse_maps(const std::string& text) {
 
 void add_input_options(Command& command, DenoiseSettings& s) {
   command.group("Input");
-  command.add("IMAGE", &s.input, "NIfTI-1 or -2, .nii or .nii.gz: a diffusion series or a tensor image")
+  command
+      .add("IMAGE", &s.input,
+           "NIfTI-1 or -2, .nii, .nii.gz or .hdr and .img: a diffusion series or a tensor image")
       .required();
   command.add("--bval FILE", &s.bval, "The series' b-values [s/mm^2], a row or a column (FSL)");
   command.add(
@@ -73,6 +75,11 @@ void add_input_options(Command& command, DenoiseSettings& s) {
       "The series' directions, 3 rows or 3 columns, along the image axes; x is reversed where the affine's determinant is positive (FSL)");
   command.add("--grad FILE", &s.grad,
               "Instead of these two: rows x y z b along the scanner's axes [s/mm^2] (MRtrix)");
+  add(
+      command, "--bvalue-scaling", "HOW",
+      [&s](const auto& t) { s.bvalue_scaling = io::parse_bvalue_scaling(t); },
+      "Whether directions that are no unit vectors scale their b-values by their squared lengths: yes, no or auto (where their lengths differ) [auto]")
+      .suggest({"auto", "yes", "no"});
   command.add("--vector", &s.vector,
               "The image's 1 to 100 volumes are no tensor: denoise them as they are, each counting once");
   add(

@@ -37,9 +37,9 @@ Json input_json(const DenoiseRun& run) {
 Json fit_json(const SeriesFacts& series) {
   Json shells = Json::array();
   for (const auto& [b, volumes] : series.used) shells.push_back({{"b", b}, {"volumes", volumes}});
-  return {{"method", name(series.method)}, {"volumes", series.volumes},       {"used", std::move(shells)},
-          {"voxels", series.fitted},       {"not_fitted", series.not_fitted}, {"raised", series.raised},
-          {"negative", series.negative}};
+  return {{"method", name(series.method)}, {"volumes", series.volumes},  {"used", std::move(shells)},
+          {"remark", series.remark},       {"voxels", series.fitted},    {"not_fitted", series.not_fitted},
+          {"raised", series.raised},       {"negative", series.negative}};
 }
 
 Json solver_json(const imaging::DenoiseReport& done) {
@@ -129,6 +129,7 @@ std::string as_text(const DenoiseRun& run) {
       break;
     case ImageKind::series:
       out += fmt::format("{} volumes, used {}\n", in.series->volumes, shells_text(*in.series));
+      if (!in.series->remark.empty()) out += fmt::format("  remark    {}\n", in.series->remark);
       break;
     case ImageKind::channels:
       out += count_of(in.image.channels, "channel") + "\n";

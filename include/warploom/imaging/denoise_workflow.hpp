@@ -61,6 +61,7 @@ void check(const DenoiseRequest& request);
 struct SeriesFacts {
   int volumes = 0;                        ///< before some were chosen
   std::map<std::int64_t, int> used = {};  ///< shells()
+  std::string remark = {};                ///< remark_on_lengths()
   FitMethod method = FitMethod::wls;
   std::int64_t fitted = 0, not_fitted = 0, raised = 0, negative = 0;  ///< voxels, as in TensorFit
   double seconds = 0;                                                 ///< of the fit

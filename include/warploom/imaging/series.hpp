@@ -22,6 +22,7 @@ struct Series {
 /// The files of a series: its image, and either bval and bvec (FSL) or grad (MRtrix).
 struct SeriesFiles {
   std::string input = {}, bval = {}, bvec = {}, grad = {};
+  io::BValueScaling bvalue_scaling = io::BValueScaling::automatic;
 };
 
 /// @param b0_threshold  up to this a b-value counts as 0 [s/mm^2]

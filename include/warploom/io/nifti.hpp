@@ -23,6 +23,9 @@ struct Nifti {
   std::vector<std::int64_t> shape = {};    ///< 1 to 7 extents, the first runs fastest; trailing ones kept
   std::array<double, 3> spacing{1, 1, 1};  ///< [mm], > 0
   Affine affine{{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}};
+  /// What the affine leads to: 0 not stored, 1 the scanner, 2 another image, 3 Talairach, 4 MNI. If both are
+  /// 0, nobody knows where the image lies, and the affine is unplaced_affine().
+  int sform_code = 1, qform_code = 1;
   int intent = 0;  ///< NIFTI_INTENT code; 1005: symmetric matrix, 1007: vector
   std::string intent_name = {}, description = {};
   NiftiType type = NiftiType::float32;  ///< as stored; what write_nifti() stores
@@ -33,16 +36,21 @@ struct Nifti {
   std::int64_t elements() const;
 };
 
-/// Reads .nii and .nii.gz (by content, not by name), NIfTI-1 and -2, either byte order.
+/// That of a file that does not say where its image lies, as nibabel has it: x runs to the patient's left (as
+/// FSL assumes, too) and the middle of the image is at 0. @param shape  the first three extents count
+Affine unplaced_affine(const std::vector<std::int64_t>& shape, const std::array<double, 3>& spacing);
+
+/// Reads .nii and .nii.gz (by content, not by name), NIfTI-1 and -2, either byte order, and an image in two
+/// files, .hdr and .img, gzip or not, by the path of either.
 /// @param max_bytes  guards against a header that asks for more memory than there is
 /// @throws BadInput naming the file and what is wrong: missing, truncated (of the gzip stream or the data),
-///         not NIfTI, an image in two files, extents or type or affine that make no sense; OutOfMemory
-/// @note The affine is the sform, else the qform, else the spacing alone, in mm whatever the file's unit.
+///         not NIfTI, one of two files missing, extents or type or affine that make no sense; OutOfMemory
+/// @note The affine is the sform, else the qform, else unplaced_affine(), in mm whatever the file's unit.
 ///       One that cannot be inverted is an error. Along an axis of one voxel the spacing may be missing; it
 ///       is 1 then. A slope of 0 or NaN is none. Extensions are skipped.
 Nifti read_nifti(const std::filesystem::path& path, std::uint64_t max_bytes = std::uint64_t{1} << 38);
 
-/// The same from a file's bytes, gzip or not. `name` is for messages.
+/// The same from a single file's bytes, gzip or not. `name` is for messages.
 Nifti parse_nifti(std::string_view bytes, const std::string& name,
                   std::uint64_t max_bytes = std::uint64_t{1} << 38);
 
@@ -51,7 +59,8 @@ struct NiftiWriteOptions {
 };
 /// Writes .nii, or .nii.gz by the name's end, as a whole or not at all; NIfTI-2 if asked for or if an extent
 /// needs it. Integer types are rounded and clamped, without slope. Compression takes all threads.
-/// @throws BadInput (shape and data disagree, more than 7 extents, another ending, as write_file_atomically)
+/// @throws BadInput (shape and data disagree, more than 7 extents, another ending, codes of 0 for an affine
+///         that is not unplaced_affine(), as write_file_atomically)
 void write_nifti(const std::filesystem::path& path, const Nifti& image,
                  const NiftiWriteOptions& options = {});
 
