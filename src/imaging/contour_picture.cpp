@@ -6,6 +6,7 @@
 #include <span>
 
 #include "warploom/core/threads.hpp"
+#include "warploom/core/error.hpp"
 #include "warploom/imaging/contour.hpp"
 
 namespace warploom::imaging {
