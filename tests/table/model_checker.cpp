@@ -341,8 +341,16 @@ class Checker {
     return request.access == Access::choose ? __builtin_popcountll(request.operand) : 1;
   }
   int homes() const { return program_.homes << variant_.levels; }
+  /// Whether the map's level gives it home lines that far.
+  bool there(const State& state, LineIndex line) const {
+    const bool home = line < static_cast<LineIndex>(homes());
+    return line == kLevelLine ||
+           (home ? variant_.levels == 0 || line < Word(program_.homes) << word(state, kLevelLine, 0)
+                 : line != kNowhere);
+  }
   std::size_t place(LineIndex line, int word) const {
-    return line == kLevelLine ? kMemoryWords - 1 : line * variant_.stride + word;
+    // To look at kNowhere before it is refused does no harm.
+    return line >= kNowhere ? kMemoryWords - 1 : line * variant_.stride + word;
   }
   Word& word(State& state, LineIndex line, int word) const { return state.memory.at(place(line, word)); }
   Word word(const State& state, LineIndex line, int word) const { return state.memory.at(place(line, word)); }
@@ -432,6 +440,8 @@ class Checker {
       state.called[thread] = 1;
     }
     const Request request = local_[state.node[thread]].request;
+    const bool touches = request.access != Access::choose && request.access != Access::allocate;
+    if (touches && !there(state, request.line)) return "touches a home line that there is not yet";
     const Successor next = local_.after(state.node[thread], perform(state, request, choice));
     if (!next.done) {
       state.node[thread] = next.node;

@@ -31,6 +31,8 @@ inline constexpr int kMostKeys = 3;
 inline constexpr int kMemoryWords = 32;
 /// Where the level of a map that grows stands: in the last word of the memory.
 inline constexpr LineIndex kLevelLine = 0xFFFFFFFE;
+/// A home line that no level of the map has.
+inline constexpr LineIndex kNowhere = 0xFFFFFFFD;
 /// The bits of a key that choose its chain in a map that grows: 0, 1 and 3. Keys 1 and 2 move together at
 /// first.
 constexpr std::uint32_t spread_of(Word key) { return static_cast<std::uint32_t>(key == 2 ? 3 : key); }

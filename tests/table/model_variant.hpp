@@ -87,7 +87,9 @@ struct GrowingMemory : ReplayedMemory {
   using ReplayedMemory::ReplayedMemory;
   static constexpr bool kGrows = true;
   std::uint32_t level() { return static_cast<std::uint32_t>(load(model::kLevelLine, 0)); }
-  static LineIndex home(LineIndex base, std::uint32_t chain) { return base + chain; }
+  static LineIndex home(LineIndex base, std::uint32_t chain) {
+    return chain >> kLevels != 0 ? model::kNowhere : base + chain;
+  }
   static std::uint32_t spread(Word key) { return model::spread_of(key); }
   void grow_if_due() {
     Word before = load(model::kLevelLine, 0);

@@ -52,6 +52,8 @@ table_mutant(absent_though_moved "chain_steps::moved(memory, attempt, scan)" "fa
 table_mutant(settles_again "while (Header{header}.version() == 0 &&" "while (")
 table_mutant(level_of_no_parity "(level & 1) == frozen.frozen_parity()" "true")
 table_mutant(helps_what_is_over "if (over()) return;" "")
+table_mutant(looks_for_a_child_when_over "if (over()) return;  // else" "// else")
+table_mutant(takes_a_decision_of_later "if (over()) return;  // and" "// and")
 table_mutant(thaws_what_is_over "if (over()) return false;" "")
 table_mutant(keeps_claims_of_the_parent "if (attempt.claim_line != kNoLine) chain_steps::give_back(memory, attempt);" "")
 table_mutant(decides_what_was_refused "tail.bits != refusal(frozen).bits" "true")

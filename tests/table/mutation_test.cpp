@@ -37,31 +37,33 @@ WARPLOOM_MUTANT(appends_over_another, "two lines appended at once")
 WARPLOOM_MUTANT(waits_for_claims, "pending insertion of the key that is inserted")
 #undef WARPLOOM_MUTANT
 
-#define WARPLOOM_GROWTH_MUTANT(mutant, preemptions_to_do, shown_by)                                       \
-  Variant growing_mutant_##mutant();                                                                      \
-  TEST(GrowthMutation, mutant) {                                                                          \
-    const Result result =                                                                                 \
-        check(growth_adversary(shown_by), growing_mutant_##mutant(), {.preemptions = preemptions_to_do}); \
-    EXPECT_TRUE(result.violation)                                                                         \
-        << "not noticed; is the text that mutants.cmake changes still in chain_split.hpp?";               \
+#define WARPLOOM_GROWTH_MUTANT(mutant, preemptions_to_do, levels, shown_by)                  \
+  Variant growing_mutant_##mutant(int);                                                      \
+  TEST(GrowthMutation, mutant) {                                                             \
+    const Result result = check(growth_adversary(shown_by), growing_mutant_##mutant(levels), \
+                                {.preemptions = preemptions_to_do});                         \
+    EXPECT_TRUE(result.violation)                                                            \
+        << "not noticed; is the text that mutants.cmake changes still in chain_split.hpp?";  \
   }
 
-WARPLOOM_GROWTH_MUTANT(splits_pinned_lines, 2, "two move to a line of one slot")
-WARPLOOM_GROWTH_MUTANT(freezes_after_the_thaw, 2, "found while it moves")
-WARPLOOM_GROWTH_MUTANT(thaws_without_version, 3, "first growth by two")
-WARPLOOM_GROWTH_MUTANT(updates_what_is_frozen, 2, "no memory for what moves")
-WARPLOOM_GROWTH_MUTANT(erases_what_is_frozen, 2, "first growth")
-WARPLOOM_GROWTH_MUTANT(absent_though_moved, 2, "first growth")
-WARPLOOM_GROWTH_MUTANT(settles_again, 2, "found while it moves")
-WARPLOOM_GROWTH_MUTANT(level_of_no_parity, 2, "found while it moves")
-WARPLOOM_GROWTH_MUTANT(helps_what_is_over, 3, "no memory for what moves")
-WARPLOOM_GROWTH_MUTANT(thaws_what_is_over, 2, "first growth by two")
-WARPLOOM_GROWTH_MUTANT(keeps_claims_of_the_parent, 2, "first growth by two")
-WARPLOOM_GROWTH_MUTANT(decides_what_was_refused, 2, "no memory for what moves")
-WARPLOOM_GROWTH_MUTANT(keeps_claims_of_a_copy, 2, "found while it moves")
-WARPLOOM_GROWTH_MUTANT(freezes_the_home_line_only, 2, "first growth by two")
-WARPLOOM_GROWTH_MUTANT(copies_the_home_line_only, 2, "added in the second line while it moves")
-WARPLOOM_GROWTH_MUTANT(copies_too_late, 3, "copied when all is over")
+WARPLOOM_GROWTH_MUTANT(splits_pinned_lines, 2, 1, "two move to a line of one slot")
+WARPLOOM_GROWTH_MUTANT(freezes_after_the_thaw, 2, 1, "found while it moves")
+WARPLOOM_GROWTH_MUTANT(thaws_without_version, 3, 1, "first growth by two")
+WARPLOOM_GROWTH_MUTANT(updates_what_is_frozen, 2, 1, "no memory for what moves")
+WARPLOOM_GROWTH_MUTANT(erases_what_is_frozen, 2, 1, "first growth")
+WARPLOOM_GROWTH_MUTANT(absent_though_moved, 2, 1, "first growth")
+WARPLOOM_GROWTH_MUTANT(settles_again, 2, 1, "found while it moves")
+WARPLOOM_GROWTH_MUTANT(level_of_no_parity, 2, 1, "found while it moves")
+WARPLOOM_GROWTH_MUTANT(helps_what_is_over, 3, 1, "no memory for what moves")
+WARPLOOM_GROWTH_MUTANT(looks_for_a_child_when_over, 2, 2, "first growth by two")
+WARPLOOM_GROWTH_MUTANT(takes_a_decision_of_later, 3, 1, "no memory for what moves")
+WARPLOOM_GROWTH_MUTANT(thaws_what_is_over, 2, 1, "first growth by two")
+WARPLOOM_GROWTH_MUTANT(keeps_claims_of_the_parent, 2, 1, "first growth by two")
+WARPLOOM_GROWTH_MUTANT(decides_what_was_refused, 2, 1, "no memory for what moves")
+WARPLOOM_GROWTH_MUTANT(keeps_claims_of_a_copy, 2, 1, "found while it moves")
+WARPLOOM_GROWTH_MUTANT(freezes_the_home_line_only, 2, 1, "first growth by two")
+WARPLOOM_GROWTH_MUTANT(copies_the_home_line_only, 2, 1, "added in the second line while it moves")
+WARPLOOM_GROWTH_MUTANT(copies_too_late, 3, 1, "copied when all is over")
 #undef WARPLOOM_GROWTH_MUTANT
 
 }  // namespace warploom::table::model

@@ -61,8 +61,9 @@ class Split {
 
   /// Afterwards the split is over, done or refused.
   void carry_out() {
+    if (over()) return;  // else level_ and child_ are right, and the child's line is there
     decision_ = {tail(child_)};
-    if (over()) return;  // and if not, level_ and child_ are right
+    if (over()) return;  // and if not, this is from before the decision
     home_leaving_ = leaving(home_, frozen_);
     if (decision_.open(frozen_) && !(freeze() && copy())) decide(Decision::refusal(frozen_));
     const bool done = settle();
