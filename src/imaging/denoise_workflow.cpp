@@ -169,11 +169,33 @@ void check(const DenoiseRequest& r) {
          fmt::format("{} is for a series: give `bval` and `bvec`, or `grad`", r.fit         ? "`fit`"
                                                                               : r.largest_b ? "`largest_b`"
                                                                                             : "`shells`"));
+  refuse(kind != ImageKind::series && (r.series_denoise == SeriesStep::on || r.keep_series),
+         fmt::format("{} is for a series: give `bval` and `bvec`, or `grad`",
+                     r.keep_series ? "`keep_series`" : "`series_denoise`"));
   refuse(kind != ImageKind::series && r.bvalue_scaling != io::BValueScaling::automatic,
          "`bvalue_scaling` is for a series: give `bval` and `bvec`, or `grad`");
   refuse(r.solve.descent_step > 0 && r.solve.solver != Solver::descent,
          "`descent_step` is for `solver` descent; the others find theirs");
 }
+
+namespace {
+
+void denoise_before_the_fit(DenoiseInput& in, Series& series, const DenoiseRequest& request) {
+  SeriesOutcome& outcome = in.series->denoised;
+  if (request.series_denoise != SeriesStep::off) {
+    in.image = std::move(series.image);
+    in.header = series.header;
+    const ChosenMask mask =
+        mask_of(in, request, [&] { return mean_b0(in.image, series.gradients, request.b0_threshold); });
+    SeriesDenoiseOptions options = request.patches;
+    options.run = request.solve.run;
+    outcome = denoise_first(in.image, mask.voxels, request.series_denoise, options);
+    series.image = std::move(in.image);
+  }
+  if (request.keep_series) in.denoised_series = series.image;
+}
+
+}  // namespace
 
 DenoiseInput denoise_input(Series series, const DenoiseRequest& request) {
   DenoiseInput in;
@@ -181,6 +203,8 @@ DenoiseInput denoise_input(Series series, const DenoiseRequest& request) {
   SeriesFacts& facts = in.series.emplace();
   facts.volumes = series.image.channels;
   facts.remark = remark_on_lengths(series.gradients);
+  // Before volumes are chosen: the more there are, the better noise is told from signal.
+  denoise_before_the_fit(in, series, request);
   select_volumes(series, request);
   facts.used = shells(series.gradients, request.b0_threshold);
   in.header = std::move(series.header);

@@ -11,6 +11,7 @@
 #include "cli/verb.hpp"
 #include "qc_page.hpp"
 #include "report.hpp"
+#include "series.hpp"
 #include "warploom/core/threads.hpp"
 #include "warploom/imaging/denoise_workflow.hpp"
 #include "warploom/json/json.hpp"
@@ -39,9 +40,12 @@ std::vector<ImageFile> image_files(const DenoiseSettings& s) {
   return files;
 }
 
-int run(const DenoiseSettings& settings) {
+int run(DenoiseSettings settings) {
   const Stopwatch watch;
   check_together(settings);
+  if (settings.only_series) return run_only_series(settings);
+  settings.keep_series = !settings.series_out.empty();
+  settings.patches.residual = !settings.residual_out.empty();
   const RunScope scope(settings.solve.run);
   // An absent device is better known before than after the fit.
   choose_device(one_device(settings.solve.run.devices, "denoising"));
@@ -52,6 +56,10 @@ int run(const DenoiseSettings& settings) {
     files.add(image.path, settings.force);
     run.files.push_back(image.path);
   }
+  for (const std::string& path : settings.series_files()) {
+    files.add(path, settings.force);
+    run.files.push_back(path);
+  }
   for (const std::string& path : {settings.report, settings.qc})
     if (!path.empty()) files.add(path, settings.force);
 
@@ -61,8 +69,13 @@ int run(const DenoiseSettings& settings) {
     seconds = part.seconds();
   };
   timed(run.times.read, [&] { run.input = imaging::read_denoise_input(settings); });
-  if (run.input.series) run.times.fit = run.input.series->seconds;
-  run.times.read -= run.times.fit;
+  if (run.input.series) {
+    run.times.fit = run.input.series->seconds;
+    run.times.series = run.input.series->denoised.seconds;
+    write_series_files(settings, files, run.input.denoised_series, run.input.series->denoised,
+                       run.input.header);
+  }
+  run.times.read -= run.times.fit + run.times.series;
   imaging::Image noisy;
   if (!settings.qc.empty()) noisy = run.input.image;
   timed(run.times.denoise, [&] { run.done = imaging::denoise(run.input, settings); });

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "cli/verb.hpp"
@@ -104,6 +105,58 @@ void add_input_options(Command& command, DenoiseSettings& s) {
       "--mask MASK", &s.mask,
       "Voxels to fit and to denoise: a NIfTI file (not 0 is inside); auto: from the mean b = 0 "
       "volume, or the trace, by Otsu's threshold; nonzero: where any volume is; none: all [auto for a series, else nonzero]");
+}
+
+std::array<int, 3> parse_extent(const std::string& text) {
+  const std::vector<std::string> parts = split(text, ',');
+  std::array<int, 3> extent{};
+  if (parts.size() != 1 && parts.size() != 3)
+    throw BadInput(fmt::format("--patch: '{}' is neither one extent nor three, as 5 or 5,5,3", text));
+  for (std::size_t k = 0; k < 3; ++k)
+    extent[k] = parse_count("--patch", parts[parts.size() == 1 ? 0 : k], 1, 255);
+  return extent;
+}
+
+void add_series_options(Command& command, DenoiseSettings& s) {
+  command.group("Denoising of the series, before the fit");
+  add(
+      command, "--series-denoise", "WHEN",
+      [&s](const auto& t) { s.series_denoise = imaging::parse_series_step(t); },
+      "Marchenko-Pastur PCA of all volumes: on, off, or auto: unless the series is too short or its noise is correlated between voxels, which the output then says [auto]")
+      .suggest({"auto", "on", "off"});
+  add(
+      command, "--only", "WHAT",
+      [&s](const std::string& text) {
+        if (text != "series") throw BadInput(fmt::format("--only: '{}' is not series", text));
+        s.only_series = true;
+      },
+      "series: stop here, and write PREFIX_series, PREFIX_noise and PREFIX_rank instead of tensors; needs no gradients, and --mask is none unless given")
+      .suggest({"series"});
+  command.add("--series-out FILE", &s.series_out, "Write the denoised series, all volumes: .nii or .nii.gz");
+  command.add("--noise-map FILE", &s.noise_map,
+              "Write the noise's standard deviation in each voxel [unit of the series]");
+  command.add("--rank-map FILE", &s.rank_map,
+              "Write how many principal components were kept around each voxel");
+  command.add("--residual-out FILE", &s.residual_out,
+              "Write what was taken away: the series before minus after");
+  add(
+      command, "--patch", "N|N,N,N", [&s](const auto& t) { s.patches.extent = parse_extent(t); },
+      "Voxels of a patch along x, y and z, odd [the smallest odd cube with at least as many voxels as volumes]");
+  add(
+      command, "--patch-output", "WHICH",
+      [&s](const auto& t) { s.patches.output = imaging::parse_patch_output(t); },
+      "Voxels that a patch denoises: centre, or average: all, and the mean over patches [average]")
+      .suggest({"average", "centre"});
+  add(
+      command, "--estimator", "NAME",
+      [&s](const auto& t) { s.patches.estimator = imaging::parse_noise_estimator(t); },
+      "Of the noise: exp1 (Veraart et al. 2016) or exp2 (Cordero-Grande et al. 2019) [exp2]")
+      .suggest({"exp1", "exp2"});
+  add(
+      command, "--precision", "TYPE",
+      [&s](const auto& t) { s.patches.precision = imaging::parse_precision(t); },
+      "Of the principal components: float32 or float64 [float32]")
+      .suggest({"float32", "float64"});
 }
 
 void add_fit_options(Command& command, DenoiseSettings& s) {
@@ -218,14 +271,34 @@ void add_output_options(Command& command, DenoiseSettings& s) {
 void add_denoise_options(Command& command, DenoiseSettings& settings) {
   settings.maps = all_maps();
   add_input_options(command, settings);
+  add_series_options(command, settings);
   add_fit_options(command, settings);
   add_solver_options(command, settings);
   add_output_options(command, settings);
 }
 
+std::vector<std::string> DenoiseSettings::series_files() const {
+  std::vector<std::string> files;
+  for (const std::string& file : {series_out, noise_map, rank_map, residual_out})
+    if (!file.empty()) files.push_back(file);
+  return files;
+}
+
 void check_together(const DenoiseSettings& s) {
   if (s.prefix.empty())
     throw BadInput("--output: the prefix is empty; give the beginning of the outputs' names, as out/sub01");
+  for (const std::string& file : s.series_files())
+    if (!file.ends_with(".nii") && !file.ends_with(".nii.gz"))
+      throw BadInput(fmt::format("{}: its name must end in .nii or .nii.gz", file));
+  if (s.only_series) {
+    if (s.vector || s.order || s.frame || s.output_order || s.output_frame || s.fit || !s.qc.empty() ||
+        s.maps_listed)
+      throw BadInput(
+          "--only series writes no tensors: options of tensors, of the fit and --qc do not go with it");
+    if (s.series_denoise == imaging::SeriesStep::off)
+      throw BadInput("--only series and --series-denoise off contradict each other");
+    return;
+  }
   imaging::check(s);
   if (s.maps_listed && s.vector)
     throw BadInput("--maps are of tensors, and --vector says that these are none");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/command.hpp"
 #include "warploom/imaging/denoise_workflow.hpp"
@@ -14,6 +15,11 @@ struct DenoiseSettings : imaging::DenoiseRequest {
   bool gzip = true;
   int gzip_level = 1;
   std::string report, qc;
+  bool only_series = false;  ///< no tensors
+  std::string series_out, noise_map, rank_map, residual_out;
+
+  /// Files of the step before the fit that are asked for by name.
+  std::vector<std::string> series_files() const;
   bool json = false, force = false;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "series.hpp"
 #include "warploom/core/version.hpp"
 #include "warploom/json/json.hpp"
 #include "warploom/page/text.hpp"
@@ -92,6 +93,7 @@ Json as_json(const DenoiseRun& run) {
                   {"spacing_mm", in.image.grid.spacing},
                   {"affine", in.header.affine}};
   json["mask"] = {{"from", in.mask.origin}, {"voxels", in.mask.inside}, {"not_finite", in.mask.not_finite}};
+  if (in.series) json["series"] = series_json(in.series->denoised, run.settings.patches);
   if (in.series) json["fit"] = fit_json(*in.series);
   json["lambda"] = {{"value", run.done.lambda}, {"from", run.done.noise.empty() ? "given" : "noise"}};
   json["lambda"]["unit"] = fmt::format("1/({} mm)", unit_text(in.kind));
@@ -108,6 +110,7 @@ Json as_json(const DenoiseRun& run) {
   json["output"]["files"] = run.files;
   const DenoiseTimes& t = run.times;
   json["seconds"] = {{"read", t.read},
+                     {"series", t.series},
                      {"fit", t.fit},
                      {"denoise", t.denoise},
                      {"iterations", run.done.seconds},
@@ -140,6 +143,8 @@ std::string as_text(const DenoiseRun& run) {
     out += fmt::format("; {} with NaN left out", count_of(in.mask.not_finite, "voxel"));
   if (in.series) {
     const SeriesFacts& fit = *in.series;
+    if (run.settings.series_denoise != imaging::SeriesStep::off)
+      out += fmt::format("\n  series    {}", series_text(fit.denoised, fit.volumes));
     out += fmt::format("\n  fit       {}: {}, {} with a negative eigenvalue", name(fit.method),
                        count_of(fit.fitted, "voxel"), grouped(static_cast<std::uint64_t>(fit.negative)));
     if (fit.raised > 0)
@@ -162,7 +167,7 @@ std::string as_text(const DenoiseRun& run) {
   }
   const DenoiseTimes& t = run.times;
   out += fmt::format("  seconds   {:.3f}: read {:.3f}, ", t.total, t.read);
-  if (in.series) out += fmt::format("fit {:.3f}, ", t.fit);
+  if (in.series) out += fmt::format("series {:.3f}, fit {:.3f}, ", t.series, t.fit);
   out += fmt::format("denoise {:.3f} (iterations {:.3f}), maps {:.3f}, ", t.denoise, done.seconds, t.maps);
   if (t.qc > 0) out += fmt::format("page {:.3f}, ", t.qc);
   out += fmt::format("write {:.3f}\n", t.write);

@@ -14,7 +14,7 @@ namespace warploom::tool {
 
 /// Wall time of a run's parts [s]; the iterations and transfers stand in the library's report.
 struct DenoiseTimes {
-  double read = 0, fit = 0, denoise = 0, maps = 0, qc = 0, write = 0, total = 0;
+  double read = 0, series = 0, fit = 0, denoise = 0, maps = 0, qc = 0, write = 0, total = 0;
 };
 
 /// A run, for its reports.

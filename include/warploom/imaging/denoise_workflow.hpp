@@ -13,6 +13,7 @@
 #include "warploom/imaging/maps.hpp"
 #include "warploom/imaging/mask.hpp"
 #include "warploom/imaging/series.hpp"
+#include "warploom/imaging/series_workflow.hpp"
 #include "warploom/imaging/tensor_order.hpp"
 #include "warploom/io/gradients.hpp"
 #include "warploom/io/nifti.hpp"
@@ -21,7 +22,7 @@
 ///
 ///   DenoiseRequest request;
 ///   request.input = "dwi.nii.gz", request.bval = "dwi.bval", request.bvec = "dwi.bvec";
-///   DenoiseInput image = read_denoise_input(request);
+///   DenoiseInput image = read_denoise_input(request);  // a series denoised, then fitted
 ///   denoise(image, request);
 ///   TensorMaps maps = output_maps(image, request);
 ///   write_nifti("FA.nii.gz", take_map("fa", image, maps, request));
@@ -39,7 +40,10 @@ const std::vector<std::string>& all_maps();
 
 /// What is asked for.
 struct DenoiseRequest : SeriesFiles, ShellChoice {
-  bool vector = false;  ///< channels that are no tensor
+  bool vector = false;                                ///< channels that are no tensor
+  SeriesStep series_denoise = SeriesStep::automatic;  ///< of a series: the step before the fit
+  SeriesDenoiseOptions patches = {};                  ///< of that step; its `run` is that of `solve`
+  bool keep_series = false;                           ///< in DenoiseInput::denoised_series, to be written
   std::optional<TensorOrder> order, output_order;
   std::optional<io::Frame> frame, output_frame;
   bool square_micrometres = false;  ///< diffusivities of files are in um^2/ms, not in mm^2/s
@@ -65,6 +69,7 @@ struct SeriesFacts {
   FitMethod method = FitMethod::wls;
   std::int64_t fitted = 0, not_fitted = 0, raised = 0, negative = 0;  ///< voxels, as in TensorFit
   double seconds = 0;                                                 ///< of the fit
+  SeriesOutcome denoised = {};                                        ///< the step before the fit
 };
 
 /// An image ready to be denoised.
@@ -82,6 +87,7 @@ struct DenoiseInput {
   io::Frame output_frame = io::Frame::fsl;
   std::optional<Image> s0 = {};  ///< [the series' unit]
   std::optional<SeriesFacts> series = {};
+  Image denoised_series = {};  ///< all volumes, if they were to be kept
 };
 
 /// The files that `request` names: checked, read, and if they are a series, fitted.
