@@ -12,20 +12,30 @@
 
 namespace warploom::imaging {
 
+/// Four numbers that are read at once.
+template <class T>
+struct alignas(16) PatchFour {
+  T value[4];
+};
+
 /// Vectors of a patch, in shared memory.
 template <class T>
 struct PatchArrays {
-  static constexpr int kChunk = 16;                       // voxels at a time of the product X X^T
-  static constexpr int kStride = kPatchVectors + 1;       // odd: no two threads meet in a bank
+  static constexpr int kChunk = 16;                  // voxels at a time of the product X X^T
+  static constexpr int kStride = kPatchVectors + 1;  // odd: no two threads meet in a bank
   static constexpr int kLeast = kChunk > kStride ? kChunk : kStride;
 
   PatchArrays() = default;
   __device__ PatchArrays(T* memory, int n)
-      : u(memory), v(memory + n), w(memory + 2 * n), q(memory + 3 * n), vectors(memory + 4 * n) {}
-  static __host__ __device__ std::size_t elements(int n) { return static_cast<std::size_t>(4 + kLeast) * n; }
+      : step(reinterpret_cast<PatchFour<T>*>(memory)), vectors(memory + 4 * n), q(vectors + kLeast * padded(n)) {}
+  static __host__ __device__ int padded(int n) { return (n + 3) / 4 * 4; }
+  static __host__ __device__ std::size_t elements(int n) {
+    return static_cast<std::size_t>(5) * n + static_cast<std::size_t>(kLeast) * padded(n);
+  }
 
-  T *u, *v, *w, *q;
-  T* vectors;  // [n, kStride]; before that values of the patch, [kChunk, n]
+  PatchFour<T>* step;  // [n] of Householder's step: v and w of the update, u of the product
+  T* vectors;          // [n, kStride]; before that values of the patch, [kChunk, padded n]
+  T* q;                // [n]
 };
 
 template <class T, int kThreads>
@@ -126,35 +136,30 @@ struct PatchGroup {
     for (int i = thread; i < n * n; i += kThreads) matrix[i] = 0;
     T* const values = arrays.vectors;
     const int tiles_j = (n + 15) / 16, tiles = (n + 31) / 32 * tiles_j;
-    const int lane = thread % kWarp;
+    const int lane = thread % kWarp, stride = PatchArrays<T>::padded(n);
     for (int first = 0; first < voxels; first += kChunk) {
       const int count = voxels - first < kChunk ? voxels - first : kChunk;
       sync();  // the chunk before is used up, the matrix is 0
       for (int v = 0; v < count; ++v) {
         const float* from = series + voxel(first + v) * n;
-        for (int c = thread; c < n; c += kThreads) values[v * n + c] = static_cast<T>(from[c]);
+        for (int c = thread; c < stride; c += kThreads) values[v * stride + c] = c < n ? static_cast<T>(from[c]) : 0;
       }
       sync();
       for (int tile = thread / kWarp; tile < tiles; tile += kWarps) {
-        const int i0 = tile / tiles_j * 32 + lane % 8, j0 = tile % tiles_j * 16 + lane / 8;
+        const int i0 = tile / tiles_j * 32 + lane % 8 * 4, j0 = tile % tiles_j * 16 + lane / 8 * 4;
         if (tile % tiles_j * 16 > tile / tiles_j * 32 + 31) continue;  // above the diagonal
         T part[4][4] = {};
-        int left[4], right[4];  // rows 8 and columns 4 apart; beyond the matrix the last
-        for (int a = 0; a < 4; ++a) left[a] = min(i0 + 8 * a, n - 1), right[a] = min(j0 + 4 * a, n - 1);
-        for (int v = 0; v < count; ++v) {
-          const T* row = values + v * n;
-          T right_value[4];
-          for (int b = 0; b < 4; ++b) right_value[b] = row[right[b]];
-          for (int a = 0; a < 4; ++a) {
-            const T left_value = row[left[a]];
-            for (int b = 0; b < 4; ++b) part[a][b] += left_value * right_value[b];
-          }
+        const T *left = values + min(i0, stride - 4), *right = values + min(j0, stride - 4);
+#pragma unroll 4
+        for (int v = 0; v < count; ++v, left += stride, right += stride) {
+          const auto l = *reinterpret_cast<const PatchFour<T>*>(left);
+          const auto r = *reinterpret_cast<const PatchFour<T>*>(right);
+          for (int a = 0; a < 4; ++a)
+            for (int b = 0; b < 4; ++b) part[a][b] += l.value[a] * r.value[b];
         }
         for (int a = 0; a < 4; ++a)
-          for (int b = 0; b < 4; ++b) {
-            const int i = i0 + 8 * a, j = j0 + 4 * b;
-            if (i < n && j <= i) matrix[i * n + j] += part[a][b];
-          }
+          for (int b = 0; b < 4; ++b)
+            if (i0 + a < n && j0 + b <= i0 + a) matrix[(i0 + a) * n + j0 + b] += part[a][b];
       }
     }
     sync();
@@ -192,61 +197,62 @@ struct PatchGroup {
 
   // Kept from its end to its beginning, as on the CPU.
   __device__ void tridiagonalise(T* diagonal, T* beside) {
-    T *const u = arrays.u, *const v = arrays.v, *const w = arrays.w;
-    for (int i = thread; i < n; i += kThreads) v[i] = w[i] = 0;
+    PatchFour<T>* const vectors = arrays.step;
+    constexpr int kV = 0, kW = 1, kU = 2;
+    for (int i = thread; i < n; i += kThreads) vectors[i] = {};
     sync();
     for (int step = 0; step + 1 < n; ++step) {
       const T* const row = matrix + step * n;
-      const T v_step = v[step], w_step = w[step];
+      const T v_step = vectors[step].value[kV], w_step = vectors[step].value[kW];
       T rest = 0;
       for (int i = step + 1 + thread; i < n; i += kThreads) {
-        const T a = row[i] - v[i] * w_step - w[i] * v_step;
-        u[i] = a;
+        const T a = row[i] - vectors[i].value[kV] * w_step - vectors[i].value[kW] * v_step;
+        vectors[i].value[kU] = a;
         if (i > step + 1) rest += a * a;
       }
       rest = sum(rest);
       sync();  // u is whole
-      const T first = u[step + 1], norm = sqrt(rest + first * first);
+      const T first = vectors[step + 1].value[kU], norm = sqrt(rest + first * first);
       const bool reflects = rest > Limits::kTiny;
       const T image = reflects ? (first > 0 ? -norm : norm) : first, ahead = first - image;
       const T factor = reflects ? 2 / (rest + ahead * ahead) : 0;
-      sync();  // everybody has read u[step + 1]
+      sync();  // everybody has read it
       if (thread == 0) {
         diagonal[n - 1 - step] = row[step] - 2 * v_step * w_step;
         beside[n - 2 - step] = image;
         reflectors[step * n + step] = factor;
-        u[step + 1] = ahead;
+        vectors[step + 1].value[kU] = ahead;
       }
       sync();
       // A -= v w^T + w v^T, and q = A u with the result.
       T product = 0;
-      T* const q = arrays.q;
       for (int i = step + 1 + thread; i < n; i += kThreads) {
-        const T vi = v[i], wi = w[i];
+        const PatchFour<T> mine = vectors[i];
         T total = 0;
-        T* const column = matrix + i;
+        T* at = matrix + (step + 1) * n + i;
 #pragma unroll 4
-        for (int j = step + 1; j < n; ++j) {
-          const T a = column[j * n] - v[j] * wi - w[j] * vi;
-          column[j * n] = a;
-          total += a * u[j];
+        for (int j = step + 1; j < n; ++j, at += n) {
+          const PatchFour<T> other = vectors[j];
+          const T a = *at - other.value[kV] * mine.value[kW] - other.value[kW] * mine.value[kV];
+          *at = a;
+          total += a * other.value[kU];
         }
-        q[i] = total;
-        product += total * u[i];
+        arrays.q[i] = total;
+        product += total * mine.value[kU];
       }
       product = sum(product);
       const T share = factor * (factor * product) / 2;
       sync();  // v and w of this step have been used
       for (int i = step + 1 + thread; i < n; i += kThreads) {
-        const T ui = u[i];
-        v[i] = ui;
-        w[i] = factor * q[i] - share * ui;
+        const T ui = vectors[i].value[kU];
+        vectors[i].value[kV] = ui;
+        vectors[i].value[kW] = factor * arrays.q[i] - share * ui;
         reflectors[step * n + i] = ui;
       }
       sync();
     }
     if (thread == 0) {
-      diagonal[0] = matrix[(n - 1) * n + n - 1] - 2 * v[n - 1] * w[n - 1];
+      diagonal[0] = matrix[(n - 1) * n + n - 1] - 2 * vectors[n - 1].value[kV] * vectors[n - 1].value[kW];
       beside[n - 1] = 0;
     }
     sync();
