@@ -29,30 +29,39 @@ struct PatchConstants {
   double inverse_larger;
 };
 
-/// Device pointers of a run.
+/// Device pointers of a run. What one launch leaves to the next is of its patches only, from `begin` on.
 struct PatchBuffers {
   const float* series;          ///< [voxels, channels], scaled
   const std::int32_t* patches;  ///< those wanted: (z * patches_y + y) * patches_x + x
+  /// One each of `patches`: place of its first vector. Centre: one for each of its own voxels; average: channels / 2
+  /// each, room for the eigenvectors of the smaller side.
+  const std::int64_t* first_vector;
   const double* inverse_width;  ///< [spectrum] of the estimator, by noise components - 1
   float* denoised;              ///< [voxels, channels]: centre
-  unsigned long long* sum;      ///< [voxels, channels] average, in units of 1 / kPatchUnit; two's complement
+  unsigned long long* sum;      ///< [voxels, channels]: average, in units of 1 / kPatchUnit, two's complement
   float* variance;              ///< one each of `patches`
   std::int16_t* rank;
-  std::byte* scratch;  ///< patch_scratch_bytes() for each block
-  unsigned* failed;    ///< becomes 1 where an eigenvalue does not converge
+  std::int16_t* count;  ///< eigenvectors of the smaller side; those of the noise as -1 - count
+  void* reflectors;     ///< [patches of a launch, n, n]; this and the next two of the precision
+  void* tridiagonal;    ///< [patches of a launch, 2 n + 1]
+  void* vectors;        ///< [vectors of a launch, n]
+  std::byte* scratch;   ///< matrices of reduce_patches, or rotations of the spectra
+  unsigned* failed;     ///< becomes 1 where an eigenvalue does not converge
 };
 
+/// How the three kernels of a launch run on the current device.
 struct PatchLaunch {
-  int blocks = 0, threads = 0;
-  std::size_t shared_bytes = 0, scratch_bytes = 0;  ///< scratch: of each block
-  bool matrix_in_shared = true;
   bool double_precision = false;
+  int reduce_blocks = 0, spectrum_blocks = 0, finish_blocks = 0;
+  int threads = 0;  ///< of reduce and finish; the spectrum's are 32
+  std::size_t reduce_shared = 0, spectrum_shared = 0, finish_shared = 0;
+  std::size_t matrix_scratch = 0;    ///< of each block of reduce; 0: its matrix lies in shared memory
+  std::size_t spectrum_scratch = 0;  ///< of each block of the spectrum
+  bool spectrum_in_shared = true;
 };
-
-/// Blocks and memory of every launch on the current device.
 cudaError_t plan_patches(const PatchConstants& constants, bool double_precision, PatchLaunch& plan);
 
-/// Patches [begin, end) of the list.
+/// Patches [begin, end) of the list: tridiagonal matrices, their spectra, and back.
 cudaError_t launch_patches(const PatchLaunch& plan, const PatchConstants& constants, const PatchBuffers& buffers,
                            std::int64_t begin, std::int64_t end, cudaStream_t stream);
 
