@@ -10,6 +10,8 @@
 #include <new>
 #include <stdexcept>
 
+#include "core/doors.hpp"
+#include "io/deflate.hpp"
 #include "io/nifti_header.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
@@ -90,6 +92,7 @@ void read_data(Nifti& image, const NiftiLayout& layout, std::uint64_t size, std:
   if (layout.elements > max_bytes / sizeof(float))
     throw BadInput(fmt::format("{}: its {} elements need {} bytes of memory, the limit is {}", name,
                                layout.elements, layout.elements * sizeof(float), max_bytes));
+  require_memory_for(layout.elements, sizeof(float), name + ": its elements");
   image.data.resize(layout.elements);
   with_stored_type(image.type, [&](auto zero) {
     using Stored = decltype(zero);
@@ -132,6 +135,24 @@ Nifti read_plain(const InputFile& file, std::string_view head, const std::string
   return image;
 }
 
+/// Of a gzip stream no more is unpacked than its header asks for: a few MB of it may hold GB of zeros.
+Nifti parse_packed(std::string_view bytes, const std::string& name, std::uint64_t max_bytes) {
+  constexpr std::uint64_t kMostBehind = 1 << 20;  // of padding
+  Nifti image;
+  const NiftiLayout layout = parse_nifti_header(gunzip_head(bytes, name, kMaxNiftiHeaderBytes), name, image);
+  const std::uint64_t content = layout.offset + layout.bytes;
+  if (layout.elements > max_bytes / sizeof(float) || content > max_bytes ||
+      content + layout.elements * sizeof(float) > max_bytes)
+    throw BadInput(fmt::format("{}: its {} elements need {} of memory and {} to unpack them, the limit is {}",
+                               name, layout.elements, bytes_text(layout.elements * sizeof(float)),
+                               bytes_text(content), bytes_text(max_bytes)));
+  if (content / kMostExpansion > bytes.size())
+    throw BadInput(fmt::format("{}: cut off: its header asks for {} bytes, which {} of gzip cannot hold", name,
+                               content, bytes.size()));
+  require_memory_for(content + layout.elements * sizeof(float), 1, name + ": its elements and their unpacking");
+  return parse_plain(gunzip(bytes, name, content + kMostBehind), name, max_bytes);
+}
+
 template <typename Read>
 Nifti within_memory(const std::string& name, const Read& read) {
   try {
@@ -168,7 +189,7 @@ std::int64_t Nifti::elements() const { return element_count(shape); }
 
 Nifti parse_nifti(std::string_view bytes, const std::string& name, std::uint64_t max_bytes) {
   return within_memory(name, [&] {
-    if (is_gzip(bytes)) return parse_plain(gunzip(bytes, name, max_bytes), name, max_bytes);
+    if (is_gzip(bytes)) return parse_packed(bytes, name, max_bytes);
     return parse_plain(bytes, name, max_bytes);
   });
 }
