@@ -38,6 +38,7 @@ constexpr double kNoise = 0.1;
 
 void BM_WholeRun2d(benchmark::State& state) {
   SegmentOptions options;
+  options.method = Method::level_set;
   options.run.devices = {warploom::Device::cuda};
   run(state, scene(plane(state.range(0)), kObjects, kNoise), options);
 }
@@ -51,6 +52,7 @@ BENCHMARK(BM_WholeRun2d)
 
 void BM_WholeRun3d(benchmark::State& state) {
   SegmentOptions options;
+  options.method = Method::level_set;
   options.run.devices = {warploom::Device::cuda};
   run(state, scene(cube(state.range(0)), kObjects, kNoise), options);
 }
@@ -58,6 +60,7 @@ BENCHMARK(BM_WholeRun3d)->Arg(128)->Arg(256)->UseManualTime()->Unit(benchmark::k
 
 void fixed(benchmark::State& state, const Grid& grid) {
   SegmentOptions options;
+  options.method = Method::level_set;
   options.run.devices = {warploom::Device::cuda};
   options.tolerance = 0;
   options.max_iterations = 200;

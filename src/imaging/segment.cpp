@@ -21,7 +21,6 @@ constexpr std::array<std::string_view, 2> kMethods{"convex", "level-set"};
 constexpr std::array<std::string_view, 3> kNoises{"auto", "equal", "counts"};
 constexpr std::array<std::string_view, 4> kStarts{"checkerboard", "disk", "box", "mask"};
 constexpr std::array<std::string_view, 3> kInsides{"bright", "dark", "start"};
-constexpr int kMostClasses = 16;
 
 void require(bool fine, std::string_view what, double value, std::string_view limit) {
   if (!fine) throw BadInput(fmt::format("{} is {}, it must be {}", what, value, limit));

@@ -71,6 +71,8 @@ std::unique_ptr<ConvexBackend> convex_cuda(const ConvexProblem& problem);
 /// long as most places have none. 0 where there is none, or too few voxels to tell.
 double finest_noise(const float* image, const Grid& grid, const Mask& mask);
 
+inline constexpr int kMostClasses = 16;
+
 /// An image as it is segmented.
 struct ScaledImage {
   std::vector<float> data = {};  ///< 0 to 1; 0 where a voxel does not count

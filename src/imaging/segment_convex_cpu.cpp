@@ -13,7 +13,7 @@ namespace warploom::imaging {
 namespace {
 
 // Rows are shared out in pieces of about so many voxels, whatever the number of threads.
-constexpr std::int64_t kPieceVoxels = 1 << 14;
+constexpr std::int64_t kConvexPieceVoxels = 1 << 14;
 
 /// v and its extrapolation [nz, ny, nx]; p for each edge [nz, ny, nx + 2], with a 0 before and behind each row,
 /// so that no voxel is a special case. p is 0 on edges that would leave the image.
@@ -25,7 +25,7 @@ class Cpu final : public ConvexBackend {
         ny_(problem.grid.ny),
         rows_(problem.grid.ny * problem.grid.nz),
         stride_(nx_ + 2),
-        rows_per_piece_(std::max<std::int64_t>(1, kPieceVoxels / nx_)),
+        rows_per_piece_(std::max<std::int64_t>(1, kConvexPieceVoxels / nx_)),
         v_(problem.image, problem.image + rows_ * nx_),
         extrapolated_(v_),
         zeros_(static_cast<std::size_t>(stride_)),
