@@ -93,7 +93,7 @@ class Alternation {
     // Measured at `threshold`, to which the dual objective belongs; the set is the one of its means.
     out.threshold = threshold;
     const double slope = model_.slope(out.means);
-    const double u_inside = static_cast<double>(out.sums.sum) / kFixedPoint;
+    const double u_inside = static_cast<double>(out.sums.sum) / kSetPoint;
     const double inside = static_cast<double>(out.sums.inside);
     const double deviation = model_.deviation(out.sums, out.means);
     const double primal = lambda * out.sums.length + inside * double(threshold) - u_inside;

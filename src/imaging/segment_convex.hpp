@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "imaging/segment_edges.hpp"
+#include "imaging/segment_levels.hpp"
 #include "warploom/imaging/segment.hpp"
 
 namespace warploom::imaging {
@@ -20,25 +21,17 @@ struct ConvexProblem {
   const std::uint8_t* mask = nullptr;  ///< 0: the voxel does not count; null: all do
 };
 
-inline constexpr int kLevels = 4096;             // bins of v, over [0, 1]
-inline constexpr double kFixedPoint = 1 << 24;   // sums of u and u^2 are whole numbers: any order, same bits
-
-/// By bins of v: voxels, and sums of u and u^2 times kFixedPoint.
+/// By bins of v: voxels, and sums of u and u^2 times kLevelPoint.
 struct LevelSums {
   std::array<std::int64_t, kLevels> count{}, sum{}, square{};
 };
-/// The bin of a value; the same on all back ends.
-inline int level_of(float v) {
-  const float bin = v * float(kLevels);
-  return !(bin > 0) ? 0 : bin >= float(kLevels) ? kLevels - 1 : static_cast<int>(bin);
-}
 
 /// Of S = {v > threshold}.
 struct SetSums {
-  std::int64_t inside = 0;      ///< voxels
-  std::int64_t sum = 0, square = 0;  ///< of u and u^2, times kFixedPoint
-  double length = 0;            ///< of its border
-  double excess = 0;            ///< sum over all of max(0, u + div p - threshold): minus the dual objective
+  std::int64_t inside = 0;  ///< voxels
+  std::int64_t sum = 0;     ///< of u, times kSetPoint
+  double length = 0;        ///< of its border
+  double excess = 0;        ///< sum over all of max(0, u + div p - threshold): minus the dual objective
 };
 
 class ConvexBackend {

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <vector>
 
 #include "core/instruction_sets.hpp"
@@ -67,10 +66,10 @@ class Cpu final : public ConvexBackend {
         const auto at = static_cast<std::size_t>(i);
         if (!counts_.empty() && counts_[at] == 0) continue;
         const auto level = static_cast<std::size_t>(level_of(v_[at]));
-        const double u = double(problem_.image[at]);
+        const float u = problem_.image[at];
         ++sums.count[level];
-        sums.sum[level] += std::llrint(u * kFixedPoint);
-        sums.square[level] += std::llrint(u * u * kFixedPoint);
+        sums.sum[level] += level_fixed(u);
+        sums.square[level] += level_fixed(u * u);
       }
     });
     for (std::size_t part = 1; part < parts.size(); ++part)
@@ -90,7 +89,7 @@ class Cpu final : public ConvexBackend {
     });
     SetSums total;
     for (const SetSums& part : parts) {
-      total.inside += part.inside, total.sum += part.sum, total.square += part.square;
+      total.inside += part.inside, total.sum += part.sum;
       total.length += part.length, total.excess += part.excess;
     }
     return total;
@@ -181,10 +180,8 @@ class Cpu final : public ConvexBackend {
     const auto takes_part = [&](std::int64_t at) { return counts == nullptr || counts[at] != 0; };
     for (std::int64_t x = 0; x < nx_; ++x)
       if (v[x] > threshold && takes_part(row * nx_ + x)) {
-        const double value = double(u[x]);
         ++sums.inside;
-        sums.sum += std::llrint(value * kFixedPoint);
-        sums.square += std::llrint(value * value * kFixedPoint);
+        sums.sum += set_fixed(u[x]);
       }
     for (int e = 0; e < problem_.edges.count; ++e) {
       const Edge& edge = problem_.edges.edge[e];

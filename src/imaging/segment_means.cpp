@@ -15,8 +15,8 @@ double above_zero(double mean, double scale) { return std::max(mean, 1e-6 * scal
 LevelTable::LevelTable(const LevelSums& levels) : below_(std::size_t{kLevels} + 1) {
   for (std::size_t level = 0; level < std::size_t{kLevels}; ++level) {
     below_[level + 1].count = below_[level].count + levels.count[level];
-    below_[level + 1].sum = below_[level].sum + static_cast<double>(levels.sum[level]) / kFixedPoint;
-    below_[level + 1].square = below_[level].square + static_cast<double>(levels.square[level]) / kFixedPoint;
+    below_[level + 1].sum = below_[level].sum + static_cast<double>(levels.sum[level]) / kLevelPoint;
+    below_[level + 1].square = below_[level].square + static_cast<double>(levels.square[level]) / kLevelPoint;
   }
 }
 
@@ -74,7 +74,7 @@ double NoiseModel::deviation(const SetSums& inside, const MeanPair& means) const
 }
 
 MeanPair NoiseModel::means(const SetSums& inside) const {
-  const double n = static_cast<double>(inside.inside), sum = static_cast<double>(inside.sum) / kFixedPoint;
+  const double n = static_cast<double>(inside.inside), sum = static_cast<double>(inside.sum) / kSetPoint;
   return {value(total_ - sum, voxels_ - n), value(sum, n)};
 }
 
