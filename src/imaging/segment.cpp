@@ -34,17 +34,22 @@ void check_level_set(const SegmentOptions& o) {
   require(o.lambda_in + o.lambda_out > 0, "lambda_in + lambda_out", 0,
           "above 0: else the image does not count");
   require(o.time_step > 0 && std::isfinite(o.time_step), "the time step", o.time_step, "finite and above 0");
-  if (!o.mask.empty()) throw BadInput("`mask`: the level-set method takes every voxel; `method` convex takes a mask");
-  if (o.classes != 2) throw BadInput("`classes`: the level-set method has two sides; `method` convex takes more");
-  if (o.means) throw BadInput("`means`: the level-set method begins with a contour; `method` convex takes means");
+  if (!o.mask.empty())
+    throw BadInput("`mask`: the level-set method takes every voxel; `method` convex takes a mask");
+  if (o.classes != 2)
+    throw BadInput("`classes`: the level-set method has two sides; `method` convex takes more");
+  if (o.means)
+    throw BadInput("`means`: the level-set method begins with a contour; `method` convex takes means");
   if (o.noise != Noise::automatic) throw BadInput("`noise` is an option of `method` convex");
 }
 
 void check_convex(const SegmentOptions& o, const Grid& grid) {
   const SegmentOptions usual;
   if (o.start != usual.start || !o.start_mask.empty())
-    throw BadInput("`start`: the result of `method` convex does not depend on one; `method` level-set has it");
-  if (o.inside == Inside::start) throw BadInput("`inside` start is one of `method` level-set: convex has no start");
+    throw BadInput(
+        "`start`: the result of `method` convex does not depend on one; `method` level-set has it");
+  if (o.inside == Inside::start)
+    throw BadInput("`inside` start is one of `method` level-set: convex has no start");
   if (o.lambda_in != usual.lambda_in || o.lambda_out != usual.lambda_out || o.time_step != usual.time_step)
     throw BadInput("lambda_in, lambda_out and the time step are options of `method` level-set");
   require(o.classes >= 2 && o.classes <= kMostClasses, "`classes`", o.classes, "2 to 16");
@@ -57,7 +62,8 @@ void check_convex(const SegmentOptions& o, const Grid& grid) {
 
 void check(const Image& image, const SegmentOptions& o) {
   if (o.mu) require(not_negative(*o.mu), "mu", *o.mu, "finite and at least 0");
-  if (o.tolerance) require(not_negative(*o.tolerance), "the tolerance", *o.tolerance, "finite and at least 0");
+  if (o.tolerance)
+    require(not_negative(*o.tolerance), "the tolerance", *o.tolerance, "finite and at least 0");
   if (o.max_iterations)
     require(*o.max_iterations >= 1, "the limit of iterations", *o.max_iterations, "at least 1");
   name(o.method), name(o.start), name(o.inside), name(o.noise);
@@ -87,8 +93,8 @@ ScaledImage scaled_image(const Image& image, const Mask& mask) {
   }
   if (out.voxels == 0) throw BadInput("the mask is 0 everywhere: no voxel counts");
   if (bad > 0)
-    throw BadInput(fmt::format("{} of {} voxels are NaN or infinite; replace them by a value first", bad,
-                               out.voxels));
+    throw BadInput(
+        fmt::format("{} of {} voxels are NaN or infinite; replace them by a value first", bad, out.voxels));
   if (low == high)
     throw BadInput(fmt::format("every voxel of the image is {}: there is nothing to segment", low));
   out.low = double(low), out.scale = double(high) - double(low);
@@ -154,8 +160,8 @@ Segmentation segment(const Image& image, const SegmentOptions& given) try {
   if (options.noise == Noise::counts && scaled.low < 0)
     throw BadInput(fmt::format("`noise` counts: a voxel is {}; counts are not negative", scaled.low));
   if (options.classes > 2 && scope.device().is_gpu())
-    throw NoDevice(fmt::format("`classes` {}: more than two classes are found on the CPU only; give `device` cpu",
-                               options.classes));
+    throw NoDevice(fmt::format(
+        "`classes` {}: more than two classes are found on the CPU only; give `device` cpu", options.classes));
   Segmentation out = options.method == Method::level_set
                          ? segment_level_set(image, scaled, options, scope.device())
                      : options.classes > 2 ? segment_classes(image, scaled, options)

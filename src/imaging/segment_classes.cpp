@@ -85,8 +85,8 @@ class Classes {
       return -count * u * u;
     };
     const auto most = static_cast<std::size_t>(kBins);
-    std::vector<std::vector<double>> least(classes() + 1,
-                                           std::vector<double>(most + 1, std::numeric_limits<double>::infinity()));
+    std::vector<std::vector<double>> least(
+        classes() + 1, std::vector<double>(most + 1, std::numeric_limits<double>::infinity()));
     std::vector<std::vector<int>> cut(classes() + 1, std::vector<int>(most + 1));
     least[0][0] = 0;
     for (std::size_t k = 1; k <= classes(); ++k)
@@ -126,8 +126,8 @@ class Classes {
       for (std::size_t v = 0; v < out[k].size(); ++v) {
         if (!inside(options_.mask, v)) continue;
         const double u = double(scaled_.data[v]), f = scaled_.low + scaled_.scale * u;
-        out[k][v] = static_cast<float>(
-            counted() ? mean - f + (f > 0 ? f * std::log(f / mean) : 0) : (u - mean) * (u - mean));
+        out[k][v] = static_cast<float>(counted() ? mean - f + (f > 0 ? f * std::log(f / mean) : 0)
+                                                 : (u - mean) * (u - mean));
       }
     }
     return out;

@@ -167,8 +167,8 @@ Segmentation segment_convex(const Image& image, const ScaledImage& scaled, const
   backend->begin(static_cast<float>(lambda));
   Progress progress("segmenting", static_cast<std::uint64_t>(*options.max_iterations), "iterations");
   while (true) {
-    const int count = std::min(r.iterations == 0 ? kFirstCheck : kBetweenChecks,
-                               *options.max_iterations - r.iterations);
+    const int count =
+        std::min(r.iterations == 0 ? kFirstCheck : kBetweenChecks, *options.max_iterations - r.iterations);
     backend->iterate(count);
     r.iterations += count;
     progress.advance(static_cast<std::uint64_t>(count));

@@ -14,8 +14,8 @@ namespace {
 // Rows are shared out in pieces of about so many voxels, whatever the number of threads.
 constexpr std::int64_t kConvexPieceVoxels = 1 << 14;
 
-/// v and its extrapolation [nz, ny, nx]; p for each edge [nz, ny, nx + 2], with a 0 before and behind each row,
-/// so that no voxel is a special case. p is 0 on edges that would leave the image.
+/// v and its extrapolation [nz, ny, nx]; p for each edge [nz, ny, nx + 2], with a 0 before and behind each
+/// row, so that no voxel is a special case. p is 0 on edges that would leave the image.
 class Cpu final : public ConvexBackend {
  public:
   explicit Cpu(const ConvexProblem& problem)
@@ -102,9 +102,7 @@ class Cpu final : public ConvexBackend {
   class Timer {
    public:
     explicit Timer(double& seconds) : seconds_(seconds) {}
-    ~Timer() {
-      seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    }
+    ~Timer() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
     Timer(const Timer&) = delete;
     Timer& operator=(const Timer&) = delete;
 

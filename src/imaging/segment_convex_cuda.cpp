@@ -29,7 +29,8 @@ class Cuda final : public ConvexBackend {
         shape_{extent_of(problem.grid.nx), extent_of(problem.grid.ny), extent_of(problem.grid.nz)},
         voxels_(problem.grid.voxels()) {
     const auto count = static_cast<std::uint64_t>(voxels_);
-    const auto image = arena_.add<float>(count), v = arena_.add<float>(count), next = arena_.add<float>(count),
+    const auto image = arena_.add<float>(count), v = arena_.add<float>(count),
+               next = arena_.add<float>(count),
                p = arena_.add<float>(count * static_cast<std::uint64_t>(edges_.count)),
                mask = arena_.add<unsigned char>(problem.mask != nullptr ? count : 1),
                levels = arena_.add<unsigned long long>(3 * kLevels),
@@ -37,11 +38,13 @@ class Cuda final : public ConvexBackend {
                sums = arena_.add<double>(2 * kMeasureBlocks);
     if (const auto [free, total] = device_memory(); arena_.bytes() > free)
       throw OutOfMemory("segmenting " + std::to_string(count) + " voxels needs " +
-                        std::to_string(arena_.bytes()) + " bytes of the GPU's memory, " + std::to_string(free) +
-                        " are free; `device` cpu does without");
+                        std::to_string(arena_.bytes()) + " bytes of the GPU's memory, " +
+                        std::to_string(free) + " are free; `device` cpu does without");
     arena_.allocate();
-    device_ = {arena_.at<float>(image), nullptr, arena_.at<float>(v), arena_.at<float>(next), arena_.at<float>(p),
-               arena_.at<unsigned long long>(levels), arena_.at<long long>(counts), arena_.at<double>(sums)};
+    device_ = {arena_.at<float>(image),      nullptr,
+               arena_.at<float>(v),          arena_.at<float>(next),
+               arena_.at<float>(p),          arena_.at<unsigned long long>(levels),
+               arena_.at<long long>(counts), arena_.at<double>(sums)};
     const std::size_t bytes = sizeof(float) * count;
     const Timer timer(*this, transfer_seconds_);
     copy(arena_.at<float>(image), problem.image, bytes);
@@ -91,9 +94,8 @@ class Cuda final : public ConvexBackend {
     std::vector<double> sums(2 * kMeasureBlocks);
     {
       const Timer timer(*this, seconds_);
-      cuda_check(
-          launch_convex_measure(device_, edges_, shape_, threshold, kMeasureBlocks, stream_.get()),
-          "launching the measuring kernel");
+      cuda_check(launch_convex_measure(device_, edges_, shape_, threshold, kMeasureBlocks, stream_.get()),
+                 "launching the measuring kernel");
     }
     fetch(counts.data(), device_.partial_counts, sizeof(long long) * counts.size());
     fetch(sums.data(), device_.partial_sums, sizeof(double) * sums.size());

@@ -6,7 +6,7 @@ namespace warploom::imaging {
 namespace {
 
 constexpr int kWarp = 32, kThreads = 256, kRows = kThreads / kWarp;  // a warp has a part of one row
-constexpr int kLevelVoxels = 1 << 15;                                // of a block: their sums fit into 32 bits
+constexpr int kLevelVoxels = 1 << 15;  // of a block: their sums fit into 32 bits
 
 /// A voxel's place, and which of its neighbours are there.
 struct Place {
@@ -38,8 +38,8 @@ __device__ void for_voxels(const ConvexShape& shape, const Body& body) {
 
 /// u + div p.
 template <int kEdges>
-__device__ float target_of(const float* image, const float* duals, const Edges& edges, const ConvexShape& shape,
-                           std::int64_t voxels, const Place& place) {
+__device__ float target_of(const float* image, const float* duals, const Edges& edges,
+                           const ConvexShape& shape, std::int64_t voxels, const Place& place) {
   float sum = image[place.at];
 #pragma unroll
   for (int e = 0; e < kEdges; ++e) {
@@ -63,9 +63,9 @@ __device__ Number warp_sum_of(Number value) {
 /// p = clip(p + sigma weight difference) within lambda. Launch: grid (blocks); block (kWarp, kRows).
 template <int kEdges>
 __global__ void __launch_bounds__(kThreads)
-    convex_dual(const float* __restrict__ extrapolated,   // [nz, ny, nx]
-                const unsigned char* __restrict__ mask,   // [nz, ny, nx], or null
-                float* __restrict__ duals,                // [kEdges, nz, ny, nx]
+    convex_dual(const float* __restrict__ extrapolated,  // [nz, ny, nx]
+                const unsigned char* __restrict__ mask,  // [nz, ny, nx], or null
+                float* __restrict__ duals,               // [kEdges, nz, ny, nx]
                 const Edges edges, const ConvexShape shape, const float sigma, const float lambda) {
   const std::int64_t voxels = static_cast<std::int64_t>(shape.nx) * shape.ny * shape.nz;
   for_voxels(shape, [&](const Place& place) {
@@ -90,8 +90,8 @@ __global__ void __launch_bounds__(kThreads)
     convex_primal(const float* __restrict__ image,  // [nz, ny, nx]
                   const float* __restrict__ duals,  // [kEdges, nz, ny, nx]
                   float* __restrict__ v,            // [nz, ny, nx]
-                  float* __restrict__ extrapolated, const Edges edges, const ConvexShape shape, const float tau,
-                  const float theta) {
+                  float* __restrict__ extrapolated, const Edges edges, const ConvexShape shape,
+                  const float tau, const float theta) {
   const std::int64_t voxels = static_cast<std::int64_t>(shape.nx) * shape.ny * shape.nz;
   const float scale = 1.0F / (1.0F + tau);
   for_voxels(shape, [&](const Place& place) {
@@ -108,7 +108,8 @@ __global__ void __launch_bounds__(kThreads)
                   const float* __restrict__ v, unsigned long long* levels,  // [3, kLevels]
                   const std::int64_t voxels) {
   __shared__ unsigned sums[3][kLevels];
-  for (int k = static_cast<int>(threadIdx.x); k < 3 * kLevels; k += kThreads) sums[k / kLevels][k % kLevels] = 0;
+  for (int k = static_cast<int>(threadIdx.x); k < 3 * kLevels; k += kThreads)
+    sums[k / kLevels][k % kLevels] = 0;
   __syncthreads();
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kLevelVoxels;
   for (int k = static_cast<int>(threadIdx.x); k < kLevelVoxels; k += kThreads) {  // all threads, all rounds
@@ -162,7 +163,8 @@ __global__ void __launch_bounds__(kThreads)
       if ((mask == nullptr || mask[there] != 0) && (v[there] > threshold) != above) cut += edge.weight;
     }
     length += static_cast<double>(cut);
-    excess += static_cast<double>(fmaxf(target_of<kEdges>(image, duals, edges, shape, voxels, place) - threshold, 0.0F));
+    excess += static_cast<double>(
+        fmaxf(target_of<kEdges>(image, duals, edges, shape, voxels, place) - threshold, 0.0F));
   });
   inside = warp_sum_of(inside), sum = warp_sum_of(sum);
   length = warp_sum_of(length), excess = warp_sum_of(excess);
@@ -193,8 +195,10 @@ template <int kEdges>
 cudaError_t step(const ConvexBuffers& b, const Edges& edges, ConvexShape shape, float sigma, float lambda,
                  float tau, float theta, cudaStream_t stream) {
   const dim3 block(kWarp, kRows);
-  convex_dual<kEdges><<<tiles_of(shape), block, 0, stream>>>(b.extrapolated, b.mask, b.p, edges, shape, sigma, lambda);
-  convex_primal<kEdges><<<tiles_of(shape), block, 0, stream>>>(b.image, b.p, b.v, b.extrapolated, edges, shape, tau, theta);
+  convex_dual<kEdges>
+      <<<tiles_of(shape), block, 0, stream>>>(b.extrapolated, b.mask, b.p, edges, shape, sigma, lambda);
+  convex_primal<kEdges>
+      <<<tiles_of(shape), block, 0, stream>>>(b.image, b.p, b.v, b.extrapolated, edges, shape, tau, theta);
   return cudaPeekAtLastError();
 }
 
@@ -219,8 +223,8 @@ cudaError_t launch_convex_measure(const ConvexBuffers& b, const Edges& edges, Co
   const auto kernel = edges.count == 13  ? convex_measure<13>
                       : edges.count == 4 ? convex_measure<4>
                                          : convex_measure<1>;
-  kernel<<<static_cast<unsigned>(blocks), block, 0, stream>>>(b.image, b.mask, b.v, b.p, b.partial_counts, b.partial_sums, edges, shape,
-                                                          threshold);
+  kernel<<<static_cast<unsigned>(blocks), block, 0, stream>>>(b.image, b.mask, b.v, b.p, b.partial_counts,
+                                                              b.partial_sums, edges, shape, threshold);
   return cudaPeekAtLastError();
 }
 

@@ -17,10 +17,10 @@ struct ConvexBuffers {
   const float* image;
   const unsigned char* mask;  ///< 0: does not count; null: all do
   float *v, *extrapolated;
-  float* p;                       ///< [edges, nz, ny, nx]; 0 where an edge would leave the image
-  unsigned long long* levels;     ///< [3, kLevels]: voxels, sums of u and of u^2
-  long long* partial_counts;      ///< [2, blocks of measure]
-  double* partial_sums;           ///< [2, blocks of measure]
+  float* p;                    ///< [edges, nz, ny, nx]; 0 where an edge would leave the image
+  unsigned long long* levels;  ///< [3, kLevels]: voxels, sums of u and of u^2
+  long long* partial_counts;   ///< [2, blocks of measure]
+  double* partial_sums;        ///< [2, blocks of measure]
 };
 
 struct ConvexShape {
@@ -28,8 +28,8 @@ struct ConvexShape {
 };
 
 /// p from the extrapolated v, then v from p.
-cudaError_t launch_convex_step(const ConvexBuffers& buffers, const Edges& edges, ConvexShape shape, float sigma,
-                               float lambda, float tau, float theta, cudaStream_t stream);
+cudaError_t launch_convex_step(const ConvexBuffers& buffers, const Edges& edges, ConvexShape shape,
+                               float sigma, float lambda, float tau, float theta, cudaStream_t stream);
 /// Adds to the levels.
 cudaError_t launch_convex_levels(const ConvexBuffers& buffers, std::int64_t voxels, cudaStream_t stream);
 /// Voxels of {v > threshold} and their u to partial_counts, the border's length and the excess to

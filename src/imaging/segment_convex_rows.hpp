@@ -1,6 +1,7 @@
 #pragma once
 
-/// The inner loops of the convex method on a CPU, compiled for each instruction set in a namespace of its name.
+/// The inner loops of the convex method on a CPU, compiled for each instruction set in a namespace of its
+/// name.
 
 #include <cstdint>
 
@@ -8,8 +9,8 @@
 
 namespace warploom::imaging {
 
-/// p of one kind of edge along a row: p = clip(p + step (there - here)) within limit, or limit * here_counts *
-/// there_counts where masks are given.
+/// p of one kind of edge along a row: p = clip(p + step (there - here)) within limit, or limit * here_counts
+/// * there_counts where masks are given.
 struct DualRow {
   std::int64_t count;
   float* p;
@@ -35,11 +36,11 @@ using UpdateDual = void (*)(const DualRow& row);
 using UpdatePrimal = void (*)(const PrimalRow& row);
 using RowExcess = double (*)(const PrimalRow& row, float threshold, const float* counts);
 
-#define WARPLOOM_DECLARE_CONVEX_ROWS(set)                                                   \
-  namespace set {                                                                           \
-  void update_dual_row(const DualRow& row);                                                 \
-  void update_primal_row(const PrimalRow& row);                                             \
-  double row_excess(const PrimalRow& row, float threshold, const float* counts);            \
+#define WARPLOOM_DECLARE_CONVEX_ROWS(set)                                        \
+  namespace set {                                                                \
+  void update_dual_row(const DualRow& row);                                      \
+  void update_primal_row(const PrimalRow& row);                                  \
+  double row_excess(const PrimalRow& row, float threshold, const float* counts); \
   }
 WARPLOOM_DECLARE_CONVEX_ROWS(baseline)
 WARPLOOM_DECLARE_CONVEX_ROWS(avx2)

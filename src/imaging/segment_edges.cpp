@@ -16,7 +16,8 @@ std::vector<Vector> even_directions(int axes) {
   for (int k = 0; k < kDirections; ++k) {
     const double share = (k + 0.5) / kDirections;
     const double z = axes == 3 ? 1 - 2 * share : 0;
-    const double angle = axes == 3 ? k * std::numbers::pi * (3 - std::sqrt(5.0)) : 2 * std::numbers::pi * share;
+    const double angle =
+        axes == 3 ? k * std::numbers::pi * (3 - std::sqrt(5.0)) : 2 * std::numbers::pi * share;
     const double r = std::sqrt(1 - z * z);
     out[static_cast<std::size_t>(k)] = {r * std::cos(angle), r * std::sin(angle), z};
   }

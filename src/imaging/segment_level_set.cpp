@@ -65,7 +65,8 @@ Segmentation segment_level_set(const Image& image, const ScaledImage& scaled, co
   begin_at(problem.begin);
   // The weights change places, so that lambda_in weighs the side that was asked for, and not the level set:
   // turned, it would go another way than scikit-image's where it is 0.
-  if (wrong_side(problem.begin, options.inside)) std::swap(constants.step.lambda_in, constants.step.lambda_out);
+  if (wrong_side(problem.begin, options.inside))
+    std::swap(constants.step.lambda_in, constants.step.lambda_out);
   SegmentOutcome outcome = evolve(problem, device, level_set.data());
   if (wrong_side(outcome.end, options.inside)) {
     for (float& value : level_set) value = -value;

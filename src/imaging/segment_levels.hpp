@@ -13,8 +13,8 @@
 namespace warploom::imaging {
 
 inline constexpr int kLevels = 1024;  // over [0, 1]
-// Sums of u are whole numbers, so that the order does not matter: coarse by levels, where 2^15 of them must fit
-// into 32 bits, and as fine as single precision is over a set.
+// Sums of u are whole numbers, so that the order does not matter: coarse by levels, where 2^15 of them must
+// fit into 32 bits, and as fine as single precision is over a set.
 inline constexpr int kLevelPoint = 1 << 16, kSetPoint = 1 << 24;
 
 WARPLOOM_HOST_DEVICE static inline int level_of(float v) {

@@ -129,8 +129,7 @@ double NoiseModel::log_likelihood(const LevelTable& table, Noise noise) const {
 }
 
 void NoiseModel::choose(const LevelTable& table) {
-  noise_ = counts_possible_ &&
-                   log_likelihood(table, Noise::counts) > log_likelihood(table, Noise::equal)
+  noise_ = counts_possible_ && log_likelihood(table, Noise::counts) > log_likelihood(table, Noise::equal)
                ? Noise::counts
                : Noise::equal;
 }

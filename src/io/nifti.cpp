@@ -147,9 +147,10 @@ Nifti parse_packed(std::string_view bytes, const std::string& name, std::uint64_
                                name, layout.elements, bytes_text(layout.elements * sizeof(float)),
                                bytes_text(content), bytes_text(max_bytes)));
   if (content / kMostExpansion > bytes.size())
-    throw BadInput(fmt::format("{}: cut off: its header asks for {} bytes, which {} of gzip cannot hold", name,
-                               content, bytes.size()));
-  require_memory_for(content + layout.elements * sizeof(float), 1, name + ": its elements and their unpacking");
+    throw BadInput(fmt::format("{}: cut off: its header asks for {} bytes, which {} of gzip cannot hold",
+                               name, content, bytes.size()));
+  require_memory_for(content + layout.elements * sizeof(float), 1,
+                     name + ": its elements and their unpacking");
   return parse_plain(gunzip(bytes, name, content + kMostBehind), name, max_bytes);
 }
 

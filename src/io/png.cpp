@@ -177,8 +177,9 @@ Picture parse_png(std::string_view bytes, const std::string& name, std::uint64_t
   const std::uint64_t samples = height * samples_a_row;
   const std::uint64_t needed = samples * (wide ? 2 : 3) + height * sizeof(png_bytep) + 4 * stored_row_bytes;
   if (needed > max_bytes)
-    throw BadInput(fmt::format("{}: its {} x {} pixels of {} samples need {} of memory, the limit is {}", name,
-                               width, height, picture.channels, bytes_text(needed), bytes_text(max_bytes)));
+    throw BadInput(fmt::format("{}: its {} x {} pixels of {} samples need {} of memory, the limit is {}",
+                               name, width, height, picture.channels, bytes_text(needed),
+                               bytes_text(max_bytes)));
   require_memory(needed, fmt::format("{}: reading its {} x {} pixels", name, width, height));
   if (!stream.attempt(reader.png, start_pixels, reader.info)) fail();
   const std::uint64_t row_bytes = png_get_rowbytes(reader.png, reader.info);

@@ -146,8 +146,8 @@ TEST_F(SegmentVerb, StartsAndSides) {
     EXPECT_GE(oracle::dice(mask, phantom.truth), 0.98) << how;
   }
   // Its own mask is where the contour stays.
-  ASSERT_EQ(segment(path("in.png") + " -o " + path("again.png") + " --method level-set --start mask:" +
-                    path("dark.png"))
+  ASSERT_EQ(segment(path("in.png") + " -o " + path("again.png") +
+                    " --method level-set --start mask:" + path("dark.png"))
                 .code,
             0);
   EXPECT_GE(oracle::dice(mask_of(io::read_png(path("again.png")).data), phantom.truth), 0.98);
@@ -204,7 +204,7 @@ TEST_F(SegmentVerb, AFileThatAsksForMoreThanMaxMemoryIsRefused) {
   const std::string png = write_png(imaging::segment_phantom(kPlane, 5));
   const std::string nifti = write_nifti(imaging::segment_phantom(kVolume, 5));
   for (const std::string& in : {png, nifti}) {
-    const ToolRun run = segment(in + " --max-memory 20K -o " + path("m.nii"));
+    const ToolRun run = segment(in + " --max-memory 20K --force -o " + path("m.nii"));
     EXPECT_EQ(run.code, 2);
     EXPECT_THAT(run.err, HasSubstr("of memory"));
     EXPECT_THAT(run.err, HasSubstr("the limit is 20.5 kB (--max-memory)"));

@@ -192,9 +192,8 @@ DOOR(Denoise, "imaging::denoise_tensors", "imaging::denoise_channels") {
 DOOR(Segment, "imaging::segment", "imaging::usual_options") {
   constexpr Method kLevelSet = Method::level_set;
   refused_if_broken(1, [](Image& i, const Mask&) { return segment(i).report.inside; });
-  door_of_images(1, [](Image& i, const Mask& m) {
-    return segment(i, {.max_iterations = 2, .mask = m}).report.inside;
-  });
+  door_of_images(
+      1, [](Image& i, const Mask& m) { return segment(i, {.max_iterations = 2, .mask = m}).report.inside; });
   survives_numbers(1, [](Image& i, const Mask& m) {
     return segment(i, {.method = kLevelSet, .max_iterations = 2, .start = Start::mask, .start_mask = m})
         .report.inside;
@@ -205,7 +204,8 @@ DOOR(Segment, "imaging::segment", "imaging::usual_options") {
   const Image image = whole(1);
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{217}})
     refused([&] {
-      return segment(image, {.method = kLevelSet, .start = Start::mask, .start_mask = Mask(size, 1)}).report.inside;
+      return segment(image, {.method = kLevelSet, .start = Start::mask, .start_mask = Mask(size, 1)})
+          .report.inside;
     });
   for (const std::size_t size : {std::size_t{1}, std::size_t{217}})
     refused([&] { return segment(image, {.mask = Mask(size, 1)}).report.inside; });
@@ -240,10 +240,10 @@ DOOR(Segment, "imaging::segment", "imaging::usual_options") {
 }
 
 DOOR(NamesOfImaging, "imaging::name(FitMethod)", "imaging::name(ImageKind)", "imaging::name(Inside)",
-     "imaging::name(Method)", "imaging::name(Noise)", "imaging::name(Solver)", "imaging::name(Start)", "imaging::name(StopReason)",
-     "imaging::name(TensorOrder)", "imaging::elements_text", "imaging::usual_frame",
-     "imaging::parse_fit_method", "imaging::parse_inside", "imaging::parse_method", "imaging::parse_noise", "imaging::parse_solver", "imaging::parse_start",
-     "imaging::parse_tensor_order") {
+     "imaging::name(Method)", "imaging::name(Noise)", "imaging::name(Solver)", "imaging::name(Start)",
+     "imaging::name(StopReason)", "imaging::name(TensorOrder)", "imaging::elements_text",
+     "imaging::usual_frame", "imaging::parse_fit_method", "imaging::parse_inside", "imaging::parse_method",
+     "imaging::parse_noise", "imaging::parse_solver", "imaging::parse_start", "imaging::parse_tensor_order") {
   refused([] { return name(no_enumerator<FitMethod>()); });
   refused([] { return name(no_enumerator<ImageKind>()); });
   refused([] { return name(no_enumerator<Inside>()); });

@@ -32,8 +32,8 @@ class TextFile {
 };
 
 DOOR(TextsOfIo, "io::parse_annotations", "io::parse_fasta", "io::parse_frame", "io::parse_list",
-     "io::parse_nifti", "io::parse_png", "io::parse_table", "io::gunzip", "io::gunzip_head", "io::gzip", "io::uncompressed",
-     "io::is_gzip", "io::csv_field", "io::name(Frame)") {
+     "io::parse_nifti", "io::parse_png", "io::parse_table", "io::gunzip", "io::gunzip_head", "io::gzip",
+     "io::uncompressed", "io::is_gzip", "io::csv_field", "io::name(Frame)") {
   for (const std::string& text : odd_texts()) {
     survives([&] { return parse_annotations("onset,duration,label\n" + text, text); });
     survives([&] { return parse_annotations(text, ""); });

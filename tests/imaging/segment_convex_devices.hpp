@@ -14,8 +14,8 @@
 #include "segment_phantom.hpp"
 #include "warploom/imaging/segment.hpp"
 
-/// What every back end of the convex method has to do; segment_convex_test.cpp and segment_gpu_test.cpp say on
-/// which.
+/// What every back end of the convex method has to do; segment_convex_test.cpp and segment_gpu_test.cpp say
+/// on which.
 namespace warploom::imaging {
 
 class ConvexOn : public testing::TestWithParam<Device> {
@@ -40,7 +40,8 @@ inline oracle::TwoPhase two_phase_of(const Image& image, const SegmentReport& re
                        .counts = mask};
   float low = INFINITY, high = -INFINITY;
   for (std::size_t v = 0; v < image.data.size(); ++v)
-    if (mask.empty() || mask[v] != 0) low = std::min(low, image.data[v]), high = std::max(high, image.data[v]);
+    if (mask.empty() || mask[v] != 0)
+      low = std::min(low, image.data[v]), high = std::max(high, image.data[v]);
   const auto cost = [&](double f, double mean) {
     if (report.noise == Noise::counts) return mean - f + (f > 0 ? f * std::log(f / mean) : 0);
     return std::pow((f - mean) / (double(high) - double(low)), 2);
@@ -57,8 +58,7 @@ inline Image counted(const Mask& truth, const Grid& grid, double dark, double br
   Image image(grid, 1);
   std::mt19937 random(5);
   for (std::size_t v = 0; v < truth.size(); ++v)
-    image.data[v] =
-        static_cast<float>(std::poisson_distribution<int>(truth[v] != 0 ? bright : dark)(random));
+    image.data[v] = static_cast<float>(std::poisson_distribution<int>(truth[v] != 0 ? bright : dark)(random));
   return image;
 }
 
@@ -67,9 +67,11 @@ inline SegmentPhantom two_balls(double sigma) {
   const Grid grid{48, 48, 48};
   SegmentPhantom out{Image(grid, 1), {}};
   for (std::int64_t v = 0; v < grid.voxels(); ++v) {
-    const double x = (static_cast<double>(v % 48) + 0.5) / 48, y = (static_cast<double>(v / 48 % 48) + 0.5) / 48,
+    const double x = (static_cast<double>(v % 48) + 0.5) / 48,
+                 y = (static_cast<double>(v / 48 % 48) + 0.5) / 48,
                  z = (static_cast<double>(v / 2304) + 0.5) / 48;
-    const bool in = std::hypot(x - 0.33, y - 0.36, z - 0.4) < 0.2 || std::hypot(x - 0.7, y - 0.66, z - 0.62) < 0.16;
+    const bool in =
+        std::hypot(x - 0.33, y - 0.36, z - 0.4) < 0.2 || std::hypot(x - 0.7, y - 0.66, z - 0.62) < 0.16;
     out.truth.push_back(in ? 1 : 0);
     out.image.data[static_cast<std::size_t>(v)] = in ? 1.0F : 0.0F;
   }
@@ -111,8 +113,7 @@ TEST_P(ConvexOn, AMaskLeavesVoxelsOut) {
   EXPECT_EQ(got.mask, same.mask);
   EXPECT_EQ(got.level_set.data, same.level_set.data);
   EXPECT_EQ(got.report.voxels, 750);
-  for (std::size_t v = 0; v < got.mask.size(); ++v)
-    EXPECT_LE(got.mask[v], with.mask[v]) << v;
+  for (std::size_t v = 0; v < got.mask.size(); ++v) EXPECT_LE(got.mask[v], with.mask[v]) << v;
   const oracle::TwoPhase want = two_phase_of(phantom.image, got.report, with.mask);
   EXPECT_LE(want.energy(got.mask), want.least_energy() * 1.0004);
 }
@@ -200,10 +201,11 @@ TEST_P(ConvexOn, RunsHaveTheSameBits) {
 }
 
 TEST_P(ConvexOn, SmallAndThinImages) {
-  for (const Grid& grid :
-       {Grid{2, 1, 1}, Grid{1, 2, 1}, Grid{1, 1, 2}, Grid{3, 2, 1}, Grid{1, 40, 1}, Grid{5, 1, 4}, Grid{2, 2, 2}}) {
+  for (const Grid& grid : {Grid{2, 1, 1}, Grid{1, 2, 1}, Grid{1, 1, 2}, Grid{3, 2, 1}, Grid{1, 40, 1},
+                           Grid{5, 1, 4}, Grid{2, 2, 2}}) {
     Image image(grid, 1);
-    for (std::size_t v = 0; v < image.data.size(); ++v) image.data[v] = 2 * v < image.data.size() ? 3.0F : 5.0F;
+    for (std::size_t v = 0; v < image.data.size(); ++v)
+      image.data[v] = 2 * v < image.data.size() ? 3.0F : 5.0F;
     const Segmentation got = segment(image, options());
     EXPECT_TRUE(got.report.converged) << grid.nx << " x " << grid.ny << " x " << grid.nz;
     for (std::size_t v = 0; v < image.data.size(); ++v) EXPECT_EQ(got.mask[v] != 0, image.data[v] > 4);

@@ -1,8 +1,9 @@
+#include "imaging/segment_convex.hpp"
+
 #include <atomic>
 #include <limits>
 #include <numbers>
 
-#include "imaging/segment_convex.hpp"
 #include "segment_convex_devices.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/run.hpp"
@@ -47,9 +48,9 @@ TEST(SegmentEdges, AContoursLengthIsRightInEveryDirection) {
       double length = 0;
       for (int e = 0; e < edges.count; ++e) {
         const Edge& edge = edges.edge[e];
-        length += double(edge.weight) * std::abs(edge.dx * c.spacing[0] * normal[0] +
-                                                 edge.dy * c.spacing[1] * normal[1] +
-                                                 edge.dz * c.spacing[2] * normal[2]);
+        length += double(edge.weight) *
+                  std::abs(edge.dx * c.spacing[0] * normal[0] + edge.dy * c.spacing[1] * normal[1] +
+                           edge.dz * c.spacing[2] * normal[2]);
       }
       EXPECT_GT(length, c.low);
       EXPECT_LT(length, c.high);
@@ -82,7 +83,8 @@ TEST(SegmentConvex, StretchedVoxelsGiveTheSameBall) {
   const auto volume = [](const Grid& grid) {
     Image image(grid, 1);
     for (std::int64_t v = 0; v < grid.voxels(); ++v) {
-      const double x = static_cast<double>(v % grid.nx) - 15.5, y = static_cast<double>(v / grid.nx % grid.ny) - 15.5,
+      const double x = static_cast<double>(v % grid.nx) - 15.5,
+                   y = static_cast<double>(v / grid.nx % grid.ny) - 15.5,
                    z = (static_cast<double>(v / grid.nx / grid.ny) - static_cast<double>(grid.nz - 1) / 2) *
                        grid.spacing[2];
       image.data[static_cast<std::size_t>(v)] = std::sqrt(x * x + y * y + z * z) < 10 ? 1.0F : 0.0F;
@@ -126,7 +128,9 @@ TEST(SegmentConvex, OptionsOfTheOtherMethodAreRefused) {
     change(options);
     return convex_message(image, options);
   };
-  const auto speaks = [](const std::string& text, const std::string& of) { return text.find(of) != text.npos; };
+  const auto speaks = [](const std::string& text, const std::string& of) {
+    return text.find(of) != text.npos;
+  };
   const auto start = [](SegmentOptions& o) { o.start = Start::box; };
   const auto side = [](SegmentOptions& o) { o.inside = Inside::start; };
   const auto weight = [](SegmentOptions& o) { o.lambda_in = 2; };
@@ -141,8 +145,10 @@ TEST(SegmentConvex, OptionsOfTheOtherMethodAreRefused) {
   EXPECT_TRUE(speaks(with(Method::level_set, means), "`means`"));
   EXPECT_TRUE(speaks(with(Method::convex, [](SegmentOptions& o) { o.classes = 17; }), "2 to 16"));
   EXPECT_TRUE(speaks(with(Method::convex, [](SegmentOptions& o) { o.mask.assign(7, 1); }), "7 voxels"));
-  EXPECT_TRUE(speaks(with(Method::convex, [](SegmentOptions& o) { o.mask.assign(200, 0); }), "no voxel counts"));
-  EXPECT_TRUE(speaks(with(Method::convex, [](SegmentOptions& o) { o.noise = Noise::counts; }), "not negative"));
+  EXPECT_TRUE(
+      speaks(with(Method::convex, [](SegmentOptions& o) { o.mask.assign(200, 0); }), "no voxel counts"));
+  EXPECT_TRUE(
+      speaks(with(Method::convex, [](SegmentOptions& o) { o.noise = Noise::counts; }), "not negative"));
 }
 
 }  // namespace

@@ -234,7 +234,10 @@ TEST_F(Workflow, SegmentingGivesTheMaskOfTheCommandLine) {
   file.affine = kLeftHanded;
   file.data = phantom.image.data;
   const std::string in = put("in.nii", file);
-  ASSERT_EQ(run_tool("segment --device cpu " + in + " --method level-set --start ball --max-iterations 300 -o " + path("cli.nii")).code, 0);
+  ASSERT_EQ(run_tool("segment --device cpu " + in +
+                     " --method level-set --start ball --max-iterations 300 -o " + path("cli.nii"))
+                .code,
+            0);
   const ScalarImage image = parse_image(content_of(in), in);
   SegmentOptions options{.method = Method::level_set, .max_iterations = 300, .start = Start::disk};
   EXPECT_EQ(usual_options(options, image.image.grid).tolerance, 1e-5);

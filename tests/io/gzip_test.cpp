@@ -118,11 +118,13 @@ TEST(Gunzip, AStreamThatSaysNothingOfItsLengthGrows) {
 
 TEST(Gunzip, AHeadIsReadWithoutTheRest) {
   const std::string content = sample(300'000);
-  for (const std::string& packed : {by_zlib(content), gzip(content, 1), by_zlib(content.substr(0, 7)) + by_zlib(content.substr(7))})
+  for (const std::string& packed :
+       {by_zlib(content), gzip(content, 1), by_zlib(content.substr(0, 7)) + by_zlib(content.substr(7))})
     for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{540}})
       EXPECT_EQ(gunzip_head(packed, "x.gz", count), content.substr(0, count));
   EXPECT_EQ(gunzip_head(by_zlib("ab") + gzip("cd", 1), "x.gz", 9), "abcd");
-  EXPECT_THAT(message_of([&] { gunzip_head(by_zlib(content).substr(0, 30), "x.gz", 540); }), HasSubstr("cut off"));
+  EXPECT_THAT(message_of([&] { gunzip_head(by_zlib(content).substr(0, 30), "x.gz", 540); }),
+              HasSubstr("cut off"));
   EXPECT_THAT(message_of([&] { gunzip_head("plain", "x.gz", 540); }), HasSubstr("no gzip stream"));
   // A last block of the kind that there is not.
   const std::string damaged("\x1f\x8b\x08\0\0\0\0\0\0\x03\x07 and more", 20);

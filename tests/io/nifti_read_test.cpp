@@ -412,9 +412,10 @@ TEST_F(NiftiFile, OfAStreamNoMoreIsUnpackedThanTheHeaderAsksFor) {
   large.dim = {3, 30'000, 30'000, 1, 1, 1, 1, 1};
   EXPECT_THAT(message_of([&] { parse_nifti(gzip(large.bytes(), 6), "large.nii.gz"); }),
               HasSubstr("large.nii.gz: cut off: its header asks for 900000352 bytes"));
-  EXPECT_THAT(message_of([&] { parse_nifti(gzip(large.bytes(), 6), "large.nii.gz", 1'000'000'000); }),
-              HasSubstr("large.nii.gz: its 900000000 elements need 3.60 GB of memory and 900 MB to unpack them, "
-                        "the limit is 1.00 GB"));
+  EXPECT_THAT(
+      message_of([&] { parse_nifti(gzip(large.bytes(), 6), "large.nii.gz", 1'000'000'000); }),
+      HasSubstr("large.nii.gz: its 900000000 elements need 3.60 GB of memory and 900 MB to unpack them, "
+                "the limit is 1.00 GB"));
   EXPECT_LT(peak() - before, 50'000);
 }
 

@@ -215,9 +215,11 @@ TEST(PngRead, AFewBytesThatClaimAWideImageTakeNoMemory) {
 }
 
 TEST(PngRead, MoreThanTheLimitOfMemoryIsRefused) {
-  const std::string bytes = format_png({.width = 300, .height = 200, .channels = 1, .data = std::vector<std::uint16_t>(60'000)});
-  EXPECT_THAT(message_of([&] { parse_png(bytes, "x.png", 100'000); }),
-              HasSubstr("x.png: its 300 x 200 pixels of 1 samples need 183 kB of memory, the limit is 100 kB"));
+  const std::string bytes =
+      format_png({.width = 300, .height = 200, .channels = 1, .data = std::vector<std::uint16_t>(60'000)});
+  EXPECT_THAT(
+      message_of([&] { parse_png(bytes, "x.png", 100'000); }),
+      HasSubstr("x.png: its 300 x 200 pixels of 1 samples need 183 kB of memory, the limit is 100 kB"));
   EXPECT_EQ(parse_png(bytes, "x.png", 200'000).width, 300);
 }
 

@@ -15,8 +15,8 @@ struct Neighbour {
   double weight;
 };
 
-/// A plane has four kinds of edges: along x, up a diagonal, along y, down a diagonal, by angle. Each stands for
-/// the directions that are nearer to it than to the others.
+/// A plane has four kinds of edges: along x, up a diagonal, along y, down a diagonal, by angle. Each stands
+/// for the directions that are nearer to it than to the others.
 std::array<Neighbour, 4> neighbours(double hx, double hy) {
   const double up = std::atan2(hy, hx), half_turn = std::numbers::pi;
   const double first = up / 2, second = (up + half_turn / 2) / 2, third = half_turn - second,

@@ -34,7 +34,7 @@ struct Settings {
   std::string input, output, contour, overlay, report, mask;
   std::string start = "checkerboard";
   std::string means;
-  std::int64_t volume = -1;                             ///< -1: not given
+  std::int64_t volume = -1;                           ///< -1: not given
   std::uint64_t max_memory = std::uint64_t{1} << 38;  ///< [bytes]
   SegmentOptions with;
   bool force = false, json = false;
@@ -151,8 +151,7 @@ Json as_json(const Settings& s, const SegmentOptions& with, const Segmentation& 
   report["mean_in"] = r.mean_in;
   report["mean_out"] = r.mean_out;
   report["inside_voxels"] = r.inside;
-  report["inside_mm3"] =
-      static_cast<double>(r.inside) * grid.spacing[0] * grid.spacing[1] * grid.spacing[2];
+  report["inside_mm3"] = static_cast<double>(r.inside) * grid.spacing[0] * grid.spacing[1] * grid.spacing[2];
   report["seconds"] = {{"iterations", r.seconds}, {"transfers", r.transfer_seconds}, {"total", seconds}};
   report["device_bytes"] = r.device_bytes;
   report["energy"] = r.energy;
@@ -164,8 +163,8 @@ std::string sides_text(const SegmentReport& r) {
     return 100 * static_cast<double>(voxels) / static_cast<double>(r.voxels);
   };
   if (r.means.size() <= 2)
-    return fmt::format("  inside      {} voxels, {:.2f} %, mean {:.6g}\n  outside     mean {:.6g}\n", r.inside,
-                       share(r.inside), r.mean_in, r.mean_out);
+    return fmt::format("  inside      {} voxels, {:.2f} %, mean {:.6g}\n  outside     mean {:.6g}\n",
+                       r.inside, share(r.inside), r.mean_in, r.mean_out);
   std::string text;
   for (std::size_t k = 0; k < r.means.size(); ++k)
     text += fmt::format("  class {:<5} {} voxels, {:.2f} %, mean {:.6g}\n", k, r.sizes[k], share(r.sizes[k]),
@@ -188,14 +187,14 @@ std::string as_text(const Settings& s, const SegmentOptions& with, const Segment
       text += fmt::format("  noise       {:.4g}, {}\n", r.noise_level,
                           r.noise == imaging::Noise::counts ? "as of counts: more where it is brighter"
                                                             : "equal on all sides");
-    text += fmt::format("  iterations  {}{}, at most {:.1e} above the least energy (gap){}\n", r.iterations,
-                        r.converged ? ", converged" : "", r.gap, stopped);
+    text += fmt::format("  iterations  {}{} (energy at most {:.2f} % above the least)\n", r.iterations,
+                        r.converged ? ", converged" : stopped, 100 * r.gap);
   } else {
     text += fmt::format("  iterations  {}{} (change {:.2e}, tolerance {:.0e})\n", r.iterations,
                         r.still ? ", stopped: it hardly moves" : stopped, r.change, *with.tolerance);
   }
-  return text +
-         fmt::format("  time        {:.3f} s, iterations {:.4f} s on {}\n", seconds, r.seconds, name(r.device));
+  return text + fmt::format("  time        {:.3f} s, iterations {:.4f} s on {}\n", seconds, r.seconds,
+                            name(r.device));
 }
 
 io::Picture picture_of(const Segmentation& segmentation, const Grid& grid) {
@@ -217,8 +216,7 @@ SliceContours contours_of(const Segmentation& segmentation) {
     border.data.assign(values.begin(), values.end());
     SliceContours here = slice_contours(border);
     all.resize(here.size());
-    for (std::size_t z = 0; z < here.size(); ++z)
-      all[z].insert(all[z].end(), here[z].begin(), here[z].end());
+    for (std::size_t z = 0; z < here.size(); ++z) all[z].insert(all[z].end(), here[z].begin(), here[z].end());
   }
   return all;
 }
@@ -236,9 +234,8 @@ int run(const Settings& s) {
   const Segmentation segmentation = imaging::segment(input.image, with);
   const SegmentReport& r = segmentation.report;
   if (r.means.size() <= 2 && (r.inside == 0 || r.inside == r.voxels))
-    log(LogLevel::warning,
-        fmt::format("{}: the contour vanished; try a smaller --mu{}", input_name(s.input),
-                    r.method == imaging::Method::level_set ? " or another --start" : ""));
+    log(LogLevel::warning, fmt::format("{}: the contour vanished; try a smaller --mu{}", input_name(s.input),
+                                       r.method == imaging::Method::level_set ? " or another --start" : ""));
 
   files.write(s.output, [&](const auto& staged) {
     if (ends_with(s.output, ".png"))
@@ -273,8 +270,9 @@ std::function<int()> add(Command& command) {
       .required();
   command.group("Output");
   command
-      .add("-o,--output", &s->output,
-           "Mask to write: .nii, .nii.gz (0 and 1, where the image lies) or .png (0 and 255); of more than two classes their numbers, in a .png spread over 0 to 255")
+      .add(
+          "-o,--output", &s->output,
+          "Mask to write: .nii, .nii.gz (0 and 1, where the image lies) or .png (0 and 255); of more than two classes their numbers, in a .png spread over 0 to 255")
       .required()
       .type("FILE");
   command.group("Input");
@@ -300,9 +298,10 @@ std::function<int()> add(Command& command) {
   command.add(
       "--mu X", &s->with.mu,
       "Weight of the contour's length [from the noise; of level-set 0.25]; larger: smoother, fewer small objects");
-  command.add("--tolerance X", &s->with.tolerance,
-              "convex: stop when the energy is at most this share above its bound [1e-4]; level-set: when the "
-              "root mean square change is at most this [1e-3; in 3-D, from one contour, with mu above 0.25: 1e-5]");
+  command.add(
+      "--tolerance X", &s->with.tolerance,
+      "convex: stop when the energy is at most this share above its bound [1e-4]; level-set: when the "
+      "root mean square change is at most this [1e-3; in 3-D, from one contour, with mu above 0.25: 1e-5]");
   command.add("--max-iterations N", &s->with.max_iterations,
               "Stop then in any case [2000; of level-set 500, or 10000 where the tolerance is 1e-5]");
   command.group("Method convex");

@@ -13,7 +13,8 @@ namespace warploom::imaging {
 
 enum class Method {
   convex,     ///< the exact minimum for the means that it ends with, whatever the start
-  level_set,  ///< Chan and Vese's descent, as scikit-image has it: a local minimum, which depends on the start
+  level_set,  ///< Chan and Vese's descent, as scikit-image has it: a local minimum, which depends on the
+              ///< start
 };
 /// @throws BadInput naming both
 Method parse_method(std::string_view text);
@@ -23,7 +24,7 @@ std::string_view name(Method method);
 enum class Noise {
   automatic,  ///< the likelier of the two; `equal` where a value is negative
   equal,      ///< as much on all sides: squared differences, as Chan and Vese have them
-  counts,     ///< the variance grows as the mean does, as that of counted photons: Kullback-Leibler's divergence
+  counts,  ///< the variance grows as the mean does, as that of counted photons: Kullback-Leibler's divergence
 };
 /// @throws BadInput naming the three
 Noise parse_noise(std::string_view text);
@@ -130,20 +131,19 @@ struct Segmentation {
 ///   E = mu |border of S| + sum over S of d(u, c_in) + sum over the rest of d(u, c_out),
 ///
 /// u the image scaled to [0, 1], lengths in units of the smallest voxel spacing, measured on the edges to 8
-/// neighbours in a plane and 26 in space, by Cauchy-Crofton's formula (errors by direction at most 6 and 8 %).
-/// Noise::equal: d(u, c) = (u - c)^2. Noise::counts: d(f, c) = c - f + f log(f/c), of the image f as it is.
-/// For given means S is where the minimiser v of lambda TV(v) + 1/2 |v - u|^2 is above m: for all means with
-/// the same lambda it is the same v (m = (c_in + c_out)/2 and lambda = mu / (2 |c_in - c_out|) of `equal`;
-/// m = (c_in - c_out)/log(c_in/c_out) and lambda = mu / log(c_in/c_out) of `counts`, in the unit of f).
-/// So v, which is unique, is found once, and the means alternate with the threshold from many starts.
-/// TV counts the same edges, so that thresholding is exact: the gap between the mask's E and the dual bound
-/// goes to 0, and is what ends the iteration. Without `mu`, lambda is the standard deviation of the noise
-/// (from the finest diagonal differences). `mu` as given is of `equal`; of `counts` the lambda is that of
-/// `equal` with the same means.
-/// Source: Chan, Esedoglu & Nikolova, SIAM J. Appl. Math. 66(5), 2006; Chambolle & Pock, JMIV 40, 2011,
-/// algorithm 2; weights of edges: Boykov & Kolmogorov, ICCV 2003.
-/// More than two classes: Potts' energy, by the relaxation of Zach, Gallup, Frahm & Niethammer (VMV 2008);
-/// that is not exact, and the gap says how far it may be off.
+/// neighbours in a plane and 26 in space, by Cauchy-Crofton's formula (errors by direction at most 6 and 8
+/// %). Noise::equal: d(u, c) = (u - c)^2. Noise::counts: d(f, c) = c - f + f log(f/c), of the image f as it
+/// is. For given means S is where the minimiser v of lambda TV(v) + 1/2 |v - u|^2 is above m: for all means
+/// with the same lambda it is the same v (m = (c_in + c_out)/2 and lambda = mu / (2 |c_in - c_out|) of
+/// `equal`; m = (c_in - c_out)/log(c_in/c_out) and lambda = mu / log(c_in/c_out) of `counts`, in the unit of
+/// f). So v, which is unique, is found once, and the means alternate with the threshold from many starts. TV
+/// counts the same edges, so that thresholding is exact: the gap between the mask's E and the dual bound goes
+/// to 0, and is what ends the iteration. Without `mu`, lambda is the standard deviation of the noise (from
+/// the finest diagonal differences). `mu` as given is of `equal`; of `counts` the lambda is that of `equal`
+/// with the same means. Source: Chan, Esedoglu & Nikolova, SIAM J. Appl. Math. 66(5), 2006; Chambolle & Pock,
+/// JMIV 40, 2011, algorithm 2; weights of edges: Boykov & Kolmogorov, ICCV 2003. More than two classes:
+/// Potts' energy, by the relaxation of Zach, Gallup, Frahm & Niethammer (VMV 2008); that is not exact, and
+/// the gap says how far it may be off.
 ///
 /// **Method::level_set.** Chan and Vese's active contour without edges: the level set phi that descends
 ///

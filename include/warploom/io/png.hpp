@@ -17,7 +17,8 @@ struct Picture {
 };
 
 /// Any PNG; palettes are looked up, alpha is dropped, fewer than 8 bits are widened. `name` is for messages.
-/// @param max_bytes  of memory, at most, or what is available if that is less: the size that the header states
+/// @param max_bytes  of memory, at most, or what is available if that is less: the size that the header
+/// states
 ///                   is compared with it before anything is allocated
 /// @throws BadInput (no PNG, truncated, corrupt, more than 2^31 samples, more memory than max_bytes),
 ///         OutOfMemory (more than is available)
