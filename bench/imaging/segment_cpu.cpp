@@ -21,6 +21,7 @@ constexpr int kIterations = 20;
 void iterations(benchmark::State& state, const Grid& grid) {
   const Image image = scene(grid, 200, 0.1);
   SegmentOptions options;
+  options.method = Method::level_set;
   options.run.devices = {Device::cpu};
   options.tolerance = 0;
   options.max_iterations = kIterations;

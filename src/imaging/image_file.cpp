@@ -49,13 +49,14 @@ Image take_volumes(io::Nifti& file, const std::string& name) {
   return image;
 }
 
-ScalarImage parse_image(std::string_view bytes, const std::string& name, std::int64_t volume) {
+ScalarImage parse_image(std::string_view bytes, const std::string& name, std::int64_t volume,
+                        std::uint64_t max_bytes) {
   if (bytes.starts_with("\x89PNG")) {
     if (volume > 0)
       throw BadInput(fmt::format("`volume` {}: {} is a PNG, which has one image", volume, name));
-    return {grey(io::parse_png(bytes, name)), std::nullopt};
+    return {grey(io::parse_png(bytes, name, max_bytes)), std::nullopt};
   }
-  io::Nifti nifti = io::parse_nifti(bytes, name);
+  io::Nifti nifti = io::parse_nifti(bytes, name, max_bytes);
   std::vector<std::int64_t> shape = nifti.shape;
   shape.resize(std::max<std::size_t>(shape.size(), 4), 1);
   if (std::any_of(shape.begin() + 4, shape.end(), [](std::int64_t extent) { return extent != 1; }))

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/doors.hpp"
 #include "io/deflate.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
@@ -130,6 +131,7 @@ std::optional<std::string> gunzip_indexed(std::string_view bytes, const std::str
     at += member->size();
     if (total > max_bytes) too_large(name, max_bytes);
   }
+  require_memory_for(total, 1, name + ": its content");
   std::string content(total, '\0');
   parallel_for(static_cast<std::int64_t>(members.size()), [&](std::int64_t k) {
     check_interrupt();
@@ -156,10 +158,14 @@ std::string gunzip(std::string_view bytes, const std::string& name, std::uint64_
   std::size_t filled = 0;
   const auto grow = [&](std::size_t capacity) {
     if (content.size() >= max_bytes) too_large(name, max_bytes);
-    content.resize(std::min<std::uint64_t>(std::max<std::size_t>(capacity, 1 << 16), max_bytes));
+    const auto size = std::min<std::uint64_t>(std::max<std::size_t>(capacity, 1 << 16), max_bytes);
+    require_memory_for(size, 1, name + ": its content");
+    content.resize(size);
   };
-  content.resize(std::min<std::uint64_t>(
-      hint / kMostExpansion <= bytes.size() ? std::max(hint, bytes.size()) : 4 * bytes.size(), max_bytes));
+  const auto first = std::min<std::uint64_t>(
+      hint / kMostExpansion <= bytes.size() ? std::max(hint, bytes.size()) : 4 * bytes.size(), max_bytes);
+  require_memory_for(first, 1, name + ": its content");
+  content.resize(first);
 
   const Decompressor decompressor = make_decompressor();
   for (std::size_t at = 0; at < bytes.size();) {
@@ -187,6 +193,30 @@ std::string gunzip(std::string_view bytes, const std::string& name, std::uint64_
   }
   content.resize(filled);
   return content;
+}
+
+std::string gunzip_head(std::string_view bytes, const std::string& name, std::size_t count) {
+  if (!is_gzip(bytes)) throw BadInput(fmt::format("{}: no gzip stream: it does not begin with 1f 8b", name));
+  z_stream stream{};
+  if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) throw std::bad_alloc();
+  const std::unique_ptr<z_stream, decltype(&inflateEnd)> owner(&stream, &inflateEnd);
+  std::string head(count, '\0');
+  stream.next_out = reinterpret_cast<unsigned char*>(head.data());
+  stream.avail_out = static_cast<unsigned>(std::min<std::size_t>(count, 1 << 30));
+  stream.next_in = reinterpret_cast<unsigned char*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<unsigned>(std::min<std::size_t>(bytes.size(), 1 << 30));
+  while (stream.avail_out > 0) {
+    const int status = inflate(&stream, Z_NO_FLUSH);
+    if (status == Z_STREAM_END) {  // a member follows, or nothing does
+      if (stream.avail_in < 2 || stream.next_in[0] != 0x1f || inflateReset(&stream) != Z_OK) break;
+    } else if (status == Z_BUF_ERROR || (status == Z_OK && stream.avail_in == 0 && stream.avail_out > 0)) {
+      throw BadInput(fmt::format("{}: the gzip stream is cut off after {} bytes", name, bytes.size()));
+    } else if (status != Z_OK) {
+      refuse(bytes, 0, name);
+    }
+  }
+  head.resize(count - stream.avail_out);
+  return head;
 }
 
 std::string uncompressed(std::string bytes, const std::string& name) {

@@ -12,6 +12,8 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "core/doors.hpp"
+#include "io/deflate.hpp"
 #include "io/nifti_header.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
@@ -92,6 +94,7 @@ void read_data(Nifti& image, const NiftiLayout& layout, std::uint64_t size, std:
   if (layout.elements > max_bytes / sizeof(float))
     throw BadInput(fmt::format("{}: its {} elements need {} bytes of memory, the limit is {}", name,
                                layout.elements, layout.elements * sizeof(float), max_bytes));
+  require_memory_for(layout.elements, sizeof(float), name + ": its elements");
   image.data.resize(layout.elements);
   with_stored_type(image.type, [&](auto zero) {
     using Stored = decltype(zero);
@@ -134,6 +137,31 @@ Nifti read_plain(const InputFile& file, std::string_view head, const std::string
   return image;
 }
 
+/// What a gzip stream of an image's elements holds, of which no more is unpacked than the header asks for: a
+/// few MB may hold GB of zeros.
+std::string unpacked(std::string_view bytes, const NiftiLayout& layout, const std::string& name,
+                     std::uint64_t max_bytes) {
+  constexpr std::uint64_t kMostBehind = 1 << 20;  // of padding
+  const std::uint64_t content = layout.offset + layout.bytes;
+  if (layout.elements > max_bytes / sizeof(float) || content > max_bytes ||
+      content + layout.elements * sizeof(float) > max_bytes)
+    throw BadInput(fmt::format("{}: its {} elements need {} of memory and {} to unpack them, the limit is {}",
+                               name, layout.elements, bytes_text(layout.elements * sizeof(float)),
+                               bytes_text(content), bytes_text(max_bytes)));
+  if (content / kMostExpansion > bytes.size())
+    throw BadInput(fmt::format("{}: cut off: its header asks for {} bytes, which {} of gzip cannot hold",
+                               name, content, bytes.size()));
+  require_memory_for(content + layout.elements * sizeof(float), 1,
+                     name + ": its elements and their unpacking");
+  return gunzip(bytes, name, content + kMostBehind);
+}
+
+Nifti parse_packed(std::string_view bytes, const std::string& name, std::uint64_t max_bytes) {
+  Nifti image;
+  const NiftiLayout layout = parse_nifti_header(gunzip_head(bytes, name, kMaxNiftiHeaderBytes), name, image);
+  return parse_plain(unpacked(bytes, layout, name, max_bytes), name, max_bytes);
+}
+
 /// The files of an image in two.
 struct NiftiPair {
   std::filesystem::path header, data;
@@ -160,11 +188,11 @@ std::optional<NiftiPair> pair_of(const std::filesystem::path& path) {
 Nifti read_pair(const NiftiPair& pair, std::uint64_t max_bytes) {
   const std::string header_name = pair.header.string(), name = pair.data.string();
   std::string head = read_file(pair.header, max_bytes);
-  if (is_gzip(head)) head = gunzip(head, header_name, max_bytes);
+  if (is_gzip(head)) head = gunzip_head(head, header_name, kMaxNiftiHeaderBytes);
   Nifti image;
   const NiftiLayout layout = parse_nifti_header(head, header_name, image, NiftiData::other_file);
   std::string bytes = read_file(pair.data, max_bytes);
-  if (is_gzip(bytes)) bytes = gunzip(bytes, name, max_bytes);
+  if (is_gzip(bytes)) bytes = unpacked(bytes, layout, name, max_bytes);
   read_data(image, layout, bytes.size(), max_bytes, name,
             [&](std::uint64_t offset, char* to, std::size_t count) {
               std::memcpy(to, bytes.data() + offset, count);
@@ -219,7 +247,7 @@ std::int64_t Nifti::elements() const { return element_count(shape); }
 
 Nifti parse_nifti(std::string_view bytes, const std::string& name, std::uint64_t max_bytes) {
   return within_memory(name, [&] {
-    if (is_gzip(bytes)) return parse_plain(gunzip(bytes, name, max_bytes), name, max_bytes);
+    if (is_gzip(bytes)) return parse_packed(bytes, name, max_bytes);
     return parse_plain(bytes, name, max_bytes);
   });
 }

@@ -13,6 +13,7 @@
 #include "io/deflate.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
+#include "warploom/core/memory.hpp"
 
 // libpng leaves its functions by longjmp on an error. A jump over a C++ object with a destructor is
 // undefined, so attempt() alone calls setjmp, and what it calls in libpng creates no such object: buffers are
@@ -101,10 +102,14 @@ void swap_if_little_endian(png_structp png) {
   if (std::endian::native == std::endian::little) png_set_swap(png);
 }
 
-/// Up to the pixels; afterwards each is 1 or 3 samples of 8 or 16 bits.
+/// Up to the pixels. Takes no memory by the size that the header states.
 void read_header(png_structp png, png_infop info, Stream&) {
   png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
   png_read_info(png, info);
+}
+
+/// Afterwards each pixel is 1 or 3 samples of 8 or 16 bits. Takes memory for two rows.
+void start_pixels(png_structp png, png_infop info, Stream&) {
   const int colour = png_get_color_type(png, info), bits = png_get_bit_depth(png, info);
   if (colour == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(png);
   if (colour == PNG_COLOR_TYPE_GRAY && bits < 8) png_set_expand_gray_1_2_4_to_8(png);
@@ -140,7 +145,7 @@ std::vector<png_bytep> row_pointers(void* pixels, std::size_t height, std::size_
 
 }  // namespace
 
-Picture parse_png(std::string_view bytes, const std::string& name) {
+Picture parse_png(std::string_view bytes, const std::string& name, std::uint64_t max_bytes) {
   constexpr std::string_view kSignature = "\x89PNG\r\n\x1a\n";
   if (!bytes.starts_with(kSignature))
     throw BadInput(fmt::format("{}: no PNG: it does not begin with 89 'PNG'", name));
@@ -153,23 +158,33 @@ Picture parse_png(std::string_view bytes, const std::string& name) {
 
   const std::uint64_t height = png_get_image_height(reader.png, reader.info),
                       width = png_get_image_width(reader.png, reader.info),
-                      row_bytes = png_get_rowbytes(reader.png, reader.info);
+                      stored_row_bytes = png_get_rowbytes(reader.png, reader.info);
+  const bool wide = png_get_bit_depth(reader.png, reader.info) == 16;
   Picture picture;
   picture.width = static_cast<std::int64_t>(width);
   picture.height = static_cast<std::int64_t>(height);
-  picture.channels = png_get_channels(reader.png, reader.info);
-  picture.maximum = png_get_bit_depth(reader.png, reader.info) == 16 ? 65535 : 255;
+  // A palette has colours, alpha goes.
+  picture.channels = (png_get_color_type(reader.png, reader.info) & PNG_COLOR_MASK_COLOR) != 0 ? 3 : 1;
+  picture.maximum = wide ? 65535 : 255;
   const std::uint64_t samples_a_row = width * static_cast<std::uint64_t>(picture.channels);
   if (samples_a_row > kMaxSamples / height)
     throw BadInput(fmt::format("{}: {} x {} pixels of {} samples are more than the limit of 2^31 samples",
                                name, width, height, picture.channels));
-  // Before memory is taken. A pixel has a bit at least.
-  if (width * height / 8 > kMostExpansion * bytes.size())
+  // Before memory is taken.
+  if (stored_row_bytes > kMostExpansion * bytes.size() / height)
     throw BadInput(fmt::format("{}: {} bytes cannot hold {} x {} pixels; it is cut off", name, bytes.size(),
                                width, height));
+  const std::uint64_t samples = height * samples_a_row;
+  const std::uint64_t needed = samples * (wide ? 2 : 3) + height * sizeof(png_bytep) + 4 * stored_row_bytes;
+  if (needed > max_bytes)
+    throw BadInput(fmt::format("{}: its {} x {} pixels of {} samples need {} of memory, the limit is {}",
+                               name, width, height, picture.channels, bytes_text(needed),
+                               bytes_text(max_bytes)));
+  require_memory(needed, fmt::format("{}: reading its {} x {} pixels", name, width, height));
+  if (!stream.attempt(reader.png, start_pixels, reader.info)) fail();
+  const std::uint64_t row_bytes = png_get_rowbytes(reader.png, reader.info);
 
-  picture.data.resize(height * samples_a_row);
-  const bool wide = picture.maximum > 255;
+  picture.data.resize(samples);
   std::vector<png_byte> narrow(wide ? 0 : picture.data.size());
   std::vector<png_bytep> rows =
       row_pointers(wide ? static_cast<void*>(picture.data.data()) : narrow.data(), height, row_bytes);
@@ -179,7 +194,9 @@ Picture parse_png(std::string_view bytes, const std::string& name) {
   return picture;
 }
 
-Picture read_png(const std::filesystem::path& path) { return parse_png(read_file(path), path.string()); }
+Picture read_png(const std::filesystem::path& path, std::uint64_t max_bytes) {
+  return parse_png(read_file(path), path.string(), max_bytes);
+}
 
 std::string format_png(const Picture& picture) {
   const auto width = static_cast<std::uint64_t>(picture.width),

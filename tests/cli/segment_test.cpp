@@ -99,7 +99,8 @@ TEST_F(SegmentVerb, APngBecomesAMaskContoursAPictureAndAReport) {
     EXPECT_EQ(overlay.channels, 3);
     const Json report = Json::parse(read_file(path("r.json")));
     EXPECT_EQ(report["stop"], "converged");
-    EXPECT_EQ(report["energy"].size(), report["iterations"]);
+    EXPECT_LE(report["gap"].get<double>(), 1e-4);
+    EXPECT_LE(report["lower_bound"].get<double>(), report["mask_energy"].get<double>());
     EXPECT_EQ(report["inside_voxels"], std::ranges::count(mask_of(mask.data), 1));
   }
 }
@@ -136,16 +137,79 @@ TEST_F(SegmentVerb, OneVolumeOfASeriesIsTaken) {
 
 TEST_F(SegmentVerb, StartsAndSides) {
   const SegmentPhantom phantom = imaging::segment_phantom(kPlane, 5);
-  const std::string in = write_png(phantom);
-  for (const std::string start : {"checkerboard", "disk", "box"}) {
-    ASSERT_EQ(segment(in + " --force --inside dark --start " + start + " -o " + path("dark.png")).code, 0);
+  const std::string in = write_png(phantom) + " --force --inside dark -o " + path("dark.png");
+  for (const std::string how : {"", " --method level-set", " --method level-set --start disk",
+                                " --method level-set --start ball", " --method level-set --start box"}) {
+    ASSERT_EQ(segment(in + how).code, 0) << how;
     imaging::Mask mask = mask_of(io::read_png(path("dark.png")).data);
     for (std::uint8_t& v : mask) v = v != 0 ? 0 : 1;
-    EXPECT_GE(oracle::dice(mask, phantom.truth), 0.98) << start;
+    EXPECT_GE(oracle::dice(mask, phantom.truth), 0.98) << how;
   }
   // Its own mask is where the contour stays.
-  ASSERT_EQ(segment(in + " -o " + path("again.png") + " --start mask:" + path("dark.png")).code, 0);
+  ASSERT_EQ(segment(path("in.png") + " -o " + path("again.png") +
+                    " --method level-set --start mask:" + path("dark.png"))
+                .code,
+            0);
   EXPECT_GE(oracle::dice(mask_of(io::read_png(path("again.png")).data), phantom.truth), 0.98);
+}
+
+TEST_F(SegmentVerb, TheLevelSetDoesNotSayThatItConverged) {
+  const std::string in = write_png(imaging::segment_phantom(kPlane, 5));
+  for (const std::string how : {"", " --mu 1", " --start disk --max-iterations 300"}) {
+    const ToolRun run = segment(in + " --force --method level-set -o " + path("m.png") + how);
+    ASSERT_EQ(run.code, 0);
+    EXPECT_EQ(run.out.find("converged"), run.out.npos) << run.out;
+  }
+}
+
+TEST_F(SegmentVerb, AMaskLeavesPixelsOut) {
+  const SegmentPhantom phantom = imaging::segment_phantom(kPlane, 5);
+  const std::string in = write_png(phantom);
+  io::Picture left{.width = 100, .height = 80, .channels = 1, .data = {}};
+  for (int v = 0; v < 8000; ++v) left.data.push_back(v % 100 < 50 ? 255 : 0);
+  io::write_png(path("left.png"), left);
+  const ToolRun run = segment(in + " --mask " + path("left.png") + " -o " + path("m.png"));
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("4000 voxels count"));
+  const imaging::Mask mask = mask_of(io::read_png(path("m.png")).data);
+  imaging::Mask truth = phantom.truth;
+  for (std::size_t v = 0; v < truth.size(); ++v)
+    if (v % 100 >= 50) truth[v] = 0;
+  EXPECT_GE(oracle::dice(mask, truth), 0.98);
+}
+
+TEST_F(SegmentVerb, ThreeClassesAreWrittenAsThree) {
+  SegmentPhantom phantom = imaging::segment_phantom(kPlane, 0);
+  for (std::size_t v = 0; v < phantom.truth.size(); ++v)
+    if (v % 100 > 50) phantom.image.data[v] *= 0.5F;
+  imaging::add_noise(phantom.image, 0.05, 1);
+  const ToolRun run = segment(write_png(phantom) + " --classes 3 -o " + path("m.png") + " --contour " +
+                              path("c.svg") + " --json");
+  ASSERT_EQ(run.code, 0) << run.err;
+  std::vector<std::uint16_t> values = io::read_png(path("m.png")).data;
+  std::ranges::sort(values);
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  EXPECT_EQ(values, (std::vector<std::uint16_t>{0, 127, 255}));
+  EXPECT_EQ(Json::parse(run.out)["classes"]["means"].size(), 3u);
+}
+
+TEST_F(SegmentVerb, AnyPairOfMeansGivesTheSameFile) {
+  const std::string in = write_png(imaging::segment_phantom(kPlane, 3));
+  ASSERT_EQ(segment(in + " -o " + path("m.png")).code, 0);
+  ASSERT_EQ(segment(in + " --means 250,251.5 -o " + path("n.png")).code, 0);
+  EXPECT_EQ(read_file(path("m.png")), read_file(path("n.png")));
+}
+
+TEST_F(SegmentVerb, AFileThatAsksForMoreThanMaxMemoryIsRefused) {
+  const std::string png = write_png(imaging::segment_phantom(kPlane, 5));
+  const std::string nifti = write_nifti(imaging::segment_phantom(kVolume, 5));
+  for (const std::string& in : {png, nifti}) {
+    const ToolRun run = segment(in + " --max-memory 20K --force -o " + path("m.nii"));
+    EXPECT_EQ(run.code, 2);
+    EXPECT_THAT(run.err, HasSubstr("of memory"));
+    EXPECT_THAT(run.err, HasSubstr("the limit is 20.5 kB (--max-memory)"));
+    EXPECT_EQ(segment(in + " --max-memory 10M --force -o " + path("m.nii")).code, 0);
+  }
 }
 
 TEST_F(SegmentVerb, RefusesWhatItCannotDoAndWritesNothing) {
@@ -162,6 +226,15 @@ TEST_F(SegmentVerb, RefusesWhatItCannotDoAndWritesNothing) {
       {png + out + " --report " + path("r.txt"), "reports are written as .json"},
       {nifti + out, "has 30 slices; write a .nii or .nii.gz"},
       {nifti + " -o " + path("m.nii") + " --contour " + path("c.svg"), "has 30 slices; write a .json"},
+      {png + out + " --start disk", "--start: the result of --method convex does not depend on one"},
+      {png + out + " --inside start", "--inside start"},
+      {png + out + " --method snake", "'snake' is none of convex and level-set"},
+      {png + out + " --noise loud", "'loud' is none of auto, equal and counts"},
+      {png + out + " --classes 1", "--classes is 1, it must be 2 to 16"},
+      {png + out + " --means 7", "expected two numbers"},
+      {png + out + " --max-memory lots", "--max-memory lots: expected a number of bytes"},
+      {png + out + " --mask " + nifti, "40 x 36 x 30 voxels, the image has 100 x 80 x 1"},
+      {png + out + " --method level-set --classes 3", "--classes: the level-set method has two sides"},
       {png + out + " --start circle", "'circle' is none of checkerboard, disk, box and mask"},
       {png + out + " --start mask", "--start mask:FILE"},
       {png + out + " --start mask:" + nifti, "40 x 36 x 30 voxels, the image has 100 x 80 x 1"},

@@ -267,38 +267,65 @@ DOOR(SeriesFiles, "imaging::read_series_image", "imaging::take_volumes_file", "i
 }
 
 DOOR(Segment, "imaging::segment", "imaging::usual_options") {
+  constexpr Method kLevelSet = Method::level_set;
   refused_if_broken(1, [](Image& i, const Mask&) { return segment(i).report.inside; });
+  door_of_images(
+      1, [](Image& i, const Mask& m) { return segment(i, {.max_iterations = 2, .mask = m}).report.inside; });
   survives_numbers(1, [](Image& i, const Mask& m) {
-    return segment(i, {.max_iterations = 2, .start = Start::mask, .start_mask = m}).report.inside;
+    return segment(i, {.method = kLevelSet, .max_iterations = 2, .start = Start::mask, .start_mask = m})
+        .report.inside;
+  });
+  survives_numbers(1, [](Image& i, const Mask&) {
+    return segment(i, {.max_iterations = 3, .classes = 4}).report.iterations;
   });
   const Image image = whole(1);
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{217}})
-    refused(
-        [&] { return segment(image, {.start = Start::mask, .start_mask = Mask(size, 1)}).report.inside; });
+    refused([&] {
+      return segment(image, {.method = kLevelSet, .start = Start::mask, .start_mask = Mask(size, 1)})
+          .report.inside;
+    });
+  for (const std::size_t size : {std::size_t{1}, std::size_t{217}})
+    refused([&] { return segment(image, {.mask = Mask(size, 1)}).report.inside; });
+  refused([&] { return segment(image, {.mask = Mask(image.data.size(), 0)}).report.inside; });
   for (const double value : {kNan, kInfinity, -1.0}) {
-    refused([&] { return segment(image, {.mu = value}).report.inside; });
-    refused([&] { return segment(image, {.lambda_in = value}).report.inside; });
-    refused([&] { return segment(image, {.lambda_out = value}).report.inside; });
-    refused([&] { return segment(image, {.time_step = value}).report.inside; });
-    refused([&] { return segment(image, {.tolerance = value}).report.inside; });
+    for (const Method method : {Method::convex, kLevelSet}) {
+      refused([&] { return segment(image, {.method = method, .mu = value}).report.inside; });
+      refused([&] { return segment(image, {.method = method, .tolerance = value}).report.inside; });
+    }
+    refused([&] { return segment(image, {.method = kLevelSet, .lambda_in = value}).report.inside; });
+    refused([&] { return segment(image, {.method = kLevelSet, .lambda_out = value}).report.inside; });
+    refused([&] { return segment(image, {.method = kLevelSet, .time_step = value}).report.inside; });
   }
+  refused([&] { return segment(image, {.means = {{kNan, 1}}}).report.inside; });
   refused([&] { return segment(image, {.max_iterations = -1}).report.inside; });
+  for (const int classes : {kMost32, 17, 1, 0, -1})
+    refused([&] { return segment(image, {.classes = classes}).report.inside; });
+  refused([&] { return segment(image, {.method = no_enumerator<Method>()}).report.inside; });
+  refused([&] { return segment(image, {.noise = no_enumerator<Noise>()}).report.inside; });
   refused([&] { return segment(image, {.start = no_enumerator<Start>()}).report.inside; });
   refused([&] { return segment(image, {.inside = no_enumerator<Inside>()}).report.inside; });
-  for (const double value : {1e300, 1e-300})
-    survives(
-        [&] { return segment(image, {.mu = value, .time_step = value, .max_iterations = 2}).report.inside; });
-  EXPECT_EQ(usual_options(Start::disk, Grid{kMost, kMost, -1}).start, Start::disk);
+  for (const double value : {1e300, 1e-300}) {
+    survives([&] {
+      return segment(image, {.method = kLevelSet, .mu = value, .max_iterations = 2, .time_step = value})
+          .report.inside;
+    });
+    survives([&] {
+      return segment(image, {.mu = value, .max_iterations = 20, .means = {{value, -value}}}).report.inside;
+    });
+  }
+  EXPECT_EQ(usual_options({.start = Start::disk}, Grid{kMost, kMost, -1}).start, Start::disk);
 }
 
 DOOR(NamesOfImaging, "imaging::name(FitMethod)", "imaging::name(ImageKind)", "imaging::name(Inside)",
-     "imaging::name(Solver)", "imaging::name(Start)", "imaging::name(StopReason)",
-     "imaging::name(TensorOrder)", "imaging::elements_text", "imaging::usual_frame",
-     "imaging::parse_fit_method", "imaging::parse_inside", "imaging::parse_solver", "imaging::parse_start",
-     "imaging::parse_tensor_order") {
+     "imaging::name(Method)", "imaging::name(Noise)", "imaging::name(Solver)", "imaging::name(Start)",
+     "imaging::name(StopReason)", "imaging::name(TensorOrder)", "imaging::elements_text",
+     "imaging::usual_frame", "imaging::parse_fit_method", "imaging::parse_inside", "imaging::parse_method",
+     "imaging::parse_noise", "imaging::parse_solver", "imaging::parse_start", "imaging::parse_tensor_order") {
   refused([] { return name(no_enumerator<FitMethod>()); });
   refused([] { return name(no_enumerator<ImageKind>()); });
   refused([] { return name(no_enumerator<Inside>()); });
+  refused([] { return name(no_enumerator<Method>()); });
+  refused([] { return name(no_enumerator<Noise>()); });
   refused([] { return name(no_enumerator<Solver>()); });
   refused([] { return name(no_enumerator<Start>()); });
   refused([] { return name(no_enumerator<StopReason>()); });

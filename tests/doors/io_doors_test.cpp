@@ -32,8 +32,8 @@ class TextFile {
 };
 
 DOOR(TextsOfIo, "io::parse_annotations", "io::parse_fasta", "io::parse_frame", "io::parse_list",
-     "io::parse_nifti", "io::parse_png", "io::parse_table", "io::gunzip", "io::gzip", "io::uncompressed",
-     "io::is_gzip", "io::csv_field", "io::name(Frame)") {
+     "io::parse_nifti", "io::parse_png", "io::parse_table", "io::gunzip", "io::gunzip_head", "io::gzip",
+     "io::uncompressed", "io::is_gzip", "io::csv_field", "io::name(Frame)") {
   for (const std::string& text : odd_texts()) {
     survives([&] { return parse_annotations("onset,duration,label\n" + text, text); });
     survives([&] { return parse_annotations(text, ""); });
@@ -47,6 +47,9 @@ DOOR(TextsOfIo, "io::parse_annotations", "io::parse_fasta", "io::parse_frame", "
     refused([&] { return parse_nifti(gzip(text, 1), "", 0); });
     refused([&] { return parse_png("\x89PNG\r\n\x1a\n" + text, ""); });
     refused([&] { return gunzip("\x1f\x8b" + text, "", 0); });
+    survives([&] { return gunzip_head("\x1f\x8b" + text, text, 100); });
+    EXPECT_EQ(gunzip_head(gzip(text, 1), "", 100), text.substr(0, 100));
+    refused([&] { return parse_png("\x89PNG\r\n\x1a\n" + text, "", 0); });
     refused([&] { return gunzip("\x1f\x8b\x08\x04" + text, text, ~0ull); });
     EXPECT_EQ(gunzip(gzip(text, 12), "", text.size()), text);
     if (!text.empty()) refused([&] { return gunzip(gzip(text, 1), "", text.size() - 1); });

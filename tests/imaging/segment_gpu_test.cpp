@@ -1,13 +1,39 @@
+#include "segment_convex_devices.hpp"
 #include "segment_devices.hpp"
+#include "warploom/core/error.hpp"
 
 namespace warploom::imaging {
 namespace {
 
 INSTANTIATE_TEST_SUITE_P(Gpu, SegmentOn, testing::Values(Device::cuda));
+INSTANTIATE_TEST_SUITE_P(Gpu, ConvexOn, testing::Values(Device::cuda));
+
+TEST(SegmentGpu, TheConvexMasksAgreeWithTheCpus) {
+  for (const Grid& grid : {Grid{1000, 700, 1}, Grid{130, 70, 60, {1, 1, 2}}}) {
+    const SegmentPhantom phantom = segment_phantom(grid, 2.5);
+    SegmentOptions with;
+    with.run.devices = {Device::cpu};
+    const Segmentation cpu = segment(phantom.image, with);
+    with.run.devices = {Device::cuda};
+    const Segmentation gpu = segment(phantom.image, with);
+    EXPECT_GE(oracle::dice(cpu.mask, gpu.mask), 0.9998);
+    EXPECT_TRUE(gpu.report.converged);
+    EXPECT_NEAR(cpu.report.mask_energy, gpu.report.mask_energy, 2e-4 * cpu.report.mask_energy);
+    EXPECT_EQ(cpu.report.noise_level, gpu.report.noise_level);
+  }
+}
+
+TEST(SegmentGpu, MoreThanTwoClassesAreRefused) {
+  SegmentOptions with;
+  with.classes = 3;
+  with.run.devices = {Device::cuda};
+  EXPECT_THROW(segment(segment_phantom({40, 30, 1}, 5).image, with), NoDevice);
+}
 
 TEST(SegmentGpu, AgreesWithTheCpuOnALargeNoisyImage) {
   const SegmentPhantom phantom = segment_phantom({1000, 700, 1}, 2);
   SegmentOptions with;
+  with.method = Method::level_set;
   with.run.devices = {Device::cpu};
   const Segmentation cpu = segment(phantom.image, with);
   with.run.devices = {Device::cuda};

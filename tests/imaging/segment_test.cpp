@@ -17,6 +17,8 @@ INSTANTIATE_TEST_SUITE_P(Cpu, SegmentOn, testing::Values(Device::cpu));
 
 SegmentOptions on_cpu() {
   SegmentOptions options;
+  options.method = Method::level_set;
+  options.tolerance = 1e-3, options.max_iterations = 500;
   options.run.devices = {Device::cpu};
   return options;
 }
@@ -54,18 +56,22 @@ TEST(Segment, GivesWhatScikitImageGave) {
            Fact{0.25, 114, 4825, 0.403301731, -0.455075378, 1188.976046899, 514.879890622},
            Fact{0.05, 500, 4728, 0.420592055, -0.454738050, 582.466805512, 322.820744307},
            Fact{1.0, 43, 4651, 0.400451542, -0.419453505, 3463.385702099, 525.734329667},
-       }) {
-    SegmentOptions options = on_cpu();
-    options.mu = fact.mu;
-    options.inside = Inside::start;
-    const Segmentation got = segment(waves(96), options);
-    EXPECT_NEAR(got.report.iterations, fact.iterations, 1);
-    EXPECT_NEAR(double(got.report.inside), fact.inside, 2);
-    EXPECT_NEAR(got.report.mean_in, fact.mean_in, 1e-4);
-    EXPECT_NEAR(got.report.mean_out, fact.mean_out, 1e-4);
-    EXPECT_NEAR(got.report.energy.front(), fact.first_energy, 1e-5 * fact.first_energy);
-    EXPECT_NEAR(got.report.energy.back(), fact.last_energy, 1e-3 * fact.last_energy);
-  }
+       })
+    for (const Inside inside : {Inside::start, Inside::bright}) {
+      SegmentOptions options;  // but for what a larger mu needs, the defaults of the method
+      options.method = Method::level_set;
+      options.run.devices = {Device::cpu};
+      options.mu = fact.mu;
+      if (fact.mu > 0.25) options.tolerance = 1e-3, options.max_iterations = 500;
+      options.inside = inside;
+      const Segmentation got = segment(waves(96), options);
+      EXPECT_NEAR(got.report.iterations, fact.iterations, 1);
+      EXPECT_NEAR(double(got.report.inside), fact.inside, 2);
+      EXPECT_NEAR(got.report.mean_in, fact.mean_in, 1e-4);
+      EXPECT_NEAR(got.report.mean_out, fact.mean_out, 1e-4);
+      EXPECT_NEAR(got.report.energy.front(), fact.first_energy, 1e-5 * fact.first_energy);
+      EXPECT_NEAR(got.report.energy.back(), fact.last_energy, 1e-3 * fact.last_energy);
+    }
 }
 
 // Nothing makes a step of this size descend, and in three dimensions single steps do not; all together do.
@@ -87,6 +93,35 @@ TEST(Segment, DoesNotDependOnTheNumberOfThreads) {
   const Segmentation five = segment(image, options);
   EXPECT_EQ(one.level_set.data, five.level_set.data);
   EXPECT_EQ(one.report.energy, five.report.energy);
+}
+
+// With a weight for either side, the one that was asked for has lambda_in, whatever the start makes of it.
+TEST(Segment, WeightsBelongToTheSideAskedFor) {
+  SegmentOptions options = on_cpu();
+  options.lambda_in = 1.5, options.inside = Inside::bright;
+  const Image image = waves(96);
+  const Segmentation bright = segment(image, options);
+  Image negative = image;
+  for (float& v : negative.data) v = -v;
+  options.inside = Inside::dark;
+  const Segmentation dark = segment(negative, options);
+  EXPECT_GE(oracle::dice(bright.mask, dark.mask), 0.999);
+}
+
+// Neither had moved when it said that it had converged.
+TEST(Segment, TheLevelSetNeverSaysThatItConverged) {
+  const Image image = segment_phantom({128, 128, 1}, 5).image;
+  for (const Start start : {Start::checkerboard, Start::disk}) {
+    SegmentOptions options;
+    options.method = Method::level_set;
+    options.run.devices = {Device::cpu};
+    options.start = start;
+    if (start == Start::checkerboard) options.mu = 1;
+    const Segmentation got = segment(image, options);
+    EXPECT_FALSE(got.report.converged);
+    EXPECT_GT(got.report.iterations, 100) << name(start);
+    EXPECT_GE(oracle::dice(got.mask, segment_phantom({128, 128, 1}, 5).truth), 0.97) << name(start);
+  }
 }
 
 TEST(Segment, ChoosesTheSideThatWasAskedFor) {
@@ -281,6 +316,7 @@ TEST(SegmentBadInput, AStartMaskMustFitAndHaveTwoSides) {
 
 TEST(SegmentBadInput, NamesThatAreNoneListThoseThereAre) {
   EXPECT_EQ(parse_start("box"), Start::box);
+  EXPECT_EQ(parse_start("ball"), Start::disk);
   EXPECT_EQ(name(Inside::dark), "dark");
   try {
     parse_start("circle");

@@ -234,10 +234,13 @@ TEST_F(Workflow, SegmentingGivesTheMaskOfTheCommandLine) {
   file.affine = kLeftHanded;
   file.data = phantom.image.data;
   const std::string in = put("in.nii", file);
-  ASSERT_EQ(run_tool("segment --device cpu " + in + " --start disk -o " + path("cli.nii")).code, 0);
+  ASSERT_EQ(run_tool("segment --device cpu " + in +
+                     " --method level-set --start ball --max-iterations 300 -o " + path("cli.nii"))
+                .code,
+            0);
   const ScalarImage image = parse_image(content_of(in), in);
-  SegmentOptions options = usual_options(Start::disk, image.image.grid);
-  EXPECT_EQ(options.start, Start::disk);
+  SegmentOptions options{.method = Method::level_set, .max_iterations = 300, .start = Start::disk};
+  EXPECT_EQ(usual_options(options, image.image.grid).tolerance, 1e-5);
   options.run.devices = {Device::cpu};
   put("lib.nii", mask_file(segment(image.image, options).mask, image));
   EXPECT_EQ(content_of(path("lib.nii")), content_of(path("cli.nii")));

@@ -116,6 +116,21 @@ TEST(Gunzip, AStreamThatSaysNothingOfItsLengthGrows) {
   EXPECT_TRUE(gunzip(by_zlib(zeros) + by_zlib("x"), "x.gz", kNoLimit) == zeros + "x");
 }
 
+TEST(Gunzip, AHeadIsReadWithoutTheRest) {
+  const std::string content = sample(300'000);
+  for (const std::string& packed :
+       {by_zlib(content), gzip(content, 1), by_zlib(content.substr(0, 7)) + by_zlib(content.substr(7))})
+    for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{540}})
+      EXPECT_EQ(gunzip_head(packed, "x.gz", count), content.substr(0, count));
+  EXPECT_EQ(gunzip_head(by_zlib("ab") + gzip("cd", 1), "x.gz", 9), "abcd");
+  EXPECT_THAT(message_of([&] { gunzip_head(by_zlib(content).substr(0, 30), "x.gz", 540); }),
+              HasSubstr("cut off"));
+  EXPECT_THAT(message_of([&] { gunzip_head("plain", "x.gz", 540); }), HasSubstr("no gzip stream"));
+  // A last block of the kind that there is not.
+  const std::string damaged("\x1f\x8b\x08\0\0\0\0\0\0\x03\x07 and more", 20);
+  EXPECT_THAT(message_of([&] { gunzip_head(damaged, "x.gz", 540); }), HasSubstr("corrupt"));
+}
+
 TEST(Gunzip, ZerosAfterTheLastMemberPass) {
   EXPECT_EQ(gunzip(by_zlib("abc") + std::string(600, '\0'), "x.gz", kNoLimit), "abc");
   EXPECT_EQ(gunzip(gzip("abc", 1) + std::string(1, '\0'), "x.gz", kNoLimit), "abc");

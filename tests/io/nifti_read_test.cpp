@@ -1,4 +1,5 @@
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <cmath>
@@ -438,6 +439,34 @@ TEST_F(NiftiFile, ErrorsNameTheFile) {
               HasSubstr("short.nii.gz: the gzip stream is cut off"));
   EXPECT_THAT(message(make("inner.nii.gz", gzip(bytes.substr(0, bytes.size() - 1), 6))),
               HasSubstr("inner.nii.gz: cut off: its header asks for 2 bytes"));
+}
+
+// A stream of less than a megabyte that holds 400 of zeros behind a small image is not unpacked to see that.
+TEST_F(NiftiFile, OfAStreamNoMoreIsUnpackedThanTheHeaderAsksFor) {
+  const std::string bomb = gzip(NiftiBytes().bytes() + std::string(400'000'000, '\0'), 6);
+  EXPECT_LT(bomb.size(), 1'000'000u);
+  const auto peak = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;  // [kB]
+  };
+  const auto before = peak();
+  EXPECT_THAT(message_of([&] { parse_nifti(bomb, "bomb.nii.gz"); }),
+              HasSubstr("bomb.nii.gz: more than 1048930 bytes when decompressed"));
+  NiftiBytes large;
+  large.dim = {3, 30'000, 30'000, 1, 1, 1, 1, 1};
+  EXPECT_THAT(message_of([&] { parse_nifti(gzip(large.bytes(), 6), "large.nii.gz"); }),
+              HasSubstr("large.nii.gz: cut off: its header asks for 900000352 bytes"));
+  EXPECT_THAT(
+      message_of([&] { parse_nifti(gzip(large.bytes(), 6), "large.nii.gz", 1'000'000'000); }),
+      HasSubstr("large.nii.gz: its 900000000 elements need 3.60 GB of memory and 900 MB to unpack them, "
+                "the limit is 1.00 GB"));
+  EXPECT_LT(peak() - before, 50'000);
+}
+
+TEST_F(NiftiFile, PaddingBehindTheDataPasses) {
+  const std::string bytes = NiftiBytes().bytes() + std::string(5000, '\0');
+  EXPECT_EQ(parse_nifti(gzip(bytes, 6), "padded.nii.gz").data, (std::vector<float>{7, 9}));
 }
 
 TEST_F(NiftiFile, WithoutPermissionSaysSo) {

@@ -1,6 +1,7 @@
 #include "warploom/io/png.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <zlib.h>
 
 #include <cstdlib>
@@ -190,6 +191,36 @@ TEST(PngRead, SizesThatCannotBeAreRefusedBeforeMemoryIsTaken) {
   EXPECT_THAT(png_refusal(with_size(40000, 40000)),
               HasSubstr("bytes cannot hold 40000 x 40000 pixels; it is cut off"));
   EXPECT_THAT(png_refusal(with_size(0, 5)), HasSubstr("x.png: cannot read this PNG"));
+}
+
+// libpng makes its rows when it is told that the header is over: a file of 68 bytes took 2 GB.
+TEST(PngRead, AFewBytesThatClaimAWideImageTakeNoMemory) {
+  const auto peak = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;  // [kB]
+  };
+  const auto claiming = [](std::uint64_t width, std::uint64_t height, char bits, char colour) {
+    const std::string header = u32(width) + u32(height) + std::string{bits, colour, 0, 0, 0};
+    return kSignature + chunk("IHDR", header) + chunk("IDAT", deflated("x")) + chunk("IEND", "");
+  };
+  const auto before = peak();
+  for (const std::string& bytes :
+       {claiming(0x7fffffff, 1, 8, 0), claiming(0x2aaaaaaa, 1, 8, 2), claiming(0x7fffffff, 1, 16, 0),
+        claiming(1, 0x7fffffff, 8, 0), claiming(0x7fffffff, 1, 1, 0), claiming(40000, 40000, 8, 0)}) {
+    EXPECT_LT(bytes.size(), 80u);
+    EXPECT_THAT(png_refusal(bytes), HasSubstr("pixels"));
+  }
+  EXPECT_LT(peak() - before, 50'000);
+}
+
+TEST(PngRead, MoreThanTheLimitOfMemoryIsRefused) {
+  const std::string bytes =
+      format_png({.width = 300, .height = 200, .channels = 1, .data = std::vector<std::uint16_t>(60'000)});
+  EXPECT_THAT(
+      message_of([&] { parse_png(bytes, "x.png", 100'000); }),
+      HasSubstr("x.png: its 300 x 200 pixels of 1 samples need 183 kB of memory, the limit is 100 kB"));
+  EXPECT_EQ(parse_png(bytes, "x.png", 200'000).width, 300);
 }
 
 // The samples of a PNG of 8 or 16 bits, grey or RGB, without interlacing.

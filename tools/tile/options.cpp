@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "cli/byte_size.hpp"
 #include "cli/verb.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/hw/occupancy.hpp"
@@ -137,19 +138,6 @@ Step parse_skew(const std::string& text) {
   return step;
 }
 
-std::uint64_t parse_bytes(const std::string& text) {
-  constexpr std::string_view expected = "a number of bytes above 0 with K, M or G behind it if wanted, as 2G";
-  const std::size_t digits = text.find_first_not_of("0123456789");
-  std::uint64_t value = 0;
-  if (!parse_whole(std::string_view(text).substr(0, digits), value) || value == 0)
-    refuse("--memory-cap", text, expected);
-  if (digits == text.npos) return value;
-  const std::string_view unit = std::string_view(text).substr(digits);
-  const int shift = unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : 0;
-  if (shift == 0 || value >> (63 - shift) != 0) refuse("--memory-cap", text, expected);
-  return value << shift;
-}
-
 /// Steps of four options, in the order in which they were given.
 std::vector<Step> steps_in_order(const Command& command, const Texts& texts) {
   std::vector<Step> steps;
@@ -205,7 +193,7 @@ TileOptions read(const Command& command, const Texts& texts) {
       if (!options.footprint.emplace(loop, extent).second)
         throw BadInput(fmt::format("--footprint {}=... is given twice; give it once", loop));
   options.steps = steps_in_order(command, texts);
-  if (!texts.memory_cap.empty()) options.gpu.memory_cap = parse_bytes(texts.memory_cap);
+  if (!texts.memory_cap.empty()) options.gpu.memory_cap = parse_byte_size("--memory-cap", texts.memory_cap);
   options.gpu.reorder_reductions = !texts.keep_order;
   hw::architecture(options.gpu.architecture);  // refuses those that are unknown
   const auto outputs = {options.c, options.cuda, options.html};

@@ -25,10 +25,13 @@ struct ScalarImage {
 
 /// An image from the bytes of a PNG (in grey, as the eye weighs colours) or NIfTI file; of a series, `volume`
 /// from 0. `name` is for messages.
-/// @param volume  -1: not given
+/// @param volume     -1: not given
+/// @param max_bytes  of memory, at most, or what is available if that is less: what the file's header says is
+///                   compared with it before anything is allocated or unpacked
 /// @throws BadInput (a series without `volume`, no such volume, more than four axes), as parse_nifti and
 ///         parse_png
-ScalarImage parse_image(std::string_view bytes, const std::string& name, std::int64_t volume = -1);
+ScalarImage parse_image(std::string_view bytes, const std::string& name, std::int64_t volume = -1,
+                        std::uint64_t max_bytes = std::uint64_t{1} << 38);
 
 /// The mask of a NIfTI file, not 0 and not NaN, for an image on the same grid; warns through log() if the two
 /// lie apart in space. `name` is the image's. @throws BadInput (another grid), as read_nifti

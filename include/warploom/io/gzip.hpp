@@ -11,8 +11,13 @@ bool is_gzip(std::string_view bytes);
 
 /// What a gzip stream of one or more members holds; zeros after the last one are ignored, as gzip(1) does.
 /// All threads decompress what gzip() made. `name` is for messages.
-/// @throws BadInput (truncated, corrupt, trailing bytes that are no member, more than `max_bytes` inside)
+/// @throws BadInput (truncated, corrupt, trailing bytes that are no member, more than `max_bytes` inside),
+///         OutOfMemory (the content that it states does not fit into what is available)
 std::string gunzip(std::string_view bytes, const std::string& name, std::uint64_t max_bytes);
+
+/// The first `count` bytes that a gzip stream holds, or all if there are fewer; the rest stays packed. What
+/// is wrong behind them is not seen. @throws BadInput (no gzip stream, corrupt or cut off before)
+std::string gunzip_head(std::string_view bytes, const std::string& name, std::size_t count);
 
 /// What a gzip stream holds, of at most kMaxFileBytes; the bytes themselves where they are none.
 /// @throws as gunzip()

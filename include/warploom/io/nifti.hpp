@@ -42,7 +42,9 @@ Affine unplaced_affine(const std::vector<std::int64_t>& shape, const std::array<
 
 /// Reads .nii and .nii.gz (by content, not by name), NIfTI-1 and -2, either byte order, and an image in two
 /// files, .hdr and .img, gzip or not, by the path of either.
-/// @param max_bytes  guards against a header that asks for more memory than there is
+/// @param max_bytes  of memory, at most, or what is available if that is less. What the header asks for is
+///                   compared with it before anything is allocated; of a gzip stream no more is unpacked than
+///                   the header says and 1 MiB of padding
 /// @throws BadInput naming the file and what is wrong: missing, truncated (of the gzip stream or the data),
 ///         not NIfTI, one of two files missing, extents or type or affine that make no sense; OutOfMemory
 /// @note The affine is the sform, else the qform, else unplaced_affine(), in mm whatever the file's unit.

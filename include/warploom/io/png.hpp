@@ -17,10 +17,15 @@ struct Picture {
 };
 
 /// Any PNG; palettes are looked up, alpha is dropped, fewer than 8 bits are widened. `name` is for messages.
-/// @throws BadInput (no PNG, truncated, corrupt, more than 2^31 samples)
-Picture parse_png(std::string_view bytes, const std::string& name);
+/// @param max_bytes  of memory, at most, or what is available if that is less: the size that the header
+/// states
+///                   is compared with it before anything is allocated
+/// @throws BadInput (no PNG, truncated, corrupt, more than 2^31 samples, more memory than max_bytes),
+///         OutOfMemory (more than is available)
+Picture parse_png(std::string_view bytes, const std::string& name,
+                  std::uint64_t max_bytes = std::uint64_t{1} << 38);
 /// @throws as read_file and parse_png
-Picture read_png(const std::filesystem::path& path);
+Picture read_png(const std::filesystem::path& path, std::uint64_t max_bytes = std::uint64_t{1} << 38);
 
 /// 8 or 16 bits a sample by `maximum`. @throws BadInput (sizes disagree)
 std::string format_png(const Picture& picture);

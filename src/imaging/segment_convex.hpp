@@ -1,0 +1,86 @@
+#pragma once
+
+/// What segment_convex.cpp asks of a back end: iterate lambda TV(v) + 1/2 |v - u|^2 towards its minimum, and
+/// measure the sets where v is above a level.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "imaging/segment_edges.hpp"
+#include "imaging/segment_levels.hpp"
+#include "warploom/imaging/segment.hpp"
+
+namespace warploom::imaging {
+
+struct ConvexProblem {
+  Grid grid;
+  Edges edges;
+  const float* image = nullptr;        ///< [nz, ny, nx], 0 to 1
+  const std::uint8_t* mask = nullptr;  ///< 0: the voxel does not count; null: all do
+};
+
+/// By bins of v: voxels, and sums of u and u^2 times kLevelPoint.
+struct LevelSums {
+  std::array<std::int64_t, kLevels> count{}, sum{}, square{};
+};
+
+/// Of S = {v > threshold}.
+struct SetSums {
+  std::int64_t inside = 0;  ///< voxels
+  std::int64_t sum = 0;     ///< of u, times kSetPoint
+  double length = 0;        ///< of its border
+  double excess = 0;        ///< sum over all of max(0, u + div p - threshold): minus the dual objective
+};
+
+class ConvexBackend {
+ public:
+  virtual ~ConvexBackend() = default;
+  /// Steps are large again; v and p stay as they are.
+  virtual void begin(float lambda) = 0;
+  /// @throws Interrupted
+  virtual void iterate(int count) = 0;
+  virtual LevelSums levels() = 0;
+  /// The dual p that is measured obeys the lambda of the last iteration.
+  virtual SetSums measure(float threshold) = 0;
+  virtual void read(float* v) = 0;
+  virtual double seconds() const = 0;  ///< of all but transfers
+  virtual double transfer_seconds() const { return 0; }
+  virtual std::uint64_t device_bytes() const { return 0; }
+};
+
+/// Steps of primal-dual's algorithm 2: tau sigma |D|^2 <= 1.
+struct ConvexSteps {
+  float tau, sigma, theta;
+};
+ConvexSteps first_steps(const Edges& edges);
+void next_steps(ConvexSteps& steps);
+
+std::unique_ptr<ConvexBackend> convex_cpu(const ConvexProblem& problem);
+std::unique_ptr<ConvexBackend> convex_cuda(const ConvexProblem& problem);
+
+/// Standard deviation of noise in the values, from the finest diagonal differences: robust against edges as
+/// long as most places have none. 0 where there is none, or too few voxels to tell.
+double finest_noise(const float* image, const Grid& grid, const Mask& mask);
+
+inline constexpr int kMostClasses = 16;
+
+/// An image as it is segmented.
+struct ScaledImage {
+  std::vector<float> data = {};  ///< 0 to 1; 0 where a voxel does not count
+  double low = 0, scale = 1;     ///< value = low + scale * data
+  std::int64_t voxels = 0;       ///< that count
+};
+
+/// Both are given options that usual_options() filled and segment() checked.
+Segmentation segment_convex(const Image& image, const ScaledImage& scaled, const SegmentOptions& options,
+                            Device device);
+Segmentation segment_classes(const Image& image, const ScaledImage& scaled, const SegmentOptions& options);
+Segmentation segment_level_set(const Image& image, const ScaledImage& scaled, const SegmentOptions& options,
+                               Device device);
+
+/// Spacing over the smallest; 0 along an axis with one voxel.
+std::array<double, 3> relative_spacing(const Grid& grid);
+
+}  // namespace warploom::imaging

@@ -1,0 +1,224 @@
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "core/instruction_sets.hpp"
+#include "imaging/segment_convex.hpp"
+#include "imaging/segment_convex_rows.hpp"
+#include "warploom/core/progress.hpp"
+#include "warploom/core/threads.hpp"
+
+namespace warploom::imaging {
+namespace {
+
+// Rows are shared out in pieces of about so many voxels, whatever the number of threads.
+constexpr std::int64_t kConvexPieceVoxels = 1 << 14;
+
+/// v and its extrapolation [nz, ny, nx]; p for each edge [nz, ny, nx + 2], with a 0 before and behind each
+/// row, so that no voxel is a special case. p is 0 on edges that would leave the image.
+class Cpu final : public ConvexBackend {
+ public:
+  explicit Cpu(const ConvexProblem& problem)
+      : problem_(problem),
+        nx_(problem.grid.nx),
+        ny_(problem.grid.ny),
+        rows_(problem.grid.ny * problem.grid.nz),
+        stride_(nx_ + 2),
+        rows_per_piece_(std::max<std::int64_t>(1, kConvexPieceVoxels / nx_)),
+        v_(problem.image, problem.image + rows_ * nx_),
+        extrapolated_(v_),
+        zeros_(static_cast<std::size_t>(stride_)),
+        p_(static_cast<std::size_t>(problem.edges.count)) {
+    for (auto& p : p_) p.resize(static_cast<std::size_t>(rows_ * stride_));
+    if (problem.mask != nullptr) {
+      counts_.resize(v_.size());
+      for (std::size_t i = 0; i < v_.size(); ++i) counts_[i] = problem.mask[i] != 0 ? 1.0F : 0.0F;
+    }
+  }
+
+  void begin(float lambda) override { lambda_ = lambda, steps_ = first_steps(problem_.edges); }
+
+  void iterate(int count) override {
+    const Timer timer(seconds_);
+    for (int k = 0; k < count; ++k) {
+      for_rows([&](std::int64_t, std::int64_t row) { update_dual(row); });
+      ConvexSteps next = steps_;
+      next_steps(next);
+      for_rows([&](std::int64_t, std::int64_t row) {
+        PrimalRow primal = primal_row(row);
+        primal.tau = steps_.tau, primal.theta = next.theta;
+        update_primal_row_(primal);
+      });
+      steps_ = next;
+      check_interrupt();
+    }
+  }
+
+  LevelSums levels() override {
+    const Timer timer(seconds_);
+    // A table each for a few large parts of the image: sums of whole numbers, whose order does not matter.
+    constexpr std::int64_t kParts = 16;
+    std::vector<LevelSums> parts(static_cast<std::size_t>(kParts));
+    const std::int64_t voxels = std::ssize(v_);
+    parallel_for(kParts, [&](std::int64_t part) {
+      LevelSums& sums = parts[static_cast<std::size_t>(part)];
+      for (std::int64_t i = voxels * part / kParts; i < voxels * (part + 1) / kParts; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        if (!counts_.empty() && counts_[at] == 0) continue;
+        const auto level = static_cast<std::size_t>(level_of(v_[at]));
+        const float u = problem_.image[at];
+        ++sums.count[level];
+        sums.sum[level] += level_fixed(u);
+        sums.square[level] += level_fixed(u * u);
+      }
+    });
+    for (std::size_t part = 1; part < parts.size(); ++part)
+      for (std::size_t level = 0; level < std::size_t{kLevels}; ++level) {
+        parts[0].count[level] += parts[part].count[level];
+        parts[0].sum[level] += parts[part].sum[level];
+        parts[0].square[level] += parts[part].square[level];
+      }
+    return parts[0];
+  }
+
+  SetSums measure(float threshold) override {
+    const Timer timer(seconds_);
+    std::vector<SetSums> parts(static_cast<std::size_t>(pieces()));
+    for_rows([&](std::int64_t piece, std::int64_t row) {
+      measure_row(row, threshold, parts[static_cast<std::size_t>(piece)]);
+    });
+    SetSums total;
+    for (const SetSums& part : parts) {
+      total.inside += part.inside, total.sum += part.sum;
+      total.length += part.length, total.excess += part.excess;
+    }
+    return total;
+  }
+
+  void read(float* v) override { std::ranges::copy(v_, v); }
+  double seconds() const override { return seconds_; }
+
+ private:
+  class Timer {
+   public:
+    explicit Timer(double& seconds) : seconds_(seconds) {}
+    ~Timer() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+    Timer(const Timer&) = delete;
+    Timer& operator=(const Timer&) = delete;
+
+   private:
+    double& seconds_;
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  };
+
+  std::int64_t pieces() const { return (rows_ + rows_per_piece_ - 1) / rows_per_piece_; }
+
+  template <class Body>
+  void for_rows(const Body& body) {
+    parallel_for(pieces(), [&](std::int64_t piece) {
+      const std::int64_t end = std::min((piece + 1) * rows_per_piece_, rows_);
+      for (std::int64_t row = piece * rows_per_piece_; row < end; ++row) body(piece, row);
+    });
+  }
+
+  /// The row that lies (dy, dz) off; -1 outside the image.
+  std::int64_t row_at(std::int64_t row, int dy, int dz) const {
+    const std::int64_t y = row % ny_ + dy, z = row / ny_ + dz;
+    return y < 0 || y >= ny_ || z < 0 || z >= problem_.grid.nz ? -1 : z * ny_ + y;
+  }
+
+  /// The part of a row whose edges stay in the image: from `first` on, of `count` voxels.
+  struct Span {
+    std::int64_t first, count;
+  };
+  Span span_of(const Edge& edge) const { return {edge.dx < 0 ? 1 : 0, nx_ - (edge.dx != 0 ? 1 : 0)}; }
+
+  float* p_row(int edge, std::int64_t row) {
+    return p_[static_cast<std::size_t>(edge)].data() + row * stride_ + 1;
+  }
+
+  void update_dual(std::int64_t row) {
+    for (int e = 0; e < problem_.edges.count; ++e) {
+      const Edge& edge = problem_.edges.edge[e];
+      const std::int64_t other = row_at(row, edge.dy, edge.dz);
+      if (other < 0) continue;
+      const auto [first, count] = span_of(edge);
+      const std::int64_t here = row * nx_ + first, there = other * nx_ + first + edge.dx;
+      const float* counts = counts_.empty() ? nullptr : counts_.data();
+      update_dual_row_({count, p_row(e, row) + first, extrapolated_.data() + here,
+                        extrapolated_.data() + there, counts == nullptr ? nullptr : counts + here,
+                        counts == nullptr ? nullptr : counts + there, steps_.sigma * edge.weight, lambda_});
+    }
+  }
+
+  PrimalRow primal_row(std::int64_t row) {
+    PrimalRow out{.nx = nx_,
+                  .edges = problem_.edges.count,
+                  .from_here = {},
+                  .to_here = {},
+                  .weight = {},
+                  .image = problem_.image + row * nx_,
+                  .v = v_.data() + row * nx_,
+                  .extrapolated = extrapolated_.data() + row * nx_,
+                  .tau = 0,
+                  .theta = 0};
+    for (int e = 0; e < out.edges; ++e) {
+      const Edge& edge = problem_.edges.edge[e];
+      const std::int64_t before = row_at(row, -edge.dy, -edge.dz);
+      out.from_here[e] = p_row(e, row);
+      out.to_here[e] = before < 0 ? zeros_.data() + 1 - edge.dx : p_row(e, before) - edge.dx;
+      out.weight[e] = edge.weight;
+    }
+    return out;
+  }
+
+  void measure_row(std::int64_t row, float threshold, SetSums& sums) {
+    const float *v = v_.data() + row * nx_, *u = problem_.image + row * nx_;
+    const float* counts = counts_.empty() ? nullptr : counts_.data();
+    const auto takes_part = [&](std::int64_t at) { return counts == nullptr || counts[at] != 0; };
+    for (std::int64_t x = 0; x < nx_; ++x)
+      if (v[x] > threshold && takes_part(row * nx_ + x)) {
+        ++sums.inside;
+        sums.sum += set_fixed(u[x]);
+      }
+    for (int e = 0; e < problem_.edges.count; ++e) {
+      const Edge& edge = problem_.edges.edge[e];
+      const std::int64_t other = row_at(row, edge.dy, edge.dz);
+      if (other < 0) continue;
+      const auto [first, count] = span_of(edge);
+      const std::int64_t here = row * nx_ + first, there = other * nx_ + first + edge.dx;
+      std::int64_t cut = 0;
+      if (counts == nullptr) {
+        for (std::int64_t x = 0; x < count; ++x)
+          cut += (v_[std::size_t(here + x)] > threshold) != (v_[std::size_t(there + x)] > threshold) ? 1 : 0;
+      } else {
+        for (std::int64_t x = 0; x < count; ++x)
+          cut += takes_part(here + x) && takes_part(there + x) &&
+                         (v_[std::size_t(here + x)] > threshold) != (v_[std::size_t(there + x)] > threshold)
+                     ? 1
+                     : 0;
+      }
+      sums.length += double(edge.weight) * static_cast<double>(cut);
+    }
+    sums.excess += row_excess_(primal_row(row), threshold, counts == nullptr ? nullptr : counts + row * nx_);
+  }
+
+  ConvexProblem problem_;
+  std::int64_t nx_, ny_, rows_, stride_, rows_per_piece_;
+  std::vector<float> v_, extrapolated_, zeros_, counts_;
+  std::vector<std::vector<float>> p_;
+  float lambda_ = 0;
+  ConvexSteps steps_{};
+  double seconds_ = 0;
+  UpdateDual update_dual_row_ = WARPLOOM_PICK(update_dual_row);
+  UpdatePrimal update_primal_row_ = WARPLOOM_PICK(update_primal_row);
+  RowExcess row_excess_ = WARPLOOM_PICK(row_excess);
+};
+
+}  // namespace
+
+std::unique_ptr<ConvexBackend> convex_cpu(const ConvexProblem& problem) {
+  return std::make_unique<Cpu>(problem);
+}
+
+}  // namespace warploom::imaging

@@ -1,0 +1,172 @@
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/cuda/memory.hpp"
+#include "imaging/segment_convex.hpp"
+#include "imaging/segment_convex_kernels.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/core/progress.hpp"
+
+namespace warploom::imaging {
+namespace {
+
+constexpr int kMeasureBlocks = 1024;  // parts of a sum, which the host adds up
+
+int extent_of(std::int64_t n) {
+  if (n > std::numeric_limits<int>::max() / 4)
+    throw BadInput("an extent of " + std::to_string(n) + " voxels is above the GPU's " +
+                   std::to_string(std::numeric_limits<int>::max() / 4));
+  return static_cast<int>(n);
+}
+
+class Cuda final : public ConvexBackend {
+ public:
+  explicit Cuda(const ConvexProblem& problem)
+      : edges_(problem.edges),
+        shape_{extent_of(problem.grid.nx), extent_of(problem.grid.ny), extent_of(problem.grid.nz)},
+        voxels_(problem.grid.voxels()) {
+    const auto count = static_cast<std::uint64_t>(voxels_);
+    const auto image = arena_.add<float>(count), v = arena_.add<float>(count),
+               next = arena_.add<float>(count),
+               p = arena_.add<float>(count * static_cast<std::uint64_t>(edges_.count)),
+               mask = arena_.add<unsigned char>(problem.mask != nullptr ? count : 1),
+               levels = arena_.add<unsigned long long>(3 * kLevels),
+               counts = arena_.add<long long>(2 * kMeasureBlocks),
+               sums = arena_.add<double>(2 * kMeasureBlocks);
+    if (const auto [free, total] = device_memory(); arena_.bytes() > free)
+      throw OutOfMemory("segmenting " + std::to_string(count) + " voxels needs " +
+                        std::to_string(arena_.bytes()) + " bytes of the GPU's memory, " +
+                        std::to_string(free) + " are free; `device` cpu does without");
+    arena_.allocate();
+    device_ = {arena_.at<float>(image),      nullptr,
+               arena_.at<float>(v),          arena_.at<float>(next),
+               arena_.at<float>(p),          arena_.at<unsigned long long>(levels),
+               arena_.at<long long>(counts), arena_.at<double>(sums)};
+    const std::size_t bytes = sizeof(float) * count;
+    const Timer timer(*this, transfer_seconds_);
+    copy(arena_.at<float>(image), problem.image, bytes);
+    copy(device_.v, device_.image, bytes);
+    copy(device_.extrapolated, device_.image, bytes);
+    clear(device_.p, bytes * static_cast<std::size_t>(edges_.count));
+    if (problem.mask != nullptr) {
+      copy(arena_.at<unsigned char>(mask), problem.mask, count);
+      device_.mask = arena_.at<unsigned char>(mask);
+    }
+  }
+
+  void begin(float lambda) override { lambda_ = lambda, steps_ = first_steps(edges_); }
+
+  void iterate(int count) override {
+    const Timer timer(*this, seconds_);
+    for (int k = 0; k < count; ++k) {
+      ConvexSteps next = steps_;
+      next_steps(next);
+      cuda_check(launch_convex_step(device_, edges_, shape_, steps_.sigma, lambda_, steps_.tau, next.theta,
+                                    stream_.get()),
+                 "launching the segmentation's kernels");
+      steps_ = next;
+    }
+    check_interrupt();
+  }
+
+  LevelSums levels() override {
+    std::vector<unsigned long long> sums(3 * kLevels);
+    {
+      const Timer timer(*this, seconds_);
+      clear(device_.levels, sizeof(unsigned long long) * sums.size());
+      cuda_check(launch_convex_levels(device_, voxels_, stream_.get()), "launching the levels' kernel");
+    }
+    fetch(sums.data(), device_.levels, sizeof(unsigned long long) * sums.size());
+    LevelSums out;
+    for (std::size_t k = 0; k < std::size_t{kLevels}; ++k) {
+      out.count[k] = static_cast<std::int64_t>(sums[k]);
+      out.sum[k] = static_cast<std::int64_t>(sums[kLevels + k]);
+      out.square[k] = static_cast<std::int64_t>(sums[2 * kLevels + k]);
+    }
+    return out;
+  }
+
+  SetSums measure(float threshold) override {
+    std::vector<long long> counts(2 * kMeasureBlocks);
+    std::vector<double> sums(2 * kMeasureBlocks);
+    {
+      const Timer timer(*this, seconds_);
+      cuda_check(launch_convex_measure(device_, edges_, shape_, threshold, kMeasureBlocks, stream_.get()),
+                 "launching the measuring kernel");
+    }
+    fetch(counts.data(), device_.partial_counts, sizeof(long long) * counts.size());
+    fetch(sums.data(), device_.partial_sums, sizeof(double) * sums.size());
+    SetSums out;
+    for (std::size_t k = 0; k < std::size_t{kMeasureBlocks}; ++k) {
+      out.inside += counts[k], out.sum += counts[kMeasureBlocks + k];
+      out.length += sums[k], out.excess += sums[kMeasureBlocks + k];
+    }
+    return out;
+  }
+
+  void read(float* v) override {
+    const Timer timer(*this, transfer_seconds_);
+    copy(v, device_.v, sizeof(float) * static_cast<std::size_t>(voxels_));
+  }
+
+  double seconds() const override { return seconds_; }
+  double transfer_seconds() const override { return transfer_seconds_; }
+  std::uint64_t device_bytes() const override { return arena_.bytes(); }
+
+ private:
+  /// From here to the end of the scope on the GPU, for which it waits.
+  class Timer {
+   public:
+    Timer(Cuda& run, double& seconds) : run_(run), seconds_(seconds) {
+      cuda_check(cudaEventRecord(run_.begun_.get(), run_.stream_.get()), "cudaEventRecord");
+    }
+    ~Timer() {  // an error stays, and the next call finds it
+      float milliseconds = 0;
+      if (cudaEventRecord(run_.ended_.get(), run_.stream_.get()) == cudaSuccess &&
+          cudaEventSynchronize(run_.ended_.get()) == cudaSuccess &&
+          cudaEventElapsedTime(&milliseconds, run_.begun_.get(), run_.ended_.get()) == cudaSuccess)
+        seconds_ += double(milliseconds) / 1e3;
+    }
+    Timer(const Timer&) = delete;
+    Timer& operator=(const Timer&) = delete;
+
+   private:
+    Cuda& run_;
+    double& seconds_;
+  };
+
+  void copy(void* to, const void* from, std::size_t bytes) {
+    cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_.get()),
+               "cudaMemcpy of " + std::to_string(bytes) + " bytes");
+  }
+  void fetch(void* to, const void* from, std::size_t bytes) {
+    copy(to, from, bytes);
+    cuda_check(cudaStreamSynchronize(stream_.get()), "copying sums from the GPU");
+  }
+  void clear(void* what, std::size_t bytes) {
+    cuda_check(cudaMemsetAsync(what, 0, bytes, stream_.get()), "cudaMemsetAsync");
+  }
+
+  Edges edges_;
+  ConvexShape shape_;
+  std::int64_t voxels_;
+  DeviceArena arena_;
+  ConvexBuffers device_{};
+  CudaStream stream_ = make_stream();
+  CudaEvent begun_ = make_event(), ended_ = make_event();
+  float lambda_ = 0;
+  ConvexSteps steps_{};
+  double seconds_ = 0, transfer_seconds_ = 0;
+  WaitAtEnd wait_{stream_.get()};
+};
+
+}  // namespace
+
+std::unique_ptr<ConvexBackend> convex_cuda(const ConvexProblem& problem) {
+  return std::make_unique<Cuda>(problem);
+}
+
+}  // namespace warploom::imaging

@@ -1,0 +1,222 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "../oracle/chan_vese.hpp"
+#include "../oracle/phantom.hpp"
+#include "../oracle/two_phase.hpp"
+#include "segment_phantom.hpp"
+#include "warploom/imaging/segment.hpp"
+
+/// What every back end of the convex method has to do; segment_convex_test.cpp and segment_gpu_test.cpp say
+/// on which.
+namespace warploom::imaging {
+
+class ConvexOn : public testing::TestWithParam<Device> {
+ protected:
+  SegmentOptions options() const {
+    SegmentOptions out;
+    out.run.devices = {GetParam()};
+    return out;
+  }
+};
+
+/// The energy that a run reports, written down a second time.
+inline oracle::TwoPhase two_phase_of(const Image& image, const SegmentReport& report, const Mask& mask = {}) {
+  const double smallest = std::min(image.grid.spacing[0], image.grid.spacing[1]);
+  oracle::TwoPhase out{.nx = image.grid.nx,
+                       .ny = image.grid.ny,
+                       .hx = image.grid.spacing[0] / smallest,
+                       .hy = image.grid.spacing[1] / smallest,
+                       .mu = report.mu,
+                       .in = {},
+                       .out = {},
+                       .counts = mask};
+  float low = INFINITY, high = -INFINITY;
+  for (std::size_t v = 0; v < image.data.size(); ++v)
+    if (mask.empty() || mask[v] != 0)
+      low = std::min(low, image.data[v]), high = std::max(high, image.data[v]);
+  const auto cost = [&](double f, double mean) {
+    if (report.noise == Noise::counts) return mean - f + (f > 0 ? f * std::log(f / mean) : 0);
+    return std::pow((f - mean) / (double(high) - double(low)), 2);
+  };
+  for (const float f : image.data) {
+    out.in.push_back(cost(double(f), report.mean_in));
+    out.out.push_back(cost(double(f), report.mean_out));
+  }
+  return out;
+}
+
+/// As photons are counted: the noise grows with the brightness.
+inline Image counted(const Mask& truth, const Grid& grid, double dark, double bright) {
+  Image image(grid, 1);
+  std::mt19937 random(5);
+  for (std::size_t v = 0; v < truth.size(); ++v)
+    image.data[v] = static_cast<float>(std::poisson_distribution<int>(truth[v] != 0 ? bright : dark)(random));
+  return image;
+}
+
+/// Two balls in noise of `sigma` of their contrast.
+inline SegmentPhantom two_balls(double sigma) {
+  const Grid grid{48, 48, 48};
+  SegmentPhantom out{Image(grid, 1), {}};
+  for (std::int64_t v = 0; v < grid.voxels(); ++v) {
+    const double x = (static_cast<double>(v % 48) + 0.5) / 48,
+                 y = (static_cast<double>(v / 48 % 48) + 0.5) / 48,
+                 z = (static_cast<double>(v / 2304) + 0.5) / 48;
+    const bool in =
+        std::hypot(x - 0.33, y - 0.36, z - 0.4) < 0.2 || std::hypot(x - 0.7, y - 0.66, z - 0.62) < 0.16;
+    out.truth.push_back(in ? 1 : 0);
+    out.image.data[static_cast<std::size_t>(v)] = in ? 1.0F : 0.0F;
+  }
+  add_noise(out.image, sigma, 3);
+  return out;
+}
+
+TEST_P(ConvexOn, TheMasksEnergyIsTheLeastThatAFlowFinds) {
+  for (const Grid& grid : {Grid{31, 24, 1}, Grid{40, 17, 1, {1, 2.5, 1}}})
+    for (const bool counts : {false, true}) {
+      SegmentPhantom phantom = segment_phantom(grid, 2);
+      if (counts) phantom.image = counted(phantom.truth, grid, 4, 12);
+      SegmentOptions with = options();
+      with.noise = counts ? Noise::counts : Noise::equal;
+      const Segmentation got = segment(phantom.image, with);
+      const oracle::TwoPhase want = two_phase_of(phantom.image, got.report);
+      const double least = want.least_energy();
+      EXPECT_TRUE(got.report.converged);
+      EXPECT_LE(got.report.gap, 1e-4);
+      EXPECT_NEAR(got.report.mask_energy, want.energy(got.mask), 1e-3 * least);
+      EXPECT_NEAR(got.report.length, want.length(got.mask), 1e-3 * got.report.length);
+      // The weights of the two differ by the directions that the library counts: 1e-4.
+      EXPECT_LE(want.energy(got.mask), least * 1.0004);
+      EXPECT_LE(got.report.lower_bound, least * 1.0003);
+      EXPECT_LE(got.report.lower_bound, got.report.mask_energy);
+    }
+}
+
+TEST_P(ConvexOn, AMaskLeavesVoxelsOut) {
+  const Grid grid{40, 30, 1};
+  SegmentPhantom phantom = segment_phantom(grid, 3);
+  SegmentOptions with = options();
+  with.noise = Noise::equal;
+  for (std::size_t v = 0; v < phantom.truth.size(); ++v) with.mask.push_back(v % 40 < 25 ? 1 : 0);
+  Image other = phantom.image;
+  for (std::size_t v = 0; v < phantom.truth.size(); ++v)
+    if (with.mask[v] == 0) phantom.image.data[v] = 1e6F, other.data[v] = NAN;
+  const Segmentation got = segment(phantom.image, with), same = segment(other, with);
+  EXPECT_EQ(got.mask, same.mask);
+  EXPECT_EQ(got.level_set.data, same.level_set.data);
+  EXPECT_EQ(got.report.voxels, 750);
+  for (std::size_t v = 0; v < got.mask.size(); ++v) EXPECT_LE(got.mask[v], with.mask[v]) << v;
+  const oracle::TwoPhase want = two_phase_of(phantom.image, got.report, with.mask);
+  EXPECT_LE(want.energy(got.mask), want.least_energy() * 1.0004);
+}
+
+TEST_P(ConvexOn, EightPairsOfMeansGiveOneMask) {
+  std::mt19937 random(7);
+  for (const Grid& grid : {Grid{200, 150, 1}, Grid{40, 36, 30, {1, 1, 1.5}}})
+    for (const std::optional<double> mu : {std::optional<double>{}, std::optional<double>{0.3}}) {
+      const Image image = segment_phantom(grid, 4).image;
+      SegmentOptions with = options();
+      with.mu = mu;
+      const Mask first = segment(image, with).mask;
+      for (int k = 0; k < 8; ++k) {
+        std::uniform_real_distribution<double> value(-0.5, 1.5);
+        const double a = value(random), b = value(random);
+        with.means = {{a, b}};
+        const Mask mask = segment(image, with).mask;
+        std::int64_t both = 0, either = 0;
+        for (std::size_t v = 0; v < mask.size(); ++v)
+          both += (mask[v] & first[v]) != 0, either += (mask[v] | first[v]) != 0;
+        EXPECT_GE(double(both), 0.999 * double(either)) << a << ", " << b;
+      }
+    }
+}
+
+TEST_P(ConvexOn, FindsTwoBallsInNoiseOfAFifth) {
+  for (const auto& [sigma, least] : {std::pair{0.1, 0.9999}, std::pair{0.2, 0.999}, std::pair{0.4, 0.985}}) {
+    const SegmentPhantom phantom = two_balls(sigma);
+    const Segmentation got = segment(phantom.image, options());
+    EXPECT_GE(oracle::dice(got.mask, phantom.truth), least) << sigma;
+    EXPECT_NEAR(got.report.noise_level, sigma, 0.05 * sigma);
+    EXPECT_EQ(got.report.noise, Noise::equal);
+  }
+}
+
+TEST_P(ConvexOn, FindsShapesInAllNoise) {
+  for (const double snr : {10.0, 5.0, 3.33, 2.5}) {
+    const SegmentPhantom phantom = segment_phantom({192, 192, 1}, snr);
+    const Segmentation got = segment(phantom.image, options());
+    EXPECT_GE(oracle::dice(got.mask, phantom.truth), 0.997) << snr;
+    EXPECT_LE(got.report.gap, 1e-4);
+    EXPECT_LE(got.report.iterations, 40);
+  }
+}
+
+TEST_P(ConvexOn, OneBrightCellOnDarkIsFound) {
+  Image image(Grid{128, 128, 1}, 1);
+  Mask truth;
+  for (std::int64_t v = 0; v < 128 * 128; ++v) {
+    const bool in = std::hypot(static_cast<double>(v % 128 - 50), static_cast<double>(v / 128 - 70)) < 18;
+    truth.push_back(in ? 1 : 0);
+    image.data[static_cast<std::size_t>(v)] = in ? 200.0F : 20.0F;
+  }
+  EXPECT_EQ(segment(image, options()).mask, truth);
+  add_noise(image, 36, 2);
+  EXPECT_GE(oracle::dice(segment(image, options()).mask, truth), 0.998);
+}
+
+TEST_P(ConvexOn, TakesTheLikelierNoise) {
+  const SegmentPhantom phantom = segment_phantom({120, 90, 1}, 4);
+  EXPECT_EQ(segment(counted(phantom.truth, {120, 90, 1}, 3, 60), options()).report.noise, Noise::counts);
+  Image equal = phantom.image;
+  for (float& v : equal.data) v = 1000 + 100 * v;
+  EXPECT_EQ(segment(equal, options()).report.noise, Noise::equal);
+}
+
+TEST_P(ConvexOn, TheLevelSetIsAboveZeroWhereTheMaskIs) {
+  const SegmentPhantom phantom = segment_phantom({70, 50, 3}, 5);
+  for (const Inside inside : {Inside::bright, Inside::dark}) {
+    SegmentOptions with = options();
+    with.inside = inside;
+    const Segmentation got = segment(phantom.image, with);
+    for (std::size_t v = 0; v < got.mask.size(); ++v)
+      ASSERT_EQ(got.level_set.data[v] > 0, got.mask[v] != 0) << v;
+    EXPECT_EQ(got.report.inside, std::ranges::count(got.mask, 1));
+    EXPECT_EQ(got.report.mean_in > got.report.mean_out, inside == Inside::bright);
+  }
+}
+
+TEST_P(ConvexOn, RunsHaveTheSameBits) {
+  const Image image = segment_phantom({200, 90, 7}, 2).image;
+  const Segmentation a = segment(image, options()), b = segment(image, options());
+  EXPECT_EQ(a.level_set.data, b.level_set.data);
+  EXPECT_EQ(a.report.energy, b.report.energy);
+}
+
+TEST_P(ConvexOn, SmallAndThinImages) {
+  for (const Grid& grid : {Grid{2, 1, 1}, Grid{1, 2, 1}, Grid{1, 1, 2}, Grid{3, 2, 1}, Grid{1, 40, 1},
+                           Grid{5, 1, 4}, Grid{2, 2, 2}}) {
+    Image image(grid, 1);
+    for (std::size_t v = 0; v < image.data.size(); ++v)
+      image.data[v] = 2 * v < image.data.size() ? 3.0F : 5.0F;
+    const Segmentation got = segment(image, options());
+    EXPECT_TRUE(got.report.converged) << grid.nx << " x " << grid.ny << " x " << grid.nz;
+    for (std::size_t v = 0; v < image.data.size(); ++v) EXPECT_EQ(got.mask[v] != 0, image.data[v] > 4);
+  }
+}
+
+TEST_P(ConvexOn, AContourThatCostsTooMuchVanishes) {
+  SegmentOptions with = options();
+  with.mu = 1e6, with.max_iterations = 60;
+  const Segmentation got = segment(segment_phantom({30, 20, 1}, 5).image, with);
+  EXPECT_FALSE(got.report.converged && got.report.inside > 0 && got.report.gap > 1e-4);
+}
+
+}  // namespace warploom::imaging
