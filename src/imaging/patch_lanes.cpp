@@ -142,6 +142,8 @@ struct Batch {
 // ---- the matrices
 // ------------------------------------------------------------------------------------------
 
+// Beyond the row it begins anew: lanes there are nobody's, but a constant would leave them matrices of low
+// rank, which take longest.
 template <class T>
 void gather(Batch<T>& b, const PatchTask& task) {
   const PatchProblem& p = b.problem;
@@ -153,7 +155,7 @@ void gather(Batch<T>& b, const PatchTask& task) {
             p.series + c * p.channel + (task.z + dz) * p.plane + (task.y + dy) * p.nx + task.x;
         T* to = b.strip + (c * b.rows + dz * p.extent[1] + dy) * b.width;
         for (std::int64_t k = 0; k < there; ++k) to[k] = static_cast<T>(from[k] * p.scale);
-        for (std::int64_t k = there; k < b.width; ++k) to[k] = to[there - 1];
+        for (std::int64_t k = there; k < b.width; ++k) to[k] = to[k - there];
       }
   const std::int64_t padded = round_up(b.n, kTile);
   for (std::int64_t k = b.n * b.rows * b.width; k < padded * b.rows * b.width; ++k) b.strip[k] = 0;
