@@ -4,8 +4,9 @@
 #include <immintrin.h>
 #endif
 
-// Every array holds a vector where the formulas have a number, and its lanes are as many patches: there is no
-// sum over lanes, so a patch's result does not depend on which lane it has or how many there are.
+// Every array holds a vector where the formulas have a number, and its lanes are as many patches. There is no
+// sum over lanes; but all take as many steps of QL as the slowest, so what patches lie beside a patch changes
+// its result by rounding, though never the number of threads.
 //
 //   G = X X^T             patch by patch, from sums over planes that neighbours along x share
 //   Q T Q^T = G           Householder's tridiagonalisation (Golub & Van Loan, 8.3.1), the rank-2 update of

@@ -92,10 +92,13 @@ struct SeriesDenoising {
 /// @throws BadInput (fewer than 2 volumes, more than 512; an even or negative extent, one that is larger than
 /// the grid's or makes more than 4096 voxels; a mask of another size, nothing inside), NoDevice, OutOfMemory,
 ///         Interrupted (`series` is then unchanged)
-/// @note Work for a patch: M^2 N / (extent along x) + 4/3 M^3 + about 20 M^2 operations, of its eigenvectors
-///       only those of the smaller side, for average. Eigenvalues are exact to a few epsilon * lambda_1,
-///       so components near the threshold may fall to either side, in single precision in about one
-///       patch of a thousand. Memory: once more the series.
+/// @note Work for a patch: M^2 N / (extent along x) + 4/3 M^3 + about 20 M^2 operations; for average M N p
+/// more, p
+///       the smaller number of components kept or not. Eigenvalues are exact to a few epsilon * lambda_1, so
+///       a component near the threshold may fall to either side: in single precision in about one patch of
+///       3000, and where the signal is 1000 times the noise double precision is needed. Back ends,
+///       instruction sets and masks differ by such rounding. Memory: once more the series; on a GPU up to
+///       five times (average), and at most some GB of scratch.
 SeriesDenoising denoise_series(Image& series, const Mask& mask, const SeriesDenoiseOptions& options = {});
 
 /// The same of complex images, whose noise has no bias: X is complex, and so X X^H.
