@@ -53,8 +53,8 @@ struct SeriesDenoising {
   Image rank = {};  ///< principal components kept, of the patch around each voxel
   /// What is left of the variance noise^2 in a denoised value, sigma^2 p (M + N - p) / (M N) with p
   /// components kept of a patch of M volumes and N voxels: the degrees of freedom of such a matrix over the
-  /// number of its values. With output average the mean over the patches, without the gain of averaging, so
-  /// at most too large. [unit of the series ^2]
+  /// number of its values. With output average the mean over the patches, without the gain of averaging, an
+  /// upper bound. [unit of the series ^2]
   Image remaining_variance = {};
   Image residual =
       {};  ///< the series before minus after, where it was asked for; of complex data real parts first
@@ -77,7 +77,7 @@ struct SeriesDenoising {
 /// what is left has at most the width of a Marchenko-Pastur distribution of its own mean. Where none is, all
 /// is kept and the noise is 0. X is not centred.
 /// Source: Veraart, Novikov, Christiaens, Ades-Aron, Sijbers & Fieremans, "Denoising of diffusion MRI using
-/// random matrix theory", NeuroImage 142, 2016, eq. 10 to 12; Cordero-Grande, Christiaens, Hutter, Price &
+/// random matrix theory", NeuroImage 142, 2016; Cordero-Grande, Christiaens, Hutter, Price &
 /// Hajnal, NeuroImage 200, 2019, for exp2. We count down from all components as noise; at an edge of the grid
 /// a patch is moved inwards until it fits, and denoises the voxels that would else have none.
 ///
@@ -86,19 +86,18 @@ struct SeriesDenoising {
 ///
 /// @param series  [volumes, nz, ny, nx], any unit; replaced inside the mask
 /// @param mask    which voxels are denoised; those outside lie in patches all the same
-/// @return        maps [nz, ny, nx], 0 outside the mask and where a voxel was skipped; deterministic on each
-/// back
-///                end, whatever the number of threads
-/// @throws BadInput (fewer than 2 volumes, more than 512; an even or negative extent, one that is larger than
-/// the grid's or makes more than 4096 voxels; a mask of another size, nothing inside), NoDevice, OutOfMemory,
-///         Interrupted (`series` is then unchanged)
+/// @return        maps [nz, ny, nx], 0 outside the mask and where a voxel was skipped; the same bits on each
+///                back end, whatever the number of threads
+/// @throws BadInput (fewer than 2 volumes, more than 512; a value above 1e18; an extent that is even,
+/// negative,
+///         larger than the grid's or makes more than 4096 voxels; a mask of another size, nothing inside),
+///         NoDevice, OutOfMemory, Interrupted (`series` is then unchanged)
 /// @note Work for a patch: M^2 N / (extent along x) + 4/3 M^3 + about 20 M^2 operations; for average M N p
-/// more, p
-///       the smaller number of components kept or not. Eigenvalues are exact to a few epsilon * lambda_1, so
-///       a component near the threshold may fall to either side: in single precision in about one patch of
-///       3000, and where the signal is 1000 times the noise double precision is needed. Back ends,
-///       instruction sets and masks differ by such rounding. Memory: once more the series; on a GPU up to
-///       five times (average), and at most some GB of scratch.
+///       more, p the smaller number of components, those kept or those not. Eigenvalues are exact to a few
+///       epsilon * lambda_1. So a component near the threshold may fall to either side (in single precision
+///       measured: one patch of 3000), and where lambda_1 is above 10^6 sigma^2 double precision is safer.
+///       Back ends, instruction sets and masks differ by such rounding. Memory: once more the series; on a
+///       GPU two to four times the series and some GB of scratch.
 SeriesDenoising denoise_series(Image& series, const Mask& mask, const SeriesDenoiseOptions& options = {});
 
 /// The same of complex images, whose noise has no bias: X is complex, and so X X^H.
