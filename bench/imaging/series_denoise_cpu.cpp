@@ -25,8 +25,16 @@ void BM_SeriesDenoise(benchmark::State& state, PatchOutput output, Precision pre
   state.counters["voxels"] = benchmark::Counter(40.0 * 36 * 16 * static_cast<double>(state.iterations()),
                                                 benchmark::Counter::kIsRate);
 }
-BENCHMARK_CAPTURE(BM_SeriesDenoise, centre_float32, PatchOutput::centre, Precision::float32)->Arg(17)->Arg(65)->Arg(125);
-BENCHMARK_CAPTURE(BM_SeriesDenoise, centre_float64, PatchOutput::centre, Precision::float64)->Arg(17)->Arg(65)->Arg(125);
-BENCHMARK_CAPTURE(BM_SeriesDenoise, average_float32, PatchOutput::average, Precision::float32)->Arg(17)->Arg(65);
+BENCHMARK_CAPTURE(BM_SeriesDenoise, centre_float32, PatchOutput::centre, Precision::float32)
+    ->Arg(17)
+    ->Arg(65)
+    ->Arg(125);
+BENCHMARK_CAPTURE(BM_SeriesDenoise, centre_float64, PatchOutput::centre, Precision::float64)
+    ->Arg(17)
+    ->Arg(65)
+    ->Arg(125);
+BENCHMARK_CAPTURE(BM_SeriesDenoise, average_float32, PatchOutput::average, Precision::float32)
+    ->Arg(17)
+    ->Arg(65);
 
 }  // namespace

@@ -30,17 +30,27 @@ void BM_SeriesDenoise(benchmark::State& state, PatchOutput output, Precision pre
   }
   const double runs = static_cast<double>(state.iterations());
   double rank = 0;
-  for (const float r : last.rank.data) rank += static_cast<double>(r) / static_cast<double>(last.rank.data.size());
+  for (const float r : last.rank.data)
+    rank += static_cast<double>(r) / static_cast<double>(last.rank.data.size());
   state.counters["whole_ms"] = 1e3 * whole / runs;
   state.counters["transfer_ms"] = 1e3 * transfer / runs;
   state.counters["mean_rank"] = rank;
   state.counters["device_GB"] = 1e-9 * static_cast<double>(last.device_bytes);
 }
 BENCHMARK_CAPTURE(BM_SeriesDenoise, centre_float32, PatchOutput::centre, Precision::float32)
-    ->Arg(17)->Arg(65)->Arg(130)->UseManualTime()->Unit(benchmark::kMillisecond);
+    ->Arg(17)
+    ->Arg(65)
+    ->Arg(130)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(BM_SeriesDenoise, centre_float64, PatchOutput::centre, Precision::float64)
-    ->Arg(65)->UseManualTime()->Unit(benchmark::kMillisecond);
+    ->Arg(65)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(BM_SeriesDenoise, average_float32, PatchOutput::average, Precision::float32)
-    ->Arg(17)->Arg(65)->UseManualTime()->Unit(benchmark::kMillisecond);
+    ->Arg(17)
+    ->Arg(65)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace

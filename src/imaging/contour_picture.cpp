@@ -5,8 +5,8 @@
 #include <limits>
 #include <span>
 
-#include "warploom/core/threads.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/threads.hpp"
 #include "warploom/imaging/contour.hpp"
 
 namespace warploom::imaging {

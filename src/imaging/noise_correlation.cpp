@@ -40,7 +40,8 @@ class CorrelationOfPatches {
       Box box;
       const std::array<std::int64_t, 3> there{series_.grid.nx, series_.grid.ny, series_.grid.nz};
       for (std::size_t a = 0; a < 3; ++a)
-        box.first[a] = static_cast<std::int64_t>(engine() % static_cast<std::uint64_t>(there[a] - extent_[a] + 1));
+        box.first[a] =
+            static_cast<std::int64_t>(engine() % static_cast<std::uint64_t>(there[a] - extent_[a] + 1));
       if (usable(box)) boxes.push_back(box);
     }
     return boxes;
@@ -60,16 +61,18 @@ class CorrelationOfPatches {
     const SymmetricEigen eigen = symmetric_eigen(std::move(gram), volumes);
     constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
     if (!(eigen.values.front() > 1e-12 * eigen.values.back())) return {kNone, kNone, kNone};
-    // Products of neighbours, of the components' courses with norm 1: of the smaller half what is, of the larger
-    // half what it takes from all that may be.
+    // Products of neighbours, of the components' courses with norm 1: of the smaller half what is, of the
+    // larger half what it takes from all that may be.
     const std::size_t smaller = volumes / 2, larger = volumes - smaller;
     std::array<double, 3> out{};
     std::vector<double> course(voxels_);
     for (std::size_t k = 0; k < volumes; ++k) {
       std::fill(course.begin(), course.end(), 0);
       for (std::size_t i = 0; i < volumes; ++i)
-        for (std::size_t v = 0; v < voxels_; ++v) course[v] += eigen.vectors[k * volumes + i] * x[i * voxels_ + v];
-      const double share = 1 / (eigen.values[k] * static_cast<double>(k < smaller ? smaller : voxels_ - larger));
+        for (std::size_t v = 0; v < voxels_; ++v)
+          course[v] += eigen.vectors[k * volumes + i] * x[i * voxels_ + v];
+      const double share =
+          1 / (eigen.values[k] * static_cast<double>(k < smaller ? smaller : voxels_ - larger));
       std::size_t stride = 1;
       for (std::size_t a = 0; a < 3; ++a) {
         const auto e = static_cast<std::size_t>(extent_[a]);
@@ -89,7 +92,8 @@ class CorrelationOfPatches {
     for (int z = 0; z < extent_[2]; ++z)
       for (int y = 0; y < extent_[1]; ++y)
         for (int x = 0; x < extent_[0]; ++x)
-          body(static_cast<std::size_t>(((box.first[2] + z) * series_.grid.ny + box.first[1] + y) * series_.grid.nx +
+          body(static_cast<std::size_t>(((box.first[2] + z) * series_.grid.ny + box.first[1] + y) *
+                                            series_.grid.nx +
                                         box.first[0] + x));
   }
   bool usable(const Box& box) const {
@@ -157,8 +161,9 @@ std::string series_denoise_obstacle(const Image& series, const Mask& mask, const
                        series.channels, kLeastVolumes);
   const auto extent = patch_extent(series.grid, series.channels);
   if (extent[0] * extent[1] * extent[2] < series.channels)
-    return fmt::format("the image is too small: the largest patch, {} x {} x {} voxels, has fewer than the {} volumes",
-                       extent[0], extent[1], extent[2], series.channels);
+    return fmt::format(
+        "the image is too small: the largest patch, {} x {} x {} voxels, has fewer than the {} volumes",
+        extent[0], extent[1], extent[2], series.channels);
   const NoiseCorrelation found = noise_correlation(series, mask, run);
   if (found.correlated)
     return fmt::format(

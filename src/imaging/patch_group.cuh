@@ -1,8 +1,8 @@
 #pragma once
 
-/// What a group of threads, a warp or a block, does with one patch: the matrix and its tridiagonalisation before
-/// patch_spectrum.cuh, and the way back from the tridiagonal basis after it. patch_lanes.cpp says what is computed;
-/// here a thread has columns of the matrix.
+/// What a group of threads, a warp or a block, does with one patch: the matrix and its tridiagonalisation
+/// before patch_spectrum.cuh, and the way back from the tridiagonal basis after it. patch_lanes.cpp says what
+/// is computed; here a thread has columns of the matrix.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +27,9 @@ struct PatchArrays {
 
   PatchArrays() = default;
   __device__ PatchArrays(T* memory, int n)
-      : step(reinterpret_cast<PatchFour<T>*>(memory)), vectors(memory + 4 * n), q(vectors + kLeast * padded(n)) {}
+      : step(reinterpret_cast<PatchFour<T>*>(memory)),
+        vectors(memory + 4 * n),
+        q(vectors + kLeast * padded(n)) {}
   static __host__ __device__ int padded(int n) { return (n + 3) / 4 * 4; }
   static __host__ __device__ std::size_t elements(int n) {
     return static_cast<std::size_t>(5) * n + static_cast<std::size_t>(kLeast) * padded(n);
@@ -50,8 +52,8 @@ struct PatchGroup {
   const float* series;
   PatchArrays<T> arrays;
   T* matrix = nullptr;      // [n, n], symmetric
-  T* reflectors = nullptr;  // [n, n], of the patch: row i holds Householder's vector i behind the diagonal, and its
-                            // factor there
+  T* reflectors = nullptr;  // [n, n], of the patch: row i holds Householder's vector i behind the diagonal,
+                            // and its factor there
   double* reduction = nullptr;  // [64]
   int n, thread;
   int x0, y0, z0;  // of the patch
@@ -65,7 +67,8 @@ struct PatchGroup {
 
   /// The sum of what every thread gives, in all of them.
   __device__ T sum(T value) const {
-    for (int offset = kWarp / 2; offset > 0; offset /= 2) value += __shfl_xor_sync(0xffffffffU, value, offset);
+    for (int offset = kWarp / 2; offset > 0; offset /= 2)
+      value += __shfl_xor_sync(0xffffffffU, value, offset);
     if (kThreads == kWarp) return value;
     __syncthreads();  // the reduction before has been read
     if (thread % kWarp == 0) reduction[thread / kWarp] = static_cast<double>(value);
@@ -76,7 +79,8 @@ struct PatchGroup {
   }
 
   __device__ std::int64_t voxel(int number) const {
-    const int x = number % k.extent[0], y = number / k.extent[0] % k.extent[1], z = number / k.extent[0] / k.extent[1];
+    const int x = number % k.extent[0], y = number / k.extent[0] % k.extent[1],
+              z = number / k.extent[0] / k.extent[1];
     return (static_cast<std::int64_t>(z0 + z) * k.ny + y0 + y) * k.nx + x0 + x;
   }
 
@@ -85,7 +89,8 @@ struct PatchGroup {
     x0 = patch % px, y0 = patch / px % py, z0 = patch / px / py;
   }
 
-  /// @param[out] tridiagonal  [2 n + 1] diagonal, what is beside it, and the trace that everything was divided by
+  /// @param[out] tridiagonal  [2 n + 1] diagonal, what is beside it, and the trace that everything was
+  /// divided by
   /// @param[out] columns      [own voxels, n] for centre output: in the tridiagonal basis
   __device__ void reduce(T* tridiagonal, T* columns) {
     multiply();
@@ -99,7 +104,8 @@ struct PatchGroup {
         for (int c = thread; c < n; c += kThreads) arrays.vectors[c * kStride] = static_cast<T>(from[c]);
         sync();
         for (int step = 0; step + 1 < n; ++step) reflect(step, 0);
-        for (int c = thread; c < n; c += kThreads) columns[column * n + c] = arrays.vectors[(n - 1 - c) * kStride];
+        for (int c = thread; c < n; c += kThreads)
+          columns[column * n + c] = arrays.vectors[(n - 1 - c) * kStride];
         sync();
       }
   }
@@ -120,14 +126,16 @@ struct PatchGroup {
     const int voxels = k.extent[0] * k.extent[1] * k.extent[2];
     for (int first = 0; first < count || (first == 0 && !signal); first += kPatchVectors) {
       const int now = min(kPatchVectors, count - first);
-      for (int column = 0; column < now; ++column) from_tridiagonal_basis(basis + (first + column) * n, column);
+      for (int column = 0; column < now; ++column)
+        from_tridiagonal_basis(basis + (first + column) * n, column);
       for (int number = 0; number < voxels; ++number)
         add_column(voxel(number), now, signal, first == 0 && !signal, sums);
       sync();
     }
   }
 
-  // ---- the matrix ------------------------------------------------------------------------------------------
+  // ---- the matrix
+  // ------------------------------------------------------------------------------------------
 
   // Chunks of voxels; a warp has 32 x 16 elements of the product at a time, a lane 4 x 4 of them.
   __device__ void multiply() {
@@ -142,7 +150,8 @@ struct PatchGroup {
       sync();  // the chunk before is used up, the matrix is 0
       for (int v = 0; v < count; ++v) {
         const float* from = series + voxel(first + v) * n;
-        for (int c = thread; c < stride; c += kThreads) values[v * stride + c] = c < n ? static_cast<T>(from[c]) : 0;
+        for (int c = thread; c < stride; c += kThreads)
+          values[v * stride + c] = c < n ? static_cast<T>(from[c]) : 0;
       }
       sync();
       for (int tile = thread / kWarp; tile < tiles; tile += kWarps) {
@@ -275,17 +284,21 @@ struct PatchGroup {
     for (int step = n - 2; step >= 0; --step) reflect(step, column);
   }
 
-  // ---- the results -----------------------------------------------------------------------------------------
+  // ---- the results
+  // -----------------------------------------------------------------------------------------
 
   // The voxels that a patch is the patch of, along an axis: [begin, end) in the patch.
   __device__ static int own_begin(int b, int extent) { return b == 0 ? 0 : extent / 2; }
-  __device__ static int own_end(int b, int extent, int size) { return b + extent == size ? extent : extent / 2 + 1; }
+  __device__ static int own_end(int b, int extent, int size) {
+    return b + extent == size ? extent : extent / 2 + 1;
+  }
 
   __device__ int own_count(int b, int extent, int size) const {
     return own_end(b, extent, size) - own_begin(b, extent);
   }
   __device__ int own_voxels() const {
-    return own_count(x0, k.extent[0], k.nx) * own_count(y0, k.extent[1], k.ny) * own_count(z0, k.extent[2], k.nz);
+    return own_count(x0, k.extent[0], k.nx) * own_count(y0, k.extent[1], k.ny) *
+           own_count(z0, k.extent[2], k.nz);
   }
   __device__ std::int64_t own_voxel(int number) const {
     const int cx = own_count(x0, k.extent[0], k.nx), cy = own_count(y0, k.extent[1], k.ny);
@@ -295,13 +308,15 @@ struct PatchGroup {
     return (static_cast<std::int64_t>(z) * k.ny + y) * k.nx + x;
   }
 
-  __device__ void add_column(std::int64_t at, int count, bool signal, bool whole, unsigned long long* sums) const {
+  __device__ void add_column(std::int64_t at, int count, bool signal, bool whole,
+                             unsigned long long* sums) const {
     const float* const x = series + at * n;
     T share[kPatchVectors];
     for (int column = 0; column < kPatchVectors; ++column) {
       if (column >= count) break;
       T part = 0;
-      for (int c = thread; c < n; c += kThreads) part += arrays.vectors[c * kStride + column] * static_cast<T>(x[c]);
+      for (int c = thread; c < n; c += kThreads)
+        part += arrays.vectors[c * kStride + column] * static_cast<T>(x[c]);
       share[column] = sum(part);
     }
     for (int c = thread; c < n; c += kThreads) {

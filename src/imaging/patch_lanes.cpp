@@ -4,11 +4,13 @@
 #include <immintrin.h>
 #endif
 
-// Every array holds a vector where the formulas have a number, and its lanes are as many patches: there is no
-// sum over lanes, so a patch's result does not depend on which lane it has or how many there are.
+// Every array holds a vector where the formulas have a number, and its lanes are as many patches. There is no
+// sum over lanes; but all take as many steps of QL as the slowest, so what patches lie beside a patch changes
+// its result by rounding, though never the number of threads.
 //
 //   G = X X^T             patch by patch, from sums over planes that neighbours along x share
-//   Q T Q^T = G           Householder's tridiagonalisation (Golub & Van Loan, 8.3.1), the rank-2 update of one
+//   Q T Q^T = G           Householder's tridiagonalisation (Golub & Van Loan, 8.3.1), the rank-2 update of
+//   one
 //                         step and the product with the next step's vector in one pass over the matrix
 //   Z D Z^T = T           implicit QL with Wilkinson's shift (Wilkinson & Reinsch, II/3), rotations recorded
 //   y = Q Z f(D) Z^T Q^T x   for a column x, f being 1 on what is kept and 0 on noise
@@ -86,7 +88,9 @@ inline bool any(const Mask& mask) {
 }
 
 inline std::int64_t packed(std::int64_t row) { return row * (row + 1) / 2; }
-inline std::int64_t round_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
+inline std::int64_t round_up(std::int64_t value, std::int64_t step) {
+  return (value + step - 1) / step * step;
+}
 
 // QL needs about 1.3 n^2 rotations.
 constexpr std::int64_t kMostRotations = 4;  // times n^2
@@ -136,8 +140,11 @@ struct Batch {
   std::size_t used;
 };
 
-// ---- the matrices ------------------------------------------------------------------------------------------
+// ---- the matrices
+// ------------------------------------------------------------------------------------------
 
+// Beyond the row it begins anew: lanes there are nobody's, but a constant would leave them matrices of low
+// rank, which take longest.
 template <class T>
 void gather(Batch<T>& b, const PatchTask& task) {
   const PatchProblem& p = b.problem;
@@ -145,10 +152,11 @@ void gather(Batch<T>& b, const PatchTask& task) {
   for (std::int64_t c = 0; c < b.n; ++c)
     for (int dz = 0; dz < p.extent[2]; ++dz)
       for (int dy = 0; dy < p.extent[1]; ++dy) {
-        const float* from = p.series + c * p.channel + (task.z + dz) * p.plane + (task.y + dy) * p.nx + task.x;
+        const float* from =
+            p.series + c * p.channel + (task.z + dz) * p.plane + (task.y + dy) * p.nx + task.x;
         T* to = b.strip + (c * b.rows + dz * p.extent[1] + dy) * b.width;
         for (std::int64_t k = 0; k < there; ++k) to[k] = static_cast<T>(from[k] * p.scale);
-        for (std::int64_t k = there; k < b.width; ++k) to[k] = to[there - 1];
+        for (std::int64_t k = there; k < b.width; ++k) to[k] = to[k - there];
       }
   const std::int64_t padded = round_up(b.n, kTile);
   for (std::int64_t k = b.n * b.rows * b.width; k < padded * b.rows * b.width; ++k) b.strip[k] = 0;
@@ -224,7 +232,8 @@ Vector<T> normalise(Batch<T>& b) {
   return trace;
 }
 
-// ---- tridiagonalisation ------------------------------------------------------------------------------------
+// ---- tridiagonalisation
+// ------------------------------------------------------------------------------------
 
 // Rows i (and i + 1): A -= v w^T + w v^T, and q += A u, for columns from `first` to before the diagonal.
 template <int kRows, class T>
@@ -329,7 +338,8 @@ void from_tridiagonal_basis(const Batch<T>& b, Vector<T>* x) {
   for (std::int64_t k = b.n - 1; k-- > 0;) reflect(b, k, x);
 }
 
-// ---- eigenvalues -------------------------------------------------------------------------------------------
+// ---- eigenvalues
+// -------------------------------------------------------------------------------------------
 
 // The eigenvalue of the 2 x 2 matrix at l that is nearer to its first element.
 template <class T>
@@ -441,7 +451,8 @@ void from_eigenbasis(const Batch<T>& b, Vector<T>* x) {
   }
 }
 
-// ---- what is noise -----------------------------------------------------------------------------------------
+// ---- what is noise
+// -----------------------------------------------------------------------------------------
 
 template <class T>
 void sort(Batch<T>& b) {
@@ -484,14 +495,16 @@ T judge(const Batch<T>& b, const PatchTask& task, const Vector<T>& trace, int la
   return noise == 0 ? T{-1} : b.sorted[(skipped + noise) * pairs - 1][lane];
 }
 
-// ---- the results -------------------------------------------------------------------------------------------
+// ---- the results
+// -------------------------------------------------------------------------------------------
 
 template <class T>
 void denoise_column(Batch<T>& b, const PatchTask& task, int number, const Vector<T>& noise) {
   using V = Vector<T>;
   const PatchColumn column = task.columns[number];
   V* const x = b.x;
-  for (std::int64_t c = 0; c < b.n; ++c) x[c] = load(b.strip + (c * b.rows + column.row) * b.width + column.x);
+  for (std::int64_t c = 0; c < b.n; ++c)
+    x[c] = load(b.strip + (c * b.rows + column.row) * b.width + column.x);
   to_tridiagonal_basis(b, x);
   to_eigenbasis(b, x);
   for (std::int64_t c = 0; c < b.n; ++c) x[c] = b.diagonal[c] > noise ? x[c] : V{};

@@ -10,9 +10,10 @@ namespace warploom::imaging {
 
 /// What all patches of a series have in common.
 struct PatchProblem {
-  const float* series = nullptr;  ///< [channels, nz, ny, nx]
+  const float* series = nullptr;                ///< [channels, nz, ny, nx]
   std::int64_t nx = 0, plane = 0, channel = 0;  ///< values of a row, a plane (ny * nx) and a channel
-  int channels = 0;  ///< rows of a patch's matrix: volumes, or twice as many of complex data, real parts first
+  int channels =
+      0;  ///< rows of a patch's matrix: volumes, or twice as many of complex data, real parts first
   bool complex = false;
   float scale = 1;     ///< a power of two: the series times this is about 1 at most
   int extent[3] = {};  ///< of a patch, x first [voxels]
@@ -31,8 +32,8 @@ struct PatchColumn {
 
 /// Patches side by side along x.
 struct PatchTask {
-  std::int64_t x = 0, y = 0, z = 0;  ///< first voxel of the first patch; that of lane k is at x + k
-  int lanes = 0;                     ///< so many have a place in the row; others repeat its last voxels
+  std::int64_t x = 0, y = 0, z = 0;      ///< first voxel of the first patch; that of lane k is at x + k
+  int lanes = 0;                         ///< so many have a place in the row; the others' results mean nothing
   const std::uint8_t* wanted = nullptr;  ///< [lanes()] for averaging: others add nothing
   const PatchColumn* columns = nullptr;
   int column_count = 0;
@@ -53,9 +54,9 @@ struct PatchCode {
 };
 using MakePatchCode = PatchCode (*)(const PatchProblem& problem, bool double_precision);
 
-#define WARPLOOM_DECLARE_PATCH_LANES(set)                                        \
-  namespace set {                                                                \
-  PatchCode patch_code(const PatchProblem& problem, bool double_precision);      \
+#define WARPLOOM_DECLARE_PATCH_LANES(set)                                   \
+  namespace set {                                                           \
+  PatchCode patch_code(const PatchProblem& problem, bool double_precision); \
   }
 WARPLOOM_DECLARE_PATCH_LANES(baseline)
 WARPLOOM_DECLARE_PATCH_LANES(avx2)

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Eigenvalues of 32 patches by a warp, a lane each, in step as on the CPU: see patch_lanes.cpp. Rotations are the
-/// same number in all lanes, so that reading and writing them is coalesced.
+/// Eigenvalues of 32 patches by a warp, a lane each, in step as on the CPU: see patch_lanes.cpp. Rotations
+/// are the same number in all lanes, so that reading and writing them is coalesced.
 
 #include <cstddef>
 #include <cstdint>
@@ -147,7 +147,8 @@ struct PatchSpectrum {
     int noise = 0;
     for (int i = 0; i < k.spectrum; ++i) {
       double value = 0;
-      for (int j = 0; j < pairs; ++j) value += static_cast<double>(vector[((skipped + i) * pairs + j) * kLanes]);
+      for (int j = 0; j < pairs; ++j)
+        value += static_cast<double>(vector[((skipped + i) * pairs + j) * kLanes]);
       value = value > 0 ? value * scale : 0;
       if (i == 0) least = value;
       total += value;

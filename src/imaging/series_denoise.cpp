@@ -25,7 +25,8 @@ constexpr int kMostRows = 512, kMostPatchVoxels = 4096;
 constexpr float kLargestMeasured = 1e18F;
 
 template <class Enumeration>
-Enumeration parse_word(const std::array<std::string_view, 2>& words, std::string_view text, std::string_view what) {
+Enumeration parse_word(const std::array<std::string_view, 2>& words, std::string_view text,
+                       std::string_view what) {
   const auto known = std::ranges::find(words, text);
   if (known != words.end()) return static_cast<Enumeration>(known - words.begin());
   throw BadInput(fmt::format("{}: '{}' is neither {} nor {}", what, text, words[0], words[1]));
@@ -39,12 +40,14 @@ std::array<PatchAxis, 3> require_extent(const Grid& grid, std::array<int, 3> ext
   for (std::size_t a = 0; a < 3; ++a) {
     const std::int64_t there = grid_extents(grid)[a];
     if (extent[a] < 1 || extent[a] % 2 == 0)
-      throw BadInput(fmt::format("the patch's extent along {} is {}; it must be odd and above 0, or 0 along all "
-                                 "three axes for one that suits the series",
-                                 "xyz"[a], extent[a]));
+      throw BadInput(
+          fmt::format("the patch's extent along {} is {}; it must be odd and above 0, or 0 along all "
+                      "three axes for one that suits the series",
+                      "xyz"[a], extent[a]));
     if (extent[a] > there)
-      throw BadInput(fmt::format("a patch of {} voxels along {} does not fit the image's {}; give a smaller extent",
-                                 extent[a], "xyz"[a], there));
+      throw BadInput(
+          fmt::format("a patch of {} voxels along {} does not fit the image's {}; give a smaller extent",
+                      extent[a], "xyz"[a], there));
     if (extent[a] > kMostPatchVoxels / voxels)
       throw BadInput(fmt::format("a patch of {} x {} x {} voxels is above {} voxels; give a smaller extent",
                                  extent[0], extent[1], extent[2], kMostPatchVoxels));
@@ -69,8 +72,8 @@ std::vector<double> inverse_widths(int volumes, int voxels, NoiseEstimator estim
   return out;
 }
 
-/// A power of two that makes the largest value of those that are finite about 1, and a byte a voxel: 1 where one is
-/// not finite; empty if all are.
+/// A power of two that makes the largest value of those that are finite about 1, and a byte a voxel: 1 where
+/// one is not finite; empty if all are.
 struct MeasuredRange {
   float scale = 1;
   std::vector<std::uint8_t> not_finite = {};
@@ -92,7 +95,8 @@ MeasuredRange measured_range(const Image& series) {
   });
   const float most = *std::ranges::max_element(largest);
   if (most > kLargestMeasured)
-    throw BadInput(fmt::format("the series has the value {}, above {}: is the unit right?", most, kLargestMeasured));
+    throw BadInput(
+        fmt::format("the series has the value {}, above {}: is the unit right?", most, kLargestMeasured));
   MeasuredRange out;
   int exponent = 0;
   std::frexp(most, &exponent);
@@ -186,12 +190,14 @@ class Assembly {
     std::vector<std::int64_t> done(static_cast<std::size_t>(rows)), skipped(done.size());
     parallel_for(rows, [&](std::int64_t row) {
       std::vector<float> scale(static_cast<std::size_t>(x.voxels));  // of the back end's values; 0: as before
-      const int by = y.patch_of(static_cast<int>(row % y.voxels)), bz = z.patch_of(static_cast<int>(row / y.voxels));
+      const int by = y.patch_of(static_cast<int>(row % y.voxels)),
+                bz = z.patch_of(static_cast<int>(row / y.voxels));
       const std::size_t first = static_cast<std::size_t>(row) * x.voxels;
       for (int vx = 0; vx < x.voxels; ++vx) {
         const std::size_t v = first + vx;
         if (!inside(mask, v)) continue;
-        const std::size_t b = (static_cast<std::size_t>(bz) * y.patches() + by) * x.patches() + x.patch_of(vx);
+        const std::size_t b =
+            (static_cast<std::size_t>(bz) * y.patches() + by) * x.patches() + x.patch_of(vx);
         if (problem_.wanted[b] == 0) {
           ++skipped[static_cast<std::size_t>(row)];
           continue;
@@ -201,7 +207,8 @@ class Assembly {
         const float share = 1 / count[at];
         scale[static_cast<std::size_t>(vx)] = share;
         const double unit = 1 / static_cast<double>(problem_.scale);
-        report.noise.data[v] = static_cast<float>(std::sqrt(static_cast<double>(variance[at] * share)) * unit);
+        report.noise.data[v] =
+            static_cast<float>(std::sqrt(static_cast<double>(variance[at] * share)) * unit);
         report.rank.data[v] = results_.rank[b];
         report.remaining_variance.data[v] =
             static_cast<float>(static_cast<double>(remaining[at] * share) * unit * unit);
@@ -232,7 +239,8 @@ class Assembly {
   bool average_;
 };
 
-SeriesDenoising denoise_checked(Image& series, bool complex, const Mask& mask, const SeriesDenoiseOptions& options) try {
+SeriesDenoising denoise_checked(Image& series, bool complex, const Mask& mask,
+                                const SeriesDenoiseOptions& options) try {
   const DeviceScope scope(options.run, "denoising a series", kBuiltWithCuda);
   name(options.estimator), name(options.output), name(options.precision);
   series.check("the series");
@@ -272,9 +280,9 @@ SeriesDenoising denoise_checked(Image& series, bool complex, const Mask& mask, c
   series.data = std::move(after.data);
   return std::move(report);
 } catch (const std::bad_alloc&) {
-  throw OutOfMemory(fmt::format("denoising a series of {} volumes of {} x {} x {} voxels needs {} bytes of memory",
-                                series.channels, series.grid.nx, series.grid.ny, series.grid.nz,
-                                4 * series.data.size() * (options.residual ? 2 : 1)));
+  throw OutOfMemory(fmt::format(
+      "denoising a series of {} volumes of {} x {} x {} voxels needs {} bytes of memory", series.channels,
+      series.grid.nx, series.grid.ny, series.grid.nz, 4 * series.data.size() * (options.residual ? 2 : 1)));
 }
 
 }  // namespace
@@ -289,7 +297,9 @@ PatchOutput parse_patch_output(std::string_view text) {
   return parse_word<PatchOutput>(kOutputs, text, "the output of a patch");
 }
 std::string_view name(PatchOutput output) { return at_enumerator(kOutputs, output, "the output of a patch"); }
-Precision parse_precision(std::string_view text) { return parse_word<Precision>(kPrecisions, text, "the precision"); }
+Precision parse_precision(std::string_view text) {
+  return parse_word<Precision>(kPrecisions, text, "the precision");
+}
 std::string_view name(Precision precision) { return at_enumerator(kPrecisions, precision, "the precision"); }
 
 std::array<int, 3> patch_extent(const Grid& grid, int volumes) {
@@ -315,12 +325,14 @@ SeriesDenoising denoise_series(Image& series, const Mask& mask, const SeriesDeno
 SeriesDenoising denoise_complex_series(std::span<std::complex<float>> values, const Grid& grid, int volumes,
                                        const Mask& mask, const SeriesDenoiseOptions& options) {
   if (volumes < 2 || volumes > kMostRows / 2)
-    throw BadInput(fmt::format("the series has {} volumes; principal components need 2 to {} of complex images",
-                               volumes, kMostRows / 2));
+    throw BadInput(
+        fmt::format("the series has {} volumes; principal components need 2 to {} of complex images", volumes,
+                    kMostRows / 2));
   const auto voxels = static_cast<std::uint64_t>(grid.voxels());
-  if (values.size() / static_cast<std::size_t>(volumes) != voxels || values.size() % static_cast<std::size_t>(volumes) != 0)
-    throw BadInput(fmt::format("{} complex values are not {} volumes of {} x {} x {}", values.size(), volumes, grid.nx,
-                               grid.ny, grid.nz));
+  if (values.size() / static_cast<std::size_t>(volumes) != voxels ||
+      values.size() % static_cast<std::size_t>(volumes) != 0)
+    throw BadInput(fmt::format("{} complex values are not {} volumes of {} x {} x {}", values.size(), volumes,
+                               grid.nx, grid.ny, grid.nz));
   Image parts(grid, 2 * volumes);
   float *const real = parts.data.data(), *const imaginary = real + values.size();
   for (std::size_t k = 0; k < values.size(); ++k) real[k] = values[k].real(), imaginary[k] = values[k].imag();

@@ -10,8 +10,9 @@
 
 namespace warploom::imaging {
 
-/// A patch is named by its first voxel. Along an axis of extent e on n voxels those are 0 to n - e, and the voxel
-/// in the middle of patch b is b + e / 2; the first and last patch also have the voxels before and after theirs.
+/// A patch is named by its first voxel. Along an axis of extent e on n voxels those are 0 to n - e, and the
+/// voxel in the middle of patch b is b + e / 2; the first and last patch also have the voxels before and
+/// after theirs.
 struct PatchAxis {
   int voxels = 0, extent = 0;
   int patches() const { return voxels - extent + 1; }
@@ -26,9 +27,9 @@ struct PatchAxis {
 };
 
 struct SeriesProblem {
-  const float* series = nullptr;     ///< [channels, nz, ny, nx]
-  int channels = 0;                  ///< volumes, or of complex data real and then imaginary parts
-  int volumes = 0;                   ///< M
+  const float* series = nullptr;  ///< [channels, nz, ny, nx]
+  int channels = 0;               ///< volumes, or of complex data real and then imaginary parts
+  int volumes = 0;                ///< M
   bool complex = false;
   float scale = 1;  ///< a power of two: the series times this is about 1 at most
   std::array<PatchAxis, 3> axes = {};
@@ -45,14 +46,14 @@ struct SeriesProblem {
 
 /// Of every patch that was wanted, [patches z, y, x].
 struct PatchResults {
-  std::vector<float> variance = {};      ///< of the noise, of the scaled series
-  std::vector<std::int16_t> rank = {};   ///< components kept
+  std::vector<float> variance = {};     ///< of the noise, of the scaled series
+  std::vector<std::int16_t> rank = {};  ///< components kept
   double seconds = 0, transfer_seconds = 0;
   std::uint64_t device_bytes = 0;
 };
 
-/// @param[out] denoised  [channels, nz, ny, nx]: centre: voxels of patches that were wanted; average: the sums over
-/// the wanted patches that a voxel lies in; other voxels 0. All 0 before.
+/// @param[out] denoised  [channels, nz, ny, nx]: centre: voxels of patches that were wanted; average: the
+/// sums over the wanted patches that a voxel lies in; other voxels 0. All 0 before.
 /// @throws Interrupted, OutOfMemory, Internal
 PatchResults denoise_patches_cpu(const SeriesProblem& problem, float* denoised);
 PatchResults denoise_patches_cuda(const SeriesProblem& problem, float* denoised);

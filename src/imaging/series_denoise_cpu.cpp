@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 struct AlignedDelete {
-  void operator()(std::byte* memory) const { ::operator delete(memory, std::align_val_t{kAlignment}); }
+  void operator()(std::byte* memory) const { ::operator delete (memory, std::align_val_t{kAlignment}); }
 };
 using Workspace = std::unique_ptr<std::byte, AlignedDelete>;
 
@@ -29,7 +29,7 @@ class Workspaces {
   Workspace take() {
     const std::lock_guard lock(mutex_);
     if (free_.empty())
-      return Workspace(static_cast<std::byte*>(::operator new(bytes_, std::align_val_t{kAlignment})));
+      return Workspace(static_cast<std::byte*>(::operator new (bytes_, std::align_val_t{kAlignment})));
     Workspace workspace = std::move(free_.back());
     free_.pop_back();
     return workspace;
@@ -188,7 +188,8 @@ PatchResults denoise_patches_cpu(const SeriesProblem& problem, float* denoised) 
   results.rank.resize(problem.wanted.size());
   PatchRows rows(problem, denoised, results);
   const PatchAxis &y = problem.axes[1], &z = problem.axes[2];
-  Progress progress("denoising the series", static_cast<std::uint64_t>(y.patches()) * z.patches(), "rows of patches");
+  Progress progress("denoising the series", static_cast<std::uint64_t>(y.patches()) * z.patches(),
+                    "rows of patches");
   if (problem.output == PatchOutput::centre) {
     parallel_for(std::int64_t{y.patches()} * z.patches(), [&](std::int64_t row) {
       rows.denoise(static_cast<int>(row % y.patches()), static_cast<int>(row / y.patches()));

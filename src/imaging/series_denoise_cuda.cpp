@@ -13,8 +13,8 @@
 namespace warploom::imaging {
 namespace {
 
-/// Of one launch: so much memory for what the first kernel leaves to the last, and so many patches at most; between
-/// two launches the work can be stopped.
+/// Of one launch: so much memory for what the first kernel leaves to the last, and so many patches at most;
+/// between two launches the work can be stopped.
 constexpr std::uint64_t kLaunchBytes = std::uint64_t{2} << 30;
 constexpr std::uint64_t kMostPatchesALaunch = 1 << 16;
 
@@ -43,7 +43,8 @@ Patches share_out(const SeriesProblem& problem, std::uint64_t element) {
         out.first_vector.push_back(out.first_vector.back() + vectors);
       }
   const std::uint64_t matrix = element * static_cast<std::uint64_t>(problem.channels) * problem.channels;
-  out.a_launch = static_cast<std::int64_t>(std::clamp<std::uint64_t>(kLaunchBytes / matrix, 1, kMostPatchesALaunch));
+  out.a_launch =
+      static_cast<std::int64_t>(std::clamp<std::uint64_t>(kLaunchBytes / matrix, 1, kMostPatchesALaunch));
   out.a_launch = std::min(out.a_launch, std::max<std::int64_t>(1, std::ssize(out.list)));
   for (std::size_t begin = 0; begin < out.list.size(); begin += static_cast<std::size_t>(out.a_launch)) {
     const std::size_t end = std::min(out.list.size(), begin + static_cast<std::size_t>(out.a_launch));
@@ -77,7 +78,8 @@ class SeriesBuffers {
     failed_ = arena_.add<unsigned>(1);
     // Blocks that are resident, unless their scratch does not fit; one suffices.
     plan.reduce_blocks = static_cast<int>(std::min<std::uint64_t>(plan.reduce_blocks, launched));
-    plan.spectrum_blocks = static_cast<int>(std::min<std::uint64_t>(plan.spectrum_blocks, (launched + 31) / 32));
+    plan.spectrum_blocks =
+        static_cast<int>(std::min<std::uint64_t>(plan.spectrum_blocks, (launched + 31) / 32));
     const std::uint64_t free = device_memory().free, left = free > bytes() ? (free - bytes()) / 10 * 9 : 0;
     const auto fit = [&](int& blocks, std::uint64_t each) {
       if (each > 0) blocks = static_cast<int>(std::clamp<std::uint64_t>(left / each, 1, blocks));
@@ -125,7 +127,8 @@ class SeriesBuffers {
 PatchConstants patch_constants(const SeriesProblem& problem) {
   const auto [x, y, z] = problem.axes;
   if (problem.wanted.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
-    throw BadInput("an image of " + std::to_string(problem.wanted.size()) + " patches is above the GPU's 2^31 - 1");
+    throw BadInput("an image of " + std::to_string(problem.wanted.size()) +
+                   " patches is above the GPU's 2^31 - 1");
   return {problem.channels,
           problem.complex ? 1 : 0,
           x.voxels,
@@ -161,19 +164,22 @@ PatchResults denoise_patches_cuda(const SeriesProblem& problem, float* denoised)
   const SeriesBuffers buffers(problem, work, plan);
   const PatchBuffers device = buffers.pointers();
   const CudaStream stream = make_stream();
-  const CudaEvent started = make_event(), begun = make_event(), worked = make_event(), finished = make_event();
+  const CudaEvent started = make_event(), begun = make_event(), worked = make_event(),
+                  finished = make_event();
   const WaitAtEnd wait(stream.get());
   const auto record = [&](const CudaEvent& event) {
     cuda_check(cudaEventRecord(event.get(), stream.get()), "cudaEventRecord");
   };
   const std::int64_t voxels = problem.voxels();
-  const std::uint64_t values = static_cast<std::uint64_t>(voxels) * static_cast<std::uint64_t>(problem.channels);
+  const std::uint64_t values =
+      static_cast<std::uint64_t>(voxels) * static_cast<std::uint64_t>(problem.channels);
   PinnedPair copies(stream.get());
 
   record(started);
   copies.upload(buffers.planar(), problem.series, values * sizeof(float));
   copies.upload(buffers.patches(), patches.data(), patches.size() * sizeof(std::int32_t));
-  copies.upload(buffers.first_vector(), work.first_vector.data(), work.first_vector.size() * sizeof(std::int64_t));
+  copies.upload(buffers.first_vector(), work.first_vector.data(),
+                work.first_vector.size() * sizeof(std::int64_t));
   copies.upload(buffers.width(), problem.inverse_width.data(), problem.inverse_width.size() * sizeof(double));
   record(begun);
   cuda_check(cudaMemsetAsync(device.failed, 0, sizeof(unsigned), stream.get()), "cudaMemsetAsync");
@@ -181,8 +187,8 @@ PatchResults denoise_patches_cuda(const SeriesProblem& problem, float* denoised)
     cuda_check(cudaMemsetAsync(device.sum, 0, values * sizeof(*device.sum), stream.get()), "cudaMemsetAsync");
   else
     cuda_check(cudaMemsetAsync(device.denoised, 0, values * sizeof(float), stream.get()), "cudaMemsetAsync");
-  cuda_check(launch_series_to_voxels(buffers.planar(), buffers.series(), voxels, problem.channels, problem.scale,
-                                     stream.get()),
+  cuda_check(launch_series_to_voxels(buffers.planar(), buffers.series(), voxels, problem.channels,
+                                     problem.scale, stream.get()),
              "launching the series' transposition");
   {
     Progress progress("denoising the series", patches.size(), "patches");
@@ -202,8 +208,8 @@ PatchResults denoise_patches_cuda(const SeriesProblem& problem, float* denoised)
       record(done[launches % 2]);
     }
     const double scale = (average ? 1 / kPatchUnit : 1.0) / static_cast<double>(problem.scale);
-    cuda_check(launch_voxels_to_series(average ? nullptr : device.denoised, device.sum, buffers.planar(), voxels,
-                                       problem.channels, scale, stream.get()),
+    cuda_check(launch_voxels_to_series(average ? nullptr : device.denoised, device.sum, buffers.planar(),
+                                       voxels, problem.channels, scale, stream.get()),
                "launching the series' transposition back");
     record(worked);
     cuda_check(cudaEventSynchronize(worked.get()), "principal components of patches");
@@ -211,18 +217,22 @@ PatchResults denoise_patches_cuda(const SeriesProblem& problem, float* denoised)
   }
 
   unsigned failed = 0;
-  copies.download(device.failed, 1, [&](std::uint64_t, const unsigned* from, std::uint64_t) { failed = *from; });
+  copies.download(device.failed, 1,
+                  [&](std::uint64_t, const unsigned* from, std::uint64_t) { failed = *from; });
   if (failed != 0) throw Internal("the eigenvalues of a patch did not converge");
   copies.download(buffers.planar(), values, [&](std::uint64_t begin, const float* from, std::uint64_t count) {
     std::copy_n(from, count, denoised + begin);
   });
-  copies.download(device.variance, patches.size(), [&](std::uint64_t begin, const float* from, std::uint64_t count) {
-    for (std::uint64_t k = 0; k < count; ++k)
-      results.variance[static_cast<std::size_t>(patches[begin + k])] = from[k];
-  });
-  copies.download(device.rank, patches.size(), [&](std::uint64_t begin, const std::int16_t* from, std::uint64_t count) {
-    for (std::uint64_t k = 0; k < count; ++k) results.rank[static_cast<std::size_t>(patches[begin + k])] = from[k];
-  });
+  copies.download(device.variance, patches.size(),
+                  [&](std::uint64_t begin, const float* from, std::uint64_t count) {
+                    for (std::uint64_t k = 0; k < count; ++k)
+                      results.variance[static_cast<std::size_t>(patches[begin + k])] = from[k];
+                  });
+  copies.download(device.rank, patches.size(),
+                  [&](std::uint64_t begin, const std::int16_t* from, std::uint64_t count) {
+                    for (std::uint64_t k = 0; k < count; ++k)
+                      results.rank[static_cast<std::size_t>(patches[begin + k])] = from[k];
+                  });
   record(finished);
   cuda_check(cudaEventSynchronize(finished.get()), "copying the series from the GPU");
   results.seconds = seconds_between(begun, worked);

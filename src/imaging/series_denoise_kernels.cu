@@ -33,8 +33,8 @@ __device__ std::byte* place_arrays(PatchGroup<T, kThreads>& group, double* memor
 
 }  // namespace
 
-/// Tridiagonal matrices: a patch a block, block after block. Launch: grid (blocks); block kThreads; dynamic shared
-/// memory for the arrays and, where `matrix_scratch` is 0, the matrix.
+/// Tridiagonal matrices: a patch a block, block after block. Launch: grid (blocks); block kThreads; dynamic
+/// shared memory for the arrays and, where `matrix_scratch` is 0, the matrix.
 template <class T, int kThreads>
 __global__ void __launch_bounds__(kThreads)
     reduce_patches(const float* __restrict__ series, const std::int32_t* __restrict__ patches,
@@ -50,14 +50,15 @@ __global__ void __launch_bounds__(kThreads)
   for (std::int64_t item = begin + blockIdx.x; item < end; item += gridDim.x) {
     group.place(patches[item]);
     group.reflectors = reflectors + (item - begin) * n * n;
-    group.reduce(tridiagonal + (item - begin) * (2 * n + 1), vectors + (first_vector[item] - first_vector[begin]) * n);
+    group.reduce(tridiagonal + (item - begin) * (2 * n + 1),
+                 vectors + (first_vector[item] - first_vector[begin]) * n);
     group.sync();
   }
 }
 
-/// Their spectra, and what is noise: 32 patches a warp, a block each. Vectors become, of centre output, their part
-/// that is kept; else they are written: the eigenvectors of the smaller side. Launch: grid (blocks); block 32;
-/// dynamic shared memory for the arrays, if they lie there.
+/// Their spectra, and what is noise: 32 patches a warp, a block each. Vectors become, of centre output, their
+/// part that is kept; else they are written: the eigenvectors of the smaller side. Launch: grid (blocks);
+/// block 32; dynamic shared memory for the arrays, if they lie there.
 template <class T>
 __global__ void __launch_bounds__(32)
     patch_spectra(const std::int64_t* __restrict__ first_vector, const double* __restrict__ inverse_width,
@@ -94,7 +95,8 @@ __global__ void __launch_bounds__(32)
     }
     float variance_here = 0;
     int rank_here = 0;
-    const T noise = spectrum.judge(constants, inverse_width, there ? from[2 * n] : 0, variance_here, rank_here);
+    const T noise =
+        spectrum.judge(constants, inverse_width, there ? from[2 * n] : 0, variance_here, rank_here);
     int own_count = 0;  // of vectors
     T* own_vectors = vectors;
     bool signal = true;
@@ -113,7 +115,8 @@ __global__ void __launch_bounds__(32)
       }
     }
     int most = own_count;
-    for (int offset = 16; offset > 0; offset /= 2) most = max(most, __shfl_xor_sync(0xffffffffU, most, offset));
+    for (int offset = 16; offset > 0; offset /= 2)
+      most = max(most, __shfl_xor_sync(0xffffffffU, most, offset));
     int next = 0;
     for (int k = 0; k < most; ++k) {
       const bool mine = k < own_count;
@@ -142,9 +145,10 @@ __global__ void __launch_bounds__(32)
 template <class T, int kThreads>
 __global__ void __launch_bounds__(kThreads)
     finish_patches(const float* __restrict__ series, const std::int32_t* __restrict__ patches,
-                   const std::int64_t* __restrict__ first_vector, T* reflectors, const T* __restrict__ vectors,
-                   const std::int16_t* __restrict__ count, float* denoised, unsigned long long* sums,
-                   const PatchConstants constants, const std::int64_t begin, const std::int64_t end) {
+                   const std::int64_t* __restrict__ first_vector, T* reflectors,
+                   const T* __restrict__ vectors, const std::int16_t* __restrict__ count, float* denoised,
+                   unsigned long long* sums, const PatchConstants constants, const std::int64_t begin,
+                   const std::int64_t end) {
   extern __shared__ double patch_memory[];
   const int n = constants.channels;
   PatchGroup<T, kThreads> group(constants, series);
@@ -164,8 +168,8 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 /// Launch: grid (voxels / kTile, channels / kTile); block (kTile, kTileRows).
-__global__ void series_to_voxels(const float* __restrict__ series, float* __restrict__ voxels, const std::int64_t count,
-                                 const int channels, const float scale) {
+__global__ void series_to_voxels(const float* __restrict__ series, float* __restrict__ voxels,
+                                 const std::int64_t count, const int channels, const float scale) {
   __shared__ float tile[kTile][kTile + 1];
   const std::int64_t voxel0 = static_cast<std::int64_t>(blockIdx.x) * kTile;
   const int channel0 = static_cast<int>(blockIdx.y) * kTile, x = static_cast<int>(threadIdx.x);
@@ -209,7 +213,8 @@ cudaError_t resident_blocks(Kernel kernel, int threads, std::size_t shared, int 
   cudaError_t error =
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared));
   int each = 0;
-  if (error == cudaSuccess) error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, shared);
+  if (error == cudaSuccess)
+    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, shared);
   blocks = processors * each;
   return error;
 }
@@ -218,8 +223,10 @@ template <class T, int kThreads>
 cudaError_t plan(int n, PatchLaunch& out) {
   int device = 0, processors = 0, most = 0;
   cudaError_t error = cudaGetDevice(&device);
-  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  if (error == cudaSuccess)
+    error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+  if (error == cudaSuccess)
+    error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
   if (error != cudaSuccess) return error;
   const auto most_shared = static_cast<std::size_t>(most);
   out.threads = kThreads;
@@ -234,29 +241,38 @@ cudaError_t plan(int n, PatchLaunch& out) {
     out.spectrum_shared = PatchSpectrum<T>::array_bytes(n);
   else
     out.spectrum_scratch += PatchSpectrum<T>::array_bytes(n);
-  error = resident_blocks(reduce_patches<T, kThreads>, kThreads, out.reduce_shared, processors, out.reduce_blocks);
+  error = resident_blocks(reduce_patches<T, kThreads>, kThreads, out.reduce_shared, processors,
+                          out.reduce_blocks);
   if (error == cudaSuccess)
     error = resident_blocks(patch_spectra<T>, 32, out.spectrum_shared, processors, out.spectrum_blocks);
   if (error == cudaSuccess)
-    error = resident_blocks(finish_patches<T, kThreads>, kThreads, out.finish_shared, processors, out.finish_blocks);
+    error = resident_blocks(finish_patches<T, kThreads>, kThreads, out.finish_shared, processors,
+                            out.finish_blocks);
   return error;
 }
 
 template <class T, int kThreads>
-cudaError_t launch(const PatchLaunch& plan, const PatchConstants& constants, const PatchBuffers& b, std::int64_t begin,
-                   std::int64_t end, cudaStream_t stream) {
-  const auto blocks = [](std::int64_t work, int most) { return static_cast<unsigned>(work < most ? work : most); };
+cudaError_t launch(const PatchLaunch& plan, const PatchConstants& constants, const PatchBuffers& b,
+                   std::int64_t begin, std::int64_t end, cudaStream_t stream) {
+  const auto blocks = [](std::int64_t work, int most) {
+    return static_cast<unsigned>(work < most ? work : most);
+  };
   T* const reflectors = static_cast<T*>(b.reflectors);
   T* const tridiagonal = static_cast<T*>(b.tridiagonal);
   T* const vectors = static_cast<T*>(b.vectors);
-  reduce_patches<T, kThreads><<<blocks(end - begin, plan.reduce_blocks), kThreads, plan.reduce_shared, stream>>>(
-      b.series, b.patches, b.first_vector, reflectors, tridiagonal, vectors, b.scratch, constants, begin, end,
-      static_cast<std::int64_t>(plan.matrix_scratch));
-  patch_spectra<T><<<blocks((end - begin + 31) / 32, plan.spectrum_blocks), 32, plan.spectrum_shared, stream>>>(
-      b.first_vector, b.inverse_width, tridiagonal, vectors, b.variance, b.rank, b.count, b.scratch, b.failed,
-      constants, begin, end, plan.spectrum_in_shared ? 1 : 0, static_cast<std::int64_t>(plan.spectrum_scratch));
-  finish_patches<T, kThreads><<<blocks(end - begin, plan.finish_blocks), kThreads, plan.finish_shared, stream>>>(
-      b.series, b.patches, b.first_vector, reflectors, vectors, b.count, b.denoised, b.sum, constants, begin, end);
+  reduce_patches<T, kThreads>
+      <<<blocks(end - begin, plan.reduce_blocks), kThreads, plan.reduce_shared, stream>>>(
+          b.series, b.patches, b.first_vector, reflectors, tridiagonal, vectors, b.scratch, constants, begin,
+          end, static_cast<std::int64_t>(plan.matrix_scratch));
+  patch_spectra<T>
+      <<<blocks((end - begin + 31) / 32, plan.spectrum_blocks), 32, plan.spectrum_shared, stream>>>(
+          b.first_vector, b.inverse_width, tridiagonal, vectors, b.variance, b.rank, b.count, b.scratch,
+          b.failed, constants, begin, end, plan.spectrum_in_shared ? 1 : 0,
+          static_cast<std::int64_t>(plan.spectrum_scratch));
+  finish_patches<T, kThreads>
+      <<<blocks(end - begin, plan.finish_blocks), kThreads, plan.finish_shared, stream>>>(
+          b.series, b.patches, b.first_vector, reflectors, vectors, b.count, b.denoised, b.sum, constants,
+          begin, end);
   return cudaPeekAtLastError();
 }
 
@@ -265,34 +281,38 @@ cudaError_t launch(const PatchLaunch& plan, const PatchConstants& constants, con
 cudaError_t plan_patches(const PatchConstants& constants, bool double_precision, PatchLaunch& out) {
   out.double_precision = double_precision;
   const int n = constants.channels;
-  if (double_precision) return n <= kWarpChannels ? plan<double, 32>(n, out) : plan<double, kLargeThreads>(n, out);
+  if (double_precision)
+    return n <= kWarpChannels ? plan<double, 32>(n, out) : plan<double, kLargeThreads>(n, out);
   return n <= kWarpChannels ? plan<float, 32>(n, out) : plan<float, kLargeThreads>(n, out);
 }
 
-cudaError_t launch_patches(const PatchLaunch& plan, const PatchConstants& constants, const PatchBuffers& buffers,
-                           std::int64_t begin, std::int64_t end, cudaStream_t stream) {
-  const auto call = plan.double_precision ? (plan.threads == 32 ? launch<double, 32> : launch<double, kLargeThreads>)
-                                          : (plan.threads == 32 ? launch<float, 32> : launch<float, kLargeThreads>);
+cudaError_t launch_patches(const PatchLaunch& plan, const PatchConstants& constants,
+                           const PatchBuffers& buffers, std::int64_t begin, std::int64_t end,
+                           cudaStream_t stream) {
+  const auto call = plan.double_precision
+                        ? (plan.threads == 32 ? launch<double, 32> : launch<double, kLargeThreads>)
+                        : (plan.threads == 32 ? launch<float, 32> : launch<float, kLargeThreads>);
   return call(plan, constants, buffers, begin, end, stream);
 }
 
 namespace {
 dim3 tiles(std::int64_t count, int channels) {
-  return {static_cast<unsigned>((count + kTile - 1) / kTile), static_cast<unsigned>((channels + kTile - 1) / kTile)};
+  return {static_cast<unsigned>((count + kTile - 1) / kTile),
+          static_cast<unsigned>((channels + kTile - 1) / kTile)};
 }
 }  // namespace
 
-cudaError_t launch_series_to_voxels(const float* series, float* voxels, std::int64_t count, int channels, float scale,
-                                    cudaStream_t stream) {
-  series_to_voxels<<<tiles(count, channels), dim3(kTile, kTileRows), 0, stream>>>(series, voxels, count, channels,
-                                                                                 scale);
+cudaError_t launch_series_to_voxels(const float* series, float* voxels, std::int64_t count, int channels,
+                                    float scale, cudaStream_t stream) {
+  series_to_voxels<<<tiles(count, channels), dim3(kTile, kTileRows), 0, stream>>>(series, voxels, count,
+                                                                                  channels, scale);
   return cudaPeekAtLastError();
 }
 
 cudaError_t launch_voxels_to_series(const float* values, const unsigned long long* sum, float* series,
                                     std::int64_t count, int channels, double scale, cudaStream_t stream) {
-  voxels_to_series<<<tiles(count, channels), dim3(kTile, kTileRows), 0, stream>>>(values, sum, series, count, channels,
-                                                                                 scale);
+  voxels_to_series<<<tiles(count, channels), dim3(kTile, kTileRows), 0, stream>>>(values, sum, series, count,
+                                                                                  channels, scale);
   return cudaPeekAtLastError();
 }
 

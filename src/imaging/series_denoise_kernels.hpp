@@ -33,8 +33,8 @@ struct PatchConstants {
 struct PatchBuffers {
   const float* series;          ///< [voxels, channels], scaled
   const std::int32_t* patches;  ///< those wanted: (z * patches_y + y) * patches_x + x
-  /// One each of `patches`: place of its first vector. Centre: one for each of its own voxels; average: channels / 2
-  /// each, room for the eigenvectors of the smaller side.
+  /// One each of `patches`: place of its first vector. Centre: one for each of its own voxels; average:
+  /// channels / 2 each, room for the eigenvectors of the smaller side.
   const std::int64_t* first_vector;
   const double* inverse_width;  ///< [spectrum] of the estimator, by noise components - 1
   float* denoised;              ///< [voxels, channels]: centre
@@ -62,12 +62,13 @@ struct PatchLaunch {
 cudaError_t plan_patches(const PatchConstants& constants, bool double_precision, PatchLaunch& plan);
 
 /// Patches [begin, end) of the list: tridiagonal matrices, their spectra, and back.
-cudaError_t launch_patches(const PatchLaunch& plan, const PatchConstants& constants, const PatchBuffers& buffers,
-                           std::int64_t begin, std::int64_t end, cudaStream_t stream);
+cudaError_t launch_patches(const PatchLaunch& plan, const PatchConstants& constants,
+                           const PatchBuffers& buffers, std::int64_t begin, std::int64_t end,
+                           cudaStream_t stream);
 
 /// [channels, voxels] to [voxels, channels], times `scale`.
-cudaError_t launch_series_to_voxels(const float* series, float* voxels, std::int64_t count, int channels, float scale,
-                                    cudaStream_t stream);
+cudaError_t launch_series_to_voxels(const float* series, float* voxels, std::int64_t count, int channels,
+                                    float scale, cudaStream_t stream);
 /// [voxels, channels] to [channels, voxels], times `scale`; `values` or, where that is null, `sum`.
 cudaError_t launch_voxels_to_series(const float* values, const unsigned long long* sum, float* series,
                                     std::int64_t count, int channels, double scale, cudaStream_t stream);

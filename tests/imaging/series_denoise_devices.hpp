@@ -45,13 +45,15 @@ struct SeriesTruth {
   std::vector<double> margin;    ///< how far the decision was from another one, relative
   std::vector<double> denoised;  ///< [channels, voxels]
 };
-inline SeriesTruth oracle_series(const Image& series, bool complex, const std::array<int, 3>& extent, bool exp1,
-                                 bool average) {
+inline SeriesTruth oracle_series(const Image& series, bool complex, const std::array<int, 3>& extent,
+                                 bool exp1, bool average) {
   const std::array<int, 3> n{int(series.grid.nx), int(series.grid.ny), int(series.grid.nz)};
-  const std::size_t voxels = std::size_t(series.grid.voxels()), rows = std::size_t(series.channels) / (complex ? 2 : 1);
+  const std::size_t voxels = std::size_t(series.grid.voxels()),
+                    rows = std::size_t(series.channels) / (complex ? 2 : 1);
   const std::size_t columns = std::size_t(extent[0]) * extent[1] * extent[2];
   SeriesTruth out;
-  out.noise.resize(voxels), out.remaining.resize(voxels), out.rank.resize(voxels), out.margin.resize(voxels, 1);
+  out.noise.resize(voxels), out.remaining.resize(voxels), out.rank.resize(voxels),
+      out.margin.resize(voxels, 1);
   out.denoised.resize(series.data.size());
   std::vector<double> count(voxels);
   for (int bz = 0; bz <= n[2] - extent[2]; ++bz)
@@ -73,7 +75,8 @@ inline SeriesTruth oracle_series(const Image& series, bool complex, const std::a
         std::vector<std::complex<double>> matrix;
         for (std::size_t r = 0; r < rows; ++r)
           for (const std::size_t v : at)
-            matrix.emplace_back(series.data[r * voxels + v], complex ? series.data[(rows + r) * voxels + v] : 0);
+            matrix.emplace_back(series.data[r * voxels + v],
+                                complex ? series.data[(rows + r) * voxels + v] : 0);
         const auto found = oracle::marchenko_pastur(matrix, rows, columns, exp1);
         const double p = found.rank, m = double(rows), c = double(columns);
         for (std::size_t k = 0; k < columns; ++k) {
@@ -108,8 +111,8 @@ class SeriesDenoiseOn : public testing::TestWithParam<Device> {
   }
 
   /// Same ranks; maps and values within `tolerance` of the noise.
-  static void expect_near(const Image& after, const SeriesDenoising& got, const SeriesTruth& want, double sigma,
-                          double tolerance) {
+  static void expect_near(const Image& after, const SeriesDenoising& got, const SeriesTruth& want,
+                          double sigma, double tolerance) {
     double noise = 0, remaining = 0, values = 0;
     std::size_t other_ranks = 0;
     for (std::size_t v = 0; v < want.rank.size(); ++v) {
@@ -170,8 +173,8 @@ TEST_P(SeriesDenoiseOn, APatchMayHaveFewerVoxelsThanThereAreVolumes) {
     auto with = options(output);
     with.extent = {3, 1, 3};
     const SeriesDenoising got = denoise_series(after, {}, with);
-    expect_near(after, got, oracle_series(before, false, with.extent, false, output == PatchOutput::average), 20,
-                kDoubleTolerance);
+    expect_near(after, got, oracle_series(before, false, with.extent, false, output == PatchOutput::average),
+                20, kDoubleTolerance);
   }
 }
 
@@ -184,7 +187,8 @@ TEST_P(SeriesDenoiseOn, ComplexIsTheOracles) {
     for (std::size_t k = 0; k < half; ++k) values.emplace_back(parts.data[k], parts.data[half + k]);
     const SeriesDenoising got = denoise_complex_series(values, parts.grid, volumes, {}, options(output));
     const SeriesTruth want = oracle_series(parts, true, got.extent, false, output == PatchOutput::average);
-    for (std::size_t k = 0; k < half; ++k) parts.data[k] = values[k].real(), parts.data[half + k] = values[k].imag();
+    for (std::size_t k = 0; k < half; ++k)
+      parts.data[k] = values[k].real(), parts.data[half + k] = values[k].imag();
     expect_near(parts, got, want, 20, kDoubleTolerance);
   }
 }

@@ -24,13 +24,14 @@ Compared compare_with_cpu(const Image& before, SeriesDenoiseOptions with, double
       continue;
     }
     for (int c = 0; c < before.channels; ++c)
-      out.values = std::max(out.values, std::abs(double(cpu.channel(c)[v]) - double(gpu.channel(c)[v])) / sigma);
+      out.values =
+          std::max(out.values, std::abs(double(cpu.channel(c)[v]) - double(gpu.channel(c)[v])) / sigma);
   }
   return out;
 }
 
-// Extents of 3, 5 and 7; a warp a patch up to 96 volumes, a block above; matrices in shared memory and, of 240
-// volumes in double precision, outside.
+// Extents of 3, 5 and 7; a warp a patch up to 96 volumes, a block above; matrices in shared memory and, of
+// 240 volumes in double precision, outside.
 TEST(SeriesDenoiseGpu, AgreesWithTheCpuWhateverTheLengthOfTheSeries) {
   for (const Precision precision : {Precision::float32, Precision::float64})
     for (const int volumes : {17, 65, 130, 240}) {
@@ -39,7 +40,8 @@ TEST(SeriesDenoiseGpu, AgreesWithTheCpuWhateverTheLengthOfTheSeries) {
       with.precision = precision;
       const Compared found = compare_with_cpu(series_of({21, 16, 11}, volumes, 20, 6), with, 20);
       EXPECT_LE(found.other_ranks, precision == Precision::float64 ? 0 : 1e-3) << volumes;
-      EXPECT_LT(found.values, precision == Precision::float64 ? kDoubleTolerance : 2 * kSingleTolerance) << volumes;
+      EXPECT_LT(found.values, precision == Precision::float64 ? kDoubleTolerance : 2 * kSingleTolerance)
+          << volumes;
     }
 }
 
@@ -47,7 +49,8 @@ TEST(SeriesDenoiseGpu, AgreesWithTheCpuInTheAverage) {
   for (const int volumes : {17, 65, 130}) {
     SeriesDenoiseOptions with;
     with.precision = Precision::float64;
-    EXPECT_LT(compare_with_cpu(series_of({21, 16, 11}, volumes, 20, 6), with, 20).values, 5 * kDoubleTolerance);
+    EXPECT_LT(compare_with_cpu(series_of({21, 16, 11}, volumes, 20, 6), with, 20).values,
+              5 * kDoubleTolerance);
   }
 }
 

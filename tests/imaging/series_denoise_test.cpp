@@ -1,6 +1,6 @@
-#include "series_denoise_devices.hpp"
-
 #include <atomic>
+
+#include "series_denoise_devices.hpp"
 
 namespace warploom::imaging {
 namespace {
@@ -49,15 +49,19 @@ TEST(SeriesDenoise, RefusesValuesWhoseSquaresOverflow) {
 }
 
 TEST(SeriesDenoise, RefusesUnknownNames) {
-  EXPECT_THAT([] { parse_noise_estimator("exp3"); }, ThrowsMessage<BadInput>(HasSubstr("neither exp1 nor exp2")));
+  EXPECT_THAT([] { parse_noise_estimator("exp3"); },
+              ThrowsMessage<BadInput>(HasSubstr("neither exp1 nor exp2")));
   EXPECT_EQ(parse_patch_output("average"), PatchOutput::average);
   EXPECT_EQ(name(Precision::float64), "float64");
 }
 
 TEST(SeriesDenoise, RefusesComplexValuesOfAnotherNumber) {
   std::vector<std::complex<float>> values(100);
-  EXPECT_THAT([&] { denoise_complex_series(values, {5, 5, 5}, 4, {}, on_cpu()); },
-              ThrowsMessage<BadInput>(HasSubstr("100 complex values")));
+  EXPECT_THAT(
+      [&] {
+        denoise_complex_series(values, {5, 5, 5}, 4, {}, on_cpu());
+      },
+      ThrowsMessage<BadInput>(HasSubstr("100 complex values")));
 }
 
 TEST(SeriesDenoise, LeavesTheSeriesWhenItIsStopped) {
@@ -86,7 +90,8 @@ TEST(PatchExtent, GrowsAlongTheOtherAxesWhereTheGridIsThin) {
 /// By half a voxel along x, with linear interpolation.
 Image resampled(const Image& image) {
   Image out = image;
-  for (std::size_t k = 0; k + 1 < image.data.size(); ++k) out.data[k] = (image.data[k] + image.data[k + 1]) / 2;
+  for (std::size_t k = 0; k + 1 < image.data.size(); ++k)
+    out.data[k] = (image.data[k] + image.data[k + 1]) / 2;
   return out;
 }
 
@@ -133,7 +138,8 @@ TEST(SeriesDenoiseObstacle, TellsWhatIsTooSmall) {
 }
 
 TEST(SeriesDenoiseObstacle, TellsThatTheNoiseIsCorrelated) {
-  EXPECT_THAT(series_denoise_obstacle(resampled(series_of({20, 18, 14}, 30, 20)), {}), HasSubstr("correlated"));
+  EXPECT_THAT(series_denoise_obstacle(resampled(series_of({20, 18, 14}, 30, 20)), {}),
+              HasSubstr("correlated"));
 }
 
 }  // namespace

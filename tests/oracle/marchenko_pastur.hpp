@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <vector>
 
-/// Marchenko-Pastur PCA of one patch, slow and obvious: singular values by Hestenes' one-sided Jacobi method in
-/// double precision, which shares nothing with the library's tridiagonalisation.
+/// Marchenko-Pastur PCA of one patch, slow and obvious: singular values by Hestenes' one-sided Jacobi method
+/// in double precision, which shares nothing with the library's tridiagonalisation.
 namespace warploom::oracle {
 
 struct PatchComponents {
@@ -18,10 +18,12 @@ struct PatchComponents {
 };
 
 /// @param x [rows, columns]
-inline PatchComponents marchenko_pastur(std::vector<std::complex<double>> x, std::size_t rows, std::size_t columns,
-                                        bool exp1) {
+inline PatchComponents marchenko_pastur(std::vector<std::complex<double>> x, std::size_t rows,
+                                        std::size_t columns, bool exp1) {
   using Complex = std::complex<double>;
-  const auto row = [&](std::vector<Complex>& m, std::size_t i) { return m.begin() + std::ptrdiff_t(i * columns); };
+  const auto row = [&](std::vector<Complex>& m, std::size_t i) {
+    return m.begin() + std::ptrdiff_t(i * columns);
+  };
   // x = u * rotated at all times; at the end the rows of `rotated` are orthogonal.
   std::vector<Complex> rotated = x, u(rows * rows);
   for (std::size_t i = 0; i < rows; ++i) u[i * rows + i] = 1;
