@@ -141,7 +141,7 @@ SegmentOptions usual_options(SegmentOptions options, const Grid& grid) {
     if (!options.max_iterations) options.max_iterations = iterations;
   };
   if (options.method == Method::convex) {
-    fill(1e-4, 2000);
+    fill(1e-3, 2000);
     return options;
   }
   if (!options.mu) options.mu = 0.25;
