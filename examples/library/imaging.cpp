@@ -1,4 +1,4 @@
-// A bright disk in noise is found: an active contour.
+// A bright disk in noise is found.
 
 #include <iostream>
 #include <random>

@@ -104,6 +104,13 @@ ScaledImage scaled_image(const Image& image, const Mask& mask) {
   return out;
 }
 
+/// That a run takes beside the image; on a GPU the most of it lies there.
+std::int64_t bytes_a_voxel(const SegmentOptions& o, const Grid& grid) {
+  if (o.method == Method::level_set) return 13;
+  const std::int64_t edges = grid.nz == 1 ? 4 : 13, own = sizeof(float);
+  return o.classes > 2 ? own * (2 + (edges + 4) * o.classes) : own * (edges + 4) + 1;
+}
+
 template <class Enumeration, class Words>
 Enumeration parse(const Words& words, std::string_view text, std::string_view what) {
   const auto known = std::ranges::find(words, text);
@@ -141,7 +148,7 @@ SegmentOptions usual_options(SegmentOptions options, const Grid& grid) {
     if (!options.max_iterations) options.max_iterations = iterations;
   };
   if (options.method == Method::convex) {
-    fill(1e-4, 2000);
+    fill(1e-3, 2000);
     return options;
   }
   if (!options.mu) options.mu = 0.25;
@@ -156,6 +163,10 @@ Segmentation segment(const Image& image, const SegmentOptions& given) try {
   check(image, given);
   const DeviceScope scope(given.run, "a segmentation", kBuiltWithCuda);
   const SegmentOptions options = usual_options(given, image.grid);
+  require_memory_for(
+      static_cast<std::uint64_t>(image.grid.voxels()),
+      static_cast<std::uint64_t>(scope.device().is_gpu() ? 9 : bytes_a_voxel(options, image.grid)),
+      "a segmentation");
   const ScaledImage scaled = scaled_image(image, options.mask);
   if (options.noise == Noise::counts && scaled.low < 0)
     throw BadInput(fmt::format("`noise` counts: a voxel is {}; counts are not negative", scaled.low));
@@ -171,12 +182,9 @@ Segmentation segment(const Image& image, const SegmentOptions& given) try {
   out.report.voxels = scaled.voxels;
   return out;
 } catch (const std::bad_alloc&) {
-  const bool flat = image.grid.nz == 1;
-  const int bytes = given.method == Method::level_set ? 13
-                    : given.classes > 2               ? 8 + (flat ? 16 : 52) * given.classes
-                                                      : (flat ? 28 : 64);
   throw OutOfMemory(fmt::format("segmenting {} x {} x {} voxels needs {} bytes of memory", image.grid.nx,
-                                image.grid.ny, image.grid.nz, bytes * image.grid.voxels()));
+                                image.grid.ny, image.grid.nz,
+                                bytes_a_voxel(given, image.grid) * image.grid.voxels()));
 }
 
 }  // namespace warploom::imaging

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "imaging/segment_means.hpp"
@@ -56,13 +56,20 @@ class Alternation {
     std::vector<double> starts = table.starts();
     if (options_.means) starts.push_back(model_.threshold(ordered(*options_.means)));
     starts_ = static_cast<int>(starts.size());
-    std::set<float> ends;
+    std::map<float, double> ends;  // thresholds, and what the values alone cost there
     for (const double start : starts)
-      if (const auto end = model_.fixed_point(table, start)) ends.insert(static_cast<float>(*end));
+      if (const auto end = model_.fixed_point(table, start))
+        ends.emplace(static_cast<float>(*end), model_.deviation(table, *end));
     minima_ = static_cast<int>(ends.size());
+    std::vector<std::pair<double, float>> order;
+    for (const auto& [end, deviation] : ends) order.emplace_back(deviation, end);
+    std::ranges::sort(order);
     best_ = {};
-    for (const float end : ends)
-      if (const Candidate here = settled(end, lambda); here.energy < best_.energy) best_ = here;
+    // A length is never negative: what the values alone cost is enough to leave an end out. The table's sums
+    // are coarse, hence the margin.
+    for (const auto& [deviation, end] : order)
+      if (!best_.found || deviation < best_.energy * (1 + 1e-3))
+        if (const Candidate here = settled(end, lambda); here.energy < best_.energy) best_ = here;
   }
 
   const Candidate& best() const { return best_; }
@@ -146,7 +153,7 @@ void fill(Segmentation& out, const ScaledImage& scaled, const SegmentOptions& op
 
 Segmentation segment_convex(const Image& image, const ScaledImage& scaled, const SegmentOptions& options,
                             Device device) {
-  constexpr int kFirstCheck = 10, kBetweenChecks = 10;
+  constexpr int kFirstChecks = 10, kBetweenChecks = 20;  // iterations to the first two, and after them
   const ConvexProblem problem{image.grid, edges_of(relative_spacing(image.grid)), scaled.data.data(),
                               options.mask.empty() ? nullptr : options.mask.data()};
   const auto backend = backend_for(problem, device);
@@ -167,8 +174,8 @@ Segmentation segment_convex(const Image& image, const ScaledImage& scaled, const
   backend->begin(static_cast<float>(lambda));
   Progress progress("segmenting", static_cast<std::uint64_t>(*options.max_iterations), "iterations");
   while (true) {
-    const int count =
-        std::min(r.iterations == 0 ? kFirstCheck : kBetweenChecks, *options.max_iterations - r.iterations);
+    const int count = std::min(r.iterations < 2 * kFirstChecks ? kFirstChecks : kBetweenChecks,
+                               *options.max_iterations - r.iterations);
     backend->iterate(count);
     r.iterations += count;
     progress.advance(static_cast<std::uint64_t>(count));

@@ -28,8 +28,7 @@ class Cpu final : public ConvexBackend {
         v_(problem.image, problem.image + rows_ * nx_),
         extrapolated_(v_),
         zeros_(static_cast<std::size_t>(stride_)),
-        p_(static_cast<std::size_t>(problem.edges.count)) {
-    for (auto& p : p_) p.resize(static_cast<std::size_t>(rows_ * stride_));
+        p_(static_cast<std::size_t>(rows_ * stride_ * problem.edges.count)) {
     if (problem.mask != nullptr) {
       counts_.resize(v_.size());
       for (std::size_t i = 0; i < v_.size(); ++i) counts_[i] = problem.mask[i] != 0 ? 1.0F : 0.0F;
@@ -134,7 +133,7 @@ class Cpu final : public ConvexBackend {
   Span span_of(const Edge& edge) const { return {edge.dx < 0 ? 1 : 0, nx_ - (edge.dx != 0 ? 1 : 0)}; }
 
   float* p_row(int edge, std::int64_t row) {
-    return p_[static_cast<std::size_t>(edge)].data() + row * stride_ + 1;
+    return p_.data() + (row * problem_.edges.count + edge) * stride_ + 1;
   }
 
   void update_dual(std::int64_t row) {
@@ -175,9 +174,9 @@ class Cpu final : public ConvexBackend {
   void measure_row(std::int64_t row, float threshold, SetSums& sums) {
     const float *v = v_.data() + row * nx_, *u = problem_.image + row * nx_;
     const float* counts = counts_.empty() ? nullptr : counts_.data();
-    const auto takes_part = [&](std::int64_t at) { return counts == nullptr || counts[at] != 0; };
+    const float* own = counts == nullptr ? nullptr : counts + row * nx_;
     for (std::int64_t x = 0; x < nx_; ++x)
-      if (v[x] > threshold && takes_part(row * nx_ + x)) {
+      if (v[x] > threshold && (own == nullptr || own[x] != 0)) {
         ++sums.inside;
         sums.sum += set_fixed(u[x]);
       }
@@ -187,31 +186,24 @@ class Cpu final : public ConvexBackend {
       if (other < 0) continue;
       const auto [first, count] = span_of(edge);
       const std::int64_t here = row * nx_ + first, there = other * nx_ + first + edge.dx;
-      std::int64_t cut = 0;
-      if (counts == nullptr) {
-        for (std::int64_t x = 0; x < count; ++x)
-          cut += (v_[std::size_t(here + x)] > threshold) != (v_[std::size_t(there + x)] > threshold) ? 1 : 0;
-      } else {
-        for (std::int64_t x = 0; x < count; ++x)
-          cut += takes_part(here + x) && takes_part(there + x) &&
-                         (v_[std::size_t(here + x)] > threshold) != (v_[std::size_t(there + x)] > threshold)
-                     ? 1
-                     : 0;
-      }
-      sums.length += double(edge.weight) * static_cast<double>(cut);
+      sums.length +=
+          double(edge.weight) * count_cuts_({count, nullptr, v_.data() + here, v_.data() + there,
+                                             counts == nullptr ? nullptr : counts + here,
+                                             counts == nullptr ? nullptr : counts + there, 0, threshold});
     }
-    sums.excess += row_excess_(primal_row(row), threshold, counts == nullptr ? nullptr : counts + row * nx_);
+    sums.excess += row_excess_(primal_row(row), threshold, own);
   }
 
   ConvexProblem problem_;
   std::int64_t nx_, ny_, rows_, stride_, rows_per_piece_;
   std::vector<float> v_, extrapolated_, zeros_, counts_;
-  std::vector<std::vector<float>> p_;
+  std::vector<float> p_;
   float lambda_ = 0;
   ConvexSteps steps_{};
   double seconds_ = 0;
   UpdateDual update_dual_row_ = WARPLOOM_PICK(update_dual_row);
   UpdatePrimal update_primal_row_ = WARPLOOM_PICK(update_primal_row);
+  CountCuts count_cuts_ = WARPLOOM_PICK(count_cuts);
   RowExcess row_excess_ = WARPLOOM_PICK(row_excess);
 };
 

@@ -6,6 +6,7 @@ namespace warploom::imaging {
 namespace {
 
 constexpr int kWarp = 32, kThreads = 256, kRows = kThreads / kWarp;  // a warp has a part of one row
+constexpr int kLevelThreads = 1024;
 constexpr int kLevelVoxels = 1 << 15;  // of a block: their sums fit into 32 bits
 
 /// A voxel's place, and which of its neighbours are there.
@@ -102,17 +103,18 @@ __global__ void __launch_bounds__(kThreads)
   });
 }
 
-/// Launch: grid (voxels / kLevelVoxels, rounded up); block (kThreads).
-__global__ void __launch_bounds__(kThreads)
+/// Launch: grid (voxels / kLevelVoxels, rounded up); block (kLevelThreads).
+__global__ void __launch_bounds__(kLevelThreads)
     convex_levels(const float* __restrict__ image, const unsigned char* __restrict__ mask,
                   const float* __restrict__ v, unsigned long long* levels,  // [3, kLevels]
                   const std::int64_t voxels) {
   __shared__ unsigned sums[3][kLevels];
-  for (int k = static_cast<int>(threadIdx.x); k < 3 * kLevels; k += kThreads)
+  for (int k = static_cast<int>(threadIdx.x); k < 3 * kLevels; k += kLevelThreads)
     sums[k / kLevels][k % kLevels] = 0;
   __syncthreads();
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kLevelVoxels;
-  for (int k = static_cast<int>(threadIdx.x); k < kLevelVoxels; k += kThreads) {  // all threads, all rounds
+  for (int k = static_cast<int>(threadIdx.x); k < kLevelVoxels;
+       k += kLevelThreads) {  // all threads, all rounds
     const std::int64_t at = first + k;
     const bool counts = at < voxels && (mask == nullptr || mask[at] != 0);
     const float u = counts ? image[at] : 0.0F;
@@ -131,7 +133,7 @@ __global__ void __launch_bounds__(kThreads)
     atomicAdd(&sums[2][level], square);
   }
   __syncthreads();
-  for (int k = static_cast<int>(threadIdx.x); k < 3 * kLevels; k += kThreads) {
+  for (int k = static_cast<int>(threadIdx.x); k < 3 * kLevels; k += kLevelThreads) {
     const unsigned sum = sums[k / kLevels][k % kLevels];
     if (sum != 0) atomicAdd(levels + k, static_cast<unsigned long long>(sum));
   }
@@ -213,7 +215,7 @@ cudaError_t launch_convex_step(const ConvexBuffers& b, const Edges& edges, Conve
 
 cudaError_t launch_convex_levels(const ConvexBuffers& b, std::int64_t voxels, cudaStream_t stream) {
   const auto blocks = static_cast<unsigned>((voxels + kLevelVoxels - 1) / kLevelVoxels);
-  convex_levels<<<blocks, kThreads, 0, stream>>>(b.image, b.mask, b.v, b.levels, voxels);
+  convex_levels<<<blocks, kLevelThreads, 0, stream>>>(b.image, b.mask, b.v, b.levels, voxels);
   return cudaPeekAtLastError();
 }
 

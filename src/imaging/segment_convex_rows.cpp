@@ -62,6 +62,22 @@ void update_primal_row(const PrimalRow& row) {
   }
 }
 
+double count_cuts(const DualRow& row) {
+  const float *here = row.here, *there = row.there, level = row.limit;
+  float cuts = 0;  // whole numbers, below 2^24 in a row
+  if (row.here_counts == nullptr) {
+#pragma omp simd reduction(+ : cuts)
+    for (std::int64_t x = 0; x < row.count; ++x)
+      cuts += (here[x] > level) != (there[x] > level) ? 1.0F : 0.0F;
+    return double(cuts);
+  }
+  const float *a = row.here_counts, *b = row.there_counts;
+#pragma omp simd reduction(+ : cuts)
+  for (std::int64_t x = 0; x < row.count; ++x)
+    cuts += (here[x] > level) != (there[x] > level) ? a[x] * b[x] : 0.0F;
+  return double(cuts);
+}
+
 double row_excess(const PrimalRow& row, float threshold, const float* counts) {
   float target[kPart];
   double total = 0;

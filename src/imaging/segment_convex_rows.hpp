@@ -31,15 +31,18 @@ struct PrimalRow {
   float tau, theta;
 };
 
-/// Of a row for measure(): u + div p - threshold where positive, added up.
 using UpdateDual = void (*)(const DualRow& row);
 using UpdatePrimal = void (*)(const PrimalRow& row);
+/// Edges of a row, of those that count, with `limit` between their ends.
+using CountCuts = double (*)(const DualRow& row);
+/// u + div p - threshold where positive, added up.
 using RowExcess = double (*)(const PrimalRow& row, float threshold, const float* counts);
 
 #define WARPLOOM_DECLARE_CONVEX_ROWS(set)                                        \
   namespace set {                                                                \
   void update_dual_row(const DualRow& row);                                      \
   void update_primal_row(const PrimalRow& row);                                  \
+  double count_cuts(const DualRow& row);                                         \
   double row_excess(const PrimalRow& row, float threshold, const float* counts); \
   }
 WARPLOOM_DECLARE_CONVEX_ROWS(baseline)

@@ -85,6 +85,15 @@ std::optional<MeanPair> NoiseModel::means(const LevelTable& table, int level) co
                   value(all.sum - below.sum, static_cast<double>(all.count - below.count))};
 }
 
+double NoiseModel::deviation(const LevelTable& table, double threshold) const {
+  const int level = std::clamp(static_cast<int>(threshold * kLevels), 0, kLevels);
+  const auto pair = means(table, level);
+  if (!pair) return std::numeric_limits<double>::infinity();
+  SetSums inside;
+  inside.inside = table.all().count - table.below(level).count;
+  return deviation(inside, *pair);
+}
+
 std::optional<double> NoiseModel::fixed_point(const LevelTable& table, double start) const {
   constexpr int kMostSteps = 200;
   int level = std::clamp(static_cast<int>(start * kLevels), 0, kLevels);

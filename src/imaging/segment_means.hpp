@@ -47,6 +47,8 @@ class NoiseModel {
   double slope(const MeanPair& means) const;
   /// sum over the sides of d(u, mean).
   double deviation(const SetSums& inside, const MeanPair& means) const;
+  /// Of the set above a threshold with its own means, to the width of a level; infinite if a side is empty.
+  double deviation(const LevelTable& table, double threshold) const;
   MeanPair means(const SetSums& inside) const;
   /// From a threshold to that of the means that it leads to, and so on until it stays; none if a side is
   /// empty.

@@ -86,6 +86,7 @@ TEST_P(ConvexOn, TheMasksEnergyIsTheLeastThatAFlowFinds) {
       if (counts) phantom.image = counted(phantom.truth, grid, 4, 12);
       SegmentOptions with = options();
       with.noise = counts ? Noise::counts : Noise::equal;
+      with.tolerance = 1e-4;
       const Segmentation got = segment(phantom.image, with);
       const oracle::TwoPhase want = two_phase_of(phantom.image, got.report);
       const double least = want.least_energy();
@@ -104,7 +105,7 @@ TEST_P(ConvexOn, AMaskLeavesVoxelsOut) {
   const Grid grid{40, 30, 1};
   SegmentPhantom phantom = segment_phantom(grid, 3);
   SegmentOptions with = options();
-  with.noise = Noise::equal;
+  with.noise = Noise::equal, with.tolerance = 1e-4;
   for (std::size_t v = 0; v < phantom.truth.size(); ++v) with.mask.push_back(v % 40 < 25 ? 1 : 0);
   Image other = phantom.image;
   for (std::size_t v = 0; v < phantom.truth.size(); ++v)
@@ -154,7 +155,7 @@ TEST_P(ConvexOn, FindsShapesInAllNoise) {
     const SegmentPhantom phantom = segment_phantom({192, 192, 1}, snr);
     const Segmentation got = segment(phantom.image, options());
     EXPECT_GE(oracle::dice(got.mask, phantom.truth), 0.997) << snr;
-    EXPECT_LE(got.report.gap, 1e-4);
+    EXPECT_LE(got.report.gap, 1e-3);
     EXPECT_LE(got.report.iterations, 40);
   }
 }

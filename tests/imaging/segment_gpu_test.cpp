@@ -12,6 +12,7 @@ TEST(SegmentGpu, TheConvexMasksAgreeWithTheCpus) {
   for (const Grid& grid : {Grid{1000, 700, 1}, Grid{130, 70, 60, {1, 1, 2}}}) {
     const SegmentPhantom phantom = segment_phantom(grid, 2.5);
     SegmentOptions with;
+    with.tolerance = 1e-4;
     with.run.devices = {Device::cpu};
     const Segmentation cpu = segment(phantom.image, with);
     with.run.devices = {Device::cuda};

@@ -300,7 +300,7 @@ std::function<int()> add(Command& command) {
       "Weight of the contour's length [from the noise; of level-set 0.25]; larger: smoother, fewer small objects");
   command.add(
       "--tolerance X", &s->with.tolerance,
-      "convex: stop when the energy is at most this share above its bound [1e-4]; level-set: when the "
+      "convex: stop when the energy is at most this share above its bound [1e-3]; level-set: when the "
       "root mean square change is at most this [1e-3; in 3-D, from one contour, with mu above 0.25: 1e-5]");
   command.add("--max-iterations N", &s->with.max_iterations,
               "Stop then in any case [2000; of level-set 500, or 10000 where the tolerance is 1e-5]");

@@ -56,7 +56,7 @@ struct SegmentOptions {
   /// Weight of the contour's length, >= 0. Unset, of Method::convex: from the noise, see segment(); of
   /// Method::level_set: 0.25.
   std::optional<double> mu = {};
-  /// Of Method::convex: the relative gap, E over its lower bound less 1, to stop at [1e-4]. Of
+  /// Of Method::convex: the relative gap, E over its lower bound less 1, to stop at [1e-3]. Of
   /// Method::level_set: the root mean square change of the level set [see usual_options()]. >= 0
   std::optional<double> tolerance = {};
   std::optional<int> max_iterations = {};  ///< >= 1 [see usual_options()]
@@ -80,7 +80,7 @@ struct SegmentOptions {
 
 /// The options with what is unset as segment() takes it, but for a `mu` that comes from the noise.
 ///
-/// Method::convex: tolerance 1e-4, 2000 iterations. Method::level_set: 1e-3 and 500, scikit-image's, where
+/// Method::convex: tolerance 1e-3, 2000 iterations. Method::level_set: 1e-3 and 500, scikit-image's, where
 /// that suffices: from the checkerboard, in two dimensions, with mu of at most 0.25. One contour moves
 /// slowly, and so do all in three dimensions and those with larger mu: 1e-5 and 10,000.
 SegmentOptions usual_options(SegmentOptions options, const Grid& grid);
@@ -163,8 +163,8 @@ struct Segmentation {
 ///         option out of range or of the other method, a mask of another size or without voxels, a start mask
 ///         of another size or without both sides, Noise::counts of negative values), NoDevice (more than two
 ///         classes on a GPU, too), OutOfMemory, Interrupted
-/// @note convex: 28 bytes a voxel in a plane, 64 in space, and as many of a GPU's memory; 10 to 40 iterations
-///       where mu comes from the noise. N classes: 8 + 16 N or 8 + 52 N. Back ends round differently: masks
+/// @note convex: 33 bytes a voxel in a plane, 69 in space, or 28 and 64 of a GPU's memory; 10 to 60 iterations
+///       where mu comes from the noise. N classes: 8 + 32 N or 8 + 68 N. Back ends round differently: masks
 ///       agree within the gap. level_set: 12 bytes a voxel and iteration at perfect reuse, and as many of a
 ///       GPU's memory. One step agrees with double precision to 2e-6 * (1 + |phi|), the energy to 1e-5
 ///       relative; of ten thousand voxels, one or two may change sides between back ends.
