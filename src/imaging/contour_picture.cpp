@@ -5,6 +5,7 @@
 #include <limits>
 #include <span>
 
+#include "warploom/core/error.hpp"
 #include "warploom/core/threads.hpp"
 #include "warploom/imaging/contour.hpp"
 
