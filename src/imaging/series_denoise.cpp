@@ -1,0 +1,333 @@
+#include "warploom/imaging/series_denoise.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "core/built_with_cuda.hpp"
+#include "core/doors.hpp"
+#include "imaging/series_denoise_backend.hpp"
+#include "imaging/voxels.hpp"
+#include "warploom/core/error.hpp"
+
+namespace warploom::imaging {
+namespace {
+
+constexpr std::array<std::string_view, 2> kEstimators{"exp1", "exp2"}, kOutputs{"centre", "average"},
+    kPrecisions{"float32", "float64"};
+constexpr int kMostRows = 512, kMostPatchVoxels = 4096;
+/// Squares of what is larger leave the range of float.
+constexpr float kLargestMeasured = 1e18F;
+
+template <class Enumeration>
+Enumeration parse_word(const std::array<std::string_view, 2>& words, std::string_view text, std::string_view what) {
+  const auto known = std::ranges::find(words, text);
+  if (known != words.end()) return static_cast<Enumeration>(known - words.begin());
+  throw BadInput(fmt::format("{}: '{}' is neither {} nor {}", what, text, words[0], words[1]));
+}
+
+std::array<std::int64_t, 3> grid_extents(const Grid& grid) { return {grid.nx, grid.ny, grid.nz}; }
+
+std::array<PatchAxis, 3> require_extent(const Grid& grid, std::array<int, 3> extent) {
+  std::array<PatchAxis, 3> axes;
+  int voxels = 1;
+  for (std::size_t a = 0; a < 3; ++a) {
+    const std::int64_t there = grid_extents(grid)[a];
+    if (extent[a] < 1 || extent[a] % 2 == 0)
+      throw BadInput(fmt::format("the patch's extent along {} is {}; it must be odd and above 0, or 0 along all "
+                                 "three axes for one that suits the series",
+                                 "xyz"[a], extent[a]));
+    if (extent[a] > there)
+      throw BadInput(fmt::format("a patch of {} voxels along {} does not fit the image's {}; give a smaller extent",
+                                 extent[a], "xyz"[a], there));
+    if (extent[a] > kMostPatchVoxels / voxels)
+      throw BadInput(fmt::format("a patch of {} x {} x {} voxels is above {} voxels; give a smaller extent",
+                                 extent[0], extent[1], extent[2], kMostPatchVoxels));
+    if (there > std::numeric_limits<int>::max() / 2)
+      throw BadInput(fmt::format("{} voxels along {} are too many", there, "xyz"[a]));
+    voxels *= extent[a];
+    axes[a] = {static_cast<int>(there), extent[a]};
+  }
+  return axes;
+}
+
+/// 1 / (4 sqrt(gamma)) for 1, 2, ... components of noise.
+std::vector<double> inverse_widths(int volumes, int voxels, NoiseEstimator estimator) {
+  const int smaller = std::min(volumes, voxels), larger = std::max(volumes, voxels);
+  std::vector<double> out;
+  for (int noise = 1; noise <= smaller; ++noise) {
+    const int kept = smaller - noise;
+    const double gamma =
+        static_cast<double>(noise) / (estimator == NoiseEstimator::exp1 ? larger : larger - kept);
+    out.push_back(1 / (4 * std::sqrt(gamma)));
+  }
+  return out;
+}
+
+/// A power of two that makes the largest value of those that are finite about 1, and a byte a voxel: 1 where one is
+/// not finite; empty if all are.
+struct MeasuredRange {
+  float scale = 1;
+  std::vector<std::uint8_t> not_finite = {};
+};
+MeasuredRange measured_range(const Image& series) {
+  const auto voxels = static_cast<std::size_t>(series.grid.voxels());
+  std::vector<float> largest((voxels + kPiece - 1) / kPiece);
+  std::vector<std::uint8_t> not_finite(voxels);
+  std::vector<std::uint8_t> any(largest.size());
+  for_pieces(series.grid, [&](std::size_t begin, std::size_t end) {
+    for (int c = 0; c < series.channels; ++c) {
+      const auto values = series.channel(c);
+      for (std::size_t v = begin; v < end; ++v)
+        if (const float size = std::abs(values[v]); size <= std::numeric_limits<float>::max())
+          largest[begin / kPiece] = std::max(largest[begin / kPiece], size);
+        else
+          any[begin / kPiece] = not_finite[v] = 1;
+    }
+  });
+  const float most = *std::ranges::max_element(largest);
+  if (most > kLargestMeasured)
+    throw BadInput(fmt::format("the series has the value {}, above {}: is the unit right?", most, kLargestMeasured));
+  MeasuredRange out;
+  int exponent = 0;
+  std::frexp(most, &exponent);
+  out.scale = std::ldexp(1.0F, std::min(-exponent, 100));
+  if (std::ranges::find(any, 1) != any.end()) out.not_finite = std::move(not_finite);
+  return out;
+}
+
+/// Which patches are to be done: those of a voxel inside the mask, without a value that is not finite.
+std::vector<std::uint8_t> wanted_patches(const std::array<PatchAxis, 3>& axes, const Mask& mask,
+                                         const std::vector<std::uint8_t>& not_finite) {
+  const auto [x, y, z] = axes;
+  std::vector<std::uint8_t> wanted(static_cast<std::size_t>(x.patches()) * y.patches() * z.patches());
+  const auto patch = [&](int bx, int by, int bz) -> std::uint8_t& {
+    return wanted[(static_cast<std::size_t>(bz) * y.patches() + by) * x.patches() + bx];
+  };
+  std::size_t v = 0;
+  for (int vz = 0; vz < z.voxels; ++vz)
+    for (int vy = 0; vy < y.voxels; ++vy)
+      for (int vx = 0; vx < x.voxels; ++vx, ++v)
+        if (inside(mask, v)) patch(x.patch_of(vx), y.patch_of(vy), z.patch_of(vz)) = 1;
+  v = 0;
+  if (!not_finite.empty())
+    for (int vz = 0; vz < z.voxels; ++vz)
+      for (int vy = 0; vy < y.voxels; ++vy)
+        for (int vx = 0; vx < x.voxels; ++vx, ++v)
+          if (not_finite[v] != 0)
+            for (int bz = std::max(0, vz - z.extent + 1); bz < std::min(z.patches(), vz + 1); ++bz)
+              for (int by = std::max(0, vy - y.extent + 1); by < std::min(y.patches(), vy + 1); ++by)
+                for (int bx = std::max(0, vx - x.extent + 1); bx < std::min(x.patches(), vx + 1); ++bx)
+                  patch(bx, by, bz) = 0;
+  return wanted;
+}
+
+/// [patches z, y, x] to [nz, ny, nx]: for each voxel the sum over the patches that it lies in.
+std::vector<float> sum_over_patches(const std::array<PatchAxis, 3>& axes, std::vector<float> values) {
+  std::int64_t inner = 1, outer = std::int64_t{axes[1].patches()} * axes[2].patches();
+  for (std::size_t a = 0; a < 3; ++a) {
+    const PatchAxis axis = axes[a];
+    std::vector<float> out(static_cast<std::size_t>(inner * axis.voxels * outer));
+    parallel_for(outer, [&](std::int64_t o) {
+      for (int b = 0; b < axis.patches(); ++b)
+        for (int v = b; v < b + axis.extent; ++v) {
+          const float* from = values.data() + (o * axis.patches() + b) * inner;
+          float* to = out.data() + (o * axis.voxels + v) * inner;
+          for (std::int64_t k = 0; k < inner; ++k) to[k] += from[k];
+        }
+    });
+    values = std::move(out);
+    inner *= axis.voxels;
+    if (a + 1 < 3) outer /= axes[a + 1].patches();
+  }
+  return values;
+}
+
+PatchResults denoise_patches(const SeriesProblem& problem, [[maybe_unused]] Device device, float* denoised) {
+#if defined(WARPLOOM_HAVE_CUDA)
+  if (device.is_gpu()) return denoise_patches_cuda(problem, denoised);
+#endif
+  return denoise_patches_cpu(problem, denoised);
+}
+
+/// The maps, and the series after denoising in place of the back end's sums.
+class Assembly {
+ public:
+  Assembly(const SeriesProblem& problem, const PatchResults& results, const Grid& grid)
+      : problem_(problem), results_(results), average_(problem.output == PatchOutput::average) {
+    report.noise = Image(grid, 1);
+    report.rank = Image(grid, 1);
+    report.remaining_variance = Image(grid, 1);
+  }
+
+  void fill(const Image& before, const Mask& mask, Image& after, Image* residual) {
+    const std::size_t patches = problem_.wanted.size();
+    std::vector<float> variance(patches), remaining(patches), count(patches);
+    const double m = problem_.volumes, n = problem_.patch_voxels();
+    for (std::size_t b = 0; b < patches; ++b)
+      if (problem_.wanted[b] != 0) {
+        const double p = results_.rank[b];
+        variance[b] = results_.variance[b];
+        remaining[b] = static_cast<float>(results_.variance[b] * p * (m + n - p) / (m * n));
+        count[b] = 1;
+      }
+    if (average_) {
+      count = sum_over_patches(problem_.axes, std::move(count));
+      variance = sum_over_patches(problem_.axes, std::move(variance));
+      remaining = sum_over_patches(problem_.axes, std::move(remaining));
+    }
+    const auto [x, y, z] = problem_.axes;
+    const std::int64_t rows = std::int64_t{y.voxels} * z.voxels;
+    std::vector<std::int64_t> done(static_cast<std::size_t>(rows)), skipped(done.size());
+    parallel_for(rows, [&](std::int64_t row) {
+      std::vector<float> scale(static_cast<std::size_t>(x.voxels));  // of the back end's values; 0: as before
+      const int by = y.patch_of(static_cast<int>(row % y.voxels)), bz = z.patch_of(static_cast<int>(row / y.voxels));
+      const std::size_t first = static_cast<std::size_t>(row) * x.voxels;
+      for (int vx = 0; vx < x.voxels; ++vx) {
+        const std::size_t v = first + vx;
+        if (!inside(mask, v)) continue;
+        const std::size_t b = (static_cast<std::size_t>(bz) * y.patches() + by) * x.patches() + x.patch_of(vx);
+        if (problem_.wanted[b] == 0) {
+          ++skipped[static_cast<std::size_t>(row)];
+          continue;
+        }
+        ++done[static_cast<std::size_t>(row)];
+        const std::size_t at = average_ ? v : b;
+        const float share = 1 / count[at];
+        scale[static_cast<std::size_t>(vx)] = share;
+        const double unit = 1 / static_cast<double>(problem_.scale);
+        report.noise.data[v] = static_cast<float>(std::sqrt(static_cast<double>(variance[at] * share)) * unit);
+        report.rank.data[v] = results_.rank[b];
+        report.remaining_variance.data[v] =
+            static_cast<float>(static_cast<double>(remaining[at] * share) * unit * unit);
+      }
+      for (int c = 0; c < before.channels; ++c) {
+        const float* const from = before.channel(c).data() + first;
+        float* const to = after.channel(c).data() + first;
+        for (int vx = 0; vx < x.voxels; ++vx) {
+          const float share = scale[static_cast<std::size_t>(vx)];
+          to[vx] = share == 0 ? from[vx] : to[vx] * share;
+        }
+        if (residual != nullptr) {
+          float* const left = residual->channel(c).data() + first;
+          for (int vx = 0; vx < x.voxels; ++vx)
+            left[vx] = scale[static_cast<std::size_t>(vx)] == 0 ? 0 : from[vx] - to[vx];
+        }
+      }
+    });
+    for (const std::int64_t n_row : done) report.voxels += n_row;
+    for (const std::int64_t n_row : skipped) report.skipped += n_row;
+  }
+
+  SeriesDenoising report = {};
+
+ private:
+  const SeriesProblem& problem_;
+  const PatchResults& results_;
+  bool average_;
+};
+
+SeriesDenoising denoise_checked(Image& series, bool complex, const Mask& mask, const SeriesDenoiseOptions& options) try {
+  const DeviceScope scope(options.run, "denoising a series", kBuiltWithCuda);
+  name(options.estimator), name(options.output), name(options.precision);
+  series.check("the series");
+  require_mask(mask, series.grid);
+  const int volumes = complex ? series.channels / 2 : series.channels;
+  if (volumes < 2 || series.channels > kMostRows)
+    throw BadInput(fmt::format("the series has {} volumes; principal components need 2 to {}", volumes,
+                               complex ? kMostRows / 2 : kMostRows));
+  const auto extent =
+      options.extent == std::array<int, 3>{} ? patch_extent(series.grid, volumes) : options.extent;
+  SeriesProblem problem;
+  problem.axes = require_extent(series.grid, extent);
+  if (!mask.empty() && std::ranges::all_of(mask, [](std::uint8_t m) { return m == 0; }))
+    throw BadInput("no voxel is inside the mask");
+  const MeasuredRange values = measured_range(series);
+  problem.series = series.data.data();
+  problem.channels = series.channels;
+  problem.volumes = volumes;
+  problem.complex = complex;
+  problem.scale = values.scale;
+  problem.output = options.output;
+  problem.precision = options.precision;
+  problem.inverse_width = inverse_widths(volumes, problem.patch_voxels(), options.estimator);
+  problem.wanted = wanted_patches(problem.axes, mask, values.not_finite);
+
+  Image after(series.grid, series.channels);
+  const PatchResults results = denoise_patches(problem, scope.device(), after.data.data());
+  Assembly assembly(problem, results, series.grid);
+  SeriesDenoising& report = assembly.report;
+  if (options.residual) report.residual = Image(series.grid, series.channels);
+  assembly.fill(series, mask, after, options.residual ? &report.residual : nullptr);
+  report.extent = extent;
+  report.device = scope.device();
+  report.seconds = results.seconds;
+  report.transfer_seconds = results.transfer_seconds;
+  report.device_bytes = results.device_bytes;
+  series.data = std::move(after.data);
+  return std::move(report);
+} catch (const std::bad_alloc&) {
+  throw OutOfMemory(fmt::format("denoising a series of {} volumes of {} x {} x {} voxels needs {} bytes of memory",
+                                series.channels, series.grid.nx, series.grid.ny, series.grid.nz,
+                                4 * series.data.size() * (options.residual ? 2 : 1)));
+}
+
+}  // namespace
+
+NoiseEstimator parse_noise_estimator(std::string_view text) {
+  return parse_word<NoiseEstimator>(kEstimators, text, "the noise estimator");
+}
+std::string_view name(NoiseEstimator estimator) {
+  return at_enumerator(kEstimators, estimator, "the noise estimator");
+}
+PatchOutput parse_patch_output(std::string_view text) {
+  return parse_word<PatchOutput>(kOutputs, text, "the output of a patch");
+}
+std::string_view name(PatchOutput output) { return at_enumerator(kOutputs, output, "the output of a patch"); }
+Precision parse_precision(std::string_view text) { return parse_word<Precision>(kPrecisions, text, "the precision"); }
+std::string_view name(Precision precision) { return at_enumerator(kPrecisions, precision, "the precision"); }
+
+std::array<int, 3> patch_extent(const Grid& grid, int volumes) {
+  if (volumes < 1) throw BadInput(fmt::format("a series of {} volumes has no patches", volumes));
+  std::array<int, 3> most;  // odd
+  for (std::size_t a = 0; a < 3; ++a) {
+    const std::int64_t there = grid_extents(grid)[a];
+    if (there < 1) throw BadInput(fmt::format("the image's extent along {} is {}", "xyz"[a], there));
+    most[a] = static_cast<int>(std::min<std::int64_t>(kMostPatchVoxels, there - (there + 1) % 2));
+  }
+  std::array<int, 3> extent{1, 1, 1};
+  for (int side = 1;; side += 2) {
+    for (std::size_t a = 0; a < 3; ++a) extent[a] = std::min(side, most[a]);
+    const std::int64_t voxels = std::int64_t{extent[0]} * extent[1] * extent[2];
+    if (voxels >= volumes || extent == most) return extent;
+  }
+}
+
+SeriesDenoising denoise_series(Image& series, const Mask& mask, const SeriesDenoiseOptions& options) {
+  return denoise_checked(series, false, mask, options);
+}
+
+SeriesDenoising denoise_complex_series(std::span<std::complex<float>> values, const Grid& grid, int volumes,
+                                       const Mask& mask, const SeriesDenoiseOptions& options) {
+  if (volumes < 2 || volumes > kMostRows / 2)
+    throw BadInput(fmt::format("the series has {} volumes; principal components need 2 to {} of complex images",
+                               volumes, kMostRows / 2));
+  const auto voxels = static_cast<std::uint64_t>(grid.voxels());
+  if (values.size() / static_cast<std::size_t>(volumes) != voxels || values.size() % static_cast<std::size_t>(volumes) != 0)
+    throw BadInput(fmt::format("{} complex values are not {} volumes of {} x {} x {}", values.size(), volumes, grid.nx,
+                               grid.ny, grid.nz));
+  Image parts(grid, 2 * volumes);
+  float *const real = parts.data.data(), *const imaginary = real + values.size();
+  for (std::size_t k = 0; k < values.size(); ++k) real[k] = values[k].real(), imaginary[k] = values[k].imag();
+  SeriesDenoising report = denoise_checked(parts, true, mask, options);
+  const float *const real_after = parts.data.data(), *const imaginary_after = real_after + values.size();
+  for (std::size_t k = 0; k < values.size(); ++k) values[k] = {real_after[k], imaginary_after[k]};
+  return report;
+}
+
+}  // namespace warploom::imaging
