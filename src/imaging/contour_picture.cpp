@@ -7,7 +7,6 @@
 
 #include "warploom/core/error.hpp"
 #include "warploom/core/threads.hpp"
-#include "warploom/core/error.hpp"
 #include "warploom/imaging/contour.hpp"
 
 namespace warploom::imaging {
