@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <exception>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "warploom/imaging/adaptive_fit.hpp"
@@ -39,7 +40,9 @@ Fits fit(const Series& series, const Mask& mask) {
   const io::Gradients& g = series.gradients;
   fits.plain = fit_tensors(series.image, g.b, g.directions, mask);
   Image denoised = series.image;
-  fits.noise = denoise_series(denoised, mask).noise;
+  SeriesDenoising series_denoised = denoise_series(denoised, mask);
+  fits.noise = std::move(series_denoised.noise);
+  correct_noise_bias(fits.noise, denoised, series_denoised.extent);
   fits.chain = fit_tensors_adaptively(series.image, denoised, fits.noise, g.b, g.directions, mask);
   return fits;
 }

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <exception>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "imaging/dwi_phantom.hpp"
@@ -114,7 +115,8 @@ void study(int count, char** arguments) {
 
   auto start = std::chrono::steady_clock::now();
   Image denoised = noisy.image;
-  const SeriesDenoising series = denoise_series(denoised, phantom.mask);
+  SeriesDenoising series = denoise_series(denoised, phantom.mask);
+  correct_noise_bias(series.noise, denoised, series.extent);
   const double series_seconds = seconds_since(start);
   fmt::print("  \"series\": {{{}}},\n", study.errors(study.fit(denoised).tensor));
   Image unbiased = denoised;

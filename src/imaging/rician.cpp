@@ -1,9 +1,12 @@
 #include "warploom/imaging/rician.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <iterator>
 #include <numbers>
+#include <vector>
 
 #include "imaging/voxels.hpp"
 #include "warploom/core/error.hpp"
@@ -54,6 +57,28 @@ RicianMoments far(double signal) {
   return {mean, 1 - r2 * (0.5 + r2 * (0.375 + r2 * 0.9375)), variance};
 }
 
+// Of a magnitude that is taken for a mean.
+double variance_at(double mean) {
+  constexpr double kFar = 6;
+  if (mean < kFar) return rician_moments(rician_signal(mean)).variance;
+  return 1 - 0.5 / (mean * mean - 1);
+}
+
+// Means over the voxels of the grid up to `reach` off along one axis.
+void box_means(std::vector<double>& values, std::size_t extent, std::size_t step, std::size_t reach) {
+  const std::size_t rows = values.size() / extent;
+  parallel_for(static_cast<std::int64_t>(rows), [&](std::int64_t row) {
+    const auto r = static_cast<std::size_t>(row);
+    double* const first = values.data() + r / step * step * extent + r % step;
+    std::vector<double> sums(extent + 1);
+    for (std::size_t i = 0; i < extent; ++i) sums[i + 1] = sums[i] + first[i * step];
+    for (std::size_t i = 0; i < extent; ++i) {
+      const std::size_t begin = i - std::min(i, reach), end = std::min(extent, i + reach + 1);
+      first[i * step] = (sums[end] - sums[begin]) / static_cast<double>(end - begin);
+    }
+  });
+}
+
 }  // namespace
 
 RicianMoments rician_moments(double signal) {
@@ -77,6 +102,45 @@ double rician_signal(double mean) {
     if (slope > 0) signal = std::max(signal / 2, signal - (at - mean) / slope);
   }
   return signal;
+}
+
+void correct_noise_bias(Image& noise, const Image& series, const std::array<int, 3>& extent, const Run& run) {
+  const RunScope scope(run);
+  series.check("the series");
+  noise.check("the noise map");
+  if (noise.channels != 1 || noise.grid.voxels() != series.grid.voxels())
+    throw BadInput("the noise map must have one value for each voxel of the series");
+  for (const int side : extent)
+    if (side < 1 || side % 2 == 0) throw BadInput("a patch's extents must be odd and at least 1");
+  const std::vector<float> measured = noise.data;
+  std::vector<float> known;
+  std::ranges::copy_if(measured, std::back_inserter(known), [](float value) { return value > 0; });
+  if (known.empty()) return;
+  const double usual = median(known);
+  std::vector<double> variance(measured.size());
+  const Grid& grid = series.grid;
+  for (int step = 0; step < 3; ++step) {
+    for_pieces(grid, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t v = begin; v < end; ++v) {
+        const double scale = 1 / (noise.data[v] > 0 ? static_cast<double>(noise.data[v]) : usual);
+        double sum = 0;
+        for (std::size_t i = 0; i < static_cast<std::size_t>(series.channels); ++i) {
+          const double value = static_cast<double>(series.data[i * variance.size() + v]);
+          sum += std::isfinite(value) ? variance_at(scale * value) : 1;
+        }
+        variance[v] = sum / series.channels;
+      }
+    });
+    std::size_t stride = 1;
+    const std::array<std::int64_t, 3> extents{grid.nx, grid.ny, grid.nz};
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const auto length = static_cast<std::size_t>(extents[axis]);
+      box_means(variance, length, stride, static_cast<std::size_t>(extent[axis] / 2));
+      stride *= length;
+    }
+    for (std::size_t v = 0; v < variance.size(); ++v)
+      if (measured[v] > 0) noise.data[v] = measured[v] / static_cast<float>(std::sqrt(variance[v]));
+  }
 }
 
 std::int64_t correct_rician_bias(Image& series, const Image& noise, const Mask& mask, const Run& run) {

@@ -68,5 +68,27 @@ TEST(RicianBias, RefusesANoiseMapOfAnotherSize) {
   EXPECT_THROW(correct_rician_bias(series, noise, {}), BadInput);
 }
 
+TEST(RicianNoise, IsThatOfTheComplexSignal) {
+  // Half of the volumes have no signal, the others much: the mean variance of magnitudes is known.
+  const Grid grid{9, 9, 9};
+  Image series(grid, 2), noise(grid, 1);
+  for (float& value : series.channel(0)) value = static_cast<float>(5 * rician_moments(0).mean);
+  for (float& value : series.channel(1)) value = static_cast<float>(5 * rician_moments(50).mean);
+  const double measured = 5 * std::sqrt((rician_moments(0).variance + rician_moments(50).variance) / 2);
+  for (float& value : noise.data) value = static_cast<float>(measured);
+  correct_noise_bias(noise, series, {5, 5, 5});
+  for (const float value : noise.data) EXPECT_NEAR(value, 5, 0.05);
+}
+
+TEST(RicianNoise, StaysWhereItIsNotKnownOrTheSignalIsHigh) {
+  Image series(Grid{3, 3, 3}, 2), noise(Grid{3, 3, 3}, 1);
+  for (float& value : series.data) value = 500;
+  for (float& value : noise.data) value = 2;
+  noise.data[4] = 0;
+  correct_noise_bias(noise, series, {3, 3, 3});
+  EXPECT_EQ(noise.data[4], 0);
+  EXPECT_NEAR(noise.data[5], 2, 1e-4);
+}
+
 }  // namespace
 }  // namespace warploom::imaging

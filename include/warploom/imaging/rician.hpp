@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "warploom/core/run.hpp"
@@ -30,5 +31,16 @@ double rician_signal(double mean);
 /// @return        how many values lay at or below the floor
 /// @throws BadInput (sizes that differ)
 std::int64_t correct_rician_bias(Image& series, const Image& noise, const Mask& mask, const Run& run = {});
+
+/// Turns the deviation of magnitudes into that of the complex signal's parts, which is larger where the
+/// signal is low: noise / sqrt(v), v the variance of rician_moments() averaged over volumes and over a patch,
+/// since that is where denoise_series() measured it (Koay & Basser 2006, for patches). Three fixed-point
+/// steps.
+/// @param noise   [1, nz, ny, nx] of denoise_series(), replaced where it is above 0
+/// @param series  [volumes, nz, ny, nx] the denoised one, with bias
+/// @param extent  of a patch along x, y and z, odd [voxels]
+/// @throws BadInput (sizes that differ, an extent that is even or < 1)
+void correct_noise_bias(Image& noise, const Image& series, const std::array<int, 3>& extent,
+                        const Run& run = {});
 
 }  // namespace warploom::imaging
