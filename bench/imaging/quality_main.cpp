@@ -1,5 +1,5 @@
 // How far denoised tensors are from the truth on a made-up head, by tissue, beside the plain fit:
-//   study_imaging_quality LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION]]
+//   study_imaging_quality LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION [BANDWIDTH [PRIOR [RADIUS]]]]]
 // prints JSON. Errors: `d` relative in the Frobenius norm, `fa` root mean square, `v1` mean angle [degrees]
 // where the true FA is above 0.2. Truth is the plain fit of the noiseless series.
 
@@ -105,6 +105,10 @@ void study(int count, char** arguments) {
     options.nz = std::atoi(arguments[6]);
   }
   if (count > 7) options.noise_variation = std::atof(arguments[7]);
+  AdaptiveFitOptions fit;
+  if (count > 8) fit.bandwidth = std::atof(arguments[8]);
+  if (count > 9) fit.prior = std::atof(arguments[9]);
+  if (count > 10) fit.radius = std::atoi(arguments[10]);
   const DwiPhantom phantom = dwi_phantom(options);
   const Series noisy = with_noise(phantom, snr, seed);
   const Study study(phantom);
@@ -126,7 +130,7 @@ void study(int count, char** arguments) {
   start = std::chrono::steady_clock::now();
   const io::Gradients& gradients = noisy.gradients;
   const AdaptiveFit chain = fit_tensors_adaptively(noisy.image, denoised, series.noise, gradients.b,
-                                                   gradients.directions, phantom.mask);
+                                                   gradients.directions, phantom.mask, fit);
   const double fit_seconds = seconds_since(start);
   fmt::print("  \"chain\": {{{}}},\n", study.errors(chain.tensor));
 
@@ -155,7 +159,9 @@ void study(int count, char** arguments) {
 
 int main(int count, char** arguments) try {
   if (count < 4) {
-    fmt::print(stderr, "usage: {} LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION]]\n", arguments[0]);
+    fmt::print(stderr,
+               "usage: {} LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION [BANDWIDTH [PRIOR [RADIUS]]]]]\n",
+               arguments[0]);
     return 2;
   }
   study(count, arguments);

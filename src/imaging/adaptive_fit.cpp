@@ -27,7 +27,7 @@ constexpr std::array<double, kElements> kOften{1, 2, 2, 1, 2, 1};
 // Logarithms need a signal above 0. In units of the noise.
 constexpr double kLeastSignal = 0.2;
 // How much the nearest neighbours' mean score must say before the guide follows it, in Kbar.
-constexpr double kGuidePrior = 0.5;
+constexpr double kGuidePrior = 0.1;
 constexpr double kFaceShare = 0.5;  // of a face neighbour in that mean
 
 SixElements diffusion(const Unknowns& solution) {
