@@ -83,26 +83,18 @@ double predict(const Unknowns& row, const Unknowns& solution) {
   return sum;
 }
 
-// The weighted fit of logarithms, and the information of signals that it predicts, noise 1.
-struct LogarithmicFit {
+// The weighted fit of logarithms. @param logarithms [measurements] of signals in units of the noise
+Unknowns fit_logarithms(const TensorDesign& design, std::span<const double> logarithms) {
   Unknowns solution{};
-  SquareMatrix<kElements> information{};
-};
-LogarithmicFit fit_logarithms(const TensorDesign& design, std::span<const double> signal) {
-  LogarithmicFit fit;
-  for (std::size_t i = 0; i < signal.size(); ++i)
-    for (std::size_t c = 0; c < kUnknowns; ++c) fit.solution[c] += design.inverse[i][c] * std::log(signal[i]);
+  for (std::size_t i = 0; i < logarithms.size(); ++i)
+    for (std::size_t c = 0; c < kUnknowns; ++c) solution[c] += design.inverse[i][c] * logarithms[i];
   Equations equations;
-  for (std::size_t i = 0; i < signal.size(); ++i) {
-    const double weight = std::exp(2 * predict(design.rows[i], fit.solution));
-    equations.add(design.rows[i], weight, weight * std::log(signal[i]));
+  for (std::size_t i = 0; i < logarithms.size(); ++i) {
+    const double weight = std::exp(2 * predict(design.rows[i], solution));
+    equations.add(design.rows[i], weight, weight * logarithms[i]);
   }
   Unknowns right = equations.score;
-  if (solve_positive_definite(equations.information, right)) fit.solution = right;
-  Equations predicted;
-  for (const Unknowns& row : design.rows) predicted.add(row, std::exp(2 * predict(row, fit.solution)), 0);
-  fit.information = predicted.reduced();
-  return fit;
+  return solve_positive_definite(equations.information, right) ? right : solution;
 }
 
 // What one voxel contributes, computed with the noise as the unit of signals.
@@ -117,10 +109,10 @@ class Voxel {
 
   void compute() {
     for (std::size_t i = 0; i < measured.size(); ++i) {
-      unbiased_[i] = std::max(rician_signal(denoised[i]), kLeastSignal);
-      floored_[i] = std::max(denoised[i], kLeastSignal);
+      unbiased_[i] = std::log(std::max(rician_signal(denoised[i]), kLeastSignal));
+      floored_[i] = std::log(std::max(denoised[i], kLeastSignal));
     }
-    Unknowns pilot = fit_logarithms(design_, unbiased_).solution;
+    Unknowns pilot = fit_logarithms(design_, unbiased_);
     const SixElements tensor = without_negative(diffusion(pilot));
     std::ranges::copy(tensor, pilot.begin());
     Equations of_measured, of_denoised;
@@ -139,9 +131,11 @@ class Voxel {
       measured_term[k] = at[k] + score[k];
       denoised_term[k] = at[k] + other[k];
     }
-    const LogarithmicFit biased = fit_logarithms(design_, floored_);
-    guide = diffusion(biased.solution);
-    metric = biased.information;
+    const Unknowns biased = fit_logarithms(design_, floored_);
+    guide = diffusion(biased);
+    Equations predicted;
+    for (const Unknowns& row : design_.rows) predicted.add(row, std::exp(2 * predict(row, biased)), 0);
+    metric = predicted.reduced();
   }
 
   // S0 in units of the noise that fits the denoised signals best, once the tensor is known.
@@ -166,7 +160,7 @@ class Voxel {
   SixElements score{}, measured_term{}, denoised_term{}, guide{};
 
  private:
-  std::vector<double> unbiased_, floored_;
+  std::vector<double> unbiased_, floored_;  // logarithms
 };
 
 void require_options(const AdaptiveFitOptions& options) {

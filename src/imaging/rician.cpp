@@ -97,7 +97,8 @@ double rician_signal(double mean) {
   if (!(mean > kFloor)) return 0;
   // Near the floor mean = floor + floor S^2 / 4, far from it S = mean - 1 / (2 S).
   double signal = mean < 2 ? std::sqrt(4 * (mean / kFloor - 1)) : std::sqrt(mean * mean - 1);
-  for (int step = 0; step < 3; ++step) {
+  const int steps = mean < 8 ? 3 : 1;
+  for (int step = 0; step < steps; ++step) {
     const auto [at, slope, variance] = rician_moments(signal);
     if (slope > 0) signal = std::max(signal / 2, signal - (at - mean) / slope);
   }
