@@ -14,11 +14,16 @@
 #include "warploom/core/error.hpp"
 #include "warploom/core/view.hpp"
 #include "warploom/imaging/image_file.hpp"
+#include "warploom/imaging/rician.hpp"
 
 namespace warploom::imaging {
 namespace {
 
 constexpr int kVectorIntent = 1007, kMostChannels = 100;
+constexpr std::pair<Regulariser, std::string_view> kRegularisers[] = {{Regulariser::automatic, "auto"},
+                                                                      {Regulariser::adaptive, "adaptive"},
+                                                                      {Regulariser::tv, "tv"},
+                                                                      {Regulariser::none, "none"}};
 
 ChosenMask mask_of(const DenoiseInput& in, const DenoiseRequest& request,
                    const std::function<Image()>& scalar) {
@@ -135,6 +140,16 @@ const std::vector<std::string>& all_maps() {
   return maps;
 }
 
+Regulariser parse_regulariser(std::string_view text) {
+  for (const auto& [regulariser, label] : kRegularisers)
+    if (label == text) return regulariser;
+  throw BadInput(fmt::format("'{}' is none of auto, adaptive, tv, none", text));
+}
+
+std::string_view name(Regulariser regulariser) {
+  return at_enumerator(kRegularisers, regulariser, "the regulariser").second;
+}
+
 ImageKind DenoiseRequest::kind() const {
   return vector ? ImageKind::channels : bval.empty() && grad.empty() ? ImageKind::tensors : ImageKind::series;
 }
@@ -145,6 +160,21 @@ std::vector<std::string> DenoiseRequest::maps_of(ImageKind of) const {
     if (of == ImageKind::series || (of == ImageKind::tensors && map != "s0")) out.push_back(map);
   return out;
 }
+
+namespace {
+
+bool of_total_variation(const DenoiseRequest& r) {
+  return r.solve.lambda != 0 || r.epsilon || r.solve.solver != Solver::accelerated;
+}
+
+/// For a series of which it is known whether it was denoised.
+Regulariser chosen_regulariser(const DenoiseRequest& r, bool denoised) {
+  if (r.regulariser != Regulariser::automatic) return r.regulariser;
+  if (r.fit || of_total_variation(r) || r.series_denoise == SeriesStep::off) return Regulariser::tv;
+  return denoised ? Regulariser::adaptive : Regulariser::none;
+}
+
+}  // namespace
 
 void check(const DenoiseRequest& r) {
   const auto refuse = [](bool wrong, const std::string& message) {
@@ -169,6 +199,17 @@ void check(const DenoiseRequest& r) {
          fmt::format("{} is for a series: give `bval` and `bvec`, or `grad`", r.fit         ? "`fit`"
                                                                               : r.largest_b ? "`largest_b`"
                                                                                             : "`shells`"));
+  name(r.regulariser);  // is there such a one?
+  refuse(kind != ImageKind::series && r.regulariser == Regulariser::adaptive,
+         "`regulariser` adaptive is for a series: give `bval` and `bvec`, or `grad`");
+  refuse(r.regulariser == Regulariser::adaptive && r.series_denoise == SeriesStep::off,
+         "`regulariser` adaptive needs the denoised series, and `series_denoise` is off");
+  refuse(r.regulariser == Regulariser::adaptive && r.fit,
+         "`regulariser` adaptive is a fit of its own: `fit` does not go with it");
+  refuse(
+      (r.regulariser == Regulariser::adaptive || r.regulariser == Regulariser::none) && of_total_variation(r),
+      fmt::format("`lambda`, `epsilon` and `solver` are of `regulariser` tv, and it is {}",
+                  name(r.regulariser)));
   refuse(kind != ImageKind::series && (r.series_denoise == SeriesStep::on || r.keep_series),
          fmt::format("{} is for a series: give `bval` and `bvec`, or `grad`",
                      r.keep_series ? "`keep_series`" : "`series_denoise`"));
@@ -180,19 +221,42 @@ void check(const DenoiseRequest& r) {
 
 namespace {
 
-void denoise_before_the_fit(DenoiseInput& in, Series& series, const DenoiseRequest& request) {
+/// Denoises all volumes: the more there are, the better noise is told from signal.
+/// @return the series as it was measured, if it is needed
+Image denoise_before_the_fit(DenoiseInput& in, Series& series, const DenoiseRequest& request) {
   SeriesOutcome& outcome = in.series->denoised;
+  Image measured;
   if (request.series_denoise != SeriesStep::off) {
     in.image = std::move(series.image);
     in.header = series.header;
     const ChosenMask mask =
         mask_of(in, request, [&] { return mean_b0(in.image, series.gradients, request.b0_threshold); });
+    if (chosen_regulariser(request, true) == Regulariser::adaptive) measured = in.image;
     SeriesDenoiseOptions options = request.patches;
     options.run = request.solve.run;
     outcome = denoise_first(in.image, mask.voxels, request.series_denoise, options);
     series.image = std::move(in.image);
   }
+  in.regulariser = chosen_regulariser(request, outcome.done.has_value());
+  if (in.regulariser == Regulariser::adaptive && !outcome.done)
+    throw BadInput(fmt::format(
+        "{}: `regulariser` adaptive needs a series that is denoised: {}; `series_denoise` on does it all the same",
+        request.input, outcome.why_not));
   if (request.keep_series) in.denoised_series = series.image;
+  return measured;
+}
+
+/// What fit_tensors_adaptively() needs, of the chosen volumes; `series` becomes the measured one again.
+MeasuredSeries with_noise(Series& series, Image measured, const SeriesDenoising& done,
+                          const DenoiseRequest& request) {
+  MeasuredSeries out;
+  out.noise = done.noise;
+  correct_noise_bias(out.noise, series.image, done.extent, request.solve.run);
+  Series denoised{std::move(series.image), series.gradients, {}};
+  select_volumes(denoised, request);
+  out.denoised = std::move(denoised.image);
+  series.image = std::move(measured);
+  return out;
 }
 
 }  // namespace
@@ -203,8 +267,9 @@ DenoiseInput denoise_input(Series series, const DenoiseRequest& request) {
   SeriesFacts& facts = in.series.emplace();
   facts.volumes = series.image.channels;
   facts.remark = remark_on_lengths(series.gradients);
-  // Before volumes are chosen: the more there are, the better noise is told from signal.
-  denoise_before_the_fit(in, series, request);
+  Image measured = denoise_before_the_fit(in, series, request);
+  const bool adaptive = in.regulariser == Regulariser::adaptive;
+  if (adaptive) in.measured = with_noise(series, std::move(measured), *facts.denoised.done, request);
   select_volumes(series, request);
   facts.used = shells(series.gradients, request.b0_threshold);
   in.header = std::move(series.header);
@@ -217,7 +282,9 @@ DenoiseInput denoise_input(Series series, const DenoiseRequest& request) {
   in.mask = mask_of(in, request, [&] { return mean_b0(in.image, series.gradients, request.b0_threshold); });
 
   const auto begin = std::chrono::steady_clock::now();
-  facts.method = request.fit.value_or(facts.method);
+  // What is written as it is fitted shall have no negative eigenvalues, either.
+  facts.method =
+      request.fit.value_or(in.regulariser == Regulariser::none ? FitMethod::positive : FitMethod::wls);
   TensorFit fit =
       fit_tensors(in.image, series.gradients.b, series.gradients.directions, in.mask.voxels, {facts.method});
   facts.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -225,6 +292,10 @@ DenoiseInput denoise_input(Series series, const DenoiseRequest& request) {
   facts.not_fitted = fit.not_fitted;
   facts.raised = fit.raised;
   facts.negative = fit.negative;
+  if (adaptive) {
+    in.measured.measured = std::move(in.image);
+    in.measured.gradients = std::move(series.gradients);
+  }
   in.image = std::move(fit.tensor);
   in.s0 = std::move(fit.s0);
   leave_out_zeros(in.mask, in.image);
@@ -260,7 +331,38 @@ DenoiseInput read_denoise_input(const DenoiseRequest& request) {
              : denoise_input(io::read_nifti(request.input), request);
 }
 
+namespace {
+
+void denoise_adaptively(DenoiseInput& input, const DenoiseRequest& request) {
+  const auto begin = std::chrono::steady_clock::now();
+  const MeasuredSeries& series = input.measured;
+  AdaptiveFitOptions options = request.adaptive;
+  options.run = request.solve.run;
+  const auto& [b, directions, frame, lengths, scaled] = series.gradients;
+  AdaptiveFit fit = fit_tensors_adaptively(series.measured, series.denoised, series.noise, b, directions,
+                                           input.mask.voxels, options);
+  AdaptiveFacts& facts = input.adaptive.emplace();
+  facts.voxels = fit.voxels;
+  double sum = 0;
+  for (const float count : fit.neighbours.data) sum += count;
+  facts.neighbours = sum / static_cast<double>(std::max<std::int64_t>(1, fit.voxels));
+  facts.residual = residual_structure(series.measured, series.noise, fit.tensor, fit.s0, b, directions,
+                                      input.mask.voxels, options.run);
+  input.image = std::move(fit.tensor);
+  input.s0 = std::move(fit.s0);
+  input.measured = {};
+  facts.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace
+
 DenoiseReport denoise(DenoiseInput& input, const DenoiseRequest& request) {
+  if (input.regulariser != Regulariser::tv) {
+    DenoiseReport report;
+    if (input.series) report.projected = input.series->negative;
+    if (input.regulariser == Regulariser::adaptive) denoise_adaptively(input, request);
+    return report;
+  }
   DenoiseOptions options = request.solve;
   if (request.epsilon)
     options.epsilon = *request.epsilon;

@@ -51,7 +51,7 @@ TEST_F(DenoiseRealData, HeadOf32Slices) {
 }
 
 TEST_F(DenoiseRealData, DirectionsInRowsWithNan) {
-  const auto report = denoise_series("small_64D.nii", "small_64D", "--mask none");
+  const auto report = denoise_series("small_64D.nii", "small_64D", "--mask none --regulariser tv");
   if (report.empty()) GTEST_SKIP() << "no small_64D in $WARPLOOM_DATA or ../shared/data";
   EXPECT_EQ(report["fit"]["voxels"], 1000);
   EXPECT_EQ(report["solver"]["stop"], "converged");
@@ -59,8 +59,34 @@ TEST_F(DenoiseRealData, DirectionsInRowsWithNan) {
   EXPECT_EQ(report["negative_eigenvalues"]["after"], 0);
 }
 
+TEST_F(DenoiseRealData, InterpolatedNoiseIsToldAndTensorsAreLeftAsFitted) {
+  for (const auto& [image, name] : {std::pair{"small_101D.nii.gz", "small_101D"},
+                                    {"philips_dti12_112x112x32x17.nii.gz", "philips_dti12"}}) {
+    const auto report = denoise_series(image, name, "--maps none --force");
+    if (report.empty()) GTEST_SKIP() << "no " << name << " in $WARPLOOM_DATA or ../shared/data";
+    EXPECT_EQ(report["series"]["denoised"], false) << name;
+    EXPECT_THAT(report["series"]["why_not"], testing::HasSubstr("correlated")) << name;
+    EXPECT_EQ(report["regulariser"], "none") << name;
+    EXPECT_EQ(report["fit"]["method"], "positive") << name;
+    EXPECT_FALSE(report.contains("solver"));
+  }
+}
+
+TEST_F(DenoiseRealData, TheChainRunsOnAHeadIfItIsAskedTo) {
+  const auto report = denoise_series("philips_dti12_112x112x32x17.nii.gz", "philips_dti12",
+                                     "--series-denoise on --maps md --qc @/qc.html");
+  if (report.empty()) GTEST_SKIP() << "no philips_dti12 in $WARPLOOM_DATA or ../shared/data";
+  EXPECT_EQ(report["regulariser"], "adaptive");
+  EXPECT_EQ(report["adaptive"]["residual"]["structured"], false) << report["adaptive"].dump();
+  EXPECT_EQ(report["adaptive"]["residual"]["groups"].size(), 3u);
+  EXPECT_GT(report["adaptive"]["neighbours"], 1);
+  const double md = median("MD");
+  EXPECT_GT(md, 0.6e-3);
+  EXPECT_LT(md, 1.3e-3);
+}
+
 TEST_F(DenoiseRealData, SeriesOfManyBValues) {
-  const auto report = denoise_series("small_101D.nii.gz", "small_101D", "--mask none");
+  const auto report = denoise_series("small_101D.nii.gz", "small_101D", "--mask none --regulariser tv");
   if (report.empty()) GTEST_SKIP() << "no small_101D in $WARPLOOM_DATA or ../shared/data";
   EXPECT_EQ(report["fit"]["volumes"], 102);
   EXPECT_EQ(report["solver"]["stop"], "converged");

@@ -216,7 +216,7 @@ TEST_F(EveryVerb, SuggestsTheOptionThatWasMeant) {
     EXPECT_EQ(lines_of(run.err).size(), 1U) << run.err;
     EXPECT_THAT(run.err, AnyOf(HasSubstr("did you mean --quiet?"), HasSubstr("required"))) << path;
   }
-  EXPECT_THAT(run_tool("denoise c.nii -o out --noise 3").err, Not(HasSubstr("did you mean")));
+  EXPECT_THAT(run_tool("denoise c.nii -o out --kernel 3").err, Not(HasSubstr("did you mean")));
 }
 
 TEST_F(EveryVerb, ThatIsUnknownIsAnErrorWithHelpToo) {

@@ -1,3 +1,5 @@
+#include "doors/imaging_doors.hpp"
+
 #include <cmath>
 #include <filesystem>
 #include <functional>
@@ -15,77 +17,12 @@
 #include "warploom/imaging/quality_page.hpp"
 #include "warploom/imaging/segment.hpp"
 #include "warploom/imaging/series.hpp"
-#include "warploom/imaging/series_denoise.hpp"
-#include "warploom/imaging/series_workflow.hpp"
 #include "warploom/imaging/tensor_order.hpp"
 
 namespace warploom::doors {
 namespace {
 
 using namespace imaging;
-
-/// Six voxels along every axis, with values that differ.
-Image whole(int channels, std::int64_t nz = 6) {
-  Image image({6, 6, nz}, channels);
-  for (std::size_t k = 0; k < image.data.size(); ++k)
-    image.data[k] = static_cast<float>(1 + (k * 2654435761U) % 97);
-  return image;
-}
-
-/// Images whose data and shape disagree, or that have none.
-std::vector<Image> broken(int channels) {
-  std::vector<Image> all;
-  const auto add = [&](const std::function<void(Image&)>& change) {
-    all.push_back(whole(channels));
-    change(all.back());
-  };
-  add([](Image& i) { i.data.pop_back(); });
-  add([](Image& i) { i.data.push_back(0); });
-  add([](Image& i) { i.data.clear(); });
-  add([](Image& i) { move_away(i); });
-  add([](Image& i) { i.grid.nx = std::int64_t{1} << 40, i.grid.ny = std::int64_t{1} << 40; });
-  add([](Image& i) { i.grid.nx = kMost; });
-  add([](Image& i) { i.grid.ny = -6; });
-  add([](Image& i) { i.grid.nx = -6, i.grid.ny = -6; });
-  add([](Image& i) { i.grid.nz = 0; });
-  add([](Image& i) { i.channels = 0; });
-  add([](Image& i) { i.channels = -1; });
-  add([](Image& i) { i.channels = std::numeric_limits<int>::max(); });
-  all.emplace_back();
-  return all;
-}
-
-/// Calls a function with each broken image, and with masks that do not fit a whole one.
-template <class Call>
-void refused_if_broken(int channels, Call call) {
-  for (Image& image : broken(channels)) refused([&] { return call(image, Mask{}); });
-}
-template <class Call>
-void refused_if_mask_is_broken(int channels, Call call) {
-  for (const std::size_t size : {std::size_t{1}, std::size_t{215}, std::size_t{217}, std::size_t{216 * 6}}) {
-    Image image = whole(channels);
-    refused([&] { return call(image, Mask(size, 1)); });
-  }
-}
-template <class Call>
-void survives_numbers(int channels, Call call) {
-  for (const float value : {0.0F, -1.0F, 1e38F, static_cast<float>(kInfinity), static_cast<float>(kNan)}) {
-    Image image = whole(channels);
-    std::ranges::fill(image.data, value);
-    survives([&] { return call(image, Mask{}); });
-    image.data[7] = 3;
-    survives([&] { return call(image, Mask(216, 0)); });
-    survives([&] { return call(image, Mask(216, 255)); });
-  }
-}
-
-/// All of the above.
-template <class Call>
-void door_of_images(int channels, Call call) {
-  refused_if_broken(channels, call);
-  refused_if_mask_is_broken(channels, call);
-  survives_numbers(channels, call);
-}
 
 DOOR(ImagesAndGrids, "imaging::Grid::voxels", "imaging::Image::Image", "imaging::Image::check",
      "imaging::Image::channel(int)", "imaging::Image::channel(int) const") {
@@ -189,81 +126,6 @@ DOOR(Denoise, "imaging::denoise_tensors", "imaging::denoise_channels") {
     image.grid.spacing[1] = spacing;
     refused([&] { return denoise_tensors(image, {}, brief).iterations; });
   }
-}
-
-std::vector<SeriesDenoiseOptions> odd_series_options() {
-  std::vector<SeriesDenoiseOptions> all;
-  for (const int extent : {-3, 1, 2, 7, 1 << 30, std::numeric_limits<int>::max()})
-    all.push_back({.extent = {extent, extent, extent}});
-  all.push_back({.extent = {3, 0, 3}});
-  all.push_back({.estimator = no_enumerator<NoiseEstimator>()});
-  all.push_back({.output = no_enumerator<PatchOutput>()});
-  all.push_back({.precision = no_enumerator<Precision>()});
-  all.push_back({.run = {.devices = {Device::cpu, Device::cpu}}});
-  return all;
-}
-
-DOOR(DenoiseSeries, "imaging::denoise_series", "imaging::noise_correlation",
-     "imaging::series_denoise_obstacle", "imaging::denoise_first") {
-  const SeriesDenoiseOptions cpu{.extent = {3, 3, 3}, .run = {.devices = {Device::cpu}}};
-  door_of_images(9, [&](Image& i, const Mask& m) { return denoise_series(i, m, cpu).voxels; });
-  door_of_images(9, [](Image& i, const Mask& m) { return noise_correlation(i, m).patches; });
-  door_of_images(9, [](Image& i, const Mask& m) { return series_denoise_obstacle(i, m); });
-  door_of_images(9,
-                 [&](Image& i, const Mask& m) { return denoise_first(i, m, SeriesStep::on, cpu).seconds; });
-  for (SeriesDenoiseOptions options : odd_series_options()) {
-    if (options.run.devices.empty()) options.run.devices = {Device::cpu};
-    Image series = whole(9);
-    if (options.extent[0] != 1) refused([&] { return denoise_series(series, {}, options).voxels; });
-  }
-  Image series = whole(9);
-  refused([&] { return denoise_first(series, {}, no_enumerator<SeriesStep>(), cpu).seconds; });
-}
-
-DOOR(DenoiseComplexSeries, "imaging::denoise_complex_series", "imaging::patch_extent") {
-  std::vector<std::complex<float>> values(216 * 9);
-  for (std::size_t k = 0; k < values.size(); ++k)
-    values[k] = {static_cast<float>((k * 2654435761U) % 97), static_cast<float>((k * 40503U) % 89)};
-  const SeriesDenoiseOptions cpu{.extent = {3, 3, 3}, .run = {.devices = {Device::cpu}}};
-  const Grid grid{6, 6, 6};
-  EXPECT_EQ(denoise_complex_series(values, grid, 9, {}, cpu).voxels, 216);
-  for (const std::size_t count : {std::size_t{0}, std::size_t{1}, values.size() - 1})
-    refused([&] { return denoise_complex_series(std::span(values).first(count), grid, 9, {}, cpu).voxels; });
-  for (const int volumes : {-1, 0, 1, 8, std::numeric_limits<int>::max()})
-    refused([&] { return denoise_complex_series(values, grid, volumes, {}, cpu).voxels; });
-  for (const Grid& odd : {Grid{0, 6, 6}, Grid{-6, -6, 6}, Grid{kMost, kMost, 2}})
-    refused([&] { return denoise_complex_series(values, odd, 9, {}, cpu).voxels; });
-  refused([&] { return denoise_complex_series(values, grid, 9, Mask(5, 1), cpu).voxels; });
-  for (const float value : {1e38F, static_cast<float>(kInfinity), static_cast<float>(kNan)}) {
-    values[5] = {value, value};
-    survives([&] { return denoise_complex_series(values, grid, 9, {}, cpu).voxels; });
-  }
-  for (const int volumes : {-1, 0}) refused([&] { return patch_extent(grid, volumes)[0]; });
-  survives([&] { return patch_extent(grid, std::numeric_limits<int>::max())[0]; });
-  for (const Grid& odd : {Grid{0, 6, 6}, Grid{6, -1, 6}}) refused([&] { return patch_extent(odd, 9)[0]; });
-  survives([] { return patch_extent({kMost, kMost, kMost}, 1 << 30)[0]; });
-}
-
-DOOR(SeriesFiles, "imaging::read_series_image", "imaging::take_volumes_file", "imaging::name(NoiseEstimator)",
-     "imaging::name(PatchOutput)", "imaging::name(Precision)", "imaging::name(SeriesStep)",
-     "imaging::parse_noise_estimator", "imaging::parse_patch_output", "imaging::parse_precision",
-     "imaging::parse_series_step") {
-  refused([] { return name(no_enumerator<NoiseEstimator>()); });
-  refused([] { return name(no_enumerator<PatchOutput>()); });
-  refused([] { return name(no_enumerator<Precision>()); });
-  refused([] { return name(no_enumerator<SeriesStep>()); });
-  for (const std::string& text : odd_texts()) {
-    refused([&] { return parse_noise_estimator(text); });
-    refused([&] { return parse_patch_output(text); });
-    refused([&] { return parse_precision(text); });
-    refused([&] { return parse_series_step(text); });
-    refused([&] { return read_series_image(text).mask.inside; });
-    refused([&] { return read_series_image("/nowhere", text).mask.inside; });
-  }
-  for (Image& image : broken(2)) refused([&] { return take_volumes_file(image, {}, "w").data; });
-  Image image = whole(2);
-  EXPECT_EQ(take_volumes_file(image, {}, "w").data.size(), 432u);
-  refused([&] { return take_volumes_file(image, {}, "w").data; });
 }
 
 DOOR(Segment, "imaging::segment", "imaging::usual_options") {

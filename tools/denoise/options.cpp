@@ -183,8 +183,30 @@ void add_fit_options(Command& command, DenoiseSettings& s) {
       "Up to this a b-value counts as 0 [s/mm^2] [50]");
 }
 
+void add_regulariser_options(Command& command, DenoiseSettings& s) {
+  command.group("Denoising of the tensors");
+  add(
+      command, "--regulariser", "NAME",
+      [&s](const auto& t) { s.regulariser = imaging::parse_regulariser(t); },
+      "adaptive: a fit with the noise of each voxel, together with neighbours that cannot be told apart; tv: total variation of the fitted "
+      "tensors; none; auto: adaptive for a series that was denoised, none for one that could not be, tv for anything else and where --fit, "
+      "--lambda, --epsilon or --solver is given [auto]")
+      .suggest({"auto", "adaptive", "tv", "none"});
+  add(
+      command, "--bandwidth", "N",
+      [&s](const auto& t) { s.adaptive.bandwidth = parse_number("--bandwidth", t, 0, false); },
+      "Of adaptive: the distance of two tensors, in variances of the noise, at which a voxel counts a third of another; 0: every voxel alone [3.5]");
+  add(
+      command, "--prior", "N",
+      [&s](const auto& t) { s.adaptive.prior = parse_number("--prior", t, 0, false); },
+      "Of adaptive: how much the denoised series counts beside the measured one, in voxels [1]");
+  add(
+      command, "--radius", "N", [&s](const auto& t) { s.adaptive.radius = parse_count("--radius", t, 0, 4); },
+      "Of adaptive: neighbours up to so many voxels off along each axis [2]");
+}
+
 void add_solver_options(Command& command, DenoiseSettings& s) {
-  command.group("Solver");
+  command.group("Solver of total variation");
   add(
       command, "--solver", "SOLVER", [&s](const auto& t) { s.solve.solver = imaging::parse_solver(t); },
       "accelerated, primal-dual (with epsilon 0), or descent in the Cholesky factor (Christiansen et al. 2007) [accelerated]")
@@ -273,6 +295,7 @@ void add_denoise_options(Command& command, DenoiseSettings& settings) {
   add_input_options(command, settings);
   add_series_options(command, settings);
   add_fit_options(command, settings);
+  add_regulariser_options(command, settings);
   add_solver_options(command, settings);
   add_output_options(command, settings);
 }

@@ -46,11 +46,25 @@ std::string facts(const DenoiseRun& run) {
        fmt::format(
            "voxels ({}){}", escaped(in.mask.origin),
            in.mask.not_finite > 0 ? fmt::format("; {} with NaN left out", grouped(in.mask.not_finite)) : ""));
-  tile("&#955;", fmt::format("{:.4g}", done.lambda), lambda_text(done, in.kind));
-  tile("Solver", std::string(name(done.solver)),
-       fmt::format("on {}, &#949; {:.3g}", name(done.device), done.epsilon));
-  tile("Iterations", std::to_string(done.iterations),
-       fmt::format("{} at a relative gap of {:.1e}", name(done.stop), done.gap));
+  if (in.series && in.series->denoised.done)
+    tile("Noise", fmt::format("{:.4g}", in.series->denoised.median_noise),
+         fmt::format("of the series; {:.3g} of {} components kept (medians)", in.series->denoised.median_rank,
+                     in.series->volumes));
+  else if (in.series && !in.series->denoised.why_not.empty())
+    tile("Series", "not denoised", escaped(in.series->denoised.why_not));
+  if (in.adaptive) {
+    tile("Tensors", "adaptive",
+         fmt::format("{:.3g} neighbours each in the mean", in.adaptive->neighbours - 1));
+    tile("Residual", in.adaptive->residual.structured ? "has structure" : "noise",
+         escaped(in.adaptive->residual.verdict()));
+  }
+  if (in.regulariser == imaging::Regulariser::tv) {
+    tile("&#955;", fmt::format("{:.4g}", done.lambda), lambda_text(done, in.kind));
+    tile("Solver", std::string(name(done.solver)),
+         fmt::format("on {}, &#949; {:.3g}", name(done.device), done.epsilon));
+    tile("Iterations", std::to_string(done.iterations),
+         fmt::format("{} at a relative gap of {:.1e}", name(done.stop), done.gap));
+  }
   if (in.kind != ImageKind::channels)
     tile("Negative eigenvalues", fmt::format("{} voxels", grouped(done.projected)),
          "of the noisy tensors; the denoised ones are projected to have none");

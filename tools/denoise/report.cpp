@@ -73,6 +73,24 @@ std::string lambda_origin(const DenoiseRun& run) {
   return fmt::format("from a noise of {:.3g} to {:.3g} {} a channel", least, most, unit_text(run.input.kind));
 }
 
+Json adaptive_json(const imaging::AdaptiveFacts& facts) {
+  Json groups = Json::array();
+  for (const auto& group : facts.residual.groups)
+    groups.push_back({{"tissue", group.name},
+                      {"pairs", group.pairs},
+                      {"removed", group.removed},
+                      {"noise", group.noise},
+                      {"standard_error", group.error},
+                      {"structured", group.structured}});
+  return {{"voxels", facts.voxels},
+          {"neighbours", facts.neighbours},
+          {"residual",
+           {{"structured", facts.residual.structured},
+            {"verdict", facts.residual.verdict()},
+            {"groups", std::move(groups)}}},
+          {"seconds", facts.seconds}};
+}
+
 std::string count_of(std::int64_t count, std::string_view what) {
   return fmt::format("{} {}{}", grouped(static_cast<std::uint64_t>(count)), what, count == 1 ? "" : "s");
 }
@@ -95,10 +113,13 @@ Json as_json(const DenoiseRun& run) {
   json["mask"] = {{"from", in.mask.origin}, {"voxels", in.mask.inside}, {"not_finite", in.mask.not_finite}};
   if (in.series) json["series"] = series_json(in.series->denoised, run.settings.patches);
   if (in.series) json["fit"] = fit_json(*in.series);
-  json["lambda"] = {{"value", run.done.lambda}, {"from", run.done.noise.empty() ? "given" : "noise"}};
-  json["lambda"]["unit"] = fmt::format("1/({} mm)", unit_text(in.kind));
+  json["regulariser"] = name(in.regulariser);
+  if (in.adaptive) json["adaptive"] = adaptive_json(*in.adaptive);
+  const bool tv = in.regulariser == imaging::Regulariser::tv;
+  if (tv) json["lambda"] = {{"value", run.done.lambda}, {"from", run.done.noise.empty() ? "given" : "noise"}};
+  if (tv) json["lambda"]["unit"] = fmt::format("1/({} mm)", unit_text(in.kind));
   if (!run.done.noise.empty()) json["lambda"]["noise"] = run.done.noise;
-  json["solver"] = solver_json(run.done);
+  if (tv) json["solver"] = solver_json(run.done);
   if (in.kind != ImageKind::channels) {
     json["negative_eigenvalues"] = {{"before", run.done.projected}};
     if (run.negative_after) json["negative_eigenvalues"]["after"] = *run.negative_after;
@@ -152,12 +173,22 @@ std::string as_text(const DenoiseRun& run) {
     if (fit.not_fitted > 0) out += fmt::format(", {} not fitted", count_of(fit.not_fitted, "voxel"));
   }
   const imaging::DenoiseReport& done = run.done;
-  out += fmt::format("\n  lambda    {:.4g} per {} mm, {}; epsilon {:.4g}\n", done.lambda, unit_text(in.kind),
-                     lambda_origin(run), done.epsilon);
-  out += fmt::format("  solver    {} on {}{}: {}, {}, objective {:.6g}, relative gap {:.2g}\n",
-                     name(done.solver), name(done.device),
-                     done.slabs > 1 ? fmt::format(" in {} slabs", done.slabs) : "",
-                     count_of(done.iterations, "iteration"), name(done.stop), done.objective, done.gap);
+  out += "\n";
+  if (in.adaptive) {
+    out += fmt::format("  tensors   adaptive: {}, {:.3g} neighbours each in the mean\n",
+                       count_of(in.adaptive->voxels, "voxel"), in.adaptive->neighbours - 1);
+    out += fmt::format("  residual  {}\n", in.adaptive->residual.verdict());
+  } else if (in.regulariser == imaging::Regulariser::none) {
+    out += "  tensors   as they were fitted; --regulariser tv smooths them\n";
+  }
+  if (in.regulariser == imaging::Regulariser::tv) {
+    out += fmt::format("  lambda    {:.4g} per {} mm, {}; epsilon {:.4g}\n", done.lambda, unit_text(in.kind),
+                       lambda_origin(run), done.epsilon);
+    out += fmt::format("  solver    {} on {}{}: {}, {}, objective {:.6g}, relative gap {:.2g}\n",
+                       name(done.solver), name(done.device),
+                       done.slabs > 1 ? fmt::format(" in {} slabs", done.slabs) : "",
+                       count_of(done.iterations, "iteration"), name(done.stop), done.objective, done.gap);
+  }
   if (in.kind != ImageKind::channels) {
     out += fmt::format("  negative  {} with an eigenvalue below 0 before", count_of(done.projected, "voxel"));
     if (run.negative_after)
@@ -168,7 +199,9 @@ std::string as_text(const DenoiseRun& run) {
   const DenoiseTimes& t = run.times;
   out += fmt::format("  seconds   {:.3f}: read {:.3f}, ", t.total, t.read);
   if (in.series) out += fmt::format("series {:.3f}, fit {:.3f}, ", t.series, t.fit);
-  out += fmt::format("denoise {:.3f} (iterations {:.3f}), maps {:.3f}, ", t.denoise, done.seconds, t.maps);
+  out += fmt::format("denoise {:.3f}", t.denoise);
+  if (in.regulariser == imaging::Regulariser::tv) out += fmt::format(" (iterations {:.3f})", done.seconds);
+  out += fmt::format(", maps {:.3f}, ", t.maps);
   if (t.qc > 0) out += fmt::format("page {:.3f}, ", t.qc);
   out += fmt::format("write {:.3f}\n", t.write);
   for (const std::string& file : run.files) out += fmt::format("{}\n", file);

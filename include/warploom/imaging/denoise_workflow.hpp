@@ -7,11 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include "warploom/imaging/adaptive_fit.hpp"
 #include "warploom/imaging/denoise.hpp"
 #include "warploom/imaging/fit.hpp"
 #include "warploom/imaging/image.hpp"
 #include "warploom/imaging/maps.hpp"
 #include "warploom/imaging/mask.hpp"
+#include "warploom/imaging/residual_structure.hpp"
 #include "warploom/imaging/series.hpp"
 #include "warploom/imaging/series_workflow.hpp"
 #include "warploom/imaging/tensor_order.hpp"
@@ -38,6 +40,18 @@ std::string_view name(ImageKind kind);
 /// fa md ad rd mo l1 l2 l3 v1 v2 v3 s0 rgb
 const std::vector<std::string>& all_maps();
 
+/// What becomes of the tensors.
+enum class Regulariser {
+  automatic,  ///< adaptive for a series that was denoised, none for one that could not be; tv for anything
+              ///< else
+  adaptive,   ///< fit_tensors_adaptively()
+  tv,         ///< denoise_tensors() or denoise_channels()
+  none,       ///< they stay as they were fitted
+};
+/// "auto", "adaptive", "tv", "none"; @throws BadInput naming the four
+Regulariser parse_regulariser(std::string_view text);
+std::string_view name(Regulariser regulariser);
+
 /// What is asked for.
 struct DenoiseRequest : SeriesFiles, ShellChoice {
   bool vector = false;                                ///< channels that are no tensor
@@ -47,6 +61,9 @@ struct DenoiseRequest : SeriesFiles, ShellChoice {
   std::optional<TensorOrder> order, output_order;
   std::optional<io::Frame> frame, output_frame;
   bool square_micrometres = false;  ///< diffusivities of files are in um^2/ms, not in mm^2/s
+  /// Unset and automatic: tv where `fit`, `lambda`, `epsilon` or another solver is set, for these are of it.
+  Regulariser regulariser = Regulariser::automatic;
+  AdaptiveFitOptions adaptive = {};  ///< its `run` is that of `solve`
   std::optional<FitMethod> fit;
   std::string mask;               ///< a file, auto, nonzero or none; empty: auto of a series, else nonzero
   DenoiseOptions solve;           ///< but for epsilon:
@@ -72,6 +89,21 @@ struct SeriesFacts {
   SeriesOutcome denoised = {};                                        ///< the step before the fit
 };
 
+/// A series that waits for fit_tensors_adaptively().
+struct MeasuredSeries {
+  Image measured = {}, denoised = {};  ///< the chosen volumes
+  Image noise = {};                    ///< of the complex signal's parts
+  io::Gradients gradients = {};
+};
+
+/// What fit_tensors_adaptively() did.
+struct AdaptiveFacts {
+  std::int64_t voxels = 0;
+  double neighbours = 0;  ///< mean over voxels: how many count, the voxel itself among them
+  ResidualStructure residual = {};
+  double seconds = 0;
+};
+
 /// An image ready to be denoised.
 struct DenoiseInput {
   ImageKind kind = ImageKind::tensors;
@@ -87,7 +119,10 @@ struct DenoiseInput {
   io::Frame output_frame = io::Frame::fsl;
   std::optional<Image> s0 = {};  ///< [the series' unit]
   std::optional<SeriesFacts> series = {};
-  Image denoised_series = {};  ///< all volumes, if they were to be kept
+  Image denoised_series = {};                 ///< all volumes, if they were to be kept
+  Regulariser regulariser = Regulariser::tv;  ///< that is to be used, never automatic
+  MeasuredSeries measured = {};               ///< for Regulariser::adaptive
+  std::optional<AdaptiveFacts> adaptive = {};
 };
 
 /// The files that `request` names: checked, read, and if they are a series, fitted.
@@ -106,9 +141,11 @@ DenoiseInput denoise_input(Series series, const DenoiseRequest& request);
 ///         that cannot be in the file's unit), as choose_mask, automatic_mask and read_mask
 DenoiseInput denoise_input(io::Nifti file, const DenoiseRequest& request);
 
-/// denoise_tensors or denoise_channels of the image in its mask. Epsilon, unless it is given: 0 with
-/// Solver::primal_dual, that of `solve` for tensors, for channels a tenth of their median noise over the
-/// smallest spacing.
+/// As `input.regulariser` says. adaptive replaces the image and s0 by fit_tensors_adaptively(), and fills
+/// `input.adaptive`; adaptive and none leave the report as it is but for the voxels that had a negative
+/// eigenvalue. tv is denoise_tensors or denoise_channels of the image in its mask. Epsilon, unless it is
+/// given: 0 with Solver::primal_dual, that of `solve` for tensors, for channels a tenth of their median noise
+/// over the smallest spacing.
 /// @throws BadInput (no noise to take epsilon from), as those two
 DenoiseReport denoise(DenoiseInput& input, const DenoiseRequest& request);
 

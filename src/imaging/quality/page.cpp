@@ -98,7 +98,8 @@ std::string slice_section(const QualityPage& page, const SlicePlane& plane, cons
   std::string out = fmt::format("<section class=\"card\"><h2>{} slice {}</h2><p>", heading, plane.slice);
   out +=
       "After denoising the noise should be gone, and edges should stand where they were. The last picture of each row shows "
-      "the change, after minus before. Grain without shape is noise. If it shows outlines of anatomy, &#955; is too small.";
+      "the change, after minus before. Grain without shape is noise.";
+  if (!page.done.history.empty()) out += " If it shows outlines of anatomy, &#955; is too small.";
   out += "</p><div class=\"rows\">";
   for (const MapRow& row : rows) {
     const SliceWindow* frame = row.title == "FA" ? window : nullptr;
@@ -235,6 +236,7 @@ std::string quality_page(const QualityPage& page) {
   std::string body = "<main><section class=\"card\">" + page.facts + "</section>";
   const std::vector<MapRow> rows = map_rows(page);
   body += numbers_section(page, rows);
+  const bool variation = !page.done.history.empty();
   const std::vector<SlicePlane> planes = middle_slices(page.clean.grid, page.affine, page.mask);
   for (const SlicePlane& plane : planes) {
     const bool lines = &plane == &planes.front() && page.tensors;
@@ -245,11 +247,12 @@ std::string quality_page(const QualityPage& page) {
   return page::to_html(
       {.title = page.name + " denoised",
        .heading = page.name + ", before and after denoising",
-       .lead = fmt::format(
-           "<p>Denoised by total variation as a {} image. Slices are drawn as seen from the feet, the "
-           "front and the right. The right side (R) of the body is on the left.</p>",
-           page.tensors ? "tensor" : "vector"),
-       .body = body + solver_section(page) + histogram_section(page) + "</main>",
+       .lead = fmt::format("<p>{} Slices are drawn as seen from the feet, the "
+                           "front and the right. The right side (R) of the body is on the left.</p>",
+                           !variation     ? "Before: the plain fit of the series as it was measured."
+                           : page.tensors ? "Denoised by total variation as a tensor image."
+                                          : "Denoised by total variation as a vector image."),
+       .body = body + (variation ? solver_section(page) : "") + histogram_section(page) + "</main>",
        .footer = fmt::format(
            "warploom {} denoise{}", version(),
            page.tensors ? "; diffusivities in &#181;m&#178;/ms = 10<sup>&#8722;3</sup> mm&#178;/s" : ""),
