@@ -338,7 +338,8 @@ void denoise_adaptively(DenoiseInput& input, const DenoiseRequest& request) {
   const MeasuredSeries& series = input.measured;
   AdaptiveFitOptions options = request.adaptive;
   options.run = request.solve.run;
-  const auto& [b, directions, frame, lengths, scaled] = series.gradients;
+  const std::vector<double>& b = series.gradients.b;
+  const auto& directions = series.gradients.directions;
   AdaptiveFit fit = fit_tensors_adaptively(series.measured, series.denoised, series.noise, b, directions,
                                            input.mask.voxels, options);
   AdaptiveFacts& facts = input.adaptive.emplace();

@@ -165,6 +165,11 @@ std::string series_denoise_obstacle(const Image& series, const Mask& mask, const
         "the image is too small: the largest patch, {} x {} x {} voxels, has fewer than the {} volumes",
         extent[0], extent[1], extent[2], series.channels);
   const NoiseCorrelation found = noise_correlation(series, mask, run);
+  if (found.patches < kLeastPatches)
+    return fmt::format(
+        "there are too few voxels to tell whether its noise is correlated in space: {} patches of twice as many as the {} volumes, and "
+        "{} are needed",
+        found.patches, series.channels, kLeastPatches);
   if (found.correlated)
     return fmt::format(
         "the noise is correlated in space ({:.2f}, {:.2f} and {:.2f} between neighbours along x, y and z), as after "

@@ -42,7 +42,8 @@ TEST_P(Chain, IsNoWorseThanThePlainFitInAnyTissue) {
   const double snr = GetParam();
   const DwiPhantom phantom = dwi_phantom({.nx = 40, .ny = 42, .nz = 12, .layout = 1});
   const Series noisy = with_noise(phantom, snr, 1);
-  const auto& [b, directions, frame] = noisy.gradients;
+  const auto& b = noisy.gradients.b;
+  const auto& directions = noisy.gradients.directions;
   const TensorImage truth = fit_tensors(phantom.clean.image, b, directions, phantom.mask).tensor;
   const TensorImage plain = fit_tensors(noisy.image, b, directions, phantom.mask).tensor;
   Image denoised = noisy.image;

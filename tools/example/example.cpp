@@ -24,7 +24,7 @@ constexpr Example kExamples[] = {
      "warploom reuse kernel.ptx -o shared.ptx --html kernel.html"},
     {"nest", "a loop nest in C: a matrix product", "warploom tile nest.c --html nest.html"},
     {"series", "a diffusion series of a made-up head: NIfTI with b-values and directions",
-     "warploom denoise dwi.nii.gz --bval dwi.bval --bvec dwi.bvec --fit positive -o denoised --qc denoised.html"},
+     "warploom denoise dwi.nii.gz --bval dwi.bval --bvec dwi.bvec -o denoised --qc denoised.html"},
     {"image", "a made-up microscope image of cells: PNG",
      "warploom segment cells.png -o mask.png --overlay outlines.png"},
     {"recording", "four force sensors under a foot, made up: CSV with a header and a column of labels",

@@ -133,7 +133,8 @@ struct NoiseCorrelation {
 NoiseCorrelation noise_correlation(const Image& series, const Mask& mask, const Run& run = {});
 
 /// Why `auto` should leave denoise_series() out, to be shown to a person: the series is too short (fewer than
-/// 12 volumes), its grid holds no patch with as many voxels as there are volumes, or its noise is correlated.
+/// 12 volumes), its grid holds no patch with as many voxels as there are volumes, too few voxels
+/// to tell whether the noise is correlated, or it is.
 /// Empty: nothing speaks against it.
 /// @throws as noise_correlation
 std::string series_denoise_obstacle(const Image& series, const Mask& mask, const Run& run = {});

@@ -98,7 +98,8 @@ std::string slice_section(const QualityPage& page, const SlicePlane& plane, cons
   std::string out = fmt::format("<section class=\"card\"><h2>{} slice {}</h2><p>", heading, plane.slice);
   out +=
       "After denoising the noise should be gone, and edges should stand where they were. The last picture of each row shows "
-      "the change, after minus before. Grain without shape is noise.";
+      "the change, after minus before. Grain without shape is noise. FA falls wherever water diffuses alike in all directions, because "
+      "noise raises it there.";
   if (!page.done.history.empty()) out += " If it shows outlines of anatomy, &#955; is too small.";
   out += "</p><div class=\"rows\">";
   for (const MapRow& row : rows) {
