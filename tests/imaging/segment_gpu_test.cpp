@@ -9,7 +9,8 @@ INSTANTIATE_TEST_SUITE_P(Gpu, SegmentOn, testing::Values(Device::cuda));
 INSTANTIATE_TEST_SUITE_P(Gpu, ConvexOn, testing::Values(Device::cuda));
 
 TEST(SegmentGpu, TheConvexMasksAgreeWithTheCpus) {
-  for (const Grid& grid : {Grid{1000, 700, 1}, Grid{130, 70, 60, {1, 1, 2}}}) {
+  for (const Grid& grid :
+       {Grid{1000, 700, 1}, Grid{997, 350, 1}, Grid{501, 1, 300, {1, 1, 2}}, Grid{130, 70, 60, {1, 1, 2}}}) {
     const SegmentPhantom phantom = segment_phantom(grid, 2.5);
     SegmentOptions with;
     with.tolerance = 1e-4;
