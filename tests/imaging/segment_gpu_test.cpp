@@ -25,6 +25,24 @@ TEST(SegmentGpu, TheConvexMasksAgreeWithTheCpus) {
   }
 }
 
+// The kernel that does several iterations at once has them as the CPU has them one by one.
+TEST(SegmentGpu, SevenIterationsOfAPlaneAreTheCpus) {
+  for (const Grid& grid : {Grid{700, 500, 1}, Grid{701, 333, 1}, Grid{6, 900, 1}}) {
+    const Image image = segment_phantom(grid, 2.5).image;
+    SegmentOptions with;
+    with.tolerance = 0, with.max_iterations = 7;
+    with.run.devices = {Device::cpu};
+    const Segmentation cpu = segment(image, with);
+    with.run.devices = {Device::cuda};
+    const Segmentation gpu = segment(image, with);
+    ASSERT_EQ(cpu.level_set.data.size(), gpu.level_set.data.size());
+    float most = 0;
+    for (std::size_t v = 0; v < cpu.level_set.data.size(); ++v)
+      most = std::max(most, std::abs(cpu.level_set.data[v] - gpu.level_set.data[v]));
+    EXPECT_LE(most, 1e-4F) << grid.nx << " x " << grid.ny;
+  }
+}
+
 TEST(SegmentGpu, MoreThanTwoClassesAreRefused) {
   SegmentOptions with;
   with.classes = 3;
