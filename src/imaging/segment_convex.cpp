@@ -87,7 +87,7 @@ class Alternation {
     constexpr int kMostSteps = 20;
     Candidate out;
     for (int step = 0; step < kMostSteps; ++step) {
-      const SetSums sums = backend_.measure(threshold);
+      const SetSums sums = backend_.sides(threshold);
       if (sums.inside == 0 || sums.inside == scaled_.voxels) return {};
       const bool same = out.found && sums.inside == out.sums.inside && sums.sum == out.sums.sum;
       out.found = true;
@@ -97,6 +97,7 @@ class Alternation {
       if (next == threshold || same || step + 1 == kMostSteps) break;
       threshold = next;
     }
+    out.sums = backend_.measure(threshold);
     // Measured at `threshold`, to which the dual objective belongs; the set is the one of its means.
     out.threshold = threshold;
     const double slope = model_.slope(out.means);

@@ -42,6 +42,8 @@ class ConvexBackend {
   /// @throws Interrupted
   virtual void iterate(int count) = 0;
   virtual LevelSums levels() = 0;
+  /// Of {v > threshold}: voxels and sum alone, for a part of what measure() costs.
+  virtual SetSums sides(float threshold) = 0;
   /// The dual p that is measured obeys the lambda of the last iteration.
   virtual SetSums measure(float threshold) = 0;
   virtual void read(float* v) = 0;

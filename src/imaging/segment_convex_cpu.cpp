@@ -80,12 +80,25 @@ class Cpu final : public ConvexBackend {
     return parts[0];
   }
 
+  SetSums sides(float threshold) override {
+    return summed([&](std::int64_t row, SetSums& sums) { count_row(row, threshold, sums); });
+  }
+
   SetSums measure(float threshold) override {
+    return summed([&](std::int64_t row, SetSums& sums) { measure_row(row, threshold, sums); });
+  }
+
+  void read(float* v) override { std::ranges::copy(v_, v); }
+  double seconds() const override { return seconds_; }
+
+ private:
+  /// Adds up what body(row, sums) finds, by pieces: the same whatever the number of threads.
+  template <class Body>
+  SetSums summed(const Body& body) {
     const Timer timer(seconds_);
     std::vector<SetSums> parts(static_cast<std::size_t>(pieces()));
-    for_rows([&](std::int64_t piece, std::int64_t row) {
-      measure_row(row, threshold, parts[static_cast<std::size_t>(piece)]);
-    });
+    for_rows(
+        [&](std::int64_t piece, std::int64_t row) { body(row, parts[static_cast<std::size_t>(piece)]); });
     SetSums total;
     for (const SetSums& part : parts) {
       total.inside += part.inside, total.sum += part.sum;
@@ -94,10 +107,6 @@ class Cpu final : public ConvexBackend {
     return total;
   }
 
-  void read(float* v) override { std::ranges::copy(v_, v); }
-  double seconds() const override { return seconds_; }
-
- private:
   class Timer {
    public:
     explicit Timer(double& seconds) : seconds_(seconds) {}
@@ -171,15 +180,20 @@ class Cpu final : public ConvexBackend {
     return out;
   }
 
-  void measure_row(std::int64_t row, float threshold, SetSums& sums) {
+  void count_row(std::int64_t row, float threshold, SetSums& sums) const {
     const float *v = v_.data() + row * nx_, *u = problem_.image + row * nx_;
-    const float* counts = counts_.empty() ? nullptr : counts_.data();
-    const float* own = counts == nullptr ? nullptr : counts + row * nx_;
+    const float* own = counts_.empty() ? nullptr : counts_.data() + row * nx_;
     for (std::int64_t x = 0; x < nx_; ++x)
       if (v[x] > threshold && (own == nullptr || own[x] != 0)) {
         ++sums.inside;
         sums.sum += set_fixed(u[x]);
       }
+  }
+
+  void measure_row(std::int64_t row, float threshold, SetSums& sums) {
+    count_row(row, threshold, sums);
+    const float* counts = counts_.empty() ? nullptr : counts_.data();
+    const float* own = counts == nullptr ? nullptr : counts + row * nx_;
     for (int e = 0; e < problem_.edges.count; ++e) {
       const Edge& edge = problem_.edges.edge[e];
       const std::int64_t other = row_at(row, edge.dy, edge.dz);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -11,9 +12,10 @@
 #include "warploom/core/progress.hpp"
 
 namespace warploom::imaging {
-namespace {
 
-constexpr int kMeasureBlocks = 1024;  // parts of a sum, which the host adds up
+extern int measured_plane_steps;  // MEASURE
+
+namespace {
 
 int extent_of(std::int64_t n) {
   if (n > std::numeric_limits<int>::max() / 4)
@@ -22,29 +24,52 @@ int extent_of(std::int64_t n) {
   return static_cast<int>(n);
 }
 
+/// Axes with one voxel are left out: the order in memory is the same without them.
+ConvexShape shape_of(const Grid& grid) {
+  ConvexShape out{1, 1, 1};
+  int* const extents[] = {&out.nx, &out.ny, &out.nz};
+  std::size_t axis = 0;
+  for (const std::int64_t n : {grid.nx, grid.ny, grid.nz})
+    if (const int extent = extent_of(n); extent > 1) *extents[axis++] = extent;
+  return out;
+}
+
 class Cuda final : public ConvexBackend {
  public:
   explicit Cuda(const ConvexProblem& problem)
       : edges_(problem.edges),
-        shape_{extent_of(problem.grid.nx), extent_of(problem.grid.ny), extent_of(problem.grid.nz)},
-        voxels_(problem.grid.voxels()) {
+        shape_(shape_of(problem.grid)),
+        voxels_(problem.grid.voxels()),
+        plane_(measured_plane_steps > 0 && shape_.ny > 1 && shape_.nz == 1 && problem.mask == nullptr) {
     const auto count = static_cast<std::uint64_t>(voxels_);
     const auto image = arena_.add<float>(count), v = arena_.add<float>(count),
                next = arena_.add<float>(count),
                p = arena_.add<float>(count * static_cast<std::uint64_t>(edges_.count)),
                mask = arena_.add<unsigned char>(problem.mask != nullptr ? count : 1),
                levels = arena_.add<unsigned long long>(3 * kLevels),
-               counts = arena_.add<long long>(2 * kMeasureBlocks),
-               sums = arena_.add<double>(2 * kMeasureBlocks);
+               sides = arena_.add<unsigned long long>(2),
+               counts = arena_.add<long long>(2 * kMostMeasureBlocks),
+               sums = arena_.add<double>(2 * kMostMeasureBlocks);
+    const std::uint64_t others = plane_ ? count : 1;
+    const auto other_v = arena_.add<float>(others), other_next = arena_.add<float>(others),
+               other_p = arena_.add<float>(others * static_cast<std::uint64_t>(edges_.count));
     if (const auto [free, total] = device_memory(); arena_.bytes() > free)
       throw OutOfMemory("segmenting " + std::to_string(count) + " voxels needs " +
                         std::to_string(arena_.bytes()) + " bytes of the GPU's memory, " +
                         std::to_string(free) + " are free; `device` cpu does without");
     arena_.allocate();
-    device_ = {arena_.at<float>(image),      nullptr,
-               arena_.at<float>(v),          arena_.at<float>(next),
-               arena_.at<float>(p),          arena_.at<unsigned long long>(levels),
-               arena_.at<long long>(counts), arena_.at<double>(sums)};
+    device_ = {arena_.at<float>(image),
+               nullptr,
+               arena_.at<float>(v),
+               arena_.at<float>(next),
+               arena_.at<float>(p),
+               arena_.at<unsigned long long>(levels),
+               arena_.at<unsigned long long>(sides),
+               arena_.at<long long>(counts),
+               arena_.at<double>(sums),
+               arena_.at<float>(other_v),
+               arena_.at<float>(other_next),
+               arena_.at<float>(other_p)};
     const std::size_t bytes = sizeof(float) * count;
     const Timer timer(*this, transfer_seconds_);
     copy(arena_.at<float>(image), problem.image, bytes);
@@ -61,7 +86,8 @@ class Cuda final : public ConvexBackend {
 
   void iterate(int count) override {
     const Timer timer(*this, seconds_);
-    for (int k = 0; k < count; ++k) {
+    if (plane_) iterate_plane(count);
+    for (int k = 0; k < count && !plane_; ++k) {
       ConvexSteps next = steps_;
       next_steps(next);
       cuda_check(launch_convex_step(device_, edges_, shape_, steps_.sigma, lambda_, steps_.tau, next.theta,
@@ -89,20 +115,35 @@ class Cuda final : public ConvexBackend {
     return out;
   }
 
-  SetSums measure(float threshold) override {
-    std::vector<long long> counts(2 * kMeasureBlocks);
-    std::vector<double> sums(2 * kMeasureBlocks);
+  SetSums sides(float threshold) override {
+    unsigned long long sums[2] = {};
     {
       const Timer timer(*this, seconds_);
-      cuda_check(launch_convex_measure(device_, edges_, shape_, threshold, kMeasureBlocks, stream_.get()),
+      clear(device_.sides, sizeof sums);
+      cuda_check(launch_convex_sides(device_, voxels_, threshold, stream_.get()),
+                 "launching the sides' kernel");
+    }
+    fetch(sums, device_.sides, sizeof sums);
+    SetSums out;
+    out.inside = static_cast<std::int64_t>(sums[0]), out.sum = static_cast<std::int64_t>(sums[1]);
+    return out;
+  }
+
+  SetSums measure(float threshold) override {
+    const auto blocks = static_cast<std::size_t>(convex_measure_blocks(shape_));
+    std::vector<long long> counts(2 * blocks);
+    std::vector<double> sums(2 * blocks);
+    {
+      const Timer timer(*this, seconds_);
+      cuda_check(launch_convex_measure(device_, edges_, shape_, threshold, stream_.get()),
                  "launching the measuring kernel");
     }
     fetch(counts.data(), device_.partial_counts, sizeof(long long) * counts.size());
     fetch(sums.data(), device_.partial_sums, sizeof(double) * sums.size());
     SetSums out;
-    for (std::size_t k = 0; k < std::size_t{kMeasureBlocks}; ++k) {
-      out.inside += counts[k], out.sum += counts[kMeasureBlocks + k];
-      out.length += sums[k], out.excess += sums[kMeasureBlocks + k];
+    for (std::size_t k = 0; k < blocks; ++k) {
+      out.inside += counts[k], out.sum += counts[blocks + k];
+      out.length += sums[k], out.excess += sums[blocks + k];
     }
     return out;
   }
@@ -138,6 +179,26 @@ class Cuda final : public ConvexBackend {
     double& seconds_;
   };
 
+  /// Several iterations at once, as long as so many are left.
+  void iterate_plane(int count) {
+    while (count > 0) {
+      PlaneSteps steps{.count = std::min(measured_plane_steps,
+                                         static_cast<int>(std::bit_floor(static_cast<unsigned>(count)))),
+                       .step = {}};
+      for (int k = 0; k < steps.count; ++k) {
+        ConvexSteps next = steps_;
+        next_steps(next);
+        steps.step[k] = {steps_.sigma, steps_.tau, 1 / (1 + steps_.tau), next.theta};
+        steps_ = next;
+      }
+      int& rows = plane_rows_[steps.count];
+      if (rows == 0) cuda_check(convex_plane_rows(steps.count, shape_, rows), "asking for the GPU's size");
+      cuda_check(launch_convex_plane(device_, edges_, shape_, steps, lambda_, rows, stream_.get()),
+                 "launching the segmentation's kernels");
+      count -= steps.count;
+    }
+  }
+
   void copy(void* to, const void* from, std::size_t bytes) {
     cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_.get()),
                "cudaMemcpy of " + std::to_string(bytes) + " bytes");
@@ -153,6 +214,8 @@ class Cuda final : public ConvexBackend {
   Edges edges_;
   ConvexShape shape_;
   std::int64_t voxels_;
+  bool plane_;
+  int plane_rows_[kMostPlaneSteps + 1] = {};  // by steps at once; 0: not asked for yet
   DeviceArena arena_;
   ConvexBuffers device_{};
   CudaStream stream_ = make_stream();
@@ -164,6 +227,9 @@ class Cuda final : public ConvexBackend {
 };
 
 }  // namespace
+
+// MEASURE: a constant afterwards, kPlaneSteps; 0 is the kernels of an iteration each.
+int measured_plane_steps = 2;
 
 std::unique_ptr<ConvexBackend> convex_cuda(const ConvexProblem& problem) {
   return std::make_unique<Cuda>(problem);

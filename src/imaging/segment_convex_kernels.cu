@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "segment_convex_kernels.hpp"
 
@@ -9,32 +11,46 @@ constexpr int kWarp = 32, kThreads = 256, kRows = kThreads / kWarp;  // a warp h
 constexpr int kLevelThreads = 1024;
 constexpr int kLevelVoxels = 1 << 15;  // of a block: their sums fit into 32 bits
 
-/// A voxel's place, and which of its neighbours are there.
+/// A voxel's place, and how far its neighbours along an axis are in memory.
 struct Place {
   int x, y, z;
-  std::int64_t at;
-  __device__ bool has(const ConvexShape& shape, int dx, int dy, int dz) const {
-    const int u = x + dx, v = y + dy, w = z + dz;
-    return u >= 0 && u < shape.nx && v >= 0 && v < shape.ny && w >= 0 && w < shape.nz;
-  }
+  std::int64_t at, row, slice;
 };
 
-__device__ std::int64_t offset_of(const ConvexShape& shape, const Edge& edge) {
-  return (static_cast<std::int64_t>(edge.dz) * shape.ny + edge.dy) * shape.nx + edge.dx;
+/// Where edge e goes: those of edges_of() are, in their order, the neighbours after a voxel in memory. Known
+/// to the compiler, so that checks and offsets are shared among the edges. The host leaves out axes with one
+/// voxel.
+struct Step {
+  int dx, dy, dz;
+  __device__ std::int64_t offset(const Place& place) const { return dz * place.slice + dy * place.row + dx; }
+  /// Is the neighbour to the one side (sign 1) or the other (-1) in the image?
+  __device__ bool stays(const ConvexShape& shape, const Place& place, int sign) const {
+    return inside(place.x, sign * dx, shape.nx) && inside(place.y, sign * dy, shape.ny) &&
+           inside(place.z, sign * dz, shape.nz);
+  }
+
+ private:
+  __device__ static bool inside(int at, int step, int end) {
+    return step == 0 || (step > 0 ? at + 1 < end : at > 0);
+  }
+};
+__device__ constexpr Step step_of(int e) {
+  return {(14 + e) % 3 - 1, (14 + e) / 3 % 3 - 1, (14 + e) / 9 - 1};
 }
 
-/// Calls body(place) for each voxel of the thread: columns threadIdx.x, rows threadIdx.y of tiles that the
-/// blocks share out.
+/// Calls body(place) for each voxel of the thread, columns threadIdx.x and rows threadIdx.y of the block's
+/// tiles: block x, y, z of the grid, and so on in steps of the grid. No division: it would cost more than a
+/// voxel's arithmetic.
 template <class Body>
 __device__ void for_voxels(const ConvexShape& shape, const Body& body) {
-  const std::int64_t rows = static_cast<std::int64_t>(shape.ny) * shape.nz;
-  const std::int64_t tiles_x = (shape.nx + kWarp - 1) / kWarp, tiles = tiles_x * ((rows + kRows - 1) / kRows);
-  for (std::int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-    const int x = static_cast<int>(tile % tiles_x) * kWarp + static_cast<int>(threadIdx.x);
-    const std::int64_t row = tile / tiles_x * kRows + threadIdx.y;
-    if (x >= shape.nx || row >= rows) continue;
-    body(Place{x, static_cast<int>(row % shape.ny), static_cast<int>(row / shape.ny), row * shape.nx + x});
-  }
+  const int first_x = static_cast<int>(blockIdx.x * kWarp + threadIdx.x),
+            first_y = static_cast<int>(blockIdx.y * kRows + threadIdx.y);
+  const int step_x = static_cast<int>(gridDim.x) * kWarp, step_y = static_cast<int>(gridDim.y) * kRows;
+  const std::int64_t slice = static_cast<std::int64_t>(shape.nx) * shape.ny;
+  for (int z = static_cast<int>(blockIdx.z); z < shape.nz; z += static_cast<int>(gridDim.z))
+    for (int y = first_y; y < shape.ny; y += step_y)
+      for (int x = first_x; x < shape.nx; x += step_x)
+        body(Place{x, y, z, z * slice + static_cast<std::int64_t>(y) * shape.nx + x, shape.nx, slice});
 }
 
 /// u + div p.
@@ -44,11 +60,10 @@ __device__ float target_of(const float* image, const float* duals, const Edges& 
   float sum = image[place.at];
 #pragma unroll
   for (int e = 0; e < kEdges; ++e) {
-    const Edge& edge = edges.edge[e];
     const float* p = duals + e * voxels + place.at;
     float flux = p[0];
-    if (place.has(shape, -edge.dx, -edge.dy, -edge.dz)) flux -= p[-offset_of(shape, edge)];
-    sum += edge.weight * flux;
+    if (step_of(e).stays(shape, place, -1)) flux -= p[-step_of(e).offset(place)];
+    sum += edges.edge[e].weight * flux;
   }
   return sum;
 }
@@ -61,7 +76,7 @@ __device__ Number warp_sum_of(Number value) {
 
 }  // namespace
 
-/// p = clip(p + sigma weight difference) within lambda. Launch: grid (blocks); block (kWarp, kRows).
+/// p = clip(p + sigma weight difference) within lambda. Launch: any grid; block (kWarp, kRows).
 template <int kEdges>
 __global__ void __launch_bounds__(kThreads)
     convex_dual(const float* __restrict__ extrapolated,  // [nz, ny, nx]
@@ -74,12 +89,11 @@ __global__ void __launch_bounds__(kThreads)
     const bool counts = mask == nullptr || mask[place.at] != 0;
 #pragma unroll
     for (int e = 0; e < kEdges; ++e) {
-      const Edge& edge = edges.edge[e];
-      if (!place.has(shape, edge.dx, edge.dy, edge.dz)) continue;
-      const std::int64_t there = place.at + offset_of(shape, edge);
+      if (!step_of(e).stays(shape, place, 1)) continue;
+      const std::int64_t there = place.at + step_of(e).offset(place);
       const float most = counts && (mask == nullptr || mask[there] != 0) ? lambda : 0.0F;
       float* p = duals + e * voxels + place.at;
-      const float next = *p + sigma * edge.weight * (extrapolated[there] - here);
+      const float next = *p + sigma * edges.edge[e].weight * (extrapolated[there] - here);
       *p = fminf(fmaxf(next, -most), most);
     }
   });
@@ -139,7 +153,30 @@ __global__ void __launch_bounds__(kLevelThreads)
   }
 }
 
-/// Launch: grid (blocks); block (kWarp, kRows).
+/// Adds to sides. Launch: grid (blocks); block (kThreads).
+__global__ void __launch_bounds__(kThreads)
+    convex_sides(const float* __restrict__ image, const unsigned char* __restrict__ mask,
+                 const float* __restrict__ v, unsigned long long* sides,  // voxels, sum of u
+                 const std::int64_t voxels, const float threshold) {
+  __shared__ unsigned long long counts[kRows], sums[kRows];
+  unsigned long long inside = 0, sum = 0;
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * kThreads;
+#pragma unroll 4
+  for (std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; at < voxels;
+       at += step)
+    if (v[at] > threshold && (mask == nullptr || mask[at] != 0))
+      ++inside, sum += static_cast<unsigned long long>(set_fixed(image[at]));
+  inside = warp_sum_of(inside), sum = warp_sum_of(sum);
+  if (threadIdx.x % kWarp == 0) counts[threadIdx.x / kWarp] = inside, sums[threadIdx.x / kWarp] = sum;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  for (int k = 1; k < kRows; ++k) inside += counts[k], sum += sums[k];
+  if (inside == 0) return;
+  atomicAdd(sides, inside);  // whole numbers: in any order
+  atomicAdd(sides + 1, sum);
+}
+
+/// Launch: a grid of `blocks` blocks; block (kWarp, kRows).
 template <int kEdges>
 __global__ void __launch_bounds__(kThreads)
     convex_measure(const float* __restrict__ image, const unsigned char* __restrict__ mask,
@@ -159,10 +196,10 @@ __global__ void __launch_bounds__(kThreads)
     float cut = 0;
 #pragma unroll
     for (int e = 0; e < kEdges; ++e) {
-      const Edge& edge = edges.edge[e];
-      if (!place.has(shape, edge.dx, edge.dy, edge.dz)) continue;
-      const std::int64_t there = place.at + offset_of(shape, edge);
-      if ((mask == nullptr || mask[there] != 0) && (v[there] > threshold) != above) cut += edge.weight;
+      if (!step_of(e).stays(shape, place, 1)) continue;
+      const std::int64_t there = place.at + step_of(e).offset(place);
+      if ((mask == nullptr || mask[there] != 0) && (v[there] > threshold) != above)
+        cut += edges.edge[e].weight;
     }
     length += static_cast<double>(cut);
     excess += static_cast<double>(
@@ -179,28 +216,34 @@ __global__ void __launch_bounds__(kThreads)
     long long count = 0;
     double total = 0;
     for (int k = 0; k < kRows; ++k) count += counts[threadIdx.x][k], total += sums[threadIdx.x][k];
-    partial_counts[threadIdx.x * gridDim.x + blockIdx.x] = count;
-    partial_sums[threadIdx.x * gridDim.x + blockIdx.x] = total;
+    const unsigned blocks = gridDim.x * gridDim.y * gridDim.z;
+    const unsigned block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+    partial_counts[threadIdx.x * blocks + block] = count;
+    partial_sums[threadIdx.x * blocks + block] = total;
   }
 }
 
 namespace {
 
-unsigned tiles_of(const ConvexShape& shape) {
-  const std::int64_t rows = static_cast<std::int64_t>(shape.ny) * shape.nz;
-  const std::int64_t tiles = ((shape.nx + kWarp - 1) / kWarp) * ((rows + kRows - 1) / kRows);
-  constexpr std::int64_t kMost = 1 << 16;  // beyond that a block has several
-  return static_cast<unsigned>(tiles < kMost ? tiles : kMost);
+/// A tile each, in a grid of at most `most` blocks; beyond that a block has several.
+dim3 grid_of(const ConvexShape& shape, unsigned most) {
+  const auto tiles_x = static_cast<unsigned>((shape.nx + kWarp - 1) / kWarp),
+             tiles_y = static_cast<unsigned>((shape.ny + kRows - 1) / kRows);
+  constexpr unsigned kMost = 65535;  // along y and z
+  dim3 grid;
+  grid.y = std::min({tiles_y, most, kMost});
+  grid.x = std::min(tiles_x, most / grid.y);
+  grid.z = std::min({static_cast<unsigned>(shape.nz), most / (grid.x * grid.y), kMost});
+  return grid;
 }
 
 template <int kEdges>
 cudaError_t step(const ConvexBuffers& b, const Edges& edges, ConvexShape shape, float sigma, float lambda,
                  float tau, float theta, cudaStream_t stream) {
-  const dim3 block(kWarp, kRows);
-  convex_dual<kEdges>
-      <<<tiles_of(shape), block, 0, stream>>>(b.extrapolated, b.mask, b.p, edges, shape, sigma, lambda);
+  const dim3 grid = grid_of(shape, std::numeric_limits<int>::max()), block(kWarp, kRows);
+  convex_dual<kEdges><<<grid, block, 0, stream>>>(b.extrapolated, b.mask, b.p, edges, shape, sigma, lambda);
   convex_primal<kEdges>
-      <<<tiles_of(shape), block, 0, stream>>>(b.image, b.p, b.v, b.extrapolated, edges, shape, tau, theta);
+      <<<grid, block, 0, stream>>>(b.image, b.p, b.v, b.extrapolated, edges, shape, tau, theta);
   return cudaPeekAtLastError();
 }
 
@@ -219,14 +262,27 @@ cudaError_t launch_convex_levels(const ConvexBuffers& b, std::int64_t voxels, cu
   return cudaPeekAtLastError();
 }
 
+cudaError_t launch_convex_sides(const ConvexBuffers& b, std::int64_t voxels, float threshold,
+                                cudaStream_t stream) {
+  constexpr std::int64_t kMostBlocks = 1024, kVoxels = 4 * kThreads;  // of a block at least
+  const auto blocks = static_cast<unsigned>(std::min((voxels + kVoxels - 1) / kVoxels, kMostBlocks));
+  convex_sides<<<blocks, kThreads, 0, stream>>>(b.image, b.mask, b.v, b.sides, voxels, threshold);
+  return cudaPeekAtLastError();
+}
+
+int convex_measure_blocks(ConvexShape shape) {
+  const dim3 grid = grid_of(shape, kMostMeasureBlocks);
+  return static_cast<int>(grid.x * grid.y * grid.z);
+}
+
 cudaError_t launch_convex_measure(const ConvexBuffers& b, const Edges& edges, ConvexShape shape,
-                                  float threshold, int blocks, cudaStream_t stream) {
-  const dim3 block(kWarp, kRows);
+                                  float threshold, cudaStream_t stream) {
+  const dim3 grid = grid_of(shape, kMostMeasureBlocks), block(kWarp, kRows);
   const auto kernel = edges.count == 13  ? convex_measure<13>
                       : edges.count == 4 ? convex_measure<4>
                                          : convex_measure<1>;
-  kernel<<<static_cast<unsigned>(blocks), block, 0, stream>>>(b.image, b.mask, b.v, b.p, b.partial_counts,
-                                                              b.partial_sums, edges, shape, threshold);
+  kernel<<<grid, block, 0, stream>>>(b.image, b.mask, b.v, b.p, b.partial_counts, b.partial_sums, edges,
+                                     shape, threshold);
   return cudaPeekAtLastError();
 }
 

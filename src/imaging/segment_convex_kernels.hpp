@@ -19,10 +19,13 @@ struct ConvexBuffers {
   float *v, *extrapolated;
   float* p;                    ///< [edges, nz, ny, nx]; 0 where an edge would leave the image
   unsigned long long* levels;  ///< [3, kLevels]: voxels, sums of u and of u^2
+  unsigned long long* sides;   ///< [2]: voxels of a set, and their sum of u
   long long* partial_counts;   ///< [2, blocks of measure]
   double* partial_sums;        ///< [2, blocks of measure]
+  float *other_v, *other_extrapolated, *other_p;  ///< of launch_convex_plane alone: what it writes
 };
 
+/// Without the axes that have one voxel: a line along x, a plane along x and y.
 struct ConvexShape {
   int nx, ny, nz;
 };
@@ -30,11 +33,32 @@ struct ConvexShape {
 /// p from the extrapolated v, then v from p.
 cudaError_t launch_convex_step(const ConvexBuffers& buffers, const Edges& edges, ConvexShape shape,
                                float sigma, float lambda, float tau, float theta, cudaStream_t stream);
+/// Constants of one iteration.
+struct PlaneStep {
+  float sigma, tau, scale, theta;  // scale: 1 / (1 + tau)
+};
+inline constexpr int kMostPlaneSteps = 4;
+struct PlaneSteps {
+  int count = 0;
+  PlaneStep step[kMostPlaneSteps] = {};
+};
+/// Rows that a warp of convex_plane walks down: as many as let all warps be resident at once, but not so few
+/// that most is computed twice.
+cudaError_t convex_plane_rows(int steps, ConvexShape shape, int& rows);
+/// launch_convex_step for a plane without a mask, 1, 2 or 4 iterations at once. Writes to the other buffers,
+/// and swaps them.
+cudaError_t launch_convex_plane(ConvexBuffers& buffers, const Edges& edges, ConvexShape shape,
+                                const PlaneSteps& steps, float lambda, int rows, cudaStream_t stream);
 /// Adds to the levels.
 cudaError_t launch_convex_levels(const ConvexBuffers& buffers, std::int64_t voxels, cudaStream_t stream);
+/// Adds the voxels of {v > threshold}, and their u times kSetPoint, to the sides.
+cudaError_t launch_convex_sides(const ConvexBuffers& buffers, std::int64_t voxels, float threshold,
+                                cudaStream_t stream);
+inline constexpr unsigned kMostMeasureBlocks = 1024;
+int convex_measure_blocks(ConvexShape shape);
 /// Voxels of {v > threshold} and their u to partial_counts, the border's length and the excess to
 /// partial_sums, in parts whose order is fixed.
 cudaError_t launch_convex_measure(const ConvexBuffers& buffers, const Edges& edges, ConvexShape shape,
-                                  float threshold, int blocks, cudaStream_t stream);
+                                  float threshold, cudaStream_t stream);
 
 }  // namespace warploom::imaging
