@@ -9,20 +9,9 @@
 #include <benchmark/benchmark.h>
 
 #include <chrono>
-#include <cstdlib>
 
 #include "segment_scene.hpp"
 #include "warploom/imaging/segment.hpp"
-
-// MEASURE: WARPLOOM_PLANE_STEPS is 0, 1, 2 or 4.
-namespace warploom::imaging {
-extern int measured_plane_steps;
-}
-[[maybe_unused]] static const bool measured = [] {
-  if (const char* steps = std::getenv("WARPLOOM_PLANE_STEPS"))
-    warploom::imaging::measured_plane_steps = std::atoi(steps);
-  return true;
-}();
 
 namespace {
 

@@ -13,9 +13,10 @@
 
 namespace warploom::imaging {
 
-extern int measured_plane_steps;  // MEASURE
-
 namespace {
+
+// H200, 2048^2 pixels, 40 iterations: 3.3 ms with one at once, 2.0 with two, 1.5 with four.
+constexpr int kPlaneSteps = 4;
 
 int extent_of(std::int64_t n) {
   if (n > std::numeric_limits<int>::max() / 4)
@@ -40,7 +41,7 @@ class Cuda final : public ConvexBackend {
       : edges_(problem.edges),
         shape_(shape_of(problem.grid)),
         voxels_(problem.grid.voxels()),
-        plane_(measured_plane_steps > 0 && shape_.ny > 1 && shape_.nz == 1 && problem.mask == nullptr) {
+        plane_(shape_.ny > 1 && shape_.nz == 1 && problem.mask == nullptr) {
     const auto count = static_cast<std::uint64_t>(voxels_);
     const auto image = arena_.add<float>(count), v = arena_.add<float>(count),
                next = arena_.add<float>(count),
@@ -182,9 +183,9 @@ class Cuda final : public ConvexBackend {
   /// Several iterations at once, as long as so many are left.
   void iterate_plane(int count) {
     while (count > 0) {
-      PlaneSteps steps{.count = std::min(measured_plane_steps,
-                                         static_cast<int>(std::bit_floor(static_cast<unsigned>(count)))),
-                       .step = {}};
+      PlaneSteps steps{
+          .count = std::min(kPlaneSteps, static_cast<int>(std::bit_floor(static_cast<unsigned>(count)))),
+          .step = {}};
       for (int k = 0; k < steps.count; ++k) {
         ConvexSteps next = steps_;
         next_steps(next);
@@ -227,9 +228,6 @@ class Cuda final : public ConvexBackend {
 };
 
 }  // namespace
-
-// MEASURE: a constant afterwards, kPlaneSteps; 0 is the kernels of an iteration each.
-int measured_plane_steps = 2;
 
 std::unique_ptr<ConvexBackend> convex_cuda(const ConvexProblem& problem) {
   return std::make_unique<Cuda>(problem);

@@ -201,7 +201,6 @@ using Kernel = void (*)(const float*, const float*, const float*, const float*, 
 
 Kernel kernel_of(int steps, bool aligned) {
   if (steps == 1) return aligned ? convex_plane<1, true> : convex_plane<1, false>;
-  // MEASURE: 2 or 4 stays, and what is less.
   if (steps == 4) return aligned ? convex_plane<4, true> : convex_plane<4, false>;
   return aligned ? convex_plane<2, true> : convex_plane<2, false>;
 }
