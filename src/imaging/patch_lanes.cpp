@@ -162,6 +162,30 @@ void gather(Batch<T>& b, const PatchTask& task) {
   for (std::int64_t k = b.n * b.rows * b.width; k < padded * b.rows * b.width; ++k) b.strip[k] = 0;
 }
 
+// A voxel's values, `stride` vectors apart, by the series' reflector.
+template <class T>
+inline void turn(const PatchProblem& p, std::int64_t n, T* values, std::int64_t stride) {
+  using V = Vector<T>;
+  V part[4] = {};  // shorter sums round less
+  for (std::int64_t c = 0; c < n; ++c) part[c % 4] += load(values + c * stride) * static_cast<T>(p.reflector[c]);
+  const V times = static_cast<T>(p.reflector_factor) * ((part[0] + part[1]) + (part[2] + part[3]));
+  for (std::int64_t c = 0; c < n; ++c) {
+    const V turned = load(values + c * stride) - times * static_cast<T>(p.reflector[c]);
+    __builtin_memcpy(values + c * stride, &turned, sizeof turned);
+  }
+}
+template <class T>
+void turn_strip(Batch<T>& b) {
+  const std::int64_t stride = b.rows * b.width;
+  for (std::int64_t at = 0; at < stride; at += Batch<T>::kLanes) turn(b.problem, b.n, b.strip + at, stride);
+}
+// The results of Batch::x.
+template <class T>
+void turn_back(Batch<T>& b) {
+  if (b.problem.reflector != nullptr)
+    turn(b.problem, b.n, reinterpret_cast<T*>(b.x), std::int64_t{Batch<T>::kLanes});
+}
+
 // The sums over y and z of products of kTile by kTile channels, for every x of the strip.
 template <class T>
 void multiply_tile(Batch<T>& b, std::int64_t i0, std::int64_t j0) {
@@ -510,6 +534,7 @@ void denoise_column(Batch<T>& b, const PatchTask& task, int number, const Vector
   for (std::int64_t c = 0; c < b.n; ++c) x[c] = b.diagonal[c] > noise ? x[c] : V{};
   from_eigenbasis(b, x);
   from_tridiagonal_basis(b, x);
+  turn_back(b);
   float* out = task.denoised + static_cast<std::int64_t>(number) * b.n * Batch<T>::kLanes;
   const float unit = 1 / b.problem.scale;
   for (std::int64_t c = 0; c < b.n; ++c)
@@ -571,6 +596,7 @@ void add_columns(Batch<T>& b, const PatchTask& task, const Vector<T>& noise) {
       };
       while (component + 4 <= most) project.template operator()<4>();
       while (component < most) project.template operator()<1>();
+      turn_back(b);
       float* sum = task.sum + row * b.width + dx;
       for (std::int64_t c = 0; c < b.n; ++c, sum += stride)
         for (int k = 0; k < kLanes; ++k) sum[k] += static_cast<float>(b.x[c][k]) * unit;
@@ -581,6 +607,7 @@ template <class T>
 bool solve(const PatchProblem& problem, const PatchTask& task, std::byte* workspace) {
   Batch<T> b(problem, workspace);
   gather(b, task);
+  if (problem.reflector != nullptr) turn_strip(b);
   multiply(b);
   if (problem.complex) embed_hermitian(b);
   const Vector<T> trace = normalise(b);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <new>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -102,6 +103,32 @@ MeasuredRange measured_range(const Image& series) {
   std::frexp(most, &exponent);
   out.scale = std::ldexp(1.0F, std::min(-exponent, 100));
   if (std::ranges::find(any, 1) != any.end()) out.not_finite = std::move(not_finite);
+  return out;
+}
+
+/// That turns the mean over a sample of voxels into the first channel.
+SeriesReflector reflector_of(const Image& series, const Mask& mask, const std::vector<std::uint8_t>& not_finite) {
+  constexpr std::size_t kSample = 20'000;
+  std::vector<double> mean(static_cast<std::size_t>(series.channels));
+  const std::size_t step = static_cast<std::size_t>(series.grid.voxels()) / kSample + 1;
+  parallel_for(series.channels, [&](std::int64_t c) {
+    const auto values = series.channel(static_cast<int>(c));
+    double sum = 0;
+    for (std::size_t v = 0; v < values.size(); v += step)
+      if (inside(mask, v) && (not_finite.empty() || not_finite[v] == 0)) sum += static_cast<double>(values[v]);
+    mean[static_cast<std::size_t>(c)] = sum;
+  });
+  const double norm = std::sqrt(std::inner_product(mean.begin(), mean.end(), mean.begin(), 0.0));
+  SeriesReflector out;
+  if (!(norm > 0)) return out;
+  double square = 0;
+  for (std::size_t c = 0; c < mean.size(); ++c) {
+    double u = mean[c] / norm;
+    if (c == 0) u += std::copysign(1, u);  // the sign that does not cancel
+    out.u.push_back(static_cast<float>(u));
+    square += std::pow(static_cast<double>(out.u.back()), 2);
+  }
+  out.factor = static_cast<float>(2 / square);
   return out;
 }
 
@@ -263,6 +290,9 @@ SeriesDenoising denoise_checked(Image& series, bool complex, const Mask& mask,
   problem.scale = values.scale;
   problem.output = options.output;
   problem.precision = options.precision;
+  // Of complex data the embedded matrix has each eigenvalue twice, and so no single first element.
+  if (options.precision == Precision::float32 && !complex)
+    problem.reflector = reflector_of(series, mask, values.not_finite);
   problem.inverse_width = inverse_widths(volumes, problem.patch_voxels(), options.estimator);
   problem.wanted = wanted_patches(problem.axes, mask, values.not_finite);
 

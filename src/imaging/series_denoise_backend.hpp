@@ -26,6 +26,17 @@ struct PatchAxis {
   }
 };
 
+/// The values of each voxel are turned by I - factor u u^T (Householder) before its patches are done, and
+/// back afterwards: in exact arithmetic nothing changes. It turns the mean signal into the first channel. The
+/// largest eigenvalue of a patch, which may be 10^5 to 10^6 times those of the noise, then is nearly the first
+/// element of X X^T alone, which the tridiagonalisation from there never mixes with the others: rounding is
+/// relative to the second eigenvalue, and single precision suffices.
+struct SeriesReflector {
+  std::vector<float> u = {};  ///< [channels]; empty: nothing is turned
+  float factor = 0;
+  const float* data() const { return u.empty() ? nullptr : u.data(); }
+};
+
 struct SeriesProblem {
   const float* series = nullptr;  ///< [channels, nz, ny, nx]
   int channels = 0;               ///< volumes, or of complex data real and then imaginary parts
@@ -35,6 +46,7 @@ struct SeriesProblem {
   std::array<PatchAxis, 3> axes = {};
   PatchOutput output = PatchOutput::average;
   Precision precision = Precision::float32;
+  SeriesReflector reflector = {};
   std::vector<double> inverse_width = {};  ///< [spectrum] 1 / (4 sqrt(gamma)), by noise components - 1
   std::vector<std::uint8_t> wanted = {};   ///< [patches z, y, x] 1: to be done
 

@@ -84,6 +84,8 @@ class PatchRows {
     out.complex = problem.complex;
     out.scale = problem.scale;
     for (std::size_t a = 0; a < 3; ++a) out.extent[a] = problem.axes[a].extent;
+    out.reflector = problem.reflector.data();
+    out.reflector_factor = problem.reflector.factor;
     out.spectrum = problem.spectrum();
     out.inverse_larger = problem.inverse_larger();
     out.inverse_width = problem.inverse_width.data();
