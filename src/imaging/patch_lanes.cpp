@@ -162,28 +162,31 @@ void gather(Batch<T>& b, const PatchTask& task) {
   for (std::int64_t k = b.n * b.rows * b.width; k < padded * b.rows * b.width; ++k) b.strip[k] = 0;
 }
 
-// A voxel's values, `stride` vectors apart, by the series' reflector.
+// A voxel's values, `stride` apart, by a reflector of the series.
 template <class T>
-inline void turn(const PatchProblem& p, std::int64_t n, T* values, std::int64_t stride) {
+inline void turn(const PatchProblem& p, int reflector, std::int64_t n, T* values, std::int64_t stride) {
   using V = Vector<T>;
+  const float* const u = p.reflectors + reflector * n;
   V part[4] = {};  // shorter sums round less
-  for (std::int64_t c = 0; c < n; ++c) part[c % 4] += load(values + c * stride) * static_cast<T>(p.reflector[c]);
-  const V times = static_cast<T>(p.reflector_factor) * ((part[0] + part[1]) + (part[2] + part[3]));
+  for (std::int64_t c = 0; c < n; ++c) part[c % 4] += load(values + c * stride) * static_cast<T>(u[c]);
+  const V sum = (part[0] + part[1]) + (part[2] + part[3]);
+  const V times = sum * static_cast<T>(p.reflector_factors[reflector]);
   for (std::int64_t c = 0; c < n; ++c) {
-    const V turned = load(values + c * stride) - times * static_cast<T>(p.reflector[c]);
+    const V turned = load(values + c * stride) - times * static_cast<T>(u[c]);
     __builtin_memcpy(values + c * stride, &turned, sizeof turned);
   }
 }
 template <class T>
 void turn_strip(Batch<T>& b) {
   const std::int64_t stride = b.rows * b.width;
-  for (std::int64_t at = 0; at < stride; at += Batch<T>::kLanes) turn(b.problem, b.n, b.strip + at, stride);
+  for (std::int64_t at = 0; at < stride; at += Batch<T>::kLanes)
+    for (int k = 0; k < b.problem.reflector_count; ++k) turn(b.problem, k, b.n, b.strip + at, stride);
 }
-// The results of Batch::x.
+// Batch::x.
 template <class T>
 void turn_back(Batch<T>& b) {
-  if (b.problem.reflector != nullptr)
-    turn(b.problem, b.n, reinterpret_cast<T*>(b.x), std::int64_t{Batch<T>::kLanes});
+  for (int k = b.problem.reflector_count; k-- > 0;)
+    turn(b.problem, k, b.n, reinterpret_cast<T*>(b.x), std::int64_t{Batch<T>::kLanes});
 }
 
 // The sums over y and z of products of kTile by kTile channels, for every x of the strip.
@@ -607,7 +610,7 @@ template <class T>
 bool solve(const PatchProblem& problem, const PatchTask& task, std::byte* workspace) {
   Batch<T> b(problem, workspace);
   gather(b, task);
-  if (problem.reflector != nullptr) turn_strip(b);
+  turn_strip(b);
   multiply(b);
   if (problem.complex) embed_hermitian(b);
   const Vector<T> trace = normalise(b);

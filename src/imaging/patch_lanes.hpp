@@ -17,10 +17,11 @@ struct PatchProblem {
   bool complex = false;
   float scale = 1;     ///< a power of two: the series times this is about 1 at most
   int extent[3] = {};  ///< of a patch, x first [voxels]
-  /// [channels] u of I - factor u u^T, which turns each voxel's values before, and back after; or null. See
-  /// SeriesReflector.
-  const float* reflector = nullptr;
-  float reflector_factor = 0;
+  /// [reflectors, channels] u of I - factor u u^T, which turn each voxel's values before, and back after. See
+  /// SeriesReflectors.
+  const float* reflectors = nullptr;
+  const float* reflector_factors = nullptr;
+  int reflector_count = 0;
 
   // The estimator. `spectrum` eigenvalues count, the smaller of volumes and voxels of a patch; the larger
   // divides them.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -19,6 +20,9 @@ namespace {
 constexpr std::size_t kAlignment = 64;
 struct AlignedDelete {
   void operator()(std::byte* memory) const { ::operator delete (memory, std::align_val_t{kAlignment}); }
+};
+struct Free {
+  void operator()(float* memory) const { std::free(memory); }
 };
 using Workspace = std::unique_ptr<std::byte, AlignedDelete>;
 
@@ -84,8 +88,9 @@ class PatchRows {
     out.complex = problem.complex;
     out.scale = problem.scale;
     for (std::size_t a = 0; a < 3; ++a) out.extent[a] = problem.axes[a].extent;
-    out.reflector = problem.reflector.data();
-    out.reflector_factor = problem.reflector.factor;
+    out.reflectors = problem.reflectors.u.data();
+    out.reflector_factors = problem.reflectors.factor.data();
+    out.reflector_count = problem.reflectors.count();
     out.spectrum = problem.spectrum();
     out.inverse_larger = problem.inverse_larger();
     out.inverse_width = problem.inverse_width.data();
@@ -183,12 +188,16 @@ class PatchRows {
 
 }  // namespace
 
-PatchResults denoise_patches_cpu(const SeriesProblem& problem, float* denoised) {
+PatchResults denoise_patches_cpu(const SeriesProblem& problem, PatchReceiver& receiver) {
   const auto start = std::chrono::steady_clock::now();
+  const std::size_t values = static_cast<std::size_t>(problem.voxels()) * static_cast<std::size_t>(problem.channels);
+  // Zeros that nobody writes: the pages come when the threads touch them.
+  const std::unique_ptr<float, Free> denoised(static_cast<float*>(std::calloc(values, sizeof(float))));
+  if (denoised == nullptr) throw std::bad_alloc();
   PatchResults results;
   results.variance.resize(problem.wanted.size());
   results.rank.resize(problem.wanted.size());
-  PatchRows rows(problem, denoised, results);
+  PatchRows rows(problem, denoised.get(), results);
   const PatchAxis &y = problem.axes[1], &z = problem.axes[2];
   Progress progress("denoising the series", static_cast<std::uint64_t>(y.patches()) * z.patches(),
                     "rows of patches");
@@ -217,6 +226,12 @@ PatchResults denoise_patches_cpu(const SeriesProblem& problem, float* denoised) 
       });
     }
   }
+  receiver.maps(results);
+  constexpr std::size_t kPart = 1 << 16;
+  parallel_for(static_cast<std::int64_t>((values + kPart - 1) / kPart), [&](std::int64_t part) {
+    const std::size_t begin = static_cast<std::size_t>(part) * kPart;
+    receiver.values(begin, denoised.get() + begin, std::min(kPart, values - begin));
+  });
   results.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return results;
 }
