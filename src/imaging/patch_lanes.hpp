@@ -37,8 +37,8 @@ struct PatchColumn {
 
 /// Patches side by side along x.
 struct PatchTask {
-  std::int64_t x = 0, y = 0, z = 0;      ///< first voxel of the first patch; that of lane k is at x + k
-  int lanes = 0;                         ///< so many have a place in the row; the others' results mean nothing
+  std::int64_t x = 0, y = 0, z = 0;  ///< first voxel of the first patch; that of lane k is at x + k
+  int lanes = 0;                     ///< so many have a place in the row; the others' results mean nothing
   const std::uint8_t* wanted = nullptr;  ///< [lanes()] for averaging: others add nothing
   const PatchColumn* columns = nullptr;
   int column_count = 0;

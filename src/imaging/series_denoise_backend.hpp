@@ -27,9 +27,9 @@ struct PatchAxis {
 };
 
 /// The values of each voxel are turned by I - factor u u^T (Householder), one after the other, before its
-/// patches are done, and back afterwards: in exact arithmetic nothing changes. They turn the largest principal
-/// components of the whole series into the first channels. The largest eigenvalues of a patch, which may be
-/// 10^6 times those of the noise, then lie nearly in the first rows of X X^T alone, which the
+/// patches are done, and back afterwards: in exact arithmetic nothing changes. They turn the largest
+/// principal components of the whole series into the first channels. The largest eigenvalues of a patch,
+/// which may be 10^6 times those of the noise, then lie nearly in the first rows of X X^T alone, which the
 /// tridiagonalisation from there hardly mixes with the others: rounding is relative to what is left, and
 /// single precision suffices.
 struct SeriesReflectors {

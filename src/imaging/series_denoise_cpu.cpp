@@ -190,7 +190,8 @@ class PatchRows {
 
 PatchResults denoise_patches_cpu(const SeriesProblem& problem, PatchReceiver& receiver) {
   const auto start = std::chrono::steady_clock::now();
-  const std::size_t values = static_cast<std::size_t>(problem.voxels()) * static_cast<std::size_t>(problem.channels);
+  const std::size_t values =
+      static_cast<std::size_t>(problem.voxels()) * static_cast<std::size_t>(problem.channels);
   // Zeros that nobody writes: the pages come when the threads touch them.
   const std::unique_ptr<float, Free> denoised(static_cast<float*>(std::calloc(values, sizeof(float))));
   if (denoised == nullptr) throw std::bad_alloc();

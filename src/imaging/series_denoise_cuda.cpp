@@ -14,8 +14,8 @@
 namespace warploom::imaging {
 namespace {
 
-/// What the first kernel of a launch leaves to the last, and their scratch, have at least so much memory, or so
-/// many times the series: enough for a few warps of the spectrum on each multiprocessor.
+/// What the first kernel of a launch leaves to the last, and their scratch, have at least so much memory, or
+/// so many times the series: enough for a few warps of the spectrum on each multiprocessor.
 constexpr std::uint64_t kLeastWorkBytes = std::uint64_t{960} << 20;
 constexpr std::uint64_t kWorkTimesSeries = 4;
 /// Of one launch; between two the work can be stopped.
@@ -91,8 +91,8 @@ class SeriesBuffers {
     failed_ = arena_.add<unsigned>(1);
     const std::uint64_t free = device_memory().free, left = free > bytes() ? (free - bytes()) / 10 * 9 : 0;
     const std::uint64_t planar = values * sizeof(float);
-    const std::uint64_t work = lay_out_work(
-        patches, n, std::min(left, std::max(kLeastWorkBytes, kWorkTimesSeries * planar)), plan);
+    const std::uint64_t work =
+        lay_out_work(patches, n, std::min(left, std::max(kLeastWorkBytes, kWorkTimesSeries * planar)), plan);
     // The series, planar, is there before the first launch and after the last one.
     work_ = arena_.add<std::byte>(std::max(planar, work));
     if (bytes() > free)
@@ -142,14 +142,16 @@ class SeriesBuffers {
                                                        (count + kLanes - 1) / kLanes);
     const std::uint64_t blocks = std::clamp<std::uint64_t>(budget / (scratch + lanes), 1, most);
     const std::uint64_t left = budget > blocks * scratch ? budget - blocks * scratch : 0;
-    const std::uint64_t rounds =
-        std::max<std::uint64_t>(1, std::min(left / (blocks * lanes), kMostPatchesALaunch / (kLanes * blocks)));
+    const std::uint64_t rounds = std::max<std::uint64_t>(
+        1, std::min(left / (blocks * lanes), kMostPatchesALaunch / (kLanes * blocks)));
     const std::uint64_t launched = std::min(count, kLanes * blocks * rounds);
     a_launch_ = static_cast<std::int64_t>(launched);
     plan.spectrum_blocks = static_cast<int>(blocks);
-    std::uint64_t reducing = std::min<std::uint64_t>(static_cast<std::uint64_t>(plan.reduce_blocks), launched);
+    std::uint64_t reducing =
+        std::min<std::uint64_t>(static_cast<std::uint64_t>(plan.reduce_blocks), launched);
     if (plan.matrix_scratch > 0)
-      reducing = std::clamp<std::uint64_t>(std::max(blocks * scratch, budget / 4) / plan.matrix_scratch, 1, reducing);
+      reducing = std::clamp<std::uint64_t>(std::max(blocks * scratch, budget / 4) / plan.matrix_scratch, 1,
+                                           reducing);
     plan.reduce_blocks = static_cast<int>(reducing);
     Carver layout;
     const auto take = [&](std::uint64_t bytes) {

@@ -214,8 +214,8 @@ __global__ void sums_to_values(const unsigned long long* __restrict__ sums, floa
     values[at] = static_cast<float>(static_cast<double>(static_cast<long long>(sums[at])) / kPatchUnit);
 }
 
-/// A voxel a warp, in double precision: it costs nothing beside reading them. Launch: grid (voxels / warps of a
-/// block); block kTurnThreads.
+/// A voxel a warp, in double precision: it costs nothing beside reading them. Launch: grid (voxels / warps of
+/// a block); block kTurnThreads.
 __global__ void __launch_bounds__(kTurnThreads)
     turn_voxels(float* values, const std::int64_t count, const int channels, const float* __restrict__ u,
                 const float* __restrict__ factors, const int reflectors, const int back) {
@@ -227,7 +227,8 @@ __global__ void __launch_bounds__(kTurnThreads)
   float* const own = values + voxel * channels;
   double x[kOwn];
 #pragma unroll
-  for (int e = 0; e < kOwn; ++e) x[e] = lane + e * kWarp < channels ? static_cast<double>(own[lane + e * kWarp]) : 0;
+  for (int e = 0; e < kOwn; ++e)
+    x[e] = lane + e * kWarp < channels ? static_cast<double>(own[lane + e * kWarp]) : 0;
   for (int done = 0; done < reflectors; ++done) {
     const int number = back != 0 ? reflectors - 1 - done : done;
     const float* const row = u + static_cast<std::int64_t>(number) * channels;

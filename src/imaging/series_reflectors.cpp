@@ -9,8 +9,8 @@
 #include "imaging/series_denoise_backend.hpp"
 #include "imaging/voxels.hpp"
 
-// Orthogonal iteration on the mean of x x^T over a sample (Golub & Van Loan, 8.2.4). It need not converge: any
-// orthogonal matrix is right, and the nearer it comes, the smaller is what is left.
+// Orthogonal iteration on the mean of x x^T over a sample (Golub & Van Loan, 8.2.4). It need not converge:
+// any orthogonal matrix is right, and the nearer it comes, the smaller is what is left.
 namespace warploom::imaging {
 namespace {
 
@@ -42,7 +42,9 @@ std::vector<std::size_t> sample_of(std::size_t voxels, const Mask& mask,
 Square second_moments(const Image& series, const std::vector<std::size_t>& sample) {
   const auto n = static_cast<std::size_t>(series.channels);
   std::vector<double> values(n * sample.size());  // [channels, sample]
-  const auto row = [&](std::size_t c) { return std::span<const double>(values).subspan(c * sample.size(), sample.size()); };
+  const auto row = [&](std::size_t c) {
+    return std::span<const double>(values).subspan(c * sample.size(), sample.size());
+  };
   parallel_for(series.channels, [&](std::int64_t c) {
     const auto channel = series.channel(static_cast<int>(c));
     for (std::size_t k = 0; k < sample.size(); ++k)
@@ -58,8 +60,8 @@ Square second_moments(const Image& series, const std::vector<std::size_t>& sampl
   return out;
 }
 
-/// Each made orthogonal to those before, twice for the sake of rounding, and of norm 1; what is nothing then is
-/// left out, and all behind it.
+/// Each made orthogonal to those before, twice for the sake of rounding, and of norm 1; what is nothing then
+/// is left out, and all behind it.
 void orthonormalise(std::vector<std::vector<double>>& vectors) {
   for (std::size_t k = 0; k < vectors.size(); ++k) {
     const double before = std::sqrt(dot(vectors[k], vectors[k]));
@@ -83,7 +85,8 @@ std::vector<std::vector<double>> largest_components(const Square& moments, int m
   std::iota(by_size.begin(), by_size.end(), std::size_t{0});
   std::ranges::stable_sort(by_size, std::greater(), [&](std::size_t c) { return moments.row(c)[c]; });
   for (int k = 0; k < most; ++k) {
-    const auto row = moments.row(by_size[static_cast<std::size_t>(k) * moments.n / static_cast<std::size_t>(most)]);
+    const auto row =
+        moments.row(by_size[static_cast<std::size_t>(k) * moments.n / static_cast<std::size_t>(most)]);
     vectors.emplace_back(row.begin(), row.end());
   }
   orthonormalise(vectors);
@@ -104,12 +107,14 @@ SeriesReflectors series_reflectors(const Image& series, const Mask& mask,
                                    const std::vector<std::uint8_t>& not_finite) {
   const auto n = static_cast<std::size_t>(series.channels);
   const auto sample = sample_of(static_cast<std::size_t>(series.grid.voxels()), mask, not_finite);
-  auto vectors = largest_components(second_moments(series, sample), std::min(kReflectors, series.channels - 1));
+  auto vectors =
+      largest_components(second_moments(series, sample), std::min(kReflectors, series.channels - 1));
   SeriesReflectors out;
   for (std::size_t k = 0; k < vectors.size(); ++k) {
     // The k-th becomes a unit vector; those before it are already, and have no part in it.
     std::vector<double> u(n);
-    std::copy(vectors[k].begin() + static_cast<std::ptrdiff_t>(k), vectors[k].end(), u.begin() + static_cast<std::ptrdiff_t>(k));
+    std::copy(vectors[k].begin() + static_cast<std::ptrdiff_t>(k), vectors[k].end(),
+              u.begin() + static_cast<std::ptrdiff_t>(k));
     const double norm = std::sqrt(dot(u, u));
     u[k] += std::copysign(norm, u[k]);  // the sign that does not cancel
     double square = 0;
