@@ -78,10 +78,20 @@ struct PatchGroup {
     return total;
   }
 
-  __device__ std::int64_t voxel(int number) const {
-    const int x = number % k.extent[0], y = number / k.extent[0] % k.extent[1],
-              z = number / k.extent[0] / k.extent[1];
-    return (static_cast<std::int64_t>(z0 + z) * k.ny + y0 + y) * k.nx + x0 + x;
+  /// The voxels of the patch one after the other, without a division for each.
+  struct Walk {
+    std::int64_t at;
+    int x = 0, y = 0;
+  };
+  __device__ Walk walk() const { return {(static_cast<std::int64_t>(z0) * k.ny + y0) * k.nx + x0}; }
+  __device__ void next(Walk& walk) const {
+    ++walk.at;
+    if (++walk.x < k.extent[0]) return;
+    walk.x = 0;
+    walk.at += k.nx - k.extent[0];
+    if (++walk.y < k.extent[1]) return;
+    walk.y = 0;
+    walk.at += static_cast<std::int64_t>(k.ny - k.extent[1]) * k.nx;
   }
 
   __device__ void place(int patch) {
@@ -146,11 +156,12 @@ struct PatchGroup {
     T* const values = arrays.values;
     const int tiles_j = (n + 15) / 16, tiles = (n + 31) / 32 * tiles_j;
     const int lane = thread % kWarp, stride = PatchArrays<T>::padded(n);
+    Walk from_voxel = walk();
     for (int first = 0; first < voxels; first += kChunk) {
       const int count = voxels - first < kChunk ? voxels - first : kChunk;
       sync();  // the chunk before is used up, the matrix is 0
-      for (int v = 0; v < count; ++v) {
-        const float* from = series + voxel(first + v) * n;
+      for (int v = 0; v < count; ++v, next(from_voxel)) {
+        const float* from = series + from_voxel.at * n;
         for (int c = thread; c < stride; c += kThreads)
           values[v * stride + c] = c < n ? static_cast<T>(from[c]) : 0;
       }
@@ -356,8 +367,9 @@ struct PatchGroup {
     from_tridiagonal_basis(basis, count, vectors);
     const T sign = signal ? 1 : -1;
     const int voxels = k.extent[0] * k.extent[1] * k.extent[2];
-    for (int number = 0; number < voxels; ++number) {
-      const std::int64_t at = voxel(number) * n;
+    Walk here = walk();
+    for (int number = 0; number < voxels; ++number, next(here)) {
+      const std::int64_t at = here.at * n;
       T x[kOwn], share[kColumns];
       for (int e = 0; e < kOwn; ++e) x[e] = own(e) < n ? static_cast<T>(series[at + own(e)]) : 0;
       for (int column = 0; column < kColumns; ++column) {
