@@ -48,11 +48,16 @@ template <class T>
 inline void turn(const PatchProblem& p, int reflector, std::int64_t n, T* values, std::int64_t stride) {
   using V = Vector<T>;
   const float* const u = p.reflectors + reflector * n;
-  V part[4] = {};  // shorter sums round less
-  for (std::int64_t c = 0; c < n; ++c) part[c % 4] += load(values + c * stride) * static_cast<T>(u[c]);
-  const V sum = (part[0] + part[1]) + (part[2] + part[3]);
+  V even = {}, odd = {};
+  std::int64_t c = 0;
+  for (; c + 1 < n; c += 2) {
+    even += load(values + c * stride) * static_cast<T>(u[c]);
+    odd += load(values + (c + 1) * stride) * static_cast<T>(u[c + 1]);
+  }
+  if (c < n) even += load(values + c * stride) * static_cast<T>(u[c]);
+  const V sum = even + odd;
   const V times = sum * static_cast<T>(p.reflector_factors[reflector]);
-  for (std::int64_t c = 0; c < n; ++c) {
+  for (c = 0; c < n; ++c) {
     const V turned = load(values + c * stride) - times * static_cast<T>(u[c]);
     __builtin_memcpy(values + c * stride, &turned, sizeof turned);
   }
@@ -261,7 +266,6 @@ void add_columns(Batch<T>& b, const PatchTask& task, const Vector<T>& noise) {
       };
       while (component + 4 <= most) project.template operator()<4>();
       while (component < most) project.template operator()<1>();
-      turn_back(b);
       float* sum = task.sum + row * b.width + dx;
       for (std::int64_t c = 0; c < b.n; ++c, sum += stride)
         for (int k = 0; k < kLanes; ++k) sum[k] += static_cast<float>(b.x[c][k]) * unit;

@@ -17,8 +17,8 @@ struct PatchProblem {
   bool complex = false;
   float scale = 1;     ///< a power of two: the series times this is about 1 at most
   int extent[3] = {};  ///< of a patch, x first [voxels]
-  /// [reflectors, channels] u of I - factor u u^T, which turn each voxel's values before, and back after. See
-  /// SeriesReflectors.
+  /// [reflectors, channels] u of I - factor u u^T, which turn each voxel's values before, and those of
+  /// `denoised` back; `sum` stays turned. See SeriesReflectors.
   const float* reflectors = nullptr;
   const float* reflector_factors = nullptr;
   int reflector_count = 0;

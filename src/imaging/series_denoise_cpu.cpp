@@ -186,6 +186,30 @@ class PatchRows {
   Workspaces workspaces_;
 };
 
+/// The sums over patches, by the series' reflectors from the last one: once a voxel instead of once a patch.
+void turn_back(const SeriesProblem& problem, float* sums) {
+  constexpr std::int64_t kPart = 512;
+  const std::int64_t voxels = problem.voxels(), n = problem.channels;
+  parallel_for((voxels + kPart - 1) / kPart, [&](std::int64_t part) {
+    const std::int64_t begin = part * kPart, count = std::min(kPart, voxels - begin);
+    double share[kPart];
+    for (std::int64_t k = problem.reflectors.count(); k-- > 0;) {
+      const float* const u = problem.reflectors.u.data() + k * n;
+      std::fill_n(share, count, 0.0);
+      for (std::int64_t c = 0; c < n; ++c)
+        for (std::int64_t v = 0; v < count; ++v)
+          share[v] += static_cast<double>(u[c]) * static_cast<double>(sums[c * voxels + begin + v]);
+      const double factor = static_cast<double>(problem.reflectors.factor[static_cast<std::size_t>(k)]);
+      for (std::int64_t c = 0; c < n; ++c)
+        for (std::int64_t v = 0; v < count; ++v) {
+          float& value = sums[c * voxels + begin + v];
+          value =
+              static_cast<float>(static_cast<double>(value) - factor * static_cast<double>(u[c]) * share[v]);
+        }
+    }
+  });
+}
+
 }  // namespace
 
 PatchResults denoise_patches_cpu(const SeriesProblem& problem, PatchReceiver& receiver) {
@@ -227,6 +251,7 @@ PatchResults denoise_patches_cpu(const SeriesProblem& problem, PatchReceiver& re
       });
     }
   }
+  if (problem.output == PatchOutput::average) turn_back(problem, denoised.get());
   receiver.maps(results);
   constexpr std::size_t kPart = 1 << 16;
   parallel_for(static_cast<std::int64_t>((values + kPart - 1) / kPart), [&](std::int64_t part) {

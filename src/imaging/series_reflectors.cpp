@@ -14,7 +14,8 @@
 namespace warploom::imaging {
 namespace {
 
-constexpr int kReflectors = 4, kRounds = 4;
+/// Short series are less in need of them, and turning takes a larger share of their time.
+constexpr int kReflectors = 4, kReflectorsOfShort = 1, kShort = 32, kRounds = 4;
 constexpr std::size_t kSample = 2048;
 
 /// Row by row.
@@ -107,8 +108,9 @@ SeriesReflectors series_reflectors(const Image& series, const Mask& mask,
                                    const std::vector<std::uint8_t>& not_finite) {
   const auto n = static_cast<std::size_t>(series.channels);
   const auto sample = sample_of(static_cast<std::size_t>(series.grid.voxels()), mask, not_finite);
-  auto vectors =
-      largest_components(second_moments(series, sample), std::min(kReflectors, series.channels - 1));
+  auto vectors = largest_components(
+      second_moments(series, sample),
+      std::min(series.channels < kShort ? kReflectorsOfShort : kReflectors, series.channels - 1));
   SeriesReflectors out;
   for (std::size_t k = 0; k < vectors.size(); ++k) {
     // The k-th becomes a unit vector; those before it are already, and have no part in it.
