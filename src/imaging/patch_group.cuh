@@ -18,32 +18,32 @@ struct alignas(16) PatchFour {
   T value[4];
 };
 
-/// Vectors of a patch, in shared memory.
+/// Of a patch, in shared memory while it is reduced.
 template <class T>
 struct PatchArrays {
-  static constexpr int kChunk = 16;                  // voxels at a time of the product X X^T
-  static constexpr int kStride = kPatchVectors + 1;  // odd: no two threads meet in a bank
-  static constexpr int kLeast = kChunk > kStride ? kChunk : kStride;
+  static constexpr int kChunk = 16;  // voxels at a time of the product X X^T
 
   PatchArrays() = default;
   __device__ PatchArrays(T* memory, int n)
       : step(reinterpret_cast<PatchFour<T>*>(memory)),
-        vectors(memory + 4 * n),
-        q(vectors + kLeast * padded(n)) {}
+        values(memory + 4 * n),
+        q(values + kChunk * padded(n)) {}
   static __host__ __device__ int padded(int n) { return (n + 3) / 4 * 4; }
   static __host__ __device__ std::size_t elements(int n) {
-    return static_cast<std::size_t>(5) * n + static_cast<std::size_t>(kLeast) * padded(n);
+    return static_cast<std::size_t>(5) * n + static_cast<std::size_t>(kChunk) * padded(n);
   }
 
   PatchFour<T>* step;  // [n] of Householder's step: v and w of the update, u of the product
-  T* vectors;          // [n, kStride]; before that values of the patch, [kChunk, padded n]
+  T* values;           // [kChunk, padded n] of the patch
   T* q;                // [n]
 };
 
 template <class T, int kThreads>
 struct PatchGroup {
   using Limits = PatchLimits<T>;
-  static constexpr int kWarp = 32, kWarps = kThreads / kWarp, kStride = PatchArrays<T>::kStride;
+  static constexpr int kWarp = 32, kWarps = kThreads / kWarp;
+  /// Channels of a thread where a vector lies in registers: thread, thread + kThreads, ...
+  static constexpr int kOwn = kThreads == kWarp ? kWarpChannels / kWarp : kMostChannels / kThreads;
 
   __device__ PatchGroup(const PatchConstants& constants, const float* values)
       : k(constants), series(values), n(constants.channels), thread(static_cast<int>(threadIdx.x)) {}
@@ -78,10 +78,20 @@ struct PatchGroup {
     return total;
   }
 
-  __device__ std::int64_t voxel(int number) const {
-    const int x = number % k.extent[0], y = number / k.extent[0] % k.extent[1],
-              z = number / k.extent[0] / k.extent[1];
-    return (static_cast<std::int64_t>(z0 + z) * k.ny + y0 + y) * k.nx + x0 + x;
+  /// The voxels of the patch one after the other, without a division for each.
+  struct Walk {
+    std::int64_t at;
+    int x = 0, y = 0;
+  };
+  __device__ Walk walk() const { return {(static_cast<std::int64_t>(z0) * k.ny + y0) * k.nx + x0}; }
+  __device__ void next(Walk& walk) const {
+    ++walk.at;
+    if (++walk.x < k.extent[0]) return;
+    walk.x = 0;
+    walk.at += k.nx - k.extent[0];
+    if (++walk.y < k.extent[1]) return;
+    walk.y = 0;
+    walk.at += static_cast<std::int64_t>(k.ny - k.extent[1]) * k.nx;
   }
 
   __device__ void place(int patch) {
@@ -100,37 +110,38 @@ struct PatchGroup {
     if (thread == 0) tridiagonal[2 * n] = trace;
     if (k.average == 0)
       for (int column = 0; column < own_voxels(); ++column) {
-        const float* from = series + own_voxel(column) * n;
-        for (int c = thread; c < n; c += kThreads) arrays.vectors[c * kStride] = static_cast<T>(from[c]);
-        sync();
-        for (int step = 0; step + 1 < n; ++step) reflect(step, 0);
-        for (int c = thread; c < n; c += kThreads)
-          columns[column * n + c] = arrays.vectors[(n - 1 - c) * kStride];
-        sync();
+        const float* const from = series + own_voxel(column) * n;
+        T x[1][kOwn];
+        for (int e = 0; e < kOwn; ++e) x[0][e] = own(e) < n ? static_cast<T>(from[own(e)]) : 0;
+        reflect<1, false>(x);
+        for (int e = 0; e < kOwn; ++e)
+          if (own(e) < n) columns[column * n + n - 1 - own(e)] = x[0][e];
       }
   }
 
   /// @param columns  as reduce() gave them, without what is noise. Writes [voxels, channels].
   __device__ void finish_columns(const T* columns, float* denoised) {
     for (int column = 0; column < own_voxels(); ++column) {
-      from_tridiagonal_basis(columns + column * n, 0);
+      T x[1][kOwn];
+      from_tridiagonal_basis(columns + column * n, 1, x);
       float* const to = denoised + own_voxel(column) * n;
-      for (int c = thread; c < n; c += kThreads) to[c] = static_cast<float>(arrays.vectors[c * kStride]);
-      sync();
+      for (int e = 0; e < kOwn; ++e)
+        if (own(e) < n) to[own(e)] = static_cast<float>(x[0][e]);
     }
   }
 
   /// Adds U U^T X, or X - U U^T X where U are the eigenvectors of the noise, to all voxels of the patch.
   /// @param basis  [count, n] in the tridiagonal basis
   __device__ void finish_average(const T* basis, int count, bool signal, unsigned long long* sums) {
-    const int voxels = k.extent[0] * k.extent[1] * k.extent[2];
     for (int first = 0; first < count || (first == 0 && !signal); first += kPatchVectors) {
       const int now = min(kPatchVectors, count - first);
-      for (int column = 0; column < now; ++column)
-        from_tridiagonal_basis(basis + (first + column) * n, column);
-      for (int number = 0; number < voxels; ++number)
-        add_column(voxel(number), now, signal, first == 0 && !signal, sums);
-      sync();
+      const bool whole = first == 0 && !signal;
+      if (now <= 2)
+        add_projection<2>(basis + first * n, now, signal, whole, sums);
+      else if (now <= 4)
+        add_projection<4>(basis + first * n, now, signal, whole, sums);
+      else
+        add_projection<kPatchVectors>(basis + first * n, now, signal, whole, sums);
     }
   }
 
@@ -142,14 +153,15 @@ struct PatchGroup {
     constexpr int kChunk = PatchArrays<T>::kChunk;
     const int voxels = k.extent[0] * k.extent[1] * k.extent[2];
     for (int i = thread; i < n * n; i += kThreads) matrix[i] = 0;
-    T* const values = arrays.vectors;
+    T* const values = arrays.values;
     const int tiles_j = (n + 15) / 16, tiles = (n + 31) / 32 * tiles_j;
     const int lane = thread % kWarp, stride = PatchArrays<T>::padded(n);
+    Walk from_voxel = walk();
     for (int first = 0; first < voxels; first += kChunk) {
       const int count = voxels - first < kChunk ? voxels - first : kChunk;
       sync();  // the chunk before is used up, the matrix is 0
-      for (int v = 0; v < count; ++v) {
-        const float* from = series + voxel(first + v) * n;
+      for (int v = 0; v < count; ++v, next(from_voxel)) {
+        const float* from = series + from_voxel.at * n;
         for (int c = thread; c < stride; c += kThreads)
           values[v * stride + c] = c < n ? static_cast<T>(from[c]) : 0;
       }
@@ -267,21 +279,61 @@ struct PatchGroup {
     sync();
   }
 
-  // The column-th of `vectors`.
-  __device__ void reflect(int step, int column) const {
-    const T* const u = reflectors + step * n;
-    T* const x = arrays.vectors + column;
-    T part = 0;
-    for (int i = step + 1 + thread; i < n; i += kThreads) part += u[i] * x[i * kStride];
-    const T times = u[step] * sum(part);
-    for (int i = step + 1 + thread; i < n; i += kThreads) x[i * kStride] -= times * u[i];
-    sync();
+  __device__ int own(int e) const { return thread + e * kThreads; }
+
+  // The sums of several values over all threads, in all of them.
+  template <int kColumns>
+  __device__ void sums_of(T (&part)[kColumns]) const {
+    for (int column = 0; column < kColumns; ++column)
+      for (int offset = kWarp / 2; offset > 0; offset /= 2)
+        part[column] += __shfl_xor_sync(0xffffffffU, part[column], offset);
+    if (kThreads == kWarp) return;
+    __syncthreads();  // the reduction before has been read
+    if (thread % kWarp == 0)
+      for (int column = 0; column < kColumns; ++column)
+        reduction[thread / kWarp * kColumns + column] = static_cast<double>(part[column]);
+    __syncthreads();
+    for (int column = 0; column < kColumns; ++column) {
+      part[column] = 0;
+      for (int warp = 0; warp < kWarps; ++warp)
+        part[column] += static_cast<T>(reduction[warp * kColumns + column]);
+    }
   }
 
-  __device__ void from_tridiagonal_basis(const T* from, int column) {
-    for (int c = thread; c < n; c += kThreads) arrays.vectors[(n - 1 - c) * kStride + column] = from[c];
-    sync();
-    for (int step = n - 2; step >= 0; --step) reflect(step, column);
+  __device__ T load_reflector(int step, T (&u)[kOwn]) const {
+    const T* const row = reflectors + step * n;
+    for (int e = 0; e < kOwn; ++e) u[e] = own(e) > step && own(e) < n ? row[own(e)] : 0;
+    return row[step];
+  }
+
+  // Vectors in registers by all reflectors, from the last one where they go back. A reflector is loaded while
+  // the one before is used.
+  template <int kColumns, bool kBack>
+  __device__ void reflect(T (&x)[kColumns][kOwn]) const {
+    if (n < 2) return;
+    T ahead[kOwn], factor_ahead = load_reflector(kBack ? n - 2 : 0, ahead);
+    for (int done = 0; done + 1 < n; ++done) {
+      T u[kOwn], part[kColumns];
+      const T factor = factor_ahead;
+      for (int e = 0; e < kOwn; ++e) u[e] = ahead[e];
+      if (done + 2 < n) factor_ahead = load_reflector(kBack ? n - 3 - done : done + 1, ahead);
+      for (int column = 0; column < kColumns; ++column) {
+        part[column] = 0;
+        for (int e = 0; e < kOwn; ++e) part[column] += u[e] * x[column][e];
+      }
+      sums_of(part);
+      for (int column = 0; column < kColumns; ++column)
+        for (int e = 0; e < kOwn; ++e) x[column][e] -= factor * part[column] * u[e];
+    }
+  }
+
+  /// @param from  [count, n]; those of kColumns behind them become 0
+  template <int kColumns>
+  __device__ void from_tridiagonal_basis(const T* from, int count, T (&x)[kColumns][kOwn]) const {
+    for (int column = 0; column < kColumns; ++column)
+      for (int e = 0; e < kOwn; ++e)
+        x[column][e] = column < count && own(e) < n ? from[column * n + n - 1 - own(e)] : 0;
+    reflect<kColumns, true>(x);
   }
 
   // ---- the results
@@ -308,24 +360,31 @@ struct PatchGroup {
     return (static_cast<std::int64_t>(z) * k.ny + y) * k.nx + x;
   }
 
-  __device__ void add_column(std::int64_t at, int count, bool signal, bool whole,
-                             unsigned long long* sums) const {
-    const float* const x = series + at * n;
-    T share[kPatchVectors];
-    for (int column = 0; column < kPatchVectors; ++column) {
-      if (column >= count) break;
-      T part = 0;
-      for (int c = thread; c < n; c += kThreads)
-        part += arrays.vectors[c * kStride + column] * static_cast<T>(x[c]);
-      share[column] = sum(part);
-    }
-    for (int c = thread; c < n; c += kThreads) {
-      T value = 0;
-      for (int column = 0; column < kPatchVectors; ++column)
-        if (column < count) value += share[column] * arrays.vectors[c * kStride + column];
-      if (!signal) value = (whole ? static_cast<T>(x[c]) : 0) - value;
-      const long long fixed = llrint(static_cast<double>(value) * kPatchUnit);
-      atomicAdd(sums + at * n + c, static_cast<unsigned long long>(fixed));
+  template <int kColumns>
+  __device__ void add_projection(const T* basis, int count, bool signal, bool whole,
+                                 unsigned long long* sums) const {
+    T vectors[kColumns][kOwn];
+    from_tridiagonal_basis(basis, count, vectors);
+    const T sign = signal ? 1 : -1;
+    const int voxels = k.extent[0] * k.extent[1] * k.extent[2];
+    Walk here = walk();
+    for (int number = 0; number < voxels; ++number, next(here)) {
+      const std::int64_t at = here.at * n;
+      T x[kOwn], share[kColumns];
+      for (int e = 0; e < kOwn; ++e) x[e] = own(e) < n ? static_cast<T>(series[at + own(e)]) : 0;
+      for (int column = 0; column < kColumns; ++column) {
+        share[column] = 0;
+        for (int e = 0; e < kOwn; ++e) share[column] += vectors[column][e] * x[e];
+      }
+      sums_of(share);
+      for (int e = 0; e < kOwn; ++e) {
+        if (own(e) >= n) continue;
+        T value = 0;
+        for (int column = 0; column < kColumns; ++column) value += share[column] * vectors[column][e];
+        value = sign * value + (whole ? x[e] : 0);
+        const long long fixed = llrint(static_cast<double>(value) * kPatchUnit);
+        atomicAdd(sums + at + own(e), static_cast<unsigned long long>(fixed));
+      }
     }
   }
 };

@@ -1,8 +1,7 @@
 #include "imaging/patch_lanes.hpp"
 
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
+#include "imaging/patch_batch.hpp"
+#include "imaging/patch_eigen.hpp"
 
 // Every array holds a vector where the formulas have a number, and its lanes are as many patches. There is no
 // sum over lanes; but all take as many steps of QL as the slowest, so what patches lie beside a patch changes
@@ -21,124 +20,6 @@
 // compiled for a processor that is not there.
 namespace warploom::imaging::WARPLOOM_INSTRUCTION_SET {
 namespace {
-
-#if defined(__AVX512F__)
-constexpr int kBytes = 64, kTile = 4;
-#elif defined(__AVX2__)
-constexpr int kBytes = 32, kTile = 2;
-#else
-constexpr int kBytes = 16, kTile = 2;
-#endif
-
-template <class T>
-struct Lanes {
-  typedef T V __attribute__((vector_size(kBytes)));
-  static constexpr int kCount = kBytes / static_cast<int>(sizeof(T));
-};
-template <class T>
-using Vector = typename Lanes<T>::V;
-
-template <class T>
-struct Limits;
-template <>
-struct Limits<float> {
-  static constexpr float kEpsilon = 5.9604645e-8F, kFloor = 1e-11F, kTiny = 1e-30F, kHuge = 1e30F;
-};
-template <>
-struct Limits<double> {
-  static constexpr double kEpsilon = 1.1102230246251565e-16, kFloor = 1e-20, kTiny = 1e-280, kHuge = 1e280;
-};
-
-template <class T>
-inline Vector<T> load(const T* from) {
-  Vector<T> v;
-  __builtin_memcpy(&v, from, sizeof v);
-  return v;
-}
-
-inline void root(const Vector<float>& a, Vector<float>& out) {
-#if defined(__AVX512F__)
-  out = (Vector<float>)_mm512_maskz_sqrt_ps(0xFFFF, (__m512)a);  // the one without a mask warns in GCC 12
-#elif defined(__AVX2__)
-  out = (Vector<float>)_mm256_sqrt_ps((__m256)a);
-#else
-  for (int k = 0; k < Lanes<float>::kCount; ++k) out[k] = __builtin_sqrtf(a[k]);
-#endif
-}
-inline void root(const Vector<double>& a, Vector<double>& out) {
-#if defined(__AVX512F__)
-  out = (Vector<double>)_mm512_maskz_sqrt_pd(0xFF, (__m512d)a);
-#elif defined(__AVX2__)
-  out = (Vector<double>)_mm256_sqrt_pd((__m256d)a);
-#else
-  for (int k = 0; k < Lanes<double>::kCount; ++k) out[k] = __builtin_sqrt(a[k]);
-#endif
-}
-
-template <class V>
-inline V magnitude(const V& a) {
-  return a < 0 ? -a : a;
-}
-
-template <class Mask>
-inline bool any(const Mask& mask) {
-  bool set = false;
-  for (unsigned k = 0; k < sizeof mask / sizeof mask[0]; ++k) set |= mask[k] != 0;
-  return set;
-}
-
-inline std::int64_t packed(std::int64_t row) { return row * (row + 1) / 2; }
-inline std::int64_t round_up(std::int64_t value, std::int64_t step) {
-  return (value + step - 1) / step * step;
-}
-
-// QL needs about 1.3 n^2 rotations.
-constexpr std::int64_t kMostRotations = 4;  // times n^2
-constexpr std::int64_t kMostSweeps = 16;    // times n
-
-// The arrays of one batch, in the workspace. Without one it only measures.
-template <class T>
-struct Batch {
-  using V = Vector<T>;
-  static constexpr int kLanes = Lanes<T>::kCount;
-
-  explicit Batch(const PatchProblem& p, std::byte* workspace)
-      : problem(p),
-        n(p.channels),
-        rows(p.extent[1] * p.extent[2]),
-        width(round_up(kLanes + p.extent[0] - 1, kLanes)),
-        at(workspace) {
-    const std::int64_t most_kept = (n + 1) / 2;
-    strip = take<T>(round_up(n, kTile) * rows * width);
-    gram = take<V>(packed(n));
-    V** const vectors[] = {&diagonal, &beside, &factor, &u, &v, &w, &q, &x, &sorted};
-    for (V** vector : vectors) *vector = take<V>(n + 1);
-    rotations = take<V>(2 * kMostRotations * n * n);
-    sweeps = take<int>(kMostSweeps * n);
-    basis = take<V>(most_kept * n);
-    partial = take<T>(kTile * kTile * width);
-    used = static_cast<std::size_t>(at - workspace);
-  }
-
-  template <class Element>
-  Element* take(std::int64_t count) {
-    auto* const begin = reinterpret_cast<Element*>(at);
-    at += round_up(count * static_cast<std::int64_t>(sizeof(Element)), 64);
-    return begin;
-  }
-
-  const PatchProblem& problem;
-  std::int64_t n, rows, width;
-  std::byte* at;
-  T *strip, *partial;
-  V* gram;  // rows of the lower triangle; then Householder's vectors in its columns below the diagonal
-  V *diagonal, *beside, *factor, *u, *v, *w, *q, *x, *sorted;
-  V* rotations;  // [cosine, sine] of each
-  int* sweeps;   // where each ends
-  V* basis;      // [component, channel]
-  int sweep_count = 0;
-  std::size_t used;
-};
 
 // ---- the matrices
 // ------------------------------------------------------------------------------------------
@@ -160,6 +41,38 @@ void gather(Batch<T>& b, const PatchTask& task) {
       }
   const std::int64_t padded = round_up(b.n, kTile);
   for (std::int64_t k = b.n * b.rows * b.width; k < padded * b.rows * b.width; ++k) b.strip[k] = 0;
+}
+
+// A voxel's values, `stride` apart, by a reflector of the series.
+template <class T>
+inline void turn(const PatchProblem& p, int reflector, std::int64_t n, T* values, std::int64_t stride) {
+  using V = Vector<T>;
+  const float* const u = p.reflectors + reflector * n;
+  V even = {}, odd = {};
+  std::int64_t c = 0;
+  for (; c + 1 < n; c += 2) {
+    even += load(values + c * stride) * static_cast<T>(u[c]);
+    odd += load(values + (c + 1) * stride) * static_cast<T>(u[c + 1]);
+  }
+  if (c < n) even += load(values + c * stride) * static_cast<T>(u[c]);
+  const V sum = even + odd;
+  const V times = sum * static_cast<T>(p.reflector_factors[reflector]);
+  for (c = 0; c < n; ++c) {
+    const V turned = load(values + c * stride) - times * static_cast<T>(u[c]);
+    __builtin_memcpy(values + c * stride, &turned, sizeof turned);
+  }
+}
+template <class T>
+void turn_strip(Batch<T>& b) {
+  const std::int64_t stride = b.rows * b.width;
+  for (std::int64_t at = 0; at < stride; at += Batch<T>::kLanes)
+    for (int k = 0; k < b.problem.reflector_count; ++k) turn(b.problem, k, b.n, b.strip + at, stride);
+}
+// Batch::x.
+template <class T>
+void turn_back(Batch<T>& b) {
+  for (int k = b.problem.reflector_count; k-- > 0;)
+    turn(b.problem, k, b.n, reinterpret_cast<T*>(b.x), std::int64_t{Batch<T>::kLanes});
 }
 
 // The sums over y and z of products of kTile by kTile channels, for every x of the strip.
@@ -232,225 +145,6 @@ Vector<T> normalise(Batch<T>& b) {
   return trace;
 }
 
-// ---- tridiagonalisation
-// ------------------------------------------------------------------------------------
-
-// Rows i (and i + 1): A -= v w^T + w v^T, and q += A u, for columns from `first` to before the diagonal.
-template <int kRows, class T>
-inline void update_rows(Batch<T>& b, std::int64_t i, std::int64_t first) {
-  using V = Vector<T>;
-  V *row[kRows], vi[kRows], wi[kRows], ui[kRows], qi[kRows];
-  for (int r = 0; r < kRows; ++r) {
-    row[r] = b.gram + packed(i + r);
-    vi[r] = b.v[i + r], wi[r] = b.w[i + r], ui[r] = b.u[i + r], qi[r] = b.q[i + r];
-  }
-  for (std::int64_t j = first; j < i; ++j) {
-    const V vj = b.v[j], wj = b.w[j], uj = b.u[j];
-    V qj = b.q[j];
-    for (int r = 0; r < kRows; ++r) {
-      const V a = row[r][j] - vi[r] * wj - wi[r] * vj;
-      row[r][j] = a;
-      qi[r] += a * uj;
-      qj += a * ui[r];
-    }
-    b.q[j] = qj;
-  }
-  for (int r = 0; r < kRows; ++r)  // the triangle at the diagonal
-    for (int s = 0; s <= r; ++s) {
-      const V a = row[r][i + s] - vi[r] * wi[s] - wi[r] * vi[s];
-      row[r][i + s] = a;
-      qi[r] += a * ui[s];
-      if (s < r) qi[s] += a * ui[r];
-    }
-  for (int r = 0; r < kRows; ++r) b.q[i + r] = qi[r];
-}
-
-// T is kept from its end to its beginning: the largest elements come first, and QL wants them last.
-template <class T>
-void tridiagonalise(Batch<T>& b) {
-  using V = Vector<T>;
-  const std::int64_t n = b.n;
-  for (std::int64_t i = 0; i < n; ++i) b.v[i] = b.w[i] = V{};
-  for (std::int64_t k = 0; k + 1 < n; ++k) {
-    b.diagonal[n - 1 - k] = b.gram[packed(k) + k] - 2 * b.v[k] * b.w[k];
-    V rest = {};
-    for (std::int64_t i = k + 1; i < n; ++i) {
-      const V a = b.gram[packed(i) + k] - b.v[i] * b.w[k] - b.w[i] * b.v[k];
-      b.u[i] = a;
-      if (i > k + 1) rest += a * a;
-    }
-    const V first = b.u[k + 1];
-    V norm;
-    root(rest + first * first, norm);
-    const auto reflects = rest > Limits<T>::kTiny;
-    const V image = reflects ? (first > 0 ? -norm : norm) : first;
-    b.beside[n - 2 - k] = image;
-    b.u[k + 1] = first - image;
-    const V factor = reflects ? 2 / (rest + b.u[k + 1] * b.u[k + 1]) : V{};
-    b.factor[k] = factor;
-    for (std::int64_t i = k + 1; i < n; ++i) {
-      b.gram[packed(i) + k] = b.u[i];
-      b.q[i] = V{};
-    }
-    std::int64_t i = k + 1;
-    for (; i + 1 < n; i += 2) update_rows<2>(b, i, k + 1);
-    if (i < n) update_rows<1>(b, i, k + 1);
-    V product = {};
-    for (i = k + 1; i < n; ++i) product += b.u[i] * b.q[i];
-    const V share = factor * (factor * product) / 2;  // factor squared may overflow
-    for (i = k + 1; i < n; ++i) {
-      b.v[i] = b.u[i];
-      b.w[i] = factor * b.q[i] - share * b.u[i];
-    }
-  }
-  b.diagonal[0] = b.gram[packed(n - 1) + n - 1] - 2 * b.v[n - 1] * b.w[n - 1];
-  b.beside[n - 1] = V{};
-}
-
-template <class T>
-inline void reflect(const Batch<T>& b, std::int64_t k, Vector<T>* x) {
-  using V = Vector<T>;
-  V even = {}, odd = {};
-  std::int64_t i = k + 1;
-  for (; i + 1 < b.n; i += 2) {
-    even += b.gram[packed(i) + k] * x[i];
-    odd += b.gram[packed(i + 1) + k] * x[i + 1];
-  }
-  if (i < b.n) even += b.gram[packed(i) + k] * x[i];
-  const V times = b.factor[k] * (even + odd);
-  for (i = k + 1; i < b.n; ++i) x[i] -= times * b.gram[packed(i) + k];
-}
-template <class T>
-void reverse(const Batch<T>& b, Vector<T>* x) {
-  for (std::int64_t i = 0, j = b.n - 1; i < j; ++i, --j) {
-    const Vector<T> first = x[i];
-    x[i] = x[j], x[j] = first;
-  }
-}
-template <class T>
-void to_tridiagonal_basis(const Batch<T>& b, Vector<T>* x) {
-  for (std::int64_t k = 0; k + 1 < b.n; ++k) reflect(b, k, x);
-  reverse(b, x);
-}
-template <class T>
-void from_tridiagonal_basis(const Batch<T>& b, Vector<T>* x) {
-  reverse(b, x);
-  for (std::int64_t k = b.n - 1; k-- > 0;) reflect(b, k, x);
-}
-
-// ---- eigenvalues
-// -------------------------------------------------------------------------------------------
-
-// The eigenvalue of the 2 x 2 matrix at l that is nearer to its first element.
-template <class T>
-inline Vector<T> shift(const Batch<T>& b, std::int64_t l) {
-  using V = Vector<T>;
-  const V here = b.diagonal[l], e = b.beside[l];
-  const V g = (b.diagonal[l + 1] - here) / (2 * e);
-  V r;
-  root(g * g + 1, r);
-  return e == 0 ? here : here - e / (g + (g < 0 ? -r : r));
-}
-
-// Beside its neighbours, or far below what rounding did to a matrix of trace 1 before.
-template <class T>
-inline auto negligible(const Batch<T>& b, std::int64_t i) {
-  return magnitude(b.beside[i]) <=
-         Limits<T>::kEpsilon * (magnitude(b.diagonal[i]) + magnitude(b.diagonal[i + 1])) + Limits<T>::kFloor;
-}
-
-// One step of QL from the end up to l, in all lanes at once. A block that ends in a lane, at an element that
-// is negligible there, is begun anew above it with the same shift: a step in the lower block is not needed
-// then, but does no harm.
-template <class T>
-void sweep(Batch<T>& b, std::int64_t l, const Vector<T>& sigma, Vector<T>* rotations) {
-  using V = Vector<T>;
-  V s = {}, c = {}, p = {}, g = {}, next = b.diagonal[b.n - 1], coupling = {};
-  for (std::int64_t i = b.n - 2; i >= l; --i) {
-    const V e = negligible(b, i) ? V{} : b.beside[i];
-    const auto begins = coupling == 0;
-    s = begins ? V{} + 1 : s;
-    c = begins ? V{} + 1 : c;
-    p = begins ? V{} : p;
-    g = begins ? next - sigma : g;
-    const V f = s * e, h = c * e;
-    const V square = f * f + g * g;
-    V r;
-    root(square, r);
-    const V inverse = 1 / r;
-    const auto idle = (f == 0) | (square <= Limits<T>::kTiny);  // what is so small is no part of a trace of 1
-    s = idle ? V{} : f * inverse;
-    c = idle ? V{} + 1 : g * inverse;
-    b.beside[i + 1] = begins ? V{} : idle ? g : r;
-    const V above = b.diagonal[i], rest = next - p;
-    const V turn = (above - rest) * s + 2 * c * h;
-    p = s * turn;
-    b.diagonal[i + 1] = rest + p;
-    g = c * turn - h;
-    next = above;
-    coupling = e;
-    rotations[0] = c;
-    rotations[1] = s;
-    rotations += 2;
-  }
-  // A block that reaches l ends there; one that began at l has no element above the diagonal.
-  b.diagonal[l] = coupling == 0 ? next : next - p;
-  b.beside[l] = coupling == 0 ? V{} : g;
-}
-
-template <class T>
-bool find_eigenvalues(Batch<T>& b) {
-  using V = Vector<T>;
-  V* rotations = b.rotations;
-  const V* const last = b.rotations + 2 * (kMostRotations - 1) * b.n * b.n;
-  b.sweep_count = 0;
-  for (std::int64_t l = 0; l + 1 < b.n; ++l)
-    for (;;) {
-      const auto done = negligible(b, l);
-      if (!any(done == 0)) break;
-      if (rotations > last || b.sweep_count == kMostSweeps * b.n) return false;
-      // Lanes that are done here work on the next one already.
-      b.beside[l] = done ? V{} : b.beside[l];
-      V sigma = shift(b, l);
-      if (l + 2 < b.n) sigma = done ? shift(b, l + 1) : sigma;
-      sweep(b, l, sigma, rotations);
-      rotations += 2 * (b.n - 1 - l);
-      b.sweeps[b.sweep_count++] = static_cast<int>(l);
-    }
-  return true;
-}
-
-template <class T>
-void to_eigenbasis(const Batch<T>& b, Vector<T>* x) {
-  using V = Vector<T>;
-  const V* rotation = b.rotations;
-  for (int k = 0; k < b.sweep_count; ++k) {
-    V below = x[b.n - 1];
-    for (std::int64_t i = b.n - 2; i >= b.sweeps[k]; --i, rotation += 2) {
-      const V c = rotation[0], s = rotation[1], above = x[i];
-      x[i + 1] = s * above + c * below;
-      below = c * above - s * below;
-    }
-    x[b.sweeps[k]] = below;
-  }
-}
-template <class T>
-void from_eigenbasis(const Batch<T>& b, Vector<T>* x) {
-  using V = Vector<T>;
-  const V* rotation = b.rotations;
-  for (int k = 0; k < b.sweep_count; ++k) rotation += 2 * (b.n - 1 - b.sweeps[k]);
-  for (int k = b.sweep_count; k-- > 0;) {
-    V above = x[b.sweeps[k]];
-    for (std::int64_t i = b.sweeps[k]; i < b.n - 1; ++i) {
-      rotation -= 2;
-      const V c = rotation[0], s = rotation[1], below = x[i + 1];
-      x[i] = c * above + s * below;
-      above = c * below - s * above;
-    }
-    x[b.n - 1] = above;
-  }
-}
-
 // ---- what is noise
 // -----------------------------------------------------------------------------------------
 
@@ -510,6 +204,7 @@ void denoise_column(Batch<T>& b, const PatchTask& task, int number, const Vector
   for (std::int64_t c = 0; c < b.n; ++c) x[c] = b.diagonal[c] > noise ? x[c] : V{};
   from_eigenbasis(b, x);
   from_tridiagonal_basis(b, x);
+  turn_back(b);
   float* out = task.denoised + static_cast<std::int64_t>(number) * b.n * Batch<T>::kLanes;
   const float unit = 1 / b.problem.scale;
   for (std::int64_t c = 0; c < b.n; ++c)
@@ -581,6 +276,7 @@ template <class T>
 bool solve(const PatchProblem& problem, const PatchTask& task, std::byte* workspace) {
   Batch<T> b(problem, workspace);
   gather(b, task);
+  turn_strip(b);
   multiply(b);
   if (problem.complex) embed_hermitian(b);
   const Vector<T> trace = normalise(b);

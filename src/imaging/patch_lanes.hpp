@@ -17,6 +17,11 @@ struct PatchProblem {
   bool complex = false;
   float scale = 1;     ///< a power of two: the series times this is about 1 at most
   int extent[3] = {};  ///< of a patch, x first [voxels]
+  /// [reflectors, channels] u of I - factor u u^T, which turn each voxel's values before, and those of
+  /// `denoised` back; `sum` stays turned. See SeriesReflectors.
+  const float* reflectors = nullptr;
+  const float* reflector_factors = nullptr;
+  int reflector_count = 0;
 
   // The estimator. `spectrum` eigenvalues count, the smaller of volumes and voxels of a patch; the larger
   // divides them.
@@ -32,8 +37,8 @@ struct PatchColumn {
 
 /// Patches side by side along x.
 struct PatchTask {
-  std::int64_t x = 0, y = 0, z = 0;      ///< first voxel of the first patch; that of lane k is at x + k
-  int lanes = 0;                         ///< so many have a place in the row; the others' results mean nothing
+  std::int64_t x = 0, y = 0, z = 0;  ///< first voxel of the first patch; that of lane k is at x + k
+  int lanes = 0;                     ///< so many have a place in the row; the others' results mean nothing
   const std::uint8_t* wanted = nullptr;  ///< [lanes()] for averaging: others add nothing
   const PatchColumn* columns = nullptr;
   int column_count = 0;

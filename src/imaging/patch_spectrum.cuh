@@ -28,13 +28,16 @@ struct PatchSpectrum {
 
   int n, lane;
   T *diagonal, *beside, *vector;  // [n, kLanes], from this lane on
-  T* rotations;                   // [kPatchRotations n^2, 2, kLanes], from this lane on
+  T* rotations;                   // [room(n), kLanes] tan(angle / 2), from this lane on
   int* sweeps;                    // [kPatchSweeps n] where each ends
   int sweep_count, rotation_count;
 
+  static constexpr int kAhead = 8;  // rotations that are loaded together, before any store
+
+  static __host__ __device__ int room(int n) { return kPatchRotations * n * n + 16 * n; }
   static __host__ __device__ std::size_t array_bytes(int n) { return 3 * sizeof(T) * kLanes * n; }
   static __host__ __device__ std::size_t scratch_bytes(int n) {
-    return 2 * sizeof(T) * kLanes * kPatchRotations * n * static_cast<std::size_t>(n) +
+    return sizeof(T) * kLanes * static_cast<std::size_t>(room(n)) +
            (sizeof(int) * kPatchSweeps * n + 15) / 16 * 16;
   }
 
@@ -52,32 +55,39 @@ struct PatchSpectrum {
   }
 
   /// false: a lane did not converge
+  /// @tparam kCarry  the vector goes to the eigenbasis on the way
+  template <bool kCarry>
   __device__ bool find_eigenvalues() {
     sweep_count = rotation_count = 0;
     for (int l = 0; l + 1 < n; ++l)
       for (;;) {
         const bool done = negligible(l);
         if (__all_sync(0xffffffffU, done)) break;
-        if (rotation_count + n > kPatchRotations * n * n || sweep_count == kPatchSweeps * n) return false;
+        if (rotation_count + n > room(n) || sweep_count == kPatchSweeps * n) return false;
         if (done) beside[l * kLanes] = 0;  // and work on the next one already
         const T sigma = done && l + 2 < n ? shift(l + 1) : shift(l);
-        sweep(l, sigma);
+        sweep<kCarry>(l, sigma);
       }
     return true;
   }
 
+  // The root has the sign that makes the cosine positive, so that half the angle's tangent tells all.
+  template <bool kCarry>
   __device__ void sweep(int l, T sigma) {
     T s = 1, c = 1, p = 0, g = 0, next = diagonal[(n - 1) * kLanes], coupling = 0;
     T above = diagonal[(n - 2) * kLanes], element = beside[(n - 2) * kLanes];
-    T* rotation = rotations + static_cast<std::int64_t>(rotation_count) * 2 * kLanes;
-    for (int i = n - 2; i >= l; --i, rotation += 2 * kLanes) {
+    T carried = 0, carried_above = 0;
+    if (kCarry) carried = vector[(n - 1) * kLanes], carried_above = vector[(n - 2) * kLanes];
+    T* rotation = rotations + static_cast<std::int64_t>(rotation_count) * kLanes;
+    for (int i = n - 2; i >= l; --i, rotation += kLanes) {
       const int ahead = (i > l ? i - 1 : l) * kLanes;  // loaded before this step's stores
       const T above_ahead = diagonal[ahead], element_ahead = beside[ahead];
+      const T carried_ahead = kCarry ? vector[ahead] : T{0};
       const T e = negligible(above, next, element) ? 0 : element;
       const bool begins = coupling == 0;
       if (begins) s = 1, c = 1, p = 0, g = next - sigma;
       const T f = s * e, h = c * e, square = f * f + g * g;
-      const T r = sqrt(square), inverse = 1 / r;
+      const T r = g < 0 ? -sqrt(square) : sqrt(square), inverse = 1 / r;
       const bool idle = f == 0 || square <= Limits::kTiny;
       s = idle ? 0 : f * inverse;
       c = idle ? 1 : g * inverse;
@@ -88,58 +98,90 @@ struct PatchSpectrum {
       g = c * turn - h;
       next = above;
       coupling = e;
-      rotation[0] = c;
-      rotation[kLanes] = s;
+      rotation[0] = s / (1 + c);
+      if (kCarry) {
+        vector[(i + 1) * kLanes] = s * carried_above + c * carried;
+        carried = c * carried_above - s * carried;
+        carried_above = carried_ahead;
+      }
       above = above_ahead, element = element_ahead;
     }
     diagonal[l * kLanes] = coupling == 0 ? next : next - p;
     beside[l * kLanes] = coupling == 0 ? 0 : g;
+    if (kCarry) vector[l * kLanes] = carried;
     rotation_count += n - 1 - l;
     if (lane == 0) sweeps[sweep_count] = l;
     ++sweep_count;
     __syncwarp();  // where it ends is known
   }
 
-  // The vector of this lane.
+  __device__ static void decode(T tangent, T& c, T& s) {
+    const T square = tangent * tangent, inverse = 1 / (1 + square);
+    c = (1 - square) * inverse;
+    s = 2 * tangent * inverse;
+  }
+
+  // The vector of this lane. The compiler must not move a load before a store that may be to the same place;
+  // so a batch is loaded in one go, else every rotation would wait for the device's memory.
   __device__ void to_eigenbasis() {
     const T* rotation = rotations;
     for (int k = 0; k < sweep_count; ++k) {
       const int l = sweeps[k];
       T below = vector[(n - 1) * kLanes];
-#pragma unroll 4
-      for (int i = n - 2; i >= l; --i, rotation += 2 * kLanes) {
-        const T c = rotation[0], s = rotation[kLanes], above = vector[i * kLanes];
-        vector[(i + 1) * kLanes] = s * above + c * below;
-        below = c * above - s * below;
+      for (int first = n - 2; first >= l; first -= kAhead) {
+        const int count = min(kAhead, first - l + 1);
+        T tangent[kAhead], above[kAhead];
+#pragma unroll
+        for (int m = 0; m < kAhead; ++m)
+          if (m < count) tangent[m] = rotation[m * kLanes], above[m] = vector[(first - m) * kLanes];
+#pragma unroll
+        for (int m = 0; m < kAhead; ++m)
+          if (m < count) {
+            T c, s;
+            decode(tangent[m], c, s);
+            vector[(first - m + 1) * kLanes] = s * above[m] + c * below;
+            below = c * above[m] - s * below;
+          }
+        rotation += count * kLanes;
       }
       vector[l * kLanes] = below;
     }
   }
   __device__ void from_eigenbasis() {
-    const T* rotation = rotations + static_cast<std::int64_t>(rotation_count) * 2 * kLanes;
+    const T* rotation = rotations + static_cast<std::int64_t>(rotation_count) * kLanes;
     for (int k = sweep_count - 1; k >= 0; --k) {
       const int l = sweeps[k];
       T above = vector[l * kLanes];
-#pragma unroll 4
-      for (int i = l; i < n - 1; ++i) {
-        rotation -= 2 * kLanes;
-        const T c = rotation[0], s = rotation[kLanes], below = vector[(i + 1) * kLanes];
-        vector[i * kLanes] = c * above + s * below;
-        above = c * below - s * above;
+      for (int first = l; first < n - 1; first += kAhead) {
+        const int count = min(kAhead, n - 1 - first);
+        rotation -= count * kLanes;
+        T tangent[kAhead], below[kAhead];
+#pragma unroll
+        for (int m = 0; m < kAhead; ++m)
+          if (m < count)
+            tangent[m] = rotation[(count - 1 - m) * kLanes], below[m] = vector[(first + m + 1) * kLanes];
+#pragma unroll
+        for (int m = 0; m < kAhead; ++m)
+          if (m < count) {
+            T c, s;
+            decode(tangent[m], c, s);
+            vector[(first + m) * kLanes] = c * above + s * below[m];
+            above = c * below[m] - s * above;
+          }
       }
       vector[(n - 1) * kLanes] = above;
     }
   }
 
-  /// Eigenvalues up to the result are noise; below all if none is. The vector is used for sorting.
+  /// Eigenvalues up to the result are noise; below all if none is. `beside` is used for sorting.
   __device__ T judge(const PatchConstants& k, const double* inverse_width, T trace, float& variance_out,
                      int& rank) {
     for (int i = 0; i < n; ++i) {
       const T value = diagonal[i * kLanes];
       int place = i;
-      for (; place > 0 && vector[(place - 1) * kLanes] > value; --place)
-        vector[place * kLanes] = vector[(place - 1) * kLanes];
-      vector[place * kLanes] = value;
+      for (; place > 0 && beside[(place - 1) * kLanes] > value; --place)
+        beside[place * kLanes] = beside[(place - 1) * kLanes];
+      beside[place * kLanes] = value;
     }
     const int pairs = k.complex != 0 ? 2 : 1, skipped = n / pairs - k.spectrum;
     const double scale = static_cast<double>(trace) * k.inverse_larger / pairs;
@@ -148,7 +190,7 @@ struct PatchSpectrum {
     for (int i = 0; i < k.spectrum; ++i) {
       double value = 0;
       for (int j = 0; j < pairs; ++j)
-        value += static_cast<double>(vector[((skipped + i) * pairs + j) * kLanes]);
+        value += static_cast<double>(beside[((skipped + i) * pairs + j) * kLanes]);
       value = value > 0 ? value * scale : 0;
       if (i == 0) least = value;
       total += value;
@@ -156,7 +198,7 @@ struct PatchSpectrum {
     }
     variance_out = static_cast<float>(variance);
     rank = k.spectrum - noise;
-    return noise == 0 ? T{-1} : vector[((skipped + noise) * pairs - 1) * kLanes];
+    return noise == 0 ? T{-1} : beside[((skipped + noise) * pairs - 1) * kLanes];
   }
 };
 

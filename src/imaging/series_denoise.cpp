@@ -152,34 +152,37 @@ std::vector<float> sum_over_patches(const std::array<PatchAxis, 3>& axes, std::v
   return values;
 }
 
-PatchResults denoise_patches(const SeriesProblem& problem, [[maybe_unused]] Device device, float* denoised) {
+PatchResults denoise_patches(const SeriesProblem& problem, [[maybe_unused]] Device device,
+                             PatchReceiver& receiver) {
 #if defined(WARPLOOM_HAVE_CUDA)
-  if (device.is_gpu()) return denoise_patches_cuda(problem, denoised);
+  if (device.is_gpu()) return denoise_patches_cuda(problem, receiver);
 #endif
-  return denoise_patches_cpu(problem, denoised);
+  return denoise_patches_cpu(problem, receiver);
 }
 
-/// The maps, and the series after denoising in place of the back end's sums.
-class Assembly {
+/// Makes the maps, and replaces the series in place.
+class Assembly : public PatchReceiver {
  public:
-  Assembly(const SeriesProblem& problem, const PatchResults& results, const Grid& grid)
-      : problem_(problem), results_(results), average_(problem.output == PatchOutput::average) {
-    report.noise = Image(grid, 1);
-    report.rank = Image(grid, 1);
-    report.remaining_variance = Image(grid, 1);
+  Assembly(const SeriesProblem& problem, const Mask& mask, Image& series, bool residual)
+      : problem_(problem), mask_(mask), series_(series), average_(problem.output == PatchOutput::average) {
+    report.noise = Image(series.grid, 1);
+    report.rank = Image(series.grid, 1);
+    report.remaining_variance = Image(series.grid, 1);
+    if (residual) report.residual = Image(series.grid, series.channels);
+    share_.resize(static_cast<std::size_t>(series.grid.voxels()));
   }
 
-  void fill(const Image& before, const Mask& mask, Image& after, Image* residual) {
+  void maps(const PatchResults& results) override {
     const std::size_t patches = problem_.wanted.size();
     std::vector<float> variance(patches), remaining(patches), count(patches);
     const double m = problem_.volumes, n = problem_.patch_voxels();
-    for (std::size_t b = 0; b < patches; ++b)
-      if (problem_.wanted[b] != 0) {
-        const double p = results_.rank[b];
-        variance[b] = results_.variance[b];
-        remaining[b] = static_cast<float>(results_.variance[b] * p * (m + n - p) / (m * n));
-        count[b] = 1;
-      }
+    for_parts(patches, [&](std::size_t b) {
+      if (problem_.wanted[b] == 0) return;
+      const double p = results.rank[b];
+      variance[b] = results.variance[b];
+      remaining[b] = static_cast<float>(results.variance[b] * p * (m + n - p) / (m * n));
+      count[b] = 1;
+    });
     if (average_) {
       count = sum_over_patches(problem_.axes, std::move(count));
       variance = sum_over_patches(problem_.axes, std::move(variance));
@@ -189,13 +192,12 @@ class Assembly {
     const std::int64_t rows = std::int64_t{y.voxels} * z.voxels;
     std::vector<std::int64_t> done(static_cast<std::size_t>(rows)), skipped(done.size());
     parallel_for(rows, [&](std::int64_t row) {
-      std::vector<float> scale(static_cast<std::size_t>(x.voxels));  // of the back end's values; 0: as before
       const int by = y.patch_of(static_cast<int>(row % y.voxels)),
                 bz = z.patch_of(static_cast<int>(row / y.voxels));
       const std::size_t first = static_cast<std::size_t>(row) * x.voxels;
       for (int vx = 0; vx < x.voxels; ++vx) {
         const std::size_t v = first + vx;
-        if (!inside(mask, v)) continue;
+        if (!inside(mask_, v)) continue;
         const std::size_t b =
             (static_cast<std::size_t>(bz) * y.patches() + by) * x.patches() + x.patch_of(vx);
         if (problem_.wanted[b] == 0) {
@@ -205,38 +207,48 @@ class Assembly {
         ++done[static_cast<std::size_t>(row)];
         const std::size_t at = average_ ? v : b;
         const float share = 1 / count[at];
-        scale[static_cast<std::size_t>(vx)] = share;
+        share_[v] = share;
         const double unit = 1 / static_cast<double>(problem_.scale);
         report.noise.data[v] =
             static_cast<float>(std::sqrt(static_cast<double>(variance[at] * share)) * unit);
-        report.rank.data[v] = results_.rank[b];
+        report.rank.data[v] = results.rank[b];
         report.remaining_variance.data[v] =
             static_cast<float>(static_cast<double>(remaining[at] * share) * unit * unit);
-      }
-      for (int c = 0; c < before.channels; ++c) {
-        const float* const from = before.channel(c).data() + first;
-        float* const to = after.channel(c).data() + first;
-        for (int vx = 0; vx < x.voxels; ++vx) {
-          const float share = scale[static_cast<std::size_t>(vx)];
-          to[vx] = share == 0 ? from[vx] : to[vx] * share;
-        }
-        if (residual != nullptr) {
-          float* const left = residual->channel(c).data() + first;
-          for (int vx = 0; vx < x.voxels; ++vx)
-            left[vx] = scale[static_cast<std::size_t>(vx)] == 0 ? 0 : from[vx] - to[vx];
-        }
       }
     });
     for (const std::int64_t n_row : done) report.voxels += n_row;
     for (const std::int64_t n_row : skipped) report.skipped += n_row;
   }
 
+  void values(std::uint64_t begin, const float* from, std::uint64_t count) override {
+    std::size_t v = begin % share_.size();
+    for (std::uint64_t k = 0; k < count; ++k, v = v + 1 == share_.size() ? 0 : v + 1) {
+      const float share = share_[v];
+      if (share == 0) continue;
+      float& value = series_.data[begin + k];
+      const float after = from[k] * share;
+      if (!report.residual.data.empty()) report.residual.data[begin + k] = value - after;
+      value = after;
+    }
+  }
+
   SeriesDenoising report = {};
 
  private:
+  template <class Body>
+  static void for_parts(std::size_t count, const Body& body) {
+    constexpr std::size_t kPart = 1 << 14;
+    parallel_for(static_cast<std::int64_t>((count + kPart - 1) / kPart), [&](std::int64_t part) {
+      const std::size_t begin = static_cast<std::size_t>(part) * kPart;
+      for (std::size_t k = begin; k < std::min(count, begin + kPart); ++k) body(k);
+    });
+  }
+
   const SeriesProblem& problem_;
-  const PatchResults& results_;
+  const Mask& mask_;
+  Image& series_;
   bool average_;
+  std::vector<float> share_;  // [voxels] of the back end's values; 0: the voxel stays as it is
 };
 
 SeriesDenoising denoise_checked(Image& series, bool complex, const Mask& mask,
@@ -263,21 +275,20 @@ SeriesDenoising denoise_checked(Image& series, bool complex, const Mask& mask,
   problem.scale = values.scale;
   problem.output = options.output;
   problem.precision = options.precision;
+  // Of complex data the embedded matrix has each eigenvalue twice, and so no single first element.
+  if (options.precision == Precision::float32 && !complex)
+    problem.reflectors = series_reflectors(series, mask, values.not_finite);
   problem.inverse_width = inverse_widths(volumes, problem.patch_voxels(), options.estimator);
   problem.wanted = wanted_patches(problem.axes, mask, values.not_finite);
 
-  Image after(series.grid, series.channels);
-  const PatchResults results = denoise_patches(problem, scope.device(), after.data.data());
-  Assembly assembly(problem, results, series.grid);
+  Assembly assembly(problem, mask, series, options.residual);
+  const PatchResults results = denoise_patches(problem, scope.device(), assembly);
   SeriesDenoising& report = assembly.report;
-  if (options.residual) report.residual = Image(series.grid, series.channels);
-  assembly.fill(series, mask, after, options.residual ? &report.residual : nullptr);
   report.extent = extent;
   report.device = scope.device();
   report.seconds = results.seconds;
   report.transfer_seconds = results.transfer_seconds;
   report.device_bytes = results.device_bytes;
-  series.data = std::move(after.data);
   return std::move(report);
 } catch (const std::bad_alloc&) {
   throw OutOfMemory(fmt::format(

@@ -26,6 +26,23 @@ struct PatchAxis {
   }
 };
 
+/// The values of each voxel are turned by I - factor u u^T (Householder), one after the other, before its
+/// patches are done, and back afterwards: in exact arithmetic nothing changes. They turn the largest
+/// principal components of the whole series into the first channels. The largest eigenvalues of a patch,
+/// which may be 10^6 times those of the noise, then lie nearly in the first rows of X X^T alone, which the
+/// tridiagonalisation from there hardly mixes with the others: rounding is relative to what is left, and
+/// single precision suffices.
+struct SeriesReflectors {
+  std::vector<float> u = {};  ///< [count, channels]
+  std::vector<float> factor = {};
+  int count() const { return static_cast<int>(factor.size()); }
+};
+
+/// From a sample of the voxels inside the mask.
+/// @param not_finite  a byte a voxel: 1 is left out; empty: none is
+SeriesReflectors series_reflectors(const Image& series, const Mask& mask,
+                                   const std::vector<std::uint8_t>& not_finite);
+
 struct SeriesProblem {
   const float* series = nullptr;  ///< [channels, nz, ny, nx]
   int channels = 0;               ///< volumes, or of complex data real and then imaginary parts
@@ -35,6 +52,7 @@ struct SeriesProblem {
   std::array<PatchAxis, 3> axes = {};
   PatchOutput output = PatchOutput::average;
   Precision precision = Precision::float32;
+  SeriesReflectors reflectors = {};
   std::vector<double> inverse_width = {};  ///< [spectrum] 1 / (4 sqrt(gamma)), by noise components - 1
   std::vector<std::uint8_t> wanted = {};   ///< [patches z, y, x] 1: to be done
 
@@ -52,10 +70,20 @@ struct PatchResults {
   std::uint64_t device_bytes = 0;
 };
 
-/// @param[out] denoised  [channels, nz, ny, nx]: centre: voxels of patches that were wanted; average: the
-/// sums over the wanted patches that a voxel lies in; other voxels 0. All 0 before.
+/// Where a back end leaves its results, once all of them are there.
+class PatchReceiver {
+ public:
+  virtual ~PatchReceiver() = default;
+  /// Called once, before the values. It may throw.
+  virtual void maps(const PatchResults& results) = 0;
+  /// Values [begin, begin + count) of [channels, nz, ny, nx], on several threads at once: centre: voxels of
+  /// patches that were wanted; average: the sums over the wanted patches that a voxel lies in. Others mean
+  /// nothing. Once the first came, the back end stops for nothing but an error of the device.
+  virtual void values(std::uint64_t begin, const float* from, std::uint64_t count) = 0;
+};
+
 /// @throws Interrupted, OutOfMemory, Internal
-PatchResults denoise_patches_cpu(const SeriesProblem& problem, float* denoised);
-PatchResults denoise_patches_cuda(const SeriesProblem& problem, float* denoised);
+PatchResults denoise_patches_cpu(const SeriesProblem& problem, PatchReceiver& receiver);
+PatchResults denoise_patches_cuda(const SeriesProblem& problem, PatchReceiver& receiver);
 
 }  // namespace warploom::imaging

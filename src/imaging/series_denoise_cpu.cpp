@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -19,6 +20,9 @@ namespace {
 constexpr std::size_t kAlignment = 64;
 struct AlignedDelete {
   void operator()(std::byte* memory) const { ::operator delete (memory, std::align_val_t{kAlignment}); }
+};
+struct Free {
+  void operator()(float* memory) const { std::free(memory); }
 };
 using Workspace = std::unique_ptr<std::byte, AlignedDelete>;
 
@@ -84,6 +88,9 @@ class PatchRows {
     out.complex = problem.complex;
     out.scale = problem.scale;
     for (std::size_t a = 0; a < 3; ++a) out.extent[a] = problem.axes[a].extent;
+    out.reflectors = problem.reflectors.u.data();
+    out.reflector_factors = problem.reflectors.factor.data();
+    out.reflector_count = problem.reflectors.count();
     out.spectrum = problem.spectrum();
     out.inverse_larger = problem.inverse_larger();
     out.inverse_width = problem.inverse_width.data();
@@ -179,14 +186,43 @@ class PatchRows {
   Workspaces workspaces_;
 };
 
+/// The sums over patches, by the series' reflectors from the last one: once a voxel instead of once a patch.
+void turn_back(const SeriesProblem& problem, float* sums) {
+  constexpr std::int64_t kPart = 512;
+  const std::int64_t voxels = problem.voxels(), n = problem.channels;
+  parallel_for((voxels + kPart - 1) / kPart, [&](std::int64_t part) {
+    const std::int64_t begin = part * kPart, count = std::min(kPart, voxels - begin);
+    double share[kPart];
+    for (std::int64_t k = problem.reflectors.count(); k-- > 0;) {
+      const float* const u = problem.reflectors.u.data() + k * n;
+      std::fill_n(share, count, 0.0);
+      for (std::int64_t c = 0; c < n; ++c)
+        for (std::int64_t v = 0; v < count; ++v)
+          share[v] += static_cast<double>(u[c]) * static_cast<double>(sums[c * voxels + begin + v]);
+      const double factor = static_cast<double>(problem.reflectors.factor[static_cast<std::size_t>(k)]);
+      for (std::int64_t c = 0; c < n; ++c)
+        for (std::int64_t v = 0; v < count; ++v) {
+          float& value = sums[c * voxels + begin + v];
+          value =
+              static_cast<float>(static_cast<double>(value) - factor * static_cast<double>(u[c]) * share[v]);
+        }
+    }
+  });
+}
+
 }  // namespace
 
-PatchResults denoise_patches_cpu(const SeriesProblem& problem, float* denoised) {
+PatchResults denoise_patches_cpu(const SeriesProblem& problem, PatchReceiver& receiver) {
   const auto start = std::chrono::steady_clock::now();
+  const std::size_t values =
+      static_cast<std::size_t>(problem.voxels()) * static_cast<std::size_t>(problem.channels);
+  // Zeros that nobody writes: the pages come when the threads touch them.
+  const std::unique_ptr<float, Free> denoised(static_cast<float*>(std::calloc(values, sizeof(float))));
+  if (denoised == nullptr) throw std::bad_alloc();
   PatchResults results;
   results.variance.resize(problem.wanted.size());
   results.rank.resize(problem.wanted.size());
-  PatchRows rows(problem, denoised, results);
+  PatchRows rows(problem, denoised.get(), results);
   const PatchAxis &y = problem.axes[1], &z = problem.axes[2];
   Progress progress("denoising the series", static_cast<std::uint64_t>(y.patches()) * z.patches(),
                     "rows of patches");
@@ -215,6 +251,13 @@ PatchResults denoise_patches_cpu(const SeriesProblem& problem, float* denoised) 
       });
     }
   }
+  if (problem.output == PatchOutput::average) turn_back(problem, denoised.get());
+  receiver.maps(results);
+  constexpr std::size_t kPart = 1 << 16;
+  parallel_for(static_cast<std::int64_t>((values + kPart - 1) / kPart), [&](std::int64_t part) {
+    const std::size_t begin = static_cast<std::size_t>(part) * kPart;
+    receiver.values(begin, denoised.get() + begin, std::min(kPart, values - begin));
+  });
   results.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return results;
 }

@@ -7,7 +7,7 @@
 namespace warploom::imaging {
 namespace {
 
-constexpr int kTile = 32, kTileRows = 8;
+constexpr int kTile = 32, kTileRows = 8, kTurnThreads = 128, kSumThreads = 256;
 
 __host__ __device__ constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
 
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(32)
   spectrum.sweeps = reinterpret_cast<int*>(own);
   own += (sizeof(int) * kPatchSweeps * n + 15) / 16 * 16;
   spectrum.rotations = reinterpret_cast<T*>(own) + lane;
-  own += 2 * sizeof(T) * kLanes * kPatchRotations * n * static_cast<std::size_t>(n);
+  own += sizeof(T) * kLanes * static_cast<std::size_t>(PatchSpectrum<T>::room(n));
   T* const arrays = (in_shared != 0 ? reinterpret_cast<T*>(patch_memory) : reinterpret_cast<T*>(own)) + lane;
   spectrum.diagonal = arrays;
   spectrum.beside = arrays + kLanes * n;
@@ -89,7 +89,15 @@ __global__ void __launch_bounds__(32)
       spectrum.diagonal[i * kLanes] = there ? from[i] : 0;
       spectrum.beside[i * kLanes] = there ? from[n + i] : 0;
     }
-    if (!spectrum.find_eigenvalues()) {
+    T* own_vectors = vectors + (there ? (first_vector[item] - first_vector[begin]) * n : 0);
+    bool found = false;
+    if (constants.average != 0) {
+      found = spectrum.template find_eigenvalues<false>();
+    } else {  // the first column goes along
+      for (int i = 0; i < n; ++i) spectrum.vector[i * kLanes] = there ? own_vectors[i] : 0;
+      found = spectrum.template find_eigenvalues<true>();
+    }
+    if (!found) {
       if (lane == 0) *failed = 1;
       continue;
     }
@@ -98,12 +106,10 @@ __global__ void __launch_bounds__(32)
     const T noise =
         spectrum.judge(constants, inverse_width, there ? from[2 * n] : 0, variance_here, rank_here);
     int own_count = 0;  // of vectors
-    T* own_vectors = vectors;
     bool signal = true;
     if (there) {
       variance[item] = variance_here;
       rank[item] = static_cast<std::int16_t>(rank_here);
-      own_vectors += (first_vector[item] - first_vector[begin]) * n;
       if (constants.average != 0) {
         int kept = 0;
         for (int i = 0; i < n; ++i) kept += spectrum.diagonal[i * kLanes] > noise ? 1 : 0;
@@ -128,8 +134,10 @@ __global__ void __launch_bounds__(32)
           spectrum.vector[next++ * kLanes] = 1;
         }
       } else {
-        for (int i = 0; i < n; ++i) spectrum.vector[i * kLanes] = mine ? to[i] : 0;
-        spectrum.to_eigenbasis();
+        if (k > 0) {
+          for (int i = 0; i < n; ++i) spectrum.vector[i * kLanes] = mine ? to[i] : 0;
+          spectrum.to_eigenbasis();
+        }
         for (int i = 0; i < n; ++i)
           if (!(spectrum.diagonal[i * kLanes] > noise)) spectrum.vector[i * kLanes] = 0;
       }
@@ -141,7 +149,8 @@ __global__ void __launch_bounds__(32)
   }
 }
 
-/// From the tridiagonal basis to the result: as reduce_patches(), dynamic shared memory for the arrays alone.
+/// From the tridiagonal basis to the result. Launch: as reduce_patches(), kReductionBytes of dynamic shared
+/// memory.
 template <class T, int kThreads>
 __global__ void __launch_bounds__(kThreads)
     finish_patches(const float* __restrict__ series, const std::int32_t* __restrict__ patches,
@@ -152,7 +161,7 @@ __global__ void __launch_bounds__(kThreads)
   extern __shared__ double patch_memory[];
   const int n = constants.channels;
   PatchGroup<T, kThreads> group(constants, series);
-  place_arrays(group, patch_memory, n);
+  group.reduction = patch_memory;
   for (std::int64_t item = begin + blockIdx.x; item < end; item += gridDim.x) {
     group.place(patches[item]);
     group.reflectors = reflectors + (item - begin) * n * n;
@@ -183,29 +192,62 @@ __global__ void series_to_voxels(const float* __restrict__ series, float* __rest
 }
 
 /// Launch as series_to_voxels().
-__global__ void voxels_to_series(const float* __restrict__ values, const unsigned long long* __restrict__ sum,
-                                 float* __restrict__ series, const std::int64_t count, const int channels,
-                                 const double scale) {
+__global__ void voxels_to_series(const float* __restrict__ values, float* __restrict__ series,
+                                 const std::int64_t count, const int channels, const float scale) {
   __shared__ float tile[kTile][kTile + 1];
   const std::int64_t voxel0 = static_cast<std::int64_t>(blockIdx.x) * kTile;
   const int channel0 = static_cast<int>(blockIdx.y) * kTile, x = static_cast<int>(threadIdx.x);
   for (int row = static_cast<int>(threadIdx.y); row < kTile; row += kTileRows)
-    if (voxel0 + row < count && channel0 + x < channels) {
-      const std::int64_t at = (voxel0 + row) * channels + channel0 + x;
-      tile[row][x] = values != nullptr
-                         ? values[at] * static_cast<float>(scale)
-                         : static_cast<float>(static_cast<double>(static_cast<long long>(sum[at])) * scale);
-    }
+    if (voxel0 + row < count && channel0 + x < channels)
+      tile[row][x] = values[(voxel0 + row) * channels + channel0 + x] * scale;
   __syncthreads();
   for (int row = static_cast<int>(threadIdx.y); row < kTile; row += kTileRows)
     if (voxel0 + x < count && channel0 + row < channels)
       series[(channel0 + row) * count + voxel0 + x] = tile[x][row];
 }
 
-namespace {
+/// Launch: grid (count / kSumThreads); block kSumThreads.
+__global__ void sums_to_values(const unsigned long long* __restrict__ sums, float* __restrict__ values,
+                               const std::int64_t count) {
+  const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * kSumThreads + threadIdx.x;
+  if (at < count)
+    values[at] = static_cast<float>(static_cast<double>(static_cast<long long>(sums[at])) / kPatchUnit);
+}
 
-// Up to this many channels a warp has a patch, else a block of kLargeThreads.
-constexpr int kWarpChannels = 96, kLargeThreads = 256;
+/// A voxel a warp, in double precision: it costs nothing beside reading them. Launch: grid (voxels / warps of
+/// a block); block kTurnThreads.
+__global__ void __launch_bounds__(kTurnThreads)
+    turn_voxels(float* values, const std::int64_t count, const int channels, const float* __restrict__ u,
+                const float* __restrict__ factors, const int reflectors, const int back) {
+  constexpr int kWarp = 32, kOwn = kMostChannels / kWarp;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const std::int64_t voxel =
+      static_cast<std::int64_t>(blockIdx.x) * (kTurnThreads / kWarp) + threadIdx.x / kWarp;
+  if (voxel >= count) return;  // the whole warp
+  float* const own = values + voxel * channels;
+  double x[kOwn];
+#pragma unroll
+  for (int e = 0; e < kOwn; ++e)
+    x[e] = lane + e * kWarp < channels ? static_cast<double>(own[lane + e * kWarp]) : 0;
+  for (int done = 0; done < reflectors; ++done) {
+    const int number = back != 0 ? reflectors - 1 - done : done;
+    const float* const row = u + static_cast<std::int64_t>(number) * channels;
+    double part = 0;
+#pragma unroll
+    for (int e = 0; e < kOwn; ++e)
+      if (lane + e * kWarp < channels) part += x[e] * static_cast<double>(row[lane + e * kWarp]);
+    for (int offset = kWarp / 2; offset > 0; offset /= 2) part += __shfl_xor_sync(0xffffffffU, part, offset);
+    const double times = part * static_cast<double>(factors[number]);
+#pragma unroll
+    for (int e = 0; e < kOwn; ++e)
+      if (lane + e * kWarp < channels) x[e] -= times * static_cast<double>(row[lane + e * kWarp]);
+  }
+#pragma unroll
+  for (int e = 0; e < kOwn; ++e)
+    if (lane + e * kWarp < channels) own[lane + e * kWarp] = static_cast<float>(x[e]);
+}
+
+namespace {
 
 // Blocks that are resident on the device at once, and leave to use so much shared memory.
 template <class Kernel>
@@ -230,7 +272,8 @@ cudaError_t plan(int n, PatchLaunch& out) {
   if (error != cudaSuccess) return error;
   const auto most_shared = static_cast<std::size_t>(most);
   out.threads = kThreads;
-  out.reduce_shared = out.finish_shared = array_bytes<T>(n);
+  out.reduce_shared = array_bytes<T>(n);
+  out.finish_shared = kReductionBytes;
   if (out.reduce_shared + matrix_bytes<T>(n) <= most_shared)
     out.reduce_shared += matrix_bytes<T>(n);
   else
@@ -309,10 +352,26 @@ cudaError_t launch_series_to_voxels(const float* series, float* voxels, std::int
   return cudaPeekAtLastError();
 }
 
-cudaError_t launch_voxels_to_series(const float* values, const unsigned long long* sum, float* series,
-                                    std::int64_t count, int channels, double scale, cudaStream_t stream) {
-  voxels_to_series<<<tiles(count, channels), dim3(kTile, kTileRows), 0, stream>>>(values, sum, series, count,
+cudaError_t launch_voxels_to_series(const float* values, float* series, std::int64_t count, int channels,
+                                    float scale, cudaStream_t stream) {
+  voxels_to_series<<<tiles(count, channels), dim3(kTile, kTileRows), 0, stream>>>(values, series, count,
                                                                                   channels, scale);
+  return cudaPeekAtLastError();
+}
+
+cudaError_t launch_sums_to_values(const unsigned long long* sums, float* values, std::int64_t count,
+                                  cudaStream_t stream) {
+  sums_to_values<<<static_cast<unsigned>((count + kSumThreads - 1) / kSumThreads), kSumThreads, 0, stream>>>(
+      sums, values, count);
+  return cudaPeekAtLastError();
+}
+
+cudaError_t launch_turn_voxels(float* values, std::int64_t count, int channels, const float* u,
+                               const float* factors, int reflectors, bool back, cudaStream_t stream) {
+  if (reflectors == 0) return cudaSuccess;
+  constexpr int kVoxels = kTurnThreads / 32;
+  turn_voxels<<<static_cast<unsigned>((count + kVoxels - 1) / kVoxels), kTurnThreads, 0, stream>>>(
+      values, count, channels, u, factors, reflectors, back ? 1 : 0);
   return cudaPeekAtLastError();
 }
 

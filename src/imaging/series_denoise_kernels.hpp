@@ -10,13 +10,15 @@
 
 namespace warploom::imaging {
 
+/// Most channels, and up to how many a warp has a patch, else a block of kLargeThreads.
+constexpr int kMostChannels = 512, kWarpChannels = 96, kLargeThreads = 256;
 /// So many vectors go through the rotations together.
 constexpr int kPatchVectors = 8;
 /// Fixed point of the sums over patches: additions in any order then give the same bits. Values are below
 /// sqrt(512), and 4096 of them stay below 2^63.
 constexpr double kPatchUnit = 1099511627776.0;  // 2^40
-/// Rotations that are kept of a patch, times n^2 (0.9 are usual), and sweeps, times n.
-constexpr int kPatchRotations = 3, kPatchSweeps = 12;
+/// Room for a patch's rotations, times n^2 (0.9 are usual; see PatchSpectrum::room), and sweeps, times n.
+constexpr int kPatchRotations = 2, kPatchSweeps = 12;
 
 /// What all patches have in common.
 struct PatchConstants {
@@ -69,8 +71,15 @@ cudaError_t launch_patches(const PatchLaunch& plan, const PatchConstants& consta
 /// [channels, voxels] to [voxels, channels], times `scale`.
 cudaError_t launch_series_to_voxels(const float* series, float* voxels, std::int64_t count, int channels,
                                     float scale, cudaStream_t stream);
-/// [voxels, channels] to [channels, voxels], times `scale`; `values` or, where that is null, `sum`.
-cudaError_t launch_voxels_to_series(const float* values, const unsigned long long* sum, float* series,
-                                    std::int64_t count, int channels, double scale, cudaStream_t stream);
+/// [voxels, channels] to [channels, voxels], times `scale`.
+cudaError_t launch_voxels_to_series(const float* values, float* series, std::int64_t count, int channels,
+                                    float scale, cudaStream_t stream);
+/// Fixed point to numbers.
+cudaError_t launch_sums_to_values(const unsigned long long* sums, float* values, std::int64_t count,
+                                  cudaStream_t stream);
+/// [voxels, channels] by I - factor u u^T, one after the other; `back` from the last one.
+/// @param u [reflectors, channels]  @param factors [reflectors]
+cudaError_t launch_turn_voxels(float* values, std::int64_t count, int channels, const float* u,
+                               const float* factors, int reflectors, bool back, cudaStream_t stream);
 
 }  // namespace warploom::imaging

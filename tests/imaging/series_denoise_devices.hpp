@@ -290,6 +290,28 @@ TEST_P(SeriesDenoiseOn, TheRemainingVarianceIsThatOfTheError) {
   EXPECT_LT(error, 0.3 * 400);
 }
 
+// lambda_1 is 2500 sigma^2 a volume: rounding of 6e-8 lambda_1 would be 4 % of sigma^2 at 240 of them.
+TEST_P(SeriesDenoiseOn, SinglePrecisionFindsTheRanksOfDoubleWhateverTheLengthOfTheSeries) {
+  for (const int volumes : {17, 65, 130, 240}) {
+    const Image before = series_of({15, 10, 9}, volumes, 20, 6);
+    Image exact = before, rounded = before;
+    const SeriesDenoising a = denoise_series(exact, {}, options(PatchOutput::centre, Precision::float64));
+    const SeriesDenoising b = denoise_series(rounded, {}, options(PatchOutput::centre, Precision::float32));
+    const std::size_t voxels = a.rank.data.size();
+    double other_ranks = 0, values = 0;
+    for (std::size_t v = 0; v < voxels; ++v) {
+      if (a.rank.data[v] != b.rank.data[v]) {
+        other_ranks += 1.0 / double(voxels);
+        continue;
+      }
+      for (int c = 0; c < volumes; ++c)
+        values = std::max(values, std::abs(double(exact.channel(c)[v]) - double(rounded.channel(c)[v])) / 20);
+    }
+    EXPECT_LE(other_ranks, 1e-3) << volumes;
+    EXPECT_LT(values, kSingleTolerance) << volumes;
+  }
+}
+
 TEST_P(SeriesDenoiseOn, TwoRunsHaveTheSameBits) {
   for (const PatchOutput output : {PatchOutput::centre, PatchOutput::average}) {
     const Image before = series_of({21, 17, 9}, 12, 20);

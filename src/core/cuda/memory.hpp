@@ -111,11 +111,12 @@ class PinnedPair {
   }
 
   /// Calls unpack(begin, data, count), on several threads: the device's elements [begin, begin + count).
+  /// @param may_stop  false: whoever wants the run to stop waits until all is unpacked
   template <class Element, class Unpack>
-  void download(const Element* device, std::uint64_t count, const Unpack& unpack) {
+  void download(const Element* device, std::uint64_t count, const Unpack& unpack, bool may_stop = true) {
     const auto* const from = reinterpret_cast<const std::byte*>(device);
     const std::uint64_t bytes = count * sizeof(Element);
-    for (const Buffer& buffer : buffers_) finish(buffer);
+    for (const Buffer& buffer : buffers_) finish(buffer, may_stop);
     const auto fetch = [&](std::uint64_t begin) {
       if (begin < bytes)
         start(at(begin), at(begin).memory.get(), from + begin, std::min(chunk_, bytes - begin));
@@ -124,7 +125,7 @@ class PinnedPair {
     for (std::uint64_t begin = 0; begin < bytes; begin += chunk_) {
       fetch(begin + chunk_);
       const Buffer& buffer = at(begin);
-      finish(buffer);
+      finish(buffer, may_stop);
       in_pieces(std::min(chunk_, bytes - begin), [&](std::uint64_t first, std::uint64_t size) {
         unpack((begin + first) / sizeof(Element),
                reinterpret_cast<const Element*>(buffer.memory.get() + first), size / sizeof(Element));
@@ -144,8 +145,8 @@ class PinnedPair {
                "cudaMemcpy of " + std::to_string(bytes) + " bytes");
     cuda_check(cudaEventRecord(buffer.copied.get(), stream_), "cudaEventRecord");
   }
-  static void finish(const Buffer& buffer) {
-    check_interrupt();
+  static void finish(const Buffer& buffer, bool may_stop = true) {
+    if (may_stop) check_interrupt();
     cuda_check(cudaEventSynchronize(buffer.copied.get()), "copying between host and GPU");
   }
 
