@@ -9,8 +9,9 @@ set(reuse_kernels curvature2d curvature3d curvature3d_tiles registration)
 list(TRANSFORM reuse_kernels REPLACE "(.+)" "${CMAKE_CURRENT_LIST_DIR}/kernels/\\1.cu" OUTPUT_VARIABLE reuse_kernel_files)
 
 # Compiles for every architecture, so that a kernel that no longer does is seen where there is no GPU.
-foreach(architecture IN LISTS WARPLOOM_ARCHITECTURES)
-  string(REGEX MATCH "^[0-9]+[af]?" architecture ${architecture})
+list(TRANSFORM WARPLOOM_ARCHITECTURES REPLACE "^([0-9]+[af]?).*" "\\1" OUTPUT_VARIABLE reuse_architectures)
+list(REMOVE_DUPLICATES reuse_architectures)  # 90-real and 90-virtual are one here
+foreach(architecture IN LISTS reuse_architectures)
   add_library(bench_reuse_kernels_${architecture} OBJECT ${reuse_kernel_files})
   set_target_properties(bench_reuse_kernels_${architecture} PROPERTIES
     CUDA_ARCHITECTURES ${architecture} CUDA_PTX_COMPILATION ON)

@@ -133,7 +133,8 @@ std::string measure(const Arguments& a, bool& correct) {
       a.insertions, a.threads, a.insert, a.find, 100 - a.insert - a.find, a.room, wall,
       cpu * 1e9 / static_cast<double>(a.insertions), resident("VmRSS:"), resident("VmHWM:"));
   if (a.latency)
-    record += fmt::format(R"("longest_insertion_ms":{:.3f},"cut_insertions":{},)", all.longest * 1e3, all.cut);
+    record +=
+        fmt::format(R"("longest_insertion_ms":{:.3f},"cut_insertions":{},)", all.longest * 1e3, all.cut);
   return record + fmt::format(R"("correct":{}}})", correct);
 }
 

@@ -135,7 +135,8 @@ TEST(SeriesDenoiseObstacle, TellsWhatIsTooShort) {
 
 TEST(SeriesDenoiseObstacle, TellsWhatIsTooSmall) {
   EXPECT_THAT(series_denoise_obstacle(series_of({4, 4, 2}, 20, 20), {}), HasSubstr("too small"));
-  EXPECT_THAT(series_denoise_obstacle(series_of({6, 6, 6}, 100, 20), {}), HasSubstr("too few voxels to tell"));
+  EXPECT_THAT(series_denoise_obstacle(series_of({6, 6, 6}, 100, 20), {}),
+              HasSubstr("too few voxels to tell"));
 }
 
 TEST(SeriesDenoiseObstacle, TellsThatTheNoiseIsCorrelated) {

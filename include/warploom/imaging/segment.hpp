@@ -163,7 +163,8 @@ struct Segmentation {
 ///         option out of range or of the other method, a mask of another size or without voxels, a start mask
 ///         of another size or without both sides, Noise::counts of negative values), NoDevice (more than two
 ///         classes on a GPU, too), OutOfMemory, Interrupted
-/// @note convex: 33 bytes a voxel in a plane, 69 in space, or 28 and 64 of a GPU's memory; 10 to 60 iterations
+/// @note convex: 33 bytes a voxel in a plane, 69 in space, or 28 and 64 of a GPU's memory; 10 to 60
+/// iterations
 ///       where mu comes from the noise. N classes: 8 + 32 N or 8 + 68 N. Back ends round differently: masks
 ///       agree within the gap. level_set: 12 bytes a voxel and iteration at perfect reuse, and as many of a
 ///       GPU's memory. One step agrees with double precision to 2e-6 * (1 + |phi|), the energy to 1e-5
