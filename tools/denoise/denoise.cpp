@@ -127,14 +127,14 @@ std::function<int()> add(Command& command) {
 
 Verb denoise_verb() {
   return {
-      "denoise",
-      "Denoise diffusion tensors by total variation, of a diffusion series or a tensor image, and write their maps",
+      "denoise", "Denoise a diffusion series or a tensor image, and write tensors and their maps",
       "warploom denoise dwi.nii.gz --bval dwi.bval --bvec dwi.bvec -o out/sub01 --qc out/sub01.html\n"
+      "  warploom denoise dwi.nii.gz --only series -o sub01\n"
       "  warploom denoise dwi.nii.gz --grad grad.b --shells 1000 --output-order mrtrix -o sub01\n"
       "  warploom denoise dti_tensor.nii.gz --order fsl --mask mask.nii.gz --lambda 12 -o dti_denoised\n"
       "  warploom denoise channels.nii --vector --format nii -o channels --report channels.json\n"
       "Outputs: PREFIX_tensor and PREFIX_FA, MD, AD, RD, MO, L1, L2, L3, V1, V2, V3, S0 (of a series), RGB; of "
-      "--vector PREFIX_denoised. All are written or none is.\n"
+      "--vector PREFIX_denoised; of --only series PREFIX_series, noise, rank. All are written or none is.\n"
       "Outside the mask tensors stay as they are (0 for a series) and maps are 0.\n"
       "Exit codes: 0 done, 2 bad usage or input.",
       &add};

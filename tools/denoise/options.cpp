@@ -188,9 +188,8 @@ void add_regulariser_options(Command& command, DenoiseSettings& s) {
   add(
       command, "--regulariser", "NAME",
       [&s](const auto& t) { s.regulariser = imaging::parse_regulariser(t); },
-      "adaptive: a fit with the noise of each voxel, together with neighbours that cannot be told apart; tv: total variation of the fitted "
-      "tensors; none; auto: adaptive for a series that was denoised, none for one that could not be, tv for anything else and where --fit, "
-      "--lambda, --epsilon or --solver is given [auto]")
+      "adaptive (a fit with each voxel's noise, together with neighbours that are alike), tv (total variation), none or auto [adaptive for a "
+      "series that was denoised, none for one that could not be; tv for tensors, and with --fit, --lambda, --epsilon or --solver]")
       .suggest({"auto", "adaptive", "tv", "none"});
   add(
       command, "--bandwidth", "N",
