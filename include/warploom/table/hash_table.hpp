@@ -24,7 +24,7 @@ struct Options {
   /// One device. Threads of the CPU that are not given are as many as processors (lines) or 8 (list).
   Run run = {};
   Structure structure = Structure::lines;
-  /// Pairs to make room for: at the default load, 8.25 a line of 14 on a GPU and 9 on a CPU (keys and values
+  /// Pairs to make room for, at most 2^40: at the default load, 8.25 a line of 14 on a GPU and 9 on a CPU (keys and values
   /// of 32 bits); of a list, nodes. A table grows beyond it, unless `grows` is false: then insertions that
   /// find no room end as `full`.
   std::uint64_t capacity = 1 << 16;
