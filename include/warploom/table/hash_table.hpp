@@ -24,9 +24,9 @@ struct Options {
   /// One device. Threads of the CPU that are not given are as many as processors (lines) or 8 (list).
   Run run = {};
   Structure structure = Structure::lines;
-  /// Pairs to make room for, at most 2^40: at the default load, 8.25 a line of 14 on a GPU and 9 on a CPU (keys and values
-  /// of 32 bits); of a list, nodes. A table grows beyond it, unless `grows` is false: then insertions that
-  /// find no room end as `full`.
+  /// Pairs to make room for, at most 2^40: at the default load, 8.25 a line of 14 on a GPU and 9 on a CPU
+  /// (keys and values of 32 bits); of a list, nodes. A table grows beyond it, unless `grows` is false: then
+  /// insertions that find no room end as `full`.
   std::uint64_t capacity = 1 << 16;
   bool grows = true;
   std::uint32_t tables = 1;  ///< n of PH[n]
