@@ -8,13 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
-#if !defined(WARPLOOM_HOST_DEVICE)
-#if defined(__CUDACC__)
-#define WARPLOOM_HOST_DEVICE __host__ __device__
-#else
-#define WARPLOOM_HOST_DEVICE
-#endif
-#endif
+#include "warploom/core/host_device.hpp"
 
 namespace warploom::imaging {
 

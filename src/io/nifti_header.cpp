@@ -26,6 +26,7 @@ namespace {
 static_assert(sizeof(nifti_1_header) == 348 && sizeof(nifti_2_header) == kMaxNiftiHeaderBytes);
 
 constexpr std::size_t kExtensionFlag = 4;
+constexpr int kLargestCode = std::numeric_limits<std::int16_t>::max();  // of sform and qform in NIfTI-1
 constexpr std::string_view kMagic1{"n+1\0", 4}, kMagic2{"n+2\0\r\n\032\n", 8};
 constexpr std::string_view kPair1{"ni1\0", 4}, kPair2{"ni2\0\r\n\032\n", 8};
 
@@ -239,8 +240,8 @@ class NiftiHeaderReader {
     } else {
       image.affine = unplaced_affine(image.shape, image.spacing);
     }
-    image.sform_code = std::max(0, static_cast<int>(get(raw_.sform_code)));
-    image.qform_code = std::max(0, static_cast<int>(get(raw_.qform_code)));
+    image.sform_code = std::clamp(static_cast<int>(get(raw_.sform_code)), 0, kLargestCode);
+    image.qform_code = std::clamp(static_cast<int>(get(raw_.qform_code)), 0, kLargestCode);
     if (!invertible(image.affine))
       fail("its {} cannot be inverted, so voxels have no place: {}", matrix, rows_text(image.affine));
   }
@@ -410,8 +411,8 @@ std::string format_nifti_header(const Nifti& image, const std::string& name) {
     fail(fmt::format("the affine cannot be inverted: {}", rows_text(image.affine)));
 
   for (const int code : {image.sform_code, image.qform_code})
-    if (code < 0 || code > std::numeric_limits<std::int16_t>::max())
-      fail(fmt::format("a code of {} for sform or qform; it must be 0 to 32767", code));
+    if (code < 0 || code > kLargestCode)
+      fail(fmt::format("a code of {} for sform or qform; it must be 0 to {}", code, kLargestCode));
 
   constexpr int kLargest = std::numeric_limits<std::int16_t>::max();
   const bool large = std::ranges::max(image.shape) > kLargest || image.intent > kLargest || image.intent < 0;

@@ -141,7 +141,9 @@ TEST_F(DenoiseSeries, OptionsThatContradictAreRefused) {
     EXPECT_EQ(run.code, 2) << more;
     return run.err;
   };
-  EXPECT_THAT(refusal("--only series --fit ols"), HasSubstr("--only series writes no tensors"));
+  EXPECT_THAT(refusal("--only series --fit ols"), HasSubstr("writes no tensors"));
+  EXPECT_THAT(refusal("--only series --shells 1000"), HasSubstr("takes all volumes"));
+  EXPECT_THAT(refusal("--vector --noise-map @/n.nii"), HasSubstr("are of a series: give --bval and --bvec"));
   EXPECT_THAT(refusal("--only series --series-denoise off"), HasSubstr("contradict each other"));
   EXPECT_THAT(refusal("--only tensors"), HasSubstr("--only: 'tensors' is not series"));
   EXPECT_THAT(refusal("--vector --series-denoise on"), HasSubstr("is for a series"));

@@ -38,4 +38,18 @@ inline SegmentPhantom segment_phantom(const Grid& grid, double snr, std::uint32_
   return out;
 }
 
+/// A ball of radius 10 in the middle of 32 x 32 x nz voxels, round in the unit of the spacing along z; no
+/// noise.
+inline Image ball_in(const Grid& grid) {
+  Image image(grid, 1);
+  for (std::int64_t v = 0; v < grid.voxels(); ++v) {
+    const double x = static_cast<double>(v % grid.nx) - 15.5,
+                 y = static_cast<double>(v / grid.nx % grid.ny) - 15.5,
+                 z = (static_cast<double>(v / grid.nx / grid.ny) - static_cast<double>(grid.nz - 1) / 2) *
+                     grid.spacing[2];
+    image.data[static_cast<std::size_t>(v)] = std::hypot(x, y, z) < 10 ? 1.0F : 0.0F;
+  }
+  return image;
+}
+
 }  // namespace warploom::imaging

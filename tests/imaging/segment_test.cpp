@@ -161,17 +161,9 @@ TEST(Segment, AStartFromAMaskNeedsFewIterations) {
 TEST(Segment, StretchedVoxelsGiveTheContourOfTheSameBall) {
   // The ball is round in millimetres: half as many voxels along z.
   const auto volume = [](const Grid& grid) {
-    Image image(grid, 1);
-    for (std::int64_t v = 0; v < grid.voxels(); ++v) {
-      const double x = static_cast<double>(v % grid.nx) - 15.5,
-                   y = static_cast<double>(v / grid.nx % grid.ny) - 15.5,
-                   z = (static_cast<double>(v / grid.nx / grid.ny) - static_cast<double>(grid.nz - 1) / 2) *
-                       grid.spacing[2];
-      image.data[static_cast<std::size_t>(v)] = std::sqrt(x * x + y * y + z * z) < 10 ? 1.0F : 0.0F;
-    }
     SegmentOptions options = on_cpu();
     options.mu = 0.5;
-    return static_cast<double>(segment(image, options).report.inside) * grid.spacing[2];
+    return static_cast<double>(segment(ball_in(grid), options).report.inside) * grid.spacing[2];
   };
   const double ball = 4.0 / 3 * std::numbers::pi * 1000;
   EXPECT_NEAR(volume({32, 32, 32}), ball, 0.03 * ball);

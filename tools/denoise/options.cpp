@@ -314,13 +314,17 @@ void check_together(const DenoiseSettings& s) {
       throw BadInput(fmt::format("{}: its name must end in .nii or .nii.gz", file));
   if (s.only_series) {
     if (s.vector || s.order || s.frame || s.output_order || s.output_frame || s.fit || !s.qc.empty() ||
-        s.maps_listed)
+        s.maps_listed || !s.shells.empty() || s.largest_b || s.solve.lambda != 0 || s.epsilon ||
+        s.regulariser != imaging::Regulariser::automatic)
       throw BadInput(
-          "--only series writes no tensors: options of tensors, of the fit and --qc do not go with it");
+          "--only series takes all volumes and writes no tensors: options of tensors, shells, the fit and --qc do not go with it");
     if (s.series_denoise == imaging::SeriesStep::off)
       throw BadInput("--only series and --series-denoise off contradict each other");
     return;
   }
+  if (s.kind() != imaging::ImageKind::series && !s.series_files().empty())
+    throw BadInput(
+        "--series-out, --noise-map, --rank-map and --residual-out are of a series: give --bval and --bvec, or --grad");
   imaging::check(s);
   if (s.maps_listed && s.vector)
     throw BadInput("--maps are of tensors, and --vector says that these are none");
