@@ -33,6 +33,13 @@ const Judged& of(const std::vector<Judged>& all, const std::string& step) {
   throw std::logic_error("nobody judged " + step);
 }
 
+TEST(Explain, TilesOfLoopsWhoseLengthNeedsMoreThan64Bits) {
+  const Nest nest = test::analyse(
+      "void f(int n, float a[n]) { for (int i = 0; i < n; i++)\n"
+      "  for (int j = 0; j <= 9223372036854775807; j++) a[i] = 1; }");
+  EXPECT_EQ(explain(nest).tile.at("j"), 32);
+}
+
 TEST(Explain, RefusesTheLecturesDistanceWithItsWitnessAndFindsTheSkew) {
   const Explanation e = explain(example("lecture/not_permutable"));
   for (const Judged& judged :

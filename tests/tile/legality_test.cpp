@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "example_nests.hpp"
 #include "tile_cases.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/tile/transform.hpp"
@@ -52,6 +53,39 @@ TEST(Verdict, DistanceAgainstTheInnerLoopForbidsPermutationAndTiling) {
     const Witness& witness = verdict.violated->witness;
     EXPECT_EQ(witness.sink[0] - witness.source[0], 1);
     EXPECT_EQ(witness.sink[1] - witness.source[1], -1);
+  }
+}
+
+TEST(Verdict, LoopsOfOneNameInTwoPlacesAreNoBand) {
+  const Nest nest = analyse(R"(
+void f(int n, float A[n][n], float x[n]) {
+  for (int i = 0; i < n; i++) {
+    for (int j = 1; j < n; j++) A[i][j] = A[i][j - 1] + x[j];
+    for (int j = 1; j < n; j++)
+      for (int k = 0; k < j; k++) x[j] = x[k] + A[k][j - 1];
+  }
+})");
+  EXPECT_FALSE(skew_for_tiling(nest, {{"j"}, {0, 1}}).has_value());
+  EXPECT_TRUE(skew_for_tiling(nest, {{"j", "k"}, {1}}).has_value());
+}
+
+TEST(Verdict, ARefusedStepLooksForSkewsAmongTheLoopsThatItMeans) {
+  const auto refused = [](const std::string& nest, const Step& step) {
+    return refusal(test::example("polybench/" + nest), {step});
+  };
+  EXPECT_THAT(refused("ludcmp", Tile{{{"i", 7}}, {6}}), HasSubstr("would run S6 (2) before S7 (1, 0)"));
+  EXPECT_THAT(refused("deriche", Tile{{{"i", 32}}, {13}}), HasSubstr("would run S13 (1) before S14 (0)"));
+  EXPECT_THAT(refused("cholesky", Permute{{"k", "i"}, {2}}),
+              HasSubstr("would run S1 (2, 1) before S2 (1, 0)"));
+}
+
+TEST(Verdict, OrdersForACpuReadSubscriptsWithQuotientsAndChoices) {
+  for (const char* read : {"c[i / 2][j / 2]", "c[i == 0 ? 0 : i - 1][j]", "c[i][j == m - 1 ? j : j + 1]"}) {
+    const Nest nest = analyse(std::string("void f(int n, int m, float d[n][m], const float c[n][m]) {\n"
+                                          "  for (int i = 0; i < n; i++)\n"
+                                          "    for (int j = 0; j < m; j++) d[i][j] = ") +
+                              read + ";\n}");
+    EXPECT_NO_THROW(transform(nest, steps_for_cpu(nest))) << read;
   }
 }
 

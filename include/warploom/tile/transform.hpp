@@ -74,7 +74,8 @@ class Schedule {
 Schedule transform(const Nest& nest, const std::vector<Step>& steps);
 
 /// A chain of skews after which the band may be permuted and tiled, if there is one with factors up to 4;
-/// empty if none is needed. @throws BadInput (a statement that the nest lacks, a loop that is not around it)
+/// empty if none is needed; none if the statements do not share the band's loops.
+/// @throws BadInput (a statement that the nest lacks, a loop that is not around it)
 std::optional<std::vector<Skew>> skew_for_tiling(const Nest& nest, const Band& band);
 
 /// --auto for a CPU: each chain of loops in the order that touches the fewest cache lines (the contiguous

@@ -23,8 +23,10 @@ std::map<std::string, std::int64_t> default_tile(const Nest& nest) {
       const isl::set& domain = polyhedra.sets[statement.number].domain;
       const isl::val most = domain.dim_max_val(l), least = domain.dim_min_val(l);
       std::int64_t extent = kDefaultExtent;
-      if (most.is_int() && least.is_int())
-        extent = std::clamp<std::int64_t>((most.num_si() - least.num_si() + 2) / 2, 1, kDefaultExtent);
+      if (most.is_int() && least.is_int())  // a long loop's length may need more than 64 bits
+        extent = std::clamp<std::int64_t>(
+            (most.sub(least).min(isl::val(polyhedra.context(), 2 * kDefaultExtent)).num_si() + 2) / 2, 1,
+            kDefaultExtent);
       std::int64_t& known = tile[statement.loops[l]];
       known = std::max(known, extent);
     }

@@ -14,9 +14,8 @@ constexpr std::int64_t kStrip = 64;   // loops outside of the innermost: tiles o
 constexpr std::int64_t kInnermostStrip = 512;
 
 /// The innermost contiguous run in one loop costs iterations / line lines, an invariant reference one.
-double lines(const Reference& reference, std::size_t loop) {
-  if (reference.coefficients.size() < reference.element.operands.size())
-    return kIterations;  // i / 2 and the like
+double lines(const Reference& reference, std::size_t loop, std::size_t loops) {
+  if (!reference.is_linear(loops)) return kIterations;  // i / 2 and the like
   bool varies = false, contiguous = true;
   for (std::size_t d = 0; d < reference.coefficients.size(); ++d) {
     const std::int64_t c = reference.coefficients[d][loop];
@@ -62,7 +61,7 @@ std::vector<Step> steps_for_cpu(const Nest& nest) {
     for (const int s : chain)
       for (const Reference& reference : nest.statements()[s].references)
         for (std::size_t l = 0; l < loops.size(); ++l) {
-          const double taken = lines(reference, l);
+          const double taken = lines(reference, l, loops.size());
           cost[l] += taken;
           reused[l] = reused[l] || (taken == 1 && !reference.coefficients.empty());
         }

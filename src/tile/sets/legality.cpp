@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "tile/order/schedule.hpp"
 
@@ -89,24 +90,37 @@ std::string reason(const Polyhedra& polyhedra, const Dependence& dependence) {
                      fmt::join(distance, ", "));
 }
 
-/// The loops that steps permute or tile, as a band: in the order in which they nest.
+/// The loops that steps permute or tile, as a band: in the order in which they nest, around the first of the
+/// statements that the steps mean and those that share these loops with it.
 Band loops_of(const Nest& nest, const std::vector<Step>& steps) {
   std::vector<std::string> named;
+  std::set<int> meant;  // empty: all
+  const auto around = [&](const std::vector<int>& statements) {
+    meant.insert(statements.begin(), statements.end());
+  };
   for (const Step& step : steps) {
-    if (const auto* permute = std::get_if<Permute>(&step))
+    if (const auto* permute = std::get_if<Permute>(&step)) {
       named.insert(named.end(), permute->order.begin(), permute->order.end());
-    if (const auto* tile = std::get_if<Tile>(&step))
+      around(permute->statements);
+    }
+    if (const auto* tile = std::get_if<Tile>(&step)) {
       for (const auto& [loop, size] : tile->sizes) named.push_back(loop);
+      around(tile->statements);
+    }
   }
   Band band;
   const auto contains = [](const std::vector<std::string>& list, const std::string& item) {
     return std::ranges::find(list, item) != list.end();
   };
   for (const Statement& statement : nest.statements()) {
+    if (!meant.empty() && !meant.contains(statement.number)) continue;
     std::vector<std::string> loops;
     for (const std::string& loop : statement.loops)
       if (contains(named, loop)) loops.push_back(loop);
-    if (loops.empty() || (!band.loops.empty() && loops != band.loops)) continue;
+    if (loops.empty()) continue;
+    if (!band.loops.empty() && (loops != band.loops || !share_loops(nest.polyhedra(), band.statements.front(),
+                                                                    statement.number, loops)))
+      continue;
     band.loops = loops;
     band.statements.push_back(statement.number);
   }

@@ -273,6 +273,14 @@ std::size_t common_loops(const StatementSets& a, const StatementSets& b) {
   return common;
 }
 
+bool share_loops(const Polyhedra& polyhedra, int a, int b, const std::vector<std::string>& loops) {
+  const std::vector<std::string>& around = polyhedra.statements[a].loops;
+  const auto common = static_cast<std::ptrdiff_t>(common_loops(polyhedra.sets[a], polyhedra.sets[b]));
+  return std::ranges::all_of(loops, [&](const std::string& loop) {
+    return std::ranges::find(around, loop) - around.begin() < common;
+  });
+}
+
 SmallestPoint smallest_point(const isl::set& set, const Polyhedra& polyhedra) {
   const auto sizes = static_cast<unsigned>(polyhedra.region.sizes.size());
   isl::set positive =

@@ -55,6 +55,10 @@ struct Polyhedra {
 /// How many loops hold both statements.
 std::size_t common_loops(const StatementSets& a, const StatementSets& b);
 
+/// Whether each of these loops of statement `a` is around statement `b`, too: the loop itself, not another of
+/// its name.
+bool share_loops(const Polyhedra& polyhedra, int a, int b, const std::vector<std::string>& loops);
+
 /// Fills Polyhedra::dependences from the rest.
 void find_dependences(Polyhedra& polyhedra);
 

@@ -129,6 +129,9 @@ std::optional<std::vector<Skew>> skew_for_tiling(const Nest& nest, const Band& b
       if (std::ranges::find(around, loop) == around.end())
         throw BadInput(fmt::format("a band names loop '{}', which is not around statement {}", loop, number));
   }
+  // Loops of one name in different places have no distance between them.
+  for (const int number : band.statements)
+    if (!share_loops(nest.polyhedra(), band.statements.front(), number, band.loops)) return std::nullopt;
   return with_isl([&] { return SkewSearch(nest.polyhedra(), band).run(); });
 }
 
