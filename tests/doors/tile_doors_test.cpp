@@ -227,6 +227,17 @@ DOOR(Interpreted, "tile::interpret", "tile::make_memory", "tile::largest_differe
   refused([&] { return largest_difference(nest, {}, good); });
   EXPECT_EQ(largest_difference(nest, good, {}), 0);
   refused([&] { return largest_difference({}, good, good); });
+  const Nest sum = Nest::analyse(
+      read_source(
+          "float f(int n, float a[n]) { float s = 0; for (int i = 0; i < n; i++) s += a[i]; return s; }",
+          "sum.c", {})
+          .at(0));
+  const Memory whole = make_memory(sum.region(), {{"n", 4}}, 1);
+  Memory other = whole;
+  other.scalars["s"] = -2;  // the whole's is from .5 to 1.5: the result differs by more than 2
+  EXPECT_GT(largest_difference(sum, other, whole), 1);
+  other.scalars.clear();
+  refused([&] { return largest_difference(sum, other, whole); });
 }
 
 DOOR(Explanations, "tile::explain", "tile::to_json(const Nest &, const Explanation &)",

@@ -246,5 +246,15 @@ void f(int n, int m, float A[n + 1][m], float B[m]) {
               ElementsAre("none"));
 }
 
+TEST(EmitC, GivesResultsThroughPointers) {
+  const Nest nest = analyse(
+      "float f(int n, float a[n]) { float s = 0; for (int i = 0; i < n; i++) s = s + a[i]; return s; }");
+  const std::string text = emit_c(nest, Schedule::of_source(nest).code());
+  EXPECT_THAT(text, HasSubstr("void f(int n, float a[restrict n], float *restrict s)"));
+  EXPECT_THAT(text, HasSubstr("(*s) = 0;"));
+  EXPECT_THAT(text, HasSubstr("(*s) = (*s) + a[i];"));
+  EXPECT_THAT(nest.remarks(), testing::Contains(HasSubstr("s is a result")));
+}
+
 }  // namespace
 }  // namespace warploom::tile

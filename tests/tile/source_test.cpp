@@ -309,5 +309,57 @@ TEST(Source, AnIntegerWithoutAValueIsRefusedWithItsName) {
       testing::ThrowsMessage<BadInput>(testing::HasSubstr("no integer")));
 }
 
+/// The names of the scalars that a region gives back, and of all that comes from outside.
+std::pair<std::vector<std::string>, std::vector<std::string>> results_of(const std::string& text) {
+  const Region region = test::read_region(text);
+  std::vector<std::string> results;
+  for (const Variable& variable : region.variables)
+    if (variable.is_result) results.push_back(variable.name);
+  return {results, region.parameters};
+}
+
+TEST(Results, AreScalarsThatARegionAssignsAndOthersSee) {
+  using Names = std::vector<std::string>;
+  const std::string sum = "for (int i = 0; i < n; i++) s += a[i];\n";
+  const auto scop = "#pragma scop\n" + sum + "#pragma endscop\n";
+  EXPECT_EQ(results_of("void f(int n, float a[n]) { float s = 0;\n" + scop + "}"),
+            std::pair(Names{"s"}, Names{"n", "a", "s"}));
+  EXPECT_EQ(results_of("void f(int n, float a[n], float s) {\n" + scop + "use(s); }"),
+            std::pair(Names{"s"}, Names{"n", "a", "s"}));
+  EXPECT_EQ(results_of("float s; void f(int n, float a[n]) {\n" + sum + "}").first, Names{"s"});
+  EXPECT_EQ(results_of("float f(int n, float a[n]) { float s = 0;\n" + sum + "return s; }"),
+            std::pair(Names{"s"}, Names{"n", "a", "s"}));
+  // Nobody sees the copy that a function's own parameter is.
+  EXPECT_EQ(results_of("void f(int n, float a[n], float s) {\n" + sum + "a[0] = s; }").first, Names{});
+  // A scalar that lives in the scop alone is none.
+  EXPECT_EQ(results_of("void f(int n, float a[n]) { float t;\n#pragma scop\n"
+                       "for (int i = 0; i < n; i++) { t = a[i]; a[i] = t * t; }\n#pragma endscop\n}")
+                .first,
+            Names{});
+}
+
+TEST(Results, PointersToOneElementAreArraysOfOne) {
+  const Region region =
+      test::read_region("void f(int n, float a[n], float *s) { for (int i = 0; i < n; i++) *s += a[i]; }");
+  ASSERT_EQ(find_variable(region, "s")->extents.size(), 1u);
+  EXPECT_EQ(find_variable(region, "s")->extents[0], Expression::integer(1));
+  EXPECT_EQ(region.body.children[0].children[0].target, Expression::element("s", {Expression::integer(0)}));
+  EXPECT_EQ(test::refusals_of("void f(int n, float *s) { for (int i = 0; i < n; i++) *s += s[i]; }").size(),
+            1u);
+  EXPECT_EQ(test::refusals_of("void f(int n, float *s) { for (int i = 0; i < n; i++) *(s + i) = 0; }").size(),
+            1u);
+}
+
+TEST(Results, OnlyAnAssignedScalarIsReturned) {
+  for (const char* returned : {"n", "a", "unknown"})
+    EXPECT_EQ(
+        test::refusals_of(std::string("int f(int n, float a[n]) { for (int i = 0; i < n; i++) a[i] = 0;\n"
+                                      "return ") +
+                          returned + "; }")
+            .size(),
+        1u)
+        << returned;
+}
+
 }  // namespace
 }  // namespace warploom::tile::test

@@ -93,6 +93,8 @@ struct Variable {
   std::vector<Expression> extents = {};  ///< outermost first, affine in the sizes; empty: a scalar
   bool is_parameter = false;             ///< lives outside of the region: its last value matters
   bool is_constant = false;              ///< const-qualified
+  bool is_result =
+      false;  ///< a scalar whose last value is seen outside: C and CUDA give it through a pointer
   Position at = {};
 };
 

@@ -33,8 +33,8 @@ struct Simulated {
 Simulated simulate(sim::Machine& machine, const Nest& nest, const GpuProgram& program, const Memory& before,
                    sim::Schedule schedule = sim::Schedule::random);
 
-/// The largest difference of parameters that are arrays, relative to the array's largest value (at least 1).
-/// What is no number in both counts as equal. @throws BadInput (arrays of other lengths)
+/// The largest difference of parameters that are arrays or results, relative to the array's largest value (at
+/// least 1). What is no number in both counts as equal. @throws BadInput (arrays of other lengths)
 double largest_difference(const Nest& nest, const Memory& got, const Memory& want);
 
 struct Verification {

@@ -67,6 +67,28 @@ bool Parser::is_size(const Symbol& symbol, const std::string& name) const {
   return !in_region_ || (!iterators_.count(name) && !assigned_between(name, region_begin_, region_end_));
 }
 
+bool Parser::is_result(const Symbol& symbol, const std::string& name) const {
+  if (!symbol.from_outside || symbol.is_array || !assigned_between(name, region_begin_, region_end_))
+    return false;
+  const auto parameter = scopes_.size() > 1 ? scopes_[1].find(name) : Scope::const_iterator();
+  return !whole_function_ || scopes_.size() < 2 || parameter == scopes_[1].end() ||
+         parameter->second != &symbol;
+}
+
+void Parser::returned(const Token& name) {
+  Symbol* symbol = find(name.text);
+  if (!symbol) refuse(name, "name " + name.text, "it is not declared");
+  if (symbol->is_array || symbol->value || !symbol->type || !symbol->unsupported.empty() ||
+      !symbol->loop.empty() || is_size(*symbol, name.text))
+    refuse(name, "return of " + name.text,
+           "what a function returns has to be a scalar that its loops assign");
+  const std::string& own = name_in_region(*symbol, name.text);
+  const auto variable = std::ranges::find(region_.variables, own, &Variable::name);
+  variable->is_parameter = variable->is_result = true;
+  if (std::ranges::find(region_.parameters, own) == region_.parameters.end())
+    region_.parameters.push_back(own);
+}
+
 std::string Parser::fresh_name(const std::string& name, bool loop) {
   const auto free = [&](const std::string& candidate) {
     const auto found = used_.find(candidate);
@@ -115,6 +137,7 @@ const std::string& Parser::name_in_region(Symbol& symbol, const std::string& nam
     variable.extents = symbol.extents;
     variable.is_parameter = symbol.from_outside;
     variable.is_constant = symbol.is_const;
+    variable.is_result = is_result(symbol, name);
     variable.at = symbol.at;
     region_.variables.push_back(std::move(variable));
   }
@@ -240,7 +263,9 @@ void Parser::regions_of(const std::string& name, std::size_t parameters, std::si
   survey(parameters, close);
   if (marks.empty()) {
     const std::size_t name_index = parameters - 1;
+    whole_function_ = true;
     regions_.push_back(region(name, tokens_[name_index], open + 1, close));
+    whole_function_ = false;
     return;
   }
   for (std::size_t m = 0; m < marks.size(); m += 2) {
@@ -368,7 +393,14 @@ Region Parser::region(const std::string& function, const Token& at, std::size_t 
   while (at_ < end) {
     const Token& token = here();
     const bool last = token.is_name("return") && end_of_statement(at_) == end;
-    if (last && (next().is(";") || (next().kind == Token::Kind::number && next(2).is(";")))) {
+    if (last && next().kind == Token::Kind::identifier && next(2).is(";")) {
+      try {
+        returned(next());
+      } catch (const Refused& refused) {
+        region_.refusals.push_back(refused.refusal);
+      }
+      at_ = end;
+    } else if (last && (next().is(";") || (next().kind == Token::Kind::number && next(2).is(";")))) {
       at_ = end;
     } else {
       statement(region_.body.children);

@@ -142,6 +142,7 @@ Operand Parser::unary_within() {
     check_height(operand, token);
     return operand;
   }
+  if (token.is("*") && next().kind == Token::Kind::identifier) return dereference();
   if (token.is("*"))
     refuse(token, "pointer dereference", "write the element as NAME[subscript] of an array parameter");
   if (token.is("&")) refuse(token, "address-of", "pointers are not in the subset");
@@ -150,6 +151,34 @@ Operand Parser::unary_within() {
     refuse(token, fmt::format("'{}' within an expression", token.text), "write it as a statement of its own");
   if (token.is_name("sizeof")) refuse(token, "sizeof", "bytes are not in the subset");
   return primary();
+}
+
+/// *s of a pointer that is used in no other way: its one element.
+Operand Parser::dereference() {
+  const Token& star = here();
+  const std::string& name = next().text;
+  Symbol* symbol = find(name);
+  const auto& places = mentions_[name];
+  const bool alone =
+      symbol && symbol->is_array && symbol->extents.size() == 1 && symbol->unsupported.empty() &&
+      (symbol->extents[0] == Expression::name("") || symbol->extents[0] == Expression::integer(1)) &&
+      std::ranges::all_of(places, [&](std::size_t place) {
+        return tokens_[place - 1].is("*") || tokens_[place - 1].kind == Token::Kind::identifier;
+      });
+  if (!alone || next(2).is("["))
+    refuse(star, "pointer dereference", "write the element as NAME[subscript] of an array parameter");
+  if (!symbol->type)
+    refuse(star, fmt::format("*{} of type {}", name, symbol->type_name),
+           "values are of type float, double or int");
+  symbol->extents[0] = Expression::integer(1);
+  const std::string own = name_in_region(*symbol, name);
+  std::ranges::find(region_.variables, own, &Variable::name)->extents = symbol->extents;
+  at_ += 2;
+  Operand operand;
+  operand.height = 2;
+  operand.expression = Expression::element(own, {Expression::integer(0)});
+  operand.expression.at = star.at;
+  return operand;
 }
 
 Operand Parser::primary() {

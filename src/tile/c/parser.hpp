@@ -125,7 +125,12 @@ class Parser {
   std::string fresh_name(const std::string& name, bool loop);
   const std::string& name_in_region(Symbol& symbol, const std::string& name);
   void name_extents(const Symbol& symbol, const std::string& name, const Expression& extent);
+  /// Whether a scalar that the region assigns is seen after it: all but the parameters of a whole function.
+  bool is_result(const Symbol& symbol, const std::string& name) const;
   bool is_size(const Symbol& symbol, const std::string& name) const;
+  /// `return s;` at the end of a function: s is its result.
+  void returned(const Token& name);
+  Operand dereference();
   bool assigned_between(const std::string& name, std::size_t begin, std::size_t end) const;
   void enter_scope() { scopes_.emplace_back(); }
   void leave_scope() { scopes_.pop_back(); }
@@ -162,7 +167,7 @@ class Parser {
   std::size_t body_begin_ = 0, body_end_ = 0;
 
   // Of the region that is read.
-  bool in_region_ = false;
+  bool in_region_ = false, whole_function_ = false;
   Region region_;
   std::size_t region_begin_ = 0, region_end_ = 0, block_end_ = 0;
   std::set<std::string> iterators_;  ///< declared outside of the `for` that runs over them

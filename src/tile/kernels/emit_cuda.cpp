@@ -105,7 +105,8 @@ class Emitter {
   std::string parameter(const std::string& name) const {
     const Variable* variable = find_variable(region_, name);
     if (!variable) return "int " + name;
-    if (variable->extents.empty()) return fmt::format("{} {}", c_name(variable->type), name);
+    if (variable->extents.empty() && !variable->is_result)
+      return fmt::format("{} {}", c_name(variable->type), name);
     return fmt::format("{}{}* {}", written_.count(name) ? "" : "const ", c_name(variable->type), name);
   }
 
@@ -140,7 +141,8 @@ class Emitter {
       used.insert(kernel.parameters.begin(), kernel.parameters.end());
     for (const Variable& variable : region_.variables) {
       const bool in_memory = !variable.extents.empty() || written_.count(variable.name);
-      const bool scalar_parameter = is_parameter(variable.name) && variable.extents.empty();
+      const bool scalar_parameter =
+          is_parameter(variable.name) && variable.extents.empty() && !variable.is_result;
       if (in_memory && (!is_parameter(variable.name) || scalar_parameter) && used.count(variable.name))
         all.push_back({variable.name, variable.type, variable.extents, {}});
     }
@@ -198,7 +200,7 @@ class Emitter {
 
   std::string argument(const std::string& name) const {
     const Variable* variable = find_variable(region_, name);
-    const bool scalar = variable && variable->extents.empty();
+    const bool scalar = variable && variable->extents.empty() && !variable->is_result;
     return scalar && written_.count(name) && is_parameter(name) ? "device_" + name : name;
   }
 
@@ -287,7 +289,7 @@ class Emitter {
     std::vector<std::string> arguments;
     for (const std::string& name : region_.parameters) {
       const Variable* variable = find_variable(region_, name);
-      const bool array = variable && !variable->extents.empty();
+      const bool array = variable && (!variable->extents.empty() || variable->is_result);
       if (array) arrays.push_back(variable);
       arguments.push_back(array ? "device_" + name : name);
     }
@@ -319,7 +321,7 @@ class Emitter {
   void require_memory(TextWriter& text) const {
     text.line("std::size_t bytes = 0;");
     for (const std::string& name : region_.parameters)
-      if (const Variable* v = find_variable(region_, name); v && !v->extents.empty())
+      if (const Variable* v = find_variable(region_, name); v && (!v->extents.empty() || v->is_result))
         text.line("bytes += {};", bytes_of(v->type, v->extents));
     for (const Temporary& t : own_memory()) text.line("bytes += {};", bytes_of(t.type, t.extents));
     text.line("if (bytes > {}u) return cudaErrorMemoryAllocation;", memory_cap_);

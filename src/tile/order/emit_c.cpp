@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "warploom/tile/index_range.hpp"
@@ -18,6 +19,8 @@ std::string extents_text(const Variable& variable, bool is_parameter) {
 }
 
 std::string declaration(const Variable& variable, bool is_parameter) {
+  if (is_parameter && variable.is_result)
+    return fmt::format("{} *restrict {}", c_name(variable.type), variable.name);
   return fmt::format("{}{} {}{}", variable.is_constant ? "const " : "", c_name(variable.type), variable.name,
                      extents_text(variable, is_parameter));
 }
@@ -49,6 +52,13 @@ void mark_outermost(Node& node) {
   for (Node& child : node.children) mark_outermost(child);
 }
 
+/// Scalars that are results are reached through their pointers.
+void dereference_results(Node& node, const std::map<std::string, Expression>& by) {
+  node.target = substitute(std::move(node.target), by);
+  node.value = substitute(std::move(node.value), by);
+  for (Node& child : node.children) dereference_results(child, by);
+}
+
 std::string before_loop(const Node& loop) { return loop.parallel ? "#pragma omp parallel for\n" : ""; }
 
 /// The function alone.
@@ -66,6 +76,10 @@ std::string function_text(const CPart& part, const std::string& index) {
       text += "  " + declaration(variable, false) + ";\n";
   Node marked = part.code;
   mark_outermost(marked);
+  std::map<std::string, Expression> results;
+  for (const Variable& variable : region.variables)
+    if (variable.is_result) results[variable.name] = Expression::name("(*" + variable.name + ")");
+  dereference_results(marked, results);
   return text + to_text(marked, 1, before_loop, index) + "}\n";
 }
 

@@ -63,6 +63,10 @@ class Analysis {
     for (StatementSets& sets : polyhedra_.sets) restrict_to_sizes(sets);
     check_array_sizes();
     remark_on_aliases();
+    for (const Variable& variable : region_.variables)
+      if (variable.is_result)
+        polyhedra_.remarks.push_back(
+            fmt::format("{} is a result: what is written takes a pointer to it", variable.name));
   }
 
  private:

@@ -202,6 +202,17 @@ double largest_difference(const Nest& nest, const Memory& got, const Memory& wan
       throw BadInput("memories that are compared differ in array " + name);
   for (const Variable& variable : nest.region().variables) {
     const auto array = want.arrays.find(variable.name);
+    if (const auto scalar = want.scalars.find(variable.name);
+        variable.is_result && scalar != want.scalars.end()) {
+      const auto found = got.scalars.find(variable.name);
+      if (found == got.scalars.end())
+        throw BadInput("memories that are compared differ in scalar " + variable.name);
+      const double a = found->second, b = scalar->second;
+      const double apart = a == b || (std::isnan(a) && std::isnan(b))
+                               ? 0
+                               : std::fabs(a - b) / (std::isfinite(b) ? std::max(1.0, std::fabs(b)) : 1.0);
+      if (!(apart <= worst)) worst = std::isnan(apart) ? HUGE_VAL : apart;
+    }
     if (!variable.is_parameter || array == want.arrays.end()) continue;
     double largest = 1;
     for (const double value : array->second)
