@@ -1,5 +1,5 @@
 // Writes a made-up diffusion series with its truth, for any program to be measured on:
-//   make_dwi_phantom PREFIX LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION]]
+//   make_dwi_phantom PREFIX LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION [DIRECTIONS]]]
 // PREFIX_dwi.nii (int16 with a slope), PREFIX.bval, PREFIX.bvec (FSL), PREFIX_clean.nii (the noiseless
 // series), PREFIX_tissue.nii (1 bundle, 2 thin, 3 crossing, 4 grey, 5 water), PREFIX_noise.nii (standard
 // deviation), PREFIX_tensor.nii (truth: the fit of the noiseless series, xx xy xz yy yz zz along the image's
@@ -55,6 +55,7 @@ int write(int count, char** arguments) {
     options.nz = std::atoi(arguments[7]);
   }
   if (count > 8) options.noise_variation = std::atof(arguments[8]);
+  if (count > 9) options.directions = std::atoi(arguments[9]);
   const imaging::DwiPhantom phantom = imaging::dwi_phantom(options);
   const imaging::Series noisy = imaging::with_noise(phantom, snr, seed);
   const io::Nifti& header = noisy.header;
@@ -85,7 +86,7 @@ int write(int count, char** arguments) {
 
 int main(int count, char** arguments) try {
   if (count < 5) {
-    fmt::print(stderr, "usage: {} PREFIX LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION]]\n", arguments[0]);
+    fmt::print(stderr, "usage: {} PREFIX LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION [DIRECTIONS]]]\n", arguments[0]);
     return 2;
   }
   return write(count, arguments);

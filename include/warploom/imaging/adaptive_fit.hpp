@@ -28,7 +28,10 @@ struct AdaptiveFit {
       {};  ///< sum of the weights with which others were taken in, the voxel itself (1) among them
   std::int64_t voxels = 0;      ///< fitted
   std::int64_t not_fitted = 0;  ///< inside the mask, but a measurement is not finite, or none is above 0
-  double seconds = 0;           ///< of the work
+  Device device = Device::cpu;
+  double seconds = 0;              ///< of the work, with transfers
+  double transfer_seconds = 0;     ///< between host and device; 0 on a CPU
+  std::uint64_t device_bytes = 0;  ///< allocated on the device
 };
 
 /// Fits tensors to a series whose noise is Rician and known, each voxel together with those of its
