@@ -20,52 +20,62 @@ constexpr double kAnisotropic = 0.25, kWater = 1.5;  // FA; mean diffusivity [um
 constexpr double kVisible = 0.03, kErrors = 4;
 constexpr std::uint8_t kNone = 3;  // no group
 
-// The residual of a voxel in an orthonormal basis of the directions of ln S0 and the tensor's six elements,
-// by Gram and Schmidt's method, and what is left beside them.
+// The residual of a voxel in an orthonormal basis of the directions of ln S0 and the tensor's six elements, by
+// Gram and Schmidt's method, and what is left beside them. With B the directions, B^T B = L L^T, that basis is
+// B L^-T: only sums over measurements are needed.
 class Split {
  public:
   explicit Split(const TensorDesign& design)
-      : design_(design),
-        residual(design.rows.size()),
-        basis_(kUnknowns, std::vector<double>(residual.size())) {}
+      : design_(design), residual(design.rows.size()), factor_(design.rows.size()) {}
 
   /// @return false where the signals do not determine a tensor
   bool compute(const Unknowns& solution, std::span<const double> measured) {
+    // ln S0 comes first: what is left of the others is then the tensor's alone.
+    SquareMatrix<kUnknowns> products{};
+    Unknowns along{};
     for (std::size_t i = 0; i < residual.size(); ++i) {
+      const Unknowns& row = design_.rows[i];
       double exponent = 0;
-      for (std::size_t c = 0; c < kUnknowns; ++c) exponent += design_.rows[i][c] * solution[c];
+      for (std::size_t c = 0; c < kUnknowns; ++c) exponent += row[c] * solution[c];
       const double signal = std::exp(std::min(exponent, 30.0));
       const auto [mean, slope, variance] = rician_moments(signal);
       const double deviation = std::sqrt(variance);
       residual[i] = (measured[i] - mean) / deviation;
-      // ln S0 comes first: what is left of the others is then the tensor's alone.
-      for (std::size_t k = 0; k < kUnknowns; ++k)
-        basis_[k][i] = slope * signal / deviation * design_.rows[i][k == 0 ? 6 : k - 1];
+      factor_[i] = slope * signal / deviation;
+      Unknowns direction;
+      for (std::size_t k = 0; k < kUnknowns; ++k) direction[k] = factor_[i] * row[k == 0 ? 6 : k - 1];
+      for (std::size_t k = 0; k < kUnknowns; ++k) {
+        for (std::size_t j = 0; j <= k; ++j) products[k][j] += direction[k] * direction[j];
+        along[k] += direction[k] * residual[i];
+      }
     }
     for (std::size_t k = 0; k < kUnknowns; ++k) {
-      auto& vector = basis_[k];
-      const double before = dot(vector, vector);
-      for (std::size_t j = 0; j < k; ++j) subtract(vector, basis_[j], dot(vector, basis_[j]));
-      const double square = dot(vector, vector);
-      if (!(square > 1e-10 * before)) return false;
-      for (double& value : vector) value /= std::sqrt(square);
-      const double part = dot(residual, vector);
-      if (k > 0) tensor[k - 1] = part;
-      subtract(residual, vector, part);
+      const double before = products[k][k];
+      for (std::size_t j = 0; j < k; ++j) products[k][k] -= products[k][j] * products[k][j];
+      if (!(products[k][k] > 1e-10 * before)) return false;
+      products[k][k] = std::sqrt(products[k][k]);
+      for (std::size_t i = k + 1; i < kUnknowns; ++i) {
+        for (std::size_t j = 0; j < k; ++j) products[i][k] -= products[i][j] * products[k][j];
+        products[i][k] /= products[k][k];
+      }
+      for (std::size_t j = 0; j < k; ++j) along[k] -= products[k][j] * along[j];
+      along[k] /= products[k][k];
+      if (k > 0) tensor[k - 1] = along[k];
+    }
+    for (std::size_t k = kUnknowns; k-- > 0;) {
+      for (std::size_t i = k + 1; i < kUnknowns; ++i) along[k] -= products[i][k] * along[i];
+      along[k] /= products[k][k];
+    }
+    for (std::size_t i = 0; i < residual.size(); ++i) {
+      const Unknowns& row = design_.rows[i];
+      double fitted = along[0] * row[6];
+      for (std::size_t c = 0; c < 6; ++c) fitted += along[c + 1] * row[c];
+      residual[i] -= factor_[i] * fitted;
     }
     return true;
   }
 
  private:
-  static double dot(std::span<const double> a, std::span<const double> b) {
-    double sum = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-    return sum;
-  }
-  static void subtract(std::span<double> from, std::span<const double> what, double times) {
-    for (std::size_t i = 0; i < from.size(); ++i) from[i] -= times * what[i];
-  }
-
   const TensorDesign& design_;
 
  public:
@@ -73,7 +83,7 @@ class Split {
   std::array<double, 6> tensor = {};  ///< along its six directions
 
  private:
-  std::vector<std::vector<double>> basis_;
+  std::vector<double> factor_;  ///< of a row: its direction
 };
 
 std::uint8_t group_of(const std::array<double, 6>& tensor) {
@@ -89,8 +99,60 @@ std::uint8_t group_of(const std::array<double, 6>& tensor) {
 struct Products {
   double product = 0, square = 0;
   void add(double a, double b) { product += a * b, square += (a * a + b * b) / 2; }
+  void add(const Products& other) { product += other.product, square += other.square; }
   double correlation() const { return square > 0 ? product / square : 0; }
 };
+
+// Of all pairs of neighbours that have one group.
+struct PairSums {
+  std::array<Products, 3> tensors = {}, rest = {};
+  std::array<std::int64_t, 3> pairs = {};
+
+  void add(const PairSums& other) {
+    for (std::size_t k = 0; k < pairs.size(); ++k) {
+      tensors[k].add(other.tensors[k]);
+      rest[k].add(other.rest[k]);
+      pairs[k] += other.pairs[k];
+    }
+  }
+};
+
+// Adds the products of one channel's values at these voxels and `step` after each.
+void add_products(std::span<const float> values, std::span<const std::uint8_t> group,
+                  std::span<const std::size_t> first, std::size_t step, std::array<Products, 3>& to) {
+  for (const std::size_t v : first)
+    to[group[v]].add(static_cast<double>(values[v]), static_cast<double>(values[v + step]));
+}
+
+// In pieces of voxels, whose sums are added in their order.
+PairSums pair_sums(const Grid& grid, std::span<const float> removed, std::span<const float> rest,
+                   std::span<const std::uint8_t> group) {
+  const std::size_t voxels = group.size(), steps[3] = {1, static_cast<std::size_t>(grid.nx),
+                                                       static_cast<std::size_t>(grid.nx * grid.ny)};
+  const std::size_t extents[3] = {steps[1], static_cast<std::size_t>(grid.ny),
+                                  static_cast<std::size_t>(grid.nz)};
+  std::vector<PairSums> parts((voxels + kPiece - 1) / kPiece);
+  for_pieces(grid, [&](std::size_t begin, std::size_t end) {
+    PairSums& part = parts[begin / kPiece];
+    std::vector<std::size_t> first;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const std::size_t step = steps[axis];
+      first.clear();
+      for (std::size_t v = begin; v < end; ++v)
+        if (v / step % extents[axis] + 1 < extents[axis] && group[v] != kNone && group[v] == group[v + step]) {
+          first.push_back(v);
+          ++part.pairs[group[v]];
+        }
+      for (std::size_t at = 0; at < removed.size(); at += voxels)
+        add_products(removed.subspan(at, voxels), group, first, step, part.tensors);
+      for (std::size_t at = 0; at < rest.size(); at += voxels)
+        add_products(rest.subspan(at, voxels), group, first, step, part.rest);
+    }
+  });
+  PairSums sums;
+  for (const PairSums& part : parts) sums.add(part);
+  return sums;
+}
 
 }  // namespace
 
@@ -145,29 +207,14 @@ ResidualStructure residual_structure(const Image& series, const Image& noise, co
       for (std::size_t c = 0; c < 6; ++c) removed[c * voxels + v] = static_cast<float>(split.tensor[c]);
     }
   });
-  std::array<Products, 3> of_tensors, of_rest;
+  const PairSums sums = pair_sums(grid, removed, rest, group);
   ResidualStructure result;
-  const auto pairs = [&](std::size_t v, std::size_t u) {
-    if (group[v] == kNone || group[v] != group[u]) return;
-    ++result.groups[group[v]].pairs;
-    for (std::size_t c = 0; c < kTensorChannels; ++c)
-      of_tensors[group[v]].add(static_cast<double>(removed[c * voxels + v]),
-                               static_cast<double>(removed[c * voxels + u]));
-    for (std::size_t i = 0; i < volumes; ++i)
-      of_rest[group[v]].add(static_cast<double>(rest[i * voxels + v]),
-                            static_cast<double>(rest[i * voxels + u]));
-  };
-  const auto nx = static_cast<std::size_t>(grid.nx), ny = static_cast<std::size_t>(grid.ny);
-  for (std::size_t v = 0; v < voxels; ++v) {
-    if (v % nx + 1 < nx) pairs(v, v + 1);
-    if (v / nx % ny + 1 < ny) pairs(v, v + nx);
-    if (v + nx * ny < voxels) pairs(v, v + nx * ny);
-  }
   for (std::size_t k = 0; k < result.groups.size(); ++k) {
     ResidualStructure::Group& found = result.groups[k];
+    found.pairs = sums.pairs[k];
     if (found.pairs == 0) continue;
-    found.removed = of_tensors[k].correlation();
-    found.noise = of_rest[k].correlation();
+    found.removed = sums.tensors[k].correlation();
+    found.noise = sums.rest[k].correlation();
     const double count = static_cast<double>(found.pairs);
     found.error = std::sqrt(1 / (kTensorChannels * count) +
                             1 / (std::max(1.0, static_cast<double>(volumes) - kUnknowns) * count));
