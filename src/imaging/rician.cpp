@@ -7,6 +7,8 @@
 #include <numbers>
 #include <vector>
 
+#include "core/built_with_cuda.hpp"
+#include "imaging/residual_backend.hpp"
 #include "imaging/rician_moments.hpp"
 #include "imaging/voxels.hpp"
 #include "warploom/core/error.hpp"
@@ -66,7 +68,7 @@ RicianMoments rician_moments(double signal) { return rician_moments(signal, rici
 double rician_signal(double mean) { return rician_signal(mean, rician_table()); }
 
 void correct_noise_bias(Image& noise, const Image& series, const std::array<int, 3>& extent, const Run& run) {
-  const RunScope scope(run);
+  const DeviceScope scope(run, "correcting a noise map", kBuiltWithCuda);
   series.check("the series");
   noise.check("the noise map");
   if (noise.channels != 1 || noise.grid.voxels() != series.grid.voxels())
@@ -78,6 +80,9 @@ void correct_noise_bias(Image& noise, const Image& series, const std::array<int,
   std::ranges::copy_if(measured, std::back_inserter(known), [](float value) { return value > 0; });
   if (known.empty()) return;
   const double usual = median(known);
+#if defined(WARPLOOM_HAVE_CUDA)
+  if (scope.device().is_gpu()) return correct_noise_bias_cuda(noise, series, extent, usual);
+#endif
   std::vector<double> variance(measured.size());
   const Grid& grid = series.grid;
   for (int step = 0; step < 3; ++step) {

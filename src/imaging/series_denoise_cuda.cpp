@@ -190,6 +190,8 @@ PatchConstants patch_constants(const SeriesProblem& problem) {
 
 }  // namespace
 
+void start_cuda() { cudaFree(nullptr); }
+
 PatchResults denoise_patches_cuda(const SeriesProblem& problem, PatchReceiver& receiver) {
   const bool double_precision = problem.precision == Precision::float64;
   const PatchConstants constants = patch_constants(problem);
