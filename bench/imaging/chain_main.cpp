@@ -12,6 +12,7 @@
 #include <exception>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <map>
 #include <string>
 #include <vector>
@@ -44,9 +45,16 @@ std::string json(const Times& times) {
 }
 
 void write_all(DenoiseInput& input, TensorMaps& maps, const DenoiseRequest& request, const std::string& prefix) {
-  io::write_nifti(prefix + "_tensor.nii.gz", take_image(input, request));
+  std::vector<std::future<void>> written;
+  const auto write = [&](const std::string& name, const auto& take) {
+    written.push_back(std::async(std::launch::async, [=, file = fmt::format("{}_{}.nii.gz", prefix, name)] {
+      io::write_nifti(file, take());
+    }));
+  };
+  write("tensor", [&] { return take_image(input, request); });
   for (const std::string& map : request.maps_of(ImageKind::series))
-    io::write_nifti(fmt::format("{}_{}.nii.gz", prefix, map), take_map(map, input, maps, request));
+    write(map, [&, map] { return take_map(map, input, maps, request); });
+  for (std::future<void>& file : written) file.get();
 }
 
 Times whole_chain(const DenoiseRequest& request, const std::string& prefix) {
