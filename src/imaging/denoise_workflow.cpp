@@ -339,30 +339,25 @@ DenoiseInput denoise_input(io::Nifti file, const DenoiseRequest& request) {
 
 namespace {
 
-/// A GPU's context takes as long to make as a series to read: so both are done at once. What fails here fails
-/// again, and is said, when there is work.
-[[nodiscard]] std::future<void> start_device([[maybe_unused]] const Run& run) {
+/// A GPU's context takes as long to make as a series to read: so both are done at once. @throws NoDevice, BadInput
+[[nodiscard]] std::future<void> start_device(const Run& run) {
+  return std::async(std::launch::async, [devices = run.devices.empty() ? current_run().devices : run.devices] {
+    [[maybe_unused]] const DeviceScope scope({.devices = devices}, "denoising", kBuiltWithCuda);
 #if defined(WARPLOOM_HAVE_CUDA)
-  return std::async(std::launch::async, [devices = run.devices] {
-    try {
-      const DeviceScope scope({.devices = devices}, "denoising", kBuiltWithCuda);
-      if (scope.device().is_gpu()) start_cuda();
-    } catch (const Error&) {
-    }
-  });
-#else
-  return {};
+    if (scope.device().is_gpu()) start_cuda();
 #endif
+  });
 }
 
 }  // namespace
 
 DenoiseInput read_denoise_input(const DenoiseRequest& request) {
   check(request);
-  const std::future<void> starting = start_device(request.solve.run);
-  return request.kind() == ImageKind::series
-             ? denoise_input(read_series(request, request.b0_threshold), request)
-             : denoise_input(io::read_nifti(request.input), request);
+  if (request.kind() != ImageKind::series) return denoise_input(io::read_nifti(request.input), request);
+  std::future<void> starting = start_device(request.solve.run);
+  Series series = read_series(request, request.b0_threshold);
+  starting.get();  // an absent device is better known before than after the fit
+  return denoise_input(std::move(series), request);
 }
 
 namespace {

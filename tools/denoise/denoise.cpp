@@ -48,8 +48,9 @@ int run(DenoiseSettings settings) {
   settings.keep_series = !settings.series_out.empty();
   settings.patches.residual = !settings.residual_out.empty();
   const RunScope scope(settings.solve.run);
-  // An absent device is better known before than after the fit.
-  choose_device(one_device(settings.solve.run.devices, "denoising"));
+  // An absent device is better known before than after the work; a series is read while it starts.
+  if (settings.kind() != imaging::ImageKind::series)
+    choose_device(one_device(settings.solve.run.devices, "denoising"));
   DenoiseRun run{.settings = settings};
   OutputFiles files;
   const std::vector<ImageFile> images = image_files(settings);
