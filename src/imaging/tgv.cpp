@@ -32,7 +32,7 @@ double smallest_spacing(const TvProblem& problem) {
   return std::isinf(smallest) ? 1 : smallest;
 }
 
-/// Sums over voxels of the noisy image, in units of the smallest spacing.
+/// Sums over voxels of the noisy image, in units of the smallest spacing: about, from every so manieth voxel.
 struct Scale {
   double slope = 0;  ///< |grad noisy|
   double size = 0;   ///< |noisy|
@@ -41,10 +41,13 @@ struct Scale {
 Scale scale_of(const TvProblem& problem) {
   const TgvShape shape = tgv_shape(problem);
   const std::int64_t steps[3] = {shape.right, shape.below, shape.above};
+  constexpr std::int64_t kEnough = 1 << 17;
+  const std::int64_t every = std::max<std::int64_t>(1, shape.voxels / kEnough) | 1;
   std::vector<Scale> parts(static_cast<std::size_t>((shape.voxels + kPiece - 1) / kPiece));
   for_pieces(problem.grid, [&](std::size_t begin, std::size_t end) {
     Scale sum;
-    for (auto v = static_cast<std::int64_t>(begin); v < static_cast<std::int64_t>(end); ++v) {
+    const auto first = (static_cast<std::int64_t>(begin) + every - 1) / every * every;
+    for (std::int64_t v = first; v < static_cast<std::int64_t>(end); v += every) {
       bool exists[3];
       for (int axis = 0; axis < 3; ++axis) exists[axis] = tgv_exists(problem.noisy, shape, v, axis);
       float slope = 0, size = 0;
@@ -61,7 +64,10 @@ Scale scale_of(const TvProblem& problem) {
     parts[begin / kPiece] = sum;
   });
   Scale sum;
-  for (const Scale& part : parts) sum.slope += part.slope, sum.size += part.size;
+  for (const Scale& part : parts) {
+    sum.slope += part.slope * static_cast<double>(every);
+    sum.size += part.size * static_cast<double>(every);
+  }
   return sum;
 }
 
@@ -80,15 +86,13 @@ TgvShape tgv_shape(const TvProblem& problem) {
   s.above = grid.nz > 1 ? grid.nx * grid.ny : 0;
   s.channels = problem.constants.channels;
   s.tensor = problem.tensor;
-  s.stride = (s.voxels + tgv_padding(s) + 15) / 16 * 16;
+  const auto whole_lines = [](std::int64_t floats) { return (floats + 15) / 16 * 16; };
+  s.padding = whole_lines(s.right + s.below + s.above);
+  s.stride = whole_lines(s.voxels + s.padding);
   const double spacing = smallest_spacing(problem);
   for (int axis = 0; axis < 3; ++axis)
     s.h[axis] = static_cast<float>(spacing * problem.constants.inverse_spacing[axis]);
   return s;
-}
-
-std::int64_t tgv_padding(const TgvShape& shape) {
-  return (shape.right + shape.below + shape.above + 15) / 16 * 16;
 }
 
 TvOutcome minimise_tgv(const TvProblem& problem, TgvBackend& backend) {

@@ -31,13 +31,11 @@ class TgvBackend {
   virtual TgvSums measure(const TgvSteps& steps) = 0;
 };
 
-/// Lengths of the problem's fields.
+/// Of the problem's fields. Behind each component lies as much padding as before the first, and more.
 TgvShape tgv_shape(const TvProblem& problem);
-/// Floats of padding before a field's first component; behind each lies as much and more.
-std::int64_t tgv_padding(const TgvShape& shape);
 /// Floats of a field with so many components, with its padding.
 inline std::int64_t tgv_floats(const TgvShape& shape, std::int64_t components) {
-  return tgv_padding(shape) + components * shape.stride;
+  return shape.padding + components * shape.stride;
 }
 /// Components of all fields of a channel: u, u_bar, noisy; w, w_bar, p; q.
 inline constexpr std::int64_t kTgvComponents = 3 + 3 * 3 + 6;

@@ -19,14 +19,14 @@ class Cpu final : public TgvBackend {
   Cpu(const TvProblem& problem, const float* image)
       : shape_(tgv_shape(problem)),
         outside_(problem.outside),
-        floats_(kTgvComponents * shape_.channels * shape_.stride + kFields * tgv_padding(shape_)) {
+        floats_(kTgvComponents * shape_.channels * shape_.stride + kFields * shape_.padding) {
     float* at = floats_.get();
     const auto take = [&](std::int64_t components, float value) {
       const std::int64_t count = tgv_floats(shape_, components * shape_.channels);
       parallel_for((count + kLarge - 1) / kLarge, [&](std::int64_t piece) {
         std::fill(at + piece * kLarge, at + std::min(count, (piece + 1) * kLarge), value);
       });
-      float* const field = at + tgv_padding(shape_);
+      float* const field = at + shape_.padding;
       at += count;
       return field;
     };

@@ -12,11 +12,12 @@ namespace warploom::imaging {
 struct TgvShape {
   std::int64_t voxels = 0;
   std::int64_t stride = 0;                       ///< of components
+  std::int64_t padding = 0;                      ///< before a field's first component
   std::int64_t right = 0, below = 0, above = 0;  ///< to the next voxel along x, y, z; 0: there is none
   int nx = 1, ny = 1, nz = 1;
   int channels = 0;
-  bool tensor = false;   ///< six channels, of which three count twice
-  float h[3] = {};       ///< over the spacings, in units of the smallest; 0 along an axis of one voxel
+  bool tensor = false;  ///< six channels, of which three count twice
+  float h[3] = {};      ///< one over the spacings, in units of the smallest; 0 along an axis of one voxel
 };
 
 /// First components; channel c's follow at c times as many.
