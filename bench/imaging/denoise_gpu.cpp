@@ -195,7 +195,7 @@ void run(const Options& options) {
     Input input = make_input(n, 0, Solver::primal_dual);
     input.problem.tgv_ratio = 2;
     report.add(describe("generalised", n, double(n * n * n), 1056, iteration_seconds(input, options.rounds), ""));
-    if (n > 256) continue;
+    if (n > 128) continue;
     for (const double tolerance : {1e-3, 1e-4}) {
       std::vector<double> seconds, walls;
       TvOutcome last;

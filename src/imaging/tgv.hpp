@@ -28,7 +28,8 @@ class TgvBackend {
   TgvBackend& operator=(const TgvBackend&) = delete;
   virtual ~TgvBackend() = default;
   virtual void iterate(const TgvSteps& steps, int count) = 0;
-  virtual TgvSums measure(const TgvSteps& steps) = 0;
+  /// q_mean <- q_mean + newest (q - q_mean), and the sums.
+  virtual TgvSums measure(const TgvSteps& steps, float newest) = 0;
 };
 
 /// Of the problem's fields. Behind each component lies as much padding as before the first, and more.
@@ -37,8 +38,8 @@ TgvShape tgv_shape(const TvProblem& problem);
 inline std::int64_t tgv_floats(const TgvShape& shape, std::int64_t components) {
   return shape.padding + components * shape.stride;
 }
-/// Components of all fields of a channel: u, u_bar, noisy; w, w_bar, p; q.
-inline constexpr std::int64_t kTgvComponents = 3 + 3 * 3 + 6;
+/// Components of all fields of a channel: u, u_bar, noisy; w, w_bar, p; q, q_mean.
+inline constexpr std::int64_t kTgvFields = 8, kTgvComponents = 3 + 3 * 3 + 2 * 6;
 
 /// Iterates from what the back end holds until the gap is small enough: the history, but not the image.
 TvOutcome minimise_tgv(const TvProblem& problem, TgvBackend& backend);

@@ -19,7 +19,7 @@ class Cpu final : public TgvBackend {
   Cpu(const TvProblem& problem, const float* image)
       : shape_(tgv_shape(problem)),
         outside_(problem.outside),
-        floats_(kTgvComponents * shape_.channels * shape_.stride + kFields * shape_.padding) {
+        floats_(kTgvComponents * shape_.channels * shape_.stride + kTgvFields * shape_.padding) {
     float* at = floats_.get();
     const auto take = [&](std::int64_t components, float value) {
       const std::int64_t count = tgv_floats(shape_, components * shape_.channels);
@@ -33,7 +33,7 @@ class Cpu final : public TgvBackend {
     constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
     fields_.u = take(1, 0), fields_.u_bar = take(1, 0), fields_.noisy = take(1, 0);
     fields_.w = take(3, kNone), fields_.w_bar = take(3, kNone);
-    fields_.p = take(3, 0), fields_.q = take(6, 0);
+    fields_.p = take(3, 0), fields_.q = take(6, 0), fields_.q_mean = take(6, 0);
     for_pieces([&](std::int64_t begin, std::int64_t n) {
       for (int c = 0; c < shape_.channels; ++c) {
         const std::int64_t from = c * shape_.voxels + begin, to = c * shape_.stride + begin;
@@ -65,7 +65,8 @@ class Cpu final : public TgvBackend {
     }
   }
 
-  TgvSums measure(const TgvSteps& steps) override {
+  TgvSums measure(const TgvSteps& steps, float newest) override {
+    for_pieces([&](std::int64_t begin, std::int64_t n) { rows_.average(fields_, shape_, newest, begin, n); });
     std::vector<TgvRowSums> parts(static_cast<std::size_t>((shape_.voxels + kPiece - 1) / kPiece));
     std::vector<double> duals(parts.size());
     for_pieces([&](std::int64_t begin, std::int64_t n) {
@@ -98,7 +99,7 @@ class Cpu final : public TgvBackend {
   }
 
  private:
-  static constexpr std::int64_t kPiece = 512, kLarge = 1 << 16, kFields = 7;
+  static constexpr std::int64_t kPiece = 512, kLarge = 1 << 16;
   /// Rows of one piece's channels.
   struct Scratch {
     explicit Scratch(int channels)

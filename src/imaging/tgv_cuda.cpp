@@ -21,7 +21,7 @@ class Cuda final : public TgvBackend {
       return arena_.add<float>(static_cast<std::uint64_t>(tgv_floats(shape_, components * channels)));
     };
     const std::uint64_t w = add(3), w_bar = add(3), end_of_w = arena_.bytes();
-    const std::uint64_t u = add(1), u_bar = add(1), noisy = add(1), p = add(3), q = add(6);
+    const std::uint64_t u = add(1), u_bar = add(1), noisy = add(1), p = add(3), q = add(6), q_mean = add(6);
     const auto sums = arena_.add<TgvSums>(kTgvMeasureBlocks);
     if (const auto [free, total] = device_memory(); arena_.bytes() > free)
       throw OutOfMemory("total generalised variation of " + std::to_string(shape_.voxels) +
@@ -32,7 +32,8 @@ class Cuda final : public TgvBackend {
     arena_.allocate();
     auto* const memory = arena_.at<std::byte>(0);
     const auto begin = [&](std::uint64_t place) { return arena_.at<float>(place) + shape_.padding; };
-    fields_ = {begin(u), begin(u_bar), begin(w), begin(w_bar), begin(p), begin(q), begin(noisy)};
+    fields_ = {begin(u), begin(u_bar), begin(w), begin(w_bar), begin(p), begin(q),
+               begin(q_mean), begin(noisy)};
     sums_ = arena_.at<TgvSums>(sums);
 
     const Clock::time_point start = Clock::now();
@@ -59,8 +60,9 @@ class Cuda final : public TgvBackend {
       cuda_check(launch_tgv_iteration(fields_, shape_, steps, stream_.get()), "launching an iteration");
   }
 
-  TgvSums measure(const TgvSteps& steps) override {
-    cuda_check(launch_tgv_measure(fields_, shape_, steps, sums_, stream_.get()), "launching the measure");
+  TgvSums measure(const TgvSteps& steps, float newest) override {
+    cuda_check(launch_tgv_measure(fields_, shape_, steps, newest, sums_, stream_.get()),
+               "launching the measure");
     cuda_check(cudaMemcpyAsync(parts_.get(), sums_, kTgvMeasureBlocks * sizeof(TgvSums),
                                cudaMemcpyDeviceToHost, stream_.get()),
                "copying the sums");

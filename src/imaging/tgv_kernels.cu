@@ -26,9 +26,9 @@ __device__ inline std::int64_t first_voxel() {
 
 /// Behind their padding. The simulator gives a kernel one buffer a pointer, so they come one by one.
 __device__ inline TgvFields fields_at(const TgvShape& s, float* u, float* u_bar, float* w, float* w_bar,
-                                      float* p, float* q, float* noisy) {
-  return {u + s.padding, u_bar + s.padding, w + s.padding,    w_bar + s.padding,
-          p + s.padding, q + s.padding,     noisy + s.padding};
+                                      float* p, float* q, float* q_mean, float* noisy) {
+  return {u + s.padding, u_bar + s.padding, w + s.padding,      w_bar + s.padding,
+          p + s.padding, q + s.padding,     q_mean + s.padding, noisy + s.padding};
 }
 
 /// field <- (field + sigma * change) cut to the length `limit`; change(c, values) gives what is added in one channel.
@@ -64,7 +64,7 @@ __device__ void raise(float* field, const TgvShape& s, float sigma, float limit,
 template <int kChannels>
 __global__ void __launch_bounds__(kThreads)
     tgv_dual(float* u_bar, float* w_bar, float* p, float* q, TgvShape s, TgvSteps k) {
-  const TgvFields f = fields_at(s, nullptr, u_bar, nullptr, w_bar, p, q, nullptr);
+  const TgvFields f = fields_at(s, nullptr, u_bar, nullptr, w_bar, p, q, nullptr, nullptr);
   const std::int64_t v = first_voxel();
   if (v >= s.voxels) return;
   raise<kChannels, 3>(
@@ -82,7 +82,7 @@ template <int kChannels>
 __global__ void __launch_bounds__(kThreads)
     tgv_primal(float* u, float* u_bar, float* w, float* w_bar, float* p, float* q, float* noisy, TgvShape s,
                TgvSteps k) {
-  const TgvFields f = fields_at(s, u, u_bar, w, w_bar, p, q, noisy);
+  const TgvFields f = fields_at(s, u, u_bar, w, w_bar, p, q, nullptr, noisy);
   const std::int64_t v = first_voxel();
   if (v >= s.voxels) return;
   const int channels = channels_of<kChannels>(s);
@@ -117,6 +117,13 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+/// Grid: a thread a float of q, its padding among them.
+__global__ void __launch_bounds__(kThreads)
+    tgv_average(const float* __restrict__ q, float* __restrict__ q_mean, float newest, std::int64_t count) {
+  const std::int64_t i = first_voxel();
+  if (i < count) q_mean[i] += newest * (q[i] - q_mean[i]);
+}
+
 /// Adds what a voxel adds to the sums.
 template <int kChannels>
 __device__ void look(const TgvFields& f, const TgvShape& s, const TgvSteps& k, std::int64_t v, TgvSums& sums) {
@@ -128,7 +135,7 @@ __device__ void look(const TgvFields& f, const TgvShape& s, const TgvSteps& k, s
   for (int c = 0; c < channels; ++c) {
     const float weight = weight_of<kChannels>(c);
     const std::int64_t at = c * s.stride + v;
-    const float *w = f.w + 3 * c * s.stride, *q = f.q + 6 * c * s.stride;
+    const float *w = f.w + 3 * c * s.stride, *q = f.q_mean + 6 * c * s.stride;
     float g[3], e[6];
     tgv_slope(f.u + c * s.stride, w, s, v, g);
     slope += weight * (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
@@ -166,8 +173,8 @@ __device__ void look(const TgvFields& f, const TgvShape& s, const TgvSteps& k, s
 /// Grid: kTgvMeasureBlocks; block b takes every so manieth piece of kThreads voxels and leaves sums[b].
 template <int kChannels>
 __global__ void __launch_bounds__(kThreads)
-    tgv_measure(float* u, float* w, float* q, float* noisy, TgvShape s, TgvSteps k, TgvSums* __restrict__ sums) {
-  const TgvFields f = fields_at(s, u, nullptr, w, nullptr, nullptr, q, noisy);
+    tgv_measure(float* u, float* w, float* q_mean, float* noisy, TgvShape s, TgvSteps k, TgvSums* __restrict__ sums) {
+  const TgvFields f = fields_at(s, u, nullptr, w, nullptr, nullptr, nullptr, q_mean, noisy);
   TgvSums mine;
   for (std::int64_t v = first_voxel(); v < s.voxels; v += static_cast<std::int64_t>(gridDim.x) * kThreads)
     look<kChannels>(f, s, k, v, mine);
@@ -191,7 +198,7 @@ __global__ void __launch_bounds__(kThreads)
 
 /// Grid: a thread a voxel.
 __global__ void __launch_bounds__(kThreads) tgv_begin(float* w, float* w_bar, float* noisy, TgvShape s) {
-  const TgvFields f = fields_at(s, nullptr, nullptr, w, w_bar, nullptr, nullptr, noisy);
+  const TgvFields f = fields_at(s, nullptr, nullptr, w, w_bar, nullptr, nullptr, nullptr, noisy);
   const std::int64_t v = first_voxel();
   if (v >= s.voxels) return;
   for (int axis = 0; axis < 3; ++axis)
@@ -220,11 +227,14 @@ cudaError_t launch_tgv_iteration(const TgvFields& f, const TgvShape& s, const Tg
   return cudaGetLastError();
 }
 
-cudaError_t launch_tgv_measure(const TgvFields& f, const TgvShape& s, const TgvSteps& k, TgvSums* sums,
-                               cudaStream_t stream) {
+cudaError_t launch_tgv_measure(const TgvFields& f, const TgvShape& s, const TgvSteps& k, float newest,
+                               TgvSums* sums, cudaStream_t stream) {
   const auto d = s.padding;
+  const std::int64_t floats = d + 6 * s.channels * s.stride;
+  tgv_average<<<static_cast<unsigned>((floats + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
+      f.q - d, f.q_mean - d, newest, floats);
   (s.tensor ? tgv_measure<kTensor> : tgv_measure<0>)<<<kTgvMeasureBlocks, kThreads, 0, stream>>>(
-      f.u - d, f.w - d, f.q - d, f.noisy - d, s, k, sums);
+      f.u - d, f.w - d, f.q_mean - d, f.noisy - d, s, k, sums);
   return cudaGetLastError();
 }
 

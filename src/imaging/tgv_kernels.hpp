@@ -16,9 +16,9 @@ cudaError_t launch_tgv_begin(const TgvFields& f, const TgvShape& s, cudaStream_t
 /// One iteration.
 cudaError_t launch_tgv_iteration(const TgvFields& f, const TgvShape& s, const TgvSteps& k,
                                  cudaStream_t stream);
-/// Blocks of a look, each of which leaves a TgvSums in `sums`.
+/// Brings q_mean up to date, and looks: each of so many blocks leaves a TgvSums in `sums`.
 inline constexpr int kTgvMeasureBlocks = 1024;
-cudaError_t launch_tgv_measure(const TgvFields& f, const TgvShape& s, const TgvSteps& k, TgvSums* sums,
-                               cudaStream_t stream);
+cudaError_t launch_tgv_measure(const TgvFields& f, const TgvShape& s, const TgvSteps& k, float newest,
+                               TgvSums* sums, cudaStream_t stream);
 
 }  // namespace warploom::imaging

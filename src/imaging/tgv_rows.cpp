@@ -115,6 +115,15 @@ void step_w(const TgvFields& f, const TgvShape& shape, const TgvSteps& k, std::i
   }
 }
 
+void average(const TgvFields& f, const TgvShape& s, float newest, std::int64_t begin, std::int64_t n) {
+  for (int k = 0; k < 6 * s.channels; ++k) {
+    const float* const q = f.q + k * s.stride + begin;
+    float* const mean = f.q_mean + k * s.stride + begin;
+#pragma omp simd
+    for (std::int64_t i = 0; i < n; ++i) mean[i] += newest * (q[i] - mean[i]);
+  }
+}
+
 float sum_of_roots(const float* square, std::int64_t n) {
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -161,7 +170,7 @@ TgvRowSums measure(const TgvFields& f, const TgvShape& shape, const TgvSteps& k,
 
   clear(square, n);
   for (int c = 0; c < s.channels; ++c) {
-    const float* const q = f.q + 6 * c * s.stride + begin;
+    const float* const q = f.q_mean + 6 * c * s.stride + begin;
     const float weight = tgv_weight(s, c), over = -1 / k.lambda;
     float* const to = move.data + c * move.stride;
 #pragma omp simd
@@ -183,6 +192,6 @@ TgvRowSums measure(const TgvFields& f, const TgvShape& shape, const TgvSteps& k,
 }  // namespace
 
 extern const TgvRows tgv_rows;
-const TgvRows tgv_rows = {dual, step_u, take_u, step_w, measure};
+const TgvRows tgv_rows = {dual, step_u, take_u, step_w, average, measure};
 
 }  // namespace warploom::imaging::WARPLOOM_INSTRUCTION_SET

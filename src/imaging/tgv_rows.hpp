@@ -25,6 +25,8 @@ struct TgvRows {
   /// w and w_bar.
   void (*step_w)(const TgvFields& f, const TgvShape& s, const TgvSteps& k, std::int64_t begin,
                  std::int64_t n);
+  /// q_mean
+  void (*average)(const TgvFields& f, const TgvShape& s, float newest, std::int64_t begin, std::int64_t n);
   /// Sums of TgvSums without `dual`, and move = -(div s) / lambda. `scratch`: n floats.
   TgvRowSums (*measure)(const TgvFields& f, const TgvShape& s, const TgvSteps& k, std::int64_t begin,
                         std::int64_t n, float* scratch, TvRow<float> move);

@@ -26,6 +26,7 @@ struct TgvFields {
   float *w = nullptr, *w_bar = nullptr;  ///< 3
   float* p = nullptr;                    ///< 3
   float* q = nullptr;                    ///< 6: xx xy xz yy yz zz
+  float* q_mean = nullptr;               ///< 6, over some iterations
   float* noisy = nullptr;                ///< 1
 };
 
@@ -33,12 +34,12 @@ struct TgvSteps {
   float tau = 0, sigma = 0, lambda = 0, ratio = 0;
 };
 
-/// What one look at u, w and q adds up.
+/// What one look at u, w and q_mean adds up.
 struct TgvSums {
   double slope = 0;     ///< sum of |grad u - w|
   double strain = 0;    ///< sum of |sym_grad w|
   double fidelity = 0;  ///< <u - noisy, u - noisy>
-  double dual = 0;      ///< min over u of <grad u, s> + lambda/2 |u - noisy|^2, with s = sym_grad^T q
+  double dual = 0;      ///< min over u of <grad u, s> + lambda/2 |u - noisy|^2, with s = sym_grad^T q_mean
   double largest = 0;   ///< the largest |s|^2 of a voxel
 };
 

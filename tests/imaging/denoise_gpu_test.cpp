@@ -119,7 +119,7 @@ bool same_bits(const Image& a, const Image& b) {
   return std::memcmp(a.data.data(), b.data.data(), a.data.size() * sizeof(float)) == 0;
 }
 
-/// Both stop at a gap of 1e-6, or 1e-5: ||D - D*||^2 <= 2 gap E / lambda over the whole image.
+/// Both stop at a gap of 1e-6, or 1e-4: ||D - D*||^2 <= 2 gap E / lambda over the whole image.
 void expect_agreement(const Case& c) {
   const Result gpu = on_gpu(c), cpu = on_cpu(c);
   ASSERT_FALSE(gpu.outcome.history.empty());
@@ -239,7 +239,8 @@ Case make_generalised(const Shape& shape, int channels, double holes = 0,
                       std::array<double, 3> spacing = {1, 1, 1}) {
   Case c = make_case(shape, channels, channels == 6, Solver::primal_dual, holes, spacing);
   c.problem.tgv_ratio = 2;
-  c.problem.constants.tolerance = 1e-5;
+  c.problem.constants.tolerance = 1e-4;
+  c.problem.constants.max_iterations = 10000;
   return c;
 }
 
@@ -267,8 +268,8 @@ TEST(DenoiseGpu, GeneralisedVariationGivesTheSameBitsTwice) {
 TEST(DenoiseGpu, GeneralisedVariationSaysHowMuchMemoryIsMissing) {
   const Case c = make_generalised({64, 64, 16}, 6);
   const Result whole = on_gpu(c);
-  // 18 times the image, and padding of a plane and a row between components.
-  EXPECT_LT(double(whole.outcome.device_bytes), 18 * 1.1 * double(c.noisy.data.size() * sizeof(float)));
+  // 24 times the image, and padding of a plane and a row between components.
+  EXPECT_LT(double(whole.outcome.device_bytes), 24 * 1.1 * double(c.noisy.data.size() * sizeof(float)));
   try {
     on_gpu(c, {}, whole.outcome.device_bytes - 1);
     FAIL() << "nothing was thrown";

@@ -106,7 +106,7 @@ TEST_P(Generalised, FindsTheMinimumOfTheOracle) {
   const DenoiseReport report = c.tensor ? denoise_tensors(image, mask, o) : denoise_channels(image, mask, o);
   EXPECT_EQ(report.stop, StopReason::converged);
   EXPECT_EQ(report.tgv_ratio, c.ratio);
-  const auto best = GeneralisedVariation(noisy, mask, c.tensor, c.lambda, c.ratio).minimise(8000);
+  const auto best = GeneralisedVariation(noisy, mask, c.tensor, c.lambda, c.ratio).minimise(20000);
   EXPECT_NEAR(report.objective, best.objective, 2e-5 * best.objective);
   const oracle::TotalVariation field(noisy, mask, c.tensor, c.lambda, 0);
   EXPECT_LT(oracle::distance(field.field(image), best.u), 5e-3);
@@ -145,7 +145,7 @@ TEST(Tgv, AffineFieldStaysAsItIsAndTotalVariationFlattensIt) {
       const DenoiseReport report = denoise_tensors(image, mask, generalised(1));
       EXPECT_EQ(report.stop, StopReason::converged) << report.gap;
       EXPECT_EQ(report.projected, 0);
-      EXPECT_LT(largest_difference(image, before), 2e-3);
+      EXPECT_LT(largest_difference(image, before), 5e-3);
       TensorImage flat = before;
       DenoiseOptions tv = generalised(1);
       tv.variation = Variation::total;

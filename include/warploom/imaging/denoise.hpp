@@ -112,7 +112,7 @@ struct DenoiseReport {
 /// @throws BadInput (an option out of range, mask of another size, nothing inside), NoDevice, OutOfMemory,
 ///         Interrupted (`image` is then unchanged)
 /// @note Bytes a voxel and iteration, at perfect reuse: accelerated 96, descent 72, primal_dual 240
-///       (ours 336, in two half passes), generalised 1056. The latter holds 18 times the image in the device's
+///       (ours 336, in two half passes), generalised 1056. The latter holds 24 times the image in the device's
 ///       memory, where the others hold 4 to 6, and does not go through it in slabs: OutOfMemory. Back ends
 ///       agree in the objective to 1e-5 (relative) at the same tolerance of 1e-6.
 DenoiseReport denoise_tensors(TensorImage& image, const Mask& mask, const DenoiseOptions& options = {});
