@@ -184,7 +184,6 @@ void BM_GeneralisedWhole(benchmark::State& state) {
 BENCHMARK(BM_GeneralisedWhole)
     ->ArgNames({"n", "tolerance_exponent"})
     ->Args({128, 3})
-    ->Args({128, 4})
     ->UseManualTime()
     ->Iterations(1)
     ->Unit(benchmark::kMillisecond);
