@@ -6,11 +6,11 @@
 //
 // bytes_per_second counts 96 bytes a voxel for an accelerated iteration on tensors (x, the x before and the
 // noisy image read, the next x written), 72 for descent, 336 for the two half passes of primal-dual and 16
-// for an accelerated one on one channel, 1056 for total generalised variation: what a pass that reads everything once moves. What pieces read
-// beyond their edges is not counted. The triad a = b + s c counts 12 bytes an element, as STREAM does.
-// `Triad/written` writes as a compiler does it, for which the processor first reads what it will overwrite,
-// so that 16 bytes move; `Triad/streamed` writes past the caches, as denoising does. The part of the memory's
-// speed that is reached is the quotient of two rows.
+// for an accelerated one on one channel, 1056 for total generalised variation: what a pass that reads
+// everything once moves. What pieces read beyond their edges is not counted. The triad a = b + s c counts 12
+// bytes an element, as STREAM does. `Triad/written` writes as a compiler does it, for which the processor
+// first reads what it will overwrite, so that 16 bytes move; `Triad/streamed` writes past the caches, as
+// denoising does. The part of the memory's speed that is reached is the quotient of two rows.
 
 #include <benchmark/benchmark.h>
 

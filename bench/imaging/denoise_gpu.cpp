@@ -10,7 +10,8 @@
 //   whole       a whole minimisation of a 128^3 phantom to a relative gap of 1e-4: iterations, time on the
 //               device, transfers
 //   slabs       the same pass when the device holds a part of the image
-//   generalised an iteration of total generalised variation as GB/s at 1056 bytes a voxel, and whole minimisations;
+//   generalised an iteration of total generalised variation as GB/s at 1056 bytes a voxel, and whole
+//   minimisations;
 //               --generalised: nothing else
 //
 // Fixed: the phantom of tests/oracle with noise of 0.15 um^2/ms, lambda 4, epsilon 1e-2. A sample is one
@@ -194,7 +195,8 @@ void run(const Options& options) {
     if (n > options.largest) continue;
     Input input = make_input(n, 0, Solver::primal_dual);
     input.problem.tgv_ratio = 2;
-    report.add(describe("generalised", n, double(n * n * n), 1056, iteration_seconds(input, options.rounds), ""));
+    report.add(
+        describe("generalised", n, double(n * n * n), 1056, iteration_seconds(input, options.rounds), ""));
     if (n > 128) continue;
     for (const double tolerance : {1e-3, 1e-4}) {
       std::vector<double> seconds, walls;
@@ -208,9 +210,8 @@ void run(const Options& options) {
       }
       report.add("{\"what\": \"generalised, whole\", \"size\": " + std::to_string(n) +
                  ", \"tolerance\": " + json_number(tolerance) +
-                 ", \"iterations\": " + std::to_string(last.history.back().iteration) +
-                 ", \"ms\": " + json_number(median(seconds) * 1e3) +
-                 ", \"wall_ms\": " + json_number(median(walls) * 1e3) +
+                 ", \"iterations\": " + std::to_string(last.history.back().iteration) + ", \"ms\": " +
+                 json_number(median(seconds) * 1e3) + ", \"wall_ms\": " + json_number(median(walls) * 1e3) +
                  ", \"objective\": " + json_number(last.objective) + ", \"gap\": " + json_number(last.gap) +
                  ", \"device_bytes\": " + std::to_string(last.device_bytes) + "}");
     }

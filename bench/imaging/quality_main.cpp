@@ -1,5 +1,6 @@
 // How far denoised tensors are from the truth on a made-up head, by tissue, beside the plain fit:
-//   study_imaging_quality [--variations] LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION [BANDWIDTH [PRIOR [RADIUS]]]]]
+//   study_imaging_quality [--variations] LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION [BANDWIDTH [PRIOR
+//   [RADIUS]]]]]
 // prints JSON. Errors: `d` relative in the Frobenius norm, `fa` root mean square, `v1` mean angle [degrees]
 // where the true FA is above 0.2. Truth is the plain fit of the noiseless series. --variations: also total
 // variation and total generalised variation, with lambda from the noise, of the plain fit ("plain tv", "plain
@@ -109,8 +110,9 @@ void print_variation(const Study& study, const DwiPhantom& phantom, const char* 
   }
   const auto start = std::chrono::steady_clock::now();
   const DenoiseReport report = denoise_tensors(tensor, phantom.mask, options);
-  fmt::print("  \"{}\": {{{},\n    \"lambda\": {:.3f}, \"iterations\": {}, \"gap\": {:.2g}, \"seconds\": {:.2f}}},\n",
-             label, study.errors(tensor), report.lambda, report.iterations, report.gap, seconds_since(start));
+  fmt::print(
+      "  \"{}\": {{{},\n    \"lambda\": {:.3f}, \"iterations\": {}, \"gap\": {:.2g}, \"seconds\": {:.2f}}},\n",
+      label, study.errors(tensor), report.lambda, report.iterations, report.gap, seconds_since(start));
 }
 
 void study(int count, char** arguments, bool variations) {
@@ -192,9 +194,10 @@ int main(int count, char** arguments) try {
     --count, ++arguments;
   }
   if (count < 4) {
-    fmt::print(stderr,
-               "usage: {} [--variations] LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION [BANDWIDTH [PRIOR [RADIUS]]]]]\n",
-               arguments[0]);
+    fmt::print(
+        stderr,
+        "usage: {} [--variations] LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION [BANDWIDTH [PRIOR [RADIUS]]]]]\n",
+        arguments[0]);
     return 2;
   }
   study(count, arguments, variations);

@@ -211,8 +211,9 @@ void check(const DenoiseRequest& r) {
       (r.regulariser == Regulariser::adaptive || r.regulariser == Regulariser::none) && of_total_variation(r),
       fmt::format("`lambda`, `epsilon` and `solver` are of `regulariser` tv, and it is {}",
                   name(r.regulariser)));
-  refuse(r.regulariser == Regulariser::tgv && (r.epsilon.value_or(0) != 0 || r.solve.solver == Solver::descent),
-         "`regulariser` tgv is minimised by primal-dual without smoothing: `epsilon` and other solvers do not go with it");
+  refuse(
+      r.regulariser == Regulariser::tgv && (r.epsilon.value_or(0) != 0 || r.solve.solver == Solver::descent),
+      "`regulariser` tgv is minimised by primal-dual without smoothing: `epsilon` and other solvers do not go with it");
   refuse(r.regulariser != Regulariser::tgv && r.solve.tgv_ratio != DenoiseOptions{}.tgv_ratio,
          fmt::format("`tgv_ratio` is of `regulariser` tgv, and it is {}", name(r.regulariser)));
   refuse(r.regulariser != Regulariser::tgv && r.solve.variation == Variation::generalised,

@@ -22,8 +22,9 @@ constexpr int kIterationsALook = 8;
 constexpr double kBalance = 0.03;
 
 /// Weight of the newest q in the mean that the dual objective is taken at. |s| of q itself exceeds 1 here and
-/// there for long, in turns; with the mean of several looks 1e-4 takes a third to two thirds of the iterations
-/// on phantoms of flat regions. A longer mean lags behind where there is more to see (the same page).
+/// there for long, in turns; with the mean of several looks 1e-4 takes a third to two thirds of the
+/// iterations on phantoms of flat regions. A longer mean lags behind where there is more to see (the same
+/// page).
 constexpr float kNewest = 1 / 6.0F;
 
 /// Of a sum of slopes, over the sum of what they are slopes of: a few times float's own. Without it a field

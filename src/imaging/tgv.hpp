@@ -4,22 +4,22 @@
 /// problem; docs/design/0004-imaging.md says why it is solved and bounded as it is.
 ///
 /// Lengths are in units of the smallest spacing. Fields hold components one after the other, `stride` floats
-/// apart, in padded memory, so that no loop asks where the grid ends: a slope that leaves the grid or the mask
-/// does not exist, its w is NaN and its p and q are 0 for ever, and so is all padding. `right`, `below` and
-/// `above` are the distances to the next voxel along x, y and z, 0 along an axis of one voxel. The neighbour
-/// of a row's last voxel is then the next row's first, with which no slope of its own exists.
+/// apart, in padded memory, so that no loop asks where the grid ends: a slope that leaves the grid or the
+/// mask does not exist, its w is NaN and its p and q are 0 for ever, and so is all padding. `right`, `below`
+/// and `above` are the distances to the next voxel along x, y and z, 0 along an axis of one voxel. The
+/// neighbour of a row's last voxel is then the next row's first, with which no slope of its own exists.
 
 #include <cstdint>
 
-#include "imaging/tv_backend.hpp"
 #include "imaging/tgv_voxel.hpp"
+#include "imaging/tv_backend.hpp"
 
 namespace warploom::imaging {
 
 /// One iteration (Chambolle & Pock 2011, algorithm 1) is iterate(1):
-///   p <- (p + sigma (grad u_bar - w_bar)) cut to |p| <= 1, q <- (q + sigma sym_grad w_bar) cut to |q| <= ratio
-///   u+ = P((u + tau (div p + lambda noisy)) / (1 + tau lambda)), w+ = w + tau (p - sym_grad^T q)
-///   u_bar = 2 u+ - u, w_bar = 2 w+ - w
+///   p <- (p + sigma (grad u_bar - w_bar)) cut to |p| <= 1, q <- (q + sigma sym_grad w_bar) cut to |q| <=
+///   ratio u+ = P((u + tau (div p + lambda noisy)) / (1 + tau lambda)), w+ = w + tau (p - sym_grad^T q) u_bar
+///   = 2 u+ - u, w_bar = 2 w+ - w
 /// with |.| the Frobenius norm over all components of a voxel.
 class TgvBackend {
  public:

@@ -121,9 +121,8 @@ class Cpu final : public TgvBackend {
       return tv_.project[outside_]({from, shape_.stride}, scratch.move, {kZeros, 0}, scratch.next, n);
     TvRowSums sums;
     for (int c = 0; c < shape_.channels; ++c) {
-      const TvRowSums one =
-          tv_.step[outside_](from + c * shape_.stride, scratch.move.data + c * kPiece, kZeros,
-                             scratch.next.data + c * kPiece, n);
+      const TvRowSums one = tv_.step[outside_](from + c * shape_.stride, scratch.move.data + c * kPiece,
+                                               kZeros, scratch.next.data + c * kPiece, n);
       sums.mapping += one.mapping, sums.turn += one.turn;
     }
     return sums;

@@ -24,16 +24,16 @@ class Cuda final : public TgvBackend {
     const std::uint64_t u = add(1), u_bar = add(1), noisy = add(1), p = add(3), q = add(6), q_mean = add(6);
     const auto sums = arena_.add<TgvSums>(kTgvMeasureBlocks);
     if (const auto [free, total] = device_memory(); arena_.bytes() > free)
-      throw OutOfMemory("total generalised variation of " + std::to_string(shape_.voxels) +
-                        " voxels and " + std::to_string(channels) + " channels needs " +
-                        std::to_string(arena_.bytes()) + " bytes of the GPU's memory, " +
-                        std::to_string(free) +
-                        " are free or allowed, and it does not go through it in slabs: use the CPU, or total variation");
+      throw OutOfMemory(
+          "total generalised variation of " + std::to_string(shape_.voxels) + " voxels and " +
+          std::to_string(channels) + " channels needs " + std::to_string(arena_.bytes()) +
+          " bytes of the GPU's memory, " + std::to_string(free) +
+          " are free or allowed, and it does not go through it in slabs: use the CPU, or total variation");
     arena_.allocate();
     auto* const memory = arena_.at<std::byte>(0);
     const auto begin = [&](std::uint64_t place) { return arena_.at<float>(place) + shape_.padding; };
-    fields_ = {begin(u), begin(u_bar), begin(w), begin(w_bar), begin(p), begin(q),
-               begin(q_mean), begin(noisy)};
+    fields_ = {begin(u), begin(u_bar), begin(w),      begin(w_bar),
+               begin(p), begin(q),     begin(q_mean), begin(noisy)};
     sums_ = arena_.at<TgvSums>(sums);
 
     const Clock::time_point start = Clock::now();
@@ -83,7 +83,8 @@ class Cuda final : public TgvBackend {
     for (std::int64_t c = 0; c < shape_.channels; ++c)
       staging.download(fields_.u + c * shape_.stride, static_cast<std::uint64_t>(shape_.voxels),
                        [&](std::uint64_t begin, const float* data, std::uint64_t count) {
-                         std::copy_n(data, count, image + c * shape_.voxels + static_cast<std::int64_t>(begin));
+                         std::copy_n(data, count,
+                                     image + c * shape_.voxels + static_cast<std::int64_t>(begin));
                        });
     outcome.transfer_seconds = transfer_seconds_ + seconds_since(start);
     outcome.device_bytes = arena_.bytes();

@@ -2,8 +2,8 @@
 #include "tv_project.cuh"
 
 // One thread a voxel, neighbours from the caches: what bounds the two halves of an iteration is the memory,
-// 264 floats a voxel of a tensor image. kChannels is 6 for tensors, whose values then stay in registers, and 0
-// for any number of channels that are no tensor.
+// 264 floats a voxel of a tensor image. kChannels is 6 for tensors, whose values then stay in registers, and
+// 0 for any number of channels that are no tensor.
 
 namespace warploom::imaging {
 namespace {
@@ -31,7 +31,8 @@ __device__ inline TgvFields fields_at(const TgvShape& s, float* u, float* u_bar,
           p + s.padding, q + s.padding,     q_mean + s.padding, noisy + s.padding};
 }
 
-/// field <- (field + sigma * change) cut to the length `limit`; change(c, values) gives what is added in one channel.
+/// field <- (field + sigma * change) cut to the length `limit`; change(c, values) gives what is added in one
+/// channel.
 template <int kChannels, int kComponents, class Change, class Weight>
 __device__ void raise(float* field, const TgvShape& s, float sigma, float limit, const Change& change,
                       const Weight& weight) {
@@ -126,7 +127,8 @@ __global__ void __launch_bounds__(kThreads)
 
 /// Adds what a voxel adds to the sums.
 template <int kChannels>
-__device__ void look(const TgvFields& f, const TgvShape& s, const TgvSteps& k, std::int64_t v, TgvSums& sums) {
+__device__ void look(const TgvFields& f, const TgvShape& s, const TgvSteps& k, std::int64_t v,
+                     TgvSums& sums) {
   const int channels = channels_of<kChannels>(s);
   const float inverse_lambda = 1 / k.lambda;
   float slope = 0, strain = 0, fidelity = 0, dual = 0, length = 0;
@@ -172,8 +174,8 @@ __device__ void look(const TgvFields& f, const TgvShape& s, const TgvSteps& k, s
 
 /// Grid: kTgvMeasureBlocks; block b takes every so manieth piece of kThreads voxels and leaves sums[b].
 template <int kChannels>
-__global__ void __launch_bounds__(kThreads)
-    tgv_measure(float* u, float* w, float* q_mean, float* noisy, TgvShape s, TgvSteps k, TgvSums* __restrict__ sums) {
+__global__ void __launch_bounds__(kThreads) tgv_measure(float* u, float* w, float* q_mean, float* noisy,
+                                                        TgvShape s, TgvSteps k, TgvSums* __restrict__ sums) {
   const TgvFields f = fields_at(s, u, nullptr, w, nullptr, nullptr, nullptr, q_mean, noisy);
   TgvSums mine;
   for (std::int64_t v = first_voxel(); v < s.voxels; v += static_cast<std::int64_t>(gridDim.x) * kThreads)

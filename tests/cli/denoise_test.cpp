@@ -295,10 +295,11 @@ TEST_F(DenoiseTest, SaysInWordsWhatItDid) {
 TEST_F(DenoiseTest, MinimisesTotalGeneralisedVariation) {
   put_phantom("in.nii");
   const auto with = [&](const std::string& options) {
-    return nlohmann::json::parse(denoise("@/in.nii --order fsl -o @/out --format nii --force --maps none --device cpu "
-                                         "--tolerance 1e-3 --qc @/qc.html --json " +
-                                         options)
-                                     .out);
+    return nlohmann::json::parse(
+        denoise("@/in.nii --order fsl -o @/out --format nii --force --maps fa --device cpu "
+                "--tolerance 1e-3 --qc @/qc.html --json " +
+                options)
+            .out);
   };
   const auto report = with("--regulariser tgv");
   EXPECT_EQ(report["regulariser"], "tgv");
@@ -323,8 +324,8 @@ TEST_F(DenoiseTest, MinimisesTotalGeneralisedVariation) {
 // It smoothed them by total variation, without a word.
 TEST_F(DenoiseTest, LeavesATensorImageAsItIsWhereNothingShallRegularise) {
   put_phantom("in.nii");
-  const auto report =
-      nlohmann::json::parse(denoise("@/in.nii --order fsl -o @/out --format nii --regulariser none --json").out);
+  const auto report = nlohmann::json::parse(
+      denoise("@/in.nii --order fsl -o @/out --format nii --regulariser none --json").out);
   EXPECT_EQ(report["regulariser"], "none");
   const std::vector<float> before = get("in.nii").data, after = get("out_tensor.nii").data;
   ASSERT_EQ(after.size(), before.size());

@@ -193,9 +193,9 @@ DOOR(Segment, "imaging::segment", "imaging::usual_options") {
 DOOR(NamesOfImaging, "imaging::name(FitMethod)", "imaging::name(ImageKind)", "imaging::name(Inside)",
      "imaging::name(Method)", "imaging::name(Noise)", "imaging::name(Solver)", "imaging::name(Start)",
      "imaging::name(StopReason)", "imaging::name(TensorOrder)", "imaging::name(Variation)",
-     "imaging::elements_text",
-     "imaging::usual_frame", "imaging::parse_fit_method", "imaging::parse_inside", "imaging::parse_method",
-     "imaging::parse_noise", "imaging::parse_solver", "imaging::parse_start", "imaging::parse_tensor_order") {
+     "imaging::elements_text", "imaging::usual_frame", "imaging::parse_fit_method", "imaging::parse_inside",
+     "imaging::parse_method", "imaging::parse_noise", "imaging::parse_solver", "imaging::parse_start",
+     "imaging::parse_tensor_order") {
   refused([] { return name(no_enumerator<FitMethod>()); });
   refused([] { return name(no_enumerator<ImageKind>()); });
   refused([] { return name(no_enumerator<Inside>()); });

@@ -1,6 +1,8 @@
 // Total generalised variation: against an independent minimiser in double precision, and what its definition
 // promises.
 
+#include "imaging/tgv.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +12,6 @@
 #include <numeric>
 #include <random>
 
-#include "imaging/tgv.hpp"
 #include "oracle/phantom.hpp"
 #include "oracle/tgv.hpp"
 #include "warploom/core/error.hpp"
@@ -87,15 +88,16 @@ struct Case {
 std::ostream& operator<<(std::ostream& stream, const Case& c) { return stream << c.name; }
 
 class Generalised : public testing::TestWithParam<Case> {};
-INSTANTIATE_TEST_SUITE_P(
-    Tgv, Generalised,
-    testing::Values(Case{"tensors", {6, 5, 4}}, Case{"holes_and_spacing", {6, 5, 4, {1.5, 1, 2}}, 6, true, true},
-                    Case{"plane", {8, 7, 1, {2, 2, 9}}, 6, true, true, 1.5},
-                    Case{"two_slices", {5, 4, 2}, 6, true, false, 3, 0.5},
-                    Case{"strong_noise", {5, 5, 4}, 6, true, false, 6, 2, 0.6},
-                    Case{"line", {1, 12, 1}, 6, true}, Case{"channel", {6, 5, 4}, 1, false, true},
-                    Case{"three_channels", {5, 5, 3}, 3, false, false, 3, 4}),
-    [](const auto& c) { return c.param.name; });
+INSTANTIATE_TEST_SUITE_P(Tgv, Generalised,
+                         testing::Values(Case{"tensors", {6, 5, 4}},
+                                         Case{"holes_and_spacing", {6, 5, 4, {1.5, 1, 2}}, 6, true, true},
+                                         Case{"plane", {8, 7, 1, {2, 2, 9}}, 6, true, true, 1.5},
+                                         Case{"two_slices", {5, 4, 2}, 6, true, false, 3, 0.5},
+                                         Case{"strong_noise", {5, 5, 4}, 6, true, false, 6, 2, 0.6},
+                                         Case{"line", {1, 12, 1}, 6, true},
+                                         Case{"channel", {6, 5, 4}, 1, false, true},
+                                         Case{"three_channels", {5, 5, 3}, 3, false, false, 3, 4}),
+                         [](const auto& c) { return c.param.name; });
 
 TEST_P(Generalised, FindsTheMinimumOfTheOracle) {
   const Case& c = GetParam();
@@ -254,7 +256,8 @@ TEST(Tgv, RefusesWhatItCannotDo) {
   o = generalised(4);
   o.epsilon = 0.01;
   refused(o, "without smoothing");
-  for (const double ratio : {0.0, -1.0, 101.0, std::nan("")}) refused(generalised(4, 1e-4, ratio), "the ratio");
+  for (const double ratio : {0.0, -1.0, 101.0, std::nan("")})
+    refused(generalised(4, 1e-4, ratio), "the ratio");
 }
 
 TEST(Tgv, StopsWhenInterruptedAndLeavesTheImage) {
@@ -294,7 +297,8 @@ TEST_P(Adjoint, IsTheTransposed) {
   constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
   std::vector<float> us(std::size_t(tgv_floats(s, 1))), ws(std::size_t(tgv_floats(s, 3)), kNone),
       ps(std::size_t(tgv_floats(s, 3))), qs(std::size_t(tgv_floats(s, 6)));
-  float *u = us.data() + padding, *w = ws.data() + padding, *p = ps.data() + padding, *q = qs.data() + padding;
+  float *u = us.data() + padding, *w = ws.data() + padding, *p = ps.data() + padding,
+        *q = qs.data() + padding;
   std::mt19937 engine(7);
   const auto random = [&] { return static_cast<float>(engine()) / 4294967296.0F - 0.5F; };
   for (std::int64_t v = 0; v < s.voxels; ++v) {
@@ -318,8 +322,10 @@ TEST_P(Adjoint, IsTheTransposed) {
     for (int axis = 0; axis < 3; ++axis) slopes += double{g[axis]} * double{p[axis * s.stride + v]};
   }
   for (std::int64_t v = 0; v < s.voxels; ++v) {
-    if (!std::isnan(u[v])) divergences -= double{u[v]} * double{tgv_divergence(p, s, v)};
-    else EXPECT_EQ(tgv_divergence(p, s, v), 0) << v;
+    if (!std::isnan(u[v]))
+      divergences -= double{u[v]} * double{tgv_divergence(p, s, v)};
+    else
+      EXPECT_EQ(tgv_divergence(p, s, v), 0) << v;
     const float of_q[3] = {tgv_adjoint_x(q, s, v), tgv_adjoint_y(q, s, v), tgv_adjoint_z(q, s, v)};
     for (int axis = 0; axis < 3; ++axis) {
       const std::int64_t at = axis * s.stride + v;

@@ -8,8 +8,8 @@
 namespace warploom::oracle {
 
 /// Variation::generalised of include/warploom/imaging/denoise.hpp in double precision, written down from its
-/// text: a list of differences, each a row of a sparse matrix, and a plain primal-dual iteration whose adjoint
-/// is the transposed matrix. Lengths in mm. It shares no code with what is tested.
+/// text: a list of differences, each a row of a sparse matrix, and a plain primal-dual iteration whose
+/// adjoint is the transposed matrix. Lengths in mm. It shares no code with what is tested.
 class GeneralisedVariation {
  public:
   GeneralisedVariation(const Image& noisy, const Mask& mask, bool tensor, double lambda, double ratio);

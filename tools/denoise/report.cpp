@@ -187,7 +187,8 @@ std::string as_text(const DenoiseRun& run) {
     out += fmt::format("  lambda    {:.4g} per {} mm, {}; epsilon {:.4g}\n", done.lambda, unit_text(in.kind),
                        lambda_origin(run), done.epsilon);
     if (done.tgv_ratio > 0)
-      out += fmt::format("  tensors   total generalised variation of second order, ratio {:.4g}\n", done.tgv_ratio);
+      out += fmt::format("  tensors   total generalised variation of second order, ratio {:.4g}\n",
+                         done.tgv_ratio);
     out += fmt::format("  solver    {} on {}{}: {}, {}, objective {:.6g}, relative gap {:.2g}\n",
                        name(done.solver), name(done.device),
                        done.slabs > 1 ? fmt::format(" in {} slabs", done.slabs) : "",

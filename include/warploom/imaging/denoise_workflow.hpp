@@ -144,10 +144,9 @@ DenoiseInput denoise_input(io::Nifti file, const DenoiseRequest& request);
 
 /// As `input.regulariser` says. adaptive replaces the image and s0 by fit_tensors_adaptively(), and fills
 /// `input.adaptive`; adaptive and none leave the report as it is but for the voxels that had a negative
-/// eigenvalue. tv is denoise_tensors or denoise_channels of the image in its mask, and so is tgv, with the solver
-/// and the epsilon that it needs. Epsilon of tv, unless it is
-/// given: 0 with Solver::primal_dual, that of `solve` for tensors, for channels a tenth of their median noise
-/// over the smallest spacing.
+/// eigenvalue. tv is denoise_tensors or denoise_channels of the image in its mask, and so is tgv, with the
+/// solver and the epsilon that it needs. Epsilon of tv, unless it is given: 0 with Solver::primal_dual, that
+/// of `solve` for tensors, for channels a tenth of their median noise over the smallest spacing.
 /// @throws BadInput (no noise to take epsilon from), as those two
 DenoiseReport denoise(DenoiseInput& input, const DenoiseRequest& request);
 

@@ -159,10 +159,9 @@ std::string solver_section(const QualityPage& page) {
     falling.series[0].points.emplace_back(step.iteration, step.objective);
     bound.series[0].points.emplace_back(step.iteration, step.gap);
   }
-  const char* begin =
-      page.done.noise.empty() || page.done.variation == Variation::generalised
-          ? ""
-          : " It starts where the search for &#955; ended, near the minimum.";
+  const char* begin = page.done.noise.empty() || page.done.variation == Variation::generalised
+                          ? ""
+                          : " It starts where the search for &#955; ended, near the minimum.";
   return fmt::format(
       "<section class=\"card\"><h2>Solver</h2><p>The solver lowers the objective to its minimum. The gap bounds how far the objective is still above it. "
       "The solver stops when the gap reaches the tolerance.{}</p><div class=\"pair wide\">{}{}</div></section>",
