@@ -126,8 +126,9 @@ void expect_agreement(const Case& c) {
   EXPECT_NEAR(gpu.outcome.objective, cpu.outcome.objective, 1e-5 * cpu.outcome.objective);
   EXPECT_LT(distance(gpu.image, cpu.image), 2e-2);
   EXPECT_EQ(gpu.outcome.converged, cpu.outcome.converged);
-  if (c.problem.tgv_ratio == 0)  // which has no entry for every iteration
+  if (c.problem.tgv_ratio == 0) {  // which has no entry for every iteration
     EXPECT_EQ(gpu.outcome.history.back().iteration, static_cast<int>(gpu.outcome.history.size()));
+  }
   // The first passes start from the same point and take the same decisions.
   for (std::size_t k = 0;
        k < std::min<std::size_t>({5, gpu.outcome.history.size(), cpu.outcome.history.size()}); ++k)
