@@ -40,12 +40,12 @@ std::vector<std::int32_t> match_channels(const RecordedQuery& query, const io::R
   std::vector<std::string> names;
   for (const io::Channel& channel : recording.channels) names.push_back(channel.name);
   std::vector<std::int32_t> places;
-  if (by_number || !all_named(names) || !all_named(query.names)) {
-    if (query.names.size() > names.size())
+  if (by_number || query.names.empty() || !all_named(names) || !all_named(query.names)) {
+    if (query.samples.size() > names.size())
       throw BadInput(fmt::format("{} has {}, the query of {} {}: choose with `query_select` or `select`",
                                  file, signal::channels_text(signal::channel_names(recording)),
-                                 query.file.string(), query.names.size()));
-    for (std::size_t c = 0; c < query.names.size(); ++c) places.push_back(static_cast<std::int32_t>(c));
+                                 query.file.string(), query.samples.size()));
+    for (std::size_t c = 0; c < query.samples.size(); ++c) places.push_back(static_cast<std::int32_t>(c));
     return places;
   }
   for (const std::string& name : query.names) {

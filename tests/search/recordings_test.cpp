@@ -73,6 +73,14 @@ TEST_F(Recordings, AreSearchedForWhatWasCutFromThem) {
   EXPECT_EQ((*order[0]).onset, result.hits[0].onset);
 }
 
+TEST_F(Recordings, TakeChannelsByNumberWhereTheQueryHasNoNames) {
+  step[0].names.clear();
+  const SearchResult result = search_recording(day, "other.csv", step, on_cpu());
+  ASSERT_EQ(result.hits.size(), 2u);
+  EXPECT_NEAR(result.hits[0].onset, 10, 0.021);
+  EXPECT_EQ(result.hits[0].match.matched, 3);
+}
+
 TEST_F(Recordings, KnowWhereTheirQueriesCameFrom) {
   step[0].file = make("day.csv", "x,y,z\n");
   SearchOptions options = on_cpu();
