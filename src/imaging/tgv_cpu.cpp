@@ -103,13 +103,9 @@ class Cpu final : public TgvBackend {
   /// Rows of one piece's channels.
   struct Scratch {
     explicit Scratch(int channels)
-        : memory(static_cast<std::size_t>(2 * channels * kPiece + 16)),
-          move{aligned(memory.data()), kPiece},
-          next{move.data + channels * kPiece, kPiece} {}
-    static float* aligned(float* at) {
-      return reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(at) + kRowAlignment - 1) /
-                                      kRowAlignment * kRowAlignment);
-    }
+        : memory(static_cast<std::size_t>(2 * kPiece * channels)),
+          move{memory.data(), kPiece},
+          next{move.data + kPiece * channels, kPiece} {}
     std::vector<float> memory;
     TvRow<float> move, next;
   };
