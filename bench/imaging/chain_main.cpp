@@ -1,8 +1,9 @@
-// Question: how long does `warploom denoise` take from a series in a .nii.gz to its maps, and which part how long?
+// Question: how long does `warploom denoise` take from a series in a .nii.gz to its maps, and which part how
+// long?
 //   study_imaging_chain PREFIX OUT [DEVICE [ROUNDS]]
-// reads PREFIX_dwi.nii.gz, PREFIX.bval and PREFIX.bvec (make_dwi_phantom and gzip make them), does what the tool
-// does without options, and writes OUT_*.nii.gz. The first round begins where the process does, so that the start
-// of the GPU is in it. Then the parts by themselves, each the median of ROUNDS. Prints JSON.
+// reads PREFIX_dwi.nii.gz, PREFIX.bval and PREFIX.bvec (make_dwi_phantom and gzip make them), does what the
+// tool does without options, and writes OUT_*.nii.gz. The first round begins where the process does, so that
+// the start of the GPU is in it. Then the parts by themselves, each the median of ROUNDS. Prints JSON.
 
 #include <fmt/format.h>
 
@@ -44,7 +45,8 @@ std::string json(const Times& times) {
   return "{" + text + "}";
 }
 
-void write_all(DenoiseInput& input, TensorMaps& maps, const DenoiseRequest& request, const std::string& prefix) {
+void write_all(DenoiseInput& input, TensorMaps& maps, const DenoiseRequest& request,
+               const std::string& prefix) {
   std::vector<std::future<void>> written;
   const auto write = [&](const std::string& name, const auto& take) {
     written.push_back(std::async(std::launch::async, [=, file = fmt::format("{}_{}.nii.gz", prefix, name)] {
@@ -82,7 +84,8 @@ Times parts(const DenoiseRequest& request) {
   times["mask"] = seconds_of([&] {
     mask = choose_mask(
         series.image, "auto",
-        [&] { return automatic_mask(mean_b0(series.image, series.gradients, request.b0_threshold)); }, request.input);
+        [&] { return automatic_mask(mean_b0(series.image, series.gradients, request.b0_threshold)); },
+        request.input);
   });
   Image measured;
   times["copy"] = seconds_of([&] { measured = series.image; });
@@ -98,12 +101,12 @@ Times parts(const DenoiseRequest& request) {
   times["plain_fit"] = seconds_of([&] { fit_tensors(measured, b, directions, mask.voxels, {.run = run}); });
   AdaptiveFit fit;
   times["adaptive_fit"] = seconds_of([&] {
-    fit = fit_tensors_adaptively(measured, series.image, done.noise, b, directions, mask.voxels, {.run = run});
+    fit =
+        fit_tensors_adaptively(measured, series.image, done.noise, b, directions, mask.voxels, {.run = run});
   });
   times["adaptive_fit/transfer"] = fit.transfer_seconds;
-  times["residual"] = seconds_of([&] {
-    residual_structure(measured, done.noise, fit.tensor, fit.s0, b, directions, mask.voxels, run);
-  });
+  times["residual"] = seconds_of(
+      [&] { residual_structure(measured, done.noise, fit.tensor, fit.s0, b, directions, mask.voxels, run); });
   times["maps"] = seconds_of([&] { tensor_maps(fit.tensor, mask.voxels, run); });
   return times;
 }
@@ -128,13 +131,13 @@ int measure(int count, char** arguments) {
   const int rounds = count > 4 ? std::max(0, std::atoi(arguments[4])) : 3;
   const RunScope scope(request.solve.run);
   const Times first = whole_chain(request, arguments[2]);
-  fmt::print("{{\"device\": \"{}\", \"threads\": {},\n \"first\": {}", device, threads(),
-             json(first));
+  fmt::print("{{\"device\": \"{}\", \"threads\": {},\n \"first\": {}", device, threads(), json(first));
   std::vector<Times> again, single;
   for (int round = 0; round < rounds; ++round) again.push_back(whole_chain(request, arguments[2]));
   for (int round = 0; round < rounds; ++round) single.push_back(parts(request));
   if (rounds > 0)
-    fmt::print(",\n \"rounds\": {}, \"again\": {},\n \"parts\": {}", rounds, json(medians(again)), json(medians(single)));
+    fmt::print(",\n \"rounds\": {}, \"again\": {},\n \"parts\": {}", rounds, json(medians(again)),
+               json(medians(single)));
   fmt::print("}}\n");
   return 0;
 }

@@ -86,7 +86,8 @@ int write(int count, char** arguments) {
 
 int main(int count, char** arguments) try {
   if (count < 5) {
-    fmt::print(stderr, "usage: {} PREFIX LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION [DIRECTIONS]]]\n", arguments[0]);
+    fmt::print(stderr, "usage: {} PREFIX LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION [DIRECTIONS]]]\n",
+               arguments[0]);
     return 2;
   }
   return write(count, arguments);

@@ -8,8 +8,8 @@
 namespace warploom {
 
 /// Room for so many elements of a vector or string, in pages of 2 MB where the system grants them on request:
-/// the first touch of 4 kB pages takes long with large images. (A compressed series of 170 MB was read in 0.36 s
-/// instead of 0.55 on a machine with an H200.)
+/// the first touch of 4 kB pages takes long with large images. (A compressed series of 170 MB was read in
+/// 0.36 s instead of 0.55 on a machine with an H200.)
 template <class Container>
 void reserve_huge_pages(Container& container, std::size_t count) {
   constexpr std::uintptr_t kPage = 2 << 20;

@@ -153,6 +153,8 @@ class AdaptiveFitter {
 
 }  // namespace
 
-void fit_adaptively_cpu(const AdaptiveProblem& problem, AdaptiveFit& fit) { AdaptiveFitter(problem).run(fit); }
+void fit_adaptively_cpu(const AdaptiveProblem& problem, AdaptiveFit& fit) {
+  AdaptiveFitter(problem).run(fit);
+}
 
 }  // namespace warploom::imaging

@@ -81,7 +81,8 @@ void fit_adaptively_cuda(const AdaptiveProblem& problem, AdaptiveFit& fit) {
   const FitBuffers memory(problem);
   AdaptiveBuffers buffers = memory.pointers();
   const CudaStream stream = make_stream();
-  const CudaEvent started = make_event(), begun = make_event(), worked = make_event(), finished = make_event();
+  const CudaEvent started = make_event(), begun = make_event(), worked = make_event(),
+                  finished = make_event();
   const WaitAtEnd wait(stream.get());
   PinnedPair copies(stream.get(), problem.series.data.size() * sizeof(float));
   const auto record = [&](const CudaEvent& event) {
@@ -135,8 +136,9 @@ void fit_adaptively_cuda(const AdaptiveProblem& problem, AdaptiveFit& fit) {
   buffers.terms.guide = buffers.sharper;
   cuda_check(launch_adaptive_sums(buffers, problem.options.bandwidth, problem.options.radius, stream.get()),
              "launching the sums over neighbours");
-  cuda_check(launch_adaptive_result(buffers, problem.options.prior, typical, problem.design.largest_b, stream.get()),
-             "launching the tensors of sums");
+  cuda_check(
+      launch_adaptive_result(buffers, problem.options.prior, typical, problem.design.largest_b, stream.get()),
+      "launching the tensors of sums");
   record(worked);
   cuda_check(cudaEventSynchronize(worked.get()), "fitting tensors");
   progress.advance();

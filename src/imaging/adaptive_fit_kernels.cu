@@ -108,7 +108,8 @@ __global__ void __launch_bounds__(kPooling)
   if (__syncthreads_or(own) == 0) return;
   const bool face = t < kFaces && usable(x0 + fx, y0 + fy, z0 + fz);
   const std::int64_t beyond = place(x0 + fx, y0 + fy, z0 + fz);
-  const auto distance = [&](bool there, std::int64_t from, std::int64_t ox, std::int64_t oy, std::int64_t oz) {
+  const auto distance = [&](bool there, std::int64_t from, std::int64_t ox, std::int64_t oy,
+                            std::int64_t oz) {
     return there && usable(ox, oy, oz)
                ? pair_distance(terms.guide, terms.metric, voxels, from, place(ox, oy, oz) - from)
                : kOutside;
@@ -126,8 +127,9 @@ __global__ void __launch_bounds__(kPooling)
         __syncthreads();
         if (mine < 0) continue;
         PairDistances distances(mine);
-        const float faces[6] = {now[lz + 1][ly + 1][lx], now[lz + 1][ly + 1][lx + 2], now[lz + 1][ly][lx + 1],
-                                now[lz + 1][ly + 2][lx + 1], now[lz][ly + 1][lx + 1], now[lz + 2][ly + 1][lx + 1]};
+        const float faces[6] = {now[lz + 1][ly + 1][lx], now[lz + 1][ly + 1][lx + 2],
+                                now[lz + 1][ly][lx + 1], now[lz + 1][ly + 2][lx + 1],
+                                now[lz][ly + 1][lx + 1], now[lz + 2][ly + 1][lx + 1]};
 #pragma unroll
         for (const float beside : faces)
           if (beside >= 0) distances.add_face(beside);
@@ -145,9 +147,8 @@ __global__ void __launch_bounds__(kPooling)
   sums[(kTriangle + 12) * voxels + v] = found.weights;
 }
 
-__global__ void __launch_bounds__(kThreads)
-    adaptive_result(const AdaptiveBuffers buffers, const double prior, const double typical,
-                    const double largest_b) {
+__global__ void __launch_bounds__(kThreads) adaptive_result(const AdaptiveBuffers buffers, const double prior,
+                                                            const double typical, const double largest_b) {
   const std::int64_t v = own_voxel(), voxels = buffers.terms.voxels();
   if (v >= voxels || buffers.terms.fitted[v] == 0) return;
   AdaptiveSums sums;
@@ -191,8 +192,8 @@ cudaError_t launch_adaptive_sums(const AdaptiveBuffers& buffers, double bandwidt
   };
   const AdaptiveView& terms = buffers.terms;
   const float scale = bandwidth > 0 ? static_cast<float>(1 / bandwidth) : 0;
-  adaptive_sums<<<dim3(blocks(terms.nx, kX), blocks(terms.ny, kY), blocks(terms.nz, kZ)), kPooling, 0, stream>>>(
-      terms, buffers.sums, scale, bandwidth > 0 ? radius : 0);
+  adaptive_sums<<<dim3(blocks(terms.nx, kX), blocks(terms.ny, kY), blocks(terms.nz, kZ)), kPooling, 0,
+                  stream>>>(terms, buffers.sums, scale, bandwidth > 0 ? radius : 0);
   return cudaGetLastError();
 }
 

@@ -12,10 +12,10 @@ namespace warploom::imaging {
 
 /// Device pointers of a run.
 struct AdaptiveBuffers {
-  const float* series = nullptr;        ///< [volumes, nz, ny, nx] as measured
-  const float* denoised = nullptr;      ///< [volumes, nz, ny, nx]
-  const float* noise = nullptr;         ///< [nz, ny, nx] above 0
-  const std::uint8_t* mask = nullptr;   ///< [nz, ny, nx]
+  const float* series = nullptr;         ///< [volumes, nz, ny, nx] as measured
+  const float* denoised = nullptr;       ///< [volumes, nz, ny, nx]
+  const float* noise = nullptr;          ///< [nz, ny, nx] above 0
+  const std::uint8_t* mask = nullptr;    ///< [nz, ny, nx]
   const RicianMoments* table = nullptr;  ///< that of rician_table()
   DesignView design = {};
   AdaptiveView terms = {};

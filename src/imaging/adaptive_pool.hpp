@@ -1,8 +1,8 @@
 #pragma once
 
-/// What the adaptive fit hands from the fits of single voxels to the sums over neighbours, and those sums, for
-/// CPU and CUDA alike. Tensors are D times the largest b-value, without unit; symmetric 6 x 6 matrices are
-/// stored as 21 elements of their lower triangle, row by row.
+/// What the adaptive fit hands from the fits of single voxels to the sums over neighbours, and those sums,
+/// for CPU and CUDA alike. Tensors are D times the largest b-value, without unit; symmetric 6 x 6 matrices
+/// are stored as 21 elements of their lower triangle, row by row.
 
 #include <cmath>
 #include <cstdint>
@@ -38,8 +38,8 @@ struct AdaptiveTerms {
   std::vector<float> information, measured, denoised, score, guide, metric;
 
   AdaptiveView view() {
-    return {grid.nx,         grid.ny,      grid.nz,      fitted.data(), information.data(), measured.data(),
-            denoised.data(), score.data(), guide.data(), metric.data()};
+    return {grid.nx,         grid.ny,         grid.nz,      fitted.data(), information.data(),
+            measured.data(), denoised.data(), score.data(), guide.data(),  metric.data()};
   }
 };
 

@@ -99,8 +99,7 @@ WARPLOOM_HOST_DEVICE inline SixElements multiplied(const SquareMatrix<kElements>
   WARPLOOM_UNROLL
   for (std::size_t i = 0; i < kElements; ++i) {
     WARPLOOM_UNROLL
-    for (std::size_t j = 0; j < kElements; ++j)
-      product[i] += (i < j ? lower[j][i] : lower[i][j]) * d[j];
+    for (std::size_t j = 0; j < kElements; ++j) product[i] += (i < j ? lower[j][i] : lower[i][j]) * d[j];
   }
   return product;
 }

@@ -29,7 +29,8 @@ void upload(PinnedPair& copies, Element* to, const std::vector<Element>& from) {
 
 }  // namespace
 
-void correct_noise_bias_cuda(Image& noise, const Image& series, const std::array<int, 3>& extent, double usual) {
+void correct_noise_bias_cuda(Image& noise, const Image& series, const std::array<int, 3>& extent,
+                             double usual) {
   const auto voxels = static_cast<std::uint64_t>(series.grid.voxels());
   DeviceArena arena;
   const auto values = arena.add<float>(series.data.size()), measured = arena.add<float>(voxels),
@@ -46,14 +47,14 @@ void correct_noise_bias_cuda(Image& noise, const Image& series, const std::array
   const auto count = static_cast<std::int64_t>(voxels);
   const std::int64_t extents[3] = {series.grid.nx, series.grid.ny, series.grid.nz};
   for (int turn = 0; turn < 3; ++turn) {
-    cuda_check(launch_mean_variance(arena.at<float>(values), arena.at<float>(corrected), usual, series.channels,
-                                    count, arena.at<RicianMoments>(table), arena.at<double>(variance),
-                                    stream.get()),
-               "launching the variance of magnitudes");
+    cuda_check(
+        launch_mean_variance(arena.at<float>(values), arena.at<float>(corrected), usual, series.channels,
+                             count, arena.at<RicianMoments>(table), arena.at<double>(variance), stream.get()),
+        "launching the variance of magnitudes");
     std::int64_t step = 1;
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      cuda_check(launch_box_means(arena.at<double>(variance), arena.at<double>(other), count, extents[axis], step,
-                                  extent[axis] / 2, stream.get()),
+      cuda_check(launch_box_means(arena.at<double>(variance), arena.at<double>(other), count, extents[axis],
+                                  step, extent[axis] / 2, stream.get()),
                  "launching means over patches");
       std::swap(variance, other);
       step *= extents[axis];

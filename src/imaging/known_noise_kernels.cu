@@ -57,8 +57,8 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 __global__ void __launch_bounds__(kThreads)
-    divide_noise(const float* __restrict__ measured, const double* __restrict__ variance, float* __restrict__ noise,
-                 const std::int64_t voxels) {
+    divide_noise(const float* __restrict__ measured, const double* __restrict__ variance,
+                 float* __restrict__ noise, const std::int64_t voxels) {
   const std::int64_t v = own_voxel();
   if (v < voxels && measured[v] > 0) noise[v] = measured[v] / static_cast<float>(sqrt(variance[v]));
 }
@@ -129,7 +129,8 @@ __global__ void __launch_bounds__(kThreads) residual_products(const ResidualBuff
 cudaError_t launch_mean_variance(const float* series, const float* noise, double usual, int volumes,
                                  std::int64_t voxels, const RicianMoments* table, double* variance,
                                  cudaStream_t stream) {
-  mean_variance<<<blocks_of(voxels), kThreads, 0, stream>>>(series, noise, usual, volumes, voxels, table, variance);
+  mean_variance<<<blocks_of(voxels), kThreads, 0, stream>>>(series, noise, usual, volumes, voxels, table,
+                                                            variance);
   return cudaGetLastError();
 }
 
@@ -139,8 +140,8 @@ cudaError_t launch_box_means(const double* from, double* to, std::int64_t voxels
   return cudaGetLastError();
 }
 
-cudaError_t launch_divide_noise(const float* measured, const double* variance, float* noise, std::int64_t voxels,
-                                cudaStream_t stream) {
+cudaError_t launch_divide_noise(const float* measured, const double* variance, float* noise,
+                                std::int64_t voxels, cudaStream_t stream) {
   divide_noise<<<blocks_of(voxels), kThreads, 0, stream>>>(measured, variance, noise, voxels);
   return cudaGetLastError();
 }

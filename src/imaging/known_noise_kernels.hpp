@@ -19,8 +19,8 @@ cudaError_t launch_mean_variance(const float* series, const float* noise, double
 cudaError_t launch_box_means(const double* from, double* to, std::int64_t voxels, std::int64_t extent,
                              std::int64_t step, std::int64_t reach, cudaStream_t stream);
 /// noise = measured / sqrt(variance) where it is above 0.
-cudaError_t launch_divide_noise(const float* measured, const double* variance, float* noise, std::int64_t voxels,
-                                cudaStream_t stream);
+cudaError_t launch_divide_noise(const float* measured, const double* variance, float* noise,
+                                std::int64_t voxels, cudaStream_t stream);
 
 /// Device pointers of a residual's run.
 struct ResidualBuffers {

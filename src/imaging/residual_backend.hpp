@@ -22,6 +22,7 @@ std::array<PairSums, 3> residual_pairs_cpu(const ResidualProblem& problem);
 std::array<PairSums, 3> residual_pairs_cuda(const ResidualProblem& problem);
 
 /// correct_noise_bias() of checked arguments, whose noise is `usual` where it is not above 0.
-void correct_noise_bias_cuda(Image& noise, const Image& series, const std::array<int, 3>& extent, double usual);
+void correct_noise_bias_cuda(Image& noise, const Image& series, const std::array<int, 3>& extent,
+                             double usual);
 
 }  // namespace warploom::imaging

@@ -1,9 +1,9 @@
 #pragma once
 
-/// What residual_structure() does with one voxel, for CPU and CUDA alike. The residual in an orthonormal basis of
-/// the directions of ln S0 and the tensor's six elements, by Gram and Schmidt's method, and what is left beside
-/// them: with B the directions, B^T B = L L^T, that basis is B L^-T, so that only sums over measurements are
-/// needed.
+/// What residual_structure() does with one voxel, for CPU and CUDA alike. The residual in an orthonormal
+/// basis of the directions of ln S0 and the tensor's six elements, by Gram and Schmidt's method, and what is
+/// left beside them: with B the directions, B^T B = L L^T, that basis is B L^-T, so that only sums over
+/// measurements are needed.
 
 #include <array>
 #include <cmath>
@@ -39,8 +39,8 @@ struct Residual {
   double factor;  ///< of the design's row: the direction
 };
 /// @param measured  in units of the noise
-WARPLOOM_HOST_DEVICE inline Residual residual_of(const Unknowns& row, const Unknowns& solution, double measured,
-                                                 const RicianMoments* table) {
+WARPLOOM_HOST_DEVICE inline Residual residual_of(const Unknowns& row, const Unknowns& solution,
+                                                 double measured, const RicianMoments* table) {
   double exponent = 0;
   WARPLOOM_UNROLL
   for (std::size_t c = 0; c < kUnknowns; ++c) exponent += row[c] * solution[c];

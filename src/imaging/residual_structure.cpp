@@ -18,8 +18,8 @@ namespace {
 constexpr double kVisible = 0.03, kErrors = 4;
 
 // In pieces of voxels, whose sums are added in their order.
-std::array<PairSums, 3> pair_sums(const Grid& grid, std::span<const float> removed, std::span<const float> rest,
-                                  std::span<const std::uint8_t> group) {
+std::array<PairSums, 3> pair_sums(const Grid& grid, std::span<const float> removed,
+                                  std::span<const float> rest, std::span<const std::uint8_t> group) {
   const std::size_t voxels = group.size(), steps[3] = {1, static_cast<std::size_t>(grid.nx),
                                                        static_cast<std::size_t>(grid.nx * grid.ny)};
   const std::size_t extents[3] = {steps[1], static_cast<std::size_t>(grid.ny),
@@ -32,14 +32,16 @@ std::array<PairSums, 3> pair_sums(const Grid& grid, std::span<const float> remov
       const std::size_t step = steps[axis];
       first.clear();
       for (std::size_t v = begin; v < end; ++v)
-        if (v / step % extents[axis] + 1 < extents[axis] && group[v] != kNoGroup && group[v] == group[v + step]) {
+        if (v / step % extents[axis] + 1 < extents[axis] && group[v] != kNoGroup &&
+            group[v] == group[v + step]) {
           first.push_back(v);
           ++part[group[v]].pairs;
         }
       const auto add = [&](std::span<const float> channels, Products PairSums::*to) {
         for (; !channels.empty(); channels = channels.subspan(voxels))
           for (const std::size_t v : first)
-            (part[group[v]].*to).add(static_cast<double>(channels[v]), static_cast<double>(channels[v + step]));
+            (part[group[v]].*to)
+                .add(static_cast<double>(channels[v]), static_cast<double>(channels[v + step]));
       };
       add(removed, &PairSums::tensors);
       add(rest, &PairSums::rest);

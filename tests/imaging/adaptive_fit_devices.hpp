@@ -1,7 +1,7 @@
 #pragma once
 
-/// What every back end of the adaptive fit has to do; adaptive_fit_test.cpp and adaptive_fit_gpu_test.cpp say on
-/// which.
+/// What every back end of the adaptive fit has to do; adaptive_fit_test.cpp and adaptive_fit_gpu_test.cpp say
+/// on which.
 
 #include <gtest/gtest.h>
 

@@ -30,9 +30,7 @@ TEST(AdaptiveFitGpu, AgreesWithTheCpu) {
   expect_agreement(scene(), {.bandwidth = 0, .prior = 0});
 }
 
-TEST(AdaptiveFitGpu, AgreesWithTheCpuWhereTheSignalIsAtTheFloorOfTheNoise) {
-  expect_agreement(Scene(4), {});
-}
+TEST(AdaptiveFitGpu, AgreesWithTheCpuWhereTheSignalIsAtTheFloorOfTheNoise) { expect_agreement(Scene(4), {}); }
 
 TEST(AdaptiveFitGpu, DoesTheSameTwice) {
   EXPECT_EQ(scene().fit(Device::cuda).tensor.data, scene().fit(Device::cuda).tensor.data);

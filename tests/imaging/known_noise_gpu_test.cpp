@@ -20,7 +20,8 @@ TEST(RicianNoiseGpu, AgreesWithTheCpu) {
     correct_noise_bias(gpu, of.means, {5, 3, 5}, kGpu);
     EXPECT_EQ(gpu.data[7], 0);
     EXPECT_GT(cpu.data[0], 1.05F * of.noise.data[0]);  // in air the deviation of magnitudes is lower
-    for (std::size_t v = 0; v < cpu.data.size(); ++v) EXPECT_NEAR(gpu.data[v], cpu.data[v], 1e-5F * cpu.data[v]);
+    for (std::size_t v = 0; v < cpu.data.size(); ++v)
+      EXPECT_NEAR(gpu.data[v], cpu.data[v], 1e-5F * cpu.data[v]);
   }
 }
 

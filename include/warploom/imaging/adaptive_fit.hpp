@@ -71,10 +71,11 @@ struct AdaptiveFit {
 /// @throws BadInput (options out of range, sizes that differ, noise that is nowhere above 0), and as
 /// fit_tensors
 /// @throws NoDevice, OutOfMemory, Interrupted
-/// @note Deterministic on each back end, whatever the number of threads. Back ends agree to 1e-5 in the Frobenius
-///       norm over all tensors, and in each to 1e-3: a weight may fall to the other side of the least that counts,
-///       1e-3. Memory: 280 bytes a voxel; on a GPU 460 and both series. Work: (2 radius + 1)^3 * 150 operations a
-///       voxel, and some 650 a measurement, in double precision.
+/// @note Deterministic on each back end, whatever the number of threads. Back ends agree to 1e-5 in the
+/// Frobenius
+///       norm over all tensors, and in each to 1e-3: a weight may fall to the other side of the least that
+///       counts, 1e-3. Memory: 280 bytes a voxel; on a GPU 460 and both series. Work: (2 radius + 1)^3 * 150
+///       operations a voxel, and some 650 a measurement, in double precision.
 AdaptiveFit fit_tensors_adaptively(const Image& series, const Image& denoised, const Image& noise,
                                    std::span<const double> b,
                                    std::span<const std::array<double, 3>> directions, const Mask& mask,
