@@ -8,7 +8,7 @@
 #endif
 
 /// Before a loop of few, fixed steps: a kernel's small arrays then stay in registers.
-#ifdef __CUDACC__
+#ifdef __CUDA_ARCH__
 #define WARPLOOM_UNROLL _Pragma("unroll")
 #else
 #define WARPLOOM_UNROLL
