@@ -12,7 +12,6 @@
 
 #include "core/built_with_cuda.hpp"
 #include "core/doors.hpp"
-#include "core/huge_pages.hpp"
 #include "imaging/series_denoise_backend.hpp"
 #include "imaging/voxels.hpp"
 #include "warploom/core/error.hpp"
@@ -243,12 +242,7 @@ Image denoise_before_the_fit(DenoiseInput& in, Series& series, const DenoiseRequ
     in.header = series.header;
     std::future<Image> copy;  // of a series takes as long as the mask
     if (chosen_regulariser(request, true) == Regulariser::adaptive)
-      copy = std::async(std::launch::async, [&] {
-        Image same;
-        reserve_huge_pages(same.data, in.image.data.size());
-        same = in.image;
-        return same;
-      });
+      copy = std::async(std::launch::async, [&] { return in.image; });
     in.mask = mask_of(in, request, [&] { return mean_b0(in.image, series.gradients, request.b0_threshold); });
     if (copy.valid()) measured = copy.get();
     SeriesDenoiseOptions options = request.patches;

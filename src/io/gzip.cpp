@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "core/doors.hpp"
-#include "core/huge_pages.hpp"
 #include "io/deflate.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
@@ -133,9 +132,7 @@ std::optional<std::string> gunzip_indexed(std::string_view bytes, const std::str
     if (total > max_bytes) too_large(name, max_bytes);
   }
   require_memory_for(total, 1, name + ": its content");
-  std::string content;
-  reserve_huge_pages(content, total);
-  content.resize(total);
+  std::string content(total, '\0');
   parallel_for(static_cast<std::int64_t>(members.size()), [&](std::int64_t k) {
     check_interrupt();
     const Member& member = members[static_cast<std::size_t>(k)];
@@ -168,7 +165,6 @@ std::string gunzip(std::string_view bytes, const std::string& name, std::uint64_
   const auto first = std::min<std::uint64_t>(
       hint / kMostExpansion <= bytes.size() ? std::max(hint, bytes.size()) : 4 * bytes.size(), max_bytes);
   require_memory_for(first, 1, name + ": its content");
-  reserve_huge_pages(content, first);
   content.resize(first);
 
   const Decompressor decompressor = make_decompressor();

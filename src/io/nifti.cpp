@@ -13,7 +13,6 @@
 #include <system_error>
 
 #include "core/doors.hpp"
-#include "core/huge_pages.hpp"
 #include "io/deflate.hpp"
 #include "io/nifti_header.hpp"
 #include "warploom/core/error.hpp"
@@ -96,7 +95,6 @@ void read_data(Nifti& image, const NiftiLayout& layout, std::uint64_t size, std:
     throw BadInput(fmt::format("{}: its {} elements need {} bytes of memory, the limit is {}", name,
                                layout.elements, layout.elements * sizeof(float), max_bytes));
   require_memory_for(layout.elements, sizeof(float), name + ": its elements");
-  reserve_huge_pages(image.data, layout.elements);
   image.data.resize(layout.elements);
   with_stored_type(image.type, [&](auto zero) {
     using Stored = decltype(zero);
