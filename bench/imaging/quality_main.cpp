@@ -9,12 +9,12 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
-#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "imaging/dwi_phantom.hpp"
+#include "study_main.hpp"
 #include "warploom/imaging/adaptive_fit.hpp"
 #include "warploom/imaging/fit.hpp"
 #include "warploom/imaging/maps.hpp"
@@ -157,16 +157,8 @@ void study(int count, char** arguments) {
 
 }  // namespace
 
-int main(int count, char** arguments) try {
-  if (count < 4) {
-    fmt::print(stderr,
-               "usage: {} LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION [BANDWIDTH [PRIOR [RADIUS]]]]]\n",
-               arguments[0]);
-    return 2;
-  }
-  study(count, arguments);
-  return 0;
-} catch (const std::exception& error) {
-  fmt::print(stderr, "{}\n", error.what());
-  return 1;
+int main(int count, char** arguments) {
+  return warploom::imaging::study_main(
+      count, arguments, 4, "LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION [BANDWIDTH [PRIOR [RADIUS]]]]]",
+      study);
 }
