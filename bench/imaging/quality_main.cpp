@@ -1,7 +1,10 @@
 // How far denoised tensors are from the truth on a made-up head, by tissue, beside the plain fit:
-//   study_imaging_quality LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION [BANDWIDTH [PRIOR [RADIUS]]]]]
+//   study_imaging_quality [--variations] LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION [BANDWIDTH [PRIOR
+//   [RADIUS]]]]]
 // prints JSON. Errors: `d` relative in the Frobenius norm, `fa` root mean square, `v1` mean angle [degrees]
-// where the true FA is above 0.2. Truth is the plain fit of the noiseless series.
+// where the true FA is above 0.2. Truth is the plain fit of the noiseless series. --variations: also total
+// variation and total generalised variation, with lambda from the noise, of the plain fit ("plain tv", "plain
+// tgv") and of the fit of the denoised series ("tv", "tgv").
 
 #include <fmt/format.h>
 
@@ -16,6 +19,7 @@
 #include "imaging/dwi_phantom.hpp"
 #include "study_main.hpp"
 #include "warploom/imaging/adaptive_fit.hpp"
+#include "warploom/imaging/denoise.hpp"
 #include "warploom/imaging/fit.hpp"
 #include "warploom/imaging/maps.hpp"
 #include "warploom/imaging/residual_structure.hpp"
@@ -94,7 +98,24 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-void study(int count, char** arguments) {
+/// A variation of tensors, as the tool applies it to a fitted series. Prints its lambda and time, too.
+void print_variation(const Study& study, const DwiPhantom& phantom, const char* label, TensorImage tensor,
+                     Variation variation) {
+  DenoiseOptions options;
+  options.run.devices = {Device::cpu};
+  if (variation == Variation::generalised) {
+    options.variation = variation;
+    options.solver = Solver::primal_dual;
+    options.epsilon = 0;
+  }
+  const auto start = std::chrono::steady_clock::now();
+  const DenoiseReport report = denoise_tensors(tensor, phantom.mask, options);
+  fmt::print(
+      "  \"{}\": {{{},\n    \"lambda\": {:.3f}, \"iterations\": {}, \"gap\": {:.2g}, \"seconds\": {:.2f}}},\n",
+      label, study.errors(tensor), report.lambda, report.iterations, report.gap, seconds_since(start));
+}
+
+void study(int count, char** arguments, bool variations) {
   DwiPhantomOptions options;
   options.layout = static_cast<std::uint32_t>(std::atoi(arguments[1]));
   const auto seed = static_cast<std::uint32_t>(std::atoi(arguments[2]));
@@ -117,12 +138,21 @@ void study(int count, char** arguments) {
       options.layout, seed, snr, options.nx, options.ny, options.nz, options.noise_variation);
   fmt::print("  \"plain\": {{{}}},\n", study.errors(study.fit(noisy.image).tensor));
 
+  const auto print_variations = [&](const std::string& label, const Image& volumes) {
+    if (!variations) return;
+    const TensorImage tensor = study.fit(volumes).tensor;
+    print_variation(study, phantom, (label + "tv").c_str(), tensor, Variation::total);
+    print_variation(study, phantom, (label + "tgv").c_str(), tensor, Variation::generalised);
+  };
+  print_variations("plain ", noisy.image);
+
   auto start = std::chrono::steady_clock::now();
   Image denoised = noisy.image;
   SeriesDenoising series = denoise_series(denoised, phantom.mask);
   correct_noise_bias(series.noise, denoised, series.extent);
   const double series_seconds = seconds_since(start);
   fmt::print("  \"series\": {{{}}},\n", study.errors(study.fit(denoised).tensor));
+  print_variations("", denoised);
   Image unbiased = denoised;
   correct_rician_bias(unbiased, series.noise, phantom.mask);
   fmt::print("  \"series unbiased\": {{{}}},\n", study.errors(study.fit(unbiased).tensor));
@@ -158,7 +188,13 @@ void study(int count, char** arguments) {
 }  // namespace
 
 int main(int count, char** arguments) {
+  const bool variations = count > 1 && arguments[1] == std::string("--variations");
+  if (variations) {
+    arguments[1] = arguments[0];
+    --count, ++arguments;
+  }
   return warploom::imaging::study_main(
-      count, arguments, 4, "LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION [BANDWIDTH [PRIOR [RADIUS]]]]]",
-      study);
+      count, arguments, 4,
+      "[--variations] LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION [BANDWIDTH [PRIOR [RADIUS]]]]]",
+      [variations](int n, char** given) { study(n, given, variations); });
 }

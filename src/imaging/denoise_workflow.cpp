@@ -23,6 +23,7 @@ constexpr int kVectorIntent = 1007, kMostChannels = 100;
 constexpr std::pair<Regulariser, std::string_view> kRegularisers[] = {{Regulariser::automatic, "auto"},
                                                                       {Regulariser::adaptive, "adaptive"},
                                                                       {Regulariser::tv, "tv"},
+                                                                      {Regulariser::tgv, "tgv"},
                                                                       {Regulariser::none, "none"}};
 
 ChosenMask mask_of(const DenoiseInput& in, const DenoiseRequest& request,
@@ -143,7 +144,7 @@ const std::vector<std::string>& all_maps() {
 Regulariser parse_regulariser(std::string_view text) {
   for (const auto& [regulariser, label] : kRegularisers)
     if (label == text) return regulariser;
-  throw BadInput(fmt::format("'{}' is none of auto, adaptive, tv, none", text));
+  throw BadInput(fmt::format("'{}' is none of auto, adaptive, tv, tgv, none", text));
 }
 
 std::string_view name(Regulariser regulariser) {
@@ -210,6 +211,13 @@ void check(const DenoiseRequest& r) {
       (r.regulariser == Regulariser::adaptive || r.regulariser == Regulariser::none) && of_total_variation(r),
       fmt::format("`lambda`, `epsilon` and `solver` are of `regulariser` tv, and it is {}",
                   name(r.regulariser)));
+  refuse(
+      r.regulariser == Regulariser::tgv && (r.epsilon.value_or(0) != 0 || r.solve.solver == Solver::descent),
+      "`regulariser` tgv is minimised by primal-dual without smoothing: `epsilon` and other solvers do not go with it");
+  refuse(r.regulariser != Regulariser::tgv && r.solve.tgv_ratio != DenoiseOptions{}.tgv_ratio,
+         fmt::format("`tgv_ratio` is of `regulariser` tgv, and it is {}", name(r.regulariser)));
+  refuse(r.regulariser != Regulariser::tgv && r.solve.variation == Variation::generalised,
+         fmt::format("generalised variation is `regulariser` tgv, and it is {}", name(r.regulariser)));
   refuse(kind != ImageKind::series && (r.series_denoise == SeriesStep::on || r.keep_series),
          fmt::format("{} is for a series: give `bval` and `bvec`, or `grad`",
                      r.keep_series ? "`keep_series`" : "`series_denoise`"));
@@ -312,6 +320,7 @@ DenoiseInput denoise_input(io::Nifti file, const DenoiseRequest& request) {
   in.image = take_volumes(file, request.input);
   file.data.clear();
   in.header = std::move(file);
+  if (request.regulariser != Regulariser::automatic) in.regulariser = request.regulariser;
   if (!request.vector) {
     prepare_tensors(in, request);
     return in;
@@ -358,13 +367,17 @@ void denoise_adaptively(DenoiseInput& input, const DenoiseRequest& request) {
 }  // namespace
 
 DenoiseReport denoise(DenoiseInput& input, const DenoiseRequest& request) {
-  if (input.regulariser != Regulariser::tv) {
+  if (input.regulariser == Regulariser::adaptive || input.regulariser == Regulariser::none) {
     DenoiseReport report;
     if (input.series) report.projected = input.series->negative;
     if (input.regulariser == Regulariser::adaptive) denoise_adaptively(input, request);
     return report;
   }
   DenoiseOptions options = request.solve;
+  if (input.regulariser == Regulariser::tgv) {
+    options.variation = Variation::generalised;
+    options.solver = Solver::primal_dual;
+  }
   if (request.epsilon)
     options.epsilon = *request.epsilon;
   else if (options.solver == Solver::primal_dual)

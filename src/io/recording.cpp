@@ -49,12 +49,13 @@ std::string known_form(const fs::path& path, const RecordingOptions& options) {
       path.string(), kForms));
 }
 
+fs::path wfdb_header_of(fs::path path) {
+  if (path.extension() == ".dat") path.replace_extension(".hea");
+  return path.extension() == ".hea" ? path : path += ".hea";
+}
+
 Recording read(const fs::path& path, const std::string& form, const RecordingOptions& options) {
-  if (form == "wfdb") {
-    fs::path header = path;
-    if (header.extension() == ".dat") header.replace_extension(".hea");
-    return read_wfdb(header.extension() == ".hea" ? header : fs::path(header) += ".hea", options);
-  }
+  if (form == "wfdb") return read_wfdb(wfdb_header_of(path), options);
   ByteSource source(path);
   if (form == "npy") return read_npy_recording(source, options);
   if (form == "f32") return read_raw<float>(source, options);
@@ -119,6 +120,12 @@ std::vector<fs::path> series_of(const fs::path& file) {
   for (std::int32_t series = 1, all = count_series(source); series <= all; ++series)
     paths.push_back(file.string() + "#" + std::to_string(series));
   return paths;
+}
+
+std::vector<fs::path> recording_parts(const fs::path& path, const RecordingOptions& options) {
+  const fs::path file = series_path(path).file;
+  if (form_of(file, options) != "wfdb") return {file};
+  return wfdb_files(wfdb_header_of(file));
 }
 
 Recording read_recording(const fs::path& path, const RecordingOptions& given) {

@@ -27,6 +27,9 @@ Recording read_edf(ByteSource& source, const RecordingOptions& options);
 /// Reads the files that the header names from the header's directory.
 Recording read_wfdb(const std::filesystem::path& header, const RecordingOptions& options);
 
+/// The files that read_wfdb() reads, those that are there.
+std::vector<std::filesystem::path> wfdb_files(const std::filesystem::path& header);
+
 /// Where samples are missing in time, no file's size bounds what its numbers ask for; this does.
 /// @param missing, held  samples of all channels together that gaps ask for, and that the file holds
 /// @throws BadInput if more are missing than 2^26 and than 64 times those that are held

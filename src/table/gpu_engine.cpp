@@ -121,8 +121,7 @@ class GpuEngine final : public HashTable<Key, Value>::Engine {
                 .buckets = options.buckets,
                 .hash = options.hash,
                 .assignment = options.assignment,
-                .threads_per_block = options.threads_per_block,
-                .allocator = {}},
+                .threads_per_block = options.threads_per_block},
                kernels_.get()) {
     int device = 0;
     cuda_check(cudaGetDevice(&device), "cudaGetDevice");

@@ -194,7 +194,7 @@ TEST_F(SearchVerb, ChannelsAreMatchedByNameOrNumber) {
   EXPECT_EQ(chosen["recordings"][0]["matches"][0]["channels"], 2);
 }
 
-TEST_F(SearchVerb, RatesAreMadeEqualByResample) {
+TEST_F(SearchVerb, RatesAreMadeEqual) {
   make_query();
   // The same at 100 Hz, by interpolation.
   const Samples day = noise_with(30, 9, {{12}});
@@ -206,8 +206,14 @@ TEST_F(SearchVerb, RatesAreMadeEqualByResample) {
     text += "\n";
   }
   make("fast.csv", text);
-  expect_refusal("step.csv fast.csv",
-                 "fast.csv has 100 Hz and the query of step.csv 50 Hz; give --resample 100");
+  const ToolRun by_itself = search("step.csv fast.csv --best 1 -o found --html");
+  EXPECT_EQ(by_itself.code, 0) << by_itself.err;
+  EXPECT_THAT(by_itself.out,
+              HasSubstr("the query of step.csv has 50 Hz and the recording 100 Hz: the query was resampled "
+                        "(--resample brings both to a rate of your choice)"));
+  EXPECT_THAT(by_itself.out, HasSubstr("3/3"));
+  const Json same = search_json("step.csv fast.csv --best 1");
+  EXPECT_NEAR(same["recordings"][0]["matches"][0]["onset"].get<double>(), 12, kNear);
   for (const char* rate : {"50", "100"}) {
     const Json found = search_json(std::string("step.csv fast.csv --best 1 --resample ") + rate);
     EXPECT_NEAR(found["recordings"][0]["matches"][0]["onset"].get<double>(), 12, kNear) << rate;

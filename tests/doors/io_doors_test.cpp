@@ -198,7 +198,7 @@ std::vector<RecordingOptions> odd_reading() {
 }
 
 DOOR(Recordings, "io::read_recording", "io::holds_series", "io::list_recordings", "io::recording_file",
-     "io::recording_stem", "io::series_of", "io::series_path") {
+     "io::recording_parts", "io::recording_stem", "io::series_of", "io::series_path") {
   std::vector<std::string> texts = odd_texts();
   texts.push_back("time,x\n0,1\n1,nan\n2,inf\n3,1e300\n");
   texts.push_back("@data\n1,2,3:4,5,6:a\n");
@@ -208,6 +208,7 @@ DOOR(Recordings, "io::read_recording", "io::holds_series", "io::list_recordings"
       const TextFile file(name, text);
       survives([&] { return read_recording(file.path()).seconds(); });
       survives([&] { return series_of(file.path()); });
+      survives([&] { return recording_parts(file.path()).size(); });
       if (text.size() > 100) continue;
       for (const RecordingOptions& options : odd_reading()) {
         survives([&] { return read_recording(file.path(), options).seconds(); });
@@ -221,6 +222,7 @@ DOOR(Recordings, "io::read_recording", "io::holds_series", "io::list_recordings"
     survives([&] { return list_recordings(std::vector{text + "#x"}, {}); });
     survives([&] { return recording_file(text); });
     survives([&] { return recording_stem(text); });
+    survives([&] { return recording_parts(text).size(); });
     survives([&] { return series_path(text + "#99999999999999999999"); });
   }
   EXPECT_TRUE(list_recordings({}, {}).empty());

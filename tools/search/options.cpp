@@ -164,7 +164,7 @@ void add_distance_options(Command& command, SearchSettings& s) {
   add(
       command, "--max-distance", "D",
       [&s](const auto& t) { s.find.max_distance = parse_number("--max-distance", t, 0, kMost); },
-      "Pairs of channels count up to this distance [unit of the samples; none where normalised] [by --significance]");
+      "A channel counts where it is at most this far from the query's: the limit is of each pair of channels, and the column distance adds up those of a match [unit of the samples; none where normalised] [by --significance]");
   add(
       command, "--significance", "CHANCE",
       [&s](const auto& t) { s.find.significance = parse_number("--significance", t, kLeast, 1); },

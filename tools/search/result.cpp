@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
+#include "warploom/core/error.hpp"
 #include "warploom/core/log.hpp"
 
 namespace warploom::tool {
@@ -146,10 +148,12 @@ std::string differences(const Hit& hit, const SearchResult& result, const Record
 
 }  // namespace
 
+std::string ContentHash::text() const { return fmt::format("{:016x}", hash_); }
+
 std::string content_hash(std::string_view bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
-  return fmt::format("{:016x}", hash);
+  ContentHash hash;
+  hash.add(bytes);
+  return hash.text();
 }
 
 Json as_json(const Hit& hit, std::size_t rank, const SearchResult& result,
@@ -170,12 +174,18 @@ Json as_json(const Hit& hit, std::size_t rank, const SearchResult& result,
           {"pairs", pairs_json(hit, result, query_of(hit, queries))}};
 }
 
-Hit hit_from_json(const Json& json, const std::vector<RecordedQuery>& queries) {
+Hit hit_from_json(const Json& json, const SearchResult& result, const std::vector<RecordedQuery>& queries) {
   Hit hit;
   search::Match& match = hit.match;
+  // A number from 1, as an index of `count` things.
+  const auto index = [](const Json& from, const char* key, std::size_t count) {
+    const auto number = from.at(key).get<std::int64_t>();
+    if (number < 1 || std::cmp_greater(number, count))
+      throw BadInput(fmt::format("{} is {}, and there are {}", key, number, count));
+    return static_cast<std::int32_t>(number - 1);
+  };
   json.at("label").to(match.label);
-  match.query = json.at("query").get<std::int32_t>() - 1;
-  if (match.query < 0 || match.query >= std::ssize(queries)) throw std::out_of_range("query");
+  match.query = index(json, "query", queries.size());
   json.at("onset").to(hit.onset);
   json.at("duration").to(hit.duration);
   json.at("first").to(match.first);
@@ -187,8 +197,8 @@ Hit hit_from_json(const Json& json, const std::vector<RecordedQuery>& queries) {
   json.at("self").to(hit.self);
   for (const Json& from : json.at("pairs").elements()) {
     search::Pair& pair = match.pairs.emplace_back();
-    pair.query_channel = from.at("query_number").get<std::int32_t>() - 1;
-    pair.channel = from.at("number").get<std::int32_t>() - 1;
+    pair.query_channel = index(from, "query_number", query_of(hit, queries).names.size());
+    pair.channel = index(from, "number", result.channels.size());
     from.at("offset").to(pair.offset);
     from.at("length").to(pair.length);
     from.at("distance").to(pair.distance);

@@ -113,6 +113,11 @@ std::vector<RecordingFile> list_recordings(std::span<const std::string> files_an
 /// The file that is meant: of a WFDB record the header, which may be named without an ending or by its
 /// samples.
 std::filesystem::path recording_file(const std::string& name);
+/// The files that read_recording() reads of a path: of a WFDB record its header, those of its segments, its
+/// samples and its annotations, where they are there; else the file itself.
+/// @throws as read_recording() of a WFDB header
+std::vector<std::filesystem::path> recording_parts(const std::filesystem::path& path,
+                                                   const RecordingOptions& options = {});
 /// "walk" of "data/walk.csv.gz", "walk_3" of "data/walk.ts#3".
 std::string recording_stem(const std::filesystem::path& path);
 /// The file holds several series, of which the path names none.

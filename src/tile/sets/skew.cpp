@@ -129,7 +129,7 @@ std::optional<std::vector<Skew>> skew_for_tiling(const Nest& nest, const Band& b
       if (std::ranges::find(around, loop) == around.end())
         throw BadInput(fmt::format("a band names loop '{}', which is not around statement {}", loop, number));
   }
-  return with_isl([&] { return SkewSearch(nest.polyhedra(), band).run(); });
+  return with_isl(nest.polyhedra(), [&] { return SkewSearch(nest.polyhedra(), band).run(); });
 }
 
 }  // namespace warploom::tile
