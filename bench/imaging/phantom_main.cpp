@@ -10,11 +10,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 
 #include "imaging/dwi_phantom.hpp"
+#include "study_main.hpp"
 #include "warploom/imaging/fit.hpp"
 #include "warploom/io/nifti.hpp"
 
@@ -43,7 +44,7 @@ io::Nifti volume_like(const io::Nifti& header, const imaging::Image& image) {
   return file;
 }
 
-int write(int count, char** arguments) {
+void write_phantom(int count, char** arguments) {
   const std::string prefix = arguments[1];
   imaging::DwiPhantomOptions options;
   options.layout = static_cast<std::uint32_t>(std::atoi(arguments[2]));
@@ -79,19 +80,13 @@ int write(int count, char** arguments) {
     bvec << '\n';
   }
   bval << '\n';
-  return bval.flush() && bvec.flush() ? 0 : 1;
+  if (!bval.flush() || !bvec.flush()) throw std::runtime_error("cannot write " + prefix + ".bval and .bvec");
 }
 
 }  // namespace
 
-int main(int count, char** arguments) try {
-  if (count < 5) {
-    fmt::print(stderr, "usage: {} PREFIX LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION [DIRECTIONS]]]\n",
-               arguments[0]);
-    return 2;
-  }
-  return write(count, arguments);
-} catch (const std::exception& error) {
-  fmt::print(stderr, "{}\n", error.what());
-  return 1;
+int main(int count, char** arguments) {
+  return warploom::imaging::study_main(count, arguments, 5,
+                                       "PREFIX LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION [DIRECTIONS]]]",
+                                       write_phantom);
 }
