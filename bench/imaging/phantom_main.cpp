@@ -86,7 +86,6 @@ void write_phantom(int count, char** arguments) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  return warploom::imaging::study_main(count, arguments, 5,
-                                       "PREFIX LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION [DIRECTIONS]]]",
-                                       write_phantom);
+  return warploom::imaging::study_main(
+      count, arguments, 5, "PREFIX LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION [DIRECTIONS]]]", write_phantom);
 }
