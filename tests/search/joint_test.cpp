@@ -21,7 +21,7 @@ namespace {
 
 using Channels = std::vector<std::vector<float>>;
 
-Channels walks(std::size_t channels, std::size_t samples, std::uint32_t seed) {
+Channels joint_walks(std::size_t channels, std::size_t samples, std::uint32_t seed) {
   Channels all;
   for (std::size_t c = 0; c < channels; ++c)
     all.push_back(random_walk(samples, seed + 100 * static_cast<std::uint32_t>(c)));
@@ -87,8 +87,8 @@ TEST(JointProfile, IsTheOraclesForAnyLengthBandAndNumberOfChannels) {
         for (const Warping warping : {Warping::together, Warping::each})
           for (const Normalization normalization : {Normalization::none, Normalization::z}) {
             SCOPED_TRACE(testing::Message() << count << " channels, length " << length << ", radius " << radius);
-            const Channels recorded = walks(count, length + 37, 1);
-            expect_joint_profile(signal_of(recorded), pattern_of(walks(count, length, 9), radius, warping),
+            const Channels recorded = joint_walks(count, length + 37, 1);
+            expect_joint_profile(signal_of(recorded), pattern_of(joint_walks(count, length, 9), radius, warping),
                            normalization);
           }
 }
@@ -104,11 +104,11 @@ TEST(JointProfile, OfOneChannelIsThatOfTheFreeSearchToTheLastBit) {
 }
 
 TEST(JointProfile, SkipsWindowsWhoseAnyChannelMissesASample) {
-  Channels recorded = walks(3, 400, 5);
+  Channels recorded = joint_walks(3, 400, 5);
   recorded[1][100] = kNaN;
   recorded[2][300] = std::numeric_limits<float>::infinity();
   for (const Warping warping : {Warping::together, Warping::each}) {
-    const JointPattern pattern = pattern_of(walks(3, 20, 6), 2, warping);
+    const JointPattern pattern = pattern_of(joint_walks(3, 20, 6), 2, warping);
     for (const Normalization normalization : {Normalization::none, Normalization::z})
       expect_joint_profile(signal_of(recorded), pattern, normalization);
     Index index(signal_of(recorded), on_cpu());
@@ -120,25 +120,25 @@ TEST(JointProfile, SkipsWindowsWhoseAnyChannelMissesASample) {
 }
 
 TEST(JointProfile, TakesConstantWindowsAndLargeMeans) {
-  Channels recorded = walks(3, 300, 7);
+  Channels recorded = joint_walks(3, 300, 7);
   std::fill(recorded[0].begin() + 50, recorded[0].begin() + 120, 3.F);
   std::fill(recorded[2].begin() + 90, recorded[2].begin() + 200, 0.F);
   for (float& x : recorded[1]) x += 2e3F;
   for (const Warping warping : {Warping::together, Warping::each})
-    expect_joint_profile(signal_of(recorded), pattern_of(walks(3, 25, 8), 3, warping), Normalization::z);
+    expect_joint_profile(signal_of(recorded), pattern_of(joint_walks(3, 25, 8), 3, warping), Normalization::z);
 }
 
 TEST(JointProfile, ComparesWithTheChannelsThatAreNamed) {
-  const Channels recorded = walks(5, 200, 9);
+  const Channels recorded = joint_walks(5, 200, 9);
   for (const Warping warping : {Warping::together, Warping::each})
-    expect_joint_profile(signal_of(recorded), pattern_of(walks(3, 16, 10), 2, warping, {4, 0, 4}), Normalization::z);
+    expect_joint_profile(signal_of(recorded), pattern_of(joint_walks(3, 16, 10), 2, warping, {4, 0, 4}), Normalization::z);
 }
 
 TEST(JointBest, IsTheOraclesOnWalks) {
-  const Channels recorded = walks(4, 2500, 11);
+  const Channels recorded = joint_walks(4, 2500, 11);
   std::vector<JointPattern> patterns;
   for (const Warping warping : {Warping::together, Warping::each})
-    for (const std::size_t length : {28, 32, 36}) patterns.push_back(pattern_of(walks(4, length, 12), 3, warping));
+    for (const std::size_t length : {28, 32, 36}) patterns.push_back(pattern_of(joint_walks(4, length, 12), 3, warping));
   Channels planted;
   for (const auto& channel : recorded) planted.push_back(like(channel, 700, 40, .3F));
   patterns.push_back(pattern_of(planted, 4, Warping::together));
@@ -155,10 +155,10 @@ TEST(JointBest, IsTheOraclesOnWalks) {
 }
 
 TEST(JointBest, IsTheOraclesWhereSamplesAreMissing) {
-  Channels recorded = walks(3, 1200, 13);
+  Channels recorded = joint_walks(3, 1200, 13);
   for (std::size_t t = 0; t < 1200; t += 170) recorded[t % 3][t] = kNaN;
   for (const Warping warping : {Warping::together, Warping::each})
-    expect_joint_best(signal_of(recorded), {pattern_of(walks(3, 30, 14), 2, warping)}, {{.limit = 40, .exclusion = 15}});
+    expect_joint_best(signal_of(recorded), {pattern_of(joint_walks(3, 30, 14), 2, warping)}, {{.limit = 40, .exclusion = 15}});
 }
 
 TEST(JointBest, IsTheOraclesOnMeasuredGait) {
@@ -180,7 +180,7 @@ TEST(JointBest, IsTheOraclesOnMeasuredGait) {
 }
 
 TEST(JointDistance, IsTheOracles) {
-  const Channels q = walks(3, 40, 15), w = walks(3, 40, 16);
+  const Channels q = joint_walks(3, 40, 15), w = joint_walks(3, 40, 16);
   const std::vector<std::span<const float>> query(q.begin(), q.end()), window(w.begin(), w.end());
   for (const Warping warping : {Warping::together, Warping::each})
     for (const std::int64_t radius : {0, 3, 50})
@@ -194,7 +194,7 @@ TEST(JointDistance, IsTheOracles) {
 }
 
 TEST(JointBest, RefusesWhatIsNoPattern) {
-  const Channels recorded = walks(2, 100, 17);
+  const Channels recorded = joint_walks(2, 100, 17);
   Index index(signal_of(recorded), on_cpu());
   const JointTask task{};
   const auto search = [&](const JointPattern& pattern) { index.best({&pattern, 1}, {&task, 1}); };
