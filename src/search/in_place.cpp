@@ -147,7 +147,8 @@ std::vector<Match> find_in_place(Index& index, const Query& query, const InPlace
   if (options.max_distance) task.max_distance = static_cast<float>(*options.max_distance);
   const std::vector<std::int32_t> compared = compared_channels(query, index.normalization());
   std::vector<Match> matches;
-  for (const Candidate& candidate : index.best(patterns, {&task, 1})[0])
+  const std::vector<std::vector<Candidate>> found = index.best(patterns, {&task, 1});
+  for (const Candidate& candidate : found[0])
     matches.push_back(
         match_of(index, query, patterns[static_cast<std::size_t>(candidate.pattern)], candidate, compared));
   return matches;
