@@ -42,9 +42,11 @@ TEST(FindInPlace, FindsThePatternAndItsScalesAndNotExchangedChannels) {
   const Planted all = planted();
   Index index({all.recorded.begin(), all.recorded.end()}, on_cpu());
   for (const Warping warping : {Warping::together, Warping::each}) {
-    const auto matches = find_in_place(
+    auto matches = find_in_place(
         index, query_of(all), {.limit = 5, .scales = {1, 1.25}, .warping = warping, .max_distance = .2});
     ASSERT_EQ(matches.size(), 2U);
+    // Both are at 0, but for rounding.
+    if (matches[0].first > matches[1].first) std::swap(matches[0], matches[1]);
     EXPECT_EQ(matches[0].first, 300);
     EXPECT_EQ(matches[0].last, 380);
     EXPECT_NEAR(matches[0].distance, 0, 1e-5);
