@@ -1,16 +1,19 @@
-// Question: do matches begin and end where strides do? Fixed: each recording is searched once with each of some
-// strides, of its own wearer ("same") or of another ("other"), in place and freely (defaults), z-normalised; as
-// many results as it has strides. A result is correct if it overlaps a stride by half (intersection over union,
-// IoU) of what both cover, before or after its boundaries are refined. Reported: of the correct results the
-// share of those with IoU >= .75 and .9, as they are found and refined, and the time that refining one takes.
+// Question: do matches begin and end where strides do? Fixed: each recording is searched once with each of
+// some strides, of its own wearer ("same") or of another ("other"), in place and freely (defaults),
+// z-normalised; as many results as it has strides. A result is correct if it overlaps a stride by half
+// (intersection over union, IoU) of what both cover, before or after its boundaries are refined. Reported: of
+// the correct results the share of those with IoU >= .75 and .9, as they are found and refined, and the time
+// that refining one takes.
 //
 // Plantar forces (gait of PhysioNet, 8 recordings, 16 sensors at 100 Hz): a stride lasts from the sample at
 // which the foot's total force exceeds a twentieth of its 95th percentile (20 N at least) to the next such
-// sample, if that takes .6 to 2 s; its first minute. Inertial (C. Voisard et al., Image Processing On Line 13,
-// 2023: 110 trials of 19 healthy subjects, three sensors at 100 Hz, 18 channels, steps corrected by hand): from
-// the end of a left foot's swing to the next, as noted there, without the turn.
-// Usage: boundaries PLANTAR INERTIAL QUERIES [file.json]; PLANTAR: folder with Ga*.txt.gz and others; INERTIAL:
-// folder with N-N.json and N-N_{lb,lf,rf}.txt; "-" for none.
+// sample, if that takes .6 to 2 s; its first minute. Inertial (C. Voisard et al., Image Processing On Line
+// 13, 2023: 110 trials of 19 healthy subjects, three sensors at 100 Hz, 18 channels, steps corrected by
+// hand): from the end of a left foot's swing to the next, as noted there, without the turn. Usage: boundaries
+// PLANTAR INERTIAL QUERIES [file.json]; PLANTAR: folder with Ga*.txt.gz and others; INERTIAL: folder with
+// N-N.json and N-N_{lb,lf,rf}.txt; "-" for none.
+
+#include "warploom/search/boundaries.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -28,7 +31,6 @@
 #include "../json_records.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/io/recording.hpp"
-#include "warploom/search/boundaries.hpp"
 #include "warploom/search/find.hpp"
 #include "warploom/search/in_place.hpp"
 
@@ -132,9 +134,11 @@ std::vector<Walk> inertial(const std::string& folder) {
 struct Shares {
   int correct = 0, good = 0, very_good = 0;
   std::string text() const {
-    const auto share = [&](int part) { return json_number(static_cast<double>(part) / std::max(correct, 1)); };
-    return "{\"correct\": " + std::to_string(correct) + ", \"iou_75\": " + share(good) + ", \"iou_90\": " +
-           share(very_good) + "}";
+    const auto share = [&](int part) {
+      return json_number(static_cast<double>(part) / std::max(correct, 1));
+    };
+    return "{\"correct\": " + std::to_string(correct) + ", \"iou_75\": " + share(good) +
+           ", \"iou_90\": " + share(very_good) + "}";
   }
 };
 
@@ -199,9 +203,9 @@ void study(const std::string& name, const std::vector<Walk>& walks, int queries,
       if (searches == 0) continue;
       records.add("{\"data\": \"" + name + "\", \"wearer\": \"" + (other ? "other" : "same") +
                   "\", \"match\": \"" + (free ? "free" : "in place") + "\", \"searches\": " +
-                  std::to_string(searches) + ", \"results\": " + std::to_string(results) + ", \"found\": " +
-                  found.text() + ", \"refined\": " + refined.text() + ", \"refining_ms\": " +
-                  json_number(1e3 * time / std::max(results, 1)) + "}");
+                  std::to_string(searches) + ", \"results\": " + std::to_string(results) +
+                  ", \"found\": " + found.text() + ", \"refined\": " + refined.text() +
+                  ", \"refining_ms\": " + json_number(1e3 * time / std::max(results, 1)) + "}");
     }
 }
 
@@ -209,7 +213,8 @@ void study(const std::string& name, const std::vector<Walk>& walks, int queries,
 
 int main(int count, char** arguments) {
   if (count < 4) {
-    std::fprintf(stderr, "boundaries PLANTAR INERTIAL QUERIES [file.json]: see the first lines of the source\n");
+    std::fprintf(stderr,
+                 "boundaries PLANTAR INERTIAL QUERIES [file.json]: see the first lines of the source\n");
     return 2;
   }
   const int queries = std::atoi(arguments[3]);

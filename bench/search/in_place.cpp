@@ -1,10 +1,10 @@
 // Question: how long does it take to find a query of several channels in place, beside a Euclidean profile of
-// each channel? Fixed: 6 channels of 720,000 samples (2 hours at 100 Hz), a query of 128 samples cut from them
-// with noise of a twentieth of each channel's deviation, band .05, one scale, z-normalised, 20 places half a
-// length apart, one thread on the CPU. Timed: Index::best() of an index that has searched once before ("warm"),
-// the least and the median of some runs. Checked: the first place is where the query was cut from. `profile`
-// computes all windows. Usage: in_place [cpu|cuda] [file.json]; measured recordings, repeated as often as needed
-// with noise of a thousandth on top, where $WARPLOOM_DATA has them.
+// each channel? Fixed: 6 channels of 720,000 samples (2 hours at 100 Hz), a query of 128 samples cut from
+// them with noise of a twentieth of each channel's deviation, band .05, one scale, z-normalised, 20 places
+// half a length apart, one thread on the CPU. Timed: Index::best() of an index that has searched once before
+// ("warm"), the least and the median of some runs. Checked: the first place is where the query was cut from.
+// `profile` computes all windows. Usage: in_place [cpu|cuda] [file.json]; measured recordings, repeated as
+// often as needed with noise of a thousandth on top, where $WARPLOOM_DATA has them.
 
 #include <algorithm>
 #include <chrono>
@@ -88,11 +88,10 @@ int main(int count, char** arguments) {
   records.list("in_place");
   const std::vector<std::pair<std::string, Channels>> cases = {
       {"random walk", walk()},
-      {"plantar forces",
-       measured("gait",
-                {"GaCo01_01", "GaCo02_01", "GaPt03_01", "GaPt04_01", "JuCo01_01", "JuPt01_01", "SiCo01_01",
-                 "SiPt02_01"},
-                {0, 2, 4, 8, 10, 12})},
+      {"plantar forces", measured("gait",
+                                  {"GaCo01_01", "GaCo02_01", "GaPt03_01", "GaPt04_01", "JuCo01_01",
+                                   "JuPt01_01", "SiCo01_01", "SiPt02_01"},
+                                  {0, 2, 4, 8, 10, 12})},
       {"accelerations", measured("activity", {"S01R02", "S03R03", "S06R02"}, {0, 1, 2, 3, 4, 5})}};
   int wrong = 0;
   for (const auto& [name, channels] : cases) {
@@ -125,15 +124,14 @@ int main(int count, char** arguments) {
       const bool right = found[0].size() == 20 && found[0][0].offset == std::int64_t{kPlace};
       wrong += !right;
       records.add("{\"case\": \"" + name + "\", \"device\": \"" + device + "\", \"warping\": \"" +
-                  (warping == Warping::together ? "together" : "each") +
-                  "\", \"least_s\": " + json_number(best.front()) + ", \"median_s\": " +
-                  json_number(best[best.size() / 2]) + ", \"profile_s\": " +
-                  json_number(*std::min_element(all.begin(), all.end())) + ", \"windows\": " +
-                  json_number(static_cast<double>(after.windows - before.windows)) + ", \"bounded\": " +
-                  json_number(static_cast<double>(after.bounded - before.bounded)) + ", \"cells\": " +
-                  json_number(static_cast<double>(after.cells - before.cells)) + ", \"device_s\": " +
-                  json_number(after.device_seconds - before.device_seconds) + ", \"first\": " +
-                  std::to_string(found[0].empty() ? -1 : found[0][0].offset) + "}");
+                  (warping == Warping::together ? "together" : "each") + "\", \"least_s\": " +
+                  json_number(best.front()) + ", \"median_s\": " + json_number(best[best.size() / 2]) +
+                  ", \"profile_s\": " + json_number(*std::min_element(all.begin(), all.end())) +
+                  ", \"windows\": " + json_number(static_cast<double>(after.windows - before.windows)) +
+                  ", \"bounded\": " + json_number(static_cast<double>(after.bounded - before.bounded)) +
+                  ", \"cells\": " + json_number(static_cast<double>(after.cells - before.cells)) +
+                  ", \"device_s\": " + json_number(after.device_seconds - before.device_seconds) +
+                  ", \"first\": " + std::to_string(found[0].empty() ? -1 : found[0][0].offset) + "}");
     }
   }
   if (count > 2) write_file_atomically(arguments[2], records.text());

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kMostSlack = 0.45;
 constexpr std::int64_t kSamplesOfChannel = 256;  // that a channel is brought to
-constexpr std::int64_t kGridSteps = 12;         // of the coarse grid to each side
+constexpr std::int64_t kGridSteps = 12;          // of the coarse grid to each side
 constexpr std::int64_t kShortestMatch = 4;       // samples of a match
 
 /// A channel of the query, and where its window lies in the recording.
@@ -32,7 +32,8 @@ class Fit {
   Fit(std::vector<Part> parts, Normalization normalization)
       : parts_(std::move(parts)), normalization_(normalization), window_(parts_[0].query.size()) {}
 
-  /// The mean squared difference; infinity where a window leaves the recording, is too short or misses samples.
+  /// The mean squared difference; infinity where a window leaves the recording, is too short or misses
+  /// samples.
   double cost(std::int64_t at_begin, std::int64_t at_end) {
     double sum = 0;
     for (const Part& part : parts_) {
@@ -85,19 +86,18 @@ std::vector<Part> parts_of(const Signal& signal, const Query& query, const Match
     if (pair.query_channel < 0 || pair.query_channel >= std::ssize(query.channels) || pair.channel < 0 ||
         pair.channel >= std::ssize(signal) || !(pair.scale >= .01 && pair.scale <= 100) ||
         pair.offset < -samples || pair.offset > samples)
-      throw BadInput(
-          fmt::format("a match pairs channel {} of the query with channel {} at {}, scaled by {}: the query has "
-                      "{} channels, the recording {} of {} samples",
-                      std::int64_t{pair.query_channel} + 1, std::int64_t{pair.channel} + 1, pair.offset,
-                      pair.scale, query.channels.size(), signal.size(), samples));
+      throw BadInput(fmt::format(
+          "a match pairs channel {} of the query with channel {} at {}, scaled by {}: the query has "
+          "{} channels, the recording {} of {} samples",
+          std::int64_t{pair.query_channel} + 1, std::int64_t{pair.channel} + 1, pair.offset, pair.scale,
+          query.channels.size(), signal.size(), samples));
     if (!known.insert(pair.query_channel).second) continue;  // another part of this channel
-    const auto length =
-        std::max(kShortestMatch, std::int64_t{std::llround(pair.scale * static_cast<double>(query.length()))});
+    const auto length = std::max(
+        kShortestMatch, std::int64_t{std::llround(pair.scale * static_cast<double>(query.length()))});
     Part part{stretch(query.channels[static_cast<std::size_t>(pair.query_channel)], count),
               signal[static_cast<std::size_t>(pair.channel)], pair.offset, pair.offset + length};
     const Moments of = moments(part.query, normalization);
-    for (float& x : part.query)
-      x = static_cast<float>(of.normalised(x)) * (pair.negated ? -1.F : 1.F);
+    for (float& x : part.query) x = static_cast<float>(of.normalised(x)) * (pair.negated ? -1.F : 1.F);
     parts.push_back(std::move(part));
   }
   if (parts.empty()) throw BadInput("a match without pairs has no boundaries");

@@ -135,7 +135,8 @@ class CpuBackend : public Backend {
 
   /// @param query_of  makes the query of a list of windows
   template <class SomeWindows, class QueryOf>
-  std::vector<std::vector<float>> distances_of(std::span<const SomeWindows> windows, const QueryOf& query_of) {
+  std::vector<std::vector<float>> distances_of(std::span<const SomeWindows> windows,
+                                               const QueryOf& query_of) {
     for (const SomeWindows& some : windows) keep_moments(query_of(some));
     std::vector<std::vector<float>> distances(windows.size());
     share_out(std::ssize(windows), [&](std::int64_t w) {
@@ -222,16 +223,14 @@ class CpuBackend : public Backend {
         const std::int64_t offset = offsets[begin + std::min<std::int64_t>(l, count - 1)];
         const CpuWindowsOfAll& block = windows.around(offset);
         missing[l] = block.missing(offset - block.first);
-        for (std::size_t c = 0; c < some.size(); ++c)
-          some[c].set(l, block.channels[c], offset - block.first);
+        for (std::size_t c = 0; c < some.size(); ++c) some[c].set(l, block.channels[c], offset - block.first);
       }
       DtwBatch batch(query);
       for (std::size_t c = 0; c < some.size(); ++c)
         batch.load(static_cast<std::int64_t>(c), some[c].begin, some[c].moments());
       float of_lanes[kMostLanes];
       batch.compute(of_lanes);
-      for (std::int64_t l = 0; l < count; ++l)
-        distances[begin + l] = missing[l] ? kInfinity : of_lanes[l];
+      for (std::int64_t l = 0; l < count; ++l) distances[begin + l] = missing[l] ? kInfinity : of_lanes[l];
     });
     return distances;
   }

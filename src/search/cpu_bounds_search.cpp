@@ -60,8 +60,8 @@ class QueryEnvelope {
       }
     }
   }
-  /// Positions in which windows lie far from the envelope come first: those of one channel in one slice, those
-  /// of several a few at a time.
+  /// Positions in which windows lie far from the envelope come first: those of one channel in one slice,
+  /// those of several a few at a time.
   void sort() {
     constexpr std::int64_t kFew = 8;
     const std::int64_t size = query_.count() == 1 ? query_.length : kFew;
@@ -71,9 +71,8 @@ class QueryEnvelope {
     for (std::int64_t c = 0; c < query_.count(); ++c) {
       std::vector<std::int32_t> positions(static_cast<std::size_t>(query_.length));
       std::iota(positions.begin(), positions.end(), 0);
-      std::stable_sort(positions.begin(), positions.end(), [&](std::int32_t a, std::int32_t b) {
-        return told_[at(c, a)] > told_[at(c, b)];
-      });
+      std::stable_sort(positions.begin(), positions.end(),
+                       [&](std::int32_t a, std::int32_t b) { return told_[at(c, a)] > told_[at(c, b)]; });
       for (std::int64_t k = 0; k < query_.length; ++k) {
         if (k % size == 0)
           slices.push_back({0, {c, {std::min(size, query_.length - k), nullptr, nullptr, nullptr, nullptr}}});

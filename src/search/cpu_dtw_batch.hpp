@@ -137,8 +137,11 @@ class DtwBatch {
   /// Of windows that begin at each of `samples`, one for each lane.
   void load(std::int64_t channel, const float* const* samples, const LaneMoments& moments);
   /// What was loaded of a matrix's channels, the first of which is this; laid out as Matrices::windows.
-  const float* windows(std::int64_t channel) const { return windows_.data() + query_.place(channel) * lanes(); }
-  /// Of windows whose channels were all loaded and have all samples; of others anything. With `bounds` distances that are more than the bound may be anything more than it.
+  const float* windows(std::int64_t channel) const {
+    return windows_.data() + query_.place(channel) * lanes();
+  }
+  /// Of windows whose channels were all loaded and have all samples; of others anything. With `bounds`
+  /// distances that are more than the bound may be anything more than it.
   /// @return cells computed
   std::int64_t compute(float* distances, BatchBounds* bounds = nullptr);
 

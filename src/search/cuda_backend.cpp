@@ -405,7 +405,7 @@ std::vector<std::vector<Piece>> CudaBackend::plan(std::span<const SomePattern> p
     std::int64_t first = kFarAway * 2, last = -kFarAway * 2, longest = 0;
     double cost = 0;
     std::set<std::int32_t> lengths;
-    std::int64_t scaled_windows = 0;  // at an offset: of all channels and lengths
+    std::int64_t scaled_windows = 0;                            // at an offset: of all channels and lengths
     std::vector<std::pair<std::int64_t, std::int64_t>> ranges;  // of offsets that patterns have
     for (std::int32_t p = task.first_pattern; p < task.first_pattern + task.patterns; ++p) {
       const auto [begin, end] = windows_of(patterns[p], task.first, task.last);
@@ -419,8 +419,7 @@ std::vector<std::vector<Piece>> CudaBackend::plan(std::span<const SomePattern> p
     }
     if (first >= last) continue;
     std::sort(ranges.begin(), ranges.end());
-    const std::int64_t sample_bytes =
-        resident_ != nullptr ? 0 : scaled_windows * std::int64_t{sizeof(float)};
+    const std::int64_t sample_bytes = resident_ != nullptr ? 0 : scaled_windows * std::int64_t{sizeof(float)};
     std::int64_t each = 9 + scaled_windows * std::int64_t{sizeof(WindowScale)} + sample_bytes;
     std::int64_t fixed = (longest + 1024) * (sample_bytes + 8) + 16384 * (kShares ? 1 : scaled_windows);
     // Lists and seeds; envelopes and jobs.
@@ -678,7 +677,8 @@ std::vector<std::vector<Candidate>> CudaBackend::best_of(std::span<const SomePat
   settle((batches.size() + 1) % 2);
   for (std::size_t t = 0; t < tasks.size(); ++t)
     if (selections_[t]) found[t] = selections_[t]->finish();
-  effort.choice = (std::is_same_v<SomeTask, Task> ? choice_.text() : "every matrix was computed") + "; in " + std::to_string(batches.size()) + " pieces";
+  effort.choice = (std::is_same_v<SomeTask, Task> ? choice_.text() : "every matrix was computed") + "; in " +
+                  std::to_string(batches.size()) + " pieces";
   for (const std::string& kernel : kernels) effort.choice += "; " + kernel;
   return found;
 }

@@ -14,7 +14,8 @@ namespace warploom::search {
 
 /// A pattern of several channels on the device.
 struct DeviceJoint {
-  std::vector<std::pair<std::int32_t, const float*>> channels;  ///< the recording's; samples as DtwJob has them
+  std::vector<std::pair<std::int32_t, const float*>>
+      channels;  ///< the recording's; samples as DtwJob has them
   std::int32_t length, radius;
   std::int32_t together;  ///< channels that one matrix is of
   JointKernel kernel;     ///< the cheaper

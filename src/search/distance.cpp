@@ -78,10 +78,10 @@ double joint_distance(std::span<const std::span<const float>> query,
                                query.size(), window.size()));
   for (std::size_t c = 0; c < query.size(); ++c)
     if (query[c].size() != query[0].size() || window[c].size() != query[0].size() || query[c].empty())
-      throw BadInput(
-          fmt::format("channel {} has {} and {} samples, and channel 0 has {}: all must be of equal length, at "
-                      "least 1",
-                      c, query[c].size(), window[c].size(), query[0].size()));
+      throw BadInput(fmt::format(
+          "channel {} has {} and {} samples, and channel 0 has {}: all must be of equal length, at "
+          "least 1",
+          c, query[c].size(), window[c].size(), query[0].size()));
   check_radius(radius);
   check(warping);
   double sum = 0;

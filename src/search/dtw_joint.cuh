@@ -67,8 +67,8 @@ __global__ void __launch_bounds__(kDtwThreads) dtw_joint_thread(const JointJob* 
         if (i + u >= job.length) break;
 #pragma unroll
         for (int k = 0; k < kBand; ++k)
-          d[k] = cost[u][k] +
-                 least(k == 0 ? no_path() : d[k - 1], k == kBand - 1 ? no_path() : d[k + 1], d[k]);
+          d[k] =
+              cost[u][k] + least(k == 0 ? no_path() : d[k - 1], k == kBand - 1 ? no_path() : d[k + 1], d[k]);
       }
     }
     sum += d[kRadius];

@@ -52,8 +52,8 @@ std::vector<double> shares_of_path(std::span<const std::span<const float>> query
   return {above.shares.end() - static_cast<std::ptrdiff_t>(channels), above.shares.end()};
 }
 
-Match match_of(const Index& index, const Query& query, const JointPattern& pattern, const Candidate& candidate,
-               std::span<const std::int32_t> compared) {
+Match match_of(const Index& index, const Query& query, const JointPattern& pattern,
+               const Candidate& candidate, std::span<const std::int32_t> compared) {
   const std::int64_t length = pattern.length();
   std::vector<std::span<const float>> samples(pattern.samples.begin(), pattern.samples.end()), window;
   for (const std::int32_t channel : pattern.channels)
@@ -120,8 +120,8 @@ std::vector<JointPattern> joint_patterns(const Query& query, const InPlaceOption
         "normalise");
   std::vector<JointPattern> patterns;
   for (const double scale : options.scales) {
-    const std::int64_t length = std::max(std::int64_t{2}, std::int64_t{std::llround(
-                                                              scale * static_cast<double>(query.length()))});
+    const std::int64_t length =
+        std::max(std::int64_t{2}, std::int64_t{std::llround(scale * static_cast<double>(query.length()))});
     JointPattern pattern{.radius = band_radius(options.band, length), .warping = options.warping};
     for (const std::int32_t c : compared) {
       pattern.samples.push_back(stretch(query.channels[static_cast<std::size_t>(c)], length));

@@ -68,8 +68,9 @@ void check_pattern(const Signal& signal, const JointPattern& pattern, const std:
   check(pattern.warping);
   for (std::size_t c = 0; c < pattern.samples.size(); ++c) {
     if (std::ssize(pattern.samples[c]) != pattern.length())
-      throw BadInput(fmt::format("channel {} of {} has {} samples and channel 0 has {}: all must be equally long",
-                                 c, what, pattern.samples[c].size(), pattern.length()));
+      throw BadInput(
+          fmt::format("channel {} of {} has {} samples and channel 0 has {}: all must be equally long", c,
+                      what, pattern.samples[c].size(), pattern.length()));
     check_pattern({.samples = pattern.samples[c], .radius = pattern.radius},
                   fmt::format("channel {} of {}", c, what));
     check_channel(signal, pattern.channels[c], what);

@@ -21,8 +21,8 @@ struct JointChannel {
 /// A pattern of several channels against windows. Pointers are to device memory.
 struct JointJob {
   const JointChannel* channels;
-  const std::int64_t* begins;  ///< of each window from JointChannel::samples; null: one after the other
-  ProfileEntry* profile;       ///< of each window; the least of what is there and the distance stays
+  const std::int64_t* begins;   ///< of each window from JointChannel::samples; null: one after the other
+  ProfileEntry* profile;        ///< of each window; the least of what is there and the distance stays
   unsigned long long* missing;  ///< counts the windows that touch a missing sample
   std::int64_t windows;
   std::int32_t count;           ///< of channels

@@ -78,8 +78,7 @@ double joint(const search::JointPattern& pattern, const std::vector<std::vector<
     w.push_back(normalised(window[c], normalize));
     each += matrix({q[c]}, {w[c]}, pattern.radius);
   }
-  const double sum =
-      pattern.warping == search::Warping::each ? each : matrix(q, w, pattern.radius);
+  const double sum = pattern.warping == search::Warping::each ? each : matrix(q, w, pattern.radius);
   return std::sqrt(sum / static_cast<double>(window.size() * window[0].size()));
 }
 

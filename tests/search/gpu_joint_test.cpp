@@ -46,9 +46,8 @@ TEST(GpuJoint, HasTheOraclesProfileForAnyLengthBandAndNumberOfChannels) {
             Channels recorded = joint_walks(count, length + 40, 1);
             recorded[count / 2][length + 35] = std::numeric_limits<float>::quiet_NaN();
             const Signal signal(recorded.begin(), recorded.end());
-            const JointPattern pattern =
-                joint_pattern(joint_walks(count, length, 9),
-                              band_radius(band, static_cast<std::int64_t>(length)), warping);
+            const JointPattern pattern = joint_pattern(
+                joint_walks(count, length, 9), band_radius(band, static_cast<std::int64_t>(length)), warping);
             Index index(signal, on(Device::cuda, normalization));
             const auto expected = oracle::profile(pattern, signal, normalization == Normalization::z);
             const auto found = index.profile(pattern, 0, std::ssize(expected));
@@ -78,7 +77,8 @@ void expect_as_on_cpu(const Channels& recorded, const std::vector<JointPattern>&
 
 TEST(GpuJoint, ChoosesThePlacesThatTheCpuChooses) {
   Channels recorded = joint_walks(6, 60'000, 3);
-  for (std::size_t t = 500; t < 60'000; t += 7001) recorded[t % 6][t] = std::numeric_limits<float>::quiet_NaN();
+  for (std::size_t t = 500; t < 60'000; t += 7001)
+    recorded[t % 6][t] = std::numeric_limits<float>::quiet_NaN();
   std::vector<JointPattern> patterns;
   for (const Warping warping : {Warping::together, Warping::each})
     for (const std::size_t length : {100, 128, 160})

@@ -42,8 +42,8 @@ TEST(FindInPlace, FindsThePatternAndItsScalesAndNotExchangedChannels) {
   const Planted all = planted();
   Index index({all.recorded.begin(), all.recorded.end()}, on_cpu());
   for (const Warping warping : {Warping::together, Warping::each}) {
-    auto matches = find_in_place(
-        index, query_of(all), {.limit = 5, .scales = {1, 1.25}, .warping = warping, .max_distance = .2});
+    auto matches = find_in_place(index, query_of(all),
+                                 {.limit = 5, .scales = {1, 1.25}, .warping = warping, .max_distance = .2});
     ASSERT_EQ(matches.size(), 2U);
     // Both are at 0, but for rounding.
     if (matches[0].first > matches[1].first) std::swap(matches[0], matches[1]);
@@ -104,13 +104,14 @@ TEST(FindInPlace, RefusesWhatItCannotSearch) {
   const Query query = query_of(all);
   for (const InPlaceOptions& options :
        {InPlaceOptions{.limit = 0}, InPlaceOptions{.band = -1}, InPlaceOptions{.exclusion = kNaN},
-        InPlaceOptions{.scales = {}}, InPlaceOptions{.scales = {0}}, InPlaceOptions{.warping = static_cast<Warping>(5)},
-        InPlaceOptions{.max_distance = -1.}})
+        InPlaceOptions{.scales = {}}, InPlaceOptions{.scales = {0}},
+        InPlaceOptions{.warping = static_cast<Warping>(5)}, InPlaceOptions{.max_distance = -1.}})
     EXPECT_THROW(find_in_place(index, query, options), BadInput);
   Query wrong = query;
   wrong.places = {0, 1, 3};
   EXPECT_THROW(find_in_place(index, wrong), BadInput);
-  Index small({query.channels[0].first(79), query.channels[1].first(79), query.channels[2].first(79)}, on_cpu());
+  Index small({query.channels[0].first(79), query.channels[1].first(79), query.channels[2].first(79)},
+              on_cpu());
   EXPECT_THROW(find_in_place(small, query), BadInput);
 }
 

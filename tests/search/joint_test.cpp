@@ -34,7 +34,8 @@ JointPattern pattern_of(Channels samples, std::int64_t radius, Warping warping,
                         std::vector<std::int32_t> channels = {}) {
   for (std::size_t c = channels.size(); c < samples.size(); ++c)
     channels.push_back(static_cast<std::int32_t>(c));
-  return {.samples = std::move(samples), .channels = std::move(channels), .radius = radius, .warping = warping};
+  return {
+      .samples = std::move(samples), .channels = std::move(channels), .radius = radius, .warping = warping};
 }
 
 void expect_joint_profile(const Signal& signal, const JointPattern& pattern, Normalization normalization) {
@@ -55,7 +56,7 @@ void expect_joint_profile(const Signal& signal, const JointPattern& pattern, Nor
 
 /// The oracle's, with lower bounds and without, to the last bit the same on any number of threads.
 void expect_joint_best(const Signal& signal, const std::vector<JointPattern>& patterns,
-                 const std::vector<JointTask>& tasks, Normalization normalization = Normalization::z) {
+                       const std::vector<JointTask>& tasks, Normalization normalization = Normalization::z) {
   const RunScope one_thread({.threads = 1});
   Index plain(signal, on_cpu(normalization, Prune::never));
   const auto found = plain.best(patterns, tasks);
@@ -86,10 +87,11 @@ TEST(JointProfile, IsTheOraclesForAnyLengthBandAndNumberOfChannels) {
       for (const std::int64_t radius : {0, 1, 3, 12, 1000})
         for (const Warping warping : {Warping::together, Warping::each})
           for (const Normalization normalization : {Normalization::none, Normalization::z}) {
-            SCOPED_TRACE(testing::Message() << count << " channels, length " << length << ", radius " << radius);
+            SCOPED_TRACE(testing::Message()
+                         << count << " channels, length " << length << ", radius " << radius);
             const Channels recorded = joint_walks(count, length + 37, 1);
-            expect_joint_profile(signal_of(recorded), pattern_of(joint_walks(count, length, 9), radius, warping),
-                           normalization);
+            expect_joint_profile(signal_of(recorded),
+                                 pattern_of(joint_walks(count, length, 9), radius, warping), normalization);
           }
 }
 
@@ -99,7 +101,8 @@ TEST(JointProfile, OfOneChannelIsThatOfTheFreeSearchToTheLastBit) {
     Index index({walk}, on_cpu());
     const Pattern single{.samples = query, .radius = radius};
     for (const Warping warping : {Warping::together, Warping::each})
-      EXPECT_EQ(index.profile(pattern_of({query}, radius, warping), 0, 2900), index.profile(single, 0, 0, 2900));
+      EXPECT_EQ(index.profile(pattern_of({query}, radius, warping), 0, 2900),
+                index.profile(single, 0, 0, 2900));
   }
 }
 
@@ -125,45 +128,50 @@ TEST(JointProfile, TakesConstantWindowsAndLargeMeans) {
   std::fill(recorded[2].begin() + 90, recorded[2].begin() + 200, 0.F);
   for (float& x : recorded[1]) x += 2e3F;
   for (const Warping warping : {Warping::together, Warping::each})
-    expect_joint_profile(signal_of(recorded), pattern_of(joint_walks(3, 25, 8), 3, warping), Normalization::z);
+    expect_joint_profile(signal_of(recorded), pattern_of(joint_walks(3, 25, 8), 3, warping),
+                         Normalization::z);
 }
 
 TEST(JointProfile, ComparesWithTheChannelsThatAreNamed) {
   const Channels recorded = joint_walks(5, 200, 9);
   for (const Warping warping : {Warping::together, Warping::each})
-    expect_joint_profile(signal_of(recorded), pattern_of(joint_walks(3, 16, 10), 2, warping, {4, 0, 4}), Normalization::z);
+    expect_joint_profile(signal_of(recorded), pattern_of(joint_walks(3, 16, 10), 2, warping, {4, 0, 4}),
+                         Normalization::z);
 }
 
 TEST(JointBest, IsTheOraclesOnWalks) {
   const Channels recorded = joint_walks(4, 2500, 11);
   std::vector<JointPattern> patterns;
   for (const Warping warping : {Warping::together, Warping::each})
-    for (const std::size_t length : {28, 32, 36}) patterns.push_back(pattern_of(joint_walks(4, length, 12), 3, warping));
+    for (const std::size_t length : {28, 32, 36})
+      patterns.push_back(pattern_of(joint_walks(4, length, 12), 3, warping));
   Channels planted;
   for (const auto& channel : recorded) planted.push_back(like(channel, 700, 40, .3F));
   patterns.push_back(pattern_of(planted, 4, Warping::together));
   const Signal signal = signal_of(recorded);
-  expect_joint_best(signal, patterns,
-              {{.first_pattern = 0, .patterns = 3, .limit = 30, .exclusion = 16},
-               {.first_pattern = 3, .patterns = 3, .limit = 30, .exclusion = 16},
-               {.first_pattern = 6, .limit = 5, .exclusion = 0},
-               {.first_pattern = 6, .limit = 500, .exclusion = 20, .max_distance = 1.1F},
-               {.first_pattern = 0, .patterns = 2, .limit = 10, .exclusion = 5, .first = 300, .last = 900},
-               {.first_pattern = 0, .limit = 10, .first = 2490}});
+  expect_joint_best(
+      signal, patterns,
+      {{.first_pattern = 0, .patterns = 3, .limit = 30, .exclusion = 16},
+       {.first_pattern = 3, .patterns = 3, .limit = 30, .exclusion = 16},
+       {.first_pattern = 6, .limit = 5, .exclusion = 0},
+       {.first_pattern = 6, .limit = 500, .exclusion = 20, .max_distance = 1.1F},
+       {.first_pattern = 0, .patterns = 2, .limit = 10, .exclusion = 5, .first = 300, .last = 900},
+       {.first_pattern = 0, .limit = 10, .first = 2490}});
   expect_joint_best(signal, patterns, {{.first_pattern = 0, .patterns = 7, .limit = 10, .exclusion = 30}},
-              Normalization::none);
+                    Normalization::none);
 }
 
 TEST(JointBest, IsTheOraclesWhereSamplesAreMissing) {
   Channels recorded = joint_walks(3, 1200, 13);
   for (std::size_t t = 0; t < 1200; t += 170) recorded[t % 3][t] = kNaN;
   for (const Warping warping : {Warping::together, Warping::each})
-    expect_joint_best(signal_of(recorded), {pattern_of(joint_walks(3, 30, 14), 2, warping)}, {{.limit = 40, .exclusion = 15}});
+    expect_joint_best(signal_of(recorded), {pattern_of(joint_walks(3, 30, 14), 2, warping)},
+                      {{.limit = 40, .exclusion = 15}});
 }
 
 TEST(JointBest, IsTheOraclesOnMeasuredGait) {
-  const auto path =
-      measured_data(std::filesystem::path(WARPLOOM_TESTS_DIR) / "../../shared/data", "gait") / "GaPt03_01.txt.gz";
+  const auto path = measured_data(std::filesystem::path(WARPLOOM_TESTS_DIR) / "../../shared/data", "gait") /
+                    "GaPt03_01.txt.gz";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
   const io::Recording recording = io::read_recording(path);
   Channels recorded;
@@ -175,8 +183,8 @@ TEST(JointBest, IsTheOraclesOnMeasuredGait) {
   for (const auto& channel : recorded) query.push_back(part(channel, 400, 100));
   for (const Warping warping : {Warping::together, Warping::each})
     for (const Normalization normalization : {Normalization::none, Normalization::z})
-      expect_joint_best(signal_of(recorded), {pattern_of(query, 5, warping)}, {{.limit = 12, .exclusion = 50}},
-                  normalization);
+      expect_joint_best(signal_of(recorded), {pattern_of(query, 5, warping)},
+                        {{.limit = 12, .exclusion = 50}}, normalization);
 }
 
 TEST(JointDistance, IsTheOracles) {
@@ -186,7 +194,8 @@ TEST(JointDistance, IsTheOracles) {
     for (const std::int64_t radius : {0, 3, 50})
       for (const Normalization normalization : {Normalization::none, Normalization::z})
         EXPECT_NEAR(joint_distance(query, window, radius, normalization, warping),
-                    oracle::joint(pattern_of(q, radius, warping), w, normalization == Normalization::z), 1e-12);
+                    oracle::joint(pattern_of(q, radius, warping), w, normalization == Normalization::z),
+                    1e-12);
   EXPECT_THROW(joint_distance({}, {}, 0, Normalization::z), BadInput);
   EXPECT_THROW(joint_distance(query, std::span(window).first(2), 0, Normalization::z), BadInput);
   EXPECT_THROW(joint_distance(query, window, -1, Normalization::z), BadInput);

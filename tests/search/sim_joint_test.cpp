@@ -22,9 +22,10 @@ constexpr std::int64_t kWindows = 19;
 
 enum class Memory { registers, shared, global };
 
-/// The kernel's distances of two patterns of three channels, together and each, from all windows of walks, one
-/// of which misses a sample, are the oracle's.
-void expect_joint_distances(std::string_view kernel, Memory memory, std::int64_t length, std::int64_t radius) {
+/// The kernel's distances of two patterns of three channels, together and each, from all windows of walks,
+/// one of which misses a sample, are the oracle's.
+void expect_joint_distances(std::string_view kernel, Memory memory, std::int64_t length,
+                            std::int64_t radius) {
   SCOPED_TRACE(testing::Message() << kernel << " on length " << length << ", radius " << radius);
   constexpr std::size_t kChannels = 3;
   Simulator simulator;
@@ -62,7 +63,8 @@ void expect_joint_distances(std::string_view kernel, Memory memory, std::int64_t
       pattern.samples.push_back(random_walk(static_cast<std::size_t>(length), 15 + c));
       pattern.channels.push_back(static_cast<std::int32_t>(c));
       const std::vector<float> normal = normalised(pattern.samples[c]);
-      std::vector<float> query(static_cast<std::size_t>(front_pad(radius) + length + radius + kBackPad), kFar);
+      std::vector<float> query(static_cast<std::size_t>(front_pad(radius) + length + radius + kBackPad),
+                               kFar);
       std::copy(normal.begin(), normal.end(), query.begin() + front_pad(radius));
       channels.push_back({simulator.upload(query) + front_pad(radius), samples[c], moments[c].scales});
     }

@@ -27,8 +27,8 @@ struct Boundaries {
 /// many samples: no end is left out because that is cheap, as open-ended paths do. The match then begins at
 /// the median of its pairs' begins, and ends at that of their ends.
 ///
-/// Channels are compared as the match's pairs say (channel, lag, scale, sign), parts of the query as the whole
-/// channel. Rotated pairs are compared with `query` as it is given: rotate it first.
+/// Channels are compared as the match's pairs say (channel, lag, scale, sign), parts of the query as the
+/// whole channel. Rotated pairs are compared with `query` as it is given: rotate it first.
 /// @param signal  the recording
 /// @param query  that was searched for
 /// @return within the recording, first < last

@@ -10,10 +10,10 @@
 namespace warploom::search {
 
 struct InPlaceOptions {
-  std::int64_t limit = 20;            ///< results wanted
-  double band = 0.05;                 ///< half-width as a share of the length; 1 and above: none
-  double exclusion = 0.5;             ///< as a share of the query's length
-  std::vector<double> scales = {1};   ///< of the query in time; 1.25: slower by a quarter
+  std::int64_t limit = 20;           ///< results wanted
+  double band = 0.05;                ///< half-width as a share of the length; 1 and above: none
+  double exclusion = 0.5;            ///< as a share of the query's length
+  std::vector<double> scales = {1};  ///< of the query in time; 1.25: slower by a quarter
   Warping warping = Warping::together;
   std::optional<double> max_distance = {};  ///< of joint_distance()
 };
@@ -27,7 +27,8 @@ std::vector<JointPattern> joint_patterns(const Query& query, const InPlaceOption
 
 /// The plain reading: the query's channels in those of their places, all at one offset, no sign turned. The
 /// best places, greedily by (distance, offset).
-/// @return best first. Each has a pair for each channel that was compared; Match::distance is joint_distance(),
+/// @return best first. Each has a pair for each channel that was compared; Match::distance is
+/// joint_distance(),
 ///         Pair::distance the channel's share of it: its root mean square is Match::distance
 /// @throws as joint_patterns(); BadInput (query longer than the recording), Interrupted
 std::vector<Match> find_in_place(Index& index, const Query& query, const InPlaceOptions& options = {});
