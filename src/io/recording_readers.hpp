@@ -24,6 +24,8 @@ Recording read_ts(ByteSource& source, const RecordingOptions& options);
 /// Series in a .ts file.
 std::int32_t count_series(ByteSource& source);
 Recording read_edf(ByteSource& source, const RecordingOptions& options);
+Recording read_c3d(ByteSource& source, const RecordingOptions& options);
+Recording read_mat(ByteSource& source, const RecordingOptions& options);
 /// Reads the files that the header names from the header's directory.
 Recording read_wfdb(const std::filesystem::path& header, const RecordingOptions& options);
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "io/byte_source.hpp"
+#include "io/recording_readers.hpp"
 #include "io/scratch.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/npy.hpp"
@@ -181,6 +182,28 @@ TEST_F(RawRecording, SourceGivesTheBytesAtAnyPlace) {
     EXPECT_THROW(source->view(~std::uint64_t{0}, 1), BadInput);
     EXPECT_THROW(source->view(1, ~std::uint64_t{0}), BadInput);
   }
+}
+
+TEST(SelectedChannels, MayBeARange) {
+  RecordingOptions options;
+  const std::vector<std::string> names{"a", "b", "2-3", "d"};
+  const auto wanted = [&](std::vector<std::string> select, const std::vector<std::string>& of) {
+    options.select = std::move(select);
+    return wanted_channels(of, options, "f");
+  };
+  EXPECT_THAT(wanted({"4", "1-2"}, {"", "", "", ""}), ElementsAre(3, 0, 1));
+  EXPECT_THAT(wanted({"2-3"}, names), ElementsAre(2)) << "a channel's name goes first";
+  EXPECT_THAT(wanted({"3-4"}, names), ElementsAre(2, 3));
+  for (const char* const odd : {"0-2", "3-2", "2-5", "1-99999999999"})
+    EXPECT_THAT([&] { wanted({odd}, names); },
+                ThrowsMessage<BadInput>(HasSubstr("a range is FIRST-LAST, as 1-4")))
+        << odd;
+  EXPECT_THAT(
+      [&] {
+        wanted({"1-2", "2"}, names);
+      },
+      ThrowsMessage<BadInput>(HasSubstr("channel 2 is selected twice")));
+  EXPECT_THAT([&] { wanted({"1-x"}, names); }, ThrowsMessage<BadInput>(HasSubstr("no channel '1-x'")));
 }
 
 }  // namespace

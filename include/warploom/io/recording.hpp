@@ -37,14 +37,14 @@ struct Recording {
 };
 
 struct RecordingOptions {
-  /// csv, npy, f32, f64, ts, edf, wfdb; empty: by the name's ending (.csv .tsv .txt, .npy, .f32 .raw, .f64,
-  /// .ts, .edf .bdf, .hea .dat), all but the last two perhaps with .gz behind it
+  /// csv, npy, f32, f64, ts, edf, c3d, mat, wfdb; empty: by the name's ending (.csv .tsv .txt, .npy, .f32
+  /// .raw, .f64, .ts, .edf .bdf, .c3d, .mat, .hea .dat), all but the last two perhaps with .gz behind it
   std::string format = {};
   /// [Hz] Where the file has none; an error if it has another, by more than 0.1 %.
   std::optional<double> rate = {};
   std::int32_t channels = 0;  ///< of raw samples, which are [samples, channels]; 0: 1
-  /// Names or numbers (from 1) of the channels wanted, in order; empty: all. Columns of time and labels are
-  /// no channels and do not count.
+  /// Names, numbers (from 1) or ranges of numbers ("2-4") of the channels wanted, in order; empty: all.
+  /// Columns of time and labels are no channels and do not count.
   std::vector<std::string> select = {};
   /// Of text: a name, or a number from 1. Empty: the first column named time, timestamp, datetime or t,
   /// perhaps with a unit behind it, "time [ms]", "Time (ms)" or "time_ms"; without a rate of the caller's,
@@ -87,6 +87,13 @@ std::vector<std::filesystem::path> series_of(const std::filesystem::path& file);
 /// * .ts (sktime): a series of several dimensions, its class an annotation over the whole; which, the path
 ///   (series_path()) or the options say;
 /// * EDF, EDF+ (C and D), BDF: channels of their own rates, annotations, gaps between records as NaN;
+/// * C3D: points as channels NAME.x, NAME.y and NAME.z, missing where they were not seen, and analog
+/// channels,
+///   whose rate is a multiple of the points'; of Intel, DEC and MIPS, whole numbers and floats; events are
+///   annotations, "Left Foot Strike";
+/// * MATLAB up to version 7 (save with -v7): arrays of numbers, also those in structures, by their names
+///   ("data.acc"). Vectors and [samples, channels] of the commonest length are channels, NAME or NAME.1,
+///   NAME.2; a vector named time or t is their time, a number named fs, rate or srate the rate;
 /// * WFDB: .hea with formats 16, 24, 32, 61, 80, 160, 212, several files, frames of several samples a channel
 ///   (then its rate is that times the frame's), skew, multi-segment records with fixed and variable layout;
 ///   invalid samples are NaN; annotations of NAME.atr, labelled by mnemonic and text ("N", "+ (AFIB").
