@@ -2,7 +2,8 @@
 //   study_imaging_held_out DWI BVAL BVEC [FOLDS]
 // Every fold leaves out each FOLDS-th weighted volume (default: one volume a fold), fits the rest plainly and
 // by the chain, and compares predicted magnitudes with those left out. Prints JSON: root mean square error by
-// kind of tissue, in the series' unit, and whether the whole chain's residual holds structure.
+// kind of tissue, in the series' unit (null where no voxel is of that kind), and whether the whole chain's
+// residual holds structure.
 
 #include <fmt/format.h>
 
@@ -79,6 +80,11 @@ int kind(const TensorMaps& maps, std::size_t v) {
   return maps.md.data[v] > 1.5F ? 2 : maps.fa.data[v] >= 0.25F ? 1 : 0;
 }
 
+/// JSON has no NaN: null where nothing was counted.
+std::string root_mean(double sum, double measurements) {
+  return measurements > 0 ? fmt::format("{:.4g}", std::sqrt(sum / measurements)) : "null";
+}
+
 void study(int count, char** arguments) {
   const Series series = read_series({.input = arguments[1], .bval = arguments[2], .bvec = arguments[3]});
   const io::Gradients& g = series.gradients;
@@ -122,10 +128,10 @@ void study(int count, char** arguments) {
   fmt::print("{{\"input\": \"{}\", \"folds\": {}", arguments[1], folds);
   for (std::size_t k = 0; k < 3; ++k)
     fmt::print(
-        ",\n  \"{}\": {{\"measurements\": {}, \"plain\": {:.4g}, \"chain\": {:.4g}, \"pairs\": {}, \"removed\": "
+        ",\n  \"{}\": {{\"measurements\": {}, \"plain\": {}, \"chain\": {}, \"pairs\": {}, \"removed\": "
         "{:.4f}, \"noise\": {:.4f}, \"error\": {:.4f}}}",
-        found.groups[k].name, sums[k][2], std::sqrt(sums[k][0] / sums[k][2]),
-        std::sqrt(sums[k][1] / sums[k][2]), found.groups[k].pairs, found.groups[k].removed,
+        found.groups[k].name, sums[k][2], root_mean(sums[k][0], sums[k][2]),
+        root_mean(sums[k][1], sums[k][2]), found.groups[k].pairs, found.groups[k].removed,
         found.groups[k].noise, found.groups[k].error);
   fmt::print(",\n  \"verdict\": \"{}\"}}\n", found.verdict());
 }
