@@ -14,12 +14,12 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
-#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "imaging/dwi_phantom.hpp"
+#include "study_main.hpp"
 #include "warploom/imaging/adaptive_fit.hpp"
 #include "warploom/imaging/denoise.hpp"
 #include "warploom/imaging/fit.hpp"
@@ -215,22 +215,14 @@ void study(int count, char** arguments, bool variations) {
 
 }  // namespace
 
-int main(int count, char** arguments) try {
+int main(int count, char** arguments) {
   const bool variations = count > 1 && arguments[1] == std::string("--variations");
   if (variations) {
     arguments[1] = arguments[0];
     --count, ++arguments;
   }
-  if (count < 4) {
-    fmt::print(
-        stderr,
-        "usage: {} [--variations] LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION [BANDWIDTH [PRIOR [RADIUS]]]]]\n",
-        arguments[0]);
-    return 2;
-  }
-  study(count, arguments, variations);
-  return 0;
-} catch (const std::exception& error) {
-  fmt::print(stderr, "{}\n", error.what());
-  return 1;
+  return warploom::imaging::study_main(
+      count, arguments, 4,
+      "[--variations] LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION [BANDWIDTH [PRIOR [RADIUS]]]]]",
+      [variations](int n, char** given) { study(n, given, variations); });
 }

@@ -7,9 +7,12 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <future>
 #include <utility>
 
+#include "core/built_with_cuda.hpp"
 #include "core/doors.hpp"
+#include "imaging/series_denoise_backend.hpp"
 #include "imaging/voxels.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/view.hpp"
@@ -237,12 +240,14 @@ Image denoise_before_the_fit(DenoiseInput& in, Series& series, const DenoiseRequ
   if (request.series_denoise != SeriesStep::off) {
     in.image = std::move(series.image);
     in.header = series.header;
-    const ChosenMask mask =
-        mask_of(in, request, [&] { return mean_b0(in.image, series.gradients, request.b0_threshold); });
-    if (chosen_regulariser(request, true) == Regulariser::adaptive) measured = in.image;
+    std::future<Image> copy;  // of a series takes as long as the mask
+    if (chosen_regulariser(request, true) == Regulariser::adaptive)
+      copy = std::async(std::launch::async, [&] { return in.image; });
+    in.mask = mask_of(in, request, [&] { return mean_b0(in.image, series.gradients, request.b0_threshold); });
+    if (copy.valid()) measured = copy.get();
     SeriesDenoiseOptions options = request.patches;
     options.run = request.solve.run;
-    outcome = denoise_first(in.image, mask.voxels, request.series_denoise, options);
+    outcome = denoise_first(in.image, in.mask.voxels, request.series_denoise, options);
     series.image = std::move(in.image);
   }
   in.regulariser = chosen_regulariser(request, outcome.done.has_value());
@@ -287,7 +292,9 @@ DenoiseInput denoise_input(Series series, const DenoiseRequest& request) {
   in.frame = axis_aligned(in.output_frame, in.header.affine);
   change_frame(series.gradients, in.frame, in.header.affine);
   in.image = std::move(series.image);
-  in.mask = mask_of(in, request, [&] { return mean_b0(in.image, series.gradients, request.b0_threshold); });
+  // Of the measured series, all of it, there is a mask already.
+  if (!adaptive || in.image.channels != facts.volumes)
+    in.mask = mask_of(in, request, [&] { return mean_b0(in.image, series.gradients, request.b0_threshold); });
 
   const auto begin = std::chrono::steady_clock::now();
   // What is written as it is fitted shall have no negative eigenvalues, either.
@@ -333,11 +340,29 @@ DenoiseInput denoise_input(io::Nifti file, const DenoiseRequest& request) {
   return in;
 }
 
+namespace {
+
+/// A GPU's context takes as long to make as a series to read: so both are done at once. @throws NoDevice,
+/// BadInput
+[[nodiscard]] std::future<void> start_device(const Run& run) {
+  return std::async(
+      std::launch::async, [devices = run.devices.empty() ? current_run().devices : run.devices] {
+        [[maybe_unused]] const DeviceScope scope({.devices = devices}, "denoising", kBuiltWithCuda);
+#if defined(WARPLOOM_HAVE_CUDA)
+        if (scope.device().is_gpu()) start_cuda();
+#endif
+      });
+}
+
+}  // namespace
+
 DenoiseInput read_denoise_input(const DenoiseRequest& request) {
   check(request);
-  return request.kind() == ImageKind::series
-             ? denoise_input(read_series(request, request.b0_threshold), request)
-             : denoise_input(io::read_nifti(request.input), request);
+  if (request.kind() != ImageKind::series) return denoise_input(io::read_nifti(request.input), request);
+  std::future<void> starting = start_device(request.solve.run);
+  Series series = read_series(request, request.b0_threshold);
+  starting.get();  // an absent device is better known before than after the fit
+  return denoise_input(std::move(series), request);
 }
 
 namespace {

@@ -105,11 +105,6 @@ void record(const CudaEvent& event, const CudaStream& stream) {
 void follow(const CudaStream& stream, const CudaEvent& event) {
   cuda_check(cudaStreamWaitEvent(stream.get(), event.get(), 0), "cudaStreamWaitEvent");
 }
-double seconds_between(const CudaEvent& begin, const CudaEvent& end) {
-  float milliseconds = 0;
-  cuda_check(cudaEventElapsedTime(&milliseconds, begin.get(), end.get()), "cudaEventElapsedTime");
-  return milliseconds * 1e-3;
-}
 
 template <class Key, class Value>
 class GpuEngine final : public HashTable<Key, Value>::Engine {

@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "search_recordings.hpp"
+#include "warploom/core/file.hpp"
 #include "warploom/io/recording.hpp"
 
 namespace warploom {
@@ -192,6 +193,30 @@ TEST_F(SearchVerb, ChannelsAreMatchedByNameOrNumber) {
   EXPECT_EQ(by_number["recordings"][0]["matches"][0]["pairs"][2]["channel"], "c");
   const Json chosen = search_json("step.csv other.csv --best 1 --select z,x");
   EXPECT_EQ(chosen["recordings"][0]["matches"][0]["channels"], 2);
+}
+
+TEST_F(SearchVerb, MatchesHaveClockTimeWhereTheRecordingHas) {
+  make_query();
+  const Samples day = noise_with(30, 9, {{12}});
+  std::string text = "when,x,y,z\n";
+  for (std::size_t k = 0; k < day[0].size(); ++k) {
+    const std::size_t hundredths = 5950 + 2 * k;  // 50 Hz from 10:00:59.5
+    text += "2024-05-01 10:0" + std::to_string(hundredths / 6000) + ":" +
+            std::to_string(100 + hundredths / 100 % 60).substr(1) + "." +
+            std::to_string(100 + hundredths % 100).substr(1);
+    for (const auto& channel : day) text += "," + std::to_string(channel[k]);
+    text += "\n";
+  }
+  make("clock.csv", text);
+  const std::string clock = "2024-05-01T10:01:11.5";
+  const Json json = search_json("step.csv clock.csv --best 1");
+  EXPECT_THAT(json["recordings"][0]["matches"][0]["clock"].get<std::string>(), testing::StartsWith(clock));
+  for (const char* again : {"", "--resume"}) {
+    const ToolRun table = search(std::string("step.csv clock.csv --best 1 -o found ") + again);
+    EXPECT_EQ(table.code, 0) << table.err;
+    EXPECT_THAT(table.out, HasSubstr(clock));
+  }
+  EXPECT_THAT(read_file(directory / "found/ranking.csv"), HasSubstr("," + clock));
 }
 
 TEST_F(SearchVerb, RatesAreMadeEqual) {

@@ -1,5 +1,5 @@
 // Headers of builds with CUDA. Without a GPU a table's constructor is the only door that can be reached;
-// gpu_test_table has these cases, too.
+// gpu_test_table has these cases, too, and that of handle(), which needs nvcc.
 
 #include "doors/doors.hpp"
 #include "warploom/config.hpp"
@@ -7,7 +7,6 @@
 #include "core/cuda/owners.hpp"
 #include "warploom/core/cuda_check.cuh"
 #include "warploom/core/device.hpp"
-#include "warploom/table/device_table.cuh"
 #include "warploom/table/gpu_table.cuh"
 #endif
 
@@ -81,7 +80,6 @@ void door_of_gpu_tables() {
   refused([&] { return table.run({.count = 0}, nullptr).retries; });
   refused([&] { return table.run_async({.count = 0}, nullptr), 0; });
   refused([&] { return table.wait(nullptr).retries; });
-  refused([&] { return table.handle(nullptr), 0; });
   refused([&] { return table.size(nullptr); });
   refused([&] { return table.statistics(nullptr).pairs; });
   refused([&] { return table.export_pairs(keys, values, 1, nullptr); });

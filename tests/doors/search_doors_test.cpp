@@ -104,7 +104,7 @@ DOOR(Indices, "search::Index::Index(Signal, const IndexOptions &)", "search::Ind
   for (const std::int32_t pattern : {-1, 1, kMost32})
     refused([&] { return index.distances(std::span(&good, 1), std::vector{Windows{pattern, 0, offsets}}); });
   EXPECT_TRUE(index.distances(std::span<const Pattern>(), std::span<const Windows>()).empty());
-  EXPECT_TRUE(index.best({}, {}).empty());
+  EXPECT_TRUE(index.best(std::span<const Pattern>{}, {}).empty());
   std::vector<Task> tasks{{.first_pattern = -1},
                           {.first_pattern = 1},
                           {.patterns = 0},

@@ -137,15 +137,17 @@ TEST_F(RawRecording, NpyOfEachType) {
   EXPECT_THAT(f8[1].samples, ElementsAre(2, 4));
   EXPECT_THAT(read(npy<std::int16_t>("i2", {1, 2}, {-7, 9}))[0].samples, ElementsAre(-7));
   EXPECT_THAT(read(npy<std::int32_t>("i4", {2, 1}, {-70000, 9}))[0].samples, ElementsAre(-70000, 9));
+  EXPECT_THAT(read(npy<std::uint16_t>("u2", {2}, {65535, 9}))[0].samples, ElementsAre(65535, 9));
+  EXPECT_THAT(read(npy<std::int64_t>("i8", {1}, {-3}))[0].samples, ElementsAre(-3));
 }
 
 TEST_F(RawRecording, NpyOfOtherShapesAndTypesIsRefused) {
   const auto read = [&](const std::string& content) { return read_recording(make("a.npy", content)); };
   EXPECT_THAT(
       [&] {
-        read(npy<std::uint8_t>("u1", {2}, {1, 2}));
+        read(npy<std::uint8_t>("b1", {2}, {1, 0}));
       },
-      ThrowsMessage<BadInput>(HasSubstr("its elements are u1; f4, f8, i2 and i4 are read")));
+      ThrowsMessage<BadInput>(HasSubstr("its elements are b1; f4, f8 and whole numbers are read")));
   EXPECT_THAT([&] { read(npy<float>("f4", {1, 1, 1}, {1})); }, ThrowsMessage<BadInput>(HasSubstr("3 axes")));
   EXPECT_THROW(read(npy<float>("f4", {}, {1})), BadInput);
   EXPECT_THROW(read(npy<float>("f4", {0}, {})), BadInput);

@@ -232,6 +232,8 @@ TEST_F(GpuTableTest, KernelsOfOnesOwnWorkOnTheSameTable) {
   table.reserve(100000, stream_);
   count_in_own_kernel(table, there.get(), keys.size(), stream_);
   for (const auto& [key, value] : contents(table, stream_)) ASSERT_EQ(value, after.at(key) + 1) << key;
+  const GpuTable<Key, Value> taken = std::move(table);
+  EXPECT_THROW(count_in_own_kernel(table, there.get(), 1, stream_), BadInput);  // handle(), which needs nvcc
 }
 
 TEST_F(GpuTableTest, HostBatchesInChunksDoWhatOneDeviceBatchDoes) {

@@ -107,6 +107,8 @@ void SearchOutput::load(const io::RecordingFile& recording) {
     result.path = recording.path.string();
     result.timed = !head.at("rate").is_null();
     result.rate = result.timed ? head.at("rate").get<double>() : 1;
+    if (head.contains("begin") && !head.at("begin").is_null())
+      result.begin = io::parse_clock(head.at("begin").get<std::string>());
     head.at("samples").to(result.samples);
     head.at("channels").to(result.channels);
     head.at("seconds").to(result.seconds);
@@ -136,6 +138,7 @@ void SearchOutput::write(const SearchResult& result, const Json& stamp,
             {"recording", result.name},
             {"file", fs::absolute(result.path).string()},
             {"rate", result.timed ? Json(result.rate) : Json(nullptr)},
+            {"begin", result.begin ? Json(io::clock_text(*result.begin, 0)) : Json(nullptr)},
             {"samples", result.samples},
             {"channels", result.channels},
             {"seconds", result.seconds},

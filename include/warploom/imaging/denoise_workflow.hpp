@@ -127,7 +127,9 @@ struct DenoiseInput {
 };
 
 /// The files that `request` names: checked, read, and if they are a series, fitted.
-/// @throws BadInput naming the file and what to do, as check() and the two below; OutOfMemory
+/// While a series is read, the GPU starts, if one is to work.
+/// @throws BadInput naming the file and what to do, as check() and the two below; NoDevice (of a series),
+///         OutOfMemory
 DenoiseInput read_denoise_input(const DenoiseRequest& request);
 
 /// A series in memory. Of `request` counts: the choice of shells, the fit, the mask, order and frame of the

@@ -106,6 +106,7 @@ struct SearchResult {
   std::string name = {}, path = {};  ///< of the recording
   double rate = 1;                   ///< [Hz]
   bool timed = false;
+  std::optional<io::Clock> begin = {};  ///< of the recording, where its file says so
   std::int64_t samples = 0;
   std::vector<std::string> channels = {};  ///< names
   std::vector<Hit> hits = {};              ///< best first
