@@ -14,7 +14,7 @@ option(WARPLOOM_WERROR "Treat warnings as errors" OFF)
 option(WARPLOOM_STATIC "Let executables need no shared library but libc, so that they run on another machine" OFF)
 option(WARPLOOM_WRAP "Compile our own CUDA kernels through `warploom wrap`" ON)
 set(WARPLOOM_SANITIZE "" CACHE STRING "Sanitizers to build with, as in -fsanitize=, e.g. address,undefined")
-set(WARPLOOM_CHECK_ARCHITECTURES "80" CACHE STRING "What the target warploom_architectures compiles our CUDA code for")
+set(WARPLOOM_CHECK_ARCHITECTURES "75-virtual;80" CACHE STRING "What the target warploom_architectures compiles our CUDA code for")
 set(by_default OFF)  # a project that adds ours asks for CUDA itself
 if(PROJECT_IS_TOP_LEVEL)
   set(by_default AUTO)
@@ -95,7 +95,7 @@ if(WARPLOOM_CUDA)
   endif()
 endif()
 list(JOIN WARPLOOM_BUILT_MODULES ", " built)
-message(STATUS "Warploom: ${built}; CUDA ${WARPLOOM_HAVE_CUDA} (WARPLOOM_CUDA=${WARPLOOM_CUDA}, may be AUTO, ON or OFF)")
+message(STATUS "Warploom: ${built}; CUDA ${WARPLOOM_HAVE_CUDA} ${CMAKE_CUDA_ARCHITECTURES} (WARPLOOM_CUDA=${WARPLOOM_CUDA}, may be AUTO, ON or OFF)")
 
 # Packages of the modules. Where executables may need no shared library, the static ones are taken.
 set(suffixes ${CMAKE_FIND_LIBRARY_SUFFIXES})

@@ -230,13 +230,14 @@ function(warploom_sim_test)
 endfunction()
 
 # warploom_gpu_test(NAME curvature SOURCES curvature_test.cu LINK warploom::core)
-# A GoogleTest executable gpu_test_NAME, compiled wherever there is a CUDA toolkit. It needs a GPU to
-# run, so it is no CTest entry: `./dev gpu-test` runs it.
+# A GoogleTest executable gpu_test_NAME, where there is a CUDA toolkit. It needs a GPU to run, so it is neither a CTest
+# entry nor built by default: the target gpu_pack builds it, as CI does, and `./dev gpu-test` runs it.
 function(warploom_gpu_test)
   if(WARPLOOM_HAVE_CUDA)
     cmake_parse_arguments(T "" "NAME" "SOURCES;LINK" ${ARGN})
     _warploom_executable(gpu_test_${T_NAME} "${T_SOURCES}" "${T_LINK};GTest::gmock;GTest::gtest_main")
     target_compile_options(gpu_test_${T_NAME} PRIVATE ${WARPLOOM_TEST_OPTIONS})
+    set_target_properties(gpu_test_${T_NAME} PROPERTIES EXCLUDE_FROM_ALL ON)
     set_property(GLOBAL APPEND PROPERTY WARPLOOM_GPU_TARGETS gpu_test_${T_NAME})
   endif()
 endfunction()

@@ -2,7 +2,8 @@
 //   study_imaging_held_out DWI BVAL BVEC [FOLDS]
 // Every fold leaves out each FOLDS-th weighted volume (default: one volume a fold), fits the rest plainly and
 // by the chain, and compares predicted magnitudes with those left out. Prints JSON: root mean square error by
-// kind of tissue, in the series' unit, and whether the whole chain's residual holds structure.
+// kind of tissue (where there is any), in the series' unit, and whether the whole chain's residual holds
+// structure.
 
 #include <fmt/format.h>
 
@@ -15,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "study_main.hpp"
 #include "warploom/imaging/adaptive_fit.hpp"
 #include "warploom/imaging/fit.hpp"
 #include "warploom/imaging/maps.hpp"
@@ -120,26 +122,19 @@ void study(int count, char** arguments) {
   const ResidualStructure found = residual_structure(series.image, whole.noise, whole.chain.tensor,
                                                      whole.chain.s0, g.b, g.directions, mask);
   fmt::print("{{\"input\": \"{}\", \"folds\": {}", arguments[1], folds);
-  for (std::size_t k = 0; k < 3; ++k)
-    fmt::print(
-        ",\n  \"{}\": {{\"measurements\": {}, \"plain\": {:.4g}, \"chain\": {:.4g}, \"pairs\": {}, \"removed\": "
-        "{:.4f}, \"noise\": {:.4f}, \"error\": {:.4f}}}",
-        found.groups[k].name, sums[k][2], std::sqrt(sums[k][0] / sums[k][2]),
-        std::sqrt(sums[k][1] / sums[k][2]), found.groups[k].pairs, found.groups[k].removed,
-        found.groups[k].noise, found.groups[k].error);
+  for (std::size_t k = 0; k < 3; ++k) {
+    fmt::print(",\n  \"{}\": {{\"measurements\": {}", found.groups[k].name, sums[k][2]);
+    if (sums[k][2] > 0)  // a small series may lack a kind of tissue
+      fmt::print(", \"plain\": {:.4g}, \"chain\": {:.4g}", std::sqrt(sums[k][0] / sums[k][2]),
+                 std::sqrt(sums[k][1] / sums[k][2]));
+    fmt::print(", \"pairs\": {}, \"removed\": {:.4f}, \"noise\": {:.4f}, \"error\": {:.4f}}}",
+               found.groups[k].pairs, found.groups[k].removed, found.groups[k].noise, found.groups[k].error);
+  }
   fmt::print(",\n  \"verdict\": \"{}\"}}\n", found.verdict());
 }
 
 }  // namespace
 
-int main(int count, char** arguments) try {
-  if (count < 4) {
-    fmt::print(stderr, "usage: {} DWI BVAL BVEC [FOLDS]\n", arguments[0]);
-    return 2;
-  }
-  study(count, arguments);
-  return 0;
-} catch (const std::exception& error) {
-  fmt::print(stderr, "{}\n", error.what());
-  return 1;
+int main(int count, char** arguments) {
+  return warploom::imaging::study_main(count, arguments, 4, "DWI BVAL BVEC [FOLDS]", study);
 }

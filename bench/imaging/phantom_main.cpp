@@ -1,5 +1,5 @@
 // Writes a made-up diffusion series with its truth, for any program to be measured on:
-//   make_dwi_phantom PREFIX LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION]]
+//   make_dwi_phantom PREFIX LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION [DIRECTIONS]]]
 // PREFIX_dwi.nii (int16 with a slope), PREFIX.bval, PREFIX.bvec (FSL), PREFIX_clean.nii (the noiseless
 // series), PREFIX_tissue.nii (1 bundle, 2 thin, 3 crossing, 4 grey, 5 water), PREFIX_noise.nii (standard
 // deviation), PREFIX_tensor.nii (truth: the fit of the noiseless series, xx xy xz yy yz zz along the image's
@@ -10,11 +10,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 
 #include "imaging/dwi_phantom.hpp"
+#include "study_main.hpp"
 #include "warploom/imaging/fit.hpp"
 #include "warploom/io/nifti.hpp"
 
@@ -43,7 +44,7 @@ io::Nifti volume_like(const io::Nifti& header, const imaging::Image& image) {
   return file;
 }
 
-int write(int count, char** arguments) {
+void write_phantom(int count, char** arguments) {
   const std::string prefix = arguments[1];
   imaging::DwiPhantomOptions options;
   options.layout = static_cast<std::uint32_t>(std::atoi(arguments[2]));
@@ -55,6 +56,7 @@ int write(int count, char** arguments) {
     options.nz = std::atoi(arguments[7]);
   }
   if (count > 8) options.noise_variation = std::atof(arguments[8]);
+  if (count > 9) options.directions = std::atoi(arguments[9]);
   const imaging::DwiPhantom phantom = imaging::dwi_phantom(options);
   const imaging::Series noisy = imaging::with_noise(phantom, snr, seed);
   const io::Nifti& header = noisy.header;
@@ -78,18 +80,12 @@ int write(int count, char** arguments) {
     bvec << '\n';
   }
   bval << '\n';
-  return bval.flush() && bvec.flush() ? 0 : 1;
+  if (!bval.flush() || !bvec.flush()) throw std::runtime_error("cannot write " + prefix + ".bval and .bvec");
 }
 
 }  // namespace
 
-int main(int count, char** arguments) try {
-  if (count < 5) {
-    fmt::print(stderr, "usage: {} PREFIX LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION]]\n", arguments[0]);
-    return 2;
-  }
-  return write(count, arguments);
-} catch (const std::exception& error) {
-  fmt::print(stderr, "{}\n", error.what());
-  return 1;
+int main(int count, char** arguments) {
+  return warploom::imaging::study_main(
+      count, arguments, 5, "PREFIX LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION [DIRECTIONS]]]", write_phantom);
 }

@@ -1,7 +1,12 @@
 // How far denoised tensors are from the truth on a made-up head, by tissue, beside the plain fit:
-//   study_imaging_quality LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION [BANDWIDTH [PRIOR [RADIUS]]]]]
+//   study_imaging_quality [--variations] LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION [BANDWIDTH [PRIOR
+//   [RADIUS]]]]]
 // prints JSON. Errors: `d` relative in the Frobenius norm, `fa` root mean square, `v1` mean angle [degrees]
-// where the true FA is above 0.2. Truth is the plain fit of the noiseless series.
+// where the true FA is above 0.2. Truth is the plain fit of the noiseless series. --variations: also total
+// variation and total generalised variation, with lambda from the noise, of the plain fit ("plain tv", "plain
+// tgv") and of the fit of the denoised series ("tv", "tgv").
+// "chain twice" fits once more, with a mean of the denoised series and of what the chain predicts in place of
+// the denoised series, and twice its prior: an experiment, see docs/design/0010.
 
 #include <fmt/format.h>
 
@@ -9,13 +14,14 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
-#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "imaging/dwi_phantom.hpp"
+#include "study_main.hpp"
 #include "warploom/imaging/adaptive_fit.hpp"
+#include "warploom/imaging/denoise.hpp"
 #include "warploom/imaging/fit.hpp"
 #include "warploom/imaging/maps.hpp"
 #include "warploom/imaging/residual_structure.hpp"
@@ -94,7 +100,44 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-void study(int count, char** arguments) {
+/// A variation of tensors, as the tool applies it to a fitted series. Prints its lambda and time, too.
+void print_variation(const Study& study, const DwiPhantom& phantom, const char* label, TensorImage tensor,
+                     Variation variation) {
+  DenoiseOptions options;
+  options.run.devices = {Device::cpu};
+  if (variation == Variation::generalised) {
+    options.variation = variation;
+    options.solver = Solver::primal_dual;
+    options.epsilon = 0;
+  }
+  const auto start = std::chrono::steady_clock::now();
+  const DenoiseReport report = denoise_tensors(tensor, phantom.mask, options);
+  fmt::print(
+      "  \"{}\": {{{},\n    \"lambda\": {:.3f}, \"iterations\": {}, \"gap\": {:.2g}, \"seconds\": {:.2f}}},\n",
+      label, study.errors(tensor), report.lambda, report.iterations, report.gap, seconds_since(start));
+}
+
+/// The mean of the denoised series and of the magnitudes that a fit predicts.
+Image halfway(Image denoised, const Image& noise, const AdaptiveFit& fit, const io::Gradients& gradients) {
+  const std::size_t voxels = fit.s0.data.size();
+  for (std::size_t v = 0; v < voxels; ++v) {
+    const double sigma = static_cast<double>(noise.data[v]), s0 = static_cast<double>(fit.s0.data[v]);
+    if (!(s0 > 0 && sigma > 0)) continue;
+    const auto d = [&](std::size_t c) { return static_cast<double>(fit.tensor.data[c * voxels + v]); };
+    for (std::size_t i = 0; i < gradients.b.size(); ++i) {
+      const auto& g = gradients.directions[i];
+      const double exponent = d(0) * g[0] * g[0] + d(3) * g[1] * g[1] + d(5) * g[2] * g[2] +
+                              2 * (d(1) * g[0] * g[1] + d(2) * g[0] * g[2] + d(4) * g[1] * g[2]);
+      const double signal = s0 * std::exp(-gradients.b[i] / 1000 * exponent);
+      float& value = denoised.data[i * voxels + v];
+      value =
+          static_cast<float>((static_cast<double>(value) + sigma * rician_moments(signal / sigma).mean) / 2);
+    }
+  }
+  return denoised;
+}
+
+void study(int count, char** arguments, bool variations) {
   DwiPhantomOptions options;
   options.layout = static_cast<std::uint32_t>(std::atoi(arguments[1]));
   const auto seed = static_cast<std::uint32_t>(std::atoi(arguments[2]));
@@ -117,12 +160,21 @@ void study(int count, char** arguments) {
       options.layout, seed, snr, options.nx, options.ny, options.nz, options.noise_variation);
   fmt::print("  \"plain\": {{{}}},\n", study.errors(study.fit(noisy.image).tensor));
 
+  const auto print_variations = [&](const std::string& label, const Image& volumes) {
+    if (!variations) return;
+    const TensorImage tensor = study.fit(volumes).tensor;
+    print_variation(study, phantom, (label + "tv").c_str(), tensor, Variation::total);
+    print_variation(study, phantom, (label + "tgv").c_str(), tensor, Variation::generalised);
+  };
+  print_variations("plain ", noisy.image);
+
   auto start = std::chrono::steady_clock::now();
   Image denoised = noisy.image;
   SeriesDenoising series = denoise_series(denoised, phantom.mask);
   correct_noise_bias(series.noise, denoised, series.extent);
   const double series_seconds = seconds_since(start);
   fmt::print("  \"series\": {{{}}},\n", study.errors(study.fit(denoised).tensor));
+  print_variations("", denoised);
   Image unbiased = denoised;
   correct_rician_bias(unbiased, series.noise, phantom.mask);
   fmt::print("  \"series unbiased\": {{{}}},\n", study.errors(study.fit(unbiased).tensor));
@@ -133,6 +185,12 @@ void study(int count, char** arguments) {
                                                    gradients.directions, phantom.mask, fit);
   const double fit_seconds = seconds_since(start);
   fmt::print("  \"chain\": {{{}}},\n", study.errors(chain.tensor));
+  AdaptiveFitOptions again = fit;
+  again.prior = 2 * fit.prior;
+  const AdaptiveFit twice =
+      fit_tensors_adaptively(noisy.image, halfway(denoised, series.noise, chain, gradients), series.noise,
+                             gradients.b, gradients.directions, phantom.mask, again);
+  fmt::print("  \"chain twice\": {{{}}},\n", study.errors(twice.tensor));
 
   // What a noise map says, relative to the truth.
   std::vector<double> ratios;
@@ -157,16 +215,14 @@ void study(int count, char** arguments) {
 
 }  // namespace
 
-int main(int count, char** arguments) try {
-  if (count < 4) {
-    fmt::print(stderr,
-               "usage: {} LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION [BANDWIDTH [PRIOR [RADIUS]]]]]\n",
-               arguments[0]);
-    return 2;
+int main(int count, char** arguments) {
+  const bool variations = count > 1 && arguments[1] == std::string("--variations");
+  if (variations) {
+    arguments[1] = arguments[0];
+    --count, ++arguments;
   }
-  study(count, arguments);
-  return 0;
-} catch (const std::exception& error) {
-  fmt::print(stderr, "{}\n", error.what());
-  return 1;
+  return warploom::imaging::study_main(
+      count, arguments, 4,
+      "[--variations] LAYOUT SEED SNR [NX NY NZ [NOISE_VARIATION [BANDWIDTH [PRIOR [RADIUS]]]]]",
+      [variations](int n, char** given) { study(n, given, variations); });
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
@@ -55,6 +56,9 @@ class HeaderReader {
  public:
   HeaderReader(std::string_view text, const std::string& name) : text_(text), name_(name) {}
 
+  bool swapped() const { return swapped_; }  ///< big endian
+  bool fortran_order() const { return fortran_order_; }
+
   /// Fills dtype and shape.
   void read(NpyArray& array) {
     bool descr = false, order = false, shape = false;
@@ -66,7 +70,7 @@ class HeaderReader {
         array.dtype = type();
         descr = true;
       } else if (key == "fortran_order" && !order) {
-        c_order();
+        fortran_order_ = truth();
         order = true;
       } else if (key == "shape" && !shape) {
         array.shape = tuple();
@@ -118,24 +122,21 @@ class HeaderReader {
     const std::string_view text = quoted("a type");
     const std::string_view dtype = text.substr(std::min<std::size_t>(1, text.size()));
     const std::uint64_t bytes = element_bytes(dtype);
-    if (text.starts_with('>') && bytes > 1)
-      throw BadInput(fmt::format("{}: its type '{}' is big endian; convert it with a.astype('<{}') in NumPy",
-                                 name_, text, dtype));
-    const bool order_is_good = text.starts_with('<') || (bytes == 1 && text.find_first_of("|>=") == 0);
+    swapped_ = text.starts_with('>') && bytes > 1;
+    const bool order_is_good =
+        text.starts_with('<') || swapped_ || (bytes == 1 && text.find_first_of("|>=") == 0);
     if (bytes == 0 || !order_is_good)
       throw BadInput(
           fmt::format("{}: its type '{}' is not one of those understood: {}", name_, text, kTypes));
     return std::string(dtype);
   }
 
-  void c_order() {
+  bool truth() {
     skip_space();
     for (const std::string_view word : {"False", "True"}) {
       if (!text_.substr(at_).starts_with(word)) continue;
       at_ += word.size();
-      if (word == "False") return;
-      throw BadInput(fmt::format(
-          "{}: it is in Fortran order; save numpy.ascontiguousarray(a), which is in C order", name_));
+      return word == "True";
     }
     fail("expected True or False");
   }
@@ -163,7 +164,30 @@ class HeaderReader {
   std::string_view text_;
   const std::string& name_;
   std::size_t at_ = 0;
+  bool swapped_ = false, fortran_order_ = false;
 };
+
+/// The elements in C order and little endian. @param each  bytes of one
+void copy_elements(NpyArray& array, const char* from, std::uint64_t each, bool swapped, bool fortran_order) {
+  // Along the last axis of C order, elements of Fortran order lie this far apart [elements].
+  std::vector<std::uint64_t> stride(array.shape.size(), 1), index(array.shape.size(), 0);
+  for (std::size_t k = 1; k < stride.size(); ++k) stride[k] = stride[k - 1] * array.shape[k - 1];
+  std::uint64_t at = 0;
+  for (std::byte* to = array.data.data(); to != array.data.data() + array.data.size(); to += each) {
+    const char* const element = from + each * at;
+    for (std::uint64_t b = 0; b < each; ++b)
+      to[b] = static_cast<std::byte>(element[swapped ? each - 1 - b : b]);
+    if (!fortran_order) {
+      ++at;
+      continue;
+    }
+    for (std::size_t k = stride.size(); k-- > 0;) {
+      at += stride[k];
+      if (++index[k] < array.shape[k]) break;
+      at -= stride[k] * std::exchange(index[k], 0);
+    }
+  }
+}
 
 }  // namespace
 
@@ -199,7 +223,8 @@ NpyArray parse_npy(std::string_view content, const std::string& name) {
   if (content.size() - header_begin < header_bytes) cut_off("the header");
 
   NpyArray array;
-  HeaderReader(content.substr(header_begin, header_bytes), name).read(array);
+  HeaderReader header(content.substr(header_begin, header_bytes), name);
+  header.read(array);
   const std::string_view data = content.substr(header_begin + header_bytes);
   const std::uint64_t each = element_bytes(array.dtype);
   const std::optional<std::uint64_t> bytes = total_bytes(array.shape, each);
@@ -208,7 +233,10 @@ NpyArray parse_npy(std::string_view content, const std::string& name) {
                                name, shape_text(array.shape), each,
                                bytes ? std::to_string(*bytes) : "more than 2^64", data.size()));
   array.data.resize(data.size());
-  if (!data.empty()) std::memcpy(array.data.data(), data.data(), data.size());
+  if (header.swapped() || header.fortran_order())
+    copy_elements(array, data.data(), each, header.swapped(), header.fortran_order());
+  else if (!data.empty())
+    std::memcpy(array.data.data(), data.data(), data.size());
   return array;
 }
 

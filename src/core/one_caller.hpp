@@ -1,9 +1,11 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <string_view>
 
+#include "core/doors.hpp"
 #include "warploom/core/error.hpp"
 
 namespace warploom {
@@ -30,6 +32,22 @@ class OneCaller {
 
  private:
   std::atomic<bool> busy_ = false;
+};
+
+/// The right to an object's state, which has a OneCaller `caller`: one call at a time has it.
+template <class State>
+class CallOf {
+ public:
+  /// @throws BadInput (moved from; another call is under way)
+  CallOf(const std::unique_ptr<State>& state, std::string_view what, std::string_view object)
+      : state_(held(state, what)), call_(state_.caller, object) {}
+
+  State& operator*() const { return state_; }
+  State* operator->() const { return &state_; }
+
+ private:
+  State& state_;
+  OneCaller::Call call_;
 };
 
 }  // namespace warploom

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 
+#include "core/one_caller.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
 
@@ -101,41 +102,64 @@ StatusRecording statuses_of(const io::Table<double>& table, const std::string& f
   return recording;
 }
 
+struct StatusIndex::State {
+  HashTable<std::uint64_t, std::uint64_t> table;
+  double store_seconds = 0;
+  OneCaller caller = {};
+
+  std::vector<std::uint64_t> counts() {
+    std::vector<std::uint64_t> keys, counts(kStatuses);
+    for (std::uint32_t status = 0; status < kStatuses; ++status) keys.push_back(key(status, 0));
+    table.run(Operation::find, keys, {}, {}, counts);
+    return counts;
+  }
+};
+
+template <class State>
+static CallOf<State> call_of(const std::unique_ptr<State>& state) {
+  return {state, "an index of statuses", "table::StatusIndex"};
+}
+
+StatusIndex::StatusIndex(const Options& options)
+    : state_(new State{HashTable<std::uint64_t, std::uint64_t>(options)}) {}
+StatusIndex::StatusIndex(StatusIndex&&) noexcept = default;
+StatusIndex& StatusIndex::operator=(StatusIndex&&) noexcept = default;
+StatusIndex::~StatusIndex() = default;
+
+const HashTable<std::uint64_t, std::uint64_t>& StatusIndex::table() const { return call_of(state_)->table; }
+double StatusIndex::store_seconds() const { return call_of(state_)->store_seconds; }
+std::vector<std::uint64_t> StatusIndex::counts() { return call_of(state_)->counts(); }
+
 void StatusIndex::store(std::span<const std::uint8_t> statuses, std::span<const Slot> slots) {
   if (statuses.size() != slots.size())
     throw BadInput(fmt::format("{} statuses of {} time slots", statuses.size(), slots.size()));
   for (const std::uint8_t status : statuses) Status::of_code(status);
+  const auto state = call_of(state_);
   std::vector<std::uint64_t> keys(statuses.size()), values(statuses.size(), 1), before(statuses.size());
   std::vector<Outcome> outcomes(statuses.size());
   for (std::size_t k = 0; k < keys.size(); ++k) keys[k] = key(statuses[k], 0);
-  store_seconds_ += table_.run(Operation::add, keys, values, outcomes, before).kernel_seconds;
+  state->store_seconds += state->table.run(Operation::add, keys, values, outcomes, before).kernel_seconds;
   for (std::size_t k = 0; k < keys.size(); ++k) {
     keys[k] += before[k] + 1;  // 0 before the first
     values[k] = value(slots[k]);
   }
-  const BatchReport report = table_.run(Operation::insert, keys, values, outcomes, {});
+  const BatchReport report = state->table.run(Operation::insert, keys, values, outcomes, {});
   if (report.tally.inserted != keys.size())
     throw OutOfMemory(fmt::format("{} of {} time slots could not be stored",
                                   keys.size() - report.tally.inserted, keys.size()));
-  store_seconds_ += report.kernel_seconds;
-}
-
-std::vector<std::uint64_t> StatusIndex::counts() {
-  std::vector<std::uint64_t> keys, counts(kStatuses);
-  for (std::uint32_t status = 0; status < kStatuses; ++status) keys.push_back(key(status, 0));
-  table_.run(Operation::find, keys, {}, {}, counts);
-  return counts;
+  state->store_seconds += report.kernel_seconds;
 }
 
 std::vector<Slot> StatusIndex::find(const std::vector<std::uint32_t>& statuses) {
   for (const std::uint32_t status : statuses) Status::of_code(status);
-  const std::vector<std::uint64_t> counts = this->counts();
+  const auto state = call_of(state_);
+  const std::vector<std::uint64_t> counts = state->counts();
   std::vector<std::uint64_t> keys;
   for (const std::uint32_t status : statuses)
     for (std::uint64_t number = 1; number <= counts[status]; ++number) keys.push_back(key(status, number));
   std::vector<std::uint64_t> values(keys.size());
   std::vector<Outcome> outcomes(keys.size());
-  table_.run(Operation::find, keys, {}, outcomes, values);
+  state->table.run(Operation::find, keys, {}, outcomes, values);
   std::vector<Slot> slots;
   for (std::size_t k = 0; k < keys.size(); ++k) {
     if (outcomes[k] != Outcome::found)

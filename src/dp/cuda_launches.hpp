@@ -19,12 +19,6 @@ inline CudaEvent record_event(cudaStream_t stream) {
   return event;
 }
 
-inline double seconds_between(const CudaEvent& from, const CudaEvent& to) {
-  float milliseconds = 0;
-  cuda_check(cudaEventElapsedTime(&milliseconds, from.get(), to.get()), "cudaEventElapsedTime");
-  return double{milliseconds} * 1e-3;
-}
-
 /// Progress in millions of additions with their minimum.
 class PairProgress {
  public:

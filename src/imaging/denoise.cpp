@@ -31,6 +31,16 @@ void require_options(const DenoiseOptions& options, bool tensor) {
   if (!(options.tolerance > 0 && options.tolerance < 1))
     throw BadInput(fmt::format("the tolerance is {}; it must be above 0 and below 1", options.tolerance));
   name(options.solver);
+  name(options.variation);
+  if (options.variation == Variation::generalised) {
+    if (options.solver != Solver::primal_dual)
+      throw BadInput(fmt::format("total generalised variation is minimised by primal-dual, not by {}",
+                                 name(options.solver)));
+    // Above, rounding of the dual variables, which are as large, would hide the gap.
+    if (!(options.tgv_ratio >= 1e-3 && options.tgv_ratio <= 100))
+      throw BadInput(fmt::format("the ratio of generalised variation is {}; it must be from 0.001 to 100",
+                                 options.tgv_ratio));
+  }
   if (options.max_iterations < 1)
     throw BadInput(
         fmt::format("the limit of iterations is {}; it must be at least 1", options.max_iterations));
@@ -173,6 +183,8 @@ DenoiseReport denoise(Image& image, const Mask& mask, const DenoiseOptions& opti
   Image result = noisy;
 
   DenoiseReport report;
+  report.variation = options.variation;
+  if (options.variation == Variation::generalised) report.tgv_ratio = options.tgv_ratio;
   report.solver = options.solver;
   report.device = scope.device();
   report.epsilon = options.epsilon;
@@ -187,6 +199,7 @@ DenoiseReport denoise(Image& image, const Mask& mask, const DenoiseOptions& opti
   problem.noisy = noisy.data.data();
   problem.solver = options.solver;
   problem.descent_step = options.descent_step;
+  problem.tgv_ratio = report.tgv_ratio;
   const auto minimise = [&](const TvProblem& p, float* values) {
 #if defined(WARPLOOM_HAVE_CUDA)
     if (scope.device().is_gpu()) return minimise_cuda(p, values);
@@ -208,7 +221,7 @@ DenoiseReport denoise(Image& image, const Mask& mask, const DenoiseOptions& opti
     });
   report.history = std::move(outcome.history);
   report.stop = outcome.converged ? StopReason::converged : StopReason::iteration_limit;
-  report.iterations = static_cast<int>(report.history.size());
+  report.iterations = report.history.back().iteration;
   report.objective = outcome.objective;
   report.gap = outcome.gap;
   report.seconds = outcome.seconds;
@@ -218,8 +231,8 @@ DenoiseReport denoise(Image& image, const Mask& mask, const DenoiseOptions& opti
   return report;
 } catch (const std::bad_alloc&) {
   throw OutOfMemory(
-      fmt::format("denoising {} values of 4 bytes needs their memory five times over, and there is less",
-                  image.data.size()));
+      fmt::format("denoising {} values of 4 bytes needs their memory {} times over, and there is less",
+                  image.data.size(), options.variation == Variation::generalised ? "27" : "five"));
 }
 
 }  // namespace
@@ -233,6 +246,11 @@ Solver parse_solver(std::string_view text) {
 std::string_view name(Solver solver) {
   constexpr std::array<std::string_view, 3> kNames{"accelerated", "primal-dual", "descent"};
   return at_enumerator(kNames, solver, "the solver");
+}
+
+std::string_view name(Variation variation) {
+  constexpr std::array<std::string_view, 2> kNames{"total", "generalised"};
+  return at_enumerator(kNames, variation, "the variation");
 }
 
 std::string_view name(StopReason reason) {

@@ -19,6 +19,8 @@
 #include <utility>
 
 #include "core/instruction_sets.hpp"
+#include "imaging/host_floats.hpp"
+#include "imaging/tgv.hpp"
 #include "imaging/tv_backend.hpp"
 #include "imaging/tv_factor.hpp"
 #include "imaging/tv_rows.hpp"
@@ -30,12 +32,6 @@ namespace warploom::imaging {
 namespace {
 
 const TvRows& rows_of_this_processor() { return *WARPLOOM_PICK(tv_rows); }
-
-constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
-constexpr std::int64_t kLargePage = std::int64_t{2} << 20;
 
 /// Puts memory into large pages where the system has them. With the noisy image alone in small ones a pass
 /// took 7 % longer (128^3 and 256^3, one thread). Nothing depends on whether it works.
@@ -51,26 +47,6 @@ void use_large_pages(const float* data, std::int64_t count) {
   madvise(pages, bytes, MADV_COLLAPSE);  // what is in small pages already
 #endif
 }
-
-/// Floats, not initialised.
-class Buffer {
- public:
-  explicit Buffer(std::int64_t count) {
-    const std::int64_t bytes = round_up(count * std::int64_t{sizeof(float)}, kLargePage);
-    memory_.reset(static_cast<float*>(
-        std::aligned_alloc(static_cast<std::size_t>(kLargePage), static_cast<std::size_t>(bytes))));
-    if (memory_ == nullptr)
-      throw OutOfMemory("denoising needs " + std::to_string(bytes) + " bytes more for its work");
-    madvise(memory_.get(), static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
-  }
-  float* get() const { return memory_.get(); }
-
- private:
-  struct Free {
-    void operator()(float* p) const { std::free(p); }
-  };
-  std::unique_ptr<float, Free> memory_;
-};
 
 /// Asks for a row that will be needed soon. The processor foresees long streams, but a row of each channel
 /// after the other is none.
@@ -101,7 +77,7 @@ class Sweep {
   };
   // Scratch of one thread: rows of `stride_` floats, those of a voxel's channels one after the other.
   struct Scratch {
-    std::unique_ptr<Buffer> memory;
+    std::unique_ptr<HostFloats> memory;
     float* planes[2];             // [tile + 2 rows, channels]
     float* flux_z;                // [tile rows, channels], of the plane below
     float *flux_y, *move, *next;  // [channels]
@@ -146,7 +122,7 @@ Sweep::Sweep(const TvProblem& problem)
 Sweep::Scratch Sweep::make_scratch() const {
   const std::int64_t row = stride_ * group_, plane = (tile_ + 2) * row;
   const std::int64_t count = 2 * plane + tile_ * row + 3 * row + 2 * stride_ + 16;
-  Scratch scratch{std::make_unique<Buffer>(count), {}, {}, {}, {}, {}, {}, {}};
+  Scratch scratch{std::make_unique<HostFloats>(count), {}, {}, {}, {}, {}, {}, {}};
   float* at = scratch.memory->get();
   std::fill_n(at, count, 0.0F);
   const auto take = [&](std::int64_t floats) { return std::exchange(at, at + floats); };
@@ -306,7 +282,7 @@ class Record {
 TvOutcome accelerated(const TvProblem& problem, float* image) {
   const TvConstants& k = problem.constants;
   const std::int64_t values = problem.grid.voxels() * k.channels;
-  const Buffer first(values), second(values);
+  const HostFloats first(values), second(values);
   Sweep sweep(problem);
   AcceleratedState state;
   float *x = image, *before = image, *next = first.get();
@@ -331,7 +307,7 @@ TvOutcome accelerated(const TvProblem& problem, float* image) {
 }
 
 TvOutcome descent(const TvProblem& problem, float* image) {
-  const Buffer other(problem.grid.voxels() * kTensorChannels);
+  const HostFloats other(problem.grid.voxels() * kTensorChannels);
   Sweep sweep(problem);
   DescentState state;
   state.fixed = problem.descent_step;
@@ -473,7 +449,7 @@ TvOutcome primal_dual(const TvProblem& problem, float* image) {
   const TvConstants& k = problem.constants;
   const std::int64_t values = problem.grid.voxels() * k.channels;
   constexpr std::int64_t kFront = 16;  // there is a value before the first row
-  const Buffer first(values), second(values), dual(kFront + 3 * values);
+  const HostFloats first(values), second(values), dual(kFront + 3 * values);
   std::fill_n(dual.get(), kFront + 3 * values, 0.0F);
   Record record;
   PrimalDualState state;
@@ -499,6 +475,7 @@ TvOutcome primal_dual(const TvProblem& problem, float* image) {
 }  // namespace
 
 TvOutcome minimise_cpu(const TvProblem& problem, float* image) {
+  if (problem.tgv_ratio > 0) return minimise_tgv_cpu(problem, image);
   const std::int64_t values = problem.grid.voxels() * problem.constants.channels;
   use_large_pages(problem.noisy, values);
   use_large_pages(image, values);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/cuda/memory.hpp"
+#include "imaging/tgv.hpp"
 #include "imaging/tv_cuda.hpp"
 #include "imaging/tv_factor.hpp"
 #include "imaging/tv_tiles.hpp"
@@ -265,6 +266,7 @@ bool record(const TvProgress* log, TvOutcome& outcome) {
 }
 
 TvOutcome minimise_cuda(const TvProblem& problem, float* image, const TvTuning& tuning) {
+  if (problem.tgv_ratio > 0) return minimise_tgv_cuda(problem, image);
   cuda_check(cudaFree(nullptr), "starting CUDA");
   TvOutcome outcome;
   TvSession session(problem, tuning);

@@ -7,9 +7,12 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <future>
 #include <utility>
 
+#include "core/built_with_cuda.hpp"
 #include "core/doors.hpp"
+#include "imaging/series_denoise_backend.hpp"
 #include "imaging/voxels.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/view.hpp"
@@ -23,6 +26,7 @@ constexpr int kVectorIntent = 1007, kMostChannels = 100;
 constexpr std::pair<Regulariser, std::string_view> kRegularisers[] = {{Regulariser::automatic, "auto"},
                                                                       {Regulariser::adaptive, "adaptive"},
                                                                       {Regulariser::tv, "tv"},
+                                                                      {Regulariser::tgv, "tgv"},
                                                                       {Regulariser::none, "none"}};
 
 ChosenMask mask_of(const DenoiseInput& in, const DenoiseRequest& request,
@@ -143,7 +147,7 @@ const std::vector<std::string>& all_maps() {
 Regulariser parse_regulariser(std::string_view text) {
   for (const auto& [regulariser, label] : kRegularisers)
     if (label == text) return regulariser;
-  throw BadInput(fmt::format("'{}' is none of auto, adaptive, tv, none", text));
+  throw BadInput(fmt::format("'{}' is none of auto, adaptive, tv, tgv, none", text));
 }
 
 std::string_view name(Regulariser regulariser) {
@@ -210,6 +214,13 @@ void check(const DenoiseRequest& r) {
       (r.regulariser == Regulariser::adaptive || r.regulariser == Regulariser::none) && of_total_variation(r),
       fmt::format("`lambda`, `epsilon` and `solver` are of `regulariser` tv, and it is {}",
                   name(r.regulariser)));
+  refuse(
+      r.regulariser == Regulariser::tgv && (r.epsilon.value_or(0) != 0 || r.solve.solver == Solver::descent),
+      "`regulariser` tgv is minimised by primal-dual without smoothing: `epsilon` and other solvers do not go with it");
+  refuse(r.regulariser != Regulariser::tgv && r.solve.tgv_ratio != DenoiseOptions{}.tgv_ratio,
+         fmt::format("`tgv_ratio` is of `regulariser` tgv, and it is {}", name(r.regulariser)));
+  refuse(r.regulariser != Regulariser::tgv && r.solve.variation == Variation::generalised,
+         fmt::format("generalised variation is `regulariser` tgv, and it is {}", name(r.regulariser)));
   refuse(kind != ImageKind::series && (r.series_denoise == SeriesStep::on || r.keep_series),
          fmt::format("{} is for a series: give `bval` and `bvec`, or `grad`",
                      r.keep_series ? "`keep_series`" : "`series_denoise`"));
@@ -229,12 +240,14 @@ Image denoise_before_the_fit(DenoiseInput& in, Series& series, const DenoiseRequ
   if (request.series_denoise != SeriesStep::off) {
     in.image = std::move(series.image);
     in.header = series.header;
-    const ChosenMask mask =
-        mask_of(in, request, [&] { return mean_b0(in.image, series.gradients, request.b0_threshold); });
-    if (chosen_regulariser(request, true) == Regulariser::adaptive) measured = in.image;
+    std::future<Image> copy;  // of a series takes as long as the mask
+    if (chosen_regulariser(request, true) == Regulariser::adaptive)
+      copy = std::async(std::launch::async, [&] { return in.image; });
+    in.mask = mask_of(in, request, [&] { return mean_b0(in.image, series.gradients, request.b0_threshold); });
+    if (copy.valid()) measured = copy.get();
     SeriesDenoiseOptions options = request.patches;
     options.run = request.solve.run;
-    outcome = denoise_first(in.image, mask.voxels, request.series_denoise, options);
+    outcome = denoise_first(in.image, in.mask.voxels, request.series_denoise, options);
     series.image = std::move(in.image);
   }
   in.regulariser = chosen_regulariser(request, outcome.done.has_value());
@@ -279,7 +292,9 @@ DenoiseInput denoise_input(Series series, const DenoiseRequest& request) {
   in.frame = axis_aligned(in.output_frame, in.header.affine);
   change_frame(series.gradients, in.frame, in.header.affine);
   in.image = std::move(series.image);
-  in.mask = mask_of(in, request, [&] { return mean_b0(in.image, series.gradients, request.b0_threshold); });
+  // Of the measured series, all of it, there is a mask already.
+  if (!adaptive || in.image.channels != facts.volumes)
+    in.mask = mask_of(in, request, [&] { return mean_b0(in.image, series.gradients, request.b0_threshold); });
 
   const auto begin = std::chrono::steady_clock::now();
   // What is written as it is fitted shall have no negative eigenvalues, either.
@@ -312,6 +327,7 @@ DenoiseInput denoise_input(io::Nifti file, const DenoiseRequest& request) {
   in.image = take_volumes(file, request.input);
   file.data.clear();
   in.header = std::move(file);
+  if (request.regulariser != Regulariser::automatic) in.regulariser = request.regulariser;
   if (!request.vector) {
     prepare_tensors(in, request);
     return in;
@@ -324,11 +340,29 @@ DenoiseInput denoise_input(io::Nifti file, const DenoiseRequest& request) {
   return in;
 }
 
+namespace {
+
+/// A GPU's context takes as long to make as a series to read: so both are done at once. @throws NoDevice,
+/// BadInput
+[[nodiscard]] std::future<void> start_device(const Run& run) {
+  return std::async(
+      std::launch::async, [devices = run.devices.empty() ? current_run().devices : run.devices] {
+        [[maybe_unused]] const DeviceScope scope({.devices = devices}, "denoising", kBuiltWithCuda);
+#if defined(WARPLOOM_HAVE_CUDA)
+        if (scope.device().is_gpu()) start_cuda();
+#endif
+      });
+}
+
+}  // namespace
+
 DenoiseInput read_denoise_input(const DenoiseRequest& request) {
   check(request);
-  return request.kind() == ImageKind::series
-             ? denoise_input(read_series(request, request.b0_threshold), request)
-             : denoise_input(io::read_nifti(request.input), request);
+  if (request.kind() != ImageKind::series) return denoise_input(io::read_nifti(request.input), request);
+  std::future<void> starting = start_device(request.solve.run);
+  Series series = read_series(request, request.b0_threshold);
+  starting.get();  // an absent device is better known before than after the fit
+  return denoise_input(std::move(series), request);
 }
 
 namespace {
@@ -358,13 +392,17 @@ void denoise_adaptively(DenoiseInput& input, const DenoiseRequest& request) {
 }  // namespace
 
 DenoiseReport denoise(DenoiseInput& input, const DenoiseRequest& request) {
-  if (input.regulariser != Regulariser::tv) {
+  if (input.regulariser == Regulariser::adaptive || input.regulariser == Regulariser::none) {
     DenoiseReport report;
     if (input.series) report.projected = input.series->negative;
     if (input.regulariser == Regulariser::adaptive) denoise_adaptively(input, request);
     return report;
   }
   DenoiseOptions options = request.solve;
+  if (input.regulariser == Regulariser::tgv) {
+    options.variation = Variation::generalised;
+    options.solver = Solver::primal_dual;
+  }
   if (request.epsilon)
     options.epsilon = *request.epsilon;
   else if (options.solver == Solver::primal_dual)

@@ -207,20 +207,24 @@ TensorFit fit_tensors(const Image& series, std::span<const double> b,
   for_pieces(series.grid, [&](std::size_t begin, std::size_t end) {
     Fitter fitter(design, options.method);
     std::vector<double> signal(design.rows.size());
+    std::int64_t unusable_here = 0, raised_here = 0, negative_here = 0;
     for (std::size_t voxel = begin; voxel < end; ++voxel) {
       if (!inside(mask, voxel)) continue;
       const Measured measured = gather(series, voxel, floor, signal);
-      not_fitted += measured == Measured::unusable;
-      raised += measured == Measured::raised;
+      unusable_here += measured == Measured::unusable;
+      raised_here += measured == Measured::raised;
       if (measured == Measured::unusable) continue;
       Unknowns solution = fitter.fit(signal);
-      negative += Fitter::negative(solution);
+      negative_here += Fitter::negative(solution);
       variances[voxel] = static_cast<float>(fitter.residual_variance(solution));
       std::array<double, kTensorChannels> tensor;
       for (std::size_t c = 0; c < tensor.size(); ++c) tensor[c] = solution[c] / design.largest_b;
       set_tensor(result.tensor, voxel, tensor);
       result.s0.data[voxel] = static_cast<float>(std::exp(solution[6]));
     }
+    not_fitted += unusable_here;
+    raised += raised_here;
+    negative += negative_here;
     progress.advance(end - begin);
   });
   std::erase(variances, kNotFitted);

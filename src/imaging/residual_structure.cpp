@@ -6,9 +6,8 @@
 #include <cmath>
 #include <vector>
 
-#include "imaging/cholesky.hpp"
-#include "imaging/eigen.hpp"
-#include "imaging/tensor_design.hpp"
+#include "core/built_with_cuda.hpp"
+#include "imaging/residual_backend.hpp"
 #include "imaging/voxels.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/imaging/rician.hpp"
@@ -16,81 +15,43 @@
 namespace warploom::imaging {
 namespace {
 
-constexpr double kAnisotropic = 0.25, kWater = 1.5;  // FA; mean diffusivity [um^2/ms]
 constexpr double kVisible = 0.03, kErrors = 4;
-constexpr std::uint8_t kNone = 3;  // no group
 
-// The residual of a voxel in an orthonormal basis of the directions of ln S0 and the tensor's six elements,
-// by Gram and Schmidt's method, and what is left beside them.
-class Split {
- public:
-  explicit Split(const TensorDesign& design)
-      : design_(design),
-        residual(design.rows.size()),
-        basis_(kUnknowns, std::vector<double>(residual.size())) {}
-
-  /// @return false where the signals do not determine a tensor
-  bool compute(const Unknowns& solution, std::span<const double> measured) {
-    for (std::size_t i = 0; i < residual.size(); ++i) {
-      double exponent = 0;
-      for (std::size_t c = 0; c < kUnknowns; ++c) exponent += design_.rows[i][c] * solution[c];
-      const double signal = std::exp(std::min(exponent, 30.0));
-      const auto [mean, slope, variance] = rician_moments(signal);
-      const double deviation = std::sqrt(variance);
-      residual[i] = (measured[i] - mean) / deviation;
-      // ln S0 comes first: what is left of the others is then the tensor's alone.
-      for (std::size_t k = 0; k < kUnknowns; ++k)
-        basis_[k][i] = slope * signal / deviation * design_.rows[i][k == 0 ? 6 : k - 1];
+// In pieces of voxels, whose sums are added in their order.
+std::array<PairSums, 3> pair_sums(const Grid& grid, std::span<const float> removed,
+                                  std::span<const float> rest, std::span<const std::uint8_t> group) {
+  const std::size_t voxels = group.size(), steps[3] = {1, static_cast<std::size_t>(grid.nx),
+                                                       static_cast<std::size_t>(grid.nx * grid.ny)};
+  const std::size_t extents[3] = {steps[1], static_cast<std::size_t>(grid.ny),
+                                  static_cast<std::size_t>(grid.nz)};
+  std::vector<std::array<PairSums, 3>> parts((voxels + kPiece - 1) / kPiece);
+  for_pieces(grid, [&](std::size_t begin, std::size_t end) {
+    std::array<PairSums, 3>& part = parts[begin / kPiece];
+    std::vector<std::size_t> first;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const std::size_t step = steps[axis];
+      first.clear();
+      for (std::size_t v = begin; v < end; ++v)
+        if (v / step % extents[axis] + 1 < extents[axis] && group[v] != kNoGroup &&
+            group[v] == group[v + step]) {
+          first.push_back(v);
+          ++part[group[v]].pairs;
+        }
+      const auto add = [&](std::span<const float> channels, Products PairSums::*to) {
+        for (; !channels.empty(); channels = channels.subspan(voxels))
+          for (const std::size_t v : first)
+            (part[group[v]].*to)
+                .add(static_cast<double>(channels[v]), static_cast<double>(channels[v + step]));
+      };
+      add(removed, &PairSums::tensors);
+      add(rest, &PairSums::rest);
     }
-    for (std::size_t k = 0; k < kUnknowns; ++k) {
-      auto& vector = basis_[k];
-      const double before = dot(vector, vector);
-      for (std::size_t j = 0; j < k; ++j) subtract(vector, basis_[j], dot(vector, basis_[j]));
-      const double square = dot(vector, vector);
-      if (!(square > 1e-10 * before)) return false;
-      for (double& value : vector) value /= std::sqrt(square);
-      const double part = dot(residual, vector);
-      if (k > 0) tensor[k - 1] = part;
-      subtract(residual, vector, part);
-    }
-    return true;
-  }
-
- private:
-  static double dot(std::span<const double> a, std::span<const double> b) {
-    double sum = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-    return sum;
-  }
-  static void subtract(std::span<double> from, std::span<const double> what, double times) {
-    for (std::size_t i = 0; i < from.size(); ++i) from[i] -= times * what[i];
-  }
-
-  const TensorDesign& design_;
-
- public:
-  std::vector<double> residual;       ///< beside the tensor and S0, once computed
-  std::array<double, 6> tensor = {};  ///< along its six directions
-
- private:
-  std::vector<std::vector<double>> basis_;
-};
-
-std::uint8_t group_of(const std::array<double, 6>& tensor) {
-  const auto [values, vectors] = eigen(tensor);
-  const double mean = (values[0] + values[1] + values[2]) / 3;
-  if (mean > kWater) return 2;
-  double square = 0, spread = 0;
-  for (const double value : values) square += value * value, spread += (value - mean) * (value - mean);
-  return square > 0 && std::sqrt(1.5 * spread / square) >= kAnisotropic ? 1 : 0;
+  });
+  std::array<PairSums, 3> sums;
+  for (const auto& part : parts)
+    for (std::size_t k = 0; k < sums.size(); ++k) sums[k].add(part[k]);
+  return sums;
 }
-
-// Products of neighbours and squares, of one group.
-struct Products {
-  double product = 0, square = 0;
-  void add(double a, double b) { product += a * b, square += (a * a + b * b) / 2; }
-  double correlation() const { return square > 0 ? product / square : 0; }
-};
 
 }  // namespace
 
@@ -105,11 +66,56 @@ std::string ResidualStructure::verdict() const {
              : "too few voxels to tell noise from structure";
 }
 
+std::array<PairSums, 3> residual_pairs_cpu(const ResidualProblem& problem) {
+  const auto& [series, noise, tensor, s0, mask, design] = problem;
+  const Grid& grid = series.grid;
+  const std::size_t voxels = static_cast<std::size_t>(grid.voxels());
+  const auto volumes = static_cast<std::size_t>(series.channels);
+  std::vector<float> rest(voxels * volumes), removed(voxels * kTensorChannels);
+  std::vector<std::uint8_t> group(voxels, kNoGroup);
+  for_pieces(grid, [&](std::size_t begin, std::size_t end) {
+    std::vector<Residual> residuals(volumes);
+    for (std::size_t v = begin; v < end; ++v) {
+      const double sigma = static_cast<double>(noise.data[v]),
+                   amplitude = static_cast<double>(s0.data[v]) / sigma;
+      if (!inside(mask, v) || !(sigma > 0) || !(amplitude > 0) || !std::isfinite(amplitude)) continue;
+      const auto elements = tensor_at(tensor, v);
+      const Unknowns solution = residual_solution(elements, design.largest_b, amplitude);
+      ResidualSplit split;
+      bool finite = true;
+      for (std::size_t i = 0; i < volumes; ++i) {
+        const double measured = static_cast<double>(series.data[i * voxels + v]) / sigma;
+        finite = finite && std::isfinite(measured);
+        residuals[i] = residual_of(design.rows[i], solution, measured, rician_table());
+        split.add(design.rows[i], residuals[i]);
+      }
+      std::array<double, 6> parts;
+      if (!finite || !split.solve(parts)) continue;
+      group[v] = residual_group(elements);
+      for (std::size_t i = 0; i < volumes; ++i)
+        rest[i * voxels + v] = static_cast<float>(split.rest(design.rows[i], residuals[i]));
+      for (std::size_t c = 0; c < 6; ++c) removed[c * voxels + v] = static_cast<float>(parts[c]);
+    }
+  });
+  return pair_sums(grid, removed, rest, group);
+}
+
+namespace {
+
+std::array<PairSums, 3> residual_pairs(const ResidualProblem& problem, [[maybe_unused]] Device device) {
+#if defined(WARPLOOM_HAVE_CUDA)
+  if (device.is_gpu()) return residual_pairs_cuda(problem);
+#endif
+  return residual_pairs_cpu(problem);
+}
+
+}  // namespace
+
 ResidualStructure residual_structure(const Image& series, const Image& noise, const TensorImage& tensor,
                                      const Image& s0, std::span<const double> b,
                                      std::span<const std::array<double, 3>> directions, const Mask& mask,
                                      const Run& run) {
-  const RunScope scope(run);
+  const DeviceScope scope(run, "looking for structure in a residual", kBuiltWithCuda);
   series.check("the series");
   require_tensor(tensor);
   require_mask(mask, series.grid);
@@ -119,55 +125,15 @@ ResidualStructure residual_structure(const Image& series, const Image& noise, co
       s0.grid.voxels() != grid.voxels() || tensor.grid.voxels() != grid.voxels())
     throw BadInput("series, noise, tensors and S0 must have as many voxels as each other");
   const TensorDesign design = tensor_design(series.channels, b, directions);
-  const std::size_t voxels = static_cast<std::size_t>(grid.voxels());
   const auto volumes = static_cast<std::size_t>(series.channels);
-  std::vector<float> rest(voxels * volumes), removed(voxels * kTensorChannels);
-  std::vector<std::uint8_t> group(voxels, kNone);
-  for_pieces(grid, [&](std::size_t begin, std::size_t end) {
-    Split split(design);
-    std::vector<double> measured(volumes);
-    for (std::size_t v = begin; v < end; ++v) {
-      const double sigma = static_cast<double>(noise.data[v]),
-                   amplitude = static_cast<double>(s0.data[v]) / sigma;
-      if (!inside(mask, v) || !(sigma > 0) || !(amplitude > 0) || !std::isfinite(amplitude)) continue;
-      Unknowns solution;
-      const auto elements = tensor_at(tensor, v);
-      for (std::size_t c = 0; c < 6; ++c) solution[c] = elements[c] * design.largest_b;
-      solution[6] = std::log(amplitude);
-      bool finite = true;
-      for (std::size_t i = 0; i < volumes; ++i) {
-        measured[i] = static_cast<double>(series.data[i * voxels + v]) / sigma;
-        finite = finite && std::isfinite(measured[i]);
-      }
-      if (!finite || !split.compute(solution, measured)) continue;
-      group[v] = group_of(elements);
-      for (std::size_t i = 0; i < volumes; ++i) rest[i * voxels + v] = static_cast<float>(split.residual[i]);
-      for (std::size_t c = 0; c < 6; ++c) removed[c * voxels + v] = static_cast<float>(split.tensor[c]);
-    }
-  });
-  std::array<Products, 3> of_tensors, of_rest;
+  const auto sums = residual_pairs({series, noise, tensor, s0, mask, design}, scope.device());
   ResidualStructure result;
-  const auto pairs = [&](std::size_t v, std::size_t u) {
-    if (group[v] == kNone || group[v] != group[u]) return;
-    ++result.groups[group[v]].pairs;
-    for (std::size_t c = 0; c < kTensorChannels; ++c)
-      of_tensors[group[v]].add(static_cast<double>(removed[c * voxels + v]),
-                               static_cast<double>(removed[c * voxels + u]));
-    for (std::size_t i = 0; i < volumes; ++i)
-      of_rest[group[v]].add(static_cast<double>(rest[i * voxels + v]),
-                            static_cast<double>(rest[i * voxels + u]));
-  };
-  const auto nx = static_cast<std::size_t>(grid.nx), ny = static_cast<std::size_t>(grid.ny);
-  for (std::size_t v = 0; v < voxels; ++v) {
-    if (v % nx + 1 < nx) pairs(v, v + 1);
-    if (v / nx % ny + 1 < ny) pairs(v, v + nx);
-    if (v + nx * ny < voxels) pairs(v, v + nx * ny);
-  }
   for (std::size_t k = 0; k < result.groups.size(); ++k) {
     ResidualStructure::Group& found = result.groups[k];
+    found.pairs = sums[k].pairs;
     if (found.pairs == 0) continue;
-    found.removed = of_tensors[k].correlation();
-    found.noise = of_rest[k].correlation();
+    found.removed = sums[k].tensors.correlation();
+    found.noise = sums[k].rest.correlation();
     const double count = static_cast<double>(found.pairs);
     found.error = std::sqrt(1 / (kTensorChannels * count) +
                             1 / (std::max(1.0, static_cast<double>(volumes) - kUnknowns) * count));

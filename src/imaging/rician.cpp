@@ -1,22 +1,20 @@
 #include "warploom/imaging/rician.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cmath>
 #include <iterator>
 #include <numbers>
 #include <vector>
 
+#include "core/built_with_cuda.hpp"
+#include "imaging/residual_backend.hpp"
+#include "imaging/rician_moments.hpp"
 #include "imaging/voxels.hpp"
 #include "warploom/core/error.hpp"
 
 namespace warploom::imaging {
 namespace {
-
-const double kFloor = std::sqrt(std::numbers::pi / 2);  // mean of noise alone
-constexpr double kTableEnd = 16, kPerUnit = 256;
-constexpr std::size_t kEntries = static_cast<std::size_t>(kTableEnd * kPerUnit) + 1;
 
 // exp(-x) I_nu(x) for nu = 0 and 1, from the power series up to 20 and Hankel's series beyond.
 double scaled_bessel(int nu, double x) {
@@ -35,33 +33,8 @@ double scaled_bessel(int nu, double x) {
 
 RicianMoments exact(double signal) {
   const double x = signal * signal / 4, i0 = scaled_bessel(0, x), i1 = scaled_bessel(1, x);
-  const double mean = kFloor * ((1 + 2 * x) * i0 + 2 * x * i1);
-  return {mean, kFloor * signal / 2 * (i0 + i1), 2 + signal * signal - mean * mean};
-}
-
-struct Table {
-  std::array<RicianMoments, kEntries> at;
-  Table() {
-    for (std::size_t k = 0; k < kEntries; ++k) at[k] = exact(static_cast<double>(k) / kPerUnit);
-  }
-};
-const Table& table() {
-  static const Table made;
-  return made;
-}
-
-RicianMoments far(double signal) {
-  const double r = 1 / signal, r2 = r * r;
-  const double mean = signal + r * (0.5 + r2 * (0.125 + r2 * (0.1875 + r2 * 0.5859375)));
-  const double variance = 1 - r2 * (0.5 + r2 * (0.5 + r2 * 1.375));  // without the difference of two squares
-  return {mean, 1 - r2 * (0.5 + r2 * (0.375 + r2 * 0.9375)), variance};
-}
-
-// Of a magnitude that is taken for a mean.
-double variance_at(double mean) {
-  constexpr double kFar = 6;
-  if (mean < kFar) return rician_moments(rician_signal(mean)).variance;
-  return 1 - 0.5 / (mean * mean - 1);
+  const double mean = kRicianFloor * ((1 + 2 * x) * i0 + 2 * x * i1);
+  return {mean, kRicianFloor * signal / 2 * (i0 + i1), 2 + signal * signal - mean * mean};
 }
 
 // Means over the voxels of the grid up to `reach` off along one axis.
@@ -81,32 +54,21 @@ void box_means(std::vector<double>& values, std::size_t extent, std::size_t step
 
 }  // namespace
 
-RicianMoments rician_moments(double signal) {
-  if (!(signal < kTableEnd)) return far(signal);
-  // Cubic in the mean, whose slope is in the table; linear in what varies less.
-  const double place = std::max(signal, 0.0) * kPerUnit;
-  const auto k = std::min(static_cast<std::size_t>(place), kEntries - 2);
-  const double t = place - static_cast<double>(k), h = 1 / kPerUnit;
-  const auto &a = table().at[k], &b = table().at[k + 1];
-  const double mean = (1 + 2 * t) * (1 - t) * (1 - t) * a.mean + t * (1 - t) * (1 - t) * h * a.slope +
-                      t * t * (3 - 2 * t) * b.mean - t * t * (1 - t) * h * b.slope;
-  return {mean, a.slope + t * (b.slope - a.slope), a.variance + t * (b.variance - a.variance)};
+const RicianMoments* rician_table() {
+  static const std::vector<RicianMoments> table = [] {
+    std::vector<RicianMoments> made;
+    for (int k = 0; k < kRicianEntries; ++k) made.push_back(exact(static_cast<double>(k) / kRicianPerUnit));
+    return made;
+  }();
+  return table.data();
 }
 
-double rician_signal(double mean) {
-  if (!(mean > kFloor)) return 0;
-  // Near the floor mean = floor + floor S^2 / 4, far from it S = mean - 1 / (2 S).
-  double signal = mean < 2 ? std::sqrt(4 * (mean / kFloor - 1)) : std::sqrt(mean * mean - 1);
-  const int steps = mean < 8 ? 3 : 1;
-  for (int step = 0; step < steps; ++step) {
-    const auto [at, slope, variance] = rician_moments(signal);
-    if (slope > 0) signal = std::max(signal / 2, signal - (at - mean) / slope);
-  }
-  return signal;
-}
+RicianMoments rician_moments(double signal) { return rician_moments(signal, rician_table()); }
+
+double rician_signal(double mean) { return rician_signal(mean, rician_table()); }
 
 void correct_noise_bias(Image& noise, const Image& series, const std::array<int, 3>& extent, const Run& run) {
-  const RunScope scope(run);
+  const DeviceScope scope(run, "correcting a noise map", kBuiltWithCuda);
   series.check("the series");
   noise.check("the noise map");
   if (noise.channels != 1 || noise.grid.voxels() != series.grid.voxels())
@@ -118,6 +80,9 @@ void correct_noise_bias(Image& noise, const Image& series, const std::array<int,
   std::ranges::copy_if(measured, std::back_inserter(known), [](float value) { return value > 0; });
   if (known.empty()) return;
   const double usual = median(known);
+#if defined(WARPLOOM_HAVE_CUDA)
+  if (scope.device().is_gpu()) return correct_noise_bias_cuda(noise, series, extent, usual);
+#endif
   std::vector<double> variance(measured.size());
   const Grid& grid = series.grid;
   for (int step = 0; step < 3; ++step) {
@@ -127,7 +92,7 @@ void correct_noise_bias(Image& noise, const Image& series, const std::array<int,
         double sum = 0;
         for (std::size_t i = 0; i < static_cast<std::size_t>(series.channels); ++i) {
           const double value = static_cast<double>(series.data[i * variance.size() + v]);
-          sum += std::isfinite(value) ? variance_at(scale * value) : 1;
+          sum += std::isfinite(value) ? rician_variance(scale * value, rician_table()) : 1;
         }
         variance[v] = sum / series.channels;
       }

@@ -145,18 +145,33 @@ class Cpu final : public ConvexBackend {
     return p_.data() + (row * problem_.edges.count + edge) * stride_ + 1;
   }
 
-  void update_dual(std::int64_t row) {
+  /// body(edge, rows) for each kind of edge that has any in this row: both ends of those that stay in the
+  /// image, in `values` [nz, ny, nx].
+  template <class Body>
+  void for_edges(std::int64_t row, const std::vector<float>& values, const Body& body) {
+    const float* const counts = counts_.empty() ? nullptr : counts_.data();
     for (int e = 0; e < problem_.edges.count; ++e) {
       const Edge& edge = problem_.edges.edge[e];
       const std::int64_t other = row_at(row, edge.dy, edge.dz);
       if (other < 0) continue;
       const auto [first, count] = span_of(edge);
       const std::int64_t here = row * nx_ + first, there = other * nx_ + first + edge.dx;
-      const float* counts = counts_.empty() ? nullptr : counts_.data();
-      update_dual_row_({count, p_row(e, row) + first, extrapolated_.data() + here,
-                        extrapolated_.data() + there, counts == nullptr ? nullptr : counts + here,
-                        counts == nullptr ? nullptr : counts + there, steps_.sigma * edge.weight, lambda_});
+      body(edge, DualRow{.count = count,
+                         .p = p_row(e, row) + first,
+                         .here = values.data() + here,
+                         .there = values.data() + there,
+                         .here_counts = counts == nullptr ? nullptr : counts + here,
+                         .there_counts = counts == nullptr ? nullptr : counts + there,
+                         .step = 0,
+                         .limit = 0});
     }
+  }
+
+  void update_dual(std::int64_t row) {
+    for_edges(row, extrapolated_, [&](const Edge& edge, DualRow edges) {
+      edges.step = steps_.sigma * edge.weight, edges.limit = lambda_;
+      update_dual_row_(edges);
+    });
   }
 
   PrimalRow primal_row(std::int64_t row) {
@@ -192,19 +207,11 @@ class Cpu final : public ConvexBackend {
 
   void measure_row(std::int64_t row, float threshold, SetSums& sums) {
     count_row(row, threshold, sums);
-    const float* counts = counts_.empty() ? nullptr : counts_.data();
-    const float* own = counts == nullptr ? nullptr : counts + row * nx_;
-    for (int e = 0; e < problem_.edges.count; ++e) {
-      const Edge& edge = problem_.edges.edge[e];
-      const std::int64_t other = row_at(row, edge.dy, edge.dz);
-      if (other < 0) continue;
-      const auto [first, count] = span_of(edge);
-      const std::int64_t here = row * nx_ + first, there = other * nx_ + first + edge.dx;
-      sums.length +=
-          double(edge.weight) * count_cuts_({count, nullptr, v_.data() + here, v_.data() + there,
-                                             counts == nullptr ? nullptr : counts + here,
-                                             counts == nullptr ? nullptr : counts + there, 0, threshold});
-    }
+    const float* own = counts_.empty() ? nullptr : counts_.data() + row * nx_;
+    for_edges(row, v_, [&](const Edge& edge, DualRow edges) {
+      edges.limit = threshold;
+      sums.length += double(edge.weight) * count_cuts_(edges);
+    });
     sums.excess += row_excess_(primal_row(row), threshold, own);
   }
 

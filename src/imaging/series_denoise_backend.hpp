@@ -86,4 +86,7 @@ class PatchReceiver {
 PatchResults denoise_patches_cpu(const SeriesProblem& problem, PatchReceiver& receiver);
 PatchResults denoise_patches_cuda(const SeriesProblem& problem, PatchReceiver& receiver);
 
+/// Makes the context of the current device, if there is none yet. An error shows in the next call.
+void start_cuda();
+
 }  // namespace warploom::imaging

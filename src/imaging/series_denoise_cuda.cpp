@@ -188,13 +188,9 @@ PatchConstants patch_constants(const SeriesProblem& problem) {
           problem.inverse_larger()};
 }
 
-double seconds_between(const CudaEvent& from, const CudaEvent& to) {
-  float milliseconds = 0;
-  cuda_check(cudaEventElapsedTime(&milliseconds, from.get(), to.get()), "cudaEventElapsedTime");
-  return static_cast<double>(milliseconds) / 1e3;
-}
-
 }  // namespace
+
+void start_cuda() { cudaFree(nullptr); }
 
 PatchResults denoise_patches_cuda(const SeriesProblem& problem, PatchReceiver& receiver) {
   const bool double_precision = problem.precision == Precision::float64;

@@ -20,6 +20,8 @@ struct TvProblem {
   const float* noisy = nullptr;  ///< [channels, nz, ny, nx]
   Solver solver = Solver::accelerated;
   double descent_step = 0;  ///< 0: see DescentState
+  double tgv_ratio =
+      0;  ///< above 0: total generalised variation, see tgv.hpp; solver and epsilon do not count
 };
 
 /// Result of a minimisation; `image` was replaced.

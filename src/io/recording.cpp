@@ -31,6 +31,8 @@ std::string form_of(const fs::path& path, const RecordingOptions& options) {
                {"f64", {".f64"}},
                {"ts", {".ts"}},
                {"edf", {".edf", ".bdf"}},
+               {"c3d", {".c3d"}},
+               {"mat", {".mat"}},
                {"wfdb", {".hea", ".dat"}}};
   for (const auto& [form, endings] : forms)
     if (options.format.empty() ? std::ranges::find(endings, ending) != endings.end() : options.format == form)
@@ -40,27 +42,30 @@ std::string form_of(const fs::path& path, const RecordingOptions& options) {
 
 std::string known_form(const fs::path& path, const RecordingOptions& options) {
   if (std::string form = form_of(path, options); !form.empty()) return form;
-  constexpr std::string_view kForms = "csv, npy, f32, f64, ts, edf, wfdb";
+  constexpr std::string_view kForms = "csv, npy, f32, f64, ts, edf, c3d, mat, wfdb";
   if (!options.format.empty())
     throw BadInput(fmt::format("format '{}' is unknown; there are {}", printable(options.format), kForms));
   throw BadInput(fmt::format(
       "{}: the ending of its name tells no format: .csv, .tsv, .txt, .npy, .f32, .raw, .f64, .ts, .edf, .bdf, "
-      ".hea or .dat does, perhaps with .gz behind it; or name the format: {}",
+      ".c3d, .mat, .hea or .dat does, perhaps with .gz behind it; or name the format: {}",
       path.string(), kForms));
 }
 
+fs::path wfdb_header_of(fs::path path) {
+  if (path.extension() == ".dat") path.replace_extension(".hea");
+  return path.extension() == ".hea" ? path : path += ".hea";
+}
+
 Recording read(const fs::path& path, const std::string& form, const RecordingOptions& options) {
-  if (form == "wfdb") {
-    fs::path header = path;
-    if (header.extension() == ".dat") header.replace_extension(".hea");
-    return read_wfdb(header.extension() == ".hea" ? header : fs::path(header) += ".hea", options);
-  }
+  if (form == "wfdb") return read_wfdb(wfdb_header_of(path), options);
   ByteSource source(path);
   if (form == "npy") return read_npy_recording(source, options);
   if (form == "f32") return read_raw<float>(source, options);
   if (form == "f64") return read_raw<double>(source, options);
   if (form == "ts") return read_ts(source, options);
   if (form == "edf") return read_edf(source, options);
+  if (form == "c3d") return read_c3d(source, options);
+  if (form == "mat") return read_mat(source, options);
   return read_text(source, options);
 }
 
@@ -87,7 +92,7 @@ std::vector<fs::path> recordings_of(const fs::path& folder) {
   if (error) throw BadInput(fmt::format("cannot read the folder {}: {}", folder.string(), error.message()));
   if (files.empty())
     throw BadInput(fmt::format(
-        "{}: the folder holds no recording: no .csv .tsv .txt .npy .f32 .raw .f64 .ts .edf .bdf .hea or .dat",
+        "{}: the folder holds no recording: no .csv .tsv .txt .npy .f32 .raw .f64 .ts .edf .bdf .c3d .mat .hea or .dat",
         folder.string()));
   std::ranges::sort(files);
   return files;
@@ -119,6 +124,12 @@ std::vector<fs::path> series_of(const fs::path& file) {
   for (std::int32_t series = 1, all = count_series(source); series <= all; ++series)
     paths.push_back(file.string() + "#" + std::to_string(series));
   return paths;
+}
+
+std::vector<fs::path> recording_parts(const fs::path& path, const RecordingOptions& options) {
+  const fs::path file = series_path(path).file;
+  if (form_of(file, options) != "wfdb") return {file};
+  return wfdb_files(wfdb_header_of(file));
 }
 
 Recording read_recording(const fs::path& path, const RecordingOptions& given) {
@@ -220,6 +231,31 @@ std::string quoted_list(const std::vector<std::string>& names) {
   return names.size() > kMost ? text + ", ..." : text;
 }
 
+namespace {
+
+/// "2-4", unless a channel has that name, as 2, 3 and 4.
+std::vector<std::string> with_ranges(const std::vector<std::string>& words,
+                                     const std::vector<std::string>& names, const std::string& file) {
+  std::vector<std::string> all;
+  for (const std::string& word : words) {
+    const std::size_t dash = word.find('-');
+    std::size_t first = 0, last = 0;
+    if (dash == word.npos || std::ranges::count(names, word) > 0 ||
+        !parse_whole(std::string_view(word).substr(0, dash), first) ||
+        !parse_whole(std::string_view(word).substr(dash + 1), last)) {
+      all.push_back(word);
+      continue;
+    }
+    if (first < 1 || last < first || last > names.size())
+      throw BadInput(fmt::format("{}: channels {}: the file has {}, from 1; a range is FIRST-LAST, as 1-{}",
+                                 file, word, names.size(), names.size()));
+    for (std::size_t number = first; number <= last; ++number) all.push_back(std::to_string(number));
+  }
+  return all;
+}
+
+}  // namespace
+
 std::vector<std::size_t> wanted_channels(const std::vector<std::string>& names,
                                          const RecordingOptions& options, const std::string& file) {
   std::vector<std::size_t> wanted;
@@ -227,7 +263,7 @@ std::vector<std::size_t> wanted_channels(const std::vector<std::string>& names,
     for (std::size_t k = 0; k < names.size(); ++k) wanted.push_back(k);
     return wanted;
   }
-  for (const std::string& word : options.select) {
+  for (const std::string& word : with_ranges(options.select, names, file)) {
     const auto named = std::ranges::count(names, word);
     std::size_t number = 0;
     if (named > 1)

@@ -85,17 +85,17 @@ Recording read_npy_recording(ByteSource& source, const RecordingOptions& options
   if (array.data.empty()) throw BadInput(fmt::format("{}: an array without elements", source.name()));
   Columns samples(columns, array.shape[0], options, source.name());
   const std::string_view bytes(reinterpret_cast<const char*>(array.data.data()), array.data.size());
-  if (array.dtype == "f4")
-    samples.take<float>(bytes);
-  else if (array.dtype == "f8")
-    samples.take<double>(bytes);
-  else if (array.dtype == "i2")
-    samples.take<std::int16_t>(bytes);
-  else if (array.dtype == "i4")
-    samples.take<std::int32_t>(bytes);
-  else
+  const auto take = [&]<class T>(std::string_view dtype, T) {
+    if (array.dtype == dtype) samples.take<T>(bytes);
+    return array.dtype == dtype;
+  };
+  const bool taken = take("f4", float{}) || take("f8", double{}) || take("i1", std::int8_t{}) ||
+                     take("i2", std::int16_t{}) || take("i4", std::int32_t{}) || take("i8", std::int64_t{}) ||
+                     take("u1", std::uint8_t{}) || take("u2", std::uint16_t{}) ||
+                     take("u4", std::uint32_t{}) || take("u8", std::uint64_t{});
+  if (!taken)
     throw BadInput(fmt::format(
-        "{}: its elements are {}; f4, f8, i2 and i4 are read; convert it with a.astype('f4') in NumPy",
+        "{}: its elements are {}; f4, f8 and whole numbers are read; convert it with a.astype('f4') in NumPy",
         source.name(), array.dtype));
   return samples.recording();
 }

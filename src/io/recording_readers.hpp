@@ -24,8 +24,13 @@ Recording read_ts(ByteSource& source, const RecordingOptions& options);
 /// Series in a .ts file.
 std::int32_t count_series(ByteSource& source);
 Recording read_edf(ByteSource& source, const RecordingOptions& options);
+Recording read_c3d(ByteSource& source, const RecordingOptions& options);
+Recording read_mat(ByteSource& source, const RecordingOptions& options);
 /// Reads the files that the header names from the header's directory.
 Recording read_wfdb(const std::filesystem::path& header, const RecordingOptions& options);
+
+/// The files that read_wfdb() reads, those that are there.
+std::vector<std::filesystem::path> wfdb_files(const std::filesystem::path& header);
 
 /// Where samples are missing in time, no file's size bounds what its numbers ask for; this does.
 /// @param missing, held  samples of all channels together that gaps ask for, and that the file holds

@@ -280,6 +280,29 @@ class RecordReader {
 
 }  // namespace
 
+std::vector<fs::path> wfdb_files(const fs::path& header) {
+  std::vector<fs::path> files;
+  const auto add = [&](fs::path path) {
+    std::error_code error;
+    if (fs::exists(path, error) && std::ranges::find(files, path) == files.end())
+      files.push_back(std::move(path));
+  };
+  const auto add_record = [&](const fs::path& path, const WfdbHeader& record) {
+    add(path);
+    for (const WfdbSignal& signal : record.signals)
+      if (signal.file != "~") add(beside(path, signal.file));
+  };
+  const WfdbHeader record = read_header(header);
+  add_record(header, record);
+  for (const WfdbSegment& segment : record.segments)
+    if (segment.name != "~") {
+      const fs::path path = beside(header, segment.name + ".hea");
+      add_record(path, read_header(path));
+    }
+  add(fs::path(header).replace_extension(".atr"));
+  return files;
+}
+
 Recording read_wfdb(const fs::path& header, const RecordingOptions& options) {
   return RecordReader(header, options).read();
 }

@@ -16,6 +16,11 @@ class Backend {
                                                     std::span<const Windows> windows) = 0;
   virtual std::vector<std::vector<Candidate>> best(std::span<const Pattern> patterns,
                                                    std::span<const Task> tasks) = 0;
+  virtual std::vector<float> profile(const JointPattern& pattern, std::int64_t first, std::int64_t count) = 0;
+  virtual std::vector<std::vector<float>> distances(std::span<const JointPattern> patterns,
+                                                    std::span<const JointWindows> windows) = 0;
+  virtual std::vector<std::vector<Candidate>> best(std::span<const JointPattern> patterns,
+                                                   std::span<const JointTask> tasks) = 0;
   Effort effort;
 };
 

@@ -16,24 +16,29 @@
 namespace warploom::search {
 namespace {
 
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
 /// All of a unit's distances. @return cells computed
-std::int64_t unit_profile(const CpuQuery& query, const CpuWindows& windows, std::span<const float> channel,
-                          float* distances) {
+std::int64_t unit_profile(const CpuQuery& query, const CpuWindowsOfAll& windows, float* distances) {
   DtwBatch batch(query);
-  const std::int64_t lanes = batch.lanes();
+  const int lanes = batch.lanes();
   std::int64_t cells = 0;
   for (std::int64_t t = 0; t < windows.count; t += lanes) {
-    const std::int64_t count = std::min(lanes, windows.count - t);
-    if (windows.first + t + query.length + lanes - 1 <= std::ssize(channel)) {
-      batch.load_adjacent(windows.samples + t, windows.lanes(t));
-    } else {
-      const float* begins[kMostLanes];
-      for (std::int64_t l = 0; l < lanes; ++l) begins[l] = windows.samples + t + std::min(l, count - 1);
-      batch.load(begins, windows.lanes(t));
+    const std::int64_t count = std::min<std::int64_t>(lanes, windows.count - t);
+    for (std::int64_t c = 0; c < query.count(); ++c) {
+      const CpuWindows& of = windows.channels[c];
+      if (windows.first + t + query.length + lanes - 1 <= std::ssize(query.channels[c].recorded)) {
+        batch.load_adjacent(c, of.samples + t, of.lanes(t));
+      } else {
+        LaneWindows some;
+        for (int l = 0; l < lanes; ++l) some.set(l, of, t + std::min<std::int64_t>(l, count - 1));
+        batch.load(c, some.begin, some.moments());
+      }
     }
     float of_lanes[kMostLanes];
     cells += batch.compute(of_lanes);
-    std::copy_n(of_lanes, count, distances + t);
+    for (std::int64_t l = 0; l < count; ++l)
+      distances[t + l] = windows.missing(t + l) ? kInfinity : of_lanes[l];
   }
   return cells;
 }
@@ -57,6 +62,7 @@ class KeptMoments {
       for (const auto field : {&WindowMoments::mean, &WindowMoments::rest, &WindowMoments::scale})
         std::copy((some.*field).begin(), (some.*field).end(), (all.*field).begin() + first);
     });
+    pad(all);
   }
   /// Null if they are not kept. Several threads may ask.
   const WindowMoments* of(std::span<const float> channel, std::int64_t length) const {
@@ -75,56 +81,105 @@ class CpuBackend : public Backend {
 
   std::vector<float> profile(const Pattern& pattern, std::int32_t channel, std::int64_t first,
                              std::int64_t count) override {
-    const CpuQuery query(pattern, options_.normalization);
-    std::vector<float> distances(static_cast<std::size_t>(count));
-    const std::vector<CpuUnit> units = units_of(query, first, first + count);
-    parallel_for(std::ssize(units), [&](std::int64_t u) {
-      check_interrupt();
-      const CpuWindows windows(signal_[channel], query, options_.normalization, units[u].begin,
-                               units[u].size);
-      unit_profile(query, windows, signal_[channel], distances.data() + (units[u].begin - first));
-    });
-    return distances;
+    return profile(CpuQuery(signal_, channel, pattern, options_.normalization), first, count);
+  }
+  std::vector<float> profile(const JointPattern& pattern, std::int64_t first, std::int64_t count) override {
+    return profile(CpuQuery(signal_, pattern, options_.normalization), first, count);
   }
 
   std::vector<std::vector<float>> distances(std::span<const Pattern> patterns,
                                             std::span<const Windows> windows) override {
-    for (const Windows& some : windows) keep_moments(patterns[some.pattern], some.channel);
-    std::vector<std::vector<float>> distances(windows.size());
-    share_out(std::ssize(windows), [&](std::int64_t w) {
-      distances[w] = distances_at(patterns[windows[w].pattern], windows[w].channel, windows[w].offsets);
+    return distances_of(windows, [&](const Windows& some) {
+      return CpuQuery(signal_, some.channel, patterns[some.pattern], options_.normalization);
     });
-    return distances;
+  }
+  std::vector<std::vector<float>> distances(std::span<const JointPattern> patterns,
+                                            std::span<const JointWindows> windows) override {
+    return distances_of(windows, [&](const JointWindows& some) {
+      return CpuQuery(signal_, patterns[some.pattern], options_.normalization);
+    });
   }
 
   std::vector<std::vector<Candidate>> best(std::span<const Pattern> patterns,
                                            std::span<const Task> tasks) override {
-    std::uint64_t windows = 0;
+    std::vector<JointTask> all;
     for (const Task& task : tasks)
-      for (std::int32_t p = 0; p < task.patterns; ++p) {
-        const CpuRange range = range_of(patterns, task, task.first_pattern + p);
+      all.push_back({task.first_pattern, task.patterns, task.limit, task.exclusion, task.max_distance,
+                     task.first, task.last});
+    return best_of(
+        all,
+        [&](std::size_t t, std::int32_t p) {
+          return CpuQuery(signal_, tasks[t].channel, patterns[p], options_.normalization);
+        },
+        [&](std::int32_t p) { return std::pair(std::ssize(patterns[p].samples), patterns[p].lead); });
+  }
+  std::vector<std::vector<Candidate>> best(std::span<const JointPattern> patterns,
+                                           std::span<const JointTask> tasks) override {
+    return best_of(
+        tasks,
+        [&](std::size_t, std::int32_t p) { return CpuQuery(signal_, patterns[p], options_.normalization); },
+        [&](std::int32_t p) { return std::pair(patterns[p].length(), std::int64_t{0}); });
+  }
+
+ private:
+  std::vector<float> profile(const CpuQuery& query, std::int64_t first, std::int64_t count) const {
+    std::vector<float> distances(static_cast<std::size_t>(count));
+    const std::vector<CpuUnit> units = units_of(query, first, first + count);
+    parallel_for(std::ssize(units), [&](std::int64_t u) {
+      check_interrupt();
+      const CpuWindowsOfAll windows(query, units[u].begin, units[u].size);
+      unit_profile(query, windows, distances.data() + (units[u].begin - first));
+    });
+    return distances;
+  }
+
+  /// @param query_of  makes the query of a list of windows
+  template <class SomeWindows, class QueryOf>
+  std::vector<std::vector<float>> distances_of(std::span<const SomeWindows> windows,
+                                               const QueryOf& query_of) {
+    for (const SomeWindows& some : windows) keep_moments(query_of(some));
+    std::vector<std::vector<float>> distances(windows.size());
+    share_out(std::ssize(windows), [&](std::int64_t w) {
+      CpuQuery query = query_of(windows[w]);
+      take_moments(query);
+      distances[w] = distances_at(query, windows[w].offsets);
+    });
+    return distances;
+  }
+
+  /// @param query_of  makes the query of a task's pattern
+  /// @param extent_of  a pattern's length and lead
+  template <class QueryOf, class ExtentOf>
+  std::vector<std::vector<Candidate>> best_of(std::span<const JointTask> tasks, const QueryOf& query_of,
+                                              const ExtentOf& extent_of) {
+    const auto range_of = [&](const JointTask& task, std::int32_t pattern) {
+      const auto [length, lead] = extent_of(pattern);
+      return this->range_of(task, pattern, length, lead);
+    };
+    std::uint64_t windows = 0;
+    for (std::size_t t = 0; t < tasks.size(); ++t)
+      for (std::int32_t p = 0; p < tasks[t].patterns; ++p) {
+        const CpuRange range = range_of(tasks[t], tasks[t].first_pattern + p);
         windows += static_cast<std::uint64_t>(std::max<std::int64_t>(0, range.last - range.first));
+        keep_moments(query_of(t, range.pattern));
       }
     Progress progress("searching", windows, "windows");
     CpuCounts counts;
-    for (const Task& task : tasks)
-      for (std::int32_t p = 0; p < task.patterns; ++p)
-        keep_moments(patterns[task.first_pattern + p], task.channel);
     std::vector<std::vector<Candidate>> found(tasks.size());
-    const auto search = [&](std::int64_t t) {
+    share_out(std::ssize(tasks), [&](std::int64_t t) {
       SharedSelection selection(tasks[t]);
       for (std::int32_t p = 0; p < tasks[t].patterns; ++p) {
-        const CpuRange range = range_of(patterns, tasks[t], tasks[t].first_pattern + p);
+        const CpuRange range = range_of(tasks[t], tasks[t].first_pattern + p);
         if (range.first >= range.last) continue;
-        const CpuQuery query = query_of(patterns[range.pattern], tasks[t].channel);
+        CpuQuery query = query_of(t, range.pattern);
+        take_moments(query);
         if (options_.prune != Prune::never)
           search_bounded(query, range, tasks[t], options_.prune, selection, counts, progress);
         else
           search_all(query, range, selection, counts, progress);
       }
       found[t] = selection.finish();
-    };
-    share_out(std::ssize(tasks), search);
+    });
     effort.windows += counts.windows;
     effort.skipped += counts.skipped;
     effort.bounded += counts.bounded;
@@ -139,15 +194,12 @@ class CpuBackend : public Backend {
     return found;
   }
 
- private:
-  void keep_moments(const Pattern& pattern, std::int32_t channel) {
-    if (options_.normalization == Normalization::z)
-      moments_.keep(signal_[channel], std::ssize(pattern.samples));
+  void keep_moments(const CpuQuery& query) {
+    if (options_.normalization != Normalization::z) return;
+    for (const CpuChannel& channel : query.channels) moments_.keep(channel.recorded, query.length);
   }
-  CpuQuery query_of(const Pattern& pattern, std::int32_t channel) const {
-    CpuQuery query(pattern, options_.normalization);
-    query.moments = moments_.of(signal_[channel], query.length);
-    return query;
+  void take_moments(CpuQuery& query) const {
+    for (CpuChannel& channel : query.channels) channel.moments = moments_.of(channel.recorded, query.length);
   }
 
   /// Short recordings hold less than every thread can do: then tasks are shared out, else their windows.
@@ -158,44 +210,37 @@ class CpuBackend : public Backend {
       for (std::int64_t t = 0; t < tasks; ++t) task(t);
   }
 
-  std::vector<float> distances_at(const Pattern& pattern, std::int32_t channel,
-                                  std::span<const std::int64_t> offsets) const {
-    const CpuQuery query = query_of(pattern, channel);
+  std::vector<float> distances_at(const CpuQuery& query, std::span<const std::int64_t> offsets) const {
     std::vector<float> distances(offsets.size());
     const std::int64_t lanes = DtwBatch(query).lanes();
     parallel_for((std::ssize(offsets) + lanes - 1) / lanes, [&](std::int64_t b) {
       check_interrupt();
       const std::int64_t begin = b * lanes, count = std::min(lanes, std::ssize(offsets) - begin);
-      float mean[kMostLanes]{}, rest[kMostLanes]{}, scale[kMostLanes]{}, of_lanes[kMostLanes];
-      const float* begins[kMostLanes];
-      CpuWindowsAt windows(signal_[channel], query, options_.normalization);
-      for (std::int64_t l = 0; l < lanes; ++l) {
-        const std::int64_t offset = offsets[begin + std::min(l, count - 1)];
-        const CpuWindows& block = windows.around(offset);
-        begins[l] = signal_[channel].data() + offset;
-        mean[l] = block.mean[offset - block.first];
-        rest[l] = block.rest[offset - block.first];
-        scale[l] = block.scale[offset - block.first];
+      std::vector<LaneWindows> some(query.channels.size());
+      bool missing[kMostLanes];
+      CpuWindowsAt windows(query);
+      for (int l = 0; l < lanes; ++l) {
+        const std::int64_t offset = offsets[begin + std::min<std::int64_t>(l, count - 1)];
+        const CpuWindowsOfAll& block = windows.around(offset);
+        missing[l] = block.missing(offset - block.first);
+        for (std::size_t c = 0; c < some.size(); ++c) some[c].set(l, block.channels[c], offset - block.first);
       }
       DtwBatch batch(query);
-      batch.load(begins, {mean, rest, scale});
+      for (std::size_t c = 0; c < some.size(); ++c)
+        batch.load(static_cast<std::int64_t>(c), some[c].begin, some[c].moments());
+      float of_lanes[kMostLanes];
       batch.compute(of_lanes);
-      std::copy_n(of_lanes, count, distances.begin() + begin);
+      for (std::int64_t l = 0; l < count; ++l) distances[begin + l] = missing[l] ? kInfinity : of_lanes[l];
     });
     return distances;
   }
 
-  CpuRange range_of(std::span<const Pattern> patterns, const Task& task, std::int32_t index) const {
-    const Pattern& pattern = patterns[index];
-    const std::span<const float> channel = signal_[task.channel];
+  CpuRange range_of(const JointTask& task, std::int32_t pattern, std::int64_t length,
+                    std::int64_t lead) const {
     constexpr std::int64_t kFar = std::int64_t{1} << 61;  // to which a lead can be added
-    return {channel,
-            options_.normalization,
-            std::max<std::int64_t>(0, std::clamp(task.first, -kFar, kFar) + pattern.lead),
-            std::min(std::ssize(channel) - std::ssize(pattern.samples) + 1,
-                     std::clamp(task.last, -kFar, kFar) + pattern.lead),
-            pattern.lead,
-            index};
+    return {std::max<std::int64_t>(0, std::clamp(task.first, -kFar, kFar) + lead),
+            std::min(std::ssize(signal_[0]) - length + 1, std::clamp(task.last, -kFar, kFar) + lead), lead,
+            pattern};
   }
 
   void search_all(const CpuQuery& query, const CpuRange& range, SharedSelection& selection, CpuCounts& counts,
@@ -203,10 +248,9 @@ class CpuBackend : public Backend {
     const std::vector<CpuUnit> units = units_of(query, range.first, range.last);
     parallel_for(std::ssize(units), [&](std::int64_t u) {
       const auto [begin, size] = units[u];
-      const CpuWindows windows(range.channel, query, range.normalization, begin, size);
+      const CpuWindowsOfAll windows(query, begin, size);
       std::vector<float> distances(static_cast<std::size_t>(size));
-      counts.cells +=
-          static_cast<std::uint64_t>(unit_profile(query, windows, range.channel, distances.data()));
+      counts.cells += static_cast<std::uint64_t>(unit_profile(query, windows, distances.data()));
       std::vector<Candidate> candidates;
       for (std::int64_t t = 0; t < size; ++t) {
         counts.skipped += windows.missing(t);

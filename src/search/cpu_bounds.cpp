@@ -7,10 +7,10 @@ namespace {
 
 constexpr int kStep = 8;  // positions between two looks at the sums
 
-/// Adds square(term(k)) over the positions, until all lanes exceed the bound.
+/// Adds square(term(k)) over the positions to the sums, until all lanes exceed the bound.
 template <class Term>
-inline void add_until(std::int64_t length, float bound, float* sums, const Term& term) {
-  Vector sum[2] = {};
+inline unsigned add_until(std::int64_t length, float bound, float* sums, const Term& term) {
+  Vector sum[2] = {load(sums), Vector{}};
   const auto add = [&](int s, std::int64_t k) {
     const Vector t = term(k);
     sum[s] = t * t + sum[s];
@@ -19,28 +19,27 @@ inline void add_until(std::int64_t length, float bound, float* sums, const Term&
   for (; k + kStep <= length; k += kStep) {
 #pragma GCC unroll 8
     for (int s = 0; s < kStep; ++s) add(s % 2, k + s);
-    if (bits(sum[0] + sum[1] <= all(bound)) == 0) {
-      store(sums, sum[0] + sum[1]);
-      return;
-    }
+    if (bits(sum[0] + sum[1] <= all(bound)) == 0) break;
   }
-  for (; k < length; ++k) add(0, k);
+  if (k + kStep > length)
+    for (; k < length; ++k) add(0, k);
   store(sums, sum[0] + sum[1]);
+  return bits(sum[0] + sum[1] <= all(bound));
 }
 
-void by_query(const Envelope& query, const float* samples, const LaneMoments& moments, float bound,
-              float* sums) {
+unsigned by_query(const Envelope& query, const float* samples, const LaneMoments& moments, float bound,
+                  float* sums) {
   const Normalizer normalized(moments);
-  add_until(query.length, bound, sums, [&](std::int64_t k) {
+  return add_until(query.length, bound, sums, [&](std::int64_t k) {
     const Vector x = normalized(load(samples + query.position[k]));
     return x - lesser(greater(x, all(query.lower[k])), all(query.upper[k]));
   });
 }
 
-void by_windows(const Envelope& query, const float* lower, const float* upper, const LaneMoments& moments,
-                float bound, float* sums) {
+unsigned by_windows(const Envelope& query, const float* lower, const float* upper, const LaneMoments& moments,
+                    float bound, float* sums) {
   const Normalizer normalized(moments);
-  add_until(query.length, bound, sums, [&](std::int64_t k) {
+  return add_until(query.length, bound, sums, [&](std::int64_t k) {
     const Vector q = all(query.query[k]);
     const Vector least = normalized(load(lower + query.position[k]));
     const Vector most = normalized(load(upper + query.position[k]));
@@ -48,13 +47,20 @@ void by_windows(const Envelope& query, const float* lower, const float* upper, c
   });
 }
 
-void remaining(const float* lower, const float* upper, const float* windows, std::int64_t length, float* to) {
-  Vector sum{};
+void remaining(const float* lower, const float* upper, const float* windows, std::int64_t length,
+               std::int64_t channels, const float* more, float* to) {
+  Vector sum = load(more);
   store(to + length * kLanes, sum);
-  for (std::int64_t j = length - 1; j >= 0; --j) {
-    const Vector x = load(windows + j * kLanes);
-    const Vector term = x - lesser(greater(x, all(lower[j])), all(upper[j]));
+  const auto add = [&](std::int64_t at) {
+    const Vector x = load(windows + at * kLanes);
+    const Vector term = x - lesser(greater(x, all(lower[at])), all(upper[at]));
     sum = term * term + sum;
+  };
+  for (std::int64_t j = length - 1; j >= 0; --j) {
+    if (channels == 1)
+      add(j);
+    else
+      for (std::int64_t c = 0; c < channels; ++c) add(j * channels + c);
     store(to + j * kLanes, sum);
   }
 }

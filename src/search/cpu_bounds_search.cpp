@@ -21,50 +21,94 @@ constexpr std::int64_t kWindowsBeforeChoice =
 class QueryEnvelope {
  public:
   QueryEnvelope(const CpuQuery& query, const CpuBounds& bounds)
-      : query_(query), lower_(query.length + 2 * query.radius + 32), upper_(lower_) {
-    bounds.envelope(query.samples.data(), query.length, query.radius, lower_.data(), upper_.data());
-    for (const std::int64_t end : {std::int64_t{0}, query.length - 1})
-      lower_.data()[end] = upper_.data()[end] = query.samples[end];
-    position_.resize(query.samples.size());
-    std::iota(position_.begin(), position_.end(), 0);
-    order();
+      : query_(query),
+        lower_(static_cast<std::size_t>(query.length * query.count())),
+        upper_(lower_),
+        told_(lower_.size()) {
+    Lines lower(query.length + 2 * query.radius + 32), upper = lower;
+    for (std::int64_t c = 0; c < query.count(); ++c) {
+      const std::vector<float>& samples = query.channels[c].samples;
+      bounds.envelope(samples.data(), query.length, query.radius, lower.data(), upper.data());
+      for (const std::int64_t end : {std::int64_t{0}, query.length - 1})
+        lower.data()[end] = upper.data()[end] = samples[end];
+      for (std::int64_t j = 0; j < query.length; ++j) {
+        lower_[at(c, j)] = lower.data()[j];
+        upper_[at(c, j)] = upper.data()[j];
+      }
+    }
+    sort();
   }
 
-  const float* lower() const { return lower_.data(); }
-  const float* upper() const { return upper_.data(); }
-  Envelope ordered() const {
-    return {query_.length, position_.data(), ordered_query_.data(), ordered_lower_.data(),
-            ordered_upper_.data()};
-  }
+  /// Of a matrix whose first channel is this, laid out as Matrices::query.
+  const float* lower(std::int64_t channel) const { return lower_.data() + query_.place(channel); }
+  const float* upper(std::int64_t channel) const { return upper_.data() + query_.place(channel); }
+  /// Positions of one channel.
+  struct Slice {
+    std::int64_t channel;
+    Envelope envelope;
+  };
+  /// All positions, in the order in which they are looked at.
+  const std::vector<Slice>& slices() const { return slices_; }
 
-  /// Positions in which windows lie far from the envelope come first.
-  void learn(const CpuWindows& window, std::vector<double>& told) const {
-    for (std::int64_t j = 0; j < query_.length; ++j) {
-      const float x = (window.samples[j] - window.mean[0]) * window.scale[0];
-      const float beyond = x - std::clamp(x, lower()[j], upper()[j]);
-      told[j] += beyond * beyond;
+  void learn(const CpuWindowsOfAll& window) {
+    for (std::int64_t c = 0; c < query_.count(); ++c) {
+      const CpuWindows& w = window.channels[c];
+      for (std::int64_t j = 0; j < query_.length; ++j) {
+        const float x = (w.samples[j] - w.mean[0]) * w.scale[0];
+        const float beyond = x - std::clamp(x, lower_[at(c, j)], upper_[at(c, j)]);
+        told_[at(c, j)] += beyond * beyond;
+      }
     }
   }
-  void sort(const std::vector<double>& told) {
-    std::stable_sort(position_.begin(), position_.end(),
-                     [&](std::int32_t a, std::int32_t b) { return told[a] > told[b]; });
-    order();
+  /// Positions in which windows lie far from the envelope come first: those of one channel in one slice,
+  /// those of several a few at a time.
+  void sort() {
+    constexpr std::int64_t kFew = 8;
+    const std::int64_t size = query_.count() == 1 ? query_.length : kFew;
+    for (auto* list : {&ordered_query_, &ordered_lower_, &ordered_upper_}) list->clear();
+    position_.clear();
+    std::vector<std::pair<double, Slice>> slices;  // and what each tells
+    for (std::int64_t c = 0; c < query_.count(); ++c) {
+      std::vector<std::int32_t> positions(static_cast<std::size_t>(query_.length));
+      std::iota(positions.begin(), positions.end(), 0);
+      std::stable_sort(positions.begin(), positions.end(),
+                       [&](std::int32_t a, std::int32_t b) { return told_[at(c, a)] > told_[at(c, b)]; });
+      for (std::int64_t k = 0; k < query_.length; ++k) {
+        if (k % size == 0)
+          slices.push_back({0, {c, {std::min(size, query_.length - k), nullptr, nullptr, nullptr, nullptr}}});
+        const std::int32_t j = positions[k];
+        slices.back().first += told_[at(c, j)];
+        position_.push_back(j);
+        ordered_query_.push_back(query_.channels[c].samples[j]);
+        ordered_lower_.push_back(lower_[at(c, j)]);
+        ordered_upper_.push_back(upper_[at(c, j)]);
+      }
+    }
+    std::int64_t first = 0;
+    for (auto& [tells, slice] : slices) {
+      slice.envelope.position = position_.data() + first;
+      slice.envelope.query = ordered_query_.data() + first;
+      slice.envelope.lower = ordered_lower_.data() + first;
+      slice.envelope.upper = ordered_upper_.data() + first;
+      first += slice.envelope.length;
+    }
+    std::stable_sort(slices.begin(), slices.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    slices_.clear();
+    for (const auto& [tells, slice] : slices) slices_.push_back(slice);
   }
 
  private:
-  void order() {
-    for (auto* list : {&ordered_query_, &ordered_lower_, &ordered_upper_}) list->clear();
-    for (const std::int32_t j : position_) {
-      ordered_query_.push_back(query_.samples[j]);
-      ordered_lower_.push_back(lower()[j]);
-      ordered_upper_.push_back(upper()[j]);
-    }
+  std::int64_t at(std::int64_t channel, std::int64_t j) const {
+    return query_.place(channel) + j * query_.in_a_matrix();
   }
 
   const CpuQuery& query_;
-  Lines lower_, upper_;
+  std::vector<float> lower_, upper_;
+  std::vector<double> told_;  // how far windows lay from the envelope
   std::vector<std::int32_t> position_;
   std::vector<float> ordered_query_, ordered_lower_, ordered_upper_;
+  std::vector<Slice> slices_;
 };
 
 /// What the threads share.
@@ -78,21 +122,32 @@ struct BoundedSearch {
   QueryEnvelope envelope;
 };
 
+/// Lower bounds of windows side by side. @param add  adds those of a slice: CpuBounds
+/// @return the lanes that do not exceed the bound
+template <class Add>
+unsigned within_bounds(const QueryEnvelope& envelope, const Add& add) {
+  alignas(64) float sums[kMostLanes] = {};
+  unsigned alive = 0;
+  for (const QueryEnvelope::Slice& slice : envelope.slices())
+    if ((alive = add(slice.envelope, slice.channel, sums)) == 0) break;
+  return alive;
+}
+
 /// One thread's work.
-class Worker {
+class Worker final : BatchBounds {
  public:
   explicit Worker(const BoundedSearch& search)
       : search_(search),
         query_(search.query),
         batch_(query_),
-        remaining_((query_.length + 1) * batch_.lanes()),
-        tail_(static_cast<std::size_t>(query_.length + kMostLanes)) {}
+        tails_(query_.channels.size()),
+        pending_of_(query_.channels.size()) {}
 
   /// Looks at lower bounds, and computes what they leave.
   void run(const CpuUnit& unit) {
-    const CpuWindows windows(search_.range.channel, query_, search_.range.normalization, unit.begin,
-                             unit.size);
-    lower_.reset();
+    const CpuWindowsOfAll windows(query_, unit.begin, unit.size);
+    lower_.clear();
+    upper_.clear();
     for (std::int64_t begin = 0; begin < unit.size; begin += kWindowsBeforeChoice) {
       check_interrupt();
       run_block(windows, begin, std::min(begin + kWindowsBeforeChoice, unit.size));
@@ -103,9 +158,9 @@ class Worker {
 
   /// Computes the windows at `offsets`, none of which misses a sample.
   void run(std::span<const std::int64_t> offsets) {
-    CpuWindowsAt windows(search_.range.channel, query_, search_.range.normalization);
+    CpuWindowsAt windows(query_);
     for (const std::int64_t offset : offsets) {
-      const CpuWindows& block = windows.around(offset);
+      const CpuWindowsOfAll& block = windows.around(offset);
       push(block, offset - block.first);
     }
     flush();
@@ -113,7 +168,7 @@ class Worker {
   }
 
  private:
-  void run_block(const CpuWindows& windows, std::int64_t begin, std::int64_t end) {
+  void run_block(const CpuWindowsOfAll& windows, std::int64_t begin, std::int64_t end) {
     const int lanes = batch_.lanes();
     const bool whole = patience_ > 0;
     std::int64_t present = 0, left = 0;
@@ -126,7 +181,8 @@ class Worker {
       present += std::popcount(here);
       left += count;
       if (4 * count >= 3 * lanes) {
-        batch_.load_adjacent(samples(windows, t), windows.lanes(t));
+        for (std::int64_t c = 0; c < query_.count(); ++c)
+          batch_.load_adjacent(c, samples(windows, c, t), windows.channels[c].lanes(t));
         compute(windows.first + t, alive);
       } else {
         for (int l = 0; l < lanes; ++l)
@@ -146,56 +202,60 @@ class Worker {
   }
 
   /// Of the lanes `here`, those whose lower bounds are within the bound.
-  unsigned not_excluded(const CpuWindows& windows, std::int64_t t, unsigned here) {
-    const float bound = sum_bound(search_.selection.bound(), query_.length);
-    alignas(64) float sums[kMostLanes];
-    const auto within = [&] {
-      unsigned alive = 0;
-      for (int l = 0; l < batch_.lanes(); ++l) alive |= sums[l] <= bound ? 1U << l : 0;
-      return alive & here;
-    };
-    const Envelope envelope = search_.envelope.ordered();
-    search_.bounds.by_query(envelope, samples(windows, t), windows.lanes(t), bound, sums);
-    unsigned alive = within();
+  unsigned not_excluded(const CpuWindowsOfAll& windows, std::int64_t t, unsigned here) {
+    const float most = sum_bound(search_.selection.bound(), query_.length * query_.count());
+    const unsigned alive =
+        here & within_bounds(search_.envelope, [&](const Envelope& slice, std::int64_t c, float* sums) {
+          return search_.bounds.by_query(slice, samples(windows, c, t), windows.channels[c].lanes(t), most,
+                                         sums);
+        });
     if (alive == 0) return 0;
-    if (!lower_) {
-      const std::int64_t count = windows.count + query_.length - 1;
-      lower_.emplace(count + 2 * query_.radius + 32);
-      upper_.emplace(count + 2 * query_.radius + 32);
-      search_.bounds.envelope(windows.samples, count, query_.radius, lower_->data(), upper_->data());
-    }
-    search_.bounds.by_windows(envelope, lower_->data() + t, upper_->data() + t, windows.lanes(t), bound,
-                              sums);
-    return alive & within();
+    if (lower_.empty()) find_envelopes(windows);
+    return alive & within_bounds(search_.envelope, [&](const Envelope& slice, std::int64_t c, float* sums) {
+             return search_.bounds.by_windows(slice, lower_[c].data() + t, upper_[c].data() + t,
+                                              windows.channels[c].lanes(t), most, sums);
+           });
   }
 
-  /// Where window t begins, with as many samples as a vector reads.
-  const float* samples(const CpuWindows& windows, std::int64_t t) {
+  void find_envelopes(const CpuWindowsOfAll& windows) {
+    const std::int64_t count = windows.count + query_.length - 1;
+    for (const CpuWindows& channel : windows.channels) {
+      Lines& lower = lower_.emplace_back(count + 2 * query_.radius + 32);
+      Lines& upper = upper_.emplace_back(count + 2 * query_.radius + 32);
+      search_.bounds.envelope(channel.samples, count, query_.radius, lower.data(), upper.data());
+    }
+  }
+
+  /// Where window t of a channel begins, with as many samples as a vector reads.
+  const float* samples(const CpuWindowsOfAll& windows, std::int64_t channel, std::int64_t t) {
+    const float* const begin = windows.channels[channel].samples + t;
     const std::int64_t needed = query_.length + batch_.lanes() - 1;
-    const std::int64_t there = std::ssize(search_.range.channel) - windows.first - t;
-    if (there >= needed) return windows.samples + t;
-    std::copy_n(windows.samples + t, there, tail_.begin());
-    return tail_.data();
+    const std::int64_t there = std::ssize(query_.channels[channel].recorded) - windows.first - t;
+    if (there >= needed) return begin;
+    std::vector<float>& tail = tails_[channel];
+    tail.resize(static_cast<std::size_t>(needed));
+    std::copy_n(begin, there, tail.begin());
+    return tail.data();
   }
 
-  void push(const CpuWindows& windows, std::int64_t t) {
+  void push(const CpuWindowsOfAll& windows, std::int64_t t) {
     // Into all lanes that are left, so that the last window counts for those that stay empty.
-    for (int l = pending_; l < batch_.lanes(); ++l) {
-      pending_begin_[l] = windows.samples + t;
-      pending_mean_[l] = windows.mean[t];
-      pending_rest_[l] = windows.rest[t];
-      pending_scale_[l] = windows.scale[t];
+    for (std::int64_t c = 0; c < query_.count(); ++c) {
+      const CpuWindows& of = windows.channels[c];
+      for (int l = pending_; l < batch_.lanes(); ++l) pending_of_[c].set(l, of, t);
     }
+    pending_begin_[pending_] = windows.first + t;
     if (++pending_ == batch_.lanes()) flush();
   }
 
   void flush() {
     if (pending_ == 0) return;
-    batch_.load(pending_begin_, {pending_mean_, pending_rest_, pending_scale_});
+    for (std::int64_t c = 0; c < query_.count(); ++c)
+      batch_.load(c, pending_of_[c].begin, pending_of_[c].moments());
     float distances[kMostLanes];
     bounded_distances(distances);
     found_.clear();
-    for (int l = 0; l < pending_; ++l) add(pending_begin_[l] - search_.range.channel.data(), distances[l]);
+    for (int l = 0; l < pending_; ++l) add(pending_begin_[l], distances[l]);
     pending_ = 0;
     publish();
   }
@@ -211,10 +271,12 @@ class Worker {
   }
 
   void bounded_distances(float* distances) {
-    search_.bounds.remaining(search_.envelope.lower(), search_.envelope.upper(), batch_.windows(),
-                             query_.length, remaining_.data());
-    counts_.cells +=
-        batch_.compute(distances, remaining_.data(), sum_bound(search_.selection.bound(), query_.length));
+    bound = sum_bound(search_.selection.bound(), query_.length * query_.count());
+    counts_.cells += batch_.compute(distances, this);
+  }
+  void remaining(std::int64_t channel, const float* more, float* to) override {
+    search_.bounds.remaining(search_.envelope.lower(channel), search_.envelope.upper(channel),
+                             batch_.windows(channel), query_.length, query_.in_a_matrix(), more, to);
   }
 
   void add(std::int64_t begin, float distance) {
@@ -238,59 +300,52 @@ class Worker {
   const BoundedSearch& search_;
   const CpuQuery& query_;
   DtwBatch batch_;
-  Lines remaining_;
-  std::vector<float> tail_;
-  std::optional<Lines> lower_, upper_;  // the unit's envelope, when it is first needed
-  int patience_ = 0;                    // blocks to be computed whole
+  std::vector<std::vector<float>> tails_;  // of channels
+  std::vector<Lines> lower_, upper_;       // the unit's envelopes, when they are first needed
+  int patience_ = 0;                       // blocks to be computed whole
   int pending_ = 0;
-  const float* pending_begin_[kMostLanes];
-  float pending_mean_[kMostLanes], pending_rest_[kMostLanes], pending_scale_[kMostLanes];
+  std::int64_t pending_begin_[kMostLanes];
+  std::vector<LaneWindows> pending_of_;  // channels
   std::vector<Candidate> found_;
   struct {
     std::int64_t windows = 0, skipped = 0, bounded = 0, cells = 0, blocks = 0, whole = 0;
   } counts_;
 };
 
-/// The `count` windows from `begin` on, to look at, not to compute: where moments are not kept they begin
-/// anew here.
-CpuWindows glimpse(const BoundedSearch& search, std::int64_t begin, std::int64_t count) {
-  const std::span<const float> channel = search.range.channel;
-  const auto first = static_cast<std::size_t>(begin),
-             size = static_cast<std::size_t>(search.query.length + count - 1);
-  const bool kept = search.query.moments != nullptr;
-  return {kept ? channel : channel.subspan(first, size), search.query, search.range.normalization,
-          kept ? begin : 0, count};
-}
-
 /// Looks at windows all over the range, and computes those that look nearest, so that there is a bound to
 /// begin with.
-void sow(BoundedSearch& search, const Task& task) {
+void sow(BoundedSearch& search, const JointTask& task) {
   const CpuQuery& query = search.query;
   const int lanes = WARPLOOM_PICK(cpu_dtw)->lanes;
   const std::int64_t stride = lanes * std::max<std::int64_t>(16, query.length / 16);
   const std::int64_t groups = (search.range.last - search.range.first) / stride;
   if (groups < 2) return;
+  // To look at, not to compute.
+  const auto glimpse = [&](std::int64_t begin, std::int64_t count) {
+    return CpuWindowsOfAll(query, begin, count, MomentsBegin::here);
+  };
   std::vector<Candidate> nearest(static_cast<std::size_t>(groups));  // of each group of adjacent windows
   constexpr std::int64_t kPart = 64;
   parallel_for((groups + kPart - 1) / kPart, [&](std::int64_t part) {
     check_interrupt();
     for (std::int64_t g = part * kPart; g < std::min(groups, (part + 1) * kPart); ++g) {
       const std::int64_t begin = search.range.first + g * stride;
-      const CpuWindows group = glimpse(search, begin, lanes);
-      alignas(64) float sums[kMostLanes];
-      search.bounds.by_query(search.envelope.ordered(), group.samples, group.lanes(0),
-                             std::numeric_limits<float>::max(), sums);
+      const CpuWindowsOfAll group = glimpse(begin, lanes);
+      alignas(64) float sums[kMostLanes] = {};
+      for (const auto& [channel, slice] : search.envelope.slices()) {
+        const CpuWindows& of = group.channels[channel];
+        search.bounds.by_query(slice, of.samples, of.lanes(0), std::numeric_limits<float>::max(), sums);
+      }
       nearest[g] = {-1, std::numeric_limits<float>::max(), 0};
       for (int l = 0; l < lanes; ++l)
         if (!group.missing(l) && sums[l] < nearest[g].distance) nearest[g] = {begin + l, sums[l], 0};
     }
   });
   std::erase_if(nearest, [](const Candidate& c) { return c.offset < 0; });
-  std::vector<double> told(query.samples.size());
   const std::size_t teachers = nearest.size() / 128 + 1;
   for (std::size_t g = 0; g < nearest.size(); g += teachers)
-    search.envelope.learn(glimpse(search, nearest[g].offset, 1), told);
-  search.envelope.sort(told);
+    search.envelope.learn(glimpse(nearest[g].offset, 1));
+  search.envelope.sort();
   std::sort(nearest.begin(), nearest.end(), chosen_before);
   std::vector<std::int64_t> offsets;
   const std::int64_t apart = 2 * std::min(task.exclusion, kLargestZone);  // as Selection's bound needs them
@@ -304,14 +359,14 @@ void sow(BoundedSearch& search, const Task& task) {
 
 std::vector<CpuUnit> units_of(const CpuQuery& query, std::int64_t first, std::int64_t last) {
   constexpr std::int64_t kCells = 1'000'000'000, kLargest = 8192;
-  const std::int64_t windows = kCells / band_cells(query.length, query.radius);
+  const std::int64_t windows = kCells / band_cells(query.length, query.radius) / query.count();
   const std::int64_t size = std::clamp<std::int64_t>(windows / 64 * 64, 64, kLargest);
   std::vector<CpuUnit> units;
   for (std::int64_t t = first; t < last; t += size) units.push_back({t, std::min(size, last - t)});
   return units;
 }
 
-void search_bounded(const CpuQuery& query, const CpuRange& range, const Task& task, Prune prune,
+void search_bounded(const CpuQuery& query, const CpuRange& range, const JointTask& task, Prune prune,
                     SharedSelection& selection, CpuCounts& counts, Progress& progress) {
   const CpuBounds& bounds = *WARPLOOM_PICK(cpu_bounds);
   BoundedSearch search{query, range, prune, selection, counts, bounds, QueryEnvelope(query, bounds)};

@@ -21,7 +21,7 @@ struct CpuCounts {
 /// A Selection that several threads add to.
 class SharedSelection {
  public:
-  explicit SharedSelection(const Task& task)
+  explicit SharedSelection(const JointTask& task)
       : selection_(task.limit, task.exclusion, task.max_distance), bound_(selection_.bound()) {}
 
   float bound() const { return bound_.load(std::memory_order_relaxed); }
@@ -38,10 +38,8 @@ class SharedSelection {
   std::atomic<float> bound_;
 };
 
-/// Windows of a channel, compared with one pattern.
+/// Windows that are compared with one pattern.
 struct CpuRange {
-  std::span<const float> channel;
-  Normalization normalization;
   std::int64_t first, last;  ///< windows that begin in [first, last)
   std::int64_t lead;         ///< their candidates' offset is less by this
   std::int32_t pattern;
@@ -56,7 +54,7 @@ std::vector<CpuUnit> units_of(const CpuQuery& query, std::int64_t first, std::in
 /// Adds all windows that may be chosen, and others: those of which a lower bound tells that they may not are
 /// not computed, and of the others' matrices only cells from which the bound can be reached.
 /// @param prune  automatic: blocks after one in which bounds excluded too few go without
-void search_bounded(const CpuQuery& query, const CpuRange& range, const Task& task, Prune prune,
+void search_bounded(const CpuQuery& query, const CpuRange& range, const JointTask& task, Prune prune,
                     SharedSelection& selection, CpuCounts& counts, Progress& progress);
 
 }  // namespace warploom::search

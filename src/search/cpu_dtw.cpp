@@ -7,17 +7,19 @@ namespace {
 
 constexpr int kRows = kLanes == 16 ? 8 : 4;  // of a matrix that are in registers at once
 
-void interleave_adjacent(const float* samples, const LaneMoments& moments, std::int64_t length, float* to) {
+void interleave_adjacent(const float* samples, const LaneMoments& moments, std::int64_t length,
+                         std::int64_t stride, float* to) {
   const Normalizer normalized(moments);
-  for (std::int64_t j = 0; j < length; ++j) store(to + j * kLanes, normalized(load(samples + j)));
+  for (std::int64_t j = 0; j < length; ++j) store(to + j * stride, normalized(load(samples + j)));
 }
 
-void interleave(const float* const* samples, const LaneMoments& moments, std::int64_t length, float* to) {
+void interleave(const float* const* samples, const LaneMoments& moments, std::int64_t length,
+                std::int64_t stride, float* to) {
   const Normalizer normalized(moments);
   for (std::int64_t j = 0; j < length; ++j) {
     Vector x;
     for (int l = 0; l < kLanes; ++l) x[l] = samples[l][j];
-    store(to + j * kLanes, normalized(x));
+    store(to + j * stride, normalized(x));
   }
 }
 
@@ -34,14 +36,14 @@ inline std::int64_t larger(std::int64_t a, std::int64_t b) { return a > b ? a : 
 /// and written once in R rows. Column j of the row above is at row[j + 1], and then that of the last of these
 /// rows.
 /// @return cells computed of one lane
-template <int R>
+template <int R, bool kOneChannel>
 std::int64_t rows(const Matrices& p, std::int64_t i, Columns& columns) {
   const bool bounded = p.remaining != nullptr;
   const Vector infinity = all(kInfinity), bound = all(p.bound);
   const std::int64_t begin = larger(columns.first, i - p.radius);
-  Vector query[R], left[R];
+  Vector query[R], left[R];  // the query's samples: of one channel
   for (int k = 0; k < R; ++k) {
-    query[k] = all(p.query[i + k]);
+    query[k] = kOneChannel ? all(p.query[i + k]) : Vector{};
     left[k] = infinity;
   }
   // Of the row above nothing is needed left of the first column, and right of what was computed.
@@ -52,7 +54,18 @@ std::int64_t rows(const Matrices& p, std::int64_t i, Columns& columns) {
   std::int64_t cells = 0;
   // Column j of rows [kFrom, kTo) of these.
   const auto column = [&]<int kFrom, int kTo>(std::int64_t j) {
-    const Vector window = load(p.windows + j * kLanes);
+    Vector cost[R] = {};  // of several channels
+    if constexpr (!kOneChannel)
+      for (std::int64_t c = 0; c < p.channels; ++c) {
+        const Vector window = load(p.windows + (j * p.channels + c) * kLanes);
+        const float* const samples = p.query + i * p.channels + c;
+#pragma GCC unroll 8
+        for (int k = kFrom; k < kTo; ++k) {
+          const Vector difference = samples[k * p.channels] - window;
+          cost[k] = difference * difference + cost[k];
+        }
+      }
+    const Vector window = kOneChannel ? load(p.windows + j * kLanes) : Vector{};
     Vector above = infinity, diagonal = corner;
     if constexpr (kFrom == 0)
       corner = above = load(p.row + (j + 1) * kLanes);
@@ -63,7 +76,7 @@ std::int64_t rows(const Matrices& p, std::int64_t i, Columns& columns) {
       const Vector difference = query[k] - window;
       const Vector best = lesser(lesser(left[k], diagonal), above);
       diagonal = left[k];
-      above = left[k] = difference * difference + best;
+      above = left[k] = kOneChannel ? difference * difference + best : cost[k] + best;
     }
     if constexpr (kTo == R) store(p.row + (j + 1) * kLanes, above);
     cells += kTo - kFrom;
@@ -114,8 +127,10 @@ std::int64_t diagonal(const Matrices& p, float* sums) {
   Vector sum{};
   std::int64_t j = 0;
   for (; j < p.length; ++j) {
-    const Vector difference = all(p.query[j]) - load(p.windows + j * kLanes);
-    sum = difference * difference + sum;
+    for (std::int64_t c = j * p.channels; c < (j + 1) * p.channels; ++c) {
+      const Vector difference = all(p.query[c]) - load(p.windows + c * kLanes);
+      sum = difference * difference + sum;
+    }
     if (p.remaining != nullptr && j % 8 == 7 && bits(sum <= all(p.bound)) == 0) break;
   }
   store(sums, sum);
@@ -123,11 +138,11 @@ std::int64_t diagonal(const Matrices& p, float* sums) {
 }
 
 /// As many of the rows from i on as there are, and the band allows, R at a time.
-template <int R>
+template <int R, bool kOneChannel>
 std::int64_t many_rows(const Matrices& p, std::int64_t& i, Columns& columns) {
   std::int64_t cells = 0;
   for (; i + R <= p.length && R <= 2 * p.radius + 1; i += R) {
-    cells += rows<R>(p, i, columns);
+    cells += rows<R, kOneChannel>(p, i, columns);
     if (p.remaining != nullptr && columns.first == columns.end) {
       i = p.length;  // no lane can reach the bound
       columns.end = 0;
@@ -137,14 +152,19 @@ std::int64_t many_rows(const Matrices& p, std::int64_t& i, Columns& columns) {
   return cells;
 }
 
-std::int64_t matrices(const Matrices& p, float* sums) {
-  if (p.radius == 0) return diagonal(p, sums);
+template <bool kOneChannel>
+std::int64_t banded(const Matrices& p, float* sums) {
   Columns columns;
   std::int64_t i = 0, cells = 0;
-  for_each<kRows>([&]<int kFewer>() { cells += many_rows<kRows - kFewer>(p, i, columns); });
+  for_each<kRows>([&]<int kFewer>() { cells += many_rows<kRows - kFewer, kOneChannel>(p, i, columns); });
   store(sums,
         p.remaining == nullptr || columns.end == p.length ? load(p.row + p.length * kLanes) : all(kInfinity));
   return cells * kLanes;
+}
+
+std::int64_t matrices(const Matrices& p, float* sums) {
+  if (p.radius == 0) return diagonal(p, sums);
+  return p.channels == 1 ? banded<true>(p, sums) : banded<false>(p, sums);
 }
 
 }  // namespace

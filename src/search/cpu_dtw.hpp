@@ -14,11 +14,12 @@ struct LaneMoments {
   const float *mean, *rest, *scale;
 };
 
-/// Matrices of one query and as many windows as a vector has lanes. Memory of vectors is aligned to 64 bytes.
+/// Matrices of one query and as many windows as a vector has lanes. A cell's cost is the sum over channels.
+/// Memory of vectors is aligned to 64 bytes.
 struct Matrices {
-  std::int64_t length, radius;
-  const float* query;    ///< normalised
-  const float* windows;  ///< normalised; sample j of lane l at [j * lanes + l]
+  std::int64_t length, radius, channels;
+  const float* query;    ///< normalised; sample i of channel c at [i * channels + c]
+  const float* windows;  ///< normalised; sample j of channel c of lane l at [(j * channels + c) * lanes + l]
   float* row;            ///< memory for length + 1 vectors
   /// Cells from which D(length - 1, length - 1) <= bound cannot be reached need not be computed. No path
   /// costs less in the columns from j on than remaining[j * lanes + l]. Null: every cell is computed.
@@ -28,11 +29,12 @@ struct Matrices {
 
 struct CpuDtw {
   int lanes;
-  /// Windows that begin at `samples`, samples + 1, ..., normalised.
+  /// Windows that begin at `samples`, samples + 1, ..., normalised: sample j of all lanes at to[j * stride].
   void (*interleave_adjacent)(const float* samples, const LaneMoments& moments, std::int64_t length,
-                              float* to);
+                              std::int64_t stride, float* to);
   /// Windows that begin at each of `samples`.
-  void (*interleave)(const float* const* samples, const LaneMoments& moments, std::int64_t length, float* to);
+  void (*interleave)(const float* const* samples, const LaneMoments& moments, std::int64_t length,
+                     std::int64_t stride, float* to);
   /// Of each lane D(length - 1, length - 1) of distance.hpp, the same to the last bit whatever the bound;
   /// where that is more than the bound, anything more than the bound.
   /// @return how many cells were computed, of all lanes

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <type_traits>
 
 #include "search/backend.hpp"
 #include "search/bounds_choice.hpp"
@@ -42,6 +43,16 @@ float distance_of(ProfileEntry entry) {
   return distance;
 }
 
+// What patterns and tasks of one channel and of several have.
+std::int64_t length_of(const Pattern& pattern) { return std::ssize(pattern.samples); }
+std::int64_t length_of(const JointPattern& pattern) { return pattern.length(); }
+std::int64_t lead_of(const Pattern& pattern) { return pattern.lead; }
+std::int64_t lead_of(const JointPattern&) { return 0; }
+std::int32_t channel_of(const Task& task) { return task.channel; }
+std::int32_t channel_of(const JointTask&) { return 0; }
+std::int64_t channels_of(const DeviceQuery&) { return 1; }
+std::int64_t channels_of(const DeviceJoint& query) { return std::ssize(query.channels); }
+
 class CudaBackend : public Backend {
  public:
   CudaBackend(const Signal& signal, const IndexOptions& options) : signal_(signal), options_(options) {
@@ -66,34 +77,65 @@ class CudaBackend : public Backend {
 
   std::vector<float> profile(const Pattern& pattern, std::int32_t channel, std::int64_t first,
                              std::int64_t count) override {
-    std::vector<float> distances(static_cast<std::size_t>(count));
-    const Comparison all{upload({&pattern, 1})[0], channel, first, count, {}, distances.data()};
-    compare({&all, 1});
-    return distances;
+    return profile_of(upload(std::span(&pattern, 1))[0], channel, first, count);
+  }
+  std::vector<float> profile(const JointPattern& pattern, std::int64_t first, std::int64_t count) override {
+    return profile_of(upload(std::span(&pattern, 1))[0], 0, first, count);
   }
 
   std::vector<std::vector<float>> distances(std::span<const Pattern> patterns,
                                             std::span<const Windows> windows) override {
-    const std::vector<DeviceQuery> queries = upload(patterns);
-    std::vector<std::vector<float>> distances;
-    std::vector<Comparison> all;
-    for (const auto& [pattern, channel, offsets] : windows) {
-      float* const to = distances.emplace_back(offsets.size()).data();
-      if (resident_ != nullptr)
-        all.push_back({queries[pattern], channel, 0, std::ssize(offsets), offsets, to});
-      else  // only their samples are copied
-        for (std::size_t i = 0; i < offsets.size(); ++i)
-          all.push_back({queries[pattern], channel, offsets[i], 1, {}, to + i});
-    }
-    compare(all);
-    return distances;
+    return distances_of(upload(patterns), windows, [](const Windows& some) { return some.channel; });
+  }
+  std::vector<std::vector<float>> distances(std::span<const JointPattern> patterns,
+                                            std::span<const JointWindows> windows) override {
+    return distances_of(upload(patterns), windows, [](const JointWindows&) { return 0; });
   }
 
   std::vector<std::vector<Candidate>> best(std::span<const Pattern> patterns,
-                                           std::span<const Task> tasks) override;
+                                           std::span<const Task> tasks) override {
+    return best_of(patterns, tasks);
+  }
+  std::vector<std::vector<Candidate>> best(std::span<const JointPattern> patterns,
+                                           std::span<const JointTask> tasks) override {
+    return best_of(patterns, tasks);
+  }
 
  private:
   std::vector<DeviceQuery> upload(std::span<const Pattern> patterns);
+  std::vector<DeviceJoint> upload(std::span<const JointPattern> patterns);
+
+  template <class Query>
+  std::vector<float> profile_of(const Query& query, std::int32_t channel, std::int64_t first,
+                                std::int64_t count) {
+    std::vector<float> distances(static_cast<std::size_t>(count));
+    const Comparison<Query> all{query, channel, first, count, {}, distances.data()};
+    compare<Query>({&all, 1});
+    return distances;
+  }
+  template <class Query, class SomeWindows, class ChannelOf>
+  std::vector<std::vector<float>> distances_of(const std::vector<Query>& queries,
+                                               std::span<const SomeWindows> windows,
+                                               const ChannelOf& channel_of_windows) {
+    std::vector<std::vector<float>> distances;
+    std::vector<Comparison<Query>> all;
+    for (const SomeWindows& some : windows) {
+      const std::span<const std::int64_t> offsets = some.offsets;
+      const Query& query = queries[some.pattern];
+      const std::int32_t channel = channel_of_windows(some);
+      float* const to = distances.emplace_back(offsets.size()).data();
+      if (resident_ != nullptr)
+        all.push_back({query, channel, 0, std::ssize(offsets), offsets, to});
+      else  // only their samples are copied
+        for (std::size_t i = 0; i < offsets.size(); ++i)
+          all.push_back({query, channel, offsets[i], 1, {}, to + i});
+    }
+    compare<Query>(all);
+    return distances;
+  }
+  template <class SomePattern, class SomeTask>
+  std::vector<std::vector<Candidate>> best_of(std::span<const SomePattern> patterns,
+                                              std::span<const SomeTask> tasks);
   Work new_work(WorkLane& lane) const {
     return Work({signal_, resident_.get(), stride_, options_.normalization}, lane.device.memory.get(),
                 lane.device_results.memory.get());
@@ -128,22 +170,35 @@ class CudaBackend : public Backend {
     cuda_check(cudaEventRecord(origin_.get(), kernels_.get()), "cudaEventRecord");
     counted_ = 0;
   }
-  void compare(std::span<const Comparison> all);
-  void compare_at_once(std::span<const Comparison> piece);
+  template <class Query>
+  void compare(std::span<const Comparison<Query>> all);
+  template <class Query>
+  void compare_at_once(std::span<const Comparison<Query>> piece);
 
-  std::pair<std::int64_t, std::int64_t> windows_of(const Task& task, const Pattern& pattern,
-                                                   std::int64_t first, std::int64_t last) const;
-  std::vector<std::vector<Piece>> plan(std::span<const Pattern> patterns, std::span<const Task> tasks,
-                                       const std::vector<DeviceQuery>& queries) const;
-  std::vector<Pending> ask(Work& work, const std::vector<Piece>& pieces, std::span<const Pattern> patterns,
-                           std::span<const Task> tasks, const std::vector<DeviceQuery>& queries);
+  template <class SomePattern>
+  std::pair<std::int64_t, std::int64_t> windows_of(const SomePattern& pattern, std::int64_t first,
+                                                   std::int64_t last) const;
+  template <class SomePattern, class SomeTask, class Query>
+  std::vector<std::vector<Piece>> plan(std::span<const SomePattern> patterns, std::span<const SomeTask> tasks,
+                                       const std::vector<Query>& queries) const;
+  template <class SomePattern, class SomeTask, class Query>
+  std::vector<Pending> ask(Work& work, const std::vector<Piece>& pieces,
+                           std::span<const SomePattern> patterns, std::span<const SomeTask> tasks,
+                           const std::vector<Query>& queries);
   void choose_pruning(std::span<const Pattern> patterns, std::span<const Task> tasks,
                       const std::vector<DeviceQuery>& queries);
+  /// Of several channels all matrices are computed.
+  void choose_pruning(std::span<const JointPattern>, std::span<const JointTask>,
+                      const std::vector<DeviceJoint>&) {
+    choice_ = {.asked = Prune::never};
+    tries_bounds_ = false;
+  }
   float known_bound(std::size_t task, float most) const;
   bool prune(Work& work, const Pending& pending, float most, const Task& task,
              std::span<const Pattern> patterns, const std::vector<DeviceQuery>& queries) const;
   void count(const WorkLane& lane, const Pending& pending);
-  void collect(const WorkLane& lane, const std::vector<Pending>& pending, std::span<const Task> tasks,
+  template <class SomeTask>
+  void collect(const WorkLane& lane, const std::vector<Pending>& pending, std::span<const SomeTask> tasks,
                std::vector<std::vector<Candidate>>& found);
 
   const Signal& signal_;
@@ -160,54 +215,102 @@ class CudaBackend : public Backend {
   BoundsChoice choice_;
 };
 
+/// Copies channels of patterns to the device, where DtwJob's readers find them.
+class PatternMemory {
+ public:
+  explicit PatternMemory(Normalization normalization) : normalization_(normalization) {}
+  struct Added {
+    std::int64_t begin;
+    float middle;  // as EnvelopeJob has it
+  };
+  Added add(const std::vector<float>& pattern, std::int64_t radius) {
+    const auto values = normalization_ == Normalization::z ? normalised(pattern) : pattern;
+    samples_.resize((samples_.size() + 63) / 64 * 64 + static_cast<std::size_t>(front_pad(radius)), kFar);
+    const std::int64_t begin = std::ssize(samples_);
+    samples_.insert(samples_.end(), values.begin(), values.end());
+    samples_.resize(samples_.size() + static_cast<std::size_t>(radius + kBackPad), kFar);
+    return {begin, static_cast<float>(std::accumulate(values.begin(), values.end(), 0.) /
+                                      static_cast<double>(values.size()))};
+  }
+  /// @return what begins are counted from
+  const float* copy(DeviceBuffer& memory) const {
+    memory.reserve(samples_.size() * sizeof(float));
+    auto* const device = reinterpret_cast<float*>(memory.memory.get());
+    cuda_check(cudaMemcpy(device, samples_.data(), samples_.size() * sizeof(float), cudaMemcpyHostToDevice),
+               "copying the patterns");
+    return device;
+  }
+
+ private:
+  Normalization normalization_;
+  std::vector<float> samples_;
+};
+
 std::vector<DeviceQuery> CudaBackend::upload(std::span<const Pattern> patterns) {
-  std::vector<float> samples;
+  PatternMemory memory(options_.normalization);
   std::vector<std::int64_t> begins;
   std::vector<DeviceQuery> queries;
   for (const Pattern& pattern : patterns) {
     const std::int64_t length = std::ssize(pattern.samples), radius = std::min(pattern.radius, length - 1);
-    const auto values = options_.normalization == Normalization::z
-                            ? normalised({pattern.samples.data(), pattern.samples.size()})
-                            : pattern.samples;
-    samples.resize((samples.size() + 63) / 64 * 64 + static_cast<std::size_t>(front_pad(radius)), kFar);
-    begins.push_back(std::ssize(samples));
-    samples.insert(samples.end(), values.begin(), values.end());
-    samples.resize(samples.size() + static_cast<std::size_t>(radius + kBackPad), kFar);
-    const double middle = std::accumulate(values.begin(), values.end(), 0.) / static_cast<double>(length);
-    queries.push_back({nullptr, static_cast<std::int32_t>(length), static_cast<std::int32_t>(radius),
-                       static_cast<float>(middle), choose_dtw_kernel(length, radius)});
+    const auto [begin, middle] = memory.add(pattern.samples, radius);
+    begins.push_back(begin);
+    queries.push_back({nullptr, static_cast<std::int32_t>(length), static_cast<std::int32_t>(radius), middle,
+                       choose_dtw_kernel(length, radius)});
   }
-  query_memory_.reserve(samples.size() * sizeof(float));
-  auto* const device = reinterpret_cast<float*>(query_memory_.memory.get());
-  cuda_check(cudaMemcpy(device, samples.data(), samples.size() * sizeof(float), cudaMemcpyHostToDevice),
-             "copying the patterns");
+  const float* const device = memory.copy(query_memory_);
   for (std::size_t i = 0; i < queries.size(); ++i) queries[i].samples = device + begins[i];
   return queries;
 }
 
+std::vector<DeviceJoint> CudaBackend::upload(std::span<const JointPattern> patterns) {
+  PatternMemory memory(options_.normalization);
+  std::vector<std::int64_t> begins;
+  std::vector<DeviceJoint> queries;
+  for (const JointPattern& pattern : patterns) {
+    const std::int64_t length = pattern.length(), radius = std::min(pattern.radius, length - 1);
+    const auto count = static_cast<std::int32_t>(pattern.samples.size());
+    DeviceJoint& query = queries.emplace_back();
+    query.length = static_cast<std::int32_t>(length);
+    query.radius = static_cast<std::int32_t>(radius);
+    query.together = pattern.warping == Warping::together ? count : 1;
+    query.kernel = choose_joint_kernel(length, radius, count);
+    for (std::size_t c = 0; c < pattern.samples.size(); ++c) {
+      begins.push_back(memory.add(pattern.samples[c], radius).begin);
+      query.channels.emplace_back(pattern.channels[c], nullptr);
+    }
+  }
+  const float* const device = memory.copy(query_memory_);
+  auto begin = begins.begin();
+  for (DeviceJoint& query : queries)
+    for (auto& channel : query.channels) channel.second = device + *begin++;
+  return queries;
+}
+
 /// In pieces that fit, as few as may be.
-void CudaBackend::compare(std::span<const Comparison> all) {
+template <class Query>
+void CudaBackend::compare(std::span<const Comparison<Query>> all) {
   start_clock();
-  constexpr std::int64_t kEach =
-      sizeof(ProfileEntry) + sizeof(WindowScale) + sizeof(float) + sizeof(std::int64_t);
-  constexpr std::int64_t kFixed = (kMomentRun + kSamplePad) * std::int64_t{sizeof(float)} + 2048;
+  constexpr std::int64_t kOnce = sizeof(ProfileEntry) + sizeof(std::int64_t),
+                         kOfChannel = sizeof(WindowScale) + sizeof(float);
+  constexpr std::int64_t kFixedOfChannel = (kMomentRun + kSamplePad) * std::int64_t{sizeof(float)} + 2048;
   const std::int64_t most_bytes = std::min(budget_, kPieceBytes);
-  std::vector<Comparison> piece;
+  std::vector<Comparison<Query>> piece;
   std::int64_t piece_bytes = 0;
-  for (const Comparison& one : all) {
+  for (const Comparison<Query>& one : all) {
+    const std::int64_t channels = channels_of(one.query), each = kOnce + channels * kOfChannel;
     const std::int64_t most =
-        std::max<std::int64_t>(most_bytes / kEach / kMomentRun * kMomentRun - one.query.length, kMomentRun);
+        std::max<std::int64_t>(most_bytes / each / kMomentRun * kMomentRun - one.query.length, kMomentRun);
     for (std::int64_t done = 0; done < one.count;) {
-      Comparison part = one;
+      Comparison<Query> part = one;
       part.count = std::min(most, one.count - done);
       part.distances += done;
       if (one.begins.empty())
         part.first += done;
       else
         part.begins = one.begins.subspan(static_cast<std::size_t>(done), part.count);
-      const std::int64_t bytes = (part.count + one.query.length) * kEach + kFixed;
+      const std::int64_t bytes = (part.count + one.query.length) * each + channels * kFixedOfChannel;
       if (!piece.empty() && piece_bytes + bytes > most_bytes) {
-        compare_at_once(piece);
+        compare_at_once<Query>(piece);
         piece.clear();
         piece_bytes = 0;
       }
@@ -216,15 +319,16 @@ void CudaBackend::compare(std::span<const Comparison> all) {
       done += part.count;
     }
   }
-  if (!piece.empty()) compare_at_once(piece);
+  if (!piece.empty()) compare_at_once<Query>(piece);
 }
 
-void CudaBackend::compare_at_once(std::span<const Comparison> piece) {
+template <class Query>
+void CudaBackend::compare_at_once(std::span<const Comparison<Query>> piece) {
   check_interrupt();
   std::int64_t windows = 0;
   std::vector<std::int64_t> begins;
   std::map<std::pair<const std::int64_t*, std::size_t>, std::int64_t> places;  // in `begins`
-  for (const Comparison& one : piece) {
+  for (const Comparison<Query>& one : piece) {
     windows += one.count;
     if (places.try_emplace({one.begins.data(), one.begins.size()}, std::ssize(begins)).second)
       begins.insert(begins.end(), one.begins.begin(), one.begins.end());
@@ -234,7 +338,7 @@ void CudaBackend::compare_at_once(std::span<const Comparison> piece) {
     profile = work.take_profile(windows);
     const std::int64_t* const device_begins = work.take_begins(begins);
     ProfileEntry* to = profile;
-    for (const Comparison& one : piece) {
+    for (const Comparison<Query>& one : piece) {
       const std::int64_t* const at =
           one.begins.empty() ? nullptr : device_begins + places.at({one.begins.data(), one.begins.size()});
       work.compare(one.query, 0, one.channel, one.first, one.count, at, to);
@@ -256,19 +360,20 @@ void CudaBackend::compare_at_once(std::span<const Comparison> piece) {
       cudaMemcpy(entries.data(), profile, entries.size() * sizeof(ProfileEntry), cudaMemcpyDeviceToHost),
       "copying distances");
   const ProfileEntry* from = entries.data();
-  for (const Comparison& one : piece) {
+  for (const Comparison<Query>& one : piece) {
     std::transform(from, from + one.count, one.distances, distance_of);
     from += one.count;
   }
 }
 
-/// Where the pattern's windows begin for offsets [first, last) of a task; none where the second is not the
+/// Where the pattern's windows begin for offsets [first, last); none where the second is not the
 /// larger.
-std::pair<std::int64_t, std::int64_t> CudaBackend::windows_of(const Task& task, const Pattern& pattern,
-                                                              std::int64_t first, std::int64_t last) const {
-  const std::int64_t windows = std::ssize(signal_[task.channel]) - std::ssize(pattern.samples) + 1;
-  return {std::max<std::int64_t>(0, std::max(first, -kFarAway) + pattern.lead),
-          std::min(windows, std::min(last, kFarAway) + pattern.lead)};
+template <class SomePattern>
+std::pair<std::int64_t, std::int64_t> CudaBackend::windows_of(const SomePattern& pattern, std::int64_t first,
+                                                              std::int64_t last) const {
+  const std::int64_t windows = std::ssize(signal_[0]) - length_of(pattern) + 1, lead = lead_of(pattern);
+  return {std::max<std::int64_t>(0, std::max(first, -kFarAway) + lead),
+          std::min(windows, std::min(last, kFarAway) + lead)};
 }
 
 /// Whether bounds are tried at all.
@@ -277,7 +382,7 @@ void CudaBackend::choose_pruning(std::span<const Pattern> patterns, std::span<co
   double work = 0;
   for (const Task& task : tasks)
     for (std::int32_t p = task.first_pattern; p < task.first_pattern + task.patterns; ++p) {
-      const auto [begin, end] = windows_of(task, patterns[p], task.first, task.last);
+      const auto [begin, end] = windows_of(patterns[p], task.first, task.last);
       if (begin < end) work += static_cast<double>(end - begin) * queries[p].kernel.cost;
     }
   choice_ = {.asked = options_.prune, .too_little = options_.prune == Prune::automatic && work < kLeastWork};
@@ -285,36 +390,38 @@ void CudaBackend::choose_pruning(std::span<const Pattern> patterns, std::span<co
 }
 
 /// Pieces that are done together, in the order of tasks.
-std::vector<std::vector<Piece>> CudaBackend::plan(std::span<const Pattern> patterns,
-                                                  std::span<const Task> tasks,
-                                                  const std::vector<DeviceQuery>& queries) const {
+template <class SomePattern, class SomeTask, class Query>
+std::vector<std::vector<Piece>> CudaBackend::plan(std::span<const SomePattern> patterns,
+                                                  std::span<const SomeTask> tasks,
+                                                  const std::vector<Query>& queries) const {
+  constexpr bool kShares = std::is_same_v<SomeTask, Task>;  // scales, with other tasks of a batch
   const std::int64_t most = budget_ / 2;
   std::vector<std::vector<Piece>> batches(1);
   std::set<std::pair<std::int32_t, std::int32_t>> scaled;  // channels and lengths of the batch
   std::int64_t batch_bytes = 0;
   double batch_cost = 0;
   for (std::size_t t = 0; t < tasks.size(); ++t) {
-    const Task& task = tasks[t];
+    const SomeTask& task = tasks[t];
     std::int64_t first = kFarAway * 2, last = -kFarAway * 2, longest = 0;
     double cost = 0;
     std::set<std::int32_t> lengths;
+    std::int64_t scaled_windows = 0;                            // at an offset: of all channels and lengths
     std::vector<std::pair<std::int64_t, std::int64_t>> ranges;  // of offsets that patterns have
     for (std::int32_t p = task.first_pattern; p < task.first_pattern + task.patterns; ++p) {
-      const auto [begin, end] = windows_of(task, patterns[p], task.first, task.last);
+      const auto [begin, end] = windows_of(patterns[p], task.first, task.last);
       if (begin >= end) continue;
-      ranges.emplace_back(begin - patterns[p].lead, end - patterns[p].lead);
+      ranges.emplace_back(begin - lead_of(patterns[p]), end - lead_of(patterns[p]));
       first = std::min(first, ranges.back().first);
       last = std::max(last, ranges.back().second);
       longest = std::max<std::int64_t>(longest, queries[p].length);
-      lengths.insert(queries[p].length);
+      if (lengths.insert(queries[p].length).second || !kShares) scaled_windows += channels_of(queries[p]);
       cost += queries[p].kernel.cost;
     }
     if (first >= last) continue;
     std::sort(ranges.begin(), ranges.end());
-    const std::int64_t sample_bytes =
-        resident_ != nullptr ? 0 : std::ssize(lengths) * std::int64_t{sizeof(float)};
-    std::int64_t each = 9 + std::ssize(lengths) * std::int64_t{sizeof(WindowScale)} + sample_bytes;
-    std::int64_t fixed = (longest + 1024) * (sample_bytes + 8) + 16384;
+    const std::int64_t sample_bytes = resident_ != nullptr ? 0 : scaled_windows * std::int64_t{sizeof(float)};
+    std::int64_t each = 9 + scaled_windows * std::int64_t{sizeof(WindowScale)} + sample_bytes;
+    std::int64_t fixed = (longest + 1024) * (sample_bytes + 8) + 16384 * (kShares ? 1 : scaled_windows);
     // Lists and seeds; envelopes and jobs.
     const std::int64_t bound_each = task.patterns * std::int64_t{sizeof(std::uint32_t) + 1};
     const std::int64_t bound_fixed = task.patterns * (longest * std::int64_t{sizeof(EnvelopeSample)} + 2048);
@@ -342,7 +449,7 @@ std::vector<std::vector<Piece>> CudaBackend::plan(std::span<const Pattern> patte
       end = std::min(end, begin + size);
       std::int64_t shared = 0;  // bytes of scales that others of the batch have
       for (const std::int32_t length : lengths)
-        if (scaled.contains({task.channel, length}))
+        if (kShares && scaled.contains({channel_of(task), length}))
           shared += (end - begin) * std::int64_t{sizeof(WindowScale)};
       const std::int64_t bytes = each * (end - begin) + fixed;
       const double work = cost * static_cast<double>(end - begin);
@@ -355,7 +462,7 @@ std::vector<std::vector<Piece>> CudaBackend::plan(std::span<const Pattern> patte
         batch_cost = 0;
       }
       batches.back().push_back({t, begin, end, begin == first && end == last, bounded});
-      for (const std::int32_t length : lengths) scaled.emplace(task.channel, length);
+      for (const std::int32_t length : lengths) scaled.emplace(channel_of(task), length);
       batch_bytes += bytes - shared;
       batch_cost += work;
       begin = end;
@@ -365,27 +472,33 @@ std::vector<std::vector<Piece>> CudaBackend::plan(std::span<const Pattern> patte
   return batches;
 }
 
+template <class SomePattern, class SomeTask, class Query>
 std::vector<Pending> CudaBackend::ask(Work& work, const std::vector<Piece>& pieces,
-                                      std::span<const Pattern> patterns, std::span<const Task> tasks,
-                                      const std::vector<DeviceQuery>& queries) {
+                                      std::span<const SomePattern> patterns, std::span<const SomeTask> tasks,
+                                      const std::vector<Query>& queries) {
   std::vector<Pending> pending;
   std::int64_t entries = 0;
   for (const Piece& piece : pieces) entries += piece.last - piece.first;
   ProfileEntry* profile = work.take_profile(entries);
   for (const Piece& piece : pieces) {
-    const Task& task = tasks[piece.task];
+    const SomeTask& task = tasks[piece.task];
     const std::int64_t count = piece.last - piece.first;
     const float most = std::min(task.max_distance, std::numeric_limits<float>::max());
     Pending one{.piece = piece, .profile = profile, .limit = 0};
-    const bool pruned = prune(work, one, most, task, patterns, queries);
+    bool pruned = false;
+    if constexpr (std::is_same_v<SomeTask, Task>) pruned = prune(work, one, most, task, patterns, queries);
     for (std::int32_t p = task.first_pattern; p < task.first_pattern + task.patterns; ++p) {
-      const auto [begin, end] = windows_of(task, patterns[p], piece.first, piece.last);
+      const auto [begin, end] = windows_of(patterns[p], piece.first, piece.last);
       if (begin >= end) continue;
-      ProfileEntry* const entries_of = profile + (begin - patterns[p].lead - piece.first);
+      ProfileEntry* const entries_of = profile + (begin - lead_of(patterns[p]) - piece.first);
       const auto number = static_cast<std::uint32_t>(p);
-      one.compared.push_back(
-          pruned ? work.compare_pruned(queries[p], number, task.channel, begin, end - begin, entries_of)
-                 : work.compare(queries[p], number, task.channel, begin, end - begin, nullptr, entries_of));
+      const auto compare = [&] {
+        if constexpr (std::is_same_v<SomeTask, Task>)
+          if (pruned)
+            return work.compare_pruned(queries[p], number, task.channel, begin, end - begin, entries_of);
+        return work.compare(queries[p], number, channel_of(task), begin, end - begin, nullptr, entries_of);
+      };
+      one.compared.push_back(compare());
     }
     // Offsets of a task that are chosen with twice its zone say how far all others can be that are ever
     // chosen.
@@ -458,7 +571,7 @@ bool CudaBackend::prune(Work& work, const Pending& pending, float most, const Ta
                     .most = known_bound(piece.task, most),
                     .always = options_.prune == Prune::always};
   for (std::int32_t p = task.first_pattern; p < task.first_pattern + task.patterns; ++p) {
-    const auto [begin, end] = windows_of(task, patterns[p], piece.first, piece.last);
+    const auto [begin, end] = windows_of(patterns[p], piece.first, piece.last);
     if (begin >= end) continue;
     pruned.length = std::max<std::int64_t>(pruned.length, queries[p].length);
     pruned.matrix_cost = std::min(pruned.matrix_cost, queries[p].kernel.cost);
@@ -496,11 +609,12 @@ void CudaBackend::count(const WorkLane& lane, const Pending& pending) {
   }
 }
 
+template <class SomeTask>
 void CudaBackend::collect(const WorkLane& lane, const std::vector<Pending>& pending,
-                          std::span<const Task> tasks, std::vector<std::vector<Candidate>>& found) {
+                          std::span<const SomeTask> tasks, std::vector<std::vector<Candidate>>& found) {
   for (const Pending& one : pending) {
     const Piece& piece = one.piece;
-    const Task& task = tasks[piece.task];
+    const SomeTask& task = tasks[piece.task];
     count(lane, one);
     if (piece.whole && one.limit > 0) {
       for (std::int32_t k = 0; k < *lane.host(one.chosen_count); ++k) {
@@ -529,12 +643,13 @@ void CudaBackend::collect(const WorkLane& lane, const std::vector<Pending>& pend
   }
 }
 
-std::vector<std::vector<Candidate>> CudaBackend::best(std::span<const Pattern> patterns,
-                                                      std::span<const Task> tasks) {
+template <class SomePattern, class SomeTask>
+std::vector<std::vector<Candidate>> CudaBackend::best_of(std::span<const SomePattern> patterns,
+                                                         std::span<const SomeTask> tasks) {
   std::vector<std::vector<Candidate>> found(tasks.size());
   selections_.assign(tasks.size(), {});
   start_clock();
-  const std::vector<DeviceQuery> queries = upload(patterns);
+  const auto queries = upload(patterns);
   choose_pruning(patterns, tasks, queries);
   const std::vector<std::vector<Piece>> batches = plan(patterns, tasks, queries);
   std::array<std::vector<Pending>, 2> pending;
@@ -556,13 +671,14 @@ std::vector<std::vector<Candidate>> CudaBackend::best(std::span<const Pattern> p
     std::vector<Pending> asked = ask(work, batches[b], patterns, tasks, queries);
     work.start(lane, kernels_.get());
     pending[b % 2] = std::move(asked);
-    kernels.insert(work.kernel().name());
+    kernels.insert(work.kernel());
   }
   settle(batches.size() % 2);
   settle((batches.size() + 1) % 2);
   for (std::size_t t = 0; t < tasks.size(); ++t)
     if (selections_[t]) found[t] = selections_[t]->finish();
-  effort.choice = choice_.text() + "; in " + std::to_string(batches.size()) + " pieces";
+  effort.choice = (std::is_same_v<SomeTask, Task> ? choice_.text() : "every matrix was computed") + "; in " +
+                  std::to_string(batches.size()) + " pieces";
   for (const std::string& kernel : kernels) effort.choice += "; " + kernel;
   return found;
 }

@@ -32,9 +32,10 @@ struct Pending {
   const BoundCounts* bounds = nullptr;  ///< of all pieces of the work
 };
 
-/// Windows whose distances go to the host.
+/// Windows whose distances go to the host. @tparam Query  DeviceQuery or DeviceJoint
+template <class Query>
 struct Comparison {
-  DeviceQuery query;
+  Query query;
   std::int32_t channel;
   std::int64_t first, count;             ///< [first, first + count), or
   std::span<const std::int64_t> begins;  ///< if not empty, these, `first` being 0

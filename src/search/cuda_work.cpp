@@ -46,24 +46,59 @@ Compared Work::compare_pruned(const DeviceQuery& query, std::uint32_t pattern, s
   return compared;
 }
 
-std::pair<Compared, DtwGroups::Place> Work::add(const DeviceQuery& query, std::uint32_t pattern,
-                                                std::int32_t channel, std::int64_t first, std::int64_t count,
-                                                const std::int64_t* begins, ProfileEntry* profile) {
-  const float* const x = samples(channel, first, first + count + query.length - 1);
-  auto [found, is_new] = scales_.try_emplace({channel, query.length, first, count, begins});
+Compared Work::compare(const DeviceJoint& query, std::uint32_t pattern, std::int32_t, std::int64_t first,
+                       std::int64_t count, const std::int64_t* begins, ProfileEntry* profile) {
+  Compared compared{.windows = count,
+                    .cells = band_cells(query.length, query.radius) * std::ssize(query.channels),
+                    .missing = nullptr};
+  std::vector<JointChannel> channels;
+  for (const auto& [channel, part] : query.channels) {
+    const float* const x = samples(channel, first, first + count + query.length - 1);
+    const Scales& scales = scales_of(channel, x, query.length, first, count, begins);
+    channels.push_back({part, x + first, scales.scales});
+  }
+  auto* const missing = take_result<unsigned long long>(1);
+  compared.missing = missing;
+  joint_.add(query, channels,
+             {.channels = nullptr,
+              .begins = begins,
+              .profile = profile,
+              .missing = missing,
+              .windows = count,
+              .count = 0,
+              .together = 0,
+              .length = 0,
+              .radius = 0,
+              .pattern = pattern,
+              .first_block = 0});
+  return compared;
+}
+
+/// How windows of a channel are normalised, and where it is counted which miss a sample.
+Work::Scales& Work::scales_of(std::int32_t channel, const float* samples, std::int32_t length,
+                              std::int64_t first, std::int64_t count, const std::int64_t* begins) {
+  auto [found, is_new] = scales_.try_emplace({channel, length, first, count, begins});
   Scales& scales = found->second;
   if (is_new) {
     scales = {memory_.take<WindowScale>(count), results_.take<unsigned long long>(1)};
-    moments_.push_back({.samples = x,
+    moments_.push_back({.samples = samples,
                         .begins = begins,
                         .scales = scales.scales,
                         .missing = scales.missing,
                         .first = first,
                         .count = count,
-                        .length = query.length,
+                        .length = length,
                         .normalize = signal_.normalization == Normalization::z,
                         .first_block = 0});
   }
+  return scales;
+}
+
+std::pair<Compared, DtwGroups::Place> Work::add(const DeviceQuery& query, std::uint32_t pattern,
+                                                std::int32_t channel, std::int64_t first, std::int64_t count,
+                                                const std::int64_t* begins, ProfileEntry* profile) {
+  const float* const x = samples(channel, first, first + count + query.length - 1);
+  const Scales& scales = scales_of(channel, x, query.length, first, count, begins);
   const DtwGroups::Place place = matrices_.add(query, {.query = nullptr,
                                                        .samples = x + first,
                                                        .begins = begins,
@@ -95,7 +130,7 @@ void Work::finish() {
   moment_blocks_ = place_blocks(moments_.data(), static_cast<int>(moments_.size()));
   selection_blocks_ = place_blocks(selections_.data(), static_cast<int>(selections_.size()));
   const std::int64_t edges = matrices_.finish();
-  edges_ = memory_.take<float>(std::max(edges, pruning_.finish(memory_, results_)));
+  edges_ = memory_.take<float>(std::max({edges, joint_.finish(), pruning_.finish(memory_, results_)}));
   JobUpload measured(nullptr, nullptr);
   put_jobs(measured);
   matrices_.put(measured);
@@ -105,6 +140,7 @@ void Work::finish() {
 
 Work::DeviceJobs Work::put_jobs(JobUpload& upload) {
   pruning_.put(upload);
+  joint_.put(upload);
   return {upload.put(moments_), upload.put(selections_)};
 }
 
@@ -147,6 +183,7 @@ void Work::start(WorkLane& lane, cudaStream_t kernels) {
          kernels);
   }
   matrices_.launch(edges_, kernels);
+  joint_.launch(edges_, kernels);
   record(lane.computed, kernels);
   follow(lane.copies.get(), lane.computed);
   if (!selections_.empty())

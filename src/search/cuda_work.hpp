@@ -13,6 +13,7 @@
 
 #include "core/cuda/owners.hpp"
 #include "search/cuda_groups.hpp"
+#include "search/cuda_joint.hpp"
 #include "search/cuda_memory.hpp"
 #include "search/cuda_pruning.hpp"
 #include "search/cuda_selection.hpp"
@@ -85,6 +86,9 @@ class Work {
   /// the device takes `begins`. Windows that were asked for before are not normalised again.
   Compared compare(const DeviceQuery& query, std::uint32_t pattern, std::int32_t channel, std::int64_t first,
                    std::int64_t count, const std::int64_t* begins, ProfileEntry* profile);
+  /// The same of several channels; the channel is the pattern's own business.
+  Compared compare(const DeviceJoint& query, std::uint32_t pattern, std::int32_t, std::int64_t first,
+                   std::int64_t count, const std::int64_t* begins, ProfileEntry* profile);
   /// As compare(), of windows of the task that was given to prune() last; those that bounds exclude keep
   /// kNoEntry.
   Compared compare_pruned(const DeviceQuery& query, std::uint32_t pattern, std::int32_t channel,
@@ -108,8 +112,10 @@ class Work {
   /// are computed one after the other on `kernels`; `lane.begin` and `lane.end` stand around all kernels of
   /// the work. What is pruned is waited for until lower bounds are known.
   void start(WorkLane& lane, cudaStream_t kernels);
-  /// Of the kernel that does most.
-  const DtwKernel& kernel() const { return matrices_.heaviest(); }
+  /// The kernel that does most.
+  std::string kernel() const {
+    return joint_.empty() ? matrices_.heaviest().name() : joint_.heaviest().name();
+  }
 
  private:
   struct Part {
@@ -120,6 +126,8 @@ class Work {
     WindowScale* scales;
     unsigned long long* missing;
   };
+  Scales& scales_of(std::int32_t channel, const float* samples, std::int32_t length, std::int64_t first,
+                    std::int64_t count, const std::int64_t* begins);
   const float* samples(std::int32_t channel, std::int64_t first, std::int64_t last);
   /// The arrays of jobs but those of matrices, whose lists may not be known yet.
   struct DeviceJobs {
@@ -140,6 +148,7 @@ class Work {
   std::vector<std::pair<std::int64_t*, std::span<const std::int64_t>>> begins_;
   std::vector<MomentsJob> moments_;
   DtwGroups matrices_;
+  JointGroups joint_;
   Pruning pruning_;
   std::vector<SelectionJob> selections_;
   std::vector<CollectJob> collections_;

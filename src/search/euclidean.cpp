@@ -45,13 +45,13 @@ void check(const Signal& signal, const Query& query) {
 
 /// Adds the root of the mean squared difference of kSide windows, which begin at `samples`, to `sums`.
 void add_distances(const float* samples, const std::vector<float>& query, const float* mean,
-                   const float* scale, float* sums) {
+                   const float* rest, const float* scale, float* sums) {
   std::array<float, kSide> squares{};
   for (std::size_t i = 0; i < query.size(); ++i) {
     const float* row = samples + i;
     const float q = query[i];
     for (std::size_t k = 0; k < kSide; ++k) {
-      const float gap = (row[k] - mean[k]) * scale[k] - q;
+      const float gap = ((row[k] - mean[k]) - rest[k]) * scale[k] - q;
       squares[k] += gap * gap;
     }
   }
@@ -69,11 +69,12 @@ void add_channel(std::span<const float> channel, const std::vector<float>& query
   WindowMoments moments;
   if (normalization == Normalization::z) moments = window_moments(channel, m, first, count);
   moments.mean.resize(static_cast<std::size_t>(count + kSide), 0.0f);
+  moments.rest.resize(static_cast<std::size_t>(count + kSide), 0.0f);
   moments.scale.resize(static_cast<std::size_t>(count + kSide), 1.0f);
   std::vector<float> padded(static_cast<std::size_t>(count + kSide), 0.0f);
   for (std::int64_t k = 0; k < count; k += kSide)
-    add_distances(samples.data() + k, query, moments.mean.data() + k, moments.scale.data() + k,
-                  padded.data() + k);
+    add_distances(samples.data() + k, query, moments.mean.data() + k, moments.rest.data() + k,
+                  moments.scale.data() + k, padded.data() + k);
   for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += padded[k];
 }
 

@@ -140,7 +140,7 @@ class Search {
       Unsettled& some = unsettled.emplace_back(Unsettled{&result.match, {}});
       for (const std::int32_t piece : result.pieces) some.patterns.push_back(patterns_[piece]);
     }
-    settle(index_, unsettled, assembling_.max_lag);
+    settle(index_, unsettled, assembling_.max_lag, assembling_.exclusion);
     std::vector<Match> matches;
     for (Assembly::Result& result : results) matches.push_back(std::move(result.match));
     std::stable_sort(matches.begin(), matches.end(), ranked_before);

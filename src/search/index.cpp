@@ -60,14 +60,40 @@ void check_channel(const Signal& signal, std::int32_t channel, const std::string
         fmt::format("{} names channel {}, but the recording has {}", what, channel, signal.size()));
 }
 
-void check_task(const Signal& signal, std::span<const Pattern> patterns, const Task& task,
-                std::size_t index) {
-  const std::string what = fmt::format("task {}", index);
-  check_channel(signal, task.channel, what);
+void check_pattern(const Signal& signal, const JointPattern& pattern, const std::string& what) {
+  if (pattern.samples.empty()) throw BadInput(what + " has no channels: give at least one");
+  if (pattern.samples.size() != pattern.channels.size())
+    throw BadInput(fmt::format("{} has {} channels and names {} of the recording: name one for each", what,
+                               pattern.samples.size(), pattern.channels.size()));
+  check(pattern.warping);
+  for (std::size_t c = 0; c < pattern.samples.size(); ++c) {
+    if (std::ssize(pattern.samples[c]) != pattern.length())
+      throw BadInput(
+          fmt::format("channel {} of {} has {} samples and channel 0 has {}: all must be equally long", c,
+                      what, pattern.samples[c].size(), pattern.length()));
+    check_pattern({.samples = pattern.samples[c], .radius = pattern.radius},
+                  fmt::format("channel {} of {}", c, what));
+    check_channel(signal, pattern.channels[c], what);
+  }
+}
+
+void check_patterns(const Signal& signal, std::span<const JointPattern> patterns) {
+  for (std::size_t i = 0; i < patterns.size(); ++i)
+    check_pattern(signal, patterns[i], fmt::format("pattern {}", i));
+}
+
+void check_number(std::int32_t pattern, std::size_t patterns, const std::string& what) {
+  if (pattern < 0 || pattern >= static_cast<std::int64_t>(patterns))
+    throw BadInput(fmt::format("{} names pattern {}, but there are {}", what, pattern, patterns));
+}
+
+/// What tasks of one channel and of several have. @param patterns  that there are
+template <class SomeTask>
+void check_task(const SomeTask& task, std::size_t patterns, const std::string& what) {
   if (task.first_pattern < 0 || task.patterns < 1 ||
-      std::int64_t{task.first_pattern} + task.patterns > std::ssize(patterns))
+      std::int64_t{task.first_pattern} + task.patterns > static_cast<std::int64_t>(patterns))
     throw BadInput(fmt::format("{} names {} patterns from number {}, but there are {}", what, task.patterns,
-                               task.first_pattern, patterns.size()));
+                               task.first_pattern, patterns));
   if (task.limit < 1)
     throw BadInput(fmt::format("{} asks for {} candidates: ask for at least 1", what, task.limit));
   if (task.exclusion < 0)
@@ -87,6 +113,18 @@ struct Index::State {
   OneCaller caller = {};
 
   DeviceScope enter() const { return {options.run, "a search", kBuiltWithCuda}; }
+
+  /// What `search` finds on the back end, timed.
+  template <class Search>
+  std::vector<std::vector<Candidate>> best(const Search& search) {
+    const OneCaller::Call call(caller, kName);
+    const DeviceScope scope = enter();
+    const auto start = std::chrono::steady_clock::now();
+    auto found = search(*backend);
+    backend->effort.seconds +=
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return found;
+  }
 
   void check_windows(std::int64_t length, std::int64_t first, std::int64_t count) const {
     const auto samples = static_cast<std::int64_t>(signal[0].size());
@@ -143,8 +181,7 @@ std::vector<std::vector<float>> Index::distances(std::span<const Pattern> patter
     const auto& [pattern, channel, offsets] = windows[i];
     const std::string what = fmt::format("list {} of windows", i);
     check_channel(signal(), channel, what);
-    if (pattern < 0 || pattern >= std::ssize(patterns))
-      throw BadInput(fmt::format("{} names pattern {}, but there are {}", what, pattern, patterns.size()));
+    check_number(pattern, patterns.size(), what);
     const std::int64_t length = std::ssize(patterns[pattern].samples);
     for (const std::int64_t offset : offsets) state.check_windows(length, offset, 1);
   }
@@ -158,14 +195,44 @@ std::vector<std::vector<Candidate>> Index::best(std::span<const Pattern> pattern
                                                 std::span<const Task> tasks) {
   State& state = this->state();
   check_patterns(patterns);
-  for (std::size_t i = 0; i < tasks.size(); ++i) check_task(state.signal, patterns, tasks[i], i);
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const std::string what = fmt::format("task {}", i);
+    check_channel(state.signal, tasks[i].channel, what);
+    check_task(tasks[i], patterns.size(), what);
+  }
+  return state.best([&](Backend& backend) { return backend.best(patterns, tasks); });
+}
+
+std::vector<float> Index::profile(const JointPattern& pattern, std::int64_t first, std::int64_t count) {
+  check_pattern(signal(), pattern, "the pattern");
+  state().check_windows(pattern.length(), first, count);
+  const OneCaller::Call call(state().caller, kName);
+  const DeviceScope scope = state().enter();
+  return count == 0 ? std::vector<float>{} : state().backend->profile(pattern, first, count);
+}
+
+std::vector<std::vector<float>> Index::distances(std::span<const JointPattern> patterns,
+                                                 std::span<const JointWindows> windows) {
+  State& state = this->state();
+  check_patterns(state.signal, patterns);
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    check_number(windows[i].pattern, patterns.size(), fmt::format("list {} of windows", i));
+    const std::int64_t length = patterns[windows[i].pattern].length();
+    for (const std::int64_t offset : windows[i].offsets) state.check_windows(length, offset, 1);
+  }
+  if (windows.empty()) return {};
   const OneCaller::Call call(state.caller, kName);
   const DeviceScope scope = state.enter();
-  const auto start = std::chrono::steady_clock::now();
-  auto found = state.backend->best(patterns, tasks);
-  state.backend->effort.seconds +=
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return found;
+  return state.backend->distances(patterns, windows);
+}
+
+std::vector<std::vector<Candidate>> Index::best(std::span<const JointPattern> patterns,
+                                                std::span<const JointTask> tasks) {
+  State& state = this->state();
+  check_patterns(state.signal, patterns);
+  for (std::size_t i = 0; i < tasks.size(); ++i)
+    check_task(tasks[i], patterns.size(), fmt::format("task {}", i));
+  return state.best([&](Backend& backend) { return backend.best(patterns, tasks); });
 }
 
 }  // namespace warploom::search

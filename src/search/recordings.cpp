@@ -16,6 +16,7 @@
 #include "warploom/core/log.hpp"
 #include "warploom/io/table.hpp"
 #include "warploom/search/euclidean.hpp"
+#include "warploom/signal/filter.hpp"
 #include "warploom/signal/prepare.hpp"
 
 namespace warploom::search {
@@ -29,6 +30,24 @@ void require(std::string_view option, double value, double least, double most) {
     throw BadInput(fmt::format("{} is {}: it must be from {} to {}", option, value, least, most));
 }
 
+constexpr double kSameRate = 1e-3;  // relative; rates from time columns are no more exact
+constexpr std::int64_t kLeastSamples = 4;
+
+/// "...: the query was resampled", of each rate and file once.
+std::vector<std::string> remarks_on_rates(std::span<const RecordedQuery> given,
+                                          std::span<const RecordedQuery> used) {
+  std::vector<std::string> remarks;
+  for (std::size_t q = 0; q < given.size(); ++q) {
+    if (given[q].rate == used[q].rate) continue;
+    std::string remark = fmt::format(
+        "the query of {} has {:.6g} Hz and the recording {:.6g} Hz: the query was resampled (`resample` brings both to "
+        "a rate of your choice)",
+        given[q].file.string(), given[q].rate, used[q].rate);
+    if (std::ranges::count(remarks, remark) == 0) remarks.push_back(std::move(remark));
+  }
+  return remarks;
+}
+
 /// What is matched by name.
 bool all_named(const std::vector<std::string>& names) {
   return std::ranges::none_of(names, &std::string::empty) &&
@@ -39,13 +58,16 @@ std::vector<std::int32_t> match_channels(const RecordedQuery& query, const io::R
                                          const std::string& file, bool by_number) {
   std::vector<std::string> names;
   for (const io::Channel& channel : recording.channels) names.push_back(channel.name);
+  if (!query.names.empty() && query.names.size() != query.samples.size())
+    throw BadInput(fmt::format("the query of {} has {} channels and {} names: give all or none",
+                               query.file.string(), query.samples.size(), query.names.size()));
   std::vector<std::int32_t> places;
-  if (by_number || !all_named(names) || !all_named(query.names)) {
-    if (query.names.size() > names.size())
+  if (by_number || query.names.empty() || !all_named(names) || !all_named(query.names)) {
+    if (query.samples.size() > names.size())
       throw BadInput(fmt::format("{} has {}, the query of {} {}: choose with `query_select` or `select`",
                                  file, signal::channels_text(signal::channel_names(recording)),
-                                 query.file.string(), query.names.size()));
-    for (std::size_t c = 0; c < query.names.size(); ++c) places.push_back(static_cast<std::int32_t>(c));
+                                 query.file.string(), query.samples.size()));
+    for (std::size_t c = 0; c < query.samples.size(); ++c) places.push_back(static_cast<std::int32_t>(c));
     return places;
   }
   for (const std::string& name : query.names) {
@@ -176,7 +198,6 @@ RecordedQuery query_of_range(const io::Recording& recording, const fs::path& fil
   io::Recording part = signal::cut(recording, from, to, file.string() + ": the query");
   const std::string unit = part.timed ? " s" : " samples";
   const auto count = std::ssize(part.channels[0].samples);
-  constexpr std::int64_t kLeastSamples = 4;
   if (count < kLeastSamples)
     throw BadInput(fmt::format("{}: the query, {:g}{} to {:g}{}, has {} samples; {} are the least",
                                file.string(), from, unit, to, unit, count, kLeastSamples));
@@ -220,9 +241,31 @@ std::vector<RecordedQuery> queries_labelled(const io::Recording& recording, cons
                                            : fmt::format("there are {}", fmt::join(there, ", "))));
 }
 
+std::vector<RecordedQuery> at_rate_of(const io::Recording& recording,
+                                      std::span<const RecordedQuery> queries) {
+  if (recording.channels.empty()) throw BadInput(fmt::format("{}: it has no channels", recording.name));
+  const double rate = recording.channels[0].rate;
+  std::vector<RecordedQuery> all(queries.begin(), queries.end());
+  for (RecordedQuery& query : all) {
+    if (!recording.timed || !query.timed || std::abs(query.rate - rate) <= kSameRate * rate) continue;
+    io::Recording part;
+    for (const std::vector<float>& samples : query.samples)
+      part.channels.push_back({"", "", query.rate, samples});
+    signal::resample(part, rate);
+    for (std::size_t c = 0; c < part.channels.size(); ++c)
+      query.samples[c] = std::move(part.channels[c].samples);
+    query.rate = rate;
+    if (query.length() < kLeastSamples)
+      throw BadInput(
+          fmt::format("the query of {} has {} samples at {:.6g} Hz, the rate of the recording; {} are the "
+                      "least: give `resample` with a higher rate",
+                      query.file.string(), query.length(), rate, kLeastSamples));
+  }
+  return all;
+}
+
 void match_rates(std::span<const RecordedQuery> queries, io::Recording& recording, const std::string& file) {
   if (recording.channels.empty()) throw BadInput(fmt::format("{}: it has no channels", file));
-  constexpr double kSameRate = 1e-3;  // relative; rates from time columns are no more exact
   for (const RecordedQuery& query : queries) {
     const double rate = recording.channels[0].rate;
     if (!recording.timed && query.timed) {
@@ -304,12 +347,14 @@ std::vector<Hit> make_hits(std::vector<Match> matches, double rate, std::span<co
 }
 
 SearchResult search_recording(io::Recording& recording, const fs::path& file,
-                              std::span<const RecordedQuery> queries, const SearchOptions& options) {
+                              std::span<const RecordedQuery> given, const SearchOptions& options) {
   const std::string path = file.string();
-  if (queries.empty()) throw BadInput(fmt::format("{}: no query to search it for", path));
+  if (given.empty()) throw BadInput(fmt::format("{}: no query to search it for", path));
   require("limit", static_cast<double>(options.find.limit), 1, 1e9);
   require("exclusion", options.find.exclusion, 0, 1000);
   require("alternatives", options.find.alternatives, 1, 1e9);
+  if (recording.channels.empty()) throw BadInput(fmt::format("{}: it has no channels", path));
+  const std::vector<RecordedQuery> queries = at_rate_of(recording, given);
   match_rates(queries, recording, path);
   const auto samples = std::ssize(recording.channels[0].samples);
   for (const RecordedQuery& query : queries)
@@ -323,10 +368,12 @@ SearchResult search_recording(io::Recording& recording, const fs::path& file,
                       path,
                       recording.channels[0].rate,
                       recording.timed,
+                      recording.begin,
                       samples,
                       signal::channel_names(recording),
                       {},
-                      remarks_on(recording, path)};
+                      remarks_on_rates(given, queries)};
+  for (std::string& remark : remarks_on(recording, path)) result.remarks.push_back(std::move(remark));
 
   // Results that overlap a source begin in it or less than a query before it, half a query apart at most.
   const std::int64_t extra = options.exclude_self ? 4 * std::ssize(sources) * options.find.alternatives : 0;

@@ -105,7 +105,7 @@ std::int64_t common_offset(std::span<const Stretch> runs) {
 
 }  // namespace
 
-void settle(Index& index, std::span<const Unsettled> matches, std::int64_t max_lag) {
+void settle(Index& index, std::span<const Unsettled> matches, std::int64_t max_lag, std::int64_t exclusion) {
   // Few pairs can move: which ones, single precision tells.
   struct Place {
     std::size_t match, pair;
@@ -145,17 +145,29 @@ void settle(Index& index, std::span<const Unsettled> matches, std::int64_t max_l
     if (std::ranges::any_of(around.subspan(1), [&](float d) { return movable.near(d, around[0], true); }))
       runs[m][p] = movable.run(max_lag);
   });
+  // Where matches begin now, and where they were chosen, which alternatives at a place have in common.
+  std::multimap<std::int64_t, std::int64_t> begins;
+  for (const Unsettled& some : matches) begins.emplace(some.match->first, some.match->first);
+  const auto taken = [&](std::int64_t first, std::int64_t chosen) {
+    auto near = begins.lower_bound(first - exclusion);
+    while (near != begins.end() && near->first <= first + exclusion && near->second == chosen) ++near;
+    return near != begins.end() && near->first <= first + exclusion;
+  };
   for (std::size_t m = 0; m < matches.size(); ++m) {
     if (std::ranges::all_of(runs[m], [](const Stretch& run) { return run.distances.size() == 1; })) continue;
     Match& match = *matches[m].match;
-    const std::int64_t common = common_offset(runs[m]);
-    match.first = std::numeric_limits<std::int64_t>::max();
+    const std::int64_t common = common_offset(runs[m]), chosen = match.first;
+    std::int64_t first = std::numeric_limits<std::int64_t>::max();
+    for (const Stretch& run : runs[m]) first = std::min(first, run.nearest(common));
+    if (taken(first, chosen)) continue;
+    begins.extract(begins.find(chosen));
+    begins.emplace(first, chosen);
+    match.first = first;
     match.last = std::numeric_limits<std::int64_t>::min();
     for (std::size_t p = 0; p < match.pairs.size(); ++p) {
       Pair& pair = match.pairs[p];
       pair.begin += runs[m][p].nearest(common) - pair.offset;
       pair.offset = runs[m][p].nearest(common);
-      match.first = std::min(match.first, pair.offset);
       match.last = std::max(match.last, pair.begin + pair.length);
     }
   }

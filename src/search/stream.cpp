@@ -14,6 +14,7 @@
 #include "search/plan.hpp"
 #include "search/windows.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/log.hpp"
 #include "warploom/core/parse.hpp"
 #include "warploom/signal/prepare.hpp"
 
@@ -330,6 +331,10 @@ struct LineStream::State {
       recording.channels.push_back({name, "", reading.rate.value_or(1), {}});
     if (recording.channels.empty()) throw BadInput(where.file + ": no column but time");
     recording.timed = reading.rate.has_value();
+    if (const double rate = query.rate; (query = at_rate_of(recording, {&query, 1})[0]).rate != rate)
+      log(LogLevel::warning,
+          fmt::format("{}: the query of {} has {:.6g} Hz and was resampled to the {:.6g} Hz of `rate`",
+                      where.file, query.file.string(), rate, query.rate));
     match_rates({&query, 1}, recording, where.file);
     about.rate = recording.channels.at(0).rate;
     about.timed = recording.timed;

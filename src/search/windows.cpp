@@ -140,6 +140,8 @@ void check(Normalization normalization) {
   at_enumerator(std::array{"none", "z"}, normalization, "the normalisation");
 }
 
+void check(Warping warping) { at_enumerator(std::array{"together", "each"}, warping, "the warping"); }
+
 Moments moments(std::span<const float> samples, Normalization normalization) {
   check(normalization);
   if (normalization == Normalization::none) return {};

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "warploom/search/distance.hpp"
+#include "warploom/search/joint.hpp"
 
 namespace warploom::search {
 
@@ -36,6 +37,7 @@ struct Moments {
 
 /// @throws BadInput (a number that is none of them)
 void check(Normalization normalization);
+void check(Warping warping);
 
 /// In two passes. Of finite samples, at least one; without normalisation 0 and 1.
 Moments moments(std::span<const float> samples, Normalization normalization);

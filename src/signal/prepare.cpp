@@ -64,6 +64,8 @@ io::Recording cut(const io::Recording& recording, double from, double to, const 
     const auto begin = channel.samples.begin();
     part.channels.push_back({channel.name, channel.unit, rate, {begin + first, begin + last}});
   }
+  part.begin = recording.begin;
+  if (part.begin) part.begin->nanoseconds += std::llround(static_cast<double>(first) / rate * 1e9);
   const double begin = static_cast<double>(first) / rate, end = static_cast<double>(last) / rate;
   for (const auto& [onset, duration, label] : recording.annotations)
     if (onset >= begin && onset < end) part.annotations.push_back({onset - begin, duration, label});

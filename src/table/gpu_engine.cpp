@@ -105,11 +105,6 @@ void record(const CudaEvent& event, const CudaStream& stream) {
 void follow(const CudaStream& stream, const CudaEvent& event) {
   cuda_check(cudaStreamWaitEvent(stream.get(), event.get(), 0), "cudaStreamWaitEvent");
 }
-double seconds_between(const CudaEvent& begin, const CudaEvent& end) {
-  float milliseconds = 0;
-  cuda_check(cudaEventElapsedTime(&milliseconds, begin.get(), end.get()), "cudaEventElapsedTime");
-  return milliseconds * 1e-3;
-}
 
 template <class Key, class Value>
 class GpuEngine final : public HashTable<Key, Value>::Engine {
@@ -121,8 +116,7 @@ class GpuEngine final : public HashTable<Key, Value>::Engine {
                 .buckets = options.buckets,
                 .hash = options.hash,
                 .assignment = options.assignment,
-                .threads_per_block = options.threads_per_block,
-                .allocator = {}},
+                .threads_per_block = options.threads_per_block},
                kernels_.get()) {
     int device = 0;
     cuda_check(cudaGetDevice(&device), "cudaGetDevice");

@@ -47,7 +47,7 @@ inline GpuLayout gpu_layout(std::uint64_t capacity, std::uint64_t tables, std::u
   // Longer chains: k pairs need ceil(k / slots) - 1 lines more, which is less than k / slots.
   if (static_cast<double>(capacity) > load * static_cast<double>(layout.chains))
     pool += (1 + pool_fraction) * static_cast<double>(capacity) / slots;
-  layout.pool = kLeastPool + static_cast<std::uint64_t>(std::ceil(pool));
+  layout.pool = kLeastPool + static_cast<std::uint64_t>(std::ceil(std::min(pool, 0x1p62)));
   return layout;
 }
 

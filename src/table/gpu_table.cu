@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/cuda/owners.hpp"
+#include "core/one_caller.hpp"
 #include "table/batch.hpp"
 #include "table/gpu_layout.hpp"
 #include "table/gpu_memory.hpp"
@@ -29,6 +30,11 @@ GpuReport report_between(const Counters& before, const Counters& now) {
   return {now - before, now.retries - before.retries};
 }
 
+template <class State>
+CallOf<State> call_of(const std::unique_ptr<State>& table) {
+  return {table, "a hash table on a GPU", "table::GpuTable"};
+}
+
 }  // namespace
 
 template <class Key, class Value>
@@ -37,11 +43,10 @@ class GpuTable<Key, Value>::Implementation {
   using Slots = typename DeviceTable<Key, Value>::Slots;
 
   Implementation(const GpuOptions& options, cudaStream_t stream)
-      : options_(options),
+      : options_(checked(options)),
         memory_(options.allocator),
         capacity_(options.capacity),
         state_copy_(make_pinned<TableState>(1)) {
-    check_options();
     if (options_.pool_fraction == 0) options_.pool_fraction = kDefaultPoolFraction;
     layout_ = layout(capacity_);
     placement_ = placement(layout_);
@@ -102,6 +107,8 @@ class GpuTable<Key, Value>::Implementation {
   }
 
   std::uint64_t export_pairs(Key* keys, Value* values, std::uint64_t room, cudaStream_t stream) {
+    if (room > 0 && (keys == nullptr || values == nullptr))
+      throw BadInput("room for " + std::to_string(room) + " pairs without memory for them");
     order_.begin_exclusive(stream);
     return count(stream, [&](unsigned long long* length) {
       launch_export(lines_.template at<Word>(), layout_.lines(), keys, values, room, length, stream);
@@ -205,6 +212,8 @@ class GpuTable<Key, Value>::Implementation {
   std::uint64_t bytes() const { return lines_.bytes() + state_.bytes(); }
   const Placement& placement() const { return placement_; }
 
+  OneCaller caller;
+
  private:
   static LineIndex* stack_of(const DeviceBlock& lines, const GpuLayout& layout) {
     return reinterpret_cast<LineIndex*>(lines.at<Word>() + layout.lines() * kLineWords);
@@ -213,17 +222,20 @@ class GpuTable<Key, Value>::Implementation {
   LineIndex chains() const { return static_cast<LineIndex>(layout_.chains); }
   LineIndex end() const { return static_cast<LineIndex>(layout_.lines()); }
 
-  void check_options() const {
-    if (options_.tables == 0) throw BadInput("a hash table of 0 tables; there has to be one at least");
-    if (!(options_.pool_fraction >= 0 && options_.pool_fraction <= 1000))
-      throw BadInput("a pool of " + std::to_string(options_.pool_fraction) +
+  static const GpuOptions& checked(const GpuOptions& options) {
+    if (options.tables == 0) throw BadInput("a hash table of 0 tables; there has to be one at least");
+    if (!(options.pool_fraction >= 0 && options.pool_fraction <= 1000))
+      throw BadInput("a pool of " + std::to_string(options.pool_fraction) +
                      " lines a home line; it may have 0 (by default) to 1000");
-    if (options_.threads_per_block < 0 || options_.threads_per_block > 1024 ||
-        options_.threads_per_block % 32 != 0)
-      throw BadInput(std::to_string(options_.threads_per_block) +
+    if (options.threads_per_block < 0 || options.threads_per_block > 1024 ||
+        options.threads_per_block % 32 != 0)
+      throw BadInput(std::to_string(options.threads_per_block) +
                      " threads a block; a multiple of 32 up to 1024, or 0 for the best known");
-    if ((options_.allocator.allocate == nullptr) != (options_.allocator.release == nullptr))
+    if ((options.allocator.allocate == nullptr) != (options.allocator.release == nullptr))
       throw BadInput("an allocator with one of its two functions; give both or none");
+    name(options.hash);
+    name(options.assignment);
+    return options;
   }
   static void check(const GpuBatch<Key, Value>& batch) {
     if (batch.count > 0 && batch.keys == nullptr)
@@ -468,65 +480,65 @@ GpuTable<Key, Value>& GpuTable<Key, Value>::operator=(GpuTable&&) noexcept = def
 
 template <class Key, class Value>
 void GpuTable<Key, Value>::run_async(const GpuBatch<Key, Value>& batch, cudaStream_t stream) {
-  implementation_->run_async(batch, stream);
+  call_of(implementation_)->run_async(batch, stream);
 }
 template <class Key, class Value>
 GpuReport GpuTable<Key, Value>::run(const GpuBatch<Key, Value>& batch, cudaStream_t stream) {
-  return implementation_->run(batch, stream);
+  return call_of(implementation_)->run(batch, stream);
 }
 template <class Key, class Value>
 GpuReport GpuTable<Key, Value>::wait(cudaStream_t stream) {
-  return implementation_->wait(stream);
+  return call_of(implementation_)->wait(stream);
 }
 template <class Key, class Value>
 DeviceTable<Key, Value, Placement> GpuTable<Key, Value>::handle(cudaStream_t stream) {
-  return implementation_->handle(stream);
+  return call_of(implementation_)->handle(stream);
 }
 template <class Key, class Value>
 std::uint64_t GpuTable<Key, Value>::size(cudaStream_t stream) const {
-  return implementation_->size(stream);
+  return call_of(implementation_)->size(stream);
 }
 template <class Key, class Value>
 Statistics GpuTable<Key, Value>::statistics(cudaStream_t stream) const {
-  return implementation_->statistics(stream);
+  return call_of(implementation_)->statistics(stream);
 }
 template <class Key, class Value>
 std::uint64_t GpuTable<Key, Value>::export_pairs(Key* keys, Value* values, std::uint64_t room,
                                                  cudaStream_t stream) const {
-  return implementation_->export_pairs(keys, values, room, stream);
+  return call_of(implementation_)->export_pairs(keys, values, room, stream);
 }
 template <class Key, class Value>
 void GpuTable<Key, Value>::export_pairs(std::vector<Key>& keys, std::vector<Value>& values,
                                         cudaStream_t stream) const {
-  implementation_->export_pairs(keys, values, stream);
+  call_of(implementation_)->export_pairs(keys, values, stream);
 }
 template <class Key, class Value>
 void GpuTable<Key, Value>::reserve(std::uint64_t pairs, cudaStream_t stream) {
-  implementation_->reserve(pairs, stream);
+  call_of(implementation_)->reserve(pairs, stream);
 }
 template <class Key, class Value>
 bool GpuTable<Key, Value>::make_room(std::uint64_t full, cudaStream_t stream) {
-  return implementation_->make_room(full, stream);
+  return call_of(implementation_)->make_room(full, stream);
 }
 template <class Key, class Value>
 void GpuTable<Key, Value>::trim(cudaStream_t stream) {
-  implementation_->trim(stream);
+  call_of(implementation_)->trim(stream);
 }
 template <class Key, class Value>
 void GpuTable<Key, Value>::clear(cudaStream_t stream) {
-  implementation_->clear(stream);
+  call_of(implementation_)->clear(stream);
 }
 template <class Key, class Value>
 std::uint64_t GpuTable<Key, Value>::capacity() const {
-  return implementation_->capacity();
+  return call_of(implementation_)->capacity();
 }
 template <class Key, class Value>
 std::uint64_t GpuTable<Key, Value>::bytes() const {
-  return implementation_->bytes();
+  return call_of(implementation_)->bytes();
 }
 template <class Key, class Value>
 const Placement& GpuTable<Key, Value>::placement() const {
-  return implementation_->placement();
+  return call_of(implementation_)->placement();
 }
 
 template class GpuTable<std::uint32_t, std::uint32_t>;

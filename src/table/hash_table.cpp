@@ -253,26 +253,16 @@ bool repeat_full(typename HashTable<Key, Value>::Engine& engine, const HostBatch
   return report.tally.full < places.size();
 }
 
-/// The right to an engine, which one call at a time has.
 template <class Engine>
-class Call {
- public:
-  explicit Call(const std::unique_ptr<Engine>& engine)
-      : engine_(held(engine, "a hash table")), call_(engine_.caller, "table::HashTable") {}
-
-  Engine& operator*() const { return engine_; }
-  Engine* operator->() const { return &engine_; }
-
- private:
-  Engine& engine_;
-  OneCaller::Call call_;
-};
+CallOf<Engine> call_of(const std::unique_ptr<Engine>& engine) {
+  return {engine, "a hash table", "table::HashTable"};
+}
 
 template <class Key, class Value>
 BatchReport run_batch(const std::unique_ptr<typename HashTable<Key, Value>::Engine>& owner,
                       HostBatch<Key, Value> batch) {
   const Clock::time_point begin = Clock::now();
-  const Call call(owner);
+  const auto call = call_of(owner);
   auto& engine = *call;
   const DeviceScope scope = engine.enter();
   require_length(batch.keys.size(), batch.operands.size(), "operands", true);
@@ -329,41 +319,43 @@ BatchReport HashTable<Key, Value>::run(Operation operation, std::span<const Key>
 
 template <class Key, class Value>
 std::uint64_t HashTable<Key, Value>::size() const {
-  return Call(engine_)->size();
+  const auto engine = call_of(engine_);
+  const DeviceScope scope = engine->enter();
+  return engine->size();
 }
 template <class Key, class Value>
 void HashTable<Key, Value>::export_pairs(std::vector<Key>& keys, std::vector<Value>& values) const {
-  const Call engine(engine_);
+  const auto engine = call_of(engine_);
   const DeviceScope scope = engine->enter();
   engine->export_pairs(keys, values);
 }
 template <class Key, class Value>
 Statistics HashTable<Key, Value>::statistics() const {
-  const Call engine(engine_);
+  const auto engine = call_of(engine_);
   const DeviceScope scope = engine->enter();
   return engine->statistics();
 }
 template <class Key, class Value>
 void HashTable<Key, Value>::reserve(std::uint64_t pairs) {
-  const Call engine(engine_);
+  const auto engine = call_of(engine_);
   const DeviceScope scope = engine->enter();
   engine->reserve(pairs);
 }
 template <class Key, class Value>
 void HashTable<Key, Value>::trim() {
-  const Call engine(engine_);
+  const auto engine = call_of(engine_);
   const DeviceScope scope = engine->enter();
   engine->trim();
 }
 template <class Key, class Value>
 void HashTable<Key, Value>::clear() {
-  const Call engine(engine_);
+  const auto engine = call_of(engine_);
   const DeviceScope scope = engine->enter();
   engine->clear();
 }
 template <class Key, class Value>
 std::string HashTable<Key, Value>::description() const {
-  const Call engine(engine_);
+  const auto engine = call_of(engine_);
   const DeviceScope scope = engine->enter();
   return engine->description();
 }

@@ -163,7 +163,7 @@ BatchReport ListTable<Key, Value>::run(const HostBatch<Key, Value>& batch) {
 
 template <class Key, class Value>
 std::uint64_t ListTable<Key, Value>::size() const {
-  held(backend_, kMoved);
+  const OneCaller::Call call(held(backend_, kMoved).caller, kName);
   return size_;
 }
 

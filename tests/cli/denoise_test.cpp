@@ -292,6 +292,46 @@ TEST_F(DenoiseTest, SaysInWordsWhatItDid) {
     EXPECT_THAT(run.out, HasSubstr(words));
 }
 
+TEST_F(DenoiseTest, MinimisesTotalGeneralisedVariation) {
+  put_phantom("in.nii");
+  const auto with = [&](const std::string& options) {
+    return nlohmann::json::parse(
+        denoise("@/in.nii --order fsl -o @/out --format nii --force --maps fa --device cpu "
+                "--tolerance 1e-3 --qc @/qc.html --json " +
+                options)
+            .out);
+  };
+  const auto report = with("--regulariser tgv");
+  EXPECT_EQ(report["regulariser"], "tgv");
+  EXPECT_EQ(report["solver"]["name"], "primal-dual");
+  EXPECT_EQ(report["solver"]["variation"], "generalised");
+  EXPECT_EQ(report["solver"]["tgv_ratio"], 2);
+  EXPECT_EQ(report["solver"]["epsilon"], 0);
+  EXPECT_EQ(report["solver"]["stop"], "converged");
+  EXPECT_EQ(report["solver"]["history"].back()[0], report["solver"]["iterations"]);
+  EXPECT_EQ(report["negative_eigenvalues"]["after"], 0);
+  EXPECT_THAT(content_of(path("qc.html")), HasSubstr("total generalised variation, ratio 2"));
+  const std::vector<float> two = get("out_tensor.nii").data;
+  EXPECT_EQ(with("--regulariser tgv --tgv-ratio 0.5 --lambda 4")["solver"]["tgv_ratio"], 0.5);
+  EXPECT_NE(get("out_tensor.nii").data, two);
+  const auto tv = with("--regulariser tv");
+  EXPECT_EQ(tv["solver"]["variation"], "total");
+  EXPECT_NE(get("out_tensor.nii").data, two);
+  EXPECT_THAT(denoise("@/in.nii --order fsl -o @/text --regulariser tgv --lambda 9 --maps none").out,
+              HasSubstr("total generalised variation of second order, ratio 2"));
+}
+
+// It smoothed them by total variation, without a word.
+TEST_F(DenoiseTest, LeavesATensorImageAsItIsWhereNothingShallRegularise) {
+  put_phantom("in.nii");
+  const auto report = nlohmann::json::parse(
+      denoise("@/in.nii --order fsl -o @/out --format nii --regulariser none --json").out);
+  EXPECT_EQ(report["regulariser"], "none");
+  const std::vector<float> before = get("in.nii").data, after = get("out_tensor.nii").data;
+  ASSERT_EQ(after.size(), before.size());
+  for (std::size_t i = 0; i < before.size(); ++i) ASSERT_NEAR(after[i], before[i], 1e-9) << i;
+}
+
 TEST_F(DenoiseTest, DrawsAPageThatNeedsNoOtherFile) {
   put_phantom("in.nii");
   denoise("@/in.nii --order fsl -o @/out --maps none --qc @/qc.html");

@@ -180,6 +180,90 @@ TEST_F(SearchFiles, ResumeRefusesWhatIsOfAnotherSearch) {
   expect_refusal("step.csv a.csv -o found --resume", "found/a.matches.jsonl is no output of a search");
 }
 
+TEST_F(SearchFiles, ResumeRefusesARecordingThatChangedAndKeptItsSize) {
+  ASSERT_EQ(search("step.csv a.csv -o found").code, 0);
+  std::string changed = content_of(directory / "a.csv");
+  const std::size_t last = changed.find_last_of("0123456789");
+  changed[last] = changed[last] == '7' ? '8' : '7';
+  const auto time = fs::last_write_time(directory / "a.csv");
+  make("a.csv", changed);
+  fs::last_write_time(directory / "a.csv", time);
+  expect_refusal(
+      "step.csv a.csv -o found --resume",
+      "found/a.matches.jsonl is of another search: the recording's content changed since, and its size did not");
+}
+
+TEST_F(SearchFiles, ResumeSeesThatSamplesOfAWfdbRecordChanged) {
+  std::string samples;
+  for (int k = 0; k < 3000; ++k) {
+    const auto value = static_cast<std::int16_t>(2000 * std::sin(k * k * 1e-3));
+    samples += static_cast<char>(value & 0xFF);
+    samples += static_cast<char>(value >> 8 & 0xFF);
+  }
+  make("r.hea", "r 1 50 3000\nr.dat 16 200 16 0 0\n");
+  make("r.dat", samples);
+  ASSERT_EQ(search("r.hea r.hea --from 2 --to 4 -o found").code, 0);
+  ASSERT_EQ(search("r.hea r.hea --from 2 --to 4 -o found --resume").code, 0);
+  samples[5500] = static_cast<char>(samples[5500] + 1);
+  make("r.dat", samples);
+  expect_refusal("r.hea r.hea --from 2 --to 4 -o found --resume", "the recording's content changed since");
+}
+
+/// Numbers of a store are indices: they are not believed.
+TEST_F(SearchFiles, ResumeRefusesAStoreWhoseNumbersAreNotThere) {
+  ASSERT_EQ(search("step.csv a.csv -o found").code, 0);
+  const std::string whole = content_of(directory / "found/a.matches.jsonl");
+  for (const std::string key : {"query_number", "number", "query"})
+    for (const std::string number :
+         {"32767", "100000000000000000000", "0", "-1", "4294967297", "1.5", "\"1\""}) {
+      const std::size_t at = whole.find("\"" + key + "\":", whole.find('\n')) + key.size() + 3;
+      std::string damaged = whole;
+      damaged.replace(at, whole.find_first_of(",}", at) - at, number);
+      make("found/a.matches.jsonl", damaged);
+      expect_refusal("step.csv a.csv -o found --resume", "found/a.matches.jsonl is no output of a search");
+    }
+}
+
+TEST_F(SearchFiles, NoEscapeSequenceOfAFileReachesTheTerminal) {
+  // In a name that a message quotes, and in one that the table shows.
+  make(
+      "odd.csv",
+      "a\x1b[31mred,b\xc2\x9b"
+      "1m\n" +
+          [] {
+            std::string rows;
+            for (int k = 0; k < 200; ++k)
+              rows += std::to_string(k * k % 17) + "," + std::to_string(k * 7 % 13) + "\n";
+            return rows;
+          }());
+  for (const std::string command :
+       {"step.csv --stream --max-distance 0.5 < odd.csv",
+        "odd.csv odd.csv --from 10 --to 40 --label-column none", "step.csv odd.csv --rate 50"}) {
+    const ToolRun run = search(command);
+    for (const std::string& text : {run.out, run.err}) {
+      EXPECT_EQ(text.find('\x1b'), text.npos) << command << '\n' << text;
+      EXPECT_EQ(text.find("\xc2\x9b"), text.npos) << command << '\n' << text;
+    }
+    EXPECT_FALSE(run.err.empty() && run.out.empty());
+  }
+}
+
+TEST_F(SearchFiles, EvaluateSaysWhereAStoreIsDamagedAndNothingOfItsParser) {
+  ASSERT_EQ(search("step.csv a.csv -o found").code, 0);
+  const std::string whole = content_of(directory / "found/a.matches.jsonl");
+  const std::size_t second = whole.find('\n') + 1;
+  make("odd.jsonl", whole.substr(0, second) + "{\"onset\": }\n" + whole.substr(second));
+  make("odder.jsonl", whole.substr(0, second) + "{\"onset\": \"x\"}\n");
+  make("oddest.jsonl", "{\"recording\": 5}\n");
+  expect_refusal("evaluate odd.jsonl --annotations a.csv",
+                 "odd.jsonl:2:1: this is no match as warploom search writes it");
+  expect_refusal("evaluate odder.jsonl --annotations a.csv", "odder.jsonl:2:1: this is no match");
+  expect_refusal("evaluate oddest.jsonl --annotations a.csv",
+                 "oddest.jsonl:1:1: its first line is not one that");
+  for (const std::string file : {"odd", "odder", "oddest"})
+    EXPECT_THAT(search("evaluate " + file + ".jsonl --annotations a.csv").err, Not(HasSubstr("JSON")));
+}
+
 TEST_F(SearchFiles, WhatWasCutOffIsDoneAgain) {
   ASSERT_EQ(search("step.csv b.csv -o found --best 2").code, 0);
   const std::string whole = content_of(directory / "found/b.matches.jsonl");

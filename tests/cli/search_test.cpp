@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "search_recordings.hpp"
+#include "warploom/core/file.hpp"
 #include "warploom/io/recording.hpp"
 
 namespace warploom {
@@ -194,7 +195,31 @@ TEST_F(SearchVerb, ChannelsAreMatchedByNameOrNumber) {
   EXPECT_EQ(chosen["recordings"][0]["matches"][0]["channels"], 2);
 }
 
-TEST_F(SearchVerb, RatesAreMadeEqualByResample) {
+TEST_F(SearchVerb, MatchesHaveClockTimeWhereTheRecordingHas) {
+  make_query();
+  const Samples day = noise_with(30, 9, {{12}});
+  std::string text = "when,x,y,z\n";
+  for (std::size_t k = 0; k < day[0].size(); ++k) {
+    const std::size_t hundredths = 5950 + 2 * k;  // 50 Hz from 10:00:59.5
+    text += "2024-05-01 10:0" + std::to_string(hundredths / 6000) + ":" +
+            std::to_string(100 + hundredths / 100 % 60).substr(1) + "." +
+            std::to_string(100 + hundredths % 100).substr(1);
+    for (const auto& channel : day) text += "," + std::to_string(channel[k]);
+    text += "\n";
+  }
+  make("clock.csv", text);
+  const std::string clock = "2024-05-01T10:01:11.5";
+  const Json json = search_json("step.csv clock.csv --best 1");
+  EXPECT_THAT(json["recordings"][0]["matches"][0]["clock"].get<std::string>(), testing::StartsWith(clock));
+  for (const char* again : {"", "--resume"}) {
+    const ToolRun table = search(std::string("step.csv clock.csv --best 1 -o found ") + again);
+    EXPECT_EQ(table.code, 0) << table.err;
+    EXPECT_THAT(table.out, HasSubstr(clock));
+  }
+  EXPECT_THAT(read_file(directory / "found/ranking.csv"), HasSubstr("," + clock));
+}
+
+TEST_F(SearchVerb, RatesAreMadeEqual) {
   make_query();
   // The same at 100 Hz, by interpolation.
   const Samples day = noise_with(30, 9, {{12}});
@@ -206,8 +231,14 @@ TEST_F(SearchVerb, RatesAreMadeEqualByResample) {
     text += "\n";
   }
   make("fast.csv", text);
-  expect_refusal("step.csv fast.csv",
-                 "fast.csv has 100 Hz and the query of step.csv 50 Hz; give --resample 100");
+  const ToolRun by_itself = search("step.csv fast.csv --best 1 -o found --html");
+  EXPECT_EQ(by_itself.code, 0) << by_itself.err;
+  EXPECT_THAT(by_itself.out,
+              HasSubstr("the query of step.csv has 50 Hz and the recording 100 Hz: the query was resampled "
+                        "(--resample brings both to a rate of your choice)"));
+  EXPECT_THAT(by_itself.out, HasSubstr("3/3"));
+  const Json same = search_json("step.csv fast.csv --best 1");
+  EXPECT_NEAR(same["recordings"][0]["matches"][0]["onset"].get<double>(), 12, kNear);
   for (const char* rate : {"50", "100"}) {
     const Json found = search_json(std::string("step.csv fast.csv --best 1 --resample ") + rate);
     EXPECT_NEAR(found["recordings"][0]["matches"][0]["onset"].get<double>(), 12, kNear) << rate;

@@ -107,6 +107,15 @@ std::vector<DenoiseOptions> odd_denoise_options() {
   }
   all.push_back({.max_iterations = 0});
   all.push_back({.solver = no_enumerator<Solver>()});
+  all.push_back({.variation = no_enumerator<Variation>()});
+  all.push_back({.variation = Variation::generalised});
+  for (const double ratio : {kNan, kInfinity, 0.0, -1.0, 1e-3, 100.0})
+    all.push_back({.variation = Variation::generalised,
+                   .tgv_ratio = ratio,
+                   .solver = Solver::primal_dual,
+                   .lambda = 1,
+                   .epsilon = 0,
+                   .max_iterations = 9});
   all.push_back({.run = {.devices = {Device::cpu, Device::cpu}}});
   return all;
 }
@@ -114,6 +123,9 @@ std::vector<DenoiseOptions> odd_denoise_options() {
 DOOR(Denoise, "imaging::denoise_tensors", "imaging::denoise_channels") {
   DenoiseOptions brief;
   brief.lambda = 1, brief.max_iterations = 2;
+  door_of_images(6, [&](Image& i, const Mask& m) { return denoise_tensors(i, m, brief).iterations; });
+  door_of_images(2, [&](Image& i, const Mask& m) { return denoise_channels(i, m, brief).iterations; });
+  brief.variation = Variation::generalised, brief.solver = Solver::primal_dual, brief.epsilon = 0;
   door_of_images(6, [&](Image& i, const Mask& m) { return denoise_tensors(i, m, brief).iterations; });
   door_of_images(2, [&](Image& i, const Mask& m) { return denoise_channels(i, m, brief).iterations; });
   for (const DenoiseOptions& options : odd_denoise_options()) {
@@ -180,9 +192,10 @@ DOOR(Segment, "imaging::segment", "imaging::usual_options") {
 
 DOOR(NamesOfImaging, "imaging::name(FitMethod)", "imaging::name(ImageKind)", "imaging::name(Inside)",
      "imaging::name(Method)", "imaging::name(Noise)", "imaging::name(Solver)", "imaging::name(Start)",
-     "imaging::name(StopReason)", "imaging::name(TensorOrder)", "imaging::elements_text",
-     "imaging::usual_frame", "imaging::parse_fit_method", "imaging::parse_inside", "imaging::parse_method",
-     "imaging::parse_noise", "imaging::parse_solver", "imaging::parse_start", "imaging::parse_tensor_order") {
+     "imaging::name(StopReason)", "imaging::name(TensorOrder)", "imaging::name(Variation)",
+     "imaging::elements_text", "imaging::usual_frame", "imaging::parse_fit_method", "imaging::parse_inside",
+     "imaging::parse_method", "imaging::parse_noise", "imaging::parse_solver", "imaging::parse_start",
+     "imaging::parse_tensor_order") {
   refused([] { return name(no_enumerator<FitMethod>()); });
   refused([] { return name(no_enumerator<ImageKind>()); });
   refused([] { return name(no_enumerator<Inside>()); });
@@ -191,6 +204,7 @@ DOOR(NamesOfImaging, "imaging::name(FitMethod)", "imaging::name(ImageKind)", "im
   refused([] { return name(no_enumerator<Solver>()); });
   refused([] { return name(no_enumerator<Start>()); });
   refused([] { return name(no_enumerator<StopReason>()); });
+  refused([] { return name(no_enumerator<Variation>()); });
   refused([] { return name(no_enumerator<TensorOrder>()); });
   refused([] { return elements_text(no_enumerator<TensorOrder>()); });
   refused([] { return usual_frame(no_enumerator<TensorOrder>()); });

@@ -197,10 +197,25 @@ std::vector<RecordingOptions> odd_reading() {
   return all;
 }
 
+DOOR(Clocks, "io::parse_clock", "io::clock_text", "io::Clock::absolute") {
+  for (const std::string& text : odd_texts()) survives([&] { return parse_clock(text).has_value(); });
+  for (const std::int64_t nanoseconds :
+       {std::numeric_limits<std::int64_t>::min(), std::int64_t{0}, std::numeric_limits<std::int64_t>::max()})
+    for (const std::int32_t offset : {std::numeric_limits<std::int32_t>::min(), 0, kMost32})
+      for (const bool dated : {false, true}) {
+        const Clock clock{nanoseconds, dated, offset};
+        survives([&] { return clock.absolute(); });
+        for (const double seconds : {-kInfinity, -1e300, -2e11, 0.0, 2e11, 1e300, kInfinity, kNan})
+          survives([&] { return clock_text(clock, seconds); });
+      }
+}
+
 DOOR(Recordings, "io::read_recording", "io::holds_series", "io::list_recordings", "io::recording_file",
-     "io::recording_stem", "io::series_of", "io::series_path") {
+     "io::recording_parts", "io::recording_stem", "io::series_of", "io::series_path") {
   std::vector<std::string> texts = odd_texts();
   texts.push_back("time,x\n0,1\n1,nan\n2,inf\n3,1e300\n");
+  texts.push_back("time;x;y\n;[s];\n23:59:59,9;\"1\";a\n00:00:00;2;b\n");
+  texts.push_back("2024-05-01 10:00:00Z,1\n2024-05-01 10:00:01+02:00,1\n");
   texts.push_back("@data\n1,2,3:4,5,6:a\n");
   for (const std::string& text : texts)
     for (const std::string name :
@@ -208,6 +223,7 @@ DOOR(Recordings, "io::read_recording", "io::holds_series", "io::list_recordings"
       const TextFile file(name, text);
       survives([&] { return read_recording(file.path()).seconds(); });
       survives([&] { return series_of(file.path()); });
+      survives([&] { return recording_parts(file.path()).size(); });
       if (text.size() > 100) continue;
       for (const RecordingOptions& options : odd_reading()) {
         survives([&] { return read_recording(file.path(), options).seconds(); });
@@ -221,6 +237,7 @@ DOOR(Recordings, "io::read_recording", "io::holds_series", "io::list_recordings"
     survives([&] { return list_recordings(std::vector{text + "#x"}, {}); });
     survives([&] { return recording_file(text); });
     survives([&] { return recording_stem(text); });
+    survives([&] { return recording_parts(text).size(); });
     survives([&] { return series_path(text + "#99999999999999999999"); });
   }
   EXPECT_TRUE(list_recordings({}, {}).empty());

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Prints the public functions of the installed headers, one a line, sorted; headers of kernels (.cuh) need nvcc.
+"""Prints the public functions of the installed headers, one a line, sorted.
 
     list_functions.py CLANG INCLUDE [--expect FILE | --designators COMPILER]
 
 CLANG reads one file that includes every header in INCLUDE; what its syntax tree has in namespace warploom, accessible and
-written by hand, is printed: functions, methods, constructors, templates once. With --expect the list is compared with FILE:
+written by hand, is printed: functions, methods, constructors, templates once. Of headers for CUDA (.cuh) that is what the
+host may call; no toolkit is needed, since they are read with declarations of our own for what they use of it. With --expect the list is compared with FILE:
 the exit status is 1 where they differ, and the lines that are new or gone are named. With --designators COMPILER that
 compiler is given, with -Wextra -Werror, Options{.first = {}} and Options{.last = {}} of every public aggregate: what the
 braces leave out has to have a value of its own, or those who write them are warned.
@@ -15,27 +16,69 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 # Not called by users: lines of the lock-free chain that kernels, the CPU and the model checker share, and what a
 # namespace's name says is private.
 INTERNAL_NAMESPACES = {"internal", "chain_steps"}
-# State of those lines: nobody makes it with braces.
-INTERNAL_RECORDS = {"warploom::table::Scan", "warploom::table::Attempt", "warploom::table::FoundAtHome",
+# State of those lines, and of kernels: nobody makes it with braces.
+INTERNAL_RECORDS = {"warploom::TwoWords", "warploom::table::LinePool",
+                    "warploom::table::Scan", "warploom::table::Attempt", "warploom::table::FoundAtHome",
                     "warploom::table::BatchCounts"}
 RECORDS = {"CXXRecordDecl", "ClassTemplateSpecializationDecl"}
 FUNCTIONS = {"FunctionDecl", "CXXMethodDecl", "CXXConstructorDecl", "CXXConversionDecl"}
+# What headers for CUDA use of the toolkit and of a build that has it.
+CUDA = {
+    "cuda_runtime_api.h": """#pragma once
+struct CUstream_st;
+using cudaStream_t = CUstream_st*;
+enum cudaError_t { cudaSuccess, cudaErrorMemoryAllocation, cudaErrorNoDevice, cudaErrorInsufficientDriver };
+cudaError_t cudaGetLastError();
+cudaError_t cudaFree(void*);
+const char* cudaGetErrorString(cudaError_t);
+#define __device__ __attribute__((annotate("device")))
+#define asm
+#define volatile(...)  // of PTX
+struct Place {
+  unsigned x;
+};
+extern const Place threadIdx, blockIdx, blockDim;
+unsigned long __cvta_generic_to_global(const void*);
+template <class T>
+T atomicAdd(T*, unsigned long);
+template <class T>
+T atomicSub(T*, T);
+template <class T>
+T atomicExch(T*, unsigned long);
+int __popcll(unsigned long);
+""",
+    "cuda_runtime.h": "#include <cuda_runtime_api.h>\n",
+    "warploom/config.hpp": "#define WARPLOOM_HAS_CUDA 1\n",
+}
 
 
-def headers_of(include):
-    return sorted(header.relative_to(include) for header in include.rglob("*.h*"))
+def includes_of(include, kernels):
+    """Every header; those with code of kernels, which other compilers than nvcc cannot compile, only if wanted."""
+    headers = sorted(header for header in include.rglob("*.*h*")
+                     if kernels or "__device__" not in header.read_text())
+    return "".join(f"#include <{name}>\n" for name in ["cuda_runtime.h", *(h.relative_to(include) for h in headers)])
+
+
+def compile_headers(command, text, include, **options):
+    """Gives a compiler all that `text` includes."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, declarations in CUDA.items():
+            path = pathlib.Path(folder, name)
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(declarations)
+        command = [*command, "-std=c++20", "-x", "c++", "-fsyntax-only", f"-I{include}", f"-I{folder}", "-"]
+        return subprocess.run(command, input=text, text=True, check=False, **options)
 
 
 def syntax_tree(clang, include):
     """The declarations of namespace warploom; the standard library's would be a hundred times as many."""
-    text = "".join(f"#include <{header}>\n" for header in headers_of(include))
-    command = [clang, "-std=c++20", "-x", "c++", "-fsyntax-only", f"-I{include}", "-Xclang", "-ast-dump=json",
-               "-Xclang", "-ast-dump-filter=warploom", "-"]
-    dump = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    dump = compile_headers([clang, "-Xclang", "-ast-dump=json", "-Xclang", "-ast-dump-filter=warploom"],
+                           includes_of(include, True), include, capture_output=True)
     if dump.returncode != 0:
         sys.exit(f"{clang} does not take the headers:\n{dump.stderr}")
     decoder, at, trees = json.JSONDecoder(), 0, []
@@ -54,6 +97,10 @@ def signature(node, scope):
     parameters = [plain(p["type"]["qualType"]) for p in node.get("inner", []) if p["kind"] == "ParmVarDecl"]
     constant = re.search(r"\) const\b", node["type"]["qualType"])
     return "::".join(scope + [node["name"]]) + "(" + ", ".join(parameters) + ")" + (" const" if constant else "")
+
+
+def for_kernels(node):
+    return any(child["kind"] == "AnnotateAttr" for child in node.get("inner", []))
 
 
 def visit(node, scope, found, access="public"):
@@ -84,7 +131,7 @@ def visit(node, scope, found, access="public"):
             elif access == "public" and not child.get("isImplicit"):
                 visit(child, scope + [node["name"]], found)
     elif kind in FUNCTIONS and not node.get("isImplicit") and not node.get("explicitlyDeleted") \
-            and not node.get("explicitlyDefaulted"):
+            and not node.get("explicitlyDefaulted") and not for_kernels(node):
         found.add(signature(node, scope))
 
 
@@ -112,11 +159,10 @@ def compile_designators(trees, compiler, include):
     found = set()
     for tree in trees:
         aggregates(tree, [], found)
-    text = "".join(f"#include <{header}>\n" for header in headers_of(include))
+    text = includes_of(include, False)
     for number, (name, member) in enumerate(sorted(found)):
         text += f"void f{number}() {{ [[maybe_unused]] {name} made{{.{member} = {{}}}}; }}\n"
-    command = [compiler, "-std=c++20", "-x", "c++", "-fsyntax-only", f"-I{include}", "-Wall", "-Wextra", "-Werror", "-"]
-    sys.exit(subprocess.run(command, input=text, text=True, check=False).returncode)
+    sys.exit(compile_headers([compiler, "-Wall", "-Wextra", "-Werror"], text, include).returncode)
 
 
 def main():

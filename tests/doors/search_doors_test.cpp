@@ -104,7 +104,7 @@ DOOR(Indices, "search::Index::Index(Signal, const IndexOptions &)", "search::Ind
   for (const std::int32_t pattern : {-1, 1, kMost32})
     refused([&] { return index.distances(std::span(&good, 1), std::vector{Windows{pattern, 0, offsets}}); });
   EXPECT_TRUE(index.distances(std::span<const Pattern>(), std::span<const Windows>()).empty());
-  EXPECT_TRUE(index.best({}, {}).empty());
+  EXPECT_TRUE(index.best(std::span<const Pattern>{}, {}).empty());
   std::vector<Task> tasks{{.first_pattern = -1},
                           {.first_pattern = 1},
                           {.patterns = 0},
@@ -345,7 +345,8 @@ io::Recording recording_of_two() {
 }
 
 DOOR(RecordedQueries, "search::query_of_range", "search::queries_labelled", "search::match_rates",
-     "search::placed", "search::sources_in", "search::find_options", "search::RecordedQuery::channel",
+     "search::at_rate_of(const Recording &, std::span<const RecordedQuery>)", "search::placed",
+     "search::sources_in", "search::find_options", "search::RecordedQuery::channel",
      "search::RecordedQuery::channels", "search::RecordedQuery::length", "search::RecordedQuery::source",
      "search::search_recording", "search::make_hits", "search::ranking", "search::Ranked::operator*") {
   io::Recording recording = recording_of_two();
@@ -359,12 +360,16 @@ DOOR(RecordedQueries, "search::query_of_range", "search::queries_labelled", "sea
     RecordedQuery other = query;
     other.rate = odd;
     survives([&] { return match_rates(std::span(&other, 1), strange, ""), 0; });
+    survives([&] { return at_rate_of(strange, std::span(&other, 1)).size(); });
+    strange.channels[0].rate = odd;
+    survives([&] { return at_rate_of(strange, std::span(&query, 1)).size(); });
     survives([&] { return make_hits(std::vector<Match>(1), odd, {}, {}).size(); });
   }
   refused([&] { return queries_labelled(recording, "f", "none", ""); });
   io::Recording none;
   refused([&] { return query_of_range(none, "f", "", 4, 6).length(); });
   refused([&] { return match_rates(std::span(&query, 1), none, ""), 0; });
+  refused([&] { return at_rate_of(none, std::span(&query, 1)).size(); });
   refused([&] { return search_recording(none, "f", std::span(&query, 1), {}).samples; });
   refused([&] { return search_recording(recording, "f", {}, {}).samples; });
   const RecordedQuery empty;

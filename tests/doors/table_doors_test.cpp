@@ -247,8 +247,11 @@ DOOR(Workloads, "table::Workload::Workload<Key>", "table::Workload::operations",
   EXPECT_EQ(none.operations(), 0u);
 }
 
-DOOR(StatusesOfWearers, "table::statuses_of", "table::find_statuses", "table::StatusIndex::StatusIndex",
-     "table::StatusIndex::counts", "table::StatusIndex::find", "table::StatusIndex::store", "table::svg") {
+DOOR(StatusesOfWearers, "table::statuses_of", "table::find_statuses",
+     "table::StatusIndex::StatusIndex(const Options &)", "table::StatusIndex::StatusIndex(StatusIndex &&)",
+     "table::StatusIndex::operator=", "table::StatusIndex::counts", "table::StatusIndex::find",
+     "table::StatusIndex::store", "table::StatusIndex::store_seconds", "table::StatusIndex::table",
+     "table::svg") {
   io::Table<double> good;
   good.rows = 2, good.columns = 11, good.values.assign(22, 1), good.values[11] = 2, good.lines = {1, 2};
   std::vector<io::Table<double>> bad(6, good);
@@ -277,6 +280,14 @@ DOOR(StatusesOfWearers, "table::statuses_of", "table::find_statuses", "table::St
   refused([&] { return index.find({0xFFFFFFFF}); });
   EXPECT_TRUE(index.find({}).empty());
   EXPECT_EQ(index.counts().size(), kStatuses);
+  move_away(index);
+  refused([&] { return index.store(statuses, slots), 0; });
+  refused([&] { return index.find({}).size(); });
+  refused([&] { return index.counts().size(); });
+  refused([&] { return index.store_seconds(); });
+  refused([&] { return index.table().size(); });
+  index = StatusIndex(options);
+  EXPECT_EQ(index.table().size(), 0u);
   refused([&] { return find_statuses({}, {}, 0, options).slots; });
   refused([&] { return find_statuses({}, {kStatuses}, 5, options).slots; });
   const StatusRecording odd{.seconds = {1}, .statuses = {200, 1, 2}};

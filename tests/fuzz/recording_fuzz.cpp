@@ -42,8 +42,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   io::RecordingOptions options, timed;
   timed.time_column = "1";
   timed.label_column = "2";
-  for (const auto& read :
-       {io::read_text, io::read_ts, io::read_edf, io::read_npy_recording, io::read_raw<float>})
+  for (const auto& read : {io::read_text, io::read_ts, io::read_edf, io::read_c3d, io::read_mat,
+                           io::read_npy_recording, io::read_raw<float>})
     attempt([&] {
       io::ByteSource source(text, "fuzz");
       check(read(source, options));

@@ -1,116 +1,15 @@
-#include "warploom/imaging/adaptive_fit.hpp"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "imaging/dwi_phantom.hpp"
-#include "oracle/phantom.hpp"
-#include "warploom/core/error.hpp"
-#include "warploom/imaging/fit.hpp"
-#include "warploom/imaging/maps.hpp"
+#include "imaging/adaptive_fit_devices.hpp"
 
 namespace warploom::imaging {
 namespace {
 
-// A small head, and what a perfect denoiser of series would make of its noisy images: their means.
-struct Scene {
-  DwiPhantom phantom;
-  Series noisy;
-  Image means, noise;
-
-  explicit Scene(double snr) : phantom(dwi_phantom({.nx = 24, .ny = 24, .nz = 8, .layout = 3})) {
-    noisy = with_noise(phantom, snr, 1);
-    means = phantom.clean.image;
-    noise = Image(means.grid, 1);
-    const double sigma = 1000 / snr;
-    for (float& value : noise.data) value = static_cast<float>(sigma);
-    // Averages of many noisy images: deviations of a fifth of the noise.
-    for (std::uint32_t k = 0; k < 25; ++k) {
-      const Series other = with_noise(phantom, snr, 100 + k);
-      for (std::size_t i = 0; i < means.data.size(); ++i)
-        means.data[i] = k == 0 ? other.image.data[i] / 25 : means.data[i] + other.image.data[i] / 25;
-    }
-  }
-  const io::Gradients& gradients() const { return noisy.gradients; }
-  AdaptiveFit fit(const AdaptiveFitOptions& options = {}) const {
-    return fit_tensors_adaptively(noisy.image, means, noise, gradients().b, gradients().directions,
-                                  phantom.mask, options);
-  }
-  TensorImage plain(const Image& image) const {
-    return fit_tensors(image, gradients().b, gradients().directions, phantom.mask).tensor;
-  }
-};
-const Scene& scene() {
-  static const Scene made(15);
-  return made;
-}
-
-TEST(AdaptiveFit, IsCloserToTheTruthThanThePlainFit) {
-  const TensorImage truth = scene().plain(scene().phantom.clean.image);
-  const double plain = relative_error(scene().plain(scene().noisy.image), truth);
-  EXPECT_LT(relative_error(scene().fit().tensor, truth), 0.6 * plain);
-}
-
-TEST(AdaptiveFit, OfOneVoxelWithoutPriorIsTheMeasurementsOwn) {
-  // No neighbours, no prior: nearly the plain fit, where the signal is well above the noise.
-  const TensorImage alone = scene().fit({.bandwidth = 0, .prior = 0}).tensor;
-  const TensorImage plain = scene().plain(scene().noisy.image);
-  double difference = 0, count = 0;
-  for (std::size_t v = 0; v < scene().phantom.tissue.size(); ++v)
-    if (scene().phantom.tissue[v] == Tissue::grey) {
-      difference += std::abs(static_cast<double>(alone.data[v]) - static_cast<double>(plain.data[v]));
-      ++count;
-    }
-  EXPECT_LT(difference / count, 0.02);
-}
-
-TEST(AdaptiveFit, TakesNoNeighboursWithoutABandwidth) {
-  const Image neighbours = scene().fit({.bandwidth = 0}).neighbours;
-  for (std::size_t v = 0; v < neighbours.data.size(); ++v)
-    EXPECT_EQ(neighbours.data[v], scene().phantom.mask[v] != 0 ? 1.0F : 0.0F);
-}
-
-TEST(AdaptiveFit, TensorsHaveNoNegativeEigenvalue) {
-  EXPECT_EQ(tensor_maps(scene().fit().tensor, scene().phantom.mask).negative, 0);
-}
-
-TEST(AdaptiveFit, DoesNotDependOnTheUnitOfTheSeries) {
-  Scene scaled = scene();
-  for (Image* image : {&scaled.noisy.image, &scaled.means, &scaled.noise})
-    for (float& value : image->data) value *= 0.001F;
-  const AdaptiveFit want = scene().fit(), got = scaled.fit();
-  EXPECT_LT(relative_error(got.tensor, want.tensor), 1e-3);
-}
+INSTANTIATE_TEST_SUITE_P(Cpu, AdaptiveFitOn, testing::Values(Device::cpu));
 
 TEST(AdaptiveFit, DoesNotDependOnThreads) {
-  const AdaptiveFit one = scene().fit({.run = {.threads = 1}}), three = scene().fit({.run = {.threads = 3}});
+  const AdaptiveFit one = scene().fit(Device::cpu, {.run = {.threads = 1}}),
+                    three = scene().fit(Device::cpu, {.run = {.threads = 3}});
   EXPECT_EQ(one.tensor.data, three.tensor.data);
   EXPECT_EQ(one.s0.data, three.s0.data);
-}
-
-TEST(AdaptiveFit, LeavesOutVoxelsThatAreNotFinite) {
-  Scene holed = scene();
-  const auto hole = static_cast<std::size_t>(std::ranges::find(holed.phantom.tissue, Tissue::grey) -
-                                             holed.phantom.tissue.begin());
-  holed.noisy.image.data[hole] = std::nanf("");
-  const AdaptiveFit fit = holed.fit();
-  EXPECT_EQ(fit.not_fitted, 1);
-  EXPECT_EQ(fit.tensor.data[hole], 0);
-  EXPECT_TRUE(std::ranges::all_of(fit.tensor.data, [](float value) { return std::isfinite(value); }));
-}
-
-TEST(AdaptiveFit, RefusesNoiseThatIsNowhereKnown) {
-  Scene quiet = scene();
-  std::ranges::fill(quiet.noise.data, 0.0F);
-  EXPECT_THROW(quiet.fit(), BadInput);
-}
-
-TEST(AdaptiveFit, RefusesSettingsOutOfRange) {
-  EXPECT_THROW(scene().fit({.bandwidth = -1}), BadInput);
-  EXPECT_THROW(scene().fit({.prior = std::nan("")}), BadInput);
-  EXPECT_THROW(scene().fit({.radius = 9}), BadInput);
 }
 
 }  // namespace

@@ -119,6 +119,21 @@ TEST_F(Workflow, ChannelsGiveTheFileOfTheCommandLine) {
   expect_the_same_files(1);
 }
 
+TEST_F(Workflow, GeneralisedVariationGivesTheFilesOfTheCommandLine) {
+  put_phantom("in.nii");
+  DenoiseTest::denoise(
+      "@/in.nii --device cpu --order fsl --regulariser tgv --lambda 9 --tgv-ratio 1 --tolerance 1e-3 -o @/cli --format nii");
+  DenoiseRequest request = tensor_request("in.nii");
+  request.regulariser = Regulariser::tgv;
+  request.solve.lambda = 9, request.solve.tgv_ratio = 1, request.solve.tolerance = 1e-3;
+  write(request, read_denoise_input(request));
+  expect_the_same_files(13);
+  request.regulariser = Regulariser::tv;
+  expect_refused([&] { check(request); }, "`tgv_ratio` is of `regulariser` tgv, and it is tv");
+  request.solve.tgv_ratio = 2, request.solve.variation = Variation::generalised;
+  expect_refused([&] { check(request); }, "generalised variation is `regulariser` tgv, and it is tv");
+}
+
 TEST_F(Workflow, MeasuredSeriesGiveTheFilesOfTheCommandLine) {
   const auto data = measured_data(std::filesystem::path(WARPLOOM_TESTS_DIR) / "../../shared/data");
   if (!std::filesystem::exists(data / "small_64D.nii"))

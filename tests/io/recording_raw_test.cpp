@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "io/byte_source.hpp"
+#include "io/recording_readers.hpp"
 #include "io/scratch.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/npy.hpp"
@@ -137,15 +138,17 @@ TEST_F(RawRecording, NpyOfEachType) {
   EXPECT_THAT(f8[1].samples, ElementsAre(2, 4));
   EXPECT_THAT(read(npy<std::int16_t>("i2", {1, 2}, {-7, 9}))[0].samples, ElementsAre(-7));
   EXPECT_THAT(read(npy<std::int32_t>("i4", {2, 1}, {-70000, 9}))[0].samples, ElementsAre(-70000, 9));
+  EXPECT_THAT(read(npy<std::uint16_t>("u2", {2}, {65535, 9}))[0].samples, ElementsAre(65535, 9));
+  EXPECT_THAT(read(npy<std::int64_t>("i8", {1}, {-3}))[0].samples, ElementsAre(-3));
 }
 
 TEST_F(RawRecording, NpyOfOtherShapesAndTypesIsRefused) {
   const auto read = [&](const std::string& content) { return read_recording(make("a.npy", content)); };
   EXPECT_THAT(
       [&] {
-        read(npy<std::uint8_t>("u1", {2}, {1, 2}));
+        read(npy<std::uint8_t>("b1", {2}, {1, 0}));
       },
-      ThrowsMessage<BadInput>(HasSubstr("its elements are u1; f4, f8, i2 and i4 are read")));
+      ThrowsMessage<BadInput>(HasSubstr("its elements are b1; f4, f8 and whole numbers are read")));
   EXPECT_THAT([&] { read(npy<float>("f4", {1, 1, 1}, {1})); }, ThrowsMessage<BadInput>(HasSubstr("3 axes")));
   EXPECT_THROW(read(npy<float>("f4", {}, {1})), BadInput);
   EXPECT_THROW(read(npy<float>("f4", {0}, {})), BadInput);
@@ -179,6 +182,28 @@ TEST_F(RawRecording, SourceGivesTheBytesAtAnyPlace) {
     EXPECT_THROW(source->view(~std::uint64_t{0}, 1), BadInput);
     EXPECT_THROW(source->view(1, ~std::uint64_t{0}), BadInput);
   }
+}
+
+TEST(SelectedChannels, MayBeARange) {
+  RecordingOptions options;
+  const std::vector<std::string> names{"a", "b", "2-3", "d"};
+  const auto wanted = [&](std::vector<std::string> select, const std::vector<std::string>& of) {
+    options.select = std::move(select);
+    return wanted_channels(of, options, "f");
+  };
+  EXPECT_THAT(wanted({"4", "1-2"}, {"", "", "", ""}), ElementsAre(3, 0, 1));
+  EXPECT_THAT(wanted({"2-3"}, names), ElementsAre(2)) << "a channel's name goes first";
+  EXPECT_THAT(wanted({"3-4"}, names), ElementsAre(2, 3));
+  for (const char* const odd : {"0-2", "3-2", "2-5", "1-99999999999"})
+    EXPECT_THAT([&] { wanted({odd}, names); },
+                ThrowsMessage<BadInput>(HasSubstr("a range is FIRST-LAST, as 1-4")))
+        << odd;
+  EXPECT_THAT(
+      [&] {
+        wanted({"1-2", "2"}, names);
+      },
+      ThrowsMessage<BadInput>(HasSubstr("channel 2 is selected twice")));
+  EXPECT_THAT([&] { wanted({"1-x"}, names); }, ThrowsMessage<BadInput>(HasSubstr("no channel '1-x'")));
 }
 
 }  // namespace

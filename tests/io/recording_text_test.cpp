@@ -275,9 +275,9 @@ TEST_F(TextRecording, RefusesAFormatThatItCannotTell) {
   RecordingOptions options;
   options.format = "csv";
   EXPECT_THAT(read_recording(make("a.xyz", "1\n"), options).channels[0].samples, ElementsAre(1));
-  options.format = "mat";
+  options.format = "mp3";
   EXPECT_THAT([&] { read_recording(make("a.csv", "1\n"), options); },
-              ThrowsMessage<BadInput>(HasSubstr("format 'mat' is unknown; there are csv, npy")));
+              ThrowsMessage<BadInput>(HasSubstr("format 'mp3' is unknown; there are csv, npy")));
 }
 
 TEST(AnnotationText, IsReadAsWritten) {

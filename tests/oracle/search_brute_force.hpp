@@ -16,6 +16,13 @@ double dtw(std::span<const float> query, std::span<const float> window, std::int
 /// Of all windows of `channel`; infinity where a window touches a missing sample; empty if there is none.
 std::vector<double> profile(const search::Pattern& pattern, std::span<const float> channel, bool normalize);
 
+/// The distance that search/joint.hpp defines.
+double joint(const search::JointPattern& pattern, const std::vector<std::vector<float>>& window,
+             bool normalize);
+/// Of all windows of a recording.
+std::vector<double> profile(const search::JointPattern& pattern, const search::Signal& signal,
+                            bool normalize);
+
 struct Choice {
   std::int64_t offset;
   double distance;
@@ -25,5 +32,8 @@ struct Choice {
 /// What Index::best() is to find for one task.
 std::vector<Choice> best(const search::Signal& signal, std::span<const search::Pattern> patterns,
                          const search::Task& task, bool normalize);
+
+std::vector<Choice> best(const search::Signal& signal, std::span<const search::JointPattern> patterns,
+                         const search::JointTask& task, bool normalize);
 
 }  // namespace warploom::oracle

@@ -80,6 +80,19 @@ TEST_P(Euclidean, IsTheSumOverChannelsByDefinition) {
   }
 }
 
+TEST_P(Euclidean, IsExactWhereTheMeanIsAMillionDeviations) {
+  NamedChannels recording = walks(1, 500, 7);
+  for (std::size_t i = 500; i-- > 1;) recording[0][i] = 1e6F + 2 * (recording[0][i] - recording[0][i - 1]);
+  recording[0][0] = 1e6F;
+  const Query query = query_of(recording, 200, 33);
+  const std::vector<float> profile = euclidean_profile(views(recording), query, GetParam());
+  for (std::size_t t = 0; t < profile.size(); ++t) {
+    const double want =
+        distance(query.channels[0], std::span(recording[0]).subspan(t, 33), GetParam() == Normalization::z);
+    ASSERT_NEAR(profile[t], want, 1e-4 * want + 1e-6) << t;
+  }
+}
+
 TEST_P(Euclidean, WindowsThatTouchAMissingSampleHaveNoDistance) {
   NamedChannels recording = walks(2, 300, 3);
   const NamedChannels pattern = walks(2, 20, 4);

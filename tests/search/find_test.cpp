@@ -391,6 +391,25 @@ TEST_F(FlatEnds, NoPairMovesOntoAMissingSample) {
   EXPECT_EQ(match.pairs[0].offset, 1402);
 }
 
+/// Where a recording stands still all windows are equally far, and pairs could move anywhere.
+TEST_F(Twice, MatchesWhereTheRecordingIsConstantStayApart) {
+  for (std::vector<float>& channel : recording) std::fill(channel.begin() + 200, channel.begin() + 420, 3.F);
+  options.significance = 1;
+  options.max_distance.reset();
+  options.limit = 60;
+  for (const std::int32_t alternatives : {1, 2}) {
+    options.alternatives = alternatives;
+    std::vector<std::int64_t> begins;
+    for (const Match& match : find_in(recording, own.query, options).matches) begins.push_back(match.first);
+    std::ranges::sort(begins);
+    if (alternatives > 1) begins.erase(std::unique(begins.begin(), begins.end()), begins.end());
+    ASSERT_GT(std::ranges::count_if(begins, [](std::int64_t t) { return t >= 200 && t < 420; }), 3);
+    for (std::size_t k = 1; k < begins.size() && alternatives == 1; ++k)
+      EXPECT_GT(begins[k] - begins[k - 1], static_cast<std::int64_t>(options.exclusion * kLength))
+          << begins[k];
+  }
+}
+
 TEST_F(FlatEnds, DistancesStayThoseThatWereFound) {
   const Found found = find_in(recording, own.query, options);
   const Signal signal(recording.begin(), recording.end());

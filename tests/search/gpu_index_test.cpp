@@ -117,6 +117,23 @@ TEST(GpuProfile, IsExactOnAHugeOffset) {
   }
 }
 
+/// A mean of 10^5 and 10^6 deviations, as of pressure in Pa: the query is found, nearest and first.
+TEST(GpuProfile, IsExactWhereTheMeanIsAMillionDeviations) {
+  for (const float mean : {1e5F, -1e6F}) {
+    std::vector<float> samples = random_walk(700, 60);
+    for (std::size_t i = samples.size(); i-- > 1;) samples[i] = mean + 2 * (samples[i] - samples[i - 1]);
+    samples[0] = mean;
+    const Pattern pattern{.samples = part(samples, 300, 60), .radius = 3};
+    expect_profile(samples, pattern);
+    Index index({samples}, on_gpu());
+    const std::vector<float> profile = index.profile(pattern, 0, 0, 641);
+    EXPECT_LT(profile[300], 1e-4) << mean;
+    for (std::size_t t = 0; t < profile.size(); ++t)
+      if (t < 290 || t > 310) ASSERT_GT(profile[t], .3) << mean << ", window " << t;
+    EXPECT_EQ(std::ranges::count(profile, 1.F), 0) << "constant windows";
+  }
+}
+
 TEST(GpuProfile, OfPartsIsAPartOfTheProfile) {
   const std::vector<float> walk = random_walk(9000, 14);
   const Pattern pattern{.samples = random_walk(50, 15), .radius = 5};

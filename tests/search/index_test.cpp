@@ -8,6 +8,7 @@
 
 #include "measured_data.hpp"
 #include "oracle/search_brute_force.hpp"
+#include "search/index_checks.hpp"
 #include "search/lists_of_windows.hpp"
 #include "search/signals.hpp"
 #include "warploom/core/error.hpp"
@@ -16,20 +17,6 @@
 
 namespace warploom::search {
 namespace {
-
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-
-IndexOptions on_cpu(Normalization normalization = Normalization::z, Prune prune = Prune::automatic) {
-  return {.run = {.devices = {Device::cpu}}, .normalization = normalization, .prune = prune};
-}
-
-/// Distances in single precision within the header's tolerance; what is nearer to 0 than 1e-6 is 0.
-void expect_near(float found, double expected, const std::string& where) {
-  if (std::isinf(expected))
-    EXPECT_TRUE(std::isinf(found)) << where;
-  else
-    EXPECT_NEAR(found, expected, 1e-4 * expected + 1e-6) << where;
-}
 
 void expect_profile(const Signal& signal, const Pattern& pattern, Normalization normalization) {
   Index index(signal, on_cpu(normalization));
@@ -110,6 +97,25 @@ TEST(Profile, IsExactOnAHugeOffset) {
       walk[i] = 1e6F + deviation * std::sin(static_cast<float>(i) / 7) + walk[i];
     std::vector<float> pattern = like(walk, 200, 60, .3F);
     expect_profile({walk}, {.samples = pattern, .radius = 3}, Normalization::z);
+  }
+}
+
+/// A mean of 10^5 and 10^6 deviations, as of pressure in Pa: the query is found, nearest and first.
+TEST(Profile, IsExactWhereTheMeanIsAMillionDeviations) {
+  for (const float mean : {1e5F, -1e6F}) {
+    std::vector<float> samples = random_walk(700, 60);
+    for (std::size_t i = samples.size(); i-- > 1;) samples[i] = mean + 2 * (samples[i] - samples[i - 1]);
+    samples[0] = mean;
+    const Pattern pattern{.samples = part(samples, 300, 60), .radius = 3};
+    expect_profile({samples}, pattern, Normalization::z);
+    Index index({samples}, on_cpu());
+    const std::vector<float> profile = index.profile(pattern, 0, 0, 641);
+    EXPECT_LT(profile[300], 1e-4) << mean;
+    for (std::size_t t = 0; t < profile.size(); ++t)
+      if (t < 290 || t > 310) {
+        ASSERT_GT(profile[t], .3) << mean << ", window " << t;
+      }
+    EXPECT_EQ(std::ranges::count(profile, 1.F), 0) << "constant windows";
   }
 }
 
@@ -402,7 +408,7 @@ TEST(Best, RefusesTasksThatMakeNoSense) {
         Task{.max_distance = -1}, Task{.max_distance = kNaN}})
     EXPECT_THROW(index.best(patterns, std::vector<Task>{task}), BadInput);
   EXPECT_THROW(index.best(std::vector<Pattern>{{.samples = {1, kNaN}}}, std::vector<Task>{{}}), BadInput);
-  EXPECT_TRUE(index.best({}, {}).empty());
+  EXPECT_TRUE(index.best(std::span<const Pattern>{}, {}).empty());
 }
 
 TEST(Index, RefusesChannelsOfUnequalLengthAndNone) {

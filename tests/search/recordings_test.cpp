@@ -9,6 +9,7 @@
 #include "search/signals.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/search/stream.hpp"
+#include "warploom/signal/filter.hpp"
 #include "warploom/signal/prepare.hpp"
 
 namespace warploom::search {
@@ -71,6 +72,14 @@ TEST_F(Recordings, AreSearchedForWhatWasCutFromThem) {
   const auto order = ranking(std::vector{none, result});
   ASSERT_EQ(order.size(), 2u);
   EXPECT_EQ((*order[0]).onset, result.hits[0].onset);
+}
+
+TEST_F(Recordings, TakeChannelsByNumberWhereTheQueryHasNoNames) {
+  step[0].names.clear();
+  const SearchResult result = search_recording(day, "other.csv", step, on_cpu());
+  ASSERT_EQ(result.hits.size(), 2u);
+  EXPECT_NEAR(result.hits[0].onset, 10, 0.021);
+  EXPECT_EQ(result.hits[0].match.matched, 3);
 }
 
 TEST_F(Recordings, KnowWhereTheirQueriesCameFrom) {
@@ -142,12 +151,32 @@ TEST_F(Recordings, RefuseQueriesThatTheyDoNotHold) {
                                                                   HasSubstr("`query_select`"))));
 }
 
+TEST_F(Recordings, OfAnotherRateAreSearchedForTheQueryAtTheirs) {
+  for (const double rate : {100., 40.}) {
+    io::Recording other = day;
+    signal::resample(other, rate);
+    const SearchResult result = search_recording(other, "other.csv", step, on_cpu());
+    ASSERT_FALSE(result.hits.empty());
+    EXPECT_NEAR(result.hits[0].onset, 10, 0.03) << rate;
+    EXPECT_NEAR(result.hits[0].duration, 1.2, 0.06) << rate;
+    EXPECT_EQ(result.hits[0].match.matched, 3) << rate;
+    EXPECT_LT(result.hits[0].match.distance, rate > 50 ? 0.05 : 1.2) << rate;
+    EXPECT_THAT(result.remarks, testing::Contains(AllOf(HasSubstr("the query of day.csv has 50 Hz"),
+                                                        HasSubstr("the query was resampled"))));
+    const std::vector<RecordedQuery> brought = at_rate_of(other, step);
+    EXPECT_EQ(brought[0].rate, rate);
+    EXPECT_EQ(brought[0].length(), static_cast<std::int64_t>(std::floor(59 * rate / 50)) + 1);
+    EXPECT_EQ(brought[0].from, step[0].from);
+  }
+  EXPECT_EQ(at_rate_of(day, step)[0].samples, step[0].samples);
+  io::Recording slow = day;
+  signal::resample(slow, 2);
+  EXPECT_THAT(
+      [&] { at_rate_of(slow, step); },
+      ThrowsMessage<BadInput>(HasSubstr("day.csv has 3 samples at 2 Hz, the rate of the recording; 4 are")));
+}
+
 TEST_F(Recordings, ThatDoNotFitTheQueryAreRefused) {
-  io::Recording fast = day;
-  for (io::Channel& channel : fast.channels) channel.rate = 100;
-  EXPECT_THAT([&] { search_recording(fast, "fast.csv", step, on_cpu()); },
-              ThrowsMessage<BadInput>(
-                  HasSubstr("fast.csv has 100 Hz and the query of day.csv 50 Hz; give `resample` 100")));
   io::Recording unnamed = day;
   for (io::Channel& channel : unnamed.channels) channel.name.clear();
   EXPECT_THAT(placed(step, unnamed, "", false)[0].places, ElementsAre(0, 1, 2));

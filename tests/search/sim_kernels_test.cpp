@@ -189,6 +189,14 @@ TEST(SearchKernels, TakeMoments) {
   for (const std::int64_t length : {20, 64}) expect_moments(channel, length, 0, 2000);
 }
 
+TEST(SearchKernels, TakeMomentsFarFromZero) {
+  std::vector<float> channel = random_walk(1500, 9);
+  for (std::size_t i = channel.size(); i-- > 1;) channel[i] = 1e6F + 2 * (channel[i] - channel[i - 1]);
+  channel[0] = 1e6F;
+  std::fill(channel.begin() + 700, channel.begin() + 900, 1e6F);
+  for (const std::int64_t length : {20, 64}) expect_moments(channel, length, 0, 1400);
+}
+
 TEST(SearchKernels, ChooseGreedily) {
   constexpr std::int64_t kCount = 3000;
   Simulator simulator;

@@ -60,6 +60,25 @@ TEST(WindowMoments, SurviveALargeOffsetAndASlope) {
   expect_moments(channel, 300);
 }
 
+/// Pressure in Pa, raw counts: means of up to 10^6 deviations.
+TEST(WindowMoments, OfSamplesFarFromZeroAreNotConstant) {
+  for (const float mean : {1e5F, -1e6F}) {
+    std::vector<float> channel = random_walk(9000, 10);
+    for (std::size_t i = channel.size(); i-- > 1;) channel[i] = mean + 2 * (channel[i] - channel[i - 1]);
+    channel[0] = mean;
+    for (const std::int64_t length : {8, 64, 300}) expect_moments(channel, length);
+    const WindowMoments moments = window_moments(channel, 64, 0, 8000);
+    EXPECT_EQ(std::ranges::count(moments.scale, 0.F), 0) << mean;
+  }
+}
+
+TEST(WindowMoments, OfWindowsThatVaryByRoundingAloneHaveScaleZero) {
+  std::vector<float> channel(1000, 1e6F);
+  for (std::size_t i = 0; i < channel.size(); i += 3) channel[i] = std::nextafter(1e6F, 2e6F);
+  const WindowMoments moments = window_moments(channel, 50, 0, 951);
+  EXPECT_EQ(std::ranges::count(moments.scale, 0.F), 951);
+}
+
 TEST(WindowMoments, OfConstantWindowsHaveScaleZero) {
   std::vector<float> channel = random_walk(3000, 6);
   std::fill(channel.begin() + 500, channel.begin() + 900, .1F);

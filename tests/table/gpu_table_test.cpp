@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 #include "core/cuda/owners.hpp"
 #include "table/device_batch.hpp"
@@ -230,6 +232,8 @@ TEST_F(GpuTableTest, KernelsOfOnesOwnWorkOnTheSameTable) {
   table.reserve(100000, stream_);
   count_in_own_kernel(table, there.get(), keys.size(), stream_);
   for (const auto& [key, value] : contents(table, stream_)) ASSERT_EQ(value, after.at(key) + 1) << key;
+  const GpuTable<Key, Value> taken = std::move(table);
+  EXPECT_THROW(count_in_own_kernel(table, there.get(), 1, stream_), BadInput);  // handle(), which needs nvcc
 }
 
 TEST_F(GpuTableTest, HostBatchesInChunksDoWhatOneDeviceBatchDoes) {
@@ -261,6 +265,30 @@ TEST_F(GpuTableTest, HostBatchesInChunksDoWhatOneDeviceBatchDoes) {
       return model_of(exported, values);
     }());
   });
+}
+
+TEST_F(GpuTableTest, RefusesASecondThreadOrLetsItTakeItsTurn) {
+  constexpr int kRuns = 1000;
+  const OnDevice<Key> keys(different_keys<Key>(100, 28));
+  const OnDevice<Value> ones(std::vector<Value>(100, 1));
+  GpuTable<Key, Value> table(gpu_options(1000), stream_);
+  std::atomic<Value> refused = 0;
+  const auto add = [&] {
+    for (int k = 0; k < kRuns; ++k) try {
+        table.run({.count = 100, .operation = Operation::add, .keys = keys.get(), .operands = ones.get()},
+                  stream_);
+      } catch (const BadInput& error) {
+        EXPECT_THAT(error.what(), HasSubstr("two threads use one table::GpuTable"));
+        ++refused;
+      }
+  };
+  std::thread other(add);
+  add();
+  other.join();
+  std::vector<Key> exported;
+  std::vector<Value> sums;
+  table.export_pairs(exported, sums, stream_);
+  EXPECT_EQ(sums, std::vector<Value>(100, 2 * kRuns - refused));
 }
 
 /// What happens after a kernel has read where there is nothing; the process is of no use afterwards.

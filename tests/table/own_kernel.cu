@@ -15,8 +15,8 @@ __global__ void count_keys(DeviceTable<std::uint32_t, std::uint32_t> table, cons
 
 void count_in_own_kernel(GpuTable<std::uint32_t, std::uint32_t>& table, const std::uint32_t* keys,
                          std::size_t count, cudaStream_t stream) {
-  count_keys<<<static_cast<unsigned>((count + 255) / 256), 256, 0, stream>>>(table.handle(stream), keys,
-                                                                             count);
+  const auto handle = table.handle(stream);
+  count_keys<<<static_cast<unsigned>((count + 255) / 256), 256, 0, stream>>>(handle, keys, count);
   cuda_check(cudaGetLastError(), "launching count_keys");
 }
 

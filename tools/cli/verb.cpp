@@ -101,6 +101,16 @@ std::string byte_text(std::uint64_t bytes) {
   return fmt::format("{} bytes", bytes);
 }
 
+std::string without_controls(std::string text) {
+  for (std::size_t k = 0; k < text.size(); ++k) {
+    const auto byte = static_cast<unsigned char>(text[k]);
+    const auto next = static_cast<unsigned char>(k + 1 < text.size() ? text[k + 1] : '\0');
+    if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7F) text[k] = '?';
+    if (byte == 0xC2 && next >= 0x80 && next < 0xA0) text.replace(k, 2, "?");  // U+0080 to U+009F
+  }
+  return text;
+}
+
 std::string without_long_words(std::string_view message) {
   constexpr std::size_t kLongest = 300, kShown = 60;  // names of files may be long, too
   std::string out;
@@ -116,7 +126,7 @@ std::string without_long_words(std::string_view message) {
     out += message.substr(0, blanks);
     message.remove_prefix(blanks);
   }
-  return out;
+  return without_controls(std::move(out));
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {

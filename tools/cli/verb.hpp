@@ -88,7 +88,10 @@ std::string kernel_name(const ptx::Module& module, const std::string& asked);
 
 /// "227 KiB", "139.8 GiB": exact below 1 MiB if a multiple of 1 KiB, else bytes or one decimal.
 std::string byte_text(std::uint64_t bytes);
-/// A message in which words of hundreds of letters are cut to about 60.
+/// Text for a terminal: '?' for control characters, of which names in files may have any, but line feeds and
+/// tabs.
+std::string without_controls(std::string text);
+/// A message in which words of hundreds of letters are cut to about 60, without_controls().
 std::string without_long_words(std::string_view message);
 /// The candidate most like a mistyped word, or empty if none is close: one slip in three letters, or the rest
 /// of a word that was begun. Dashes in front do not count.

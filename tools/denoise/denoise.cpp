@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <future>
 #include <memory>
 #include <vector>
 
@@ -12,7 +13,7 @@
 #include "qc_page.hpp"
 #include "report.hpp"
 #include "series.hpp"
-#include "warploom/core/threads.hpp"
+#include "warploom/core/run.hpp"
 #include "warploom/imaging/denoise_workflow.hpp"
 #include "warploom/json/json.hpp"
 
@@ -47,8 +48,9 @@ int run(DenoiseSettings settings) {
   settings.keep_series = !settings.series_out.empty();
   settings.patches.residual = !settings.residual_out.empty();
   const RunScope scope(settings.solve.run);
-  // An absent device is better known before than after the fit.
-  choose_device(one_device(settings.solve.run.devices, "denoising"));
+  // An absent device is better known before than after the work; a series is read while it starts.
+  if (settings.kind() != imaging::ImageKind::series)
+    choose_device(one_device(settings.solve.run.devices, "denoising"));
   DenoiseRun run{.settings = settings};
   OutputFiles files;
   const std::vector<ImageFile> images = image_files(settings);
@@ -94,11 +96,14 @@ int run(DenoiseSettings settings) {
     files.write(image.path, [&](const auto& path) { io::write_nifti(path, file, {settings.gzip_level}); });
   };
   timed(run.times.write, [&] {
-    // Compression takes all threads for one file; plain files are written at the same time.
-    if (settings.gzip)
-      for (const ImageFile& image : images) write(image);
-    else
-      parallel_for(std::ssize(images), [&](std::int64_t k) { write(images[static_cast<std::size_t>(k)]); });
+    // A thread a file, each of which has the others compress: a map alone is too small for all of them.
+    std::vector<std::future<void>> written;
+    for (const ImageFile& image : images)
+      written.push_back(std::async(std::launch::async, [&, around = scope.run()] {
+        const RunScope same(around);
+        write(image);
+      }));
+    for (std::future<void>& file : written) file.get();
   });
   run.times.total = watch.seconds();
   if (!settings.report.empty()) {

@@ -188,9 +188,10 @@ void add_regulariser_options(Command& command, DenoiseSettings& s) {
   add(
       command, "--regulariser", "NAME",
       [&s](const auto& t) { s.regulariser = imaging::parse_regulariser(t); },
-      "adaptive (a fit with each voxel's noise, together with neighbours that are alike), tv (total variation), none or auto [adaptive for a "
-      "series that was denoised, none for one that could not be; tv for tensors, and with --fit, --lambda, --epsilon or --solver]")
-      .suggest({"auto", "adaptive", "tv", "none"});
+      "adaptive (a fit with each voxel's noise, together with neighbours that are alike), tv (total variation), tgv (total generalised variation, "
+      "which keeps slopes), none or auto [adaptive for a series that was denoised, none for one that could not be; tv for "
+      "tensors, and with --fit, --lambda, --epsilon or --solver]")
+      .suggest({"auto", "adaptive", "tv", "tgv", "none"});
   add(
       command, "--bandwidth", "N",
       [&s](const auto& t) { s.adaptive.bandwidth = parse_number("--bandwidth", t, 0, false); },
@@ -205,10 +206,14 @@ void add_regulariser_options(Command& command, DenoiseSettings& s) {
 }
 
 void add_solver_options(Command& command, DenoiseSettings& s) {
-  command.group("Solver of total variation");
+  command.group("Solver of total variation, and of the generalised one");
+  add(
+      command, "--tgv-ratio", "N",
+      [&s](const auto& t) { s.solve.tgv_ratio = parse_number("--tgv-ratio", t, 0, true); },
+      "Of tgv: weight of a change of slope over that of a slope, in smallest voxel spacings, 0.001 to 100 [2]");
   add(
       command, "--solver", "SOLVER", [&s](const auto& t) { s.solve.solver = imaging::parse_solver(t); },
-      "accelerated, primal-dual (with epsilon 0), or descent in the Cholesky factor (Christiansen et al. 2007) [accelerated]")
+      "accelerated, primal-dual (with epsilon 0), or descent in the Cholesky factor (Christiansen et al. 2007) [accelerated; primal-dual with tgv]")
       .suggest({"accelerated", "primal-dual", "descent"});
   add(
       command, "--lambda", "N|auto",
@@ -219,7 +224,7 @@ void add_solver_options(Command& command, DenoiseSettings& s) {
   add(
       command, "--epsilon", "N", [&s](const auto& t) { s.epsilon = parse_number("--epsilon", t, 0, false); },
       "Gradients below this are smoothed, edges above are kept [um^2/ms / mm; with --vector the image's unit / "
-      "mm] [0.01; 0 with primal-dual; with --vector a tenth of the noise over the smallest spacing]");
+      "mm] [0.01; 0 with primal-dual and tgv; with --vector a tenth of the noise over the smallest spacing]");
   add(
       command, "--tolerance", "N",
       [&s](const auto& t) { s.solve.tolerance = parse_number("--tolerance", t, 0, true); },
@@ -238,7 +243,7 @@ void add_solver_options(Command& command, DenoiseSettings& s) {
         s.solve.run.memory = parse_count<std::uint64_t>("--device-memory", t, 1, std::uint64_t{1} << 30)
                              << 20;
       },
-      "Use no more of the GPU's memory; larger images go through it in slabs [MiB] [what is free]");
+      "Use no more of the GPU's memory; larger images go through it in slabs, but not with tgv [MiB] [what is free]");
 }
 
 void add_output_options(Command& command, DenoiseSettings& s) {

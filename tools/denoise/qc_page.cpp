@@ -58,10 +58,12 @@ std::string facts(const DenoiseRun& run) {
     tile("Residual", in.adaptive->residual.structured ? "has structure" : "noise",
          escaped(in.adaptive->residual.verdict()));
   }
-  if (in.regulariser == imaging::Regulariser::tv) {
+  if (run.minimised()) {
     tile("&#955;", fmt::format("{:.4g}", done.lambda), lambda_text(done, in.kind));
     tile("Solver", std::string(name(done.solver)),
-         fmt::format("on {}, &#949; {:.3g}", name(done.device), done.epsilon));
+         done.tgv_ratio > 0 ? fmt::format("on {}, total generalised variation, ratio {:.3g}",
+                                          name(done.device), done.tgv_ratio)
+                            : fmt::format("on {}, &#949; {:.3g}", name(done.device), done.epsilon));
     tile("Iterations", std::to_string(done.iterations),
          fmt::format("{} at a relative gap of {:.1e}", name(done.stop), done.gap));
   }

@@ -48,6 +48,8 @@ Json solver_json(const imaging::DenoiseReport& done) {
   for (const imaging::DenoiseStep& step : done.history)
     history.push_back({step.iteration, step.objective, step.gap});
   return {{"name", name(done.solver)},
+          {"variation", name(done.variation)},
+          {"tgv_ratio", done.tgv_ratio},
           {"device", name(done.device)},
           {"epsilon", done.epsilon},
           {"iterations", done.iterations},
@@ -115,7 +117,7 @@ Json as_json(const DenoiseRun& run) {
   if (in.series) json["fit"] = fit_json(*in.series);
   json["regulariser"] = name(in.regulariser);
   if (in.adaptive) json["adaptive"] = adaptive_json(*in.adaptive);
-  const bool tv = in.regulariser == imaging::Regulariser::tv;
+  const bool tv = run.minimised();
   if (tv) json["lambda"] = {{"value", run.done.lambda}, {"from", run.done.noise.empty() ? "given" : "noise"}};
   if (tv) json["lambda"]["unit"] = fmt::format("1/({} mm)", unit_text(in.kind));
   if (!run.done.noise.empty()) json["lambda"]["noise"] = run.done.noise;
@@ -181,9 +183,12 @@ std::string as_text(const DenoiseRun& run) {
   } else if (in.regulariser == imaging::Regulariser::none) {
     out += "  tensors   as they were fitted; --regulariser tv smooths them\n";
   }
-  if (in.regulariser == imaging::Regulariser::tv) {
+  if (run.minimised()) {
     out += fmt::format("  lambda    {:.4g} per {} mm, {}; epsilon {:.4g}\n", done.lambda, unit_text(in.kind),
                        lambda_origin(run), done.epsilon);
+    if (done.tgv_ratio > 0)
+      out += fmt::format("  tensors   total generalised variation of second order, ratio {:.4g}\n",
+                         done.tgv_ratio);
     out += fmt::format("  solver    {} on {}{}: {}, {}, objective {:.6g}, relative gap {:.2g}\n",
                        name(done.solver), name(done.device),
                        done.slabs > 1 ? fmt::format(" in {} slabs", done.slabs) : "",
@@ -200,7 +205,7 @@ std::string as_text(const DenoiseRun& run) {
   out += fmt::format("  seconds   {:.3f}: read {:.3f}, ", t.total, t.read);
   if (in.series) out += fmt::format("series {:.3f}, fit {:.3f}, ", t.series, t.fit);
   out += fmt::format("denoise {:.3f}", t.denoise);
-  if (in.regulariser == imaging::Regulariser::tv) out += fmt::format(" (iterations {:.3f})", done.seconds);
+  if (run.minimised()) out += fmt::format(" (iterations {:.3f})", done.seconds);
   out += fmt::format(", maps {:.3f}, ", t.maps);
   if (t.qc > 0) out += fmt::format("page {:.3f}, ", t.qc);
   out += fmt::format("write {:.3f}\n", t.write);

@@ -25,6 +25,11 @@ struct DenoiseRun {
   std::optional<std::int64_t> negative_after{};  ///< voxels with an eigenvalue below 0
   std::vector<std::string> files{};
   DenoiseTimes times{};
+
+  /// Of a functional, by a solver: there is a lambda, and a gap.
+  bool minimised() const {
+    return input.regulariser == imaging::Regulariser::tv || input.regulariser == imaging::Regulariser::tgv;
+  }
 };
 
 /// --json and --report.

@@ -128,7 +128,7 @@ int run(const Settings& s) {
   if (s.json)
     print_json(as_json(all, s));
   else
-    print(as_text(all, s));
+    print(without_controls(as_text(all, s)));
   return kDone;
 }
 

@@ -164,7 +164,7 @@ void add_distance_options(Command& command, SearchSettings& s) {
   add(
       command, "--max-distance", "D",
       [&s](const auto& t) { s.find.max_distance = parse_number("--max-distance", t, 0, kMost); },
-      "Pairs of channels count up to this distance [unit of the samples; none where normalised] [by --significance]");
+      "A channel counts where it is at most this far from the query's: the limit is of each pair of channels, and the column distance adds up those of a match [unit of the samples; none where normalised] [by --significance]");
   add(
       command, "--significance", "CHANCE",
       [&s](const auto& t) { s.find.significance = parse_number("--significance", t, kLeast, 1); },
@@ -303,8 +303,8 @@ void add_reading_options(Command& command, io::RecordingOptions& reading) {
   command.group("Recordings");
   command.add(
       "--format FORMAT", &reading.format,
-      "csv (any text), npy, f32, f64, ts, edf, wfdb [by the name's ending: .csv .tsv .txt, .npy, .f32 .raw, "
-      ".f64, .ts, .edf .bdf, .hea .dat; text also with .gz]");
+      "csv (any text), npy, f32, f64, ts, edf, c3d, mat, wfdb [by the name's ending: .csv .tsv .txt, .npy, .f32 .raw, "
+      ".f64, .ts, .edf .bdf, .c3d, .mat, .hea .dat; text also with .gz]");
   add(
       command, "--rate", "HZ",
       [&reading](const auto& t) { reading.rate = parse_number("--rate", t, kLeast, kMost); },
@@ -313,7 +313,7 @@ void add_reading_options(Command& command, io::RecordingOptions& reading) {
       .range(1, 1'000'000);
   add(
       command, "--select", "LIST", [&reading](const std::string& t) { reading.select = split(t, ','); },
-      "Channels wanted, names or numbers from 1, in this order [all]");
+      "Channels wanted, names, numbers from 1 or ranges as 1-8, in this order [all]");
   command.add(
       "--time-column WHICH", &reading.time_column,
       "Column of text that holds the time; none: no column does [one named time, t or timestamp; without a header the first if it grows evenly]");

@@ -23,6 +23,7 @@ std::string difference(const Json& was, const Json& is) {
   for (const auto& [name, value] : is.items()) {
     if (!was.contains(name)) return fmt::format("{} was not given, and is {}", name, value.dump());
     if (was.at(name) == value) continue;
+    if (name == "recording_hash") return "the recording's content changed since, and its size did not";
     if (value.is_object()) return difference(was.at(name), value);
     if (value.is_array()) return fmt::format("other {}", name);
     return fmt::format("{} was {}, and is {}", name, was.at(name).dump(), value.dump());
@@ -45,8 +46,22 @@ Json SearchOutput::stamp(const fs::path& recording) const {
     if (!file.empty()) options[name] = content_hash(read_file(file));
   Json queries = as_json(queries_);
   for (Json& query : queries.elements()) query.erase("file");  // may be named otherwise from another folder
+  std::uint64_t bytes = 0;
+  ContentHash hash;
   std::error_code error;
-  return {{"recording_bytes", fs::file_size(io::series_path(recording).file, error)},
+  for (const fs::path& part : io::recording_parts(recording, settings_.reading)) {
+    if (!fs::is_regular_file(part, error)) continue;  // a pipe can be read once
+    const InputFile file(part);
+    std::string piece(1 << 20, '\0');
+    std::uint64_t at = 0;
+    while (const std::size_t count = file.read_at(at, piece)) {
+      hash.add(std::string_view(piece).substr(0, count));
+      at += count;
+    }
+    bytes += at;
+  }
+  return {{"recording_bytes", bytes},
+          {"recording_hash", hash.text()},
           {"options", options},
           {"queries", queries}};
 }
@@ -92,12 +107,14 @@ void SearchOutput::load(const io::RecordingFile& recording) {
     result.path = recording.path.string();
     result.timed = !head.at("rate").is_null();
     result.rate = result.timed ? head.at("rate").get<double>() : 1;
+    if (head.contains("begin") && !head.at("begin").is_null())
+      result.begin = io::parse_clock(head.at("begin").get<std::string>());
     head.at("samples").to(result.samples);
     head.at("channels").to(result.channels);
     head.at("seconds").to(result.seconds);
     head.at("remarks").to(result.remarks);
     for (std::size_t k = 1; other.empty() && k < lines.size(); ++k)
-      if (!lines[k].empty()) result.hits.push_back(hit_from_json(Json::parse(lines[k]), queries_));
+      if (!lines[k].empty()) result.hits.push_back(hit_from_json(Json::parse(lines[k]), result, queries_));
     complete = result.hits.size() == head.at("matches").get<std::size_t>();
   } catch (const std::exception&) {
     throw BadInput(fmt::format("{} is no output of a search; give --force to replace it, or another folder",
@@ -115,17 +132,19 @@ const SearchResult* SearchOutput::finished(const io::RecordingFile& recording) c
   return found == finished_.end() ? nullptr : &found->second;
 }
 
-void SearchOutput::write(const SearchResult& result, const std::function<std::string()>& page) const {
+void SearchOutput::write(const SearchResult& result, const Json& stamp,
+                         const std::function<std::string()>& page) const {
   Json head{{"format", kFormat},
             {"recording", result.name},
             {"file", fs::absolute(result.path).string()},
             {"rate", result.timed ? Json(result.rate) : Json(nullptr)},
+            {"begin", result.begin ? Json(io::clock_text(*result.begin, 0)) : Json(nullptr)},
             {"samples", result.samples},
             {"channels", result.channels},
             {"seconds", result.seconds},
             {"remarks", result.remarks},
             {"matches", result.hits.size()},
-            {"stamp", stamp(result.path)}};
+            {"stamp", stamp}};
   Json sources = Json::array();
   for (const search::Interval& source : search::sources_in(queries_, result.path))
     sources.push_back({{"onset", source.onset}, {"duration", source.duration}, {"label", source.label}});

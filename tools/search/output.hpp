@@ -23,14 +23,17 @@ class SearchOutput {
   /// With --resume, what an earlier run found in it, if that is complete.
   const SearchResult* finished(const io::RecordingFile& recording) const;
 
+  /// What the results depend on: the recording's bytes, options and queries.
+  Json stamp(const std::filesystem::path& recording) const;
+
   /// @param page  its HTML, called if it is wanted
-  void write(const SearchResult& result, const std::function<std::string()>& page) const;
+  /// @param stamp  of before the recording was read, so that one that changed meanwhile is not taken for
+  /// finished
+  void write(const SearchResult& result, const Json& stamp, const std::function<std::string()>& page) const;
   void write_ranking(const std::vector<SearchResult>& results) const;
 
  private:
   std::filesystem::path path(const std::string& name, const std::string& ending) const;
-  /// The first line of NAME.matches.jsonl: what the results depend on.
-  Json stamp(const std::filesystem::path& recording) const;
   void load(const io::RecordingFile& recording);
 
   const SearchSettings& settings_;

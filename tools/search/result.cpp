@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
+#include "warploom/core/error.hpp"
 #include "warploom/core/log.hpp"
 
 namespace warploom::tool {
@@ -146,10 +148,16 @@ std::string differences(const Hit& hit, const SearchResult& result, const Record
 
 }  // namespace
 
+std::string ContentHash::text() const { return fmt::format("{:016x}", hash_); }
+
 std::string content_hash(std::string_view bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
-  return fmt::format("{:016x}", hash);
+  ContentHash hash;
+  hash.add(bytes);
+  return hash.text();
+}
+
+std::string clock_of(const Hit& hit, const SearchResult& result) {
+  return result.begin ? io::clock_text(*result.begin, hit.onset) : "";
 }
 
 Json as_json(const Hit& hit, std::size_t rank, const SearchResult& result,
@@ -167,15 +175,22 @@ Json as_json(const Hit& hit, std::size_t rank, const SearchResult& result,
           {"coverage", match.coverage},
           {"distance", match.distance},
           {"self", hit.self},
+          {"clock", result.begin ? Json(clock_of(hit, result)) : Json(nullptr)},
           {"pairs", pairs_json(hit, result, query_of(hit, queries))}};
 }
 
-Hit hit_from_json(const Json& json, const std::vector<RecordedQuery>& queries) {
+Hit hit_from_json(const Json& json, const SearchResult& result, const std::vector<RecordedQuery>& queries) {
   Hit hit;
   search::Match& match = hit.match;
+  // A number from 1, as an index of `count` things.
+  const auto index = [](const Json& from, const char* key, std::size_t count) {
+    const auto number = from.at(key).get<std::int64_t>();
+    if (number < 1 || std::cmp_greater(number, count))
+      throw BadInput(fmt::format("{} is {}, and there are {}", key, number, count));
+    return static_cast<std::int32_t>(number - 1);
+  };
   json.at("label").to(match.label);
-  match.query = json.at("query").get<std::int32_t>() - 1;
-  if (match.query < 0 || match.query >= std::ssize(queries)) throw std::out_of_range("query");
+  match.query = index(json, "query", queries.size());
   json.at("onset").to(hit.onset);
   json.at("duration").to(hit.duration);
   json.at("first").to(match.first);
@@ -187,8 +202,8 @@ Hit hit_from_json(const Json& json, const std::vector<RecordedQuery>& queries) {
   json.at("self").to(hit.self);
   for (const Json& from : json.at("pairs").elements()) {
     search::Pair& pair = match.pairs.emplace_back();
-    pair.query_channel = from.at("query_number").get<std::int32_t>() - 1;
-    pair.channel = from.at("number").get<std::int32_t>() - 1;
+    pair.query_channel = index(from, "query_number", query_of(hit, queries).samples.size());
+    pair.channel = index(from, "number", result.channels.size());
     from.at("offset").to(pair.offset);
     from.at("length").to(pair.length);
     from.at("distance").to(pair.distance);
@@ -224,6 +239,8 @@ std::string as_text(const std::vector<SearchResult>& results, const std::vector<
   column(labelled, "label", true, [](const Ranked& r, std::size_t) { return (*r).match.label; });
   column(true, "onset" + unit, false,
          [](const Ranked& r, std::size_t) { return time_text((*r).onset, *r.result); });
+  column(std::ranges::any_of(results, [](const SearchResult& result) { return result.begin.has_value(); }),
+         "clock", true, [](const Ranked& r, std::size_t) { return clock_of(*r, *r.result); });
   column(true, "duration", false,
          [](const Ranked& r, std::size_t) { return time_text((*r).duration, *r.result); });
   column(true, "channels", false, [](const Ranked& r, std::size_t) {
@@ -273,6 +290,7 @@ Json as_json(const std::vector<SearchResult>& results, const std::vector<Recorde
     recordings.push_back({{"recording", result.name},
                           {"file", result.path},
                           {"rate", result.timed ? Json(result.rate) : Json(nullptr)},
+                          {"begin", result.begin ? Json(io::clock_text(*result.begin, 0)) : Json(nullptr)},
                           {"samples", result.samples},
                           {"channels", result.channels},
                           {"seconds", result.seconds},
@@ -292,31 +310,32 @@ Json as_json(const std::vector<SearchResult>& results, const std::vector<Recorde
 std::string pairs_csv(const SearchResult& result, const std::vector<RecordedQuery>& queries) {
   std::string text =
       "rank,label,onset,duration,matched,channels,match_distance,self,query_channel,channel,offset,length,lag,distance,"
-      "weight,switched,negated,scale,rotation,segment,exhausted\n";
+      "weight,switched,negated,scale,rotation,segment,exhausted,clock\n";
   for (std::size_t k = 0; k < result.hits.size(); ++k) {
     const Hit& hit = result.hits[k];
     for (const search::Pair& pair : hit.match.pairs)
       text += fmt::format(
-          "{},{},{},{},{},{},{},{:d},{},{},{},{},{},{},{},{:d},{:d},{},{},{},{:d}\n", k + 1,
+          "{},{},{},{},{},{},{},{:d},{},{},{},{},{},{},{},{:d},{:d},{},{},{},{:d},{}\n", k + 1,
           io::csv_field(hit.match.label), hit.onset, hit.duration, hit.match.matched, hit.match.channels,
           hit.match.distance, hit.self, io::csv_field(query_of(hit, queries).channel(pair.query_channel)),
           io::csv_field(result.channels[static_cast<std::size_t>(pair.channel)]), pair.offset, pair.length,
           static_cast<double>(hit.match.lag(pair)) / result.rate, pair.distance, pair.weight, pair.switched,
-          pair.negated, pair.scale, pair.rotation, pair.segment + 1, pair.exhausted);
+          pair.negated, pair.scale, pair.rotation, pair.segment + 1, pair.exhausted, clock_of(hit, result));
   }
   return text;
 }
 
 std::string ranking_csv(const std::vector<SearchResult>& results) {
   std::string text =
-      "rank,recording,rank_in_recording,label,onset,duration,matched,channels,coverage,distance,self\n";
+      "rank,recording,rank_in_recording,label,onset,duration,matched,channels,coverage,distance,self,clock\n";
   const std::vector<Ranked> ranked = search::ranking(results);
   for (std::size_t k = 0; k < ranked.size(); ++k) {
     const Hit& hit = *ranked[k];
     text +=
-        fmt::format("{},{},{},{},{},{},{},{},{},{},{:d}\n", k + 1, io::csv_field(ranked[k].result->name),
+        fmt::format("{},{},{},{},{},{},{},{},{},{},{:d},{}\n", k + 1, io::csv_field(ranked[k].result->name),
                     ranked[k].hit + 1, io::csv_field(hit.match.label), hit.onset, hit.duration,
-                    hit.match.matched, hit.match.channels, hit.match.coverage, hit.match.distance, hit.self);
+                    hit.match.matched, hit.match.channels, hit.match.coverage, hit.match.distance, hit.self,
+                    clock_of(hit, *ranked[k].result));
   }
   return text;
 }

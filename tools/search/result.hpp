@@ -16,8 +16,8 @@ using search::SearchResult;
 /// The match with all its pairs, channels by name and number (from 1). @param rank  from 1
 Json as_json(const Hit& hit, std::size_t rank, const SearchResult& result,
              const std::vector<RecordedQuery>& queries);
-/// What as_json() wrote. @throws BadInput
-Hit hit_from_json(const Json& json, const std::vector<RecordedQuery>& queries);
+/// What as_json() wrote of this result. @throws BadInput (also a query or channel that there is not)
+Hit hit_from_json(const Json& json, const SearchResult& result, const std::vector<RecordedQuery>& queries);
 
 /// The ranked table for people, over all recordings, at most `limit` rows.
 std::string as_text(const std::vector<SearchResult>& results, const std::vector<RecordedQuery>& queries,
@@ -28,7 +28,17 @@ Json as_json(const std::vector<SearchResult>& results, const std::vector<Recorde
 /// The queries: label, file, range, channels, and a hash of the samples.
 Json as_json(const std::vector<RecordedQuery>& queries);
 
-/// FNV-1a of the bytes, 64 bits, as hexadecimal digits.
+/// FNV-1a of bytes, 64 bits.
+class ContentHash {
+ public:
+  void add(std::string_view bytes) {
+    for (const char byte : bytes) hash_ = (hash_ ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  }
+  std::string text() const;  ///< hexadecimal digits
+
+ private:
+  std::uint64_t hash_ = 0xcbf29ce484222325;
+};
 std::string content_hash(std::string_view bytes);
 
 /// A row a pair of channels, with a header line.

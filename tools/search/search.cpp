@@ -67,20 +67,23 @@ int search_input(const SearchSettings& settings) {
 /// Searches one recording and writes its files.
 SearchResult search_file(const SearchSettings& settings, const std::vector<RecordedQuery>& queries,
                          const io::RecordingFile& file, const SearchOutput* output) {
+  const Json stamp = output == nullptr ? Json() : output->stamp(file.path);
   io::Recording recording = signal::read_prepared(file.path, settings.reading, settings.prepare);
   SearchResult result = search::search_recording(recording, file.path, queries, settings);
   result.name = file.name;
+  for (std::string& remark : result.remarks) remark = with_option_names(remark);
   if (output == nullptr) return result;
-  output->write(result, [&] {
+  output->write(result, stamp, [&] {
     search::Found found{{}, result.pairs, result.candidates, result.remarks};
     for (const Hit& hit : result.hits) found.matches.push_back(hit.match);
-    const std::vector views = search::placed(queries, recording, result.path, settings.by_number);
+    const std::vector compared = search::at_rate_of(recording, queries);
+    const std::vector views = search::placed(compared, recording, result.path, settings.by_number);
     search::SearchPage page;
     page.recording = &recording;
     page.queries = views;
     page.found = &found;
     page.normalization = settings.normalization;
-    if (!settings.euclidean) page.options = search::find_options(settings, queries[0], recording);
+    if (!settings.euclidean) page.options = search::find_options(settings, compared[0], recording);
     for (const RecordedQuery& query : queries) page.query_sources.push_back(query.source());
     for (const auto& [name, value] : described(settings)) page.settings.push_back(name + " " + value);
     return search::search_page(page);
@@ -147,7 +150,7 @@ int run(SearchSettings& settings) {
       document["failed"].push_back({{"file", failure.file}, {"error", failure.message}});
     print_json(document);
   } else if (!results.empty()) {
-    print(as_text(results, queries, static_cast<std::size_t>(settings.find.limit)));
+    print(without_controls(as_text(results, queries, static_cast<std::size_t>(settings.find.limit))));
   }
   if (failures.empty()) return kDone;
   throw BadInput(

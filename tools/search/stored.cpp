@@ -17,19 +17,23 @@ namespace {
 using search::StoredMatches;
 
 search::Interval interval_of(const Json& json) {
-  return {json.at("onset").get<double>(), json.at("duration").get<double>(),
-          json.at("label").get<std::string>()};
+  search::Interval interval{json.at("onset").get<double>(), json.at("duration").get<double>(),
+                            json.at("label").get<std::string>()};
+  if (!std::isfinite(interval.onset) || !(interval.duration >= 0) || !std::isfinite(interval.duration))
+    throw BadInput("no time");
+  return interval;
 }
 
 StoredMatches read_lines(const std::string& text, const std::string& file) {
   StoredMatches stored;
-  unsigned line = 1;
+  unsigned line = 0;
   std::size_t promised = 0;
   try {
     for (const std::string& row : split(text, '\n')) {
+      ++line;
       if (row.empty()) continue;
       const Json json = Json::parse(row);
-      if (line++ > 1) {
+      if (line > 1) {
         stored.matches.push_back(interval_of(json));
         continue;
       }
@@ -40,9 +44,12 @@ StoredMatches read_lines(const std::string& text, const std::string& file) {
         stored.labels.push_back(query.at("label").get<std::string>());
       for (const Json& source : json.at("sources").elements()) stored.sources.push_back(interval_of(source));
     }
-  } catch (const std::exception& error) {
-    throw ParseError({file, line, 1},
-                     fmt::format("not a line that warploom search writes ({})", error.what()));
+  } catch (const Error&) {
+    throw ParseError(
+        {file, line, 1},
+        line == 1 ? "its first line is not one that warploom search writes in NAME.matches.jsonl"
+                  : "this is no match as warploom search writes it; search again, or give the file as CSV "
+                    "with columns onset, duration and label");
   }
   if (stored.matches.size() != promised)
     throw BadInput(fmt::format("{}: {} matches, where its first line says {}: it was cut off", file,

@@ -19,9 +19,9 @@ struct NpyArray {
   std::uint64_t count() const;
 };
 
-/// Reads .npy of format 1.0 to 3.0, in C order and little endian. `name` is for messages.
+/// Reads .npy of format 1.0 to 3.0, in C or Fortran order, little or big endian. `name` is for messages.
 /// @throws BadInput naming the file and what is wrong with it: no .npy, a header that is cut off or
-///         malformed, another type or order, more or fewer bytes than the shape asks for
+///         malformed, another type, more or fewer bytes than the shape asks for
 NpyArray parse_npy(std::string_view content, const std::string& name);
 
 /// As numpy.save() would write it, byte for byte. @throws BadInput (unknown dtype, shape and data disagree)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60,10 +61,13 @@ struct Slot {
 
 /// Which time slots have a status: a table that holds many values for a key. Key (status, 0) has their
 /// number, and is counted up by fetch_add, whose results number the slots of a status; key (status, i) has
-/// slot number i, from 1.
+/// slot number i, from 1. One call at a time, and after a move none, as HashTable.
 class StatusIndex {
  public:
-  explicit StatusIndex(const Options& options) : table_(options) {}
+  explicit StatusIndex(const Options& options);
+  StatusIndex(StatusIndex&&) noexcept;
+  StatusIndex& operator=(StatusIndex&&) noexcept;
+  ~StatusIndex();
 
   /// Two batches: number, then insert. @throws BadInput (lengths differ, a code that is none), OutOfMemory
   void store(std::span<const std::uint8_t> statuses, std::span<const Slot> slots);
@@ -73,12 +77,12 @@ class StatusIndex {
   /// code that is none)
   std::vector<Slot> find(const std::vector<std::uint32_t>& statuses);
 
-  const HashTable<std::uint64_t, std::uint64_t>& table() const { return table_; }
-  double store_seconds() const { return store_seconds_; }  ///< of the batches, transfers apart
+  const HashTable<std::uint64_t, std::uint64_t>& table() const;
+  double store_seconds() const;  ///< of the batches, transfers apart
 
  private:
-  HashTable<std::uint64_t, std::uint64_t> table_;
-  double store_seconds_ = 0;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 /// Time slots of one status that follow each other in one recording.

@@ -46,9 +46,10 @@ enum class Regulariser {
               ///< else
   adaptive,   ///< fit_tensors_adaptively()
   tv,         ///< denoise_tensors() or denoise_channels()
+  tgv,        ///< the same with Variation::generalised
   none,       ///< they stay as they were fitted
 };
-/// "auto", "adaptive", "tv", "none"; @throws BadInput naming the four
+/// "auto", "adaptive", "tv", "tgv", "none"; @throws BadInput naming the five
 Regulariser parse_regulariser(std::string_view text);
 std::string_view name(Regulariser regulariser);
 
@@ -66,7 +67,7 @@ struct DenoiseRequest : SeriesFiles, ShellChoice {
   AdaptiveFitOptions adaptive = {};  ///< its `run` is that of `solve`
   std::optional<FitMethod> fit;
   std::string mask;               ///< a file, auto, nonzero or none; empty: auto of a series, else nonzero
-  DenoiseOptions solve;           ///< but for epsilon:
+  DenoiseOptions solve;           ///< but for `variation`, which `regulariser` says, and for epsilon:
   std::optional<double> epsilon;  ///< else by the solver and the kind of image
   std::vector<std::string> maps = all_maps();
 
@@ -126,7 +127,9 @@ struct DenoiseInput {
 };
 
 /// The files that `request` names: checked, read, and if they are a series, fitted.
-/// @throws BadInput naming the file and what to do, as check() and the two below; OutOfMemory
+/// While a series is read, the GPU starts, if one is to work.
+/// @throws BadInput naming the file and what to do, as check() and the two below; NoDevice (of a series),
+///         OutOfMemory
 DenoiseInput read_denoise_input(const DenoiseRequest& request);
 
 /// A series in memory. Of `request` counts: the choice of shells, the fit, the mask, order and frame of the
@@ -143,9 +146,9 @@ DenoiseInput denoise_input(io::Nifti file, const DenoiseRequest& request);
 
 /// As `input.regulariser` says. adaptive replaces the image and s0 by fit_tensors_adaptively(), and fills
 /// `input.adaptive`; adaptive and none leave the report as it is but for the voxels that had a negative
-/// eigenvalue. tv is denoise_tensors or denoise_channels of the image in its mask. Epsilon, unless it is
-/// given: 0 with Solver::primal_dual, that of `solve` for tensors, for channels a tenth of their median noise
-/// over the smallest spacing.
+/// eigenvalue. tv is denoise_tensors or denoise_channels of the image in its mask, and so is tgv, with the
+/// solver and the epsilon that it needs. Epsilon of tv, unless it is given: 0 with Solver::primal_dual, that
+/// of `solve` for tensors, for channels a tenth of their median noise over the smallest spacing.
 /// @throws BadInput (no noise to take epsilon from), as those two
 DenoiseReport denoise(DenoiseInput& input, const DenoiseRequest& request);
 

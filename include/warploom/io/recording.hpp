@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "warploom/io/clock.hpp"
+
 namespace warploom::io {
 
 /// A series of samples of one quantity.
@@ -30,29 +32,30 @@ struct Recording {
   std::vector<Annotation> annotations = {};  ///< that the file itself or one beside it holds, by onset
   bool timed = false;                        ///< the rate is known, from the file or the caller
   std::int64_t gaps = 0;                     ///< where samples were missing in time and NaN was put
+  std::optional<Clock> begin = {};           ///< when it began, where the file says so
   double seconds() const;                    ///< of the longest channel
 };
 
 struct RecordingOptions {
-  /// csv, npy, f32, f64, ts, edf, wfdb; empty: by the name's ending (.csv .tsv .txt, .npy, .f32 .raw, .f64,
-  /// .ts, .edf .bdf, .hea .dat), all but the last two perhaps with .gz behind it
+  /// csv, npy, f32, f64, ts, edf, c3d, mat, wfdb; empty: by the name's ending (.csv .tsv .txt, .npy, .f32
+  /// .raw, .f64, .ts, .edf .bdf, .c3d, .mat, .hea .dat), all but the last two perhaps with .gz behind it
   std::string format = {};
   /// [Hz] Where the file has none; an error if it has another, by more than 0.1 %.
   std::optional<double> rate = {};
   std::int32_t channels = 0;  ///< of raw samples, which are [samples, channels]; 0: 1
-  /// Names or numbers (from 1) of the channels wanted, in order; empty: all. Columns of time and labels are
-  /// no channels and do not count.
+  /// Names, numbers (from 1) or ranges of numbers ("2-4") of the channels wanted, in order; empty: all.
+  /// Columns of time and labels are no channels and do not count.
   std::vector<std::string> select = {};
-  /// Of text: a name, or a number from 1. Empty: the first column named time, timestamp or t, perhaps with a
-  /// unit behind it, "time [ms]" or "Time (ms)"; without a header, and without a rate of the caller's, the
-  /// first if it grows evenly. "none": none.
+  /// Of text: a name, or a number from 1. Empty: the first column named time, timestamp, datetime or t,
+  /// perhaps with a unit behind it, "time [ms]", "Time (ms)" or "time_ms"; without a rate of the caller's,
+  /// the first of dates and times of day, and without a header the first if it grows evenly. "none": none.
   std::string time_column = {};
   /// [s] of the time column; 0: as its name says (s, ms, us, ns), else seconds; whole numbers 2 or more apart
   /// are milliseconds, from 1001 on microseconds, from 10^6 + 1 on nanoseconds.
   double time_unit = 0;
-  /// Of text: a name or number. Runs of a value are annotations, labelled by it. Empty: the last column if it
-  /// holds whole numbers from 0 to 20 in runs of 25 rows or more, on average, and `select` does not name it.
-  /// "none": none.
+  /// Of text: a name or number. Runs of a value or word are annotations, labelled by it. Empty: the last
+  /// column if it holds words, or whole numbers from 0 to 20 in runs of 25 rows or more, on average, and
+  /// `select` does not name it. "none": none.
   std::string label_column = {};
   std::int32_t series = 1;  ///< of .ts: which, from 1, unless the path says so
 };
@@ -70,16 +73,27 @@ SeriesPath series_path(const std::filesystem::path& path);
 std::vector<std::filesystem::path> series_of(const std::filesystem::path& file);
 
 /// Reads a recording in one of these forms:
-/// * text: a row a sample, comma, semicolon, tab or blanks (table.hpp), "name [unit]" in the header. Times
-///   must grow. The usual step is the median; one within half of it is one step, since stamps are rounded and
-///   jitter; a longer one is a gap, filled with NaN so that the sample after it stands within half a step of
-///   its time; a shorter one is an error. The rate is the mean over the longest run without a gap, or the
-///   nearest whole number of Hz where that is within 1e-4 of it and moves no stamp of the run by more than a
-///   step;
-/// * NPY: [samples] or [samples, channels] of f4, f8, i2, i4; raw 32 or 64-bit floats, little endian;
+/// * text, UTF-8 or UTF-16: a row a sample, parted by commas, semicolons, tabs or blanks, perhaps in
+/// quotation marks; an
+///   empty field, NA, nan, null, - and ? are missing; "1,5" is 1.5 where commas part nothing; "name [unit]"
+///   in the header, or units in the line below it. Times are numbers, dates and times of day (clock.hpp; a
+///   column of dates before one of times of day is read with it), and must grow. The usual step is the
+///   median; one within half of it is one step, since stamps are rounded and jitter; a longer one is a gap,
+///   filled with NaN so that the sample after it stands within half a step of its time; a shorter one is an
+///   error. The rate is the mean over the longest run without a gap, or the nearest whole number of Hz where
+///   that is within 1e-4 of it and moves no stamp of the run by more than a step;
+/// * NPY: [samples] or [samples, channels] of f4, f8 and whole numbers; raw 32 or 64-bit floats, little
+/// endian;
 /// * .ts (sktime): a series of several dimensions, its class an annotation over the whole; which, the path
 ///   (series_path()) or the options say;
 /// * EDF, EDF+ (C and D), BDF: channels of their own rates, annotations, gaps between records as NaN;
+/// * C3D: points as channels NAME.x, NAME.y and NAME.z, missing where they were not seen, and analog
+/// channels,
+///   whose rate is a multiple of the points'; of Intel, DEC and MIPS, whole numbers and floats; events are
+///   annotations, "Left Foot Strike";
+/// * MATLAB up to version 7 (save with -v7): arrays of numbers, also those in structures, by their names
+///   ("data.acc"). Vectors and [samples, channels] of the commonest length are channels, NAME or NAME.1,
+///   NAME.2; a vector named time or t is their time, a number named fs, rate or srate the rate;
 /// * WFDB: .hea with formats 16, 24, 32, 61, 80, 160, 212, several files, frames of several samples a channel
 ///   (then its rate is that times the frame's), skew, multi-segment records with fixed and variable layout;
 ///   invalid samples are NaN; annotations of NAME.atr, labelled by mnemonic and text ("N", "+ (AFIB").
@@ -113,6 +127,11 @@ std::vector<RecordingFile> list_recordings(std::span<const std::string> files_an
 /// The file that is meant: of a WFDB record the header, which may be named without an ending or by its
 /// samples.
 std::filesystem::path recording_file(const std::string& name);
+/// The files that read_recording() reads of a path: of a WFDB record its header, those of its segments, its
+/// samples and its annotations, where they are there; else the file itself.
+/// @throws as read_recording() of a WFDB header
+std::vector<std::filesystem::path> recording_parts(const std::filesystem::path& path,
+                                                   const RecordingOptions& options = {});
 /// "walk" of "data/walk.csv.gz", "walk_3" of "data/walk.ts#3".
 std::string recording_stem(const std::filesystem::path& path);
 /// The file holds several series, of which the path names none.

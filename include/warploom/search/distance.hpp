@@ -13,7 +13,9 @@ enum class Normalization {
 
 /// A window whose population deviation is at most kConstantDeviation * |its mean|, or is 0, is constant: its
 /// normalised samples are 0. Its distance from a query that is not constant is then exactly 1, for any band.
-inline constexpr double kConstantDeviation = 1e-5;
+/// The limit is the unit in the last place of single precision, 2^-23: a window is constant that varies by no
+/// more than rounding, and one whose mean is a million deviations is not.
+inline constexpr double kConstantDeviation = 1.0 / (1 << 23);
 
 /// Half-width of a Sakoe-Chiba band that is a fraction of the length: floor(fraction * length), at most
 /// length - 1. @throws BadInput (fraction below 0 or not a number, length < 1)

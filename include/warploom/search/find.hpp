@@ -71,9 +71,9 @@ struct Found {
 /// 1) where that is more; distances are dtw_distance() in double precision, so that both back ends agree. All
 /// go as near as they can to one offset: the one to which their differences add up to least, then the sum of
 /// their distances, then the earliest. Pair::distance and what follows from it stay those of the candidates,
-/// and so do the places that were chosen: two matches can come a little nearer than the exclusion. Where
-/// single precision finds the offsets next to a pair's own farther than 3e-4 (relative, or of the deviation)
-/// it stays.
+/// and so do the places that were chosen; a match that would come within the exclusion zone of one at another
+/// place stays where it is. Where single precision finds the offsets next to a pair's own farther than 3e-4
+/// (relative, or of the deviation) it stays.
 /// @throws BadInput (query longer than the recording, not finite or all constant, places that the recording
 ///         lacks, options out of range: each names the value and the limit, and counts
 ///         channels and samples from 1), OutOfMemory, Interrupted

@@ -9,6 +9,7 @@
 
 #include "warploom/core/run.hpp"
 #include "warploom/search/distance.hpp"
+#include "warploom/search/joint.hpp"
 
 namespace warploom::search {
 
@@ -120,6 +121,18 @@ class Index {
   /// @return in the order of tasks, each in the order of choice
   /// @throws BadInput (a task that names no channel or pattern, limits), OutOfMemory, Interrupted
   std::vector<std::vector<Candidate>> best(std::span<const Pattern> patterns, std::span<const Task> tasks);
+
+  /// The same of several channels at one offset, whose distance is joint_distance(): a window touches a
+  /// missing sample if one of its channels does. Tolerance as above; both back ends are within it of each
+  /// other.
+  /// @throws as above; BadInput (a pattern without channels, or with channels of unequal length)
+  /// Cost: a cell costs as many operations as there are channels, and a few more. On the CPU best() leaves
+  /// out what lower bounds, added up over the channels, exclude; a GPU computes all.
+  std::vector<float> profile(const JointPattern& pattern, std::int64_t first, std::int64_t count);
+  std::vector<std::vector<float>> distances(std::span<const JointPattern> patterns,
+                                            std::span<const JointWindows> windows);
+  std::vector<std::vector<Candidate>> best(std::span<const JointPattern> patterns,
+                                           std::span<const JointTask> tasks);
 
  private:
   struct State;

@@ -50,6 +50,13 @@ RecordedQuery query_of_range(const io::Recording& recording, const std::filesyst
 std::vector<RecordedQuery> queries_labelled(const io::Recording& recording, const std::filesystem::path& file,
                                             const std::string& label, const std::string& name);
 
+/// The queries at the recording's rate: what has another (by more than 0.1 %) is resampled to it, see
+/// signal::resample(), its channels ending with their last sample. Where either rate is not known they stay
+/// as they are.
+/// @throws BadInput (no channels in the recording, fewer than four samples at its rate, no rate at all: 0,
+/// infinite)
+std::vector<RecordedQuery> at_rate_of(const io::Recording& recording, std::span<const RecordedQuery> queries);
+
 /// Checks that rates agree. A recording without one gets the queries'.
 /// @throws BadInput (they differ by more than 0.1 %; no channels)
 void match_rates(std::span<const RecordedQuery> queries, io::Recording& recording, const std::string& file);
@@ -99,6 +106,7 @@ struct SearchResult {
   std::string name = {}, path = {};  ///< of the recording
   double rate = 1;                   ///< [Hz]
   bool timed = false;
+  std::optional<io::Clock> begin = {};  ///< of the recording, where its file says so
   std::int64_t samples = 0;
   std::vector<std::string> channels = {};  ///< names
   std::vector<Hit> hits = {};              ///< best first
@@ -109,6 +117,8 @@ struct SearchResult {
 
 /// Searches a recording for all queries, whose numbers the matches bear.
 /// @param recording  prepared as the queries' were (signal::prepare()); one without a rate gets the queries'
+/// @param queries    of another rate than the recording's: brought to it (at_rate_of()), which is among the
+/// remarks
 /// @throws BadInput (a limit outside [1, 10^9]; as match_rates(), placed(), find_options() and find(); a
 /// query longer than the recording;
 ///         no sample that is not missing; labels with lags in seconds and queries of several lengths),

@@ -29,7 +29,8 @@ struct LinePool {
   Word given_back[kLists] = {};
 };
 
-/// chain.hpp's Memory: lines in device memory, all accesses of scope gpu.
+/// chain.hpp's Memory: lines in device memory, all accesses of scope gpu. Unchecked: GpuTable::handle() makes
+/// it.
 class DeviceLines {
  public:
   DeviceLines() = default;
@@ -109,7 +110,8 @@ class DeviceLines {
   LineIndex spare_ = kNoLine;
 };
 
-/// A table's memory and operations for kernels: a value, to be passed to them. `Placer` as in hash.hpp.
+/// A table's memory and operations for kernels: a value, to be passed to them. Unchecked: GpuTable::handle()
+/// makes it. `Placer` as in hash.hpp.
 template <class Key, class Value, class Placer = Placement>
 class DeviceTable {
  public:

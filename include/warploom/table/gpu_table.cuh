@@ -31,8 +31,8 @@ class DeviceTable;
 /// ends waits for its work and releases its memory in the default stream.
 struct GpuAllocator {
   /// Aligned to 128 bytes. Throws or returns null where there is no memory.
-  std::function<void*(std::size_t bytes, cudaStream_t)> allocate;
-  std::function<void(void*, std::size_t bytes, cudaStream_t)> release;
+  std::function<void*(std::size_t bytes, cudaStream_t)> allocate = {};
+  std::function<void(void*, std::size_t bytes, cudaStream_t)> release = {};
 };
 
 struct GpuOptions {
@@ -49,7 +49,7 @@ struct GpuOptions {
   /// (0.059 for wider pairs); the more there are, the rarer chains are trimmed between batches.
   double pool_fraction = 0;
   int threads_per_block = 0;  ///< 0: the best known
-  GpuAllocator allocator;
+  GpuAllocator allocator = {};
 };
 
 /// Operations to be run at once. All pointers are to memory that the device can reach.
@@ -66,7 +66,7 @@ struct GpuBatch {
 
 /// What batches did.
 struct GpuReport {
-  Tally tally;
+  Tally tally = {};
   std::uint64_t retries = 0;  ///< walks through a chain that another operation made void
 };
 
@@ -74,8 +74,11 @@ struct GpuReport {
 ///
 /// Batches on several streams may run at the same time. Moving pairs (growth, trim, clear) may not, and the
 /// table sees to it: by events, without waiting. For that a stream which was given to the table has to exist
-/// until the table was given another one or wait() returned. Calls from several host threads take turns (the
-/// caller's duty); the current device is the one that was current at construction.
+/// until the table was given another one or wait() returned. The current device is the one that was current
+/// at construction.
+///
+/// One call at a time: a call that begins in another host thread while one is under way throws BadInput and
+/// changes nothing. So does any call of a table that was moved from, but for assignment.
 ///
 /// An error of the device that ends its context ends the table: what throws then says so, and host memory is
 /// as it was.
@@ -109,6 +112,7 @@ class GpuTable {
   Statistics statistics(cudaStream_t stream) const;
   /// All pairs in no particular order, to device memory that has room for `room` of each.
   /// @return how many there are; if more than room, only `room` of them were written
+  /// @throws BadInput (room without memory)
   std::uint64_t export_pairs(Key* keys, Value* values, std::uint64_t room, cudaStream_t stream) const;
   /// The same to host memory, part by part
   void export_pairs(std::vector<Key>& keys, std::vector<Value>& values, cudaStream_t stream) const;

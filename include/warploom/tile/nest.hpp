@@ -47,8 +47,8 @@ struct Statement {
 struct Polyhedra;  // sets and relations, src/tile/sets/polyhedra.hpp
 
 /// A region whose loops are affine, with its iteration sets and access relations. Cheap to copy (shared,
-/// never changed). Not for several threads at once. Functions that are given one that analyse() did not make,
-/// or that was moved from, throw BadInput.
+/// never changed). Threads that transform one, or its copies, take turns. Functions that are given one that
+/// analyse() did not make, or that was moved from, throw BadInput.
 class Nest {
  public:
   /// @throws BadInput with file, line and construct: the region's own refusals, subscripts or bounds that are

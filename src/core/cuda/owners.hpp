@@ -39,6 +39,13 @@ inline CudaEvent make_event() {
   return CudaEvent(event);
 }
 
+/// @throws as cuda_check (one of them was not recorded yet)
+inline double seconds_between(const CudaEvent& from, const CudaEvent& to) {
+  float milliseconds = 0;
+  cuda_check(cudaEventElapsedTime(&milliseconds, from.get(), to.get()), "cudaEventElapsedTime");
+  return static_cast<double>(milliseconds) / 1e3;
+}
+
 /// Waits at the end of a scope for what was asked of a stream, so that nothing is released that is in use.
 class WaitAtEnd {
  public:

@@ -159,8 +159,9 @@ std::string solver_section(const QualityPage& page) {
     falling.series[0].points.emplace_back(step.iteration, step.objective);
     bound.series[0].points.emplace_back(step.iteration, step.gap);
   }
-  const char* begin =
-      page.done.noise.empty() ? "" : " It starts where the search for &#955; ended, near the minimum.";
+  const char* begin = page.done.noise.empty() || page.done.variation == Variation::generalised
+                          ? ""
+                          : " It starts where the search for &#955; ended, near the minimum.";
   return fmt::format(
       "<section class=\"card\"><h2>Solver</h2><p>The solver lowers the objective to its minimum. The gap bounds how far the objective is still above it. "
       "The solver stops when the gap reaches the tolerance.{}</p><div class=\"pair wide\">{}{}</div></section>",
@@ -238,6 +239,7 @@ std::string quality_page(const QualityPage& page) {
   const std::vector<MapRow> rows = map_rows(page);
   body += numbers_section(page, rows);
   const bool variation = !page.done.history.empty();
+  const char* const kind = page.tensors ? "tensor" : "vector";
   const std::vector<SlicePlane> planes = middle_slices(page.clean.grid, page.affine, page.mask);
   for (const SlicePlane& plane : planes) {
     const bool lines = &plane == &planes.front() && page.tensors;
@@ -250,9 +252,10 @@ std::string quality_page(const QualityPage& page) {
        .heading = page.name + ", before and after denoising",
        .lead = fmt::format("<p>{} Slices are drawn as seen from the feet, the "
                            "front and the right. The right side (R) of the body is on the left.</p>",
-                           !variation     ? "Before: the plain fit of the series as it was measured."
-                           : page.tensors ? "Denoised by total variation as a tensor image."
-                                          : "Denoised by total variation as a vector image."),
+                           !variation ? std::string("Before: the plain fit of the series as it was measured.")
+                           : page.done.variation == Variation::generalised
+                               ? fmt::format("Denoised by total generalised variation as a {} image.", kind)
+                               : fmt::format("Denoised by total variation as a {} image.", kind)),
        .body = body + (variation ? solver_section(page) : "") + histogram_section(page) + "</main>",
        .footer = fmt::format(
            "warploom {} denoise{}", version(),

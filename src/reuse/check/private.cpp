@@ -13,6 +13,7 @@
 
 #include "reuse/check/evaluate.hpp"
 #include "reuse/check/lives.hpp"
+#include "reuse/check/operations.hpp"
 
 namespace warploom::reuse::checking {
 namespace {
@@ -118,50 +119,8 @@ class Prover {
 
   bool computes_only(std::uint32_t i) const {
     const ptx::Opcode& o = k_.opcode(i);
-    switch (o.op) {
-      case Op::mov:
-      case Op::add:
-      case Op::sub:
-      case Op::mad:
-      case Op::mad24:
-      case Op::mul:
-      case Op::mul24:
-      case Op::shl:
-      case Op::shr:
-      case Op::shf:
-      case Op::and_:
-      case Op::or_:
-      case Op::xor_:
-      case Op::not_:
-      case Op::neg:
-      case Op::lop3:
-      case Op::prmt:
-      case Op::bfe:
-      case Op::bfi:
-      case Op::bfind:
-      case Op::selp:
-      case Op::slct:
-      case Op::min_:
-      case Op::max_:
-      case Op::cvt:
-      case Op::cvta:
-      case Op::abs_:
-      case Op::rem:
-      case Op::div:
-      case Op::setp:
-      case Op::set:
-      case Op::popc:
-      case Op::clz:
-      case Op::brev:
-      case Op::cnot:
-      case Op::fma:
-      case Op::sad:
-        return !o.has("cc");
-      case Op::ld:
-        return o.space == Space::constant || (o.space == Space::param && names_parameter(i));
-      default:
-        return false;
-    }
+    if (o.op == Op::ld) return o.space == Space::constant || (o.space == Space::param && names_parameter(i));
+    return (kAddressArithmetic.contains(o.op) || kOtherArithmetic.contains(o.op)) && !o.has("cc");
   }
 
   bool names_parameter(std::uint32_t i) const {

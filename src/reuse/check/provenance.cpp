@@ -4,6 +4,7 @@
 #include <set>
 
 #include "reuse/check/kernel.hpp"
+#include "reuse/check/operations.hpp"
 
 namespace warploom::reuse::checking {
 namespace {
@@ -15,43 +16,8 @@ using ptx::Space;
 
 /// Instructions through which an address may pass, whole or in parts, and stay known.
 bool carries_addresses(Op op) {
-  switch (op) {
-    case Op::mov:
-    case Op::add:
-    case Op::addc:
-    case Op::sub:
-    case Op::subc:
-    case Op::mad:
-    case Op::madc:
-    case Op::mad24:
-    case Op::mul:
-    case Op::mul24:
-    case Op::shl:
-    case Op::shr:
-    case Op::shf:
-    case Op::and_:
-    case Op::or_:
-    case Op::xor_:
-    case Op::not_:
-    case Op::neg:
-    case Op::lop3:
-    case Op::prmt:
-    case Op::bfe:
-    case Op::bfi:
-    case Op::selp:
-    case Op::slct:
-    case Op::min_:
-    case Op::max_:
-    case Op::cvt:
-    case Op::cvta:
-    case Op::abs_:
-    case Op::rem:
-    case Op::div:
-    case Op::shfl:
-      return true;
-    default:
-      return false;
-  }
+  return kAddressArithmetic.contains(op) || op == Op::addc || op == Op::subc || op == Op::madc ||
+         op == Op::shfl;
 }
 
 /// Instructions that look at an address and keep nothing of it but a truth value.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "reuse/check/operations.hpp"
+
 namespace warploom::reuse::checking {
 namespace {
 
@@ -184,42 +186,6 @@ Spread Uniformity::of_instruction(std::uint32_t i) const {
     case Op::bar:
     case Op::barrier:
       return separates(k_, i) ? Spread::uniform : Spread::thread;
-    case Op::mov:
-    case Op::add:
-    case Op::sub:
-    case Op::mad:
-    case Op::mad24:
-    case Op::mul:
-    case Op::mul24:
-    case Op::shl:
-    case Op::shr:
-    case Op::shf:
-    case Op::and_:
-    case Op::or_:
-    case Op::xor_:
-    case Op::not_:
-    case Op::neg:
-    case Op::lop3:
-    case Op::prmt:
-    case Op::bfe:
-    case Op::bfi:
-    case Op::bfind:
-    case Op::selp:
-    case Op::slct:
-    case Op::min_:
-    case Op::max_:
-    case Op::cvt:
-    case Op::cvta:
-    case Op::abs_:
-    case Op::rem:
-    case Op::div:
-    case Op::setp:
-    case Op::set:
-    case Op::popc:
-    case Op::clz:
-    case Op::brev:
-    case Op::fma:
-    case Op::sad:
     case Op::rcp:
     case Op::sqrt_:
     case Op::rsqrt:
@@ -228,10 +194,10 @@ Spread Uniformity::of_instruction(std::uint32_t i) const {
     case Op::sin_:
     case Op::cos_:
     case Op::testp:
-    case Op::cnot:
     case Op::isspacep:
       return sum;
     default:
+      if (kAddressArithmetic.contains(opcode.op) || kOtherArithmetic.contains(opcode.op)) return sum;
       return Spread::thread;  // atomics, other lanes, the carry flag, anything not known
   }
 }

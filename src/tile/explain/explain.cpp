@@ -101,7 +101,7 @@ void check(const Nest& nest, const Explanation& explanation) {
 
 Explanation explain(const Nest& nest, const ExplainOptions& options) {
   Explanation out;
-  out.tile = with_isl([&] { return default_tile(nest); });
+  out.tile = with_isl(nest.polyhedra(), [&] { return default_tile(nest); });
   for (const auto& [loop, extent] : options.tile) out.tile[loop] = extent;
   out.reuse = reuse(nest, options.line_bytes);
   out.footprint = footprint(nest, out.tile);

@@ -184,12 +184,12 @@ class SpaceOfIterations {
 
 IterationSpace iteration_space(const Nest& nest, const std::vector<int>& statements,
                                const std::array<std::string, 2>& loops) {
-  return with_isl([&] { return SpaceOfIterations(nest, statements, loops).run(); });
+  return with_isl(nest.polyhedra(), [&] { return SpaceOfIterations(nest, statements, loops).run(); });
 }
 
 InstanceTimes times_of(const IterationSpace& space, const Schedule& schedule) {
-  return with_isl([&] {
-    const Polyhedra& polyhedra = schedule.impl().nest.polyhedra();
+  const Polyhedra& polyhedra = schedule.impl().nest.polyhedra();
+  return with_isl(polyhedra, [&] {
     InstanceTimes all;
     all.times.resize(space.instances.size());
     for (std::size_t k = 0; k < space.instances.size(); ++k) {

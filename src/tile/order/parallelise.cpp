@@ -144,7 +144,7 @@ ParallelNest parallel_nest(const Nest& source) {
 }  // namespace
 
 ParallelNest parallelise(const Nest& nest) {
-  return with_isl([&] { return parallel_nest(nest); });
+  return with_isl(nest.polyhedra(), [&] { return parallel_nest(nest); });
 }
 
 }  // namespace warploom::tile

@@ -316,8 +316,19 @@ isl::map time_map(const Schedule::Impl& schedule, int statement, std::size_t len
   return onto(domain, components);
 }
 
+/// Its functions are given back in turn, too, by the thread that drops it last.
+static std::shared_ptr<const Schedule::Impl> shared(Schedule::Impl impl) {
+  return {new Schedule::Impl(std::move(impl)), [](const Schedule::Impl* last) {
+            const Nest nest = last->nest;  // outlives the lock
+            const std::lock_guard turn(nest.polyhedra().turn);
+            delete last;
+          }};
+}
+
 Schedule Schedule::of_source(const Nest& nest) {
-  return Schedule(std::make_shared<const Impl>(Impl{nest, SourceOrder(nest.polyhedra()).times()}));
+  return with_isl(nest.polyhedra(), [&] {
+    return Schedule(shared({nest, SourceOrder(nest.polyhedra()).times()}));
+  });
 }
 
 Schedule::Schedule(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {
@@ -325,16 +336,20 @@ Schedule::Schedule(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {
 }
 
 Schedule Schedule::then(const Step& step) const {
-  Impl next = *impl_;
-  std::visit(Apply{next.nest, next.times}, step);
-  return Schedule(std::make_shared<const Impl>(std::move(next)));
+  return with_isl(impl_->nest.polyhedra(), [&] {
+    Impl next = *impl_;
+    std::visit(Apply{next.nest, next.times}, step);
+    return Schedule(shared(std::move(next)));
+  });
 }
 
 Node Schedule::code() const {
-  std::vector<isl::map> relations;
-  for (const DependenceRelation& dependence : impl_->nest.polyhedra().dependences)
-    relations.push_back(dependence.pairs);
-  return generate_code(*impl_, relations);
+  const Polyhedra& polyhedra = impl_->nest.polyhedra();
+  return with_isl(polyhedra, [&] {
+    std::vector<isl::map> relations;
+    for (const DependenceRelation& dependence : polyhedra.dependences) relations.push_back(dependence.pairs);
+    return generate_code(*impl_, relations);
+  });
 }
 
 }  // namespace warploom::tile

@@ -147,8 +147,8 @@ std::string advice(const Nest& nest, const std::vector<Step>& steps) {
 }  // namespace
 
 Verdict Schedule::verdict(bool reorder_reductions) const {
-  return with_isl([&] {
-    const Polyhedra& polyhedra = impl_->nest.polyhedra();
+  const Polyhedra& polyhedra = impl_->nest.polyhedra();
+  return with_isl(polyhedra, [&] {
     for (const DependenceRelation& relation : polyhedra.dependences) {
       Dependence dependence = relation.summary;
       if (dependence.reduction && reorder_reductions) continue;

@@ -3,6 +3,7 @@
 #include <isl/cpp.h>
 
 #include <memory>
+#include <mutex>
 
 #include "warploom/core/error.hpp"
 #include "warploom/tile/dependence.hpp"
@@ -40,6 +41,7 @@ struct DependenceRelation {
 
 struct Polyhedra {
   std::shared_ptr<isl_ctx> context_owner;  ///< outlives every set below: first member
+  mutable std::recursive_mutex turn;       ///< of the thread that works with sets of this context
   Region region;
   std::vector<SizeRange> sizes;
   std::vector<std::string> remarks;
@@ -70,6 +72,14 @@ auto with_isl(Work&& work) {
   } catch (const isl::exception& error) {
     throw Internal(std::string("integer sets: ") + error.what());
   }
+}
+
+/// The same with sets of a nest, which threads may share: they take turns, since isl counts, and changes,
+/// what refers to a set even where it is read only. Cost: a lock that nobody holds.
+template <class Work>
+auto with_isl(const Polyhedra& polyhedra, Work&& work) {
+  const std::lock_guard turn(polyhedra.turn);
+  return with_isl(work);
 }
 
 /// The least point of a set that is not empty: sizes first (at least 1 each where that is possible), in their

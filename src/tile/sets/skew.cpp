@@ -132,7 +132,7 @@ std::optional<std::vector<Skew>> skew_for_tiling(const Nest& nest, const Band& b
   // Loops of one name in different places have no distance between them.
   for (const int number : band.statements)
     if (!share_loops(nest.polyhedra(), band.statements.front(), number, band.loops)) return std::nullopt;
-  return with_isl([&] { return SkewSearch(nest.polyhedra(), band).run(); });
+  return with_isl(nest.polyhedra(), [&] { return SkewSearch(nest.polyhedra(), band).run(); });
 }
 
 }  // namespace warploom::tile
