@@ -9,9 +9,9 @@
 // which the foot's total force exceeds a twentieth of its 95th percentile (20 N at least) to the next such
 // sample, if that takes .6 to 2 s; its first minute. Inertial (C. Voisard et al., Image Processing On Line
 // 13, 2023: 110 trials of 19 healthy subjects, three sensors at 100 Hz, 18 channels, steps corrected by
-// hand): from the end of a left foot's swing to the next, as noted there, without the turn. Usage: boundaries
-// PLANTAR INERTIAL QUERIES [file.json]; PLANTAR: folder with Ga*.txt.gz and others; INERTIAL: folder with
-// N-N.json and N-N_{lb,lf,rf}.txt; "-" for none.
+// hand): from the end of a left foot's swing to the next, as noted there; queries are strides without the
+// turn. Usage: boundaries PLANTAR INERTIAL QUERIES [file.json]; PLANTAR: folder with Ga*.txt.gz and others;
+// INERTIAL: folder with N-N.json and N-N_{lb,lf,rf}.txt; "-" for none.
 
 #include "warploom/search/boundaries.hpp"
 
@@ -43,6 +43,7 @@ struct Walk {
   std::string name, subject;
   std::vector<std::vector<float>> channels;
   std::vector<Boundaries> strides;
+  std::vector<Boundaries> straight = {};  ///< of them those without a turn, which queries are taken from
 };
 
 double overlap(const Boundaries& a, const Boundaries& b) {
@@ -71,7 +72,7 @@ std::vector<Walk> plantar(const std::string& folder) {
   for (const auto& path : files(folder, ".gz")) {
     const io::Recording recording = io::read_recording(path);
     for (const std::size_t foot : {0, 1}) {
-      Walk walk{path.stem().string() + (foot == 0 ? " left" : " right"), path.stem().string(), {}, {}};
+      Walk walk{path.stem().string() + (foot == 0 ? " L" : " R"), path.stem().string(), {}, {}};
       const std::vector<float>& total = recording.channels.at(kSensors + foot).samples;
       for (std::size_t c = 0; c < kSensors; ++c) {
         const auto& samples = recording.channels[c].samples;
@@ -86,6 +87,7 @@ std::vector<Walk> plantar(const std::string& folder) {
         if (before >= 0) add_stride(walk, before, static_cast<std::int64_t>(t));
         before = static_cast<std::int64_t>(t);
       }
+      walk.straight = walk.strides;
       walks.push_back(std::move(walk));
     }
   }
@@ -95,17 +97,19 @@ std::vector<Walk> plantar(const std::string& folder) {
 std::vector<Walk> inertial(const std::string& folder) {
   std::vector<Walk> walks;
   for (const auto& path : files(folder, ".json")) {
-    const auto notes = nlohmann::json::parse(read_file(path));
+    std::string text = read_file(path);  // with NaN, which JSON has not
+    for (std::size_t at; (at = text.find("NaN")) != std::string::npos;) text.replace(at, 3, "null");
+    const auto notes = nlohmann::json::parse(text);
     Walk walk{path.stem().string(), std::to_string(notes.at("Subject").get<int>()), {}, {}};
     // Rows that all three sensors have, by their counter.
     std::vector<std::map<int, std::vector<float>>> sensors;
     for (const char* sensor : {"_lb", "_lf", "_rf"}) {
-      std::istringstream text(read_file(path.parent_path() / (walk.name + sensor + ".txt")));
+      std::istringstream rows_text(read_file(path.parent_path() / (walk.name + sensor + ".txt")));
       std::string line;
-      std::getline(text, line);
-      std::getline(text, line);
+      std::getline(rows_text, line);
+      std::getline(rows_text, line);
       auto& rows = sensors.emplace_back();
-      while (std::getline(text, line)) {
+      while (std::getline(rows_text, line)) {
         std::istringstream row(line);
         double counter = 0;
         std::vector<float> values(6);
@@ -123,8 +127,10 @@ std::vector<Walk> inertial(const std::string& folder) {
     const auto turn = notes.at("UTurnBoundaries").get<std::vector<std::int64_t>>();
     for (std::size_t s = 1; s < steps.size(); ++s) {
       const auto first = steps[s - 1][1].get<std::int64_t>(), last = steps[s][1].get<std::int64_t>();
-      if (first >= turn[1] || last <= turn[0]) add_stride(walk, first, last);
+      add_stride(walk, first, last);
     }
+    for (const Boundaries& stride : walk.strides)
+      if (stride.first >= turn[1] || stride.last <= turn[0]) walk.straight.push_back(stride);
     walks.push_back(std::move(walk));
   }
   return walks;
@@ -160,7 +166,7 @@ void study(const std::string& name, const std::vector<Walk>& walks, int queries,
         Index index(Signal(walk.channels.begin(), walk.channels.end()), {.run = {.devices = {Device::cpu}}});
         for (int q = 0; q < queries; ++q) {
           const Walk& source = *sources[engine() % sources.size()];
-          const Boundaries stride = source.strides[engine() % source.strides.size()];
+          const Boundaries stride = source.straight[engine() % source.straight.size()];
           Query query;
           for (std::size_t c = 0; c < source.channels.size(); ++c) {
             query.channels.push_back(std::span(source.channels[c])

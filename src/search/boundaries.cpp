@@ -15,8 +15,8 @@ namespace warploom::search {
 namespace {
 
 constexpr double kMostSlack = 0.45;
-constexpr std::int64_t kSamplesOfChannel = 256;  // that a channel is brought to
-constexpr std::int64_t kGridSteps = 12;          // of the coarse grid to each side
+constexpr std::int64_t kSamplesOfChannel = 128;  // that a channel is brought to, at most
+constexpr std::int64_t kGridSteps = 8;           // of the coarse grid to each side
 constexpr std::int64_t kShortestMatch = 4;       // samples of a match
 
 /// A channel of the query, and where its window lies in the recording.
@@ -30,7 +30,10 @@ struct Part {
 class Fit {
  public:
   Fit(std::vector<Part> parts, Normalization normalization)
-      : parts_(std::move(parts)), normalization_(normalization), window_(parts_[0].query.size()) {}
+      : parts_(std::move(parts)),
+        normalization_(normalization),
+        count_(parts_[0].query.size()),
+        places_(count_) {}
 
   /// The mean squared difference; infinity where a window leaves the recording, is too short or misses
   /// samples.
@@ -40,35 +43,61 @@ class Fit {
       sum += cost(part, part.first + at_begin, part.last + at_end);
       if (!std::isfinite(sum)) return std::numeric_limits<double>::infinity();
     }
-    return sum / static_cast<double>(parts_.size() * window_.size());
+    return sum / static_cast<double>(parts_.size() * count_);
   }
 
  private:
+  /// A sample of a window that is brought to as many as the query: between two of the recording's.
+  struct Place {
+    std::int64_t before;
+    double share;  ///< of the one after
+  };
+
+  void place(std::int64_t length) {
+    const double step = static_cast<double>(length - 1) / static_cast<double>(count_ - 1);
+    for (std::size_t k = 0; k < count_; ++k) {
+      const double at = static_cast<double>(k) * step;
+      const auto before = std::min(static_cast<std::int64_t>(at), length - 2);
+      places_[k] = {before, at - static_cast<double>(before)};
+    }
+    placed_ = length;
+  }
+
   double cost(const Part& part, std::int64_t first, std::int64_t last) {
     if (first < 0 || last > std::ssize(part.recorded) || last - first < kShortestMatch)
       return std::numeric_limits<double>::infinity();
+    if (placed_ != last - first) place(last - first);
     const float* const samples = part.recorded.data() + first;
-    const auto count = static_cast<std::int64_t>(window_.size());
-    const double step = static_cast<double>(last - first - 1) / static_cast<double>(count - 1);
-    for (std::int64_t k = 0; k < count; ++k) {
-      const double at = static_cast<double>(k) * step;
-      const auto before = std::min(static_cast<std::int64_t>(at), last - first - 2);
-      const float share = static_cast<float>(at - static_cast<double>(before));
-      window_[static_cast<std::size_t>(k)] =
-          samples[before] + share * (samples[before + 1] - samples[before]);
+    // About the first sample, so that a large mean costs no digits.
+    const double shift = samples[0], n = static_cast<double>(count_);
+    double sum = 0, squares = 0, products = 0, query = 0, query_squares = 0;
+    for (std::size_t k = 0; k < count_; ++k) {
+      const auto [before, share] = places_[k];
+      const double x = samples[before] + share * (samples[before + 1] - samples[before]) - shift,
+                   q = part.query[k];
+      sum += x;
+      squares += x * x;
+      products += q * x;
+      query += q;
+      query_squares += q * q;
     }
-    const Moments of = moments(window_, normalization_);
-    double sum = 0;
-    for (std::size_t k = 0; k < window_.size(); ++k) {
-      const double difference = part.query[k] - of.normalised(window_[k]);
-      sum += difference * difference;
+    double mean = 0, scale = 1;
+    if (normalization_ == Normalization::z) {
+      mean = sum / n;
+      const double variance = squares / n - mean * mean, least = kConstantDeviation * (mean + shift);
+      scale = variance <= least * least ? 0 : 1 / std::sqrt(variance);
+    } else {
+      mean = -shift;
     }
-    return sum;
+    const double of_window = squares - 2 * mean * sum + n * mean * mean, of_both = products - mean * query;
+    return query_squares - 2 * scale * of_both + scale * scale * of_window;
   }
 
   std::vector<Part> parts_;
   Normalization normalization_;
-  std::vector<float> window_;  // of a part, brought to as many samples
+  std::size_t count_;
+  std::vector<Place> places_;  // [count_] of windows of the length that was placed last
+  std::int64_t placed_ = 0;
 };
 
 std::int64_t median(std::vector<std::int64_t> values) {
