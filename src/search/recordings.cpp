@@ -16,6 +16,7 @@
 #include "warploom/core/log.hpp"
 #include "warploom/io/table.hpp"
 #include "warploom/search/euclidean.hpp"
+#include "warploom/search/in_place.hpp"
 #include "warploom/signal/filter.hpp"
 #include "warploom/signal/prepare.hpp"
 
@@ -121,9 +122,99 @@ std::vector<std::string> remarks_on(const io::Recording& recording, const std::s
   return remarks;
 }
 
+/// "switched: arch in ball, ball in arch"
+std::string reading_text(const Tried& tried, const RecordedQuery& query,
+                         const std::vector<std::string>& names, double rate, bool timed) {
+  std::vector<std::string> parts;
+  const Reading& reading = tried.reading;
+  for (std::size_t c = 0; c < reading.channels.size(); ++c) {
+    const std::string name = query.channel(static_cast<std::int32_t>(c));
+    if (reading.channels[c] < 0) {
+      parts.push_back("no " + name);
+      continue;
+    }
+    std::string part;
+    if (reading.channels[c] != reading.places[c]) part += " in " + names[reading.channels[c]];
+    if (reading.negated[c]) part += " negated";
+    if (reading.lags[c] > 0)
+      part += timed ? fmt::format(" +{:.3g} s", static_cast<double>(reading.lags[c]) / rate)
+                    : fmt::format(" +{}", reading.lags[c]);
+    if (!part.empty()) parts.push_back(name + part);
+  }
+  if (reading.rotated()) parts.push_back("sensors in another orientation");
+  if (reading.stretched) parts.push_back("lengths of 0.8 to 1.25 times the query's");
+  constexpr std::size_t kMost = 6;
+  if (const std::size_t all = parts.size(); all > kMost) {
+    parts.resize(kMost);
+    parts.push_back(fmt::format("{} more", all - kMost));
+  }
+  return fmt::format("{}: {}", tried.name, fmt::join(parts, ", "));
+}
+
+/// What find_automatic() chose, and by how much.
+std::string remark_on(const FoundAs& found, const RecordedQuery& query, const io::Recording& recording) {
+  const Tried& chosen = found.chosen();
+  std::string text;
+  if (chosen.reading.in_place()) {
+    text =
+        "the recording is read in place: each channel of the query in the channel of its name or number, all at "
+        "one onset";
+    const Tried* nearest = nullptr;
+    for (const Tried& one : found.tried)
+      if (!one.chosen && (nearest == nullptr || one.nearer / one.price > nearest->nearer / nearest->price))
+        nearest = &one;
+    if (nearest != nullptr)
+      text += fmt::format(
+          "; {} it would be {:.2f} times as near, and queries that are not there gain {:.2f} times",
+          nearest->name, nearest->nearer, nearest->price);
+  } else {
+    text = fmt::format(
+        "the recording is read as {}; its best places are {:.2f} times as near as in place, where "
+        "queries that are not there gain {:.2f} times",
+        reading_text(chosen, query, signal::channel_names(recording), recording.channels[0].rate,
+                     recording.timed),
+        chosen.nearer, chosen.price);
+  }
+  constexpr double kChance = 0.05;
+  const auto better = std::ranges::count_if(
+      found.matches, [](const Match& match) { return match.chance.value_or(1) <= kChance; });
+  return text + fmt::format("; {} of {} matches are so near that fewer than {} of the kind come by chance",
+                            better, found.matches.size(), kChance);
+}
+
+/// One query in one recording, as `options.match` says.
+FoundAs find_one(Index& index, const Query& query, const FindOptions& find_options,
+                 const SearchOptions& options) {
+  FoundAs found;
+  switch (options.match) {
+    case MatchBy::free:
+      static_cast<Found&>(found) = find(index, query, find_options);
+      break;
+    case MatchBy::in_place: {
+      InPlaceOptions in_place;
+      in_place.limit = find_options.limit;
+      in_place.band = find_options.band;
+      in_place.exclusion = find_options.exclusion;
+      in_place.scales = find_options.scales;
+      in_place.max_distance = find_options.max_distance;
+      found.matches = find_in_place(index, query, in_place);
+      found.pairs = std::ssize(query.channels);
+      found.candidates = std::ssize(found.matches);
+      break;
+    }
+    case MatchBy::automatic:
+      found = find_automatic(index, query, find_options);
+      break;
+    default:
+      throw BadInput("`match` is neither in-place nor free nor auto");
+  }
+  return found;
+}
+
 /// Matches of all queries, whose numbers they bear. @param extra  more than the limit
 Found find_all(const SearchOptions& options, std::span<const RecordedQuery> queries,
-               std::span<const Query> views, const io::Recording& recording, std::int64_t extra) {
+               std::span<const Query> views, const io::Recording& recording, std::int64_t extra,
+               std::vector<ReadingTried>& readings) {
   Signal signal;
   for (const io::Channel& channel : recording.channels) signal.push_back(channel.samples);
   Found found;
@@ -159,8 +250,17 @@ Found find_all(const SearchOptions& options, std::span<const RecordedQuery> quer
               queries[0].length(), query.length()));
       found = find_labels(index, views, options_for(queries[0]));
     }
-    for (std::size_t q = 0; q < views.size() && !options.labels; ++q)
-      append(find(index, views[q], options_for(queries[q])), q);
+    for (std::size_t q = 0; q < views.size() && !options.labels; ++q) {
+      FoundAs part = find_one(index, views[q], options_for(queries[q]), options);
+      for (const Tried& one : part.tried)
+        readings.push_back({static_cast<std::int32_t>(q), one.name, one.nearer, one.price, one.chosen});
+      if (!part.tried.empty()) part.remarks.push_back(remark_on(part, queries[q], recording));
+      if (options.only_significant)
+        std::erase_if(part.matches, [&](const Match& match) {
+          return match.chance && *match.chance > options.find.significance;
+        });
+      append(std::move(part), q);
+    }
     const Effort& effort = index.effort();
     if (effort.skipped > 0)
       found.remarks.push_back(
@@ -353,6 +453,8 @@ SearchResult search_recording(io::Recording& recording, const fs::path& file,
   require("limit", static_cast<double>(options.find.limit), 1, 1e9);
   require("exclusion", options.find.exclusion, 0, 1000);
   require("alternatives", options.find.alternatives, 1, 1e9);
+  if (options.labels && options.match != MatchBy::free && !options.euclidean)
+    throw BadInput("`labels` is of `match` free: give that");
   if (recording.channels.empty()) throw BadInput(fmt::format("{}: it has no channels", path));
   const std::vector<RecordedQuery> queries = at_rate_of(recording, given);
   match_rates(queries, recording, path);
@@ -372,13 +474,14 @@ SearchResult search_recording(io::Recording& recording, const fs::path& file,
                       samples,
                       signal::channel_names(recording),
                       {},
-                      remarks_on_rates(given, queries)};
+                      remarks_on_rates(given, queries),
+                      {}};
   for (std::string& remark : remarks_on(recording, path)) result.remarks.push_back(std::move(remark));
 
   // Results that overlap a source begin in it or less than a query before it, half a query apart at most.
   const std::int64_t extra = options.exclude_self ? 4 * std::ssize(sources) * options.find.alternatives : 0;
   const auto start = std::chrono::steady_clock::now();
-  Found found = find_all(options, queries, views, recording, extra);
+  Found found = find_all(options, queries, views, recording, extra, result.readings);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   result.remarks.insert(result.remarks.end(), found.remarks.begin(), found.remarks.end());
   result.pairs = found.pairs;

@@ -159,8 +159,8 @@ TEST_F(SearchFiles, ResumeKeepsWhatIsFinished) {
     EXPECT_EQ(kept["recordings"][k]["matches"], once["recordings"][k]["matches"]);
 
   // From another folder, and without a page that was not asked for.
-  const ToolRun elsewhere =
-      run_shell("cd " + path("found") + " && \"$WARPLOOM\" search ../step.csv ../a.csv -o . --resume");
+  const ToolRun elsewhere = run_shell(
+      "cd " + path("found") + " && \"$WARPLOOM\" search ../step.csv ../a.csv -o . --match free --resume");
   EXPECT_EQ(elsewhere.code, 0) << elsewhere.err;
   EXPECT_EQ(inode(), before);
   ASSERT_EQ(search("step.csv a.csv -o found --resume --html").code, 0);
@@ -277,7 +277,7 @@ TEST_F(SearchFiles, CtrlCKeepsFinishedRecordings) {
   ASSERT_EQ(mkfifo(path("c.csv").c_str(), 0600), 0);
   const ToolRun run =
       run_shell("cd " + directory.string() +
-                "\n\"$WARPLOOM\" search step.csv a.csv b.csv c.csv -o found & tool=$!\n"
+                "\n\"$WARPLOOM\" search step.csv a.csv b.csv c.csv -o found --match free & tool=$!\n"
                 "for k in $(seq 2000); do [ -e found/b.matches.jsonl ] && break; sleep 0.01; done\n"
                 "sleep 0.2; kill -INT $tool; wait $tool");
   EXPECT_EQ(run.code, 130) << run.err;

@@ -82,9 +82,12 @@ class SearchVerb : public Scratch {
   }
   void make_query(const std::string& name = "step.csv") const { make(name, csv_of(pattern())); }
 
-  /// In the test's directory.
+  /// In the test's directory; by the free search unless another is asked for.
   ToolRun search(const std::string& arguments) const {
-    return run_shell("cd " + directory.string() + " && \"$WARPLOOM\" search " + arguments);
+    const auto has = [&](const char* word) { return arguments.find(word) != std::string::npos; };
+    const bool free = !has("--match") && !has("--method") && !has("evaluate");
+    return run_shell("cd " + directory.string() + " && \"$WARPLOOM\" search " + arguments +
+                     (free ? " --match free" : ""));
   }
   Json search_json(const std::string& arguments) const {
     const ToolRun run = search(arguments + " --json");

@@ -16,6 +16,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 using testing::Pointwise;
+using testing::SizeIs;
 using testing::StartsWith;
 
 constexpr double kNear = 0.061;  // [s] three samples: warping blurs where a pattern begins
@@ -324,8 +325,8 @@ TEST_F(SearchVerb, ARemarkOnSeveralRecordingsIsPrintedOnce) {
 TEST_F(SearchVerb, StepsOfTheExampleAreFoundAlsoWithExchangedPlugs) {
   // Steps of 1.1 s from 5 s on, and from 25 s on with arch and ball exchanged; the query is one of the first.
   const std::string walk = "'" WARPLOOM_TESTS_DIR "/../examples/walk.csv'";
-  const ToolRun run =
-      run_tool("search " + walk + " " + walk + " --label-column limp --from 7.2 --to 8.3 --best 12 --json");
+  const ToolRun run = run_tool("search " + walk + " " + walk +
+                               " --label-column limp --from 7.2 --to 8.3 --best 12 --match free --json");
   ASSERT_EQ(run.code, 0) << run.err;
   const Json recording = Json::parse(run.out)["recordings"][0];
   EXPECT_THAT(recording["channels"], ElementsAre("heel", "arch", "ball", "toe"));
@@ -339,6 +340,32 @@ TEST_F(SearchVerb, StepsOfTheExampleAreFoundAlsoWithExchangedPlugs) {
     EXPECT_EQ(channels, k < 6 ? "heel arch ball toe " : "heel ball arch toe ");
     ++k;
   }
+}
+
+TEST_F(SearchVerb, SaysHowTheRecordingIsRead) {
+  make_query();
+  const std::array<int, 3> exchanged = {1, 0, 2};
+  make_recording(
+      "day.csv", 60, 2,
+      {{5, exchanged}, {13, exchanged}, {22, exchanged}, {30, exchanged}, {41, exchanged}, {50, exchanged}});
+  const std::string options = "step.csv day.csv --best 6 --match auto";
+  EXPECT_THAT(search(options).out,
+              HasSubstr("the recording is read as switched: x in y, y in x; its best places are "));
+  const Json recording = search_json(options)["recordings"][0];
+  EXPECT_THAT(onsets(recording, 6), Pointwise(DoubleNear(kNear), {5.0, 13.0, 22.0, 30.0, 41.0, 50.0}));
+  EXPECT_LT(recording["matches"][0]["chance"].get<double>(), 0.01);
+  std::string chosen;
+  for (const Json& one : recording["readings"])
+    if (one["chosen"]) chosen = one["reading"];
+  EXPECT_EQ(chosen, "switched");
+  EXPECT_EQ(recording["readings"][0]["reading"], "in place");
+  EXPECT_THAT(search_json("step.csv day.csv --match in-place --best 1")["recordings"][0]["readings"],
+              SizeIs(0));
+  expect_refusal("step.csv day.csv --match near", "--match: 'near' is none of auto, in-place, free");
+  expect_refusal("step.csv day.csv --match auto --segments 3", "--segments is of the free search");
+  expect_refusal("step.csv day.csv --match in-place --significance 0.1",
+                 "--significance is of --match auto and free");
+  expect_refusal("step.csv day.csv --method euclidean --match free", "--match is of --method dtw");
 }
 
 TEST_F(SearchVerb, StreamPrintsMatchesAsTheyCome) {

@@ -6,6 +6,7 @@
 #include "warploom/search/find.hpp"
 #include "warploom/search/matching.hpp"
 #include "warploom/search/page.hpp"
+#include "warploom/search/reading.hpp"
 #include "warploom/search/recordings.hpp"
 #include "warploom/search/stream.hpp"
 
@@ -226,6 +227,29 @@ DOOR(Find, "search::find", "search::find_labels", "search::rotations", "search::
   Match match;
   match.coverage = match.distance = std::nan("");
   EXPECT_FALSE(ranked_before(match, match));
+}
+
+DOOR(FindAutomatic, "search::find_automatic", "search::sensors_by_name", "search::FoundAs::chosen",
+     "search::Reading::switched", "search::Reading::lagged", "search::Reading::missing",
+     "search::Reading::rotated", "search::Reading::in_place") {
+  Index index(signal_of_two());
+  for (const Query& query : odd_queries()) refused([&] { return find_automatic(index, query).pairs; });
+  for (const FindOptions& options : odd_find_options())
+    survives([&] { return find_automatic(index, small_query(), options).pairs; });
+  const Query query = small_query();
+  for (const FindOptions& options :
+       std::vector<FindOptions>{{.limit = 1'000'000'000},
+                                {.band = 1000, .exclusion = 1000, .max_lag = 1000},
+                                {.exclusion = 0},
+                                {.scales = {0.1, 10}},
+                                {.max_distance = 0}})
+    survives([&] { return find_automatic(index, query, options).pairs; });
+  Index short_one({std::span(long_one()).first(5), std::span(other_one()).first(5)});
+  refused([&] { return find_automatic(short_one, query).pairs; });
+  survives([] { return sensors_by_name({"", "", ""}); });
+  refused([] { return FoundAs().chosen().nearer; });
+  EXPECT_TRUE(Reading().in_place());
+  EXPECT_FALSE(Reading().switched() || Reading().lagged() || Reading().missing() || Reading().rotated());
 }
 
 DOOR(Euclidean, "search::euclidean_profile", "search::find_euclidean") {

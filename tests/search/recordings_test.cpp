@@ -40,6 +40,7 @@ io::Recording walk() {
 
 SearchOptions on_cpu() {
   SearchOptions options;
+  options.match = MatchBy::free;
   options.run.devices = {Device::cpu};
   options.find.limit = 2;
   return options;

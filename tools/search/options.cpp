@@ -164,16 +164,33 @@ void add_distance_options(Command& command, SearchSettings& s) {
   add(
       command, "--max-distance", "D",
       [&s](const auto& t) { s.find.max_distance = parse_number("--max-distance", t, 0, kMost); },
-      "A channel counts where it is at most this far from the query's: the limit is of each pair of channels, and the column distance adds up those of a match [unit of the samples; none where normalised] [by --significance]");
+      "Matches count up to this distance; free: each pair of channels does, and the column distance adds them up "
+      "[unit of the samples; none where normalised] [by --significance]");
   add(
       command, "--significance", "CHANCE",
-      [&s](const auto& t) { s.find.significance = parse_number("--significance", t, kLeast, 1); },
-      "Else up to the distance that a channel reaches by accident with this chance where it does not occur; the chance is "
-      "divided evenly among the channels, lags, scales and signs that are tried at a place; 1: no threshold [0.05]");
+      [&s](const auto& t) {
+        s.find.significance = parse_number("--significance", t, kLeast, 1);
+        s.only_significant = true;
+      },
+      "auto: only matches so near that fewer than this many come by chance in a recording without the query [all]; "
+      "free: up to the distance that a channel reaches by accident with this chance where it does not occur, divided "
+      "evenly among the channels, lags, scales and signs that are tried at a place; 1: no threshold [0.05]");
 }
 
 void add_match_options(Command& command, SearchSettings& s) {
   command.group("Matches");
+  add(
+      command, "--match", "auto|in-place|free",
+      [&s](const std::string& text) {
+        using search::MatchBy;
+        for (const MatchBy match : {MatchBy::automatic, MatchBy::in_place, MatchBy::free})
+          if (text == match_text(match)) s.match_by = match;
+        if (!s.match_by) throw BadInput(fmt::format("--match: '{}' is none of auto, in-place, free", text));
+      },
+      "in-place: each channel of the query in the recording's of its name or number, all warped together, free: each by "
+      "itself, wherever and whenever it comes, auto: in place, unless another reading of the whole recording is nearer "
+      "than chance explains, with channels switched, late, missing or turned or patterns stretched [auto; free where "
+      "an option of it is given]");
   add(
       command, "--max-lag", "SHARE|Ts",
       [&s](const std::string& text) {
@@ -262,7 +279,35 @@ void add_run_options(Command& command, SearchSettings& s) {
   command.add_json(s.json);
 }
 
+/// Options that only the free search heeds; empty: none was given.
+std::string free_option(const SearchSettings& s) {
+  const search::FindOptions plain;
+  const search::FindOptions& f = s.find;
+  if (s.labels) return s.examples.empty() ? "--labels" : "--label";
+  if (s.stream) return "--stream";
+  if (f.candidates != plain.candidates) return "--candidates";
+  if (f.switched_weight != plain.switched_weight || !s.weights.empty()) return "--alpha";
+  if (f.rotations != plain.rotations) return "--rotations";
+  if (f.segments != plain.segments) return "--segments";
+  if (f.exhaust != plain.exhaust) return "--exhaust";
+  if (f.min_channels != plain.min_channels) return "--min-channels";
+  if (f.alternatives != plain.alternatives) return "--alternatives";
+  return "";
+}
+
 }  // namespace
+
+std::string match_text(search::MatchBy match) {
+  switch (match) {
+    case search::MatchBy::in_place:
+      return "in-place";
+    case search::MatchBy::free:
+      return "free";
+    case search::MatchBy::automatic:
+      break;
+  }
+  return "auto";
+}
 
 double parse_number(const std::string& option, const std::string& text, double least, double most) {
   double value = 0;
@@ -366,6 +411,16 @@ void check_together(SearchSettings& s) {
          "--label and --from, --to do not go together: the annotations tell where the queries are");
   if (!s.examples.empty()) s.labels = true;
   refuse(s.euclidean && s.labels, "--labels is of --method dtw");
+  refuse(s.euclidean && s.match_by.has_value(), "--match is of --method dtw");
+  const std::string free = free_option(s);
+  refuse(
+      s.match_by && *s.match_by != search::MatchBy::free && !free.empty(),
+      fmt::format("{} is of the free search, and --match {} is another: give --match free, or leave {} out",
+                  free, match_text(s.match_by.value_or(search::MatchBy::free)), free));
+  s.match = s.match_by.value_or(free.empty() ? search::MatchBy::automatic : search::MatchBy::free);
+  refuse(s.only_significant && s.match == search::MatchBy::in_place,
+         "--significance is of --match auto and free; with in-place give --max-distance, or leave it out");
+  s.only_significant = s.only_significant && s.match == search::MatchBy::automatic;
   refuse(!s.sensors.empty() && s.find.rotations == 0, "--sensor is for --rotations; say how many are tried");
   refuse(!s.adjacency.empty() && s.find.neighbours != search::FindOptions().neighbours,
          "--adjacency and --neighbours do not go together: give one");
@@ -406,10 +461,11 @@ std::vector<std::pair<std::string, std::string>> described(const SearchSettings&
   say("exclusion", f.exclusion);
   if (!s.euclidean) {
     say("band", f.band >= 1 ? "none" : fmt::format("{}", f.band));
+    say("match", match_text(s.match));
     say("candidates", f.candidates);
     if (f.max_distance)
       say("max-distance", *f.max_distance);
-    else
+    else if (s.match == search::MatchBy::free || s.only_significant)
       say("significance", f.significance);
     say("max-lag", fmt::format("{}{}", f.max_lag, s.lag_in_seconds ? "s" : ""));
     if (s.adjacency.empty())

@@ -29,6 +29,7 @@ struct SearchSettings : search::SearchOptions {
   std::optional<double> from, to;     ///< [s] of the query's file
   std::vector<std::string> examples;  ///< labels of the query's file whose annotations are queries
   bool stream = false;
+  std::optional<search::MatchBy> match_by;  ///< as given; else free where an option of it is given
 
   io::RecordingOptions reading;
   std::vector<std::string> query_select;
@@ -54,6 +55,9 @@ QuerySource parse_query(const std::string& text);
 
 /// A finite number of [least, most]. @throws BadInput naming the option, the text and the limits
 double parse_number(const std::string& option, const std::string& text, double least, double most);
+
+/// "in-place", "free" or "auto".
+std::string match_text(search::MatchBy match);
 
 /// What results depend on, for --resume, and for people: "band": 0.05...
 std::vector<std::pair<std::string, std::string>> described(const SearchSettings& settings);

@@ -14,7 +14,7 @@ namespace warploom::tool {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::string_view kFormat = "warploom search 1";
+constexpr std::string_view kFormat = "warploom search 2";
 
 std::string line_of(const Json& json) { return json.dump() + "\n"; }
 
@@ -113,6 +113,7 @@ void SearchOutput::load(const io::RecordingFile& recording) {
     head.at("channels").to(result.channels);
     head.at("seconds").to(result.seconds);
     head.at("remarks").to(result.remarks);
+    result.readings = readings_from_json(head.at("readings"));
     for (std::size_t k = 1; other.empty() && k < lines.size(); ++k)
       if (!lines[k].empty()) result.hits.push_back(hit_from_json(Json::parse(lines[k]), result, queries_));
     complete = result.hits.size() == head.at("matches").get<std::size_t>();
@@ -143,6 +144,7 @@ void SearchOutput::write(const SearchResult& result, const Json& stamp,
             {"channels", result.channels},
             {"seconds", result.seconds},
             {"remarks", result.remarks},
+            {"readings", readings_json(result)},
             {"matches", result.hits.size()},
             {"stamp", stamp}};
   Json sources = Json::array();

@@ -149,6 +149,25 @@ std::string differences(const Hit& hit, const SearchResult& result, const Record
 }  // namespace
 
 std::string ContentHash::text() const { return fmt::format("{:016x}", hash_); }
+Json readings_json(const SearchResult& result) {
+  Json list = Json::array();
+  for (const search::ReadingTried& one : result.readings)
+    list.push_back({{"query", one.query + 1},
+                    {"reading", one.name},
+                    {"nearer", one.nearer},
+                    {"nearer_by_chance", one.price},
+                    {"chosen", one.chosen}});
+  return list;
+}
+
+std::vector<search::ReadingTried> readings_from_json(const Json& json) {
+  std::vector<search::ReadingTried> readings;
+  for (const Json& from : json.elements())
+    readings.push_back({from.at("query").get<std::int32_t>() - 1, from.at("reading").get<std::string>(),
+                        from.at("nearer").get<double>(), from.at("nearer_by_chance").get<double>(),
+                        from.at("chosen").get<bool>()});
+  return readings;
+}
 
 std::string content_hash(std::string_view bytes) {
   ContentHash hash;
@@ -176,6 +195,7 @@ Json as_json(const Hit& hit, std::size_t rank, const SearchResult& result,
           {"distance", match.distance},
           {"self", hit.self},
           {"clock", result.begin ? Json(clock_of(hit, result)) : Json(nullptr)},
+          {"chance", match.chance ? Json(*match.chance) : Json(nullptr)},
           {"pairs", pairs_json(hit, result, query_of(hit, queries))}};
 }
 
@@ -200,6 +220,7 @@ Hit hit_from_json(const Json& json, const SearchResult& result, const std::vecto
   json.at("coverage").to(match.coverage);
   json.at("distance").to(match.distance);
   json.at("self").to(hit.self);
+  if (const Json& chance = json.at("chance"); !chance.is_null()) match.chance = chance.get<double>();
   for (const Json& from : json.at("pairs").elements()) {
     search::Pair& pair = match.pairs.emplace_back();
     pair.query_channel = index(from, "query_number", query_of(hit, queries).samples.size());
@@ -295,6 +316,7 @@ Json as_json(const std::vector<SearchResult>& results, const std::vector<Recorde
                           {"channels", result.channels},
                           {"seconds", result.seconds},
                           {"remarks", result.remarks},
+                          {"readings", readings_json(result)},
                           {"matches", std::move(matches)}});
   }
   Json order = Json::array();

@@ -19,6 +19,10 @@ Json as_json(const Hit& hit, std::size_t rank, const SearchResult& result,
 /// What as_json() wrote of this result. @throws BadInput (also a query or channel that there is not)
 Hit hit_from_json(const Json& json, const SearchResult& result, const std::vector<RecordedQuery>& queries);
 
+/// The readings of the recording's channels that --match auto tried, and what readings_json() wrote.
+Json readings_json(const SearchResult& result);
+std::vector<search::ReadingTried> readings_from_json(const Json& json);
+
 /// The ranked table for people, over all recordings, at most `limit` rows.
 std::string as_text(const std::vector<SearchResult>& results, const std::vector<RecordedQuery>& queries,
                     std::size_t limit);

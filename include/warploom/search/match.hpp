@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -50,6 +51,9 @@ struct Match {
   double coverage = 0;  ///< share of the query's samples, all channels together, that were found: (0, 1]
   double distance = 0;  ///< the sum of weight * distance over its pairs; parts count by their share
   std::vector<Pair> pairs = {};  ///< by query channel, offset, segment
+  /// Places as near as this that are to be expected by chance where the query does not occur, at most 1; of
+  /// find_automatic() only.
+  std::optional<double> chance = {};
   /// Lag of a pair: how much later than the first it begins [samples].
   std::int64_t lag(const Pair& pair) const { return pair.offset - first; }
 };

@@ -9,6 +9,7 @@
 #include "warploom/io/recording.hpp"
 #include "warploom/search/evaluate.hpp"
 #include "warploom/search/find.hpp"
+#include "warploom/search/reading.hpp"
 
 /// Searching recordings: find() for queries that were cut from recordings, in each of many, and one ranking
 /// over all. Messages write options as `select`, by their names here, in io::RecordingOptions and in
@@ -73,7 +74,10 @@ std::vector<Interval> sources_in(std::span<const RecordedQuery> queries, const s
 /// The search of one recording; what is inherited is of Index.
 struct SearchOptions : IndexOptions {
   bool euclidean = false;  ///< find_euclidean() in place of find(); of `find` it heeds limit and exclusion
-  FindOptions find;        ///< but for what depends on the channels of query and recording:
+  MatchBy match = MatchBy::automatic;  ///< with `labels` it has to be free
+  /// Of MatchBy::automatic: leave out matches whose chance is larger than find.significance.
+  bool only_significant = false;
+  FindOptions find;                  ///< but for what depends on the channels of query and recording:
   bool lag_in_seconds = false;       ///< find.max_lag is [s]
   std::string adjacency;             ///< file for find.adjacency, see signal::parse_adjacency(), or empty
   std::string weights;               ///< file for find.weights: a table, a row a channel, or empty
@@ -101,6 +105,14 @@ struct Hit {
 std::vector<Hit> make_hits(std::vector<Match> matches, double rate, std::span<const Interval> sources,
                            const SearchOptions& options);
 
+/// A reading of a recording's channels that was tried for a query, as Tried.
+struct ReadingTried {
+  std::int32_t query = 0;
+  std::string name = {};
+  double nearer = 1, price = 1;
+  bool chosen = false;
+};
+
 /// What was found in one recording.
 struct SearchResult {
   std::string name = {}, path = {};  ///< of the recording
@@ -111,8 +123,9 @@ struct SearchResult {
   std::vector<std::string> channels = {};  ///< names
   std::vector<Hit> hits = {};              ///< best first
   std::vector<std::string> remarks = {};
-  double seconds = 0;                      ///< that the search took
-  std::int64_t pairs = 0, candidates = 0;  ///< as Found
+  std::vector<ReadingTried> readings = {};  ///< of MatchBy::automatic
+  double seconds = 0;                       ///< that the search took
+  std::int64_t pairs = 0, candidates = 0;   ///< as Found
 };
 
 /// Searches a recording for all queries, whose numbers the matches bear.

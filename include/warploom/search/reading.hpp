@@ -1,0 +1,73 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "warploom/search/find.hpp"
+
+namespace warploom::search {
+
+/// Which channels of the recording answer those of a query: a property of the recording, the same for all its
+/// matches. As it is made, without channels, it is the plain one: each channel in its place.
+struct Reading {
+  std::vector<std::int32_t> channels = {};  ///< [query channels] of the recording; -1: it says nothing
+  std::vector<bool> negated = {};           ///< [query channels] its sign is changed
+  std::vector<std::int64_t> lags = {};      ///< [query channels] >= 0 [samples]: how much later it runs
+  std::vector<std::array<double, 9>> turns =
+      {};                  ///< [sensors] row-major: the recording's axes from the query's
+  bool stretched = false;  ///< other lengths compete at each place: 0.8 to 1.25 times the query's
+  bool switched() const;   ///< a channel is found elsewhere or negated
+  bool lagged() const;
+  bool rotated() const { return !turns.empty(); }
+  bool missing() const;  ///< a channel says nothing
+  bool in_place() const { return !switched() && !lagged() && !rotated() && !missing() && !stretched; }
+  std::vector<std::int32_t> places = {};  ///< [query channels] what the plain reading has
+};
+
+/// A reading that was tried, and what spoke for it.
+struct Tried {
+  Reading reading = {};
+  std::string name = {};  ///< "in place", "switched", "switched and lagged"...
+  /// How many times nearer the best places are than the best of the plain reading, each beside what is usual
+  /// in its reading: geometric mean. The reading's freedom was fitted to other places than it was judged at.
+  double nearer = 1;
+  double price = 1;  ///< the same for decoys: what this much freedom gains where there is nothing to find
+  bool chosen = false;
+};
+
+/// How a recording is searched.
+enum class MatchBy {
+  in_place,  ///< find_in_place(): each channel in its place, all at one onset on one path
+  free,      ///< find(): each channel by itself, wherever and whenever it comes
+  automatic  ///< find_automatic(): in place, unless another reading is nearer than chance explains
+};
+
+/// What find_automatic() found.
+struct FoundAs : Found {
+  std::vector<Tried> tried = {};  ///< the plain reading first, the others as they were tried
+  const Tried& chosen() const;    ///< @throws BadInput (nothing was tried)
+};
+
+/// The plain reading competes with others: channels switched (within FindOptions::neighbours or adjacency) or
+/// negated, late by constant lags, sensors in another orientation, channels that say nothing, patterns of
+/// other lengths. What is chosen once a recording is searched like the plain reading: dependent DTW on one
+/// path. In doubt it is the plain one, whose matches are find_in_place()'s, in the same order.
+///
+/// Places come from the plain search, from find() and, with sensors, from a distance that rotations leave
+/// alone; a reading is fitted to half of its places and judged at the other half, both ways. It is chosen if
+/// its gain exceeds that of decoys (the query reversed in time, sent through the same) by 5 %.
+/// Match::chance tells how many places as near are to be expected in a recording of this length that does not
+/// hold the query, given the readings that were tried: the least distances of decoys in stretches of a zone
+/// are taken as normal in their logarithms.
+/// Of `options` limit, band, exclusion, max_lag, scales, sensors, neighbours, adjacency and negated count;
+/// max_distance is of the distance of all channels together.
+/// @throws as find()
+FoundAs find_automatic(Index& index, const Query& query, const FindOptions& options = {});
+
+/// Sensors by their channels' names: three channels in a row whose names differ in one letter, x, y and z,
+/// and in nothing else. @param names  [channels]
+std::vector<SensorAxes> sensors_by_name(const std::vector<std::string>& names);
+
+}  // namespace warploom::search

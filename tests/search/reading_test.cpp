@@ -1,0 +1,236 @@
+#include "warploom/search/reading.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "warploom/core/error.hpp"
+#include "warploom/search/in_place.hpp"
+
+namespace warploom::search {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr std::int64_t kStep = 100, kRecorded = 6000, kAxes = 6, kSteps = 8;
+
+/// Noise without high frequencies.
+std::vector<float> smooth(std::int64_t samples, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> normal;
+  std::vector<float> all;
+  double fast = 0, slow = 0;
+  for (std::int64_t i = 0; i < samples; ++i) {
+    fast = 0.8 * fast + normal(random);
+    slow = 0.8 * slow + fast;
+    all.push_back(static_cast<float>(slow));
+  }
+  return all;
+}
+
+/// Six channels, two sensors of three axes, in which a pattern occurs eight times; and the pattern.
+struct Steps {
+  std::vector<std::vector<float>> recorded, pattern;
+  Query query;
+
+  explicit Steps(std::uint32_t seed, double stretched = 1) {
+    for (std::uint32_t c = 0; c < kAxes; ++c) {
+      recorded.push_back(smooth(kRecorded, 100 * seed + c));
+      pattern.push_back(smooth(kStep, 100 * seed + 50 + c));
+      const std::vector<float> found =
+          stretch(pattern[c], static_cast<std::int64_t>(stretched * static_cast<double>(kStep)));
+      for (std::int64_t k = 0; k < kSteps; ++k) std::ranges::copy(found, recorded[c].begin() + place(k));
+      const std::vector<float> noise = smooth(kRecorded, 100 * seed + 20 + c);
+      for (std::int64_t i = 0; i < kRecorded; ++i) recorded[c][i] += 0.2F * noise[i];
+    }
+    query.label = "step";
+    query.channels = {pattern.begin(), pattern.end()};
+    query.places = {0, 1, 2, 3, 4, 5};
+    query.names = {"foot x", "foot y", "foot z", "back x", "back y", "back z"};
+  }
+  static std::int64_t place(std::int64_t k) { return 300 + 700 * k; }
+  Signal signal() const { return {recorded.begin(), recorded.end()}; }
+
+  FoundAs found(const FindOptions& options = {.limit = 8}) const {
+    IndexOptions on_cpu;
+    on_cpu.run.devices = {Device::cpu};
+    Index index(signal(), on_cpu);
+    return find_automatic(index, query, options);
+  }
+  /// Plants that are among the matches, within some samples.
+  static std::int64_t hit(const FoundAs& found, std::int64_t within) {
+    std::int64_t hits = 0;
+    for (std::int64_t k = 0; k < kSteps; ++k)
+      hits += std::ranges::any_of(
+          found.matches, [&](const Match& match) { return std::abs(match.first - place(k)) <= within; });
+    return hits;
+  }
+};
+
+TEST(FindAutomatic, InPlaceItIsThePlainReadingItself) {
+  const Steps all(1);
+  const FoundAs found = all.found({.limit = 15});
+  EXPECT_EQ(found.chosen().name, "in place");
+  IndexOptions on_cpu;
+  on_cpu.run.devices = {Device::cpu};
+  Index index(all.signal(), on_cpu);
+  const std::vector<Match> plain = find_in_place(index, all.query, {.limit = 15});
+  ASSERT_EQ(found.matches.size(), plain.size());
+  for (std::size_t k = 0; k < plain.size(); ++k) {
+    EXPECT_EQ(found.matches[k].first, plain[k].first) << k;
+    EXPECT_EQ(found.matches[k].distance, plain[k].distance) << k;
+  }
+  EXPECT_EQ(Steps::hit(found, 2), kSteps);
+  EXPECT_LT(found.matches[7].chance.value(), 1e-3);
+  EXPECT_GT(found.matches[8].chance.value(), 0.05);  // all are found
+}
+
+TEST(FindAutomatic, KnowsChannelsThatWereSwitchedAndNegated) {
+  Steps all(2);
+  std::swap(all.recorded[0], all.recorded[2]);
+  for (float& x : all.recorded[4]) x = -x;
+  const FoundAs found = all.found();
+  EXPECT_EQ(found.chosen().name, "switched");
+  EXPECT_THAT(found.chosen().reading.channels, ElementsAre(2, 1, 0, 3, 4, 5));
+  EXPECT_THAT(found.chosen().reading.negated, ElementsAre(false, false, false, false, true, false));
+  EXPECT_GT(found.chosen().nearer, found.chosen().price);
+  EXPECT_EQ(Steps::hit(found, 2), kSteps);
+  const Pair& first = found.matches[0].pairs[0];
+  EXPECT_EQ(first.query_channel, 0);
+  EXPECT_EQ(first.channel, 2);
+  EXPECT_TRUE(first.switched);
+  EXPECT_TRUE(found.matches[0].pairs[4].negated);
+}
+
+TEST(FindAutomatic, KnowsConstantLags) {
+  Steps all(3);
+  std::ranges::rotate(all.recorded[1], all.recorded[1].end() - 15);
+  std::ranges::rotate(all.recorded[5], all.recorded[5].end() - 22);
+  const FoundAs found = all.found();
+  EXPECT_EQ(found.chosen().name, "lagged");
+  EXPECT_NEAR(static_cast<double>(found.chosen().reading.lags[1] - found.chosen().reading.lags[0]), 15, 1);
+  EXPECT_NEAR(static_cast<double>(found.chosen().reading.lags[5] - found.chosen().reading.lags[0]), 22, 1);
+  EXPECT_EQ(Steps::hit(found, 3), kSteps);
+  const Match& match = found.matches[0];
+  EXPECT_NEAR(static_cast<double>(match.lag(match.pairs[5])), 22, 1);
+  EXPECT_EQ(match.last - match.first, kStep + match.lag(match.pairs[5]));
+}
+
+TEST(FindAutomatic, KnowsSensorsInAnotherOrientation) {
+  Steps all(4);
+  const std::array<double, 9> turn = rotations(7)[3];
+  for (std::int64_t i = 0; i < kRecorded; ++i) {
+    const double was[] = {all.recorded[0][i], all.recorded[1][i], all.recorded[2][i]};
+    for (int row = 0; row < 3; ++row)
+      all.recorded[row][i] = static_cast<float>(turn[3 * row] * was[0] + turn[3 * row + 1] * was[1] +
+                                                turn[3 * row + 2] * was[2]);
+  }
+  const FoundAs found = all.found();
+  EXPECT_EQ(found.chosen().name, "rotated");
+  EXPECT_EQ(Steps::hit(found, 2), kSteps);
+  for (int k = 0; k < 9; ++k) EXPECT_NEAR(found.chosen().reading.turns[0][k], turn[k], 0.15) << k;
+}
+
+TEST(FindAutomatic, KnowsChannelsThatSayNothing) {
+  Steps all(5);
+  all.recorded[3] = smooth(kRecorded, 999);
+  all.recorded[0] = smooth(kRecorded, 998);
+  const FoundAs found = all.found();
+  EXPECT_EQ(found.chosen().name, "missing");
+  EXPECT_THAT(found.chosen().reading.channels, ElementsAre(-1, 1, 2, -1, 4, 5));
+  EXPECT_EQ(Steps::hit(found, 2), kSteps);
+  EXPECT_EQ(found.matches[0].matched, 4);
+  EXPECT_EQ(found.matches[0].channels, 6);
+  EXPECT_NEAR(found.matches[0].coverage, 4.0 / 6, 1e-12);
+}
+
+TEST(FindAutomatic, KnowsPatternsOfAnotherLength) {
+  const Steps all(6, 1.2);
+  const FoundAs found = all.found();
+  EXPECT_EQ(found.chosen().name, "stretched");
+  EXPECT_EQ(Steps::hit(found, 10), kSteps);
+  EXPECT_GT(found.matches[0].pairs[0].scale, 1.1);
+}
+
+TEST(FindAutomatic, SaysThatWhatIsNotThereMayBeChance) {
+  int reported = 0;
+  for (std::uint32_t seed = 10; seed < 30; ++seed) {
+    Steps all(seed);
+    for (std::uint32_t c = 0; c < kAxes; ++c) all.recorded[c] = smooth(kRecorded, 7000 + 10 * seed + c);
+    const FoundAs found = all.found();
+    reported += !found.matches.empty() && found.matches[0].chance.value() <= 0.05;
+  }
+  EXPECT_LE(reported, 3);  // of 20; 1 is to be expected
+}
+
+TEST(FindAutomatic, DoesNotDependOnThreads) {
+  Steps all(2);
+  std::swap(all.recorded[0], all.recorded[2]);
+  std::vector<FoundAs> found;
+  for (const int threads : {1, 3}) {
+    IndexOptions options;
+    options.run.devices = {Device::cpu};
+    options.run.threads = threads;
+    Index index(all.signal(), options);
+    found.push_back(find_automatic(index, all.query));
+  }
+  ASSERT_EQ(found[0].matches.size(), found[1].matches.size());
+  for (std::size_t k = 0; k < found[0].matches.size(); ++k) {
+    EXPECT_EQ(found[0].matches[k].first, found[1].matches[k].first);
+    EXPECT_EQ(found[0].matches[k].chance, found[1].matches[k].chance);
+  }
+  for (std::size_t k = 0; k < found[0].tried.size(); ++k)
+    EXPECT_EQ(found[0].tried[k].nearer, found[1].tried[k].nearer) << found[0].tried[k].name;
+}
+
+TEST(FindAutomatic, TakesQueriesThatHaveNoFreedom) {
+  Steps all(7);
+  // One channel; and a recording in which the query fits once.
+  all.query.channels.resize(1);
+  all.query.places.resize(1);
+  all.query.names.resize(1);
+  EXPECT_EQ(all.found().chosen().name, "in place");
+  for (auto& channel : all.recorded) channel.resize(kStep + 3);
+  const FoundAs found = all.found();
+  EXPECT_EQ(found.chosen().name, "in place");
+  ASSERT_EQ(found.matches.size(), 1U);
+  EXPECT_EQ(found.matches[0].chance, 1);
+}
+
+TEST(FindAutomatic, PassesOverMissingSamples) {
+  Steps all(2);
+  for (auto& channel : all.recorded)
+    for (std::int64_t i = 2000; i < 2030; ++i) channel[i] = std::numeric_limits<float>::quiet_NaN();
+  std::swap(all.recorded[0], all.recorded[2]);
+  const FoundAs found = all.found();
+  EXPECT_EQ(found.chosen().name, "switched");
+  for (const Match& match : found.matches) EXPECT_TRUE(match.last <= 2000 || match.first >= 2030);
+}
+
+TEST(FindAutomatic, RefusesWhatTheFreeSearchRefuses) {
+  const Steps all(1);
+  EXPECT_THROW(all.found({.limit = 0}), BadInput);
+  EXPECT_THROW(all.found({.band = -1}), BadInput);
+  EXPECT_THROW(all.found({.sensors = {{0, 1, 9}}}), BadInput);
+  EXPECT_THROW(FoundAs().chosen(), BadInput);
+}
+
+TEST(SensorsByName, AreThreeInARowThatDifferInOneLetter) {
+  const auto first = [](const std::vector<std::string>& names) {
+    std::vector<std::int32_t> all;
+    for (const SensorAxes& sensor : sensors_by_name(names)) all.push_back(sensor.x);
+    return all;
+  };
+  EXPECT_THAT(first({"acc_x", "acc_y", "acc_z", "gyr_x", "gyr_y", "gyr_z"}), ElementsAre(0, 3));
+  EXPECT_THAT(first({"time", "X1", "Y1", "Z1"}), ElementsAre(1));
+  EXPECT_THAT(first({"heel", "arch", "ball", "toe"}), IsEmpty());
+  EXPECT_THAT(first({"acc_y", "acc_x", "acc_z"}), IsEmpty());
+  EXPECT_THAT(first({"x", "y"}), IsEmpty());
+  EXPECT_THAT(first({}), IsEmpty());
+}
+
+}  // namespace
+}  // namespace warploom::search
