@@ -19,6 +19,11 @@ constexpr std::int64_t kSamplesOfChannel = 128;  // that a channel is brought to
 constexpr std::int64_t kGridSteps = 8;           // of the coarse grid to each side
 constexpr std::int64_t kShortestMatch = 4;       // samples of a match
 
+/// What a move costs: of 3 to 10, which differ little, on nine of 110 inertial recordings and all plantar
+/// ones.
+constexpr double kReluctance = 4;
+constexpr double kNothing = 1e-12;  // a mean squared difference that is as good as none
+
 /// A channel of the query, and where its window lies in the recording.
 struct Part {
   std::vector<float> query;  ///< brought to a number of samples, normalised
@@ -153,23 +158,26 @@ Boundaries refine_boundaries(const Signal& signal, const Query& query, const Mat
 
   struct {
     std::int64_t at_begin = 0, at_end = 0;
-    double cost = std::numeric_limits<double>::infinity();
+    double judged = std::numeric_limits<double>::infinity();
   } best;
   Fit fit(parts, normalization);
+  const auto length = static_cast<double>(std::max<std::int64_t>(last - first, 1));
   const auto look = [&](std::int64_t at_begin, std::int64_t at_end) {
     if (std::max(std::abs(at_begin), std::abs(at_end)) > reach) return;
-    const double cost = fit.cost(at_begin, at_end);
-    if (cost < best.cost) best = {at_begin, at_end, cost};
+    const auto move = [&](std::int64_t by) { return std::pow(static_cast<double>(by) / length, 2); };
+    const double judged = std::log(std::max(fit.cost(at_begin, at_end), kNothing)) +
+                          kReluctance * (move(at_begin) + move(at_end));
+    if (judged < best.judged) best = {at_begin, at_end, judged};
   };
   look(0, 0);
   std::int64_t step = std::max<std::int64_t>(1, (reach + kGridSteps - 1) / kGridSteps);
   for (std::int64_t a = -reach / step * step; a <= reach; a += step)
     for (std::int64_t b = -reach / step * step; b <= reach; b += step) look(a, b);
   for (bool done = false; !done;) {
-    const auto [a, b, cost] = best;
+    const auto [a, b, judged] = best;
     for (std::int64_t i = -1; i <= 1; ++i)
       for (std::int64_t j = -1; j <= 1; ++j) look(a + i * step, b + j * step);
-    if (best.cost < cost) continue;
+    if (best.judged < judged) continue;
     done = step == 1;
     step = (step + 1) / 2;
   }
