@@ -2,8 +2,10 @@
 #include <limits>
 
 #include "doors/doors.hpp"
+#include "warploom/search/boundaries.hpp"
 #include "warploom/search/euclidean.hpp"
 #include "warploom/search/find.hpp"
+#include "warploom/search/in_place.hpp"
 #include "warploom/search/matching.hpp"
 #include "warploom/search/page.hpp"
 #include "warploom/search/reading.hpp"
@@ -57,9 +59,10 @@ DOOR(Distances, "search::dtw_distance", "search::euclidean_distance", "search::b
 }
 
 DOOR(Indices, "search::Index::Index(Signal, const IndexOptions &)", "search::Index::Index(Index &&)",
-     "search::Index::operator=", "search::Index::best", "search::Index::device", "search::Index::effort",
-     "search::Index::normalization", "search::Index::run", "search::Index::samples", "search::Index::signal",
-     "search::Index::profile",
+     "search::Index::operator=", "search::Index::best(std::span<const Pattern>, std::span<const Task>)",
+     "search::Index::device", "search::Index::effort", "search::Index::normalization", "search::Index::run",
+     "search::Index::samples", "search::Index::signal",
+     "search::Index::profile(const Pattern &, std::int32_t, std::int64_t, std::int64_t)",
      "search::Index::distances(const Pattern &, std::int32_t, std::span<const std::int64_t>)",
      "search::Index::distances(std::span<const Pattern>, std::span<const Windows>)") {
   const auto make = [](const Signal& signal, const IndexOptions& options = {}) {
@@ -190,6 +193,87 @@ std::vector<FindOptions> odd_find_options() {
   all.push_back({.rotations = 1});
   all.push_back({.rotations = 1, .sensors = {{0, 0, 0}}});
   return all;
+}
+
+DOOR(JointPatterns, "search::Index::best(std::span<const JointPattern>, std::span<const JointTask>)",
+     "search::Index::distances(std::span<const JointPattern>, std::span<const JointWindows>)",
+     "search::Index::profile(const JointPattern &, std::int64_t, std::int64_t)",
+     "search::JointPattern::length() const") {
+  Index index(signal_of_two());
+  const JointPattern good{.samples = {waves(10), waves(10, 1)}, .channels = {0, 1}, .radius = 2};
+  EXPECT_EQ(good.length(), 10);
+  EXPECT_EQ(JointPattern{}.length(), 0);
+  std::vector<JointPattern> bad(9, good);
+  bad[0].samples.clear(), bad[1].samples[1].resize(9), bad[2].samples[0][3] = std::nanf(""),
+                                                       bad[3].radius = -1;
+  bad[4].channels = {0}, bad[5].channels = {0, 2}, bad[6].channels = {-1, 0};
+  bad[7].warping = no_enumerator<Warping>(), bad[8].samples = {{1}, {1}};
+  const std::vector<std::int64_t> offsets{0, 5};
+  for (const JointPattern& pattern : bad) {
+    refused([&] { return index.profile(pattern, 0, 1); });
+    refused([&] { return index.distances(std::span(&pattern, 1), std::vector{JointWindows{0, offsets}}); });
+    refused([&] { return index.best(std::span(&pattern, 1), std::vector<JointTask>(1)); });
+  }
+  JointPattern wide = good;
+  wide.radius = kMost;
+  wide.channels = {1, 1};  // the same memory twice
+  EXPECT_EQ(index.profile(wide, 0, 3).size(), 3u);
+  for (const auto& [first, count] : {std::pair{std::int64_t{0}, kMost},
+                                     {kMost, kMost},
+                                     {kLeast, kMost},
+                                     {std::int64_t{-1}, std::int64_t{1}},
+                                     {std::int64_t{0}, std::int64_t{192}}})
+    refused([&] { return index.profile(good, first, count); });
+  for (const std::int32_t pattern : {-1, 1, kMost32})
+    refused([&] {
+      return index.distances(std::span(&good, 1), std::vector{JointWindows{pattern, offsets}});
+    });
+  EXPECT_TRUE(index.distances(std::span<const JointPattern>(), std::span<const JointWindows>()).empty());
+  for (const JointTask& task :
+       {JointTask{.first_pattern = -1}, JointTask{.first_pattern = kMost32, .patterns = kMost32},
+        JointTask{.patterns = 0}, JointTask{.limit = 0}, JointTask{.exclusion = -1},
+        JointTask{.max_distance = std::nanf("")}})
+    refused([&] { return index.best(std::span(&good, 1), std::span(&task, 1)); });
+  for (const JointTask& task :
+       {JointTask{.limit = kMost, .exclusion = kMost}, JointTask{.first = kMost, .last = kMost},
+        JointTask{.first = kLeast, .last = kLeast}})
+    EXPECT_EQ(index.best(std::span(&good, 1), std::span(&task, 1)).size(), 1u);
+  Index moved = std::move(index);
+  refused([&] { return index.profile(good, 0, 1); });
+}
+
+DOOR(InPlace, "search::find_in_place", "search::joint_patterns", "search::joint_distance",
+     "search::refine_boundaries") {
+  Index index(signal_of_two());
+  const Query good = small_query();
+  EXPECT_EQ(find_in_place(index, good, {.limit = 1}).front().first, 40);
+  std::vector<Query> bad(4, good);
+  bad[0].channels.clear(), bad[1].places = {0}, bad[2].places = {0, 2}, bad[3].channels[1] = {};
+  for (const Query& query : bad) {
+    refused([&] { return find_in_place(index, query); });
+    refused([&] { return joint_patterns(query, {}, 2, Normalization::z); });
+    refused([&] { return refine_boundaries(signal_of_two(), query, {}, Normalization::z); });
+  }
+  for (const double odd : kOddNumbers) {
+    survives([&] { return find_in_place(index, good, {.band = odd}); });
+    survives([&] { return find_in_place(index, good, {.exclusion = odd}); });
+    refused([&] { return find_in_place(index, good, {.scales = {odd}}); });
+    survives([&] { return find_in_place(index, good, {.max_distance = odd}); });
+  }
+  refused([&] { return joint_patterns(good, {}, kLeast, Normalization::z); });
+  refused([&] { return joint_patterns(good, {}, 2, no_enumerator<Normalization>()); });
+  refused([&] { return joint_patterns(good, {.warping = no_enumerator<Warping>()}, 2, Normalization::z); });
+  refused([&] { return joint_distance({}, {}, 0, Normalization::z); });
+  refused([&] { return joint_distance(good.channels, {}, 0, Normalization::z); });
+  EXPECT_EQ(joint_distance(good.channels, good.channels, kMost, Normalization::z), 0);
+  Match match = find_in_place(index, good, {.limit = 1}).front();
+  for (const double odd : kOddNumbers)
+    refused([&] { return refine_boundaries(index.signal(), good, match, Normalization::z, {.slack = odd}); });
+  refused([&] { return refine_boundaries({}, good, match, Normalization::z); });
+  for (const std::int64_t offset : {kMost, kLeast}) {
+    match.pairs[0].offset = offset;
+    refused([&] { return refine_boundaries(index.signal(), good, match, Normalization::z); });
+  }
 }
 
 DOOR(Find, "search::find", "search::find_labels", "search::rotations", "search::stretch",
