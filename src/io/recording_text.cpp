@@ -93,6 +93,13 @@ bool grows_evenly(const Table<double>& table, std::size_t column) {
   return 10 * even >= 9 * (table.rows - 1);
 }
 
+/// As the column's title says, or the row of units.
+std::string unit_of(const Sheet& sheet, std::size_t column) {
+  const std::string unit =
+      sheet.numbers.header.empty() ? "" : parse_time_title(sheet.numbers.header[column]).unit;
+  return unit.empty() && !sheet.units.empty() ? sheet.units[column] : unit;
+}
+
 /// Whether all rows are moments.
 bool holds_clock(const Sheet& sheet, std::size_t column) {
   return std::cmp_equal(sheet.words[column].size(), sheet.numbers.rows) &&
@@ -117,8 +124,10 @@ std::optional<std::size_t> find_time(const Sheet& sheet, const RecordingOptions&
           fmt::format("{}: {} holds dates or times of day and {}", file, called(table, k), what));
       return k;
     }
-  if (!table.header.empty() || !grows_evenly(table, 0)) return std::nullopt;
-  log(LogLevel::warning, fmt::format("{}: column 1 grows evenly and {}", file, what));
+  const std::string unit = unit_of(sheet, 0);
+  const bool unit_of_time = unit == "s" || unit == "sec" || unit == "ms" || unit == "us" || unit == "ns";
+  if ((!table.header.empty() && !unit_of_time) || !grows_evenly(table, 0)) return std::nullopt;
+  log(LogLevel::warning, fmt::format("{}: {} grows evenly and {}", file, called(table, 0), what));
   return 0;
 }
 
@@ -247,8 +256,7 @@ double time_unit(const Sheet& sheet, std::size_t column, const RecordingOptions&
                  const std::string& file) {
   if (options.time_unit > 0) return options.time_unit;
   const Table<double>& table = sheet.numbers;
-  std::string unit = table.header.empty() ? "" : parse_time_title(table.header[column]).unit;
-  if (unit.empty() && !sheet.units.empty()) unit = sheet.units[column];
+  const std::string unit = unit_of(sheet, column);
   if (unit.empty()) return guessed_time_unit(table, column, file);
   if (unit == "s" || unit == "sec") return 1;
   if (unit == "ms") return 1e-3;

@@ -116,6 +116,17 @@ TEST_F(MessyText, ARowOfUnitsIsRead) {
   EXPECT_EQ(r.channels[1].unit, "deg");
 }
 
+TEST_F(MessyText, AFirstColumnInSecondsThatRisesEvenlyIsTimeWhateverItsName) {
+  std::string text = "Zeit;Kraft\n[s];[N]\n", other = "Weg;Kraft\n[m];[N]\n";
+  for (int k = 0; k < 10; ++k) {
+    text += fmt::format("{},{};{}\n", k / 10, k % 10, k);
+    other += fmt::format("{},{};{}\n", k / 10, k % 10, k);
+  }
+  EXPECT_EQ(read(text).channels.at(0).rate, 10);
+  EXPECT_THAT(names(read(text)), ElementsAre("Kraft"));
+  EXPECT_THAT(names(read(other)), ElementsAre("Weg", "Kraft"));
+}
+
 TEST_F(MessyText, QuotedNumbersAndNamesWithCommasAreRead) {
   const Recording r = read("\"x, left\",\"y\"\n\"1\",\"2.5\"\n\"3\",\"4\"\n");
   EXPECT_THAT(names(r), ElementsAre("x, left", "y"));

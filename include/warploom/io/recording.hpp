@@ -48,7 +48,8 @@ struct RecordingOptions {
   std::vector<std::string> select = {};
   /// Of text: a name, or a number from 1. Empty: the first column named time, timestamp, datetime or t,
   /// perhaps with a unit behind it, "time [ms]", "Time (ms)" or "time_ms"; without a rate of the caller's,
-  /// the first of dates and times of day, and without a header the first if it grows evenly. "none": none.
+  /// the first of dates and times of day, and the first if it grows evenly and has no name or a unit of time.
+  /// "none": none.
   std::string time_column = {};
   /// [s] of the time column; 0: as its name says (s, ms, us, ns), else seconds; whole numbers 2 or more apart
   /// are milliseconds, from 1001 on microseconds, from 10^6 + 1 on nanoseconds.
