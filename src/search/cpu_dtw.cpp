@@ -123,11 +123,13 @@ std::int64_t rows(const Matrices& p, std::int64_t i, Columns& columns) {
 }
 
 /// The diagonal alone.
+template <bool kOneChannel>
 std::int64_t diagonal(const Matrices& p, float* sums) {
+  const std::int64_t channels = kOneChannel ? 1 : p.channels;
   Vector sum{};
   std::int64_t j = 0;
   for (; j < p.length; ++j) {
-    for (std::int64_t c = j * p.channels; c < (j + 1) * p.channels; ++c) {
+    for (std::int64_t c = j * channels; c < (j + 1) * channels; ++c) {
       const Vector difference = all(p.query[c]) - load(p.windows + c * kLanes);
       sum = difference * difference + sum;
     }
@@ -163,7 +165,7 @@ std::int64_t banded(const Matrices& p, float* sums) {
 }
 
 std::int64_t matrices(const Matrices& p, float* sums) {
-  if (p.radius == 0) return diagonal(p, sums);
+  if (p.radius == 0) return p.channels == 1 ? diagonal<true>(p, sums) : diagonal<false>(p, sums);
   return p.channels == 1 ? banded<true>(p, sums) : banded<false>(p, sums);
 }
 
