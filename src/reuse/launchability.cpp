@@ -5,46 +5,14 @@
 
 #include <algorithm>
 #include <span>
-#include <utility>
 
 #include "core/doors.hpp"
+#include "reuse/shared_layout.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
 
 namespace warploom::reuse {
 namespace {
-
-/// Calls `visit` for every function with a body that `kernel` reaches, itself first.
-template <typename Visit>
-void for_each_reached(const ptx::Module& module, const ptx::Function& kernel, Visit visit) {
-  std::vector<char> seen(module.functions.size());
-  std::vector<const ptx::Function*> work;
-  const auto reach = [&](std::size_t index) {
-    if (std::exchange(seen[index], 1)) return;
-    const ptx::Function* f = &module.functions[index];
-    if (!f->has_body) {  // a declaration; the definition may stand elsewhere
-      f = module.find_function(f->name);
-      if (!f->has_body || std::exchange(seen[static_cast<std::size_t>(f - module.functions.data())], 1))
-        return;
-    }
-    work.push_back(f);
-  };
-  reach(static_cast<std::size_t>(&kernel - module.functions.data()));
-  for (std::size_t i = 0; i < work.size(); ++i) {
-    const ptx::Function& f = *work[i];
-    visit(f);
-    for (const ptx::Operand& o : f.operands)
-      if (o.kind == ptx::OperandKind::function) reach(o.id);
-    const bool indirect = std::ranges::any_of(f.instructions, [&](const ptx::Instruction& instruction) {
-      return module.opcode(instruction).op == ptx::Op::call &&
-             std::ranges::any_of(f.operands_of(instruction),
-                                 [](const ptx::Operand& o) { return o.kind == ptx::OperandKind::reg; });
-    });
-    if (indirect)
-      for (std::size_t g = 0; g < module.functions.size(); ++g)
-        if (!module.functions[g].entry) reach(g);
-  }
-}
 
 /// The name to give ptxas: that of the module's target (sm_90a) where it is this architecture's.
 std::string ptxas_name(const ptx::Module& module, const hw::Architecture& arch) {
@@ -158,6 +126,8 @@ std::string_view name(Origin origin) {
       return "ptxas";
     case Origin::declared:
       return "declared";
+    case Origin::recorded:
+      return "recorded launches";
   }
   refuse_enumerator(origin, "the origin");
 }
@@ -165,40 +135,8 @@ std::string_view name(Origin origin) {
 SharedDeclared shared_declared(const ptx::Module& module, const ptx::Function& kernel) {
   if (std::ranges::none_of(module.functions, [&](const ptx::Function& known) { return &known == &kernel; }))
     throw BadInput(fmt::format("{}: '{}' is no function of the module", module.file, kernel.name));
-  SharedDeclared out;
-  std::vector<bool> used(module.variables.size());
-  std::vector<std::uint32_t> local;
-  for_each_reached(module, kernel, [&](const ptx::Function& f) {
-    for (const ptx::Operand& o : f.operands)
-      if (o.kind == ptx::OperandKind::symbol) used[o.id] = true;
-    local.insert(local.end(), f.variables.begin(), f.variables.end());
-  });
-  const auto place = [&](const ptx::Variable& v) {
-    const std::uint64_t align = std::max<std::uint64_t>(v.align, 1);
-    out.bytes = (out.bytes + align - 1) / align * align + v.bytes;
-  };
-  // ptxas places what is used first, scope by scope, then the functions' arrays that nobody uses.
-  const auto place_all = [&](std::span<const std::uint32_t> ids, bool those_used) {
-    for (const std::uint32_t id : ids) {
-      const ptx::Variable& v = module.variables[id];
-      if (v.space == ptx::Space::shared && v.bytes > 0 && bool{used[id]} == those_used) place(v);
-    }
-  };
-  place_all(kernel.variables, true);
-  for (std::uint32_t id = 0; id < used.size(); ++id)
-    if (module.variables[id].function == ptx::kNone) place_all({&id, 1}, true);
-  const auto callees = std::span(local).subspan(kernel.variables.size());
-  place_all(callees, true);
-  place_all(local, false);
-  // Dynamic memory begins after the static, at the alignment of the module's unsized arrays; ptxas
-  // counts that padding as static, even for a kernel that uses none of them.
-  for (std::size_t id = 0; id < used.size(); ++id) {
-    const ptx::Variable& v = module.variables[id];
-    if (v.space != ptx::Space::shared || v.bytes > 0) continue;
-    out.dynamic = out.dynamic || used[id];
-    place(v);
-  }
-  return out;
+  const SharedLayout layout(module, kernel);
+  return {.bytes = layout.bytes(), .dynamic = layout.dynamic()};
 }
 
 Launchability launchability(const ptx::Module& module, const LaunchOptions& options) {

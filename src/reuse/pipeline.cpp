@@ -14,6 +14,7 @@
 #include "reuse/report/describe.hpp"
 #include "reuse/report/dump.hpp"
 #include "reuse/report/parts.hpp"
+#include "reuse/residency.hpp"
 #include "reuse/rewrite/plan.hpp"
 #include "reuse/rewrite/rewrite.hpp"
 #include "warploom/core/error.hpp"
@@ -81,6 +82,7 @@ class KernelPass {
         options_(options),
         target_(target),
         accelerated_(accelerated),
+        residency_(function, options, target, accelerated),
         registers_(registers) {}
 
   KernelReport report;
@@ -97,6 +99,7 @@ class KernelPass {
       pad_pool();
       entries = rewrite(*kernel_, plan_, options_.dynamic_pool, promise_block_, edits);
     }
+    planner_.reset();
     kernel_.reset();  // of thousands of kernels, one at a time is held
     plan_ = {};
   }
@@ -126,10 +129,11 @@ class KernelPass {
     report.registers_after = registers;
     fill_occupancy();
     if (options_.when == When::always || disabled("occupancy")) return true;
-    const std::uint32_t now = blocks(report.bytes_after, registers, report.dynamic_pool);
-    if (options_.when == When::occupancy)
-      report.reason = fmt::format("{} -> {} blocks resident on {}", blocks_before_, now, target_.name);
-    return now > blocks_before_;
+    const std::vector<std::uint32_t> now =
+        residency_.blocks(report.bytes_after, registers, report.dynamic_pool);
+    if (wins(blocks_before_, now) && residency_.known())
+      report.reason = gain_text(report.residency, target_.name);
+    return wins(blocks_before_, now);
   }
 
  private:
@@ -139,7 +143,9 @@ class KernelPass {
     const SharedDeclared declared = shared_declared(module_, function_);
     report.bytes_before = report.bytes_after = report.bytes_possible = declared.bytes;
     meets_dynamic_ = declared.dynamic;
-    find_block();
+    report.block = residency_.block();
+    report.threads = residency_.threads();
+    report.threads_from = residency_.from();
     fill_occupancy();
     if (const std::string why = not_selected(); !why.empty()) return leave(Verdict::unchanged, why);
     const bool names_shared =
@@ -186,42 +192,33 @@ class KernelPass {
     return "";
   }
 
-  void find_block() {
-    if (function_.required_threads)
-      report.block = *function_.required_threads;
-    else if (options_.block)
-      report.block = options_.block;
-    std::uint64_t threads = 0;
-    if (report.block)
-      threads = std::uint64_t{(*report.block)[0]} * (*report.block)[1] * (*report.block)[2];
-    else if (function_.maximal_threads)
-      threads = std::uint64_t{(*function_.maximal_threads)[0]} * (*function_.maximal_threads)[1] *
-                (*function_.maximal_threads)[2];
-    report.threads = threads <= 1024 ? static_cast<std::uint32_t>(threads) : 0;
+  /// What --when occupancy asks: more blocks, or a launch at all; without a block size the latter alone.
+  bool wins(const std::vector<std::uint32_t>& before, const std::vector<std::uint32_t>& after) const {
+    return residency_.known() ? more_resident(before, after) : launches(after) && !launches(before);
   }
-
-  /// Blocks resident with so many bytes. Without a block size one warp stands for it: then shared memory
-  /// and the limit of blocks alone count.
-  hw::Occupancy resident(const hw::Architecture& a, std::uint64_t bytes, std::uint32_t registers,
-                         bool dynamic) const {
-    dynamic |= accelerated_;  // sm_90a and its like take static arrays as large as dynamic ones
-    return hw::occupancy(a, {report.threads == 0 ? 32 : report.threads, report.threads == 0 ? 0 : registers,
-                             dynamic ? 0 : bytes, dynamic ? bytes : 0});
-  }
-  /// On the target; 0 where the kernel cannot launch.
-  std::uint32_t blocks(std::uint64_t bytes, std::uint32_t registers, bool dynamic) const {
-    return resident(target_, bytes, registers, dynamic).blocks;
+  static bool launches(const std::vector<std::uint32_t>& blocks) {
+    return std::ranges::any_of(blocks, [](std::uint32_t b) { return b > 0; });
   }
 
   void fill_occupancy() {
+    const auto both = [&](const hw::Architecture& a, std::uint64_t after) {
+      return residency_.report(residency_.on(a, report.bytes_before, report.registers_before, false),
+                               residency_.on(a, after, report.registers_after, report.dynamic_pool));
+    };
+    report.residency = both(target_, residency_.known() ? report.bytes_after : report.bytes_possible);
     report.occupancy.clear();
+    if (!residency_.known()) return;
+    const auto gains = std::ranges::find_if(
+        report.residency, [](const ResidencyReport& r) { return r.after.blocks > r.before.blocks; });
+    const auto row = gains == report.residency.end() ? 0 : gains - report.residency.begin();
+    report.threads = report.residency[static_cast<std::size_t>(row)].threads;
     for (const hw::Architecture& a : hw::architectures())
       if (accelerated_
               ? a.name == target_.name
-              : a.compute_capability >= std::min(target_.compute_capability, static_cast<int>(module_.sm)))
-        report.occupancy.push_back(
-            {std::string(a.name), resident(a, report.bytes_before, report.registers_before, false),
-             resident(a, report.bytes_after, report.registers_after, report.dynamic_pool)});
+              : a.compute_capability >= std::min(target_.compute_capability, static_cast<int>(module_.sm))) {
+        ResidencyReport of = std::move(both(a, report.bytes_after)[static_cast<std::size_t>(row)]);
+        report.occupancy.push_back({std::string(a.name), std::move(of.before), std::move(of.after)});
+      }
     std::stable_partition(report.occupancy.begin(), report.occupancy.end(),
                           [&](const OccupancyReport& o) { return o.architecture == target_.name; });
   }
@@ -274,7 +271,7 @@ class KernelPass {
     dump("liveness", options_.dump ? dump_liveness(*kernel_, liveness) : "");
     const Interference graph = find_interference(*kernel_, liveness);
     dump("interference", options_.dump ? dump_interference(*kernel_, graph) : "");
-    Planner planner(*kernel_, graph, options_.placement);
+    Planner& planner = planner_.emplace(*kernel_, graph, options_.placement);
     planner.pool_everything = options_.dynamic_pool;
     const bool may_insert = options_.insert_barriers && !disabled("barriers");
     plan_ = planner.smallest(may_insert);
@@ -294,49 +291,67 @@ class KernelPass {
     const std::uint32_t registers = registers_.of(function_.name);
     report.registers_before = report.registers_after = registers;
     const auto blocks_with = [&](const Plan& p) {
-      return blocks(bytes_of(p), registers, options_.dynamic_pool);
+      return residency_.blocks(bytes_of(p), registers, options_.dynamic_pool);
     };
-    const std::uint32_t blocks_before = blocks(before, registers, false), blocks_best = blocks_with(plan_);
-    const bool won = when == When::always || (when == When::fits ? blocks_before == 0 && blocks_best > 0
-                                                                 : blocks_best > blocks_before);
+    const std::vector<std::uint32_t> blocks_before = residency_.blocks(before, registers, false),
+                                     blocks_best = blocks_with(plan_);
+    const bool won =
+        when == When::always || (when == When::fits ? launches(blocks_best) && !launches(blocks_before)
+                                                    : wins(blocks_before, blocks_best));
     if (won && when != When::always && may_insert && !plan_.insertions.empty())
-      plan_ = planner.fewest_barriers(
-          plan_, [&](const Plan& p) { return p.shares() && blocks_with(p) >= blocks_best; });
+      plan_ = planner.fewest_barriers(plan_, [&](const Plan& p) {
+        return p.shares() && (residency_.known() ? as_many_resident(blocks_best, blocks_with(p))
+                                                 : launches(blocks_with(p)));
+      });
     dump("barriers", options_.dump ? dump_plan(*kernel_, plan_) : "");
     dump("occupancy", options_.dump
                           ? fmt::format("{}: {} blocks before, {} at best; --when {}: {}\n", target_.name,
-                                        blocks_before, blocks_best, name(when), won ? "rewrite" : "leave")
+                                        fmt::join(blocks_before, ", "), fmt::join(blocks_best, ", "),
+                                        name(when), won ? "rewrite" : "leave")
                           : "");
     describe_plan(*kernel_, plan_, planner.interference(), failures_, report);
     if (!won) {
       for (ObjectReport& o : report.objects) o.offset.reset();
-      const std::string saving = fmt::format("{} of {} bytes could be saved",
-                                             grouped(before - report.bytes_possible), grouped(before));
-      return leave(
-          Verdict::unchanged,
-          when == When::fits
-              ? saving + (blocks_before > 0 ? ", but it launches as it is (--when fits)"
-                                            : ", but it would not launch even so")
-              : fmt::format("{}, but {} block{} {} resident on {} either way", saving, blocks_before,
-                            blocks_before == 1 ? "" : "s", blocks_before == 1 ? "is" : "are", target_.name));
+      fill_occupancy();
+      return leave(Verdict::unchanged, why_not(when, launches(blocks_before)));
     }
     rests_on_coverage_ = std::any_of(dead_.begin(), dead_.end(), [&](const DeadPoint& d) {
       return d.proof == DeadPoint::covered && plan_.overlap[d.object].any();
     });
     // A proof by evaluation holds for the block size that --block promises: the output then says so.
-    promise_block_ = rests_on_coverage_ && !function_.required_threads && options_.block;
+    promise_block_ = rests_on_coverage_ && !function_.required_threads && report.block;
     Kernel strict_view = copy_for_strict();
     describe_assumptions(*kernel_, plan_, dead_, find_liveness(strict_view, dead_), promise_block_, report);
     report.bytes_after = bytes_of(plan_);
     report.dynamic_pool = options_.dynamic_pool;
     fill_occupancy();
     blocks_before_ = blocks_before;
-    return leave(
-        Verdict::rewritten,
-        when == When::always
-            ? fmt::format("{} bytes saved", grouped(before - report.bytes_after))
-            : fmt::format("{} -> {} blocks resident on {}{}", blocks_before, blocks_best, target_.name,
-                          report.registers_before == 0 ? ", if registers allow it" : ""));
+    return leave(Verdict::rewritten,
+                 when == When::always ? fmt::format("{} bytes saved", grouped(before - report.bytes_after))
+                 : !launches(blocks_before)
+                     ? fmt::format("it launches on {} now, which it did not", target_.name)
+                     : gain_text(report.residency, target_.name) +
+                           (report.registers_before == 0 ? ", if registers allow it" : ""));
+  }
+
+  std::string why_not(When when, bool launched) const {
+    const std::string saving =
+        fmt::format("{} of {} bytes could be saved", grouped(report.bytes_before - report.bytes_possible),
+                    grouped(report.bytes_before));
+    if (when == When::fits)
+      return saving +
+             (launched ? ", but it launches as it is (--when fits)" : ", but it would not launch even so");
+    std::vector<ResidencyReport> rows = report.residency;
+    if (residency_.known()) {
+      for (ResidencyReport& r : rows) r.after = r.before;
+      return fmt::format("{}, but {} either way", saving, gain_text(rows, target_.name));
+    }
+    std::erase_if(rows, [](const ResidencyReport& r) { return r.after.blocks == r.before.blocks; });
+    return fmt::format(
+        "{}, but its block size is not known, so neither is what that gains{}: give --block or --launches",
+        saving,
+        rows.empty() ? fmt::format(" (nothing on {} with 64 to 1,024 threads)", target_.name)
+                     : fmt::format(" ({})", gain_text(rows, target_.name)));
   }
 
   /// What the pool grows by so that the base of dynamic shared memory, which follows the static objects,
@@ -347,15 +362,14 @@ class KernelPass {
     const std::uint64_t before = base(report.bytes_before);
     const std::uint64_t unit = std::min<std::uint64_t>(1024, before & (~before + 1));
     std::uint64_t padding = base(p.pool_bytes) - p.pool_bytes;
-    while (base(p.total_bytes + padding) % unit != 0) padding += 16;
+    while (base(planner_->total_bytes(p, padding)) % unit != 0) padding += 16;
     return padding;
   }
-  std::uint64_t bytes_of(const Plan& p) const { return p.total_bytes + padding_of(p); }
+  std::uint64_t bytes_of(const Plan& p) const { return planner_->total_bytes(p, padding_of(p)); }
 
   void pad_pool() {
-    const std::uint64_t padding = padding_of(plan_);
-    plan_.pool_bytes += padding;
-    plan_.total_bytes += padding;
+    plan_.pool_bytes += padding_of(plan_);
+    plan_.total_bytes = planner_->total_bytes(plan_);
     report.pool_bytes = plan_.pool_bytes;
   }
 
@@ -374,13 +388,15 @@ class KernelPass {
   const Options& options_;
   const hw::Architecture& target_;
   std::unique_ptr<Kernel> kernel_;  ///< its passes keep pointers into it
+  std::optional<Planner> planner_;
   Plan plan_;
   bool promise_block_ = false;
   bool use_coverage_ = true, rests_on_coverage_ = false;
   bool meets_dynamic_ = false;  ///< it, or a function it calls, uses dynamic shared memory
   bool accelerated_;            ///< an sm_90a-like target, whose static arrays may exceed 48 KB
+  Residency residency_;
   InputRegisters& registers_;
-  std::uint32_t blocks_before_ = 0;
+  std::vector<std::uint32_t> blocks_before_;
   std::vector<DeadPoint> dead_;
   std::vector<NotPrivate> failures_;
 };
@@ -391,11 +407,13 @@ void validate(const Options& options) {
     if (std::find(can.begin(), can.end(), pass) == can.end())
       throw BadInput(fmt::format("pass '{}' cannot be disabled; these can: {}", pass, fmt::join(can, ", ")));
   }
-  if (options.block) {
-    const auto& b = *options.block;
+  const auto validate_block = [](const BlockShape& b, const std::string& of) {
     if (b[0] == 0 || b[1] == 0 || b[2] == 0 || std::uint64_t{b[0]} * b[1] * b[2] > 1024)
-      throw BadInput(fmt::format("block size {},{},{}: expected 1 to 1024 threads in all", b[0], b[1], b[2]));
-  }
+      throw BadInput(
+          fmt::format("{}block size {},{},{}: expected 1 to 1024 threads in all", of, b[0], b[1], b[2]));
+  };
+  if (options.block) validate_block(*options.block, "");
+  for (const Launch& l : options.launches) validate_block(l.block, fmt::format("launch of {}: ", l.kernel));
 }
 
 using KernelPasses = std::vector<std::unique_ptr<KernelPass>>;

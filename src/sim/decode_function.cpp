@@ -98,6 +98,12 @@ void Decoder::place_variables(std::uint32_t index) {
       if (program.dynamic_variable == kNone) program.dynamic_variable = o.id;
       continue;
     }
+    constexpr std::uint64_t kMostShared = 1 << 24;  // as dynamic
+    if (program.static_shared + variable.bytes > kMostShared)
+      throw BadInput(fmt::format(
+          "{}:{}: kernel '{}': with {} its static shared memory has {} bytes; the simulator gives a block at most 16 MiB",
+          module.file, variable.line, program.kernel->name, variable.name,
+          program.static_shared + variable.bytes));
     program.static_shared =
         align_up(program.static_shared, variable.align) + static_cast<std::uint32_t>(variable.bytes);
     const std::uint32_t at =

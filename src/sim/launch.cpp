@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstring>
 #include <exception>
+#include <utility>
 
 #include "core/doors.hpp"
 #include "core/one_caller.hpp"
@@ -207,6 +208,12 @@ void too_long(Worker& worker, Block& block) {
   worker.halted = true;
 }
 
+/// Steps of a warp between two looks at the launch's limit of instructions, and at Ctrl-C.
+std::uint64_t slice(const LaunchOptions& options) {
+  constexpr std::uint64_t kMost = 100'000, kLanes = 32;
+  return std::clamp<std::uint64_t>(options.max_instructions / kLanes, 1, kMost);
+}
+
 /// Blocks one after another, as `next` hands them out.
 template <typename Next>
 void run_alone(Share& share, Next next, const std::atomic<bool>& stop,
@@ -217,17 +224,17 @@ void run_alone(Share& share, Next next, const std::atomic<bool>& stop,
   for (std::uint64_t number = next(); number != ~std::uint64_t{0} && !w.halted; number = next()) {
     seed_for(w, number);
     start_block(w, block, number);
-    while (run_block(block, 100'000)) {
-      const std::uint64_t all =
-          instructions.fetch_add(w.thread_instructions - reported) + w.thread_instructions - reported;
-      reported = w.thread_instructions;
-      if (all > w.options->max_instructions) too_long(w, block);
+    const auto beyond_limit = [&] {
+      const std::uint64_t more = w.thread_instructions - std::exchange(reported, w.thread_instructions);
+      return instructions.fetch_add(more) + more > w.options->max_instructions;
+    };
+    while (run_block(block, slice(*w.options))) {
+      if (beyond_limit()) too_long(w, block);
       if (stop.load(std::memory_order_relaxed)) return;
       check_interrupt();
     }
     check_interrupt();
-    instructions.fetch_add(w.thread_instructions - reported);
-    reported = w.thread_instructions;
+    if (beyond_limit() && !w.halted) too_long(w, block);
     share.printed += block.printed;
     block.printed.clear();
     if (stop.load(std::memory_order_relaxed)) return;
@@ -256,7 +263,7 @@ void run_interleaved(Share& share, std::uint64_t blocks, std::uint64_t resident)
     if (at >= flying.size()) at = 0;
     // Short turns, so that blocks meet; in order, long enough for each of its warps.
     const std::uint64_t turn = in_order ? 4'000 : 1 + (w.next_random() >> 33) % 400;
-    if (run_block(*flying[at], turn)) {
+    if (run_block(*flying[at], std::min(turn, slice(*w.options)))) {
       ++at;
     } else {
       if (!flying[at]->printed.empty()) printed[flying[at]->number] = std::move(flying[at]->printed);

@@ -179,6 +179,29 @@ TEST_F(ReuseVerb, BadOptionsAreRefusedWithTheValue) {
   }
 }
 
+TEST_F(ReuseVerb, LaunchesFromAFileDecide) {
+  write("launches.sim", "--kernel nobody --grid 1 --block 64\n");
+  EXPECT_THAT(reuse("k.ptx --launches launches.sim").out, HasSubstr("unchanged"));
+  const ToolRun broken = reuse("k.ptx --launches k.ptx");
+  EXPECT_EQ(broken.code, 2);
+  EXPECT_THAT(broken.err, HasSubstr("k.ptx"));
+  EXPECT_EQ(reuse("k.ptx --launches missing.sim").code, 2);
+}
+
+TEST_F(ReuseVerb, CheckNamesItsFiles) {
+  reuse("k.ptx --when always -o out.ptx");
+  const auto check = [&](const std::string& arguments) {
+    return run_shell("cd '" + directory_.string() + "' && \"$WARPLOOM\" check " + arguments);
+  };
+  EXPECT_EQ(check("k.ptx out.ptx").code, 0);
+  const ToolRun wrong = check("out.ptx k.ptx");
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_THAT(wrong.out,
+              AllOf(HasSubstr("k.ptx: "), HasSubstr("k.ptx is not proved to compute what out.ptx does")));
+  write("broken.ptx", "no PTX");
+  EXPECT_THAT(check("k.ptx broken.ptx").err, HasSubstr("broken.ptx:"));
+}
+
 TEST_F(ReuseVerb, NoFileIsBadUsage) {
   const ToolRun run = reuse("");
   EXPECT_EQ(run.code, 2);

@@ -88,7 +88,9 @@ TEST(Pipeline, OccupancyLeavesAKernelThatGainsNoBlock) {
 }
 
 TEST(Pipeline, OccupancyRewritesAKernelThatGainsABlock) {
-  EXPECT_EQ(only_kernel(optimize(two_phases(20000), when(When::occupancy))).verdict, Verdict::rewritten);
+  Options o = when(When::occupancy);
+  o.block = {{128, 1, 1}};
+  EXPECT_EQ(only_kernel(optimize(two_phases(20000), o)).verdict, Verdict::rewritten);
 }
 
 TEST(Pipeline, FitsRewritesOnlyWhatWouldNotLaunch) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <set>
 
+#include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/sim/sim.hpp"
 
@@ -122,6 +123,70 @@ TEST_P(Faults, AreFoundWhereTheyArePlanted) {
     EXPECT_EQ(finding.site.thread, planted.thread) << finding.text();
   }
   EXPECT_THAT(finding.where, HasSubstr(planted.where)) << finding.text();
+}
+
+/// Every thread of every block counts to `rounds`.
+Outcome count(std::uint64_t limit, Dim grid, std::uint32_t rounds) {
+  Machine machine(ptx::parse(R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u32 rounds)
+{
+.reg .b32 %r<3>;
+.reg .pred %p;
+ld.param.u32 %r1, [rounds];
+mov.u32 %r2, 0;
+LOOP:
+add.u32 %r2, %r2, 1;
+setp.lt.u32 %p, %r2, %r1;
+@%p bra LOOP;
+ret;
+}
+)"));
+  Arguments arguments;
+  arguments.add(rounds);
+  LaunchOptions options{.grid = grid, .block = {32}};
+  options.max_instructions = limit;
+  return machine.launch("k", arguments, options);
+}
+
+TEST(InstructionLimit, EndsALaunchWithinAStepOfItsWarps) {
+  const Outcome outcome = count(10, {1}, 1'000'000);
+  ASSERT_EQ(outcome.findings.size(), 1u);
+  EXPECT_EQ(outcome.findings.front().kind, FindingKind::endless);
+  EXPECT_LE(outcome.thread_instructions, 10u + 2 * 32);
+}
+
+TEST(InstructionLimit, CountsBlocksThatEndedBefore) {
+  const Outcome outcome = count(10'000, {1000}, 10);  // 35 instructions a thread
+  ASSERT_EQ(outcome.findings.size(), 1u);
+  EXPECT_FALSE(outcome.completed);
+  EXPECT_LE(outcome.thread_instructions, 10'000u + 2 * 35 * 32);
+}
+
+TEST(InstructionLimit, IsNoFindingOfALaunchThatStaysBelow) { EXPECT_TRUE(count(100'000, {10}, 10).clean()); }
+
+TEST(SharedMemory, MoreThanABlockMayHaveIsBadInputWithItsArray) {
+  for (const char* bytes : {"4294967296", "4294967297", "16777217"}) {
+    Machine machine(ptx::parse(std::string(R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k()
+{
+.shared .align 4 .b8 tile[)") + bytes +
+                                   R"(];
+st.shared.u32 [tile], 0;
+ret;
+}
+)",
+                               "large.ptx"));
+    try {
+      machine.launch("k", {}, {});
+      FAIL() << bytes;
+    } catch (const BadInput& error) {
+      EXPECT_THAT(error.what(), testing::AllOf(HasSubstr("large.ptx"), HasSubstr("tile"), HasSubstr(bytes)));
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(, Faults,

@@ -21,6 +21,8 @@ int run(const Options& options) {
     throw BadInput("check: only one of INPUT and OUTPUT can be standard input; give the other a file name");
   reuse::CheckOptions with;
   with.strict = options.strict;
+  with.input_file = input_name(options.input);
+  with.output_file = input_name(options.output);
   if (!options.block.empty()) {
     const auto block = parse_block(options.block);
     with.block.assign(block.begin(), block.end());
@@ -35,10 +37,11 @@ int run(const Options& options) {
                 {"certificate", result.certificate}});
   } else {
     for (const std::string& line : result.certificate) print(line + "\n");
-    for (const std::string& line : result.problems) print(line + "\n");
-    print(result.ok ? "ok\n"
-                    : fmt::format("{} problem{}\n", result.problems.size(),
-                                  result.problems.size() == 1 ? "" : "s"));
+    for (const std::string& line : result.problems) print(fmt::format("{}: {}\n", with.output_file, line));
+    print(result.ok
+              ? "ok\n"
+              : fmt::format("{} is not proved to compute what {} does: {} problem{}\n", with.output_file,
+                            with.input_file, result.problems.size(), result.problems.size() == 1 ? "" : "s"));
   }
   return result.ok ? kDone : kFinding;
 }

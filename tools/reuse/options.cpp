@@ -13,6 +13,7 @@
 #include "warploom/core/demangle.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/ptx/module.hpp"
+#include "warploom/sim/arguments.hpp"
 
 namespace warploom::tool {
 namespace {
@@ -38,6 +39,12 @@ std::vector<std::string> names_in(const char* variable) {
   std::vector<std::string> names = split(text == nullptr ? "" : text, ';');
   std::erase(names, "");
   return names;
+}
+
+void add_launches(reuse::Options& options, const std::string& path) {
+  for (const sim::LaunchText& launch : sim::parse_launches(read_input(path), input_name(path)))
+    options.launches.push_back(
+        {launch.kernel, {launch.block.x, launch.block.y, launch.block.z}, launch.dynamic_shared});
 }
 
 }  // namespace
@@ -80,6 +87,12 @@ void add_reuse_options(Command& command, const std::shared_ptr<reuse::Options>& 
   command.add(
       "--block X,Y,Z", [options](const std::string& text) { options->block = parse_block(text); },
       "Block size [threads] of kernels that do not say theirs; written into the output as .reqntid");
+  command
+      .add(
+          "--launches FILE", [options](const std::string& path) { add_launches(*options, path); },
+          "How kernels are launched, as for warploom sim: a line is --kernel NAME --grid X,Y,Z --block X,Y,Z "
+          "[--dynamic-shared BYTES]; decides whether rewriting pays; repeatable")
+      .repeated();
   command.add("--arch ARCH", &options->architecture,
               "Architecture, sm_70 to sm_121, whose occupancy decides [the PTX's target]");
   command

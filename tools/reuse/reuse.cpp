@@ -14,6 +14,7 @@
 #include "warploom/core/file.hpp"
 #include "warploom/core/log.hpp"
 #include "warploom/core/process.hpp"
+#include "warploom/core/progress.hpp"
 #include "warploom/json/json.hpp"
 
 namespace warploom::tool {
@@ -52,6 +53,7 @@ std::string compile(const Options& options) {
   words.insert(words.end(), options.nvcc_options.begin(), options.nvcc_options.end());
   words.push_back(options.path);
   const int status = run_program(words);
+  check_interrupt();  // nvcc ends with a code of its own
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) throw Interrupted();
   if (status != 0 && !find_program("gcc"))
     throw BadInput(

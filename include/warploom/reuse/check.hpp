@@ -17,11 +17,12 @@ struct CheckOptions {
   bool strict = false;  ///< as Options::strict
   /// Block size promised for kernels without .reqntid; empty: not known.
   std::vector<std::uint32_t> block = {};
+  std::string input_file = "<input>", output_file = "<output>";  ///< the texts' names in messages
 };
 
 struct CheckResult {
   bool ok = false;
-  std::vector<std::string> problems = {};  ///< each with kernel and PTX lines; empty if ok
+  std::vector<std::string> problems = {};  ///< each with kernel and PTX lines, of the output unless it says else; empty if ok
   std::vector<std::string> certificate =
       {};  ///< "kernel: a / b: why no byte of one is read while it may hold the other's data"
 };

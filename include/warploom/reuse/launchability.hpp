@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -10,6 +9,7 @@
 
 #include "warploom/hw/occupancy.hpp"
 #include "warploom/ptx/module.hpp"
+#include "warploom/reuse/block_size.hpp"
 #include "warploom/reuse/ptxas.hpp"
 
 namespace warploom::reuse {
@@ -29,8 +29,6 @@ struct SharedDeclared {
 /// @note Linear in the instructions of the functions reached.
 SharedDeclared shared_declared(const ptx::Module& module, const ptx::Function& kernel);
 
-using BlockShape = std::array<std::uint32_t, 3>;
-
 struct LaunchOptions {
   std::vector<const hw::Architecture*> architectures = {};
   std::string kernel{};                      ///< only this one, by its name in the PTX; empty: all
@@ -40,11 +38,6 @@ struct LaunchOptions {
   bool use_ptxas = true;
   PtxasOptions ptxas{};
 };
-
-/// Where a number in the report comes from.
-enum class Origin { unknown, given, required_threads, maximal_threads, ptxas, declared };
-/// "--block", ".reqntid", ".maxntid", "ptxas", ...: words for the report.
-std::string_view name(Origin origin);
 
 struct LaunchOn {
   const hw::Architecture* architecture = nullptr;

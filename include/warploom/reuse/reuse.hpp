@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "warploom/hw/occupancy.hpp"
+#include "warploom/reuse/block_size.hpp"
 #include "warploom/reuse/place.hpp"
 
 /// Scratchpad reuse: shared-memory arrays whose lives do not meet share storage, in any kernel's PTX.
@@ -18,9 +19,12 @@
 namespace warploom::reuse {
 
 enum class When {
-  occupancy,  ///< rewrite where more blocks become resident, or the kernel otherwise would not launch
-  always,     ///< rewrite wherever bytes are saved
-  fits,       ///< rewrite only where the kernel otherwise would not launch
+  /// rewrite where more blocks become resident, or the kernel otherwise would not launch. Where the block
+  /// size is not
+  /// known only the latter: how many blocks are resident then is nobody's to say.
+  occupancy,
+  always,  ///< rewrite wherever bytes are saved
+  fits,    ///< rewrite only where the kernel otherwise would not launch
 };
 std::string_view name(When when);
 
@@ -30,9 +34,9 @@ struct Options {
   bool strict = false;          ///< do not assume that the kernel reads no uninitialised shared memory
   bool insert_barriers = true;  ///< false: only barriers that are there already
   bool dynamic_pool = false;    ///< turn the static arrays into one extern array, sized at launch
-  std::optional<std::array<std::uint32_t, 3>> block =
-      {};                                           ///< threads, where the kernel does not say (.reqntid)
-  std::string architecture = {};                    ///< decides `when`; empty: the module's .target
+  std::optional<BlockShape> block = {};  ///< where the kernel does not say (.reqntid)
+  std::vector<Launch> launches = {};     ///< as recorded; those of kernels not in the module do no harm
+  std::string architecture = {};         ///< decides `when`; empty: the module's .target
   std::vector<std::string> only = {}, except = {};  ///< kernels by (mangled or demangled) name
   std::vector<std::string> disabled = {};           ///< passes, by name; see passes()
   bool assemble = true;  ///< run ptxas, where there is one, on the result: pooling may change registers
@@ -84,6 +88,13 @@ struct OccupancyReport {
   hw::Occupancy before = {}, after = {};
 };
 
+/// Blocks resident on the report's architecture, launched with so many threads.
+struct ResidencyReport {
+  std::uint32_t threads = 0;         ///< a block
+  std::uint64_t shared_dynamic = 0;  ///< [bytes a block]
+  hw::Occupancy before = {}, after = {};
+};
+
 /// Something taken for granted in this kernel, beyond the contract's general assumptions.
 struct Assumption {
   std::string text = {};
@@ -105,9 +116,10 @@ struct KernelReport {
   Verdict verdict = Verdict::unchanged;
   std::string reason = {};  ///< of the verdict
   SourcePosition reason_at = {};
-  std::optional<std::array<std::uint32_t, 3>> block = {};  ///< threads, if known
-  std::uint32_t threads = 0;                               ///< used for occupancy; 0: not known
-  std::uint64_t bytes_before = 0, bytes_after = 0;         ///< static shared memory, as ptxas lays it out
+  std::optional<BlockShape> block = {};  ///< .reqntid, or --block
+  std::uint32_t threads = 0;             ///< a block, used for `occupancy`; 0: not known, or several sizes
+  Origin threads_from = Origin::unknown;
+  std::uint64_t bytes_before = 0, bytes_after = 0;  ///< static shared memory, as ptxas lays it out
   std::uint64_t bytes_possible = 0;  ///< with everything that may share sharing, whatever `when` says
   std::uint64_t pool_bytes = 0;
   bool dynamic_pool = false;                                ///< pool_bytes must be passed at launch
@@ -116,7 +128,11 @@ struct KernelReport {
   std::vector<InterferenceReport> interference = {};
   std::vector<std::vector<std::uint32_t>> partitions = {};  ///< sharing groups: objects connected by overlap
   std::vector<BarrierReport> barriers = {};
-  std::vector<OccupancyReport> occupancy = {};  ///< every architecture from the module's target on
+  /// Every architecture from the module's target on, for the first launch size that gains, else the first
+  /// one; empty where no block size is known.
+  std::vector<OccupancyReport> occupancy = {};
+  /// Every launch size; where none is known, usual ones, and `after` with all that may share sharing.
+  std::vector<ResidencyReport> residency = {};
   std::vector<Assumption> assumptions = {};
   std::vector<std::string> certificate =
       {};  ///< of the independent check: for each overlapping pair, why it is safe

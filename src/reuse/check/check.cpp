@@ -167,8 +167,8 @@ class KernelCheck {
 
 CheckResult check(std::string_view input, std::string_view output, std::vector<PoolEntry> entries,
                   const CheckOptions& options) {
-  const ptx::Module before = ptx::parse(std::string(input), "<input>");
-  const ptx::Module after = ptx::parse(std::string(output), "<output>");
+  const ptx::Module before = ptx::parse(std::string(input), options.input_file);
+  const ptx::Module after = ptx::parse(std::string(output), options.output_file);
   CheckResult result;
   Renaming renaming = match_modules(before, after, entries, options);
   result.problems = std::move(renaming.problems);

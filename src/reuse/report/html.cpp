@@ -153,8 +153,7 @@ std::string occupancy_table(const KernelReport& kernel) {
                                             : limit(of.before) + " &#8594; " + limit(of.after));
   }
   return fmt::format(
-      "<h3>Occupancy of one multiprocessor{}</h3>{}",
-      kernel.threads > 0 ? fmt::format(", blocks of {} threads", kernel.threads) : "",
+      "<h3>Occupancy of one multiprocessor{}</h3>{}", blocks_of(kernel),
       page::table(
           {{"Architecture"}, {"Blocks", "number"}, {"Threads", "number"}, {"Warps in use"}, {"Limited by"}},
           rows, "cards"));

@@ -9,7 +9,7 @@ namespace {
 
 // Keys stay in the order written here. The schema is described in docs/guide/reuse-report.md.
 
-constexpr int kSchema = 1;
+constexpr int kSchema = 2;
 
 Json position(const SourcePosition& at) {
   if (at.file.empty() && at.ptx_line == 0) return nullptr;
@@ -68,6 +68,7 @@ Json kernel_json(const KernelReport& of) {
   out["reason_at"] = position(of.reason_at);
   out["block"] = of.block ? Json(*of.block) : Json();
   out["threads"] = of.threads == 0 ? Json() : Json(of.threads);
+  out["threads_from"] = of.threads_from == Origin::unknown ? Json() : Json(name(of.threads_from));
   out["bytes_before"] = of.bytes_before;
   out["bytes_after"] = of.bytes_after;
   out["bytes_possible"] = of.bytes_possible;
@@ -90,6 +91,12 @@ Json kernel_json(const KernelReport& of) {
   });
   out["occupancy"] = list(of.occupancy, [](const OccupancyReport& row) {
     return Json{{"architecture", row.architecture},
+                {"before", occupancy_of(row.before)},
+                {"after", occupancy_of(row.after)}};
+  });
+  out["residency"] = list(of.residency, [](const ResidencyReport& row) {
+    return Json{{"threads", row.threads},
+                {"shared_dynamic", row.shared_dynamic},
                 {"before", occupancy_of(row.before)},
                 {"after", occupancy_of(row.after)}};
   });

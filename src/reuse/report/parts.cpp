@@ -123,6 +123,14 @@ Layout layout_after(const KernelReport& kernel) {
   return layout;
 }
 
+std::string blocks_of(const KernelReport& kernel) {
+  if (kernel.threads == 0) return "";
+  return fmt::format(", blocks of {} threads{}", kernel.threads,
+                     kernel.threads_from == Origin::maximal_threads ? ", the most that .maxntid allows"
+                     : kernel.threads_from == Origin::recorded      ? ", as recorded"
+                                                                    : "");
+}
+
 const OccupancyReport* decisive(const KernelReport& kernel, std::string_view architecture) {
   const auto named = std::ranges::find(kernel.occupancy, architecture, &OccupancyReport::architecture);
   if (named != kernel.occupancy.end()) return &*named;

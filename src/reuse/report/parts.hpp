@@ -52,6 +52,9 @@ Layout layout_before(const KernelReport& kernel);
 /// The pool, and after it the objects that keep storage of their own.
 Layout layout_after(const KernelReport& kernel);
 
+/// ", blocks of 128 threads (.maxntid)": of which blocks KernelReport::occupancy speaks; empty if not known.
+std::string blocks_of(const KernelReport& kernel);
+
 /// The occupancy that decides: of the report's architecture, or the first there is; null for none.
 const OccupancyReport* decisive(const KernelReport& kernel, std::string_view architecture);
 

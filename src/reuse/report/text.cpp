@@ -87,12 +87,25 @@ void occupancy_table(Page& page, const KernelReport& kernel) {
   const std::size_t blocks = column(&Row::blocks), threads = column(&Row::threads),
                     share = column(&Row::share), limit = column(&Row::limit);
   page.blank();
-  page.line("  Occupancy of one multiprocessor{}",
-            kernel.threads > 0 ? fmt::format(", blocks of {} threads", kernel.threads) : "");
+  page.line("  Occupancy of one multiprocessor{}", blocks_of(kernel));
   for (const Row& row : rows)
     page.wrapped(fmt::format("    {:<{}}  {:<{}}  {:<{}}  {:<{}}  ", row.blocks, blocks, row.threads, threads,
                              row.share, share, row.limit, limit),
                  row.architectures);
+}
+
+/// Of several block sizes: of recorded launches, or the usual ones where none is known.
+void residency_list(Page& page, const KernelReport& kernel, std::string_view architecture) {
+  if (kernel.residency.size() < 2) return;
+  if (kernel.threads_from == Origin::unknown)
+    page.line("  Blocks a multiprocessor, {}: not known, since the block size is not (--block, --launches)",
+              architecture);
+  else
+    page.line("  Blocks a multiprocessor, {}, as launched", architecture);
+  for (const ResidencyReport& row : kernel.residency)
+    page.line("    {:>5} threads{}: {}", grouped(row.threads),
+              row.shared_dynamic == 0 ? "" : fmt::format(", {} dynamic bytes", grouped(row.shared_dynamic)),
+              row.after.blocks == 0 ? "cannot launch" : from_to(row.before.blocks, row.after.blocks));
 }
 
 void partition_table(Page& page, const KernelReport& kernel) {
@@ -250,6 +263,7 @@ void in_full(Page& page, const Report& report, const KernelReport& kernel, bool 
               of->after.blocks == 0 ? ""
               : registers_known     ? fmt::format(", now limited by {}", name(of->after.limit))
                                     : "; registers may allow fewer, ptxas was not run");
+  residency_list(page, kernel, report.architecture);
   partition_table(page, kernel);
   barrier_list(page, kernel, verbose);
   occupancy_table(page, kernel);

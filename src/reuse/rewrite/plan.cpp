@@ -6,8 +6,6 @@ namespace warploom::reuse {
 
 namespace {
 
-std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
-
 std::vector<ObjectSet> overlaps(const Kernel& kernel, const std::vector<std::uint32_t>& objects,
                                 const Placement& placement) {
   std::vector<ObjectSet> result(kernel.object_count());
@@ -25,7 +23,11 @@ std::vector<ObjectSet> overlaps(const Kernel& kernel, const std::vector<std::uin
 }  // namespace
 
 Planner::Planner(const Kernel& kernel, const Interference& interference, const PlacementOptions& options)
-    : kernel_(kernel), interference_(interference), options_(options), barriers_(kernel) {
+    : kernel_(kernel),
+      interference_(interference),
+      options_(options),
+      barriers_(kernel),
+      layout_(*kernel.module, *kernel.function) {
   const auto n = static_cast<std::uint32_t>(kernel.object_count());
   for (std::uint32_t o = 0; o < n; ++o)
     if (!kernel.use.objects[o].pinned) movable_.push_back(o);
@@ -89,14 +91,16 @@ Plan Planner::attempt(Interference interference, bool may_insert) {
     plan.pool_bytes = plan.placement.bytes;
     for (const std::uint32_t o : pooled)
       plan.pool_alignment = std::max(plan.pool_alignment, kernel_.use.objects[o].alignment);
-    plan.total_bytes = plan.pool_bytes;
-    for (std::uint32_t o = 0; o < n; ++o)
-      if (!kernel_.use.objects[o].dynamic && !std::binary_search(pooled.begin(), pooled.end(), o))
-        plan.total_bytes =
-            round_up(plan.total_bytes, kernel_.module->variables[kernel_.use.objects[o].variable].align) +
-            kernel_.use.objects[o].bytes;
+    plan.total_bytes = total_bytes(plan);
     return plan;
   }
+}
+
+std::uint64_t Planner::total_bytes(const Plan& plan, std::uint64_t padding) const {
+  std::vector<std::uint32_t> variables;
+  for (const std::uint32_t o : plan.pooled) variables.push_back(kernel_.use.objects[o].variable);
+  std::ranges::sort(variables);
+  return layout_.bytes_with(variables, plan.pool_bytes + padding);
 }
 
 Plan Planner::smallest(bool may_insert) {

@@ -6,6 +6,7 @@
 
 #include "reuse/analysis/interference.hpp"
 #include "reuse/rewrite/barriers.hpp"
+#include "reuse/shared_layout.hpp"
 #include "warploom/reuse/place.hpp"
 
 namespace warploom::reuse {
@@ -16,7 +17,8 @@ struct Plan {
   std::vector<std::uint64_t> offsets;  ///< of each pooled object [bytes]
   std::uint64_t pool_bytes = 0;
   std::uint32_t pool_alignment = 16;
-  std::uint64_t total_bytes = 0;   ///< pool and the static objects outside it, each aligned
+  std::uint64_t total_bytes =
+      0;  ///< pool and all static arrays outside it, callees' too, as ptxas places them
   std::vector<ObjectSet> overlap;  ///< per object: those it shares bytes with
   Insertions insertions;
   Placement placement;
@@ -39,6 +41,9 @@ class Planner {
   /// The interference graph, with the pairs that proved beyond help of any barrier.
   const Interference& interference() const { return interference_; }
 
+  /// Static shared memory with this plan, its pool larger by `padding` [bytes].
+  std::uint64_t total_bytes(const Plan& plan, std::uint64_t padding = 0) const;
+
   /// All movable objects go to the pool, whether they share or not (a pool sized at launch).
   bool pool_everything = false;
 
@@ -50,6 +55,7 @@ class Planner {
   Interference interference_;
   PlacementOptions options_;
   BarrierPlanner barriers_;
+  SharedLayout layout_;
   std::vector<std::uint32_t> movable_;
 };
 
