@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tile/c/delinearise.hpp"
 #include "tile/c/parser.hpp"
 #include "warploom/core/error.hpp"
 
@@ -138,6 +139,7 @@ const std::string& Parser::name_in_region(Symbol& symbol, const std::string& nam
     variable.is_parameter = symbol.from_outside;
     variable.is_constant = symbol.is_const;
     variable.is_result = is_result(symbol, name);
+    variable.is_flat = symbol.extents.size() == 1 && symbol.extents[0] == Expression::name("");
     variable.at = symbol.at;
     region_.variables.push_back(std::move(variable));
   }
@@ -414,7 +416,9 @@ Region Parser::region(const std::string& function, const Token& at, std::size_t 
 
 std::vector<Region> read_source(std::string_view text, const std::string& file,
                                 const SourceOptions& options) {
-  return Parser(preprocess(text, file, options), options).run();
+  std::vector<Region> regions = Parser(preprocess(text, file, options), options).run();
+  for (Region& region : regions) delinearise(region);
+  return regions;
 }
 
 }  // namespace warploom::tile

@@ -8,6 +8,7 @@
 
 #include "tile/c/wellformed.hpp"
 #include "tile/sets/access_relations.hpp"
+#include "tile/sets/inferred_extents.hpp"
 
 namespace warploom::tile {
 namespace {
@@ -54,10 +55,12 @@ class Analysis {
 
   void run() {
     polyhedra_.depth = loop_depth(region_.body);
+    polyhedra_.remarks = region_.remarks;
     positions_ = {0};
     visit(region_.body, polyhedra_.parameters);
     if (polyhedra_.statements.empty())
       refuse(region_, region_.at, "function '" + region_.function + "'", "it has no statements");
+    infer_extents(polyhedra_);
     for (std::size_t s = 0; s < scopes_.size(); ++s)
       keep_within_extents(scopes_[s].statement(), polyhedra_.statements[s], polyhedra_);
     for (StatementSets& sets : polyhedra_.sets) restrict_to_sizes(sets);
