@@ -348,9 +348,13 @@ std::string Translator::fresh_name(const std::string& name, bool loop) const {
     return loop && found->second &&
            std::ranges::none_of(running_, [&](const auto& around) { return around.second == candidate; });
   };
-  if (free(name)) return name;
+  std::string plain = name.empty() ? "unnamed" : name;  // what Clang prints may be no identifier
+  for (char& c : plain)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  if (std::isdigit(static_cast<unsigned char>(plain[0]))) plain.insert(0, "_");
+  if (free(plain)) return plain;
   for (int number = 2;; ++number)
-    if (const std::string candidate = fmt::format("{}_{}", name, number); free(candidate)) return candidate;
+    if (const std::string candidate = fmt::format("{}_{}", plain, number); free(candidate)) return candidate;
 }
 
 std::string Translator::name_in_region(const Entity& entity) {

@@ -155,6 +155,8 @@ class NestFinder {
       return;
     } catch (const BadInput& error) {
       refusal = refusal_of(error.what(), region);
+    } catch (const Internal& error) {  // of isl, as for numbers at the end of 64 bits
+      refusal = {region.at, "nest", error.what()};
     }
     if (statements.size() > 1) {
       for (const Syntax* s : statements)
