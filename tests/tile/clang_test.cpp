@@ -33,7 +33,10 @@ class Clang : public ::testing::Test {
     const fs::path path = place_.path() / name;
     std::ofstream(path) << text;
     std::vector<Region> regions = read_with_clang(path, {}, options);
-    for (Region& region : regions) region.file = name;
+    for (Region& region : regions) {
+      region.file = name;
+      delinearise(region);
+    }
     return regions;
   }
 
@@ -143,10 +146,10 @@ TEST_F(Clang, FlatArraysGetTheirRows) {
 
 TEST_F(Clang, SmallFunctionsAreReadWhereTheyAreCalled) {
   const auto regions = read(
-      "#include <math.h>\n"
+      "#include <assert.h>\n#include <math.h>\n"
       "typedef struct { int w; float *data; } image;\n"
       "static inline float square(float x) { return x * x; }\n"
-      "static float at(image m, int x, int y) { return m.data[y * m.w + x]; }\n"
+      "static float at(image m, int x, int y) { assert(x < m.w); return m.data[y * m.w + x]; }\n"
       "static float above(float x, float least) { if (x < least) return least; return x; }\n"
       "void f(int n, image m, float *a) {\n"
       "  for (int i = 0; i < n; i++) a[i] = square(at(m, i, 3)) + above(sqrtf(a[i]), 1.f);\n"
@@ -230,6 +233,21 @@ TEST_F(Clang, TemplatesAndMemberFunctionsAreReadAsTheyAreInstantiated) {
             "for (int i = 0; i < n; i++)\n  for (int j = 0; j < n; j++)\n    data[i][j] *= by;\n");
   EXPECT_EQ(to_text(regions[1].body), "for (int i = 0; i < n; i++)\n  a[i + 3] = a[i];\n");
   EXPECT_EQ(find_variable(regions[1], "a")->type, ScalarType::float64);
+}
+
+TEST_F(Clang, AccessorsAreTheElementsThatTheyGive) {
+  const auto regions = read(
+      "typedef double real;\n"
+      "class Domain {\n public:\n  real &x(int i) { return m_x[i]; }\n  real &at(int i, int j) { return m_x[i * n() + j]; }\n"
+      "  int n() const { return m_n; }\n private:\n  real *m_x;\n  int m_n;\n};\n"
+      "void f(Domain &domain, real *y) {\n"
+      "  for (int i = 0; i < domain.n(); ++i) domain.x(i) = y[i] + domain.at(2, i);\n"
+      "}\n",
+      "t.cpp");
+  ASSERT_THAT(refusals(regions), ElementsAre());
+  EXPECT_EQ(to_text(regions.at(0).body),
+            "for (int i = 0; i < domain_m_n; i++)\n"
+            "  domain_m_x[i] = y[i] + domain_m_x[2 * domain_m_n + i];\n");
 }
 
 TEST_F(Clang, FlagsOfACompilationDatabaseHold) {
@@ -333,6 +351,7 @@ TEST(FlatArrays, KeepTheirSubscriptsWhereNoRowsShow) {
         "void f(int n, int m, float *A, float *x) { for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) A[" +
             subscript + "] = x[i]; }",
         "t.c", {});
+    delinearise(regions.at(0));
     const Node& loop = regions.at(0).body.children.at(0);
     return to_text(loop.children.at(0).children.at(0).target);
   };

@@ -53,7 +53,7 @@ class Shapes {
  public:
   explicit Shapes(Region& region) : region_(region), sizes_(region.sizes.begin(), region.sizes.end()) {}
 
-  void run() {
+  std::vector<ProductOfSizes> run() {
     std::map<std::string, std::vector<Expression*>> elements;
     collect(region_.body, elements);
     for (Variable& variable : region_.variables) {
@@ -66,6 +66,7 @@ class Shapes {
     replace_products(region_.body);
     for (std::size_t v = 0; v < region_.variables.size(); ++v)
       for (Expression& extent : region_.variables[v].extents) replace_products(extent);
+    return std::move(made_);
   }
 
  private:
@@ -326,6 +327,7 @@ class Shapes {
     region_.remarks.push_back(fmt::format("{} stands for {}", name, text));
     sizes_.insert(name);
     products_[text] = name;
+    made_.push_back({name, factors});
     return name;
   }
 
@@ -333,11 +335,12 @@ class Shapes {
   std::set<std::string> sizes_;
   std::map<std::string, Expression> parts_;
   std::map<std::string, std::string> products_;
+  std::vector<ProductOfSizes> made_;
   std::vector<std::vector<Expression>> results_;
 };
 
 }  // namespace
 
-void delinearise(Region& region) { Shapes(region).run(); }
+std::vector<ProductOfSizes> delinearise(Region& region) { return Shapes(region).run(); }
 
 }  // namespace warploom::tile

@@ -9,6 +9,11 @@ namespace warploom::tile {
 /// below lda is left to the check of extents, which says what it assumes. What remains of products of sizes
 /// (m * n) becomes a size of its own, m_n. Both are told in `remarks`. Subscripts without rows stay as they
 /// are.
-void delinearise(Region& region);
+/// @return those sizes
+struct ProductOfSizes {
+  std::string name = {};
+  std::vector<std::string> factors = {};
+};
+std::vector<ProductOfSizes> delinearise(Region& region);
 
 }  // namespace warploom::tile

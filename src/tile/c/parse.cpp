@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "tile/c/delinearise.hpp"
 #include "tile/c/parser.hpp"
 #include "warploom/core/error.hpp"
 
@@ -416,9 +415,7 @@ Region Parser::region(const std::string& function, const Token& at, std::size_t 
 
 std::vector<Region> read_source(std::string_view text, const std::string& file,
                                 const SourceOptions& options) {
-  std::vector<Region> regions = Parser(preprocess(text, file, options), options).run();
-  for (Region& region : regions) delinearise(region);
-  return regions;
+  return Parser(preprocess(text, file, options), options).run();
 }
 
 }  // namespace warploom::tile

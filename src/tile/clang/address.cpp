@@ -12,7 +12,7 @@ namespace {
 
 /// The element's type of a std::vector, of a std::array with its length: what they hold is reached as through
 /// a pointer, as an array.
-bool unwrap_container(CType& type) {
+bool unwrap_container(CType& type, const std::map<std::string, std::string>& aliases) {
   std::string_view base = type.base;
   if (base.starts_with("std::")) base.remove_prefix(5);
   const std::size_t open = base.find('<');
@@ -32,7 +32,7 @@ bool unwrap_container(CType& type) {
   } else {
     return false;
   }
-  const CType element = read_type(arguments.substr(0, comma), {});
+  const CType element = read_type(arguments.substr(0, comma), aliases);
   type.base = element.base;
   type.is_const = type.is_const || element.is_const;
   type.layers.push_back(std::move(layer));
@@ -86,10 +86,11 @@ const Translator::Entity& Translator::entity(const Syntax& expression) {
       made.type.layers.erase(made.type.layers.begin());
       made.global = !made.parameter;  // lives elsewhere
     }
-    unwrap_container(made.type);
+    unwrap_container(made.type, file_.translation.aliases);
     return entities_.emplace(e->target, std::move(made)).first->second;
   }
   if (e->is("CXXThisExpr")) {
+    if (const auto object = objects_.find("this"); object != objects_.end()) return entity(*object->second);
     Entity self;
     self.key = "this";
     self.global = true;
@@ -107,7 +108,7 @@ const Translator::Entity& Translator::entity(const Syntax& expression) {
   member.shown = base.key == "this" ? e->name : base.shown + (e->arrow ? "->" : ".") + e->name;
   member.type = file_.type(e->type);
   if (member.type.is_reference()) member.type.layers.erase(member.type.layers.begin());
-  unwrap_container(member.type);
+  unwrap_container(member.type, file_.translation.aliases);
   if (survey_.written(base.key, first_, last_))
     refuse(*e, member.shown, fmt::format("{} changes within the nest", base.shown));
   return entities_.emplace(key, std::move(member)).first->second;
@@ -173,6 +174,10 @@ Translator::Address Translator::address(const Syntax& expression) {
   if (e.is("CXXMemberCallExpr") && e.children.size() == 1 && bare(e.children[0]).name == "data" &&
       bare(e.children[0]).children.size() == 1)
     return address(bare(e.children[0]).children[0]);
+  if ((e.is("CXXMemberCallExpr") || e.is("CallExpr")) && !e.children.empty()) {
+    const Syntax* function = file_.definition(bare(e.children[0]));
+    if (function) return place_of(e, *function);
+  }
   refuse(e, construct_name(e), "it is no array, and no pointer that stays where it is");
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "tile/c/delinearise.hpp"
 #include "tile/clang/translate.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/tile/clang.hpp"
@@ -147,7 +146,6 @@ class NestFinder {
   /// What can be read has to be affine, too.
   void nest(const Block& statements, Region region, bool whole, bool in_loop) {
     if (!whole) region.function += fmt::format("_line{}", region.at.line);
-    delinearise(region);
     Refusal refusal;
     try {
       Nest::analyse(region);

@@ -83,10 +83,13 @@ void SourceFile::visit(const Syntax& node, const std::string& scope) {
     for (const Syntax& child : node.children) visit(child, inner);
 }
 
-const Syntax* SourceFile::definition(const std::string& id, const std::string& name) const {
-  if (const auto found = by_id_.find(id); found != by_id_.end()) return found->second;
-  const auto found = by_name_.find(name);
-  return found == by_name_.end() ? nullptr : found->second;
+const Syntax* SourceFile::definition(const Syntax& callee) const {
+  if (const auto found = by_id_.find(callee.target); found != by_id_.end()) return found->second;
+  // What is called may be another declaration of it.
+  const auto found = by_name_.find(callee.name);
+  const bool same =
+      found != by_name_.end() && callee.is("DeclRefExpr") && found->second->type == callee.target_type;
+  return same ? found->second : nullptr;
 }
 
 const Syntax* SourceFile::global(const std::string& id) const {

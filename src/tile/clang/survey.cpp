@@ -38,6 +38,19 @@ std::string iterator_of(const Syntax& loop) {
   return "";
 }
 
+namespace {
+
+bool names(const Syntax& node, std::string_view name) {
+  return (node.is("DeclRefExpr") && node.name == name) ||
+         std::ranges::any_of(node.children, [&](const Syntax& child) { return names(child, name); });
+}
+
+}  // namespace
+
+bool is_assertion(const Syntax& statement) {
+  return statement.type == "void" && names(statement, "__assert_fail");
+}
+
 bool is_loop(const Syntax& node) {
   return node.is("ForStmt") || node.is("WhileStmt") || node.is("DoStmt") || node.is("CXXForRangeStmt");
 }

@@ -53,6 +53,8 @@ std::string key_of(const Syntax& expression);
 const Syntax& bare(const Syntax& expression);
 /// The first part of a `for` if it sets one variable. @return its id, or empty
 std::string iterator_of(const Syntax& loop);
+/// What assert() becomes: it says what holds, and does nothing where that is so.
+bool is_assertion(const Syntax& statement);
 bool is_loop(const Syntax& node);
 bool has_loop(const Syntax& node);
 

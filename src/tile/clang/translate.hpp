@@ -20,8 +20,8 @@ class SourceFile {
 
   const Translation& translation;
   std::vector<const Syntax*> functions;  ///< with a body, each once, instances of templates among them
-  /// The definition behind a declaration. @return nullptr if the file has none
-  const Syntax* definition(const std::string& id, const std::string& name) const;
+  /// The definition of a function that is called by its name. @return nullptr if the file has none
+  const Syntax* definition(const Syntax& callee) const;
   const Syntax* global(const std::string& id) const;
   std::optional<std::int64_t> enumerator(const std::string& id) const;
   /// The characters of a node, where they stand in a file that can be read and are no macro's.
@@ -128,7 +128,10 @@ class Translator {
 
   // translate_call.cpp
   Operand call(const Syntax& e);
-  Operand inlined(const Syntax& e, const Syntax& function, std::size_t first_argument);
+  template <class Read>
+  auto within_call(const Syntax& e, const Syntax& function, Read read);
+  Operand inlined(const Syntax& e, const Syntax& function);
+  Address place_of(const Syntax& e, const Syntax& function);
   Operand result_of(const Syntax& at, const std::vector<const Syntax*>& body, std::size_t from);
   void bind(const Syntax& parameter, const Syntax& argument);
   Operand least_or_most(const Syntax& e, const std::string& name, std::vector<Operand> arguments);

@@ -34,10 +34,10 @@ Translator::Operand Translator::call(const Syntax& e) {
   if (!callee.is(method ? "MemberExpr" : "DeclRefExpr"))
     refuse(e, "call through a value", "only functions whose names stand there are read");
   const std::string& name = callee.name;
-  if (const Syntax* function = file_.definition(callee.target, name)) {
-    if (method)
-      refuse(e, "call of " + name, "member functions are not read; write what it gives in its place");
-    return inlined(e, *function, 1);
+  if (const Syntax* function = file_.definition(callee)) {
+    if (file_.type(function->type.substr(0, function->type.find('('))).is_reference())
+      return {element_of(place_of(e, *function), e), false};
+    return inlined(e, *function);
   }
   if (method && name == "size" && e.children.size() == 1 && callee.children.size() == 1) {
     const Entity& container = entity(callee.children[0]);
@@ -97,19 +97,19 @@ Translator::Operand Translator::least_or_most(const Syntax& e, const std::string
   return result;
 }
 
-Translator::Operand Translator::inlined(const Syntax& e, const Syntax& function, std::size_t first_argument) {
+/// Reads a function where it is called: its parameters stand for what they are given.
+/// @param read  is given the statements of its body
+template <class Read>
+auto Translator::within_call(const Syntax& e, const Syntax& function, Read read) {
   const std::string what = "call of " + function.name;
   if (calls_.size() >= kMostCalls || std::ranges::find(calls_, &function) != calls_.end())
     refuse(e, what, "it calls itself, or calls are nested too deep");
   const Syntax* body = body_of(function);
-  const CType returns = file_.type(function.type.substr(0, function.type.find('(')));
-  if (!body || !returns.is_plain() || !(returns.scalar() || returns.is_integer()))
-    refuse(e, what, "only functions that give a number are read; write its body in its place");
+  if (!body) refuse(e, what, "its body is not known");
   std::vector<const Syntax*> parameters;
   for (const Syntax& child : function.children)
     if (child.is("ParmVarDecl")) parameters.push_back(&child);
-  if (parameters.size() != e.children.size() - first_argument)
-    refuse(e, what, "it has another number of parameters");
+  if (parameters.size() != e.children.size() - 1) refuse(e, what, "it has another number of parameters");
   const auto values = values_;
   const auto pointers = pointers_;
   const auto objects = objects_;
@@ -117,25 +117,57 @@ Translator::Operand Translator::inlined(const Syntax& e, const Syntax& function,
     if (writes_to(*body, parameters[p]->id))
       refuse(e, what,
              fmt::format("it changes its parameter {}; write its body in its place", parameters[p]->name));
-    bind(*parameters[p], e.children[p + first_argument]);
+    bind(*parameters[p], e.children[p + 1]);
+  }
+  const Syntax& callee = bare(e.children[0]);
+  if (callee.is("MemberExpr") && callee.children.size() == 1) {
+    const Syntax* self = &bare(callee.children[0]);
+    if (const auto known = objects.find(self->is("CXXThisExpr") ? "this" : self->target);
+        known != objects.end())
+      self = known->second;
+    if (!self->is("CXXThisExpr")) {
+      entity(*self);  // a variable, or it is refused
+      objects_["this"] = self;
+    }
   }
   calls_.push_back(&function);
   std::vector<const Syntax*> statements;
-  for (const Syntax& child : body->children) statements.push_back(&child);
-  Operand result;
-  try {
-    result = result_of(*body, statements, 0);
-  } catch (NotRead& reason) {
-    // Where the nest is, what its function does.
-    refuse(e, what,
-           fmt::format("line {} has {}: {}", reason.refusal.at.line, reason.refusal.construct,
-                       reason.refusal.why));
-  }
+  for (const Syntax& child : body->children)
+    if (!child.is("NullStmt") && !is_assertion(child)) statements.push_back(&child);
+  const auto result = [&] {
+    try {
+      return read(*body, statements);
+    } catch (const NotRead& reason) {
+      // Where the nest is, what its function does.
+      refuse(e, what,
+             fmt::format("line {} has {}: {}", reason.refusal.at.line, reason.refusal.construct,
+                         reason.refusal.why));
+    }
+  }();
   calls_.pop_back();
   values_ = values;
   pointers_ = pointers;
   objects_ = objects;
   return result;
+}
+
+Translator::Operand Translator::inlined(const Syntax& e, const Syntax& function) {
+  const CType returns = file_.type(function.type.substr(0, function.type.find('(')));
+  if (!returns.is_plain() || !(returns.scalar() || returns.is_integer()))
+    refuse(e, "call of " + function.name,
+           "only functions that give a number are read; write its body in its place");
+  return within_call(e, function, [&](const Syntax& body, const std::vector<const Syntax*>& statements) {
+    return result_of(body, statements, 0);
+  });
+}
+
+/// Of a function that gives a reference to an element, as accessors of C++ do.
+Translator::Address Translator::place_of(const Syntax& e, const Syntax& function) {
+  return within_call(e, function, [&](const Syntax& body, const std::vector<const Syntax*>& statements) {
+    if (statements.size() != 1 || !statements[0]->is("ReturnStmt") || statements[0]->children.size() != 1)
+      refuse(body, "function", "only `return` of an element is read where a reference is given");
+    return address(statements[0]->children[0]);
+  });
 }
 
 void Translator::bind(const Syntax& parameter, const Syntax& argument) {
@@ -164,7 +196,7 @@ Translator::Operand Translator::result_of(const Syntax& at, const std::vector<co
   if (from >= body.size()) refuse(at, "function", "it may end without a value");
   const Syntax& s = *body[from];
   if (s.is("ReturnStmt") && s.children.size() == 1) return converted(s.children[0]);
-  if (s.is("NullStmt")) return result_of(at, body, from + 1);
+  if (s.is("NullStmt") || is_assertion(s)) return result_of(at, body, from + 1);
   if (s.is("CompoundStmt") && from + 1 == body.size()) {
     std::vector<const Syntax*> inner;
     for (const Syntax& child : s.children) inner.push_back(&child);

@@ -80,7 +80,8 @@ Region Translator::region(std::size_t& failed) {
 void Translator::statement(const Syntax& s, std::vector<Node>& out) {
   if (++depth_ > kDeepestStatement)
     refuse(s, "statement", fmt::format("it is nested deeper than {}", kDeepestStatement));
-  if (s.is("CompoundStmt")) {
+  if (is_assertion(s)) {
+  } else if (s.is("CompoundStmt")) {
     for (const Syntax& child : s.children) statement(child, out);
   } else if (s.is("ForStmt") && s.children.size() == 5) {
     loop(s, out);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "tile/c/delinearise.hpp"
 #include "tile/c/wellformed.hpp"
 #include "tile/sets/access_relations.hpp"
 #include "tile/sets/inferred_extents.hpp"
@@ -18,6 +19,18 @@ std::shared_ptr<isl_ctx> make_context() {
   if (!context) throw OutOfMemory("integer sets: no memory for isl");
   isl_options_set_on_error(context.get(), ISL_ON_ERROR_CONTINUE);  // errors come back, nothing is printed
   return context;
+}
+
+/// Of factors that are each one number.
+std::optional<std::int64_t> value_of(const ProductOfSizes& product, const std::vector<SizeRange>& sizes) {
+  std::int64_t value = 1;
+  for (const std::string& factor : product.factors) {
+    const auto known = std::ranges::find(sizes, factor, &SizeRange::name);
+    if (known == sizes.end() || !known->least || known->least != known->most ||
+        __builtin_mul_overflow(value, *known->least, &value))
+      return std::nullopt;
+  }
+  return value;
 }
 
 /// What the ranges say, over all of the region's sizes.
@@ -249,6 +262,8 @@ Nest Nest::analyse(Region region, std::vector<SizeRange> sizes) {
     throw BadInput(text);
   }
   check(region);
+  for (const ProductOfSizes& product : delinearise(region))
+    if (const auto value = value_of(product, sizes)) sizes.push_back({product.name, value, value});
   return with_isl([&] {
     auto polyhedra = std::make_shared<Polyhedra>();
     polyhedra->context_owner = make_context();
