@@ -36,7 +36,8 @@ std::vector<SeriesDenoiseOptions> odd_series_options() {
 }
 
 DOOR(DenoiseSeries, "imaging::denoise_series", "imaging::noise_correlation",
-     "imaging::series_denoise_obstacle", "imaging::denoise_first") {
+     "imaging::series_denoise_obstacle",
+     "imaging::denoise_first(Image &, const Mask &, SeriesStep, const SeriesDenoiseOptions &)") {
   const SeriesDenoiseOptions cpu{.extent = {3, 3, 3}, .run = {.devices = {Device::cpu}}};
   door_of_images(9, [&](Image& i, const Mask& m) { return denoise_series(i, m, cpu).voxels; });
   door_of_images(9, [](Image& i, const Mask& m) { return noise_correlation(i, m).patches; });
@@ -160,11 +161,17 @@ DOOR(DenoiseComplexSeries, "imaging::denoise_complex_series", "imaging::patch_ex
   survives([] { return patch_extent({kMost, kMost, kMost}, 1 << 30)[0]; });
 }
 
-DOOR(SeriesFiles, "imaging::read_series_image", "imaging::take_volumes_file", "imaging::complex_volumes",
-     "imaging::magnitudes", "imaging::take_measured_volumes", "imaging::name(NoiseEstimator)",
-     "imaging::name(PatchOutput)", "imaging::name(Precision)", "imaging::name(SeriesStep)",
-     "imaging::parse_noise_estimator", "imaging::parse_patch_output", "imaging::parse_precision",
-     "imaging::parse_series_step", "imaging::name(Regulariser)", "imaging::parse_regulariser") {
+DOOR(SeriesFiles, "imaging::read_series_image",
+     "imaging::take_volumes_file(Image &, const Nifti &, std::string_view)",
+     "imaging::take_volumes_file(std::vector<std::complex<float>> &, const Grid &, const Nifti &, "
+     "std::string_view)",
+     "imaging::denoise_first(std::span<std::complex<float>>, const Grid &, int, const Mask &, SeriesStep, "
+     "const SeriesDenoiseOptions &)",
+     "imaging::complex_volumes", "imaging::magnitudes", "imaging::take_measured_volumes",
+     "imaging::name(NoiseEstimator)", "imaging::name(PatchOutput)", "imaging::name(Precision)",
+     "imaging::name(SeriesStep)", "imaging::parse_noise_estimator", "imaging::parse_patch_output",
+     "imaging::parse_precision", "imaging::parse_series_step", "imaging::name(Regulariser)",
+     "imaging::parse_regulariser") {
   refused([] { return name(no_enumerator<Regulariser>()); });
   refused([] { return name(no_enumerator<NoiseEstimator>()); });
   refused([] { return name(no_enumerator<PatchOutput>()); });
