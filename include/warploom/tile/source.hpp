@@ -94,7 +94,7 @@ struct Variable {
   bool is_parameter = false;             ///< lives outside of the region: its last value matters
   bool is_constant = false;              ///< const-qualified
   bool is_result =
-      false;  ///< a scalar whose last value is seen outside: C and CUDA give it through a pointer
+      false;             ///< a scalar whose last value is seen outside: C and CUDA give it through a pointer
   bool is_flat = false;  ///< an array that the source has a pointer to the elements of, "float *A"
   Position at = {};
 };
