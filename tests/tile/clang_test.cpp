@@ -184,6 +184,20 @@ TEST_F(Clang, WhatIsNotAffineIsRefusedForItsLoopAlone) {
   EXPECT_THAT(names, ElementsAre("f_line3", "f_line6", "f_line9"));
 }
 
+TEST_F(Clang, WhatChangesAfterALoopIsASizeInIt) {
+  const auto regions = read(
+      "void release(float **);\n"
+      "void f(int n, float *a) {\n"
+      "  for (int i = 0; i < n; i++) a[i] = 1;\n"
+      "  n = n / 2;\n"
+      "  for (int i = 0; i < n; i++) a[i] += 2;\n"
+      "  release(&a);\n"
+      "}\n");
+  EXPECT_THAT(refusals(regions), ElementsAre());
+  ASSERT_EQ(regions.size(), 2u);
+  EXPECT_EQ(to_text(regions[1].body), "for (int i = 0; i < n; i++)\n  a[i] += 2;\n");
+}
+
 TEST_F(Clang, ResultsAreNotDropped) {
   const auto regions = read(
       "float dot(int n, const float *a, const float *b) {\n"
