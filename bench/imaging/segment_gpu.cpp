@@ -56,6 +56,7 @@ void convex(benchmark::State& state, const Image& image) {
   const double voxels = static_cast<double>(image.grid.voxels());
   state.counters["iterations"] = last.iterations;
   state.counters["converged"] = last.converged ? 1 : 0;
+  state.counters["both_models"] = last.noise == Noise::counts ? 1 : 0;
   state.counters["gap"] = last.gap;
   state.counters["us_per_iteration"] = 1e6 * last.seconds / last.iterations;
   state.counters["transfer_ms"] = 1e3 * transfer / runs;

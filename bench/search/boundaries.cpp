@@ -1,21 +1,23 @@
 // Question: do matches begin and end where strides do? Fixed: each recording is searched once with each of
-// some strides, of its own wearer ("same") or of another ("other"), in place and freely (defaults),
-// z-normalised; as many results as it has strides. A result is correct if it overlaps a stride by half
-// (intersection over union, IoU) of what both cover, before or after its boundaries are refined. Reported: of
-// the correct results the share of those with IoU >= .75 and .9, as they are found and refined (of all
-// strides, and of those without a turn), and the time that refining one takes.
+// some strides, of its own wearer ("same") or of another ("other"), by search_recording(), as `warploom
+// search` does with --match auto, in-place and free and the other defaults; as many results as it has
+// strides. A result is correct if it overlaps a stride by half (intersection over union, IoU) of what both
+// cover, before or after its boundaries are refined. Reported: of the correct results the share of those with
+// IoU >= .75 and .9, as their windows were found and as they are reported (of all strides, and of those
+// without a turn), the time of searches and, within it, of refining.
 //
 // Plantar forces (gait of PhysioNet, 8 recordings, 16 sensors at 100 Hz): a stride lasts from the sample at
 // which the foot's total force exceeds a twentieth of its 95th percentile (20 N at least) to the next such
 // sample, if that takes .6 to 2 s; its first minute. Inertial (C. Voisard et al., Image Processing On Line
 // 13, 2023: 110 trials of 19 healthy subjects, three sensors at 100 Hz, 18 channels, steps corrected by
 // hand): from the end of a left foot's swing to the next, as noted there; queries are strides without the
-// turn. Usage: boundaries PLANTAR INERTIAL QUERIES [file.json]; PLANTAR: folder with Ga*.txt.gz and others;
-// INERTIAL: folder with N-N.json and N-N_{lb,lf,rf}.txt; "-" for none.
+// turn. Usage: boundaries PLANTAR INERTIAL QUERIES [file.json [METHODS]]; PLANTAR: folder with Ga*.txt.gz and
+// others; INERTIAL: folder with N-N.json and N-N_{lb,lf,rf}.txt; "-" for none; METHODS: auto,in-place,free.
 
 #include "warploom/search/boundaries.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -31,8 +33,7 @@
 #include "../json_records.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/io/recording.hpp"
-#include "warploom/search/find.hpp"
-#include "warploom/search/in_place.hpp"
+#include "warploom/search/recordings.hpp"
 
 namespace {
 
@@ -153,14 +154,38 @@ struct Shares {
   }
 };
 
-void study(const std::string& name, const std::vector<Walk>& walks, int queries, JsonRecords& records) {
+/// The recording as its file would be read: sensors of three axes have names that say so.
+io::Recording recording_of(const Walk& walk, bool named) {
+  constexpr double kRate = 100;
+  io::Recording recording;
+  recording.name = walk.name;
+  recording.timed = true;
+  for (std::size_t c = 0; c < walk.channels.size(); ++c) {
+    const std::string name =
+        named ? "sensor" + std::to_string(c / 3) + static_cast<char>('x' + static_cast<char>(c % 3)) : "";
+    recording.channels.push_back({name, "", kRate, walk.channels[c]});
+  }
+  return recording;
+}
+
+double seconds_of(const auto& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void study(const std::string& name, const std::vector<Walk>& walks, int queries, const std::string& methods,
+           JsonRecords& records) {
   constexpr std::size_t kFewest = 8;  // strides of a recording
+  const std::array<std::pair<std::string, MatchBy>, 3> all{
+      {{"auto", MatchBy::automatic}, {"in-place", MatchBy::in_place}, {"free", MatchBy::free}}};
   for (const bool other : {false, true})
-    for (const bool free : {false, true}) {
+    for (const auto& [method, match_by] : all) {
+      if (methods.find(method) == std::string::npos) continue;
       std::mt19937 engine(5);
-      Shares found, refined, of_straight;
+      Shares found, reported, of_straight, of_reported;
       int searches = 0, results = 0;
-      double time = 0;
+      double time = 0, refining = 0;
       for (const Walk& walk : walks) {
         if (walk.strides.size() < kFewest) continue;
         std::vector<const Walk*> sources;
@@ -168,55 +193,56 @@ void study(const std::string& name, const std::vector<Walk>& walks, int queries,
           if (source.strides.size() >= kFewest && (source.subject != walk.subject) == other &&
               (other ? source.name.back() == walk.name.back() || name == "inertial" : &source == &walk))
             sources.push_back(&source);
-        Index index(Signal(walk.channels.begin(), walk.channels.end()), {.run = {.devices = {Device::cpu}}});
+        io::Recording recording = recording_of(walk, name == "inertial");
         for (int q = 0; q < queries; ++q) {
           const Walk& source = *sources[engine() % sources.size()];
           const Boundaries stride = source.straight[engine() % source.straight.size()];
-          Query query;
-          for (std::size_t c = 0; c < source.channels.size(); ++c) {
-            query.channels.push_back(std::span(source.channels[c])
-                                         .subspan(static_cast<std::size_t>(stride.first),
-                                                  static_cast<std::size_t>(stride.last - stride.first)));
-            query.places.push_back(static_cast<std::int32_t>(c));
+          RecordedQuery query{.label = "stride", .rate = 100, .timed = true};
+          for (const io::Channel& channel : recording_of(source, name == "inertial").channels) {
+            query.names.push_back(channel.name);
+            query.samples.emplace_back(channel.samples.begin() + stride.first,
+                                       channel.samples.begin() + stride.last);
           }
-          const auto limit = static_cast<std::int64_t>(walk.strides.size());
-          std::vector<Match> matches;
-          if (free) {
-            FindOptions options;
-            options.limit = limit;
-            matches = find(index, query, options).matches;
-          } else {
-            matches = find_in_place(index, query, {.limit = limit});
-          }
+          SearchOptions options;
+          options.run.devices = {Device::cpu};
+          options.match = match_by;
+          options.find.limit = static_cast<std::int64_t>(walk.strides.size());
+          SearchResult result;
+          time += seconds_of([&] { result = search_recording(recording, walk.name, {&query, 1}, options); });
           ++searches;
+          std::vector<Match> matches;
+          for (const Hit& hit : result.hits) matches.push_back(hit.match);
+          const std::vector views = placed(result.compared, recording, walk.name, false);
+          const std::vector<const Query*> of_matches(matches.size(), &views[0]);
+          const Signal signal(walk.channels.begin(), walk.channels.end());
+          refining += seconds_of([&] { refine_all(signal, of_matches, matches, Normalization::z); });
           for (const Match& match : matches) {
-            const Boundaries as_found{match.first, match.last};
+            const Boundaries as_found{match.first, match.last}, as_reported = match.boundaries();
             if (!other && overlap(as_found, stride) > .9) continue;  // the query itself
-            const auto start = std::chrono::steady_clock::now();
-            const Boundaries better = refine_boundaries(index.signal(), query, match, Normalization::z);
-            time += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
             ++results;
             const auto nearness = [&](const Boundaries& truth) {
-              return std::max(overlap(truth, as_found), overlap(truth, better));
+              return std::max(overlap(truth, as_found), overlap(truth, as_reported));
             };
             const Boundaries truth = *std::max_element(
                 walk.strides.begin(), walk.strides.end(),
                 [&](const Boundaries& a, const Boundaries& b) { return nearness(a) < nearness(b); });
             if (nearness(truth) < .5) continue;
             found.add(overlap(truth, as_found));
-            refined.add(overlap(truth, better));
+            reported.add(overlap(truth, as_reported));
+            if (overlap(truth, as_reported) >= .5) of_reported.add(overlap(truth, as_reported));
             if (std::find(walk.straight.begin(), walk.straight.end(), truth) != walk.straight.end())
-              of_straight.add(overlap(truth, better));
+              of_straight.add(overlap(truth, as_reported));
           }
         }
       }
       if (searches == 0) continue;
       records.add("{\"data\": \"" + name + "\", \"wearer\": \"" + (other ? "other" : "same") +
-                  "\", \"match\": \"" + (free ? "free" : "in place") +
-                  "\", \"searches\": " + std::to_string(searches) +
+                  "\", \"match\": \"" + method + "\", \"searches\": " + std::to_string(searches) +
                   ", \"results\": " + std::to_string(results) + ", \"found\": " + found.text() +
-                  ", \"refined\": " + refined.text() + ", \"refined_straight\": " + of_straight.text() +
-                  ", \"refining_ms\": " + json_number(1e3 * time / std::max(results, 1)) + "}");
+                  ", \"reported\": " + reported.text() + ", \"reported_straight\": " + of_straight.text() +
+                  ", \"correct_as_reported\": " + of_reported.text() +
+                  ", \"search_ms\": " + json_number(1e3 * time / searches) +
+                  ", \"of_it_refining_ms\": " + json_number(1e3 * refining / searches) + "}");
     }
 }
 
@@ -224,14 +250,16 @@ void study(const std::string& name, const std::vector<Walk>& walks, int queries,
 
 int main(int count, char** arguments) {
   if (count < 4) {
-    std::fprintf(stderr,
-                 "boundaries PLANTAR INERTIAL QUERIES [file.json]: see the first lines of the source\n");
+    std::fprintf(
+        stderr,
+        "boundaries PLANTAR INERTIAL QUERIES [file.json [METHODS]]: see the first lines of the source\n");
     return 2;
   }
   const int queries = std::atoi(arguments[3]);
   JsonRecords records;
   records.list("boundaries");
-  study("plantar", plantar(arguments[1]), queries, records);
-  study("inertial", inertial(arguments[2]), queries, records);
+  const std::string methods = count > 5 ? arguments[5] : "auto,in-place,free";
+  study("plantar", plantar(arguments[1]), queries, methods, records);
+  study("inertial", inertial(arguments[2]), queries, methods, records);
   if (count > 4) write_file_atomically(arguments[4], records.text());
 }

@@ -60,6 +60,8 @@ std::string message(int error) { return std::generic_category().message(error); 
                              absent ? "it is not in $PATH; install it, or give its path" : message(error)));
 }
 
+constexpr int kCreate = O_WRONLY | O_CREAT | O_TRUNC;
+
 /// How a program is started.
 struct Spawn {
   Spawn() {
@@ -209,11 +211,10 @@ int run_program(const Words& words, const Redirect& redirect) {
   require_program(words);
   Forwarding signals;
   Spawn spawn;
-  constexpr int create = O_WRONLY | O_CREAT | O_TRUNC;
   if (!redirect.out.empty())
-    posix_spawn_file_actions_addopen(&spawn.actions, STDOUT_FILENO, redirect.out.c_str(), create, 0600);
+    posix_spawn_file_actions_addopen(&spawn.actions, STDOUT_FILENO, redirect.out.c_str(), kCreate, 0600);
   if (!redirect.err.empty())
-    posix_spawn_file_actions_addopen(&spawn.actions, STDERR_FILENO, redirect.err.c_str(), create, 0600);
+    posix_spawn_file_actions_addopen(&spawn.actions, STDERR_FILENO, redirect.err.c_str(), kCreate, 0600);
   posix_spawnattr_setsigmask(&spawn.attributes, &signals.old_mask());
   posix_spawnattr_setflags(&spawn.attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t pid = 0;
@@ -232,7 +233,8 @@ int end_like(int wait_status) {
   return 128 + signal;  // the signal is blocked
 }
 
-Answer ask_program(const Words& words, std::chrono::milliseconds time_limit, std::string_view input) {
+Answer ask_program(const Words& words, std::chrono::milliseconds time_limit, std::string_view input,
+                   const fs::path& out) {
   require_program(words);
   constexpr std::chrono::hours kYear{24 * 365};  // more would leave the clock's range
   const Clock::time_point deadline = Clock::now() + std::min<std::chrono::milliseconds>(time_limit, kYear);
@@ -251,7 +253,10 @@ Answer ask_program(const Words& words, std::chrono::milliseconds time_limit, std
   FileDescriptor reader(ends[0]), writer(ends[1]);
   Spawn spawn;
   posix_spawn_file_actions_adddup2(&spawn.actions, fileno(file.get()), STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&spawn.actions, writer.get(), STDOUT_FILENO);
+  if (out.empty())
+    posix_spawn_file_actions_adddup2(&spawn.actions, writer.get(), STDOUT_FILENO);
+  else
+    posix_spawn_file_actions_addopen(&spawn.actions, STDOUT_FILENO, out.c_str(), kCreate, 0600);
   posix_spawn_file_actions_adddup2(&spawn.actions, writer.get(), STDERR_FILENO);
   posix_spawnattr_setflags(&spawn.attributes, POSIX_SPAWN_SETPGROUP);
   pid_t pid = -1;

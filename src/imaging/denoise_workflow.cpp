@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <future>
+#include <numbers>
 #include <utility>
 
 #include "core/built_with_cuda.hpp"
@@ -15,6 +16,7 @@
 #include "imaging/series_denoise_backend.hpp"
 #include "imaging/voxels.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/threads.hpp"
 #include "warploom/core/view.hpp"
 #include "warploom/imaging/image_file.hpp"
 #include "warploom/imaging/rician.hpp"
@@ -39,7 +41,7 @@ ChosenMask mask_of(const DenoiseInput& in, const DenoiseRequest& request,
       [&] {
         if (wanted == "auto") return automatic_mask(scalar());
         if (wanted == "nonzero" || wanted == "none") return Mask{};
-        return read_mask(wanted, in.image.grid, in.header.affine, request.input);
+        return read_mask(wanted, in.image.grid, in.header.affine, request.input, request.max_memory);
       },
       request.input);
 }
@@ -247,7 +249,13 @@ Image denoise_before_the_fit(DenoiseInput& in, Series& series, const DenoiseRequ
     if (copy.valid()) measured = copy.get();
     SeriesDenoiseOptions options = request.patches;
     options.run = request.solve.run;
-    outcome = denoise_first(in.image, in.mask.voxels, request.series_denoise, options);
+    if (series.complex.empty()) {
+      outcome = denoise_first(in.image, in.mask.voxels, request.series_denoise, options);
+    } else {
+      outcome = denoise_first(series.complex, in.image.grid, in.image.channels, in.mask.voxels,
+                              request.series_denoise, options);
+      if (outcome.done) in.image = magnitudes(series.complex, in.image.grid, in.image.channels);
+    }
     series.image = std::move(in.image);
   }
   in.regulariser = chosen_regulariser(request, outcome.done.has_value());
@@ -255,16 +263,36 @@ Image denoise_before_the_fit(DenoiseInput& in, Series& series, const DenoiseRequ
     throw BadInput(fmt::format(
         "{}: `regulariser` adaptive needs a series that is denoised: {}; `series_denoise` on does it all the same",
         request.input, outcome.why_not));
-  if (request.keep_series) in.denoised_series = series.image;
+  if (request.keep_series && series.complex.empty()) in.denoised_series = series.image;
+  if (request.keep_series) in.denoised_complex = std::move(series.complex);
+  series.complex = {};
   return measured;
 }
 
+/// The mean magnitudes of signals whose noise was taken away: what denoise_series() estimates from
+/// magnitudes.
+void add_rician_bias(Image& series, const Image& noise) {
+  parallel_for(series.channels, [&](std::int64_t volume) {
+    const std::span<float> values = series.channel(static_cast<int>(volume));
+    for (std::size_t v = 0; v < values.size(); ++v) {
+      const double sigma = double(noise.data[v]);
+      if (sigma > 0 && std::isfinite(values[v]))
+        values[v] = static_cast<float>(sigma * rician_moments(double(values[v]) / sigma).mean);
+    }
+  });
+}
+
 /// What fit_tensors_adaptively() needs, of the chosen volumes; `series` becomes the measured one again.
-MeasuredSeries with_noise(Series& series, Image measured, const SeriesDenoising& done,
+MeasuredSeries with_noise(Series& series, Image measured, const SeriesOutcome& outcome,
                           const DenoiseRequest& request) {
   MeasuredSeries out;
-  out.noise = done.noise;
-  correct_noise_bias(out.noise, series.image, done.extent, request.solve.run);
+  out.noise = outcome.done->noise;
+  if (outcome.complex) {
+    for (float& value : out.noise.data) value /= std::numbers::sqrt2_v<float>;  // of a part
+    add_rician_bias(series.image, out.noise);
+  } else {
+    correct_noise_bias(out.noise, series.image, outcome.done->extent, request.solve.run);
+  }
   Series denoised{std::move(series.image), series.gradients, {}};
   select_volumes(denoised, request);
   out.denoised = std::move(denoised.image);
@@ -282,7 +310,7 @@ DenoiseInput denoise_input(Series series, const DenoiseRequest& request) {
   facts.remark = remark_on_lengths(series.gradients);
   Image measured = denoise_before_the_fit(in, series, request);
   const bool adaptive = in.regulariser == Regulariser::adaptive;
-  if (adaptive) in.measured = with_noise(series, std::move(measured), *facts.denoised.done, request);
+  if (adaptive) in.measured = with_noise(series, std::move(measured), facts.denoised, request);
   select_volumes(series, request);
   facts.used = shells(series.gradients, request.b0_threshold);
   in.header = std::move(series.header);
@@ -358,7 +386,8 @@ namespace {
 
 DenoiseInput read_denoise_input(const DenoiseRequest& request) {
   check(request);
-  if (request.kind() != ImageKind::series) return denoise_input(io::read_nifti(request.input), request);
+  if (request.kind() != ImageKind::series)
+    return denoise_input(io::read_nifti(request.input, request.max_memory), request);
   std::future<void> starting = start_device(request.solve.run);
   Series series = read_series(request, request.b0_threshold);
   starting.get();  // an absent device is better known before than after the fit

@@ -11,6 +11,7 @@
 #include "warploom/core/error.hpp"
 #include "warploom/core/log.hpp"
 #include "warploom/core/view.hpp"
+#include "warploom/imaging/series.hpp"
 
 namespace warploom::imaging {
 namespace {
@@ -28,7 +29,10 @@ Image grey(const io::Picture& picture) {
 
 }  // namespace
 
-Image take_volumes(io::Nifti& file, const std::string& name) {
+namespace {
+
+/// Of a series or a vector image: x, y, z and volumes.
+std::vector<std::int64_t> volumes_shape(const io::Nifti& file, std::size_t values, const std::string& name) {
   std::vector<std::int64_t> shape = file.shape;
   while (shape.size() > 3 && shape.back() == 1) shape.pop_back();
   if (shape.size() == 5 && shape[3] == 1) shape.erase(shape.begin() + 3);
@@ -37,16 +41,32 @@ Image take_volumes(io::Nifti& file, const std::string& name) {
         "{} has the extents {}; a series or a vector image has four, [X, Y, Z, volumes], or [X, Y, Z, 1, volumes]",
         name, shape_text(file.shape)));
   shape.resize(4, 1);
-  if (std::ranges::min(shape) < 1 || std::ssize(file.data) != file.elements())
-    throw BadInput(fmt::format("{} has {} values, which are not those of the extents {}", name,
-                               file.data.size(), shape_text(file.shape)));
+  if (std::ranges::min(shape) < 1 || static_cast<std::int64_t>(values) != file.elements())
+    throw BadInput(fmt::format("{} has {} values, which are not those of the extents {}", name, values,
+                               shape_text(file.shape)));
   if (shape[3] > 100000)
     throw BadInput(fmt::format("{} has {} volumes, the limit is 100000", name, shape[3]));
+  return shape;
+}
+
+}  // namespace
+
+Image take_volumes(io::Nifti& file, const std::string& name) {
+  const std::vector<std::int64_t> shape = volumes_shape(file, file.data.size(), name);
   Image image;
   image.grid = {shape[0], shape[1], shape[2], file.spacing};
   image.channels = static_cast<int>(shape[3]);
   image.data = std::move(file.data);
   return image;
+}
+
+Image take_measured_volumes(io::Nifti& file, const std::string& name,
+                            std::vector<std::complex<float>>& complex) {
+  complex.clear();
+  if (!io::is_complex(file.type)) return take_volumes(file, name);
+  const std::vector<std::int64_t> shape = volumes_shape(file, file.complex_data.size(), name);
+  complex = std::move(file.complex_data);
+  return magnitudes(complex, {shape[0], shape[1], shape[2], file.spacing}, static_cast<int>(shape[3]));
 }
 
 ScalarImage parse_image(std::string_view bytes, const std::string& name, std::int64_t volume,
@@ -78,8 +98,9 @@ ScalarImage parse_image(std::string_view bytes, const std::string& name, std::in
   return out;
 }
 
-Mask read_mask(const std::string& file, const Grid& grid, const io::Affine& affine, const std::string& name) {
-  const io::Nifti image = io::read_nifti(file);
+Mask read_mask(const std::string& file, const Grid& grid, const io::Affine& affine, const std::string& name,
+               std::uint64_t max_bytes) {
+  const io::Nifti image = io::read_nifti(file, max_bytes);
   std::vector<std::int64_t> shape = image.shape;
   while (shape.size() > 3 && shape.back() == 1) shape.pop_back();
   shape.resize(3, shape.size() > 3 ? 0 : 1);

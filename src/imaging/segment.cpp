@@ -108,7 +108,7 @@ ScaledImage scaled_image(const Image& image, const Mask& mask) {
 std::int64_t bytes_a_voxel(const SegmentOptions& o, const Grid& grid) {
   if (o.method == Method::level_set) return 13;
   const std::int64_t edges = grid.nz == 1 ? 4 : 13, own = sizeof(float);
-  return o.classes > 2 ? own * (2 + (edges + 4) * o.classes) : own * (edges + 4) + 1;
+  return o.classes > 2 ? own * (2 + (edges + 4) * o.classes) : own * (edges + 5) + 1;
 }
 
 template <class Enumeration, class Words>
@@ -168,8 +168,6 @@ Segmentation segment(const Image& image, const SegmentOptions& given) try {
       static_cast<std::uint64_t>(scope.device().is_gpu() ? 9 : bytes_a_voxel(options, image.grid)),
       "a segmentation");
   const ScaledImage scaled = scaled_image(image, options.mask);
-  if (options.noise == Noise::counts && scaled.low < 0)
-    throw BadInput(fmt::format("`noise` counts: a voxel is {}; counts are not negative", scaled.low));
   if (options.classes > 2 && scope.device().is_gpu())
     throw NoDevice(fmt::format(
         "`classes` {}: more than two classes are found on the CPU only; give `device` cpu", options.classes));

@@ -13,21 +13,21 @@
 namespace warploom::imaging {
 namespace {
 
-using Means = std::vector<double>;  // ascending [the image's unit]
+using Means = std::vector<double>;  // ascending, as u
 
 class Classes {
  public:
-  Classes(const Image& image, const ScaledImage& scaled, const SegmentOptions& options)
+  Classes(const Image& image, ScaledImage scaled, const SegmentOptions& options)
       : image_(image),
-        scaled_(scaled),
+        scaled_(std::move(scaled)),
         options_(options),
-        problem_{image.grid, edges_of(relative_spacing(image.grid)), scaled.data.data(),
+        problem_{image.grid, edges_of(relative_spacing(image.grid)), scaled_.data.data(),
                  options.mask.empty() ? nullptr : options.mask.data()} {}
 
   Segmentation run() {
     const auto start = std::chrono::steady_clock::now();
     const double noise = options_.mu ? 0 : finest_noise(scaled_.data.data(), image_.grid, options_.mask);
-    report_.noise_level = noise * scaled_.scale;
+    report_.noise = scaled_.roots ? Noise::counts : Noise::equal;
     const std::vector<Means> starts = first_means(noise);
     report_.starts = static_cast<int>(starts.size());
     Result best;
@@ -56,8 +56,6 @@ class Classes {
   };
 
   std::size_t classes() const { return static_cast<std::size_t>(options_.classes); }
-  bool counted() const { return report_.noise == Noise::counts; }
-  double above_zero(double mean) const { return std::max(mean, 1e-6 * scaled_.scale); }
 
   /// Of the image without noise: where the cut of its levels into classes is the best of all, by dynamic
   /// programming; and cuts into classes of as many voxels.
@@ -69,20 +67,15 @@ class Classes {
       backend->iterate(kSteps);
     }
     const LevelTable table(backend->levels());
-    NoiseModel model(scaled_, options_.noise);
-    if (options_.noise == Noise::automatic) model.choose(table);
-    report_.noise = model.noise();
     const auto part = [&](int from, int to) {  // bins [from, to): voxels and mean
       const auto &a = table.below(from * kWidth), &b = table.below(to * kWidth);
       const double count = static_cast<double>(b.count - a.count);
-      return std::pair{count, count > 0 ? scaled_.low + scaled_.scale * (b.sum - a.sum) / count : 0.0};
+      return std::pair{count, count > 0 ? (b.sum - a.sum) / count : 0.0};
     };
     const auto cost = [&](int from, int to) {  // up to what all cuts share
       const auto [count, mean] = part(from, to);
       if (count == 0) return std::numeric_limits<double>::infinity();
-      if (counted()) return -count * mean * std::log(above_zero(mean));
-      const double u = (mean - scaled_.low) / scaled_.scale;
-      return -count * u * u;
+      return -count * mean * mean;
     };
     const auto most = static_cast<std::size_t>(kBins);
     std::vector<std::vector<double>> least(
@@ -112,22 +105,20 @@ class Classes {
                                                   static_cast<double>(table.voxels()));
       int level = 0;
       while (table.below(level + 1).count <= rank) ++level;
-      even.push_back(scaled_.low + scaled_.scale * (level + 0.5) / kLevels);
+      even.push_back((level + 0.5) / kLevels);
     }
     out.push_back(even);
     return out;
   }
 
-  /// cost_k, as segment() has d(u, c); of counts without f log f - f, which no class changes.
+  /// cost_k, as segment() has d(u, c).
   std::vector<std::vector<float>> costs(const Means& means) const {
     std::vector<std::vector<float>> out(classes(), std::vector<float>(scaled_.data.size()));
     for (std::size_t k = 0; k < classes(); ++k) {
-      const double mean = counted() ? above_zero(means[k]) : (means[k] - scaled_.low) / scaled_.scale;
       for (std::size_t v = 0; v < out[k].size(); ++v) {
         if (!inside(options_.mask, v)) continue;
-        const double u = double(scaled_.data[v]), f = scaled_.low + scaled_.scale * u;
-        out[k][v] = static_cast<float>(counted() ? mean - f + (f > 0 ? f * std::log(f / mean) : 0)
-                                                 : (u - mean) * (u - mean));
+        const double off = double(scaled_.data[v]) - means[k];
+        out[k][v] = static_cast<float>(off * off);
       }
     }
     return out;
@@ -135,15 +126,10 @@ class Classes {
 
   /// As between the two classes that differ least, with the lambda of two.
   double mu_of(const Means& means, double noise) const {
-    double slope = std::numeric_limits<double>::infinity(), contrast = slope;
-    for (std::size_t k = 1; k < classes(); ++k) {
-      const double low = above_zero(means[k - 1]), high = above_zero(means[k]);
-      contrast = std::min(contrast, (means[k] - means[k - 1]) / scaled_.scale);
-      slope = std::min(slope, counted() ? scaled_.scale * std::log(high / low)
-                                        : 2 * (means[k] - means[k - 1]) / scaled_.scale);
-    }
-    if (!options_.mu) return noise * std::max(slope, 0.0);
-    return counted() ? *options_.mu / std::max(2 * contrast, 1e-6) * slope : *options_.mu;
+    if (options_.mu) return *options_.mu;
+    double slope = std::numeric_limits<double>::infinity();
+    for (std::size_t k = 1; k < classes(); ++k) slope = std::min(slope, 2 * (means[k] - means[k - 1]));
+    return noise * std::max(slope, 0.0);
   }
 
   Means means_of(const Mask& labels, const Means& before) const {
@@ -152,7 +138,7 @@ class Classes {
       if (inside(options_.mask, v)) sum[labels[v]] += double(scaled_.data[v]), ++count[labels[v]];
     Means out = before;  // an empty class keeps its mean
     for (std::size_t k = 0; k < classes(); ++k)
-      if (count[k] > 0) out[k] = scaled_.low + scaled_.scale * sum[k] / count[k];
+      if (count[k] > 0) out[k] = sum[k] / count[k];
     std::ranges::sort(out);
     return out;
   }
@@ -180,7 +166,7 @@ class Classes {
       means = means_of(potts.labels(), means);
       double moved = 0;
       for (std::size_t k = 0; k < classes(); ++k) moved = std::max(moved, std::abs(means[k] - out.means[k]));
-      if (moved <= 1e-3 * scaled_.scale) break;
+      if (moved <= 1e-3) break;
     }
     out.labels = potts.labels();
     for (int k = 0; k < options_.classes; ++k) out.members.push_back(potts.membership(k));
@@ -208,7 +194,11 @@ class Classes {
       else
         out.mask[v] = 0;
     report_.converged = best.converged;
-    report_.means = best.means;
+    report_.means.assign(classes(), 0);
+    for (std::size_t v = 0; v < out.mask.size(); ++v)
+      if (inside(options_.mask, v))
+        report_.means[out.mask[v]] +=
+            double(image_.data[v]) / static_cast<double>(report_.sizes[out.mask[v]]);
     report_.mu = best.mu;
     report_.mask_energy = best.energies.labels;
     report_.lower_bound = std::min(best.energies.bound, best.energies.labels);
@@ -222,7 +212,7 @@ class Classes {
   }
 
   const Image& image_;
-  const ScaledImage& scaled_;
+  const ScaledImage scaled_;
   const SegmentOptions& options_;
   ConvexProblem problem_;
   SegmentReport report_;
@@ -231,7 +221,11 @@ class Classes {
 }  // namespace
 
 Segmentation segment_classes(const Image& image, const ScaledImage& scaled, const SegmentOptions& options) {
-  return Classes(image, scaled, options).run();
+  const double noise = options.mu ? 0 : finest_noise(scaled.data.data(), image.grid, options.mask);
+  Segmentation out =
+      Classes(image, options.noise == Noise::counts ? roots_of(scaled) : scaled, options).run();
+  out.report.noise_level = noise * scaled.scale;
+  return out;
 }
 
 }  // namespace warploom::imaging

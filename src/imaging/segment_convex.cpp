@@ -25,6 +25,17 @@ void next_steps(ConvexSteps& steps) {
   steps.sigma /= steps.theta;
 }
 
+double ScaledImage::unit(double value) const {
+  const double u = std::clamp((value - low) / scale, 0.0, 1.0);
+  return roots ? std::sqrt(u) : u;
+}
+
+ScaledImage roots_of(const ScaledImage& scaled) {
+  ScaledImage out{std::vector<float>(scaled.data.size()), scaled.low, scaled.scale, scaled.voxels, true};
+  std::ranges::transform(scaled.data, out.data.begin(), [](float u) { return std::sqrt(u); });
+  return out;
+}
+
 namespace {
 
 /// One set {v > threshold} with the means that it has, and its energy at a lambda.
@@ -40,26 +51,27 @@ struct Candidate {
 
 class Alternation {
  public:
-  Alternation(const ScaledImage& scaled, const SegmentOptions& options, ConvexBackend& backend)
-      : scaled_(scaled), options_(options), backend_(backend), model_(scaled, options.noise) {}
+  Alternation(const Grid& grid, const ScaledImage& scaled, const SegmentOptions& options,
+              ConvexBackend& backend)
+      : scaled_(scaled), options_(options), backend_(backend), sums_(scaled) {
+    for (const double h : relative_spacing(grid)) voxel_ *= h > 0 ? h : 1;
+  }
 
   /// lambda of given mu [u^2/voxel] for means that differ by so much of u.
-  double lambda_for(double mu) const {
-    const double contrast = best_.found ? (best_.means.high - best_.means.low) / scaled_.scale : 0;
-    return mu / (2 * std::max(contrast, 1e-6));
-  }
+  double lambda_for(double mu) const { return mu / std::max(best_.found ? best_.means.slope() : 0, 2e-6); }
 
   /// From the levels of v as it is: all starts to their fixed points, the lowest energy of these.
   void choose(double lambda) {
     const LevelTable table(backend_.levels());
-    if (options_.noise == Noise::automatic) model_.choose(table);
+    root_threshold_ = table.root_threshold();
     std::vector<double> starts = table.starts();
-    if (options_.means) starts.push_back(model_.threshold(ordered(*options_.means)));
+    if (options_.means)
+      starts.push_back((scaled_.unit((*options_.means)[0]) + scaled_.unit((*options_.means)[1])) / 2);
     starts_ = static_cast<int>(starts.size());
     std::map<float, double> ends;  // thresholds, and what the values alone cost there
     for (const double start : starts)
-      if (const auto end = model_.fixed_point(table, start))
-        ends.emplace(static_cast<float>(*end), model_.deviation(table, *end));
+      if (const auto end = table.fixed_point(start))
+        ends.emplace(static_cast<float>(*end), table.deviation(*end));
     minima_ = static_cast<int>(ends.size());
     std::vector<std::pair<double, float>> order;
     for (const auto& [end, deviation] : ends) order.emplace_back(deviation, end);
@@ -72,16 +84,19 @@ class Alternation {
         if (const Candidate here = settled(end, lambda); here.energy < best_.energy) best_ = here;
   }
 
+  /// How much wider the best set would be, beyond its border, at the threshold of the roots.
+  double strip_to_roots() const {
+    if (!best_.found) return 0;
+    const SetSums wider = backend_.measure(static_cast<float>(root_threshold_));
+    const double length = (best_.sums.length + wider.length) / 2;
+    return length > 0 ? voxel_ * static_cast<double>(wider.inside - best_.sums.inside) / length : 0;
+  }
+
   const Candidate& best() const { return best_; }
-  const NoiseModel& model() const { return model_; }
   int starts() const { return starts_; }
   int minima() const { return minima_; }
 
  private:
-  static MeanPair ordered(const std::array<double, 2>& means) {
-    return {std::min(means[0], means[1]), std::max(means[0], means[1])};
-  }
-
   /// On to the exact fixed point: the table's is one to the width of a level.
   Candidate settled(float threshold, double lambda) {
     constexpr int kMostSteps = 20;
@@ -92,18 +107,18 @@ class Alternation {
       const bool same = out.found && sums.inside == out.sums.inside && sums.sum == out.sums.sum;
       out.found = true;
       out.sums = sums;
-      out.means = model_.means(sums);
-      const auto next = static_cast<float>(model_.threshold(out.means));
+      out.means = sums_.means(sums);
+      const auto next = static_cast<float>(out.means.threshold());
       if (next == threshold || same || step + 1 == kMostSteps) break;
       threshold = next;
     }
     out.sums = backend_.measure(threshold);
     // Measured at `threshold`, to which the dual objective belongs; the set is the one of its means.
     out.threshold = threshold;
-    const double slope = model_.slope(out.means);
+    const double slope = out.means.slope();
     const double u_inside = static_cast<double>(out.sums.sum) / kSetPoint;
     const double inside = static_cast<double>(out.sums.inside);
-    const double deviation = model_.deviation(out.sums, out.means);
+    const double deviation = sums_.deviation(out.sums, out.means);
     const double primal = lambda * out.sums.length + inside * double(threshold) - u_inside;
     out.energy = slope * lambda * out.sums.length + deviation;
     // Less than this is what single precision leaves of the sums.
@@ -115,8 +130,10 @@ class Alternation {
   const ScaledImage& scaled_;
   const SegmentOptions& options_;
   ConvexBackend& backend_;
-  NoiseModel model_;
+  ImageSums sums_;
+  double voxel_ = 1;  // its volume, or area
   Candidate best_;
+  double root_threshold_ = 0;
   int starts_ = 0, minima_ = 0;
 };
 
@@ -127,15 +144,17 @@ std::unique_ptr<ConvexBackend> backend_for(const ConvexProblem& problem, [[maybe
   return convex_cpu(problem);
 }
 
-/// The mask, and v less the threshold where the mask is taken of it.
-void fill(Segmentation& out, const ScaledImage& scaled, const SegmentOptions& options, ConvexBackend& backend,
-          const Candidate& best) {
+/// The mask, the image's means on both sides, and v less the threshold where the mask is taken of it.
+void fill(Segmentation& out, const Image& image, const ScaledImage& scaled, const SegmentOptions& options,
+          ConvexBackend& backend, const Candidate& best) {
   std::vector<float>& v = out.level_set.data;
   backend.read(v.data());
   const bool dark = options.inside == Inside::dark;
+  double sum[2] = {}, number[2] = {};  // of the dark side and the bright one
   for (std::size_t i = 0; i < v.size(); ++i) {
     const bool counts = options.mask.empty() || options.mask[i] != 0;
     const bool above = best.found && v[i] > best.threshold;
+    if (counts) sum[int{above}] += double(image.data[i]), ++number[int{above}];
     out.mask[i] = counts && above != dark && best.found ? 1 : 0;
     if (!best.found) {
       v[i] = counts ? -1.0F : 0.0F;
@@ -148,27 +167,32 @@ void fill(Segmentation& out, const ScaledImage& scaled, const SegmentOptions& op
   SegmentReport& r = out.report;
   const std::int64_t above = best.found ? best.sums.inside : dark ? scaled.voxels : 0;
   r.inside = best.found ? (dark ? scaled.voxels - above : above) : 0;
+  if (!best.found) return;
+  for (const int side : {0, 1}) r.means.push_back(number[side] > 0 ? sum[side] / number[side] : 0);
+  r.mean_in = r.means[dark ? 0 : 1];
+  r.mean_out = r.means[dark ? 1 : 0];
 }
 
-}  // namespace
+/// A segmentation, and whether there is more between two sides than the blur of their border.
+struct TwoSides {
+  Segmentation found;
+  double strip = 0;  ///< Alternation::strip_to_roots() [smallest spacing], where it decides
+};
 
-Segmentation segment_convex(const Image& image, const ScaledImage& scaled, const SegmentOptions& options,
-                            Device device) {
+TwoSides two_sides(const Image& image, const ScaledImage& scaled, const SegmentOptions& options, double noise,
+                   Device device) {
   constexpr int kFirstChecks = 10, kBetweenChecks = 20;  // iterations to the first two, and after them
   const ConvexProblem problem{image.grid, edges_of(relative_spacing(image.grid)), scaled.data.data(),
                               options.mask.empty() ? nullptr : options.mask.data()};
   const auto backend = backend_for(problem, device);
-  Segmentation out{Mask(scaled.data.size()), Image(image.grid, 1), {}};
-  SegmentReport& r = out.report;
+  TwoSides out{{Mask(scaled.data.size()), Image(image.grid, 1), {}}};
+  SegmentReport& r = out.found.report;
 
-  Alternation alternation(scaled, options, *backend);
-  double lambda = 0;
+  Alternation alternation(image.grid, scaled, options, *backend);
+  double lambda = noise;
   if (options.mu) {
     alternation.choose(0);
     lambda = alternation.lambda_for(*options.mu);
-  } else {
-    lambda = finest_noise(scaled.data.data(), image.grid, options.mask);
-    r.noise_level = lambda * scaled.scale;
   }
   // What rounding alone leaves of the gap: where nothing but the length counts, it is all.
   const double tolerance = std::max(*options.tolerance, 1e-7);
@@ -193,24 +217,47 @@ Segmentation segment_convex(const Image& image, const ScaledImage& scaled, const
     }
   }
   const Candidate& best = alternation.best();
-  fill(out, scaled, options, *backend, best);
-  r.noise = alternation.model().noise();
+  if (options.noise == Noise::automatic && !scaled.roots) out.strip = alternation.strip_to_roots();
+  fill(out.found, image, scaled, options, *backend, best);
+  r.noise = scaled.roots ? Noise::counts : Noise::equal;
   r.starts = alternation.starts(), r.minima = alternation.minima();
   r.mask_energy = best.found ? best.energy : 0;
   r.lower_bound = best.found ? std::min(best.bound, best.energy) : 0;
   r.gap = best.found ? best.gap() : 0;
   r.length = best.sums.length;
-  r.mu = best.found ? lambda * alternation.model().slope(best.means) : options.mu.value_or(0);
-  if (best.found) {
-    const bool dark = options.inside == Inside::dark;
-    r.mean_in = dark ? best.means.low : best.means.high;
-    r.mean_out = dark ? best.means.high : best.means.low;
-    r.means = {best.means.low, best.means.high};
-    r.sizes = {scaled.voxels - best.sums.inside, best.sums.inside};
-  }
+  r.mu = best.found ? lambda * best.means.slope() : options.mu.value_or(0);
+  if (best.found) r.sizes = {scaled.voxels - best.sums.inside, best.sums.inside};
   r.seconds = backend->seconds();
   r.transfer_seconds = backend->transfer_seconds();
   r.device_bytes = backend->device_bytes();
+  return out;
+}
+
+}  // namespace
+
+Segmentation segment_convex(const Image& image, const ScaledImage& scaled, const SegmentOptions& options,
+                            Device device) {
+  // Where the blur of the borders is all that lies between the thresholds of both models it is at most this
+  // wide. Wider is what has a brightness of its own: docs/design/0009-segmentation.md.
+  constexpr double kWidestBlur = 1.2;  // [smallest spacing]
+  const auto noise = [&](const ScaledImage& of) {
+    return options.mu ? 0.0 : finest_noise(of.data.data(), image.grid, options.mask);
+  };
+  const double plain_noise = noise(scaled);
+  Segmentation out;
+  if (options.noise != Noise::counts) {
+    TwoSides equal = two_sides(image, scaled, options, plain_noise, device);
+    out = std::move(equal.found);
+    if (options.noise == Noise::equal || equal.strip <= kWidestBlur) {
+      out.report.noise_level = plain_noise * scaled.scale;
+      return out;
+    }
+  }
+  const double seconds = out.report.seconds, transfers = out.report.transfer_seconds;
+  const ScaledImage roots = roots_of(scaled);
+  out = two_sides(image, roots, options, noise(roots), device).found;
+  out.report.noise_level = plain_noise * scaled.scale;
+  out.report.seconds += seconds, out.report.transfer_seconds += transfers;
   return out;
 }
 

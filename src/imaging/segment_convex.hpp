@@ -70,10 +70,17 @@ inline constexpr int kMostClasses = 16;
 
 /// An image as it is segmented.
 struct ScaledImage {
-  std::vector<float> data = {};  ///< 0 to 1; 0 where a voxel does not count
-  double low = 0, scale = 1;     ///< value = low + scale * data
+  std::vector<float> data = {};  ///< u, 0 to 1; 0 where a voxel does not count
+  double low = 0, scale = 1;     ///< value = low + scale * u, or u^2 of roots
   std::int64_t voxels = 0;       ///< that count
+  bool roots = false;            ///< u is the root of what it would be else
+
+  double value(double u) const { return low + scale * (roots ? u * u : u); }
+  /// u of a value of the image; beyond its ends those.
+  double unit(double value) const;
 };
+/// For Noise::counts: the roots of the counts above the least one have the same noise everywhere.
+ScaledImage roots_of(const ScaledImage& scaled);
 
 /// Both are given options that usual_options() filled and segment() checked.
 Segmentation segment_convex(const Image& image, const ScaledImage& scaled, const SegmentOptions& options,

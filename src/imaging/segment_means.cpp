@@ -7,8 +7,7 @@
 namespace warploom::imaging {
 namespace {
 
-// A mean of no counts would make a single count infinitely unlikely.
-double above_zero(double mean, double scale) { return std::max(mean, 1e-6 * scale); }
+int level_at(double threshold) { return std::clamp(static_cast<int>(threshold * kLevels), 0, kLevels); }
 
 }  // namespace
 
@@ -23,124 +22,83 @@ LevelTable::LevelTable(const LevelSums& levels) : below_(std::size_t{kLevels} + 
 std::vector<double> LevelTable::starts() const {
   constexpr int kQuantiles = 15, kEven = 16;
   std::vector<double> out;
-  const auto level_at = [&](double share) {
+  const auto quantile = [&](double share) {
     const auto rank = static_cast<std::int64_t>(share * static_cast<double>(voxels()));
     const auto found = std::ranges::lower_bound(below_, rank + 1, {}, &Sums::count);
     return static_cast<double>(found - below_.begin());
   };
-  for (int k = 1; k <= kQuantiles; ++k) out.push_back(level_at(double(k) / (kQuantiles + 1)) / kLevels);
-  const double first = level_at(0) - 1, last = level_at(1 - 1e-12);
+  for (int k = 1; k <= kQuantiles; ++k) out.push_back(quantile(double(k) / (kQuantiles + 1)) / kLevels);
+  const double first = quantile(0) - 1, last = quantile(1 - 1e-12);
   for (int k = 1; k < kEven; ++k) out.push_back((first + (last - first) * k / kEven) / kLevels);
   return out;
 }
 
-NoiseModel::NoiseModel(const ScaledImage& scaled, Noise noise)
-    : low_(scaled.low),
-      scale_(scaled.scale),
-      voxels_(static_cast<double>(scaled.voxels)),
-      counts_possible_(scaled.low >= 0),
-      noise_(noise == Noise::automatic ? Noise::equal : noise) {
-  // Voxels that do not count hold 0: their value is `low`, whose share is taken away again.
-  for (const float v : scaled.data) {
-    const double u = double(v), f = low_ + scale_ * u;
-    total_ += u;
-    squares_ += u * u;
-    if (counts_possible_ && f > 0) entropy_ += f * std::log(f);
-  }
-  const double others = static_cast<double>(scaled.data.size()) - voxels_;
-  if (counts_possible_ && low_ > 0) entropy_ -= others * low_ * std::log(low_);
+std::optional<MeanPair> LevelTable::means(int level) const {
+  const Sums& low = below(level);
+  if (low.count == 0 || low.count == all().count) return std::nullopt;
+  return MeanPair{low.sum / static_cast<double>(low.count),
+                  (all().sum - low.sum) / static_cast<double>(all().count - low.count)};
 }
 
-double NoiseModel::threshold(const MeanPair& means) const {
-  if (noise_ == Noise::equal) return ((means.low + means.high) / 2 - low_) / scale_;
-  const double low = above_zero(means.low, scale_), high = above_zero(means.high, scale_);
-  const double level = high - low > 1e-9 * high ? (high - low) / std::log(high / low) : low;
-  return (level - low_) / scale_;
-}
-
-double NoiseModel::slope(const MeanPair& means) const {
-  if (noise_ == Noise::equal) return 2 * (means.high - means.low) / scale_;
-  return scale_ * std::log(above_zero(means.high, scale_) / above_zero(means.low, scale_));
-}
-
-double NoiseModel::deviation(const SetSums& inside, const MeanPair& means) const {
-  const double n = static_cast<double>(inside.inside), rest = voxels_ - n;
-  if (noise_ == Noise::equal) {
-    const double high = (means.high - low_) / scale_, low = (means.low - low_) / scale_;
-    return std::max(0.0, squares_ - n * high * high - rest * low * low);
-  }
-  const double high = above_zero(means.high, scale_), low = above_zero(means.low, scale_);
-  return std::max(0.0, entropy_ - n * means.high * std::log(high) - rest * means.low * std::log(low));
-}
-
-MeanPair NoiseModel::means(const SetSums& inside) const {
-  const double n = static_cast<double>(inside.inside), sum = static_cast<double>(inside.sum) / kSetPoint;
-  return {value(total_ - sum, voxels_ - n), value(sum, n)};
-}
-
-std::optional<MeanPair> NoiseModel::means(const LevelTable& table, int level) const {
-  const LevelTable::Sums &below = table.below(level), &all = table.all();
-  if (below.count == 0 || below.count == all.count) return std::nullopt;
-  return MeanPair{value(below.sum, static_cast<double>(below.count)),
-                  value(all.sum - below.sum, static_cast<double>(all.count - below.count))};
-}
-
-double NoiseModel::deviation(const LevelTable& table, double threshold) const {
-  const int level = std::clamp(static_cast<int>(threshold * kLevels), 0, kLevels);
-  const auto pair = means(table, level);
+double LevelTable::deviation(double threshold) const {
+  const int level = level_at(threshold);
+  const auto pair = means(level);
   if (!pair) return std::numeric_limits<double>::infinity();
-  SetSums inside;
-  inside.inside = table.all().count - table.below(level).count;
-  return deviation(inside, *pair);
+  const auto rest = static_cast<double>(below(level).count), voxels = static_cast<double>(all().count);
+  return std::max(0.0,
+                  all().square - (voxels - rest) * pair->high * pair->high - rest * pair->low * pair->low);
 }
 
-std::optional<double> NoiseModel::fixed_point(const LevelTable& table, double start) const {
+std::optional<double> LevelTable::fixed_point(double start) const {
   constexpr int kMostSteps = 200;
-  int level = std::clamp(static_cast<int>(start * kLevels), 0, kLevels);
+  int level = level_at(start);
   double end = start;
   for (int step = 0; step < kMostSteps; ++step) {
-    const auto pair = means(table, level);
+    const auto pair = means(level);
     if (!pair) return std::nullopt;
-    end = threshold(*pair);
-    const int next = std::clamp(static_cast<int>(end * kLevels), 0, kLevels);
+    end = pair->threshold();
+    const int next = level_at(end);
     if (next == level) break;
     level = next;
   }
   return end;
 }
 
-double NoiseModel::log_likelihood(const LevelTable& table, Noise noise) const {
-  NoiseModel model = *this;
-  model.noise_ = noise;
-  double best = -std::numeric_limits<double>::infinity(), least = std::numeric_limits<double>::infinity();
-  for (int level = 1; level < kLevels; ++level) {
-    const auto pair = means(table, level);
-    if (!pair || table.below(level).count == table.below(level - 1).count) continue;
-    SetSums inside;
-    inside.inside = table.all().count - table.below(level).count;
-    const double deviation = model.deviation(inside, *pair);
-    if (deviation >= least) continue;
-    least = deviation;
-    // Of normal distributions whose variances are one number, or that number times the mean.
-    const LevelTable::Sums &below = table.below(level), &all = table.all();
-    double spread = 0, logs = 0;
-    for (const bool high : {false, true}) {
-      const double n = static_cast<double>(high ? all.count - below.count : below.count);
-      const double mean = high ? pair->high : pair->low, u = (mean - low_) / scale_;
-      const double squares = (high ? all.square - below.square : below.square) - n * u * u;
-      const double variance = noise == Noise::counts ? above_zero(mean, scale_) / scale_ : 1;
-      spread += std::max(0.0, squares) / variance;
-      logs += n * std::log(variance);
-    }
-    best = -(logs + voxels_ * std::log(std::max(spread / voxels_, 1e-12))) / 2;
+double LevelTable::root_threshold() const {
+  // Within a level of v the values of u differ by noise: the root of their mean is taken for the mean root.
+  std::vector<double> roots(below_.size());
+  for (std::size_t k = 1; k < below_.size(); ++k) {
+    const double count = static_cast<double>(below_[k].count - below_[k - 1].count);
+    roots[k] = roots[k - 1] + std::sqrt(count * std::max(0.0, below_[k].sum - below_[k - 1].sum));
   }
-  return best;
+  double most = -1, root = 0;
+  for (std::size_t k = 1; k < below_.size(); ++k) {
+    const double low = static_cast<double>(below_[k].count), high = static_cast<double>(voxels()) - low;
+    if (low == 0 || high == 0) continue;
+    const double rest = roots.back() - roots[k];
+    const double explained = roots[k] * roots[k] / low + rest * rest / high;
+    if (explained > most) most = explained, root = (roots[k] / low + rest / high) / 2;
+  }
+  return root * root;
 }
 
-void NoiseModel::choose(const LevelTable& table) {
-  noise_ = counts_possible_ && log_likelihood(table, Noise::counts) > log_likelihood(table, Noise::equal)
-               ? Noise::counts
-               : Noise::equal;
+ImageSums::ImageSums(const ScaledImage& scaled) : voxels_(static_cast<double>(scaled.voxels)) {
+  // Voxels that do not count hold 0.
+  for (const float v : scaled.data) {
+    const double u = double(v);
+    total_ += u;
+    squares_ += u * u;
+  }
+}
+
+MeanPair ImageSums::means(const SetSums& inside) const {
+  const double n = static_cast<double>(inside.inside), sum = static_cast<double>(inside.sum) / kSetPoint;
+  return {(total_ - sum) / (voxels_ - n), sum / n};
+}
+
+double ImageSums::deviation(const SetSums& inside, const MeanPair& means) const {
+  const double n = static_cast<double>(inside.inside), rest = voxels_ - n;
+  return std::max(0.0, squares_ - n * means.high * means.high - rest * means.low * means.low);
 }
 
 }  // namespace warploom::imaging

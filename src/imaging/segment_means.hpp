@@ -1,6 +1,7 @@
 #pragma once
 
-/// What follows for means and thresholds from sums over the levels of v: no voxel is touched here.
+/// What follows for means and thresholds from sums over the levels of v: no voxel is touched here. All in the
+/// unit of ScaledImage::data.
 
 #include <optional>
 #include <vector>
@@ -9,9 +10,14 @@
 
 namespace warploom::imaging {
 
-/// Of the two sides [the image's unit].
+/// Of the two sides.
 struct MeanPair {
   double low = 0, high = 0;
+
+  /// Where both sides are as near.
+  double threshold() const { return (low + high) / 2; }
+  /// By how much the difference of the two squared deviations grows with u.
+  double slope() const { return 2 * (high - low); }
 };
 
 /// The levels of v, added up from the lowest.
@@ -28,41 +34,31 @@ class LevelTable {
   const Sums& all() const { return below_.back(); }
   /// Thresholds that the alternation begins with: quantiles of v, and values evenly between its ends.
   std::vector<double> starts() const;
+  /// Of the levels from this one on and of those below; none if a side is empty.
+  std::optional<MeanPair> means(int level) const;
+  /// Squared deviation of u from the means of the set above a threshold and of the rest, to the width of a
+  /// level; infinite if a side is empty.
+  double deviation(double threshold) const;
+  /// From a threshold to that of the means that it leads to, and so on until it stays; none if a side is
+  /// empty.
+  std::optional<double> fixed_point(double start) const;
+  /// Where the roots of u deviate least from their means on both sides, as a threshold of u.
+  double root_threshold() const;
 
  private:
   std::vector<Sums> below_;
 };
 
-/// How likely a value is on a side with a mean.
-class NoiseModel {
+/// Of an image as a whole.
+class ImageSums {
  public:
-  NoiseModel(const ScaledImage& scaled, Noise noise);
-  Noise noise() const { return noise_; }
-  /// Takes the likelier of the two, each at its own best threshold without regard to the contour's length.
-  void choose(const LevelTable& table);
-
-  /// Where both sides are as likely, as u.
-  double threshold(const MeanPair& means) const;
-  /// By how much the difference of the two deviations grows with u.
-  double slope(const MeanPair& means) const;
-  /// sum over the sides of d(u, mean).
-  double deviation(const SetSums& inside, const MeanPair& means) const;
-  /// Of the set above a threshold with its own means, to the width of a level; infinite if a side is empty.
-  double deviation(const LevelTable& table, double threshold) const;
+  explicit ImageSums(const ScaledImage& scaled);
   MeanPair means(const SetSums& inside) const;
-  /// From a threshold to that of the means that it leads to, and so on until it stays; none if a side is
-  /// empty.
-  std::optional<double> fixed_point(const LevelTable& table, double start) const;
+  /// Squared deviation of both sides from their means.
+  double deviation(const SetSums& inside, const MeanPair& means) const;
 
  private:
-  std::optional<MeanPair> means(const LevelTable& table, int level) const;
-  double value(double sum, double count) const { return low_ + scale_ * sum / count; }
-  double log_likelihood(const LevelTable& table, Noise noise) const;
-
-  double low_, scale_, voxels_;
-  double total_ = 0, squares_ = 0, entropy_ = 0;  // sums of u, u^2 and f log f
-  bool counts_possible_;
-  Noise noise_;
+  double voxels_, total_ = 0, squares_ = 0;
 };
 
 }  // namespace warploom::imaging

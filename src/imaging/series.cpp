@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "warploom/core/error.hpp"
+#include "warploom/core/threads.hpp"
 #include "warploom/core/view.hpp"
 #include "warploom/imaging/image_file.hpp"
 
@@ -30,8 +31,8 @@ void require_gradients(const Image& image, const io::Gradients& gradients) {
 
 Series read_series(const SeriesFiles& files, double b0_threshold) {
   Series series;
-  series.header = io::read_nifti(files.input);
-  series.image = take_volumes(series.header, files.input);
+  series.header = io::read_nifti(files.input, files.max_memory, io::NiftiNumbers::real_or_complex);
+  series.image = take_measured_volumes(series.header, files.input, series.complex);
   const int volumes = series.image.channels;
   if (volumes < 2)
     throw BadInput(fmt::format("{} has the extents {}; a diffusion series has four, [X, Y, Z, volumes]",
@@ -46,6 +47,22 @@ Series read_series(const SeriesFiles& files, double b0_threshold) {
                     "weighting to fit a tensor to; check the file and `b0_threshold`",
                     files.grad.empty() ? files.bval : files.grad, b0_threshold, largest));
   return series;
+}
+
+Image magnitudes(std::span<const std::complex<float>> values, const Grid& grid, int volumes) {
+  Image image(grid, volumes);
+  if (image.data.size() != values.size())
+    throw BadInput(fmt::format("{} complex values are not {} volumes of {} x {} x {}", values.size(), volumes,
+                               grid.nx, grid.ny, grid.nz));
+  const std::int64_t voxels = grid.voxels();
+  parallel_for(volumes, [&](std::int64_t volume) {
+    for (std::int64_t i = volume * voxels; i < (volume + 1) * voxels; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const double real = double(values[at].real()), imaginary = double(values[at].imag());
+      image.data[at] = static_cast<float>(std::sqrt(real * real + imaginary * imaginary));
+    }
+  });
+  return image;
 }
 
 void select_volumes(Series& series, const ShellChoice& choice) {

@@ -9,6 +9,7 @@
 #include <limits>
 #include <new>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <system_error>
 
@@ -83,6 +84,16 @@ void to_stored(const float* values, std::uint64_t count, char* stored) {
   }
 }
 
+/// Room for the elements; the parts of a complex one lie side by side.
+float* room_for(Nifti& image, std::uint64_t elements) {
+  if (!is_complex(image.type)) {
+    image.data.resize(elements);
+    return image.data.data();
+  }
+  image.complex_data.resize(elements);
+  return reinterpret_cast<float*>(image.complex_data.data());
+}
+
 /// Reads the elements through fetch(offset, to, bytes), which several threads call; `size` bytes are there.
 template <typename Fetch>
 void read_data(Nifti& image, const NiftiLayout& layout, std::uint64_t size, std::uint64_t max_bytes,
@@ -91,16 +102,17 @@ void read_data(Nifti& image, const NiftiLayout& layout, std::uint64_t size, std:
     throw BadInput(
         fmt::format("{}: cut off: its header asks for {} bytes of data from byte {} on, it has {} bytes",
                     name, layout.bytes, layout.offset, size));
-  if (layout.elements > max_bytes / sizeof(float))
+  const std::uint64_t numbers = layout.elements * parts_of(image.type);
+  if (numbers > max_bytes / sizeof(float))
     throw BadInput(fmt::format("{}: its {} elements need {} bytes of memory, the limit is {}", name,
-                               layout.elements, layout.elements * sizeof(float), max_bytes));
-  require_memory_for(layout.elements, sizeof(float), name + ": its elements");
-  image.data.resize(layout.elements);
+                               layout.elements, numbers * sizeof(float), max_bytes));
+  require_memory_for(numbers, sizeof(float), name + ": its elements");
+  float* const data = room_for(image, layout.elements);
   with_stored_type(image.type, [&](auto zero) {
     using Stored = decltype(zero);
-    for_each_piece(layout.elements, [&](std::uint64_t begin, std::uint64_t count) {
+    for_each_piece(numbers, [&](std::uint64_t begin, std::uint64_t count) {
       const std::uint64_t offset = layout.offset + begin * sizeof(Stored);
-      float* values = image.data.data() + begin;
+      float* values = data + begin;
       if constexpr (std::is_same_v<Stored, float>) {
         char* place = reinterpret_cast<char*>(values);
         fetch(offset, place, count * sizeof(float));
@@ -115,9 +127,10 @@ void read_data(Nifti& image, const NiftiLayout& layout, std::uint64_t size, std:
   });
 }
 
-Nifti parse_plain(std::string_view bytes, const std::string& name, std::uint64_t max_bytes) {
+Nifti parse_plain(std::string_view bytes, const std::string& name, std::uint64_t max_bytes,
+                  NiftiNumbers numbers) {
   Nifti image;
-  const NiftiLayout layout = parse_nifti_header(bytes, name, image);
+  const NiftiLayout layout = parse_nifti_header(bytes, name, image, numbers);
   read_data(image, layout, bytes.size(), max_bytes, name,
             [&](std::uint64_t offset, char* to, std::size_t count) {
               std::memcpy(to, bytes.data() + offset, count);
@@ -126,9 +139,9 @@ Nifti parse_plain(std::string_view bytes, const std::string& name, std::uint64_t
 }
 
 Nifti read_plain(const InputFile& file, std::string_view head, const std::string& name,
-                 std::uint64_t max_bytes) {
+                 std::uint64_t max_bytes, NiftiNumbers numbers) {
   Nifti image;
-  const NiftiLayout layout = parse_nifti_header(head, name, image);
+  const NiftiLayout layout = parse_nifti_header(head, name, image, numbers);
   read_data(image, layout, *file.size(), max_bytes, name,
             [&](std::uint64_t offset, char* to, std::size_t count) {
               if (file.read_at(offset, {to, count}) != count)
@@ -139,27 +152,28 @@ Nifti read_plain(const InputFile& file, std::string_view head, const std::string
 
 /// What a gzip stream of an image's elements holds, of which no more is unpacked than the header asks for: a
 /// few MB may hold GB of zeros.
-std::string unpacked(std::string_view bytes, const NiftiLayout& layout, const std::string& name,
-                     std::uint64_t max_bytes) {
+std::string unpacked(std::string_view bytes, const NiftiLayout& layout, NiftiType type,
+                     const std::string& name, std::uint64_t max_bytes) {
   constexpr std::uint64_t kMostBehind = 1 << 20;  // of padding
-  const std::uint64_t content = layout.offset + layout.bytes;
-  if (layout.elements > max_bytes / sizeof(float) || content > max_bytes ||
-      content + layout.elements * sizeof(float) > max_bytes)
+  const std::uint64_t content = layout.offset + layout.bytes,
+                      memory = layout.elements * parts_of(type) * sizeof(float);
+  if (memory > max_bytes || content > max_bytes || content + memory > max_bytes)
     throw BadInput(fmt::format("{}: its {} elements need {} of memory and {} to unpack them, the limit is {}",
-                               name, layout.elements, bytes_text(layout.elements * sizeof(float)),
-                               bytes_text(content), bytes_text(max_bytes)));
+                               name, layout.elements, bytes_text(memory), bytes_text(content),
+                               bytes_text(max_bytes)));
   if (content / kMostExpansion > bytes.size())
     throw BadInput(fmt::format("{}: cut off: its header asks for {} bytes, which {} of gzip cannot hold",
                                name, content, bytes.size()));
-  require_memory_for(content + layout.elements * sizeof(float), 1,
-                     name + ": its elements and their unpacking");
+  require_memory_for(content + memory, 1, name + ": its elements and their unpacking");
   return gunzip(bytes, name, content + kMostBehind);
 }
 
-Nifti parse_packed(std::string_view bytes, const std::string& name, std::uint64_t max_bytes) {
+Nifti parse_packed(std::string_view bytes, const std::string& name, std::uint64_t max_bytes,
+                   NiftiNumbers numbers) {
   Nifti image;
-  const NiftiLayout layout = parse_nifti_header(gunzip_head(bytes, name, kMaxNiftiHeaderBytes), name, image);
-  return parse_plain(unpacked(bytes, layout, name, max_bytes), name, max_bytes);
+  const NiftiLayout layout =
+      parse_nifti_header(gunzip_head(bytes, name, kMaxNiftiHeaderBytes), name, image, numbers);
+  return parse_plain(unpacked(bytes, layout, image.type, name, max_bytes), name, max_bytes, numbers);
 }
 
 /// The files of an image in two.
@@ -185,14 +199,14 @@ std::optional<NiftiPair> pair_of(const std::filesystem::path& path) {
   return header ? NiftiPair{path, plain ? other : packed} : NiftiPair{plain ? other : packed, path};
 }
 
-Nifti read_pair(const NiftiPair& pair, std::uint64_t max_bytes) {
+Nifti read_pair(const NiftiPair& pair, std::uint64_t max_bytes, NiftiNumbers numbers) {
   const std::string header_name = pair.header.string(), name = pair.data.string();
   std::string head = read_file(pair.header, max_bytes);
   if (is_gzip(head)) head = gunzip_head(head, header_name, kMaxNiftiHeaderBytes);
   Nifti image;
-  const NiftiLayout layout = parse_nifti_header(head, header_name, image, NiftiData::other_file);
+  const NiftiLayout layout = parse_nifti_header(head, header_name, image, numbers, NiftiData::other_file);
   std::string bytes = read_file(pair.data, max_bytes);
-  if (is_gzip(bytes)) bytes = unpacked(bytes, layout, name, max_bytes);
+  if (is_gzip(bytes)) bytes = unpacked(bytes, layout, image.type, name, max_bytes);
   read_data(image, layout, bytes.size(), max_bytes, name,
             [&](std::uint64_t offset, char* to, std::size_t count) {
               std::memcpy(to, bytes.data() + offset, count);
@@ -210,15 +224,27 @@ Nifti within_memory(const std::string& name, const Read& read) {
   throw OutOfMemory(fmt::format("{}: the image does not fit into memory", name));
 }
 
-/// The elements as they lie in a file; nothing where image.data is that already.
+/// The numbers of the elements, two of a complex one.
+std::span<const float> numbers_of(const Nifti& image) {
+  if (!is_complex(image.type)) return image.data;
+  return {reinterpret_cast<const float*>(image.complex_data.data()), 2 * image.complex_data.size()};
+}
+
+/// Do they lie in a file as they do in memory?
+bool stored_as_they_are(const Nifti& image) {
+  return image.type == NiftiType::float32 || image.type == NiftiType::complex64;
+}
+
+/// The elements as they lie in a file; nothing where they are that already.
 std::string stored_elements(const Nifti& image) {
   std::string bytes;
-  if (image.type == NiftiType::float32) return bytes;
+  if (stored_as_they_are(image)) return bytes;
+  const std::span<const float> numbers = numbers_of(image);
   with_stored_type(image.type, [&](auto zero) {
     using Stored = decltype(zero);
-    bytes.resize(image.data.size() * sizeof(Stored));
-    for_each_piece(image.data.size(), [&](std::uint64_t begin, std::uint64_t count) {
-      to_stored<Stored>(image.data.data() + begin, count, bytes.data() + begin * sizeof(Stored));
+    bytes.resize(numbers.size() * sizeof(Stored));
+    for_each_piece(numbers.size(), [&](std::uint64_t begin, std::uint64_t count) {
+      to_stored<Stored>(numbers.data() + begin, count, bytes.data() + begin * sizeof(Stored));
     });
   });
   return bytes;
@@ -245,23 +271,26 @@ Affine unplaced_affine(const std::vector<std::int64_t>& shape, const std::array<
 
 std::int64_t Nifti::elements() const { return element_count(shape); }
 
-Nifti parse_nifti(std::string_view bytes, const std::string& name, std::uint64_t max_bytes) {
+bool is_complex(NiftiType type) { return type == NiftiType::complex64 || type == NiftiType::complex128; }
+
+Nifti parse_nifti(std::string_view bytes, const std::string& name, std::uint64_t max_bytes,
+                  NiftiNumbers numbers) {
   return within_memory(name, [&] {
-    if (is_gzip(bytes)) return parse_packed(bytes, name, max_bytes);
-    return parse_plain(bytes, name, max_bytes);
+    if (is_gzip(bytes)) return parse_packed(bytes, name, max_bytes, numbers);
+    return parse_plain(bytes, name, max_bytes, numbers);
   });
 }
 
-Nifti read_nifti(const std::filesystem::path& path, std::uint64_t max_bytes) {
+Nifti read_nifti(const std::filesystem::path& path, std::uint64_t max_bytes, NiftiNumbers numbers) {
   const std::string name = path.string();
   if (const auto pair = pair_of(path))
-    return within_memory(name, [&] { return read_pair(*pair, max_bytes); });
+    return within_memory(name, [&] { return read_pair(*pair, max_bytes, numbers); });
   const InputFile file(path);
-  if (!file.size()) return parse_nifti(file.contents(max_bytes), name, max_bytes);
+  if (!file.size()) return parse_nifti(file.contents(max_bytes), name, max_bytes, numbers);
   std::string head(kMaxNiftiHeaderBytes, '\0');
   head.resize(file.read_at(0, head));
-  if (is_gzip(head)) return parse_nifti(file.contents(max_bytes), name, max_bytes);
-  return within_memory(name, [&] { return read_plain(file, head, name, max_bytes); });
+  if (is_gzip(head)) return parse_nifti(file.contents(max_bytes), name, max_bytes, numbers);
+  return within_memory(name, [&] { return read_plain(file, head, name, max_bytes, numbers); });
 }
 
 void write_nifti(const std::filesystem::path& path, const Nifti& image, const NiftiWriteOptions& options) {
@@ -274,8 +303,10 @@ void write_nifti(const std::filesystem::path& path, const Nifti& image, const Ni
   std::string header = format_nifti_header(image, path.string());
   const std::string converted = stored_elements(image);
   std::string_view data = converted;
-  if (image.type == NiftiType::float32)
-    data = {reinterpret_cast<const char*>(image.data.data()), image.data.size() * sizeof(float)};
+  if (stored_as_they_are(image)) {
+    const std::span<const float> numbers = numbers_of(image);
+    data = {reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes()};
+  }
   if (!compressed) {
     const std::string_view pieces[] = {header, data};
     return write_file_atomically(path, pieces);

@@ -36,21 +36,22 @@ struct StoredType {
   NiftiType type;
 };
 constexpr StoredType kTypes[] = {
-    {"uint8", NIFTI_TYPE_UINT8, NiftiType::uint8},       {"int8", NIFTI_TYPE_INT8, NiftiType::int8},
-    {"uint16", NIFTI_TYPE_UINT16, NiftiType::uint16},    {"int16", NIFTI_TYPE_INT16, NiftiType::int16},
-    {"uint32", NIFTI_TYPE_UINT32, NiftiType::uint32},    {"int32", NIFTI_TYPE_INT32, NiftiType::int32},
-    {"uint64", NIFTI_TYPE_UINT64, NiftiType::uint64},    {"int64", NIFTI_TYPE_INT64, NiftiType::int64},
-    {"float32", NIFTI_TYPE_FLOAT32, NiftiType::float32}, {"float64", NIFTI_TYPE_FLOAT64, NiftiType::float64},
+    {"uint8", NIFTI_TYPE_UINT8, NiftiType::uint8},
+    {"int8", NIFTI_TYPE_INT8, NiftiType::int8},
+    {"uint16", NIFTI_TYPE_UINT16, NiftiType::uint16},
+    {"int16", NIFTI_TYPE_INT16, NiftiType::int16},
+    {"uint32", NIFTI_TYPE_UINT32, NiftiType::uint32},
+    {"int32", NIFTI_TYPE_INT32, NiftiType::int32},
+    {"uint64", NIFTI_TYPE_UINT64, NiftiType::uint64},
+    {"int64", NIFTI_TYPE_INT64, NiftiType::int64},
+    {"float32", NIFTI_TYPE_FLOAT32, NiftiType::float32},
+    {"float64", NIFTI_TYPE_FLOAT64, NiftiType::float64},
+    {"complex64", NIFTI_TYPE_COMPLEX64, NiftiType::complex64},
+    {"complex128", NIFTI_TYPE_COMPLEX128, NiftiType::complex128},
 };
 constexpr std::pair<int, const char*> kOtherTypes[] = {
-    {DT_UNKNOWN, "none"},
-    {DT_BINARY, "binary, a bit a voxel"},
-    {NIFTI_TYPE_RGB24, "RGB24"},
-    {NIFTI_TYPE_RGBA32, "RGBA32"},
-    {NIFTI_TYPE_COMPLEX64, "complex64"},
-    {NIFTI_TYPE_COMPLEX128, "complex128"},
-    {NIFTI_TYPE_COMPLEX256, "complex256"},
-    {NIFTI_TYPE_FLOAT128, "float128"},
+    {DT_UNKNOWN, "none"},          {DT_BINARY, "binary, a bit a voxel"},  {NIFTI_TYPE_RGB24, "RGB24"},
+    {NIFTI_TYPE_RGBA32, "RGBA32"}, {NIFTI_TYPE_COMPLEX256, "complex256"}, {NIFTI_TYPE_FLOAT128, "float128"},
 };
 
 template <typename Value>
@@ -61,7 +62,7 @@ Value swapped_bytes(Value value) {
 }
 
 std::size_t bytes_of(NiftiType type) {
-  return with_stored_type(type, [](auto zero) { return sizeof zero; });
+  return parts_of(type) * with_stored_type(type, [](auto zero) { return sizeof zero; });
 }
 
 /// Nothing above 2^60, so that bytes do not overflow either. Extents are 1 or more.
@@ -135,9 +136,11 @@ Affine quaternion_affine(double b, double c, double d, double qfac, const std::a
 template <typename Raw>
 class NiftiHeaderReader {
  public:
-  NiftiHeaderReader(const Raw& raw, bool swapped, NiftiData data, const std::string& name)
+  NiftiHeaderReader(const Raw& raw, bool swapped, NiftiNumbers numbers, NiftiData data,
+                    const std::string& name)
       : raw_(raw),
         swapped_(swapped),
+        numbers_(numbers),
         least_offset_(data == NiftiData::other_file ? 0 : sizeof(Raw) + kExtensionFlag),
         name_(name) {}
 
@@ -177,6 +180,11 @@ class NiftiHeaderReader {
         fail("its data type is {} (code {}), which is not read; convert it to float32", label, code);
     for (const StoredType& known : kTypes) {
       if (code != known.code) continue;
+      if (is_complex(known.type) && numbers_ == NiftiNumbers::real)
+        fail(
+            "its data type is {} (code {}): complex numbers, where real ones are needed; write their "
+            "magnitude, or one part, to a file and give that",
+            known.name, code);
       const auto want = static_cast<int>(8 * bytes_of(known.type));
       if (bits != want) fail("bitpix is {}, but its data type {} has {} bits", bits, known.name, want);
       return known.type;
@@ -257,13 +265,15 @@ class NiftiHeaderReader {
 
   const Raw& raw_;
   bool swapped_;
+  NiftiNumbers numbers_;
   double least_offset_;
   const std::string& name_;
 };
 
 template <typename Raw>
-NiftiLayout read_header(std::string_view head, bool swapped, NiftiData data, const std::string& name,
-                        std::string_view single, std::string_view pair, Nifti& image) {
+NiftiLayout read_header(std::string_view head, bool swapped, NiftiNumbers numbers, NiftiData data,
+                        const std::string& name, std::string_view single, std::string_view pair,
+                        Nifti& image) {
   if (head.size() < sizeof(Raw))
     throw BadInput(fmt::format("{}: cut off in the header: {} bytes of {}", name, head.size(), sizeof(Raw)));
   Raw raw;
@@ -283,7 +293,7 @@ NiftiLayout read_header(std::string_view head, bool swapped, NiftiData data, con
         fmt::format("{}: not NIfTI: its header is like Analyze 7.5's, without NIfTI's magic 'n+1'", name));
   if (magic != (elsewhere ? pair : single))
     throw BadInput(fmt::format("{}: not NIfTI: a header of 540 bytes without NIfTI-2's magic 'n+2'", name));
-  return NiftiHeaderReader<Raw>(raw, swapped, data, name).read(image);
+  return NiftiHeaderReader<Raw>(raw, swapped, numbers, data, name).read(image);
 }
 
 /// Sets the quaternion if it is wanted and the affine is a rotation, perhaps with a reflection, of the
@@ -378,15 +388,16 @@ std::string format_header(const Nifti& image, std::string_view magic, const std:
 
 }  // namespace
 
-NiftiLayout parse_nifti_header(std::string_view head, const std::string& name, Nifti& image, NiftiData data) {
+NiftiLayout parse_nifti_header(std::string_view head, const std::string& name, Nifti& image,
+                               NiftiNumbers numbers, NiftiData data) {
   std::int32_t bytes = 0;
   if (head.size() >= sizeof bytes) std::memcpy(&bytes, head.data(), sizeof bytes);
   for (const bool swapped : {false, true}) {
     const std::int32_t size = swapped ? swapped_bytes(bytes) : bytes;
     if (size == sizeof(nifti_1_header))
-      return read_header<nifti_1_header>(head, swapped, data, name, kMagic1, kPair1, image);
+      return read_header<nifti_1_header>(head, swapped, numbers, data, name, kMagic1, kPair1, image);
     if (size == sizeof(nifti_2_header))
-      return read_header<nifti_2_header>(head, swapped, data, name, kMagic2, kPair2, image);
+      return read_header<nifti_2_header>(head, swapped, numbers, data, name, kMagic2, kPair2, image);
   }
   throw BadInput(fmt::format(
       "{}: not NIfTI: it begins with neither 348 (NIfTI-1) nor 540 (NIfTI-2), in either byte order", name));
@@ -401,9 +412,11 @@ std::string format_nifti_header(const Nifti& image, const std::string& name) {
         fmt::format("its type is number {} of NiftiType, which has none such", static_cast<int>(image.type)));
   if (std::ranges::min(image.shape) < 1)
     fail(fmt::format("extents {}: each must be 1 or more", fmt::join(image.shape, " x ")));
-  if (product(image.shape) != image.data.size())
-    fail(fmt::format("extents {} do not fit {} elements of data", fmt::join(image.shape, " x "),
-                     image.data.size()));
+  const bool complex = is_complex(image.type);
+  const std::size_t elements = complex ? image.complex_data.size() : image.data.size();
+  if (product(image.shape) != elements || !(complex ? image.data.empty() : image.complex_data.empty()))
+    fail(fmt::format("extents {} do not fit {} elements of data and {} complex ones",
+                     fmt::join(image.shape, " x "), image.data.size(), image.complex_data.size()));
   for (const double size : image.spacing)
     if (!(size > 0 && std::isfinite(size)))
       fail(fmt::format("spacing {} mm; each must be above 0", fmt::join(image.spacing, " x ")));

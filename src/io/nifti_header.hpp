@@ -10,7 +10,7 @@ namespace warploom::io {
 
 inline constexpr std::size_t kMaxNiftiHeaderBytes = 540;
 
-/// Calls use(value) with a zero of the type.
+/// Calls use(value) with a zero of the type; of a complex one with that of a part.
 template <typename Use>
 decltype(auto) with_stored_type(NiftiType type, Use&& use) {
   switch (type) {
@@ -31,12 +31,17 @@ decltype(auto) with_stored_type(NiftiType type, Use&& use) {
     case NiftiType::int64:
       return use(std::int64_t{});
     case NiftiType::float64:
+    case NiftiType::complex128:
       return use(double{});
     case NiftiType::float32:
+    case NiftiType::complex64:
       break;
   }
   return use(float{});
 }
+
+/// Stored numbers an element.
+inline std::size_t parts_of(NiftiType type) { return is_complex(type) ? 2 : 1; }
 
 /// Where a file's elements lie and how they become values.
 struct NiftiLayout {
@@ -51,7 +56,7 @@ enum class NiftiData { same_file, other_file };
 /// Fills all of `image` but the data from the first bytes of a file, kMaxNiftiHeaderBytes or all there are.
 /// @throws BadInput
 NiftiLayout parse_nifti_header(std::string_view head, const std::string& name, Nifti& image,
-                               NiftiData data = NiftiData::same_file);
+                               NiftiNumbers numbers, NiftiData data = NiftiData::same_file);
 
 /// Header and empty extension: what stands before the elements in a file of this machine's byte order.
 /// @throws BadInput (what NIfTI cannot say, or read_nifti would refuse)

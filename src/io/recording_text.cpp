@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "io/printable.hpp"
 #include "io/recording_readers.hpp"

@@ -223,30 +223,35 @@ class RecordReader {
     ByteSource source(beside(part.path, shared.file));
     const std::int32_t invalid = wfdb_invalid(shared.format, source.name());
     std::vector<std::uint16_t> sums(group.end - group.begin);
+    constexpr int kDifferences = 8;
+    std::vector<std::int64_t> before;  // of those
+    for (std::size_t k = group.begin; shared.format == kDifferences && k < group.end; ++k)
+      before.push_back(signals[k].before);
     const auto frames = static_cast<std::uint64_t>(part.header.frames);
-    read_wfdb_samples(source, shared.format, shared.offset, frames * group.frame, group.frame,
-                      [&](std::uint64_t first, std::span<const std::int32_t> stored) {
-                        std::size_t begin = 0;  // of the signal's samples in a frame
-                        for (std::size_t k = group.begin; k < group.end; ++k) {
-                          const WfdbSignal& signal = signals[k];
-                          const auto each = static_cast<std::size_t>(signal.samples_per_frame);
-                          float* to = part.channel[k] == kNone
-                                          ? nullptr
-                                          : recording_.channels[part.channel[k]].samples.data() +
-                                                static_cast<std::size_t>(part.first) * each;
-                          std::uint16_t& sum = sums[k - group.begin];
-                          std::uint64_t at = first / group.frame * each;
-                          for (std::size_t frame = begin; frame < stored.size(); frame += group.frame)
-                            for (std::size_t i = 0; i < each; ++i, ++at) {
-                              const std::int32_t value = stored[frame + i];
-                              sum = static_cast<std::uint16_t>(sum + static_cast<std::uint32_t>(value));
-                              const auto skew = static_cast<std::uint64_t>(signal.skew);
-                              if (to != nullptr && value != invalid && at >= skew)
-                                to[at - skew] = to_sample((value - signal.baseline) / signal.gain);
-                            }
-                          begin += each;
-                        }
-                      });
+    read_wfdb_samples(
+        source, shared.format, shared.offset, frames * group.frame, group.frame,
+        [&](std::uint64_t first, std::span<const std::int32_t> stored) {
+          std::size_t begin = 0;  // of the signal's samples in a frame
+          for (std::size_t k = group.begin; k < group.end; ++k) {
+            const WfdbSignal& signal = signals[k];
+            const auto each = static_cast<std::size_t>(signal.samples_per_frame);
+            float* to = part.channel[k] == kNone ? nullptr
+                                                 : recording_.channels[part.channel[k]].samples.data() +
+                                                       static_cast<std::size_t>(part.first) * each;
+            std::uint16_t& sum = sums[k - group.begin];
+            std::uint64_t at = first / group.frame * each;
+            for (std::size_t frame = begin; frame < stored.size(); frame += group.frame)
+              for (std::size_t i = 0; i < each; ++i, ++at) {
+                std::int64_t value = stored[frame + i];
+                if (!before.empty()) value = before[k - group.begin] += value;
+                sum = static_cast<std::uint16_t>(sum + static_cast<std::uint64_t>(value));
+                const auto skew = static_cast<std::uint64_t>(signal.skew);
+                if (to != nullptr && value != invalid && at >= skew)
+                  to[at - skew] = to_sample((static_cast<double>(value) - signal.baseline) / signal.gain);
+              }
+            begin += each;
+          }
+        });
     for (std::size_t k = group.begin; k < group.end; ++k)
       if (const auto& said = signals[k].checksum;
           said && sums[k - group.begin] != static_cast<std::uint16_t>(*said))

@@ -102,7 +102,8 @@ class WfdbHeaderReader {
     optional_word();  // the converter's resolution
     if (const std::string_view zero = optional_word(); !zero.empty() && !has_baseline)
       signal.baseline = real(zero, "value of the converter at 0 V");
-    optional_word();  // the first sample
+    if (const std::string_view before = optional_word(); !before.empty())
+      signal.before = whole(before, "first sample", -(std::int64_t{1} << 32));
     if (const std::string_view sum = optional_word(); !sum.empty())
       signal.checksum = whole(sum, "checksum", -(std::int64_t{1} << 32));
     optional_word();  // the block size

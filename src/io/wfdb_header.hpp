@@ -21,6 +21,7 @@ struct WfdbSignal {
   std::uint64_t offset = 0;         ///< bytes before the first sample
   double gain = 200, baseline = 0;  ///< stored = gain * value + baseline
   std::string unit = "mV", name;
+  std::int64_t before = 0;               ///< of format 8: the sample before the first
   std::optional<std::int64_t> checksum;  ///< sum of stored samples, modulo 2^16
 };
 

@@ -21,6 +21,7 @@ std::int32_t signed_of(std::uint32_t word, int bits) {
 /// Sample k of those that the bytes hold.
 template <int format>
 std::int32_t sample(std::string_view bytes, std::size_t k) {
+  if constexpr (format == 8) return signed_of(byte(bytes, k), 8);  // less the sample before
   if constexpr (format == 80) return static_cast<std::int32_t>(byte(bytes, k)) - 128;
   if constexpr (format == 16) return signed_of(byte(bytes, 2 * k) | byte(bytes, 2 * k + 1) << 8, 16);
   if constexpr (format == 61) return signed_of(byte(bytes, 2 * k + 1) | byte(bytes, 2 * k) << 8, 16);
@@ -39,15 +40,23 @@ std::int32_t sample(std::string_view bytes, std::size_t k) {
     return k % 2 == 0 ? signed_of(byte(bytes, pair) | (upper & 0x0f) << 8, 12)
                       : signed_of(byte(bytes, pair + 2) | (upper & 0xf0) << 4, 12);
   }
+  if constexpr (format == 310 || format == 311) {  // three samples of ten bits in two words of two bytes
+    const auto word = [&](std::size_t number) {
+      const std::size_t at = k / 3 * 4 + 2 * number;
+      return at < bytes.size() ? byte(bytes, at) | byte(bytes, at + 1) << 8 : 0;
+    };
+    if constexpr (format == 311) return signed_of((word(0) | word(1) << 16) >> (10 * (k % 3)), 10);
+    // Two of bits 1 to 10 of a word; the third has the upper five of the first word, then of the second.
+    if (k % 3 < 2) return signed_of(word(k % 3) >> 1, 10);
+    return signed_of(word(0) >> 11 | (word(1) >> 11) << 5, 10);
+  }
 }
 
 /// Bytes of the first `samples` samples.
 std::uint64_t bytes_of(int format, std::uint64_t samples) {
-  return format == 212 ? samples / 2 * 3 + samples % 2 * 2
-                       : samples * (format == 80   ? 1
-                                    : format == 24 ? 3
-                                    : format == 32 ? 4
-                                                   : 2);
+  if (format == 212) return samples / 2 * 3 + samples % 2 * 2;
+  if (format == 310 || format == 311) return samples / 3 * 4 + samples % 3 * 2;
+  return samples * (format == 8 || format == 80 ? 1 : format == 24 ? 3 : format == 32 ? 4 : 2);
 }
 
 template <int format>
@@ -59,8 +68,13 @@ void decode(std::string_view bytes, std::span<std::int32_t> samples) {
 
 std::int32_t wfdb_invalid(int format, const std::string& file) {
   switch (format) {
+    case 8:  // none: differences
+      return std::numeric_limits<std::int32_t>::min();
     case 80:
       return -(1 << 7);
+    case 310:
+    case 311:
+      return -(1 << 9);
     case 212:
       return -(1 << 11);
     case 16:
@@ -72,26 +86,37 @@ std::int32_t wfdb_invalid(int format, const std::string& file) {
     case 32:
       return std::numeric_limits<std::int32_t>::min();
     default:
-      throw BadInput(
-          fmt::format("{}: a signal of format {}; 16, 24, 32, 61, 80, 160 and 212 are read", file, format));
+      throw BadInput(fmt::format(
+          "{}: a signal of format {}; 8, 16, 24, 32, 61, 80, 160, 212, 310 and 311 are read", file, format));
   }
 }
 
 std::uint64_t wfdb_samples(int format, std::uint64_t bytes) {
-  return format == 212 ? bytes / 3 * 2 + (bytes % 3 == 2 ? 1 : 0) : bytes / bytes_of(format, 1);
+  if (format == 212) return bytes / 3 * 2 + (bytes % 3 == 2 ? 1 : 0);
+  if (format == 310 || format == 311) return bytes / 4 * 3 + bytes % 4 / 2;
+  return bytes / bytes_of(format, 1);
 }
 
 void read_wfdb_samples(ByteSource& source, int format, std::uint64_t offset, std::uint64_t count,
                        std::uint64_t frame,
                        const std::function<void(std::uint64_t, std::span<const std::int32_t>)>& take) {
-  // An even number of frames, so that no pair of format 212 is divided.
-  const std::uint64_t piece = std::max<std::uint64_t>(1, (1 << 15) / frame) * 2 * frame;
+  // Six times a number of frames, so that no pair of format 212 is divided, nor three of 310 and 311.
+  const std::uint64_t piece = std::max<std::uint64_t>(1, (1 << 14) / frame) * 6 * frame;
   std::vector<std::int32_t> samples;
   for (std::uint64_t first = 0; first < count; first += piece) {
     samples.resize(std::min(piece, count - first));
     const std::string_view bytes =
         source.view(offset + bytes_of(format, first), bytes_of(format, samples.size()));
     switch (format) {
+      case 8:
+        decode<8>(bytes, samples);
+        break;
+      case 310:
+        decode<310>(bytes, samples);
+        break;
+      case 311:
+        decode<311>(bytes, samples);
+        break;
       case 80:
         decode<80>(bytes, samples);
         break;

@@ -8,7 +8,8 @@
 
 namespace warploom::io {
 
-/// What stands for a sample that was not recorded: the format's least number.
+/// What stands for a sample that was not recorded: the format's least number; of format 8, whose numbers are
+/// differences from the sample before, none.
 /// @throws BadInput (unknown format)
 std::int32_t wfdb_invalid(int format, const std::string& file);
 

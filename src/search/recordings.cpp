@@ -11,10 +11,12 @@
 #include <sstream>
 #include <system_error>
 
+#include "search/turned.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/core/log.hpp"
 #include "warploom/io/table.hpp"
+#include "warploom/search/boundaries.hpp"
 #include "warploom/search/euclidean.hpp"
 #include "warploom/search/in_place.hpp"
 #include "warploom/signal/filter.hpp"
@@ -211,12 +213,17 @@ FoundAs find_one(Index& index, const Query& query, const FindOptions& find_optio
   return found;
 }
 
+Signal signal_of(const io::Recording& recording) {
+  Signal signal;
+  for (const io::Channel& channel : recording.channels) signal.push_back(channel.samples);
+  return signal;
+}
+
 /// Matches of all queries, whose numbers they bear. @param extra  more than the limit
 Found find_all(const SearchOptions& options, std::span<const RecordedQuery> queries,
                std::span<const Query> views, const io::Recording& recording, std::int64_t extra,
-               std::vector<ReadingTried>& readings) {
-  Signal signal;
-  for (const io::Channel& channel : recording.channels) signal.push_back(channel.samples);
+               std::vector<ReadingTried>& readings, ComparedQueries& compared) {
+  const Signal signal = signal_of(recording);
   Found found;
   const auto append = [&](Found part, std::size_t query) {
     for (Match& match : part.matches) {
@@ -251,10 +258,15 @@ Found find_all(const SearchOptions& options, std::span<const RecordedQuery> quer
       found = find_labels(index, views, options_for(queries[0]));
     }
     for (std::size_t q = 0; q < views.size() && !options.labels; ++q) {
-      FoundAs part = find_one(index, views[q], options_for(queries[q]), options);
+      const FindOptions of_query = options_for(queries[q]);
+      FoundAs part = find_one(index, views[q], of_query, options);
       for (const Tried& one : part.tried)
         readings.push_back({static_cast<std::int32_t>(q), one.name, one.nearer, one.price, one.chosen});
       if (!part.tried.empty()) part.remarks.push_back(remark_on(part, queries[q], recording));
+      if (!part.tried.empty() && part.chosen().reading.rotated())
+        compared.turn(static_cast<std::int32_t>(q),
+                      of_query.sensors.empty() ? sensors_by_name(views[q].names) : of_query.sensors,
+                      part.chosen().reading.turns);
       if (options.only_significant)
         std::erase_if(part.matches, [&](const Match& match) {
           return match.chance && *match.chance > options.find.significance;
@@ -271,6 +283,19 @@ Found find_all(const SearchOptions& options, std::span<const RecordedQuery> quer
   }
   std::ranges::stable_sort(found.matches, ranked_before);
   return found;
+}
+
+/// Onset and end of all matches.
+void refine(std::vector<Match>& matches, std::span<const RecordedQuery> queries,
+            const io::Recording& recording, const SearchOptions& options, ComparedQueries& compared) {
+  std::vector<FindOptions> find;
+  for (const RecordedQuery& query : queries) find.push_back(find_options(options, query, recording));
+  std::vector<const Query*> of_matches;
+  for (const Match& match : matches)
+    of_matches.push_back(&compared.of(match, find[static_cast<std::size_t>(match.query)]));
+  const RunScope scope(options.run);
+  refine_all(signal_of(recording), of_matches, matches, options.normalization,
+             {.exclusion = options.find.exclusion, .shared = options.labels});
 }
 
 }  // namespace
@@ -432,8 +457,9 @@ std::vector<Hit> make_hits(std::vector<Match> matches, double rate, std::span<co
   std::map<std::int32_t, std::int64_t> count;
   for (Match& match : matches) {
     Hit hit{std::move(match), 0, 0, false};
-    hit.onset = static_cast<double>(hit.match.first) / rate;
-    hit.duration = (static_cast<double>(hit.match.last) - static_cast<double>(hit.match.first)) / rate;
+    const auto [first, last] = hit.match.boundaries();
+    hit.onset = static_cast<double>(first) / rate;
+    hit.duration = (static_cast<double>(last) - static_cast<double>(first)) / rate;
     for (const Interval& source : sources) {
       const double shared =
           std::min(hit.onset + hit.duration, source.end()) - std::max(hit.onset, source.onset);
@@ -478,15 +504,24 @@ SearchResult search_recording(io::Recording& recording, const fs::path& file,
                       {}};
   for (std::string& remark : remarks_on(recording, path)) result.remarks.push_back(std::move(remark));
 
-  // Results that overlap a source begin in it or less than a query before it, half a query apart at most.
-  const std::int64_t extra = options.exclude_self ? 4 * std::ssize(sources) * options.find.alternatives : 0;
+  // Results that overlap a source begin in it or less than one and a half queries before it, half a query
+  // apart at most.
+  const std::int64_t extra = options.exclude_self ? 6 * std::ssize(sources) * options.find.alternatives : 0;
   const auto start = std::chrono::steady_clock::now();
-  Found found = find_all(options, queries, views, recording, extra, result.readings);
+  ComparedQueries compared(views);
+  Found found = find_all(options, queries, views, recording, extra, result.readings, compared);
+  if (!options.euclidean) refine(found.matches, queries, recording, options, compared);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   result.remarks.insert(result.remarks.end(), found.remarks.begin(), found.remarks.end());
   result.pairs = found.pairs;
   result.candidates = found.candidates;
   result.hits = make_hits(std::move(found.matches), result.rate, sources, options);
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    RecordedQuery& one = result.compared.emplace_back(queries[q]);
+    const Query& as_compared = compared[static_cast<std::int32_t>(q)];
+    for (std::size_t c = 0; c < one.samples.size(); ++c)
+      one.samples[c].assign(as_compared.channels[c].begin(), as_compared.channels[c].end());
+  }
   return result;
 }
 

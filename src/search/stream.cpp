@@ -12,10 +12,12 @@
 #include "core/doors.hpp"
 #include "core/one_caller.hpp"
 #include "search/plan.hpp"
+#include "search/turned.hpp"
 #include "search/windows.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/log.hpp"
 #include "warploom/core/parse.hpp"
+#include "warploom/search/boundaries.hpp"
 #include "warploom/signal/prepare.hpp"
 
 namespace warploom::search {
@@ -271,6 +273,13 @@ struct LineStream::State {
   char separator = ',';
   std::size_t columns = 0;
   std::vector<std::size_t> used;  // columns that are channels
+  FindOptions find;
+  std::vector<Query> searched;  // one
+  std::optional<ComparedQueries> compared;
+  std::int64_t kept = 0;                   // samples before this are forgotten
+  std::vector<std::vector<float>> recent;  // from there on, of each channel
+  static constexpr std::int64_t kLongAgo = std::numeric_limits<std::int64_t>::min() / 2;
+  std::int64_t place = kLongAgo, begin_here = kLongAgo, begin_before = kLongAgo;  // of what was reported
 
   std::vector<std::string> fields_of(std::string_view line) const {
     std::vector<std::string> fields;
@@ -339,9 +348,11 @@ struct LineStream::State {
     about.rate = recording.channels.at(0).rate;
     about.timed = recording.timed;
     about.channels = signal::channel_names(recording);
-    const Query view = placed({&query, 1}, recording, where.file, options.by_number)[0];
-    stream.emplace(static_cast<std::int32_t>(used.size()), view, find_options(options, query, recording),
-                   options);
+    searched = placed({&query, 1}, recording, where.file, options.by_number);
+    compared.emplace(searched);
+    find = find_options(options, query, recording);
+    recent.resize(used.size());
+    stream.emplace(static_cast<std::int32_t>(used.size()), searched[0], find, options);
     return header;
   }
 
@@ -361,8 +372,35 @@ struct LineStream::State {
     return samples;
   }
 
-  std::vector<Hit> hits(std::vector<Match> matches) const {
+  /// What a match that is to come may be refined in.
+  void keep(std::span<const float> row) {
+    for (std::size_t c = 0; c < recent.size(); ++c) recent[c].push_back(row[c]);
+    const std::int64_t wanted = 2 * stream->delay();
+    if (const std::int64_t many = std::ssize(recent[0]) - wanted; many > wanted) {
+      for (std::vector<float>& channel : recent) channel.erase(channel.begin(), channel.begin() + many);
+      kept += many;
+    }
+  }
+
+  std::vector<Hit> hits(std::vector<Match> matches) {
+    for (Match& match : matches) refine(match);
     return make_hits(std::move(matches), about.rate, {}, options);
+  }
+
+  /// As refine_all(), but that matches come by their begin: one gives way to those before it.
+  void refine(Match& match) {
+    if (match.first != place) begin_here = begin_before = std::max(begin_before, begin_here);
+    place = match.first;
+    if (!match.in_parts()) {
+      Match here = match;
+      for (Pair& pair : here.pairs) pair.offset -= kept;
+      const Boundaries at = refine_boundaries({recent.begin(), recent.end()}, compared->of(match, find), here,
+                                              options.normalization);
+      const std::int64_t earliest = begin_before + samples_of(find.exclusion, searched[0].length()) + 1;
+      const std::int64_t first = std::max(at.first + kept, earliest);
+      match.refined = {first, std::max(at.last + kept, first + 1)};
+    }
+    begin_here = std::max(begin_here, match.boundaries().first);
   }
 };
 
@@ -386,6 +424,7 @@ std::vector<Hit> LineStream::push(const std::string& line) {
   const std::vector<float> samples = s.parse(line);
   Signal signal;
   for (const float& sample : samples) signal.emplace_back(&sample, 1);
+  s.keep(samples);
   return s.hits(s.stream->push(signal));
 }
 

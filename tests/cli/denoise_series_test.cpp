@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <random>
 #include <vector>
 
@@ -40,6 +41,24 @@ class DenoiseSeries : public DenoiseTest {
       make(name, out);
     };
     twice("series.bval"), twice("series.bvec");
+  }
+  /// The same as complex values: a phase that turns from voxel to voxel, and the noise in both parts.
+  void put_complex_series(io::NiftiType type, float sigma) const {
+    put_noisy_series(0);
+    io::Nifti file = get("dwi.nii");
+    std::mt19937 random(6);
+    std::normal_distribution<float> noise(0, sigma);
+    for (std::size_t i = 0; i < file.data.size(); ++i) {
+      const float phase = 0.2F * static_cast<float>(i % kSide);
+      const float real = file.data[i] * std::cos(phase) + noise(random);
+      file.complex_data.emplace_back(real, file.data[i] * std::sin(phase) + noise(random));
+    }
+    file.data.clear();
+    file.type = type;
+    put("dwi.nii", file);
+  }
+  io::Nifti get_complex(const std::string& name) const {
+    return io::read_nifti(directory / name, std::uint64_t{1} << 30, io::NiftiNumbers::real_or_complex);
   }
   /// 11 volumes of put_series().
   void put_short_series() const {
@@ -103,6 +122,74 @@ TEST_F(DenoiseSeries, TensorsOfADenoisedSeriesAreNearerToTheTruth) {
     return std::sqrt(sum);
   };
   EXPECT_LT(error("on"), 0.5 * error("off"));
+}
+
+TEST_F(DenoiseSeries, AComplexSeriesStaysComplex) {
+  for (const io::NiftiType type : {io::NiftiType::complex64, io::NiftiType::complex128}) {
+    put_complex_series(type, kNoise);
+    const ToolRun run = denoise(
+        "@/dwi.nii --device cpu --only series -o @/out --format nii --force --residual-out @/away.nii");
+    EXPECT_THAT(run.out, HasSubstr("complex values, patches of"));
+    const io::Nifti before = get_complex("dwi.nii"), after = get_complex("out_series.nii"),
+                    away = get_complex("away.nii"), noise = get("out_noise.nii");
+    EXPECT_EQ(after.type, io::NiftiType::complex64);
+    EXPECT_EQ(after.shape, before.shape);
+    // Of the whole complex value.
+    EXPECT_NEAR(median_of(noise.data), kNoise * std::sqrt(2.0F), 0.05 * kNoise);
+    double removed = 0;
+    for (std::size_t i = 0; i < before.complex_data.size(); ++i) {
+      const std::complex<float> off = before.complex_data[i] - after.complex_data[i];
+      EXPECT_LT(std::abs(off - away.complex_data[i]), 1e-3);
+      removed += std::norm(off);
+    }
+    EXPECT_NEAR(std::sqrt(removed / static_cast<double>(before.complex_data.size())), kNoise * std::sqrt(2.0),
+                0.15 * kNoise);
+  }
+}
+
+TEST_F(DenoiseSeries, ComplexNoiseHasNoFloorInTheTensors) {
+  // Far below the noise's floor: magnitudes alone tell too little diffusion.
+  constexpr float kStrong = 150;
+  const auto trace = [&](const std::string& more) {
+    denoise(kSeries + std::string("--maps none --format nii --force -o @/out ") + more);
+    const io::Nifti file = get("out_tensor.nii");
+    std::vector<float> traces;
+    for (std::size_t v = 0; v < static_cast<std::size_t>(kVoxels); ++v)
+      traces.push_back(1000 * (file.data[v] + file.data[3 * kVoxels + v] + file.data[5 * kVoxels + v]));
+    return median_of(traces);
+  };
+  const Element6 truth = imaging::fibre(0.6, 0.8, 0);
+  const float wanted = truth[0] + truth[3] + truth[5];
+  put_complex_series(io::NiftiType::complex64, kStrong);
+  const float tensors = trace("--series-denoise on --regulariser none"),
+              adaptive = trace("--series-denoise on"),
+              magnitudes = trace("--series-denoise off --lambda 1e6");
+  EXPECT_NEAR(tensors, wanted, 0.05 * wanted);
+  EXPECT_NEAR(adaptive, wanted, 0.1 * wanted);
+  EXPECT_LT(magnitudes, tensors - 0.03 * wanted);
+}
+
+TEST_F(DenoiseSeries, ComplexNumbersAreRefusedWhereRealOnesAreNeeded) {
+  put_complex_series(io::NiftiType::complex64, kNoise);
+  for (const std::string asked : {"--vector", "--order fsl", "--only series --mask @/dwi.nii"}) {
+    const ToolRun run = run_denoise("@/dwi.nii --device cpu -o @/out " + asked);
+    EXPECT_EQ(run.code, 2);
+    EXPECT_THAT(run.err, HasSubstr("complex numbers, where real ones are needed")) << asked;
+  }
+  const ToolRun run = run_tool("segment " + (directory / "dwi.nii").string() + " --volume 0 -o " +
+                               (directory / "m.nii").string());
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err, HasSubstr("write their magnitude, or one part, to a file and give that"));
+}
+
+TEST_F(DenoiseSeries, AFileThatAsksForMoreThanMaxMemoryIsRefused) {
+  put_noisy_series();
+  for (const std::string asked : {"--only series", "--bval @/series.bval --bvec @/series.bvec", "--vector"}) {
+    const ToolRun run = run_denoise("@/dwi.nii --device cpu -o @/out --max-memory 20K " + asked);
+    EXPECT_EQ(run.code, 2) << asked;
+    EXPECT_THAT(run.err, HasSubstr("(--max-memory)")) << asked;
+  }
+  EXPECT_EQ(run_denoise("@/dwi.nii --device cpu -o @/out --max-memory 1G --only series").code, 0);
 }
 
 TEST_F(DenoiseSeries, MapsAndSeriesComeBesideTheTensors) {

@@ -336,7 +336,7 @@ TEST_F(SearchVerb, StepsOfTheExampleAreFoundAlsoWithExchangedPlugs) {
   ASSERT_EQ(steps.size(), 12u);
   int k = 0;
   for (const auto& [onset, channels] : steps) {
-    EXPECT_NEAR(onset, (k < 6 ? 5 : 25) + 1.1 * (k % 6), kNear);
+    EXPECT_NEAR(onset, (k < 6 ? 5 : 25) + 1.1 * (k % 6), .081);  // each channel with a lag of its own
     EXPECT_EQ(channels, k < 6 ? "heel arch ball toe " : "heel ball arch toe ");
     ++k;
   }

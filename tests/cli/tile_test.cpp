@@ -260,6 +260,30 @@ TEST_F(TileVerb, OneNestOutsideDoesNotStopTheOther) {
   EXPECT_EQ(tile("mixed.c --function inside").code, 0);
 }
 
+TEST_F(TileVerb, ReadsThroughClangWhatOurOwnReaderRefuses) {
+  if (shell("clang --version").code != 0) GTEST_SKIP() << "clang is not installed";
+  make("image.h", "typedef struct { int w, h; float *data; } image;\n");
+  make(
+      "blend.c",
+      "#include \"image.h\"\n#include <math.h>\n"
+      "void blend(image to, const image *from) {\n"
+      "  for (int y = 0; y < to.h; y++)\n"
+      "    for (int x = 0; x < to.w; x++) to.data[y * to.w + x] = sqrtf(from->data[y * from->w + x]) * SCALE;\n"
+      "}\n");
+  make("compile_commands.json", "[{\"directory\": \"" + directory.string() +
+                                    "\", \"file\": \"blend.c\", \"command\": \"cc -DSCALE=2 -c blend.c\"}]");
+  for (const char* arguments :
+       {"blend.c -D SCALE=2 --c -", "blend.c --c - -- -DSCALE=2", "-p . blend.c --c -"}) {
+    const ToolRun run = tile(arguments);
+    EXPECT_EQ(run.code, 0) << arguments << run.err;
+    EXPECT_THAT(run.out, HasSubstr("to_data[y][x] = sqrtf(from_data[y][x]) * 2;")) << arguments;
+  }
+  EXPECT_EQ(tile("blend.c -D SCALE=2 --front-end own --c -").code, 2);
+  // What is written compiles, and takes the same pointers.
+  EXPECT_EQ(tile("blend.c -D SCALE=2 --auto --c blended.c").code, 0);
+  EXPECT_EQ(shell("cc -std=c99 -Wall -Werror -Wno-unknown-pragmas -c blended.c -o blended.o").code, 0);
+}
+
 TEST_F(TileVerb, TakesSourcesAsEditorsLeaveThem) {
   const std::string plain = content_of(directory / "diagonal.c");
   const std::string want = tile("diagonal.c --c -").out;

@@ -29,6 +29,15 @@ TEST(Process, AnswersWithAllItSaysAndItsStatus) {
   EXPECT_EQ(WEXITSTATUS(answer.status), 3);
 }
 
+TEST(Process, WhatItSaysMayGoToAFileOfAnyLength) {
+  const TemporaryDirectory place;
+  const auto out = place.path() / "out";
+  const Answer answer = ask_program({"sh", "-c", "echo error >&2; head -c 70000000 /dev/zero"}, 60s, "", out);
+  EXPECT_EQ(answer.output, "error\n");
+  EXPECT_EQ(answer.failure, "");
+  EXPECT_EQ(std::filesystem::file_size(out), 70'000'000u);
+}
+
 TEST(Process, ThatDoesNotEndOrSaysTooMuchIsKilled) {
   EXPECT_THAT(ask_program({"sleep", "300"}, 100ms).failure, HasSubstr("time limit"));
   EXPECT_THAT(ask_program({"cat", "/dev/zero"}, 60s).failure, HasSubstr("more than 64 MiB"));

@@ -12,6 +12,7 @@
 #include "doors/imaging_doors.hpp"
 #include "warploom/imaging/adaptive_fit.hpp"
 #include "warploom/imaging/denoise_workflow.hpp"
+#include "warploom/imaging/image_file.hpp"
 #include "warploom/imaging/residual_structure.hpp"
 #include "warploom/imaging/rician.hpp"
 #include "warploom/imaging/series_denoise.hpp"
@@ -35,7 +36,8 @@ std::vector<SeriesDenoiseOptions> odd_series_options() {
 }
 
 DOOR(DenoiseSeries, "imaging::denoise_series", "imaging::noise_correlation",
-     "imaging::series_denoise_obstacle", "imaging::denoise_first") {
+     "imaging::series_denoise_obstacle",
+     "imaging::denoise_first(Image &, const Mask &, SeriesStep, const SeriesDenoiseOptions &)") {
   const SeriesDenoiseOptions cpu{.extent = {3, 3, 3}, .run = {.devices = {Device::cpu}}};
   door_of_images(9, [&](Image& i, const Mask& m) { return denoise_series(i, m, cpu).voxels; });
   door_of_images(9, [](Image& i, const Mask& m) { return noise_correlation(i, m).patches; });
@@ -159,10 +161,17 @@ DOOR(DenoiseComplexSeries, "imaging::denoise_complex_series", "imaging::patch_ex
   survives([] { return patch_extent({kMost, kMost, kMost}, 1 << 30)[0]; });
 }
 
-DOOR(SeriesFiles, "imaging::read_series_image", "imaging::take_volumes_file", "imaging::name(NoiseEstimator)",
-     "imaging::name(PatchOutput)", "imaging::name(Precision)", "imaging::name(SeriesStep)",
-     "imaging::parse_noise_estimator", "imaging::parse_patch_output", "imaging::parse_precision",
-     "imaging::parse_series_step", "imaging::name(Regulariser)", "imaging::parse_regulariser") {
+DOOR(SeriesFiles, "imaging::read_series_image",
+     "imaging::take_volumes_file(Image &, const Nifti &, std::string_view)",
+     "imaging::take_volumes_file(std::vector<std::complex<float>> &, const Grid &, const Nifti &, "
+     "std::string_view)",
+     "imaging::denoise_first(std::span<std::complex<float>>, const Grid &, int, const Mask &, SeriesStep, "
+     "const SeriesDenoiseOptions &)",
+     "imaging::complex_volumes", "imaging::magnitudes", "imaging::take_measured_volumes",
+     "imaging::name(NoiseEstimator)", "imaging::name(PatchOutput)", "imaging::name(Precision)",
+     "imaging::name(SeriesStep)", "imaging::parse_noise_estimator", "imaging::parse_patch_output",
+     "imaging::parse_precision", "imaging::parse_series_step", "imaging::name(Regulariser)",
+     "imaging::parse_regulariser") {
   refused([] { return name(no_enumerator<Regulariser>()); });
   refused([] { return name(no_enumerator<NoiseEstimator>()); });
   refused([] { return name(no_enumerator<PatchOutput>()); });
@@ -181,6 +190,33 @@ DOOR(SeriesFiles, "imaging::read_series_image", "imaging::take_volumes_file", "i
   Image image = whole(2);
   EXPECT_EQ(take_volumes_file(image, {}, "w").data.size(), 432u);
   refused([&] { return take_volumes_file(image, {}, "w").data; });
+
+  std::vector<std::complex<float>> values(432, {static_cast<float>(kNan), 1e38F});
+  const Grid grid{6, 6, 6};
+  EXPECT_EQ(magnitudes(values, grid, 2).data.size(), 432U);
+  for (const int volumes : {-1, 0, 1, 3, std::numeric_limits<int>::max()})
+    refused([&] { return magnitudes(values, grid, volumes).data; });
+  for (const Grid& odd : {Grid{0, 6, 6}, Grid{-6, -6, 6}, Grid{kMost, kMost, 2}}) {
+    refused([&] { return magnitudes(values, odd, 2).data; });
+    refused([&] { return take_volumes_file(values, odd, {}, "w").complex_data; });
+    refused([&] {
+      return denoise_first(values, odd, 2, {}, SeriesStep::automatic, {.run = {.devices = {Device::cpu}}})
+          .seconds;
+    });
+  }
+  for (Image& parts : broken(2)) refused([&] { return complex_volumes(parts); });
+  refused([&] { return complex_volumes(whole(3)); });
+  EXPECT_EQ(complex_volumes(whole(2)).size(), 216U);
+  io::Nifti file = take_volumes_file(values, grid, {}, "w");
+  refused([&] { return take_volumes_file(values, grid, {}, "w").complex_data; });
+  for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{}, std::vector<std::int64_t>{6, 6},
+                                                 std::vector<std::int64_t>{6, 6, 6, -2}}) {
+    io::Nifti odd = file;
+    odd.shape = shape;
+    refused([&] { return take_measured_volumes(odd, "w", values).data; });
+  }
+  EXPECT_EQ(take_measured_volumes(file, "w", values).channels, 2);
+  EXPECT_EQ(values.size(), 432U);
 }
 
 }  // namespace

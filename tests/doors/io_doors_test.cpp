@@ -67,7 +67,7 @@ DOOR(TextsOfIo, "io::parse_annotations", "io::parse_fasta", "io::parse_frame", "
 }
 
 DOOR(Niftis, "io::Nifti::elements", "io::write_nifti", "io::read_nifti", "io::determinant",
-     "io::unplaced_affine") {
+     "io::unplaced_affine", "io::is_complex") {
   const double huge = std::numeric_limits<double>::max();
   for (const std::int64_t extent : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{1} << 62})
     for (const double spacing : {0.0, std::nan(""), huge})
@@ -99,6 +99,18 @@ DOOR(Niftis, "io::Nifti::elements", "io::write_nifti", "io::read_nifti", "io::de
   }
   image = with({2, 2}, 4), image.type = no_enumerator<NiftiType>();
   refused([&] { return write(image); });
+  EXPECT_FALSE(is_complex(no_enumerator<NiftiType>()));
+  for (const NiftiType type : {NiftiType::complex64, NiftiType::complex128}) {
+    image = with({2, 2}, 4), image.type = type;
+    refused([&] { return write(image); });
+    image.complex_data.resize(4, {std::nanf(""), 1e38F});
+    refused([&] { return write(image); });
+    image.data.clear();
+    EXPECT_EQ(write(image), 0);
+    refused([&] { return read_nifti(place.path()).data; });
+    refused([&] { return read_nifti(place.path(), 31, NiftiNumbers::real_or_complex).data; });
+    EXPECT_EQ(read_nifti(place.path(), 4096, NiftiNumbers::real_or_complex).complex_data.size(), 4U);
+  }
   image = with({2, 2}, 4), image.intent = std::numeric_limits<int>::min();
   image.intent_name = image.description = std::string(1000, 'x');
   survives([&] { return write(image); });

@@ -243,7 +243,7 @@ DOOR(JointPatterns, "search::Index::best(std::span<const JointPattern>, std::spa
 }
 
 DOOR(InPlace, "search::find_in_place", "search::joint_patterns", "search::joint_distance",
-     "search::refine_boundaries") {
+     "search::refine_boundaries", "search::refine_all") {
   Index index(signal_of_two());
   const Query good = small_query();
   EXPECT_EQ(find_in_place(index, good, {.limit = 1}).front().first, 40);
@@ -270,9 +270,20 @@ DOOR(InPlace, "search::find_in_place", "search::joint_patterns", "search::joint_
   for (const double odd : kOddNumbers)
     refused([&] { return refine_boundaries(index.signal(), good, match, Normalization::z, {.slack = odd}); });
   refused([&] { return refine_boundaries({}, good, match, Normalization::z); });
+  std::vector<Match> matches = {match, match};
+  const std::vector<const Query*> one = {&good}, none = {nullptr, &good}, both = {&good, &good};
+  refused([&] { return refine_all(index.signal(), one, matches, Normalization::z), 0; });
+  refused([&] { return refine_all(index.signal(), none, matches, Normalization::z), 0; });
+  for (const double odd : {-1., HUGE_VAL, std::nan("")})
+    refused(
+        [&] { return refine_all(index.signal(), both, matches, Normalization::z, {.exclusion = odd}), 0; });
   for (const std::int64_t offset : {kMost, kLeast}) {
-    match.pairs[0].offset = offset;
+    match.pairs[0].offset = matches[1].pairs[0].offset = offset;
     refused([&] { return refine_boundaries(index.signal(), good, match, Normalization::z); });
+    refused([&] { return refine_all(index.signal(), both, matches, Normalization::z), 0; });
+    // Windows say where to look for what is near.
+    matches[1].pairs[0].offset = 40, matches[1].first = offset;
+    survives([&] { return refine_all(index.signal(), both, matches, Normalization::z), 0; });
   }
 }
 

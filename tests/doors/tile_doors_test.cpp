@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "doors/doors.hpp"
+#include "warploom/tile/clang.hpp"
 #include "warploom/tile/explain.hpp"
 #include "warploom/tile/index_range.hpp"
 #include "warploom/tile/interpret.hpp"
@@ -93,6 +94,25 @@ DOOR(Texts, "tile::read_source", "tile::to_text(const std::string &, const Refus
   for (const Node& node : broken_nodes()) refused([&] { return to_text(node); });
   for (const int odd : {-1, kMost32}) refused([&] { return to_text(product().body, odd); });
   EXPECT_FALSE(counts_with_long({}));
+}
+
+DOOR(ThroughClang, "tile::find_clang", "tile::read_with_clang", "tile::read_syntax_tree",
+     "tile::compile_command") {
+  ClangOptions nowhere;
+  nowhere.compiler = "/nowhere/clang";
+  ClangOptions no_compiler;
+  no_compiler.compiler = "true";
+  EXPECT_TRUE(find_clang(nowhere).empty());
+  for (const std::string& text : odd_texts()) {
+    refused([&] { return read_syntax_tree(text, text).size(); });
+    refused([&] { return read_with_clang(text, {}, nowhere).size(); });
+    refused([&] { return read_with_clang(text, {.function = text}, no_compiler).size(); });
+    refused([&] { return compile_command("/nowhere", text).flags.size(); });
+    survives([&] { return find_clang({.compiler = text}).empty(); });
+  }
+  refused([&] {
+    return read_with_clang("", {}, {.compiler = "true", .flags = {"", "-o"}, .time_limit = {}}).size();
+  });
 }
 
 std::vector<Region> broken_regions() {

@@ -139,8 +139,6 @@ TEST(SegmentConvex, OptionsOfTheOtherMethodAreRefused) {
   EXPECT_TRUE(speaks(with(Method::convex, [](SegmentOptions& o) { o.mask.assign(7, 1); }), "7 voxels"));
   EXPECT_TRUE(
       speaks(with(Method::convex, [](SegmentOptions& o) { o.mask.assign(200, 0); }), "no voxel counts"));
-  EXPECT_TRUE(
-      speaks(with(Method::convex, [](SegmentOptions& o) { o.noise = Noise::counts; }), "not negative"));
 }
 
 }  // namespace

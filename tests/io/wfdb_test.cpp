@@ -79,6 +79,48 @@ TEST_F(Wfdb, EveryFormatsLeastNumberIsMissing) {
   }
 }
 
+/// Three samples of ten bits in 32, as signal(5) packs them.
+std::string in_310(const std::vector<int>& three) {
+  const auto bits = [&](std::size_t k) { return three[k] & 0x3ff; };
+  return words({bits(0) << 1 | (bits(2) & 31) << 11, bits(1) << 1 | bits(2) >> 5 << 11});
+}
+std::string in_311(const std::vector<int>& three) {
+  const auto bits = [&](std::size_t k) { return three[k] & 0x3ff; };
+  return words({bits(0) | (bits(1) & 63) << 10, bits(1) >> 6 | bits(2) << 4});
+}
+
+TEST_F(Wfdb, ThreeSamplesOfTenBitsLieInFourBytes) {
+  for (const auto& [format, pack] : {std::pair{310, &in_310}, {311, &in_311}}) {
+    // Two signals: threes are not frames. As many samples as make several pieces.
+    const int samples = 300'000;
+    std::string bytes;
+    const auto value = [](int k) { return k % 1021 - 510; };
+    for (int k = 0; k < samples; k += 3) bytes += pack({value(k), value(k + 1), value(k + 2)});
+    make("r.dat", bytes);
+    const std::string two = "r.dat " + std::to_string(format) + " 1\n";
+    const Recording r = read("r 2 100 " + std::to_string(samples / 2) + "\n" + two + two);
+    for (int k = 0; k < samples; ++k)
+      ASSERT_EQ(r.channels[static_cast<std::size_t>(k % 2)].samples[static_cast<std::size_t>(k / 2)],
+                value(k));
+    make("r.dat", pack({511, -512, -1}));
+    const Recording one = read("r 1 100\n" + two);
+    EXPECT_EQ(one.channels[0].samples[0], 511);
+    EXPECT_THAT(one.channels[0].samples[1], IsNan());
+    EXPECT_EQ(one.channels[0].samples[2], -1);
+  }
+}
+
+TEST_F(Wfdb, DifferencesAddUpFromTheFirstSample) {
+  make("r.dat", "\x00\x05\x01\xFB\xFF\x7F"s);
+  const Recording r = read("r 2 100 3\nr.dat 8 1 12 0 100\nr.dat 8 1 12 0 -7\n");
+  EXPECT_THAT(r.channels[0].samples, ElementsAre(100, 101, 100));
+  EXPECT_THAT(r.channels[1].samples, ElementsAre(-2, -7, 120));
+  EXPECT_THAT(message("r 1 100 6\nr.dat 8 1 12 0 100 99 0\n"), testing::HasSubstr("have the checksum"));
+  const Recording frames = read("r 2 100 2\nr.dat 8x2 1 12 0 10\nr.dat 8 1\n");
+  EXPECT_THAT(frames.channels[0].samples, ElementsAre(10, 15, 10, 9));
+  EXPECT_THAT(frames.channels[1].samples, ElementsAre(1, 128));
+}
+
 TEST_F(Wfdb, FramesOfSeveralSamplesMakeAHigherRate) {
   make("r.dat", words({1, 2, 3, 10, 4, 5, 6, 20}));
   const Recording r = read("r 2 100 2\nr.dat 16x3 1\nr.dat 16 1\n");
@@ -227,7 +269,7 @@ TEST_F(Wfdb, HeadersThatAreNoneAreRefusedByLine) {
   EXPECT_THAT(message("r 1 nan\n"), HasSubstr("'nan' is no sampling frequency"));
   EXPECT_THAT(message("r 1 100 -1\n"), HasSubstr("'-1' is no number of samples"));
   EXPECT_THAT(message("r 1 100\nr.dat\n"), HasSubstr("r.hea:2:6: expected a format"));
-  EXPECT_THAT(message("r 1 100\nr.dat 99 1\n"), HasSubstr("a signal of format 99; 16, 24, 32"));
+  EXPECT_THAT(message("r 1 100\nr.dat 99 1\n"), HasSubstr("a signal of format 99; 8, 16, 24, 32"));
   EXPECT_THAT(message("r 1 100\nr.dat x 1\n"), HasSubstr("'' is no format"));
   EXPECT_THAT(message("r 1 100\nr.dat 16x0 1\n"), HasSubstr("'0' is no number of samples a frame"));
   EXPECT_THAT(message("r 1 100\nr.dat 16! 1\n"), HasSubstr("'!' after the format"));

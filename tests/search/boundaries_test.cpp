@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
 #include "search/index_checks.hpp"
 #include "search/signals.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/run.hpp"
 #include "warploom/search/find.hpp"
 
 namespace warploom::search {
@@ -116,6 +118,113 @@ TEST(RefineBoundaries, RefusesMatchesOfOtherQueriesAndRecordings) {
   for (const double slack : {-.1, .5, std::nan("")})
     EXPECT_THROW(refine_boundaries(put.signal(), put.query, put.match, Normalization::z, {.slack = slack}),
                  BadInput);
+}
+
+/// A slow copy and one of the query's length, their windows a few samples off.
+struct Two : Put {
+  Two() : Put(400, 112) {
+    for (std::size_t c = 0; c < 3; ++c)
+      std::copy(pattern[c].begin(), pattern[c].end(), recorded[c].begin() + 700);
+  }
+  std::vector<Match> found(std::int64_t first, std::int64_t second) {
+    std::vector<Match> matches;
+    for (const std::int64_t at : {first, second}) {
+      match = {};
+      found_at(at);
+      matches.push_back(match);
+    }
+    return matches;
+  }
+  void refine(std::vector<Match>& matches, const Apart& apart = {}) const {
+    const std::vector<const Query*> queries(matches.size(), &query);
+    refine_all(signal(), queries, matches, Normalization::z, apart);
+  }
+};
+
+TEST(RefineAll, RefinesEachMatchAndLeavesItsWindows) {
+  Two two;
+  std::vector<Match> matches = two.found(410, 697);
+  two.refine(matches);
+  for (std::size_t k = 0; k < 2; ++k) {
+    ASSERT_TRUE(matches[k].refined.has_value());
+    two.match = two.found(410, 697)[k];
+    EXPECT_EQ(matches[k].refined, two.refined());
+    EXPECT_EQ(matches[k].boundaries(), two.refined());
+    EXPECT_EQ(matches[k].first, two.match.first);
+    EXPECT_EQ(matches[k].pairs[0].offset, two.match.pairs[0].offset);
+  }
+  expect_bounds(matches[0].boundaries(), 400, 512, 2);
+  expect_bounds(matches[1].boundaries(), 700, 800, 1);
+}
+
+TEST(RefineAll, KeepsMatchesFartherApartThanTheExclusion) {
+  // Both windows are drawn to the copy at 400. The better match goes as far as the other, as it was found,
+  // lets it.
+  for (const auto& [exclusion, first] : {std::pair{0., 400}, {.1, 400}, {.2, 409}}) {
+    Two two;
+    std::vector<Match> matches = two.found(412, 388);
+    two.refine(matches, {.exclusion = exclusion});
+    const auto zone = static_cast<std::int64_t>(100 * exclusion);
+    EXPECT_NEAR(static_cast<double>(matches[0].boundaries().first), first, 1) << exclusion;
+    EXPECT_NEAR(static_cast<double>(matches[0].boundaries().last), 512, 2) << exclusion;
+    EXPECT_EQ(matches[1].boundaries().first, matches[0].boundaries().first - zone - 1) << exclusion;
+  }
+}
+
+TEST(RefineAll, ExcludesMatchesOfOneQueryAndNoAlternatives) {
+  Two two;
+  const auto together = [&](auto change) {
+    std::vector<Match> matches = two.found(412, 388);
+    change(matches);
+    two.refine(matches, {.exclusion = .1});
+    return std::abs(matches[0].boundaries().first - matches[1].boundaries().first) <= 4;
+  };
+  EXPECT_FALSE(together([](auto&) {}));
+  EXPECT_TRUE(together([](auto& matches) { matches[1].query = 1; }));
+  EXPECT_TRUE(together([](auto& matches) { matches[1].first = matches[0].first; }));
+}
+
+TEST(RefineAll, LeavesLabelsNoMoreThanHalfOfAnother) {
+  Two two;
+  std::vector<Match> matches = two.found(412, 345);
+  matches[1].query = 1;
+  two.refine(matches, {.shared = true});
+  const Boundaries a = matches[0].boundaries(), b = matches[1].boundaries();
+  expect_bounds(a, 400, 512, 2);
+  EXPECT_EQ(b, (Boundaries{345, 445}));
+  EXPECT_LE(2 * (std::min(a.last, b.last) - std::max(a.first, b.first)),
+            std::min(a.last - a.first, b.last - b.first));
+}
+
+TEST(RefineAll, LeavesWhatWasFoundInParts) {
+  Two two;
+  std::vector<Match> matches = two.found(410, 697);
+  matches[0].pairs[1].segment = 1;
+  two.refine(matches);
+  EXPECT_FALSE(matches[0].refined.has_value());
+  EXPECT_TRUE(matches[1].refined.has_value());
+}
+
+TEST(RefineAll, DoesNotDependOnThreads) {
+  std::vector<std::vector<Match>> all;
+  for (const unsigned threads : {1U, 4U}) {
+    const RunScope scope({.threads = threads});
+    Two two;
+    all.push_back(two.found(410, 697));
+    two.refine(all.back());
+  }
+  for (std::size_t k = 0; k < 2; ++k) EXPECT_EQ(all[0][k].refined, all[1][k].refined);
+}
+
+TEST(RefineAll, RefusesQueriesThatAreNotThere) {
+  Two two;
+  std::vector<Match> matches = two.found(410, 697);
+  const std::vector<const Query*> one{&two.query}, none{&two.query, nullptr}, both(2, &two.query);
+  EXPECT_THROW(refine_all(two.signal(), one, matches, Normalization::z), BadInput);
+  EXPECT_THROW(refine_all(two.signal(), none, matches, Normalization::z), BadInput);
+  EXPECT_THROW(refine_all(two.signal(), both, matches, Normalization::z, {.exclusion = -1}), BadInput);
+  std::vector<Match> nothing;
+  EXPECT_NO_THROW(refine_all(two.signal(), {}, nothing, Normalization::z));
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <limits>
 #include <sstream>
+#include <tuple>
 
 #include "io/scratch.hpp"
 #include "search/signals.hpp"
@@ -73,6 +75,53 @@ TEST_F(Recordings, AreSearchedForWhatWasCutFromThem) {
   const auto order = ranking(std::vector{none, result});
   ASSERT_EQ(order.size(), 2u);
   EXPECT_EQ((*order[0]).onset, result.hits[0].onset);
+}
+
+/// Matches to the sample: x at 30 s is slower than at 10 s.
+TEST_F(Recordings, HaveMatchesThatBeginAndEndToTheSample) {
+  for (io::Channel& channel : day.channels) {
+    const std::vector<float> slow = stretch(part(channel.samples, 500, 60), 64);
+    std::ranges::copy(slow, channel.samples.begin() + 1495);
+  }
+  SearchOptions options = on_cpu();
+  for (const MatchBy match : {MatchBy::automatic, MatchBy::in_place, MatchBy::free}) {
+    options.match = match;
+    const SearchResult result = search_recording(day, "other.csv", step, options);
+    ASSERT_EQ(result.hits.size(), 2u);
+    const Hit& hit = result.hits[result.hits[0].onset > 20 ? 0 : 1];
+    EXPECT_NEAR(hit.onset, 1495. / 50, .041);
+    EXPECT_NEAR(hit.duration, 64. / 50, .041);
+    EXPECT_EQ(hit.onset, static_cast<double>(hit.match.boundaries().first) / 50);
+  }
+}
+
+TEST_F(Recordings, SayHowQueriesLookedToTheirReading) {
+  // Axes turned by 50 degrees about z in the whole recording; pattern three times.
+  for (const std::size_t at : {200, 900, 1500})
+    for (io::Channel& channel : day.channels) {
+      const std::vector<float> pattern = part(channel.samples, 500, 60);
+      std::ranges::copy(pattern, channel.samples.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+  const float c = std::cos(.87F), s = std::sin(.87F);
+  for (std::size_t k = 0; k < 2000; ++k) {
+    float &x = day.channels[0].samples[k], &y = day.channels[1].samples[k];
+    std::tie(x, y) = std::pair(c * x - s * y, s * x + c * y);
+  }
+  SearchOptions options = on_cpu();
+  options.match = MatchBy::automatic;
+  options.find.limit = 4;
+  const SearchResult result = search_recording(day, "other.csv", step, options);
+  const auto chosen = std::ranges::find(result.readings, true, &ReadingTried::chosen);
+  ASSERT_NE(chosen, result.readings.end());
+  ASSERT_EQ(chosen->name, "rotated");
+  ASSERT_EQ(result.compared.size(), 1u);
+  for (std::size_t channel = 0; channel < 2; ++channel) {
+    const std::vector<float>& there = day.channels[channel].samples;
+    const std::vector<float>& compared = result.compared[0].samples[channel];
+    // Up to the mean, which normalisation takes away.
+    for (std::size_t k = 1; k < compared.size(); ++k)
+      EXPECT_NEAR(compared[k] - compared[0], there[500 + k] - there[500], .5F);
+  }
 }
 
 TEST_F(Recordings, TakeChannelsByNumberWhereTheQueryHasNoNames) {

@@ -104,13 +104,18 @@ TEST(Analyse, RefusesWhatIsNotAffine) {
               AllOf(StartsWith("nest.c:3:"), HasSubstr("i * n")));
 }
 
-TEST(Analyse, RefusesArraysWithoutExtents) {
-  const std::string why =
-      "array 'A': an extent is not declared; declare it as A[n] with sizes that are parameters too";
-  EXPECT_THAT(parsing_refusal("void f(int n, float *A) { for (int i = 0; i < n; i++) A[i] = 0.0f; }"),
-              HasSubstr(why));
-  EXPECT_THAT(parsing_refusal("void f(int n, float A[][9]) { for (int i = 0; i < n; i++) A[i][0] = 0.0f; }"),
-              HasSubstr(why));
+TEST(Analyse, TakesPointersToReachAsFarAsTheNest) {
+  const auto extent = [](const std::string& parameters, const std::string& body) {
+    const Nest nest = analyse("void f(int n, int m, " + parameters + ") { " + body + " }");
+    return to_text(find_variable(nest.region(), "A")->extents.at(0));
+  };
+  const std::string loop = "for (int i = 0; i < n; i++) ";
+  EXPECT_EQ(extent("float *A", loop + "A[i] = 0.0f;"), "n");
+  EXPECT_EQ(extent("float A[][9]", loop + "A[i][0] = 0.0f;"), "n");
+  EXPECT_EQ(extent("float *A", loop + "A[2 * i + 1] = A[0];"), "2 * n");
+  EXPECT_EQ(extent("float *A", loop + "A[i] = 0.0f; for (int j = 0; j < m; j++) A[j] = 1.0f;"), "max(n, m)");
+  EXPECT_EQ(extent("float *A", "for (int i = 0; i < n; i += 2) A[i] = 0.0f;"), "n");
+  EXPECT_EQ(extent("float *A", "for (int i = 0; i < 8; i++) A[7 - i] = 0.0f;"), "8");
   EXPECT_NE(parsing_refusal("void f(int n, float A[n]) { for (int i = 0; i < n; i++) A[i][0] = 0.0f; }"), "");
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "cli/byte_size.hpp"
 #include "cli/option_names.hpp"
 #include "cli/output_files.hpp"
 #include "cli/stopwatch.hpp"
@@ -74,8 +75,8 @@ int run(DenoiseSettings settings) {
   if (run.input.series) {
     run.times.fit = run.input.series->seconds;
     run.times.series = run.input.series->denoised.seconds;
-    write_series_files(settings, files, run.input.denoised_series, run.input.series->denoised,
-                       run.input.header);
+    write_series_files(settings, files, run.input.denoised_series, run.input.denoised_complex,
+                       run.input.series->denoised, run.input.header);
   }
   run.times.read -= run.times.fit + run.times.series;
   imaging::Image noisy;
@@ -123,7 +124,7 @@ std::function<int()> add(Command& command) {
   add_denoise_options(command, *settings);
   return [settings] {
     return with_option_names(
-        [&] { return run(*settings); },
+        [&] { return naming_max_memory([&] { return run(*settings); }); },
         {{"descent_step", "--step"}, {"largest_b", "--bmax"}, {"square_micrometres", "--unit um2/ms"}});
   };
 }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "cli/byte_size.hpp"
 #include "cli/verb.hpp"
 #include "warploom/core/error.hpp"
 
@@ -67,8 +68,9 @@ std::vector<std::string> parse_maps(const std::string& text) {
 void add_input_options(Command& command, DenoiseSettings& s) {
   command.group("Input");
   command
-      .add("IMAGE", &s.input,
-           "NIfTI-1 or -2, .nii, .nii.gz or .hdr and .img: a diffusion series or a tensor image")
+      .add(
+          "IMAGE", &s.input,
+          "NIfTI-1 or -2, .nii, .nii.gz or .hdr and .img: a diffusion series, real or complex, or a tensor image")
       .required();
   command.add("--bval FILE", &s.bval, "The series' b-values [s/mm^2], a row or a column (FSL)");
   command.add(
@@ -105,6 +107,10 @@ void add_input_options(Command& command, DenoiseSettings& s) {
       "--mask MASK", &s.mask,
       "Voxels to fit and to denoise: a NIfTI file (not 0 is inside); auto: from the mean b = 0 "
       "volume, or the trace, by Otsu's threshold; nonzero: where any volume is; none: all [auto for a series, else nonzero]");
+  add(
+      command, "--max-memory", "SIZE",
+      [&s](const std::string& text) { s.max_memory = parse_byte_size("--max-memory", text); },
+      "Refuse an image file whose header asks for more, before it is unpacked; as 2G [what is available]");
 }
 
 std::array<int, 3> parse_extent(const std::string& text) {
@@ -132,9 +138,11 @@ void add_series_options(Command& command, DenoiseSettings& s) {
       },
       "series: stop here, and write PREFIX_series, PREFIX_noise and PREFIX_rank instead of tensors; needs no gradients, and --mask is none unless given")
       .suggest({"series"});
-  command.add("--series-out FILE", &s.series_out, "Write the denoised series, all volumes: .nii or .nii.gz");
-  command.add("--noise-map FILE", &s.noise_map,
-              "Write the noise's standard deviation in each voxel [unit of the series]");
+  command.add("--series-out FILE", &s.series_out,
+              "Write the denoised series, all volumes, complex if it is: .nii or .nii.gz");
+  command.add(
+      "--noise-map FILE", &s.noise_map,
+      "Write the noise's standard deviation in each voxel, of complex values the whole one [unit of the series]");
   command.add("--rank-map FILE", &s.rank_map,
               "Write how many principal components were kept around each voxel");
   command.add("--residual-out FILE", &s.residual_out,

@@ -19,24 +19,37 @@ using imaging::SeriesOutcome;
 using page::grouped;
 
 void write(const DenoiseSettings& settings, const OutputFiles& files, const std::string& path,
-           imaging::Image& image, const io::Nifti& like, std::string_view what) {
-  if (path.empty()) return;
-  const io::Nifti file = imaging::take_volumes_file(image, like, what);
+           const io::Nifti& file) {
   files.write(path, [&](const auto& at) { io::write_nifti(at, file, {settings.gzip_level}); });
+}
+
+void write(const DenoiseSettings& settings, const OutputFiles& files, const std::string& path,
+           imaging::Image& image, const io::Nifti& like, std::string_view what) {
+  if (!path.empty()) write(settings, files, path, imaging::take_volumes_file(image, like, what));
 }
 
 }  // namespace
 
 void write_series_files(const DenoiseSettings& settings, const OutputFiles& files, imaging::Image& series,
-                        SeriesOutcome& outcome, const io::Nifti& like) {
+                        std::vector<std::complex<float>>& complex, SeriesOutcome& outcome,
+                        const io::Nifti& like) {
   if (settings.series_files().empty()) return;
   if (!outcome.done)
     throw BadInput(fmt::format("{}: {}; --series-denoise on does it all the same", settings.input,
                                series_text(outcome, series.channels)));
-  write(settings, files, settings.series_out, series, like, "denoised series");
+  const auto volumes = [&](const std::string& path, imaging::Image& real,
+                           std::vector<std::complex<float>>& values, std::string_view what) {
+    if (path.empty()) return;
+    if (!outcome.complex) return write(settings, files, path, real, like, what);
+    write(settings, files, path, imaging::take_volumes_file(values, outcome.done->noise.grid, like, what));
+  };
+  volumes(settings.series_out, series, complex, "denoised series");
+  std::vector<std::complex<float>> residual;
+  if (outcome.complex && !settings.residual_out.empty())
+    residual = imaging::complex_volumes(outcome.done->residual);
+  volumes(settings.residual_out, outcome.done->residual, residual, "residual");
   write(settings, files, settings.noise_map, outcome.done->noise, like, "noise");
   write(settings, files, settings.rank_map, outcome.done->rank, like, "components kept");
-  write(settings, files, settings.residual_out, outcome.done->residual, like, "residual");
 }
 
 std::string series_text(const SeriesOutcome& outcome, int volumes) {
@@ -44,9 +57,9 @@ std::string series_text(const SeriesOutcome& outcome, int volumes) {
     return outcome.why_not.empty() ? "not denoised" : fmt::format("not denoised: {}", outcome.why_not);
   const imaging::SeriesDenoising& done = *outcome.done;
   std::string text = fmt::format(
-      "patches of {} x {} x {} voxels on {}: noise {:.4g}, {:.4g} of {} components kept (medians)",
-      done.extent[0], done.extent[1], done.extent[2], name(done.device), outcome.median_noise,
-      outcome.median_rank, volumes);
+      "{}patches of {} x {} x {} voxels on {}: noise {:.4g}, {:.4g} of {} components kept (medians)",
+      outcome.complex ? "complex values, " : "", done.extent[0], done.extent[1], done.extent[2],
+      name(done.device), outcome.median_noise, outcome.median_rank, volumes);
   if (done.skipped > 0)
     text += fmt::format("; {} voxels near NaN left out", grouped(static_cast<std::uint64_t>(done.skipped)));
   return text;
@@ -56,6 +69,7 @@ Json series_json(const SeriesOutcome& outcome, const imaging::SeriesDenoiseOptio
   if (!outcome.done) return {{"denoised", false}, {"why_not", outcome.why_not}};
   const imaging::SeriesDenoising& done = *outcome.done;
   return {{"denoised", true},
+          {"complex", outcome.complex},
           {"patch", done.extent},
           {"patch_output", name(options.output)},
           {"estimator", name(options.estimator)},
@@ -90,17 +104,21 @@ int run_only_series(const DenoiseSettings& asked) {
     written.push_back(settings.report);
   }
 
-  imaging::SeriesImage series = imaging::read_series_image(settings.input, settings.mask);
+  imaging::SeriesImage series =
+      imaging::read_series_image(settings.input, settings.mask, settings.max_memory);
   const double read = watch.seconds();
   imaging::SeriesDenoiseOptions options = settings.patches;
   options.run = settings.solve.run;
   options.residual = !settings.residual_out.empty();
   SeriesOutcome outcome =
-      imaging::denoise_first(series.image, series.mask.voxels, settings.series_denoise, options);
+      series.complex.empty()
+          ? imaging::denoise_first(series.image, series.mask.voxels, settings.series_denoise, options)
+          : imaging::denoise_first(series.complex, series.image.grid, series.image.channels,
+                                   series.mask.voxels, settings.series_denoise, options);
   const imaging::Grid grid = series.image.grid;
   const int volumes = series.image.channels;
   const Stopwatch writing;
-  write_series_files(settings, files, series.image, outcome, series.header);
+  write_series_files(settings, files, series.image, series.complex, outcome, series.header);
   const double wrote = writing.seconds(), total = watch.seconds();
 
   const Json json{

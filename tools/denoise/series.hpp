@@ -1,7 +1,8 @@
 #pragma once
 
-#include <functional>
+#include <complex>
 #include <string>
+#include <vector>
 
 #include "cli/output_files.hpp"
 #include "options.hpp"
@@ -15,8 +16,11 @@ namespace warploom::tool {
 int run_only_series(const DenoiseSettings& settings);
 
 /// Writes the files that options name. @throws BadInput (they are asked for, and the series was not denoised)
+/// @param complex  of a complex series its values, which are written in place of `series`; they are taken
+/// away
 void write_series_files(const DenoiseSettings& settings, const OutputFiles& files, imaging::Image& series,
-                        imaging::SeriesOutcome& outcome, const io::Nifti& like);
+                        std::vector<std::complex<float>>& complex, imaging::SeriesOutcome& outcome,
+                        const io::Nifti& like);
 
 /// "patches of 5 x 5 x 5 voxels on cpu: noise 20.1, 4 of 32 components kept (medians)", or why not.
 std::string series_text(const imaging::SeriesOutcome& outcome, int volumes);

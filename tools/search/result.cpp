@@ -187,8 +187,8 @@ Json as_json(const Hit& hit, std::size_t rank, const SearchResult& result,
           {"query", match.query + 1},
           {"onset", hit.onset},
           {"duration", hit.duration},
-          {"first", match.first},
-          {"last", match.last},
+          {"first", match.boundaries().first},
+          {"last", match.boundaries().last},
           {"matched", match.matched},
           {"channels", match.channels},
           {"coverage", match.coverage},
@@ -213,8 +213,7 @@ Hit hit_from_json(const Json& json, const SearchResult& result, const std::vecto
   match.query = index(json, "query", queries.size());
   json.at("onset").to(hit.onset);
   json.at("duration").to(hit.duration);
-  json.at("first").to(match.first);
-  json.at("last").to(match.last);
+  match.refined = {json.at("first").get<std::int64_t>(), json.at("last").get<std::int64_t>()};
   json.at("matched").to(match.matched);
   json.at("channels").to(match.channels);
   json.at("coverage").to(match.coverage);
@@ -236,6 +235,8 @@ Hit hit_from_json(const Json& json, const SearchResult& result, const std::vecto
     pair.segment = from.at("segment").get<std::int32_t>() - 1;
     from.at("coverage").to(pair.coverage);
     from.at("exhausted").to(pair.exhausted);
+    match.first = match.pairs.size() == 1 ? pair.offset : std::min(match.first, pair.offset);
+    match.last = std::max(match.last, pair.offset + pair.length);
   }
   return hit;
 }

@@ -76,18 +76,18 @@ SearchResult search_file(const SearchSettings& settings, const std::vector<Recor
   output->write(result, stamp, [&] {
     search::Found found{{}, result.pairs, result.candidates, result.remarks};
     for (const Hit& hit : result.hits) found.matches.push_back(hit.match);
-    const std::vector compared = search::at_rate_of(recording, queries);
-    const std::vector views = search::placed(compared, recording, result.path, settings.by_number);
+    const std::vector views = search::placed(result.compared, recording, result.path, settings.by_number);
     search::SearchPage page;
     page.recording = &recording;
     page.queries = views;
     page.found = &found;
     page.normalization = settings.normalization;
-    if (!settings.euclidean) page.options = search::find_options(settings, compared[0], recording);
+    if (!settings.euclidean) page.options = search::find_options(settings, result.compared[0], recording);
     for (const RecordedQuery& query : queries) page.query_sources.push_back(query.source());
     for (const auto& [name, value] : described(settings)) page.settings.push_back(name + " " + value);
     return search::search_page(page);
   });
+  result.compared.clear();  // of many recordings
   return result;
 }
 

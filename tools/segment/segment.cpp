@@ -46,13 +46,8 @@ bool ends_with(const std::string& path, std::string_view ending) {
   return lower.ends_with(ending);
 }
 imaging::ScalarImage read_image(const Settings& s, const std::string& path, std::int64_t volume = -1) {
-  try {
-    return imaging::parse_image(read_input(path), input_name(path), volume, s.max_memory);
-  } catch (const BadInput& error) {
-    const std::string_view says = error.what();
-    if (says.find("of memory") == says.npos) throw;
-    throw BadInput(fmt::format("{} (--max-memory)", says));
-  }
+  return naming_max_memory(
+      [&] { return imaging::parse_image(read_input(path), input_name(path), volume, s.max_memory); });
 }
 
 /// What the names and the options say is wrong, before anything is read.
@@ -309,7 +304,7 @@ std::function<int()> add(Command& command) {
   command
       .add(
           "--noise NOISE", [s](const std::string& text) { s->with.noise = imaging::parse_noise(text); },
-          "equal (everywhere as much), counts (more where it is brighter, as of counted photons) or auto (the likelier) [auto]")
+          "equal (everywhere as much), counts (more where it is brighter, as of counted photons: finds fainter objects) or auto (counts where objects differ in brightness) [auto]")
       .suggest({"auto", "equal", "counts"});
   command.add("--means A,B", &s->means,
               "Two means to begin with beside those that are tried anyway; the lowest energy wins");

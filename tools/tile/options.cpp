@@ -172,6 +172,8 @@ TileOptions read(const Command& command, const Texts& texts) {
         {"--c", options.c},
         {"--cuda", options.cuda},
         {"--html", options.html},
+        {"--clang", options.clang.compiler},
+        {"-p", options.database},
         {"--arch", options.gpu.architecture},
         {"--memory-cap", texts.memory_cap}})
     if (command.was_given(name) && text.empty())
@@ -192,6 +194,14 @@ TileOptions read(const Command& command, const Texts& texts) {
     for (const auto& [loop, extent] : parse_strips("--footprint", text, text))
       if (!options.footprint.emplace(loop, extent).second)
         throw BadInput(fmt::format("--footprint {}=... is given twice; give it once", loop));
+  if (!options.clang.flags.empty() && !options.clang.flags[0].starts_with('-'))
+    throw BadInput(fmt::format("{}: one FILE is read at a time; flags for Clang stand behind --",
+                               options.clang.flags[0]));
+  const bool for_clang = !options.clang.flags.empty() || !options.database.empty();
+  if (for_clang && options.front_end == "own")
+    throw BadInput(
+        "--front-end own reads without a compiler's flags: leave out -p and what stands behind --");
+  if (for_clang) options.front_end = "clang";
   options.steps = steps_in_order(command, texts);
   if (!texts.memory_cap.empty()) options.gpu.memory_cap = parse_byte_size("--memory-cap", texts.memory_cap);
   options.gpu.reorder_reductions = !texts.keep_order;
@@ -221,6 +231,18 @@ std::function<TileOptions()> add_tile_options(Command& command) {
   command.add("--function NAME", &options.source.function, "Only this function (default: all with loops)");
   list("-D", texts->macros, "NAME[=TEXT]", "A macro, as for a C compiler");
   command.add("-I DIR", &options.source.include_folders, "A folder for #include \"...\"");
+  command
+      .add(
+          "--front-end NAME", &options.front_end,
+          "What reads the source: own (plain C), clang (C and C++ as a compiler reads them, from Clang 14 on), or "
+          "auto: own, and where that refuses something, clang")
+      .among({"auto", "own", "clang"})
+      .show_default();
+  command.add("--clang PATH", &options.clang.compiler,
+              "The Clang to ask (default: clang, clang-21 to clang-14)");
+  command.add("-p DIR", &options.database, "A folder with compile_commands.json, which has the file's flags");
+  command.add("FLAG", &options.clang.flags,
+              "Flags for Clang, behind --: warploom tile FILE -- -Iinclude -std=c++20");
   list("--size", texts->sizes, "N=VALUE", "What is known of a size: N=1024 or N=1..4096");
 
   command.group("Explanation");

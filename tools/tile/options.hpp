@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/command.hpp"
+#include "warploom/tile/clang.hpp"
 #include "warploom/tile/explain.hpp"
 
 /// What `warploom tile` was asked for.
@@ -11,6 +12,9 @@ namespace warploom::tool {
 struct TileOptions {
   std::string path;
   tile::SourceOptions source;
+  std::string front_end = "auto";  ///< or "own", "clang"
+  std::string database;            ///< -p: the folder of compile_commands.json
+  tile::ClangOptions clang;        ///< its flags are those after --
   std::vector<tile::SizeRange> sizes;
   std::vector<tile::Step> steps;                  ///< in the order of the command line
   std::map<std::string, std::int64_t> footprint;  ///< --footprint: extents of a tile

@@ -99,14 +99,10 @@ std::vector<tile::SizeRange> sizes_of(const tile::Region& region, const TileOpti
   return sizes;
 }
 
-/// The nests of the file that lie in the subset; what is outside does not stop the others.
-Nests read_nests(const TileOptions& options) {
-  Nests nests{read_input(options.path), {}, {}};
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (nests.source.starts_with(kByteOrderMark)) nests.source.erase(0, kByteOrderMark.size());
-  const std::string file = input_name(options.path);
-  std::set<std::string> sizes, loop_names;
-  for (tile::Region& region : tile::read_source(nests.source, file, options.source)) {
+/// Regions that lie in the subset as nests, of the others why not.
+void analyse(std::vector<tile::Region> regions, const TileOptions& options, Nests& nests,
+             std::set<std::string>& sizes) {
+  for (tile::Region& region : regions) {
     sizes.insert(region.sizes.begin(), region.sizes.end());
     try {
       std::vector<tile::SizeRange> known = sizes_of(region, options);
@@ -115,6 +111,72 @@ Nests read_nests(const TileOptions& options) {
       nests.refusals.emplace_back(error.what());
     }
   }
+}
+
+bool is_cpp(const std::string& path) {
+  const std::string end = std::filesystem::path(path).extension().string();
+  return end == ".cc" || end == ".cpp" || end == ".cxx" || end == ".C" || end == ".hpp" || end == ".hh";
+}
+
+void read_through_clang(const TileOptions& options, Nests& nests, std::set<std::string>& sizes) {
+  if (options.path == "-")
+    throw BadInput(
+        "standard input is read by our own reader alone: Clang needs the FILE that headers are beside");
+  tile::ClangOptions clang = options.clang;
+  if (!options.database.empty()) {
+    tile::ClangOptions command = tile::compile_command(options.database, options.path);
+    clang.directory = command.directory;
+    clang.flags.insert(clang.flags.begin(), command.flags.begin(), command.flags.end());
+  }
+  analyse(tile::read_with_clang(options.path, options.source, clang), options, nests, sizes);
+}
+
+/// Our own reader first, which needs no compiler; what it refuses Clang may know.
+void read_by_either(const TileOptions& options, Nests& nests, std::set<std::string>& sizes) {
+  const std::string file = input_name(options.path);
+  const bool has_clang = options.path != "-" && !tile::find_clang(options.clang).empty();
+  std::string failure;
+  try {
+    analyse(tile::read_source(nests.source, file, options.source), options, nests, sizes);
+    if (nests.refusals.empty()) return;
+  } catch (const BadInput& error) {
+    if (!has_clang) throw;
+    failure = error.what();
+  }
+  if (!has_clang) {
+    if (options.path != "-")
+      log(LogLevel::warning,
+          "Clang reads more than our own reader of C, and there is none here: install it (Debian "
+          "and Ubuntu: apt-get install clang)");
+    return;
+  }
+  Nests more{nests.source, {}, {}};
+  std::set<std::string> more_sizes;
+  try {
+    read_through_clang(options, more, more_sizes);
+  } catch (const BadInput& error) {
+    if (!failure.empty()) throw BadInput(failure + "\n" + error.what());
+    log(LogLevel::warning, error.what());
+    return;
+  }
+  if (more.inside.empty() && failure.empty()) return;  // our own reader's words will do
+  nests = std::move(more);
+  sizes = std::move(more_sizes);
+}
+
+/// The nests of the file that lie in the subset; what is outside does not stop the others.
+Nests read_nests(const TileOptions& options) {
+  Nests nests{read_input(options.path), {}, {}};
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (nests.source.starts_with(kByteOrderMark)) nests.source.erase(0, kByteOrderMark.size());
+  const std::string file = input_name(options.path);
+  std::set<std::string> sizes, loop_names;
+  if (options.front_end == "clang" || (options.front_end == "auto" && is_cpp(options.path)))
+    read_through_clang(options, nests, sizes);
+  else if (options.front_end == "own")
+    analyse(tile::read_source(nests.source, file, options.source), options, nests, sizes);
+  else
+    read_by_either(options, nests, sizes);
   if (nests.inside.empty() && nests.refusals.empty())
     throw BadInput(fmt::format("{}: no function has loops", file));
   if (nests.inside.empty()) throw BadInput(fmt::format("{}", fmt::join(nests.refusals, "\n")));

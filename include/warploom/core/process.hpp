@@ -42,8 +42,10 @@ struct Answer {
 /// For a library: runs a program in a process group of its own. At the time limit, after 64 MiB of output and
 /// on Ctrl-C it is killed with all that it has started.
 /// @param input  what it reads from standard input, through an unnamed file
+/// @param out  a file that its standard output goes to, of any length; the answer then has the error's alone
 /// @throws Interrupted
-Answer ask_program(const Words& words, std::chrono::milliseconds time_limit, std::string_view input = "");
+Answer ask_program(const Words& words, std::chrono::milliseconds time_limit, std::string_view input = "",
+                   const std::filesystem::path& out = {});
 
 /// A new directory in $TMPDIR, removed with all that is in it.
 class TemporaryDirectory {

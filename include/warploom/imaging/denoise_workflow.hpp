@@ -1,5 +1,6 @@
 #pragma once
 
+#include <complex>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -120,9 +121,10 @@ struct DenoiseInput {
   io::Frame output_frame = io::Frame::fsl;
   std::optional<Image> s0 = {};  ///< [the series' unit]
   std::optional<SeriesFacts> series = {};
-  Image denoised_series = {};                 ///< all volumes, if they were to be kept
-  Regulariser regulariser = Regulariser::tv;  ///< that is to be used, never automatic
-  MeasuredSeries measured = {};               ///< for Regulariser::adaptive
+  Image denoised_series = {};                              ///< all volumes, if they were to be kept
+  std::vector<std::complex<float>> denoised_complex = {};  ///< the same of a complex series
+  Regulariser regulariser = Regulariser::tv;               ///< that is to be used, never automatic
+  MeasuredSeries measured = {};                            ///< for Regulariser::adaptive
   std::optional<AdaptiveFacts> adaptive = {};
 };
 
@@ -132,8 +134,9 @@ struct DenoiseInput {
 ///         OutOfMemory
 DenoiseInput read_denoise_input(const DenoiseRequest& request);
 
-/// A series in memory. Of `request` counts: the choice of shells, the fit, the mask, order and frame of the
-/// output; `input` is its name in messages.
+/// A series in memory. Of a complex one the complex values are denoised, and the magnitudes of what was
+/// measured are fitted, whose noise is Rician. Of `request` counts: the choice of shells, the fit, the mask,
+/// order and frame of the output; `input` is its name in messages.
 /// @throws BadInput (no voxel could be fitted), as select_volumes, choose_mask, automatic_mask, read_mask and
 ///         fit_tensors
 /// @note Memory: the series, once, and the tensors. Time: fit_tensors.

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <complex>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "warploom/imaging/image.hpp"
 #include "warploom/io/nifti.hpp"
@@ -16,6 +18,11 @@ namespace warploom::imaging {
 /// Takes the data out of `file`; `name` is for messages.
 /// @throws BadInput (more extents, more than 100,000 volumes, data of another length than the extents say)
 Image take_volumes(io::Nifti& file, const std::string& name);
+
+/// The same of a file that may be complex: its values are moved to `complex`, and their magnitudes are
+/// returned. @throws as take_volumes
+Image take_measured_volumes(io::Nifti& file, const std::string& name,
+                            std::vector<std::complex<float>>& complex);
 
 /// An image of one value a voxel and, if it came from a NIfTI file, where it lies.
 struct ScalarImage {
@@ -35,7 +42,8 @@ ScalarImage parse_image(std::string_view bytes, const std::string& name, std::in
 
 /// The mask of a NIfTI file, not 0 and not NaN, for an image on the same grid; warns through log() if the two
 /// lie apart in space. `name` is the image's. @throws BadInput (another grid), as read_nifti
-Mask read_mask(const std::string& file, const Grid& grid, const io::Affine& affine, const std::string& name);
+Mask read_mask(const std::string& file, const Grid& grid, const io::Affine& affine, const std::string& name,
+               std::uint64_t max_bytes = std::uint64_t{1} << 38);
 
 /// Inside where the image is not 0. @throws BadInput (another grid, several channels, data of another
 /// length); `name` is for messages

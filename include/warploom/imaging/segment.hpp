@@ -22,9 +22,9 @@ std::string_view name(Method method);
 
 /// How the values of one side spread about its mean; Method::convex.
 enum class Noise {
-  automatic,  ///< the likelier of the two; `equal` where a value is negative
+  automatic,  ///< see segment()
   equal,      ///< as much on all sides: squared differences, as Chan and Vese have them
-  counts,  ///< the variance grows as the mean does, as that of counted photons: Kullback-Leibler's divergence
+  counts,     ///< the variance grows as the mean does above the least value: the same of square roots
 };
 /// @throws BadInput naming the three
 Noise parse_noise(std::string_view text);
@@ -132,18 +132,21 @@ struct Segmentation {
 ///
 /// u the image scaled to [0, 1], lengths in units of the smallest voxel spacing, measured on the edges to 8
 /// neighbours in a plane and 26 in space, by Cauchy-Crofton's formula (errors by direction at most 6 and 8
-/// %). Noise::equal: d(u, c) = (u - c)^2. Noise::counts: d(f, c) = c - f + f log(f/c), of the image f as it
-/// is. For given means S is where the minimiser v of lambda TV(v) + 1/2 |v - u|^2 is above m: for all means
-/// with the same lambda it is the same v (m = (c_in + c_out)/2 and lambda = mu / (2 |c_in - c_out|) of
-/// `equal`; m = (c_in - c_out)/log(c_in/c_out) and lambda = mu / log(c_in/c_out) of `counts`, in the unit of
-/// f). So v, which is unique, is found once, and the means alternate with the threshold from many starts. TV
-/// counts the same edges, so that thresholding is exact: the gap between the mask's E and the dual bound goes
-/// to 0, and is what ends the iteration. Without `mu`, lambda is the standard deviation of the noise (from
-/// the finest diagonal differences). `mu` as given is of `equal`; of `counts` the lambda is that of `equal`
-/// with the same means. Source: Chan, Esedoglu & Nikolova, SIAM J. Appl. Math. 66(5), 2006; Chambolle & Pock,
-/// JMIV 40, 2011, algorithm 2; weights of edges: Boykov & Kolmogorov, ICCV 2003. More than two classes:
-/// Potts' energy, by the relaxation of Zach, Gallup, Frahm & Niethammer (VMV 2008); that is not exact, and
-/// the gap says how far it may be off.
+/// %), d(u, c) = (u - c)^2. Noise::counts: the same of the square roots of u, whose noise does not depend on
+/// the brightness where counts are above a dark level (Anscombe, Biometrika 35, 1948). For given means S is
+/// where the minimiser v of lambda TV(v) + 1/2 |v - u|^2 is above m = (c_in + c_out)/2: for all means with
+/// the same lambda = mu / (2 |c_in - c_out|) it is the same v. So v, which is unique, is found once, and the
+/// means alternate with the threshold from many starts. TV counts the same edges, so that thresholding is
+/// exact: the gap between the mask's E and the dual bound goes to 0, and is what ends the iteration. Without
+/// `mu`, lambda is the standard deviation of the noise (from the finest diagonal differences). Source: Chan,
+/// Esedoglu & Nikolova, SIAM J. Appl. Math. 66(5), 2006; Chambolle & Pock, JMIV 40, 2011, algorithm 2;
+/// weights of edges: Boykov & Kolmogorov, ICCV 2003. More than two classes: Potts' energy, by the relaxation
+/// of Zach, Gallup, Frahm & Niethammer (VMV 2008); that is not exact, and the gap says how far it may be off.
+///
+/// Noise::automatic is `equal`, unless what its mask would gain at the best threshold of the roots is a strip
+/// wider than 1.2 (in units of the smallest spacing) along the border: more than blur. Then objects differ in
+/// brightness, one mean would lose the faint ones, and `counts` is taken, whose threshold is nearer to the
+/// darker side. Of more than two classes it is `equal`. The rule is ours; measurements in docs/results.
 ///
 /// **Method::level_set.** Chan and Vese's active contour without edges: the level set phi that descends
 ///
@@ -161,14 +164,14 @@ struct Segmentation {
 /// @return       deterministic on each back end, whatever the number of threads
 /// @throws BadInput (more channels than 1, voxels that are NaN or infinite and how many, a constant image, an
 ///         option out of range or of the other method, a mask of another size or without voxels, a start mask
-///         of another size or without both sides, Noise::counts of negative values), NoDevice (more than two
+///         of another size or without both sides), NoDevice (more than two
 ///         classes on a GPU, too), OutOfMemory, Interrupted
-/// @note convex: 33 bytes a voxel in a plane, 69 in space, or 28 and 64 of a GPU's memory; 10 to 60
-/// iterations
-///       where mu comes from the noise. N classes: 8 + 32 N or 8 + 68 N. Back ends round differently: masks
-///       agree within the gap. level_set: 12 bytes a voxel and iteration at perfect reuse, and as many of a
-///       GPU's memory. One step agrees with double precision to 2e-6 * (1 + |phi|), the energy to 1e-5
-///       relative; of ten thousand voxels, one or two may change sides between back ends.
+/// @note convex: 37 bytes a voxel in a plane, 73 in space, or 28 and 64 of a GPU's memory; 10 to 60
+///       iterations where mu comes from the noise, twice where `automatic` takes counts. N classes: 8 + 32 N
+///       or 8 + 68 N. Back ends round differently: masks agree within the gap. level_set: 12 bytes a voxel
+///       and iteration at perfect reuse, and as many of a GPU's memory. One step agrees with double precision
+///       to 2e-6 * (1 + |phi|), the energy to 1e-5 relative; of ten thousand voxels, one or two may change
+///       sides between back ends.
 Segmentation segment(const Image& image, const SegmentOptions& options = {});
 
 }  // namespace warploom::imaging

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <complex>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,13 +19,21 @@ struct Series {
   Image image = {};              ///< a channel a volume, any unit
   io::Gradients gradients = {};  ///< one a volume
   io::Nifti header = {};         ///< where the image lies; without data
+  /// Of a complex series, [volumes, nz, ny, nx]; `image` has its magnitudes then. Empty: it is real.
+  std::vector<std::complex<float>> complex = {};
 };
 
 /// The files of a series: its image, and either bval and bvec (FSL) or grad (MRtrix).
 struct SeriesFiles {
   std::string input = {}, bval = {}, bvec = {}, grad = {};
   io::BValueScaling bvalue_scaling = io::BValueScaling::automatic;
+  /// Of memory for an image file, at most: as read_nifti(). [bytes]
+  std::uint64_t max_memory = std::uint64_t{1} << 38;
 };
+
+/// Magnitudes of complex values, [volumes, nz, ny, nx].
+/// @throws BadInput (values of another number)
+Image magnitudes(std::span<const std::complex<float>> values, const Grid& grid, int volumes);
 
 /// @param b0_threshold  up to this a b-value counts as 0 [s/mm^2]
 /// @throws BadInput (fewer than two volumes, no b-value above the threshold), as read_nifti, take_volumes and

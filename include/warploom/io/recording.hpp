@@ -92,10 +92,12 @@ std::vector<std::filesystem::path> series_of(const std::filesystem::path& file);
 /// channels,
 ///   whose rate is a multiple of the points'; of Intel, DEC and MIPS, whole numbers and floats; events are
 ///   annotations, "Left Foot Strike";
-/// * MATLAB up to version 7 (save with -v7): arrays of numbers, also those in structures, by their names
+/// * MATLAB, versions 5 to 7.3 (of HDF5 the part that MATLAB writes): arrays of numbers, also those in
+/// structures, by their names
 ///   ("data.acc"). Vectors and [samples, channels] of the commonest length are channels, NAME or NAME.1,
 ///   NAME.2; a vector named time or t is their time, a number named fs, rate or srate the rate;
-/// * WFDB: .hea with formats 16, 24, 32, 61, 80, 160, 212, several files, frames of several samples a channel
+/// * WFDB: .hea with formats 8, 16, 24, 32, 61, 80, 160, 212, 310, 311, several files, frames of several
+/// samples a channel
 ///   (then its rate is that times the frame's), skew, multi-segment records with fixed and variable layout;
 ///   invalid samples are NaN; annotations of NAME.atr, labelled by mnemonic and text ("N", "+ (AFIB").
 ///   Checksums must agree.

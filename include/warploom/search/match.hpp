@@ -38,6 +38,12 @@ struct Pair {
   bool exhausted = false;  ///< found by the second search, with a wider band
 };
 
+/// Where a match begins and ends.
+struct Boundaries {
+  std::int64_t first = 0, last = 0;  ///< onset, and one past the last sample
+  friend bool operator==(const Boundaries&, const Boundaries&) = default;
+};
+
 /// Pairs of which no two share a channel of the query or (but for parts of one query channel) a channel of
 /// the recording, and whose offsets lie within the lag allowed of each other: a feasible multi-dimensional
 /// match, 7.4.2.
@@ -54,6 +60,15 @@ struct Match {
   /// Places as near as this that are to be expected by chance where the query does not occur, at most 1; of
   /// find_automatic() only.
   std::optional<double> chance = {};
+  /// Onset and end to the sample, of refine_all(); first and last are those of the windows compared.
+  std::optional<Boundaries> refined = {};
+  Boundaries boundaries() const { return refined.value_or(Boundaries{first, last}); }
+  /// Not each channel that was found was found as a whole.
+  bool in_parts() const {
+    for (const Pair& pair : pairs)
+      if (pair.segment >= 0) return true;
+    return false;
+  }
   /// Lag of a pair: how much later than the first it begins [samples].
   std::int64_t lag(const Pair& pair) const { return pair.offset - first; }
 };

@@ -96,7 +96,7 @@ FindOptions find_options(const SearchOptions& options, const RecordedQuery& quer
 /// A match in its recording's time.
 struct Hit {
   Match match = {};
-  double onset = 0, duration = 0;  ///< [s], or samples where no rate is known
+  double onset = 0, duration = 0;  ///< of Match::boundaries() [s], or samples where no rate is known
   bool self = false;               ///< lies where a query was taken from
 };
 
@@ -123,12 +123,14 @@ struct SearchResult {
   std::vector<std::string> channels = {};  ///< names
   std::vector<Hit> hits = {};              ///< best first
   std::vector<std::string> remarks = {};
-  std::vector<ReadingTried> readings = {};  ///< of MatchBy::automatic
-  double seconds = 0;                       ///< that the search took
-  std::int64_t pairs = 0, candidates = 0;   ///< as Found
+  std::vector<ReadingTried> readings = {};   ///< of MatchBy::automatic
+  std::vector<RecordedQuery> compared = {};  ///< [queries] at its rate, sensors turned as theirs were read
+  double seconds = 0;                        ///< that the search took
+  std::int64_t pairs = 0, candidates = 0;    ///< as Found
 };
 
-/// Searches a recording for all queries, whose numbers the matches bear.
+/// Searches a recording for all queries, whose numbers the matches bear. Matches begin and end as
+/// refine_all() says, but for those of the Euclidean baseline, which are windows.
 /// @param recording  prepared as the queries' were (signal::prepare()); one without a rate gets the queries'
 /// @param queries    of another rate than the recording's: brought to it (at_rate_of()), which is among the
 /// remarks

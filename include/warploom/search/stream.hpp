@@ -71,7 +71,10 @@ class LineStream {
   LineStream& operator=(LineStream&&) noexcept;
   ~LineStream();
 
-  /// @return hits that are now certain, as Stream::push(); blank lines are nothing
+  /// @return hits that are now certain, as Stream::push(), begun and ended as refine_boundaries() says in
+  /// what came
+  ///         until then; begins stay the exclusion apart: one gives way to those before it. Blank lines are
+  ///         nothing
   /// @throws ParseError (fields that are no numbers, more or fewer than the first line has), BadInput (as
   ///         search_recording() and Stream), NoDevice, Interrupted
   std::vector<Hit> push(const std::string& line);

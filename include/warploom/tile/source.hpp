@@ -94,7 +94,8 @@ struct Variable {
   bool is_parameter = false;             ///< lives outside of the region: its last value matters
   bool is_constant = false;              ///< const-qualified
   bool is_result =
-      false;  ///< a scalar whose last value is seen outside: C and CUDA give it through a pointer
+      false;             ///< a scalar whose last value is seen outside: C and CUDA give it through a pointer
+  bool is_flat = false;  ///< an array that the source has a pointer to the elements of, "float *A"
   Position at = {};
 };
 
@@ -128,7 +129,8 @@ struct Region {
       {};          ///< arrays and scalars in the order of the text, sizes not among them
   Node body = {};  ///< assignments are numbered
   int statements = 0;
-  std::vector<Refusal> refusals = {};  ///< not empty: outside of the subset, body holds what could be read
+  std::vector<std::string> remarks = {};  ///< for people: what was assumed, what names stand for
+  std::vector<Refusal> refusals = {};     ///< not empty: outside of the subset, body holds what could be read
 };
 const Variable* find_variable(const Region& region, std::string_view name);
 

@@ -78,8 +78,10 @@ void check(const SearchPage& page) {
     constexpr double kFar = 1e12;
     const auto channels =
         static_cast<double>(page.queries[static_cast<std::size_t>(match.query)].channels.size());
-    require("a match's begin", static_cast<double>(match.first), -kFar, static_cast<double>(match.last));
-    require("a match's end", static_cast<double>(match.last), static_cast<double>(match.first), kFar);
+    for (const Boundaries& at : {Boundaries{match.first, match.last}, match.boundaries()}) {
+      require("a match's begin", static_cast<double>(at.first), -kFar, static_cast<double>(at.last));
+      require("a match's end", static_cast<double>(at.last), static_cast<double>(at.first), kFar);
+    }
     require("a match's number of channels", match.channels, 0, channels);
     for (const Pair& pair : match.pairs) {
       require("a pair's offset", static_cast<double>(pair.offset), -kFar, kFar);
@@ -133,8 +135,9 @@ std::string script_data(const SearchPage& page) {
     for (const Pair& pair : match.pairs)
       if (matches.size() < boxed)
         pairs.push_back(fmt::format("[{},{},{}]", pair.channel, pair.begin, pair.length));
-    matches.push_back(fmt::format(R"({{"first":{},"last":{},"pairs":[{}]}})", match.first, match.last,
-                                  fmt::join(pairs, ",")));
+    const auto [first, last] = match.boundaries();
+    matches.push_back(
+        fmt::format(R"({{"first":{},"last":{},"pairs":[{}]}})", first, last, fmt::join(pairs, ",")));
   }
   std::map<std::string, std::size_t> numbers;  // of labels
   for (const io::Annotation& annotation : shown_annotations(recording)) {
@@ -250,16 +253,17 @@ std::string table(const SearchPage& page) {
   for (std::size_t k = 0; k < std::min(matches.size(), kMostRows); ++k) {
     const Match& match = matches[k];
     const std::string differs = differences(page, match, time);
+    const auto [first, last] = match.boundaries();
     rows += fmt::format(
         "<tr id=\"r{0}\" data-match=\"{1}\" data-said=\"match {0}: {2}, {3} of {4} channels\">"
         "<td data-label=\"Rank\"><span><button type=\"button\" aria-label=\"Show match {0}\">{0}</button></span></td>{5}"
         "<td class=\"number\" data-label=\"Begin\">{2}</td><td class=\"number\" data-label=\"Duration\">{6}</td>"
         "<td class=\"number\" data-label=\"Channels\">{3} of {4}</td><td class=\"number\" data-label=\"Share found\">{7:.3g} %</td>"
         "<td class=\"number\" data-label=\"Distance\">{8}</td><td class=\"differs\" data-label=\"Differences\">{9}</td></tr>",
-        k + 1, k, time.place(match.first), match.matched, match.channels,
+        k + 1, k, time.place(first), match.matched, match.channels,
         labelled ? "<td class=\"name\" data-label=\"Label\">" + escaped(match.label) + "</td>" : "",
-        time.duration(match.last - match.first), 100 * match.coverage,
-        distance_text(match.distance, page.normalization), differs);
+        time.duration(last - first), 100 * match.coverage, distance_text(match.distance, page.normalization),
+        differs);
   }
   std::vector<page::Column> columns = {{"Rank"},
                                        {"Begin", "number"},

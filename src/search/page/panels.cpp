@@ -282,9 +282,10 @@ std::string Panels::plot(const Match& match, std::span<const Pair> pairs, const 
                      to_x(static_cast<double>(begin - match.lag(pair))), kHeight - 8,
                      to_x(static_cast<double>(begin)));
   }
+  const auto [first, last] = match.boundaries();
   return out + over +
-         fmt::format("<path class=\"begin\" d=\"M{:.0f} 0v{}\"/></svg>",
-                     to_x(static_cast<double>(match.first)), kHeight);
+         fmt::format("<path class=\"begin\" d=\"M{:.0f} 0v{}M{:.0f} 0v{}\"/></svg>",
+                     to_x(static_cast<double>(first)), kHeight, to_x(static_cast<double>(last)), kHeight);
 }
 
 std::string Panels::words(const Match& match, const Pair& pair) const {
@@ -311,8 +312,9 @@ std::string Panels::panel(std::int64_t number) {
   const Match& match = page_.found->matches[static_cast<std::size_t>(number)];
   const Query& searched = query(match);
   const std::int64_t around = std::max<std::int64_t>(2, (match.last - match.first) / 6);
-  first_ = match.first - around;
-  last_ = match.last + around;
+  const auto [first, last] = match.boundaries();
+  first_ = std::min(first, match.first) - around;
+  last_ = std::max(last, match.last) + around;
   const double rate = recording_.timed ? recording_.channels.front().rate : 1;
   const double step =
       std::max(page::round_step(static_cast<double>(last_ - first_) / rate, 6), recording_.timed ? 0 : 1.0);
@@ -321,10 +323,9 @@ std::string Panels::panel(std::int64_t number) {
   std::string out = fmt::format(
       "<details class=\"card match\" id=\"m{}\"{}><summary><span class=\"rank\">{}</span> <b>{}</b> <span>{} to "
       "{}</span> <small>{} of {} channels, distance {}</small></summary><p>Grid lines are {} apart. The match "
-      "begins at the dashed line. What was found is shaded.</p><ol class=\"plots\">",
-      number + 1, number < 3 ? " open" : "", number + 1, escaped(match.label), time_.place(match.first),
-      time_.place(match.last), match.matched, match.channels,
-      distance_text(match.distance, page_.normalization),
+      "begins and ends at the dashed lines. What was compared is shaded.</p><ol class=\"plots\">",
+      number + 1, number < 3 ? " open" : "", number + 1, escaped(match.label), time_.place(first),
+      time_.place(last), match.matched, match.channels, distance_text(match.distance, page_.normalization),
       recording_.timed ? fmt::format("{:.4g} s", step) : grouped(std::llround(step)) + " samples");
   for (std::int32_t channel = 0; channel < static_cast<std::int32_t>(searched.channels.size()); ++channel) {
     const auto pairs = std::ranges::equal_range(match.pairs, channel, {}, &Pair::query_channel);
@@ -346,7 +347,7 @@ std::string Panels::panel(std::int64_t number) {
     out += fmt::format("<li><p><b>{}</b>{}</p>{}<p class=\"said\">{}</p></li>", name, found,
                        plot(match, parts,
                             fmt::format("{}: the query over the recording, {} to {}{}", name,
-                                        time_.place(match.first), time_.place(match.last), heard)),
+                                        time_.place(first), time_.place(last), heard)),
                        said);
   }
   return out + "</ol></details>";

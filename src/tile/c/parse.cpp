@@ -138,6 +138,7 @@ const std::string& Parser::name_in_region(Symbol& symbol, const std::string& nam
     variable.is_parameter = symbol.from_outside;
     variable.is_constant = symbol.is_const;
     variable.is_result = is_result(symbol, name);
+    variable.is_flat = symbol.extents.size() == 1 && symbol.extents[0] == Expression::name("");
     variable.at = symbol.at;
     region_.variables.push_back(std::move(variable));
   }

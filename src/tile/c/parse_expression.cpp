@@ -7,6 +7,7 @@
 
 #include "tile/c/functions.hpp"
 #include "tile/c/parser.hpp"
+#include "tile/c/simplify.hpp"
 
 namespace warploom::tile {
 namespace {
@@ -47,22 +48,6 @@ std::string not_index(const Region& region, const Expression& e) {
   return "";
 }
 
-/// x < y ? x : y and its like, of integers that no memory holds: bounds as generated code has them.
-Operand minimum_or_maximum(Operand operand) {
-  const auto& c = operand.expression.operands[0];
-  const auto& yes = operand.expression.operands[1];
-  const auto& no = operand.expression.operands[2];
-  if (!operand.index || c.kind != Expression::Kind::binary) return operand;
-  const bool less = c.text == "<" || c.text == "<=", greater = c.text == ">" || c.text == ">=";
-  const bool straight = c.operands[0] == yes && c.operands[1] == no;
-  const bool crossed = c.operands[0] == no && c.operands[1] == yes;
-  if (!(less || greater) || !(straight || crossed)) return operand;
-  Expression call = Expression::call(less == straight ? "min" : "max", {yes, no});
-  call.at = operand.expression.at;
-  operand.expression = std::move(call);
-  return operand;
-}
-
 }  // namespace
 
 void Parser::check_height(const Operand& operand, const Token& at) const {
@@ -93,7 +78,8 @@ Operand Parser::conditional() {
     whole.expression = Expression::conditional(std::move(condition.expression), std::move(yes.expression),
                                                std::move(no.expression));
     whole.expression.at = at.at;
-    condition = minimum_or_maximum(std::move(whole));
+    if (whole.index) whole.expression = as_minimum_or_maximum(std::move(whole.expression));
+    condition = std::move(whole);
   }
   --depth_;
   return condition;

@@ -97,4 +97,17 @@ Expression with_simple_subscripts(Expression expression) {
   return expression;
 }
 
+Expression as_minimum_or_maximum(Expression conditional) {
+  const Expression &c = conditional.operands[0], &yes = conditional.operands[1],
+                   &no = conditional.operands[2];
+  if (c.kind != Expression::Kind::binary) return conditional;
+  const bool less = c.text == "<" || c.text == "<=", greater = c.text == ">" || c.text == ">=";
+  const bool straight = c.operands[0] == yes && c.operands[1] == no;
+  const bool crossed = c.operands[0] == no && c.operands[1] == yes;
+  if (!(less || greater) || !(straight || crossed)) return conditional;
+  Expression call = Expression::call(less == straight ? "min" : "max", {yes, no});
+  call.at = conditional.at;
+  return call;
+}
+
 }  // namespace warploom::tile

@@ -18,9 +18,13 @@ std::string extents_text(const Variable& variable, bool is_parameter) {
   return text;
 }
 
+/// The source has a pointer to the elements, and its rows are ours.
+bool has_rows(const Variable& variable) { return variable.is_flat && variable.extents.size() > 1; }
+
 std::string declaration(const Variable& variable, bool is_parameter) {
-  if (is_parameter && variable.is_result)
-    return fmt::format("{} *restrict {}", c_name(variable.type), variable.name);
+  if (is_parameter && (variable.is_result || variable.is_flat))
+    return fmt::format("{}{} *restrict {}{}", variable.is_constant ? "const " : "", c_name(variable.type),
+                       variable.name, has_rows(variable) ? "_elements" : "");
   return fmt::format("{}{} {}{}", variable.is_constant ? "const " : "", c_name(variable.type), variable.name,
                      extents_text(variable, is_parameter));
 }
@@ -74,6 +78,16 @@ std::string function_text(const CPart& part, const std::string& index) {
   for (const Variable& variable : region.variables)
     if (std::ranges::find(region.parameters, variable.name) == region.parameters.end())
       text += "  " + declaration(variable, false) + ";\n";
+  for (const Variable& variable : region.variables) {
+    if (!has_rows(variable) || std::ranges::find(region.parameters, variable.name) == region.parameters.end())
+      continue;
+    std::string rows;
+    for (std::size_t d = 1; d < variable.extents.size(); ++d)
+      rows += "[" + to_text(variable.extents[d]) + "]";
+    const std::string type =
+        fmt::format("{}{} (*", variable.is_constant ? "const " : "", c_name(variable.type));
+    text += fmt::format("  {0}restrict {1}){2} = ({0}){2}){1}_elements;\n", type, variable.name, rows);
+  }
   Node marked = part.code;
   mark_outermost(marked);
   std::map<std::string, Expression> results;

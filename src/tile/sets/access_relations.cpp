@@ -54,8 +54,8 @@ void check_extents(const AffineScope& scope, const Expression& element) {
         fmt::format(
             "'{}' is declared with {} extents and used with {} subscripts; declare it as {}[...] with all of its extents",
             variable->name, variable->extents.size(), element.operands.size(), variable->name));
-  for (const Expression& extent : variable->extents)
-    if (extent == Expression::name(""))
+  for (std::size_t d = 1; d < variable->extents.size(); ++d)  // the outermost is what its accesses reach
+    if (variable->extents[d] == Expression::name(""))
       refuse(scope.region, variable->at, fmt::format("array '{}'", variable->name),
              fmt::format("an extent is not declared; declare it as {}[n] with sizes that are parameters too",
                          variable->name));

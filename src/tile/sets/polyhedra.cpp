@@ -6,8 +6,10 @@
 
 #include <algorithm>
 
+#include "tile/c/delinearise.hpp"
 #include "tile/c/wellformed.hpp"
 #include "tile/sets/access_relations.hpp"
+#include "tile/sets/inferred_extents.hpp"
 
 namespace warploom::tile {
 namespace {
@@ -17,6 +19,18 @@ std::shared_ptr<isl_ctx> make_context() {
   if (!context) throw OutOfMemory("integer sets: no memory for isl");
   isl_options_set_on_error(context.get(), ISL_ON_ERROR_CONTINUE);  // errors come back, nothing is printed
   return context;
+}
+
+/// Of factors that are each one number.
+std::optional<std::int64_t> value_of(const ProductOfSizes& product, const std::vector<SizeRange>& sizes) {
+  std::int64_t value = 1;
+  for (const std::string& factor : product.factors) {
+    const auto known = std::ranges::find(sizes, factor, &SizeRange::name);
+    if (known == sizes.end() || !known->least || known->least != known->most ||
+        __builtin_mul_overflow(value, *known->least, &value))
+      return std::nullopt;
+  }
+  return value;
 }
 
 /// What the ranges say, over all of the region's sizes.
@@ -54,10 +68,12 @@ class Analysis {
 
   void run() {
     polyhedra_.depth = loop_depth(region_.body);
+    polyhedra_.remarks = region_.remarks;
     positions_ = {0};
     visit(region_.body, polyhedra_.parameters);
     if (polyhedra_.statements.empty())
       refuse(region_, region_.at, "function '" + region_.function + "'", "it has no statements");
+    infer_extents(polyhedra_);
     for (std::size_t s = 0; s < scopes_.size(); ++s)
       keep_within_extents(scopes_[s].statement(), polyhedra_.statements[s], polyhedra_);
     for (StatementSets& sets : polyhedra_.sets) restrict_to_sizes(sets);
@@ -246,6 +262,8 @@ Nest Nest::analyse(Region region, std::vector<SizeRange> sizes) {
     throw BadInput(text);
   }
   check(region);
+  for (const ProductOfSizes& product : delinearise(region))
+    if (const auto value = value_of(product, sizes)) sizes.push_back({product.name, value, value});
   return with_isl([&] {
     auto polyhedra = std::make_shared<Polyhedra>();
     polyhedra->context_owner = make_context();

@@ -1,0 +1,212 @@
+// The largest pieces of functions that are nests.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "tile/clang/translate.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/tile/clang.hpp"
+#include "warploom/tile/nest.hpp"
+
+namespace warploom::tile {
+namespace {
+
+using Block = std::vector<const Syntax*>;
+constexpr int kMostData = 100;  // variables of a run that turn out to be data
+
+Block children_of(const Syntax& node) {
+  Block all;
+  if (!node.is("CompoundStmt")) return {&node};
+  for (const Syntax& child : node.children) all.push_back(&child);
+  return all;
+}
+
+/// "file:3:4: construct: why", as the analysis says it.
+Refusal refusal_of(const std::string& message, const Region& region) {
+  Refusal refusal{region.at, "nest", message};
+  std::string_view rest = message;
+  if (!rest.starts_with(region.file + ":")) return refusal;
+  rest.remove_prefix(region.file.size() + 1);
+  unsigned line = 0, column = 0;
+  const auto number = [&](unsigned& value) {
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+    if (error != std::errc() || end == rest.data() + rest.size() || *end != ':') return false;
+    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()) + 1);
+    return true;
+  };
+  if (!number(line) || !number(column) || !rest.starts_with(" ")) return refusal;
+  rest.remove_prefix(1);
+  const std::size_t colon = rest.find(": ");
+  if (colon == rest.npos) return refusal;
+  return {{line, column}, std::string(rest.substr(0, colon)), std::string(rest.substr(colon + 2))};
+}
+
+class NestFinder {
+ public:
+  NestFinder(const SourceFile& file, const Syntax& function, std::vector<Region>& out)
+      : file_(file), function_(function), survey_(function), out_(out) {}
+
+  void run() {
+    for (const Syntax& child : function_.children)
+      if (child.is("CompoundStmt") && has_loop(child)) block(children_of(child), true, false);
+    if (refused_.refusals.empty()) return;
+    refused_.function = file_.name(function_);
+    out_.push_back(std::move(refused_));
+  }
+
+ private:
+  struct Attempt {
+    std::optional<Region> region;
+    std::size_t failed = 0;
+    Refusal refusal;
+  };
+
+  Attempt attempt(const Block& statements, bool whole, bool in_loop) const {
+    Run run{file_, function_, survey_, statements, whole, in_loop, {}};
+    Attempt result;
+    while (true) {
+      try {
+        result.region = Translator(run).region(result.failed);
+        return result;
+      } catch (const Demoted& variable) {
+        if (run.data.size() >= kMostData || !run.data.insert(variable.key).second) {
+          result.refusal = {statements[result.failed]->at, "integer variable", "its value is not known"};
+          return result;
+        }
+      } catch (const NotRead& error) {
+        result.refusal = error.refusal;
+        return result;
+      }
+    }
+  }
+
+  void refuse(const Refusal& refusal, const Syntax& within) {
+    const auto same = [&](const Refusal& other) {
+      return other.at.line == refusal.at.line && other.at.column == refusal.at.column &&
+             other.construct == refusal.construct;
+    };
+    if (std::ranges::any_of(refused_.refusals, same)) return;
+    if (refused_.file.empty()) {
+      refused_.file = within.file < 0 ? "" : file_.translation.files[static_cast<std::size_t>(within.file)];
+      refused_.at = within.at;
+    }
+    refused_.refusals.push_back(refusal);
+  }
+
+  /// Block of one block.
+  void block(const Block& statements, bool whole, bool in_loop) {
+    for (std::size_t begin = 0; begin < statements.size();) {
+      const Block rest(statements.begin() + static_cast<std::ptrdiff_t>(begin), statements.end());
+      if (std::ranges::none_of(rest, [](const Syntax* s) { return has_loop(*s); })) return;
+      Attempt all = attempt(rest, whole && begin == 0, in_loop);
+      if (all.region) {
+        nest(rest, std::move(*all.region), whole && begin == 0, in_loop);
+        return;
+      }
+      const Block before(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(all.failed));
+      piece(before, in_loop);
+      within(*rest[all.failed], all.refusal, in_loop);
+      begin += all.failed + 1;
+    }
+  }
+
+  /// Whether a statement at the edge of a nest is part of it: sums, not the reckoning of sizes before.
+  static bool belongs(const Syntax& s) {
+    if (has_loop(s)) return true;
+    const Syntax* e = &s;
+    if (s.is("DeclStmt") && s.children.size() == 1 && s.children[0].is("VarDecl") &&
+        !s.children[0].children.empty())
+      e = &s.children[0];
+    else if (!s.is("BinaryOperator") && !s.is("CompoundAssignOperator"))
+      return false;
+    return e->type.find("float") != std::string::npos || e->type.find("double") != std::string::npos;
+  }
+
+  void piece(Block statements, bool in_loop) {
+    while (!statements.empty() && !belongs(*statements.back())) statements.pop_back();
+    while (!statements.empty() && !belongs(*statements.front())) statements.erase(statements.begin());
+    if (std::ranges::none_of(statements, [](const Syntax* s) { return has_loop(*s); })) return;
+    Attempt all = attempt(statements, false, in_loop);
+    if (all.region)
+      nest(statements, std::move(*all.region), false, in_loop);
+    else  // what stood before it gave a variable its value
+      for (const Syntax* s : statements)
+        if (has_loop(*s)) alone(*s, in_loop);
+  }
+
+  void alone(const Syntax& s, bool in_loop) {
+    Attempt one = attempt({&s}, false, in_loop);
+    if (one.region)
+      nest({&s}, std::move(*one.region), false, in_loop);
+    else
+      within(s, one.refusal, in_loop);
+  }
+
+  /// What can be read has to be affine, too.
+  void nest(const Block& statements, Region region, bool whole, bool in_loop) {
+    if (!whole) region.function += fmt::format("_line{}", region.at.line);
+    Refusal refusal;
+    try {
+      Nest::analyse(region);
+      out_.push_back(std::move(region));
+      return;
+    } catch (const BadInput& error) {
+      refusal = refusal_of(error.what(), region);
+    } catch (const Internal& error) {  // of isl, as for numbers at the end of 64 bits
+      refusal = {region.at, "nest", error.what()};
+    }
+    if (statements.size() > 1) {
+      for (const Syntax* s : statements)
+        if (has_loop(*s)) alone(*s, in_loop);
+      return;
+    }
+    within(*statements[0], refusal, in_loop);
+  }
+
+  /// What is refused as a whole may hold loops that are not.
+  void within(const Syntax& s, const Refusal& refusal, bool in_loop) {
+    if (!has_loop(s)) return;
+    if (is_loop(s)) {
+      refuse(refusal, s);
+      return block(children_of(s.children.back().is("CompoundStmt") || !s.is("DoStmt") ? s.children.back()
+                                                                                       : s.children.front()),
+                   false, true);
+    }
+    if (s.is("CompoundStmt")) return block(children_of(s), false, in_loop);
+    for (const Syntax& child : s.children)
+      if (has_loop(child)) {
+        if (is_loop(child))
+          alone(child, in_loop);
+        else
+          within(child, refusal, in_loop);
+      }
+  }
+
+  const SourceFile& file_;
+  const Syntax& function_;
+  const Survey survey_;
+  std::vector<Region>& out_;
+  Region refused_;
+};
+
+}  // namespace
+
+std::vector<Region> read_syntax_tree(std::string_view json, const std::string& name,
+                                     const SourceOptions& source) {
+  const Translation translation = read_syntax(json, name);
+  const SourceFile file(translation);
+  std::vector<Region> regions;
+  bool found = source.function.empty();
+  for (const Syntax* function : file.functions) {
+    if (!source.function.empty() && function->name != source.function &&
+        file.name(*function) != source.function)
+      continue;
+    found = true;
+    NestFinder(file, *function, regions).run();
+  }
+  if (!found) throw BadInput(fmt::format("{}: there is no function {} with a body", name, source.function));
+  return regions;
+}
+
+}  // namespace warploom::tile

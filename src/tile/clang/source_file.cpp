@@ -1,0 +1,123 @@
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include "tile/clang/translate.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/core/file.hpp"
+
+namespace warploom::tile {
+namespace {
+
+bool has_body(const Syntax& function) {
+  return std::ranges::any_of(function.children, [](const Syntax& c) { return c.is("CompoundStmt"); });
+}
+
+/// A template whose parameters have no values yet.
+bool is_dependent(const Syntax& node) {
+  if (node.type.find("<dependent type>") != std::string::npos) return true;
+  return node.kind.starts_with("CXXDependentScope") || node.is("UnresolvedLookupExpr") ||
+         std::ranges::any_of(node.children, is_dependent);
+}
+
+std::string as_identifier(std::string name) {
+  for (char& c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  return name;
+}
+
+}  // namespace
+
+SourceFile::SourceFile(const Translation& of) : translation(of) { visit(of.root, ""); }
+
+void SourceFile::visit(const Syntax& node, const std::string& scope) {
+  static const std::set<std::string_view> kFunctions{"FunctionDecl", "CXXMethodDecl", "CXXConstructorDecl",
+                                                     "CXXDestructorDecl", "CXXConversionDecl"};
+  if (kFunctions.count(node.kind)) {
+    if (!has_body(node) || is_dependent(node)) return;
+    by_id_[node.id] = &node;
+    by_name_[node.name] = &node;
+    names_[&node] = as_identifier(scope + node.name);
+    functions.push_back(&node);
+    return;
+  }
+  if (node.is("VarDecl")) {
+    globals_[node.id] = &node;
+    return;
+  }
+  if (node.is("EnumDecl")) {
+    std::int64_t next = 0;
+    for (const Syntax& child : node.children) {
+      if (!child.is("EnumConstantDecl")) continue;
+      if (!child.children.empty() && !child.children[0].value.empty()) {
+        const std::string& digits = child.children[0].value;
+        std::from_chars(digits.data(), digits.data() + digits.size(), next);
+      }
+      enumerators_[child.id] = next++;
+    }
+    return;
+  }
+  if (node.is("FunctionTemplateDecl") || node.is("ClassTemplateDecl")) {
+    // The pattern comes first; what is read are its instances.
+    bool pattern = true;
+    for (const Syntax& child : node.children) {
+      const bool declares = kFunctions.count(child.kind) > 0 || child.is("CXXRecordDecl");
+      if (declares && pattern) {
+        pattern = false;
+        continue;
+      }
+      visit(child, scope);
+    }
+    return;
+  }
+  if (node.is("ClassTemplatePartialSpecializationDecl")) return;
+  const bool names = node.is("CXXRecordDecl") || node.is("ClassTemplateSpecializationDecl");
+  const std::string inner = names && !node.name.empty() ? scope + node.name + "_" : scope;
+  static const std::set<std::string_view> kScopes{"TranslationUnitDecl",
+                                                  "NamespaceDecl",
+                                                  "LinkageSpecDecl",
+                                                  "CXXRecordDecl",
+                                                  "ClassTemplateSpecializationDecl",
+                                                  "ExportDecl"};
+  if (kScopes.count(node.kind))
+    for (const Syntax& child : node.children) visit(child, inner);
+}
+
+const Syntax* SourceFile::definition(const Syntax& callee) const {
+  if (const auto found = by_id_.find(callee.target); found != by_id_.end()) return found->second;
+  // What is called may be another declaration of it.
+  const auto found = by_name_.find(callee.name);
+  const bool same =
+      found != by_name_.end() && callee.is("DeclRefExpr") && found->second->type == callee.target_type;
+  return same ? found->second : nullptr;
+}
+
+const Syntax* SourceFile::global(const std::string& id) const {
+  const auto found = globals_.find(id);
+  return found == globals_.end() ? nullptr : found->second;
+}
+
+std::optional<std::int64_t> SourceFile::enumerator(const std::string& id) const {
+  const auto found = enumerators_.find(id);
+  return found == enumerators_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::string_view SourceFile::text(const Syntax& node) const {
+  if (node.in_macro || node.file < 0 || node.end <= node.begin) return {};
+  const auto [entry, fresh] = texts_.try_emplace(node.file);
+  if (fresh) {
+    try {
+      entry->second = read_file(translation.files[static_cast<std::size_t>(node.file)]);
+    } catch (const BadInput&) {  // what the tree says has to do
+    }
+  }
+  if (node.end > entry->second.size()) return {};
+  return std::string_view(entry->second).substr(node.begin, node.end - node.begin);
+}
+
+std::string SourceFile::name(const Syntax& function) const {
+  const auto found = names_.find(&function);
+  return found == names_.end() ? as_identifier(function.name) : found->second;
+}
+
+}  // namespace warploom::tile

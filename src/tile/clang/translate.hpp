@@ -1,0 +1,177 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tile/clang/c_type.hpp"
+#include "tile/clang/survey.hpp"
+
+namespace warploom::tile {
+
+/// What a whole file says, to those who read its functions.
+class SourceFile {
+ public:
+  explicit SourceFile(const Translation& of);
+
+  const Translation& translation;
+  std::vector<const Syntax*> functions;  ///< with a body, each once, instances of templates among them
+  /// The definition of a function that is called by its name. @return nullptr if the file has none
+  const Syntax* definition(const Syntax& callee) const;
+  const Syntax* global(const std::string& id) const;
+  std::optional<std::int64_t> enumerator(const std::string& id) const;
+  /// The characters of a node, where they stand in a file that can be read and are no macro's.
+  std::string_view text(const Syntax& node) const;
+  CType type(const std::string& text) const { return read_type(text, translation.aliases); }
+  /// "gemm", "Matrix_scale"
+  std::string name(const Syntax& function) const;
+
+ private:
+  void visit(const Syntax& node, const std::string& scope);
+
+  std::map<std::string, const Syntax*> by_id_, by_name_, globals_;
+  std::map<std::string, std::int64_t> enumerators_;
+  std::map<const Syntax*, std::string> names_;
+  mutable std::map<int, std::string> texts_;
+};
+
+/// A construct outside of the subset.
+struct NotRead {
+  Refusal refusal;
+};
+
+/// An integer variable that was to be replaced by its value has to be kept as data.
+struct Demoted {
+  std::string key;
+};
+
+/// What a region is made from: statements of one block.
+struct Run {
+  const SourceFile& file;
+  const Syntax& function;
+  const Survey& survey;
+  std::vector<const Syntax*> statements;
+  bool whole = false;          ///< all of the function's
+  bool in_loop = false;        ///< it may run again
+  std::set<std::string> data;  ///< integer variables that are data
+};
+
+/// Statements of Clang's tree as a region. translate_statement.cpp has its statements,
+/// translate_expression.cpp its values, translate_call.cpp what it calls, address.cpp what its pointers point
+/// to.
+class Translator {
+ public:
+  explicit Translator(const Run& run);
+  /// @param failed  set to the statement at which NotRead is thrown
+  /// @throws NotRead, Demoted
+  Region region(std::size_t& failed);
+
+ private:
+  struct Operand {
+    Expression expression = {};
+    bool index = false;  ///< made of integers, sizes and loops alone
+  };
+  /// A variable of the source, or a member of one.
+  struct Entity {
+    std::string key, name, shown;
+    CType type;
+    Position at;
+    bool parameter = false, global = false, is_static = false, inside = false, initialised = false;
+    std::size_t declared = 0;  ///< Syntax::first of its declaration
+  };
+  /// Where a pointer points, or an array begins.
+  struct Address {
+    const Entity* entity = nullptr;
+    std::vector<Expression> subscripts;
+    std::optional<Expression> offset;  ///< of the next subscript
+  };
+
+  // translate_statement.cpp
+  void statement(const Syntax& s, std::vector<Node>& out);
+  void loop(const Syntax& s, std::vector<Node>& out);
+  void loop_condition(const Syntax& s, const std::string& id, Node& node);
+  void loop_step(const Syntax& s, const std::string& id, Node& node);
+  void branch(const Syntax& s, std::vector<Node>& out);
+  void declaration(const Syntax& variable, std::vector<Node>& out);
+  void initialise(const Syntax& list, const Entity& entity, std::vector<Expression>& subscripts,
+                  std::vector<Node>& out);
+  void assignment(const Syntax& s, std::vector<Node>& out);
+  void assign(Expression target, const std::string& op, Expression value, Position at,
+              std::vector<Node>& out);
+  Expression target(const Syntax& lvalue);
+  void returned(const Syntax& s);
+  /// Values of variables that are assigned within are not known any more.
+  void forget(const Syntax& within);
+  bool keeps_value(const std::string& key) const;
+  void check_iterator(const Syntax& s, const Entity& entity) const;
+
+  // translate_expression.cpp
+  Operand value(const Syntax& e);
+  Operand value_within(const Syntax& e);
+  Operand literal(const Syntax& e, bool negated);
+  Operand unary(const Syntax& e);
+  Operand binary(const Syntax& e);
+  Operand conditional(const Syntax& e);
+  Operand cast(const Syntax& e);
+  Operand size_of_type(const Syntax& e);
+  Operand variable(const Syntax& e);
+  Operand element(const Syntax& e);
+  Expression index(const Syntax& e, std::string_view what);
+  /// With C's conversion to the type that stands there, written out.
+  Operand converted(const Syntax& e);
+  std::optional<Operand> constant_value(const Entity& what);
+  std::optional<Expression> constant_of(const CType& type, const Operand& value) const;
+
+  // translate_call.cpp
+  Operand call(const Syntax& e);
+  template <class Read>
+  auto within_call(const Syntax& e, const Syntax& function, Read read);
+  Operand inlined(const Syntax& e, const Syntax& function);
+  Address place_of(const Syntax& e, const Syntax& function);
+  Operand result_of(const Syntax& at, const std::vector<const Syntax*>& body, std::size_t from);
+  void bind(const Syntax& parameter, const Syntax& argument);
+  Operand least_or_most(const Syntax& e, const std::string& name, std::vector<Operand> arguments);
+
+  // address.cpp
+  const Entity& entity(const Syntax& e);
+  Entity described(const std::string& id, const Syntax& e);
+  Address address(const Syntax& e);
+  Address pointee(const Syntax& variable);
+  bool points_elsewhere(const std::string& key) const;
+  Address step(Address from, Expression subscript, const Syntax& at) const;
+  Expression element_of(const Address& at, const Syntax& e);
+  std::vector<Expression> extents(const Entity& entity);
+  Expression extent(const std::string& text, const Entity& entity);
+
+  // names
+  std::string name_in_region(const Entity& entity);
+  std::string fresh_name(const std::string& name, bool loop) const;
+  bool is_size(const Entity& entity) const;
+  bool mentioned_outside(const Entity& entity) const;
+  [[noreturn]] void refuse(const Syntax& at, std::string construct, std::string why) const;
+
+  const Run& run_;
+  const SourceFile& file_;
+  const Survey& survey_;
+  std::size_t first_ = 0, last_ = 0;  ///< nodes of the run
+  Region region_;
+  std::set<std::string> iterators_;  ///< of loops in the run
+  std::map<std::string, Entity> entities_;
+  std::map<std::string, std::string> named_;              ///< key: name in the region
+  std::map<std::string, bool> used_;                      ///< names in the region: of a loop?
+  std::map<std::string, std::string> running_;            ///< loops around: id, name
+  std::map<std::string, std::optional<Operand>> values_;  ///< what is written for a variable; none: not known
+  std::map<std::string, Address> pointers_;               ///< variables that stand for another's element
+  std::map<std::string, const Syntax*> objects_;          ///< parameters of calls that stand for a variable
+  std::vector<const Syntax*> calls_;                      ///< functions that are being read
+  int depth_ = 0;
+};
+
+/// "while loop" for "WhileStmt"
+std::string construct_name(const Syntax& node);
+
+}  // namespace warploom::tile

@@ -1,0 +1,331 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "tile/c/simplify.hpp"
+#include "tile/clang/translate.hpp"
+
+namespace warploom::tile {
+namespace {
+
+constexpr int kDeepestExpression = 400;   // of expressions in one another
+constexpr std::size_t kMostNodes = 2000;  // of one expression, calls inlined
+
+std::size_t node_count(const Expression& e) {
+  std::size_t nodes = 1;
+  for (const Expression& operand : e.operands) nodes += node_count(operand);
+  return nodes;
+}
+
+/// The first part that keeps an expression from being a subscript or a bound.
+const Expression* no_index_in(const Region& region, const Expression& e) {
+  if (e.kind == Expression::Kind::element || e.kind == Expression::Kind::real ||
+      e.kind == Expression::Kind::cast || (e.kind == Expression::Kind::name && find_variable(region, e.text)))
+    return &e;
+  for (const Expression& operand : e.operands)
+    if (const Expression* part = no_index_in(region, operand)) return part;
+  return nullptr;
+}
+
+/// A value as a literal of its type.
+std::string real_text(const std::string& digits, bool single) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size()) return "";
+  std::string text = single ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
+  if (text.find_first_of(".en") == text.npos) text += ".0";
+  return text + (single ? "f" : "");
+}
+
+bool is_real_literal(std::string_view text) {
+  return !text.empty() && (std::isdigit(static_cast<unsigned char>(text[0])) || text[0] == '.') &&
+         text.find_first_not_of("0123456789.eE+-fF") == text.npos && text.find_first_of(".eE") != text.npos;
+}
+
+}  // namespace
+
+void Translator::refuse(const Syntax& at, std::string construct, std::string why) const {
+  throw NotRead{{at.at, std::move(construct), std::move(why)}};
+}
+
+Translator::Operand Translator::value(const Syntax& e) {
+  if (++depth_ > kDeepestExpression)
+    refuse(e, "expression", fmt::format("it is nested deeper than {}", kDeepestExpression));
+  Operand operand = value_within(e);
+  --depth_;
+  if (operand.expression.at.line == 0) operand.expression.at = e.at;
+  return operand;
+}
+
+Translator::Operand Translator::value_within(const Syntax& e) {
+  static const std::set<std::string_view> kThrough{"ParenExpr",           "ExprWithCleanups",
+                                                   "ConstantExpr",        "MaterializeTemporaryExpr",
+                                                   "ImplicitCastExpr",    "SubstNonTypeTemplateParmExpr",
+                                                   "CXXBindTemporaryExpr"};
+  if (kThrough.count(e.kind) && !e.children.empty()) return value(e.children.back());
+  if (e.is("IntegerLiteral") || e.is("FloatingLiteral") || e.is("CXXBoolLiteralExpr") ||
+      e.is("CharacterLiteral"))
+    return literal(e, false);
+  if (e.is("DeclRefExpr") || e.is("MemberExpr")) return variable(e);
+  if (e.is("ArraySubscriptExpr") || e.is("CXXOperatorCallExpr")) return element(e);
+  if (e.is("UnaryOperator") && e.children.size() == 1) return unary(e);
+  if (e.is("BinaryOperator") && e.children.size() == 2) return binary(e);
+  if (e.is("ConditionalOperator") && e.children.size() == 3) return conditional(e);
+  if ((e.is("CStyleCastExpr") || e.is("CXXStaticCastExpr") || e.is("CXXFunctionalCastExpr")) &&
+      e.children.size() == 1)
+    return cast(e);
+  if (e.is("CallExpr") || e.is("CXXMemberCallExpr")) return call(e);
+  if (e.is("UnaryExprOrTypeTraitExpr")) return size_of_type(e);
+  if (e.is("CompoundAssignOperator"))
+    refuse(e, fmt::format("'{}' within an expression", e.operation), "write it as a statement of its own");
+  refuse(e, construct_name(e), "such values are not in the subset");
+}
+
+Translator::Operand Translator::literal(const Syntax& e, bool negated) {
+  Operand operand;
+  if (e.is("CXXBoolLiteralExpr")) {
+    operand.expression = Expression::integer(e.value == "true" ? 1 : 0);
+    operand.index = true;
+    return operand;
+  }
+  if (!e.is("FloatingLiteral")) {
+    std::int64_t value = 0;
+    const std::string digits = (negated ? "-" : "") + e.value;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error != std::errc() || end != digits.data() + digits.size())
+      refuse(e, "integer " + e.value, "it does not fit 64 bits");
+    operand.expression = Expression::integer(value);
+    operand.index = true;
+    return operand;
+  }
+  const CType type = file_.type(e.type);
+  const bool single = type.base == "float";
+  if (!single && type.base != "double")
+    refuse(e, "number of type " + type.text(), "values are of type float, double or int");
+  std::string text(file_.text(e));
+  if (!is_real_literal(text) || (text.ends_with('f') || text.ends_with('F')) != single)
+    text = real_text(e.value, single);
+  if (text.empty()) refuse(e, "number " + e.value, "it cannot be read");
+  operand.expression.kind = Expression::Kind::real;
+  operand.expression.text = (negated ? "-" : "") + text;
+  return operand;
+}
+
+Translator::Operand Translator::unary(const Syntax& e) {
+  const Syntax& child = e.children[0];
+  if (e.operation == "*") return element(e);
+  if (e.operation == "-" && (child.is("IntegerLiteral") || child.is("FloatingLiteral")))
+    return literal(child, true);
+  if (e.operation == "__extension__") return value(child);
+  if (e.operation == "++" || e.operation == "--")
+    refuse(e, fmt::format("'{}' within an expression", e.operation), "write it as a statement of its own");
+  if (e.operation == "&") refuse(e, "address-of", "only elements and variables have values here");
+  if (e.operation != "-" && e.operation != "+" && e.operation != "!")
+    refuse(e, fmt::format("operator '{}'", e.operation), "bit operations are not in the subset");
+  Operand operand = value(child);
+  operand.expression = Expression::unary(e.operation, std::move(operand.expression));
+  return operand;
+}
+
+Translator::Operand Translator::binary(const Syntax& e) {
+  static const std::set<std::string_view> kOperators{
+      "+", "-", "*", "/", "%", "<", "<=", ">", ">=", "==", "!=", "&&", "||"};
+  if (e.operation == "=") refuse(e, "'=' within an expression", "write it as a statement of its own");
+  if (e.operation == ",") refuse(e, "comma operator", "write the parts as statements");
+  if (e.operation == "<<") {
+    Operand left = value(e.children[0]);
+    const Operand right = value(e.children[1]);
+    if (left.index && right.expression.kind == Expression::Kind::integer && right.expression.value >= 0 &&
+        right.expression.value < 31) {
+      left.expression = Expression::binary("*", std::move(left.expression),
+                                           Expression::integer(std::int64_t{1} << right.expression.value));
+      return left;
+    }
+  }
+  if (!kOperators.count(e.operation))
+    refuse(e, fmt::format("operator '{}'", e.operation), "bit operations are not in the subset");
+  Operand left = value(e.children[0]), right = value(e.children[1]);
+  left.index = left.index && right.index;
+  left.expression = Expression::binary(e.operation, std::move(left.expression), std::move(right.expression));
+  left.expression.at = e.at;
+  return left;
+}
+
+Translator::Operand Translator::conditional(const Syntax& e) {
+  Operand condition = value(e.children[0]), yes = value(e.children[1]), no = value(e.children[2]);
+  Operand whole;
+  whole.index = condition.index && yes.index && no.index;
+  whole.expression = Expression::conditional(std::move(condition.expression), std::move(yes.expression),
+                                             std::move(no.expression));
+  if (whole.index) whole.expression = as_minimum_or_maximum(std::move(whole.expression));
+  whole.expression.at = e.at;
+  return whole;
+}
+
+Translator::Operand Translator::cast(const Syntax& e) {
+  const CType type = file_.type(e.type);
+  Operand operand = value(e.children[0]);
+  if (operand.index && type.is_plain() && type.is_integer()) return operand;  // a width, no value
+  if (!type.is_plain() || !type.scalar())
+    refuse(e, "cast to " + type.text(), "only casts to float, double and int are in the subset");
+  Expression whole;
+  whole.kind = Expression::Kind::cast;
+  whole.text = c_name(*type.scalar());
+  whole.operands = {std::move(operand.expression)};
+  return {std::move(whole), false};
+}
+
+Translator::Operand Translator::converted(const Syntax& e) {
+  const Syntax* inner = &e;
+  while ((inner->is("ParenExpr") || inner->is("ExprWithCleanups")) && inner->children.size() == 1)
+    inner = &inner->children[0];
+  static const std::set<std::string_view> kConversions{"FloatingCast", "IntegralToFloating",
+                                                       "FloatingToIntegral"};
+  if (inner->is("ImplicitCastExpr") && kConversions.count(inner->operation)) {
+    Operand operand = cast(*inner);
+    if (operand.expression.at.line == 0) operand.expression.at = e.at;
+    return operand;
+  }
+  return value(e);
+}
+
+Translator::Operand Translator::size_of_type(const Syntax& e) {
+  const CType type =
+      file_.type(e.target_type.empty() && !e.children.empty() ? e.children[0].type : e.target_type);
+  static const std::map<std::string_view, int> kBytes{{"float", 4},
+                                                      {"double", 8},
+                                                      {"int", 4},
+                                                      {"unsigned int", 4},
+                                                      {"char", 1},
+                                                      {"unsigned char", 1},
+                                                      {"signed char", 1},
+                                                      {"short", 2},
+                                                      {"unsigned short", 2},
+                                                      {"long", 8},
+                                                      {"unsigned long", 8},
+                                                      {"long long", 8},
+                                                      {"unsigned long long", 8}};
+  const auto bytes = kBytes.find(type.base);
+  if (!type.is_plain() || bytes == kBytes.end())
+    refuse(e, "sizeof", "only the bytes of a plain number's type are known");
+  return {Expression::integer(bytes->second), true};
+}
+
+Translator::Operand Translator::variable(const Syntax& e) {
+  if (const auto number = file_.enumerator(e.target); number && e.target_kind == "EnumConstantDecl")
+    return {Expression::integer(*number), true};
+  const std::string key = key_of(e);
+  if (key.empty()) return element(e);  // of a structure that is an element
+  if (const auto loop = running_.find(key); loop != running_.end())
+    return {Expression::name(loop->second), true};
+  if (const auto known = values_.find(key); known != values_.end()) {
+    if (!known->second) throw Demoted{key};
+    return *known->second;
+  }
+  if (keeps_value(key)) throw Demoted{key};  // read before the nest gives it a value
+  const Entity& what = entity(e);
+  const CType& type = what.type;
+  if (!type.is_plain()) refuse(e, what.shown, "arrays and pointers are used by their elements only");
+  if (type.is_volatile) refuse(e, what.shown, "it is volatile");
+  if (iterators_.count(what.key))
+    refuse(e, fmt::format("loop variable {} outside of its loop", what.shown),
+           "its value is known within the loop only");
+  if (auto constant = constant_value(what)) return *constant;
+  if (is_size(what)) return {Expression::name(name_in_region(what)), true};
+  if (!type.scalar())
+    refuse(e, fmt::format("variable {} of type {}", what.shown, type.text()),
+           "values are of type float, double or int");
+  return {Expression::name(name_in_region(what)), false};
+}
+
+/// Of a variable whose declaration gives it a literal, or of a constant of the file.
+std::optional<Translator::Operand> Translator::constant_value(const Entity& what) {
+  if (!what.initialised || what.is_static || what.inside || what.key.find('.') != std::string::npos)
+    return std::nullopt;
+  const Syntax* declared = what.global ? file_.global(what.key) : survey_.declaration(what.key);
+  if (!declared || declared->children.empty()) return std::nullopt;
+  const Syntax& first = bare(declared->children.back());
+  const bool literal = first.kind.ends_with("Literal") ||
+                       (first.is("UnaryOperator") && bare(first.children.at(0)).kind.ends_with("Literal"));
+  const bool fixed = what.global
+                         ? what.type.is_const
+                         : literal && std::ranges::none_of(survey_.uses(what.key), [&](const Use& use) {
+                             return use.writes && use.at != declared->first;
+                           });
+  if (!fixed) return std::nullopt;
+  try {
+    const Operand value = this->value(declared->children.back());
+    if (auto constant = constant_of(what.type, value))
+      return Operand{*constant, value.index && what.type.is_integer()};
+  } catch (const NotRead&) {  // its value is data
+  }
+  return std::nullopt;
+}
+
+Translator::Operand Translator::element(const Syntax& e) { return {element_of(address(e), e), false}; }
+
+Expression Translator::index(const Syntax& e, std::string_view what) {
+  Operand operand = value(e);
+  if (!operand.index) {
+    const Expression* part = no_index_in(region_, operand.expression);
+    refuse(e, fmt::format("{} {}", what, to_text(operand.expression)),
+           fmt::format("{} is no loop variable, size or integer", part ? to_text(*part) : "part of it"));
+  }
+  if (node_count(operand.expression) > kMostNodes)
+    refuse(e, std::string(what), fmt::format("it has more than {} parts", kMostNodes));
+  return std::move(operand.expression);
+}
+
+std::optional<Expression> Translator::constant_of(const CType& type, const Operand& value) const {
+  constexpr std::size_t kMost = 50;
+  if (type.is_integer() && value.index && node_count(value.expression) <= kMost) return value.expression;
+  const Expression* core = &value.expression;
+  while (core->kind == Expression::Kind::cast) core = &core->operands[0];
+  const bool real = core->kind == Expression::Kind::real;
+  if (type.is_integer() || !type.scalar() || !(real || core->kind == Expression::Kind::integer))
+    return std::nullopt;
+  const bool single = real && (core->text.ends_with('f') || core->text.ends_with('F'));
+  if (core == &value.expression && real && single == (type.scalar() == ScalarType::float32))
+    return value.expression;
+  Expression cast;
+  cast.kind = Expression::Kind::cast;
+  cast.text = c_name(*type.scalar());
+  cast.operands = {value.expression};
+  return cast;
+}
+
+std::string construct_name(const Syntax& node) {
+  static const std::map<std::string_view, std::string_view> kNames{
+      {"WhileStmt", "while loop"},
+      {"DoStmt", "do loop"},
+      {"GotoStmt", "goto"},
+      {"BreakStmt", "break"},
+      {"ContinueStmt", "continue"},
+      {"ReturnStmt", "return"},
+      {"SwitchStmt", "switch"},
+      {"LabelStmt", "label"},
+      {"CXXForRangeStmt", "for over a range"},
+      {"GCCAsmStmt", "assembly"},
+      {"CXXTryStmt", "try"},
+      {"CXXThrowExpr", "throw"},
+      {"StringLiteral", "string literal"},
+      {"LambdaExpr", "lambda"},
+      {"CXXNewExpr", "new"},
+      {"CXXDeleteExpr", "delete"},
+      {"InitListExpr", "list of values"},
+      {"CXXConstructExpr", "constructor"},
+      {"CXXThisExpr", "this"},
+      {"CompoundLiteralExpr", "compound literal"},
+      {"StmtExpr", "statement within an expression"},
+      {"CXXOperatorCallExpr", "overloaded operator"},
+      {"CallExpr", "call"},
+      {"CXXMemberCallExpr", "call"},
+      {"VAArgExpr", "va_arg"},
+      {"AtomicExpr", "atomic operation"}};
+  const auto found = kNames.find(node.kind);
+  return found == kNames.end() ? node.kind.empty() ? "construct" : node.kind : std::string(found->second);
+}
+
+}  // namespace warploom::tile

@@ -1,0 +1,371 @@
+// C and C++ through Clang: what its syntax tree says, against our own reader and against what C means.
+#include "warploom/tile/clang.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <random>
+
+#include "tile/c/delinearise.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/core/file.hpp"
+#include "warploom/core/process.hpp"
+#include "warploom/tile/nest.hpp"
+#include "warploom/tile/transform.hpp"
+
+namespace warploom::tile {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class Clang : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (find_clang().empty()) GTEST_SKIP() << "clang is not installed";
+  }
+
+  std::vector<Region> read(const std::string& text, const std::string& name = "t.c",
+                           const ClangOptions& options = {}) {
+    const fs::path path = place_.path() / name;
+    std::ofstream(path) << text;
+    std::vector<Region> regions = read_with_clang(path, {}, options);
+    for (Region& region : regions) {
+      region.file = name;
+      delinearise(region);
+    }
+    return regions;
+  }
+
+  /// "3:4: construct: why" of each refusal.
+  static std::vector<std::string> refusals(const std::vector<Region>& regions) {
+    std::vector<std::string> all;
+    for (const Region& region : regions)
+      for (const Refusal& refusal : region.refusals)
+        all.push_back(
+            fmt::format("{}:{}: {}: {}", refusal.at.line, refusal.at.column, refusal.construct, refusal.why));
+    return all;
+  }
+  static std::vector<Region> nests(const std::vector<Region>& regions) {
+    std::vector<Region> all;
+    for (const Region& region : regions)
+      if (region.refusals.empty()) all.push_back(region);
+    return all;
+  }
+
+  TemporaryDirectory place_;
+};
+
+/// What a region says, places apart.
+std::string said(const Region& region) {
+  std::string text = region.function + "(";
+  for (const std::string& parameter : region.parameters) text += parameter + ", ";
+  text += ")\n";
+  for (const Variable& v : region.variables) {
+    text += fmt::format("{} {}{}{}{}", c_name(v.type), v.name, v.is_parameter ? " outside" : "",
+                        v.is_constant ? " constant" : "", v.is_result ? " result" : "");
+    // The compiler forgets the outermost extent of a parameter.
+    for (std::size_t d = v.is_parameter ? 1 : 0; d < v.extents.size(); ++d)
+      text += "[" + to_text(v.extents[d]) + "]";
+    text += "\n";
+  }
+  return text + to_text(region.body);
+}
+
+TEST_F(Clang, ReadsTheExamplesAsOurOwnReaderDoes) {
+  int compared = 0;
+  for (const char* folder : {"polybench", "lecture"}) {
+    for (const fs::directory_entry& entry :
+         fs::directory_iterator(fs::path(WARPLOOM_EXAMPLES) / "tile" / folder)) {
+      if (entry.path().extension() != ".c") continue;
+      const std::string name = entry.path().string();
+      const std::vector<Region> own = read_source(read_file(entry.path()), name, {});
+      const std::vector<Region> clang = read_with_clang(entry.path(), {}, {});
+      EXPECT_THAT(refusals(clang), ::testing::IsEmpty()) << name;
+      ASSERT_EQ(own.size(), clang.size()) << name;
+      for (std::size_t r = 0; r < own.size(); ++r) EXPECT_EQ(said(own[r]), said(clang[r])) << name;
+      ++compared;
+    }
+  }
+  EXPECT_GE(compared, 39);
+}
+
+TEST_F(Clang, MacrosTypedefsEnumeratorsAndHeadersAreTheCompilers) {
+  std::ofstream(place_.path() / "sizes.h")
+      << "#define ROWS 40\ntypedef double real;\nenum { COLUMNS = 7, NEXT };\n";
+  const auto regions = read(
+      "#include <stddef.h>\n#include \"sizes.h\"\n"
+      "#define FOR(i, n) for (size_t i = 0; i < (n); ++i)\n"
+      "void f(real A[ROWS][NEXT]) { FOR(i, ROWS) FOR(j, COLUMNS) A[i][j + 1] = (real)1 / 3; }\n");
+  ASSERT_THAT(refusals(regions), ElementsAre());
+  ASSERT_EQ(regions.size(), 1u);
+  EXPECT_EQ(
+      to_text(regions[0].body),
+      "for (int i = 0; i < 40; i++)\n  for (int j = 0; j < 7; j++)\n    A[i][j + 1] = (double)1 / 3;\n");
+  EXPECT_EQ(regions[0].variables.at(0).type, ScalarType::float64);
+  EXPECT_EQ(to_text(regions[0].variables.at(0).extents.at(1)), "8");
+}
+
+TEST_F(Clang, MembersAreVariablesOfTheirOwn) {
+  const auto regions = read(
+      "typedef struct { int w, h; float *data; } image;\n"
+      "void scale(image m, const image *s, float by) {\n"
+      "  for (int i = 0; i < s->h; i++)\n"
+      "    for (int j = 0; j < s->w; j++) m.data[i * m.w + j] = by * s->data[i * s->w + j];\n"
+      "}\n");
+  ASSERT_THAT(refusals(regions), ElementsAre());
+  EXPECT_EQ(to_text(regions.at(0).body),
+            "for (int i = 0; i < s_h; i++)\n  for (int j = 0; j < s_w; j++)\n"
+            "    m_data[i][j] = by * s_data[i][j];\n");
+  EXPECT_THAT(regions[0].remarks, ::testing::Contains("s_h stands for s->h"));
+  EXPECT_THAT(regions[0].remarks, ::testing::Contains("m_data is read as m_data[][m_w]"));
+}
+
+TEST_F(Clang, FlatArraysGetTheirRows) {
+  const auto regions = read(
+      "void gemm(int M, int N, int K, float a, float *restrict A, int lda, float *restrict B, int ldb, float *C, int ldc) {\n"
+      "  int i, j, k;\n"
+      "  for (i = 0; i < M; ++i)\n"
+      "    for (k = 0; k < K; ++k) {\n"
+      "      float part = a * A[i * lda + k];\n"
+      "      for (j = 0; j < N; ++j) C[i * ldc + j] += part * B[k * ldb + j];\n"
+      "    }\n"
+      "}\n");
+  ASSERT_THAT(refusals(regions), ElementsAre());
+  const Nest nest = Nest::analyse(regions.at(0));
+  EXPECT_THAT(to_text(regions[0].body), HasSubstr("C[i][j] += part * B[k][j];"));
+  EXPECT_THAT(nest.remarks(), ::testing::Contains("A is taken to have M rows"));
+  EXPECT_THAT(nest.remarks(), ::testing::Contains(HasSubstr("assumes lda >= K")));
+  const std::string c = emit_c(nest, transform(nest, {}).code());
+  EXPECT_THAT(c, HasSubstr("float *restrict A_elements, "));
+  EXPECT_THAT(c, HasSubstr("float (*restrict A)[lda] = (float (*)[lda])A_elements;"));
+}
+
+TEST_F(Clang, SmallFunctionsAreReadWhereTheyAreCalled) {
+  const auto regions = read(
+      "#include <assert.h>\n#include <math.h>\n"
+      "typedef struct { int w; float *data; } image;\n"
+      "static inline float square(float x) { return x * x; }\n"
+      "static float at(image m, int x, int y) { assert(x < m.w); return m.data[y * m.w + x]; }\n"
+      "static float above(float x, float least) { if (x < least) return least; return x; }\n"
+      "void f(int n, image m, float *a) {\n"
+      "  for (int i = 0; i < n; i++) a[i] = square(at(m, i, 3)) + above(sqrtf(a[i]), 1.f);\n"
+      "}\n");
+  ASSERT_THAT(refusals(regions), ElementsAre());
+  EXPECT_EQ(
+      to_text(regions.at(0).body),
+      "for (int i = 0; i < n; i++)\n"
+      "  a[i] = m_data[3 * m_w + i] * m_data[3 * m_w + i] + (sqrtf(a[i]) < 1.f ? 1.f : sqrtf(a[i]));\n");
+}
+
+TEST_F(Clang, WhatIsNotAffineIsRefusedForItsLoopAlone) {
+  const auto regions = read(
+      "void print(float);\n"
+      "void f(int n, float *a, float *b, int *at) {\n"
+      "  for (int i = 0; i < n; i++) a[i] = 1;\n"
+      "  for (int i = 0; i < n; i++) a[at[i]] = b[i];\n"
+      "  while (a[0] < 3) {\n"
+      "    for (int i = 0; i < n; i++) a[i] *= 2;\n"
+      "  }\n"
+      "  for (int t = 0; t < n; t++) {\n"
+      "    for (int i = 0; i < n; i++) b[i] += a[i];\n"
+      "    print(b[t]);\n"
+      "  }\n"
+      "}\n");
+  EXPECT_THAT(refusals(regions),
+              ElementsAre("4:33: subscript at[i]: at[i] is no loop variable, size or integer",
+                          "5:3: while loop: the number of iterations is not known before it runs",
+                          "10:5: call of print: what it does is not known; write its body in its place"));
+  std::vector<std::string> names;
+  for (const Region& region : nests(regions)) names.push_back(region.function);
+  EXPECT_THAT(names, ElementsAre("f_line3", "f_line6", "f_line9"));
+}
+
+TEST_F(Clang, ResultsAreNotDropped) {
+  const auto regions = read(
+      "float dot(int n, const float *a, const float *b) {\n"
+      "  float s = 0;\n  for (int i = 0; i < n; i++) s += a[i] * b[i];\n  return s;\n}\n"
+      "float mean(int n, const float *a) {\n"
+      "  float s = 0;\n  for (int i = 0; i < n; i++) s += a[i];\n  return s / n;\n}\n"
+      "void last(int n, int *out, const int *a) {\n"
+      "  int i;\n  for (i = 0; i < n; i++) out[i] = a[i];\n  out[0] = i;\n}\n");
+  ASSERT_EQ(nests(regions).size(), 2u);
+  for (const Region& region : nests(regions)) {
+    const Variable* s = find_variable(region, "s");
+    ASSERT_NE(s, nullptr);
+    EXPECT_TRUE(s->is_result && s->is_parameter) << region.function;
+  }
+  EXPECT_THAT(refusals(regions),
+              ElementsAre("13:8: loop variable i: its value is used after its loop; declare it in the loop"));
+}
+
+TEST_F(Clang, PointersIntoAnArrayAreThatArray) {
+  const auto regions = read(
+      "void f(int n, float *A, float *x) {\n"
+      "  for (int i = 0; i < n; i++) {\n"
+      "    const float *row = A + i * n;\n"
+      "    for (int j = 0; j < n; j++) x[j] += row[j] * *(A + j * n + i);\n"
+      "  }\n"
+      "}\n"
+      "float *choose(float *, int);\n"
+      "void g(int n, float *A) {\n"
+      "  float *p = choose(A, n);\n"
+      "  for (int j = 0; j < n; j++) p[j] = A[j];\n"
+      "}\n");
+  EXPECT_THAT(to_text(regions.at(0).body), HasSubstr("x[j] += A[i][j] * A[j][i];"));
+  EXPECT_THAT(refusals(regions), ElementsAre(HasSubstr("9:14: call: it is no array")));
+}
+
+TEST_F(Clang, TemplatesAndMemberFunctionsAreReadAsTheyAreInstantiated) {
+  const auto regions = read(
+      "template <class T> struct Matrix {\n"
+      "  T *data;\n  int n;\n"
+      "  void scale(T by) {\n    for (int i = 0; i < n; ++i)\n      for (int j = 0; j < n; ++j) data[i * n + j] *= by;\n  }\n};\n"
+      "template <int W, class T> void shift(T *a, int n) { for (int i = 0; i < n; ++i) a[i + W] = a[i]; }\n"
+      "void use(Matrix<float> &m, double *a) { m.scale(2); shift<3>(a, m.n); }\n",
+      "t.cpp");
+  ASSERT_THAT(refusals(regions), ElementsAre());
+  ASSERT_EQ(regions.size(), 2u);
+  EXPECT_EQ(to_text(regions[0].body),
+            "for (int i = 0; i < n; i++)\n  for (int j = 0; j < n; j++)\n    data[i][j] *= by;\n");
+  EXPECT_EQ(to_text(regions[1].body), "for (int i = 0; i < n; i++)\n  a[i + 3] = a[i];\n");
+  EXPECT_EQ(find_variable(regions[1], "a")->type, ScalarType::float64);
+}
+
+TEST_F(Clang, AccessorsAreTheElementsThatTheyGive) {
+  const auto regions = read(
+      "typedef double real;\n"
+      "class Domain {\n public:\n  real &x(int i) { return m_x[i]; }\n  real &at(int i, int j) { return m_x[i * n() + j]; }\n"
+      "  int n() const { return m_n; }\n private:\n  real *m_x;\n  int m_n;\n};\n"
+      "void f(Domain &domain, real *y) {\n"
+      "  for (int i = 0; i < domain.n(); ++i) domain.x(i) = y[i] + domain.at(2, i);\n"
+      "}\n",
+      "t.cpp");
+  ASSERT_THAT(refusals(regions), ElementsAre());
+  EXPECT_EQ(to_text(regions.at(0).body),
+            "for (int i = 0; i < domain_m_n; i++)\n"
+            "  domain_m_x[i] = y[i] + domain_m_x[2 * domain_m_n + i];\n");
+}
+
+TEST_F(Clang, FlagsOfACompilationDatabaseHold) {
+  std::ofstream(place_.path() / "compile_commands.json")
+      << "[{\"directory\": \"" << place_.path().string() << "\", \"file\": \"t.c\", "
+      << "\"command\": \"cc -DN=12 '-DTYPE=float' -fopenmp -c t.c -o t.o\"}]";
+  const std::string text =
+      "void f(TYPE *a) {\n  #pragma omp parallel for\n  for (int i = 0; i < N; i++) a[i] = 0;\n}\n";
+  EXPECT_THROW(read(text), BadInput);
+  const auto regions = read(text, "t.c", compile_command(place_.path(), place_.path() / "t.c"));
+  EXPECT_EQ(to_text(regions.at(0).body), "for (int i = 0; i < 12; i++)\n  a[i] = 0;\n");
+  EXPECT_THROW(compile_command(place_.path(), place_.path() / "other.c"), BadInput);
+}
+
+std::string message_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const BadInput& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST_F(Clang, WhatGoesWrongWithTheCompilerIsAMessage) {
+  const auto with = [&](const std::string& script,
+                        std::chrono::milliseconds limit = std::chrono::seconds(20)) {
+    const fs::path path = place_.path() / "compiler";
+    std::ofstream(path) << "#!/bin/sh\n" << script << "\n";
+    fs::permissions(path, fs::perms::owner_all);
+    ClangOptions options;
+    options.compiler = path.string();
+    options.time_limit = limit;
+    return message_of([&] { read("void f(void) {}\n", "t.c", options); });
+  };
+  EXPECT_THAT(with("kill -SEGV $$"), HasSubstr("was ended by signal 11"));
+  EXPECT_THAT(with("sleep 60", std::chrono::milliseconds(200)),
+              HasSubstr("did not end within the time limit"));
+  EXPECT_THAT(with("echo 'hello'"), HasSubstr("what Clang printed cannot be read: expected '{' at byte 0"));
+  EXPECT_THAT(with("printf '{\"kind\": \"TranslationUnitDecl\", \"inner\": ['"), HasSubstr("cannot be read"));
+  EXPECT_THAT(with("echo 't.c:1:2: error: bad' >&2; exit 1"), HasSubstr("t.c:1:2: error: bad"));
+  ClangOptions absent;
+  absent.compiler = "/no/such/clang";
+  EXPECT_THAT(message_of([&] { read("", "t.c", absent); }), HasSubstr("apt-get install clang"));
+  EXPECT_THAT(message_of([&] { read("void f(int n) { for (;;) }\n"); }), HasSubstr("t.c:1:26: error:"));
+}
+
+TEST_F(Clang, ChangedTreesAreReadOrRefused) {
+  const fs::path path = place_.path() / "m.c";
+  std::ofstream(path)
+      << "typedef struct { int n; float *d; } s; enum { K = 3 };\n"
+         "static inline float sq(float x) { return x * x; }\n"
+         "float f(int n, float A[n][n], float *B, s *t) { float r = 0; int i;\n"
+         "for (i = 0; i < n; i++) for (int j = i; j < t->n; j += 2) { int k = i * n + j;\n"
+         "  if (i < K) A[i][j] = sq(B[k]) + t->d[j]; else r += -B[i] * (j > 2 ? 1.5 : 0); }\n return r; }\n";
+  const fs::path dump = place_.path() / "m.json";
+  ask_program({find_clang().string(), "-fsyntax-only", "-Xclang", "-ast-dump=json", path.string()},
+              std::chrono::seconds(60), "", dump);
+  const std::string json = read_file(dump);
+  ASSERT_EQ(nests(read_syntax_tree(json, "m.c")).size(), 1u);
+  // Words and numbers change places, brackets go, texts end.
+  std::vector<std::pair<std::size_t, std::size_t>> words;
+  for (std::size_t at = json.find('"'); at != json.npos; at = json.find('"', at)) {
+    const std::size_t end = json.find('"', at + 1);
+    if (end == json.npos) break;
+    words.emplace_back(at, end + 1 - at);
+    at = end + 1;
+  }
+  std::mt19937 random(7);
+  int read = 0, refused = 0;
+  for (int round = 0; round < 300; ++round) {
+    std::string changed = json;
+    for (int change = 0; change < 1 + round % 3; ++change) {
+      const auto [at, length] = words[random() % words.size()];
+      const auto [other, other_length] = words[random() % words.size()];
+      if (at + length > changed.size()) continue;
+      switch (random() % 8) {
+        case 0:
+          changed.resize(at);
+          break;
+        case 1:
+          changed[at + length - 1] = static_cast<char>(random() % 256);
+          break;
+        default:
+          changed.replace(at, length, json.substr(other, other_length));
+      }
+    }
+    try {
+      read_syntax_tree(changed, "m.c");
+      ++read;
+    } catch (const BadInput&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(read, 100);
+  EXPECT_GT(refused, 10);
+}
+
+TEST(FlatArrays, KeepTheirSubscriptsWhereNoRowsShow) {
+  const auto shape = [](const std::string& subscript) {
+    auto regions = read_source(
+        "void f(int n, int m, float *A, float *x) { for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) A[" +
+            subscript + "] = x[i]; }",
+        "t.c", {});
+    delinearise(regions.at(0));
+    const Node& loop = regions.at(0).body.children.at(0);
+    return to_text(loop.children.at(0).children.at(0).target);
+  };
+  EXPECT_EQ(shape("i * m + j"), "A[i][j]");
+  EXPECT_EQ(shape("j + m * (i + 1)"), "A[i + 1][j]");
+  EXPECT_EQ(shape("(i + 1) * m - 1 - j"), "A[i][m - j - 1]");
+  EXPECT_EQ(shape("i * (m + 2) + j + 1"), "A[i][j + 1]");
+  EXPECT_EQ(shape("(i * m + j) * 4"), "A[4 * i][4 * j]");
+  EXPECT_EQ(shape("(i * n + j) * m + 3"), "A[i][j][3]");
+  EXPECT_EQ(shape("i * j"), "A[i * j]");
+  EXPECT_EQ(shape("i * n + j * m"), "A[i * n + j * m]");
+  EXPECT_EQ(shape("n * m + i"), "A[m_n + i]");
+  EXPECT_EQ(shape("7 * i + j"), "A[7 * i + j]");
+}
+
+}  // namespace
+}  // namespace warploom::tile
