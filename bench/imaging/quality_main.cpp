@@ -5,8 +5,6 @@
 // where the true FA is above 0.2. Truth is the plain fit of the noiseless series. --variations: also total
 // variation and total generalised variation, with lambda from the noise, of the plain fit ("plain tv", "plain
 // tgv") and of the fit of the denoised series ("tv", "tgv").
-// "chain twice" fits once more, with a mean of the denoised series and of what the chain predicts in place of
-// the denoised series, and twice its prior: an experiment, see docs/design/0010.
 
 #include <fmt/format.h>
 
@@ -117,26 +115,6 @@ void print_variation(const Study& study, const DwiPhantom& phantom, const char* 
       label, study.errors(tensor), report.lambda, report.iterations, report.gap, seconds_since(start));
 }
 
-/// The mean of the denoised series and of the magnitudes that a fit predicts.
-Image halfway(Image denoised, const Image& noise, const AdaptiveFit& fit, const io::Gradients& gradients) {
-  const std::size_t voxels = fit.s0.data.size();
-  for (std::size_t v = 0; v < voxels; ++v) {
-    const double sigma = static_cast<double>(noise.data[v]), s0 = static_cast<double>(fit.s0.data[v]);
-    if (!(s0 > 0 && sigma > 0)) continue;
-    const auto d = [&](std::size_t c) { return static_cast<double>(fit.tensor.data[c * voxels + v]); };
-    for (std::size_t i = 0; i < gradients.b.size(); ++i) {
-      const auto& g = gradients.directions[i];
-      const double exponent = d(0) * g[0] * g[0] + d(3) * g[1] * g[1] + d(5) * g[2] * g[2] +
-                              2 * (d(1) * g[0] * g[1] + d(2) * g[0] * g[2] + d(4) * g[1] * g[2]);
-      const double signal = s0 * std::exp(-gradients.b[i] / 1000 * exponent);
-      float& value = denoised.data[i * voxels + v];
-      value =
-          static_cast<float>((static_cast<double>(value) + sigma * rician_moments(signal / sigma).mean) / 2);
-    }
-  }
-  return denoised;
-}
-
 void study(int count, char** arguments, bool variations) {
   DwiPhantomOptions options;
   options.layout = static_cast<std::uint32_t>(std::atoi(arguments[1]));
@@ -185,13 +163,6 @@ void study(int count, char** arguments, bool variations) {
                                                    gradients.directions, phantom.mask, fit);
   const double fit_seconds = seconds_since(start);
   fmt::print("  \"chain\": {{{}}},\n", study.errors(chain.tensor));
-  AdaptiveFitOptions again = fit;
-  again.prior = 2 * fit.prior;
-  const AdaptiveFit twice =
-      fit_tensors_adaptively(noisy.image, halfway(denoised, series.noise, chain, gradients), series.noise,
-                             gradients.b, gradients.directions, phantom.mask, again);
-  fmt::print("  \"chain twice\": {{{}}},\n", study.errors(twice.tensor));
-
   // What a noise map says, relative to the truth.
   std::vector<double> ratios;
   for (std::size_t v = 0; v < phantom.mask.size(); ++v)

@@ -24,7 +24,7 @@ class FitBuffers {
     information_ = floats(kTriangle), metric_ = floats(kTriangle);
     measured_ = floats(6), denoised_term_ = floats(6), score_ = floats(6), guide_ = floats(6);
     sharper_ = floats(6), sums_ = floats(kAdaptiveSums);
-    result_ = floats(8);
+    result_ = floats(8), narrow_ = floats(7);
     mean_ = arena_.add<double>(voxels);
     mask_ = arena_.add<std::uint8_t>(voxels), fitted_ = arena_.add<std::uint8_t>(voxels);
     rows_ = arena_.add<Unknowns>(measurements), inverse_ = arena_.add<Unknowns>(measurements);
@@ -53,7 +53,9 @@ class FitBuffers {
             .sums = floats(sums_),
             .tensor = floats(result_),
             .s0 = floats(result_) + 6 * voxels,
-            .neighbours = floats(result_) + 7 * voxels};
+            .neighbours = floats(result_) + 7 * voxels,
+            .narrow = floats(narrow_),
+            .apart = floats(narrow_) + 6 * voxels};
   }
   float* series() const { return arena_.at<float>(series_); }
   float* denoised() const { return arena_.at<float>(denoised_); }
@@ -69,7 +71,7 @@ class FitBuffers {
   const AdaptiveProblem& problem_;
   DeviceArena arena_;
   std::uint64_t series_, denoised_, noise_, information_, metric_, measured_, denoised_term_, score_, guide_,
-      sharper_, sums_, result_, mean_, mask_, fitted_, rows_, inverse_, table_;
+      sharper_, sums_, result_, narrow_, mean_, mask_, fitted_, rows_, inverse_, table_;
 };
 
 }  // namespace
@@ -108,40 +110,61 @@ void fit_adaptively_cuda(const AdaptiveProblem& problem, AdaptiveFit& fit) {
   record(begun);
 
   Progress progress("fitting tensors", 3, "steps");
-  cuda_check(launch_adaptive_terms(buffers, stream.get()), "launching the fits of single voxels");
-  std::vector<std::uint8_t> fitted(voxels);
-  copies.download(buffers.terms.fitted, voxels,
-                  [&](std::uint64_t begin, const std::uint8_t* from, std::uint64_t count) {
-                    std::copy_n(from, count, fitted.begin() + static_cast<std::ptrdiff_t>(begin));
-                  });
-  std::vector<double> information(voxels);
-  copies.download(buffers.information, voxels,
-                  [&](std::uint64_t begin, const double* from, std::uint64_t count) {
-                    std::copy_n(from, count, information.begin() + static_cast<std::ptrdiff_t>(begin));
-                  });
-  std::size_t kept = 0;
-  for (std::size_t v = 0; v < voxels; ++v)
-    if (fitted[v] != 0)
-      information[kept++] = information[v];
-    else
-      fit.not_fitted += inside(problem.mask, v);
-  fit.voxels = static_cast<std::int64_t>(kept);
+  // Steps 1 and 2, the guide of step 3. @return Kbar, 0 where nothing was fitted
+  float* const guide = buffers.terms.guide;
+  const auto prepare = [&] {
+    buffers.terms.guide = guide;
+    cuda_check(launch_adaptive_terms(buffers, stream.get()), "launching the fits of single voxels");
+    std::vector<std::uint8_t> fitted(voxels);
+    copies.download(buffers.terms.fitted, voxels,
+                    [&](std::uint64_t begin, const std::uint8_t* from, std::uint64_t count) {
+                      std::copy_n(from, count, fitted.begin() + static_cast<std::ptrdiff_t>(begin));
+                    });
+    std::vector<double> information(voxels);
+    copies.download(buffers.information, voxels,
+                    [&](std::uint64_t begin, const double* from, std::uint64_t count) {
+                      std::copy_n(from, count, information.begin() + static_cast<std::ptrdiff_t>(begin));
+                    });
+    std::size_t kept = 0;
+    fit.not_fitted = 0;
+    for (std::size_t v = 0; v < voxels; ++v)
+      if (fitted[v] != 0)
+        information[kept++] = information[v];
+      else
+        fit.not_fitted += inside(problem.mask, v);
+    fit.voxels = static_cast<std::int64_t>(kept);
+    progress.advance();
+    if (kept == 0) return 0.0;
+    information.resize(kept);
+    const double typical = median(information);
+    cuda_check(launch_adaptive_guide(buffers, typical, stream.get()), "launching the guide");
+    buffers.terms.guide = buffers.sharper;
+    return typical;
+  };
+  const auto pool = [&](double bandwidth) {
+    cuda_check(launch_adaptive_sums(buffers, bandwidth, problem.options.radius, stream.get()),
+               "launching the sums over neighbours");
+  };
+  const AdaptiveFitOptions& options = problem.options;
+  const double largest_b = problem.design.largest_b;
   fit.device_bytes = memory.bytes();
-  progress.advance();
-  if (kept == 0) return;
-  information.resize(kept);
-  const double typical = median(information);
-
-  cuda_check(launch_adaptive_guide(buffers, typical, stream.get()), "launching the guide");
-  buffers.terms.guide = buffers.sharper;
-  cuda_check(launch_adaptive_sums(buffers, problem.options.bandwidth, problem.options.radius, stream.get()),
-             "launching the sums over neighbours");
-  cuda_check(
-      launch_adaptive_result(buffers, problem.options.prior, typical, problem.design.largest_b, stream.get()),
-      "launching the tensors of sums");
+  double typical = prepare();
+  if (fit.voxels == 0) return;
+  pool(options.bandwidth);
+  cuda_check(launch_adaptive_wide(buffers, options.prior, typical, stream.get()),
+             "launching the tensors of sums");
+  cuda_check(launch_adaptive_finish(buffers, largest_b, stream.get()), "launching S0");
+  cuda_check(launch_adaptive_expect(buffers, largest_b, stream.get()), "launching what is expected");
+  typical = prepare();
+  pool(options.bandwidth);
+  cuda_check(launch_adaptive_wide(buffers, options.prior, typical, stream.get()),
+             "launching the tensors of sums");
+  pool(kNarrowBandwidth * options.bandwidth);
+  cuda_check(launch_adaptive_narrow(buffers, kNarrowPrior * options.prior, typical, stream.get()),
+             "launching the narrow estimate");
+  cuda_check(launch_adaptive_finish(buffers, largest_b, stream.get()), "launching S0");
   record(worked);
   cuda_check(cudaEventSynchronize(worked.get()), "fitting tensors");
-  progress.advance();
   const auto fetch = [&](const float* from, Image& image) {
     copies.download(from, image.data.size(),
                     [&](std::uint64_t begin, const float* part, std::uint64_t count) {

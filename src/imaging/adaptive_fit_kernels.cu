@@ -49,7 +49,7 @@ __device__ std::int64_t own_voxel() {
 
 }  // namespace
 
-/// Launch: a thread a voxel, blocks of kThreads; so are the next one and the last.
+/// Launch: a thread a voxel, blocks of kThreads; so are all others but adaptive_sums.
 __global__ void __launch_bounds__(kThreads) adaptive_terms(const AdaptiveBuffers buffers) {
   const std::int64_t v = own_voxel();
   if (v >= buffers.terms.voxels()) return;
@@ -147,10 +147,9 @@ __global__ void __launch_bounds__(kPooling)
   sums[(kTriangle + 12) * voxels + v] = found.weights;
 }
 
-__global__ void __launch_bounds__(kThreads) adaptive_result(const AdaptiveBuffers buffers, const double prior,
-                                                            const double typical, const double largest_b) {
-  const std::int64_t v = own_voxel(), voxels = buffers.terms.voxels();
-  if (v >= voxels || buffers.terms.fitted[v] == 0) return;
+namespace {
+
+__device__ AdaptiveSums stored_sums(const AdaptiveBuffers& buffers, std::int64_t v, std::int64_t voxels) {
   AdaptiveSums sums;
 #pragma unroll
   for (int k = 0; k < kTriangle; ++k) sums.information[k] = buffers.sums[k * voxels + v];
@@ -159,12 +158,74 @@ __global__ void __launch_bounds__(kThreads) adaptive_result(const AdaptiveBuffer
     sums.measured[k] = buffers.sums[(kTriangle + k) * voxels + v];
     sums.denoised[k] = buffers.sums[(kTriangle + 6 + k) * voxels + v];
   }
-  const SixElements tensor = combined_tensor(sums, prior, typical);
+  sums.weights = buffers.sums[(kTriangle + 12) * voxels + v];
+  return sums;
+}
+__device__ SixElements stored(const float* tensors, std::int64_t v, std::int64_t voxels) {
+  SixElements tensor;
+#pragma unroll
+  for (int i = 0; i < 6; ++i) tensor[i] = static_cast<double>(tensors[i * voxels + v]);
+  return tensor;
+}
+__device__ void store(float* tensors, std::int64_t v, std::int64_t voxels, const SixElements& tensor) {
+#pragma unroll
+  for (int i = 0; i < 6; ++i) tensors[i * voxels + v] = static_cast<float>(tensor[i]);
+}
+
+}  // namespace
+
+__global__ void __launch_bounds__(kThreads)
+    adaptive_wide(const AdaptiveBuffers buffers, const double prior, const double typical) {
+  const std::int64_t v = own_voxel(), voxels = buffers.terms.voxels();
+  if (v >= voxels || buffers.terms.fitted[v] == 0) return;
+  const AdaptiveSums sums = stored_sums(buffers, v, voxels);
+  store(buffers.tensor, v, voxels, combined_tensor(sums, prior, typical));
+  buffers.neighbours[v] = sums.weights;
+}
+
+__global__ void __launch_bounds__(kThreads)
+    adaptive_narrow(const AdaptiveBuffers buffers, const double prior, const double typical) {
+  const std::int64_t v = own_voxel(), voxels = buffers.terms.voxels();
+  if (v >= voxels || buffers.terms.fitted[v] == 0) return;
+  const AdaptiveSums sums = stored_sums(buffers, v, voxels);
+  const SixElements narrow = combined_tensor(sums, prior, typical);
+  store(buffers.narrow, v, voxels, narrow);
+  buffers.apart[v] = static_cast<float>(disagreement(sums, narrow, stored(buffers.tensor, v, voxels)));
+}
+
+__global__ void __launch_bounds__(kThreads) adaptive_reconcile(const AdaptiveBuffers buffers) {
+  const std::int64_t v = own_voxel(), voxels = buffers.terms.voxels();
+  if (v >= voxels || buffers.terms.fitted[v] == 0) return;
+  store(buffers.tensor, v, voxels,
+        reconciled_tensor(stored(buffers.tensor, v, voxels), stored(buffers.narrow, v, voxels),
+                          mean_beside(buffers.terms, buffers.apart, v)));
+}
+
+__global__ void __launch_bounds__(kThreads)
+    adaptive_finish(const AdaptiveBuffers buffers, const double largest_b) {
+  const std::int64_t v = own_voxel(), voxels = buffers.terms.voxels();
+  if (v >= voxels || buffers.terms.fitted[v] == 0) return;
+  SixElements tensor = stored(buffers.tensor, v, voxels);
   const double s0 = fitted_s0(buffers.design, Signals(buffers, v), tensor, buffers.table);
   buffers.s0[v] = static_cast<float>(static_cast<double>(buffers.noise[v]) * s0);
-  buffers.neighbours[v] = buffers.sums[(kTriangle + 12) * voxels + v];
 #pragma unroll
-  for (int i = 0; i < 6; ++i) buffers.tensor[i * voxels + v] = static_cast<float>(tensor[i] / largest_b);
+  for (int i = 0; i < 6; ++i) tensor[i] /= largest_b;
+  store(buffers.tensor, v, voxels, tensor);
+}
+
+__global__ void __launch_bounds__(kThreads)
+    adaptive_expect(const AdaptiveBuffers buffers, const double largest_b) {
+  const std::int64_t v = own_voxel(), voxels = buffers.terms.voxels();
+  if (v >= voxels || buffers.terms.fitted[v] == 0) return;
+  SixElements tensor = stored(buffers.tensor, v, voxels);
+#pragma unroll
+  for (int i = 0; i < 6; ++i) tensor[i] *= largest_b;
+  const Signals signals(buffers, v);
+  const double s0 = signals.scale * static_cast<double>(buffers.s0[v]);
+  for (int i = 0; i < buffers.design.measurements; ++i)
+    buffers.denoised[i * voxels + v] = static_cast<float>(
+        expected_signal(signals.denoised(i), buffers.design.rows[i], tensor, s0, buffers.table) /
+        signals.scale);
 }
 
 namespace {
@@ -197,9 +258,26 @@ cudaError_t launch_adaptive_sums(const AdaptiveBuffers& buffers, double bandwidt
   return cudaGetLastError();
 }
 
-cudaError_t launch_adaptive_result(const AdaptiveBuffers& buffers, double prior, double typical,
-                                   double largest_b, cudaStream_t stream) {
-  adaptive_result<<<blocks_of(buffers), kThreads, 0, stream>>>(buffers, prior, typical, largest_b);
+cudaError_t launch_adaptive_wide(const AdaptiveBuffers& buffers, double prior, double typical,
+                                 cudaStream_t stream) {
+  adaptive_wide<<<blocks_of(buffers), kThreads, 0, stream>>>(buffers, prior, typical);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_adaptive_narrow(const AdaptiveBuffers& buffers, double prior, double typical,
+                                   cudaStream_t stream) {
+  adaptive_narrow<<<blocks_of(buffers), kThreads, 0, stream>>>(buffers, prior, typical);
+  adaptive_reconcile<<<blocks_of(buffers), kThreads, 0, stream>>>(buffers);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_adaptive_finish(const AdaptiveBuffers& buffers, double largest_b, cudaStream_t stream) {
+  adaptive_finish<<<blocks_of(buffers), kThreads, 0, stream>>>(buffers, largest_b);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_adaptive_expect(const AdaptiveBuffers& buffers, double largest_b, cudaStream_t stream) {
+  adaptive_expect<<<blocks_of(buffers), kThreads, 0, stream>>>(buffers, largest_b);
   return cudaGetLastError();
 }
 

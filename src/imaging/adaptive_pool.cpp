@@ -53,16 +53,20 @@ void distances(const AdaptiveView& terms, const Halo& halo, const Offset& offset
 
 }  // namespace
 
-std::vector<AdaptiveSums> pool_brick(const AdaptiveView& terms, double bandwidth, int radius,
-                                     const AdaptiveBrick& brick) {
+std::vector<std::vector<AdaptiveSums>> pool_brick(const AdaptiveView& terms,
+                                                  std::span<const double> bandwidths, int radius,
+                                                  const AdaptiveBrick& brick) {
   const Halo halo(brick);
   const auto extent = [&](int axis) { return brick.end[axis] - brick.begin[axis]; };
-  std::vector<AdaptiveSums> result(static_cast<std::size_t>(extent(0) * extent(1) * extent(2)));
+  const auto voxels = static_cast<std::size_t>(extent(0) * extent(1) * extent(2));
+  std::vector<std::vector<AdaptiveSums>> result(bandwidths.size(), std::vector<AdaptiveSums>(voxels));
   std::vector<float> pairs(halo.size());
   const std::int64_t step_y = halo.extent[0], step_z = halo.extent[0] * halo.extent[1];
   const std::int64_t faces[6] = {-1, 1, -step_y, step_y, -step_z, step_z};
-  const float scale = bandwidth > 0 ? static_cast<float>(1 / bandwidth) : 0;
-  const std::int64_t reach = bandwidth > 0 ? radius : 0;
+  const std::int64_t reach = bandwidths.front() > 0 ? radius : 0;
+  std::vector<float> scales;
+  for (const double bandwidth : bandwidths)
+    scales.push_back(bandwidth > 0 ? static_cast<float>(1 / bandwidth) : 0);
   for (Offset offset{-reach, -reach, -reach}; offset.z <= reach;) {
     distances(terms, halo, offset, pairs);
     std::size_t to = 0;
@@ -74,9 +78,10 @@ std::vector<AdaptiveSums> pool_brick(const AdaptiveView& terms, double bandwidth
           PairDistances distances(*pair);
           for (const std::int64_t face : faces)
             if (pair[face] >= 0) distances.add_face(pair[face]);
-          if (const float weight = distances.weight(scale); weight > 0)
-            result[to].add(terms, ((z + offset.z) * terms.ny + y + offset.y) * terms.nx + x + offset.x,
-                           weight);
+          const std::int64_t from = ((z + offset.z) * terms.ny + y + offset.y) * terms.nx + x + offset.x;
+          for (std::size_t k = 0; k < scales.size(); ++k)
+            if (const float weight = distances.weight(scales[k]); weight > 0)
+              result[k][to].add(terms, from, weight);
         }
     if (++offset.x > reach) {
       offset.x = -reach;

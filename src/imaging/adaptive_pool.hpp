@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "warploom/core/host_device.hpp"
@@ -43,7 +44,9 @@ struct AdaptiveTerms {
   }
 };
 
-/// exp(-distance / bandwidth) is taken for 0 from here on.
+/// What noise alone makes of the distance of two guides, about: only what is beyond costs weight.
+inline constexpr float kTolerance = 4;
+/// exp(-(distance - tolerance) / bandwidth) is taken for 0 from here on.
 inline constexpr float kLeastWeight = 1e-3F;
 inline constexpr float kFarthest = 6.9077553F;  // -log of it
 /// Of the distances between face neighbours, beside that of two voxels themselves.
@@ -100,7 +103,7 @@ struct PairDistances {
   }
   /// @param scale  1 / bandwidth, or 0
   WARPLOOM_HOST_DEVICE float weight(float scale) const {
-    const float exponent = scale * sum / count;
+    const float beyond = sum / count - kTolerance, exponent = beyond > 0 ? scale * beyond : 0.0F;
     return exponent > kFarthest ? 0.0F : std::exp(-exponent);
   }
 };
@@ -109,8 +112,10 @@ struct PairDistances {
 struct AdaptiveBrick {
   std::int64_t begin[3] = {}, end[3] = {};
 };
-/// The sums of all voxels of a brick, x fastest.
-std::vector<AdaptiveSums> pool_brick(const AdaptiveView& terms, double bandwidth, int radius,
-                                     const AdaptiveBrick& brick);
+/// The sums of all voxels of a brick, x fastest, of one bandwidth after the other. @param bandwidths  all
+/// above 0, or all 0
+std::vector<std::vector<AdaptiveSums>> pool_brick(const AdaptiveView& terms,
+                                                  std::span<const double> bandwidths, int radius,
+                                                  const AdaptiveBrick& brick);
 
 }  // namespace warploom::imaging

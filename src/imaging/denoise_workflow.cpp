@@ -457,6 +457,7 @@ io::Nifti take_image(DenoiseInput& input, const DenoiseRequest& request) {
     file = file_like(input);
     file.shape = input.header.shape;
     file.intent = input.header.intent;
+    file.intent_parameters = input.header.intent_parameters;
     file.intent_name = input.header.intent_name;
   } else {
     file = file_like(input, fmt::format(", {}, frame {}", request.square_micrometres ? "um2/ms" : "mm2/s",

@@ -149,6 +149,7 @@ io::Nifti mask_file(const Mask& mask, const ScalarImage& like) {
   nifti.shape = {grid.nx, grid.ny, grid.nz};
   nifti.type = io::NiftiType::uint8;
   nifti.intent = 0;
+  nifti.intent_parameters = {};
   nifti.intent_name.clear();
   nifti.description = "warploom segment";
   nifti.data.assign(mask.begin(), mask.end());

@@ -88,6 +88,7 @@ void mark_order(io::Nifti& file, TensorOrder order, const Grid& grid) {
   if (order == TensorOrder::nifti) file.shape.push_back(1);
   file.shape.push_back(kTensorChannels);
   file.intent = order == TensorOrder::nifti ? 1005 : 0;
+  file.intent_parameters = {order == TensorOrder::nifti ? 3.0 : 0.0, 0, 0};
   file.intent_name = mark(order);
 }
 

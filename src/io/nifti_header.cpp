@@ -148,6 +148,7 @@ class NiftiHeaderReader {
     NiftiLayout layout{.swapped = swapped_};
     image.nifti2 = std::same_as<Raw, nifti_2_header>;
     image.intent = static_cast<int>(get(raw_.intent_code));
+    image.intent_parameters = {get(raw_.intent_p1), get(raw_.intent_p2), get(raw_.intent_p3)};
     image.intent_name = text_of(raw_.intent_name);
     image.description = text_of(raw_.descrip);
     image.type = type();
@@ -356,6 +357,9 @@ std::string format_header(const Nifti& image, std::string_view magic, const std:
   raw.scl_slope = 1;
   raw.xyzt_units = NIFTI_UNITS_MM;
   raw.intent_code = static_cast<decltype(raw.intent_code)>(image.intent);
+  raw.intent_p1 = static_cast<Real>(image.intent_parameters[0]);
+  raw.intent_p2 = static_cast<Real>(image.intent_parameters[1]);
+  raw.intent_p3 = static_cast<Real>(image.intent_parameters[2]);
   set_text(raw.intent_name, image.intent_name);
   set_text(raw.descrip, image.description);
   for (const StoredType& known : kTypes)

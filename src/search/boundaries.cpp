@@ -25,7 +25,7 @@ constexpr std::int64_t kGridSteps = 8;           // of it to each side
 constexpr std::int64_t kShortestMatch = 4;       // samples of a match
 
 /// What a move costs: of 3 to 10, which differ little, on nine of 110 inertial recordings and all plantar
-/// ones.
+/// ones. What else was tried is in docs/results/search.md.
 constexpr double kReluctance = 4;
 constexpr double kNothing = 1e-12;  // a mean squared difference that is as good as none
 

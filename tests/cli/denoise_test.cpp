@@ -66,6 +66,7 @@ TEST_F(DenoiseTest, KeepsTheGeometryAndSetsIntents) {
   const io::Nifti tensor = get("out_tensor.nii.gz"), fa = get("out_FA.nii.gz"), v1 = get("out_V1.nii.gz");
   EXPECT_THAT(tensor.shape, ElementsAre(8, 8, 8, 1, 6));
   EXPECT_EQ(tensor.intent, 1005);
+  EXPECT_EQ(tensor.intent_parameters[0], 3);
   EXPECT_THAT(fa.shape, ElementsAre(8, 8, 8));
   EXPECT_THAT(v1.shape, ElementsAre(8, 8, 8, 3));
   EXPECT_EQ(v1.intent, 1007);

@@ -55,7 +55,7 @@ class Obvious {
               p[axis] += side, q[axis] += side;
               if (usable(p) && usable(q)) sum += 0.25 * distance(p, q), count += 0.25;
             }
-          const double w = std::exp(-sum / count / bandwidth);
+          const double w = std::exp(-std::max(0.0, sum / count - 4) / bandwidth);
           if (w < 1e-3) continue;
           for (int k = 0; k < kTriangle; ++k)
             result.information[k] += static_cast<float>(w) * t_.information[index(other, k)];
@@ -97,25 +97,31 @@ class Obvious {
 TEST(AdaptivePool, SumsAreThoseOfTheDefinition) {
   AdaptiveTerms terms = random_terms(Grid{7, 6, 5});
   const Obvious obvious(terms);
-  const auto sums = pool_brick(terms.view(), 2, 2, {{0, 0, 0}, {7, 6, 5}});
-  std::size_t k = 0;
-  for (std::int64_t z = 0; z < 5; ++z)
-    for (std::int64_t y = 0; y < 6; ++y)
-      for (std::int64_t x = 0; x < 7; ++x, ++k) {
-        const AdaptiveSums want = obvious.sums({x, y, z}, 2, 2);
-        ASSERT_NEAR(sums[k].weights, want.weights, 1e-4F);
-        for (int i = 0; i < kTriangle; ++i) ASSERT_NEAR(sums[k].information[i], want.information[i], 1e-3F);
-        for (int i = 0; i < 6; ++i) {
-          ASSERT_NEAR(sums[k].measured[i], want.measured[i], 1e-4F);
-          ASSERT_NEAR(sums[k].denoised[i], want.denoised[i], 1e-4F);
+  const double bandwidths[] = {2, 0.5};
+  const auto both = pool_brick(terms.view(), bandwidths, 2, {{0, 0, 0}, {7, 6, 5}});
+  ASSERT_EQ(both.size(), 2U);
+  for (std::size_t which = 0; which < 2; ++which) {
+    const auto& sums = both[which];
+    std::size_t k = 0;
+    for (std::int64_t z = 0; z < 5; ++z)
+      for (std::int64_t y = 0; y < 6; ++y)
+        for (std::int64_t x = 0; x < 7; ++x, ++k) {
+          const AdaptiveSums want = obvious.sums({x, y, z}, bandwidths[which], 2);
+          ASSERT_NEAR(sums[k].weights, want.weights, 1e-4F);
+          for (int i = 0; i < kTriangle; ++i) ASSERT_NEAR(sums[k].information[i], want.information[i], 1e-3F);
+          for (int i = 0; i < 6; ++i) {
+            ASSERT_NEAR(sums[k].measured[i], want.measured[i], 1e-4F);
+            ASSERT_NEAR(sums[k].denoised[i], want.denoised[i], 1e-4F);
+          }
         }
-      }
+  }
 }
 
 TEST(AdaptivePool, DoesNotDependOnTheBricks) {
   AdaptiveTerms terms = random_terms(Grid{9, 5, 4});
-  const auto whole = pool_brick(terms.view(), 3, 2, {{0, 0, 0}, {9, 5, 4}});
-  const auto part = pool_brick(terms.view(), 3, 2, {{2, 1, 3}, {5, 3, 4}});
+  const double bandwidth[] = {3};
+  const auto whole = pool_brick(terms.view(), bandwidth, 2, {{0, 0, 0}, {9, 5, 4}})[0];
+  const auto part = pool_brick(terms.view(), bandwidth, 2, {{2, 1, 3}, {5, 3, 4}})[0];
   std::size_t k = 0;
   for (std::size_t y = 1; y < 3; ++y)
     for (std::size_t x = 2; x < 5; ++x, ++k) EXPECT_EQ(part[k].weights, whole[(3 * 5 + y) * 9 + x].weights);

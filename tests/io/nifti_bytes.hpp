@@ -33,6 +33,7 @@ struct NiftiBytes {
   int units = 2, qform = 0, sform = 0, intent = 0;
   std::array<double, 3> quatern{}, qoffset{};
   std::array<std::array<double, 4>, 3> srow{};
+  std::array<double, 3> intent_p{};
   std::string description, intent_name;
   std::string data{"\x07\x09", 2};
 
@@ -74,6 +75,7 @@ struct NiftiBytes {
       for (std::size_t j = 0; j < 4; ++j) real(280 + 16 * k + 4 * j, 400 + 32 * k + 8 * j, srow[k][j]);
     }
     code(68, 504, intent);
+    for (std::size_t k = 0; k < 3; ++k) real(56 + 4 * k, 80 + 8 * k, intent_p[k]);
     put_text(nifti2 ? 508 : 328, intent_name);
     if (offset > static_cast<double>(out.size()))
       out.resize(static_cast<std::size_t>(std::min(offset, 4096.0)), '\x55');

@@ -103,10 +103,12 @@ TEST_P(NiftiInEveryForm, AppliesSlopeAndIntercept) {
 TEST_P(NiftiInEveryForm, ReadsTexts) {
   NiftiBytes bytes = file();
   bytes.intent = 1007;
+  bytes.intent_p = {3, -0.5, 1024};
   bytes.intent_name = "sixteen bytes it";  // no room for an end
   bytes.description = std::string(79, 'd');
   const Nifti image = parse(bytes);
   EXPECT_EQ(image.intent, 1007);
+  EXPECT_THAT(image.intent_parameters, ElementsAre(3, -0.5, 1024));
   EXPECT_EQ(image.intent_name, "sixteen bytes it");
   EXPECT_EQ(image.description, std::string(79, 'd'));
 }

@@ -94,6 +94,7 @@ TEST_F(NiftiWrite, EveryTypeShapeVersionAndCompressionComesBack) {
           image.spacing = {0.5, 1.5, 2.5};
           image.affine = {{{0.5, 0, 0.25, -10}, {0, -1.5, 0, 20}, {0.125, 0, 2.5, 30}}};
           image.intent = 1005;
+          image.intent_parameters = {3, 0.25, -2};
           const Nifti back = round_trip(image, name);
           EXPECT_EQ(back.shape, shape);
           EXPECT_EQ(back.data, image.data);
@@ -102,6 +103,7 @@ TEST_F(NiftiWrite, EveryTypeShapeVersionAndCompressionComesBack) {
           EXPECT_EQ(back.spacing, image.spacing);
           EXPECT_EQ(back.affine, image.affine);
           EXPECT_EQ(back.intent, 1005);
+          EXPECT_EQ(back.intent_parameters, image.intent_parameters);
         }
 }
 

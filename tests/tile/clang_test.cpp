@@ -184,6 +184,34 @@ TEST_F(Clang, WhatIsNotAffineIsRefusedForItsLoopAlone) {
   EXPECT_THAT(names, ElementsAre("f_line3", "f_line6", "f_line9"));
 }
 
+TEST_F(Clang, WhatChangesAfterALoopIsASizeInIt) {
+  const auto regions = read(
+      "void release(float **);\n"
+      "void f(int n, float *a) {\n"
+      "  for (int i = 0; i < n; i++) a[i] = 1;\n"
+      "  n = n / 2;\n"
+      "  for (int i = 0; i < n; i++) a[i] += 2;\n"
+      "  release(&a);\n"
+      "}\n");
+  EXPECT_THAT(refusals(regions), ElementsAre());
+  ASSERT_EQ(regions.size(), 2u);
+  EXPECT_EQ(to_text(regions[1].body), "for (int i = 0; i < n; i++)\n  a[i] += 2;\n");
+}
+
+TEST_F(Clang, ConditionsOnDataAreLeftToTheAnalysis) {
+  const auto regions = read(
+      "void f(int n, float *a, int m) {\n"
+      "  for (int i = 0; i < n; i++)\n"
+      "    if (a[i] > 0) a[i] = 0;\n"
+      "  for (int i = 0; i < n; i++)\n"
+      "    if (m > 0 && i > 2) a[i] = 0;\n"
+      "}\n");
+  // Either it takes both, or the first one's condition is what it names.
+  ASSERT_GE(nests(regions).size(), 1u);
+  for (const std::string& refusal : refusals(regions)) EXPECT_THAT(refusal, HasSubstr("if (a[i] > 0)"));
+  EXPECT_THAT(to_text(nests(regions).back().body), HasSubstr("if (m > 0 && i > 2)"));
+}
+
 TEST_F(Clang, ResultsAreNotDropped) {
   const auto regions = read(
       "float dot(int n, const float *a, const float *b) {\n"
@@ -239,7 +267,7 @@ TEST_F(Clang, AccessorsAreTheElementsThatTheyGive) {
   const auto regions = read(
       "typedef double real;\n"
       "class Domain {\n public:\n  real &x(int i) { return m_x[i]; }\n  real &at(int i, int j) { return m_x[i * n() + j]; }\n"
-      "  int n() const { return m_n; }\n private:\n  real *m_x;\n  int m_n;\n};\n"
+      "  int &n() { return m_n; }\n private:\n  real *m_x;\n  int m_n;\n};\n"
       "void f(Domain &domain, real *y) {\n"
       "  for (int i = 0; i < domain.n(); ++i) domain.x(i) = y[i] + domain.at(2, i);\n"
       "}\n",

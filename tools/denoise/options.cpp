@@ -203,11 +203,11 @@ void add_regulariser_options(Command& command, DenoiseSettings& s) {
   add(
       command, "--bandwidth", "N",
       [&s](const auto& t) { s.adaptive.bandwidth = parse_number("--bandwidth", t, 0, false); },
-      "Of adaptive: the distance of two tensors, in variances of the noise, at which a voxel counts a third of another; 0: every voxel alone [3.5]");
+      "Of adaptive: how far the distance of two tensors, in variances of the noise, is above 4 where a voxel counts a third of another; 0: every voxel alone [3.5]");
   add(
       command, "--prior", "N",
       [&s](const auto& t) { s.adaptive.prior = parse_number("--prior", t, 0, false); },
-      "Of adaptive: how much the denoised series counts beside the measured one, in voxels [1]");
+      "Of adaptive: how much the denoised series counts beside the measured one, in voxels [4]");
   add(
       command, "--radius", "N", [&s](const auto& t) { s.adaptive.radius = parse_count("--radius", t, 0, 4); },
       "Of adaptive: neighbours up to so many voxels off along each axis [2]");

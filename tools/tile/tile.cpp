@@ -135,19 +135,19 @@ void read_through_clang(const TileOptions& options, Nests& nests, std::set<std::
 void read_by_either(const TileOptions& options, Nests& nests, std::set<std::string>& sizes) {
   const std::string file = input_name(options.path);
   const bool has_clang = options.path != "-" && !tile::find_clang(options.clang).empty();
+  const std::string hint =
+      "Clang reads more of C than our own reader, and there is none here: install it (Debian and Ubuntu: apt-get "
+      "install clang)";
   std::string failure;
   try {
     analyse(tile::read_source(nests.source, file, options.source), options, nests, sizes);
     if (nests.refusals.empty()) return;
   } catch (const BadInput& error) {
-    if (!has_clang) throw;
     failure = error.what();
+    if (!has_clang) throw BadInput(options.path == "-" ? failure : failure + "\n" + hint);
   }
   if (!has_clang) {
-    if (options.path != "-")
-      log(LogLevel::warning,
-          "Clang reads more than our own reader of C, and there is none here: install it (Debian "
-          "and Ubuntu: apt-get install clang)");
+    log(LogLevel::info, hint);
     return;
   }
   Nests more{nests.source, {}, {}};
@@ -159,7 +159,9 @@ void read_by_either(const TileOptions& options, Nests& nests, std::set<std::stri
     log(LogLevel::warning, error.what());
     return;
   }
-  if (more.inside.empty() && failure.empty()) return;  // our own reader's words will do
+  // The compiler forgets the outermost extents of parameters: unless it finds more, our own reader's nests
+  // are better.
+  if (failure.empty() && more.inside.size() <= nests.inside.size()) return;
   nests = std::move(more);
   sizes = std::move(more_sizes);
 }

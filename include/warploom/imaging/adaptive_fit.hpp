@@ -11,11 +11,11 @@ namespace warploom::imaging {
 
 /// All without unit: noise is the measure, so none of them follows from the image.
 struct AdaptiveFitOptions {
-  /// Mean squared distance of two voxels' tensors, in variances of a plain fit's noise, at which a voxel
-  /// counts exp(-1) of another. 0: every voxel alone.
+  /// How far the mean squared distance of two voxels' tensors, in variances of a plain fit's noise, is above
+  /// 4 where a voxel counts exp(-1) of another. 0: every voxel alone.
   double bandwidth = 3.5;
   /// How much the denoised series counts beside the measured one, in typical voxels' information; >= 0.
-  double prior = 1;
+  double prior = 4;
   int radius = 2;  ///< neighbours up to this many voxels off along each axis, 0 to 4
   Run run = {};
 };
@@ -36,7 +36,7 @@ struct AdaptiveFit {
 
 /// Fits tensors to a series whose noise is Rician and known, each voxel together with those of its
 /// neighbours whose tensors cannot be told from its own. No weight of a penalty is to be chosen, because
-/// every voxel brings the information that its measurements hold:
+/// every voxel brings the information that its measurements hold. Twice 1 to 4, then 5:
 ///
 /// 1. *Pilot*: the weighted fit of the denoised series, whose bias was taken out; negative eigenvalues set to
 /// 0.
@@ -50,17 +50,23 @@ struct AdaptiveFit {
 /// what
 ///    the nearest neighbours' mean score says that denoising took away. Distance of two voxels: (g_v - g_u)^T
 ///    N' (g_v - g_u), N' their mean information, plus 1/4 of the same between their face neighbours, over the
-///    weights' sum. Weight w = exp(-distance / bandwidth).
+///    weights' sum. Weight w = exp(-max(0, distance - 4) / bandwidth): what noise alone may do costs nothing.
 /// 4. With A = sum_u w N_u over neighbours, and Kbar the median information of a voxel, spread evenly:
 ///      D' = A^-1 sum_u w (N_u D_u + s'_u)                      from the denoised series
 ///      D  = D' + (A + prior Kbar)^-1 (sum_u w (N_u D_u + s_u) - A D')   what the measurements have beyond it
 ///    so that a region keeps its own data where they say more than Kbar, and the denoised ones elsewhere.
-///    Negative eigenvalues are set to 0.
+///    Negative eigenvalues are set to 0. The second time 7/10 of the magnitudes that the first tensors
+///    predict and 3/10 of the denoised series stand for the denoised series.
+/// 5. Step 4 with .3 of the bandwidth and .075 of the prior gives a narrow estimate beside the wide one: less
+///    bias, more noise. q is their squared distance in units of the narrow one's information, a sixth of it,
+///    averaged over the voxel and those at its faces. The eigenvectors are the wide one's; the eigenvalues
+///    are those of wide + q^2 / (q^2 + .15^2) (narrow - wide). So anisotropy of what is two voxels wide
+///    stays, and directions are pooled all the same.
 ///
 /// Sources: Polzehl & Spokoiny, "Propagation-separation approach for local likelihood estimation", Probab.
 /// Theory Relat. Fields 135, 2006, for weights by distance in units of information; Coupe et al., IEEE Trans.
-/// Med. Imaging 27, 2008, for patches in them. The combination with a denoised series (4.) is ours, and so
-/// are the three constants, from phantoms: docs/design has the measurements.
+/// Med. Imaging 27, 2008, for patches in them. The combination with a denoised series (4.) and step 5
+/// are ours, and so are the constants, from phantoms: docs/design has the measurements.
 ///
 /// @param series    [volumes, nz, ny, nx] as measured, any unit
 /// @param denoised  [same] what denoise_series() made of it: estimates of the measurements' means, with bias
@@ -74,8 +80,8 @@ struct AdaptiveFit {
 /// @note Deterministic on each back end, whatever the number of threads. Back ends agree to 1e-5 in the
 /// Frobenius
 ///       norm over all tensors, and in each to 1e-3: a weight may fall to the other side of the least that
-///       counts, 1e-3. Memory: 280 bytes a voxel; on a GPU 460 and both series. Work: (2 radius + 1)^3 * 150
-///       operations a voxel, and some 650 a measurement, in double precision.
+///       counts, 1e-3. Memory: 330 bytes a voxel; on a GPU 490 and both series. Work: (2 radius + 1)^3 * 450
+///       operations a voxel, and some 1,400 a measurement, in double precision.
 AdaptiveFit fit_tensors_adaptively(const Image& series, const Image& denoised, const Image& noise,
                                    std::span<const double> b,
                                    std::span<const std::array<double, 3>> directions, const Mask& mask,

@@ -49,6 +49,8 @@ struct Nifti {
   /// 0, nobody knows where the image lies, and the affine is unplaced_affine().
   int sform_code = 1, qform_code = 1;
   int intent = 0;  ///< NIFTI_INTENT code; 1005: symmetric matrix, 1007: vector
+  std::array<double, 3>
+      intent_parameters{};  ///< intent_p1 to intent_p3; of 1005 the first is 3, the matrix's size
   std::string intent_name = {}, description = {};
   NiftiType type = NiftiType::float32;  ///< as stored; what write_nifti() stores
   bool nifti2 = false;

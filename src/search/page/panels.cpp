@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 
+#include "search/turned.hpp"
 #include "warploom/page/text.hpp"
 #include "warploom/page/ticks.hpp"
 
@@ -189,20 +190,11 @@ class Panels {
 std::vector<float> Panels::query_samples(const Query& query, const Pair& pair) const {
   const auto channel = static_cast<std::size_t>(pair.query_channel);
   std::vector<float> samples(query.channels[channel].begin(), query.channels[channel].end());
-  if (pair.rotation > 0)
-    for (const SensorAxes& sensor : page_.options.sensors) {
-      const std::array<std::int32_t, 3> axes{sensor.x, sensor.y, sensor.z};
-      const auto axis = std::ranges::find(axes, pair.query_channel);
-      if (axis == axes.end()) continue;
-      const auto matrix = rotations(page_.options.rotations + 1)[static_cast<std::size_t>(pair.rotation)];
-      const auto row = static_cast<std::size_t>(axis - axes.begin());
-      for (std::size_t k = 0; k < samples.size(); ++k) {
-        double sum = 0;
-        for (std::size_t a = 0; a < 3; ++a)
-          sum += matrix[3 * row + a] * query.channels[static_cast<std::size_t>(axes[a])][k];
-        samples[k] = static_cast<float>(sum);
-      }
-    }
+  if (pair.rotation > 0) {
+    const auto turn = rotations(page_.options.rotations + 1)[static_cast<std::size_t>(pair.rotation)];
+    const std::vector turns(page_.options.sensors.size(), turn);
+    samples = turned(query, page_.options.sensors, turns)[channel];
+  }
   const auto [begin, length] = part(query, pair);
   return {samples.begin() + begin, samples.begin() + begin + length};
 }

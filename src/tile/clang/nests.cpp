@@ -106,7 +106,11 @@ class NestFinder {
       }
       const Block before(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(all.failed));
       piece(before, in_loop);
-      within(*rest[all.failed], all.refusal, in_loop);
+      // By itself it may do: what changes a size of it may come after it.
+      if (const Syntax& failed = *rest[all.failed]; is_loop(failed) && rest.size() > 1)
+        alone(failed, in_loop);
+      else
+        within(failed, all.refusal, in_loop);
       begin += all.failed + 1;
     }
   }

@@ -131,7 +131,9 @@ class Translator {
   template <class Read>
   auto within_call(const Syntax& e, const Syntax& function, Read read);
   Operand inlined(const Syntax& e, const Syntax& function);
+  const Syntax& returned_by(const Syntax& body, const std::vector<const Syntax*>& statements) const;
   Address place_of(const Syntax& e, const Syntax& function);
+  Operand value_at(const Syntax& e, const Syntax& function);
   Operand result_of(const Syntax& at, const std::vector<const Syntax*>& body, std::size_t from);
   void bind(const Syntax& parameter, const Syntax& argument);
   Operand least_or_most(const Syntax& e, const std::string& name, std::vector<Operand> arguments);

@@ -36,7 +36,7 @@ Translator::Operand Translator::call(const Syntax& e) {
   const std::string& name = callee.name;
   if (const Syntax* function = file_.definition(callee)) {
     if (file_.type(function->type.substr(0, function->type.find('('))).is_reference())
-      return {element_of(place_of(e, *function), e), false};
+      return value_at(e, *function);
     return inlined(e, *function);
   }
   if (method && name == "size" && e.children.size() == 1 && callee.children.size() == 1) {
@@ -161,12 +161,26 @@ Translator::Operand Translator::inlined(const Syntax& e, const Syntax& function)
   });
 }
 
-/// Of a function that gives a reference to an element, as accessors of C++ do.
+/// What a function that does nothing else returns a reference to, as accessors of C++ do.
+const Syntax& Translator::returned_by(const Syntax& body,
+                                      const std::vector<const Syntax*>& statements) const {
+  if (statements.size() != 1 || !statements[0]->is("ReturnStmt") || statements[0]->children.size() != 1)
+    refuse(body, "function", "only `return` of an element is read where a reference is given");
+  return bare(statements[0]->children[0]);
+}
+
 Translator::Address Translator::place_of(const Syntax& e, const Syntax& function) {
   return within_call(e, function, [&](const Syntax& body, const std::vector<const Syntax*>& statements) {
-    if (statements.size() != 1 || !statements[0]->is("ReturnStmt") || statements[0]->children.size() != 1)
-      refuse(body, "function", "only `return` of an element is read where a reference is given");
-    return address(statements[0]->children[0]);
+    return address(returned_by(body, statements));
+  });
+}
+
+Translator::Operand Translator::value_at(const Syntax& e, const Syntax& function) {
+  return within_call(e, function, [&](const Syntax& body, const std::vector<const Syntax*>& statements) {
+    const Syntax& what = returned_by(body, statements);
+    const bool named = what.is("DeclRefExpr") || what.is("MemberExpr");
+    if (named && entity(what).type.is_plain()) return variable(what);
+    return Operand{element_of(address(what), e), false};
   });
 }
 

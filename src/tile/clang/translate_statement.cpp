@@ -269,9 +269,7 @@ void Translator::branch(const Syntax& s, std::vector<Node>& out) {
   node.kind = Node::Kind::branch;
   node.at = s.at;
   Operand condition = value(s.children[0]);
-  if (!condition.index)
-    refuse(s.children[0], "data-dependent if (" + to_text(condition.expression) + ")",
-           "its condition may have loop variables, sizes and integers only; values can be chosen by ?:");
+  // Whether a condition may read data is the analysis' to say.
   node.condition = std::move(condition.expression);
   const std::size_t parts = s.has_else && s.children.size() > 2 ? 2 : 1;
   for (std::size_t p = 1; p <= parts; ++p) {
