@@ -361,9 +361,12 @@ class KernelPass {
     const auto base = [](std::uint64_t bytes) { return (bytes + 15) / 16 * 16; };
     const std::uint64_t before = base(report.bytes_before);
     const std::uint64_t unit = std::min<std::uint64_t>(1024, before & (~before + 1));
-    std::uint64_t padding = base(p.pool_bytes) - p.pool_bytes;
-    while (base(planner_->total_bytes(p, padding)) % unit != 0) padding += 16;
-    return padding;
+    // Behind the pool an array of greater alignment may stand, and then no padding leads there: nothing is
+    // saved.
+    for (std::uint64_t padding = base(p.pool_bytes) - p.pool_bytes; padding < report.bytes_before;
+         padding += 16)
+      if (base(planner_->total_bytes(p, padding)) % unit == 0) return padding;
+    return report.bytes_before;
   }
   std::uint64_t bytes_of(const Plan& p) const { return planner_->total_bytes(p, padding_of(p)); }
 

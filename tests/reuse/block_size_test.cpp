@@ -150,5 +150,21 @@ TEST(SharedBytes, ArraysOfFunctionsThatAreCalledCountAfterTooAndAsPtxasCountsThe
   EXPECT_EQ(k.bytes_after, shared_declared(after, *after.find_function("k")).bytes);
 }
 
+TEST(SharedBytes, WhereDynamicMemoryCannotKeepItsAlignmentTheKernelStays) {
+  // c, a and b end at 128. With a and b in one pool c begins at a multiple of 128, and so dynamic memory
+  // behind it at 16 more.
+  std::string text = kernel_around(
+      "\t.shared .align 128 .b8 c[16];\n\t.shared .align 4 .b8 a[56];\n\t.shared .align 4 .b8 b[56];\n"
+      "st.shared.u32 [c], %t;\nst.shared.u32 [dynamic], %t;\n" +
+          write_then_read("a") + write_then_read("b") + "ld.shared.u32 %r1, [c];\n",
+      {});
+  text.insert(text.find(".visible .entry"), ".extern .shared .align 16 .b8 dynamic[];\n");
+  Options o = plain();
+  o.when = When::always;
+  const KernelReport k = report(text, o);
+  EXPECT_EQ(k.bytes_before, 128u);
+  EXPECT_EQ(k.verdict, Verdict::unchanged) << k.reason;
+}
+
 }  // namespace
 }  // namespace warploom::reuse
