@@ -202,6 +202,7 @@ DOOR(Schedules, "tile::Schedule::Schedule", "tile::Schedule::code", "tile::Sched
   Schedule schedule = Schedule::of_source(nest);
   move_away(schedule);
   EXPECT_TRUE(schedule.verdict().legal);
+  EXPECT_TRUE(parallelise(schedule).by_steps);
   for (const Node& node : broken_nodes()) {
     refused([&] { return emit_c(nest, node); });
     refused([&] { return check_index_range(nest, node, Emitted::c), 0; });

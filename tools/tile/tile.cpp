@@ -43,9 +43,9 @@ std::optional<std::map<std::string, std::int64_t>> known_sizes(const Nest& nest)
 }
 
 tile::GpuPlan plan_for_gpu(const Nest& nest, const tile::Schedule& schedule, const TileOptions& options) {
-  // Steps that a person asked for are kept as they are; without any, loops are ordered for threads.
+  // Without steps loops are ordered for threads.
   const tile::ParallelNest parallel =
-      options.steps.empty() ? tile::parallelise(nest) : tile::ParallelNest{nest, schedule.code(), {}, {}, {}};
+      options.steps.empty() ? tile::parallelise(nest) : tile::parallelise(schedule);
   tile::check_index_range(parallel.nest, parallel.code, tile::Emitted::cuda);
   tile::GpuPlan plan{tile::map_to_gpu(nest, parallel, options.gpu), options.gpu, {}};
   if (const auto sizes = known_sizes(nest)) plan.costs = tile::cost(nest, plan.program, options.gpu, *sizes);

@@ -169,7 +169,12 @@ class Estimate {
     const double wanted = static_cast<double>(rates_.multiprocessors) * 512;
     const double running = counted.launches > 0 ? counted.blocks / counted.launches * threads : 0;
     const double busy = std::clamp(running / wanted, 1e-4, 1.);
+    // A thread that finds nothing to do has computed its indices and compared them: some ten instructions, of
+    // which a multiprocessor starts as many as multiply-adds.
+    constexpr double kInstructions = 10;
+    const double launched = counted.blocks * threads;
     const std::vector<std::pair<std::string, double>> terms{
+        {"threads that are started", launched * kInstructions / (rates_.tera_flops / 2 * 1e9)},
         {"arithmetic", cost.operations / (rates_.tera_flops * 1e9 * busy)},
         {"global memory", cost.global_bytes / (rates_.global_gb_s * 1e6 * busy)},
         {"second-level cache", second_level / (rates_.global_gb_s * 2e6 * busy)},

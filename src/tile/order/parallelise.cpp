@@ -71,17 +71,17 @@ std::vector<Privatised> described(const Nest& nest, const std::vector<PrivateVar
   return result;
 }
 
-/// "wave takes n + m - 3 launches in each iteration of t"; empty if there is no loop over the waves left.
-std::string launches_text(const Node& node, const std::string& wave, const std::string& around) {
+/// "wave goes through n + m - 3 waves in each iteration of t"; empty if there is no loop over the waves left.
+std::string waves_text(const Node& node, const std::string& wave, const std::string& around) {
   const bool is_loop = node.kind == Node::Kind::loop;
   if (is_loop && node.iterator == wave)
-    return fmt::format("{} takes {} launches{}", wave, to_text(trip_count(node)),
+    return fmt::format("{} goes through {} waves{}", wave, to_text(trip_count(node)),
                        around.empty() ? "" : " in each iteration of " + around);
   const std::string inside = !is_loop         ? around
                              : around.empty() ? node.iterator
                                               : around + ", " + node.iterator;
   for (const Node& child : node.children)
-    if (std::string text = launches_text(child, wave, inside); !text.empty()) return text;
+    if (std::string text = waves_text(child, wave, inside); !text.empty()) return text;
   return "";
 }
 
@@ -134,8 +134,8 @@ ParallelNest parallel_nest(const Nest& source) {
   result.reasons.insert(result.reasons.end(), order.reasons.begin(), order.reasons.end());
   for (const WaveChoice& wave : order.waves) {
     result.wave_reasons.insert(result.wave_reasons.end(), wave.reasons.begin(), wave.reasons.end());
-    const std::string launches = wave.loop.empty() ? "" : launches_text(result.code, wave.loop, "");
-    if (!launches.empty()) result.wave_reasons.push_back(launches);
+    const std::string waves = wave.loop.empty() ? "" : waves_text(result.code, wave.loop, "");
+    if (!waves.empty()) result.wave_reasons.push_back(waves);
   }
   result.reasons.insert(result.reasons.end(), result.wave_reasons.begin(), result.wave_reasons.end());
   return result;

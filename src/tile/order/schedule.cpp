@@ -188,6 +188,8 @@ TimeDimension strip_of(const TimeDimension& loop, std::int64_t size, std::int64_
   TimeDimension strip;
   strip.kind = TimeDimension::Kind::strip;
   strip.name = std::move(name);
+  strip.strip_of = loop.name;
+  strip.size = size;
   const isl::ctx context = loop.aff->ctx();
   const isl::val value(context, size), offset(context, lower);
   strip.aff =
@@ -325,9 +327,11 @@ static std::shared_ptr<const Schedule::Impl> shared(Schedule::Impl impl) {
           }};
 }
 
+Schedule schedule_of(Schedule::Impl impl) { return Schedule(shared(std::move(impl))); }
+
 Schedule Schedule::of_source(const Nest& nest) {
   return with_isl(nest.polyhedra(), [&] {
-    return Schedule(shared({nest, SourceOrder(nest.polyhedra()).times()}));
+    return schedule_of({nest, SourceOrder(nest.polyhedra()).times()});
   });
 }
 
@@ -339,7 +343,7 @@ Schedule Schedule::then(const Step& step) const {
   return with_isl(impl_->nest.polyhedra(), [&] {
     Impl next = *impl_;
     std::visit(Apply{next.nest, next.times}, step);
-    return Schedule(shared(std::move(next)));
+    return schedule_of(std::move(next));
   });
 }
 

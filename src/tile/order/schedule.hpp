@@ -16,6 +16,8 @@ struct TimeDimension {
   std::string name;             ///< of the loop that runs over it
   std::int64_t value = 0;       ///< position
   std::optional<isl::aff> aff;  ///< loop and strip: on the statement's domain space
+  std::string strip_of;         ///< strip: the loop that runs through it
+  std::int64_t size = 0;        ///< strip: iterations
 };
 
 /// Times of statement s: times[s], padded with zero positions to one length for comparison.
@@ -23,6 +25,9 @@ struct Schedule::Impl {
   Nest nest;
   std::vector<std::vector<TimeDimension>> times;
 };
+
+/// Cheap to copy. Within with_isl().
+Schedule schedule_of(Schedule::Impl impl);
 
 /// An iterator as a function on a statement's domain space; any coordinate of a set.
 isl::aff iterator_aff(const isl::set& domain, int dimension);
