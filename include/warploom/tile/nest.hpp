@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -67,5 +68,10 @@ class Nest {
  private:
   std::shared_ptr<const Polyhedra> polyhedra_;
 };
+
+/// Sizes for which the nest is right, by sizes() and by what remarks() assume: near `wanted`, the first size
+/// of the region first. @throws BadInput (a size of the region is not in `wanted`; no sizes are allowed)
+std::map<std::string, std::int64_t> sizes_near(const Nest& nest,
+                                               const std::map<std::string, std::int64_t>& wanted);
 
 }  // namespace warploom::tile

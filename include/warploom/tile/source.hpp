@@ -78,6 +78,9 @@ struct Node {
   Expression limit = {};        ///< loop
   std::int64_t step = 1;        ///< loop; not 0; negative for decreasing loops
   bool parallel = false;        ///< loop of generated code: no dependence is carried by it
+  bool vector = false;          ///< loop of C that is written: no loop is within it, and it carries nothing
+  std::int64_t strip =
+      0;  ///< loop of generated code: in a strip of so many iterations, which most are; else 0
 
   Expression condition = {};  ///< branch
 
@@ -119,6 +122,9 @@ std::string to_text(const std::string& file, const Refusal& refusal);
 struct Region {
   std::string file = {}, function = {};
   Position at = {};
+  /// The text of `file` that computes what `body` does, from `first` to before `last`: what may be replaced.
+  /// {0, 0}: it is not in one piece there (a macro or an included file has a part of it).
+  Position first = {}, last = {};
   std::vector<std::string> sizes =
       {};  ///< integer parameters that are never assigned, in the order of the text
   std::map<std::string, SizeDeclaration> size_declarations = {};  ///< of each of `sizes`

@@ -87,6 +87,7 @@ class Coder {
   int enter(const std::string& iterator);
   void leave(const std::string& iterator);
   Values& values() { return values_; }
+  const std::map<std::string, int>& scalar_slots() const { return scalars_; }
   /// Scalars go back to where they came from.
   void store();
 

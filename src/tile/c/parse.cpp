@@ -267,6 +267,14 @@ void Parser::regions_of(const std::string& name, std::size_t parameters, std::si
     whole_function_ = true;
     regions_.push_back(region(name, tokens_[name_index], open + 1, close));
     whole_function_ = false;
+    // What the function gives back stays.
+    std::size_t last = close;
+    for (std::size_t i = open; i < close; ++i)
+      if (tokens_[i].is_name("return") && end_of_statement(i) == close) last = i;
+    if (tokens_[open].file == 0 && tokens_[last].file == 0) {
+      regions_.back().first = {tokens_[open].at.line, tokens_[open].at.column + 1};
+      regions_.back().last = tokens_[last].at;
+    }
     return;
   }
   for (std::size_t m = 0; m < marks.size(); m += 2) {
@@ -280,6 +288,11 @@ void Parser::regions_of(const std::string& name, std::size_t parameters, std::si
     declare_before(open, marks[m]);
     regions_.push_back(region(name, begin, marks[m] + 1, marks[m + 1]));
     scopes_.resize(scopes);
+    const Token& end = tokens_[marks[m + 1]];
+    if (begin.file == 0 && end.file == 0) {
+      regions_.back().first = {begin.at.line + 1, 1};
+      regions_.back().last = {end.at.line, 1};
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "tile/c/simplify.hpp"
 #include "tile/order/schedule.hpp"
+#include "tile/order/write_out.hpp"
 #include "warploom/core/error.hpp"
 
 namespace warploom::tile {
@@ -16,6 +17,7 @@ struct LoopFacts {
   std::string name;
   bool parallel = false;
   bool decreasing = false;  ///< the loop runs over -i
+  std::int64_t strip = 0;   ///< jammed: within strips of so many iterations
 };
 
 class Generator {
@@ -43,6 +45,7 @@ class Generator {
     if (!tree) throw Internal("isl could not generate loops for a schedule");
     const isl::ast_node owner = isl::manage(tree);
     append(tree, block.children, taken_);
+    write_out_strips(block, schedule_.nest);
     return block;
   }
 
@@ -76,6 +79,7 @@ class Generator {
       if (!dimension) continue;
       facts.name = dimension->name;
       facts.decreasing = is_negated_iterator(*dimension, polyhedra_.sets[s].domain);
+      if (dimension->kind == TimeDimension::Kind::loop) facts.strip = dimension->jammed;
     }
     for (const isl::map& relation : relations_) {
       const int source = statement(isl_map_get_tuple_name(relation.get(), isl_dim_in));
@@ -179,6 +183,7 @@ class Generator {
     loop.kind = Node::Kind::loop;
     loop.iterator = free_name(facts.name, taken);
     loop.parallel = facts.parallel;
+    loop.strip = facts.strip;
     taken.insert(loop.iterator);
     const isl::ast_expr condition = isl::manage(isl_ast_node_for_get_cond(node));
     const bool below = isl_ast_expr_get_op_type(condition.get()) == isl_ast_expr_op_lt;

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "tile/order/c_text.hpp"
 #include "warploom/tile/index_range.hpp"
 #include "warploom/tile/transform.hpp"
 
@@ -41,6 +42,8 @@ void collect_calls(const Node& node, std::set<std::string>& calls) {
   for (const Node& child : node.children) collect_calls(child, calls);
 }
 
+bool is_on_heap(const Variable& variable) { return variable.at.line == 0 && !variable.extents.empty(); }
+
 /// Outermost parallel loops are shared among threads.
 void mark_outermost(Node& node) {
   if (node.kind == Node::Kind::loop && node.parallel) {
@@ -56,6 +59,18 @@ void mark_outermost(Node& node) {
   for (Node& child : node.children) mark_outermost(child);
 }
 
+/// Innermost loops that carry nothing are for vectors: compilers need not find that out. Within other loops
+/// they are too short to be shared among threads besides.
+/// @return whether there is a loop
+bool mark_vectors(Node& node, bool within) {
+  const bool is_loop = node.kind == Node::Kind::loop;
+  bool loops_inside = false;
+  for (Node& child : node.children) loops_inside = mark_vectors(child, within || is_loop) || loops_inside;
+  node.vector = is_loop && node.parallel && !loops_inside;
+  if (node.vector && within) node.parallel = false;
+  return loops_inside || is_loop;
+}
+
 /// Scalars that are results are reached through their pointers.
 void dereference_results(Node& node, const std::map<std::string, Expression>& by) {
   node.target = substitute(std::move(node.target), by);
@@ -63,7 +78,34 @@ void dereference_results(Node& node, const std::map<std::string, Expression>& by
   for (Node& child : node.children) dereference_results(child, by);
 }
 
-std::string before_loop(const Node& loop) { return loop.parallel ? "#pragma omp parallel for\n" : ""; }
+std::string before_loop(const Node& loop) {
+  if (loop.parallel) return loop.vector ? "#pragma omp parallel for simd\n" : "#pragma omp parallel for\n";
+  return loop.vector ? "#pragma GCC ivdep\n" : "";
+}
+
+}  // namespace
+
+std::string declaration(const Variable& variable) {
+  if (!is_on_heap(variable)) return declaration(variable, false) + ";\n";
+  std::string row;
+  for (std::size_t d = 1; d < variable.extents.size(); ++d)
+    row += fmt::format("[{}]", to_text(variable.extents[d]));
+  return fmt::format("{0} (*restrict {1}){2} = __builtin_malloc(sizeof({0}[{3}]{2}));\n",
+                     c_name(variable.type), variable.name, row, to_text(variable.extents[0]));
+}
+
+std::string release(const Variable& variable) {
+  return is_on_heap(variable) ? fmt::format("__builtin_free({});\n", variable.name) : "";
+}
+
+std::string loops_text(const Node& code, int indentation, const std::string& index) {
+  Node marked = code;
+  mark_vectors(marked, false);
+  mark_outermost(marked);
+  return to_text(marked, indentation, before_loop, index);
+}
+
+namespace {
 
 /// The function alone.
 std::string function_text(const CPart& part, const std::string& index) {
@@ -75,9 +117,12 @@ std::string function_text(const CPart& part, const std::string& index) {
     parameters.push_back(variable ? declaration(*variable, true) : (wide ? "long " : "int ") + name);
   }
   std::string text = fmt::format("void {}({}) {{\n", region.function, fmt::join(parameters, ", "));
-  for (const Variable& variable : region.variables)
-    if (std::ranges::find(region.parameters, variable.name) == region.parameters.end())
-      text += "  " + declaration(variable, false) + ";\n";
+  std::string end;
+  for (const Variable& variable : region.variables) {
+    if (std::ranges::find(region.parameters, variable.name) != region.parameters.end()) continue;
+    text += "  " + declaration(variable);
+    if (is_on_heap(variable)) end += "  " + release(variable);
+  }
   for (const Variable& variable : region.variables) {
     if (!has_rows(variable) || std::ranges::find(region.parameters, variable.name) == region.parameters.end())
       continue;
@@ -88,13 +133,12 @@ std::string function_text(const CPart& part, const std::string& index) {
         fmt::format("{}{} (*", variable.is_constant ? "const " : "", c_name(variable.type));
     text += fmt::format("  {0}restrict {1}){2} = ({0}){2}){1}_elements;\n", type, variable.name, rows);
   }
-  Node marked = part.code;
-  mark_outermost(marked);
+  Node code = part.code;
   std::map<std::string, Expression> results;
   for (const Variable& variable : region.variables)
     if (variable.is_result) results[variable.name] = Expression::name("(*" + variable.name + ")");
-  dereference_results(marked, results);
-  return text + to_text(marked, 1, before_loop, index) + "}\n";
+  dereference_results(code, results);
+  return text + loops_text(code, 1, index) + end + "}\n";
 }
 
 }  // namespace

@@ -86,7 +86,8 @@ std::size_t slot_of(const std::vector<TimeDimension>& times, const std::string& 
   return kAbsent;
 }
 
-/// Statements that share every position and loop name before `slot`, and the loop there.
+}  // namespace
+
 bool same_until(const std::vector<TimeDimension>& a, const std::vector<TimeDimension>& b, std::size_t slot) {
   if (a.size() < slot || b.size() < slot) return false;
   for (std::size_t d = 0; d < slot; ++d) {
@@ -96,6 +97,8 @@ bool same_until(const std::vector<TimeDimension>& a, const std::vector<TimeDimen
   }
   return true;
 }
+
+namespace {
 
 /// A chain of loops that hold the same statements, and the slots of the loops that a step names.
 struct Chain {
@@ -184,6 +187,8 @@ std::int64_t first_of(const Node& node, const std::string& iterator) {
   return 0;
 }
 
+}  // namespace
+
 TimeDimension strip_of(const TimeDimension& loop, std::int64_t size, std::int64_t lower, std::string name) {
   TimeDimension strip;
   strip.kind = TimeDimension::Kind::strip;
@@ -194,6 +199,8 @@ TimeDimension strip_of(const TimeDimension& loop, std::int64_t size, std::int64_
       loop.aff->add_constant(offset.neg()).scale_down(value).floor().scale(value).add_constant(offset);
   return strip;
 }
+
+namespace {
 
 void add_strips(const Nest& nest, Times& times,
                 const std::vector<std::pair<std::string, std::int64_t>>& sizes,
@@ -221,6 +228,34 @@ void add_strips(const Nest& nest, Times& times,
     }
 }
 
+/// Strips of one loop in its place, its points innermost; of every instance of the loop that is meant.
+void jam(const Nest& nest, Times& times, const std::string& loop, std::int64_t size,
+         const std::vector<int>& meant) {
+  std::vector<bool> done(times.size(), false);
+  bool found = false;
+  for (std::size_t s = 0; s < times.size(); ++s) {
+    const std::size_t slot = slot_of(times[s], loop);
+    if (slot == kAbsent || done[s]) continue;
+    if (!meant.empty() && std::ranges::find(meant, static_cast<int>(s)) == meant.end()) continue;
+    found = true;
+    const std::vector<TimeDimension> sample = times[s];
+    for (std::size_t other = 0; other < times.size(); ++other) {
+      if (done[other] || !same_until(sample, times[other], slot + 1)) continue;
+      done[other] = true;
+      TimeDimension point = times[other][slot];
+      TimeDimension strip =
+          strip_of(point, size, first_of(nest.region().body, loop), strip_name(times[other], loop));
+      strip.jammed = point.jammed = size;
+      times[other][slot] = strip;
+      times[other].push_back(point);
+      times[other].push_back(position(0));
+    }
+  }
+  if (!found)
+    throw BadInput(fmt::format("{}: {}: there is no loop '{}' to jam; there are {}", nest.region().file,
+                               nest.region().function, loop, loop_names(times)));
+}
+
 struct Apply {
   const Nest& nest;
   Times& times;
@@ -237,6 +272,15 @@ struct Apply {
   void operator()(const StripMine& step) const {
     add_strips(nest, times, {{step.loop, step.size}}, step.statements);
   }
+  void operator()(const Jam& step) const {
+    constexpr std::int64_t kMostJammed = 32;
+    for (const auto& [loop, size] : step.sizes)
+      if (size < 1 || size > kMostJammed)
+        throw BadInput(fmt::format("{}: {}: {} iterations of loop '{}' are jammed; from 1 to {} can be",
+                                   nest.region().file, nest.region().function, size, loop, kMostJammed));
+    for (const auto& [loop, size] : step.sizes) jam(nest, times, loop, size, step.statements);
+  }
+  void operator()(const TimeTile& step) const { tile_in_time(nest, times, step); }
   void operator()(const Skew& step) const {
     constexpr std::int64_t kMostFactor = std::int64_t{1} << 31;
     if (step.factor < -kMostFactor || step.factor > kMostFactor)
@@ -272,6 +316,10 @@ struct StepText {
   }
   std::string operator()(const StripMine& step) const {
     return fmt::format("strip-mine {}={}", step.loop, step.size) + only(step.statements);
+  }
+  std::string operator()(const Jam& step) const { return "jam " + join(step.sizes) + only(step.statements); }
+  std::string operator()(const TimeTile& step) const {
+    return fmt::format("time-tile {}={}", step.loop, fmt::join(step.sizes, ", ")) + only(step.statements);
   }
   std::string operator()(const Skew& step) const {
     return fmt::format("skew {}={}*{}", step.loop, step.factor, step.by) + only(step.statements);
