@@ -76,7 +76,7 @@ DOOR(Expressions, "tile::Expression::binary", "tile::Expression::call", "tile::E
 
 DOOR(Texts, "tile::read_source", "tile::to_text(const std::string &, const Refusal &)", "tile::find_variable",
      "tile::c_name", "tile::size_of",
-     "tile::to_text(const Node &, int, std::string (*)(const Node &), std::string_view)",
+     "tile::to_text(const Node &, int, std::string (*)(const Node &), std::string_view, const Region *)",
      "tile::counts_with_long") {
   for (const std::string& text : odd_texts()) {
     survives([&] { return read_source(text, text, {}).size(); });
@@ -178,7 +178,7 @@ DOOR(Schedules, "tile::Schedule::Schedule", "tile::Schedule::code", "tile::Sched
      "tile::Schedule::of_source", "tile::Schedule::then", "tile::Schedule::verdict", "tile::transform",
      "tile::skew_for_tiling", "tile::steps_for_cpu", "tile::to_text(const Step &)",
      "tile::emit_c(const Nest &, const Node &)", "tile::emit_c(const std::vector<CPart> &)",
-     "tile::check_index_range", "tile::parallelise") {
+     "tile::check_index_range", "tile::parallelise", "tile::as_scheduled") {
   refused([] { return Schedule(nullptr).code().statement; });
   const Nest nest = nest_of_product(), none;
   const std::vector<Step> steps{Permute{{"none"}},      Permute{{}},
@@ -214,6 +214,17 @@ DOOR(Schedules, "tile::Schedule::Schedule", "tile::Schedule::code", "tile::Sched
   refused([&] { return skew_for_tiling(none, {}).has_value(); });
   refused([&] { return emit_c(none, {}); });
   refused([&] { return parallelise(none).code.statement; });
+  refused([&] { return as_scheduled(none, schedule).code.statement; });
+  refused([&] { return as_scheduled(nest_of_product(), schedule).code.statement; });  // of another nest
+  refused([&] { return schedule.code(no_enumerator<Reassociate>()).statement; });
+  for (const char* name : {"none", "A", "n"}) {  // no variable, a parameter, a size
+    Node loop = schedule.code().children.at(0);
+    loop.locals = {name};
+    refused([&] { return to_text(loop, 0, nullptr, "int", &nest.region()); });
+    Region region = nest.region();
+    region.body.children.at(0).locals = {name};
+    refused([&] { return Nest::analyse(region).statements().size(); });
+  }
 }
 
 DOOR(Interpreted, "tile::interpret", "tile::make_memory", "tile::largest_difference") {

@@ -163,6 +163,8 @@ void refuse_unheard(const Command& command, const TileOptions& options) {
         "--cuda FILE, --html FILE, --verify or --explain", {"--arch", "--memory-cap", "--keep-order"});
   check(options.explains(), "an explanation", "--explain, --json or --html FILE", {"--footprint"});
   check(options.explains() || !options.c.empty(), "the C", "--c FILE, --html FILE or --explain", {"--auto"});
+  check(!options.steps.empty() || !options.c.empty() || !options.html.empty(), "the C or steps",
+        "--c FILE, --html FILE or steps", {"--reassociate"});
 }
 
 TileOptions read(const Command& command, const Texts& texts) {
@@ -265,6 +267,10 @@ std::function<TileOptions()> add_tile_options(Command& command) {
                              "Strips of one loop, as i=32; the order of iterations stays");
   texts->skew_option = list("--skew", texts->skew, "SKEW", "As j=1*i: j runs 1 * i later");
   command.add("--auto", &options.automatic, "Choose the steps, for the C");
+  command.add(
+      "--reassociate", &options.reassociate,
+      "Steps and the C may combine sums, products, least and greatest values in any order (rounding, NaN and "
+      "-0 change; of integers nothing does, so that their C may in any case)");
 
   command.group("Output");
   command.add("--c FILE", &options.c, "Write the transformed C here, '-' for standard output");

@@ -20,6 +20,7 @@ struct TileOptions {
   std::map<std::string, std::int64_t> footprint;  ///< --footprint: extents of a tile
   tile::GpuOptions gpu;
   bool automatic = false, explain = false, json = false, verify = false, force = false;
+  bool reassociate = false;
   unsigned threads = 0;       ///< of --verify
   std::string c, cuda, html;  ///< output files, "-" for standard output; empty: not asked for
 

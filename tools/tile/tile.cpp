@@ -45,7 +45,7 @@ std::optional<std::map<std::string, std::int64_t>> known_sizes(const Nest& nest)
 tile::GpuPlan plan_for_gpu(const Nest& nest, const tile::Schedule& schedule, const TileOptions& options) {
   // Steps that a person asked for are kept as they are; without any, loops are ordered for threads.
   const tile::ParallelNest parallel =
-      options.steps.empty() ? tile::parallelise(nest) : tile::ParallelNest{nest, schedule.code(), {}, {}, {}};
+      options.steps.empty() ? tile::parallelise(nest) : tile::as_scheduled(nest, schedule);
   tile::check_index_range(parallel.nest, parallel.code, tile::Emitted::cuda);
   tile::GpuPlan plan{tile::map_to_gpu(nest, parallel, options.gpu), options.gpu, {}};
   if (const auto sizes = known_sizes(nest)) plan.costs = tile::cost(nest, plan.program, options.gpu, *sizes);
@@ -61,8 +61,9 @@ Work work_on(Nest nest, const TileOptions& options) {
   const std::vector<tile::Step> steps = options.automatic ? tile::steps_for_cpu(work.nest) : options.steps;
   if (options.explains())
     work.explanation = tile::explain(work.nest, {.tile = options.footprint, .steps = steps});
-  const tile::Schedule schedule = tile::transform(work.nest, steps);
-  work.code = schedule.code();
+  const tile::Schedule schedule = tile::transform(work.nest, steps, options.reassociate);
+  work.code =
+      schedule.code(options.reassociate ? tile::Reassociate::everything : tile::Reassociate::integers);
   if (options.emits_cuda()) {
     work.gpu = plan_for_gpu(work.nest, schedule, options);
   } else if (options.explains()) {

@@ -53,4 +53,7 @@ struct ParallelNest {
 /// @note some 10 to 100 ms.
 ParallelNest parallelise(const Nest& nest);
 
+/// The order that a schedule has, with what its parallel loops' iterations have copies of.
+ParallelNest as_scheduled(const Nest& nest, const Schedule& schedule);
+
 }  // namespace warploom::tile

@@ -41,6 +41,11 @@ struct Verdict {
   std::string reason = {};                  ///< one sentence for people
 };
 
+/// Which reductions may combine their values in any order: sums and products change where they are rounded,
+/// the least and the greatest of floats where there are NaN and -0. Integers are combined as unsigned ones,
+/// which wrap around, so that nothing changes.
+enum class Reassociate { nothing, integers, everything };
+
 struct Polyhedra;
 /// When each iteration runs: a vector of integers for each statement's iterations, compared in dictionary
 /// order (src/tile/order/schedule.hpp). Cheap to copy.
@@ -55,8 +60,9 @@ class Schedule {
   /// Exact, for all sizes that the nest allows.
   /// @param reorder_reductions  the runs of one reduction may take any order (rounding changes)
   Verdict verdict(bool reorder_reductions = false) const;
-  /// The loops, `parallel` where no dependence of the nest is carried.
-  Node code() const;
+  /// The loops, `parallel` where no dependence of the nest is carried; or none but those of reductions of a
+  /// scalar that may be taken in any order.
+  Node code(Reassociate reductions = Reassociate::nothing) const;
 
   struct Impl;
   /// @throws BadInput (a null pointer)
@@ -70,8 +76,10 @@ class Schedule {
   std::shared_ptr<const Impl> impl_;
 };
 
-/// All steps; refuses the illegal.  @throws BadInput with the violated dependence and its witness
-Schedule transform(const Nest& nest, const std::vector<Step>& steps);
+/// All steps; refuses the illegal.
+/// @param reorder_reductions  as of Schedule::verdict()
+/// @throws BadInput with the violated dependence and its witness
+Schedule transform(const Nest& nest, const std::vector<Step>& steps, bool reorder_reductions = false);
 
 /// A chain of skews after which the band may be permuted and tiled, if there is one with factors up to 4;
 /// empty if none is needed; none if the statements do not share the band's loops.

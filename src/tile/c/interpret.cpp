@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "tile/c/evaluate.hpp"
@@ -22,6 +23,7 @@ struct Program {
   bool rising = true, inclusive = false;  // loop
   Code target, value;                     // assignment
   ScalarType type = ScalarType::float32;
+  std::vector<Code> locals;  // loop
 };
 
 class Compiler {
@@ -44,6 +46,7 @@ class Compiler {
         p.inclusive = node.comparison.size() == 2;
         if (node.step == 0 || p.rising != (node.step > 0))
           fail_at(region_, node.at, "loop that does not end");
+        for (const std::string& name : node.locals) p.locals.push_back(coder_.variable(name, node.at));
         children(p, node);
         coder_.leave(node.iterator);
         break;
@@ -116,9 +119,24 @@ class Runner {
     while ((p.rising ? i < limit : i > limit) || (p.inclusive && i == limit)) {
       values_.integers[p.iterator] = i;
       if (++iterations_ % 65536 == 0) check_interrupt();
+      for (const Code& local : p.locals) forget(local);
       for (const Program& child : p.children) run(child);
       if (__builtin_add_overflow(i, p.step, &i)) break;
     }
+  }
+
+  /// What a declaration leaves in memory is anything; here what a program that reads it would show.
+  void forget(const Code& local) {
+    const double nothing =
+        local.type == ValueType::integer ? -1'111'111'111 : std::numeric_limits<double>::quiet_NaN();
+    if (local.op == Code::Op::scalar) {
+      values_.scalars[local.slot] = nothing;
+      return;
+    }
+    const Values::Array& array = values_.arrays[local.slot];
+    std::int64_t elements = 1;
+    for (const std::int64_t extent : array.extents) elements *= extent;
+    std::fill_n(array.elements, elements, nothing);
   }
 
   void assign(const Program& p) {

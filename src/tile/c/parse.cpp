@@ -85,6 +85,7 @@ void Parser::returned(const Token& name) {
   const std::string& own = name_in_region(*symbol, name.text);
   const auto variable = std::ranges::find(region_.variables, own, &Variable::name);
   variable->is_parameter = variable->is_result = true;
+  if (whole_function_ && result_type_ == variable->type) region_.returned = own;
   if (std::ranges::find(region_.parameters, own) == region_.parameters.end())
     region_.parameters.push_back(own);
 }
@@ -141,6 +142,7 @@ const std::string& Parser::name_in_region(Symbol& symbol, const std::string& nam
     variable.is_flat = symbol.extents.size() == 1 && symbol.extents[0] == Expression::name("");
     variable.at = symbol.at;
     region_.variables.push_back(std::move(variable));
+    if (symbol.home) symbol.home->locals.push_back(entry->second);
   }
   if (symbol.from_outside) region_.parameters.push_back(entry->second);
   return entry->second;
@@ -245,6 +247,7 @@ void Parser::function(const Declarator& declarator) {
     } catch (const Refused& refused) {
       fail(tokens_[declarator.parameters], refused.refusal.construct + ": " + refused.refusal.why);
     }
+    result_type_ = declarator.symbol.is_array ? std::nullopt : declarator.symbol.type;
     regions_of(name, declarator.parameters, open);
     leave_scope();
   }
@@ -367,6 +370,7 @@ Region Parser::region(const std::string& function, const Token& at, std::size_t 
   iterators_.clear();
   used_.clear();
   running_.clear();
+  body_of_ = nullptr;
   named_.clear();
   for (std::size_t i = begin; i + 3 < end; ++i)
     if (tokens_[i].is_name("for") && tokens_[i + 1].is("(") && tokens_[i + 3].is("="))

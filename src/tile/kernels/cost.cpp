@@ -33,6 +33,12 @@ std::vector<std::pair<std::int64_t, double>> samples(const Node& loop, const Val
   return places;
 }
 
+bool names_are_known(const Expression& e, const Values& values) {
+  if (e.kind == Expression::Kind::element || e.kind == Expression::Kind::real) return false;
+  if (e.kind == Expression::Kind::name && !values.contains(e.text)) return false;
+  return std::ranges::all_of(e.operands, [&](const Expression& o) { return names_are_known(o, values); });
+}
+
 /// Calls visit(node, values, weight) for assignments and launches.
 template <typename Visit>
 void walk(const Node& node, const Values& values, double weight, const Visit& visit) {
@@ -45,6 +51,10 @@ void walk(const Node& node, const Values& values, double weight, const Visit& vi
       }
       break;
     case Node::Kind::branch: {
+      if (!names_are_known(node.condition, values)) {  // on data: as if it held
+        walk(node.children[0], values, weight, visit);
+        break;
+      }
       const std::size_t taken = value_of(node.condition, values) ? 0 : 1;
       if (taken < node.children.size()) walk(node.children[taken], values, weight, visit);
       break;

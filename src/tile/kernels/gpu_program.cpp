@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/doors.hpp"
+#include "tile/c/predicate.hpp"
 #include "tile/c/wellformed.hpp"
 #include "tile/kernels/kernel_patterns.hpp"
 #include "tile/kernels/out_of_core.hpp"
@@ -153,8 +154,11 @@ Node launch_of(std::size_t kernel) {
 }
 
 KernelGroup choose_pattern(const KernelRequest& request) {
-  std::optional<KernelGroup> group = contraction(request);
-  if (!group) group = matrix_vector(request);
+  std::optional<KernelGroup> group;
+  if (!depends_on_data(request.nest.region(), request.tree)) {  // these move data block by block
+    group = contraction(request);
+    if (!group) group = matrix_vector(request);
+  }
   if (!group) group = pointwise(request);
   return group ? *std::move(group) : serial(request);
 }

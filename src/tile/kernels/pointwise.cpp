@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "tile/c/predicate.hpp"
 #include "tile/kernels/access_cost.hpp"
 #include "tile/kernels/sequential_code.hpp"
 
@@ -203,7 +204,7 @@ Kernel pointwise_kernel(const KernelRequest& request, const std::vector<PlacedCo
                 cuda_text(names, inside(first)), kRowsPerThread * y.step);
     guards.insert(guards.end(), y.guards.begin(), y.guards.end());
     if (y.step == 1 && guards.empty() && copies.copies.empty() && mapping.within.empty() &&
-        only_assignments(chain.body)) {
+        only_assignments(chain.body) && !depends_on_data(names.nest.region(), request.tree)) {
       writer.open("if ({} <= {})", end, cuda_text(names, y.end));
       write_rows(writer, names, chain.body, name, first);
       writer.close();

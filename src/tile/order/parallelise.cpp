@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tile/kernels/affine.hpp"
+#include "tile/order/locals.hpp"
 #include "tile/order/parallelise_order.hpp"
 #include "warploom/core/error.hpp"
 
@@ -118,13 +119,18 @@ ParallelNest parallel_nest(const Nest& source) {
     }
   }
   const Polyhedra& polyhedra = result.nest.polyhedra();
+  std::vector<DependenceRelation> dependences = polyhedra.dependences;
+  dependences.insert(dependences.end(), polyhedra.between_lifetimes.begin(),
+                     polyhedra.between_lifetimes.end());
   std::vector<isl::map> relations;
-  for (const DependenceRelation& dependence : polyhedra.dependences)
+  for (const DependenceRelation& dependence : dependences)
     relations.push_back(
         without_private(dependence, variable_of(polyhedra, dependence.summary), order.privatised));
   const Schedule::Impl schedule{result.nest, std::move(order.times)};
-  check(schedule, relations, polyhedra.dependences);
-  result.code = generate_code(schedule, relations);
+  check(schedule, relations, dependences);
+  std::vector<Carried> carried;
+  for (const isl::map& pairs : relations) carried.push_back({pairs});
+  result.code = generate_code(schedule, carried);
   result.privatised = described(result.nest, order.privatised);
   for (const Snapshot& snapshot : result.snapshots)
     result.reasons.push_back(
@@ -145,6 +151,14 @@ ParallelNest parallel_nest(const Nest& source) {
 
 ParallelNest parallelise(const Nest& nest) {
   return with_isl(nest.polyhedra(), [&] { return parallel_nest(nest); });
+}
+
+ParallelNest as_scheduled(const Nest& nest, const Schedule& schedule) {
+  if (&nest.polyhedra() != &schedule.impl().nest.polyhedra())
+    throw BadInput("a schedule of another nest than the one that it is for");
+  Node code = schedule.code();
+  std::vector<Privatised> privatised = privatised_in(nest, code);
+  return {nest, std::move(code), {}, std::move(privatised), {}, {}};
 }
 
 }  // namespace warploom::tile

@@ -4,9 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <string>
 
+#include "core/doors.hpp"
+#include "tile/order/locals.hpp"
 #include "warploom/core/error.hpp"
 
 namespace warploom::tile {
@@ -343,12 +346,28 @@ Schedule Schedule::then(const Step& step) const {
   });
 }
 
-Node Schedule::code() const {
+/// Of a scalar, or of an array of one element: those are what a thread can have a sum of its own of.
+static std::optional<Reduction> reduction_of(const Polyhedra& polyhedra, const Dependence& dependence,
+                                             Reassociate allowed) {
+  if (!dependence.reduction || allowed == Reassociate::nothing) return std::nullopt;
+  const Statement& statement = polyhedra.statements[dependence.source];
+  const Variable& variable = *find_variable(polyhedra.region, statement.assignment.target.text);
+  if (variable.type != ScalarType::int32 && allowed != Reassociate::everything) return std::nullopt;
+  if (!std::ranges::all_of(variable.extents, [](const Expression& e) { return e == Expression::integer(1); }))
+    return std::nullopt;
+  return Reduction{statement.reduction, variable.name};
+}
+
+Node Schedule::code(Reassociate reductions) const {
+  at_enumerator(std::array{0, 1, 2}, reductions, "which reductions take any order");
   const Polyhedra& polyhedra = impl_->nest.polyhedra();
   return with_isl(polyhedra, [&] {
-    std::vector<isl::map> relations;
-    for (const DependenceRelation& dependence : polyhedra.dependences) relations.push_back(dependence.pairs);
-    return generate_code(*impl_, relations);
+    std::vector<Carried> relations;
+    for (const auto& [summary, pairs] : polyhedra.dependences)
+      relations.push_back({pairs, reduction_of(polyhedra, summary, reductions)});
+    Node code = generate_code(*impl_, relations);
+    declare_locals(polyhedra, code);
+    return code;
   });
 }
 

@@ -33,9 +33,14 @@ std::size_t time_length(const Schedule::Impl& schedule);
 /// S0[i, j] -> [t0, t1, ...], `length` components (at least as many as the statement has).
 isl::map time_map(const Schedule::Impl& schedule, int statement, std::size_t length);
 
+/// What decides which loops are parallel: those that carry no pair of it.
+struct Carried {
+  isl::map pairs;
+  std::optional<Reduction> reduction = {};  ///< or do, for it may be taken in any order
+};
+
 /// Loops that visit the iterations at their times, through isl's AST generator. Loops have the names of their
 /// time dimensions; a dimension that is exactly -i becomes a decreasing loop over i.
-/// @param relations  decide which loops are parallel: those that carry none of them
-Node generate_code(const Schedule::Impl& schedule, const std::vector<isl::map>& relations);
+Node generate_code(const Schedule::Impl& schedule, const std::vector<Carried>& relations);
 
 }  // namespace warploom::tile

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "core/doors.hpp"
 #include "tile/c/wellformed.hpp"
-#include "tile/sets/polyhedra.hpp"
+#include "tile/sets/lifetimes.hpp"
 #include "warploom/core/progress.hpp"
 
 namespace warploom::tile {
@@ -20,7 +22,14 @@ std::string tuple_text(char letter, std::size_t dimensions) {
 
 class Search {
  public:
-  explicit Search(Polyhedra& polyhedra) : polyhedra_(polyhedra) {}
+  explicit Search(Polyhedra& polyhedra) : polyhedra_(polyhedra) {
+    const int statements = static_cast<int>(polyhedra.statements.size());
+    for (int s = 0; s < statements; ++s) {
+      int body = 0;
+      while (!run_together(body, s)) ++body;
+      bodies_.push_back(body);
+    }
+  }
 
   void run() {
     const int statements = static_cast<int>(polyhedra_.statements.size());
@@ -29,16 +38,54 @@ class Search {
   }
 
  private:
+  /// Statements of the same iterations.
+  bool run_together(int a, int b) const {
+    if (a == b) return true;
+    const StatementSets &one = polyhedra_.sets[a], &other = polyhedra_.sets[b];
+    const std::size_t loops = one.loops.size();
+    if (other.loops.size() != loops || common_loops(one, other) != loops) return false;
+    const isl::set renamed =
+        isl::manage(isl_set_reset_space(other.domain.copy(), isl_set_get_space(one.domain.get())));
+    return renamed.is_equal(one.domain);
+  }
+
+  /// Of a scalar: what stands between already follows the source and goes before the sink, for it writes it
+  /// in the same iterations. With many statements all pairs would be too many to tell, or to look at.
+  bool is_implied(int source, int sink, bool carried, const Reference& from, const Reference& to) const {
+    if (from.element != to.element || !from.is_exact || !to.is_exact || bodies_[source] != bodies_[sink])
+      return false;
+    const auto repeats = [&](int s, const Reference& reference) {
+      return std::ranges::any_of(polyhedra_.statements[s].references, [&](const Reference& r) {
+        return r.number < reference.number && !r.is_write && !reference.is_write &&
+               r.element == reference.element;
+      });
+    };
+    if (repeats(source, from) || repeats(sink, to)) return true;
+    return std::ranges::any_of(polyhedra_.statements, [&](const Statement& m) {
+      // A sum may go elsewhere, where that is allowed; what may not run hides no value.
+      if (m.assignment.target != from.element || bodies_[m.number] != bodies_[source] ||
+          !m.reduction.empty() || !m.conditions.empty())
+        return false;
+      return carried ? m.number > source || m.number < sink : source < m.number && m.number < sink;
+    });
+  }
+
   void between(int source, int sink) {
-    const std::vector<isl::map> levels = runs_before(source, sink);
+    std::vector<isl::map> levels;  // made when wanted
     for (const Reference& from : polyhedra_.statements[source].references)
       for (const Reference& to : polyhedra_.statements[sink].references) {
         if (from.element.text != to.element.text || (!from.is_write && !to.is_write)) continue;
+        const bool carried = !is_implied(source, sink, true, from, to),
+                   same_iteration = source < sink && !is_implied(source, sink, false, from, to);
+        if (!carried && !same_iteration) continue;
+        if (levels.empty()) levels = runs_before(source, sink);
         const isl::map same_element = polyhedra_.sets[source].accesses[from.number].apply_range(
             polyhedra_.sets[sink].accesses[to.number].reverse());
         if (same_element.is_empty()) continue;
         check_interrupt();
         for (std::size_t level = 0; level < levels.size(); ++level) {
+          const bool is_last = source < sink && level + 1 == levels.size();
+          if (is_last ? !same_iteration : !carried) continue;
           const isl::map pairs = same_element.intersect(levels[level]).coalesce();
           if (!pairs.is_empty()) add(source, sink, from, to, static_cast<int>(level), pairs);
         }
@@ -75,11 +122,18 @@ class Search {
     dependence.sink = sink;
     dependence.source_reference = from.number;
     dependence.sink_reference = to.number;
-    dependence.distance = distance(source, sink, pairs);
     dependence.level = level;
-    dependence.reduction = source == sink && !statement.reduction.empty() &&
+    const Statement& later = polyhedra_.statements[sink];
+    const bool same = source == sink ||
+                      (from.element.kind == Expression::Kind::name && statement.reduction == later.reduction);
+    dependence.reduction = same && !statement.reduction.empty() &&
                            from.element == statement.assignment.target &&
-                           to.element == statement.assignment.target;
+                           to.element == later.assignment.target;
+    if (static_cast<std::size_t>(level) < shared_lifetime(polyhedra_, from.element.text, source, sink)) {
+      polyhedra_.between_lifetimes.push_back({std::move(dependence), pairs});
+      return;
+    }
+    dependence.distance = distance(source, sink, pairs);
     dependence.witness = witness_of(pairs, polyhedra_);
     polyhedra_.dependences.push_back({std::move(dependence), pairs});
   }
@@ -105,6 +159,7 @@ class Search {
   }
 
   Polyhedra& polyhedra_;
+  std::vector<int> bodies_;  ///< of each statement the first one that runs in the same iterations
 };
 
 }  // namespace
