@@ -58,8 +58,9 @@ struct LaunchOptions {
   /// Blocks that are in flight together where blocks see each other (above); 0: all, up to 1024; at most
   /// 65536.
   std::uint32_t resident_blocks = 0;
-  /// Of all threads together, at least 1; more is a finding. Looked at every so many steps of a warp and after each
-  /// block, so that a launch stops within 3.2 million instructions, or one step of each warp, beyond it.
+  /// Of all threads together, at least 1; more is a finding. Looked at every so many steps of a warp and
+  /// after each block, so that a launch stops within 3.2 million instructions, or one step of each warp,
+  /// beyond it.
   std::uint64_t max_instructions = 100'000'000'000;
 };
 
