@@ -22,7 +22,8 @@ struct CheckOptions {
 
 struct CheckResult {
   bool ok = false;
-  std::vector<std::string> problems = {};  ///< each with kernel and PTX lines, of the output unless it says else; empty if ok
+  std::vector<std::string> problems =
+      {};  ///< each with kernel and PTX lines, of the output unless it says else; empty if ok
   std::vector<std::string> certificate =
       {};  ///< "kernel: a / b: why no byte of one is read while it may hold the other's data"
 };
