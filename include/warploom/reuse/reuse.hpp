@@ -19,9 +19,8 @@
 namespace warploom::reuse {
 
 enum class When {
-  /// rewrite where more blocks become resident, or the kernel otherwise would not launch. Where the block
-  /// size is not
-  /// known only the latter: how many blocks are resident then is nobody's to say.
+  /// rewrite where more blocks become resident, or the kernel otherwise would not launch; where the block
+  /// size is not known only the latter, since nobody can say how many blocks are resident then
   occupancy,
   always,  ///< rewrite wherever bytes are saved
   fits,    ///< rewrite only where the kernel otherwise would not launch
