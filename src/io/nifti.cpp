@@ -165,7 +165,7 @@ std::string unpacked(std::string_view bytes, const NiftiLayout& layout, NiftiTyp
     throw BadInput(fmt::format("{}: cut off: its header asks for {} bytes, which {} of gzip cannot hold",
                                name, content, bytes.size()));
   require_memory_for(content + memory, 1, name + ": its elements and their unpacking");
-  return gunzip(bytes, name, content + kMostBehind);
+  return gunzip(bytes, name, content + kMostBehind, content);
 }
 
 Nifti parse_packed(std::string_view bytes, const std::string& name, std::uint64_t max_bytes,
