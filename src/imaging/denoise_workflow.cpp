@@ -13,6 +13,7 @@
 
 #include "core/built_with_cuda.hpp"
 #include "core/doors.hpp"
+#include "core/large_pages.hpp"
 #include "imaging/series_denoise_backend.hpp"
 #include "imaging/voxels.hpp"
 #include "warploom/core/error.hpp"
@@ -256,7 +257,13 @@ void denoise_before_the_fit(DenoiseInput& in, Series& series, Measured& measured
     in.image = std::move(series.image);
     std::future<Image> copy;  // of a series takes as long as the mask
     if (chosen_regulariser(request, true) == Regulariser::adaptive)
-      copy = std::async(std::launch::async, [&] { return in.image; });
+      copy = std::async(std::launch::async, [&] {
+        Image same;
+        same.grid = in.image.grid, same.channels = in.image.channels;
+        reserve_in_large_pages(same.data, in.image.data.size());
+        same.data = in.image.data;
+        return same;
+      });
     in.mask = mask_of(in, request, [&] { return mean_b0(in.image, series.gradients, request.b0_threshold); });
     if (copy.valid()) measured.image = copy.get();
     if (!measured.image.data.empty() && fits_beside(request))

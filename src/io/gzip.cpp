@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/doors.hpp"
+#include "core/large_pages.hpp"
 #include "io/deflate.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
@@ -132,7 +133,9 @@ std::optional<std::string> gunzip_indexed(std::string_view bytes, const std::str
     if (total > max_bytes) too_large(name, max_bytes);
   }
   require_memory_for(total, 1, name + ": its content");
-  std::string content(total, '\0');
+  std::string content;
+  reserve_in_large_pages(content, total);
+  content.resize(total);
   parallel_for(static_cast<std::int64_t>(members.size()), [&](std::int64_t k) {
     check_interrupt();
     const Member& member = members[static_cast<std::size_t>(k)];
@@ -171,6 +174,7 @@ std::string gunzip(std::string_view bytes, const std::string& name, std::uint64_
                       known = expected + (hint - expected) % kModulo;
   const std::uint64_t first = std::min(expected > 0 ? known : told, max_bytes);
   require_memory_for(first, 1, name + ": its content");
+  reserve_in_large_pages(content, first);
   content.resize(first);
 
   const Decompressor decompressor = make_decompressor();

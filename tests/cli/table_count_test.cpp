@@ -104,7 +104,7 @@ TEST_F(TableCount, RefusesWhatUnpacksToMoreThanMayBe) {
   make("words", std::string(200'000, 'a') + "\n");
   make("s.fa", ">s\n" + std::string(200'000, 'A') + "\n");
   ASSERT_EQ(run_shell("gzip " + path("words") + " " + path("s.fa")).code, 0);
-  for (const std::string asked :
+  for (const std::string& asked :
        {path("words.gz"), "- < " + path("words.gz"), "--kmer 5 " + path("s.fa.gz")}) {
     const ToolRun refused = count("--max-memory 100K " + asked);
     EXPECT_EQ(refused.code, 2) << asked;
