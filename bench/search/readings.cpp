@@ -5,8 +5,8 @@
 // JOBS is text: a line a search, "ID QUERY RECORDING LIMIT SENSORS". QUERY and RECORDING are NPY arrays of
 // [samples, channels]; SENSORS is "0,1,2;3,4,5" or "-". Written are, for each search and method, onsets and
 // lengths of its matches, best first, its processor time (one thread, an index of its own, the median of the
-// repeats, which take all methods in turn), and what `auto` tried. Who annotated judges elsewhere, by the
-// same rules for all.
+// repeats, which take all methods in turn), and what `auto` tried. `mass` is what stumpy.mass gives, added up
+// over channels. Who annotated judges elsewhere, by the same rules for all.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,6 +20,7 @@
 #include "warploom/core/file.hpp"
 #include "warploom/io/recording.hpp"
 #include "warploom/json/json.hpp"
+#include "warploom/search/euclidean.hpp"
 #include "warploom/search/in_place.hpp"
 #include "warploom/search/reading.hpp"
 
@@ -63,10 +64,10 @@ Json places(const std::vector<Match>& matches) {
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::cerr << "bench_search_readings JOBS OUT.json [in-place,free,segments,auto [REPEATS]]\n";
+    std::cerr << "bench_search_readings JOBS OUT.json [in-place,free,segments,mass,auto [REPEATS]]\n";
     return 2;
   }
-  const std::string methods = argc > 3 ? argv[3] : "in-place,free,segments,auto";
+  const std::string methods = argc > 3 ? argv[3] : "in-place,free,segments,mass,auto";
   const int repeats = argc > 4 ? std::atoi(argv[4]) : 1;
   const auto wanted = [&](const std::string& name) { return methods.find(name) != std::string::npos; };
   std::ifstream jobs(argv[1]);
@@ -99,6 +100,11 @@ int main(int argc, char** argv) {
         {"in-place", [&](search::Index& index) { return search::find_in_place(index, query, in_place); }},
         {"free", [&](search::Index& index) { return search::find(index, query, options).matches; }},
         {"segments", [&](search::Index& index) { return search::find(index, query, parts).matches; }},
+        {"mass",
+         [&](search::Index& index) {
+           return search::find_euclidean(index.signal(), query, search::Normalization::z, options.limit,
+                                         query.length() / 2, one_thread.run);
+         }},
         {"auto", [&](search::Index& index) {
            found = search::find_automatic(index, query, turned);
            return found.matches;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
+#include "search/cpu_correlations.hpp"
 #include "warploom/search/matching.hpp"
 
 namespace warploom::search {
@@ -16,10 +18,28 @@ void spread(std::vector<float>& values, std::int64_t reach) {
   std::ranges::copy(values, all.begin() + reach);
   for (std::int64_t width = 1; width < whole;) {
     const std::int64_t by = std::min(width, whole - width);
-    for (std::int64_t w = 0; w + by < std::ssize(all); ++w) all[w] = std::max(all[w], all[w + by]);
+    WARPLOOM_PICK(cpu_correlations)->largest(all.data() + by, false, std::ssize(all) - by, all.data());
     width += by;
   }
   std::copy_n(all.begin(), count, values.begin());
+}
+
+/// The shortest edge first, then the shortest that is left: enough to try a window with. Where an edge that
+/// was taken leaves a channel none, the best matching.
+Matching greedy_matching(std::span<const Edge> edges) {
+  Matching order(edges.size()), taken;
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](std::int32_t e) { return edges[e].worth.distance; });
+  const auto joins = [&](std::int32_t e) {
+    return std::ranges::any_of(taken, [&](std::int32_t other) {
+      return edges[other].left == edges[e].left || edges[other].right == edges[e].right;
+    });
+  };
+  std::int32_t lefts = 0;
+  for (const Edge& edge : edges) lefts = std::max(lefts, edge.left + 1);
+  for (const std::int32_t e : order)
+    if (!joins(e)) taken.push_back(e);
+  return std::ssize(taken) == lefts ? taken : best_matching(edges);
 }
 
 }  // namespace
@@ -65,7 +85,7 @@ Reading Assignments::fit_windows(Freedom freedom, std::span<const std::int64_t> 
         largest = std::max(largest, value);
       }
     for (Edge& edge : edges) edge.worth.distance = largest - edge.worth.distance;
-    for (const std::int32_t edge : best_matching(edges))
+    for (const std::int32_t edge : windows.size() == 1 ? greedy_matching(edges) : best_matching(edges))
       reading.channels[edges[edge].left] = edges[edge].right;
   }
   for (std::size_t c = 0; c < count; ++c) {
@@ -102,37 +122,27 @@ Reading Assignments::fit(Freedom freedom, std::span<const std::int64_t> offsets)
 std::vector<float> Assignments::likeness(const Reading& reading) const {
   std::vector<float> sum(correlations_.windows(), 0.F);
   const std::int64_t count = std::ssize(sum);
+  const CpuCorrelations& cpu = *WARPLOOM_PICK(cpu_correlations);
   for (std::size_t c = 0; c < reading.channels.size(); ++c) {
     const std::span<const float> all = correlations_.of(c, reading.channels[c]);
     const std::int64_t lag = reading.lags[c] / correlations_.step();
     const float sign = (reading.negated[c] ? -1.F : 1.F) / static_cast<float>(reading.channels.size());
     const std::int64_t first = std::max<std::int64_t>(0, -lag), end = std::min(count, count - lag);
-    constexpr std::int64_t kLanes = 8;
-    std::int64_t w = first;
-    for (; w + kLanes <= end; w += kLanes) {
-      float* const to = sum.data() + w;
-      const float* const from = all.data() + w + lag;
-      for (std::int64_t k = 0; k < kLanes; ++k) to[k] += sign * from[k];
-    }
-    for (; w < end; ++w) sum[w] += sign * all[w + lag];
+    if (first < end) cpu.add(sign, all.data() + first + lag, end - first, sum.data() + first);
   }
   return sum;
 }
 
 std::vector<float> Assignments::most_like(Freedom freedom) const {
   std::vector<float> sum(correlations_.windows(), 0.F), best;
+  const CpuCorrelations& cpu = *WARPLOOM_PICK(cpu_correlations);
   for (std::size_t c = 0; c < query_.channels.size(); ++c) {
     best.assign(sum.size(), 0.F);
     const std::int32_t own = query_.places[c];
-    for (const std::int32_t k : freedom.map ? correlations_.candidates(c) : std::span(&own, 1)) {
-      const std::span<const float> all = correlations_.of(c, k);
-      if (freedom.map && negated_)
-        for (std::size_t w = 0; w < sum.size(); ++w) best[w] = std::max(best[w], std::abs(all[w]));
-      else
-        for (std::size_t w = 0; w < sum.size(); ++w) best[w] = std::max(best[w], all[w]);
-    }
+    for (const std::int32_t k : freedom.map ? correlations_.candidates(c) : std::span(&own, 1))
+      cpu.largest(correlations_.of(c, k).data(), freedom.map && negated_, std::ssize(best), best.data());
     if (freedom.lags) spread(best, lag_);
-    for (std::size_t w = 0; w < sum.size(); ++w) sum[w] += best[w];
+    cpu.add(1, best.data(), std::ssize(sum), sum.data());
   }
   return sum;
 }

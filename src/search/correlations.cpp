@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "search/cpu_correlations.hpp"
 #include "search/plan.hpp"
 #include "search/windows.hpp"
 #include "warploom/core/progress.hpp"
@@ -13,20 +14,7 @@
 namespace warploom::search {
 namespace {
 
-/// Eight partial sums, so that the compiler may add side by side.
-float dot(std::span<const float> a, std::span<const float> b) {
-  constexpr std::size_t kLanes = 8;
-  float sums[kLanes] = {};
-  std::size_t i = 0;
-  for (; i + kLanes <= a.size(); i += kLanes)
-    for (std::size_t k = 0; k < kLanes; ++k) sums[k] += a[i + k] * b[i + k];
-  for (; i < a.size(); ++i) sums[0] += a[i] * b[i];
-  float sum = 0;
-  for (const float x : sums) sum += x;
-  return sum;
-}
-
-/// A channel about its mean, so that its size costs no digits; zeros for missing samples.
+/// A channel about its mean, so that its size costs no digits; zeros for missing samples, and behind it.
 std::vector<float> centred(std::span<const float> channel) {
   double sum = 0;
   std::int64_t present = 0;
@@ -37,8 +25,9 @@ std::vector<float> centred(std::span<const float> channel) {
     }
   const double mean = present == 0 ? 0 : sum / static_cast<double>(present);
   std::vector<float> about;
-  about.reserve(channel.size());
+  about.reserve(channel.size() + kCorrelationParts);
   for (const float x : channel) about.push_back(std::isfinite(x) ? static_cast<float>(x - mean) : 0);
+  about.resize(about.size() + kCorrelationParts);
   return about;
 }
 
@@ -64,10 +53,12 @@ Correlations::Correlations(const Searched& searched, const Query& query, const F
   std::vector<std::vector<std::pair<std::size_t, std::size_t>>> askers(signal.size());  // of each channel
   for (std::size_t c = 0; c < query.channels.size(); ++c) {
     patterns.push_back(normalised(query.channels[c]));
+    patterns[c].resize((patterns[c].size() + kCorrelationParts - 1) / kCorrelationParts * kCorrelationParts);
     correlations_[c].resize(computed_[c].size());
     for (std::size_t k = 0; k < computed_[c].size(); ++k) askers[computed_[c][k]].emplace_back(c, k);
   }
   const std::int64_t length = query.length();
+  const CpuCorrelations& cpu = *WARPLOOM_PICK(cpu_correlations);
   parallel_for(std::ssize(signal), [&](std::int64_t channel) {
     if (askers[channel].empty()) return;
     const std::vector<float> about = centred(signal[channel]);
@@ -83,8 +74,8 @@ Correlations::Correlations(const Searched& searched, const Query& query, const F
       check_interrupt();
       std::vector<float>& all = correlations_[c][k];
       all.resize(windows_);
-      for (std::int64_t w = 0; w < windows_; ++w)
-        all[w] = scales[w] * dot(patterns[c], std::span(about).subspan(w * step_, length));
+      cpu.correlate(about.data(), step_, windows_, patterns[c].data(), std::ssize(patterns[c]), scales.data(),
+                    all.data());
     }
   });
 }
@@ -99,23 +90,7 @@ std::span<const float> Correlations::of(std::size_t channel, std::int32_t candid
 }
 
 double agreement(std::span<const float> likeness) {
-  constexpr std::size_t kLanes = 8;
-  float sums[kLanes] = {};
-  const auto add = [&](std::size_t lane, float x) {
-    const float positive = std::max(x, 0.F), square = positive * positive, fourth = square * square;
-    sums[lane] += fourth * fourth;
-  };
-  std::size_t w = 0;
-  double sum = 0;
-  constexpr std::size_t kPart = 4096;  // of which a float holds the sum
-  while (w < likeness.size()) {
-    const std::size_t end = std::min(likeness.size(), w + kPart);
-    for (; w + kLanes <= end; w += kLanes)
-      for (std::size_t k = 0; k < kLanes; ++k) add(k, likeness[w + k]);
-    for (; w < end; ++w) add(0, likeness[w]);
-    for (float& x : sums) sum += std::exchange(x, 0.F);
-  }
-  return sum;
+  return WARPLOOM_PICK(cpu_correlations)->eighth_powers(likeness.data(), std::ssize(likeness));
 }
 
 std::vector<std::int64_t> largest_of(std::vector<float> values, std::int64_t count, std::int64_t exclusion) {

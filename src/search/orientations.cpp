@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "search/cpu_correlations.hpp"
 #include "search/windows.hpp"
 #include "warploom/core/progress.hpp"
 
@@ -153,6 +154,7 @@ std::vector<std::array<double, 9>> Orientations::fit(std::span<const std::int64_
 
 std::vector<float> Orientations::likeness(const std::vector<Matrix>& turns) const {
   std::vector<float> sum(correlations_.windows(), 0.F);
+  const CpuCorrelations& cpu = *WARPLOOM_PICK(cpu_correlations);
   for (std::size_t s = 0; s < sensors_.size(); ++s)
     for (int y = 0; y < 3; ++y)
       for (int x = 0; x < 3; ++x) {
@@ -161,7 +163,7 @@ std::vector<float> Orientations::likeness(const std::vector<Matrix>& turns) cons
         const std::vector<float>& axis = sensor.axes[y];
         const auto weight = static_cast<float>(turns[s][3 * y + x] * sensor.deviations[x] /
                                                static_cast<double>(sensors_.size()));
-        for (std::size_t w = 0; w < sum.size(); ++w) sum[w] += weight * axis[w] * all[w];
+        cpu.add_weighted(weight, axis.data(), all.data(), std::ssize(sum), sum.data());
       }
   return sum;
 }
