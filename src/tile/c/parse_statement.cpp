@@ -3,15 +3,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "tile/c/mentions.hpp"
 #include "tile/c/parser.hpp"
 
 namespace warploom::tile {
 namespace {
-
-bool mentions(const Expression& e, const std::string& name) {
-  if (e.kind == Expression::Kind::name && e.text == name) return true;
-  return std::ranges::any_of(e.operands, [&](const Expression& o) { return mentions(o, name); });
-}
 
 /// The value of an expression of integers.
 std::optional<std::int64_t> constant(const Expression& e) {
@@ -138,11 +134,14 @@ void Parser::loop(std::vector<Node>& out) {
   struct Leave {  // also where the loop is refused
     Parser& parser;
     Symbol& symbol;
+    Node* outer;
     ~Leave() {
       parser.running_.erase(symbol.loop);
+      parser.body_of_ = outer;
       symbol.loop.clear();
     }
-  } leave{*this, *symbol};
+  } leave{*this, *symbol, body_of_};
+  body_of_ = &node;
   node.iterator = own;
   loop_condition(node, *symbol);
   expect(";", "after a loop's condition");
@@ -245,11 +244,7 @@ void Parser::branch(std::vector<Node>& out) {
   node.at = here().at;
   ++at_;
   expect("(", "after 'if'");
-  const Token& at = here();
   Operand condition = expression();
-  if (!condition.index)
-    refuse(at, "data-dependent if (" + to_text(condition.expression) + ")",
-           "its condition may have loop variables, sizes and integers only; values can be chosen by ?:");
   expect(")", "after a condition");
   node.condition = std::move(condition.expression);
   const auto part = [&] {
