@@ -1,4 +1,5 @@
-// cuda::barrier, cuda::pipeline and cuda::memcpy_async, which nvcc makes into mbarrier, cp.async and cp.async.bulk.
+// cuda::barrier, cuda::pipeline and cuda::memcpy_async, which nvcc makes into mbarrier, cp.async and
+// cp.async.bulk.
 #include <cooperative_groups.h>
 
 #include <cuda/barrier>
@@ -11,8 +12,8 @@ namespace cg = cooperative_groups;
 
 }  // namespace
 
-/// The first 128 threads fill two buffers in turns, the others add them up: out[block, t] is the sum over rounds r
-/// of (r + 1) in[block, r, 127 - t].
+/// The first 128 threads fill two buffers in turns, the others add them up: out[block, t] is the sum over
+/// rounds r of (r + 1) in[block, r, 127 - t].
 extern "C" __global__ void handed_over(const int* in, int* out, int rounds) {
 #pragma nv_diag_suppress static_var_with_dynamic_init
   __shared__ Barrier full[2], empty[2];
