@@ -169,9 +169,10 @@ function(warploom_instruction_sets)
   set(${M_NAME}_definitions ${definitions} PARENT_SCOPE)
 endfunction()
 
-# Tests are compiled with half of the optimisation: a fifth of the time less, and what takes long in them is the library's
-# work or an oracle's.
-set(WARPLOOM_TEST_OPTIONS $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
+# What takes long in most tests is the library's work, so they are compiled without optimisation, in two thirds of the
+# time. A folder whose tests compute themselves says set(WARPLOOM_TEST_OPTIONS ${WARPLOOM_HALF_OPTIMISED}).
+set(WARPLOOM_TEST_OPTIONS $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O0>)
+set(WARPLOOM_HALF_OPTIMISED $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
 
 # warploom_test_objects(NAME dp_engine SOURCES engine_test.cpp LINK warploom::dp)
 # What several tests or benchmarks link, an oracle for instance, compiled once.
@@ -203,14 +204,15 @@ function(warploom_test)
   gtest_discover_tests(${target} PROPERTIES LABELS "${T_LABELS}" DISCOVERY_TIMEOUT 60)
 endfunction()
 
-# warploom_sim_test(NAME dp_persistent_sim KERNELS src/dp/persistent.cu SOURCES persistent_sim_test.cpp LINK warploom::dp)
-# A test that runs kernels in the simulator: their PTX, made from a file named from the root of the project, is found
-# at WARPLOOM_KERNEL_PTX. Compiled wherever there is a CUDA toolkit.
+# warploom_sim_test(NAME dp_persistent_sim KERNELS src/dp/persistent.cu [PART WARPLOOM_DP_INT32]
+#                   SOURCES persistent_sim_test.cpp LINK warploom::dp)
+# A test that runs kernels in the simulator: their PTX, made from a file named from the root of the project, or from one of
+# its parts (warploom_parts), is found at WARPLOOM_KERNEL_PTX. Compiled wherever there is a CUDA toolkit.
 function(warploom_sim_test)
   if(NOT WARPLOOM_HAVE_CUDA)
     return()
   endif()
-  cmake_parse_arguments(T "" "NAME;KERNELS" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(T "" "NAME;KERNELS;PART" "SOURCES;LINK" ${ARGN})
   cmake_path(REMOVE_EXTENSION T_KERNELS OUTPUT_VARIABLE target)
   string(MAKE_C_IDENTIFIER ptx_${target} target)
   if(NOT TARGET ${target})  # tests/sim/kernels.cmake makes the same for kernels that it can launch
@@ -218,8 +220,9 @@ function(warploom_sim_test)
     set(ptx ${CMAKE_CURRENT_BINARY_DIR}/${T_NAME}.ptx)
     add_custom_command(OUTPUT ${ptx}
       COMMAND ${CMAKE_CUDA_COMPILER} -std=c++20 -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src
+              "$<$<BOOL:${T_PART}>:-DWARPLOOM_PART=${T_PART}>"
               -ptx -lineinfo -arch=sm_80 -MMD -MF ${ptx}.d -o ${ptx} ${source}
-      DEPENDS ${source} DEPFILE ${ptx}.d VERBATIM)
+      COMMAND_EXPAND_LISTS DEPENDS ${source} DEPFILE ${ptx}.d VERBATIM)
     add_custom_target(${target} DEPENDS ${ptx})
     set_target_properties(${target} PROPERTIES PTX ${ptx})
   endif()
