@@ -1,15 +1,18 @@
 // Question: which of the matchings finds what was annotated, and which reading does `auto` choose?
 //
-//   bench_search_readings JOBS OUT.json [METHODS]
+//   bench_search_readings JOBS OUT.json [METHODS [REPEATS]]
 //
 // JOBS is text: a line a search, "ID QUERY RECORDING LIMIT SENSORS". QUERY and RECORDING are NPY arrays of
 // [samples, channels]; SENSORS is "0,1,2;3,4,5" or "-". Written are, for each search and method, onsets and
-// lengths of its matches, best first, its seconds, and what `auto` tried. Who annotated judges elsewhere, by
-// the same rules for all.
+// lengths of its matches, best first, its processor time (one thread, an index of its own, the median of the
+// repeats, which take all methods in turn), and what `auto` tried. `mass` is what stumpy.mass gives, added up
+// over channels. Who annotated judges elsewhere, by the same rules for all.
 #include <fmt/format.h>
 
-#include <chrono>
+#include <algorithm>
+#include <ctime>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <sstream>
@@ -17,6 +20,7 @@
 #include "warploom/core/file.hpp"
 #include "warploom/io/recording.hpp"
 #include "warploom/json/json.hpp"
+#include "warploom/search/euclidean.hpp"
 #include "warploom/search/in_place.hpp"
 #include "warploom/search/reading.hpp"
 
@@ -60,10 +64,11 @@ Json places(const std::vector<Match>& matches) {
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::cerr << "bench_search_readings JOBS OUT.json [in-place,free,segments,auto]\n";
+    std::cerr << "bench_search_readings JOBS OUT.json [in-place,free,segments,mass,auto [REPEATS]]\n";
     return 2;
   }
-  const std::string methods = argc > 3 ? argv[3] : "in-place,free,segments,auto";
+  const std::string methods = argc > 3 ? argv[3] : "in-place,free,segments,mass,auto";
+  const int repeats = argc > 4 ? std::atoi(argv[4]) : 1;
   const auto wanted = [&](const std::string& name) { return methods.find(name) != std::string::npos; };
   std::ifstream jobs(argv[1]);
   Json all = Json::array();
@@ -82,33 +87,41 @@ int main(int argc, char** argv) {
     query.channels = signal_of(recorded_query);
     for (std::size_t c = 0; c < query.channels.size(); ++c)
       query.places.push_back(static_cast<std::int32_t>(c));
-    search::Index index(signal_of(kept.at(file)));
-    Json result{{"id", id}};
-    const auto timed = [&](const std::string& name, const auto& run) {
-      if (!wanted(name)) return;
-      const auto start = std::chrono::steady_clock::now();
-      const std::vector<Match> matches = run();
-      result[name] = {
-          {"matches", places(matches)},
-          {"seconds", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()}};
-    };
-    timed("in-place", [&] {
-      search::InPlaceOptions in_place;
-      in_place.limit = options.limit;
-      return search::find_in_place(index, query, in_place);
-    });
-    timed("free", [&] { return search::find(index, query, options).matches; });
-    timed("segments", [&] {
-      search::FindOptions parts = options;
-      parts.segments = 3;
-      return search::find(index, query, parts).matches;
-    });
-    options.sensors = sensors_of(sensors);
+    search::IndexOptions one_thread;
+    one_thread.run.threads = 1;
     search::FoundAs found;
-    timed("auto", [&] {
-      found = search::find_automatic(index, query, options);
-      return found.matches;
-    });
+    search::FindOptions parts = options, turned = options;
+    parts.segments = 3;
+    turned.sensors = sensors_of(sensors);
+    search::InPlaceOptions in_place;
+    in_place.limit = options.limit;
+    using Run = std::function<std::vector<Match>(search::Index&)>;
+    const std::vector<std::pair<std::string, Run>> all_methods = {
+        {"in-place", [&](search::Index& index) { return search::find_in_place(index, query, in_place); }},
+        {"free", [&](search::Index& index) { return search::find(index, query, options).matches; }},
+        {"segments", [&](search::Index& index) { return search::find(index, query, parts).matches; }},
+        {"mass",
+         [&](search::Index& index) {
+           return search::find_euclidean(index.signal(), query, search::Normalization::z, options.limit,
+                                         query.length() / 2, one_thread.run);
+         }},
+        {"auto", [&](search::Index& index) {
+           found = search::find_automatic(index, query, turned);
+           return found.matches;
+         }}};
+    std::map<std::string, std::vector<double>> seconds;
+    Json result{{"id", id}};
+    for (int repeat = 0; repeat < std::max(1, repeats); ++repeat)
+      for (const auto& [name, run] : all_methods) {
+        if (!wanted(name)) continue;
+        search::Index index(signal_of(kept.at(file)), one_thread);
+        const std::clock_t start = std::clock();
+        const std::vector<Match> matches = run(index);
+        std::vector<double>& all_seconds = seconds[name];
+        all_seconds.push_back(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+        std::ranges::sort(all_seconds);
+        result[name] = {{"matches", places(matches)}, {"seconds", all_seconds[all_seconds.size() / 2]}};
+      }
     Json tried = Json::array();
     for (const search::Tried& one : found.tried)
       tried.push_back(

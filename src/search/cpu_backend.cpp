@@ -81,10 +81,10 @@ class CpuBackend : public Backend {
 
   std::vector<float> profile(const Pattern& pattern, std::int32_t channel, std::int64_t first,
                              std::int64_t count) override {
-    return profile(CpuQuery(signal_, channel, pattern, options_.normalization), first, count);
+    return profile_of(CpuQuery(signal_, channel, pattern, options_.normalization), first, count);
   }
   std::vector<float> profile(const JointPattern& pattern, std::int64_t first, std::int64_t count) override {
-    return profile(CpuQuery(signal_, pattern, options_.normalization), first, count);
+    return profile_of(CpuQuery(signal_, pattern, options_.normalization), first, count);
   }
 
   std::vector<std::vector<float>> distances(std::span<const Pattern> patterns,
@@ -122,7 +122,9 @@ class CpuBackend : public Backend {
   }
 
  private:
-  std::vector<float> profile(const CpuQuery& query, std::int64_t first, std::int64_t count) const {
+  std::vector<float> profile_of(CpuQuery query, std::int64_t first, std::int64_t count) {
+    keep_moments(query);
+    take_moments(query);
     std::vector<float> distances(static_cast<std::size_t>(count));
     const std::vector<CpuUnit> units = units_of(query, first, first + count);
     parallel_for(std::ssize(units), [&](std::int64_t u) {

@@ -27,9 +27,7 @@ class Search {
       : index_(index), query_(query), options_(options), channels_(std::ssize(index.signal())) {
     check_query(query, channels_);
     check_options(options, query, channels_);
-    if (query.length() > index.samples())
-      throw BadInput(fmt::format("the query has {} samples, the recording {}: a query must not be longer",
-                                 query.length(), index.samples()));
+    check_length(query, index.samples());
     plan_ = make_plan(query, options, options.band, index.normalization());
     if (plan_.groups.empty())
       throw BadInput("all channels of the query are constant: there is no shape to look for");

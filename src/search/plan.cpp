@@ -88,6 +88,12 @@ void check_query(const Query& query, std::int64_t channels) {
                                  channel_text(query, c), std::int64_t{query.places[c]} + 1, channels));
 }
 
+void check_length(const Query& query, std::int64_t samples) {
+  if (query.length() > samples)
+    throw BadInput(fmt::format("the query has {} samples, the recording {}: a query must not be longer",
+                               query.length(), samples));
+}
+
 void check_options(const FindOptions& options, const Query& query, std::int64_t channels) {
   constexpr double kMany = 1e9;
   check_range("limit", static_cast<double>(options.limit), 1, kMany);

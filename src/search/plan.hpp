@@ -17,6 +17,9 @@ void check_query(const Query& query, std::int64_t channels);
 /// @param channels  of the recording
 void check_options(const FindOptions& options, const Query& query, std::int64_t channels);
 
+/// @param samples  of the recording
+void check_length(const Query& query, std::int64_t samples);
+
 /// What a pattern was made of.
 struct Variant {
   std::int32_t query_channel = 0;

@@ -166,9 +166,11 @@ std::string remark_on(const FoundAs& found, const RecordedQuery& query, const io
       if (!one.chosen && (nearest == nullptr || one.nearer / one.price > nearest->nearer / nearest->price))
         nearest = &one;
     if (nearest != nullptr)
-      text += fmt::format(
-          "; {} it would be {:.2f} times as near, and queries that are not there gain {:.2f} times",
-          nearest->name, nearest->nearer, nearest->price);
+      text +=
+          fmt::format("; {} it would be {:.2f} times as near{}", nearest->name, nearest->nearer,
+                      nearest->price > 1
+                          ? fmt::format(", and queries that are not there gain {:.2f} times", nearest->price)
+                          : "");
   } else {
     text = fmt::format(
         "the recording is read as {}; its best places are {:.2f} times as near as in place, where "

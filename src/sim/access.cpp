@@ -353,7 +353,8 @@ Mask repeated(const Registers& r, const MemoryForm& form, const Pointers& to) {
   return found;
 }
 
-/// The address is made of what nobody wrote.
+}  // namespace
+
 bool poisoned_address(Warp& w, const Step& s, const MemoryForm& form, Mask lanes) {
   if (w.poisoned == 0 || form.fixed) return false;
   const Program& p = *w.block->program;
@@ -365,8 +366,6 @@ bool poisoned_address(Warp& w, const Step& s, const MemoryForm& form, Mask lanes
                                 "", poison_site(w, base, lane));
   return true;
 }
-
-}  // namespace
 
 void run_load(Registers& r, const Step& s, Mask lanes) {
   Warp& w = warp_of(r);

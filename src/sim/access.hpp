@@ -25,6 +25,8 @@ void mark_written(Warp& warp, const Pointers& to, std::uint32_t bytes, bool writ
 /// Tells the race detector, and lets others run if the schedule is to.
 void note_access(Warp& warp, const Step& step, const MemoryForm& form, const Pointers& to, Access::Kind kind,
                  Mask silent = 0);
+/// A finding if the address is made of what nobody wrote.
+bool poisoned_address(Warp& warp, const Step& step, const MemoryForm& form, Mask lanes);
 /// A finding that ends the kernel.
 void fault(Warp& warp, const Step& step, FindingKind kind, unsigned lane, std::string what,
            std::string where);

@@ -198,6 +198,10 @@ bool gather(Warp& warp, const Step& step, Mask lanes, Mask members);
 
 // warp_operations.cpp
 
+/// True if the 32 threads of the warp are here, which an .aligned operation on matrices needs; otherwise they
+/// wait for each other, or the kernel ends.
+bool whole_warp(Warp& warp, const Step& step, Mask lanes);
+
 /// Lets those go on who wait with these `members` at `at` (at any bar.warp.sync, if it is one), if all are
 /// there.
 bool release_if_all_there(Warp& warp, const Step& at, Mask members);

@@ -265,6 +265,8 @@ void Decoder::call() {
   };
   const auto form_for = [&](std::uint32_t callee) {
     const Function& f = module.functions[callee];
+    if (!code_of.contains(callee))
+      unsupported(fmt::format("function '{}' calls itself; the simulator has no recursion", f.name));
     CallForm form;
     form.callee = callee;
     if (f.parameters.size() != parameters.size() || f.results.size() < results.size())

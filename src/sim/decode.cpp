@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <optional>
@@ -161,6 +162,22 @@ void unpack_wide(Registers& r, const Step& s, Mask lanes) {
     }
 }
 
+/// cvt.pack: c's low bits, then a and b, each cut to what `immediate` bits hold; flags 1: with a sign.
+void run_pack(Registers& r, const Step& s, Mask lanes) {
+  const auto bits = static_cast<unsigned>(s.immediate);
+  const std::int32_t most = s.flags != 0 ? (1 << (bits - 1)) - 1 : (1 << bits) - 1,
+                     least = s.flags != 0 ? -(1 << (bits - 1)) : 0;
+  const auto part = [&](std::int32_t x) {
+    return static_cast<std::uint32_t>(std::clamp(x, least, most)) & ((1u << bits) - 1);
+  };
+  const auto *a = r.read<std::int32_t>(s.a), *b = r.read<std::int32_t>(s.b);
+  const auto* c = r.read<std::uint32_t>(s.c);
+  auto* to = r.write<std::uint32_t>(s.destination);
+  for (unsigned i = 0; i < kLanes; ++i)
+    if ((lanes >> i & 1) != 0)
+      to[i] = static_cast<std::uint32_t>(std::uint64_t{c[i]} << 2 * bits) | part(a[i]) << bits | part(b[i]);
+}
+
 Special special_of(std::string_view name) {
   static const std::unordered_map<std::string_view, Special> names = {
       {"%tid.x", Special::tid_x},
@@ -188,6 +205,7 @@ Special special_of(std::string_view name) {
       {"%lanemask_gt", Special::lanemask_gt},
       {"%dynamic_smem_size", Special::dynamic_smem_size},
       {"%total_smem_size", Special::total_smem_size},
+      {"%aggr_smem_size", Special::aggregate_smem_size},
       {"%clock", Special::clock},
       {"%clock_hi", Special::clock_hi},
       {"%clock64", Special::clock64},
@@ -198,8 +216,7 @@ Special special_of(std::string_view name) {
   if (at != names.end()) return at->second;
   // One block a cluster, and no performance counters.
   if (name.starts_with("%envreg") || name.starts_with("%pm") || name.starts_with("%cluster_ctaid") ||
-      name == "%cluster_ctarank" || name == "%is_explicit_cluster" || name.starts_with("%clusterid") ||
-      name == "%aggr_smem_size")
+      name == "%cluster_ctarank" || name == "%is_explicit_cluster" || name.starts_with("%clusterid"))
     return Special::zero;
   return Special::count_;
 }
@@ -297,6 +314,7 @@ Source Decoder::source(const Operand& operand, unsigned bytes, bool is_real) {
       if (name.starts_with("%cluster_nctaid") || name == "%nclusterid.y" || name == "%nclusterid.z" ||
           name == "%cluster_nctarank")
         return constant(1, bytes);
+      if (name.starts_with(kReservedOffset)) return constant(reserved_offset(name), bytes);
       const Special special = special_of(name);
       if (special == Special::count_ || bytes < 2) unsupported(fmt::format("special register {}", name));
       if (special >= Special::clock) unsupported(fmt::format("{} outside a mov", name));
@@ -310,6 +328,14 @@ Source Decoder::source(const Operand& operand, unsigned bytes, bool is_real) {
     default:
       unsupported(fmt::format("operand '{}'", module.text_of(operand.span)));
   }
+}
+
+std::uint32_t Decoder::reserved_offset(std::string_view name) const {
+  name.remove_prefix(kReservedOffset.size());
+  if (name == "begin" || name == "0" || name == "1") return 0;
+  if (name == "end") return kReservedUsable;
+  if (name == "cap") return kReservedShared;
+  unsupported();
 }
 
 std::uint32_t Decoder::destination(const Operand& operand, unsigned bytes) {
@@ -384,7 +410,25 @@ void Decoder::move() {
   step.run = bytes == 16 ? &copy_wide : lanes::integer(form);
 }
 
+void Decoder::pack_saturated() {
+  const std::string_view type = opcode->parts.size() > 3 ? opcode->parts[3] : "";
+  const unsigned bits = type == "u16" || type == "s16" ? 16
+                        : type == "u8" || type == "s8" ? 8
+                        : type == "u4" || type == "s4" ? 4
+                        : type == "u2" || type == "s2" ? 2
+                                                       : 0;
+  if (bits == 0 || operands.size() != (bits == 16 ? 3u : 4u)) unsupported();
+  step.a = source(operands[1], 4);
+  step.b = source(operands[2], 4);
+  step.c = bits == 16 ? constant(0, 4) : source(operands[3], 4);
+  step.destination = destination(operands[0], 4);
+  step.immediate = bits;
+  step.flags = type.front() == 's' ? 1 : 0;
+  step.run = &run_pack;
+}
+
 void Decoder::arithmetic() {
+  if (opcode->op == Op::cvt && opcode->has("pack")) return pack_saturated();
   const Form form = form_of(*opcode);
   if (form.unknown_part || operands.empty()) unsupported();
   Source* sources[4] = {&step.a, &step.b, &step.c, &step.d};

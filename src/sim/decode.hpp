@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -12,6 +13,11 @@
 #include "warploom/ptx/cfg.hpp"
 
 namespace warploom::sim {
+
+/// The first bytes of shared memory are the system's, as on an H200. A null pointer points there, so they are
+/// nobody's but of a kernel that asks where they are: then it may use those that cooperative groups use.
+inline constexpr std::uint32_t kReservedShared = 1024, kReservedUsable = 288;
+inline constexpr std::string_view kReservedOffset = "%reserved_smem_offset_";
 
 /// Turns one kernel and what it calls into a Program. A file each: the functions and their order
 /// (decode_function.cpp), operands and arithmetic (decode.cpp), memory (decode_memory.cpp), calls
@@ -41,6 +47,7 @@ struct Decoder {
       parameter_place;  ///< variable -> byte
   std::map<std::pair<std::uint64_t, unsigned>, Source> constant_pool;
   std::map<std::pair<Special, unsigned>, std::uint32_t> special_slots;
+  std::set<std::uint32_t> placed;      ///< functions whose variables have storage
   std::vector<std::uint32_t> calling;  ///< functions being decoded, outermost first
   std::uint32_t scratch = kNoSlot, carry_slot = kNoSlot;
 
@@ -56,15 +63,25 @@ struct Decoder {
   /// Address of a variable in its own space. @throws Unsupported if it has none
   std::uint64_t symbol_address(const ptx::Operand& operand) const;
   std::uint32_t allocate_register(unsigned bytes);
+  /// Of %reserved_smem_offset_begin and its like. @throws Unsupported
+  std::uint32_t reserved_offset(std::string_view name) const;
   /// The register of .cc.
   std::uint32_t carry();
 
   // Instructions; each fills `step`.
   void arithmetic();
+  void pack_saturated();
   void move();
   bool memory_operation();  ///< false: not one
   bool warp_operation();
   bool barrier_operation();
+  bool matrix_operation();
+  void matrix_product();
+  void matrix_access();
+  /// The registers of a matrix.
+  void fill(Fragment& fragment, const ptx::Operand& operand, bool written);
+  /// Of the instruction's name.
+  MatrixShape matrix_shape() const;
   void atomic();
   void async_copy();
 
@@ -87,9 +104,14 @@ struct Decoder {
   /// Base and displacement of an address operand.
   void address(const ptx::Operand& operand, MemoryForm& form);
 
+  /// Gives storage to the variables of a function and of all that it may call.
+  void place_reachable(std::uint32_t index);
+
  private:
   void place_variables(std::uint32_t index);
   void instruction_at(std::uint32_t i);
+  /// The instruction at hand becomes a step that throws `why`.
+  void refuse(const std::string& why);
   void find_constants();
 
   std::uint32_t jump_label = ptx::kNone;     ///< of the bra just decoded
@@ -109,6 +131,8 @@ void run_join(Registers& registers, const Step& step, Mask lanes);    ///< befor
 void run_leave(Registers& registers, const Step& step, Mask lanes);
 void run_nothing(Registers& registers, const Step& step, Mask lanes);
 void run_trap(Registers& registers, const Step& step, Mask lanes);
+/// extra: of Program::refusals. @throws Unsupported
+void run_refused(Registers& registers, const Step& step, Mask lanes);
 /// Of a register of 4 or 8 bytes: warp instructions of the block so far, shifted right by immediate.
 Handler clock_handler(unsigned bytes);
 

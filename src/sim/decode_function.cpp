@@ -14,8 +14,6 @@ namespace {
 
 /// Nobody's bytes between two arrays, so that running over an array's end is seen.
 constexpr std::uint32_t kSharedGap = 256, kThreadGap = 16;
-/// The first bytes of shared memory are nobody's: a null pointer is out of bounds.
-constexpr std::uint32_t kSharedBegin = 1024;
 
 std::uint32_t align_up(std::uint64_t value, std::uint32_t align) {
   return static_cast<std::uint32_t>((value + align - 1) / align * align);
@@ -90,6 +88,10 @@ void Decoder::place_variables(std::uint32_t index) {
   for (const std::uint32_t v : f.variables)
     if (module.variables[v].space == Space::local || module.variables[v].space == Space::param) in_thread(v);
   for (const Operand& o : f.operands) {
+    if (o.kind == OperandKind::special && module.text_of(o.span).starts_with(kReservedOffset)) {
+      program.reserved_shared = kReservedUsable;
+      program.shared_bytes = std::max(program.shared_bytes, kReservedShared);
+    }
     if (o.kind != OperandKind::symbol) continue;
     const Variable& variable = module.variables[o.id];
     if (variable.space == Space::local) in_thread(o.id);
@@ -107,26 +109,31 @@ void Decoder::place_variables(std::uint32_t index) {
     program.static_shared =
         align_up(program.static_shared, variable.align) + static_cast<std::uint32_t>(variable.bytes);
     const std::uint32_t at =
-        align_up(std::max(program.shared_bytes, kSharedBegin), std::max(variable.align, 16u));
+        align_up(std::max(program.shared_bytes, kReservedShared), std::max(variable.align, 16u));
     shared_place[o.id] = at;
     program.shared.push_back({o.id, at, static_cast<std::uint32_t>(variable.bytes)});
     program.shared_bytes = align_up(at + variable.bytes + kSharedGap, 128);
   }
 }
 
+void Decoder::place_reachable(std::uint32_t index) {
+  if (!placed.insert(index).second) return;
+  place_variables(index);
+  const Function& f = module.functions[index];
+  for (const Instruction& i : f.instructions)
+    if (module.opcode(i).op == Op::call)
+      for (const std::uint32_t callee : callees(f, i)) place_reachable(callee);
+}
+
 std::uint32_t Decoder::add_function(std::uint32_t index) {
   if (const auto known = code_of.find(index); known != code_of.end()) return known->second;
-  if (std::find(calling.begin(), calling.end(), index) != calling.end())
-    throw Unsupported(fmt::format(
-        "{}:{}: kernel '{}': function '{}' calls itself; the simulator has no recursion", module.file,
-        module.functions[index].line, program.kernel->name, module.functions[index].name));
   calling.push_back(index);
   const Function& f = module.functions[index];
-  place_variables(index);
   // Callees first: see Program.
   for (const Instruction& i : f.instructions)
     if (module.opcode(i).op == Op::call)
-      for (const std::uint32_t callee : callees(f, i)) add_function(callee);
+      for (const std::uint32_t callee : callees(f, i))
+        if (std::find(calling.begin(), calling.end(), callee) == calling.end()) add_function(callee);
 
   function = &f;
   function_index = index;
@@ -181,7 +188,11 @@ std::uint32_t Decoder::add_function(std::uint32_t index) {
       program.steps.push_back(join);
     }
     for (std::uint32_t i = block.first; i < block.last; ++i) {
-      instruction_at(i);
+      try {
+        instruction_at(i);
+      } catch (const Unsupported& lacking) {
+        refuse(lacking.what());
+      }
       if (jump_label != kNone)
         patches.push_back({static_cast<std::uint32_t>(program.steps.size()), block_of_label(jump_label)});
       if (!switch_labels.empty()) {
@@ -328,8 +339,23 @@ void Decoder::instruction_at(std::uint32_t i) {
     default:
       break;
   }
-  if (memory_operation() || warp_operation() || barrier_operation()) return;
+  if (memory_operation() || warp_operation() || barrier_operation() || matrix_operation()) return;
   arithmetic();
+}
+
+void Decoder::refuse(const std::string& why) {
+  Step refused;
+  refused.run = &run_refused;
+  refused.guard = step.guard;
+  refused.guard_negated = step.guard_negated;
+  refused.extra = static_cast<std::uint32_t>(program.refusals.size());
+  refused.function = step.function;
+  refused.instruction = step.instruction;
+  program.refusals.push_back(why);
+  step = refused;
+  jump_label = kNone;
+  switch_labels.clear();
+  results_after_ = {};
 }
 
 /// What every step reads and writes, for the loop that follows values nobody wrote.
@@ -383,12 +409,13 @@ void Decoder::note_uses() {
 /// Whether blocks may see each other's writes, or leave what depends on their order; and how fine races go.
 void Decoder::note_memory() {
   for (const Step& s : program.steps) {
-    if (s.added) continue;
+    if (s.added || s.run == &run_refused) continue;
     const Instruction& i = program.instruction(s);
     const Opcode& o = module.opcode(i);
     const bool load = o.op == Op::ld || o.op == Op::ldu, store = o.op == Op::st,
                atom = o.op == Op::atom || o.op == Op::red;
-    if (!load && !store && !atom) continue;
+    const bool element = o.op == Op::wmma && (o.has("load") || o.has("store"));
+    if (!load && !store && !atom && !element) continue;
     const MemoryForm& form = program.memory[s.extra];
     const bool shared = form.space == Space::shared || form.space == Space::generic;
     const bool global = form.space == Space::global || form.space == Space::generic;
@@ -408,6 +435,7 @@ std::unique_ptr<const Program> decode(const Module& module, const Function& kern
   program->kernel = &kernel;
   Decoder decoder(module, memory, *program);
   const auto index = static_cast<std::uint32_t>(&kernel - module.functions.data());
+  decoder.place_reachable(index);  // before any address is used: the dynamic array lies behind all others
   const std::uint32_t code = decoder.add_function(index);
   program->entry = program->functions[code].first;
   decoder.note_uses();

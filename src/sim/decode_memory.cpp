@@ -108,7 +108,7 @@ bool Decoder::memory_operation() {
     case Op::ldu:
     case Op::st: {
       const bool load = opcode->op != Op::st;
-      if (operands.size() != 2) unsupported();  // cache policies and the like
+      if (operands.size() != 2 || opcode->has("async") || opcode->has("bulk")) unsupported();
       if (opcode->has("b128") && opcode->bytes != 16) unsupported();
       MemoryForm form = memory_form();
       address(operands[load ? 1 : 0], form);

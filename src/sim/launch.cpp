@@ -173,6 +173,7 @@ std::vector<std::byte> parameter_bank(const Module& module, const Program& progr
 struct Share {
   Worker worker;
   std::exception_ptr error;
+  bool refused = false;  ///< a thread reached what the simulator does not have
   std::string printed;
 };
 
@@ -343,15 +344,17 @@ Outcome Machine::launch(std::string_view name, const Arguments& arguments, const
               return current = at++;
             },
             stop, instructions);
+      } catch (const Unsupported&) {
+        share.refused = true;  // on one thread again, which says which comes first
       } catch (...) {
         share.error = std::current_exception();
       }
-      if (share.error || share.worker.halted) stop = true;
+      if (share.error || share.refused || share.worker.halted) stop = true;
     });
     bool found = false;
     for (Share& share : shares) {
       if (share.error) std::rethrow_exception(share.error);
-      found |= !share.worker.findings.empty();
+      found |= share.refused || !share.worker.findings.empty();
     }
     for (unsigned a = 0; options.races && !found && a < threads; ++a)
       for (unsigned b = a + 1; !found && b < threads; ++b)

@@ -69,6 +69,7 @@ std::string describe_global(const Memory& memory, Address address) {
 
 std::string describe_shared(const Block& block, std::uint64_t offset) {
   const Program& p = *block.program;
+  if (offset < p.reserved_shared) return fmt::format("reserved shared memory, byte {}", offset);
   const Placed* before = nullptr;
   std::vector<std::string> symbols;
   for (const Placed& v : p.shared) {

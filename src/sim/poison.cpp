@@ -94,6 +94,24 @@ void set_poison(Warp& w, const Step& load, Mask poisoned, Mask clean) {
     write(w, reg, poisoned, poisoned | clean, &load);
 }
 
+void set_poison(Warp& w, const Step& s, std::span<const Mask> poisoned) {
+  begin_poison(w);
+  const auto [reads, writes] = uses_of(*w.block->program, s);
+  const Step* source = &s;  // a load, unless what it reads came from one
+  for (const std::uint32_t reg : reads)
+    if (w.poison[reg] != 0) source = w.poison_source[reg];
+  // A sink is written by nobody: then each register may hold any of the values.
+  Mask any = 0;
+  for (const Mask m : poisoned) any |= m;
+  for (std::size_t i = 0; i < writes.size(); ++i)
+    write(w, writes[i], writes.size() == poisoned.size() ? poisoned[i] : any, kAllLanes, source);
+}
+
+Mask read_poison(const Warp& w, const Step& s, std::size_t n) {
+  const auto reads = uses_of(*w.block->program, s).reads;
+  return n < reads.size() ? w.poison[reads[n]] : 0;
+}
+
 void poison_shuffled(Warp& w, const Step& shuffle, Mask poisoned, Mask clean) {
   begin_poison(w);
   const Program& p = *w.block->program;
@@ -108,23 +126,26 @@ void poison_shuffled(Warp& w, const Step& shuffle, Mask poisoned, Mask clean) {
   }
 }
 
-void poison_stored(Warp& w, const Step& s, const MemoryForm& form, const Pointers& to) {
-  Mask bad = 0;
-  std::uint32_t first = 0;
-  const Uses uses = uses_of(*w.block->program, s);
-  for (std::size_t n = form.fixed ? 0 : 1; n < uses.reads.size(); ++n)
-    if ((w.poison[uses.reads[n]] & to.lanes) != 0) {
-      if (bad == 0) first = uses.reads[n];
-      bad |= w.poison[uses.reads[n]] & to.lanes;
-    }
+void poison_stored(Warp& w, const Step& s, Mask bad, const MemoryForm& form, const Pointers& to) {
+  bad &= to.lanes;
   if (bad == 0) return;
   if (to.space == ptx::Space::shared) {
     Pointers again = to;
     again.lanes = bad;
     mark_written(w, again, form.total(), false);
   } else if (to.space == ptx::Space::global) {
-    report(w, s, bad, "store of it to global memory", first);
+    const auto reads = uses_of(*w.block->program, s).reads;
+    const auto first = std::find_if(reads.begin() + (form.fixed ? 0 : 1), reads.end(),
+                                    [&](std::uint32_t reg) { return (w.poison[reg] & bad) != 0; });
+    report(w, s, bad, "store of it to global memory", *first);
   }
+}
+
+void poison_stored(Warp& w, const Step& s, const MemoryForm& form, const Pointers& to) {
+  Mask bad = 0;
+  const Uses uses = uses_of(*w.block->program, s);
+  for (std::size_t n = form.fixed ? 0 : 1; n < uses.reads.size(); ++n) bad |= w.poison[uses.reads[n]];
+  poison_stored(w, s, bad, form, to);
 }
 
 void run_poisoned(Warp& w, std::uint64_t& left, std::uint64_t& threads) {
@@ -180,8 +201,18 @@ void run_poisoned(Warp& w, std::uint64_t& left, std::uint64_t& threads) {
           break;  // ld and st tell address from value themselves: access.cpp
       }
     s.run(w, s, lanes);
-    if (opcode.op == Op::ld || opcode.op == Op::ldu || opcode.op == Op::shfl)
-      continue;  // it has set its destinations
+    switch (opcode.op) {
+      case Op::ld:
+      case Op::ldu:
+      case Op::shfl:
+      case Op::ldmatrix:
+      case Op::movmatrix:
+      case Op::mma:
+      case Op::wmma:
+        continue;  // it has set its destinations
+      default:
+        break;
+    }
     for (const std::uint32_t reg : uses.writes) write(w, reg, bad, lanes, source);
   }
 }

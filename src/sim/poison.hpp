@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "sim/block.hpp"
 
 /// Reads of shared memory that nobody wrote, and shuffles from lanes that do not take part. Compilers load
@@ -10,6 +12,10 @@ namespace warploom::sim {
 
 /// The lanes of a load's destinations hold what nobody wrote, or (clean) what somebody did.
 void set_poison(Warp& warp, const Step& load, Mask poisoned, Mask clean);
+/// The same of all lanes, a mask for each register that is written.
+void set_poison(Warp& warp, const Step& step, std::span<const Mask> poisoned);
+/// Of the n-th register that a step reads.
+Mask read_poison(const Warp& warp, const Step& step, std::size_t n);
 /// The same of a shuffle: its value, not its predicate.
 void poison_shuffled(Warp& warp, const Step& shuffle, Mask poisoned, Mask clean);
 void clear_poison(Warp& warp);
@@ -21,6 +27,8 @@ struct MemoryForm;
 struct Pointers;
 /// A store of such values: shared bytes are what nobody wrote again; global ones are a finding.
 void poison_stored(Warp& warp, const Step& step, const MemoryForm& form, const Pointers& to);
+/// The same, in which lanes the value is such.
+void poison_stored(Warp& warp, const Step& step, Mask bad, const MemoryForm& form, const Pointers& to);
 /// The loop of scheduler.cpp for a warp that holds poison; comes back when it holds none, stops, or `left` is
 /// 0.
 void run_poisoned(Warp& warp, std::uint64_t& left, std::uint64_t& threads);

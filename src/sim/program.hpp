@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/form.hpp"
+#include "sim/matrix_form.hpp"
 #include "sim/step.hpp"
 #include "warploom/ptx/module.hpp"
 #include "warploom/sim/sim.hpp"
@@ -72,6 +73,7 @@ enum class Special : std::uint8_t {
   lanemask_gt,
   dynamic_smem_size,
   total_smem_size,
+  aggregate_smem_size,  ///< with what is reserved
   zero,
   clock,
   clock_hi,
@@ -128,12 +130,17 @@ struct Program {
   std::vector<MemoryForm> memory;
   std::vector<RealAdd> real_atomics;
   std::vector<std::int64_t> copy_displacements;  ///< of a cp.async's source (Step::second)
+  std::vector<MatrixForm> matrices;              ///< of mma and wmma.mma
+  std::vector<MatrixAccess> matrix_accesses;     ///< of wmma.load and wmma.store (Step::second)
   std::vector<CallForm> calls;
   std::vector<std::vector<std::uint32_t>> jumps;  ///< of brx.idx: steps
+  /// What is said when a step is reached that the simulator does not have: see run_refused.
+  std::vector<std::string> refusals;
 
   std::vector<Placed> shared, thread_variables;
-  std::uint32_t static_shared = 0;  ///< sum of the variables, as a GPU would lay them out [bytes]
-  std::uint32_t shared_bytes = 0;   ///< with the gaps between them, without the dynamic array
+  std::uint32_t static_shared = 0;    ///< sum of the variables, as a GPU would lay them out [bytes]
+  std::uint32_t shared_bytes = 0;     ///< with the gaps between them, without the dynamic array
+  std::uint32_t reserved_shared = 0;  ///< its first bytes that the kernel may use though no variable has them
   std::uint32_t dynamic_variable = ptx::kNone;
   std::uint32_t thread_bytes = 0;  ///< local memory and parameters of calls, of one thread
   std::vector<Placed> parameters;  ///< of the kernel: in its parameter bank
@@ -155,7 +162,8 @@ struct Program {
   }
 };
 
-/// @throws Unsupported, BadInput (recursion)
+/// What the simulator does not have becomes a step that says so when a thread reaches it.
+/// @throws BadInput (too large a variable)
 std::unique_ptr<const Program> decode(const ptx::Module& module, const ptx::Function& kernel,
                                       const Memory& memory);
 

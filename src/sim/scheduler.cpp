@@ -241,6 +241,10 @@ void run_trap(Registers& r, const Step& s, Mask lanes) {
   w.stop = Stop::halt;
 }
 
+void run_refused(Registers& r, const Step& s, Mask) {
+  throw Unsupported(warp_of(r).block->program->refusals[s.extra]);
+}
+
 namespace {
 
 template <typename T>
@@ -302,6 +306,8 @@ std::uint64_t special_value(const Block& b, Special special, std::uint32_t warp,
       return b.worker->options->dynamic_shared;
     case Special::total_smem_size:
       return b.program->static_shared + b.worker->options->dynamic_shared;
+    case Special::aggregate_smem_size:
+      return b.program->static_shared + b.worker->options->dynamic_shared + kReservedShared;
     default:
       return 0;
   }
@@ -352,6 +358,7 @@ void start_block(Worker& worker, Block& b, std::uint64_t number) {
     }
     b.shared.resize(std::size_t{p.shared_bytes} + o.dynamic_shared);
     b.untouched.assign(b.shared.size(), kGap);
+    std::fill_n(b.untouched.begin(), p.reserved_shared, kUnwritten);
     for (const Placed& v : p.shared) std::fill_n(b.untouched.begin() + v.begin, v.bytes, kUnwritten);
     std::fill(b.untouched.begin() + p.shared_bytes, b.untouched.end(), kUnwritten);
     for (Barrier& barrier : b.barriers) {

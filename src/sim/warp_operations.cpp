@@ -267,6 +267,16 @@ void run_sleep(Registers& r, const Step&, Mask) { warp_of(r).stop = Stop::yield;
 
 }  // namespace
 
+bool whole_warp(Warp& w, const Step& s, Mask lanes) {
+  if (w.alive != kAllLanes) {
+    illegal(w, s, static_cast<unsigned>(std::countr_zero(lanes)),
+            std::string(mnemonic(w.block->program->module->opcode(w.block->program->instruction(s)).op)),
+            fmt::format("it needs all 32 threads of its warp; {} are there", std::popcount(w.alive)));
+    return false;
+  }
+  return gather(w, s, lanes, kAllLanes);
+}
+
 bool release_if_all_there(Warp& w, const Step& at, Mask members) {
   const bool barrier = at.run == &run_warp_barrier;
   const auto is_there = [&](const Group& g) {

@@ -88,8 +88,9 @@ inline std::map<std::string, std::int64_t> sizes_for(const Region& region, std::
 
 /// Random values for which factorisations and recurrences are well conditioned: matrices with a heavy
 /// diagonal, vectors whose sum is below 1.
-inline Memory make_case_memory(const Region& region, std::int64_t least, std::uint64_t seed) {
-  Memory memory = make_memory(region, sizes_for(region, least), seed);
+inline Memory make_case_memory(const Region& region, const std::map<std::string, std::int64_t>& sizes,
+                               std::uint64_t seed) {
+  Memory memory = make_memory(region, sizes, seed);
   for (auto& [name, values] : memory.arrays) {
     const Variable& variable = *find_variable(region, name);
     if (is_integer(variable.type)) continue;
@@ -102,6 +103,9 @@ inline Memory make_case_memory(const Region& region, std::int64_t least, std::ui
       values[i * columns + i] += 2 * static_cast<double>(columns + values.size() / columns);
   }
   return memory;
+}
+inline Memory make_case_memory(const Region& region, std::int64_t least, std::uint64_t seed) {
+  return make_case_memory(region, sizes_for(region, least), seed);
 }
 
 /// The region with double for float.

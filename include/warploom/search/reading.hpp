@@ -33,7 +33,9 @@ struct Tried {
   /// How many times nearer the best places are than the best of the plain reading, each beside what is usual
   /// in its reading: geometric mean. The reading's freedom was fitted to other places than it was judged at.
   double nearer = 1;
-  double price = 1;  ///< the same for decoys: what this much freedom gains where there is nothing to find
+  /// The same for decoys: what this much freedom gains where there is nothing to find. 1 where it was not
+  /// asked, since `nearer` would not do without a price.
+  double price = 1;
   bool chosen = false;
 };
 
@@ -55,14 +57,15 @@ struct FoundAs : Found {
 /// other lengths. What is chosen once a recording is searched like the plain reading: dependent DTW on one
 /// path. In doubt it is the plain one, whose matches are find_in_place()'s, in the same order.
 ///
-/// Places come from the plain search, from find() and, with sensors, from a distance that rotations leave
-/// alone; a reading is fitted to half of its places and judged at the other half, both ways. It is chosen if
-/// its gain exceeds that of decoys (the query reversed in time, sent through the same) by 5 %.
-/// Match::chance tells how many places as near are to be expected in a recording of this length that does not
-/// hold the query, given the readings that were tried: the least distances of decoys in stretches of a zone
-/// are taken as normal in their logarithms.
-/// Of `options` limit, band, exclusion, max_lag, scales, sensors, neighbours, adjacency and negated count;
-/// max_distance is of the distance of all channels together.
+/// Readings are fitted by correlations of all pairs of channels, at places that agree on one; a reading is
+/// fitted to half of its places and judged at the other half, both ways. It is chosen if its gain exceeds
+/// that of decoys (the query reversed in time, sent through the same) by 5 %. Match::chance tells how many
+/// places as near are to be expected in a recording of this length that does not hold the query, given the
+/// readings that were tried: the least distances of decoys in stretches of a zone are taken as normal in
+/// their logarithms. Of `options` limit, band, exclusion, max_lag, scales, sensors, neighbours, adjacency and
+/// negated count; max_distance is of the distance of all channels together. Cost: that of find_in_place(),
+/// once or twice; correlations at 32 windows a length of the query; decoys in 32 lengths. Memory: a float for
+/// each pair of channels and each of these windows, of 4,096 lengths at most.
 /// @throws as find()
 FoundAs find_automatic(Index& index, const Query& query, const FindOptions& options = {});
 

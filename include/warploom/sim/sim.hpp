@@ -130,8 +130,8 @@ class Arguments {
   std::vector<std::vector<std::byte>> values_;
 };
 
-/// An instruction or a form of one that the simulator does not know.
-/// "k.ptx:31: kernel 'k': the simulator has no wgmma.mma_async.sync.aligned...".
+/// A thread reached an instruction, or a form of one, that the simulator does not know; code that no thread
+/// reaches may hold any. "k.ptx:31: kernel 'k': the simulator has no wgmma.mma_async.sync.aligned...".
 class Unsupported : public BadInput {
  public:
   using BadInput::BadInput;
@@ -176,8 +176,8 @@ class Machine {
   /// Runs a kernel to its end or to a finding that ends it. Deterministic: equal calls on equal memory
   /// give equal memory and findings, on any number of CPU threads.
   /// @param kernel  name in the PTX
-  /// @throws BadInput (no such kernel, count or size of the arguments, launch limits), Unsupported,
-  ///         OutOfMemory, Interrupted
+  /// @throws BadInput (no such kernel, count or size of the arguments, launch limits), Unsupported (memory
+  ///         is then as the threads left it), OutOfMemory, Interrupted
   Outcome launch(std::string_view kernel, const Arguments& arguments, const LaunchOptions& options);
 
  private:

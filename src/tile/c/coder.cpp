@@ -175,6 +175,17 @@ Code Coder::name(const Expression& e) {
   return code;
 }
 
+Code Coder::variable(const std::string& name, Position at) {
+  const Variable* variable = find_variable(region_, name);
+  if (!variable) fail(at, fmt::format("variable {} is not known", name));
+  if (variable->extents.empty()) return this->name(Expression::name(name));
+  Code code;
+  code.op = Op::element;
+  code.slot = array(name, at);
+  code.type = value_type(variable->type);
+  return code;
+}
+
 Code Coder::element(const Expression& e) {
   Code code;
   code.at = e.at;

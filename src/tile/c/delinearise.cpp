@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "tile/c/predicate.hpp"
 #include "tile/c/simplify.hpp"
 #include "warploom/core/error.hpp"
 
@@ -214,7 +215,8 @@ class Shapes {
     results_.clear();
     std::vector<Polynomial> subscripts;
     for (const Expression* element : elements) {
-      if (element->operands.size() != 1) return;
+      // What memory holds may be past the end of a row.
+      if (element->operands.size() != 1 || reads_data(region_, element->operands[0])) return;
       subscripts.push_back(polynomial(element->operands[0]));
     }
     if (std::ranges::all_of(subscripts, [&](const Polynomial& p) { return is_linear(p); })) return;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "tile/c/mentions.hpp"
 #include "tile/c/simplify.hpp"
 #include "warploom/core/error.hpp"
 
@@ -13,11 +14,6 @@ namespace warploom::tile {
 namespace {
 
 using Kind = Expression::Kind;
-
-bool mentions(const Expression& e, const std::string& name) {
-  return (e.kind == Kind::name && e.text == name) ||
-         std::ranges::any_of(e.operands, [&](const Expression& o) { return mentions(o, name); });
-}
 
 bool is_named(const Expression& e, const std::string& name) { return e.kind == Kind::name && e.text == name; }
 

@@ -107,11 +107,14 @@ void Parser::loop(std::vector<Node>& out) {
   struct Leave {  // also where the loop is refused
     Parser& parser;
     Symbol& symbol;
+    Node* outer;
     ~Leave() {
       parser.running_.erase(symbol.loop);
+      parser.body_of_ = outer;
       symbol.loop.clear();
     }
-  } leave{*this, *symbol};
+  } leave{*this, *symbol, body_of_};
+  body_of_ = &node;
   node.iterator = own;
   const Token& condition_at = here();
   if (condition_at.is(";"))
@@ -161,11 +164,7 @@ void Parser::branch(std::vector<Node>& out) {
   node.at = here().at;
   ++at_;
   expect("(", "after 'if'");
-  const Token& at = here();
   Operand condition = expression();
-  if (!condition.index)
-    refuse(at, "data-dependent if (" + to_text(condition.expression) + ")",
-           "its condition may have loop variables, sizes and integers only; values can be chosen by ?:");
   expect(")", "after a condition");
   node.condition = std::move(condition.expression);
   const auto part = [&] {

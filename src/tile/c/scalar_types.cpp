@@ -32,6 +32,10 @@ ScalarType common_type(ScalarType a, ScalarType b) {
   return ScalarType::int32;
 }
 
+bool is_arithmetic(std::string_view op) {
+  return op.size() == 1 && std::string_view("+-*/%&|^").find(op) != std::string_view::npos;
+}
+
 double stored(ScalarType type, std::int64_t value) {
   return with_type(type, [&]<typename T>(T) { return static_cast<double>(static_cast<T>(value)); });
 }

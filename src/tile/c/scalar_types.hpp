@@ -45,6 +45,9 @@ ScalarType common_type(ScalarType a, ScalarType b);
 /// What C makes of a value before it calculates with it: int of a char or short.
 inline ScalarType promoted(ScalarType type) { return common_type(type, ScalarType::int32); }
 
+/// Whether an operator gives a value of its operands' common type: no comparison, no shift.
+bool is_arithmetic(std::string_view op);
+
 /// The type of a C name: "unsigned char". @return float64's where there is none such
 ScalarType type_named(std::string_view name);
 

@@ -116,6 +116,12 @@ Expression with_simple_subscripts(Expression expression) {
   return expression;
 }
 
+bool names(const Expression& expression, const std::string& name) {
+  return (expression.kind == Kind::name && expression.text == name) ||
+         std::ranges::any_of(expression.operands,
+                             [&](const Expression& operand) { return names(operand, name); });
+}
+
 Expression as_minimum_or_maximum(Expression conditional) {
   const Expression &c = conditional.operands[0], &yes = conditional.operands[1],
                    &no = conditional.operands[2];

@@ -145,9 +145,9 @@ Translator::Address Translator::address(const Syntax& expression) {
     return {&what, {}, {}};
   }
   if (e.is("ArraySubscriptExpr") && e.children.size() == 2)
-    return step(address(e.children[0]), index(e.children[1], "subscript"), e);
+    return step(address(e.children[0]), subscript(e.children[1]), e);
   if (e.is("CXXOperatorCallExpr") && e.children.size() == 3 && bare(e.children[0]).name == "operator[]")
-    return step(address(e.children[1]), index(e.children[2], "subscript"), e);
+    return step(address(e.children[1]), subscript(e.children[2]), e);
   if (advance_within(e)) return address(e.children[0]);
   if (e.is("UnaryOperator") && e.operation == "*")
     return step(address(e.children.at(0)), Expression::integer(0), e);
@@ -421,7 +421,14 @@ std::string Translator::name_in_region(const Entity& entity) {
       outlives || is_seen_outside(entity) || array || (entity.type.is_pointer() && !entity.inside);
   const bool of_call = entity.parameter && run_.whole;  // lost when the function ends
   variable.is_result = entity.type.is_plain() && assigned && variable.is_parameter && !of_call;
-  if (variable.is_parameter) region_.parameters.push_back(name);
+  if (variable.is_parameter)
+    region_.parameters.push_back(name);
+  else if (entity.inside && !entity.is_static)
+    for (auto around = loops_.rbegin(); around != loops_.rend(); ++around)
+      if (entity.declared >= around->first->first && entity.declared <= around->first->last) {
+        around->second->locals.push_back(name);
+        break;
+      }
   region_.variables.push_back(std::move(variable));
   return name;
 }

@@ -160,9 +160,11 @@ class Translator {
   Operand size_of_type(const Syntax& e);
   Operand variable(const Syntax& e);
   Operand element(const Syntax& e);
-  std::optional<Operand> element_as_size(const Syntax& e);
+  std::optional<Operand> element_as_size(const Address& place);
   Operand index_value(const Syntax& e);
   Expression index(const Syntax& e, std::string_view what);
+  Expression as_index(const Syntax& e, std::string_view what, Operand operand) const;
+  Expression subscript(const Syntax& e);
   /// With C's conversion to the type that stands there, written out.
   Operand converted(const Syntax& e);
   std::optional<Operand> constant_value(const Entity& what);
@@ -223,6 +225,7 @@ class Translator {
   std::map<std::string, Entity> entities_;
   std::map<std::string, std::string> named_;              ///< key: name in the region
   std::map<std::string, bool> used_;                      ///< names in the region: of a loop?
+  std::vector<std::pair<const Syntax*, Node*>> loops_;    ///< around: what they repeat
   std::map<std::string, std::string> running_;            ///< loops around: id, name
   std::map<std::string, std::optional<Operand>> values_;  ///< what is written for a variable; none: not known
   /// Pointers that stand for another's element, or that move; none: where it points is not known.

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
+#include "tile/c/propagate.hpp"
 #include "tile/c/simplify.hpp"
 #include "tile/clang/translate.hpp"
 
@@ -307,14 +309,14 @@ std::optional<Translator::Operand> Translator::constant_value(const Entity& what
 }
 
 Translator::Operand Translator::element(const Syntax& e) {
+  const Address place = address(e);
   if (as_index_ > 0)
-    if (std::optional<Operand> size = element_as_size(e)) return std::move(*size);
-  return {element_of(address(e), e), false};
+    if (std::optional<Operand> size = element_as_size(place)) return std::move(*size);
+  return {element_of(place, e), false};
 }
 
 /// An integer in an array that the nest leaves alone, whichever of its iterations asks: n[0], first[row].
-std::optional<Translator::Operand> Translator::element_as_size(const Syntax& e) {
-  const Address place = address(e);
+std::optional<Translator::Operand> Translator::element_as_size(const Address& place) {
   const Entity& array = *place.entity;
   if (place.offset || place.subscripts.empty() || place.subscripts.size() != array.type.layers.size() ||
       !array.type.is_integer() || array.type.is_volatile || array.inside ||
@@ -343,8 +345,22 @@ Translator::Operand Translator::index_value(const Syntax& e) {
   return value(e);
 }
 
-Expression Translator::index(const Syntax& e, std::string_view what) {
+/// An index, or an integer that memory holds: which element that is shows when it runs.
+Expression Translator::subscript(const Syntax& e) {
+  const int outer = std::exchange(as_index_, 0);  // x[at[i]] as a bound is data, at[i] in it is not
   Operand operand = index_value(e);
+  as_index_ = outer;
+  const ScalarType type = type_of(region_, operand.expression);
+  const bool integer = type != ScalarType::float32 && type != ScalarType::float64;
+  if (!operand.index && integer) return std::move(operand.expression);
+  return as_index(e, "subscript", std::move(operand));
+}
+
+Expression Translator::index(const Syntax& e, std::string_view what) {
+  return as_index(e, what, index_value(e));
+}
+
+Expression Translator::as_index(const Syntax& e, std::string_view what, Operand operand) const {
   if (!operand.index) {
     const Expression* part = no_index_in(region_, operand.expression);
     refuse(e, fmt::format("{} {}", what, to_text(operand.expression)),

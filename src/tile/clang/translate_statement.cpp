@@ -210,8 +210,10 @@ void Translator::loop(const Syntax& s, std::vector<Node>& out) {
   beside_iterator(s, s.children[0], id, out);
   Node node = loop_head(s);
   Known after = enter_loop(s, node);
+  loops_.emplace_back(&s.children[4], &node);
   statement(s.children[4], node.children);
   beside_iterator(s, s.children[3], id, node.children);
+  loops_.pop_back();
   leave_loop(std::move(after));
   running_.erase(id);
   out.push_back(std::move(node));
@@ -467,6 +469,9 @@ void Translator::returned(const Syntax& s) {
   const std::string name = name_in_region(result);
   const auto variable = std::ranges::find(region_.variables, name, &Variable::name);
   variable->is_parameter = variable->is_result = true;
+  const CType returns = file_.type(run_.function.type.substr(0, run_.function.type.find('(')));
+  // What has a value before goes in and out through a pointer.
+  if (result.inside && returns.is_plain() && returns.scalar() == variable->type) region_.returned = name;
   if (std::ranges::find(region_.parameters, name) == region_.parameters.end())
     region_.parameters.push_back(name);
 }

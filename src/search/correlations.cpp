@@ -1,0 +1,120 @@
+#include "search/correlations.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "search/cpu_correlations.hpp"
+#include "search/plan.hpp"
+#include "search/windows.hpp"
+#include "warploom/core/progress.hpp"
+#include "warploom/core/threads.hpp"
+
+namespace warploom::search {
+namespace {
+
+/// A channel about its mean, so that its size costs no digits; zeros for missing samples, and behind it.
+std::vector<float> centred(std::span<const float> channel) {
+  double sum = 0;
+  std::int64_t present = 0;
+  for (const float x : channel)
+    if (std::isfinite(x)) {
+      sum += x;
+      ++present;
+    }
+  const double mean = present == 0 ? 0 : sum / static_cast<double>(present);
+  std::vector<float> about;
+  about.reserve(channel.size() + kCorrelationParts);
+  for (const float x : channel) about.push_back(std::isfinite(x) ? static_cast<float>(x - mean) : 0);
+  about.resize(about.size() + kCorrelationParts);
+  return about;
+}
+
+}  // namespace
+
+Correlations::Correlations(const Searched& searched, const Query& query, const FindOptions& options)
+    : step_(std::max<std::int64_t>(1, query.length() / 32)),
+      windows_((searched.index().samples() - query.length()) / step_ + 1),
+      correlations_(query.channels.size()),
+      deviations_(searched.index().signal().size()) {
+  const Signal& signal = searched.index().signal();
+  for (const std::int32_t place : query.places)
+    candidates_.push_back(channels_for(place, options, std::ssize(signal)));
+  computed_ = candidates_;
+  for (const SensorAxes& sensor : options.sensors) {
+    const std::int32_t axes[] = {sensor.x, sensor.y, sensor.z};
+    for (const std::int32_t c : axes)
+      for (const std::int32_t other : axes)
+        if (std::ranges::count(computed_[c], query.places[other]) == 0)
+          computed_[c].push_back(query.places[other]);
+  }
+  std::vector<std::vector<float>> patterns;
+  std::vector<std::vector<std::pair<std::size_t, std::size_t>>> askers(signal.size());  // of each channel
+  for (std::size_t c = 0; c < query.channels.size(); ++c) {
+    patterns.push_back(normalised(query.channels[c]));
+    patterns[c].resize((patterns[c].size() + kCorrelationParts - 1) / kCorrelationParts * kCorrelationParts);
+    correlations_[c].resize(computed_[c].size());
+    for (std::size_t k = 0; k < computed_[c].size(); ++k) askers[computed_[c][k]].emplace_back(c, k);
+  }
+  const std::int64_t length = query.length();
+  const CpuCorrelations& cpu = *WARPLOOM_PICK(cpu_correlations);
+  parallel_for(std::ssize(signal), [&](std::int64_t channel) {
+    if (askers[channel].empty()) return;
+    const std::vector<float> about = centred(signal[channel]);
+    std::vector<float> scales(windows_);
+    deviations_[channel].resize(windows_);
+    const WindowMoments& moments = searched.moments(static_cast<std::int32_t>(channel));
+    for (std::int64_t w = 0; w < windows_; ++w) {
+      const float scale = moments.scale[w * step_];
+      scales[w] = std::isfinite(scale) ? scale / static_cast<float>(length) : 0;
+      deviations_[channel][w] = scale == 0 ? 0 : 1 / scale;
+    }
+    for (const auto& [c, k] : askers[channel]) {
+      check_interrupt();
+      std::vector<float>& all = correlations_[c][k];
+      all.resize(windows_);
+      cpu.correlate(about.data(), step_, windows_, patterns[c].data(), std::ssize(patterns[c]), scales.data(),
+                    all.data());
+    }
+  });
+}
+
+std::int64_t Correlations::window(std::int64_t offset) const {
+  return std::clamp<std::int64_t>((offset + step_ / 2) / step_, 0, windows_ - 1);
+}
+
+std::span<const float> Correlations::of(std::size_t channel, std::int32_t candidate) const {
+  const auto k = std::ranges::find(computed_[channel], candidate) - computed_[channel].begin();
+  return correlations_[channel][k];
+}
+
+double agreement(std::span<const float> likeness) {
+  return WARPLOOM_PICK(cpu_correlations)->eighth_powers(likeness.data(), std::ssize(likeness));
+}
+
+std::vector<std::int64_t> largest_of(std::vector<float> values, std::int64_t count, std::int64_t exclusion) {
+  constexpr float kNone = -std::numeric_limits<float>::infinity();
+  // Blocks as long as a zone, and where in each the largest value is: a choice changes three of them.
+  const std::int64_t block = exclusion + 1, blocks = (std::ssize(values) + block - 1) / block;
+  std::vector<std::int64_t> best(blocks);
+  const auto look = [&](std::int64_t b) {
+    const auto end = values.begin() + std::min(std::ssize(values), (b + 1) * block);
+    best[b] = std::max_element(values.begin() + b * block, end) - values.begin();
+  };
+  for (std::int64_t b = 0; b < blocks; ++b) look(b);
+  std::vector<std::int64_t> windows;
+  while (std::ssize(windows) < count) {
+    const auto largest = std::ranges::max_element(best, {}, [&](std::int64_t w) { return values[w]; });
+    if (largest == best.end() || values[*largest] == kNone) break;
+    const std::int64_t at = *largest;
+    windows.push_back(at);
+    const std::int64_t first = std::max<std::int64_t>(0, at - exclusion);
+    const std::int64_t last = std::min(std::ssize(values) - 1, at + exclusion);
+    std::fill(values.begin() + first, values.begin() + last + 1, kNone);
+    for (std::int64_t b = first / block; b <= last / block; ++b) look(b);
+  }
+  return windows;
+}
+
+}  // namespace warploom::search

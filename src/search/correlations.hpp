@@ -1,0 +1,81 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "search/seen.hpp"
+
+namespace warploom::search {
+
+/// Correlations of each channel of a query with the windows of all channels in which it may be found, and
+/// with the axes of its sensor: what readings are fitted by. Of every step-th window; a thirty-second of the
+/// query.
+class Correlations {
+ public:
+  Correlations(const Searched& searched, const Query& query, const FindOptions& options);
+
+  std::int64_t step() const { return step_; }  ///< [samples]
+  std::int64_t windows() const { return windows_; }
+  /// The window that begins nearest to an offset.
+  std::int64_t window(std::int64_t offset) const;
+
+  /// Channels of the recording in which a channel of the query may be found, ascending.
+  std::span<const std::int32_t> candidates(std::size_t channel) const { return candidates_[channel]; }
+  /// [windows] 0 where the window is constant or misses a sample. `candidate` is one of candidates(), or on
+  /// the same sensor.
+  std::span<const float> of(std::size_t channel, std::int32_t candidate) const;
+  /// [windows] of a channel of the recording that was asked for: 0 where it is constant, NaN where a sample
+  /// is missing.
+  std::span<const float> deviations(std::int32_t channel) const {
+    return deviations_[static_cast<std::size_t>(channel)];
+  }
+
+ private:
+  std::int64_t step_, windows_;
+  std::vector<std::vector<std::int32_t>> candidates_, computed_;  // [query channels]
+  std::vector<std::vector<std::vector<float>>> correlations_;     // [query channels][computed][windows]
+  std::vector<std::vector<float>> deviations_;                    // [channels][windows]
+};
+
+/// Windows of the largest values, more than `exclusion` windows apart, largest first; none whose value is not
+/// above -infinity.
+std::vector<std::int64_t> largest_of(std::vector<float> values, std::int64_t count, std::int64_t exclusion);
+
+/// The sum of eighth powers of what is positive: some windows that are much alike say more than many that are
+/// a little.
+double agreement(std::span<const float> likeness);
+
+/// What most of some windows agree on: a fit to one of them is tried at all others, and the best is fitted
+/// again to the windows that it is most like, first to few.
+/// @param seeds  windows that are tried
+/// @param fit  from a list of windows
+/// @param likeness  of a fit: to each window of the recording, at most 1
+/// @return windows most like it, largest likeness first, at most `count`
+template <class Fit, class Likeness>
+std::vector<std::int64_t> agreed(std::span<const std::int64_t> seeds, std::int64_t count,
+                                 std::int64_t exclusion, const Fit& fit, const Likeness& likeness) {
+  std::vector<float> best;
+  double most = -1;
+  for (const std::int64_t seed : seeds) {
+    std::vector<float> there = likeness(fit(std::span(&seed, 1)));
+    const auto first = std::max<std::int64_t>(0, seed - exclusion);
+    const auto own = std::min<std::int64_t>(std::ssize(there), seed + exclusion + 1) - first;
+    const double sum = agreement(there) - agreement(std::span(there).subspan(first, own));
+    if (sum > most) {
+      most = sum;
+      best = std::move(there);
+    }
+  }
+  if (best.empty()) return {};
+  constexpr int kRounds = 3;
+  std::vector<std::int64_t> windows;
+  for (int round = kRounds - 1;; --round) {
+    windows = largest_of(std::move(best), std::max<std::int64_t>(2, count >> round), exclusion);
+    if (round == 0) return windows;
+    best = likeness(fit(std::span<const std::int64_t>(windows)));
+  }
+}
+
+}  // namespace warploom::search

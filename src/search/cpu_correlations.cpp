@@ -1,0 +1,87 @@
+// Compiled for several instruction sets: see cpu_vector.hpp for what that asks for.
+#include "search/cpu_correlations.hpp"
+
+#include "search/cpu_vector.hpp"
+
+namespace warploom::search::WARPLOOM_INSTRUCTION_SET {
+namespace {
+
+constexpr int kVectors = kCorrelationParts / kLanes;
+
+/// The sum of all parts: halves, quarters...
+inline float sum_of(const Vector* parts) {
+  float some[kCorrelationParts];
+  for (int v = 0; v < kVectors; ++v) store(some + v * kLanes, parts[v]);
+  for (int half = kCorrelationParts / 2; half > 0; half /= 2)
+    for (int k = 0; k < half; ++k) some[k] += some[k + half];
+  return some[0];
+}
+
+void correlate(const float* samples, std::int64_t step, std::int64_t windows, const float* pattern,
+               std::int64_t length, const float* scale, float* to) {
+  for (std::int64_t w = 0; w < windows; ++w) {
+    const float* const window = samples + w * step;
+    Vector parts[kVectors] = {};
+    for (std::int64_t i = 0; i < length; i += kCorrelationParts)
+      for (int v = 0; v < kVectors; ++v)
+        parts[v] += load(pattern + i + v * kLanes) * load(window + i + v * kLanes);
+    to[w] = scale[w] * sum_of(parts);
+  }
+}
+
+void add(float factor, const float* from, std::int64_t count, float* to) {
+  std::int64_t w = 0;
+  for (; w + kLanes <= count; w += kLanes) store(to + w, load(to + w) + factor * load(from + w));
+  for (; w < count; ++w) to[w] += factor * from[w];
+}
+
+void add_weighted(float factor, const float* weight, const float* from, std::int64_t count, float* to) {
+  std::int64_t w = 0;
+  for (; w + kLanes <= count; w += kLanes)
+    store(to + w, load(to + w) + factor * load(weight + w) * load(from + w));
+  for (; w < count; ++w) to[w] += factor * weight[w] * from[w];
+}
+
+void largest(const float* from, bool absolute, std::int64_t count, float* to) {
+  std::int64_t w = 0;
+  for (; w + kLanes <= count; w += kLanes) {
+    const Vector x = load(from + w);
+    store(to + w, greater(absolute ? greater(x, -x) : x, load(to + w)));
+  }
+  for (; w < count; ++w) {
+    const float x = absolute && from[w] < 0 ? -from[w] : from[w];
+    if (x > to[w]) to[w] = x;
+  }
+}
+
+double eighth_powers(const float* values, std::int64_t count) {
+  constexpr std::int64_t kBlock = 4096;  // of which floats hold the sum
+  double sum = 0;
+  for (std::int64_t begin = 0; begin < count; begin += kBlock) {
+    const std::int64_t end = begin + kBlock < count ? begin + kBlock : count;
+    Vector parts[kVectors] = {};
+    std::int64_t w = begin;
+    for (; w + kCorrelationParts <= end; w += kCorrelationParts)
+      for (int v = 0; v < kVectors; ++v) {
+        Vector x = greater(load(values + w + v * kLanes), Vector{});
+        x *= x;
+        x *= x;
+        parts[v] += x * x;
+      }
+    sum += sum_of(parts);
+    for (; w < end; ++w) {
+      float x = values[w] > 0 ? values[w] : 0;
+      x *= x;
+      x *= x;
+      sum += x * x;
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+extern const CpuCorrelations cpu_correlations;
+const CpuCorrelations cpu_correlations = {correlate, add, add_weighted, largest, eighth_powers};
+
+}  // namespace warploom::search::WARPLOOM_INSTRUCTION_SET

@@ -1,0 +1,263 @@
+#include "search/seen.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "search/cpu_dtw_batch.hpp"
+#include "search/plan.hpp"
+#include "search/turned.hpp"
+#include "search/windows.hpp"
+#include "warploom/core/progress.hpp"
+#include "warploom/core/threads.hpp"
+
+namespace warploom::search {
+namespace {
+
+const std::vector<double> kScales = {0.8, 0.8944271909999159, 1, 1.118033988749895, 1.25};
+
+double middle_of(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+}  // namespace
+
+std::vector<Nearby> nearest(std::vector<Nearby> places, std::int64_t count, std::int64_t exclusion) {
+  std::ranges::sort(places, {}, &Nearby::logarithm);
+  std::vector<Nearby> kept;
+  for (const Nearby& place : places) {
+    if (std::ssize(kept) == count || !std::isfinite(place.logarithm)) break;
+    if (std::ranges::none_of(
+            kept, [&](const Nearby& other) { return std::abs(other.offset - place.offset) <= exclusion; }))
+      kept.push_back(place);
+  }
+  std::ranges::sort(kept, {}, &Nearby::offset);
+  return kept;
+}
+
+std::vector<std::int64_t> offsets_of(std::span<const Nearby> places) {
+  std::vector<std::int64_t> offsets;
+  for (const Nearby& one : places) offsets.push_back(one.offset);
+  return offsets;
+}
+
+double logarithm_of(double distance) { return std::log(std::max(1e-7, distance)); }
+
+Reading plain_reading(const Query& query) {
+  Reading plain;
+  plain.channels = plain.places = query.places;
+  plain.negated.assign(query.channels.size(), false);
+  plain.lags.assign(query.channels.size(), 0);
+  return plain;
+}
+
+Searched::Searched(Index& index, std::int64_t length) : index_(index), length_(length) {
+  const Signal& signal = index.signal();
+  moments_.resize(signal.size());
+  parallel_for(std::ssize(signal), [&](std::int64_t c) {
+    check_interrupt();
+    moments_[c] = window_moments(signal[c], length, 0, std::ssize(signal[c]) - length + 1);
+  });
+}
+
+Seen::Seen(const Searched& searched, const Query& query, const Reading& reading, const FindOptions& options)
+    : reading_(reading), searched_(searched) {
+  const Index& index = searched.index();
+  in_place_.band = options.band;
+  in_place_.exclusion = options.exclusion;
+  in_place_.scales = reading.stretched ? kScales : options.scales;
+  std::vector<std::vector<float>> samples = turned(query, options.sensors, reading.turns);
+  earliest_ = std::numeric_limits<std::int64_t>::max();
+  std::int64_t latest = std::numeric_limits<std::int64_t>::min();
+  for (std::size_t c = 0; c < samples.size(); ++c) {
+    if (reading.channels[c] < 0) continue;
+    earliest_ = std::min(earliest_, reading.lags[c]);
+    latest = std::max(latest, reading.lags[c]);
+  }
+  shifted_ = latest > earliest_;
+  if (!shifted_) {
+    signal_ = index.signal();
+    for (std::size_t c = 0; c < signal_.size(); ++c) recorded_.emplace_back(static_cast<std::int32_t>(c), 0);
+  }
+  query_.label = query.label;
+  for (std::size_t c = 0; c < samples.size(); ++c) {
+    if (reading.channels[c] < 0) continue;
+    if (reading.negated[c])
+      for (float& x : samples[c]) x = -x;
+    if (shifted_) {
+      const std::int64_t later = reading.lags[c] - earliest_;
+      signal_.push_back(
+          index.signal()[reading.channels[c]].subspan(later, index.samples() - (latest - earliest_)));
+      recorded_.emplace_back(reading.channels[c], later);
+    }
+    query_.places.push_back(shifted_ ? static_cast<std::int32_t>(signal_.size() - 1) : reading.channels[c]);
+    if (c < query.names.size()) query_.names.push_back(query.names[c]);
+    of_query_.push_back(static_cast<std::int32_t>(c));
+    samples_.push_back(std::move(samples[c]));
+  }
+  query_.channels = {samples_.begin(), samples_.end()};
+  patterns_ = joint_patterns(query_, in_place_, std::ssize(signal_), index.normalization());
+}
+
+std::vector<Nearby> Seen::best(std::int64_t limit) {
+  JointTask task;
+  task.patterns = static_cast<std::int32_t>(patterns_.size());
+  task.limit = limit;
+  task.exclusion = samples_of(in_place_.exclusion, query_.length());
+  const std::vector<std::vector<Candidate>> found = index().best(patterns_, std::span(&task, 1));
+  std::vector<Nearby> places;
+  for (const Candidate& one : found[0])
+    places.push_back({one.offset - earliest_, logarithm_of(one.distance)});
+  return places;
+}
+
+std::vector<float> Seen::distances(const JointPattern& pattern, std::span<const std::int64_t> offsets) const {
+  const Normalization normalization = searched_.index().normalization();
+  const CpuQuery query(signal_, pattern, normalization);
+  const std::int64_t lanes = DtwBatch(query).lanes(), last = samples_of_signal() - query.length;
+  std::vector<float> all(offsets.size(), std::numeric_limits<float>::infinity());
+  // One of a window: kept, or its own.
+  const auto moments_of = [&](std::int32_t channel, std::int64_t offset) {
+    const auto [recorded, later] = recorded_[channel];
+    if (query.length != searched_.length()) {
+      const WindowMoments own =
+          window_moments(signal_[channel].subspan(offset, query.length), query.length, 0, 1);
+      return std::array{own.mean[0], own.rest[0], own.scale[0]};
+    }
+    const WindowMoments& kept = searched_.moments(recorded);
+    return std::array{kept.mean[offset + later], kept.rest[offset + later], kept.scale[offset + later]};
+  };
+  parallel_for((std::ssize(offsets) + lanes - 1) / lanes, [&](std::int64_t b) {
+    check_interrupt();
+    DtwBatch batch(query);
+    const std::int64_t begin = b * lanes, count = std::min(lanes, std::ssize(offsets) - begin);
+    bool whole[kMostLanes];
+    std::fill_n(whole, kMostLanes, true);
+    for (std::int64_t c = 0; c < query.count(); ++c) {
+      LaneWindows windows;
+      for (std::int64_t l = 0; l < lanes; ++l) {
+        std::int64_t offset = offsets[begin + std::min(l, count - 1)];
+        whole[l] = whole[l] && offset >= 0 && offset <= last;
+        if (offset < 0 || offset > last) offset = 0;
+        windows.begin[l] = query.channels[c].recorded.data() + offset;
+        const auto [mean, rest, scale] = moments_of(pattern.channels[c], offset);
+        whole[l] = whole[l] && !std::isnan(scale);
+        const bool as_it_is = normalization == Normalization::none;
+        windows.mean[l] = as_it_is ? 0 : mean;
+        windows.rest[l] = as_it_is ? 0 : rest;
+        windows.scale[l] = as_it_is ? 1 : scale;
+      }
+      batch.load(c, windows.begin, windows.moments());
+    }
+    float of_lanes[kMostLanes];
+    batch.compute(of_lanes);
+    for (std::int64_t l = 0; l < count; ++l)
+      if (whole[l]) all[begin + l] = of_lanes[l];
+  });
+  return all;
+}
+
+std::vector<Nearby> Seen::at(std::span<const Nearby> places, std::int64_t around, std::int64_t steps) const {
+  std::vector<std::int64_t> offsets;
+  for (const Nearby& place : places)
+    for (std::int64_t step = -steps; step <= steps; ++step)
+      offsets.push_back(place.offset + step * around + earliest_);
+  std::vector<Nearby> least;
+  for (const Nearby& place : places) least.push_back({place.offset});
+  for (const JointPattern& pattern : patterns_) {
+    const std::vector<float> all = distances(pattern, offsets);
+    for (std::size_t k = 0; k < all.size(); ++k)
+      if (const double x = logarithm_of(all[k]); x < least[k / (2 * steps + 1)].logarithm)
+        least[k / (2 * steps + 1)] = {offsets[k] - earliest_, x};
+  }
+  return least;
+}
+
+std::vector<Nearby> Seen::evenly(std::int64_t count) const {
+  const std::int64_t last = samples_of_signal() - longest();
+  std::vector<Nearby> places;
+  for (std::int64_t k = 0; k < count; ++k) places.push_back({k * last / (count - 1) - earliest_});
+  return places;
+}
+
+double Seen::usual() const {
+  constexpr std::int64_t kMany = 128;
+  std::vector<double> all;
+  for (const Nearby& place : at(evenly(kMany), 0, 0))
+    if (std::isfinite(place.logarithm)) all.push_back(place.logarithm);
+  return middle_of(std::move(all));
+}
+
+std::vector<Nearby> Seen::minima() {
+  const std::int64_t zone = samples_of(in_place_.exclusion, query_.length()) + 1;
+  const std::int64_t windows = samples_of_signal() - longest() + 1;
+  std::vector<std::pair<float, std::int64_t>> least(
+      (windows + zone - 1) / zone, {std::numeric_limits<float>::infinity(), std::int64_t{0}});
+  for (const JointPattern& pattern : patterns_) {
+    const std::vector<float> profile = index().profile(pattern, 0, windows);
+    for (std::int64_t w = 0; w < windows; ++w)
+      if (profile[w] < least[w / zone].first) least[w / zone] = {profile[w], w};
+  }
+  std::vector<Nearby> places;
+  for (const auto& [distance, window] : least)
+    if (std::isfinite(distance)) places.push_back({window - earliest_, logarithm_of(distance)});
+  return places;
+}
+
+std::vector<double> Seen::of_channel(std::size_t channel, std::span<const Nearby> places) const {
+  std::vector<std::int64_t> offsets;
+  for (const Nearby& place : places) offsets.push_back(place.offset + earliest_);
+  const JointPattern pattern{{samples_[channel]}, {query_.places[channel]}, patterns_[0].radius};
+  std::vector<double> all;
+  for (const float x : distances(pattern, offsets))
+    if (std::isfinite(x)) all.push_back(logarithm_of(x));
+  return all;
+}
+
+std::vector<Match> Seen::matches(const Query& whole, std::int64_t limit) {
+  InPlaceOptions in_place = in_place_;
+  in_place.limit = limit;
+  std::vector<Match> found = find_in_place(index(), query_, in_place);
+  for (Match& match : found) {
+    match.channels = static_cast<std::int32_t>(whole.channels.size());
+    match.first = std::numeric_limits<std::int64_t>::max();
+    match.last = 0;
+    std::int64_t covered = 0;
+    for (Pair& pair : match.pairs) {
+      pair.query_channel = of_query_[pair.query_channel];
+      pair.channel = reading_.channels[pair.query_channel];
+      pair.switched = pair.channel != whole.places[pair.query_channel];
+      pair.negated = reading_.negated[pair.query_channel];
+      pair.offset += reading_.lags[pair.query_channel] - earliest_;
+      pair.begin += reading_.lags[pair.query_channel] - earliest_;
+      match.first = std::min(match.first, pair.offset);
+      match.last = std::max(match.last, pair.begin + pair.length);
+      covered += pair.coverage;
+    }
+    match.coverage = static_cast<double>(covered) / static_cast<double>(whole.length() * match.channels);
+  }
+  return found;
+}
+
+Index& Seen::index() {
+  if (!shifted_) return searched_.index();
+  if (!own_) {
+    IndexOptions same;
+    same.run = searched_.index().run();
+    same.normalization = searched_.index().normalization();
+    own_.emplace(signal_, same);
+  }
+  return *own_;
+}
+
+std::int64_t Seen::longest() const {
+  std::int64_t longest = 0;
+  for (const JointPattern& pattern : patterns_) longest = std::max(longest, pattern.length());
+  return longest;
+}
+
+}  // namespace warploom::search

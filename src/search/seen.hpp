@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "search/windows.hpp"
+#include "warploom/search/in_place.hpp"
+#include "warploom/search/reading.hpp"
+
+namespace warploom::search {
+
+/// Where a query may be, and the logarithm of its distance there.
+struct Nearby {
+  std::int64_t offset = 0;
+  double logarithm = std::numeric_limits<double>::infinity();
+};
+
+/// The nearest `count`, of finite distance, in order of their offsets; of those closer than `exclusion` the
+/// nearer.
+std::vector<Nearby> nearest(std::vector<Nearby> places, std::int64_t count, std::int64_t exclusion);
+
+std::vector<std::int64_t> offsets_of(std::span<const Nearby> places);
+
+/// Of a distance; of none less than 1e-7.
+double logarithm_of(double distance);
+
+Reading plain_reading(const Query& query);
+
+/// A recording, or a part of one, and the moments of all its windows of a query's length.
+class Searched {
+ public:
+  /// Without moments: to be searched, and asked for no single windows.
+  explicit Searched(Index& index) : index_(index) {}
+  Searched(Index& index, std::int64_t length);
+  Index& index() const { return index_; }
+  std::int64_t length() const { return length_; }
+  const WindowMoments& moments(std::int32_t channel) const {
+    return moments_[static_cast<std::size_t>(channel)];
+  }
+
+ private:
+  Index& index_;
+  std::int64_t length_ = 0;
+  std::vector<WindowMoments> moments_;  // [channels]
+};
+
+/// A recording and a query as a reading takes them: ready to be searched in place.
+class Seen {
+ public:
+  Seen(const Searched& searched, const Query& query, const Reading& reading, const FindOptions& options);
+  Seen(const Seen&) = delete;
+
+  /// The best places, in the time of a reading's lag 0.
+  std::vector<Nearby> best(std::int64_t limit);
+
+  /// The least distance at each place or up to `steps` times `around` samples beside it; of places where the
+  /// query does not fit an infinite one.
+  std::vector<Nearby> at(std::span<const Nearby> places, std::int64_t around, std::int64_t steps = 1) const;
+
+  /// The logarithm of the usual distance: the median over evenly spaced windows.
+  double usual() const;
+
+  /// The nearest place in each zone of all windows, where there is one.
+  std::vector<Nearby> minima();
+
+  /// Logarithms of distances of one of the reading's channels.
+  std::vector<double> of_channel(std::size_t channel, std::span<const Nearby> places) const;
+
+  /// Channels of the query that the reading has.
+  const std::vector<std::int32_t>& of_query() const { return of_query_; }
+  /// `count` places, evenly spaced.
+  std::vector<Nearby> evenly(std::int64_t count) const;
+
+  /// As find_in_place(), of the whole query: at most `limit`, at any distance.
+  std::vector<Match> matches(const Query& whole, std::int64_t limit);
+
+ private:
+  std::int64_t samples_of_signal() const { return std::ssize(signal_[0]); }
+  /// Distances of windows here and there, as many at once as a vector has lanes, whatever device the index is
+  /// on: infinite where a window leaves the recording or misses a sample.
+  std::vector<float> distances(const JointPattern& pattern, std::span<const std::int64_t> offsets) const;
+  std::int64_t longest() const;
+  /// Made when it is first needed, where channels are shifted against each other.
+  Index& index();
+
+  const Reading reading_;
+  InPlaceOptions in_place_;
+  std::int64_t earliest_ = 0;
+  std::vector<std::vector<float>> samples_;
+  std::vector<std::int32_t> of_query_;  // [of the reading's channels]
+  Query query_;
+  bool shifted_ = false;
+  Signal signal_;  // as the reading's channels are numbered
+  std::vector<std::pair<std::int32_t, std::int64_t>>
+      recorded_;  // of these: the recording's channel, and how much later
+  const Searched& searched_;
+  std::optional<Index> own_;
+  std::vector<JointPattern> patterns_;
+};
+
+}  // namespace warploom::search

@@ -1,0 +1,160 @@
+#include "search/correlations.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "search/assignments.hpp"
+#include "search/orientations.hpp"
+
+namespace warploom::search {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr std::int64_t kQuerySamples = 70, kRecordedSamples = 900;
+
+std::vector<float> slow_noise(std::int64_t samples, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> normal;
+  std::vector<float> all;
+  double slow = 0;
+  for (std::int64_t i = 0; i < samples; ++i) {
+    slow = 0.9 * slow + normal(random);
+    all.push_back(static_cast<float>(slow));
+  }
+  return all;
+}
+
+/// Three channels of noise and a query of three.
+struct NoisyQuery {
+  std::vector<std::vector<float>> recorded, pattern;
+  Query query;
+  FindOptions options;
+  NoisyQuery() {
+    for (std::uint32_t c = 0; c < 3; ++c) {
+      recorded.push_back(slow_noise(kRecordedSamples, 10 + c));
+      pattern.push_back(slow_noise(kQuerySamples, 20 + c));
+    }
+    query.channels = {pattern.begin(), pattern.end()};
+    query.places = {0, 1, 2};
+  }
+  Correlations correlations() const {
+    Index index({recorded.begin(), recorded.end()});
+    return {Searched(index, kQuerySamples), query, options};
+  }
+};
+
+/// As it is defined, in double precision; 0 where it is not.
+double correlation_in_double(std::span<const float> a, std::span<const float> b) {
+  const auto n = static_cast<double>(a.size());
+  double mean_a = 0, mean_b = 0, aa = 0, bb = 0, ab = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    mean_a += a[i] / n;
+    mean_b += b[i] / n;
+  }
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    aa += (a[i] - mean_a) * (a[i] - mean_a);
+    bb += (b[i] - mean_b) * (b[i] - mean_b);
+    ab += (a[i] - mean_a) * (b[i] - mean_b);
+  }
+  return aa > 0 && bb > 0 ? ab / std::sqrt(aa * bb) : 0;
+}
+
+TEST(Correlations, AreThoseOfTheirDefinition) {
+  NoisyQuery all;
+  for (float& x : all.recorded[1]) x += 3000;  // a large level
+  std::fill(all.recorded[2].begin() + 100, all.recorded[2].begin() + 300, 7.F);
+  all.recorded[0][500] = std::numeric_limits<float>::quiet_NaN();
+  const Correlations correlations = all.correlations();
+  ASSERT_EQ(correlations.step(), kQuerySamples / 32);
+  ASSERT_EQ(correlations.windows(), (kRecordedSamples - kQuerySamples) / correlations.step() + 1);
+  for (std::size_t c = 0; c < 3; ++c)
+    for (const std::int32_t k : {0, 1, 2})
+      for (std::int64_t w = 0; w < correlations.windows(); ++w) {
+        const std::int64_t at = w * correlations.step();
+        const std::span<const float> window = std::span(all.recorded[k]).subspan(at, kQuerySamples);
+        const bool missing = k == 0 && at <= 500 && 500 < at + kQuerySamples;
+        EXPECT_NEAR(correlations.of(c, k)[w], missing ? 0 : correlation_in_double(all.pattern[c], window),
+                    2e-5);
+        EXPECT_EQ(std::isnan(correlations.deviations(k)[w]), missing);
+      }
+  EXPECT_EQ(correlations.deviations(2)[110 / correlations.step()], 0);
+}
+
+TEST(Correlations, AreThoseThatMayBeAskedFor) {
+  NoisyQuery all;
+  all.options.neighbours = 1;
+  EXPECT_THAT(all.correlations().candidates(0), ElementsAre(0, 1));
+  // The axes of its sensor are computed, and are no candidates.
+  all.options.neighbours = 0;
+  all.options.sensors = {{0, 1, 2}};
+  const Correlations correlations = all.correlations();
+  EXPECT_THAT(correlations.candidates(0), ElementsAre(0));
+  EXPECT_NEAR(correlations.of(0, 2)[5],
+              correlation_in_double(
+                  all.pattern[0], std::span(all.recorded[2]).subspan(5 * correlations.step(), kQuerySamples)),
+              2e-5);
+}
+
+TEST(LargestOf, LieFartherApartThanTheZone) {
+  EXPECT_THAT(largest_of({1, 5, 4, 0, 3, 2}, 3, 1), ElementsAre(1, 4));
+  EXPECT_THAT(largest_of({1, 5, 4, 0, 3, 2}, 1, 0), ElementsAre(1));
+  EXPECT_THAT(largest_of({}, 3, 1), ElementsAre());
+}
+
+/// Where the pattern is put into a recording.
+constexpr std::int64_t kPlanted[] = {96, 300, 520, 700};
+
+TEST(Assignments, AreFoundAtPlacesThatNobodyNamed) {
+  NoisyQuery all;
+  constexpr std::int64_t kLag = 12;
+  // Channel 0 in 2, late and with its sign changed; 1 in 0; 2 in 1.
+  for (const std::int64_t place : kPlanted)
+    for (std::int64_t i = 0; i < kQuerySamples; ++i) {
+      all.recorded[2][place + kLag + i] = -all.pattern[0][i];
+      all.recorded[0][place + i] = all.pattern[1][i];
+      all.recorded[1][place + i] = all.pattern[2][i];
+    }
+  const Correlations correlations = all.correlations();
+  const Assignments assignments(correlations, all.query, true, 16);
+  std::vector<std::int64_t> places = assignments.places({true, true}, {}, 4, kQuerySamples / 2);
+  std::ranges::sort(places);
+  const Reading reading = assignments.fit({true, true}, places);
+  EXPECT_THAT(reading.channels, ElementsAre(2, 0, 1));
+  EXPECT_THAT(reading.negated, ElementsAre(true, false, false));
+  ASSERT_EQ(places.size(), 4U);
+  for (std::size_t k = 0; k < 4; ++k)
+    EXPECT_NEAR(static_cast<double>(places[k] + reading.lags[1] - kPlanted[k]), 0, 2);
+  EXPECT_NEAR(static_cast<double>(reading.lags[0] - reading.lags[1]), kLag, 1);
+  // Without negation it cannot be told, and without the map there is only the lag.
+  EXPECT_FALSE(Assignments(correlations, all.query, false, 16).fit({true, true}, places).negated[0]);
+  EXPECT_THAT(assignments.fit({false, true}, places).channels, ElementsAre(0, 1, 2));
+}
+
+TEST(Orientations, AreFoundAtPlacesThatNobodyNamed) {
+  NoisyQuery all;
+  all.options.sensors = {{0, 1, 2}};
+  const std::array<double, 9> turn = rotations(9)[4];
+  for (const std::int64_t place : kPlanted)
+    for (std::int64_t i = 0; i < kQuerySamples; ++i)
+      for (int row = 0; row < 3; ++row) {
+        double sum = 0;
+        for (int column = 0; column < 3; ++column) sum += turn[3 * row + column] * all.pattern[column][i];
+        all.recorded[row][place + i] = static_cast<float>(5 * sum);
+      }
+  const Correlations correlations = all.correlations();
+  const Orientations orientations(correlations, all.query, all.options.sensors);
+  std::vector<std::int64_t> places = orientations.places(4, kQuerySamples / 2);
+  std::ranges::sort(places);
+  ASSERT_EQ(places.size(), 4U);
+  for (std::size_t k = 0; k < 4; ++k) EXPECT_EQ(places[k], kPlanted[k]);
+  const std::array<double, 9> fitted = orientations.fit(places)[0];
+  for (int k = 0; k < 9; ++k) EXPECT_NEAR(fitted[k], turn[k], 1e-3) << k;
+}
+
+}  // namespace
+}  // namespace warploom::search

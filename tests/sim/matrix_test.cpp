@@ -1,0 +1,272 @@
+// mma, wmma, ldmatrix, stmatrix and movmatrix against sums written out here, with fragments laid out from the
+// other side: which lane and register hold an element. What an H200 gives is in matrix_bits.hpp, and
+// gpu_test_sim runs tests/sim/kernels/matrix.cu on both.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <random>
+
+#include "sim/tensor_sum.hpp"
+#include "warploom/sim/sim.hpp"
+
+namespace warploom::sim {
+namespace {
+
+using testing::HasSubstr;
+
+/// A shape and its types; D and C have `result`.
+struct Product {
+  unsigned m, n, k;
+  std::string a, b, result, modifier = {};
+  std::string name() const {
+    return fmt::format("mma.sync.aligned.m{}n{}k{}.row.col{}.{}.{}.{}.{}{}", m, n, k,
+                       a == "b1" ? "" : modifier, result, a, b, result, a == "b1" ? modifier : "");
+  }
+};
+void PrintTo(const Product& p, std::ostream* out) { *out << p.name(); }
+
+unsigned width(const std::string& type) { return bits_of(*element_of(type)); }
+unsigned register_width(const std::string& type) { return type == "f64" ? 64 : 32; }
+
+/// Where an element lies: PTX ISA 9.0, 9.7.14.5, "Matrix Fragments".
+struct Home {
+  unsigned reg, lane, shift;
+};
+/// Of A (row, k) or, with `rows` 8, of B (column, k).
+Home home_of_factor(const std::string& type, unsigned rows, unsigned row, unsigned k) {
+  const unsigned held = register_width(type) / width(type);
+  return {(k / (4 * held)) * (rows / 8) + row / 8, row % 8 * 4 + k / held % 4, k % held * width(type)};
+}
+Home home_of_sum(const std::string& type, unsigned row, unsigned column) {
+  const unsigned held = register_width(type) / width(type), at = row / 8 * 2 + column % 2;
+  return {at / held, row % 8 * 4 + column / 2, at % held * width(type)};
+}
+
+/// The registers of a matrix: [register][lane].
+struct Matrix {
+  unsigned registers, bits;
+  std::vector<std::uint64_t> words;
+  Matrix(const std::string& type, unsigned elements)
+      : registers(elements * width(type) / 32 / register_width(type)),
+        bits(register_width(type)),
+        words(std::size_t{registers} * 32) {}
+  std::uint64_t get(Home h, unsigned w) const {
+    const std::uint64_t all = words[h.reg * 32 + h.lane] >> h.shift;
+    return w == 64 ? all : all & ((std::uint64_t{1} << w) - 1);
+  }
+  void put(Home h, std::uint64_t value) { words[h.reg * 32 + h.lane] |= value << h.shift; }
+};
+
+/// A kernel that loads A, B and C, one 64-bit word a register and lane, executes `name` and stores D.
+std::string kernel_for(const std::string& name, const Matrix& a, const Matrix& b, const Matrix& c,
+                       unsigned d_registers) {
+  std::string body, text;
+  const auto list = [](char which, unsigned count) {
+    std::string all;
+    for (unsigned r = 0; r < count; ++r) all += fmt::format("{}%{}{}", r == 0 ? "" : ", ", which, r);
+    return "{" + all + "}";
+  };
+  unsigned at = 0;
+  for (const auto& [which, m] : {std::pair{'a', &a}, {'b', &b}, {'c', &c}})
+    for (unsigned r = 0; r < m->registers; ++r, ++at)
+      body += m->bits == 64 ? fmt::format("ld.global.u64 %{}{}, [%rd3+{}];\n", which, r, at * 256)
+                            : fmt::format("ld.global.u64 %rd4, [%rd3+{}];\ncvt.u32.u64 %{}{}, %rd4;\n",
+                                          at * 256, which, r);
+  body += fmt::format("{} {}, {}, {}, {};\n", name, list('d', d_registers), list('a', a.registers),
+                      list('b', b.registers), list('c', c.registers));
+  for (unsigned r = 0; r < d_registers; ++r, ++at)
+    body += c.bits == 64
+                ? fmt::format("st.global.u64 [%rd3+{}], %d{};\n", at * 256, r)
+                : fmt::format("cvt.u64.u32 %rd4, %d{};\nst.global.u64 [%rd3+{}], %rd4;\n", r, at * 256);
+  return fmt::format(
+      ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 data)\n{{\n"
+      ".reg .b32 %r<4>;\n.reg .b64 %rd<9>;\n.reg .b{0} %a<20>, %b<20>;\n.reg .b{1} %c<20>, %d<20>;\n"
+      "ld.param.u64 %rd1, [data];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %rd2, %r1, 8;\nadd.u64 %rd3, %rd1, %rd2;\n"
+      "{2}ret;\n}}\n",
+      a.bits, c.bits, body);
+}
+
+Matrix run(const Product& p, const Matrix& a, const Matrix& b, const Matrix& c) {
+  Machine machine(ptx::parse(kernel_for(p.name(), a, b, c, c.registers), "k.ptx"));
+  std::vector<std::uint64_t> data;
+  for (const Matrix* m : {&a, &b, &c}) data.insert(data.end(), m->words.begin(), m->words.end());
+  data.resize(data.size() + c.words.size());
+  const Address at = machine.upload(std::span(data), "data");
+  const Outcome outcome = machine.launch("k", Arguments().add(at), {.block = {32}});
+  EXPECT_TRUE(outcome.clean()) << outcome.findings.front().text();
+  machine.download(at, std::span(data));
+  Matrix d = c;
+  std::copy(data.end() - static_cast<std::ptrdiff_t>(c.words.size()), data.end(), d.words.begin());
+  return d;
+}
+
+/// Fills with `value(row, column)`.
+template <typename Value>
+Matrix factors(const std::string& type, unsigned rows, unsigned k, Value value) {
+  Matrix m(type, rows * k);
+  for (unsigned row = 0; row < rows; ++row)
+    for (unsigned i = 0; i < k; ++i) m.put(home_of_factor(type, rows, row, i), value(row, i));
+  return m;
+}
+template <typename Value>
+Matrix sums(const Product& p, Value value) {
+  Matrix m(p.result, p.m * p.n);
+  for (unsigned row = 0; row < p.m; ++row)
+    for (unsigned column = 0; column < p.n; ++column)
+      m.put(home_of_sum(p.result, row, column), value(row, column));
+  return m;
+}
+std::uint64_t element(const Product& p, const Matrix& m, bool is_b, unsigned row, unsigned k) {
+  const std::string& type = is_b ? p.b : p.a;
+  return m.get(home_of_factor(type, is_b ? 8 : p.m, row, k), width(type));
+}
+std::uint64_t sum_at(const Product& p, const Matrix& m, unsigned row, unsigned column) {
+  return m.get(home_of_sum(p.result, row, column), width(p.result));
+}
+
+class IntegerProducts : public testing::TestWithParam<Product> {};
+
+std::int64_t integer(const std::string& type, std::uint64_t bits) {
+  if (type == "s8") return static_cast<std::int8_t>(bits);
+  if (type == "s4") return bits >= 8 ? static_cast<std::int64_t>(bits) - 16 : static_cast<std::int64_t>(bits);
+  return static_cast<std::int64_t>(bits);
+}
+
+TEST_P(IntegerProducts, AreExact) {
+  const Product& p = GetParam();
+  std::mt19937_64 random(1);
+  const auto bits = [&](const std::string& type) {
+    return [&random, w = width(type)](unsigned, unsigned) { return random() >> (64 - w); };
+  };
+  const Matrix a = factors(p.a, p.m, p.k, bits(p.a)), b = factors(p.b, 8, p.k, bits(p.b));
+  // Some sums overflow.
+  const Matrix c = sums(p, [&](unsigned row, unsigned column) -> std::uint64_t {
+    return row % 4 == 0 ? (column % 2 == 0 ? 0x7fffffffu - column : 0x80000000u + column) : random() >> 32;
+  });
+  const Matrix d = run(p, a, b, c);
+  for (unsigned row = 0; row < p.m; ++row)
+    for (unsigned column = 0; column < p.n; ++column) {
+      std::int64_t sum = static_cast<std::int32_t>(sum_at(p, c, row, column));
+      for (unsigned k = 0; k < p.k; ++k) {
+        const std::int64_t x = integer(p.a, element(p, a, false, row, k)),
+                           y = integer(p.b, element(p, b, true, column, k));
+        sum += p.a != "b1" ? x * y : p.modifier == ".xor.popc" ? x ^ y : x & y;
+      }
+      if (p.modifier == ".satfinite")
+        sum = std::clamp<std::int64_t>(sum, std::int64_t{INT32_MIN}, std::int64_t{INT32_MAX});
+      ASSERT_EQ(sum_at(p, d, row, column), static_cast<std::uint32_t>(sum)) << row << ", " << column;
+    }
+}
+
+const Product kIntegerProducts[] = {{8, 8, 16, "s8", "s8", "s32"},
+                                    {16, 8, 16, "u8", "u8", "s32"},
+                                    {16, 8, 32, "s8", "s8", "s32"},
+                                    {16, 8, 32, "s8", "u8", "s32"},
+                                    {16, 8, 32, "u8", "s8", "s32", ".satfinite"},
+                                    {16, 8, 32, "s8", "s8", "s32", ".satfinite"},
+                                    {8, 8, 32, "s4", "u4", "s32"},
+                                    {16, 8, 32, "u4", "u4", "s32"},
+                                    {16, 8, 64, "s4", "s4", "s32", ".satfinite"},
+                                    {8, 8, 128, "b1", "b1", "s32", ".xor.popc"},
+                                    {16, 8, 128, "b1", "b1", "s32", ".and.popc"},
+                                    {16, 8, 256, "b1", "b1", "s32", ".xor.popc"}};
+INSTANTIATE_TEST_SUITE_P(, IntegerProducts, testing::ValuesIn(kIntegerProducts));
+
+class RealProducts : public testing::TestWithParam<Product> {};
+
+long double number(Element type, std::uint64_t bits) {
+  const Factor f = factor(type, static_cast<std::uint32_t>(bits));
+  return std::ldexp(static_cast<long double>(f.significand), f.exponent);
+}
+
+/// Bits of a number between 2^-range and 2^range.
+std::uint64_t random_bits(Element type, std::mt19937_64& random, int range) {
+  const auto x = static_cast<float>(std::ldexp(1.0 + static_cast<double>(random() >> 12) * 0x1p-52,
+                                               static_cast<int>(random() % (2 * range)) - range));
+  const std::uint32_t single = std::bit_cast<std::uint32_t>(random() % 2 == 0 ? x : -x);
+  const std::uint32_t sign = single >> 31, field = single >> 23 & 0xff, fraction = single & 0x7fffff;
+  const auto narrow = [&](unsigned mantissa, unsigned bias, unsigned w) {
+    return sign << (w - 1) | (field - 127 + bias) << mantissa | fraction >> (23 - mantissa);
+  };
+  switch (type) {
+    case Element::f16:
+      return narrow(10, 15, 16);
+    case Element::bf16:
+      return narrow(7, 127, 16);
+    default:
+      return single;  // tf32 takes no notice of the low 13 bits
+  }
+}
+
+TEST_P(RealProducts, AreWithinTheBound) {
+  const Product& p = GetParam();
+  const Element a_type = *element_of(p.a), result = *element_of(p.result);
+  const unsigned group = std::min(p.k, 256 / width(p.a));
+  for (const int range : {1, 5}) {
+    std::mt19937_64 random(range);
+    const auto bits = [&](Element type) {
+      return [&random, type, range](unsigned, unsigned) { return random_bits(type, random, range); };
+    };
+    const Matrix a = factors(p.a, p.m, p.k, bits(a_type)), b = factors(p.b, 8, p.k, bits(a_type)),
+                 c = sums(p, bits(result));
+    const Matrix d = run(p, a, b, c);
+    for (unsigned row = 0; row < p.m; ++row)
+      for (unsigned column = 0; column < p.n; ++column) {
+        // The header's bound, group after group; what one group leaves is within the bound of its sum.
+        long double exact = number(result, sum_at(p, c, row, column)), bound = 0;
+        for (unsigned first = 0; first < p.k; first += group) {
+          long double sum = std::fabs(exact) + bound;
+          for (unsigned k = first; k < first + group; ++k) {
+            const long double product =
+                number(a_type, element(p, a, false, row, k)) * number(a_type, element(p, b, true, column, k));
+            exact += product;
+            sum += std::fabs(product);
+          }
+          bound += (group + 1) * 0x1p-25L * sum +
+                   (result == Element::f16 ? 0x1p-11L : 0x1p-23L) * (std::fabs(exact) + bound);
+        }
+        ASSERT_LE(std::fabs(number(result, sum_at(p, d, row, column)) - exact), bound)
+            << row << ", " << column;
+      }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , RealProducts,
+    testing::Values(Product{16, 8, 8, "f16", "f16", "f32"}, Product{16, 8, 16, "f16", "f16", "f32"},
+                    Product{16, 8, 8, "f16", "f16", "f16"}, Product{16, 8, 16, "f16", "f16", "f16"},
+                    Product{16, 8, 8, "bf16", "bf16", "f32"}, Product{16, 8, 16, "bf16", "bf16", "f32"},
+                    Product{16, 8, 4, "tf32", "tf32", "f32"}, Product{16, 8, 8, "tf32", "tf32", "f32"}));
+
+class DoubleProducts : public testing::TestWithParam<Product> {};
+
+TEST_P(DoubleProducts, AreFusedMultiplyAddsInOrder) {
+  const Product& p = GetParam();
+  std::mt19937_64 random(3);
+  const auto bits = [&](unsigned, unsigned) {
+    return std::bit_cast<std::uint64_t>(std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())),
+                                                   static_cast<int>(random() % 8) - 64));
+  };
+  const Matrix a = factors(p.a, p.m, p.k, bits), b = factors(p.b, 8, p.k, bits), c = sums(p, bits),
+               d = run(p, a, b, c);
+  for (unsigned row = 0; row < p.m; ++row)
+    for (unsigned column = 0; column < p.n; ++column) {
+      double sum = std::bit_cast<double>(sum_at(p, c, row, column));
+      for (unsigned k = 0; k < p.k; ++k)
+        sum = std::fma(std::bit_cast<double>(element(p, a, false, row, k)),
+                       std::bit_cast<double>(element(p, b, true, column, k)), sum);
+      ASSERT_EQ(std::bit_cast<double>(sum_at(p, d, row, column)), sum);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(, DoubleProducts,
+                         testing::Values(Product{8, 8, 4, "f64", "f64", "f64"},
+                                         Product{16, 8, 4, "f64", "f64", "f64"},
+                                         Product{16, 8, 8, "f64", "f64", "f64"},
+                                         Product{16, 8, 16, "f64", "f64", "f64"}));
+
+}  // namespace
+}  // namespace warploom::sim
