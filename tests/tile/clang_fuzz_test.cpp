@@ -172,7 +172,7 @@ TEST(ClangFuzz, ChangedTreesAreReadOrRefused) {
   std::vector<Translation> trees;
   for (const std::string& dump : dumps(place.path())) trees.push_back(read_syntax(dump, "t.c"));
   if (trees.empty()) GTEST_SKIP() << "clang is not installed";
-  const long rounds = number("WARPLOOM_TREES", 1500);
+  const long rounds = number("WARPLOOM_TREES", 400);
   Random random(static_cast<std::uint64_t>(number("WARPLOOM_SEED", 7)));
   long nests = 0, refused = 0, written = 0;
   for (long round = 0; round < rounds; ++round) {
@@ -242,7 +242,7 @@ std::string changed(std::string text, Random& random) {
 TEST(ClangFuzz, ChangedTextsAreReadOrRefusedWithTheirPlace) {
   if (find_clang().empty()) GTEST_SKIP() << "clang is not installed";
   const TemporaryDirectory place;
-  const long rounds = number("WARPLOOM_TEXTS", 30);
+  const long rounds = number("WARPLOOM_TEXTS", 16);
   Random random(static_cast<std::uint64_t>(number("WARPLOOM_SEED", 7)));
   ClangOptions options;
   options.time_limit = std::chrono::seconds(20);

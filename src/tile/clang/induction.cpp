@@ -234,6 +234,7 @@ Expression Translator::iterations_before(const Node& loop) {
 /// Values of variables as an iteration of the loop finds them. @return what is known of them after the loop
 Translator::Known Translator::enter_loop(const Syntax& s, const Node& loop) {
   Known after{values_, pointers_};
+  const Known before = after;
   const Expression trips = trips_of(loop), often = at_least_zero(trips);
   const std::int64_t step = loop.step > 0 ? loop.step : -loop.step;
   std::map<std::string, Expression> growths;
@@ -277,7 +278,51 @@ Translator::Known Translator::enter_loop(const Syntax& s, const Node& loop) {
       if (!(*one)->offset) (*one)->offset = Expression::integer(0);
     if (!follow(key, *place->offset, *then->offset)) place.reset(), then.reset();
   }
+  wrap_around(s, loop, before);
   return after;
+}
+
+/// `x[last]; last = i;`: what an iteration sets is what the next one finds, the first one what was before the
+/// loop.
+void Translator::wrap_around(const Syntax& s, const Node& loop, const Known& before) {
+  const Syntax& body = s.children[4];
+  const auto sets = [&](const std::string& key) -> const Syntax* {
+    const Syntax* found = nullptr;
+    for (const Syntax& child : body.children) {
+      if (!survey_.written(key, child.first, child.last)) continue;
+      if (found || set_by(child) != key || !child.is("BinaryOperator")) return nullptr;
+      found = &child;
+    }
+    return found;
+  };
+  const auto found_at_start = [&](const Syntax& e, const Syntax& set, auto&& self) -> bool {
+    if (!e.is("DeclRefExpr"))
+      return std::ranges::all_of(e.children, [&](const Syntax& child) { return self(child, set, self); });
+    if (running_.count(e.target) || !survey_.written(e.target, s.first, s.last)) return true;
+    return values_.count(e.target) && values_.at(e.target) && !survey_.written(e.target, s.first, set.last);
+  };
+  for (bool again = body.is("CompoundStmt"); again;) {
+    again = false;
+    for (auto& [key, value] : values_) {
+      const auto old = before.values.find(key);
+      if (value || old == before.values.end() || !old->second) continue;
+      const Syntax* set = sets(key);
+      if (!set || !found_at_start(bare(*set).children[1], *set, found_at_start)) continue;
+      std::optional<Operand> next;
+      try {
+        next = index_value(bare(*set).children[1]);
+      } catch (const NotRead&) {
+      } catch (const Demoted&) {
+      }
+      if (!next || !next->index || nodes_of(next->expression) > kMostParts) continue;
+      const Expression i = Expression::name(loop.iterator);
+      next->expression = Expression::conditional(
+          Expression::binary("==", i, loop.first), old->second->expression,
+          substitute(std::move(next->expression), {{loop.iterator, plus(i, -loop.step)}}));
+      value = std::move(next);
+      again = true;
+    }
+  }
 }
 
 void Translator::leave_loop(Known after) {

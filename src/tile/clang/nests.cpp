@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <set>
 
 #include "tile/clang/inline_calls.hpp"
 #include "warploom/core/error.hpp"
@@ -13,7 +15,35 @@ namespace warploom::tile {
 namespace {
 
 using Block = std::vector<const Syntax*>;
-constexpr int kMostData = 100;  // variables of a run that turn out to be data
+constexpr int kMostData = 100;            // variables of a run that turn out to be data
+constexpr std::size_t kMostPairs = 4000;  // of mentions that may depend on each other
+
+void count_mentions(const Expression& e, const std::set<std::string>& variables,
+                    std::map<std::string, std::size_t>& counts) {
+  if (variables.count(e.text) && (e.kind == Expression::Kind::name || e.kind == Expression::Kind::element))
+    ++counts[e.text];
+  for (const Expression& operand : e.operands) count_mentions(operand, variables, counts);
+}
+
+void count_mentions(const Node& node, const std::set<std::string>& variables,
+                    std::map<std::string, std::size_t>& mentions,
+                    std::map<std::string, std::size_t>& writes) {
+  for (const Expression* e : {&node.condition, &node.target, &node.value})
+    count_mentions(*e, variables, mentions);
+  if (node.kind == Node::Kind::assignment) ++writes[node.target.text];
+  for (const Node& child : node.children) count_mentions(child, variables, mentions, writes);
+}
+
+/// What the analysis has to look at: each write beside each mention of the same variable.
+std::size_t pairs_of(const Region& region) {
+  std::set<std::string> variables;
+  for (const Variable& variable : region.variables) variables.insert(variable.name);
+  std::map<std::string, std::size_t> mentions, writes;
+  count_mentions(region.body, variables, mentions, writes);
+  std::size_t pairs = 0;
+  for (const auto& [name, count] : writes) pairs += count * mentions[name];
+  return pairs;
+}
 
 Block children_of(const Syntax& node) {
   Block all;
@@ -133,7 +163,7 @@ class NestFinder {
   /// Whether a statement sets what the loops after it move: `k = 0`, `float *p = a`.
   bool starts_counter(const Syntax& s, const Syntax& last) const {
     return std::ranges::any_of(parts_of(s), [&](const Syntax* part) {
-      const std::string id = set_by(*part);
+      const std::string id = part->is("VarDecl") && part->children.empty() ? "" : set_by(*part);
       return !id.empty() && survey_.written(id, s.last + 1, last.last);
     });
   }
@@ -160,11 +190,20 @@ class NestFinder {
       within(s, one.refusal);
   }
 
+  /// Minutes would pass.
+  static void check_size(const Region& region) {
+    if (const std::size_t pairs = pairs_of(region); pairs > kMostPairs)
+      throw BadInput(fmt::format(
+          "{}:{}:{}: nest of {} statements: {} pairs of mentions may depend on each other, at most {} are looked at",
+          region.file, region.at.line, region.at.column, region.statements, pairs, kMostPairs));
+  }
+
   /// What can be read has to be affine, too.
   void nest(const Block& statements, Region region, bool whole) {
     if (!whole) region.function += fmt::format("_line{}", region.at.line);
     Refusal refusal;
     try {
+      check_size(region);
       Nest::analyse(region);
       out_.push_back(std::move(region));
       return;
@@ -190,6 +229,7 @@ class NestFinder {
     if (!one.region) return false;
     one.region->function += fmt::format("_line{}", one.region->at.line);
     try {
+      check_size(*one.region);
       Nest::analyse(*one.region);
     } catch (const BadInput&) {
       return false;

@@ -142,6 +142,7 @@ class Translator {
                                          Expression iterations);
   static Expression iterations_before(const Node& loop);
   Known enter_loop(const Syntax& s, const Node& loop);
+  void wrap_around(const Syntax& s, const Node& loop, const Known& before);
   void leave_loop(Known after);
   bool advance(const Syntax& lvalue, Expression by);
   bool advance_within(const Syntax& e);
@@ -155,6 +156,7 @@ class Translator {
   Operand binary(const Syntax& e);
   Operand bits_of_index(const Syntax& e, Operand left, const Operand& right) const;
   Operand narrowed(const Syntax& e);
+  void keep_type(const Syntax& e, Operand& operand, const Operand& other) const;
   Operand conditional(const Syntax& e);
   Operand cast(const Syntax& e);
   Operand size_of_type(const Syntax& e);

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <utility>
 
+#include "tile/c/predicate.hpp"
 #include "tile/c/propagate.hpp"
 #include "tile/c/simplify.hpp"
 #include "tile/clang/translate.hpp"
@@ -146,6 +148,11 @@ Translator::Operand Translator::binary(const Syntax& e) {
   std::optional<Raised> maybe;
   if (e.operation == "&&" || e.operation == "||") maybe.emplace(conditional_);
   Operand right = value(e.children[1]);
+  const bool data = !left.index || !right.index || as_index_ == 0;
+  if (data) {
+    keep_type(e.children[0], left, right);
+    keep_type(e.children[1], right, left);
+  }
   left.index = left.index && right.index;
   if (kBits.count(e.operation) && left.index) return bits_of_index(e, std::move(left), right);
   left.expression = Expression::binary(e.operation, std::move(left.expression), std::move(right.expression));
@@ -175,6 +182,21 @@ Translator::Operand Translator::bits_of_index(const Syntax& e, Operand left, con
   left.expression = std::move(x);
   left.expression.at = e.at;
   return left;
+}
+
+/// Sizes, loops and literals of wide or unsigned types are written as int: where C calculates with them, and
+/// the other operand does not say so, their type is.
+void Translator::keep_type(const Syntax& e, Operand& operand, const Operand& other) const {
+  const CType type = file_.type(e.type);
+  if (!operand.index || !type.is_plain() || !type.wider_than_int() || !type.scalar()) return;
+  const bool literal = operand.expression.kind == Expression::Kind::integer &&
+                       operand.expression.value > std::numeric_limits<int>::max();
+  if (!literal && type_of(region_, other.expression) == *type.scalar()) return;
+  Expression whole;
+  whole.kind = Expression::Kind::cast;
+  whole.text = c_name(*type.scalar());
+  whole.operands = {std::move(operand.expression)};
+  operand = {std::move(whole), false};
 }
 
 /// An integer that C makes another type's: written where its value may change.
@@ -329,7 +351,7 @@ std::optional<Translator::Operand> Translator::element_as_size(const Address& pl
   };
   Entity size = array;
   for (const Expression& subscript : place.subscripts) {
-    if (has_loop(has_loop, subscript)) return std::nullopt;
+    if (has_loop(has_loop, subscript) || reads_data(region_, subscript)) return std::nullopt;
     size.name += "_" + to_text(subscript);
     size.shown += "[" + to_text(subscript) + "]";
   }

@@ -124,7 +124,7 @@ void Translator::check_iterator(const Syntax& s, const Entity& entity) const {
     refuse(s, "loop variable " + entity.shown, "it has to be a variable of an integer type");
   if (entity.global || entity.type.is_volatile)
     refuse(s, "loop variable " + entity.shown, "others may see or change it; declare it in the function");
-  if (!entity.inside && is_read_after(run_.function, entity.key, first_, last_))
+  if (is_read_after(run_.function, entity.key, first_, last_))
     refuse(s, "loop variable " + entity.shown, "its value is used after its loop; declare it in the loop");
 }
 
@@ -250,7 +250,7 @@ void Translator::branch(const Syntax& s, std::vector<Node>& out) {
   node.kind = Node::Kind::branch;
   node.at = s.at;
   statement_ = &s.children[0];
-  Operand condition = value(s.children[0]);
+  Operand condition = index_value(s.children[0]);
   advance_later();
   statement_ = nullptr;
   // Whether a condition may read data is the analysis' to say.
