@@ -112,6 +112,18 @@ bool has_exits(const Syntax& node, bool in_inner = false) {
   return std::ranges::any_of(node.children, [&](const Syntax& child) { return has_exits(child, inner); });
 }
 
+/// Declared by the statements themselves, and spoken of nowhere else.
+bool is_private(const Syntax& function, const std::string& key, std::size_t first, std::size_t last) {
+  bool declared = false;
+  const auto only_there = [&](auto&& self, const Syntax& node) -> bool {
+    const bool inside = node.first >= first && node.first <= last;
+    if (node.is("VarDecl") && node.id == key) declared = inside;
+    if (!inside && (node.is("DeclRefExpr") || node.is("MemberExpr")) && key_of(node) == key) return false;
+    return std::ranges::all_of(node.children, [&](const Syntax& child) { return self(self, child); });
+  };
+  return only_there(only_there, function) && declared;
+}
+
 enum class Fate { read, dead, open };  // open: it may still be read further out
 
 Fate fate_of(First first) {
@@ -160,6 +172,7 @@ Fate after(const Syntax& node, const FirstUse& use, std::size_t first, std::size
 
 bool is_read_after(const Syntax& function, const std::string& key, std::size_t first, std::size_t last) {
   const FirstUse use(key);
+  if (is_private(function, key, first, last)) return false;
   if (has_jumps(function) || is_aliased(function, key)) return use.mentions(function);
   return after(function, use, first, last) == Fate::read;
 }
