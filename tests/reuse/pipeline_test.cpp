@@ -206,15 +206,29 @@ TEST(Pipeline, PrivateArraysShareOnlyWithThePass) {
   Options o = always();
   o.disabled = {"privacy", "coverage"};
   EXPECT_EQ(optimize(text, o).text, text);
+  o = always();
+  o.strict = true;  // a read may find what the iteration before stored
+  o.disabled = {"coverage"};
+  EXPECT_EQ(optimize(text, o).text, text);
 }
 
-TEST(Pipeline, StrictSharesNoArrayThatMayBeReadBeforeItIsWritten) {
-  const std::string text = kernel_around(shared("a", 256) + shared("b", 256) + phase("a") +
-                                         phase("b", "ld.shared.u32 %r2, [b+4];\n"));
-  EXPECT_EQ(only_kernel(optimize(text, always())).bytes_after, 256u);
+TEST(Pipeline, StrictKeepsWhatTheKernelStoredAndNothingElse) {
   Options o = always();
   o.strict = true;
-  EXPECT_EQ(optimize(text, o).text, text) << "b+4 is read and never written";
+  const std::string text = kernel_around(shared("a", 256) + shared("b", 256) + phase("a") +
+                                         phase("b", "ld.shared.u32 %r2, [b+4];\n"));
+  EXPECT_EQ(only_kernel(optimize(text, o)).bytes_after, 256u) << "b+4 is read and never written: undefined";
+}
+
+TEST(Pipeline, RefusesAKernelThatReadsTheSizeOfItsSharedMemory) {
+  for (const std::string name : {"%total_smem_size", "%aggr_smem_size"}) {
+    const std::string text = kernel_around(shared("a", 256) + shared("b", 256) + phase("a") + phase("b") +
+                                           "mov.u32 %r1, " + name + ";\n");
+    const Result r = optimize(text, always());
+    EXPECT_EQ(r.text, text);
+    EXPECT_EQ(only_kernel(r).verdict, Verdict::refused);
+    EXPECT_THAT(only_kernel(r).reason, HasSubstr("it reads " + name));
+  }
 }
 
 TEST(Pipeline, AStatedDeathIsTakenAsAssumption) {

@@ -122,7 +122,10 @@ class AddressAnalysis {
              f_.line);
     propagate();
     for (const std::uint32_t b : cfg_.order)
-      for (std::uint32_t i = cfg_.blocks[b].first; i < cfg_.blocks[b].last; ++i) visit(i);
+      for (std::uint32_t i = cfg_.blocks[b].first; i < cfg_.blocks[b].last; ++i) {
+        refuse_sizes(f_.instructions[i]);
+        visit(i);
+      }
     std::sort(use_.accesses.begin(), use_.accesses.end(),
               [](const Access& a, const Access& b) { return a.instruction < b.instruction; });
     return std::move(use_);
@@ -139,6 +142,15 @@ class AddressAnalysis {
   void forbid_inserts(std::string text, std::uint32_t line) {
     use_.inserts_allowed = false;
     if (!use_.no_insert) use_.no_insert = Reason{std::move(text), line};
+  }
+
+  /// What a kernel reads of its shared memory's size would change.
+  void refuse_sizes(const Instruction& i) {
+    for (const Operand& o : f_.operands_of(i)) {
+      const std::string_view name = module_.text_of(o.span);
+      if (o.kind == OperandKind::special && (name == "%total_smem_size" || name == "%aggr_smem_size"))
+        refuse(fmt::format("it reads {}, which would be another number", name), i.line);
+    }
   }
 
   void collect_objects() {
