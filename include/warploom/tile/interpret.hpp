@@ -12,7 +12,8 @@ struct Memory {
   std::map<std::string, double> scalars = {};
 };
 
-/// Arrays and scalars, local ones too, for these sizes, with pseudo-random values in [0.5, 1.5), integers in 1
+/// Arrays and scalars, local ones too, for these sizes, with pseudo-random values in [0.5, 1.5), integers in
+/// 1
 /// .. 8, that depend on the seed and the variable's name alone.
 /// @throws BadInput (a size is missing, an extent is not known or negative, the whole is larger than 2^31
 /// elements)

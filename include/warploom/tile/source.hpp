@@ -36,13 +36,14 @@ int size_of(ScalarType type);
 /// An expression, as C has it.
 struct Expression {
   enum class Kind {
-    integer,      ///< value
-    real,         ///< text, as written: "1.0f"
-    name,         ///< text: a loop, a size, a scalar
-    element,      ///< text: the array; operands: its subscripts
-    unary,        ///< text: "-" "+" "!" "~"; one operand
-    binary,       ///< text: "+" "-" "*" "/" "%" "<" "<=" ">" ">=" "==" "!=" "&&" "||", of integers of memory "&" "|"
-                  ///< "^" "<<" ">>", too; two operands
+    integer,  ///< value
+    real,     ///< text, as written: "1.0f"
+    name,     ///< text: a loop, a size, a scalar
+    element,  ///< text: the array; operands: its subscripts
+    unary,    ///< text: "-" "+" "!" "~"; one operand
+    binary,   ///< text: "+" "-" "*" "/" "%" "<" "<=" ">" ">=" "==" "!=" "&&" "||", of integers of memory "&"
+              ///< "|"
+              ///< "^" "<<" ">>", too; two operands
     conditional,  ///< operands: condition, value if it holds, value if not
     call,         ///< text: "sqrt", "min", "max", "floord" (floor of a quotient); operands: arguments
     cast,         ///< text: the type's C name; one operand
