@@ -243,6 +243,64 @@ TEST_F(TileVerb, TheCThatIsWrittenComputesTheSame) {
   }
 }
 
+TEST_F(TileVerb, InPlaceReplacesTheNestsAndNothingElse) {
+  const std::string head = "\xEF\xBB\xBF/* gr\xC3\xBC\xC3\x9F */\n#include <stdio.h>\n#define N 40\n\n",
+                    main_text =
+                        "\tint main(void) {\n  static double A[N][N], B[N][N], C[N][N]; /* zero */\n"
+                        "  for (int i = 0; i < N * N; i++) A[0][i] = i % 11 - 5, B[0][i] = i % 7 - 3;\n";
+  make(
+      "whole.c",
+      head +
+          "static double last;\n"
+          "double trace(int n, double A[N][N]) { double s = 0; for (int i = 0; i < n; i++) s += A[i][i]; return s; }\n"
+          "void product(int n, double C[N][N], double A[N][N], double B[N][N]) {\n  int i, j, k; // loops\n"
+          "#pragma scop\n  for (i = 0; i < n; i++)\n    for (j = 0; j < n; j++)\n      for (k = 0; k < n; k++) {\n"
+          "        double t = A[i][k] * B[k][j];\n        C[i][j] += t; }\n#pragma endscop\n  last = C[0][0]; }\n" +
+          main_text +
+          "  product(37, C, A, B);\n  printf(\"%g %g %g\\n\", C[3][4], last, trace(30, C));\n  return 0; }");
+  const std::string before = content_of(directory / "whole.c");
+  const ToolRun refused = tile("whole.c --auto --in-place --function product");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("--force"));
+  EXPECT_EQ(content_of(directory / "whole.c"), before);
+  const auto result = [&] { return shell("cc -O1 -Wall -Werror -Wno-unknown-pragmas -o p whole.c && ./p"); };
+  const bool compiles = run_shell("command -v cc").code == 0;
+  const std::string want = compiles ? result().out : "";
+  const ToolRun run = tile("whole.c --auto --in-place --force --function product");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.out, "");
+  const std::string after = content_of(directory / "whole.c");
+  const auto around = [](const std::string& text) {
+    const std::size_t first = text.find("#pragma scop\n") + 13, last = text.find("#pragma endscop");
+    return std::pair(text.substr(0, first), text.substr(last));
+  };
+  EXPECT_EQ(around(after), around(before));
+  EXPECT_NE(after, before);
+  EXPECT_THAT(after, Not(HasSubstr("min(")));
+  if (compiles) {
+    EXPECT_EQ(result().out, want) << after;
+  }
+  // Functions without marks: all between their braces but what they give back.
+  ASSERT_EQ(tile("whole.c --in-place --force --function trace").code, 0);
+  EXPECT_THAT(content_of(directory / "whole.c"),
+              AllOf(StartsWith(head), HasSubstr("double trace(int n, double A[N][N]) {\n"),
+                    HasSubstr("return s; }\n")));
+  if (compiles) {
+    EXPECT_EQ(result().out, want) << content_of(directory / "whole.c");
+  }
+  EXPECT_EQ(tile("- --in-place --force < whole.c").code, 2);
+}
+
+TEST_F(TileVerb, InPlaceKeepsTheEndsOfLines) {
+  make(
+      "windows.c",
+      "void fill(int n, float A[n]) {\r\n#pragma scop\r\n\tfor (int i = 0; i < n; i++)\r\n\t\tA[i] = 1;\r\n#pragma endscop\r\n}\r\n");
+  EXPECT_EQ(tile("windows.c --in-place --force").code, 0);
+  EXPECT_EQ(content_of(directory / "windows.c"),
+            "void fill(int n, float A[n]) {\r\n#pragma scop\r\n#pragma omp parallel for simd\r\n"
+            "for (int i = 0; i < n; i++)\r\n  A[i] = 1;\r\n#pragma endscop\r\n}\r\n");
+}
+
 TEST_F(TileVerb, TheGpuIsTheOneThatIsNamed) {
   for (const char* arch : {"sm_75", "sm_80", "sm_90"})
     EXPECT_THAT(tile(std::string("two.c --cuda - --arch ") + arch).out, HasSubstr("__global__")) << arch;
@@ -255,8 +313,9 @@ TEST_F(TileVerb, OneNestOutsideDoesNotStopTheOther) {
   const ToolRun run = tile("mixed.c --c -");
   EXPECT_EQ(run.code, 1);
   EXPECT_THAT(run.out, AllOf(HasSubstr("void inside("), Not(HasSubstr("outside"))));
-  EXPECT_EQ(run.err,
-            "warploom: warning: mixed.c:6:7: subscript B[i]: B[i] is no loop variable, size or integer\n");
+  EXPECT_EQ(
+      run.err,
+      "warploom: warning: mixed.c:6:7: subscript 'i * i': 'i * i' is a product of two variables, which is not affine\n");
   EXPECT_EQ(tile("mixed.c --function inside").code, 0);
 }
 
@@ -306,6 +365,60 @@ TEST_F(TileVerb, VerifyRunsTheKernelsInTheSimulator) {
                              HasSubstr("m = 33: agrees"), HasSubstr("reuse"), Not(HasSubstr("DISAGREES"))));
 }
 
+TEST_F(TileVerb, VerifyTakesSizesThatTheNestAllowsAndCoversResults) {
+  if (tile("fill.c --verify").code == 2) GTEST_SKIP() << "no CUDA toolkit";
+  const ToolRun within =
+      tile_text("void f(int n, float a[30]) { for (int i = 0; i < n; i++) a[i] = 2.0f * a[i]; }", "--verify");
+  EXPECT_EQ(within.code, 0) << within.err;
+  EXPECT_THAT(within.out, AllOf(HasSubstr("n = 30: agrees"), Not(HasSubstr("n = 33"))));
+  const ToolRun sum = tile_text(
+      "float f(int n, float a[n]) { float s = 0; for (int i = 0; i < n; i++) s += a[i]; return s; }",
+      "--verify");
+  EXPECT_EQ(sum.code, 0) << sum.err;
+  // Orthogonal columns need as many rows; a decomposition without pivots a diagonal that outweighs its rows.
+  const ToolRun lu = tile_text(
+      "void lu(int n, float A[n][n]) {\n  for (int k = 0; k < n; k++)\n    for (int i = k + 1; i < n; i++) {\n"
+      "      A[i][k] /= A[k][k];\n      for (int j = k + 1; j < n; j++) A[i][j] -= A[i][k] * A[k][j];\n    }\n}\n",
+      "--verify");
+  EXPECT_EQ(lu.code, 0) << lu.out << lu.err;
+  EXPECT_THAT(lu.out,
+              AllOf(HasSubstr("n = 33: agrees"), HasSubstr("rounding explains"), Not(HasSubstr("badly"))));
+}
+
+TEST_F(TileVerb, VerifyEndsAtItsTimeLimitAndSaysWhatWasCompared) {
+  if (tile("fill.c --verify").code == 2) GTEST_SKIP() << "no CUDA toolkit";
+  const ToolRun at_once = tile("two.c --verify --time-limit 0.05");
+  EXPECT_EQ(at_once.code, 1) << at_once.err;
+  EXPECT_THAT(at_once.out, HasSubstr("NOT COMPLETE: the time limit of "));
+  EXPECT_THAT(at_once.out, HasSubstr(" s passed after 0 comparisons\n"));
+  const Json json = tile_json("fill.c --verify --time-limit 1000");
+  EXPECT_EQ(json["nests"][0]["verification"]["complete"], true);
+  EXPECT_GE(json["nests"][0]["verification"]["compared"], 3);
+}
+
+TEST_F(TileVerb, VerifyEndsWithASignalAsOtherVerbsDo) {
+  if (tile("fill.c --verify").code == 2) GTEST_SKIP() << "no CUDA toolkit";
+  for (const auto& [signal, code] : {std::pair("INT", 130), std::pair("TERM", 143)}) {
+    const ToolRun run =
+        shell(std::string("\"$WARPLOOM\" tile two.c --size m=1..40 --verify & tool=$!; sleep 0.7; kill -") +
+              signal + " $tool; wait $tool");
+    EXPECT_EQ(run.code, code) << signal << run.out << run.err;
+  }
+}
+
+TEST_F(TileVerb, VerifyWithoutACompilerSaysWhichOneIsMissing) {
+  if (tile("fill.c --verify").code == 2) GTEST_SKIP() << "no CUDA toolkit";
+  std::filesystem::create_directory(directory / "bin");
+  const ToolRun run = shell(
+      "for n in \"$(command -v nvcc)\" \"$CUDA_HOME/bin/nvcc\" /usr/local/cuda/bin/nvcc; do [ -x \"$n\" ] && break; done; "
+      "ln -s \"$n\" bin/nvcc; for p in rm sh sed; do ln -s \"$(command -v $p)\" bin/$p; done; "
+      "PATH=\"$PWD/bin\" \"$WARPLOOM\" tile fill.c --verify");
+  EXPECT_EQ(run.code, 2) << run.err;
+  EXPECT_EQ(
+      run.err,
+      "warploom: --verify: nvcc needs the C++ compiler gcc, which is not in $PATH; install it (Debian: g++)\n");
+}
+
 TEST_F(TileVerb, VerifyFindsKernelsThatDisagree) {
   if (tile("fill.c --verify").code == 2) GTEST_SKIP() << "no CUDA toolkit";
   // A compiler that takes another program than the one that was written.
@@ -318,7 +431,8 @@ TEST_F(TileVerb, VerifyFindsKernelsThatDisagree) {
   EXPECT_EQ(run.code, 1) << run.out << run.err;
   const Json verification = Json::parse(run.out)["nests"][0]["verification"];
   EXPECT_EQ(verification["good"], false);
-  EXPECT_THAT(verification["text"].get<std::string>(), HasSubstr("n = 33: DISAGREES, differs by 1.0e+00"));
+  EXPECT_THAT(verification["text"].get<std::string>(),
+              HasSubstr("n = 33: DISAGREES, differs by 1.0e+00, rounding explains 0.0e+00\n    "));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "warploom/tile/explain.hpp"
 #include "warploom/tile/index_range.hpp"
 #include "warploom/tile/interpret.hpp"
+#include "warploom/tile/rounding.hpp"
 #include "warploom/tile/verify.hpp"
 
 namespace warploom::doors {
@@ -76,7 +77,7 @@ DOOR(Expressions, "tile::Expression::binary", "tile::Expression::call", "tile::E
 
 DOOR(Texts, "tile::read_source", "tile::to_text(const std::string &, const Refusal &)", "tile::find_variable",
      "tile::c_name", "tile::size_of",
-     "tile::to_text(const Node &, int, std::string (*)(const Node &), std::string_view)",
+     "tile::to_text(const Node &, int, std::string (*)(const Node &), std::string_view, const Region *)",
      "tile::counts_with_long") {
   for (const std::string& text : odd_texts()) {
     survives([&] { return read_source(text, text, {}).size(); });
@@ -176,21 +177,44 @@ DOOR(Nests, "tile::Nest::analyse", "tile::Nest::polyhedra", "tile::Nest::region"
 
 DOOR(Schedules, "tile::Schedule::Schedule", "tile::Schedule::code", "tile::Schedule::impl",
      "tile::Schedule::of_source", "tile::Schedule::then", "tile::Schedule::verdict", "tile::transform",
-     "tile::skew_for_tiling", "tile::steps_for_cpu", "tile::to_text(const Step &)",
-     "tile::emit_c(const Nest &, const Node &)", "tile::emit_c(const std::vector<CPart> &)",
-     "tile::check_index_range", "tile::parallelise") {
+     "tile::skew_for_tiling", "tile::steps_for_cpu", "tile::plan_for_cpu", "tile::replace_in_source",
+     "tile::to_text(const Step &)", "tile::emit_c(const Nest &, const Node &)",
+     "tile::emit_c(const std::vector<CPart> &)", "tile::check_index_range", "tile::parallelise(const Nest &)",
+     "tile::parallelise(const Schedule &)") {
   refused([] { return Schedule(nullptr).code().statement; });
   const Nest nest = nest_of_product(), none;
-  const std::vector<Step> steps{Permute{{"none"}},      Permute{{}},
-                                Permute{{"i", "i"}},    Permute{{"i"}, {99}},
-                                Permute{{"i"}, {-1}},   Tile{{{"i", 0}}},
-                                Tile{{{"i", kLeast}}},  Tile{{}},
-                                Tile{{{"none", 4}}},    Tile{{{"i", 4}}, {99}},
-                                StripMine{"i", 0},      StripMine{"", 4},
-                                StripMine{"i", kLeast}, Skew{"none", 1, "i"},
-                                Skew{"i", 1, "i"},      Skew{"j", 1, "none"},
-                                Skew{"j", kLeast, "i"}, Skew{"j", kMost, "i"},
-                                Tile{{{"i", kMost}}},   StripMine{"i", kMost}};
+  const std::vector<Step> steps{Permute{{"none"}},
+                                Permute{{}},
+                                Permute{{"i", "i"}},
+                                Permute{{"i"}, {99}},
+                                Permute{{"i"}, {-1}},
+                                Tile{{{"i", 0}}},
+                                Tile{{{"i", kLeast}}},
+                                Tile{{}},
+                                Tile{{{"none", 4}}},
+                                Tile{{{"i", 4}}, {99}},
+                                StripMine{"i", 0},
+                                StripMine{"", 4},
+                                StripMine{"i", kLeast},
+                                Skew{"none", 1, "i"},
+                                Skew{"i", 1, "i"},
+                                Skew{"j", 1, "none"},
+                                Skew{"j", kLeast, "i"},
+                                Skew{"j", kMost, "i"},
+                                Tile{{{"i", kMost}}},
+                                StripMine{"i", kMost},
+                                Jam{},
+                                Jam{{{"i", 0}}},
+                                Jam{{{"none", 4}}},
+                                Jam{{{"i", 4}}, {99}},
+                                Jam{{{"i", kMost}}},
+                                Jam{{{"i", 4}, {"i", 4}}},
+                                TimeTile{},
+                                TimeTile{"i", {4, 0}},
+                                TimeTile{"none", {4, 4}},
+                                TimeTile{"i", {4, 4}, {99}},
+                                TimeTile{"i", {kMost, kMost, kMost}},
+                                TimeTile{"k", {4, 4, 4}}};
   for (std::size_t k = 0; k < steps.size(); ++k) {
     survives([&] { return Schedule::of_source(nest).then(steps[k]).verdict().legal; });
     survives([&] { return transform(nest, {steps[k]}).code().statement; });
@@ -202,6 +226,7 @@ DOOR(Schedules, "tile::Schedule::Schedule", "tile::Schedule::code", "tile::Sched
   Schedule schedule = Schedule::of_source(nest);
   move_away(schedule);
   EXPECT_TRUE(schedule.verdict().legal);
+  EXPECT_TRUE(parallelise(schedule).by_steps);
   for (const Node& node : broken_nodes()) {
     refused([&] { return emit_c(nest, node); });
     refused([&] { return check_index_range(nest, node, Emitted::c), 0; });
@@ -211,12 +236,28 @@ DOOR(Schedules, "tile::Schedule::Schedule", "tile::Schedule::code", "tile::Sched
   refused([&] { return Schedule::of_source(none).code().statement; });
   refused([&] { return transform(none, {}).code().statement; });
   refused([&] { return steps_for_cpu(none).size(); });
+  refused([&] { return plan_for_cpu(none).steps.size(); });
+  EXPECT_EQ(replace_in_source("int x;", {}), "int x;");
+  const Node code = schedule.code();
+  refused([&] { return replace_in_source("", {{nest, code}}); });  // shorter than what it was read from
+  refused([&] { return replace_in_source("", {{none, code}}); });
+  for (const Node& node : broken_nodes()) refused([&] { return replace_in_source("", {{nest, node}}); });
   refused([&] { return skew_for_tiling(none, {}).has_value(); });
   refused([&] { return emit_c(none, {}); });
   refused([&] { return parallelise(none).code.statement; });
+  refused([&] { return schedule.code(no_enumerator<Reassociate>()).statement; });
+  for (const char* name : {"none", "A", "n"}) {  // no variable, a parameter, a size
+    Node loop = schedule.code().children.at(0);
+    loop.locals = {name};
+    refused([&] { return to_text(loop, 0, nullptr, "int", &nest.region()); });
+    Region region = nest.region();
+    region.body.children.at(0).locals = {name};
+    refused([&] { return Nest::analyse(region).statements().size(); });
+  }
 }
 
-DOOR(Interpreted, "tile::interpret", "tile::make_memory", "tile::largest_difference") {
+DOOR(Interpreted, "tile::interpret", "tile::make_memory", "tile::largest_difference", "tile::compare",
+     "tile::conditioned_memory", "tile::rounding_bounds", "tile::sizes_near") {
   const Region region = product();
   for (const std::map<std::string, std::int64_t>& sizes : std::vector<std::map<std::string, std::int64_t>>{
            {}, {{"n", -1}}, {{"n", kMost}}, {{"n", kLeast}}, {{"n", 1 << 16}}})
@@ -258,6 +299,28 @@ DOOR(Interpreted, "tile::interpret", "tile::make_memory", "tile::largest_differe
   EXPECT_GT(largest_difference(sum, other, whole), 1);
   other.scalars.clear();
   refused([&] { return largest_difference(sum, other, whole); });
+
+  Memory run = good;
+  const Memory bounds = rounding_bounds(nest, run);
+  EXPECT_TRUE(compare(nest, run, run, bounds).agrees);
+  refused([&] { return compare(nest, shorter, good, bounds).agrees; });
+  refused([&] { return compare(nest, good, good, shorter).agrees; });
+  refused([&] { return compare({}, good, good, bounds).agrees; });
+  Memory missing = good;
+  missing.arrays.erase("C");
+  refused([&] { return rounding_bounds(nest, missing).arrays.size(); });
+  Memory unsized = good;
+  unsized.sizes.clear();
+  refused([&] { return rounding_bounds(nest, unsized).arrays.size(); });
+  refused([&] { return rounding_bounds({}, unsized).arrays.size(); });
+  refused([&] { return sizes_near(nest, {}).size(); });
+  refused([&] { return sizes_near({}, {{"n", 4}}).size(); });
+  for (const std::int64_t odd : {std::int64_t{-1}, kMost, kLeast})
+    EXPECT_GE(sizes_near(nest, {{"n", odd}}).at("n"), 0);
+  for (const std::map<std::string, std::int64_t>& sizes :
+       std::vector<std::map<std::string, std::int64_t>>{{}, {{"n", -1}}, {{"n", kMost}}})
+    refused([&] { return conditioned_memory(nest, sizes, 1).arrays.size(); });
+  refused([&] { return conditioned_memory({}, {{"n", 4}}, 1).arrays.size(); });
 }
 
 DOOR(Explanations, "tile::explain", "tile::to_json(const Nest &, const Explanation &)",
@@ -350,6 +413,8 @@ DOOR(GpuPrograms, "tile::map_to_gpu", "tile::cost",
   refused([&] { return simulate(machine, nest, good, memory).findings.size(); });
   survives([] { return compile_cuda("/nowhere/nvcc", "", {}).good; });
   refused([&] { return verify({}, good, "", options).good; });
+  for (const std::int64_t odd : {std::int64_t{-1}, kLeast})
+    survives([&] { return verify(nest, good, "", options, std::chrono::milliseconds(odd)).good; });
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ struct Case {
   const char* text;  ///< the C source
   CaseCall source;   ///< compiled as it is
   CaseCall precise;  ///< with double for float, arrays too
-  CaseCall cpu;      ///< after steps_for_cpu
+  CaseCall cpu;      ///< after plan_for_cpu
   CaseCall cuda;     ///< launches, asynchronous; null where there is no CUDA toolkit
 };
 /// Of examples/tile.

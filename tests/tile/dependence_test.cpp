@@ -153,5 +153,23 @@ void f(int n, float A[n + 1][n][n]) {
               ElementsAre("i", "j, k"));
 }
 
+/// `count` statements of one loop, and in loops of their own.
+std::size_t dependences_of(int count, const std::string& statement, bool apart) {
+  const std::string loop = "for (int i = 0; i < n; i++) {";
+  std::string text = "float f(int n, const float a[n]) {\n  float t = 0;\n";
+  if (!apart) text += loop;
+  for (int k = 0; k < count; ++k) text += apart ? loop + statement + "}\n" : statement + "\n";
+  return dependences(analyse(text + (apart ? "" : "}\n") + "return t;\n}")).size();
+}
+
+TEST(Dependences, OfManyWritesOfOneScalarAreAMultipleOfTheWrites) {
+  for (const char* statement : {"t = a[i];", "t += a[i];", "t = t * 0.5f + a[i];"})
+    for (const bool apart : {false, true}) {
+      const std::size_t ten = dependences_of(10, statement, apart),
+                        twenty = dependences_of(20, statement, apart);
+      EXPECT_LE(twenty - ten, ten + 10) << statement;  // 10 more pairs of neighbours, not 300 pairs
+    }
+}
+
 }  // namespace
 }  // namespace warploom::tile

@@ -47,8 +47,8 @@ constexpr std::string_view call_parameters = "(const int* sizes, const double* s
 /// A nest of a unit of many: the names that all emitted C may define are its own.
 std::string c_piece(const Region& region, std::string_view kind, std::string_view text) {
   std::string define, undefine;
-  for (const std::string_view name :
-       {std::string_view(region.function), std::string_view("min"), std::string_view("max")}) {
+  for (const std::string_view name : {std::string_view(region.function), std::string_view("min"),
+                                      std::string_view("max"), std::string_view("floord")}) {
     define += fmt::format("#define {0} {1}_{2}_{0}\n", name, region.function, kind);
     undefine += fmt::format("#undef {}\n", name);
   }
@@ -92,7 +92,8 @@ void add(const std::filesystem::path& file, std::size_t place, Units& units) {
   units.source += c_piece(region, "source", text);
   // The same in double precision: how far may floats be from the truth?
   units.precise += c_piece(region, "double", text);
-  units.cpu += c_piece(region, "cpu", emit_c(nest, transform(nest, steps_for_cpu(nest)).code()));
+  const CpuPlan plan = plan_for_cpu(nest);
+  units.cpu += c_piece(region, "cpu", emit_c(plan.nest, transform(plan.nest, plan.steps).code()));
   std::vector<std::string_view> calls{"source", "double", "cpu"};
   if (!units.cuda.empty()) {
     const GpuOptions options;

@@ -57,6 +57,12 @@ class Walker {
       case Node::Kind::assignment:
         return walk_assignment(node);
       case Node::Kind::branch:
+        if (reads_memory(node.condition)) {  // as if it held
+          Uses uses;
+          read(node.condition, uses);
+          add(uses, walk(node.children[0]));
+          return uses;
+        }
         if (value(node.condition)) return walk(node.children[0]);
         return node.children.size() > 1 ? walk(node.children[1]) : Uses();
       default:
@@ -138,6 +144,13 @@ class Walker {
         return loop.is_last || !std::count(p->loops.begin(), p->loops.end(), loop.node->iterator);
       });
     return uses;
+  }
+
+  bool reads_memory(const Expression& e) const {
+    return e.kind == Expression::Kind::element ||
+           (e.kind == Expression::Kind::name && !values_.count(e.text)) ||
+           std::any_of(e.operands.begin(), e.operands.end(),
+                       [this](const Expression& operand) { return reads_memory(operand); });
   }
 
   /// Elements and scalars of an expression, but for sizes and loops.

@@ -41,7 +41,7 @@ const WaveCase wave_cases[] = {
      "i + j grows along every dependence of S0"},
     {"NamesWhatForbidsParallelLoops", sweep("A[i - 1][j] + A[i][j - 1]"), "(wave [i S0])",
      "i carries the flow dependence S0 -> S0 on A, distance (1, 0)"},
-    {"CountsLaunches", sweep("A[i - 1][j] + A[i][j - 1]"), "(wave [i S0])", "wave takes n + m - 5 launches"},
+    {"CountsWaves", sweep("A[i - 1][j] + A[i][j - 1]"), "(wave [i S0])", "wave goes through n + m - 5 waves"},
     {"DiagonalsNeedALargerSum", sweep("A[i - 1][j + 1] + A[i][j - 1]"), "(wave [i S0])", "2 * i + j grows"},
     {"TheLargestCoefficient",
      sweep("A[i - 1][j + 3] + A[i][j - 1]", "int i = 1; i < n; i++", "int j = 1; j < m - 3; j++"),
@@ -102,7 +102,7 @@ const WaveCase wave_cases[] = {
       for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) A[i][j] = A[i][j] <= A[i][k] + A[k][j] ? A[i][j] : A[i][k] + A[k][j];
   })",
-     "(k wave [i S0])", "wave takes 2 * n - 1 launches in each iteration of k"},
+     "(k wave [i S0])", "wave goes through 2 * n - 1 waves in each iteration of k"},
     {"NoneWithinAParallelLoop", R"(
   void f(int n, int m, float A[n][m][m]) {
     for (int p = 0; p < n; p++)
@@ -117,7 +117,7 @@ const WaveCase wave_cases[] = {
     for (int i = 1; i < n; i++)
       for (int j = 1; j < m; j++) B[i][j] = B[i - 1][j] + B[i][j - 1];
   })",
-     "(wave3 [i S0]) (wave4 [i S1])", "wave4 takes"},
+     "(wave3 [i S0]) (wave4 [i S1])", "wave4 goes through n + m - 3 waves"},
 };
 
 class Waves : public testing::TestWithParam<WaveCase> {};

@@ -78,7 +78,7 @@ void stencil(int n, int steps, float A[n][n], float B[n][n]) {
     for (int i = 1; i < n - 1; i++)
       for (int j = 1; j < n - 1; j++) B[i][j] = 0.2f * (A[i][j] + A[i][j - 1] + A[i][j + 1] + A[i + 1][j] + A[i - 1][j]);
     for (int i = 1; i < n - 1; i++)
-      for (int j = 1; j < n - 1; j++) A[i][j] = 0.2f * (B[i][j] + B[i][j - 1] + B[i][j + 1] + B[i + 1][j] + B[i - 1][j]);
+      for (int j = 1; j < n - 1; j++) A[i][j] = 0.2f * t * (B[i][j] + B[i][j - 1] + B[i][j + 1] + B[i + 1][j] + B[i - 1][j]);
   }
 })",
      "pointwise, pointwise",

@@ -95,11 +95,9 @@ void f(int n, float A[n][n]) {
 TEST(Analyse, RefusesWhatIsNotAffine) {
   EXPECT_EQ(parsing_refusal(in_loop("B[i] = B[(i * i) % 4];")),
             "nest.c:3:15: subscript 'i * i % 4': 'i * i' is a product of two variables, which is not affine");
-  EXPECT_THAT(parsing_refusal(in_loop("B[C[i]] = 0.0f;")), AllOf(StartsWith("nest.c:3:"), HasSubstr("C[i]")));
+  EXPECT_THAT(parsing_refusal(in_loop("B[B[i]] = 0.0f;")), AllOf(StartsWith("nest.c:3:"), HasSubstr("B[i]")));
   EXPECT_THAT(parsing_refusal(in_loop("B[i / n] = 0.0f;")),
               HasSubstr("divides by what is no positive constant"));
-  EXPECT_THAT(parsing_refusal(in_loop("if (C[i] > 0) B[i] = 0.0f;")),
-              AllOf(StartsWith("nest.c:3:"), HasSubstr("C[i]")));
   EXPECT_THAT(parsing_refusal(in_loop("for (int j = 0; j < i * n; j++) B[i] = 0.0f;")),
               AllOf(StartsWith("nest.c:3:"), HasSubstr("i * n")));
 }

@@ -251,8 +251,11 @@ struct Component {
   int depth = -1;  ///< which loop; -1: a strip
   std::array<int, 3> factors{};
   int strip = 0, lower = 0;  ///< floor((value - lower) / strip), if strip > 0
+  bool text = false;         ///< the place of the statement in the text
 
-  int at(const std::array<int, 3>& iteration) const {
+  int at(const Instance& instance) const {
+    if (text) return instance.statement->number;
+    const std::array<int, 3>& iteration = instance.iteration;
     int value = -lower;
     for (int l = 0; l < 3; ++l) value += factors[l] * iteration[l];
     if (strip == 0) return value;
@@ -267,6 +270,10 @@ std::vector<std::string> loops_of(const Step& step) {
   if (const auto* strip = std::get_if<StripMine>(&step)) return {strip->loop};
   if (const auto* skew = std::get_if<Skew>(&step)) return {skew->loop, skew->by};
   std::vector<std::string> loops;
+  if (const auto* jam = std::get_if<Jam>(&step)) {
+    for (const auto& [loop, size] : jam->sizes) loops.push_back(loop);
+    return loops;
+  }
   for (const auto& [loop, size] : std::get<Tile>(step).sizes) loops.push_back(loop);
   return loops;
 }
@@ -298,6 +305,20 @@ void apply(const RandomNest& nest, const Step& step, std::vector<Component>& tim
     }
     std::sort(slots.begin(), slots.end());
     for (std::size_t k = 0; k < slots.size(); ++k) time[slots[k]] = chosen[k];
+  } else if (const auto* jam = std::get_if<Jam>(&step)) {
+    // Strips in the loops' places; within them statement after statement, and the points innermost.
+    Component text;
+    text.text = true;
+    text.depth = -1;
+    std::vector<Component> points;
+    for (const auto& [loop, size] : jam->sizes) {
+      points.push_back(*place(loop));
+      place(loop)->strip = static_cast<int>(size);
+      place(loop)->lower = strip_origin(nest.body, depth_of(loop));
+      place(loop)->depth = -1;
+    }
+    time.push_back(text);
+    time.insert(time.end(), points.begin(), points.end());
   } else if (const auto* skew = std::get_if<Skew>(&step)) {
     for (int l = 0; l < 3; ++l)
       place(skew->loop)->factors[l] += static_cast<int>(skew->factor) * place(skew->by)->factors[l];
@@ -370,6 +391,12 @@ std::vector<Instance> source_order(const RandomNest& nest) {
   return order;
 }
 
+static int deepest(const std::vector<Item>& items) {
+  int depth = 0;
+  for (const Item& item : items) depth = std::max({depth, item.depth, deepest(item.children)});
+  return depth;
+}
+
 std::vector<Instance> transformed_order(const RandomNest& nest, const std::vector<Step>& steps) {
   int outer = 2, inner = 0;
   for (const Step& step : steps)
@@ -377,6 +404,8 @@ std::vector<Instance> transformed_order(const RandomNest& nest, const std::vecto
       outer = std::min(outer, depth_of(loop));
       inner = std::max(inner, depth_of(loop));
     }
+  if (std::any_of(steps.begin(), steps.end(), [](const Step& s) { return std::holds_alternative<Jam>(s); }))
+    inner = deepest(nest.body);  // points run within all loops
   std::vector<Instance> order;
   const auto record = [&](const Item& s, const auto& iteration) {
     order.push_back(instance_of(nest, s, iteration));
@@ -405,7 +434,7 @@ std::vector<Instance> transformed_order(const RandomNest& nest, const std::vecto
         for (const Step& step : steps) apply(nest, step, time);
         std::stable_sort(mine.begin(), mine.end(), [&](const Instance& a, const Instance& b) {
           for (const Component& component : time) {
-            const int x = component.at(a.iteration), y = component.at(b.iteration);
+            const int x = component.at(a), y = component.at(b);
             if (x != y) return x < y;
           }
           return false;

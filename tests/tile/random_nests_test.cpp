@@ -47,6 +47,16 @@ class Check {
     std::vector<std::string> order = loops;
     while (std::next_permutation(order.begin(), order.end())) check({Permute{order}});
     for (int tiles = 0; tiles < 3; ++tiles) check({random_tile(loops)});
+    if (perfect) {
+      Jam jam;
+      for (const auto& [loop, size] : random_tile(loops).sizes) jam.sizes.emplace_back(loop, size);
+      std::vector<Step> steps = {jam};
+      if (deepest > 1 && pick(0, 2) == 0) {
+        std::shuffle(order.begin(), order.end(), random_);
+        steps.insert(steps.begin(), Permute{order});
+      }
+      check(steps);
+    }
     if (deepest > 1 && perfect) {
       const int inner = pick(1, deepest - 1);
       const Skew skew{loops[inner], pick(1, 2), loops[pick(0, inner - 1)]};

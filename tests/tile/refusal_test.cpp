@@ -29,8 +29,8 @@ TEST(Refusal, NamesEveryConstructAndItsPlace) {
   EXPECT_EQ(refused("x[i] = *y;"), "3:8: pointer dereference\n");
   EXPECT_EQ(refused("x = y;"), "3:1: x with 0 of 1 subscripts\n");
   EXPECT_EQ(refused("sinf(&x[i]);"), "3:6: address-of\n");
-  EXPECT_EQ(refused("if (x[i] > 0) x[i] = 0;"), "3:5: data-dependent if (x[i] > 0)\n");
-  EXPECT_EQ(refused("if (alpha > 0) x[i] = 0;"), "3:5: data-dependent if (alpha > 0)\n");
+  EXPECT_EQ(refused("if (x[i] > 0) x[i] = 0;"), "");
+  EXPECT_EQ(refused("if (alpha > 0) break;"), "3:16: break\n");
   EXPECT_EQ(refused("i = 3;"), "3:1: assignment to loop variable i\n");
   EXPECT_EQ(refused("++i;"), "3:1: assignment to loop variable i\n");
   EXPECT_EQ(refused("x[i] = x[i++];"), "3:11: '++' within an expression\n");
@@ -46,7 +46,7 @@ TEST(Refusal, NamesEveryConstructAndItsPlace) {
   EXPECT_EQ(refused("x[i][0] = 0;"), "3:1: x with more than 1 subscripts\n");
   EXPECT_EQ(refused("alpha[i] = 0;"), "3:1: subscript of alpha\n");
   EXPECT_EQ(refused("x[x[i]] = 0;"), "3:3: subscript x[i]\n");
-  EXPECT_EQ(refused("x[(int)y[i]] = 0;"), "3:3: subscript (int)y[i]\n");
+  EXPECT_EQ(refused("x[(int)y[i]] = 0;"), "");  // any element
   EXPECT_EQ(refused("x[i] == 3;"), "3:1: statement without effect\n");
   EXPECT_EQ(refused("n + 1 = 3;"), "3:1: assignment to n + 1\n");
   EXPECT_EQ(refused("powf(x[i]);"), "3:1: call of powf with 1 arguments\n");
@@ -56,7 +56,8 @@ TEST(Refusal, NamesEveryConstructAndItsPlace) {
 }
 
 TEST(Refusal, NamesWhatIsWrongWithALoop) {
-  EXPECT_EQ(refused("for (int j = 0; j != n; j++) x[j] = 0;"), "3:17: loop condition j != n\n");
+  EXPECT_EQ(refused("for (int j = 0; j != n; j++) x[j] = 0;"), "");
+  EXPECT_EQ(refused("for (int j = 0; j != n; j += 2) x[j] = 0;"), "3:17: loop condition j != n\n");
   EXPECT_EQ(refused("for (int j = 0; j < n; j += m) x[j] = 0;"), "3:24: step m\n");
   EXPECT_EQ(refused("for (int j = 0; j < n; j *= 2) x[j] = 0;"), "3:24: step of for\n");
   EXPECT_EQ(refused("for (int j = 0; j < n; j += 0) x[j] = 0;"), "3:24: step 0\n");
@@ -93,7 +94,7 @@ TEST(Refusal, SkipsTheWholeStatement) {
   EXPECT_EQ(
       refused(
           "if (x[i] > 0) { x[i] = 1; } else if (x[i] < 0) while (1) { ; } else x[i] = f(2);\nx[i] = g();"),
-      "3:5: data-dependent if (x[i] > 0)\n4:8: call of g\n");
+      "3:48: while loop\n3:76: call of f\n4:8: call of g\n");
   EXPECT_EQ(refused("do if (x[i] > 0) break; else do ; while (0); while (1);\nx[i] = g();"),
             "3:1: do loop\n4:8: call of g\n");
 }

@@ -34,6 +34,8 @@ class SimulatedKernels {
                     const std::map<std::string, std::int64_t>& sizes, std::vector<std::string>& findings,
                     std::uint64_t values = 1) const;
 
+  sim::Machine& machine() const { return *machine_; }
+
  private:
   std::unique_ptr<sim::Machine> machine_;
 };

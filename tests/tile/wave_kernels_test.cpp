@@ -90,15 +90,6 @@ void steps_of_loops(int n, int m, float A[n][m]) {
 })",
      "pointwise",
      {{{"n", 3}, {"m", 3}}, {{"n", 4}, {"m", 4}}, {{"n", 40}, {"m", 51}}}},
-    {"closure",
-     R"(
-void closure(int n, float A[n][n]) {
-  for (int k = 0; k < n; k++)
-    for (int i = 0; i < n; i++)
-      for (int j = 0; j < n; j++) A[i][j] = fminf(A[i][j], A[i][k] + A[k][j]);
-})",
-     "pointwise",
-     {{{"n", 1}}, {{"n", 2}}, {{"n", 19}}}},
     {"known_sizes",
      R"(
 void known_sizes(int n, float A[n][n]) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "cli/byte_size.hpp"
@@ -21,10 +22,11 @@ constexpr std::int64_t kMostSkew = 1000;
 struct Texts {
   TileOptions options;
   std::vector<std::string> macros, sizes, footprint;
-  std::vector<std::string> permute, tile, strip_mine, skew;
+  std::vector<std::string> permute, tile, strip_mine, skew, jam, time_tile;
   const Option *permute_option = nullptr, *tile_option = nullptr, *strip_option = nullptr,
-               *skew_option = nullptr;
+               *skew_option = nullptr, *jam_option = nullptr, *time_option = nullptr;
   std::string memory_cap;
+  double time_limit = 0;  ///< [s]
   bool keep_order = false;
 };
 
@@ -138,15 +140,41 @@ Step parse_skew(const std::string& text) {
   return step;
 }
 
-/// Steps of four options, in the order in which they were given.
+Step parse_jam(const std::string& text) {
+  std::string rest = text;
+  tile::Jam step;
+  step.statements = take_statement("--jam", text, rest);
+  step.sizes = parse_strips("--jam", text, rest);
+  return step;
+}
+
+/// "t=16,32,256"
+Step parse_time_tile(const std::string& text) {
+  constexpr std::string_view expected =
+      "LOOP=SIZE,SIZE,... with sizes from 1 to 2^30, of the loop and of each dimension, as t=16,32,256";
+  std::string rest = text;
+  tile::TimeTile step;
+  step.statements = take_statement("--time-tile", text, rest);
+  const auto [loop, sizes] = assignment("--time-tile", text, expected, rest);
+  step.loop = loop;
+  for (const std::string& part : split(sizes, ',')) {
+    step.sizes.push_back(whole("--time-tile", text, part, expected));
+    if (step.sizes.back() < 1 || step.sizes.back() > kMostStrip) refuse("--time-tile", text, expected);
+  }
+  return step;
+}
+
+/// Steps of these options, in the order in which they were given.
 std::vector<Step> steps_in_order(const Command& command, const Texts& texts) {
   std::vector<Step> steps;
-  std::size_t permutes = 0, tiles = 0, strips = 0, skews = 0;
+  std::size_t permutes = 0, tiles = 0, strips = 0, skews = 0, jams = 0, time_tiles = 0;
   for (const Option* option : command.given()) {
     if (option == texts.permute_option) steps.push_back(parse_permute(texts.permute[permutes++]));
     if (option == texts.tile_option) steps.push_back(parse_tile(texts.tile[tiles++]));
     if (option == texts.strip_option) steps.push_back(parse_strip_mine(texts.strip_mine[strips++]));
     if (option == texts.skew_option) steps.push_back(parse_skew(texts.skew[skews++]));
+    if (option == texts.jam_option) steps.push_back(parse_jam(texts.jam[jams++]));
+    if (option == texts.time_option) steps.push_back(parse_time_tile(texts.time_tile[time_tiles++]));
   }
   return steps;
 }
@@ -161,8 +189,12 @@ void refuse_unheard(const Command& command, const TileOptions& options) {
   };
   check(options.explains() || options.emits_cuda(), "kernels for a GPU",
         "--cuda FILE, --html FILE, --verify or --explain", {"--arch", "--memory-cap", "--keep-order"});
+  check(options.verify, "a verification", "--verify", {"--time-limit"});
   check(options.explains(), "an explanation", "--explain, --json or --html FILE", {"--footprint"});
-  check(options.explains() || !options.c.empty(), "the C", "--c FILE, --html FILE or --explain", {"--auto"});
+  check(options.explains() || !options.c.empty() || options.in_place, "the C",
+        "--c FILE, --in-place, --html FILE or --explain", {"--auto"});
+  check(!options.steps.empty() || !options.c.empty() || options.in_place || !options.html.empty(),
+        "the C or steps", "--c FILE, --in-place, --html FILE or steps", {"--reassociate"});
 }
 
 TileOptions read(const Command& command, const Texts& texts) {
@@ -205,6 +237,14 @@ TileOptions read(const Command& command, const Texts& texts) {
   options.steps = steps_in_order(command, texts);
   if (!texts.memory_cap.empty()) options.gpu.memory_cap = parse_byte_size("--memory-cap", texts.memory_cap);
   options.gpu.reorder_reductions = !texts.keep_order;
+  if (command.was_given("--time-limit")) {
+    constexpr double kDay = 24.0 * 3600;
+    if (!(texts.time_limit > 0 && texts.time_limit <= kDay))
+      throw BadInput(
+          fmt::format("--time-limit {}: expected seconds above 0, at most {}", texts.time_limit, kDay));
+    options.time_limit =
+        std::chrono::milliseconds(std::max<std::int64_t>(1, std::llround(1000 * texts.time_limit)));
+  }
   hw::architecture(options.gpu.architecture);  // refuses those that are unknown
   const auto outputs = {options.c, options.cuda, options.html};
   const auto to_standard_output = std::ranges::count(outputs, "-");
@@ -212,8 +252,12 @@ TileOptions read(const Command& command, const Texts& texts) {
     throw BadInput(
         "--json, --c -, --cuda - and --html - write to standard output: only one of them can; name files");
   if (options.automatic && !options.steps.empty())
-    throw BadInput("--auto chooses the steps itself: leave out --permute, --tile, --strip-mine and --skew");
-  if (options.c.empty() && options.cuda.empty() && options.html.empty() && !options.verify)
+    throw BadInput(
+        "--auto chooses the steps itself: leave out --permute, --tile, --strip-mine, --skew, --jam and --time-tile");
+  if (options.in_place && options.path == "-")
+    throw BadInput("--in-place: standard input is no file that could be written back; use --c -");
+  if (options.c.empty() && options.cuda.empty() && options.html.empty() && !options.verify &&
+      !options.in_place)
     options.explain = true;
   refuse_unheard(command, options);
   return options;
@@ -264,10 +308,23 @@ std::function<TileOptions()> add_tile_options(Command& command) {
   texts->strip_option = list("--strip-mine", texts->strip_mine, "STRIP",
                              "Strips of one loop, as i=32; the order of iterations stays");
   texts->skew_option = list("--skew", texts->skew, "SKEW", "As j=1*i: j runs 1 * i later");
+  texts->jam_option =
+      list("--jam", texts->jam, "STRIPS",
+           "As i=4,k=4: so many iterations of each loop run together in the innermost loop, written out");
+  texts->time_option = list(
+      "--time-tile", texts->time_tile, "STRIPS",
+      "As t=16,32,256: strips of a loop over time, and of each dimension of what it writes, which move with time");
   command.add("--auto", &options.automatic, "Choose the steps, for the C");
+  command.add(
+      "--reassociate", &options.reassociate,
+      "Steps and the C may combine sums, products, least and greatest values in any order (rounding, NaN and "
+      "-0 change; of integers nothing does, so that their C may in any case)");
 
   command.group("Output");
   command.add("--c FILE", &options.c, "Write the transformed C here, '-' for standard output");
+  command.add(
+      "--in-place", &options.in_place,
+      "Write FILE back with its nests replaced by what --c would hold and all else kept; with --force, since FILE exists");
   command.add("--cuda FILE", &options.cuda, "Write a CUDA program here, '-' for standard output");
   command.add("--html FILE", &options.html,
               "Write a page with pictures of the iteration spaces here, '-' for standard output");
@@ -279,7 +336,9 @@ std::function<TileOptions()> add_tile_options(Command& command) {
               "Keep the order of every sum (default: sums may be spread over threads)");
   command.add(
       "--verify", &options.verify,
-      "Compile the CUDA with nvcc, run it in the simulator at small sizes, also rewritten by `reuse`, and compare with the nest");
+      "Compile the CUDA with nvcc, run it in the simulator at small sizes, also rewritten by `reuse`, and compare every output with the nest's");
+  command.add("--time-limit SECONDS", &texts->time_limit,
+              "End --verify after so long and report what was compared until then [s] (default: none)");
   return [texts, &command] { return read(command, *texts); };
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 
 #include "cli/command.hpp"
@@ -19,8 +20,10 @@ struct TileOptions {
   std::vector<tile::Step> steps;                  ///< in the order of the command line
   std::map<std::string, std::int64_t> footprint;  ///< --footprint: extents of a tile
   tile::GpuOptions gpu;
-  bool automatic = false, explain = false, json = false, verify = false, force = false;
-  unsigned threads = 0;       ///< of --verify
+  bool automatic = false, explain = false, json = false, verify = false, force = false, in_place = false;
+  bool reassociate = false;
+  unsigned threads = 0;                                           ///< of --verify
+  std::chrono::milliseconds time_limit = std::chrono::hours(24);  ///< of --verify
   std::string c, cuda, html;  ///< output files, "-" for standard output; empty: not asked for
 
   bool explains() const { return explain || json || !html.empty(); }

@@ -22,12 +22,14 @@ namespace {
 
 using tile::Nest;
 using tile::PagePart;
+using Clock = std::chrono::steady_clock;
 
 /// One nest and what was made of it.
 struct Work {
   Nest nest;
   tile::Explanation explanation;
-  tile::Node code;  ///< after the steps, for a CPU
+  Nest c_nest;      ///< for a CPU: as `nest`, or with copies of operands before it
+  tile::Node code;  ///< of `c_nest` after the steps
   std::optional<tile::GpuPlan> gpu;
   std::string no_gpu;  ///< why there is none, where that is no error
   std::optional<tile::Verification> verification;
@@ -43,9 +45,9 @@ std::optional<std::map<std::string, std::int64_t>> known_sizes(const Nest& nest)
 }
 
 tile::GpuPlan plan_for_gpu(const Nest& nest, const tile::Schedule& schedule, const TileOptions& options) {
-  // Steps that a person asked for are kept as they are; without any, loops are ordered for threads.
+  // Without steps loops are ordered for threads.
   const tile::ParallelNest parallel =
-      options.steps.empty() ? tile::parallelise(nest) : tile::ParallelNest{nest, schedule.code(), {}, {}, {}};
+      options.steps.empty() ? tile::parallelise(nest) : tile::parallelise(schedule);
   tile::check_index_range(parallel.nest, parallel.code, tile::Emitted::cuda);
   tile::GpuPlan plan{tile::map_to_gpu(nest, parallel, options.gpu), options.gpu, {}};
   if (const auto sizes = known_sizes(nest)) plan.costs = tile::cost(nest, plan.program, options.gpu, *sizes);
@@ -56,13 +58,25 @@ std::string cuda_of(const Work& work) {
   return tile::emit_cuda(work.nest, work.gpu->program, work.gpu->options);
 }
 
-Work work_on(Nest nest, const TileOptions& options) {
-  Work work{std::move(nest), {}, {}, {}, {}, {}};
-  const std::vector<tile::Step> steps = options.automatic ? tile::steps_for_cpu(work.nest) : options.steps;
-  if (options.explains())
-    work.explanation = tile::explain(work.nest, {.tile = options.footprint, .steps = steps});
-  const tile::Schedule schedule = tile::transform(work.nest, steps);
-  work.code = schedule.code();
+/// @param until  when --verify has to end
+Work work_on(Nest nest, const TileOptions& options, Clock::time_point until) {
+  Work work{std::move(nest), {}, {}, {}, {}, {}, {}};
+  work.c_nest = work.nest;
+  std::vector<tile::Step> steps = options.steps;
+  if (options.automatic) {
+    tile::CpuPlan plan = tile::plan_for_cpu(work.nest);
+    work.c_nest = std::move(plan.nest);
+    steps = std::move(plan.steps);
+  }
+  if (options.explains())  // steps of copies mean nothing to the source's nest
+    work.explanation =
+        tile::explain(work.nest, {.tile = options.footprint,
+                                  .steps = work.c_nest.statements().size() == work.nest.statements().size()
+                                               ? steps
+                                               : std::vector<tile::Step>()});
+  const tile::Schedule schedule = tile::transform(work.c_nest, steps, options.reassociate);
+  work.code =
+      schedule.code(options.reassociate ? tile::Reassociate::everything : tile::Reassociate::integers);
   if (options.emits_cuda()) {
     work.gpu = plan_for_gpu(work.nest, schedule, options);
   } else if (options.explains()) {
@@ -72,13 +86,19 @@ Work work_on(Nest nest, const TileOptions& options) {
       work.no_gpu = error.what();
     }
   }
-  if (options.verify)
-    work.verification = tile::verify(work.nest, work.gpu->program, cuda_of(work), options.gpu);
+  if (options.verify) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+    work.verification = tile::verify(work.nest, work.gpu->program, cuda_of(work), options.gpu,
+                                     std::max(left, std::chrono::milliseconds(0)));
+  }
   return work;
 }
 
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 struct Nests {
-  std::string source;
+  std::string source;     ///< without `mark`
+  std::string_view mark;  ///< of the byte order, as some editors write it
   std::vector<Nest> inside;
   std::vector<std::string> refusals;  ///< complete messages
 };
@@ -150,7 +170,7 @@ void read_by_either(const TileOptions& options, Nests& nests, std::set<std::stri
     log(LogLevel::info, hint);
     return;
   }
-  Nests more{nests.source, {}, {}};
+  Nests more{nests.source, nests.mark, {}, {}};
   std::set<std::string> more_sizes;
   try {
     read_through_clang(options, more, more_sizes);
@@ -168,9 +188,11 @@ void read_by_either(const TileOptions& options, Nests& nests, std::set<std::stri
 
 /// The nests of the file that lie in the subset; what is outside does not stop the others.
 Nests read_nests(const TileOptions& options) {
-  Nests nests{read_input(options.path), {}, {}};
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (nests.source.starts_with(kByteOrderMark)) nests.source.erase(0, kByteOrderMark.size());
+  Nests nests{read_input(options.path), {}, {}, {}};
+  if (nests.source.starts_with(kByteOrderMark)) {
+    nests.source.erase(0, kByteOrderMark.size());
+    nests.mark = kByteOrderMark;
+  }
   const std::string file = input_name(options.path);
   std::set<std::string> sizes, loop_names;
   if (options.front_end == "clang" || (options.front_end == "auto" && is_cpp(options.path)))
@@ -192,10 +214,11 @@ Nests read_nests(const TileOptions& options) {
 
 std::vector<Work> work_on_all(const Nests& nests, TileOptions options) {
   options.gpu.constant_bytes /= nests.inside.size();  // they share a file, and so a module's
+  const Clock::time_point until = Clock::now() + options.time_limit;
   std::vector<Work> all;
   for (const Nest& nest : nests.inside) {
     try {
-      all.push_back(work_on(nest, options));
+      all.push_back(work_on(nest, options, until));
     } catch (const BadInput& error) {
       if (nests.inside.size() == 1 || options.steps.empty()) throw;
       throw BadInput(
@@ -216,7 +239,10 @@ void print_results(const std::vector<Work>& all, const TileOptions& options) {
       else
         gpu["refused"] = work.no_gpu;
       if (work.verification)
-        entry["verification"] = {{"good", work.verification->good}, {"text", work.verification->text}};
+        entry["verification"] = {{"good", work.verification->good},
+                                 {"complete", work.verification->complete},
+                                 {"compared", work.verification->compared},
+                                 {"text", work.verification->text}};
     }
     return print_json({{"file", input_name(options.path)}, {"nests", entries}});
   }
@@ -234,8 +260,15 @@ void print_results(const std::vector<Work>& all, const TileOptions& options) {
 /// The C of all functions in one file.
 std::string c_of(const std::vector<Work>& all) {
   std::vector<tile::CPart> parts;
-  for (const Work& work : all) parts.push_back({work.nest, work.code});
+  for (const Work& work : all) parts.push_back({work.c_nest, work.code});
   return tile::emit_c(parts);
+}
+
+/// The source with its nests replaced.
+std::string replaced(const std::vector<Work>& all, const Nests& nests) {
+  std::vector<tile::CPart> parts;
+  for (const Work& work : all) parts.push_back({work.c_nest, work.code});
+  return std::string(nests.mark) + tile::replace_in_source(nests.source, parts);
 }
 
 /// The CUDA of all functions in one file.
@@ -258,17 +291,19 @@ class Outputs {
             fmt::format("{} is the source, which would be lost; name another file for the output", path));
       files_.add(path, options.force);
     }
+    if (options.in_place) files_.add(options.path, options.force);
   }
 
-  void write(const std::vector<Work>& all, const std::string& source) {
+  void write(const std::vector<Work>& all, const Nests& nests) {
     if (!options_.c.empty()) put(options_.c, c_of(all));
+    if (options_.in_place) put(options_.path, replaced(all, nests));
     if (!options_.cuda.empty()) put(options_.cuda, cuda_of(all, options_.gpu));
     if (!options_.html.empty()) {
       std::vector<PagePart> parts;
       for (const Work& work : all)
         parts.push_back(
-            {work.nest, work.explanation, tile::emit_c(work.nest, work.code), cuda_of(work), work.gpu});
-      put(options_.html, tile::to_html(input_name(options_.path), parts, source));
+            {work.nest, work.explanation, tile::emit_c(work.c_nest, work.code), cuda_of(work), work.gpu});
+      put(options_.html, tile::to_html(input_name(options_.path), parts, nests.source));
     }
     files_.commit();
   }
@@ -292,9 +327,10 @@ int run(const TileOptions& options) {
   for (const std::string& refusal : nests.refusals) log(LogLevel::warning, refusal);
   const std::vector<Work> all = work_on_all(nests, options);
   print_results(all, options);
-  outputs.write(all, nests.source);
-  const bool verified = std::ranges::all_of(
-      all, [](const Work& work) { return !work.verification || work.verification->good; });
+  outputs.write(all, nests);
+  const bool verified = std::ranges::all_of(all, [](const Work& work) {
+    return !work.verification || (work.verification->good && work.verification->compared > 0);
+  });
   return nests.refusals.empty() && verified ? kDone : kFinding;
 }
 
@@ -309,7 +345,7 @@ Verb tile_verb() {
       "tile", "Explain reuse in loop nests, prove what is legal, and write tiled C and CUDA",
       "warploom tile examples/tile/lecture/matmul.c --explain\n"
       "  warploom tile examples/tile/lecture/matmul.c --auto --c matmul_tiled.c --cuda matmul.cu\n"
-      "Steps (--permute, --tile, --strip-mine, --skew) are taken in the order of the command line, in every function;\n"
+      "Steps (--permute, --tile, --strip-mine, --skew, --jam, --time-tile) are taken in the order of the command line, in every function;\n"
       "with S1: before its text, as S1:i=32, a step is taken around statement S1 only. What would break a dependence is refused, with a witness.",
       add};
 }

@@ -25,7 +25,8 @@ struct Witness {
 };
 
 /// Source runs before sink, both touch one element, one of them writes. Memory-based: all pairs, not only the
-/// last write before a read.
+/// last write before a read; but where each iteration of some loops writes a variable before it reads it, and
+/// nothing outside sees it, each has one of its own.
 struct Dependence {
   DependenceKind kind = DependenceKind::flow;
   int source = 0, sink = 0;                      ///< statements

@@ -59,8 +59,10 @@ struct Kernel {
   std::vector<int> statements = {};
   std::array<Expression, 3> grid = {}, block = {};  ///< of sizes and of host loops around the launch
   std::vector<std::string> parameters = {};  ///< names of arrays, scalars, sizes, host loops: in call order
-  Node tree = {};         ///< the loops that it runs; empty: it only combines another's parts
-  std::string text = {};  ///< the __global__ function, and what it needs before it
+  Node tree = {};  ///< the loops that it runs; empty: it only combines another's parts
+  /// The __global__ function, and what it needs before it; empty: an earlier kernel's of the same name, here
+  /// with other arguments.
+  std::string text = {};
   std::vector<Placement> placements = {};
   std::vector<ConstantCopy> constants = {};
   std::vector<std::string> reasons = {};  ///< mapping of loops to grid, block, thread, and why
@@ -76,6 +78,7 @@ struct Temporary {
   ScalarType type = ScalarType::float32;
   std::vector<Expression> extents = {};
   std::string copy_of = {};  ///< a snapshot: filled from this array before the first kernel; else empty
+  bool whole_array = false;  ///< as large as an array of the nest: its memory is not kept between calls
 };
 
 /// A loop of the nest, strip-mined between grids: rows of arrays pass through the device panel by panel.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@ struct Reference {
   int number = 0;           ///< within the statement, writes last
   bool is_write = false;    ///< the target of "+=" gives two references, a read and a write
   Expression element = {};  ///< as in the text: A[i][j + 1]
+  bool is_exact = true;  ///< false: a subscript is read from memory (x[index[i]]), so it may be any element
   /// Subscript d is constants[d] + sum over l of coefficients[d][l] * loop l + sum over s of
   /// size_coefficients[d][s] * Region::sizes[s]. Where it has no such form (i / 2), both lists of d are
   /// empty.
@@ -37,6 +39,10 @@ struct Statement {
   std::string label = {};               ///< "S0"
   std::vector<std::string> loops = {};  ///< iterators around it, outermost first
   Node assignment = {};
+  /// What depends on data in the branches around it, outermost first: an iteration runs where all hold. Of
+  /// dependences it is taken to run everywhere, and never to hide an earlier write. References hold what is
+  /// read here, too.
+  std::vector<Expression> conditions = {};
   std::vector<Reference> references = {};
   /// The statement combines one element with a value in which the same iteration does not read that element
   /// otherwise: "+" (`x += v`, `x -= v`, `x = x + v`, `x = v + x`, `x = x - v`), "*" (`x *= v`, `x = x * v`),
@@ -67,5 +73,10 @@ class Nest {
  private:
   std::shared_ptr<const Polyhedra> polyhedra_;
 };
+
+/// Sizes for which the nest is right, by sizes() and by what remarks() assume: near `wanted`, the first size
+/// of the region first. @throws BadInput (a size of the region is not in `wanted`; no sizes are allowed)
+std::map<std::string, std::int64_t> sizes_near(const Nest& nest,
+                                               const std::map<std::string, std::int64_t>& wanted);
 
 }  // namespace warploom::tile

@@ -40,6 +40,10 @@ struct ParallelNest {
   /// Of these, what to tell in any case: loops that were skewed into waves, and which dependences forbade
   /// other parallel loops; or why there are no waves where no loop is parallel.
   std::vector<std::string> wave_reasons = {};
+  /// Iterations of loops that a block should have, where a person asked for strips and threads got the whole
+  /// loops.
+  std::map<std::string, std::int64_t> tiles = {};
+  bool by_steps = false;  ///< a person chose the order
 };
 
 /// Orders the statements' loops: distribution into strongly connected components, parallel loops outside,
@@ -52,5 +56,13 @@ struct ParallelNest {
 /// names.
 /// @note some 10 to 100 ms.
 ParallelNest parallelise(const Nest& nest);
+
+/// The order that a person chose by steps, for threads. A strip is given up where threads want the whole
+/// loop: if its loop and the loop through it are both parallel, or both sequential with nothing but parallel
+/// loops between, and if the order without it keeps every dependence (asked exactly) and every parallel loop.
+/// Its size is then one of `tiles`.
+/// @throws BadInput (what was moved from)
+/// @note some ms for each strip
+ParallelNest parallelise(const Schedule& schedule);
 
 }  // namespace warploom::tile

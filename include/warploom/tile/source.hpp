@@ -15,8 +15,20 @@ struct Position {
   unsigned line = 0, column = 0;
 };
 
-enum class ScalarType { float32, float64, int32 };
-/// "float", "double", "int"
+enum class ScalarType {
+  float32,
+  float64,
+  int32,
+  character,  ///< C's char
+  int8,
+  uint8,
+  int16,
+  uint16,
+  uint32,
+  int64,
+  uint64,
+};
+/// "float", "double", "int", "unsigned char", "long"
 std::string_view c_name(ScalarType type);
 /// Bytes of one element.
 int size_of(ScalarType type);
@@ -24,12 +36,14 @@ int size_of(ScalarType type);
 /// An expression, as C has it.
 struct Expression {
   enum class Kind {
-    integer,      ///< value
-    real,         ///< text, as written: "1.0f"
-    name,         ///< text: a loop, a size, a scalar
-    element,      ///< text: the array; operands: its subscripts
-    unary,        ///< text: "-" "+" "!"; one operand
-    binary,       ///< text: "+" "-" "*" "/" "%" "<" "<=" ">" ">=" "==" "!=" "&&" "||"; two operands
+    integer,  ///< value
+    real,     ///< text, as written: "1.0f"
+    name,     ///< text: a loop, a size, a scalar
+    element,  ///< text: the array; operands: its subscripts
+    unary,    ///< text: "-" "+" "!" "~"; one operand
+    binary,   ///< text: "+" "-" "*" "/" "%" "<" "<=" ">" ">=" "==" "!=" "&&" "||", of integers of memory "&"
+              ///< "|"
+              ///< "^" "<<" ">>", too; two operands
     conditional,  ///< operands: condition, value if it holds, value if not
     call,         ///< text: "sqrt", "min", "max", "floord" (floor of a quotient); operands: arguments
     cast,         ///< text: the type's C name; one operand
@@ -59,6 +73,12 @@ std::int64_t value_of(const Expression& expression, const std::map<std::string, 
 /// Every name for which `by` has an entry, replaced.
 Expression substitute(Expression expression, const std::map<std::string, Expression>& by);
 
+/// A variable into which iterations combine their values in any order.
+struct Reduction {
+  std::string op = {};  ///< "+" "*" "min" "max"
+  std::string variable = {};
+};
+
 /// A statement of C: a tree of loops, branches and assignments.
 struct Node {
   enum class Kind {
@@ -72,12 +92,19 @@ struct Node {
   Position at = {};
   std::vector<Node> children = {};
 
-  std::string iterator = {};    ///< loop
-  Expression first = {};        ///< loop
-  std::string comparison = {};  ///< loop: "<" "<=" ">" ">="; of generated code always "<" or "<="
-  Expression limit = {};        ///< loop
-  std::int64_t step = 1;        ///< loop; not 0; negative for decreasing loops
-  bool parallel = false;        ///< loop of generated code: no dependence is carried by it
+  std::string iterator = {};               ///< loop
+  Expression first = {};                   ///< loop
+  std::string comparison = {};             ///< loop: "<" "<=" ">" ">="; of generated code always "<" or "<="
+  Expression limit = {};                   ///< loop
+  std::int64_t step = 1;                   ///< loop; not 0; negative for decreasing loops
+  bool parallel = false;                   ///< loop of generated code: no dependence is carried by it
+  std::vector<Reduction> reductions = {};  ///< parallel loop: what it carries none the less
+  bool vector = false;  ///< loop of C that is written: no loop is within it, and it carries nothing
+  std::int64_t strip =
+      0;  ///< loop of generated code: in a strip of so many iterations, which most are; else 0
+  /// loop: variables that its body declares, so that each iteration has its own: nothing goes from one to
+  /// another through them, and they hold nothing when it begins.
+  std::vector<std::string> locals = {};
 
   Expression condition = {};  ///< branch
 
@@ -119,6 +146,9 @@ std::string to_text(const std::string& file, const Refusal& refusal);
 struct Region {
   std::string file = {}, function = {};
   Position at = {};
+  /// The text of `file` that computes what `body` does, from `first` to before `last`: what may be replaced.
+  /// {0, 0}: it is not in one piece there (a macro or an included file has a part of it).
+  Position first = {}, last = {};
   std::vector<std::string> sizes =
       {};  ///< integer parameters that are never assigned, in the order of the text
   std::map<std::string, SizeDeclaration> size_declarations = {};  ///< of each of `sizes`
@@ -126,8 +156,9 @@ struct Region {
   /// others.
   std::vector<std::string> parameters = {};
   std::vector<Variable> variables =
-      {};          ///< arrays and scalars in the order of the text, sizes not among them
-  Node body = {};  ///< assignments are numbered
+      {};                     ///< arrays and scalars in the order of the text, sizes not among them
+  std::string returned = {};  ///< the result that the function returns, not through a pointer; may be empty
+  Node body = {};             ///< assignments are numbered
   int statements = 0;
   std::vector<std::string> remarks = {};  ///< for people: what was assumed, what names stand for
   std::vector<Refusal> refusals = {};     ///< not empty: outside of the subset, body holds what could be read
@@ -137,9 +168,10 @@ const Variable* find_variable(const Region& region, std::string_view name);
 /// C text of a tree, two spaces an indentation level; loops declare their iterators: "for (int i = 0; i < n;
 /// i++) {".
 /// @param before_loop  text for the lines before a loop ("#pragma omp parallel for\n"), may be empty
+/// @param region  of the locals' types: with it loops' bodies declare their locals
 std::string to_text(const Node& node, int indentation = 0,
                     std::string (*before_loop)(const Node& loop) = nullptr,
-                    std::string_view iterator_type = "int");
+                    std::string_view iterator_type = "int", const Region* region = nullptr);
 
 struct SourceOptions {
   std::map<std::string, std::string> macros = {};  ///< as -D NAME=TEXT

@@ -30,7 +30,23 @@ struct Skew {
   std::string by = {};
   std::vector<int> statements = {};
 };
-using Step = std::variant<Permute, Tile, StripMine, Skew>;
+/// --jam i=4,k=4: unroll and jam. Strips of each loop in its place; the iterations of a strip run one after
+/// the other within the innermost loop, and are written out where the strip is full. The first loop named
+/// runs slowest among them.
+struct Jam {
+  std::vector<std::pair<std::string, std::int64_t>> sizes = {};
+  std::vector<int> statements = {};  ///< the loops around these; empty: around any
+};
+/// --time-tile t=16,32,64: strips of a time loop and, of each dimension of the arrays that are written within
+/// it, strips that move with time as far as the values do. Statements within one time step follow each other
+/// as far behind as they have to (Wonnacott, "Using time skewing to eliminate idle time due to memory
+/// bandwidth and network limitations", IPDPS 2000). What runs within a tile keeps its order.
+struct TimeTile {
+  std::string loop = {};
+  std::vector<std::int64_t> sizes = {};  ///< of the time loop, then of each dimension, outermost first
+  std::vector<int> statements = {};      ///< the loop around these; empty: around any
+};
+using Step = std::variant<Permute, Tile, StripMine, Skew, Jam, TimeTile>;
 /// "tile i=32, j=32"
 std::string to_text(const Step& step);
 
@@ -40,6 +56,11 @@ struct Verdict {
   std::optional<Dependence> violated = {};  ///< its witness is a pair that the new order turns round
   std::string reason = {};                  ///< one sentence for people
 };
+
+/// Which reductions may combine their values in any order: sums and products change where they are rounded,
+/// the least and the greatest of floats where there are NaN and -0. Integers are combined as unsigned ones,
+/// which wrap around, so that nothing changes.
+enum class Reassociate { nothing, integers, everything };
 
 struct Polyhedra;
 /// When each iteration runs: a vector of integers for each statement's iterations, compared in dictionary
@@ -55,8 +76,9 @@ class Schedule {
   /// Exact, for all sizes that the nest allows.
   /// @param reorder_reductions  the runs of one reduction may take any order (rounding changes)
   Verdict verdict(bool reorder_reductions = false) const;
-  /// The loops, `parallel` where no dependence of the nest is carried.
-  Node code() const;
+  /// The loops, `parallel` where no dependence of the nest is carried; or none but those of reductions of a
+  /// scalar that may be taken in any order.
+  Node code(Reassociate reductions = Reassociate::nothing) const;
 
   struct Impl;
   /// @throws BadInput (a null pointer)
@@ -70,18 +92,31 @@ class Schedule {
   std::shared_ptr<const Impl> impl_;
 };
 
-/// All steps; refuses the illegal.  @throws BadInput with the violated dependence and its witness
-Schedule transform(const Nest& nest, const std::vector<Step>& steps);
+/// All steps; refuses the illegal.
+/// @param reorder_reductions  as of Schedule::verdict()
+/// @throws BadInput with the violated dependence and its witness
+Schedule transform(const Nest& nest, const std::vector<Step>& steps, bool reorder_reductions = false);
 
 /// A chain of skews after which the band may be permuted and tiled, if there is one with factors up to 4;
 /// empty if none is needed; none if the statements do not share the band's loops.
 /// @throws BadInput (a statement that the nest lacks, a loop that is not around it)
 std::optional<std::vector<Skew>> skew_for_tiling(const Nest& nest, const Band& band);
 
-/// --auto for a CPU: each chain of loops in the order that touches the fewest cache lines (the contiguous
-/// loop innermost; Carr, McKinley and Tseng, "Compiler Optimizations for Improving Data Locality", ASPLOS
-/// 1994), then tiled where a reference is used again by a loop that is not innermost. Only what is legal.
+/// Steps of --auto for a CPU. Loops around sweeps over arrays are tiled in time. Of other nests each chain of
+/// loops takes the order that touches the fewest cache lines (the contiguous loop innermost; Carr, McKinley
+/// and Tseng, "Compiler Optimizations for Improving Data Locality", ASPLOS 1994), is tiled where a reference
+/// is used again by a loop that is not innermost, and jams loops whose iterations share what they load, or
+/// whose innermost loop waits for itself. Only what is legal.
 std::vector<Step> steps_for_cpu(const Nest& nest);
+
+/// --auto for a CPU.
+struct CpuPlan {
+  Nest nest =
+      {};  ///< the source's; where operands are copied before it, with these copies as statements in front
+  std::vector<Step> steps = {};  ///< of `nest`
+};
+/// @note up to some seconds, for nests of dozens of statements
+CpuPlan plan_for_cpu(const Nest& nest);
 
 /// A nest's share of a file.
 struct CPart {
@@ -94,5 +129,13 @@ struct CPart {
 std::string emit_c(const std::vector<CPart>& parts);
 /// Of one nest.
 std::string emit_c(const Nest& nest, const Node& code);
+
+/// The source with the text of each nest, Region::first to Region::last, replaced by its code. All else stays
+/// as it is, byte by byte. What was declared in the replaced text is declared again, and nothing outside is
+/// needed for what is written: min and max become conditional expressions.
+/// @param source  the text that the nests were read from
+/// @throws BadInput (a region that does not stand in the source in one piece, two that overlap;
+/// index_range.hpp)
+std::string replace_in_source(std::string_view source, const std::vector<CPart>& parts);
 
 }  // namespace warploom::tile

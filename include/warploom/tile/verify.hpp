@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 
 #include "warploom/sim/sim.hpp"
@@ -33,21 +34,43 @@ struct Simulated {
 Simulated simulate(sim::Machine& machine, const Nest& nest, const GpuProgram& program, const Memory& before,
                    sim::Schedule schedule = sim::Schedule::random);
 
+/// make_memory's values. Where the nest divides by data, or takes roots or logarithms of it, matrices get a
+/// diagonal that outweighs their rows, and vectors are short beside 1, so that what it computes is well
+/// conditioned: LU and Cholesky decompositions without pivots, orthogonalisation, Levinson's recursion.
+/// @throws as make_memory
+Memory conditioned_memory(const Nest& nest, const std::map<std::string, std::int64_t>& sizes,
+                          std::uint64_t seed);
+
 /// The largest difference of parameters that are arrays or results, relative to the array's largest value (at
 /// least 1). What is no number in both counts as equal. @throws BadInput (arrays of other lengths)
 double largest_difference(const Nest& nest, const Memory& got, const Memory& want);
 
-struct Verification {
-  std::string text = {};  ///< for people: sizes, differences, findings, what `reuse` saved
-  bool good = true;       ///< no findings, and differences as small as rounding explains
+/// What a program left in every output, beside what the nest leaves.
+struct Comparison {
+  bool agrees = true;      ///< no element is further away than twice its bound
+  double difference = 0;   ///< largest_difference()
+  double allowed = 0;      ///< the largest difference that rounding explains, in the same unit
+  std::string worst = {};  ///< "C, element 5: 1.5 instead of 1": what is furthest beyond its bound
 };
-/// What a program does in the simulator at a few small sizes, as nvcc compiled it and as `reuse` rewrote
-/// that, against interpret().
-/// @param cuda  the program as emit_cuda() wrote it
-/// @throws BadInput (no nvcc; sizes that are known and too large to simulate), Internal (nvcc does not take
-///         the text), Interrupted
+/// @param bounds  rounding_bounds() of the nest
+/// @throws BadInput (arrays of other lengths)
+Comparison compare(const Nest& nest, const Memory& got, const Memory& want, const Memory& bounds);
+
+struct Verification {
+  std::string text =
+      {};                ///< for people: sizes, differences beside their bounds, findings, what `reuse` saved
+  bool good = true;      ///< no findings, no difference that rounding does not explain
+  bool complete = true;  ///< the time limit left time for all; else `text` says for what
+  int compared = 0;      ///< runs that were compared
+};
+/// What a program does in the simulator, at a few small sizes that the nest allows, as nvcc compiled it and
+/// as `reuse` rewrote that, against interpret().
+/// @param cuda        the program as emit_cuda() wrote it
+/// @param time_limit  for compiling and all runs
+/// @throws BadInput (no nvcc, no gcc for it; sizes that are known and too large to simulate), Internal (nvcc
+///         does not take the text), Interrupted
 /// @note seconds for each kernel
 Verification verify(const Nest& nest, const GpuProgram& program, const std::string& cuda,
-                    const GpuOptions& options);
+                    const GpuOptions& options, std::chrono::milliseconds time_limit = std::chrono::hours(24));
 
 }  // namespace warploom::tile

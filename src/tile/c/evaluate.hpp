@@ -48,6 +48,12 @@ struct Code {
     not_equal,
     logical_and,
     logical_or,
+    bit_and,
+    bit_or,
+    bit_xor,
+    shift_left,
+    shift_right,
+    wrap,  ///< to what a variable of the integer type `slot` holds
     conditional,
     call,
     minimum,
@@ -81,12 +87,15 @@ class Coder {
   Coder(const Region& region, Memory& memory);
 
   Code code(const Expression& expression);
+  /// A scalar, or an array as a whole: its slot and type.
+  Code variable(const std::string& name, Position at);
   /// What is assigned: `op` applied to the target's old value.
   Code assigned(const Code& target, std::string op, const Expression& value);
   /// The slot of a loop's variable, which hides other things of that name until leave().
   int enter(const std::string& iterator);
   void leave(const std::string& iterator);
   Values& values() { return values_; }
+  const std::map<std::string, int>& scalar_slots() const { return scalars_; }
   /// Scalars go back to where they came from.
   void store();
 

@@ -2,27 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
-#include "tile/c/evaluate.hpp"
+#include "tile/c/program.hpp"
+#include "tile/c/scalar_types.hpp"
 #include "tile/c/wellformed.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
 
 namespace warploom::tile {
 namespace {
-
-/// A tree of statements whose names are numbers.
-struct Program {
-  Node::Kind kind = Node::Kind::block;
-  std::vector<Program> children;
-  int iterator = 0;                       // loop
-  Code first, limit;                      // loop; a branch's condition is `first`
-  std::int64_t step = 1;                  // loop
-  bool rising = true, inclusive = false;  // loop
-  Code target, value;                     // assignment
-  ScalarType type = ScalarType::float32;
-};
 
 class Compiler {
  public:
@@ -44,6 +34,7 @@ class Compiler {
         p.inclusive = node.comparison.size() == 2;
         if (node.step == 0 || p.rising != (node.step > 0))
           fail_at(region_, node.at, "loop that does not end");
+        for (const std::string& name : node.locals) p.locals.push_back(coder_.variable(name, node.at));
         children(p, node);
         coder_.leave(node.iterator);
         break;
@@ -76,63 +67,80 @@ class Compiler {
       fail_at(region_, node.at, fmt::format("{} is no variable", to_text(node.target)));
     p.value = coder_.assigned(p.target, node.op, node.value);
     p.type = find_variable(region_, node.target.text)->type;
+    p.statement = node.statement;
   }
 
   const Region& region_;
   Coder& coder_;
 };
 
-class Runner {
- public:
-  explicit Runner(Values& values) : values_(values) {}
+}  // namespace
 
-  void run(const Program& p) {
-    switch (p.kind) {
-      case Node::Kind::block:
-        for (const Program& child : p.children) run(child);
-        break;
-      case Node::Kind::loop:
-        loop(p);
-        break;
-      case Node::Kind::branch:
-        if (p.first.as_real(values_) != 0) {
-          run(p.children[0]);
-        } else if (p.children.size() > 1) {
-          run(p.children[1]);
-        }
-        break;
-      case Node::Kind::assignment:
-        assign(p);
-        break;
-      case Node::Kind::launch:
-        break;
-    }
-  }
+Program compile(const Region& region, Coder& coder, const Node& node) {
+  return Compiler(region, coder).program(node);
+}
 
- private:
-  void loop(const Program& p) {
-    const std::int64_t limit = p.limit.as_integer(values_);
-    std::int64_t i = p.first.as_integer(values_);
-    while ((p.rising ? i < limit : i > limit) || (p.inclusive && i == limit)) {
-      values_.integers[p.iterator] = i;
-      if (++iterations_ % 65536 == 0) check_interrupt();
+void Runner::run(const Program& p) {
+  switch (p.kind) {
+    case Node::Kind::block:
       for (const Program& child : p.children) run(child);
-      if (__builtin_add_overflow(i, p.step, &i)) break;
-    }
+      break;
+    case Node::Kind::loop:
+      loop(p);
+      break;
+    case Node::Kind::branch:
+      branch(p);
+      break;
+    case Node::Kind::assignment:
+      assign(p);
+      break;
+    case Node::Kind::launch:
+      break;
   }
+}
 
-  void assign(const Program& p) {
-    // Integers are 32 bits wide where they are stored, and wrap around there.
-    const double value =
-        p.type == ScalarType::int32
-            ? static_cast<std::int32_t>(static_cast<std::uint32_t>(p.value.as_integer(values_)))
-            : p.value.as_real(values_);
-    (p.target.op == Code::Op::scalar ? values_.scalars[p.target.slot] : *p.target.address(values_)) = value;
+void Runner::loop(const Program& p) {
+  const std::int64_t limit = p.limit.as_integer(values_);
+  std::int64_t i = p.first.as_integer(values_);
+  while ((p.rising ? i < limit : i > limit) || (p.inclusive && i == limit)) {
+    values_.integers[p.iterator] = i;
+    if (++iterations_ % 65536 == 0) check_interrupt();
+    for (const Code& local : p.locals) forget(local);
+    for (const Program& child : p.children) run(child);
+    if (__builtin_add_overflow(i, p.step, &i)) break;
   }
+}
 
-  Values& values_;
-  std::uint64_t iterations_ = 0;
-};
+/// What a declaration leaves in memory is anything; here what a program that reads it would show.
+void Runner::forget(const Code& local) {
+  const double nothing =
+      local.type == ValueType::integer ? -1'111'111'111 : std::numeric_limits<double>::quiet_NaN();
+  if (local.op == Code::Op::scalar) {
+    values_.scalars[local.slot] = nothing;
+    return;
+  }
+  const Values::Array& array = values_.arrays[local.slot];
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : array.extents) elements *= extent;
+  std::fill_n(array.elements, elements, nothing);
+}
+
+void Runner::branch(const Program& p) {
+  if (p.first.as_real(values_) != 0) {
+    run(p.children[0]);
+  } else if (p.children.size() > 1) {
+    run(p.children[1]);
+  }
+}
+
+void Runner::assign(const Program& p) {
+  // Integers wrap around where they are stored.
+  const double value =
+      is_integer(p.type) ? stored(p.type, p.value.as_integer(values_)) : p.value.as_real(values_);
+  (p.target.op == Code::Op::scalar ? values_.scalars[p.target.slot] : *p.target.address(values_)) = value;
+}
+
+namespace {
 
 /// SplitMix64: Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (OOPSLA 2014).
 std::uint64_t next_random(std::uint64_t& state) {
@@ -144,7 +152,7 @@ std::uint64_t next_random(std::uint64_t& state) {
 
 double random_value(ScalarType type, std::uint64_t& state) {
   const std::uint64_t bits = next_random(state);
-  if (type == ScalarType::int32) return static_cast<double>(1 + bits % 8);
+  if (is_integer(type)) return static_cast<double>(1 + bits % 8);
   if (type == ScalarType::float32) return 0.5 + static_cast<double>(bits >> 41) * 0x1p-23;
   return 0.5 + static_cast<double>(bits >> 12) * 0x1p-52;
 }
@@ -193,7 +201,7 @@ void interpret(const Region& region, const Node& code, Memory& memory) {
   for (const Variable& variable : region.variables)
     for (const Expression& extent : variable.extents) check(extent);
   Coder coder(region, memory);
-  const Program program = Compiler(region, coder).program(code);
+  const Program program = compile(region, coder, code);
   Runner(coder.values()).run(program);
   coder.store();
 }

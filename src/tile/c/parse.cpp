@@ -85,6 +85,8 @@ void Parser::returned(const Token& name) {
   const std::string& own = name_in_region(*symbol, name.text);
   const auto variable = std::ranges::find(region_.variables, own, &Variable::name);
   variable->is_parameter = variable->is_result = true;
+  // What has a value before goes in and out through a pointer.
+  if (whole_function_ && !symbol->from_outside && result_type_ == variable->type) region_.returned = own;
   if (std::ranges::find(region_.parameters, own) == region_.parameters.end())
     region_.parameters.push_back(own);
 }
@@ -141,6 +143,7 @@ const std::string& Parser::name_in_region(Symbol& symbol, const std::string& nam
     variable.is_flat = symbol.extents.size() == 1 && symbol.extents[0] == Expression::name("");
     variable.at = symbol.at;
     region_.variables.push_back(std::move(variable));
+    if (symbol.home) symbol.home->locals.push_back(entry->second);
   }
   if (symbol.from_outside) region_.parameters.push_back(entry->second);
   return entry->second;
@@ -245,6 +248,7 @@ void Parser::function(const Declarator& declarator) {
     } catch (const Refused& refused) {
       fail(tokens_[declarator.parameters], refused.refusal.construct + ": " + refused.refusal.why);
     }
+    result_type_ = declarator.symbol.is_array ? std::nullopt : declarator.symbol.type;
     regions_of(name, declarator.parameters, open);
     leave_scope();
   }
@@ -267,6 +271,14 @@ void Parser::regions_of(const std::string& name, std::size_t parameters, std::si
     whole_function_ = true;
     regions_.push_back(region(name, tokens_[name_index], open + 1, close));
     whole_function_ = false;
+    // What the function gives back stays.
+    std::size_t last = close;
+    for (std::size_t i = open; i < close; ++i)
+      if (tokens_[i].is_name("return") && end_of_statement(i) == close) last = i;
+    if (tokens_[open].file == 0 && tokens_[last].file == 0) {
+      regions_.back().first = {tokens_[open].at.line, tokens_[open].at.column + 1};
+      regions_.back().last = tokens_[last].at;
+    }
     return;
   }
   for (std::size_t m = 0; m < marks.size(); m += 2) {
@@ -280,6 +292,11 @@ void Parser::regions_of(const std::string& name, std::size_t parameters, std::si
     declare_before(open, marks[m]);
     regions_.push_back(region(name, begin, marks[m] + 1, marks[m + 1]));
     scopes_.resize(scopes);
+    const Token& end = tokens_[marks[m + 1]];
+    if (begin.file == 0 && end.file == 0) {
+      regions_.back().first = {begin.at.line + 1, 1};
+      regions_.back().last = {end.at.line, 1};
+    }
   }
 }
 
@@ -367,6 +384,7 @@ Region Parser::region(const std::string& function, const Token& at, std::size_t 
   iterators_.clear();
   used_.clear();
   running_.clear();
+  body_of_ = nullptr;
   named_.clear();
   for (std::size_t i = begin; i + 3 < end; ++i)
     if (tokens_[i].is_name("for") && tokens_[i + 1].is("(") && tokens_[i + 3].is("="))

@@ -389,6 +389,7 @@ void Parser::local_variable(Declarator d, bool is_static, std::vector<Node>& out
       d.symbol.unsupported = "its extent is missing";
   }
   d.symbol.from_outside = is_static;
+  if (!is_static) d.symbol.home = body_of_;
   Symbol* symbol = declare(name, d.symbol);
   if (!take("=")) return;
   if (is_static) refuse(d.name, "static " + name + " with an initialiser", "pass it as a parameter");

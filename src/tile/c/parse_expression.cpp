@@ -7,6 +7,7 @@
 
 #include "tile/c/functions.hpp"
 #include "tile/c/parser.hpp"
+#include "tile/c/propagate.hpp"
 #include "tile/c/simplify.hpp"
 
 namespace warploom::tile {
@@ -330,7 +331,7 @@ Operand Parser::element(const Token& token, Symbol& symbol) {
   Operand operand;
   std::vector<Expression> subscripts;
   while (subscripts.size() < symbol.extents.size() && take("[")) {
-    Operand subscript = index("subscript");
+    Operand subscript = this->subscript();
     expect("]", "after a subscript");
     operand.height = std::max(operand.height, subscript.height + 1);
     subscripts.push_back(std::move(subscript.expression));
@@ -345,6 +346,16 @@ Operand Parser::element(const Token& token, Symbol& symbol) {
   check_height(operand, token);
   operand.expression = Expression::element(name_in_region(symbol, token.text), std::move(subscripts));
   return operand;
+}
+
+/// An index, or an integer that memory holds: which element that is shows when it runs.
+Operand Parser::subscript() {
+  const std::size_t begin = at_;
+  Operand operand = expression();
+  if (operand.index || (in_region_ && type_of(region_, operand.expression) == ScalarType::int32))
+    return operand;
+  at_ = begin;
+  return index("subscript");
 }
 
 Operand Parser::index(std::string_view what) {

@@ -28,6 +28,7 @@ struct Symbol {
   std::string unsupported;          ///< why it may not be used
   std::optional<Expression> value;  ///< of a constant: what is written in its place
   std::string loop;                 ///< the name of the loop that runs over it now
+  Node* home = nullptr;             ///< the loop of the region whose body declares it, while that is read
   Position at;
 };
 
@@ -95,7 +96,6 @@ class Parser {
   void statement_within(std::vector<Node>& out);
   void block(std::vector<Node>& out);
   void loop(std::vector<Node>& out);
-  void loop_condition(Node& node, const Symbol& symbol);
   void loop_step(Node& node, const std::string& source_name);
   void branch(std::vector<Node>& out);
   void jump(const Token& token);
@@ -117,6 +117,7 @@ class Parser {
   Operand call();
   Operand name();
   Operand element(const Token& token, Symbol& symbol);
+  Operand subscript();
   Operand index(std::string_view what);  ///< @throws Refused unless made of integers, sizes and loops
   void check_height(const Operand& operand, const Token& at) const;
 
@@ -165,6 +166,7 @@ class Parser {
   /// Of the function that is read: where names stand, and where they get a value.
   std::map<std::string, std::vector<std::size_t>> mentions_, assignments_;
   std::size_t body_begin_ = 0, body_end_ = 0;
+  std::optional<ScalarType> result_type_;
 
   // Of the region that is read.
   bool in_region_ = false, whole_function_ = false;
@@ -174,6 +176,7 @@ class Parser {
   enum class Use { loop, other };
   std::map<std::string, Use> used_;             ///< names in the region
   std::set<std::string> running_;               ///< loops around what is read
+  Node* body_of_ = nullptr;                     ///< the innermost of them
   std::map<const Symbol*, std::string> named_;  ///< variables and sizes of the region
   std::vector<Region> regions_;
 };

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 
 #include "core/doors.hpp"
+#include "tile/c/mentions.hpp"
 #include "tile/c/wellformed.hpp"
 #include "warploom/tile/source.hpp"
 
@@ -14,13 +16,6 @@ namespace {
 // Of launches that are printed the number alone is.
 constexpr std::size_t kMostKernels = std::numeric_limits<int>::max();
 }  // namespace
-
-std::string_view c_name(ScalarType type) {
-  return at_enumerator(std::array<std::string_view, 3>{"float", "double", "int"}, type,
-                       "the type of a scalar");
-}
-
-int size_of(ScalarType type) { return at_enumerator(std::array{4, 8, 4}, type, "the type of a scalar"); }
 
 const Variable* find_variable(const Region& region, std::string_view name) {
   const auto found =
@@ -36,12 +31,30 @@ std::string to_text(const std::string& file, const Refusal& refusal) {
 namespace {
 
 // How tightly an expression holds together; C's levels, of those that the subset has.
-enum Level { kConditional = 1, kOr, kAnd, kEqual, kRelation, kSum, kProduct, kUnary, kPrimary };
+enum Level {
+  kConditional = 1,
+  kOr,
+  kAnd,
+  kBitOr,
+  kBitXor,
+  kBitAnd,
+  kEqual,
+  kRelation,
+  kShift,
+  kSum,
+  kProduct,
+  kUnary,
+  kPrimary
+};
 
 int level_of_operator(std::string_view op) {
   if (op == "||") return kOr;
   if (op == "&&") return kAnd;
+  if (op == "|") return kBitOr;
+  if (op == "^") return kBitXor;
+  if (op == "&") return kBitAnd;
   if (op == "==" || op == "!=") return kEqual;
+  if (op == "<<" || op == ">>") return kShift;
   if (op == "+" || op == "-") return kSum;
   if (op == "*" || op == "/" || op == "%") return kProduct;
   return kRelation;
@@ -101,9 +114,11 @@ void print(std::string& out, const Expression& e) {
       break;
     case Expression::Kind::binary: {
       const int own = level(e);
-      print_within(out, operands[0], own);
+      // Operators of bits have levels that nobody knows by heart.
+      const bool bits = own == kBitOr || own == kBitXor || own == kBitAnd || own == kShift;
+      print_within(out, operands[0], bits && operands[0].text != e.text ? kUnary : own);
       out += ' ' + e.text + ' ';
-      print_within(out, operands[1], own + 1);
+      print_within(out, operands[1], bits ? kUnary : own + 1);
       break;
     }
     case Expression::Kind::conditional:
@@ -128,10 +143,16 @@ void print(std::string& out, const Expression& e) {
   }
 }
 
+/// Whether it is the variable's first value: "t = ..." without t in it.
+bool starts(const Node& node, const std::string& variable) {
+  return node.kind == Node::Kind::assignment && node.op == "=" && node.target == Expression::name(variable) &&
+         !mentions(node.value, variable);
+}
+
 class Printer {
  public:
-  Printer(std::string (*before_loop)(const Node&), std::string_view iterator_type)
-      : before_loop_(before_loop), iterator_type_(iterator_type) {}
+  Printer(std::string (*before_loop)(const Node&), std::string_view iterator_type, const Region* region)
+      : before_loop_(before_loop), iterator_type_(iterator_type), region_(region) {}
 
   void node(const Node& n, int indentation) {
     const std::string margin(static_cast<std::size_t>(2 * indentation), ' ');
@@ -142,15 +163,14 @@ class Printer {
       case Node::Kind::loop:
         before(n, margin);
         out += margin + head(n);
-        body(n.children, indentation,
-             n.children.size() == 1 && n.children[0].kind != Node::Kind::branch &&
-                 n.children[0].kind != Node::Kind::block);
+        loop_body(n, indentation);
         break;
       case Node::Kind::branch:
         branch(n, indentation, margin);
         break;
       case Node::Kind::assignment:
-        out += margin + to_text(n.target) + ' ' + n.op + ' ' + to_text(n.value) + ";\n";
+        out += margin + (&n == declaring_ ? type_of(n.target.text) : "") + to_text(n.target) + ' ' + n.op +
+               ' ' + to_text(n.value) + ";\n";
         break;
       case Node::Kind::launch:
         out += margin + fmt::format("launch({});\n", n.statement);
@@ -182,6 +202,39 @@ class Printer {
                        limit, step, iterator_type_);
   }
 
+  std::string type_of(const std::string& variable) const {
+    return std::string(c_name(find_variable(*region_, variable)->type)) + ' ';
+  }
+
+  /// A local is declared by the assignment that is its first mention, else at the head.
+  void loop_body(const Node& n, int indentation) {
+    const bool declares = region_ && !n.locals.empty();
+    if (!declares)
+      return body(n.children, indentation,
+                  n.children.size() == 1 && n.children[0].kind != Node::Kind::branch &&
+                      n.children[0].kind != Node::Kind::block);
+    const std::string margin(static_cast<std::size_t>(2 * indentation + 2), ' ');
+    std::map<const Node*, std::string> first;
+    out += " {\n";
+    for (const std::string& local : n.locals) {
+      const auto mention =
+          std::ranges::find_if(n.children, [&](const Node& child) { return mentions(child, local); });
+      if (mention != n.children.end() && starts(*mention, local)) {
+        first[&*mention] = local;
+        continue;
+      }
+      out += margin + type_of(local) + local;
+      for (const Expression& extent : find_variable(*region_, local)->extents)
+        out += '[' + to_text(extent) + ']';
+      out += ";\n";
+    }
+    for (const Node& child : n.children) {
+      declaring_ = first.count(&child) ? &child : nullptr;
+      node(child, indentation + 1);
+    }
+    out += margin.substr(2) + "}\n";
+  }
+
   void branch(const Node& n, int indentation, const std::string& margin) {
     out += margin + "if (" + to_text(n.condition) + ')';
     // Only a lone assignment goes without braces: anything else could take over the `else`.
@@ -211,6 +264,8 @@ class Printer {
 
   std::string (*before_loop_)(const Node&);
   std::string_view iterator_type_;
+  const Region* region_;
+  const Node* declaring_ = nullptr;
 };
 
 }  // namespace
@@ -223,12 +278,13 @@ std::string to_text(const Expression& expression) {
 }
 
 std::string to_text(const Node& node, int indentation, std::string (*before_loop)(const Node& loop),
-                    std::string_view iterator_type) {
+                    std::string_view iterator_type, const Region* region) {
   constexpr int kDeepest = 10'000;
   if (indentation < 0 || indentation > kDeepest)
     throw BadInput(fmt::format("an indentation of {} levels; from 0 to {}", indentation, kDeepest));
   check(node, kMostKernels);
-  Printer printer(before_loop, iterator_type);
+  if (region) check_locals(*region, node);
+  Printer printer(before_loop, iterator_type, region);
   printer.node(node, indentation);
   return std::move(printer.out);
 }

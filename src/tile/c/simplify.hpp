@@ -15,6 +15,8 @@ Expression sum(Expression left, Expression right);
 Expression difference(Expression left, Expression right);
 Expression plus(Expression value, std::int64_t number);
 
+/// Whether a loop, size or scalar of that name is in the expression.
+bool names(const Expression& expression, const std::string& name);
 /// x < y ? x : y and its like, of integers that no memory holds, as min(x, y), max(x, y): bounds as generated
 /// code has them. Other expressions as they are.
 Expression as_minimum_or_maximum(Expression conditional);

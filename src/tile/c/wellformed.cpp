@@ -72,8 +72,20 @@ void check(const Node& node, std::size_t kernels) {
   for (const Node& child : node.children) check(child, kernels);
 }
 
+void check_locals(const Region& region, const Node& node) {
+  for (const std::string& name : node.locals) {
+    const Variable* variable = find_variable(region, name);
+    if (node.kind != Node::Kind::loop || !variable || variable->is_parameter)
+      throw BadInput(fmt::format(
+          "{}: '{}' is declared within {}: that may be a variable of the region, within a loop, that does not live outside",
+          region.file, name, node.kind == Node::Kind::loop ? "loop " + node.iterator : "no loop"));
+  }
+  for (const Node& child : node.children) check_locals(region, child);
+}
+
 void check(const Region& region) {
   check(region.body);
+  check_locals(region, region.body);
   for (const Variable& variable : region.variables) {
     size_of(variable.type);
     for (const Expression& extent : variable.extents) check(extent);

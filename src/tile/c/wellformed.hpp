@@ -11,6 +11,8 @@ void check(const Expression& expression);
 /// @param kernels  that launches may name
 void check(const Node& node, std::size_t kernels = 0);
 void check(const Region& region);
+/// What loops of a tree declare are variables of the region that do not live outside of it.
+void check_locals(const Region& region, const Node& node);
 /// The numbers of some statements of a nest.
 void check(const Nest& nest, const std::vector<int>& statements);
 void check(const Nest& nest, const GpuProgram& program);

@@ -1,5 +1,7 @@
 #include "warploom/tile/explain.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "tile/c/wellformed.hpp"

@@ -79,9 +79,11 @@ std::string order_text(const Nest& nest, const Permute& permute) {
 }  // namespace
 
 std::string assignment_text(const Statement& statement) {
-  std::string text = to_text(statement.assignment);
+  std::string text = to_text(statement.assignment), conditions;
   while (!text.empty() && (text.back() == '\n' || text.back() == ';')) text.pop_back();
-  return text.substr(std::min(text.find_first_not_of(' '), text.size()));
+  for (const Expression& condition : statement.conditions)
+    conditions += fmt::format("if ({}) ", to_text(condition));
+  return conditions + text.substr(std::min(text.find_first_not_of(' '), text.size()));
 }
 
 std::string labels(const Nest& nest, const std::vector<int>& statements) {

@@ -17,6 +17,78 @@ bool depends_on_any(const Expression& expression, const std::vector<std::string>
   return std::ranges::any_of(names, [&](const auto& n) { return depends_on(expression, n); });
 }
 
+bool depends_on_any(const Expression& expression, const std::map<std::string, Bounds>& names) {
+  return std::ranges::any_of(names, [&](const auto& n) { return depends_on(expression, n.first); });
+}
+
+/// Of min(a, min(b, c)): a, b and c.
+std::vector<Expression> parts_of(const Expression& e, std::string_view function) {
+  if (e.kind != Kind::call || e.text != function) {
+    // min(a, b) + 1 is min(a + 1, b + 1).
+    if (e.kind == Kind::binary && (e.text == "+" || e.text == "-") && e.operands[1].kind == Kind::integer) {
+      std::vector<Expression> parts = parts_of(e.operands[0], function);
+      if (parts.size() > 1)
+        for (Expression& part : parts)
+          part = plus(part, e.text == "+" ? e.operands[1].value : -e.operands[1].value);
+      return parts.size() > 1 ? parts : std::vector{e};
+    }
+    return {e};
+  }
+  std::vector<Expression> all;
+  for (const Expression& operand : e.operands)
+    for (Expression& part : parts_of(operand, function)) all.push_back(std::move(part));
+  return all;
+}
+
+struct SignedTerm {
+  Expression value;
+  std::int64_t sign = 1;
+};
+void collect_signed_terms(const Expression& e, std::int64_t sign, std::vector<SignedTerm>& into) {
+  if (e.kind == Kind::binary && (e.text == "+" || e.text == "-")) {
+    collect_signed_terms(e.operands[0], sign, into);
+    collect_signed_terms(e.operands[1], e.text == "+" ? sign : -sign, into);
+  } else if (e.kind == Kind::unary && e.text == "-") {
+    collect_signed_terms(e.operands[0], -sign, into);
+  } else {
+    into.push_back({e, sign});
+  }
+}
+
+/// Rounded down by a number, as isl writes it; "/" too, since isl divides so what is not negative.
+bool is_quotient(const Expression& e) {
+  return ((e.kind == Kind::call && e.text == "floord") || (e.kind == Kind::binary && e.text == "/")) &&
+         e.operands[1].kind == Kind::integer && e.operands[1].value > 0;
+}
+
+/// At least the sum, without two quotients whose numerators' sum or difference is free of `outer`:
+/// floord(a, d) - floord(b, d) <= floord(a - b + d - 1, d), floord(a, d) + floord(b, d) <= floord(a + b, d).
+Expression without_quotients(const Expression& sum_of, const std::map<std::string, Bounds>& outer) {
+  std::vector<SignedTerm> summands;
+  collect_signed_terms(sum_of, 1, summands);
+  for (std::size_t a = 0; a < summands.size(); ++a)
+    for (std::size_t b = 0; b < summands.size(); ++b) {
+      const SignedTerm &plus_a = summands[a], &other = summands[b];
+      if (a == b || plus_a.sign < 0 || !is_quotient(plus_a.value) || !is_quotient(other.value) ||
+          plus_a.value.operands[1] != other.value.operands[1])
+        continue;
+      const std::int64_t divisor = other.value.operands[1].value;
+      const Expression &left = plus_a.value.operands[0], &right = other.value.operands[0];
+      const Expression numerator =
+          other.sign > 0 ? sum(left, right) : plus(difference(left, right), divisor - 1);
+      if (depends_on_any(numerator, outer)) continue;
+      Expression result = numerator.kind == Kind::integer && numerator.value >= 0
+                              ? Expression::integer(numerator.value / divisor)
+                              : Expression::call("floord", {numerator, Expression::integer(divisor)});
+      for (std::size_t c = 0; c < summands.size(); ++c)
+        if (c != a && c != b)
+          result =
+              summands[c].sign > 0 ? sum(result, summands[c].value) : difference(result, summands[c].value);
+      return result;
+    }
+  return sum_of;
+}
+
 AffineIn combine(const AffineIn& left, const AffineIn& right, std::int64_t factor) {
   AffineIn result = left;
   for (const auto& [loop, coefficient] : right.coefficients)
@@ -128,6 +200,35 @@ Bounds bounds_of(const Node& loop, const std::map<std::string, Bounds>& outer) {
   if (loop.comparison == ">") last = sum(last, Expression::integer(1));
   const Bounds first = bounds_over(loop.first, outer), end = bounds_over(last, outer);
   return loop.step > 0 ? Bounds{first.least, end.most} : Bounds{end.least, first.most};
+}
+
+std::optional<OwnRange> own_range(const Node& loop, const std::map<std::string, Bounds>& outer) {
+  OwnRange range{loop.first, loop.limit, loop.step, {}};
+  if (loop.step < -1) return std::nullopt;
+  if (loop.step == -1) {
+    range = {loop.comparison == ">" ? plus(loop.limit, 1) : loop.limit, plus(loop.first, 1), 1, {}};
+  } else if (loop.comparison == "<=") {
+    range.end = plus(loop.limit, 1);
+  }
+  std::vector<Expression> counts;
+  bool narrower = false;
+  for (const Expression& end : parts_of(range.end, "min"))
+    for (const Expression& first : parts_of(range.first, "max")) {
+      const Expression span = without_quotients(difference(end, first), outer);
+      const Bounds bounds = bounds_over(span, outer);
+      if (!bounds.most) continue;
+      narrower = narrower ||
+                 (depends_on_any(end, outer) && depends_on_any(first, outer) && !depends_on_any(span, outer));
+      const Expression count = ceil_quotient(*bounds.most, range.step);
+      if (std::ranges::find(counts, count) == counts.end()) counts.push_back(count);
+    }
+  if (!narrower) return std::nullopt;
+  range.count = counts.front();
+  for (std::size_t c = 1; c < counts.size(); ++c)
+    range.count = range.count.kind == Kind::integer && counts[c].kind == Kind::integer
+                      ? Expression::integer(std::min(range.count.value, counts[c].value))
+                      : Expression::call("min", {range.count, counts[c]});
+  return range;
 }
 
 bool never_meet(const Expression& fixed, const Expression& other, const std::vector<const Node*>& loops) {

@@ -34,6 +34,16 @@ Bounds bounds_over(const Expression& expression, const std::map<std::string, Bou
 /// Of the values that a loop's iterator takes, free of the loops in `outer`: the box around a triangle.
 Bounds bounds_of(const Node& loop, const std::map<std::string, Bounds>& outer);
 
+/// The values of a counting loop whose bounds depend on outer ones, numbered from its own first value:
+/// [first, end) in steps of `step`, at most `count` of them whatever the outer iterators are.
+struct OwnRange {
+  Expression first, end;
+  std::int64_t step = 1;
+  Expression count;
+};
+/// None where the box around all its values is no larger: no difference of its bounds is free of `outer`.
+std::optional<OwnRange> own_range(const Node& loop, const std::map<std::string, Bounds>& outer);
+
 /// Whether two elements of one array differ for sure in all iterations of these loops (outermost first),
 /// which do not change the first.
 bool never_meet(const Expression& fixed, const Expression& other, const std::vector<const Node*>& loops);

@@ -81,9 +81,19 @@ void choose_shape(Plan& plan, const KernelRequest& request) {
              grid = known_value(request.nest, grid_depth(plan));
   const int multiprocessors = device_rates(request.options.architecture).multiprocessors;
   const auto ceil = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
+  const auto shapes = bytes == 8 ? std::span<const TileShape>(kShapes8) : kShapes4;
+  const auto asked = [&](const TileShape& shape) {
+    const auto is = [&](int side, int size) {
+      const auto tile = request.parallel.tiles.find(plan.iterator(side));
+      return tile == request.parallel.tiles.end() || tile->second == size;
+    };
+    return is(Plan::rows, shape.rows()) && is(Plan::columns, shape.columns());
+  };
+  const bool fits = std::ranges::any_of(shapes, asked);
   Plan best = plan;
   double best_time = 0;
-  for (const TileShape& shape : bytes == 8 ? std::span<const TileShape>(kShapes8) : kShapes4) {
+  for (const TileShape& shape : shapes) {
+    if (fits && !asked(shape)) continue;
     plan.shape = shape;
     plan.depth = depth_of_tiles(plan);
     double time = (plan.depth < 8 ? 2 : 1) / shape.tera_flops;  // few operations between barriers
@@ -95,6 +105,7 @@ void choose_shape(Plan& plan, const KernelRequest& request) {
     if (best.depth == 0 || time < best_time) best = plan, best_time = time;
   }
   plan = best;
+  plan.other_tile = !fits;
   if (plan.operands.size() > 4) plan.shape.blocks_per_sm = std::max(1, plan.shape.blocks_per_sm / 2);
   for (Plan::Operand& operand : plan.operands)  // a sector of global memory
     if (operand.along_depth) operand.copying_lanes = std::min(plan.depth, 32 / size_of(operand.shape.type));
@@ -175,6 +186,7 @@ void explain(const Plan& plan, const KernelRequest& request, Kernel& kernel) {
   say(fmt::format("a block computes {} {} x {} {} (grid {} and {}), each of its {} threads {} x {}",
                   plan.tile(Plan::rows), i, plan.tile(Plan::columns), j, plan.axis[0], plan.axis[1],
                   plan.shape.threads(), plan.shape.thread_rows, plan.shape.thread_columns));
+  if (plan.other_tile) say("the tile that was asked for is none of the shapes that were measured to be fast");
   if (plan.blocks > 0)
     say(fmt::format("blocks of this size are done first: {} for {} multiprocessors", plan.blocks,
                     device_rates(request.options.architecture).multiprocessors));

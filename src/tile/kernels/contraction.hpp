@@ -71,6 +71,7 @@ struct ContractionPlan {
   std::array<Bounds, 2> box;              ///< of each side, for the block's iteration of the grid loops
   std::array<Expression, 2> extent;       ///< of each side, for all
   std::int64_t blocks = 0;                ///< 0: not known
+  bool other_tile = false;                ///< than a person asked for
   std::array<char, 2> axis = {'y', 'x'};  ///< of the grid, for each side
 
   const Node& loop(int side) const { return side == rows ? found.rows : found.columns; }

@@ -33,6 +33,12 @@ std::vector<std::pair<std::int64_t, double>> samples(const Node& loop, const Val
   return places;
 }
 
+bool names_are_known(const Expression& e, const Values& values) {
+  if (e.kind == Expression::Kind::element || e.kind == Expression::Kind::real) return false;
+  if (e.kind == Expression::Kind::name && !values.contains(e.text)) return false;
+  return std::ranges::all_of(e.operands, [&](const Expression& o) { return names_are_known(o, values); });
+}
+
 /// Calls visit(node, values, weight) for assignments and launches.
 template <typename Visit>
 void walk(const Node& node, const Values& values, double weight, const Visit& visit) {
@@ -45,6 +51,10 @@ void walk(const Node& node, const Values& values, double weight, const Visit& vi
       }
       break;
     case Node::Kind::branch: {
+      if (!names_are_known(node.condition, values)) {  // on data: as if it held
+        walk(node.children[0], values, weight, visit);
+        break;
+      }
       const std::size_t taken = value_of(node.condition, values) ? 0 : 1;
       if (taken < node.children.size()) walk(node.children[taken], values, weight, visit);
       break;
@@ -169,7 +179,12 @@ class Estimate {
     const double wanted = static_cast<double>(rates_.multiprocessors) * 512;
     const double running = counted.launches > 0 ? counted.blocks / counted.launches * threads : 0;
     const double busy = std::clamp(running / wanted, 1e-4, 1.);
+    // A thread that finds nothing to do has computed its indices and compared them: some ten instructions, of
+    // which a multiprocessor starts as many as multiply-adds.
+    constexpr double kInstructions = 10;
+    const double launched = counted.blocks * threads;
     const std::vector<std::pair<std::string, double>> terms{
+        {"threads that are started", launched * kInstructions / (rates_.tera_flops / 2 * 1e9)},
         {"arithmetic", cost.operations / (rates_.tera_flops * 1e9 * busy)},
         {"global memory", cost.global_bytes / (rates_.global_gb_s * 1e6 * busy)},
         {"second-level cache", second_level / (rates_.global_gb_s * 2e6 * busy)},

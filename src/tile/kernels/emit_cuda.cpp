@@ -29,6 +29,7 @@ class Emitter {
         fmt::format("// {}() of {} for a GPU, written by `warploom tile`.\n", region_.function, file_name());
     for (const std::string& reason : program_.reasons) comment(reason);
     for (const Kernel* kernel : all_kernels()) {
+      if (kernel->text.empty()) continue;
       out_ += fmt::format("//\n// {}: {}\n", kernel->name, kernel->pattern);
       for (const std::string& reason : kernel->reasons) comment(reason);
       for (const Placement& placement : kernel->placements)
@@ -45,7 +46,7 @@ class Emitter {
   std::string kernels() const {
     std::string text;
     for (const Kernel* kernel : all_kernels())
-      text += kernel->text + (kernel->text.ends_with('\n') ? "\n" : "\n\n");
+      if (!kernel->text.empty()) text += kernel->text + (kernel->text.ends_with('\n') ? "\n" : "\n\n");
     return text;
   }
   std::string entries() {
@@ -150,7 +151,9 @@ class Emitter {
   }
 
   /// Partial sums are small and wanted at every call; copies of whole arrays are not kept.
-  bool is_kept(const Temporary& t) const { return t.copy_of.empty() && !find_variable(region_, t.name); }
+  bool is_kept(const Temporary& t) const {
+    return t.copy_of.empty() && !t.whole_array && !find_variable(region_, t.name);
+  }
 
   std::string device_function() {
     TextWriter text;

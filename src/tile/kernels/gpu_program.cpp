@@ -4,7 +4,10 @@
 #include <algorithm>
 
 #include "core/doors.hpp"
+#include "tile/c/mentions.hpp"
+#include "tile/c/predicate.hpp"
 #include "tile/c/wellformed.hpp"
+#include "tile/kernels/affine.hpp"
 #include "tile/kernels/kernel_patterns.hpp"
 #include "tile/kernels/out_of_core.hpp"
 
@@ -16,6 +19,54 @@ bool holds_parallel_loop(const Node& node) {
   return std::ranges::any_of(node.children, holds_parallel_loop);
 }
 
+/// A table of the best over k of T[i][k] and T[k + 1][j] (nussinov): `dp` solves such tables with products of
+/// blocks, where a launch a wave reads a row and a column for each cell.
+class PolyadicTable {
+ public:
+  static std::vector<std::string> advice(const Nest& nest) {
+    PolyadicTable table;
+    table.visit(nest.region().body, nullptr);
+    if (table.found_.empty()) return {};
+    return {fmt::format(
+        "{0}[i][j] comes from {0}[i][k] and {0}[k][j], as in nonserial polyadic dynamic programming: "
+        "`warploom dp` has kernels of its own for such triangles (RNA: `warploom dp nussinov rna.fa`; "
+        "chains of matrices: `warploom dp chain`; costs of your own: `warploom dp solve costs.txt`)",
+        table.found_)};
+  }
+
+ private:
+  void visit(const Node& node, const Node* innermost) {
+    if (node.kind == Node::Kind::assignment && node.target.operands.size() == 2 && innermost &&
+        between(*innermost, node.target)) {
+      bool row = false, column = false;
+      look(node.value, node.target, innermost->iterator, row, column);
+      if (row && column) found_ = node.target.text;
+    }
+    for (const Node& child : node.children) visit(child, node.kind == Node::Kind::loop ? &node : innermost);
+  }
+
+  /// k runs from one of the target's subscripts to the other.
+  static bool between(const Node& loop, const Expression& target) {
+    return std::ranges::all_of(target.operands, [&](const Expression& subscript) {
+      return subscript.kind == Expression::Kind::name &&
+             depends_on(loop.first, subscript.text) != depends_on(loop.limit, subscript.text);
+    });
+  }
+
+  /// T[i][.. k ..] and T[.. k ..][j] for the target T[i][j].
+  static void look(const Expression& e, const Expression& target, const std::string& k, bool& row,
+                   bool& column) {
+    if (e.kind == Expression::Kind::element && e.text == target.text && e.operands.size() == 2 &&
+        !depends_on(target, k)) {
+      row = row || (e.operands[0] == target.operands[0] && depends_on(e.operands[1], k));
+      column = column || (e.operands[1] == target.operands[1] && depends_on(e.operands[0], k));
+    }
+    for (const Expression& operand : e.operands) look(operand, target, k, row, column);
+  }
+
+  std::string found_;
+};
+
 class Mapper {
  public:
   Mapper(const Nest& nest, const ParallelNest& parallel, const GpuOptions& options)
@@ -23,6 +74,8 @@ class Mapper {
 
   GpuProgram run() {
     program_.reasons = parallel_.wave_reasons;
+    if (!program_.reasons.empty() && !parallel_.by_steps)
+      for (std::string& advice : PolyadicTable::advice(nest_)) program_.reasons.push_back(std::move(advice));
     for (const Snapshot& snapshot : parallel_.snapshots) {
       const Variable& variable = *find_variable(nest_.region(), snapshot.array);
       program_.temporaries.push_back({snapshot.copy, variable.type, variable.extents, snapshot.array});
@@ -58,7 +111,10 @@ class Mapper {
       }
       flush();
       if (is_tree(k) && is_tree(k + 1))
-        if (auto both = both_sums(request(child), request(children[k + 1]))) {
+        if (auto both =
+                !moves_in_blocks(nest_.region(), child) || !moves_in_blocks(nest_.region(), children[k + 1])
+                    ? std::nullopt
+                    : both_sums(request(child), request(children[k + 1]))) {
           append(std::move(*both), host);
           ++k;
           continue;
@@ -74,6 +130,7 @@ class Mapper {
       append_kernels(node, host);
       return;
     }
+    if (auto group = time_tiles(request(node))) return append(*std::move(group), host);
     Node outer = node;
     if (node.kind == Node::Kind::loop) host_loops_.push_back(node.iterator);
     if (node.kind == Node::Kind::branch) {
@@ -152,9 +209,21 @@ Node launch_of(std::size_t kernel) {
   return launch;
 }
 
+bool moves_in_blocks(const Region& region, const Node& tree) {
+  if (depends_on_data(region, tree)) return false;
+  return std::ranges::none_of(region.variables, [&](const Variable& v) {
+    const bool word =
+        v.type == ScalarType::float32 || v.type == ScalarType::float64 || v.type == ScalarType::int32;
+    return !word && mentions(tree, v.name);
+  });
+}
+
 KernelGroup choose_pattern(const KernelRequest& request) {
-  std::optional<KernelGroup> group = contraction(request);
-  if (!group) group = matrix_vector(request);
+  std::optional<KernelGroup> group;
+  if (moves_in_blocks(request.nest.region(), request.tree)) {
+    group = contraction(request);
+    if (!group) group = matrix_vector(request);
+  }
   if (!group) group = pointwise(request);
   return group ? *std::move(group) : serial(request);
 }
@@ -165,6 +234,7 @@ GpuProgram map_to_gpu(const Nest& nest, const ParallelNest& parallel, const GpuO
   if (parallel.nest.statements().size() != nest.statements().size())
     throw BadInput(fmt::format("a nest of {} statements, and a parallel one of {}", nest.statements().size(),
                                parallel.nest.statements().size()));
+  if (std::optional<GpuProgram> program = closure(nest, parallel, options)) return *std::move(program);
   GpuProgram program = Mapper(nest, parallel, options).run();
   if (options.memory_cap > 0) plan_out_of_core(nest, parallel, options, program);
   return program;

@@ -14,6 +14,10 @@ struct KernelRequest {
   const GpuOptions& options;
 };
 
+/// Whether blocks of threads may bring data to shared memory and combine it: which elements are touched is
+/// known beforehand, and they are float, double and int, for which that is written.
+bool moves_in_blocks(const Region& region, const Node& tree);
+
 /// Kernels that run one after the other, with the memory between them.
 struct KernelGroup {
   std::vector<Kernel> kernels;
@@ -37,6 +41,12 @@ std::optional<KernelGroup> both_sums(const KernelRequest& first, const KernelReq
 /// One iteration of the parallel loops a thread, a few for registers; tiles through shared memory where the
 /// access of a warp would be scattered (transpose).
 std::optional<KernelGroup> pointwise(const KernelRequest& request);
+/// A sequential loop over steps of stencils in one or two dimensions (jacobi): several steps a launch in
+/// shared memory, halos computed more than once.
+std::optional<KernelGroup> time_tiles(const KernelRequest& request);
+/// A whole nest: for (k) for (i) for (j) A[i][j] = f(A[i][j], A[i][k], A[k][j]), all over one range (shortest
+/// paths, transitive closure): a pass over A for each k.
+std::optional<GpuProgram> closure(const Nest& nest, const ParallelNest& parallel, const GpuOptions& options);
 /// No parallel loop: one thread, with a warning in its reasons. Always answers.
 KernelGroup serial(const KernelRequest& request);
 /// The first of these that answers.

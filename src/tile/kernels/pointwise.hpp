@@ -14,6 +14,9 @@ struct ThreadMapping {
 /// x: the loop along which most accesses are contiguous, else the innermost.
 ThreadMapping map_threads(const CudaNames& names, const ParallelChain& chain);
 
+/// "first + step * (index)"
+std::string value_from(const CudaNames& names, const Expression& first, std::int64_t step,
+                       const std::string& index);
 /// "1 + blockIdx.x * 32 + threadIdx.x": the loop's value at an index.
 std::string first_value(const CudaNames& names, const ThreadLoop& loop, const std::string& index);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tile/c/predicate.hpp"
 #include "tile/kernels/affine.hpp"
 
 namespace warploom::tile {
@@ -134,7 +135,11 @@ class StatementWriter {
     const std::vector<Use> uses = Uses().of(loop);
     for (const Use& use : uses) {
       const Expression& element = *use.element;
-      if (!use.is_write || use.conditional || !constant_in(use, element)) continue;
+      if (!use.is_write || use.conditional || !constant_in(use, element) ||
+          std::ranges::any_of(element.operands, [&](const Expression& subscript) {
+            return reads_data(names_.nest.region(), subscript);
+          }))
+        continue;
       if (std::ranges::find(result, element) != result.end()) continue;
       if (!inner_.instead(element).empty()) continue;
       const bool alone = std::ranges::all_of(uses, [&](const Use& other) {

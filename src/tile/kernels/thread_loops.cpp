@@ -33,6 +33,7 @@ std::optional<ThreadLoop> thread_loop(const Node& loop, const std::map<std::stri
   const auto depends_on_outer = [&](const Expression& e) {
     return std::ranges::any_of(outer, [&](const auto& o) { return depends_on(e, o.first); });
   };
+  result.own = own_range(loop, outer);
   if (loop.step != 1 && loop.step != -1) {
     if (loop.step < 0 || depends_on_outer(loop.first)) return std::nullopt;
     result.step = loop.step;
@@ -89,6 +90,11 @@ Expression in_cuda(Expression subscript) {
 }  // namespace
 
 Expression ThreadLoop::count() const { return ceil_quotient(difference(end, least), step); }
+
+bool ThreadLoop::depends_on(const ThreadLoop& outer) const {
+  return tile::depends_on(loop.first, outer.loop.iterator) ||
+         tile::depends_on(loop.limit, outer.loop.iterator);
+}
 
 bool ParallelChain::holds(std::string_view iterator) const {
   return std::ranges::any_of(loops, [&](const ThreadLoop& l) { return l.loop.iterator == iterator; });
@@ -271,22 +277,85 @@ KernelParameters kernel_parameters(const KernelRequest& request, const CudaNames
   return parameters;
 }
 
+namespace {
+
+/// Of several bounds the one that the loop's iterations mostly have: the one that depends on `loop`.
+std::optional<Expression> typical(const Expression& bound, const std::string& loop) {
+  if (bound.kind != Kind::call || (bound.text != "max" && bound.text != "min")) return bound;
+  std::optional<Expression> found;
+  for (const Expression& operand : bound.operands) {
+    if (!depends_on(operand, loop)) continue;
+    const std::optional<Expression> one = typical(operand, loop);
+    if (found || !one) return std::nullopt;
+    found = one;
+  }
+  return found ? found : bound;
+}
+
+std::string apart_text(const Neighbours& x, bool one_element) {
+  if (x.kind == Neighbours::varies) return "neighbouring threads are not equally far apart";
+  if (x.kind == Neighbours::rows) return "neighbouring threads are rows apart";
+  if (one_element) return "all threads of a warp read one element, which a load sends to all";
+  if (x.elements == 0) return "neighbouring threads read one element";
+  if (x.elements == 1) return "neighbouring threads use neighbouring elements";
+  return fmt::format("neighbouring threads are {} elements apart", x.elements);
+}
+
+}  // namespace
+
+Neighbours neighbours_along(const Expression& element, const std::vector<Expression>& extents,
+                            const std::string& loop, std::int64_t step,
+                            const std::vector<const Node*>& starts) {
+  if (loop.empty()) return {};
+  std::map<std::string, Expression> begins;
+  for (const Node* inner : starts) {
+    if (inner->iterator == loop) continue;
+    const Expression first = substitute(inner->first, begins);
+    if (!depends_on(first, loop)) continue;
+    const std::optional<Expression> begin = typical(first, loop);
+    if (!begin) return {0, Neighbours::varies};
+    begins[inner->iterator] = *begin;
+  }
+  Expression at = element;
+  at.operands.clear();
+  for (const Expression& subscript : element.operands) {
+    at.operands.push_back(simplified(substitute(subscript, begins)));
+    if (!affine_in(at.operands.back(), {loop})) return {0, Neighbours::varies};
+  }
+  const std::optional<std::int64_t> elements = stride(at, extents, loop);
+  return elements ? Neighbours{*elements * step} : Neighbours{0, Neighbours::rows};
+}
+
 std::vector<Placement> memory_placements(const CudaNames& names, const std::vector<Node>& nodes,
                                          const std::string& x, const std::string& y,
-                                         const std::array<int, 3>& block, const PrivateCopies& copies) {
+                                         const std::array<int, 3>& block, const PrivateCopies& copies,
+                                         const ParallelChain& chain) {
   std::vector<Placement> placements;
   const std::vector<Mention> all = mentions(nodes);
+  std::vector<const Node*> own;  // loops of threads that are numbered from their own first values
+  std::map<std::string, std::int64_t> steps;
+  for (const ThreadLoop& loop : chain.loops) {
+    if (loop.own) own.push_back(&loop.loop);
+    steps[loop.loop.iterator] = loop.step;
+  }
   for (const Mention& mention : all) {
     const Variable* variable = find_variable(names.nest.region(), mention.element.text);
     if (!variable || (variable->extents.empty() && !is_assigned(names.nest, variable->name))) continue;
     if (!copies.instead(mention.element).empty()) continue;
-    // Where a size enters, neighbours are in sectors of their own: any large stride shows that.
-    const std::int64_t far = 1024;
+    std::vector<const Node*> starts = own;
+    starts.insert(starts.end(), mention.loops.begin(), mention.loops.end());
     const auto along = [&](const std::string& loop) {
-      return loop.empty() ? 0 : stride(mention.element, variable->extents, loop).value_or(far);
+      const auto step = steps.find(loop);
+      return neighbours_along(mention.element, variable->extents, loop,
+                              step == steps.end() ? 1 : step->second, starts);
     };
-    const std::int64_t step = along(x);
-    const WarpAccess access = warp_access({step, along(y), 0}, block, size_of(variable->type));
+    // Where a size enters, neighbours are in sectors of their own: any large stride shows that.
+    const auto stride_of = [](const Neighbours& neighbours) {
+      return neighbours.kind == Neighbours::known ? neighbours.elements : 1024;
+    };
+    const Neighbours along_x = along(x), along_y = along(y);
+    const WarpAccess access =
+        warp_access({stride_of(along_x), stride_of(along_y), 0}, block, size_of(variable->type));
     auto placement =
         std::ranges::find_if(placements, [&](const Placement& p) { return p.array == mention.element.text; });
     if (placement != placements.end() && placement->sectors >= access.sectors)
@@ -298,15 +367,12 @@ std::vector<Placement> memory_placements(const CudaNames& names, const std::vect
     placement->space = written ? Space::global : Space::read_only;
     placement->sectors = access.sectors;
     placement->ideal_sectors = access.ideal_sectors;
-    const std::string how = step == 0 ? "all threads of a warp read one element, which a load sends to all"
-                            : step == 1
-                                ? "neighbouring threads use neighbouring elements"
-                                : fmt::format("neighbouring threads are {} apart",
-                                              step == far ? "rows" : fmt::format("{} elements", step));
-    placement->reason =
-        fmt::format("{}: {} takes {} sectors of 32 bytes a warp, {} at best{}", how, to_text(mention.element),
-                    access.sectors, access.ideal_sectors,
-                    written ? "" : "; never written here: `const __restrict__`, the read-only path");
+    const bool one_element = along_x.kind == Neighbours::known && along_x.elements == 0 &&
+                             (block[0] >= 32 || (along_y.kind == Neighbours::known && along_y.elements == 0));
+    placement->reason = fmt::format(
+        "{}: {} takes {} sectors of 32 bytes a warp, {} at best{}", apart_text(along_x, one_element),
+        to_text(mention.element), access.sectors, access.ideal_sectors,
+        written ? "" : "; never written here: `const __restrict__`, the read-only path");
   }
   for (const PrivateCopies::Copy& copy : copies.copies)
     placements.push_back(

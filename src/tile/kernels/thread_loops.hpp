@@ -18,8 +18,14 @@ struct ThreadLoop {
   Expression least, end;           ///< all values are in [least, end), free of the other thread loops
   std::int64_t step = 1;           ///< between values, positive; not 1 only if least is the first value
   std::vector<Expression> guards;  ///< what must hold besides, where bounds depend on other thread loops
+  /// Where the box is larger than that: values from the loop's own first one on, which depends on outer
+  /// thread loops. Then all its guards are `own->end`.
+  std::optional<OwnRange> own = {};
   /// Number of values of the box, as an expression of sizes and host loops; negative or 0: none.
   Expression count() const;
+  /// The same where values are numbered from the loop's own first one, if that is fewer.
+  Expression own_count() const { return own ? own->count : count(); }
+  bool depends_on(const ThreadLoop& outer) const;  ///< its bounds do
 };
 
 /// Parallel loops that nest perfectly at the root of a tree, outermost first, and what they hold.
@@ -81,11 +87,24 @@ KernelParameters kernel_parameters(const KernelRequest& request, const CudaNames
                                    const std::vector<Node>& trees, const std::vector<Expression>& more,
                                    const PrivateCopies& copies);
 
+/// Elements between what neighbours along a loop touch at the same time: its step, and loops within that
+/// start at its iterator, are counted.
+/// @param starts  loops around, outermost first, whose iterators begin at their first values
+struct Neighbours {
+  std::int64_t elements = 0;
+  enum { known, rows, varies } kind = known;  ///< rows: sizes enter; varies: not the same everywhere
+};
+Neighbours neighbours_along(const Expression& element, const std::vector<Expression>& extents,
+                            const std::string& loop, std::int64_t step,
+                            const std::vector<const Node*>& starts);
+
 /// Placements of what stays in memory: read-only or global, with the sectors of a warp's access.
-/// @param x  the iterator along which threads are neighbours
+/// @param x      the iterator along which threads are neighbours
+/// @param chain  where x and y are loops of it: their steps, and loops that start at their own first values
 std::vector<Placement> memory_placements(const CudaNames& names, const std::vector<Node>& nodes,
                                          const std::string& x, const std::string& y,
-                                         const std::array<int, 3>& block, const PrivateCopies& copies);
+                                         const std::array<int, 3>& block, const PrivateCopies& copies,
+                                         const ParallelChain& chain = {});
 
 /// Sizes that are one number each.
 std::map<std::string, std::int64_t> known_sizes(const Nest& nest);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tile/c/predicate.hpp"
 #include "tile/c/simplify.hpp"
 #include "tile/kernels/transpose.hpp"
 
@@ -128,6 +129,7 @@ Expression Transpose::blocks(const ThreadLoop& loop, const Expression& piece) co
 std::optional<Transpose> match_transpose(const KernelRequest& request, const CudaNames& names,
                                          const ParallelChain& chain, const ThreadMapping& mapping) {
   if (chain.loops.size() < 2 || chain.loops.size() > 3 || !only_assignments(chain.body) ||
+      !moves_in_blocks(request.nest.region(), request.tree) ||
       !private_copies(request, names, chain).copies.empty())
     return std::nullopt;
   Transpose found{.x = mapping.x};

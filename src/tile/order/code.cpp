@@ -1,11 +1,14 @@
 // Times to loops, through isl's AST generator.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <deque>
 #include <set>
 
+#include "tile/c/predicate.hpp"
 #include "tile/c/simplify.hpp"
 #include "tile/order/schedule.hpp"
+#include "tile/order/write_out.hpp"
 #include "warploom/core/error.hpp"
 
 namespace warploom::tile {
@@ -16,11 +19,13 @@ struct LoopFacts {
   std::string name;
   bool parallel = false;
   bool decreasing = false;  ///< the loop runs over -i
+  std::int64_t strip = 0;   ///< jammed: within strips of so many iterations
+  std::vector<Reduction> reductions;
 };
 
 class Generator {
  public:
-  Generator(const Schedule::Impl& schedule, const std::vector<isl::map>& relations)
+  Generator(const Schedule::Impl& schedule, const std::vector<Carried>& relations)
       : schedule_(schedule), polyhedra_(schedule.nest.polyhedra()), relations_(relations) {
     for (const Variable& variable : polyhedra_.region.variables) taken_.insert(variable.name);
     for (const std::string& size : polyhedra_.region.sizes) taken_.insert(size);
@@ -43,6 +48,7 @@ class Generator {
     if (!tree) throw Internal("isl could not generate loops for a schedule");
     const isl::ast_node owner = isl::manage(tree);
     append(tree, block.children, taken_);
+    write_out_strips(block, schedule_.nest);
     return block;
   }
 
@@ -76,8 +82,9 @@ class Generator {
       if (!dimension) continue;
       facts.name = dimension->name;
       facts.decreasing = is_negated_iterator(*dimension, polyhedra_.sets[s].domain);
+      if (dimension->kind == TimeDimension::Kind::loop) facts.strip = dimension->jammed;
     }
-    for (const isl::map& relation : relations_) {
+    for (const auto& [relation, reduction] : relations_) {
       const int source = statement(isl_map_get_tuple_name(relation.get(), isl_dim_in));
       const int sink = statement(isl_map_get_tuple_name(relation.get(), isl_dim_out));
       if (!inside[source] || !inside[sink]) continue;
@@ -88,11 +95,16 @@ class Generator {
       const isl::map same_iteration =
           isl::manage(isl_map_equate(isl_map_copy(in_time), isl_dim_in, static_cast<int>(depth) - 1,
                                      isl_dim_out, static_cast<int>(depth) - 1));
-      if (!isl::manage(in_time).is_subset(same_iteration)) {
+      if (isl::manage(in_time).is_subset(same_iteration)) continue;
+      if (!reduction) {
         facts.parallel = false;
         break;
       }
+      if (std::ranges::none_of(facts.reductions,
+                               [&](const Reduction& r) { return r.variable == reduction->variable; }))
+        facts.reductions.push_back(*reduction);
     }
+    if (!facts.parallel) facts.reductions.clear();
     return facts;
   }
 
@@ -179,6 +191,8 @@ class Generator {
     loop.kind = Node::Kind::loop;
     loop.iterator = free_name(facts.name, taken);
     loop.parallel = facts.parallel;
+    loop.strip = facts.strip;
+    loop.reductions = facts.reductions;
     taken.insert(loop.iterator);
     const isl::ast_expr condition = isl::manage(isl_ast_node_for_get_cond(node));
     const bool below = isl_ast_expr_get_op_type(condition.get()) == isl_ast_expr_op_lt;
@@ -225,7 +239,18 @@ class Generator {
     Node assignment = statement.assignment;
     assignment.target = with_simple_subscripts(substitute(assignment.target, values));
     assignment.value = with_simple_subscripts(substitute(assignment.value, values));
-    to.push_back(std::move(assignment));
+    if (statement.conditions.empty()) return to.push_back(std::move(assignment));
+    Node branch;
+    branch.kind = Node::Kind::branch;
+    for (const Expression& condition : statement.conditions) {
+      const Expression here = with_simple_subscripts(substitute(condition, values));
+      branch.condition = &condition == &statement.conditions.front()
+                             ? here
+                             : Expression::binary("&&", branch.condition, here);
+    }
+    branch.children.emplace_back();
+    branch.children.back().children.push_back(std::move(assignment));
+    to.push_back(std::move(branch));
   }
 
   static std::string name_of(isl_ast_expr* expression) {
@@ -326,7 +351,7 @@ class Generator {
 
   const Schedule::Impl& schedule_;
   const Polyhedra& polyhedra_;
-  const std::vector<isl::map>& relations_;
+  const std::vector<Carried>& relations_;
   std::set<std::string> taken_;
   std::deque<LoopFacts> facts_;  // a deque: isl keeps pointers into it
   std::map<std::string, Expression> iterators_;
@@ -335,8 +360,10 @@ class Generator {
 
 }  // namespace
 
-Node generate_code(const Schedule::Impl& schedule, const std::vector<isl::map>& relations) {
-  return Generator(schedule, relations).run();
+Node generate_code(const Schedule::Impl& schedule, const std::vector<Carried>& relations) {
+  Node code = Generator(schedule, relations).run();
+  merge_branches(code);
+  return code;
 }
 
 }  // namespace warploom::tile

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "tile/c/mentions.hpp"
+#include "tile/order/c_text.hpp"
 #include "warploom/tile/index_range.hpp"
 #include "warploom/tile/transform.hpp"
 
@@ -41,12 +43,15 @@ void collect_calls(const Node& node, std::set<std::string>& calls) {
   for (const Node& child : node.children) collect_calls(child, calls);
 }
 
+bool is_on_heap(const Variable& variable) { return variable.at.line == 0 && !variable.extents.empty(); }
+
 /// Outermost parallel loops are shared among threads.
 void mark_outermost(Node& node) {
   if (node.kind == Node::Kind::loop && node.parallel) {
     const auto clear = [](auto&& self, Node& below) -> void {
       for (Node& child : below.children) {
         child.parallel = false;
+        child.reductions.clear();
         self(self, child);
       }
     };
@@ -56,28 +61,152 @@ void mark_outermost(Node& node) {
   for (Node& child : node.children) mark_outermost(child);
 }
 
+/// Innermost loops that carry nothing are for vectors: compilers need not find that out, unless each
+/// iteration has an array of its own. Within other loops they are too short to be shared among threads
+/// besides.
+/// @return whether there is a loop
+bool mark_vectors(Node& node, const Region& region, bool within) {
+  const bool is_loop = node.kind == Node::Kind::loop;
+  bool loops_inside = false;
+  for (Node& child : node.children)
+    loops_inside = mark_vectors(child, region, within || is_loop) || loops_inside;
+  const bool own_arrays = std::ranges::any_of(
+      node.locals, [&](const std::string& local) { return !find_variable(region, local)->extents.empty(); });
+  node.vector = is_loop && node.parallel && !loops_inside && !own_arrays && node.reductions.empty();
+  if (node.vector && within) node.parallel = false;
+  return loops_inside || is_loop;
+}
+
 /// Scalars that are results are reached through their pointers.
-void dereference_results(Node& node, const std::map<std::string, Expression>& by) {
+void dereference_results(Node& node, const Renamed& by) {
+  node.condition = substitute(std::move(node.condition), by);
   node.target = substitute(std::move(node.target), by);
   node.value = substitute(std::move(node.value), by);
   for (Node& child : node.children) dereference_results(child, by);
 }
 
-std::string before_loop(const Node& loop) { return loop.parallel ? "#pragma omp parallel for\n" : ""; }
+constexpr std::string_view kWrapping =
+    "wrapping";  // sums and products of integers: how "wrapping_sum" begins
+
+std::string before_loop(const Node& loop) {
+  if (!loop.parallel) return loop.vector ? "#pragma GCC ivdep\n" : "";
+  std::string text = loop.vector ? "#pragma omp parallel for simd" : "#pragma omp parallel for";
+  for (const auto& [op, variable] : loop.reductions) text += fmt::format(" reduction({}: {})", op, variable);
+  return text + "\n";
+}
+
+bool wraps(const Region& region, const Reduction& reduction) {
+  return find_variable(region, reduction.variable)->type == ScalarType::int32 &&
+         (reduction.op == "+" || reduction.op == "*");
+}
+
+/// Sums and products of integers, in any order, do not overflow as unsigned ones.
+void wrap_around(Node& node, const std::string& variable) {
+  if (node.kind == Node::Kind::assignment && node.target.text == variable) {
+    const auto cast = [](const char* type, Expression value) {
+      Expression whole;
+      whole.kind = Expression::Kind::cast;
+      whole.text = type;
+      whole.operands = {std::move(value)};
+      return whole;
+    };
+    const auto as_unsigned = [&](const auto& self, const Expression& e) -> Expression {
+      if (e == node.target) return cast("unsigned", e);
+      if (e.kind == Expression::Kind::binary && (e.text == "+" || e.text == "-" || e.text == "*") &&
+          mentions(e, variable))
+        return Expression::binary(e.text, self(self, e.operands[0]), self(self, e.operands[1]));
+      return cast("unsigned", e);
+    };
+    Expression value =
+        node.op == "=" ? node.value : Expression::binary(node.op.substr(0, 1), node.target, node.value);
+    node.value = cast("int", as_unsigned(as_unsigned, value));
+    node.op = "=";
+  }
+  for (Node& child : node.children) wrap_around(child, variable);
+}
+
+/// OpenMP's words: results are behind pointers, or arrays.
+void write_reductions(Node& node, const Region& region, const Renamed& results,
+                      std::set<std::string>& wrapping) {
+  for (Reduction& reduction : node.reductions) {
+    if (wraps(region, reduction)) {
+      wrap_around(node, reduction.variable);
+      reduction.op = fmt::format("{}_{}", kWrapping, reduction.op == "+" ? "sum" : "product");
+      wrapping.insert(reduction.op);
+    }
+    if (results.contains(reduction.variable) || !find_variable(region, reduction.variable)->extents.empty())
+      reduction.variable += "[:1]";
+  }
+  for (Node& child : node.children) write_reductions(child, region, results, wrapping);
+}
+
+}  // namespace
+
+std::string declaration(const Variable& variable) {
+  if (!is_on_heap(variable)) return declaration(variable, false) + ";\n";
+  std::string row;
+  for (std::size_t d = 1; d < variable.extents.size(); ++d)
+    row += fmt::format("[{}]", to_text(variable.extents[d]));
+  return fmt::format("{0} (*restrict {1}){2} = __builtin_malloc(sizeof({0}[{3}]{2}));\n",
+                     c_name(variable.type), variable.name, row, to_text(variable.extents[0]));
+}
+
+std::string release(const Variable& variable) {
+  return is_on_heap(variable) ? fmt::format("__builtin_free({});\n", variable.name) : "";
+}
+
+bool needs_declaration(const Node& code, const std::string& variable) {
+  if (std::ranges::find(code.locals, variable) != code.locals.end()) return false;
+  Node own = code;
+  own.children.clear();
+  return mentions(own, variable) || std::ranges::any_of(code.children, [&](const Node& child) {
+           return needs_declaration(child, variable);
+         });
+}
+
+std::string loops_text(const Region& region, Node code, int indentation, const std::string& index,
+                       const Renamed& results, std::set<std::string>& wrapping) {
+  mark_vectors(code, region, false);
+  mark_outermost(code);
+  write_reductions(code, region, results, wrapping);
+  dereference_results(code, results);
+  return to_text(code, indentation, before_loop, index, &region);
+}
+
+std::string reductions_text(const std::set<std::string>& wrapping) {
+  std::string text;
+  for (const std::string& name : wrapping) {
+    const bool sum = name.ends_with("sum");
+    text += fmt::format(
+        "#pragma omp declare reduction({} : int : omp_out = (int)((unsigned)omp_out {} (unsigned)omp_in)) initializer(omp_priv = {})\n",
+        name, sum ? "+" : "*", sum ? 0 : 1);
+  }
+  return text;
+}
+
+namespace {
 
 /// The function alone.
-std::string function_text(const CPart& part, const std::string& index) {
+std::string function_text(const CPart& part, const std::string& index, std::set<std::string>& wrapping) {
   const Region& region = part.nest.region();
   std::vector<std::string> parameters;
   for (const std::string& name : region.parameters) {
+    if (name == region.returned) continue;
     const Variable* variable = find_variable(region, name);
     const bool wide = !variable && region.size_declarations.at(name).wider_than_int;
     parameters.push_back(variable ? declaration(*variable, true) : (wide ? "long " : "int ") + name);
   }
-  std::string text = fmt::format("void {}({}) {{\n", region.function, fmt::join(parameters, ", "));
-  for (const Variable& variable : region.variables)
-    if (std::ranges::find(region.parameters, variable.name) == region.parameters.end())
-      text += "  " + declaration(variable, false) + ";\n";
+  const Variable* returned = find_variable(region, region.returned);
+  std::string text = fmt::format("{} {}({}) {{\n", returned ? c_name(returned->type) : "void",
+                                 region.function, fmt::join(parameters, ", "));
+  std::string end;
+  for (const Variable& variable : region.variables) {
+    const bool is_parameter = std::ranges::find(region.parameters, variable.name) != region.parameters.end();
+    if (&variable != returned && (is_parameter || !needs_declaration(part.code, variable.name))) continue;
+    text += "  " + declaration(variable);
+    if (is_on_heap(variable)) end += "  " + release(variable);
+  }
+  if (returned) end += fmt::format("  return {};\n", returned->name);
   for (const Variable& variable : region.variables) {
     if (!has_rows(variable) || std::ranges::find(region.parameters, variable.name) == region.parameters.end())
       continue;
@@ -88,19 +217,18 @@ std::string function_text(const CPart& part, const std::string& index) {
         fmt::format("{}{} (*", variable.is_constant ? "const " : "", c_name(variable.type));
     text += fmt::format("  {0}restrict {1}){2} = ({0}){2}){1}_elements;\n", type, variable.name, rows);
   }
-  Node marked = part.code;
-  mark_outermost(marked);
-  std::map<std::string, Expression> results;
+  Renamed results;
   for (const Variable& variable : region.variables)
-    if (variable.is_result) results[variable.name] = Expression::name("(*" + variable.name + ")");
-  dereference_results(marked, results);
-  return text + to_text(marked, 1, before_loop, index) + "}\n";
+    if (variable.is_result && &variable != returned)
+      results[variable.name] = Expression::name("(*" + variable.name + ")");
+  return text + loops_text(region, part.code, 1, index, results, wrapping) + end + "}\n";
 }
 
 }  // namespace
 
 std::string emit_c(const std::vector<CPart>& parts) {
   std::set<std::string> calls;
+  std::set<std::string> wrapping;
   std::string index = "int", functions;  // what counts with int may call with long
   for (const CPart& part : parts) {
     check_index_range(part.nest, part.code, Emitted::c);
@@ -109,7 +237,7 @@ std::string emit_c(const std::vector<CPart>& parts) {
   }
   for (const CPart& part : parts)
     functions += (functions.empty() ? "" : "\n") +
-                 function_text(part, counts_with_long(part.nest.region()) ? "long" : "int");
+                 function_text(part, counts_with_long(part.nest.region()) ? "long" : "int", wrapping);
   std::string text;
   const bool mathematics = std::ranges::any_of(
       calls, [](const std::string& name) { return name != "min" && name != "max" && name != "floord"; });
@@ -121,6 +249,7 @@ std::string emit_c(const std::vector<CPart>& parts) {
   if (calls.count("floord"))
     text += fmt::format(
         "static inline {0} floord({0} a, {0} b) {{ return a < 0 ? -((-a + b - 1) / b) : a / b; }}\n", index);
+  text += reductions_text(wrapping);
   if (!text.empty() && !text.ends_with("\n\n")) text += "\n";
   return text + functions;
 }

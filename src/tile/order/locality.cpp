@@ -1,5 +1,7 @@
 #include "warploom/tile/locality.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <optional>

@@ -1,8 +1,12 @@
-// --auto for a CPU: orders of loops that touch few cache lines.
+// --auto for a CPU: orders of loops that touch few cache lines, tiles, and what the innermost loop holds.
 #include <algorithm>
 #include <numeric>
 
+#include "tile/order/expanded_scalars.hpp"
 #include "tile/order/loop_paths.hpp"
+#include "tile/order/schedule.hpp"
+#include "tile/order/transposed_copies.hpp"
+#include "warploom/core/error.hpp"
 #include "warploom/tile/transform.hpp"
 
 namespace warploom::tile {
@@ -12,6 +16,8 @@ constexpr double kLineElements = 16;  // 64 bytes of floats
 constexpr double kIterations = 1024;  // of a loop whose length is not known
 constexpr std::int64_t kStrip = 64;   // loops outside of the innermost: tiles of two operands stay in L2
 constexpr std::int64_t kInnermostStrip = 512;
+constexpr std::int64_t kJam = 4;     // 4 x 4 sums of a vector each
+constexpr std::int64_t kChains = 8;  // of sums that wait for themselves: two additions of four cycles at once
 
 /// The innermost contiguous run in one loop costs iterations / line lines, an invariant reference one.
 double lines(const Reference& reference, std::size_t loop, std::size_t loops) {
@@ -27,8 +33,6 @@ double lines(const Reference& reference, std::size_t loop, std::size_t loops) {
   return contiguous ? kIterations / kLineElements : kIterations;
 }
 
-bool legal(const Schedule& schedule) { return schedule.verdict().legal; }
-
 /// All orders, the wanted one first and those that differ late before those that differ early.
 std::vector<std::vector<std::size_t>> orders_near(const std::vector<std::size_t>& wanted) {
   std::vector<std::size_t> places(wanted.size());
@@ -42,24 +46,108 @@ std::vector<std::vector<std::size_t>> orders_near(const std::vector<std::size_t>
   return all;
 }
 
-}  // namespace
+class Choice {
+ public:
+  explicit Choice(const Nest& nest) : nest_(nest), schedule_(Schedule::of_source(nest)) {}
 
-std::vector<Step> steps_for_cpu(const Nest& nest) {
-  std::vector<Step> steps;
-  Schedule schedule = Schedule::of_source(nest);
-  const auto take = [&](const Step& step) {
-    const Schedule next = schedule.then(step);
-    if (!legal(next)) return false;
-    schedule = next;
-    steps.push_back(step);
+  std::vector<Step> run() {
+    const std::vector<Band> chains = loop_chains(nest_);
+    for (const Band& chain : chains)
+      if (!chain.loops.empty()) tile_in_time(chain);
+    for (const Band& chain : chains)
+      if (chain.loops.size() >= 2 && chain.loops.size() <= 5 && !is_tiled_in_time(chain)) arrange(chain);
+    return std::move(steps_);
+  }
+
+ private:
+  bool take(const Step& step) { return take_all({step}); }
+  /// All of them, if the last is legal.
+  bool take_all(const std::vector<Step>& steps) {
+    Schedule next = schedule_;
+    try {
+      for (const Step& step : steps) next = next.then(step);
+    } catch (const BadInput&) {
+      return false;  // of a shape that the step has no meaning for
+    }
+    if (!next.verdict().legal) return false;
+    schedule_ = next;
+    steps_.insert(steps_.end(), steps.begin(), steps.end());
     return true;
-  };
-  for (const auto& [loops, chain] : loop_chains(nest)) {
-    if (loops.size() < 2 || loops.size() > 5) continue;
+  }
+
+  bool is_tiled_in_time(const Band& chain) const {
+    return std::ranges::find(in_time_, chain.statements.front()) != in_time_.end();
+  }
+
+  /// A loop around sweeps over whole arrays, each of which reads what the one before wrote nearby.
+  void tile_in_time(const Band& chain) {
+    if (is_tiled_in_time(chain)) return;
+    const std::string& time = chain.loops.front();
+    const std::vector<std::vector<const Node*>> paths = loop_paths(nest_);
+    const Node* loop = paths[chain.statements.front()].front();
+    std::vector<int> inside;
+    std::size_t rank = 0, depth = 0;
+    for (const Statement& statement : nest_.statements()) {
+      if (paths[statement.number].empty() || paths[statement.number].front() != loop) continue;
+      inside.push_back(statement.number);
+      rank = std::max(rank, statement.references.back().coefficients.size());
+      depth = std::max(depth, statement.loops.size());
+    }
+    // Time is no place in what is written, and what was written is read.
+    for (const int s : inside)
+      for (const Reference& reference : nest_.statements()[s].references) {
+        const bool written = std::ranges::any_of(inside, [&](int other) {
+          return nest_.statements()[other].references.back().element.text == reference.element.text;
+        });
+        if (!written) continue;
+        if (!reference.is_linear(nest_.statements()[s].loops.size())) return;
+        for (const auto& subscript : reference.coefficients)
+          if (subscript[0] != 0) return;
+      }
+    if (!carries(inside, time)) return;
+    if (rank < 1 || rank > 3 || depth != rank + 1) return;
+    static const std::vector<std::vector<std::int64_t>> sizes{{32, 2048}, {16, 64, 256}, {8, 16, 16, 128}};
+    if (!take(TimeTile{time, sizes[rank - 1], {chain.statements.front()}})) return;
+    in_time_.insert(in_time_.end(), inside.begin(), inside.end());
+    // Where every loop within waits for itself, rows are run at a time, each two columns behind the one
+    // before.
+    const Statement& first = nest_.statements()[inside.front()];
+    if (inside.size() == 1 && rank == 2 && carries(inside, first.loops.back()))
+      take_all({Skew{first.loops[2], 2, first.loops[1], inside}, Jam{{{first.loops[1], kJam}}, inside}});
+  }
+
+  /// Whether iterations of one loop depend on each other where all others are the same.
+  bool carries(const std::vector<int>& statements, const std::string& loop) const {
+    const Polyhedra& polyhedra = nest_.polyhedra();
+    return with_isl(polyhedra, [&] {
+      for (const DependenceRelation& relation : polyhedra.dependences) {
+        const Dependence& d = relation.summary;
+        if (std::ranges::find(statements, d.source) == statements.end() ||
+            std::ranges::find(statements, d.sink) == statements.end())
+          continue;
+        isl::map same = relation.pairs;
+        const std::vector<std::string>& around = nest_.statements()[d.source].loops;
+        const std::size_t shared = common_loops(polyhedra.sets[d.source], polyhedra.sets[d.sink]);
+        for (std::size_t l = 0; l < shared; ++l)
+          if (around[l] != loop)
+            same = isl::manage(isl_map_equate(same.release(), isl_dim_in, static_cast<int>(l), isl_dim_out,
+                                              static_cast<int>(l)));
+          else
+            same = isl::manage(
+                isl_map_subtract(same.copy(), isl_map_equate(same.copy(), isl_dim_in, static_cast<int>(l),
+                                                             isl_dim_out, static_cast<int>(l))));
+        if (!same.is_empty()) return true;
+      }
+      return false;
+    });
+  }
+
+  void arrange(const Band& chain) {
+    const std::vector<std::string>& loops = chain.loops;
     std::vector<double> cost(loops.size(), 0);
     std::vector<bool> reused(loops.size(), false);
-    for (const int s : chain)
-      for (const Reference& reference : nest.statements()[s].references)
+    for (const int s : chain.statements)
+      for (const Reference& reference : nest_.statements()[s].references)
         for (std::size_t l = 0; l < loops.size(); ++l) {
           const double taken = lines(reference, l, loops.size());
           cost[l] += taken;
@@ -69,24 +157,86 @@ std::vector<Step> steps_for_cpu(const Nest& nest) {
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return cost[a] > cost[b]; });
-    for (const std::vector<std::size_t>& candidate : orders_near(order)) {
-      std::vector<std::string> names;
-      for (const std::size_t l : candidate) names.push_back(loops[l]);
-      if (names == loops || take(Permute{names, chain})) {
+    for (const std::vector<std::size_t>& candidate : orders_near(order))
+      if (permute(chain, candidate)) {
         order = candidate;
         break;
       }
-    }
     // Only a loop outside that uses data again gains from tiles.
     const bool reuse_outside =
         std::any_of(order.begin(), order.end() - 1, [&](std::size_t l) { return reused[l]; });
-    if (loops.size() < 3 || !reuse_outside) continue;
-    Tile tile{{}, chain};
-    for (const std::size_t l : order)
-      tile.sizes.emplace_back(loops[l], l == order.back() ? kInnermostStrip : kStrip);
-    take(tile);
+    if (loops.size() >= 3 && reuse_outside) tile(chain, order);
+    jam(chain, order, reused);
   }
-  return steps;
+
+  /// Only the loops that move are named: what is around them stays whole.
+  bool permute(const Band& chain, const std::vector<std::size_t>& order) {
+    std::size_t first = 0;
+    while (first < order.size() && order[first] == first) ++first;
+    if (first == order.size()) return true;
+    Permute step{{}, chain.statements};
+    for (std::size_t k = first; k < order.size(); ++k) step.order.push_back(chain.loops[order[k]]);
+    return take(step);
+  }
+
+  bool tile(const Band& chain, const std::vector<std::size_t>& order) {
+    for (std::size_t first = 0; order.size() - first >= 3; ++first) {
+      Tile step{{}, chain.statements};
+      for (std::size_t k = first; k < order.size(); ++k)
+        step.sizes.emplace_back(chain.loops[order[k]], k + 1 == order.size() ? kInnermostStrip : kStrip);
+      if (take(step)) return true;
+    }
+    return false;
+  }
+
+  /// Several iterations of loops outside of the innermost run in it: what they share is loaded once, and sums
+  /// that wait for themselves wait together.
+  void jam(const Band& chain, const std::vector<std::size_t>& order, const std::vector<bool>& reused) {
+    const std::vector<std::string>& loops = chain.loops;
+    const bool waits = carries(chain.statements, loops[order.back()]);
+    std::vector<std::size_t> wanted;  // from the inside
+    for (std::size_t k = order.size() - 1; k-- > 0 && wanted.size() < 2;)
+      if ((reused[order[k]] || waits) && !is_jammed(chain, loops[order[k]])) wanted.push_back(order[k]);
+    if (wanted.empty()) return;
+    // The loop that sums one element up runs fastest: the sums join.
+    std::ranges::stable_sort(wanted, {}, [&](std::size_t l) { return sums_along(chain, l); });
+    if (wanted.size() == 2) {
+      const bool both = !waits && loops.size() >= 3;
+      if (both && take(Jam{{{loops[wanted[0]], kJam}, {loops[wanted[1]], kJam}}, chain.statements})) return;
+    }
+    for (const std::size_t l : wanted)
+      if (take(Jam{{{loops[l], waits ? kChains : kJam}}, chain.statements})) return;
+  }
+
+  bool is_jammed(const Band& chain, const std::string& loop) const {
+    return std::ranges::any_of(schedule_.impl().times[chain.statements.front()], [&](const TimeDimension& d) {
+      return d.kind == TimeDimension::Kind::loop && d.name == loop && d.jammed > 0;
+    });
+  }
+
+  /// Whether each statement writes one element all along the loop.
+  bool sums_along(const Band& chain, std::size_t loop) const {
+    return std::ranges::all_of(chain.statements, [&](int s) {
+      return lines(nest_.statements()[s].references.back(), loop, chain.loops.size()) == 1;
+    });
+  }
+
+  const Nest& nest_;
+  Schedule schedule_;
+  std::vector<Step> steps_;
+  std::vector<int> in_time_;  ///< statements
+};
+
+}  // namespace
+
+std::vector<Step> steps_for_cpu(const Nest& nest) { return Choice(nest).run(); }
+
+CpuPlan plan_for_cpu(const Nest& nest) {
+  CpuPlan plan;
+  const Nest expanded = with_expanded_scalars(nest).value_or(nest);
+  plan.nest = with_transposed_copies(expanded).value_or(expanded);
+  plan.steps = steps_for_cpu(plan.nest);
+  return plan;
 }
 
 }  // namespace warploom::tile

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tile/kernels/affine.hpp"
+#include "tile/order/locals.hpp"
 #include "tile/order/parallelise_order.hpp"
 #include "warploom/core/error.hpp"
 
@@ -71,17 +72,17 @@ std::vector<Privatised> described(const Nest& nest, const std::vector<PrivateVar
   return result;
 }
 
-/// "wave takes n + m - 3 launches in each iteration of t"; empty if there is no loop over the waves left.
-std::string launches_text(const Node& node, const std::string& wave, const std::string& around) {
+/// "wave goes through n + m - 3 waves in each iteration of t"; empty if there is no loop over the waves left.
+std::string waves_text(const Node& node, const std::string& wave, const std::string& around) {
   const bool is_loop = node.kind == Node::Kind::loop;
   if (is_loop && node.iterator == wave)
-    return fmt::format("{} takes {} launches{}", wave, to_text(trip_count(node)),
+    return fmt::format("{} goes through {} waves{}", wave, to_text(trip_count(node)),
                        around.empty() ? "" : " in each iteration of " + around);
   const std::string inside = !is_loop         ? around
                              : around.empty() ? node.iterator
                                               : around + ", " + node.iterator;
   for (const Node& child : node.children)
-    if (std::string text = launches_text(child, wave, inside); !text.empty()) return text;
+    if (std::string text = waves_text(child, wave, inside); !text.empty()) return text;
   return "";
 }
 
@@ -118,13 +119,18 @@ ParallelNest parallel_nest(const Nest& source) {
     }
   }
   const Polyhedra& polyhedra = result.nest.polyhedra();
+  std::vector<DependenceRelation> dependences = polyhedra.dependences;
+  dependences.insert(dependences.end(), polyhedra.between_lifetimes.begin(),
+                     polyhedra.between_lifetimes.end());
   std::vector<isl::map> relations;
-  for (const DependenceRelation& dependence : polyhedra.dependences)
+  for (const DependenceRelation& dependence : dependences)
     relations.push_back(
         without_private(dependence, variable_of(polyhedra, dependence.summary), order.privatised));
   const Schedule::Impl schedule{result.nest, std::move(order.times)};
-  check(schedule, relations, polyhedra.dependences);
-  result.code = generate_code(schedule, relations);
+  check(schedule, relations, dependences);
+  std::vector<Carried> carried;
+  for (const isl::map& pairs : relations) carried.push_back({pairs});
+  result.code = generate_code(schedule, carried);
   result.privatised = described(result.nest, order.privatised);
   for (const Snapshot& snapshot : result.snapshots)
     result.reasons.push_back(
@@ -134,8 +140,8 @@ ParallelNest parallel_nest(const Nest& source) {
   result.reasons.insert(result.reasons.end(), order.reasons.begin(), order.reasons.end());
   for (const WaveChoice& wave : order.waves) {
     result.wave_reasons.insert(result.wave_reasons.end(), wave.reasons.begin(), wave.reasons.end());
-    const std::string launches = wave.loop.empty() ? "" : launches_text(result.code, wave.loop, "");
-    if (!launches.empty()) result.wave_reasons.push_back(launches);
+    const std::string waves = wave.loop.empty() ? "" : waves_text(result.code, wave.loop, "");
+    if (!waves.empty()) result.wave_reasons.push_back(waves);
   }
   result.reasons.insert(result.reasons.end(), result.wave_reasons.begin(), result.wave_reasons.end());
   return result;

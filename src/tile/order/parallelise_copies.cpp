@@ -25,6 +25,7 @@ std::optional<std::int64_t> bytes_of(const Variable& array) {
 bool FalseDependences::may_be_private(const Group& group, const SharedLoop& loop,
                                       const std::string& variable) {
   if (shared_.count(variable)) return false;
+  if (has_its_own(group, loop, variable)) return true;
   for (const Statement& reader : polyhedra_.statements) {
     const bool reads_inside = contains(group.statements, reader.number);
     for (const Reference& reference : reader.references) {
@@ -40,6 +41,30 @@ bool FalseDependences::may_be_private(const Group& group, const SharedLoop& loop
   return last_iteration_stores(group, loop, variable);
 }
 
+bool FalseDependences::has_its_own(const Group& group, const SharedLoop& loop,
+                                   const std::string& variable) const {
+  const auto found = polyhedra_.lifetimes.find(variable);
+  if (found == polyhedra_.lifetimes.end()) return false;
+  std::set<int> inside, outside;  // groups of the lifetimes
+  for (const auto& [s, lifetime] : found->second) {
+    if (!contains(group.statements, s)) {
+      outside.insert(lifetime.group);
+      continue;
+    }
+    inside.insert(lifetime.group);
+    const auto stays = [&](int dimension) { return dimension < static_cast<int>(lifetime.depth); };
+    if (!stays(loop.dimension.at(s)) || loop.dimension.at(s) != loop.dimension.begin()->second ||
+        !std::ranges::all_of(around_.of(s), [&](const ChosenLoop& l) { return stays(l.dimension); }))
+      return false;
+  }
+  const auto names = [&](int s) {
+    return std::ranges::any_of(polyhedra_.statements[s].references,
+                               [&](const Reference& r) { return r.element.text == variable; });
+  };
+  return std::ranges::none_of(inside, [&](int number) { return outside.count(number) > 0; }) &&
+         std::ranges::all_of(group.statements, [&](int s) { return !names(s) || found->second.count(s); });
+}
+
 isl::map FalseDependences::same_copy(isl::map pairs, int writer, int reader, const SharedLoop& loop) const {
   for (std::size_t l = 0; l < around_.of(writer).size(); ++l)
     pairs = same_iteration(pairs, around_.of(writer)[l].dimension, around_.of(reader)[l].dimension);
@@ -49,6 +74,8 @@ isl::map FalseDependences::same_copy(isl::map pairs, int writer, int reader, con
 bool FalseDependences::last_iteration_stores(const Group& group, const SharedLoop& loop,
                                              const std::string& variable) const {
   if (!find_variable(polyhedra_.region, variable)->is_parameter) return true;
+  for (const Statement& statement : polyhedra_.statements)  // data decides which write is the last
+    if (statement.assignment.target.text == variable && !flow_.is_sure(statement.number)) return false;
   for (const int s : group.statements) {
     const isl::set last = flow_.last_writes(s, variable);
     if (last.is_empty()) continue;
@@ -68,7 +95,14 @@ bool FalseDependences::vanishes_with_snapshot(const Dependence& dependence) {
   if (dependence.kind != DependenceKind::anti) return false;
   const Statement& reader = polyhedra_.statements[dependence.source];
   const Expression& element = reader.references[dependence.source_reference].element;
-  return element.kind == Expression::Kind::element && element != reader.assignment.target &&
+  // Only a read in the value can be of a copy: others may share a condition, or the element that is written.
+  const auto holds = [&](const auto& self, const Expression& e) -> bool {
+    return e == element ||
+           std::ranges::any_of(e.operands, [&](const Expression& o) { return self(self, o); });
+  };
+  const auto is_held = [&](const Expression& e) { return holds(holds, e); };
+  return element.kind == Expression::Kind::element && is_held(reader.assignment.value) &&
+         !is_held(reader.assignment.target) && std::ranges::none_of(reader.conditions, is_held) &&
          flow_.reads_only_old_values(dependence.source, dependence.source_reference);
 }
 

@@ -28,6 +28,8 @@ class FalseDependences {
   std::set<std::string> find_arrays(std::vector<PrivateVariable>& privatised) const;
 
  private:
+  /// By the variable's lifetimes.
+  bool has_its_own(const Group& group, const SharedLoop& loop, const std::string& variable) const;
   isl::map same_copy(isl::map pairs, int writer, int reader, const SharedLoop& loop) const;
 
   const LoopsAround& around_;

@@ -24,8 +24,10 @@ class Orderer {
     std::vector<int> statements(polyhedra_.statements.size());
     std::iota(statements.begin(), statements.end(), 0);
     std::vector<Relation> relations;
-    for (const DependenceRelation& dependence : polyhedra_.dependences)
-      relations.push_back({&dependence.summary, dependence.pairs});
+    // On the memory as it is: it is decided here which variables get copies.
+    for (const auto* list : {&polyhedra_.dependences, &polyhedra_.between_lifetimes})
+      for (const DependenceRelation& dependence : *list)
+        relations.push_back({&dependence.summary, dependence.pairs});
     nest(statements, relations);
     order_.too_large_copies = false_.find_arrays(order_.privatised);
     return std::move(order_);

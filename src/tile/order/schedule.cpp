@@ -4,9 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <string>
 
+#include "core/doors.hpp"
+#include "tile/order/locals.hpp"
 #include "warploom/core/error.hpp"
 
 namespace warploom::tile {
@@ -86,7 +89,8 @@ std::size_t slot_of(const std::vector<TimeDimension>& times, const std::string& 
   return kAbsent;
 }
 
-/// Statements that share every position and loop name before `slot`, and the loop there.
+}  // namespace
+
 bool same_until(const std::vector<TimeDimension>& a, const std::vector<TimeDimension>& b, std::size_t slot) {
   if (a.size() < slot || b.size() < slot) return false;
   for (std::size_t d = 0; d < slot; ++d) {
@@ -96,6 +100,8 @@ bool same_until(const std::vector<TimeDimension>& a, const std::vector<TimeDimen
   }
   return true;
 }
+
+namespace {
 
 /// A chain of loops that hold the same statements, and the slots of the loops that a step names.
 struct Chain {
@@ -184,16 +190,22 @@ std::int64_t first_of(const Node& node, const std::string& iterator) {
   return 0;
 }
 
+}  // namespace
+
 TimeDimension strip_of(const TimeDimension& loop, std::int64_t size, std::int64_t lower, std::string name) {
   TimeDimension strip;
   strip.kind = TimeDimension::Kind::strip;
   strip.name = std::move(name);
+  strip.strip_of = loop.name;
+  strip.size = size;
   const isl::ctx context = loop.aff->ctx();
   const isl::val value(context, size), offset(context, lower);
   strip.aff =
       loop.aff->add_constant(offset.neg()).scale_down(value).floor().scale(value).add_constant(offset);
   return strip;
 }
+
+namespace {
 
 void add_strips(const Nest& nest, Times& times,
                 const std::vector<std::pair<std::string, std::int64_t>>& sizes,
@@ -221,6 +233,34 @@ void add_strips(const Nest& nest, Times& times,
     }
 }
 
+/// Strips of one loop in its place, its points innermost; of every instance of the loop that is meant.
+void jam(const Nest& nest, Times& times, const std::string& loop, std::int64_t size,
+         const std::vector<int>& meant) {
+  std::vector<bool> done(times.size(), false);
+  bool found = false;
+  for (std::size_t s = 0; s < times.size(); ++s) {
+    const std::size_t slot = slot_of(times[s], loop);
+    if (slot == kAbsent || done[s]) continue;
+    if (!meant.empty() && std::ranges::find(meant, static_cast<int>(s)) == meant.end()) continue;
+    found = true;
+    const std::vector<TimeDimension> sample = times[s];
+    for (std::size_t other = 0; other < times.size(); ++other) {
+      if (done[other] || !same_until(sample, times[other], slot + 1)) continue;
+      done[other] = true;
+      TimeDimension point = times[other][slot];
+      TimeDimension strip =
+          strip_of(point, size, first_of(nest.region().body, loop), strip_name(times[other], loop));
+      strip.jammed = point.jammed = size;
+      times[other][slot] = strip;
+      times[other].push_back(point);
+      times[other].push_back(position(0));
+    }
+  }
+  if (!found)
+    throw BadInput(fmt::format("{}: {}: there is no loop '{}' to jam; there are {}", nest.region().file,
+                               nest.region().function, loop, loop_names(times)));
+}
+
 struct Apply {
   const Nest& nest;
   Times& times;
@@ -237,6 +277,15 @@ struct Apply {
   void operator()(const StripMine& step) const {
     add_strips(nest, times, {{step.loop, step.size}}, step.statements);
   }
+  void operator()(const Jam& step) const {
+    constexpr std::int64_t kMostJammed = 32;
+    for (const auto& [loop, size] : step.sizes)
+      if (size < 1 || size > kMostJammed)
+        throw BadInput(fmt::format("{}: {}: {} iterations of loop '{}' are jammed; from 1 to {} can be",
+                                   nest.region().file, nest.region().function, size, loop, kMostJammed));
+    for (const auto& [loop, size] : step.sizes) jam(nest, times, loop, size, step.statements);
+  }
+  void operator()(const TimeTile& step) const { tile_in_time(nest, times, step); }
   void operator()(const Skew& step) const {
     constexpr std::int64_t kMostFactor = std::int64_t{1} << 31;
     if (step.factor < -kMostFactor || step.factor > kMostFactor)
@@ -272,6 +321,10 @@ struct StepText {
   }
   std::string operator()(const StripMine& step) const {
     return fmt::format("strip-mine {}={}", step.loop, step.size) + only(step.statements);
+  }
+  std::string operator()(const Jam& step) const { return "jam " + join(step.sizes) + only(step.statements); }
+  std::string operator()(const TimeTile& step) const {
+    return fmt::format("time-tile {}={}", step.loop, fmt::join(step.sizes, ", ")) + only(step.statements);
   }
   std::string operator()(const Skew& step) const {
     return fmt::format("skew {}={}*{}", step.loop, step.factor, step.by) + only(step.statements);
@@ -325,9 +378,11 @@ static std::shared_ptr<const Schedule::Impl> shared(Schedule::Impl impl) {
           }};
 }
 
+Schedule schedule_of(Schedule::Impl impl) { return Schedule(shared(std::move(impl))); }
+
 Schedule Schedule::of_source(const Nest& nest) {
   return with_isl(nest.polyhedra(), [&] {
-    return Schedule(shared({nest, SourceOrder(nest.polyhedra()).times()}));
+    return schedule_of({nest, SourceOrder(nest.polyhedra()).times()});
   });
 }
 
@@ -339,16 +394,32 @@ Schedule Schedule::then(const Step& step) const {
   return with_isl(impl_->nest.polyhedra(), [&] {
     Impl next = *impl_;
     std::visit(Apply{next.nest, next.times}, step);
-    return Schedule(shared(std::move(next)));
+    return schedule_of(std::move(next));
   });
 }
 
-Node Schedule::code() const {
+/// Of a scalar, or of an array of one element: those are what a thread can have a sum of its own of.
+static std::optional<Reduction> reduction_of(const Polyhedra& polyhedra, const Dependence& dependence,
+                                             Reassociate allowed) {
+  if (!dependence.reduction || allowed == Reassociate::nothing) return std::nullopt;
+  const Statement& statement = polyhedra.statements[dependence.source];
+  const Variable& variable = *find_variable(polyhedra.region, statement.assignment.target.text);
+  if (variable.type != ScalarType::int32 && allowed != Reassociate::everything) return std::nullopt;
+  if (!std::ranges::all_of(variable.extents, [](const Expression& e) { return e == Expression::integer(1); }))
+    return std::nullopt;
+  return Reduction{statement.reduction, variable.name};
+}
+
+Node Schedule::code(Reassociate reductions) const {
+  at_enumerator(std::array{0, 1, 2}, reductions, "which reductions take any order");
   const Polyhedra& polyhedra = impl_->nest.polyhedra();
   return with_isl(polyhedra, [&] {
-    std::vector<isl::map> relations;
-    for (const DependenceRelation& dependence : polyhedra.dependences) relations.push_back(dependence.pairs);
-    return generate_code(*impl_, relations);
+    std::vector<Carried> relations;
+    for (const auto& [summary, pairs] : polyhedra.dependences)
+      relations.push_back({pairs, reduction_of(polyhedra, summary, reductions)});
+    Node code = generate_code(*impl_, relations);
+    declare_locals(polyhedra, code);
+    return code;
   });
 }
 

@@ -16,6 +16,9 @@ struct TimeDimension {
   std::string name;             ///< of the loop that runs over it
   std::int64_t value = 0;       ///< position
   std::optional<isl::aff> aff;  ///< loop and strip: on the statement's domain space
+  std::int64_t jammed = 0;      ///< loop: written out, so many in a full strip; strip: of such a loop
+  std::string strip_of;         ///< strip: the loop that runs through it
+  std::int64_t size = 0;        ///< strip: iterations
 };
 
 /// Times of statement s: times[s], padded with zero positions to one length for comparison.
@@ -23,6 +26,9 @@ struct Schedule::Impl {
   Nest nest;
   std::vector<std::vector<TimeDimension>> times;
 };
+
+/// Cheap to copy. Within with_isl().
+Schedule schedule_of(Schedule::Impl impl);
 
 /// An iterator as a function on a statement's domain space; any coordinate of a set.
 isl::aff iterator_aff(const isl::set& domain, int dimension);
@@ -33,9 +39,21 @@ std::size_t time_length(const Schedule::Impl& schedule);
 /// S0[i, j] -> [t0, t1, ...], `length` components (at least as many as the statement has).
 isl::map time_map(const Schedule::Impl& schedule, int statement, std::size_t length);
 
+/// A strip's first iterations: of a loop that begins at `lower`.
+TimeDimension strip_of(const TimeDimension& loop, std::int64_t size, std::int64_t lower, std::string name);
+/// Adds a TimeTile's strips to the times.  @throws BadInput (no such loop, too few or too many sizes,
+/// dependences that no skew follows)
+void tile_in_time(const Nest& nest, std::vector<std::vector<TimeDimension>>& times, const TimeTile& step);
+/// Whether statements share every position and loop name before `slot`.
+bool same_until(const std::vector<TimeDimension>& a, const std::vector<TimeDimension>& b, std::size_t slot);
+/// What decides which loops are parallel: those that carry no pair of it.
+struct Carried {
+  isl::map pairs;
+  std::optional<Reduction> reduction = {};  ///< or do, for it may be taken in any order
+};
+
 /// Loops that visit the iterations at their times, through isl's AST generator. Loops have the names of their
 /// time dimensions; a dimension that is exactly -i becomes a decreasing loop over i.
-/// @param relations  decide which loops are parallel: those that carry none of them
-Node generate_code(const Schedule::Impl& schedule, const std::vector<isl::map>& relations);
+Node generate_code(const Schedule::Impl& schedule, const std::vector<Carried>& relations);
 
 }  // namespace warploom::tile

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "tile/c/predicate.hpp"
+
 namespace warploom::tile {
 namespace {
 
@@ -12,6 +14,8 @@ namespace {
 /// later.
 void collect_mentions(const AffineScope& scope, const Expression& e, std::vector<Expression>& mentions) {
   if (e.kind == Expression::Kind::element) {
+    for (const Expression& subscript : e.operands)
+      if (reads_data(scope.region, subscript)) collect_mentions(scope, subscript, mentions);
     mentions.push_back(e);
     return;
   }
@@ -29,19 +33,44 @@ void collect_mentions(const AffineScope& scope, const Expression& e, std::vector
   for (const Expression& operand : e.operands) collect_mentions(scope, operand, mentions);
 }
 
+/// A subscript that memory holds is anything within its extent.
 isl::map access_map(const StatementScope& scope, const Expression& element) {
+  constexpr const char* kAny = "any_of_dimension";
   isl::pw_aff_list subscripts(scope.names.context, static_cast<int>(element.operands.size()));
-  for (const Expression& subscript : element.operands)
-    subscripts = subscripts.add(read_affine(scope.names, subscript, "subscript"));
+  isl::set runs_with_any = scope.runs;
+  std::vector<std::string> unknown;
+  for (std::size_t d = 0; d < element.operands.size(); ++d) {
+    if (!reads_data(scope.names.region, element.operands[d])) {
+      subscripts = subscripts.add(read_affine(scope.names, element.operands[d], "subscript"));
+      continue;
+    }
+    unknown.push_back(fmt::format("{}_{}_", kAny, d));
+    const isl::pw_aff any =
+        isl::manage(isl_set_universe(isl_space_params_alloc(isl::ctx(scope.names.context).get(), 0)))
+            .param_pw_aff_on_domain(unknown.back());
+    runs_with_any = runs_with_any.intersect(any.ge_set(any.sub(any)));
+    const Variable& variable = *find_variable(scope.names.region, element.text);
+    if (!(variable.extents[d] == Expression::name(""))) {
+      const AffineScope sizes_only{scope.names.context, scope.names.region, {}};
+      runs_with_any = runs_with_any.intersect(
+          any.lt_set(read_affine(sizes_only, variable.extents[d], "extent of '" + variable.name + "'")));
+    }
+    subscripts = subscripts.add(any);
+  }
   const isl::space array = isl::space::unit(scope.names.context)
                                .add_named_tuple(element.text, static_cast<unsigned>(element.operands.size()));
-  const isl::set runs = scope.runs.unbind_params(scope.tuple);
+  const isl::set runs = runs_with_any.unbind_params(scope.tuple);
   if (element.operands.empty())
     return isl::manage(isl_map_from_domain_and_range(runs.copy(), array.universe_set().release()));
-  return isl::multi_pw_aff(array, subscripts)
-      .unbind_params_insert_domain(scope.tuple)
-      .as_map()
-      .intersect_domain(runs);
+  isl::map access = isl::multi_pw_aff(array, subscripts)
+                        .unbind_params_insert_domain(scope.tuple)
+                        .as_map()
+                        .intersect_domain(runs);
+  for (const std::string& name : unknown) {
+    const int at = isl_map_find_dim_by_name(access.get(), isl_dim_param, name.c_str());
+    access = isl::manage(isl_map_project_out(access.release(), isl_dim_param, static_cast<unsigned>(at), 1));
+  }
+  return access;
 }
 
 void check_extents(const AffineScope& scope, const Expression& element) {
@@ -70,7 +99,9 @@ Reference make_reference(const StatementScope& scope, Expression element, int nu
     names.insert(names.end(), scope.names.region.sizes.begin(), scope.names.region.sizes.end());
     const auto loops = static_cast<std::ptrdiff_t>(scope.names.loops.size());
     LinearForm form;
-    if (auto linear = linear_form(read_affine(scope.names, subscript, "subscript"), names))
+    if (reads_data(scope.names.region, subscript))
+      reference.is_exact = false;
+    else if (auto linear = linear_form(read_affine(scope.names, subscript, "subscript"), names))
       form = std::move(*linear);
     const auto middle =
         form.coefficients.empty() ? form.coefficients.begin() : form.coefficients.begin() + loops;
@@ -202,8 +233,10 @@ isl::pw_aff read_affine(const AffineScope& scope, const Expression& expression, 
 void add_references(const StatementScope& scope, Statement& statement, StatementSets& sets) {
   const Node& assignment = statement.assignment;
   std::vector<Expression> mentions;
+  for (const Expression& condition : statement.conditions) collect_mentions(scope.names, condition, mentions);
   collect_mentions(scope.names, assignment.value, mentions);
-  if (assignment.op != "=") mentions.push_back(assignment.target);
+  collect_mentions(scope.names, assignment.target, mentions);  // what its subscripts read, too
+  if (assignment.op == "=") mentions.pop_back();
   mentions.push_back(assignment.target);
   for (std::size_t r = 0; r < mentions.size(); ++r) {
     check_extents(scope.names, mentions[r]);
@@ -219,6 +252,7 @@ void keep_within_extents(const StatementScope& scope, const Statement& statement
   for (const Reference& reference : statement.references) {
     const Variable& variable = *find_variable(scope.names.region, reference.element.text);
     for (std::size_t d = 0; d < variable.extents.size(); ++d) {
+      if (reads_data(scope.names.region, reference.element.operands[d])) continue;
       const isl::pw_aff subscript = read_affine(scope.names, reference.element.operands[d], "subscript");
       const isl::pw_aff extent =
           read_affine(sizes_only, variable.extents[d], "extent of '" + variable.name + "'");
@@ -228,6 +262,8 @@ void keep_within_extents(const StatementScope& scope, const Statement& statement
       if (outside.is_empty()) continue;
       const isl::set bad = outside.unbind_params(scope.tuple).params();
       const isl::set running = runs.unbind_params(scope.tuple).params();
+      if (running.is_subset(bad) && !statement.conditions.empty())
+        continue;  // its condition may keep it inside
       if (running.is_subset(bad)) refuse_subscript(scope, reference.element, d, outside, polyhedra);
       // Simpler, if sizes are left: the subscript fits even where the statement does not run.
       isl::set good = polyhedra.parameters.subtract(bad.gist(running)).coalesce();

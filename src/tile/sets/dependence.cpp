@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <map>
+
 #include "core/doors.hpp"
 #include "tile/c/wellformed.hpp"
-#include "tile/sets/polyhedra.hpp"
+#include "tile/sets/lifetimes.hpp"
 #include "warploom/core/progress.hpp"
 
 namespace warploom::tile {
@@ -20,7 +23,16 @@ std::string tuple_text(char letter, std::size_t dimensions) {
 
 class Search {
  public:
-  explicit Search(Polyhedra& polyhedra) : polyhedra_(polyhedra) {}
+  explicit Search(Polyhedra& polyhedra) : polyhedra_(polyhedra) {
+    const int statements = static_cast<int>(polyhedra.statements.size());
+    for (int s = 0; s < statements; ++s) {
+      int body = 0;
+      while (!run_together(body, s)) ++body;
+      bodies_.push_back(body);
+      runs_.push_back(polyhedra.sets[s].domain.params());
+      writers_[polyhedra.statements[s].assignment.target.text].push_back(s);
+    }
+  }
 
   void run() {
     const int statements = static_cast<int>(polyhedra_.statements.size());
@@ -29,16 +41,74 @@ class Search {
   }
 
  private:
+  /// Statements of the same iterations.
+  bool run_together(int a, int b) const {
+    if (a == b) return true;
+    const StatementSets &one = polyhedra_.sets[a], &other = polyhedra_.sets[b];
+    const std::size_t loops = one.loops.size();
+    if (other.loops.size() != loops || common_loops(one, other) != loops) return false;
+    const isl::set renamed =
+        isl::manage(isl_set_reset_space(other.domain.copy(), isl_set_get_space(one.domain.get())));
+    return renamed.is_equal(one.domain);
+  }
+
+  /// What stands between already follows the source and goes before the sink, for it writes the element in
+  /// the same iterations, or of a scalar in loops of its own. With many statements all pairs would be too
+  /// many to tell, or to look at.
+  bool is_implied(int source, int sink, bool carried, const Reference& from, const Reference& to) const {
+    if (from.element != to.element || !from.is_exact || !to.is_exact) return false;
+    const bool apart = !carried && from.element.kind == Expression::Kind::name && loops_apart(source, sink);
+    if (bodies_[source] != bodies_[sink] && !apart) return false;
+    const auto repeats = [&](int s, const Reference& reference) {
+      return std::ranges::any_of(polyhedra_.statements[s].references, [&](const Reference& r) {
+        return r.number < reference.number && !r.is_write && !reference.is_write &&
+               r.element == reference.element;
+      });
+    };
+    if (repeats(source, from) || repeats(sink, to)) return true;
+    // Runs of a sum may go elsewhere, where that is allowed: they hold only what may go with them.
+    const bool is_sum = sums(source, sink, from.element);
+    return std::ranges::any_of(writers_.at(from.element.text), [&](int m) {
+      const Statement& between = polyhedra_.statements[m];
+      if (between.assignment.target != from.element || !between.conditions.empty()) return false;
+      if (!is_sum && (sums(source, m, from.element) || sums(m, sink, from.element))) return false;
+      if (bodies_[m] == bodies_[source] && bodies_[m] == bodies_[sink])
+        return carried ? m > source || m < sink : source < m && m < sink;
+      return apart && source < m && m < sink && runs_between(source, m, sink);
+    });
+  }
+
+  bool loops_apart(int a, int b) const { return common_loops(polyhedra_.sets[a], polyhedra_.sets[b]) == 0; }
+
+  /// All of a run of `m` follows the source and goes before the sink, and there is one if both of them run.
+  bool runs_between(int source, int m, int sink) const {
+    if (!loops_apart(source, m) || !loops_apart(m, sink)) return false;
+    return runs_[source].intersect(runs_[sink]).is_subset(runs_[m]);
+  }
+
+  /// Whether both combine the element with something by the same operation, which may take any order then.
+  bool sums(int a, int b, const Expression& element) const {
+    const Statement &one = polyhedra_.statements[a], &other = polyhedra_.statements[b];
+    return !one.reduction.empty() && one.reduction == other.reduction && one.assignment.target == element &&
+           other.assignment.target == element && (a == b || element.kind == Expression::Kind::name);
+  }
+
   void between(int source, int sink) {
-    const std::vector<isl::map> levels = runs_before(source, sink);
+    std::vector<isl::map> levels;  // made when wanted
     for (const Reference& from : polyhedra_.statements[source].references)
       for (const Reference& to : polyhedra_.statements[sink].references) {
         if (from.element.text != to.element.text || (!from.is_write && !to.is_write)) continue;
+        const bool carried = !is_implied(source, sink, true, from, to),
+                   same_iteration = source < sink && !is_implied(source, sink, false, from, to);
+        if (!carried && !same_iteration) continue;
+        if (levels.empty()) levels = runs_before(source, sink);
         const isl::map same_element = polyhedra_.sets[source].accesses[from.number].apply_range(
             polyhedra_.sets[sink].accesses[to.number].reverse());
         if (same_element.is_empty()) continue;
         check_interrupt();
         for (std::size_t level = 0; level < levels.size(); ++level) {
+          const bool is_last = source < sink && level + 1 == levels.size();
+          if (is_last ? !same_iteration : !carried) continue;
           const isl::map pairs = same_element.intersect(levels[level]).coalesce();
           if (!pairs.is_empty()) add(source, sink, from, to, static_cast<int>(level), pairs);
         }
@@ -66,7 +136,6 @@ class Search {
 
   void add(int source, int sink, const Reference& from, const Reference& to, int level,
            const isl::map& pairs) {
-    const Statement& statement = polyhedra_.statements[source];
     Dependence dependence;
     dependence.kind = !from.is_write ? DependenceKind::anti
                       : to.is_write  ? DependenceKind::output
@@ -75,11 +144,13 @@ class Search {
     dependence.sink = sink;
     dependence.source_reference = from.number;
     dependence.sink_reference = to.number;
-    dependence.distance = distance(source, sink, pairs);
     dependence.level = level;
-    dependence.reduction = source == sink && !statement.reduction.empty() &&
-                           from.element == statement.assignment.target &&
-                           to.element == statement.assignment.target;
+    dependence.reduction = from.element == to.element && sums(source, sink, from.element);
+    if (static_cast<std::size_t>(level) < shared_lifetime(polyhedra_, from.element.text, source, sink)) {
+      polyhedra_.between_lifetimes.push_back({std::move(dependence), pairs});
+      return;
+    }
+    dependence.distance = distance(source, sink, pairs);
     dependence.witness = witness_of(pairs, polyhedra_);
     polyhedra_.dependences.push_back({std::move(dependence), pairs});
   }
@@ -105,6 +176,9 @@ class Search {
   }
 
   Polyhedra& polyhedra_;
+  std::vector<int> bodies_;     ///< of each statement the first one that runs in the same iterations
+  std::vector<isl::set> runs_;  ///< for which sizes a statement runs at all
+  std::map<std::string, std::vector<int>> writers_;
 };
 
 }  // namespace

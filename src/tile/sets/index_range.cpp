@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "core/doors.hpp"
+#include "tile/c/predicate.hpp"
 #include "tile/c/wellformed.hpp"
 #include "tile/sets/access_relations.hpp"
 
@@ -165,7 +166,10 @@ class Check {
   void visit(const Node& node) {
     const Position at = place_of(node);
     if (node.kind == Node::Kind::loop) return visit_loop(node, at);
-    if (node.kind == Node::Kind::branch) value(node.condition, {at, "condition"});
+    if (node.kind == Node::Kind::branch && reads_data(region_, node.condition))
+      elements(node.condition, at);
+    else if (node.kind == Node::Kind::branch)
+      value(node.condition, {at, "condition"});
     if (node.kind == Node::Kind::assignment) {
       elements(node.target, at);
       elements(node.value, at);

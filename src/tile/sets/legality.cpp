@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tile/order/schedule.hpp"
+#include "tile/sets/lifetimes.hpp"
 
 namespace warploom::tile {
 namespace {
@@ -144,6 +145,112 @@ std::string advice(const Nest& nest, const std::vector<Step>& steps) {
   return fmt::format(";{} before {} legal", options, skews->size() > 1 ? "make it" : "makes it");
 }
 
+/// Iterations that have a variable of their own each share one in memory, or one a thread: none may write it
+/// between a write and a read of the value in another.
+class Overwriting {
+ public:
+  explicit Overwriting(const Schedule::Impl& schedule)
+      : schedule_(schedule), polyhedra_(schedule.nest.polyhedra()) {}
+
+  Verdict verdict() const {
+    for (const DependenceRelation& flow : polyhedra_.dependences) {
+      const std::string& variable = variable_of(flow.summary);
+      const auto lifetimes = polyhedra_.lifetimes.find(variable);
+      if (flow.summary.kind != DependenceKind::flow || lifetimes == polyhedra_.lifetimes.end()) continue;
+      // No value goes from one group to another.
+      const auto source = lifetimes->second.find(flow.summary.source),
+                 sink = lifetimes->second.find(flow.summary.sink);
+      if (source == lifetimes->second.end() || sink == lifetimes->second.end() ||
+          source->second.group != sink->second.group)
+        continue;
+      const std::size_t prefix = common_times(flow);
+      for (const auto& [other, lifetime] : lifetimes->second)
+        if (writes(other, variable) && !own_iteration(flow.summary.source, other, variable, prefix))
+          if (std::optional<Verdict> broken = between(flow, other, variable)) return *broken;
+    }
+    return {};
+  }
+
+ private:
+  const std::string& variable_of(const Dependence& d) const {
+    return polyhedra_.statements[d.source].references[d.source_reference].element.text;
+  }
+  bool writes(int s, const std::string& variable) const {
+    return polyhedra_.statements[s].assignment.target.text == variable;
+  }
+
+  /// How many components of the times agree for each pair: the first ones.
+  std::size_t common_times(const DependenceRelation& flow) const {
+    const StatementTime &a = schedule_.times[flow.summary.source], &b = schedule_.times[flow.summary.sink];
+    for (std::size_t d = 0; d < std::min(a.size(), b.size()); ++d) {
+      if (!a[d].aff && !b[d].aff) {
+        if (a[d].value != b[d].value) return d;
+        continue;
+      }
+      const isl::map from = component_map(a[d], flow.pairs.domain().space()),
+                     to = component_map(b[d], flow.pairs.range().space());
+      if (!flow.pairs.is_subset(from.apply_range(to.reverse()))) return d;
+    }
+    return std::min(a.size(), b.size());
+  }
+
+  /// Whether writes that agree in the first components of the times have the variable in common.
+  bool own_iteration(int a, int b, const std::string& variable, std::size_t prefix) const {
+    const std::size_t depth = shared_lifetime(polyhedra_, variable, a, b);
+    const auto is_iterator = [&](int s, std::size_t component, std::size_t loop) {
+      const StatementTime& times = schedule_.times[s];
+      if (component >= times.size() || times[component].kind != TimeDimension::Kind::loop) return false;
+      const isl::aff iterator = iterator_aff(polyhedra_.sets[s].domain, static_cast<int>(loop));
+      return isl_aff_plain_is_equal(times[component].aff->get(), iterator.get()) == isl_bool_true ||
+             isl_aff_plain_is_equal(times[component].aff->get(), iterator.neg().get()) == isl_bool_true;
+    };
+    std::size_t known = 0;
+    for (std::size_t loop = 0; loop < depth; ++loop)
+      for (std::size_t d = 0; d < prefix; ++d)
+        if (is_iterator(a, d, loop) && is_iterator(b, d, loop)) {
+          ++known;
+          break;
+        }
+    return known == depth;
+  }
+
+  isl::map before(int a, int b) const {
+    const std::size_t length = time_length(schedule_);
+    return isl::manage(isl_map_lex_lt_map(time_map(schedule_, a, length).release(),
+                                          time_map(schedule_, b, length).release()));
+  }
+
+  /// Exactly.
+  std::optional<Verdict> between(const DependenceRelation& flow, int other,
+                                 const std::string& variable) const {
+    const int source = flow.summary.source, sink = flow.summary.sink;
+    isl::map foreign = before(source, other), own = foreign;
+    for (std::size_t l = 0; l < shared_lifetime(polyhedra_, variable, source, other); ++l)
+      own = isl::manage(
+          isl_map_equate(own.release(), isl_dim_in, static_cast<int>(l), isl_dim_out, static_cast<int>(l)));
+    foreign = foreign.subtract(own);
+    const isl::map rest = before(other, sink);
+    const isl::map broken = foreign.apply_range(rest).intersect(flow.pairs);
+    if (broken.is_empty()) return std::nullopt;
+    Dependence dependence = flow.summary;
+    dependence.witness = witness_of(broken, polyhedra_);
+    const Statement &writer = polyhedra_.statements[source], &reader = polyhedra_.statements[sink];
+    std::string why = fmt::format(
+        "would let {} overwrite {} between {}({}), which writes it, and {}({}), which reads it: {} would have to be an array over {}",
+        polyhedra_.statements[other].label, variable, writer.label,
+        fmt::join(dependence.witness.source, ", "), reader.label, fmt::join(dependence.witness.sink, ", "),
+        variable,
+        fmt::join(std::vector<std::string>(writer.loops.begin(),
+                                           writer.loops.begin() + static_cast<std::ptrdiff_t>(shared_lifetime(
+                                                                      polyhedra_, variable, source, sink))),
+                  ", "));
+    return Verdict{false, std::move(dependence), std::move(why)};
+  }
+
+  const Schedule::Impl& schedule_;
+  const Polyhedra& polyhedra_;
+};
+
 }  // namespace
 
 Verdict Schedule::verdict(bool reorder_reductions) const {
@@ -161,13 +268,13 @@ Verdict Schedule::verdict(bool reorder_reductions) const {
       std::string why = reason(polyhedra, dependence);
       return Verdict{false, std::move(dependence), std::move(why)};
     }
-    return Verdict{};
+    return Overwriting(*impl_).verdict();
   });
 }
 
-Schedule transform(const Nest& nest, const std::vector<Step>& steps) {
+Schedule transform(const Nest& nest, const std::vector<Step>& steps, bool reorder_reductions) {
   Schedule schedule = after_steps(Schedule::of_source(nest), steps);
-  const Verdict verdict = schedule.verdict();
+  const Verdict verdict = schedule.verdict(reorder_reductions);
   if (verdict.legal) return schedule;
   std::vector<std::string> texts;
   for (const Step& step : steps) texts.push_back(to_text(step));

@@ -7,9 +7,12 @@
 #include <algorithm>
 
 #include "tile/c/delinearise.hpp"
+#include "tile/c/predicate.hpp"
+#include "tile/c/propagate.hpp"
 #include "tile/c/wellformed.hpp"
 #include "tile/sets/access_relations.hpp"
 #include "tile/sets/inferred_extents.hpp"
+#include "tile/sets/lifetimes.hpp"
 
 namespace warploom::tile {
 namespace {
@@ -82,7 +85,8 @@ class Analysis {
     for (const Variable& variable : region_.variables)
       if (variable.is_result)
         polyhedra_.remarks.push_back(
-            fmt::format("{} is a result: what is written takes a pointer to it", variable.name));
+            fmt::format("{} is a result: {} takes a pointer to it", variable.name,
+                        variable.name == region_.returned ? "a program for a GPU" : "what is written"));
   }
 
  private:
@@ -116,16 +120,31 @@ class Analysis {
   }
 
   void visit_branch(const Node& node, const isl::set& runs) {
-    const isl::set holds = [&] {
-      try {
-        return affine_condition(names(), node.condition);
-      } catch (const NotAffine& error) {
-        refuse(region_, error.at.line ? error.at : node.at, fmt::format("if ({})", to_text(node.condition)),
-               error.why);
-      }
-    }();
-    visit(node.children[0], runs.intersect(holds));
-    if (node.children.size() > 1) visit(node.children[1], runs.subtract(holds));
+    if (const std::optional<isl::set> holds = known_condition(node.condition)) {
+      visit(node.children[0], runs.intersect(*holds));
+      if (node.children.size() > 1) visit(node.children[1], runs.subtract(*holds));
+      return;
+    }
+    visit_arm(node.children[0], node.condition, runs);
+    if (node.children.size() > 1) visit_arm(node.children[1], Expression::unary("!", node.condition), runs);
+  }
+
+  /// Where a condition holds, if that can be said before the nest runs.
+  std::optional<isl::set> known_condition(const Expression& condition) const {
+    if (reads_data(region_, condition)) return std::nullopt;
+    try {
+      return affine_condition(names(), condition);
+    } catch (const NotAffine&) {
+      return std::nullopt;
+    }
+  }
+
+  void visit_arm(const Node& node, const Expression& condition, const isl::set& runs) {
+    conditions_.push_back(condition);
+    arms_.push_back(arm_count_++);
+    visit(node, runs);
+    arms_.pop_back();
+    conditions_.pop_back();
   }
 
   void visit_loop(const Node& node, const isl::set& runs) {
@@ -144,6 +163,7 @@ class Analysis {
 
     loops_.push_back({loop_count_++, node.step > 0 ? 1 : -1});
     positions_.push_back(0);
+    for (const std::string& local : node.locals) polyhedra_.homes[local] = loops_.size();
     for (const Node& child : node.children) visit(child, inside);
     positions_.pop_back();
     loops_.pop_back();
@@ -177,6 +197,7 @@ class Analysis {
     statement.label = fmt::format("S{}", number);
     statement.loops = iterators_;
     statement.assignment = node;
+    statement.conditions = conditions_;
 
     isl::id_list ids(polyhedra_.context(), static_cast<int>(iterators_.size()));
     for (const std::string& iterator : iterators_) ids = ids.add(isl::id(polyhedra_.context(), iterator));
@@ -187,6 +208,7 @@ class Analysis {
     StatementSets sets;
     sets.loops = loops_;
     sets.positions = positions_;
+    sets.arms = arms_;
     sets.domain = runs.unbind_params(tuple.multi_id(ids));
     sets.order = order(statement.label, sets);
     add_references(scopes_.back().statement(), statement, sets);
@@ -248,7 +270,9 @@ class Analysis {
   std::vector<std::string> iterators_;
   std::vector<SourceLoop> loops_;
   std::vector<int> positions_;
-  int loop_count_ = 0;
+  std::vector<Expression> conditions_;  ///< on data, around
+  std::vector<int> arms_;
+  int loop_count_ = 0, arm_count_ = 0;
   std::vector<Scope> scopes_;
 };
 
@@ -264,6 +288,8 @@ Nest Nest::analyse(Region region, std::vector<SizeRange> sizes) {
   check(region);
   for (const ProductOfSizes& product : delinearise(region))
     if (const auto value = value_of(product, sizes)) sizes.push_back({product.name, value, value});
+  predicate(region);
+  propagate_scalars(region);
   return with_isl([&] {
     auto polyhedra = std::make_shared<Polyhedra>();
     polyhedra->context_owner = make_context();
@@ -271,6 +297,7 @@ Nest Nest::analyse(Region region, std::vector<SizeRange> sizes) {
     polyhedra->sizes = std::move(sizes);
     polyhedra->parameters = known_sizes(polyhedra->context(), polyhedra->region, polyhedra->sizes);
     Analysis(*polyhedra).run();
+    find_lifetimes(*polyhedra);
     find_dependences(*polyhedra);
     Nest nest;
     nest.polyhedra_ = std::move(polyhedra);

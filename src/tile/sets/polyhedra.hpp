@@ -28,6 +28,7 @@ struct SourceLoop {
 struct StatementSets {
   std::vector<SourceLoop> loops;  ///< around it, outermost first
   std::vector<int> positions;     ///< in the region, in the first loop, ..., in the innermost loop
+  std::vector<int> arms;          ///< branches on data around it, outermost first: a number for each side
   isl::set domain;                ///< S0[i, j, k] that run
   isl::map order;  ///< S0[i, j, k] -> [position, +-i, position, +-j, ..., position, 0...]: source order
   std::vector<isl::map> accesses;  ///< one a reference: S0[i, j, k] -> A[i, k]
@@ -39,6 +40,12 @@ struct DependenceRelation {
   isl::map pairs;  ///< S0[i, j] -> S1[i', j', k']
 };
 
+/// How long a variable's values in a statement last (lifetimes.hpp).
+struct Lifetime {
+  std::size_t depth = 0;  ///< of the outermost loops around it, which each value stays in one iteration of
+  int group = 0;          ///< the same where values go from one statement to another
+};
+
 struct Polyhedra {
   std::shared_ptr<isl_ctx> context_owner;  ///< outlives every set below: first member
   mutable std::recursive_mutex turn;       ///< of the thread that works with sets of this context
@@ -48,8 +55,14 @@ struct Polyhedra {
   std::vector<Statement> statements;
   isl::set parameters;  ///< what is known of the sizes
   std::vector<StatementSets> sets;
-  int depth = 0;                                ///< most loops around a statement
-  std::vector<DependenceRelation> dependences;  ///< all memory-based ones
+  int depth = 0;  ///< most loops around a statement
+  /// Of variables that a loop's body declares: how many loops are around what is declared, that one too.
+  std::map<std::string, std::size_t> homes;
+  /// Of variables of which iterations have their own, for each statement that names them.
+  std::map<std::string, std::map<int, Lifetime>> lifetimes;
+  /// Memory-based ones, but between iterations that have a variable of their own each.
+  std::vector<DependenceRelation> dependences;
+  std::vector<DependenceRelation> between_lifetimes;  ///< those: without distance and witness
 
   isl::ctx context() const { return isl::ctx(context_owner.get()); }
 };

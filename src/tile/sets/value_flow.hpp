@@ -9,8 +9,10 @@ namespace warploom::tile {
 
 /// Where one read gets its values from.
 struct ReadSources {
-  std::vector<std::pair<int, isl::map>> writers;  ///< statement, and its iterations -> the reading iterations
-  isl::set from_before;  ///< reading iterations whose value is from before the region
+  /// Statement, and its iterations -> the reading iterations; where data decides, all that may be.
+  std::vector<std::pair<int, isl::map>> writers;
+  isl::set from_before;         ///< reading iterations whose value may be from before the region
+  isl::set surely_from_before;  ///< and is
 };
 
 /// Value-based dependences: the last write before a read, not all writes. Computed when asked for, and kept.
@@ -26,6 +28,9 @@ class ValueFlow {
   bool reads_only_old_values(int statement, int reference);
   /// Iterations of the statement that write the value which an element of the variable keeps at the end.
   isl::set last_writes(int statement, const std::string& variable) const;
+
+  /// The statement writes wherever it runs, and one element that is known.
+  bool is_sure(int writer) const;
 
  private:
   const Polyhedra& polyhedra_;

@@ -1,6 +1,5 @@
 // A CUDA program's host loops, and its kernels in the simulator.
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <stdexcept>
 
@@ -14,8 +13,30 @@ namespace {
 /// Calls with a number of the type that C has for it.
 template <typename Call>
 auto with_type(ScalarType type, const Call& call) {
-  if (type == ScalarType::float32) return call(float());
-  if (type == ScalarType::int32) return call(std::int32_t());
+  switch (type) {
+    case ScalarType::float32:
+      return call(float());
+    case ScalarType::float64:
+      break;
+    case ScalarType::int32:
+      return call(std::int32_t());
+    case ScalarType::character:
+      return call(char());
+    case ScalarType::int8:
+      return call(std::int8_t());
+    case ScalarType::uint8:
+      return call(std::uint8_t());
+    case ScalarType::int16:
+      return call(std::int16_t());
+    case ScalarType::uint16:
+      return call(std::uint16_t());
+    case ScalarType::uint32:
+      return call(std::uint32_t());
+    case ScalarType::int64:
+      return call(std::int64_t());
+    case ScalarType::uint64:
+      return call(std::uint64_t());
+  }
   return call(double());
 }
 
@@ -192,39 +213,6 @@ Simulated simulate(sim::Machine& machine, const Nest& nest, const GpuProgram& pr
     throw BadInput(nest.region().file +
                    ": the program names a kernel, a variable or a size that is not there");
   }
-}
-
-double largest_difference(const Nest& nest, const Memory& got, const Memory& want) {
-  double worst = 0;
-  for (const auto& [name, values] : want.arrays)
-    if (const auto found = got.arrays.find(name);
-        found == got.arrays.end() || found->second.size() != values.size())
-      throw BadInput("memories that are compared differ in array " + name);
-  for (const Variable& variable : nest.region().variables) {
-    const auto array = want.arrays.find(variable.name);
-    if (const auto scalar = want.scalars.find(variable.name);
-        variable.is_result && scalar != want.scalars.end()) {
-      const auto found = got.scalars.find(variable.name);
-      if (found == got.scalars.end())
-        throw BadInput("memories that are compared differ in scalar " + variable.name);
-      const double a = found->second, b = scalar->second;
-      const double apart = a == b || (std::isnan(a) && std::isnan(b))
-                               ? 0
-                               : std::fabs(a - b) / (std::isfinite(b) ? std::max(1.0, std::fabs(b)) : 1.0);
-      if (!(apart <= worst)) worst = std::isnan(apart) ? HUGE_VAL : apart;
-    }
-    if (!variable.is_parameter || array == want.arrays.end()) continue;
-    double largest = 1;
-    for (const double value : array->second)
-      if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
-    for (std::size_t i = 0; i < array->second.size(); ++i) {
-      const double a = got.arrays.at(variable.name).at(i), b = array->second[i];
-      if (a == b || (std::isnan(a) && std::isnan(b))) continue;
-      const double apart = std::fabs(a - b) / largest;
-      if (!(apart <= worst)) worst = std::isnan(apart) ? HUGE_VAL : apart;
-    }
-  }
-  return worst;
 }
 
 }  // namespace warploom::tile

@@ -1,0 +1,148 @@
+// Which loops over time are steps of stencils.
+#include <algorithm>
+
+#include "tile/c/simplify.hpp"
+#include "tile/kernels/split_tree.hpp"
+#include "tile/kernels/time_tiles.hpp"
+
+namespace warploom::tile {
+namespace {
+
+using Kind = Expression::Kind;
+
+bool lists(const std::vector<std::string>& list, const std::string& name) {
+  return std::ranges::find(list, name) != list.end();
+}
+
+bool mentions_loop(const Node& node, const std::string& iterator) {
+  for (const Expression* e : {&node.first, &node.limit, &node.condition, &node.target, &node.value})
+    if (depends_on(*e, iterator)) return true;
+  return std::ranges::any_of(node.children, [&](const Node& n) { return mentions_loop(n, iterator); });
+}
+
+class StencilMatcher {
+ public:
+  StencilMatcher(const KernelRequest& request, const CudaNames& names) : request_(request), names_(names) {}
+
+  std::optional<TimeTiles> run() {
+    const Node& steps = request_.tree;
+    if (!counts_up(steps) || steps.parallel) return std::nullopt;
+    found_.steps = steps;
+    found_.steps.children.clear();
+    found_.first = simplified(steps.first);
+    found_.end = steps.comparison == "<" ? simplified(steps.limit) : plus(steps.limit, 1);
+    for (const Node& child : steps.children)
+      if (mentions_loop(child, steps.iterator) || !add_stages(child)) return std::nullopt;
+    if (found_.stages.empty() || !choose_shape()) return std::nullopt;
+    return found_;
+  }
+
+ private:
+  bool add_stages(const Node& node) {
+    if (node.kind == Node::Kind::block)
+      return std::ranges::all_of(node.children, [&](const Node& n) { return add_stages(n); });
+    if (node.kind != Node::Kind::loop || !node.parallel) return false;
+    ParallelChain chain = parallel_chain(node);
+    StencilStage stage;
+    stage.statements = chain.body;
+    if (chain.loops.size() > 2 || !chain.guards().empty()) return false;
+    if (!private_copies(request_, names_, chain).copies.empty()) return false;
+    for (const ThreadLoop& loop : chain.loops)
+      if (std::abs(loop.loop.step) != 1) return false;
+    for (const Node& statement : stage.statements) {
+      if (statement.kind != Node::Kind::assignment || statement.target.operands.size() != chain.loops.size())
+        return false;
+      std::vector<ThreadLoop> loops;
+      for (const Expression& subscript : statement.target.operands)
+        for (const ThreadLoop& loop : chain.loops)
+          if (subscript == Expression::name(loop.loop.iterator)) loops.push_back(loop);
+      if (loops.size() != chain.loops.size()) return false;
+      for (std::size_t d = 0; d < loops.size(); ++d)
+        if (!stage.loops.empty() && stage.loops[d].loop.iterator != loops[d].loop.iterator) return false;
+      stage.loops = std::move(loops);
+      if (!lists(found_.written, statement.target.text)) found_.written.push_back(statement.target.text);
+      if (!add_array(statement.target.text)) return false;
+    }
+    if (stage.statements.empty() ||
+        (!found_.stages.empty() && found_.stages[0].loops.size() != stage.loops.size()))
+      return false;
+    stage.reach.assign(stage.loops.size(), 0);
+    for (const Node& statement : stage.statements)
+      if (!add_reads(statement.value, stage)) return false;
+    found_.stages.push_back(std::move(stage));
+    return true;
+  }
+
+  /// All have the same shape and type.
+  bool add_array(const std::string& array) {
+    if (lists(found_.arrays, array)) return true;
+    if (!find_variable(names_.nest.region(), array)) return false;  // a snapshot
+    const ArrayShape shape = shape_of(names_, array);
+    if (!found_.arrays.empty() &&
+        (shape.extents != found_.extents || shape.type != shape_of(names_, found_.arrays[0]).type))
+      return false;
+    found_.extents = shape.extents;
+    found_.arrays.push_back(array);
+    return true;
+  }
+
+  /// Elements at constant distances; of what the stage writes, the iteration's own.
+  bool add_reads(const Expression& e, StencilStage& stage) {
+    if (e.kind == Kind::name && is_assigned(names_.nest, e.text)) return false;
+    if (e.kind != Kind::element)
+      return std::ranges::all_of(e.operands, [&](const Expression& o) { return add_reads(o, stage); });
+    if (e.operands.size() != stage.loops.size() || !add_array(e.text)) return false;
+    const bool own =
+        std::ranges::any_of(stage.statements, [&](const Node& n) { return n.target.text == e.text; });
+    for (std::size_t d = 0; d < e.operands.size(); ++d) {
+      const Expression apart = difference(e.operands[d], Expression::name(stage.loops[d].loop.iterator));
+      if (apart.kind != Kind::integer || (own && apart.value != 0)) return false;
+      stage.reach[d] = std::max(stage.reach[d], std::abs(apart.value));
+    }
+    return true;
+  }
+
+  /// As many steps as leave at least half of a tile good, in shared memory that a kernel has without asking.
+  bool choose_shape() {
+    std::int64_t step = 0;
+    for (const StencilStage& stage : found_.stages) {
+      const std::int64_t reach = *std::ranges::max_element(stage.reach);
+      step += reach;
+      found_.ring = std::max(found_.ring, reach);
+    }
+    if (step == 0) return false;
+    const auto bytes =
+        static_cast<std::int64_t>(found_.arrays.size()) * size_of(shape_of(names_, found_.arrays[0]).type);
+    const bool flat = found_.extents.size() == 1;
+    std::vector<std::vector<std::int64_t>> shapes = {{64, 64}, {48, 64}, {32, 64}, {32, 32}};
+    if (flat) shapes = {{1024}, {512}};
+    for (const std::vector<std::int64_t>& updated : shapes) {
+      found_.tile = updated;
+      for (std::int64_t& extent : found_.tile) extent += 2 * found_.ring;
+      if (found_.elements() * bytes > kSharedBytes) continue;
+      for (found_.steps_a_launch = flat ? 32 : 8; found_.steps_a_launch > 0; --found_.steps_a_launch) {
+        found_.halo = found_.steps_a_launch * step;
+        std::int64_t good = 1;
+        for (std::size_t d = 0; d < found_.tile.size(); ++d)
+          good *= std::max<std::int64_t>(0, found_.good(d));
+        if (2 * good >= found_.elements()) break;
+      }
+      found_.rows = static_cast<int>(flat ? updated[0] / kThreadsOfTimeTile
+                                          : updated[0] * updated[1] / kThreadsOfTimeTile);
+      return found_.steps_a_launch * static_cast<int>(found_.stages.size()) > 1;
+    }
+    return false;
+  }
+
+  const KernelRequest& request_;
+  const CudaNames& names_;
+  TimeTiles found_;
+};
+
+}  // namespace
+
+std::optional<TimeTiles> match_time_tiles(const KernelRequest& request, const CudaNames& names) {
+  return StencilMatcher(request, names).run();
+}
+
+}  // namespace warploom::tile
