@@ -304,7 +304,7 @@ std::function<int()> add(Command& command) {
   command
       .add(
           "--noise NOISE", [s](const std::string& text) { s->with.noise = imaging::parse_noise(text); },
-          "equal (everywhere as much), counts (more where it is brighter, as of counted photons: finds fainter objects) or auto (counts where objects differ in brightness) [auto]")
+          "equal (everywhere as much), counts (more where it is brighter, as of counted photons: finds fainter objects) or auto (counts where objects differ in brightness, else equal, from medians in place of means) [auto]")
       .suggest({"auto", "equal", "counts"});
   command.add("--means A,B", &s->means,
               "Two means to begin with beside those that are tried anyway; the lowest energy wins");

@@ -240,6 +240,11 @@ class DumpReader {
       reference(to);
     } else if (key == "referencedMemberDecl") {
       to.target = text();
+    } else if (key == "tagUsed") {
+      to.value = text();
+    } else if (key == "bases" || key == "virtual" || key == "isBitfield") {
+      to.is_special = true;
+      skip();
     } else if (key == "storageClass") {
       to.is_static = text() == "static";
     } else if (key == "isArrow" || key == "isPostfix" || key == "hasElse" || key == "hasInit" ||
