@@ -184,7 +184,8 @@ class AddressAnalysis {
       const Variable& v = module_.variables[use_.objects[o].variable];
       at_module_scope |= v.function == kNone;
       const std::uint32_t other = v.users[0] == own ? v.users[1] : v.users[0];
-      if (other == kNone || o >= kMaxObjects) continue;
+      // Another kernel has storage of its own of that name; a function that is called has this kernel's.
+      if (other == kNone || !v.used_by_function || o >= kMaxObjects) continue;
       const Function& f = module_.functions[other];
       pin(ObjectSet().set(o), fmt::format("also used by '{}'", f.name), f.line);
     }
