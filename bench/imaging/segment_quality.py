@@ -7,7 +7,8 @@ that --inside asks for: bright, or dark where the mask's pixels are darker than 
 
     python3 bench/imaging/segment_quality.py --warploom build/default/bin/warploom FOLDER --json out.json
 
-needs numpy, Pillow and scikit-image. --masks takes masks that were computed elsewhere, FOLDER/NAME.png.
+needs numpy, Pillow and scikit-image. --masks takes masks that were computed elsewhere, FOLDER/NAME.png. --pairs 8 begins
+with eight random pairs of means instead, and says how alike the masks are.
 """
 import argparse
 import json
@@ -34,14 +35,25 @@ def better_side(mask, truth):
     return max(dice(mask, truth), dice(~mask, truth))
 
 
-def mask_of(arguments, image, inside):
+def mask_of(arguments, image, inside, *more):
     if arguments.masks:
         return np.array(Image.open(arguments.masks / image.name)) > 0
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "mask.png"
-        subprocess.run([arguments.warploom, "segment", image, "-o", out, "--inside", inside, "--device", "cpu", "--json"],
+        subprocess.run([arguments.warploom, "segment", image, "-o", out, "--inside", inside, "--device", "cpu", "--json", *more],
                        check=True, stdout=subprocess.DEVNULL)
         return np.array(Image.open(out)) > 0
+
+
+def least_iou(arguments, image, inside, random):
+    """Of the masks that random pairs of first means lead to, with the one without."""
+    brightness, usual = grey(image), mask_of(arguments, image, inside)
+    least = 1
+    for _ in range(arguments.pairs):
+        low, high = np.sort(random.uniform(brightness.min(), brightness.max(), 2))
+        mask = mask_of(arguments, image, inside, f"--means={low:.4f},{high:.4f}")
+        least = min(least, (mask & usual).sum() / max(1, (mask | usual).sum()))
+    return least
 
 
 def main():
@@ -49,6 +61,7 @@ def main():
     parser.add_argument("folder", type=pathlib.Path, nargs="+")
     parser.add_argument("--warploom", default="warploom")
     parser.add_argument("--masks", type=pathlib.Path, help="a folder of masks that were computed elsewhere")
+    parser.add_argument("--pairs", type=int, default=0, help="of random first means, instead of the comparison")
     parser.add_argument("--json", type=pathlib.Path)
     arguments = parser.parse_args()
     rows = []
@@ -57,6 +70,11 @@ def main():
             name = truth_file.name.removesuffix("_mask.png")
             image, truth = grey(folder / f"{name}.png"), grey(truth_file) > 0
             inside = "dark" if image[truth].mean() < image[~truth].mean() else "bright"
+            if arguments.pairs:
+                least = least_iou(arguments, folder / f"{name}.png", inside, np.random.default_rng(7))
+                rows.append({"image": name, "least_iou": round(float(least), 6)})
+                print(f"| {name} | {least:.6f} |", flush=True)
+                continue
             scaled = (image - image.min()) / (image.max() - image.min())
             smooth = gaussian(scaled, 1)
             row = {
@@ -71,6 +89,9 @@ def main():
             less = row["dice"] < max(row["dice_chan_vese"], row["dice_gauss_otsu"])
             print(f"| {name} | {row['dice']:.4f} | {row['dice_chan_vese']:.4f} | {row['dice_gauss_otsu']:.4f} | {'less' if less else ''} |",
                   flush=True)
+    if arguments.pairs:
+        arguments.json and arguments.json.write_text(json.dumps({"pairs": arguments.pairs, "results": rows}, indent=1) + "\n")
+        return
     wins = sum(row["dice"] >= max(row["dice_chan_vese"], row["dice_gauss_otsu"]) for row in rows)
     means = {key: round(float(np.mean([row[key] for row in rows])), 4) for key in ("dice", "dice_chan_vese", "dice_gauss_otsu")}
     print(f"at least as good as the better of both on {wins} of {len(rows)}; means {means}")

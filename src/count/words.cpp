@@ -123,10 +123,10 @@ class Lines {
 
 }  // namespace
 
-void for_each_words(std::string content, const std::string& name, const Column& column,
-                    const TakeWords& take) {
+void for_each_words(std::string content, const std::string& name, const Column& column, const TakeWords& take,
+                    std::uint64_t max_bytes) {
   if (!take) throw BadInput(fmt::format("{}: no function was given that takes the words", name));
-  const std::string whole = io::uncompressed(std::move(content), name);
+  const std::string whole = io::uncompressed(std::move(content), name, max_bytes);
   Lines lines(column, name, take);
   Progress progress("counting", whole.size(), "bytes");
   for (std::string_view text = whole; !text.empty();) {
@@ -139,7 +139,8 @@ void for_each_words(std::string content, const std::string& name, const Column& 
   }
 }
 
-void for_each_words(const std::filesystem::path& path, const Column& column, const TakeWords& take) {
+void for_each_words(const std::filesystem::path& path, const Column& column, const TakeWords& take,
+                    std::uint64_t max_bytes) {
   if (!take) throw BadInput(fmt::format("{}: no function was given that takes the words", path.string()));
   const InputFile file(path);
   std::string text(kBatchBytes, '\0');
@@ -147,7 +148,7 @@ void for_each_words(const std::filesystem::path& path, const Column& column, con
   const std::size_t begin =
       seekable ? file.read_at(0, std::span(text).first(std::min<std::size_t>(kBatchBytes, 64))) : 0;
   if (!seekable || io::is_gzip(std::string_view(text).substr(0, begin)))
-    return for_each_words(file.contents(), path.string(), column, take);
+    return for_each_words(file.contents(max_bytes), path.string(), column, take, max_bytes);
   Lines lines(column, path.string(), take);
   Progress progress("counting", *file.size(), "bytes");
   std::size_t kept = 0;  // of the text, an incomplete line

@@ -22,6 +22,8 @@ inline constexpr double kLeastSignal = 0.2;
 // How much the nearest neighbours' mean score must say before the guide follows it, in Kbar.
 inline constexpr double kGuidePrior = 0.1;
 inline constexpr double kFaceShare = 0.5;  // of a face neighbour in that mean
+// In standard deviations: what is farther from its expectation counts as if it were so far.
+inline constexpr double kFarthestResidual = 4;
 
 /// How often an element stands in the tensor.
 WARPLOOM_HOST_DEVICE constexpr double often(std::size_t element) {
@@ -54,6 +56,14 @@ WARPLOOM_HOST_DEVICE inline double predict(const Unknowns& row, const Unknowns& 
   WARPLOOM_UNROLL
   for (std::size_t c = 0; c < kUnknowns; ++c) sum += row[c] * solution[c];
   return sum;
+}
+
+/// A residual as Huber (Ann. Math. Stat. 35, 1964) bounds it. Noise alone is hardly ever beyond, so what is
+/// there is not the tensor's: a pulse, a movement, blood at the least b-values. Squared, it would move the
+/// tensor more than all that the tensor does explain.
+WARPLOOM_HOST_DEVICE inline double bounded_residual(double residual, double variance) {
+  if (residual * residual <= kFarthestResidual * kFarthestResidual * variance) return residual;
+  return std::copysign(kFarthestResidual * std::sqrt(variance), residual);
 }
 
 /// Lower triangle of N, and s; ln S0 last.
@@ -167,9 +177,10 @@ WARPLOOM_HOST_DEVICE VoxelTerms voxel_terms(const DesignView& design, const Sign
     const double exponent = predict(row, pilot);
     const double signal = std::exp(exponent < 30 ? exponent : 30.0);
     const RicianMoments at = rician_moments(signal, table);
-    const double along = at.slope * signal / at.variance, residual = along * (signals.denoised(i) - at.mean);
+    const double along = at.slope * signal / at.variance,
+                 residual = along * bounded_residual(signals.denoised(i) - at.mean, at.variance);
     of_measured.add_information(row, along * at.slope * signal);
-    of_measured.add_score(row, along * (signals.measured(i) - at.mean));
+    of_measured.add_score(row, along * bounded_residual(signals.measured(i) - at.mean, at.variance));
     WARPLOOM_UNROLL
     for (std::size_t c = 0; c < kUnknowns; ++c) denoised_score[c] += residual * row[c];
   }
@@ -191,20 +202,33 @@ WARPLOOM_HOST_DEVICE VoxelTerms voxel_terms(const DesignView& design, const Sign
   return terms;
 }
 
-/// S0 in units of the noise that fits the denoised signals best, once the tensor is known.
+/// S0 in units of the noise that fits the denoised signals best, once the tensor is known: the sum of squares
+/// is least, of residuals that are bounded as above.
 template <class Signals>
 WARPLOOM_HOST_DEVICE double fitted_s0(const DesignView& design, const Signals& signals,
                                       const SixElements& tensor, const RicianMoments* table) {
-  double product = 0, square = 0;
-  for (int i = 0; i < design.measurements; ++i) {
-    double exponent = 0;
-    WARPLOOM_UNROLL
-    for (std::size_t c = 0; c < kElements; ++c) exponent += design.rows[i][c] * tensor[c];
-    const double decay = std::exp(exponent);
-    product += decay * rician_signal(signals.denoised(i), table);
-    square += decay * decay;
+  constexpr int kRounds = 4;
+  double s0 = 0;
+  bool bounded = true;
+  for (int round = 0; round < kRounds && bounded; ++round) {
+    double product = 0, square = 0;
+    bounded = round == 0;
+    for (int i = 0; i < design.measurements; ++i) {
+      double exponent = 0;
+      WARPLOOM_UNROLL
+      for (std::size_t c = 0; c < kElements; ++c) exponent += design.rows[i][c] * tensor[c];
+      const double decay = std::exp(exponent), signal = rician_signal(signals.denoised(i), table);
+      const double residual = signal - s0 * decay, least = bounded_residual(residual, 1);
+      const bool far = round > 0 && least != residual;
+      const double weight = far ? least / residual : 1;
+      bounded = bounded || far;
+      product += weight * decay * signal;
+      square += weight * decay * decay;
+    }
+    if (!(square > 0)) return 0;
+    s0 = product / square;
   }
-  return square > 0 ? product / square : 0;
+  return s0;
 }
 
 /// @param values  [21, stride], a lower triangle

@@ -13,6 +13,7 @@
 
 #include "core/built_with_cuda.hpp"
 #include "core/doors.hpp"
+#include "core/large_pages.hpp"
 #include "imaging/series_denoise_backend.hpp"
 #include "imaging/voxels.hpp"
 #include "warploom/core/error.hpp"
@@ -234,19 +235,43 @@ void check(const DenoiseRequest& r) {
 
 namespace {
 
+/// The series as it was measured, and its plain fit where that did not wait for the series' denoising.
+struct Measured {
+  Image image;
+  std::future<TensorFit> fit;
+};
+
+/// Whether the plain fit, of the measured series, is done on the processors while a GPU denoises the series.
+bool fits_beside(const DenoiseRequest& request) {
+  const bool all = request.shells.empty() && !request.largest_b;
+  return all && DeviceScope(request.solve.run, "denoising", kBuiltWithCuda).device().is_gpu();
+}
+
 /// Denoises all volumes: the more there are, the better noise is told from signal.
-/// @return the series as it was measured, if it is needed
-Image denoise_before_the_fit(DenoiseInput& in, Series& series, const DenoiseRequest& request) {
+/// @param measured  becomes the series before that, if it is needed. Its fit refers to all three: they stay
+/// in place
+void denoise_before_the_fit(DenoiseInput& in, Series& series, Measured& measured,
+                            const DenoiseRequest& request) {
   SeriesOutcome& outcome = in.series->denoised;
-  Image measured;
   if (request.series_denoise != SeriesStep::off) {
     in.image = std::move(series.image);
-    in.header = series.header;
     std::future<Image> copy;  // of a series takes as long as the mask
     if (chosen_regulariser(request, true) == Regulariser::adaptive)
-      copy = std::async(std::launch::async, [&] { return in.image; });
+      copy = std::async(std::launch::async, [&] {
+        Image same;
+        same.grid = in.image.grid, same.channels = in.image.channels;
+        reserve_in_large_pages(same.data, in.image.data.size());
+        same.data = in.image.data;
+        return same;
+      });
     in.mask = mask_of(in, request, [&] { return mean_b0(in.image, series.gradients, request.b0_threshold); });
-    if (copy.valid()) measured = copy.get();
+    if (copy.valid()) measured.image = copy.get();
+    if (!measured.image.data.empty() && fits_beside(request))
+      measured.fit = std::async(std::launch::async, [&, run = current_run()]() mutable {
+        run.progress = {};  // shown is the work that takes longer
+        const RunScope scope(std::move(run));
+        return fit_tensors(measured.image, series.gradients.b, series.gradients.directions, in.mask.voxels);
+      });
     SeriesDenoiseOptions options = request.patches;
     options.run = request.solve.run;
     if (series.complex.empty()) {
@@ -266,7 +291,6 @@ Image denoise_before_the_fit(DenoiseInput& in, Series& series, const DenoiseRequ
   if (request.keep_series && series.complex.empty()) in.denoised_series = series.image;
   if (request.keep_series) in.denoised_complex = std::move(series.complex);
   series.complex = {};
-  return measured;
 }
 
 /// The mean magnitudes of signals whose noise was taken away: what denoise_series() estimates from
@@ -308,29 +332,38 @@ DenoiseInput denoise_input(Series series, const DenoiseRequest& request) {
   SeriesFacts& facts = in.series.emplace();
   facts.volumes = series.image.channels;
   facts.remark = remark_on_lengths(series.gradients);
-  Image measured = denoise_before_the_fit(in, series, request);
-  const bool adaptive = in.regulariser == Regulariser::adaptive;
-  if (adaptive) in.measured = with_noise(series, std::move(measured), facts.denoised, request);
-  select_volumes(series, request);
-  facts.used = shells(series.gradients, request.b0_threshold);
   in.header = std::move(series.header);
   in.read_frame = series.gradients.frame;
   in.output_order = request.output_order.value_or(TensorOrder::fsl);
   in.output_frame = request.output_frame.value_or(usual_frame(in.output_order));
   in.frame = axis_aligned(in.output_frame, in.header.affine);
   change_frame(series.gradients, in.frame, in.header.affine);
+  Measured measured;
+  denoise_before_the_fit(in, series, measured, request);
+  const bool adaptive = in.regulariser == Regulariser::adaptive;
+  auto begin = std::chrono::steady_clock::now();
+  const auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  std::optional<TensorFit> beside;
+  if (measured.fit.valid()) beside = measured.fit.get();
+  facts.seconds = seconds();
+  if (adaptive) in.measured = with_noise(series, std::move(measured.image), facts.denoised, request);
+  select_volumes(series, request);
+  facts.used = shells(series.gradients, request.b0_threshold);
   in.image = std::move(series.image);
   // Of the measured series, all of it, there is a mask already.
   if (!adaptive || in.image.channels != facts.volumes)
     in.mask = mask_of(in, request, [&] { return mean_b0(in.image, series.gradients, request.b0_threshold); });
 
-  const auto begin = std::chrono::steady_clock::now();
+  begin = std::chrono::steady_clock::now();
   // What is written as it is fitted shall have no negative eigenvalues, either.
   facts.method =
       request.fit.value_or(in.regulariser == Regulariser::none ? FitMethod::positive : FitMethod::wls);
-  TensorFit fit =
-      fit_tensors(in.image, series.gradients.b, series.gradients.directions, in.mask.voxels, {facts.method});
-  facts.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  TensorFit fit = adaptive && beside ? *std::move(beside)
+                                     : fit_tensors(in.image, series.gradients.b, series.gradients.directions,
+                                                   in.mask.voxels, {facts.method});
+  facts.seconds += seconds();
   facts.fitted = fit.voxels;
   facts.not_fitted = fit.not_fitted;
   facts.raised = fit.raised;

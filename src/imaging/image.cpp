@@ -6,6 +6,7 @@
 #include <new>
 
 #include "core/doors.hpp"
+#include "core/large_pages.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/view.hpp"
 
@@ -48,6 +49,7 @@ Image::Image(const Grid& g, int c) : grid(g), channels(c) {
   const std::string what = fmt::format("an image of shape {}", shape_text(shape));
   require_memory_for(static_cast<std::uint64_t>(count), sizeof(float), what);
   try {
+    reserve_in_large_pages(data, static_cast<std::size_t>(count));
     data.resize(static_cast<std::size_t>(count));
   } catch (const std::bad_alloc&) {  // where this process may have less than there is
     throw OutOfMemory(fmt::format("{} needs {} bytes, which the system refuses", what, 4.0 * double(count)));

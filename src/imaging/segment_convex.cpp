@@ -38,6 +38,10 @@ ScaledImage roots_of(const ScaledImage& scaled) {
 
 namespace {
 
+// Where the blur of the borders is all that lies between the thresholds of both models of noise it is at most
+// this wide. Wider is what has a brightness of its own: docs/design/0009-segmentation.md.
+constexpr double kWidestBlur = 1.2;  // [smallest spacing]
+
 /// One set {v > threshold} with the means that it has, and its energy at a lambda.
 struct Candidate {
   bool found = false;
@@ -82,21 +86,31 @@ class Alternation {
     for (const auto& [deviation, end] : order)
       if (!best_.found || deviation < best_.energy * (1 + 1e-3))
         if (const Candidate here = settled(end, lambda); here.energy < best_.energy) best_ = here;
+    if (options_.noise != Noise::automatic || scaled_.roots || !best_.found) return;
+    strip_ = strip_to_roots();
+    if (strip_ > kWidestBlur || options_.mu) return;
+    // From the best means to medians of v, which a few objects much brighter than the others do not move. Not
+    // with a mu of the caller's: v may be so smooth then that its contrast is no longer that of u.
+    if (const auto medians = table.medians(double(best_.threshold)))
+      if (const Candidate here = measured(static_cast<float>(medians->threshold()), *medians, lambda);
+          here.found)
+        best_ = here;
   }
 
-  /// How much wider the best set would be, beyond its border, at the threshold of the roots.
-  double strip_to_roots() const {
-    if (!best_.found) return 0;
-    const SetSums wider = backend_.measure(static_cast<float>(root_threshold_));
-    const double length = (best_.sums.length + wider.length) / 2;
-    return length > 0 ? voxel_ * static_cast<double>(wider.inside - best_.sums.inside) / length : 0;
-  }
-
+  /// How much wider the best set would be, beyond its border, at the threshold of the roots; of
+  /// Noise::automatic.
+  double strip() const { return strip_; }
   const Candidate& best() const { return best_; }
   int starts() const { return starts_; }
   int minima() const { return minima_; }
 
  private:
+  double strip_to_roots() const {
+    const SetSums wider = backend_.measure(static_cast<float>(root_threshold_));
+    const double length = (best_.sums.length + wider.length) / 2;
+    return length > 0 ? voxel_ * static_cast<double>(wider.inside - best_.sums.inside) / length : 0;
+  }
+
   /// On to the exact fixed point: the table's is one to the width of a level.
   Candidate settled(float threshold, double lambda) {
     constexpr int kMostSteps = 20;
@@ -112,7 +126,16 @@ class Alternation {
       if (next == threshold || same || step + 1 == kMostSteps) break;
       threshold = next;
     }
+    return measured(threshold, out.means, lambda);
+  }
+
+  /// The set above a threshold, with what both sides are compared with there.
+  Candidate measured(float threshold, const MeanPair& means, double lambda) {
+    Candidate out;
     out.sums = backend_.measure(threshold);
+    if (out.sums.inside == 0 || out.sums.inside == scaled_.voxels) return {};
+    out.found = true;
+    out.means = means;
     // Measured at `threshold`, to which the dual objective belongs; the set is the one of its means.
     out.threshold = threshold;
     const double slope = out.means.slope();
@@ -133,7 +156,7 @@ class Alternation {
   ImageSums sums_;
   double voxel_ = 1;  // its volume, or area
   Candidate best_;
-  double root_threshold_ = 0;
+  double root_threshold_ = 0, strip_ = 0;
   int starts_ = 0, minima_ = 0;
 };
 
@@ -176,7 +199,7 @@ void fill(Segmentation& out, const Image& image, const ScaledImage& scaled, cons
 /// A segmentation, and whether there is more between two sides than the blur of their border.
 struct TwoSides {
   Segmentation found;
-  double strip = 0;  ///< Alternation::strip_to_roots() [smallest spacing], where it decides
+  double strip = 0;  ///< Alternation::strip() [smallest spacing]
 };
 
 TwoSides two_sides(const Image& image, const ScaledImage& scaled, const SegmentOptions& options, double noise,
@@ -217,7 +240,7 @@ TwoSides two_sides(const Image& image, const ScaledImage& scaled, const SegmentO
     }
   }
   const Candidate& best = alternation.best();
-  if (options.noise == Noise::automatic && !scaled.roots) out.strip = alternation.strip_to_roots();
+  out.strip = alternation.strip();
   fill(out.found, image, scaled, options, *backend, best);
   r.noise = scaled.roots ? Noise::counts : Noise::equal;
   r.starts = alternation.starts(), r.minima = alternation.minima();
@@ -237,9 +260,6 @@ TwoSides two_sides(const Image& image, const ScaledImage& scaled, const SegmentO
 
 Segmentation segment_convex(const Image& image, const ScaledImage& scaled, const SegmentOptions& options,
                             Device device) {
-  // Where the blur of the borders is all that lies between the thresholds of both models it is at most this
-  // wide. Wider is what has a brightness of its own: docs/design/0009-segmentation.md.
-  constexpr double kWidestBlur = 1.2;  // [smallest spacing]
   const auto noise = [&](const ScaledImage& of) {
     return options.mu ? 0.0 : finest_noise(of.data.data(), image.grid, options.mask);
   };

@@ -82,6 +82,39 @@ double LevelTable::root_threshold() const {
   return root * root;
 }
 
+double LevelTable::rank(double threshold) const {
+  const double place = std::clamp(threshold, 0.0, 1.0) * kLevels;
+  const int level = std::min(static_cast<int>(place), kLevels - 1);
+  const auto first = static_cast<double>(below(level).count),
+             next = static_cast<double>(below(level + 1).count);
+  return first + (next - first) * (place - level);
+}
+
+double LevelTable::quantile(double rank) const {
+  const auto above =
+      std::ranges::upper_bound(below_, rank, {}, [](const Sums& sums) { return double(sums.count); });
+  const auto next = std::clamp<std::ptrdiff_t>(above - below_.begin(), 1, kLevels);
+  const auto first = static_cast<double>(below(static_cast<int>(next) - 1).count),
+             last = static_cast<double>(below(static_cast<int>(next)).count);
+  const double part = last > first ? std::clamp((rank - first) / (last - first), 0.0, 1.0) : 0;
+  return (static_cast<double>(next) - 1 + part) / kLevels;
+}
+
+std::optional<MeanPair> LevelTable::medians(double start) const {
+  // Both medians grow with the threshold, and it with them: so it goes one way, and comes to an end.
+  constexpr int kMostSteps = 200;
+  const auto all = static_cast<double>(voxels());
+  MeanPair pair;
+  for (int step = 0; step < kMostSteps; ++step) {
+    const double low = rank(start);
+    if (!(low > 0 && low < all)) return std::nullopt;
+    pair = {quantile(low / 2), quantile((low + all) / 2)};
+    if (std::abs(pair.threshold() - start) < 1e-7) break;
+    start = pair.threshold();
+  }
+  return pair;
+}
+
 ImageSums::ImageSums(const ScaledImage& scaled) : voxels_(static_cast<double>(scaled.voxels)) {
   // Voxels that do not count hold 0.
   for (const float v : scaled.data) {
@@ -96,9 +129,10 @@ MeanPair ImageSums::means(const SetSums& inside) const {
   return {(total_ - sum) / (voxels_ - n), sum / n};
 }
 
-double ImageSums::deviation(const SetSums& inside, const MeanPair& means) const {
-  const double n = static_cast<double>(inside.inside), rest = voxels_ - n;
-  return std::max(0.0, squares_ - n * means.high * means.high - rest * means.low * means.low);
+double ImageSums::deviation(const SetSums& inside, const MeanPair& from) const {
+  const double n = static_cast<double>(inside.inside), sum = static_cast<double>(inside.sum) / kSetPoint;
+  const double high = n * from.high - 2 * sum, low = (voxels_ - n) * from.low - 2 * (total_ - sum);
+  return std::max(0.0, squares_ + from.high * high + from.low * low);
 }
 
 }  // namespace warploom::imaging

@@ -10,7 +10,7 @@
 
 namespace warploom::imaging {
 
-/// Of the two sides.
+/// What the two sides are compared with: their means, or their medians.
 struct MeanPair {
   double low = 0, high = 0;
 
@@ -44,8 +44,13 @@ class LevelTable {
   std::optional<double> fixed_point(double start) const;
   /// Where the roots of u deviate least from their means on both sides, as a threshold of u.
   double root_threshold() const;
+  /// From a threshold to that of the medians of v that it leads to, and so on until it stays: those medians.
+  /// None if a side is empty.
+  std::optional<MeanPair> medians(double start) const;
 
  private:
+  double quantile(double rank) const;   ///< the value of v below which so many voxels are
+  double rank(double threshold) const;  ///< the other way round
   std::vector<Sums> below_;
 };
 
@@ -54,8 +59,8 @@ class ImageSums {
  public:
   explicit ImageSums(const ScaledImage& scaled);
   MeanPair means(const SetSums& inside) const;
-  /// Squared deviation of both sides from their means.
-  double deviation(const SetSums& inside, const MeanPair& means) const;
+  /// Squared deviation of both sides from two values.
+  double deviation(const SetSums& inside, const MeanPair& from) const;
 
  private:
   double voxels_, total_ = 0, squares_ = 0;

@@ -319,7 +319,7 @@ std::array<int, 3> patch_extent(const Grid& grid, int volumes) {
   for (std::size_t a = 0; a < 3; ++a) {
     const std::int64_t there = grid_extents(grid)[a];
     if (there < 1) throw BadInput(fmt::format("the image's extent along {} is {}", "xyz"[a], there));
-    most[a] = static_cast<int>(std::min<std::int64_t>(kMostPatchVoxels, there - (there + 1) % 2));
+    most[a] = static_cast<int>(std::min<std::int64_t>(kMostPatchVoxels, there - (1 - there % 2)));
   }
   std::array<int, 3> extent{1, 1, 1};
   for (int side = 1;; side += 2) {

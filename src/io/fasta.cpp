@@ -55,9 +55,9 @@ void check_complete(const FastaRecord& record, const std::string& file) {
 }  // namespace
 
 std::vector<FastaRecord> parse_fasta(std::string_view content, const std::string& name,
-                                     const FastaLetters& letters) {
+                                     const FastaLetters& letters, std::uint64_t max_bytes) {
   std::string inside;
-  if (is_gzip(content)) content = inside = gunzip(content, name, kMaxFileBytes);
+  if (is_gzip(content)) content = inside = gunzip(content, name, max_bytes);
   if (content.starts_with(kByteOrderMark)) content.remove_prefix(kByteOrderMark.size());
   const std::array<bool, 256> accepted = accepted_by(letters.letters);
   std::vector<FastaRecord> records;

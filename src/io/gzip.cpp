@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/doors.hpp"
+#include "core/large_pages.hpp"
 #include "io/deflate.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
@@ -132,7 +133,9 @@ std::optional<std::string> gunzip_indexed(std::string_view bytes, const std::str
     if (total > max_bytes) too_large(name, max_bytes);
   }
   require_memory_for(total, 1, name + ": its content");
-  std::string content(total, '\0');
+  std::string content;
+  reserve_in_large_pages(content, total);
+  content.resize(total);
   parallel_for(static_cast<std::int64_t>(members.size()), [&](std::int64_t k) {
     check_interrupt();
     const Member& member = members[static_cast<std::size_t>(k)];
@@ -148,12 +151,14 @@ std::optional<std::string> gunzip_indexed(std::string_view bytes, const std::str
 
 bool is_gzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
 
-std::string gunzip(std::string_view bytes, const std::string& name, std::uint64_t max_bytes) {
+std::string gunzip(std::string_view bytes, const std::string& name, std::uint64_t max_bytes,
+                   std::uint64_t expected) {
   if (!is_gzip(bytes)) throw BadInput(fmt::format("{}: no gzip stream: it does not begin with 1f 8b", name));
   if (auto content = gunzip_indexed(bytes, name, max_bytes)) return *std::move(content);
 
-  // Of a single member below 4 GB the last four bytes are the length of the content; otherwise it grows.
-  const std::size_t hint = bytes.size() < 18 ? 0 : read_u32(bytes, bytes.size() - 4);
+  // Of a single member the last four bytes are the length of the content modulo 4 GiB. Where more is in it,
+  // or in members before the last, the room grows, and a member that did not fit is unpacked once more.
+  const std::uint64_t hint = bytes.size() < 18 ? 0 : read_u32(bytes, bytes.size() - 4);
   std::string content;
   std::size_t filled = 0;
   const auto grow = [&](std::size_t capacity) {
@@ -162,9 +167,14 @@ std::string gunzip(std::string_view bytes, const std::string& name, std::uint64_
     require_memory_for(size, 1, name + ": its content");
     content.resize(size);
   };
-  const auto first = std::min<std::uint64_t>(
-      hint / kMostExpansion <= bytes.size() ? std::max(hint, bytes.size()) : 4 * bytes.size(), max_bytes);
+  constexpr std::uint64_t kModulo = std::uint64_t{1} << 32;
+  const std::uint64_t told = hint / kMostExpansion <= bytes.size()
+                                 ? std::max<std::uint64_t>(hint, bytes.size())
+                                 : 4 * bytes.size(),
+                      known = expected + (hint - expected) % kModulo;
+  const std::uint64_t first = std::min(expected > 0 ? known : told, max_bytes);
   require_memory_for(first, 1, name + ": its content");
+  reserve_in_large_pages(content, first);
   content.resize(first);
 
   const Decompressor decompressor = make_decompressor();
@@ -219,8 +229,8 @@ std::string gunzip_head(std::string_view bytes, const std::string& name, std::si
   return head;
 }
 
-std::string uncompressed(std::string bytes, const std::string& name) {
-  return is_gzip(bytes) ? gunzip(bytes, name, kMaxFileBytes) : std::move(bytes);
+std::string uncompressed(std::string bytes, const std::string& name, std::uint64_t max_bytes) {
+  return is_gzip(bytes) ? gunzip(bytes, name, max_bytes) : std::move(bytes);
 }
 
 std::string gzip(std::string_view bytes, int level) {

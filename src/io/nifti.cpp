@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "core/doors.hpp"
+#include "core/large_pages.hpp"
 #include "io/deflate.hpp"
 #include "io/nifti_header.hpp"
 #include "warploom/core/error.hpp"
@@ -87,9 +88,11 @@ void to_stored(const float* values, std::uint64_t count, char* stored) {
 /// Room for the elements; the parts of a complex one lie side by side.
 float* room_for(Nifti& image, std::uint64_t elements) {
   if (!is_complex(image.type)) {
+    reserve_in_large_pages(image.data, elements);
     image.data.resize(elements);
     return image.data.data();
   }
+  reserve_in_large_pages(image.complex_data, elements);
   image.complex_data.resize(elements);
   return reinterpret_cast<float*>(image.complex_data.data());
 }
@@ -165,7 +168,7 @@ std::string unpacked(std::string_view bytes, const NiftiLayout& layout, NiftiTyp
     throw BadInput(fmt::format("{}: cut off: its header asks for {} bytes, which {} of gzip cannot hold",
                                name, content, bytes.size()));
   require_memory_for(content + memory, 1, name + ": its elements and their unpacking");
-  return gunzip(bytes, name, content + kMostBehind);
+  return gunzip(bytes, name, content + kMostBehind, content);
 }
 
 Nifti parse_packed(std::string_view bytes, const std::string& name, std::uint64_t max_bytes,

@@ -279,6 +279,7 @@ std::uint32_t Parser::commit(std::size_t mark) {
         user = function_index_;
       else if (user != function_index_ && second == kNone)
         second = function_index_;
+      module_.variables[o.id].used_by_function |= !function_->entry;
     }
     function_->operands.push_back(o);
   }

@@ -320,8 +320,7 @@ class KernelPass {
     });
     // A proof by evaluation holds for the block size that --block promises: the output then says so.
     promise_block_ = rests_on_coverage_ && !function_.required_threads && report.block;
-    Kernel strict_view = copy_for_strict();
-    describe_assumptions(*kernel_, plan_, dead_, find_liveness(strict_view, dead_), promise_block_, report);
+    describe_assumptions(*kernel_, plan_, dead_, promise_block_, report);
     report.bytes_after = bytes_of(plan_);
     report.dynamic_pool = options_.dynamic_pool;
     fill_occupancy();
@@ -374,16 +373,6 @@ class KernelPass {
     plan_.pool_bytes += padding_of(plan_);
     plan_.total_bytes = planner_->total_bytes(plan_);
     report.pool_bytes = plan_.pool_bytes;
-  }
-
-  Kernel copy_for_strict() const {
-    Kernel k;
-    k.module = kernel_->module;
-    k.function = kernel_->function;
-    k.cfg = kernel_->cfg;
-    k.use = kernel_->use;
-    k.strict = true;
-    return k;
   }
 
   const Module& module_;

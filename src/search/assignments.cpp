@@ -150,7 +150,7 @@ std::vector<float> Assignments::most_like(Freedom freedom) const {
 std::vector<std::int64_t> Assignments::places(Freedom freedom, std::span<const std::int64_t> seeds,
                                               std::int64_t count, std::int64_t exclusion) const {
   const std::int64_t zone = exclusion / correlations_.step();
-  std::vector<std::int64_t> windows = largest_of(most_like(freedom), 2 * count, zone);
+  std::vector<std::int64_t> windows = largest_of(most_like(freedom), count, zone);
   for (const std::int64_t offset : seeds) windows.push_back(correlations_.window(offset));
   std::vector<std::int64_t> offsets = agreed(
       windows, count, zone, [&](std::span<const std::int64_t> some) { return fit_windows(freedom, some); },

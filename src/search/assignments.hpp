@@ -37,6 +37,7 @@ class Assignments {
   };
   Choice best_of(Freedom freedom, std::size_t channel, std::int32_t candidate,
                  std::span<const std::int64_t> windows) const;
+  /// Of one window, which is only tried, channels are matched greedily.
   Reading fit_windows(Freedom freedom, std::span<const std::int64_t> windows) const;
   std::vector<float> likeness(const Reading& reading) const;
   std::vector<float> most_like(Freedom freedom) const;

@@ -49,6 +49,11 @@ bool exchanged(const Reading& reading) {
   return true;
 }
 
+bool same(const Reading& a, const Reading& b) {
+  return a.channels == b.channels && a.negated == b.negated && a.lags == b.lags && a.turns == b.turns &&
+         a.stretched == b.stretched;
+}
+
 }  // namespace
 
 Decoy::Decoy(const Query& from, std::size_t step) : query(from) {
@@ -104,10 +109,12 @@ double Null::usual_of(const Reading& reading) const {
   return Seen(sample, decoys[0], reading, options).usual();
 }
 
-std::vector<std::vector<Nearby>> Null::minima_of(const Reading& reading) const {
-  std::vector<std::vector<Nearby>> minima;
-  for (const Query& decoy : decoys) minima.push_back(Seen(sample, decoy, reading, options).minima());
-  return minima;
+const std::vector<std::vector<Nearby>>& Null::minima_of(const Reading& reading) const {
+  if (asked_ && same(*asked_, reading)) return minima_;
+  minima_.clear();
+  for (const Query& decoy : decoys) minima_.push_back(Seen(sample, decoy, reading, options).minima());
+  asked_ = reading;
+  return minima_;
 }
 
 Competition::Competition(const Searched& searched, const Query& query, const FindOptions& options,
@@ -128,12 +135,9 @@ template <typename Fit>
 Competition::Entry Competition::judged(const Reading& whole, double usual, std::span<const Nearby> places,
                                        const Fit& fit) const {
   const std::size_t half = places.size() / 2;
-  // A longer window that fits begins earlier.
-  const std::int64_t by = whole.stretched ? std::max<std::int64_t>(1, query_.length() / 32) : around();
-  const std::int64_t steps = whole.stretched ? 4 : 1;
-  std::vector<Nearby> all = Seen(searched_, query_, fit(false), options_).at(places.first(half), by, steps);
+  std::vector<Nearby> all = Seen(searched_, query_, fit(false), options_).at(places.first(half), around());
   const std::vector<Nearby> rest =
-      Seen(searched_, query_, fit(true), options_).at(places.subspan(half), by, steps);
+      Seen(searched_, query_, fit(true), options_).at(places.subspan(half), around());
   all.insert(all.end(), rest.begin(), rest.end());
   return {whole, relative(all, usual)};
 }
@@ -155,8 +159,8 @@ std::optional<Competition::Entry> Competition::best_of(std::span<const std::int6
   std::vector<Nearby> pool = places_;
   for (const std::int64_t offset : agreed) pool.push_back({offset});
   const double usual = null_.usual_of(first);
-  const std::vector<Nearby> places = that_count(
-      nearest(Seen(searched_, query_, first, options_).at(pool, around()), kPlaces, exclusion_), usual);
+  const std::vector<Nearby> places =
+      that_count(nearest(Seen(searched_, query_, first, options_).at(pool, 0), kPlaces, exclusion_), usual);
   if (places.size() < 2) return {};
   const std::vector<std::int64_t> there = offsets_of(places);
   const std::size_t half = there.size() / 2;
@@ -168,6 +172,7 @@ std::optional<Competition::Entry> Competition::best_of(std::span<const std::int6
 }
 
 std::optional<Competition::Entry> Competition::compete(Kind kind) {
+  if (kind == Kind::missing) return without_silent(plain_, places_);
   if (!correlations_) correlations_.emplace(searched_, query_, options_);
   if (kind == Kind::rotated) {
     const Orientations orientations(*correlations_, query_, options_.sensors);

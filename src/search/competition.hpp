@@ -44,19 +44,26 @@ class Chance {
 };
 
 /// What is usual where there is nothing to find: decoys in a sample of a recording.
-struct Null {
+class Null {
+ public:
+  Null(const Searched& searched, std::span<const Query> queries, const FindOptions& asked)
+      : sample(searched), decoys(queries), options(asked) {}
   const Searched& sample;
-  std::span<const Query> decoys;
+  const std::span<const Query> decoys;
   const FindOptions& options;
 
   /// The logarithm that decoys usually have in a reading.
   double usual_of(const Reading& reading) const;
-  /// [decoys] Their nearest places in each zone.
-  std::vector<std::vector<Nearby>> minima_of(const Reading& reading) const;
+  /// [decoys] Their nearest places in each zone. Those of the reading that was asked for last are kept.
+  const std::vector<std::vector<Nearby>>& minima_of(const Reading& reading) const;
+
+ private:
+  mutable std::optional<Reading> asked_ = {};
+  mutable std::vector<std::vector<Nearby>> minima_ = {};
 };
 
 /// Freedoms that compete with the plain reading.
-enum class Kind { lagged, switched, switched_and_lagged, rotated };
+enum class Kind { lagged, switched, switched_and_lagged, rotated, missing };
 
 /// A query in a recording, of which readings compete. Distances of different readings are compared by their
 /// logarithms less those that decoys usually have in the reading.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "search/joint_match.hpp"
 #include "search/plan.hpp"
 #include "search/windows.hpp"
 #include "warploom/core/error.hpp"
@@ -52,6 +53,8 @@ std::vector<double> shares_of_path(std::span<const std::span<const float>> query
   return {above.shares.end() - static_cast<std::ptrdiff_t>(channels), above.shares.end()};
 }
 
+}  // namespace
+
 Match match_of(const Index& index, const Query& query, const JointPattern& pattern,
                const Candidate& candidate, std::span<const std::int32_t> compared) {
   const std::int64_t length = pattern.length();
@@ -90,7 +93,6 @@ Match match_of(const Index& index, const Query& query, const JointPattern& patte
   return match;
 }
 
-/// Channels of the query that are compared.
 std::vector<std::int32_t> compared_channels(const Query& query, Normalization normalization) {
   std::vector<std::int32_t> channels;
   for (std::size_t c = 0; c < query.channels.size(); ++c)
@@ -98,8 +100,6 @@ std::vector<std::int32_t> compared_channels(const Query& query, Normalization no
       channels.push_back(static_cast<std::int32_t>(c));
   return channels;
 }
-
-}  // namespace
 
 std::vector<JointPattern> joint_patterns(const Query& query, const InPlaceOptions& options,
                                          std::int64_t channels, Normalization normalization) {

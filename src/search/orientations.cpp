@@ -176,7 +176,7 @@ std::vector<std::int64_t> Orientations::places(std::int64_t count, std::int64_t 
       most_like[w] += static_cast<float>(likeness_between(covariance(sensor, static_cast<std::int64_t>(w))));
     }
   const std::int64_t zone = exclusion / correlations_.step();
-  const std::vector<std::int64_t> seeds = largest_of(std::move(most_like), 2 * count, zone);
+  const std::vector<std::int64_t> seeds = largest_of(std::move(most_like), count, zone);
   std::vector<std::int64_t> offsets = agreed(
       seeds, count, zone, [&](std::span<const std::int64_t> some) { return fit_windows(some); },
       [&](const std::vector<Matrix>& turns) { return likeness(turns); });

@@ -19,10 +19,17 @@ namespace {
 constexpr double kMargin = 0.05;       // of the logarithm of a gain, beyond that of decoys
 constexpr double kFitted = 0.25;       // by which matches have to be nearer in a reading that was fitted
 constexpr double kSimpler = 0.02;      // a simpler reading may gain less by this
+constexpr double kLess = 0.25;         // one that leaves out channels, more than one that explains them
 constexpr double kSignificant = 0.05;  // a place that counts
 // Lengths of the query that decoys are sent through, and to which readings are fitted at most; in so many
 // parts.
 constexpr std::int64_t kSampled = 32, kStretches = 4, kSeen = 4096, kSeenStretches = 64;
+
+/// Of the logarithm of a gain: beyond it a reading may win where nothing is significant. What is gained by
+/// chance is a mean over channels. Two channels are compared apart.
+double enough_for(std::size_t channels) {
+  return channels == 2 ? 0.26 : 0.78 / std::sqrt(static_cast<double>(channels));
+}
 
 std::string text_of(const Reading& reading) {
   std::vector<std::string> parts;
@@ -42,24 +49,33 @@ class Prices {
       : null_(null), minima_(minima), usual_(usual), below_(below) {}
 
   /// The most that one of them gains. @param gain  what the query gains; @param needed  what has to be left
-  /// of it: once less is left no more are asked; @param gain_of  a decoy's, by a Competition
+  /// of it: once less is left no more are asked; @param reading  that the query was fitted to, if not null:
+  /// what a decoy gains by that one speaks for it and is no price; @param gain_of  a decoy's, by a
+  /// Competition
   template <typename GainOf>
-  double operator()(double gain, double needed, const GainOf& gain_of) {
+  double operator()(double gain, double needed, const Reading* reading, std::int64_t count,
+                    const GainOf& gain_of) {
     double price = 0;
+    std::vector<std::vector<Nearby>> minima;  // of decoys in the reading
     for (std::size_t d = 0; d < null_.decoys.size() && gain - price >= needed; ++d) {
       if (d == decoys_.size())
-        decoys_.emplace_back(null_.sample, null_.decoys[d], null_.options, null_, places_of(d), usual_,
+        decoys_.emplace_back(null_.sample, null_.decoys[d], null_.options, null_, best_of(minima_[d]), usual_,
                              below_);
-      price = std::max(price, gain_of(decoys_[d]));
+      double own = gain_of(decoys_[d]);
+      if (reading != nullptr && gain - own < needed) {
+        if (minima.empty()) minima = null_.minima_of(*reading);
+        const Competition::Entry there = decoys_[d].fitted(*reading, best_of(minima[d]));
+        own -= std::clamp(decoys_[d].gain(there, count), 0.0, std::max(0.0, own));
+      }
+      price = std::max(price, own);
     }
     return price;
   }
 
  private:
-  /// The best of the plain reading.
-  std::vector<Nearby> places_of(std::size_t decoy) const {
-    const std::int64_t zone = samples_of(null_.options.exclusion, null_.decoys[decoy].length());
-    return nearest(minima_[decoy], Competition::kPlaces, zone);
+  std::vector<Nearby> best_of(const std::vector<Nearby>& minima) const {
+    const std::int64_t zone = samples_of(null_.options.exclusion, null_.decoys[0].length());
+    return nearest(minima, Competition::kPlaces, zone);
   }
 
   const Null& null_;
@@ -178,14 +194,15 @@ class Choice {
     return places;
   }
 
-  /// Channels, signs, lags, orientations.
+  /// Lags, channels and signs, orientations, channels that say nothing.
   void choose(Competition& competition) {
     struct Rival {
       Kind kind;
       Competition::Entry entry;
     };
     std::vector<Rival> rivals;
-    for (const Kind kind : {Kind::lagged, Kind::switched, Kind::switched_and_lagged, Kind::rotated})
+    for (const Kind kind :
+         {Kind::lagged, Kind::switched, Kind::switched_and_lagged, Kind::rotated, Kind::missing})
       if (kind != Kind::rotated || !options_.sensors.empty())
         if (std::optional<Competition::Entry> entry = competition.compete(kind))
           rivals.push_back({kind, *std::move(entry)});
@@ -196,13 +213,14 @@ class Choice {
     double most = kMargin;
     for (const auto& [kind, entry] : rivals) {
       const double gain = competition.gain(entry, count);
-      const double needed = most + (chosen_ > 0 ? kSimpler : 0);
-      const double price = price_(gain, needed, [&, kind = kind](Competition& decoy) {
+      const double needed = most + (chosen_ == 0 ? 0 : kind == Kind::missing ? kLess : kSimpler);
+      const double price = price_(gain, needed, &entry.reading, count, [&, kind = kind](Competition& decoy) {
         const std::optional<Competition::Entry> same_kind = decoy.compete(kind);
         return same_kind ? decoy.gain(*same_kind, count) : 0;
       });
       try_reading(entry.reading, gain, price);
-      if (competition.significant(&entry) == 0 || gain - price < needed) continue;
+      if (gain - price < needed || (gain < enough_for(query_.channels.size()) && !significant(entry)))
+        continue;
       chosen_ = found_.tried.size() - 1;
       most = gain - price;
       gain_ = gain;
@@ -211,7 +229,17 @@ class Choice {
     }
   }
 
-  /// Channels that say nothing, other lengths. @param best  places of the reading that was chosen
+  /// Whether the best place to which a reading was not fitted is rare among decoys in it.
+  bool significant(const Competition::Entry& entry) const {
+    if (entry.there.empty()) return false;
+    return chance_in(null_.minima_of(entry.reading),
+                     index_)(kFitted + entry.there.front() + null_.usual_of(entry.reading)) *
+               static_cast<double>(found_.tried.size()) <=
+           kSignificant;
+  }
+
+  /// Channels that say nothing in a reading, other lengths. @param best  places of the reading that was
+  /// chosen
   void extend(const Competition& competition, const std::vector<Nearby>& best) {
     const Reading base = found_.tried[chosen_].reading;
     const Competition::Entry before = competition.fitted(base, best);
@@ -222,7 +250,7 @@ class Choice {
       const std::optional<Competition::Entry> entry = more_of(competition, base, best);
       if (!entry) return;
       const double more = competition.gain(*entry, count) - competition.gain(before, count);
-      const double price = price_(more, most, [&](const Competition& decoy) {
+      const double price = price_(more, most, nullptr, count, [&](const Competition& decoy) {
         const std::optional<Competition::Entry> same_kind = more_of(decoy, plain_, decoy.places());
         return same_kind
                    ? decoy.gain(*same_kind, count) - decoy.gain(decoy.fitted(plain_, decoy.places()), count)
@@ -235,9 +263,10 @@ class Choice {
       surest_ = std::max(surest_, entry->there.front());
     };
     using Places = std::vector<Nearby>;
-    compete([](const Competition& some, const Reading& reading, const Places& places) {
-      return some.without_silent(reading, places);
-    });
+    if (!base.in_place() && !base.missing())
+      compete([](const Competition& some, const Reading& reading, const Places& places) {
+        return some.without_silent(reading, places);
+      });
     if (options_.scales.size() == 1)
       compete([](const Competition& some, const Reading& reading, const Places& places) {
         return std::optional(some.stretched(reading, places));

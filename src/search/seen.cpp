@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "search/cpu_dtw_batch.hpp"
+#include "search/joint_match.hpp"
 #include "search/plan.hpp"
+#include "search/selection.hpp"
 #include "search/turned.hpp"
 #include "search/windows.hpp"
 #include "warploom/core/progress.hpp"
@@ -65,7 +67,7 @@ Searched::Searched(Index& index, std::int64_t length) : index_(index), length_(l
 }
 
 Seen::Seen(const Searched& searched, const Query& query, const Reading& reading, const FindOptions& options)
-    : reading_(reading), searched_(searched) {
+    : reading_(reading), apart_(query.channels.size() == 2), searched_(searched) {
   const Index& index = searched.index();
   in_place_.band = options.band;
   in_place_.exclusion = options.exclusion;
@@ -103,7 +105,47 @@ Seen::Seen(const Searched& searched, const Query& query, const Reading& reading,
   patterns_ = joint_patterns(query_, in_place_, std::ssize(signal_), index.normalization());
 }
 
+template <typename DistancesOf>
+std::vector<float> Seen::together(const JointPattern& pattern, const DistancesOf& distances_of) const {
+  if (!apart_ || pattern.channels.size() == 1) return distances_of(pattern);
+  std::vector<float> all;
+  for (std::size_t c = 0; c < pattern.channels.size(); ++c) {
+    const std::vector<float> one =
+        distances_of(JointPattern{{pattern.samples[c]}, {pattern.channels[c]}, pattern.radius});
+    if (all.empty()) all.assign(one.size(), 1.F);
+    for (std::size_t w = 0; w < all.size(); ++w) all[w] *= one[w];
+  }
+  const bool two = pattern.channels.size() == 2;
+  for (float& x : all) x = two ? std::sqrt(x) : x;
+  return all;
+}
+
+std::vector<float> Seen::profile(const JointPattern& pattern, std::int64_t first, std::int64_t count) {
+  return together(pattern, [&](const JointPattern& some) { return index().profile(some, first, count); });
+}
+
+std::vector<Candidate> Seen::chosen(std::int64_t limit) {
+  constexpr std::int64_t kBlock = std::int64_t{1} << 20;
+  Selection selection(limit, samples_of(in_place_.exclusion, query_.length()),
+                      std::numeric_limits<float>::max());
+  for (std::size_t p = 0; p < patterns_.size(); ++p) {
+    const std::int64_t windows = samples_of_signal() - patterns_[p].length() + 1;
+    for (std::int64_t first = 0; first < windows; first += kBlock) {
+      const std::vector<float> all = profile(patterns_[p], first, std::min(kBlock, windows - first));
+      for (std::int64_t w = 0; w < std::ssize(all); ++w)
+        selection.add({first + w, all[w], static_cast<std::int32_t>(p)});
+    }
+  }
+  return selection.finish();
+}
+
 std::vector<Nearby> Seen::best(std::int64_t limit) {
+  if (apart_) {
+    std::vector<Nearby> places;
+    for (const Candidate& one : chosen(limit))
+      places.push_back({one.offset - earliest_, logarithm_of(one.distance)});
+    return places;
+  }
   JointTask task;
   task.patterns = static_cast<std::int32_t>(patterns_.size());
   task.limit = limit;
@@ -161,15 +203,19 @@ std::vector<float> Seen::distances(const JointPattern& pattern, std::span<const 
   return all;
 }
 
-std::vector<Nearby> Seen::at(std::span<const Nearby> places, std::int64_t around, std::int64_t steps) const {
-  std::vector<std::int64_t> offsets;
-  for (const Nearby& place : places)
-    for (std::int64_t step = -steps; step <= steps; ++step)
-      offsets.push_back(place.offset + step * around + earliest_);
+std::vector<Nearby> Seen::at(std::span<const Nearby> places, std::int64_t around) const {
+  const std::int64_t steps = around == 0 ? 0 : 1;
   std::vector<Nearby> least;
   for (const Nearby& place : places) least.push_back({place.offset});
   for (const JointPattern& pattern : patterns_) {
-    const std::vector<float> all = distances(pattern, offsets);
+    // A longer window that fits begins earlier.
+    const std::int64_t shift = (query_.length() - pattern.length()) / 2;
+    std::vector<std::int64_t> offsets;
+    for (const Nearby& place : places)
+      for (std::int64_t step = -steps; step <= steps; ++step)
+        offsets.push_back(place.offset + shift + step * around + earliest_);
+    const std::vector<float> all =
+        together(pattern, [&](const JointPattern& some) { return distances(some, offsets); });
     for (std::size_t k = 0; k < all.size(); ++k)
       if (const double x = logarithm_of(all[k]); x < least[k / (2 * steps + 1)].logarithm)
         least[k / (2 * steps + 1)] = {offsets[k] - earliest_, x};
@@ -187,25 +233,27 @@ std::vector<Nearby> Seen::evenly(std::int64_t count) const {
 double Seen::usual() const {
   constexpr std::int64_t kMany = 128;
   std::vector<double> all;
-  for (const Nearby& place : at(evenly(kMany), 0, 0))
+  for (const Nearby& place : at(evenly(kMany), 0))
     if (std::isfinite(place.logarithm)) all.push_back(place.logarithm);
   return middle_of(std::move(all));
 }
 
-std::vector<Nearby> Seen::minima() {
+std::vector<Nearby> Seen::minima() const {
   const std::int64_t zone = samples_of(in_place_.exclusion, query_.length()) + 1;
   const std::int64_t windows = samples_of_signal() - longest() + 1;
-  std::vector<std::pair<float, std::int64_t>> least(
-      (windows + zone - 1) / zone, {std::numeric_limits<float>::infinity(), std::int64_t{0}});
+  const std::int64_t step = std::max<std::int64_t>(1, query_.length() / 32);
+  std::vector<std::int64_t> offsets;
+  for (std::int64_t w = 0; w < windows; w += step) offsets.push_back(w);
+  std::vector<Nearby> least((windows + zone - 1) / zone);
   for (const JointPattern& pattern : patterns_) {
-    const std::vector<float> profile = index().profile(pattern, 0, windows);
-    for (std::int64_t w = 0; w < windows; ++w)
-      if (profile[w] < least[w / zone].first) least[w / zone] = {profile[w], w};
+    const std::vector<float> all =
+        together(pattern, [&](const JointPattern& some) { return distances(some, offsets); });
+    for (std::size_t k = 0; k < all.size(); ++k)
+      if (const double x = logarithm_of(all[k]); x < least[offsets[k] / zone].logarithm)
+        least[offsets[k] / zone] = {offsets[k] - earliest_, x};
   }
-  std::vector<Nearby> places;
-  for (const auto& [distance, window] : least)
-    if (std::isfinite(distance)) places.push_back({window - earliest_, logarithm_of(distance)});
-  return places;
+  std::erase_if(least, [](const Nearby& place) { return !std::isfinite(place.logarithm); });
+  return least;
 }
 
 std::vector<double> Seen::of_channel(std::size_t channel, std::span<const Nearby> places) const {
@@ -221,7 +269,17 @@ std::vector<double> Seen::of_channel(std::size_t channel, std::span<const Nearby
 std::vector<Match> Seen::matches(const Query& whole, std::int64_t limit) {
   InPlaceOptions in_place = in_place_;
   in_place.limit = limit;
-  std::vector<Match> found = find_in_place(index(), query_, in_place);
+  std::vector<Match> found;
+  if (apart_) {
+    const std::vector<std::int32_t> compared = compared_channels(query_, index().normalization());
+    for (const Candidate& one : chosen(limit)) {
+      JointPattern pattern = patterns_[one.pattern];
+      pattern.warping = Warping::each;
+      found.push_back(match_of(index(), query_, pattern, one, compared));
+    }
+  } else {
+    found = find_in_place(index(), query_, in_place);
+  }
   for (Match& match : found) {
     match.channels = static_cast<std::int32_t>(whole.channels.size());
     match.first = std::numeric_limits<std::int64_t>::max();

@@ -49,6 +49,9 @@ class Searched {
 };
 
 /// A recording and a query as a reading takes them: ready to be searched in place.
+///
+/// The distance is that of all channels on one path. Of two channels, a bad one is half of the evidence: each
+/// has a path of its own there, and the distance is the geometric mean of both.
 class Seen {
  public:
   Seen(const Searched& searched, const Query& query, const Reading& reading, const FindOptions& options);
@@ -57,15 +60,15 @@ class Seen {
   /// The best places, in the time of a reading's lag 0.
   std::vector<Nearby> best(std::int64_t limit);
 
-  /// The least distance at each place or up to `steps` times `around` samples beside it; of places where the
-  /// query does not fit an infinite one.
-  std::vector<Nearby> at(std::span<const Nearby> places, std::int64_t around, std::int64_t steps = 1) const;
+  /// The least distance at each place and `around` samples beside it; of places where the query does not fit
+  /// an infinite one.
+  std::vector<Nearby> at(std::span<const Nearby> places, std::int64_t around) const;
 
   /// The logarithm of the usual distance: the median over evenly spaced windows.
   double usual() const;
 
-  /// The nearest place in each zone of all windows, where there is one.
-  std::vector<Nearby> minima();
+  /// The nearest place in each zone, of every window that lies a thirty-second of the query after another.
+  std::vector<Nearby> minima() const;
 
   /// Logarithms of distances of one of the reading's channels.
   std::vector<double> of_channel(std::size_t channel, std::span<const Nearby> places) const;
@@ -75,7 +78,7 @@ class Seen {
   /// `count` places, evenly spaced.
   std::vector<Nearby> evenly(std::int64_t count) const;
 
-  /// As find_in_place(), of the whole query: at most `limit`, at any distance.
+  /// Of the whole query: at most `limit`, at any distance; as find_in_place(), but of two channels.
   std::vector<Match> matches(const Query& whole, std::int64_t limit);
 
  private:
@@ -83,6 +86,13 @@ class Seen {
   /// Distances of windows here and there, as many at once as a vector has lanes, whatever device the index is
   /// on: infinite where a window leaves the recording or misses a sample.
   std::vector<float> distances(const JointPattern& pattern, std::span<const std::int64_t> offsets) const;
+  /// The reading's distance, by some that find those of a pattern: of all channels, or of one.
+  template <typename DistancesOf>
+  std::vector<float> together(const JointPattern& pattern, const DistancesOf& distances_of) const;
+  /// Of `count` windows side by side.
+  std::vector<float> profile(const JointPattern& pattern, std::int64_t first, std::int64_t count);
+  /// The best places of channels apart, of every length.
+  std::vector<Candidate> chosen(std::int64_t limit);
   std::int64_t longest() const;
   /// Made when it is first needed, where channels are shifted against each other.
   Index& index();
@@ -93,7 +103,7 @@ class Seen {
   std::vector<std::vector<float>> samples_;
   std::vector<std::int32_t> of_query_;  // [of the reading's channels]
   Query query_;
-  bool shifted_ = false;
+  bool shifted_ = false, apart_ = false;
   Signal signal_;  // as the reading's channels are numbered
   std::vector<std::pair<std::int32_t, std::int64_t>>
       recorded_;  // of these: the recording's channel, and how much later

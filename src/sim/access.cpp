@@ -122,6 +122,15 @@ bool resolve(Warp& w, const Step& s, Space space, const std::uint64_t (&address)
     fault(w, s, FindingKind::out_of_bounds, lane, verb(), describe(w, space, to.address[lane]));
     return false;
   };
+  const auto in_object = [&](unsigned lane) {
+    return to.address[lane] < b.shared.size() && bytes <= b.shared.size() - to.address[lane] &&
+           ((b.written[to.address[lane]] | b.written[to.address[lane] + bytes - 1]) & kGap) == 0;
+  };
+  const auto touches_object = [&](unsigned lane) {
+    fault(w, s, FindingKind::illegal, lane, verb(),
+          describe(w, space, to.address[lane]) + ": an mbarrier in use (mbarrier.inval ends that)");
+    return false;
+  };
   switch (space) {
     case Space::shared: {
       const std::uint64_t size = b.shared.size();
@@ -129,8 +138,8 @@ bool resolve(Warp& w, const Step& s, Space space, const std::uint64_t (&address)
         const auto i = static_cast<unsigned>(std::countr_zero(rest));
         // A gap is at least as wide as any access: the first and the last byte tell.
         if (to.address[i] + bytes > size || to.address[i] > size ||
-            ((b.written[to.address[i]] | b.written[to.address[i] + bytes - 1]) & kGap) != 0)
-          return outside(i);
+            ((b.written[to.address[i]] | b.written[to.address[i] + bytes - 1]) & (kGap | kObject)) != 0)
+          return in_object(i) ? touches_object(i) : outside(i);
         to.at[i] = b.shared.data() + to.address[i];
       }
       return true;

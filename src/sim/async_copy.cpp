@@ -106,6 +106,34 @@ void run_commit(Registers& r, const Step&, Mask lanes) {
   w.copy_groups.push_back({lanes, std::move(group)});
 }
 
+/// a: address of an mbarrier (extra: its form) that tracks the copies so far; flags 1: their arrival is among
+/// those that the mbarrier expects.
+void run_copies_arrive(Registers& r, const Step& s, Mask lanes) {
+  Warp& w = warp_of(r);
+  const MemoryForm& form = w.block->program->memory[s.extra];
+  std::uint64_t address[kLanes];
+  addresses(w, s, form, address);
+  for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const auto at = mbarrier_at(w, s, lane, address[lane], form.space == Space::generic);
+    if (!at) return;
+    TrackedCopies tracked;
+    tracked.thread = w.thread(lane);
+    tracked.arrives = true;
+    const auto take = [&](std::vector<Warp::AsyncCopy>& copies) {
+      std::erase_if(copies, [&](const Warp::AsyncCopy& c) {
+        if (c.lane != lane) return false;
+        tracked.copies.push_back({c.step, c.to, {c.data, c.data + c.bytes}});
+        return true;
+      });
+    };
+    for (auto& g : w.copy_groups) take(g.copies);
+    take(w.copies);
+    if (s.flags == 0) ++w.block->mbarriers.at(*at).pending;
+    track(w, *at, std::move(tracked));
+  }
+}
+
 /// immediate: groups that may still be under way; -1: none, and what is in no group arrives too.
 void run_wait(Registers& r, const Step& s, Mask lanes) {
   Warp& w = warp_of(r);
@@ -123,6 +151,7 @@ void run_wait(Registers& r, const Step& s, Mask lanes) {
       --due;
     }
     if (s.immediate < 0) finish(w, w.copies, self);
+    if (!w.block->mbarriers.empty()) land_copies_of(*w.block, w.thread(lane));
   }
   std::erase_if(w.copy_groups, [](const auto& g) { return g.lanes == 0; });
 }
@@ -130,7 +159,18 @@ void run_wait(Registers& r, const Step& s, Mask lanes) {
 }  // namespace
 
 void Decoder::async_copy() {
-  if (!opcode->has("async") || opcode->has("bulk") || opcode->has("mbarrier")) unsupported();
+  if (!opcode->has("async") || opcode->parts[1] == "reduce") unsupported();
+  if (opcode->has("bulk")) return bulk_copy();
+  if (opcode->has("mbarrier")) {
+    MemoryForm form = memory_form();
+    form.bytes = 8;
+    address(operands[0], form);
+    step.flags = opcode->has("noinc") ? 1 : 0;
+    step.extra = static_cast<std::uint32_t>(program.memory.size());
+    program.memory.push_back(form);
+    step.run = &run_copies_arrive;
+    return;
+  }
   if (opcode->has("commit_group")) {
     step.run = &run_commit;
     return;

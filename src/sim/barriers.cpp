@@ -50,6 +50,7 @@ void complete(Block& b, std::uint32_t number) {
   Barrier& barrier = b.barriers[number];
   if (diverged(b, number)) return;
   ++b.worker->barriers;
+  b.fruitless_waits = 0;
   if (b.worker->races) b.worker->races->barrier(b, barrier.waiting, barrier.announced, number);
   for (Warp& w : b.warps) {
     bool released = false;
@@ -173,9 +174,10 @@ void report_stuck(Block& b) {
   // Somebody who waits, and somebody who waits elsewhere.
   const Group *one = nullptr, *other = nullptr;
   Warp *first = nullptr, *second = nullptr;
-  const auto place = [](const Group& g) {
-    return g.wait == Wait::barrier ? fmt::format("barrier {}", g.barrier)
-                                   : fmt::format("warp operation of lanes {:#010x}", g.members);
+  const auto place = [&](const Group& g) {
+    return g.wait == Wait::barrier    ? fmt::format("barrier {}", g.barrier)
+           : g.wait == Wait::mbarrier ? describe_mbarrier(b, g.barrier)
+                                      : fmt::format("warp operation of lanes {:#010x}", g.members);
   };
   std::uint32_t waiting = 0;
   for (Warp& w : b.warps)
@@ -200,7 +202,8 @@ void report_stuck(Block& b) {
     where +=
         fmt::format("; {} of {} came", b.barriers[one->barrier].arrived, b.barriers[one->barrier].expected);
   // Threads of one warp at two places are a divergence; else nobody is left who could come.
-  const bool one_warp = second != nullptr && first == second;
+  const bool one_warp =
+      second != nullptr && first == second && one->wait != Wait::mbarrier && other->wait != Wait::mbarrier;
   end_with(*first, *one->at, one_warp ? FindingKind::barrier_divergence : FindingKind::deadlock,
            static_cast<unsigned>(std::countr_zero(one->lanes)), place(*one), std::move(where),
            std::move(elsewhere));

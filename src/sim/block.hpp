@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/mbarrier.hpp"
 #include "sim/memory.hpp"
 #include "sim/program.hpp"
 #include "sim/step.hpp"
@@ -20,14 +21,14 @@ struct Worker;
 class RaceDetector;
 
 /// Why a group of threads does not run.
-enum class Wait : std::uint8_t { none, barrier, lanes };
+enum class Wait : std::uint8_t { none, barrier, lanes, mbarrier };
 
 /// Threads of one warp at one step.
 struct Group {
   std::uint32_t pc = 0;
   Mask lanes = 0;
   Wait wait = Wait::none;
-  std::uint32_t barrier = 0;  ///< Wait::barrier: its number
+  std::uint32_t barrier = 0;  ///< Wait::barrier: its number; Wait::mbarrier: where it is in shared memory
   Mask members = 0;           ///< Wait::lanes: who must come
   const Step* at = nullptr;   ///< the instruction it waits at
 };
@@ -69,6 +70,17 @@ struct Warp : Registers {
   };
   std::vector<AsyncCopy> copies;       ///< of cp.async, in no group yet
   std::vector<CopyGroup> copy_groups;  ///< oldest first
+  /// A cp.async.bulk from shared to global memory, which is done when its group is waited for.
+  struct BulkStore {
+    std::uint32_t from = 0, bytes = 0;
+    Address to = 0;
+    const Step* step = nullptr;
+  };
+  struct BulkGroup {
+    bool committed = false;
+    std::vector<BulkStore> stores;
+  };
+  std::map<std::uint8_t, std::vector<BulkGroup>> bulk_groups;  ///< of each lane, oldest first
 
   void activate(Mask lanes) {
     active = lanes;
@@ -90,7 +102,8 @@ struct Barrier {
   bool all = true, any = false;
 };
 
-inline constexpr std::uint8_t kUnwritten = 0, kWritten = 1, kGap = 0x80;
+/// Of a byte of shared memory. kObject: of a live mbarrier, which loads and stores may not touch.
+inline constexpr std::uint8_t kUnwritten = 0, kWritten = 1, kObject = 0x40, kGap = 0x80;
 
 /// One thread block in flight.
 struct Block {
@@ -102,12 +115,14 @@ struct Block {
   std::uint32_t threads = 0;
   std::vector<Warp> warps;
   std::vector<std::byte> shared;        ///< static with gaps, then dynamic
-  std::vector<std::uint8_t> written;    ///< per byte of shared: kUnwritten, kWritten or kGap
+  std::vector<std::uint8_t> written;    ///< per byte of shared: kUnwritten, kWritten, kObject or kGap
   std::vector<std::uint8_t> untouched;  ///< `written` at the block's start
   std::vector<std::byte> storage;       ///< registers and thread memory of all warps
   std::array<Barrier, 16> barriers;
-  std::uint32_t alive = 0;  ///< threads that have not left
-  std::uint64_t clock = 0;  ///< warp instructions so far
+  std::map<std::uint32_t, MBarrier> mbarriers;  ///< by where they are in shared memory
+  std::uint32_t fruitless_waits = 0;            ///< see give_up_waiting
+  std::uint32_t alive = 0;                      ///< threads that have not left
+  std::uint64_t clock = 0;                      ///< warp instructions so far
   std::uint32_t next_warp = 0;
   /// Of the race detector: what it keeps about this block (races.cpp).
   std::shared_ptr<void> race_state;
@@ -205,6 +220,11 @@ bool whole_warp(Warp& warp, const Step& step, Mask lanes);
 /// Lets those go on who wait with these `members` at `at` (at any bar.warp.sync, if it is one), if all are
 /// there.
 bool release_if_all_there(Warp& warp, const Step& at, Mask members);
+
+// bulk_copy.cpp
+
+/// Bulk copies of these lanes to global memory are done.
+void finish_bulk_stores(Warp& warp, Mask lanes);
 
 // barriers.cpp
 enum class BarrierKind : std::uint8_t { sync, arrive, popc, all, any };

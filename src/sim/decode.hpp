@@ -84,6 +84,8 @@ struct Decoder {
   MatrixShape matrix_shape() const;
   void atomic();
   void async_copy();
+  void bulk_copy();
+  void mbarrier();
 
   /// Decodes the function of that index and, before it, its callees. Index in Program::functions.
   std::uint32_t add_function(std::uint32_t index);

@@ -139,6 +139,9 @@ bool Decoder::memory_operation() {
     case Op::cp:
       async_copy();
       return true;
+    case Op::mbarrier:
+      mbarrier();
+      return true;
     case Op::prefetch:
     case Op::prefetchu:
     case Op::applypriority:

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <optional>
 #include <string_view>
@@ -25,6 +26,22 @@ struct Tracked {
   BlockOrder order;
   Region shared;
   Synchronised released;  ///< by cell of shared memory
+
+  // Copies land by themselves, neither before nor after what their thread does next. So each mbarrier has an
+  // agent, a thread more, that writes what lands. A block with too many threads has none; then it is as if
+  // the thread that issued the copy wrote.
+  struct Phases {
+    Released arriving, completed;
+    std::uint32_t agent = ptx::kNone;
+  };
+  static constexpr std::uint32_t kAgents = kLanes;
+  std::unordered_map<std::uint32_t, Phases> mbarriers;  ///< by place in shared memory
+  std::uint32_t first_agent = ptx::kNone;
+  std::array<std::uint32_t, kAgents> issuers{};  ///< thread whose copy an agent wrote last
+  /// The thread of the block that stands for it.
+  std::uint32_t thread_of(std::uint32_t thread) const {
+    return thread >= first_agent ? issuers[thread - first_agent] : thread;
+  }
 };
 
 Tracked& tracked(const Block& block) { return *static_cast<Tracked*>(block.race_state.get()); }
@@ -89,7 +106,10 @@ struct RaceDetector::State {
         findings(f),
         shared_shift(shift_of(p.shared_cell)),
         global_shift(shift_of(p.global_cell)) {
-    const bool partial = has_partial_sync(p);
+    has_mbarriers = std::any_of(p.steps.begin(), p.steps.end(), [&](const Step& s) {
+      return p.module->opcode(p.instruction(s)).op == ptx::Op::mbarrier;
+    });
+    const bool partial = has_partial_sync(p) || has_mbarriers;
     shared_regime = partial || has_shared_flags(p) ? Regime::exact : Regime::simple;
     global_regime = p.communicates ? Regime::interleaved : partial ? Regime::launch_exact : Regime::launch;
     numbers.resize(2 * p.steps.size());
@@ -129,6 +149,7 @@ struct RaceDetector::State {
   Memory& memory;
   Findings& findings;
   const unsigned shared_shift, global_shift;
+  bool has_mbarriers = false;
   Regime shared_regime = Regime::simple, global_regime = Regime::launch;
   Timeline timeline;
   std::vector<std::unique_ptr<Region>> pages;
@@ -351,13 +372,15 @@ void RaceDetector::State::report(const LaneAccess& l, Seen other, std::uint64_t 
     findings.add(l.block, FindingKind::race, *a.step, l.warp, l.lane, {}, {}, std::move(line));
     return;
   }
-  Site site = Findings::site(l.block, *accessor.step, other.who & kThreadMask, accessor.what());
+  const Tracked& t = tracked(l.block);
+  Site site = Findings::site(l.block, *accessor.step, t.thread_of(other.who & kThreadMask), accessor.what());
   const std::uint64_t block = block_of(l, other.time);
   const Dim& grid = l.block.grid;
   site.block = {static_cast<std::uint32_t>(block % grid.x),
                 static_cast<std::uint32_t>(block / grid.x % grid.y),
                 static_cast<std::uint32_t>(block / grid.x / grid.y)};
-  findings.add(l.block, FindingKind::race, *a.step, l.warp, l.lane, accessors[me].what(),
+  const std::uint32_t thread = t.thread_of(l.thread);
+  findings.add(l.block, FindingKind::race, *a.step, thread / kLanes, thread % kLanes, accessors[me].what(),
                a.shared ? describe_shared(l.block, at) : describe_global(memory, at), std::move(site));
 }
 
@@ -373,7 +396,11 @@ void RaceDetector::begin(Block& block) {
                                                (block.shared.size() >> s.shared_shift) + 1));
   const std::shared_ptr<Tracked> t = std::move(s.pool.back());
   s.pool.pop_back();
-  t->order.begin(block.number, block.threads);
+  const std::uint32_t threads = (block.threads + kLanes - 1) / kLanes * kLanes;
+  const bool agents = s.has_mbarriers && threads + Tracked::kAgents <= kThreadMask + 1;
+  t->first_agent = agents ? threads : ptx::kNone;
+  t->mbarriers.clear();
+  t->order.begin(block.number, agents ? threads + Tracked::kAgents : threads);
   t->released.clear();
   t->shared.weak.drop_lists();
   if (t->shared.strong) t->shared.strong->drop_lists();
@@ -413,6 +440,65 @@ void RaceDetector::warp_sync(Warp& warp, Mask lanes) {
 
 void RaceDetector::fence(Warp& warp, Mask lanes, Scope scope) {
   tracked(*warp.block).order.fence(warp.index, lanes, scope);
+}
+
+void RaceDetector::mbarrier_begin(Block& block, std::uint32_t offset) {
+  Tracked& t = tracked(block);
+  const auto [at, fresh] = t.mbarriers.try_emplace(offset);
+  if (!fresh) at->second = {};
+  if (t.first_agent != ptx::kNone)
+    at->second.agent = t.first_agent + static_cast<std::uint32_t>(t.mbarriers.size() - 1) % Tracked::kAgents;
+}
+
+void RaceDetector::mbarrier_arrive(Warp& warp, unsigned lane, std::uint32_t offset) {
+  Tracked& t = tracked(*warp.block);
+  t.mbarriers[offset].arriving.join(t.order.release(warp.thread(lane), true, Scope::block));
+  t.order.released();
+}
+
+void RaceDetector::mbarrier_complete(Block& block, std::uint32_t offset) {
+  Tracked::Phases& p = tracked(block).mbarriers[offset];
+  p.completed.join(p.arriving);
+  p.arriving = {};
+}
+
+void RaceDetector::mbarrier_wait(Warp& warp, unsigned lane, std::uint32_t offset) {
+  Tracked& t = tracked(*warp.block);
+  t.order.acquire(warp.thread(lane), t.mbarriers[offset].completed, true, Scope::block);
+}
+
+std::shared_ptr<const void> RaceDetector::issued(Warp& warp, unsigned lane) {
+  Tracked& t = tracked(*warp.block);
+  auto known = std::make_shared<const Released>(t.order.release(warp.thread(lane), true, Scope::block));
+  t.order.released();
+  return known;
+}
+
+void RaceDetector::landed(Block& block, std::uint32_t offset, const TrackedCopies& copies) {
+  Tracked& t = tracked(block);
+  Tracked::Phases& p = t.mbarriers[offset];
+  const auto* issued = static_cast<const Released*>(copies.issued.get());
+  const std::uint32_t agent = p.agent != ptx::kNone ? p.agent : copies.thread;
+  if (p.agent != ptx::kNone) t.issuers[agent - t.first_agent] = copies.thread;
+  if (issued != nullptr) {
+    t.order.acquire(agent, *issued, true, Scope::block);
+    p.arriving.join(*issued);
+  }
+  for (const TrackedCopy& c : copies.copies) {
+    std::uint64_t address[kLanes] = {};
+    address[agent % kLanes] = c.to;
+    Access a;
+    a.kind = Access::write;
+    a.shared = true;
+    a.bytes = static_cast<std::uint32_t>(c.data.size());
+    a.lanes = Mask{1} << agent % kLanes;
+    a.address = address;
+    a.step = c.step;
+    state_->examine({block, a, agent / kLanes, agent % kLanes, agent, state_->number(a) | agent, false});
+  }
+  t.order.released();
+  p.arriving.join(t.order.release(agent, true, Scope::block));
+  t.order.released();
 }
 
 bool RaceDetector::conflicts(const RaceDetector& other) const {

@@ -37,6 +37,16 @@ class RaceDetector {
   void warp_sync(Warp& warp, Mask lanes);
   void fence(Warp& warp, Mask lanes, Scope scope);
 
+  // mbarrier: who waited for a phase comes after those who arrived in it and after the copies that it
+  // tracked.
+  void mbarrier_begin(Block& block, std::uint32_t offset);
+  void mbarrier_arrive(Warp& warp, unsigned lane, std::uint32_t offset);
+  void mbarrier_complete(Block& block, std::uint32_t offset);
+  void mbarrier_wait(Warp& warp, unsigned lane, std::uint32_t offset);
+  /// A copy is issued now and lands later: to be kept in TrackedCopies::issued.
+  std::shared_ptr<const void> issued(Warp& warp, unsigned lane);
+  void landed(Block& block, std::uint32_t offset, const TrackedCopies& copies);
+
   /// After a launch on several workers, whose blocks cannot have synchronised: true if two workers touched a
   /// cell of global memory, one writing. Both must have been made for the same program.
   bool conflicts(const RaceDetector& other) const;

@@ -161,6 +161,8 @@ void suspend(Warp& w, Mask lanes, const Group& as) {
 }
 
 void leave(Warp& w, Mask lanes) {
+  w.block->fruitless_waits = 0;
+  if (!w.bulk_groups.empty()) finish_bulk_stores(w, lanes);
   w.alive &= ~lanes;
   w.block->alive -= static_cast<std::uint32_t>(std::popcount(lanes));
   w.activate(w.active & ~lanes);
@@ -388,9 +390,12 @@ void start_block(Worker& worker, Block& b, std::uint64_t number) {
     w.activate(0);
     w.copies.clear();
     w.copy_groups.clear();
+    w.bulk_groups.clear();
     clear_poison(w);
   }
   for (Barrier& barrier : b.barriers) clear(barrier);
+  b.mbarriers.clear();
+  b.fruitless_waits = 0;
   if (worker.races) worker.races->begin(b);
 }
 
@@ -410,6 +415,7 @@ bool run_block(Block& b, std::uint64_t budget) {
         ++tried;
       }
       if (tried == count) {
+        if (give_up_waiting(b)) continue;
         report_stuck(b);
         break;
       }
@@ -421,6 +427,7 @@ bool run_block(Block& b, std::uint64_t budget) {
       std::uint32_t tried = 0;
       while (tried < count && !can_run(b.warps[(from + tried) % count])) ++tried;
       if (tried == count) {
+        if (give_up_waiting(b)) continue;
         report_stuck(b);
         break;
       }

@@ -369,8 +369,12 @@ bool Decoder::warp_operation() {
       return true;
     case Op::membar:
     case Op::fence: {
-      for (const std::string_view part : opcode->parts)
-        if (part == "proxy" || part == "mbarrier_init") unsupported();
+      if (opcode->has("proxy")) {
+        // The asynchronous proxy sees what is written at once: its fence has nothing to order.
+        if (!opcode->has("async") && !opcode->has("async::generic")) unsupported();
+        step.run = &run_nothing;
+        return true;
+      }
       step.flags = static_cast<std::uint16_t>(opcode->has("cta")                        ? Scope::block
                                               : opcode->has("cluster")                  ? Scope::cluster
                                               : opcode->has("gl") || opcode->has("gpu") ? Scope::gpu

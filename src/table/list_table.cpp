@@ -28,7 +28,7 @@ void require_lengths(std::size_t keys, std::size_t others, std::string_view what
 }
 
 std::uint32_t require_nodes(std::uint64_t heads, std::uint64_t nodes) {
-  if (heads + nodes > kMostNodes)
+  if (nodes > kMostNodes || heads > kMostNodes - nodes)
     throw BadInput(fmt::format("{} buckets and {} nodes are more than {} in all: ask for fewer of either",
                                heads, nodes, kMostNodes));
   return static_cast<std::uint32_t>(nodes);

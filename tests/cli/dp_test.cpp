@@ -195,6 +195,12 @@ TEST_F(DpVerb, NussinovFindsTheMostPairsOfEveryRecord) {
   }
 }
 
+TEST_F(DpVerb, NussinovRefusesWhatUnpacksToMoreThanMayBe) {
+  make("s.fa", ">s\n" + std::string(5000, 'A') + "\n");
+  ASSERT_EQ(run_shell("gzip " + path("s.fa")).code, 0);
+  expect_refusal("nussinov --max-memory 1K " + path("s.fa.gz"), "(--max-memory)");
+}
+
 TEST_F(DpVerb, NussinovWritesConnectivityTables) {
   make("s.fa", ">hairpin\nGGGAAAUCC\n");
   ASSERT_EQ(dp("nussinov --format ct -o " + path("s.ct") + " " + path("s.fa")).code, 0);

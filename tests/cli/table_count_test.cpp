@@ -100,6 +100,21 @@ TEST_F(TableCount, PipesAndGzipAreRead) {
   EXPECT_EQ(counts("- < " + path("words.gz")), wanted);
 }
 
+TEST_F(TableCount, RefusesWhatUnpacksToMoreThanMayBe) {
+  make("words", std::string(200'000, 'a') + "\n");
+  make("s.fa", ">s\n" + std::string(200'000, 'A') + "\n");
+  ASSERT_EQ(run_shell("gzip " + path("words") + " " + path("s.fa")).code, 0);
+  for (const std::string& asked :
+       {path("words.gz"), "- < " + path("words.gz"), "--kmer 5 " + path("s.fa.gz")}) {
+    const ToolRun refused = count("--max-memory 100K " + asked);
+    EXPECT_EQ(refused.code, 2) << asked;
+    EXPECT_THAT(refused.err, HasSubstr("more than 102400 bytes when decompressed, which is the limit"));
+    EXPECT_THAT(refused.err, HasSubstr("(--max-memory)"));
+    EXPECT_EQ(count("--max-memory 1M " + asked).code, 0) << asked;
+  }
+  EXPECT_THAT(count("--max-memory 100 --kmer 5 " + path("s.fa.gz")).err, HasSubstr("the limit is 100"));
+}
+
 TEST_F(TableCount, EmptyFilesHaveNoLines) {
   make("empty", "");
   EXPECT_EQ(counts(path("empty")), Counts());

@@ -53,6 +53,9 @@ DOOR(TextsOfIo, "io::parse_annotations", "io::parse_fasta", "io::parse_frame", "
     refused([&] { return gunzip("\x1f\x8b\x08\x04" + text, text, ~0ull); });
     EXPECT_EQ(gunzip(gzip(text, 12), "", text.size()), text);
     if (!text.empty()) refused([&] { return gunzip(gzip(text, 1), "", text.size() - 1); });
+    EXPECT_EQ(gunzip(gzip(text, 1), "", text.size(), ~0ull), text);
+    refused([&] { return parse_fasta(gzip(text + "a", 1), "", {}, 0); });
+    refused([&] { return uncompressed(gzip(text + "a", 1), "", 0); });
     survives([&] { return uncompressed(text, ""); });
     EXPECT_GE(csv_field(text).size(), text.size());
     survives([&] { return is_gzip(text); });

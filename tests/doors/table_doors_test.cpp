@@ -301,12 +301,14 @@ DOOR(StatusesOfWearers, "table::statuses_of", "table::find_statuses",
 }
 
 DOOR(Counting, "table::count_words", "table::count_kmers",
-     "table::for_each_words(const std::filesystem::path &, const Column &, const TakeWords &)",
-     "table::for_each_words(std::string, const std::string &, const Column &, const TakeWords &)") {
+     "table::for_each_words(const std::filesystem::path &, const Column &, const TakeWords &, std::uint64_t)",
+     "table::for_each_words(std::string, const std::string &, const Column &, const TakeWords &, "
+     "std::uint64_t)") {
   const CountOptions options{.table = {.run = {.devices = {Device::cpu}}, .capacity = 100}};
   const TakeWords take = [](std::span<const std::string_view>) {};
   for (const std::string& text : odd_texts()) {
     survives([&] { return for_each_words(text, text, {}, take), 0; });
+    survives([&] { return for_each_words(text, text, {}, take, 0), 0; });
     survives([&] { return for_each_words(text, "", {.asked = text}, take), 0; });
     survives([&] {
       return for_each_words("a,b\nc,\"d\n" + text, "", {.asked = "2", .separator = ',', .header = true},

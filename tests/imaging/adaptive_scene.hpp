@@ -33,9 +33,10 @@ struct Scene {
     return fit_tensors_adaptively(noisy.image, means, noise, gradients().b, gradients().directions,
                                   phantom.mask, options);
   }
-  TensorImage plain(const Image& image) const {
-    return fit_tensors(image, gradients().b, gradients().directions, phantom.mask).tensor;
+  TensorFit fitted(const Image& image) const {
+    return fit_tensors(image, gradients().b, gradients().directions, phantom.mask);
   }
+  TensorImage plain(const Image& image) const { return fitted(image).tensor; }
 };
 inline const Scene& scene() {
   static const Scene made(15);

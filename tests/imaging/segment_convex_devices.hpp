@@ -209,6 +209,20 @@ TEST_P(ConvexOn, FaintObjectsAmongBrightOnesAreFound) {
   }
 }
 
+TEST_P(ConvexOn, AFewVeryBrightObjectsDoNotMoveTheBordersOfTheOthers) {
+  // Of 25 disks with blurred borders two are four times as bright: with means the border of the others is
+  // drawn towards them.
+  SegmentPhantom phantom = disks(0, 0);
+  for (std::size_t at = 0; at < phantom.image.data.size(); ++at)
+    if (at % 200 < 80 && at / 200 < 40 && phantom.truth[at] != 0) phantom.image.data[at] *= 4;
+  SegmentOptions with = options();
+  const double medians = oracle::dice(segment(phantom.image, with).mask, phantom.truth);
+  with.noise = Noise::equal;
+  const double means = oracle::dice(segment(phantom.image, with).mask, phantom.truth);
+  EXPECT_GE(medians, 0.97);
+  EXPECT_GE(medians, means);
+}
+
 TEST_P(ConvexOn, TheLevelSetIsAboveZeroWhereTheMaskIs) {
   const SegmentPhantom phantom = segment_phantom({70, 50, 3}, 5);
   for (const Inside inside : {Inside::bright, Inside::dark}) {

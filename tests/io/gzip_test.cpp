@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include "io/scratch.hpp"
+#include "warploom/core/memory.hpp"
 
 namespace warploom::io {
 namespace {
@@ -114,6 +115,53 @@ TEST(Gunzip, AStreamThatSaysNothingOfItsLengthGrows) {
   // The last member's length is 1, the first one's content 5000 times what it is compressed to.
   const std::string zeros(20'000'000, '\0');
   EXPECT_TRUE(gunzip(by_zlib(zeros) + by_zlib("x"), "x.gz", kNoLimit) == zeros + "x");
+}
+
+// A member of `count` times a MiB of zeros, and "end". One MiB is compressed, and its bytes are repeated:
+// after a full flush they do not depend on what came before.
+std::string zeros_and_end(std::size_t count) {
+  const std::string zeros(1 << 20, '\0'), end = "end";
+  z_stream stream{};
+  EXPECT_EQ(deflateInit2(&stream, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  const auto packed = [&](const std::string& content, int flush) {
+    std::string out(deflateBound(&stream, content.size()) + 100, '\0');
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(content.data()));
+    stream.avail_in = static_cast<uInt>(content.size());
+    stream.next_out = reinterpret_cast<Bytef*>(out.data());
+    stream.avail_out = static_cast<uInt>(out.size());
+    deflate(&stream, flush);
+    out.resize(out.size() - stream.avail_out);
+    return out;
+  };
+  const std::string piece = packed(zeros, Z_FULL_FLUSH), last = packed(end, Z_FINISH);
+  deflateEnd(&stream);
+  std::string member("\x1f\x8b\x08\0\0\0\0\0\0\x03", 10);
+  const uLong crc_of_zeros = crc32(0, reinterpret_cast<const Bytef*>(zeros.data()), 1 << 20);
+  uLong crc = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    member += piece;
+    crc = crc32_combine(crc, crc_of_zeros, 1 << 20);
+  }
+  member += last;
+  crc = crc32_combine(crc, crc32(0, reinterpret_cast<const Bytef*>(end.data()), 3), 3);
+  const std::uint32_t tail[] = {static_cast<std::uint32_t>(crc),
+                                static_cast<std::uint32_t>((count << 20) + end.size())};
+  return member.append(reinterpret_cast<const char*>(tail), sizeof tail);
+}
+
+TEST(Gunzip, TakesMoreThanFourGigabytes) {
+  constexpr std::size_t kMiB = 4100, kBytes = (kMiB << 20) + 3;  // the stream tells 4 MiB and 3 bytes
+  EXPECT_EQ(gunzip(zeros_and_end(2), "x.gz", kNoLimit).size(), (2U << 20) + 3);
+  if (available_memory() < 2 * kBytes) GTEST_SKIP() << "too little memory";
+  const std::string content = gunzip(zeros_and_end(kMiB), "x.gz", kBytes, kBytes);
+  ASSERT_EQ(content.size(), kBytes);
+  EXPECT_EQ(content.substr(kBytes - 4), std::string("\0end", 4));
+}
+
+TEST(Gunzip, WhatIsExpectedIsAHintOnly) {
+  const std::string content = sample(300'000), packed = by_zlib(content);
+  for (const std::uint64_t expected : {1U, 299'999U, 300'000U, 300'001U, 4'000'000'000U})
+    EXPECT_TRUE(gunzip(packed, "x.gz", 5'000'000, expected) == content) << expected;
 }
 
 TEST(Gunzip, AHeadIsReadWithoutTheRest) {

@@ -116,6 +116,39 @@ TEST(CheckRenaming, RejectsDynamicPoolOverDynamicArray) {
       RejectedFor("would lie over dynamic array 'dyn'"));
 }
 
+/// Two kernels that use the module's arrays v and w; `first` and `second` are what each names in the output.
+CheckResult check_two_kernels(const std::string& first, const std::string& second,
+                              const std::string& more = "") {
+  const std::string head =
+      ".version 8.0\n.target sm_90\n.address_size 64\n.shared .align 4 .b8 v[64];\n"
+      ".shared .align 4 .b8 w[64];\n";
+  const auto kernel = [](const std::string& name, const std::string& pool, const std::string& v,
+                         const std::string& again, const std::string& w) {
+    return ".visible .entry " + name + "()\n{\n" + pool + ".reg .f32 %f<3>;\nst.shared.f32 [" + v +
+           "], %f1;\nbar.sync 0;\nld.shared.f32 %f1, [" + again + "];\nbar.sync 0;\nst.shared.f32 [" + w +
+           "], %f1;\nret;\n}\n";
+  };
+  const std::string pool = ".shared .align 16 .b8 pool[64];\n";
+  return check(head + kernel("k", "", "v", "v", "w") + kernel("l", "", "w", "w", "v") + more,
+               head + kernel("k", first == "v" ? "" : pool, first, second, first == "v" ? "w" : "pool") +
+                   kernel("l", "", "w", "w", "v") + more);
+}
+
+TEST(CheckRenaming, AcceptsAnArrayThatMovedInOneOfTwoKernels) {
+  EXPECT_THAT(check_two_kernels("v", "v"), Accepted());
+  EXPECT_THAT(check_two_kernels("pool", "pool"), Accepted());
+}
+
+TEST(CheckRenaming, RejectsAnArrayThatMovedInOnePlaceOfAKernelOnly) {
+  EXPECT_THAT(check_two_kernels("pool", "v"), RejectedFor("moved in one place and not in another"));
+}
+
+TEST(CheckRenaming, RejectsAMovedArrayThatAFunctionUses) {
+  EXPECT_THAT(
+      check_two_kernels("pool", "pool", ".func f()\n{\n.reg .f32 %f<3>;\nst.shared.f32 [v], %f1;\nret;\n}\n"),
+      RejectedFor("function 'f' uses it"));
+}
+
 TEST(CheckRenaming, RejectsVisibleObject) {
   const std::string head = ".version 8.0\n.target sm_90\n.address_size 64\n";
   const std::string body = ".visible .entry k()\n{\n.reg .f32 %f<3>;\n st.shared.f32 [v], %f1;\n ret;\n}\n";

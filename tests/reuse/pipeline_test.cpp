@@ -174,10 +174,35 @@ TEST(Pipeline, AModuleScopeArrayOfOneKernelMoves) {
   EXPECT_EQ(only_kernel(optimize(text, always())).bytes_after, 256u);
 }
 
-TEST(Pipeline, AModuleScopeArrayOfTwoKernelsStays) {
-  const std::string text = kernel_around(shared("b", 256) + phase("a") + phase("b"),
-                                         {.module = ".shared .align 4 .b8 a[256];\n"}) +
-                           ".visible .entry second()\n{\n.reg .b32 %r1;\nld.shared.u32 %r1, [a];\nret;\n}\n";
+const std::string kTwoArrays = ".shared .align 4 .b8 a[256];\n.shared .align 4 .b8 b[256];\n";
+
+TEST(Pipeline, AModuleScopeArrayOfTwoKernelsMovesInEach) {
+  const std::string second = ".visible .entry second()\n{\n.reg .b32 %r<9>, %t;\nmov.u32 %t, %tid.x;\n";
+  const Result r = optimize(kernel_around(phase("a") + phase("b"), {.module = kTwoArrays}) + second +
+                                phase("b") + phase("a") + "ret;\n}\n",
+                            always());
+  ASSERT_EQ(r.report.kernels.size(), 2u);
+  for (const KernelReport& kernel : r.report.kernels) {
+    EXPECT_EQ(kernel.verdict, Verdict::rewritten) << kernel.reason;
+    EXPECT_EQ(kernel.bytes_after, 256u);
+  }
+  EXPECT_THAT(r.text, HasSubstr(kTwoArrays))
+      << "the declaration stays; nothing names it, so it takes no room";
+  EXPECT_EQ(r.text.find("[a]"), r.text.npos);
+  // One that gains nothing keeps the names, and its own storage.
+  const Result one = optimize(
+      kernel_around(phase("a") + phase("b"), {.module = kTwoArrays}) + second + phase("a") + "ret;\n}\n",
+      always());
+  EXPECT_EQ(one.report.kernels[0].bytes_after, 256u);
+  EXPECT_EQ(one.report.kernels[1].verdict, Verdict::unchanged);
+  EXPECT_NE(one.text.find("[a]"), one.text.npos);
+}
+
+TEST(Pipeline, AModuleScopeArrayOfAFunctionStays) {
+  // The kernel may call it, and then both mean one storage.
+  const std::string text = kernel_around(phase("a") + phase("b"), {.module = kTwoArrays}) +
+                           ".visible .entry second()\n{\n.reg .b32 %r1;\nld.shared.u32 %r1, [a];\nret;\n}\n"
+                           ".func f()\n{\n.reg .b32 %r1;\nld.shared.u32 %r1, [a];\nret;\n}\n";
   EXPECT_EQ(optimize(text, always()).text, text);
 }
 
@@ -206,15 +231,29 @@ TEST(Pipeline, PrivateArraysShareOnlyWithThePass) {
   Options o = always();
   o.disabled = {"privacy", "coverage"};
   EXPECT_EQ(optimize(text, o).text, text);
+  o = always();
+  o.strict = true;  // a read may find what the iteration before stored
+  o.disabled = {"coverage"};
+  EXPECT_EQ(optimize(text, o).text, text);
 }
 
-TEST(Pipeline, StrictSharesNoArrayThatMayBeReadBeforeItIsWritten) {
-  const std::string text = kernel_around(shared("a", 256) + shared("b", 256) + phase("a") +
-                                         phase("b", "ld.shared.u32 %r2, [b+4];\n"));
-  EXPECT_EQ(only_kernel(optimize(text, always())).bytes_after, 256u);
+TEST(Pipeline, StrictKeepsWhatTheKernelStoredAndNothingElse) {
   Options o = always();
   o.strict = true;
-  EXPECT_EQ(optimize(text, o).text, text) << "b+4 is read and never written";
+  const std::string text = kernel_around(shared("a", 256) + shared("b", 256) + phase("a") +
+                                         phase("b", "ld.shared.u32 %r2, [b+4];\n"));
+  EXPECT_EQ(only_kernel(optimize(text, o)).bytes_after, 256u) << "b+4 is read and never written: undefined";
+}
+
+TEST(Pipeline, RefusesAKernelThatReadsTheSizeOfItsSharedMemory) {
+  for (const std::string name : {"%total_smem_size", "%aggr_smem_size"}) {
+    const std::string text = kernel_around(shared("a", 256) + shared("b", 256) + phase("a") + phase("b") +
+                                           "mov.u32 %r1, " + name + ";\n");
+    const Result r = optimize(text, always());
+    EXPECT_EQ(r.text, text);
+    EXPECT_EQ(only_kernel(r).verdict, Verdict::refused);
+    EXPECT_THAT(only_kernel(r).reason, HasSubstr("it reads " + name));
+  }
 }
 
 TEST(Pipeline, AStatedDeathIsTakenAsAssumption) {

@@ -1,5 +1,6 @@
 #include "warploom/reuse/ptxas.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -7,10 +8,13 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <random>
 #include <thread>
 
 #include "warploom/core/error.hpp"
 #include "warploom/core/run.hpp"
+#include "warploom/ptx/module.hpp"
+#include "warploom/reuse/launchability.hpp"
 
 namespace warploom::reuse {
 namespace {
@@ -201,6 +205,51 @@ TEST(RealPtxas, AgreesWithTheDeclaredSharedBytes) {
   ASSERT_EQ(got->error, "");
   EXPECT_EQ(got->kernels.at("k").shared, 6220u);
   EXPECT_GT(got->kernels.at("k").registers, 0u);
+}
+
+/// Kernels with arrays of their own, of the module and of functions that they call, used and unused, of any
+/// size and alignment, two of the module's by several kernels.
+std::string many_kernels(std::mt19937& random) {
+  const auto below = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
+  const auto array = [&](const std::string& name) {
+    return fmt::format(".shared .align {} .b8 {}[{}];\n", 1u << below(8), name, 1 + below(300));
+  };
+  const auto use = [](const std::string& name) { return fmt::format("st.shared.u8 [{}], %r1;\n", name); };
+  std::string text = ".version 8.0\n.target sm_80\n.address_size 64\n";
+  for (unsigned m = 0; m < 6; ++m) text += array(fmt::format("m{}", m));
+  text += ".extern .shared .align 16 .b8 dynamic[];\n";
+  const auto body = [&](const std::string& name, unsigned most) {
+    std::string declared, code;
+    for (unsigned i = 0, n = below(most); i < n; ++i) {
+      declared += array(fmt::format("{}_{}", name, i));
+      if (below(3) != 0) code += use(fmt::format("{}_{}", name, i));
+    }
+    for (unsigned m = 0; m < 6; ++m)
+      if (below(4) == 0) code += use(fmt::format("m{}", m));
+    return declared + ".reg .b32 %r<3>;\nmov.u32 %r1, %tid.x;\n" + code;
+  };
+  for (unsigned f = 0; f < 4; ++f)
+    text += fmt::format(".func f{}()\n{{\n{}ret;\n}}\n", f, body(fmt::format("f{}", f), 3));
+  for (unsigned k = 0; k < 40; ++k)
+    text += fmt::format(".visible .entry k{}()\n{{\n{}{}{}ret;\n}}\n", k, body(fmt::format("k{}", k), 5),
+                        below(2) == 0 ? "" : fmt::format("call.uni f{};\n", below(4)),
+                        below(4) == 0 ? use("dynamic") : "");
+  return text;
+}
+
+TEST(RealPtxas, CountsTheArraysOfKernelsModuleAndFunctionsAsWeDo) {
+  for (unsigned seed = 1; seed <= 5; ++seed) {
+    std::mt19937 random(seed);
+    const std::string text = many_kernels(random);
+    const ptx::Module module = ptx::parse(text, "k.ptx");
+    const auto got = run_ptxas(text, "sm_90");
+    if (!got) GTEST_SKIP() << "there is no ptxas on this machine";
+    ASSERT_EQ(got->error, "");
+    ASSERT_EQ(got->kernels.size(), 40u);
+    for (const auto& [name, usage] : got->kernels)
+      EXPECT_EQ(shared_declared(module, *module.find_function(name)).bytes, usage.shared)
+          << "seed " << seed << ", " << name;
+  }
 }
 
 }  // namespace

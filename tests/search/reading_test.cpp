@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 
 #include "warploom/core/error.hpp"
+#include "warploom/search/distance.hpp"
 #include "warploom/search/in_place.hpp"
 
 namespace warploom::search {
@@ -153,6 +155,78 @@ TEST(FindAutomatic, KnowsPatternsOfAnotherLength) {
   EXPECT_EQ(found.chosen().name, "stretched");
   EXPECT_EQ(Steps::hit(found, 10), kSteps);
   EXPECT_GT(found.matches[0].pairs[0].scale, 1.1);
+}
+
+/// Two channels of Steps.
+Steps two_channels(std::uint32_t seed) {
+  Steps all(seed);
+  all.recorded.resize(2);
+  all.pattern.resize(2);
+  all.query.channels = {all.pattern.begin(), all.pattern.end()};
+  all.query.places = {0, 1};
+  all.query.names = {"lead 1", "lead 2"};
+  return all;
+}
+
+TEST(FindAutomatic, TwoChannelsAreRankedByTheGeometricMeanOfBoth) {
+  Steps all = two_channels(1);
+  for (auto& channel : all.recorded) channel.resize(1600);
+  const FoundAs found = all.found({.limit = 12});
+  ASSERT_EQ(found.chosen().name, "in place");
+  // By definition: each window, a path each.
+  std::vector<std::pair<double, std::int64_t>> windows;
+  for (std::int64_t t = 0; t + kStep <= 1600; ++t) {
+    double product = 1;
+    for (int c = 0; c < 2; ++c)
+      product *=
+          dtw_distance(all.pattern[c], std::span(all.recorded[c]).subspan(t, kStep), 5, Normalization::z);
+    windows.emplace_back(std::sqrt(product), t);
+  }
+  std::ranges::sort(windows);
+  std::vector<std::pair<double, std::int64_t>> chosen;
+  for (const auto& [distance, t] : windows)
+    if (std::ranges::none_of(chosen,
+                             [&](const auto& other) { return std::abs(other.second - t) <= kStep / 2; }))
+      chosen.emplace_back(distance, t);
+  ASSERT_GE(chosen.size(), found.matches.size());
+  for (std::size_t k = 0; k < found.matches.size(); ++k) {
+    const Match& match = found.matches[k];
+    EXPECT_EQ(match.first, chosen[k].second) << k;
+    EXPECT_NEAR(match.distance, chosen[k].first, 1e-4 * chosen[k].first) << k;
+    ASSERT_EQ(match.pairs.size(), 2U);
+    EXPECT_NEAR(match.distance, std::sqrt(match.pairs[0].distance * match.pairs[1].distance), 1e-3) << k;
+  }
+}
+
+TEST(FindAutomatic, OfTwoChannelsOneMayFailAtAPlace) {
+  Steps all = two_channels(2);
+  for (std::int64_t k = 0; k < kSteps; ++k) {
+    const std::vector<float> noise = smooth(kStep, 500 + static_cast<std::uint32_t>(k));
+    if (k % 2 == 1) std::ranges::copy(noise, all.recorded[k / 2 % 2].begin() + Steps::place(k));
+  }
+  EXPECT_EQ(Steps::hit(all.found({.limit = 12}), 3), kSteps);
+  IndexOptions on_cpu;
+  on_cpu.run.devices = {Device::cpu};
+  Index index(all.signal(), on_cpu);
+  FoundAs plain;
+  plain.matches = find_in_place(index, all.query, {.limit = 12});
+  EXPECT_LT(Steps::hit(plain, 3), kSteps);
+}
+
+TEST(FindAutomatic, KnowsSwitchedChannelsThoughDecoysAreAsNear) {
+  // The pattern is the same in both directions of time, and so is its decoy: no place is rare among decoys.
+  Steps all = two_channels(3);
+  for (std::int64_t c = 0; c < 2; ++c) {
+    const std::vector<float> was = all.pattern[c];
+    for (std::int64_t i = 0; i < kStep; ++i) all.pattern[c][i] = was[i] + was[kStep - 1 - i];
+    for (std::int64_t k = 0; k < kSteps; ++k)
+      for (std::int64_t i = 0; i < kStep; ++i)
+        all.recorded[1 - c][Steps::place(k) + i] =
+            all.pattern[c][i] + 0.2F * all.recorded[1 - c][Steps::place(k) + i];
+  }
+  const FoundAs found = all.found();
+  EXPECT_THAT(found.chosen().reading.channels, ElementsAre(1, 0));
+  EXPECT_EQ(Steps::hit(found, 3), kSteps);
 }
 
 TEST(FindAutomatic, SaysThatWhatIsNotThereMayBeChance) {

@@ -315,6 +315,13 @@ TEST_P(ListOn, ClearEmptiesTheTable) {
   EXPECT_EQ(table.run(Operation::insert, keys, {}, {}, {}).tally.inserted, 100);
 }
 
+TEST_P(ListOn, MoreNodesThanNumbersForThemAreRefused) {  // not asked of the memory, which may have room for
+                                                         // the rest of 2^64
+  using Table = ListTable<std::uint32_t, std::uint32_t>;
+  EXPECT_THROW(Table(options(1, 0, ~std::uint64_t{0})), BadInput);
+  EXPECT_THROW(Table(options(1, 4, 0xFFFF0000)), BadInput);
+}
+
 TEST_P(ListOn, BadOptionsAndLengthsAreRefused) {
   using Table = ListTable<std::uint32_t, std::uint32_t>;
   EXPECT_THROW(Table(options(0, 4, 100)), BadInput);

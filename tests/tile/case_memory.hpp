@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "cases.hpp"
+#include "tile/c/scalar_types.hpp"
 #include "warploom/tile/interpret.hpp"
 #include "warploom/tile/nest.hpp"
 
@@ -41,15 +42,7 @@ class CaseMemory {
   std::vector<double> values(std::size_t array) const {
     const ScalarType type = find_variable(region_, names_[array])->type;
     const std::vector<std::byte>& bytes = buffers_[array];
-    switch (type) {
-      case ScalarType::float32:
-        return read<float>(bytes);
-      case ScalarType::float64:
-        return read<double>(bytes);
-      case ScalarType::int32:
-        return read<std::int32_t>(bytes);
-    }
-    throw std::logic_error("a type that has no values");
+    return with_type(type, [&]<typename T>(T) { return read<T>(bytes); });
   }
 
  private:
@@ -73,15 +66,7 @@ class CaseMemory {
     return values;
   }
   static std::vector<std::byte> as_bytes(const Variable& variable, const std::vector<double>& values) {
-    switch (variable.type) {
-      case ScalarType::float32:
-        return write<float>(values);
-      case ScalarType::float64:
-        return write<double>(values);
-      case ScalarType::int32:
-        return write<std::int32_t>(values);
-    }
-    throw std::logic_error("a type that has no values");
+    return with_type(variable.type, [&]<typename T>(T) { return write<T>(values); });
   }
 
   const Region& region_;
@@ -108,7 +93,7 @@ inline Memory make_case_memory(const Region& region, const std::map<std::string,
   Memory memory = make_memory(region, sizes, seed);
   for (auto& [name, values] : memory.arrays) {
     const Variable& variable = *find_variable(region, name);
-    if (variable.type == ScalarType::int32) continue;
+    if (is_integer(variable.type)) continue;
     if (variable.extents.size() == 1)
       for (double& value : values)
         value = static_cast<float>(value / (2 * static_cast<double>(values.size())));

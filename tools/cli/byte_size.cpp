@@ -2,7 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "verb.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/file.hpp"
+#include "warploom/core/memory.hpp"
 #include "warploom/core/parse.hpp"
 
 namespace warploom::tool {
@@ -20,6 +26,17 @@ std::uint64_t parse_byte_size(std::string_view option, const std::string& text) 
   const int shift = unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : 0;
   if (shift == 0 || value >> (63 - shift) != 0) refuse();
   return value << shift;
+}
+
+void add_max_memory(Command& command, std::uint64_t& size, std::string help) {
+  command.add(
+      "--max-memory SIZE", [&size](const std::string& text) { size = parse_byte_size("--max-memory", text); },
+      std::move(help));
+}
+
+std::string read_input(const std::string& path, std::uint64_t max_bytes) {
+  const std::uint64_t most = std::min(max_bytes, available_memory());
+  return path == "-" ? read_standard_input(most) : read_file(path, most);
 }
 
 }  // namespace warploom::tool

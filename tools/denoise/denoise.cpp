@@ -124,7 +124,7 @@ std::function<int()> add(Command& command) {
   add_denoise_options(command, *settings);
   return [settings] {
     return with_option_names(
-        [&] { return naming_max_memory([&] { return run(*settings); }); },
+        [&] { return naming_max_memory(settings->max_memory, [&] { return run(*settings); }); },
         {{"descent_step", "--step"}, {"largest_b", "--bmax"}, {"square_micrometres", "--unit um2/ms"}});
   };
 }

@@ -107,9 +107,8 @@ void add_input_options(Command& command, DenoiseSettings& s) {
       "--mask MASK", &s.mask,
       "Voxels to fit and to denoise: a NIfTI file (not 0 is inside); auto: from the mean b = 0 "
       "volume, or the trace, by Otsu's threshold; nonzero: where any volume is; none: all [auto for a series, else nonzero]");
-  add(
-      command, "--max-memory", "SIZE",
-      [&s](const std::string& text) { s.max_memory = parse_byte_size("--max-memory", text); },
+  add_max_memory(
+      command, s.max_memory,
       "Refuse an image file whose header asks for more, before it is unpacked; as 2G [what is available]");
 }
 

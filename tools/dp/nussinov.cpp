@@ -5,10 +5,12 @@
 #include <iterator>
 #include <memory>
 
+#include "cli/byte_size.hpp"
 #include "cli/stopwatch.hpp"
 #include "cli/verb.hpp"
 #include "problem.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/file.hpp"
 #include "warploom/dp/base_pairs.hpp"
 #include "warploom/io/fasta.hpp"
 
@@ -21,6 +23,7 @@ struct Settings : DpSettings {
   std::string input, format = "dot-bracket", weights, svg;
   std::int64_t minimum_loop = 3;
   bool no_gu = false, unknown = false;
+  std::uint64_t max_memory = kMaxFileBytes;
 };
 
 dp::BasePairOptions options_of(const Settings& s) {
@@ -68,9 +71,10 @@ int run(Settings& s) {
   run.add("--svg", s.svg, ".svg");
   const dp::BasePairOptions options = options_of(s);
   const std::vector<io::FastaRecord> records =
-      io::parse_fasta(read_input(s.input), input_name(s.input),
+      io::parse_fasta(read_input(s.input, s.max_memory), input_name(s.input),
                       {.letters = s.unknown ? "ACGUTN" : "ACGUT",
-                       .advice = s.unknown ? "" : "--allow-n accepts N, which pairs with nothing"});
+                       .advice = s.unknown ? "" : "--allow-n accepts N, which pairs with nothing"},
+                      s.max_memory);
   if (!s.svg.empty() && records.size() > 1)
     throw BadInput(fmt::format("--svg {}: a picture is of one sequence; {} has {}", s.svg,
                                input_name(s.input), records.size()));
@@ -110,8 +114,9 @@ std::function<int()> add(Command& command) {
               "Of the result: dot-bracket, ct (connectivity table) or json [dot-bracket]");
   command.add("--svg FILE", &s->svg,
               "Picture to write, of one sequence: its pairs as arcs over its bases (.svg)");
+  add_max_memory(command, s->max_memory, "Refuse a file that has more, or unpacks to more; as 8G [2G]");
   add_dp_options(command, *s);
-  return [s] { return run(*s); };
+  return [s] { return naming_max_memory(s->max_memory, [s] { return run(*s); }); };
 }
 
 }  // namespace

@@ -46,8 +46,9 @@ bool ends_with(const std::string& path, std::string_view ending) {
   return lower.ends_with(ending);
 }
 imaging::ScalarImage read_image(const Settings& s, const std::string& path, std::int64_t volume = -1) {
-  return naming_max_memory(
-      [&] { return imaging::parse_image(read_input(path), input_name(path), volume, s.max_memory); });
+  return naming_max_memory(s.max_memory, [&] {
+    return imaging::parse_image(read_input(path, s.max_memory), input_name(path), volume, s.max_memory);
+  });
 }
 
 /// What the names and the options say is wrong, before anything is read.
@@ -275,9 +276,8 @@ std::function<int()> add(Command& command) {
       .range(0, std::numeric_limits<int>::max());
   command.add("--mask FILE", &s->mask,
               "Voxels that count: those that are not 0 in this image (PNG or NIfTI) [all]");
-  command.add(
-      "--max-memory SIZE",
-      [s](const std::string& text) { s->max_memory = parse_byte_size("--max-memory", text); },
+  add_max_memory(
+      command, s->max_memory,
       "Refuse a file whose header asks for more, before it is unpacked; as 2G [what is available]");
   command.group("Method");
   command
@@ -304,7 +304,7 @@ std::function<int()> add(Command& command) {
   command
       .add(
           "--noise NOISE", [s](const std::string& text) { s->with.noise = imaging::parse_noise(text); },
-          "equal (everywhere as much), counts (more where it is brighter, as of counted photons: finds fainter objects) or auto (counts where objects differ in brightness) [auto]")
+          "equal (everywhere as much), counts (more where it is brighter, as of counted photons: finds fainter objects) or auto (counts where objects differ in brightness, else equal, from medians in place of means) [auto]")
       .suggest({"auto", "equal", "counts"});
   command.add("--means A,B", &s->means,
               "Two means to begin with beside those that are tried anyway; the lowest energy wins");

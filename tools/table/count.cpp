@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "cli/byte_size.hpp"
 #include "cli/option_names.hpp"
 #include "cli/verb.hpp"
 #include "command.hpp"
@@ -18,7 +19,7 @@ struct Settings : TableSettings {
   table::Column column;
   int kmer = 0;
   bool canonical = false;
-  std::uint64_t top = 20, least = 1;
+  std::uint64_t top = 20, least = 1, max_memory = kMaxFileBytes;
 };
 
 int finish(const Settings& s, TableRun& run, const table::Counts& counts, std::string_view what) {
@@ -62,14 +63,16 @@ int run(Settings& s) {
   const table::CountOptions options{s.table, s.top, s.least};
   if (s.kmer > 0)
     return finish(s, run,
-                  table::count_kmers(io::parse_fasta(read_input(s.input), input_name(s.input)), s.kmer,
-                                     s.canonical, options),
+                  table::count_kmers(io::parse_fasta(read_input(s.input, s.max_memory), input_name(s.input),
+                                                     {}, s.max_memory),
+                                     s.kmer, s.canonical, options),
                   fmt::format("{}-mers", s.kmer));
   const auto text = [&](const table::TakeWords& take) {
     if (s.input == "-")
-      table::for_each_words(read_standard_input(), input_name(s.input), s.column, take);
+      table::for_each_words(read_input(s.input, s.max_memory), input_name(s.input), s.column, take,
+                            s.max_memory);
     else
-      table::for_each_words(s.input, s.column, take);
+      table::for_each_words(s.input, s.column, take, s.max_memory);
   };
   return finish(s, run, table::count_words(text, options), s.column.asked.empty() ? "lines" : "fields");
 }
@@ -91,8 +94,13 @@ std::function<int()> add(Command& command) {
               "A k-mer and its reverse complement are the same, written as the lesser of the two");
   command.add("--top N", &s->top, "How many to list, the most frequent first; 0: all [20]");
   command.add("--min-count N", &s->least, "List what came as often at least [1]");
+  add_max_memory(command, s->max_memory,
+                 "Refuse a file that is read whole (FASTA, gzip, standard input) and has more, or unpacks to "
+                 "more; as 8G [2G]");
   add_table_options(command, *s);
-  return [s] { return with_option_names([s] { return run(*s); }); };
+  return [s] {
+    return with_option_names([s] { return naming_max_memory(s->max_memory, [s] { return run(*s); }); });
+  };
 }
 
 }  // namespace

@@ -26,13 +26,16 @@ using TakeWords = std::function<void(std::span<const std::string_view>)>;
 /// field of each. A field in double quotes may hold the separator; blank lines have no fields. gzip is
 /// recognised by its first bytes.
 /// @param name  of the text, for messages
+/// @param max_bytes  what gzip may hold
 /// @throws BadInput (no such column, no function; as gunzip), ParseError (a line without the field),
 /// Interrupted
-void for_each_words(std::string content, const std::string& name, const Column& column,
-                    const TakeWords& take);
-/// The same of a file. One that is no gzip is read piece by piece, whatever its size.
+void for_each_words(std::string content, const std::string& name, const Column& column, const TakeWords& take,
+                    std::uint64_t max_bytes = kMaxFileBytes);
+/// The same of a file. One that is no gzip is read piece by piece, whatever its size; of gzip and pipes
+/// `max_bytes` are taken, too.
 /// @throws BadInput as InputFile too
-void for_each_words(const std::filesystem::path& path, const Column& column, const TakeWords& take);
+void for_each_words(const std::filesystem::path& path, const Column& column, const TakeWords& take,
+                    std::uint64_t max_bytes = kMaxFileBytes);
 
 struct CountOptions {
   Options table = {};

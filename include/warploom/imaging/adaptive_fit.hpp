@@ -45,7 +45,9 @@ struct AdaptiveFit {
 ///    the score s = sum_i m'_i S_i a_i (M_i - m_i) / v_i and the information N = sum_i (m'_i S_i)^2 a_i a_i^T
 ///    / v_i of the measured M_i, a_i the row of the design; ln S0 is eliminated. N^-1 is the covariance of a
 ///    fit to the voxel alone; free water, whose signal is low, has little information, and a bundle much. The
-///    score s' of the denoised series in the same way.
+///    score s' of the denoised series in the same way. In both, a residual beyond 4 standard deviations
+///    counts as one of 4 (Huber 1964): no noise explains it, and no tensor. So does it where S0 is fitted at
+///    the end.
 /// 3. *Neighbours*: a guide, the fit of the denoised series with its bias (which only costs contrast) plus
 /// what
 ///    the nearest neighbours' mean score says that denoising took away. Distance of two voxels: (g_v - g_u)^T

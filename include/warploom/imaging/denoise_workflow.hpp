@@ -87,7 +87,7 @@ struct SeriesFacts {
   std::string remark = {};                ///< remark_on_lengths()
   FitMethod method = FitMethod::wls;
   std::int64_t fitted = 0, not_fitted = 0, raised = 0, negative = 0;  ///< voxels, as in TensorFit
-  double seconds = 0;                                                 ///< of the fit
+  double seconds = 0;                                                 ///< that the fit was waited for
   SeriesOutcome denoised = {};                                        ///< the step before the fit
 };
 

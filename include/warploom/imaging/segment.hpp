@@ -22,7 +22,7 @@ std::string_view name(Method method);
 
 /// How the values of one side spread about its mean; Method::convex.
 enum class Noise {
-  automatic,  ///< see segment()
+  automatic,  ///< equal or counts, and medians for means: see segment()
   equal,      ///< as much on all sides: squared differences, as Chan and Vese have them
   counts,     ///< the variance grows as the mean does above the least value: the same of square roots
 };
@@ -146,7 +146,10 @@ struct Segmentation {
 /// Noise::automatic is `equal`, unless what its mask would gain at the best threshold of the roots is a strip
 /// wider than 1.2 (in units of the smallest spacing) along the border: more than blur. Then objects differ in
 /// brightness, one mean would lose the faint ones, and `counts` is taken, whose threshold is nearer to the
-/// darker side. Of more than two classes it is `equal`. The rule is ours; measurements in docs/results.
+/// darker side. Else, without `mu`, from the best means on, c_in and c_out become the medians of v on both
+/// sides, and S minimises E for these: a few objects much brighter than the others move a mean, and so the
+/// border of all others, and not a median. Of more than two classes it is `equal`. The rules are ours;
+/// measurements in docs/results.
 ///
 /// **Method::level_set.** Chan and Vese's active contour without edges: the level set phi that descends
 ///

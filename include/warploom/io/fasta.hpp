@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "warploom/core/file.hpp"
+
 namespace warploom::io {
 
 struct FastaRecord {
@@ -26,11 +28,13 @@ struct FastaLetters {
 /// around sequence lines, are skipped, so are lines that begin with ';' (comments of the old format) and a
 /// byte order mark. Before the first header nothing else may stand. gzip is recognised by its first bytes.
 /// @param name  of the file, for messages
+/// @param max_bytes  what gzip may hold
 /// @throws BadInput: no record, a record without sequence (with its name and line), text before the first
 ///         header, a character that is none of the letters (with record, line and column)
 std::vector<FastaRecord> parse_fasta(std::string_view content, const std::string& name,
-                                     const FastaLetters& letters = {});
-/// @throws as parse_fasta and read_file; at most kMaxFileBytes, of gzip inside it
+                                     const FastaLetters& letters = {},
+                                     std::uint64_t max_bytes = kMaxFileBytes);
+/// @throws as parse_fasta and read_file
 std::vector<FastaRecord> read_fasta(const std::filesystem::path& path, const FastaLetters& letters = {});
 
 }  // namespace warploom::io

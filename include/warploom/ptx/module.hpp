@@ -89,6 +89,7 @@ struct Variable {
   Span name_span = {};
   bool alone = true;                                 ///< false: one declaration names several variables
   std::array<std::uint32_t, 2> users{kNone, kNone};  ///< the first two functions whose code names it
+  bool used_by_function = false;                     ///< the code of a .func names it, not of kernels alone
 };
 
 /// A name used where no instruction stands: initialisers, debug sections, aliases, unknown directives.

@@ -55,14 +55,16 @@ struct FoundAs : Found {
 /// The plain reading competes with others: channels switched (within FindOptions::neighbours or adjacency) or
 /// negated, late by constant lags, sensors in another orientation, channels that say nothing, patterns of
 /// other lengths. What is chosen once a recording is searched like the plain reading: dependent DTW on one
-/// path. In doubt it is the plain one, whose matches are find_in_place()'s, in the same order.
+/// path. In doubt it is the plain one, whose matches are find_in_place()'s, in the same order. Of a query of
+/// two channels each has a path of its own, and Match::distance is the geometric mean of both.
 ///
 /// Readings are fitted by correlations of all pairs of channels, at places that agree on one; a reading is
 /// fitted to half of its places and judged at the other half, both ways. It is chosen if its gain exceeds
-/// that of decoys (the query reversed in time, sent through the same) by 5 %. Match::chance tells how many
-/// places as near are to be expected in a recording of this length that does not hold the query, given the
-/// readings that were tried: the least distances of decoys in stretches of a zone are taken as normal in
-/// their logarithms. Of `options` limit, band, exclusion, max_lag, scales, sensors, neighbours, adjacency and
+/// that of decoys (the query reversed in time, sent through the same) by 5 %, and its best place is
+/// significant or the gain so large that chance does not reach it. Match::chance tells how many places as
+/// near are to be expected in a recording of this length that does not hold the query, given the readings
+/// that were tried: the least distances of decoys in stretches of a zone are taken as normal in their
+/// logarithms. Of `options` limit, band, exclusion, max_lag, scales, sensors, neighbours, adjacency and
 /// negated count; max_distance is of the distance of all channels together. Cost: that of find_in_place(),
 /// once or twice; correlations at 32 windows a length of the query; decoys in 32 lengths. Memory: a float for
 /// each pair of channels and each of these windows, of 4,096 lengths at most.

@@ -17,7 +17,7 @@ struct ClangOptions {
   std::string compiler = {};
   std::vector<std::string> flags = {};   ///< as of the compiler: "-Iinclude", "-std=c++20"
   std::filesystem::path directory = {};  ///< where the flags' relative paths start; empty: here
-  std::chrono::milliseconds time_limit = std::chrono::minutes(2);
+  std::chrono::milliseconds time_limit = std::chrono::seconds(40);
 };
 
 /// The compiler that read_with_clang() would start; empty where there is none.

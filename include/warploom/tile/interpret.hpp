@@ -5,14 +5,15 @@
 namespace warploom::tile {
 
 /// The values that a region works on, kept as double; float32 is rounded after every operation as C's float
-/// arithmetic has it. Integers have 64 bits in expressions and 32 where they are stored.
+/// arithmetic has it. Integers have 64 bits in expressions, and those of their type where they are stored.
 struct Memory {
   std::map<std::string, std::int64_t> sizes = {};
   std::map<std::string, std::vector<double>> arrays = {};  ///< row-major, extents as declared
   std::map<std::string, double> scalars = {};
 };
 
-/// Arrays and scalars, local ones too, for these sizes, with pseudo-random values in [0.5, 1.5), int32 in 1
+/// Arrays and scalars, local ones too, for these sizes, with pseudo-random values in [0.5, 1.5), integers in
+/// 1
 /// .. 8, that depend on the seed and the variable's name alone.
 /// @throws BadInput (a size is missing, an extent is not known or negative, the whole is larger than 2^31
 /// elements)

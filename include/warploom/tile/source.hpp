@@ -15,8 +15,20 @@ struct Position {
   unsigned line = 0, column = 0;
 };
 
-enum class ScalarType { float32, float64, int32 };
-/// "float", "double", "int"
+enum class ScalarType {
+  float32,
+  float64,
+  int32,
+  character,  ///< C's char
+  int8,
+  uint8,
+  int16,
+  uint16,
+  uint32,
+  int64,
+  uint64,
+};
+/// "float", "double", "int", "unsigned char", "long"
 std::string_view c_name(ScalarType type);
 /// Bytes of one element.
 int size_of(ScalarType type);
@@ -24,12 +36,14 @@ int size_of(ScalarType type);
 /// An expression, as C has it.
 struct Expression {
   enum class Kind {
-    integer,      ///< value
-    real,         ///< text, as written: "1.0f"
-    name,         ///< text: a loop, a size, a scalar
-    element,      ///< text: the array; operands: its subscripts
-    unary,        ///< text: "-" "+" "!"; one operand
-    binary,       ///< text: "+" "-" "*" "/" "%" "<" "<=" ">" ">=" "==" "!=" "&&" "||"; two operands
+    integer,  ///< value
+    real,     ///< text, as written: "1.0f"
+    name,     ///< text: a loop, a size, a scalar
+    element,  ///< text: the array; operands: its subscripts
+    unary,    ///< text: "-" "+" "!" "~"; one operand
+    binary,   ///< text: "+" "-" "*" "/" "%" "<" "<=" ">" ">=" "==" "!=" "&&" "||", of integers of memory "&"
+              ///< "|"
+              ///< "^" "<<" ">>", too; two operands
     conditional,  ///< operands: condition, value if it holds, value if not
     call,         ///< text: "sqrt", "min", "max", "floord" (floor of a quotient); operands: arguments
     cast,         ///< text: the type's C name; one operand

@@ -43,7 +43,6 @@ Liveness find_liveness(const Kernel& kernel, const std::vector<DeadPoint>& dead)
       kill[b] |= e.dead_before;
       if (e.access != nullptr && e.access->write) gen[b] |= e.access->objects;
     }
-  if (kernel.strict) l.stored_in[0].set();  // what was there before the kernel counts as stored
   for (bool changed = true; changed;) {
     changed = false;
     for (const std::uint32_t b : cfg.order) {

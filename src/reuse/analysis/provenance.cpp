@@ -122,7 +122,10 @@ class AddressAnalysis {
              f_.line);
     propagate();
     for (const std::uint32_t b : cfg_.order)
-      for (std::uint32_t i = cfg_.blocks[b].first; i < cfg_.blocks[b].last; ++i) visit(i);
+      for (std::uint32_t i = cfg_.blocks[b].first; i < cfg_.blocks[b].last; ++i) {
+        refuse_sizes(f_.instructions[i]);
+        visit(i);
+      }
     std::sort(use_.accesses.begin(), use_.accesses.end(),
               [](const Access& a, const Access& b) { return a.instruction < b.instruction; });
     return std::move(use_);
@@ -139,6 +142,15 @@ class AddressAnalysis {
   void forbid_inserts(std::string text, std::uint32_t line) {
     use_.inserts_allowed = false;
     if (!use_.no_insert) use_.no_insert = Reason{std::move(text), line};
+  }
+
+  /// What a kernel reads of its shared memory's size would change.
+  void refuse_sizes(const Instruction& i) {
+    for (const Operand& o : f_.operands_of(i)) {
+      const std::string_view name = module_.text_of(o.span);
+      if (o.kind == OperandKind::special && (name == "%total_smem_size" || name == "%aggr_smem_size"))
+        refuse(fmt::format("it reads {}, which would be another number", name), i.line);
+    }
   }
 
   void collect_objects() {
@@ -172,7 +184,8 @@ class AddressAnalysis {
       const Variable& v = module_.variables[use_.objects[o].variable];
       at_module_scope |= v.function == kNone;
       const std::uint32_t other = v.users[0] == own ? v.users[1] : v.users[0];
-      if (other == kNone || o >= kMaxObjects) continue;
+      // Another kernel has storage of its own of that name; a function that is called has this kernel's.
+      if (other == kNone || !v.used_by_function || o >= kMaxObjects) continue;
       const Function& f = module_.functions[other];
       pin(ObjectSet().set(o), fmt::format("also used by '{}'", f.name), f.line);
     }

@@ -102,14 +102,14 @@ class KernelCheck {
       if (k_.stated_dead[i] != ptx::kNone && !uniformity.divergent[k_.cfg.block_of[i]])
         dead.push_back(
             {i, k_.stated_dead[i], fmt::format("is stated to be dead at line {}", k_.line(i)), false});
-    std::vector<Clobbered> clobbered = find_clobbered(k_, dead, k_.strict);
+    std::vector<Clobbered> clobbered = find_clobbered(k_, dead);
     // What cannot do without proves its dead points; first by the cheap rule, then by evaluation.
     const auto prove = [&](auto points_of) {
       std::set<std::uint32_t> objects;
       for (const Clobbered& c : clobbered) objects.insert(c.object);
       for (const std::uint32_t o : objects)
         for (DeadPoint& point : points_of(o)) dead.push_back(std::move(point));
-      if (!objects.empty()) clobbered = find_clobbered(k_, dead, k_.strict);
+      if (!objects.empty()) clobbered = find_clobbered(k_, dead);
     };
     prove([&](std::uint32_t o) {
       std::vector<DeadPoint> points;
@@ -153,7 +153,7 @@ class KernelCheck {
     std::vector<DeadPoint> unconditional;
     std::copy_if(dead_.begin(), dead_.end(), std::back_inserter(unconditional),
                  [](const DeadPoint& d) { return !d.assumes_initialised; });
-    if (!find_clobbered(k_, unconditional, true).empty())
+    if (!find_clobbered(k_, unconditional).empty())
       certify("assumed: no uninitialised shared memory is read");
   }
 

@@ -476,7 +476,6 @@ std::vector<DeadPoint> covered_points(const Kernel& k, const Uniformity& uniform
   for (const ptx::Loop& loop : k.cfg.loops) candidates.insert(k.cfg.blocks[loop.header].first);
   for (std::uint32_t i = 0; i + 1 < k.function.instructions.size(); ++i)
     if (separates(k, i)) candidates.insert(i + 1);
-  if (k.strict) candidates.insert(0);
   Walker walker(k, uniformity, object);
   for (auto it = candidates.rbegin(); it != candidates.rend(); ++it) {  // later ones help earlier ones
     const std::uint32_t point = *it, b = k.cfg.block_of[point];

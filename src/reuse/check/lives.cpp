@@ -63,7 +63,7 @@ std::vector<Pending> pending_at_blocks(const Kernel& k) {
 
 }  // namespace
 
-std::vector<Clobbered> find_clobbered(const Kernel& k, const std::vector<DeadPoint>& dead, bool strict) {
+std::vector<Clobbered> find_clobbered(const Kernel& k, const std::vector<DeadPoint>& dead) {
   std::map<std::uint32_t, std::vector<std::uint32_t>> dead_at;
   for (const DeadPoint& d : dead) dead_at[d.instruction].push_back(d.object);
   std::vector<std::vector<std::uint32_t>> sides(k.objects.size());  // bits of `lost` that are about an object
@@ -95,12 +95,9 @@ std::vector<Clobbered> find_clobbered(const Kernel& k, const std::vector<DeadPoi
         if (state.written.test(partner(side))) state.lost.set(side ^ 1);
     });
   };
-  Lives entry{Bits(k.objects.size()), Bits(2 * k.pairs.size())};
-  const Lives empty = entry;
-  if (strict)
-    for (std::uint32_t o = 0; o < k.objects.size(); ++o) entry.written.set(o);
+  const Lives empty{Bits(k.objects.size()), Bits(2 * k.pairs.size())};
   std::vector<Lives> in =
-      forward<Lives>(k, entry, empty, [&](Lives& s, std::uint32_t i) { step(s, i, false); });
+      forward<Lives>(k, empty, empty, [&](Lives& s, std::uint32_t i) { step(s, i, false); });
   for (const std::uint32_t b : k.cfg.order)
     for (std::uint32_t i = k.cfg.blocks[b].first; i < k.cfg.blocks[b].last; ++i) step(in[b], i, true);
   return found;

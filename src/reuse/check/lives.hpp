@@ -23,9 +23,9 @@ struct Clobbered {
   bool operator==(const Clobbered&) const = default;
 };
 
-/// Condition 1: paths that store A, store B, load A, with no dead point of A between. `strict`: what memory
-/// holds when the kernel starts counts as stored.
-std::vector<Clobbered> find_clobbered(const Kernel& k, const std::vector<DeadPoint>& dead, bool strict);
+/// Condition 1: paths that store A, store B, load A, with no dead point of A between. What memory holds when
+/// the kernel starts is undefined.
+std::vector<Clobbered> find_clobbered(const Kernel& k, const std::vector<DeadPoint>& dead);
 /// Condition 2: paths free of barriers between accesses of both; a text for each pair.
 std::vector<std::string> find_unseparated(const Kernel& k);
 /// Condition 3: accesses of both in the region of a divergent branch.

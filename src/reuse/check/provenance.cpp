@@ -99,6 +99,10 @@ class Finder {
     const ptx::Opcode& opcode = k_.opcode(i);
     if (outside_contract(opcode))
       k_.refusals.push_back(fmt::format("line {}: '{}' is not modelled", k_.line(i), opcode.text));
+    for (const ptx::Operand& o : k_.function.operands_of(k_.function.instructions[i]))
+      if (const std::string_view name = k_.module.text_of(o.span);
+          o.kind == ptx::OperandKind::special && (name == "%total_smem_size" || name == "%aggr_smem_size"))
+        k_.refusals.push_back(fmt::format("line {}: {} tells the size of shared memory", k_.line(i), name));
     switch (opcode.op) {
       case Op::ld:
       case Op::ldu:

@@ -298,8 +298,12 @@ class Matcher {
   /// A name that now is the pool's; true if one stood here.
   bool pass_name() {
     const auto a = in_.symbols.find(in_.begin());
-    if (a == in_.symbols.end() || !removed_.contains(a->second.first)) return false;
+    if (a == in_.symbols.end()) return false;
     const auto b = out_.symbols.find(out_.begin());
+    // Kept for other kernels, it may have moved in this one.
+    const bool moved = kept_.contains(a->second.first) && in_variable(a->second.first).function == kNone &&
+                       b != out_.symbols.end() && pools_.contains(b->second.first);
+    if (!removed_.contains(a->second.first) && !moved) return false;
     const ptx::Variable& v = in_variable(a->second.first);
     const std::uint32_t at = out_.begin();
     if (b == out_.symbols.end() || !pools_.contains(b->second.first)) {
@@ -354,6 +358,7 @@ class Matcher {
            (!kept_.contains(named->second.first) || kept_[named->second.first] != now->second.first)))
         return problem(fmt::format("output line {}: '{}' means another variable than in the input",
                                    out_.line(), out_.word()));
+      if (named != in_.symbols.end()) unmoved_.emplace(function_at(out_.begin()), named->second.first);
       ++in_.at;
       ++out_.at;
     }
@@ -392,6 +397,7 @@ class Matcher {
         problem(fmt::format("{}: '{}' is visible outside the module or dynamic, and may not move", f.name,
                             v.name));
       if (!o.offset) continue;
+      if (!removed_.contains(o.variable)) check_shared_by_kernels(k, o.variable);
       const std::uint64_t align = std::max(16u, v.align);
       if (*o.offset % align != 0)
         problem(fmt::format("{}: '{}' at offset {} is not aligned to {} bytes", f.name, v.name, *o.offset,
@@ -404,6 +410,27 @@ class Matcher {
                             *o.offset + v.bytes, pool.name, pool.bytes));
     }
     check_dynamic(f, pool, dynamic);
+  }
+
+  /// An array of the module that moved in one kernel and is still declared: each kernel has storage of its
+  /// own of that name, if this one names it nowhere any more and no function that it may call does.
+  void check_shared_by_kernels(const KernelMatch& k, std::uint32_t variable) {
+    const ptx::Variable& v = in_variable(variable);
+    const std::string_view kernel = out_.module.functions[k.function].name;
+    if (unmoved_.contains({k.function, variable}))
+      problem(fmt::format("{}: '{}' moved in one place and not in another", kernel, v.name));
+    for (const ptx::Function& f : in_.module.functions) {
+      if (f.entry) continue;
+      for (const ptx::Operand& o : f.operands)
+        if (o.kind == OperandKind::symbol && o.id == variable)
+          return problem(fmt::format("{}: '{}' moved, but function '{}' uses it", kernel, v.name, f.name));
+    }
+    for (const ptx::Reference& r : in_.module.references)
+      if (r.variable == variable)
+        problem(fmt::format("{}: '{}' is named outside instructions, and may not move", kernel, v.name));
+    for (const ptx::Operand& o : out_.module.functions[k.function].operands)
+      if (o.kind == OperandKind::unknown && mentions(out_.module.text_of(o.span), v.name))
+        problem(fmt::format("{}: '{}' stands in an expression that is not understood", kernel, v.name));
   }
 
   /// All dynamic arrays of a kernel begin at one address, and where that is depends on the static bytes.
@@ -492,7 +519,9 @@ class Matcher {
   std::vector<KernelMatch> kernels_;
   std::set<std::uint32_t> removed_, pools_;      ///< variables: input, output
   std::map<std::uint32_t, std::uint32_t> kept_;  ///< input variable -> output variable
-  std::set<std::uint32_t> bound_;                ///< functions that got a .reqntid
+  std::set<std::pair<std::uint32_t, std::uint32_t>>
+      unmoved_;                    ///< function, input variable that it still names
+  std::set<std::uint32_t> bound_;  ///< functions that got a .reqntid
   std::uint32_t function_ = 0;
 };
 

@@ -190,7 +190,7 @@ void describe_plan(const Kernel& kernel, const Plan& plan, const Interference& i
 }
 
 void describe_assumptions(const Kernel& kernel, const Plan& plan, const std::vector<DeadPoint>& dead,
-                          const Liveness& strict, bool promised_block, KernelReport& report) {
+                          bool promised_block, KernelReport& report) {
   for (const UniformByBarrier& u : kernel.uniformity.assumed)
     report.assumptions.push_back(
         {fmt::format(
@@ -209,22 +209,6 @@ void describe_assumptions(const Kernel& kernel, const Plan& plan, const std::vec
                                                 report.objects[d.object].name),
                                     source_of(kernel, d.instruction)});
   }
-  // Pairs whose lives meet if a load may read what no store has written.
-  std::set<std::pair<std::uint32_t, std::uint32_t>> named;
-  for (const std::uint32_t b : kernel.cfg.order)
-    for_each_event(strict, b, [&](const Liveness::Event& e, const ObjectSet& before, const ObjectSet& after) {
-      if (e.access == nullptr || !e.access->write) return;
-      for (std::size_t s = e.access->objects._Find_first(); s < kernel.object_count();
-           s = e.access->objects._Find_next(s)) {
-        const ObjectSet met = before & after & plan.overlap[s];
-        for (std::size_t o = met._Find_first(); o < kernel.object_count(); o = met._Find_next(o))
-          if (o != s && named.emplace(static_cast<std::uint32_t>(o), static_cast<std::uint32_t>(s)).second)
-            report.assumptions.push_back(
-                {fmt::format("after this store to {1}, no thread reads {0} until it is written again",
-                             report.objects[o].name, report.objects[s].name),
-                 source_of(kernel, e.instruction)});
-      }
-    });
   if (promised_block)
     report.assumptions.push_back({fmt::format("the block is {} x {} x {} threads, as --block says",
                                               (*kernel.block)[0], (*kernel.block)[1], (*kernel.block)[2]),

@@ -20,6 +20,6 @@ void describe_plan(const Kernel& kernel, const Plan& plan, const Interference& i
                    const std::vector<NotPrivate>& failures, KernelReport& report);
 /// What was taken for granted: uniform branches, no uninitialised reads, the block size, markers.
 void describe_assumptions(const Kernel& kernel, const Plan& plan, const std::vector<DeadPoint>& dead,
-                          const Liveness& strict, bool promised_block, KernelReport& report);
+                          bool promised_block, KernelReport& report);
 
 }  // namespace warploom::reuse

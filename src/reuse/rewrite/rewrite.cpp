@@ -32,7 +32,9 @@ std::vector<PoolEntry> rewrite(const Kernel& kernel, const Plan& plan, bool dyna
     const Variable& v = module.variables[kernel.use.objects[plan.pooled[i]].variable];
     offset_of[kernel.use.objects[plan.pooled[i]].variable] = plan.offsets[i];
     entries.push_back({std::string(f.name), std::string(v.name), pool, plan.offsets[i]});
-    edits.replace(v.declaration, fmt::format("/* {} is {}+{} */", v.name, pool, plan.offsets[i]));
+    // Of an array that other kernels name too the declaration stays; nothing in this kernel names it then.
+    if (v.users[1] == kNone)
+      edits.replace(v.declaration, fmt::format("/* {} is {}+{} */", v.name, pool, plan.offsets[i]));
   }
   if (dynamic)
     edits.insert(f.span.begin,

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "tile/c/evaluate.hpp"
+#include "tile/c/scalar_types.hpp"
 #include "warploom/core/error.hpp"
 
 namespace warploom::tile {
@@ -14,7 +15,8 @@ using Op = Code::Op;
 const std::map<std::string, Op, std::less<>> kOperators{
     {"+", Op::add},        {"-", Op::subtract},     {"*", Op::multiply},    {"/", Op::divide},
     {"%", Op::remainder},  {"<", Op::less},         {"<=", Op::less_equal}, {"==", Op::equal},
-    {"!=", Op::not_equal}, {"&&", Op::logical_and}, {"||", Op::logical_or}};
+    {"!=", Op::not_equal}, {"&&", Op::logical_and}, {"||", Op::logical_or}, {"&", Op::bit_and},
+    {"|", Op::bit_or},     {"^", Op::bit_xor},      {"<<", Op::shift_left}, {">>", Op::shift_right}};
 
 }  // namespace
 
@@ -137,7 +139,9 @@ Code Coder::binary(Op op, Code left, Code right, Position at) const {
   whole.op = op;
   whole.at = at;
   const ValueType common = std::max(left.type, right.type);
-  if (op == Op::remainder && common != ValueType::integer) fail(at, "% of numbers that are no integers");
+  const bool bits = op >= Op::bit_and && op <= Op::shift_right;
+  if ((op == Op::remainder || bits) && common != ValueType::integer)
+    fail(at, "remainder or bits of numbers that are no integers");
   const bool logical = op == Op::logical_and || op == Op::logical_or;
   const bool comparison = op == Op::less || op == Op::less_equal || op == Op::equal || op == Op::not_equal;
   if (!logical && !comparison) whole.type = common;
@@ -248,6 +252,11 @@ Code Coder::code(const Expression& e) {
     case Expression::Kind::unary:
       code.operands.push_back(this->code(e.operands[0]));
       if (e.text == "+") return std::move(code.operands[0]);
+      if (e.text == "~") {  // -x - 1
+        Code one;
+        one.integer = -1;
+        return binary(Op::bit_xor, std::move(code.operands[0]), std::move(one), e.at);
+      }
       code.op = e.text == "!" ? Op::logical_not : Op::negate;
       if (e.text != "!") code.type = code.operands[0].type;
       return code;
@@ -267,10 +276,17 @@ Code Coder::code(const Expression& e) {
       code.operands.push_back(converted(std::move(no), code.type));
       return code;
     }
-    case Expression::Kind::cast:
-      return converted(this->code(e.operands[0]), e.text == "double"  ? ValueType::real
-                                                  : e.text == "float" ? ValueType::single
-                                                                      : ValueType::integer);
+    case Expression::Kind::cast: {
+      const ScalarType type = type_named(e.text);
+      code = converted(this->code(e.operands[0]), value_type(type));
+      if (!is_integer(type) || type == ScalarType::int32) return code;
+      Code whole;
+      whole.op = Op::wrap;
+      whole.slot = static_cast<int>(type);
+      whole.at = e.at;
+      whole.operands.push_back(std::move(code));
+      return whole;
+    }
   }
   return code;
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "tile/c/predicate.hpp"
 #include "tile/c/simplify.hpp"
 #include "warploom/core/error.hpp"
 
@@ -57,7 +58,7 @@ class Shapes {
     std::map<std::string, std::vector<Expression*>> elements;
     collect(region_.body, elements);
     for (Variable& variable : region_.variables) {
-      if (variable.extents.size() != 1 || !elements.count(variable.name)) continue;
+      if (variable.extents.empty() || !elements.count(variable.name)) continue;
       try {
         shape(variable, elements.at(variable.name));
       } catch (const TooLarge&) {  // stays flat
@@ -214,7 +215,9 @@ class Shapes {
     results_.clear();
     std::vector<Polynomial> subscripts;
     for (const Expression* element : elements) {
-      if (element->operands.size() != 1) return;
+      // What memory holds may be past the end of a row.
+      if (element->operands.size() != variable.extents.size() || reads_data(region_, element->operands[0]))
+        return;
       subscripts.push_back(polynomial(element->operands[0]));
     }
     if (std::ranges::all_of(subscripts, [&](const Polynomial& p) { return is_linear(p); })) return;
@@ -236,6 +239,7 @@ class Shapes {
       extents.push_back(product(k + 1 < rows.size() ? *without_factors(rows[k], rows[k + 1]) : rows[k]));
       extents.back().at = variable.at;
     }
+    extents.insert(extents.end(), variable.extents.begin() + 1, variable.extents.end());
     for (std::size_t s = 0; s < elements.size(); ++s) {
       std::vector<Polynomial> split(rows.size() + 1);
       for (const PolynomialTerm& t : subscripts[s]) {
@@ -257,6 +261,7 @@ class Shapes {
       const Position at = elements[s]->operands[0].at;
       std::vector<Expression> operands;
       for (const Polynomial& p : split) operands.push_back(expression(p, at));
+      operands.insert(operands.end(), elements[s]->operands.begin() + 1, elements[s]->operands.end());
       results_.push_back(std::move(operands));
     }
     for (std::size_t s = 0; s < elements.size(); ++s) elements[s]->operands = std::move(results_[s]);

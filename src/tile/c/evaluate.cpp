@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "tile/c/scalar_types.hpp"
 #include "warploom/core/error.hpp"
 
 namespace warploom::tile {
@@ -70,9 +71,9 @@ std::int64_t Code::as_integer(const Values& values) const {
     case Op::size:
       return values.integers[slot];
     case Op::scalar:
-      return static_cast<std::int64_t>(values.scalars[slot]);
+      return truncated(values.scalars[slot]);
     case Op::element:
-      return static_cast<std::int64_t>(*address(values));
+      return truncated(*address(values));
     case Op::negate:
       return wrapped(0 - bits(operand(0)));
     case Op::logical_not:
@@ -104,6 +105,18 @@ std::int64_t Code::as_integer(const Values& values) const {
       return operands[0].holds(values) && operands[1].holds(values);
     case Op::logical_or:
       return operands[0].holds(values) || operands[1].holds(values);
+    case Op::bit_and:
+      return operand(0) & operand(1);
+    case Op::bit_or:
+      return operand(0) | operand(1);
+    case Op::bit_xor:
+      return operand(0) ^ operand(1);
+    case Op::shift_left:
+      return wrapped(bits(operand(0)) << (operand(1) & 63));
+    case Op::shift_right:
+      return operand(0) >> (operand(1) & 63);
+    case Op::wrap:
+      return static_cast<std::int64_t>(stored(static_cast<ScalarType>(slot), operand(0)));
     case Op::conditional:
       return operands[0].holds(values) ? operand(1) : operand(2);
     case Op::minimum:

@@ -48,6 +48,12 @@ struct Code {
     not_equal,
     logical_and,
     logical_or,
+    bit_and,
+    bit_or,
+    bit_xor,
+    shift_left,
+    shift_right,
+    wrap,  ///< to what a variable of the integer type `slot` holds
     conditional,
     call,
     minimum,

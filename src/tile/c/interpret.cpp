@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "tile/c/program.hpp"
+#include "tile/c/scalar_types.hpp"
 #include "tile/c/wellformed.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
@@ -133,11 +134,9 @@ void Runner::branch(const Program& p) {
 }
 
 void Runner::assign(const Program& p) {
-  // Integers are 32 bits wide where they are stored, and wrap around there.
+  // Integers wrap around where they are stored.
   const double value =
-      p.type == ScalarType::int32
-          ? static_cast<std::int32_t>(static_cast<std::uint32_t>(p.value.as_integer(values_)))
-          : p.value.as_real(values_);
+      is_integer(p.type) ? stored(p.type, p.value.as_integer(values_)) : p.value.as_real(values_);
   (p.target.op == Code::Op::scalar ? values_.scalars[p.target.slot] : *p.target.address(values_)) = value;
 }
 
@@ -153,7 +152,7 @@ std::uint64_t next_random(std::uint64_t& state) {
 
 double random_value(ScalarType type, std::uint64_t& state) {
   const std::uint64_t bits = next_random(state);
-  if (type == ScalarType::int32) return static_cast<double>(1 + bits % 8);
+  if (is_integer(type)) return static_cast<double>(1 + bits % 8);
   if (type == ScalarType::float32) return 0.5 + static_cast<double>(bits >> 41) * 0x1p-23;
   return 0.5 + static_cast<double>(bits >> 12) * 0x1p-52;
 }

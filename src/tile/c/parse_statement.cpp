@@ -1,38 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
-#include "tile/c/mentions.hpp"
+#include "tile/c/loop_head.hpp"
 #include "tile/c/parser.hpp"
 
 namespace warploom::tile {
-namespace {
-
-/// The value of an expression of integers.
-std::optional<std::int64_t> constant(const Expression& e) {
-  if (e.kind == Expression::Kind::integer) return e.value;
-  std::vector<std::int64_t> values;
-  for (const Expression& operand : e.operands) {
-    const auto value = constant(operand);
-    if (!value) return std::nullopt;
-    values.push_back(*value);
-  }
-  std::int64_t result = 0;
-  if (e.kind == Expression::Kind::unary && e.text == "-" &&
-      !__builtin_sub_overflow(std::int64_t{0}, values[0], &result))
-    return result;
-  if (e.kind == Expression::Kind::unary && e.text == "+") return values[0];
-  if (e.kind != Expression::Kind::binary) return std::nullopt;
-  const bool overflow = e.text == "+"   ? __builtin_add_overflow(values[0], values[1], &result)
-                        : e.text == "-" ? __builtin_sub_overflow(values[0], values[1], &result)
-                        : e.text == "*" ? __builtin_mul_overflow(values[0], values[1], &result)
-                                        : true;
-  if (overflow) return std::nullopt;
-  return result;
-}
-
-}  // namespace
 
 void Parser::statement(std::vector<Node>& out) {
   const std::size_t begin = at_;
@@ -143,68 +116,30 @@ void Parser::loop(std::vector<Node>& out) {
   } leave{*this, *symbol, body_of_};
   body_of_ = &node;
   node.iterator = own;
-  loop_condition(node, *symbol);
+  const Token& condition_at = here();
+  if (condition_at.is(";"))
+    refuse(condition_at, "for without a condition", "the number of iterations is not known before it runs");
+  const Expression condition = index("loop condition").expression;
   expect(";", "after a loop's condition");
   const Token& step = here();
   loop_step(node, name.text);
   expect(")", "after a loop's step");
-  const bool rising = node.comparison[0] == '<';
-  if (node.step == 0) refuse(step, "step 0", "the loop would run for ever");
-  if (rising != (node.step > 0))
-    refuse(step, fmt::format("step {} towards {}", node.step, node.comparison),
-           "the loop would run for ever or never");
-  if (!rising && symbol->is_unsigned)
+  const auto refuse_if = [](const Token& at, const std::optional<HeadRefusal>& bad) {
+    if (bad) refuse(at, bad->construct, bad->why);
+  };
+  refuse_if(condition_at, set_limit(condition, node));
+  refuse_if(step, check_direction(node));
+  if (node.step < 0 && symbol->is_unsigned)
     refuse(name, "decreasing loop over an unsigned variable", "it wraps around below 0; make it int");
   statement(node.children);
   leave_scope();
   out.push_back(std::move(node));
 }
 
-void Parser::loop_condition(Node& node, const Symbol& symbol) {
-  const Token& at = here();
-  if (at.is(";"))
-    refuse(at, "for without a condition", "the number of iterations is not known before it runs");
-  const Expression condition = index("loop condition").expression;
-  // i < a && i < b: the least of the limits.
-  std::vector<const Expression*> parts{&condition};
-  while (parts.back()->kind == Expression::Kind::binary && parts.back()->text == "&&") {
-    const Expression* both = parts.back();
-    parts.back() = &both->operands[1];
-    parts.push_back(&both->operands[0]);
-  }
-  for (const Expression* part : parts) {
-    const bool comparison = part->kind == Expression::Kind::binary && part->text.find_first_of("<>") == 0;
-    const auto is_loop = [&](const Expression& e) {
-      return e.kind == Expression::Kind::name && e.text == symbol.loop;
-    };
-    if (!comparison || (!is_loop(part->operands[0]) && !is_loop(part->operands[1])))
-      refuse(at, "loop condition " + to_text(*part), "it has to compare the loop variable by <, <=, > or >=");
-    const bool turned = !is_loop(part->operands[0]);
-    const Expression& limit = part->operands[turned ? 0 : 1];
-    if (mentions(limit, symbol.loop))
-      refuse(at, "loop condition " + to_text(*part), "the limit depends on the loop's own variable");
-    std::string sign = part->text;
-    if (turned) sign[0] = sign[0] == '<' ? '>' : '<';
-    if (node.comparison.empty()) {
-      node.comparison = sign;
-      node.limit = limit;
-    } else if (node.comparison == sign) {
-      Expression both = Expression::call(sign[0] == '<' ? "min" : "max", {limit, std::move(node.limit)});
-      both.at = limit.at;
-      node.limit = std::move(both);
-    } else {
-      refuse(at, "loop condition " + to_text(condition), "its parts have to compare by the same operator");
-    }
-  }
-}
-
 void Parser::loop_step(Node& node, const std::string& source_name) {
   const Token& at = here();
   if (at.is(")")) refuse(at, "for without a step", "the loop variable has to change by a constant");
   const auto is_variable = [&](const Token& token) { return token.is_name(source_name); };
-  const auto refuse_step = [&] {
-    refuse(at, "step of for", "the loop variable has to change by a constant: i++, i += 2, i = i - 1");
-  };
   if ((at.is("++") || at.is("--")) && is_variable(next())) {
     node.step = at.is("++") ? 1 : -1;
     at_ += 2;
@@ -214,26 +149,11 @@ void Parser::loop_step(Node& node, const std::string& source_name) {
   } else if (is_variable(at) && (next().is("+=") || next().is("-=") || next().is("="))) {
     const Token& op = next();
     at_ += 2;
-    Expression value = index("step").expression;
-    bool minus = op.is("-=");
-    if (op.is("=")) {
-      const bool sum = value.kind == Expression::Kind::binary && (value.text == "+" || value.text == "-");
-      if (!sum) refuse_step();
-      minus = value.text == "-";
-      const auto is_loop = [&](const Expression& e) {
-        return e.kind == Expression::Kind::name && e.text == node.iterator;
-      };
-      const bool first = is_loop(value.operands[0]);
-      if (!first && (minus || !is_loop(value.operands[1]))) refuse_step();
-      Expression rest = std::move(value.operands[first ? 1 : 0]);
-      value = std::move(rest);
-    }
-    const auto step = constant(value);
-    if (!step || *step == std::numeric_limits<std::int64_t>::min())
-      refuse(at, "step " + to_text(value), "it has to be a constant");
-    node.step = minus ? -*step : *step;
+    if (const auto bad = set_step(op.text, index("step").expression, node))
+      refuse(at, bad->construct, bad->why);
   } else {
-    refuse_step();
+    const auto bad = set_step("", Expression::integer(0), node);
+    refuse(at, bad->construct, bad->why);
   }
   if (here().is(",")) refuse(here(), "second step of for", "one loop variable a loop");
 }

@@ -96,7 +96,6 @@ class Parser {
   void statement_within(std::vector<Node>& out);
   void block(std::vector<Node>& out);
   void loop(std::vector<Node>& out);
-  void loop_condition(Node& node, const Symbol& symbol);
   void loop_step(Node& node, const std::string& source_name);
   void branch(std::vector<Node>& out);
   void jump(const Token& token);

@@ -17,13 +17,6 @@ namespace {
 constexpr std::size_t kMostKernels = std::numeric_limits<int>::max();
 }  // namespace
 
-std::string_view c_name(ScalarType type) {
-  return at_enumerator(std::array<std::string_view, 3>{"float", "double", "int"}, type,
-                       "the type of a scalar");
-}
-
-int size_of(ScalarType type) { return at_enumerator(std::array{4, 8, 4}, type, "the type of a scalar"); }
-
 const Variable* find_variable(const Region& region, std::string_view name) {
   const auto found =
       std::ranges::find_if(region.variables, [&](const Variable& v) { return v.name == name; });
@@ -38,12 +31,30 @@ std::string to_text(const std::string& file, const Refusal& refusal) {
 namespace {
 
 // How tightly an expression holds together; C's levels, of those that the subset has.
-enum Level { kConditional = 1, kOr, kAnd, kEqual, kRelation, kSum, kProduct, kUnary, kPrimary };
+enum Level {
+  kConditional = 1,
+  kOr,
+  kAnd,
+  kBitOr,
+  kBitXor,
+  kBitAnd,
+  kEqual,
+  kRelation,
+  kShift,
+  kSum,
+  kProduct,
+  kUnary,
+  kPrimary
+};
 
 int level_of_operator(std::string_view op) {
   if (op == "||") return kOr;
   if (op == "&&") return kAnd;
+  if (op == "|") return kBitOr;
+  if (op == "^") return kBitXor;
+  if (op == "&") return kBitAnd;
   if (op == "==" || op == "!=") return kEqual;
+  if (op == "<<" || op == ">>") return kShift;
   if (op == "+" || op == "-") return kSum;
   if (op == "*" || op == "/" || op == "%") return kProduct;
   return kRelation;
@@ -103,9 +114,11 @@ void print(std::string& out, const Expression& e) {
       break;
     case Expression::Kind::binary: {
       const int own = level(e);
-      print_within(out, operands[0], own);
+      // Operators of bits have levels that nobody knows by heart.
+      const bool bits = own == kBitOr || own == kBitXor || own == kBitAnd || own == kShift;
+      print_within(out, operands[0], bits && operands[0].text != e.text ? kUnary : own);
       out += ' ' + e.text + ' ';
-      print_within(out, operands[1], own + 1);
+      print_within(out, operands[1], bits ? kUnary : own + 1);
       break;
     }
     case Expression::Kind::conditional:

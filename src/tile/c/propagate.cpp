@@ -5,6 +5,7 @@
 
 #include "tile/c/functions.hpp"
 #include "tile/c/mentions.hpp"
+#include "tile/c/scalar_types.hpp"
 
 namespace warploom::tile {
 namespace {
@@ -139,15 +140,7 @@ class Propagation {
 }  // namespace
 
 ScalarType type_of(const Region& region, const Expression& e) {
-  const auto widest = [&](auto first) {
-    ScalarType type = ScalarType::int32;
-    for (; first != e.operands.end(); ++first) {
-      const ScalarType one = type_of(region, *first);
-      if (type == ScalarType::int32 || one == ScalarType::float64)
-        type = one == ScalarType::int32 ? type : one;
-    }
-    return type;
-  };
+  const auto of = [&](std::size_t operand) { return type_of(region, e.operands[operand]); };
   switch (e.kind) {
     case Kind::integer:
       return ScalarType::int32;
@@ -159,22 +152,23 @@ ScalarType type_of(const Region& region, const Expression& e) {
       return variable ? variable->type : ScalarType::int32;
     }
     case Kind::unary:
-      return e.text == "!" ? ScalarType::int32 : widest(e.operands.begin());
+      return e.text == "!" ? ScalarType::int32 : promoted(of(0));
     case Kind::binary:
-      return e.text == "+" || e.text == "-" || e.text == "*" || e.text == "/" || e.text == "%"
-                 ? widest(e.operands.begin())
-                 : ScalarType::int32;
+      if (e.text == "<<" || e.text == ">>") return promoted(of(0));
+      return is_arithmetic(e.text) ? common_type(of(0), of(1)) : ScalarType::int32;
     case Kind::conditional:
-      return widest(e.operands.begin() + 1);
+      return common_type(of(1), of(2));
     case Kind::call: {
       const Function* function = find_function(e.text);
-      if (!function || function->result == Function::Result::as_arguments) return widest(e.operands.begin());
+      if (!function || function->result == Function::Result::as_arguments) {
+        ScalarType type = ScalarType::int32;
+        for (const Expression& operand : e.operands) type = common_type(type, type_of(region, operand));
+        return type;
+      }
       return function->result == Function::Result::float32 ? ScalarType::float32 : ScalarType::float64;
     }
     case Kind::cast:
-      return e.text == "float"    ? ScalarType::float32
-             : e.text == "double" ? ScalarType::float64
-                                  : ScalarType::int32;
+      return type_named(e.text);
   }
   return ScalarType::int32;
 }

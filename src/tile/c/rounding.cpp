@@ -6,6 +6,7 @@
 #include <span>
 
 #include "tile/c/program.hpp"
+#include "tile/c/scalar_types.hpp"
 
 namespace warploom::tile {
 namespace {
@@ -67,7 +68,7 @@ class BoundRunner : public Runner {
     Runner::assign(p);
     const bool scalar = p.target.op == Op::scalar;
     result.value = scalar ? values_.scalars[p.target.slot] : *p.target.address(values_);
-    if (p.type == ScalarType::int32) result = Bounded::of(result.value, 0);
+    if (is_integer(p.type)) result = Bounded::of(result.value, 0);
     *target_ = result;
   }
 

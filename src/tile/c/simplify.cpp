@@ -1,11 +1,26 @@
 #include "tile/c/simplify.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace warploom::tile {
 namespace {
 
 using Kind = Expression::Kind;
+
+/// A coefficient that 64 bits do not hold.
+struct TooLarge {};
+
+std::int64_t times(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product) || product == std::numeric_limits<std::int64_t>::min())
+    throw TooLarge{};
+  return product;
+}
+void increase(std::int64_t& sum, std::int64_t by) {
+  if (__builtin_add_overflow(sum, by, &sum) || sum == std::numeric_limits<std::int64_t>::min())
+    throw TooLarge{};
+}
 
 /// A sum of integers times what is not a sum itself, in the order of the text.
 struct Sum {
@@ -15,7 +30,7 @@ struct Sum {
   void add(const Expression& term, std::int64_t factor) {
     const auto same = std::ranges::find_if(terms, [&](const auto& t) { return t.first == term; });
     if (same != terms.end())
-      same->second += factor;
+      increase(same->second, factor);
     else
       terms.emplace_back(term, factor);
   }
@@ -25,7 +40,7 @@ bool is_number(const Expression& e) { return e.kind == Kind::integer; }
 
 void collect(const Expression& e, std::int64_t factor, Sum& sum) {
   if (is_number(e)) {
-    sum.constant += factor * e.value;
+    increase(sum.constant, times(factor, e.value));
   } else if (e.kind == Kind::unary && e.text == "-") {
     collect(e.operands[0], -factor, sum);
   } else if (e.kind == Kind::unary && e.text == "+") {
@@ -36,9 +51,9 @@ void collect(const Expression& e, std::int64_t factor, Sum& sum) {
   } else if (e.kind == Kind::binary && e.text == "*") {
     const Expression left = simplified(e.operands[0]), right = simplified(e.operands[1]);
     if (is_number(left))
-      collect(right, factor * left.value, sum);
+      collect(right, times(factor, left.value), sum);
     else if (is_number(right))
-      collect(left, factor * right.value, sum);
+      collect(left, times(factor, right.value), sum);
     else
       sum.add(Expression::binary("*", left, right), factor);
   } else {
@@ -56,7 +71,11 @@ Expression times(const Expression& term, std::int64_t factor) {
 
 Expression simplified(const Expression& integer) {
   Sum sum;
-  collect(integer, 1, sum);
+  try {
+    collect(integer, 1, sum);
+  } catch (const TooLarge&) {  // as it stands
+    return integer;
+  }
   // What is positive comes first: "n - i", not "-i + n".
   std::stable_partition(sum.terms.begin(), sum.terms.end(), [](const auto& term) { return term.second > 0; });
   Expression result;

@@ -5,10 +5,13 @@
 #include <charconv>
 
 #include "tile/c/simplify.hpp"
+#include "tile/clang/liveness.hpp"
 #include "tile/clang/translate.hpp"
 
 namespace warploom::tile {
 namespace {
+
+constexpr int kDeepestPlace = 300;  // of names that stand for others: `float *p = p` has no end
 
 /// The element's type of a std::vector, of a std::array with its length: what they hold is reached as through
 /// a pointer, as an array.
@@ -71,6 +74,8 @@ Translator::Entity Translator::described(const std::string& id, const Syntax& e)
 /// @param e  DeclRefExpr or MemberExpr of such
 const Translator::Entity& Translator::entity(const Syntax& expression) {
   const Syntax* e = &bare(expression);
+  const Raised depth(places_);
+  if (places_ > kDeepestPlace) refuse(*e, e->name, "it stands for itself");
   if (const auto object = objects_.find(e->target); e->is("DeclRefExpr") && object != objects_.end())
     e = object->second;
   // *s and &s of structures are s
@@ -101,6 +106,9 @@ const Translator::Entity& Translator::entity(const Syntax& expression) {
     refuse(*e, construct_name(*e), "only variables, their members and elements of arrays are read");
   const Entity& base = entity(e->children[0]);
   const std::string key = base.key + "." + e->name;
+  for (const auto& [other, view] : entities_)
+    if (other.starts_with(base.key + "@"))
+      refuse(*e, e->name, fmt::format("the nest speaks of {}, too, which may be the same", view.shown));
   if (const auto found = entities_.find(key); found != entities_.end()) return found->second;
   Entity member = base;
   member.key = key;
@@ -116,14 +124,20 @@ const Translator::Entity& Translator::entity(const Syntax& expression) {
 
 Translator::Address Translator::address(const Syntax& expression) {
   const Syntax& e = bare(expression);
+  const Raised depth(places_);
+  if (places_ > kDeepestPlace) refuse(e, e.name, "it points to itself");
+  if (is_in_element(e)) return member_address(e);
   if (e.is("DeclRefExpr") || e.is("MemberExpr")) {
-    if (const auto known = pointers_.find(key_of(e)); known != pointers_.end()) return known->second;
+    if (const auto known = pointers_.find(key_of(e)); known != pointers_.end()) {
+      if (!known->second) refuse(e, "pointer " + e.name, "where it points is not known here");
+      return *known->second;
+    }
     if (e.is("MemberExpr") && key_of(e).empty() && e.children.size() == 1 &&
         !e.children[0].is("CXXThisExpr")) {
       const Syntax& base = bare(e.children[0]);
       if (!base.is("DeclRefExpr") && !base.is("MemberExpr") && !base.is("UnaryOperator") &&
           !base.is("CXXThisExpr"))
-        refuse(e, "member " + e.name + " of an element", "arrays of structures are not in the subset");
+        refuse(e, "member " + e.name, "it is in no variable");
     }
     const Entity& what = entity(e);
     if (what.type.is_pointer() && (what.inside || survey_.written(what.key, first_, last_)))
@@ -132,14 +146,15 @@ Translator::Address Translator::address(const Syntax& expression) {
     const Syntax* declared = what.type.is_pointer() ? survey_.declaration(what.key) : nullptr;
     if (declared && declared->is("VarDecl") && points_elsewhere(what.key)) {
       Address place = pointee(*declared);
-      return pointers_.emplace(what.key, std::move(place)).first->second;
+      return *pointers_.emplace(what.key, std::move(place)).first->second;
     }
     return {&what, {}, {}};
   }
   if (e.is("ArraySubscriptExpr") && e.children.size() == 2)
-    return step(address(e.children[0]), index(e.children[1], "subscript"), e);
+    return step(address(e.children[0]), subscript(e.children[1]), e);
   if (e.is("CXXOperatorCallExpr") && e.children.size() == 3 && bare(e.children[0]).name == "operator[]")
-    return step(address(e.children[1]), index(e.children[2], "subscript"), e);
+    return step(address(e.children[1]), subscript(e.children[2]), e);
+  if (advance_within(e)) return address(e.children[0]);
   if (e.is("UnaryOperator") && e.operation == "*")
     return step(address(e.children.at(0)), Expression::integer(0), e);
   if (e.is("UnaryOperator") && e.operation == "&") {
@@ -234,7 +249,7 @@ Expression Translator::element_of(const Address& place, const Syntax& e) {
   if (!array.type.scalar())
     refuse(e,
            fmt::format("array {} of type {}", array.shown, array.type.base.empty() ? "?" : array.type.base),
-           "elements are of type float, double or int");
+           "elements are of type float, double or an integer's");
   if (place.offset || place.subscripts.size() != array.type.layers.size())
     refuse(e,
            fmt::format("{} with {} of {} subscripts", array.shown, place.subscripts.size(),
@@ -337,13 +352,34 @@ Expression Translator::extent(const std::string& text, const Entity& entity) {
 
 bool Translator::is_size(const Entity& entity) const {
   return entity.type.is_plain() && entity.type.is_integer() && !entity.inside &&
-         !survey_.written(entity.key, first_, last_) && !iterators_.count(entity.key);
+         (!survey_.written(entity.key, first_, last_) || is_followed(entity.key)) &&
+         !iterators_.count(entity.key);
 }
 
-bool Translator::mentioned_outside(const Entity& entity) const {
-  return std::ranges::any_of(survey_.uses(entity.key), [&](const Use& use) {
-    return use.at > last_ || (use.at < first_ && (use.at != entity.declared));
-  });
+/// Whether some statement of the run assigns elements of this type, in whatever array.
+bool Translator::writes_elements_of(const std::string& type) const {
+  const auto writes = [&](auto&& self, const Syntax& node) -> bool {
+    const bool assigns = (node.is("BinaryOperator") && node.operation == "=") ||
+                         node.is("CompoundAssignOperator") ||
+                         (node.is("UnaryOperator") && (node.operation == "++" || node.operation == "--"));
+    if (assigns && !node.children.empty()) {
+      const Syntax& target = bare(node.children[0]);
+      if (!target.is("DeclRefExpr") && !target.is("MemberExpr") && file_.type(target.type).base == type)
+        return true;
+    }
+    return std::ranges::any_of(node.children, [&](const Syntax& child) { return self(self, child); });
+  };
+  return std::ranges::any_of(run_.statements, [&](const Syntax* s) { return writes(writes, *s); });
+}
+
+/// Whether the run takes the value of a variable from outside, or leaves one there.
+bool Translator::is_seen_outside(const Entity& entity) const {
+  if (!entity.type.is_plain())
+    return std::ranges::any_of(survey_.uses(entity.key), [&](const Use& use) {
+      return use.at > last_ || (use.at < first_ && use.at != entity.declared);
+    });
+  return is_read_after(run_.function, entity.key, first_, last_) ||
+         (!entity.inside && needs_value(run_.statements, entity.key));
 }
 
 std::string Translator::fresh_name(const std::string& name, bool loop) const {
@@ -368,7 +404,7 @@ std::string Translator::name_in_region(const Entity& entity) {
   const std::string name = fresh_name(entity.name, false);
   named_[entity.key] = name;
   used_[name] = false;
-  if (name != entity.shown && entity.shown.find_first_of(".>") != std::string::npos)
+  if (name != entity.shown && entity.shown.find_first_of(".>[") != std::string::npos)
     region_.remarks.push_back(fmt::format("{} stands for {}", name, entity.shown));
   if (is_size(entity)) {
     region_.sizes.push_back(name);
@@ -386,12 +422,19 @@ std::string Translator::name_in_region(const Entity& entity) {
   variable.at = entity.at;
   variable.is_flat = entity.type.is_pointer() && entity.type.layers.size() == 1;
   const bool outlives = entity.global || member || entity.is_static || entity.parameter;
-  variable.is_parameter = outlives || (entity.inside ? mentioned_outside(entity)
-                                                     : entity.initialised || mentioned_outside(entity) ||
-                                                           entity.type.is_pointer());
+  const bool array = !entity.type.is_plain() && !entity.inside && entity.initialised;
+  variable.is_parameter =
+      outlives || is_seen_outside(entity) || array || (entity.type.is_pointer() && !entity.inside);
   const bool of_call = entity.parameter && run_.whole;  // lost when the function ends
   variable.is_result = entity.type.is_plain() && assigned && variable.is_parameter && !of_call;
-  if (variable.is_parameter) region_.parameters.push_back(name);
+  if (variable.is_parameter)
+    region_.parameters.push_back(name);
+  else if (entity.inside && !entity.is_static)
+    for (auto around = loops_.rbegin(); around != loops_.rend(); ++around)
+      if (entity.declared >= around->first->first && entity.declared <= around->first->last) {
+        around->second->locals.push_back(name);
+        break;
+      }
   region_.variables.push_back(std::move(variable));
   return name;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tile/clang/preamble.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/core/process.hpp"
@@ -79,6 +80,20 @@ std::vector<std::string> flags_of(const std::vector<std::string>& words) {
   return flags;
 }
 
+bool is_cpp(const fs::path& path) {
+  const std::string end = path.extension().string();
+  return end == ".cc" || end == ".cpp" || end == ".cxx" || end == ".C";
+}
+
+/// Empty where the compiler will say what is wrong with the file.
+std::string read_source_text(const fs::path& file) {
+  try {
+    return read_file(file);
+  } catch (const BadInput&) {
+    return {};
+  }
+}
+
 fs::path absolute(const fs::path& path, const fs::path& directory) {
   return (path.is_absolute() || directory.empty() ? path : directory / path).lexically_normal();
 }
@@ -108,12 +123,19 @@ std::vector<Region> read_with_clang(const fs::path& file, const SourceOptions& s
   if (!options.directory.empty()) words.push_back("-working-directory=" + options.directory.string());
   for (const std::string& folder : source.include_folders) words.push_back("-I" + folder);
   for (const auto& [macro, text] : source.macros) words.push_back(fmt::format("-D{}={}", macro, text));
-  for (const char* word :
-       {"-w", "-fno-color-diagnostics", "-Qunused-arguments", "-fsyntax-only", "-Xclang", "-ast-dump=json"})
-    words.emplace_back(word);
-  words.push_back(options.directory.empty() ? name : absolute(fs::absolute(file), {}).string());
-  if (words.back().starts_with("-")) words.back() = "./" + words.back();
-  const Answer answer = ask_program(words, options.time_limit, "", dump);
+  for (const char* word : {"-w", "-fno-color-diagnostics", "-Qunused-arguments"}) words.emplace_back(word);
+  std::string path = options.directory.empty() ? name : absolute(fs::absolute(file), {}).string();
+  if (path.starts_with("-")) path = "./" + path;
+  const auto ask = [&](const Words& more) {
+    Words all = words;
+    all.insert(all.end(), more.begin(), more.end());
+    all.insert(all.end(), {"-fsyntax-only", "-Xclang", "-ast-dump=json", path});
+    return ask_program(all, options.time_limit, "", dump);
+  };
+  const Words headers =
+      is_cpp(file) ? precompiled_preamble(words, read_source_text(file), place.path(), options) : Words{};
+  Answer answer = ask(headers);
+  if (!headers.empty() && answer.failure.empty() && answer.status != 0) answer = ask({});
   if (!answer.failure.empty())
     throw BadInput(fmt::format("{}: {} could not read it: {}", name, compiler.string(), answer.failure));
   if (WIFSIGNALED(answer.status))

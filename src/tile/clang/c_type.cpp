@@ -107,10 +107,24 @@ CType read_type(std::string_view text, const std::map<std::string, std::string>&
 }
 
 std::optional<ScalarType> CType::scalar() const {
-  if (base == "float") return ScalarType::float32;
-  if (base == "double") return ScalarType::float64;
-  if (base == "int" || base == "signed int") return ScalarType::int32;
-  return std::nullopt;
+  static const std::map<std::string_view, ScalarType> types{{"float", ScalarType::float32},
+                                                            {"double", ScalarType::float64},
+                                                            {"int", ScalarType::int32},
+                                                            {"signed int", ScalarType::int32},
+                                                            {"char", ScalarType::character},
+                                                            {"signed char", ScalarType::int8},
+                                                            {"unsigned char", ScalarType::uint8},
+                                                            {"short", ScalarType::int16},
+                                                            {"unsigned short", ScalarType::uint16},
+                                                            {"unsigned int", ScalarType::uint32},
+                                                            {"unsigned", ScalarType::uint32},
+                                                            {"long", ScalarType::int64},
+                                                            {"long int", ScalarType::int64},
+                                                            {"long long", ScalarType::int64},
+                                                            {"unsigned long", ScalarType::uint64},
+                                                            {"unsigned long long", ScalarType::uint64}};
+  const auto found = types.find(base);
+  return found == types.end() ? std::nullopt : std::optional(found->second);
 }
 
 bool CType::is_integer() const {

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <set>
 
-#include "tile/clang/translate.hpp"
+#include "tile/clang/inline_calls.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/tile/clang.hpp"
 #include "warploom/tile/nest.hpp"
@@ -13,7 +15,35 @@ namespace warploom::tile {
 namespace {
 
 using Block = std::vector<const Syntax*>;
-constexpr int kMostData = 100;  // variables of a run that turn out to be data
+constexpr int kMostData = 100;            // variables of a run that turn out to be data
+constexpr std::size_t kMostPairs = 4000;  // of mentions that may depend on each other
+
+void count_mentions(const Expression& e, const std::set<std::string>& variables,
+                    std::map<std::string, std::size_t>& counts) {
+  if (variables.count(e.text) && (e.kind == Expression::Kind::name || e.kind == Expression::Kind::element))
+    ++counts[e.text];
+  for (const Expression& operand : e.operands) count_mentions(operand, variables, counts);
+}
+
+void count_mentions(const Node& node, const std::set<std::string>& variables,
+                    std::map<std::string, std::size_t>& mentions,
+                    std::map<std::string, std::size_t>& writes) {
+  for (const Expression* e : {&node.condition, &node.target, &node.value})
+    count_mentions(*e, variables, mentions);
+  if (node.kind == Node::Kind::assignment) ++writes[node.target.text];
+  for (const Node& child : node.children) count_mentions(child, variables, mentions, writes);
+}
+
+/// What the analysis has to look at: each write beside each mention of the same variable.
+std::size_t pairs_of(const Region& region) {
+  std::set<std::string> variables;
+  for (const Variable& variable : region.variables) variables.insert(variable.name);
+  std::map<std::string, std::size_t> mentions, writes;
+  count_mentions(region.body, variables, mentions, writes);
+  std::size_t pairs = 0;
+  for (const auto& [name, count] : writes) pairs += count * mentions[name];
+  return pairs;
+}
 
 Block children_of(const Syntax& node) {
   Block all;
@@ -49,7 +79,7 @@ class NestFinder {
 
   void run() {
     for (const Syntax& child : function_.children)
-      if (child.is("CompoundStmt") && has_loop(child)) block(children_of(child), true, false);
+      if (child.is("CompoundStmt") && has_loop(child)) block(children_of(child), true);
     if (refused_.refusals.empty()) return;
     refused_.function = file_.name(function_);
     out_.push_back(std::move(refused_));
@@ -62,8 +92,11 @@ class NestFinder {
     Refusal refusal;
   };
 
-  Attempt attempt(const Block& statements, bool whole, bool in_loop) const {
-    Run run{file_, function_, survey_, statements, whole, in_loop, {}};
+  Attempt attempt(const Block& statements, bool whole) const {
+    return attempt(statements, whole, function_, survey_);
+  }
+  Attempt attempt(const Block& statements, bool whole, const Syntax& function, const Survey& survey) const {
+    Run run{file_, function, survey, statements, whole, {}};
     Attempt result;
     while (true) {
       try {
@@ -95,22 +128,22 @@ class NestFinder {
   }
 
   /// Block of one block.
-  void block(const Block& statements, bool whole, bool in_loop) {
+  void block(const Block& statements, bool whole) {
     for (std::size_t begin = 0; begin < statements.size();) {
       const Block rest(statements.begin() + static_cast<std::ptrdiff_t>(begin), statements.end());
       if (std::ranges::none_of(rest, [](const Syntax* s) { return has_loop(*s); })) return;
-      Attempt all = attempt(rest, whole && begin == 0, in_loop);
+      Attempt all = attempt(rest, whole && begin == 0);
       if (all.region) {
-        nest(rest, std::move(*all.region), whole && begin == 0, in_loop);
+        nest(rest, std::move(*all.region), whole && begin == 0);
         return;
       }
       const Block before(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(all.failed));
-      piece(before, in_loop);
+      piece(before);
       // By itself it may do: what changes a size of it may come after it.
       if (const Syntax& failed = *rest[all.failed]; is_loop(failed) && rest.size() > 1)
-        alone(failed, in_loop);
+        alone(failed);
       else
-        within(failed, all.refusal, in_loop);
+        within(failed, all.refusal);
       begin += all.failed + 1;
     }
   }
@@ -127,31 +160,50 @@ class NestFinder {
     return e->type.find("float") != std::string::npos || e->type.find("double") != std::string::npos;
   }
 
-  void piece(Block statements, bool in_loop) {
-    while (!statements.empty() && !belongs(*statements.back())) statements.pop_back();
-    while (!statements.empty() && !belongs(*statements.front())) statements.erase(statements.begin());
-    if (std::ranges::none_of(statements, [](const Syntax* s) { return has_loop(*s); })) return;
-    Attempt all = attempt(statements, false, in_loop);
-    if (all.region)
-      nest(statements, std::move(*all.region), false, in_loop);
-    else  // what stood before it gave a variable its value
-      for (const Syntax* s : statements)
-        if (has_loop(*s)) alone(*s, in_loop);
+  /// Whether a statement sets what the loops after it move: `k = 0`, `float *p = a`.
+  bool starts_counter(const Syntax& s, const Syntax& last) const {
+    return std::ranges::any_of(parts_of(s), [&](const Syntax* part) {
+      const std::string id = part->is("VarDecl") && part->children.empty() ? "" : set_by(*part);
+      return !id.empty() && survey_.written(id, s.last + 1, last.last);
+    });
   }
 
-  void alone(const Syntax& s, bool in_loop) {
-    Attempt one = attempt({&s}, false, in_loop);
+  void piece(Block statements) {
+    while (!statements.empty() && !belongs(*statements.back())) statements.pop_back();
+    while (!statements.empty() && !belongs(*statements.front()) &&
+           !starts_counter(*statements.front(), *statements.back()))
+      statements.erase(statements.begin());
+    if (std::ranges::none_of(statements, [](const Syntax* s) { return has_loop(*s); })) return;
+    Attempt all = attempt(statements, false);
+    if (all.region)
+      nest(statements, std::move(*all.region), false);
+    else  // what stood before it gave a variable its value
+      for (const Syntax* s : statements)
+        if (has_loop(*s)) alone(*s);
+  }
+
+  void alone(const Syntax& s) {
+    Attempt one = attempt({&s}, false);
     if (one.region)
-      nest({&s}, std::move(*one.region), false, in_loop);
+      nest({&s}, std::move(*one.region), false);
     else
-      within(s, one.refusal, in_loop);
+      within(s, one.refusal);
+  }
+
+  /// Minutes would pass.
+  static void check_size(const Region& region) {
+    if (const std::size_t pairs = pairs_of(region); pairs > kMostPairs)
+      throw BadInput(fmt::format(
+          "{}:{}:{}: nest of {} statements: {} pairs of mentions may depend on each other, at most {} are looked at",
+          region.file, region.at.line, region.at.column, region.statements, pairs, kMostPairs));
   }
 
   /// What can be read has to be affine, too.
-  void nest(const Block& statements, Region region, bool whole, bool in_loop) {
+  void nest(const Block& statements, Region region, bool whole) {
     if (!whole) region.function += fmt::format("_line{}", region.at.line);
     Refusal refusal;
     try {
+      check_size(region);
       Nest::analyse(region);
       out_.push_back(std::move(region));
       return;
@@ -162,28 +214,50 @@ class NestFinder {
     }
     if (statements.size() > 1) {
       for (const Syntax* s : statements)
-        if (has_loop(*s)) alone(*s, in_loop);
+        if (has_loop(*s)) alone(*s);
       return;
     }
-    within(*statements[0], refusal, in_loop);
+    within(*statements[0], refusal);
+  }
+
+  /// A loop that is refused for a call, with what it calls written in its place. @return whether it is taken
+  bool with_calls(const Syntax& loop) {
+    const std::optional<Inlined> inlined = with_calls_inlined(file_, function_, loop);
+    if (!inlined) return false;
+    const Survey survey(inlined->function);
+    Attempt one = attempt({&*inlined->loop}, false, inlined->function, survey);
+    if (!one.region) return false;
+    one.region->function += fmt::format("_line{}", one.region->at.line);
+    try {
+      check_size(*one.region);
+      Nest::analyse(*one.region);
+    } catch (const BadInput&) {
+      return false;
+    } catch (const Internal&) {  // of isl, as for numbers at the end of 64 bits
+      return false;
+    }
+    out_.push_back(std::move(*one.region));
+    return true;
   }
 
   /// What is refused as a whole may hold loops that are not.
-  void within(const Syntax& s, const Refusal& refusal, bool in_loop) {
+  void within(const Syntax& s, const Refusal& refusal) {
     if (!has_loop(s)) return;
     if (is_loop(s)) {
+      if (refusal.construct.starts_with("call of ") && with_calls(s)) return;
       refuse(refusal, s);
+      if (s.children.empty()) return;
       return block(children_of(s.children.back().is("CompoundStmt") || !s.is("DoStmt") ? s.children.back()
                                                                                        : s.children.front()),
-                   false, true);
+                   false);
     }
-    if (s.is("CompoundStmt")) return block(children_of(s), false, in_loop);
+    if (s.is("CompoundStmt")) return block(children_of(s), false);
     for (const Syntax& child : s.children)
       if (has_loop(child)) {
         if (is_loop(child))
-          alone(child, in_loop);
+          alone(child);
         else
-          within(child, refusal, in_loop);
+          within(child, refusal);
       }
   }
 
@@ -196,9 +270,8 @@ class NestFinder {
 
 }  // namespace
 
-std::vector<Region> read_syntax_tree(std::string_view json, const std::string& name,
-                                     const SourceOptions& source) {
-  const Translation translation = read_syntax(json, name);
+std::vector<Region> nests_of(const Translation& translation, const std::string& name,
+                             const SourceOptions& source) {
   const SourceFile file(translation);
   std::vector<Region> regions;
   bool found = source.function.empty();
@@ -211,6 +284,11 @@ std::vector<Region> read_syntax_tree(std::string_view json, const std::string& n
   }
   if (!found) throw BadInput(fmt::format("{}: there is no function {} with a body", name, source.function));
   return regions;
+}
+
+std::vector<Region> read_syntax_tree(std::string_view json, const std::string& name,
+                                     const SourceOptions& source) {
+  return nests_of(read_syntax(json, name), name, source);
 }
 
 }  // namespace warploom::tile

@@ -28,7 +28,7 @@ std::string as_identifier(std::string name) {
 
 }  // namespace
 
-SourceFile::SourceFile(const Translation& of) : translation(of) { visit(of.root, ""); }
+SourceFile::SourceFile(const Translation& of) : translation(of), records(of) { visit(of.root, ""); }
 
 void SourceFile::visit(const Syntax& node, const std::string& scope) {
   static const std::set<std::string_view> kFunctions{"FunctionDecl", "CXXMethodDecl", "CXXConstructorDecl",
@@ -37,7 +37,7 @@ void SourceFile::visit(const Syntax& node, const std::string& scope) {
     if (!has_body(node) || is_dependent(node)) return;
     by_id_[node.id] = &node;
     by_name_[node.name] = &node;
-    names_[&node] = as_identifier(scope + node.name);
+    names_[node.id] = as_identifier(scope + node.name);
     functions.push_back(&node);
     return;
   }
@@ -116,7 +116,7 @@ std::string_view SourceFile::text(const Syntax& node) const {
 }
 
 std::string SourceFile::name(const Syntax& function) const {
-  const auto found = names_.find(&function);
+  const auto found = names_.find(function.id);
   return found == names_.end() ? as_identifier(function.name) : found->second;
 }
 

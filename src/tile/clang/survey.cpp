@@ -27,14 +27,40 @@ std::string key_of(const Syntax& expression) {
   return base.empty() ? "" : base + "." + e.name;
 }
 
+std::vector<const Syntax*> parts_of(const Syntax& list) {
+  if (list.kind.empty()) return {};
+  if (list.is("DeclStmt")) {
+    std::vector<const Syntax*> all;
+    for (const Syntax& child : list.children) all.push_back(&child);
+    return all;
+  }
+  const Syntax& e = bare(list);
+  if (!e.is("BinaryOperator") || e.operation != "," || e.children.size() != 2) return {&list};
+  std::vector<const Syntax*> all = parts_of(e.children[0]);
+  for (const Syntax* part : parts_of(e.children[1])) all.push_back(part);
+  return all;
+}
+
+std::string set_by(const Syntax& part) {
+  if (part.is("VarDecl")) return part.id;
+  const Syntax& e = bare(part);
+  const bool sets = e.is("BinaryOperator") && e.operation == "=" && e.children.size() == 2;
+  return sets && bare(e.children[0]).is("DeclRefExpr") ? bare(e.children[0]).target : "";
+}
+
+bool speaks_of(const Syntax& node, const std::string& id) {
+  return (node.is("DeclRefExpr") && node.target == id) ||
+         std::ranges::any_of(node.children, [&](const Syntax& child) { return speaks_of(child, id); });
+}
+
 std::string iterator_of(const Syntax& loop) {
-  if (!loop.is("ForStmt") || loop.children.empty()) return "";
-  const Syntax& first = loop.children[0];
-  if (first.is("DeclStmt") && first.children.size() == 1 && first.children[0].is("VarDecl"))
-    return first.children[0].id;
-  if (first.is("BinaryOperator") && first.operation == "=" && first.children.size() == 2 &&
-      bare(first.children[0]).is("DeclRefExpr"))
-    return bare(first.children[0]).target;
+  if (!loop.is("ForStmt") || loop.children.size() != 5) return "";
+  const std::vector<const Syntax*> parts = parts_of(loop.children[0]);
+  if (parts.size() == 1) return set_by(*parts[0]);
+  for (const Syntax* part : parts)
+    if (const std::string id = set_by(*part);
+        !id.empty() && speaks_of(loop.children[2], id) && speaks_of(loop.children[3], id))
+      return id;
   return "";
 }
 
@@ -79,6 +105,16 @@ bool Survey::written(const std::string& key, std::size_t first, std::size_t last
                              [&](const Use& use) { return use.writes && use.at >= first && use.at <= last; });
 }
 
+bool Survey::written_within(const std::string& key, std::size_t first, std::size_t last,
+                            std::size_t but) const {
+  for (auto found = uses_.lower_bound(key); found != uses_.end() && found->first.starts_with(key); ++found) {
+    if (found->first.size() > key.size() && found->first[key.size()] != '.') continue;
+    for (const Use& use : found->second)
+      if (use.writes && use.at >= first && use.at <= last && use.at != but) return true;
+  }
+  return false;
+}
+
 const std::set<std::string>& Survey::sources(const std::string& id) const {
   static const std::set<std::string> none;
   const auto found = sources_.find(id);
@@ -97,13 +133,12 @@ std::vector<std::string> Survey::iterators(std::size_t first, std::size_t last) 
   return all;
 }
 
-void Survey::add(const Syntax& lvalue, bool reads, bool writes, bool simply) {
+void Survey::add(const Syntax& lvalue, bool reads, bool writes, bool simply, bool steps) {
   const Syntax& e = bare(lvalue);
   if (e.is("UnaryOperator") && e.operation == "*") return;
   std::string key = key_of(e);
   if (key.empty()) return;
-  const bool own = std::ranges::find(loops_, key) != loops_.end();
-  uses_[key].push_back({e.first, reads, writes, simply, own});
+  uses_[key].push_back({e.first, reads, writes, simply, steps});
   // s.n is a mention of s, too
   for (std::size_t dot = key.rfind('.'); dot != key.npos; dot = key.rfind('.')) {
     key.resize(dot);
@@ -127,6 +162,7 @@ void Survey::walk(const Syntax& node, bool whole_statement) {
     }
     return;
   }
+  if (node.is("BinaryOperator") && node.operation == "," && whole_statement) return children(node, true);
   const bool assigns =
       (node.is("BinaryOperator") && node.operation == "=") || node.is("CompoundAssignOperator");
   if (assigns && node.children.size() == 2) {
@@ -135,7 +171,8 @@ void Survey::walk(const Syntax& node, bool whole_statement) {
     const bool simply = node.operation == "=" && whole_statement;
     if (const std::string key = key_of(target); !key.empty()) mentioned(node.children[1], sources_[key]);
     if (!key_of(target).empty())
-      add(target, node.is("CompoundAssignOperator") || !whole_statement, true, simply);
+      add(target, node.is("CompoundAssignOperator") || !whole_statement, true, simply,
+          node.operation == "+=" || node.operation == "-=");
     if (!target.is("DeclRefExpr") && !target.is("MemberExpr")) children(target, false);
     return;
   }
@@ -143,7 +180,7 @@ void Survey::walk(const Syntax& node, bool whole_statement) {
       (node.operation == "++" || node.operation == "--" || node.operation == "&")) {
     const Syntax& target = bare(node.children[0]);
     if (target.is("DeclRefExpr") || target.is("MemberExpr"))
-      add(target, true, true, false);
+      add(target, true, true, false, node.operation != "&");
     else
       walk(target, false);
     return;
@@ -164,16 +201,12 @@ void Survey::walk(const Syntax& node, bool whole_statement) {
     return;
   }
   if (node.is("ForStmt") && node.children.size() == 5) {
-    const std::string iterator = iterator_of(node);
-    if (!iterator.empty()) {
+    if (const std::string iterator = iterator_of(node); !iterator.empty())
       iterators_.emplace_back(node.first, iterator);
-      loops_.push_back(iterator);
-    }
     walk(node.children[0], true);
     walk(node.children[2], false);
     walk(node.children[3], true);
     walk(node.children[4], true);
-    if (!iterator.empty()) loops_.pop_back();
     return;
   }
   static const std::set<std::string_view> holders{"CompoundStmt", "IfStmt",           "WhileStmt",

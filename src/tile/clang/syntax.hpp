@@ -26,6 +26,7 @@ struct Syntax {
   bool in_macro = false;                           ///< its text is not what stands there
   bool arrow = false, postfix = false, has_else = false, has_init = false;
   bool is_static = false;
+  bool is_special = false;          ///< a structure with bases, a virtual function, a bit-field
   std::size_t first = 0, last = 0;  ///< numbers of this node and of the last within it, in the text's order
   std::vector<Syntax> children = {};
 

@@ -113,12 +113,14 @@ auto Translator::within_call(const Syntax& e, const Syntax& function, Read read)
   const auto values = values_;
   const auto pointers = pointers_;
   const auto objects = objects_;
+  std::optional<Raised> arguments(conditional_);  // they may stand in the body several times, or not at all
   for (std::size_t p = 0; p < parameters.size(); ++p) {
     if (writes_to(*body, parameters[p]->id))
       refuse(e, what,
              fmt::format("it changes its parameter {}; write its body in its place", parameters[p]->name));
     bind(*parameters[p], e.children[p + 1]);
   }
+  arguments.reset();
   const Syntax& callee = bare(e.children[0]);
   if (callee.is("MemberExpr") && callee.children.size() == 1) {
     const Syntax* self = &bare(callee.children[0]);

@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
+#include <utility>
 
+#include "tile/c/predicate.hpp"
+#include "tile/c/propagate.hpp"
 #include "tile/c/simplify.hpp"
 #include "tile/clang/translate.hpp"
 
@@ -64,6 +68,7 @@ Translator::Operand Translator::value_within(const Syntax& e) {
                                                    "ConstantExpr",        "MaterializeTemporaryExpr",
                                                    "ImplicitCastExpr",    "SubstNonTypeTemplateParmExpr",
                                                    "CXXBindTemporaryExpr"};
+  if (e.is("ImplicitCastExpr") && e.operation == "IntegralCast" && e.children.size() == 1) return narrowed(e);
   if (kThrough.count(e.kind) && !e.children.empty()) return value(e.children.back());
   if (e.is("IntegerLiteral") || e.is("FloatingLiteral") || e.is("CXXBoolLiteralExpr") ||
       e.is("CharacterLiteral"))
@@ -103,7 +108,7 @@ Translator::Operand Translator::literal(const Syntax& e, bool negated) {
   const CType type = file_.type(e.type);
   const bool single = type.base == "float";
   if (!single && type.base != "double")
-    refuse(e, "number of type " + type.text(), "values are of type float, double or int");
+    refuse(e, "number of type " + type.text(), "values are of type float, double or an integer's");
   std::string text(file_.text(e));
   if (!is_real_literal(text) || (text.ends_with('f') || text.ends_with('F')) != single)
     text = real_text(e.value, single);
@@ -119,42 +124,102 @@ Translator::Operand Translator::unary(const Syntax& e) {
   if (e.operation == "-" && (child.is("IntegerLiteral") || child.is("FloatingLiteral")))
     return literal(child, true);
   if (e.operation == "__extension__") return value(child);
+  if (advance_within(e)) return variable(bare(child));
   if (e.operation == "++" || e.operation == "--")
     refuse(e, fmt::format("'{}' within an expression", e.operation), "write it as a statement of its own");
   if (e.operation == "&") refuse(e, "address-of", "only elements and variables have values here");
-  if (e.operation != "-" && e.operation != "+" && e.operation != "!")
-    refuse(e, fmt::format("operator '{}'", e.operation), "bit operations are not in the subset");
+  if (e.operation != "-" && e.operation != "+" && e.operation != "!" && e.operation != "~")
+    refuse(e, fmt::format("operator '{}'", e.operation), "it is not in the subset");
   Operand operand = value(child);
+  if (e.operation == "~") operand.index = false;
   operand.expression = Expression::unary(e.operation, std::move(operand.expression));
   return operand;
 }
 
 Translator::Operand Translator::binary(const Syntax& e) {
   static const std::set<std::string_view> kOperators{
-      "+", "-", "*", "/", "%", "<", "<=", ">", ">=", "==", "!=", "&&", "||"};
+      "+", "-", "*", "/", "%", "<", "<=", ">", ">=", "==", "!=", "&&", "||", "&", "|", "^", "<<", ">>"};
+  static const std::set<std::string_view> kBits{"&", "|", "^", "<<", ">>"};
   if (e.operation == "=") refuse(e, "'=' within an expression", "write it as a statement of its own");
   if (e.operation == ",") refuse(e, "comma operator", "write the parts as statements");
-  if (e.operation == "<<") {
-    Operand left = value(e.children[0]);
-    const Operand right = value(e.children[1]);
-    if (left.index && right.expression.kind == Expression::Kind::integer && right.expression.value >= 0 &&
-        right.expression.value < 31) {
-      left.expression = Expression::binary("*", std::move(left.expression),
-                                           Expression::integer(std::int64_t{1} << right.expression.value));
-      return left;
-    }
-  }
   if (!kOperators.count(e.operation))
-    refuse(e, fmt::format("operator '{}'", e.operation), "bit operations are not in the subset");
-  Operand left = value(e.children[0]), right = value(e.children[1]);
+    refuse(e, fmt::format("operator '{}'", e.operation), "it is not in the subset");
+  Operand left = value(e.children[0]);
+  std::optional<Raised> maybe;
+  if (e.operation == "&&" || e.operation == "||") maybe.emplace(conditional_);
+  Operand right = value(e.children[1]);
+  const bool data = !left.index || !right.index || as_index_ == 0;
+  if (data) {
+    keep_type(e.children[0], left, right);
+    keep_type(e.children[1], right, left);
+  }
   left.index = left.index && right.index;
+  if (kBits.count(e.operation) && left.index) return bits_of_index(e, std::move(left), right);
   left.expression = Expression::binary(e.operation, std::move(left.expression), std::move(right.expression));
   left.expression.at = e.at;
   return left;
 }
 
+/// Shifts and remainders of powers of two, as they stand in subscripts and bounds, in arithmetic.
+Translator::Operand Translator::bits_of_index(const Syntax& e, Operand left, const Operand& right) const {
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  const Expression& by = right.expression;
+  const bool number = by.kind == Expression::Kind::integer && by.value >= 0;
+  const bool power = number && e.operation != "&" && by.value < 31;
+  const std::int64_t factor = power ? std::int64_t{1} << by.value : 0;
+  Expression x = std::move(left.expression);
+  if (e.operation == "<<" && power) {
+    x = Expression::binary("*", std::move(x), Expression::integer(factor));
+  } else if (e.operation == ">>" && power) {
+    x = Expression::call("floord", {std::move(x), Expression::integer(factor)});
+  } else if (e.operation == "&" && number && by.value < kMost && (by.value & (by.value + 1)) == 0) {
+    const Expression size = Expression::integer(by.value + 1);
+    x = Expression::binary("-", x, Expression::binary("*", size, Expression::call("floord", {x, size})));
+  } else {
+    x = Expression::binary(e.operation, std::move(x), by);
+    left.index = false;
+  }
+  left.expression = std::move(x);
+  left.expression.at = e.at;
+  return left;
+}
+
+/// Sizes, loops and literals of wide or unsigned types are written as int: where C calculates with them, and
+/// the other operand does not say so, their type is.
+void Translator::keep_type(const Syntax& e, Operand& operand, const Operand& other) const {
+  const CType type = file_.type(e.type);
+  if (!operand.index || !type.is_plain() || !type.wider_than_int() || !type.scalar()) return;
+  const bool literal = operand.expression.kind == Expression::Kind::integer &&
+                       operand.expression.value > std::numeric_limits<int>::max();
+  if (!literal && type_of(region_, other.expression) == *type.scalar()) return;
+  Expression whole;
+  whole.kind = Expression::Kind::cast;
+  whole.text = c_name(*type.scalar());
+  whole.operands = {std::move(operand.expression)};
+  operand = {std::move(whole), false};
+}
+
+/// An integer that C makes another type's: written where its value may change.
+Translator::Operand Translator::narrowed(const Syntax& e) {
+  Operand operand = value(e.children[0]);
+  const CType to = file_.type(e.type), from = file_.type(e.children[0].type);
+  if (operand.index || !to.is_plain() || !to.scalar() || !from.scalar()) return operand;
+  const bool holds =
+      size_of(*to.scalar()) > size_of(*from.scalar()) && (!to.is_unsigned() || from.is_unsigned());
+  const bool same =
+      to.is_unsigned() == from.is_unsigned() && size_of(*to.scalar()) == size_of(*from.scalar());
+  if (holds || same) return operand;
+  Expression whole;
+  whole.kind = Expression::Kind::cast;
+  whole.text = c_name(*to.scalar());
+  whole.operands = {std::move(operand.expression)};
+  return {std::move(whole), false};
+}
+
 Translator::Operand Translator::conditional(const Syntax& e) {
-  Operand condition = value(e.children[0]), yes = value(e.children[1]), no = value(e.children[2]);
+  Operand condition = value(e.children[0]);
+  const Raised maybe(conditional_);
+  Operand yes = value(e.children[1]), no = value(e.children[2]);
   Operand whole;
   whole.index = condition.index && yes.index && no.index;
   whole.expression = Expression::conditional(std::move(condition.expression), std::move(yes.expression),
@@ -169,7 +234,7 @@ Translator::Operand Translator::cast(const Syntax& e) {
   Operand operand = value(e.children[0]);
   if (operand.index && type.is_plain() && type.is_integer()) return operand;  // a width, no value
   if (!type.is_plain() || !type.scalar())
-    refuse(e, "cast to " + type.text(), "only casts to float, double and int are in the subset");
+    refuse(e, "cast to " + type.text(), "only casts to numbers' types are in the subset");
   Expression whole;
   whole.kind = Expression::Kind::cast;
   whole.text = c_name(*type.scalar());
@@ -217,14 +282,15 @@ Translator::Operand Translator::variable(const Syntax& e) {
   if (const auto number = file_.enumerator(e.target); number && e.target_kind == "EnumConstantDecl")
     return {Expression::integer(*number), true};
   const std::string key = key_of(e);
-  if (key.empty()) return element(e);  // of a structure that is an element
+  if (key.empty() || is_in_element(e)) return element(e);
   if (const auto loop = running_.find(key); loop != running_.end())
     return {Expression::name(loop->second), true};
   if (const auto known = values_.find(key); known != values_.end()) {
     if (!known->second) throw Demoted{key};
     return *known->second;
   }
-  if (keeps_value(key)) throw Demoted{key};  // read before the nest gives it a value
+  if (is_followed(key) && file_.type(survey_.declaration(key)->type).is_plain())
+    throw Demoted{key};  // read before the nest gives it a value
   const Entity& what = entity(e);
   const CType& type = what.type;
   if (!type.is_plain()) refuse(e, what.shown, "arrays and pointers are used by their elements only");
@@ -236,7 +302,7 @@ Translator::Operand Translator::variable(const Syntax& e) {
   if (is_size(what)) return {Expression::name(name_in_region(what)), true};
   if (!type.scalar())
     refuse(e, fmt::format("variable {} of type {}", what.shown, type.text()),
-           "values are of type float, double or int");
+           "values are of type float, double or an integer's");
   return {Expression::name(name_in_region(what)), false};
 }
 
@@ -264,10 +330,59 @@ std::optional<Translator::Operand> Translator::constant_value(const Entity& what
   return std::nullopt;
 }
 
-Translator::Operand Translator::element(const Syntax& e) { return {element_of(address(e), e), false}; }
+Translator::Operand Translator::element(const Syntax& e) {
+  const Address place = address(e);
+  if (as_index_ > 0)
+    if (std::optional<Operand> size = element_as_size(place)) return std::move(*size);
+  return {element_of(place, e), false};
+}
+
+/// An integer in an array that the nest leaves alone, whichever of its iterations asks: n[0], first[row].
+std::optional<Translator::Operand> Translator::element_as_size(const Address& place) {
+  const Entity& array = *place.entity;
+  if (place.offset || place.subscripts.empty() || place.subscripts.size() != array.type.layers.size() ||
+      !array.type.is_integer() || array.type.is_volatile || array.inside ||
+      writes_elements_of(array.type.base))
+    return std::nullopt;
+  const auto has_loop = [&](auto&& self, const Expression& part) -> bool {
+    const auto found = used_.find(part.text);
+    return (part.kind == Expression::Kind::name && found != used_.end() && found->second) ||
+           std::ranges::any_of(part.operands, [&](const Expression& operand) { return self(self, operand); });
+  };
+  Entity size = array;
+  for (const Expression& subscript : place.subscripts) {
+    if (has_loop(has_loop, subscript) || reads_data(region_, subscript)) return std::nullopt;
+    size.name += "_" + to_text(subscript);
+    size.shown += "[" + to_text(subscript) + "]";
+  }
+  size.key = array.key + size.shown.substr(array.shown.size());
+  size.type.layers.clear();
+  size.parameter = size.is_static = false;
+  const Entity& kept = entities_.emplace(size.key, std::move(size)).first->second;
+  return Operand{Expression::name(name_in_region(kept)), true};
+}
+
+Translator::Operand Translator::index_value(const Syntax& e) {
+  const Raised index(as_index_);
+  return value(e);
+}
+
+/// An index, or an integer that memory holds: which element that is shows when it runs.
+Expression Translator::subscript(const Syntax& e) {
+  const int outer = std::exchange(as_index_, 0);  // x[at[i]] as a bound is data, at[i] in it is not
+  Operand operand = index_value(e);
+  as_index_ = outer;
+  const ScalarType type = type_of(region_, operand.expression);
+  const bool integer = type != ScalarType::float32 && type != ScalarType::float64;
+  if (!operand.index && integer) return std::move(operand.expression);
+  return as_index(e, "subscript", std::move(operand));
+}
 
 Expression Translator::index(const Syntax& e, std::string_view what) {
-  Operand operand = value(e);
+  return as_index(e, what, index_value(e));
+}
+
+Expression Translator::as_index(const Syntax& e, std::string_view what, Operand operand) const {
   if (!operand.index) {
     const Expression* part = no_index_in(region_, operand.expression);
     refuse(e, fmt::format("{} {}", what, to_text(operand.expression)),

@@ -1,34 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
-#include "tile/c/simplify.hpp"
+#include "tile/clang/liveness.hpp"
 #include "tile/clang/translate.hpp"
-#include "warploom/core/error.hpp"
 
 namespace warploom::tile {
 namespace {
 
 constexpr int kDeepestStatement = 200;           // statements in one another
 constexpr std::int64_t kMostInitialised = 1024;  // elements of an array that its declaration sets
-
-bool speaks_of(const Expression& e, const std::string& name) {
-  if (e.kind == Expression::Kind::name && e.text == name) return true;
-  return std::ranges::any_of(e.operands, [&](const Expression& o) { return speaks_of(o, name); });
-}
-
-bool is_named(const Expression& e, const std::string& name) {
-  return e.kind == Expression::Kind::name && e.text == name;
-}
-
-std::optional<std::int64_t> number_of(const Expression& e) {
-  try {
-    return value_of(e, {});
-  } catch (const BadInput&) {
-    return std::nullopt;
-  }
-}
 
 }  // namespace
 
@@ -67,6 +48,7 @@ Region Translator::region(std::size_t& failed) {
       }
     }
   }
+  follow_from_before();
   for (failed = 0; failed < run_.statements.size(); ++failed) {
     const Syntax& s = *run_.statements[failed];
     if (s.is("ReturnStmt") && run_.whole && failed + 1 == run_.statements.size())
@@ -90,7 +72,7 @@ void Translator::statement(const Syntax& s, std::vector<Node>& out) {
   } else if (s.is("DeclStmt")) {
     for (const Syntax& child : s.children) {
       if (child.is("VarDecl"))
-        declaration(child, out);
+        leaf(child, [&] { declaration(child, out); });
       else if (!child.kind.starts_with("Typedef") && !child.is("TypeAliasDecl") &&
                !child.is("StaticAssertDecl"))
         refuse(child, "declaration", "only variables may be declared within a nest");
@@ -105,7 +87,7 @@ void Translator::statement(const Syntax& s, std::vector<Node>& out) {
     statement(s.children[1], out);
   } else if (s.is("CStyleCastExpr") && s.type == "void") {  // (void)unused;
   } else if (s.is("BinaryOperator") || s.is("CompoundAssignOperator") || s.is("UnaryOperator")) {
-    assignment(s, out);
+    leaf(s, [&] { assignment(s, out); });
   } else if (s.is("CallExpr") || s.is("CXXMemberCallExpr")) {
     const std::string name = s.children.empty() ? "" : bare(s.children[0]).name;
     refuse(s, "call of " + name, "what it does is not known; write its body in its place");
@@ -121,9 +103,20 @@ void Translator::statement(const Syntax& s, std::vector<Node>& out) {
   --depth_;
 }
 
+/// A statement without others in it: what it moves as a side effect moves at its end.
+template <class Read>
+void Translator::leaf(const Syntax& s, Read read) {
+  statement_ = &s;
+  read();
+  advance_later();
+  statement_ = nullptr;
+}
+
 void Translator::forget(const Syntax& within) {
   for (auto& [key, value] : values_)
     if (survey_.written(key, within.first, within.last)) value.reset();
+  for (auto& [key, place] : pointers_)
+    if (survey_.written(key, within.first, within.last)) place.reset();
 }
 
 void Translator::check_iterator(const Syntax& s, const Entity& entity) const {
@@ -131,37 +124,55 @@ void Translator::check_iterator(const Syntax& s, const Entity& entity) const {
     refuse(s, "loop variable " + entity.shown, "it has to be a variable of an integer type");
   if (entity.global || entity.type.is_volatile)
     refuse(s, "loop variable " + entity.shown, "others may see or change it; declare it in the function");
-  if (entity.inside) return;
-  for (const Use& use : survey_.uses(entity.key)) {
-    const bool outside = use.at > last_ || (run_.in_loop && use.at < first_);
-    if (outside && use.reads && !use.in_own_loop)
-      refuse(s, "loop variable " + entity.shown, "its value is used after its loop; declare it in the loop");
+  if (is_read_after(run_.function, entity.key, first_, last_))
+    refuse(s, "loop variable " + entity.shown, "its value is used after its loop; declare it in the loop");
+}
+
+/// What stands beside the loop variable in the first or the last part of a `for`.
+void Translator::beside_iterator(const Syntax& loop, const Syntax& list, const std::string& id,
+                                 std::vector<Node>& out) {
+  const std::vector<const Syntax*> parts = parts_of(list);
+  if (parts.size() < 2) return;
+  const bool last = &list == &loop.children[3];
+  for (const Syntax* part : parts) {
+    const Syntax& e = bare(*part);
+    const bool own = set_by(*part) == id || (!e.children.empty() && key_of(e.children[0]) == id);
+    const bool alone = own ? is_invariant(*part, list, id) : !speaks_of(*part, id);
+    if (!alone)
+      refuse(*part, last ? "second step of for" : "second part of for",
+             "what is beside the loop variable has to leave it alone");
+    if (own) continue;
+    if (part->is("VarDecl"))
+      leaf(*part, [&] { declaration(*part, out); });
+    else
+      statement(*part, out);
   }
 }
 
-void Translator::loop(const Syntax& s, std::vector<Node>& out) {
+/// Iterator, bounds and step; the loop runs from here on.
+Node Translator::loop_head(const Syntax& s) {
   Node node;
   node.kind = Node::Kind::loop;
   node.at = s.at;
-  const Syntax &init = s.children[0], &step = s.children[3], &body = s.children[4];
+  const Syntax &init = s.children[0], &condition_at = s.children[2], &step = s.children[3],
+               &body = s.children[4];
   if (init.kind.empty()) refuse(s, "for without a first value", "write for (int i = 0; i < n; i++)");
-  if (init.is("DeclStmt") && init.children.size() > 1)
-    refuse(init, "second variable of for", "one loop variable a loop");
   const std::string id = iterator_of(s);
-  if (id.empty() || !s.children[1].kind.empty())
+  const std::vector<const Syntax*> parts = parts_of(init);
+  const auto part = std::ranges::find_if(parts, [&](const Syntax* p) { return set_by(*p) == id; });
+  if (id.empty() || !s.children[1].kind.empty() || part == parts.end())
     refuse(init, "first part of for", "it has to give the loop variable its first value, as in int i = 0");
   Syntax name;
   name.kind = "DeclRefExpr";
   name.target = id;
-  if (init.is("DeclStmt")) {
-    const Syntax& declared = init.children[0];
-    if (declared.children.empty())
+  if ((*part)->is("VarDecl")) {
+    if ((*part)->children.empty())
       refuse(init, "for without a first value", "write for (int i = 0; i < n; i++)");
-    name.name = declared.name;
-    name.target_type = declared.type;
+    name.name = (*part)->name;
+    name.target_type = (*part)->type;
     name.target_kind = "VarDecl";
   } else {
-    name = bare(init.children[0]);
+    name = bare(bare(**part).children[0]);
   }
   name.at = init.at;
   if (running_.count(id))
@@ -170,7 +181,7 @@ void Translator::loop(const Syntax& s, std::vector<Node>& out) {
   check_iterator(init, variable);
   values_.erase(id);
   node.first =
-      index(init.is("DeclStmt") ? init.children[0].children.back() : init.children[1], "first value");
+      index((*part)->is("VarDecl") ? (*part)->children.back() : bare(**part).children[1], "first value");
   if (survey_.written(id, body.first, body.last))
     refuse(s, "loop variable " + name.name, "its loop's body changes it, too");
 
@@ -178,123 +189,83 @@ void Translator::loop(const Syntax& s, std::vector<Node>& out) {
   used_[own] = true;
   running_[id] = own;
   node.iterator = own;
-  forget(s);
-  loop_condition(s, id, node);
+  const Known before{values_, pointers_};
+  forget(s);  // bounds that the loop changes
+  if (condition_at.kind.empty())
+    refuse(s, "for without a condition", "the number of iterations is not known before it runs");
+  const Expression condition = index(condition_at, "loop condition");
   if (step.kind.empty()) refuse(s, "for without a step", "the loop variable has to change by a constant");
   loop_step(step, id, node);
-  const bool rising = node.comparison[0] == '<';
-  if (node.step == 0) refuse(step, "step 0", "the loop would run for ever");
-  if (rising != (node.step > 0))
-    refuse(step, fmt::format("step {} towards {}", node.step, node.comparison),
-           "the loop would run for ever or never");
-  if (!rising && variable.type.is_unsigned())
+  refuse_if(condition_at, set_limit(condition, node));
+  refuse_if(step, check_direction(node));
+  if (node.step < 0 && variable.type.is_unsigned())
     refuse(s, "decreasing loop over an unsigned variable", "it wraps around below 0; make it int");
-  statement(body, node.children);
+  values_ = before.values;
+  pointers_ = before.pointers;
+  return node;
+}
+
+void Translator::loop(const Syntax& s, std::vector<Node>& out) {
+  const std::string id = iterator_of(s);
+  beside_iterator(s, s.children[0], id, out);
+  Node node = loop_head(s);
+  Known after = enter_loop(s, node);
+  loops_.emplace_back(&s.children[4], &node);
+  statement(s.children[4], node.children);
+  beside_iterator(s, s.children[3], id, node.children);
+  loops_.pop_back();
+  leave_loop(std::move(after));
   running_.erase(id);
-  forget(s);
   out.push_back(std::move(node));
 }
 
-void Translator::loop_condition(const Syntax& s, const std::string& id, Node& node) {
-  const Syntax& at = s.children[2];
-  if (at.kind.empty())
-    refuse(s, "for without a condition", "the number of iterations is not known before it runs");
-  const std::string& own = running_.at(id);
-  const Expression condition = index(at, "loop condition");
-  // i < a && i < b: the least of the limits.
-  std::vector<const Expression*> parts{&condition};
-  while (parts.back()->kind == Expression::Kind::binary && parts.back()->text == "&&") {
-    const Expression* both = parts.back();
-    parts.back() = &both->operands[1];
-    parts.push_back(&both->operands[0]);
-  }
-  for (const Expression* part : parts) {
-    const bool comparison = part->kind == Expression::Kind::binary && part->text.find_first_of("<>") == 0;
-    if (!comparison || (!is_named(part->operands[0], own) && !is_named(part->operands[1], own)))
-      refuse(at, "loop condition " + to_text(*part), "it has to compare the loop variable by <, <=, > or >=");
-    const bool turned = !is_named(part->operands[0], own);
-    const Expression& limit = part->operands[turned ? 0 : 1];
-    if (speaks_of(limit, own))
-      refuse(at, "loop condition " + to_text(*part), "the limit depends on the loop's own variable");
-    std::string sign = part->text;
-    if (turned) sign[0] = sign[0] == '<' ? '>' : '<';
-    if (node.comparison.empty()) {
-      node.comparison = sign;
-      node.limit = limit;
-    } else if (node.comparison == sign) {
-      Expression both = Expression::call(sign[0] == '<' ? "min" : "max", {limit, std::move(node.limit)});
-      both.at = limit.at;
-      node.limit = std::move(both);
-    } else {
-      refuse(at, "loop condition " + to_text(condition), "its parts have to compare by the same operator");
-    }
-  }
+/// What is stored without its conversion to the variable's type, which storing does.
+const Syntax& Translator::without_conversion(const Syntax& e) {
+  const bool converts = e.is("ImplicitCastExpr") && e.operation == "IntegralCast" && e.children.size() == 1;
+  return converts ? e.children[0] : e;
 }
 
-void Translator::loop_step(const Syntax& s, const std::string& id, Node& node) {
-  const auto refuse_step = [&] {
-    refuse(s, "step of for", "the loop variable has to change by a constant: i++, i += 2, i = i - 1");
-  };
-  if (s.is("BinaryOperator") && s.operation == ",")
-    refuse(s, "second step of for", "one loop variable a loop");
-  const bool changes = s.is("UnaryOperator") || s.is("CompoundAssignOperator") || s.is("BinaryOperator");
-  if (!changes || s.children.empty() || key_of(s.children[0]) != id) refuse_step();
-  if (s.is("UnaryOperator")) {
-    if (s.operation != "++" && s.operation != "--") refuse_step();
+void Translator::refuse_if(const Syntax& at, const std::optional<HeadRefusal>& bad) const {
+  if (bad) refuse(at, bad->construct, bad->why);
+}
+
+void Translator::loop_step(const Syntax& list, const std::string& id, Node& node) {
+  const std::vector<const Syntax*> parts = parts_of(list);
+  const auto part = std::ranges::find_if(parts, [&](const Syntax* p) {
+    const Syntax& e = bare(*p);
+    return !e.children.empty() && key_of(e.children[0]) == id;
+  });
+  const Syntax& s = part == parts.end() ? list : bare(**part);
+  const bool own = !s.children.empty() && key_of(s.children[0]) == id;
+  if (own && s.is("UnaryOperator") && (s.operation == "++" || s.operation == "--"))
     node.step = s.operation == "++" ? 1 : -1;
-    return;
-  }
-  if (s.children.size() != 2) refuse_step();
-  Expression value = index(s.children[1], "step");
-  bool minus = s.operation == "-=";
-  if (s.operation == "=") {
-    const bool sum = value.kind == Expression::Kind::binary && (value.text == "+" || value.text == "-");
-    if (!sum) refuse_step();
-    minus = value.text == "-";
-    const bool first = is_named(value.operands[0], node.iterator);
-    if (!first && (minus || !is_named(value.operands[1], node.iterator))) refuse_step();
-    Expression rest = std::move(value.operands[first ? 1 : 0]);
-    value = std::move(rest);
-  } else if (s.operation != "+=" && s.operation != "-=") {
-    refuse_step();
-  }
-  const auto by = number_of(value);
-  if (!by || *by == std::numeric_limits<std::int64_t>::min())
-    refuse(s, "step " + to_text(value), "it has to be a constant");
-  node.step = minus ? -*by : *by;
+  else if (own && (s.is("CompoundAssignOperator") || s.is("BinaryOperator")) && s.children.size() == 2)
+    refuse_if(s, set_step(s.operation, index(s.children[1], "step"), node));
+  else
+    refuse_if(s, set_step("", Expression::integer(0), node));
 }
 
 void Translator::branch(const Syntax& s, std::vector<Node>& out) {
   Node node;
   node.kind = Node::Kind::branch;
   node.at = s.at;
-  Operand condition = value(s.children[0]);
+  statement_ = &s.children[0];
+  Operand condition = index_value(s.children[0]);
+  advance_later();
+  statement_ = nullptr;
   // Whether a condition may read data is the analysis' to say.
   node.condition = std::move(condition.expression);
   const std::size_t parts = s.has_else && s.children.size() > 2 ? 2 : 1;
+  const Known before{values_, pointers_};
   for (std::size_t p = 1; p <= parts; ++p) {
-    const auto before = values_;
     node.children.emplace_back();
     node.children.back().at = s.children[p].at;
     statement(s.children[p], node.children.back().children);
-    values_ = before;
+    values_ = before.values;
+    pointers_ = before.pointers;
   }
-  forget(s);
+  for (std::size_t p = 1; p <= parts; ++p) forget(s.children[p]);
   out.push_back(std::move(node));
-}
-
-/// An integer variable that is always given whole values of integers, and that nobody outside sees, is
-/// replaced by its value.
-bool Translator::keeps_value(const std::string& key) const {
-  if (run_.data.count(key) || iterators_.count(key)) return false;
-  const Syntax* declared = survey_.declaration(key);
-  if (!declared || !declared->is("VarDecl") || declared->is_static) return false;
-  const CType type = file_.type(declared->type);
-  if (!type.is_plain() || !type.is_integer()) return false;
-  return std::ranges::all_of(survey_.uses(key), [&](const Use& use) {
-    const bool here = use.at >= first_ && use.at <= last_;
-    return here ? !use.writes || use.simply : !use.reads && !run_.in_loop;
-  });
 }
 
 void Translator::declaration(const Syntax& variable, std::vector<Node>& out) {
@@ -315,27 +286,31 @@ void Translator::declaration(const Syntax& variable, std::vector<Node>& out) {
   if (variable.children.empty()) return;
   const Syntax& init = variable.children.back();
   if (type.is_pointer()) {
-    pointers_[variable.id] = pointee(variable);
+    pointers_[variable.id] = is_followed(variable.id) ? address(init) : pointee(variable);
+    return;
+  }
+  if (type.is_plain() && !type.scalar() && !type.is_integer() && is_copy(variable)) {
+    objects_[variable.id] = &bare(init);
     return;
   }
   const Entity& what = entity(name);
   if (!what.type.is_plain()) {
     if (!init.is("InitListExpr"))
       refuse(variable, fmt::format("variable {} of type {}", variable.name, type.text()),
-             "values are of type float, double or int");
+             "values are of type float, double or an integer's");
     std::vector<Expression> subscripts;
     return initialise(init, what, subscripts, out);
   }
-  if (keeps_value(variable.id)) {
-    Operand value = this->value(init);
+  if (is_followed(variable.id)) {
+    Operand value = index_value(init);
     if (!value.index) throw Demoted{variable.id};
     values_[variable.id] = std::move(value);
     return;
   }
-  Operand value = this->value(init);
+  Operand value = this->value(without_conversion(init));
   const bool fixed = std::ranges::none_of(
       survey_.uses(variable.id), [&](const Use& use) { return use.writes && use.at != variable.first; });
-  if (fixed && !mentioned_outside(what)) {
+  if (fixed && !is_seen_outside(what)) {
     if (auto constant = constant_of(type, value)) {
       values_[variable.id] = Operand{std::move(*constant), value.index && type.is_integer()};
       return;
@@ -343,10 +318,19 @@ void Translator::declaration(const Syntax& variable, std::vector<Node>& out) {
   }
   if (!type.scalar())
     refuse(variable, fmt::format("variable {} of type {}", variable.name, type.text()),
-           "values are of type float, double or int");
+           "values are of type float, double or an integer's");
   Expression target = Expression::name(name_in_region(what));
   target.at = variable.at;
   assign(std::move(target), "=", std::move(value.expression), variable.at, out);
+}
+
+/// A structure that only stands for another one: neither changes.
+bool Translator::is_copy(const Syntax& variable) const {
+  const Syntax& init = bare(variable.children.back());
+  const std::string from = key_of(init);
+  return (init.is("DeclRefExpr") || init.is("MemberExpr")) && !from.empty() &&
+         !survey_.written_within(variable.id, first_, last_, variable.first) &&
+         !survey_.written_within(from, first_, last_, variable.first);
 }
 
 /// { 1, 2 } of an array that the nest declares.
@@ -388,14 +372,14 @@ Expression Translator::target(const Syntax& lvalue) {
   const std::string key = e.is("DeclRefExpr") || e.is("MemberExpr") ? key_of(e) : "";
   if (running_.count(key))
     refuse(e, "assignment to loop variable " + e.name, "only the head of its loop may change it");
-  if (key.empty() || !entity(e).type.is_plain()) return element_of(address(e), e);
+  if (key.empty() || is_in_element(e) || !entity(e).type.is_plain()) return element_of(address(e), e);
   const Entity& what = entity(e);
   if (iterators_.count(key))
     refuse(e, "assignment to loop variable " + what.shown, "only the head of its loop may change it");
   if (what.type.is_volatile) refuse(e, what.shown, "it is volatile");
   if (!what.type.scalar())
     refuse(e, fmt::format("variable {} of type {}", what.shown, what.type.text()),
-           "values are of type float, double or int");
+           "values are of type float, double or an integer's");
   Expression name = Expression::name(name_in_region(what));
   name.at = e.at;
   return name;
@@ -405,34 +389,57 @@ void Translator::assignment(const Syntax& s, std::vector<Node>& out) {
   if (s.is("UnaryOperator")) {
     if (s.operation != "++" && s.operation != "--")
       refuse(s, "statement without effect", "an assignment was expected");
+    if (advance(s.children.at(0), Expression::integer(s.operation == "++" ? 1 : -1))) return;
     return assign(target(s.children.at(0)), s.operation == "++" ? "+=" : "-=", Expression::integer(1), s.at,
                   out);
   }
   if (s.children.size() != 2) refuse(s, "statement", "an assignment was expected");
   static const std::set<std::string_view> kOperators{"=", "+=", "-=", "*=", "/="};
+  static const std::set<std::string_view> kOthers{"%=", "&=", "|=", "^=", "<<=", ">>="};
   const bool assigns = s.is("CompoundAssignOperator") || s.operation == "=";
   if (!assigns) refuse(s, "statement without effect", "an assignment was expected");
-  if (!kOperators.count(s.operation))
-    refuse(s, fmt::format("operator '{}'", s.operation), "only = += -= *= /= are in the subset");
+  const bool other = kOthers.count(s.operation) > 0;
+  if (!kOperators.count(s.operation) && !other)
+    refuse(s, fmt::format("operator '{}'", s.operation), "it is not in the subset");
   const std::string key = key_of(s.children[0]);
-  if (file_.type(s.children[0].type).is_pointer())
-    refuse(s, "assignment to pointer " + s.children[0].name, "write the element as NAME[subscript]");
+  const bool pointer = file_.type(s.children[0].type).is_pointer();
   const Syntax& right = bare(s.children[1]);
   const bool chained = right.is("BinaryOperator") && right.operation == "=";
-  if (!chained && s.operation == "=" && bare(s.children[0]).is("DeclRefExpr") && keeps_value(key)) {
-    Operand value = this->value(s.children[1]);
-    if (!value.index) throw Demoted{key};
-    values_[key] = std::move(value);
-    return;
+  if (!chained && bare(s.children[0]).is("DeclRefExpr") && is_followed(key)) {
+    const bool known = pointer ? pointers_.count(key) > 0 : values_.count(key) > 0;
+    if (s.operation == "=" && pointer) {
+      pointers_[key] = address(s.children[1]);
+      return;
+    }
+    if (!pointer || known) {
+      Operand value = index_value(s.children[1]);
+      if (!value.index && !pointer) throw Demoted{key};
+      if (!value.index)
+        refuse(s, "pointer " + bare(s.children[0]).name,
+               "it moves by what is no loop variable, size or integer");
+      if (s.operation == "=")
+        values_[key] = std::move(value);
+      else if (!known)
+        throw Demoted{key};
+      else
+        advance(s.children[0], s.operation == "+=" ? std::move(value.expression)
+                                                   : Expression::unary("-", std::move(value.expression)));
+      return;
+    }
   }
+  if (pointer)
+    refuse(s, "assignment to pointer " + bare(s.children[0]).name, "write the element as NAME[subscript]");
   Expression to = target(s.children[0]), value;
-  if (chained) {  // a = b = c
+  if (chained) {           // a = b = c
+    statement_ = nullptr;  // b is looked at twice
     assignment(right, out);
     value = target(right.children[0]);
   } else {
-    value = this->value(s.children[1]).expression;
+    value = this->value(without_conversion(s.children[1])).expression;
   }
-  assign(std::move(to), s.operation, std::move(value), s.at, out);
+  if (!other) return assign(std::move(to), s.operation, std::move(value), s.at, out);
+  Expression whole = Expression::binary(s.operation.substr(0, s.operation.size() - 1), to, std::move(value));
+  assign(std::move(to), "=", std::move(whole), s.at, out);
 }
 
 void Translator::assign(Expression target, const std::string& op, Expression value, Position at,
@@ -462,6 +469,9 @@ void Translator::returned(const Syntax& s) {
   const std::string name = name_in_region(result);
   const auto variable = std::ranges::find(region_.variables, name, &Variable::name);
   variable->is_parameter = variable->is_result = true;
+  const CType returns = file_.type(run_.function.type.substr(0, run_.function.type.find('(')));
+  // What has a value before goes in and out through a pointer.
+  if (result.inside && returns.is_plain() && returns.scalar() == variable->type) region_.returned = name;
   if (std::ranges::find(region_.parameters, name) == region_.parameters.end())
     region_.parameters.push_back(name);
 }

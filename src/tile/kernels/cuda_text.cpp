@@ -6,6 +6,7 @@
 #include <array>
 
 #include "tile/c/functions.hpp"
+#include "tile/c/scalar_types.hpp"
 #include "warploom/core/error.hpp"
 
 namespace warploom::tile {
@@ -69,10 +70,6 @@ bool is_assigned(const Nest& nest, std::string_view scalar) {
 }
 
 ScalarType type_of(const CudaNames& names, const Expression& expression) {
-  const auto wider = [](ScalarType a, ScalarType b) {
-    if (a == ScalarType::float64 || b == ScalarType::float64) return ScalarType::float64;
-    return a == ScalarType::int32 ? b : a;
-  };
   const auto operand = [&](std::size_t i) { return type_of(names, expression.operands[i]); };
   switch (expression.kind) {
     case Kind::integer:
@@ -87,21 +84,18 @@ ScalarType type_of(const CudaNames& names, const Expression& expression) {
     case Kind::element:
       return shape_of(names, expression.text).type;
     case Kind::unary:
-      return expression.text == "!" ? ScalarType::int32 : operand(0);
+      return expression.text == "!" ? ScalarType::int32 : promoted(operand(0));
     case Kind::binary:
-      if (std::string_view("+ - * / %").find(expression.text) == std::string_view::npos)
-        return ScalarType::int32;
-      return wider(operand(0), operand(1));
+      if (expression.text == "<<" || expression.text == ">>") return promoted(operand(0));
+      return is_arithmetic(expression.text) ? common_type(operand(0), operand(1)) : ScalarType::int32;
     case Kind::conditional:
-      return wider(operand(1), operand(2));
+      return common_type(operand(1), operand(2));
     case Kind::call:
-      if (expression.text == "min" || expression.text == "max") return wider(operand(0), operand(1));
+      if (expression.text == "min" || expression.text == "max") return common_type(operand(0), operand(1));
       if (expression.text == "floord") return ScalarType::int32;
       return gives_double(expression.text) ? ScalarType::float64 : ScalarType::float32;
     case Kind::cast:
-      for (const ScalarType type : {ScalarType::float32, ScalarType::float64})
-        if (expression.text == c_name(type)) return type;
-      return ScalarType::int32;
+      return type_named(expression.text);
   }
   return ScalarType::int32;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/doors.hpp"
+#include "tile/c/mentions.hpp"
 #include "tile/c/predicate.hpp"
 #include "tile/c/wellformed.hpp"
 #include "tile/kernels/affine.hpp"
@@ -110,7 +111,10 @@ class Mapper {
       }
       flush();
       if (is_tree(k) && is_tree(k + 1))
-        if (auto both = both_sums(request(child), request(children[k + 1]))) {
+        if (auto both =
+                !moves_in_blocks(nest_.region(), child) || !moves_in_blocks(nest_.region(), children[k + 1])
+                    ? std::nullopt
+                    : both_sums(request(child), request(children[k + 1]))) {
           append(std::move(*both), host);
           ++k;
           continue;
@@ -205,9 +209,18 @@ Node launch_of(std::size_t kernel) {
   return launch;
 }
 
+bool moves_in_blocks(const Region& region, const Node& tree) {
+  if (depends_on_data(region, tree)) return false;
+  return std::ranges::none_of(region.variables, [&](const Variable& v) {
+    const bool word =
+        v.type == ScalarType::float32 || v.type == ScalarType::float64 || v.type == ScalarType::int32;
+    return !word && mentions(tree, v.name);
+  });
+}
+
 KernelGroup choose_pattern(const KernelRequest& request) {
   std::optional<KernelGroup> group;
-  if (!depends_on_data(request.nest.region(), request.tree)) {  // these move data block by block
+  if (moves_in_blocks(request.nest.region(), request.tree)) {
     group = contraction(request);
     if (!group) group = matrix_vector(request);
   }

@@ -14,6 +14,10 @@ struct KernelRequest {
   const GpuOptions& options;
 };
 
+/// Whether blocks of threads may bring data to shared memory and combine it: which elements are touched is
+/// known beforehand, and they are float, double and int, for which that is written.
+bool moves_in_blocks(const Region& region, const Node& tree);
+
 /// Kernels that run one after the other, with the memory between them.
 struct KernelGroup {
   std::vector<Kernel> kernels;

@@ -129,7 +129,7 @@ Expression Transpose::blocks(const ThreadLoop& loop, const Expression& piece) co
 std::optional<Transpose> match_transpose(const KernelRequest& request, const CudaNames& names,
                                          const ParallelChain& chain, const ThreadMapping& mapping) {
   if (chain.loops.size() < 2 || chain.loops.size() > 3 || !only_assignments(chain.body) ||
-      depends_on_data(request.nest.region(), request.tree) ||
+      !moves_in_blocks(request.nest.region(), request.tree) ||
       !private_copies(request, names, chain).copies.empty())
     return std::nullopt;
   Transpose found{.x = mapping.x};

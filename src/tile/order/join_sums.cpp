@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "tile/c/functions.hpp"
+#include "tile/c/scalar_types.hpp"
 #include "tile/sets/polyhedra.hpp"
 
 namespace warploom::tile {
@@ -69,7 +70,7 @@ class Joins {
     const Region& region = nest_.region();
     const Expression& target = statement.assignment.target;
     const Variable* variable = find_variable(region, target.text);
-    if (statement.reduction != "+" || !variable || variable->type == ScalarType::int32 ||
+    if (statement.reduction != "+" || !variable || is_integer(variable->type) ||
         width(region, statement.assignment.value) > width(variable->type))
       return false;
     // No run adds what another one writes that adds to the same element.

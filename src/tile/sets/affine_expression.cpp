@@ -39,7 +39,7 @@ class Reader {
       case Kind::call:
         return call(e);
       case Kind::cast:
-        if (e.text != c_name(ScalarType::int32)) fail(e, fmt::format("'{}' is no integer", to_text(e)));
+        if (e.text != c_name(ScalarType::int32)) fail(e, fmt::format("'{}' is no int", to_text(e)));
         return value(e.operands[0]);
     }
     fail(e, "unknown expression");

@@ -50,6 +50,9 @@ std::vector<Expression> reach(const Polyhedra& polyhedra, const std::string& arr
     }
   if (all.is_null() || all.is_empty()) return {Expression::integer(1)};
   const auto furthest = [&](const isl::set& touched) {
+    // A subscript that memory holds may be anything.
+    if (isl_set_dim_has_upper_bound(touched.get(), isl_dim_set, 0) != isl_bool_true)
+      return std::vector<Expression>{};
     const isl::pw_aff most = isl::manage(isl_pw_aff_coalesce(isl_set_dim_max(touched.copy(), 0)));
     return most.is_null() ? std::vector<Expression>{} : pieces(most, polyhedra.region.sizes);
   };

@@ -13,8 +13,30 @@ namespace {
 /// Calls with a number of the type that C has for it.
 template <typename Call>
 auto with_type(ScalarType type, const Call& call) {
-  if (type == ScalarType::float32) return call(float());
-  if (type == ScalarType::int32) return call(std::int32_t());
+  switch (type) {
+    case ScalarType::float32:
+      return call(float());
+    case ScalarType::float64:
+      break;
+    case ScalarType::int32:
+      return call(std::int32_t());
+    case ScalarType::character:
+      return call(char());
+    case ScalarType::int8:
+      return call(std::int8_t());
+    case ScalarType::uint8:
+      return call(std::uint8_t());
+    case ScalarType::int16:
+      return call(std::int16_t());
+    case ScalarType::uint16:
+      return call(std::uint16_t());
+    case ScalarType::uint32:
+      return call(std::uint32_t());
+    case ScalarType::int64:
+      return call(std::int64_t());
+    case ScalarType::uint64:
+      return call(std::uint64_t());
+  }
   return call(double());
 }
 

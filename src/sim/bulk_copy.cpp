@@ -1,0 +1,216 @@
+// cp.async.bulk between global and shared memory. To shared memory the bytes are read when the copy is issued
+// and land when somebody waits for its mbarrier; from shared memory they are read when its group is waited
+// for. In between the race detector sees both ends as accesses that may come at any time.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "sim/access.hpp"
+#include "sim/decode.hpp"
+
+namespace warploom::sim {
+
+using namespace ptx;
+
+namespace {
+
+constexpr std::uint32_t kUnit = 16;  // addresses and sizes are multiples of it [bytes]
+
+/// Bytes [address, address + bytes) of one lane, checked. Empty space: a finding ended the kernel.
+Pointers range(Warp& w, const Step& s, Space space, unsigned lane, std::uint64_t address, std::uint32_t bytes,
+               bool write) {
+  std::uint64_t all[kLanes] = {};
+  all[lane] = address;
+  Pointers to;
+  if (!resolve(w, s, space, all, Mask{1} << lane, bytes, kUnit, write, to)) return {};
+  // Between its ends may lie a gap or an mbarrier.
+  if (to.space == Space::shared)
+    for (std::uint32_t i = kUnit; i + kUnit < bytes; i += kUnit) {
+      Pointers unit;
+      all[lane] = to.address[lane] + i;
+      if (!resolve(w, s, Space::shared, all, Mask{1} << lane, kUnit, kUnit, write, unit)) return {};
+    }
+  return to;
+}
+
+void note_range(Warp& w, const Step& s, unsigned lane, const Pointers& range, std::uint32_t bytes,
+                Access::Kind kind) {
+  Pointers part = range;
+  for (std::uint32_t i = 0; i < bytes; i += kUnit) {
+    part.address[lane] = range.address[lane] + i;
+    MemoryForm form;
+    form.bytes = kUnit;
+    note_access(w, s, form, part, kind);
+  }
+}
+
+/// The size of a lane's copy; 0: a finding ended the kernel.
+std::uint32_t size_of(Warp& w, const Step& s, unsigned lane) {
+  const std::uint32_t bytes = w.read<std::uint32_t>(s.c)[lane];
+  if (bytes != 0 && bytes % kUnit == 0) return bytes;
+  fault(w, s, FindingKind::illegal, lane, "cp.async.bulk",
+        fmt::format("{} bytes, no multiple of {}", bytes, kUnit));
+  return 0;
+}
+
+struct Ends {
+  std::uint64_t to[kLanes], from[kLanes];
+};
+/// a: destination, b: source; extra: form of the destination, the one after it the source's; second: of
+/// Program::copy_displacements, the source's and then the mbarrier's.
+Ends ends(const Warp& w, const Step& s) {
+  const Program& p = *w.block->program;
+  Ends e;
+  addresses(w, s, p.memory[s.extra], e.to);
+  Step source = s;
+  source.a = s.b;
+  source.immediate = p.copy_displacements[s.second];
+  addresses(w, source, p.memory[s.extra + 1], e.from);
+  return e;
+}
+
+/// d: the mbarrier; its form is the second after the destination's.
+void run_bulk_load(Registers& r, const Step& s, Mask lanes) {
+  Warp& w = warp_of(r);
+  const Program& p = *w.block->program;
+  const Ends e = ends(w, s);
+  Step barrier = s;
+  barrier.a = s.d;
+  barrier.immediate = p.copy_displacements[s.second + 1];
+  std::uint64_t objects[kLanes];
+  addresses(w, barrier, p.memory[s.extra + 2], objects);
+  for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const std::uint32_t bytes = size_of(w, s, lane);
+    if (bytes == 0) return;
+    const auto object = mbarrier_at(w, s, lane, objects[lane], p.memory[s.extra + 2].space == Space::generic);
+    if (!object) return;
+    const Pointers from = range(w, s, Space::global, lane, e.from[lane], bytes, false);
+    if (from.space == Space::none) return;
+    const Pointers to = range(w, s, Space::shared, lane, e.to[lane], bytes, true);
+    if (to.space == Space::none) return;
+    note_range(w, s, lane, from, bytes, Access::read);
+    note_range(w, s, lane, to, bytes, Access::write);
+    mark_written(w, to, bytes, false);
+    TrackedCopies tracked;
+    tracked.thread = w.thread(lane);
+    tracked.bytes = bytes;
+    tracked.copies.push_back(
+        {&s, static_cast<std::uint32_t>(to.address[lane]), {from.at[lane], from.at[lane] + bytes}});
+    track(w, *object, std::move(tracked));
+  }
+}
+
+void run_bulk_store(Registers& r, const Step& s, Mask lanes) {
+  Warp& w = warp_of(r);
+  const Ends e = ends(w, s);
+  for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const std::uint32_t bytes = size_of(w, s, lane);
+    if (bytes == 0) return;
+    const Pointers from = range(w, s, Space::shared, lane, e.from[lane], bytes, false);
+    if (from.space == Space::none) return;
+    const Pointers to = range(w, s, Space::global, lane, e.to[lane], bytes, true);
+    if (to.space == Space::none) return;
+    note_range(w, s, lane, from, bytes, Access::read);
+    note_range(w, s, lane, to, bytes, Access::write);
+    auto& groups = w.bulk_groups[static_cast<std::uint8_t>(lane)];
+    if (groups.empty() || groups.back().committed) groups.emplace_back();
+    groups.back().stores.push_back({static_cast<std::uint32_t>(from.address[lane]), bytes, e.to[lane], &s});
+  }
+}
+
+void finish(Warp& w, unsigned lane, const Warp::BulkGroup& group) {
+  for (const Warp::BulkStore& store : group.stores) {
+    const Pointers from = range(w, *store.step, Space::shared, lane, store.from, store.bytes, false);
+    const Pointers to = range(w, *store.step, Space::global, lane, store.to, store.bytes, true);
+    if (from.space == Space::none || to.space == Space::none) return;
+    note_range(w, *store.step, lane, from, store.bytes, Access::read);
+    if (unwritten(w, from, store.bytes) != 0)
+      w.block->worker->findings.add(*w.block, FindingKind::uninitialised, *store.step, w.index, lane,
+                                    "bulk copy of shared memory that nobody wrote",
+                                    describe(w, Space::shared, store.from));
+    std::memcpy(to.at[lane], from.at[lane], store.bytes);
+  }
+}
+
+void run_bulk_commit(Registers& r, const Step&, Mask lanes) {
+  Warp& w = warp_of(r);
+  for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
+    auto& groups = w.bulk_groups[static_cast<std::uint8_t>(std::countr_zero(rest))];
+    if (groups.empty() || groups.back().committed) groups.emplace_back();
+    groups.back().committed = true;
+  }
+}
+
+/// immediate: groups that may still be under way.
+void run_bulk_wait(Registers& r, const Step& s, Mask lanes) {
+  Warp& w = warp_of(r);
+  for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    auto& groups = w.bulk_groups[static_cast<std::uint8_t>(lane)];
+    auto committed = static_cast<std::int64_t>(
+        std::count_if(groups.begin(), groups.end(), [](const auto& g) { return g.committed; }));
+    for (; committed > s.immediate; --committed) {
+      finish(w, lane, groups.front());
+      groups.erase(groups.begin());
+      if (w.stop == Stop::halt) return;
+    }
+  }
+}
+
+}  // namespace
+
+void finish_bulk_stores(Warp& w, Mask lanes) {
+  for (auto& [lane, groups] : w.bulk_groups)
+    if ((lanes >> lane & 1) != 0) {
+      for (const Warp::BulkGroup& g : groups) finish(w, lane, g);
+      groups.clear();
+    }
+}
+
+void Decoder::bulk_copy() {
+  if (opcode->has("tensor") || opcode->has("cache_hint") || opcode->has("multicast::cluster")) unsupported();
+  if (opcode->has("commit_group")) {
+    step.run = &run_bulk_commit;
+    return;
+  }
+  if (opcode->has("wait_group")) {
+    step.immediate = operands[0].value;
+    step.run = &run_bulk_wait;
+    return;
+  }
+  if (opcode->has("prefetch")) {
+    step.run = &run_nothing;
+    return;
+  }
+  const bool load = opcode->has("mbarrier::complete_tx::bytes") && opcode->has("global");
+  const bool store = opcode->has("bulk_group");
+  if ((!load && !store) || operands.size() != (load ? 4u : 3u)) unsupported();
+  MemoryForm to, from, object;
+  to.space = load ? Space::shared : Space::global;
+  from.space = load ? Space::global : Space::shared;
+  to.bytes = from.bytes = static_cast<std::uint8_t>(kUnit);
+  object.space = Space::shared;
+  object.bytes = 8;
+  step.second = static_cast<std::uint32_t>(program.copy_displacements.size());
+  address(operands[1], from);
+  const Source source_base = step.a;
+  program.copy_displacements.push_back(step.immediate);
+  if (load) {
+    address(operands[3], object);
+    step.d = step.a;
+    program.copy_displacements.push_back(step.immediate);
+  }
+  address(operands[0], to);
+  step.b = source_base;
+  step.c = source(operands[2], 4);
+  step.extra = static_cast<std::uint32_t>(program.memory.size());
+  program.memory.push_back(to);
+  program.memory.push_back(from);
+  program.memory.push_back(object);
+  step.run = load ? &run_bulk_load : &run_bulk_store;
+}
+
+}  // namespace warploom::sim
