@@ -303,7 +303,6 @@ void Decoder::mbarrier() {
   std::uint16_t flags = has("relaxed") ? relaxed : 0;
   std::size_t at = 0;
   step.destination = kNoSlot;
-  std::uint32_t otherwise = 1;  // of b, which may be left out
   if (has("init")) {
     flags |= init;
   } else if (has("inval")) {
@@ -334,7 +333,8 @@ void Decoder::mbarrier() {
   form.bytes = 8;
   address(operands[at++], form);
   const bool state = (flags & operation) == test && (flags & by_parity) == 0;
-  step.b = at < operands.size() ? source(operands[at], state ? 8 : 4) : constant(otherwise, state ? 8 : 4);
+  const unsigned width = state ? 8 : 4;
+  step.b = at < operands.size() ? source(operands[at], width) : constant(1, width);  // else one arrival
   step.flags = flags;
   step.extra = static_cast<std::uint32_t>(program.memory.size());
   program.memory.push_back(form);

@@ -322,6 +322,39 @@ TEST_F(Clang, ValuesThatNobodyReadsLaterAreTheNestsOwn) {
               ::testing::Contains(HasSubstr("13:8: loop variable k: its value is used after its loop")));
 }
 
+TEST_F(Clang, JumpsThatStayInAStatementConcernItAlone) {
+  const auto regions = read(
+      "void f(int n, float *a) {\n"
+      "  int i;\n"
+      "  for (i = 0; i < n; i++) a[i] = 1;\n"
+      "  for (i = 0; i < n; i++) {\n"
+      "    if (a[i] > 3) goto next;\n"
+      "    a[i] = 2;\n"
+      "  next:;\n"
+      "  }\n"
+      "  for (i = 0; i < n; i++) a[i] *= 2;\n"
+      "}\n"
+      "void g(int n, float *a) {\n"
+      "  int i;\n"
+      "again:\n"
+      "  for (i = 0; i < n; i++) a[i] = 1;\n"
+      "  a[0] = i;\n"
+      "  if (a[1] > 0) goto again;\n"
+      "}\n");
+  std::vector<std::string> names;
+  for (const Region& region : nests(regions)) names.push_back(region.function);
+  EXPECT_THAT(names, ElementsAre("f_line3", "f_line9"));
+}
+
+TEST_F(Clang, WhatStandsForItselfIsRefused) {
+  const auto regions = read(
+      "typedef struct { int n; float *d; } image;\n"
+      "void f(int n, float *a) { float *p = p + 1; for (int i = 0; i < n; i++) p[i] = a[i]; }\n"
+      "void g(int n, float *a) { for (int i = 0; i < n; i++) { image m = m; a[i] = m.d[i]; } }\n");
+  EXPECT_EQ(nests(regions).size(), 0u);
+  EXPECT_EQ(refusals(regions).size(), 2u);
+}
+
 TEST_F(Clang, HeadersOfCppArePrecompiledWhereTheyAreTheSystems) {
   std::ofstream(place_.path() / "mine.h")
       << "inline void g(int n, float *x) { for (int i = 0; i < n; i++) x[i] = 1; }\n";

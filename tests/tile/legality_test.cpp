@@ -75,7 +75,7 @@ TEST(Verdict, ARefusedStepLooksForSkewsAmongTheLoopsThatItMeans) {
   };
   EXPECT_THAT(
       refused("ludcmp", Tile{{{"i", 7}}, {6}}),
-      HasSubstr("would let S6 overwrite w between S6(1), which writes it, and S7(1, 0), which reads it"));
+      HasSubstr("would let S6 overwrite w between S6(1), which writes it, and S7(1, 2), which reads it"));
   EXPECT_THAT(refused("deriche", Tile{{{"i", 32}}, {13}}),
               HasSubstr("would let S13 overwrite y_before_2 between S13(0)"));
   EXPECT_THAT(refused("cholesky", Permute{{"k", "i"}, {2}}),

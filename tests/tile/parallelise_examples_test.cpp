@@ -55,7 +55,7 @@ const ParallelExample kExamples[] = {
     {"jacobi-1d", "(t [i S0] [i S1])"},
     {"jacobi-2d", "(t [i j S0] [i j S1])"},
     {"lu", "(k [i S1] [i j S0] [i j S2])"},
-    {"ludcmp", "(i (j S0 (k S1) S2) [j S3 (k S4) S5]) (i S6 (j S7) S8) (i S9 (j S10) S11)"},
+    {"ludcmp", "(k [i S1] [i j S0] [i j S2]) (i S3 (j S4) S5) (i S6 (j S7) S8)"},
     {"mvt", "[i (j S0)] [i (j S1)]"},
     {"nussinov", "(wave [i S0 S1 S2 S3 (k S4)])"},
     {"seidel-2d", "(wave [i t S0])"},

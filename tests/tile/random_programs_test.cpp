@@ -153,7 +153,7 @@ class Maker {
 };
 
 struct Counts {
-  long programs = 0, legal = 0, illegal = 0, parallel_loops = 0;
+  long programs = 0, legal = 0, illegal = 0, parallel_loops = 0, refused = 0;
 };
 
 bool holds_parallel_loop(const Node& node) {
@@ -163,8 +163,8 @@ bool holds_parallel_loop(const Node& node) {
 
 class Check {
  public:
-  Check(std::mt19937& random, Counts& counts)
-      : random_(random), counts_(counts), text_(Maker(random).make()), nest_(nest_of(text_)) {}
+  Check(std::mt19937& random, Counts& counts, const std::string& text, Nest nest)
+      : random_(random), counts_(counts), text_(text), nest_(std::move(nest)) {}
 
   void run() {
     ++counts_.programs;
@@ -282,10 +282,25 @@ TEST(RandomPrograms, WhatIsLegalComputesTheSame) {
   std::mt19937 random(static_cast<unsigned>(from_environment("WARPLOOM_NEST_SEED", 1)));
   Counts counts;
   const long programs = from_environment("WARPLOOM_PROGRAMS", 15);
-  for (long k = 0; k < programs && !HasFatalFailure(); ++k) Check(random, counts).run();
+  for (long k = 0; k < programs && !HasFatalFailure(); ++k) {
+    const std::string text = Maker(random).make();
+    Nest nest;
+    try {
+      nest = nest_of(text);
+    } catch (const BadInput&) {  // a condition that is known lets only iterations run that leave an array
+      ++counts.refused;
+      continue;
+    }
+    try {
+      Check(random, counts, text, std::move(nest)).run();
+    } catch (const std::exception& error) {
+      FAIL() << error.what() << "\n" << text;
+    }
+  }
   if (std::getenv("WARPLOOM_PROGRAMS"))
     std::cout << counts.programs << " programs: " << counts.legal << " orders legal ("
               << counts.parallel_loops << " with parallel loops), " << counts.illegal << " illegal\n";
+  EXPECT_LE(counts.refused, 1 + programs / 20);
   EXPECT_GT(counts.legal, programs / 2);
   EXPECT_GT(counts.illegal, programs / 2);
   EXPECT_GT(counts.parallel_loops, programs / 5);

@@ -219,6 +219,38 @@ TEST(Propagation, NotWhereAnOperandChangesOrTheValueIsRounded) {
         << statement;
 }
 
+std::vector<std::string> assignments(const Nest& nest) {
+  std::vector<std::string> texts;
+  for (const Statement& statement : nest.statements()) texts.push_back(to_text(statement.assignment));
+  return texts;
+}
+
+/// A triangle of LU factors, with a scalar for the element.
+Nest triangle(const std::string& inner, const std::string& store, const std::string& type = "float") {
+  return nest_of("void f(int n, float A[n][n], float B[n]) {\n  " + type +
+                 " w;\n  for (int i = 0; i < n; i++)\n    for (int j = 0; j < i; j++) {\n"
+                 "      w = A[i][j];\n      for (int k = 0; k < j; k++) w -= " +
+                 inner + ";\n      " + store + "\n    }\n}");
+}
+
+TEST(ValuesInPlace, AScalarThatGoesBackIntoItsElementIsTheElement) {
+  const Nest nest = triangle("A[i][k] * A[k][j]", "A[i][j] = w / A[j][j];");
+  EXPECT_THAT(assignments(nest),
+              testing::ElementsAre("A[i][j] -= A[i][k] * A[k][j];\n", "A[i][j] = A[i][j] / A[j][j];\n"));
+  EXPECT_EQ(find_variable(nest.region(), "w"), nullptr);
+  EXPECT_EQ(assignments(triangle("B[k]", "A[i][j] = w;")).size(), 1u);
+  EXPECT_THAT(skeleton(parallelise(nest).code), HasSubstr("["));  // one scalar for all forbids that
+}
+
+TEST(ValuesInPlace, NotWhereTheElementIsTouchedOrTheValueGoesOn) {
+  EXPECT_EQ(assignments(triangle("A[i][k] * A[k][j]", "A[i][j] = w / A[j][j];", "double")).size(), 3u);
+  EXPECT_EQ(assignments(triangle("A[i][j] * A[k][j]", "A[i][j] = w;")).size(), 3u);  // reads it
+  EXPECT_EQ(assignments(triangle("A[i][2 * k]", "A[i][j] = w;")).size(), 3u);        // may read it
+  EXPECT_EQ(assignments(triangle("A[i][k]", "A[i][j] = w + A[i][j];")).size(), 3u);  // reads it at last
+  EXPECT_EQ(assignments(triangle("A[i][k]", "A[i][j] = w; B[j] = w;")).size(), 4u);  // goes on
+  EXPECT_EQ(assignments(triangle("A[i][k]", "A[j][i] = w;")).size(), 3u);            // another element
+}
+
 // --- conditions on data
 
 TEST(Conditions, StatementsAskByThemselves) {

@@ -11,6 +11,8 @@
 namespace warploom::tile {
 namespace {
 
+constexpr int kDeepestPlace = 300;  // of names that stand for others: `float *p = p` has no end
+
 /// The element's type of a std::vector, of a std::array with its length: what they hold is reached as through
 /// a pointer, as an array.
 bool unwrap_container(CType& type, const std::map<std::string, std::string>& aliases) {
@@ -72,6 +74,8 @@ Translator::Entity Translator::described(const std::string& id, const Syntax& e)
 /// @param e  DeclRefExpr or MemberExpr of such
 const Translator::Entity& Translator::entity(const Syntax& expression) {
   const Syntax* e = &bare(expression);
+  const Raised depth(places_);
+  if (places_ > kDeepestPlace) refuse(*e, e->name, "it stands for itself");
   if (const auto object = objects_.find(e->target); e->is("DeclRefExpr") && object != objects_.end())
     e = object->second;
   // *s and &s of structures are s
@@ -120,6 +124,8 @@ const Translator::Entity& Translator::entity(const Syntax& expression) {
 
 Translator::Address Translator::address(const Syntax& expression) {
   const Syntax& e = bare(expression);
+  const Raised depth(places_);
+  if (places_ > kDeepestPlace) refuse(e, e.name, "it points to itself");
   if (is_in_element(e)) return member_address(e);
   if (e.is("DeclRefExpr") || e.is("MemberExpr")) {
     if (const auto known = pointers_.find(key_of(e)); known != pointers_.end()) {

@@ -175,8 +175,8 @@ std::optional<Expression> Translator::growth(const Syntax& s, const std::string&
     depth_ = depth;
     return std::nullopt;
   };
-  const bool own =
-      !s.children.empty() && bare(s.children[0]).is("DeclRefExpr") && bare(s.children[0]).target == key;
+  const bool own = !s.children.empty() && (s.is("UnaryOperator") || s.children.size() == 2) &&
+                   bare(s.children[0]).is("DeclRefExpr") && bare(s.children[0]).target == key;
   if (own && s.is("UnaryOperator")) {
     if (s.operation != "++" && s.operation != "--") return std::nullopt;
     return Expression::integer(s.operation == "++" ? 1 : -1);

@@ -7,8 +7,8 @@
 namespace warploom::tile {
 namespace {
 
-constexpr std::size_t kMostNodes = 20'000;  // of what calls become
-constexpr int kDeepestCall = 6;             // in one another
+constexpr std::size_t kMostInlined = 20'000;  // of what calls become
+constexpr int kDeepestCall = 6;               // in one another
 
 std::size_t count(const Syntax& node) {
   std::size_t nodes = 1;
@@ -76,7 +76,7 @@ class Inliner {
     if (parameters.size() + 1 != node.children.size() || has(body, "ReturnStmt") || has(body, "GotoStmt"))
       return;
     nodes_ += count(body);
-    if (nodes_ > kMostNodes) return;
+    if (nodes_ > kMostInlined) return;
     Syntax block;
     block.kind = "CompoundStmt";
     block.at = node.at;

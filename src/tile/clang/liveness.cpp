@@ -1,6 +1,7 @@
 #include "tile/clang/liveness.hpp"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "tile/clang/survey.hpp"
@@ -15,11 +16,15 @@ enum class First {
   reads,   ///< it may be read
 };
 
+bool has_jumps(const Syntax& node);
+
 class FirstUse {
  public:
   explicit FirstUse(const std::string& key) : key_(key) {}
 
   First of(const Syntax& node) const {
+    // In what order jumps take its parts is not asked.
+    if (node.is("CompoundStmt") && has_jumps(node)) return mentions(node) ? First::reads : First::nothing;
     if (node.is("VarDecl")) {
       const First value = in_order(node.children.begin(), node.children.end());
       return value == First::nothing && node.id == key_ ? First::writes : value;
@@ -95,6 +100,28 @@ bool has_jumps(const Syntax& node) {
          node.is("CXXTryStmt") || std::ranges::any_of(node.children, has_jumps);
 }
 
+void collect_jumps(const Syntax& node, std::multiset<std::string>& jumps, std::set<std::string>& labels) {
+  if (node.is("GotoStmt")) jumps.insert(node.target);
+  if (node.is("LabelStmt")) labels.insert(node.id);
+  for (const Syntax& child : node.children) collect_jumps(child, jumps, labels);
+}
+
+/// Whether a statement's jumps stay in it, and none from outside leads there.
+bool keeps_jumps(const Syntax& node, const Syntax& function) {
+  std::multiset<std::string> inside, all;
+  std::set<std::string> labels, every;
+  collect_jumps(node, inside, labels);
+  collect_jumps(function, all, every);
+  return std::ranges::all_of(inside, [&](const std::string& to) { return labels.count(to) > 0; }) &&
+         std::ranges::all_of(
+             labels, [&](const std::string& label) { return inside.count(label) == all.count(label); });
+}
+
+bool has_other_jumps(const Syntax& node) {
+  return node.is("IndirectGotoStmt") || node.is("CXXTryStmt") ||
+         std::ranges::any_of(node.children, has_other_jumps);
+}
+
 /// Whether there may be other ways to the variable than its name.
 bool is_aliased(const Syntax& node, const std::string& key) {
   const bool address = node.is("UnaryOperator") && node.operation == "&" && node.children.size() == 1 &&
@@ -150,12 +177,15 @@ Fate after_iteration(const Syntax& loop, const FirstUse& use) {
   return Fate::open;
 }
 
-Fate after(const Syntax& node, const FirstUse& use, std::size_t first, std::size_t last) {
+Fate after(const Syntax& node, const Syntax& function, const FirstUse& use, std::size_t first,
+           std::size_t last) {
   const auto inside = std::ranges::find_if(
       node.children, [&](const Syntax& child) { return child.first <= first && first <= child.last; });
   if (inside == node.children.end()) return Fate::open;
   const bool here = inside->first == first && inside->last <= last;
-  Fate fate = here ? Fate::open : after(*inside, use, first, last);
+  for (const Syntax& child : node.children)
+    if (has_jumps(child) && !keeps_jumps(child, function)) return Fate::read;
+  Fate fate = here ? Fate::open : after(*inside, function, use, first, last);
   if (fate == Fate::open && node.is("CompoundStmt")) {
     const auto next =
         std::find_if(inside, node.children.end(), [&](const Syntax& child) { return child.first > last; });
@@ -173,8 +203,8 @@ Fate after(const Syntax& node, const FirstUse& use, std::size_t first, std::size
 bool is_read_after(const Syntax& function, const std::string& key, std::size_t first, std::size_t last) {
   const FirstUse use(key);
   if (is_private(function, key, first, last)) return false;
-  if (has_jumps(function) || is_aliased(function, key)) return use.mentions(function);
-  return after(function, use, first, last) == Fate::read;
+  if (has_other_jumps(function) || is_aliased(function, key)) return use.mentions(function);
+  return after(function, function, use, first, last) == Fate::read;
 }
 
 bool needs_value(const std::vector<const Syntax*>& statements, const std::string& key) {

@@ -246,6 +246,7 @@ class NestFinder {
     if (is_loop(s)) {
       if (refusal.construct.starts_with("call of ") && with_calls(s)) return;
       refuse(refusal, s);
+      if (s.children.empty()) return;
       return block(children_of(s.children.back().is("CompoundStmt") || !s.is("DoStmt") ? s.children.back()
                                                                                        : s.children.front()),
                    false);

@@ -240,6 +240,10 @@ class DumpReader {
       reference(to);
     } else if (key == "referencedMemberDecl") {
       to.target = text();
+    } else if (key == "targetLabelDeclId") {
+      to.target = text();
+    } else if (key == "declId") {
+      to.id = text();
     } else if (key == "tagUsed") {
       to.value = text();
     } else if (key == "bases" || key == "virtual" || key == "isBitfield") {

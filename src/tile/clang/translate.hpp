@@ -235,6 +235,7 @@ class Translator {
   mutable std::map<std::string, bool> followed_;
   const Syntax* statement_ = nullptr;  ///< that is being read, if it has no statements within
   int conditional_ = 0;                ///< of it, what may not be evaluated
+  int places_ = 0;                     ///< names and pointers that are looked up for one another
   int as_index_ = 0;                   ///< what is read has to be an index
   std::vector<std::pair<const Syntax*, Expression>> later_;  ///< x++ within it
   std::map<std::string, const Syntax*> objects_;  ///< parameters of calls that stand for a variable

@@ -78,15 +78,38 @@ void collect_statements(const Node& node, const Lifetimes& lifetimes, std::set<i
 }
 
 /// The parallel loops, one within the other, that hold every mention within the outermost of them.
-void collect_loops(const Node& node, const std::string& variable, std::vector<std::string>& loops) {
+/// @return what holds all of them and no single part of which does
+Node& collect_loops(Node& node, const std::string& variable, std::vector<std::string>& loops) {
   if (is_loop(node) && node.parallel) loops.push_back(node.iterator);
-  const Node* only = nullptr;
-  for (const Node& child : node.children) {
+  Node* only = nullptr;
+  for (Node& child : node.children) {
     if (!mentions(child, variable)) continue;
-    if (only) return;
+    if (only) return node;
     only = &child;
   }
-  if (only && only->kind != Node::Kind::assignment) collect_loops(*only, variable, loops);
+  return only && only->kind != Node::Kind::assignment ? collect_loops(*only, variable, loops) : node;
+}
+
+/// Adds what iterations of a parallel loop have of their own, and of those within that have parts of it.
+void add_private(const Nest& nest, const std::string& variable, const Lifetimes& lifetimes, Node& loop,
+                 std::vector<Privatised>& all) {
+  if (!holds_write(loop, variable, lifetimes)) return;
+  std::set<int> statements;
+  collect_statements(loop, lifetimes, statements);
+  Privatised copies;
+  copies.variable = variable;
+  copies.statements.assign(statements.begin(), statements.end());
+  Node& parts = collect_loops(loop, variable, copies.loops);
+  copies.is_array = !find_variable(nest.region(), variable)->extents.empty();
+  copies.reason = fmt::format("each iteration of {} writes {} before it reads it",
+                              fmt::join(copies.loops, ", "), variable);
+  const bool is_known = std::ranges::any_of(all, [&](const Privatised& p) {
+    return p.variable == variable && p.statements == copies.statements && p.loops == copies.loops;
+  });
+  if (!is_known) all.push_back(std::move(copies));
+  for (Node& part : parts.children)
+    for_each_outermost_parallel_loop(
+        part, [&](Node& inner) { add_private(nest, variable, lifetimes, inner, all); });
 }
 
 }  // namespace
@@ -99,24 +122,9 @@ void declare_locals(const Polyhedra& polyhedra, Node& code) {
 std::vector<Privatised> privatised_in(const Nest& nest, const Node& code) {
   std::vector<Privatised> all;
   Node tree = code;
-  for (const auto& [variable, lifetimes] : nest.polyhedra().lifetimes) {
-    for_each_outermost_parallel_loop(tree, [&](Node& loop) {
-      std::set<int> statements;
-      collect_statements(loop, lifetimes, statements);
-      if (!holds_write(loop, variable, lifetimes)) return;
-      Privatised copies;
-      copies.variable = variable;
-      copies.statements.assign(statements.begin(), statements.end());
-      collect_loops(loop, variable, copies.loops);
-      copies.is_array = !find_variable(nest.region(), variable)->extents.empty();
-      copies.reason = fmt::format("each iteration of {} writes {} before it reads it",
-                                  fmt::join(copies.loops, ", "), variable);
-      const bool is_known = std::ranges::any_of(all, [&](const Privatised& p) {
-        return p.variable == variable && p.statements == copies.statements && p.loops == copies.loops;
-      });
-      if (!is_known) all.push_back(std::move(copies));
-    });
-  }
+  for (const auto& [variable, lifetimes] : nest.polyhedra().lifetimes)
+    for_each_outermost_parallel_loop(tree,
+                                     [&](Node& loop) { add_private(nest, variable, lifetimes, loop, all); });
   return all;
 }
 

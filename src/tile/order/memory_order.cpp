@@ -232,10 +232,18 @@ class Choice {
 std::vector<Step> steps_for_cpu(const Nest& nest) { return Choice(nest).run(); }
 
 CpuPlan plan_for_cpu(const Nest& nest) {
-  CpuPlan plan;
-  const Nest expanded = with_expanded_scalars(nest).value_or(nest);
-  plan.nest = with_transposed_copies(expanded).value_or(expanded);
-  plan.steps = steps_for_cpu(plan.nest);
+  const auto plan_of = [](const Nest& source) {
+    CpuPlan plan;
+    plan.nest = with_transposed_copies(source).value_or(source);
+    plan.steps = steps_for_cpu(plan.nest);
+    return plan;
+  };
+  CpuPlan plan = plan_of(nest);
+  // Values of their own in memory cost more than a scalar: they have to make steps legal.
+  if (const std::optional<Nest> expanded = with_expanded_scalars(nest)) {
+    CpuPlan more = plan_of(*expanded);
+    if (more.steps.size() > plan.steps.size()) return more;
+  }
   return plan;
 }
 

@@ -13,6 +13,7 @@
 #include "tile/sets/access_relations.hpp"
 #include "tile/sets/inferred_extents.hpp"
 #include "tile/sets/lifetimes.hpp"
+#include "tile/sets/values_in_place.hpp"
 
 namespace warploom::tile {
 namespace {
@@ -298,6 +299,8 @@ Nest Nest::analyse(Region region, std::vector<SizeRange> sizes) {
     polyhedra->parameters = known_sizes(polyhedra->context(), polyhedra->region, polyhedra->sizes);
     Analysis(*polyhedra).run();
     find_lifetimes(*polyhedra);
+    if (std::optional<Region> simpler = with_value_in_place(*polyhedra))
+      return analyse(*std::move(simpler), std::move(polyhedra->sizes));
     find_dependences(*polyhedra);
     Nest nest;
     nest.polyhedra_ = std::move(polyhedra);
