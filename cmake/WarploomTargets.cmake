@@ -204,15 +204,17 @@ function(warploom_test)
   gtest_discover_tests(${target} PROPERTIES LABELS "${T_LABELS}" DISCOVERY_TIMEOUT 60)
 endfunction()
 
-# warploom_sim_test(NAME dp_persistent_sim KERNELS src/dp/persistent.cu [PART WARPLOOM_DP_INT32]
+# warploom_sim_test(NAME dp_persistent_sim KERNELS src/dp/persistent.cu [PARTS WARPLOOM_DP_INT32...]
 #                   SOURCES persistent_sim_test.cpp LINK warploom::dp)
-# A test that runs kernels in the simulator: their PTX, made from a file named from the root of the project, or from one of
+# A test that runs kernels in the simulator: their PTX, made from a file named from the root of the project, or from some of
 # its parts (warploom_parts), is found at WARPLOOM_KERNEL_PTX. Compiled wherever there is a CUDA toolkit.
 function(warploom_sim_test)
   if(NOT WARPLOOM_HAVE_CUDA)
     return()
   endif()
-  cmake_parse_arguments(T "" "NAME;KERNELS;PART" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(T "" "NAME;KERNELS" "PARTS;SOURCES;LINK" ${ARGN})
+  list(TRANSFORM T_PARTS APPEND "(X)")
+  list(JOIN T_PARTS " " parts)
   cmake_path(REMOVE_EXTENSION T_KERNELS OUTPUT_VARIABLE target)
   string(MAKE_C_IDENTIFIER ptx_${target} target)
   if(NOT TARGET ${target})  # tests/sim/kernels.cmake makes the same for kernels that it can launch
@@ -220,7 +222,7 @@ function(warploom_sim_test)
     set(ptx ${CMAKE_CURRENT_BINARY_DIR}/${T_NAME}.ptx)
     add_custom_command(OUTPUT ${ptx}
       COMMAND ${CMAKE_CUDA_COMPILER} -std=c++20 -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src
-              "$<$<BOOL:${T_PART}>:-DWARPLOOM_PART=${T_PART}>"
+              "$<$<BOOL:${parts}>:-DWARPLOOM_PART(X)=${parts}>"
               -ptx -lineinfo -arch=sm_80 -MMD -MF ${ptx}.d -o ${ptx} ${source}
       COMMAND_EXPAND_LISTS DEPENDS ${source} DEPFILE ${ptx}.d VERBATIM)
     add_custom_target(${target} DEPENDS ${ptx})
