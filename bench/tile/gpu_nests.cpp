@@ -1,11 +1,10 @@
 // How fast is the CUDA that `warploom tile` writes? Each nest beside what its operations and bytes need at
 // least, with copy bandwidth and cuBLAS measured in the same run.
-//   gpu_bench_loops [--benchmark_out=FILE] [--only=NEST]
+//   gpu_bench_tile [--benchmark_out=FILE] [--only=NEST]
 #include <cuda_runtime.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <random>
@@ -14,6 +13,7 @@
 #include "../cublas.hpp"
 #include "../json_records.hpp"
 #include "device_floats.hpp"
+#include "gpu_benchmark.hpp"
 #include "tile/cases.hpp"
 #include "warploom/core/cuda_check.cuh"
 #include "warploom/core/error.hpp"
@@ -184,21 +184,10 @@ void cublas(JsonRecords& records) {
   }
 }
 
-int run_all(int count, char** words) {
-  std::string out, only;
-  for (int k = 1; k < count; ++k) {
-    if (!std::strncmp(words[k], "--benchmark_out=", 16))
-      out = words[k] + 16;
-    else if (!std::strncmp(words[k], "--only=", 7))
-      only = words[k] + 7;
-    else
-      throw BadInput(std::string(words[k]) + ": options are --benchmark_out=FILE and --only=NEST");
-  }
-  cudaDeviceProp device{};
-  cuda_check(cudaGetDeviceProperties(&device, 0), "looking for a GPU");
+void run_all(const Asked& asked) {
+  require_wanted(asked, jobs());
   JsonRecords records;
-  records.list("context");
-  records.add(std::string("{\"device\": \"") + device.name + "\"}");
+  add_device(records);
   records.list("ceilings");
   const double copy_gb_s = copy_bandwidth(records);
   cublas(records);
@@ -207,20 +196,14 @@ int run_all(int count, char** words) {
   nests.insert(nests.end(), cases_of_known_size().begin(), cases_of_known_size().end());
   for (const Job& job : jobs())
     for (const Case& nest : nests)
-      if ((nest.name == job.nest || nest.name == "kernel_" + job.nest) && (only.empty() || only == job.nest))
+      if ((nest.name == job.nest || nest.name == "kernel_" + job.nest) && asked.wants(job.nest))
         records.add(run(job, nest, copy_gb_s));
-  if (!out.empty()) write_file_atomically(out, records.text());
-  return 0;
+  if (!asked.out.empty()) write_file_atomically(asked.out, records.text());
 }
 
 }  // namespace
 }  // namespace warploom::tile
 
 int main(int count, char** words) {
-  try {
-    return warploom::tile::run_all(count, words);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "gpu_bench_loops: %s\n", error.what());
-    return 1;
-  }
+  return warploom::tile::answer("gpu_bench_tile", count, words, warploom::tile::run_all);
 }

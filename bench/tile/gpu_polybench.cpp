@@ -6,12 +6,11 @@
 #include <cuda_runtime.h>
 
 #include <chrono>
-#include <cstdio>
-#include <cstring>
 #include <string>
 
 #include "../json_records.hpp"
 #include "device_floats.hpp"
+#include "gpu_benchmark.hpp"
 #include "tile/case_memory.hpp"
 #include "warploom/core/cuda_check.cuh"
 #include "warploom/core/error.hpp"
@@ -180,41 +179,24 @@ std::string run(const Job& job, const Case& nest, double copy_gb_s) {
   return record + "}";
 }
 
-int run_all(int count, char** words) {
-  std::string out, only;
-  for (int k = 1; k < count; ++k) {
-    if (!std::strncmp(words[k], "--benchmark_out=", 16))
-      out = words[k] + 16;
-    else if (!std::strncmp(words[k], "--only=", 7))
-      only = words[k] + 7;
-    else
-      throw BadInput(std::string(words[k]) + ": options are --benchmark_out=FILE and --only=NEST");
-  }
-  cudaDeviceProp device{};
-  cuda_check(cudaGetDeviceProperties(&device, 0), "looking for a GPU");
+void run_all(const Asked& asked) {
+  require_wanted(asked, jobs());
   JsonRecords records;
-  records.list("context");
-  records.add(std::string("{\"device\": \"") + device.name + "\"}");
+  add_device(records);
   records.list("ceilings");
   const double copy_gb_s = copy_bandwidth(records);
   records.list("nests");
   for (const Job& job : jobs())
     for (const Case& nest : cases())
-      if (nest.name == job.nest && (only.empty() || only == job.nest)) {
+      if (nest.name == job.nest && asked.wants(job.nest)) {
         records.add(run(job, nest, copy_gb_s));
-        if (!out.empty()) write_file_atomically(out, records.text());  // what is there is kept
+        if (!asked.out.empty()) write_file_atomically(asked.out, records.text());  // what is there is kept
       }
-  return 0;
 }
 
 }  // namespace
 }  // namespace warploom::tile
 
 int main(int count, char** words) {
-  try {
-    return warploom::tile::run_all(count, words);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "gpu_bench_polybench: %s\n", error.what());
-    return 1;
-  }
+  return warploom::tile::answer("gpu_bench_polybench", count, words, warploom::tile::run_all);
 }
