@@ -8,6 +8,7 @@
 
 #include "sim/access.hpp"
 #include "sim/decode.hpp"
+#include "sim/races.hpp"
 
 namespace warploom::sim {
 
@@ -35,7 +36,11 @@ Pointers range(Warp& w, const Step& s, Space space, unsigned lane, std::uint64_t
 }
 
 void note_range(Warp& w, const Step& s, unsigned lane, const Pointers& range, std::uint32_t bytes,
-                Access::Kind kind) {
+                Access::Kind kind, bool begins = false) {
+  // Before it is a write itself, what others wrote there is looked at.
+  const Worker& worker = *w.block->worker;
+  if (begins && worker.races && range.space == Space::shared)
+    worker.races->asynchronous(w, lane, s, kind, static_cast<std::uint32_t>(range.address[lane]), bytes);
   Pointers part = range;
   for (std::uint32_t i = 0; i < bytes; i += kUnit) {
     part.address[lane] = range.address[lane] + i;
@@ -91,7 +96,7 @@ void run_bulk_load(Registers& r, const Step& s, Mask lanes) {
     const Pointers to = range(w, s, Space::shared, lane, e.to[lane], bytes, true);
     if (to.space == Space::none) return;
     note_range(w, s, lane, from, bytes, Access::read);
-    note_range(w, s, lane, to, bytes, Access::write);
+    note_range(w, s, lane, to, bytes, Access::write, true);
     mark_written(w, to, bytes, false);
     TrackedCopies tracked;
     tracked.thread = w.thread(lane);
@@ -113,7 +118,7 @@ void run_bulk_store(Registers& r, const Step& s, Mask lanes) {
     if (from.space == Space::none) return;
     const Pointers to = range(w, s, Space::global, lane, e.to[lane], bytes, true);
     if (to.space == Space::none) return;
-    note_range(w, s, lane, from, bytes, Access::read);
+    note_range(w, s, lane, from, bytes, Access::read, true);
     note_range(w, s, lane, to, bytes, Access::write);
     auto& groups = w.bulk_groups[static_cast<std::uint8_t>(lane)];
     if (groups.empty() || groups.back().committed) groups.emplace_back();

@@ -4,6 +4,7 @@
 #include "doors/imaging_doors.hpp"
 #include "warploom/registration/affine.hpp"
 #include "warploom/registration/field.hpp"
+#include "warploom/registration/folding.hpp"
 #include "warploom/registration/space.hpp"
 
 namespace warploom::doors {
@@ -62,6 +63,29 @@ DOOR(Spaces, "registration::Space::check", "registration::zero_field", "registra
   Space huge = whole_space();
   huge.grid = {std::int64_t{1} << 20, std::int64_t{1} << 20, 1, {1, 1, 1}};
   refused([&] { return zero_field(huge).mm.size(); });
+}
+
+/// Calls a function with fields that it has to refuse, and with numbers that it has to survive.
+template <class Call>
+void door_of_fields(Call call) {
+  for (const Space& space : broken_spaces())
+    refused([&] { return call(DisplacementField{space, std::vector<float>(648)}); });
+  for (const std::size_t size : {0, 647, 649, 216})
+    refused([&] { return call(DisplacementField{whole_space(), std::vector<float>(size)}); });
+  for (const double value : {kNan, kInfinity, 1e38, -1e38}) {
+    DisplacementField field = zero_field(whole_space());
+    field.mm[100] = static_cast<float>(value);
+    survives([&] { return call(field); });
+    std::ranges::fill(field.mm, static_cast<float>(value));
+    survives([&] { return call(field); });
+  }
+}
+
+DOOR(Folding, "registration::certify", "registration::jacobian_determinant", "registration::name",
+     "registration::FoldCertificate::proved") {
+  door_of_fields([](const DisplacementField& field) { return certify(field).proved(); });
+  door_of_fields([](const DisplacementField& field) { return jacobian_determinant(field).channels; });
+  refused([] { return name(no_enumerator<FoldCertificate::Kind>()); });
 }
 
 DOOR(Fields, "registration::DisplacementField::check") {
