@@ -1,10 +1,14 @@
 #include <filesystem>
+#include <limits>
 
 #include "doors/doors.hpp"
 #include "doors/imaging_doors.hpp"
 #include "warploom/registration/affine.hpp"
+#include "warploom/registration/align.hpp"
+#include "warploom/registration/deform.hpp"
 #include "warploom/registration/field.hpp"
 #include "warploom/registration/folding.hpp"
+#include "warploom/registration/measure.hpp"
 #include "warploom/registration/space.hpp"
 
 namespace warploom::doors {
@@ -86,6 +90,67 @@ DOOR(Folding, "registration::certify", "registration::jacobian_determinant", "re
   door_of_fields([](const DisplacementField& field) { return certify(field).proved(); });
   door_of_fields([](const DisplacementField& field) { return jacobian_determinant(field).channels; });
   refused([] { return name(no_enumerator<FoldCertificate::Kind>()); });
+}
+
+/// An image of the size of whole(1) with something to align in it.
+PlacedImage structured() {
+  PlacedImage out{whole(1)};
+  for (std::size_t i = 0; i < out.image.data.size(); ++i) out.image.data[i] = static_cast<float>(i * i % 23);
+  return out;
+}
+
+DOOR(Measures, "registration::measure_images", "registration::parse_measure", "registration::name") {
+  const PlacedImage good = structured();
+  for (Image& image : broken(1)) {
+    refused([&] { return measure_images(image, good.image).value; });
+    refused([&] { return measure_images(good.image, image).value; });
+  }
+  for (const int radius : {0, -1, 9, std::numeric_limits<int>::max(), std::numeric_limits<int>::min()})
+    refused([&] { return measure_images(good.image, good.image, Measure::lncc, radius).value; });
+  refused([&] { return measure_images(good.image, good.image, no_enumerator<Measure>()).value; });
+  refused([] { return name(no_enumerator<Measure>()); });
+  for (const std::string& text : odd_texts()) refused([&] { return parse_measure(text); });
+  PlacedImage numbers = good;
+  numbers.image.data[3] = static_cast<float>(kNan), numbers.image.data[7] = 1e38F;
+  survives([&] { return measure_images(numbers.image, good.image).value; });
+}
+
+DOOR(Estimates, "registration::estimate_affine", "registration::estimate_deformation",
+     "registration::parse_motion", "registration::name") {
+  const PlacedImage good = structured();
+  const Affine same = identity_affine();
+  const auto door = [&](const PlacedImage& fixed, const PlacedImage& moving) {
+    refused([&] { return estimate_affine(fixed, moving).affine; });
+    refused([&] { return estimate_deformation(fixed, moving, same).field.mm; });
+  };
+  for (Image& image : broken(1)) door({image}, good), door(good, {image});
+  for (const Affine& affine : broken_affines()) {
+    PlacedImage placed = good;
+    placed.to_world = affine;
+    door(placed, good), door(good, placed);
+    refused([&] { return estimate_affine(good, good, {.start = affine}).affine; });
+    refused([&] { return estimate_deformation(good, good, affine).field.mm; });
+  }
+  PlacedImage numbers = good;
+  numbers.image.data[3] = static_cast<float>(kNan), numbers.image.data[7] = 1e38F;
+  survives([&] { return estimate_affine(numbers, good, {.start = same}).affine; });
+  survives([&] { return estimate_deformation(numbers, good, same, {.iterations = {2}}).field.mm; });
+  refused([&] { return estimate_affine(good, good, {.motion = no_enumerator<Motion>()}).affine; });
+  refused([&] { return estimate_affine(good, good, {.measure = no_enumerator<Measure>()}).affine; });
+  refused([&] { return estimate_affine(good, good, {.radius = -1}).affine; });
+  refused([&] { return estimate_affine(good, good, {.fixed_mask = imaging::Mask(5)}).affine; });
+  for (const double value : {kNan, kInfinity, -1.0})
+    for (double DeformOptions::*option :
+         {&DeformOptions::step, &DeformOptions::smooth_update, &DeformOptions::smooth_field}) {
+      DeformOptions options;
+      options.*option = value;
+      refused([&] { return estimate_deformation(good, good, same, options).field.mm; });
+    }
+  for (const std::vector<int>& iterations :
+       {std::vector<int>{}, std::vector<int>{-1}, std::vector<int>(11, 1)})
+    refused([&] { return estimate_deformation(good, good, same, {.iterations = iterations}).field.mm; });
+  refused([] { return name(no_enumerator<Motion>()); });
+  for (const std::string& text : odd_texts()) refused([&] { return parse_motion(text); });
 }
 
 DOOR(Fields, "registration::DisplacementField::check") {
