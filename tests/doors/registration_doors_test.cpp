@@ -9,7 +9,10 @@
 #include "warploom/registration/field.hpp"
 #include "warploom/registration/folding.hpp"
 #include "warploom/registration/measure.hpp"
+#include "warploom/registration/resample.hpp"
 #include "warploom/registration/space.hpp"
+#include "warploom/registration/transform.hpp"
+#include "warploom/registration/transform_file.hpp"
 
 namespace warploom::doors {
 namespace {
@@ -44,9 +47,9 @@ std::vector<Space> broken_spaces() {
   return all;
 }
 
-DOOR(Affines, "registration::map_point", "registration::check_affine", "registration::inverse",
-     "registration::compose(const Affine &, const Affine &)", "registration::flip_world",
-     "registration::identity_affine", "registration::picture_affine") {
+DOOR(Affines, "registration::map_point", "registration::check_affine",
+     "registration::inverse(const Affine &)", "registration::compose(const Affine &, const Affine &)",
+     "registration::flip_world", "registration::identity_affine", "registration::picture_affine") {
   for (const Affine& affine : broken_affines()) {
     refused([&] { return check_affine(affine), 0; });
     refused([&] { return inverse(affine); });
@@ -85,7 +88,7 @@ void door_of_fields(Call call) {
   }
 }
 
-DOOR(Folding, "registration::certify", "registration::jacobian_determinant", "registration::name",
+DOOR(Folding, "registration::certify", "registration::jacobian_determinant", "registration::name(Kind)",
      "registration::FoldCertificate::proved") {
   door_of_fields([](const DisplacementField& field) { return certify(field).proved(); });
   door_of_fields([](const DisplacementField& field) { return jacobian_determinant(field).channels; });
@@ -99,7 +102,7 @@ PlacedImage structured() {
   return out;
 }
 
-DOOR(Measures, "registration::measure_images", "registration::parse_measure", "registration::name") {
+DOOR(Measures, "registration::measure_images", "registration::parse_measure", "registration::name(Measure)") {
   const PlacedImage good = structured();
   for (Image& image : broken(1)) {
     refused([&] { return measure_images(image, good.image).value; });
@@ -116,7 +119,7 @@ DOOR(Measures, "registration::measure_images", "registration::parse_measure", "r
 }
 
 DOOR(Estimates, "registration::estimate_affine", "registration::estimate_deformation",
-     "registration::parse_motion", "registration::name") {
+     "registration::parse_motion", "registration::name(Motion)") {
   const PlacedImage good = structured();
   const Affine same = identity_affine();
   const auto door = [&](const PlacedImage& fixed, const PlacedImage& moving) {
@@ -185,6 +188,87 @@ DOOR(PlacedImages, "registration::PlacedImage::check", "registration::PlacedImag
     refused([&] { return parse_placed(text, "text"); });
     refused([&] { return read_placed(text); });
   }
+}
+
+DOOR(Transforms, "registration::map_points", "registration::to_field", "registration::invert",
+     "registration::inverse(TransformChain)") {
+  door_of_fields([](const DisplacementField& field) {
+    std::vector<Point> points{{1, 2, 3}, {-9, 0, 1e300}};
+    map_points({{field}}, points);
+    map_points(inverse(TransformChain{{field}}), points);
+    return to_field({{field}}, whole_space()).mm.size() + invert(field, whole_space()).field.mm.size();
+  });
+  for (const Affine& affine : broken_affines())
+    refused([&] { return to_field({{affine}}, whole_space()).mm.size(); });
+  for (const Space& space : broken_spaces()) {
+    refused([&] { return to_field({}, space).mm.size(); });
+    refused([&] { return invert(zero_field(whole_space()), space).outside; });
+  }
+  for (const double value : {kNan, kInfinity}) {
+    std::vector<Point> points{{0, value, 0}};
+    refused([&] { return map_points({}, points), 0; });
+  }
+}
+
+DOOR(Resampling, "registration::resample", "registration::resample_tensors",
+     "registration::parse_interpolation", "registration::parse_turning", "registration::name(Interpolation)",
+     "registration::name(Turning)") {
+  using enum Interpolation;
+  for (const Interpolation how : {linear, cubic, nearest, labels}) {
+    for (Image& image : broken(1)) refused([&] { return resample({image}, whole_space(), {}, how).code; });
+    survives_numbers(
+        1, [&](Image& image, const Mask&) { return resample({image}, whole_space(), {}, how).code; });
+    for (const Space& space : broken_spaces())
+      refused([&] { return resample({whole(1)}, space, {}, how).code; });
+    for (const Affine& affine : broken_affines()) {
+      refused([&] { return resample({whole(1), affine}, whole_space(), {}, how).code; });
+      refused([&] { return resample({whole(1)}, whole_space(), {{affine}}, how).code; });
+    }
+  }
+  refused([] { return resample({whole(1)}, whole_space(), {}, no_enumerator<Interpolation>()).code; });
+  for (Image& image : broken(6)) refused([&] { return resample_tensors({image}, whole_space(), {}).code; });
+  for (const Turning how : {Turning::finite_strain, Turning::preserve_direction, Turning::none})
+    survives_numbers(6, [&](Image& image, const Mask&) {
+      DisplacementField folded = zero_field(whole_space());
+      for (std::size_t v = 0; v < folded.mm.size(); ++v) folded.mm[v] = static_cast<float>(v * v % 7);
+      return resample_tensors({image}, whole_space(), {{folded}}, how).code;
+    });
+  refused([] { return resample_tensors({whole(3)}, whole_space(), {}).code; });
+  refused([] { return resample_tensors({whole(6)}, whole_space(), {}, no_enumerator<Turning>()).code; });
+  refused([] { return name(no_enumerator<Interpolation>()); });
+  refused([] { return name(no_enumerator<Turning>()); });
+  for (const std::string& text : odd_texts()) {
+    refused([&] { return parse_interpolation(text); });
+    refused([&] { return parse_turning(text); });
+  }
+}
+
+DOOR(TransformFiles, "registration::parse_transform", "registration::read_transform",
+     "registration::parse_fsl_transform", "registration::write_affine", "registration::write_fsl_affine",
+     "registration::write_field", "registration::write_fsl_field") {
+  for (const std::string& text : odd_texts()) {
+    refused([&] { return parse_transform(text, "text").size(); });
+    refused([&] { return read_transform(text).size(); });
+    refused([&] { return parse_fsl_transform(text, "text", whole_space(), whole_space()).size(); });
+  }
+  constexpr const char* kPath = "unwritten.nii";
+  for (const Affine& affine : broken_affines()) {
+    refused([&] { return write_affine(kPath, affine), 0; });
+    refused([&] { return write_fsl_affine(kPath, affine, whole_space(), whole_space()), 0; });
+  }
+  refused([&] { return write_affine(kPath, identity_affine(), no_enumerator<AffineFormat>()), 0; });
+  constexpr const char* kMatrix = "1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n";
+  for (const Space& space : broken_spaces()) {
+    refused([&] { return write_fsl_affine(kPath, identity_affine(), space, whole_space()), 0; });
+    refused([&] { return write_fsl_affine(kPath, identity_affine(), whole_space(), space), 0; });
+    refused([&] { return parse_fsl_transform(kMatrix, "text", space, whole_space()).size(); });
+    refused([&] { return parse_fsl_transform(kMatrix, "text", whole_space(), space).size(); });
+    const DisplacementField field{space, std::vector<float>(648)};
+    refused([&] { return write_field(kPath, field), 0; });
+    refused([&] { return write_fsl_field(kPath, field, whole_space()), 0; });
+    refused([&] { return write_fsl_field(kPath, zero_field(whole_space()), space), 0; });
+  }
+  EXPECT_FALSE(std::filesystem::exists(kPath));
 }
 
 }  // namespace

@@ -9,16 +9,13 @@
 #include <random>
 
 #include "registration/positive_step.hpp"
+#include "registration/scenes.hpp"
 #include "warploom/core/run.hpp"
 
 namespace warploom::registration {
 namespace {
 
 using Kind = FoldCertificate::Kind;
-
-Space box(std::int64_t nx, std::int64_t ny, std::int64_t nz, const Affine& to_world = identity_affine()) {
-  return {{nx, ny, nz, {1, 1, 1}}, to_world};
-}
 
 /// The determinant of one cell's map at a point of it, from the derivative of the trilinear formula itself,
 /// over the volume of a voxel. Displacements are multiples of 1/64: in long double nothing is rounded but the
@@ -93,11 +90,11 @@ TEST(Folding, VerdictsOnRandomCellsAreThoseOfDenseSampling) {
 }
 
 TEST(Folding, ObliqueAndReflectedVoxelsGiveTheSameVerdict) {
-  constexpr Affine kOblique{{{0.5, -2, 0.25, 9}, {1.5, 0.5, 0.125, -4}, {0.25, 0.125, -3, 0}}};
-  ASSERT_GT(std::abs(io::determinant(kOblique)), 1);
+  constexpr Affine kReflected{{{0.5, -2, 0.25, 9}, {1.5, 0.5, 0.125, -4}, {0.25, 0.125, -3, 0}}};
+  ASSERT_LT(io::determinant(kReflected), -1);
   std::mt19937 random(3);
   for (int n = 0; n < 200; ++n) {
-    const DisplacementField cell = random_field(box(2, 2, 2, kOblique), random, 1);
+    const DisplacementField cell = random_field(box(2, 2, 2, kReflected), random, 1);
     const FoldCertificate found = certify(cell);
     EXPECT_NEAR(found.smallest_determinant, least_sampled(cell, 1), 1e-12);
     EXPECT_EQ(found.proved(), least_sampled(cell, 16) > 0 && found.folded == 0);
