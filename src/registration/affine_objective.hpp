@@ -24,7 +24,7 @@ class AffineObjective {
 
  private:
   const Level &fixed_, &moving_;
-  Extents grid_;
+  GridSize grid_;
   std::unique_ptr<ImageMeasure> measure_;
   std::vector<float> warped_, gradient_;
   std::vector<std::uint8_t> counts_;

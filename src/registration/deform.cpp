@@ -31,7 +31,7 @@ void check_options(const DeformOptions& o) {
 
 // h of a coarser grid on a finer one.
 std::vector<float> refine(const std::vector<float>& h, const Space& from, const Space& to) {
-  const Extents grid{to.grid.nx, to.grid.ny, to.grid.nz}, source{from.grid.nx, from.grid.ny, from.grid.nz};
+  const GridSize grid{to.grid.nx, to.grid.ny, to.grid.nz}, source{from.grid.nx, from.grid.ny, from.grid.nz};
   const VoxelMap map = voxel_map(identity_affine(), to, from);
   const auto old_spacing = spacing_of(from.to_world), spacing = spacing_of(to.to_world);
   std::vector<float> out(static_cast<std::size_t>(3 * grid.voxels()));
@@ -53,7 +53,7 @@ std::vector<float> refine(const std::vector<float>& h, const Space& from, const 
 
 // 2 h(y) at the y for which y - h(y) is x: e = h(x + e), which converges since h stretches nothing to twice
 // its length.
-std::vector<float> through_the_middle(const std::vector<float>& h, const Extents& grid) {
+std::vector<float> through_the_middle(const std::vector<float>& h, const GridSize& grid) {
   const auto [nx, ny, nz] = grid;
   const std::int64_t plane = nx * ny, voxels = grid.voxels();
   std::vector<float> out(h.size());
@@ -97,7 +97,7 @@ std::vector<float> through_the_middle(const std::vector<float>& h, const Extents
 // A(x + u(x)) - x [mm]
 DisplacementField in_the_world(const std::vector<float>& u, const Affine& affine, const Space& space) {
   DisplacementField field = field_of(affine, space);
-  const Extents grid{space.grid.nx, space.grid.ny, space.grid.nz};
+  const GridSize grid{space.grid.nx, space.grid.ny, space.grid.nz};
   const Affine step = compose(space.to_world, affine);
   const auto voxels = static_cast<std::size_t>(grid.voxels());
   parallel_for(grid.nz, [&](std::int64_t z) {
@@ -151,7 +151,7 @@ Deformation estimate_deformation(const PlacedImage& fixed_image, const PlacedIma
     else
       out.report.iterations.push_back(0);
   }
-  const Extents grid = fixed.extents();
+  const GridSize grid = fixed.extents();
   out.field = in_the_world(through_the_middle(h, grid), affine, fixed.space);
   if (!options.allow_folds) {
     // The composed map is interpolated anew, between its own values.

@@ -122,7 +122,7 @@ class Greedy {
 
   const Level &fixed_, &moving_;
   VoxelMap map_;
-  Extents grid_;
+  GridSize grid_;
   std::size_t voxels_;
   std::unique_ptr<ImageMeasure> measure_;
   Smoothing smooth_update_, smooth_field_;

@@ -8,7 +8,7 @@
 
 namespace warploom::registration {
 
-struct Extents {
+struct GridSize {
   std::int64_t nx, ny, nz;
   std::int64_t voxels() const { return nx * ny * nz; }
 };
@@ -22,9 +22,9 @@ using VoxelMap = std::array<std::array<float, 4>, 3>;
 
 /// out(x) = image(map(x + sign h(x))), linear along each axis; beyond the border the border's value.
 struct SampleStrip {
-  Extents grid;  ///< of `out`
+  GridSize grid;  ///< of `out`
   Strip strip;
-  Extents image_extents;
+  GridSize image_extents;
   const float* image;
   const std::uint8_t* mask;  ///< of the image, may be null
   VoxelMap map;
@@ -40,7 +40,7 @@ struct SampleStrip {
 /// Sums over windows of (2 radius + 1) voxels along each axis, cut at the border, and from them local
 /// correlation: see measure_lncc.cpp.
 struct LnccStrip {
-  Extents grid;
+  GridSize grid;
   Strip strip;
   int radius;
   float floor;  ///< added to covariance and variances
@@ -58,7 +58,7 @@ struct LnccDerivativeStrip {
 
 /// One component of out = kernel * (a + scale b), the border's value beyond it.
 struct SmoothStrip {
-  Extents grid;
+  GridSize grid;
   Strip strip;
   const float *a, *b;  ///< b may be null
   float scale;
@@ -71,7 +71,7 @@ inline constexpr int kMostTaps = 32;
 /// force = d_moving grad moving - d_fixed grad fixed of a row, by central differences, times `weight` of each
 /// axis.
 struct ForceRow {
-  Extents grid;
+  GridSize grid;
   std::int64_t y, z;
   const float *fixed, *moving;      ///< whole images
   const float *d_fixed, *d_moving;  ///< the row's

@@ -20,7 +20,7 @@ std::string_view name(Measure measure) {
   return at_enumerator(kNames, measure, "the measure");
 }
 
-std::unique_ptr<ImageMeasure> make_measure(Measure measure, int radius, const Extents& grid,
+std::unique_ptr<ImageMeasure> make_measure(Measure measure, int radius, const GridSize& grid,
                                            std::int64_t voxels) {
   return measure == Measure::lncc ? make_lncc(radius, grid, voxels) : make_ssd(grid, voxels);
 }
@@ -38,7 +38,7 @@ MeasuredImages measure_images(const imaging::Image& fixed, const imaging::Image&
     throw BadInput(fmt::format("a radius of {} is out of range; it is from 1 to 8", radius));
   name(measure);
 
-  const Extents grid{fixed.grid.nx, fixed.grid.ny, fixed.grid.nz};
+  const GridSize grid{fixed.grid.nx, fixed.grid.ny, fixed.grid.nz};
   const auto count = static_cast<std::size_t>(grid.voxels());
   const auto of = make_measure(measure, radius, grid, grid.voxels());
   MeasuredImages out{of->value(fixed.data.data(), moving.data.data(), nullptr), std::vector<float>(count),

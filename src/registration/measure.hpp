@@ -24,10 +24,10 @@ class ImageMeasure {
 };
 
 /// @param voxels  that count in the fixed image
-std::unique_ptr<ImageMeasure> make_measure(Measure measure, int radius, const Extents& grid,
+std::unique_ptr<ImageMeasure> make_measure(Measure measure, int radius, const GridSize& grid,
                                            std::int64_t voxels);
 
-std::unique_ptr<ImageMeasure> make_lncc(int radius, const Extents& grid, std::int64_t voxels);
-std::unique_ptr<ImageMeasure> make_ssd(const Extents& grid, std::int64_t voxels);
+std::unique_ptr<ImageMeasure> make_lncc(int radius, const GridSize& grid, std::int64_t voxels);
+std::unique_ptr<ImageMeasure> make_ssd(const GridSize& grid, std::int64_t voxels);
 
 }  // namespace warploom::registration

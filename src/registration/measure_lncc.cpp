@@ -17,7 +17,7 @@ constexpr float kVarianceFloor = 1e-3F;
 // moving image: where the fixed one is flat, too, leaving the other image's border costs nothing.
 class Lncc : public ImageMeasure {
  public:
-  Lncc(int radius, const Extents& grid, std::int64_t voxels)
+  Lncc(int radius, const GridSize& grid, std::int64_t voxels)
       : radius_(radius),
         grid_(grid),
         voxels_(voxels),
@@ -49,7 +49,7 @@ class Lncc : public ImageMeasure {
   double (*sum_)(const LnccStrip&) = WARPLOOM_PICK(lncc_strip);
   void (*derivative_)(const LnccDerivativeStrip&) = WARPLOOM_PICK(lncc_derivative_strip);
   int radius_;
-  Extents grid_;
+  GridSize grid_;
   std::int64_t voxels_;
   std::vector<float> statistics_;
   const float *fixed_ = nullptr, *moving_ = nullptr;
@@ -58,7 +58,7 @@ class Lncc : public ImageMeasure {
 
 }  // namespace
 
-std::unique_ptr<ImageMeasure> make_lncc(int radius, const Extents& grid, std::int64_t voxels) {
+std::unique_ptr<ImageMeasure> make_lncc(int radius, const GridSize& grid, std::int64_t voxels) {
   return std::make_unique<Lncc>(radius, grid, voxels);
 }
 

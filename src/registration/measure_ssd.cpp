@@ -8,7 +8,7 @@ namespace {
 
 class SquaredDifferences : public ImageMeasure {
  public:
-  SquaredDifferences(const Extents& grid, std::int64_t voxels) : grid_(grid), voxels_(voxels) {}
+  SquaredDifferences(const GridSize& grid, std::int64_t voxels) : grid_(grid), voxels_(voxels) {}
 
   double value(const float* fixed, const float* moving, const std::uint8_t* counts) override {
     fixed_ = fixed, moving_ = moving, counts_ = counts;
@@ -44,7 +44,7 @@ class SquaredDifferences : public ImageMeasure {
     return d * d;
   }
 
-  Extents grid_;
+  GridSize grid_;
   std::int64_t voxels_;
   const float *fixed_ = nullptr, *moving_ = nullptr;
   const std::uint8_t* counts_ = nullptr;
@@ -52,7 +52,7 @@ class SquaredDifferences : public ImageMeasure {
 
 }  // namespace
 
-std::unique_ptr<ImageMeasure> make_ssd(const Extents& grid, std::int64_t voxels) {
+std::unique_ptr<ImageMeasure> make_ssd(const GridSize& grid, std::int64_t voxels) {
   return std::make_unique<SquaredDifferences>(grid, voxels);
 }
 

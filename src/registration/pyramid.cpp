@@ -14,7 +14,7 @@ namespace {
 
 // The same with half the voxels along one axis.
 Level halve(const Level& from, int axis) {
-  const Extents e = from.extents();
+  const GridSize e = from.extents();
   const std::int64_t n = axis == 0 ? e.nx : axis == 1 ? e.ny : e.nz;
   const std::int64_t half = (n + 1) / 2, stride = axis == 0 ? 1 : axis == 1 ? e.nx : e.nx * e.ny;
   const bool odd = n % 2 != 0;
@@ -33,7 +33,7 @@ Level halve(const Level& from, int axis) {
   // Weights of the voxels 2i - 2 to 2i + 2.
   const float taps[5] = {odd ? 1 / 32.F : 0, odd ? 8 / 32.F : 1 / 8.F, odd ? 14 / 32.F : 3 / 8.F,
                          odd ? 8 / 32.F : 3 / 8.F, odd ? 1 / 32.F : 1 / 8.F};
-  const Extents to = out.extents();
+  const GridSize to = out.extents();
   out.data.resize(static_cast<std::size_t>(to.voxels()));
   if (!from.counts.empty()) out.counts.resize(out.data.size());
   parallel_for(to.nz, [&](std::int64_t z) {

@@ -12,7 +12,7 @@ struct Level {
   Space space;
   std::vector<float> data;           ///< [nz, ny, nx]
   std::vector<std::uint8_t> counts;  ///< empty: all voxels count
-  Extents extents() const { return {space.grid.nx, space.grid.ny, space.grid.nz}; }
+  GridSize extents() const { return {space.grid.nx, space.grid.ny, space.grid.nz}; }
 };
 
 /// The image as a level: finite values brought to mean 0 and standard deviation 1, of the voxels that count;

@@ -88,7 +88,7 @@ void interpolate(const SampleStrip& s, const Axis& ax, const Axis& ay, const Axi
 // Half a voxel beyond the outermost centres is the image's face; an axis of one voxel has no sides.
 void find_inside(const SampleStrip& s, const float (*p)[kPart], std::int64_t row, std::int64_t from,
                  std::int64_t count) {
-  const Extents& e = s.image_extents;
+  const GridSize& e = s.image_extents;
   const auto beyond = [](std::int64_t n) { return n > 1 ? static_cast<float>(n) - 0.5F : 3e38F; };
   const auto before = [](std::int64_t n) { return n > 1 ? -0.5F : -3e38F; };
   const float lx = before(e.nx), ly = before(e.ny), lz = before(e.nz), ux = beyond(e.nx), uy = beyond(e.ny),
@@ -137,7 +137,7 @@ void sample_strip(const SampleStrip& s) {
 }
 
 void force_row(const ForceRow& r) {
-  const Extents& e = r.grid;
+  const GridSize& e = r.grid;
   const std::int64_t row = (r.z * e.ny + r.y) * e.nx, plane = e.nx * e.ny, voxels = e.voxels();
   const float *fixed = r.fixed + row, *moving = r.moving + row;
   // Central differences, one-sided at the border; none along an axis of one voxel.

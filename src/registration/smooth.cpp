@@ -19,7 +19,7 @@ std::vector<float> gaussian(double sigma) {
 
 }  // namespace
 
-Smoothing::Smoothing(const Extents& grid, double sigma)
+Smoothing::Smoothing(const GridSize& grid, double sigma)
     : grid_(grid),
       taps_{gaussian(grid.nx > 1 ? sigma : 0), gaussian(grid.ny > 1 ? sigma : 0),
             gaussian(grid.nz > 1 ? sigma : 0)} {}

@@ -11,13 +11,13 @@ namespace warploom::registration {
 /// Gaussian smoothing of fields on one grid; none along axes of one voxel. A standard deviation of 0: none.
 class Smoothing {
  public:
-  Smoothing(const Extents& grid, double sigma);
+  Smoothing(const GridSize& grid, double sigma);
   /// out = kernel * (a + scale b) of `components` planar components; b may be null. `out` is none of the
   /// others.
   void apply(const float* a, const float* b, float scale, int components, float* out) const;
 
  private:
-  Extents grid_;
+  GridSize grid_;
   std::array<std::vector<float>, 3> taps_;
   void (*smooth_)(const SmoothStrip&) = WARPLOOM_PICK(smooth_strip);
 };

@@ -13,7 +13,7 @@ namespace warploom::registration {
 /// that the next strip reads again are still in the second cache. The same for any number of threads.
 class Strips {
  public:
-  explicit Strips(const Extents& grid)
+  explicit Strips(const GridSize& grid)
       : grid_(grid),
         rows_(std::min(grid.ny, std::clamp<std::int64_t>(kRowVoxels / grid.nx, 16, 64))),
         across_((grid.ny + rows_ - 1) / rows_),
@@ -30,13 +30,13 @@ class Strips {
 
  private:
   static constexpr std::int64_t kRowVoxels = 5000, kPlanes = 16;
-  Extents grid_;
+  GridSize grid_;
   std::int64_t rows_, across_, along_;
 };
 
 /// body(strip, k) for each, on several threads.
 template <class Body>
-void for_strips(const Extents& grid, Body&& body) {
+void for_strips(const GridSize& grid, Body&& body) {
   check_interrupt();
   const Strips strips(grid);
   parallel_for(strips.blocks(), [&](std::int64_t block) { strips.of_block(block, body); });
