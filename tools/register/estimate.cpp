@@ -79,7 +79,7 @@ std::vector<int> parse_levels(const std::string& text) {
     out.push_back(0);
     if (!parse_whole(std::string_view(part), out.back()))
       throw BadInput(fmt::format(
-          "--levels {}: expected iterations with commas between, from coarse to fine, as 100,100,20", text));
+          "--levels {}: expected iterations with commas between, from coarse to fine, as 60,60,20", text));
   }
   return out;
 }
@@ -273,7 +273,7 @@ std::function<int()> add_register_estimate(Command& command) {
   command.group("Method greedy");
   command.add(
       "--levels N,N,...", &s->levels,
-      "Iterations at each resolution, from coarse to fine; the last has the fixed image's voxels [100,100,20]");
+      "Iterations at each resolution, from coarse to fine; the last has the fixed image's voxels [60,60,20]");
   command
       .add("--step X", &s->with.deform.step, "Longest displacement an iteration adds to either side [voxels]")
       .range(1e-3, 2.0)
