@@ -82,6 +82,8 @@ struct Warp : Registers {
   };
   std::map<std::uint8_t, std::vector<BulkGroup>> bulk_groups;  ///< of each lane, oldest first
 
+  WarpgroupProducts warpgroup_products;
+
   void activate(Mask lanes) {
     active = lanes;
     active_count = static_cast<std::uint32_t>(std::popcount(lanes));

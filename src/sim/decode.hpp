@@ -77,6 +77,7 @@ struct Decoder {
   bool barrier_operation();
   bool matrix_operation();
   void matrix_product();
+  void warpgroup_product();
   void matrix_access();
   /// The registers of a matrix.
   void fill(Fragment& fragment, const ptx::Operand& operand, bool written);
