@@ -12,6 +12,7 @@
 #include "sim/memory.hpp"
 #include "sim/program.hpp"
 #include "sim/step.hpp"
+#include "sim/tensor_form.hpp"
 #include "warploom/sim/sim.hpp"
 
 namespace warploom::sim {
@@ -75,6 +76,7 @@ struct Warp : Registers {
     std::uint32_t from = 0, bytes = 0;
     Address to = 0;
     const Step* step = nullptr;
+    std::shared_ptr<const TensorBox> box;  ///< of a tensor, in place of `to`
   };
   struct BulkGroup {
     bool committed = false;

@@ -86,6 +86,7 @@ struct Decoder {
   void atomic();
   void async_copy();
   void bulk_copy();
+  void tensor_copy();
   void mbarrier();
 
   /// Decodes the function of that index and, before it, its callees. Index in Program::functions.

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 /// 128 threads multiply A (64 x 32) and B (32 x 8) of bytes, plain layouts: thread t writes 16 bytes of A,
 /// row t % 64 and half t / 64 of it, all t % 7 + 1; one of 16 threads so B's columns, t % 5 + 1.
-struct Kernel {
+struct ProductKernel {
   std::string publish = "fence.proxy.async.shared::cta;\nbar.sync 0;\n";
   std::string fence = "wgmma.fence.sync.aligned;\n";
   std::string before_wait = "", wait = "wgmma.wait_group.sync.aligned 0;\n";
@@ -43,7 +43,7 @@ struct Kernel {
   }
 };
 
-struct Result {
+struct ProductResult {
   Outcome outcome;
   std::vector<std::int32_t> out = std::vector<std::int32_t>(512);
   std::string findings() const {
@@ -53,8 +53,9 @@ struct Result {
   }
 };
 
-Result run_products(const Kernel& kernel, Schedule schedule = Schedule::in_order, unsigned threads = 128) {
-  Result result;
+ProductResult run_products(const ProductKernel& kernel, Schedule schedule = Schedule::in_order,
+                           unsigned threads = 128) {
+  ProductResult result;
   Machine machine(ptx::parse(kernel.text(), "k.ptx"));
   const Address out = machine.upload(std::span(result.out), "out");
   result.outcome =
@@ -63,11 +64,11 @@ Result run_products(const Kernel& kernel, Schedule schedule = Schedule::in_order
   return result;
 }
 
-constexpr Schedule kSchedules[] = {Schedule::in_order, Schedule::random, Schedule::adversarial};
+constexpr Schedule kProductSchedules[] = {Schedule::in_order, Schedule::random, Schedule::adversarial};
 
 TEST(Wgmma, MultipliesWhatItsDescriptorsName) {
-  for (const Schedule schedule : kSchedules) {
-    const Result r = run_products({}, schedule);
+  for (const Schedule schedule : kProductSchedules) {
+    const ProductResult r = run_products({}, schedule);
     EXPECT_TRUE(r.outcome.clean()) << r.findings();
     for (int t = 0; t < 128; ++t)
       for (int i = 0; i < 4; ++i) {
@@ -81,10 +82,10 @@ TEST(Wgmma, MultipliesWhatItsDescriptorsName) {
 }
 
 /// Finds one of that kind at `at`, and, if it has another place, that one at `other`.
-void expect_finding(const Kernel& kernel, FindingKind kind, const std::string& at, const std::string& other,
-                    const std::string& text) {
-  for (const Schedule schedule : kSchedules) {
-    const Result r = run_products(kernel, schedule);
+void expect_finding(const ProductKernel& kernel, FindingKind kind, const std::string& at,
+                    const std::string& other, const std::string& text) {
+  for (const Schedule schedule : kProductSchedules) {
+    const ProductResult r = run_products(kernel, schedule);
     const auto& all = r.outcome.findings;
     const auto found = std::find_if(all.begin(), all.end(), [&](const Finding& f) {
       const auto one = kernel.line_of(at), two = other.empty() ? 0 : kernel.line_of(other);
@@ -100,7 +101,7 @@ void expect_finding(const Kernel& kernel, FindingKind kind, const std::string& a
 const std::string kProduct = "wgmma.mma_async";
 
 TEST(Wgmma, AResultThatNobodyWaitedForIsFound) {
-  Kernel kernel;
+  ProductKernel kernel;
   kernel.wait = "";
   expect_finding(kernel, FindingKind::uninitialised, "st.global.v4", kProduct,
                  "product that no wgmma.wait_group waited for");
@@ -110,7 +111,7 @@ TEST(Wgmma, AResultThatNobodyWaitedForIsFound) {
 }
 
 TEST(Wgmma, AWriteToItsFactorsBeforeTheWaitIsARace) {
-  Kernel kernel;
+  ProductKernel kernel;
   kernel.before_wait = "bar.sync 0;\nst.shared.u32 [%r7], 7;\n";
   expect_finding(kernel, FindingKind::race, "st.shared.u32 [%r7], 7", kProduct, "");
   kernel.wait += "bar.sync 0;\nst.shared.u32 [%r7], 7;\n";
@@ -119,7 +120,7 @@ TEST(Wgmma, AWriteToItsFactorsBeforeTheWaitIsARace) {
 }
 
 TEST(Wgmma, FactorsThatTheAsynchronousProxyNeedNotSeeAreFound) {
-  Kernel kernel;
+  ProductKernel kernel;
   kernel.publish = "bar.sync 0;\n";
   expect_finding(kernel, FindingKind::proxy, kProduct, "st.shared.v4",
                  "no fence.proxy.async after: write of 16 bytes");
@@ -128,7 +129,7 @@ TEST(Wgmma, FactorsThatTheAsynchronousProxyNeedNotSeeAreFound) {
 }
 
 TEST(Wgmma, WhatMayNotBeIsNamed) {
-  Kernel kernel;
+  ProductKernel kernel;
   kernel.fence = "";
   expect_finding(kernel, FindingKind::illegal, kProduct, "", "no wgmma.fence came before it");
   kernel.fence = "wgmma.fence.sync.aligned;\ncvt.u64.u32 %rd7, %r1;\nadd.u64 %rd7, %rd7, %rd5;\n";
@@ -140,9 +141,9 @@ TEST(Wgmma, WhatMayNotBeIsNamed) {
 }
 
 TEST(Wgmma, WhatNobodyWroteSpreadsAlongRows) {
-  Kernel kernel;
+  ProductKernel kernel;
   kernel.fence += "setp.eq.u32 %p3, %r1, 3;\n";  // only rows 0, 8, 16, ... and 3 are bad if A's are
-  const Result clean = run_products(kernel);
+  const ProductResult clean = run_products(kernel);
   EXPECT_TRUE(clean.outcome.clean());
   kernel.a = "%rd7";
   kernel.fence = "wgmma.fence.sync.aligned;\nadd.u64 %rd7, %rd5, 0;\n";
