@@ -376,8 +376,9 @@ bool Decoder::warp_operation() {
     case Op::fence: {
       if (opcode->has("proxy")) {
         // The asynchronous proxy sees what is written at once: its fence matters to the race detector alone.
-        if (!opcode->has("async") && !opcode->has("async::generic")) unsupported();
-        step.run = opcode->has("global") ? &run_nothing : &run_proxy_fence;
+        const bool tensor_maps = opcode->has("tensormap") || opcode->has("tensormap::generic");
+        if (!tensor_maps && !opcode->has("async") && !opcode->has("async::generic")) unsupported();
+        step.run = tensor_maps || opcode->has("global") ? &run_nothing : &run_proxy_fence;
         return true;
       }
       step.flags = static_cast<std::uint16_t>(opcode->has("cta")                        ? Scope::block
