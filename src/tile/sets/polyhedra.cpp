@@ -21,15 +21,16 @@ namespace {
 
 constexpr std::size_t kMostPairs = 200'000;  // of mentions: some ten seconds
 
-/// Of isl, whose questions about integers may take for ever: some ten seconds.
-constexpr unsigned long kMostOperations = 1'000'000;
+/// Of isl, whose questions about integers may take for ever: some ten seconds for all accesses, and a minute
+/// for all dependences.
+constexpr unsigned long kMostOperations = 1'000'000, kMostForDependences = 5'000'000;
 
 /// isl gives up after so many operations while this lives.
 class Quota {
  public:
-  explicit Quota(const Polyhedra& of) : context_(of.context_owner.get()) {
+  Quota(const Polyhedra& of, unsigned long operations) : context_(of.context_owner.get()) {
     isl_ctx_reset_operations(context_);
-    isl_ctx_set_max_operations(context_, kMostOperations);
+    isl_ctx_set_max_operations(context_, operations);
   }
   ~Quota() { isl_ctx_set_max_operations(context_, 0); }
   Quota(const Quota&) = delete;
@@ -331,7 +332,7 @@ std::shared_ptr<Polyhedra> sets_of(Region region, std::vector<SizeRange> sizes) 
     polyhedra->sizes = std::move(sizes);
     polyhedra->parameters = known_sizes(polyhedra->context(), polyhedra->region, polyhedra->sizes);
     try {
-      const Quota quota(*polyhedra);
+      const Quota quota(*polyhedra, kMostOperations);
       Analysis(*polyhedra).run();
       find_lifetimes(*polyhedra);
     } catch (const isl::exception&) {
@@ -349,7 +350,7 @@ Nest Nest::analyse(Region region, std::vector<SizeRange> sizes) {
   Nest nest;
   std::shared_ptr<Polyhedra> polyhedra = sets_of(std::move(region), std::move(sizes));
   try {
-    const Quota quota(*polyhedra);
+    const Quota quota(*polyhedra, kMostForDependences);
     find_dependences(*polyhedra);
   } catch (const isl::exception_quota&) {
     refuse_as_too_hard(polyhedra->region);
