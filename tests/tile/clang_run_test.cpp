@@ -33,7 +33,7 @@ std::string call(const Function& f, int base, std::string* declarations) {
   std::map<std::string, std::int64_t> sizes;
   int k = 0;
   // What the source is not told: more than any subscript that memory holds.
-  const auto is_asked_for = [](const std::string& size) { return size.ends_with("_elements"); };
+  const auto is_asked_for = [](const std::string& size) { return size.ends_with("_length"); };
   for (const std::string& size : region.sizes) sizes[size] = is_asked_for(size) ? 17 : base + 3 * k++;
   for (const std::string& name : region.parameters) {
     const Variable* variable = find_variable(region, name);
@@ -276,6 +276,10 @@ void gather(int n, float *to, const float *from, const int *at) {
 }
 void scatter(int n, double *to, const double *from, const unsigned char *at) {
   for (int i = 0; i < n; i++) { to[at[i]] = from[i]; to[at[i] / 2] += 3; }
+}
+void rows(int n, int m, double *table, const int *at) {
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++) table[at[i] * m + j] += i;
 }
 void corners(int n, double *force, const double *x, int *list) {
   for (int i = 0; i < n; i++) {

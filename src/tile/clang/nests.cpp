@@ -51,7 +51,7 @@ Refusal refusal_of(const std::string& message, const Region& region) {
 /// An array whose subscripts memory holds gets a size of its own.
 void name_extent(Region& region, const std::string& array) {
   const auto variable = std::ranges::find(region.variables, array, &Variable::name);
-  std::string size = array + "_elements";
+  std::string size = array + "_length";
   const auto taken = [&](const std::string& name) {
     return std::ranges::count(region.sizes, name) > 0 || find_variable(region, name) ||
            is_iterator(region.body, name);
