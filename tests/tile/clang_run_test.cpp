@@ -277,10 +277,6 @@ void gather(int n, float *to, const float *from, const int *at) {
 void scatter(int n, double *to, const double *from, const unsigned char *at) {
   for (int i = 0; i < n; i++) { to[at[i]] = from[i]; to[at[i] / 2] += 3; }
 }
-void rows(int n, int m, double *table, const int *at) {
-  for (int i = 0; i < n; i++)
-    for (int j = 0; j < m; j++) table[at[i] * m + j] += i;
-}
 void corners(int n, double *force, const double *x, int *list) {
   for (int i = 0; i < n; i++) {
     int *corner = list + 4 * i;
