@@ -9,10 +9,12 @@
 #include "warploom/registration/field.hpp"
 #include "warploom/registration/folding.hpp"
 #include "warploom/registration/measure.hpp"
+#include "warploom/registration/points_file.hpp"
 #include "warploom/registration/resample.hpp"
 #include "warploom/registration/space.hpp"
 #include "warploom/registration/transform.hpp"
 #include "warploom/registration/transform_file.hpp"
+#include "warploom/registration/workflow.hpp"
 
 namespace warploom::doors {
 namespace {
@@ -119,13 +121,19 @@ DOOR(Measures, "registration::measure_images", "registration::parse_measure", "r
 }
 
 DOOR(Estimates, "registration::estimate_affine", "registration::estimate_deformation",
-     "registration::parse_motion", "registration::name(Motion)") {
+     "registration::parse_motion", "registration::name(Motion)", "registration::register_images",
+     "registration::parse_method", "registration::name(Method)") {
   const PlacedImage good = structured();
   const Affine same = identity_affine();
   const auto door = [&](const PlacedImage& fixed, const PlacedImage& moving) {
     refused([&] { return estimate_affine(fixed, moving).affine; });
     refused([&] { return estimate_deformation(fixed, moving, same).field.mm; });
+    refused([&] { return register_images(fixed, moving).field.mm; });
   };
+  refused([&] { return register_images(good, good, {.method = no_enumerator<Method>()}).field.mm; });
+  refused([&] { return register_images(good, good, {.keep_start = true}).field.mm; });
+  refused([] { return name(no_enumerator<Method>()); });
+  for (const std::string& text : odd_texts()) refused([&] { return parse_method(text); });
   for (Image& image : broken(1)) door({image}, good), door(good, {image});
   for (const Affine& affine : broken_affines()) {
     PlacedImage placed = good;
@@ -269,6 +277,25 @@ DOOR(TransformFiles, "registration::parse_transform", "registration::read_transf
     refused([&] { return write_fsl_field(kPath, zero_field(whole_space()), space), 0; });
   }
   EXPECT_FALSE(std::filesystem::exists(kPath));
+}
+
+DOOR(PointTables, "registration::parse_points", "registration::points_text",
+     "registration::parse_point_axes") {
+  for (const std::string& text : odd_texts()) {
+    survives([&] { return parse_points(text, "text").points.size(); });  // a matrix is one, too
+    refused([&] { return parse_point_axes(text); });
+  }
+  refused([] { return parse_points("1,2,3\n", "text", no_enumerator<PointAxes>()).points.size(); });
+  PointTable table = parse_points("1,2,3\n", "text");
+  refused([&] { return points_text(table, no_enumerator<PointAxes>()); });
+  refused([&] { return points_text({table.points, {}}); });
+  for (const std::int64_t size : {kMost, std::int64_t{-1}, std::int64_t{0}, std::int64_t{2}}) {
+    PointTable broken = table;
+    broken.table.rows = size;
+    refused([&] { return points_text(broken); });
+    broken.table.rows = 1, broken.table.columns = size;
+    refused([&] { return points_text(broken); });
+  }
 }
 
 }  // namespace
