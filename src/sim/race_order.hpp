@@ -85,12 +85,16 @@ class BlockOrder {
   void warp_sync(std::uint32_t warp, Mask lanes, bool all_live);
   void fence(std::uint32_t warp, Mask lanes, Scope scope);
 
+  /// What the thread knows of its block now.
+  BlockClock clock_of(std::uint32_t thread) const;
   /// What a strong write of the thread releases.
   Released release(std::uint32_t thread, bool releases, Scope scope) const;
   /// To be called after an instruction that releases without a fence.
   void released() { advance(); }
   /// A strong read of the thread read what was released.
   void acquire(std::uint32_t thread, const Released& from, bool acquires, Scope scope);
+  /// The thread comes after all that `other` did so far, and after nothing that this one knows.
+  void come_after(std::uint32_t thread, std::uint32_t other);
   /// Whether release() can be anything but empty for a relaxed write.
   bool has_fenced() const { return !fences_.empty() || fenced_; }
 
@@ -132,7 +136,6 @@ class BlockOrder {
     return threads_;
   }
   Fences& fences_of(std::uint32_t thread);
-  BlockClock clock_of(std::uint32_t thread) const;
   Snapshot snapshot(std::uint32_t thread) const;
   Clock clock(const Snapshot& snapshot) const;
   void learn(std::uint32_t thread, const BlockClock& own);
