@@ -308,7 +308,8 @@ struct AddressRanges::Finder {
         const std::uint32_t held = type_bytes(f.registers[f.operands[i.first_operand].id].type) * 8u;
         if (to.bits == 0 || (in(1) && in(1)->base != kNone && to.bits < 32)) return std::nullopt;
         if (to.bits <= type.bits && to.bits == held) return in(1);
-        return to.bits < type.bits ? read_as(in(1), to, at) : read_as(in(1), type, at);
+        const auto read = to.bits < type.bits ? read_as(in(1), to, at) : read_as(in(1), type, at);
+        return to.bits == held ? read : read_as(read, to, at);  // a wider register is filled up as `to` says
       }
       case Op::add:
         return sum_of(in(1), in(2));
@@ -550,10 +551,12 @@ struct AddressRanges::Finder {
         b = instruction_bounds(v.instruction, v.reg);
       } else if (v.kind == Value::guarded && plainly_guarded(v)) {
         const std::optional<Form> mine = instruction_form(v.instruction);
-        b = joined(
-            mine ? bounds_of(mine->sum, conditions.at(v.instruction))
-                 : instruction_bounds(v.instruction, v.reg),
-            bounds_of(form(*values.begin_inputs(v)).sum, conditions.in_block(cfg.block_of[v.instruction])));
+        const Form before = form(*values.begin_inputs(v));
+        const std::uint32_t base = form(id).base;
+        if (before.base == base && (mine ? mine->base : kNone) == base)
+          b = joined(mine ? bounds_of(mine->sum, conditions.at(v.instruction))
+                          : instruction_bounds(v.instruction, v.reg),
+                     bounds_of(before.sum, conditions.in_block(cfg.block_of[v.instruction])));
       } else if (v.reg != kNone) {
         b = of_type(signed_register(v.reg));
       }
@@ -720,9 +723,7 @@ struct AddressRanges::Finder {
       case Op::min_:
       case Op::max_: {
         const Bounds a = in(1), b = in(2);
-        const auto number_itself = [&](const Bounds& x) {
-          return type.bits > 32 || within(x, type.least(), type.most());
-        };
+        const auto number_itself = [&](const Bounds& x) { return within(x, type.least(), type.most()); };
         if (!number_itself(a) || !number_itself(b)) return any;
         if (o.op == Op::max_)
           return {a.least && b.least && at_most(*a.least, *b.least) ? b.least : a.least,
