@@ -18,11 +18,13 @@ struct Reading {
   std::vector<std::array<double, 9>> turns =
       {};                  ///< [sensors] row-major: the recording's axes from the query's
   bool stretched = false;  ///< other lengths compete at each place: 0.8 to 1.25 times the query's
-  bool switched() const;   ///< a channel is found elsewhere or negated
+  /// No property of the recording: each match has channels, signs and lags of its own, told by its pairs.
+  bool own = false;
+  bool switched() const;  ///< a channel is found elsewhere or negated
   bool lagged() const;
   bool rotated() const { return !turns.empty(); }
   bool missing() const;  ///< a channel says nothing
-  bool in_place() const { return !switched() && !lagged() && !rotated() && !missing() && !stretched; }
+  bool in_place() const { return !switched() && !lagged() && !rotated() && !missing() && !stretched && !own; }
   std::vector<std::int32_t> places = {};  ///< [query channels] what the plain reading has
 };
 
@@ -36,6 +38,9 @@ struct Tried {
   /// The same for decoys: what this much freedom gains where there is nothing to find. 1 where it was not
   /// asked, since `nearer` would not do without a price.
   double price = 1;
+  /// Of matches that have readings of their own: how much more alike levels and sizes of channels are then,
+  /// of 1.
+  double levels = 0;
   bool chosen = false;
 };
 
