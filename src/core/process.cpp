@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -236,8 +237,9 @@ int end_like(int wait_status) {
 Answer ask_program(const Words& words, std::chrono::milliseconds time_limit, std::string_view input,
                    const fs::path& out) {
   require_program(words);
-  constexpr std::chrono::hours kYear{24 * 365};  // more would leave the clock's range
-  const Clock::time_point deadline = Clock::now() + std::min<std::chrono::milliseconds>(time_limit, kYear);
+  constexpr std::chrono::milliseconds kNow{0}, kYear = std::chrono::hours(24 * 365);
+  // What lies outside would leave the clock's range.
+  const Clock::time_point deadline = Clock::now() + std::clamp(time_limit, kNow, kYear);
   Answer answer;
   const auto failed = [&](const char* what, int error) {
     answer.failure = fmt::format("{}: {}", what, message(error));

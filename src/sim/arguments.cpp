@@ -228,6 +228,72 @@ void parse_buffer(ArgumentText& out, std::string_view rest, std::string_view tex
                      out.fill == ArgumentText::Fill::file ? " (left empty, the file's count is taken)" : ""));
 }
 
+/// Numbers with x in between.
+template <typename Number>
+bool parse_extents(std::string_view text, std::vector<Number>& out) {
+  out.clear();
+  for (;;) {
+    const std::size_t cross = std::min(text.find('x'), text.size());
+    Number value = 0;
+    if (!parse_whole(text.substr(0, cross), value)) return false;
+    out.push_back(value);
+    if (cross == text.size()) return true;
+    text.remove_prefix(cross + 1);
+  }
+}
+
+/// TYPE:EXTENTS:BOX[,OPTION...]:FILL.
+void parse_tensor(ArgumentText& out, std::string_view rest, std::string_view text) {
+  std::array<std::string_view, 3> fields;
+  for (std::string_view& field : fields) {
+    const std::size_t colon = rest.find(':');
+    if (colon == rest.npos)
+      refuse(text,
+             fmt::format(
+                 "expected tensor:TYPE:EXTENTS:BOX:FILL, as tensor:f16:256x64:32x8:random, where "
+                 "behind BOX may stand ,swizzle=32|64|128 ,strides=BYTESx... ,steps=1x2 ,nan and FILL is {}",
+                 kFills));
+    field = rest.substr(0, colon);
+    rest.remove_prefix(colon + 1);
+  }
+  TensorMap map;
+  out.buffer = true;
+  out.type = map.type = element_type(fields[0], text).name;
+  std::string_view options = fields[2];
+  const std::string_view box = options.substr(0, options.find(','));
+  options.remove_prefix(std::min(box.size() + 1, options.size()));
+  bool good = parse_extents(fields[1], map.extents) && parse_extents(box, map.box);
+  while (good && !options.empty()) {
+    const std::string_view option = options.substr(0, options.find(','));
+    options.remove_prefix(std::min(option.size() + 1, options.size()));
+    const std::size_t equals = std::min(option.find('='), option.size());
+    const std::string_view name = option.substr(0, equals),
+                           value = option.substr(std::min(equals + 1, option.size()));
+    if (name == "nan")
+      map.fill_nan = value.empty();
+    else if (name == "interleave")
+      refuse(text, "interleaved tensors are not simulated");
+    else
+      good = name == "swizzle"   ? parse_whole(value, map.swizzle)
+             : name == "strides" ? parse_extents(value, map.strides)
+             : name == "steps"   ? parse_extents(value, map.steps)
+                                 : false;
+  }
+  if (!good)
+    refuse(
+        text,
+        "expected EXTENTS:BOX as 256x64:32x8, then ,swizzle=32|64|128 ,strides=BYTESx... ,steps=1x2 or ,nan");
+  try {
+    static_cast<void>(encode(map));
+  } catch (const BadInput& error) {
+    refuse(text, error.what());
+  }
+  parse_fill(out, rest, text);
+  const std::uint32_t element = find_element_type(out.type)->bytes;
+  out.count = (map.bytes() + element - 1) / element;
+  out.tensor = std::move(map);
+}
+
 /// @throws OutOfMemory before an allocation that would bring the machine down
 std::uint64_t buffer_bytes(const ArgumentText& of, const ElementType& type) {
   if (of.count > host_memory() / type.bytes)
@@ -304,6 +370,10 @@ ArgumentText parse_argument(std::string_view text) {
   const std::string_view first = text.substr(0, colon), rest = text.substr(colon + 1);
   if (first == "buf") {
     parse_buffer(out, rest, text);
+    return out;
+  }
+  if (first == "tensor") {
+    parse_tensor(out, rest, text);
     return out;
   }
   if (first != "bytes") element_type(first, text);

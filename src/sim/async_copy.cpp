@@ -159,7 +159,7 @@ void run_wait(Registers& r, const Step& s, Mask lanes) {
 }  // namespace
 
 void Decoder::async_copy() {
-  if (!opcode->has("async") || opcode->parts[1] == "reduce") unsupported();
+  if (!opcode->has("async") || (opcode->has("reduce") && !opcode->has("tensor"))) unsupported();
   if (opcode->has("bulk")) return bulk_copy();
   if (opcode->has("mbarrier")) {
     MemoryForm form = memory_form();

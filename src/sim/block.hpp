@@ -12,6 +12,7 @@
 #include "sim/memory.hpp"
 #include "sim/program.hpp"
 #include "sim/step.hpp"
+#include "sim/tensor_form.hpp"
 #include "warploom/sim/sim.hpp"
 
 namespace warploom::sim {
@@ -75,12 +76,15 @@ struct Warp : Registers {
     std::uint32_t from = 0, bytes = 0;
     Address to = 0;
     const Step* step = nullptr;
+    std::shared_ptr<const TensorBox> box;  ///< of a tensor, in place of `to`
   };
   struct BulkGroup {
     bool committed = false;
     std::vector<BulkStore> stores;
   };
   std::map<std::uint8_t, std::vector<BulkGroup>> bulk_groups;  ///< of each lane, oldest first
+
+  WarpgroupProducts warpgroup_products;
 
   void activate(Mask lanes) {
     active = lanes;

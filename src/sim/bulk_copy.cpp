@@ -1,13 +1,15 @@
 // cp.async.bulk between global and shared memory. To shared memory the bytes are read when the copy is issued
 // and land when somebody waits for its mbarrier; from shared memory they are read when its group is waited
 // for. In between the race detector sees both ends as accesses that may come at any time.
+#include "sim/bulk_copy.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "sim/access.hpp"
 #include "sim/decode.hpp"
+#include "sim/races.hpp"
 
 namespace warploom::sim {
 
@@ -17,9 +19,10 @@ namespace {
 
 constexpr std::uint32_t kUnit = 16;  // addresses and sizes are multiples of it [bytes]
 
-/// Bytes [address, address + bytes) of one lane, checked. Empty space: a finding ended the kernel.
-Pointers range(Warp& w, const Step& s, Space space, unsigned lane, std::uint64_t address, std::uint32_t bytes,
-               bool write) {
+}  // namespace
+
+Pointers bulk_range(Warp& w, const Step& s, Space space, unsigned lane, std::uint64_t address,
+                    std::uint32_t bytes, bool write) {
   std::uint64_t all[kLanes] = {};
   all[lane] = address;
   Pointers to;
@@ -34,8 +37,12 @@ Pointers range(Warp& w, const Step& s, Space space, unsigned lane, std::uint64_t
   return to;
 }
 
-void note_range(Warp& w, const Step& s, unsigned lane, const Pointers& range, std::uint32_t bytes,
-                Access::Kind kind) {
+void note_bulk(Warp& w, const Step& s, unsigned lane, const Pointers& range, std::uint32_t bytes,
+               Access::Kind kind, bool begins) {
+  // Before it is a write itself, what others wrote there is looked at.
+  const Worker& worker = *w.block->worker;
+  if (begins && worker.races && range.space == Space::shared)
+    worker.races->asynchronous(w, lane, s, kind, static_cast<std::uint32_t>(range.address[lane]), bytes);
   Pointers part = range;
   for (std::uint32_t i = 0; i < bytes; i += kUnit) {
     part.address[lane] = range.address[lane] + i;
@@ -44,6 +51,14 @@ void note_range(Warp& w, const Step& s, unsigned lane, const Pointers& range, st
     note_access(w, s, form, part, kind);
   }
 }
+
+void add_bulk_store(Warp& w, unsigned lane, Warp::BulkStore store) {
+  auto& groups = w.bulk_groups[static_cast<std::uint8_t>(lane)];
+  if (groups.empty() || groups.back().committed) groups.emplace_back();
+  groups.back().stores.push_back(std::move(store));
+}
+
+namespace {
 
 /// The size of a lane's copy; 0: a finding ended the kernel.
 std::uint32_t size_of(Warp& w, const Step& s, unsigned lane) {
@@ -86,12 +101,12 @@ void run_bulk_load(Registers& r, const Step& s, Mask lanes) {
     if (bytes == 0) return;
     const auto object = mbarrier_at(w, s, lane, objects[lane], p.memory[s.extra + 2].space == Space::generic);
     if (!object) return;
-    const Pointers from = range(w, s, Space::global, lane, e.from[lane], bytes, false);
+    const Pointers from = bulk_range(w, s, Space::global, lane, e.from[lane], bytes, false);
     if (from.space == Space::none) return;
-    const Pointers to = range(w, s, Space::shared, lane, e.to[lane], bytes, true);
+    const Pointers to = bulk_range(w, s, Space::shared, lane, e.to[lane], bytes, true);
     if (to.space == Space::none) return;
-    note_range(w, s, lane, from, bytes, Access::read);
-    note_range(w, s, lane, to, bytes, Access::write);
+    note_bulk(w, s, lane, from, bytes, Access::read);
+    note_bulk(w, s, lane, to, bytes, Access::write, true);
     mark_written(w, to, bytes, false);
     TrackedCopies tracked;
     tracked.thread = w.thread(lane);
@@ -109,24 +124,27 @@ void run_bulk_store(Registers& r, const Step& s, Mask lanes) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     const std::uint32_t bytes = size_of(w, s, lane);
     if (bytes == 0) return;
-    const Pointers from = range(w, s, Space::shared, lane, e.from[lane], bytes, false);
+    const Pointers from = bulk_range(w, s, Space::shared, lane, e.from[lane], bytes, false);
     if (from.space == Space::none) return;
-    const Pointers to = range(w, s, Space::global, lane, e.to[lane], bytes, true);
+    const Pointers to = bulk_range(w, s, Space::global, lane, e.to[lane], bytes, true);
     if (to.space == Space::none) return;
-    note_range(w, s, lane, from, bytes, Access::read);
-    note_range(w, s, lane, to, bytes, Access::write);
-    auto& groups = w.bulk_groups[static_cast<std::uint8_t>(lane)];
-    if (groups.empty() || groups.back().committed) groups.emplace_back();
-    groups.back().stores.push_back({static_cast<std::uint32_t>(from.address[lane]), bytes, e.to[lane], &s});
+    note_bulk(w, s, lane, from, bytes, Access::read, true);
+    note_bulk(w, s, lane, to, bytes, Access::write);
+    add_bulk_store(w, lane, {static_cast<std::uint32_t>(from.address[lane]), bytes, e.to[lane], &s, nullptr});
   }
 }
 
 void finish(Warp& w, unsigned lane, const Warp::BulkGroup& group) {
   for (const Warp::BulkStore& store : group.stores) {
-    const Pointers from = range(w, *store.step, Space::shared, lane, store.from, store.bytes, false);
-    const Pointers to = range(w, *store.step, Space::global, lane, store.to, store.bytes, true);
-    if (from.space == Space::none || to.space == Space::none) return;
-    note_range(w, *store.step, lane, from, store.bytes, Access::read);
+    const Pointers from = bulk_range(w, *store.step, Space::shared, lane, store.from, store.bytes, false);
+    if (from.space == Space::none) return;
+    note_bulk(w, *store.step, lane, from, store.bytes, Access::read);
+    if (store.box) {
+      if (!finish_tensor_store(w, lane, store)) return;
+      continue;
+    }
+    const Pointers to = bulk_range(w, *store.step, Space::global, lane, store.to, store.bytes, true);
+    if (to.space == Space::none) return;
     if (unwritten(w, from, store.bytes) != 0)
       w.block->worker->findings.add(*w.block, FindingKind::uninitialised, *store.step, w.index, lane,
                                     "bulk copy of shared memory that nobody wrote",
@@ -171,7 +189,8 @@ void finish_bulk_stores(Warp& w, Mask lanes) {
 }
 
 void Decoder::bulk_copy() {
-  if (opcode->has("tensor") || opcode->has("cache_hint") || opcode->has("multicast::cluster")) unsupported();
+  if (opcode->has("tensor")) return tensor_copy();
+  if (opcode->has("multicast::cluster")) unsupported();
   if (opcode->has("commit_group")) {
     step.run = &run_bulk_commit;
     return;
@@ -187,7 +206,8 @@ void Decoder::bulk_copy() {
   }
   const bool load = opcode->has("mbarrier::complete_tx::bytes") && opcode->has("global");
   const bool store = opcode->has("bulk_group");
-  if ((!load && !store) || operands.size() != (load ? 4u : 3u)) unsupported();
+  const std::size_t wanted = (load ? 4u : 3u) + (opcode->has("L2::cache_hint") ? 1u : 0u);
+  if ((!load && !store) || operands.size() != wanted || opcode->has("cp_mask")) unsupported();
   MemoryForm to, from, object;
   to.space = load ? Space::shared : Space::global;
   from.space = load ? Space::global : Space::shared;

@@ -77,6 +77,7 @@ struct Decoder {
   bool barrier_operation();
   bool matrix_operation();
   void matrix_product();
+  void warpgroup_product();
   void matrix_access();
   /// The registers of a matrix.
   void fill(Fragment& fragment, const ptx::Operand& operand, bool written);
@@ -85,6 +86,7 @@ struct Decoder {
   void atomic();
   void async_copy();
   void bulk_copy();
+  void tensor_copy();
   void mbarrier();
 
   /// Decodes the function of that index and, before it, its callees. Index in Program::functions.

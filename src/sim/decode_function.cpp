@@ -414,6 +414,7 @@ void Decoder::note_memory() {
     const Opcode& o = module.opcode(i);
     const bool load = o.op == Op::ld || o.op == Op::ldu, store = o.op == Op::st,
                atom = o.op == Op::atom || o.op == Op::red;
+    program.communicates |= o.op == Op::cp && o.has("reduce");
     const bool element = o.op == Op::wmma && (o.has("load") || o.has("store"));
     if (!load && !store && !atom && !element) continue;
     const MemoryForm& form = program.memory[s.extra];

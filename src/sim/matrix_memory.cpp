@@ -248,6 +248,9 @@ bool Decoder::matrix_operation() {
     case Op::mma:
       matrix_product();
       return true;
+    case Op::wgmma:
+      warpgroup_product();
+      return true;
     case Op::wmma:
       if (opcode->has("mma"))
         matrix_product();

@@ -25,6 +25,7 @@ std::string deed(const Site& site) {
 std::string_view relation(FindingKind kind) {
   if (kind == FindingKind::race) return "not ordered after";
   if (kind == FindingKind::uninitialised) return "it comes from";
+  if (kind == FindingKind::proxy) return "no fence.proxy.async after";
   return "elsewhere";
 }
 
@@ -64,6 +65,8 @@ std::string_view name(FindingKind kind) {
       return "trap";
     case FindingKind::endless:
       return "endless";
+    case FindingKind::proxy:
+      return "missing proxy fence";
   }
   refuse_enumerator(kind, "the kind of finding");
 }

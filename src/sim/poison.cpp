@@ -55,11 +55,15 @@ void report(Warp& w, const Step& s, Mask lanes, std::string what, std::uint32_t 
 std::optional<Site> poison_site(const Warp& w, std::uint32_t reg, unsigned lane) {
   const Step* source = w.poison_source[reg];
   if (source == nullptr) return {};
-  const bool shuffle =
-      w.block->program->module->opcode(w.block->program->instruction(*source)).op == Op::shfl;
-  return Findings::site(
-      *w.block, *source, w.thread(lane),
-      shuffle ? "shuffle from a lane that does not take part" : "load of shared memory that nobody wrote");
+  const Op op = w.block->program->module->opcode(w.block->program->instruction(*source)).op;
+  const auto what = [&]() -> std::string {
+    if (op == Op::shfl) return "shuffle from a lane that does not take part";
+    if (op == Op::wgmma)
+      return w.warpgroup_products.undefined.contains(reg) ? "product that no wgmma.wait_group waited for"
+                                                          : "product of shared memory that nobody wrote";
+    return "load of shared memory that nobody wrote";
+  };
+  return Findings::site(*w.block, *source, w.thread(lane), what());
 }
 
 Mask operand_poison(const Warp& w, const Step& s, std::size_t operand) {
@@ -110,6 +114,14 @@ void set_poison(Warp& w, const Step& s, std::span<const Mask> poisoned) {
 Mask read_poison(const Warp& w, const Step& s, std::size_t n) {
   const auto reads = uses_of(*w.block->program, s).reads;
   return n < reads.size() ? w.poison[reads[n]] : 0;
+}
+
+std::uint32_t written_register(const Warp& w, const Step& s, std::size_t n) {
+  return uses_of(*w.block->program, s).writes[n];
+}
+
+void set_register_poison(Warp& w, std::uint32_t reg, Mask poisoned, const Step& source) {
+  write(w, reg, poisoned, kAllLanes, &source);
 }
 
 void poison_shuffled(Warp& w, const Step& shuffle, Mask poisoned, Mask clean) {
@@ -209,6 +221,7 @@ void run_poisoned(Warp& w, std::uint64_t& left, std::uint64_t& threads) {
       case Op::movmatrix:
       case Op::mma:
       case Op::wmma:
+      case Op::wgmma:
         continue;  // it has set its destinations
       default:
         break;

@@ -16,6 +16,10 @@ void set_poison(Warp& warp, const Step& load, Mask poisoned, Mask clean);
 void set_poison(Warp& warp, const Step& step, std::span<const Mask> poisoned);
 /// Of the n-th register that a step reads.
 Mask read_poison(const Warp& warp, const Step& step, std::size_t n);
+/// The number of the n-th register that a step writes, as in Program::uses; Warp::poison has its lanes.
+std::uint32_t written_register(const Warp& warp, const Step& step, std::size_t n);
+/// Of one register in all lanes; `source` wrote it.
+void set_register_poison(Warp& warp, std::uint32_t register_number, Mask poisoned, const Step& source);
 /// The same of a shuffle: its value, not its predicate.
 void poison_shuffled(Warp& warp, const Step& shuffle, Mask poisoned, Mask clean);
 void clear_poison(Warp& warp);

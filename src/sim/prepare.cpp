@@ -39,7 +39,12 @@ Prepared prepare(Machine& machine, const LaunchText& launch) {
     Address address = 0;
     if (launch.arguments[i].buffer) {
       address = machine.upload(std::span(bytes), fmt::format("argument {}", i));
-      prepared.arguments.add(address);
+      if (std::optional<TensorMap> map = launch.arguments[i].tensor) {
+        map->address = address;
+        prepared.arguments.add(encode(*map));
+      } else {
+        prepared.arguments.add(address);
+      }
     } else {
       prepared.arguments.add_bytes(bytes);
     }

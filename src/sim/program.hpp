@@ -8,6 +8,8 @@
 #include "sim/form.hpp"
 #include "sim/matrix_form.hpp"
 #include "sim/step.hpp"
+#include "sim/tensor_form.hpp"
+#include "sim/wgmma.hpp"
 #include "warploom/ptx/module.hpp"
 #include "warploom/sim/sim.hpp"
 
@@ -129,9 +131,11 @@ struct Program {
 
   std::vector<MemoryForm> memory;
   std::vector<RealAdd> real_atomics;
-  std::vector<std::int64_t> copy_displacements;  ///< of a cp.async's source (Step::second)
-  std::vector<MatrixForm> matrices;              ///< of mma and wmma.mma
-  std::vector<MatrixAccess> matrix_accesses;     ///< of wmma.load and wmma.store (Step::second)
+  std::vector<std::int64_t> copy_displacements;   ///< of a cp.async's source (Step::second)
+  std::vector<MatrixForm> matrices;               ///< of mma and wmma.mma
+  std::vector<MatrixAccess> matrix_accesses;      ///< of wmma.load and wmma.store (Step::second)
+  std::vector<WarpgroupForm> warpgroup_products;  ///< of wgmma.mma_async
+  std::vector<TensorForm> tensors;
   std::vector<CallForm> calls;
   std::vector<std::vector<std::uint32_t>> jumps;  ///< of brx.idx: steps
   /// What is said when a step is reached that the simulator does not have: see run_refused.

@@ -85,6 +85,8 @@ class BlockOrder {
   void warp_sync(std::uint32_t warp, Mask lanes, bool all_live);
   void fence(std::uint32_t warp, Mask lanes, Scope scope);
 
+  /// What the thread knows of its block now.
+  BlockClock clock_of(std::uint32_t thread) const;
   /// What a strong write of the thread releases.
   Released release(std::uint32_t thread, bool releases, Scope scope) const;
   /// To be called after an instruction that releases without a fence.
@@ -132,7 +134,6 @@ class BlockOrder {
     return threads_;
   }
   Fences& fences_of(std::uint32_t thread);
-  BlockClock clock_of(std::uint32_t thread) const;
   Snapshot snapshot(std::uint32_t thread) const;
   Clock clock(const Snapshot& snapshot) const;
   void learn(std::uint32_t thread, const BlockClock& own);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <deque>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -38,6 +39,29 @@ struct Tracked {
   std::unordered_map<std::uint32_t, Phases> mbarriers;  ///< by place in shared memory
   std::uint32_t first_agent = ptx::kNone;
   std::array<std::uint32_t, kAgents> issuers{};  ///< thread whose copy an agent wrote last
+
+  /// A fence.proxy.async of a thread: when, and what came before it.
+  struct ProxyFence {
+    Time time = 0;
+    BlockClock known;
+  };
+  /// Of each thread the last few, newest last; empty until the first.
+  std::vector<std::deque<ProxyFence>> proxy_fences;
+  static constexpr std::size_t kFences = 16;
+  Time began = 0;
+
+  /// A proxy fence lies between that access and what `thread` does now.
+  bool fenced(Seen seen, std::uint32_t thread) const {
+    const std::uint32_t by = seen.who & kThreadMask;
+    return std::any_of(proxy_fences.begin(), proxy_fences.end(), [&](const auto& fences) {
+      const auto fencing = static_cast<std::uint32_t>(&fences - proxy_fences.data());
+      return std::any_of(fences.begin(), fences.end(), [&](const ProxyFence& f) {
+        return (by == fencing ? seen.time <= f.time : seen.time <= f.known.of(by)) &&
+               order.before(f.time, fencing, thread);
+      });
+    });
+  }
+
   /// The thread of the block that stands for it.
   std::uint32_t thread_of(std::uint32_t thread) const {
     return thread >= first_agent ? issuers[thread - first_agent] : thread;
@@ -401,6 +425,8 @@ void RaceDetector::begin(Block& block) {
   t->first_agent = agents ? threads : ptx::kNone;
   t->mbarriers.clear();
   t->order.begin(block.number, agents ? threads + Tracked::kAgents : threads);
+  t->began = t->order.now();
+  t->proxy_fences.clear();
   t->released.clear();
   t->shared.weak.drop_lists();
   if (t->shared.strong) t->shared.strong->drop_lists();
@@ -440,6 +466,49 @@ void RaceDetector::warp_sync(Warp& warp, Mask lanes) {
 
 void RaceDetector::fence(Warp& warp, Mask lanes, Scope scope) {
   tracked(*warp.block).order.fence(warp.index, lanes, scope);
+}
+
+void RaceDetector::proxy_fence(Warp& warp, Mask lanes) {
+  Tracked& t = tracked(*warp.block);
+  t.proxy_fences.resize(warp.block->warps.size() * kLanes);
+  for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
+    const std::uint32_t thread = warp.thread(static_cast<unsigned>(std::countr_zero(rest)));
+    auto& fences = t.proxy_fences[thread];
+    fences.push_back({t.order.now(), t.order.clock_of(thread)});
+    if (fences.size() > Tracked::kFences) fences.pop_front();
+  }
+  t.order.released();  // what these threads do next is later
+}
+
+void RaceDetector::asynchronous(Warp& warp, unsigned lane, const Step& step, Access::Kind kind,
+                                std::uint32_t offset, std::uint32_t bytes) {
+  State& s = *state_;
+  const Block& block = *warp.block;
+  Tracked& t = tracked(block);
+  const std::uint32_t thread = warp.thread(lane);
+  Seen good;  // neighbours are mostly written by one thread at once
+  for (const Layer* layer : std::array<const Layer*, 2>{&t.shared.weak, t.shared.strong.get()}) {
+    if (layer == nullptr) continue;
+    for (std::size_t cell = offset >> s.shared_shift; cell << s.shared_shift < offset + bytes; ++cell) {
+      const Seen write = layer->seen(Layer::write_time, cell);
+      if (write.time < t.began || (write.time == good.time && write.who == good.who)) continue;
+      const Accessor& writer = s.accessors[write.who >> kThreadBits];
+      const ptx::Op op = s.program.module->opcode(s.program.instruction(*writer.step)).op;
+      // What cp.async wrote counts as seen; what nothing orders is a race already.
+      if (op == ptx::Op::cp || op == ptx::Op::mbarrier ||
+          !t.order.before(write.time, write.who & kThreadMask, thread) || t.fenced(write, thread)) {
+        good = write;
+        continue;
+      }
+      constexpr std::string_view kKinds[] = {"read", "write", "atomic"};
+      s.findings.add(
+          block, FindingKind::proxy, step, warp.index, lane,
+          fmt::format("asynchronous {} of {} bytes", kKinds[kind], bytes),
+          describe_shared(block, cell << s.shared_shift),
+          Findings::site(block, *writer.step, t.thread_of(write.who & kThreadMask), writer.what()));
+      return;
+    }
+  }
 }
 
 void RaceDetector::mbarrier_begin(Block& block, std::uint32_t offset) {

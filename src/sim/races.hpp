@@ -37,6 +37,13 @@ class RaceDetector {
   void warp_sync(Warp& warp, Mask lanes);
   void fence(Warp& warp, Mask lanes, Scope scope);
 
+  // The asynchronous proxy (bulk copies, wgmma) sees an ordinary write to shared memory only if a
+  // fence.proxy.async lies on the way from one to the other.
+  void proxy_fence(Warp& warp, Mask lanes);
+  /// A finding if it does not: before an access of the asynchronous proxy to [offset, offset + bytes).
+  void asynchronous(Warp& warp, unsigned lane, const Step& step, Access::Kind kind, std::uint32_t offset,
+                    std::uint32_t bytes);
+
   // mbarrier: who waited for a phase comes after those who arrived in it and after the copies that it
   // tracked.
   void mbarrier_begin(Block& block, std::uint32_t offset);

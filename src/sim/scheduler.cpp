@@ -391,6 +391,7 @@ void start_block(Worker& worker, Block& b, std::uint64_t number) {
     w.copies.clear();
     w.copy_groups.clear();
     w.bulk_groups.clear();
+    w.warpgroup_products = {};
     clear_poison(w);
   }
   for (Barrier& barrier : b.barriers) clear(barrier);

@@ -263,6 +263,11 @@ void run_fence(Registers& r, const Step& s, Mask lanes) {
   if (w.block->worker->yield_at_access) w.stop = Stop::yield;
 }
 
+void run_proxy_fence(Registers& r, const Step&, Mask lanes) {
+  Warp& w = warp_of(r);
+  if (w.block->worker->races) w.block->worker->races->proxy_fence(w, lanes);
+}
+
 void run_sleep(Registers& r, const Step&, Mask) { warp_of(r).stop = Stop::yield; }
 
 }  // namespace
@@ -370,9 +375,10 @@ bool Decoder::warp_operation() {
     case Op::membar:
     case Op::fence: {
       if (opcode->has("proxy")) {
-        // The asynchronous proxy sees what is written at once: its fence has nothing to order.
-        if (!opcode->has("async") && !opcode->has("async::generic")) unsupported();
-        step.run = &run_nothing;
+        // The asynchronous proxy sees what is written at once: its fence matters to the race detector alone.
+        const bool tensor_maps = opcode->has("tensormap") || opcode->has("tensormap::generic");
+        if (!tensor_maps && !opcode->has("async") && !opcode->has("async::generic")) unsupported();
+        step.run = tensor_maps || opcode->has("global") ? &run_nothing : &run_proxy_fence;
         return true;
       }
       step.flags = static_cast<std::uint16_t>(opcode->has("cta")                        ? Scope::block

@@ -418,7 +418,12 @@ DOOR(Machines, "sim::Machine::Machine(Machine &&)", "sim::Machine::Machine(Modul
 }
 
 DOOR(LaunchTexts, "sim::ArgumentText::bytes", "sim::parse_argument", "sim::parse_launches", "sim::prepare",
-     "sim::set_launch_option", "sim::find_element_type") {
+     "sim::set_launch_option", "sim::find_element_type", "sim::encode", "sim::TensorMap::bytes") {
+  refused([] { return sim::encode({}).size(); });
+  refused([] { return sim::encode({.extents = {1}}).size(); });
+  refused([] { return sim::TensorMap{.type = "q"}.bytes(); });
+  refused([] { return sim::TensorMap{.extents = {1, ~0ull}, .strides = {~0ull}}.bytes(); });
+  survives([] { return sim::TensorMap{.extents = {0, ~0ull}, .strides = {1, 2, 3}}.bytes(); });
   sim::LaunchText launch;
   for (const std::string& text : odd_texts()) {
     refused([&] { return sim::parse_argument(text).count; });

@@ -268,8 +268,8 @@ DOOR(Programs, "ask_program", "run_program", "find_program", "find_cuda_tool", "
     refused([&] { return run_program(words); });
     refused([&] { return replace_process(words), 0; });
   }
-  for (const auto limit :
-       {std::chrono::milliseconds(0), std::chrono::milliseconds(-5), std::chrono::milliseconds::max()})
+  for (const auto limit : {std::chrono::milliseconds(0), std::chrono::milliseconds(-5),
+                           std::chrono::milliseconds::min(), std::chrono::milliseconds::max()})
     survives([&] { return ask_program({"true"}, limit).status; });
   refused([] { return run_program({"true"}, {.out = "/nowhere/out"}); });
   for (const std::string& text : odd_texts()) {

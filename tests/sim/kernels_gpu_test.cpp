@@ -77,6 +77,38 @@ class DeviceBuffer {
   std::size_t bytes_;
 };
 
+/// What a kernel takes of a tensor map.
+CUtensorMap encoded(const TensorMap& map, CUdeviceptr address) {
+  constexpr std::pair<std::string_view, CUtensorMapDataType> kTypes[] = {
+      {"u8", CU_TENSOR_MAP_DATA_TYPE_UINT8},    {"u16", CU_TENSOR_MAP_DATA_TYPE_UINT16},
+      {"u32", CU_TENSOR_MAP_DATA_TYPE_UINT32},  {"u64", CU_TENSOR_MAP_DATA_TYPE_UINT64},
+      {"i32", CU_TENSOR_MAP_DATA_TYPE_INT32},   {"i64", CU_TENSOR_MAP_DATA_TYPE_INT64},
+      {"f16", CU_TENSOR_MAP_DATA_TYPE_FLOAT16}, {"bf16", CU_TENSOR_MAP_DATA_TYPE_BFLOAT16},
+      {"f32", CU_TENSOR_MAP_DATA_TYPE_FLOAT32}, {"f64", CU_TENSOR_MAP_DATA_TYPE_FLOAT64}};
+  const auto type = std::ranges::find(kTypes, map.type, [](const auto& t) { return t.first; });
+  const std::size_t rank = map.extents.size();
+  std::vector<cuuint64_t> extents(map.extents.begin(), map.extents.end()),
+      strides(map.strides.begin(), map.strides.end());
+  std::vector<cuuint32_t> steps(map.steps.begin(), map.steps.end());
+  steps.resize(rank, 1);
+  std::uint64_t dense = find_element_type(map.type)->bytes;
+  for (std::size_t d = 0; map.strides.empty() && d + 1 < rank; ++d) strides.push_back(dense *= extents[d]);
+  strides.resize(std::max<std::size_t>(1, rank - 1));  // of one dimension none is read
+  CUtensorMap out;
+  check(cuTensorMapEncodeTiled(&out, type->second, static_cast<cuuint32_t>(rank),
+                               reinterpret_cast<void*>(address), extents.data(), strides.data(),
+                               map.box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
+                               map.swizzle == 0    ? CU_TENSOR_MAP_SWIZZLE_NONE
+                               : map.swizzle == 32 ? CU_TENSOR_MAP_SWIZZLE_32B
+                               : map.swizzle == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
+                                                   : CU_TENSOR_MAP_SWIZZLE_128B,
+                               CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                               map.fill_nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA
+                                            : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+        "cuTensorMapEncodeTiled");
+  return out;
+}
+
 /// A PTX file that the driver compiled for the GPU at hand.
 class GpuModule {
  public:
@@ -99,9 +131,15 @@ class GpuModule {
       scalars.push_back(argument.bytes());
       buffers.push_back(argument.buffer ? std::make_unique<DeviceBuffer>(scalars.back()) : nullptr);
     }
+    std::vector<std::unique_ptr<CUtensorMap>> maps(scalars.size());
     std::vector<void*> arguments;
-    for (std::size_t i = 0; i < scalars.size(); ++i)
-      arguments.push_back(buffers[i] ? static_cast<void*>(buffers[i]->address()) : scalars[i].data());
+    for (std::size_t i = 0; i < scalars.size(); ++i) {
+      if (const auto& tensor = launch.arguments[i].tensor)
+        maps[i] = std::make_unique<CUtensorMap>(encoded(*tensor, *buffers[i]->address()));
+      arguments.push_back(maps[i]      ? static_cast<void*>(maps[i].get())
+                          : buffers[i] ? static_cast<void*>(buffers[i]->address())
+                                       : scalars[i].data());
+    }
     check(
         cuLaunchKernel(function, launch.grid.x, launch.grid.y, launch.grid.z, launch.block.x, launch.block.y,
                        launch.block.z, launch.dynamic_shared, nullptr, arguments.data(), nullptr),

@@ -339,5 +339,56 @@ TEST(BulkCopy, OfWhatNobodyWroteOrBeyondItsArrayIsFound) {
   EXPECT_THAT(one(0, 20).findings(), HasSubstr("20 bytes, no multiple of 16"));
 }
 
+const std::string kBulkStore =
+    "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd2], [tile], 256;\n@%p1 cp.async.bulk.commit_group;\n"
+    "@%p1 cp.async.bulk.wait_group 0;\n";
+
+TEST(ProxyFence, OfTheWritersOrBehindTheBarrierWillDo) {
+  const std::string fence = "fence.proxy.async.shared::cta;\n", barrier = "bar.sync 0;\n";
+  for (const std::string& between : {fence + barrier, barrier + fence, barrier + "@%p1 fence.proxy.async;\n"})
+    for (const Schedule schedule : kSchedules) {
+      const Result r = run_mbarriers("st.shared.u32 [%r4], %r1;\n" + between + kBulkStore, schedule);
+      EXPECT_TRUE(r.outcome.clean()) << between << r.findings();
+      for (unsigned t = 0; t < 64; ++t) ASSERT_EQ(r.out[t], t);
+    }
+}
+
+/// Finds a missing fence at `one`, which `other` wrote, and nothing else.
+void expect_missing_fence(const std::string& body, const std::string& one, const std::string& other) {
+  for (const Schedule schedule : kSchedules) {
+    const Result r = run_mbarriers(body, schedule);
+    ASSERT_EQ(r.outcome.findings.size(), 1u) << body << r.findings();
+    const Finding& f = r.outcome.findings[0];
+    EXPECT_EQ(f.kind, FindingKind::proxy) << r.findings();
+    EXPECT_EQ(f.site.ptx_line, line_of(body, one)) << r.findings();
+    ASSERT_TRUE(f.other);
+    EXPECT_EQ(f.other->ptx_line, line_of(body, other)) << r.findings();
+    EXPECT_THAT(f.text(), HasSubstr("no fence.proxy.async after: write of 4 bytes"));
+  }
+}
+
+TEST(ProxyFence, ThatIsMissingIsFoundWhereACopyReads) {
+  const std::string store = "st.shared.u32 [%r4], %r1;\n", fence = "fence.proxy.async.shared::cta;\n";
+  for (const std::string& body :
+       {store + "bar.sync 0;\n" + kBulkStore, fence + store + "bar.sync 0;\n" + kBulkStore,
+        store + "bar.sync 0;\nfence.proxy.async.global;\n" + kBulkStore,
+        // By threads that do not come before the copy; by one that the writers do not come before.
+        store + "bar.sync 0;\n@!%p1 " + fence + kBulkStore,
+        store + "setp.lt.u32 %p3, %r1, 32;\n@%p3 " + fence + "bar.sync 0;\n" + kBulkStore})
+    expect_missing_fence(body, "cp.async.bulk.global", "st.shared.u32 [%r4]");
+}
+
+TEST(ProxyFence, ThatIsMissingIsFoundWhereACopyWrites) {
+  const std::string body = "st.shared.u32 [%r4], %r1;\n" + bulk(256, true);
+  expect_missing_fence(body, "cp.async.bulk.shared", "st.shared.u32 [%r4]");
+  EXPECT_TRUE(
+      run_mbarriers("st.shared.u32 [%r4], %r1;\nfence.proxy.async;\n" + bulk(256, true)).outcome.clean());
+}
+
+TEST(ProxyFence, NobodyNeedsBetweenACopyThatHeWaitedForAndWhatHeDoes) {
+  const std::string body = bulk(256, true) + "bar.sync 0;\nst.shared.u32 [%r4], %r1;\n";
+  EXPECT_TRUE(run_mbarriers(body).outcome.clean()) << run_mbarriers(body).findings();
+}
+
 }  // namespace
 }  // namespace warploom::sim

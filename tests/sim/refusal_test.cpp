@@ -28,8 +28,8 @@ Outcome launch(Machine& machine, Dim grid = {}, unsigned cpu_threads = 1) {
 }
 
 constexpr const char* kUnknown[] = {
-    "tcgen05.wait::ld.sync.aligned;\n", "wgmma.fence.sync.aligned;\n", "frobnicate.u32 %r3, %r4;\n",
-    "st.async.weak.shared::cluster.u32 [%r3], %r4;\n",
+    "tcgen05.wait::ld.sync.aligned;\n", "multimem.red.relaxed.sys.global.add.u32 [%rd1], %r3;\n",
+    "frobnicate.u32 %r3, %r4;\n", "st.async.weak.shared::cluster.u32 [%r3], %r4;\n",
     "mma.sync.aligned.m8n8k4.row.row.f32.f16.f16.f32 {%r3}, {%r4}, {%r5}, {%r6};\n"};
 
 TEST(Refusal, OfCodeThatNoThreadReachesThereIsNone) {
@@ -57,23 +57,24 @@ TEST(Refusal, NamesTheInstructionItsLineAndTheKernel) {
 TEST(Refusal, ComesWhateverTheNumberOfCpuThreads) {
   // Odd blocks reach one, even ones another: the first block's is named.
   const std::string body =
-      "and.b32 %r3, %r1, 1;\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 wgmma.fence.sync.aligned;\n"
+      "and.b32 %r3, %r1, 1;\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 multimem.red.relaxed.sys.global.add.u32 [%rd1], %r3;\n"
       "@!%p1 tcgen05.wait::ld.sync.aligned;\n";
   for (const unsigned threads : {1u, 3u})
     for (int i = 0; i < 5; ++i) {
       Machine machine = machine_for(body);
       EXPECT_THAT([&] { launch(machine, {40}, threads); },
-                  ThrowsMessage<Unsupported>(HasSubstr("wgmma.fence")));
+                  ThrowsMessage<Unsupported>(HasSubstr("multimem.red")));
     }
 }
 
 TEST(Refusal, OfACallComesAtTheCall) {
   const std::string functions =
       ".extern .func elsewhere();\n.func f()\n{\ncall.uni f;\nret;\n}\n.func g()\n{\n.reg .b32 %r<3>;\n"
-      "wgmma.fence.sync.aligned;\nret;\n}\n";
+      "tcgen05.wait::st.sync.aligned;\nret;\n}\n";
   const std::string guard = "setp.gt.u32 %p1, %r2, 1000;\n@!%p1 bra DONE;\n";
-  for (const auto& [callee, reason] :
-       {std::pair{"elsewhere", "'elsewhere' has no body"}, {"f", "'f' calls itself"}, {"g", "wgmma.fence"}}) {
+  for (const auto& [callee, reason] : {std::pair{"elsewhere", "'elsewhere' has no body"},
+                                       {"f", "'f' calls itself"},
+                                       {"g", "tcgen05.wait"}}) {
     const std::string call = fmt::format("call.uni {};\nDONE:\n", callee);
     Machine dead = machine_for(guard + call, functions), alive = machine_for(call, functions);
     EXPECT_TRUE(launch(dead).clean()) << callee;

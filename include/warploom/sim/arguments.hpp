@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "warploom/sim/sim.hpp"
+#include "warploom/sim/tensor_map.hpp"
 
 /// Launches written as text, as on the command line of `warploom sim` and in the .sim files beside kernels.
 namespace warploom::sim {
@@ -21,13 +23,17 @@ struct ArgumentText {
   double low = 0, high = 1;  ///< of random values; integers: both ends included
   std::uint64_t seed = 0;
   std::string path = {};  ///< .npy
+  /// The kernel takes a tensor map of the buffer, not its address; its address is not known yet.
+  std::optional<TensorMap> tensor = {};
 
   /// Bytes of the scalar, or of the buffer's contents. Deterministic.
   /// @throws BadInput (value out of range, file missing, .npy of another type or count)
   std::vector<std::byte> bytes() const;
 };
 
-/// `TYPE:VALUE`, `bytes:COUNT:HEX`, or `buf:TYPE:COUNT:FILL` with FILL one of zero, ones, index (0, 1, 2,
+/// `TYPE:VALUE`, `bytes:COUNT:HEX`, `tensor:TYPE:EXTENTS:BOX:FILL` (EXTENTS and BOX 64x32, innermost first;
+/// behind BOX may stand ,swizzle=32|64|128 ,strides=BYTESxBYTES ,steps=1x2 ,nan), or `buf:TYPE:COUNT:FILL`
+/// with FILL one of zero, ones, index (0, 1, 2,
 /// ...), random (floats in [0, 1), integers over their whole range), random(LOW,HIGH), random(LOW,HIGH,SEED),
 /// or the name of a .npy file (COUNT may then be empty). @throws BadInput naming the text and what was
 /// expected

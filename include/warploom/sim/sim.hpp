@@ -75,6 +75,7 @@ enum class FindingKind : std::uint8_t {
   assertion,  ///< the kernel's assert() failed
   trap,       ///< the kernel executed trap or brkpt
   endless,    ///< more than max_instructions
+  proxy,      ///< an asynchronous access after an ordinary write without fence.proxy.async in between
 };
 std::string_view name(FindingKind kind);
 

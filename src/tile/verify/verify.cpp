@@ -92,10 +92,9 @@ class Deadline {
           return run;
         }()),
         thread_([this, limit] {
+          constexpr std::chrono::milliseconds kNow{0}, kDay = std::chrono::hours(24);
           std::unique_lock lock(mutex_);
-          if (!over_.wait_for(lock, std::min<std::chrono::milliseconds>(limit, std::chrono::hours(24)),
-                              [&] { return done_; }))
-            passed_ = true;
+          if (!over_.wait_for(lock, std::clamp(limit, kNow, kDay), [&] { return done_; })) passed_ = true;
         }) {}
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;

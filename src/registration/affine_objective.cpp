@@ -1,0 +1,91 @@
+#include "registration/affine_objective.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace warploom::registration {
+namespace {
+
+std::int64_t counted(const Level& level) {
+  if (level.counts.empty()) return level.extents().voxels();
+  return static_cast<std::int64_t>(level.counts.size()) -
+         std::count(level.counts.begin(), level.counts.end(), std::uint8_t{0});
+}
+
+}  // namespace
+
+VoxelMap voxel_map(const Affine& affine, const Space& fixed, const Space& moving) {
+  const Affine map = compose(compose(fixed.to_world, affine), inverse(moving.to_world));
+  VoxelMap out{};
+  for (std::size_t r = 0; r < 3; ++r)
+    for (std::size_t c = 0; c < 4; ++c) out[r][c] = static_cast<float>(map[r][c]);
+  return out;
+}
+
+AffineObjective::AffineObjective(const Level& fixed, const Level& moving, Measure measure, int radius)
+    : fixed_(fixed),
+      moving_(moving),
+      grid_(fixed.extents()),
+      measure_(make_measure(measure, radius, grid_, counted(fixed))),
+      warped_(fixed.data.size()),
+      gradient_(3 * fixed.data.size()),
+      counts_(fixed.data.size()) {}
+
+std::int64_t AffineObjective::overlap() const {
+  return static_cast<std::int64_t>(counts_.size()) -
+         std::count(counts_.begin(), counts_.end(), std::uint8_t{0});
+}
+
+double AffineObjective::value(const Affine& affine, Affine* derivative) {
+  if (fixed_.counts.empty())
+    std::fill(counts_.begin(), counts_.end(), std::uint8_t{1});
+  else
+    counts_ = fixed_.counts;
+  const VoxelMap map = voxel_map(affine, fixed_.space, moving_.space);
+  for_strips(grid_, [&](const Strip& strip, std::int64_t) {
+    sample_({grid_, strip, moving_.extents(), moving_.data.data(),
+             moving_.counts.empty() ? nullptr : moving_.counts.data(), map, nullptr, 1, warped_.data(),
+             derivative != nullptr ? gradient_.data() : nullptr, counts_.data()});
+  });
+  const double value = measure_->value(fixed_.data.data(), warped_.data(), counts_.data());
+  if (derivative == nullptr) return value;
+
+  // By the map between voxels: sums of d g_i times x, y, z and 1.
+  using Sums = std::array<double, 12>;
+  std::vector<Sums> sums(static_cast<std::size_t>(Strips(grid_).count()));
+  for_strips(grid_, [&](const Strip& strip, std::int64_t k) {
+    Sums& of = sums[static_cast<std::size_t>(k)] = {};
+    measure_->derivative(strip, [&](std::int64_t y, const float*, const float* d_moving) {
+      double row[6] = {};
+      moments_({grid_.nx, grid_.voxels(), d_moving, gradient_.data() + (strip.z * grid_.ny + y) * grid_.nx},
+               row);
+      for (std::size_t i = 0; i < 3; ++i) {
+        of[4 * i] += row[2 * i + 1];
+        of[4 * i + 1] += row[2 * i] * static_cast<double>(y);
+        of[4 * i + 2] += row[2 * i] * static_cast<double>(strip.z);
+        of[4 * i + 3] += row[2 * i];
+      }
+    });
+  });
+  Sums total{};
+  for (const Sums& s : sums)
+    for (std::size_t i = 0; i < total.size(); ++i) total[i] += s[i];
+
+  // By the map between worlds: voxels of the moving image are to_moving * affine * voxels of the fixed one.
+  const Affine to_moving = inverse(moving_.space.to_world);
+  const Affine& from = fixed_.space.to_world;
+  const double share = 1.0 / static_cast<double>(counted(fixed_));
+  for (std::size_t r = 0; r < 3; ++r)
+    for (std::size_t c = 0; c < 4; ++c) {
+      double sum = 0;
+      for (std::size_t i = 0; i < 3; ++i)
+        for (std::size_t k = 0; k < 4; ++k) {
+          const double point = c < 3 ? from[c][k] : k == 3 ? 1.0 : 0.0;
+          sum += to_moving[i][r] * total[4 * i + k] * point;
+        }
+      (*derivative)[r][c] = sum * share;
+    }
+  return value;
+}
+
+}  // namespace warploom::registration

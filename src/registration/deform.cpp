@@ -1,0 +1,167 @@
+#include "warploom/registration/deform.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "registration/affine_objective.hpp"
+#include "registration/greedy.hpp"
+#include "registration/positive_step.hpp"
+#include "warploom/core/error.hpp"
+
+namespace warploom::registration {
+namespace {
+
+constexpr double kLeastOfResult = 0.01;
+
+void check_options(const DeformOptions& o) {
+  const auto within = [](double v, double from, double to, const char* what) {
+    if (!(v >= from && v <= to))
+      throw BadInput(fmt::format("{} is {:g}; it is from {:g} to {:g}", what, v, from, to));
+  };
+  name(o.measure);
+  within(o.radius, 1, 8, "the radius of lncc [voxels]");
+  within(static_cast<double>(o.iterations.size()), 1, 10, "the number of resolutions");
+  for (const int n : o.iterations) within(n, 0, 100000, "the number of iterations of a resolution");
+  within(o.step, 1e-3, 2, "the step [voxels]");
+  within(o.smooth_update, 0, 8, "the smoothing of updates [voxels]");
+  within(o.smooth_field, 0, 8, "the smoothing of the displacement [voxels]");
+}
+
+// h of a coarser grid on a finer one.
+std::vector<float> refine(const std::vector<float>& h, const Space& from, const Space& to) {
+  const GridSize grid{to.grid.nx, to.grid.ny, to.grid.nz}, source{from.grid.nx, from.grid.ny, from.grid.nz};
+  const VoxelMap map = voxel_map(identity_affine(), to, from);
+  const auto old_spacing = spacing_of(from.to_world), spacing = spacing_of(to.to_world);
+  std::vector<float> out(static_cast<std::size_t>(3 * grid.voxels()));
+  const auto sample = WARPLOOM_PICK(sample_strip);
+  for_strips(grid, [&](const Strip& strip, std::int64_t) {
+    for (std::int64_t c = 0; c < 3; ++c) {
+      float* component = out.data() + c * grid.voxels();
+      sample({grid, strip, source, h.data() + c * source.voxels(), nullptr, map, nullptr, 1, component,
+              nullptr, nullptr});
+      const auto scale =
+          static_cast<float>(old_spacing[static_cast<std::size_t>(c)] / spacing[static_cast<std::size_t>(c)]);
+      const std::int64_t first = (strip.z * grid.ny + strip.y_from) * grid.nx,
+                         end = (strip.z * grid.ny + strip.y_to) * grid.nx;
+      for (std::int64_t i = first; i < end; ++i) component[i] *= scale;
+    }
+  });
+  return out;
+}
+
+// 2 h(y) at the y for which y - h(y) is x: e = h(x + e), which converges since h stretches nothing to twice
+// its length.
+std::vector<float> through_the_middle(const std::vector<float>& h, const GridSize& grid) {
+  const auto [nx, ny, nz] = grid;
+  const std::int64_t plane = nx * ny, voxels = grid.voxels();
+  std::vector<float> out(h.size());
+  for_strips(grid, [&, nx = nx, ny = ny, nz = nz](const Strip& strip, std::int64_t) {
+    const auto cell = [](float& p, std::int64_t n, std::int64_t stride, std::int64_t& step) {
+      p = std::min(std::max(p, 0.0F), static_cast<float>(n - 1));
+      const auto i =
+          static_cast<std::int64_t>(std::min(p, static_cast<float>(std::max<std::int64_t>(n - 2, 0))));
+      p -= static_cast<float>(i);
+      step = n > 1 ? stride : 0;
+      return i * stride;
+    };
+    for (std::int64_t y = strip.y_from; y < strip.y_to; ++y)
+      for (std::int64_t x = 0; x < nx; ++x) {
+        const std::int64_t at = strip.z * plane + y * nx + x;
+        float e[3] = {h[static_cast<std::size_t>(at)], h[static_cast<std::size_t>(at + voxels)],
+                      h[static_cast<std::size_t>(at + 2 * voxels)]};
+        for (int k = 0; k < 60; ++k) {
+          float px = static_cast<float>(x) + e[0], py = static_cast<float>(y) + e[1],
+                pz = static_cast<float>(strip.z) + e[2];
+          std::int64_t sx = 0, sy = 0, sz = 0;
+          const std::int64_t corner = cell(px, nx, 1, sx) + cell(py, ny, nx, sy) + cell(pz, nz, plane, sz);
+          float change = 0;
+          for (int c = 0; c < 3; ++c) {
+            const float* v = h.data() + c * voxels + corner;
+            const float a = v[0] + px * (v[sx] - v[0]), b = v[sy] + px * (v[sy + sx] - v[sy]);
+            const float d = v[sz] + px * (v[sz + sx] - v[sz]),
+                        f = v[sz + sy] + px * (v[sz + sy + sx] - v[sz + sy]);
+            const float near = a + py * (b - a), far = d + py * (f - d), value = near + pz * (far - near);
+            change = std::max(change, std::abs(value - e[c]));
+            e[c] = value;
+          }
+          if (change < 1e-4F) break;
+        }
+        for (int c = 0; c < 3; ++c) out[static_cast<std::size_t>(at + c * voxels)] = 2 * e[c];
+      }
+  });
+  return out;
+}
+
+// A(x + u(x)) - x [mm]
+DisplacementField in_the_world(const std::vector<float>& u, const Affine& affine, const Space& space) {
+  DisplacementField field = field_of(affine, space);
+  const GridSize grid{space.grid.nx, space.grid.ny, space.grid.nz};
+  const Affine step = compose(space.to_world, affine);
+  const auto voxels = static_cast<std::size_t>(grid.voxels());
+  parallel_for(grid.nz, [&](std::int64_t z) {
+    const auto plane = static_cast<std::size_t>(grid.nx * grid.ny);
+    for (std::size_t i = static_cast<std::size_t>(z) * plane; i < static_cast<std::size_t>(z + 1) * plane;
+         ++i)
+      for (std::size_t r = 0; r < 3; ++r)
+        field.mm[r * voxels + i] =
+            static_cast<float>(double(field.mm[r * voxels + i]) + step[r][0] * double(u[i]) +
+                               step[r][1] * double(u[voxels + i]) + step[r][2] * double(u[2 * voxels + i]));
+  });
+  return field;
+}
+
+}  // namespace
+
+Deformation estimate_deformation(const PlacedImage& fixed_image, const PlacedImage& moving_image,
+                                 const Affine& affine, const DeformOptions& options) {
+  const DeviceScope scope(options.run, "registration", false);
+  const auto begin = std::chrono::steady_clock::now();
+  check_options(options);
+  check_affine(affine);
+  if (io::determinant(affine) < 0) throw BadInput("the affine map mirrors: its determinant is negative");
+  const Level fixed = finest_level(fixed_image, options.fixed_mask, "the fixed image");
+  const Level moving = finest_level(moving_image, options.moving_mask, "the moving image");
+  if ((fixed.space.grid.nz == 1) != (moving.space.grid.nz == 1))
+    throw BadInput(fmt::format(
+        "the fixed image has {} slices and the moving one {}: an image in two dimensions cannot be registered with one in three",
+        fixed.space.grid.nz, moving.space.grid.nz));
+
+  if (AffineObjective objective(coarser(fixed, 1e9), coarser(moving, 1e9), options.measure, 1);
+      (objective.value(affine), objective.overlap() == 0))
+    throw BadInput("with this affine map no voxel of the fixed image meets the moving one");
+
+  Deformation out;
+  const double finest = smallest_spacing(fixed.space);
+  std::vector<float> h;
+  Space space = fixed.space;
+  for (std::size_t k = 0; k < options.iterations.size(); ++k) {
+    const double voxel = finest * std::exp2(options.iterations.size() - 1 - k);
+    const Level coarse_fixed = coarser(fixed, voxel), coarse_moving = coarser(moving, voxel);
+    if (h.empty())
+      h.assign(static_cast<std::size_t>(3 * coarse_fixed.extents().voxels()), 0.0F);
+    else
+      h = refine(h, space, coarse_fixed.space);
+    space = coarse_fixed.space;
+    if (options.iterations[k] > 0)
+      improve_greedily_cpu(coarse_fixed, coarse_moving,
+                           voxel_map(affine, coarse_fixed.space, coarse_moving.space), options,
+                           options.iterations[k], h, out.report);
+    else
+      out.report.iterations.push_back(0);
+  }
+  const GridSize grid = fixed.extents();
+  out.field = in_the_world(through_the_middle(h, grid), affine, fixed.space);
+  if (!options.allow_folds) {
+    // The composed map is interpolated anew, between its own values.
+    const StepLimit limit =
+        smooth_folds(fixed.space.grid, fixed.space.to_world, out.field.mm, kLeastOfResult);
+    out.report.smoothed_voxels += limit.limited;
+    if (limit.failing > 0) throw Internal(fmt::format("{} cells of the result still fold", limit.failing));
+  }
+  out.report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return out;
+}
+
+}  // namespace warploom::registration

@@ -1,0 +1,132 @@
+#include "registration/pyramid.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "warploom/core/error.hpp"
+#include "warploom/core/threads.hpp"
+
+namespace warploom::registration {
+namespace {
+
+// The same with half the voxels along one axis.
+Level halve(const Level& from, int axis) {
+  const GridSize e = from.extents();
+  const std::int64_t n = axis == 0 ? e.nx : axis == 1 ? e.ny : e.nz;
+  const std::int64_t half = (n + 1) / 2, stride = axis == 0 ? 1 : axis == 1 ? e.nx : e.nx * e.ny;
+  const bool odd = n % 2 != 0;
+
+  Level out;
+  out.space = from.space;
+  imaging::Grid& grid = out.space.grid;
+  (axis == 0 ? grid.nx : axis == 1 ? grid.ny : grid.nz) = half;
+  const auto a = static_cast<std::size_t>(axis);
+  for (auto& row : out.space.to_world) {
+    row[3] += odd ? 0.0 : 0.5 * row[a];
+    row[a] *= 2;
+  }
+  grid.spacing[a] *= 2;
+
+  // Weights of the voxels 2i - 2 to 2i + 2.
+  const float taps[5] = {odd ? 1 / 32.F : 0, odd ? 8 / 32.F : 1 / 8.F, odd ? 14 / 32.F : 3 / 8.F,
+                         odd ? 8 / 32.F : 3 / 8.F, odd ? 1 / 32.F : 1 / 8.F};
+  const GridSize to = out.extents();
+  out.data.resize(static_cast<std::size_t>(to.voxels()));
+  if (!from.counts.empty()) out.counts.resize(out.data.size());
+  parallel_for(to.nz, [&](std::int64_t z) {
+    for (std::int64_t y = 0; y < to.ny; ++y)
+      for (std::int64_t x = 0; x < to.nx; ++x) {
+        const std::int64_t i = axis == 0 ? x : axis == 1 ? y : z;
+        // The voxel with index 0 along the axis.
+        const std::int64_t line = axis == 0   ? (z * e.ny + y) * e.nx
+                                  : axis == 1 ? z * e.ny * e.nx + x
+                                              : y * e.nx + x;
+        float sum = 0, counted = 0;
+        for (int k = 0; k < 5; ++k) {
+          const std::int64_t at = line + std::clamp<std::int64_t>(2 * i + k - 2, 0, n - 1) * stride;
+          sum += taps[k] * from.data[static_cast<std::size_t>(at)];
+          if (!from.counts.empty() && from.counts[static_cast<std::size_t>(at)] != 0) counted += taps[k];
+        }
+        const auto to_at = static_cast<std::size_t>((z * to.ny + y) * to.nx + x);
+        out.data[to_at] = sum;
+        if (!from.counts.empty()) out.counts[to_at] = counted >= 0.5F ? 1 : 0;
+      }
+  });
+  return out;
+}
+
+}  // namespace
+
+std::array<double, 3> spacing_of(const Affine& to_world) {
+  std::array<double, 3> out{};
+  for (std::size_t c = 0; c < 3; ++c) out[c] = std::hypot(to_world[0][c], to_world[1][c], to_world[2][c]);
+  return out;
+}
+
+double smallest_spacing(const Space& space) {
+  const auto spacing = spacing_of(space.to_world);
+  double smallest = 0;
+  for (std::size_t c = 0; c < 3; ++c)
+    if ((c == 0 ? space.grid.nx : c == 1 ? space.grid.ny : space.grid.nz) > 1)
+      smallest = smallest == 0 ? spacing[c] : std::min(smallest, spacing[c]);
+  return smallest == 0 ? spacing[0] : smallest;
+}
+
+Level finest_level(const PlacedImage& image, const imaging::Mask& mask, const char* what) {
+  image.check(what);
+  const auto& values = image.image.data;
+  if (image.image.channels != 1)
+    throw BadInput(fmt::format("{} has {} values a voxel; images of one are registered: choose a volume",
+                               what, image.image.channels));
+  if (!mask.empty() && mask.size() != values.size())
+    throw BadInput(
+        fmt::format("the mask of {} has {} voxels, the image {}", what, mask.size(), values.size()));
+  if (values.size() > std::size_t{1} << 31)
+    throw BadInput(
+        fmt::format("{} has {} voxels; at most 2^31 are registered: resample it to larger voxels first", what,
+                    values.size()));
+
+  Level level{image.space(), values, {}};
+  std::size_t counted = 0, finite = 0;
+  double sum = 0, squares = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!std::isfinite(values[i])) continue;
+    ++finite;
+    if (!mask.empty() && mask[i] == 0) continue;
+    ++counted, sum += double(values[i]), squares += double(values[i]) * double(values[i]);
+  }
+  if (finite == 0) throw BadInput(fmt::format("{} has no value that is finite", what));
+  if (counted == 0) throw BadInput(fmt::format("the mask of {} leaves no voxel", what));
+  const double mean = sum / static_cast<double>(counted);
+  const double deviation = std::sqrt(std::max(0.0, squares / static_cast<double>(counted) - mean * mean));
+  if (!(deviation > 1e-6 * std::abs(mean)) || !std::isfinite(deviation))
+    throw BadInput(fmt::format("{} has the value {:g} everywhere: there is nothing to align", what, mean));
+
+  if (counted != values.size()) level.counts.assign(values.size(), 1);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const bool counts = std::isfinite(values[i]) && (mask.empty() || mask[i] != 0);
+    if (!counts) level.counts[i] = 0;
+    level.data[i] =
+        std::isfinite(values[i]) ? static_cast<float>((double(values[i]) - mean) / deviation) : 0.0F;
+  }
+  return level;
+}
+
+Level coarser(Level level, double spacing) {
+  for (int axis = 0; axis < 3; ++axis)
+    while (true) {
+      const std::int64_t n = axis == 0   ? level.space.grid.nx
+                             : axis == 1 ? level.space.grid.ny
+                                         : level.space.grid.nz;
+      if (n < 16 || 2 * spacing_of(level.space.to_world)[static_cast<std::size_t>(axis)] >
+                        std::numbers::sqrt2 * spacing)
+        break;
+      level = halve(level, axis);
+    }
+  return level;
+}
+
+}  // namespace warploom::registration

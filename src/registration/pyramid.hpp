@@ -1,0 +1,34 @@
+#pragma once
+
+#include <vector>
+
+#include "registration/loops.hpp"
+#include "warploom/registration/space.hpp"
+
+namespace warploom::registration {
+
+/// One resolution of an image.
+struct Level {
+  Space space;
+  std::vector<float> data;           ///< [nz, ny, nx]
+  std::vector<std::uint8_t> counts;  ///< empty: all voxels count
+  GridSize extents() const { return {space.grid.nx, space.grid.ny, space.grid.nz}; }
+};
+
+/// The image as a level: finite values brought to mean 0 and standard deviation 1, of the voxels that count;
+/// others (NaN, infinities, outside of the mask) do not count. @throws BadInput (several channels; nothing
+/// finite or nothing in the mask; a constant image; a mask of another size); `what` is for messages
+Level finest_level(const PlacedImage& image, const imaging::Mask& mask, const char* what);
+
+/// The level with voxels of about `spacing` [mm]: along each axis halved while twice the spacing is at most
+/// sqrt(2) times that, and 8 voxels and more are left. A halved axis keeps its middle, and so flipped images
+/// give flipped levels: an even number of voxels is averaged as (1 3 3 1)/8, an odd one as (1 8 14 8 1)/32,
+/// which has the same variance.
+Level coarser(Level level, double spacing);
+
+/// mm along each axis of voxels.
+std::array<double, 3> spacing_of(const Affine& to_world);
+/// Of the axes that have more than one voxel.
+double smallest_spacing(const Space& space);
+
+}  // namespace warploom::registration

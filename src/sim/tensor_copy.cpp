@@ -1,0 +1,331 @@
+// cp.async.bulk.tensor: boxes of tensors between global and shared memory, tiles of 1 to 5 dimensions.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "sim/bulk_copy.hpp"
+#include "sim/decode.hpp"
+#include "sim/tensor_form.hpp"
+#include "warploom/sim/element_type.hpp"
+
+namespace warploom::sim {
+
+using namespace ptx;
+
+namespace {
+
+constexpr std::uint32_t kLine = 128;  // of shared memory: boxes begin at one, swizzling stays within one
+constexpr std::uint32_t kTensorChunk = 16;  // what swizzling leaves together
+
+/// The lane's operand [map, {coordinates}]: b the map's base, extra + 1 its form, immediate of the map as the
+/// first of Program::copy_displacements. Nothing: a finding ended the kernel.
+std::optional<TensorBox> box_of(Warp& w, const Step& s, unsigned lane) {
+  const Program& p = *w.block->program;
+  const TensorForm& form = p.tensors[s.flags];
+  Step map_step = s;
+  map_step.a = s.b;
+  map_step.immediate = p.copy_displacements[s.second];
+  const MemoryForm& map_form = p.memory[s.extra + 1];
+  std::uint64_t address[kLanes];
+  addresses(w, map_step, map_form, address);
+  Pointers map;
+  if (!resolve(w, s, map_form.space, address, Mask{1} << lane, 128, 64, false, map)) return {};
+  const std::optional<TensorPlan> plan = tensor_plan(map.at[lane]);
+  const auto refuse = [&](std::string why) {
+    fault(w, s, FindingKind::illegal, lane, "tensor copy", std::move(why));
+    return std::nullopt;
+  };
+  if (!plan) return refuse("no tensor map is at its address (tensor:TYPE:EXTENTS:BOX:FILL makes one)");
+  if (plan->rank != form.rank)
+    return refuse(fmt::format("the tensor map has {} dimensions, the instruction {}", plan->rank, form.rank));
+  TensorBox box;
+  box.plan = *plan;
+  box.change = form.change;
+  for (unsigned d = 0; d < form.rank; ++d) box.at[d] = w.read<std::int32_t>(form.coordinates[d])[lane];
+  return box;
+}
+
+/// Bytes of global memory, in cells.
+void note_row(Warp& w, const Step& s, unsigned lane, Address address, std::uint32_t bytes,
+              Access::Kind kind) {
+  const Address end = address + bytes;
+  for (Address at = address & ~Address{w.block->program->global_cell - 1u}; at < end;) {
+    const auto some =
+        static_cast<std::uint8_t>(std::min<Address>(kTensorChunk - at % kTensorChunk, end - at));
+    MemoryForm form;
+    form.bytes = some;
+    if (kind == Access::atomic) {
+      form.strength = Strength::relaxed;
+      form.scope = Scope::gpu;
+    }
+    Pointers to;
+    to.space = Space::global;
+    to.lanes = Mask{1} << lane;
+    to.address[lane] = at;
+    note_access(w, s, form, to, kind);
+    at += some;
+  }
+}
+
+/// Host bytes of a row's elements that lie in the tensor; nullptr: a finding ended the kernel.
+std::byte* row_bytes(Warp& w, const Step& s, unsigned lane, const TensorBox& box, const TensorBox::Row& row,
+                     bool write) {
+  std::uint64_t all[kLanes] = {};
+  all[lane] = row.address;
+  Pointers to;
+  if (!resolve(w, s, Space::global, all, Mask{1} << lane, row.count * box.plan.element, box.plan.element,
+               write, to))
+    return nullptr;
+  return to.at[lane];
+}
+
+/// Shared memory of a box that begins at `at`; use(16 bytes of it, byte of the box) for each chunk.
+template <typename Use>
+void each_chunk(const TensorPlan& plan, std::uint32_t at, Use use) {
+  const std::uint32_t bytes = plan.rows() * plan.row_bytes();
+  for (std::uint32_t byte = 0; byte < bytes; byte += kTensorChunk) use(plan.swizzled(at + byte), byte);
+}
+
+bool begins_at_line(Warp& w, const Step& s, unsigned lane, std::uint64_t address) {
+  if (address % kLine == 0) return true;
+  fault(w, s, FindingKind::misaligned, lane, "tensor copy",
+        describe(w, Space::shared, address) + fmt::format(", no multiple of {}", kLine));
+  return false;
+}
+
+/// a: destination (extra: its form), d: mbarrier (its form is the second after).
+void run_tensor_load(Registers& r, const Step& s, Mask lanes) {
+  Warp& w = warp_of(r);
+  const Program& p = *w.block->program;
+  std::uint64_t targets[kLanes], objects[kLanes];
+  addresses(w, s, p.memory[s.extra], targets);
+  Step barrier = s;
+  barrier.a = s.d;
+  barrier.immediate = p.copy_displacements[s.second + 1];
+  addresses(w, barrier, p.memory[s.extra + 2], objects);
+  for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const std::optional<TensorBox> box = box_of(w, s, lane);
+    if (!box) return;
+    const auto object = mbarrier_at(w, s, lane, objects[lane], p.memory[s.extra + 2].space == Space::generic);
+    if (!object) return;
+    const TensorPlan& plan = box->plan;
+    const std::uint32_t bytes = plan.rows() * plan.row_bytes();
+    const Pointers to = bulk_range(w, s, p.memory[s.extra].space, lane, targets[lane], bytes, true);
+    if (to.space != Space::shared || !begins_at_line(w, s, lane, to.address[lane])) return;
+    // The box row by row, outside the tensor what fills it.
+    std::vector<std::byte> image(bytes);
+    for (std::uint32_t i = 0; i < bytes; i += plan.element)
+      std::memcpy(image.data() + i, &plan.fill, plan.element);
+    for (std::uint32_t i = 0; i < plan.rows(); ++i) {
+      const TensorBox::Row row = box->row(i);
+      if (row.count == 0) continue;
+      const std::byte* from = row_bytes(w, s, lane, *box, row, false);
+      if (from == nullptr) return;
+      note_row(w, s, lane, row.address, row.count * plan.element, Access::read);
+      std::memcpy(image.data() + std::size_t{i} * plan.row_bytes() + std::size_t{row.first} * plan.element,
+                  from, std::size_t{row.count} * plan.element);
+    }
+    note_bulk(w, s, lane, to, bytes, Access::write, true);
+    mark_written(w, to, bytes, false);
+    TrackedCopies tracked;
+    tracked.thread = w.thread(lane);
+    tracked.bytes = bytes;
+    const auto at = static_cast<std::uint32_t>(to.address[lane]);
+    if (bytes % kLine == 0) {
+      tracked.copies.push_back({&s, at, std::vector<std::byte>(bytes)});
+      each_chunk(plan, at, [&](std::uint32_t place, std::uint32_t byte) {
+        std::memcpy(tracked.copies[0].data.data() + (place - at), image.data() + byte, kTensorChunk);
+      });
+    } else {
+      each_chunk(plan, at, [&](std::uint32_t place, std::uint32_t byte) {
+        tracked.copies.push_back({&s, place, {image.begin() + byte, image.begin() + byte + kTensorChunk}});
+      });
+    }
+    track(w, *object, std::move(tracked));
+  }
+}
+
+/// a: source (extra: its form).
+void run_tensor_store(Registers& r, const Step& s, Mask lanes) {
+  Warp& w = warp_of(r);
+  const Program& p = *w.block->program;
+  std::uint64_t sources[kLanes];
+  addresses(w, s, p.memory[s.extra], sources);
+  for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const std::optional<TensorBox> box = box_of(w, s, lane);
+    if (!box) return;
+    const std::uint32_t bytes = box->plan.rows() * box->plan.row_bytes();
+    const Pointers from = bulk_range(w, s, p.memory[s.extra].space, lane, sources[lane], bytes, false);
+    if (from.space != Space::shared || !begins_at_line(w, s, lane, from.address[lane])) return;
+    note_bulk(w, s, lane, from, bytes, Access::read, true);
+    for (std::uint32_t i = 0; i < box->plan.rows(); ++i)
+      if (const TensorBox::Row row = box->row(i); row.count != 0) {
+        if (row_bytes(w, s, lane, *box, row, true) == nullptr) return;
+        note_row(w, s, lane, row.address, row.count * box->plan.element,
+                 box->change == TensorChange::none ? Access::write : Access::atomic);
+      }
+    add_bulk_store(
+        w, lane,
+        {static_cast<std::uint32_t>(from.address[lane]), bytes, 0, &s, std::make_shared<TensorBox>(*box)});
+  }
+}
+
+template <typename T>
+T changed(TensorChange change, T before, T by) {
+  switch (change) {
+    case TensorChange::add:
+      return static_cast<T>(before + by);
+    case TensorChange::min:
+      return std::min(before, by);
+    case TensorChange::max:
+      return std::max(before, by);
+    default:
+      break;
+  }
+  if constexpr (std::is_unsigned_v<T>) {
+    switch (change) {
+      case TensorChange::inc:
+        return before >= by ? 0 : before + 1;
+      case TensorChange::dec:
+        return before == 0 || before > by ? by : before - 1;
+      case TensorChange::and_:
+        return before & by;
+      case TensorChange::or_:
+        return before | by;
+      case TensorChange::xor_:
+        return before ^ by;
+      default:
+        break;
+    }
+  }
+  return by;
+}
+
+template <typename T>
+void change_row(TensorChange change, std::byte* to, const std::byte* by, std::uint32_t count) {
+  for (std::uint32_t i = 0; i < count; ++i) {
+    T a, b;
+    std::memcpy(&a, to + i * sizeof(T), sizeof(T));
+    std::memcpy(&b, by + i * sizeof(T), sizeof(T));
+    a = changed(change, a, b);
+    std::memcpy(to + i * sizeof(T), &a, sizeof(T));
+  }
+}
+
+/// False: there is no such change of elements of this type.
+bool change_row(const TensorBox& box, std::byte* to, const std::byte* by, std::uint32_t count) {
+  const std::string_view type = kElementTypes[box.plan.type].name;
+  const TensorChange c = box.change;
+  const bool bits = c == TensorChange::and_ || c == TensorChange::or_ || c == TensorChange::xor_;
+  const bool counts = c == TensorChange::inc || c == TensorChange::dec;
+  if (type == "u32" || (type == "i32" && bits)) return change_row<std::uint32_t>(c, to, by, count), true;
+  if (type == "i32" && !counts) return change_row<std::int32_t>(c, to, by, count), true;
+  if ((type == "u64" && !counts) || (type == "i64" && (bits || c == TensorChange::add)))
+    return change_row<std::uint64_t>(c, to, by, count), true;
+  if (type == "i64" && !counts) return change_row<std::int64_t>(c, to, by, count), true;
+  if (type == "f32" && c == TensorChange::add) return change_row<float>(c, to, by, count), true;
+  if (type == "f64" && c == TensorChange::add) return change_row<double>(c, to, by, count), true;
+  return false;
+}
+
+}  // namespace
+
+bool finish_tensor_store(Warp& w, unsigned lane, const Warp::BulkStore& store) {
+  const TensorBox& box = *store.box;
+  const TensorPlan& plan = box.plan;
+  const Block& b = *w.block;
+  std::vector<std::byte> image(store.bytes);
+  std::vector<bool> missing(store.bytes / kTensorChunk);
+  each_chunk(plan, store.from, [&](std::uint32_t place, std::uint32_t byte) {
+    std::memcpy(image.data() + byte, b.shared.data() + place, kTensorChunk);
+    missing[byte / kTensorChunk] =
+        std::any_of(b.written.begin() + place, b.written.begin() + place + kTensorChunk,
+                    [](std::uint8_t written) { return written != kWritten; });
+  });
+  for (std::uint32_t i = 0; i < plan.rows(); ++i) {
+    const TensorBox::Row row = box.row(i);
+    if (row.count == 0) continue;
+    std::byte* to = row_bytes(w, *store.step, lane, box, row, true);
+    if (to == nullptr) return false;
+    const std::uint32_t begin = i * plan.row_bytes() + row.first * plan.element,
+                        bytes = row.count * plan.element;
+    for (std::uint32_t c = begin / kTensorChunk; c * kTensorChunk < begin + bytes; ++c)
+      if (missing[c]) {
+        b.worker->findings.add(b, FindingKind::uninitialised, *store.step, w.index, lane,
+                               "tensor copy of shared memory that nobody wrote",
+                               describe(w, Space::shared, store.from + c * kTensorChunk));
+        break;
+      }
+    if (box.change == TensorChange::none)
+      std::memcpy(to, image.data() + begin, bytes);
+    else if (!change_row(box, to, image.data() + begin, row.count))
+      throw Unsupported(fmt::format("{}:{}: the simulator has no {} of {}", b.program->module->file,
+                                    b.program->instruction(*store.step).line,
+                                    b.program->module->opcode(b.program->instruction(*store.step)).text,
+                                    kElementTypes[plan.type].name));
+  }
+  return true;
+}
+
+void Decoder::tensor_copy() {
+  if (opcode->has("prefetch")) {
+    step.run = &run_nothing;
+    return;
+  }
+  const bool reduce = opcode->has("reduce");
+  const bool load = opcode->has("mbarrier::complete_tx::bytes") && !reduce;
+  if (!load && !opcode->has("bulk_group")) unsupported();
+  TensorForm form;
+  constexpr std::pair<std::string_view, TensorChange> kChanges[] = {
+      {"add", TensorChange::add}, {"min", TensorChange::min}, {"max", TensorChange::max},
+      {"inc", TensorChange::inc}, {"dec", TensorChange::dec}, {"and", TensorChange::and_},
+      {"or", TensorChange::or_},  {"xor", TensorChange::xor_}};
+  for (const std::string_view part : opcode->parts) {
+    if (part.size() == 2 && part[1] == 'd' && part[0] >= '1' && part[0] <= '5')
+      form.rank = static_cast<unsigned>(part[0] - '0');
+    for (const auto& [name, change] : kChanges)
+      if (reduce && part == name) form.change = change;
+    if (part.starts_with("im2col") || part.starts_with("tile::") || part.starts_with("multicast") ||
+        part.starts_with("cta_group"))
+      unsupported();
+  }
+  const std::size_t wanted = (load ? 3u : 2u) + (opcode->has("L2::cache_hint") ? 1u : 0u);
+  if (form.rank == 0 || operands.size() != wanted || (reduce && form.change == TensorChange::none))
+    unsupported();
+  const Operand& tensor = operands[load ? 1 : 0];
+  if (tensor.kind != OperandKind::address || tensor.count != 2) unsupported("this form of a tensor");
+  const Operand& coordinates = function->children(tensor)[1];
+  if (coordinates.kind != OperandKind::vector || coordinates.count != form.rank)
+    unsupported("this number of coordinates");
+  for (unsigned d = 0; d < form.rank; ++d)
+    form.coordinates[d] = source(function->children(coordinates)[d], 4);
+  step.flags = static_cast<std::uint16_t>(program.tensors.size());
+  program.tensors.push_back(form);
+
+  MemoryForm map, box, object;
+  map.space = Space::generic;
+  map.bytes = 128;
+  box.space = object.space = Space::shared;
+  box.bytes = static_cast<std::uint8_t>(kTensorChunk);
+  object.bytes = 8;
+  step.second = static_cast<std::uint32_t>(program.copy_displacements.size());
+  Operand base = tensor;
+  base.count = 1;
+  address(base, map);
+  step.b = step.a;
+  program.copy_displacements.push_back(step.immediate);
+  if (load) {
+    address(operands[2], object);
+    step.d = step.a;
+    program.copy_displacements.push_back(step.immediate);
+  }
+  address(operands[load ? 0 : 1], box);
+  step.extra = static_cast<std::uint32_t>(program.memory.size());
+  program.memory.insert(program.memory.end(), {box, map, object});
+  step.run = load ? &run_tensor_load : &run_tensor_store;
+}
+
+}  // namespace warploom::sim

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "sim/step.hpp"
+#include "warploom/sim/tensor_map.hpp"
+
+namespace warploom::sim {
+
+/// What an encoded TensorMap says, as copies use it.
+struct TensorPlan {
+  Address address = 0;
+  unsigned rank = 0, element = 4, swizzle = 0;  ///< element: bytes
+  std::uint64_t fill = 0;                       ///< bits of an element outside
+  std::uint8_t type = 0;                        ///< of kElementTypes
+  std::array<std::uint64_t, 5> extents{}, strides{};
+  std::array<std::uint32_t, 5> box{}, steps{};  ///< box: elements that are copied
+
+  std::uint32_t row_bytes() const { return box[0] * element; }
+  std::uint32_t rows() const {
+    std::uint32_t n = 1;
+    for (unsigned d = 1; d < rank; ++d) n *= box[d];
+    return n;
+  }
+  /// Where a byte of shared memory lies that would lie at `at` without swizzling: 16 bytes stay together.
+  std::uint32_t swizzled(std::uint32_t at) const {
+    return swizzle == 0 ? at : at ^ (at >> 7 & (swizzle / 16 - 1)) << 4;
+  }
+};
+/// Of the bytes that encode() made; nothing if they are none.
+std::optional<TensorPlan> tensor_plan(const std::byte* map);
+
+enum class TensorChange : std::uint8_t { none, add, min, max, inc, dec, and_, or_, xor_ };
+
+/// cp.async.bulk.tensor.
+struct TensorForm {
+  unsigned rank = 0;
+  std::array<Source, 5> coordinates{};
+  TensorChange change = TensorChange::none;  ///< of cp.reduce
+};
+
+/// A box at its place.
+struct TensorBox {
+  TensorPlan plan;
+  std::array<std::int32_t, 5> at{};
+  TensorChange change = TensorChange::none;
+
+  struct Row {
+    std::uint32_t first = 0, count = 0;  ///< elements [first, first + count) of the row lie in the tensor
+    Address address = 0;                 ///< of the first of these
+  };
+  /// Row number `row` of the box, the second dimension first.
+  Row row(std::uint32_t row) const;
+};
+
+}  // namespace warploom::sim

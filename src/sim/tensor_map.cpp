@@ -1,0 +1,154 @@
+// Tensor maps: what the host says of a tensor for cp.async.bulk.tensor. A GPU's 128 bytes are not documented;
+// ours are our own.
+#include "warploom/sim/tensor_map.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "sim/tensor_form.hpp"
+#include "warploom/sim/element_type.hpp"
+
+namespace warploom::sim {
+
+namespace {
+
+struct Encoded {
+  std::uint64_t magic;
+  Address address;
+  std::uint32_t extents[5];  // less one
+  std::uint16_t box[5];
+  std::uint8_t steps[5];
+  std::uint8_t rank, element, swizzle, nan, type;
+  std::uint64_t strides[4];
+};
+constexpr std::uint64_t kMagic = 0x70616d2d6d6f6f6c;  // "loom-map"
+static_assert(sizeof(Encoded) <= 128);
+
+void require(bool good, const char* member, std::uint64_t value, const char* rule) {
+  if (!good) throw BadInput(fmt::format("tensor map: {} is {}; {}", member, value, rule));
+}
+
+const ElementType& checked_type(const TensorMap& map) {
+  const ElementType* type = find_element_type(map.type);
+  if (type == nullptr || map.type == "i8" || map.type == "i16")
+    throw BadInput(fmt::format(
+        "tensor map: type '{}' is none of u8, u16, u32, u64, i32, i64, f16, bf16, f32 and f64", map.type));
+  return *type;
+}
+
+/// NaN as a tensor map fills it in.
+std::uint64_t nan_of(const ElementType& type) {
+  if (type.name == "f64") return 0x7fffffffffffffff;
+  if (type.name == "f32") return 0x7fffffff;
+  return 0x7fff;
+}
+
+}  // namespace
+
+std::uint64_t TensorMap::bytes() const {
+  const std::uint64_t element = checked_type(*this).bytes;
+  std::uint64_t last = element, dense = element;
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    const std::uint64_t stride = d == 0 ? element : d - 1 < strides.size() ? strides[d - 1] : dense;
+    std::uint64_t beyond = 0;
+    if (__builtin_mul_overflow(std::max<std::uint64_t>(extents[d], 1) - 1, stride, &beyond) ||
+        __builtin_add_overflow(last, beyond, &last))
+      throw BadInput("tensor map: the tensor has more than 2^64 bytes");
+    dense *= extents[d];
+  }
+  return last;
+}
+
+std::array<std::byte, 128> encode(const TensorMap& map) {
+  const ElementType& type = checked_type(map);
+  const std::size_t rank = map.extents.size();
+  require(rank >= 1 && rank <= 5, "the number of dimensions", rank, "1 to 5 are possible");
+  require(map.box.size() == rank, "the number of extents of its box", map.box.size(),
+          "the tensor has another");
+  require(map.strides.empty() || map.strides.size() == rank - 1, "the number of its strides",
+          map.strides.size(), "all dimensions but the first have one");
+  require(map.steps.empty() || map.steps.size() == rank, "the number of its steps", map.steps.size(),
+          "the tensor has another");
+  require(map.address % 16 == 0, "its address", map.address, "it must be a multiple of 16");
+  Encoded e{};
+  e.magic = kMagic;
+  e.address = map.address;
+  e.rank = static_cast<std::uint8_t>(rank);
+  e.element = static_cast<std::uint8_t>(type.bytes);
+  e.nan = map.fill_nan ? 1 : 0;
+  e.type = static_cast<std::uint8_t>(&type - kElementTypes.data());
+  std::uint64_t dense = type.bytes;
+  for (std::size_t d = 0; d < rank; ++d) {
+    const std::uint64_t extent = map.extents[d];
+    require(extent >= 1 && extent <= std::uint64_t{1} << 32, "an extent", extent, "1 to 2^32 are possible");
+    e.extents[d] = static_cast<std::uint32_t>(extent - 1);
+    if (d > 0) {
+      const std::uint64_t stride = map.strides.empty() ? dense : map.strides[d - 1];
+      require(stride % 16 == 0 && stride < std::uint64_t{1} << 40, "a stride", stride,
+              "it must be a multiple of 16 bytes and less than 2^40");
+      e.strides[d - 1] = stride;
+    }
+    dense *= extent;
+    require(map.box[d] >= 1 && map.box[d] <= 256, "an extent of its box", map.box[d],
+            "1 to 256 are possible");
+    const std::uint32_t step = map.steps.empty() || d == 0 ? 1 : map.steps[d];
+    require(step >= 1 && step <= 8, "a step", step, "1 to 8 are possible");
+    e.box[d] = static_cast<std::uint16_t>((map.box[d] + step - 1) / step);
+    e.steps[d] = static_cast<std::uint8_t>(step);
+  }
+  const std::uint32_t row = map.box[0] * type.bytes;
+  require(row % 16 == 0, "a row of its box in bytes", row, "it must be a multiple of 16");
+  require(map.swizzle == 0 || map.swizzle == 32 || map.swizzle == 64 || map.swizzle == 128, "its swizzle",
+          map.swizzle, "0, 32, 64 and 128 bytes are possible");
+  require(map.swizzle == 0 || row <= map.swizzle, "a row of its box in bytes", row,
+          "a swizzled one may have as many as are swizzled");
+  require(!map.fill_nan || type.real(), "NaN as its fill", 1, "integers have none");
+  e.swizzle = static_cast<std::uint8_t>(map.swizzle);
+  static_cast<void>(map.bytes());
+  std::array<std::byte, 128> bytes{};
+  std::memcpy(bytes.data(), &e, sizeof e);
+  return bytes;
+}
+
+std::optional<TensorPlan> tensor_plan(const std::byte* map) {
+  Encoded e;
+  std::memcpy(&e, map, sizeof e);
+  if (e.magic != kMagic) return {};
+  TensorPlan plan;
+  plan.address = e.address;
+  plan.rank = e.rank;
+  plan.element = e.element;
+  plan.swizzle = e.swizzle;
+  plan.fill = e.nan != 0 ? nan_of(kElementTypes[e.type]) : 0;
+  plan.type = e.type;
+  for (unsigned d = 0; d < plan.rank; ++d) {
+    plan.extents[d] = std::uint64_t{e.extents[d]} + 1;
+    plan.strides[d] = d == 0 ? e.element : e.strides[d - 1];
+    plan.box[d] = e.box[d];
+    plan.steps[d] = e.steps[d];
+  }
+  return plan;
+}
+
+TensorBox::Row TensorBox::row(std::uint32_t number) const {
+  Row row;
+  row.address = plan.address;
+  for (unsigned d = 1; d < plan.rank; ++d) {
+    const std::int64_t place = std::int64_t{at[d]} + std::int64_t{number % plan.box[d]} * plan.steps[d];
+    number /= plan.box[d];
+    if (place < 0 || static_cast<std::uint64_t>(place) >= plan.extents[d]) return {};
+    row.address += static_cast<std::uint64_t>(place) * plan.strides[d];
+  }
+  const std::int64_t begin = std::max<std::int64_t>(at[0], 0),
+                     end = std::min<std::int64_t>(std::int64_t{at[0]} + plan.box[0],
+                                                  static_cast<std::int64_t>(plan.extents[0]));
+  if (begin >= end) return {};
+  row.first = static_cast<std::uint32_t>(begin - at[0]);
+  row.count = static_cast<std::uint32_t>(end - begin);
+  row.address += static_cast<std::uint64_t>(begin) * plan.element;
+  return row;
+}
+
+}  // namespace warploom::sim

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/matrix_form.hpp"
+#include "sim/step.hpp"
+
+namespace warploom::sim {
+
+struct Warp;
+
+/// wgmma.mma_async: D = A B + D of four warps, of which each makes 16 of the 64 rows.
+struct WarpgroupForm {
+  Element factor = Element::f16, second = Element::f16, result = Element::f32;  ///< of A, B and D
+  std::uint16_t n = 0, k = 0;
+  std::vector<Source> a;                            ///< registers; empty: Step::a is a descriptor
+  std::vector<std::uint32_t> d;                     ///< registers
+  bool transposed_a = false, transposed_b = false;  ///< m, or n, runs along a row of shared memory
+  bool negated_a = false, negated_b = false, saturate = false;
+};
+
+/// The products that a warp has begun and not waited for. They are computed when they are issued; their
+/// factors in shared memory are read once more, for the race detector, when they are waited for, and until
+/// then their results are what nobody wrote.
+struct WarpgroupProducts {
+  struct Product {
+    const Step* step = nullptr;
+    std::vector<std::uint32_t> read;  ///< 16 bytes each, in the block's shared memory
+  };
+  struct Group {
+    std::vector<Product> products;
+    bool committed = false;
+  };
+  std::vector<Group> groups;  ///< oldest first
+  /// Lanes in which the result will be of what nobody wrote, by register as in Program::uses.
+  std::unordered_map<std::uint32_t, Mask> undefined;
+  bool fenced = false;  ///< by wgmma.fence
+};
+
+}  // namespace warploom::sim

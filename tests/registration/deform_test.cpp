@@ -1,0 +1,148 @@
+#include "warploom/registration/deform.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "registration/phantom.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/registration/folding.hpp"
+
+namespace warploom::registration {
+namespace {
+
+// Smooth, up to 5 mm (2.5 voxels) long, invertible.
+Point wave(const Point& p) {
+  return {p[0] + 3.5 * std::sin(p[1] / 11 + 0.4) * std::cos(p[2] / 15),
+          p[1] + 3 * std::sin(p[2] / 12 + p[0] / 17),
+          p[2] + 3 * std::cos(p[0] / 13 - 0.3) * std::sin(p[1] / 14)};
+}
+
+// The map of a field, between voxels too.
+std::function<Point(const Point&)> map_of(const DisplacementField& field) {
+  return [&field, to_voxels = inverse(field.space.to_world)](const Point& p) {
+    const auto& g = field.space.grid;
+    const std::int64_t n[3] = {g.nx, g.ny, g.nz};
+    const Point v = map_point(to_voxels, p);
+    std::int64_t at[3];
+    double part[3];
+    for (std::size_t c = 0; c < 3; ++c) {
+      at[c] = std::clamp<std::int64_t>(static_cast<std::int64_t>(std::floor(v[c])), 0,
+                                       std::max<std::int64_t>(0, n[c] - 2));
+      part[c] = n[c] == 1 ? 0 : std::clamp(v[c] - static_cast<double>(at[c]), 0.0, 1.0);
+    }
+    Point out = p;
+    for (std::int64_t corner = 0; corner < 8; ++corner) {
+      double weight = 1;
+      std::int64_t index[3];
+      for (std::size_t c = 0; c < 3; ++c) {
+        const std::int64_t up = corner >> c & 1;
+        weight *= up != 0 ? part[c] : 1 - part[c];
+        index[c] = std::min(n[c] - 1, at[c] + up);
+      }
+      for (std::size_t c = 0; c < 3; ++c)
+        out[c] += weight *
+                  double(field.mm[c * static_cast<std::size_t>(g.voxels()) +
+                                  static_cast<std::size_t>((index[2] * g.ny + index[1]) * g.nx + index[0])]);
+    }
+    return out;
+  };
+}
+
+std::function<Point(const Point&)> same() {
+  return [](const Point& p) { return p; };
+}
+
+TEST(EstimateDeformation, OfEqualImagesIsNone) {
+  const Space space = space_around(36, 40, 32);
+  const PlacedImage head = head_on(space);
+  const auto found = estimate_deformation(head, head, identity_affine(), {.iterations = {20, 10}});
+  EXPECT_LT(mean_distance(space, same(), map_of(found.field)), 0.02);
+}
+
+TEST(EstimateDeformation, UndoesAKnownOneToATenthOfAVoxel) {
+  const Space space = space_around(40, 44, 38);
+  for (const Measure measure : {Measure::lncc, Measure::ssd}) {
+    const auto found = estimate_deformation(
+        head_on(space, wave), head_on(space), identity_affine(),
+        {.measure = measure, .iterations = {60, 100}, .step = 0.25, .smooth_field = 0.4});
+    EXPECT_GT(mean_distance(space, wave, same()), 3.0);
+    EXPECT_LT(mean_distance(space, wave, map_of(found.field)), 0.2) << name(measure);
+    EXPECT_TRUE(certify(found.field).proved());
+    EXPECT_EQ(found.report.measure.size(), 160U);
+  }
+}
+
+TEST(EstimateDeformation, TakesTheAffineMapAlong) {
+  const Space fixed = space_around(40, 44, 38), moving = space_around(46, 41, 44, {1.9, 2.2, 1.8});
+  const Affine affine{{{0.98, -0.1, 0, 2}, {0.1, 1.02, 0.05, -4}, {0, -0.05, 1, 3}}};
+  const auto truth = [&](const Point& p) { return map_point(affine, wave(p)); };
+  const auto found = estimate_deformation(head_on(fixed, truth), head_on(moving), affine,
+                                          {.iterations = {60, 60}, .step = 0.25, .smooth_field = 0.4});
+  EXPECT_LT(mean_distance(fixed, truth, map_of(found.field)), 0.2);
+}
+
+TEST(EstimateDeformation, OfExchangedImagesIsTheInverse) {
+  const Space space = space_around(40, 44, 38);
+  const PlacedImage a = head_on(space, wave), b = head_on(space);
+  const auto there = estimate_deformation(a, b, identity_affine(), {.iterations = {40, 40}});
+  const auto back = estimate_deformation(b, a, identity_affine(), {.iterations = {40, 40}});
+  const auto forward = map_of(there.field), backward = map_of(back.field);
+  EXPECT_LT(mean_distance(space, same(), [&](const Point& p) { return backward(forward(p)); }),
+            0.1);  // .05 voxel
+}
+
+TEST(EstimateDeformation, WorksInThePlane) {
+  const Space space = space_around(80, 90, 1, {1, 1, 1});
+  const auto flat = [](const Point& p) { return Point{wave(p)[0], wave(p)[1], p[2]}; };
+  const auto found = estimate_deformation(head_on(space, flat), head_on(space), identity_affine(),
+                                          {.iterations = {60, 60, 40}});
+  EXPECT_LT(mean_distance(space, flat, map_of(found.field)), 0.1);
+  EXPECT_TRUE(certify(found.field).proved());
+}
+
+TEST(EstimateDeformation, NeverFoldsUnlessItMay) {
+  // Heads that no map makes alike, big steps and hardly any smoothing.
+  const Space space = space_around(30, 34, 28);
+  const PlacedImage head = head_on(space);
+  const PlacedImage other = head_on(space, [](const Point& p) { return Point{p[1], -p[0], p[2]}; });
+  DeformOptions options{.iterations = {30, 30}, .step = 1, .smooth_update = 0.8, .smooth_field = 0};
+  const auto kept = estimate_deformation(head, other, identity_affine(), options);
+  EXPECT_TRUE(certify(kept.field).proved()) << certify(kept.field).smallest_determinant;
+  EXPECT_GT(kept.report.smoothed_voxels, 0);
+  options.allow_folds = true;
+  EXPECT_GT(certify(estimate_deformation(head, other, identity_affine(), options).field).folded, 0);
+}
+
+TEST(EstimateDeformation, DoesNotDependOnTheNumberOfThreads) {
+  const Space space = space_around(30, 33, 29);
+  const PlacedImage fixed = head_on(space, wave), moving = head_on(space);
+  const auto of = [&](unsigned threads) {
+    return estimate_deformation(fixed, moving, identity_affine(),
+                                {.iterations = {10, 10}, .run = {.threads = threads}})
+        .field.mm;
+  };
+  EXPECT_EQ(of(1), of(3));
+}
+
+TEST(EstimateDeformation, RefusesWhatMakesNoSense) {
+  const PlacedImage head = head_on(space_around(20, 20, 20));
+  const Affine same = identity_affine();
+  EXPECT_THROW(estimate_deformation(head, head_on(space_around(20, 20, 1)), same), BadInput);
+  EXPECT_THROW(estimate_deformation(head, head, same, {.iterations = {}}), BadInput);
+  EXPECT_THROW(estimate_deformation(head, head, same, {.iterations = {-1}}), BadInput);
+  EXPECT_THROW(estimate_deformation(head, head, same, {.step = 0}), BadInput);
+  EXPECT_THROW(estimate_deformation(head, head, same, {.smooth_update = std::nan("")}), BadInput);
+  EXPECT_THROW(estimate_deformation(head, head, same, {.radius = 9}), BadInput);
+  EXPECT_THROW(estimate_deformation(head, head, same, {.measure = static_cast<Measure>(5)}), BadInput);
+  EXPECT_THROW(estimate_deformation(head, head, Affine{}), BadInput);
+  Affine mirror = same;
+  mirror[0][0] = -1;
+  EXPECT_THROW(estimate_deformation(head, head, mirror), BadInput);
+  Affine away = same;
+  away[1][3] = -500;
+  EXPECT_THROW(estimate_deformation(head, head, away), BadInput);
+}
+
+}  // namespace
+}  // namespace warploom::registration
