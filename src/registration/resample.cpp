@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 
 #include "core/doors.hpp"
 #include "registration/bspline.hpp"
 #include "registration/chain_map.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/log.hpp"
 #include "warploom/core/progress.hpp"
 #include "warploom/core/threads.hpp"
 
@@ -90,19 +92,26 @@ PlacedImage resample(const PlacedImage& moving, const Space& fixed, const Transf
   const Extents extents(source->grid);
   const std::size_t from_voxels = source->data.size() / channels,
                     to_voxels = out.image.data.size() / channels;
+  std::atomic<bool> any_inside = false;
   parallel_for(grid.ny * grid.nz, [&](std::int64_t row) {
     check_interrupt();
     std::vector<Point> points(static_cast<std::size_t>(grid.nx));
     map.row(fixed, row % grid.ny, row / grid.ny, points);
     float* to = out.image.data.data() + row * grid.nx;
+    bool row_inside = false;
     for (std::size_t x = 0; x < points.size(); ++x) {
       const Point index = map_point(to_index, points[x]);
       const bool inside = extents.contains(index);
+      row_inside = row_inside || inside;
       for (std::size_t c = 0; c < channels; ++c)
         to[c * to_voxels + x] =
             inside ? value_at(interpolation, source->data.data() + c * from_voxels, extents, index) : outside;
     }
+    if (row_inside) any_inside = true;
   });
+  if (!any_inside)
+    log(LogLevel::warning,
+        "no voxel of the result lies in the moving image: do the transforms belong to these two images, and are they in their order?");
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include "warploom/registration/field.hpp"
 #include "warploom/registration/folding.hpp"
 #include "warploom/registration/measure.hpp"
+#include "warploom/registration/points_file.hpp"
 #include "warploom/registration/resample.hpp"
 #include "warploom/registration/space.hpp"
 #include "warploom/registration/transform.hpp"
@@ -269,6 +270,25 @@ DOOR(TransformFiles, "registration::parse_transform", "registration::read_transf
     refused([&] { return write_fsl_field(kPath, zero_field(whole_space()), space), 0; });
   }
   EXPECT_FALSE(std::filesystem::exists(kPath));
+}
+
+DOOR(PointTables, "registration::parse_points", "registration::points_text",
+     "registration::parse_point_axes") {
+  for (const std::string& text : odd_texts()) {
+    survives([&] { return parse_points(text, "text").points.size(); });  // a matrix is one, too
+    refused([&] { return parse_point_axes(text); });
+  }
+  refused([] { return parse_points("1,2,3\n", "text", no_enumerator<PointAxes>()).points.size(); });
+  PointTable table = parse_points("1,2,3\n", "text");
+  refused([&] { return points_text(table, no_enumerator<PointAxes>()); });
+  refused([&] { return points_text({table.points, {}}); });
+  for (const std::int64_t size : {kMost, std::int64_t{-1}, std::int64_t{0}, std::int64_t{2}}) {
+    PointTable broken = table;
+    broken.table.rows = size;
+    refused([&] { return points_text(broken); });
+    broken.table.rows = 1, broken.table.columns = size;
+    refused([&] { return points_text(broken); });
+  }
 }
 
 }  // namespace

@@ -43,6 +43,7 @@ Verb occupancy_verb();
 Verb sim_verb();
 Verb denoise_verb();
 Verb segment_verb();
+Verb register_verb();
 Verb dp_verb();
 Verb table_verb();
 Verb search_verb();
