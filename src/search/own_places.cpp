@@ -15,6 +15,12 @@
 namespace warploom::search {
 namespace {
 
+constexpr Freedom kAll = {.map = true, .lags = true};
+
+std::int64_t largest_lag(const Query& query, const FindOptions& options) {
+  return std::min(samples_of(options.max_lag, query.length()), query.length()) / 2;
+}
+
 /// The mean and the deviation of a channel.
 struct Level {
   double mean = 0, deviation = 0;
@@ -35,6 +41,28 @@ Level level_of(const WindowMoments& windows, std::int64_t offset) {
   offset = std::clamp<std::int64_t>(offset, 0, std::ssize(windows.scale) - 1);
   const float scale = windows.scale[offset];
   return {static_cast<double>(windows.mean[offset]) + windows.rest[offset], scale == 0 ? 0 : 1.0 / scale};
+}
+
+/// [windows of `whole`] How like each is to the query if each third of each channel is taken at its most
+/// alike: a mean of correlations.
+std::vector<float> alike_in_parts(const Correlations& whole, const Searched& searched, const Query& query,
+                                  const FindOptions& options) {
+  constexpr std::int64_t kParts = 3;
+  const std::int64_t length = query.length() / kParts;
+  std::vector<float> all(static_cast<std::size_t>(whole.windows()), 0.F);
+  if (length < 2) return all;
+  const Searched in_parts(searched.index(), length);
+  for (std::int64_t p = 0; p < kParts; ++p) {
+    Query part = query;
+    for (std::span<const float>& channel : part.channels) channel = channel.subspan(p * length, length);
+    const Correlations correlations(in_parts, part, options, whole.step());
+    const std::vector<float> most =
+        Assignments(correlations, part, options.negated, largest_lag(query, options)).most_like(kAll);
+    const std::int64_t later = p * length / whole.step();
+    for (std::int64_t w = 0; w < std::ssize(all) && w + later < std::ssize(most); ++w)
+      all[w] += most[w + later] / static_cast<float>(kParts * query.channels.size());
+  }
+  return all;
 }
 
 /// The least distance of each at its place and a fiftieth of the query beside it, all at once: a lane for
@@ -86,26 +114,29 @@ void look_around(const Searched& searched, const Query& query, const FindOptions
 
 std::vector<OwnPlace> own_places(const Correlations& correlations, const Searched& searched,
                                  const Query& query, const FindOptions& options, std::int64_t count) {
-  constexpr Freedom kAll = {.map = true, .lags = true};
   const std::int64_t exclusion = samples_of(options.exclusion, query.length());
-  const std::int64_t lag = std::min(samples_of(options.max_lag, query.length()), query.length()) / 2;
-  const Assignments assignments(correlations, query, options.negated, lag);
-  const std::vector<float> most = assignments.most_like(kAll);
+  const Assignments assignments(correlations, query, options.negated, largest_lag(query, options));
   std::vector<OwnPlace> places;
-  for (const std::int64_t window : largest_of(most, count, exclusion / correlations.step())) {
+  for (const std::int64_t window :
+       largest_of(assignments.most_like(kAll), count, exclusion / correlations.step())) {
     const std::int64_t offset = window * correlations.step();
-    OwnPlace own{.reading = assignments.fit(kAll, std::span(&offset, 1)), .place = {offset}};
-    const double alike = most[window] / static_cast<double>(query.channels.size());
-    own.order = std::log(std::max(1e-3, 2 * (1 - alike))) / 4;
-    places.push_back(std::move(own));
+    places.push_back({.reading = assignments.fit(kAll, std::span(&offset, 1)), .place = {offset}});
   }
   look_around(searched, query, options, places);
   std::erase_if(places, [](const OwnPlace& own) { return !std::isfinite(own.place.logarithm); });
+  return places;
+}
+
+std::vector<OwnPlace> in_order(std::vector<OwnPlace> places, const Correlations& correlations,
+                               const Searched& searched, const Query& query, const FindOptions& options) {
+  const std::vector<float> alike = alike_in_parts(correlations, searched, query, options);
   for (OwnPlace& own : places) {
     own.first = own.place.offset + *std::ranges::min_element(own.reading.lags);
-    own.order += own.place.logarithm;
+    const double left = 2 * (1 - static_cast<double>(alike[correlations.window(own.place.offset)]));
+    own.order = own.place.logarithm + std::log(std::max(1e-3, left)) / 2;
   }
   std::ranges::stable_sort(places, {}, &OwnPlace::order);
+  const std::int64_t exclusion = samples_of(options.exclusion, query.length());
   std::vector<OwnPlace> kept;
   for (OwnPlace& own : places)
     if (std::ranges::none_of(

@@ -310,7 +310,7 @@ class Choice {
     const double nearer = std::exp(best - usual) - std::exp(own_best);
     const double levels = gain_of_levels(correlations, seen_.searched, query_, options_, reading, offsets);
     if (nearer + levels <= kOwn) return;
-    own_ = std::move(own);
+    own_ = in_order(std::move(own), correlations, seen_.searched, query_, options_);
     Reading each = plain_;
     each.own = true;
     try_reading(each, in_place - usual_ - own_best, 0);
@@ -345,7 +345,8 @@ class Choice {
       const Correlations correlations(few_.searched, decoy, options_);
       minima.emplace_back();
       for (const OwnPlace& own :
-           own_places(correlations, few_.searched, decoy, options_, correlations.windows()))
+           in_order(own_places(correlations, few_.searched, decoy, options_, correlations.windows()),
+                    correlations, few_.searched, decoy, options_))
         minima.back().push_back({own.place.offset, own.order});
     }
     return minima;
