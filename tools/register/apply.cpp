@@ -14,8 +14,11 @@
 #include "warploom/core/error.hpp"
 #include "warploom/imaging/image_file.hpp"
 #include "warploom/imaging/tensor_order.hpp"
+#include "warploom/page/html.hpp"
+#include "warploom/page/text.hpp"
 #include "warploom/registration/folding.hpp"
 #include "warploom/registration/points_file.hpp"
+#include "warploom/registration/quality_page.hpp"
 #include "warploom/registration/resample.hpp"
 #include "warploom/registration/space.hpp"
 #include "warploom/registration/transform.hpp"
@@ -27,7 +30,7 @@ namespace {
 using namespace registration;
 
 struct Settings {
-  std::string image, output, reference, points, points_out, composed, jacobian, report;
+  std::string image, output, reference, points, points_out, composed, jacobian, report, qc;
   std::vector<std::string> transforms;
   Interpolation interpolation = Interpolation::linear;
   PointAxes axes = PointAxes::ras;
@@ -73,6 +76,8 @@ void check(const Settings& s) {
         "--composed {}: fields are written as .nii or .nii.gz, affines as .txt, .tfm or .mat", s.composed));
   if (!s.jacobian.empty() && !ends_with(s.jacobian, {".nii", ".nii.gz"}))
     throw BadInput(fmt::format("--jacobian {}: maps are written as .nii or .nii.gz", s.jacobian));
+  if (!s.qc.empty() && (s.image.empty() || s.reference.empty() || s.tensors))
+    throw BadInput("--qc needs an image to resample (not tensors) and --reference");
   if (s.labels && s.tensors) throw BadInput("--labels and --tensors exclude each other");
 }
 
@@ -213,18 +218,41 @@ std::string as_text(const Applied& done) {
   return text + fmt::format("  time        {:.3f} s\n", done.seconds);
 }
 
+std::string facts(const Applied& done) {
+  const imaging::Grid& grid = done.reference.grid;
+  std::vector<page::Fact> out{
+      {"Reference", size_text(grid),
+       fmt::format("{:.4g} x {:.4g} x {:.4g} mm each", grid.spacing[0], grid.spacing[1], grid.spacing[2])},
+      {"Transforms", std::to_string(done.kinds.size()), page::escaped(page::listed(done.kinds))}};
+  if (done.certificate) {
+    const FoldCertificate& c = *done.certificate;
+    out.push_back({"Folding", c.proved() ? "none" : fmt::format("{} cells", c.folded + c.undecided),
+                   c.proved()
+                       ? fmt::format("proved by {}", name(c.kind))
+                       : fmt::format("{} folded, {} undecided, of {}", c.folded, c.undecided, c.cells)});
+    out.push_back(
+        {"Smallest determinant", fmt::format("{:.3g}", c.smallest_determinant), "1: nothing is stretched"});
+  }
+  return page::facts(out);
+}
+
 int run(const Settings& s) {
   const Stopwatch watch;
   const RunScope scope(s.run);
   check(s);
   OutputFiles files;
   const TransformName composed(s.composed);
-  for (const std::string& path : {s.output, s.points_out, composed.file, s.jacobian, s.report})
+  for (const std::string& path : {s.output, s.points_out, composed.file, s.jacobian, s.report, s.qc})
     if (!path.empty()) files.add(path, s.force);
 
   Applied done{.settings = s, .reference = {}, .kinds = {}, .certificate = {}};
   std::optional<Space> fixed, moving_space;
-  if (!s.reference.empty()) fixed = read_image(s, s.reference).space();
+  PlacedImage reference;
+  if (!s.reference.empty()) {
+    reference = read_image(s, s.reference);
+    fixed = reference.space();
+    if (s.qc.empty()) reference.image.data = {};
+  }
   Tensors tensors;
   PlacedImage image;
   if (!s.image.empty()) {
@@ -259,7 +287,7 @@ int run(const Settings& s) {
     });
   }
   const bool writes_field = !s.composed.empty() && ends_with(composed.file, {".nii", ".nii.gz"});
-  if (writes_field || !s.jacobian.empty()) {
+  if (writes_field || !s.jacobian.empty() || !s.qc.empty()) {
     done.reference = reference_space(chain, fixed);
     const DisplacementField field = to_field(chain, done.reference);
     done.certificate = certify(field);
@@ -273,6 +301,13 @@ int run(const Settings& s) {
       files.write(s.jacobian, [&](const auto& path) {
         write_placed(path, {jacobian_determinant(field), done.reference.to_world});
       });
+    if (!s.qc.empty())
+      files.write(s.qc, quality_page({.fixed_name = page::file_name(s.reference),
+                                      .moving_name = page::file_name(input_name(s.image)),
+                                      .facts = facts(done),
+                                      .fixed = reference,
+                                      .warped = image,
+                                      .field = &field}));
   }
   if (!s.points.empty()) {
     PointTable points = parse_points(read_input(s.points), input_name(s.points), s.axes);
@@ -347,6 +382,9 @@ std::function<int()> add(Command& command) {
       "Field (.nii, .nii.gz) or affine (.txt, .tfm, .mat) to write, as ITK has it; fsl:FILE as FSL has it");
   command.add("--jacobian FILE", &s->jacobian, "Map of the Jacobian determinant to write: .nii or .nii.gz");
   command.group("Run");
+  command.add(
+      "--qc FILE", &s->qc,
+      "Page to write, .html: both images, checkerboard, edges, the field as a grid, change of volume");
   command.add_threads(s->run.threads);
   add_max_memory(
       command, s->max_memory,

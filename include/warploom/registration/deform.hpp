@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "warploom/core/run.hpp"
@@ -10,7 +11,20 @@
 
 namespace warploom::registration {
 
+enum class DeformMethod {
+  greedy,     ///< symmetric, by smoothed steps
+  curvature,  ///< Fischer and Modersitzki, JMIV 18, 2003: squared differences and bending, semi-implicit
+              ///< steps
+};
+/// @throws BadInput naming them
+DeformMethod parse_deform_method(std::string_view text);
+std::string_view name(DeformMethod method);
+
 struct DeformOptions {
+  DeformMethod method = DeformMethod::greedy;
+  /// Of DeformMethod::curvature: the weight of bending, for images of standard deviation 1 and lengths in
+  /// voxels of each resolution, 1e-9 to 1e9. The larger, the smoother.
+  double bending = 1;
   Measure measure = Measure::lncc;
   int radius = 2;  ///< of Measure::lncc [voxels of each resolution], 1 to 8
   /// Iterations at each resolution, from the coarsest to that of the fixed image, each with voxels half the
