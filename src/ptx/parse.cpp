@@ -382,7 +382,7 @@ void Parser::function_directive(Function& f) {
     f.maximal_registers = static_cast<std::uint32_t>(lex_.integer("a number of registers"));
   } else if (word == ".reqnctapercluster") {
     f.cluster = true;
-    dimensions();
+    f.required_cluster = dimensions();
   } else if (word == ".maxclusterrank") {
     f.cluster = true;
     lex_.integer("a number of blocks");

@@ -95,6 +95,7 @@ void addresses(const Warp& w, const Step& s, const MemoryForm& form, std::uint64
 bool resolve(Warp& w, const Step& s, Space space, const std::uint64_t (&address)[kLanes], Mask lanes,
              std::uint32_t bytes, std::uint32_t align, bool write, Pointers& to) {
   Block& b = *w.block;
+  const Space from = space;
   const auto verb = [&] { return fmt::format("{} of {} bytes", write ? "write" : "read", bytes); };
   to.lanes = lanes;
   if (space == Space::generic) {
@@ -108,39 +109,69 @@ bool resolve(Warp& w, const Step& s, Space space, const std::uint64_t (&address)
     std::copy_n(address, kLanes, to.address);
   }
   if (space == Space::constant) space = Space::global;
+  const bool anywhere = from == Space::generic || from == Space::shared_cluster;
+  if (space == Space::shared_cluster) space = Space::shared;
   to.space = space;
+  to.block = nullptr;
+  if (space == Space::shared && anywhere && b.shared.size() <= kPlaceMask) {
+    // Lanes that point into one block's memory, with the first of them.
+    const std::uint64_t above = to.address[std::countr_zero(to.lanes)] >> kRankShift;
+    for (unsigned i = 0; i < kLanes; ++i) {
+      if (to.address[i] >> kRankShift != above) to.lanes &= ~(Mask{1} << i);
+      to.address[i] &= kPlaceMask;
+    }
+    if (above > b.cluster->blocks.size()) {
+      fault(w, s, FindingKind::out_of_bounds, static_cast<unsigned>(std::countr_zero(to.lanes)), verb(),
+            fmt::format("shared memory of rank {} in a cluster of {} blocks", above - 1,
+                        b.cluster->blocks.size()));
+      return false;
+    }
+    if (above != 0 && above - 1 != b.rank) to.block = b.cluster->blocks[above - 1];
+    if (to.block != nullptr && to.block->alive == 0) {
+      fault(w, s, FindingKind::illegal, static_cast<unsigned>(std::countr_zero(to.lanes)), verb(),
+            fmt::format("shared memory of block ({},{},{}), whose threads have left", to.block->index[0],
+                        to.block->index[1], to.block->index[2]));
+      return false;
+    }
+  }
+  Block& holder = owner(w, to);
+  const auto described = [&](unsigned lane) {
+    return to.block != nullptr ? describe_shared(*to.block, to.address[lane])
+                               : describe(w, space, to.address[lane]);
+  };
   std::uint64_t bits = 0;
   for (unsigned i = 0; i < kLanes; ++i) bits |= (to.lanes >> i & 1) != 0 ? to.address[i] : 0;
   if ((bits & (align - 1)) != 0) {
     unsigned lane = 0;
     while ((to.lanes >> lane & 1) == 0 || (to.address[lane] & (align - 1)) == 0) ++lane;
     fault(w, s, FindingKind::misaligned, lane, verb(),
-          describe(w, space, to.address[lane]) + fmt::format(", no multiple of {}", align));
+          described(lane) + fmt::format(", no multiple of {}", align));
     return false;
   }
   const auto outside = [&](unsigned lane) {
-    fault(w, s, FindingKind::out_of_bounds, lane, verb(), describe(w, space, to.address[lane]));
+    fault(w, s, FindingKind::out_of_bounds, lane, verb(), described(lane));
     return false;
   };
   const auto in_object = [&](unsigned lane) {
-    return to.address[lane] < b.shared.size() && bytes <= b.shared.size() - to.address[lane] &&
-           ((b.written[to.address[lane]] | b.written[to.address[lane] + bytes - 1]) & kGap) == 0;
+    return to.address[lane] < holder.shared.size() && bytes <= holder.shared.size() - to.address[lane] &&
+           ((holder.written[to.address[lane]] | holder.written[to.address[lane] + bytes - 1]) & kGap) == 0;
   };
   const auto touches_object = [&](unsigned lane) {
     fault(w, s, FindingKind::illegal, lane, verb(),
-          describe(w, space, to.address[lane]) + ": an mbarrier in use (mbarrier.inval ends that)");
+          described(lane) + ": an mbarrier in use (mbarrier.inval ends that)");
     return false;
   };
   switch (space) {
     case Space::shared: {
-      const std::uint64_t size = b.shared.size();
+      const std::uint64_t size = holder.shared.size();
       for (Mask rest = to.lanes; rest != 0; rest &= rest - 1) {
         const auto i = static_cast<unsigned>(std::countr_zero(rest));
         // A gap is at least as wide as any access: the first and the last byte tell.
         if (to.address[i] + bytes > size || to.address[i] > size ||
-            ((b.written[to.address[i]] | b.written[to.address[i] + bytes - 1]) & (kGap | kObject)) != 0)
+            ((holder.written[to.address[i]] | holder.written[to.address[i] + bytes - 1]) &
+             (kGap | kObject)) != 0)
           return in_object(i) ? touches_object(i) : outside(i);
-        to.at[i] = b.shared.data() + to.address[i];
+        to.at[i] = holder.shared.data() + to.address[i];
       }
       return true;
     }
@@ -186,7 +217,7 @@ bool resolve(Warp& w, const Step& s, Space space, const std::uint64_t (&address)
 
 Mask unwritten(const Warp& w, const Pointers& to, std::uint32_t bytes) {
   Mask found = 0;
-  const std::uint8_t* written = w.block->written.data();
+  const std::uint8_t* written = owner(w, to).written.data();
   for (Mask rest = to.lanes; rest != 0; rest &= rest - 1) {
     const auto i = static_cast<unsigned>(std::countr_zero(rest));
     const std::uint8_t* at = written + to.address[i];
@@ -204,7 +235,7 @@ Mask unwritten(const Warp& w, const Pointers& to, std::uint32_t bytes) {
 }
 
 void mark_written(Warp& w, const Pointers& to, std::uint32_t bytes, bool is_written) {
-  std::uint8_t* written = w.block->written.data();
+  std::uint8_t* written = owner(w, to).written.data();
   const std::uint8_t value = is_written ? kWritten : kUnwritten;
   for (Mask rest = to.lanes; rest != 0; rest &= rest - 1) {
     const auto i = static_cast<unsigned>(std::countr_zero(rest));
@@ -232,6 +263,7 @@ void note_access(Warp& w, const Step& s, const MemoryForm& form, const Pointers&
     access.address = to.address;
     access.silent = silent;
     access.step = &s;
+    access.owner = to.block;
     worker.races->access(w, access);
   }
   if (worker.yield_at_access && w.stop == Stop::none) w.stop = Stop::yield;

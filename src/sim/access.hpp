@@ -10,7 +10,11 @@ struct Pointers {
   Mask lanes = 0;
   std::uint64_t address[kLanes];  ///< in that space
   std::byte* at[kLanes];
+  Block* block = nullptr;  ///< Space::shared: whose, if not the warp's own
 };
+inline Block& owner(const Warp& warp, const Pointers& to) {
+  return to.block != nullptr ? *to.block : *warp.block;
+}
 
 /// Addresses of a step: its base a (unless fixed) and immediate.
 void addresses(const Warp& warp, const Step& step, const MemoryForm& form, std::uint64_t (&address)[kLanes]);

@@ -129,7 +129,7 @@ void run_copies_arrive(Registers& r, const Step& s, Mask lanes) {
     };
     for (auto& g : w.copy_groups) take(g.copies);
     take(w.copies);
-    if (s.flags == 0) ++w.block->mbarriers.at(*at).pending;
+    if (s.flags == 0) ++at->block->mbarriers.at(at->offset).pending;
     track(w, *at, std::move(tracked));
   }
 }
@@ -180,6 +180,7 @@ void Decoder::async_copy() {
     step.run = &run_wait;
     return;
   }
+  if (opcode->has("L2::cache_hint")) operands = operands.first(operands.size() - 1);  // changes no result
   if (operands.size() < 3 || operands.size() > 4 || operands[2].kind != OperandKind::integer) unsupported();
   const auto bytes = static_cast<std::uint8_t>(operands[2].value);
   if (bytes != 4 && bytes != 8 && bytes != 16) unsupported();

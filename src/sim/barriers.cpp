@@ -177,7 +177,11 @@ void report_stuck(Block& b) {
   const auto place = [&](const Group& g) {
     return g.wait == Wait::barrier    ? fmt::format("barrier {}", g.barrier)
            : g.wait == Wait::mbarrier ? describe_mbarrier(b, g.barrier)
-                                      : fmt::format("warp operation of lanes {:#010x}", g.members);
+           : g.wait == Wait::warpgroup
+               ? std::string("wgmma.wait_group, to which other warps of its warpgroup do not come")
+           : g.wait == Wait::cluster ? fmt::format("barrier of the cluster, where {} of {} threads are",
+                                                   b.cluster->arrived, b.cluster->alive)
+                                     : fmt::format("warp operation of lanes {:#010x}", g.members);
   };
   std::uint32_t waiting = 0;
   for (Warp& w : b.warps)
@@ -216,11 +220,6 @@ bool Decoder::barrier_operation() {
   if (opcode->has("warp")) {
     decode_warp_barrier(*this);
     return true;
-  }
-  if (opcode->has("cluster")) {
-    // A cluster of one block: arriving and waiting are a barrier of the block in two parts, which we have
-    // not.
-    unsupported("clusters are not simulated");
   }
   const bool red = opcode->has("red");
   const bool aligned = opcode->op == Op::bar || opcode->has("aligned");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <map>
@@ -11,6 +12,7 @@
 #include "sim/mbarrier.hpp"
 #include "sim/memory.hpp"
 #include "sim/program.hpp"
+#include "sim/race_order.hpp"
 #include "sim/step.hpp"
 #include "sim/tensor_form.hpp"
 #include "warploom/sim/sim.hpp"
@@ -22,7 +24,7 @@ struct Worker;
 class RaceDetector;
 
 /// Why a group of threads does not run.
-enum class Wait : std::uint8_t { none, barrier, lanes, mbarrier };
+enum class Wait : std::uint8_t { none, barrier, lanes, mbarrier, cluster, warpgroup };
 
 /// Threads of one warp at one step.
 struct Group {
@@ -85,6 +87,8 @@ struct Warp : Registers {
   std::map<std::uint8_t, std::vector<BulkGroup>> bulk_groups;  ///< of each lane, oldest first
 
   WarpgroupProducts warpgroup_products;
+  Mask cluster_arrived = 0;  ///< lanes that arrived at the cluster's barrier and have not waited
+  std::array<std::uint32_t, kLanes> arrived_in{};  ///< the cluster's phase at that time
 
   void activate(Mask lanes) {
     active = lanes;
@@ -109,6 +113,21 @@ struct Barrier {
 /// Of a byte of shared memory. kObject: of a live mbarrier, which loads and stores may not touch.
 inline constexpr std::uint8_t kUnwritten = 0, kWritten = 1, kObject = 0x40, kGap = 0x80;
 
+/// Blocks that reach each other's shared memory, in flight together, and their barrier. A block alone is one,
+/// too.
+struct Cluster {
+  Dim size;
+  std::vector<Block*> blocks;  ///< by rank
+  std::uint32_t alive = 0;     ///< threads that have not left
+  std::uint32_t arrived = 0, phase = 0;
+  Released arriving, completed;  ///< of the race detector
+};
+
+/// Of a shared address, above the 24 bits that are a place in one block: 0 is the block at hand, else a rank
+/// and 1.
+inline constexpr unsigned kRankShift = 24;
+inline constexpr std::uint32_t kPlaceMask = (1u << kRankShift) - 1;
+
 /// One thread block in flight.
 struct Block {
   Worker* worker = nullptr;
@@ -116,6 +135,8 @@ struct Block {
   std::uint64_t number = 0;  ///< x fastest
   std::array<std::uint32_t, 3> index{};
   Dim grid, size;
+  std::shared_ptr<Cluster> cluster;
+  std::uint32_t rank = 0;  ///< in its cluster
   std::uint32_t threads = 0;
   std::vector<Warp> warps;
   std::vector<std::byte> shared;        ///< static with gaps, then dynamic
@@ -147,6 +168,7 @@ struct Access {
   /// Lanes whose store leaves memory as it was: two writes of one value are no race.
   Mask silent = 0;
   const Step* step = nullptr;
+  const Block* owner = nullptr;  ///< whose shared memory; nullptr: the warp's block's
 };
 
 /// Collects findings of one worker.
@@ -198,11 +220,14 @@ inline void not_counted(Warp& w) {
 
 // scheduler.cpp: how threads go on.
 
-/// Puts the threads of block `number` at the kernel's first instruction. A block that ran before may be used
-/// again, of the same worker.
-void start_block(Worker& worker, Block& block, std::uint64_t number);
-/// Runs some of the block's threads; false: all have left, or the kernel ended.
+/// Puts the threads of block `number` at the kernel's first instruction, in that cluster as its next block. A
+/// block that ran before may be used again, of the same worker.
+void start_block(Worker& worker, Block& block, std::uint64_t number, std::shared_ptr<Cluster> cluster);
+/// Runs some of the block's threads; false: all have left, or the kernel ended. True of a block in a cluster
+/// of several may mean that its threads wait for others': see can_run.
 bool run_block(Block& block, std::uint64_t budget);
+/// Some of its threads wait for nothing.
+bool can_run(const Block& block);
 /// Continues at `target` with the taken lanes of the running group; the rest goes on at warp.pc.
 void branch(Warp& warp, Mask taken, std::uint32_t target);
 /// After a change of pc: joins groups that are at the same step, and lets the one that is behind run.
@@ -229,6 +254,11 @@ bool release_if_all_there(Warp& warp, const Step& at, Mask members);
 
 /// Bulk copies of these lanes to global memory are done.
 void finish_bulk_stores(Warp& warp, Mask lanes);
+
+// cluster.cpp
+
+/// The cluster's barrier is complete without those who left: `arrived` of them were there.
+void threads_left_cluster(Block& block, std::uint32_t left, std::uint32_t arrived);
 
 // barriers.cpp
 enum class BarrierKind : std::uint8_t { sync, arrive, popc, all, any };

@@ -31,8 +31,8 @@ Pointers bulk_range(Warp& w, const Step& s, Space space, unsigned lane, std::uin
   if (to.space == Space::shared)
     for (std::uint32_t i = kUnit; i + kUnit < bytes; i += kUnit) {
       Pointers unit;
-      all[lane] = to.address[lane] + i;
-      if (!resolve(w, s, Space::shared, all, Mask{1} << lane, kUnit, kUnit, write, unit)) return {};
+      all[lane] = address + i;
+      if (!resolve(w, s, space, all, Mask{1} << lane, kUnit, kUnit, write, unit)) return {};
     }
   return to;
 }
@@ -41,7 +41,7 @@ void note_bulk(Warp& w, const Step& s, unsigned lane, const Pointers& range, std
                Access::Kind kind, bool begins) {
   // Before it is a write itself, what others wrote there is looked at.
   const Worker& worker = *w.block->worker;
-  if (begins && worker.races && range.space == Space::shared)
+  if (begins && worker.races && range.space == Space::shared && range.block == nullptr)
     worker.races->asynchronous(w, lane, s, kind, static_cast<std::uint32_t>(range.address[lane]), bytes);
   Pointers part = range;
   for (std::uint32_t i = 0; i < bytes; i += kUnit) {
@@ -50,6 +50,12 @@ void note_bulk(Warp& w, const Step& s, unsigned lane, const Pointers& range, std
     form.bytes = kUnit;
     note_access(w, s, form, part, kind);
   }
+}
+
+bool in_one_block(Warp& w, const Step& s, unsigned lane, const Pointers& to, const MBarrierPlace& object) {
+  if (&owner(w, to) == object.block) return true;
+  fault(w, s, FindingKind::illegal, lane, "bulk copy", "its destination and its mbarrier lie in two blocks");
+  return false;
 }
 
 void add_bulk_store(Warp& w, unsigned lane, Warp::BulkStore store) {
@@ -101,11 +107,11 @@ void run_bulk_load(Registers& r, const Step& s, Mask lanes) {
     if (bytes == 0) return;
     const auto object = mbarrier_at(w, s, lane, objects[lane], p.memory[s.extra + 2].space == Space::generic);
     if (!object) return;
-    const Pointers from = bulk_range(w, s, Space::global, lane, e.from[lane], bytes, false);
+    const Pointers from = bulk_range(w, s, p.memory[s.extra + 1].space, lane, e.from[lane], bytes, false);
     if (from.space == Space::none) return;
-    const Pointers to = bulk_range(w, s, Space::shared, lane, e.to[lane], bytes, true);
-    if (to.space == Space::none) return;
-    note_bulk(w, s, lane, from, bytes, Access::read);
+    const Pointers to = bulk_range(w, s, p.memory[s.extra].space, lane, e.to[lane], bytes, true);
+    if (to.space == Space::none || !in_one_block(w, s, lane, to, *object)) return;
+    note_bulk(w, s, lane, from, bytes, Access::read, true);
     note_bulk(w, s, lane, to, bytes, Access::write, true);
     mark_written(w, to, bytes, false);
     TrackedCopies tracked;
@@ -204,15 +210,15 @@ void Decoder::bulk_copy() {
     step.run = &run_nothing;
     return;
   }
-  const bool load = opcode->has("mbarrier::complete_tx::bytes") && opcode->has("global");
+  const bool load = opcode->has("mbarrier::complete_tx::bytes");
   const bool store = opcode->has("bulk_group");
   const std::size_t wanted = (load ? 4u : 3u) + (opcode->has("L2::cache_hint") ? 1u : 0u);
   if ((!load && !store) || operands.size() != wanted || opcode->has("cp_mask")) unsupported();
   MemoryForm to, from, object;
-  to.space = load ? Space::shared : Space::global;
-  from.space = load ? Space::global : Space::shared;
+  to.space = load ? Space::shared_cluster : Space::global;
+  from.space = load && opcode->has("global") ? Space::global : Space::shared;
   to.bytes = from.bytes = static_cast<std::uint8_t>(kUnit);
-  object.space = Space::shared;
+  object.space = Space::shared_cluster;
   object.bytes = 8;
   step.second = static_cast<std::uint32_t>(program.copy_displacements.size());
   address(operands[1], from);

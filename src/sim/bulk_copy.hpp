@@ -13,6 +13,9 @@ Pointers bulk_range(Warp& warp, const Step& step, ptx::Space space, unsigned lan
 /// RaceDetector::asynchronous).
 void note_bulk(Warp& warp, const Step& step, unsigned lane, const Pointers& range, std::uint32_t bytes,
                Access::Kind kind, bool begins = false);
+/// A copy's mbarrier lies with what it writes. False: a finding ended the kernel.
+bool in_one_block(Warp& warp, const Step& step, unsigned lane, const Pointers& to,
+                  const MBarrierPlace& object);
 /// To be done when its group is waited for.
 void add_bulk_store(Warp& warp, unsigned lane, Warp::BulkStore store);
 

@@ -192,6 +192,20 @@ Special special_of(std::string_view name) {
       {"%nctaid.x", Special::nctaid_x},
       {"%nctaid.y", Special::nctaid_y},
       {"%nctaid.z", Special::nctaid_z},
+      {"%cluster_ctaid.x", Special::cluster_ctaid_x},
+      {"%cluster_ctaid.y", Special::cluster_ctaid_y},
+      {"%cluster_ctaid.z", Special::cluster_ctaid_z},
+      {"%cluster_nctaid.x", Special::cluster_nctaid_x},
+      {"%cluster_nctaid.y", Special::cluster_nctaid_y},
+      {"%cluster_nctaid.z", Special::cluster_nctaid_z},
+      {"%cluster_ctarank", Special::cluster_ctarank},
+      {"%cluster_nctarank", Special::cluster_nctarank},
+      {"%clusterid.x", Special::clusterid_x},
+      {"%clusterid.y", Special::clusterid_y},
+      {"%clusterid.z", Special::clusterid_z},
+      {"%nclusterid.x", Special::nclusterid_x},
+      {"%nclusterid.y", Special::nclusterid_y},
+      {"%nclusterid.z", Special::nclusterid_z},
       {"%laneid", Special::laneid},
       {"%warpid", Special::warpid},
       {"%nwarpid", Special::nwarpid},
@@ -214,10 +228,8 @@ Special special_of(std::string_view name) {
       {"%globaltimer_hi", Special::globaltimer_hi}};
   const auto at = names.find(name);
   if (at != names.end()) return at->second;
-  // One block a cluster, and no performance counters.
-  if (name.starts_with("%envreg") || name.starts_with("%pm") || name.starts_with("%cluster_ctaid") ||
-      name == "%cluster_ctarank" || name == "%is_explicit_cluster" || name.starts_with("%clusterid"))
-    return Special::zero;
+  if (name.starts_with("%envreg") || name.starts_with("%pm"))
+    return Special::zero;  // no performance counters
   return Special::count_;
 }
 
@@ -311,9 +323,6 @@ Source Decoder::source(const Operand& operand, unsigned bytes, bool is_real) {
     case OperandKind::special: {
       const std::string_view name = module.text_of(operand.span);
       if (name == "WARP_SZ") return constant(kLanes, bytes);
-      if (name.starts_with("%cluster_nctaid") || name == "%nclusterid.y" || name == "%nclusterid.z" ||
-          name == "%cluster_nctarank")
-        return constant(1, bytes);
       if (name.starts_with(kReservedOffset)) return constant(reserved_offset(name), bytes);
       const Special special = special_of(name);
       if (special == Special::count_ || bytes < 2) unsupported(fmt::format("special register {}", name));

@@ -75,6 +75,7 @@ struct Decoder {
   bool memory_operation();  ///< false: not one
   bool warp_operation();
   bool barrier_operation();
+  bool cluster_operation();
   bool matrix_operation();
   void matrix_product();
   void warpgroup_product();

@@ -339,7 +339,9 @@ void Decoder::instruction_at(std::uint32_t i) {
     default:
       break;
   }
-  if (memory_operation() || warp_operation() || barrier_operation() || matrix_operation()) return;
+  if (memory_operation() || cluster_operation() || warp_operation() || barrier_operation() ||
+      matrix_operation())
+    return;
   arithmetic();
 }
 
@@ -418,7 +420,8 @@ void Decoder::note_memory() {
     const bool element = o.op == Op::wmma && (o.has("load") || o.has("store"));
     if (!load && !store && !atom && !element) continue;
     const MemoryForm& form = program.memory[s.extra];
-    const bool shared = form.space == Space::shared || form.space == Space::generic;
+    const bool shared =
+        form.space == Space::shared || form.space == Space::shared_cluster || form.space == Space::generic;
     const bool global = form.space == Space::global || form.space == Space::generic;
     if (shared) program.shared_cell = std::min(program.shared_cell, form.bytes);
     if (global) program.global_cell = std::min(program.global_cell, form.bytes);

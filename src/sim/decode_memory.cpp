@@ -41,6 +41,13 @@ void run_add_window(Registers& r, const Step& s, Mask lanes) {
     if ((lanes >> i & 1) != 0) to[i] = a[i] + static_cast<std::uint64_t>(s.immediate);
 }
 
+/// createpolicy: any number, which nobody looks at.
+void run_policy(Registers& r, const Step& s, Mask lanes) {
+  auto* to = r.write<std::uint64_t>(s.destination);
+  for (unsigned i = 0; i < kLanes; ++i)
+    if ((lanes >> i & 1) != 0) to[i] = 0;
+}
+
 /// isspacep: immediate is the window; extra 1: global memory, which has none.
 void run_is_space(Registers& r, const Step& s, Mask lanes) {
   const auto* a = r.read<std::uint64_t>(s.a);
@@ -58,7 +65,7 @@ void run_is_space(Registers& r, const Step& s, Mask lanes) {
 
 MemoryForm Decoder::memory_form() const {
   MemoryForm form;
-  form.space = opcode->space == Space::shared_cluster ? Space::shared : opcode->space;
+  form.space = opcode->space;
   form.bytes = static_cast<std::uint8_t>(std::max<unsigned>(1, opcode->bytes));
   form.count = opcode->vector;
   for (const std::string_view part : opcode->parts) {
@@ -108,7 +115,10 @@ bool Decoder::memory_operation() {
     case Op::ldu:
     case Op::st: {
       const bool load = opcode->op != Op::st;
-      if (operands.size() != 2 || opcode->has("async") || opcode->has("bulk")) unsupported();
+      // A cache policy changes no result.
+      if (operands.size() != (opcode->has("L2::cache_hint") ? 3u : 2u) || opcode->has("async") ||
+          opcode->has("bulk"))
+        unsupported();
       if (opcode->has("b128") && opcode->bytes != 16) unsupported();
       MemoryForm form = memory_form();
       address(operands[load ? 1 : 0], form);
@@ -145,11 +155,14 @@ bool Decoder::memory_operation() {
     case Op::prefetch:
     case Op::prefetchu:
     case Op::applypriority:
-    case Op::discard:
-    case Op::createpolicy:
-      if (opcode->op == Op::discard || opcode->op == Op::createpolicy) unsupported();
       step.run = &run_nothing;
       return true;
+    case Op::createpolicy:
+      step.destination = destination(operands[0], 8);
+      step.run = &run_policy;
+      return true;
+    case Op::discard:
+      unsupported();
     case Op::cvta: {
       const bool to = opcode->has("to");
       const unsigned bytes = register_bytes(operands[1], 8);

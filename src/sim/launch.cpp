@@ -130,6 +130,17 @@ void check_limits(const Module& module, const Function& kernel, const LaunchOpti
       throw BadInput(fmt::format("{} is compiled for blocks of at most {} threads (.maxntid), not {}", at(),
                                  most, o.block.count()));
   }
+  const Dim& c = o.cluster;
+  constexpr std::uint64_t kMostInCluster = 16;
+  if (c.x == 0 || c.y == 0 || c.z == 0 || c.count() > kMostInCluster || o.grid.x % c.x != 0 ||
+      o.grid.y % c.y != 0 || o.grid.z % c.z != 0)
+    throw BadInput(fmt::format(
+        "{}: clusters of {} x {} x {} blocks; they must have 1 to {}, and divide the grid of {} x {} x {}",
+        at(), c.x, c.y, c.z, kMostInCluster, o.grid.x, o.grid.y, o.grid.z));
+  if (const auto& r = kernel.required_cluster; r && ((*r)[0] != c.x || (*r)[1] != c.y || (*r)[2] != c.z))
+    throw BadInput(fmt::format(
+        "{} is compiled for clusters of {} x {} x {} blocks (.reqnctapercluster), not {} x {} x {}", at(),
+        (*r)[0], (*r)[1], (*r)[2], c.x, c.y, c.z));
   sim::name(o.schedule);
   if (o.max_instructions == 0)
     throw BadInput(fmt::format("{}: a limit of 0 instructions; give at least 1", at()));
@@ -185,7 +196,8 @@ void prepare(Share& share, const Program& program, Memory& memory, const LaunchO
   w.options = &options;
   w.parameters = parameters;
   w.yield_at_access = options.schedule == Schedule::adversarial;
-  if (options.races) w.races = std::make_unique<RaceDetector>(program, memory, w.findings);
+  if (options.races)
+    w.races = std::make_unique<RaceDetector>(program, memory, w.findings, options.cluster.count() > 1);
 }
 
 void seed_for(Worker& w, std::uint64_t block) {
@@ -224,7 +236,7 @@ void run_alone(Share& share, Next next, const std::atomic<bool>& stop,
   std::uint64_t reported = 0;
   for (std::uint64_t number = next(); number != ~std::uint64_t{0} && !w.halted; number = next()) {
     seed_for(w, number);
-    start_block(w, block, number);
+    start_block(w, block, number, std::make_shared<Cluster>());
     const auto beyond_limit = [&] {
       const std::uint64_t more = w.thread_instructions - std::exchange(reported, w.thread_instructions);
       return instructions.fetch_add(more) + more > w.options->max_instructions;
@@ -242,40 +254,103 @@ void run_alone(Share& share, Next next, const std::atomic<bool>& stop,
   }
 }
 
-/// Blocks that see each other: so many in flight, in turns.
-void run_interleaved(Share& share, std::uint64_t blocks, std::uint64_t resident) {
+/// The number of a cluster's block.
+std::uint64_t block_number(const LaunchOptions& o, std::uint64_t cluster, std::uint32_t rank) {
+  const std::uint64_t across = o.grid.x / o.cluster.x, down = o.grid.y / o.cluster.y;
+  const std::uint64_t x = cluster % across * o.cluster.x + rank % o.cluster.x,
+                      y = cluster / across % down * o.cluster.y + rank / o.cluster.x % o.cluster.y,
+                      z = cluster / across / down * o.cluster.z + rank / o.cluster.x / o.cluster.y;
+  return x + o.grid.x * (y + o.grid.y * z);
+}
+
+/// All threads of the cluster wait: as give_up_waiting and report_stuck for one block.
+void go_on_or_report(const Cluster& cluster) {
+  bool any = false;
+  for (Block* b : cluster.blocks)
+    if (b->alive != 0) any |= give_up_waiting(*b);
+  if (any) return;
+  report_stuck(**std::find_if(cluster.blocks.begin(), cluster.blocks.end(),
+                              [](const Block* b) { return b->alive != 0; }));
+}
+
+/// Blocks that see each other, in turns: clusters as `next` hands them out, as many in flight as have
+/// `resident` blocks together.
+template <typename Next>
+void run_interleaved(Share& share, Next next, std::uint64_t resident, const std::atomic<bool>& stop,
+                     std::atomic<std::uint64_t>& instructions) {
   Worker& w = share.worker;
-  seed_for(w, 0);
-  std::vector<std::unique_ptr<Block>> flying;
-  std::vector<std::unique_ptr<Block>> idle;
-  std::uint64_t started = 0;
+  const auto size = static_cast<std::uint32_t>(w.options->cluster.count());
+  std::vector<std::unique_ptr<Block>> flying, idle, left;  // left: others of their cluster are in flight
   const bool in_order = w.options->schedule == Schedule::in_order;
   std::size_t at = 0;
+  std::uint64_t reported = 0;
   std::map<std::uint64_t, std::string> printed;
-  while (!w.halted && (started < blocks || !flying.empty())) {
-    while (started < blocks && flying.size() < resident) {
-      if (idle.empty()) idle.push_back(std::make_unique<Block>());
-      flying.push_back(std::move(idle.back()));
-      idle.pop_back();
-      start_block(w, *flying.back(), started++);
+  const auto hand_over = [&] {
+    for (const auto& [number, text] : printed) share.printed += text;
+    printed.clear();
+  };
+  for (bool more = true; !w.halted && (more || !flying.empty());) {
+    while (more && (flying.empty() || flying.size() + size <= resident)) {
+      if (flying.empty()) hand_over();
+      const std::uint64_t number = next();
+      if (number == ~std::uint64_t{0}) {
+        more = false;
+        break;
+      }
+      if (flying.empty()) seed_for(w, number);
+      const auto cluster = std::make_shared<Cluster>();
+      cluster->size = w.options->cluster;
+      for (std::uint32_t rank = 0; rank < size; ++rank) {
+        if (idle.empty()) idle.push_back(std::make_unique<Block>());
+        flying.push_back(std::move(idle.back()));
+        idle.pop_back();
+        start_block(w, *flying.back(), block_number(*w.options, number, rank), cluster);
+      }
     }
+    if (flying.empty()) break;
     check_interrupt();
+    if (stop.load(std::memory_order_relaxed)) return;
     if (!in_order) at = (w.next_random() >> 33) % flying.size();
     if (at >= flying.size()) at = 0;
     // Short turns, so that blocks meet; in order, long enough for each of its warps.
     const std::uint64_t turn = in_order ? 4'000 : 1 + (w.next_random() >> 33) % 400;
-    if (run_block(*flying[at], std::min(turn, slice(*w.options)))) {
+    Block& block = *flying[at];
+    const Cluster& cluster = *block.cluster;
+    if (run_block(block, std::min(turn, slice(*w.options)))) {
+      if (size > 1 && std::none_of(cluster.blocks.begin(), cluster.blocks.end(),
+                                   [](const Block* b) { return b->alive != 0 && can_run(*b); }))
+        go_on_or_report(cluster);
       ++at;
     } else {
-      if (!flying[at]->printed.empty()) printed[flying[at]->number] = std::move(flying[at]->printed);
-      flying[at]->printed.clear();
-      idle.push_back(std::move(flying[at]));
+      if (!block.printed.empty()) printed[block.number] = std::move(block.printed);
+      block.printed.clear();
+      left.push_back(std::move(flying[at]));
       flying.erase(flying.begin() + static_cast<std::ptrdiff_t>(at));
+      if (cluster.alive == 0)
+        for (std::size_t i = left.size(); i-- > 0;)
+          if (left[i]->cluster.get() == &cluster) {
+            idle.push_back(std::move(left[i]));
+            left.erase(left.begin() + static_cast<std::ptrdiff_t>(i));
+          }
     }
-    if (w.thread_instructions > w.options->max_instructions && !flying.empty() && !w.halted)
+    const std::uint64_t done = w.thread_instructions - std::exchange(reported, w.thread_instructions);
+    if (instructions.fetch_add(done) + done > w.options->max_instructions && !flying.empty() && !w.halted)
       too_long(w, *flying[at % flying.size()]);
   }
-  for (const auto& [number, text] : printed) share.printed += text;
+  hand_over();
+}
+
+/// Of a program whose blocks see each other, or in clusters, or each alone.
+template <typename Next>
+void run_blocks(Share& share, Next next, const std::atomic<bool>& stop,
+                std::atomic<std::uint64_t>& instructions) {
+  const LaunchOptions& o = *share.worker.options;
+  if (share.worker.program->communicates)
+    run_interleaved(share, next, o.resident_blocks == 0 ? 1024 : o.resident_blocks, stop, instructions);
+  else if (o.cluster.count() > 1)
+    run_interleaved(share, next, o.cluster.count(), stop, instructions);
+  else
+    run_alone(share, next, stop, instructions);
 }
 
 void add(Outcome& outcome, Share& share) {
@@ -288,8 +363,8 @@ void add(Outcome& outcome, Share& share) {
 
 }  // namespace
 
-Outcome Machine::launch(std::string_view name, const Arguments& arguments, const LaunchOptions& options) {
-  const RunScope scope(options.run);
+Outcome Machine::launch(std::string_view name, const Arguments& arguments, const LaunchOptions& given) {
+  const RunScope scope(given.run);
   State& s = state();
   const OneCaller::Call call(s.caller, kName);
   const Function* kernel = s.module.find_function(name);
@@ -300,14 +375,18 @@ Outcome Machine::launch(std::string_view name, const Arguments& arguments, const
     throw BadInput(fmt::format("{}: there is no kernel '{}'; there {}", s.module.file, name,
                                known.empty() ? "is none" : "is " + known));
   }
+  LaunchOptions options = given;
+  if (const auto& c = kernel->required_cluster; c && options.cluster.count() == 1)
+    options.cluster = {(*c)[0], (*c)[1], (*c)[2]};
   check_limits(s.module, *kernel, options);
   std::unique_ptr<const Program>& program = s.programs[kernel];
   if (!program) program = decode(s.module, *kernel, s.memory);
   const std::vector<std::byte> bank = parameter_bank(s.module, *program, arguments);
 
-  const std::uint64_t blocks = options.grid.count();
+  const std::uint64_t units =
+      options.grid.count() / options.cluster.count();  // clusters, blocks where there are none
   const auto threads =
-      static_cast<unsigned>(std::min<std::uint64_t>(program->communicates ? 1 : warploom::threads(), blocks));
+      static_cast<unsigned>(std::min<std::uint64_t>(program->communicates ? 1 : warploom::threads(), units));
   Outcome outcome;
   outcome.static_shared = program->static_shared;
   std::atomic<std::uint64_t> instructions = 0;
@@ -324,22 +403,22 @@ Outcome Machine::launch(std::string_view name, const Arguments& arguments, const
     std::vector<Share> shares(threads);
     std::atomic<std::uint64_t> next = 0;
     const std::uint64_t chunk =
-        std::max<std::uint64_t>(1, std::min<std::uint64_t>(64, blocks / (8 * threads)));
+        std::max<std::uint64_t>(1, std::min<std::uint64_t>(64, units / (8 * threads)));
     std::vector<std::vector<std::pair<std::uint64_t, std::string>>> printed(threads);
     for (Share& share : shares) prepare(share, *program, s.memory, options, bank.data());
     parallel_for(threads, [&](std::int64_t t) {
       Share& share = shares[t];
       try {
         std::uint64_t at = 0, end = 0, current = ~std::uint64_t{0};
-        run_alone(
+        run_blocks(
             share,
             [&]() -> std::uint64_t {
               if (!share.printed.empty()) printed[t].emplace_back(current, std::move(share.printed));
               share.printed.clear();
               if (at == end) {
                 at = next.fetch_add(chunk);
-                end = std::min(at + chunk, blocks);
-                if (at >= blocks) return ~std::uint64_t{0};
+                end = std::min(at + chunk, units);
+                if (at >= units) return ~std::uint64_t{0};
               }
               return current = at++;
             },
@@ -379,13 +458,9 @@ Outcome Machine::launch(std::string_view name, const Arguments& arguments, const
 
   Share share;
   prepare(share, *program, s.memory, options, bank.data());
-  if (program->communicates) {
-    run_interleaved(share, blocks, options.resident_blocks == 0 ? 1024 : options.resident_blocks);
-  } else {
-    std::uint64_t at = 0;
-    run_alone(
-        share, [&] { return at < blocks ? at++ : ~std::uint64_t{0}; }, stop, instructions);
-  }
+  std::uint64_t at = 0;
+  run_blocks(
+      share, [&] { return at < units ? at++ : ~std::uint64_t{0}; }, stop, instructions);
   add(outcome, share);
   outcome.findings = share.worker.findings.take();
   outcome.printed = std::move(share.printed);

@@ -125,7 +125,8 @@ LaunchText parse_launch(const Line& line) {
       fail(option + " stands twice in one launch");
     try {
       if (!set_launch_option(launch, option, value))
-        fail(fmt::format("'{}' is none of --kernel, --grid, --block, --dynamic-shared and --arg", option));
+        fail(fmt::format("'{}' is none of --kernel, --grid, --block, --cluster, --dynamic-shared and --arg",
+                         option));
     } catch (const ParseError&) {
       throw;
     } catch (const BadInput& error) {
@@ -151,6 +152,8 @@ bool set_launch_option(LaunchText& launch, std::string_view option, std::string_
     launch.grid = as_dim(ptx::parse_grid(value, option));
   } else if (option == "--block") {
     launch.block = as_dim(ptx::parse_block(value, option));
+  } else if (option == "--cluster") {
+    launch.cluster = as_dim(ptx::parse_grid(value, option));
   } else if (option == "--dynamic-shared") {
     if (!parse_whole(value, launch.dynamic_shared))
       throw BadInput(fmt::format("--dynamic-shared: '{}' is not a number of bytes", value));

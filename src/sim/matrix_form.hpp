@@ -10,9 +10,11 @@
 /// Matrices that the registers of a warp hold together: of mma, wmma, ldmatrix.
 namespace warploom::sim {
 
-enum class Element : std::uint8_t { f16, bf16, tf32, f32, f64, s32, s8, u8, s4, u4, b1 };
+enum class Element : std::uint8_t { f16, bf16, tf32, f32, f64, s32, s8, u8, e4m3, e5m2, s4, u4, b1 };
 std::optional<Element> element_of(std::string_view type);
 unsigned bits_of(Element element);
+
+inline bool of_8_bit_floats(Element e) { return e == Element::e4m3 || e == Element::e5m2; }
 
 /// A matrix of D = A B + C, spread over the lanes.
 struct Fragment {

@@ -19,9 +19,10 @@ using namespace ptx;
 
 std::optional<Element> element_of(std::string_view type) {
   constexpr std::pair<std::string_view, Element> kNames[] = {
-      {"f16", Element::f16}, {"bf16", Element::bf16}, {"tf32", Element::tf32}, {"f32", Element::f32},
-      {"f64", Element::f64}, {"s32", Element::s32},   {"s8", Element::s8},     {"u8", Element::u8},
-      {"s4", Element::s4},   {"u4", Element::u4},     {"b1", Element::b1}};
+      {"f16", Element::f16},  {"bf16", Element::bf16}, {"tf32", Element::tf32}, {"f32", Element::f32},
+      {"f64", Element::f64},  {"s32", Element::s32},   {"s8", Element::s8},     {"u8", Element::u8},
+      {"s4", Element::s4},    {"u4", Element::u4},     {"b1", Element::b1},     {"e4m3", Element::e4m3},
+      {"e5m2", Element::e5m2}};
   for (const auto& [name, element] : kNames)
     if (name == type) return element;
   return {};
@@ -156,6 +157,44 @@ void multiply_floats(const Warp& w, const MatrixForm& form, std::uint64_t* eleme
   });
 }
 
+/// Bits of the f16 that an 8-bit float is.
+std::uint32_t half_of(Element element, std::uint32_t bits) {
+  const std::uint32_t sign = (bits & 0x80) << 8, magnitude = bits & 0x7f;
+  if (element == Element::e5m2) return bits << 8;
+  if (magnitude == 0x7f) return 0x7fff;
+  if (magnitude >= 8) return sign | ((magnitude << 7) + (8u << 10));
+  if (magnitude == 0) return sign;
+  const auto top = static_cast<std::uint32_t>(std::bit_width(magnitude)) - 1;  // magnitude 2^-9
+  return sign | (top + 6) << 10 | (magnitude << (10 - top) & 0x3ff);
+}
+
+/// As code for compute capability 9.0 does: factors become f16; of each four along k the first two, then the
+/// others are added up from 0 on, and C is added to that, rounded to the nearest.
+void multiply_8_bit_floats(const Warp& w, const MatrixForm& form, std::uint64_t* elements) {
+  const Factors<Factor> factors(w, form, [](Element element, std::uint64_t bits) {
+    return factor(Element::f16, half_of(element, static_cast<std::uint32_t>(bits)));
+  });
+  const unsigned k = form.a.columns;
+  std::vector<Factor> x(k), y(k);
+  const Factor one = factor(Element::f16, 0x3c00);
+  multiply(form, factors, elements, [&](const Factor* a, const Factor* b, std::uint64_t c) -> std::uint64_t {
+    for (unsigned i = 0; i < k; ++i) {
+      const unsigned at = i % 4 / 2 * (k / 2) + i / 4 * 2 + i % 2;
+      x[at] = a[i];
+      y[at] = b[i];
+    }
+    const Element result = form.d.element;
+    const std::uint32_t sum = tensor_sum(Element::f16, x, y, k / 2, 0, result);
+    if (result == Element::f16) {
+      if (sum == 0x8000 && c == 0x8000) return c;
+      const Factor partial = factor(Element::f16, sum);
+      return tensor_sum(Element::f16, {&partial, 1}, {&one, 1}, 1, static_cast<std::uint32_t>(c), result);
+    }
+    const float all = std::bit_cast<float>(static_cast<std::uint32_t>(c)) + std::bit_cast<float>(sum);
+    return std::isnan(all) ? 0x7fffffff : std::bit_cast<std::uint32_t>(all);
+  });
+}
+
 /// D's element is made of a row of A, a column of B and one element of C: what nobody wrote spreads so.
 void spread_poison(Warp& w, const Step& s, const MatrixForm& form) {
   std::size_t reads = 0;
@@ -201,6 +240,8 @@ void run_product(Registers& r, const Step& s, Mask lanes) {
     multiply_integers(w, form, elements.data());
   else if (form.d.element == Element::f64)
     multiply_doubles(w, form, elements.data());
+  else if (of_8_bit_floats(form.a.element))
+    multiply_8_bit_floats(w, form, elements.data());
   else
     multiply_floats(w, form, elements.data());
   if (w.poisoned != 0) spread_poison(w, s, form);
@@ -264,7 +305,8 @@ void Decoder::matrix_product() {
   const bool half = elements[0] == Element::f16 && result == Element::f32;
   if (bits_of(a) != bits_of(b) || (elements[0] != result && !half) ||
       (elements[3] != elements[0] && !(elements[3] == Element::f16 && result == Element::f32)) ||
-      (form.saturate && !integer))
+      (form.saturate && !integer) || of_8_bit_floats(a) != of_8_bit_floats(b) ||
+      (of_wmma && of_8_bit_floats(a)))
     unsupported();
   // Factors of 128 or 256 bits a row, 64 of f64; Volta's m8n8k4 of f16 has another layout.
   if (!of_wmma && (!opcode->has("row") || !opcode->has("col") || (shape.m != 8 && shape.m != 16) ||

@@ -45,15 +45,16 @@ void set_bytes(Block& b, std::uint32_t offset, std::uint8_t value) {
 }
 
 /// An operation on the object, to the race detector: one thread's `init` must come before all others.
-void note(Warp& w, const Step& s, unsigned lane, std::uint32_t offset, Access::Kind kind, Strength strength) {
+void note(Warp& w, const Step& s, unsigned lane, MBarrierPlace at, Access::Kind kind, Strength strength) {
   MemoryForm form;
   form.bytes = 8;
   form.strength = strength;
-  form.scope = Scope::block;
+  form.scope = Scope::cluster;
   Pointers to;
   to.space = Space::shared;
   to.lanes = Mask{1} << lane;
-  to.address[lane] = offset;
+  to.address[lane] = at.offset;
+  to.block = at.block;
   note_access(w, s, form, to, kind);
 }
 
@@ -96,26 +97,27 @@ void run_init(Warp& w, const Step& s, unsigned lane, std::uint32_t offset, std::
   if (count == 0 || count > kMostArrivals)
     return illegal(w, s, lane, offset,
                    fmt::format("{} arrivals; 1 to {} are possible", count, kMostArrivals));
-  note(w, s, lane, offset, Access::write, Strength::weak);
+  note(w, s, lane, {&b, offset}, Access::write, Strength::weak);
   set_bytes(b, offset, kObject);
   b.mbarriers[offset] = {count, count, 0, 0, {}};
   if (b.worker->races) b.worker->races->mbarrier_begin(b, offset);
 }
 
 /// False: a finding ended the kernel.
-bool expect_bytes(Warp& w, const Step& s, unsigned lane, std::uint32_t offset, std::int64_t bytes) {
-  MBarrier& m = w.block->mbarriers.at(offset);
+bool expect_bytes(Warp& w, const Step& s, unsigned lane, MBarrierPlace at, std::int64_t bytes) {
+  MBarrier& m = at.block->mbarriers.at(at.offset);
   m.bytes += bytes;
   if (std::abs(m.bytes) <= kMostArrivals) return true;
-  illegal(w, s, lane, offset, fmt::format("{} bytes expected; {} are the limit", m.bytes, kMostArrivals));
+  illegal(w, s, lane, at.offset, fmt::format("{} bytes expected; {} are the limit", m.bytes, kMostArrivals));
   return false;
 }
 
-void run_arrive(Warp& w, const Step& s, unsigned lane, std::uint32_t offset, std::uint32_t operand) {
-  Block& b = *w.block;
+void run_arrive(Warp& w, const Step& s, unsigned lane, MBarrierPlace at, std::uint32_t operand) {
+  Block& b = *at.block;
+  const std::uint32_t offset = at.offset;
   MBarrier& m = b.mbarriers.at(offset);
   const std::uint32_t count = (s.flags & expects_bytes) != 0 ? 1 : operand;
-  if ((s.flags & expects_bytes) != 0 && !expect_bytes(w, s, lane, offset, operand)) return;
+  if ((s.flags & expects_bytes) != 0 && !expect_bytes(w, s, lane, at, operand)) return;
   if (count == 0 || count > m.pending)
     return illegal(
         w, s, lane, offset,
@@ -126,7 +128,7 @@ void run_arrive(Warp& w, const Step& s, unsigned lane, std::uint32_t offset, std
   if (s.destination != kNoSlot) w.write<std::uint64_t>(s.destination)[lane] = state;
   if ((s.flags & drops) != 0) m.expected -= count;
   m.pending -= count;
-  if (b.worker->races && (s.flags & relaxed) == 0) b.worker->races->mbarrier_arrive(w, lane, offset);
+  if (b.worker->races && (s.flags & relaxed) == 0) b.worker->races->mbarrier_arrive(w, lane, b, offset);
   b.fruitless_waits = 0;
   complete_if_due(b, offset);
 }
@@ -204,21 +206,24 @@ void run_mbarrier(Registers& r, const Step& s, Mask lanes) {
     }
     const auto at = mbarrier_at(w, s, lane, address[lane], form.space == Space::generic);
     if (!at) return;
-    offsets[lane] = *at;
+    offsets[lane] = at->offset;
+    if (at->block != &b && (what == test || what == invalidate))
+      return illegal(w, s, lane, at->offset,
+                     "of another block of the cluster: one may arrive there, not wait");
     if (what != invalidate) note(w, s, lane, *at, Access::atomic, Strength::relaxed);
     switch (what) {
       case invalidate:
         // No write to the race detector: the pipelines of libcu++ order it by match.sync and a fence of one
         // lane. Who comes later finds no mbarrier.
-        set_bytes(b, *at, kUnwritten);
-        b.mbarriers.erase(*at);
+        set_bytes(b, at->offset, kUnwritten);
+        b.mbarriers.erase(at->offset);
         break;
       case expect:
         if (!expect_bytes(w, s, lane, *at, r.read<std::uint32_t>(s.b)[lane])) return;
         break;
       case complete_bytes:
         if (!expect_bytes(w, s, lane, *at, -std::int64_t{r.read<std::uint32_t>(s.b)[lane]})) return;
-        complete_if_due(b, *at);
+        complete_if_due(*at->block, at->offset);
         break;
       case arrive_:
         run_arrive(w, s, lane, *at, r.read<std::uint32_t>(s.b)[lane]);
@@ -241,21 +246,28 @@ void run_pending_count(Registers& r, const Step& s, Mask lanes) {
 
 }  // namespace
 
-std::optional<std::uint32_t> mbarrier_at(Warp& w, const Step& s, unsigned lane, std::uint64_t address,
+std::optional<MBarrierPlace> mbarrier_at(Warp& w, const Step& s, unsigned lane, std::uint64_t address,
                                          bool generic) {
-  const std::uint64_t offset = generic ? address - kSharedWindow : address;
-  if (offset < w.block->shared.size() && w.block->mbarriers.contains(static_cast<std::uint32_t>(offset)))
-    return static_cast<std::uint32_t>(offset);
+  std::uint64_t offset = generic ? address - kSharedWindow : address;
+  Block* block = w.block;
+  const Cluster& cluster = *block->cluster;
+  if (const std::uint64_t above = offset >> kRankShift; above != 0 && above <= cluster.blocks.size()) {
+    block = cluster.blocks[above - 1];
+    offset &= kPlaceMask;
+  }
+  if (block->alive != 0 && offset < block->shared.size() &&
+      block->mbarriers.contains(static_cast<std::uint32_t>(offset)))
+    return MBarrierPlace{block, static_cast<std::uint32_t>(offset)};
   fault(
       w, s, FindingKind::illegal, lane, "mbarrier",
       fmt::format("{}: no mbarrier is there (mbarrier.init makes one)", describe(w, Space::shared, offset)));
   return {};
 }
 
-void track(Warp& w, std::uint32_t offset, TrackedCopies tracked) {
+void track(Warp& w, MBarrierPlace place, TrackedCopies tracked) {
   const auto lane = tracked.thread % kLanes;
   if (w.block->worker->races) tracked.issued = w.block->worker->races->issued(w, lane);
-  w.block->mbarriers.at(offset).tracked.push_back(std::move(tracked));
+  place.block->mbarriers.at(place.offset).tracked.push_back(std::move(tracked));
 }
 
 void land_copies_of(Block& b, std::uint32_t thread) {

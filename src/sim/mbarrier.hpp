@@ -40,11 +40,16 @@ struct MBarrier {
   std::vector<TrackedCopies> tracked = {};
 };
 
-/// The offset in shared memory of the live mbarrier that a lane points to. Empty: a finding ended the kernel.
-std::optional<std::uint32_t> mbarrier_at(Warp& warp, const Step& step, unsigned lane, std::uint64_t address,
+/// A live mbarrier: in whose shared memory it is, and where.
+struct MBarrierPlace {
+  Block* block = nullptr;
+  std::uint32_t offset = 0;
+};
+/// The one that a lane points to, perhaps in another block of the cluster. Empty: a finding ended the kernel.
+std::optional<MBarrierPlace> mbarrier_at(Warp& warp, const Step& step, unsigned lane, std::uint64_t address,
                                          bool generic);
 /// The mbarrier at `offset` tracks these from now on.
-void track(Warp& warp, std::uint32_t offset, TrackedCopies tracked);
+void track(Warp& warp, MBarrierPlace place, TrackedCopies tracked);
 /// Copies of that thread land, whatever tracks them.
 void land_copies_of(Block& block, std::uint32_t thread);
 /// Threads of the block wait for mbarriers and nobody else can go on: their waits fail for once, as

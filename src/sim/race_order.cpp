@@ -273,6 +273,14 @@ void BlockOrder::acquire(std::uint32_t thread, const Released& from, bool acquir
   }
 }
 
+void BlockOrder::come_after(std::uint32_t thread, std::uint32_t other) {
+  BlockClock known;
+  known.thread = other;
+  known.thread_time = now_;
+  learn(thread, known);
+  advance();
+}
+
 void BlockOrder::complete(std::uint32_t thread, Scope scope) {
   Released& pending = fences_[thread]->pending;
   learn(thread, pending.block);

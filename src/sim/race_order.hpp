@@ -93,6 +93,8 @@ class BlockOrder {
   void released() { advance(); }
   /// A strong read of the thread read what was released.
   void acquire(std::uint32_t thread, const Released& from, bool acquires, Scope scope);
+  /// The thread comes after all that `other` did so far, and after nothing that this one knows.
+  void come_after(std::uint32_t thread, std::uint32_t other);
   /// Whether release() can be anything but empty for a relaxed write.
   bool has_fenced() const { return !fences_.empty() || fenced_; }
 

@@ -35,10 +35,11 @@ struct Tracked {
     Released arriving, completed;
     std::uint32_t agent = ptx::kNone;
   };
-  static constexpr std::uint32_t kAgents = kLanes;
+  // Products of a warpgroup have one as well, behind these.
+  static constexpr std::uint32_t kAgents = kLanes, kProductAgents = kLanes;
   std::unordered_map<std::uint32_t, Phases> mbarriers;  ///< by place in shared memory
   std::uint32_t first_agent = ptx::kNone;
-  std::array<std::uint32_t, kAgents> issuers{};  ///< thread whose copy an agent wrote last
+  std::array<std::uint32_t, kAgents + kProductAgents> issuers{};  ///< thread whose copy an agent wrote last
 
   /// A fence.proxy.async of a thread: when, and what came before it.
   struct ProxyFence {
@@ -124,18 +125,24 @@ unsigned shift_of(std::uint8_t cell) { return static_cast<unsigned>(std::countr_
 }  // namespace
 
 struct RaceDetector::State {
-  State(const Program& p, Memory& m, Findings& f)
+  State(const Program& p, Memory& m, Findings& f, bool of_clusters)
       : program(p),
         memory(m),
         findings(f),
         shared_shift(shift_of(p.shared_cell)),
-        global_shift(shift_of(p.global_cell)) {
+        global_shift(shift_of(p.global_cell)),
+        clusters(of_clusters) {
     has_mbarriers = std::any_of(p.steps.begin(), p.steps.end(), [&](const Step& s) {
       return p.module->opcode(p.instruction(s)).op == ptx::Op::mbarrier;
     });
-    const bool partial = has_partial_sync(p) || has_mbarriers;
-    shared_regime = partial || has_shared_flags(p) ? Regime::exact : Regime::simple;
-    global_regime = p.communicates ? Regime::interleaved : partial ? Regime::launch_exact : Regime::launch;
+    has_products = !p.warpgroup_products.empty();
+    const bool partial = has_partial_sync(p) || has_mbarriers || has_products;
+    shared_regime = clusters                         ? Regime::interleaved
+                    : partial || has_shared_flags(p) ? Regime::exact
+                                                     : Regime::simple;
+    global_regime = p.communicates || clusters ? Regime::interleaved
+                    : partial                  ? Regime::launch_exact
+                                               : Regime::launch;
     numbers.resize(2 * p.steps.size());
     accessors.emplace_back();  // 0 is nobody
   }
@@ -155,6 +162,8 @@ struct RaceDetector::State {
 
   Who number(const Access& a);
   Region& page(Address address);
+  /// Of mbarriers and what lands.
+  Scope scope() const { return clusters ? Scope::cluster : Scope::block; }
   unsigned shift(const Access& a) const { return a.shared ? shared_shift : global_shift; }
   std::uint32_t cells_of(const Access& a) const { return ((a.bytes - 1) >> shift(a)) + 1; }
   Regime regime(const Access& a) const { return a.shared ? shared_regime : global_regime; }
@@ -173,7 +182,8 @@ struct RaceDetector::State {
   Memory& memory;
   Findings& findings;
   const unsigned shared_shift, global_shift;
-  bool has_mbarriers = false;
+  const bool clusters;
+  bool has_mbarriers = false, has_products = false;
   Regime shared_regime = Regime::simple, global_regime = Regime::launch;
   Timeline timeline;
   std::vector<std::unique_ptr<Region>> pages;
@@ -204,6 +214,7 @@ Region& RaceDetector::State::page(Address address) {
 void RaceDetector::State::weak_access(Warp& warp, const Access& a) {
   const Block& block = *warp.block;
   Tracked& t = tracked(block);
+  Tracked& holder = a.owner != nullptr ? tracked(*a.owner) : t;
   const BlockOrder& order = t.order;
   const Present present{order.first(), order.now(), order.floor(),
                         std::max(order.floor(), order.warp_floor(warp.index))};
@@ -227,7 +238,7 @@ void RaceDetector::State::weak_access(Warp& warp, const Access& a) {
              a.address[first + skipped + 2] == address)
         ++skipped;
     Run run;
-    Region* region = &t.shared;
+    Region* region = &holder.shared;
     run.cell = address >> cell_shift;
     if (!a.shared) {
       region = &page(address);
@@ -250,7 +261,7 @@ void RaceDetector::State::strong_access(Warp& warp, const Access& a) {
   Tracked& t = tracked(block);
   const Who who = number(a) | warp.index * kLanes;
   const unsigned cell_shift = shift(a);
-  Synchronised& known = a.shared ? t.released : released;
+  Synchronised& known = !a.shared ? released : a.owner != nullptr ? tracked(*a.owner).released : t.released;
   const std::uint32_t lane_cells = cells_of(a);
   for (Mask rest = a.lanes; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
@@ -276,8 +287,9 @@ void RaceDetector::State::strong_access(Warp& warp, const Access& a) {
 
 std::uint64_t RaceDetector::State::block_of(const LaneAccess& l, Time time) const {
   const BlockOrder& order = tracked(l.block).order;
-  return l.access.shared || (time >= order.first() && time <= order.now()) ? order.number()
-                                                                           : timeline.owner(time);
+  return (l.access.shared && !clusters) || (time >= order.first() && time <= order.now())
+             ? order.number()
+             : timeline.owner(time);
 }
 
 bool RaceDetector::State::before(const LaneAccess& l, Seen seen) const {
@@ -362,7 +374,7 @@ void RaceDetector::State::examine(const LaneAccess& l) {
   const Access& a = l.access;
   const unsigned cell_shift = shift(a);
   const std::uint64_t address = a.address[l.lane];
-  Region& region = a.shared ? tracked(l.block).shared : page(address);
+  Region& region = a.shared ? tracked(a.owner != nullptr ? *a.owner : l.block).shared : page(address);
   const std::uint64_t begin = address >> cell_shift, end = begin + cells_of(a);
   if (a.strength != Strength::weak && !region.strong)
     region.strong = std::make_unique<Layer>(region.weak.cells());
@@ -404,28 +416,39 @@ void RaceDetector::State::report(const LaneAccess& l, Seen other, std::uint64_t 
                 static_cast<std::uint32_t>(block / grid.x % grid.y),
                 static_cast<std::uint32_t>(block / grid.x / grid.y)};
   const std::uint32_t thread = t.thread_of(l.thread);
+  const Block& holder = a.owner != nullptr ? *a.owner : l.block;
   findings.add(l.block, FindingKind::race, *a.step, thread / kLanes, thread % kLanes, accessors[me].what(),
-               a.shared ? describe_shared(l.block, at) : describe_global(memory, at), std::move(site));
+               a.shared ? describe_shared(holder, at) +
+                              (a.owner == nullptr ? ""
+                                                  : fmt::format(" of block ({},{},{})", holder.index[0],
+                                                                holder.index[1], holder.index[2]))
+                        : describe_global(memory, at),
+               std::move(site));
 }
 
-RaceDetector::RaceDetector(const Program& program, Memory& memory, Findings& findings)
-    : state_(std::make_unique<State>(program, memory, findings)) {}
+RaceDetector::RaceDetector(const Program& program, Memory& memory, Findings& findings, bool clusters)
+    : state_(std::make_unique<State>(program, memory, findings, clusters)) {}
 
 RaceDetector::~RaceDetector() = default;
 
 void RaceDetector::begin(Block& block) {
   State& s = *state_;
   if (s.pool.empty())
-    s.pool.push_back(std::make_shared<Tracked>(s.timeline, s.program.communicates,
+    s.pool.push_back(std::make_shared<Tracked>(s.timeline, s.program.communicates || s.clusters,
                                                (block.shared.size() >> s.shared_shift) + 1));
   const std::shared_ptr<Tracked> t = std::move(s.pool.back());
   s.pool.pop_back();
   const std::uint32_t threads = (block.threads + kLanes - 1) / kLanes * kLanes;
-  const bool agents = s.has_mbarriers && threads + Tracked::kAgents <= kThreadMask + 1;
+  const std::uint32_t more = (s.has_mbarriers ? Tracked::kAgents : 0) +
+                             (s.has_products ? Tracked::kAgents + Tracked::kProductAgents : 0);
+  const std::uint32_t some = std::min(more, Tracked::kAgents + Tracked::kProductAgents);
+  const bool agents = some != 0 && threads + some <= kThreadMask + 1;
   t->first_agent = agents ? threads : ptx::kNone;
   t->mbarriers.clear();
-  t->order.begin(block.number, agents ? threads + Tracked::kAgents : threads);
+  t->order.begin(block.number, agents ? threads + some : threads);
   t->began = t->order.now();
+  // What others of its cluster did there in an earlier block's time would be nobody's any more.
+  if (s.clusters) t->shared = Region(t->shared.weak.cells());
   t->proxy_fences.clear();
   t->released.clear();
   t->shared.weak.drop_lists();
@@ -492,6 +515,7 @@ void RaceDetector::asynchronous(Warp& warp, unsigned lane, const Step& step, Acc
     for (std::size_t cell = offset >> s.shared_shift; cell << s.shared_shift < offset + bytes; ++cell) {
       const Seen write = layer->seen(Layer::write_time, cell);
       if (write.time < t.began || (write.time == good.time && write.who == good.who)) continue;
+      if (s.clusters && s.timeline.owner(write.time) != block.number) continue;
       const Accessor& writer = s.accessors[write.who >> kThreadBits];
       const ptx::Op op = s.program.module->opcode(s.program.instruction(*writer.step)).op;
       // What cp.async wrote counts as seen; what nothing orders is a race already.
@@ -519,9 +543,24 @@ void RaceDetector::mbarrier_begin(Block& block, std::uint32_t offset) {
     at->second.agent = t.first_agent + static_cast<std::uint32_t>(t.mbarriers.size() - 1) % Tracked::kAgents;
 }
 
-void RaceDetector::mbarrier_arrive(Warp& warp, unsigned lane, std::uint32_t offset) {
+void RaceDetector::cluster_arrive(Warp& warp, Mask lanes, Released& arriving) {
   Tracked& t = tracked(*warp.block);
-  t.mbarriers[offset].arriving.join(t.order.release(warp.thread(lane), true, Scope::block));
+  for (Mask rest = lanes; rest != 0; rest &= rest - 1)
+    arriving.join(
+        t.order.release(warp.thread(static_cast<unsigned>(std::countr_zero(rest))), true, Scope::cluster));
+  t.order.released();
+}
+
+void RaceDetector::cluster_wait(Warp& warp, Mask lanes, const Released& completed) {
+  Tracked& t = tracked(*warp.block);
+  for (Mask rest = lanes; rest != 0; rest &= rest - 1)
+    t.order.acquire(warp.thread(static_cast<unsigned>(std::countr_zero(rest))), completed, true,
+                    Scope::cluster);
+}
+
+void RaceDetector::mbarrier_arrive(Warp& warp, unsigned lane, Block& block, std::uint32_t offset) {
+  Tracked& t = tracked(*warp.block);
+  tracked(block).mbarriers[offset].arriving.join(t.order.release(warp.thread(lane), true, state_->scope()));
   t.order.released();
 }
 
@@ -533,12 +572,12 @@ void RaceDetector::mbarrier_complete(Block& block, std::uint32_t offset) {
 
 void RaceDetector::mbarrier_wait(Warp& warp, unsigned lane, std::uint32_t offset) {
   Tracked& t = tracked(*warp.block);
-  t.order.acquire(warp.thread(lane), t.mbarriers[offset].completed, true, Scope::block);
+  t.order.acquire(warp.thread(lane), t.mbarriers[offset].completed, true, state_->scope());
 }
 
 std::shared_ptr<const void> RaceDetector::issued(Warp& warp, unsigned lane) {
   Tracked& t = tracked(*warp.block);
-  auto known = std::make_shared<const Released>(t.order.release(warp.thread(lane), true, Scope::block));
+  auto known = std::make_shared<const Released>(t.order.release(warp.thread(lane), true, state_->scope()));
   t.order.released();
   return known;
 }
@@ -550,7 +589,7 @@ void RaceDetector::landed(Block& block, std::uint32_t offset, const TrackedCopie
   const std::uint32_t agent = p.agent != ptx::kNone ? p.agent : copies.thread;
   if (p.agent != ptx::kNone) t.issuers[agent - t.first_agent] = copies.thread;
   if (issued != nullptr) {
-    t.order.acquire(agent, *issued, true, Scope::block);
+    t.order.acquire(agent, *issued, true, state_->scope());
     p.arriving.join(*issued);
   }
   for (const TrackedCopy& c : copies.copies) {
@@ -566,8 +605,46 @@ void RaceDetector::landed(Block& block, std::uint32_t offset, const TrackedCopie
     state_->examine({block, a, agent / kLanes, agent % kLanes, agent, state_->number(a) | agent, false});
   }
   t.order.released();
-  p.arriving.join(t.order.release(agent, true, Scope::block));
+  p.arriving.join(t.order.release(agent, true, state_->scope()));
   t.order.released();
+}
+
+namespace {
+
+/// The agent of the warp's products; where a block has too many threads for one, the warp's first thread.
+std::uint32_t product_agent(const Tracked& t, const Warp& w) {
+  return t.first_agent == ptx::kNone ? w.thread(0) : t.first_agent + Tracked::kAgents + w.index / 4;
+}
+
+}  // namespace
+
+void RaceDetector::product_issued(Warp& warp) {
+  Tracked& t = tracked(*warp.block);
+  const std::uint32_t agent = product_agent(t, warp);
+  if (agent == warp.thread(0)) return;
+  t.issuers[agent - t.first_agent] = warp.thread(0);
+  t.order.acquire(agent, t.order.release(warp.thread(0), true, state_->scope()), true, state_->scope());
+  t.order.released();
+}
+
+void RaceDetector::product_reads(Warp& warp, const Step& step, std::uint32_t offset, std::uint32_t bytes) {
+  const std::uint32_t agent = product_agent(tracked(*warp.block), warp);
+  std::uint64_t address[kLanes] = {};
+  address[agent % kLanes] = offset;
+  Access a;
+  a.shared = true;
+  a.bytes = bytes;
+  a.lanes = Mask{1} << agent % kLanes;
+  a.address = address;
+  a.step = &step;
+  state_->examine({*warp.block, a, agent / kLanes, agent % kLanes, agent, state_->number(a) | agent, false});
+}
+
+void RaceDetector::product_waited(Warp& warp, Mask lanes) {
+  Tracked& t = tracked(*warp.block);
+  const std::uint32_t agent = product_agent(t, warp);
+  for (Mask rest = lanes; rest != 0; rest &= rest - 1)
+    t.order.come_after(warp.thread(static_cast<unsigned>(std::countr_zero(rest))), agent);
 }
 
 bool RaceDetector::conflicts(const RaceDetector& other) const {

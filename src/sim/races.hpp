@@ -19,7 +19,8 @@ namespace warploom::sim {
 /// GPU's hierarchy in place of vector clocks, as far as it goes.
 class RaceDetector {
  public:
-  RaceDetector(const Program& program, Memory& memory, Findings& findings);
+  /// @param clusters  blocks reach each other's shared memory
+  RaceDetector(const Program& program, Memory& memory, Findings& findings, bool clusters = false);
   ~RaceDetector();
 
   void begin(Block& block);
@@ -44,15 +45,25 @@ class RaceDetector {
   void asynchronous(Warp& warp, unsigned lane, const Step& step, Access::Kind kind, std::uint32_t offset,
                     std::uint32_t bytes);
 
+  /// Lanes arrive at the cluster's barrier; those who waited come after all that arrived.
+  void cluster_arrive(Warp& warp, Mask lanes, Released& arriving);
+  void cluster_wait(Warp& warp, Mask lanes, const Released& completed);
+
   // mbarrier: who waited for a phase comes after those who arrived in it and after the copies that it
   // tracked.
   void mbarrier_begin(Block& block, std::uint32_t offset);
-  void mbarrier_arrive(Warp& warp, unsigned lane, std::uint32_t offset);
+  void mbarrier_arrive(Warp& warp, unsigned lane, Block& block, std::uint32_t offset);
   void mbarrier_complete(Block& block, std::uint32_t offset);
   void mbarrier_wait(Warp& warp, unsigned lane, std::uint32_t offset);
   /// A copy is issued now and lands later: to be kept in TrackedCopies::issued.
   std::shared_ptr<const void> issued(Warp& warp, unsigned lane);
   void landed(Block& block, std::uint32_t offset, const TrackedCopies& copies);
+
+  // wgmma: what the four warps of a warpgroup multiply is read by one agent; who waited comes after its
+  // reads.
+  void product_issued(Warp& warp);
+  void product_reads(Warp& warp, const Step& step, std::uint32_t offset, std::uint32_t bytes);
+  void product_waited(Warp& warp, Mask lanes);
 
   /// After a launch on several workers, whose blocks cannot have synchronised: true if two workers touched a
   /// cell of global memory, one writing. Both must have been made for the same program.

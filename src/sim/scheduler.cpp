@@ -164,13 +164,22 @@ void leave(Warp& w, Mask lanes) {
   w.block->fruitless_waits = 0;
   if (!w.bulk_groups.empty()) finish_bulk_stores(w, lanes);
   w.alive &= ~lanes;
-  w.block->alive -= static_cast<std::uint32_t>(std::popcount(lanes));
+  const auto left = static_cast<std::uint32_t>(std::popcount(lanes));
+  w.block->alive -= left;
   w.activate(w.active & ~lanes);
   if (w.active == 0) w.stop = Stop::blocked;
   // Others of the warp may have waited for these.
   for (std::size_t g = 0; g < w.groups.size(); ++g)
     if (w.groups[g].wait == Wait::lanes) release_if_all_there(w, *w.groups[g].at, w.groups[g].members);
   threads_left(*w.block);
+  if (w.alive == 0)  // nor do the others of its warpgroup wait for it
+    for (Warp& other : w.block->warps)
+      for (Group& g : other.groups)
+        if (g.wait == Wait::warpgroup && other.index / 4 == w.index / 4) g.wait = Wait::none;
+  std::uint32_t arrived = 0;
+  for (Mask rest = lanes & w.cluster_arrived; rest != 0; rest &= rest - 1)
+    arrived += w.arrived_in[static_cast<unsigned>(std::countr_zero(rest))] == w.block->cluster->phase ? 1 : 0;
+  threads_left_cluster(*w.block, left, arrived);
 }
 
 bool gather(Warp& w, const Step& s, Mask lanes, Mask members) {
@@ -284,6 +293,34 @@ std::uint64_t special_value(const Block& b, Special special, std::uint32_t warp,
       return b.grid.y;
     case Special::nctaid_z:
       return b.grid.z;
+    case Special::cluster_ctaid_x:
+      return b.rank % b.cluster->size.x;
+    case Special::cluster_ctaid_y:
+      return b.rank / b.cluster->size.x % b.cluster->size.y;
+    case Special::cluster_ctaid_z:
+      return b.rank / b.cluster->size.x / b.cluster->size.y;
+    case Special::cluster_nctaid_x:
+      return b.cluster->size.x;
+    case Special::cluster_nctaid_y:
+      return b.cluster->size.y;
+    case Special::cluster_nctaid_z:
+      return b.cluster->size.z;
+    case Special::cluster_ctarank:
+      return b.rank;
+    case Special::cluster_nctarank:
+      return b.cluster->size.count();
+    case Special::clusterid_x:
+      return b.index[0] / b.cluster->size.x;
+    case Special::clusterid_y:
+      return b.index[1] / b.cluster->size.y;
+    case Special::clusterid_z:
+      return b.index[2] / b.cluster->size.z;
+    case Special::nclusterid_x:
+      return b.grid.x / b.cluster->size.x;
+    case Special::nclusterid_y:
+      return b.grid.y / b.cluster->size.y;
+    case Special::nclusterid_z:
+      return b.grid.z / b.cluster->size.z;
     case Special::laneid:
       return lane;
     case Special::warpid:
@@ -321,7 +358,7 @@ Handler clock_handler(unsigned bytes) {
   return bytes == 8 ? &run_clock<std::uint64_t> : &run_clock<std::uint32_t>;
 }
 
-void start_block(Worker& worker, Block& b, std::uint64_t number) {
+void start_block(Worker& worker, Block& b, std::uint64_t number, std::shared_ptr<Cluster> cluster) {
   const Program& p = *worker.program;
   const LaunchOptions& o = *worker.options;
   const bool fresh = b.warps.empty();
@@ -332,6 +369,10 @@ void start_block(Worker& worker, Block& b, std::uint64_t number) {
   b.alive = b.threads = static_cast<std::uint32_t>(o.block.count());
   b.clock = 0;
   b.next_warp = 0;
+  b.rank = static_cast<std::uint32_t>(cluster->blocks.size());
+  b.cluster = std::move(cluster);
+  b.cluster->blocks.push_back(&b);
+  b.cluster->alive += b.threads;
   if (fresh) {
     b.worker = &worker;
     b.program = &p;
@@ -370,7 +411,8 @@ void start_block(Worker& worker, Block& b, std::uint64_t number) {
   } else {
     for (Warp& warp : b.warps)
       for (const SpecialSlot& s : p.specials)
-        if (s.special >= Special::ctaid_x && s.special <= Special::ctaid_z)
+        if ((s.special >= Special::ctaid_x && s.special <= Special::ctaid_z) ||
+            (s.special >= Special::cluster_ctaid_x && s.special <= Special::clusterid_z))
           for (unsigned lane = 0; lane < kLanes; ++lane) {
             const std::uint64_t value = special_value(b, s.special, warp.index, lane);
             std::memcpy(warp.base[0] + s.offset + std::size_t{lane} * s.bytes, &value, s.bytes);
@@ -392,6 +434,7 @@ void start_block(Worker& worker, Block& b, std::uint64_t number) {
     w.copy_groups.clear();
     w.bulk_groups.clear();
     w.warpgroup_products = {};
+    w.cluster_arrived = 0;
     clear_poison(w);
   }
   for (Barrier& barrier : b.barriers) clear(barrier);
@@ -400,22 +443,29 @@ void start_block(Worker& worker, Block& b, std::uint64_t number) {
   if (worker.races) worker.races->begin(b);
 }
 
+bool can_run(const Block& b) {
+  return std::any_of(b.warps.begin(), b.warps.end(), [](const Warp& w) {
+    return std::any_of(w.groups.begin(), w.groups.end(), [](const Group& g) { return g.wait == Wait::none; });
+  });
+}
+
 bool run_block(Block& b, std::uint64_t budget) {
   Worker& worker = *b.worker;
   const Schedule schedule = worker.options->schedule;
   const std::uint64_t end = b.clock + budget;
   const auto count = static_cast<std::uint32_t>(b.warps.size());
-  const auto can_run = [](const Warp& w) {
+  const auto warp_can_run = [](const Warp& w) {
     return std::any_of(w.groups.begin(), w.groups.end(), [](const Group& g) { return g.wait == Wait::none; });
   };
   while (b.alive != 0 && !worker.halted && b.clock < end) {
     if (schedule == Schedule::in_order) {
       std::uint32_t tried = 0;
-      while (tried < count && !can_run(b.warps[b.next_warp])) {
+      while (tried < count && !warp_can_run(b.warps[b.next_warp])) {
         b.next_warp = (b.next_warp + 1) % count;
         ++tried;
       }
       if (tried == count) {
+        if (b.cluster->blocks.size() > 1) return true;  // others of the cluster may help
         if (give_up_waiting(b)) continue;
         report_stuck(b);
         break;
@@ -426,8 +476,9 @@ bool run_block(Block& b, std::uint64_t budget) {
       // The first that can run from a random one on.
       const auto from = static_cast<std::uint32_t>((worker.next_random() >> 33) % count);
       std::uint32_t tried = 0;
-      while (tried < count && !can_run(b.warps[(from + tried) % count])) ++tried;
+      while (tried < count && !warp_can_run(b.warps[(from + tried) % count])) ++tried;
       if (tried == count) {
+        if (b.cluster->blocks.size() > 1) return true;  // others of the cluster may help
         if (give_up_waiting(b)) continue;
         report_stuck(b);
         break;

@@ -94,7 +94,38 @@ bool begins_at_line(Warp& w, const Step& s, unsigned lane, std::uint64_t address
   return false;
 }
 
-/// a: destination (extra: its form), d: mbarrier (its form is the second after).
+/// A box, row by row, is written to `target` when somebody waits for the mbarrier. False: a finding ended the
+/// kernel.
+bool land_later(Warp& w, const Step& s, unsigned lane, Space space, std::uint64_t target,
+                std::uint64_t barrier, const TensorPlan& plan, const std::vector<std::byte>& image) {
+  const auto bytes = static_cast<std::uint32_t>(image.size());
+  const auto object = mbarrier_at(w, s, lane, barrier, false);
+  if (!object) return false;
+  const Pointers to = bulk_range(w, s, space, lane, target, bytes, true);
+  if (to.space != Space::shared || !begins_at_line(w, s, lane, to.address[lane]) ||
+      !in_one_block(w, s, lane, to, *object))
+    return false;
+  note_bulk(w, s, lane, to, bytes, Access::write, true);
+  mark_written(w, to, bytes, false);
+  TrackedCopies tracked;
+  tracked.thread = w.thread(lane);
+  tracked.bytes = bytes;
+  const auto at = static_cast<std::uint32_t>(to.address[lane]);
+  if (bytes % kLine == 0) {
+    tracked.copies.push_back({&s, at, std::vector<std::byte>(bytes)});
+    each_chunk(plan, at, [&](std::uint32_t place, std::uint32_t byte) {
+      std::memcpy(tracked.copies[0].data.data() + (place - at), image.data() + byte, kTensorChunk);
+    });
+  } else {
+    each_chunk(plan, at, [&](std::uint32_t place, std::uint32_t byte) {
+      tracked.copies.push_back({&s, place, {image.begin() + byte, image.begin() + byte + kTensorChunk}});
+    });
+  }
+  track(w, *object, std::move(tracked));
+  return true;
+}
+
+/// a: destination (extra: its form), c: ranks of a multicast; d: mbarrier (its form is the second after).
 void run_tensor_load(Registers& r, const Step& s, Mask lanes) {
   Warp& w = warp_of(r);
   const Program& p = *w.block->program;
@@ -108,12 +139,8 @@ void run_tensor_load(Registers& r, const Step& s, Mask lanes) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     const std::optional<TensorBox> box = box_of(w, s, lane);
     if (!box) return;
-    const auto object = mbarrier_at(w, s, lane, objects[lane], p.memory[s.extra + 2].space == Space::generic);
-    if (!object) return;
     const TensorPlan& plan = box->plan;
     const std::uint32_t bytes = plan.rows() * plan.row_bytes();
-    const Pointers to = bulk_range(w, s, p.memory[s.extra].space, lane, targets[lane], bytes, true);
-    if (to.space != Space::shared || !begins_at_line(w, s, lane, to.address[lane])) return;
     // The box row by row, outside the tensor what fills it.
     std::vector<std::byte> image(bytes);
     for (std::uint32_t i = 0; i < bytes; i += plan.element)
@@ -127,23 +154,19 @@ void run_tensor_load(Registers& r, const Step& s, Mask lanes) {
       std::memcpy(image.data() + std::size_t{i} * plan.row_bytes() + std::size_t{row.first} * plan.element,
                   from, std::size_t{row.count} * plan.element);
     }
-    note_bulk(w, s, lane, to, bytes, Access::write, true);
-    mark_written(w, to, bytes, false);
-    TrackedCopies tracked;
-    tracked.thread = w.thread(lane);
-    tracked.bytes = bytes;
-    const auto at = static_cast<std::uint32_t>(to.address[lane]);
-    if (bytes % kLine == 0) {
-      tracked.copies.push_back({&s, at, std::vector<std::byte>(bytes)});
-      each_chunk(plan, at, [&](std::uint32_t place, std::uint32_t byte) {
-        std::memcpy(tracked.copies[0].data.data() + (place - at), image.data() + byte, kTensorChunk);
-      });
-    } else {
-      each_chunk(plan, at, [&](std::uint32_t place, std::uint32_t byte) {
-        tracked.copies.push_back({&s, place, {image.begin() + byte, image.begin() + byte + kTensorChunk}});
-      });
+    const MemoryForm& form = p.memory[s.extra];
+    if (!p.tensors[s.flags].multicast) {
+      if (!land_later(w, s, lane, form.space, targets[lane], objects[lane], plan, image)) return;
+      continue;
     }
-    track(w, *object, std::move(tracked));
+    const std::uint32_t ranks = r.read<std::uint16_t>(s.c)[lane];
+    for (std::uint32_t rank = 0; ranks >> rank != 0; ++rank) {
+      const std::uint64_t above = std::uint64_t{rank + 1} << kRankShift;
+      if ((ranks >> rank & 1) != 0 &&
+          !land_later(w, s, lane, form.space, above | (targets[lane] & kPlaceMask),
+                      above | (objects[lane] & kPlaceMask), plan, image))
+        return;
+    }
   }
 }
 
@@ -288,11 +311,12 @@ void Decoder::tensor_copy() {
       form.rank = static_cast<unsigned>(part[0] - '0');
     for (const auto& [name, change] : kChanges)
       if (reduce && part == name) form.change = change;
-    if (part.starts_with("im2col") || part.starts_with("tile::") || part.starts_with("multicast") ||
-        part.starts_with("cta_group"))
+    if (part.starts_with("im2col") || part.starts_with("tile::") || part.starts_with("cta_group"))
       unsupported();
   }
-  const std::size_t wanted = (load ? 3u : 2u) + (opcode->has("L2::cache_hint") ? 1u : 0u);
+  form.multicast = opcode->has("multicast::cluster");
+  const std::size_t wanted =
+      (load ? 3u : 2u) + (form.multicast ? 1u : 0u) + (opcode->has("L2::cache_hint") ? 1u : 0u);
   if (form.rank == 0 || operands.size() != wanted || (reduce && form.change == TensorChange::none))
     unsupported();
   const Operand& tensor = operands[load ? 1 : 0];
@@ -308,7 +332,8 @@ void Decoder::tensor_copy() {
   MemoryForm map, box, object;
   map.space = Space::generic;
   map.bytes = 128;
-  box.space = object.space = Space::shared;
+  box.space = load ? Space::shared_cluster : Space::shared;
+  object.space = Space::shared_cluster;
   box.bytes = static_cast<std::uint8_t>(kTensorChunk);
   object.bytes = 8;
   step.second = static_cast<std::uint32_t>(program.copy_displacements.size());
@@ -319,6 +344,7 @@ void Decoder::tensor_copy() {
   program.copy_displacements.push_back(step.immediate);
   if (load) {
     address(operands[2], object);
+    if (form.multicast) step.c = source(operands[3], 2);
     step.d = step.a;
     program.copy_displacements.push_back(step.immediate);
   }

@@ -39,6 +39,7 @@ struct TensorForm {
   unsigned rank = 0;
   std::array<Source, 5> coordinates{};
   TensorChange change = TensorChange::none;  ///< of cp.reduce
+  bool multicast = false;  ///< to the blocks of the cluster that Step::c names, a bit a rank
 };
 
 /// A box at its place.

@@ -24,13 +24,6 @@ namespace {
 constexpr unsigned kWarpRows = 16;  // of D a warp
 constexpr unsigned kChunk = 16;     // bytes that lie together in every layout
 
-MemoryForm form_of_chunk() {
-  MemoryForm form;
-  form.space = Space::shared;
-  form.bytes = kChunk;
-  return form;
-}
-
 /// A matrix in shared memory, of 32 bytes along k.
 struct Descriptor {
   std::uint32_t start, leading, stride;
@@ -73,7 +66,6 @@ bool read_shared(Warp& w, const Step& s, const Descriptor& d, bool transposed, u
                  Element element, unsigned k, Tile& to, std::vector<std::uint32_t>& chunks) {
   const unsigned bytes = bits_of(element) / 8, held = kChunk / bytes;
   const unsigned count = rows * k / held;
-  const MemoryForm form = form_of_chunk();
   RaceDetector* const races = w.block->worker->races.get();
   for (unsigned begin = 0; begin < count; begin += kLanes) {
     std::uint64_t address[kLanes] = {};
@@ -91,12 +83,12 @@ bool read_shared(Warp& w, const Step& s, const Descriptor& d, bool transposed, u
     const Mask lanes = some == kLanes ? kAllLanes : (Mask{1} << some) - 1;
     Pointers from;
     if (!resolve(w, s, Space::shared, address, lanes, kChunk, kChunk, false, from)) return false;
-    note_access(w, s, form, from, Access::read);
     const Mask missing = unwritten(w, from, kChunk);
     for (unsigned i = 0; i < some; ++i) {
       const auto offset = static_cast<std::uint32_t>(from.address[i]);
       if (races != nullptr) {
         races->asynchronous(w, i, s, Access::read, offset, kChunk);
+        races->product_reads(w, s, offset, kChunk);
         chunks.push_back(offset);
       }
       const auto [row, at] = row_and_k(i);
@@ -177,6 +169,7 @@ void run_warpgroup_product(Registers& r, const Step& s, Mask lanes) {
   const Descriptor a_at(a_bits), b_at(b_bits);
   if (a_at.base != 0 || b_at.base != 0) throw Unsupported(p.refusals[s.second]);
 
+  if (w.block->worker->races) w.block->worker->races->product_issued(w);
   WarpgroupProducts::Product product;
   product.step = &s;
   Tile a(kWarpRows, form.k), b(form.n, form.k);
@@ -238,35 +231,60 @@ void run_warpgroup_commit(Registers& r, const Step& s, Mask lanes) {
   groups.back().committed = true;
 }
 
-/// The product is done: it has read its factors, and its registers hold its result.
-void finish_product(Warp& w, const WarpgroupProducts::Product& product) {
-  const MemoryForm form = form_of_chunk();
-  const auto count = static_cast<unsigned>(product.read.size());
-  for (unsigned begin = 0; begin < count; begin += kLanes) {
-    const unsigned some = std::min(count - begin, kLanes);
-    Pointers from;
-    from.space = Space::shared;
-    from.lanes = some == kLanes ? kAllLanes : (Mask{1} << some) - 1;
-    std::copy_n(product.read.begin() + begin, some, from.address);
-    note_access(w, *product.step, form, from, Access::read);
+/// The products of all but the last `under_way` groups have read their factors.
+void note_reads_of(Warp& w, std::int64_t under_way) {
+  RaceDetector* const races = w.block->worker->races.get();
+  if (races == nullptr) return;
+  auto& groups = w.warpgroup_products.groups;
+  auto due =
+      std::count_if(groups.begin(), groups.end(), [](const auto& g) { return g.committed; }) - under_way;
+  for (auto group = groups.begin(); due > 0; ++group, --due)
+    for (auto& product : group->products) {
+      for (const std::uint32_t offset : product.read) races->product_reads(w, *product.step, offset, kChunk);
+      product.read.clear();
+    }
+}
+
+/// Whether the four warps have all come to the wait that this one is at: they begin and end their products
+/// together. Otherwise this warp waits for them.
+bool all_at_wait(Warp& w, const Step& s, Mask lanes) {
+  WarpgroupProducts& mine = w.warpgroup_products;
+  const bool comes = !mine.waiting;  // else it was here and waited for the others
+  if (comes) ++mine.waits;
+  mine.waiting = true;
+  const auto first = w.block->warps.begin() + w.index / 4 * 4;
+  const auto last = first + std::min<std::ptrdiff_t>(4, w.block->warps.end() - first);
+  bool all = true;
+  for (auto other = first; other != last; ++other) {
+    all &= other->alive == 0 || other->warpgroup_products.waits >= mine.waits;
+    for (Group& g : other->groups)
+      if (g.wait == Wait::warpgroup && other->warpgroup_products.waits <= mine.waits) g.wait = Wait::none;
   }
+  if (all) {
+    // Before any of them goes on, and says that what they read is free.
+    for (auto other = first; comes && other != last; ++other) note_reads_of(*other, s.immediate);
+    mine.waiting = false;
+    return true;
+  }
+  const auto here = static_cast<std::uint32_t>(&s - w.block->program->steps.data());
+  suspend(w, lanes, {here, lanes, Wait::warpgroup, 0, 0, &s});
+  return false;
 }
 
 /// immediate: groups that may still be under way.
 void run_warpgroup_wait(Registers& r, const Step& s, Mask lanes) {
   Warp& w = warp_of(r);
-  if (!whole_warp(w, s, lanes)) return;
+  if (!whole_warp(w, s, lanes) || !all_at_wait(w, s, lanes)) return;
   WarpgroupProducts& all = w.warpgroup_products;
+  RaceDetector* const races = w.block->worker->races.get();
   auto committed =
       std::count_if(all.groups.begin(), all.groups.end(), [](const auto& g) { return g.committed; });
   std::vector<const Step*> done;
   for (; committed > s.immediate; --committed) {
-    for (const auto& product : all.groups.front().products) {
-      finish_product(w, product);
-      done.push_back(product.step);
-    }
+    for (const auto& product : all.groups.front().products) done.push_back(product.step);
     all.groups.erase(all.groups.begin());
   }
+  if (races != nullptr) races->product_waited(w, lanes);
   // A register that a later product adds to is not there yet.
   const auto& forms = w.block->program->warpgroup_products;
   const auto registers = [&](const Step* step, auto use) {

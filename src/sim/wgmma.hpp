@@ -37,6 +37,9 @@ struct WarpgroupProducts {
   /// Lanes in which the result will be of what nobody wrote, by register as in Program::uses.
   std::unordered_map<std::uint32_t, Mask> undefined;
   bool fenced = false;  ///< by wgmma.fence
+  // wgmma.wait_group, which the four warps pass together.
+  std::uint32_t waits = 0;  ///< begun
+  bool waiting = false;     ///< at the last of them
 };
 
 }  // namespace warploom::sim

@@ -15,6 +15,7 @@
 #include "warploom/registration/space.hpp"
 #include "warploom/registration/transform.hpp"
 #include "warploom/registration/transform_file.hpp"
+#include "warploom/registration/workflow.hpp"
 
 namespace warploom::doors {
 namespace {
@@ -121,13 +122,19 @@ DOOR(Measures, "registration::measure_images", "registration::parse_measure", "r
 }
 
 DOOR(Estimates, "registration::estimate_affine", "registration::estimate_deformation",
-     "registration::parse_motion", "registration::name(Motion)") {
+     "registration::parse_motion", "registration::name(Motion)", "registration::register_images",
+     "registration::parse_method", "registration::name(Method)") {
   const PlacedImage good = structured();
   const Affine same = identity_affine();
   const auto door = [&](const PlacedImage& fixed, const PlacedImage& moving) {
     refused([&] { return estimate_affine(fixed, moving).affine; });
     refused([&] { return estimate_deformation(fixed, moving, same).field.mm; });
+    refused([&] { return register_images(fixed, moving).field.mm; });
   };
+  refused([&] { return register_images(good, good, {.method = no_enumerator<Method>()}).field.mm; });
+  refused([&] { return register_images(good, good, {.keep_start = true}).field.mm; });
+  refused([] { return name(no_enumerator<Method>()); });
+  for (const std::string& text : odd_texts()) refused([&] { return parse_method(text); });
   for (Image& image : broken(1)) door({image}, good), door(good, {image});
   for (const Affine& affine : broken_affines()) {
     PlacedImage placed = good;

@@ -147,6 +147,7 @@ ret;
   arguments.add(rounds);
   LaunchOptions options{.grid = grid, .block = {32}};
   options.max_instructions = limit;
+  options.run.threads = 2;  // each may be a block beyond the limit
   return machine.launch("k", arguments, options);
 }
 

@@ -102,6 +102,7 @@ KernelRun run_case(Machine& machine, const KernelCase& kernel, Schedule schedule
   LaunchOptions options;
   options.grid = kernel.launch.grid;
   options.block = kernel.launch.block;
+  options.cluster = kernel.launch.cluster;
   options.dynamic_shared = kernel.launch.dynamic_shared;
   options.schedule = schedule;
   options.races = races;

@@ -140,10 +140,20 @@ class GpuModule {
                           : buffers[i] ? static_cast<void*>(buffers[i]->address())
                                        : scalars[i].data());
     }
-    check(
-        cuLaunchKernel(function, launch.grid.x, launch.grid.y, launch.grid.z, launch.block.x, launch.block.y,
-                       launch.block.z, launch.dynamic_shared, nullptr, arguments.data(), nullptr),
-        launch.line);
+    if (launch.dynamic_shared > 48 * 1024)
+      check(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                               static_cast<int>(launch.dynamic_shared)),
+            launch.line);
+    CUlaunchAttribute cluster{};
+    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    cluster.value.clusterDim = {launch.cluster.x, launch.cluster.y, launch.cluster.z};
+    CUlaunchConfig config{};
+    config.gridDimX = launch.grid.x, config.gridDimY = launch.grid.y, config.gridDimZ = launch.grid.z;
+    config.blockDimX = launch.block.x, config.blockDimY = launch.block.y, config.blockDimZ = launch.block.z;
+    config.sharedMemBytes = launch.dynamic_shared;
+    config.attrs = &cluster;
+    config.numAttrs = launch.cluster.count() > 1 ? 1 : 0;
+    check(cuLaunchKernelEx(&config, function, arguments.data(), nullptr), launch.line);
     check(cuCtxSynchronize(), launch.line);
     Buffers contents;
     for (const auto& buffer : buffers) contents.push_back(buffer ? buffer->read() : std::vector<std::byte>());

@@ -105,6 +105,68 @@ TEST_P(KernelsOfModule, AreCleanAndEqualUnderEachSchedule) {
   }
 }
 
+/// The text's line number `at` of characters.
+std::uint32_t line_at(const std::string& text, std::size_t at) {
+  return 1 + static_cast<std::uint32_t>(
+                 std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+}
+
+/// tests/sim/kernels/gemm.cu, where the last `what` before each `before` is left out (a wait's condition
+/// holds at once): a finding of one of these kinds stands at a line with such a text.
+void expect_fault_in_product(const std::string& what, const std::string& before,
+                             const std::set<FindingKind>& kinds, const std::vector<std::string>& places) {
+  const auto modules = find_kernel_modules(WARPLOOM_SIM_KERNELS);
+  const auto module = std::ranges::find(modules, "tests/sim/kernels/gemm", &KernelModule::name);
+  if (module == modules.end()) GTEST_SKIP() << "the build had no CUDA toolkit";
+  std::string text = read_file(module->ptx);
+  for (std::size_t place = text.find(before); place != text.npos;
+       place = text.find(before, place + before.size())) {
+    const std::size_t at = text.rfind(what, place);
+    ASSERT_NE(at, text.npos) << what;
+    const std::string instead = what.starts_with("mbarrier.try_wait") ? "setp.eq.u32 p, 0, 0" : "";
+    const std::size_t length = text.find(';', at) - at;
+    text.replace(at, length, instead);
+    place -= length - instead.size();
+  }
+  std::set<std::uint32_t> lines;
+  for (const std::string& line : places)
+    for (std::size_t place = text.find(line); place != text.npos; place = text.find(line, place + 1))
+      lines.insert(line_at(text, place));
+  Machine machine(ptx::parse(text, "gemm.ptx"));
+  const KernelCase kernel = read_cases(*module, machine).front();
+  for (const Schedule schedule : {Schedule::in_order, Schedule::random}) {
+    const Outcome outcome = run_case(machine, kernel, schedule, true).outcome;
+    EXPECT_TRUE(std::ranges::any_of(outcome.findings,
+                                    [&](const Finding& finding) {
+                                      return kinds.contains(finding.kind) &&
+                                             (lines.contains(finding.site.ptx_line) ||
+                                              (finding.other && lines.contains(finding.other->ptx_line)));
+                                    }))
+        << what << ": " << (outcome.findings.empty() ? "clean" : outcome.findings.front().text());
+  }
+}
+
+TEST(WarpSpecialisedProduct, WithoutAWaitForItsTilesIsFound) {
+  expect_fault_in_product("mbarrier.try_wait", "wgmma.fence", {FindingKind::uninitialised, FindingKind::race},
+                          {"wgmma.mma_async"});
+}
+
+TEST(WarpSpecialisedProduct, WithoutAWaitForItsProductsIsFound) {
+  expect_fault_in_product("wgmma.wait_group", "fence.proxy.async.shared", {FindingKind::uninitialised},
+                          {"cp.async.bulk.tensor.2d.global"});
+}
+
+TEST(WarpSpecialisedProduct, WithoutAFenceBeforeItsStoreIsFound) {
+  expect_fault_in_product("fence.proxy.async.shared", "cp.async.bulk.tensor.2d.global", {FindingKind::proxy},
+                          {"cp.async.bulk.tensor.2d.global"});
+}
+
+TEST(WarpSpecialisedProduct, WithoutAWaitForAFreeStageIsFound) {
+  expect_fault_in_product("mbarrier.try_wait", "mbarrier.arrive.expect_tx",
+                          {FindingKind::illegal, FindingKind::race},
+                          {"mbarrier.arrive.expect_tx", "cp.async.bulk.tensor.2d.shared"});
+}
+
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(KernelsOfModule);
 INSTANTIATE_TEST_SUITE_P(Repository, KernelsOfModule,
                          testing::ValuesIn(find_kernel_modules(WARPLOOM_SIM_KERNELS)),

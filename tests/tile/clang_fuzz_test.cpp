@@ -95,9 +95,11 @@ Syntax* find(Syntax& node, std::size_t& k) {
   return nullptr;
 }
 
-Syntax& any(Syntax& root, Random& random) {
-  std::size_t k = random() % count(root);
-  return *find(root, k);
+/// One of the nodes number `first` to before `last`, or of as many as there are.
+Syntax& any(Syntax& root, std::size_t first, std::size_t last, Random& random) {
+  std::size_t k = first + random() % (last - first);
+  Syntax* node = find(root, k);
+  return node ? *node : root;
 }
 
 /// Numbers as the reader of Clang's text gives them.
@@ -107,15 +109,34 @@ void renumber(Syntax& node, std::size_t& next) {
   node.last = next;
 }
 
-void change(Syntax& root, Random& random) {
+/// A program, and where in it a function stands.
+struct Subject {
+  std::size_t tree = 0;
+  std::string function = {};
+  std::size_t first = 0, last = 0;  ///< nodes
+};
+
+std::vector<Subject> functions_of(const std::vector<Translation>& trees) {
+  std::vector<Subject> all;
+  for (std::size_t t = 0; t < trees.size(); ++t) {
+    const SourceFile file(trees[t]);
+    for (const Syntax* function : file.functions)
+      all.push_back({t, file.name(*function), function->first - 1, function->last});
+  }
+  return all;
+}
+
+/// Mostly in the function, for what is around it reads as little.
+void change(Syntax& root, const Subject& subject, Random& random) {
   static const std::vector<std::string> values{
       "9223372036854775807", "-9223372036854775808", "2147483648", "0", "-1", "", "x", "1e400",
       "99999999999999999999"};
   static const std::vector<std::string> operations{"=",  "+",  "-",  "*",  "/",  "%",
                                                    "<",  "!=", "&&", ",",  "+=", "++",
                                                    "--", "<<", "&",  "*=", "[]", "IntegralCast"};
-  Syntax& to = any(root, random);
-  const Syntax from = any(root, random);
+  Syntax& to =
+      random() % 8 ? any(root, subject.first, subject.last, random) : any(root, 0, root.last, random);
+  const Syntax from = any(root, 0, root.last, random);
   switch (random() % 14) {
     case 0:
       if (count(from) < 200) to = from;
@@ -170,25 +191,38 @@ void change(Syntax& root, Random& random) {
 TEST(ClangFuzz, ChangedTreesAreReadOrRefused) {
   const TemporaryDirectory place;
   std::vector<Translation> trees;
-  for (const std::string& dump : dumps(place.path())) trees.push_back(read_syntax(dump, "t.c"));
+  for (const std::string& dump : dumps(place.path())) {
+    trees.push_back(read_syntax(dump, "t.c"));
+    std::size_t next = 0;
+    renumber(trees.back().root, next);
+  }
   if (trees.empty()) GTEST_SKIP() << "clang is not installed";
+  const std::vector<Subject> functions = functions_of(trees);
   const long rounds = number("WARPLOOM_TREES", 400);
   Random random(static_cast<std::uint64_t>(number("WARPLOOM_SEED", 7)));
   long nests = 0, refused = 0, written = 0;
   for (long round = 0; round < rounds; ++round) {
-    Translation changed = trees[random() % trees.size()];
-    for (auto changes = 1 + random() % 4; changes > 0; --changes) change(changed.root, random);
+    const Subject& subject = functions[random() % functions.size()];
+    Translation changed = trees[subject.tree];
+    for (auto changes = 1 + random() % 4; changes > 0; --changes) change(changed.root, subject, random);
     std::size_t next = 0;
     renumber(changed.root, next);
-    for (const Region& region : nests_of(changed, "t.c", {})) {
+    std::vector<Region> regions;
+    try {
+      regions = nests_of(std::move(changed), "t.c", {.function = subject.function});
+    } catch (const BadInput&) {  // there is no such function any more
+      ++refused;
+    }
+    for (const Region& region : regions) {
       if (!region.refusals.empty()) {
         ++refused;
         continue;
       }
       ++nests;
+      if (round % 16 != 0) continue;
       try {
         const Nest nest = Nest::analyse(region);
-        if (round % 16 == 0) written += !emit_c(nest, transform(nest, {}).code()).empty();
+        written += !emit_c(nest, transform(nest, {}).code()).empty();
       } catch (const BadInput&) {  // numbers that int does not hold
       }
     }

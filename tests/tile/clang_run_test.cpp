@@ -28,17 +28,22 @@ struct Function {
 /// @param declarations  takes theirs
 std::string call(const Function& f, int base, std::string* declarations) {
   const Region& region = f.nest.region();
-  std::vector<std::string> types, first, second;
+  std::vector<std::string> more, types, first, second;
   std::string body, compare;
   std::map<std::string, std::int64_t> sizes;
   int k = 0;
-  for (const std::string& size : region.sizes) sizes[size] = base + 3 * k++;
+  // What the source is not told: more than any subscript that memory holds.
+  const auto is_asked_for = [](const std::string& size) { return size.ends_with("_length"); };
+  for (const std::string& size : region.sizes) sizes[size] = is_asked_for(size) ? 17 : base + 3 * k++;
   for (const std::string& name : region.parameters) {
     const Variable* variable = find_variable(region, name);
     if (!variable) {
       types.push_back(region.size_declarations.at(name).wider_than_int ? "long" : "int");
-      first.push_back(std::to_string(sizes.at(name)));
-      second.push_back(first.back());
+      second.push_back(std::to_string(sizes.at(name)));
+      if (is_asked_for(name))
+        more.push_back(types.back()), types.pop_back();
+      else
+        first.push_back(second.back());
       continue;
     }
     const std::string type(c_name(variable->type));
@@ -65,8 +70,8 @@ std::string call(const Function& f, int base, std::string* declarations) {
     second.push_back(name + "_2");
   }
   if (declarations)
-    *declarations +=
-        fmt::format("void {0}({2});\nvoid {1}_written({2});\n", f.source, f.name, fmt::join(types, ", "));
+    *declarations += fmt::format("void {0}({2});\nvoid {1}_written({3}{4}{2});\n", f.source, f.name,
+                                 fmt::join(types, ", "), fmt::join(more, ", "), more.empty() ? "" : ", ");
   return fmt::format("  {{\n{}  {}({});\n  {}_written({});\n{}  }}\n", body, f.source, fmt::join(first, ", "),
                      f.name, fmt::join(second, ", "), compare);
 }
@@ -259,6 +264,26 @@ void cells(int n, int m, struct cell *c) {
       for (int k = 0; k < 3; k++) c[i * m + j].v[1][k] += c[i * m + j].v[0][2 - k] * c[j].w;
 }
 void along(int n, point *p) { for (int i = 0; i < n; i++, p++) { p->x = i; p->y = p->x + 1; } }
+)"),
+            "");
+}
+
+TEST(WrittenC, OfArraysWhoseSubscriptsMemoryHolds) {
+  SKIP_WITHOUT_CLANG();
+  EXPECT_EQ(difference(R"(
+void gather(int n, float *to, const float *from, const int *at) {
+  for (int i = 0; i < n; i++) to[i] = from[at[i]] + from[i % 3];
+}
+void scatter(int n, double *to, const double *from, const unsigned char *at) {
+  for (int i = 0; i < n; i++) { to[at[i]] = from[i]; to[at[i] / 2] += 3; }
+}
+void corners(int n, double *force, const double *x, int *list) {
+  for (int i = 0; i < n; i++) {
+    int *corner = list + 4 * i;
+    for (int k = 0; k < 4; k++) force[corner[k]] += x[i] * k;
+  }
+  list[0] = 3;
+}
 )"),
             "");
 }

@@ -1,9 +1,11 @@
 #include "warploom/tile/dependence.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tile_cases.hpp"
+#include "warploom/core/error.hpp"
 
 namespace warploom::tile {
 namespace {
@@ -169,6 +171,26 @@ TEST(Dependences, OfManyWritesOfOneScalarAreAMultipleOfTheWrites) {
                         twenty = dependences_of(20, statement, apart);
       EXPECT_LE(twenty - ten, ten + 10) << statement;  // 10 more pairs of neighbours, not 300 pairs
     }
+}
+
+TEST(Dependences, OfManyLoopsThatWriteOneArrayAreAMultipleOfTheLoops) {
+  const auto loops = [](int count, const std::string& subscript) {
+    std::string text = "void f(int n, float a[n + 1], float b[n]) {";
+    for (int k = 0; k < count; ++k)
+      text += fmt::format(" for (int i{0} = 0; i{0} < n; i{0}++) a[i{0}{1}] += b[i{0}];", k,
+                          k % 2 ? subscript : "");
+    return analyse(text + " }");
+  };
+  // Three each with the next, and with the one after it for what the next one leaves.
+  EXPECT_EQ(dependences(loops(12, "")).size(), 3u * 11);
+  EXPECT_LE(dependences(loops(12, " + 1")).size(), 3u * (11 + 10));
+}
+
+TEST(Dependences, OfTooManyMentionsAreRefused) {
+  std::string text = "void f(int n, float a[n]) { for (int i = 0; i < n; i++) {";
+  for (int k = 0; k < 450; ++k) text += " a[i] += 2;";
+  EXPECT_THAT([&] { analyse(text + " } }"); },
+              testing::ThrowsMessage<BadInput>(testing::HasSubstr("202500 assignments and mentions")));
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ using sim::Schedule;
 
 struct Options {
   std::string path, launches, schedule = "in-order";
-  LaunchText launch;               ///< of --kernel, --grid, --block, --dynamic-shared and --arg
+  LaunchText launch;               ///< of --kernel, --grid, --block, --cluster, --dynamic-shared and --arg
   std::vector<std::string> given;  ///< those of them that were
   std::vector<std::string> dumps;
   std::uint64_t seed = 1, max_instructions = sim::LaunchOptions{}.max_instructions;
@@ -121,6 +121,7 @@ SimRun run_launch(sim::Machine& machine, const LaunchText& launch, const sim::Pr
   run.launch = &launch;
   run.options.grid = launch.grid;
   run.options.block = launch.block;
+  run.options.cluster = launch.cluster;
   run.options.dynamic_shared = launch.dynamic_shared;
   run.options.schedule = schedule;
   run.options.seed = options.seed;
@@ -261,6 +262,7 @@ std::function<int()> add(Command& command) {
       "Kernel to run: its name in the PTX, or its C++ name or a part of its declaration [the only one]");
   add_launch_option("--grid", "X,Y,Z", "Blocks of the grid, X, X,Y or X,Y,Z");
   add_launch_option("--block", "X,Y,Z", "Threads of a block, at most 1024,1024,64 and 1024 in all");
+  add_launch_option("--cluster", "X,Y,Z", "Blocks of a cluster, at most 16 [what the kernel requires, or 1]");
   add_launch_option("--dynamic-shared", "BYTES", "Dynamic shared memory [bytes a block] [0]");
   add_launch_option(
       "--arg", "ARG",
@@ -270,7 +272,7 @@ std::function<int()> add(Command& command) {
       .repeated();
   command.add(
       "--launches FILE.sim", &options->launches,
-      "Instead of the five above: a file with a launch a line, in the same options; they run in order");
+      "Instead of the six above: a file with a launch a line, in the same options; they run in order");
   command.group("Run");
   command.add("--race", &options->races,
               "Look for races in shared and global memory, too; this takes longer");

@@ -117,8 +117,9 @@ struct Function {
                                               maximal_threads = {};  ///< .reqntid, .maxntid
   Span required_threads_span = {}, maximal_threads_span = {};        ///< the whole directive
   std::optional<std::uint32_t> minimal_blocks_per_sm = {}, maximal_registers = {};
-  bool cluster = false;                  ///< .reqnctapercluster, .explicitcluster or .maxclusterrank
-  std::vector<Register> registers = {};  ///< those that the body uses
+  bool cluster = false;  ///< .reqnctapercluster, .explicitcluster or .maxclusterrank
+  std::optional<std::array<std::uint32_t, 3>> required_cluster = {};  ///< .reqnctapercluster [blocks]
+  std::vector<Register> registers = {};                               ///< those that the body uses
   std::vector<Instruction> instructions = {};
   std::vector<Operand> operands = {};
   std::vector<Label> labels = {};

@@ -29,10 +29,10 @@ struct DeformOptions {
   int radius = 2;  ///< of Measure::lncc [voxels of each resolution], 1 to 8
   /// Iterations at each resolution, from the coarsest to that of the fixed image, each with voxels half the
   /// size of those before. 1 to 10 numbers.
-  std::vector<int> iterations{100, 100, 20};
+  std::vector<int> iterations{60, 60, 20};
   double step = 0.5;  ///< longest displacement that an iteration adds on either side [voxels], > 0, at most 2
   double smooth_update = 1.7;  ///< standard deviation of the Gaussian over each update [voxels], 0 to 8
-  double smooth_field = 0.7;   ///< and over the whole displacement after it, 0 to 8
+  double smooth_field = 0.5;   ///< and over the whole displacement after it, 0 to 8
   bool allow_folds = false;
   imaging::Mask fixed_mask = {};   ///< voxels that count; empty: all
   imaging::Mask moving_mask = {};  ///< the same of the moving image

@@ -39,10 +39,11 @@ struct ArgumentText {
 /// expected
 ArgumentText parse_argument(std::string_view text);
 
-/// One launch in words: `--kernel NAME --grid X,Y,Z --block X,Y,Z [--dynamic-shared BYTES] --arg ...`.
+/// One launch in words: `--kernel NAME --grid X,Y,Z --block X,Y,Z [--cluster X,Y,Z] [--dynamic-shared BYTES]
+/// --arg ...`.
 struct LaunchText {
   std::string kernel = {};
-  Dim grid = {}, block = {};
+  Dim grid = {}, block = {}, cluster = {};
   std::uint32_t dynamic_shared = 0;
   std::vector<ArgumentText> arguments = {};
   std::string line = {};  ///< as it was written

@@ -43,6 +43,7 @@ struct Dim {
 
 struct LaunchOptions {
   Dim grid{}, block{};
+  Dim cluster{};  ///< blocks of a cluster, at most 16; 1 x 1 x 1: what the kernel requires, or none
   std::uint32_t dynamic_shared = 0;  ///< of the extern array [bytes]
   Schedule schedule = Schedule::in_order;
   std::uint64_t seed = 1;  ///< of Schedule::random and adversarial, and of what shared memory holds at first

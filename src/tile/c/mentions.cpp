@@ -1,6 +1,7 @@
 #include "tile/c/mentions.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace warploom::tile {
 namespace {
@@ -44,7 +45,29 @@ FirstUse first_use(const Node& node, const std::string& name) {
   return FirstUse::none;
 }
 
+using Counts = std::map<std::string, std::size_t>;
+
+void count(const Expression& e, const Region& region, Counts& mentions) {
+  const bool is_name = e.kind == Expression::Kind::name || e.kind == Expression::Kind::element;
+  if (is_name && find_variable(region, e.text)) ++mentions[e.text];
+  for (const Expression& operand : e.operands) count(operand, region, mentions);
+}
+
+void count(const Node& node, const Region& region, Counts& mentions, Counts& writes) {
+  for (const Expression* e : {&node.condition, &node.target, &node.value}) count(*e, region, mentions);
+  if (node.kind == Node::Kind::assignment) ++writes[node.target.text];
+  for (const Node& child : node.children) count(child, region, mentions, writes);
+}
+
 }  // namespace
+
+std::size_t pairs_of_mentions(const Region& region) {
+  Counts mentions, writes;
+  count(region.body, region, mentions, writes);
+  std::size_t pairs = 0;
+  for (const auto& [name, times] : writes) pairs += times * mentions[name];
+  return pairs;
+}
 
 bool mentions(const Expression& e, const std::string& name) {
   const bool is_name = e.kind == Expression::Kind::name || e.kind == Expression::Kind::element;

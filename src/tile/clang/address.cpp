@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include "tile/c/simplify.hpp"
 #include "tile/clang/liveness.hpp"
@@ -66,7 +67,7 @@ Translator::Entity Translator::described(const std::string& id, const Syntax& e)
     entity.initialised = !global->children.empty();
   } else {
     entity.global = e.target_kind == "VarDecl";
-    if (!entity.global) refuse(e, e.name.empty() ? construct_name(e) : e.name, "it is no variable");
+    if (!entity.global) refuse(e, e.name.empty() ? file_.construct(e) : e.name, "it is no variable");
   }
   return entity;
 }
@@ -103,7 +104,7 @@ const Translator::Entity& Translator::entity(const Syntax& expression) {
     return entities_.emplace("this", std::move(self)).first->second;
   }
   if (!e->is("MemberExpr") || e->children.size() != 1)
-    refuse(*e, construct_name(*e), "only variables, their members and elements of arrays are read");
+    refuse(*e, file_.construct(*e), "only variables, their members and elements of arrays are read");
   const Entity& base = entity(e->children[0]);
   const std::string key = base.key + "." + e->name;
   for (const auto& [other, view] : entities_)
@@ -193,7 +194,7 @@ Translator::Address Translator::address(const Syntax& expression) {
     const Syntax* function = file_.definition(bare(e.children[0]));
     if (function) return place_of(e, *function);
   }
-  refuse(e, construct_name(e), "it is no array, and no pointer that stays where it is");
+  refuse(e, file_.construct(e), "it is no array, and no pointer that stays where it is");
 }
 
 /// Whether what a pointer is set to speaks of another pointer or array.
@@ -208,7 +209,7 @@ bool Translator::points_elsewhere(const std::string& key) const {
   });
 }
 
-/// What a pointer is set to by its declaration, if it stays there.
+/// What a pointer is set to by its declaration, if it stays there as long as it lives, or until the run ends.
 Translator::Address Translator::pointee(const Syntax& variable) {
   const auto fail = [&](const std::string& why) {
     refuse(variable, "pointer " + variable.name, why + "; write the element as NAME[subscript]");
@@ -216,9 +217,12 @@ Translator::Address Translator::pointee(const Syntax& variable) {
   for (const Use& use : survey_.uses(variable.id))
     if (use.writes && use.at != variable.first) fail("it points to several places");
   if (variable.children.empty()) fail("it is not set where it is declared");
+  const bool inside = variable.first >= first_ && variable.first <= last_;
+  const std::size_t until = inside ? last_ : std::numeric_limits<std::size_t>::max();
   for (const std::string& source : survey_.sources(variable.id))
     for (const Use& use : survey_.uses(source))
-      if (use.writes && use.at > variable.first && !running_.count(source) && !values_.count(source))
+      if (use.writes && use.at > variable.first && use.at <= until && !running_.count(source) &&
+          !values_.count(source))
         fail("what it is set from changes afterwards");
   return address(variable.children.back());
 }

@@ -146,7 +146,10 @@ std::vector<Region> read_with_clang(const fs::path& file, const SourceOptions& s
         fmt::format("{}: {} does not accept it; give its flags after --, or -p DIR with a "
                     "compile_commands.json:{}",
                     name, compiler.string(), errors_of(answer.output)));
-  return read_syntax_tree(read_file(dump, kMaxFileBytes), name, source);
+  std::vector<Region> regions = read_syntax_tree(read_file(dump, kMaxFileBytes), name, source);
+  // What it includes comes after what it is.
+  std::ranges::stable_partition(regions, [&](const Region& region) { return region.file == path; });
+  return regions;
 }
 
 ClangOptions compile_command(const fs::path& directory, const fs::path& file) {

@@ -126,8 +126,9 @@ bool Translator::is_invariant(const Syntax& e, const Syntax& loop, const std::st
 /// How often an inner loop runs, in what does not change within the outer one.
 std::optional<Expression> Translator::trips_of(const Syntax& inner, const Syntax& outer) {
   const std::string id = iterator_of(inner);
+  if (id.empty() || inner.children[0].kind.empty()) return std::nullopt;
   for (const std::size_t part : {0, 2, 3})
-    if (id.empty() || !is_invariant(inner.children[part], outer, id)) return std::nullopt;
+    if (!is_invariant(inner.children[part], outer, id)) return std::nullopt;
   const auto running = running_;
   const auto used = used_;
   const auto values = values_;
@@ -155,6 +156,11 @@ Expression Translator::trips_of(const Node& loop) {
   const std::int64_t step = rising ? loop.step : -loop.step;
   if (step == 1) return distance;
   return Expression::call("floord", {plus(std::move(distance), step - 1), Expression::integer(step)});
+}
+
+/// What the loop variable is after its loop.
+Expression Translator::last_value(const Node& loop) {
+  return simplified(sum(loop.first, product(at_least_zero(trips_of(loop)), Expression::integer(loop.step))));
 }
 
 /// What executing a statement once adds to a variable. @return nothing if that is not known, or changes

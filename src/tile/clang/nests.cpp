@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
-#include <set>
 
 #include "tile/clang/inline_calls.hpp"
+#include "tile/sets/inferred_extents.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/tile/clang.hpp"
 #include "warploom/tile/nest.hpp"
@@ -15,34 +14,11 @@ namespace warploom::tile {
 namespace {
 
 using Block = std::vector<const Syntax*>;
-constexpr int kMostData = 100;            // variables of a run that turn out to be data
-constexpr std::size_t kMostPairs = 4000;  // of mentions that may depend on each other
+constexpr int kMostData = 100;  // variables of a run that turn out to be data
 
-void count_mentions(const Expression& e, const std::set<std::string>& variables,
-                    std::map<std::string, std::size_t>& counts) {
-  if (variables.count(e.text) && (e.kind == Expression::Kind::name || e.kind == Expression::Kind::element))
-    ++counts[e.text];
-  for (const Expression& operand : e.operands) count_mentions(operand, variables, counts);
-}
-
-void count_mentions(const Node& node, const std::set<std::string>& variables,
-                    std::map<std::string, std::size_t>& mentions,
-                    std::map<std::string, std::size_t>& writes) {
-  for (const Expression* e : {&node.condition, &node.target, &node.value})
-    count_mentions(*e, variables, mentions);
-  if (node.kind == Node::Kind::assignment) ++writes[node.target.text];
-  for (const Node& child : node.children) count_mentions(child, variables, mentions, writes);
-}
-
-/// What the analysis has to look at: each write beside each mention of the same variable.
-std::size_t pairs_of(const Region& region) {
-  std::set<std::string> variables;
-  for (const Variable& variable : region.variables) variables.insert(variable.name);
-  std::map<std::string, std::size_t> mentions, writes;
-  count_mentions(region.body, variables, mentions, writes);
-  std::size_t pairs = 0;
-  for (const auto& [name, count] : writes) pairs += count * mentions[name];
-  return pairs;
+bool is_iterator(const Node& node, const std::string& name) {
+  return (node.kind == Node::Kind::loop && node.iterator == name) ||
+         std::ranges::any_of(node.children, [&](const Node& child) { return is_iterator(child, name); });
 }
 
 Block children_of(const Syntax& node) {
@@ -70,6 +46,38 @@ Refusal refusal_of(const std::string& message, const Region& region) {
   const std::size_t colon = rest.find(": ");
   if (colon == rest.npos) return refusal;
   return {{line, column}, std::string(rest.substr(0, colon)), std::string(rest.substr(colon + 2))};
+}
+
+/// An array whose subscripts memory holds gets a size of its own.
+void name_extent(Region& region, const std::string& array) {
+  const auto variable = std::ranges::find(region.variables, array, &Variable::name);
+  std::string size = array + "_length";
+  const auto taken = [&](const std::string& name) {
+    return std::ranges::count(region.sizes, name) > 0 || find_variable(region, name) ||
+           is_iterator(region.body, name);
+  };
+  while (taken(size)) size += "_";
+  variable->extents[0] = Expression::name(size);
+  variable->extents[0].at = variable->at;
+  region.sizes.push_back(size);
+  region.size_declarations[size] = {"int", false, variable->at};
+  region.parameters.insert(region.parameters.begin(), size);
+  region.remarks.push_back(fmt::format("{} is taken to have {} {}, which is asked for besides", array, size,
+                                       variable->extents.size() > 1 ? "rows" : "elements"));
+}
+
+/// What can be read has to be affine, too. @throws BadInput
+void check_affine(Region& region) {
+  while (true) {
+    try {
+      sets_of(region, {});
+      return;
+    } catch (const UnknownExtents& unknown) {
+      for (const std::string& array : unknown.arrays) name_extent(region, array);
+    } catch (const Internal& error) {  // of isl, as for numbers at the end of 64 bits
+      throw BadInput(to_text(region.file, Refusal{region.at, "nest", error.what()}));
+    }
+  }
 }
 
 class NestFinder {
@@ -190,27 +198,15 @@ class NestFinder {
       within(s, one.refusal);
   }
 
-  /// Minutes would pass.
-  static void check_size(const Region& region) {
-    if (const std::size_t pairs = pairs_of(region); pairs > kMostPairs)
-      throw BadInput(fmt::format(
-          "{}:{}:{}: nest of {} statements: {} pairs of mentions may depend on each other, at most {} are looked at",
-          region.file, region.at.line, region.at.column, region.statements, pairs, kMostPairs));
-  }
-
-  /// What can be read has to be affine, too.
   void nest(const Block& statements, Region region, bool whole) {
     if (!whole) region.function += fmt::format("_line{}", region.at.line);
     Refusal refusal;
     try {
-      check_size(region);
-      Nest::analyse(region);
+      check_affine(region);
       out_.push_back(std::move(region));
       return;
     } catch (const BadInput& error) {
       refusal = refusal_of(error.what(), region);
-    } catch (const Internal& error) {  // of isl, as for numbers at the end of 64 bits
-      refusal = {region.at, "nest", error.what()};
     }
     if (statements.size() > 1) {
       for (const Syntax* s : statements)
@@ -229,11 +225,8 @@ class NestFinder {
     if (!one.region) return false;
     one.region->function += fmt::format("_line{}", one.region->at.line);
     try {
-      check_size(*one.region);
-      Nest::analyse(*one.region);
+      check_affine(*one.region);
     } catch (const BadInput&) {
-      return false;
-    } catch (const Internal&) {  // of isl, as for numbers at the end of 64 bits
       return false;
     }
     out_.push_back(std::move(*one.region));
@@ -270,8 +263,8 @@ class NestFinder {
 
 }  // namespace
 
-std::vector<Region> nests_of(const Translation& translation, const std::string& name,
-                             const SourceOptions& source) {
+std::vector<Region> nests_of(Translation translation, const std::string& name, const SourceOptions& source) {
+  mark_incomplete(translation.root);
   const SourceFile file(translation);
   std::vector<Region> regions;
   bool found = source.function.empty();

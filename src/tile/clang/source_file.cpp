@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <map>
 
 #include "tile/clang/translate.hpp"
 #include "warploom/core/error.hpp"
@@ -8,6 +9,8 @@
 
 namespace warploom::tile {
 namespace {
+
+constexpr std::size_t kLongestQuote = 60;  // characters of the source in a message
 
 bool has_body(const Syntax& function) {
   return std::ranges::any_of(function.children, [](const Syntax& c) { return c.is("CompoundStmt"); });
@@ -118,6 +121,40 @@ std::string_view SourceFile::text(const Syntax& node) const {
 std::string SourceFile::name(const Syntax& function) const {
   const auto found = names_.find(function.id);
   return found == names_.end() ? as_identifier(function.name) : found->second;
+}
+
+std::string SourceFile::construct(const Syntax& node) const {
+  static const std::map<std::string_view, std::string_view> kNames{
+      {"WhileStmt", "while loop"},
+      {"DoStmt", "do loop"},
+      {"GotoStmt", "goto"},
+      {"BreakStmt", "break"},
+      {"ContinueStmt", "continue"},
+      {"ReturnStmt", "return"},
+      {"SwitchStmt", "switch"},
+      {"LabelStmt", "label"},
+      {"CXXForRangeStmt", "for over a range"},
+      {"GCCAsmStmt", "assembly"},
+      {"CXXTryStmt", "try"},
+      {"CXXThrowExpr", "throw"},
+      {"StringLiteral", "string literal"},
+      {"LambdaExpr", "lambda"},
+      {"CXXNewExpr", "new"},
+      {"CXXDeleteExpr", "delete"},
+      {"InitListExpr", "list of values"},
+      {"CXXConstructExpr", "constructor"},
+      {"CXXThisExpr", "this"},
+      {"CompoundLiteralExpr", "compound literal"},
+      {"StmtExpr", "statement within an expression"},
+      {"CXXOperatorCallExpr", "overloaded operator"},
+      {"CallExpr", "call"},
+      {"CXXMemberCallExpr", "call"},
+      {"VAArgExpr", "va_arg"},
+      {"AtomicExpr", "atomic operation"}};
+  if (const auto found = kNames.find(node.kind); found != kNames.end()) return std::string(found->second);
+  const std::string_view words = text(node);
+  const bool short_line = !words.empty() && words.size() <= kLongestQuote && words.find('\n') == words.npos;
+  return short_line ? std::string(words) : "construct";
 }
 
 }  // namespace warploom::tile

@@ -57,6 +57,12 @@ std::string iterator_of(const Syntax& loop) {
   if (!loop.is("ForStmt") || loop.children.size() != 5) return "";
   const std::vector<const Syntax*> parts = parts_of(loop.children[0]);
   if (parts.size() == 1) return set_by(*parts[0]);
+  if (parts.empty())
+    for (const Syntax* part : parts_of(loop.children[3])) {
+      const Syntax& e = bare(*part);
+      const std::string id = e.children.empty() ? "" : bare(e.children[0]).target;
+      if (!id.empty() && speaks_of(loop.children[2], id)) return id;
+    }
   for (const Syntax* part : parts)
     if (const std::string id = set_by(*part);
         !id.empty() && speaks_of(loop.children[2], id) && speaks_of(loop.children[3], id))

@@ -53,7 +53,7 @@ std::string key_of(const Syntax& expression);
 /// Without parentheses and what only changes how a value is looked at.
 const Syntax& bare(const Syntax& expression);
 /// The variable that a `for` runs over: what its first part sets; of several what condition and step speak
-/// of, too.
+/// of, too; of none what step and condition speak of.
 /// @return its id, or empty
 std::string iterator_of(const Syntax& loop);
 /// The parts of `a, b, c`, or of `int a, b`.

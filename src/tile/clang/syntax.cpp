@@ -334,6 +334,33 @@ bool is_system_header(std::string_view path) {
   return path.starts_with("/usr/") || path.find("/lib/clang/") != path.npos || path.starts_with("<");
 }
 
+void mark_incomplete(Syntax& node) {
+  static const std::map<std::string_view, std::size_t> exactly{{"ParenExpr", 1},
+                                                               {"UnaryOperator", 1},
+                                                               {"ImplicitCastExpr", 1},
+                                                               {"CStyleCastExpr", 1},
+                                                               {"CXXStaticCastExpr", 1},
+                                                               {"CXXReinterpretCastExpr", 1},
+                                                               {"CXXConstCastExpr", 1},
+                                                               {"CXXFunctionalCastExpr", 1},
+                                                               {"ExprWithCleanups", 1},
+                                                               {"LabelStmt", 1},
+                                                               {"MaterializeTemporaryExpr", 1},
+                                                               {"BinaryOperator", 2},
+                                                               {"ArraySubscriptExpr", 2},
+                                                               {"CompoundAssignOperator", 2},
+                                                               {"DoStmt", 2},
+                                                               {"ConditionalOperator", 3},
+                                                               {"ForStmt", 5}};
+  static const std::map<std::string_view, std::size_t> at_least{
+      {"WhileStmt", 2}, {"IfStmt", 2}, {"CallExpr", 1}, {"CXXMemberCallExpr", 1}, {"CXXOperatorCallExpr", 1}};
+  const auto one = exactly.find(node.kind), more = at_least.find(node.kind);
+  if ((one != exactly.end() && node.children.size() != one->second) ||
+      (more != at_least.end() && node.children.size() < more->second))
+    node.kind = "incomplete " + node.kind;
+  for (Syntax& child : node.children) mark_incomplete(child);
+}
+
 Translation read_syntax(std::string_view dump, const std::string& name) {
   return DumpReader(dump, name).run();
 }

@@ -47,4 +47,8 @@ bool is_system_header(std::string_view path);
 /// @note declarations of system headers are skipped, all but types' names. O(bytes), 0.4 s for 250 MB.
 Translation read_syntax(std::string_view dump, const std::string& name);
 
+/// Nodes without the parts that their kind has, as of a tree that is nested too deep, become of no known
+/// kind, so that nobody else asks.
+void mark_incomplete(Syntax& node);
+
 }  // namespace warploom::tile

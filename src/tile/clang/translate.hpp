@@ -30,6 +30,8 @@ class SourceFile {
   /// The characters of a node, where they stand in a file that can be read and are no macro's.
   std::string_view text(const Syntax& node) const;
   CType type(const std::string& text) const { return read_type(text, translation.aliases); }
+  /// What a message calls a node: "while loop", or what stands there: "icc->trc[i]".
+  std::string construct(const Syntax& node) const;
   /// "gemm", "Matrix_scale"
   std::string name(const Syntax& function) const;
 
@@ -62,9 +64,7 @@ struct Run {
   std::set<std::string> data;  ///< integer variables that are data
 };
 
-/// Statements of Clang's tree as a region. translate_statement.cpp has its statements,
-/// translate_expression.cpp its values, translate_call.cpp what it calls, address.cpp what its pointers point
-/// to.
+/// Statements of Clang's tree as a region, each file for what stands in its part of the list.
 class Translator {
  public:
   explicit Translator(const Run& run);
@@ -112,6 +112,8 @@ class Translator {
   void leaf(const Syntax& s, Read read);
   void loop(const Syntax& s, std::vector<Node>& out);
   Node loop_head(const Syntax& s);
+  Expression value_before(const Syntax& loop, const Entity& variable);
+  void leave_last_value(const Syntax& loop, const std::string& id, std::vector<Node>& out);
   void beside_iterator(const Syntax& loop, const Syntax& list, const std::string& id, std::vector<Node>& out);
   void loop_step(const Syntax& list, const std::string& id, Node& node);
   void refuse_if(const Syntax& at, const std::optional<HeadRefusal>& bad) const;
@@ -137,6 +139,7 @@ class Translator {
   bool is_invariant(const Syntax& e, const Syntax& loop, const std::string& but) const;
   std::optional<Expression> trips_of(const Syntax& inner, const Syntax& outer);
   static Expression trips_of(const Node& loop);
+  static Expression last_value(const Node& loop);
   std::optional<Expression> growth(const Syntax& s, const std::string& key, const Syntax& loop);
   static std::optional<Expression> grown(const Expression& start, const Expression& by,
                                          Expression iterations);
@@ -201,8 +204,6 @@ class Translator {
   Expression extent(const std::string& text, const Entity& entity);
 
   bool writes_elements_of(const std::string& type) const;
-
-  // names
   std::string name_in_region(const Entity& entity);
   std::string fresh_name(const std::string& name, bool loop) const;
   bool is_size(const Entity& entity) const;
@@ -214,7 +215,6 @@ class Translator {
     explicit Raised(int& counter) : counter(counter) { ++counter; }
     ~Raised() { --counter; }
     Raised(const Raised&) = delete;
-    Raised& operator=(const Raised&) = delete;
     int& counter;
   };
 
@@ -244,10 +244,6 @@ class Translator {
 };
 
 /// The nests of a file, and what is refused.
-std::vector<Region> nests_of(const Translation& translation, const std::string& name,
-                             const SourceOptions& source);
-
-/// "while loop" for "WhileStmt"
-std::string construct_name(const Syntax& node);
+std::vector<Region> nests_of(Translation translation, const std::string& name, const SourceOptions& source);
 
 }  // namespace warploom::tile

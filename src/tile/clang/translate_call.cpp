@@ -240,7 +240,7 @@ Translator::Operand Translator::result_of(const Syntax& at, const std::vector<co
                                                std::move(no.expression));
     return whole;
   }
-  refuse(s, construct_name(s), "only declarations, if and return are read in a function that is called");
+  refuse(s, file_.construct(s), "only declarations, if and return are read in a function that is called");
 }
 
 }  // namespace warploom::tile

@@ -85,7 +85,7 @@ Translator::Operand Translator::value_within(const Syntax& e) {
   if (e.is("UnaryExprOrTypeTraitExpr")) return size_of_type(e);
   if (e.is("CompoundAssignOperator"))
     refuse(e, fmt::format("'{}' within an expression", e.operation), "write it as a statement of its own");
-  refuse(e, construct_name(e), "such values are not in the subset");
+  refuse(e, file_.construct(e), "such values are not in the subset");
 }
 
 Translator::Operand Translator::literal(const Syntax& e, bool negated) {
@@ -409,38 +409,6 @@ std::optional<Expression> Translator::constant_of(const CType& type, const Opera
   cast.text = c_name(*type.scalar());
   cast.operands = {value.expression};
   return cast;
-}
-
-std::string construct_name(const Syntax& node) {
-  static const std::map<std::string_view, std::string_view> kNames{
-      {"WhileStmt", "while loop"},
-      {"DoStmt", "do loop"},
-      {"GotoStmt", "goto"},
-      {"BreakStmt", "break"},
-      {"ContinueStmt", "continue"},
-      {"ReturnStmt", "return"},
-      {"SwitchStmt", "switch"},
-      {"LabelStmt", "label"},
-      {"CXXForRangeStmt", "for over a range"},
-      {"GCCAsmStmt", "assembly"},
-      {"CXXTryStmt", "try"},
-      {"CXXThrowExpr", "throw"},
-      {"StringLiteral", "string literal"},
-      {"LambdaExpr", "lambda"},
-      {"CXXNewExpr", "new"},
-      {"CXXDeleteExpr", "delete"},
-      {"InitListExpr", "list of values"},
-      {"CXXConstructExpr", "constructor"},
-      {"CXXThisExpr", "this"},
-      {"CompoundLiteralExpr", "compound literal"},
-      {"StmtExpr", "statement within an expression"},
-      {"CXXOperatorCallExpr", "overloaded operator"},
-      {"CallExpr", "call"},
-      {"CXXMemberCallExpr", "call"},
-      {"VAArgExpr", "va_arg"},
-      {"AtomicExpr", "atomic operation"}};
-  const auto found = kNames.find(node.kind);
-  return found == kNames.end() ? node.kind.empty() ? "construct" : node.kind : std::string(found->second);
 }
 
 }  // namespace warploom::tile

@@ -92,13 +92,13 @@ void Translator::statement(const Syntax& s, std::vector<Node>& out) {
     const std::string name = s.children.empty() ? "" : bare(s.children[0]).name;
     refuse(s, "call of " + name, "what it does is not known; write its body in its place");
   } else if (s.is("WhileStmt") || s.is("DoStmt") || s.is("CXXForRangeStmt")) {
-    refuse(s, construct_name(s), "the number of iterations is not known before it runs");
+    refuse(s, file_.construct(s), "the number of iterations is not known before it runs");
   } else if (s.is("SwitchStmt")) {
     refuse(s, "switch", "which statements run depends on data; write if");
   } else if (s.is("GotoStmt") || s.is("BreakStmt") || s.is("ContinueStmt") || s.is("ReturnStmt")) {
-    refuse(s, construct_name(s), "a loop's iterations have to be known from its head");
+    refuse(s, file_.construct(s), "a loop's iterations have to be known from its head");
   } else {
-    refuse(s, construct_name(s), "it is not in the subset");
+    refuse(s, file_.construct(s), "it is not in the subset");
   }
   --depth_;
 }
@@ -124,7 +124,7 @@ void Translator::check_iterator(const Syntax& s, const Entity& entity) const {
     refuse(s, "loop variable " + entity.shown, "it has to be a variable of an integer type");
   if (entity.global || entity.type.is_volatile)
     refuse(s, "loop variable " + entity.shown, "others may see or change it; declare it in the function");
-  if (is_read_after(run_.function, entity.key, first_, last_))
+  if (!entity.type.scalar() && is_read_after(run_.function, entity.key, first_, last_))
     refuse(s, "loop variable " + entity.shown, "its value is used after its loop; declare it in the loop");
 }
 
@@ -149,6 +149,18 @@ void Translator::beside_iterator(const Syntax& loop, const Syntax& list, const s
   }
 }
 
+/// What a variable is when the run begins, as a size.
+Expression Translator::value_before(const Syntax& loop, const Entity& variable) {
+  if (!loops_.empty() || survey_.written(variable.key, first_, loop.first))
+    refuse(loop, "for without a first value", "what its variable is then is not known before the nest runs");
+  const std::string name = fresh_name(variable.name, false);
+  used_[name] = false;
+  region_.sizes.push_back(name);
+  region_.size_declarations[name] = {variable.type.base, variable.type.wider_than_int(), variable.at};
+  region_.parameters.push_back(name);
+  return Expression::name(name);
+}
+
 /// Iterator, bounds and step; the loop runs from here on.
 Node Translator::loop_head(const Syntax& s) {
   Node node;
@@ -156,16 +168,23 @@ Node Translator::loop_head(const Syntax& s) {
   node.at = s.at;
   const Syntax &init = s.children[0], &condition_at = s.children[2], &step = s.children[3],
                &body = s.children[4];
-  if (init.kind.empty()) refuse(s, "for without a first value", "write for (int i = 0; i < n; i++)");
   const std::string id = iterator_of(s);
   const std::vector<const Syntax*> parts = parts_of(init);
   const auto part = std::ranges::find_if(parts, [&](const Syntax* p) { return set_by(*p) == id; });
-  if (id.empty() || !s.children[1].kind.empty() || part == parts.end())
+  const bool goes_on = init.kind.empty();
+  if (goes_on && id.empty()) refuse(s, "for without a first value", "write for (int i = 0; i < n; i++)");
+  if (id.empty() || !s.children[1].kind.empty() || (part == parts.end() && !goes_on))
     refuse(init, "first part of for", "it has to give the loop variable its first value, as in int i = 0");
   Syntax name;
   name.kind = "DeclRefExpr";
   name.target = id;
-  if ((*part)->is("VarDecl")) {
+  if (goes_on) {
+    const Syntax* declared = survey_.declaration(id);
+    if (!declared) refuse(s, "for without a first value", "write for (int i = 0; i < n; i++)");
+    name.name = declared->name;
+    name.target_type = declared->type;
+    name.target_kind = declared->kind;
+  } else if ((*part)->is("VarDecl")) {
     if ((*part)->children.empty())
       refuse(init, "for without a first value", "write for (int i = 0; i < n; i++)");
     name.name = (*part)->name;
@@ -174,14 +193,18 @@ Node Translator::loop_head(const Syntax& s) {
   } else {
     name = bare(bare(**part).children[0]);
   }
-  name.at = init.at;
+  name.at = goes_on ? s.at : init.at;
+  const Syntax& from = goes_on ? s : init;
   if (running_.count(id))
-    refuse(init, "assignment to loop variable " + name.name, "only the head of its loop may change it");
+    refuse(from, "assignment to loop variable " + name.name, "only the head of its loop may change it");
   const Entity& variable = entity(name);
-  check_iterator(init, variable);
+  check_iterator(from, variable);
   values_.erase(id);
-  node.first =
-      index((*part)->is("VarDecl") ? (*part)->children.back() : bare(**part).children[1], "first value");
+  if (goes_on)
+    node.first = value_before(s, variable);
+  else
+    node.first =
+        index((*part)->is("VarDecl") ? (*part)->children.back() : bare(**part).children[1], "first value");
   if (survey_.written(id, body.first, body.last))
     refuse(s, "loop variable " + name.name, "its loop's body changes it, too");
 
@@ -217,6 +240,19 @@ void Translator::loop(const Syntax& s, std::vector<Node>& out) {
   leave_loop(std::move(after));
   running_.erase(id);
   out.push_back(std::move(node));
+  if (is_read_after(run_.function, id, first_, last_)) leave_last_value(s, id, out);
+}
+
+/// What the loop variable is after its loop, for those who read it after the run: a result.
+void Translator::leave_last_value(const Syntax& loop, const std::string& id, std::vector<Node>& out) {
+  const Entity& variable = entities_.at(id);
+  Expression value = last_value(out.back());
+  Expression target = Expression::name(name_in_region(variable));
+  if (target.text != variable.shown) {
+    std::string remark = fmt::format("{} is {} after its loop", target.text, variable.shown);
+    if (std::ranges::count(region_.remarks, remark) == 0) region_.remarks.push_back(std::move(remark));
+  }
+  assign(std::move(target), "=", std::move(value), loop.at, out);
 }
 
 /// What is stored without its conversion to the variable's type, which storing does.

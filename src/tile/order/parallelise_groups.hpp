@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "tile/order/parallelise_sets.hpp"
@@ -24,9 +25,16 @@ bool contains(const std::vector<T>& list, const T& value) {
   return std::ranges::find(list, value) != list.end();
 }
 
-/// reaches[a][b]: a path of relations leads from group a to group b.
-using Reachability = std::vector<std::vector<bool>>;
-Reachability reachability(const std::vector<Group>& groups, const std::vector<Relation>& relations);
+/// Whether a path of relations leads from one group to another. O(groups^3 / 64 + relations).
+class Reachability {
+ public:
+  Reachability(const std::vector<Group>& groups, const std::vector<Relation>& relations);
+  bool operator()(std::size_t a, std::size_t b) const { return reached_[a][b / kBits] >> b % kBits & 1; }
+
+ private:
+  static constexpr std::size_t kBits = 64;
+  std::vector<std::vector<std::uint64_t>> reached_;  ///< of each group, a bit for each
+};
 /// Sources before sinks; otherwise in the order of the text.
 std::vector<Group> in_order(std::vector<Group> groups, const std::vector<Relation>& relations);
 /// Strongly connected components, in that order, without loops as yet.

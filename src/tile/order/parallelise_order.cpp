@@ -278,30 +278,32 @@ class Orderer {
   }
 
   bool fuse_two(std::vector<Group>& groups, const std::vector<Relation>& relations, bool same_loops) {
+    const Reachability reaches(groups, relations);
+    const auto something_between = [&](std::size_t a, std::size_t b) {
+      for (std::size_t g = 0; g < groups.size(); ++g)
+        if (g != a && g != b && reaches(a, g) && reaches(g, b)) return true;
+      return false;
+    };
     for (std::size_t a = 0; a < groups.size(); ++a)
-      for (std::size_t b = a + 1; b < groups.size(); ++b)
-        if (const std::optional<Group> both = fused(groups, relations, {a, b}, same_loops)) {
+      for (std::size_t b = a + 1; b < groups.size(); ++b) {
+        if (something_between(a, b)) continue;
+        if (const std::optional<Group> both = fused(groups[a], groups[b], relations, same_loops)) {
           groups[a] = *both;
           groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(b));
           return true;
         }
+      }
     return false;
   }
 
   /// @param same_loops  loops of the source that the two share; else loops over one range, worth it if the
   /// second group needs what the first has and not both have loops inside: a kernel is built around one
   /// reduction
-  std::optional<Group> fused(const std::vector<Group>& groups, const std::vector<Relation>& relations,
-                             std::pair<std::size_t, std::size_t> pair, bool same_loops) {
-    const auto [a, b] = pair;
-    const Group& first = groups[a];
-    const Group& second = groups[b];
+  std::optional<Group> fused(const Group& first, const Group& second, const std::vector<Relation>& relations,
+                             bool same_loops) {
     if (first.loops.empty() || first.loops.size() != second.loops.size()) return std::nullopt;
     if (!first.wave.empty() || !second.wave.empty()) return std::nullopt;
     if (!same_loops && has_loops_inside(first) && has_loops_inside(second)) return std::nullopt;
-    const Reachability reaches = reachability(groups, relations);
-    for (std::size_t between = 0; between < groups.size(); ++between)
-      if (between != a && between != b && reaches[a][between] && reaches[between][b]) return std::nullopt;
     // One thread runs what is inside of a parallel loop: there one loop is worth more than a parallel one.
     const bool inside_thread = around_.any_parallel(first.statements.front());
     if (first.parallel != second.parallel && !inside_thread) return std::nullopt;

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
+#include <tuple>
 
 #include "core/doors.hpp"
 #include "tile/c/wellformed.hpp"
@@ -29,7 +31,6 @@ class Search {
       int body = 0;
       while (!run_together(body, s)) ++body;
       bodies_.push_back(body);
-      runs_.push_back(polyhedra.sets[s].domain.params());
       writers_[polyhedra.statements[s].assignment.target.text].push_back(s);
     }
   }
@@ -53,11 +54,12 @@ class Search {
   }
 
   /// What stands between already follows the source and goes before the sink, for it writes the element in
-  /// the same iterations, or of a scalar in loops of its own. With many statements all pairs would be too
-  /// many to tell, or to look at.
+  /// the same iterations, or in loops of its own all elements that both touch. With many statements all pairs
+  /// would be too many to tell, or to look at.
   bool is_implied(int source, int sink, bool carried, const Reference& from, const Reference& to) const {
-    if (from.element != to.element || !from.is_exact || !to.is_exact) return false;
-    const bool apart = !carried && from.element.kind == Expression::Kind::name && loops_apart(source, sink);
+    if (!from.is_exact || !to.is_exact) return false;
+    const bool apart = !carried && loops_apart(source, sink);
+    if (from.element != to.element && !apart) return false;
     if (bodies_[source] != bodies_[sink] && !apart) return false;
     const auto repeats = [&](int s, const Reference& reference) {
       return std::ranges::any_of(polyhedra_.statements[s].references, [&](const Reference& r) {
@@ -68,22 +70,50 @@ class Search {
     if (repeats(source, from) || repeats(sink, to)) return true;
     // Runs of a sum may go elsewhere, where that is allowed: they hold only what may go with them.
     const bool is_sum = sums(source, sink, from.element);
-    return std::ranges::any_of(writers_.at(from.element.text), [&](int m) {
+    const std::vector<int>& writers = writers_.at(from.element.text);
+    const auto implies = [&](int m) {
       const Statement& between = polyhedra_.statements[m];
-      if (between.assignment.target != from.element || !between.conditions.empty()) return false;
+      if (!between.conditions.empty()) return false;
       if (!is_sum && (sums(source, m, from.element) || sums(m, sink, from.element))) return false;
-      if (bodies_[m] == bodies_[source] && bodies_[m] == bodies_[sink])
-        return carried ? m > source || m < sink : source < m && m < sink;
-      return apart && source < m && m < sink && runs_between(source, m, sink);
-    });
+      if (apart && writes_between(source, from, m, sink, to)) return true;
+      return between.assignment.target == from.element && from.element == to.element &&
+             bodies_[m] == bodies_[source] && bodies_[m] == bodies_[sink];
+    };
+    const auto after = std::ranges::upper_bound(writers, source),
+               before = std::ranges::lower_bound(writers, sink);
+    if (carried)
+      return std::any_of(after, writers.end(), implies) || std::any_of(writers.begin(), before, implies);
+    return source < sink && std::any_of(after, before, implies);
   }
 
   bool loops_apart(int a, int b) const { return common_loops(polyhedra_.sets[a], polyhedra_.sets[b]) == 0; }
 
-  /// All of a run of `m` follows the source and goes before the sink, and there is one if both of them run.
-  bool runs_between(int source, int m, int sink) const {
-    if (!loops_apart(source, m) || !loops_apart(m, sink)) return false;
-    return runs_[source].intersect(runs_[sink]).is_subset(runs_[m]);
+  /// All of a run of `m` follows the source and goes before the sink, and it writes what both touch.
+  bool writes_between(int source, const Reference& from, int m, int sink, const Reference& to) const {
+    const std::vector<Reference>& all = polyhedra_.statements[m].references;
+    const auto write = std::ranges::find_if(all, &Reference::is_write);
+    if (write == all.end() || !write->is_exact || !loops_apart(source, m) || !loops_apart(m, sink))
+      return false;
+    const auto [known, fresh] =
+        covered_.try_emplace({touched(source, from), touched(m, *write), touched(sink, to)}, false);
+    if (fresh)
+      known->second = elements(source, from).intersect(elements(sink, to)).is_subset(elements(m, *write));
+    return known->second;
+  }
+
+  isl::set elements(int s, const Reference& reference) const {
+    return polyhedra_.sets[s].accesses[reference.number].range();
+  }
+
+  /// The same number where the same elements are touched.
+  int touched(int s, const Reference& reference) const {
+    const auto [number, fresh] = touched_.try_emplace({s, reference.number}, 0);
+    if (fresh) {
+      char* text = isl_set_to_str(elements(s, reference).get());
+      number->second = sets_.try_emplace(text ? text : "", static_cast<int>(sets_.size())).first->second;
+      std::free(text);
+    }
+    return number->second;
   }
 
   /// Whether both combine the element with something by the same operation, which may take any order then.
@@ -98,7 +128,7 @@ class Search {
     for (const Reference& from : polyhedra_.statements[source].references)
       for (const Reference& to : polyhedra_.statements[sink].references) {
         if (from.element.text != to.element.text || (!from.is_write && !to.is_write)) continue;
-        const bool carried = !is_implied(source, sink, true, from, to),
+        const bool carried = !loops_apart(source, sink) && !is_implied(source, sink, true, from, to),
                    same_iteration = source < sink && !is_implied(source, sink, false, from, to);
         if (!carried && !same_iteration) continue;
         if (levels.empty()) levels = runs_before(source, sink);
@@ -176,9 +206,12 @@ class Search {
   }
 
   Polyhedra& polyhedra_;
-  std::vector<int> bodies_;     ///< of each statement the first one that runs in the same iterations
-  std::vector<isl::set> runs_;  ///< for which sizes a statement runs at all
+  std::vector<int> bodies_;  ///< of each statement the first one that runs in the same iterations
   std::map<std::string, std::vector<int>> writers_;
+  mutable std::map<std::string, int> sets_;             ///< of elements, as isl writes them
+  mutable std::map<std::pair<int, int>, int> touched_;  ///< of statement and reference: a number of these
+  mutable std::map<std::tuple<int, int, int>, bool>
+      covered_;  ///< what the first and the last share is in the second
 };
 
 }  // namespace

@@ -65,6 +65,8 @@ std::vector<Expression> reach(const Polyhedra& polyhedra, const std::string& arr
 }  // namespace
 
 void infer_extents(Polyhedra& polyhedra) {
+  std::vector<std::string> unknown;
+  Position at;
   for (Variable& variable : polyhedra.region.variables) {
     if (variable.extents.empty() || !(variable.extents[0] == Expression::name(""))) continue;
     const auto mentioned = std::ranges::any_of(polyhedra.statements, [&](const Statement& statement) {
@@ -76,11 +78,11 @@ void infer_extents(Polyhedra& polyhedra) {
       continue;
     }
     const std::vector<Expression> last = reach(polyhedra, variable.name);
-    if (last.empty())
-      refuse(polyhedra.region, variable.at, fmt::format("array '{}'", variable.name),
-             fmt::format("how many elements it has is not known; declare it as {}[n] with sizes that are "
-                         "parameters too",
-                         variable.name));
+    if (last.empty()) {
+      if (unknown.empty()) at = variable.at;
+      unknown.push_back(variable.name);
+      continue;
+    }
     Expression extent = plus(last[0], 1);
     for (std::size_t k = 1; k < last.size(); ++k)
       extent = Expression::call("max", {std::move(extent), plus(last[k], 1)});
@@ -91,6 +93,13 @@ void infer_extents(Polyhedra& polyhedra) {
                                                                                : "elements"));
     variable.extents[0] = std::move(extent);
   }
+  if (unknown.empty()) return;
+  const Refusal refusal{
+      at, fmt::format("array '{}'", unknown[0]),
+      fmt::format("how many elements it has is not known; declare it as {}[n] with sizes that are "
+                  "parameters too",
+                  unknown[0])};
+  throw UnknownExtents(to_text(polyhedra.region.file, refusal), std::move(unknown));
 }
 
 }  // namespace warploom::tile

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "tile/c/delinearise.hpp"
+#include "tile/c/mentions.hpp"
 #include "tile/c/predicate.hpp"
 #include "tile/c/propagate.hpp"
 #include "tile/c/wellformed.hpp"
@@ -17,6 +18,33 @@
 
 namespace warploom::tile {
 namespace {
+
+constexpr std::size_t kMostPairs = 200'000;  // of mentions: some ten seconds
+
+/// Of isl, whose questions about integers may take for ever: some ten seconds for all accesses, and a minute
+/// for all dependences.
+constexpr unsigned long kMostOperations = 1'000'000, kMostForDependences = 5'000'000;
+
+/// isl gives up after so many operations while this lives.
+class Quota {
+ public:
+  Quota(const Polyhedra& of, unsigned long operations) : context_(of.context_owner.get()) {
+    isl_ctx_reset_operations(context_);
+    isl_ctx_set_max_operations(context_, operations);
+  }
+  ~Quota() { isl_ctx_set_max_operations(context_, 0); }
+  Quota(const Quota&) = delete;
+  Quota& operator=(const Quota&) = delete;
+
+ private:
+  isl_ctx* context_;
+};
+
+[[noreturn]] void refuse_as_too_hard(const Region& region) {
+  refuse(
+      region, region.at, "function '" + region.function + "'",
+      "its bounds and subscripts are too hard: integer sets gave up; give sizes, or make functions of parts of it");
+}
 
 std::shared_ptr<isl_ctx> make_context() {
   std::shared_ptr<isl_ctx> context(isl_ctx_alloc(), ContextDeleter());
@@ -279,7 +307,7 @@ class Analysis {
 
 }  // namespace
 
-Nest Nest::analyse(Region region, std::vector<SizeRange> sizes) {
+std::shared_ptr<Polyhedra> sets_of(Region region, std::vector<SizeRange> sizes) {
   if (!region.refusals.empty()) {
     std::string text;
     for (const Refusal& refusal : region.refusals)
@@ -287,6 +315,12 @@ Nest Nest::analyse(Region region, std::vector<SizeRange> sizes) {
     throw BadInput(text);
   }
   check(region);
+  if (const std::size_t pairs = pairs_of_mentions(region); pairs > kMostPairs)
+    refuse(region, region.at, "function '" + region.function + "'",
+           fmt::format(
+               "{} assignments and mentions of the same variables may depend on each other, at most {} are "
+               "looked at; make functions of parts of it",
+               pairs, kMostPairs));
   for (const ProductOfSizes& product : delinearise(region))
     if (const auto value = value_of(product, sizes)) sizes.push_back({product.name, value, value});
   predicate(region);
@@ -297,15 +331,36 @@ Nest Nest::analyse(Region region, std::vector<SizeRange> sizes) {
     polyhedra->region = std::move(region);
     polyhedra->sizes = std::move(sizes);
     polyhedra->parameters = known_sizes(polyhedra->context(), polyhedra->region, polyhedra->sizes);
-    Analysis(*polyhedra).run();
-    find_lifetimes(*polyhedra);
+    try {
+      const Quota quota(*polyhedra, kMostOperations);
+      Analysis(*polyhedra).run();
+      find_lifetimes(*polyhedra);
+    } catch (const isl::exception&) {
+      if (isl_ctx_last_error(polyhedra->context_owner.get()) == isl_error_quota)
+        refuse_as_too_hard(polyhedra->region);
+      throw;
+    }
     if (std::optional<Region> simpler = with_value_in_place(*polyhedra))
-      return analyse(*std::move(simpler), std::move(polyhedra->sizes));
-    find_dependences(*polyhedra);
-    Nest nest;
-    nest.polyhedra_ = std::move(polyhedra);
-    return nest;
+      return sets_of(*std::move(simpler), std::move(polyhedra->sizes));
+    return polyhedra;
   });
+}
+
+Nest Nest::analyse(Region region, std::vector<SizeRange> sizes) {
+  Nest nest;
+  std::shared_ptr<Polyhedra> polyhedra = sets_of(std::move(region), std::move(sizes));
+  try {
+    const Quota quota(*polyhedra, kMostForDependences);
+    find_dependences(*polyhedra);
+  } catch (const isl::exception_quota&) {
+    refuse_as_too_hard(polyhedra->region);
+  } catch (const isl::exception&) {
+    const Region& read = polyhedra->region;
+    refuse(read, read.at, "function '" + read.function + "'",
+           "its numbers are too large for the search for dependences");
+  }
+  nest.polyhedra_ = std::move(polyhedra);
+  return nest;
 }
 
 const Polyhedra& Nest::polyhedra() const {

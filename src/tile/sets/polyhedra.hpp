@@ -74,6 +74,10 @@ std::size_t common_loops(const StatementSets& a, const StatementSets& b);
 /// its name.
 bool share_loops(const Polyhedra& polyhedra, int a, int b, const std::vector<std::string>& loops);
 
+/// All but the dependences, which take most of the time.
+/// @throws what Nest::analyse() does
+std::shared_ptr<Polyhedra> sets_of(Region region, std::vector<SizeRange> sizes);
+
 /// Fills Polyhedra::dependences from the rest.
 void find_dependences(Polyhedra& polyhedra);
 

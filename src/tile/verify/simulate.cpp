@@ -3,42 +3,13 @@
 #include <set>
 #include <stdexcept>
 
+#include "tile/c/scalar_types.hpp"
 #include "warploom/core/memory.hpp"
 #include "warploom/core/view.hpp"
 #include "warploom/tile/verify.hpp"
 
 namespace warploom::tile {
 namespace {
-
-/// Calls with a number of the type that C has for it.
-template <typename Call>
-auto with_type(ScalarType type, const Call& call) {
-  switch (type) {
-    case ScalarType::float32:
-      return call(float());
-    case ScalarType::float64:
-      break;
-    case ScalarType::int32:
-      return call(std::int32_t());
-    case ScalarType::character:
-      return call(char());
-    case ScalarType::int8:
-      return call(std::int8_t());
-    case ScalarType::uint8:
-      return call(std::uint8_t());
-    case ScalarType::int16:
-      return call(std::int16_t());
-    case ScalarType::uint16:
-      return call(std::uint16_t());
-    case ScalarType::uint32:
-      return call(std::uint32_t());
-    case ScalarType::int64:
-      return call(std::int64_t());
-    case ScalarType::uint64:
-      return call(std::uint64_t());
-  }
-  return call(double());
-}
 
 std::vector<std::byte> to_bytes(const std::vector<double>& values, ScalarType type) {
   return with_type(type, [&]<typename T>(T) {

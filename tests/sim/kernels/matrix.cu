@@ -74,17 +74,24 @@ WARPLOOM_PRODUCT_2_1(mma_xor_k128, "m16n8k128.row.col.s32.b1.b1.s32.xor.popc", i
 WARPLOOM_PRODUCT_1_1(mma_s8_m8, "m8n8k16.row.col.s32.s8.s8.s32", unsigned, "r", int, "r")
 WARPLOOM_PRODUCT_1_1(mma_f64_m8, "m8n8k4.row.col.f64.f64.f64.f64", double, "d", double, "d")
 
-extern "C" __global__ void mma_half_k16(const unsigned* a, const unsigned* b, const unsigned* c,
-                                        unsigned* out) {
-  const Held<unsigned, 4> x(a);
-  const Held<unsigned, 2> y(b), z(c);
-  Held<unsigned, 2> d;
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0,%1},{%2,%3,%4,%5},{%6,%7},{%8,%9};"
-               : "=r"(d.x[0]), "=r"(d.x[1])
-               : "r"(x.x[0]), "r"(x.x[1]), "r"(x.x[2]), "r"(x.x[3]), "r"(y.x[0]), "r"(y.x[1]), "r"(z.x[0]),
-                 "r"(z.x[1]));
-  d.store(out);
-}
+WARPLOOM_PRODUCT_4_2(mma_e4m3_k32, "m16n8k32.row.col.f32.e4m3.e4m3.f32", float, "f")
+WARPLOOM_PRODUCT_4_2(mma_e5m2_k32, "m16n8k32.row.col.f32.e5m2.e4m3.f32", float, "f")
+WARPLOOM_PRODUCT_2_1(mma_e4m3_k16, "m16n8k16.row.col.f32.e4m3.e5m2.f32", float, "f")
+
+#define WARPLOOM_HALF_PRODUCT(kernel, text)                                                      \
+  extern "C" __global__ void kernel(const unsigned* a, const unsigned* b, const unsigned* c,     \
+                                    unsigned* out) {                                             \
+    const Held<unsigned, 4> x(a);                                                                \
+    const Held<unsigned, 2> y(b), z(c);                                                          \
+    Held<unsigned, 2> d;                                                                         \
+    asm volatile("mma.sync.aligned." text " {%0,%1},{%2,%3,%4,%5},{%6,%7},{%8,%9};"              \
+                 : "=r"(d.x[0]), "=r"(d.x[1])                                                    \
+                 : "r"(x.x[0]), "r"(x.x[1]), "r"(x.x[2]), "r"(x.x[3]), "r"(y.x[0]), "r"(y.x[1]), \
+                   "r"(z.x[0]), "r"(z.x[1]));                                                    \
+    d.store(out);                                                                                \
+  }
+WARPLOOM_HALF_PRODUCT(mma_half_k16, "m16n8k16.row.col.f16.f16.f16.f16")
+WARPLOOM_HALF_PRODUCT(mma_e4m3_half, "m16n8k32.row.col.f16.e4m3.e5m2.f16")
 
 extern "C" __global__ void mma_f64_k16(const double* a, const double* b, const double* c, double* out) {
   const Held<double, 8> x(a);

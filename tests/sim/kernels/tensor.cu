@@ -2,15 +2,11 @@
 // reductions. Shared memory is given as it is, so that its layout is the test's.
 #include <cuda.h>
 
-#include <cstdint>
+#include "hopper.cuh"
 
 namespace {
 
 constexpr unsigned kMost = 16384;  // bytes of a box
-
-__device__ unsigned shared_address(const void* p) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(p));
-}
 
 /// Coordinates of the block's box: its place in the grid times `step`, from `first` on, the same in all
 /// dimensions but for their order.
@@ -44,21 +40,14 @@ __device__ void loaded(const CUtensorMap& map, unsigned char* out, int bytes, in
   __shared__ alignas(8) std::uint64_t barrier;
   if (threadIdx.x == 0) {
     asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
-    asm volatile("mbarrier.init.shared.b64 [%0], 1;\nfence.mbarrier_init.release.cluster;" ::"r"(
-                     shared_address(&barrier))
-                 : "memory");
+    init_barrier(&barrier, 1);
   }
   __syncthreads();
   if (threadIdx.x == 0) {
-    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(shared_address(&barrier)),
-                 "r"(bytes)
-                 : "memory");
+    expect(&barrier, bytes);
     load<rank>(shared_address(box), &map, Place(first, step), shared_address(&barrier));
   }
-  asm volatile(
-      "{\n.reg .pred p;\nWAIT:\nmbarrier.try_wait.parity.shared.b64 p, [%0], 0;\n@!p bra WAIT;\n}" ::"r"(
-          shared_address(&barrier))
-      : "memory");
+  wait_for(&barrier, 0);
   for (int i = threadIdx.x; i < bytes; i += blockDim.x) out[blockIdx.x * bytes + i] = box[i];
 }
 
@@ -68,8 +57,7 @@ __device__ void stored(const CUtensorMap& map, const unsigned char* in, int byte
                        Store store) {
   __shared__ alignas(1024) unsigned char box[kMost];
   for (int i = threadIdx.x; i < bytes; i += blockDim.x) box[i] = in[blockIdx.x * bytes + i];
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-  __syncthreads();
+  publish();
   if (threadIdx.x != 0) return;
   store(shared_address(box), &map, Place(first, step));
   asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;" ::: "memory");

@@ -1,6 +1,6 @@
 // wgmma: products of four warps whose factors lie in shared memory, in all layouts that a descriptor can
 // name. The accumulator's registers come from memory and go there as they are, [block, thread, register].
-#include <cstdint>
+#include "hopper.cuh"
 
 namespace {
 
@@ -24,12 +24,6 @@ __device__ unsigned along_mn(unsigned mn, unsigned k, unsigned layout) {
   return swizzled(mn / width * 64 * p + k * p + mn % width * 2, layout);
 }
 
-__device__ std::uint64_t descriptor(const void* tile, unsigned offset, unsigned leading, unsigned stride,
-                                    unsigned layout) {
-  const std::uint64_t at = static_cast<unsigned>(__cvta_generic_to_shared(tile)) + offset;
-  return (at & 0x3ffff) >> 4 | std::uint64_t{leading >> 4} << 16 | std::uint64_t{stride >> 4} << 32 |
-         std::uint64_t{layout} << 62;
-}
 /// Of the instruction's 32 bytes of k, number `step`.
 __device__ std::uint64_t k_major(const void* tile, unsigned rows, unsigned step, unsigned layout) {
   if (layout == plain) return descriptor(tile, step * rows * 32, rows * 16, 128, layout);
@@ -40,11 +34,6 @@ __device__ std::uint64_t mn_major(const void* tile, unsigned step, unsigned layo
   if (layout == plain) return descriptor(tile, step * 2048, 1024, 128, layout);
   const unsigned p = pitch(layout);
   return descriptor(tile, step * 16 * p, 64 * p, 8 * p, layout);
-}
-
-__device__ void fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-__device__ void commit_and_wait() {
-  asm volatile("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;" ::: "memory");
 }
 
 /// A tile of rows x 128 bytes; `transposed` ones are given k by k.
@@ -58,26 +47,7 @@ __device__ void fill(unsigned char* tile, const T* from, unsigned rows, unsigned
   }
 }
 
-__device__ void publish() {
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-  __syncthreads();
-}
-
 }  // namespace
-
-#define WARPLOOM_LIST_8 "{%0,%1,%2,%3,%4,%5,%6,%7}"
-#define WARPLOOM_LIST_4 "{%0,%1,%2,%3}"
-#define WARPLOOM_LIST_2 "{%0,%1}"
-#define WARPLOOM_HELD_2(c) "+" c(d[0]), "+" c(d[1])
-#define WARPLOOM_HELD_4(c) WARPLOOM_HELD_2(c), "+" c(d[2]), "+" c(d[3])
-#define WARPLOOM_HELD_8(c) WARPLOOM_HELD_4(c), "+" c(d[4]), "+" c(d[5]), "+" c(d[6]), "+" c(d[7])
-#define WARPLOOM_LIST_32 \
-  "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31}"
-#define WARPLOOM_HELD_32(c)                                                                             \
-  WARPLOOM_HELD_8(c), "+" c(d[8]), "+" c(d[9]), "+" c(d[10]), "+" c(d[11]), "+" c(d[12]), "+" c(d[13]), \
-      "+" c(d[14]), "+" c(d[15]), "+" c(d[16]), "+" c(d[17]), "+" c(d[18]), "+" c(d[19]), "+" c(d[20]), \
-      "+" c(d[21]), "+" c(d[22]), "+" c(d[23]), "+" c(d[24]), "+" c(d[25]), "+" c(d[26]), "+" c(d[27]), \
-      "+" c(d[28]), "+" c(d[29]), "+" c(d[30]), "+" c(d[31])
 
 /// D += A B, four instructions one after the other; T of the factors, R of the accumulator's registers (c),
 /// of which a thread has `count`; `last` are the operands behind the descriptors, %%p being "accumulate".
@@ -91,7 +61,7 @@ __device__ void publish() {
     R d[count];                                                                                        \
     const unsigned at = (blockIdx.x * 128 + threadIdx.x) * count;                                      \
     for (int i = 0; i < count; ++i) d[i] = c_in[at + i];                                               \
-    fence();                                                                                           \
+    warpgroup_fence();                                                                                 \
     for (unsigned step = 0; step < 4; ++step) {                                                        \
       const std::uint64_t x = transposed_a ? mn_major(a_tile, step, layout)                            \
                                            : k_major(a_tile, 64, step, layout),                        \
@@ -102,7 +72,7 @@ __device__ void publish() {
                    : WARPLOOM_HELD_##count(c)                                                          \
                    : "l"(x), "l"(y), "r"(step == 0 ? accumulate : 1));                                 \
     }                                                                                                  \
-    commit_and_wait();                                                                                 \
+    warpgroup_commit_and_wait();                                                                       \
     for (int i = 0; i < count; ++i) d_out[at + i] = d[i];                                              \
   }
 
@@ -139,12 +109,12 @@ WARPLOOM_WGMMA(wgmma_transposed, "m64n64k16.f32.bf16.bf16", std::uint16_t, 64, f
     const unsigned at = (blockIdx.x * 128 + threadIdx.x) * 4;                                       \
     for (int i = 0; i < 4; ++i) d[i] = c_in[at + i];                                                \
     const unsigned x[4] = {a[at], a[at + 1], a[at + 2], a[at + 3]};                                 \
-    fence();                                                                                        \
+    warpgroup_fence();                                                                              \
     asm volatile("{\n.reg .pred p;\nsetp.eq.b32 p, 0, 0;\nwgmma.mma_async.sync.aligned." text       \
                  " " WARPLOOM_LIST_4 ", {%4,%5,%6,%7}, %8, p" last "\n}"                            \
                  : WARPLOOM_HELD_4(c)                                                               \
                  : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "l"(k_major(b_tile, 8, 0, layout))); \
-    commit_and_wait();                                                                              \
+    warpgroup_commit_and_wait();                                                                    \
     for (int i = 0; i < 4; ++i) d_out[at + i] = d[i];                                               \
   }
 

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "warploom/registration/align.hpp"
+#include "warploom/registration/deform.hpp"
+#include "warploom/registration/folding.hpp"
+
+/// What `warploom register` does: an affine map, then a deformation, then the moving image in the fixed one's
+/// space.
+namespace warploom::registration {
+
+enum class Method {
+  rigid,  ///< the affine stage alone, as Motion has it
+  similarity,
+  affine,
+  greedy,  ///< affine, then estimate_deformation()
+};
+/// @throws BadInput naming them
+Method parse_method(std::string_view text);
+std::string_view name(Method method);
+
+struct RegisterOptions {
+  Method method = Method::greedy;
+  /// `motion` of the affine stage goes by the method; its measure, radius, masks and `run` are those of both
+  /// stages.
+  AlignOptions align = {};
+  /// Its measure, radius, masks and `run` are not looked at.
+  DeformOptions deform = {};
+  /// Take the start as it is.
+  bool keep_start = false;
+};
+
+struct Registration {
+  Affine affine = identity_affine();                       ///< of the affine stage
+  std::optional<AlignReport> align{};                      ///< none where the start was kept
+  DisplacementField field = {};                            ///< all of the map, the affine stage included
+  std::optional<DeformReport> deform{};                    ///< of Method::greedy
+  FoldCertificate certificate = {};                        ///< of `field`
+  double mean_displacement = 0, largest_displacement = 0;  ///< of `field` [mm]
+  double certificate_seconds = 0;
+};
+
+/// @throws BadInput (as estimate_affine() and estimate_deformation(); keep_start without a start),
+/// OutOfMemory, Interrupted
+Registration register_images(const PlacedImage& fixed, const PlacedImage& moving,
+                             const RegisterOptions& options = {});
+
+}  // namespace warploom::registration

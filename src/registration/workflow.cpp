@@ -1,0 +1,66 @@
+#include "warploom/registration/workflow.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "core/doors.hpp"
+#include "warploom/core/error.hpp"
+
+namespace warploom::registration {
+
+Method parse_method(std::string_view text) {
+  for (const Method method : {Method::rigid, Method::similarity, Method::affine, Method::greedy})
+    if (text == name(method)) return method;
+  throw BadInput(fmt::format("'{}' is no method; there are rigid, similarity, affine and greedy", text));
+}
+
+std::string_view name(Method method) {
+  static constexpr std::string_view kNames[] = {"rigid", "similarity", "affine", "greedy"};
+  return at_enumerator(kNames, method, "the method");
+}
+
+Registration register_images(const PlacedImage& fixed, const PlacedImage& moving,
+                             const RegisterOptions& options) {
+  name(options.method);
+  AlignOptions align = options.align;
+  if (options.keep_start && !align.start) throw BadInput("there is no start to keep");
+  align.motion = options.method == Method::rigid        ? Motion::rigid
+                 : options.method == Method::similarity ? Motion::similarity
+                                                        : Motion::affine;
+  Registration out;
+  if (options.keep_start) {
+    out.affine = *align.start;
+  } else {
+    const Alignment found = estimate_affine(fixed, moving, align);
+    out.affine = found.affine, out.align = found.report;
+  }
+  if (options.method == Method::greedy) {
+    DeformOptions deform = options.deform;
+    deform.measure = align.measure, deform.radius = align.radius, deform.run = align.run;
+    deform.fixed_mask = std::move(align.fixed_mask), deform.moving_mask = std::move(align.moving_mask);
+    Deformation found = estimate_deformation(fixed, moving, out.affine, deform);
+    out.field = std::move(found.field), out.deform = std::move(found.report);
+  } else {
+    out.field = field_of(out.affine, fixed.space());
+  }
+
+  const RunScope scope(align.run);
+  const auto begin = std::chrono::steady_clock::now();
+  out.certificate = certify(out.field);
+  out.certificate_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const std::size_t voxels = out.field.mm.size() / 3;
+  double sum = 0;
+  for (std::size_t i = 0; i < voxels; ++i) {
+    const double length = std::hypot(double(out.field.mm[i]), double(out.field.mm[voxels + i]),
+                                     double(out.field.mm[2 * voxels + i]));
+    sum += length;
+    out.largest_displacement = std::max(out.largest_displacement, length);
+  }
+  out.mean_displacement = sum / static_cast<double>(voxels);
+  return out;
+}
+
+}  // namespace warploom::registration

@@ -1,0 +1,202 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "../registration/phantom.hpp"
+#include "run_tool.hpp"
+#include "warploom/core/file.hpp"
+#include "warploom/registration/align.hpp"
+#include "warploom/registration/deform.hpp"
+#include "warploom/registration/transform_file.hpp"
+
+namespace warploom {
+namespace {
+
+using namespace registration;
+using testing::HasSubstr;
+using Json = nlohmann::json;
+
+class Register : public testing::Test {
+ protected:
+  Register() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "warploom_register_XXXXXX").string();
+    directory_ = mkdtemp(pattern.data());
+  }
+  ~Register() override { std::filesystem::remove_all(directory_); }
+
+  std::string path(const std::string& file) const { return (directory_ / file).string(); }
+  bool there(const std::string& file) const { return std::filesystem::exists(path(file)); }
+  ToolRun run(const std::string& arguments) const {
+    return run_shell("cd '" + directory_.string() + "' && \"$WARPLOOM\" register " + arguments);
+  }
+  std::size_t files() const {
+    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(directory_), {}));
+  }
+
+  /// Two heads, of which the fixed one is bent and turned; the truth takes points from the fixed to the
+  /// moving one.
+  void write_heads() {
+    write_placed(path("fixed.nii.gz"), fixed_ = head_on(space_around(34, 38, 30), truth));
+    write_placed(path("moving.nii.gz"), moving_ = head_on(space_around(36, 36, 33, {2.1, 2.1, 2})));
+  }
+  static Point truth(const Point& p) {
+    const Point q{p[0] + 2 * std::sin(p[1] / 12), p[1] + 2 * std::sin(p[2] / 13),
+                  p[2] + 1.5 * std::cos(p[0] / 14)};
+    return {q[0] + 0.1 * q[1] + 3, q[1] - 0.1 * q[0] - 2, q[2] + 2};
+  }
+
+  PlacedImage fixed_, moving_;
+
+ private:
+  std::filesystem::path directory_;
+};
+
+TEST_F(Register, WritesTheWarpedImageTheFieldsAndTheReport) {
+  write_heads();
+  const ToolRun done = run(
+      "fixed.nii.gz moving.nii.gz -o warped.nii.gz --field warp.nii.gz --affine a.mat --inverse back.nii.gz --jacobian j.nii.gz --report r.json "
+      "--levels 40,30 --time");
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("folding     none (proved by "));
+  EXPECT_THAT(done.out, HasSubstr("deforming"));
+  const PlacedImage warped = read_placed(path("warped.nii.gz"));
+  EXPECT_EQ(warped.space().grid, fixed_.image.grid);
+  double squares = 0, before = 0;
+  for (std::size_t i = 0; i < warped.image.data.size(); ++i) {
+    squares += std::pow(double(warped.image.data[i] - fixed_.image.data[i]), 2);
+    before += std::pow(double(fixed_.image.data[i]), 2);
+  }
+  EXPECT_LT(squares, 0.01 * before);
+
+  // The field as another program would read it: the map of the truth.
+  const DisplacementField field = std::get<DisplacementField>(read_transform(path("warp.nii.gz"))[0].map);
+  double sum = 0;
+  int count = 0;
+  const auto voxels = static_cast<std::size_t>(field.space.grid.voxels());
+  std::size_t i = 0;
+  for (std::int64_t z = 0; z < 30; ++z)
+    for (std::int64_t y = 0; y < 38; ++y)
+      for (std::int64_t x = 0; x < 34; ++x, ++i) {
+        const Point p = map_point(field.space.to_world,
+                                  {static_cast<double>(x), static_cast<double>(y), static_cast<double>(z)});
+        const Point q = truth(p);
+        if (head_at(q) < 40) continue;
+        sum += std::hypot(p[0] + double(field.mm[i]) - q[0], p[1] + double(field.mm[voxels + i]) - q[1],
+                          p[2] + double(field.mm[2 * voxels + i]) - q[2]);
+        ++count;
+      }
+  EXPECT_LT(sum / count, 0.4);  // a fifth of a voxel, with few iterations
+
+  const Json report = Json::parse(read_file(path("r.json")));
+  EXPECT_EQ(report["schema"], "warploom.register/1");
+  EXPECT_TRUE(report["folding"]["proved_none"]);
+  EXPECT_EQ(report["deformation"]["measure"].size(), 70U);
+  EXPECT_GT(report["affine_stage"]["starts"], 600);
+  EXPECT_EQ(report["options"]["levels"], Json({40, 30}));
+
+  // There and back.
+  const ToolRun back = run(
+      "apply moving.nii.gz --reference moving.nii.gz -t back.nii.gz -t warp.nii.gz --composed both.nii.gz -o same.nii.gz");
+  ASSERT_EQ(back.code, 0) << back.err;
+  const DisplacementField both = std::get<DisplacementField>(read_transform(path("both.nii.gz"))[0].map);
+  double off = 0;
+  count = 0;
+  i = 0;
+  const auto all = static_cast<std::size_t>(both.space.grid.voxels());
+  for (std::int64_t z = 0; z < 33; ++z)
+    for (std::int64_t y = 0; y < 36; ++y)
+      for (std::int64_t x = 0; x < 36; ++x, ++i) {
+        if (moving_.image.data[i] < 40) continue;
+        off += std::hypot(double(both.mm[i]), double(both.mm[all + i]), double(both.mm[2 * all + i]));
+        ++count;
+      }
+  EXPECT_LT(off / count, 0.1);  // .05 voxel
+}
+
+TEST_F(Register, TakesMasksStartsAndTheHeadersWord) {
+  write_heads();
+  PlacedImage mask = fixed_;
+  for (float& v : mask.image.data) v = 1;
+  write_placed(path("mask.nii.gz"), mask);
+  const ToolRun rigid = run(
+      "fixed.nii.gz moving.nii.gz --method rigid --fixed-mask mask.nii.gz --init header --affine a.txt --json");
+  ASSERT_EQ(rigid.code, 0) << rigid.err;
+  const Json report = Json::parse(rigid.out);
+  EXPECT_EQ(report["affine_stage"]["starts"], 0);
+  EXPECT_FALSE(report.contains("deformation"));
+  const ToolRun kept =
+      run("fixed.nii.gz moving.nii.gz --method affine --init a.txt --keep-init --affine b.txt");
+  ASSERT_EQ(kept.code, 0) << kept.err;
+  const Affine a = std::get<Affine>(read_transform(path("a.txt"))[0].map),
+               b = std::get<Affine>(read_transform(path("b.txt"))[0].map);
+  for (std::size_t r = 0; r < 3; ++r)
+    for (std::size_t c = 0; c < 4; ++c) EXPECT_NEAR(a[r][c], b[r][c], 1e-9);
+}
+
+TEST_F(Register, RegistersPictures) {
+  ASSERT_EQ(
+      run_shell(
+          "cd '" + path("") +
+          "' && \"$WARPLOOM\" example image && printf '0.966 -0.259 0 -28\\n0.259 0.966 0 45\\n0 0 1 0\\n0 0 0 1\\n' > turn.mat")
+          .code,
+      0);
+  ASSERT_EQ(run("apply cells.png --reference cells.png -t turn.mat -o turned.png").code, 0);
+  const ToolRun done = run("cells.png turned.png --method rigid -o back.png --affine back.txt");
+  ASSERT_EQ(done.code, 0) << done.err;
+  // Turned there and back: every point is where it was.
+  const Affine turn = std::get<Affine>(read_transform(path("turn.mat"))[0].map),
+               back = std::get<Affine>(read_transform(path("back.txt"))[0].map);
+  const Affine both = compose(back, turn);
+  const Point middle{-160, -120, 0}, there = map_point(both, middle);
+  EXPECT_LT(std::hypot(there[0] - middle[0], there[1] - middle[1]), 0.2);
+}
+
+TEST_F(Register, SaysWhatIsWrongAndWritesNothing) {
+  write_heads();
+  const auto refused = [&](const std::string& arguments, const std::string& says) {
+    const std::size_t before = files();
+    const ToolRun done = run(arguments);
+    EXPECT_EQ(done.code, 2) << arguments;
+    EXPECT_THAT(done.err, HasSubstr(says)) << arguments;
+    EXPECT_EQ(files(), before) << arguments;
+  };
+  const std::string two = "fixed.nii.gz moving.nii.gz ", out = " -o warped.nii.gz";
+  refused("fixed.nii.gz" + out, "two images are needed");
+  refused(two, "nothing to write");
+  refused(two + "-o warped.jpg", ".nii.gz or .png");
+  refused(two + "--levels 10,x" + out, "--levels 10,x");
+  refused(two + "--method elastic" + out, "rigid, similarity, affine and greedy");
+  refused(two + "--measure mi" + out, "lncc and ssd");
+  refused(two + "--radius 0" + out, "--radius");
+  refused(two + "--keep-init" + out, "start to keep");
+  refused("fixed.nii.gz none.nii.gz" + out, "none.nii.gz");
+
+  PlacedImage image = fixed_;
+  image.image = imaging::Image(image.image.grid, 3);
+  write_placed(path("colours.nii.gz"), image);
+  refused("fixed.nii.gz colours.nii.gz" + out, "3 values a voxel");
+  image = fixed_;
+  std::fill(image.image.data.begin(), image.image.data.end(), std::nanf(""));
+  write_placed(path("nan.nii.gz"), image);
+  refused("fixed.nii.gz nan.nii.gz" + out, "no value that is finite");
+  std::fill(image.image.data.begin(), image.image.data.end(), 0.0F);
+  write_placed(path("empty.nii.gz"), image);
+  refused("fixed.nii.gz empty.nii.gz" + out, "everywhere");
+  refused(two + "--fixed-mask empty.nii.gz" + out, "leaves no voxel");
+  refused(two + "--moving-mask empty.nii.gz" + out, "empty.nii.gz");
+  write_placed(path("slice.nii.gz"), head_on(space_around(30, 30, 1)));
+  refused("fixed.nii.gz slice.nii.gz" + out, "two dimensions");
+  write_file_atomically(path("singular.mat"), "1 0 0 0\n0 1 0 0\n0 0 0 0\n0 0 0 1\n");
+  refused(two + "--init singular.mat" + out, "singular.mat");
+  write_file_atomically(path("away.mat"), "1 0 0 900\n0 1 0 0\n0 0 1 0\n0 0 0 1\n");
+  refused(two + "--init away.mat" + out, "no voxel of the fixed image meets");
+  refused(two + "--init away.mat --keep-init" + out, "no voxel of the fixed image meets");
+}
+
+}  // namespace
+}  // namespace warploom
