@@ -23,7 +23,8 @@ void check_options(const DeformOptions& o) {
       throw BadInput(fmt::format("{} is {:g}; it is from {:g} to {:g}", what, v, from, to));
   };
   name(o.measure);
-  name(o.method);
+  if (o.method != DeformMethod::greedy && o.method != DeformMethod::curvature)
+    refuse_enumerator(o.method, "the method");
   within(o.bending, 1e-9, 1e9, "the weight of bending");
   within(o.radius, 1, 8, "the radius of lncc [voxels]");
   within(static_cast<double>(o.iterations.size()), 1, 10, "the number of resolutions");
@@ -117,17 +118,6 @@ DisplacementField in_the_world(const std::vector<float>& u, const Affine& affine
 }
 
 }  // namespace
-
-DeformMethod parse_deform_method(std::string_view text) {
-  if (text == "greedy") return DeformMethod::greedy;
-  if (text == "curvature") return DeformMethod::curvature;
-  throw BadInput(fmt::format("method '{}': there are greedy and curvature", text));
-}
-
-std::string_view name(DeformMethod method) {
-  constexpr std::string_view kNames[] = {"greedy", "curvature"};
-  return at_enumerator(kNames, method, "the method");
-}
 
 Deformation estimate_deformation(const PlacedImage& fixed_image, const PlacedImage& moving_image,
                                  const Affine& affine, const DeformOptions& options) {

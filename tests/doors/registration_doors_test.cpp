@@ -315,10 +315,5 @@ DOOR(RegistrationPage, "registration::quality_page") {
   door_of_fields([&](const DisplacementField& field) { return page(image, image, &field); });
 }
 
-DOOR(DeformMethods, "registration::parse_deform_method", "registration::name(DeformMethod)") {
-  for (const std::string& text : odd_texts()) refused([&] { return parse_deform_method(text); });
-  refused([] { return name(no_enumerator<DeformMethod>()); });
-}
-
 }  // namespace
 }  // namespace warploom::doors

@@ -82,8 +82,6 @@ TEST(Curvature, ItsOptionsAreLookedAt) {
   EXPECT_THROW(estimate_deformation(head, head, identity_affine(), curvature({1}, 0)), BadInput);
   EXPECT_THROW(estimate_deformation(head, head, identity_affine(), {.method = static_cast<DeformMethod>(7)}),
                BadInput);
-  EXPECT_EQ(parse_deform_method("curvature"), DeformMethod::curvature);
-  EXPECT_THROW(parse_deform_method("demons"), BadInput);
 }
 
 }  // namespace

@@ -11,10 +11,10 @@
 #include "cli/option_names.hpp"
 #include "cli/output_files.hpp"
 #include "cli/stopwatch.hpp"
+#include "facts.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/imaging/image_file.hpp"
 #include "warploom/imaging/tensor_order.hpp"
-#include "warploom/page/html.hpp"
 #include "warploom/page/text.hpp"
 #include "warploom/registration/folding.hpp"
 #include "warploom/registration/points_file.hpp"
@@ -161,11 +161,6 @@ Space reference_space(const TransformChain& chain, const std::optional<Space>& g
   throw BadInput("--reference is missing: name the image whose voxels the result is to have");
 }
 
-std::string size_text(const imaging::Grid& grid) {
-  return grid.nz > 1 ? fmt::format("{} x {} x {} voxels", grid.nx, grid.ny, grid.nz)
-                     : fmt::format("{} x {} pixels", grid.nx, grid.ny);
-}
-
 std::string how_text(const Settings& s) {
   return s.tensors ? fmt::format("linear, tensors turned: {}", name(s.turning))
                    : std::string(name(s.interpolation));
@@ -216,24 +211,6 @@ std::string as_text(const Applied& done) {
                       c.folded, c.cells, c.undecided, c.smallest_determinant);
   }
   return text + fmt::format("  time        {:.3f} s\n", done.seconds);
-}
-
-std::string facts(const Applied& done) {
-  const imaging::Grid& grid = done.reference.grid;
-  std::vector<page::Fact> out{
-      {"Reference", size_text(grid),
-       fmt::format("{:.4g} x {:.4g} x {:.4g} mm each", grid.spacing[0], grid.spacing[1], grid.spacing[2])},
-      {"Transforms", std::to_string(done.kinds.size()), page::escaped(page::listed(done.kinds))}};
-  if (done.certificate) {
-    const FoldCertificate& c = *done.certificate;
-    out.push_back({"Folding", c.proved() ? "none" : fmt::format("{} cells", c.folded + c.undecided),
-                   c.proved()
-                       ? fmt::format("proved by {}", name(c.kind))
-                       : fmt::format("{} folded, {} undecided, of {}", c.folded, c.undecided, c.cells)});
-    out.push_back(
-        {"Smallest determinant", fmt::format("{:.3g}", c.smallest_determinant), "1: nothing is stretched"});
-  }
-  return page::facts(out);
 }
 
 int run(const Settings& s) {
@@ -304,7 +281,10 @@ int run(const Settings& s) {
     if (!s.qc.empty())
       files.write(s.qc, quality_page({.fixed_name = page::file_name(s.reference),
                                       .moving_name = page::file_name(input_name(s.image)),
-                                      .facts = facts(done),
+                                      .facts = page_facts(done.reference.grid,
+                                                          {{"Transforms", std::to_string(done.kinds.size()),
+                                                            page::escaped(page::listed(done.kinds))}},
+                                                          *done.certificate),
                                       .fixed = reference,
                                       .warped = image,
                                       .field = &field}));

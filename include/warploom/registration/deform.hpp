@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "warploom/core/run.hpp"
@@ -16,9 +15,6 @@ enum class DeformMethod {
   curvature,  ///< Fischer and Modersitzki, JMIV 18, 2003: squared differences and bending, semi-implicit
               ///< steps
 };
-/// @throws BadInput naming them
-DeformMethod parse_deform_method(std::string_view text);
-std::string_view name(DeformMethod method);
 
 struct DeformOptions {
   DeformMethod method = DeformMethod::greedy;
