@@ -10,19 +10,21 @@
 namespace warploom::registration {
 
 Measure parse_measure(std::string_view text) {
-  if (text == "lncc") return Measure::lncc;
-  if (text == "ssd") return Measure::ssd;
-  throw BadInput(fmt::format("'{}' is no measure; there are lncc and ssd", text));
+  for (const Measure measure : {Measure::lncc, Measure::nmi, Measure::ssd})
+    if (text == name(measure)) return measure;
+  throw BadInput(fmt::format("'{}' is no measure; there are lncc, nmi and ssd", text));
 }
 
 std::string_view name(Measure measure) {
-  static constexpr std::string_view kNames[] = {"lncc", "ssd"};
+  static constexpr std::string_view kNames[] = {"lncc", "nmi", "ssd"};
   return at_enumerator(kNames, measure, "the measure");
 }
 
 std::unique_ptr<ImageMeasure> make_measure(Measure measure, int radius, const GridSize& grid,
                                            std::int64_t voxels) {
-  return measure == Measure::lncc ? make_lncc(radius, grid, voxels) : make_ssd(grid, voxels);
+  return measure == Measure::lncc  ? make_lncc(radius, grid, voxels)
+         : measure == Measure::nmi ? make_nmi(grid, voxels)
+                                   : make_ssd(grid, voxels);
 }
 
 MeasuredImages measure_images(const imaging::Image& fixed, const imaging::Image& moving, Measure measure,

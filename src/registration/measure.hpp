@@ -28,6 +28,7 @@ std::unique_ptr<ImageMeasure> make_measure(Measure measure, int radius, const Gr
                                            std::int64_t voxels);
 
 std::unique_ptr<ImageMeasure> make_lncc(int radius, const GridSize& grid, std::int64_t voxels);
+std::unique_ptr<ImageMeasure> make_nmi(const GridSize& grid, std::int64_t voxels);
 std::unique_ptr<ImageMeasure> make_ssd(const GridSize& grid, std::int64_t voxels);
 
 }  // namespace warploom::registration

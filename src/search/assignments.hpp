@@ -30,6 +30,9 @@ class Assignments {
   std::vector<std::int64_t> places(Freedom freedom, std::span<const std::int64_t> seeds, std::int64_t count,
                                    std::int64_t exclusion) const;
 
+  /// [windows] Of each window, the sum over channels of the largest correlation that each may have there.
+  std::vector<float> most_like(Freedom freedom) const;
+
  private:
   struct Choice {
     float value = 0;       ///< correlation
@@ -40,7 +43,6 @@ class Assignments {
   /// Of one window, which is only tried, channels are matched greedily.
   Reading fit_windows(Freedom freedom, std::span<const std::int64_t> windows) const;
   std::vector<float> likeness(const Reading& reading) const;
-  std::vector<float> most_like(Freedom freedom) const;
 
   const Correlations& correlations_;
   const Query& query_;

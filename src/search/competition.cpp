@@ -51,7 +51,7 @@ bool exchanged(const Reading& reading) {
 
 bool same(const Reading& a, const Reading& b) {
   return a.channels == b.channels && a.negated == b.negated && a.lags == b.lags && a.turns == b.turns &&
-         a.stretched == b.stretched;
+         a.stretched == b.stretched && a.own == b.own;
 }
 
 }  // namespace
@@ -131,6 +131,11 @@ Competition::Competition(const Searched& searched, const Query& query, const Fin
   std::ranges::sort(places_, {}, &Nearby::offset);
 }
 
+const Correlations& Competition::correlations() {
+  if (!correlations_) correlations_.emplace(searched_, query_, options_);
+  return *correlations_;
+}
+
 template <typename Fit>
 Competition::Entry Competition::judged(const Reading& whole, double usual, std::span<const Nearby> places,
                                        const Fit& fit) const {
@@ -173,9 +178,8 @@ std::optional<Competition::Entry> Competition::best_of(std::span<const std::int6
 
 std::optional<Competition::Entry> Competition::compete(Kind kind) {
   if (kind == Kind::missing) return without_silent(plain_, places_);
-  if (!correlations_) correlations_.emplace(searched_, query_, options_);
   if (kind == Kind::rotated) {
-    const Orientations orientations(*correlations_, query_, options_.sensors);
+    const Orientations orientations(correlations(), query_, options_.sensors);
     return best_of(orientations.places(2 * kPlaces, exclusion_), [&](std::span<const std::int64_t> some) {
       Reading reading = plain_;
       reading.turns = orientations.fit(some);
@@ -183,7 +187,7 @@ std::optional<Competition::Entry> Competition::compete(Kind kind) {
     });
   }
   const std::int64_t lag = std::min(samples_of(options_.max_lag, query_.length()), query_.length()) / 2;
-  const Assignments assignments(*correlations_, query_, options_.negated, lag);
+  const Assignments assignments(correlations(), query_, options_.negated, lag);
   const Freedom freedom = {.map = kind != Kind::lagged, .lags = kind != Kind::switched};
   return best_of(assignments.places(freedom, offsets_of(places_), 2 * kPlaces, exclusion_),
                  [&](std::span<const std::int64_t> some) { return assignments.fit(freedom, some); });

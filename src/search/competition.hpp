@@ -84,6 +84,9 @@ class Competition {
   /// The best places of the plain reading, in order.
   const std::vector<Nearby>& places() const { return places_; }
 
+  /// Computed when they are first asked for.
+  const Correlations& correlations();
+
   /// The best reading of a kind; none if it is the plain one.
   std::optional<Entry> compete(Kind kind);
   /// A reading without the channels that say nothing; none if all say something. @param best  its places

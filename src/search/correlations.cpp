@@ -33,8 +33,9 @@ std::vector<float> centred(std::span<const float> channel) {
 
 }  // namespace
 
-Correlations::Correlations(const Searched& searched, const Query& query, const FindOptions& options)
-    : step_(std::max<std::int64_t>(1, query.length() / 32)),
+Correlations::Correlations(const Searched& searched, const Query& query, const FindOptions& options,
+                           std::int64_t step)
+    : step_(step > 0 ? step : std::max<std::int64_t>(1, query.length() / 32)),
       windows_((searched.index().samples() - query.length()) / step_ + 1),
       correlations_(query.channels.size()),
       deviations_(searched.index().signal().size()) {

@@ -14,7 +14,9 @@ namespace warploom::search {
 /// query.
 class Correlations {
  public:
-  Correlations(const Searched& searched, const Query& query, const FindOptions& options);
+  /// @param step  [samples]; 0: a thirty-second of the query
+  Correlations(const Searched& searched, const Query& query, const FindOptions& options,
+               std::int64_t step = 0);
 
   std::int64_t step() const { return step_; }  ///< [samples]
   std::int64_t windows() const { return windows_; }

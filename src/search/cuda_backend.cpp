@@ -7,7 +7,6 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -15,6 +14,7 @@
 
 #include "search/backend.hpp"
 #include "search/bounds_choice.hpp"
+#include "search/cuda_patterns.hpp"
 #include "search/cuda_pieces.hpp"
 #include "search/selection.hpp"
 #include "search/windows.hpp"
@@ -43,17 +43,16 @@ float distance_of(ProfileEntry entry) {
   return distance;
 }
 
-// What patterns and tasks of one channel and of several have.
-std::int64_t length_of(const Pattern& pattern) { return std::ssize(pattern.samples); }
-std::int64_t length_of(const JointPattern& pattern) { return pattern.length(); }
-std::int64_t lead_of(const Pattern& pattern) { return pattern.lead; }
-std::int64_t lead_of(const JointPattern&) { return 0; }
+// What tasks of one channel and of several have.
 std::int32_t channel_of(const Task& task) { return task.channel; }
 std::int32_t channel_of(const JointTask&) { return 0; }
-std::int64_t channels_of(const DeviceQuery&) { return 1; }
-std::int64_t channels_of(const DeviceJoint& query) { return std::ssize(query.channels); }
 
 class CudaBackend : public Backend {
+  template <class SomePattern>
+  auto uploaded(std::span<const SomePattern> patterns) {
+    return upload(patterns, options_.normalization, query_memory_);
+  }
+
  public:
   CudaBackend(const Signal& signal, const IndexOptions& options) : signal_(signal), options_(options) {
     std::size_t free = 0, all = 0;
@@ -77,19 +76,19 @@ class CudaBackend : public Backend {
 
   std::vector<float> profile(const Pattern& pattern, std::int32_t channel, std::int64_t first,
                              std::int64_t count) override {
-    return profile_of(upload(std::span(&pattern, 1))[0], channel, first, count);
+    return profile_of(uploaded(std::span(&pattern, 1))[0], channel, first, count);
   }
   std::vector<float> profile(const JointPattern& pattern, std::int64_t first, std::int64_t count) override {
-    return profile_of(upload(std::span(&pattern, 1))[0], 0, first, count);
+    return profile_of(uploaded(std::span(&pattern, 1))[0], 0, first, count);
   }
 
   std::vector<std::vector<float>> distances(std::span<const Pattern> patterns,
                                             std::span<const Windows> windows) override {
-    return distances_of(upload(patterns), windows, [](const Windows& some) { return some.channel; });
+    return distances_of(uploaded(patterns), windows, [](const Windows& some) { return some.channel; });
   }
   std::vector<std::vector<float>> distances(std::span<const JointPattern> patterns,
                                             std::span<const JointWindows> windows) override {
-    return distances_of(upload(patterns), windows, [](const JointWindows&) { return 0; });
+    return distances_of(uploaded(patterns), windows, [](const JointWindows&) { return 0; });
   }
 
   std::vector<std::vector<Candidate>> best(std::span<const Pattern> patterns,
@@ -102,9 +101,6 @@ class CudaBackend : public Backend {
   }
 
  private:
-  std::vector<DeviceQuery> upload(std::span<const Pattern> patterns);
-  std::vector<DeviceJoint> upload(std::span<const JointPattern> patterns);
-
   template <class Query>
   std::vector<float> profile_of(const Query& query, std::int32_t channel, std::int64_t first,
                                 std::int64_t count) {
@@ -215,111 +211,11 @@ class CudaBackend : public Backend {
   BoundsChoice choice_;
 };
 
-/// Copies channels of patterns to the device, where DtwJob's readers find them.
-class PatternMemory {
- public:
-  explicit PatternMemory(Normalization normalization) : normalization_(normalization) {}
-  struct Added {
-    std::int64_t begin;
-    float middle;  // as EnvelopeJob has it
-  };
-  Added add(const std::vector<float>& pattern, std::int64_t radius) {
-    const auto values = normalization_ == Normalization::z ? normalised(pattern) : pattern;
-    samples_.resize((samples_.size() + 63) / 64 * 64 + static_cast<std::size_t>(front_pad(radius)), kFar);
-    const std::int64_t begin = std::ssize(samples_);
-    samples_.insert(samples_.end(), values.begin(), values.end());
-    samples_.resize(samples_.size() + static_cast<std::size_t>(radius + kBackPad), kFar);
-    return {begin, static_cast<float>(std::accumulate(values.begin(), values.end(), 0.) /
-                                      static_cast<double>(values.size()))};
-  }
-  /// @return what begins are counted from
-  const float* copy(DeviceBuffer& memory) const {
-    memory.reserve(samples_.size() * sizeof(float));
-    auto* const device = reinterpret_cast<float*>(memory.memory.get());
-    cuda_check(cudaMemcpy(device, samples_.data(), samples_.size() * sizeof(float), cudaMemcpyHostToDevice),
-               "copying the patterns");
-    return device;
-  }
-
- private:
-  Normalization normalization_;
-  std::vector<float> samples_;
-};
-
-std::vector<DeviceQuery> CudaBackend::upload(std::span<const Pattern> patterns) {
-  PatternMemory memory(options_.normalization);
-  std::vector<std::int64_t> begins;
-  std::vector<DeviceQuery> queries;
-  for (const Pattern& pattern : patterns) {
-    const std::int64_t length = std::ssize(pattern.samples), radius = std::min(pattern.radius, length - 1);
-    const auto [begin, middle] = memory.add(pattern.samples, radius);
-    begins.push_back(begin);
-    queries.push_back({nullptr, static_cast<std::int32_t>(length), static_cast<std::int32_t>(radius), middle,
-                       choose_dtw_kernel(length, radius)});
-  }
-  const float* const device = memory.copy(query_memory_);
-  for (std::size_t i = 0; i < queries.size(); ++i) queries[i].samples = device + begins[i];
-  return queries;
-}
-
-std::vector<DeviceJoint> CudaBackend::upload(std::span<const JointPattern> patterns) {
-  PatternMemory memory(options_.normalization);
-  std::vector<std::int64_t> begins;
-  std::vector<DeviceJoint> queries;
-  for (const JointPattern& pattern : patterns) {
-    const std::int64_t length = pattern.length(), radius = std::min(pattern.radius, length - 1);
-    const auto count = static_cast<std::int32_t>(pattern.samples.size());
-    DeviceJoint& query = queries.emplace_back();
-    query.length = static_cast<std::int32_t>(length);
-    query.radius = static_cast<std::int32_t>(radius);
-    query.together = pattern.warping == Warping::together ? count : 1;
-    query.kernel = choose_joint_kernel(length, radius, count);
-    for (std::size_t c = 0; c < pattern.samples.size(); ++c) {
-      begins.push_back(memory.add(pattern.samples[c], radius).begin);
-      query.channels.emplace_back(pattern.channels[c], nullptr);
-    }
-  }
-  const float* const device = memory.copy(query_memory_);
-  auto begin = begins.begin();
-  for (DeviceJoint& query : queries)
-    for (auto& channel : query.channels) channel.second = device + *begin++;
-  return queries;
-}
-
-/// In pieces that fit, as few as may be.
 template <class Query>
 void CudaBackend::compare(std::span<const Comparison<Query>> all) {
   start_clock();
-  constexpr std::int64_t kOnce = sizeof(ProfileEntry) + sizeof(std::int64_t),
-                         kOfChannel = sizeof(WindowScale) + sizeof(float);
-  constexpr std::int64_t kFixedOfChannel = (kMomentRun + kSamplePad) * std::int64_t{sizeof(float)} + 2048;
-  const std::int64_t most_bytes = std::min(budget_, kPieceBytes);
-  std::vector<Comparison<Query>> piece;
-  std::int64_t piece_bytes = 0;
-  for (const Comparison<Query>& one : all) {
-    const std::int64_t channels = channels_of(one.query), each = kOnce + channels * kOfChannel;
-    const std::int64_t most =
-        std::max<std::int64_t>(most_bytes / each / kMomentRun * kMomentRun - one.query.length, kMomentRun);
-    for (std::int64_t done = 0; done < one.count;) {
-      Comparison<Query> part = one;
-      part.count = std::min(most, one.count - done);
-      part.distances += done;
-      if (one.begins.empty())
-        part.first += done;
-      else
-        part.begins = one.begins.subspan(static_cast<std::size_t>(done), part.count);
-      const std::int64_t bytes = (part.count + one.query.length) * each + channels * kFixedOfChannel;
-      if (!piece.empty() && piece_bytes + bytes > most_bytes) {
-        compare_at_once<Query>(piece);
-        piece.clear();
-        piece_bytes = 0;
-      }
-      piece.push_back(part);
-      piece_bytes += bytes;
-      done += part.count;
-    }
-  }
-  if (!piece.empty()) compare_at_once<Query>(piece);
+  in_pieces<Query>(all, std::min(budget_, kPieceBytes),
+                   [&](const std::vector<Comparison<Query>>& piece) { compare_at_once<Query>(piece); });
 }
 
 template <class Query>
@@ -649,7 +545,7 @@ std::vector<std::vector<Candidate>> CudaBackend::best_of(std::span<const SomePat
   std::vector<std::vector<Candidate>> found(tasks.size());
   selections_.assign(tasks.size(), {});
   start_clock();
-  const auto queries = upload(patterns);
+  const auto queries = uploaded(patterns);
   choose_pruning(patterns, tasks, queries);
   const std::vector<std::vector<Piece>> batches = plan(patterns, tasks, queries);
   std::array<std::vector<Pending>, 2> pending;

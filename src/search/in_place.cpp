@@ -55,19 +55,20 @@ std::vector<double> shares_of_path(std::span<const std::span<const float>> query
 
 }  // namespace
 
-Match match_of(const Index& index, const Query& query, const JointPattern& pattern,
-               const Candidate& candidate, std::span<const std::int32_t> compared) {
+Match match_of(const Signal& signal, Normalization normalization, const Query& query,
+               const JointPattern& pattern, const Candidate& candidate,
+               std::span<const std::int32_t> compared) {
   const std::int64_t length = pattern.length();
   std::vector<std::span<const float>> samples(pattern.samples.begin(), pattern.samples.end()), window;
   for (const std::int32_t channel : pattern.channels)
-    window.push_back(index.signal()[static_cast<std::size_t>(channel)].subspan(
+    window.push_back(signal[static_cast<std::size_t>(channel)].subspan(
         static_cast<std::size_t>(candidate.offset), static_cast<std::size_t>(length)));
   std::vector<double> shares;
   if (pattern.warping == Warping::together) {
-    shares = shares_of_path(samples, window, std::min(pattern.radius, length - 1), index.normalization());
+    shares = shares_of_path(samples, window, std::min(pattern.radius, length - 1), normalization);
   } else {
     for (std::size_t c = 0; c < samples.size(); ++c) {
-      const double distance = dtw_distance(samples[c], window[c], pattern.radius, index.normalization());
+      const double distance = dtw_distance(samples[c], window[c], pattern.radius, normalization);
       shares.push_back(distance * distance * static_cast<double>(length));
     }
   }
@@ -149,8 +150,8 @@ std::vector<Match> find_in_place(Index& index, const Query& query, const InPlace
   std::vector<Match> matches;
   const std::vector<std::vector<Candidate>> found = index.best(patterns, {&task, 1});
   for (const Candidate& candidate : found[0])
-    matches.push_back(
-        match_of(index, query, patterns[static_cast<std::size_t>(candidate.pattern)], candidate, compared));
+    matches.push_back(match_of(index.signal(), index.normalization(), query,
+                               patterns[static_cast<std::size_t>(candidate.pattern)], candidate, compared));
   return matches;
 }
 

@@ -10,16 +10,20 @@
 #include <optional>
 
 #include "search/competition.hpp"
+#include "search/own_places.hpp"
 #include "search/plan.hpp"
 #include "warploom/core/error.hpp"
 
 namespace warploom::search {
 namespace {
 
-constexpr double kMargin = 0.05;       // of the logarithm of a gain, beyond that of decoys
-constexpr double kFitted = 0.25;       // by which matches have to be nearer in a reading that was fitted
-constexpr double kSimpler = 0.02;      // a simpler reading may gain less by this
-constexpr double kLess = 0.25;         // one that leaves out channels, more than one that explains them
+constexpr double kMargin = 0.05;   // of the logarithm of a gain, beyond that of decoys
+constexpr double kFitted = 0.25;   // by which matches have to be nearer in a reading that was fitted
+constexpr double kSimpler = 0.02;  // a simpler reading may gain less by this
+constexpr double kLess = 0.25;     // one that leaves out channels, more than one that explains them
+/// What has to speak for readings that matches have of their own: by how much of a usual distance the best is
+/// nearer, and levels more alike.
+constexpr double kOwn = 0.25;
 constexpr double kSignificant = 0.05;  // a place that counts
 // Lengths of the query that decoys are sent through, and to which readings are fitted at most; in so many
 // parts.
@@ -38,6 +42,7 @@ std::string text_of(const Reading& reading) {
   if (reading.lagged()) parts.push_back("lagged");
   if (reading.missing()) parts.push_back("missing");
   if (reading.stretched) parts.push_back("stretched");
+  if (reading.own) parts.push_back("match by match");
   return parts.empty() ? "in place" : fmt::format("{}", fmt::join(parts, " and "));
 }
 
@@ -144,6 +149,7 @@ class Choice {
       if (query_.channels.size() > 1) choose(competition);
       if (chosen_ > 0) places = places_of(chosen_);
       extend(competition, places);
+      if (query_.channels.size() > 1 && seen_.all()) match_by_match(competition);
     }
     search(chosen_);
     std::erase_if(found_.matches, [&](const Match& match) {
@@ -176,8 +182,18 @@ class Choice {
   /// Matches of a reading that was tried, as many as readings are judged at, or more.
   void search(std::size_t tried) {
     if (searched_by_ == tried) return;
-    found_.matches = Seen(Searched(index_), query_, found_.tried[tried].reading, options_)
-                         .matches(query_, std::max(options_.limit, Competition::kPlaces));
+    if (found_.tried[tried].reading.own) {
+      found_.matches.clear();
+      for (const OwnPlace& own : own_) {
+        if (std::ssize(found_.matches) == std::max(options_.limit, Competition::kPlaces)) break;
+        found_.matches.push_back(
+            Seen(seen_.searched, query_, own.reading, options_).match_at(query_, own.place));
+        found_.matches.back().distance = std::exp(own.order);
+      }
+    } else {
+      found_.matches = Seen(Searched(index_), query_, found_.tried[tried].reading, options_)
+                           .matches(query_, std::max(options_.limit, Competition::kPlaces));
+    }
     searched_by_ = tried;
   }
 
@@ -273,8 +289,44 @@ class Choice {
       });
   }
 
+  /// Readings that matches have of their own, where they are so much nearer than those of the one that was
+  /// chosen, or levels so much more alike, that it explains too little.
+  void match_by_match(Competition& competition) {
+    const std::int64_t most = std::max(options_.limit, Competition::kPlaces);
+    const Correlations& correlations = competition.correlations();
+    std::vector<OwnPlace> own = own_places(correlations, seen_.searched, query_, options_, 3 * most);
+    if (own.size() < 2) return;
+    const Reading& reading = found_.tried[chosen_].reading;
+    std::vector<Nearby> nearest_own;
+    for (const OwnPlace& one : own) nearest_own.push_back(one.place);
+    std::ranges::sort(nearest_own, {}, &Nearby::logarithm);
+    if (std::ssize(nearest_own) > Competition::kPlaces) nearest_own.resize(Competition::kPlaces);
+    const std::vector<std::int64_t> offsets = offsets_of(nearest_own);
+    const double usual = reading.in_place() ? usual_ : null_.usual_of(reading);
+    const std::vector<Nearby> places = places_of(chosen_);
+    const double best = std::ranges::min_element(places, {}, &Nearby::logarithm)->logarithm;
+    const double in_place = std::ranges::min_element(competition.places(), {}, &Nearby::logarithm)->logarithm;
+    const double own_best = nearest_own[0].logarithm - usual_;
+    const double nearer = std::exp(best - usual) - std::exp(own_best);
+    const double levels = gain_of_levels(correlations, seen_.searched, query_, options_, reading, offsets);
+    if (nearer + levels <= kOwn) return;
+    own_ = in_order(std::move(own), correlations, seen_.searched, query_, options_);
+    Reading each = plain_;
+    each.own = true;
+    try_reading(each, in_place - usual_ - own_best, 0);
+    found_.tried.back().levels = levels;
+    chosen_ = found_.tried.size() - 1;
+  }
+
   void tell_chances() {
     const Reading& reading = found_.tried[chosen_].reading;
+    if (reading.own) {
+      const Chance chance = chance_in(own_minima(), index_);
+      for (Match& match : found_.matches)
+        match.chance =
+            std::min(1.0, static_cast<double>(found_.tried.size()) * chance(logarithm_of(match.distance)));
+      return;
+    }
     const Chance chance = chance_in(reading.in_place() ? plain_minima_ : null_.minima_of(reading), index_);
     // A reading that was fitted is no surer than at places to which it was not fitted, and a recording that
     // repeats itself has more of these than are independent: hence kFitted.
@@ -284,6 +336,20 @@ class Choice {
     for (Match& match : found_.matches)
       match.chance = std::min(1.0, static_cast<double>(found_.tried.size()) *
                                        chance(fitted + std::max(logarithm_of(match.distance), least)));
+  }
+
+  /// [decoys] Their places in readings of their own, one in each zone.
+  std::vector<std::vector<Nearby>> own_minima() const {
+    std::vector<std::vector<Nearby>> minima;
+    for (const Query& decoy : decoys_) {
+      const Correlations correlations(few_.searched, decoy, options_);
+      minima.emplace_back();
+      for (const OwnPlace& own :
+           in_order(own_places(correlations, few_.searched, decoy, options_, correlations.windows()),
+                    correlations, few_.searched, decoy, options_))
+        minima.back().push_back({own.place.offset, own.order});
+    }
+    return minima;
   }
 
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
@@ -302,6 +368,7 @@ class Choice {
 
   FoundAs found_;
   std::size_t chosen_ = 0, searched_by_ = kNone;  // of those tried
+  std::vector<OwnPlace> own_;
   double gain_ = 0, paid_ = 0, surest_ = -std::numeric_limits<double>::infinity();
 };
 

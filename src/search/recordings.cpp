@@ -171,6 +171,11 @@ std::string remark_on(const FoundAs& found, const RecordedQuery& query, const io
                       nearest->price > 1
                           ? fmt::format(", and queries that are not there gain {:.2f} times", nearest->price)
                           : "");
+  } else if (chosen.reading.own) {
+    text = fmt::format(
+        "no one reading explains the recording: each match has channels, signs and lags of its own; the best is "
+        "{:.2f} times as near as in place, and the levels of channels are {:.2f} of 1 more alike",
+        chosen.nearer, chosen.levels);
   } else {
     text = fmt::format(
         "the recording is read as {}; its best places are {:.2f} times as near as in place, where "

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include "search/cpu_dtw_batch.hpp"
 #include "search/joint_match.hpp"
 #include "search/plan.hpp"
 #include "search/selection.hpp"
@@ -18,6 +17,17 @@ namespace warploom::search {
 namespace {
 
 const std::vector<double> kScales = {0.8, 0.8944271909999159, 1, 1.118033988749895, 1.25};
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+/// Of a length whose moments are not kept.
+LaneWindow window_of(std::span<const float> samples) {
+  const Moments all = moments(samples, Normalization::z);
+  const auto mean = static_cast<float>(all.mean);
+  const bool whole = std::isfinite(all.mean);
+  return {samples.data(), mean, static_cast<float>(all.mean - mean),
+          whole ? static_cast<float>(all.scale) : kNaN};
+}
 
 double middle_of(std::vector<double> values) {
   if (values.empty()) return 0;
@@ -160,47 +170,19 @@ std::vector<Nearby> Seen::best(std::int64_t limit) {
 std::vector<float> Seen::distances(const JointPattern& pattern, std::span<const std::int64_t> offsets) const {
   const Normalization normalization = searched_.index().normalization();
   const CpuQuery query(signal_, pattern, normalization);
-  const std::int64_t lanes = DtwBatch(query).lanes(), last = samples_of_signal() - query.length;
-  std::vector<float> all(offsets.size(), std::numeric_limits<float>::infinity());
-  // One of a window: kept, or its own.
-  const auto moments_of = [&](std::int32_t channel, std::int64_t offset) {
-    const auto [recorded, later] = recorded_[channel];
-    if (query.length != searched_.length()) {
-      const WindowMoments own =
-          window_moments(signal_[channel].subspan(offset, query.length), query.length, 0, 1);
-      return std::array{own.mean[0], own.rest[0], own.scale[0]};
-    }
-    const WindowMoments& kept = searched_.moments(recorded);
-    return std::array{kept.mean[offset + later], kept.rest[offset + later], kept.scale[offset + later]};
-  };
-  parallel_for((std::ssize(offsets) + lanes - 1) / lanes, [&](std::int64_t b) {
-    check_interrupt();
-    DtwBatch batch(query);
-    const std::int64_t begin = b * lanes, count = std::min(lanes, std::ssize(offsets) - begin);
-    bool whole[kMostLanes];
-    std::fill_n(whole, kMostLanes, true);
-    for (std::int64_t c = 0; c < query.count(); ++c) {
-      LaneWindows windows;
-      for (std::int64_t l = 0; l < lanes; ++l) {
-        std::int64_t offset = offsets[begin + std::min(l, count - 1)];
-        whole[l] = whole[l] && offset >= 0 && offset <= last;
-        if (offset < 0 || offset > last) offset = 0;
-        windows.begin[l] = query.channels[c].recorded.data() + offset;
-        const auto [mean, rest, scale] = moments_of(pattern.channels[c], offset);
-        whole[l] = whole[l] && !std::isnan(scale);
-        const bool as_it_is = normalization == Normalization::none;
-        windows.mean[l] = as_it_is ? 0 : mean;
-        windows.rest[l] = as_it_is ? 0 : rest;
-        windows.scale[l] = as_it_is ? 1 : scale;
-      }
-      batch.load(c, windows.begin, windows.moments());
-    }
-    float of_lanes[kMostLanes];
-    batch.compute(of_lanes);
-    for (std::int64_t l = 0; l < count; ++l)
-      if (whole[l]) all[begin + l] = of_lanes[l];
+  const std::int64_t last = samples_of_signal() - query.length;
+  return lane_distances(query, std::ssize(offsets), [&](std::int64_t c, std::int64_t k) {
+    const std::int64_t offset = offsets[k];
+    const std::span<const float> channel = query.channels[c].recorded;
+    if (offset < 0 || offset > last) return LaneWindow{channel.data(), 0, 0, kNaN};
+    const float* const begin = channel.data() + offset;
+    const auto [recorded, later] = recorded_[pattern.channels[c]];
+    LaneWindow window = query.length == searched_.length() ? searched_.window(recorded, offset + later)
+                                                           : window_of(channel.subspan(offset, query.length));
+    window.begin = begin;
+    if (normalization == Normalization::none && !std::isnan(window.scale)) window = {begin, 0, 0, 1};
+    return window;
   });
-  return all;
 }
 
 std::vector<Nearby> Seen::at(std::span<const Nearby> places, std::int64_t around) const {
@@ -275,30 +257,43 @@ std::vector<Match> Seen::matches(const Query& whole, std::int64_t limit) {
     for (const Candidate& one : chosen(limit)) {
       JointPattern pattern = patterns_[one.pattern];
       pattern.warping = Warping::each;
-      found.push_back(match_of(index(), query_, pattern, one, compared));
+      found.push_back(match_of(signal_, index().normalization(), query_, pattern, one, compared));
     }
   } else {
     found = find_in_place(index(), query_, in_place);
   }
-  for (Match& match : found) {
-    match.channels = static_cast<std::int32_t>(whole.channels.size());
-    match.first = std::numeric_limits<std::int64_t>::max();
-    match.last = 0;
-    std::int64_t covered = 0;
-    for (Pair& pair : match.pairs) {
-      pair.query_channel = of_query_[pair.query_channel];
-      pair.channel = reading_.channels[pair.query_channel];
-      pair.switched = pair.channel != whole.places[pair.query_channel];
-      pair.negated = reading_.negated[pair.query_channel];
-      pair.offset += reading_.lags[pair.query_channel] - earliest_;
-      pair.begin += reading_.lags[pair.query_channel] - earliest_;
-      match.first = std::min(match.first, pair.offset);
-      match.last = std::max(match.last, pair.begin + pair.length);
-      covered += pair.coverage;
-    }
-    match.coverage = static_cast<double>(covered) / static_cast<double>(whole.length() * match.channels);
-  }
+  for (Match& match : found) tell_of(whole, match);
   return found;
+}
+
+Match Seen::match_at(const Query& whole, const Nearby& place) const {
+  const Normalization normalization = searched_.index().normalization();
+  JointPattern pattern = patterns_[0];
+  if (apart_) pattern.warping = Warping::each;
+  Match match = match_of(signal_, normalization, query_, pattern,
+                         {place.offset + earliest_, static_cast<float>(std::exp(place.logarithm)), 0},
+                         compared_channels(query_, normalization));
+  tell_of(whole, match);
+  return match;
+}
+
+void Seen::tell_of(const Query& whole, Match& match) const {
+  match.channels = static_cast<std::int32_t>(whole.channels.size());
+  match.first = std::numeric_limits<std::int64_t>::max();
+  match.last = 0;
+  std::int64_t covered = 0;
+  for (Pair& pair : match.pairs) {
+    pair.query_channel = of_query_[pair.query_channel];
+    pair.channel = reading_.channels[pair.query_channel];
+    pair.switched = pair.channel != whole.places[pair.query_channel];
+    pair.negated = reading_.negated[pair.query_channel];
+    pair.offset += reading_.lags[pair.query_channel] - earliest_;
+    pair.begin += reading_.lags[pair.query_channel] - earliest_;
+    match.first = std::min(match.first, pair.offset);
+    match.last = std::max(match.last, pair.begin + pair.length);
+    covered += pair.coverage;
+  }
+  match.coverage = static_cast<double>(covered) / static_cast<double>(whole.length() * match.channels);
 }
 
 Index& Seen::index() {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "search/lanes.hpp"
 #include "search/windows.hpp"
 #include "warploom/search/in_place.hpp"
 #include "warploom/search/reading.hpp"
@@ -40,6 +41,11 @@ class Searched {
   std::int64_t length() const { return length_; }
   const WindowMoments& moments(std::int32_t channel) const {
     return moments_[static_cast<std::size_t>(channel)];
+  }
+  LaneWindow window(std::int32_t channel, std::int64_t offset) const {
+    const WindowMoments& all = moments(channel);
+    return {index_.signal()[static_cast<std::size_t>(channel)].data() + offset, all.mean[offset],
+            all.rest[offset], all.scale[offset]};
   }
 
  private:
@@ -80,6 +86,8 @@ class Seen {
 
   /// Of the whole query: at most `limit`, at any distance; as find_in_place(), but of two channels.
   std::vector<Match> matches(const Query& whole, std::int64_t limit);
+  /// Of the whole query, at a place of at(), where it fits.
+  Match match_at(const Query& whole, const Nearby& place) const;
 
  private:
   std::int64_t samples_of_signal() const { return std::ssize(signal_[0]); }
@@ -94,6 +102,8 @@ class Seen {
   /// The best places of channels apart, of every length.
   std::vector<Candidate> chosen(std::int64_t limit);
   std::int64_t longest() const;
+  /// A match of this query, as one of the whole query in the whole recording.
+  void tell_of(const Query& whole, Match& match) const;
   /// Made when it is first needed, where channels are shifted against each other.
   Index& index();
 

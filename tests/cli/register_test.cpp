@@ -197,7 +197,7 @@ TEST_F(Register, SaysWhatIsWrongAndWritesNothing) {
   refused(two + "-o warped.jpg", ".nii.gz or .png");
   refused(two + "--levels 10,x" + out, "--levels 10,x");
   refused(two + "--method elastic" + out, "rigid, similarity, affine and greedy");
-  refused(two + "--measure mi" + out, "lncc and ssd");
+  refused(two + "--measure mse" + out, "lncc, nmi and ssd");
   refused(two + "--radius 0" + out, "--radius");
   refused(two + "--keep-init" + out, "start to keep");
   refused("fixed.nii.gz none.nii.gz" + out, "none.nii.gz");

@@ -138,6 +138,17 @@ TEST(EstimateAffine, WorksInThePlane) {
   EXPECT_LT(error(estimate_affine(head_on(fixed, map_of(truth)), head_on(moving)), truth, fixed), 0.1);
 }
 
+TEST(EstimateAffine, AlignsImagesOfDifferentKindsByMutualInformation) {
+  const Space space = space_around(36, 40, 32);
+  const Affine truth = turned(10, {3, -2, 4});
+  PlacedImage moving = head_on(space);
+  for (float& v : moving.image.data)
+    v = 90 * std::exp(-v / 40) + 20 * std::sin(v / 9);  // dark where the other is bright, and not one to one
+  const auto found = estimate_affine(head_on(space, map_of(truth)), moving,
+                                     {.motion = Motion::rigid, .measure = Measure::nmi});
+  EXPECT_LT(error(found, truth, space), 0.4);
+}
+
 TEST(EstimateAffine, LeavesOutWhatMasksLeaveOut) {
   const Space space = space_around(36, 40, 32);
   const Affine truth = turned(10, {3, -2, 4});

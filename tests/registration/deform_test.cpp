@@ -73,6 +73,16 @@ TEST(EstimateDeformation, UndoesAKnownOneToATenthOfAVoxel) {
   }
 }
 
+TEST(EstimateDeformation, UndoesAKnownOneBetweenImagesOfDifferentKinds) {
+  const Space space = space_around(40, 44, 38);
+  PlacedImage moving = head_on(space);
+  for (float& v : moving.image.data) v = 90 * std::exp(-v / 40) + 20 * std::sin(v / 9);
+  const auto found = estimate_deformation(head_on(space, wave), moving, identity_affine(),
+                                          {.measure = Measure::nmi, .iterations = {60, 60}});
+  EXPECT_LT(mean_distance(space, wave, map_of(found.field)), 0.8);  // .4 voxel, of 1.5
+  EXPECT_TRUE(certify(found.field).proved());
+}
+
 TEST(EstimateDeformation, TakesTheAffineMapAlong) {
   const Space fixed = space_around(40, 44, 38), moving = space_around(46, 41, 44, {1.9, 2.2, 1.8});
   const Affine affine{{{0.98, -0.1, 0, 2}, {0.1, 1.02, 0.05, -4}, {0, -0.05, 1, 3}}};

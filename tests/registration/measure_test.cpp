@@ -86,13 +86,13 @@ TEST_P(EveryMeasure, IsSymmetric) {
   for (std::size_t i = 0; i < a.by_fixed.size(); ++i) ASSERT_NEAR(a.by_fixed[i], b.by_moving[i], 1e-6) << i;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryMeasure,
-                         testing::Values(Case{Measure::lncc, 1, {7, 6, 5}}, Case{Measure::lncc, 2, {9, 8, 7}},
-                                         Case{Measure::lncc, 2, {41, 5, 3}},
-                                         Case{Measure::lncc, 4, {18, 3, 20}},
-                                         Case{Measure::lncc, 2, {37, 19, 1}},
-                                         Case{Measure::lncc, 3, {1, 1, 9}}, Case{Measure::ssd, 2, {7, 6, 5}},
-                                         Case{Measure::ssd, 2, {70, 3, 1}}));
+INSTANTIATE_TEST_SUITE_P(
+    All, EveryMeasure,
+    testing::Values(Case{Measure::lncc, 1, {7, 6, 5}}, Case{Measure::lncc, 2, {9, 8, 7}},
+                    Case{Measure::lncc, 2, {41, 5, 3}}, Case{Measure::lncc, 4, {18, 3, 20}},
+                    Case{Measure::lncc, 2, {37, 19, 1}}, Case{Measure::lncc, 3, {1, 1, 9}},
+                    Case{Measure::nmi, 2, {30, 20, 9}}, Case{Measure::nmi, 2, {50, 60, 1}},
+                    Case{Measure::ssd, 2, {7, 6, 5}}, Case{Measure::ssd, 2, {70, 3, 1}}));
 
 TEST(Lncc, IsItsDefinition) {
   for (const int radius : {1, 2, 3, 5}) {
@@ -116,6 +116,20 @@ TEST(Lncc, DoesNotMindBrightnessAndContrast) {
   for (float& v : inverted.data) v = 0.4F - v;
   EXPECT_NEAR(measure_images(fixed, darker).value, 1, 1e-3);
   EXPECT_NEAR(measure_images(fixed, inverted).value, 1, 5e-3);  // 4 e, since the noise is not inverted
+}
+
+TEST(Nmi, IsThatOfTwoValuesThatTellOfEachOther) {
+  // Two values far apart, each half of the voxels, through any map of values: H(I) = H(J) = H(I, J), but for
+  // the spline.
+  imaging::Image fixed({20, 10, 10}, 1), moving = fixed, blind = fixed;
+  for (std::size_t i = 0; i < fixed.data.size(); ++i) {
+    fixed.data[i] = i % 2 == 0 ? -1.0F : 2.0F;
+    moving.data[i] = i % 2 == 0 ? 3.0F : 0.5F;
+    blind.data[i] = i / 2 % 2 == 0 ? 3.0F : 0.5F;
+  }
+  const double alike = measure_images(fixed, moving, Measure::nmi).value;
+  EXPECT_GT(alike, 0.2);
+  EXPECT_NEAR(measure_images(fixed, blind, Measure::nmi).value, 0, 1e-6);
 }
 
 TEST(MeasureImages, RefusesWhatCannotBeCompared) {

@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <random>
 
 #include "search/assignments.hpp"
 #include "search/orientations.hpp"
+#include "search/own_places.hpp"
 
 namespace warploom::search {
 namespace {
@@ -154,6 +156,54 @@ TEST(Orientations, AreFoundAtPlacesThatNobodyNamed) {
   for (std::size_t k = 0; k < 4; ++k) EXPECT_EQ(places[k], kPlanted[k]);
   const std::array<double, 9> fitted = orientations.fit(places)[0];
   for (int k = 0; k < 9; ++k) EXPECT_NEAR(fitted[k], turn[k], 1e-3) << k;
+}
+
+TEST(GainOfLevels, IsThatOfTheBestExchangeOfChannelsAndSigns) {
+  // Channels 0 and 1 changed places, and 2 its sign; the levels alone tell.
+  NoisyQuery noisy;
+  const std::array<double, 3> levels = {20, -9, 5};
+  for (std::size_t c = 0; c < 3; ++c)
+    for (float& x : noisy.recorded[c]) x += static_cast<float>(levels[c]);
+  const std::array<double, 3> in_query = {levels[1], levels[0], -levels[2]};
+  for (std::size_t c = 0; c < 3; ++c)
+    for (float& x : noisy.pattern[c]) x += static_cast<float>(in_query[c]);
+  const Signal signal(noisy.recorded.begin(), noisy.recorded.end());
+  noisy.query.channels = {noisy.pattern.begin(), noisy.pattern.end()};
+  Index index(signal, {});
+  const Searched searched(index, kQuerySamples);
+  const Correlations correlations(searched, noisy.query, noisy.options);
+  const std::int64_t offsets[] = {100, 300};
+
+  struct Size {
+    double mean = 0, deviation = 0;
+  };
+  const auto size_of = [](const float* samples) {
+    Size size;
+    for (std::int64_t i = 0; i < kQuerySamples; ++i) size.mean += samples[i] / double{kQuerySamples};
+    for (std::int64_t i = 0; i < kQuerySamples; ++i)
+      size.deviation += (samples[i] - size.mean) * (samples[i] - size.mean) / double{kQuerySamples};
+    size.deviation = std::sqrt(size.deviation);
+    return size;
+  };
+  const auto alike = [&](std::size_t c, std::size_t k, double sign) {
+    double sum = 0;
+    for (const std::int64_t offset : offsets) {
+      const Size a = size_of(noisy.pattern[c].data()), b = size_of(noisy.recorded[k].data() + offset);
+      sum += (sign * a.mean * b.mean + a.deviation * b.deviation) /
+             (a.mean * a.mean + b.mean * b.mean + a.deviation * a.deviation + b.deviation * b.deviation);
+    }
+    return sum;  // 2 / two offsets
+  };
+  const double best = (alike(0, 1, 1) + alike(1, 0, 1) + alike(2, 2, -1)) / 3;
+  const double plain = (alike(0, 0, 1) + alike(1, 1, 1) + alike(2, 2, 1)) / 3;
+  const Reading in_place = plain_reading(noisy.query);
+  EXPECT_NEAR(gain_of_levels(correlations, searched, noisy.query, noisy.options, in_place, offsets),
+              best - plain, 1e-5);
+  EXPECT_GT(best - plain, 0.5);
+  Reading right = in_place;
+  right.channels = {1, 0, 2};
+  right.negated = {false, false, true};
+  EXPECT_NEAR(gain_of_levels(correlations, searched, noisy.query, noisy.options, right, offsets), 0, 1e-5);
 }
 
 }  // namespace

@@ -157,6 +157,40 @@ TEST(FindAutomatic, KnowsPatternsOfAnotherLength) {
   EXPECT_GT(found.matches[0].pairs[0].scale, 1.1);
 }
 
+TEST(FindAutomatic, KnowsMatchesThatHaveReadingsOfTheirOwn) {
+  // Each step comes in other channels, at other lags.
+  const Steps steps(7);
+  Steps all(7);
+  const auto channel_of = [](std::int64_t c, std::int64_t k) { return c / 3 * 3 + (c + k) % 3; };
+  const auto lag_of = [](std::int64_t c, std::int64_t k) { return (7 * c * k + 5 * c) % 23; };
+  for (std::uint32_t c = 0; c < kAxes; ++c) all.recorded[c] = smooth(kRecorded, 7000 + c);
+  for (std::int64_t k = 0; k < kSteps; ++k)
+    for (std::int64_t c = 0; c < kAxes; ++c)
+      std::ranges::copy(steps.pattern[c],
+                        all.recorded[channel_of(c, k)].begin() + Steps::place(k) + lag_of(c, k));
+  for (std::uint32_t c = 0; c < kAxes; ++c) {
+    const std::vector<float> noise = smooth(kRecorded, 7100 + c);
+    for (std::int64_t i = 0; i < kRecorded; ++i) all.recorded[c][i] += 0.2F * noise[i];
+  }
+  const FoundAs found = all.found();
+  ASSERT_EQ(found.chosen().name, "match by match");
+  EXPECT_TRUE(found.chosen().reading.own);
+  ASSERT_EQ(std::ssize(found.matches), kSteps);
+  EXPECT_EQ(Steps::hit(found, 3), kSteps);
+  for (const Match& match : found.matches) {
+    const std::int64_t k = (match.first - Steps::place(0) + 350) / 700;
+    ASSERT_EQ(match.matched, kAxes);
+    for (const Pair& pair : match.pairs) {
+      EXPECT_EQ(pair.channel, channel_of(pair.query_channel, k)) << k;
+      EXPECT_NEAR(static_cast<double>(pair.offset - Steps::place(k)),
+                  static_cast<double>(lag_of(pair.query_channel, k)), 3)
+          << k;
+    }
+    EXPECT_LT(match.chance.value(), 0.05);
+  }
+  EXPECT_TRUE(std::ranges::is_sorted(found.matches, {}, &Match::distance));
+}
+
 /// Two channels of Steps.
 Steps two_channels(std::uint32_t seed) {
   Steps all(seed);

@@ -203,5 +203,14 @@ TEST(Analyse, RefusesLoopsWithoutStatements) {
   EXPECT_NE(parsing_refusal("void f(int n) { for (int i = 0; i < n; i++) ; }"), "");
 }
 
+TEST(Analyse, RefusesAssignmentsToWhatIsNoVariable) {
+  for (const char* name : {"n", "i", "nothing"}) {
+    std::vector<Region> regions =
+        read_source("void f(int n, float a[n]) {\n  for (int i = 0; i < n; i++) a[i] = 1;\n}\n", "t.c", {});
+    regions.at(0).body.children.at(0).children.at(0).target = Expression::name(name);
+    EXPECT_THROW(Nest::analyse(regions[0]), BadInput) << name;
+  }
+}
+
 }  // namespace
 }  // namespace warploom::tile

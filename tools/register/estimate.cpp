@@ -270,8 +270,8 @@ std::function<int()> add_register_estimate(Command& command) {
   command
       .add(
           "--measure MEASURE", [s](const std::string& text) { s->with.align.measure = parse_measure(text); },
-          "What makes images alike: lncc (local correlation) or ssd (squared differences) [lncc]")
-      .suggest({"lncc", "ssd"});
+          "What makes images alike: lncc (local correlation), nmi (mutual information, for images of different kinds) or ssd (squared differences) [lncc]")
+      .suggest({"lncc", "nmi", "ssd"});
   command.add("--radius N", &s->with.align.radius, "Of lncc's windows [voxels]").range(1, 8).show_default();
   command.add(
       "--init FILE", &s->start,

@@ -11,6 +11,7 @@ namespace warploom::registration {
 /// How alike two images are.
 enum class Measure {
   lncc,  ///< local correlation, squared: images of one kind, whatever their brightness here and there
+  nmi,   ///< normalised mutual information: images of different kinds, as T1 and T2
   ssd,   ///< squared differences: images of one brightness
 };
 /// @throws BadInput naming them
@@ -25,6 +26,11 @@ std::string_view name(Measure measure);
 /// are flat nothing pulls. Images are meant to have a standard deviation of about 1. Avants, Epstein,
 /// Grossman & Gee, Medical Image Analysis 12, 2008, without e and with a derivative that leaves the windows
 /// of neighbours out; this one is exact.
+///
+/// Measure::nmi: (H(I) + H(J)) / H(I, J) - 1 of the entropies of a joint histogram of 64 x 64 bins, into
+/// which each voxel goes with cubic B-splines as weights, bins being equally wide in asinh of the value. 0 of
+/// images that do not tell of each other, at most 1. Studholme, Hill & Hawkes, Pattern Recognition 32, 1999;
+/// Mattes et al., IEEE TMI 22, 2003.
 ///
 /// Measure::ssd: the negative mean of (moving - fixed)^2.
 struct MeasuredImages {

@@ -18,11 +18,13 @@ struct Reading {
   std::vector<std::array<double, 9>> turns =
       {};                  ///< [sensors] row-major: the recording's axes from the query's
   bool stretched = false;  ///< other lengths compete at each place: 0.8 to 1.25 times the query's
-  bool switched() const;   ///< a channel is found elsewhere or negated
+  /// No property of the recording: each match has channels, signs and lags of its own, told by its pairs.
+  bool own = false;
+  bool switched() const;  ///< a channel is found elsewhere or negated
   bool lagged() const;
   bool rotated() const { return !turns.empty(); }
   bool missing() const;  ///< a channel says nothing
-  bool in_place() const { return !switched() && !lagged() && !rotated() && !missing() && !stretched; }
+  bool in_place() const { return !switched() && !lagged() && !rotated() && !missing() && !stretched && !own; }
   std::vector<std::int32_t> places = {};  ///< [query channels] what the plain reading has
 };
 
@@ -36,6 +38,9 @@ struct Tried {
   /// The same for decoys: what this much freedom gains where there is nothing to find. 1 where it was not
   /// asked, since `nearer` would not do without a price.
   double price = 1;
+  /// Of matches that have readings of their own: how much more alike levels and sizes of channels are then,
+  /// of 1.
+  double levels = 0;
   bool chosen = false;
 };
 
@@ -55,8 +60,12 @@ struct FoundAs : Found {
 /// The plain reading competes with others: channels switched (within FindOptions::neighbours or adjacency) or
 /// negated, late by constant lags, sensors in another orientation, channels that say nothing, patterns of
 /// other lengths. What is chosen once a recording is searched like the plain reading: dependent DTW on one
-/// path. In doubt it is the plain one, whose matches are find_in_place()'s, in the same order. Of a query of
-/// two channels each has a path of its own, and Match::distance is the geometric mean of both.
+/// path. Where no reading explains the recording (matches whose readings fit each alone are nearer by a
+/// quarter of a usual distance, what levels of channels gain included; of at most 4,096 lengths of the
+/// query), each match has its own, and Match::distance is the distance under it, times the one that is left
+/// without a path where each third of each channel is taken at its most alike. In doubt it is the plain one,
+/// whose matches are find_in_place()'s, in the same order. Of a query of two channels each has a path of its
+/// own, and Match::distance is the geometric mean of both.
 ///
 /// Readings are fitted by correlations of all pairs of channels, at places that agree on one; a reading is
 /// fitted to half of its places and judged at the other half, both ways. It is chosen if its gain exceeds

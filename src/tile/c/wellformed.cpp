@@ -83,8 +83,22 @@ void check_locals(const Region& region, const Node& node) {
   for (const Node& child : node.children) check_locals(region, child);
 }
 
+namespace {
+
+/// Sizes and loop variables, say, are not assigned.
+void check_targets(const Region& region, const Node& node) {
+  if (node.kind == Node::Kind::assignment && !find_variable(region, node.target.text))
+    throw BadInput(
+        to_text(region.file, Refusal{node.at, fmt::format("assignment to '{}'", to_text(node.target)),
+                                     "it is no array and no scalar of the nest"}));
+  for (const Node& child : node.children) check_targets(region, child);
+}
+
+}  // namespace
+
 void check(const Region& region) {
   check(region.body);
+  check_targets(region, region.body);
   check_locals(region, region.body);
   for (const Variable& variable : region.variables) {
     size_of(variable.type);

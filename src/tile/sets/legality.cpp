@@ -145,18 +145,29 @@ std::string advice(const Nest& nest, const std::vector<Step>& steps) {
   return fmt::format(";{} before {} legal", options, skews->size() > 1 ? "make it" : "makes it");
 }
 
+/// Whether a statement's iterations have the times that the source gives them.
+bool same_times(const StatementTime& a, const StatementTime& b) {
+  return std::ranges::equal(a, b, [](const TimeDimension& one, const TimeDimension& other) {
+    if (one.kind != other.kind || one.value != other.value || !one.aff != !other.aff) return false;
+    return !one.aff || isl_aff_plain_is_equal(one.aff->get(), other.aff->get()) == isl_bool_true;
+  });
+}
+
 /// Iterations that have a variable of their own each share one in memory, or one a thread: none may write it
 /// between a write and a read of the value in another.
 class Overwriting {
  public:
-  explicit Overwriting(const Schedule::Impl& schedule)
-      : schedule_(schedule), polyhedra_(schedule.nest.polyhedra()) {}
+  /// @param moves  of each statement, whether its times are not the source's
+  Overwriting(const Schedule::Impl& schedule, const std::vector<bool>& moves)
+      : schedule_(schedule), polyhedra_(schedule.nest.polyhedra()), moves_(moves) {}
 
   Verdict verdict() const {
     for (const DependenceRelation& flow : polyhedra_.dependences) {
       const std::string& variable = variable_of(flow.summary);
       const auto lifetimes = polyhedra_.lifetimes.find(variable);
       if (flow.summary.kind != DependenceKind::flow || lifetimes == polyhedra_.lifetimes.end()) continue;
+      const auto moved = [&](const auto& named) { return moves_[static_cast<std::size_t>(named.first)]; };
+      if (std::ranges::none_of(lifetimes->second, moved)) continue;
       // No value goes from one group to another.
       const auto source = lifetimes->second.find(flow.summary.source),
                  sink = lifetimes->second.find(flow.summary.sink);
@@ -249,6 +260,7 @@ class Overwriting {
 
   const Schedule::Impl& schedule_;
   const Polyhedra& polyhedra_;
+  const std::vector<bool>& moves_;
 };
 
 }  // namespace
@@ -256,9 +268,14 @@ class Overwriting {
 Verdict Schedule::verdict(bool reorder_reductions) const {
   const Polyhedra& polyhedra = impl_->nest.polyhedra();
   return with_isl(polyhedra, [&] {
+    const Schedule source = of_source(impl_->nest);
+    std::vector<bool> moves;
+    for (std::size_t s = 0; s < impl_->times.size(); ++s)
+      moves.push_back(!same_times(impl_->times[s], source.impl_->times[s]));
     for (const DependenceRelation& relation : polyhedra.dependences) {
       Dependence dependence = relation.summary;
       if (dependence.reduction && reorder_reductions) continue;
+      if (!moves[dependence.source] && !moves[dependence.sink]) continue;  // as in the source
       if (keeps(relation.pairs, impl_->times[dependence.source], impl_->times[dependence.sink])) continue;
       const std::size_t length = time_length(*impl_);
       const isl::map turned =
@@ -268,7 +285,7 @@ Verdict Schedule::verdict(bool reorder_reductions) const {
       std::string why = reason(polyhedra, dependence);
       return Verdict{false, std::move(dependence), std::move(why)};
     }
-    return Overwriting(*impl_).verdict();
+    return Overwriting(*impl_, moves).verdict();
   });
 }
 

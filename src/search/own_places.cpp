@@ -1,0 +1,194 @@
+#include "search/own_places.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "search/assignments.hpp"
+#include "search/joint_match.hpp"
+#include "search/plan.hpp"
+#include "search/turned.hpp"
+#include "warploom/search/in_place.hpp"
+#include "warploom/search/matching.hpp"
+
+namespace warploom::search {
+namespace {
+
+constexpr Freedom kAll = {.map = true, .lags = true};
+
+std::int64_t largest_lag(const Query& query, const FindOptions& options) {
+  return std::min(samples_of(options.max_lag, query.length()), query.length()) / 2;
+}
+
+/// The mean and the deviation of a channel.
+struct Level {
+  double mean = 0, deviation = 0;
+};
+
+double likeness(const Level& a, const Level& b, double sign) {
+  const double size =
+      a.mean * a.mean + a.deviation * a.deviation + b.mean * b.mean + b.deviation * b.deviation;
+  return size > 0 ? 2 * (sign * a.mean * b.mean + a.deviation * b.deviation) / size : 1;
+}
+
+Level level_of(std::span<const float> samples) {
+  const Moments all = moments(samples, Normalization::z);
+  return {all.mean, all.scale == 0 ? 0 : 1 / all.scale};
+}
+
+Level level_of(const WindowMoments& windows, std::int64_t offset) {
+  offset = std::clamp<std::int64_t>(offset, 0, std::ssize(windows.scale) - 1);
+  const float scale = windows.scale[offset];
+  return {static_cast<double>(windows.mean[offset]) + windows.rest[offset], scale == 0 ? 0 : 1.0 / scale};
+}
+
+/// [windows of `whole`] How like each is to the query if each third of each channel is taken at its most
+/// alike: a mean of correlations.
+std::vector<float> alike_in_parts(const Correlations& whole, const Searched& searched, const Query& query,
+                                  const FindOptions& options) {
+  constexpr std::int64_t kParts = 3;
+  const std::int64_t length = query.length() / kParts;
+  std::vector<float> all(static_cast<std::size_t>(whole.windows()), 0.F);
+  if (length < 2) return all;
+  const Searched in_parts(searched.index(), length);
+  for (std::int64_t p = 0; p < kParts; ++p) {
+    Query part = query;
+    for (std::span<const float>& channel : part.channels) channel = channel.subspan(p * length, length);
+    const Correlations correlations(in_parts, part, options, whole.step());
+    const std::vector<float> most =
+        Assignments(correlations, part, options.negated, largest_lag(query, options)).most_like(kAll);
+    const std::int64_t later = p * length / whole.step();
+    for (std::int64_t w = 0; w < std::ssize(all) && w + later < std::ssize(most); ++w)
+      all[w] += most[w + later] / static_cast<float>(kParts * query.channels.size());
+  }
+  return all;
+}
+
+/// The least distance of each at its place and a fiftieth of the query beside it, all at once: a lane for
+/// each, whose windows are those of its reading. As Seen's, of two channels the geometric mean of both.
+void look_around(const Searched& searched, const Query& query, const FindOptions& options,
+                 std::vector<OwnPlace>& places) {
+  const Index& index = searched.index();
+  const std::int64_t around = std::max<std::int64_t>(1, query.length() / 50);
+  const std::int64_t last = index.samples() - query.length();
+  InPlaceOptions in_place;
+  in_place.band = options.band;
+  in_place.exclusion = options.exclusion;
+  const std::vector<std::int32_t> compared = compared_channels(query, index.normalization());
+  const JointPattern all =
+      joint_patterns(query, in_place, std::ssize(index.signal()), index.normalization())[0];
+  const auto distances_of = [&](std::size_t first, std::size_t count) {
+    const JointPattern some{{all.samples.begin() + first, all.samples.begin() + first + count},
+                            {all.channels.begin() + first, all.channels.begin() + first + count},
+                            all.radius};
+    const CpuQuery cpu(index.signal(), some, index.normalization());
+    return lane_distances(cpu, 3 * std::ssize(places), [&](std::int64_t c, std::int64_t k) {
+      const OwnPlace& own = places[k / 3];
+      const std::int32_t channel = compared[first + c];
+      const std::int64_t offset = own.place.offset + (k % 3 - 1) * around + own.reading.lags[channel];
+      const bool there = offset >= 0 && offset <= last;
+      LaneWindow window = searched.window(own.reading.channels[channel], there ? offset : 0);
+      if (!there) window.scale = std::numeric_limits<float>::quiet_NaN();
+      if (index.normalization() == Normalization::none && !std::isnan(window.scale))
+        window = {window.begin, 0, 0, 1};
+      if (own.reading.negated[channel]) window.scale = -window.scale;
+      return window;
+    });
+  };
+  const bool apart = query.channels.size() == 2 && compared.size() == 2;
+  std::vector<float> distances = distances_of(0, apart ? 1 : compared.size());
+  if (apart) {
+    const std::vector<float> others = distances_of(1, 1);
+    for (std::size_t k = 0; k < distances.size(); ++k) distances[k] = std::sqrt(distances[k] * others[k]);
+  }
+  for (std::size_t k = 0; k < places.size(); ++k) {
+    const Nearby at = places[k].place;
+    for (std::int64_t step = -1; step <= 1; ++step)
+      if (const double x = logarithm_of(distances[3 * k + 1 + step]); x < places[k].place.logarithm)
+        places[k].place = {at.offset + step * around, x};
+  }
+}
+
+}  // namespace
+
+std::vector<OwnPlace> own_places(const Correlations& correlations, const Searched& searched,
+                                 const Query& query, const FindOptions& options, std::int64_t count) {
+  const std::int64_t exclusion = samples_of(options.exclusion, query.length());
+  const Assignments assignments(correlations, query, options.negated, largest_lag(query, options));
+  std::vector<OwnPlace> places;
+  for (const std::int64_t window :
+       largest_of(assignments.most_like(kAll), count, exclusion / correlations.step())) {
+    const std::int64_t offset = window * correlations.step();
+    places.push_back({.reading = assignments.fit(kAll, std::span(&offset, 1)), .place = {offset}});
+  }
+  look_around(searched, query, options, places);
+  std::erase_if(places, [](const OwnPlace& own) { return !std::isfinite(own.place.logarithm); });
+  return places;
+}
+
+std::vector<OwnPlace> in_order(std::vector<OwnPlace> places, const Correlations& correlations,
+                               const Searched& searched, const Query& query, const FindOptions& options) {
+  const std::vector<float> alike = alike_in_parts(correlations, searched, query, options);
+  for (OwnPlace& own : places) {
+    own.first = own.place.offset + *std::ranges::min_element(own.reading.lags);
+    const double left = 2 * (1 - static_cast<double>(alike[correlations.window(own.place.offset)]));
+    own.order = own.place.logarithm + std::log(std::max(1e-3, left)) / 2;
+  }
+  std::ranges::stable_sort(places, {}, &OwnPlace::order);
+  const std::int64_t exclusion = samples_of(options.exclusion, query.length());
+  std::vector<OwnPlace> kept;
+  for (OwnPlace& own : places)
+    if (std::ranges::none_of(
+            kept, [&](const OwnPlace& other) { return std::abs(other.first - own.first) <= exclusion; }))
+      kept.push_back(std::move(own));
+  return kept;
+}
+
+double gain_of_levels(const Correlations& correlations, const Searched& searched, const Query& query,
+                      const FindOptions& options, const Reading& reading,
+                      std::span<const std::int64_t> offsets) {
+  const std::size_t count = query.channels.size();
+  const std::vector<std::vector<float>> turned_query = turned(query, options.sensors, reading.turns);
+  double as_read = 0, read = 0;
+  std::vector<std::vector<std::pair<double, double>>> worth(count);  // [candidates], as it is and negated
+  for (std::size_t c = 0; c < count; ++c) worth[c].resize(correlations.candidates(c).size());
+  for (const std::int64_t offset : offsets)
+    for (std::size_t c = 0; c < count; ++c) {
+      const auto there = [&](std::int32_t channel) { return level_of(searched.moments(channel), offset); };
+      if (reading.channels[c] >= 0) {
+        const double alike =
+            likeness(level_of(turned_query[c]), there(reading.channels[c]), reading.negated[c] ? -1 : 1);
+        if (std::isfinite(alike)) {
+          as_read += alike;
+          ++read;
+        }
+      }
+      const Level own = level_of(query.channels[c]);
+      for (std::size_t k = 0; k < worth[c].size(); ++k) {
+        const Level other = there(correlations.candidates(c)[k]);
+        if (!std::isfinite(other.deviation) || !std::isfinite(other.mean)) continue;
+        worth[c][k].first += likeness(own, other, 1);
+        worth[c][k].second += options.negated ? likeness(own, other, -1) : worth[c][k].first;
+      }
+    }
+  if (read == 0) return 0;
+  std::vector<Edge> edges;
+  std::vector<double> best;
+  const auto places = static_cast<double>(offsets.size());
+  for (std::size_t c = 0; c < count; ++c)
+    for (std::size_t k = 0; k < worth[c].size(); ++k) {
+      best.push_back(std::max(worth[c][k].first, options.negated ? worth[c][k].second : -places) / places);
+      edges.push_back({static_cast<std::int32_t>(c),
+                       correlations.candidates(c)[k],
+                       {1, static_cast<float>(std::max(0.0, 1 - best.back()))}});
+    }
+  double sum = 0, matched = 0;
+  for (const std::int32_t edge : best_matching(edges)) {
+    sum += best[edge];
+    ++matched;
+  }
+  return sum / matched - as_read / read;
+}
+
+}  // namespace warploom::search
