@@ -161,7 +161,8 @@ void Decoder::atomic() {
     if (const auto found = changes.find(part); found != changes.end()) change = found->second;
   const Type type = type_of(opcode->parts.back());
   if (!change || type.kind == Type::none) unsupported();
-  const std::size_t wanted = (has_result ? 2u : 1u) + (*change == Change::compare ? 2u : 1u);
+  const std::size_t wanted = (has_result ? 2u : 1u) + (*change == Change::compare ? 2u : 1u) +
+                             (opcode->has("L2::cache_hint") ? 1u : 0u);
   if (operands.size() != wanted) unsupported();
   const bool real = type.kind == Type::f || type.kind == Type::bf;
   if (real && *change != Change::add && *change != Change::exchange) unsupported();

@@ -40,7 +40,7 @@ void run_cluster_arrive(Registers& r, const Step& s, Mask lanes) {
   for (unsigned i = 0; i < kLanes; ++i)
     if ((lanes >> i & 1) != 0) w.arrived_in[i] = c.phase;
   c.arrived += static_cast<std::uint32_t>(std::popcount(lanes));
-  if (w.block->worker->races && s.flags == 0) w.block->worker->races->cluster_arrive(w, lanes, c.arriving);
+  if (w.block->worker->races) w.block->worker->races->cluster_arrive(w, lanes, s.flags == 0, c.arriving);
   complete_if_all_arrived(*w.block);
 }
 

@@ -543,11 +543,11 @@ void RaceDetector::mbarrier_begin(Block& block, std::uint32_t offset) {
     at->second.agent = t.first_agent + static_cast<std::uint32_t>(t.mbarriers.size() - 1) % Tracked::kAgents;
 }
 
-void RaceDetector::cluster_arrive(Warp& warp, Mask lanes, Released& arriving) {
+void RaceDetector::cluster_arrive(Warp& warp, Mask lanes, bool releases, Released& arriving) {
   Tracked& t = tracked(*warp.block);
   for (Mask rest = lanes; rest != 0; rest &= rest - 1)
-    arriving.join(
-        t.order.release(warp.thread(static_cast<unsigned>(std::countr_zero(rest))), true, Scope::cluster));
+    arriving.join(t.order.release(warp.thread(static_cast<unsigned>(std::countr_zero(rest))), releases,
+                                  Scope::cluster));
   t.order.released();
 }
 

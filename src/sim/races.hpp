@@ -45,8 +45,9 @@ class RaceDetector {
   void asynchronous(Warp& warp, unsigned lane, const Step& step, Access::Kind kind, std::uint32_t offset,
                     std::uint32_t bytes);
 
-  /// Lanes arrive at the cluster's barrier; those who waited come after all that arrived.
-  void cluster_arrive(Warp& warp, Mask lanes, Released& arriving);
+  /// Lanes arrive at the cluster's barrier; those who waited come after all that arrived, of relaxed ones
+  /// after what they had fenced.
+  void cluster_arrive(Warp& warp, Mask lanes, bool releases, Released& arriving);
   void cluster_wait(Warp& warp, Mask lanes, const Released& completed);
 
   // mbarrier: who waited for a phase comes after those who arrived in it and after the copies that it

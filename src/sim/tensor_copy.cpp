@@ -43,6 +43,10 @@ std::optional<TensorBox> box_of(Warp& w, const Step& s, unsigned lane) {
   box.plan = *plan;
   box.change = form.change;
   for (unsigned d = 0; d < form.rank; ++d) box.at[d] = w.read<std::int32_t>(form.coordinates[d])[lane];
+  // An H100 calls it an illegal instruction.
+  if (std::int64_t{box.at[0]} * plan->element % kTensorChunk != 0)
+    return refuse(fmt::format("its first coordinate, {} elements of {} bytes, is no multiple of {} bytes",
+                              box.at[0], plan->element, kTensorChunk));
   return box;
 }
 

@@ -136,6 +136,13 @@ TEST(Cluster, ARelaxedArrivalOrdersNothing) {
   expect_cluster_race(body, "st.shared.u32", "ld.shared::cluster", Schedule::in_order);
 }
 
+TEST(Cluster, ARelaxedArrivalBehindAFenceOrdersWhatCameBeforeIt) {
+  std::string body = kWriteMine + "fence.acq_rel.cluster;\n" + kSync + kReadNext + kSync;
+  body.replace(body.find("arrive.aligned"), 14, "arrive.relaxed.aligned");
+  const ClusterResult r = run_clusters(body);
+  EXPECT_TRUE(r.outcome.clean()) << r.findings();
+}
+
 TEST(Cluster, MemoryOfABlockThatHasLeftIsNobodys) {
   // Block by block, so that the next has left when the last reads the first's.
   const std::string body = kWriteMine + kSync +

@@ -89,6 +89,20 @@ TEST(Refusal, OfWhatTheMemoryOfUnknownFormsWouldBe) {
   EXPECT_TRUE(launch(machine, {40}, 3).clean());
 }
 
+TEST(CachePolicies, ChangeNothing) {
+  Machine machine = machine_for(
+      "createpolicy.fractional.L2::evict_last.b64 %rd2, 0f3F800000;\nmov.u32 %r3, 5;\n"
+      "st.global.L2::cache_hint.u32 [%rd1+4], %r3, %rd2;\nld.global.L2::cache_hint.u32 %r4, [%rd1+4], %rd2;\n"
+      "red.global.add.L2::cache_hint.u32 [%rd1+8], %r4, %rd2;\nld.global.u32 %r5, [%rd1+4];\nsetp.ne.u32 %p1, %r5, 5;\n"
+      "@%p1 trap;\n");
+  Arguments arguments;
+  const Address out = machine.allocate(64, "out");
+  EXPECT_TRUE(machine.launch("k", arguments.add(out), {.block = {1}}).clean());
+  std::uint32_t sum = 0;
+  machine.download(out + 8, std::span(&sum, 1));
+  EXPECT_EQ(sum, 5u);
+}
+
 /// The dynamic array of a called function lies behind the static arrays of all functions, also those that
 /// come later.
 TEST(DynamicSharedMemory, BeginsBehindTheArraysOfAllFunctions) {

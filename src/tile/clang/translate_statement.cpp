@@ -464,7 +464,10 @@ void Translator::assignment(const Syntax& s, std::vector<Node>& out) {
     }
   }
   if (pointer)
-    refuse(s, "assignment to pointer " + bare(s.children[0]).name, "write the element as NAME[subscript]");
+    refuse(s,
+           "assignment to pointer " + (bare(s.children[0]).name.empty() ? file_.construct(bare(s.children[0]))
+                                                                        : bare(s.children[0]).name),
+           "write the element as NAME[subscript]");
   Expression to = target(s.children[0]), value;
   if (chained) {           // a = b = c
     statement_ = nullptr;  // b is looked at twice

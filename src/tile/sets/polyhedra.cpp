@@ -335,7 +335,9 @@ std::shared_ptr<Polyhedra> sets_of(Region region, std::vector<SizeRange> sizes) 
       const Quota quota(*polyhedra, kMostOperations);
       Analysis(*polyhedra).run();
       find_lifetimes(*polyhedra);
-    } catch (const isl::exception&) {
+    } catch (const isl::exception_quota&) {
+      refuse_as_too_hard(polyhedra->region);
+    } catch (const isl::exception&) {  // what came of it
       if (isl_ctx_last_error(polyhedra->context_owner.get()) == isl_error_quota)
         refuse_as_too_hard(polyhedra->region);
       throw;

@@ -8,12 +8,13 @@ namespace {
 
 constexpr unsigned kMost = 16384;  // bytes of a box
 
-/// Coordinates of the block's box: its place in the grid times `step`, from `first` on, the same in all
-/// dimensions but for their order.
+/// Coordinates of the block's box: `step` times its place in a grid of two blocks a dimension, from `first`
+/// (a multiple of 16 bytes), -1, 0, 1 and 2 on.
 struct Place {
   int c[5];
   __device__ Place(int first, int step) {
-    for (int d = 0; d < 5; ++d) c[d] = first + step * (static_cast<int>(blockIdx.x >> d) & 1) + d;
+    for (int d = 0; d < 5; ++d)
+      c[d] = (d == 0 ? first : d - 2) + step * (static_cast<int>(blockIdx.x >> d) & 1);
   }
 };
 
