@@ -152,7 +152,8 @@ void improve_by_curvature_cpu(const Level& fixed, const Level& moving, const Vox
   for (; done < iterations && tau > shortest; ++done) {
     curvature.step(u, force, tau, next);
     if (!options.allow_folds)
-      report.smoothed_voxels += limit_step(fixed.space.grid, identity_affine(), u, next, kLeastVolume).limited;
+      report.smoothed_voxels +=
+          limit_step(fixed.space.grid, identity_affine(), u, next, kLeastVolume).limited;
     double differences_then = 0;
     const double then = curvature.look(next, differences_then);
     if (then < value) {
