@@ -10,6 +10,7 @@
 
 #include "core/doors.hpp"
 #include "reuse/analysis/coverage.hpp"
+#include "reuse/analysis/parts.hpp"
 #include "reuse/analysis/privacy.hpp"
 #include "reuse/report/describe.hpp"
 #include "reuse/report/dump.hpp"
@@ -40,8 +41,8 @@ std::string_view name(When when) {
 }
 
 std::vector<std::string_view> passes() {
-  return {"cfg",          "values", "provenance", "uniformity", "privacy", "coverage", "liveness",
-          "interference", "place",  "barriers",   "occupancy",  "check",   "ptxas"};
+  return {"cfg",      "values",       "provenance", "uniformity", "parts",     "privacy", "coverage",
+          "liveness", "interference", "place",      "barriers",   "occupancy", "check",   "ptxas"};
 }
 
 namespace {
@@ -93,11 +94,19 @@ class KernelPass {
     report = {};
     edits = {};
     entries.clear();
-    dead_.clear();
-    failures_.clear();
-    if (analysed()) {
-      pad_pool();
-      entries = rewrite(*kernel_, plan_, options_.dynamic_pool, promise_block_, edits);
+    if (prepared()) {
+      // The parts of the dynamic array, else static arrays by parts, else whole ones.
+      const bool may_divide = use_parts_ && !disabled("parts") && !kernel_->uniformity.separators.empty();
+      const KernelReport as_prepared = report;
+      const SharedUse whole = kernel_->use;
+      for (const std::optional<Divide> divide :
+           {std::optional(Divide::dynamic_array), std::optional(Divide::static_arrays),
+            std::optional<Divide>()}) {
+        if (divide && (!may_divide || (*divide == Divide::dynamic_array && options_.dynamic_pool))) continue;
+        if (attempt(divide)) break;
+        report = as_prepared;
+        kernel_->use = whole;
+      }
     }
     planner_.reset();
     kernel_.reset();  // of thousands of kernels, one at a time is held
@@ -105,14 +114,18 @@ class KernelPass {
   }
 
   /// The proof by evaluation and the check's own differ in reach: what only one of them proves is not used.
-  /// False if the plan did not rest on such a proof.
-  bool run_without_coverage() {
-    if (!rests_on_coverage_) return false;
-    use_coverage_ = rests_on_coverage_ = false;
+  /// False if the plan rested neither on such a proof nor on parts of arrays.
+  bool run_with_less() {
+    if (rests_on_coverage_)
+      use_coverage_ = rests_on_coverage_ = false;
+    else if (rests_on_parts_)
+      use_parts_ = rests_on_parts_ = false;
+    else
+      return false;
     run();
     return true;
   }
-  bool rests_on_coverage() const { return rests_on_coverage_; }
+  bool may_run_again() const { return rests_on_coverage_ || rests_on_parts_; }
 
   /// The kernel stays as it was after all.
   void withdraw(Verdict verdict, std::string reason) {
@@ -120,6 +133,7 @@ class KernelPass {
     report.bytes_after = report.bytes_before;
     report.registers_after = report.registers_before;
     report.dynamic_pool = false;
+    report.dynamic_after = report.dynamic_before;
     for (ObjectReport& o : report.objects) o.offset.reset();
     fill_occupancy();
   }
@@ -129,16 +143,41 @@ class KernelPass {
     report.registers_after = registers;
     fill_occupancy();
     if (options_.when == When::always || disabled("occupancy")) return true;
-    const std::vector<std::uint32_t> now =
-        residency_.blocks(report.bytes_after, registers, report.dynamic_pool);
+    const std::vector<std::uint32_t> now = residency_.blocks(need_after());
     if (wins(blocks_before_, now) && residency_.known())
       report.reason = gain_text(report.residency, target_.name);
     return wins(blocks_before_, now);
   }
 
  private:
-  /// Everything up to the decision; true if the kernel is to be rewritten.
-  bool analysed() {
+  /// One way to see the arrays; false if there is nothing to win in this way, and another is to be tried.
+  bool attempt(std::optional<Divide> divide) {
+    dead_.clear();
+    failures_.clear();
+    divide_ = divide;
+    rests_on_coverage_ = rests_on_parts_ = promise_block_ = false;
+    if (divide_ && !divide_into_parts(*kernel_, *divide_)) return false;
+    const bool wanted = worth_rewriting();
+    if (divide_ && !moves_parts()) return false;
+    if (!wanted && of_dynamic_array() && statics_may_share()) return false;
+    if (wanted) {
+      rests_on_parts_ = divide_.has_value();
+      pad_pool();
+      entries = rewrite(*kernel_, plan_, options_.dynamic_pool, promise_block_, edits);
+    }
+    return true;
+  }
+  bool moves_parts() const {
+    return kernel_ &&
+           std::ranges::any_of(plan_.pooled, [&](std::uint32_t o) { return kernel_->use.objects[o].part; });
+  }
+  bool statics_may_share() const {
+    return std::ranges::count_if(kernel_->use.objects, [](const Object& o) { return !o.dynamic; }) > 1;
+  }
+  bool of_dynamic_array() const { return divide_ == Divide::dynamic_array; }
+
+  /// The passes that know no placement; false if the kernel stays as it is.
+  bool prepared() {
     describe_kernel(module_, function_, report);
     const SharedDeclared declared = shared_declared(module_, function_);
     report.bytes_before = report.bytes_after = report.bytes_possible = declared.bytes;
@@ -159,6 +198,18 @@ class KernelPass {
     if (kernel_->uniformity.divergent_barrier)
       return leave(Verdict::refused, kernel_->uniformity.divergent_barrier->text,
                    kernel_->uniformity.divergent_barrier->line);
+    return true;
+  }
+
+  /// Everything up to the decision; true if the kernel is to be rewritten.
+  bool worth_rewriting() {
+    if (of_dynamic_array()) {
+      for (const Object& o : kernel_->use.objects)
+        if (o.part) report.dynamic_before = std::max(report.dynamic_before, o.begin + o.bytes);
+      report.dynamic_after = report.dynamic_possible = report.dynamic_before;
+      fill_occupancy();
+    }
+    dump("parts", options_.dump ? dump_parts(*kernel_) : "");
     std::size_t movable = 0;
     for (const Object& o : kernel_->use.objects) movable += !o.pinned;
     if (movable < 2 && !options_.dynamic_pool)
@@ -200,12 +251,21 @@ class KernelPass {
     return std::ranges::any_of(blocks, [](std::uint32_t b) { return b > 0; });
   }
 
+  Residency::Need need_before() const {
+    return {report.bytes_before, report.registers_before, false, report.dynamic_before, false};
+  }
+  Residency::Need need_after() const {
+    return {report.bytes_after, report.registers_after, report.dynamic_pool, report.dynamic_after, true};
+  }
+
   void fill_occupancy() {
-    const auto both = [&](const hw::Architecture& a, std::uint64_t after) {
-      return residency_.report(residency_.on(a, report.bytes_before, report.registers_before, false),
-                               residency_.on(a, after, report.registers_after, report.dynamic_pool));
+    const auto both = [&](const hw::Architecture& a, const Residency::Need& after) {
+      return residency_.report(residency_.on(a, need_before()), residency_.on(a, after));
     };
-    report.residency = both(target_, residency_.known() ? report.bytes_after : report.bytes_possible);
+    Residency::Need possible = need_after();
+    possible.bytes = report.bytes_possible;
+    possible.dynamic = report.dynamic_possible;
+    report.residency = both(target_, residency_.known() ? need_after() : possible);
     report.occupancy.clear();
     if (!residency_.known()) return;
     const auto gains = std::ranges::find_if(
@@ -216,7 +276,7 @@ class KernelPass {
       if (accelerated_
               ? a.name == target_.name
               : a.compute_capability >= std::min(target_.compute_capability, static_cast<int>(module_.sm))) {
-        ResidencyReport of = std::move(both(a, report.bytes_after)[static_cast<std::size_t>(row)]);
+        ResidencyReport of = std::move(both(a, need_after())[static_cast<std::size_t>(row)]);
         report.occupancy.push_back({std::string(a.name), std::move(of.before), std::move(of.after)});
       }
     std::stable_partition(report.occupancy.begin(), report.occupancy.end(),
@@ -272,7 +332,7 @@ class KernelPass {
     const Interference graph = find_interference(*kernel_, liveness);
     dump("interference", options_.dump ? dump_interference(*kernel_, graph) : "");
     Planner& planner = planner_.emplace(*kernel_, graph, options_.placement);
-    planner.pool_everything = options_.dynamic_pool;
+    planner.pool_everything = options_.dynamic_pool || of_dynamic_array();
     const bool may_insert = options_.insert_barriers && !disabled("barriers");
     plan_ = planner.smallest(may_insert);
     dump("place", options_.dump ? dump_plan(*kernel_, plan_) : "");
@@ -281,7 +341,8 @@ class KernelPass {
 
     const std::uint64_t before = report.bytes_before;
     report.bytes_possible = std::min(before, bytes_of(plan_));
-    if ((!plan_.shares() || bytes_of(plan_) >= before) && !options_.dynamic_pool) {
+    if (of_dynamic_array()) report.dynamic_possible = std::min(report.dynamic_before, plan_.pool_bytes);
+    if ((!plan_.shares() || saved_by(plan_) == 0) && !options_.dynamic_pool) {
       plan_ = {};
       plan_.overlap.resize(kernel_->object_count());
       describe_plan(*kernel_, plan_, planner.interference(), failures_, report);
@@ -291,9 +352,10 @@ class KernelPass {
     const std::uint32_t registers = registers_.of(function_.name);
     report.registers_before = report.registers_after = registers;
     const auto blocks_with = [&](const Plan& p) {
-      return residency_.blocks(bytes_of(p), registers, options_.dynamic_pool);
+      return residency_.blocks(
+          {bytes_of(p), registers, options_.dynamic_pool, of_dynamic_array() ? p.pool_bytes : 0, true});
     };
-    const std::vector<std::uint32_t> blocks_before = residency_.blocks(before, registers, false),
+    const std::vector<std::uint32_t> blocks_before = residency_.blocks(need_before()),
                                      blocks_best = blocks_with(plan_);
     const bool won =
         when == When::always || (when == When::fits ? launches(blocks_best) && !launches(blocks_before)
@@ -319,14 +381,16 @@ class KernelPass {
       return d.proof == DeadPoint::covered && plan_.overlap[d.object].any();
     });
     // A proof by evaluation holds for the block size that --block promises: the output then says so.
-    promise_block_ = rests_on_coverage_ && !function_.required_threads && report.block;
+    // So do ranges of addresses that it bounds.
+    promise_block_ = (rests_on_coverage_ || moves_parts()) && !function_.required_threads && report.block;
     describe_assumptions(*kernel_, plan_, dead_, promise_block_, report);
     report.bytes_after = bytes_of(plan_);
+    if (of_dynamic_array()) report.dynamic_after = plan_.pool_bytes;
     report.dynamic_pool = options_.dynamic_pool;
     fill_occupancy();
     blocks_before_ = blocks_before;
     return leave(Verdict::rewritten,
-                 when == When::always ? fmt::format("{} bytes saved", grouped(before - report.bytes_after))
+                 when == When::always ? fmt::format("{} bytes saved", grouped(saved_by(plan_)))
                  : !launches(blocks_before)
                      ? fmt::format("it launches on {} now, which it did not", target_.name)
                      : gain_text(report.residency, target_.name) +
@@ -334,9 +398,10 @@ class KernelPass {
   }
 
   std::string why_not(When when, bool launched) const {
-    const std::string saving =
-        fmt::format("{} of {} bytes could be saved", grouped(report.bytes_before - report.bytes_possible),
-                    grouped(report.bytes_before));
+    const std::string saving = fmt::format("{} of {} bytes could be saved",
+                                           grouped(report.bytes_before + report.dynamic_before -
+                                                   report.bytes_possible - report.dynamic_possible),
+                                           grouped(report.bytes_before + report.dynamic_before));
     if (when == When::fits)
       return saving +
              (launched ? ", but it launches as it is (--when fits)" : ", but it would not launch even so");
@@ -356,7 +421,7 @@ class KernelPass {
   /// What the pool grows by so that the base of dynamic shared memory, which follows the static objects,
   /// keeps its alignment: 16 bytes, or more if the kernel had more by luck and may rely on it (up to 1024).
   std::uint64_t padding_of(const Plan& p) const {
-    if (!meets_dynamic_ || !p.shares()) return 0;
+    if (!meets_dynamic_ || !p.shares() || of_dynamic_array()) return 0;
     const auto base = [](std::uint64_t bytes) { return (bytes + 15) / 16 * 16; };
     const std::uint64_t before = base(report.bytes_before);
     const std::uint64_t unit = std::min<std::uint64_t>(1024, before & (~before + 1));
@@ -367,7 +432,15 @@ class KernelPass {
       if (base(planner_->total_bytes(p, padding)) % unit == 0) return padding;
     return report.bytes_before;
   }
-  std::uint64_t bytes_of(const Plan& p) const { return planner_->total_bytes(p, padding_of(p)); }
+  /// Static ones.
+  std::uint64_t bytes_of(const Plan& p) const {
+    return of_dynamic_array() ? report.bytes_before : planner_->total_bytes(p, padding_of(p));
+  }
+  std::uint64_t saved_by(const Plan& p) const {
+    const std::uint64_t before = of_dynamic_array() ? report.dynamic_before : report.bytes_before;
+    const std::uint64_t after = of_dynamic_array() ? p.pool_bytes : bytes_of(p);
+    return before - std::min(before, after);
+  }
 
   void pad_pool() {
     plan_.pool_bytes += padding_of(plan_);
@@ -383,7 +456,9 @@ class KernelPass {
   std::optional<Planner> planner_;
   Plan plan_;
   bool promise_block_ = false;
+  std::optional<Divide> divide_;
   bool use_coverage_ = true, rests_on_coverage_ = false;
+  bool use_parts_ = true, rests_on_parts_ = false;
   bool meets_dynamic_ = false;  ///< it, or a function it calls, uses dynamic shared memory
   bool accelerated_;            ///< an sm_90a-like target, whose static arrays may exceed 48 KB
   Residency residency_;
@@ -395,7 +470,8 @@ class KernelPass {
 
 void validate(const Options& options) {
   for (const std::string& pass : options.disabled) {
-    const std::vector<std::string_view> can{"privacy", "coverage", "barriers", "occupancy", "check", "ptxas"};
+    const std::vector<std::string_view> can{"parts",     "privacy", "coverage", "barriers",
+                                            "occupancy", "check",   "ptxas"};
     if (std::find(can.begin(), can.end(), pass) == can.end())
       throw BadInput(fmt::format("pass '{}' cannot be disabled; these can: {}", pass, fmt::join(can, ", ")));
   }
@@ -445,7 +521,7 @@ std::string checked(const Module& module, KernelPasses& kernels, const Options& 
       const auto problem = std::find_if(result.problems.begin(), result.problems.end(), of_kernel);
       if (problem == result.problems.end()) continue;
       blamed = true;
-      if (k->run_without_coverage()) continue;
+      if (k->run_with_less()) continue;
       k->withdraw(Verdict::failed,
                   "the independent check found:" + problem->substr(k->report.symbol.size() + 1));
     }
@@ -513,7 +589,7 @@ Result optimize(std::string ptx, const Options& options, std::string file) {
     kernels.back()->run();
   }
   // The check reads both texts anew: what was read goes first, unless a kernel may have to run again.
-  if (std::none_of(kernels.begin(), kernels.end(), [](const auto& k) { return k->rests_on_coverage(); })) {
+  if (std::none_of(kernels.begin(), kernels.end(), [](const auto& k) { return k->may_run_again(); })) {
     module.functions = {};
     module.variables = {};
     module.opcodes = {};

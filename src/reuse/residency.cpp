@@ -48,22 +48,23 @@ Residency::Residency(const ptx::Function& kernel, const Options& options, const 
   }
 }
 
-std::vector<hw::Occupancy> Residency::on(const hw::Architecture& architecture, std::uint64_t bytes,
-                                         std::uint32_t registers, bool dynamic_pool) const {
-  const bool dynamic = dynamic_pool || accelerated_;
+std::vector<hw::Occupancy> Residency::on(const hw::Architecture& architecture, const Need& need) const {
+  const bool dynamic = need.dynamic_pool || accelerated_;
   std::vector<hw::Occupancy> out;
-  for (const Launch& l : launches_)
+  for (const Launch& l : launches_) {
+    const std::uint64_t passed =
+        need.dynamic > 0 && (need.for_all || l.shared_dynamic == 0) ? need.dynamic : l.shared_dynamic;
     out.push_back(hw::occupancy(architecture, {.threads_per_block = std::max(l.threads, 1u),
-                                               .registers_per_thread = registers,
-                                               .shared_static = dynamic ? 0 : bytes,
-                                               .shared_dynamic = l.shared_dynamic + (dynamic ? bytes : 0)}));
+                                               .registers_per_thread = need.registers,
+                                               .shared_static = dynamic ? 0 : need.bytes,
+                                               .shared_dynamic = passed + (dynamic ? need.bytes : 0)}));
+  }
   return out;
 }
 
-std::vector<std::uint32_t> Residency::blocks(std::uint64_t bytes, std::uint32_t registers,
-                                             bool dynamic_pool) const {
+std::vector<std::uint32_t> Residency::blocks(const Need& need) const {
   std::vector<std::uint32_t> out;
-  for (const hw::Occupancy& o : on(target_, bytes, registers, dynamic_pool)) out.push_back(o.blocks);
+  for (const hw::Occupancy& o : on(target_, need)) out.push_back(o.blocks);
   return out;
 }
 

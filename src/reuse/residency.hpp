@@ -26,11 +26,18 @@ class Residency {
   /// Of the only block size; 0: not known, or several.
   std::uint32_t threads() const { return known() && launches_.size() == 1 ? launches_[0].threads : 0; }
 
-  /// For each launch size, on `architecture`. `dynamic_pool`: the bytes are passed at launch.
-  std::vector<hw::Occupancy> on(const hw::Architecture& architecture, std::uint64_t bytes,
-                                std::uint32_t registers, bool dynamic_pool) const;
+  /// What a kernel needs.
+  struct Need {
+    std::uint64_t bytes = 0;      ///< static
+    std::uint32_t registers = 0;  ///< 0: not known
+    bool dynamic_pool = false;    ///< the static bytes are passed at launch
+    std::uint64_t dynamic = 0;    ///< [bytes], of launches that are not recorded; 0: as recorded
+    bool for_all = false;         ///< of recorded ones, too
+  };
+  /// For each launch size, on `architecture`.
+  std::vector<hw::Occupancy> on(const hw::Architecture& architecture, const Need& need) const;
   /// Blocks of each launch size on the target; 0 where it cannot launch.
-  std::vector<std::uint32_t> blocks(std::uint64_t bytes, std::uint32_t registers, bool dynamic_pool) const;
+  std::vector<std::uint32_t> blocks(const Need& need) const;
   /// The rows of a report. @throws Internal (not one entry a launch size)
   std::vector<ResidencyReport> report(const std::vector<hw::Occupancy>& before,
                                       const std::vector<hw::Occupancy>& after) const;

@@ -11,6 +11,7 @@
 #include "warploom/page/ticks.hpp"
 #include "warploom/ptx/cfg.hpp"
 #include "warploom/ptx/launch.hpp"
+#include "warploom/ptx/ranges.hpp"
 #include "warploom/reuse/check.hpp"
 #include "warploom/reuse/launchability.hpp"
 #include "warploom/reuse/place.hpp"
@@ -180,6 +181,24 @@ DOOR(Graphs, "ptx::Graph::Graph", "ptx::Graph::add_edge", "ptx::Graph::check", "
   refused([&] { return ptx::build_cfg(module, {}).order; });
 }
 
+DOOR(Ranges, "ptx::number_values", "ptx::AddressRanges::AddressRanges", "ptx::AddressRanges::of",
+     "ptx::AddressRanges::at_most", "ptx::AddressRanges::extremes", "ptx::AddressRanges::unknown") {
+  refused([] { return ptx::number_values(ptx::Cfg()).all.size(); });
+  const ptx::Module module = ptx::parse(kKernel);
+  const ptx::Cfg cfg = ptx::build_cfg(module, module.functions[0]);
+  const ptx::Values values = ptx::number_values(cfg);
+  refused([&] { return ptx::AddressRanges(cfg, ptx::Values()).extremes({}); });
+  refused([&] { return ptx::AddressRanges(ptx::Cfg(), values).extremes({}); });
+  for (const std::uint32_t threads : {0u, kMostU32})
+    refused([&] { return ptx::AddressRanges(cfg, values, {{{threads, 1, 1}}}).extremes({}); });
+  ptx::AddressRanges ranges(cfg, values);
+  refused([&] { return ranges.of(kMostU32, 0); });
+  refused([&] { return ranges.of(0, kMostU32); });
+  refused([&] { return ranges.unknown(kMostU32); });
+  EXPECT_FALSE(ranges.extremes({{{kMostU32, 1}}, 0}));
+  EXPECT_FALSE(ranges.at_most({{{kMostU32, 1}}, 0}, {}));
+}
+
 DOOR(Modules, "ptx::parse", "ptx::print", "ptx::kernels_named", "ptx::Module::find_function",
      "ptx::Module::text_of", "ptx::Edits::append", "ptx::Edits::apply", "ptx::Edits::empty",
      "ptx::Edits::insert", "ptx::Edits::replace", "ptx::decode", "ptx::Opcode::has", "ptx::mnemonic",
@@ -310,7 +329,8 @@ DOOR(Reuse, "reuse::optimize", "reuse::check", "reuse::name(When)", "reuse::name
   survives([] { return reuse::find_ptxas(); });
 }
 
-DOOR(Reports, "reuse::advice", "reuse::explain", "reuse::to_html", "reuse::to_json", "reuse::to_text") {
+DOOR(Reports, "reuse::advice", "reuse::explain", "reuse::launch_header", "reuse::to_html", "reuse::to_json",
+     "reuse::to_text") {
   const reuse::Report good =
       reuse::optimize(kKernel, {.when = reuse::When::always, .assemble = false}).report;
   ASSERT_EQ(good.kernels.size(), 1u);
@@ -328,6 +348,7 @@ DOOR(Reports, "reuse::advice", "reuse::explain", "reuse::to_html", "reuse::to_js
     const auto call = [&](const auto& writes) { k < 6 ? refused(writes) : survives(writes); };
     call([&] { return reuse::to_text(report, true); });
     call([&] { return reuse::to_json(report); });
+    call([&] { return reuse::launch_header(report); });
     call([&] { return reuse::to_html(report); });
     call([&] { return reuse::explain(report, "a"); });
     call([&] { return reuse::advice(report.kernels[0]); });
@@ -340,6 +361,7 @@ DOOR(Reports, "reuse::advice", "reuse::explain", "reuse::to_html", "reuse::to_js
   for (const reuse::Report& report : {odd, reuse::Report{}, reuse::Report{.kernels = {{}}}}) {
     survives([&] { return reuse::to_text(report, true); });
     survives([&] { return reuse::to_json(report); });
+    survives([&] { return reuse::launch_header(report); });
     survives([&] { return reuse::to_html(report); });
     survives([&] { return reuse::explain(report, "a"); });
     if (!report.kernels.empty()) survives([&] { return reuse::advice(report.kernels[0]); });

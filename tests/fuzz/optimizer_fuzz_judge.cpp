@@ -121,7 +121,9 @@ class Judge {
 
     if (std::find(ran_.begin(), ran_.end(), result.text) == ran_.end()) {
       ran_.push_back(result.text);
-      run(result.text, k->dynamic_pool ? static_cast<std::uint32_t>(k->pool_bytes) : kernel_.dynamic_shared);
+      run(result.text, k->dynamic_pool         ? static_cast<std::uint32_t>(k->pool_bytes)
+                       : k->dynamic_before > 0 ? static_cast<std::uint32_t>(k->dynamic_after)
+                                               : kernel_.dynamic_shared);
       if (judgement_.verdict == Verdict::wrong) return;
     }
     reuse::CheckOptions options{way.options.strict, {}};

@@ -44,6 +44,7 @@ std::string_view name(Feature feature) {
       "callee with shared",
       "dynamic array",
       "module array",
+      "carved array",
       "block declared",
       "2-D block"};
   return names[static_cast<std::size_t>(feature)];

@@ -8,7 +8,7 @@
 namespace warploom::oracle {
 
 /// Raised with every change after which a seed may give another kernel.
-inline constexpr int kGeneratorVersion = 2;
+inline constexpr int kGeneratorVersion = 3;
 
 /// What a random kernel has in it; each kernel has some of them.
 enum class Feature : std::uint8_t {
@@ -47,6 +47,7 @@ enum class Feature : std::uint8_t {
   callee_with_shared,
   dynamic_array,
   module_array,
+  carved_array,  ///< the arrays are parts of one, static or dynamic
   block_declared,
   two_dimensional,
   count,

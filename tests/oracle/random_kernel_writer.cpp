@@ -291,8 +291,43 @@ void Writer::mix(const std::string& value) {
   emit("mad.lo.u32 %acc, %acc, {}, {};", 8 * pick(100'000) + 5, 2 * pick(10'000) + 1);
 }
 
+void Writer::carve(std::string& text, bool dynamic) {
+  std::uint32_t end = 0;
+  for (const RandomArray& a : arrays_) {
+    const std::uint32_t align = std::max(a.align, 16u);  // where each would lie by itself
+    end = (end + align - 1) / align * align;
+    std::string carved;
+    std::size_t from = 0;
+    for (std::size_t at = 0; (at = text.find(a.name, at)) != std::string::npos;) {
+      carved.append(text, from, at - from);
+      at += a.name.size();
+      std::uint32_t offset = end;
+      if (at < text.size() && text[at] == '+') {
+        std::size_t digits = 0;
+        offset += static_cast<std::uint32_t>(std::stoul(text.substr(at + 1), &digits));
+        at += 1 + digits;
+      }
+      carved += fmt::format("carved+{}", offset);
+      from = at;
+    }
+    text = carved.append(text, from);
+    end += a.bytes;
+  }
+  if (dynamic) kernel_.dynamic_shared = end;
+  arrays_.resize(1);
+  arrays_[0] = RandomArray();
+  arrays_[0].name = "carved", arrays_[0].align = 128, arrays_[0].bytes = end;
+  arrays_[0].kind = dynamic ? RandomArray::Kind::dynamic : RandomArray::Kind::of_kernel;
+  uses(Feature::carved_array);
+}
+
 void Writer::finish(std::string_view prologue, std::string_view functions) {
   std::string of_module, of_kernel, bases;
+  for (const RandomArray& a : arrays_)
+    if (!a.base.empty()) bases += fmt::format("mov.u32 {}, {};\n", a.base, a.name);
+  const std::size_t base_registers = arrays_.size();
+  body_.insert(0, bases);
+  if (!kernel_.has(Feature::dynamic_array) && chance(30)) carve(body_, chance(60));
   for (const RandomArray& a : arrays_) {
     using Kind = RandomArray::Kind;
     const std::string line =
@@ -300,7 +335,6 @@ void Writer::finish(std::string_view prologue, std::string_view functions) {
                     a.typed ? a.type : "b8", a.name,
                     a.kind == Kind::dynamic ? "" : fmt::to_string(a.bytes / (a.typed ? a.width : 1)));
     (a.kind == Kind::of_kernel ? of_kernel : of_module) += line;
-    if (!a.base.empty()) bases += fmt::format("mov.u32 {}, {};\n", a.base, a.name);
   }
   std::string declared;
   if (kernel_.has(Feature::block_declared))
@@ -309,10 +343,10 @@ void Writer::finish(std::string_view prologue, std::string_view functions) {
   kernel_.text = fmt::format(
       ".version 8.0\n.target sm_80\n.address_size 64\n{}{}.visible .entry k(.param .u64 out, .param .u64 data, "
       ".param .u32 n)\n{}{{\n{}.reg .b16 %rs<{}>;\n.reg .b32 %r<{}>;\n.reg .f32 %f<{}>;\n.reg .b64 "
-      "%rd<{}>;\n.reg .pred %p<{}>, %c<3>;\n.reg .b32 %t, %n, %acc, %b<{}>;\n.reg .b64 %out, %data;\n{}{}{}DONE:\n"
+      "%rd<{}>;\n.reg .pred %p<{}>, %c<3>;\n.reg .b32 %t, %n, %acc, %b<{}>;\n.reg .b64 %out, %data;\n{}{}DONE:\n"
       "st.global.u32 [%out], %acc;\nret;\n}}\n",
-      of_module, functions, declared, of_kernel, rs_ + 1, r_ + 1, f_ + 1, rd_ + 1, p_ + 1, arrays_.size(),
-      prologue, bases, body_);
+      of_module, functions, declared, of_kernel, rs_ + 1, r_ + 1, f_ + 1, rd_ + 1, p_ + 1, base_registers,
+      prologue, body_);
 }
 
 }  // namespace warploom::oracle

@@ -95,6 +95,8 @@ class Writer {
                                      const std::string& otherwise);
   /// Makes %acc depend on the value, so that no sum of equal values cancels out.
   void mix(const std::string& value);
+  /// The arrays become parts of one: in a text that names them, and in the list.
+  void carve(std::string& text, bool dynamic);
   void finish(std::string_view prologue, std::string_view functions);
 
   std::mt19937_64 random_;

@@ -1,4 +1,4 @@
-#include "reuse/analysis/values.hpp"
+#include "warploom/ptx/values.hpp"
 
 #include <gtest/gtest.h>
 

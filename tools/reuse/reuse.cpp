@@ -22,7 +22,7 @@ namespace {
 
 struct Options {
   std::shared_ptr<reuse::Options> rewriting = std::make_shared<reuse::Options>();
-  std::string path, output, html, object;
+  std::string path, output, html, launch_header, object;
   std::vector<std::string> nvcc_options, dump_after;
   bool list_passes = false, advice = false, json = false, force = false;
 };
@@ -141,7 +141,7 @@ int run(const Options& options) {
   if (options.output == "-" && options.json)
     throw BadInput("--json and -o - both want standard output; give -o a file");
   OutputFiles files;
-  for (const std::string& path : {options.html, options.output})
+  for (const std::string& path : {options.html, options.launch_header, options.output})
     if (!path.empty() && path != "-") files.add(path, options.force);
   const reuse::Result result = rewrite(options, read_ptx(options));
 
@@ -152,6 +152,7 @@ int run(const Options& options) {
     if (!path.empty()) files.write(path, content());
   };
   write(options.html, [&] { return reuse::to_html(result.report); });
+  write(options.launch_header, [&] { return reuse::launch_header(result.report); });
   write(options.output, [&] { return result.text; });
   files.commit();
   if (options.output == "-")
@@ -173,6 +174,9 @@ std::function<int()> add(Command& command) {
   command.add(
       "-o,--output FILE", &options->output,
       "Write the rewritten PTX here, '-' for standard output (the report then goes to standard error); without it there is only the report");
+  command.add("--launch-header FILE", &options->launch_header,
+              "Write a C++ header that says how many dynamic bytes a launch of each rewritten kernel passes "
+              "now: NAME_smem_bytes()");
   add_reuse_options(command, options->rewriting);
   command.group("Report");
   command

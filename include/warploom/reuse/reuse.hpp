@@ -121,7 +121,10 @@ struct KernelReport {
   std::uint64_t bytes_before = 0, bytes_after = 0;  ///< static shared memory, as ptxas lays it out
   std::uint64_t bytes_possible = 0;  ///< with everything that may share sharing, whatever `when` says
   std::uint64_t pool_bytes = 0;
-  bool dynamic_pool = false;                                ///< pool_bytes must be passed at launch
+  bool dynamic_pool = false;  ///< pool_bytes must be passed at launch
+  /// Where parts of the dynamic array have lives of their own: bytes of it that the kernel reaches, those
+  /// that the launch has to pass now, and at best. 0: it has no such parts.
+  std::uint64_t dynamic_before = 0, dynamic_after = 0, dynamic_possible = 0;
   std::uint32_t registers_before = 0, registers_after = 0;  ///< 0: ptxas was not run
   std::vector<ObjectReport> objects = {};
   std::vector<InterferenceReport> interference = {};
@@ -162,6 +165,9 @@ Result optimize(std::string ptx, const Options& options = {}, std::string file =
 std::string to_text(const Report& report, bool verbose = false);
 std::string to_json(const Report& report);
 std::string to_html(const Report& report);
+/// A C++ header for the launch sites: NAME_smem_bytes() of each kernel whose launch passes another number of
+/// dynamic bytes now, NAME its symbol. @throws as to_text()
+std::string launch_header(const Report& report);
 /// Everything known of one object: its life, its partners, its enemies and why. @throws BadInput
 std::string explain(const Report& report, std::string_view object);
 /// What to change in the source to get the same: unions, barriers, lines, bytes. @throws as to_text()

@@ -214,7 +214,10 @@ class Run {
       }
       Cell address = step.address ? fetch(t, *step.address) : Cell{};
       if (operand.kind == OperandKind::address) address.bits += static_cast<std::uint64_t>(operand.value);
-      if (address.object != kNone && address.object != r_.object) continue;
+      if (address.object != kNone) {  // counted from where the array begins
+        if (kernel_.use.objects[address.object].variable != kernel_.use.objects[r_.object].variable) continue;
+        address.bits -= kernel_.use.objects[r_.object].begin;
+      }
       const bool known =
           a.bytes != 0 && !address.number() && (address.object != kNone || a.objects.count() == 1);
       const std::uint64_t base = std::uint64_t{address.symbol} * 2 + (address.object != kNone);

@@ -7,10 +7,15 @@
 #include <utility>
 #include <vector>
 
-#include "reuse/analysis/values.hpp"
 #include "warploom/ptx/cfg.hpp"
+#include "warploom/ptx/values.hpp"
 
 namespace warploom::reuse {
+
+using ptx::kNone;
+using ptx::number_values;
+using ptx::Value;
+using ptx::Values;
 
 inline constexpr std::size_t kMaxObjects = 256;
 using ObjectSet = std::bitset<kMaxObjects>;
@@ -21,12 +26,16 @@ struct Reason {
   std::uint32_t line = 0;
 };
 
-/// One shared-memory variable that the kernel names.
+/// One shared-memory variable that the kernel names, or a part of one (parts.hpp).
 struct Object {
   std::uint32_t variable = kNone;  ///< Module::variables
+  bool part = false;
+  std::uint64_t begin = 0;  ///< of a part: where it begins in the variable, rounded down to 16 [bytes]
+  std::uint32_t lead = 0;   ///< and how far behind that its first byte is
   std::uint64_t bytes = 0;
   std::uint32_t alignment = 16;  ///< at least 16, since kernels access wider than they declare [bytes]
   bool dynamic = false;          ///< extern .shared: sized at launch
+  bool divisible = false;        ///< dynamic, and pinned for nothing else: its parts may move in it
   std::optional<Reason> pinned;  ///< why it keeps storage of its own
 };
 

@@ -128,6 +128,7 @@ class AddressAnalysis {
       }
     std::sort(use_.accesses.begin(), use_.accesses.end(),
               [](const Access& a, const Access& b) { return a.instruction < b.instruction; });
+    pin_dynamic();
     return std::move(use_);
   }
 
@@ -142,6 +143,18 @@ class AddressAnalysis {
   void forbid_inserts(std::string text, std::uint32_t line) {
     use_.inserts_allowed = false;
     if (!use_.no_insert) use_.no_insert = Reason{std::move(text), line};
+  }
+
+  /// All dynamic arrays of a kernel are one and the same memory.
+  void pin_dynamic() {
+    const auto arrays = std::ranges::count_if(use_.objects, [](const Object& o) { return o.dynamic; });
+    for (Object& o : use_.objects) {
+      if (!o.dynamic) continue;
+      o.divisible = !o.pinned && arrays == 1;
+      if (!o.pinned)
+        o.pinned =
+            Reason{"dynamic shared memory: its size is set at launch", module_.variables[o.variable].line};
+    }
   }
 
   /// What a kernel reads of its shared memory's size would change.
@@ -171,7 +184,7 @@ class AddressAnalysis {
       o.alignment = std::max<std::uint32_t>(16, v.align);
       o.dynamic = v.bytes == 0 || v.linkage == Linkage::external;
       if (o.dynamic)
-        o.pinned = Reason{"dynamic shared memory: its size is set at launch", v.line};
+        ;  // at the end: what else pins it says whether its parts may move
       else if (v.linkage != Linkage::none)
         o.pinned = Reason{"visible to other modules", v.line};
       else if (!v.alone)

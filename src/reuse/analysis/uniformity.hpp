@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "reuse/analysis/objects.hpp"
-#include "reuse/analysis/values.hpp"
 #include "warploom/ptx/cfg.hpp"
+#include "warploom/ptx/values.hpp"
 
 namespace warploom::reuse {
 

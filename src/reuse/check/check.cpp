@@ -7,6 +7,7 @@
 #include <set>
 
 #include "reuse/check/lives.hpp"
+#include "reuse/check/parts.hpp"
 #include "reuse/check/renaming.hpp"
 
 namespace warploom::reuse {
@@ -35,16 +36,22 @@ void name_objects(Kernel& k, const ptx::Module& input, const KernelMatch& match,
   k.inserted.assign(k.function.instructions.size(), false);
   for (const std::uint32_t i : match.inserted) k.inserted[i] = true;
   k.strict = options.strict;
+  k.moved_in_parts = !match.shifts.empty();
   k.block = k.function.required_threads;
   if (!k.block && !options.block.empty()) {
     k.block = {1, 1, 1};
     std::copy_n(options.block.begin(), std::min<std::size_t>(3, options.block.size()), k.block->begin());
   }
+}
+
+/// Who lies over whom.
+void find_pairs(Kernel& k) {
   k.partners.assign(k.objects.size(), Bits(k.objects.size()));
   for (std::uint32_t a = 0; a < k.objects.size(); ++a)
     for (std::uint32_t b = a + 1; b < k.objects.size(); ++b) {
       const Object &x = k.objects[a], &y = k.objects[b];
-      if (!x.offset || !y.offset || *x.offset >= *y.offset + y.bytes || *y.offset >= *x.offset + x.bytes)
+      if (!x.offset || !y.offset || x.in_dynamic != y.in_dynamic || *x.offset >= *y.offset + y.bytes ||
+          *y.offset >= *x.offset + x.bytes)
         continue;
       k.pairs.emplace_back(a, b);
       k.partners[a].set(b);
@@ -56,9 +63,13 @@ class KernelCheck {
  public:
   KernelCheck(Kernel& k, CheckResult& result) : k_(k), result_(result) {}
 
-  void run() {
+  void run(const ptx::Module& input, const KernelMatch& match) {
     find_provenance(k_);
-    if (k_.pairs.empty() && std::none_of(k_.inserted.begin(), k_.inserted.end(), [](bool b) { return b; })) {
+    if (!match.shifts.empty())
+      find_parts(k_, input, match, match.pool == ptx::kNone ? 0 : k_.module.variables[match.pool].bytes);
+    find_pairs(k_);
+    if (match.shifts.empty() && k_.pairs.empty() &&
+        std::none_of(k_.inserted.begin(), k_.inserted.end(), [](bool b) { return b; })) {
       certify(fmt::format("no two of {} moved objects overlap", k_.objects.size()));
       return;
     }
@@ -177,7 +188,7 @@ CheckResult check(std::string_view input, std::string_view output, std::vector<P
     for (const KernelMatch& match : renaming.kernels) {
       Kernel k(after, after.functions[match.function]);
       name_objects(k, before, match, options);
-      KernelCheck(k, result).run();
+      KernelCheck(k, result).run(before, match);
     }
   }
   result.ok = result.problems.empty();

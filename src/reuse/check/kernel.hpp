@@ -15,6 +15,7 @@ struct Object {
   std::string name;
   std::uint64_t bytes = 0;
   std::optional<std::uint64_t> offset;  ///< in the pool; none: it kept its own storage
+  bool in_dynamic = false;              ///< the pool is the dynamic array, of which this is a part
 };
 
 struct Access {
@@ -39,6 +40,7 @@ struct Kernel {
   std::vector<bool> inserted;                                  ///< per instruction: an added barrier
   std::optional<std::array<std::uint32_t, 3>> block;           ///< threads, if known
   bool strict = false;
+  bool moved_in_parts = false;  ///< some accesses' displacements changed
   std::vector<std::pair<std::uint32_t, std::uint32_t>>
       pairs;                   ///< objects whose bytes overlap, first < second
   std::vector<Bits> partners;  ///< per object

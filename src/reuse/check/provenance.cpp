@@ -176,7 +176,7 @@ class Finder {
     const auto object = k_.object_at.find(base.span.begin);
     if (base.kind != OperandKind::symbol || object == k_.object_at.end()) return;
     const Object& o = k_.objects[object->second];
-    if (!o.offset) return;
+    if (!o.offset || k_.moved_in_parts) return;  // then parts.cpp looks at each
     const std::int64_t at = address.value - static_cast<std::int64_t>(*o.offset);
     const std::int64_t width = k_.opcode(i).bytes * k_.opcode(i).vector;
     if (at < 0 || at + width > static_cast<std::int64_t>(o.bytes))

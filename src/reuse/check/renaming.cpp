@@ -115,6 +115,7 @@ struct Side {
     return 1 + static_cast<std::uint32_t>(std::count(
                    module.text.begin(), module.text.begin() + static_cast<std::ptrdiff_t>(here), '\n'));
   }
+  std::string_view previous_word() const { return module.text_of(tokens[at - 1]); }
   bool bare_barrier() const { return word() == "bar.sync" && word(1) == "0" && word(2) == ";"; }
   /// The offset behind a name, `+4`, `+-4`, `-4`; nothing when it is no plain number.
   std::optional<std::int64_t> take_name_and_offset(std::uint32_t end) {
@@ -312,6 +313,7 @@ class Matcher {
       return false;
     }
     const std::uint32_t f = function_at(at);
+    const bool accessed = in_.at > 0 && in_.previous_word() == "[";
     const auto was = in_.take_name_and_offset(a->second.second);
     const auto is = out_.take_name_and_offset(b->second.second);
     if (f == kNone || !was || !is) {
@@ -326,13 +328,54 @@ class Matcher {
                           out_variable(k.pool).name, out_variable(b->second.first).name));
     const std::uint32_t o = object(k, a->second.first);
     const std::int64_t offset = *is - *was;
+    k.object_at[at] = o;
+    if (accessed) {
+      k.objects[o].accesses.emplace_back(instruction_at(out_.module.functions[f], at), offset);
+      return true;
+    }
     if (offset < 0 || (k.objects[o].offset && *k.objects[o].offset != static_cast<std::uint64_t>(offset)))
       problem(
           fmt::format("{}: output line {}: '{}' is at offset {} of '{}' here, and at {} elsewhere",
                       out_.module.functions[f].name, out_.line(), v.name, offset, out_variable(k.pool).name,
                       k.objects[o].offset ? std::to_string(*k.objects[o].offset) : "a place not below 0"));
     k.objects[o].offset = static_cast<std::uint64_t>(std::max<std::int64_t>(offset, 0));
-    k.object_at[at] = o;
+    return true;
+  }
+
+  /// The last instruction that begins at or before a position.
+  static std::uint32_t instruction_at(const ptx::Function& f, std::uint32_t position) {
+    const auto after =
+        std::upper_bound(f.instructions.begin(), f.instructions.end(), position,
+                         [](std::uint32_t p, const ptx::Instruction& i) { return p < i.span.begin; });
+    return static_cast<std::uint32_t>(after - f.instructions.begin()) - 1;
+  }
+
+  /// The address operand that holds a position or ends there; nullptr: none.
+  static const ptx::Operand* address_at(const ptx::Function& f, std::uint32_t position) {
+    if (f.instructions.empty() || position < f.instructions[0].span.begin) return nullptr;
+    for (const ptx::Operand& o : f.operands_of(f.instructions[instruction_at(f, position)]))
+      if (o.kind == OperandKind::address && o.count == 1 && o.span.begin < position && position <= o.span.end)
+        return &o;
+    return nullptr;
+  }
+
+  /// The two texts differ in the number behind an address's base, which is the same.
+  bool pass_shift() {
+    const std::uint32_t f = function_at(out_.begin());
+    if (f == kNone) return false;
+    const ptx::Function &a = in_.module.functions[f], &b = out_.module.functions[f];
+    const ptx::Operand* was = address_at(a, in_.begin());
+    const ptx::Operand* is = address_at(b, out_.begin());
+    const auto base = [](const Module& m, const ptx::Function& of, const ptx::Operand& address) {
+      const ptx::Operand& o = of.operands[address.id];
+      return o.kind == OperandKind::symbol ? m.variables[o.id].name : m.text_of(o.span);
+    };
+    if (was == nullptr || is == nullptr || was->value == is->value ||
+        base(in_.module, a, *was) != base(out_.module, b, *is))
+      return false;
+    kernel(f).shifts[instruction_at(b, out_.begin())] = is->value - was->value;
+    in_.skip_to(was->span.end);
+    out_.skip_to(is->span.end);
     return true;
   }
 
@@ -348,6 +391,7 @@ class Matcher {
       if (in_.done() || out_.done()) break;
       if (pass_name()) continue;
       if (!result_.problems.empty()) return;
+      if (in_.word() != out_.word() && pass_shift()) continue;
       if (in_.word() != out_.word())
         return problem(fmt::format("input line {}: expected '{}' in the output, found '{}' at line {}",
                                    in_.line(), in_.word(), out_.word(), out_.line()));
@@ -381,8 +425,15 @@ class Matcher {
     if (!f.entry) problem(fmt::format("{}: only kernels may be rewritten, this is a .func", f.name));
     if (in_.module.debug)
       problem(fmt::format("{}: the module was compiled for debugging (-G) and may not change", f.name));
+    for (PooledObject& o : k.objects) {
+      if (!o.offset && !o.accesses.empty())
+        o.offset = static_cast<std::uint64_t>(std::max<std::int64_t>(o.accesses[0].second, 0));
+      for (const auto& [instruction, offset] : o.accesses)
+        if (offset != static_cast<std::int64_t>(*o.offset))
+          k.shifts[instruction] = offset - static_cast<std::int64_t>(*o.offset);
+    }
     if (k.pool == kNone) {
-      if (!k.inserted.empty())
+      if (!k.inserted.empty() && k.shifts.empty())
         problem(fmt::format("{}: a barrier was added, but no object was moved", f.name));
       return;
     }
@@ -405,7 +456,8 @@ class Matcher {
       if (pool.align < align)
         problem(fmt::format("{}: pool '{}' is aligned to {} bytes, '{}' needs {}", f.name, pool.name,
                             pool.align, v.name, align));
-      if (!dynamic && (*o.offset > pool.bytes || v.bytes > pool.bytes - *o.offset))
+      // Where parts moved each is looked at by itself (parts.cpp).
+      if (!dynamic && k.shifts.empty() && (*o.offset > pool.bytes || v.bytes > pool.bytes - *o.offset))
         problem(fmt::format("{}: '{}' ends at byte {} of pool '{}', which has {}", f.name, v.name,
                             *o.offset + v.bytes, pool.name, pool.bytes));
     }
@@ -484,6 +536,7 @@ class Matcher {
   void compare(const std::vector<PoolEntry>& entries) {
     std::set<std::pair<std::string_view, std::string_view>> given;
     for (const PoolEntry& e : entries) {
+      if (e.object == e.pool) continue;  // its parts moved in it
       given.emplace(e.kernel, e.object);
       bool known = false;
       for (KernelMatch& k : kernels_) {

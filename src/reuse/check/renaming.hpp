@@ -14,6 +14,8 @@ namespace warploom::reuse::checking {
 struct PooledObject {
   std::uint32_t variable = ptx::kNone;  ///< of the input module
   std::optional<std::uint64_t> offset;  ///< none: no instruction names it
+  std::vector<std::pair<std::uint32_t, std::int64_t>> accesses =
+      {};  ///< `[name+4]`: instruction, offset in the pool
 };
 
 /// One kernel whose text differs.
@@ -24,6 +26,8 @@ struct KernelMatch {
   /// Where an operand of the output that names the pool begins -> index into `objects`.
   std::unordered_map<std::uint32_t, std::uint32_t> object_at;
   std::vector<std::uint32_t> inserted;  ///< barriers: instructions of the output
+  /// Accesses whose displacement differs, and by how much: a part of an array that moved in it [bytes].
+  std::unordered_map<std::uint32_t, std::int64_t> shifts;
 };
 
 struct Renaming {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "reuse/analysis/parts.hpp"
 #include "warploom/core/demangle.hpp"
 
 namespace warploom::reuse {
@@ -89,9 +90,16 @@ void describe_kernel(const Module& module, const Function& f, KernelReport& repo
 }
 
 void describe_objects(const Kernel& kernel, const Liveness& liveness, KernelReport& report) {
-  std::vector<std::string> symbols;
-  for (const Object& o : kernel.use.objects) symbols.emplace_back(kernel.module->variables[o.variable].name);
-  const std::vector<std::string> names = object_names(symbols);
+  std::vector<std::string> symbols, arrays;
+  for (const Object& o : kernel.use.objects) {
+    symbols.emplace_back(kernel.module->variables[o.variable].name);
+    if (arrays.empty() || arrays.back() != symbols.back()) arrays.push_back(symbols.back());
+  }
+  std::vector<std::string> names;
+  for (std::size_t o = 0, array = 0; o < symbols.size(); ++o) {  // the parts of an array stand together
+    if (o > 0 && symbols[o] != symbols[o - 1]) ++array;
+    names.push_back(part_name(kernel.use.objects[o], object_names(arrays)[array]));
+  }
   const auto lines = live_lines(kernel, liveness);
   for (std::size_t o = 0; o < symbols.size(); ++o) {
     ObjectReport r;

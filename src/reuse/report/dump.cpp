@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "reuse/analysis/barrier_kind.hpp"
+#include "reuse/analysis/parts.hpp"
 
 namespace warploom::reuse {
 
@@ -11,12 +12,13 @@ using namespace ptx;
 
 namespace {
 
-std::string_view symbol(const Kernel& kernel, std::size_t object) {
-  return kernel.module->variables[kernel.use.objects[object].variable].name;
+std::string symbol(const Kernel& kernel, std::size_t object) {
+  const Object& o = kernel.use.objects[object];
+  return part_name(o, std::string(kernel.module->variables[o.variable].name));
 }
 
 std::string symbols(const Kernel& kernel, const ObjectSet& set) {
-  std::vector<std::string_view> names;
+  std::vector<std::string> names;
   for (std::size_t o = set._Find_first(); o < kernel.object_count(); o = set._Find_next(o))
     names.push_back(symbol(kernel, o));
   return fmt::format("{{{}}}", fmt::join(names, ", "));
@@ -93,6 +95,18 @@ std::string dump_uniformity(const Kernel& kernel) {
     out += fmt::format("line {}: {}\n", kernel.uniformity.divergent_barrier->line,
                        kernel.uniformity.divergent_barrier->text);
   return out;
+}
+
+std::string dump_parts(const Kernel& kernel) {
+  std::string out;
+  for (std::size_t o = 0; o < kernel.object_count(); ++o) {
+    if (!kernel.use.objects[o].part) continue;
+    out += fmt::format("{}: accessed at lines", symbol(kernel, o));
+    for (const Access& a : kernel.use.accesses)
+      if (a.objects[o]) out += fmt::format(" {}", kernel.line(a.instruction));
+    out += '\n';
+  }
+  return out.empty() ? "no array has parts of its own\n" : out;
 }
 
 std::string dump_dead_points(const Kernel& kernel, const std::vector<DeadPoint>& dead,

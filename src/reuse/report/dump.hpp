@@ -13,6 +13,7 @@ std::string dump_cfg(const Kernel& kernel);
 std::string dump_values(const Kernel& kernel);
 std::string dump_provenance(const Kernel& kernel);
 std::string dump_uniformity(const Kernel& kernel);
+std::string dump_parts(const Kernel& kernel);
 std::string dump_dead_points(const Kernel& kernel, const std::vector<DeadPoint>& dead,
                              const std::vector<NotPrivate>& failures);
 std::string dump_liveness(const Kernel& kernel, const Liveness& liveness);

@@ -74,6 +74,9 @@ Json kernel_json(const KernelReport& of) {
   out["bytes_possible"] = of.bytes_possible;
   out["pool_bytes"] = of.pool_bytes;
   out["dynamic_pool"] = of.dynamic_pool;
+  out["dynamic_before"] = of.dynamic_before;
+  out["dynamic_after"] = of.dynamic_after;
+  out["dynamic_possible"] = of.dynamic_possible;
   out["registers_before"] = of.registers_before == 0 ? Json() : Json(of.registers_before);
   out["registers_after"] = of.registers_after == 0 ? Json() : Json(of.registers_after);
   out["first_line"] = of.first_line;

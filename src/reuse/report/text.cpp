@@ -248,11 +248,17 @@ std::string left_over(const KernelReport& kernel) {
 void in_full(Page& page, const Report& report, const KernelReport& kernel, bool verbose) {
   page.line("{}{}: {}", kernel.name, in_brackets(kernel.at), name(kernel.verdict));
   if (!kernel.reason.empty()) page.wrapped("  ", kernel.reason + in_brackets(kernel.reason_at));
-  page.line("  Shared memory a block: {} bytes, {}{}", from_to(kernel.bytes_before, kernel.bytes_after),
-            change(kernel.bytes_before, kernel.bytes_after),
-            kernel.dynamic_pool
-                ? fmt::format("; pass {} bytes of dynamic shared memory at launch", kernel.pool_bytes)
-                : "");
+  if (kernel.dynamic_before > 0)
+    page.line("  Dynamic shared memory a block: {} bytes, {}{}",
+              from_to(kernel.dynamic_before, kernel.dynamic_after),
+              change(kernel.dynamic_before, kernel.dynamic_after),
+              kernel.dynamic_after < kernel.dynamic_before ? ", if the launch passes so many" : "");
+  if (kernel.dynamic_before == 0 || kernel.bytes_before > 0)
+    page.line("  Shared memory a block: {} bytes, {}{}", from_to(kernel.bytes_before, kernel.bytes_after),
+              change(kernel.bytes_before, kernel.bytes_after),
+              kernel.dynamic_pool
+                  ? fmt::format("; pass {} bytes of dynamic shared memory at launch", kernel.pool_bytes)
+                  : "");
   if (const std::string more = left_over(kernel); !more.empty()) page.line("  {}", more);
   const bool registers_known = kernel.registers_before > 0;
   if (registers_known)

@@ -1,6 +1,7 @@
 #include "reuse/rewrite/plan.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace warploom::reuse {
 
@@ -67,8 +68,13 @@ Plan Planner::attempt(Interference interference, bool may_insert) {
     plan.placement = place_objects(pooled, interference);
     plan.overlap = overlaps(kernel_, pooled, plan.placement);
     std::vector<std::uint32_t> sharing;
+    std::set<std::uint32_t> divided;  // a part takes the others of its array along
     for (const std::uint32_t o : pooled)
-      if (plan.overlap[o].any() || pool_everything) sharing.push_back(o);
+      if (plan.overlap[o].any() && kernel_.use.objects[o].part)
+        divided.insert(kernel_.use.objects[o].variable);
+    for (const std::uint32_t o : pooled)
+      if (plan.overlap[o].any() || pool_everything || divided.contains(kernel_.use.objects[o].variable))
+        sharing.push_back(o);
     if (sharing.size() < pooled.size()) {  // who shares with nobody stays where it was
       pooled = std::move(sharing);
       continue;
@@ -100,6 +106,7 @@ std::uint64_t Planner::total_bytes(const Plan& plan, std::uint64_t padding) cons
   std::vector<std::uint32_t> variables;
   for (const std::uint32_t o : plan.pooled) variables.push_back(kernel_.use.objects[o].variable);
   std::ranges::sort(variables);
+  variables.erase(std::ranges::unique(variables).begin(), variables.end());
   return layout_.bytes_with(variables, plan.pool_bytes + padding);
 }
 

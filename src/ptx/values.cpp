@@ -1,11 +1,11 @@
-#include "reuse/analysis/values.hpp"
+#include "warploom/ptx/values.hpp"
 
 #include <algorithm>
 
-namespace warploom::reuse {
-namespace {
+#include "warploom/core/error.hpp"
 
-using namespace ptx;
+namespace warploom::ptx {
+namespace {
 
 struct Numbering {
   const Cfg& cfg;
@@ -225,6 +225,8 @@ struct Numbering {
 }  // namespace
 
 Values number_values(const Cfg& cfg) {
+  if (cfg.module == nullptr || cfg.function == nullptr)
+    throw BadInput("values: the control flow is of no function");
   Numbering numbering(cfg);
   numbering.classify();
   numbering.place_phis();
@@ -232,4 +234,4 @@ Values number_values(const Cfg& cfg) {
   return std::move(numbering.values);
 }
 
-}  // namespace warploom::reuse
+}  // namespace warploom::ptx

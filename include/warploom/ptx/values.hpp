@@ -5,9 +5,7 @@
 
 #include "warploom/ptx/cfg.hpp"
 
-namespace warploom::reuse {
-
-using ptx::kNone;
+namespace warploom::ptx {
 
 /// One definition of a register that a use may see: static single assignment, laid over the PTX.
 /// PTX is not SSA where it matters (447 of 1,653 surveyed kernels define a pointer register twice), and
@@ -26,58 +24,57 @@ struct Value {
 };
 
 struct Values {
-  std::vector<Value> all;
-  std::vector<std::uint32_t> inputs;
+  std::vector<Value> all = {};
+  std::vector<std::uint32_t> inputs = {};
   /// Per operand of the function: the value read by, or defined by, a register operand; kNone for others.
   /// Of an unknown instruction, which may write what it reads: the value after it.
-  std::vector<std::uint32_t> of_operand;
+  std::vector<std::uint32_t> of_operand = {};
   /// Per instruction: the guard's value, or kNone.
-  std::vector<std::uint32_t> of_guard;
+  std::vector<std::uint32_t> of_guard = {};
   /// Per block: its phis.
-  std::vector<std::vector<std::uint32_t>> phis;
+  std::vector<std::vector<std::uint32_t>> phis = {};
 
+  // Unchecked, for inner loops: a value of these.
   const std::uint32_t* begin_inputs(const Value& v) const { return inputs.data() + v.first_input; }
   const std::uint32_t* end_inputs(const Value& v) const { return begin_inputs(v) + v.input_count; }
 };
 
 /// Calls `visit(operand, operand_index, is_definition)` for every register operand of an instruction,
 /// those inside addresses, vectors, lists and pairs included. An unknown instruction reads and may write
-/// all of them: it visits each twice.
+/// all of them: it visits each twice. Unchecked, for inner loops: the instruction is of the function.
 template <class Visit>
-void for_each_register(const ptx::Module& module, const ptx::Function& f, const ptx::Instruction& i,
-                       Visit visit) {
+void for_each_register(const Module& module, const Function& f, const Instruction& i, Visit visit) {
   const auto walk = [&](auto& self, std::uint32_t index, bool written) -> void {
-    const ptx::Operand& o = f.operands[index];
+    const Operand& o = f.operands[index];
     switch (o.kind) {
-      case ptx::OperandKind::reg:
+      case OperandKind::reg:
         visit(o, index, written);
         break;
-      case ptx::OperandKind::address:
+      case OperandKind::address:
         for (std::uint32_t c = 0; c < o.count; ++c) self(self, o.id + c, false);
         break;
-      case ptx::OperandKind::vector:
-      case ptx::OperandKind::list:
-      case ptx::OperandKind::pair:
+      case OperandKind::vector:
+      case OperandKind::list:
+      case OperandKind::pair:
         for (std::uint32_t c = 0; c < o.count; ++c) self(self, o.id + c, written);
         break;
       default:
         break;
     }
   };
-  const ptx::Opcode& opcode = module.opcode(i);
+  const Opcode& opcode = module.opcode(i);
   for (std::uint32_t k = 0; k < i.operand_count; ++k) {
     // `call (results), f, (arguments)`: only the list before the function is written.
-    const bool written =
-        opcode.op == ptx::Op::call
-            ? k == 0 && i.operand_count > 1 && f.operands[i.first_operand].kind == ptx::OperandKind::list
-            : k < opcode.destinations;
-    if (opcode.op == ptx::Op::unknown) walk(walk, i.first_operand + k, true);
+    const bool written = opcode.op == Op::call ? k == 0 && i.operand_count > 1 &&
+                                                     f.operands[i.first_operand].kind == OperandKind::list
+                                               : k < opcode.destinations;
+    if (opcode.op == Op::unknown) walk(walk, i.first_operand + k, true);
     walk(walk, i.first_operand + k, written);
   }
 }
 
 /// Cytron et al. 1991; phis only for registers that live across blocks and have several definitions (or
-/// a definition that does not dominate its uses). Near-linear.
-Values number_values(const ptx::Cfg& cfg);
+/// a definition that does not dominate its uses). Near-linear. @throws BadInput (a Cfg of no function)
+Values number_values(const Cfg& cfg);
 
-}  // namespace warploom::reuse
+}  // namespace warploom::ptx

@@ -1,0 +1,137 @@
+#include "reuse/analysis/parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "warploom/page/text.hpp"
+#include "warploom/ptx/ranges.hpp"
+
+namespace warploom::reuse {
+namespace {
+
+constexpr std::int64_t kMostBytes = 1 << 20;  // of shared memory
+constexpr std::int64_t kUnit = 16;            // parts move by multiples: wide accesses stay aligned
+
+struct Extent {
+  std::int64_t begin = 0, end = 0;
+};
+
+/// Of each access of an array, ascending; none where one is not known, or may be of another array too.
+std::optional<std::vector<std::pair<std::uint32_t, Extent>>> extents_of(const Kernel& kernel,
+                                                                        std::uint32_t object,
+                                                                        ptx::AddressRanges& ranges) {
+  const Object& o = kernel.use.objects[object];
+  const std::int64_t size = o.dynamic ? kMostBytes : static_cast<std::int64_t>(o.bytes);
+  std::vector<std::pair<std::uint32_t, Extent>> all;
+  for (std::uint32_t a = 0; a < kernel.use.accesses.size(); ++a) {
+    const Access& access = kernel.use.accesses[a];
+    if (!access.objects[object]) continue;
+    const ptx::Operand& address = kernel.function->operands[access.address];
+    if (access.objects.count() != 1 || access.bytes == 0 || address.kind != ptx::OperandKind::address)
+      return std::nullopt;
+    const ptx::AddressRange range = ranges.of(access.instruction, access.address);
+    if (range.variable != o.variable) return std::nullopt;
+    // An access stays inside its array: where nothing better is proved, that is what is known of it.
+    Extent e{0, size};
+    if (const auto least = range.least ? ranges.extremes(*range.least) : std::nullopt)
+      e.begin = std::clamp<std::int64_t>(least->first, 0, size);
+    if (const auto most = range.most ? ranges.extremes(*range.most) : std::nullopt)
+      e.end = std::clamp<std::int64_t>(most->second + access.bytes, 0, size);
+    if (e.begin >= e.end) e = {0, size};  // no thread comes there, or it leaves the array
+    all.emplace_back(a, e);
+  }
+  return all;
+}
+
+/// The unions of extents that overlap, in order.
+std::vector<Extent> united(std::vector<Extent> all) {
+  std::ranges::sort(all, {}, &Extent::begin);
+  std::vector<Extent> parts;
+  for (const Extent& e : all) {
+    if (!parts.empty() && e.begin < parts.back().end)
+      parts.back().end = std::max(parts.back().end, e.end);
+    else
+      parts.push_back(e);
+  }
+  return parts;
+}
+
+}  // namespace
+
+bool divide_into_parts(Kernel& kernel, Divide what) {
+  SharedUse& use = kernel.use;
+  std::optional<ptx::AddressRanges> ranges;
+  std::map<std::uint32_t, std::vector<Object>> parts_of;                // by object
+  std::vector<std::optional<std::uint32_t>> part(use.accesses.size());  // its place in the list
+  std::size_t count = use.objects.size();
+  for (std::uint32_t o = 0; o < use.objects.size(); ++o) {
+    const Object& object = use.objects[o];
+    if (what == Divide::dynamic_array ? !object.divisible : object.dynamic || object.pinned) continue;
+    const bool compared =
+        std::ranges::any_of(use.compared, [&](const auto& c) { return c.first == o || c.second == o; });
+    if (compared) continue;
+    if (!ranges) ranges.emplace(kernel.cfg, kernel.values, ptx::RangeOptions{kernel.block});
+    const auto extents = extents_of(kernel, o, *ranges);
+    if (!extents) continue;
+    std::vector<Extent> all;
+    for (const auto& [access, extent] : *extents) all.push_back(extent);
+    const std::vector<Extent> parts = united(all);
+    if (parts.size() < 2 || count + parts.size() > kMaxObjects) continue;
+    // The end of what the launch gives is not known: nothing may follow a part that may reach it.
+    if (object.dynamic && parts.back().end >= kMostBytes) continue;
+    count += parts.size();
+    for (const Extent& e : parts) {
+      Object p = object;
+      p.part = true;
+      p.lead = static_cast<std::uint32_t>(e.begin % kUnit);
+      p.begin = static_cast<std::uint64_t>(e.begin) - p.lead;
+      p.bytes = static_cast<std::uint64_t>(e.end) - p.begin;
+      p.pinned.reset();
+      parts_of[o].push_back(p);
+    }
+    for (const auto& [access, extent] : *extents)
+      part[access] = static_cast<std::uint32_t>(
+          std::ranges::upper_bound(parts, extent.begin, {}, &Extent::begin) - parts.begin() - 1);
+  }
+  if (parts_of.empty()) return false;
+
+  std::vector<Object> objects;
+  std::vector<std::uint32_t> first(use.objects.size());  // old object -> new one, or the first of its parts
+  for (std::uint32_t o = 0; o < use.objects.size(); ++o) {
+    first[o] = static_cast<std::uint32_t>(objects.size());
+    if (const auto parts = parts_of.find(o); parts != parts_of.end()) {
+      objects.insert(objects.end(), parts->second.begin(), parts->second.end());
+      continue;
+    }
+    objects.push_back(use.objects[o]);
+    if (what == Divide::dynamic_array && !objects.back().pinned)
+      objects.back().pinned = Reason{"the dynamic array's parts are placed instead", kernel.function->line};
+  }
+  for (std::uint32_t a = 0; a < use.accesses.size(); ++a) {
+    const ObjectSet before = use.accesses[a].objects;
+    use.accesses[a].objects.reset();
+    for (std::uint32_t o = 0; o < use.objects.size(); ++o)
+      if (before[o]) use.accesses[a].objects.set(first[o] + part[a].value_or(0));
+  }
+  std::vector<Marker> dead;
+  for (const Marker& m : use.dead) {
+    const auto parts = parts_of.find(m.object);
+    const std::uint32_t n = parts == parts_of.end() ? 1 : static_cast<std::uint32_t>(parts->second.size());
+    for (std::uint32_t k = 0; k < n; ++k) dead.push_back({m.instruction, first[m.object] + k});
+  }
+  use.dead = std::move(dead);
+  for (auto& [a, b] : use.compared) a = first[a], b = first[b];
+  use.objects = std::move(objects);
+  return true;
+}
+
+std::string part_name(const Object& object, const std::string& array) {
+  if (!object.part) return array;
+  return fmt::format("{}[{}..{})", array, page::grouped(object.begin + object.lead),
+                     page::grouped(object.begin + object.bytes));
+}
+
+}  // namespace warploom::reuse

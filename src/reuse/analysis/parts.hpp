@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reuse/analysis/kernel.hpp"
+
+namespace warploom::reuse {
+
+enum class Divide {
+  static_arrays,  ///< arrays with storage of their own
+  dynamic_array,  ///< the one extern array; all others keep their storage
+};
+
+/// Divides arrays of which every access is proved to stay in one of several ranges of bytes that do not
+/// overlap: each range becomes an object. Ranges that overlap, or of which that is not proved, are one.
+/// Accesses, markers and comparisons name the new objects afterwards; SharedUse::points_into does not.
+/// @return false if no array was divided
+bool divide_into_parts(Kernel& kernel, Divide what);
+
+/// "tile[0..4,096)" of a part, in the report; its variable's name otherwise.
+std::string part_name(const Object& object, const std::string& array);
+
+}  // namespace warploom::reuse
