@@ -14,11 +14,7 @@ namespace warploom::registration {
 /// A displacement field among points of the world.
 class FieldMap {
  public:
-  explicit FieldMap(const DisplacementField& field)
-      : field_(&field),
-        extents_(field.space.grid),
-        to_index_(inverse(field.space.to_world)),
-        voxels_(field.space.grid.voxels()) {}
+  explicit FieldMap(const DisplacementField& field);
 
   const Space& space() const { return field_->space; }
   bool contains(const Point& p) const { return extents_.contains(map_point(to_index_, p)); }
@@ -40,6 +36,7 @@ class FieldMap {
   Extents extents_;
   Affine to_index_;
   std::int64_t voxels_;
+  double enough_;  ///< how far undo() may miss [mm]
 };
 
 /// The chain has to live as long.

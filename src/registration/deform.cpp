@@ -5,7 +5,9 @@
 #include <chrono>
 #include <cmath>
 
+#include "core/doors.hpp"
 #include "registration/affine_objective.hpp"
+#include "registration/curvature.hpp"
 #include "registration/greedy.hpp"
 #include "registration/positive_step.hpp"
 #include "warploom/core/error.hpp"
@@ -21,6 +23,9 @@ void check_options(const DeformOptions& o) {
       throw BadInput(fmt::format("{} is {:g}; it is from {:g} to {:g}", what, v, from, to));
   };
   name(o.measure);
+  if (o.method != DeformMethod::greedy && o.method != DeformMethod::curvature)
+    refuse_enumerator(o.method, "the method");
+  within(o.bending, 1e-9, 1e9, "the weight of bending");
   within(o.radius, 1, 8, "the radius of lncc [voxels]");
   within(static_cast<double>(o.iterations.size()), 1, 10, "the number of resolutions");
   for (const int n : o.iterations) within(n, 0, 100000, "the number of iterations of a resolution");
@@ -132,6 +137,9 @@ Deformation estimate_deformation(const PlacedImage& fixed_image, const PlacedIma
       (objective.value(affine), objective.overlap() == 0))
     throw BadInput("with this affine map no voxel of the fixed image meets the moving one");
 
+  // The greedy method moves both images to the middle between them; curvature moves one all the way.
+  const bool halfway = options.method == DeformMethod::greedy;
+  const auto improve = halfway ? improve_greedily_cpu : improve_by_curvature_cpu;
   Deformation out;
   const double finest = smallest_spacing(fixed.space);
   std::vector<float> h;
@@ -145,14 +153,13 @@ Deformation estimate_deformation(const PlacedImage& fixed_image, const PlacedIma
       h = refine(h, space, coarse_fixed.space);
     space = coarse_fixed.space;
     if (options.iterations[k] > 0)
-      improve_greedily_cpu(coarse_fixed, coarse_moving,
-                           voxel_map(affine, coarse_fixed.space, coarse_moving.space), options,
-                           options.iterations[k], h, out.report);
+      improve(coarse_fixed, coarse_moving, voxel_map(affine, coarse_fixed.space, coarse_moving.space),
+              options, options.iterations[k], h, out.report);
     else
       out.report.iterations.push_back(0);
   }
   const GridSize grid = fixed.extents();
-  out.field = in_the_world(through_the_middle(h, grid), affine, fixed.space);
+  out.field = in_the_world(halfway ? through_the_middle(h, grid) : h, affine, fixed.space);
   if (!options.allow_folds) {
     // The composed map is interpolated anew, between its own values.
     const StepLimit limit =

@@ -18,12 +18,6 @@ Point plus(const Point& a, const Point& b, double times = 1) {
   return {a[0] + times * b[0], a[1] + times * b[1], a[2] + times * b[2]};
 }
 
-double smallest_spacing(const Affine& a) {
-  double least = std::numeric_limits<double>::infinity();
-  for (std::size_t c = 0; c < 3; ++c) least = std::min(least, std::hypot(a[0][c], a[1][c], a[2][c]));
-  return least;
-}
-
 constexpr std::int64_t kPiece = 512;  // points that one thread takes at a time
 
 template <class Body>
@@ -36,6 +30,17 @@ void for_pieces(std::int64_t count, const Body& body) {
 
 }  // namespace
 
+FieldMap::FieldMap(const DisplacementField& field)
+    : field_(&field),
+      extents_(field.space.grid),
+      to_index_(inverse(field.space.to_world)),
+      voxels_(field.space.grid.voxels()) {
+  const Affine& a = field.space.to_world;
+  double smallest = std::numeric_limits<double>::infinity();
+  for (std::size_t c = 0; c < 3; ++c) smallest = std::min(smallest, std::hypot(a[0][c], a[1][c], a[2][c]));
+  enough_ = 1e-5 * smallest;
+}
+
 Point FieldMap::operator()(const Point& p) const {
   const Point index = map_point(to_index_, p);
   if (!extents_.contains(index)) return p;
@@ -47,51 +52,51 @@ Point FieldMap::operator()(const Point& p) const {
 Point FieldMap::displacement(const Point& p, std::array<std::array<double, 3>, 3>& derivative) const {
   const Point index = map_point(to_index_, p);
   const Corners corners(extents_, index);
-  const std::array<double, 8> weights = corners.weights();
+  const auto [sx, sy, sz] = corners.share;
+  // Beyond the border's voxels, and along an axis of one voxel, nothing changes.
+  std::array<double, 3> changes{};
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    changes[axis] = index[axis] >= 0 && index[axis] <= static_cast<double>(extents_.size[axis] - 1) ? 1 : 0;
+  std::array<std::int64_t, 8> voxel{};
+  for (unsigned n = 0; n < 8; ++n) voxel[n] = corners.voxel(n);
+  const auto between = [](double a, double b, double share) { return a + share * (b - a); };
   Point d{};
-  std::array<std::array<double, 3>, 3> along{};  // [component][axis of the grid]
-  for (unsigned n = 0; n < 8; ++n) {
-    const Point here = at(corners.voxel(n));
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      const std::size_t a = (axis + 1) % 3, b = (axis + 2) % 3;
-      const auto weight = [&](std::size_t which) {
-        return (n >> which & 1U) != 0 ? corners.share[which] : 1 - corners.share[which];
-      };
-      const double sign = (n >> axis & 1U) != 0 ? 1 : -1;
-      // Beyond the border's voxels, and along an axis of one voxel, nothing changes.
-      const double inside = static_cast<double>(extents_.size[axis]) - 1;
-      const bool constant = corners.step[axis] == 0 && extents_.size[axis] == 1;
-      const bool beyond = index[axis] < 0 || index[axis] > inside;
-      for (std::size_t c = 0; c < 3; ++c)
-        if (!constant && !beyond) along[c][axis] += sign * weight(a) * weight(b) * here[c];
-    }
-    for (std::size_t c = 0; c < 3; ++c) d[c] += weights[n] * here[c];
+  for (std::size_t c = 0; c < 3; ++c) {
+    const float* values = field_->mm.data() + static_cast<std::int64_t>(c) * voxels_;
+    std::array<double, 8> v{};
+    for (std::size_t n = 0; n < 8; ++n) v[n] = double(values[voxel[n]]);
+    // Along x on the four edges, then along y on the two faces.
+    const double e0 = between(v[0], v[1], sx), e1 = between(v[2], v[3], sx), e2 = between(v[4], v[5], sx),
+                 e3 = between(v[6], v[7], sx), f0 = between(e0, e1, sy), f1 = between(e2, e3, sy);
+    d[c] = between(f0, f1, sz);
+    const std::array<double, 3> along{changes[0] * between(between(v[1] - v[0], v[3] - v[2], sy),
+                                                           between(v[5] - v[4], v[7] - v[6], sy), sz),
+                                      changes[1] * between(e1 - e0, e3 - e2, sz), changes[2] * (f1 - f0)};
+    for (std::size_t w = 0; w < 3; ++w)
+      derivative[c][w] = along[0] * to_index_[0][w] + along[1] * to_index_[1][w] + along[2] * to_index_[2][w];
   }
-  for (std::size_t c = 0; c < 3; ++c)
-    for (std::size_t w = 0; w < 3; ++w) {
-      derivative[c][w] = 0;
-      for (std::size_t axis = 0; axis < 3; ++axis) derivative[c][w] += along[c][axis] * to_index_[axis][w];
-    }
   return d;
 }
 
 double FieldMap::undo(const Point& y, Point& x) const {
   constexpr int kSteps = 60;
-  const double enough = 1e-5 * smallest_spacing(field_->space.to_world);
   std::array<std::array<double, 3>, 3> j;
   const auto miss = [&](const Point& at) { return plus(plus(y, at, -1), displacement(at, j), -1); };
+  const auto length = [](const Point& v) { return std::sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); };
   Point residual = miss(x);
-  double far = std::hypot(residual[0], residual[1], residual[2]);
-  for (int step = 0; step < kSteps && far > enough; ++step) {
-    Affine derivative{};
-    for (std::size_t r = 0; r < 3; ++r)
-      for (std::size_t c = 0; c < 3; ++c) derivative[r][c] = (r == c ? 1 : 0) + j[r][c];
-    // Newton's step where the map can be inverted, the fixed point's elsewhere.
+  double far = length(residual);
+  for (int step = 0; step < kSteps && far > enough_; ++step) {
+    for (std::size_t r = 0; r < 3; ++r) j[r][r] += 1;
+    // Newton's step where the map can be inverted, by Cramer's rule; the fixed point's elsewhere.
     Point move = residual;
-    if (io::determinant(derivative) > 1e-3) {
-      const Affine back = inverse(derivative);
-      move = map_point(back, residual);
-    }
+    const auto cross = [](const Point& a, const Point& b) {
+      return Point{a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+    };
+    const Point c0 = cross(j[1], j[2]), c1 = cross(j[2], j[0]), c2 = cross(j[0], j[1]);
+    const double determinant = j[0][0] * c0[0] + j[0][1] * c0[1] + j[0][2] * c0[2];
+    if (determinant > 1e-3)
+      for (std::size_t c = 0; c < 3; ++c)
+        move[c] = (c0[c] * residual[0] + c1[c] * residual[1] + c2[c] * residual[2]) / determinant;
     // Shorter while it leads farther away: the map is smooth within cells only.
     double share = 1;
     Point tried{}, left{};
@@ -99,7 +104,7 @@ double FieldMap::undo(const Point& y, Point& x) const {
     for (int halving = 0; halving < 12; ++halving, share /= 2) {
       tried = plus(x, move, share);
       left = miss(tried);
-      tried_far = std::hypot(left[0], left[1], left[2]);
+      tried_far = length(left);
       if (tried_far < far) break;
     }
     if (!(tried_far < far)) break;

@@ -12,13 +12,15 @@
 namespace warploom::registration {
 
 Method parse_method(std::string_view text) {
-  for (const Method method : {Method::rigid, Method::similarity, Method::affine, Method::greedy})
+  for (const Method method :
+       {Method::rigid, Method::similarity, Method::affine, Method::greedy, Method::curvature})
     if (text == name(method)) return method;
-  throw BadInput(fmt::format("'{}' is no method; there are rigid, similarity, affine and greedy", text));
+  throw BadInput(
+      fmt::format("'{}' is no method; there are rigid, similarity, affine, greedy and curvature", text));
 }
 
 std::string_view name(Method method) {
-  static constexpr std::string_view kNames[] = {"rigid", "similarity", "affine", "greedy"};
+  static constexpr std::string_view kNames[] = {"rigid", "similarity", "affine", "greedy", "curvature"};
   return at_enumerator(kNames, method, "the method");
 }
 
@@ -37,8 +39,9 @@ Registration register_images(const PlacedImage& fixed, const PlacedImage& moving
     const Alignment found = estimate_affine(fixed, moving, align);
     out.affine = found.affine, out.align = found.report;
   }
-  if (options.method == Method::greedy) {
+  if (options.method == Method::greedy || options.method == Method::curvature) {
     DeformOptions deform = options.deform;
+    deform.method = options.method == Method::greedy ? DeformMethod::greedy : DeformMethod::curvature;
     deform.measure = align.measure, deform.radius = align.radius, deform.run = align.run;
     deform.fixed_mask = std::move(align.fixed_mask), deform.moving_mask = std::move(align.moving_mask);
     Deformation found = estimate_deformation(fixed, moving, out.affine, deform);

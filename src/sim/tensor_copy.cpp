@@ -87,8 +87,9 @@ std::byte* row_bytes(Warp& w, const Step& s, unsigned lane, const TensorBox& box
 /// Shared memory of a box that begins at `at`; use(16 bytes of it, byte of the box) for each chunk.
 template <typename Use>
 void each_chunk(const TensorPlan& plan, std::uint32_t at, Use use) {
-  const std::uint32_t bytes = plan.rows() * plan.row_bytes();
-  for (std::uint32_t byte = 0; byte < bytes; byte += kTensorChunk) use(plan.swizzled(at + byte), byte);
+  const std::uint32_t row = plan.row_bytes(), bytes = plan.rows() * row;
+  for (std::uint32_t byte = 0; byte < bytes; byte += kTensorChunk)
+    use(plan.swizzled(at + byte / row * plan.pitch() + byte % row), byte);
 }
 
 bool begins_at_line(Warp& w, const Step& s, unsigned lane, std::uint64_t address) {
@@ -105,17 +106,19 @@ bool land_later(Warp& w, const Step& s, unsigned lane, Space space, std::uint64_
   const auto bytes = static_cast<std::uint32_t>(image.size());
   const auto object = mbarrier_at(w, s, lane, barrier, false);
   if (!object) return false;
-  const Pointers to = bulk_range(w, s, space, lane, target, bytes, true);
+  const Pointers to = bulk_range(w, s, space, lane, target, plan.shared_bytes(), true);
   if (to.space != Space::shared || !begins_at_line(w, s, lane, to.address[lane]) ||
       !in_one_block(w, s, lane, to, *object))
     return false;
-  note_bulk(w, s, lane, to, bytes, Access::write, true);
-  mark_written(w, to, bytes, false);
+  note_bulk(w, s, lane, to, plan.shared_bytes(), Access::write, true);
   TrackedCopies tracked;
   tracked.thread = w.thread(lane);
   tracked.bytes = bytes;
   const auto at = static_cast<std::uint32_t>(to.address[lane]);
-  if (bytes % kLine == 0) {
+  each_chunk(plan, at, [&](std::uint32_t place, std::uint32_t) {
+    std::fill_n(owner(w, to).written.begin() + place, kTensorChunk, kUnwritten);
+  });
+  if (bytes % kLine == 0 && plan.pitch() == plan.row_bytes()) {
     tracked.copies.push_back({&s, at, std::vector<std::byte>(bytes)});
     each_chunk(plan, at, [&](std::uint32_t place, std::uint32_t byte) {
       std::memcpy(tracked.copies[0].data.data() + (place - at), image.data() + byte, kTensorChunk);
@@ -184,7 +187,14 @@ void run_tensor_store(Registers& r, const Step& s, Mask lanes) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     const std::optional<TensorBox> box = box_of(w, s, lane);
     if (!box) return;
-    const std::uint32_t bytes = box->plan.rows() * box->plan.row_bytes();
+    const std::uint32_t bytes = box->plan.shared_bytes();
+    for (unsigned d = 0; d < box->plan.rank; ++d)
+      if (box->at[d] < 0)
+        return fault(
+            w, s, FindingKind::illegal, lane, "tensor copy",
+            fmt::format(
+                "its coordinate {} is {}: a store may reach beyond the tensor, but not begin before it", d,
+                box->at[d]));
     const Pointers from = bulk_range(w, s, p.memory[s.extra].space, lane, sources[lane], bytes, false);
     if (from.space != Space::shared || !begins_at_line(w, s, lane, from.address[lane])) return;
     note_bulk(w, s, lane, from, bytes, Access::read, true);
@@ -264,8 +274,8 @@ bool finish_tensor_store(Warp& w, unsigned lane, const Warp::BulkStore& store) {
   const TensorBox& box = *store.box;
   const TensorPlan& plan = box.plan;
   const Block& b = *w.block;
-  std::vector<std::byte> image(store.bytes);
-  std::vector<bool> missing(store.bytes / kTensorChunk);
+  std::vector<std::byte> image(plan.rows() * plan.row_bytes());
+  std::vector<bool> missing(image.size() / kTensorChunk);
   each_chunk(plan, store.from, [&](std::uint32_t place, std::uint32_t byte) {
     std::memcpy(image.data() + byte, b.shared.data() + place, kTensorChunk);
     missing[byte / kTensorChunk] =

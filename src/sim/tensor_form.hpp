@@ -19,6 +19,9 @@ struct TensorPlan {
   std::array<std::uint32_t, 5> box{}, steps{};  ///< box: elements that are copied
 
   std::uint32_t row_bytes() const { return box[0] * element; }
+  /// From one row in shared memory to the next: a swizzled row takes as much as is swizzled.
+  std::uint32_t pitch() const { return swizzle > row_bytes() ? swizzle : row_bytes(); }
+  std::uint32_t shared_bytes() const { return rows() * pitch(); }
   std::uint32_t rows() const {
     std::uint32_t n = 1;
     for (unsigned d = 1; d < rank; ++d) n *= box[d];

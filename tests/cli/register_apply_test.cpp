@@ -96,6 +96,17 @@ TEST_F(RegisterApply, ComposedLeadsAsThePartsDoAndIsProvedNotToFold) {
     EXPECT_GT(value, report["folding"]["lower_bound"].get<double>());
 }
 
+TEST_F(RegisterApply, PageShowsBothImages) {
+  write_scene();
+  ASSERT_EQ(
+      apply("moving.nii --reference fixed.nii -t warp.nii.gz -t affine.txt -o out.nii.gz --qc qc.html").code,
+      0);
+  const std::string html = read_file(path("qc.html"));
+  EXPECT_THAT(html, HasSubstr("moving.nii on fixed.nii"));
+  EXPECT_THAT(html, HasSubstr("Checkerboard"));
+  EXPECT_THAT(html, HasSubstr("proved by Bernstein coefficients"));
+}
+
 TEST_F(RegisterApply, FoldsAreCounted) {
   write_scene();
   field_.mm[100] = 40;
@@ -195,6 +206,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"-t warp.nii.gz --composed c.txt", "a displacement field among the transforms"},
         Refusal{"-t fsl:short.mat --composed c.nii --reference fixed.nii",
                 "FSL's transforms need both images"},
+        Refusal{"-t warp.nii.gz --composed c.nii --qc c.html", "--qc needs"},
         Refusal{"-t warp.nii.gz --points p.csv", "--points and --points-out"},
         Refusal{"-t warp.nii.gz --points absent.csv --points-out p2.csv", "absent.csv"},
         Refusal{"moving.nii --interpolation sinc -t warp.nii.gz -o out.nii", "interpolation 'sinc'"}));

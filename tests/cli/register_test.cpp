@@ -138,6 +138,32 @@ TEST_F(Register, TakesMasksStartsAndTheHeadersWord) {
     for (std::size_t c = 0; c < 4; ++c) EXPECT_NEAR(a[r][c], b[r][c], 1e-9);
 }
 
+TEST_F(Register, CurvatureLowersDifferencesAndThePageShowsIt) {
+  write_heads();
+  const std::string heads = "fixed.nii.gz moving.nii.gz --json --levels 30,20 ";
+  const ToolRun affine = run(heads + "--method affine --measure ssd --affine a.txt");
+  ASSERT_EQ(affine.code, 0) << affine.err;
+  const ToolRun done =
+      run(heads + "--method curvature --bending 0.1 --init a.txt --keep-init -o w.nii.gz --qc qc.html");
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(Json::parse(done.out)["folding"]["proved_none"], true);
+  EXPECT_THAT(read_file(path("qc.html")), HasSubstr("moving.nii.gz on fixed.nii.gz"));
+  const PlacedImage warped = read_placed(path("w.nii.gz"));
+  ASSERT_EQ(
+      run_shell(
+          "cd '" + path(".") +
+          "' && \"$WARPLOOM\" register apply moving.nii.gz --reference fixed.nii.gz -t a.txt -o a.nii.gz")
+          .code,
+      0);
+  const PlacedImage aligned = read_placed(path("a.nii.gz"));
+  double squares = 0, before = 0;
+  for (std::size_t i = 0; i < warped.image.data.size(); ++i) {
+    squares += std::pow(double(warped.image.data[i] - fixed_.image.data[i]), 2);
+    before += std::pow(double(aligned.image.data[i] - fixed_.image.data[i]), 2);
+  }
+  EXPECT_LT(squares, 0.8 * before);
+}
+
 TEST_F(Register, RegistersPictures) {
   ASSERT_EQ(
       run_shell(
@@ -170,7 +196,7 @@ TEST_F(Register, SaysWhatIsWrongAndWritesNothing) {
   refused(two, "nothing to write");
   refused(two + "-o warped.jpg", ".nii.gz or .png");
   refused(two + "--levels 10,x" + out, "--levels 10,x");
-  refused(two + "--method elastic" + out, "rigid, similarity, affine and greedy");
+  refused(two + "--method elastic" + out, "rigid, similarity, affine, greedy and curvature");
   refused(two + "--measure mse" + out, "lncc, nmi and ssd");
   refused(two + "--radius 0" + out, "--radius");
   refused(two + "--keep-init" + out, "start to keep");

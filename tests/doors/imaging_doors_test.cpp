@@ -17,6 +17,7 @@
 #include "warploom/imaging/quality_page.hpp"
 #include "warploom/imaging/segment.hpp"
 #include "warploom/imaging/series.hpp"
+#include "warploom/imaging/slices.hpp"
 #include "warploom/imaging/tensor_order.hpp"
 
 namespace warploom::doors {
@@ -476,6 +477,46 @@ DOOR(Quality, "imaging::quality_page") {
   }
   survives_numbers(6, [&](Image& i, const Mask& m) { return page(i, i, m, affine); });
   survives_numbers(2, [&](Image& i, const Mask& m) { return page(i, i, m, affine); });
+}
+
+DOOR(Slices, "imaging::anatomy", "imaging::middle_slices", "imaging::around_mask", "imaging::picture",
+     "imaging::data_address", "imaging::slice_figure", "imaging::slice_styles",
+     "imaging::SlicePlane::voxel") {
+  constexpr io::Affine kIdentity{{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}};
+  const Grid grid{6, 5, 4};
+  survives([] { return anatomy(io::Affine{}).axis[0]; });
+  refused([] { return anatomy({{{kNan, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}}).axis[0]; });
+  refused([&] { return middle_slices({0, 5, 4}, kIdentity, {}).size(); });
+  refused([&] { return middle_slices({kMost, kMost, 4}, kIdentity, {}).size(); });
+  refused([&] { return middle_slices(grid, kIdentity, Mask(119)).size(); });
+  const std::vector<SlicePlane> planes = middle_slices(grid, kIdentity, Mask(120, 1));
+  ASSERT_EQ(planes.size(), 3u);
+  const SlicePlane& plane = planes[0];
+  EXPECT_LT(plane.voxel(plane.width - 1, plane.height - 1), 120u);
+  const auto grey = [](std::size_t) { return std::array<double, 3>{kNan, 2, -1}; };
+  const SliceWindow whole{0, 0, plane.width, plane.height};
+  EXPECT_EQ(picture(plane, whole, grey).width, plane.width);
+  refused([&] { return around_mask(plane, Mask(119)).width; });
+  refused([&] { return picture(plane, whole, nullptr).width; });
+  for (const std::int64_t odd : {kMost, kLeast, std::int64_t{-1}, std::int64_t{7}}) {
+    refused([&] { return picture(plane, {odd, 0, 1, 1}, grey).width; });
+    refused([&] { return picture(plane, {0, 0, odd, 1}, grey).width; });
+    for (auto member : {&SlicePlane::slice, &SlicePlane::width, &SlicePlane::height}) {
+      SlicePlane broken = plane;
+      broken.*member = odd;
+      refused([&] { return picture(broken, whole, grey).width; });
+      refused([&] { return around_mask(broken, {}).width; });
+    }
+  }
+  SlicePlane twice = plane;
+  twice.across = twice.down;
+  refused([&] { return picture(twice, whole, grey).width; });
+  io::Picture broken = picture(plane, whole, grey);
+  broken.data.pop_back();
+  refused([&] { return data_address(broken); });
+  refused([&] { return slice_figure(plane, whole, broken, "", ""); });
+  refused([&] { return slice_figure(plane, {}, picture(plane, whole, grey), "", ""); });
+  EXPECT_FALSE(slice_styles().empty());
 }
 
 }  // namespace

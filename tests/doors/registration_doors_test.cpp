@@ -10,6 +10,7 @@
 #include "warploom/registration/folding.hpp"
 #include "warploom/registration/measure.hpp"
 #include "warploom/registration/points_file.hpp"
+#include "warploom/registration/quality_page.hpp"
 #include "warploom/registration/resample.hpp"
 #include "warploom/registration/space.hpp"
 #include "warploom/registration/transform.hpp"
@@ -296,6 +297,22 @@ DOOR(PointTables, "registration::parse_points", "registration::points_text",
     broken.table.rows = 1, broken.table.columns = size;
     refused([&] { return points_text(broken); });
   }
+}
+
+DOOR(RegistrationPage, "registration::quality_page") {
+  const PlacedImage image{whole(1)};
+  const auto page = [](const PlacedImage& fixed, const PlacedImage& warped, const DisplacementField* field) {
+    return quality_page(
+               {.fixed_name = "f", .moving_name = "m", .fixed = fixed, .warped = warped, .field = field})
+        .size();
+  };
+  for (Image& broken_image : broken(1)) {
+    refused([&] { return page({broken_image}, image, nullptr); });
+    refused([&] { return page(image, {broken_image}, nullptr); });
+  }
+  survives_numbers(
+      1, [&](Image& odd, const Mask&) { return page({odd}, image, nullptr) + page(image, {odd}, nullptr); });
+  door_of_fields([&](const DisplacementField& field) { return page(image, image, &field); });
 }
 
 }  // namespace

@@ -11,11 +11,14 @@
 #include "cli/option_names.hpp"
 #include "cli/output_files.hpp"
 #include "cli/stopwatch.hpp"
+#include "facts.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/imaging/image_file.hpp"
 #include "warploom/imaging/tensor_order.hpp"
+#include "warploom/page/text.hpp"
 #include "warploom/registration/folding.hpp"
 #include "warploom/registration/points_file.hpp"
+#include "warploom/registration/quality_page.hpp"
 #include "warploom/registration/resample.hpp"
 #include "warploom/registration/space.hpp"
 #include "warploom/registration/transform.hpp"
@@ -27,7 +30,7 @@ namespace {
 using namespace registration;
 
 struct Settings {
-  std::string image, output, reference, points, points_out, composed, jacobian, report;
+  std::string image, output, reference, points, points_out, composed, jacobian, report, qc;
   std::vector<std::string> transforms;
   Interpolation interpolation = Interpolation::linear;
   PointAxes axes = PointAxes::ras;
@@ -73,6 +76,8 @@ void check(const Settings& s) {
         "--composed {}: fields are written as .nii or .nii.gz, affines as .txt, .tfm or .mat", s.composed));
   if (!s.jacobian.empty() && !ends_with(s.jacobian, {".nii", ".nii.gz"}))
     throw BadInput(fmt::format("--jacobian {}: maps are written as .nii or .nii.gz", s.jacobian));
+  if (!s.qc.empty() && (s.image.empty() || s.reference.empty() || s.tensors))
+    throw BadInput("--qc needs an image to resample (not tensors) and --reference");
   if (s.labels && s.tensors) throw BadInput("--labels and --tensors exclude each other");
 }
 
@@ -156,11 +161,6 @@ Space reference_space(const TransformChain& chain, const std::optional<Space>& g
   throw BadInput("--reference is missing: name the image whose voxels the result is to have");
 }
 
-std::string size_text(const imaging::Grid& grid) {
-  return grid.nz > 1 ? fmt::format("{} x {} x {} voxels", grid.nx, grid.ny, grid.nz)
-                     : fmt::format("{} x {} pixels", grid.nx, grid.ny);
-}
-
 std::string how_text(const Settings& s) {
   return s.tensors ? fmt::format("linear, tensors turned: {}", name(s.turning))
                    : std::string(name(s.interpolation));
@@ -219,12 +219,17 @@ int run(const Settings& s) {
   check(s);
   OutputFiles files;
   const TransformName composed(s.composed);
-  for (const std::string& path : {s.output, s.points_out, composed.file, s.jacobian, s.report})
+  for (const std::string& path : {s.output, s.points_out, composed.file, s.jacobian, s.report, s.qc})
     if (!path.empty()) files.add(path, s.force);
 
   Applied done{.settings = s, .reference = {}, .kinds = {}, .certificate = {}};
   std::optional<Space> fixed, moving_space;
-  if (!s.reference.empty()) fixed = read_image(s, s.reference).space();
+  PlacedImage reference;
+  if (!s.reference.empty()) {
+    reference = read_image(s, s.reference);
+    fixed = reference.space();
+    if (s.qc.empty()) reference.image.data = {};
+  }
   Tensors tensors;
   PlacedImage image;
   if (!s.image.empty()) {
@@ -259,7 +264,7 @@ int run(const Settings& s) {
     });
   }
   const bool writes_field = !s.composed.empty() && ends_with(composed.file, {".nii", ".nii.gz"});
-  if (writes_field || !s.jacobian.empty()) {
+  if (writes_field || !s.jacobian.empty() || !s.qc.empty()) {
     done.reference = reference_space(chain, fixed);
     const DisplacementField field = to_field(chain, done.reference);
     done.certificate = certify(field);
@@ -273,6 +278,16 @@ int run(const Settings& s) {
       files.write(s.jacobian, [&](const auto& path) {
         write_placed(path, {jacobian_determinant(field), done.reference.to_world});
       });
+    if (!s.qc.empty())
+      files.write(s.qc, quality_page({.fixed_name = page::file_name(s.reference),
+                                      .moving_name = page::file_name(input_name(s.image)),
+                                      .facts = page_facts(done.reference.grid,
+                                                          {{"Transforms", std::to_string(done.kinds.size()),
+                                                            page::escaped(page::listed(done.kinds))}},
+                                                          *done.certificate),
+                                      .fixed = reference,
+                                      .warped = image,
+                                      .field = &field}));
   }
   if (!s.points.empty()) {
     PointTable points = parse_points(read_input(s.points), input_name(s.points), s.axes);
@@ -347,6 +362,9 @@ std::function<int()> add(Command& command) {
       "Field (.nii, .nii.gz) or affine (.txt, .tfm, .mat) to write, as ITK has it; fsl:FILE as FSL has it");
   command.add("--jacobian FILE", &s->jacobian, "Map of the Jacobian determinant to write: .nii or .nii.gz");
   command.group("Run");
+  command.add(
+      "--qc FILE", &s->qc,
+      "Page to write, .html: both images, checkerboard, edges, the field as a grid, change of volume");
   command.add_threads(s->run.threads);
   add_max_memory(
       command, s->max_memory,

@@ -9,9 +9,12 @@
 #include "cli/option_names.hpp"
 #include "cli/output_files.hpp"
 #include "cli/stopwatch.hpp"
+#include "facts.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/parse.hpp"
 #include "warploom/imaging/image_file.hpp"
+#include "warploom/page/text.hpp"
+#include "warploom/registration/quality_page.hpp"
 #include "warploom/registration/resample.hpp"
 #include "warploom/registration/transform.hpp"
 #include "warploom/registration/transform_file.hpp"
@@ -23,7 +26,7 @@ namespace {
 using namespace registration;
 
 struct Settings {
-  std::string fixed, moving, output, field, affine, inverse_field, jacobian, report;
+  std::string fixed, moving, output, field, affine, inverse_field, jacobian, report, qc;
   std::string start, fixed_mask, moving_mask, levels;
   RegisterOptions with;
   std::uint64_t max_memory = std::uint64_t{1} << 38;  ///< [bytes]
@@ -43,9 +46,9 @@ void check(const Settings& s) {
     throw BadInput(
         "two images are needed, the one that stays first: warploom register fixed.nii.gz moving.nii.gz -o warped.nii.gz");
   if (s.output.empty() && s.field.empty() && s.affine.empty() && s.inverse_field.empty() &&
-      s.jacobian.empty() && s.report.empty() && !s.json)
+      s.jacobian.empty() && s.report.empty() && s.qc.empty() && !s.json)
     throw BadInput(
-        "nothing to write: name the warped image with -o, or --field, --affine, --inverse, --jacobian, --report or --json");
+        "nothing to write: name the warped image with -o, or --field, --affine, --inverse, --jacobian, --qc, --report or --json");
   if (!s.output.empty() && !ends_with(s.output, {".nii", ".nii.gz", ".png"}))
     throw BadInput(fmt::format("-o {}: images are written as .nii, .nii.gz or .png", s.output));
   if (!s.affine.empty() && !ends_with(s.affine, {".txt", ".tfm", ".mat"}))
@@ -143,17 +146,12 @@ Json as_json(const Settings& s, const PlacedImage& fixed, const PlacedImage& mov
   return out;
 }
 
-std::string size_text(const PlacedImage& image) {
-  const imaging::Grid& g = image.image.grid;
-  return g.nz > 1 ? fmt::format("{} x {} x {} voxels", g.nx, g.ny, g.nz)
-                  : fmt::format("{} x {} pixels", g.nx, g.ny);
-}
-
 std::string as_text(const Settings& s, const PlacedImage& fixed, const PlacedImage& moving,
                     const Registration& r, const Times& times) {
-  const std::string_view measure = name(s.with.align.measure);
-  std::string text = fmt::format("{}: {}, onto {}: {}\n", input_name(s.moving), size_text(moving),
-                                 input_name(s.fixed), size_text(fixed));
+  const std::string_view measure = name(s.with.align.measure),
+                         deform_measure = s.with.method == Method::curvature ? name(Measure::ssd) : measure;
+  std::string text = fmt::format("{}: {}, onto {}: {}\n", input_name(s.moving), size_text(moving.image.grid),
+                                 input_name(s.fixed), size_text(fixed.image.grid));
   if (r.align)
     text += fmt::format(
         "  affine      {} {:.4f}, {}\n", measure, r.align->after,
@@ -161,8 +159,8 @@ std::string as_text(const Settings& s, const PlacedImage& fixed, const PlacedIma
   if (r.deform && !r.deform->measure.empty()) {
     std::string levels;
     for (const int n : r.deform->iterations) levels += fmt::format("{}{}", levels.empty() ? "" : ",", n);
-    text += fmt::format("  deformation {} {:.4f} after {} iterations\n", measure, r.deform->measure.back(),
-                        levels);
+    text += fmt::format("  deformation {} {:.4f} after {} iterations\n", deform_measure,
+                        r.deform->measure.back(), levels);
   }
   const FoldCertificate& c = r.certificate;
   text += c.proved() ? fmt::format("  folding     none (proved by {}); smallest determinant {:.3g}\n",
@@ -189,7 +187,7 @@ int run(Settings s) {
   check(s);
   if (!s.levels.empty()) s.with.deform.iterations = parse_levels(s.levels);
   OutputFiles files;
-  for (const std::string& path : {s.output, s.field, s.affine, s.inverse_field, s.jacobian, s.report})
+  for (const std::string& path : {s.output, s.field, s.affine, s.inverse_field, s.jacobian, s.report, s.qc})
     if (!path.empty()) files.add(path, s.force);
 
   const RunScope scope(s.with.align.run);
@@ -214,11 +212,20 @@ int run(Settings s) {
   if (!s.inverse_field.empty())
     files.write(s.inverse_field,
                 [&](const auto& staged) { write_field(staged, invert(r.field, moving.space()).field); });
-  if (!s.output.empty()) {
+  if (!s.output.empty() || !s.qc.empty()) {
     TransformChain chain(1);
     chain[0].map = std::move(r.field);
     const PlacedImage warped = resample(moving, fixed.space(), chain);
-    files.write(s.output, [&](const auto& staged) { write_placed(staged, warped); });
+    if (!s.output.empty()) files.write(s.output, [&](const auto& staged) { write_placed(staged, warped); });
+    if (!s.qc.empty())
+      files.write(s.qc, quality_page({.fixed_name = page::file_name(input_name(s.fixed)),
+                                      .moving_name = page::file_name(input_name(s.moving)),
+                                      .facts = page_facts(fixed.image.grid,
+                                                          {{"Method", std::string(name(s.with.method)), ""}},
+                                                          r.certificate),
+                                      .fixed = fixed,
+                                      .warped = warped,
+                                      .field = &std::get<DisplacementField>(chain[0].map)}));
   }
   lap("writing");
   times.emplace_back("time", watch.seconds());
@@ -251,12 +258,15 @@ std::function<int()> add_register_estimate(Command& command) {
               "Field of the inverse map, on the voxels of the moving image: .nii or .nii.gz");
   command.add("--jacobian FILE", &s->jacobian, "Map of the Jacobian determinant: .nii or .nii.gz");
   command.add("--report FILE", &s->report, "JSON report to write");
+  command.add(
+      "--qc FILE", &s->qc,
+      "Page to write, .html: both images, checkerboard, edges, the field as a grid, change of volume");
   command.group("Method");
   command
       .add(
           "--method METHOD", [s](const std::string& text) { s->with.method = parse_method(text); },
-          "rigid, similarity, affine, or greedy: affine and then a symmetric deformation [greedy]")
-      .suggest({"rigid", "similarity", "affine", "greedy"});
+          "rigid, similarity, affine; greedy: affine and then a symmetric deformation; curvature: affine and then squared differences and bending (Fischer and Modersitzki 2003) [greedy]")
+      .suggest({"rigid", "similarity", "affine", "greedy", "curvature"});
   command
       .add(
           "--measure MEASURE", [s](const std::string& text) { s->with.align.measure = parse_measure(text); },
@@ -270,7 +280,7 @@ std::function<int()> add_register_estimate(Command& command) {
   command.add("--fixed-mask FILE", &s->fixed_mask,
               "Voxels of the fixed image that count: not 0 in this image [all]");
   command.add("--moving-mask FILE", &s->moving_mask, "The same of the moving image [all]");
-  command.group("Method greedy");
+  command.group("Methods greedy and curvature");
   command.add(
       "--levels N,N,...", &s->levels,
       "Iterations at each resolution, from coarse to fine; the last has the fixed image's voxels [60,60,20]");
@@ -287,6 +297,11 @@ std::function<int()> add_register_estimate(Command& command) {
       .add("--smooth-field X", &s->with.deform.smooth_field,
            "Standard deviation of the Gaussian over the whole displacement [voxels]")
       .range(0.0, 8.0)
+      .show_default();
+  command
+      .add("--bending X", &s->with.deform.bending,
+           "Of curvature: weight of bending against squared differences, lengths in voxels; larger: smoother")
+      .range(1e-9, 1e9)
       .show_default();
   command.add("--allow-folds", &s->with.deform.allow_folds, "Do not keep the map from folding");
   command.group("Run");

@@ -189,8 +189,8 @@ void add_match_options(Command& command, SearchSettings& s) {
       },
       "in-place: each channel of the query in the recording's of its name or number, all warped together, free: each by "
       "itself, wherever and whenever it comes, auto: in place, unless another reading of the whole recording is nearer "
-      "than chance explains, with channels switched, late, missing or turned or patterns stretched; if none explains "
-      "it, each match by itself [auto; free where an option of it is given]");
+      "than chance explains, with channels switched, late, missing or turned or patterns stretched, or each match by "
+      "itself where none explains it [auto; free where an option of it is given]");
   add(
       command, "--max-lag", "SHARE|Ts",
       [&s](const std::string& text) {

@@ -15,7 +15,8 @@ enum class Method {
   rigid,  ///< the affine stage alone, as Motion has it
   similarity,
   affine,
-  greedy,  ///< affine, then estimate_deformation()
+  greedy,     ///< affine, then estimate_deformation()
+  curvature,  ///< affine, then estimate_deformation() by DeformMethod::curvature
 };
 /// @throws BadInput naming them
 Method parse_method(std::string_view text);
@@ -26,7 +27,7 @@ struct RegisterOptions {
   /// `motion` of the affine stage goes by the method; its measure, radius, masks and `run` are those of both
   /// stages.
   AlignOptions align = {};
-  /// Its measure, radius, masks and `run` are not looked at.
+  /// Its method, measure, radius, masks and `run` are not looked at.
   DeformOptions deform = {};
   /// Take the start as it is.
   bool keep_start = false;
@@ -36,7 +37,7 @@ struct Registration {
   Affine affine = identity_affine();                       ///< of the affine stage
   std::optional<AlignReport> align{};                      ///< none where the start was kept
   DisplacementField field = {};                            ///< all of the map, the affine stage included
-  std::optional<DeformReport> deform{};                    ///< of Method::greedy
+  std::optional<DeformReport> deform{};                    ///< of the last two methods
   FoldCertificate certificate = {};                        ///< of `field`
   double mean_displacement = 0, largest_displacement = 0;  ///< of `field` [mm]
   double certificate_seconds = 0;

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "imaging/quality/slices.hpp"
 #include "warploom/imaging/quality_page.hpp"
+#include "warploom/imaging/slices.hpp"
 
 namespace warploom::imaging {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "imaging/quality/slices.hpp"
 #include "warploom/imaging/quality_page.hpp"
+#include "warploom/imaging/slices.hpp"
 
 namespace warploom::imaging {
 

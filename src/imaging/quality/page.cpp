@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "imaging/embedded.hpp"
 #include "imaging/quality/directions.hpp"
 #include "imaging/quality/maps.hpp"
 #include "imaging/voxels.hpp"
@@ -21,29 +20,20 @@ namespace {
 using page::Panel;
 using page::Series;
 
-/// A slice, as far as the mask goes, with the body's sides written on it; `frame` marks a part.
+/// A slice, as far as the mask goes; `frame` marks a part.
 std::string slice_figure(const SlicePlane& plane, const SliceWindow& shown, const Colour& colour,
                          const std::string& title, const std::string& key, const SliceWindow* frame = nullptr,
                          std::string_view kind = "") {
-  const double width = static_cast<double>(shown.width) * plane.column_mm,
-               height = static_cast<double>(shown.height) * plane.row_mm;
-  // Tall slices are kept as high as square ones.
-  std::string out = fmt::format(
-      "<figure{}><div class=\"slice\"><div class=\"picture\" style=\"aspect-ratio:{:.4f};--most:{:.0f}%\"><img src=\"{}\" alt=\"{}, {} slice\">",
-      kind.empty() ? "" : fmt::format(" class=\"{}\"", kind), width / height,
-      100 * std::min(1.0, width / height), data_address(picture(plane, shown, colour)), title, plane.name);
   const auto share = [](std::int64_t part, std::int64_t of) {
     return 100 * static_cast<double>(part) / static_cast<double>(of);
   };
+  std::string over;
   if (frame != nullptr)
-    out += fmt::format(
+    over = fmt::format(
         "<div class=\"frame\" style=\"left:{:.2f}%;top:{:.2f}%;width:{:.2f}%;height:{:.2f}%\"></div>",
         share(frame->column - shown.column, shown.width), share(frame->row - shown.row, shown.height),
         share(frame->width, shown.width), share(frame->height, shown.height));
-  return out + fmt::format(
-                   "</div><i class=\"l\">{}</i><i class=\"r\">{}</i><i class=\"t\">{}</i><i "
-                   "class=\"b\">{}</i></div><figcaption>{}<span>{}</span></figcaption></figure>",
-                   plane.left, plane.right, plane.top, plane.bottom, title, key);
+  return slice_figure(plane, shown, picture(plane, shown, colour), title, key, over, kind);
 }
 
 /// What the colours of a change mean.
@@ -260,7 +250,7 @@ std::string quality_page(const QualityPage& page) {
        .footer = fmt::format(
            "warploom {} denoise{}", version(),
            page.tensors ? "; diffusivities in &#181;m&#178;/ms = 10<sup>&#8722;3</sup> mm&#178;/s" : ""),
-       .styles = {embedded::quality_css},
+       .styles = {slice_styles()},
        .scripts = {}});
 }
 

@@ -1,8 +1,13 @@
-#include "imaging/quality/slices.hpp"
+#include "warploom/imaging/slices.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "imaging/embedded.hpp"
+#include "imaging/voxels.hpp"
+#include "warploom/core/error.hpp"
 #include "warploom/page/base64.hpp"
 
 namespace warploom::imaging {
@@ -32,9 +37,41 @@ std::array<std::int64_t, 3> middle(const Grid& grid, const Mask& mask) {
   return {std::llround(sum[0] / count), std::llround(sum[1] / count), std::llround(sum[2] / count)};
 }
 
+void require_voxels(const Grid& grid) {
+  if (std::min({grid.nx, grid.ny, grid.nz}) < 1)
+    throw BadInput(fmt::format("a grid of {} x {} x {} voxels has no slices", grid.nx, grid.ny, grid.nz));
+  static_cast<void>(grid.voxels());
+}
+
+void require_plane(const SlicePlane& plane) {
+  require_voxels(plane.grid);
+  const std::array<std::int64_t, 3> extents{plane.grid.nx, plane.grid.ny, plane.grid.nz};
+  const std::array<int, 3> axes{plane.across, plane.down, plane.through};
+  std::array<bool, 3> used{};
+  for (const int axis : axes)
+    if (axis >= 0 && axis < 3) used[static_cast<std::size_t>(axis)] = true;
+  if (!used[0] || !used[1] || !used[2] || plane.width != extents[static_cast<std::size_t>(plane.across)] ||
+      plane.height != extents[static_cast<std::size_t>(plane.down)] || plane.slice < 0 ||
+      plane.slice >= extents[static_cast<std::size_t>(plane.through)])
+    throw BadInput(fmt::format("slice {} of {} x {} voxels along the axes {}, {}, {} is none of its grid",
+                               plane.slice, plane.width, plane.height, plane.across, plane.down,
+                               plane.through));
+}
+
+void require_window(const SlicePlane& plane, const SliceWindow& w) {
+  // Differences, so that no sum overflows.
+  if (w.column < 0 || w.row < 0 || w.width < 1 || w.height < 1 || w.column > plane.width - w.width ||
+      w.row > plane.height - w.height)
+    throw BadInput(fmt::format("a window of {} x {} at {}, {} is not in a slice of {} x {}", w.width,
+                               w.height, w.column, w.row, plane.width, plane.height));
+}
+
 }  // namespace
 
 Anatomy anatomy(const io::Affine& affine) {
+  for (const auto& row : affine)
+    for (const double value : row)
+      if (!std::isfinite(value)) throw BadInput(fmt::format("the affine has the number {}", value));
   Anatomy out;
   std::array<bool, 3> dimension_used{}, axis_used{};
   for (int round = 0; round < 3; ++round) {
@@ -43,7 +80,7 @@ Anatomy anatomy(const io::Affine& affine) {
     for (std::size_t d = 0; d < 3; ++d)
       for (std::size_t a = 0; a < 3; ++a) {
         const double length = std::hypot(affine[0][a], affine[1][a], affine[2][a]);
-        const double along = std::abs(affine[d][a]) / length;
+        const double along = length > 0 ? std::abs(affine[d][a]) / length : 0;
         if (dimension_used[d] || axis_used[a] || along <= best) continue;
         best = along;
         dimension = d;
@@ -65,6 +102,8 @@ std::size_t SlicePlane::voxel(std::int64_t column, std::int64_t row) const {
 }
 
 std::vector<SlicePlane> middle_slices(const Grid& grid, const io::Affine& affine, const Mask& mask) {
+  require_voxels(grid);
+  require_mask(mask, grid);
   const Anatomy body = anatomy(affine);
   const std::array<std::int64_t, 3> extents{grid.nx, grid.ny, grid.nz}, at = middle(grid, mask);
   std::vector<SlicePlane> planes;
@@ -94,6 +133,8 @@ std::vector<SlicePlane> middle_slices(const Grid& grid, const io::Affine& affine
 }
 
 SliceWindow around_mask(const SlicePlane& plane, const Mask& mask) {
+  require_plane(plane);
+  require_mask(mask, plane.grid);
   constexpr std::int64_t kMargin = 2;
   std::int64_t left = plane.width, right = -1, top = plane.height, bottom = -1;
   for (std::int64_t row = 0; row < plane.height; ++row)
@@ -114,6 +155,9 @@ SliceWindow around_mask(const SlicePlane& plane, const Mask& mask) {
 
 io::Picture picture(const SlicePlane& plane, const SliceWindow& window,
                     const std::function<std::array<double, 3>(std::size_t)>& colour) {
+  require_plane(plane);
+  require_window(plane, window);
+  if (!colour) throw BadInput("a picture needs a function that gives colours");
   io::Picture out;
   out.width = window.width;
   out.height = window.height;
@@ -130,5 +174,24 @@ io::Picture picture(const SlicePlane& plane, const SliceWindow& window,
 std::string data_address(const io::Picture& picture) {
   return "data:image/png;base64," + page::base64(io::format_png(picture));
 }
+
+std::string slice_figure(const SlicePlane& plane, const SliceWindow& window, const io::Picture& picture,
+                         const std::string& title, const std::string& key, const std::string& over,
+                         std::string_view kind) {
+  const double width = static_cast<double>(window.width) * plane.column_mm,
+               height = static_cast<double>(window.height) * plane.row_mm;
+  if (!(width > 0 && height > 0 && std::isfinite(width / height)))
+    throw BadInput(fmt::format("a figure of {} x {} mm", width, height));
+  // Tall slices are kept as high as square ones.
+  return fmt::format(
+      "<figure{}><div class=\"slice\"><div class=\"picture\" style=\"aspect-ratio:{:.4f};--most:{:.0f}%\"><img src=\"{}\" alt=\"{}, {} slice\">"
+      "{}</div><i class=\"l\">{}</i><i class=\"r\">{}</i><i class=\"t\">{}</i><i class=\"b\">{}</i></div>"
+      "<figcaption>{}<span>{}</span></figcaption></figure>",
+      kind.empty() ? "" : fmt::format(" class=\"{}\"", kind), width / height,
+      100 * std::min(1.0, width / height), data_address(picture), title, plane.name, over, plane.left,
+      plane.right, plane.top, plane.bottom, title, key);
+}
+
+std::string_view slice_styles() { return embedded::quality_css; }
 
 }  // namespace warploom::imaging

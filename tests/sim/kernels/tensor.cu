@@ -9,12 +9,12 @@ namespace {
 constexpr unsigned kMost = 16384;  // bytes of a box
 
 /// Coordinates of the block's box: `step` times its place in a grid of two blocks a dimension, from `first`
-/// (a multiple of 16 bytes), -1, 0, 1 and 2 on.
+/// (a multiple of 16 bytes) on, `other` + 1, `other` + 2 and so on in the dimensions behind the first.
 struct Place {
   int c[5];
-  __device__ Place(int first, int step) {
+  __device__ Place(int first, int step, int other) {
     for (int d = 0; d < 5; ++d)
-      c[d] = (d == 0 ? first : d - 2) + step * (static_cast<int>(blockIdx.x >> d) & 1);
+      c[d] = (d == 0 ? first : d + other) + step * (static_cast<int>(blockIdx.x >> d) & 1);
   }
 };
 
@@ -43,10 +43,11 @@ __device__ void loaded(const CUtensorMap& map, unsigned char* out, int bytes, in
     asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
     init_barrier(&barrier, 1);
   }
-  __syncthreads();
+  for (unsigned i = threadIdx.x; i < kMost; i += blockDim.x) box[i] = 0;  // what lies between narrow rows
+  publish();
   if (threadIdx.x == 0) {
     expect(&barrier, bytes);
-    load<rank>(shared_address(box), &map, Place(first, step), shared_address(&barrier));
+    load<rank>(shared_address(box), &map, Place(first, step, -2), shared_address(&barrier));
   }
   wait_for(&barrier, 0);
   for (int i = threadIdx.x; i < bytes; i += blockDim.x) out[blockIdx.x * bytes + i] = box[i];
@@ -60,7 +61,7 @@ __device__ void stored(const CUtensorMap& map, const unsigned char* in, int byte
   for (int i = threadIdx.x; i < bytes; i += blockDim.x) box[i] = in[blockIdx.x * bytes + i];
   publish();
   if (threadIdx.x != 0) return;
-  store(shared_address(box), &map, Place(first, step));
+  store(shared_address(box), &map, Place(first, step, -1));
   asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;" ::: "memory");
 }
 
