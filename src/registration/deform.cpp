@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 #include "core/doors.hpp"
 #include "registration/affine_objective.hpp"
@@ -11,6 +13,7 @@
 #include "registration/greedy.hpp"
 #include "registration/positive_step.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/registration/resample.hpp"
 
 namespace warploom::registration {
 namespace {
@@ -117,6 +120,37 @@ DisplacementField in_the_world(const std::vector<float>& u, const Affine& affine
   return field;
 }
 
+/// Gives the moving image the mean and deviation that the fixed one has where both meet under the affine map:
+/// squared differences compare values, and of a larger field of view the air counts, too.
+void match_brightness(const Level& fixed, Level& moving, const Affine& affine) {
+  PlacedImage image;
+  image.image = imaging::Image(moving.space.grid, 1);
+  image.image.data = moving.data;
+  image.to_world = moving.space.to_world;
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+  for (std::size_t i = 0; i < moving.counts.size(); ++i)
+    if (moving.counts[i] == 0) image.image.data[i] = kNone;
+  const std::vector<float> met =
+      resample(image, fixed.space, {{affine}}, Interpolation::linear, kNone).image.data;
+  double count = 0;
+  std::array<double, 2> sum{}, squares{};
+  for (std::size_t i = 0; i < met.size(); ++i) {
+    if (!std::isfinite(met[i]) || (!fixed.counts.empty() && fixed.counts[i] == 0)) continue;
+    ++count;
+    const std::array<double, 2> both{double(fixed.data[i]), double(met[i])};
+    for (std::size_t k = 0; k < 2; ++k) sum[k] += both[k], squares[k] += both[k] * both[k];
+  }
+  if (count == 0) return;
+  std::array<double, 2> mean{}, deviation{};
+  for (std::size_t k = 0; k < 2; ++k) {
+    mean[k] = sum[k] / count;
+    deviation[k] = std::sqrt(std::max(0.0, squares[k] / count - mean[k] * mean[k]));
+  }
+  if (!(deviation[0] > 1e-3 && deviation[1] > 1e-3)) return;  // one of them shows nothing there
+  const double scale = deviation[0] / deviation[1];
+  for (float& value : moving.data) value = static_cast<float>((double(value) - mean[1]) * scale + mean[0]);
+}
+
 }  // namespace
 
 Deformation estimate_deformation(const PlacedImage& fixed_image, const PlacedImage& moving_image,
@@ -127,7 +161,7 @@ Deformation estimate_deformation(const PlacedImage& fixed_image, const PlacedIma
   check_affine(affine);
   if (io::determinant(affine) < 0) throw BadInput("the affine map mirrors: its determinant is negative");
   const Level fixed = finest_level(fixed_image, options.fixed_mask, "the fixed image");
-  const Level moving = finest_level(moving_image, options.moving_mask, "the moving image");
+  Level moving = finest_level(moving_image, options.moving_mask, "the moving image");
   if ((fixed.space.grid.nz == 1) != (moving.space.grid.nz == 1))
     throw BadInput(fmt::format(
         "the fixed image has {} slices and the moving one {}: an image in two dimensions cannot be registered with one in three",
@@ -136,6 +170,9 @@ Deformation estimate_deformation(const PlacedImage& fixed_image, const PlacedIma
   if (AffineObjective objective(coarser(fixed, 1e9), coarser(moving, 1e9), options.measure, 1);
       (objective.value(affine), objective.overlap() == 0))
     throw BadInput("with this affine map no voxel of the fixed image meets the moving one");
+
+  if (options.method == DeformMethod::curvature || options.measure == Measure::ssd)
+    match_brightness(fixed, moving, affine);
 
   // The greedy method moves both images to the middle between them; curvature moves one all the way.
   const bool halfway = options.method == DeformMethod::greedy;

@@ -397,6 +397,8 @@ TEST(Messages, NameOnlyOptionsThatThereAre) {
       // hidden: how nvcc's steps call `warploom wrap`
       "--tool",
       "--shadow",
+      // of ANTs' CompositeTransformUtil
+      "--disassemble",
   };
   const std::regex option("--[a-z][a-z0-9_-]*[a-z0-9]|--[a-z]");
   const auto each_option = [&](const std::string& text, const auto& take) {

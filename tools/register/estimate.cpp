@@ -265,7 +265,7 @@ std::function<int()> add_register_estimate(Command& command) {
   command
       .add(
           "--method METHOD", [s](const std::string& text) { s->with.method = parse_method(text); },
-          "rigid, similarity, affine; greedy: affine and then a symmetric deformation; curvature: affine and then squared differences and bending (Fischer and Modersitzki 2003) [greedy]")
+          "rigid, similarity, affine, greedy (affine, then a symmetric deformation) or curvature (affine, then squared differences and bending, of Fischer and Modersitzki 2003) [greedy]")
       .suggest({"rigid", "similarity", "affine", "greedy", "curvature"});
   command
       .add(
@@ -303,6 +303,8 @@ std::function<int()> add_register_estimate(Command& command) {
            "Of curvature: weight of bending against squared differences, lengths in voxels; larger: smoother")
       .range(1e-9, 1e9)
       .show_default();
+  command.add("--semi-implicit", &s->with.deform.semi_implicit,
+              "Of curvature: the steps of 2003 instead of Gauss and Newton's; many more iterations");
   command.add("--allow-folds", &s->with.deform.allow_folds, "Do not keep the map from folding");
   command.group("Run");
   command.add_threads(s->with.align.run.threads);

@@ -25,14 +25,14 @@ Anatomy anatomy(const io::Affine& affine);
 /// One slice as one looks at it: from the feet, the front or the right (radiological: the right side of the
 /// body is on the left), front or head up.
 struct SlicePlane {
-  std::string name;                       ///< axial, coronal, sagittal
-  std::string left, right, top, bottom;   ///< R L A P S I
-  int across = 0, down = 0, through = 0;  ///< image axes of columns, rows and depth
+  std::string name = {};                                     ///< axial, coronal, sagittal
+  std::string left = {}, right = {}, top = {}, bottom = {};  ///< R L A P S I
+  int across = 0, down = 0, through = 0;                     ///< image axes of columns, rows and depth
   bool across_reversed = false, down_reversed = false;
   std::int64_t slice = 0;              ///< index along `through`
   std::int64_t width = 0, height = 0;  ///< [voxels]
   double column_mm = 1, row_mm = 1;    ///< spacing
-  Grid grid;
+  Grid grid = {};
 
   /// The voxel that is seen at a column and row, as an index into a channel. For inner loops: unchecked.
   std::size_t voxel(std::int64_t column, std::int64_t row) const;

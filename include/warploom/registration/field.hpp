@@ -12,8 +12,8 @@ namespace warploom::registration {
 /// voxels it is linear along each axis (trilinear); outside of the outermost voxels' faces it is 0, as ITK
 /// has it.
 struct DisplacementField {
-  Space space;
-  std::vector<float> mm;  ///< planar [3, nz, ny, nx], along the world's axes (RAS) [mm]
+  Space space = {};
+  std::vector<float> mm = {};  ///< planar [3, nz, ny, nx], along the world's axes (RAS) [mm]
 
   /// @throws BadInput (as Space::check(); `mm` has not three values a voxel)
   void check(std::string_view what = "the displacement field") const;

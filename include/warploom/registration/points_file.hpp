@@ -19,8 +19,8 @@ PointAxes parse_point_axes(std::string_view text);
 
 /// A table whose first three columns are points; two columns are points with z = 0.
 struct PointTable {
-  std::vector<Point> points;     ///< of the world (RAS) [mm]
-  io::Table<double> table = {};  ///< as it was read: header, further columns
+  std::vector<Point> points = {};  ///< of the world (RAS) [mm]
+  io::Table<double> table = {};    ///< as it was read: header, further columns
 };
 /// Numbers with commas, semicolons or blanks between, with or without a line of names.
 /// @throws BadInput (as parse_table; one column, coordinates that are not finite); `name` is for messages

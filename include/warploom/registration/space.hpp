@@ -12,7 +12,7 @@ namespace warploom::registration {
 
 /// Voxels and where they lie. An image in two dimensions has nz = 1.
 struct Space {
-  imaging::Grid grid;
+  imaging::Grid grid = {};
   Affine to_world = identity_affine();  ///< voxel index to the world [mm]
 
   /// @throws BadInput (an extent < 1, more than 2^63 - 1 voxels, an affine that check_affine() refuses)
@@ -26,7 +26,7 @@ Affine picture_affine();
 
 /// An image of one or more values a voxel, and where it lies.
 struct PlacedImage {
-  imaging::Image image;
+  imaging::Image image = {};
   Affine to_world = identity_affine();
   io::NiftiType type = io::NiftiType::float32;  ///< as stored; what write_placed() stores
   /// NIfTI's code of the space that the affine leads to: 1 the scanner, 2 another image, 3 Talairach, 4 MNI.

@@ -36,7 +36,7 @@ DisplacementField to_field(const TransformChain& chain, const Space& fixed);
 
 /// A field's inverse on the voxels of `space`, and how well it undoes it.
 struct InverseField {
-  DisplacementField field;
+  DisplacementField field = {};
   double largest_residual = 0, mean_residual = 0;  ///< distance of y and x + d(x), x = y + e(y) [mm]
   std::int64_t outside = 0;  ///< voxels that nothing of the field's grid meets; not among the residuals
 };
