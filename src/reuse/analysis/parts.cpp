@@ -19,7 +19,8 @@ struct Extent {
   std::int64_t begin = 0, end = 0;
 };
 
-/// Of each access of an array, ascending; none where one is not known, or may be of another array too.
+/// Of each access of an array, ascending; none where one is not known, may be of another array too, or
+/// reaches all of it, which leaves one part.
 std::optional<std::vector<std::pair<std::uint32_t, Extent>>> extents_of(const Kernel& kernel,
                                                                         std::uint32_t object,
                                                                         ptx::AddressRanges& ranges) {
@@ -41,6 +42,7 @@ std::optional<std::vector<std::pair<std::uint32_t, Extent>>> extents_of(const Ke
     if (const auto most = range.most ? ranges.extremes(*range.most) : std::nullopt)
       e.end = std::clamp<std::int64_t>(most->second + access.bytes, 0, size);
     if (e.begin >= e.end) e = {0, size};  // no thread comes there, or it leaves the array
+    if (e.begin == 0 && e.end == size) return std::nullopt;
     all.emplace_back(a, e);
   }
   return all;
