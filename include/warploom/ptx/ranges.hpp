@@ -48,7 +48,8 @@ struct RangeOptions {
 
 /// The ranges of one kernel's addresses. A register's content is described as an integer which equals its
 /// bits modulo 2 to the register's width, so sums and products need no proof against overflow; comparisons,
-/// conversions and the like do, and count for nothing where it fails.
+/// conversions and the like do, and count for nothing where it fails. One thread at a time: of() keeps what
+/// it finds.
 class AddressRanges {
  public:
   /// `cfg` and `values` are of one function and must outlive this. @throws BadInput (they are not)
