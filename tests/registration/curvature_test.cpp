@@ -56,8 +56,8 @@ TEST(Curvature, AFewStepsOfGaussAndNewtonLowerDifferencesMoreThanManySemiImplici
   const Space space = space_around(30, 32, 28);
   const PlacedImage fixed = head_on(space, bulge), moving = head_on(space);
   const auto differences = [&](int iterations, bool semi_implicit) {
-    const auto found = estimate_deformation(fixed, moving, identity_affine(),
-                                            curvature({iterations}, 0.1, semi_implicit));
+    const auto found =
+        estimate_deformation(fixed, moving, identity_affine(), curvature({iterations}, 0.1, semi_implicit));
     EXPECT_LE(found.report.iterations[0], iterations);
     return -found.report.measure.back();
   };
