@@ -244,7 +244,7 @@ TEST_F(TileErrors, VerifyingWhatWouldTakeHoursIsRefused) {
 
 TEST_F(TileErrors, CtrlCEndsLongWorkAndLeavesNoFile) {
   std::string many = "void f(int n, float A[n]) {\n  for (int i = 0; i < n; i++) {\n";
-  for (int k = 0; k < 3000; ++k) many += "    A[i] = 2.0f * A[i];\n";
+  for (int k = 0; k < 310; ++k) many += "    A[i] = 2.0f * A[i];\n";
   make("many.c", many + "  }\n}\n");
   for (const char* arguments :
        {"many.c --c new.c", "two.c --function product --size m=400 --verify --cuda new.cu"}) {
@@ -254,7 +254,7 @@ TEST_F(TileErrors, CtrlCEndsLongWorkAndLeavesNoFile) {
                               "  grep -q 'SigCgt:.*[2367abef]$' /proc/$tool/status && break\n"
                               "  sleep 0.01\n"
                               "done\n"
-                              "sleep 0.5; kill -INT $tool; wait $tool");
+                              "sleep 0.2; kill -INT $tool; wait $tool");
     if (run.err.find("needs nvcc") != std::string::npos) continue;
     EXPECT_EQ(run.code, 130) << arguments << run.err;
     EXPECT_EQ(run.out, "") << arguments;

@@ -36,6 +36,16 @@ class Quota {
   Quota(const Quota&) = delete;
   Quota& operator=(const Quota&) = delete;
 
+  /// Whether they are used up. isl then fails in ways of its own, too: text that it reads is wrong, it says.
+  bool spent() const {
+    try {
+      isl::set(isl::ctx(context_), "{ [i] : 0 <= i < 2 }");
+      return false;
+    } catch (const isl::exception&) {
+      return true;
+    }
+  }
+
  private:
   isl_ctx* context_;
 };
@@ -331,16 +341,15 @@ std::shared_ptr<Polyhedra> sets_of(Region region, std::vector<SizeRange> sizes) 
     polyhedra->region = std::move(region);
     polyhedra->sizes = std::move(sizes);
     polyhedra->parameters = known_sizes(polyhedra->context(), polyhedra->region, polyhedra->sizes);
-    try {
+    {
       const Quota quota(*polyhedra, kMostOperations);
-      Analysis(*polyhedra).run();
-      find_lifetimes(*polyhedra);
-    } catch (const isl::exception_quota&) {
-      refuse_as_too_hard(polyhedra->region);
-    } catch (const isl::exception&) {  // what came of it
-      if (isl_ctx_last_error(polyhedra->context_owner.get()) == isl_error_quota)
-        refuse_as_too_hard(polyhedra->region);
-      throw;
+      try {
+        Analysis(*polyhedra).run();
+        find_lifetimes(*polyhedra);
+      } catch (const isl::exception&) {
+        if (quota.spent()) refuse_as_too_hard(polyhedra->region);
+        throw;
+      }
     }
     if (std::optional<Region> simpler = with_value_in_place(*polyhedra))
       return sets_of(*std::move(simpler), std::move(polyhedra->sizes));
@@ -351,12 +360,11 @@ std::shared_ptr<Polyhedra> sets_of(Region region, std::vector<SizeRange> sizes) 
 Nest Nest::analyse(Region region, std::vector<SizeRange> sizes) {
   Nest nest;
   std::shared_ptr<Polyhedra> polyhedra = sets_of(std::move(region), std::move(sizes));
+  const Quota quota(*polyhedra, kMostForDependences);
   try {
-    const Quota quota(*polyhedra, kMostForDependences);
     find_dependences(*polyhedra);
-  } catch (const isl::exception_quota&) {
-    refuse_as_too_hard(polyhedra->region);
   } catch (const isl::exception&) {
+    if (quota.spent()) refuse_as_too_hard(polyhedra->region);
     const Region& read = polyhedra->region;
     refuse(read, read.at, "function '" + read.function + "'",
            "its numbers are too large for the search for dependences");
