@@ -17,6 +17,10 @@ class AffineObjective {
  public:
   AffineObjective(const Level& fixed, const Level& moving, Measure measure, int radius);
 
+  AffineObjective(Level&&, const Level&, Measure, int) = delete;  // what is given must outlive this
+  AffineObjective(const Level&, Level&&, Measure, int) = delete;
+  AffineObjective(Level&&, Level&&, Measure, int) = delete;
+
   /// @param derivative  of the value by the twelve numbers of the map; may be null
   double value(const Affine& affine, Affine* derivative = nullptr);
   /// Voxels that counted for the last value.

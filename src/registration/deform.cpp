@@ -167,7 +167,8 @@ Deformation estimate_deformation(const PlacedImage& fixed_image, const PlacedIma
         "the fixed image has {} slices and the moving one {}: an image in two dimensions cannot be registered with one in three",
         fixed.space.grid.nz, moving.space.grid.nz));
 
-  if (AffineObjective objective(coarser(fixed, 1e9), coarser(moving, 1e9), options.measure, 1);
+  const Level small_fixed = coarser(fixed, 1e9), small_moving = coarser(moving, 1e9);
+  if (AffineObjective objective(small_fixed, small_moving, options.measure, 1);
       (objective.value(affine), objective.overlap() == 0))
     throw BadInput("with this affine map no voxel of the fixed image meets the moving one");
 

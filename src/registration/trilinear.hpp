@@ -32,11 +32,11 @@ struct Corners {
   std::array<std::int64_t, 3> step{};  ///< to the next along each axis; 0 where there is none
   std::array<double, 3> share{};       ///< of the next, 0 to 1
 
-  /// Of any finite point.
+  /// Of any point; what is not a number counts as 0.
   Corners(const Extents& extents, const Point& index) {
     for (std::size_t axis = 0; axis < 3; ++axis) {
       const std::int64_t last = extents.size[axis] - 1;
-      const double at = std::clamp(index[axis], 0.0, static_cast<double>(last));
+      const double at = index[axis] > 0 ? std::min(index[axis], static_cast<double>(last)) : 0;
       const auto low = static_cast<std::int64_t>(at);  // not negative: cut is floor
       share[axis] = at - static_cast<double>(low);
       step[axis] = low < last ? extents.stride[axis] : 0;
