@@ -67,8 +67,8 @@ struct CpuLines::Pool {
   std::array<std::atomic<Word*>, kChunks> chunks{};
   std::array<LineMemory, kChunks> memory;  ///< chunks[k], owned: written by the thread that put it there
   std::array<LineMemory, Tail::kMostLevel + 1> segments;  ///< the same for each level
-  /// More than so many appended lines make more home lines
-  std::atomic<std::uint64_t> growth_mark = 0;
+  /// Where there was no memory for more home lines: appended lines before it is asked for again
+  std::atomic<std::uint64_t> asks_again_at = 0;
   std::uint32_t most_level = 0;
 };
 
@@ -96,7 +96,6 @@ CpuLines::CpuLines(std::uint64_t homes, std::uint64_t most_bytes, bool grows)
   chunks_ = pool_->chunks.data();
   pool_->segments[0] = LineMemory(homes);
   growth_->origins[0] = reinterpret_cast<std::uintptr_t>(pool_->segments[0].words());
-  pool_->growth_mark = homes / kShareAppended;
   // About as many as chains need at the default load.
   first_shift_ = std::max(kLeastFirstShift, static_cast<int>(std::bit_width(homes / 32)));
   const std::uint64_t most_lines = most_bytes == 0 ? 2 * kMostHomes - 1 : most_bytes / kLineBytes;
@@ -149,11 +148,14 @@ bool CpuLines::add_segment(std::uint32_t level) const noexcept {
 void CpuLines::grow_if_due() const noexcept {
   std::uint32_t before = level();
   const std::uint64_t lines = appended();
-  if (lines <= pool_->growth_mark.load() || before == pool_->most_level) return;
-  const bool there = growth_->origins[before + 1].load() != 0 || add_segment(before + 1);
-  // Where there is no memory chains grow instead, and it is asked for less and less often.
-  pool_->growth_mark = there ? (homes_ << (before + 1)) / kShareAppended : 2 * lines;
-  if (there) growth_->level.compare_exchange_strong(before, before + 1);
+  // The mark is the level's, not a variable beside it: a thread that comes late would lower that again.
+  if (lines <= (homes_ << before) / kShareAppended || lines <= pool_->asks_again_at.load() ||
+      before == pool_->most_level)
+    return;
+  if (growth_->origins[before + 1].load() != 0 || add_segment(before + 1))
+    growth_->level.compare_exchange_strong(before, before + 1);
+  else
+    pool_->asks_again_at = 2 * lines;  // chains grow instead
 }
 
 LineIndex CpuLines::allocate() const noexcept {
@@ -217,7 +219,7 @@ void CpuLines::forget_appended() {
   }
   pool_->given_back = 0;
   pool_->next_fresh = 0;
-  pool_->growth_mark = homes() / kShareAppended;
+  pool_->asks_again_at = 0;
 }
 
 void CpuLines::shrink_pool() {
