@@ -38,7 +38,6 @@ Level level_of(std::span<const float> samples) {
 }
 
 Level level_of(const WindowMoments& windows, std::int64_t offset) {
-  offset = std::clamp<std::int64_t>(offset, 0, std::ssize(windows.scale) - 1);
   const float scale = windows.scale[offset];
   return {static_cast<double>(windows.mean[offset]) + windows.rest[offset], scale == 0 ? 0 : 1.0 / scale};
 }
@@ -150,12 +149,15 @@ double gain_of_levels(const Correlations& correlations, const Searched& searched
                       std::span<const std::int64_t> offsets) {
   const std::size_t count = query.channels.size();
   const std::vector<std::vector<float>> turned_query = turned(query, options.sensors, reading.turns);
+  const std::int64_t last = searched.index().samples() - query.length();
   double as_read = 0, read = 0;
   std::vector<std::vector<std::pair<double, double>>> worth(count);  // [candidates], as it is and negated
   for (std::size_t c = 0; c < count; ++c) worth[c].resize(correlations.candidates(c).size());
   for (const std::int64_t offset : offsets)
     for (std::size_t c = 0; c < count; ++c) {
-      const auto there = [&](std::int32_t channel) { return level_of(searched.moments(channel), offset); };
+      const auto there = [&](std::int32_t channel) {
+        return level_of(searched.moments(channel), std::clamp<std::int64_t>(offset, 0, last));
+      };
       if (reading.channels[c] >= 0) {
         const double alike =
             likeness(level_of(turned_query[c]), there(reading.channels[c]), reading.negated[c] ? -1 : 1);

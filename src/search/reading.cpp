@@ -13,6 +13,7 @@
 #include "search/own_places.hpp"
 #include "search/plan.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/run.hpp"
 
 namespace warploom::search {
 namespace {
@@ -63,18 +64,25 @@ class Prices {
     double price = 0;
     std::vector<std::vector<Nearby>> minima;  // of decoys in the reading
     for (std::size_t d = 0; d < null_.decoys.size() && gain - price >= needed; ++d) {
-      if (d == decoys_.size())
-        decoys_.emplace_back(null_.sample, null_.decoys[d], null_.options, null_, best_of(minima_[d]), usual_,
-                             below_);
-      double own = gain_of(decoys_[d]);
+      double own = gain_of(decoy(d));
       if (reading != nullptr && gain - own < needed) {
         if (minima.empty()) minima = null_.minima_of(*reading);
-        const Competition::Entry there = decoys_[d].fitted(*reading, best_of(minima[d]));
-        own -= std::clamp(decoys_[d].gain(there, count), 0.0, std::max(0.0, own));
+        const Competition::Entry there = decoy(d).fitted(*reading, best_of(minima[d]));
+        own -= std::clamp(decoy(d).gain(there, count), 0.0, std::max(0.0, own));
       }
       price = std::max(price, own);
     }
     return price;
+  }
+
+  /// Made when it is first asked for.
+  Competition& decoy(std::size_t d) {
+    while (decoys_.size() <= d) {
+      const std::size_t next = decoys_.size();
+      decoys_.emplace_back(null_.sample, null_.decoys[next], null_.options, null_, best_of(minima_[next]),
+                           usual_, below_);
+    }
+    return decoys_[d];
   }
 
  private:
@@ -339,10 +347,11 @@ class Choice {
   }
 
   /// [decoys] Their places in readings of their own, one in each zone.
-  std::vector<std::vector<Nearby>> own_minima() const {
+  std::vector<std::vector<Nearby>> own_minima() {
     std::vector<std::vector<Nearby>> minima;
-    for (const Query& decoy : decoys_) {
-      const Correlations correlations(few_.searched, decoy, options_);
+    for (std::size_t d = 0; d < decoys_.size(); ++d) {
+      const Query& decoy = decoys_[d];
+      const Correlations& correlations = price_.decoy(d).correlations();
       minima.emplace_back();
       for (const OwnPlace& own :
            in_order(own_places(correlations, few_.searched, decoy, options_, correlations.windows()),
@@ -422,6 +431,7 @@ std::vector<SensorAxes> sensors_by_name(const std::vector<std::string>& names) {
 }
 
 FoundAs find_automatic(Index& index, const Query& query, const FindOptions& asked) {
+  const RunScope scope(index.run());
   const FindOptions options = checked(index, query, asked);
   return Choice(index, query, options).find();
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <random>
 
 #include "warploom/core/error.hpp"
@@ -292,6 +293,23 @@ TEST(FindAutomatic, DoesNotDependOnThreads) {
   }
   for (std::size_t k = 0; k < found[0].tried.size(); ++k)
     EXPECT_EQ(found[0].tried[k].nearer, found[1].tried[k].nearer) << found[0].tried[k].name;
+}
+
+TEST(FindAutomatic, RunsOnAsManyThreadsAsTheIndex) {
+  const Steps all(3);
+  IndexOptions options;
+  options.run.devices = {Device::cpu};
+  options.run.threads = 1;
+  Index index(all.signal(), options);
+  const auto seconds = [](clockid_t clock) {
+    timespec now = {};
+    clock_gettime(clock, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+  };
+  const double own = seconds(CLOCK_THREAD_CPUTIME_ID), whole = seconds(CLOCK_PROCESS_CPUTIME_ID);
+  find_automatic(index, all.query);
+  const double by_all = seconds(CLOCK_PROCESS_CPUTIME_ID) - whole;
+  EXPECT_LT(by_all - (seconds(CLOCK_THREAD_CPUTIME_ID) - own), 0.05 * by_all);
 }
 
 TEST(FindAutomatic, TakesQueriesThatHaveNoFreedom) {
