@@ -1,0 +1,11 @@
+#pragma once
+
+#include "call.hpp"
+
+/// The parts of the module, a source each.
+namespace warploom::python {
+
+void bind_dp(nb::module_& module);
+void bind_search(nb::module_& module);
+
+}  // namespace warploom::python
