@@ -10,13 +10,14 @@
 #include "warploom/core/device.hpp"
 
 namespace warploom::python {
-namespace {
 
 Run run_of(const Asked& asked) {
   Run run{.threads = asked.threads};
   if (asked.device != "auto") run.devices = parse_devices(asked.device);
   return run;
 }
+
+namespace {
 
 /// A thread's work, which the thread that called for it watches.
 class Watched {

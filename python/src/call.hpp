@@ -38,6 +38,9 @@ inline Length length_of(double seconds) {
 /// throws, or what a signal's handler (KeyboardInterrupt) or `progress` raised, after the work has stopped
 void run_work(const Asked& asked, Length length, const std::function<void(const Run&)>& work);
 
+/// As it is asked, but for `stop` and `progress`.
+Run run_of(const Asked& asked);
+
 /// The same of work that gives something.
 template <class Work>
 auto run_asked(const Asked& asked, Length length, const Work& work) {

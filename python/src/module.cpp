@@ -47,6 +47,9 @@ NB_MODULE(_core, module) {
           nb::arg("device") = "auto", nb::arg("threads") = 0, nb::arg("progress") = nb::none());
   bind_dp(module);
   bind_search(module);
+  bind_imaging(module);
+  bind_tables(module);
+  bind_kernels(module);
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ def test_import_takes_little_beyond_numpys(python):
         code = f"import time; import numpy; b = time.perf_counter(); import {module}; print(time.perf_counter() - b)"
         return statistics.median(float(python(code)) for _ in range(5))
 
-    assert seconds("warploom") < 0.15
+    assert seconds("warploom") < 0.3  # 0.02 on an idle machine: measured in the guide
 
 
 def test_import_needs_no_driver_and_brings_nothing_of_others(python):

@@ -25,8 +25,8 @@ def test_programs_print_what_is_shown():
     for block in blocks():
         if block["needs"]:
             try:
-                __import__(MODULES.get(block["needs"], block["needs"]))
-            except ImportError:
+                __import__(MODULES[block["needs"]])
+            except (KeyError, ImportError):
                 continue
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
