@@ -1,11 +1,28 @@
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "registration/pyramid.hpp"
 #include "warploom/registration/deform.hpp"
 
 namespace warploom::registration {
+
+/// What every back end of the greedy method does alike.
+namespace greedy {
+/// Folds are looked for after so many iterations: a look costs as much as two, and they come slowly.
+inline constexpr int kLookEvery = 10;
+/// The longest vector of a smoothed derivative is of the size of 1 where images differ. What is much shorter
+/// is rounding and stays so.
+inline constexpr float kShortest = 0.02F;
+/// What a cell is to have left of its volume: more than nothing, since the displacement is interpolated and
+/// rounded later.
+inline constexpr double kLeast = 0.05;
+/// So often what mends id + h may fold id - h, and the other way round.
+inline constexpr int kTurns = 20;
+/// A force is a derivative by mm; a displacement, in voxels of its axis.
+std::array<float, 3> force_weights(const Space& fixed);
+}  // namespace greedy
 
 /// One resolution of estimate_deformation(): improves `h` [3, nz, ny, nx], in voxels of `fixed`.
 /// @param map  of voxels of `fixed` to those of `moving`
