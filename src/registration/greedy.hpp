@@ -30,4 +30,9 @@ void improve_greedily_cpu(const Level& fixed, const Level& moving, const VoxelMa
                           const DeformOptions& options, int iterations, std::vector<float>& h,
                           DeformReport& report);
 
+/// All resolutions on the current device, in one stream, with one allocation: see deform_greedily().
+/// @throws BadInput (an extent above 2^20), OutOfMemory, Interrupted
+std::vector<float> deform_greedily_cuda(const Level& fixed, const Level& moving, const Affine& affine,
+                                        const DeformOptions& options, DeformReport& report);
+
 }  // namespace warploom::registration
