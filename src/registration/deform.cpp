@@ -191,9 +191,11 @@ void refuse_gpu(const Run& run, std::string_view what) {
 }
 
 bool runs_on_a_gpu(const DeformOptions& options) {
-  if (options.method == DeformMethod::greedy && options.measure != Measure::nmi) return kBuiltWithCuda;
-  refuse_gpu(options.run, options.method == DeformMethod::greedy ? "deformations by nmi are found"
-                                                                 : "this method of deformation runs");
+  const bool lncc_or_ssd = options.measure == Measure::lncc || options.measure == Measure::ssd;
+  if (options.method == DeformMethod::greedy && lncc_or_ssd) return kBuiltWithCuda;
+  refuse_gpu(options.run, options.method == DeformMethod::greedy
+                              ? fmt::format("deformations by {} are found", name(options.measure))
+                              : "this method of deformation runs");
   return false;
 }
 
