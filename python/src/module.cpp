@@ -48,6 +48,7 @@ NB_MODULE(_core, module) {
   bind_dp(module);
   bind_search(module);
   bind_imaging(module);
+  bind_denoise(module);
   bind_tables(module);
   bind_kernels(module);
 }
