@@ -43,7 +43,16 @@ std::vector<Linear> AddressRanges::Finder::compare(const Condition& c, const Lin
     if (it == kOpposite.end()) return {};
     how = it->second;
   }
-  if (how == "ne") return never_met(c, a, b);
+  if (how == "ne") {
+    std::vector<Linear> found = never_met(c, a, b);
+    // Numbers whose bits differ, differ: at the end of a range that is one number less.
+    if (const MaybeLinear d = addresses ? std::nullopt : add(a, b, -1)) {
+      const Bounds of = bounds_of(*d, conditions.in_block(cfg.block_of[c.instruction]));
+      if (of.least && at_least(*of.least, 0)) found.push_back(*add(number(1), *d, -1));
+      if (of.most && at_most(*of.most, 0)) found.push_back(*add(*d, number(1)));
+    }
+    return found;
+  }
   std::vector<Linear> found;
   const auto below = [&](const Linear& x, const Linear& y, std::int64_t by) {  // x + by <= y
     if (const MaybeLinear d = add(add(x, y, -1), number(by))) found.push_back(*d);
@@ -106,8 +115,14 @@ std::vector<Linear> AddressRanges::Finder::never_met(const Condition& c, const L
     const MaybeLinear first = add(add(*distance, atom(id).sum, -factor), it->second.first->sum, factor);
     if (!first || first->constant % advance != 0) return {};
     for (const auto& t : first->terms)
-      if (!is_uniform(t.first) || t.second % advance != 0) return {};
-    if (advance > 0 ? !at_least(*first, 0) : !at_most(*first, 0)) return {};
+      if (t.second % advance != 0) return {};
+    for (const std::uint32_t from : cfg.graph.predecessors[loop->header]) {
+      if (loop->contains(from) || !cfg.reachable[from]) continue;
+      const Bounds at_first = bounds_of(*first, conditions.on_edge(from, loop->header));
+      if (advance > 0 ? !at_first.least || !at_least(*at_first.least, 0)
+                      : !at_first.most || !at_most(*at_first.most, 0))
+        return {};
+    }
     const MaybeLinear fact =
         advance > 0 ? add(number(advance), *distance, -1) : add(*distance, number(-advance));
     return fact ? std::vector<Linear>{*fact} : std::vector<Linear>{};

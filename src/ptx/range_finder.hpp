@@ -132,6 +132,8 @@ struct AddressRanges::Finder {
 
   // ---- bounds
   Bounds bounds_of(const Linear& sum, const std::vector<Condition>& where);
+  /// Of what advances evenly in a loop from a number that threads differ in: at most 0, for it only advances.
+  MaybeLinear not_before_first(std::uint32_t id);
   std::pair<Linear, Linear> parted(const Linear& sum) const;
   /// A bound of `sum`, where each of `known` is at most 0.
   MaybeLinear upper(const Linear& sum, const std::vector<Linear>& known, unsigned depth);
