@@ -33,17 +33,22 @@ void KernelPass::run() {
     // The parts of the dynamic array, else static arrays by parts, else whole ones.
     const bool may_divide = use_parts_ && !disabled("parts") && !kernel_->uniformity.separators.empty();
     const KernelReport as_prepared = report;
-    const SharedUse whole = kernel_->use;
+    SharedUse whole = kernel_->use;
     for (const std::optional<Divide> divide :
          {std::optional(Divide::dynamic_array), std::optional(Divide::static_arrays),
           std::optional<Divide>()}) {
       if (divide && (!may_divide || (*divide == Divide::dynamic_array && options_.dynamic_pool))) continue;
       if (attempt(divide)) break;
       report = as_prepared;
+      // Why an array was not divided is worth telling.
+      for (std::size_t o = 0; o < whole.objects.size(); ++o)
+        if (kernel_->use.objects.size() == whole.objects.size())
+          whole.objects[o].obstacle = kernel_->use.objects[o].obstacle;
       kernel_->use = whole;
     }
   }
   planner_.reset();
+  ranges_.reset();
   kernel_.reset();  // of thousands of kernels, one at a time is held
   plan_ = {};
 }
@@ -84,7 +89,7 @@ bool KernelPass::attempt(std::optional<Divide> divide) {
   failures_.clear();
   divide_ = divide;
   rests_on_coverage_ = rests_on_parts_ = promise_block_ = false;
-  if (divide_ && !divide_into_parts(*kernel_, *divide_)) return false;
+  if (divide_ && !divide_into_parts(*kernel_, *ranges_, *divide_)) return false;
   const bool wanted = worth_rewriting();
   if (divide_ && !moves_parts()) return false;
   if (!wanted && of_dynamic_array() && statics_may_share()) return false;
@@ -123,6 +128,9 @@ bool KernelPass::prepared() {
   analyse();
   if (kernel_->use.refusal)
     return leave(Verdict::refused, kernel_->use.refusal->text, kernel_->use.refusal->line);
+  if (const auto overrun = find_overrun(
+          *kernel_, ranges_.emplace(kernel_->cfg, kernel_->values, ptx::RangeOptions{kernel_->block})))
+    return leave(Verdict::refused, overrun->text, overrun->line);
   if (kernel_->uniformity.divergent_barrier)
     return leave(Verdict::refused, kernel_->uniformity.divergent_barrier->text,
                  kernel_->uniformity.divergent_barrier->line);
@@ -139,10 +147,17 @@ bool KernelPass::worth_rewriting() {
   dump("parts", options_.dump ? dump_parts(*kernel_) : "");
   std::size_t movable = 0;
   for (const Object& o : kernel_->use.objects) movable += !o.pinned;
-  if (movable < 2 && !options_.dynamic_pool)
-    return leave(Verdict::unchanged, kernel_->object_count() < 2
-                                         ? "it has one shared-memory object"
-                                         : "fewer than two of its objects may share storage");
+  if (movable < 2 && !options_.dynamic_pool) {
+    std::string reason = kernel_->object_count() < 2 ? "it has one shared-memory object"
+                                                     : "fewer than two of its objects may share storage";
+    for (const Object& o : kernel_->use.objects) {
+      if (!o.obstacle) continue;
+      reason += fmt::format("; '{}', PTX line {}: {}", module_.variables[o.variable].name, o.obstacle->line,
+                            o.obstacle->text);
+      break;
+    }
+    return leave(Verdict::unchanged, reason);
+  }
   return decide();
 }
 
@@ -223,7 +238,7 @@ void KernelPass::analyse() {
   dump("cfg", options_.dump ? dump_cfg(*kernel_) : "");
   kernel_->values = number_values(kernel_->cfg);
   dump("values", options_.dump ? dump_values(*kernel_) : "");
-  kernel_->use = find_shared_use(kernel_->cfg, kernel_->values);
+  kernel_->use = find_shared_use(kernel_->cfg, kernel_->values, options_.whole_program);
   dump("provenance", options_.dump ? dump_provenance(*kernel_) : "");
   kernel_->uniformity = find_uniformity(kernel_->cfg, kernel_->values, kernel_->use, !options_.strict);
   dump("uniformity", options_.dump ? dump_uniformity(*kernel_) : "");

@@ -120,6 +120,7 @@ class KernelPass {
   const Options& options_;
   const hw::Architecture& target_;
   std::unique_ptr<Kernel> kernel_;  ///< its passes keep pointers into it
+  std::optional<ptx::AddressRanges> ranges_;
   std::optional<Planner> planner_;
   Plan plan_;
   bool promise_block_ = false;

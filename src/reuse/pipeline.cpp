@@ -68,6 +68,7 @@ std::string edited(const Module& module, const KernelPasses& kernels, std::vecto
 std::string checked(const Module& module, KernelPasses& kernels, const Options& options) {
   CheckOptions check_options;
   check_options.strict = options.strict;
+  check_options.whole_program = options.whole_program;
   if (options.block) check_options.block.assign(options.block->begin(), options.block->end());
   for (;;) {
     std::vector<PoolEntry> entries;

@@ -34,7 +34,7 @@ struct Image {
   }
 };
 
-Result optimized(const std::string& text) {
+Result always_optimized(const std::string& text) {
   Options options;
   options.when = When::always;
   options.assemble = false;
@@ -49,7 +49,7 @@ std::string overlaid(std::string text) {
 }
 
 void expect_divided(const Image& image, const std::string& why) {
-  const Result result = optimized(image.text());
+  const Result result = always_optimized(image.text());
   const KernelReport& report = result.report.kernels.at(0);
   EXPECT_EQ(report.verdict, Verdict::rewritten) << why << ": " << report.reason;
   EXPECT_EQ(report.dynamic_before, 2048u) << why;
@@ -59,7 +59,7 @@ void expect_divided(const Image& image, const std::string& why) {
 }
 
 void expect_whole(const Image& image, const std::string& why) {
-  const Result result = optimized(image.text());
+  const Result result = always_optimized(image.text());
   EXPECT_EQ(result.report.kernels.at(0).verdict, Verdict::unchanged) << why;
   EXPECT_EQ(result.text, image.text()) << why;
   EXPECT_FALSE(check(image.text(), overlaid(image.text())).ok) << why;
@@ -145,6 +145,30 @@ TEST(Table, NegativeAndShortNumbersAreWhatTheirBitsSay) {
                 .guard = "setp.lt.u32 %p3, %r12, 256;",
                 .load = "@%p3 ld.shared.u32 %r4, [%r3];"},
                "16 bits");
+}
+
+TEST(Overruns, AnAccessThatCannotStayInItsArrayRefusesTheKernel) {
+  const auto verdict = [](const std::string& access, const std::string& more = "") {
+    const std::string text =
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u32 n)\n"
+        ".maxntid 256, 1, 1\n{\n.reg .pred %p<9>;\n.reg .b32 %r<30>;\n.reg .b64 %d<9>;\n"
+        ".shared .align 4 .b8 s[1024];\n.shared .align 4 .b8 t[1024];\n"
+        "ld.param.u32 %r9, [n];\nmov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, 2;\nmov.u32 %r10, s;\n"
+        "add.s32 %r3, %r10, %r2;\nmad.lo.u32 %r8, %r9, 4, %r10;\n" +
+        more + access + "\nst.shared.u32 [t], %r1;\nret;\n}\n";
+    return always_optimized(text).report.kernels.at(0);
+  };
+  const KernelReport beyond = verdict("st.shared.u32 [%r3+1024], %r1;");
+  EXPECT_EQ(beyond.verdict, Verdict::refused);
+  EXPECT_THAT(beyond.reason, testing::HasSubstr("at offset 1024 or more, leaves 's' of 1024 bytes"));
+  EXPECT_EQ(verdict("st.shared.u32 [%r3+-1024], %r1;").verdict, Verdict::refused);
+  EXPECT_EQ(verdict("st.shared.v4.u32 [%r3+1012], {%r1, %r1, %r1, %r1};").verdict, Verdict::refused);
+  // Some threads may stay inside, or none comes there, or the address may wrap to a byte of the array.
+  EXPECT_NE(verdict("st.shared.u32 [%r3+1020], %r1;").verdict, Verdict::refused);
+  EXPECT_NE(verdict("st.shared.u32 [%r3+-1020], %r1;").verdict, Verdict::refused);
+  EXPECT_NE(verdict("setp.gt.u32 %p1, %r9, 255; @%p1 bra E; st.shared.u32 [%r3+1024], %r1;\nE:").verdict,
+            Verdict::refused);
+  EXPECT_NE(verdict("setp.gt.u32 %p1, %r9, 255; @%p1 st.shared.u32 [%r8], %r1;").verdict, Verdict::refused);
 }
 
 TEST(Table, ARangeThatWrapsIsNone) {
