@@ -87,6 +87,10 @@ std::vector<Linear> AddressRanges::Finder::compare(const Condition& c, const Lin
   return found;
 }
 
+std::uint32_t AddressRanges::Finder::block_of(const Value& v) const {
+  return v.kind == Value::phi ? v.block : v.instruction == kNone ? kNone : cfg.block_of[v.instruction];
+}
+
 std::vector<Linear> AddressRanges::Finder::never_met(const Condition& c, const Linear& a, const Linear& b) {
   const std::uint32_t here = cfg.block_of[c.instruction];
   const Loop* loop = cfg.loop_of[here] == kNone ? nullptr : &cfg.loops[cfg.loop_of[here]];
@@ -114,8 +118,12 @@ std::vector<Linear> AddressRanges::Finder::never_met(const Condition& c, const L
     const std::int64_t advance = -factor * it->second.step.constant;  // of a towards b
     const MaybeLinear first = add(add(*distance, atom(id).sum, -factor), it->second.first->sum, factor);
     if (!first || first->constant % advance != 0) return {};
-    for (const auto& t : first->terms)
-      if (t.second % advance != 0) return {};
+    for (const auto& [term, times_in_it] : first->terms) {
+      if (times_in_it % advance != 0) return {};
+      // Only the counter may change in the loop.
+      const std::uint32_t at = term < values.all.size() ? block_of(values.all[term]) : kNone;
+      if (at != kNone && loop->contains(at)) return {};
+    }
     for (const std::uint32_t from : cfg.graph.predecessors[loop->header]) {
       if (loop->contains(from) || !cfg.reachable[from]) continue;
       const Bounds at_first = bounds_of(*first, conditions.on_edge(from, loop->header));

@@ -149,6 +149,11 @@ TEST(AddressRanges, InLoopsThatCountDownFromANumberOfTheThread) {
   // Without the guard a thread may begin at 0 and count below it.
   EXPECT_EQ(range(loop + body), "0..?");
   EXPECT_EQ(range(loop + "setp.eq.s32 %p2, %r6, 1; @%p2 bra E;" + body), "0..?");
+  // Up to a number that the loop sets anew each time, which may never be met.
+  EXPECT_EQ(range("mov.u32 %r5, 0;\nL:\n ld.global.u32 %r6, [%d1]; and.b32 %r6, %r6, 15;"
+                  "setp.eq.s32 %p1, %r5, %r6; @%p1 bra E; shl.b32 %r2, %r5, 2; add.s32 %r3, %r10, %r2;"
+                  "st.shared.u32 [%r3], %r1; add.s32 %r5, %r5, 1; bra L;\nE:"),
+            "0..?");
   // By twos, an odd number never meets 0.
   EXPECT_EQ(
       range("and.b32 %r6, %r1, 3; shl.b32 %r2, %r1, 2; add.s32 %r3, %r10, %r2;"

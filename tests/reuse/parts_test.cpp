@@ -82,7 +82,7 @@ TEST(Parts, AreLeftWhereAnAccessMayReachTheNeighbour) {
     EXPECT_EQ(report.verdict, Verdict::unchanged) << more;
     EXPECT_EQ(report.dynamic_before, 0u) << more;
     if (more == unknown) {
-      EXPECT_THAT(report.reason, HasSubstr("'s', PTX line 25: this access is not proved"));
+      EXPECT_THAT(report.reason, HasSubstr("'s', PTX line 27: this access is not proved"));
     }
   }
   // No address of a part changes its value, so that it may be compared.
