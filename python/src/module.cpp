@@ -48,6 +48,8 @@ NB_MODULE(_core, module) {
   bind_dp(module);
   bind_search(module);
   bind_imaging(module);
+  bind_denoise(module);
+  bind_registration(module);
   bind_tables(module);
   bind_kernels(module);
 }

@@ -4,11 +4,14 @@ from . import dp, reuse, sim
 from ._asked import State as ProgressState
 from ._core import BadInput, Error, Internal, NoDevice, OutOfMemory, devices
 from ._core import version as __version__
-from ._search import distance_matrix
+from ._denoise import Denoised, denoise
+from ._registration import Registration, register
+from ._search import Index, Match, Matches, distance_matrix, distance_profile, search
 from ._segment import Segmentation, segment
 from ._table import Counts, HashTable, Outcomes, kmers
 
 __all__ = [
-    "BadInput", "Counts", "Error", "HashTable", "Internal", "NoDevice", "OutOfMemory", "Outcomes", "ProgressState", "Segmentation",
-    "__version__", "devices", "distance_matrix", "dp", "kmers", "reuse", "segment", "sim",
+    "BadInput", "Counts", "Denoised", "Error", "HashTable", "Index", "Internal", "Match", "Matches", "NoDevice", "OutOfMemory", "Outcomes",
+    "ProgressState", "Registration", "Segmentation", "__version__", "denoise", "devices", "distance_matrix", "distance_profile", "dp", "kmers", "register", "reuse",
+    "search", "segment", "sim",
 ]

@@ -12,11 +12,12 @@ from ._arrays import on_host
 from ._core import BadInput
 
 
-def _is_nibabel(image: Any) -> bool:
+def is_nibabel(image: Any) -> bool:
+    """By what it has; nibabel is not imported for it."""
     return hasattr(image, "dataobj") and hasattr(image, "affine") and hasattr(image, "header")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Placed:
     """An image's values, x last (C order), where they lie, and the way back."""
 
@@ -37,7 +38,7 @@ class Placed:
 
 def placed(image: Any, name: str, spacing: Sequence[float] | None) -> Placed:
     """An image as its values: of nibabel's the axes are turned round, so that nothing is copied."""
-    if _is_nibabel(image):
+    if is_nibabel(image):
         data = np.asanyarray(image.dataobj)
         while data.ndim > 2 and data.shape[-1] == 1:
             data = data[..., 0]
@@ -50,4 +51,4 @@ def placed(image: Any, name: str, spacing: Sequence[float] | None) -> Placed:
         if len(spacing) != values.ndim:
             raise BadInput(f"spacing: {len(spacing)} numbers, expected {values.ndim}, one for each axis")
         steps = tuple(float(s) for s in spacing)
-    return Placed(values, steps, image if _is_nibabel(image) else None)
+    return Placed(values, steps, image if is_nibabel(image) else None)

@@ -207,6 +207,8 @@ TEST_F(Register, SaysWhatIsWrongAndWritesNothing) {
   refused(two + "--method elastic" + out, "rigid, similarity, affine, greedy and curvature");
   refused(two + "--measure mse" + out, "lncc, nmi and ssd");
   refused(two + "--radius 0" + out, "--radius");
+  refused(two + "--method affine --device cuda" + out, "on the CPU alone");
+  refused(two + "--measure nmi --device cuda" + out, "by nmi are found on the CPU alone");
   refused(two + "--keep-init" + out, "start to keep");
   refused("fixed.nii.gz none.nii.gz" + out, "none.nii.gz");
 

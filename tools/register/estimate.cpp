@@ -128,9 +128,10 @@ Json as_json(const Settings& s, const PlacedImage& fixed, const PlacedImage& mov
                            {"resolutions", r.align->resolutions},
                            {"evaluations", r.align->evaluations}};
   if (r.deform)
-    out["deformation"] = {{"iterations", r.deform->iterations},
-                          {"measure", r.deform->measure},
-                          {"smoothed_voxels", r.deform->smoothed_voxels}};
+    out["deformation"] = {
+        {"iterations", r.deform->iterations},           {"measure", r.deform->measure},
+        {"smoothed_voxels", r.deform->smoothed_voxels}, {"device", name(r.deform->device)},
+        {"kernel_seconds", r.deform->kernel_seconds},   {"device_bytes", r.deform->device_bytes}};
   const FoldCertificate& c = r.certificate;
   out["folding"] = {{"proved_none", c.proved()},
                     {"kind", name(c.kind)},
@@ -159,8 +160,8 @@ std::string as_text(const Settings& s, const PlacedImage& fixed, const PlacedIma
   if (r.deform && !r.deform->measure.empty()) {
     std::string levels;
     for (const int n : r.deform->iterations) levels += fmt::format("{}{}", levels.empty() ? "" : ",", n);
-    text += fmt::format("  deformation {} {:.4f} after {} iterations\n", deform_measure,
-                        r.deform->measure.back(), levels);
+    text += fmt::format("  deformation {} {:.4f} after {} iterations{}\n", deform_measure,
+                        r.deform->measure.back(), levels, r.deform->device.is_gpu() ? " on the GPU" : "");
   }
   const FoldCertificate& c = r.certificate;
   text += c.proved() ? fmt::format("  folding     none (proved by {}); smallest determinant {:.3g}\n",
@@ -307,7 +308,7 @@ std::function<int()> add_register_estimate(Command& command) {
               "Of curvature: the steps of 2003 instead of Gauss and Newton's; many more iterations");
   command.add("--allow-folds", &s->with.deform.allow_folds, "Do not keep the map from folding");
   command.group("Run");
-  command.add_threads(s->with.align.run.threads);
+  command.add_run(s->with.align.run);
   add_max_memory(
       command, s->max_memory,
       "Refuse a file whose header asks for more, before it is unpacked; as 2G [what is available]");
