@@ -112,23 +112,12 @@ void CurvatureObjective::semi_implicit(const std::vector<float>& u, const std::v
 }
 
 void CurvatureObjective::laplacian(std::span<const float> f, std::span<float> out) const {
-  const std::array<std::int64_t, 3> size{grid_.nx, grid_.ny, grid_.nz},
-      stride{1, grid_.nx, grid_.nx * grid_.ny};
-  std::array<float, 3> scale{};
-  for (std::size_t a = 0; a < 3; ++a) scale[a] = static_cast<float>(1 / (spacing_[a] * spacing_[a]));
+  float weight[3];
+  for (std::size_t a = 0; a < 3; ++a) weight[a] = static_cast<float>(1 / (spacing_[a] * spacing_[a]));
+  const auto row = WARPLOOM_PICK(laplacian_row);
   parallel_for(grid_.nz, [&](std::int64_t z) {
     for (std::int64_t y = 0; y < grid_.ny; ++y)
-      for (std::int64_t x = 0; x < grid_.nx; ++x) {
-        const std::int64_t i = (z * grid_.ny + y) * grid_.nx + x;
-        const float* at = f.data() + i;
-        const std::array<std::int64_t, 3> place{x, y, z};
-        float sum = 0;
-        for (std::size_t a = 0; a < 3; ++a) {
-          if (place[a] > 0) sum += scale[a] * (at[-stride[a]] - at[0]);
-          if (place[a] + 1 < size[a]) sum += scale[a] * (at[stride[a]] - at[0]);
-        }
-        out[static_cast<std::size_t>(i)] = sum;
-      }
+      row({grid_, y, z, f.data(), {weight[0], weight[1], weight[2]}, out.data()});
   });
 }
 

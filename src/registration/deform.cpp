@@ -10,6 +10,7 @@
 #include "core/doors.hpp"
 #include "registration/affine_objective.hpp"
 #include "registration/curvature.hpp"
+#include "registration/demons.hpp"
 #include "registration/greedy.hpp"
 #include "registration/positive_step.hpp"
 #include "warploom/core/error.hpp"
@@ -26,7 +27,8 @@ void check_options(const DeformOptions& o) {
       throw BadInput(fmt::format("{} is {:g}; it is from {:g} to {:g}", what, v, from, to));
   };
   name(o.measure);
-  if (o.method != DeformMethod::greedy && o.method != DeformMethod::curvature)
+  if (o.method != DeformMethod::greedy && o.method != DeformMethod::curvature &&
+      o.method != DeformMethod::demons)
     refuse_enumerator(o.method, "the method");
   within(o.bending, 1e-9, 1e9, "the weight of bending");
   within(o.radius, 1, 8, "the radius of lncc [voxels]");
@@ -172,12 +174,14 @@ Deformation estimate_deformation(const PlacedImage& fixed_image, const PlacedIma
       (objective.value(affine), objective.overlap() == 0))
     throw BadInput("with this affine map no voxel of the fixed image meets the moving one");
 
-  if (options.method == DeformMethod::curvature || options.measure == Measure::ssd)
+  if (options.method != DeformMethod::greedy || options.measure == Measure::ssd)
     match_brightness(fixed, moving, affine);
 
-  // The greedy method moves both images to the middle between them; curvature moves one all the way.
+  // The greedy method moves both images to the middle between them; the others move one all the way.
   const bool halfway = options.method == DeformMethod::greedy;
-  const auto improve = halfway ? improve_greedily_cpu : improve_by_curvature_cpu;
+  const auto improve = halfway                                     ? improve_greedily_cpu
+                       : options.method == DeformMethod::curvature ? improve_by_curvature_cpu
+                                                                   : improve_by_demons_cpu;
   Deformation out;
   const double finest = smallest_spacing(fixed.space);
   std::vector<float> h;
