@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <vector>
 
@@ -10,10 +11,10 @@ namespace {
 // A slope of a tenth of the image's deviation by a voxel is noise rather than an edge.
 constexpr float kNoise = 0.1F, kFloor = kNoise * kNoise;
 
-// q = a^2 / (b c) of a voxel, a = g . k + e, b = g . g + e, c = k . k + e, of the slopes g of the fixed and k
-// of the moving image, has the derivatives 2 P (g - (a / c) k) by k, P = a / (b c), and alike by g. Slopes
-// are differences of neighbours, so that a value's derivative is a difference of those of its neighbours, the
-// other way round.
+// q = a^2 / (b c) of a voxel, a = |g . k| + e, b = g . g + e, c = k . k + e, of the slopes g of the fixed and
+// k of the moving image, has the derivatives 2 P (s g - (a / c) k) by k, P = a / (b c), s the sign of g . k,
+// and alike by g. Slopes are differences of neighbours, so that a value's derivative is a difference of those
+// of its neighbours, the other way round.
 class GradientFields : public ImageMeasure {
  public:
   GradientFields(const GridSize& grid, const std::array<double, 3>& spacing, std::int64_t voxels)
@@ -74,20 +75,21 @@ class GradientFields : public ImageMeasure {
     for (std::int64_t x = 0; x < grid_.nx; ++x) {
       const Difference of[3] = {{x, grid_.nx, 1, weight_[0]}, of_y, of_z};
       const float *f = fixed + first + x, *m = moving + first + x;
-      float g[3], k[3], a = kFloor, b = kFloor, c = kFloor;
+      float g[3], k[3], along = 0, b = kFloor, c = kFloor;
       for (int i = 0; i < 3; ++i) {
         g[i] = of[i].share * (f[of[i].up] - f[of[i].down]);
         k[i] = of[i].share * (m[of[i].up] - m[of[i].down]);
-        a += g[i] * k[i], b += g[i] * g[i], c += k[i] * k[i];
+        along += g[i] * k[i], b += g[i] * g[i], c += k[i] * k[i];
       }
+      const float a = std::abs(along) + kFloor, sign = along < 0 ? -1.0F : 1.0F;
       // What the moving image does not cover is flat there, as with lncc.
       const bool counted = counts == nullptr || counts[first + x] != 0;
       const float p = counted ? a / (b * c) : 0.0F;
       sum += double(counted ? a * p : kFloor / b);
       float* out = by_slope_.data() + first + x;
       for (int i = 0; i < 3; ++i) {
-        out[i * voxels] = 2 * p * of[i].share * (k[i] - a / b * g[i]);
-        out[(3 + i) * voxels] = 2 * p * of[i].share * (g[i] - a / c * k[i]);
+        out[i * voxels] = 2 * p * of[i].share * (sign * k[i] - a / b * g[i]);
+        out[(3 + i) * voxels] = 2 * p * of[i].share * (sign * g[i] - a / c * k[i]);
       }
     }
     return sum;

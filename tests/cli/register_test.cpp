@@ -310,6 +310,8 @@ TEST_F(Register, SaysWhatIsWrongAndWritesNothing) {
   refused(two + "--moving-mask empty.nii.gz" + out, "empty.nii.gz");
   write_placed(path("slice.nii.gz"), head_on(space_around(30, 30, 1)));
   refused("fixed.nii.gz slice.nii.gz" + out, "two dimensions");
+  write_placed(path("sagittal.nii.gz"), head_on(space_around(1, 30, 30)));
+  refused("sagittal.nii.gz sagittal.nii.gz" + out, "is a slice of 1 x 30 x 30 voxels");
   write_file_atomically(path("singular.mat"), "1 0 0 0\n0 1 0 0\n0 0 0 0\n0 0 0 1\n");
   refused(two + "--init singular.mat" + out, "singular.mat");
   write_file_atomically(path("away.mat"), "1 0 0 900\n0 1 0 0\n0 0 1 0\n0 0 0 1\n");

@@ -95,7 +95,7 @@ TEST(EstimateDeformation, ByDemonsUndoesAKnownOneAndFoldsNowhere) {
   const PlacedImage head = head_on(space);
   const auto none = estimate_deformation(head, head, identity_affine(),
                                          {.method = DeformMethod::demons, .iterations = {20, 10}});
-  EXPECT_EQ(mean_distance(space, same(), map_of(none.field)), 0);
+  EXPECT_LT(mean_distance(space, same(), map_of(none.field)), 1e-6);
 }
 
 TEST(EstimateDeformation, UndoesAKnownOneByTheEdges) {
@@ -148,7 +148,7 @@ TEST(EstimateDeformation, DoesNotDependOnTheOrderOfAxes) {
       const auto found = estimate_deformation(numbered(a, order, flips), numbered(b, order, 7 - flips),
                                               identity_affine(), options);
       EXPECT_LT(mean_distance(space, map_of(first.field), map_of(found.field)), 0.003)  // a thousandth voxel
-          << order[0] << order[1] << order[2] << ' ' << flips;
+          << static_cast<int>(method) << ' ' << order[0] << order[1] << order[2] << ' ' << flips;
     });
   }
 }
