@@ -24,6 +24,10 @@ class ImageMeasure {
   virtual void derivative(const Strip& strip, const Row& row) const = 0;
 };
 
+/// Of local correlation, added to covariance and variances: a standard deviation of a thirtieth of the
+/// image's is noise rather than structure.
+inline constexpr float kLnccFloor = 1e-3F;
+
 /// @param spacing  of voxels along each axis, in any unit
 /// @param voxels   that count in the fixed image
 std::unique_ptr<ImageMeasure> make_measure(Measure measure, int radius, const GridSize& grid,

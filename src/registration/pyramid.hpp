@@ -27,6 +27,13 @@ Level finest_level(const PlacedImage& image, const imaging::Mask& mask, const ch
 /// which has the same variance.
 Level coarser(Level level, double spacing);
 
+/// The axis that coarser() halves next, or -1.
+int axis_to_halve(const Space& space, double spacing);
+/// The level with half the voxels along an axis.
+Level halve(const Level& from, int axis);
+/// The grid of a level with half the voxels along an axis.
+Space halved(const Space& space, int axis);
+
 /// mm along each axis of voxels.
 std::array<double, 3> spacing_of(const Affine& to_world);
 /// Of the axes that have more than one voxel.

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/doors.hpp"
+#include "registration/devices.hpp"
 #include "warploom/core/error.hpp"
 
 namespace warploom::registration {
@@ -57,18 +58,23 @@ Registration register_images(const PlacedImage& fixed, const PlacedImage& moving
                  : options.method == Method::similarity ? Motion::similarity
                                                         : Motion::affine;
   Registration out;
+  const bool deforms = options.method >= Method::greedy;
+  DeformOptions deform = options.deform;
+  deform.method = options.method == Method::curvature ? DeformMethod::curvature
+                  : options.method == Method::demons  ? DeformMethod::demons
+                                                      : DeformMethod::greedy;
+  deform.measure = align.measure, deform.radius = align.radius, deform.run = align.run;
+  if (deforms) {
+    runs_on_a_gpu(deform);  // throws before minutes have passed
+    align.run.devices = {Device::cpu};
+  }
   if (options.keep_start) {
     out.affine = *align.start;
   } else {
     const Alignment found = estimate_affine(fixed, moving, align);
     out.affine = found.affine, out.align = found.report;
   }
-  if (options.method >= Method::greedy) {
-    DeformOptions deform = options.deform;
-    deform.method = options.method == Method::greedy      ? DeformMethod::greedy
-                    : options.method == Method::curvature ? DeformMethod::curvature
-                                                          : DeformMethod::demons;
-    deform.measure = align.measure, deform.radius = align.radius, deform.run = align.run;
+  if (deforms) {
     deform.fixed_mask = std::move(align.fixed_mask), deform.moving_mask = std::move(align.moving_mask);
     Deformation found = estimate_deformation(fixed, moving, out.affine, deform);
     out.field = std::move(found.field), out.deform = std::move(found.report);

@@ -285,6 +285,8 @@ TEST_F(Register, SaysWhatIsWrongAndWritesNothing) {
   refused(two + "--method elastic" + out, "rigid, similarity, affine, greedy, curvature and demons");
   refused(two + "--measure mse" + out, "lncc, nmi, ssd and ngf");
   refused(two + "--radius 0" + out, "--radius");
+  refused(two + "--method affine --device cuda" + out, "on the CPU alone");
+  refused(two + "--measure nmi --device cuda" + out, "by nmi are found on the CPU alone");
   refused(two + "--keep-init" + out, "start to keep");
   refused("fixed.nii.gz none.nii.gz" + out, "none.nii.gz");
   refused("fixed.nii.gz moving.nii.gz moving.nii.gz" + out, "2 moving images; put {}");

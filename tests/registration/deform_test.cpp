@@ -1,5 +1,6 @@
 #include "warploom/registration/deform.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include "registration/phantom.hpp"
 #include "registration/scenes.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/registration/align.hpp"
 #include "warploom/registration/folding.hpp"
 
 namespace warploom::registration {
@@ -184,6 +186,23 @@ TEST(EstimateDeformation, DoesNotDependOnTheNumberOfThreads) {
         .field.mm;
   };
   EXPECT_EQ(of(1), of(3));
+}
+
+TEST(EstimateDeformation, OnAGpuIsGreedyByCorrelationOrDifferencesAlone) {
+  const PlacedImage head = head_on(space_around(20, 20, 20));
+  const auto message = [&](const DeformOptions& options) -> std::string {
+    try {
+      estimate_deformation(head, head, identity_affine(), options);
+    } catch (const NoDevice& refused) {
+      return refused.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(message({.measure = Measure::nmi, .run = {.devices = {Device::cuda}}}),
+              testing::HasSubstr("by nmi are found on the CPU alone"));
+  EXPECT_THAT(message({.method = DeformMethod::curvature, .run = {.devices = {Device::cuda}}}),
+              testing::HasSubstr("on the CPU alone"));
+  EXPECT_THROW(estimate_affine(head, head, {.run = {.devices = {Device::cuda}}}), NoDevice);
 }
 
 TEST(EstimateDeformation, RefusesWhatMakesNoSense) {

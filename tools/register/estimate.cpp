@@ -314,7 +314,7 @@ std::function<int()> add_register_estimate(Command& command) {
               "Of curvature: the steps of 2003 instead of Gauss and Newton's; many more iterations");
   command.add("--allow-folds", &s->with.deform.allow_folds, "Do not keep the map from folding");
   command.group("Run");
-  command.add_threads(s->with.align.run.threads);
+  command.add_run(s->with.align.run);
   add_max_memory(
       command, s->max_memory,
       "Refuse files whose headers ask for more, and registrations that need more, before they begin; as 2G [what is available]");

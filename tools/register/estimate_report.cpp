@@ -39,7 +39,10 @@ Json as_json(const Estimate& e) {
   if (r.deform)
     out["deformation"] = {{"iterations", r.deform->iterations},
                           {"measure", r.deform->measure},
-                          {"smoothed_voxels", r.deform->smoothed_voxels}};
+                          {"smoothed_voxels", r.deform->smoothed_voxels},
+                          {"device", name(r.deform->device)},
+                          {"kernel_seconds", r.deform->kernel_seconds},
+                          {"device_bytes", r.deform->device_bytes}};
   const FoldCertificate& c = r.certificate;
   out["folding"] = {{"proved_none", c.proved()},
                     {"kind", name(c.kind)},
@@ -70,8 +73,8 @@ std::string as_text(const Estimate& e, bool stages) {
   if (r.deform && !r.deform->measure.empty()) {
     std::string levels;
     for (const int n : r.deform->iterations) levels += fmt::format("{}{}", levels.empty() ? "" : ",", n);
-    text += fmt::format("  deformation {} {:.4f} after {} iterations\n", deform_measure,
-                        r.deform->measure.back(), levels);
+    text += fmt::format("  deformation {} {:.4f} after {} iterations{}\n", deform_measure,
+                        r.deform->measure.back(), levels, r.deform->device.is_gpu() ? " on the GPU" : "");
   }
   const FoldCertificate& c = r.certificate;
   text += c.proved() ? fmt::format("  folding     none (proved by {}); smallest determinant {:.3g}\n",

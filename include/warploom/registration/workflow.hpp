@@ -27,7 +27,8 @@ std::string_view name(Method method);
 struct RegisterOptions {
   Method method = Method::greedy;
   /// `motion` of the affine stage goes by the method; its measure, radius, masks and `run` are those of both
-  /// stages.
+  /// stages, but that the affine one runs on the CPU; a GPU has the deformations that DeformOptions::run
+  /// names.
   AlignOptions align = {};
   /// Its method, measure, radius, masks and `run` are not looked at.
   DeformOptions deform = {};
@@ -53,7 +54,7 @@ std::uint64_t memory_for(const imaging::Grid& fixed, const imaging::Grid& moving
                          const RegisterOptions& options = {});
 
 /// @throws BadInput (as estimate_affine() and estimate_deformation(); keep_start without a start),
-/// OutOfMemory, Interrupted
+/// NoDevice, OutOfMemory, Interrupted
 Registration register_images(const PlacedImage& fixed, const PlacedImage& moving,
                              const RegisterOptions& options = {});
 
