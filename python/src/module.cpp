@@ -49,6 +49,7 @@ NB_MODULE(_core, module) {
   bind_search(module);
   bind_imaging(module);
   bind_denoise(module);
+  bind_registration(module);
   bind_tables(module);
   bind_kernels(module);
 }

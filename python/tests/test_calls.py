@@ -2,7 +2,6 @@
 
 import os
 import signal
-import statistics
 import threading
 import time
 
@@ -115,28 +114,29 @@ def test_other_python_threads_run_meanwhile():
 
 
 def seconds_a_call(call, calls=2000, tries=7):
+    """Of this thread's processor time, which others' work does not lengthen much."""
     times = []
     for _ in range(tries):
-        begin = time.perf_counter()
+        begin = time.thread_time()
         for _ in range(calls):
             call()
-        times.append((time.perf_counter() - begin) / calls)
+        times.append((time.thread_time() - begin) / calls)
     return min(times)
 
 
 def test_a_call_costs_microseconds():
-    """Whole calls, the work itself in them."""
+    """Whole calls, the work itself in them; measured in the guide, here a bound that a busy machine keeps."""
     d, X = np.array([3, 4, 5]), walks(2, 8)
     assert seconds_a_call(lambda: wl.dp.chain(d)) < 60e-6
-    assert seconds_a_call(lambda: wl.distance_matrix(X)) < 60e-6
+    assert seconds_a_call(lambda: wl.distance_matrix(X, threads=1)) < 60e-6
 
 
 def test_import_takes_little_beyond_numpys(python):
     def seconds(module):
-        code = f"import time; import numpy; b = time.perf_counter(); import {module}; print(time.perf_counter() - b)"
-        return statistics.median(float(python(code)) for _ in range(5))
+        code = f"import time; import numpy; b = time.process_time(); import {module}; print(time.process_time() - b)"
+        return min(float(python(code)) for _ in range(5))
 
-    assert seconds("warploom") < 0.3  # 0.02 on an idle machine: measured in the guide
+    assert seconds("warploom") < 0.15
 
 
 def test_import_needs_no_driver_and_brings_nothing_of_others(python):

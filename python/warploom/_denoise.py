@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import pathlib
-import tempfile
 from dataclasses import dataclass, field
 from typing import Any, Sequence
 
@@ -21,7 +19,7 @@ MAPS = ("fa", "md", "ad", "rd", "mo", "l1", "l2", "l3", "v1", "v2", "v3", "s0", 
 Affine = Sequence[Sequence[float]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Denoised:
     """Tensors and their maps: arrays of the input's axes, or nibabel images where it was one."""
 
@@ -94,16 +92,17 @@ def denoise(
     Raises:
         BadInput: gradients that are not one a volume, no diffusion weighting, an empty mask.
     """
+    import tempfile  # import warploom shall take little
+
     run = asked(device, threads, progress)
     values, place, steps, source = _placed(dwi, affine, spacing)
     with tempfile.TemporaryDirectory(prefix="warploom-") as folder:
-        files = pathlib.Path(folder)
         if hasattr(bvals, "bvals") and hasattr(bvals, "bvecs"):
             bvals, bvecs = bvals.bvals, bvals.bvecs
-        bval, bvec = _gradient_file(bvals, files / "bvals", "bvals"), _gradient_file(bvecs, files / "bvecs", "bvecs")
+        bval, bvec = _gradient_file(bvals, f"{folder}/bvals", "bvals"), _gradient_file(bvecs, f"{folder}/bvecs", "bvecs")
         arrays, report, placed = _core.denoise(
             os.fspath(dwi) if isinstance(dwi, (str, os.PathLike)) else "<image>", values, steps, place, bval, bvec,
-            "" if grad is None else os.fspath(grad), _mask_file(mask, files / "mask.nii", steps, place), order, regulariser,
+            "" if grad is None else os.fspath(grad), _mask_file(mask, f"{folder}/mask.nii", steps, place), order, regulariser,
             lambda_, solver, series, list(shells), list(MAPS if maps is None else maps), run,
         )
     given = {name: _back(array.T, source) for name, array in arrays.items()}
@@ -135,7 +134,7 @@ def _placed(
     return numbers(array.T, "dwi", np.float32), place, (x, y, z), source
 
 
-def _gradient_file(values: Any, path: pathlib.Path, name: str) -> str:
+def _gradient_file(values: Any, path: str, name: str) -> str:
     """Arrays go the way of files, so that one set of rules reads both."""
     if values is None:
         return ""
@@ -145,17 +144,17 @@ def _gradient_file(values: Any, path: pathlib.Path, name: str) -> str:
     if array.ndim > 2:
         raise BadInput(f"{name}: shape {list(array.shape)}, expected [volumes] or [volumes, 3]")
     np.savetxt(path, array.reshape(1, -1) if array.ndim == 1 else array, fmt="%.17g")
-    return str(path)
+    return path
 
 
-def _mask_file(mask: Any, path: pathlib.Path, spacing: tuple[float, float, float], affine: list[list[float]]) -> str:
+def _mask_file(mask: Any, path: str, spacing: tuple[float, float, float], affine: list[list[float]]) -> str:
     if isinstance(mask, (str, os.PathLike)):
         return os.fspath(mask)
     array = np.asanyarray(mask.dataobj) if is_nibabel(mask) else on_host(mask, "mask")
     if array.ndim != 3:
         raise BadInput(f"mask: shape {list(array.shape)}, expected [x, y, z]")
-    _core.write_mask(str(path), np.ascontiguousarray((array != 0).T, dtype=np.uint8), spacing, affine)
-    return str(path)
+    _core.write_mask(path, np.ascontiguousarray((array != 0).T, dtype=np.uint8), spacing, affine)
+    return path
 
 
 def _back(values: NDArray[np.float32], source: Any) -> Any:

@@ -17,7 +17,7 @@ def is_nibabel(image: Any) -> bool:
     return hasattr(image, "dataobj") and hasattr(image, "affine") and hasattr(image, "header")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Placed:
     """An image's values, x last (C order), where they lie, and the way back."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass, field
 from typing import Any, Iterator, NamedTuple, Sequence, overload
 
@@ -93,7 +92,7 @@ class Pair(NamedTuple):
     negated: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Match:
     """A place where the query occurs."""
 
@@ -144,6 +143,8 @@ class Matches(Sequence[Match]):
 
     def to_pandas(self) -> Any:
         """A DataFrame: onset, duration, channels, score, a row a match."""
+        import importlib
+
         pandas: Any = importlib.import_module("pandas")
         return pandas.DataFrame(
             {"onset": [m.onset for m in self], "duration": [m.duration for m in self],

@@ -15,7 +15,7 @@ from ._core import BadInput
 from ._images import Placed, placed
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Segmentation:
     """The sides of an image."""
 

@@ -44,7 +44,7 @@ class Report(NamedTuple):
     bytes: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Chain:
     """In which order to multiply a chain of matrices."""
 
@@ -85,7 +85,7 @@ def chain(
     return Chain(cost, left, structure, took, Report(*report), splits)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Structure:
     """A secondary structure of an RNA without pseudoknots."""
 
@@ -152,7 +152,7 @@ def nussinov(
     return found[0] if isinstance(seq, str) else found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Triangulation:
     """Of a simple polygon."""
 
@@ -194,7 +194,7 @@ def polygon(
     return Triangulation(weight, perimeter, convex, triangles, diagonals, took, Report(*report))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SearchTree:
     """A binary search tree of the keys 1 .. n; 0 stands for a gap, where a search ends without success."""
 

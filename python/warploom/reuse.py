@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any, List, NamedTuple, Sequence
 
@@ -23,7 +22,7 @@ def _shape(block: Sequence[int] | int | None, name: str) -> tuple[int, int, int]
     return x, y, z
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Optimized:
     """A PTX module after rewriting."""
 
@@ -61,6 +60,8 @@ def optimize(
     text, summary, report, html = _core.reuse_optimize(
         ptx, file, when, _shape(block, "block"), architecture, strict, barriers, ptxas, list(only), asked("auto", 0, None)
     )
+    import json  # import warploom shall take little
+
     return Optimized(text, json.loads(report), summary, html)
 
 

@@ -29,7 +29,7 @@ class Site(NamedTuple):
     """``"write of 4 bytes"``"""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Finding:
     """Something that a kernel may not do."""
 
@@ -45,7 +45,7 @@ class Finding:
     """Of a race: the earlier access."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Outcome:
     """What a launch did."""
 

@@ -275,9 +275,10 @@ TEST_P(GreedyKernels, SmoothWhatFolds) {
 }
 
 /// The field of the whole registration in the simulator, beside the CPU's [voxels].
-DeformReport expect_the_cpus(const Space& space, const DeformOptions& options, float tolerance,
+DeformReport expect_the_cpus(const Space& space, DeformOptions options, float tolerance,
                              const std::function<Point(const Point&)>& bent) {
   const PlacedImage fixed = head_on(space, bent), moving = head_on(space);
+  options.run.devices = {Device::cpu};
   const Deformation expected = estimate_deformation(fixed, moving, identity_affine(), options);
   const auto found = [&] {
     SimulatedQueue queue;
