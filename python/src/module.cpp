@@ -50,6 +50,7 @@ NB_MODULE(_core, module) {
   bind_imaging(module);
   bind_denoise(module);
   bind_registration(module);
+  bind_tile(module);
   bind_tables(module);
   bind_kernels(module);
 }

@@ -10,6 +10,7 @@ void bind_search(nb::module_& module);
 void bind_imaging(nb::module_& module);
 void bind_denoise(nb::module_& module);
 void bind_registration(nb::module_& module);
+void bind_tile(nb::module_& module);
 void bind_tables(nb::module_& module);
 void bind_kernels(nb::module_& module);
 

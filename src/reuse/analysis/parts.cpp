@@ -160,13 +160,17 @@ std::optional<Reason> find_overrun(const Kernel& kernel, ptx::AddressRanges& ran
         kernel.function->operands[access.address].kind != ptx::OperandKind::address)
       continue;
     const Object& o = kernel.use.objects[access.objects._Find_first()];
+    const auto size = static_cast<std::int64_t>(o.bytes);
+    // Ranges of all addresses take time: those are asked for whose displacement alone is no place in the
+    // array.
+    const std::int64_t displacement = kernel.function->operands[access.address].value;
+    if (displacement >= 0 && displacement + access.bytes <= size) continue;
     const ptx::AddressRange range = ranges.of(access.instruction, access.address);
     if (o.dynamic || range.variable != o.variable || !range.least || !range.most) continue;
     const auto least = ranges.extremes(*range.least);
     const auto most = ranges.extremes(*range.most);
     // A number that far away may be the same address modulo 2^32 as one inside.
     if (!least || !most || least->first < -kNear || most->second > kNear) continue;
-    const auto size = static_cast<std::int64_t>(o.bytes);
     if (least->first + access.bytes <= size && most->second >= 0) continue;
     // Compilers leave rests of unrolled loops that never run: only what every thread comes to is a fault.
     if (kernel.instruction(access.instruction).guard != kNone) continue;
