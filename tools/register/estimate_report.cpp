@@ -37,12 +37,10 @@ Json as_json(const Estimate& e) {
                            {"resolutions", r.align->resolutions},
                            {"evaluations", r.align->evaluations}};
   if (r.deform)
-    out["deformation"] = {{"iterations", r.deform->iterations},
-                          {"measure", r.deform->measure},
-                          {"smoothed_voxels", r.deform->smoothed_voxels},
-                          {"device", name(r.deform->device)},
-                          {"kernel_seconds", r.deform->kernel_seconds},
-                          {"device_bytes", r.deform->device_bytes}};
+    out["deformation"] = {
+        {"iterations", r.deform->iterations},           {"measure", r.deform->measure},
+        {"smoothed_voxels", r.deform->smoothed_voxels}, {"device", name(r.deform->device)},
+        {"kernel_seconds", r.deform->kernel_seconds},   {"device_bytes", r.deform->device_bytes}};
   const FoldCertificate& c = r.certificate;
   out["folding"] = {{"proved_none", c.proved()},
                     {"kind", name(c.kind)},
