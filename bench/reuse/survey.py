@@ -94,6 +94,8 @@ def survey(name, folder, tool, with_ptxas):
             else:
                 unchanged[kind_of(k["reason"])] += 1
             c["rewritten by default"] += d["verdict"] == "rewritten"
+            c["would gain with 256 threads a block"] += any(
+                r["threads"] == 256 and r["after"]["blocks"] > r["before"]["blocks"] for r in d["residency"])
     return {"collection": name, **c, "refused": dict(refused), "unchanged": dict(unchanged.most_common()),
             "differences from ptxas": differences, "errors": errors}
 
