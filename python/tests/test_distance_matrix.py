@@ -1,5 +1,3 @@
-import resource
-
 import numpy as np
 import pytest
 
@@ -82,6 +80,12 @@ def test_takes_lists_and_dlpack_and_any_type(walks):
     np.testing.assert_array_equal(wl.distance_matrix(OnlyDlpack(X)), want)
     np.testing.assert_array_equal(wl.distance_matrix(X.tolist()), want)
     np.testing.assert_array_equal(wl.distance_matrix(np.asfortranarray(X)), want)
+
+
+def test_no_sequences_have_no_distances():
+    none = np.zeros((0, 30), np.float32)
+    assert wl.distance_matrix(none).shape == (0, 0)
+    assert wl.distance_matrix(np.zeros((2, 30)), none).shape == (2, 0)
 
 
 def test_names_what_is_wrong(walks):

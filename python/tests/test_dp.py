@@ -149,3 +149,12 @@ def test_results_pickle_and_a_solution_says_why_not():
     assert pickle.loads(pickle.dumps(dp.nussinov("GGGAAACCC"))).structure == "(((...)))"
     with pytest.raises(TypeError, match="table"):
         pickle.dumps(dp.solve([1, 2, 3]))
+
+
+def test_the_smallest_problems():
+    assert dp.chain([3, 4]).trace().shape == (0, 3) and dp.chain([3, 4]).optimum == 0
+    triangle = dp.polygon([[0, 0], [1, 0], [0, 1]])
+    assert triangle.diagonals.shape == (0, 2) and triangle.triangles.tolist() == [[0, 1, 2]]
+    assert dp.nussinov("A").structure == "." and dp.nussinov([]) == []
+    with pytest.raises(ValueError):
+        dp.chain([])

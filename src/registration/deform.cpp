@@ -11,6 +11,7 @@
 #include "core/doors.hpp"
 #include "registration/affine_objective.hpp"
 #include "registration/curvature.hpp"
+#include "registration/demons.hpp"
 #include "registration/devices.hpp"
 #include "registration/greedy.hpp"
 #include "registration/positive_step.hpp"
@@ -28,7 +29,8 @@ void check_options(const DeformOptions& o) {
       throw BadInput(fmt::format("{} is {:g}; it is from {:g} to {:g}", what, v, from, to));
   };
   name(o.measure);
-  if (o.method != DeformMethod::greedy && o.method != DeformMethod::curvature)
+  if (o.method != DeformMethod::greedy && o.method != DeformMethod::curvature &&
+      o.method != DeformMethod::demons)
     refuse_enumerator(o.method, "the method");
   within(o.bending, 1e-9, 1e9, "the weight of bending");
   within(o.radius, 1, 8, "the radius of lncc [voxels]");
@@ -158,9 +160,11 @@ std::vector<float> improve_at_all(const Level& fixed, const Level& moving, const
                                   const DeformOptions& options, DeformReport& report) {
   if constexpr (kBuiltWithCuda)
     if (report.device.is_gpu()) return deform_greedily_cuda(fixed, moving, affine, options, report);
-  // The greedy method moves both images to the middle between them; curvature moves one all the way.
+  // The greedy method moves both images to the middle between them; the others move one all the way.
   const bool halfway = options.method == DeformMethod::greedy;
-  const auto improve = halfway ? improve_greedily_cpu : improve_by_curvature_cpu;
+  const auto improve = halfway                                     ? improve_greedily_cpu
+                       : options.method == DeformMethod::curvature ? improve_by_curvature_cpu
+                                                                   : improve_by_demons_cpu;
   const double finest = smallest_spacing(fixed.space);
   std::vector<float> h;
   Space space = fixed.space;
@@ -218,7 +222,7 @@ Deformation estimate_deformation(const PlacedImage& fixed_image, const PlacedIma
       (objective.value(affine), objective.overlap() == 0))
     throw BadInput("with this affine map no voxel of the fixed image meets the moving one");
 
-  if (options.method == DeformMethod::curvature || options.measure == Measure::ssd)
+  if (options.method != DeformMethod::greedy || options.measure == Measure::ssd)
     match_brightness(fixed, moving, affine);
 
   Deformation out;

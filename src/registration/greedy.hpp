@@ -15,9 +15,6 @@ inline constexpr int kLookEvery = 10;
 /// The longest vector of a smoothed derivative is of the size of 1 where images differ. What is much shorter
 /// is rounding and stays so.
 inline constexpr float kShortest = 0.02F;
-/// What a cell is to have left of its volume: more than nothing, since the displacement is interpolated and
-/// rounded later.
-inline constexpr double kLeast = 0.05;
 /// So often what mends id + h may fold id - h, and the other way round.
 inline constexpr int kTurns = 20;
 /// A force is a derivative by mm; a displacement, in voxels of its axis.

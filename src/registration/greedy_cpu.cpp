@@ -20,8 +20,8 @@ std::int64_t keep_positive(const imaging::Grid& grid, std::span<float> h) {
   for (std::size_t c = 0; c < 3; ++c) back[c][c] = -1;
   std::int64_t changed = 0;
   for (int turn = 0; turn < kTurns; ++turn) {
-    const std::int64_t now = smooth_folds(grid, identity_affine(), h, kLeast).limited +
-                             smooth_folds(grid, back, h, kLeast).limited;
+    const std::int64_t now = smooth_folds(grid, identity_affine(), h, kLeastVolume).limited +
+                             smooth_folds(grid, back, h, kLeastVolume).limited;
     if (now == 0) break;
     changed += now;
   }
@@ -38,7 +38,8 @@ class Greedy {
         map_(map),
         grid_(fixed.extents()),
         voxels_(static_cast<std::size_t>(grid_.voxels())),
-        measure_(make_measure(options.measure, options.radius, grid_, grid_.voxels())),
+        measure_(make_measure(options.measure, options.radius, grid_, spacing_of(fixed.space.to_world),
+                              grid_.voxels())),
         smooth_update_(grid_, options.smooth_update),
         smooth_field_(grid_, options.smooth_field),
         warped_(2 * voxels_),

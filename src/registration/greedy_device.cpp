@@ -8,6 +8,7 @@
 #include "core/cuda/memory.hpp"
 #include "registration/affine_objective.hpp"
 #include "registration/greedy.hpp"
+#include "registration/positive_step.hpp"
 #include "registration/smooth.hpp"
 #include "warploom/core/progress.hpp"
 
@@ -235,7 +236,8 @@ class Greedy {
   std::int64_t keep_positive() {
     auto* const marks = reinterpret_cast<int*>(statistics_);
     queue_.clear(marks, sizeof(int) * voxels());
-    FoldArguments a{grid_, h_, 1, kLeast, 1, marks, statistics_ + grid_.voxels(), counters_, counters_ + 1};
+    FoldArguments a{grid_,     h_,           1, kLeastVolume, 1, marks, statistics_ + grid_.voxels(),
+                    counters_, counters_ + 1};
     std::int64_t changed = 0;
     for (int turn = 0; turn < kTurns; ++turn) {
       std::int64_t now = 0;

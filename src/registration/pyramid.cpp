@@ -67,6 +67,10 @@ Level finest_level(const PlacedImage& image, const imaging::Mask& mask, const ch
   if (image.image.channels != 1)
     throw BadInput(fmt::format("{} has {} values a voxel; images of one are registered: choose a volume",
                                what, image.image.channels));
+  if (const imaging::Grid& g = image.image.grid; g.nz > 1 && (g.nx == 1 || g.ny == 1))
+    throw BadInput(fmt::format(
+        "{} is a slice of {} x {} x {} voxels; a slice is registered in two dimensions if z is the axis with one voxel: store it so",
+        what, g.nx, g.ny, g.nz));
   if (!mask.empty() && mask.size() != values.size())
     throw BadInput(
         fmt::format("the mask of {} has {} voxels, the image {}", what, mask.size(), values.size()));

@@ -16,8 +16,9 @@ struct Level {
 };
 
 /// The image as a level: finite values brought to mean 0 and standard deviation 1, of the voxels that count;
-/// others (NaN, infinities, outside of the mask) do not count. @throws BadInput (several channels; nothing
-/// finite or nothing in the mask; a constant image; a mask of another size); `what` is for messages
+/// others (NaN, infinities, outside of the mask) do not count. @throws BadInput (several channels; a slice
+/// along x or y; nothing finite or nothing in the mask; a constant image; a mask of another size); `what` is
+/// for messages
 Level finest_level(const PlacedImage& image, const imaging::Mask& mask, const char* what);
 
 /// The level with voxels of about `spacing` [mm]: along each axis halved while twice the spacing is at most

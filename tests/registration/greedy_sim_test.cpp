@@ -250,12 +250,12 @@ TEST_P(GreedyKernels, SmoothWhatFolds) {
     Affine turned = identity_affine();
     for (std::size_t c = 0; c < 3; ++c) turned[c][c] = sign;
     std::vector<float> expected = h;
-    const StepLimit limit = smooth_folds(pair.fixed_space.grid, turned, expected, greedy::kLeast, 1);
+    const StepLimit limit = smooth_folds(pair.fixed_space.grid, turned, expected, kLeastVolume, 1);
     EXPECT_GT(limit.limited, 0);
     FoldArguments a{.grid = device_grid(grid),
                     .h = queue.array(h),
                     .sign = sign,
-                    .least = greedy::kLeast,
+                    .least = kLeastVolume,
                     .margin = 1,
                     .marks = queue.array(std::vector<int>(voxels)),
                     .means = queue.array(std::vector<float>(3 * voxels)),

@@ -13,6 +13,10 @@ namespace warploom::registration {
 enum class DeformMethod {
   greedy,     ///< symmetric, by smoothed steps
   curvature,  ///< Fischer and Modersitzki, JMIV 18, 2003: squared differences and bending
+  /// Vercauteren et al., NeuroImage 45, 2009: squared differences, the map composed with exp(velocity). The
+  /// velocity is the difference times the mean of both images' slopes, at most `step` long, smoothed as an
+  /// update of the greedy method.
+  demons,
 };
 
 struct DeformOptions {
