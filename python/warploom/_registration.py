@@ -94,9 +94,9 @@ def register(
 
     Args:
         fixed, moving: nibabel images, or arrays [x, y] or [x, y, z]; copied, as float32.
-        method: ``"rigid"``, ``"similarity"``, ``"affine"``, ``"greedy"`` (affine, then a symmetric deformation) or
-            ``"curvature"``.
-        measure: what makes them alike: ``"lncc"``, ``"nmi"`` (images of different kinds) or ``"ssd"``.
+        method: ``"rigid"``, ``"similarity"``, ``"affine"``, ``"greedy"`` (affine, then a symmetric deformation),
+            ``"curvature"`` or ``"demons"``.
+        measure: what makes them alike: ``"lncc"``, ``"nmi"`` or ``"ngf"`` (images of different kinds) or ``"ssd"``.
         radius: of lncc's windows [voxels].
         levels: iterations of the deformation at each resolution, from coarse to fine; None: 60, 60, 20.
         start: affine map [4, 4] to begin with, fixed world to moving world [mm]; None: looked for.
