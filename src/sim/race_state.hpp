@@ -123,6 +123,10 @@ struct RaceDetector::State {
   void note_read(const LaneAccess& l, Layer& layer, std::size_t cell) const;
   void list_read(const LaneAccess& l, Layer& layer, std::size_t cell) const;
   void report(const LaneAccess& l, Seen other, std::uint64_t at);
+  /// Two instructions, as `reported` has them.
+  static std::uint64_t pair(Who one, Who other) {
+    return std::uint64_t{one >> kThreadBits} << 32 | other >> kThreadBits;
+  }
 
   const Program& program;
   Memory& memory;

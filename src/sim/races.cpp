@@ -276,7 +276,7 @@ void RaceDetector::State::report(const LaneAccess& l, Seen other, std::uint64_t 
   const Who me = l.who >> kThreadBits, them = other.who >> kThreadBits;
   const Accessor& accessor = accessors[them];
   const Access& a = l.access;
-  if (!reported.insert(std::uint64_t{me} << 32 | them).second) {
+  if (!reported.insert(pair(l.who, other.who)).second) {
     // The instructions were named already; this counts.
     Site line;
     line.ptx_line = program.instruction(*accessor.step).line;

@@ -32,9 +32,9 @@ void RaceDetector::asynchronous(Warp& warp, unsigned lane, const Step& step, Acc
       if (write.time < t.began || (write.time == good.time && write.who == good.who)) continue;
       if (s.clusters && s.timeline.owner(write.time) != block.number) continue;
       const Accessor& writer = s.accessors[write.who >> kThreadBits];
-      const ptx::Op op = s.program.module->opcode(s.program.instruction(*writer.step)).op;
-      // What cp.async wrote counts as seen; what nothing orders is a race already.
-      if (op == ptx::Op::cp || op == ptx::Op::mbarrier ||
+      const ptx::Opcode& by = s.program.module->opcode(s.program.instruction(*writer.step));
+      // Bulk copies are of this proxy, cp.async is not; what nothing orders is a race already.
+      if ((by.op == ptx::Op::cp && by.has("bulk")) || by.op == ptx::Op::mbarrier ||
           !t.order.before(write.time, write.who & kThreadMask, thread) || t.fenced(write, thread)) {
         good = write;
         continue;
@@ -47,6 +47,29 @@ void RaceDetector::asynchronous(Warp& warp, unsigned lane, const Step& step, Acc
           Findings::site(block, *writer.step, t.thread_of(write.who & kThreadMask), writer.what()));
       return;
     }
+  }
+}
+
+void RaceDetector::overwritten(Warp& warp, unsigned lane, const Step& step, std::uint32_t offset) {
+  State& s = *state_;
+  Tracked& t = tracked(*warp.block);
+  std::uint64_t address[kLanes] = {};
+  address[lane] = offset;
+  Access a;
+  a.kind = Access::write;
+  a.shared = true;
+  a.bytes = 1;
+  a.lanes = Mask{1} << lane;
+  a.address = address;
+  a.step = &step;
+  const Who who = s.number(a) | warp.thread(lane);
+  const std::size_t cell = offset >> s.shared_shift;
+  for (const Layer* layer : std::array<const Layer*, 2>{&t.shared.weak, t.shared.strong.get()}) {
+    if (layer == nullptr) continue;
+    const Seen write = layer->seen(Layer::write_time, cell);
+    if (write.time < t.began || s.accessors[write.who >> kThreadBits].step == &step) continue;
+    if (s.reported.contains(State::pair(who, write.who))) return;
+    return s.report({*warp.block, a, warp.index, lane, warp.thread(lane), who, false}, write, offset);
   }
 }
 
