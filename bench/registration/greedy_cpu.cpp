@@ -30,8 +30,9 @@ void BM_Iterations(benchmark::State& state) {
   const Space space = space_around(n, n, n, {spacing, spacing, spacing});
   const PlacedImage fixed = head_on(space, bent), moving = head_on(space);
   const auto seconds_of = [&](int iterations) {
-    return estimate_deformation(fixed, moving, identity_affine(),
-                                {.iterations = {iterations}, .allow_folds = true})
+    return estimate_deformation(
+               fixed, moving, identity_affine(),
+               {.iterations = {iterations}, .allow_folds = true, .run = {.devices = {Device::cpu}}})
         .report.seconds;
   };
   double seconds = 0;

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""How well and how fast do `warploom register`, greedy and SimpleITK's diffeomorphic demons bring one brain's labels onto another's?
+"""How well and how fast do `warploom register`, greedy, SimpleITK's diffeomorphic demons and ANTs' SyN bring one image's labels or landmarks onto another's?
 
     peers.py --tool build/default/bin/warploom --threads 2 --out peers.json PAIR...
 
-PAIR is NAME=FIXED,MOVING,FIXED_LABELS,MOVING_LABELS. One after the other, in one run: affine and deformable stage from file to
-file, wall and processor seconds; labels by nearest neighbour on the fixed grid; Dice of each label that either image has, averaged
-over labels; cells of the deformable stage's field with a corner whose determinant is not positive. Needs SimpleITK, picsl-greedy,
-nibabel and numpy.
+PAIR is NAME=FIXED,MOVING,FIXED_MARKS,MOVING_MARKS, images in two or three dimensions (NIfTI), marks either maps of labels or tables of
+points (.csv: x,y,z [mm, LPS], a row of names first). One after the other: affine and deformable stage from file to file, wall and processor
+seconds. SimpleITK then applies each program's transforms: labels by nearest neighbour on the fixed grid, Dice of each label that either
+image has, averaged over labels; distances of points [mm]; cells of the deformable stage's field with a corner whose determinant is not
+positive. Results that OUT has of other programs or pairs stay. Needs SimpleITK, picsl-greedy, antspyx and numpy.
 """
 import argparse
+import importlib.metadata
+import itertools
 import json
 import os
 import pathlib
@@ -19,26 +22,28 @@ import sys
 import tempfile
 import time
 
-import nibabel
 import numpy
 import SimpleITK as sitk
 
 GREEDY = """
-from picsl_greedy import Greedy3D
-g = Greedy3D()
-g.execute('-a -m NCC 2x2x2 -i {fixed} {moving} -o {out}/a.mat -n 100x50x10 -ia-image-centers -threads {threads}')
-g.execute('-m NCC 2x2x2 -i {fixed} {moving} -it {out}/a.mat -o {out}/warp.nii.gz -n {levels} -threads {threads}')
+from picsl_greedy import Greedy{d}D
+g = Greedy{d}D()
+g.execute('-a -m NCC {radius} -i {fixed} {moving} -o {out}/a.mat -n 100x50x10 -ia-image-centers -threads {threads}')
+g.execute('-m NCC {radius} -i {fixed} {moving} -it {out}/a.mat -o {out}/warp.nii.gz -n {levels} -threads {threads}')
 """
-GREEDY_LABELS = """
-from picsl_greedy import Greedy3D
-Greedy3D().execute('-rf {fixed} -ri NN -rm {labels} {out}/labels.nii.gz -r {out}/warp.nii.gz {out}/a.mat')
+ANTS = """
+import ants, shutil
+r = ants.registration(ants.image_read('{fixed}'), ants.image_read('{moving}'), type_of_transform='SyN', syn_metric='CC', syn_sampling=2,
+                      reg_iterations=(100, 70, 20), outprefix='{out}/ants_')
+for path in r['fwdtransforms']:
+    shutil.copy(path, '{out}/a.mat' if path.endswith('.mat') else '{out}/warp.nii.gz')
 """
 DEMONS = """
 import SimpleITK as sitk
 sitk.ProcessObject.SetGlobalDefaultNumberOfThreads({threads})
 read = lambda path: sitk.Cast(sitk.ReadImage(path), sitk.sitkFloat32)
 fixed, moving = read('{fixed}'), read('{moving}')
-start = sitk.CenteredTransformInitializer(fixed, moving, sitk.AffineTransform(3), sitk.CenteredTransformInitializerFilter.GEOMETRY)
+start = sitk.CenteredTransformInitializer(fixed, moving, sitk.AffineTransform({d}), sitk.CenteredTransformInitializerFilter.GEOMETRY)
 r = sitk.ImageRegistrationMethod()
 r.SetMetricAsMattesMutualInformation(32)
 r.SetMetricSamplingStrategy(r.REGULAR)
@@ -52,7 +57,7 @@ r.SetInitialTransform(start, True)
 r.Execute(fixed, moving)
 moved = sitk.HistogramMatching(sitk.Resample(moving, fixed, start, sitk.sitkLinear), fixed, 128, 10, True)
 def shrunk(image, by):
-    return sitk.Shrink(sitk.SmoothingRecursiveGaussian(image, by / 2), [by] * 3) if by > 1 else image
+    return sitk.Shrink(sitk.SmoothingRecursiveGaussian(image, by / 2), [by if n > 60 else 1 for n in image.GetSize()]) if by > 1 else image
 field = None
 for by, iterations in ((4, 100), (2, 100), (1, 30)):
     f, m = shrunk(fixed, by), shrunk(moved, by)
@@ -70,18 +75,14 @@ sitk.WriteTransform(start, '{out}/a.tfm')
 """
 
 
-def timed(command):
+def timed(command, threads):
     """Wall and processor seconds of a command, children of it included."""
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.time()
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "ITK_GLOBAL_DEFAULT_NUMBER_OF_THREADS": str(threads)})
     wall, after = time.time() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode != 0:
         sys.exit(f"{command[:3]}: {done.stderr[-2000:]}")
     return {"wall_s": wall, "processor_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime}
-
-
-def volume(path):
-    return numpy.asarray(nibabel.load(path).dataobj).squeeze()
 
 
 def dice(a, b):
@@ -92,57 +93,52 @@ def dice(a, b):
 def folded_cells(path):
     """Of an ITK field: cells with a corner at which the determinant is 0 or less, and the least of all corners."""
     image = sitk.ReadImage(path)
-    u = sitk.GetArrayFromImage(image).astype(numpy.float64)  # z, y, x, component [mm, LPS]
-    step = numpy.array(image.GetDirection()).reshape(3, 3) * numpy.array(image.GetSpacing())
-    edges = []
-    for axis, of in ((2, 0), (1, 1), (0, 2)):  # x, y, z
-        edges.append(numpy.diff(u, axis=axis) + step[:, of])
-    cells = numpy.zeros(tuple(n - 1 for n in u.shape[:3]), bool)
-    least = numpy.inf
-    volume_of_voxel = numpy.linalg.det(step)
-    n = cells.shape
-    for cz in (0, 1):
-        for cy in (0, 1):
-            for cx in (0, 1):
-                ex = edges[0][cz:cz + n[0], cy:cy + n[1], :]
-                ey = edges[1][cz:cz + n[0], :, cx:cx + n[2]]
-                ez = edges[2][:, cy:cy + n[1], cx:cx + n[2]]
-                det = numpy.einsum("zyxi,zyxi->zyx", ex, numpy.cross(ey, ez)) / volume_of_voxel
-                cells |= det <= 0
-                least = min(least, float(det.min()))
+    d = image.GetDimension()
+    u = sitk.GetArrayFromImage(image).astype(numpy.float64)  # (z,) y, x, component [mm, LPS]
+    step = numpy.array(image.GetDirection()).reshape(d, d) * numpy.array(image.GetSpacing())
+    edges = [numpy.diff(u, axis=d - 1 - a) + step[:, a] for a in range(d)]  # along x, y, z
+    shape = tuple(n - 1 for n in u.shape[:d])
+    cells, least = numpy.zeros(shape, bool), numpy.inf
+    for corner in itertools.product((0, 1), repeat=d):  # z, y, x
+        at = [edges[a][tuple(slice(0, n) if k == d - 1 - a else slice(corner[k], corner[k] + n) for k, n in enumerate(shape))] for a in range(d)]
+        det = (numpy.einsum("zyxi,zyxi->zyx", at[0], numpy.cross(at[1], at[2])) if d == 3 else
+               at[0][..., 0] * at[1][..., 1] - at[0][..., 1] * at[1][..., 0]) / numpy.linalg.det(step)
+        cells |= det <= 0
+        least = min(least, float(det.min()))
     return {"folded_cells": int(cells.sum()), "cells": int(cells.size), "smallest_determinant": least}
 
 
-def ours(tool, pair, threads, out, more):
-    fixed, moving, _, labels = pair
-    result = timed([tool, "register", fixed, moving, "--field", f"{out}/warp.nii.gz", "-o", f"{out}/warped.nii.gz", "--report", f"{out}/report.json",
-                    "--threads", str(threads), *more])
-    subprocess.run([tool, "register", "apply", labels, "--interpolation", "nearest", "--reference", fixed, "-t", f"{out}/warp.nii.gz", "-o", f"{out}/labels.nii.gz"],
-                   check=True, capture_output=True)
-    report = json.loads(pathlib.Path(f"{out}/report.json").read_text())
-    result["stages_s"], result["folding"] = report["seconds"], report["folding"]
-    # Another program's reading of our field.
-    field = sitk.DisplacementFieldTransform(sitk.Cast(sitk.ReadImage(f"{out}/warp.nii.gz"), sitk.sitkVectorFloat64))
-    theirs = sitk.Resample(sitk.ReadImage(labels), sitk.ReadImage(fixed), field, sitk.sitkNearestNeighbor, 0)
-    result["labels_unlike_simpleitk"] = int(numpy.sum(sitk.GetArrayFromImage(theirs).T != volume(f"{out}/labels.nii.gz")))
-    return result
+def affine_of_greedy(path, d):
+    """greedy's matrix is of RAS, ITK's are of LPS."""
+    flip = numpy.diag([-1, -1, 1, 1] if d == 3 else [-1, -1, 1])
+    matrix = flip @ numpy.loadtxt(path) @ flip
+    out = sitk.AffineTransform(d)
+    out.SetMatrix(matrix[:d, :d].ravel())
+    out.SetTranslation(matrix[:d, d])
+    return out
 
 
-def greedy(pair, threads, out, levels):
-    fixed, moving, _, labels = pair
-    result = timed([sys.executable, "-c", GREEDY.format(fixed=fixed, moving=moving, out=out, threads=threads, levels=levels)])
-    subprocess.run([sys.executable, "-c", GREEDY_LABELS.format(fixed=fixed, labels=labels, out=out)], check=True, capture_output=True)
-    return result
-
-
-def demons(pair, threads, out):
-    fixed, moving, _, labels = pair
-    result = timed([sys.executable, "-c", DEMONS.format(fixed=fixed, moving=moving, out=out, threads=threads)])
-    chain = sitk.CompositeTransform(3)
-    chain.AddTransform(sitk.ReadTransform(f"{out}/a.tfm"))
+def transform_of(program, out, d):
+    """Of points of the fixed image: first the field, then the affine map, which ours has in its field."""
+    chain = sitk.CompositeTransform(d)
+    if program != "warploom":
+        chain.AddTransform(affine_of_greedy(f"{out}/a.mat", d) if program == "greedy" else
+                           sitk.ReadTransform(f"{out}/a.tfm" if program == "demons" else f"{out}/a.mat"))
     chain.AddTransform(sitk.DisplacementFieldTransform(sitk.Cast(sitk.ReadImage(f"{out}/warp.nii.gz"), sitk.sitkVectorFloat64)))
-    sitk.WriteImage(sitk.Resample(sitk.ReadImage(labels), sitk.ReadImage(fixed), chain, sitk.sitkNearestNeighbor, 0), f"{out}/labels.nii.gz")
-    return result
+    return chain
+
+
+def score(chain, pair):
+    """Dice, or distances of points [mm]; of no transform with None."""
+    fixed, _, fixed_marks, moving_marks = pair
+    if fixed_marks.endswith(".csv"):
+        a, b = (numpy.loadtxt(path, delimiter=",", skiprows=1) for path in (fixed_marks, moving_marks))
+        there = numpy.array([chain.TransformPoint(p) for p in a]) if chain else a
+        off = numpy.linalg.norm(there - b, axis=1)
+        return {"mm": {"mean": float(off.mean()), "median": float(numpy.median(off)), "largest": float(off.max()), "points": len(off)}}
+    a, b = (sitk.ReadImage(path) for path in (fixed_marks, moving_marks))
+    there = sitk.Resample(b, a, chain or sitk.Transform(), sitk.sitkNearestNeighbor, 0)
+    return {"dice": dice(sitk.GetArrayFromImage(a), sitk.GetArrayFromImage(there))}
 
 
 def main():
@@ -150,30 +146,37 @@ def main():
     parser.add_argument("--tool", required=True)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--levels", default="100x100x20", help="greedy's iterations; ours are its --levels")
-    parser.add_argument("--only", default="warploom,greedy,demons")
+    parser.add_argument("--ours", default="", help="options of register, as '--method demons'")
+    parser.add_argument("--as", dest="label", default="warploom", help="what register's row is called")
+    parser.add_argument("--only", default="warploom,greedy,demons,syn")
     parser.add_argument("--out", required=True)
     parser.add_argument("pairs", nargs="+")
     asked = parser.parse_args()
-    result = {"machine": platform.processor() or platform.machine(), "threads": asked.threads, "levels": asked.levels,
-              "programs": {"SimpleITK": sitk.Version.VersionString()}, "pairs": {}}
+    result = json.loads(pathlib.Path(asked.out).read_text()) if os.path.exists(asked.out) else {
+        "machine": platform.processor() or platform.machine(), "threads": asked.threads, "levels": asked.levels,
+        "programs": {"SimpleITK": sitk.Version.VersionString(), "antspyx": importlib.metadata.version("antspyx"),
+                     "picsl-greedy": importlib.metadata.version("picsl-greedy")}, "pairs": {}}
     for text in asked.pairs:
         name, files = text.split("=", 1)
         pair = files.split(",")
-        fixed_labels = volume(pair[2])
-        rows = {"before": {"dice": dice(fixed_labels, volume(pair[3]))} if fixed_labels.shape == volume(pair[3]).shape else {}}
+        rows = result["pairs"].setdefault(name, {"before": score(None, pair)})
+        d = sitk.ReadImage(pair[0]).GetDimension()
         for program in asked.only.split(","):
             with tempfile.TemporaryDirectory() as out:
+                names = dict(fixed=pair[0], moving=pair[1], out=out, threads=asked.threads, d=d, levels=asked.levels, radius="x".join("2" * d))
                 if program == "warploom":
-                    row = ours(asked.tool, pair, asked.threads, out, ["--levels", asked.levels.replace("x", ",")])
-                elif program == "greedy":
-                    row = greedy(pair, asked.threads, out, asked.levels)
+                    more = asked.ours.split() or ["--levels", asked.levels.replace("x", ",")]
+                    row = timed([asked.tool, "register", pair[0], pair[1], "--field", f"{out}/warp.nii.gz", "--report", f"{out}/report.json",
+                                 "--threads", str(asked.threads), *more], asked.threads)
+                    report = json.loads(pathlib.Path(f"{out}/report.json").read_text())
+                    row["options"], row["stages_s"], row["folding"] = more, report["seconds"], report["folding"]
                 else:
-                    row = demons(pair, asked.threads, out)
-                row["dice"] = dice(fixed_labels, volume(f"{out}/labels.nii.gz"))
+                    row = timed([sys.executable, "-c", {"greedy": GREEDY, "demons": DEMONS, "syn": ANTS}[program].format(**names)], asked.threads)
+                row.update(score(transform_of(program, out, d), pair))
                 row["corners"] = folded_cells(f"{out}/warp.nii.gz")
-                rows[program] = row
+                row["load"] = os.getloadavg()[0]
+                rows[asked.label if program == "warploom" else program] = row
                 print(name, program, json.dumps(row), flush=True)
-        result["pairs"][name] = rows
         pathlib.Path(asked.out).write_text(json.dumps(result, indent=1) + "\n")
 
 

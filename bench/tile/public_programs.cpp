@@ -6,16 +6,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <map>
 #include <set>
 
+#include "tile/beside_source.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/json/json.hpp"
 #include "warploom/tile/clang.hpp"
 #include "warploom/tile/nest.hpp"
+#include "warploom/tile/transform.hpp"
 
 namespace warploom::tile {
 namespace {
@@ -77,7 +80,8 @@ std::string reason_of(const Refusal& refusal) {
 
 struct Options {
   std::string name, out;
-  bool list = false;
+  bool list = false, run = false;
+  std::vector<fs::path> with;
   std::vector<fs::path> sources;
   ClangOptions clang;
 };
@@ -95,8 +99,13 @@ Options options_of(int count, char** words) {
       options.clang.compiler = word.substr(8);
     else if (word == "--list")
       options.list = true;
+    else if (word == "--run")
+      options.run = true;
+    else if (word.starts_with("--with="))
+      options.with.emplace_back(word.substr(7));
     else if (word.starts_with("--"))
-      throw BadInput(word + ": options are --out=FILE, --name=TEXT, --clang=PATH and --list");
+      throw BadInput(word +
+                     ": options are --out=FILE, --name=TEXT, --clang=PATH, --list, --run and --with=FILE");
     else
       options.sources.emplace_back(word);
   }
@@ -126,16 +135,69 @@ int loops_in(const Node& node) {
   return loops;
 }
 
+/// What came of running the nests.
+class Runs {
+ public:
+  explicit Runs(const Options& options) : options_(options) {}
+
+  /// A nest that is taken: planned now, run with the others of its file.
+  void add(const Region& region) {
+    try {
+      CpuPlan plan = plan_for_cpu(Nest::analyse(region));
+      Node code = transform(plan.nest, plan.steps).code();
+      planned_.push_back({std::move(plan.nest), std::move(code)});
+    } catch (const Error& error) {
+      tell(region, "not written", error.what());
+    }
+  }
+
+  void run(const fs::path& file, const ClangOptions& clang) {
+    std::vector<test::BesidePart> parts;
+    for (const auto& [nest, code] : planned_) parts.push_back({nest, code});
+    const std::vector<test::Beside> results =
+        test::run_beside_source(file, parts, {.clang = clang, .with = options_.with, .threads = true});
+    static constexpr std::array<std::string_view, 5> kNames{
+        "equal", "text is no C by itself", "source fails for all sizes", "too large", "wrong"};
+    for (std::size_t k = 0; k < results.size(); ++k) {
+      compared_ += results[k].runs;
+      const bool partly = results[k].kind == test::Beside::Kind::equal && results[k].failing > 0;
+      tell(planned_[k].first.region(),
+           partly ? "equal where the source runs" : kNames.at(static_cast<std::size_t>(results[k].kind)),
+           fmt::format("{} runs, {} fail: {}", results[k].runs, results[k].failing, results[k].why));
+    }
+    planned_.clear();
+  }
+
+  void record(Json& to) const {
+    to["sizes_compared"] = compared_;
+    for (const auto& [kind, number] : kinds_) to["nests"][kind] = number;
+  }
+
+ private:
+  void tell(const Region& region, std::string_view kind, const std::string& more) {
+    ++kinds_[std::string(kind)];
+    if (options_.list)
+      fmt::print("N {}:{} {}: {}: {}\n", region.file, region.at.line, region.function, kind, more);
+    std::fflush(stdout);
+  }
+
+  const Options& options_;
+  std::vector<std::pair<Nest, Node>> planned_;
+  std::map<std::string, int> kinds_;
+  int compared_ = 0;
+};
+
 int study(const Options& options) {
   std::set<std::string> seen;
   std::map<std::string, int> reasons;
   std::map<std::string, std::string> broken;
+  Runs runs(options);
   int files = 0, nests = 0, loops = 0, refused = 0;
   const auto begin = std::chrono::steady_clock::now();
   for (const fs::path& file : files_of(options.sources)) {
     std::vector<Region> regions;
+    ClangOptions clang = options.clang;
     try {
-      ClangOptions clang = options.clang;
       clang.flags.push_back("-I" + file.parent_path().string());
       regions = read_with_clang(file, {}, clang);
     } catch (const BadInput& error) {
@@ -162,7 +224,9 @@ int study(const Options& options) {
       if (options.list)
         fmt::print("T {} {}:{}: {} loops\n", region.function, region.file, region.at.line,
                    loops_in(region.body));
+      if (options.run) runs.add(region);
     }
+    if (options.run) runs.run(file, clang);
   }
   std::vector<std::pair<int, std::string>> order;
   for (const auto& [reason, number] : reasons) order.emplace_back(-number, reason);
@@ -177,6 +241,7 @@ int study(const Options& options) {
   record["loops_refused"] = refused;
   Json& by_reason = record["by_reason"] = Json::object();
   for (const auto& [number, reason] : order) by_reason[reason] = -number;
+  if (options.run) runs.record(record["run"]);
   record["seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   for (const auto& [file, why] : broken) fmt::print(stderr, "{}: {}\n", file, why);
   fmt::print("{}\n", record.dump(1));

@@ -3,15 +3,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "warploom/ptx/values.hpp"
+#include "warploom/ptx/ranges.hpp"
 
 namespace warploom::ptx {
-
-/// A comparison (setp) of which it is known how it came out.
-struct Condition {
-  std::uint32_t instruction = 0;
-  bool holds = true;
-};
 
 /// What the branches passed and the guard say to a thread that is at some place.
 class Conditions {

@@ -19,10 +19,25 @@ Bounds AddressRanges::Finder::bounds_of(const Linear& sum, const std::vector<Con
     const std::vector<Linear>& more = facts_of(c);
     known.insert(known.end(), more.begin(), more.end());
   }
+  for (const auto& [id, factor] : sum.terms)
+    if (const MaybeLinear behind = not_before_first(id)) known.push_back(*behind);
   Bounds b{std::nullopt, upper(sum, known, 0)};
   if (const MaybeLinear negative = times(sum, -1)) b.least = upper(*negative, known, 0);
   if (b.least) b.least = times(*b.least, -1);
   return b;
+}
+
+MaybeLinear AddressRanges::Finder::not_before_first(std::uint32_t id) {
+  if (id >= values.all.size() || values.all[id].kind != Value::phi || !headed_by(values.all[id].block))
+    return std::nullopt;
+  form(id);
+  const auto it = steps.find(id);
+  if (it == steps.end() || !it->second.first || it->second.first->base != kNone ||
+      !it->second.step.terms.empty() || it->second.step.constant == 0)
+    return std::nullopt;
+  const Linear& first = it->second.first->sum;
+  if (parted(first).second.terms.empty()) return std::nullopt;  // its own bounds say that
+  return it->second.step.constant > 0 ? add(first, atom(id).sum, -1) : add(atom(id).sum, first, -1);
 }
 
 std::pair<Linear, Linear> AddressRanges::Finder::parted(const Linear& sum) const {

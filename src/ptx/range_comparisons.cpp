@@ -43,7 +43,16 @@ std::vector<Linear> AddressRanges::Finder::compare(const Condition& c, const Lin
     if (it == kOpposite.end()) return {};
     how = it->second;
   }
-  if (how == "ne") return never_met(c, a, b);
+  if (how == "ne") {
+    std::vector<Linear> found = never_met(c, a, b);
+    // Numbers whose bits differ, differ: at the end of a range that is one number less.
+    if (const MaybeLinear d = addresses ? std::nullopt : add(a, b, -1)) {
+      const Bounds of = bounds_of(*d, conditions.in_block(cfg.block_of[c.instruction]));
+      if (of.least && at_least(*of.least, 0)) found.push_back(*add(number(1), *d, -1));
+      if (of.most && at_most(*of.most, 0)) found.push_back(*add(*d, number(1)));
+    }
+    return found;
+  }
   std::vector<Linear> found;
   const auto below = [&](const Linear& x, const Linear& y, std::int64_t by) {  // x + by <= y
     if (const MaybeLinear d = add(add(x, y, -1), number(by))) found.push_back(*d);
@@ -78,6 +87,10 @@ std::vector<Linear> AddressRanges::Finder::compare(const Condition& c, const Lin
   return found;
 }
 
+std::uint32_t AddressRanges::Finder::block_of(const Value& v) const {
+  return v.kind == Value::phi ? v.block : v.instruction == kNone ? kNone : cfg.block_of[v.instruction];
+}
+
 std::vector<Linear> AddressRanges::Finder::never_met(const Condition& c, const Linear& a, const Linear& b) {
   const std::uint32_t here = cfg.block_of[c.instruction];
   const Loop* loop = cfg.loop_of[here] == kNone ? nullptr : &cfg.loops[cfg.loop_of[here]];
@@ -105,9 +118,19 @@ std::vector<Linear> AddressRanges::Finder::never_met(const Condition& c, const L
     const std::int64_t advance = -factor * it->second.step.constant;  // of a towards b
     const MaybeLinear first = add(add(*distance, atom(id).sum, -factor), it->second.first->sum, factor);
     if (!first || first->constant % advance != 0) return {};
-    for (const auto& t : first->terms)
-      if (!is_uniform(t.first) || t.second % advance != 0) return {};
-    if (advance > 0 ? !at_least(*first, 0) : !at_most(*first, 0)) return {};
+    for (const auto& [term, times_in_it] : first->terms) {
+      if (times_in_it % advance != 0) return {};
+      // Only the counter may change in the loop.
+      const std::uint32_t at = term < values.all.size() ? block_of(values.all[term]) : kNone;
+      if (at != kNone && loop->contains(at)) return {};
+    }
+    for (const std::uint32_t from : cfg.graph.predecessors[loop->header]) {
+      if (loop->contains(from) || !cfg.reachable[from]) continue;
+      const Bounds at_first = bounds_of(*first, conditions.on_edge(from, loop->header));
+      if (advance > 0 ? !at_first.least || !at_least(*at_first.least, 0)
+                      : !at_first.most || !at_most(*at_first.most, 0))
+        return {};
+    }
     const MaybeLinear fact =
         advance > 0 ? add(number(advance), *distance, -1) : add(*distance, number(-advance));
     return fact ? std::vector<Linear>{*fact} : std::vector<Linear>{};

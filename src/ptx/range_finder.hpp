@@ -132,6 +132,8 @@ struct AddressRanges::Finder {
 
   // ---- bounds
   Bounds bounds_of(const Linear& sum, const std::vector<Condition>& where);
+  /// Of what advances evenly in a loop from a number that threads differ in: at most 0, for it only advances.
+  MaybeLinear not_before_first(std::uint32_t id);
   std::pair<Linear, Linear> parted(const Linear& sum) const;
   /// A bound of `sum`, where each of `known` is at most 0.
   MaybeLinear upper(const Linear& sum, const std::vector<Linear>& known, unsigned depth);
@@ -145,6 +147,8 @@ struct AddressRanges::Finder {
   const std::vector<Linear>& facts_of(const Condition& c);
   Integer type_of(const Instruction& i) const { return integer(module.opcode(i).parts.back()); }
   std::vector<Linear> compare(const Condition& c, const Linear& a, const Linear& b, bool addresses);
+  /// Where it is defined; kNone: nowhere.
+  std::uint32_t block_of(const Value& v) const;
   /// A loop that runs until its counter equals a bound, which it meets exactly: before that it is below
   /// (above, counting down) by a step at least.
   std::vector<Linear> never_met(const Condition& c, const Linear& a, const Linear& b);

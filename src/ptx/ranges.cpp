@@ -108,7 +108,31 @@ AddressRange AddressRanges::of(std::uint32_t instruction, std::uint32_t operand)
   const std::optional<Form> form = finder_->operand_form(operand, 64);
   if (!form || form->base == kNone) return {};
   const Bounds b = finder_->bounds_of(form->sum, finder_->conditions.at(instruction));
-  return {form->base, b.least, b.most};
+  return {form->base, b.least, b.most, form->sum};
+}
+
+std::optional<Linear> AddressRanges::sum_of(std::uint32_t value) {
+  if (value >= finder_->values.all.size())
+    throw BadInput(fmt::format("sum of value {}: there are {}", value, finder_->values.all.size()));
+  if (!finder_->cfg.reducible) return std::nullopt;
+  const Form& form = finder_->form(value);
+  return form.base == kNone ? std::optional(form.sum) : std::nullopt;
+}
+
+AddressRange AddressRanges::bounds(const Linear& sum, std::uint32_t instruction) {
+  if (instruction >= finder_->f.instructions.size() ||
+      std::ranges::any_of(sum.terms, [&](const auto& t) { return t.first >= finder_->bounds.size(); }))
+    throw BadInput("bounds of a sum: no sum of this kernel's numbers, or no instruction of it");
+  if (!finder_->cfg.reducible || !finder_->cfg.reachable[finder_->cfg.block_of[instruction]]) return {};
+  const Bounds b = finder_->bounds_of(sum, finder_->conditions.at(instruction));
+  return {kNone, b.least, b.most, sum};
+}
+
+std::vector<Condition> AddressRanges::conditions(std::uint32_t instruction) const {
+  if (instruction >= finder_->f.instructions.size())
+    throw BadInput(fmt::format("conditions at instruction {}: the function has {}", instruction,
+                               finder_->f.instructions.size()));
+  return finder_->conditions.at(instruction);
 }
 
 bool AddressRanges::at_most(const Linear& a, const Linear& b) const { return finder_->at_most(a, b); }

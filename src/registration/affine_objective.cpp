@@ -26,7 +26,7 @@ AffineObjective::AffineObjective(const Level& fixed, const Level& moving, Measur
     : fixed_(fixed),
       moving_(moving),
       grid_(fixed.extents()),
-      measure_(make_measure(measure, radius, grid_, counted(fixed))),
+      measure_(make_measure(measure, radius, grid_, spacing_of(fixed.space.to_world), counted(fixed))),
       warped_(fixed.data.size()),
       gradient_(3 * fixed.data.size()),
       counts_(fixed.data.size()) {}

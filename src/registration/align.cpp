@@ -10,6 +10,7 @@
 
 #include "core/doors.hpp"
 #include "registration/affine_objective.hpp"
+#include "registration/devices.hpp"
 #include "registration/motion.hpp"
 #include "warploom/core/error.hpp"
 
@@ -240,6 +241,7 @@ std::string_view name(Motion motion) {
 
 Alignment estimate_affine(const PlacedImage& fixed_image, const PlacedImage& moving_image,
                           const AlignOptions& options) {
+  refuse_gpu(options.run, "affine maps are found");
   const DeviceScope scope(options.run, "alignment", false);
   const auto begin = std::chrono::steady_clock::now();
   name(options.motion), name(options.measure);

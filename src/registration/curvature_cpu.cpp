@@ -8,8 +8,6 @@
 namespace warploom::registration {
 namespace {
 
-// What a cell is to have left of its volume, as in the greedy method.
-constexpr double kLeastVolume = 0.05;
 // Gauss and Newton's steps end where one lowers the sum by less than this share of it, or where this many
 // halvings of one do not lower it.
 constexpr double kLeastGain = 1e-4;

@@ -34,8 +34,25 @@ CurvatureObjective::CurvatureObjective(const Level& fixed, const Level& moving, 
       solver_(fixed.space.grid, spacing_),
       warped_(voxels_),
       slopes_(3 * voxels_),
+      moving_slopes_(static_cast<std::size_t>(3 * moving.extents().voxels())),
       counts_(voxels_),
-      sample_(WARPLOOM_PICK(sample_strip)) {}
+      sample_(WARPLOOM_PICK(sample_strip)) {
+  const GridSize from = moving.extents();
+  const std::vector<float> none(static_cast<std::size_t>(from.nx)), one(none.size(), 1.0F);
+  const auto differences = WARPLOOM_PICK(force_row);
+  for_strips(from, [&](const Strip& strip, std::int64_t) {
+    for (std::int64_t y = strip.y_from; y < strip.y_to; ++y)
+      differences({from,
+                   y,
+                   strip.z,
+                   moving.data.data(),
+                   moving.data.data(),
+                   none.data(),
+                   one.data(),
+                   {1, 1, 1},
+                   moving_slopes_.data()});
+  });
+}
 
 template <class Body>
 void CurvatureObjective::for_planes(Body&& body) const {
@@ -51,7 +68,10 @@ CurvatureObjective::Value CurvatureObjective::look(const std::vector<float>& u) 
   for_strips(grid_, [&](const Strip& strip, std::int64_t) {
     sample_({grid_, strip, moving_.extents(), moving_.data.data(),
              moving_.counts.empty() ? nullptr : moving_.counts.data(), map_, u.data(), 1, warped_.data(),
-             slopes_.data(), counts_.data()});
+             nullptr, counts_.data()});
+    for (std::int64_t c = 0; c < 3; ++c)
+      sample_({grid_, strip, moving_.extents(), moving_slopes_.data() + c * moving_.extents().voxels(),
+               nullptr, map_, u.data(), 1, slopes_.data() + c * grid_.voxels(), nullptr, nullptr});
   });
   const auto planes = static_cast<std::size_t>(grid_.nz);
   std::vector<double> squares(planes), count(planes), bent(planes);
@@ -112,23 +132,12 @@ void CurvatureObjective::semi_implicit(const std::vector<float>& u, const std::v
 }
 
 void CurvatureObjective::laplacian(std::span<const float> f, std::span<float> out) const {
-  const std::array<std::int64_t, 3> size{grid_.nx, grid_.ny, grid_.nz},
-      stride{1, grid_.nx, grid_.nx * grid_.ny};
-  std::array<float, 3> scale{};
-  for (std::size_t a = 0; a < 3; ++a) scale[a] = static_cast<float>(1 / (spacing_[a] * spacing_[a]));
+  float weight[3];
+  for (std::size_t a = 0; a < 3; ++a) weight[a] = static_cast<float>(1 / (spacing_[a] * spacing_[a]));
+  const auto row = WARPLOOM_PICK(laplacian_row);
   parallel_for(grid_.nz, [&](std::int64_t z) {
     for (std::int64_t y = 0; y < grid_.ny; ++y)
-      for (std::int64_t x = 0; x < grid_.nx; ++x) {
-        const std::int64_t i = (z * grid_.ny + y) * grid_.nx + x;
-        const float* at = f.data() + i;
-        const std::array<std::int64_t, 3> place{x, y, z};
-        float sum = 0;
-        for (std::size_t a = 0; a < 3; ++a) {
-          if (place[a] > 0) sum += scale[a] * (at[-stride[a]] - at[0]);
-          if (place[a] + 1 < size[a]) sum += scale[a] * (at[stride[a]] - at[0]);
-        }
-        out[static_cast<std::size_t>(i)] = sum;
-      }
+      row({grid_, y, z, f.data(), {weight[0], weight[1], weight[2]}, out.data()});
   });
 }
 

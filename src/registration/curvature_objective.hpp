@@ -57,6 +57,9 @@ class CurvatureObjective {
   std::array<double, 3> spacing_;
   CurvatureSolver solver_;
   std::vector<float> warped_, slopes_;
+  /// Of the moving image, by central differences: what is interpolated has two slopes at a voxel, and the one
+  /// taken would depend on the way in which axes are numbered.
+  std::vector<float> moving_slopes_;
   std::vector<std::uint8_t> counts_;
   void (*sample_)(const SampleStrip&);
 };

@@ -56,8 +56,19 @@ void CurvatureSolver::along(std::size_t axis, std::span<float> values, Pass pass
     float* const from = values.data() + first * stride_[beside] + at_other * stride_[other];
     std::vector<float> buffers(static_cast<std::size_t>(4 * n * kDctLines));
     float *in = buffers.data(), *out = in + n * kDctLines, *scratch = out + n * kDctLines;
-    for (std::int64_t k = 0; k < n; ++k)
-      for (std::int64_t w = 0; w < lines; ++w) in[k * kDctLines + w] = from[k * step + w * stride_[beside]];
+    // Values that lie beside each other one after another.
+    const auto copy = [&](auto&& one) {
+      if (axis == 0)
+        for (std::int64_t w = 0; w < lines; ++w)
+          for (std::int64_t k = 0; k < n; ++k) one(k * kDctLines + w, k + w * stride_[beside]);
+      else if (lines == kDctLines)
+        for (std::int64_t k = 0; k < n; ++k)
+          for (std::int64_t w = 0; w < kDctLines; ++w) one(k * kDctLines + w, k * step + w);
+      else
+        for (std::int64_t k = 0; k < n; ++k)
+          for (std::int64_t w = 0; w < lines; ++w) one(k * kDctLines + w, k * step + w);
+    };
+    copy([&](std::int64_t to, std::int64_t at) { in[to] = from[at]; });
     (pass == Pass::inverse ? inverse : forward)(plan, in, out, scratch);
     if (pass == Pass::divide) {
       for (std::int64_t k = 0; k < n; ++k)
@@ -71,8 +82,7 @@ void CurvatureSolver::along(std::size_t axis, std::span<float> values, Pass pass
       std::swap(in, out);
       inverse(plan, in, out, scratch);
     }
-    for (std::int64_t k = 0; k < n; ++k)
-      for (std::int64_t w = 0; w < lines; ++w) from[k * step + w * stride_[beside]] = out[k * kDctLines + w];
+    copy([&](std::int64_t at, std::int64_t to) { from[to] = out[at]; });
   });
 }
 

@@ -7,9 +7,12 @@
 #include <cmath>
 #include <limits>
 
+#include "core/built_with_cuda.hpp"
 #include "core/doors.hpp"
 #include "registration/affine_objective.hpp"
 #include "registration/curvature.hpp"
+#include "registration/demons.hpp"
+#include "registration/devices.hpp"
 #include "registration/greedy.hpp"
 #include "registration/positive_step.hpp"
 #include "warploom/core/error.hpp"
@@ -26,7 +29,8 @@ void check_options(const DeformOptions& o) {
       throw BadInput(fmt::format("{} is {:g}; it is from {:g} to {:g}", what, v, from, to));
   };
   name(o.measure);
-  if (o.method != DeformMethod::greedy && o.method != DeformMethod::curvature)
+  if (o.method != DeformMethod::greedy && o.method != DeformMethod::curvature &&
+      o.method != DeformMethod::demons)
     refuse_enumerator(o.method, "the method");
   within(o.bending, 1e-9, 1e9, "the weight of bending");
   within(o.radius, 1, 8, "the radius of lncc [voxels]");
@@ -151,13 +155,59 @@ void match_brightness(const Level& fixed, Level& moving, const Affine& affine) {
   for (float& value : moving.data) value = static_cast<float>((double(value) - mean[1]) * scale + mean[0]);
 }
 
+/// All resolutions. @returns u in voxels of the fixed image: the map is affine(x + u(x))
+std::vector<float> improve_at_all(const Level& fixed, const Level& moving, const Affine& affine,
+                                  const DeformOptions& options, DeformReport& report) {
+  if constexpr (kBuiltWithCuda)
+    if (report.device.is_gpu()) return deform_greedily_cuda(fixed, moving, affine, options, report);
+  // The greedy method moves both images to the middle between them; the others move one all the way.
+  const bool halfway = options.method == DeformMethod::greedy;
+  const auto improve = halfway                                     ? improve_greedily_cpu
+                       : options.method == DeformMethod::curvature ? improve_by_curvature_cpu
+                                                                   : improve_by_demons_cpu;
+  const double finest = smallest_spacing(fixed.space);
+  std::vector<float> h;
+  Space space = fixed.space;
+  for (std::size_t k = 0; k < options.iterations.size(); ++k) {
+    const double voxel = finest * std::exp2(options.iterations.size() - 1 - k);
+    const Level coarse_fixed = coarser(fixed, voxel), coarse_moving = coarser(moving, voxel);
+    if (h.empty())
+      h.assign(static_cast<std::size_t>(3 * coarse_fixed.extents().voxels()), 0.0F);
+    else
+      h = refine(h, space, coarse_fixed.space);
+    space = coarse_fixed.space;
+    if (options.iterations[k] > 0)
+      improve(coarse_fixed, coarse_moving, voxel_map(affine, coarse_fixed.space, coarse_moving.space),
+              options, options.iterations[k], h, report);
+    else
+      report.iterations.push_back(0);
+  }
+  return halfway ? through_the_middle(h, fixed.extents()) : h;
+}
+
 }  // namespace
+
+void refuse_gpu(const Run& run, std::string_view what) {
+  const RunScope scope(run);
+  if (const Device wanted = one_device(scope.run().devices, "registration"); wanted.is_gpu())
+    throw NoDevice(fmt::format("device '{}' was asked for, but {} on the CPU alone: use `device` cpu or auto",
+                               name(wanted), what));
+}
+
+bool runs_on_a_gpu(const DeformOptions& options) {
+  const bool lncc_or_ssd = options.measure == Measure::lncc || options.measure == Measure::ssd;
+  if (options.method == DeformMethod::greedy && lncc_or_ssd) return kBuiltWithCuda;
+  refuse_gpu(options.run, options.method == DeformMethod::greedy
+                              ? fmt::format("deformations by {} are found", name(options.measure))
+                              : "this method of deformation runs");
+  return false;
+}
 
 Deformation estimate_deformation(const PlacedImage& fixed_image, const PlacedImage& moving_image,
                                  const Affine& affine, const DeformOptions& options) {
-  const DeviceScope scope(options.run, "registration", false);
-  const auto begin = std::chrono::steady_clock::now();
   check_options(options);
+  const DeviceScope scope(options.run, "registration", runs_on_a_gpu(options));
+  const auto begin = std::chrono::steady_clock::now();
   check_affine(affine);
   if (io::determinant(affine) < 0) throw BadInput("the affine map mirrors: its determinant is negative");
   const Level fixed = finest_level(fixed_image, options.fixed_mask, "the fixed image");
@@ -172,32 +222,12 @@ Deformation estimate_deformation(const PlacedImage& fixed_image, const PlacedIma
       (objective.value(affine), objective.overlap() == 0))
     throw BadInput("with this affine map no voxel of the fixed image meets the moving one");
 
-  if (options.method == DeformMethod::curvature || options.measure == Measure::ssd)
+  if (options.method != DeformMethod::greedy || options.measure == Measure::ssd)
     match_brightness(fixed, moving, affine);
 
-  // The greedy method moves both images to the middle between them; curvature moves one all the way.
-  const bool halfway = options.method == DeformMethod::greedy;
-  const auto improve = halfway ? improve_greedily_cpu : improve_by_curvature_cpu;
   Deformation out;
-  const double finest = smallest_spacing(fixed.space);
-  std::vector<float> h;
-  Space space = fixed.space;
-  for (std::size_t k = 0; k < options.iterations.size(); ++k) {
-    const double voxel = finest * std::exp2(options.iterations.size() - 1 - k);
-    const Level coarse_fixed = coarser(fixed, voxel), coarse_moving = coarser(moving, voxel);
-    if (h.empty())
-      h.assign(static_cast<std::size_t>(3 * coarse_fixed.extents().voxels()), 0.0F);
-    else
-      h = refine(h, space, coarse_fixed.space);
-    space = coarse_fixed.space;
-    if (options.iterations[k] > 0)
-      improve(coarse_fixed, coarse_moving, voxel_map(affine, coarse_fixed.space, coarse_moving.space),
-              options, options.iterations[k], h, out.report);
-    else
-      out.report.iterations.push_back(0);
-  }
-  const GridSize grid = fixed.extents();
-  out.field = in_the_world(halfway ? through_the_middle(h, grid) : h, affine, fixed.space);
+  out.report.device = scope.device();
+  out.field = in_the_world(improve_at_all(fixed, moving, affine, options, out.report), affine, fixed.space);
   if (!options.allow_folds) {
     // The composed map is interpolated anew, between its own values.
     const StepLimit limit =

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "registration/pyramid.hpp"
@@ -7,10 +8,28 @@
 
 namespace warploom::registration {
 
+/// What every back end of the greedy method does alike.
+namespace greedy {
+/// Folds are looked for after so many iterations: a look costs as much as two, and they come slowly.
+inline constexpr int kLookEvery = 10;
+/// The longest vector of a smoothed derivative is of the size of 1 where images differ. What is much shorter
+/// is rounding and stays so.
+inline constexpr float kShortest = 0.02F;
+/// So often what mends id + h may fold id - h, and the other way round.
+inline constexpr int kTurns = 20;
+/// A force is a derivative by mm; a displacement, in voxels of its axis.
+std::array<float, 3> force_weights(const Space& fixed);
+}  // namespace greedy
+
 /// One resolution of estimate_deformation(): improves `h` [3, nz, ny, nx], in voxels of `fixed`.
 /// @param map  of voxels of `fixed` to those of `moving`
 void improve_greedily_cpu(const Level& fixed, const Level& moving, const VoxelMap& map,
                           const DeformOptions& options, int iterations, std::vector<float>& h,
                           DeformReport& report);
+
+/// All resolutions on the current device, in one stream, with one allocation: see deform_greedily().
+/// @throws BadInput (an extent above 2^20), OutOfMemory, Interrupted
+std::vector<float> deform_greedily_cuda(const Level& fixed, const Level& moving, const Affine& affine,
+                                        const DeformOptions& options, DeformReport& report);
 
 }  // namespace warploom::registration

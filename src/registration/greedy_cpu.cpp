@@ -11,16 +11,7 @@
 namespace warploom::registration {
 namespace {
 
-// Folds are looked for after so many iterations: a look costs as much as two, and they come slowly.
-constexpr int kLookEvery = 10;
-
-// The longest vector of a smoothed derivative is of the size of 1 where images differ. What is much shorter
-// is rounding and stays so.
-constexpr float kShortest = 0.02F;
-
-// What a cell is to have left of its volume: more than nothing, since the displacement is interpolated and
-// rounded later.
-constexpr double kLeast = 0.05;
+using namespace greedy;
 
 // Keeps id + h and id - h from folding: the determinant of id - h is that of -id + h over that of -id. What
 // mends one may fold the other, and so in turns.
@@ -28,9 +19,9 @@ std::int64_t keep_positive(const imaging::Grid& grid, std::span<float> h) {
   Affine back = identity_affine();
   for (std::size_t c = 0; c < 3; ++c) back[c][c] = -1;
   std::int64_t changed = 0;
-  for (int turn = 0; turn < 20; ++turn) {
-    const std::int64_t now = smooth_folds(grid, identity_affine(), h, kLeast).limited +
-                             smooth_folds(grid, back, h, kLeast).limited;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    const std::int64_t now = smooth_folds(grid, identity_affine(), h, kLeastVolume).limited +
+                             smooth_folds(grid, back, h, kLeastVolume).limited;
     if (now == 0) break;
     changed += now;
   }
@@ -47,19 +38,15 @@ class Greedy {
         map_(map),
         grid_(fixed.extents()),
         voxels_(static_cast<std::size_t>(grid_.voxels())),
-        measure_(make_measure(options.measure, options.radius, grid_, grid_.voxels())),
+        measure_(make_measure(options.measure, options.radius, grid_, spacing_of(fixed.space.to_world),
+                              grid_.voxels())),
         smooth_update_(grid_, options.smooth_update),
         smooth_field_(grid_, options.smooth_field),
         warped_(2 * voxels_),
         force_(3 * voxels_),
         update_(3 * voxels_),
-        counts_(voxels_) {
-    // A force is a derivative by mm; a displacement, in voxels of its axis.
-    const auto spacing = spacing_of(fixed.space.to_world);
-    const double smallest = smallest_spacing(fixed.space);
-    for (std::size_t c = 0; c < 3; ++c)
-      weight_[c] = static_cast<float>(smallest * smallest / (spacing[c] * spacing[c]));
-  }
+        counts_(voxels_),
+        weight_(force_weights(fixed.space)) {}
 
   /// Adds at most `step` to h; returns the measure before.
   double iterate(std::vector<float>& h, double step) {
@@ -128,12 +115,21 @@ class Greedy {
   Smoothing smooth_update_, smooth_field_;
   std::vector<float> warped_, force_, update_;
   std::vector<std::uint8_t> counts_;
-  float weight_[3] = {};
+  std::array<float, 3> weight_;
   void (*sample_)(const SampleStrip&) = WARPLOOM_PICK(sample_strip);
   void (*force_row_)(const ForceRow&) = WARPLOOM_PICK(force_row);
 };
 
 }  // namespace
+
+std::array<float, 3> greedy::force_weights(const Space& fixed) {
+  const auto spacing = spacing_of(fixed.to_world);
+  const double smallest = smallest_spacing(fixed);
+  std::array<float, 3> out{};
+  for (std::size_t c = 0; c < 3; ++c)
+    out[c] = static_cast<float>(smallest * smallest / (spacing[c] * spacing[c]));
+  return out;
+}
 
 void improve_greedily_cpu(const Level& fixed, const Level& moving, const VoxelMap& map,
                           const DeformOptions& options, int iterations, std::vector<float>& h,

@@ -79,6 +79,15 @@ struct ForceRow {
   float* force;  ///< [3, nz, ny, nx]
 };
 
+/// The sum of second differences of a row of f, times `weight` of each axis; none across the border.
+struct LaplacianRow {
+  GridSize grid;
+  std::int64_t y, z;
+  const float* f;  ///< the whole array
+  float weight[3];
+  float* out;
+};
+
 /// sums[2 i] += sum d g_i, sums[2 i + 1] += sum d g_i x over a row; g is [3, nz, ny, nx], at the row's start.
 struct MomentRow {
   std::int64_t count, component;
@@ -92,6 +101,7 @@ struct MomentRow {
   void lncc_derivative_strip(const LnccDerivativeStrip& strip); \
   void smooth_strip(const SmoothStrip& strip);                  \
   void force_row(const ForceRow& row);                          \
+  void laplacian_row(const LaplacianRow& row);                  \
   void moment_row(const MomentRow& row, double* sums);          \
   }
 WARPLOOM_DECLARE_REGISTRATION_LOOPS(baseline)

@@ -10,20 +10,21 @@
 namespace warploom::registration {
 
 Measure parse_measure(std::string_view text) {
-  for (const Measure measure : {Measure::lncc, Measure::nmi, Measure::ssd})
+  for (const Measure measure : {Measure::lncc, Measure::nmi, Measure::ssd, Measure::ngf})
     if (text == name(measure)) return measure;
-  throw BadInput(fmt::format("'{}' is no measure; there are lncc, nmi and ssd", text));
+  throw BadInput(fmt::format("'{}' is no measure; there are lncc, nmi, ssd and ngf", text));
 }
 
 std::string_view name(Measure measure) {
-  static constexpr std::string_view kNames[] = {"lncc", "nmi", "ssd"};
+  static constexpr std::string_view kNames[] = {"lncc", "nmi", "ssd", "ngf"};
   return at_enumerator(kNames, measure, "the measure");
 }
 
 std::unique_ptr<ImageMeasure> make_measure(Measure measure, int radius, const GridSize& grid,
-                                           std::int64_t voxels) {
+                                           const std::array<double, 3>& spacing, std::int64_t voxels) {
   return measure == Measure::lncc  ? make_lncc(radius, grid, voxels)
          : measure == Measure::nmi ? make_nmi(grid, voxels)
+         : measure == Measure::ngf ? make_ngf(grid, spacing, voxels)
                                    : make_ssd(grid, voxels);
 }
 
@@ -42,7 +43,7 @@ MeasuredImages measure_images(const imaging::Image& fixed, const imaging::Image&
 
   const GridSize grid{fixed.grid.nx, fixed.grid.ny, fixed.grid.nz};
   const auto count = static_cast<std::size_t>(grid.voxels());
-  const auto of = make_measure(measure, radius, grid, grid.voxels());
+  const auto of = make_measure(measure, radius, grid, fixed.grid.spacing, grid.voxels());
   MeasuredImages out{of->value(fixed.data.data(), moving.data.data(), nullptr), std::vector<float>(count),
                      std::vector<float>(count)};
   const auto share = static_cast<float>(1.0 / static_cast<double>(count));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 
@@ -23,11 +24,18 @@ class ImageMeasure {
   virtual void derivative(const Strip& strip, const Row& row) const = 0;
 };
 
-/// @param voxels  that count in the fixed image
+/// Of local correlation, added to covariance and variances: a standard deviation of a thirtieth of the
+/// image's is noise rather than structure.
+inline constexpr float kLnccFloor = 1e-3F;
+
+/// @param spacing  of voxels along each axis, in any unit
+/// @param voxels   that count in the fixed image
 std::unique_ptr<ImageMeasure> make_measure(Measure measure, int radius, const GridSize& grid,
-                                           std::int64_t voxels);
+                                           const std::array<double, 3>& spacing, std::int64_t voxels);
 
 std::unique_ptr<ImageMeasure> make_lncc(int radius, const GridSize& grid, std::int64_t voxels);
+std::unique_ptr<ImageMeasure> make_ngf(const GridSize& grid, const std::array<double, 3>& spacing,
+                                       std::int64_t voxels);
 std::unique_ptr<ImageMeasure> make_nmi(const GridSize& grid, std::int64_t voxels);
 std::unique_ptr<ImageMeasure> make_ssd(const GridSize& grid, std::int64_t voxels);
 

@@ -7,9 +7,6 @@
 namespace warploom::registration {
 namespace {
 
-// A standard deviation of a thirtieth of the image's is noise rather than structure.
-constexpr float kVarianceFloor = 1e-3F;
-
 // cc = a^2/(b c) of a window, the noise in each of them, has the derivatives 2 P (i - mean_i) - 2 Q (j -
 // mean_j) by the value j of the moving image at a voxel of the window, P = a/(b c), Q = a^2/(b c^2), and by i
 // the same with R = a^2/(b^2 c). Added up over the windows that hold a voxel: sums over windows once more, of
@@ -42,7 +39,7 @@ class Lncc : public ImageMeasure {
 
  private:
   LnccStrip of(const Strip& strip) const {
-    return {grid_,  strip,   radius_, kVarianceFloor,
+    return {grid_,  strip,   radius_, kLnccFloor,
             fixed_, moving_, counts_, const_cast<float*>(statistics_.data())};
   }
 

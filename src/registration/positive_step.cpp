@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <unordered_map>
 #include <vector>
 
@@ -25,10 +26,22 @@ void for_box(const Box& box, const Body& body) {
       for (std::int64_t x = box.first[0]; x <= box.last[0]; ++x) body(x, y, z);
 }
 
-void sort_and_make_unique(std::vector<std::int64_t>& numbers) {
-  std::ranges::sort(numbers);
-  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
-}
+/// A set of voxels or cells, a bit each: where many fold, a list of their neighbours takes longest to sort.
+class Marks {
+ public:
+  explicit Marks(std::int64_t count) : words_(static_cast<std::size_t>((count + 63) / 64)) {}
+  void add(std::int64_t n) { words_[static_cast<std::size_t>(n / 64)] |= std::uint64_t{1} << (n % 64); }
+  std::vector<std::int64_t> in_order() const {
+    std::vector<std::int64_t> out;
+    for (std::size_t k = 0; k < words_.size(); ++k)
+      for (std::uint64_t word = words_[k]; word != 0; word &= word - 1)
+        out.push_back(static_cast<std::int64_t>(64 * k) + std::countr_zero(word));
+    return out;
+  }
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
 
 /// The cells of a field that are not positive, and the voxels around them.
 class Folds {
@@ -57,26 +70,33 @@ class Folds {
 
   /// Of the cells at these voxels.
   std::vector<std::int64_t> at(const std::vector<std::int64_t>& voxels) const {
-    std::vector<std::int64_t> cells, out;
+    Marks marks(cells_.along(0) * cells_.along(1) * cells_.along(2));
     for (const std::int64_t voxel : voxels) {
       Box box{place(voxel), place(voxel)};
       for (std::size_t axis = 0; axis < 3; ++axis) {
         box.first[axis] = std::max<std::int64_t>(box.first[axis] - 1, 0);
         box.last[axis] = std::min(box.last[axis], cells_.along(axis) - 1);
       }
-      for_box(box, [&](auto x, auto y, auto z) {
-        cells.push_back((z * cells_.along(1) + y) * cells_.along(0) + x);
-      });
+      for_box(box,
+              [&](auto x, auto y, auto z) { marks.add((z * cells_.along(1) + y) * cells_.along(0) + x); });
     }
-    sort_and_make_unique(cells);
-    for (const std::int64_t cell : cells)
-      if (!positive(cell)) out.push_back(cell);
+    const std::vector<std::int64_t> cells = marks.in_order();
+    std::vector<std::uint8_t> fails(cells.size());
+    constexpr std::int64_t kBlock = 1024;
+    const auto count = static_cast<std::int64_t>(cells.size());
+    parallel_for((count + kBlock - 1) / kBlock, [&](std::int64_t block) {
+      for (std::int64_t n = block * kBlock; n < std::min(count, (block + 1) * kBlock); ++n)
+        fails[static_cast<std::size_t>(n)] = !positive(cells[static_cast<std::size_t>(n)]);
+    });
+    std::vector<std::int64_t> out;
+    for (std::size_t n = 0; n < cells.size(); ++n)
+      if (fails[n] != 0) out.push_back(cells[n]);
     return out;
   }
 
   /// The voxels at the corners of cells, and those up to `margin` voxels farther.
   std::vector<std::int64_t> voxels(const std::vector<std::int64_t>& cells, std::int64_t margin) const {
-    std::vector<std::int64_t> out;
+    Marks marks(grid_.voxels());
     const std::array<std::int64_t, 3> extents{grid_.nx, grid_.ny, grid_.nz};
     for (const std::int64_t cell : cells) {
       const std::int64_t row = cell / cells_.along(0);
@@ -87,10 +107,9 @@ class Folds {
         box.first[axis] = std::max<std::int64_t>(corner[axis] - margin, 0);
         box.last[axis] = std::min(corner[axis] + 1 + margin, extents[axis] - 1);
       }
-      for_box(box, [&](auto x, auto y, auto z) { out.push_back((z * grid_.ny + y) * grid_.nx + x); });
+      for_box(box, [&](auto x, auto y, auto z) { marks.add((z * grid_.ny + y) * grid_.nx + x); });
     }
-    sort_and_make_unique(out);
-    return out;
+    return marks.in_order();
   }
 
   std::array<std::int64_t, 3> place(std::int64_t voxel) const {
@@ -120,7 +139,9 @@ StepLimit smooth_folds(const imaging::Grid& grid, const Affine& to_world, std::s
   const std::array<std::int64_t, 3> extents{grid.nx, grid.ny, grid.nz},
       strides{1, grid.nx, grid.nx * grid.ny};
   const Folds folds(grid, to_world, displacements, least);
-  std::vector<std::int64_t> failing = folds.all(), changed;
+  std::vector<std::int64_t> failing = folds.all();
+  if (failing.empty()) return {};
+  Marks changed(grid.voxels());
   for (int round = 0; round < rounds && !failing.empty(); ++round) {
     check_interrupt();
     const std::vector<std::int64_t> around = folds.voxels(failing, 1 + round / 4);
@@ -143,11 +164,10 @@ StepLimit smooth_folds(const imaging::Grid& grid, const Affine& to_world, std::s
     for (std::size_t n = 0; n < around.size(); ++n)
       for (std::size_t c = 0; c < 3; ++c)
         displacements[c * voxels + static_cast<std::size_t>(around[n])] = means[n][c];
-    changed.insert(changed.end(), around.begin(), around.end());
-    sort_and_make_unique(changed);
+    for (const std::int64_t voxel : around) changed.add(voxel);
     failing = folds.at(around);
   }
-  return {static_cast<std::int64_t>(changed.size()), static_cast<std::int64_t>(failing.size())};
+  return {static_cast<std::int64_t>(changed.in_order().size()), static_cast<std::int64_t>(failing.size())};
 }
 
 StepLimit limit_step(const imaging::Grid& grid, const Affine& to_world, std::span<const float> current,

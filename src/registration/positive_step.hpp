@@ -12,6 +12,10 @@
 
 namespace warploom::registration {
 
+/// What a cell is to have left of its volume while a map is estimated: more than nothing, since displacements
+/// are interpolated and rounded later.
+inline constexpr double kLeastVolume = 0.05;
+
 struct StepLimit {
   std::int64_t limited = 0;  ///< changes of voxels
   std::int64_t failing = 0;  ///< cells that are not positive in the end

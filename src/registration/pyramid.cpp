@@ -10,26 +10,14 @@
 #include "warploom/core/threads.hpp"
 
 namespace warploom::registration {
-namespace {
-
-// The same with half the voxels along one axis.
 Level halve(const Level& from, int axis) {
   const GridSize e = from.extents();
   const std::int64_t n = axis == 0 ? e.nx : axis == 1 ? e.ny : e.nz;
-  const std::int64_t half = (n + 1) / 2, stride = axis == 0 ? 1 : axis == 1 ? e.nx : e.nx * e.ny;
+  const std::int64_t stride = axis == 0 ? 1 : axis == 1 ? e.nx : e.nx * e.ny;
   const bool odd = n % 2 != 0;
 
   Level out;
-  out.space = from.space;
-  imaging::Grid& grid = out.space.grid;
-  (axis == 0 ? grid.nx : axis == 1 ? grid.ny : grid.nz) = half;
-  const auto a = static_cast<std::size_t>(axis);
-  for (auto& row : out.space.to_world) {
-    row[3] += odd ? 0.0 : 0.5 * row[a];
-    row[a] *= 2;
-  }
-  grid.spacing[a] *= 2;
-
+  out.space = halved(from.space, axis);
   // Weights of the voxels 2i - 2 to 2i + 2.
   const float taps[5] = {odd ? 1 / 32.F : 0, odd ? 8 / 32.F : 1 / 8.F, odd ? 14 / 32.F : 3 / 8.F,
                          odd ? 8 / 32.F : 3 / 8.F, odd ? 1 / 32.F : 1 / 8.F};
@@ -58,8 +46,6 @@ Level halve(const Level& from, int axis) {
   return out;
 }
 
-}  // namespace
-
 std::array<double, 3> spacing_of(const Affine& to_world) {
   std::array<double, 3> out{};
   for (std::size_t c = 0; c < 3; ++c) out[c] = std::hypot(to_world[0][c], to_world[1][c], to_world[2][c]);
@@ -81,6 +67,10 @@ Level finest_level(const PlacedImage& image, const imaging::Mask& mask, const ch
   if (image.image.channels != 1)
     throw BadInput(fmt::format("{} has {} values a voxel; images of one are registered: choose a volume",
                                what, image.image.channels));
+  if (const imaging::Grid& g = image.image.grid; g.nz > 1 && (g.nx == 1 || g.ny == 1))
+    throw BadInput(fmt::format(
+        "{} is a slice of {} x {} x {} voxels; a slice is registered in two dimensions if z is the axis with one voxel: store it so",
+        what, g.nx, g.ny, g.nz));
   if (!mask.empty() && mask.size() != values.size())
     throw BadInput(
         fmt::format("the mask of {} has {} voxels, the image {}", what, mask.size(), values.size()));
@@ -115,17 +105,33 @@ Level finest_level(const PlacedImage& image, const imaging::Mask& mask, const ch
   return level;
 }
 
+int axis_to_halve(const Space& space, double spacing) {
+  const std::int64_t extents[] = {space.grid.nx, space.grid.ny, space.grid.nz};
+  const auto voxel = spacing_of(space.to_world);
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (extents[axis] >= 16 && 2 * voxel[axis] <= std::numbers::sqrt2 * spacing)
+      return static_cast<int>(axis);
+  return -1;
+}
+
+Space halved(const Space& space, int axis) {
+  Space out = space;
+  imaging::Grid& grid = out.grid;
+  std::int64_t& n = axis == 0 ? grid.nx : axis == 1 ? grid.ny : grid.nz;
+  const bool odd = n % 2 != 0;
+  n = (n + 1) / 2;
+  const auto a = static_cast<std::size_t>(axis);
+  for (auto& row : out.to_world) {
+    row[3] += odd ? 0.0 : 0.5 * row[a];
+    row[a] *= 2;
+  }
+  grid.spacing[a] *= 2;
+  return out;
+}
+
 Level coarser(Level level, double spacing) {
-  for (int axis = 0; axis < 3; ++axis)
-    while (true) {
-      const std::int64_t n = axis == 0   ? level.space.grid.nx
-                             : axis == 1 ? level.space.grid.ny
-                                         : level.space.grid.nz;
-      if (n < 16 || 2 * spacing_of(level.space.to_world)[static_cast<std::size_t>(axis)] >
-                        std::numbers::sqrt2 * spacing)
-        break;
-      level = halve(level, axis);
-    }
+  for (int axis = axis_to_halve(level.space, spacing); axis >= 0; axis = axis_to_halve(level.space, spacing))
+    level = halve(level, axis);
   return level;
 }
 

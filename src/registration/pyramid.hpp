@@ -16,8 +16,9 @@ struct Level {
 };
 
 /// The image as a level: finite values brought to mean 0 and standard deviation 1, of the voxels that count;
-/// others (NaN, infinities, outside of the mask) do not count. @throws BadInput (several channels; nothing
-/// finite or nothing in the mask; a constant image; a mask of another size); `what` is for messages
+/// others (NaN, infinities, outside of the mask) do not count. @throws BadInput (several channels; a slice
+/// along x or y; nothing finite or nothing in the mask; a constant image; a mask of another size); `what` is
+/// for messages
 Level finest_level(const PlacedImage& image, const imaging::Mask& mask, const char* what);
 
 /// The level with voxels of about `spacing` [mm]: along each axis halved while twice the spacing is at most
@@ -25,6 +26,13 @@ Level finest_level(const PlacedImage& image, const imaging::Mask& mask, const ch
 /// give flipped levels: an even number of voxels is averaged as (1 3 3 1)/8, an odd one as (1 8 14 8 1)/32,
 /// which has the same variance.
 Level coarser(Level level, double spacing);
+
+/// The axis that coarser() halves next, or -1.
+int axis_to_halve(const Space& space, double spacing);
+/// The level with half the voxels along an axis.
+Level halve(const Level& from, int axis);
+/// The grid of a level with half the voxels along an axis.
+Space halved(const Space& space, int axis);
 
 /// mm along each axis of voxels.
 std::array<double, 3> spacing_of(const Affine& to_world);

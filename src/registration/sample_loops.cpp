@@ -167,6 +167,28 @@ void force_row(const ForceRow& r) {
   if (last > 0) end(last, last - 1, last);
 }
 
+void laplacian_row(const LaplacianRow& r) {
+  const GridSize& e = r.grid;
+  const std::int64_t row = (r.z * e.ny + r.y) * e.nx, plane = e.nx * e.ny, last = e.nx - 1;
+  const float* at = r.f + row;
+  float* out = r.out + row;
+  const float *before = r.y > 0 ? at - e.nx : at, *behind = r.y + 1 < e.ny ? at + e.nx : at;
+  const float *below = r.z > 0 ? at - plane : at, *above = r.z + 1 < e.nz ? at + plane : at;
+  const float wx = r.weight[0], wy = r.weight[1], wz = r.weight[2];
+  const auto across = [&](std::int64_t x) {
+    return wy * ((before[x] - at[x]) + (behind[x] - at[x])) + wz * ((below[x] - at[x]) + (above[x] - at[x]));
+  };
+  WARPLOOM_INDEPENDENT
+  for (std::int64_t x = 1; x < last; ++x)
+    out[x] = wx * ((at[x - 1] - at[x]) + (at[x + 1] - at[x])) + across(x);
+  if (last == 0) {
+    out[0] = across(0);
+    return;
+  }
+  out[0] = wx * (at[1] - at[0]) + across(0);
+  out[last] = wx * (at[last - 1] - at[last]) + across(last);
+}
+
 void moment_row(const MomentRow& r, double* sums) {
   for (int c = 0; c < 3; ++c) {
     const float* g = r.gradient + c * r.component;

@@ -4,7 +4,6 @@
 #include <numeric>
 
 namespace warploom::registration {
-namespace {
 
 std::vector<float> gaussian(double sigma) {
   const int radius = std::min(kMostTaps, static_cast<int>(std::ceil(3 * sigma)));
@@ -16,8 +15,6 @@ std::vector<float> gaussian(double sigma) {
   for (const double tap : taps) out.push_back(static_cast<float>(tap / sum));
   return out;
 }
-
-}  // namespace
 
 Smoothing::Smoothing(const GridSize& grid, double sigma)
     : grid_(grid),

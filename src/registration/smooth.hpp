@@ -8,6 +8,9 @@
 
 namespace warploom::registration {
 
+/// Taps of a Gaussian, three standard deviations far; their sum is 1. A standard deviation of 0: one tap.
+std::vector<float> gaussian(double sigma);
+
 /// Gaussian smoothing of fields on one grid; none along axes of one voxel. A standard deviation of 0: none.
 class Smoothing {
  public:

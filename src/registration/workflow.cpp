@@ -7,21 +7,46 @@
 #include <cmath>
 
 #include "core/doors.hpp"
+#include "registration/devices.hpp"
 #include "warploom/core/error.hpp"
 
 namespace warploom::registration {
 
 Method parse_method(std::string_view text) {
   for (const Method method :
-       {Method::rigid, Method::similarity, Method::affine, Method::greedy, Method::curvature})
+       {Method::rigid, Method::similarity, Method::affine, Method::greedy, Method::curvature, Method::demons})
     if (text == name(method)) return method;
-  throw BadInput(
-      fmt::format("'{}' is no method; there are rigid, similarity, affine, greedy and curvature", text));
+  throw BadInput(fmt::format(
+      "'{}' is no method; there are rigid, similarity, affine, greedy, curvature and demons", text));
 }
 
 std::string_view name(Method method) {
-  static constexpr std::string_view kNames[] = {"rigid", "similarity", "affine", "greedy", "curvature"};
+  static constexpr std::string_view kNames[] = {"rigid",  "similarity", "affine",
+                                                "greedy", "curvature",  "demons"};
   return at_enumerator(kNames, method, "the method");
+}
+
+std::uint64_t memory_for(const imaging::Grid& fixed, const imaging::Grid& moving,
+                         const RegisterOptions& options) {
+  name(options.method);
+  name(options.align.measure);
+  const auto voxels = [](const imaging::Grid& grid) {
+    std::uint64_t out = 1;
+    for (const std::int64_t n : {grid.nx, grid.ny, grid.nz}) {
+      if (n < 1) throw BadInput(fmt::format("a grid of {} x {} x {} voxels", grid.nx, grid.ny, grid.nz));
+      // More than there is of anything: the product below stays a number.
+      out = static_cast<std::uint64_t>(n) > (std::uint64_t{1} << 50) / out
+                ? std::uint64_t{1} << 50
+                : out * static_cast<std::uint64_t>(n);
+    }
+    return out;
+  };
+  std::uint64_t each = 70;
+  if (options.method == Method::greedy)
+    each = options.align.measure == Measure::lncc ? 105 : options.align.measure == Measure::ngf ? 110 : 85;
+  if (options.method == Method::curvature) each = options.deform.semi_implicit ? 90 : 160;
+  if (options.method == Method::demons) each = 90;
+  return each * voxels(fixed) + 10 * voxels(moving);
 }
 
 Registration register_images(const PlacedImage& fixed, const PlacedImage& moving,
@@ -33,16 +58,23 @@ Registration register_images(const PlacedImage& fixed, const PlacedImage& moving
                  : options.method == Method::similarity ? Motion::similarity
                                                         : Motion::affine;
   Registration out;
+  const bool deforms = options.method >= Method::greedy;
+  DeformOptions deform = options.deform;
+  deform.method = options.method == Method::curvature ? DeformMethod::curvature
+                  : options.method == Method::demons  ? DeformMethod::demons
+                                                      : DeformMethod::greedy;
+  deform.measure = align.measure, deform.radius = align.radius, deform.run = align.run;
+  if (deforms) {
+    runs_on_a_gpu(deform);  // throws before minutes have passed
+    align.run.devices = {Device::cpu};
+  }
   if (options.keep_start) {
     out.affine = *align.start;
   } else {
     const Alignment found = estimate_affine(fixed, moving, align);
     out.affine = found.affine, out.align = found.report;
   }
-  if (options.method == Method::greedy || options.method == Method::curvature) {
-    DeformOptions deform = options.deform;
-    deform.method = options.method == Method::greedy ? DeformMethod::greedy : DeformMethod::curvature;
-    deform.measure = align.measure, deform.radius = align.radius, deform.run = align.run;
+  if (deforms) {
     deform.fixed_mask = std::move(align.fixed_mask), deform.moving_mask = std::move(align.moving_mask);
     Deformation found = estimate_deformation(fixed, moving, out.affine, deform);
     out.field = std::move(found.field), out.deform = std::move(found.report);

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "search/windows.hpp"
 #include "warploom/search/index.hpp"
 
 namespace warploom::search {
@@ -21,6 +22,9 @@ class Backend {
                                                     std::span<const JointWindows> windows) = 0;
   virtual std::vector<std::vector<Candidate>> best(std::span<const JointPattern> patterns,
                                                    std::span<const JointTask> tasks) = 0;
+  /// Of all windows of a channel of the signal, kept for its life; null if this back end keeps none. They go
+  /// on for kMostLanes windows that touch missing samples.
+  virtual const WindowMoments* moments(std::int32_t /*channel*/, std::int64_t /*length*/) { return nullptr; }
   Effort effort;
 };
 

@@ -105,16 +105,23 @@ double Chance::below(double expected) const {
   return middle_ + deviation_ * normal_quantile(expected / zones_);
 }
 
+Null::Known& Null::known(const Reading& reading) const {
+  for (Known& one : known_)
+    if (same(one.reading, reading)) return one;
+  return known_.emplace_back(reading);
+}
+
 double Null::usual_of(const Reading& reading) const {
-  return Seen(sample, decoys[0], reading, options).usual();
+  Known& of = known(reading);
+  if (!of.usual) of.usual = Seen(sample, decoys[0], reading, options).usual();
+  return *of.usual;
 }
 
 const std::vector<std::vector<Nearby>>& Null::minima_of(const Reading& reading) const {
-  if (asked_ && same(*asked_, reading)) return minima_;
-  minima_.clear();
-  for (const Query& decoy : decoys) minima_.push_back(Seen(sample, decoy, reading, options).minima());
-  asked_ = reading;
-  return minima_;
+  Known& of = known(reading);
+  if (of.minima.empty())
+    for (const Query& decoy : decoys) of.minima.push_back(Seen(sample, decoy, reading, options).minima());
+  return of.minima;
 }
 
 Competition::Competition(const Searched& searched, const Query& query, const FindOptions& options,

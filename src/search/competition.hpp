@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <vector>
@@ -54,12 +55,18 @@ class Null {
 
   /// The logarithm that decoys usually have in a reading.
   double usual_of(const Reading& reading) const;
-  /// [decoys] Their nearest places in each zone. Those of the reading that was asked for last are kept.
+  /// [decoys] Their nearest places in each zone.
   const std::vector<std::vector<Nearby>>& minima_of(const Reading& reading) const;
 
  private:
-  mutable std::optional<Reading> asked_ = {};
-  mutable std::vector<std::vector<Nearby>> minima_ = {};
+  /// What was asked for before.
+  struct Known {
+    Reading reading;
+    std::optional<double> usual = {};
+    std::vector<std::vector<Nearby>> minima = {};
+  };
+  Known& known(const Reading& reading) const;
+  mutable std::deque<Known> known_ = {};
 };
 
 /// Freedoms that compete with the plain reading.

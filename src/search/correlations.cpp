@@ -24,10 +24,9 @@ std::vector<float> centred(std::span<const float> channel) {
       ++present;
     }
   const double mean = present == 0 ? 0 : sum / static_cast<double>(present);
-  std::vector<float> about;
-  about.reserve(channel.size() + kCorrelationParts);
-  for (const float x : channel) about.push_back(std::isfinite(x) ? static_cast<float>(x - mean) : 0);
-  about.resize(about.size() + kCorrelationParts);
+  std::vector<float> about(channel.size() + kCorrelationParts);
+  for (std::size_t t = 0; t < channel.size(); ++t)
+    about[t] = std::isfinite(channel[t]) ? static_cast<float>(channel[t] - mean) : 0;
   return about;
 }
 
@@ -96,24 +95,41 @@ double agreement(std::span<const float> likeness) {
 
 std::vector<std::int64_t> largest_of(std::vector<float> values, std::int64_t count, std::int64_t exclusion) {
   constexpr float kNone = -std::numeric_limits<float>::infinity();
-  // Blocks as long as a zone, and where in each the largest value is: a choice changes three of them.
+  // Blocks as long as a zone, and the largest value of each that has one: a choice changes three of them.
   const std::int64_t block = exclusion + 1, blocks = (std::ssize(values) + block - 1) / block;
-  std::vector<std::int64_t> best(blocks);
-  const auto look = [&](std::int64_t b) {
-    const auto end = values.begin() + std::min(std::ssize(values), (b + 1) * block);
-    best[b] = std::max_element(values.begin() + b * block, end) - values.begin();
+  struct Largest {
+    float value;
+    std::int64_t window;
+    bool operator<(const Largest& other) const {
+      return value != other.value ? value < other.value : window > other.window;
+    }
   };
-  for (std::int64_t b = 0; b < blocks; ++b) look(b);
+  const auto largest_in = [&](std::int64_t b) {
+    const auto begin = values.begin() + b * block;
+    const auto end = values.begin() + std::min(std::ssize(values), (b + 1) * block);
+    const auto at = std::max_element(begin, end);
+    return Largest{*at, at - values.begin()};
+  };
+  std::vector<Largest> heap(static_cast<std::size_t>(blocks));
+  for (std::int64_t b = 0; b < blocks; ++b) heap[b] = largest_in(b);
+  std::make_heap(heap.begin(), heap.end());
   std::vector<std::int64_t> windows;
-  while (std::ssize(windows) < count) {
-    const auto largest = std::ranges::max_element(best, {}, [&](std::int64_t w) { return values[w]; });
-    if (largest == best.end() || values[*largest] == kNone) break;
-    const std::int64_t at = *largest;
+  while (std::ssize(windows) < count && !heap.empty()) {
+    std::pop_heap(heap.begin(), heap.end());
+    Largest& largest = heap.back();
+    if (largest.value == kNone) break;
+    if (values[largest.window] == kNone) {  // taken since: what is left of its block
+      largest = largest_in(largest.window / block);
+      std::push_heap(heap.begin(), heap.end());
+      continue;
+    }
+    const std::int64_t at = largest.window;
     windows.push_back(at);
     const std::int64_t first = std::max<std::int64_t>(0, at - exclusion);
     const std::int64_t last = std::min(std::ssize(values) - 1, at + exclusion);
     std::fill(values.begin() + first, values.begin() + last + 1, kNone);
-    for (std::int64_t b = first / block; b <= last / block; ++b) look(b);
+    largest = largest_in(at / block);
+    std::push_heap(heap.begin(), heap.end());
   }
   return windows;
 }

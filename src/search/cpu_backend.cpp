@@ -44,14 +44,15 @@ std::int64_t unit_profile(const CpuQuery& query, const CpuWindowsOfAll& windows,
 }
 
 /// The moments of channels that are not too long: patterns of one length ask for the same ones. They are kept
-/// when they are asked for the second time: memory that is new costs as much time as finding them.
+/// when they are asked for the second time, or at once if somebody needs them anyhow: memory that is new
+/// costs as much time as finding them.
 class KeptMoments {
  public:
-  void keep(std::span<const float> channel, std::int64_t length) {
+  void keep(std::span<const float> channel, std::int64_t length, bool at_once = false) {
     const std::int64_t count = std::ssize(channel) - length + 1;
     const auto [place, first_time] = moments_.try_emplace({channel.data(), length});
     WindowMoments& all = place->second;
-    if (first_time || count <= 0 || count > left_ || !all.mean.empty()) return;
+    if ((first_time && !at_once) || count <= 0 || count > left_ || !all.mean.empty()) return;
     left_ -= count;
     const auto size = static_cast<std::size_t>(count);
     all = {std::vector<float>(size), std::vector<float>(size), std::vector<float>(size)};
@@ -119,6 +120,12 @@ class CpuBackend : public Backend {
         tasks,
         [&](std::size_t, std::int32_t p) { return CpuQuery(signal_, patterns[p], options_.normalization); },
         [&](std::int32_t p) { return std::pair(patterns[p].length(), std::int64_t{0}); });
+  }
+
+  const WindowMoments* moments(std::int32_t channel, std::int64_t length) override {
+    if (options_.normalization != Normalization::z) return nullptr;
+    moments_.keep(signal_[channel], length, true);
+    return moments_.of(signal_[channel], length);
   }
 
  private:

@@ -17,9 +17,37 @@ inline float sum_of(const Vector* parts) {
   return some[0];
 }
 
+/// As sum_of(), of as many windows as a vector has lanes: each in its lane. A sample of the pattern is loaded
+/// once for four windows.
+inline Vector sums_of(const float* first, std::int64_t step, const float* pattern, std::int64_t length) {
+  constexpr int kSome = 4;
+  Vector sums[kLanes];
+  for (int begin = 0; begin < kLanes; begin += kSome) {
+    const float* const windows = first + begin * step;
+    Vector parts[kSome][kVectors] = {};
+    for (std::int64_t i = 0; i < length; i += kCorrelationParts)
+      for (int v = 0; v < kVectors; ++v) {
+        const Vector some = load(pattern + i + v * kLanes);
+        for (int w = 0; w < kSome; ++w) parts[w][v] += some * load(windows + w * step + i + v * kLanes);
+      }
+    for (int w = 0; w < kSome; ++w) {
+      for (int half = kVectors / 2; half > 0; half /= 2)
+        for (int v = 0; v < half; ++v) parts[w][v] += parts[w][v + half];
+      sums[begin + w] = parts[w][0];
+    }
+  }
+  transpose(sums);
+  for (int half = kLanes / 2; half > 0; half /= 2)
+    for (int k = 0; k < half; ++k) sums[k] += sums[k + half];
+  return sums[0];
+}
+
 void correlate(const float* samples, std::int64_t step, std::int64_t windows, const float* pattern,
                std::int64_t length, const float* scale, float* to) {
-  for (std::int64_t w = 0; w < windows; ++w) {
+  std::int64_t first = 0;
+  for (; first + kLanes <= windows; first += kLanes)
+    store(to + first, load(scale + first) * sums_of(samples + first * step, step, pattern, length));
+  for (std::int64_t w = first; w < windows; ++w) {
     const float* const window = samples + w * step;
     Vector parts[kVectors] = {};
     for (std::int64_t i = 0; i < length; i += kCorrelationParts)

@@ -16,7 +16,14 @@ void interleave_adjacent(const float* samples, const LaneMoments& moments, std::
 void interleave(const float* const* samples, const LaneMoments& moments, std::int64_t length,
                 std::int64_t stride, float* to) {
   const Normalizer normalized(moments);
-  for (std::int64_t j = 0; j < length; ++j) {
+  std::int64_t j = 0;
+  for (; j + kLanes <= length; j += kLanes) {
+    Vector block[kLanes];
+    for (int l = 0; l < kLanes; ++l) block[l] = load(samples[l] + j);
+    transpose(block);
+    for (int k = 0; k < kLanes; ++k) store(to + (j + k) * stride, normalized(block[k]));
+  }
+  for (; j < length; ++j) {
     Vector x;
     for (int l = 0; l < kLanes; ++l) x[l] = samples[l][j];
     store(to + j * stride, normalized(x));

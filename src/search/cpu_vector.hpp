@@ -60,6 +60,24 @@ inline void for_each(const F& f) {
   (std::make_integer_sequence<int, kCount>{});
 }
 
+/// Rows become columns: blocks off the diagonal change places, of one lane, then of two, four...
+inline void transpose(Vector (&rows)[kLanes]) {
+  constexpr int kSteps = kLanes == 16 ? 4 : kLanes == 8 ? 3 : 2;
+  for_each<kSteps>([&]<int kStep>() {
+    constexpr int kBlock = 1 << kStep;
+    [&]<int... l>(std::integer_sequence<int, l...>) {
+#pragma GCC unroll 16
+      for (int i = 0; i < kLanes; ++i) {
+        if ((i & kBlock) != 0) continue;
+        const Vector a = rows[i], b = rows[i + kBlock];
+        rows[i] = __builtin_shufflevector(a, b, ((l & kBlock) != 0 ? kLanes + l - kBlock : l)...);
+        rows[i + kBlock] = __builtin_shufflevector(a, b, ((l & kBlock) != 0 ? kLanes + l : l + kBlock)...);
+      }
+    }
+    (std::make_integer_sequence<int, kLanes>{});
+  });
+}
+
 /// ((x - mean) - rest) * scale with one rounding less; of a sample and of an envelope alike, and never
 /// decreasing with x.
 struct Normalizer {

@@ -155,6 +155,9 @@ std::int64_t Index::samples() const { return std::ssize(state().signal[0]); }
 Device Index::device() const { return state().options.run.devices.front(); }
 const Run& Index::run() const { return state().options.run; }
 Normalization Index::normalization() const { return state().options.normalization; }
+const WindowMoments* Index::keep_moments(std::int32_t channel, std::int64_t length) {
+  return state().backend->moments(channel, length);
+}
 const Effort& Index::effort() const { return state().backend->effort; }
 
 std::vector<float> Index::profile(const Pattern& pattern, std::int32_t channel, std::int64_t first,

@@ -22,12 +22,10 @@ struct LaneWindow {
 /// window is not there. @param window_of  of a channel of the query's, and of one of [0, count)
 template <typename WindowOf>
 std::vector<float> lane_distances(const CpuQuery& query, std::int64_t count, const WindowOf& window_of) {
-  const std::int64_t lanes = DtwBatch(query).lanes();
+  constexpr std::int64_t kBlock = 16 * kMostLanes;  // of windows that share the memory of a batch
   std::vector<float> all(static_cast<std::size_t>(count), std::numeric_limits<float>::infinity());
-  parallel_for((count + lanes - 1) / lanes, [&](std::int64_t b) {
-    check_interrupt();
-    DtwBatch batch(query);
-    const std::int64_t begin = b * lanes, some = std::min(lanes, count - begin);
+  const auto compute = [&](DtwBatch& batch, std::int64_t begin, std::int64_t end) {
+    const std::int64_t lanes = batch.lanes(), some = std::min(lanes, end - begin);
     bool whole[kMostLanes];
     std::fill_n(whole, kMostLanes, true);
     for (std::int64_t c = 0; c < query.count(); ++c) {
@@ -46,6 +44,14 @@ std::vector<float> lane_distances(const CpuQuery& query, std::int64_t count, con
     batch.compute(of_lanes);
     for (std::int64_t l = 0; l < some; ++l)
       if (whole[l]) all[begin + l] = of_lanes[l];
+  };
+  parallel_for((count + kBlock - 1) / kBlock, [&](std::int64_t b) {
+    DtwBatch batch(query);
+    const std::int64_t end = std::min(count, (b + 1) * kBlock);
+    for (std::int64_t begin = b * kBlock; begin < end; begin += batch.lanes()) {
+      check_interrupt();
+      compute(batch, begin, end);
+    }
   });
   return all;
 }

@@ -114,6 +114,9 @@ Orientations::Orientations(const Correlations& correlations, const Query& query,
       const std::span<const float> all = correlations.deviations(sensor.channels[a]);
       sensor.axes[a].assign(all.begin(), all.end());
     }
+    for (int x = 0; x < 3; ++x)
+      for (int y = 0; y < 3; ++y)
+        sensor.correlations[3 * x + y] = correlations.of(sensor.query_channels[x], sensor.channels[y]);
     for (double& x : sensor.deviations) x /= squares > 0 ? std::sqrt(squares) : 1;
     for (std::int64_t w = 0; w < correlations.windows(); ++w) {
       float sum = 0;
@@ -124,12 +127,12 @@ Orientations::Orientations(const Correlations& correlations, const Query& query,
   }
 }
 
-Orientations::Matrix Orientations::covariance(const Sensor& sensor, std::int64_t window) const {
+Orientations::Matrix Orientations::covariance(const Sensor& sensor, std::int64_t window) {
   Matrix matrix;
   for (int x = 0; x < 3; ++x)
     for (int y = 0; y < 3; ++y)
-      matrix[3 * x + y] = sensor.deviations[x] * sensor.axes[y][window] *
-                          correlations_.of(sensor.query_channels[x], sensor.channels[y])[window];
+      matrix[3 * x + y] =
+          sensor.deviations[x] * sensor.axes[y][window] * sensor.correlations[3 * x + y][window];
   return matrix;
 }
 
@@ -159,7 +162,7 @@ std::vector<float> Orientations::likeness(const std::vector<Matrix>& turns) cons
     for (int y = 0; y < 3; ++y)
       for (int x = 0; x < 3; ++x) {
         const Sensor& sensor = sensors_[s];
-        const std::span<const float> all = correlations_.of(sensor.query_channels[x], sensor.channels[y]);
+        const std::span<const float> all = sensor.correlations[3 * x + y];
         const std::vector<float>& axis = sensor.axes[y];
         const auto weight = static_cast<float>(turns[s][3 * y + x] * sensor.deviations[x] /
                                                static_cast<double>(sensors_.size()));

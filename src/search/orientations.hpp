@@ -25,12 +25,13 @@ class Orientations {
   using Matrix = std::array<double, 9>;
   struct Sensor {
     std::array<std::size_t, 3> query_channels;
-    std::array<std::int32_t, 3> channels;    // of the recording
-    std::array<double, 3> deviations;        // of the query's axes; of all together 1
-    std::array<std::vector<float>, 3> axes;  // [windows] the same; 0 where a sample is missing
+    std::array<std::int32_t, 3> channels;                // of the recording
+    std::array<double, 3> deviations;                    // of the query's axes; of all together 1
+    std::array<std::vector<float>, 3> axes;              // [windows] the same; 0 where a sample is missing
+    std::array<std::span<const float>, 9> correlations;  // [windows] of query[x] and window[y], row x
   };
   /// Sum over samples of query[x] * window[y], row x; window and query have norm 1.
-  Matrix covariance(const Sensor& sensor, std::int64_t window) const;
+  static Matrix covariance(const Sensor& sensor, std::int64_t window);
   std::vector<Matrix> fit_windows(std::span<const std::int64_t> windows) const;
   std::vector<float> likeness(const std::vector<Matrix>& turns) const;
 

@@ -38,31 +38,8 @@ Level level_of(std::span<const float> samples) {
 }
 
 Level level_of(const WindowMoments& windows, std::int64_t offset) {
-  offset = std::clamp<std::int64_t>(offset, 0, std::ssize(windows.scale) - 1);
   const float scale = windows.scale[offset];
   return {static_cast<double>(windows.mean[offset]) + windows.rest[offset], scale == 0 ? 0 : 1.0 / scale};
-}
-
-/// [windows of `whole`] How like each is to the query if each third of each channel is taken at its most
-/// alike: a mean of correlations.
-std::vector<float> alike_in_parts(const Correlations& whole, const Searched& searched, const Query& query,
-                                  const FindOptions& options) {
-  constexpr std::int64_t kParts = 3;
-  const std::int64_t length = query.length() / kParts;
-  std::vector<float> all(static_cast<std::size_t>(whole.windows()), 0.F);
-  if (length < 2) return all;
-  const Searched in_parts(searched.index(), length);
-  for (std::int64_t p = 0; p < kParts; ++p) {
-    Query part = query;
-    for (std::span<const float>& channel : part.channels) channel = channel.subspan(p * length, length);
-    const Correlations correlations(in_parts, part, options, whole.step());
-    const std::vector<float> most =
-        Assignments(correlations, part, options.negated, largest_lag(query, options)).most_like(kAll);
-    const std::int64_t later = p * length / whole.step();
-    for (std::int64_t w = 0; w < std::ssize(all) && w + later < std::ssize(most); ++w)
-      all[w] += most[w + later] / static_cast<float>(kParts * query.channels.size());
-  }
-  return all;
 }
 
 /// The least distance of each at its place and a fiftieth of the query beside it, all at once: a lane for
@@ -127,13 +104,35 @@ std::vector<OwnPlace> own_places(const Correlations& correlations, const Searche
   return places;
 }
 
+std::vector<double> left_in_parts(const Correlations& whole, const Searched& searched, const Query& query,
+                                  const FindOptions& options) {
+  constexpr std::int64_t kParts = 3;
+  const std::int64_t length = query.length() / kParts;
+  std::vector<float> all(static_cast<std::size_t>(whole.windows()), 0.F);  // means of correlations
+  std::vector<double> left(all.size(), std::log(2) / 2);
+  if (length < 2) return left;
+  const Searched in_parts(searched.index(), length);
+  for (std::int64_t p = 0; p < kParts; ++p) {
+    Query part = query;
+    for (std::span<const float>& channel : part.channels) channel = channel.subspan(p * length, length);
+    const Correlations correlations(in_parts, part, options, whole.step());
+    const std::vector<float> most =
+        Assignments(correlations, part, options.negated, largest_lag(query, options)).most_like(kAll);
+    const std::int64_t later = p * length / whole.step();
+    for (std::int64_t w = 0; w < std::ssize(all) && w + later < std::ssize(most); ++w)
+      all[w] += most[w + later] / static_cast<float>(kParts * query.channels.size());
+  }
+  for (std::size_t w = 0; w < all.size(); ++w)
+    left[w] = std::log(std::max(1e-3, 2 * (1 - static_cast<double>(all[w])))) / 2;
+  return left;
+}
+
 std::vector<OwnPlace> in_order(std::vector<OwnPlace> places, const Correlations& correlations,
                                const Searched& searched, const Query& query, const FindOptions& options) {
-  const std::vector<float> alike = alike_in_parts(correlations, searched, query, options);
+  const std::vector<double> left = left_in_parts(correlations, searched, query, options);
   for (OwnPlace& own : places) {
     own.first = own.place.offset + *std::ranges::min_element(own.reading.lags);
-    const double left = 2 * (1 - static_cast<double>(alike[correlations.window(own.place.offset)]));
-    own.order = own.place.logarithm + std::log(std::max(1e-3, left)) / 2;
+    own.order = own.place.logarithm + left[correlations.window(own.place.offset)];
   }
   std::ranges::stable_sort(places, {}, &OwnPlace::order);
   const std::int64_t exclusion = samples_of(options.exclusion, query.length());
@@ -150,12 +149,15 @@ double gain_of_levels(const Correlations& correlations, const Searched& searched
                       std::span<const std::int64_t> offsets) {
   const std::size_t count = query.channels.size();
   const std::vector<std::vector<float>> turned_query = turned(query, options.sensors, reading.turns);
+  const std::int64_t last = searched.index().samples() - query.length();
   double as_read = 0, read = 0;
   std::vector<std::vector<std::pair<double, double>>> worth(count);  // [candidates], as it is and negated
   for (std::size_t c = 0; c < count; ++c) worth[c].resize(correlations.candidates(c).size());
   for (const std::int64_t offset : offsets)
     for (std::size_t c = 0; c < count; ++c) {
-      const auto there = [&](std::int32_t channel) { return level_of(searched.moments(channel), offset); };
+      const auto there = [&](std::int32_t channel) {
+        return level_of(searched.moments(channel), std::clamp<std::int64_t>(offset, 0, last));
+      };
       if (reading.channels[c] >= 0) {
         const double alike =
             likeness(level_of(turned_query[c]), there(reading.channels[c]), reading.negated[c] ? -1 : 1);

@@ -13,6 +13,7 @@
 #include "search/own_places.hpp"
 #include "search/plan.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/run.hpp"
 
 namespace warploom::search {
 namespace {
@@ -24,6 +25,8 @@ constexpr double kLess = 0.25;     // one that leaves out channels, more than on
 /// What has to speak for readings that matches have of their own: by how much of a usual distance the best is
 /// nearer, and levels more alike.
 constexpr double kOwn = 0.25;
+/// More than this, where no match is significant, and thirds of the query count beside the reading.
+constexpr double kUnsure = 0.05;
 constexpr double kSignificant = 0.05;  // a place that counts
 // Lengths of the query that decoys are sent through, and to which readings are fitted at most; in so many
 // parts.
@@ -63,18 +66,25 @@ class Prices {
     double price = 0;
     std::vector<std::vector<Nearby>> minima;  // of decoys in the reading
     for (std::size_t d = 0; d < null_.decoys.size() && gain - price >= needed; ++d) {
-      if (d == decoys_.size())
-        decoys_.emplace_back(null_.sample, null_.decoys[d], null_.options, null_, best_of(minima_[d]), usual_,
-                             below_);
-      double own = gain_of(decoys_[d]);
+      double own = gain_of(decoy(d));
       if (reading != nullptr && gain - own < needed) {
         if (minima.empty()) minima = null_.minima_of(*reading);
-        const Competition::Entry there = decoys_[d].fitted(*reading, best_of(minima[d]));
-        own -= std::clamp(decoys_[d].gain(there, count), 0.0, std::max(0.0, own));
+        const Competition::Entry there = decoy(d).fitted(*reading, best_of(minima[d]));
+        own -= std::clamp(decoy(d).gain(there, count), 0.0, std::max(0.0, own));
       }
       price = std::max(price, own);
     }
     return price;
+  }
+
+  /// Made when it is first asked for.
+  Competition& decoy(std::size_t d) {
+    while (decoys_.size() <= d) {
+      const std::size_t next = decoys_.size();
+      decoys_.emplace_back(null_.sample, null_.decoys[next], null_.options, null_, best_of(minima_[next]),
+                           usual_, below_);
+    }
+    return decoys_[d];
   }
 
  private:
@@ -309,13 +319,46 @@ class Choice {
     const double own_best = nearest_own[0].logarithm - usual_;
     const double nearer = std::exp(best - usual) - std::exp(own_best);
     const double levels = gain_of_levels(correlations, seen_.searched, query_, options_, reading, offsets);
-    if (nearer + levels <= kOwn) return;
+    if (nearer + levels <= kOwn) {
+      const Chance chance = chance_in(reading.in_place() ? plain_minima_ : null_.minima_of(reading), index_);
+      if (nearer + levels > kUnsure && chance(best) > kSignificant) rank_with_parts(correlations, own);
+      return;
+    }
     own_ = in_order(std::move(own), correlations, seen_.searched, query_, options_);
     Reading each = plain_;
     each.own = true;
     try_reading(each, in_place - usual_ - own_best, 0);
     found_.tried.back().levels = levels;
     chosen_ = found_.tried.size() - 1;
+  }
+
+  /// The chosen reading's matches, ranked by their distance times the one that is left in parts; @param own
+  /// tried beside its best places
+  void rank_with_parts(const Correlations& correlations, std::span<const OwnPlace> own) {
+    const Reading& reading = found_.tried[chosen_].reading;
+    std::vector<Nearby> places = places_of(chosen_);
+    for (const OwnPlace& one : own) places.push_back({one.place.offset});
+    const Seen seen(seen_.searched, query_, reading, options_);
+    places = seen.at(places, std::max<std::int64_t>(1, query_.length() / 50));
+    const std::vector<double> left = left_in_parts(correlations, seen_.searched, query_, options_);
+    const auto order = [&](const Nearby& place) {
+      return place.logarithm + left[correlations.window(place.offset)];
+    };
+    std::ranges::stable_sort(places, {}, order);
+    found_.matches.clear();
+    const std::int64_t exclusion = samples_of(options_.exclusion, query_.length());
+    std::vector<std::int64_t> taken;
+    for (const Nearby& place : places) {
+      if (std::ssize(taken) == std::max(options_.limit, Competition::kPlaces)) break;
+      if (!std::isfinite(place.logarithm) || std::ranges::any_of(taken, [&](std::int64_t other) {
+            return std::abs(other - place.offset) <= exclusion;
+          }))
+        continue;
+      taken.push_back(place.offset);
+      found_.matches.push_back(seen.match_at(query_, place));
+    }
+    found_.in_parts = true;
+    searched_by_ = chosen_;
   }
 
   void tell_chances() {
@@ -339,10 +382,11 @@ class Choice {
   }
 
   /// [decoys] Their places in readings of their own, one in each zone.
-  std::vector<std::vector<Nearby>> own_minima() const {
+  std::vector<std::vector<Nearby>> own_minima() {
     std::vector<std::vector<Nearby>> minima;
-    for (const Query& decoy : decoys_) {
-      const Correlations correlations(few_.searched, decoy, options_);
+    for (std::size_t d = 0; d < decoys_.size(); ++d) {
+      const Query& decoy = decoys_[d];
+      const Correlations& correlations = price_.decoy(d).correlations();
       minima.emplace_back();
       for (const OwnPlace& own :
            in_order(own_places(correlations, few_.searched, decoy, options_, correlations.windows()),
@@ -422,6 +466,7 @@ std::vector<SensorAxes> sensors_by_name(const std::vector<std::string>& names) {
 }
 
 FoundAs find_automatic(Index& index, const Query& query, const FindOptions& asked) {
+  const RunScope scope(index.run());
   const FindOptions options = checked(index, query, asked);
   return Choice(index, query, options).find();
 }

@@ -69,10 +69,14 @@ Reading plain_reading(const Query& query) {
 
 Searched::Searched(Index& index, std::int64_t length) : index_(index), length_(length) {
   const Signal& signal = index.signal();
-  moments_.resize(signal.size());
+  for (std::size_t c = 0; c < signal.size(); ++c)
+    moments_.push_back(index.keep_moments(static_cast<std::int32_t>(c), length));
+  own_.resize(signal.size());
   parallel_for(std::ssize(signal), [&](std::int64_t c) {
     check_interrupt();
-    moments_[c] = window_moments(signal[c], length, 0, std::ssize(signal[c]) - length + 1);
+    if (moments_[c] != nullptr) return;
+    own_[c] = window_moments(signal[c], length, 0, std::ssize(signal[c]) - length + 1);
+    moments_[c] = &own_[c];
   });
 }
 

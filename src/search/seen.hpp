@@ -37,10 +37,12 @@ class Searched {
   /// Without moments: to be searched, and asked for no single windows.
   explicit Searched(Index& index) : index_(index) {}
   Searched(Index& index, std::int64_t length);
+  Searched(const Searched&) = delete;
   Index& index() const { return index_; }
   std::int64_t length() const { return length_; }
+  /// Of every window; there may be more behind these, of which samples are missing.
   const WindowMoments& moments(std::int32_t channel) const {
-    return moments_[static_cast<std::size_t>(channel)];
+    return *moments_[static_cast<std::size_t>(channel)];
   }
   LaneWindow window(std::int32_t channel, std::int64_t offset) const {
     const WindowMoments& all = moments(channel);
@@ -51,7 +53,8 @@ class Searched {
  private:
   Index& index_;
   std::int64_t length_ = 0;
-  std::vector<WindowMoments> moments_;  // [channels]
+  std::vector<WindowMoments> own_;             // [channels] that the index does not keep
+  std::vector<const WindowMoments*> moments_;  // [channels]
 };
 
 /// A recording and a query as a reading takes them: ready to be searched in place.

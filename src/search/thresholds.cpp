@@ -17,6 +17,7 @@ double normal_quantile(double probability) {
   double low = -40, high = 40;  // beyond, a double holds no probability
   for (int k = 0; k < 100; ++k) {
     const double middle = (low + high) / 2;
+    if (middle == low || middle == high) break;  // no double lies between
     (std::erfc(-middle / std::numbers::sqrt2) / 2 < probability ? low : high) = middle;
   }
   return high;

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "../registration/phantom.hpp"
 #include "run_tool.hpp"
@@ -190,6 +192,82 @@ TEST_F(Register, RegistersPictures) {
   EXPECT_LT(std::hypot(there[0] - middle[0], there[1] - middle[1]), 0.2);
 }
 
+TEST_F(Register, TellsHowFarLandmarksAreOff) {
+  write_heads();
+  std::string fixed = "x,y,z,name\n", moving = "x,y,z\n";
+  double before = 0;
+  const std::vector<Point> places{{0, 0, 0}, {10, -12, 5}, {-14, 9, -6}, {6, 15, 8}};
+  for (const Point& p : places) {
+    const Point q = truth(p);
+    // ITK's axes, of which two run the other way.
+    fixed += fmt::format("{:.6f},{:.6f},{:.6f},7\n", -p[0], -p[1], p[2]);
+    moving += fmt::format("{:.6f},{:.6f},{:.6f}\n", -q[0], -q[1], q[2]);
+    before += std::hypot(p[0] - q[0], p[1] - q[1], p[2] - q[2]) / static_cast<double>(places.size());
+  }
+  write_file_atomically(path("fixed.csv"), fixed);
+  write_file_atomically(path("moving.csv"), moving);
+  const std::string points =
+      " --fixed-points fixed.csv --moving-points moving.csv --axes lps --levels 30,20 ";
+  const ToolRun done = run("fixed.nii.gz moving.nii.gz --report r.json" + points);
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr(fmt::format("points      4: {:.2f} mm off before", before)));
+  EXPECT_THAT(done.out, HasSubstr("point 4 "));
+  const Json found = Json::parse(read_file(path("r.json")))["landmarks_mm"];
+  EXPECT_NEAR(found["before"]["mean"], before, 1e-4);
+  EXPECT_LT(found["affine"]["mean"], before / 2);
+  EXPECT_LT(found["after"]["largest"], 0.8);  // .4 voxel
+  EXPECT_EQ(found["points"].size(), 4U);
+  EXPECT_EQ(found["points"][2]["after"] <= found["after"]["largest"], true);
+}
+
+TEST_F(Register, TakesSeveralMovingImagesInOneRun) {
+  write_heads();
+  write_placed(path("other.nii"), head_on(space_around(34, 34, 30)));
+  const ToolRun done =
+      run("fixed.nii.gz moving.nii.gz other.nii --method rigid -o 'out/{}.nii.gz' --affine '{}.txt' --json");
+  ASSERT_EQ(done.code, 0) << done.err;
+  const Json report = Json::parse(done.out)["registrations"];
+  ASSERT_EQ(report.size(), 2U);
+  EXPECT_EQ(report[1]["moving"], "other.nii");
+  // Each as if it were alone.
+  ASSERT_EQ(run("fixed.nii.gz other.nii --method rigid -o alone.nii.gz").code, 0);
+  EXPECT_EQ(read_placed(path("out/other.nii.gz")).image.data, read_placed(path("alone.nii.gz")).image.data);
+  EXPECT_TRUE(there("moving.txt") && there("other.txt") && there("out/moving.nii.gz"));
+}
+
+TEST_F(Register, RefusesWhatNeedsMoreMemoryThanItMay) {
+  write_heads();
+  const std::size_t before = files();
+  const ToolRun done = run("fixed.nii.gz moving.nii.gz -o w.nii.gz --max-memory 3M");
+  EXPECT_EQ(done.code, 2);
+  EXPECT_THAT(done.err,
+              testing::AllOf(HasSubstr("needs "), HasSubstr("the limit is 3"), HasSubstr("--max-memory")));
+  EXPECT_EQ(files(), before);
+  const ToolRun enough = run("fixed.nii.gz moving.nii.gz --method rigid --json --max-memory 30M");
+  ASSERT_EQ(enough.code, 0) << enough.err;
+  EXPECT_EQ(Json::parse(enough.out)["memory_bytes"],
+            70 * fixed_.image.grid.voxels() + 10 * moving_.image.grid.voxels());
+}
+
+TEST_F(Register, CtrlCLeavesNoFile) {
+  write_heads();
+  const std::size_t before = files();
+  for (const char* stage :
+       {"--levels 100000 --init header --keep-init", "--levels 0,100000 --method demons"}) {
+    const ToolRun done = run_shell(
+        "cd '" + path("") +
+        "'\n\"$WARPLOOM\" register fixed.nii.gz moving.nii.gz -o out/w.nii.gz --affine a.txt " + stage +
+        " & tool=$!\n"
+        "for k in $(seq 1000); do\n"
+        "  grep -q 'SigCgt:.*[2367abef]$' /proc/$tool/status && break\n"
+        "  sleep 0.01\n"
+        "done\n"
+        "sleep 0.3; kill -INT $tool; wait $tool");
+    EXPECT_EQ(done.code, 130) << done.err;
+    EXPECT_EQ(files(), before) << stage;
+  }
+}
+
 TEST_F(Register, SaysWhatIsWrongAndWritesNothing) {
   write_heads();
   const auto refused = [&](const std::string& arguments, const std::string& says) {
@@ -204,11 +282,20 @@ TEST_F(Register, SaysWhatIsWrongAndWritesNothing) {
   refused(two, "nothing to write");
   refused(two + "-o warped.jpg", ".nii.gz or .png");
   refused(two + "--levels 10,x" + out, "--levels 10,x");
-  refused(two + "--method elastic" + out, "rigid, similarity, affine, greedy and curvature");
-  refused(two + "--measure mse" + out, "lncc, nmi and ssd");
+  refused(two + "--method elastic" + out, "rigid, similarity, affine, greedy, curvature and demons");
+  refused(two + "--measure mse" + out, "lncc, nmi, ssd and ngf");
   refused(two + "--radius 0" + out, "--radius");
+  refused(two + "--method affine --device cuda" + out, "on the CPU alone");
+  refused(two + "--measure nmi --device cuda" + out, "by nmi are found on the CPU alone");
   refused(two + "--keep-init" + out, "start to keep");
   refused("fixed.nii.gz none.nii.gz" + out, "none.nii.gz");
+  refused("fixed.nii.gz moving.nii.gz moving.nii.gz" + out, "2 moving images; put {}");
+  refused("fixed.nii.gz moving.nii.gz moving.nii.gz -o '{}_w.nii.gz'", "moving_w.nii.gz");
+  refused(two + "--fixed-points p.csv" + out, "go together");
+  write_file_atomically(path("one.csv"), "1,2,3\n");
+  write_file_atomically(path("two.csv"), "1,2,3\n4,5,6\n");
+  refused(two + "--fixed-points one.csv --moving-points two.csv" + out,
+          "one.csv has 1 points and two.csv has 2");
 
   PlacedImage image = fixed_;
   image.image = imaging::Image(image.image.grid, 3);
@@ -225,6 +312,8 @@ TEST_F(Register, SaysWhatIsWrongAndWritesNothing) {
   refused(two + "--moving-mask empty.nii.gz" + out, "empty.nii.gz");
   write_placed(path("slice.nii.gz"), head_on(space_around(30, 30, 1)));
   refused("fixed.nii.gz slice.nii.gz" + out, "two dimensions");
+  write_placed(path("sagittal.nii.gz"), head_on(space_around(1, 30, 30)));
+  refused("sagittal.nii.gz sagittal.nii.gz" + out, "is a slice of 1 x 30 x 30 voxels");
   write_file_atomically(path("singular.mat"), "1 0 0 0\n0 1 0 0\n0 0 0 0\n0 0 0 1\n");
   refused(two + "--init singular.mat" + out, "singular.mat");
   write_file_atomically(path("away.mat"), "1 0 0 900\n0 1 0 0\n0 0 1 0\n0 0 0 1\n");

@@ -182,7 +182,8 @@ DOOR(Graphs, "ptx::Graph::Graph", "ptx::Graph::add_edge", "ptx::Graph::check", "
 }
 
 DOOR(Ranges, "ptx::number_values", "ptx::AddressRanges::AddressRanges", "ptx::AddressRanges::of",
-     "ptx::AddressRanges::at_most", "ptx::AddressRanges::extremes", "ptx::AddressRanges::unknown") {
+     "ptx::AddressRanges::at_most", "ptx::AddressRanges::extremes", "ptx::AddressRanges::unknown",
+     "ptx::AddressRanges::sum_of", "ptx::AddressRanges::bounds", "ptx::AddressRanges::conditions") {
   refused([] { return ptx::number_values(ptx::Cfg()).all.size(); });
   const ptx::Module module = ptx::parse(kKernel);
   const ptx::Cfg cfg = ptx::build_cfg(module, module.functions[0]);
@@ -195,6 +196,10 @@ DOOR(Ranges, "ptx::number_values", "ptx::AddressRanges::AddressRanges", "ptx::Ad
   refused([&] { return ranges.of(kMostU32, 0); });
   refused([&] { return ranges.of(0, kMostU32); });
   refused([&] { return ranges.unknown(kMostU32); });
+  refused([&] { return ranges.sum_of(kMostU32); });
+  refused([&] { return ranges.conditions(kMostU32); });
+  refused([&] { return ranges.bounds({}, kMostU32); });
+  refused([&] { return ranges.bounds({{{kMostU32, 1}}, 0}, 0); });
   EXPECT_FALSE(ranges.extremes({{{kMostU32, 1}}, 0}));
   EXPECT_FALSE(ranges.at_most({{{kMostU32, 1}}, 0}, {}));
 }

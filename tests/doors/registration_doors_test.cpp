@@ -123,7 +123,7 @@ DOOR(Measures, "registration::measure_images", "registration::parse_measure", "r
 
 DOOR(Estimates, "registration::estimate_affine", "registration::estimate_deformation",
      "registration::parse_motion", "registration::name(Motion)", "registration::register_images",
-     "registration::parse_method", "registration::name(Method)") {
+     "registration::parse_method", "registration::name(Method)", "registration::memory_for") {
   const PlacedImage good = structured();
   const Affine same = identity_affine();
   const auto door = [&](const PlacedImage& fixed, const PlacedImage& moving) {
@@ -135,6 +135,11 @@ DOOR(Estimates, "registration::estimate_affine", "registration::estimate_deforma
   refused([&] { return register_images(good, good, {.keep_start = true}).field.mm; });
   refused([] { return name(no_enumerator<Method>()); });
   for (const std::string& text : odd_texts()) refused([&] { return parse_method(text); });
+  refused([&] { return memory_for({1, 0, 1}, good.image.grid); });
+  refused([&] { return memory_for(good.image.grid, {1, 1, -5}); });
+  refused([&] { return memory_for(good.image.grid, good.image.grid, {.method = no_enumerator<Method>()}); });
+  constexpr std::int64_t kMany = std::numeric_limits<std::int64_t>::max();
+  survives([&] { return memory_for({kMany, kMany, kMany}, {kMany, kMany, kMany}); });
   for (Image& image : broken(1)) door({image}, good), door(good, {image});
   for (const Affine& affine : broken_affines()) {
     PlacedImage placed = good;

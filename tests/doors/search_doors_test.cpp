@@ -3,6 +3,7 @@
 
 #include "doors/doors.hpp"
 #include "warploom/search/boundaries.hpp"
+#include "warploom/search/distance_matrix.hpp"
 #include "warploom/search/euclidean.hpp"
 #include "warploom/search/find.hpp"
 #include "warploom/search/in_place.hpp"
@@ -240,6 +241,32 @@ DOOR(JointPatterns, "search::Index::best(std::span<const JointPattern>, std::spa
     EXPECT_EQ(index.best(std::span(&good, 1), std::span(&task, 1)).size(), 1u);
   Index moved = std::move(index);
   refused([&] { return index.profile(good, 0, 1); });
+}
+
+DOOR(MatrixOfDistances, "search::distance_matrix") {
+  const auto a = waves(60), b = waves(40, 1);
+  std::vector<float> out(6);
+  const Sequences x(a.data(), 3, 1, 20), y(b.data(), 2, 1, 20);
+  const Matrix<float> six(out.data(), 3, 2);
+  const DistanceMatrixOptions good{.radius = 3};
+  refused([&] { distance_matrix(x, Sequences(b.data(), 1, 2, 20), six, good); });
+  refused([&] { distance_matrix(x, Sequences(b.data(), 2, 1, 19), six, good); });
+  refused([&] { distance_matrix(x, y, Matrix<float>(out.data(), 2, 3), good); });
+  refused([&] { distance_matrix(Sequences(), Sequences(), Matrix<float>(), good); });
+  refused([&] { distance_matrix(x, y, six, {.radius = -1}); });
+  refused([&] { distance_matrix(x, y, six, {.normalization = no_enumerator<Normalization>()}); });
+  refused([&] { distance_matrix(x, y, six, {.warping = no_enumerator<Warping>()}); });
+  EXPECT_THROW(distance_matrix(x, y, six, {.run = {.devices = {Device::cuda}}}), NoDevice);
+  for (const float odd : {std::nanf(""), HUGE_VALF, -HUGE_VALF}) {
+    auto holed = a;
+    holed[59] = odd;
+    refused([&] { distance_matrix(Sequences(holed.data(), 3, 1, 20), y, six, good); });
+    refused([&] {
+      distance_matrix(y, Sequences(holed.data(), 3, 1, 20), Matrix<float>(out.data(), 2, 3), good);
+    });
+  }
+  survives([&] { distance_matrix(x, y, six, {.radius = kMost}); });
+  survives([&] { distance_matrix(x, Sequences(b.data(), 0, 1, 20), Matrix<float>(out.data(), 3, 0), good); });
 }
 
 DOOR(InPlace, "search::find_in_place", "search::joint_patterns", "search::joint_distance",

@@ -130,12 +130,35 @@ TEST(AddressRanges, InLoops) {
   EXPECT_EQ(
       range("mov.u32 %r5, 128;\nL:\n shl.b32 %r2, %r5, 2; add.s32 %r3, %r10, %r2; st.shared.u32 [%r3], %r1;"
             "shr.u32 %r5, %r5, 1; setp.ne.s32 %p1, %r5, 0; @%p1 bra L;"),
-      "0..512");
+      "4..512");
   // A bound that the loop itself changes is none.
   EXPECT_EQ(
       range("mov.u32 %r5, 0; mov.u32 %r6, 8;\nL:\n shl.b32 %r2, %r5, 2; add.s32 %r3, %r10, %r2;"
             "st.shared.u32 [%r3], %r1; add.s32 %r5, %r5, 1; add.s32 %r6, %r6, 1; setp.lt.s32 %p1, %r5, %r6;"
             "@%p1 bra L;"),
+      "0..?");
+}
+
+TEST(AddressRanges, InLoopsThatCountDownFromANumberOfTheThread) {
+  // (tid & 3) words from tid / 4 on: nvcc's rest of a loop unrolled by four.
+  const std::string loop = "and.b32 %r6, %r1, 3; shl.b32 %r2, %r1, 2; add.s32 %r3, %r10, %r2;";
+  const std::string body =
+      "\nL:\n st.shared.u32 [%r3], %r1; add.s32 %r3, %r3, 1024; add.s32 %r6, %r6, -1;"
+      "setp.ne.s32 %p1, %r6, 0; @%p1 bra L;\nE:";
+  EXPECT_EQ(range(loop + "setp.eq.s32 %p2, %r6, 0; @%p2 bra E;" + body), "0..3068");
+  // Without the guard a thread may begin at 0 and count below it.
+  EXPECT_EQ(range(loop + body), "0..?");
+  EXPECT_EQ(range(loop + "setp.eq.s32 %p2, %r6, 1; @%p2 bra E;" + body), "0..?");
+  // Up to a number that the loop sets anew each time, which may never be met.
+  EXPECT_EQ(range("mov.u32 %r5, 0;\nL:\n ld.global.u32 %r6, [%d1]; and.b32 %r6, %r6, 15;"
+                  "setp.eq.s32 %p1, %r5, %r6; @%p1 bra E; shl.b32 %r2, %r5, 2; add.s32 %r3, %r10, %r2;"
+                  "st.shared.u32 [%r3], %r1; add.s32 %r5, %r5, 1; bra L;\nE:"),
+            "0..?");
+  // By twos, an odd number never meets 0.
+  EXPECT_EQ(
+      range("and.b32 %r6, %r1, 3; shl.b32 %r2, %r1, 2; add.s32 %r3, %r10, %r2;"
+            "setp.eq.s32 %p2, %r6, 0; @%p2 bra E;\nL:\n st.shared.u32 [%r3], %r1; add.s32 %r3, %r3, 1024;"
+            "add.s32 %r6, %r6, -2; setp.ne.s32 %p1, %r6, 0; @%p1 bra L;\nE:"),
       "0..?");
 }
 

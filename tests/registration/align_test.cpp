@@ -178,6 +178,9 @@ TEST(EstimateAffine, RefusesWhatCannotBeAligned) {
   const PlacedImage head = head_on(space_around(20, 20, 20));
   const PlacedImage slice = head_on(space_around(20, 20, 1));
   EXPECT_THROW(estimate_affine(head, slice), BadInput);
+  const PlacedImage sagittal = head_on(space_around(1, 20, 20));
+  EXPECT_THROW(estimate_affine(sagittal, sagittal), BadInput);
+  EXPECT_THROW(estimate_affine(head, sagittal), BadInput);
   PlacedImage constant = head;
   std::fill(constant.image.data.begin(), constant.image.data.end(), 7.0F);
   EXPECT_THROW(estimate_affine(head, constant), BadInput);

@@ -1,11 +1,14 @@
 #include "warploom/registration/deform.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "registration/phantom.hpp"
+#include "registration/scenes.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/registration/align.hpp"
 #include "warploom/registration/folding.hpp"
 
 namespace warploom::registration {
@@ -83,6 +86,30 @@ TEST(EstimateDeformation, UndoesAKnownOneBetweenImagesOfDifferentKinds) {
   EXPECT_TRUE(certify(found.field).proved());
 }
 
+TEST(EstimateDeformation, ByDemonsUndoesAKnownOneAndFoldsNowhere) {
+  const Space space = space_around(40, 44, 38);
+  const auto found =
+      estimate_deformation(head_on(space, wave), head_on(space), identity_affine(),
+                           {.method = DeformMethod::demons, .iterations = {60, 100}, .smooth_update = 1});
+  EXPECT_LT(mean_distance(space, wave, map_of(found.field)), 0.4);  // a fifth of a voxel
+  EXPECT_TRUE(certify(found.field).proved());
+  EXPECT_LT(-found.report.measure.back(), -0.05 * found.report.measure.front());
+  const PlacedImage head = head_on(space);
+  const auto none = estimate_deformation(head, head, identity_affine(),
+                                         {.method = DeformMethod::demons, .iterations = {20, 10}});
+  EXPECT_LT(mean_distance(space, same(), map_of(none.field)), 1e-6);
+}
+
+TEST(EstimateDeformation, UndoesAKnownOneByTheEdges) {
+  const Space space = space_around(40, 44, 38);
+  PlacedImage moving = head_on(space);
+  for (float& v : moving.image.data) v = 90 * std::exp(-v / 40);
+  const auto found = estimate_deformation(head_on(space, wave), moving, identity_affine(),
+                                          {.measure = Measure::ngf, .iterations = {60, 60}});
+  EXPECT_LT(mean_distance(space, wave, map_of(found.field)), 0.8);  // .4 voxel, of 1.5
+  EXPECT_TRUE(certify(found.field).proved());
+}
+
 TEST(EstimateDeformation, TakesTheAffineMapAlong) {
   const Space fixed = space_around(40, 44, 38), moving = space_around(46, 41, 44, {1.9, 2.2, 1.8});
   const Affine affine{{{0.98, -0.1, 0, 2}, {0.1, 1.02, 0.05, -4}, {0, -0.05, 1, 3}}};
@@ -100,6 +127,32 @@ TEST(EstimateDeformation, OfExchangedImagesIsTheInverse) {
   const auto forward = map_of(there.field), backward = map_of(back.field);
   EXPECT_LT(mean_distance(space, same(), [&](const Point& p) { return backward(forward(p)); }),
             0.1);  // .05 voxel
+}
+
+TEST(EstimateDeformation, DoesNotDependOnTheOrderOfAxes) {
+  const Space space = space_around(18, 21, 16, {3.2, 3, 3.4});
+  const PlacedImage a = head_on(space, wave), b = head_on(space);
+  const auto numbered = [](const PlacedImage& image, const std::array<std::size_t, 3>& order,
+                           unsigned flips) {
+    std::vector<std::size_t> source;
+    PlacedImage out;
+    const Space there = reordered(image.space(), order, flips, source);
+    out.image = imaging::Image(there.grid, 1);
+    out.to_world = there.to_world;
+    for (std::size_t i = 0; i < source.size(); ++i) out.image.data[i] = image.image.data[source[i]];
+    return out;
+  };
+  for (const DeformMethod method : {DeformMethod::greedy, DeformMethod::curvature, DeformMethod::demons}) {
+    const DeformOptions options{.method = method, .iterations = {8}};
+    const auto first = estimate_deformation(a, b, identity_affine(), options);
+    EXPECT_GT(mean_distance(space, same(), map_of(first.field)), 1);
+    for_orientations([&](const std::array<std::size_t, 3>& order, unsigned flips) {
+      const auto found = estimate_deformation(numbered(a, order, flips), numbered(b, order, 7 - flips),
+                                              identity_affine(), options);
+      EXPECT_LT(mean_distance(space, map_of(first.field), map_of(found.field)), 0.003)  // a thousandth voxel
+          << static_cast<int>(method) << ' ' << order[0] << order[1] << order[2] << ' ' << flips;
+    });
+  }
 }
 
 TEST(EstimateDeformation, WorksInThePlane) {
@@ -133,6 +186,23 @@ TEST(EstimateDeformation, DoesNotDependOnTheNumberOfThreads) {
         .field.mm;
   };
   EXPECT_EQ(of(1), of(3));
+}
+
+TEST(EstimateDeformation, OnAGpuIsGreedyByCorrelationOrDifferencesAlone) {
+  const PlacedImage head = head_on(space_around(20, 20, 20));
+  const auto message = [&](const DeformOptions& options) -> std::string {
+    try {
+      estimate_deformation(head, head, identity_affine(), options);
+    } catch (const NoDevice& refused) {
+      return refused.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(message({.measure = Measure::nmi, .run = {.devices = {Device::cuda}}}),
+              testing::HasSubstr("by nmi are found on the CPU alone"));
+  EXPECT_THAT(message({.method = DeformMethod::curvature, .run = {.devices = {Device::cuda}}}),
+              testing::HasSubstr("on the CPU alone"));
+  EXPECT_THROW(estimate_affine(head, head, {.run = {.devices = {Device::cuda}}}), NoDevice);
 }
 
 TEST(EstimateDeformation, RefusesWhatMakesNoSense) {

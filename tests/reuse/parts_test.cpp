@@ -81,6 +81,9 @@ TEST(Parts, AreLeftWhereAnAccessMayReachTheNeighbour) {
     const KernelReport report = optimized(three(".extern .shared .align 16 .b8 s[];", "%r3+1024", more));
     EXPECT_EQ(report.verdict, Verdict::unchanged) << more;
     EXPECT_EQ(report.dynamic_before, 0u) << more;
+    if (more == unknown) {
+      EXPECT_THAT(report.reason, HasSubstr("'s', PTX line 27: this access is not proved"));
+    }
   }
   // No address of a part changes its value, so that it may be compared.
   EXPECT_EQ(optimized(three(".extern .shared .align 16 .b8 s[];", "%r3+1024", compared)).verdict,
@@ -88,6 +91,37 @@ TEST(Parts, AreLeftWhereAnAccessMayReachTheNeighbour) {
   // Two dynamic arrays are one memory.
   const std::string two = ".extern .shared .align 16 .b8 s[];\n.extern .shared .align 16 .b8 t[];";
   EXPECT_EQ(optimized(three(two, "%r3+1024", "ld.shared.u32 %r6, [t];\n")).verdict, Verdict::unchanged);
+}
+
+TEST(WholeProgram, VisibleArraysShareLikeLocalOnes) {
+  // As numba-cuda 0.30 writes cuda.shared.array: of module scope and visible.
+  const std::string text =
+      ".version 8.0\n.target sm_80\n.address_size 64\n"
+      ".visible .shared .align 4 .b8 _cudapy_smem_1[1024];\n.visible .shared .align 4 .b8 _cudapy_smem_2[1024];\n"
+      ".weak .shared .align 4 .b8 w[64];\n"
+      ".visible .entry k(.param .u64 out)\n{\n.reg .b32 %r<9>;\n.reg .b64 %d<9>;\nld.param.u64 %d1, [out];\n"
+      "mov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, 2;\nmov.u32 %r3, _cudapy_smem_1;\nadd.s32 %r3, %r3, %r2;\n"
+      "mov.u32 %r4, _cudapy_smem_2;\nadd.s32 %r4, %r4, %r2;\nst.shared.u32 [%r3], %r1;\nbar.sync 0;\n"
+      "ld.shared.u32 %r5, [%r3];\nbar.sync 0;\nst.shared.u32 [%r4], %r5;\nbar.sync 0;\n"
+      "ld.shared.u32 %r6, [%r4];\nst.global.u32 [%d1], %r6;\nst.shared.u32 [w], %r6;\nret;\n}\n";
+  Options options;
+  options.when = When::always;
+  options.assemble = false;
+  const Result alone = optimize(text, options);
+  EXPECT_EQ(alone.report.kernels.at(0).verdict, Verdict::unchanged);
+  EXPECT_THAT(alone.report.kernels.at(0).reason, HasSubstr("'_cudapy_smem_1', PTX line 4: visible"));
+  EXPECT_THAT(alone.report.kernels.at(0).reason, HasSubstr("--whole-program"));
+  options.whole_program = true;
+  const Result whole = optimize(text, options);
+  EXPECT_EQ(whole.report.kernels.at(0).verdict, Verdict::rewritten) << whole.report.kernels.at(0).reason;
+  EXPECT_EQ(whole.report.kernels.at(0).bytes_before, 2112u);
+  EXPECT_EQ(whole.report.kernels.at(0).bytes_after, 1088u);
+  EXPECT_THAT(whole.text, HasSubstr(".weak .shared .align 4 .b8 w[64];"));
+  // The check has to be told, too.
+  EXPECT_FALSE(check(text, whole.text).ok);
+  CheckOptions with;
+  with.whole_program = true;
+  EXPECT_TRUE(check(text, whole.text, {}, with).ok);
 }
 
 TEST(Parts, AreAPassThatCanBeDisabled) {

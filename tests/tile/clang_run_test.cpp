@@ -1,13 +1,10 @@
 // What is read through Clang, run: the C that is written gives what the source gives, for every array and
 // size.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include <fstream>
 
+#include "beside_source.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/core/process.hpp"
 #include "warploom/tile/clang.hpp"
@@ -19,121 +16,31 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Function {
-  Nest nest;
-  std::string name = {}, source = {};  ///< "f_line3", "f"
-};
-
-/// A block that calls a function and its twin.
-/// @param declarations  takes theirs
-std::string call(const Function& f, int base, std::string* declarations) {
-  const Region& region = f.nest.region();
-  std::vector<std::string> more, types, first, second;
-  std::string body, compare;
-  std::map<std::string, std::int64_t> sizes;
-  int k = 0;
-  // What the source is not told: more than any subscript that memory holds.
-  const auto is_asked_for = [](const std::string& size) { return size.ends_with("_length"); };
-  for (const std::string& size : region.sizes) sizes[size] = is_asked_for(size) ? 17 : base + 3 * k++;
-  for (const std::string& name : region.parameters) {
-    const Variable* variable = find_variable(region, name);
-    if (!variable) {
-      types.push_back(region.size_declarations.at(name).wider_than_int ? "long" : "int");
-      second.push_back(std::to_string(sizes.at(name)));
-      if (is_asked_for(name))
-        more.push_back(types.back()), types.pop_back();
-      else
-        first.push_back(second.back());
-      continue;
-    }
-    const std::string type(c_name(variable->type));
-    if (variable->extents.empty()) {
-      types.push_back(type);
-      body += fmt::format("  {} {} = next() % 5 + 1;\n", type, name);
-      first.push_back(name);
-      second.push_back(name);
-      continue;
-    }
-    std::int64_t elements = 1;
-    for (const Expression& extent : variable->extents)
-      elements *= std::max<std::int64_t>(value_of(extent, sizes), 0);
-    types.push_back(type + " *");
-    body += fmt::format(
-        "  {0} *{1}_1 = malloc({2} * sizeof({0})), *{1}_2 = malloc({2} * sizeof({0}));\n"
-        "  for (long i = 0; i < {2}; i++) {1}_1[i] = {1}_2[i] = ({0})(next() % 17);\n",
-        type, name, elements);
-    compare += fmt::format(
-        "  if (memcmp({0}_1, {0}_2, {1} * sizeof({2}))) printf(\"{3}: {0} differs, sizes from {4}\\n\");\n"
-        "  free({0}_1), free({0}_2);\n",
-        name, elements, type, f.name, base);
-    first.push_back(name + "_1");
-    second.push_back(name + "_2");
-  }
-  if (declarations)
-    *declarations += fmt::format("void {0}({2});\nvoid {1}_written({3}{4}{2});\n", f.source, f.name,
-                                 fmt::join(types, ", "), fmt::join(more, ", "), more.empty() ? "" : ", ");
-  return fmt::format("  {{\n{}  {}({});\n  {}_written({});\n{}  }}\n", body, f.source, fmt::join(first, ", "),
-                     f.name, fmt::join(second, ", "), compare);
-}
-
-/// A program that calls each function of a source and its twin on the same data, with arrays no longer than
-/// the nest is said to reach.
-std::string driver(const std::vector<Function>& functions, const std::vector<int>& bases) {
-  std::string text =
-      "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
-      "static unsigned long state = 1;\n"
-      "static unsigned next(void) { state = state * 6364136223846793005ul + 1442695040888963407ul; return state >> 33; }\n";
-  std::string calls;
-  for (const Function& f : functions)
-    for (const int base : bases) calls += call(f, base, base == bases.front() ? &text : nullptr);
-  return text + "int main(void) {\n" + calls + "  printf(\"done\\n\");\n  return 0;\n}\n";
-}
-
-/// Compiles and runs what was written beside its source. @return what went wrong
-std::string run_beside(const fs::path& place, const std::vector<Function>& functions,
-                       const std::string& written) {
-  std::ofstream(place / "written.c") << written;
-  std::ofstream(place / "main.c") << driver(functions, {1, 2, 7, 40});
-  const std::string program = (place / "program").string();
-  const std::vector<std::string> compile{find_clang().string(),
-                                         "-std=gnu11",
-                                         "-w",
-                                         "-g1",
-                                         "-ffp-contract=off",
-                                         "-fsanitize=address,undefined",
-                                         "-fno-sanitize-recover=all"};
-  std::vector<std::string> twins = compile, all = compile;
-  for (const Function& f : functions) twins.push_back(fmt::format("-D{0}={0}_written", f.name));
-  twins.insert(twins.end(), {"-c", (place / "written.c").string(), "-o", program + ".o"});
-  all.insert(all.end(), {(place / "main.c").string(), (place / "source.c").string(), program + ".o", "-lm",
-                         "-o", program});
-  for (const auto& words : {twins, all, {program}}) {
-    const Answer answer = ask_program(words, std::chrono::minutes(2));
-    if (answer.status != 0 || (words.size() == 1 && answer.output != "done\n"))
-      return answer.output + answer.failure + "\n" + written;
-  }
-  return "";
-}
-
 /// All functions of a text are taken as a whole, and what is written for them gives the same bytes.
+/// @param pieces  of functions are taken
 /// @return what differs
-std::string difference(const std::string& source) {
+std::string difference(const std::string& source, bool pieces = false, const char* name = "source.c") {
   const TemporaryDirectory place;
-  std::ofstream(place.path() / "source.c") << source;
-  std::vector<Function> functions;
-  for (Region& region : read_with_clang(place.path() / "source.c", {}, {})) {
-    for (const Refusal& refusal : region.refusals) return to_text("source.c", refusal);
-    functions.push_back(
-        {Nest::analyse(region), region.function, region.function.substr(0, region.function.find("_line"))});
+  const fs::path file = place.path() / name;
+  std::ofstream(file) << source;
+  std::vector<Nest> nests;
+  for (Region& region : read_with_clang(file, {}, {})) {
+    if (region.refusals.empty())
+      nests.push_back(Nest::analyse(std::move(region)));
+    else if (!pieces)
+      return to_text("source.c", region.refusals[0]);
   }
   for (const bool automatic : {false, true}) {
     std::vector<Node> code;
-    std::vector<CPart> parts;
-    for (const Function& f : functions)
-      code.push_back(transform(f.nest, automatic ? steps_for_cpu(f.nest) : std::vector<Step>{}).code());
-    for (std::size_t k = 0; k < functions.size(); ++k) parts.push_back({functions[k].nest, code[k]});
-    if (const std::string wrong = run_beside(place.path(), functions, emit_c(parts)); !wrong.empty())
-      return wrong;
+    std::vector<test::BesidePart> parts;
+    for (const Nest& nest : nests)
+      code.push_back(transform(nest, automatic ? steps_for_cpu(nest) : std::vector<Step>{}).code());
+    for (std::size_t k = 0; k < nests.size(); ++k) parts.push_back({nests[k], code[k]});
+    const std::vector<test::Beside> results =
+        test::run_beside_source(file, parts, {.clang = {}, .with = {}, .bases = {1, 2, 7, 40}});
+    for (std::size_t k = 0; k < nests.size(); ++k)
+      if (results[k].kind != test::Beside::Kind::equal || results[k].failing > 0)
+        return nests[k].region().function + ": " + results[k].why + "\n" + emit_c(nests[k], code[k]);
   }
   return "";
 }
@@ -314,6 +221,60 @@ void wavefront(int n, int m, double *a) {
   }
 }
 )"),
+            "");
+}
+
+TEST(WrittenC, OfPiecesOfFunctionsRunsBesideTheirText) {
+  SKIP_WITHOUT_CLANG();
+  EXPECT_EQ(difference(R"(
+#define ALL(i, n) for (i = 0; i < (n); i++)
+typedef struct { int n, lda; float *data; float k[3]; } mat;
+static float table[20];
+static const int weights[4] = {1, 2, 3, 4};
+static double energy;
+float f(mat *m, int *at, float *x, int n) {
+  float s = 0;
+  int i, j;
+  float *row = m->data + 2 * n;
+  while (at[0]) at[0]--;
+  for (i = 0; i < m->n; i++)
+    for (j = 0; j < m->n; j++) m->data[i * m->lda + j] += table[i % 20] * m->k[1] + weights[j % 4];
+  while (at[1]) at[1]--;
+  ALL(i, n) s += x[at[i]];
+  while (at[2]) at[2]--;
+  for (; i < m->n; i++) x[i] = s;
+  while (at[3]) at[3]--;
+  for (i = 0; i < n; i++) { energy += row[i]; row[i] = i; }
+  m->data[0] = s + i;
+  return s;
+}
+int g(int w, int h, unsigned char *p, const unsigned char *q) {
+  int y, sum = 0;
+  while (p[0]) p[0]--;
+  for (y = 0; y < w * h; y++) sum += q[y] > 3 ? p[y] : -p[y];
+  return sum;
+}
+)",
+                       true),
+            "");
+}
+
+TEST(WrittenC, OfCppWithReferencesAndVectors) {
+  SKIP_WITHOUT_CLANG();
+  EXPECT_EQ(difference(R"(
+#include <vector>
+struct Grid {
+  int w, h;
+  std::vector<double> cells;
+  double &at(int x, int y) { return cells[y * w + x]; }
+};
+void sum(int n, const float *a, float &s, int &many) { for (int i = 0; i < n; i++) { s += a[i]; many += 2; } }
+void smooth(Grid &to, Grid &from) {
+  for (int y = 0; y < to.h; y++)
+    for (int x = 0; x < to.w; x++) to.at(x, y) += from.at(x, y) / 2;
+}
+)",
+                       false, "source.cpp"),
             "");
 }
 

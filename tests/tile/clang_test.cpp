@@ -410,6 +410,33 @@ TEST_F(Clang, HeadersOfCppArePrecompiledWhereTheyAreTheSystems) {
   }
 }
 
+TEST_F(Clang, WhatAReferenceNamesIsNotLost) {
+  const auto regions = read(R"(
+void sum(int n, const float *a, float &s) { for (int i = 0; i < n; i++) s += a[i]; }
+void last(int n, float *a, int &k) { for (int i = 0; i < n; i++) { a[k] = 1; k++; } }
+float copy(int n, float *a) { float s = 0, &r = s; for (int i = 0; i < n; i++) { r += a[i]; a[i] = s; } return s; }
+void element(int n, float *a, float *b) { for (int i = 0; i < n; i++) { float &x = b[i]; x = a[i]; } }
+void runs(int n, float *a, int &i) { for (i = 0; i < n; i++) a[i] = 1; }
+)",
+                            "t.cpp");
+  const auto taken = nests(regions);
+  ASSERT_EQ(taken.size(), 2u);
+  EXPECT_TRUE(find_variable(taken[0], "s")->is_result);
+  EXPECT_TRUE(find_variable(taken[1], "k")->is_result);
+  EXPECT_THAT(taken[0].remarks, testing::Contains(HasSubstr("s, a reference, is assumed")));
+  EXPECT_THAT(refusals(regions), ElementsAre(HasSubstr("4:82: reference r: "), HasSubstr("reference x: "),
+                                             HasSubstr("loop variable i: ")));
+}
+
+TEST_F(Clang, PointersToVariablesOfTheNestAreRefused) {
+  const auto regions = read(R"(
+float sum(int n, float *a) { int j; float s = 0, *p = &s; for (j = 0; j < n; j++) { s += a[j]; p[0] = p[0] * 2; } return s; }
+void last(int n, float *a) { int j, *p = &j; for (j = 0; j < n; j++) a[j] = 1; a[0] = *p; }
+)");
+  EXPECT_THAT(refusals(regions), ElementsAre(HasSubstr("pointer p: it may point to a variable")));
+  EXPECT_EQ(nests(regions).size(), 1u);  // the loop of the second
+}
+
 TEST_F(Clang, FlagsOfACompilationDatabaseHold) {
   std::ofstream(place_.path() / "compile_commands.json")
       << "[{\"directory\": \"" << place_.path().string() << "\", \"file\": \"t.c\", "

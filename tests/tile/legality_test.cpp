@@ -201,6 +201,21 @@ TEST(SkewForTiling, NeedsNoneWhereNoDistanceIsNegative) {
   EXPECT_TRUE(skew_for_tiling(analyse(test::permutable_text), {{"i", "j"}, {0}})->empty());
 }
 
+TEST(Verdict, WitnessNamesTheSizesThatItHas) {  // what accesses assume of sizes puts isl's in another order
+  const Nest nest = analyse(R"(
+void f(int which, int section, float a[3][9], float b[1]) {
+  for (int i = 0; i < 9; i++) a[section][i] = 0;
+  for (int i = 0; i < 2; i++)
+    for (int j = 0; j < 3; j++) b[which - 8] = b[which - 8] * 2 + j - i;
+})");
+  const Verdict verdict = after(nest, {Permute{{"j", "i"}, {1}}});
+  ASSERT_FALSE(verdict.legal);
+  EXPECT_THAT(verdict.reason, HasSubstr("b[0]"));
+  EXPECT_THAT(verdict.reason, HasSubstr("(which = 8, section = 1)"));
+  const std::map<std::string, std::int64_t> near{{"which", 8}, {"section", 2}};
+  EXPECT_EQ(sizes_near(nest, {{"which", 20}, {"section", 20}}), near);
+}
+
 TEST(SkewForTiling, OfASweepInPlace) {
   const Nest nest = analyse(test::reuse_text);
   EXPECT_THAT(skew_texts(nest, {{"i", "j"}, {0}}), ElementsAre("skew j=1*i"));

@@ -13,7 +13,7 @@ namespace {
 
 struct Options {
   std::string input, output, block;
-  bool strict = false, json = false;
+  bool strict = false, whole_program = false, json = false;
 };
 
 int run(const Options& options) {
@@ -21,6 +21,7 @@ int run(const Options& options) {
     throw BadInput("check: only one of INPUT and OUTPUT can be standard input; give the other a file name");
   reuse::CheckOptions with;
   with.strict = options.strict;
+  with.whole_program = options.whole_program;
   with.input_file = input_name(options.input);
   with.output_file = input_name(options.output);
   if (!options.block.empty()) {
@@ -53,6 +54,8 @@ std::function<int()> add(Command& command) {
   command.add("--block X,Y,Z", &options->block,
               "Threads of a block, X or X,Y or X,Y,Z, for kernels without .reqntid");
   command.add("--strict", &options->strict, "Do not assume that no uninitialised shared memory is read");
+  command.add("--whole-program", &options->whole_program,
+              "No other module is linked with this one: .visible shared arrays may move");
   command.add_json(options->json);
   return [options] { return run(*options); };
 }

@@ -9,8 +9,12 @@
 #include "cli/option_names.hpp"
 #include "cli/output_files.hpp"
 #include "cli/stopwatch.hpp"
+#include "estimate_report.hpp"
 #include "facts.hpp"
+#include "landmarks.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/log.hpp"
+#include "warploom/core/memory.hpp"
 #include "warploom/core/parse.hpp"
 #include "warploom/imaging/image_file.hpp"
 #include "warploom/page/text.hpp"
@@ -26,15 +30,14 @@ namespace {
 using namespace registration;
 
 struct Settings {
-  std::string fixed, moving, output, field, affine, inverse_field, jacobian, report, qc;
-  std::string start, fixed_mask, moving_mask, levels;
+  std::string fixed, output, field, affine, inverse_field, jacobian, report, qc;
+  std::vector<std::string> moving;
+  std::string start, fixed_mask, moving_mask, levels, fixed_points, moving_points;
+  PointAxes axes = PointAxes::ras;
   RegisterOptions with;
   std::uint64_t max_memory = std::uint64_t{1} << 38;  ///< [bytes]
   bool time = false, force = false, json = false;
 };
-
-/// Seconds of each stage, in order.
-using Times = std::vector<std::pair<std::string, double>>;
 
 bool ends_with(const std::string& path, std::initializer_list<std::string_view> endings) {
   return std::ranges::any_of(endings, [&](std::string_view ending) { return path.ends_with(ending); });
@@ -59,6 +62,22 @@ void check(const Settings& s) {
       throw BadInput(fmt::format("{} {}: it is written as .nii or .nii.gz", option, path));
   if (!s.report.empty() && !ends_with(s.report, {".json"}))
     throw BadInput(fmt::format("--report {}: reports are written as .json", s.report));
+  if (s.fixed_points.empty() != s.moving_points.empty())
+    throw BadInput(
+        "--fixed-points and --moving-points go together: row for row the same places in both images");
+  if (s.moving.size() > 1)
+    for (const auto& [option, path] : {std::pair{"-o", s.output},
+                                       {"--field", s.field},
+                                       {"--affine", s.affine},
+                                       {"--inverse", s.inverse_field},
+                                       {"--jacobian", s.jacobian},
+                                       {"--qc", s.qc},
+                                       {"--moving-mask", s.moving_mask},
+                                       {"--moving-points", s.moving_points}})
+      if (!path.empty() && path.find("{}") == path.npos)
+        throw BadInput(fmt::format(
+            "{} {}: there are {} moving images; put {{}} where the name of each is to stand, as in 'out/{{}}.nii.gz'",
+            option, path, s.moving.size()));
 }
 
 PlacedImage read_image(const Settings& s, const std::string& path) {
@@ -101,106 +120,55 @@ Affine read_start(const Settings& s) {
   return out;
 }
 
-Json as_json(const Settings& s, const PlacedImage& fixed, const PlacedImage& moving, const Registration& r,
-             const Times& times) {
-  const auto size = [](const PlacedImage& image) {
-    return Json{image.image.grid.nx, image.image.grid.ny, image.image.grid.nz};
-  };
-  Json options = {{"method", name(s.with.method)}, {"measure", name(s.with.align.measure)},
-                  {"radius", s.with.align.radius}, {"init", s.start},
-                  {"fixed_mask", s.fixed_mask},    {"moving_mask", s.moving_mask}};
-  if (r.deform) {
-    options["levels"] = s.with.deform.iterations;
-    options["step"] = s.with.deform.step;
-    options["smooth_update"] = s.with.deform.smooth_update;
-    options["smooth_field"] = s.with.deform.smooth_field;
-    options["allow_folds"] = s.with.deform.allow_folds;
-  }
-  Json rows;
-  for (const auto& row : r.affine) rows.push_back(row);
-  Json out = {{"fixed", input_name(s.fixed)}, {"moving", input_name(s.moving)},
-              {"fixed_size", size(fixed)},    {"moving_size", size(moving)},
-              {"options", options},           {"affine_ras_mm", rows}};
-  if (r.align)
-    out["affine_stage"] = {{"measure_before", r.align->before},
-                           {"measure_after", r.align->after},
-                           {"starts", r.align->starts},
-                           {"resolutions", r.align->resolutions},
-                           {"evaluations", r.align->evaluations}};
-  if (r.deform)
-    out["deformation"] = {{"iterations", r.deform->iterations},
-                          {"measure", r.deform->measure},
-                          {"smoothed_voxels", r.deform->smoothed_voxels}};
-  const FoldCertificate& c = r.certificate;
-  out["folding"] = {{"proved_none", c.proved()},
-                    {"kind", name(c.kind)},
-                    {"smallest_determinant", c.smallest_determinant},
-                    {"lower_bound", c.lower_bound},
-                    {"cells", c.cells},
-                    {"folded", c.folded},
-                    {"undecided", c.undecided}};
-  out["displacement_mm"] = {{"mean", r.mean_displacement}, {"largest", r.largest_displacement}};
-  Json seconds;
-  for (const auto& [stage, time] : times) seconds[stage] = time;
-  out["seconds"] = seconds;
+/// "out/{}.nii.gz" for the moving image "sub/01.nii.gz": "out/01.nii.gz".
+std::string named(const std::string& pattern, const std::string& moving) {
+  std::string stem = moving == "-" ? "stdin" : moving.substr(moving.find_last_of('/') + 1);
+  for (const std::string_view ending : {".gz", ".nii", ".png"})
+    if (stem.ends_with(ending) && stem.size() > ending.size()) stem.resize(stem.size() - ending.size());
+  std::string out = pattern;
+  if (const std::size_t at = out.find("{}"); at != out.npos) out.replace(at, 2, stem);
   return out;
 }
 
-std::string as_text(const Settings& s, const PlacedImage& fixed, const PlacedImage& moving,
-                    const Registration& r, const Times& times) {
-  const std::string_view measure = name(s.with.align.measure),
-                         deform_measure = s.with.method == Method::curvature ? name(Measure::ssd) : measure;
-  std::string text = fmt::format("{}: {}, onto {}: {}\n", input_name(s.moving), size_text(moving.image.grid),
-                                 input_name(s.fixed), size_text(fixed.image.grid));
-  if (r.align)
-    text += fmt::format(
-        "  affine      {} {:.4f}, {}\n", measure, r.align->after,
-        r.align->starts > 0 ? fmt::format("the best of {} starts", r.align->starts) : "from --init");
-  if (r.deform && !r.deform->measure.empty()) {
-    std::string levels;
-    for (const int n : r.deform->iterations) levels += fmt::format("{}{}", levels.empty() ? "" : ",", n);
-    text += fmt::format("  deformation {} {:.4f} after {} iterations\n", deform_measure,
-                        r.deform->measure.back(), levels);
-  }
-  const FoldCertificate& c = r.certificate;
-  text += c.proved() ? fmt::format("  folding     none (proved by {}); smallest determinant {:.3g}\n",
-                                   name(c.kind), c.smallest_determinant)
-                     : fmt::format("  folding     {} of {} cells; smallest determinant {:.3g}\n",
-                                   c.folded + c.undecided, c.cells, c.smallest_determinant);
-  text += fmt::format("  moved       {:.2f} mm in the mean, at most {:.2f} mm\n", r.mean_displacement,
-                      r.largest_displacement);
-  if (s.time)
-    for (const auto& [stage, time] : times) text += fmt::format("  {:<11} {:.2f} s\n", stage, time);
-  else
-    text += fmt::format("  time        {:.2f} s\n", times.back().second);
-  return text;
+/// The settings for one of the moving images.
+Settings settings_for(Settings s, const std::string& moving) {
+  for (std::string* path : {&s.output, &s.field, &s.affine, &s.inverse_field, &s.jacobian, &s.qc, &s.start,
+                            &s.moving_mask, &s.moving_points})
+    *path = named(*path, moving);
+  return s;
 }
 
-int run(Settings s) {
+Estimate register_one(Settings s, const PlacedImage& fixed, const std::string& moving_path,
+                      OutputFiles& files) {
   const Stopwatch watch;
-  Times times;
   double before = 0;
+  Estimate out{.fixed = input_name(s.fixed), .moving = input_name(moving_path)};
   const auto lap = [&](const std::string& stage) {
-    times.emplace_back(stage, watch.seconds() - before);
+    out.times.emplace_back(stage, watch.seconds() - before);
     before = watch.seconds();
   };
-  check(s);
-  if (!s.levels.empty()) s.with.deform.iterations = parse_levels(s.levels);
-  OutputFiles files;
-  for (const std::string& path : {s.output, s.field, s.affine, s.inverse_field, s.jacobian, s.report, s.qc})
-    if (!path.empty()) files.add(path, s.force);
-
-  const RunScope scope(s.with.align.run);
-  const PlacedImage fixed = read_image(s, s.fixed), moving = read_image(s, s.moving);
-  s.with.align.fixed_mask = read_mask(s, s.fixed_mask, fixed);
+  const PlacedImage moving = read_image(s, moving_path);
+  out.fixed_grid = fixed.image.grid, out.moving_grid = moving.image.grid;
+  out.memory = memory_for(out.fixed_grid, out.moving_grid, s.with);
+  log(LogLevel::info,
+      fmt::format("{} onto {}: {} of memory at most", out.moving, out.fixed, byte_text(out.memory)));
+  if (out.memory > std::min(s.max_memory, available_memory()))
+    throw BadInput(fmt::format(
+        "{} ({}) onto {} ({}) needs {} of memory; the limit is {}. Fewer voxels need less: resample the fixed image first",
+        out.moving, size_text(out.moving_grid), out.fixed, size_text(out.fixed_grid), byte_text(out.memory),
+        byte_text(std::min(s.max_memory, available_memory()))));
   s.with.align.moving_mask = read_mask(s, s.moving_mask, moving);
   if (!s.start.empty()) s.with.align.start = read_start(s);
+  std::optional<LandmarkTables> landmarks;
+  if (!s.fixed_points.empty())
+    landmarks = read_landmarks(s.fixed_points, s.moving_points, s.axes, s.max_memory);
   lap("reading");
 
-  Registration r = register_images(fixed, moving, s.with);
-  if (r.align) times.emplace_back("affine map", r.align->seconds);
-  if (r.deform) times.emplace_back("deforming", r.deform->seconds);
-  times.emplace_back("proof", r.certificate_seconds);
+  out.result = register_images(fixed, moving, s.with);
+  Registration& r = out.result;
+  if (r.align) out.times.emplace_back("affine map", r.align->seconds);
+  if (r.deform) out.times.emplace_back("deforming", r.deform->seconds);
+  out.times.emplace_back("proof", r.certificate_seconds);
   before = watch.seconds();
 
   if (!s.affine.empty()) files.write(s.affine, [&](const auto& staged) { write_affine(staged, r.affine); });
@@ -212,14 +180,15 @@ int run(Settings s) {
   if (!s.inverse_field.empty())
     files.write(s.inverse_field,
                 [&](const auto& staged) { write_field(staged, invert(r.field, moving.space()).field); });
+  TransformChain chain(1);
+  chain[0].map = std::move(r.field);
+  if (landmarks) out.landmarks = measure_landmarks(*landmarks, r.affine, chain);
   if (!s.output.empty() || !s.qc.empty()) {
-    TransformChain chain(1);
-    chain[0].map = std::move(r.field);
     const PlacedImage warped = resample(moving, fixed.space(), chain);
     if (!s.output.empty()) files.write(s.output, [&](const auto& staged) { write_placed(staged, warped); });
     if (!s.qc.empty())
-      files.write(s.qc, quality_page({.fixed_name = page::file_name(input_name(s.fixed)),
-                                      .moving_name = page::file_name(input_name(s.moving)),
+      files.write(s.qc, quality_page({.fixed_name = page::file_name(out.fixed),
+                                      .moving_name = page::file_name(out.moving),
                                       .facts = page_facts(fixed.image.grid,
                                                           {{"Method", std::string(name(s.with.method)), ""}},
                                                           r.certificate),
@@ -228,14 +197,41 @@ int run(Settings s) {
                                       .field = &std::get<DisplacementField>(chain[0].map)}));
   }
   lap("writing");
-  times.emplace_back("time", watch.seconds());
-  const Json report = as_json(s, fixed, moving, r, times);
+  out.times.emplace_back("time", watch.seconds());
+  out.options = s.with;
+  out.start = s.start, out.fixed_mask = s.fixed_mask, out.moving_mask = s.moving_mask;
+  return out;
+}
+
+int run(Settings s) {
+  check(s);
+  if (!s.levels.empty()) s.with.deform.iterations = parse_levels(s.levels);
+  OutputFiles files;
+  for (const std::string& moving : s.moving) {
+    const Settings one = settings_for(s, moving);
+    for (const std::string& path :
+         {one.output, one.field, one.affine, one.inverse_field, one.jacobian, one.qc})
+      if (!path.empty()) files.add(path, s.force);
+  }
+  if (!s.report.empty()) files.add(s.report, s.force);
+
+  const RunScope scope(s.with.align.run);
+  const PlacedImage fixed = read_image(s, s.fixed);
+  s.with.align.fixed_mask = read_mask(s, s.fixed_mask, fixed);
+  std::string text;
+  Json all = Json::array();
+  for (const std::string& moving : s.moving) {
+    const Estimate one = register_one(settings_for(s, moving), fixed, moving, files);
+    text += as_text(one, s.time);
+    all.push_back(as_json(one));
+  }
+  const Json report = all.size() == 1 ? all.at(std::size_t{0}) : Json{{"registrations", std::move(all)}};
   if (!s.report.empty()) files.write(s.report, json_text(report));
   files.commit();
   if (s.json)
     print_json(report);
   else
-    print(as_text(s, fixed, moving, r, times));
+    print(text);
   return kDone;
 }
 
@@ -244,7 +240,9 @@ int run(Settings s) {
 std::function<int()> add_register_estimate(Command& command) {
   auto s = std::make_shared<Settings>();
   command.add("FIXED", &s->fixed, "Image that stays: NIfTI or PNG, 2-D or 3-D; '-' for standard input");
-  command.add("MOVING", &s->moving, "Image that is brought onto it; of any size, voxels and orientation");
+  command.add(
+      "MOVING", &s->moving,
+      "Image that is brought onto it, of any size, voxels and orientation; or several, one after the other: {} in names of files then stands for each one's name");
   command.group("Output");
   command
       .add("-o,--output", &s->output,
@@ -265,13 +263,13 @@ std::function<int()> add_register_estimate(Command& command) {
   command
       .add(
           "--method METHOD", [s](const std::string& text) { s->with.method = parse_method(text); },
-          "rigid, similarity, affine, greedy (affine, then a symmetric deformation) or curvature (affine, then squared differences and bending, of Fischer and Modersitzki 2003) [greedy]")
-      .suggest({"rigid", "similarity", "affine", "greedy", "curvature"});
+          "rigid, similarity, affine, greedy (affine, then a symmetric deformation), curvature (affine, then squared differences and bending, of Fischer and Modersitzki 2003) or demons (affine, then diffeomorphic demons, of Vercauteren et al. 2009) [greedy]")
+      .suggest({"rigid", "similarity", "affine", "greedy", "curvature", "demons"});
   command
       .add(
           "--measure MEASURE", [s](const std::string& text) { s->with.align.measure = parse_measure(text); },
-          "What makes images alike: lncc (local correlation), nmi (mutual information, for images of different kinds) or ssd (squared differences) [lncc]")
-      .suggest({"lncc", "nmi", "ssd"});
+          "What makes images alike: lncc (local correlation), nmi (mutual information, for images of different kinds), ssd (squared differences) or ngf (directions of edges, for images of different kinds) [lncc]")
+      .suggest({"lncc", "nmi", "ssd", "ngf"});
   command.add("--radius N", &s->with.align.radius, "Of lncc's windows [voxels]").range(1, 8).show_default();
   command.add(
       "--init FILE", &s->start,
@@ -280,7 +278,16 @@ std::function<int()> add_register_estimate(Command& command) {
   command.add("--fixed-mask FILE", &s->fixed_mask,
               "Voxels of the fixed image that count: not 0 in this image [all]");
   command.add("--moving-mask FILE", &s->moving_mask, "The same of the moving image [all]");
-  command.group("Methods greedy and curvature");
+  command.add(
+      "--fixed-points FILE", &s->fixed_points,
+      "Table of places in the fixed image, x, y, z [mm]: the report says how far they end from those of --moving-points");
+  command.add("--moving-points FILE", &s->moving_points, "The same places in the moving image, row for row");
+  command
+      .add(
+          "--axes AXES", [s](const std::string& text) { s->axes = parse_point_axes(text); },
+          "Of points: ras (NIfTI) or lps (ITK, ANTs) [ras]")
+      .suggest({"ras", "lps"});
+  command.group("Methods greedy, curvature and demons");
   command.add(
       "--levels N,N,...", &s->levels,
       "Iterations at each resolution, from coarse to fine; the last has the fixed image's voxels [60,60,20]");
@@ -307,10 +314,10 @@ std::function<int()> add_register_estimate(Command& command) {
               "Of curvature: the steps of 2003 instead of Gauss and Newton's; many more iterations");
   command.add("--allow-folds", &s->with.deform.allow_folds, "Do not keep the map from folding");
   command.group("Run");
-  command.add_threads(s->with.align.run.threads);
+  command.add_run(s->with.align.run);
   add_max_memory(
       command, s->max_memory,
-      "Refuse a file whose header asks for more, before it is unpacked; as 2G [what is available]");
+      "Refuse files whose headers ask for more, and registrations that need more, before they begin; as 2G [what is available]");
   command.add("--time", &s->time, "Print the time of each stage");
   command.add_json(s->json);
   command.add_force(s->force);

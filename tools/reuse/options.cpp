@@ -82,6 +82,10 @@ void add_reuse_options(Command& command, const std::shared_ptr<reuse::Options>& 
       "Time for --placement optimal [ms a kernel], then the best found is taken [1000]");
   command.add("--strict", &options->strict, "Do not assume that no uninitialised shared memory is read");
   command.add(
+      "--whole-program", &options->whole_program,
+      "No other module is linked with this one: .visible shared arrays, as Numba and NVRTC make them, "
+      "may share storage");
+  command.add(
       "--no-barriers", [options] { options->insert_barriers = false; },
       "Insert no barriers: use those that are there");
   command.add(

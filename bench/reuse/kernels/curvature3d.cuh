@@ -68,11 +68,20 @@ struct Image {
 template <class T, bool kStored>
 __device__ __forceinline__ void curvature(Image image, float* __restrict__ out, float dx, float dy, float dz,
                                           int thread) {
+#ifdef CURVATURE_CARVED  // the same arrays, carved by hand from dynamic shared memory
+  extern __shared__ float carved[];
+  float *u = carved, *ux = u + T::kSize, *uy = ux + T::kSize, *uz = uy + T::kSize;
+  float *Ly_x = uz + T::kSize, *Lz_x = Ly_x + T::kSize, *normx = Lz_x + T::kSize;
+  float *Lx_y = normx + T::kSize, *Lz_y = Lx_y + T::kSize, *normy = Lz_y + T::kSize;
+  float *Lx_z = normy + T::kSize, *Ly_z = Lx_z + T::kSize, *normz = Ly_z + T::kSize;
+  [[maybe_unused]] float *uxx = normz + T::kSize, *uyy = uxx + T::kSize, *uzz = uyy + T::kSize;
+#else
   __shared__ float u[T::kSize], ux[T::kSize], uy[T::kSize], uz[T::kSize];
   __shared__ float Ly_x[T::kSize], Lz_x[T::kSize], normx[T::kSize];
   __shared__ float Lx_y[T::kSize], Lz_y[T::kSize], normy[T::kSize];
   __shared__ float Lx_z[T::kSize], Ly_z[T::kSize], normz[T::kSize];
   [[maybe_unused]] __shared__ float uxx[T::kSize], uyy[T::kSize], uzz[T::kSize];
+#endif
   constexpr int sx = 1, sy = T::kX, sz = T::kX * T::kY;
   const int x0 = blockIdx.x * (T::kX - 2) - 1, y0 = blockIdx.y * (T::kY - 2) - 1,
             z0 = blockIdx.z * (T::kZ - 2) - 1;

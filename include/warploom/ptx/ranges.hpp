@@ -37,6 +37,13 @@ struct Unknown {
 struct AddressRange {
   std::uint32_t variable = kNone;               ///< kNone: not known
   std::optional<Linear> least = {}, most = {};  ///< none: no bound is proved
+  Linear sum = {};                              ///< its distance from the variable, in terms of AddressRanges
+};
+
+/// A comparison (setp) of which it is known how it came out.
+struct Condition {
+  std::uint32_t instruction = 0;
+  bool holds = true;
 };
 
 struct RangeOptions {
@@ -60,6 +67,14 @@ class AddressRanges {
   /// Cost: near-linear in the kernel for all its addresses together.
   /// @throws BadInput (no such instruction, or the operand is none of its function)
   AddressRange of(std::uint32_t instruction, std::uint32_t operand);
+  /// What a register holds, modulo 2 to its width, as a sum of numbers that differ from thread to thread: the
+  /// ids below the count of Values are values that are no such sum, the three next %tid. None: an address.
+  std::optional<Linear> sum_of(std::uint32_t value);
+  /// Of such a sum, for threads that execute the instruction; .variable is kNone.
+  AddressRange bounds(const Linear& sum, std::uint32_t instruction);
+  /// What branches passed and the guard say to a thread that executes the instruction. What is compared there
+  /// has not changed since: its definition dominates the branch, so it runs no second time behind it.
+  std::vector<Condition> conditions(std::uint32_t instruction) const;
   /// Whether a <= b for every block that may be launched and every value of the parameters.
   bool at_most(const Linear& a, const Linear& b) const;
   /// The least and the greatest value over all of these; none beyond 2^40.

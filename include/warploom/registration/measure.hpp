@@ -13,6 +13,7 @@ enum class Measure {
   lncc,  ///< local correlation, squared: images of one kind, whatever their brightness here and there
   nmi,   ///< normalised mutual information: images of different kinds, as T1 and T2
   ssd,   ///< squared differences: images of one brightness
+  ngf,   ///< normalised gradient fields: images of different kinds with the same edges
 };
 /// @throws BadInput naming them
 Measure parse_measure(std::string_view text);
@@ -33,6 +34,11 @@ std::string_view name(Measure measure);
 /// Mattes et al., IEEE TMI 22, 2003.
 ///
 /// Measure::ssd: the negative mean of (moving - fixed)^2.
+///
+/// Measure::ngf: the mean over voxels of (|g.k| + e)^2 / ((g.g + e)(k.k + e)), g and k the slopes of both
+/// images by central differences, one-sided at the border, a voxel's smallest spacing as the unit, e = .01. 1
+/// of equal images; edges that cross at right angles have nearly 0, whatever their contrast (and a kink of
+/// |g.k| there). Haber & Modersitzki, MICCAI 2006; with e above, too, which Ruehaak et al., ISBI 2013, have.
 struct MeasuredImages {
   double value = 0;               ///< the larger, the more alike
   std::vector<float> by_fixed{};  ///< d value / d fixed, [nz, ny, nx]

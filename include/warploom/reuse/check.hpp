@@ -14,7 +14,8 @@ struct PoolEntry {
 };
 
 struct CheckOptions {
-  bool strict = false;  ///< as Options::strict
+  bool strict = false;         ///< as Options::strict
+  bool whole_program = false;  ///< as Options::whole_program
   /// Block size promised for kernels without .reqntid; empty: not known.
   std::vector<std::uint32_t> block = {};
   std::string input_file = "<input>", output_file = "<output>";  ///< the texts' names in messages

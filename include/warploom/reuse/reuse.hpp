@@ -31,6 +31,7 @@ struct Options {
   When when = When::occupancy;
   PlacementOptions placement = {};
   bool strict = false;          ///< do not assume that the kernel reads no uninitialised shared memory
+  bool whole_program = false;   ///< no other module is linked: .visible arrays are this one's alone
   bool insert_barriers = true;  ///< false: only barriers that are there already
   bool dynamic_pool = false;    ///< turn the static arrays into one extern array, sized at launch
   std::optional<BlockShape> block = {};  ///< where the kernel does not say (.reqntid)

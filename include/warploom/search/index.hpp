@@ -13,6 +13,8 @@
 
 namespace warploom::search {
 
+struct WindowMoments;
+
 /// The channels of a recording: views of equal length, sampled together. A sample that is not finite is
 /// missing. Who makes it keeps the samples alive.
 using Signal = std::vector<std::span<const float>>;
@@ -135,8 +137,11 @@ class Index {
                                            std::span<const JointTask> tasks);
 
  private:
+  friend class Searched;
   struct State;
   State& state() const;
+  /// Of all windows of a length, as the back end keeps them from now on; null if it does not.
+  const WindowMoments* keep_moments(std::int32_t channel, std::int64_t length);
   std::unique_ptr<State> state_;
 };
 

@@ -142,6 +142,18 @@ struct Refusal {
 /// "gemm.c:12:7: while loop: the number of iterations is not known before it runs"
 std::string to_text(const std::string& file, const Refusal& refusal);
 
+/// Where a nest that Clang read stands, and what its names are there: for those who run it as it is.
+struct SourceText {
+  std::size_t begin = 0, end = 0;  ///< bytes of Region::file; `end` is 0 where they are not known
+  /// A variable of the function that the text speaks of and does not declare.
+  struct Local {
+    std::string name = {}, type = {};  ///< as Clang has them: "A", "double[n][4]"
+    std::string value = {};            ///< what its declaration sets it to; may be empty
+  };
+  std::vector<Local> locals = {};                       ///< in the order of their declarations
+  std::map<std::string, std::string> expressions = {};  ///< of Region::parameters: "s_n" is "s->n"
+};
+
 /// A static control part: a function's loops, or what stands between `#pragma scop` and `#pragma endscop`.
 struct Region {
   std::string file = {}, function = {};
@@ -149,6 +161,7 @@ struct Region {
   /// The text of `file` that computes what `body` does, from `first` to before `last`: what may be replaced.
   /// {0, 0}: it is not in one piece there (a macro or an included file has a part of it).
   Position first = {}, last = {};
+  SourceText text = {};
   std::vector<std::string> sizes =
       {};  ///< integer parameters that are never assigned, in the order of the text
   std::map<std::string, SizeDeclaration> size_declarations = {};  ///< of each of `sizes`

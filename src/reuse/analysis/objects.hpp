@@ -33,10 +33,11 @@ struct Object {
   std::uint64_t begin = 0;  ///< of a part: where it begins in the variable, rounded down to 16 [bytes]
   std::uint32_t lead = 0;   ///< and how far behind that its first byte is
   std::uint64_t bytes = 0;
-  std::uint32_t alignment = 16;  ///< at least 16, since kernels access wider than they declare [bytes]
-  bool dynamic = false;          ///< extern .shared: sized at launch
-  bool divisible = false;        ///< dynamic, and pinned for nothing else: its parts may move in it
-  std::optional<Reason> pinned;  ///< why it keeps storage of its own
+  std::uint32_t alignment = 16;    ///< at least 16, since kernels access wider than they declare [bytes]
+  bool dynamic = false;            ///< extern .shared: sized at launch
+  bool divisible = false;          ///< dynamic, and pinned for nothing else: its parts may move in it
+  std::optional<Reason> pinned;    ///< why it keeps storage of its own
+  std::optional<Reason> obstacle;  ///< of that what the user may change or vouch for
 };
 
 /// One instruction that reads or writes shared objects.
@@ -66,7 +67,8 @@ struct SharedUse {
   std::optional<Reason> no_insert;
 };
 
-SharedUse find_shared_use(const ptx::Cfg& cfg, const Values& values);
+/// `whole_program`: nothing else is linked with the module, so what is visible is used here alone.
+SharedUse find_shared_use(const ptx::Cfg& cfg, const Values& values, bool whole_program = false);
 
 /// A function of the system, without a body: it neither synchronises nor touches the caller's shared memory.
 bool is_harmless_callee(std::string_view name);

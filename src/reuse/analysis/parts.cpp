@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "reuse/analysis/table.hpp"
 #include "warploom/page/text.hpp"
 #include "warploom/ptx/ranges.hpp"
 
@@ -13,46 +14,61 @@ namespace warploom::reuse {
 namespace {
 
 constexpr std::int64_t kMostBytes = 1 << 20;  // of shared memory
-constexpr std::int64_t kUnit = 16;            // parts move by multiples: wide accesses stay aligned
+constexpr std::int64_t kNear = std::int64_t{1} << 31;
+constexpr std::int64_t kUnit = 16;  // parts move by multiples: wide accesses stay aligned
 
 struct Extent {
   std::int64_t begin = 0, end = 0;
 };
 
+/// Bytes that an access may reach, given the range of its address; none: not known.
+std::optional<Extent> extent_of(const Tables::Range& range, std::int64_t size, std::uint32_t width) {
+  // The range is of integers, and the address is one of them modulo 2^32: only of a range this near to the
+  // array is there no other one that stands for a byte of it.
+  if (!range.least || !range.most || *range.least < -kNear || *range.most > kNear) return std::nullopt;
+  // An access stays inside its array.
+  const Extent e{std::clamp<std::int64_t>(*range.least, 0, size),
+                 std::clamp<std::int64_t>(*range.most + width, 0, size)};
+  if (e.begin >= e.end || (e.begin == 0 && e.end == size)) return std::nullopt;
+  return e;
+}
+
+using Extents = std::vector<std::pair<std::uint32_t, Extent>>;
+
 /// Of each access of an array, ascending; none where one is not known, may be of another array too, or
-/// reaches all of it, which leaves one part.
-std::optional<std::vector<std::pair<std::uint32_t, Extent>>> extents_of(const Kernel& kernel,
-                                                                        std::uint32_t object,
-                                                                        ptx::AddressRanges& ranges) {
+/// reaches all of it, which leaves one part. An access that no thread executes has no bytes.
+std::optional<Extents> extents_of(const Kernel& kernel, std::uint32_t object, ptx::AddressRanges& ranges,
+                                  Tables& tables, bool by_tables, Reason& why_not) {
   const Object& o = kernel.use.objects[object];
   const std::int64_t size = o.dynamic ? kMostBytes : static_cast<std::int64_t>(o.bytes);
-  std::vector<std::pair<std::uint32_t, Extent>> all;
+  Extents all;
   for (std::uint32_t a = 0; a < kernel.use.accesses.size(); ++a) {
     const Access& access = kernel.use.accesses[a];
     if (!access.objects[object]) continue;
     const ptx::Operand& address = kernel.function->operands[access.address];
+    why_not = {"what this access reaches is not known", kernel.line(access.instruction)};
     if (access.objects.count() != 1 || access.bytes == 0 || address.kind != ptx::OperandKind::address)
       return std::nullopt;
     const ptx::AddressRange range = ranges.of(access.instruction, access.address);
     if (range.variable != o.variable) return std::nullopt;
-    // An access stays inside its array: where nothing better is proved, that is what is known of it.
-    Extent e{0, size};
-    if (const auto least = range.least ? ranges.extremes(*range.least) : std::nullopt)
-      e.begin = std::clamp<std::int64_t>(least->first, 0, size);
-    if (const auto most = range.most ? ranges.extremes(*range.most) : std::nullopt)
-      e.end = std::clamp<std::int64_t>(most->second + access.bytes, 0, size);
-    if (e.begin >= e.end) e = {0, size};  // no thread comes there, or it leaves the array
-    if (e.begin == 0 && e.end == size) return std::nullopt;
-    all.emplace_back(a, e);
+    why_not.text = "this access is not proved to keep to a part of it";
+    const Tables::Range known =
+        by_tables ? tables.narrowed(access.instruction, range) : tables.linear_ends(range);
+    const std::optional<Extent> e = known.reached ? extent_of(known, size, access.bytes) : Extent{};
+    if (!e) return std::nullopt;
+    all.emplace_back(a, *e);
   }
   return all;
 }
 
 /// The unions of extents that overlap, in order.
-std::vector<Extent> united(std::vector<Extent> all) {
+std::vector<Extent> united(const Extents& extents) {
+  std::vector<Extent> all;
+  for (const auto& [access, extent] : extents) all.push_back(extent);
   std::ranges::sort(all, {}, &Extent::begin);
   std::vector<Extent> parts;
   for (const Extent& e : all) {
+    if (e.begin == e.end) continue;
     if (!parts.empty() && e.begin < parts.back().end)
       parts.back().end = std::max(parts.back().end, e.end);
     else
@@ -63,9 +79,9 @@ std::vector<Extent> united(std::vector<Extent> all) {
 
 }  // namespace
 
-bool divide_into_parts(Kernel& kernel, Divide what) {
+bool divide_into_parts(Kernel& kernel, ptx::AddressRanges& ranges, Divide what) {
   SharedUse& use = kernel.use;
-  std::optional<ptx::AddressRanges> ranges;
+  std::optional<Tables> tables;
   std::map<std::uint32_t, std::vector<Object>> parts_of;                // by object
   std::vector<std::optional<std::uint32_t>> part(use.accesses.size());  // its place in the list
   std::size_t count = use.objects.size();
@@ -75,12 +91,18 @@ bool divide_into_parts(Kernel& kernel, Divide what) {
     const bool compared =
         std::ranges::any_of(use.compared, [&](const auto& c) { return c.first == o || c.second == o; });
     if (compared) continue;
-    if (!ranges) ranges.emplace(kernel.cfg, kernel.values, ptx::RangeOptions{kernel.block});
-    const auto extents = extents_of(kernel, o, *ranges);
-    if (!extents) continue;
-    std::vector<Extent> all;
-    for (const auto& [access, extent] : *extents) all.push_back(extent);
-    const std::vector<Extent> parts = united(all);
+    if (!tables) tables.emplace(kernel, ranges);
+    // Tables take longer: they come for the dynamic array, and where linear bounds do not divide a static
+    // one.
+    std::optional<Extents> extents;
+    std::vector<Extent> parts;
+    Reason why_not;
+    for (const bool by_tables : {false, true}) {
+      extents = extents_of(kernel, o, ranges, *tables, by_tables, why_not);
+      parts = extents ? united(*extents) : std::vector<Extent>{};
+      if (parts.size() >= 2 && !object.dynamic) break;
+    }
+    if (object.dynamic && !extents) use.objects[o].obstacle = why_not;
     if (parts.size() < 2 || count + parts.size() > kMaxObjects) continue;
     // The end of what the launch gives is not known: nothing may follow a part that may reach it.
     if (object.dynamic && parts.back().end >= kMostBytes) continue;
@@ -96,7 +118,9 @@ bool divide_into_parts(Kernel& kernel, Divide what) {
     }
     for (const auto& [access, extent] : *extents)
       part[access] = static_cast<std::uint32_t>(
-          std::ranges::upper_bound(parts, extent.begin, {}, &Extent::begin) - parts.begin() - 1);
+          std::max<std::ptrdiff_t>(
+              std::ranges::upper_bound(parts, extent.begin, {}, &Extent::begin) - parts.begin(), 1) -
+          1);
   }
   if (parts_of.empty()) return false;
 
@@ -128,6 +152,37 @@ bool divide_into_parts(Kernel& kernel, Divide what) {
   for (auto& [a, b] : use.compared) a = first[a], b = first[b];
   use.objects = std::move(objects);
   return true;
+}
+
+std::optional<Reason> find_overrun(const Kernel& kernel, ptx::AddressRanges& ranges) {
+  std::optional<ptx::DominatorTree> post;
+  for (const Access& access : kernel.use.accesses) {
+    if (access.objects.count() != 1 || access.bytes == 0 ||
+        kernel.function->operands[access.address].kind != ptx::OperandKind::address)
+      continue;
+    const Object& o = kernel.use.objects[access.objects._Find_first()];
+    const auto size = static_cast<std::int64_t>(o.bytes);
+    // Ranges of all addresses take time: those are asked for whose displacement alone is no place in the
+    // array.
+    const std::int64_t displacement = kernel.function->operands[access.address].value;
+    if (displacement >= 0 && displacement + access.bytes <= size) continue;
+    const ptx::AddressRange range = ranges.of(access.instruction, access.address);
+    if (o.dynamic || range.variable != o.variable || !range.least || !range.most) continue;
+    const auto least = ranges.extremes(*range.least);
+    const auto most = ranges.extremes(*range.most);
+    // A number that far away may be the same address modulo 2^32 as one inside.
+    if (!least || !most || least->first < -kNear || most->second > kNear) continue;
+    if (least->first + access.bytes <= size && most->second >= 0) continue;
+    // Compilers leave rests of unrolled loops that never run: only what every thread comes to is a fault.
+    if (kernel.instruction(access.instruction).guard != kNone) continue;
+    if (!post) post = ptx::post_dominators(kernel.cfg.graph);
+    if (!post->dominates(kernel.cfg.block_of[access.instruction], kernel.cfg.order.at(0))) continue;
+    return Reason{fmt::format("an access of {} bytes, at offset {} or more{}, leaves '{}' of {} bytes",
+                              access.bytes, least->first, most->second < 0 ? ", always below 0" : "",
+                              kernel.module->variables[o.variable].name, o.bytes),
+                  kernel.line(access.instruction)};
+  }
+  return std::nullopt;
 }
 
 std::string part_name(const Object& object, const std::string& array) {

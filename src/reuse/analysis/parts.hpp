@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "reuse/analysis/kernel.hpp"
+#include "warploom/ptx/ranges.hpp"
 
 namespace warploom::reuse {
 
@@ -16,7 +18,11 @@ enum class Divide {
 /// overlap: each range becomes an object. Ranges that overlap, or of which that is not proved, are one.
 /// Accesses, markers and comparisons name the new objects afterwards; SharedUse::points_into does not.
 /// @return false if no array was divided
-bool divide_into_parts(Kernel& kernel, Divide what);
+bool divide_into_parts(Kernel& kernel, ptx::AddressRanges& ranges, Divide what);
+
+/// The first access that every thread comes to, and of which none is inside its array; looked for among
+/// those displaced by more than the array has bytes, or by less than none.
+std::optional<Reason> find_overrun(const Kernel& kernel, ptx::AddressRanges& ranges);
 
 /// "tile[0..4,096)" of a part, in the report; its variable's name otherwise.
 std::string part_name(const Object& object, const std::string& array);

@@ -109,8 +109,8 @@ namespace {
 
 class AddressAnalysis {
  public:
-  AddressAnalysis(const Cfg& cfg, const Values& values)
-      : cfg_(cfg), module_(*cfg.module), f_(*cfg.function), values_(values) {
+  AddressAnalysis(const Cfg& cfg, const Values& values, bool whole_program)
+      : cfg_(cfg), module_(*cfg.module), f_(*cfg.function), values_(values), whole_program_(whole_program) {
     use_.points_into.resize(values.all.size());
   }
 
@@ -185,10 +185,12 @@ class AddressAnalysis {
       o.dynamic = v.bytes == 0 || v.linkage == Linkage::external;
       if (o.dynamic)
         ;  // at the end: what else pins it says whether its parts may move
-      else if (v.linkage != Linkage::none)
+      else if (v.linkage != Linkage::none && !(whole_program_ && v.linkage == Linkage::visible))
         o.pinned = Reason{"visible to other modules", v.line};
       else if (!v.alone)
         o.pinned = Reason{"declared together with other variables", v.line};
+      if (o.pinned && v.linkage == Linkage::visible)
+        o.obstacle = Reason{"visible to other modules; --whole-program says that there are none", v.line};
       use_.objects.push_back(o);
     }
     const auto own = static_cast<std::uint32_t>(&f_ - module_.functions.data());
@@ -508,12 +510,15 @@ class AddressAnalysis {
   const Module& module_;
   const Function& f_;
   const Values& values_;
+  bool whole_program_;
   SharedUse use_;
   std::map<std::uint32_t, std::uint32_t> index_;  ///< variable -> object
 };
 
 }  // namespace
 
-SharedUse find_shared_use(const Cfg& cfg, const Values& values) { return AddressAnalysis(cfg, values).run(); }
+SharedUse find_shared_use(const Cfg& cfg, const Values& values, bool whole_program) {
+  return AddressAnalysis(cfg, values, whole_program).run();
+}
 
 }  // namespace warploom::reuse

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "warploom/ptx/ranges.hpp"
+#include "reuse/check/table.hpp"
 
 namespace warploom::reuse::checking {
 namespace {
@@ -27,7 +27,8 @@ class Divider {
         pool_bytes_(static_cast<std::int64_t>(pool_bytes)),
         cfg_(ptx::build_cfg(input, f_)),
         values_(ptx::number_values(cfg_)),
-        ranges_(cfg_, values_, {k.block}) {}
+        ranges_(cfg_, values_, {k.block}),
+        walk_(k, match, cfg_, values_, ranges_) {}
 
   void run() {
     std::vector<bool> moved(k_.objects.size());
@@ -64,6 +65,8 @@ class Divider {
       }
     for (std::uint32_t a = 0; a < k_.accesses.size(); ++a)
       if (k_.accesses[a].objects.test(o) && !reach(o, a, parts)) return false;
+    // What no thread executes goes with anything: it is left aside.
+    std::erase_if(parts, [](const Part& p) { return p.begin == p.end; });
     // Those that overlap are one.
     std::ranges::sort(parts, {}, &Part::begin);
     std::vector<Part> joined;
@@ -110,11 +113,15 @@ class Divider {
     }
     const ptx::AddressRange range = ranges_.of(at - before, address);
     if (range.variable != kNone && input_.variables[range.variable].name == object.name) {
-      if (const auto least = range.least ? ranges_.extremes(*range.least) : std::nullopt)
-        p.begin = std::clamp<std::int64_t>(least->first, 0, size);
-      if (const auto most = range.most ? ranges_.extremes(*range.most) : std::nullopt)
-        p.end = std::clamp<std::int64_t>(most->second + width, 0, size);
-      if (p.begin >= p.end) p.begin = 0, p.end = size;
+      const auto reach = walk_.reach(at - before, range);
+      if (reach && !reach->executed) {
+        p.begin = p.end = 0;
+      } else if (reach && reach->least >= -kFar && reach->most <= kFar) {
+        // No other number that is the same address modulo 2^32 lies in the array.
+        p.begin = std::clamp<std::int64_t>(reach->least, 0, size);
+        p.end = std::clamp<std::int64_t>(reach->most + width, 0, size);
+        if (p.begin >= p.end) p.begin = 0, p.end = size;
+      }
     }
     if (const auto shift = match_.shifts.find(at); shift != match_.shifts.end()) p.moved = shift->second;
     parts.push_back(std::move(p));
@@ -166,6 +173,7 @@ class Divider {
   }
 
   static constexpr std::int64_t kMost = 1 << 20;  ///< bytes of shared memory, and more
+  static constexpr std::int64_t kFar = std::int64_t{1} << 31;
 
   Kernel& k_;
   const ptx::Module& input_;
@@ -175,6 +183,7 @@ class Divider {
   ptx::Cfg cfg_;
   ptx::Values values_;
   ptx::AddressRanges ranges_;
+  Walk walk_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> part_of_;  ///< access, object
 };
 

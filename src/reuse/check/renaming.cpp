@@ -444,7 +444,7 @@ class Matcher {
                           f.name, pool.name));
     for (const PooledObject& o : k.objects) {
       const ptx::Variable& v = in_variable(o.variable);
-      if (v.linkage != ptx::Linkage::none)
+      if (v.linkage != ptx::Linkage::none && !(options_.whole_program && v.linkage == ptx::Linkage::visible))
         problem(fmt::format("{}: '{}' is visible outside the module or dynamic, and may not move", f.name,
                             v.name));
       if (!o.offset) continue;

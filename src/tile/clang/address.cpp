@@ -90,7 +90,10 @@ const Translator::Entity& Translator::entity(const Syntax& expression) {
     Entity made = described(e->target, *e);
     if (made.type.is_reference()) {
       made.type.layers.erase(made.type.layers.begin());
+      if (made.type.is_plain() && (made.type.is_integer() || made.type.scalar()) && !made.parameter)
+        refuse(*e, "reference " + e->name, "it is another name for a variable or an element; write that");
       made.global = !made.parameter;  // lives elsewhere
+      made.reference = true;
     }
     unwrap_container(made.type, file_.translation.aliases);
     return entities_.emplace(e->target, std::move(made)).first->second;
@@ -143,6 +146,9 @@ Translator::Address Translator::address(const Syntax& expression) {
     const Entity& what = entity(e);
     if (what.type.is_pointer() && (what.inside || survey_.written(what.key, first_, last_)))
       refuse(e, "pointer " + what.shown, "it changes within the nest; write the element as NAME[subscript]");
+    if (what.type.is_pointer() && points_to_own(what.key))
+      refuse(e, "pointer " + what.shown,
+             "it may point to a variable that the nest speaks of, too; write that");
     // A pointer into another array, from before the nest.
     const Syntax* declared = what.type.is_pointer() ? survey_.declaration(what.key) : nullptr;
     if (declared && declared->is("VarDecl") && points_elsewhere(what.key)) {
@@ -206,6 +212,16 @@ bool Translator::points_elsewhere(const std::string& key) const {
     if (!declared) return source.starts_with("this");
     const CType type = file_.type(declared->type);
     return !type.is_plain() || !(type.is_integer() || type.scalar());
+  });
+}
+
+/// Whether a pointer may be set to the address of a variable of the run.
+bool Translator::points_to_own(const std::string& key) const {
+  return std::ranges::any_of(survey_.sources(key), [&](const std::string& source) {
+    const Syntax* declared = survey_.declaration(source);
+    const auto inside = [&](const Use& use) { return use.at >= first_ && use.at <= last_; };
+    return declared && file_.type(declared->type).is_plain() && is_aliased(run_.function, source) &&
+           std::ranges::any_of(survey_.uses(source), inside);
   });
 }
 
@@ -408,6 +424,7 @@ std::string Translator::name_in_region(const Entity& entity) {
   const std::string name = fresh_name(entity.name, false);
   named_[entity.key] = name;
   used_[name] = false;
+  region_.text.expressions[name] = entities_.at(entity.key.substr(0, entity.key.find('@'))).shown;
   if (name != entity.shown && entity.shown.find_first_of(".>[") != std::string::npos)
     region_.remarks.push_back(fmt::format("{} stands for {}", name, entity.shown));
   if (is_size(entity)) {
@@ -417,6 +434,9 @@ std::string Translator::name_in_region(const Entity& entity) {
     return name;
   }
   const bool assigned = survey_.written(entity.key, first_, last_);
+  if (entity.reference && entity.type.is_plain())
+    region_.remarks.push_back(name +
+                              ", a reference, is assumed to be no other variable or element of the nest");
   const bool member = entity.key.find('.') != std::string::npos;
   Variable variable;
   variable.name = name;
@@ -429,7 +449,7 @@ std::string Translator::name_in_region(const Entity& entity) {
   const bool array = !entity.type.is_plain() && !entity.inside && entity.initialised;
   variable.is_parameter =
       outlives || is_seen_outside(entity) || array || (entity.type.is_pointer() && !entity.inside);
-  const bool of_call = entity.parameter && run_.whole;  // lost when the function ends
+  const bool of_call = entity.parameter && !entity.reference && run_.whole;  // lost when the function ends
   variable.is_result = entity.type.is_plain() && assigned && variable.is_parameter && !of_call;
   if (variable.is_parameter)
     region_.parameters.push_back(name);

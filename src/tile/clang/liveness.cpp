@@ -122,16 +122,6 @@ bool has_other_jumps(const Syntax& node) {
          std::ranges::any_of(node.children, has_other_jumps);
 }
 
-/// Whether there may be other ways to the variable than its name.
-bool is_aliased(const Syntax& node, const std::string& key) {
-  const bool address = node.is("UnaryOperator") && node.operation == "&" && node.children.size() == 1 &&
-                       key_of(node.children[0]) == key;
-  const bool reference = node.is("VarDecl") && node.type.ends_with("&") && node.children.size() == 1 &&
-                         key_of(node.children[0]) == key;
-  return address || reference ||
-         std::ranges::any_of(node.children, [&](const Syntax& child) { return is_aliased(child, key); });
-}
-
 /// A loop that may be left, or begun anew, in its middle.
 bool has_exits(const Syntax& node, bool in_inner = false) {
   if (node.is("BreakStmt") || node.is("ContinueStmt")) return !in_inner;
@@ -199,6 +189,15 @@ Fate after(const Syntax& node, const Syntax& function, const FirstUse& use, std:
 }
 
 }  // namespace
+
+bool is_aliased(const Syntax& node, const std::string& key) {
+  const bool address = node.is("UnaryOperator") && node.operation == "&" && node.children.size() == 1 &&
+                       key_of(node.children[0]) == key;
+  const bool reference = node.is("VarDecl") && node.type.ends_with("&") && node.children.size() == 1 &&
+                         key_of(node.children[0]) == key;
+  return address || reference ||
+         std::ranges::any_of(node.children, [&](const Syntax& child) { return is_aliased(child, key); });
+}
 
 bool is_read_after(const Syntax& function, const std::string& key, std::size_t first, std::size_t last) {
   const FirstUse use(key);

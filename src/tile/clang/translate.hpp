@@ -64,6 +64,8 @@ struct Run {
   std::set<std::string> data;  ///< integer variables that are data
 };
 
+void locate(const Run& run, SourceText& text);
+
 /// Statements of Clang's tree as a region, each file for what stands in its part of the list.
 class Translator {
  public:
@@ -82,7 +84,8 @@ class Translator {
     std::string key, name, shown;
     CType type;
     Position at;
-    bool parameter = false, global = false, is_static = false, inside = false, initialised = false;
+    bool parameter = false, global = false, reference = false, is_static = false, inside = false,
+         initialised = false;
     std::size_t declared = 0;  ///< Syntax::first of its declaration
   };
   /// Where a pointer points, or an array begins.
@@ -91,7 +94,6 @@ class Translator {
     std::vector<Expression> subscripts;
     std::optional<Expression> offset;  ///< of the next subscript
   };
-
   /// A part of a structure that is an element.
   struct InElement {
     Address element;
@@ -131,7 +133,6 @@ class Translator {
   /// Where variables that are changed within are is not known any more.
   void forget(const Syntax& within);
   void check_iterator(const Syntax& s, const Entity& entity) const;
-
   // induction.cpp
   bool is_followed(const std::string& key) const;
   bool can_be_followed(const std::string& key) const;
@@ -198,6 +199,7 @@ class Translator {
   Address address(const Syntax& e);
   Address pointee(const Syntax& variable);
   bool points_elsewhere(const std::string& key) const;
+  bool points_to_own(const std::string& key) const;
   Address step(Address from, Expression subscript, const Syntax& at) const;
   Expression element_of(const Address& at, const Syntax& e);
   std::vector<Expression> extents(const Entity& entity);
@@ -242,7 +244,6 @@ class Translator {
   std::vector<const Syntax*> calls_;              ///< functions that are being read
   int depth_ = 0;
 };
-
 /// The nests of a file, and what is refused.
 std::vector<Region> nests_of(Translation translation, const std::string& name, const SourceOptions& source);
 

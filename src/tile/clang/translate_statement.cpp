@@ -56,6 +56,7 @@ Region Translator::region(std::size_t& failed) {
     else
       statement(s, region_.body.children);
   }
+  locate(run_, region_.text);
   return std::move(region_);
 }
 
@@ -122,7 +123,7 @@ void Translator::forget(const Syntax& within) {
 void Translator::check_iterator(const Syntax& s, const Entity& entity) const {
   if (!entity.type.is_plain() || !entity.type.is_integer())
     refuse(s, "loop variable " + entity.shown, "it has to be a variable of an integer type");
-  if (entity.global || entity.type.is_volatile)
+  if (entity.global || entity.is_static || entity.reference || entity.type.is_volatile)
     refuse(s, "loop variable " + entity.shown, "others may see or change it; declare it in the function");
   if (!entity.type.scalar() && is_read_after(run_.function, entity.key, first_, last_))
     refuse(s, "loop variable " + entity.shown, "its value is used after its loop; declare it in the loop");
@@ -158,6 +159,7 @@ Expression Translator::value_before(const Syntax& loop, const Entity& variable) 
   region_.sizes.push_back(name);
   region_.size_declarations[name] = {variable.type.base, variable.type.wider_than_int(), variable.at};
   region_.parameters.push_back(name);
+  region_.text.expressions[name] = variable.shown;
   return Expression::name(name);
 }
 

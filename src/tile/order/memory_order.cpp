@@ -106,7 +106,7 @@ class Choice {
       }
     if (!carries(inside, time)) return;
     if (rank < 1 || rank > 3 || depth != rank + 1) return;
-    static const std::vector<std::vector<std::int64_t>> sizes{{32, 2048}, {16, 64, 256}, {8, 16, 16, 128}};
+    static const std::vector<std::vector<std::int64_t>> sizes{{32, 2048}, {16, 64, 256}, {8, 16, 16, 1024}};
     if (!take(TimeTile{time, sizes[rank - 1], {chain.statements.front()}})) return;
     in_time_.insert(in_time_.end(), inside.begin(), inside.end());
     // Where every loop within waits for itself, rows are run at a time, each two columns behind the one

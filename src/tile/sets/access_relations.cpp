@@ -273,7 +273,9 @@ void keep_within_extents(const StatementScope& scope, const Statement& statement
                   Refusal{reference.element.at, fmt::format("'{}'", to_text(reference.element)),
                           fmt::format("assumes {}: other sizes leave the array",
                                       constraint_text(good.gist(polyhedra.parameters).coalesce()))}));
-      polyhedra.parameters = good;
+      // isl takes the order of parameters from what was subtracted; theirs is that of Region::sizes.
+      polyhedra.parameters =
+          isl::manage(isl_set_align_params(good.release(), isl_set_get_space(polyhedra.parameters.get())));
     }
   }
 }

@@ -1,0 +1,167 @@
+// Question: how long does symmetric greedy registration take on a GPU, and how much of what memory gives does
+// an iteration take? Fixed: the tests' made-up head on N^3 voxels and the same head bent, the defaults (lncc
+// of radius 2), the affine stage left out. Timed (manual time): the kernels, between two events, from the
+// last image's upload to the map. `wall_ms` is the whole of estimate_deformation(): reading in, transfers and
+// the last look for folds, on the CPU, among it. BM_Iterations is one resolution, as the difference of runs
+// of 45 and of 5 iterations; an iteration reads and writes 170 bytes a voxel (design 0013), `of_copy` is that
+// over the bandwidth of a copy within the device in the same process. BM_Template is ten images, each onto
+// the same fixed one, in one warm process, their affine stages (on the CPU) among it.
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <vector>
+
+#include "../../tests/registration/phantom.hpp"
+#include "core/cuda/owners.hpp"
+#include "warploom/core/threads.hpp"
+#include "warploom/registration/workflow.hpp"
+
+namespace {
+
+using namespace warploom;
+using namespace warploom::registration;
+
+Point bent(const Point& p) {
+  return {p[0] + 3 * std::sin(p[1] / 11), p[1] + 3 * std::sin(p[2] / 12), p[2] + 3 * std::cos(p[0] / 13)};
+}
+
+Space cube(std::int64_t n) {
+  const double spacing = 80.0 / static_cast<double>(n);
+  return space_around(n, n, n, {spacing, spacing, spacing});
+}
+
+/// head_on() on all threads: a head of 256^3 voxels takes half a minute on one.
+template <class Map>
+PlacedImage head(const Space& space, const Map& map) {
+  PlacedImage out;
+  out.image = imaging::Image(space.grid, 1);
+  out.to_world = space.to_world;
+  parallel_for(space.grid.nz, [&](std::int64_t z) {
+    float* to = out.image.data.data() + z * space.grid.nx * space.grid.ny;
+    for (std::int64_t y = 0; y < space.grid.ny; ++y)
+      for (std::int64_t x = 0; x < space.grid.nx; ++x)
+        *to++ = static_cast<float>(head_at(map(map_point(
+            space.to_world, {static_cast<double>(x), static_cast<double>(y), static_cast<double>(z)}))));
+  });
+  return out;
+}
+Point same(const Point& p) { return p; }
+
+/// Read and written [bytes a second].
+double copy_bandwidth() {
+  constexpr std::size_t kBytes = std::size_t{1} << 30;
+  static const double bandwidth = [] {
+    const auto from = make_device<std::byte>(kBytes), to = make_device<std::byte>(kBytes);
+    const CudaEvent start = make_event(), end = make_event();
+    std::vector<double> samples;
+    for (int k = 0; k < 7; ++k) {
+      cuda_check(cudaEventRecord(start.get()), "cudaEventRecord");
+      cuda_check(cudaMemcpyAsync(to.get(), from.get(), kBytes, cudaMemcpyDeviceToDevice), "cudaMemcpy");
+      cuda_check(cudaEventRecord(end.get()), "cudaEventRecord");
+      cuda_check(cudaEventSynchronize(end.get()), "cudaEventSynchronize");
+      samples.push_back(2.0 * kBytes / seconds_between(start, end));
+    }
+    std::sort(samples.begin(), samples.end());
+    return samples[samples.size() / 2];
+  }();
+  return bandwidth;
+}
+
+void BM_Whole(benchmark::State& state) {
+  const Space space = cube(state.range(0));
+  const PlacedImage fixed = head(space, bent), moving = head(space, same);
+  DeformOptions options;
+  options.measure = state.range(1) != 0 ? Measure::ssd : Measure::lncc;
+  options.run.devices = {Device::cuda};
+  estimate_deformation(fixed, moving, identity_affine(), options);
+  DeformReport last;
+  double wall = 0;
+  for (auto _ : state) {
+    last = estimate_deformation(fixed, moving, identity_affine(), options).report;
+    state.SetIterationTime(last.kernel_seconds);
+    wall += last.seconds;
+  }
+  state.counters["wall_ms"] = 1e3 * wall / static_cast<double>(state.iterations());
+  state.counters["measure"] = last.measure.back();
+  state.counters["smoothed_voxels"] = static_cast<double>(last.smoothed_voxels);
+  state.counters["device_bytes_per_voxel"] =
+      static_cast<double>(last.device_bytes) / static_cast<double>(space.grid.voxels());
+}
+BENCHMARK(BM_Whole)
+    ->ArgNames({"side", "ssd"})
+    ->ArgsProduct({{64, 128, 192, 256}, {0, 1}})
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+
+void BM_Iterations(benchmark::State& state) {
+  const Space space = cube(state.range(0));
+  const PlacedImage fixed = head(space, bent), moving = head(space, same);
+  const auto seconds_of = [&](int iterations) {
+    DeformOptions options{.iterations = {iterations}, .allow_folds = true};
+    options.run.devices = {Device::cuda};
+    return estimate_deformation(fixed, moving, identity_affine(), options).report.kernel_seconds;
+  };
+  seconds_of(5);
+  double seconds = 0;
+  for (auto _ : state) {
+    const double short_run = seconds_of(5), long_run = seconds_of(45);
+    state.SetIterationTime(long_run - short_run);
+    seconds += long_run - short_run;
+  }
+  const double iterations = 40 * static_cast<double>(state.iterations());
+  const double bytes = 170 * static_cast<double>(space.grid.voxels()) * iterations;
+  state.counters["us_per_iteration"] = 1e6 * seconds / iterations;
+  state.counters["GB_per_s"] = 1e-9 * bytes / seconds;
+  state.counters["copy_GB_per_s"] = 1e-9 * copy_bandwidth();
+  state.counters["of_copy"] = bytes / seconds / copy_bandwidth();
+}
+BENCHMARK(BM_Iterations)
+    ->ArgName("side")
+    ->Arg(64)
+    ->Arg(128)
+    ->Arg(192)
+    ->Arg(256)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(3);
+
+void BM_Template(benchmark::State& state) {
+  const Space space = cube(state.range(0));
+  const PlacedImage fixed = head(space, same);
+  std::vector<PlacedImage> brains;
+  for (int k = 0; k < 10; ++k)
+    brains.push_back(head(space, [k](const Point& p) {
+      const Point q = bent({p[0] + 2 * k - 9, p[1], p[2]});
+      return Point{q[0] - 2 * k + 9, q[1], q[2]};
+    }));
+  RegisterOptions options;
+  options.align.run.devices = {Device::cuda};
+  double affine = 0, deforming = 0, proof = 0;
+  const auto run = [&](const PlacedImage& moving) {
+    const Registration r = register_images(fixed, moving, options);
+    affine += r.align->seconds, deforming += r.deform->seconds, proof += r.certificate_seconds;
+  };
+  run(brains[0]);
+  affine = deforming = proof = 0;
+  for (auto _ : state) {
+    const auto begin = std::chrono::steady_clock::now();
+    for (const PlacedImage& moving : brains) run(moving);
+    state.SetIterationTime(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+  const auto runs = static_cast<double>(state.iterations());
+  state.counters["affine_s"] = affine / runs;
+  state.counters["deforming_s"] = deforming / runs;
+  state.counters["proof_s"] = proof / runs;
+}
+BENCHMARK(BM_Template)
+    ->ArgName("side")
+    ->Arg(128)
+    ->Arg(192)
+    ->UseManualTime()
+    ->Unit(benchmark::kSecond)
+    ->Iterations(2);
+
+}  // namespace

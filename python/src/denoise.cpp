@@ -1,0 +1,159 @@
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+
+#include "arrays.hpp"
+#include "module.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/imaging/denoise_workflow.hpp"
+#include "warploom/imaging/image_file.hpp"
+
+namespace warploom::python {
+namespace {
+
+using Rows = std::array<std::array<double, 4>, 3>;
+using Dictionary = nb::typed<nb::dict, nb::str, nb::object>;
+
+/// What is asked of denoise(), as the tool's options.
+struct Request : imaging::DenoiseRequest {
+  void set(const std::string& regulariser_, std::optional<double> lambda, const std::string& solver,
+           const std::string& series, const std::vector<double>& shells_) {
+    regulariser = imaging::parse_regulariser(regulariser_);
+    if (lambda) solve.lambda = *lambda;
+    if (!solver.empty()) solve.solver = imaging::parse_solver(solver);
+    series_denoise = imaging::parse_series_step(series);
+    shells = shells_;
+  }
+};
+
+/// Values of a file that was not read: [volumes, nz, ny, nx], where they lie.
+io::Nifti placed(const View<const float, nb::ndim<4>>& values, const std::array<double, 3>& spacing,
+                 const Rows& affine) {
+  io::Nifti file;
+  const auto extent = [&](std::size_t axis) { return static_cast<std::int64_t>(values.shape(axis)); };
+  file.shape = {extent(3), extent(2), extent(1), extent(0)};
+  file.spacing = spacing;
+  file.affine = affine;
+  file.data.assign(values.data(), values.data() + values.size());
+  return file;
+}
+
+/// An image's values with its axes in the file's order reversed, as they lie in memory: [channels, nz, ny,
+/// nx] or [nz, ny, nx].
+Array<float> array_of_file(io::Nifti file) {
+  std::vector<std::size_t> shape;
+  for (const std::int64_t extent : file.shape) shape.insert(shape.begin(), static_cast<std::size_t>(extent));
+  auto kept = std::make_unique<std::vector<float>>(std::move(file.data));
+  void* const data = kept->data();
+  const nb::capsule owner(kept.get(), [](void* v) noexcept { delete static_cast<std::vector<float>*>(v); });
+  kept.release();
+  return Array<float>(data, shape.size(), shape.data(), owner);
+}
+
+struct Denoised {
+  imaging::DenoiseInput input;
+  imaging::DenoiseReport report;
+  imaging::TensorMaps maps;
+};
+
+Dictionary told(const Denoised& done) {
+  const imaging::DenoiseInput& in = done.input;
+  Dictionary all;
+  all["regulariser"] = std::string(name(in.regulariser));
+  all["device"] = name(done.report.device);
+  all["mask"] = in.mask.origin;
+  all["voxels"] = in.mask.inside;
+  all["lambda"] = done.report.lambda;
+  all["iterations"] = done.report.iterations;
+  all["gap"] = done.report.gap;
+  all["negative_before"] = done.report.projected;
+  if (in.series) {
+    nb::typed<nb::dict, nb::int_, nb::int_> used;
+    for (const auto& [b, volumes] : in.series->used) used[nb::int_(b)] = volumes;
+    all["shells"] = used;
+    all["series_denoised"] = in.series->denoised.done.has_value();
+    all["series_why_not"] = in.series->denoised.why_not;
+    all["noise"] = in.series->denoised.median_noise;
+    all["rank"] = in.series->denoised.median_rank;
+  }
+  return all;
+}
+
+/// @param values  none: `input` is a file. @param mask  none: what `mask_name` says
+auto denoise(const std::string& input, const std::optional<View<const float, nb::ndim<4>>>& values,
+             const std::array<double, 3>& spacing, const Rows& affine, const std::string& bval,
+             const std::string& bvec, const std::string& grad, const std::string& mask,
+             const std::string& order, const std::string& regulariser, std::optional<double> lambda,
+             const std::string& solver, const std::string& series, const std::vector<double>& shells,
+             const std::vector<std::string>& maps, const Asked& asked) {
+  Request request;
+  request.input = input;
+  request.bval = bval;
+  request.bvec = bvec;
+  request.grad = grad;
+  request.mask = mask;
+  request.maps = maps;
+  request.set(regulariser, lambda, solver, series, shells);
+  if (!order.empty()) request.order = imaging::parse_tensor_order(order);
+  check(request);
+  Denoised done = run_asked(asked, Length::long_, [&](const Run& run) {
+    request.solve.run = run;
+    const RunScope scope(run);
+    Denoised made;
+    if (!values) {
+      made.input = imaging::read_denoise_input(request);
+    } else if (request.kind() == imaging::ImageKind::series) {
+      imaging::Series of{.header = placed(*values, spacing, affine)};
+      of.image = imaging::take_volumes(of.header, input);
+      of.gradients = bval.empty() ? io::read_mrtrix_gradients(grad, of.image.channels, request.b0_threshold,
+                                                              request.bvalue_scaling)
+                                  : io::read_fsl_gradients(bval, bvec, of.image.channels,
+                                                           request.b0_threshold, request.bvalue_scaling);
+      if (std::ranges::max(of.gradients.b) <= request.b0_threshold)
+        throw BadInput("bvals: none is above " + std::to_string(request.b0_threshold) +
+                       " s/mm^2: there is no diffusion weighting to fit a tensor to");
+      made.input = imaging::denoise_input(std::move(of), request);
+    } else {
+      made.input = imaging::denoise_input(placed(*values, spacing, affine), request);
+    }
+    made.report = imaging::denoise(made.input, request);
+    made.maps = imaging::output_maps(made.input, request);
+    return made;
+  });
+  Dictionary report = told(done);
+  nb::typed<nb::dict, nb::str, Array<float>> all;
+  const std::array<std::array<double, 4>, 3> place = done.input.header.affine;
+  for (const std::string& map : request.maps_of(request.kind()))
+    all[map.c_str()] = array_of_file(imaging::take_map(map, done.input, done.maps, request));
+  all["tensor"] = array_of_file(imaging::take_image(done.input, request));
+  return std::tuple(std::move(all), std::move(report), place);
+}
+
+}  // namespace
+
+void bind_denoise(nb::module_& module) {
+  module.def("denoise", &denoise, nb::arg("input"), nb::arg("values").none(), nb::arg("spacing"),
+             nb::arg("affine"), nb::arg("bval"), nb::arg("bvec"), nb::arg("grad"), nb::arg("mask"),
+             nb::arg("order"), nb::arg("regulariser"), nb::arg("lambda_").none(), nb::arg("solver"),
+             nb::arg("series"), nb::arg("shells"), nb::arg("maps"), nb::arg("asked"));
+  module.def(
+      "write_mask",
+      [](const std::string& path, View<const std::uint8_t, nb::ndim<3>> mask,
+         const std::array<double, 3>& spacing, const Rows& affine) {
+        io::Nifti file;
+        for (const std::size_t axis : {2, 1, 0})
+          file.shape.push_back(static_cast<std::int64_t>(mask.shape(axis)));
+        file.spacing = spacing;
+        file.affine = affine;
+        file.type = io::NiftiType::uint8;
+        file.data.assign(mask.data(), mask.data() + mask.size());
+        io::write_nifti(path, file);
+      },
+      nb::arg("path"), nb::arg("mask"), nb::arg("spacing"), nb::arg("affine"));
+}
+
+}  // namespace warploom::python

@@ -1,0 +1,104 @@
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.hpp"
+#include "module.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/imaging/segment.hpp"
+
+namespace warploom::python {
+namespace {
+
+using Volume = View<const float, nb::ndim<3>>;
+using MaskView = View<const std::uint8_t, nb::ndim<3>>;
+
+imaging::Grid grid_of(const Volume& image, const std::array<double, 3>& spacing) {
+  return {static_cast<std::int64_t>(image.shape(2)),
+          static_cast<std::int64_t>(image.shape(1)),
+          static_cast<std::int64_t>(image.shape(0)),
+          {spacing[2], spacing[1], spacing[0]}};
+}
+
+imaging::Mask mask_of(const std::optional<MaskView>& mask) {
+  return mask ? imaging::Mask(mask->data(), mask->data() + mask->size()) : imaging::Mask{};
+}
+
+using Dictionary = nb::typed<nb::dict, nb::str, nb::object>;
+
+/// A report as a dictionary, by the names that `warploom segment --json` has.
+Dictionary told(const imaging::SegmentReport& r) {
+  Dictionary all;
+  all["device"] = name(r.device);
+  all["method"] = std::string(name(r.method));
+  all["iterations"] = r.iterations;
+  all["stop"] = r.converged ? "converged" : r.still ? "change below tolerance" : "iteration limit";
+  all["seconds"] = r.seconds;
+  all["mean_in"] = r.mean_in;
+  all["mean_out"] = r.mean_out;
+  all["inside_voxels"] = r.inside;
+  all["voxels"] = r.voxels;
+  if (r.method == imaging::Method::level_set) {
+    all["change"] = r.change;
+    return all;
+  }
+  all["gap"] = r.gap;
+  all["mask_energy"] = r.mask_energy;
+  all["lower_bound"] = r.lower_bound;
+  all["length"] = r.length;
+  all["mu"] = r.mu;
+  all["noise"] = std::string(name(r.noise));
+  all["noise_level"] = r.noise_level;
+  all["means"] = r.means;
+  all["sizes"] = r.sizes;
+  return all;
+}
+
+auto segment(const Volume& values, const std::array<double, 3>& spacing, const std::string& method,
+             std::optional<double> mu, std::optional<double> tolerance, std::optional<int> iterations,
+             double lambda_in, double lambda_out, double time_step, const std::string& inside,
+             const std::string& noise, int classes, std::optional<std::array<double, 2>> means,
+             const std::optional<MaskView>& mask, const std::string& start,
+             const std::optional<MaskView>& start_mask, const Asked& asked) {
+  imaging::Image image(grid_of(values, spacing), 1);
+  std::copy_n(values.data(), values.size(), image.data.data());
+  imaging::SegmentOptions options{.method = imaging::parse_method(method),
+                                  .mu = mu,
+                                  .tolerance = tolerance,
+                                  .max_iterations = iterations,
+                                  .inside = imaging::parse_inside(inside),
+                                  .mask = mask_of(mask),
+                                  .noise = imaging::parse_noise(noise),
+                                  .classes = classes,
+                                  .means = means,
+                                  .lambda_in = lambda_in,
+                                  .lambda_out = lambda_out,
+                                  .time_step = time_step,
+                                  .start = imaging::parse_start(start),
+                                  .start_mask = mask_of(start_mask)};
+  const auto voxels = static_cast<double>(values.size());
+  imaging::Segmentation found = run_asked(asked, length_of(voxels * 2e-6), [&](const Run& run) {
+    options.run = run;
+    return imaging::segment(image, options);
+  });
+  Dictionary report = told(found.report);
+  const std::size_t nz = values.shape(0), ny = values.shape(1), nx = values.shape(2);
+  const auto levels = static_cast<std::size_t>(found.level_set.channels);
+  return std::tuple(array_of<std::uint8_t, std::uint8_t>(std::move(found.mask), {nz, ny, nx}),
+                    array_of<float, float>(std::move(found.level_set.data), {levels, nz, ny, nx}),
+                    array_of(std::move(found.report.energy)), std::move(report));
+}
+
+}  // namespace
+
+void bind_imaging(nb::module_& module) {
+  module.def("segment", &segment, nb::arg("image").noconvert(), nb::arg("spacing"), nb::arg("method"),
+             nb::arg("mu").none(), nb::arg("tolerance").none(), nb::arg("iterations").none(),
+             nb::arg("lambda_in"), nb::arg("lambda_out"), nb::arg("time_step"), nb::arg("inside"),
+             nb::arg("noise"), nb::arg("classes"), nb::arg("means").none(), nb::arg("mask").none(),
+             nb::arg("start"), nb::arg("start_mask").none(), nb::arg("asked"));
+}
+
+}  // namespace warploom::python

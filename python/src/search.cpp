@@ -1,0 +1,205 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <tuple>
+#include <utility>
+
+#include "arrays.hpp"
+#include "module.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/search/distance_matrix.hpp"
+#include "warploom/search/in_place.hpp"
+#include "warploom/search/recordings.hpp"
+#include "warploom/signal/prepare.hpp"
+
+namespace warploom::python {
+namespace {
+
+using View3 = View<const float, nb::ndim<3>>;
+
+search::Normalization normalization_of(bool normalize) {
+  return normalize ? search::Normalization::z : search::Normalization::none;
+}
+
+search::Sequences sequences_of(const View3& array) {
+  return {array.data(), array.shape(0), array.shape(1), array.shape(2)};
+}
+
+void distance_matrix(View3 x, View3 y, View2<float> out, double band, bool normalize, bool each,
+                     const Asked& asked) {
+  const search::Sequences a = sequences_of(x), b = sequences_of(y);
+  search::DistanceMatrixOptions options{.radius = search::band_radius(band, a.extent(2)),
+                                        .normalization = normalization_of(normalize),
+                                        .warping = each ? search::Warping::each : search::Warping::together};
+  const double cells = static_cast<double>(search::band_cells(a.extent(2), options.radius)) *
+                       static_cast<double>(a.extent(0) * b.extent(0) * a.extent(1));
+  run_work(asked, length_of(cells / 1e9 + 1e-6), [&](const Run& run) {
+    options.run = run;
+    search::distance_matrix(a, b, {out.data(), out.shape(0), out.shape(1)}, options);
+  });
+}
+
+search::MatchBy parse_match(const std::string& text) {
+  using search::MatchBy;
+  if (text == "auto") return MatchBy::automatic;
+  if (text == "in-place") return MatchBy::in_place;
+  if (text == "free") return MatchBy::free;
+  throw BadInput("match: '" + text + "' is none of auto, in-place and free");
+}
+
+/// What is looked for: samples as a recording's are, or a stretch of the recording itself [s].
+using Stretch = std::pair<double, double>;
+
+/// A recording as the search takes it, copied from [channels, samples], or read from a file.
+class Recorded {
+ public:
+  Recorded(const View2<const float>& samples, const std::vector<std::string>& names,
+           std::optional<double> rate)
+      : file_("<recording>") {
+    if (!names.empty() && names.size() != samples.shape(0))
+      throw BadInput("channels: " + std::to_string(names.size()) + " names for " +
+                     std::to_string(samples.shape(0)) + " channels");
+    recording_.name = file_;
+    recording_.timed = rate.has_value();
+    for (std::size_t c = 0; c < samples.shape(0); ++c) {
+      const float* from = samples.data() + c * samples.shape(1);
+      recording_.channels.push_back(
+          {names.empty() ? "" : names[c], "", rate.value_or(1), {from, from + samples.shape(1)}});
+    }
+    signal::prepare(recording_, {}, file_);
+  }
+  Recorded(const std::string& path, std::optional<double> rate)
+      : file_(io::recording_file(path).string()),
+        recording_(signal::read_prepared(file_, {.rate = rate}, {})) {}
+
+  /// Matches, best first, remarks, and how many pairs and candidates were compared. @param query  another
+  /// recording, all of it
+  auto find(const Recorded* query, std::optional<Stretch> stretch, std::int64_t best, double band,
+            double exclusion, double max_lag, std::int32_t neighbours, const std::vector<double>& scales,
+            bool negated, std::int32_t segments, std::optional<double> max_distance, double significance,
+            bool only_significant, const std::string& match, bool normalize, const Asked& asked) {
+    search::SearchOptions options;
+    options.normalization = normalization_of(normalize);
+    options.match = parse_match(match);
+    options.only_significant = only_significant;
+    search::FindOptions& find = options.find;
+    find.limit = best;
+    find.band = band;
+    find.exclusion = exclusion;
+    find.max_lag = max_lag;
+    find.neighbours = neighbours;
+    find.scales = scales;
+    find.negated = negated;
+    find.segments = segments;
+    find.max_distance = max_distance;
+    find.significance = significance;
+    const search::SearchResult result = run_asked(asked, Length::long_, [&](const Run& run) {
+      options.run = run;
+      const RunScope scope(run);
+      const Recorded& from = query != nullptr ? *query : *this;
+      const auto [begin, end] = stretch.value_or(Stretch{0, from.recording_.seconds()});
+      const std::vector queries{
+          search::query_of_range(from.recording_, from.file_, io::recording_stem(from.file_), begin, end)};
+      io::Recording searched = recording_;  // whose rate may become the query's
+      return search::search_recording(searched, file_, queries, options);
+    });
+    using Pair =
+        std::tuple<std::int32_t, std::int32_t, std::int64_t, std::int64_t, double, double, bool, bool>;
+    using Match = std::tuple<double, double, std::int64_t, std::int64_t, std::int32_t, std::int32_t, double,
+                             double, std::optional<double>, bool, std::vector<Pair>>;
+    std::vector<Match> matches;
+    for (const search::Hit& hit : result.hits) {
+      const search::Match& m = hit.match;
+      std::vector<Pair> pairs;
+      for (const search::Pair& p : m.pairs)
+        pairs.emplace_back(p.query_channel, p.channel, p.offset, p.length, p.distance, p.scale, p.switched,
+                           p.negated);
+      matches.emplace_back(hit.onset, hit.duration, m.boundaries().first, m.boundaries().last, m.matched,
+                           m.channels, m.coverage, m.distance, m.chance, hit.self, std::move(pairs));
+    }
+    return std::tuple(std::move(matches), result.remarks, result.channels);
+  }
+
+  std::vector<std::string> channels() const { return signal::channel_names(recording_); }
+  std::optional<double> rate() const {
+    if (!recording_.timed || recording_.channels.empty()) return std::nullopt;
+    return recording_.channels[0].rate;
+  }
+  /// [channels, samples]
+  Array<float> samples() const {
+    std::vector<float> all;
+    for (const io::Channel& channel : recording_.channels)
+      all.insert(all.end(), channel.samples.begin(), channel.samples.end());
+    const std::size_t channels = recording_.channels.size();
+    return array_of<float, float>(std::move(all),
+                                  {channels, channels == 0 ? 0 : recording_.channels[0].samples.size()});
+  }
+  std::vector<std::tuple<double, double, std::string>> annotations() const {
+    std::vector<std::tuple<double, double, std::string>> all;
+    for (const io::Annotation& a : recording_.annotations) all.emplace_back(a.onset, a.duration, a.label);
+    return all;
+  }
+
+ private:
+  std::string file_;
+  io::Recording recording_;
+};
+
+search::Signal signal_of(const View2<const float>& samples) {
+  search::Signal signal;
+  for (std::size_t c = 0; c < samples.shape(0); ++c)
+    signal.emplace_back(samples.data() + c * samples.shape(1), samples.shape(1));
+  return signal;
+}
+
+/// The distance of the query at each offset, each channel in its own.
+void profile(const View2<const float>& recording, const View2<const float>& query, View1<float> out,
+             double band, bool normalize, bool each, const Asked& asked) {
+  const std::int64_t length = static_cast<std::int64_t>(query.shape(1)),
+                     count = static_cast<std::int64_t>(out.size());
+  if (query.shape(0) != recording.shape(0))
+    throw BadInput("query: " + std::to_string(query.shape(0)) + " channels, and the recording has " +
+                   std::to_string(recording.shape(0)));
+  const double cells = static_cast<double>(search::band_cells(length, search::band_radius(band, length))) *
+                       static_cast<double>(count) * static_cast<double>(query.shape(0));
+  run_work(asked, length_of(cells / 1e9 + 1e-6), [&](const Run& run) {
+    search::Query looked{.channels = signal_of(query)};
+    for (std::size_t c = 0; c < query.shape(0); ++c) looked.places.push_back(static_cast<std::int32_t>(c));
+    const search::Normalization how = normalization_of(normalize);
+    const auto patterns = search::joint_patterns(
+        looked, {.band = band, .warping = each ? search::Warping::each : search::Warping::together},
+        static_cast<std::int64_t>(recording.shape(0)), how);
+    search::Index index(signal_of(recording), {.run = run, .normalization = how});
+    const std::vector<float> distances = index.profile(patterns.at(0), 0, count);
+    std::copy(distances.begin(), distances.end(), out.data());
+  });
+}
+
+}  // namespace
+
+void bind_search(nb::module_& module) {
+  module.def("distance_matrix", &distance_matrix, nb::arg("x").noconvert(), nb::arg("y").noconvert(),
+             nb::arg("out").noconvert(), nb::arg("band"), nb::arg("normalize"), nb::arg("each"),
+             nb::arg("asked"));
+  module.def("profile", &profile, nb::arg("recording").noconvert(), nb::arg("query").noconvert(),
+             nb::arg("out").noconvert(), nb::arg("band"), nb::arg("normalize"), nb::arg("each"),
+             nb::arg("asked"));
+  nb::class_<Recorded>(module, "Recorded")
+      .def(nb::init<const View2<const float>&, const std::vector<std::string>&, std::optional<double>>(),
+           nb::arg("samples").noconvert(), nb::arg("names"), nb::arg("rate").none())
+      .def(nb::init<const std::string&, std::optional<double>>(), nb::arg("path"), nb::arg("rate").none())
+      .def("find", &Recorded::find, nb::arg("query").none(), nb::arg("stretch").none(), nb::arg("best"),
+           nb::arg("band"), nb::arg("exclusion"), nb::arg("max_lag"), nb::arg("neighbours"),
+           nb::arg("scales"), nb::arg("negated"), nb::arg("segments"), nb::arg("max_distance").none(),
+           nb::arg("significance"), nb::arg("only_significant"), nb::arg("match"), nb::arg("normalize"),
+           nb::arg("asked"))
+      .def("channels", &Recorded::channels)
+      .def("rate", &Recorded::rate)
+      .def("samples", &Recorded::samples)
+      .def("annotations", &Recorded::annotations);
+}
+
+}  // namespace warploom::python

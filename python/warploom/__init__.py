@@ -1,0 +1,17 @@
+"""Fast, exact programs for medical data, and tools that make CUDA kernels use their memory well."""
+
+from . import dp, reuse, sim, tile
+from ._asked import State as ProgressState
+from ._core import BadInput, Error, Internal, NoDevice, OutOfMemory, devices
+from ._core import version as __version__
+from ._denoise import Denoised, denoise
+from ._registration import Registration, register
+from ._search import Index, Match, Matches, distance_matrix, distance_profile, search
+from ._segment import Segmentation, segment
+from ._table import Counts, HashTable, Outcomes, kmers
+
+__all__ = [
+    "BadInput", "Counts", "Denoised", "Error", "HashTable", "Index", "Internal", "Match", "Matches", "NoDevice", "OutOfMemory", "Outcomes",
+    "ProgressState", "Registration", "Segmentation", "__version__", "denoise", "devices", "distance_matrix", "distance_profile", "dp", "kmers", "register", "reuse",
+    "search", "segment", "sim", "tile",
+]

@@ -1,0 +1,45 @@
+"""What users pass, as NumPy arrays in host memory: copied only where type or order differ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from ._core import BadInput
+
+_ON_THE_HOST = (1, 3)  # DLPack's kDLCPU and kDLCUDAHost
+
+
+def on_host(values: Any, name: str) -> NDArray[Any]:
+    """The values as an array, without a copy where they are one, or know DLPack."""
+    if isinstance(values, np.ndarray):
+        return values
+    if hasattr(values, "__dlpack__") and hasattr(values, "__dlpack_device__"):
+        if int(values.__dlpack_device__()[0]) not in _ON_THE_HOST:
+            raise BadInput(
+                f"{name}: the array is in a device's memory, which no call takes yet: bring it to the host (x.get(), x.cpu())"
+            )
+        return np.from_dlpack(values)
+    if hasattr(values, "__cuda_array_interface__"):
+        raise BadInput(f"{name}: the array is in a device's memory, which no call takes yet: bring it to the host (x.get())")
+    return np.asarray(values)
+
+
+def numbers(values: Any, name: str, dtype: DTypeLike) -> NDArray[Any]:
+    """A C-contiguous array of this type, which is the array given where it is one.
+
+    Whole numbers are asked for with an integer type: 2.0 is one, 2.5 is refused.
+    """
+    array = on_host(values, name)
+    wanted = np.dtype(dtype)
+    if array.dtype == wanted:
+        return np.ascontiguousarray(array) if array.ndim else array.reshape(1)
+    if array.dtype.kind not in "buif":
+        raise BadInput(f"{name}: elements of type {array.dtype}: expected numbers that {wanted} holds")
+    with np.errstate(all="ignore"):
+        made = np.ascontiguousarray(array, dtype=wanted)
+    if wanted.kind in "iu" and not np.array_equal(made, array):
+        raise BadInput(f"{name}: not all of its numbers are whole ones that {wanted} holds")
+    return made if made.ndim else made.reshape(1)

@@ -1,0 +1,161 @@
+"""Diffusion series and tensor images without their noise."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Any, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _core
+from ._arrays import numbers, on_host
+from ._asked import Progress, asked
+from ._core import BadInput
+from ._images import is_nibabel
+
+MAPS = ("fa", "md", "ad", "rd", "mo", "l1", "l2", "l3", "v1", "v2", "v3", "s0", "rgb")
+Affine = Sequence[Sequence[float]]
+
+
+@dataclass(frozen=True, eq=False)
+class Denoised:
+    """Tensors and their maps: arrays of the input's axes, or nibabel images where it was one."""
+
+    tensor: Any = field(repr=False)
+    """[x, y, z, 6], xx xy xz yy yz zz [mm^2/s], every one positive semidefinite."""
+    maps: dict[str, Any] = field(repr=False)
+    """By name; scalars [x, y, z], directions [x, y, z, 3]; 0 outside the mask."""
+    report: dict[str, Any]
+    """What was done: the mask, voxels, noise, how the tensors were kept smooth, iterations."""
+
+    @property
+    def fa(self) -> Any:
+        """Fractional anisotropy."""
+        return self.maps["fa"]
+
+    @property
+    def md(self) -> Any:
+        """Mean diffusivity [mm^2/s]."""
+        return self.maps["md"]
+
+    @property
+    def v1(self) -> Any:
+        """The first eigenvector."""
+        return self.maps["v1"]
+
+    @property
+    def s0(self) -> Any:
+        """The signal without diffusion weighting, of a series."""
+        return self.maps["s0"]
+
+
+def denoise(
+    dwi: Any,
+    bvals: Any = None,
+    bvecs: Any = None,
+    *,
+    grad: str | os.PathLike[str] | None = None,
+    mask: Any = "",
+    affine: Affine | NDArray[Any] | None = None,
+    spacing: Sequence[float] = (1.0, 1.0, 1.0),
+    order: str = "",
+    regulariser: str = "auto",
+    lambda_: float | None = None,
+    solver: str = "",
+    series: str = "auto",
+    shells: Sequence[float] = (),
+    maps: Sequence[str] | None = None,
+    device: str = "auto",
+    threads: int = 0,
+    progress: Progress = None,
+) -> Denoised:
+    """Denoises a diffusion series and fits its tensors, or denoises a tensor image; ``warploom denoise``.
+
+    Args:
+        dwi: a series [x, y, z, volumes] (a float32 array in Fortran order, as nibabel has them, is copied once), or tensors
+            [x, y, z, 6] without gradients; a nibabel image, or a NIfTI file.
+        bvals, bvecs: [volumes] [s/mm^2] and [volumes, 3] or [3, volumes], or FSL's files; dipy's gradient table as ``bvals``.
+            Directions are along the image's axes as FSL has them; of an array without ``affine`` along the array's.
+        grad: MRtrix's file in their place.
+        mask: an array [x, y, z], a nibabel image or a file; ``"auto"``, ``"nonzero"``, ``"none"``. Empty: auto of a series, else
+            nonzero.
+        affine: of an array: its place [3 or 4, 4] in mm; None: ``spacing`` along the axes.
+        order: of tensors in a file: ``"fsl"``, ``"mrtrix"``, ... Empty: as the file says.
+        regulariser: what keeps tensors smooth: ``"auto"``, ``"adaptive"``, ``"tv"``, ``"tgv"``, ``"none"``.
+        lambda_, solver: of tv: weight of the data, and ``"accelerated"``, ``"primal-dual"`` or ``"descent"``.
+        series: denoise the series before the fit: ``"auto"``, ``"on"``, ``"off"``.
+        shells: b-values to use; empty: all.
+        maps: which to give, of ``fa md ad rd mo l1 l2 l3 v1 v2 v3 s0 rgb``; None: all.
+
+    Raises:
+        BadInput: gradients that are not one a volume, no diffusion weighting, an empty mask.
+    """
+    import tempfile  # import warploom shall take little
+
+    run = asked(device, threads, progress)
+    values, place, steps, source = _placed(dwi, affine, spacing)
+    with tempfile.TemporaryDirectory(prefix="warploom-") as folder:
+        if hasattr(bvals, "bvals") and hasattr(bvals, "bvecs"):
+            bvals, bvecs = bvals.bvals, bvals.bvecs
+        bval, bvec = _gradient_file(bvals, f"{folder}/bvals", "bvals"), _gradient_file(bvecs, f"{folder}/bvecs", "bvecs")
+        arrays, report, placed = _core.denoise(
+            os.fspath(dwi) if isinstance(dwi, (str, os.PathLike)) else "<image>", values, steps, place, bval, bvec,
+            "" if grad is None else os.fspath(grad), _mask_file(mask, f"{folder}/mask.nii", steps, place), order, regulariser,
+            lambda_, solver, series, list(shells), list(MAPS if maps is None else maps), run,
+        )
+    given = {name: _back(array.T, source) for name, array in arrays.items()}
+    return Denoised(given.pop("tensor"), given, report)
+
+
+def _placed(
+    dwi: Any, affine: Affine | NDArray[Any] | None, spacing: Sequence[float]
+) -> tuple[NDArray[np.float32] | None, list[list[float]], tuple[float, float, float], Any]:
+    x, y, z = (float(s) for s in spacing)
+    place = [[-x, 0, 0, 0], [0, y, 0, 0], [0, 0, z, 0]]
+    if isinstance(dwi, (str, os.PathLike)):
+        return None, place, (x, y, z), None
+    source = None
+    if is_nibabel(dwi):
+        source, array = dwi, np.asanyarray(dwi.dataobj)
+        affine = dwi.affine
+        x, y, z = (float(s) for s in dwi.header.get_zooms()[:3])
+    else:
+        array = on_host(dwi, "dwi")
+    if array.ndim != 4:
+        raise BadInput(f"dwi: shape {list(array.shape)}, expected [x, y, z, volumes]")
+    if affine is not None:
+        rows = numbers(affine, "affine", np.float64)
+        if rows.shape not in ((3, 4), (4, 4)):
+            raise BadInput(f"affine: shape {list(rows.shape)}, expected [4, 4]")
+        place = rows[:3].tolist()
+        x, y, z = (float(s) for s in np.linalg.norm(rows[:3, :3], axis=0)) if source is None else (x, y, z)
+    return numbers(array.T, "dwi", np.float32), place, (x, y, z), source
+
+
+def _gradient_file(values: Any, path: str, name: str) -> str:
+    """Arrays go the way of files, so that one set of rules reads both."""
+    if values is None:
+        return ""
+    if isinstance(values, (str, os.PathLike)):
+        return os.fspath(values)
+    array = numbers(values, name, np.float64)
+    if array.ndim > 2:
+        raise BadInput(f"{name}: shape {list(array.shape)}, expected [volumes] or [volumes, 3]")
+    np.savetxt(path, array.reshape(1, -1) if array.ndim == 1 else array, fmt="%.17g")
+    return path
+
+
+def _mask_file(mask: Any, path: str, spacing: tuple[float, float, float], affine: list[list[float]]) -> str:
+    if isinstance(mask, (str, os.PathLike)):
+        return os.fspath(mask)
+    array = np.asanyarray(mask.dataobj) if is_nibabel(mask) else on_host(mask, "mask")
+    if array.ndim != 3:
+        raise BadInput(f"mask: shape {list(array.shape)}, expected [x, y, z]")
+    _core.write_mask(path, np.ascontiguousarray((array != 0).T, dtype=np.uint8), spacing, affine)
+    return path
+
+
+def _back(values: NDArray[np.float32], source: Any) -> Any:
+    return values if source is None else source.__class__(values, source.affine)

@@ -1,0 +1,151 @@
+"""Images brought onto each other."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+from ._arrays import numbers, on_host
+from ._asked import Progress, asked
+from ._core import BadInput
+from ._images import is_nibabel
+
+_Rows = list[list[float]]
+_Placed = tuple[NDArray[np.float32], tuple[float, float, float], _Rows]
+
+
+class Registration:
+    """How a moving image is brought onto a fixed one. Arrays have the images' axes; nibabel images come back where the fixed
+    image was one. It cannot be pickled; what it gives can."""
+
+    def __init__(self, found: _core.Registered, fixed: Any, shape: tuple[int, ...], moving_shape: tuple[int, ...]) -> None:
+        self._found, self._fixed, self._shape, self._moving_shape = found, fixed, shape, moving_shape
+        self.report: dict[str, Any] = found.report()
+        """Measures, iterations, whether it is proved that nothing folds, displacements [mm]."""
+
+    def _back(self, values: NDArray[np.float32]) -> Any:
+        array = values.T.reshape(self._shape)
+        return self._fixed.__class__(array, self._fixed.affine) if is_nibabel(self._fixed) else array
+
+    @property
+    def warped(self) -> Any:
+        """The moving image on the fixed one's voxels, linearly interpolated; 0 outside."""
+        return self._back(self._found.warped(asked("auto", 0, None)))
+
+    @property
+    def affine(self) -> NDArray[np.float64]:
+        """[4, 4], of the affine stage: points of the fixed image's world to the moving one's [mm]."""
+        return np.vstack([np.asarray(self._found.affine()), [0, 0, 0, 1]])
+
+    @property
+    def field(self) -> NDArray[np.float32]:
+        """[x, y(, z), 3]: where each voxel of the fixed image leads, less itself, along the world's axes [mm]; all of the map."""
+        return self._found.field().T.reshape(*self._shape, 3)
+
+    @property
+    def inverse(self) -> NDArray[np.float32]:
+        """The same of the inverse map, on the moving image's voxels. Computed when it is asked for."""
+        return self._found.inverse(asked("auto", 0, None)).T.reshape(*self._moving_shape, 3)
+
+    @property
+    def jacobian(self) -> Any:
+        """The determinant at each voxel of the fixed image: 1 where nothing is stretched."""
+        return self._back(self._found.jacobian())
+
+    def apply(
+        self, image: Any, interpolation: str = "linear", outside: float = 0.0, *, affine: Any = None,
+        spacing: Sequence[float] | None = None, threads: int = 0,
+    ) -> Any:
+        """Another image of the moving one's world on the fixed one's voxels.
+
+        Args:
+            interpolation: ``"linear"``, ``"cubic"``, ``"nearest"``, or ``"labels"`` for numbers of regions.
+            outside: what stands where nothing leads to.
+        """
+        values, steps, rows = _placed(image, "image", affine, spacing)
+        return self._back(self._found.apply(values, steps, rows, interpolation, outside, asked("auto", threads, None)))
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a Registration is not pickled: keep its affine and field")
+
+
+def register(
+    fixed: Any,
+    moving: Any,
+    *,
+    method: str = "greedy",
+    measure: str = "lncc",
+    radius: int = 2,
+    levels: Sequence[int] | None = None,
+    start: Any = None,
+    keep_start: bool = False,
+    fixed_mask: Any = None,
+    moving_mask: Any = None,
+    allow_folds: bool = False,
+    fixed_affine: Any = None,
+    moving_affine: Any = None,
+    threads: int = 0,
+    progress: Progress = None,
+) -> Registration:
+    """Brings an image onto another one, from any pose, in two or three dimensions, without folds; ``warploom register``.
+
+    Args:
+        fixed, moving: nibabel images, or arrays [x, y] or [x, y, z]; copied, as float32.
+        method: ``"rigid"``, ``"similarity"``, ``"affine"``, ``"greedy"`` (affine, then a symmetric deformation),
+            ``"curvature"`` or ``"demons"``.
+        measure: what makes them alike: ``"lncc"``, ``"nmi"`` or ``"ngf"`` (images of different kinds) or ``"ssd"``.
+        radius: of lncc's windows [voxels].
+        levels: iterations of the deformation at each resolution, from coarse to fine; None: 60, 60, 20.
+        start: affine map [4, 4] to begin with, fixed world to moving world [mm]; None: looked for.
+        keep_start: take it as it is.
+        fixed_mask, moving_mask: voxels that count, of the images' shapes.
+        fixed_affine, moving_affine: of arrays: voxel index to world [mm]; None: index is world.
+
+    The CPU alone. Raises BadInput.
+    """
+    still, still_steps, still_rows = _placed(fixed, "fixed", fixed_affine, None)
+    other, other_steps, other_rows = _placed(moving, "moving", moving_affine, None)
+    begin = None if start is None else _rows(start, "start")
+    found = _core.Registered(
+        still, still_steps, still_rows, other, other_steps, other_rows, method, measure, radius,
+        None if levels is None else list(levels), begin, keep_start, _mask(fixed_mask, "fixed_mask", still),
+        _mask(moving_mask, "moving_mask", other), allow_folds, asked("auto", threads, progress),
+    )
+    return Registration(found, fixed, _shape(fixed), _shape(moving))
+
+
+def _shape(image: Any) -> tuple[int, ...]:
+    return tuple(image.shape if hasattr(image, "shape") else np.shape(image))
+
+
+def _rows(affine: Any, name: str) -> _Rows:
+    rows = numbers(affine, name, np.float64)
+    if rows.shape not in ((3, 4), (4, 4)):
+        raise BadInput(f"{name}: shape {list(rows.shape)}, expected [4, 4]")
+    return rows[:3].tolist()  # type: ignore[no-any-return]
+
+
+def _placed(image: Any, name: str, affine: Any, spacing: Sequence[float] | None) -> _Placed:
+    array = np.asanyarray(image.dataobj) if is_nibabel(image) else on_host(image, name)
+    if array.ndim not in (2, 3):
+        raise BadInput(f"{name}: shape {list(array.shape)}, expected [x, y] or [x, y, z]")
+    rows = _rows(image.affine if is_nibabel(image) else np.eye(4) if affine is None else affine, f"{name}'s affine")
+    steps = list(image.header.get_zooms()) if is_nibabel(image) else list(np.linalg.norm(np.asarray(rows)[:, :3], axis=0))
+    if spacing is not None:
+        steps = list(spacing)
+    x, y, z = [float(s) for s in (steps + [1.0, 1.0])[:3]]
+    values = numbers(array.T, name, np.float32)
+    return values.reshape((-1, *values.shape[-2:])), (x, y, z), rows
+
+
+def _mask(mask: Any, name: str, image: NDArray[np.float32]) -> NDArray[np.uint8] | None:
+    if mask is None:
+        return None
+    array = np.asanyarray(mask.dataobj) if is_nibabel(mask) else on_host(mask, name)
+    turned = np.ascontiguousarray((array != 0).T, dtype=np.uint8)
+    if turned.reshape((-1, *turned.shape[-2:])).shape != image.shape:
+        raise BadInput(f"{name}: shape {list(array.shape)} is not the image's")
+    return turned.reshape(image.shape)

@@ -1,0 +1,149 @@
+"""A parallel hash table, and counting with it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from . import _core
+from ._arrays import numbers
+from ._asked import Progress, asked
+from ._core import BadInput, OutOfMemory
+
+OPERATIONS = ("find", "insert", "erase", "assign", "add", "min", "max")
+OUTCOMES = ("absent", "found", "inserted", "erased", "updated", "full", "invalid")
+_FULL = OUTCOMES.index("full")
+
+
+class Outcomes(NamedTuple):
+    """What became of a batch."""
+
+    outcomes: NDArray[np.uint8]
+    """[n] places in ``warploom.HashTable.OUTCOMES``: 0 absent, 1 found, 2 inserted, 3 erased, 4 updated."""
+    values: NDArray[Any]
+    """[n] of found, and of updated before they were; 0 elsewhere."""
+
+
+class HashTable:
+    """Unsigned integers to unsigned integers, whole batches of operations at once on all processors.
+
+    The operations of a batch are concurrent: those on one key take effect in some order. One call at a time.
+
+    Args:
+        key, value: types: ``"u4"`` or ``"u8"``.
+        capacity: pairs to make room for. The table grows beyond it, unless ``grows`` is False: then an insertion that finds no
+            room is an OutOfMemory.
+        device: where it lives.
+
+    >>> table = HashTable()
+    >>> table.insert([3, 5], [30, 50]).values.tolist()
+    [0, 0]
+    >>> table.find([5, 7]).outcomes.tolist()
+    [1, 0]
+    """
+
+    OPERATIONS = OPERATIONS
+    OUTCOMES = OUTCOMES
+
+    def __init__(
+        self, key: DTypeLike = "u4", value: DTypeLike = "u4", capacity: int = 1 << 16, *, grows: bool = True,
+        device: str = "auto", threads: int = 0,
+    ) -> None:
+        self.key, self.value = np.dtype(key), np.dtype(value)
+        name = f"Table_{self.key.str[1:]}_{self.value.str[1:]}"
+        if not hasattr(_core, name):
+            raise BadInput(f"key {key}, value {value}: each is u4 or u8")
+        if capacity < 0:
+            raise BadInput(f"capacity: {capacity} is below 0")
+        self._table = getattr(_core, name)(capacity, grows, asked(device, threads, None))
+
+    def find(self, keys: ArrayLike) -> Outcomes:
+        """Values of keys: found, or absent."""
+        return self.run("find", keys)
+
+    def insert(self, keys: ArrayLike, values: ArrayLike | None = None) -> Outcomes:
+        """Pairs whose key is not there: inserted, or found, with the value that stays. Without values they are 0."""
+        return self.run("insert", keys, values)
+
+    def assign(self, keys: ArrayLike, values: ArrayLike) -> Outcomes:
+        """Pairs, whatever was there: inserted, or updated, with the value before."""
+        return self.run("assign", keys, values)
+
+    def add(self, keys: ArrayLike, values: ArrayLike) -> Outcomes:
+        """Adds to each key's value (wrapping): updated, with the value before, or inserted."""
+        return self.run("add", keys, values)
+
+    def erase(self, keys: ArrayLike) -> Outcomes:
+        """Erased or absent."""
+        return self.run("erase", keys)
+
+    def run(self, operation: str | ArrayLike, keys: ArrayLike, values: ArrayLike | None = None) -> Outcomes:
+        """A batch: one operation for all by its name, or [n] places in ``OPERATIONS``. Keys [n] of the key's type are not copied.
+
+        Raises:
+            BadInput: no such operation, lengths that differ, numbers that are not whole or too large for the type.
+            OutOfMemory: an insertion found no room; the others were done.
+        """
+        some = numbers(keys, "keys", self.key)
+        given = None if values is None else numbers(values, "values", self.value)
+        outcomes, found = np.empty(some.shape, np.uint8), np.empty(some.shape, self.value)
+        if isinstance(operation, str):
+            if operation not in OPERATIONS:
+                raise BadInput(f"operation: '{operation}' is none of {', '.join(OPERATIONS)}")
+            full = self._table.run(OPERATIONS.index(operation), some, given, outcomes, found)
+        else:
+            full = self._table.run_each(numbers(operation, "operation", np.uint8), some, given, outcomes, found)
+        if full:
+            raise OutOfMemory(f"{full} of {some.size} insertions found no room: give a larger capacity, or grows=True")
+        return Outcomes(outcomes, found)
+
+    def items(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """All keys and their values, in no particular order."""
+        return self._table.items()  # type: ignore[no-any-return]
+
+    def clear(self) -> None:
+        """Erases all."""
+        self._table.clear()
+
+    def reserve(self, pairs: int) -> None:
+        """Makes room. Never shrinks."""
+        self._table.reserve(pairs)
+
+    def __len__(self) -> int:
+        return self._table.size()  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        return f"<HashTable of {len(self)} pairs, {self._table.description()}>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a HashTable is not pickled: keep its items()")
+
+
+class Counts(NamedTuple):
+    """How often words came."""
+
+    words: list[str]
+    """The most frequent first, of equally frequent ones the lesser."""
+    counts: NDArray[np.uint64]
+    total: int
+    """Words, with repetitions."""
+    different: int
+
+
+def kmers(
+    path: str | os.PathLike[str], k: int, *, canonical: bool = False, top: int = 20, min_count: int = 1,
+    device: str = "auto", threads: int = 0, progress: Progress = None,
+) -> Counts:
+    """Counts the words of k bases of the sequences of a FASTA file, perhaps gzipped; exact.
+
+    Args:
+        k: 1 to 31.
+        canonical: a word and its reverse complement are the same, written as the lesser of the two.
+        top: how many to list; 0: all.
+        min_count: those listed came as often at least.
+    """
+    words, counts, total, different = _core.kmers(os.fspath(path), k, canonical, top, min_count, asked(device, threads, progress))
+    return Counts(words, counts, total, different)

@@ -1,0 +1,132 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "core/cuda/memory.hpp"
+#include "registration/greedy.hpp"
+#include "registration/greedy_device.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/core/log.hpp"
+
+namespace warploom::registration {
+namespace {
+
+/// A stream of the current device.
+class Stream final : public GreedyQueue {
+ public:
+  explicit Stream(const Level& fixed, const Level& moving) {
+    for (const Level* level : {&fixed, &moving}) {
+      const GridSize e = level->extents();
+      constexpr std::int64_t kMost = 1 << 20;
+      if (const std::int64_t most = std::max({e.nx, e.ny, e.nz}); most > kMost)
+        throw BadInput(
+            fmt::format("an extent of {} voxels is above the GPU's {}; `device` cpu registers images of any",
+                        most, kMost));
+      size_ += fmt::format("{}{} x {} x {}", size_.empty() ? "" : " and ", e.nx, e.ny, e.nz);
+    }
+  }
+
+  std::byte* allocate(std::uint64_t bytes) override {
+    const auto [free, total] = device_memory();
+    const std::string needs = fmt::format(
+        "registering images of {} voxels needs {} of the GPU's memory, {} of {} are free or allowed", size_,
+        bytes_text(bytes), bytes_text(free), bytes_text(total));
+    if (bytes > free)
+      throw OutOfMemory(needs + "; `device` cpu does without, or give images of larger voxels");
+    log(LogLevel::info, needs);
+    memory_ = make_device<std::byte>(bytes);
+    bytes_ = bytes;
+    return memory_.get();
+  }
+
+  void upload(void* to, const void* from, std::uint64_t bytes) override {
+    staging_.upload(to, from, bytes);
+    record(begun_);
+  }
+  void download(void* to, const void* from, std::uint64_t bytes) override {
+    if (bytes <= kSmall) {
+      check(cudaMemcpyAsync(small_.get(), from, bytes, cudaMemcpyDeviceToHost, stream_.get()),
+            "copying figures");
+      check(cudaStreamSynchronize(stream_.get()), "registering");
+      std::memcpy(to, small_.get(), bytes);
+      return;
+    }
+    staging_.download(static_cast<const std::byte*>(from), bytes,
+                      [&](std::uint64_t begin, const std::byte* data, std::uint64_t count) {
+                        std::memcpy(static_cast<std::byte*>(to) + begin, data, count);
+                      });
+  }
+  void clear(void* what, std::uint64_t bytes) override {
+    check(cudaMemsetAsync(what, 0, bytes, stream_.get()), "cudaMemsetAsync");
+  }
+
+  void warp(const WarpArguments& a) override { check(launch_warp(a, stream_.get()), "drawing images"); }
+  void lncc_statistics(const LnccArguments& a) override {
+    check(launch_lncc(a, stream_.get()), "correlating");
+  }
+  void lncc_force(const LnccArguments& a) override {
+    check(launch_lncc_force(a, stream_.get()), "finding the force");
+  }
+  void ssd_force(const SsdArguments& a) override {
+    check(launch_ssd_force(a, stream_.get()), "finding the force");
+  }
+  void smooth(const SmoothArguments& a) override { check(launch_smooth(a, stream_.get()), "smoothing"); }
+  void longest(const float* field, std::int64_t voxels, unsigned* longest) override {
+    check(launch_longest(field, voxels, longest, stream_.get()), "measuring a step");
+  }
+  void add_up(const double* parts, int count, double scale, double* sum) override {
+    check(launch_add_up(parts, count, scale, sum, stream_.get()), "adding up");
+  }
+  void halve(const HalveArguments& a) override { check(launch_halve(a, stream_.get()), "halving images"); }
+  void refine(const RefineArguments& a) override { check(launch_refine(a, stream_.get()), "refining"); }
+  void through_the_middle(const float* h, const DeviceGrid& grid, float* out) override {
+    check(launch_through_the_middle(h, grid, out, stream_.get()), "composing the map");
+    record(ended_);
+  }
+  void find_folds(const FoldArguments& a) override {
+    check(launch_find_folds(a, stream_.get()), "looking for folds");
+  }
+  void smooth_folds(const FoldArguments& a) override {
+    check(launch_smooth_folds(a, stream_.get()), "smoothing folds");
+  }
+  void count_smoothed(const FoldArguments& a) override {
+    check(launch_count_smoothed(a, stream_.get()), "counting what was smoothed");
+  }
+
+  /// Once the result is here.
+  void tell(DeformReport& report) const {
+    report.kernel_seconds = seconds_between(begun_, ended_);
+    report.device_bytes = bytes_;
+  }
+
+ private:
+  static constexpr std::uint64_t kSmall = 1024;
+
+  static void check(cudaError_t error, const char* what) { cuda_check(error, what); }
+  void record(const CudaEvent& event) {
+    check(cudaEventRecord(event.get(), stream_.get()), "cudaEventRecord");
+  }
+
+  std::string size_;
+  std::uint64_t bytes_ = 0;
+  DeviceArray<std::byte> memory_;
+  PinnedArray<std::byte> small_ = make_pinned<std::byte>(kSmall);
+  CudaStream stream_ = make_stream();
+  CudaEvent begun_ = make_event(), ended_ = make_event();
+  PinnedPair staging_{stream_.get(), 4 << 20};  // the last member: it waits before the rest is released
+};
+
+}  // namespace
+
+std::vector<float> deform_greedily_cuda(const Level& fixed, const Level& moving, const Affine& affine,
+                                        const DeformOptions& options, DeformReport& report) {
+  cuda_check(cudaFree(nullptr), "starting CUDA");
+  Stream stream(fixed, moving);
+  std::vector<float> out = deform_greedily(stream, fixed, moving, affine, options, report);
+  stream.tell(report);
+  return out;
+}
+
+}  // namespace warploom::registration

@@ -1,0 +1,258 @@
+#include "greedy_kernels.hpp"
+#include "greedy_voxels.cuh"
+#include "greedy_windows.cuh"
+
+namespace warploom::registration {
+namespace {
+
+/// Half a voxel beyond the outermost centres is the image's face; an axis of one voxel has no sides.
+__device__ bool inside(const float (&p)[3], const DeviceGrid& e) {
+  const int extent[3] = {e.nx, e.ny, e.nz};
+  bool in = true;
+#pragma unroll
+  for (int c = 0; c < 3; ++c)
+    in = in && (extent[c] == 1 || (p[c] >= -0.5F && p[c] <= static_cast<float>(extent[c]) - 0.5F));
+  return in;
+}
+
+__device__ bool masked_out(const float (&p)[3], const DeviceLevel& image) {
+  if (image.counts == nullptr) return false;
+  const DeviceGrid& e = image.grid;
+  const auto nearest = [](float v, int n) { return min(max(static_cast<int>(floorf(v + 0.5F)), 0), n - 1); };
+  return image.counts[e.at(nearest(p[0], e.nx), nearest(p[1], e.ny), nearest(p[2], e.nz))] == 0;
+}
+
+/// Central differences, one-sided at the border; none along an axis of one voxel.
+__device__ void put_force(const DeviceGrid& e, const float* fixed, const float* moving,
+                          const float (&weight)[3], int x, int y, int z, float d_fixed, float d_moving,
+                          float* force) {
+  const int place[3] = {x, y, z}, extent[3] = {e.nx, e.ny, e.nz};
+  const std::int64_t stride[3] = {1, e.nx, e.plane()}, at = e.at(x, y, z);
+#pragma unroll
+  for (int axis = 0; axis < 3; ++axis) {
+    const bool up = place[axis] + 1 < extent[axis], down = place[axis] > 0;
+    const std::int64_t next = at + (up ? stride[axis] : 0), before = at - (down ? stride[axis] : 0);
+    const float each = up && down ? weight[axis] / 2 : weight[axis];
+    force[axis * e.voxels() + at] =
+        each * (d_moving * (moving[next] - moving[before]) - d_fixed * (fixed[next] - fixed[before]));
+  }
+}
+
+__device__ float window_size(int at, int radius, int count) {
+  return static_cast<float>(min(count, at + radius + 1) - max(0, at - radius));
+}
+
+/// measure_lncc.cpp has the formulas.
+struct StatisticsPass {
+  static constexpr int kHeight = kTileHeight, kValues = 2, kSums = 5;
+  const LnccArguments& a;
+  int radius;
+  float total = 0;
+
+  __device__ void read(int x, int y, int z, float (&values)[2]) const {
+    const DeviceGrid& e = a.grid;
+    values[0] = values[1] = 0;
+    if (x < 0 || y < 0 || z < 0 || x >= e.nx || y >= e.ny || z >= e.nz) return;
+    const std::int64_t at = e.at(x, y, z);
+    values[0] = a.warped[at], values[1] = a.warped[at + e.voxels()];
+  }
+  __device__ static void add(const float (&v)[2], int, float (&sums)[5]) {
+    sums[0] += v[0], sums[1] += v[1], sums[2] += v[0] * v[0], sums[3] += v[1] * v[1], sums[4] += v[0] * v[1];
+  }
+  __device__ static float weight(int, int) { return 1; }
+  __device__ void use(int x, int y, int z, const float (&s)[5]) {
+    const DeviceGrid& e = a.grid;
+    const std::int64_t at = e.at(x, y, z), voxels = e.voxels();
+    const float n =
+        window_size(x, radius, e.nx) * window_size(y, radius, e.ny) * window_size(z, radius, e.nz);
+    const float mean_i = s[0] / n, mean_j = s[1] / n;
+    const float noise = n * a.floor, covariance = s[4] - s[0] * mean_j + noise;
+    const float b = fmaxf(s[2] - s[0] * mean_i, 0.0F) + noise;
+    const float c = fmaxf(s[3] - s[1] * mean_j, 0.0F) + noise;
+    const float counted = a.counts[at] != 0 ? 1.0F : 0.0F, share = covariance / (b * c) * counted;
+    const float squared = covariance * share, of_c = squared / c, of_b = squared / b;
+    float* out = a.statistics + at;
+    out[0] = share, out[voxels] = of_c, out[2 * voxels] = of_b;
+    out[3 * voxels] = share * mean_i - of_c * mean_j;
+    out[4 * voxels] = share * mean_j - of_b * mean_i;
+    total += squared + (1 - counted) * noise / b;
+  }
+};
+
+struct ForcePass {
+  static constexpr int kHeight = kForceHeight, kValues = 5, kSums = 5;
+  const LnccArguments& a;
+
+  __device__ void read(int x, int y, int z, float (&values)[5]) const {
+    const DeviceGrid& e = a.grid;
+    const bool there = x >= 0 && y >= 0 && z >= 0 && x < e.nx && y < e.ny && z < e.nz;
+    const float* from = a.statistics + (there ? e.at(x, y, z) : 0);
+#pragma unroll
+    for (int s = 0; s < 5; ++s) values[s] = there ? from[s * e.voxels()] : 0.0F;
+  }
+  __device__ static void add(const float (&v)[5], int, float (&sums)[5]) {
+#pragma unroll
+    for (int s = 0; s < 5; ++s) sums[s] += v[s];
+  }
+  __device__ static float weight(int, int) { return 1; }
+  __device__ void use(int x, int y, int z, const float (&s)[5]) const {
+    const float *fixed = a.warped, *moving = fixed + a.grid.voxels();
+    const std::int64_t at = a.grid.at(x, y, z);
+    const float i = fixed[at], j = moving[at];
+    put_force(a.grid, fixed, moving, a.weight, x, y, z, 2 * (j * s[0] - i * s[2] - s[4]),
+              2 * (i * s[0] - j * s[1] - s[3]), a.force);
+  }
+};
+
+template <bool kTwo>
+struct SmoothPass {
+  static constexpr int kHeight = kTileHeight, kValues = kTwo ? 2 : 1, kSums = 1;
+  const SmoothArguments& a;
+  std::int64_t component;
+  float scale;
+
+  __device__ void read(int x, int y, int z, float (&values)[kValues]) const {
+    const DeviceGrid& e = a.grid;
+    const std::int64_t at =
+        component + e.at(min(max(x, 0), e.nx - 1), min(max(y, 0), e.ny - 1), min(max(z, 0), e.nz - 1));
+    values[0] = a.a[at];
+    if constexpr (kTwo) values[1] = a.b[at];
+  }
+  __device__ void add(const float (&v)[kValues], int k, float (&sums)[1]) const {
+    if constexpr (kTwo)
+      sums[0] += a.taps[2][k] * (v[0] + scale * v[1]);
+    else
+      sums[0] += a.taps[2][k] * v[0];
+  }
+  __device__ float weight(int axis, int k) const { return a.taps[axis][k]; }
+  __device__ void use(int x, int y, int z, const float (&s)[1]) const {
+    a.out[component + a.grid.at(x, y, z)] = s[0];
+  }
+};
+
+}  // namespace
+
+/// Launch: voxel_launch().
+__global__ void __launch_bounds__(kVoxelThreads) warp_images(const WarpArguments a) {
+  const DeviceGrid& e = a.fixed.grid;
+  const std::int64_t at = own_voxel(), voxels = e.voxels();
+  if (at >= voxels) return;
+  const Voxel v(at, e);
+  const auto x = static_cast<float>(v.x), y = static_cast<float>(v.y), z = static_cast<float>(v.z);
+  const float h[3] = {a.h[at], a.h[at + voxels], a.h[at + 2 * voxels]};
+  const float p[3] = {x - h[0], y - h[1], z - h[2]};
+  float q[3];
+#pragma unroll
+  for (int r = 0; r < 3; ++r) {
+    const float(&m)[4] = a.map.row[r];
+    q[r] = (m[1] * y + m[2] * z + m[3]) + m[0] * x + (m[0] * h[0] + m[1] * h[1] + m[2] * h[2]);
+  }
+  const Between there(e, p), other(a.moving.grid, q);
+  a.warped[at] = there.mean(a.fixed.data);
+  a.warped[at + voxels] = other.mean(a.moving.data);
+  const bool counts =
+      inside(p, e) && inside(q, a.moving.grid) && !masked_out(p, a.fixed) && !masked_out(q, a.moving);
+  a.counts[at] = counts ? 1 : 0;
+}
+
+/// Sums over windows of both images and what local correlation's derivative needs of them. Launch:
+/// lncc_launch().
+template <int kRadius>
+__global__ void __launch_bounds__(kTileThreads, 2) lncc_statistics(const LnccArguments a) {
+  __shared__ double scratch[kTileThreads / 32];
+  StatisticsPass pass{a, kRadius == kAnyRadius ? a.radius : kRadius};
+  const int z = static_cast<int>(blockIdx.z) * a.planes;
+  for_windows<kRadius>(pass, a.grid, a.radius, z, min(z + a.planes, a.grid.nz));
+  const double sum = block_sum(static_cast<double>(pass.total), scratch);
+  if (threadIdx.x == 0) a.parts[(blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x] = sum;
+}
+
+/// Sums of these over windows, the derivative, and the force. Launch: lncc_force_launch().
+template <int kRadius>
+__global__ void __launch_bounds__(kTileThreads, 2) lncc_force(const LnccArguments a) {
+  ForcePass pass{a};
+  const int z = static_cast<int>(blockIdx.z) * a.planes;
+  for_windows<kRadius>(pass, a.grid, a.radius, z, min(z + a.planes, a.grid.nz));
+}
+
+/// Launch: reducing_launch().
+__global__ void __launch_bounds__(kVoxelThreads) ssd_force(const SsdArguments a) {
+  __shared__ double scratch[kVoxelThreads / 32];
+  const DeviceGrid& e = a.grid;
+  const std::int64_t voxels = e.voxels();
+  const float *fixed = a.warped, *moving = fixed + voxels;
+  double sum = 0;
+  for (std::int64_t at = std::int64_t{blockIdx.x} * kVoxelThreads + threadIdx.x; at < voxels;
+       at += std::int64_t{gridDim.x} * kVoxelThreads) {
+    const Voxel v(at, e);
+    const float difference = a.counts[at] != 0 ? moving[at] - fixed[at] : 0.0F;
+    put_force(e, fixed, moving, a.weight, v.x, v.y, v.z, 2 * difference, -2 * difference, a.force);
+    sum += static_cast<double>(difference) * static_cast<double>(difference);
+  }
+  sum = block_sum(sum, scratch);
+  if (threadIdx.x == 0) a.parts[blockIdx.x] = -sum;
+}
+
+/// Launch: smooth_launch(); a component for each third of grid.z.
+template <int kRadius, bool kTwo>
+__global__ void __launch_bounds__(kTileThreads, 2) smooth_field(const SmoothArguments a) {
+  const int parts = static_cast<int>(gridDim.z) / 3, z = static_cast<int>(blockIdx.z) % parts * a.planes;
+  const float scale = kTwo ? a.step / fmaxf(sqrtf(__uint_as_float(*a.longest)), a.shortest) : 0.0F;
+  SmoothPass<kTwo> pass{a, static_cast<int>(blockIdx.z) / parts * a.grid.voxels(), scale};
+  for_windows<kRadius>(pass, a.grid, a.radius, z, min(z + a.planes, a.grid.nz));
+}
+
+/// Launch: reducing_launch().
+__global__ void __launch_bounds__(kVoxelThreads)
+    longest_vector(const float* field, std::int64_t voxels, unsigned* longest) {
+  float most = 0;
+  for (std::int64_t at = std::int64_t{blockIdx.x} * kVoxelThreads + threadIdx.x; at < voxels;
+       at += std::int64_t{gridDim.x} * kVoxelThreads) {
+    const float x = field[at], y = field[at + voxels], z = field[at + 2 * voxels];
+    most = fmaxf(most, x * x + y * y + z * z);
+  }
+  // Lengths are not negative, and so their bits are in their order: a maximum does not depend on whose turn
+  // it is.
+  for (int offset = 16; offset > 0; offset /= 2)
+    most = fmaxf(most, __shfl_xor_sync(0xffffffffU, most, offset));
+  if (threadIdx.x % 32 == 0) atomicMax(longest, __float_as_uint(most));
+}
+
+/// Launch: one block of kVoxelThreads.
+__global__ void __launch_bounds__(kVoxelThreads)
+    add_up(const double* parts, int count, double scale, double* sum) {
+  __shared__ double scratch[kVoxelThreads / 32];
+  double mine = 0;
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += kVoxelThreads) mine += parts[i];
+  mine = block_sum(mine, scratch);
+  if (threadIdx.x == 0) *sum = scale * mine;
+}
+
+cudaError_t launch_warp(const WarpArguments& a, cudaStream_t stream) {
+  return launch(warp_images, voxel_launch(a.fixed.grid.voxels()), stream, a);
+}
+cudaError_t launch_lncc(const LnccArguments& a, cudaStream_t stream) {
+  return launch(a.radius == 2 ? lncc_statistics<2> : lncc_statistics<kAnyRadius>, lncc_launch(a), stream, a);
+}
+cudaError_t launch_lncc_force(const LnccArguments& a, cudaStream_t stream) {
+  return launch(a.radius == 2 ? lncc_force<2> : lncc_force<kAnyRadius>, lncc_force_launch(a), stream, a);
+}
+cudaError_t launch_ssd_force(const SsdArguments& a, cudaStream_t stream) {
+  return launch(ssd_force, reducing_launch(a.grid.voxels()), stream, a);
+}
+cudaError_t launch_smooth(const SmoothArguments& a, cudaStream_t stream) {
+  const bool two = a.b != nullptr;
+  auto* const kernel = a.radius == 2           ? two ? smooth_field<2, true> : smooth_field<2, false>
+                                 : a.radius == 6 && !two ? smooth_field<6, false>
+                       : two                   ? smooth_field<kAnyRadius, true>
+                                               : smooth_field<kAnyRadius, false>;
+  return launch(kernel, smooth_launch(a), stream, a);
+}
+cudaError_t launch_longest(const float* field, std::int64_t voxels, unsigned* longest, cudaStream_t stream) {
+  return launch(longest_vector, reducing_launch(voxels), stream, field, voxels, longest);
+}
+cudaError_t launch_add_up(const double* parts, int count, double scale, double* sum, cudaStream_t stream) {
+  return launch(add_up, {{1, 1, 1}, kVoxelThreads, 0}, stream, parts, count, scale, sum);
+}
+
+}  // namespace warploom::registration

@@ -1,0 +1,190 @@
+#pragma once
+
+/// The GPU's passes of the symmetric greedy registration. Images are [nz, ny, nx], fields [3, nz, ny, nx],
+/// all of them in the device's memory. What each pass reads and writes: docs/design/0013-registration.md.
+/// These files need nothing of the module but this, so that they can be compiled, rewritten and simulated by
+/// themselves.
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+namespace warploom::registration {
+
+struct DeviceGrid {
+  int nx, ny, nz;
+  __host__ __device__ std::int64_t plane() const { return std::int64_t{nx} * ny; }
+  __host__ __device__ std::int64_t voxels() const { return plane() * nz; }
+  __host__ __device__ std::int64_t at(int x, int y, int z) const {
+    return z * plane() + y * std::int64_t{nx} + x;
+  }
+};
+
+/// One resolution of an image.
+struct DeviceLevel {
+  const float* data;
+  const std::uint8_t* counts;  ///< null: all voxels count
+  DeviceGrid grid;
+};
+
+/// An affine map of voxel indices, of one grid to another's.
+struct DeviceMap {
+  float row[3][4];
+};
+
+inline constexpr int kDeviceTaps = 2 * 32 + 1;  ///< of the widest kernel
+
+struct WarpArguments {
+  DeviceLevel fixed, moving;
+  DeviceMap map;         ///< of the fixed image's voxels to the moving one's
+  const float* h;        ///< in voxels of the fixed grid
+  float* warped;         ///< [2, nz, ny, nx]: fixed(y - h(y)), moving(map(y + h(y)))
+  std::uint8_t* counts;  ///< 0 where a point is outside of its image or masked
+};
+
+/// Windows of 2 radius + 1 voxels along each axis.
+struct LnccArguments {
+  DeviceGrid grid;
+  int radius;
+  int planes;  ///< that a block walks through
+  float floor;
+  const float* warped;
+  const std::uint8_t* counts;
+  float* statistics;  ///< [5, nz, ny, nx]
+  double* parts;      ///< [blocks], the measure's sum
+  float weight[3];    ///< of the force along each axis
+  float* force;
+};
+
+struct SsdArguments {
+  DeviceGrid grid;
+  const float* warped;
+  const std::uint8_t* counts;
+  double* parts;  ///< [blocks]
+  float weight[3];
+  float* force;
+};
+
+/// out = kernel * (a + scale b), scale = step over the longest vector of b, or over `shortest` if that is
+/// more.
+struct SmoothArguments {
+  DeviceGrid grid;
+  int radius, planes;
+  float taps[3][kDeviceTaps];  ///< [2 radius + 1] are used along x, y, z
+  const float *a, *b;          ///< b may be null
+  const unsigned* longest;     ///< of b: bits of the squared length
+  float step, shortest;
+  float* out;
+};
+
+struct HalveArguments {
+  DeviceLevel from;
+  int axis;
+  float* data;
+  std::uint8_t* counts;  ///< null where from.counts is
+  DeviceGrid to;
+};
+
+/// h of a coarser grid on a finer one, its components times `scale`.
+struct RefineArguments {
+  const float* from;
+  DeviceGrid source;
+  DeviceMap map;  ///< of the finer grid's voxels
+  float scale[3];
+  float* to;
+  DeviceGrid grid;
+};
+
+/// For the look for folds of id + sign h.
+struct FoldArguments {
+  DeviceGrid grid;
+  float* h;
+  float sign;
+  double least;   ///< what a cell is to have left of its volume
+  int margin;     ///< voxels so far around a cell are smoothed with it
+  int* marks;     ///< [nz, ny, nx] of Mark; 0 before the first round
+  float* means;   ///< [3, nz, ny, nx]
+  int* failing;   ///< one counter, 0 before: cells
+  int* smoothed;  ///< one counter: voxels
+};
+enum Mark : int { kSmoothNow = 1, kSmoothed = 2 };
+
+/// How a kernel is launched.
+struct LaunchShape {
+  unsigned grid[3], threads, shared;
+  unsigned blocks() const { return grid[0] * grid[1] * grid[2]; }
+};
+
+/// Passes over windows go through planes in tiles of so many voxels; that of the force in lower ones, since
+/// it keeps planes of five values in registers.
+inline constexpr int kTileWidth = 32, kTileHeight = 16, kForceHeight = 8, kTileThreads = 256;
+inline constexpr unsigned kVoxelThreads = 256, kReducingBlocks = 1024;
+
+constexpr unsigned pieces(std::int64_t extent, std::int64_t piece) {
+  return static_cast<unsigned>((extent + piece - 1) / piece);
+}
+
+/// Planes of a block: enough blocks for every GPU, but not many more, since each reads 2 radius planes
+/// besides.
+inline int planes_of_block(const DeviceGrid& grid, int components) {
+  const std::int64_t wanted =
+      std::int64_t{pieces(grid.nx, kTileWidth)} * pieces(grid.ny, kTileHeight) * components * grid.nz / 1024;
+  const int planes = static_cast<int>(wanted < 8 ? 8 : wanted > 64 ? 64 : wanted);
+  return planes < grid.nz ? planes : grid.nz;
+}
+
+/// @param sums  over windows, at once
+constexpr LaunchShape window_launch(const DeviceGrid& grid, int height, int radius, int planes, int sums,
+                                    int components) {
+  const int wide = kTileWidth + 2 * radius, high = height + 2 * radius;
+  return {{pieces(grid.nx, kTileWidth), pieces(grid.ny, height),
+           pieces(grid.nz, planes) * static_cast<unsigned>(components)},
+          kTileThreads,
+          static_cast<unsigned>(sizeof(float)) * static_cast<unsigned>(sums * wide * (high + height))};
+}
+// The widest windows of local correlation need no more than every block may have.
+static_assert(window_launch({64, 64, 64}, kTileHeight, 8, 8, 5, 1).shared + 1024 <= 48 << 10);
+
+inline LaunchShape voxel_launch(std::int64_t voxels) {
+  return {{pieces(voxels, kVoxelThreads), 1, 1}, kVoxelThreads, 0};
+}
+/// Of kernels that add something up over all voxels.
+inline LaunchShape reducing_launch(std::int64_t voxels) {
+  LaunchShape shape = voxel_launch(voxels);
+  if (shape.grid[0] > kReducingBlocks) shape.grid[0] = kReducingBlocks;
+  return shape;
+}
+inline LaunchShape lncc_launch(const LnccArguments& a) {
+  return window_launch(a.grid, kTileHeight, a.radius, a.planes, 5, 1);
+}
+inline LaunchShape lncc_force_launch(const LnccArguments& a) {
+  return window_launch(a.grid, kForceHeight, a.radius, a.planes, 5, 1);
+}
+inline LaunchShape smooth_launch(const SmoothArguments& a) {
+  return window_launch(a.grid, kTileHeight, a.radius, a.planes, 1, 3);
+}
+
+cudaError_t launch_warp(const WarpArguments& arguments, cudaStream_t stream);
+cudaError_t launch_lncc(const LnccArguments& arguments, cudaStream_t stream);        ///< statistics, parts
+cudaError_t launch_lncc_force(const LnccArguments& arguments, cudaStream_t stream);  ///< from statistics
+cudaError_t launch_ssd_force(const SsdArguments& arguments, cudaStream_t stream);
+cudaError_t launch_smooth(const SmoothArguments& arguments, cudaStream_t stream);
+/// The longest vector's squared length, whose bits are compared: *longest is 0 before.
+cudaError_t launch_longest(const float* field, std::int64_t voxels, unsigned* longest, cudaStream_t stream);
+/// *sum = scale times the sum of `parts`, in a fixed order.
+cudaError_t launch_add_up(const double* parts, int count, double scale, double* sum, cudaStream_t stream);
+
+cudaError_t launch_halve(const HalveArguments& arguments, cudaStream_t stream);
+cudaError_t launch_refine(const RefineArguments& arguments, cudaStream_t stream);
+/// out(x) = 2 h(y) at the y for which y - h(y) is x.
+cudaError_t launch_through_the_middle(const float* h, const DeviceGrid& grid, float* out,
+                                      cudaStream_t stream);
+
+/// Marks and counts what is around cells that are not proved positive.
+cudaError_t launch_find_folds(const FoldArguments& arguments, cudaStream_t stream);
+/// Replaces what is marked by means over neighbours.
+cudaError_t launch_smooth_folds(const FoldArguments& arguments, cudaStream_t stream);
+/// Counts what was smoothed since the last count, and clears the marks.
+cudaError_t launch_count_smoothed(const FoldArguments& arguments, cudaStream_t stream);
+
+}  // namespace warploom::registration

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "registration/greedy_kernels.hpp"
+
+namespace warploom::registration {
+
+/// Does what it is asked for one after another: a GPU's stream, or in tests the simulator. Addresses are of
+/// the device.
+class GreedyQueue {
+ public:
+  virtual ~GreedyQueue() = default;
+
+  /// Once, for all that a run needs. @throws OutOfMemory
+  virtual std::byte* allocate(std::uint64_t bytes) = 0;
+  virtual void upload(void* to, const void* from, std::uint64_t bytes) = 0;
+  /// Waits for all that was asked before.
+  virtual void download(void* to, const void* from, std::uint64_t bytes) = 0;
+  virtual void clear(void* what, std::uint64_t bytes) = 0;
+
+  // The passes of greedy_kernels.hpp.
+  virtual void warp(const WarpArguments& arguments) = 0;
+  virtual void lncc_statistics(const LnccArguments& arguments) = 0;
+  virtual void lncc_force(const LnccArguments& arguments) = 0;
+  virtual void ssd_force(const SsdArguments& arguments) = 0;
+  virtual void smooth(const SmoothArguments& arguments) = 0;
+  virtual void longest(const float* field, std::int64_t voxels, unsigned* longest) = 0;
+  virtual void add_up(const double* parts, int count, double scale, double* sum) = 0;
+  virtual void halve(const HalveArguments& arguments) = 0;
+  virtual void refine(const RefineArguments& arguments) = 0;
+  virtual void through_the_middle(const float* h, const DeviceGrid& grid, float* out) = 0;
+  virtual void find_folds(const FoldArguments& arguments) = 0;
+  virtual void smooth_folds(const FoldArguments& arguments) = 0;
+  virtual void count_smoothed(const FoldArguments& arguments) = 0;
+};
+
+}  // namespace warploom::registration

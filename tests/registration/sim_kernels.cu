@@ -1,0 +1,4 @@
+// The kernels of the greedy registration, for greedy_sim_test.cpp.
+#include "registration/greedy_folds.cu"
+#include "registration/greedy_kernels.cu"
+#include "registration/greedy_levels.cu"
