@@ -4,11 +4,11 @@
 
     bench/reuse/guarded_kernels.py --tool build/default/bin/warploom --first 0 --count 400
 
-Each fills 256 words of its dynamic array, loads at a random distance under random guards on i / width and i % width
-(right ones, and ones that look alike), stores what it got to the next 256 words and reads them back. Kernels that are
-rewritten run in the simulator before and after, with half the shared memory after. A kernel that was not clean before
-(it reads the second array before it is written) says nothing. Exit status 1: a difference, or the independent check
-objected to what the passes proved.
+Each fills two arrays of 256 words carved from dynamic shared memory, loads at a random distance from the first under
+random guards on i / width and i % width (right ones, and ones that look alike), stores what it got to a third array, and
+loads the same again. Where the loads keep to the first array, the third may lie over the second; where they do not, they
+would see it. Kernels that are rewritten run in the simulator before and after; one that was not clean before (it leaves
+its memory) says nothing. Exit status 1: a difference, or the independent check objected to what the passes proved.
 """
 import argparse
 import os
@@ -28,16 +28,20 @@ HEAD = """.version 8.0
 ld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r10, s; mov.u32 %r4, 7;
 shl.b32 %r6, %r1, 2; add.s32 %r7, %r10, %r6;
 st.shared.u32 [%r7], %r6;
+st.shared.u32 [%r7+1024], %r1;
+mov.u32 %r9, 5;
 bar.sync 0;
 """
 TAIL = """bar.sync 0;
-st.shared.u32 [%r7+1024], %r4;
+st.shared.u32 [%r7+2048], %r4;
 bar.sync 0;
+{again}bar.sync 0;
 mul.wide.u32 %d2, %r1, 4; add.s64 %d3, %d1, %d2;
-ld.shared.u32 %r8, [%r7+1024];
+ld.shared.u32 %r8, [%r7+2048];
+mad.lo.u32 %r8, %r9, 3, %r8;
 st.global.u32 [%d3], %r8;
 ret;
-}
+}}
 """
 
 
@@ -72,7 +76,8 @@ def kernel(seed):
     if form >= .7:
         body = (f"mov.u32 %r21, %r5;\nL:\nmov.u32 %r5, %r21;\n{body}add.s32 %r21, %r21, {r.choice([17, 32, 64, 128])};\n"
                 f"setp.lt.s32 %p7, %r21, {r.choice([240, 250, 256, 300])};\n@%p7 bra L;\n")
-    return HEAD + index + "\n" + body + TAIL
+    again = f"@{'!' if negated else ''}%p3 ld.shared.u32 %r9, [%r3+{distance}];\n"
+    return HEAD + index + "\n" + body + TAIL.format(again=again)
 
 
 def simulated(tool, path, dynamic, dump):
@@ -103,11 +108,11 @@ def main():
             if ": 1 rewritten" not in run.stdout:
                 continue
             rewritten += 1
-            expected = simulated(options.tool, before, 2048, dump)
+            expected = simulated(options.tool, before, 3072, dump)
             if expected[0] != 0:
                 continue
             compared += 1
-            if simulated(options.tool, after, 1024, dump) != expected:
+            if simulated(options.tool, after, 3072, dump) != expected:
                 wrong += 1
                 print(f"seed {seed}: the rewritten kernel differs")
     print(f"{options.count} kernels, {rewritten} rewritten, {compared} compared, {wrong} wrong")

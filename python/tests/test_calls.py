@@ -11,6 +11,10 @@ import pytest
 import warploom as wl
 
 
+# Continuous integration shares its processors with others: bounds of time are wider there.
+SLACK = 6 if os.environ.get("CI") else 1
+
+
 def walks(n, m, seed=1):
     return np.cumsum(np.random.default_rng(seed).normal(size=(n, m)), axis=1).astype(np.float32)
 
@@ -45,7 +49,7 @@ def test_ctrl_c_ends_a_call_within_three_tenths_of_a_second(name):
         CALLS[name]()
     took = time.perf_counter() - pressed[0]
     presser.join()
-    assert took < 0.3
+    assert took < 0.3 * SLACK
     assert wl.dp.chain([1, 2, 3]).optimum == 6  # goes on
 
 
@@ -136,8 +140,8 @@ def seconds_a_call(call, calls=2000, tries=7):
 def test_a_call_costs_microseconds():
     """Whole calls, the work itself in them; measured in the guide, here a bound that a busy machine keeps."""
     d, X = np.array([3, 4, 5]), walks(2, 8)
-    assert seconds_a_call(lambda: wl.dp.chain(d)) < 60e-6
-    assert seconds_a_call(lambda: wl.distance_matrix(X, threads=1)) < 60e-6
+    assert seconds_a_call(lambda: wl.dp.chain(d)) < 60e-6 * SLACK
+    assert seconds_a_call(lambda: wl.distance_matrix(X, threads=1)) < 60e-6 * SLACK
 
 
 def test_import_takes_little_beyond_numpys(python):
@@ -145,7 +149,7 @@ def test_import_takes_little_beyond_numpys(python):
         code = f"import time; import numpy; b = time.process_time(); import {module}; print(time.process_time() - b)"
         return min(float(python(code)) for _ in range(5))
 
-    assert seconds("warploom") < 0.15
+    assert seconds("warploom") < 0.15 * SLACK
 
 
 def test_import_needs_no_driver_and_brings_nothing_of_others(python):

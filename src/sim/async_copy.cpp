@@ -70,6 +70,14 @@ void still_under_way(Block& b, std::uint32_t begin, std::uint32_t end) {
   }
 }
 
+/// Who wrote where a copy is under way raced with it, whatever barriers lie between: only its wait orders it.
+void note_writes_meanwhile(Warp& w, const Warp::AsyncCopy& copy) {
+  RaceDetector* const races = w.block->worker->races.get();
+  if (races == nullptr) return;
+  for (std::uint32_t at = copy.to; at < copy.to + copy.bytes; ++at)
+    if (w.block->written[at] != kUnwritten) return races->overwritten(w, copy.lane, *copy.step, at);
+}
+
 /// The copies of these lanes arrive.
 void finish(Warp& w, std::vector<Warp::AsyncCopy>& copies, Mask lanes) {
   const Program& p = *w.block->program;
@@ -83,6 +91,7 @@ void finish(Warp& w, std::vector<Warp::AsyncCopy>& copies, Mask lanes) {
     to.space = Space::shared;
     to.lanes = Mask{1} << copy.lane;
     to.address[copy.lane] = copy.to;
+    note_writes_meanwhile(w, copy);
     note_access(w, *copy.step, p.memory[copy.step->extra], to, Access::write);
     std::memcpy(w.block->shared.data() + copy.to, copy.data, copy.bytes);
     mark_written(w, to, copy.bytes);
@@ -157,6 +166,13 @@ void run_wait(Registers& r, const Step& s, Mask lanes) {
 }
 
 }  // namespace
+
+void finish_copies(Block& block) {
+  for (Warp& w : block.warps) {
+    for (auto& g : w.copy_groups) finish(w, g.copies, kAllLanes);
+    finish(w, w.copies, kAllLanes);
+  }
+}
 
 void Decoder::async_copy() {
   if (!opcode->has("async") || (opcode->has("reduce") && !opcode->has("tensor"))) unsupported();

@@ -252,6 +252,8 @@ bool release_if_all_there(Warp& warp, const Step& at, Mask members);
 
 // bulk_copy.cpp
 
+/// The block's cp.async that nobody waited for land at its end.
+void finish_copies(Block& block);
 /// Bulk copies of these lanes to global memory are done.
 void finish_bulk_stores(Warp& warp, Mask lanes);
 

@@ -1,88 +1,11 @@
-#include "sim/races.hpp"
-
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <deque>
 #include <optional>
-#include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 
-#include "sim/memory.hpp"
-#include "sim/race_order.hpp"
-#include "sim/race_shadow.hpp"
+#include "sim/race_state.hpp"
 
 namespace warploom::sim {
 namespace {
-
-using Synchronised = std::unordered_map<std::uint64_t, Released>;
-
-/// What the detector keeps about a block in flight.
-struct Tracked {
-  Tracked(Timeline& timeline, bool communicates, std::size_t cells)
-      : order(timeline, communicates), shared(cells) {}
-  BlockOrder order;
-  Region shared;
-  Synchronised released;  ///< by cell of shared memory
-
-  // Copies land by themselves, neither before nor after what their thread does next. So each mbarrier has an
-  // agent, a thread more, that writes what lands. A block with too many threads has none; then it is as if
-  // the thread that issued the copy wrote.
-  struct Phases {
-    Released arriving, completed;
-    std::uint32_t agent = ptx::kNone;
-  };
-  // Products of a warpgroup have one as well, behind these.
-  static constexpr std::uint32_t kAgents = kLanes, kProductAgents = kLanes;
-  std::unordered_map<std::uint32_t, Phases> mbarriers;  ///< by place in shared memory
-  std::uint32_t first_agent = ptx::kNone;
-  std::array<std::uint32_t, kAgents + kProductAgents> issuers{};  ///< thread whose copy an agent wrote last
-
-  /// A fence.proxy.async of a thread: when, and what came before it.
-  struct ProxyFence {
-    Time time = 0;
-    BlockClock known;
-  };
-  /// Of each thread the last few, newest last; empty until the first.
-  std::vector<std::deque<ProxyFence>> proxy_fences;
-  static constexpr std::size_t kFences = 16;
-  Time began = 0;
-
-  /// A proxy fence lies between that access and what `thread` does now.
-  bool fenced(Seen seen, std::uint32_t thread) const {
-    const std::uint32_t by = seen.who & kThreadMask;
-    return std::any_of(proxy_fences.begin(), proxy_fences.end(), [&](const auto& fences) {
-      const auto fencing = static_cast<std::uint32_t>(&fences - proxy_fences.data());
-      return std::any_of(fences.begin(), fences.end(), [&](const ProxyFence& f) {
-        return (by == fencing ? seen.time <= f.time : seen.time <= f.known.of(by)) &&
-               order.before(f.time, fencing, thread);
-      });
-    });
-  }
-
-  /// The thread of the block that stands for it.
-  std::uint32_t thread_of(std::uint32_t thread) const {
-    return thread >= first_agent ? issuers[thread - first_agent] : thread;
-  }
-};
-
-Tracked& tracked(const Block& block) { return *static_cast<Tracked*>(block.race_state.get()); }
-
-/// An instruction that accesses, and how.
-struct Accessor {
-  const Step* step = nullptr;
-  Access::Kind kind = Access::read;
-  Scope scope = Scope::none;
-  std::uint32_t bytes = 0;
-
-  std::string what() const {
-    constexpr std::string_view kKinds[] = {"read", "write", "atomic"};
-    return fmt::format("{} of {} bytes", kKinds[kind], bytes);
-  }
-};
 
 bool within_block(Scope scope) { return scope == Scope::block || scope == Scope::none; }
 bool acquires(Strength s) { return s == Strength::acquire || s == Strength::acquire_release; }
@@ -124,75 +47,27 @@ unsigned shift_of(std::uint8_t cell) { return static_cast<unsigned>(std::countr_
 
 }  // namespace
 
-struct RaceDetector::State {
-  State(const Program& p, Memory& m, Findings& f, bool of_clusters)
-      : program(p),
-        memory(m),
-        findings(f),
-        shared_shift(shift_of(p.shared_cell)),
-        global_shift(shift_of(p.global_cell)),
-        clusters(of_clusters) {
-    has_mbarriers = std::any_of(p.steps.begin(), p.steps.end(), [&](const Step& s) {
-      return p.module->opcode(p.instruction(s)).op == ptx::Op::mbarrier;
-    });
-    has_products = !p.warpgroup_products.empty();
-    const bool partial = has_partial_sync(p) || has_mbarriers || has_products;
-    shared_regime = clusters                         ? Regime::interleaved
-                    : partial || has_shared_flags(p) ? Regime::exact
-                                                     : Regime::simple;
-    global_regime = p.communicates || clusters ? Regime::interleaved
-                    : partial                  ? Regime::launch_exact
-                                               : Regime::launch;
-    numbers.resize(2 * p.steps.size());
-    accessors.emplace_back();  // 0 is nobody
-  }
-
-  // Where the shadow of global memory lies: in pages of so many bytes of it.
-  static constexpr unsigned kPageShift = 14;
-
-  /// One lane's access to neighbouring cells.
-  struct LaneAccess {
-    const Block& block;
-    const Access& access;
-    unsigned warp, lane;
-    std::uint32_t thread;
-    Who who;
-    bool silent;
-  };
-
-  Who number(const Access& a);
-  Region& page(Address address);
-  /// Of mbarriers and what lands.
-  Scope scope() const { return clusters ? Scope::cluster : Scope::block; }
-  unsigned shift(const Access& a) const { return a.shared ? shared_shift : global_shift; }
-  std::uint32_t cells_of(const Access& a) const { return ((a.bytes - 1) >> shift(a)) + 1; }
-  Regime regime(const Access& a) const { return a.shared ? shared_regime : global_regime; }
-
-  void weak_access(Warp& warp, const Access& a);
-  void strong_access(Warp& warp, const Access& a);
-  void examine(const LaneAccess& l);
-  std::uint64_t block_of(const LaneAccess& l, Time time) const;
-  bool before(const LaneAccess& l, Seen seen) const;
-  std::optional<Seen> rival(const LaneAccess& l, Layer& layer, std::size_t cell, bool strong) const;
-  void note_read(const LaneAccess& l, Layer& layer, std::size_t cell) const;
-  void list_read(const LaneAccess& l, Layer& layer, std::size_t cell) const;
-  void report(const LaneAccess& l, Seen other, std::uint64_t at);
-
-  const Program& program;
-  Memory& memory;
-  Findings& findings;
-  const unsigned shared_shift, global_shift;
-  const bool clusters;
-  bool has_mbarriers = false, has_products = false;
-  Regime shared_regime = Regime::simple, global_regime = Regime::launch;
-  Timeline timeline;
-  std::vector<std::unique_ptr<Region>> pages;
-  Synchronised released;  ///< by cell of global memory
-  std::vector<std::shared_ptr<Tracked>> pool;
-  std::vector<std::uint32_t> numbers;  ///< of reads and writes of each step
-  std::vector<Accessor> accessors;     ///< by number
-  std::unordered_set<std::uint64_t> reported;
-};
+RaceDetector::State::State(const Program& p, Memory& m, Findings& f, bool of_clusters)
+    : program(p),
+      memory(m),
+      findings(f),
+      shared_shift(shift_of(p.shared_cell)),
+      global_shift(shift_of(p.global_cell)),
+      clusters(of_clusters) {
+  has_mbarriers = std::any_of(p.steps.begin(), p.steps.end(), [&](const Step& s) {
+    return p.module->opcode(p.instruction(s)).op == ptx::Op::mbarrier;
+  });
+  has_products = !p.warpgroup_products.empty();
+  const bool partial = has_partial_sync(p) || has_mbarriers || has_products;
+  shared_regime = clusters                         ? Regime::interleaved
+                  : partial || has_shared_flags(p) ? Regime::exact
+                                                   : Regime::simple;
+  global_regime = p.communicates || clusters ? Regime::interleaved
+                  : partial                  ? Regime::launch_exact
+                                             : Regime::launch;
+  numbers.resize(2 * p.steps.size());
+  accessors.emplace_back();  // 0 is nobody
+}
 
 Who RaceDetector::State::number(const Access& a) {
   const auto step = static_cast<std::size_t>(a.step - program.steps.data());
@@ -401,7 +276,7 @@ void RaceDetector::State::report(const LaneAccess& l, Seen other, std::uint64_t 
   const Who me = l.who >> kThreadBits, them = other.who >> kThreadBits;
   const Accessor& accessor = accessors[them];
   const Access& a = l.access;
-  if (!reported.insert(std::uint64_t{me} << 32 | them).second) {
+  if (!reported.insert(pair(l.who, other.who)).second) {
     // The instructions were named already; this counts.
     Site line;
     line.ptx_line = program.instruction(*accessor.step).line;
@@ -489,162 +364,6 @@ void RaceDetector::warp_sync(Warp& warp, Mask lanes) {
 
 void RaceDetector::fence(Warp& warp, Mask lanes, Scope scope) {
   tracked(*warp.block).order.fence(warp.index, lanes, scope);
-}
-
-void RaceDetector::proxy_fence(Warp& warp, Mask lanes) {
-  Tracked& t = tracked(*warp.block);
-  t.proxy_fences.resize(warp.block->warps.size() * kLanes);
-  for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
-    const std::uint32_t thread = warp.thread(static_cast<unsigned>(std::countr_zero(rest)));
-    auto& fences = t.proxy_fences[thread];
-    fences.push_back({t.order.now(), t.order.clock_of(thread)});
-    if (fences.size() > Tracked::kFences) fences.pop_front();
-  }
-  t.order.released();  // what these threads do next is later
-}
-
-void RaceDetector::asynchronous(Warp& warp, unsigned lane, const Step& step, Access::Kind kind,
-                                std::uint32_t offset, std::uint32_t bytes) {
-  State& s = *state_;
-  const Block& block = *warp.block;
-  Tracked& t = tracked(block);
-  const std::uint32_t thread = warp.thread(lane);
-  Seen good;  // neighbours are mostly written by one thread at once
-  for (const Layer* layer : std::array<const Layer*, 2>{&t.shared.weak, t.shared.strong.get()}) {
-    if (layer == nullptr) continue;
-    for (std::size_t cell = offset >> s.shared_shift; cell << s.shared_shift < offset + bytes; ++cell) {
-      const Seen write = layer->seen(Layer::write_time, cell);
-      if (write.time < t.began || (write.time == good.time && write.who == good.who)) continue;
-      if (s.clusters && s.timeline.owner(write.time) != block.number) continue;
-      const Accessor& writer = s.accessors[write.who >> kThreadBits];
-      const ptx::Op op = s.program.module->opcode(s.program.instruction(*writer.step)).op;
-      // What cp.async wrote counts as seen; what nothing orders is a race already.
-      if (op == ptx::Op::cp || op == ptx::Op::mbarrier ||
-          !t.order.before(write.time, write.who & kThreadMask, thread) || t.fenced(write, thread)) {
-        good = write;
-        continue;
-      }
-      constexpr std::string_view kKinds[] = {"read", "write", "atomic"};
-      s.findings.add(
-          block, FindingKind::proxy, step, warp.index, lane,
-          fmt::format("asynchronous {} of {} bytes", kKinds[kind], bytes),
-          describe_shared(block, cell << s.shared_shift),
-          Findings::site(block, *writer.step, t.thread_of(write.who & kThreadMask), writer.what()));
-      return;
-    }
-  }
-}
-
-void RaceDetector::mbarrier_begin(Block& block, std::uint32_t offset) {
-  Tracked& t = tracked(block);
-  const auto [at, fresh] = t.mbarriers.try_emplace(offset);
-  if (!fresh) at->second = {};
-  if (t.first_agent != ptx::kNone)
-    at->second.agent = t.first_agent + static_cast<std::uint32_t>(t.mbarriers.size() - 1) % Tracked::kAgents;
-}
-
-void RaceDetector::cluster_arrive(Warp& warp, Mask lanes, bool releases, Released& arriving) {
-  Tracked& t = tracked(*warp.block);
-  for (Mask rest = lanes; rest != 0; rest &= rest - 1)
-    arriving.join(t.order.release(warp.thread(static_cast<unsigned>(std::countr_zero(rest))), releases,
-                                  Scope::cluster));
-  t.order.released();
-}
-
-void RaceDetector::cluster_wait(Warp& warp, Mask lanes, const Released& completed) {
-  Tracked& t = tracked(*warp.block);
-  for (Mask rest = lanes; rest != 0; rest &= rest - 1)
-    t.order.acquire(warp.thread(static_cast<unsigned>(std::countr_zero(rest))), completed, true,
-                    Scope::cluster);
-}
-
-void RaceDetector::mbarrier_arrive(Warp& warp, unsigned lane, Block& block, std::uint32_t offset) {
-  Tracked& t = tracked(*warp.block);
-  tracked(block).mbarriers[offset].arriving.join(t.order.release(warp.thread(lane), true, state_->scope()));
-  t.order.released();
-}
-
-void RaceDetector::mbarrier_complete(Block& block, std::uint32_t offset) {
-  Tracked::Phases& p = tracked(block).mbarriers[offset];
-  p.completed.join(p.arriving);
-  p.arriving = {};
-}
-
-void RaceDetector::mbarrier_wait(Warp& warp, unsigned lane, std::uint32_t offset) {
-  Tracked& t = tracked(*warp.block);
-  t.order.acquire(warp.thread(lane), t.mbarriers[offset].completed, true, state_->scope());
-}
-
-std::shared_ptr<const void> RaceDetector::issued(Warp& warp, unsigned lane) {
-  Tracked& t = tracked(*warp.block);
-  auto known = std::make_shared<const Released>(t.order.release(warp.thread(lane), true, state_->scope()));
-  t.order.released();
-  return known;
-}
-
-void RaceDetector::landed(Block& block, std::uint32_t offset, const TrackedCopies& copies) {
-  Tracked& t = tracked(block);
-  Tracked::Phases& p = t.mbarriers[offset];
-  const auto* issued = static_cast<const Released*>(copies.issued.get());
-  const std::uint32_t agent = p.agent != ptx::kNone ? p.agent : copies.thread;
-  if (p.agent != ptx::kNone) t.issuers[agent - t.first_agent] = copies.thread;
-  if (issued != nullptr) {
-    t.order.acquire(agent, *issued, true, state_->scope());
-    p.arriving.join(*issued);
-  }
-  for (const TrackedCopy& c : copies.copies) {
-    std::uint64_t address[kLanes] = {};
-    address[agent % kLanes] = c.to;
-    Access a;
-    a.kind = Access::write;
-    a.shared = true;
-    a.bytes = static_cast<std::uint32_t>(c.data.size());
-    a.lanes = Mask{1} << agent % kLanes;
-    a.address = address;
-    a.step = c.step;
-    state_->examine({block, a, agent / kLanes, agent % kLanes, agent, state_->number(a) | agent, false});
-  }
-  t.order.released();
-  p.arriving.join(t.order.release(agent, true, state_->scope()));
-  t.order.released();
-}
-
-namespace {
-
-/// The agent of the warp's products; where a block has too many threads for one, the warp's first thread.
-std::uint32_t product_agent(const Tracked& t, const Warp& w) {
-  return t.first_agent == ptx::kNone ? w.thread(0) : t.first_agent + Tracked::kAgents + w.index / 4;
-}
-
-}  // namespace
-
-void RaceDetector::product_issued(Warp& warp) {
-  Tracked& t = tracked(*warp.block);
-  const std::uint32_t agent = product_agent(t, warp);
-  if (agent == warp.thread(0)) return;
-  t.issuers[agent - t.first_agent] = warp.thread(0);
-  t.order.acquire(agent, t.order.release(warp.thread(0), true, state_->scope()), true, state_->scope());
-  t.order.released();
-}
-
-void RaceDetector::product_reads(Warp& warp, const Step& step, std::uint32_t offset, std::uint32_t bytes) {
-  const std::uint32_t agent = product_agent(tracked(*warp.block), warp);
-  std::uint64_t address[kLanes] = {};
-  address[agent % kLanes] = offset;
-  Access a;
-  a.shared = true;
-  a.bytes = bytes;
-  a.lanes = Mask{1} << agent % kLanes;
-  a.address = address;
-  a.step = &step;
-  state_->examine({*warp.block, a, agent / kLanes, agent % kLanes, agent, state_->number(a) | agent, false});
-}
-
-void RaceDetector::product_waited(Warp& warp, Mask lanes) {
-  Tracked& t = tracked(*warp.block);
-  const std::uint32_t agent = product_agent(t, warp);
-  for (Mask rest = lanes; rest != 0; rest &= rest - 1)
-    t.order.come_after(warp.thread(static_cast<unsigned>(std::countr_zero(rest))), agent);
 }
 
 bool RaceDetector::conflicts(const RaceDetector& other) const {

@@ -45,6 +45,9 @@ class RaceDetector {
   void asynchronous(Warp& warp, unsigned lane, const Step& step, Access::Kind kind, std::uint32_t offset,
                     std::uint32_t bytes);
 
+  /// A cp.async to `offset` lands where somebody has written since it was issued.
+  void overwritten(Warp& warp, unsigned lane, const Step& step, std::uint32_t offset);
+
   /// Lanes arrive at the cluster's barrier; those who waited come after all that arrived, of relaxed ones
   /// after what they had fenced.
   void cluster_arrive(Warp& warp, Mask lanes, bool releases, Released& arriving);

@@ -491,7 +491,10 @@ bool run_block(Block& b, std::uint64_t budget) {
     }
   }
   const bool over = b.alive == 0 || worker.halted;
-  if (over && worker.races) worker.races->end(b);
+  if (over && worker.races) {
+    if (b.alive == 0) finish_copies(b);
+    worker.races->end(b);
+  }
   return !over;
 }
 

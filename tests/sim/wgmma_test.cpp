@@ -128,6 +128,21 @@ TEST(Wgmma, FactorsThatTheAsynchronousProxyNeedNotSeeAreFound) {
   expect_finding(kernel, FindingKind::race, kProduct, "st.shared.v4", "");
 }
 
+TEST(Wgmma, FactorsThatCpAsyncBroughtNeedAFenceAfterTheirWait) {
+  const std::string fence = "fence.proxy.async.shared::cta;\n", barrier = "bar.sync 0;\n",
+                    issue = "cp.async.cg.shared.global [%r7], [%rd1], 16;\ncp.async.commit_group;\n",
+                    landed = "cp.async.wait_group 0;\n";
+  ProductKernel kernel;
+  for (const std::string& publish : {issue + landed + fence + barrier, issue + landed + barrier + fence}) {
+    kernel.publish = publish;
+    EXPECT_TRUE(run_products(kernel).outcome.clean()) << publish << run_products(kernel).findings();
+  }
+  for (const std::string& publish : {issue + landed + barrier, fence + issue + fence + landed + barrier}) {
+    kernel.publish = publish;
+    expect_finding(kernel, FindingKind::proxy, kProduct, "cp.async.cg", "no fence.proxy.async after");
+  }
+}
+
 TEST(Wgmma, WhatMayNotBeIsNamed) {
   ProductKernel kernel;
   kernel.fence = "";

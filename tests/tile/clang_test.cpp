@@ -428,6 +428,22 @@ void runs(int n, float *a, int &i) { for (i = 0; i < n; i++) a[i] = 1; }
                                              HasSubstr("loop variable i: ")));
 }
 
+TEST_F(Clang, StructuresWithTwoNamesAreRefused) {
+  const auto regions = read(R"(
+struct M { int n; float *d; };
+void both(M &a) { M &b = a; for (int i = 1; i < b.n; i++) b.d[i] = a.d[i - 1]; }
+void pointer(M *a) { M *b = a; for (int i = 1; i < b->n; i++) b->d[i] = a->d[i - 1]; }
+void row(int n, float (*a)[4]) { float (&r)[4] = a[1]; for (int i = 0; i < n; i++) { for (int k = 0; k < 4; k++) r[k] = a[i][k]; } }
+void one(M *ms, int k) { M &b = ms[k]; for (int i = 1; i < b.n; i++) b.d[i] = b.d[i - 1]; }
+void apart(M *a, M *c) { M *b = c; for (int i = 1; i < b->n; i++) b->d[i] = a->d[i - 1]; }
+)",
+                            "t.cpp");
+  EXPECT_THAT(refusals(regions),
+              ElementsAre(HasSubstr(": b: it is another name"), HasSubstr(": b: it is another name"),
+                          HasSubstr(": r: it is another name")));
+  EXPECT_EQ(nests(regions).size(), 2u);
+}
+
 TEST_F(Clang, PointersToVariablesOfTheNestAreRefused) {
   const auto regions = read(R"(
 float sum(int n, float *a) { int j; float s = 0, *p = &s; for (j = 0; j < n; j++) { s += a[j]; p[0] = p[0] * 2; } return s; }

@@ -92,14 +92,15 @@ bool divide_into_parts(Kernel& kernel, ptx::AddressRanges& ranges, Divide what) 
         std::ranges::any_of(use.compared, [&](const auto& c) { return c.first == o || c.second == o; });
     if (compared) continue;
     if (!tables) tables.emplace(kernel, ranges);
-    // Tables take longer: they come where linear bounds do not divide the array.
+    // Tables take longer: they come for the dynamic array, and where linear bounds do not divide a static
+    // one.
     std::optional<Extents> extents;
     std::vector<Extent> parts;
     Reason why_not;
     for (const bool by_tables : {false, true}) {
       extents = extents_of(kernel, o, ranges, *tables, by_tables, why_not);
       parts = extents ? united(*extents) : std::vector<Extent>{};
-      if (parts.size() >= 2) break;
+      if (parts.size() >= 2 && !object.dynamic) break;
     }
     if (object.dynamic && !extents) use.objects[o].obstacle = why_not;
     if (parts.size() < 2 || count + parts.size() > kMaxObjects) continue;

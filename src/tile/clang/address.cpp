@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <set>
 
 #include "tile/c/simplify.hpp"
 #include "tile/clang/liveness.hpp"
@@ -43,6 +44,34 @@ bool unwrap_container(CType& type, const std::map<std::string, std::string>& ali
   type.layers.insert(type.layers.end(), element.layers.begin(), element.layers.end());
   return true;
 }
+
+/// Whether the run speaks of what a reference, or a pointer to a structure, of the function is set from: the
+/// same memory under another name.
+bool has_two_names(const Run& run, const std::string& id) {
+  const Syntax* declared = run.survey.declaration(id);
+  if (!declared || !declared->is("VarDecl")) return false;
+  std::set<std::string> keys = run.survey.sources(id);
+  if (!declared->children.empty()) {
+    const Syntax* e = &bare(declared->children.back());
+    while (!e->children.empty() &&
+           (e->is("UnaryOperator") || e->is("ArraySubscriptExpr") || e->is("BinaryOperator")))
+      e = &bare(e->children[0]);
+    if (const std::string key = key_of(*e); !key.empty()) keys = {key};
+  }
+  std::erase_if(keys, [&](const std::string& key) {
+    const Syntax* source = run.survey.declaration(key);
+    return source && run.file.type(source->type).is_plain() && run.file.type(source->type).is_integer();
+  });
+  const auto speaks = [&](auto&& self, const Syntax& node) -> bool {
+    if (&node == declared) return false;
+    const std::string key = key_of(node);
+    return (!key.empty() && keys.count(key) > 0) ||
+           std::ranges::any_of(node.children, [&](const Syntax& child) { return self(self, child); });
+  };
+  return std::ranges::any_of(run.statements, [&](const Syntax* s) { return speaks(speaks, *s); });
+}
+
+constexpr const char* kSecondName = "it is another name for what the nest speaks of, too; write that";
 
 }  // namespace
 
@@ -94,6 +123,7 @@ const Translator::Entity& Translator::entity(const Syntax& expression) {
         refuse(*e, "reference " + e->name, "it is another name for a variable or an element; write that");
       made.global = !made.parameter;  // lives elsewhere
       made.reference = true;
+      if (has_two_names(run_, e->target)) refuse(*e, e->name, kSecondName);
     }
     unwrap_container(made.type, file_.translation.aliases);
     return entities_.emplace(e->target, std::move(made)).first->second;
@@ -110,6 +140,7 @@ const Translator::Entity& Translator::entity(const Syntax& expression) {
     refuse(*e, file_.construct(*e), "only variables, their members and elements of arrays are read");
   const Entity& base = entity(e->children[0]);
   const std::string key = base.key + "." + e->name;
+  if (base.type.is_pointer() && has_two_names(run_, base.key)) refuse(*e, base.shown, kSecondName);
   for (const auto& [other, view] : entities_)
     if (other.starts_with(base.key + "@"))
       refuse(*e, e->name, fmt::format("the nest speaks of {}, too, which may be the same", view.shown));
