@@ -42,6 +42,28 @@ Level level_of(const WindowMoments& windows, std::int64_t offset) {
   return {static_cast<double>(windows.mean[offset]) + windows.rest[offset], scale == 0 ? 0 : 1.0 / scale};
 }
 
+/// [windows of `whole`] How like each is to the query if each third of each channel is taken at its most
+/// alike: a mean of correlations.
+std::vector<float> alike_in_parts(const Correlations& whole, const Searched& searched, const Query& query,
+                                  const FindOptions& options) {
+  constexpr std::int64_t kParts = 3;
+  const std::int64_t length = query.length() / kParts;
+  std::vector<float> all(static_cast<std::size_t>(whole.windows()), 0.F);
+  if (length < 2) return all;
+  const Searched in_parts(searched.index(), length);
+  for (std::int64_t p = 0; p < kParts; ++p) {
+    Query part = query;
+    for (std::span<const float>& channel : part.channels) channel = channel.subspan(p * length, length);
+    const Correlations correlations(in_parts, part, options, whole.step());
+    const std::vector<float> most =
+        Assignments(correlations, part, options.negated, largest_lag(query, options)).most_like(kAll);
+    const std::int64_t later = p * length / whole.step();
+    for (std::int64_t w = 0; w < std::ssize(all) && w + later < std::ssize(most); ++w)
+      all[w] += most[w + later] / static_cast<float>(kParts * query.channels.size());
+  }
+  return all;
+}
+
 /// The least distance of each at its place and a fiftieth of the query beside it, all at once: a lane for
 /// each, whose windows are those of its reading. As Seen's, of two channels the geometric mean of both.
 void look_around(const Searched& searched, const Query& query, const FindOptions& options,
@@ -104,35 +126,13 @@ std::vector<OwnPlace> own_places(const Correlations& correlations, const Searche
   return places;
 }
 
-std::vector<double> left_in_parts(const Correlations& whole, const Searched& searched, const Query& query,
-                                  const FindOptions& options) {
-  constexpr std::int64_t kParts = 3;
-  const std::int64_t length = query.length() / kParts;
-  std::vector<float> all(static_cast<std::size_t>(whole.windows()), 0.F);  // means of correlations
-  std::vector<double> left(all.size(), std::log(2) / 2);
-  if (length < 2) return left;
-  const Searched in_parts(searched.index(), length);
-  for (std::int64_t p = 0; p < kParts; ++p) {
-    Query part = query;
-    for (std::span<const float>& channel : part.channels) channel = channel.subspan(p * length, length);
-    const Correlations correlations(in_parts, part, options, whole.step());
-    const std::vector<float> most =
-        Assignments(correlations, part, options.negated, largest_lag(query, options)).most_like(kAll);
-    const std::int64_t later = p * length / whole.step();
-    for (std::int64_t w = 0; w < std::ssize(all) && w + later < std::ssize(most); ++w)
-      all[w] += most[w + later] / static_cast<float>(kParts * query.channels.size());
-  }
-  for (std::size_t w = 0; w < all.size(); ++w)
-    left[w] = std::log(std::max(1e-3, 2 * (1 - static_cast<double>(all[w])))) / 2;
-  return left;
-}
-
 std::vector<OwnPlace> in_order(std::vector<OwnPlace> places, const Correlations& correlations,
                                const Searched& searched, const Query& query, const FindOptions& options) {
-  const std::vector<double> left = left_in_parts(correlations, searched, query, options);
+  const std::vector<float> alike = alike_in_parts(correlations, searched, query, options);
   for (OwnPlace& own : places) {
     own.first = own.place.offset + *std::ranges::min_element(own.reading.lags);
-    own.order = own.place.logarithm + left[correlations.window(own.place.offset)];
+    const double left = 2 * (1 - static_cast<double>(alike[correlations.window(own.place.offset)]));
+    own.order = own.place.logarithm + std::log(std::max(1e-3, left)) / 2;
   }
   std::ranges::stable_sort(places, {}, &OwnPlace::order);
   const std::int64_t exclusion = samples_of(options.exclusion, query.length());

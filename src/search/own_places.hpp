@@ -25,11 +25,6 @@ struct OwnPlace {
 std::vector<OwnPlace> own_places(const Correlations& correlations, const Searched& searched,
                                  const Query& query, const FindOptions& options, std::int64_t count);
 
-/// [correlations.windows()] Logarithm of the distance that is left if each third of each channel is taken at
-/// its most alike, in any of its candidates, with either sign and a lag, without a path.
-std::vector<double> left_in_parts(const Correlations& correlations, const Searched& searched,
-                                  const Query& query, const FindOptions& options);
-
 /// Ranked, and farther apart than the exclusion zone.
 std::vector<OwnPlace> in_order(std::vector<OwnPlace> places, const Correlations& correlations,
                                const Searched& searched, const Query& query, const FindOptions& options);

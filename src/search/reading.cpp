@@ -25,8 +25,6 @@ constexpr double kLess = 0.25;     // one that leaves out channels, more than on
 /// What has to speak for readings that matches have of their own: by how much of a usual distance the best is
 /// nearer, and levels more alike.
 constexpr double kOwn = 0.25;
-/// More than this, where no match is significant, and thirds of the query count beside the reading.
-constexpr double kUnsure = 0.05;
 constexpr double kSignificant = 0.05;  // a place that counts
 // Lengths of the query that decoys are sent through, and to which readings are fitted at most; in so many
 // parts.
@@ -319,46 +317,13 @@ class Choice {
     const double own_best = nearest_own[0].logarithm - usual_;
     const double nearer = std::exp(best - usual) - std::exp(own_best);
     const double levels = gain_of_levels(correlations, seen_.searched, query_, options_, reading, offsets);
-    if (nearer + levels <= kOwn) {
-      const Chance chance = chance_in(reading.in_place() ? plain_minima_ : null_.minima_of(reading), index_);
-      if (nearer + levels > kUnsure && chance(best) > kSignificant) rank_with_parts(correlations, own);
-      return;
-    }
+    if (nearer + levels <= kOwn) return;
     own_ = in_order(std::move(own), correlations, seen_.searched, query_, options_);
     Reading each = plain_;
     each.own = true;
     try_reading(each, in_place - usual_ - own_best, 0);
     found_.tried.back().levels = levels;
     chosen_ = found_.tried.size() - 1;
-  }
-
-  /// The chosen reading's matches, ranked by their distance times the one that is left in parts; @param own
-  /// tried beside its best places
-  void rank_with_parts(const Correlations& correlations, std::span<const OwnPlace> own) {
-    const Reading& reading = found_.tried[chosen_].reading;
-    std::vector<Nearby> places = places_of(chosen_);
-    for (const OwnPlace& one : own) places.push_back({one.place.offset});
-    const Seen seen(seen_.searched, query_, reading, options_);
-    places = seen.at(places, std::max<std::int64_t>(1, query_.length() / 50));
-    const std::vector<double> left = left_in_parts(correlations, seen_.searched, query_, options_);
-    const auto order = [&](const Nearby& place) {
-      return place.logarithm + left[correlations.window(place.offset)];
-    };
-    std::ranges::stable_sort(places, {}, order);
-    found_.matches.clear();
-    const std::int64_t exclusion = samples_of(options_.exclusion, query_.length());
-    std::vector<std::int64_t> taken;
-    for (const Nearby& place : places) {
-      if (std::ssize(taken) == std::max(options_.limit, Competition::kPlaces)) break;
-      if (!std::isfinite(place.logarithm) || std::ranges::any_of(taken, [&](std::int64_t other) {
-            return std::abs(other - place.offset) <= exclusion;
-          }))
-        continue;
-      taken.push_back(place.offset);
-      found_.matches.push_back(seen.match_at(query_, place));
-    }
-    found_.in_parts = true;
-    searched_by_ = chosen_;
   }
 
   void tell_chances() {

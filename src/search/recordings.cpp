@@ -184,10 +184,6 @@ std::string remark_on(const FoundAs& found, const RecordedQuery& query, const io
                      recording.timed),
         chosen.nearer, chosen.price);
   }
-  if (found.in_parts)
-    text +=
-        "; no match is so near that chance does not explain it, so how near their thirds are, in whichever channels, "
-        "counts beside the distance";
   constexpr double kChance = 0.05;
   const auto better = std::ranges::count_if(
       found.matches, [](const Match& match) { return match.chance.value_or(1) <= kChance; });

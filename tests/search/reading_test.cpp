@@ -275,41 +275,6 @@ TEST(FindAutomatic, SaysThatWhatIsNotThereMayBeChance) {
   EXPECT_LE(reported, 3);  // of 20; 1 is to be expected
 }
 
-TEST(FindAutomatic, CountsPartsWhereNothingIsSignificant) {
-  int in_parts = 0;
-  for (std::uint32_t seed = 0; seed < 8; ++seed) {
-    // Thirds of the pattern, each at a lag of its own and under more noise: no reading is near.
-    Steps all(1);
-    std::mt19937 random(seed);
-    for (std::uint32_t c = 0; c < kAxes; ++c) {
-      all.recorded[c] = smooth(kRecorded, 7000 + 10 * seed + c);
-      for (std::int64_t k = 0; k < kSteps; ++k)
-        for (std::int64_t third = 0; third < 3; ++third) {
-          const std::int64_t first = third * kStep / 3, lag = static_cast<std::int64_t>(random() % 25) - 12;
-          for (std::int64_t i = 0; i < kStep / 3; ++i)
-            all.recorded[c][Steps::place(k) + first + lag + i] += 0.6F * all.pattern[c][first + i];
-        }
-    }
-    IndexOptions on_cpu;
-    on_cpu.run.devices = {Device::cpu};
-    Index index(all.signal(), on_cpu);
-    const FoundAs found = find_automatic(index, all.query, {.limit = 8});
-    if (!found.in_parts) continue;
-    ++in_parts;
-    EXPECT_EQ(found.matches.size(), 8U);
-    for (std::size_t k = 0; k < found.matches.size(); ++k) {
-      const Match& match = found.matches[k];
-      EXPECT_GT(match.chance.value(), 0.05);
-      for (std::size_t other = 0; other < k; ++other)
-        EXPECT_GT(std::abs(match.first - found.matches[other].first), kStep / 2);
-      if (!found.chosen().reading.in_place()) continue;
-      const JointPattern plain = joint_patterns(all.query, {}, kAxes, Normalization::z)[0];
-      EXPECT_NEAR(match.distance, index.profile(plain, match.first, 1)[0], 1e-5);
-    }
-  }
-  EXPECT_GT(in_parts, 0);
-}
-
 TEST(FindAutomatic, DoesNotDependOnThreads) {
   Steps all(2);
   std::swap(all.recorded[0], all.recorded[2]);

@@ -54,8 +54,7 @@ enum class MatchBy {
 /// What find_automatic() found.
 struct FoundAs : Found {
   std::vector<Tried> tried = {};  ///< the plain reading first, the others as they were tried
-  bool in_parts = false;        ///< matches are ranked by their distance times the one that is left in parts
-  const Tried& chosen() const;  ///< @throws BadInput (nothing was tried)
+  const Tried& chosen() const;    ///< @throws BadInput (nothing was tried)
 };
 
 /// The plain reading competes with others: channels switched (within FindOptions::neighbours or adjacency) or
@@ -65,10 +64,8 @@ struct FoundAs : Found {
 /// quarter of a usual distance, what levels of channels gain included; of at most 4,096 lengths of the
 /// query), each match has its own, and Match::distance is the distance under it, times the one that is left
 /// without a path where each third of each channel is taken at its most alike. In doubt it is the plain one,
-/// whose matches are find_in_place()'s, in the same order. Where no match is significant, and matches of
-/// their own readings are nearer by a twentieth, those of the chosen reading are ranked by their distance
-/// times that second one, and those most like the query in any way are among them (FoundAs::in_parts). Of a
-/// query of two channels each has a path of its own, and Match::distance is the geometric mean of both.
+/// whose matches are find_in_place()'s, in the same order. Of a query of two channels each has a path of its
+/// own, and Match::distance is the geometric mean of both.
 ///
 /// Readings are fitted by correlations of all pairs of channels, at places that agree on one; a reading is
 /// fitted to half of its places and judged at the other half, both ways. It is chosen if its gain exceeds
