@@ -142,7 +142,8 @@ DOOR(Denoise, "imaging::denoise_tensors", "imaging::denoise_channels") {
   }
 }
 
-DOOR(Segment, "imaging::segment", "imaging::usual_options") {
+DOOR(Segment, "imaging::segment(const Image &, const SegmentOptions &)",
+     "imaging::segment(const ImageView &, const SegmentOptions &)", "imaging::usual_options") {
   constexpr Method kLevelSet = Method::level_set;
   refused_if_broken(1, [](Image& i, const Mask&) { return segment(i).report.inside; });
   door_of_images(
