@@ -7,8 +7,8 @@
 
 namespace warploom::imaging {
 
-/// Values of an image where somebody else keeps them, to be read: [channels, nz, ny, nx], contiguous. They have
-/// to stay until the call that reads them ends. Copying a view copies a pointer.
+/// Values of an image where somebody else keeps them, to be read: [channels, nz, ny, nx], contiguous. They
+/// have to stay until the call that reads them ends. Copying a view copies a pointer.
 struct ImageView {
   Grid grid = {};
   int channels = 1;
