@@ -304,7 +304,7 @@ TEST(TwoThreads, HaveARuleForEveryClass) {
       {"tested on a GPU (gpu_table_test.cpp)", {"GpuTable"}},
       {"values: many may read or one may write, as of a std::vector",
        {"AddressRanges", "Arguments", "BadInput", "BadValue", "DominatorTree", "Edits", "Error", "Internal",
-        "Interrupted", "Json", "NoDevice", "OutOfMemory", "ParseError", "Scale", "TemporaryDirectory",
+        "Interrupted", "Json", "NoDevice", "OutOfMemory", "Parameters", "ParseError", "Scale", "TemporaryDirectory",
         "Tensor", "Triangle", "Unsupported"}},
       {"of the thread that made them", {"DeviceScope", "OnDevice", "RunScope"}},
       {"parts of ConcurrentMap and GpuTable, and what kernels use",
