@@ -81,9 +81,10 @@ void fill_strip(const Bases& s, const Loops& loops, std::int64_t first, Strip& s
 
 class Filling {
  public:
-  Filling(const Bases& s, const LoopTables& tables)
+  Filling(const Bases& s, const LoopTables& tables, const Marks& marks)
       : s_(s),
         tables_(tables),
+        marks_(marks),
         n_(s.size()),
         strips_((n_ + kRows - 1) / kRows),
         out_(n_),
@@ -97,6 +98,8 @@ class Filling {
     for (std::int64_t size = 7; size < n_; ++size)
       hairpins_[static_cast<std::size_t>(n_ - size)] = tables.loops().hairpin_of(size);
     for (auto& done : done_) done = 0;
+    first_marks_ = marks.first;
+    if (!first_marks_.empty()) first_marks_.resize(static_cast<std::size_t>(n_ + 1 + kRows), -1);
   }
 
   Matrices run() {
@@ -178,6 +181,8 @@ class Filling {
     c.candidates = candidates.data();
     c.count = static_cast<int>(candidates.size());
     c.first_in_span = tables_.loops().max_span() > j ? 0 : j - tables_.loops().max_span() + 1;
+    if (!first_marks_.empty())
+      c.marks = first_marks_.data() + first, c.mark = marks_.second[static_cast<std::size_t>(j)];
     kernels_.column(strip, tables_.small(), tables_.constants(), recent, c, filled);
 
     candidates.insert(candidates.end(), filled.candidates, filled.candidates + filled.count);
@@ -225,19 +230,22 @@ class Filling {
 
   const Bases& s_;
   const LoopTables& tables_;
+  const Marks& marks_;
   const RowKernels& kernels_ = *WARPLOOM_PICK(row_kernels);
   std::int64_t n_, strips_;
   Matrices out_;
   std::vector<Boundary> boundary_;
   std::vector<std::vector<Candidate>> candidates_;
   std::vector<std::atomic<std::int64_t>> done_;
-  std::vector<std::int32_t> hairpins_;
+  std::vector<std::int32_t> hairpins_, first_marks_ = {};
   std::atomic<bool> failed_ = false;
   Progress progress_;
 };
 
 }  // namespace
 
-Matrices fill(const Bases& s, const LoopTables& tables) { return Filling(s, tables).run(); }
+Matrices fill(const Bases& s, const LoopTables& tables, const Marks& marks) {
+  return Filling(s, tables, marks).run();
+}
 
 }  // namespace warploom::fold

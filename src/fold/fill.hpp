@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "fold/constraint.hpp"
 #include "fold/loops.hpp"
 #include "fold/rows.hpp"
 
@@ -46,7 +47,7 @@ class LoopTables {
 };
 
 /// @throws OutOfMemory, Interrupted
-Matrices fill(const Bases& s, const LoopTables& tables);
+Matrices fill(const Bases& s, const LoopTables& tables, const Marks& marks);
 
 /// The structure that has the energy f(n). @throws Internal: there is none, a fault of ours
 std::string trace(const Bases& s, const Loops& loops, const Matrices& matrices);

@@ -15,8 +15,10 @@ namespace {
 /// Sequences up to this length are folded by one thread each where there are several.
 constexpr std::int64_t kShort = 2'000;
 
-Folding fold_one(std::string_view sequence, const LoopTables& tables, const Model& model) {
+Folding fold_one(std::string_view sequence, std::string_view constraint, const LoopTables& tables,
+                 const Model& model) {
   const Bases s = bases_of(sequence);
+  const Marks marks = marks_of(s, constraint, tables.loops());
   // A loop adds up to three numbers besides its base pair's; there are n / 2 loops at most.
   const double least = 2. * static_cast<double>(s.size()) * tables.loops().least();
   if (-least > kNone / 2)
@@ -24,7 +26,7 @@ Folding fold_one(std::string_view sequence, const LoopTables& tables, const Mode
                                s.size(), tables.loops().least() / 100.));
   try {
     require_memory(bytes_to_fold(s.size()), fmt::format("folding {} bases", s.size()));
-    const Matrices matrices = fill(s, tables);
+    const Matrices matrices = fill(s, tables, marks);
     Folding folding{trace(s, tables.loops(), matrices), matrices.f.back()};
     const std::int32_t check = evaluate(sequence, folding.structure, model).energy;
     if (check != folding.energy)
@@ -47,20 +49,29 @@ std::uint64_t bytes_to_fold(std::int64_t n) {
                       kBesides * static_cast<std::uint64_t>(n);
 }
 
-Folding fold(std::string_view sequence, const Model& model, const Run& run) {
+Folding fold(std::string_view sequence, const Model& model, const Run& run, std::string_view constraint) {
   const RunScope scope(run);
   const Loops loops(model);
-  return fold_one(sequence, LoopTables(loops), model);
+  return fold_one(sequence, constraint, LoopTables(loops), model);
 }
 
-std::vector<Folding> fold(std::span<const std::string> sequences, const Model& model, const Run& run) {
+void check_sequence(std::string_view sequence, std::string_view constraint, const Model& model) {
+  const Bases s = bases_of(sequence);
+  if (!constraint.empty()) marks_of(s, constraint, Loops(model));
+}
+
+std::vector<Folding> fold(std::span<const std::string> sequences, const Model& model, const Run& run,
+                          std::span<const std::string> constraints) {
+  if (!constraints.empty() && constraints.size() != sequences.size())
+    throw BadInput(fmt::format("{} constraints of {} sequences", constraints.size(), sequences.size()));
   const RunScope scope(run);
   const Loops loops(model);
   const LoopTables tables(loops);
   std::vector<Folding> all(sequences.size());
   const auto one = [&](std::size_t k) {
     try {
-      all[k] = fold_one(sequences[k], tables, model);
+      all[k] =
+          fold_one(sequences[k], constraints.empty() ? std::string_view() : constraints[k], tables, model);
     } catch (const BadInput& error) {
       throw BadInput(fmt::format("sequence {}: {}", k + 1, error.what()));
     }

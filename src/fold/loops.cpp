@@ -103,8 +103,6 @@ Bases bases_of(std::string_view sequence) {
   return s;
 }
 
-void check_sequence(std::string_view sequence) { bases_of(sequence); }
-
 Loops::Loops(const Model& model)
     : most_asymmetry_(model.parameters.tables().most_asymmetry),
       dangles_(model.dangles),

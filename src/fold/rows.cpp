@@ -113,14 +113,20 @@ void pairs(const Strip& strip, const SmallLoops& small, const LoopConstants& loo
     const std::int64_t r = j - size - 1 - strip.first;
     if (r >= 0 && r < end) c[r] = lesser(c[r], column.small_hairpins[size - 3]);
   }
-  if (!loops.lonely_pairs)  // a pair stands where it stacks on the next
-    for (int r = 0; r < end; r += kLanes) {
-      const Vector unrestricted = whole(load(c + r));
-      store(c + r, load(stacked + r));
-      store(recent.unrestricted + r, unrestricted);
+  for (int r = 0; r < end; r += kLanes) {
+    Vector pair = whole(load(c + r));
+    if (column.marks != nullptr) pair = load(column.marks + r) == column.mark ? pair : all(kNone);
+    if (!loops.lonely_pairs) {  // a pair stands where it stacks on the next
+      const Vector stack = load(stacked + r);
+      store(recent.unrestricted + r, pair);
+      pair = pair < kNone / 2 ? whole(stack) : pair;
     }
-  for (int r = 0; r < end; r += kLanes) store(c + r, whole(load(c + r)));
-  for (std::int64_t r = 0; r < column.first_in_span - strip.first && r < end; ++r) c[r] = kNone;
+    store(c + r, pair);
+  }
+  for (std::int64_t r = 0; r < column.first_in_span - strip.first && r < end; ++r) {
+    c[r] = kNone;
+    recent.unrestricted[r] = kNone;
+  }
 }
 
 /// The least over candidates k of M(i, k - 1) + energy, of kBlock rows from r on.

@@ -83,7 +83,9 @@ struct Column {
   std::int64_t (*offset)(std::int64_t) = nullptr;  ///< of a column in it
   const Candidate* candidates = nullptr;           ///< of this column, in rows above
   int count = 0;
-  std::int64_t first_in_span = 0;  ///< the first row that may pair with j
+  std::int64_t first_in_span = 0;       ///< the first row that may pair with j
+  const std::int32_t* marks = nullptr;  ///< by row: a constraint's; null: there is none
+  std::int32_t mark = 0;                ///< what a row's has to be
 };
 
 /// What a column gives: C and M of the strip's rows, and its candidates.

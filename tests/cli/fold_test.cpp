@@ -74,6 +74,20 @@ TEST_F(FoldVerb, TakesTheOptionsOfTheModel) {
       "520 530 530 540 540 550 550 550 560 560 570\n");
   EXPECT_LT(energy("-P " + path("k.par")), energy(""));
 }
+TEST_F(FoldVerb, TakesAConstraintASequence) {
+  make("s.fa", ">a\nGGGGAAAACCCC\n>b\nGGGGAAAACCCC\n");
+  make("c.txt", "............\nx...........\n");
+  EXPECT_EQ(run_tool("fold " + path("s.fa") + " -C " + path("c.txt")).out,
+            ">a\nGGGGAAAACCCC\n((((....)))) ( -5.40)\n>b\nGGGGAAAACCCC\n.(((....))). ( -2.90)\n");
+  make("few.txt", "............\n");
+  const ToolRun few = run_tool("fold " + path("s.fa") + " -C " + path("few.txt"));
+  EXPECT_EQ(few.code, 2);
+  EXPECT_THAT(few.err, HasSubstr("few.txt: it has 1 constraints"));
+  make("bad.txt", "............\n...\n");
+  const ToolRun bad = run_tool("fold " + path("s.fa") + " -C " + path("bad.txt"));
+  EXPECT_EQ(bad.code, 1);
+  EXPECT_THAT(bad.err, HasSubstr("s.fa:3: the constraint has 3 letters, the sequence 12"));
+}
 TEST_F(FoldVerb, EvalSumsLoopsAndTellsThem) {
   make("s.fa", ">a\nGGGGAAAACCCC\n");
   const ToolRun run =

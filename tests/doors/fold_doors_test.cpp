@@ -22,9 +22,9 @@ std::vector<Model> broken_models() {
   return all;
 }
 
-DOOR(SequencesToFold, "fold::fold(std::string_view, const Model &, const Run &)",
-     "fold::fold(std::span<const std::string>, const Model &, const Run &)", "fold::check_sequence",
-     "fold::bytes_to_fold") {
+DOOR(SequencesToFold, "fold::fold(std::string_view, const Model &, const Run &, std::string_view)",
+     "fold::fold(std::span<const std::string>, const Model &, const Run &, std::span<const std::string>)",
+     "fold::check_sequence", "fold::bytes_to_fold") {
   for (const std::string& none : {std::string(), std::string("AC GU"), std::string("AC\0GU", 5),
                                   std::string("\xFF"), std::string(100'001, 'A')}) {
     refused([&] { return fold::fold(none).energy; });
@@ -32,6 +32,15 @@ DOOR(SequencesToFold, "fold::fold(std::string_view, const Model &, const Run &)"
     refused([&] { return check_sequence(none), 0; });
   }
   for (const Model& model : broken_models()) refused([&] { return fold::fold(kSequence, model).energy; });
+  for (const std::string& none : {std::string("("), std::string(12, '('), std::string("\0", 1),
+                                  std::string(13, '.'), std::string(12, ')')}) {
+    refused([&] { return fold::fold(kSequence, {}, {}, none).energy; });
+    refused([&] { return check_sequence(kSequence, none), 0; });
+    refused([&] { return fold::fold(std::vector{kSequence}, {}, {}, std::vector{none}).size(); });
+  }
+  refused([] {
+    return fold::fold(std::vector{kSequence}, {}, {}, std::vector{kSequence, kSequence}).size();
+  });
   survives([] { return fold::fold(std::vector<std::string>{}).size(); });
   survives([] { return fold::fold(kSequence, {.max_span = kMost}, {.threads = ~0u}).energy; });
   survives([] { return fold::fold(kSequence, {.max_span = 1}).energy; });

@@ -89,14 +89,15 @@ TEST(Fold, HasViennaRnasEnergies) {
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with('#')) continue;
     std::istringstream words(line);
-    std::string sequence;
+    std::string sequence, constraint;
     Model model;
     int no_lonely_pairs = 0, no_gu = 0, no_gu_closing = 0, energy = 0;
     words >> sequence >> model.temperature >> model.dangles >> no_lonely_pairs >> no_gu >> no_gu_closing >>
-        model.max_span >> energy;
+        model.max_span >> constraint >> energy;
     ASSERT_TRUE(words) << line;
     model.lonely_pairs = no_lonely_pairs == 0, model.gu = no_gu == 0, model.gu_closing = no_gu_closing == 0;
-    EXPECT_EQ(fold(sequence, model).energy, energy) << line;
+    if (constraint == "-") constraint.clear();
+    EXPECT_EQ(fold(sequence, model, {}, constraint).energy, energy) << line;
     ++count;
   }
   EXPECT_GE(count, 200);
@@ -140,6 +141,24 @@ TEST(Fold, RefusesWhatIsNoSequence) {
   } catch (const BadInput& error) {
     EXPECT_STREQ(error.what(), "sequence 2: the sequence's character 3 of 5 is no letter (byte 32)");
   }
+}
+
+TEST(Fold, RefusesWhatIsNoConstraint) {
+  const auto refusal = [](const std::string& constraint) -> std::string {
+    try {
+      fold("GGGGAAAACCCC", {}, {}, constraint);
+    } catch (const BadInput& error) {
+      return error.what();
+    }
+    return "folded";
+  };
+  EXPECT_EQ(refusal("((((....))))"), "folded");
+  EXPECT_EQ(refusal("..."), "the constraint has 3 letters, the sequence 12");
+  EXPECT_EQ(refusal("........)..."), "the constraint's ')' at 9 closes nothing");
+  EXPECT_EQ(refusal("(..........."), "the constraint's '(' at 1 is not closed");
+  EXPECT_EQ(refusal(".....y......"), "the constraint's character 6 is 'y'; it has . | x < > ( and )");
+  EXPECT_EQ(refusal("....(....).."), "the constraint pairs bases 5 and 10, A and C, which cannot pair");
+  EXPECT_EQ(refusal("......(..)..").substr(0, 24), "the constraint pairs bas");
 }
 
 TEST(Fold, StopsOnRequest) {

@@ -23,7 +23,7 @@ namespace warploom::tool {
 namespace {
 
 struct Settings : ModelSettings {
-  std::string input, output = "-", format = "dot-bracket", svg;
+  std::string input, constraints, output = "-", format = "dot-bracket", svg;
   bool no_lonely_pairs = false, json = false, force = false;
   std::uint64_t max_memory = kMaxFileBytes;
   Run run;
@@ -52,19 +52,41 @@ std::string arcs(const io::SequenceRecord& record, const fold::Folding& folding)
 /// Those that can be folded, in capitals with U; of the others a line each says why.
 struct Records {
   std::vector<io::SequenceRecord> good;
+  std::vector<std::string> constraints;  // of those, where there are any
   std::size_t bad = 0, empty = 0;
 };
 
-Records records_of(const Settings& s) {
+/// One a line.
+std::vector<std::string> constraints_of(const Settings& s) {
+  std::vector<std::string> all;
+  for (std::string line : split(read_input(s.constraints, s.max_memory), '\n')) {
+    while (line.ends_with('\r') || line.ends_with(' ')) line.pop_back();
+    if (!line.empty()) all.push_back(std::move(line));
+  }
+  return all;
+}
+
+Records records_of(const Settings& s, const fold::Model& model) {
   Records records;
+  const std::vector<std::string> constraints =
+      s.constraints.empty() ? std::vector<std::string>() : constraints_of(s);
+  std::size_t number = 0;
   for (io::SequenceRecord& record :
        io::parse_sequences(read_input(s.input, s.max_memory), input_name(s.input), s.max_memory)) {
     if (record.sequence.empty()) {
       ++records.empty;
       continue;
     }
+    std::string constraint;
+    if (!s.constraints.empty()) {
+      if (number == constraints.size())
+        throw BadInput(fmt::format(
+            "{}: it has {} constraints, {} has more sequences; a line is a sequence's, '.' says nothing of a base",
+            input_name(s.constraints), constraints.size(), input_name(s.input)));
+      constraint = constraints[number++];
+    }
     try {
-      fold::check_sequence(record.sequence);
+      fold::check_sequence(record.sequence, constraint, model);
     } catch (const BadInput& error) {
       ++records.bad;
       print_error(fmt::format("warploom: {}:{}: {}\n", input_name(s.input), record.line,
@@ -76,7 +98,11 @@ Records records_of(const Settings& s) {
       return capital == 'T' ? 'U' : capital;
     });
     records.good.push_back(std::move(record));
+    if (!s.constraints.empty()) records.constraints.push_back(std::move(constraint));
   }
+  if (number < constraints.size())
+    throw BadInput(fmt::format("{}: it has {} constraints of {} sequences", input_name(s.constraints),
+                               constraints.size(), number));
   if (records.good.empty() && records.bad == 0)
     throw BadInput(fmt::format("{}: it holds no sequence", input_name(s.input)));
   if (records.empty > 0) remark(fmt::format("{} records without a sequence were skipped", records.empty));
@@ -95,7 +121,7 @@ int run(Settings& s) {
   }
   fold::Model model = model_of(s);
   model.lonely_pairs = !s.no_lonely_pairs;
-  const Records records = records_of(s);
+  const Records records = records_of(s, model);
   if (!s.svg.empty() && records.good.size() != 1)
     throw BadInput(fmt::format("--svg {}: a picture is of one sequence; {} has {}", s.svg,
                                input_name(s.input), records.good.size()));
@@ -108,7 +134,7 @@ int run(Settings& s) {
   log(LogLevel::info, fmt::format("{} sequences, the longest of {} bases, which take {}", sequences.size(),
                                   longest, bytes_text(fold::bytes_to_fold(longest))));
   const Stopwatch watch;
-  const std::vector<fold::Folding> foldings = fold::fold(sequences, model);
+  const std::vector<fold::Folding> foldings = fold::fold(sequences, model, {}, records.constraints);
   const double seconds = watch.seconds();
 
   std::string text;
@@ -151,6 +177,10 @@ std::function<int()> add(Command& command) {
   command.add("--no-lonely-pairs,--noLP", &s->no_lonely_pairs, "Each pair stacks on another");
   command.add("--max-span N", &s->model.max_span, "Bases from one of a pair to the other at most; 0: any [0]")
       .range(std::int64_t{0}, std::int64_t{1'000'000'000});
+  command.add(
+      "-C,--constraint FILE", &s->constraints,
+      "A line for each sequence, a letter a base, as RNAfold's: '.' and '|' anything, x unpaired, < pairs with a later base, > with an "
+      "earlier one, ( and ) with each other. It leaves out pairs that conflict, and forces none");
   command.group("Output");
   command.add("-o,--output FILE", &s->output,
               "Result to write, as JSON if it ends in .json; '-' for standard output [-]");

@@ -48,15 +48,29 @@ struct Folding {
 ///       strips of rows. The result does not depend on their number.
 /// Source: Zuker & Stiegler, NAR 9:133 (1981); interior loops: Lyngso, Zuker & Pedersen, Bioinformatics
 /// 15:440 (1999); candidates: Wexler, Zilberstein & Ziv-Ukelson, J. Comp. Biol. 14:856 (2007).
-Folding fold(std::string_view sequence, const Model& model = {}, const Run& run = {});
+///
+/// @param constraint  empty, or a letter a base, as RNAfold's -C has them: '.' and '|' anything, 'x'
+/// unpaired, '<' pairs with a
+///         later base if it pairs, '>' with an earlier one, '(' and ')' with each other if they pair; what
+///         crosses such a pair is left out. It leaves pairs out and forces none. BadInput: another length or
+///         letter, brackets that do not match or cannot pair
+///
+/// @param constraint  empty, or a letter a base, as RNAfold's -C has them: '.' and '|' anything, 'x'
+/// unpaired,
+///         '<' pairs with a later base if it pairs, '>' with an earlier one, '(' and ')' with each other if
+///         they pair; what crosses such a pair is left out. It leaves pairs out and forces none. BadInput:
+///         another length or letter, brackets that do not match or cannot pair
+Folding fold(std::string_view sequence, const Model& model = {}, const Run& run = {},
+             std::string_view constraint = {});
 
 /// Many, each by one thread where they are short. The order is kept.
+/// @param constraints  none, or one a sequence
 /// @throws as for one, naming the sequence's place, counted from 1
 std::vector<Folding> fold(std::span<const std::string> sequences, const Model& model = {},
-                          const Run& run = {});
+                          const Run& run = {}, std::span<const std::string> constraints = {});
 
-/// @throws BadInput where fold() would for this sequence
-void check_sequence(std::string_view sequence);
+/// @throws BadInput where fold() would for this sequence and constraint
+void check_sequence(std::string_view sequence, std::string_view constraint = {}, const Model& model = {});
 
 /// Bytes that a sequence of n bases takes; 0 for n <= 0.
 std::uint64_t bytes_to_fold(std::int64_t n);
