@@ -59,7 +59,7 @@ TEST_F(FoldVerb, WritesTablesAndAPicture) {
   EXPECT_EQ(Json::parse(content_of(path("s.json")))["records"][0]["energy"], -5.4);
 }
 TEST_F(FoldVerb, TakesTheOptionsOfTheModel) {
-  make("s.fa", "GGGUAAAAGCCC\n");
+  make("s.fa", "AGGGUAAAAGCCCA\n");
   const auto energy = [&](const std::string& options) {
     return Json::parse(run_tool("fold --json " + options + " " + path("s.fa")).out)["records"][0]["energy"]
         .get<double>();
@@ -78,7 +78,7 @@ TEST_F(FoldVerb, TakesAConstraintASequence) {
   make("s.fa", ">a\nGGGGAAAACCCC\n>b\nGGGGAAAACCCC\n");
   make("c.txt", "............\nx...........\n");
   EXPECT_EQ(run_tool("fold " + path("s.fa") + " -C " + path("c.txt")).out,
-            ">a\nGGGGAAAACCCC\n((((....)))) ( -5.40)\n>b\nGGGGAAAACCCC\n.(((....))). ( -2.90)\n");
+            ">a\nGGGGAAAACCCC\n((((....)))) ( -5.40)\n>b\nGGGGAAAACCCC\n.(((....))). ( -3.10)\n");
   make("few.txt", "............\n");
   const ToolRun few = run_tool("fold " + path("s.fa") + " -C " + path("few.txt"));
   EXPECT_EQ(few.code, 2);
