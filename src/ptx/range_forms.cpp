@@ -219,7 +219,11 @@ std::optional<Form> AddressRanges::Finder::parameter(const Instruction& i) {
   if (base.kind != OperandKind::symbol || std::ranges::find(f.parameters, base.id) == f.parameters.end())
     return std::nullopt;
   const auto it = parameter_atoms.find({base.id, static_cast<std::uint32_t>(base.value + address.value)});
-  return it == parameter_atoms.end() ? std::nullopt : std::optional(atom(it->second));
+  // Half of it, or more than it, is another number.
+  if (it == parameter_atoms.end() ||
+      unknowns.at(it->second).bytes != type_bytes(module.opcode(i).parts.back()))
+    return std::nullopt;
+  return atom(it->second);
 }
 
 void AddressRanges::Finder::allow_parameters() {
