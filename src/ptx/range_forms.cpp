@@ -179,6 +179,8 @@ std::optional<Form> AddressRanges::Finder::instruction_form(std::uint32_t at) {
       return difference(in(1), in(2));
     case Op::neg:
       return product(in(1), Form{kNone, number(-1)});
+    case Op::not_:  // -a - 1, whatever the width
+      return type.bits < 32 ? std::nullopt : difference(Form{kNone, number(-1)}, in(1));
     case Op::shl: {
       const std::optional<Form> by =
           i.operand_count == 3 ? operand_form(i.first_operand + 2, 32) : std::nullopt;

@@ -52,6 +52,11 @@ TEST(AddressRanges, OfTheThreadIndex) {
 }
 
 TEST(AddressRanges, OfBits) {
+  // 256 + ~t is 255 - t.
+  EXPECT_EQ(
+      range(
+          "not.b32 %r2, %r1; add.s32 %r2, %r2, 256; mad.lo.s32 %r3, %r2, 4, %r10; ld.shared.u32 %r4, [%r3];"),
+      "0..1020");
   EXPECT_EQ(
       range("shl.b32 %r2, %r1, 2; xor.b32 %r2, %r2, 4; add.s32 %r3, %r10, %r2; ld.shared.u32 %r4, [%r3];"),
       "0..1020");

@@ -144,9 +144,9 @@ class RandomCarving {
   }
   /// The address of a word of the part, of another thread's where `other`; a guard where it needs one.
   std::pair<std::string, unsigned> word(unsigned part, bool other) {
-    const unsigned kind = kinds_[part], address = next_++;
+    const unsigned kind = kinds_[part];
     const bool by_n = kind == 0 || kind == 3;
-    const unsigned index = other ? next_++ : 2;
+    const unsigned index = other ? next_++ : 2, address = next_++;
     if (other) line("sub.s32 %r{}, %r{}, %r2;\nadd.s32 %r{}, %r{}, -1;", index, by_n ? 1 : 3, index, index);
     line("mad.lo.s32 %r{}, %r{}, 4, %r{};", address, index, 10 + part);
     if (kind == 3 && pick(2) == 0) line("mad.lo.s32 %r{}, %r1, 4, %r{};", address, address);
@@ -155,14 +155,32 @@ class RandomCarving {
             by_n ? 1 : 0};
   }
   void write(unsigned part) {
-    const bool other = pick(3) == 0;
-    const auto [address, guard] = word(part, other);
+    if (kinds_[part] == 0 && pick(3) == 0) return write_all(part);
+    if (kinds_[part] == 3 && pick(3) == 0) {  // eight bytes a thread
+      const unsigned address = next_++;
+      line("mad.lo.s32 %r{}, %r2, 8, %r{};\ncvt.u64.u32 %d4, %r4;\n@%p1 st.shared.u64 [%r{}], %d4;", address,
+           10 + part, address);
+      return;
+    }
+    const auto [address, guard] = word(part, pick(3) == 0);
     line("{}st.shared.u32 {}, %r4;", guard == 1 ? "@%p1 " : "", address);
+  }
+  /// Also of more words than threads.
+  void write_all(unsigned part) {
+    const unsigned i = next_++, address = next_++, label = next_++;
+    line("mov.u32 %r{}, %r2;\nA{}:\nsetp.ge.s32 %p2, %r{}, %r1;\n@%p2 bra B{};", i, label, i, label);
+    line("mad.lo.s32 %r{}, %r{}, 4, %r{};\nst.shared.u32 [%r{}], %r4;", address, i, 10 + part, address);
+    line("add.s32 %r{}, %r{}, %r3;\nbra A{};\nB{}:", i, i, label, label);
   }
   void read(unsigned part) {
     const auto [address, guard] = word(part, pick(2) == 0);
-    line("mov.u32 %r5, 3;\n{}ld.shared.u32 %r5, {};\nmad.lo.s32 %r4, %r4, 5, %r5;", guard == 1 ? "@%p1 " : "",
-         address);
+    line("mov.u32 %r5, 3;");
+    if (pick(4) == 0) {  // through a wide register
+      line("cvt.u64.u32 %d5, %r{};\n{}ld.shared.u32 %r5, [%d5];", next_ - 1, guard == 1 ? "@%p1 " : "");
+    } else {
+      line("{}ld.shared.u32 %r5, {};", guard == 1 ? "@%p1 " : "", address);
+    }
+    line("mad.lo.s32 %r4, %r4, 5, %r5;");
   }
 
   std::mt19937_64 random_;
