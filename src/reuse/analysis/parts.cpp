@@ -14,7 +14,7 @@ namespace warploom::reuse {
 namespace {
 
 constexpr std::int64_t kMostBytes = 1 << 20;  // of shared memory
-constexpr std::int64_t kUnit = 16;  // parts move by multiples: wide accesses stay aligned
+constexpr std::int64_t kUnit = 16;            // parts move by multiples: wide accesses stay aligned
 
 struct Extent {
   std::int64_t begin = 0, end = 0;
