@@ -30,10 +30,11 @@ reuse::When parse_when(const std::string& text) {
 
 /// The text and the report, as text for people and as JSON.
 auto optimize(const std::string& ptx, const std::string& file, const std::string& when,
-              std::optional<Shape> block, const std::string& architecture, bool strict, bool barriers,
-              bool ptxas, const std::vector<std::string>& only, const Asked& asked) {
+              std::optional<Shape> block, const std::string& architecture, bool strict, bool whole_program,
+              bool barriers, bool ptxas, const std::vector<std::string>& only, const Asked& asked) {
   const reuse::Options options{.when = parse_when(when),
                                .strict = strict,
+                               .whole_program = whole_program,
                                .insert_barriers = barriers,
                                .block = block,
                                .architecture = architecture,
@@ -47,11 +48,12 @@ auto optimize(const std::string& ptx, const std::string& file, const std::string
                     reuse::to_html(result.report));
 }
 
-auto check(const std::string& input, const std::string& output, bool strict,
+auto check(const std::string& input, const std::string& output, bool strict, bool whole_program,
            const std::vector<std::uint32_t>& block, const Asked& asked) {
   reuse::CheckResult result = run_asked(asked, Length::long_, [&](const Run& run) {
     const RunScope scope(run);
-    return reuse::check(input, output, {}, {.strict = strict, .block = block});
+    return reuse::check(input, output, {},
+                        {.strict = strict, .whole_program = whole_program, .block = block});
   });
   return std::tuple(result.ok, std::move(result.problems), std::move(result.certificate));
 }

@@ -1,6 +1,6 @@
 """Fast, exact programs for medical data, and tools that make CUDA kernels use their memory well."""
 
-from . import dp, reuse, sim, tile
+from . import dp, hooks, plot, reuse, sim, tile
 from ._asked import State as ProgressState
 from ._core import BadInput, Error, Internal, NoDevice, OutOfMemory, devices
 from ._core import version as __version__
@@ -12,6 +12,6 @@ from ._table import Counts, HashTable, Outcomes, kmers
 
 __all__ = [
     "BadInput", "Counts", "Denoised", "Error", "HashTable", "Index", "Internal", "Match", "Matches", "NoDevice", "OutOfMemory", "Outcomes",
-    "ProgressState", "Registration", "Segmentation", "__version__", "denoise", "devices", "distance_matrix", "distance_profile", "dp", "kmers", "register", "reuse",
-    "search", "segment", "sim", "tile",
+    "ProgressState", "Registration", "Segmentation", "__version__", "denoise", "devices", "distance_matrix", "distance_profile", "dp", "hooks", "kmers", "plot", "register",
+    "reuse", "search", "segment", "sim", "tile",
 ]

@@ -38,7 +38,7 @@ class Optimized:
 
 def optimize(
     ptx: str, *, block: Sequence[int] | int | None = None, when: str = "occupancy", architecture: str = "", strict: bool = False,
-    barriers: bool = True, ptxas: bool = True, only: Sequence[str] = (), file: str = "<ptx>",
+    whole_program: bool = False, barriers: bool = True, ptxas: bool = True, only: Sequence[str] = (), file: str = "<ptx>",
 ) -> Optimized:
     """Rewrites the kernels of a PTX module so that they need less shared memory; checked independently.
 
@@ -49,6 +49,7 @@ def optimize(
             kernel would not launch otherwise.
         architecture: that decides; empty: the module's target.
         strict: do not assume that kernels read no uninitialised shared memory.
+        whole_program: nothing else is linked: ``.visible`` shared arrays, as Numba and NVRTC make them, are this module's alone.
         barriers: False: insert none.
         ptxas: run it, where there is one, for registers.
         only: kernels, by name; empty: all.
@@ -58,7 +59,7 @@ def optimize(
         BadInput: no PTX, with file, line and column.
     """
     text, summary, report, html = _core.reuse_optimize(
-        ptx, file, when, _shape(block, "block"), architecture, strict, barriers, ptxas, list(only), asked("auto", 0, None)
+        ptx, file, when, _shape(block, "block"), architecture, strict, whole_program, barriers, ptxas, list(only), asked("auto", 0, None)
     )
     import json  # import warploom shall take little
 
@@ -74,10 +75,12 @@ class Check(NamedTuple):
     """For each pair that shares: why no byte of one is read while it may hold the other's data."""
 
 
-def check(a: str, b: str, *, strict: bool = False, block: Sequence[int] | int | None = None) -> Check:
+def check(
+    a: str, b: str, *, strict: bool = False, whole_program: bool = False, block: Sequence[int] | int | None = None
+) -> Check:
     """Whether module b computes what a does, with shared memory laid out anew. It trusts nothing of ``optimize``."""
     shape = _shape(block, "block")
-    return Check(*_core.reuse_check(a, b, strict, [] if shape is None else list(shape), asked("auto", 0, None)))
+    return Check(*_core.reuse_check(a, b, strict, whole_program, [] if shape is None else list(shape), asked("auto", 0, None)))
 
 
 class Occupancy(NamedTuple):

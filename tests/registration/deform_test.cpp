@@ -129,6 +129,27 @@ TEST(EstimateDeformation, OfExchangedImagesIsTheInverse) {
             0.1);  // .05 voxel
 }
 
+// Grids that differ in size, spacing, direction and order of axes.
+TEST(EstimateDeformation, OfExchangedImagesOnOtherGridsIsTheInverse) {
+  const Space a_space = space_around(40, 44, 30, {1.8, 1.7, 2.4});
+  std::vector<std::size_t> source;
+  Space b_space = reordered(space_around(34, 42, 45, {2.2, 1.9, 1.7}), {1, 2, 0}, 5, source);
+  const Affine place{{{0.97, -0.2, 0.1, 9}, {0.21, 0.96, -0.15, -30}, {-0.07, 0.17, 0.98, 4}}};
+  b_space.to_world = compose(b_space.to_world, place);
+  const Affine pose{{{1.03, 0.08, 0, 2}, {-0.09, 0.95, 0.1, -3}, {0, -0.1, 1.02, 1}}};
+  const Affine affine = compose(pose, place);
+  const auto truth = [&](const Point& p) { return map_point(affine, wave(p)); };
+  const PlacedImage a = head_on(a_space, [&](const Point&p) { return map_point(pose, wave(p)); }),
+                    b = head_on(b_space, [&](const Point&p) { return map_point(inverse(place), p); });
+  const DeformOptions options{.iterations = {40, 40}};
+  const DisplacementField there = estimate_deformation(a, b, affine, options).field,
+                          back = estimate_deformation(b, a, inverse(affine), options).field;
+  const auto forward = map_of(there), backward = map_of(back);
+  EXPECT_LT(mean_distance(a_space, truth, forward), 0.7);
+  EXPECT_LT(mean_distance(a_space, same(), [&](const Point& p) { return backward(forward(p)); }),
+            0.05);  // .03 voxel
+}
+
 TEST(EstimateDeformation, DoesNotDependOnTheOrderOfAxes) {
   const Space space = space_around(18, 21, 16, {3.2, 3, 3.4});
   const PlacedImage a = head_on(space, wave), b = head_on(space);
