@@ -258,7 +258,7 @@ TEST(EstimateDeformation, RefusesWhatMakesNoSense) {
   const PlacedImage head = head_on(space_around(20, 20, 20));
   const Affine same = identity_affine();
   EXPECT_THROW(estimate_deformation(head, head_on(space_around(20, 20, 1)), same), BadInput);
-  EXPECT_THROW(estimate_deformation(head, head, same, {.iterations = {}}), BadInput);
+  EXPECT_THROW(estimate_deformation(head, head, same, {.iterations = std::vector<int>(11, 1)}), BadInput);
   EXPECT_THROW(estimate_deformation(head, head, same, {.iterations = {-1}}), BadInput);
   EXPECT_THROW(estimate_deformation(head, head, same, {.step = 0}), BadInput);
   EXPECT_THROW(estimate_deformation(head, head, same, {.smooth_update = std::nan("")}), BadInput);
