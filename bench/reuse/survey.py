@@ -89,8 +89,10 @@ def survey(name, folder, tool, with_ptxas):
             elif k["verdict"] == "rewritten":
                 c["rewritten, --when always"] += 1
                 c["thanks to parts of the dynamic array"] += k["dynamic_after"] < k["dynamic_before"]
+                c["thanks to formulas of the launch"] += k["dynamic_formula"] is not None
                 c["thanks to parts of static arrays"] += any("[" in o["name"] and ".." in o["name"] and o["shares"]
-                                                             for o in k["objects"]) and k["dynamic_before"] == 0
+                                                             for o in k["objects"]) and k["dynamic_before"] == 0 \
+                    and k["dynamic_formula"] is None
             else:
                 unchanged[kind_of(k["reason"])] += 1
             c["rewritten by default"] += d["verdict"] == "rewritten"

@@ -83,12 +83,13 @@ Dictionary told(const Denoised& done) {
   return all;
 }
 
-/// @param values  none: `input` is a file. @param mask  none: what `mask_name` says
+/// @param values  none: `input` is a file. @param own_mask  in place of `mask`
 auto denoise(const std::string& input, const std::optional<View<const float, nb::ndim<4>>>& values,
              const std::array<double, 3>& spacing, const Rows& affine, const std::string& bval,
              const std::string& bvec, const std::string& grad, const std::string& mask,
-             const std::string& order, const std::string& regulariser, std::optional<double> lambda,
-             const std::string& solver, const std::string& series, const std::vector<double>& shells,
+             const std::optional<View<const std::uint8_t, nb::ndim<3>>>& own_mask, const std::string& order,
+             const std::string& regulariser, std::optional<double> lambda, const std::string& solver,
+             const std::string& series, const std::vector<double>& shells,
              const std::vector<std::string>& maps, const Asked& asked) {
   Request request;
   request.input = input;
@@ -96,6 +97,15 @@ auto denoise(const std::string& input, const std::optional<View<const float, nb:
   request.bvec = bvec;
   request.grad = grad;
   request.mask = mask;
+  if (own_mask) {
+    if (values)  // of a file it is known later
+      for (const std::size_t axis : {0, 1, 2})
+        if (own_mask->shape(axis) != values->shape(axis + 1))
+          throw BadInput("mask: [" + std::to_string(own_mask->shape(2)) + ", " +
+                         std::to_string(own_mask->shape(1)) + ", " + std::to_string(own_mask->shape(0)) +
+                         "] is not the image's shape");
+    request.own_mask.emplace(own_mask->data(), own_mask->data() + own_mask->size());
+  }
   request.maps = maps;
   request.set(regulariser, lambda, solver, series, shells);
   if (!order.empty()) request.order = imaging::parse_tensor_order(order);
@@ -138,22 +148,8 @@ auto denoise(const std::string& input, const std::optional<View<const float, nb:
 void bind_denoise(nb::module_& module) {
   module.def("denoise", &denoise, nb::arg("input"), nb::arg("values").none(), nb::arg("spacing"),
              nb::arg("affine"), nb::arg("bval"), nb::arg("bvec"), nb::arg("grad"), nb::arg("mask"),
-             nb::arg("order"), nb::arg("regulariser"), nb::arg("lambda_").none(), nb::arg("solver"),
-             nb::arg("series"), nb::arg("shells"), nb::arg("maps"), nb::arg("asked"));
-  module.def(
-      "write_mask",
-      [](const std::string& path, View<const std::uint8_t, nb::ndim<3>> mask,
-         const std::array<double, 3>& spacing, const Rows& affine) {
-        io::Nifti file;
-        for (const std::size_t axis : {2, 1, 0})
-          file.shape.push_back(static_cast<std::int64_t>(mask.shape(axis)));
-        file.spacing = spacing;
-        file.affine = affine;
-        file.type = io::NiftiType::uint8;
-        file.data.assign(mask.data(), mask.data() + mask.size());
-        io::write_nifti(path, file);
-      },
-      nb::arg("path"), nb::arg("mask"), nb::arg("spacing"), nb::arg("affine"));
+             nb::arg("own_mask").none(), nb::arg("order"), nb::arg("regulariser"), nb::arg("lambda_").none(),
+             nb::arg("solver"), nb::arg("series"), nb::arg("shells"), nb::arg("maps"), nb::arg("asked"));
 }
 
 }  // namespace warploom::python

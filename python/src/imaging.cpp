@@ -62,8 +62,7 @@ auto segment(const Volume& values, const std::array<double, 3>& spacing, const s
              const std::string& noise, int classes, std::optional<std::array<double, 2>> means,
              const std::optional<MaskView>& mask, const std::string& start,
              const std::optional<MaskView>& start_mask, const Asked& asked) {
-  imaging::Image image(grid_of(values, spacing), 1);
-  std::copy_n(values.data(), values.size(), image.data.data());
+  const imaging::ImageView image{grid_of(values, spacing), 1, {values.data(), values.size()}};
   imaging::SegmentOptions options{.method = imaging::parse_method(method),
                                   .mu = mu,
                                   .tolerance = tolerance,

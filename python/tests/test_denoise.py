@@ -59,7 +59,21 @@ def test_a_mask_of_the_callers(series):
     found = wl.denoise(image, series / "dwi.bval", series / "dwi.bvec", mask=mask, maps=["md"])
     md = np.asarray(found.md.dataobj)
     assert (md[~mask] == 0).all() and (md[mask] > 0).any()
-    assert found.report["voxels"] <= mask.sum()
+    assert found.report["voxels"] <= mask.sum() and found.report["mask"] == "own"
+    with pytest.raises(ValueError, match=r"mask: \[16, 16, 5\] is not the image's shape"):
+        wl.denoise(image, series / "dwi.bval", series / "dwi.bvec", mask=mask[:, :, 1:])
+    with pytest.raises(ValueError, match="mask"):  # a file's shape is known when it is read
+        wl.denoise(series / "dwi.nii.gz", series / "dwi.bval", series / "dwi.bvec", mask=mask[:, :, 1:])
+
+
+def test_a_mask_is_as_good_as_its_file(series, tool):
+    image = nibabel.load(series / "dwi.nii.gz")
+    mask = np.zeros(image.shape[:3], np.uint8)
+    mask[3:12, 4:14, 1:5] = 1
+    nibabel.save(nibabel.Nifti1Image(mask, image.affine), series / "mask.nii.gz")
+    tool("denoise", "dwi.nii.gz", "--bval", "dwi.bval", "--bvec", "dwi.bvec", "--mask", "mask.nii.gz", "-o", "masked", cwd=series)
+    found = wl.denoise(np.asarray(image.dataobj), series / "dwi.bval", series / "dwi.bvec", mask=mask, affine=image.affine, maps=["fa"])
+    np.testing.assert_array_equal(found.fa, np.asarray(nibabel.load(series / "masked_FA.nii.gz").dataobj))
 
 
 def test_names_what_is_wrong(series):

@@ -102,7 +102,7 @@ def denoise(
         bval, bvec = _gradient_file(bvals, f"{folder}/bvals", "bvals"), _gradient_file(bvecs, f"{folder}/bvecs", "bvecs")
         arrays, report, placed = _core.denoise(
             os.fspath(dwi) if isinstance(dwi, (str, os.PathLike)) else "<image>", values, steps, place, bval, bvec,
-            "" if grad is None else os.fspath(grad), _mask_file(mask, f"{folder}/mask.nii", steps, place), order, regulariser,
+            "" if grad is None else os.fspath(grad), *_mask(mask), order, regulariser,
             lambda_, solver, series, list(shells), list(MAPS if maps is None else maps), run,
         )
     given = {name: _back(array.T, source) for name, array in arrays.items()}
@@ -147,14 +147,14 @@ def _gradient_file(values: Any, path: str, name: str) -> str:
     return path
 
 
-def _mask_file(mask: Any, path: str, spacing: tuple[float, float, float], affine: list[list[float]]) -> str:
+def _mask(mask: Any) -> tuple[str, NDArray[np.uint8] | None]:
+    """Its name, or itself."""
     if isinstance(mask, (str, os.PathLike)):
-        return os.fspath(mask)
+        return os.fspath(mask), None
     array = np.asanyarray(mask.dataobj) if is_nibabel(mask) else on_host(mask, "mask")
     if array.ndim != 3:
         raise BadInput(f"mask: shape {list(array.shape)}, expected [x, y, z]")
-    _core.write_mask(path, np.ascontiguousarray((array != 0).T, dtype=np.uint8), spacing, affine)
-    return path
+    return "", np.ascontiguousarray((array != 0).T, dtype=np.uint8)
 
 
 def _back(values: NDArray[np.float32], source: Any) -> Any:

@@ -58,7 +58,7 @@ def segment(
     (``mu=0.25, lambda1=1, lambda2=1, tol=1e-3, max_num_iter=500, dt=0.5``), and its mask with ``inside="start"``.
 
     Args:
-        image: [ny, nx] or [nz, ny, nx], finite where it counts; computed in float32, and copied. A nibabel image: [x, y(, z)],
+        image: [ny, nx] or [nz, ny, nx], finite where it counts; float32 in C order is not copied. A nibabel image: [x, y(, z)],
             as it lies in its file, with its spacing.
         mu: weight of the contour's length; None: from the noise (convex), 0.25 (level-set).
         lambda1, lambda2, dt, init_level_set: of level-set: weights inside and outside, time step, and ``"checkerboard"``,

@@ -34,12 +34,14 @@ constexpr std::pair<Regulariser, std::string_view> kRegularisers[] = {{Regularis
 
 ChosenMask mask_of(const DenoiseInput& in, const DenoiseRequest& request,
                    const std::function<Image()>& scalar) {
-  const std::string wanted = !request.mask.empty()          ? request.mask
+  const std::string wanted = request.own_mask               ? "own"
+                             : !request.mask.empty()        ? request.mask
                              : in.kind == ImageKind::series ? "auto"
                                                             : "nonzero";
   return choose_mask(
       in.image, wanted,
       [&] {
+        if (request.own_mask) return *request.own_mask;
         if (wanted == "auto") return automatic_mask(scalar());
         if (wanted == "nonzero" || wanted == "none") return Mask{};
         return read_mask(wanted, in.image.grid, in.header.affine, request.input, request.max_memory);
@@ -192,6 +194,7 @@ void check(const DenoiseRequest& r) {
   refuse(r.bval.empty() != r.bvec.empty(),
          fmt::format("{} is missing: a series needs both `bval` and `bvec`, or `grad`",
                      r.bval.empty() ? "`bval`" : "`bvec`"));
+  refuse(r.own_mask && !r.mask.empty(), "`mask` and `own_mask` do not go together: give one");
   const ImageKind kind = r.kind();
   refuse(r.vector && !(r.bval.empty() && r.grad.empty()),
          "`vector` and gradients do not go together: a series is fitted, a vector image is taken as it is");

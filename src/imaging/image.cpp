@@ -9,6 +9,7 @@
 #include "core/large_pages.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/view.hpp"
+#include "warploom/imaging/image_view.hpp"
 
 namespace warploom::imaging {
 namespace {
@@ -18,7 +19,7 @@ struct Shape {
   std::int64_t count;
 };
 
-Shape shape_of(const Image& image, std::string_view what) {
+Shape shape_of(const ImageView& image, std::string_view what) {
   const std::array<std::int64_t, 4> extents{image.channels, image.grid.nz, image.grid.ny, image.grid.nx};
   for (const std::int64_t extent : extents)
     if (extent < 1)
@@ -45,7 +46,7 @@ Part part_of(const Image& image, int channel) {
 std::int64_t Grid::voxels() const { return element_count(std::array{nx, ny, nz}); }
 
 Image::Image(const Grid& g, int c) : grid(g), channels(c) {
-  const auto [shape, count] = shape_of(*this, "an image");
+  const auto [shape, count] = shape_of({grid, channels, data}, "an image");
   const std::string what = fmt::format("an image of shape {}", shape_text(shape));
   require_memory_for(static_cast<std::uint64_t>(count), sizeof(float), what);
   try {
@@ -56,7 +57,9 @@ Image::Image(const Grid& g, int c) : grid(g), channels(c) {
   }
 }
 
-void Image::check(std::string_view what) const {
+void Image::check(std::string_view what) const { ImageView{grid, channels, data}.check(what); }
+
+void ImageView::check(std::string_view what) const {
   const auto [shape, count] = shape_of(*this, what);
   if (data.size() != static_cast<std::size_t>(count))
     throw BadInput(

@@ -60,7 +60,7 @@ void check_convex(const SegmentOptions& o, const Grid& grid) {
   require_mask(o.mask, grid);
 }
 
-void check(const Image& image, const SegmentOptions& o) {
+void check(const ImageView& image, const SegmentOptions& o) {
   if (o.mu) require(not_negative(*o.mu), "mu", *o.mu, "finite and at least 0");
   if (o.tolerance)
     require(not_negative(*o.tolerance), "the tolerance", *o.tolerance, "finite and at least 0");
@@ -80,7 +80,7 @@ void check(const Image& image, const SegmentOptions& o) {
 }
 
 /// @throws BadInput (not finite or constant where it counts, nothing counts)
-ScaledImage scaled_image(const Image& image, const Mask& mask) {
+ScaledImage scaled_image(const ImageView& image, const Mask& mask) {
   ScaledImage out;
   std::int64_t bad = 0;
   float low = std::numeric_limits<float>::infinity(), high = -low;
@@ -159,7 +159,11 @@ SegmentOptions usual_options(SegmentOptions options, const Grid& grid) {
   return options;
 }
 
-Segmentation segment(const Image& image, const SegmentOptions& given) try {
+Segmentation segment(const Image& image, const SegmentOptions& options) {
+  return segment(ImageView{image.grid, image.channels, image.data}, options);
+}
+
+Segmentation segment(const ImageView& image, const SegmentOptions& given) try {
   check(image, given);
   const DeviceScope scope(given.run, "a segmentation", kBuiltWithCuda);
   const SegmentOptions options = usual_options(given, image.grid);

@@ -17,7 +17,7 @@ using Means = std::vector<double>;  // ascending, as u
 
 class Classes {
  public:
-  Classes(const Image& image, ScaledImage scaled, const SegmentOptions& options)
+  Classes(const ImageView& image, ScaledImage scaled, const SegmentOptions& options)
       : image_(image),
         scaled_(std::move(scaled)),
         options_(options),
@@ -211,7 +211,7 @@ class Classes {
     return out;
   }
 
-  const Image& image_;
+  const ImageView& image_;
   const ScaledImage scaled_;
   const SegmentOptions& options_;
   ConvexProblem problem_;
@@ -220,7 +220,8 @@ class Classes {
 
 }  // namespace
 
-Segmentation segment_classes(const Image& image, const ScaledImage& scaled, const SegmentOptions& options) {
+Segmentation segment_classes(const ImageView& image, const ScaledImage& scaled,
+                             const SegmentOptions& options) {
   const double noise = options.mu ? 0 : finest_noise(scaled.data.data(), image.grid, options.mask);
   Segmentation out =
       Classes(image, options.noise == Noise::counts ? roots_of(scaled) : scaled, options).run();

@@ -168,7 +168,7 @@ std::unique_ptr<ConvexBackend> backend_for(const ConvexProblem& problem, [[maybe
 }
 
 /// The mask, the image's means on both sides, and v less the threshold where the mask is taken of it.
-void fill(Segmentation& out, const Image& image, const ScaledImage& scaled, const SegmentOptions& options,
+void fill(Segmentation& out, const ImageView& image, const ScaledImage& scaled, const SegmentOptions& options,
           ConvexBackend& backend, const Candidate& best) {
   std::vector<float>& v = out.level_set.data;
   backend.read(v.data());
@@ -202,8 +202,8 @@ struct TwoSides {
   double strip = 0;  ///< Alternation::strip() [smallest spacing]
 };
 
-TwoSides two_sides(const Image& image, const ScaledImage& scaled, const SegmentOptions& options, double noise,
-                   Device device) {
+TwoSides two_sides(const ImageView& image, const ScaledImage& scaled, const SegmentOptions& options,
+                   double noise, Device device) {
   constexpr int kFirstChecks = 10, kBetweenChecks = 20;  // iterations to the first two, and after them
   const ConvexProblem problem{image.grid, edges_of(relative_spacing(image.grid)), scaled.data.data(),
                               options.mask.empty() ? nullptr : options.mask.data()};
@@ -258,7 +258,7 @@ TwoSides two_sides(const Image& image, const ScaledImage& scaled, const SegmentO
 
 }  // namespace
 
-Segmentation segment_convex(const Image& image, const ScaledImage& scaled, const SegmentOptions& options,
+Segmentation segment_convex(const ImageView& image, const ScaledImage& scaled, const SegmentOptions& options,
                             Device device) {
   const auto noise = [&](const ScaledImage& of) {
     return options.mu ? 0.0 : finest_noise(of.data.data(), image.grid, options.mask);

@@ -83,11 +83,12 @@ struct ScaledImage {
 ScaledImage roots_of(const ScaledImage& scaled);
 
 /// Both are given options that usual_options() filled and segment() checked.
-Segmentation segment_convex(const Image& image, const ScaledImage& scaled, const SegmentOptions& options,
+Segmentation segment_convex(const ImageView& image, const ScaledImage& scaled, const SegmentOptions& options,
                             Device device);
-Segmentation segment_classes(const Image& image, const ScaledImage& scaled, const SegmentOptions& options);
-Segmentation segment_level_set(const Image& image, const ScaledImage& scaled, const SegmentOptions& options,
-                               Device device);
+Segmentation segment_classes(const ImageView& image, const ScaledImage& scaled,
+                             const SegmentOptions& options);
+Segmentation segment_level_set(const ImageView& image, const ScaledImage& scaled,
+                               const SegmentOptions& options, Device device);
 
 /// Spacing over the smallest; 0 along an axis with one voxel.
 std::array<double, 3> relative_spacing(const Grid& grid);

@@ -36,8 +36,8 @@ SegmentOutcome evolve(const SegmentProblem& problem, [[maybe_unused]] Device dev
 
 }  // namespace
 
-Segmentation segment_level_set(const Image& image, const ScaledImage& scaled, const SegmentOptions& options,
-                               Device device) {
+Segmentation segment_level_set(const ImageView& image, const ScaledImage& scaled,
+                               const SegmentOptions& options, Device device) {
   const std::vector<float>& u = scaled.data;
   Segmentation out;
   const std::array<double, 3> spacing = relative_spacing(image.grid);

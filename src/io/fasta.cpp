@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 
+#include "io/lines.hpp"
 #include "io/words.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
@@ -14,15 +15,6 @@
 
 namespace warploom::io {
 namespace {
-
-/// Takes the next line off `rest`, without its end.
-std::string_view next_line(std::string_view& rest) {
-  const std::size_t end = std::min(rest.find_first_of("\r\n"), rest.size());
-  const std::string_view line = rest.substr(0, end);
-  rest.remove_prefix(end);
-  rest.remove_prefix(rest.starts_with("\r\n") ? 2 : rest.empty() ? 0 : 1);
-  return line;
-}
 
 /// A record from its header, which begins with '>'.
 FastaRecord header(std::string_view line, std::int64_t number) {

@@ -13,7 +13,7 @@ constexpr unsigned kDeepest = 24;
 
 }  // namespace
 
-Bounds AddressRanges::Finder::bounds_of(const Linear& sum, const std::vector<Condition>& where) {
+std::vector<Linear> AddressRanges::Finder::facts_at(const Linear& sum, const std::vector<Condition>& where) {
   std::vector<Linear> known;
   for (const Condition& c : where) {
     const std::vector<Linear>& more = facts_of(c);
@@ -21,10 +21,26 @@ Bounds AddressRanges::Finder::bounds_of(const Linear& sum, const std::vector<Con
   }
   for (const auto& [id, factor] : sum.terms)
     if (const MaybeLinear behind = not_before_first(id)) known.push_back(*behind);
+  return known;
+}
+
+Bounds AddressRanges::Finder::bounds_of(const Linear& sum, const std::vector<Condition>& where) {
+  const std::vector<Linear> known = facts_at(sum, where);
   Bounds b{std::nullopt, upper(sum, known, 0)};
   if (const MaybeLinear negative = times(sum, -1)) b.least = upper(*negative, known, 0);
   if (b.least) b.least = times(*b.least, -1);
   return b;
+}
+
+AddressRange AddressRanges::Finder::all_bounds_of(const Linear& sum, const std::vector<Condition>& where) {
+  const std::vector<Linear> known = facts_at(sum, where);
+  AddressRange range;
+  range.sum = sum;
+  range.most = upper(sum, known, 0, &range.all_most);
+  if (const MaybeLinear negative = times(sum, -1)) range.least = upper(*negative, known, 0, &range.all_least);
+  if (range.least) range.least = times(*range.least, -1);
+  for (Linear& least : range.all_least) least = *times(least, -1);
+  return range;
 }
 
 MaybeLinear AddressRanges::Finder::not_before_first(std::uint32_t id) {
@@ -46,14 +62,22 @@ std::pair<Linear, Linear> AddressRanges::Finder::parted(const Linear& sum) const
   return {uniform, other};
 }
 
-MaybeLinear AddressRanges::Finder::upper(const Linear& sum, const std::vector<Linear>& known,
-                                         unsigned depth) {
+MaybeLinear AddressRanges::Finder::upper(const Linear& sum, const std::vector<Linear>& known, unsigned depth,
+                                         std::vector<Linear>* all) {
   const auto [uniform, other] = parted(sum);
-  if (other.terms.empty()) return uniform;
+  if (other.terms.empty()) {
+    if (all != nullptr) *all = {uniform};
+    return uniform;
+  }
   if (depth > kDeepest) return std::nullopt;
   MaybeLinear best;
   const auto offer = [&](const MaybeLinear& candidate) {
     if (!candidate) return;
+    if (all != nullptr &&
+        std::ranges::none_of(*all, [&](const Linear& a) { return at_most(a, *candidate); })) {
+      std::erase_if(*all, [&](const Linear& a) { return at_most(*candidate, a); });
+      all->push_back(*candidate);
+    }
     // Of two that nothing is known of to each other, the one that is less at its greatest.
     const auto mine = extreme(*candidate, true), other_s = best ? extreme(*best, true) : std::nullopt;
     if (!best || at_most(*candidate, *best) ||

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "ptx/conditions.hpp"
-#include "ptx/linear.hpp"
+#include "warploom/ptx/linear.hpp"
 #include "warploom/ptx/ranges.hpp"
 
 namespace warploom::ptx {
@@ -132,11 +132,16 @@ struct AddressRanges::Finder {
 
   // ---- bounds
   Bounds bounds_of(const Linear& sum, const std::vector<Condition>& where);
+  /// Of AddressRange, too.
+  AddressRange all_bounds_of(const Linear& sum, const std::vector<Condition>& where);
+  std::vector<Linear> facts_at(const Linear& sum, const std::vector<Condition>& where);
   /// Of what advances evenly in a loop from a number that threads differ in: at most 0, for it only advances.
   MaybeLinear not_before_first(std::uint32_t id);
   std::pair<Linear, Linear> parted(const Linear& sum) const;
   /// A bound of `sum`, where each of `known` is at most 0.
-  MaybeLinear upper(const Linear& sum, const std::vector<Linear>& known, unsigned depth);
+  /// @param all  gets every bound that is found and not worse than another
+  MaybeLinear upper(const Linear& sum, const std::vector<Linear>& known, unsigned depth,
+                    std::vector<Linear>* all = nullptr);
   Bounds atom_bounds(std::uint32_t id);
   Integer signed_register(std::uint32_t reg) const;
   Bounds joined_inputs(std::uint32_t phi);

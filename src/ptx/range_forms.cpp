@@ -179,6 +179,8 @@ std::optional<Form> AddressRanges::Finder::instruction_form(std::uint32_t at) {
       return difference(in(1), in(2));
     case Op::neg:
       return product(in(1), Form{kNone, number(-1)});
+    case Op::not_:  // -a - 1, whatever the width
+      return type.bits < 32 ? std::nullopt : difference(Form{kNone, number(-1)}, in(1));
     case Op::shl: {
       const std::optional<Form> by =
           i.operand_count == 3 ? operand_form(i.first_operand + 2, 32) : std::nullopt;
@@ -219,7 +221,11 @@ std::optional<Form> AddressRanges::Finder::parameter(const Instruction& i) {
   if (base.kind != OperandKind::symbol || std::ranges::find(f.parameters, base.id) == f.parameters.end())
     return std::nullopt;
   const auto it = parameter_atoms.find({base.id, static_cast<std::uint32_t>(base.value + address.value)});
-  return it == parameter_atoms.end() ? std::nullopt : std::optional(atom(it->second));
+  // Half of it, or more than it, is another number.
+  if (it == parameter_atoms.end() ||
+      unknowns.at(it->second).bytes != type_bytes(module.opcode(i).parts.back()))
+    return std::nullopt;
+  return atom(it->second);
 }
 
 void AddressRanges::Finder::allow_parameters() {

@@ -107,8 +107,9 @@ AddressRange AddressRanges::of(std::uint32_t instruction, std::uint32_t operand)
   if (!finder_->cfg.reducible || !finder_->cfg.reachable[finder_->cfg.block_of[instruction]]) return {};
   const std::optional<Form> form = finder_->operand_form(operand, 64);
   if (!form || form->base == kNone) return {};
-  const Bounds b = finder_->bounds_of(form->sum, finder_->conditions.at(instruction));
-  return {form->base, b.least, b.most, form->sum};
+  AddressRange range = finder_->all_bounds_of(form->sum, finder_->conditions.at(instruction));
+  range.variable = form->base;
+  return range;
 }
 
 std::optional<Linear> AddressRanges::sum_of(std::uint32_t value) {
@@ -124,8 +125,7 @@ AddressRange AddressRanges::bounds(const Linear& sum, std::uint32_t instruction)
       std::ranges::any_of(sum.terms, [&](const auto& t) { return t.first >= finder_->bounds.size(); }))
     throw BadInput("bounds of a sum: no sum of this kernel's numbers, or no instruction of it");
   if (!finder_->cfg.reducible || !finder_->cfg.reachable[finder_->cfg.block_of[instruction]]) return {};
-  const Bounds b = finder_->bounds_of(sum, finder_->conditions.at(instruction));
-  return {kNone, b.least, b.most, sum};
+  return finder_->all_bounds_of(sum, finder_->conditions.at(instruction));
 }
 
 std::vector<Condition> AddressRanges::conditions(std::uint32_t instruction) const {
@@ -147,6 +147,12 @@ const Unknown& AddressRanges::unknown(std::uint32_t id) const {
   const auto it = finder_->unknowns.find(id);
   if (it == finder_->unknowns.end()) throw BadInput(fmt::format("there is no unknown {}", id));
   return it->second;
+}
+
+std::vector<std::uint32_t> AddressRanges::unknowns() const {
+  std::vector<std::uint32_t> ids;
+  for (const auto& [id, unknown] : finder_->unknowns) ids.push_back(id);
+  return ids;
 }
 
 }  // namespace warploom::ptx

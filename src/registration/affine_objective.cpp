@@ -88,4 +88,22 @@ double AffineObjective::value(const Affine& affine, Affine* derivative) {
   return value;
 }
 
+double TwoSidedObjective::value(const Affine& affine, Affine* derivative) {
+  const Affine back = inverse(affine);
+  Affine by_back{};
+  const double value = (there_.value(affine, derivative) + back_.value(back, &by_back)) / 2;
+  // The inverse B of A changes by -B dA B.
+  for (std::size_t r = 0; r < 3; ++r)
+    for (std::size_t c = 0; c < 4; ++c) {
+      double sum = 0;
+      for (std::size_t i = 0; i < 3; ++i) {
+        double along = c == 3 ? by_back[i][3] : 0;
+        for (std::size_t j = 0; c < 3 && j < 4; ++j) along += by_back[i][j] * back[c][j];
+        sum += back[i][r] * along;
+      }
+      (*derivative)[r][c] = ((*derivative)[r][c] - sum) / 2;
+    }
+  return value;
+}
+
 }  // namespace warploom::registration

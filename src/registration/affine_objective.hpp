@@ -36,4 +36,18 @@ class AffineObjective {
   void (*moments_)(const MomentRow&, double*) = WARPLOOM_PICK(moment_row);
 };
 
+/// The mean of what is found on either image's grid, the other drawn there: exchanged images have the same
+/// value at the inverse map.
+class TwoSidedObjective {
+ public:
+  TwoSidedObjective(const Level& fixed, const Level& moving, Measure measure, int radius)
+      : there_(fixed, moving, measure, radius), back_(moving, fixed, measure, radius) {}
+
+  /// @param derivative  of the value by the twelve numbers of the map
+  double value(const Affine& affine, Affine* derivative);
+
+ private:
+  AffineObjective there_, back_;
+};
+
 }  // namespace warploom::registration

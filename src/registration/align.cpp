@@ -19,8 +19,8 @@ namespace {
 
 // Along the fixed image at the coarsest resolution.
 constexpr double kCoarsestExtent = 32;
-// What an affine map is to gain from the finest voxels is less than rounding if there are more.
-constexpr std::int64_t kMostVoxels = 4'000'000;
+// What an affine map is to gain from finer voxels is less than rounding if an image has more, in the mean.
+constexpr std::int64_t kMostVoxels = 500'000;
 // Starts that are improved at the coarsest resolution, and how many of them go on to the next.
 constexpr std::size_t kImproved = 10, kGoOn = 3;
 // Starts whose turns differ by less have one optimum [radians].
@@ -60,9 +60,10 @@ Point difference(const Point& to, const Point& from) {
 }
 
 // BFGS on steps from where it is: the history of gradients is kept as if the steps' space were flat.
+template <class Objective>
 class Climb {
  public:
-  Climb(AffineObjective& objective, const MotionModel& model, double voxel, int& evaluations)
+  Climb(Objective& objective, const MotionModel& model, double voxel, int& evaluations)
       : objective_(objective),
         model_(model),
         voxel_(voxel),
@@ -139,7 +140,7 @@ class Climb {
         h[i * n_ + j] += (1 + yhy / sy) * step[i] * step[j] / sy - (hy[i] * step[j] + step[i] * hy[j]) / sy;
   }
 
-  AffineObjective& objective_;
+  Objective& objective_;
   const MotionModel& model_;
   double voxel_;
   int& evaluations_;
@@ -258,14 +259,19 @@ Alignment estimate_affine(const PlacedImage& fixed_image, const PlacedImage& mov
     if (io::determinant(*options.start) < 0) throw BadInput("the start mirrors: its determinant is negative");
   }
 
-  const double finest = smallest_spacing(fixed.space);
+  const double finest = std::sqrt(smallest_spacing(fixed.space) * smallest_spacing(moving.space));
   const auto spacing = spacing_of(fixed.space.to_world);
   const double extent =
       std::max({static_cast<double>(fixed.space.grid.nx) * spacing[0],
                 static_cast<double>(fixed.space.grid.ny) * spacing[1],
                 fixed.space.grid.nz > 1 ? static_cast<double>(fixed.space.grid.nz) * spacing[2] : 0.0});
-  int resolution = 0;
+  int resolution = 0, last = 0;
   while (extent / (finest * std::exp2(resolution)) > kCoarsestExtent) ++resolution;
+  const auto voxels_at = [&](int at) {
+    const double voxel = finest * std::exp2(at);
+    return coarser(fixed.space, voxel).grid.voxels() + coarser(moving.space, voxel).grid.voxels();
+  };
+  while (last < resolution && voxels_at(last) > 2 * kMostVoxels) ++last;
 
   Alignment out;
   std::vector<Candidate> candidates{{options.start.value_or(identity_affine()), 0}};
@@ -274,10 +280,9 @@ Alignment estimate_affine(const PlacedImage& fixed_image, const PlacedImage& mov
   const double reach = 0.4 * extent;
   const MotionModel model(options.motion, fixed.space, middle, reach),
       rigid(Motion::rigid, fixed.space, middle, reach);
-  for (bool first = true; resolution >= 0; --resolution, first = false) {
+  for (bool first = true; resolution >= last; --resolution, first = false) {
     const double voxel = finest * std::exp2(resolution);
     const Level coarse_fixed = coarser(fixed, voxel), coarse_moving = coarser(moving, voxel);
-    if (!first && coarse_fixed.extents().voxels() > kMostVoxels) break;
     AffineObjective objective(coarse_fixed, coarse_moving, options.measure, options.radius);
     if (first && options.start) {
       out.report.before = objective.value(*options.start);
@@ -288,8 +293,15 @@ Alignment estimate_affine(const PlacedImage& fixed_image, const PlacedImage& mov
       Climb climb(objective, rigid, voxel, out.report.evaluations);
       for (Candidate& c : candidates) c = climb.from(c.affine, 20);
     }
-    Climb climb(objective, model, voxel, out.report.evaluations);
-    for (Candidate& c : candidates) c = climb.from(c.affine, 40);
+    if (first || resolution > last) {
+      Climb climb(objective, model, voxel, out.report.evaluations);
+      for (Candidate& c : candidates) c = climb.from(c.affine, 40);
+    }
+    if (resolution == last) {
+      TwoSidedObjective both(coarse_fixed, coarse_moving, options.measure, options.radius);
+      Climb climb(both, model, voxel, out.report.evaluations);
+      for (Candidate& c : candidates) c = climb.from(c.affine, 40);
+    }
     std::stable_sort(candidates.begin(), candidates.end(), better);
     // The winner is told from its rivals by finer detail; those that met it are none.
     std::vector<Candidate> going_on;

@@ -14,6 +14,7 @@
 #include "registration/demons.hpp"
 #include "registration/devices.hpp"
 #include "registration/greedy.hpp"
+#include "registration/middle.hpp"
 #include "registration/positive_step.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/registration/resample.hpp"
@@ -22,6 +23,12 @@ namespace warploom::registration {
 namespace {
 
 constexpr double kLeastOfResult = 0.01;
+
+/// Why so: design 0013.
+std::vector<int> chosen_levels(DeformMethod method, bool in_a_plane) {
+  if (method == DeformMethod::greedy && !in_a_plane) return {60, 60, 60, 20};
+  return {60, 60, 20};
+}
 
 void check_options(const DeformOptions& o) {
   const auto within = [](double v, double from, double to, const char* what) {
@@ -39,71 +46,6 @@ void check_options(const DeformOptions& o) {
   within(o.step, 1e-3, 2, "the step [voxels]");
   within(o.smooth_update, 0, 8, "the smoothing of updates [voxels]");
   within(o.smooth_field, 0, 8, "the smoothing of the displacement [voxels]");
-}
-
-// h of a coarser grid on a finer one.
-std::vector<float> refine(const std::vector<float>& h, const Space& from, const Space& to) {
-  const GridSize grid{to.grid.nx, to.grid.ny, to.grid.nz}, source{from.grid.nx, from.grid.ny, from.grid.nz};
-  const VoxelMap map = voxel_map(identity_affine(), to, from);
-  const auto old_spacing = spacing_of(from.to_world), spacing = spacing_of(to.to_world);
-  std::vector<float> out(static_cast<std::size_t>(3 * grid.voxels()));
-  const auto sample = WARPLOOM_PICK(sample_strip);
-  for_strips(grid, [&](const Strip& strip, std::int64_t) {
-    for (std::int64_t c = 0; c < 3; ++c) {
-      float* component = out.data() + c * grid.voxels();
-      sample({grid, strip, source, h.data() + c * source.voxels(), nullptr, map, nullptr, 1, component,
-              nullptr, nullptr});
-      const auto scale =
-          static_cast<float>(old_spacing[static_cast<std::size_t>(c)] / spacing[static_cast<std::size_t>(c)]);
-      const std::int64_t first = (strip.z * grid.ny + strip.y_from) * grid.nx,
-                         end = (strip.z * grid.ny + strip.y_to) * grid.nx;
-      for (std::int64_t i = first; i < end; ++i) component[i] *= scale;
-    }
-  });
-  return out;
-}
-
-// 2 h(y) at the y for which y - h(y) is x: e = h(x + e), which converges since h stretches nothing to twice
-// its length.
-std::vector<float> through_the_middle(const std::vector<float>& h, const GridSize& grid) {
-  const auto [nx, ny, nz] = grid;
-  const std::int64_t plane = nx * ny, voxels = grid.voxels();
-  std::vector<float> out(h.size());
-  for_strips(grid, [&, nx = nx, ny = ny, nz = nz](const Strip& strip, std::int64_t) {
-    const auto cell = [](float& p, std::int64_t n, std::int64_t stride, std::int64_t& step) {
-      p = std::min(std::max(p, 0.0F), static_cast<float>(n - 1));
-      const auto i =
-          static_cast<std::int64_t>(std::min(p, static_cast<float>(std::max<std::int64_t>(n - 2, 0))));
-      p -= static_cast<float>(i);
-      step = n > 1 ? stride : 0;
-      return i * stride;
-    };
-    for (std::int64_t y = strip.y_from; y < strip.y_to; ++y)
-      for (std::int64_t x = 0; x < nx; ++x) {
-        const std::int64_t at = strip.z * plane + y * nx + x;
-        float e[3] = {h[static_cast<std::size_t>(at)], h[static_cast<std::size_t>(at + voxels)],
-                      h[static_cast<std::size_t>(at + 2 * voxels)]};
-        for (int k = 0; k < 60; ++k) {
-          float px = static_cast<float>(x) + e[0], py = static_cast<float>(y) + e[1],
-                pz = static_cast<float>(strip.z) + e[2];
-          std::int64_t sx = 0, sy = 0, sz = 0;
-          const std::int64_t corner = cell(px, nx, 1, sx) + cell(py, ny, nx, sy) + cell(pz, nz, plane, sz);
-          float change = 0;
-          for (int c = 0; c < 3; ++c) {
-            const float* v = h.data() + c * voxels + corner;
-            const float a = v[0] + px * (v[sx] - v[0]), b = v[sy] + px * (v[sy + sx] - v[sy]);
-            const float d = v[sz] + px * (v[sz + sx] - v[sz]),
-                        f = v[sz + sy] + px * (v[sz + sy + sx] - v[sz + sy]);
-            const float near = a + py * (b - a), far = d + py * (f - d), value = near + pz * (far - near);
-            change = std::max(change, std::abs(value - e[c]));
-            e[c] = value;
-          }
-          if (change < 1e-4F) break;
-        }
-        for (int c = 0; c < 3; ++c) out[static_cast<std::size_t>(at + c * voxels)] = 2 * e[c];
-      }
-  });
-  return out;
 }
 
 // A(x + u(x)) - x [mm]
@@ -161,10 +103,10 @@ std::vector<float> improve_at_all(const Level& fixed, const Level& moving, const
   if constexpr (kBuiltWithCuda)
     if (report.device.is_gpu()) return deform_greedily_cuda(fixed, moving, affine, options, report);
   // The greedy method moves both images to the middle between them; the others move one all the way.
-  const bool halfway = options.method == DeformMethod::greedy;
-  const auto improve = halfway                                     ? improve_greedily_cpu
-                       : options.method == DeformMethod::curvature ? improve_by_curvature_cpu
-                                                                   : improve_by_demons_cpu;
+  if (options.method == DeformMethod::greedy)
+    return deform_greedily_cpu(fixed, moving, affine, options, report);
+  const auto improve =
+      options.method == DeformMethod::curvature ? improve_by_curvature_cpu : improve_by_demons_cpu;
   const double finest = smallest_spacing(fixed.space);
   std::vector<float> h;
   Space space = fixed.space;
@@ -182,7 +124,7 @@ std::vector<float> improve_at_all(const Level& fixed, const Level& moving, const
     else
       report.iterations.push_back(0);
   }
-  return halfway ? through_the_middle(h, fixed.extents()) : h;
+  return h;
 }
 
 }  // namespace
@@ -204,7 +146,10 @@ bool runs_on_a_gpu(const DeformOptions& options) {
 }
 
 Deformation estimate_deformation(const PlacedImage& fixed_image, const PlacedImage& moving_image,
-                                 const Affine& affine, const DeformOptions& options) {
+                                 const Affine& affine, const DeformOptions& asked) {
+  DeformOptions options = asked;
+  if (options.iterations.empty())
+    options.iterations = chosen_levels(options.method, fixed_image.image.grid.nz == 1);
   check_options(options);
   const DeviceScope scope(options.run, "registration", runs_on_a_gpu(options));
   const auto begin = std::chrono::steady_clock::now();
@@ -227,6 +172,7 @@ Deformation estimate_deformation(const PlacedImage& fixed_image, const PlacedIma
 
   Deformation out;
   out.report.device = scope.device();
+  out.report.levels = options.iterations;
   out.field = in_the_world(improve_at_all(fixed, moving, affine, options, out.report), affine, fixed.space);
   if (!options.allow_folds) {
     // The composed map is interpolated anew, between its own values.

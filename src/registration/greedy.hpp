@@ -17,17 +17,18 @@ inline constexpr int kLookEvery = 10;
 inline constexpr float kShortest = 0.02F;
 /// So often what mends id + h may fold id - h, and the other way round.
 inline constexpr int kTurns = 20;
+/// Spacing of the k-th resolution [mm].
+double resolution(const Space& finest, const DeformOptions& options, std::size_t k);
 /// A force is a derivative by mm; a displacement, in voxels of its axis.
-std::array<float, 3> force_weights(const Space& fixed);
+std::array<float, 3> force_weights(const Space& space);
 }  // namespace greedy
 
-/// One resolution of estimate_deformation(): improves `h` [3, nz, ny, nx], in voxels of `fixed`.
-/// @param map  of voxels of `fixed` to those of `moving`
-void improve_greedily_cpu(const Level& fixed, const Level& moving, const VoxelMap& map,
-                          const DeformOptions& options, int iterations, std::vector<float>& h,
-                          DeformReport& report);
+/// All resolutions of estimate_deformation(). @returns u [3, nz, ny, nx] in voxels of `fixed`: the map is
+/// affine(x + u(x))
+std::vector<float> deform_greedily_cpu(const Level& fixed, const Level& moving, const Affine& affine,
+                                       const DeformOptions& options, DeformReport& report);
 
-/// All resolutions on the current device, in one stream, with one allocation: see deform_greedily().
+/// The same on the current device, in one stream, with one allocation: see deform_greedily().
 /// @throws BadInput (an extent above 2^20), OutOfMemory, Interrupted
 std::vector<float> deform_greedily_cuda(const Level& fixed, const Level& moving, const Affine& affine,
                                         const DeformOptions& options, DeformReport& report);

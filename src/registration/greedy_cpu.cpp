@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/instruction_sets.hpp"
+#include "registration/affine_objective.hpp"
 #include "registration/greedy.hpp"
 #include "registration/measure.hpp"
+#include "registration/middle.hpp"
 #include "registration/positive_step.hpp"
 #include "registration/smooth.hpp"
 #include "warploom/core/progress.hpp"
@@ -28,25 +31,26 @@ std::int64_t keep_positive(const imaging::Grid& grid, std::span<float> h) {
   return changed;
 }
 
-constexpr VoxelMap kSameVoxel{{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}};
-
 class Greedy {
  public:
-  Greedy(const Level& fixed, const Level& moving, const VoxelMap& map, const DeformOptions& options)
+  /// @param space  of h, among the resolutions of the middle's
+  Greedy(const Space& space, const Middle& middle, const Level& fixed, const Level& moving,
+         const DeformOptions& options)
       : fixed_(fixed),
         moving_(moving),
-        map_(map),
-        grid_(fixed.extents()),
+        to_fixed_(voxel_map(middle.to_fixed, space, fixed.space)),
+        to_moving_(voxel_map(middle.to_moving, space, moving.space)),
+        grid_{space.grid.nx, space.grid.ny, space.grid.nz},
         voxels_(static_cast<std::size_t>(grid_.voxels())),
-        measure_(make_measure(options.measure, options.radius, grid_, spacing_of(fixed.space.to_world),
-                              grid_.voxels())),
+        measure_(
+            make_measure(options.measure, options.radius, grid_, spacing_of(space.to_world), grid_.voxels())),
         smooth_update_(grid_, options.smooth_update),
         smooth_field_(grid_, options.smooth_field),
         warped_(2 * voxels_),
         force_(3 * voxels_),
         update_(3 * voxels_),
         counts_(voxels_),
-        weight_(force_weights(fixed.space)) {}
+        weight_(force_weights(space)) {}
 
   /// Adds at most `step` to h; returns the measure before.
   double iterate(std::vector<float>& h, double step) {
@@ -65,10 +69,10 @@ class Greedy {
     float *fixed = warped_.data(), *moving = fixed + voxels_;
     std::fill(counts_.begin(), counts_.end(), std::uint8_t{1});
     for_strips(grid_, [&](const Strip& strip, std::int64_t) {
-      sample_({grid_, strip, grid_, fixed_.data.data(), mask_of(fixed_), kSameVoxel, h.data(), -1, fixed,
-               nullptr, counts_.data()});
-      sample_({grid_, strip, moving_.extents(), moving_.data.data(), mask_of(moving_), map_, h.data(), 1,
-               moving, nullptr, counts_.data()});
+      sample_({grid_, strip, fixed_.extents(), fixed_.data.data(), mask_of(fixed_), to_fixed_, h.data(), -1,
+               fixed, nullptr, counts_.data()});
+      sample_({grid_, strip, moving_.extents(), moving_.data.data(), mask_of(moving_), to_moving_, h.data(),
+               1, moving, nullptr, counts_.data()});
     });
     return measure_->value(fixed, moving, counts_.data());
   }
@@ -108,7 +112,7 @@ class Greedy {
   }
 
   const Level &fixed_, &moving_;
-  VoxelMap map_;
+  VoxelMap to_fixed_, to_moving_;
   GridSize grid_;
   std::size_t voxels_;
   std::unique_ptr<ImageMeasure> measure_;
@@ -122,27 +126,45 @@ class Greedy {
 
 }  // namespace
 
-std::array<float, 3> greedy::force_weights(const Space& fixed) {
-  const auto spacing = spacing_of(fixed.to_world);
-  const double smallest = smallest_spacing(fixed);
+double greedy::resolution(const Space& finest, const DeformOptions& options, std::size_t k) {
+  return smallest_spacing(finest) * std::exp2(options.iterations.size() - 1 - k);
+}
+
+std::array<float, 3> greedy::force_weights(const Space& space) {
+  const auto spacing = spacing_of(space.to_world);
+  const double smallest = smallest_spacing(space);
   std::array<float, 3> out{};
   for (std::size_t c = 0; c < 3; ++c)
     out[c] = static_cast<float>(smallest * smallest / (spacing[c] * spacing[c]));
   return out;
 }
 
-void improve_greedily_cpu(const Level& fixed, const Level& moving, const VoxelMap& map,
-                          const DeformOptions& options, int iterations, std::vector<float>& h,
-                          DeformReport& report) {
-  Greedy greedy(fixed, moving, map, options);
-  Progress progress("deforming", static_cast<std::uint64_t>(iterations), "iterations");
-  for (int k = 1; k <= iterations; ++k) {
-    report.measure.push_back(greedy.iterate(h, options.step));
-    if (!options.allow_folds && (k % kLookEvery == 0 || k == iterations))
-      report.smoothed_voxels += keep_positive(fixed.space.grid, h);
-    progress.advance();
+std::vector<float> deform_greedily_cpu(const Level& fixed, const Level& moving, const Affine& affine,
+                                       const DeformOptions& options, DeformReport& report) {
+  const Middle middle = middle_of(fixed.space, moving.space, affine);
+  std::vector<float> h;
+  Space space;
+  for (std::size_t k = 0; k < options.iterations.size(); ++k) {
+    const double voxel = resolution(middle.space, options, k);
+    const Space before = std::exchange(space, coarser(middle.space, voxel));
+    if (h.empty())
+      h.assign(static_cast<std::size_t>(3 * space.grid.voxels()), 0.0F);
+    else
+      h = refine(h, before, space);
+    const int iterations = options.iterations[k];
+    report.iterations.push_back(iterations);
+    if (iterations == 0) continue;
+    const Level coarse_fixed = coarser(fixed, voxel), coarse_moving = coarser(moving, voxel);
+    Greedy greedy(space, middle, coarse_fixed, coarse_moving, options);
+    Progress progress("deforming", static_cast<std::uint64_t>(iterations), "iterations");
+    for (int i = 1; i <= iterations; ++i) {
+      report.measure.push_back(greedy.iterate(h, options.step));
+      if (!options.allow_folds && (i % kLookEvery == 0 || i == iterations))
+        report.smoothed_voxels += keep_positive(space.grid, h);
+      progress.advance();
+    }
   }
-  report.iterations.push_back(iterations);
+  return through_the_middle(h, middle, fixed.space);
 }
 
 }  // namespace warploom::registration

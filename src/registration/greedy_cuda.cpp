@@ -81,8 +81,8 @@ class Stream final : public GreedyQueue {
   }
   void halve(const HalveArguments& a) override { check(launch_halve(a, stream_.get()), "halving images"); }
   void refine(const RefineArguments& a) override { check(launch_refine(a, stream_.get()), "refining"); }
-  void through_the_middle(const float* h, const DeviceGrid& grid, float* out) override {
-    check(launch_through_the_middle(h, grid, out, stream_.get()), "composing the map");
+  void through_the_middle(const MiddleArguments& a) override {
+    check(launch_through_the_middle(a, stream_.get()), "composing the map");
     record(ended_);
   }
   void find_folds(const FoldArguments& a) override {

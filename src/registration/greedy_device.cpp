@@ -8,6 +8,7 @@
 #include "core/cuda/memory.hpp"
 #include "registration/affine_objective.hpp"
 #include "registration/greedy.hpp"
+#include "registration/middle.hpp"
 #include "registration/positive_step.hpp"
 #include "registration/smooth.hpp"
 #include "warploom/core/progress.hpp"
@@ -25,12 +26,6 @@ DeviceMap device_map(const VoxelMap& map) {
   DeviceMap out{};
   for (std::size_t r = 0; r < 3; ++r) std::ranges::copy(map[r], out.row[r]);
   return out;
-}
-
-Space coarser_space(Space space, double spacing) {
-  for (int axis = axis_to_halve(space, spacing); axis >= 0; axis = axis_to_halve(space, spacing))
-    space = halved(space, axis);
-  return space;
 }
 
 /// An image's resolutions on the device: the finest stays, the others are made from it.
@@ -92,10 +87,10 @@ class Greedy {
   Greedy(GreedyQueue& queue, const Level& fixed, const Level& moving, const Affine& affine,
          const DeformOptions& options, DeformReport& report)
       : queue_(queue),
-        affine_(affine),
         options_(options),
         report_(report),
-        spacings_(spacings(fixed.space, options)),
+        middle_(middle_of(fixed.space, moving.space, affine)),
+        spacings_(spacings(middle_.space, options)),
         finest_(fixed.space),
         fixed_(fixed, spacings_),
         moving_(moving, spacings_) {
@@ -111,8 +106,8 @@ class Greedy {
     for (std::size_t k = 0; k < spacings_.size(); ++k) {
       const Pyramid::At fixed = fixed_.coarser(queue_, spacings_[k]),
                         moving = moving_.coarser(queue_, spacings_[k]);
-      const Space before = std::exchange(space_, fixed.space);
-      grid_ = fixed.level.grid;
+      const Space before = std::exchange(space_, registration::coarser(middle_.space, spacings_[k]));
+      grid_ = device_grid(space_);
       if (k == 0)
         queue_.clear(h_, 3 * sizeof(float) * voxels());
       else
@@ -120,8 +115,10 @@ class Greedy {
       if (options_.iterations[k] > 0) improve(fixed, moving, options_.iterations[k]);
       report_.iterations.push_back(options_.iterations[k]);
     }
-    queue_.through_the_middle(h_, grid_, force_);
-    std::vector<float> out(3 * voxels());
+    const VoxelMap back = voxel_map(middle_.to_fixed, space_, finest_);
+    queue_.through_the_middle({h_, grid_, device_map(voxel_map(inverse(middle_.to_fixed), finest_, space_)),
+                               device_map(back), force_, device_grid(finest_)});
+    std::vector<float> out(3 * static_cast<std::size_t>(device_grid(finest_).voxels()));
     queue_.download(out.data(), force_, sizeof(float) * out.size());
     return out;
   }
@@ -129,23 +126,24 @@ class Greedy {
  private:
   static std::vector<double> spacings(const Space& space, const DeformOptions& options) {
     std::vector<double> out;
-    for (std::size_t k = 0; k < options.iterations.size(); ++k)
-      out.push_back(smallest_spacing(space) * std::exp2(options.iterations.size() - 1 - k));
+    for (std::size_t k = 0; k < options.iterations.size(); ++k) out.push_back(resolution(space, options, k));
     return out;
   }
 
   void lay_out(Carver& carver) {
     fixed_.lay_out(carver), moving_.lay_out(carver);
-    const std::int64_t voxels = device_grid(finest_).voxels();
+    const std::int64_t voxels = device_grid(middle_.space).voxels();
     h_ = carver.take<float>(3 * voxels);
-    force_ = carver.take<float>(3 * voxels);
+    force_ =
+        carver.take<float>(3 * std::max(voxels, device_grid(finest_).voxels()));  // the result, in the end
     warped_ = carver.take<float>(2 * voxels);
     counts_ = carver.take<std::uint8_t>(voxels);
     statistics_ = carver.take<float>(5 * voxels);
     std::int64_t parts = kReducingBlocks;
     for (const double spacing : spacings_) {
       LnccArguments of{};
-      of.grid = device_grid(coarser_space(finest_, spacing)), of.planes = planes_of_block(of.grid, 1);
+      of.grid = device_grid(registration::coarser(middle_.space, spacing)),
+      of.planes = planes_of_block(of.grid, 1);
       parts = std::max<std::int64_t>(parts, lncc_launch(of).blocks());
     }
     parts_ = carver.take<double>(parts);
@@ -167,12 +165,18 @@ class Greedy {
   }
 
   void improve(const Pyramid::At& fixed, const Pyramid::At& moving, int iterations) {
-    WarpArguments warp{fixed.level, moving.level, device_map(voxel_map(affine_, fixed.space, moving.space)),
-                       h_,          warped_,      counts_};
+    WarpArguments warp{grid_,
+                       fixed.level,
+                       moving.level,
+                       device_map(voxel_map(middle_.to_fixed, space_, fixed.space)),
+                       device_map(voxel_map(middle_.to_moving, space_, moving.space)),
+                       h_,
+                       warped_,
+                       counts_};
     LnccArguments lncc{
         grid_, options_.radius, planes_of_block(grid_, 1), kLnccFloor, warped_, counts_, statistics_, parts_,
         {},    force_};
-    std::ranges::copy(force_weights(fixed.space), lncc.weight);
+    std::ranges::copy(force_weights(space_), lncc.weight);
     SsdArguments ssd{grid_, warped_, counts_, parts_, {}, force_};
     std::ranges::copy(lncc.weight, ssd.weight);
     // What the derivative needed of windows is no longer needed.
@@ -272,9 +276,9 @@ class Greedy {
   }
 
   GreedyQueue& queue_;
-  const Affine& affine_;
   const DeformOptions& options_;
   DeformReport& report_;
+  Middle middle_;
   std::vector<double> spacings_;
   Space finest_, space_{};
   DeviceGrid grid_{};

@@ -134,24 +134,23 @@ struct SmoothPass {
 
 /// Launch: voxel_launch().
 __global__ void __launch_bounds__(kVoxelThreads) warp_images(const WarpArguments a) {
-  const DeviceGrid& e = a.fixed.grid;
-  const std::int64_t at = own_voxel(), voxels = e.voxels();
+  const std::int64_t at = own_voxel(), voxels = a.grid.voxels();
   if (at >= voxels) return;
-  const Voxel v(at, e);
+  const Voxel v(at, a.grid);
   const auto x = static_cast<float>(v.x), y = static_cast<float>(v.y), z = static_cast<float>(v.z);
   const float h[3] = {a.h[at], a.h[at + voxels], a.h[at + 2 * voxels]};
-  const float p[3] = {x - h[0], y - h[1], z - h[2]};
-  float q[3];
+  float p[3], q[3];
 #pragma unroll
   for (int r = 0; r < 3; ++r) {
-    const float(&m)[4] = a.map.row[r];
-    q[r] = (m[1] * y + m[2] * z + m[3]) + m[0] * x + (m[0] * h[0] + m[1] * h[1] + m[2] * h[2]);
+    const float(&m)[4] = a.to_fixed.row[r], (&n)[4] = a.to_moving.row[r];
+    p[r] = (m[1] * y + m[2] * z + m[3]) + m[0] * x - (m[0] * h[0] + m[1] * h[1] + m[2] * h[2]);
+    q[r] = (n[1] * y + n[2] * z + n[3]) + n[0] * x + (n[0] * h[0] + n[1] * h[1] + n[2] * h[2]);
   }
-  const Between there(e, p), other(a.moving.grid, q);
+  const Between there(a.fixed.grid, p), other(a.moving.grid, q);
   a.warped[at] = there.mean(a.fixed.data);
   a.warped[at + voxels] = other.mean(a.moving.data);
-  const bool counts =
-      inside(p, e) && inside(q, a.moving.grid) && !masked_out(p, a.fixed) && !masked_out(q, a.moving);
+  const bool counts = inside(p, a.fixed.grid) && inside(q, a.moving.grid) && !masked_out(p, a.fixed) &&
+                      !masked_out(q, a.moving);
   a.counts[at] = counts ? 1 : 0;
 }
 
@@ -229,7 +228,7 @@ __global__ void __launch_bounds__(kVoxelThreads)
 }
 
 cudaError_t launch_warp(const WarpArguments& a, cudaStream_t stream) {
-  return launch(warp_images, voxel_launch(a.fixed.grid.voxels()), stream, a);
+  return launch(warp_images, voxel_launch(a.grid.voxels()), stream, a);
 }
 cudaError_t launch_lncc(const LnccArguments& a, cudaStream_t stream) {
   return launch(a.radius == 2 ? lncc_statistics<2> : lncc_statistics<kAnyRadius>, lncc_launch(a), stream, a);

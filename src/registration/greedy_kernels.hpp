@@ -35,11 +35,12 @@ struct DeviceMap {
 inline constexpr int kDeviceTaps = 2 * 32 + 1;  ///< of the widest kernel
 
 struct WarpArguments {
+  DeviceGrid grid;
   DeviceLevel fixed, moving;
-  DeviceMap map;         ///< of the fixed image's voxels to the moving one's
-  const float* h;        ///< in voxels of the fixed grid
-  float* warped;         ///< [2, nz, ny, nx]: fixed(y - h(y)), moving(map(y + h(y)))
-  std::uint8_t* counts;  ///< 0 where a point is outside of its image or masked
+  DeviceMap to_fixed, to_moving;  ///< of the grid's voxels to theirs
+  const float* h;                 ///< in voxels of the grid
+  float* warped;                  ///< [2, nz, ny, nx]: fixed(to_fixed(y - h(y))), moving(to_moving(y + h(y)))
+  std::uint8_t* counts;           ///< 0 where a point is outside of its image or masked
 };
 
 /// Windows of 2 radius + 1 voxels along each axis.
@@ -93,6 +94,16 @@ struct RefineArguments {
   float scale[3];
   float* to;
   DeviceGrid grid;
+};
+
+/// out(x) = 2 back(h(y)) at the y for which y - h(y) is where `map` takes x.
+struct MiddleArguments {
+  const float* h;
+  DeviceGrid grid;
+  DeviceMap map;   ///< of `fixed`'s voxels to those of the grid
+  DeviceMap back;  ///< its inverse; vectors are turned by it
+  float* out;      ///< on the grid `fixed`
+  DeviceGrid fixed;
 };
 
 /// For the look for folds of id + sign h.
@@ -176,9 +187,7 @@ cudaError_t launch_add_up(const double* parts, int count, double scale, double* 
 
 cudaError_t launch_halve(const HalveArguments& arguments, cudaStream_t stream);
 cudaError_t launch_refine(const RefineArguments& arguments, cudaStream_t stream);
-/// out(x) = 2 h(y) at the y for which y - h(y) is x.
-cudaError_t launch_through_the_middle(const float* h, const DeviceGrid& grid, float* out,
-                                      cudaStream_t stream);
+cudaError_t launch_through_the_middle(const MiddleArguments& arguments, cudaStream_t stream);
 
 /// Marks and counts what is around cells that are not proved positive.
 cudaError_t launch_find_folds(const FoldArguments& arguments, cudaStream_t stream);

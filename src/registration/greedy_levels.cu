@@ -50,28 +50,35 @@ __global__ void __launch_bounds__(kVoxelThreads) refine_field(const RefineArgume
     a.to[own + c * a.grid.voxels()] = a.scale[c] * there.mean(a.from + c * a.source.voxels());
 }
 
-/// e = h(x + e), which converges since h stretches nothing to twice its length. Launch: voxel_launch(grid).
-__global__ void __launch_bounds__(kVoxelThreads)
-    through_the_middle(const float* h, const DeviceGrid grid, float* out) {
-  const std::int64_t own = own_voxel(), voxels = grid.voxels();
+/// e = h(x + e), which converges since h stretches nothing to twice its length. Launch: voxel_launch(fixed).
+__global__ void __launch_bounds__(kVoxelThreads) through_the_middle(const MiddleArguments a) {
+  const std::int64_t own = own_voxel(), voxels = a.fixed.voxels();
   if (own >= voxels) return;
-  const Voxel v(own, grid);
-  const float at[3] = {static_cast<float>(v.x), static_cast<float>(v.y), static_cast<float>(v.z)};
-  float e[3] = {h[own], h[own + voxels], h[own + 2 * voxels]};
+  const Voxel v(own, a.fixed);
+  const auto x = static_cast<float>(v.x), y = static_cast<float>(v.y), z = static_cast<float>(v.z);
+  float at[3], e[3] = {0, 0, 0};
+#pragma unroll
+  for (int r = 0; r < 3; ++r) {
+    const float(&m)[4] = a.map.row[r];
+    at[r] = m[0] * x + m[1] * y + m[2] * z + m[3];
+  }
   for (int k = 0; k < 60; ++k) {
     const float p[3] = {at[0] + e[0], at[1] + e[1], at[2] + e[2]};
-    const Between there(grid, p);
+    const Between there(a.grid, p);
     float change = 0;
 #pragma unroll
     for (int c = 0; c < 3; ++c) {
-      const float value = there.mean(h + c * voxels);
+      const float value = there.mean(a.h + c * a.grid.voxels());
       change = fmaxf(change, fabsf(value - e[c]));
       e[c] = value;
     }
     if (change < 1e-4F) break;
   }
 #pragma unroll
-  for (int c = 0; c < 3; ++c) out[own + c * voxels] = 2 * e[c];
+  for (int r = 0; r < 3; ++r) {
+    const float(&m)[4] = a.back.row[r];
+    a.out[own + r * voxels] = 2 * (m[0] * e[0] + m[1] * e[1] + m[2] * e[2]);
+  }
 }
 
 cudaError_t launch_halve(const HalveArguments& a, cudaStream_t stream) {
@@ -80,9 +87,8 @@ cudaError_t launch_halve(const HalveArguments& a, cudaStream_t stream) {
 cudaError_t launch_refine(const RefineArguments& a, cudaStream_t stream) {
   return launch(refine_field, voxel_launch(a.grid.voxels()), stream, a);
 }
-cudaError_t launch_through_the_middle(const float* h, const DeviceGrid& grid, float* out,
-                                      cudaStream_t stream) {
-  return launch(through_the_middle, voxel_launch(grid.voxels()), stream, h, grid, out);
+cudaError_t launch_through_the_middle(const MiddleArguments& a, cudaStream_t stream) {
+  return launch(through_the_middle, voxel_launch(a.fixed.voxels()), stream, a);
 }
 
 }  // namespace warploom::registration

@@ -27,7 +27,7 @@ class GreedyQueue {
   virtual void add_up(const double* parts, int count, double scale, double* sum) = 0;
   virtual void halve(const HalveArguments& arguments) = 0;
   virtual void refine(const RefineArguments& arguments) = 0;
-  virtual void through_the_middle(const float* h, const DeviceGrid& grid, float* out) = 0;
+  virtual void through_the_middle(const MiddleArguments& arguments) = 0;
   virtual void find_folds(const FoldArguments& arguments) = 0;
   virtual void smooth_folds(const FoldArguments& arguments) = 0;
   virtual void count_smoothed(const FoldArguments& arguments) = 0;

@@ -129,6 +129,12 @@ Space halved(const Space& space, int axis) {
   return out;
 }
 
+Space coarser(Space space, double spacing) {
+  for (int axis = axis_to_halve(space, spacing); axis >= 0; axis = axis_to_halve(space, spacing))
+    space = halved(space, axis);
+  return space;
+}
+
 Level coarser(Level level, double spacing) {
   for (int axis = axis_to_halve(level.space, spacing); axis >= 0; axis = axis_to_halve(level.space, spacing))
     level = halve(level, axis);

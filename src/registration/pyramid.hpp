@@ -27,6 +27,9 @@ Level finest_level(const PlacedImage& image, const imaging::Mask& mask, const ch
 /// which has the same variance.
 Level coarser(Level level, double spacing);
 
+/// Its grid alone.
+Space coarser(Space space, double spacing);
+
 /// The axis that coarser() halves next, or -1.
 int axis_to_halve(const Space& space, double spacing);
 /// The level with half the voxels along an axis.

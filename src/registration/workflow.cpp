@@ -46,7 +46,19 @@ std::uint64_t memory_for(const imaging::Grid& fixed, const imaging::Grid& moving
     each = options.align.measure == Measure::lncc ? 105 : options.align.measure == Measure::ngf ? 110 : 85;
   if (options.method == Method::curvature) each = options.deform.semi_implicit ? 90 : 160;
   if (options.method == Method::demons) each = 90;
-  return each * voxels(fixed) + 10 * voxels(moving);
+  // The greedy method computes half way between the images: middle_of(), were they side by side.
+  std::uint64_t computed = voxels(fixed);
+  if (options.method == Method::greedy) {
+    const auto along = [&](std::int64_t n, std::int64_t m, std::size_t axis) {
+      const double ratio = std::sqrt(fixed.spacing[axis] / moving.spacing[axis]);
+      return std::ceil((static_cast<double>(n) * ratio + static_cast<double>(m) / ratio) / 2);
+    };
+    const double middle = along(fixed.nx, moving.nx, 0) * along(fixed.ny, moving.ny, 1) *
+                          (fixed.nz == 1 ? 1 : along(fixed.nz, moving.nz, 2));
+    if (middle > static_cast<double>(computed))
+      computed = static_cast<std::uint64_t>(std::min(middle, std::exp2(50)));
+  }
+  return each * computed + 10 * voxels(moving);
 }
 
 Registration register_images(const PlacedImage& fixed, const PlacedImage& moving,

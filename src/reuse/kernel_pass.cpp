@@ -35,9 +35,9 @@ void KernelPass::run() {
     const KernelReport as_prepared = report;
     SharedUse whole = kernel_->use;
     for (const std::optional<Divide> divide :
-         {std::optional(Divide::dynamic_array), std::optional(Divide::static_arrays),
-          std::optional<Divide>()}) {
-      if (divide && (!may_divide || (*divide == Divide::dynamic_array && options_.dynamic_pool))) continue;
+         {std::optional(Divide::dynamic_array), std::optional(Divide::by_launch),
+          std::optional(Divide::static_arrays), std::optional<Divide>()}) {
+      if (divide && (!may_divide || (*divide != Divide::static_arrays && options_.dynamic_pool))) continue;
       if (attempt(divide)) break;
       report = as_prepared;
       // Why an array was not divided is worth telling.
@@ -48,6 +48,7 @@ void KernelPass::run() {
     }
   }
   planner_.reset();
+  carving_.reset();
   ranges_.reset();
   kernel_.reset();  // of thousands of kernels, one at a time is held
   plan_ = {};
@@ -70,7 +71,8 @@ void KernelPass::withdraw(Verdict verdict, std::string reason) {
   report.registers_after = report.registers_before;
   report.dynamic_pool = false;
   report.dynamic_after = report.dynamic_before;
-  for (ObjectReport& o : report.objects) o.offset.reset();
+  report.dynamic_formula = {};
+  for (ObjectReport& o : report.objects) o.offset.reset(), o.place.clear();
   fill_occupancy();
 }
 
@@ -89,14 +91,19 @@ bool KernelPass::attempt(std::optional<Divide> divide) {
   failures_.clear();
   divide_ = divide;
   rests_on_coverage_ = rests_on_parts_ = promise_block_ = false;
-  if (divide_ && !divide_into_parts(*kernel_, *ranges_, *divide_)) return false;
+  if (by_launch())
+    carving_ = Carving::of(*kernel_);
+  else
+    carving_.reset();
+  if (by_launch() ? !carving_ : divide_ && !divide_into_parts(*kernel_, *ranges_, *divide_)) return false;
   const bool wanted = worth_rewriting();
   if (divide_ && !moves_parts()) return false;
-  if (!wanted && of_dynamic_array() && statics_may_share()) return false;
+  if (!wanted && (of_dynamic_array() || by_launch()) && statics_may_share()) return false;
   if (wanted) {
     rests_on_parts_ = divide_.has_value();
     pad_pool();
-    entries = rewrite(*kernel_, plan_, options_.dynamic_pool, promise_block_, edits);
+    entries = rewrite(*kernel_, plan_, options_.dynamic_pool, promise_block_, edits,
+                      carving_ ? &*carving_ : nullptr);
   }
   return true;
 }
@@ -253,14 +260,15 @@ bool KernelPass::has_barrier(const Loop& loop) const {
 
 bool KernelPass::decide() {
   for (const Marker& m : kernel_->use.dead) dead_.push_back({DeadPoint::stated, m.object, m.instruction});
-  if (!disabled("privacy")) {
+  // Where a part lies only the launch knows, and these two reckon with numbers.
+  if (!disabled("privacy") && !by_launch()) {
     const std::vector<DeadPoint> proved = find_iteration_private(*kernel_, failures_);
     dead_.insert(dead_.end(), proved.begin(), proved.end());
     // In a loop without a barrier nothing could share anyway: not the reason to tell.
     std::erase_if(failures_, [&](const NotPrivate& n) { return !has_barrier(kernel_->cfg.loops[n.loop]); });
   }
   dump("privacy", options_.dump ? dump_dead_points(*kernel_, dead_, failures_) : "");
-  if (kernel_->block && use_coverage_ && !disabled("coverage")) {
+  if (kernel_->block && use_coverage_ && !disabled("coverage") && !by_launch()) {
     std::vector<NotCovered> not_covered;
     const std::vector<DeadPoint> proved = find_covered(*kernel_, dead_, not_covered);
     dead_.insert(dead_.end(), proved.begin(), proved.end());
@@ -277,7 +285,8 @@ bool KernelPass::decide() {
   const Interference graph = find_interference(*kernel_, liveness);
   dump("interference", options_.dump ? dump_interference(*kernel_, graph) : "");
   Planner& planner = planner_.emplace(*kernel_, graph, options_.placement);
-  planner.pool_everything = options_.dynamic_pool || of_dynamic_array();
+  planner.pool_everything = options_.dynamic_pool || of_dynamic_array() || by_launch();
+  planner.carving = carving_ ? &*carving_ : nullptr;
   const bool may_insert = options_.insert_barriers && !disabled("barriers");
   plan_ = planner.smallest(may_insert);
   dump("place", options_.dump ? dump_plan(*kernel_, plan_) : "");
@@ -287,6 +296,7 @@ bool KernelPass::decide() {
   const std::uint64_t before = report.bytes_before;
   report.bytes_possible = std::min(before, bytes_of(plan_));
   if (of_dynamic_array()) report.dynamic_possible = std::min(report.dynamic_before, plan_.pool_bytes);
+  if (by_launch()) report.dynamic_formula = describe_formula(*kernel_, *carving_, plan_.carved);
   if ((!plan_.shares() || saved_by(plan_) == 0) && !options_.dynamic_pool) {
     plan_ = {};
     plan_.overlap.resize(kernel_->object_count());
@@ -317,6 +327,18 @@ bool KernelPass::decide() {
                                       name(when), won ? "rewrite" : "leave")
                         : "");
   describe_plan(*kernel_, plan_, planner.interference(), failures_, report);
+  if (by_launch())
+    for (std::size_t p = 0; p < carving_->parts().size(); ++p)
+      report.objects[carving_->object(p)].place = carving_->place_of(p, plan_.carved);
+  if (!won && by_launch()) {
+    for (ObjectReport& o : report.objects) o.offset.reset(), o.place.clear();
+    const DynamicFormula formula = std::exchange(report.dynamic_formula, {});
+    return leave(
+        Verdict::unchanged,
+        fmt::format("of its dynamic array {} would be enough in place of {} bytes; what that gains, the "
+                    "launch decides: --when always takes it",
+                    formula.text(), formula.before));
+  }
   if (!won) {
     for (ObjectReport& o : report.objects) o.offset.reset();
     fill_occupancy();
@@ -335,7 +357,8 @@ bool KernelPass::decide() {
   fill_occupancy();
   blocks_before_ = blocks_before;
   return leave(Verdict::rewritten, when == When::always
-                                       ? fmt::format("{} bytes saved", grouped(saved_by(plan_)))
+                                       ? fmt::format("{} bytes saved{}", grouped(saved_by(plan_)),
+                                                     by_launch() ? " in the example of a launch below" : "")
                                    : !launches(blocks_before)
                                        ? fmt::format("it launches on {} now, which it did not", target_.name)
                                        : gain_text(report.residency, target_.name) +
@@ -364,7 +387,7 @@ std::string KernelPass::why_not(When when, bool launched) const {
 }
 
 std::uint64_t KernelPass::padding_of(const Plan& p) const {
-  if (!meets_dynamic_ || !p.shares() || of_dynamic_array()) return 0;
+  if (!meets_dynamic_ || !p.shares() || of_dynamic_array() || by_launch()) return 0;
   const auto base = [](std::uint64_t bytes) { return (bytes + 15) / 16 * 16; };
   const std::uint64_t before = base(report.bytes_before);
   const std::uint64_t unit = std::min<std::uint64_t>(1024, before & (~before + 1));
@@ -377,12 +400,15 @@ std::uint64_t KernelPass::padding_of(const Plan& p) const {
 }
 
 std::uint64_t KernelPass::bytes_of(const Plan& p) const {
-  return of_dynamic_array() ? report.bytes_before : planner_->total_bytes(p, padding_of(p));
+  return of_dynamic_array() || by_launch() ? report.bytes_before : planner_->total_bytes(p, padding_of(p));
 }
 
 std::uint64_t KernelPass::saved_by(const Plan& p) const {
-  const std::uint64_t before = of_dynamic_array() ? report.dynamic_before : report.bytes_before;
-  const std::uint64_t after = of_dynamic_array() ? p.pool_bytes : bytes_of(p);
+  const std::uint64_t before = of_dynamic_array() ? report.dynamic_before
+                               : by_launch()
+                                   ? static_cast<std::uint64_t>(carving_->at_example(carving_->end_before()))
+                                   : report.bytes_before;
+  const std::uint64_t after = of_dynamic_array() || by_launch() ? p.pool_bytes : bytes_of(p);
   return before - std::min(before, after);
 }
 

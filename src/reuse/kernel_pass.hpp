@@ -75,6 +75,7 @@ class KernelPass {
   bool moves_parts() const;
   bool statics_may_share() const;
   bool of_dynamic_array() const { return divide_ == Divide::dynamic_array; }
+  bool by_launch() const { return divide_ == Divide::by_launch; }
 
   /// The passes that know no placement; false if the kernel stays as it is.
   bool prepared();
@@ -121,6 +122,7 @@ class KernelPass {
   const hw::Architecture& target_;
   std::unique_ptr<Kernel> kernel_;  ///< its passes keep pointers into it
   std::optional<ptx::AddressRanges> ranges_;
+  std::optional<Carving> carving_;
   std::optional<Planner> planner_;
   Plan plan_;
   bool promise_block_ = false;

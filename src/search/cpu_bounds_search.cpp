@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "search/cpu_bounds.hpp"
+#include "search/cpu_shared_costs.hpp"
 #include "search/sum_bound.hpp"
 #include "search/windows.hpp"
 #include "warploom/core/threads.hpp"
@@ -15,7 +16,7 @@ namespace warploom::search {
 namespace {
 
 constexpr std::int64_t kWindowsBeforeChoice =
-    1024;  // [windows] after which it is decided whether lower bounds pay
+    256;  // [windows] after which it is decided whether lower bounds pay
 
 /// The envelope of a query, in its own order and in the order in which positions tell most.
 class QueryEnvelope {
@@ -133,6 +134,59 @@ unsigned within_bounds(const QueryEnvelope& envelope, const Add& add) {
   return alive;
 }
 
+/// What one thread needs for CpuSharedCosts.
+class SharedCosts {
+ public:
+  std::vector<const float*> samples;  ///< of each channel
+  std::vector<LaneMoments> moments;
+
+  explicit SharedCosts(const CpuQuery& query)
+      : samples(query.channels.size()),
+        moments(query.channels.size()),
+        costs_(*WARPLOOM_PICK(cpu_shared_costs)),
+        query_(query),
+        there_(costs_.within_bound != nullptr && query.normalization == Normalization::z &&
+               query.in_a_matrix() > 1 && query.radius >= 2),
+        memory_(there_ ? costs_.bytes(query.length, query.radius, query.count()) / 4 : 0) {
+    if (!there_) return;
+    levels_.resize(static_cast<std::size_t>(query.length + 3) / 4 * 4);
+    samples_of_query_.resize(levels_.size() * query.channels.size());
+    for (std::int64_t i = 0; i < query.length; ++i)
+      for (std::int64_t c = 0; c < query.count(); ++c) {
+        const float x = samples_of_query_[i * query.count() + c] = query.channels[c].samples[i];
+        levels_[i] += x * x;
+      }
+  }
+
+  bool wanted() const { return there_ && patience_ == 0; }
+  unsigned within_bound(unsigned windows, float bound) {
+    const unsigned within =
+        costs_.within_bound({query_.length, query_.radius, query_.count(), samples_of_query_.data(),
+                             levels_.data(), samples.data(), moments.data(), windows, bound},
+                            memory_.data());
+    asked_ += std::popcount(windows);
+    left_ += std::popcount(within);
+    return within;
+  }
+  /// Where less than a quarter was excluded, the next blocks go without.
+  void end_block(bool may_do_without) {
+    if (patience_ > 0)
+      --patience_;
+    else if (may_do_without && 4 * left_ > 3 * asked_)
+      patience_ = 3;
+    asked_ = left_ = 0;
+  }
+
+ private:
+  const CpuSharedCosts& costs_;
+  const CpuQuery& query_;
+  bool there_;
+  Lines memory_;
+  std::vector<float> samples_of_query_, levels_;
+  int patience_ = 0;  // blocks that go without
+  std::int64_t asked_ = 0, left_ = 0;
+};
+
 /// One thread's work.
 class Worker final : BatchBounds {
  public:
@@ -140,6 +194,7 @@ class Worker final : BatchBounds {
       : search_(search),
         query_(search.query),
         batch_(query_),
+        shared_(query_),
         tails_(query_.channels.size()),
         pending_of_(query_.channels.size()) {}
 
@@ -171,34 +226,58 @@ class Worker final : BatchBounds {
   void run_block(const CpuWindowsOfAll& windows, std::int64_t begin, std::int64_t end) {
     const int lanes = batch_.lanes();
     const bool whole = patience_ > 0;
-    std::int64_t present = 0, left = 0;
-    for (std::int64_t t = begin; t < end; t += lanes) {
+    std::int64_t present = 0, left = 0, computed = 0;
+    for (std::int64_t t = begin; t < end; t += kMostLanes) {
       unsigned here = 0;
-      for (int l = 0; l < std::min<std::int64_t>(lanes, end - t); ++l)
+      for (int l = 0; l < std::min<std::int64_t>(kMostLanes, end - t); ++l)
         here |= windows.missing(t + l) ? 0 : 1U << l;
-      const unsigned alive = here == 0 || whole ? here : not_excluded(windows, t, here);
-      const int count = std::popcount(alive);
+      unsigned alive = here;
+      if (!whole)
+        for (int first = 0; first < kMostLanes; first += lanes) {
+          const unsigned some = ((1U << lanes) - 1) << first;
+          if ((here & some) != 0)
+            alive &= not_excluded(windows, t + first, (here & some) >> first) << first | ~some;
+        }
       present += std::popcount(here);
-      left += count;
-      if (4 * count >= 3 * lanes) {
-        for (std::int64_t c = 0; c < query_.count(); ++c)
-          batch_.load_adjacent(c, samples(windows, c, t), windows.channels[c].lanes(t));
-        compute(windows.first + t, alive);
-      } else {
-        for (int l = 0; l < lanes; ++l)
-          if ((alive >> l & 1) != 0) push(windows, t + l);
+      left += std::popcount(alive);
+      alive = within_shared_costs(windows, t, alive);
+      computed += std::popcount(alive);
+      for (int first = 0; first < kMostLanes; first += lanes) {
+        const unsigned some = alive >> first & ((1U << lanes) - 1);
+        if (4 * std::popcount(some) >= 3 * lanes) {
+          for (std::int64_t c = 0; c < query_.count(); ++c)
+            batch_.load_adjacent(c, samples(windows, c, t + first), windows.channels[c].lanes(t + first));
+          compute(windows.first + t + first, some);
+        } else {
+          for (int l = 0; l < lanes; ++l)
+            if ((some >> l & 1) != 0) push(windows, t + first + l);
+        }
       }
     }
     counts_.windows += end - begin;
     counts_.skipped += end - begin - present;
-    counts_.bounded += present - left;
+    counts_.bounded += present - computed;
     ++counts_.blocks;
     counts_.whole += whole;
+    const bool automatic = search_.prune == Prune::automatic;
     // Where bounds leave almost all, the next blocks go without.
     if (whole)
       --patience_;
-    else if (search_.prune == Prune::automatic && 8 * left > 7 * present)
-      patience_ = 7;
+    else if (automatic && 8 * left > 7 * present)
+      patience_ = 31;
+    shared_.end_block(automatic);
+  }
+
+  /// Of adjacent windows `alive`, those that are within the bound with costs that they share.
+  unsigned within_shared_costs(const CpuWindowsOfAll& windows, std::int64_t t, unsigned alive) {
+    constexpr int kFew = 4;  // windows, whose matrices are computed as soon
+    if (!shared_.wanted() || std::popcount(alive) < kFew) return alive;
+    for (std::int64_t c = 0; c < query_.count(); ++c) {
+      shared_.samples[c] = samples(windows, c, t);
+      shared_.moments[c] = windows.channels[c].lanes(t);
+    }
+    const float most = sum_bound(search_.selection.bound(), query_.length * query_.count());
+    return shared_.within_bound(alive, most);
   }
 
   /// Of the lanes `here`, those whose lower bounds are within the bound.
@@ -229,7 +308,7 @@ class Worker final : BatchBounds {
   /// Where window t of a channel begins, with as many samples as a vector reads.
   const float* samples(const CpuWindowsOfAll& windows, std::int64_t channel, std::int64_t t) {
     const float* const begin = windows.channels[channel].samples + t;
-    const std::int64_t needed = query_.length + batch_.lanes() - 1;
+    const std::int64_t needed = query_.length + kMostLanes - 1;
     const std::int64_t there = std::ssize(query_.channels[channel].recorded) - windows.first - t;
     if (there >= needed) return begin;
     std::vector<float>& tail = tails_[channel];
@@ -300,6 +379,7 @@ class Worker final : BatchBounds {
   const BoundedSearch& search_;
   const CpuQuery& query_;
   DtwBatch batch_;
+  SharedCosts shared_;
   std::vector<std::vector<float>> tails_;  // of channels
   std::vector<Lines> lower_, upper_;       // the unit's envelopes, when they are first needed
   int patience_ = 0;                       // blocks to be computed whole

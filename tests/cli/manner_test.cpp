@@ -75,6 +75,7 @@ class EveryVerb : public Scratch {
     make("q.txt", ".3\n.2\n.2\n");
     make("points.csv", "0,0\n1,0\n1,1\n0,1\n");
     make("rna.fa", ">a\nGGGAAACCC\n");
+    make("folded.txt", "GGGGAAAACCCC\n((((....))))\n");
     make("costs.csv", "1,2\n0,3\n");
     make("words.txt", "a\nb\na\n");
     make("build.log", "{\"source\":\"k.cu\",\"kernel\":\"k\",\"verdict\":\"unchanged\",\"reason\":\"r\"}\n");
@@ -120,6 +121,8 @@ const std::map<std::string, std::string> kCases{
     {"dp polygon", "dp polygon points.csv"},
     {"dp nussinov", "dp nussinov rna.fa"},
     {"dp solve", "dp solve costs.csv"},
+    {"fold", "fold rna.fa"},
+    {"fold eval", "fold eval folded.txt"},
     {"table count", "table count words.txt"},
     {"table bench", "table bench --preload 2^10 --batch 2^10 --rounds 1"},
     {"table applications", "table applications --preload 2^10 --rounds 1"},
@@ -143,6 +146,7 @@ const std::map<std::string, std::pair<std::string, std::string>> kOutputs{
     {"dp polygon", {kCases.at("dp polygon") + " --svg ", "out.svg"}},
     {"dp nussinov", {kCases.at("dp nussinov") + " --svg ", "out.svg"}},
     {"dp solve", {kCases.at("dp solve") + " --save-table ", "out.npy"}},
+    {"fold", {kCases.at("fold") + " --svg ", "out.svg"}},
     {"table count", {kCases.at("table count") + " -o ", "out.json"}},
     {"table bench", {kCases.at("table bench") + " --svg ", "out.svg"}},
     {"table applications", {kCases.at("table applications") + " --svg ", "out.svg"}},

@@ -1,5 +1,6 @@
 // Kernels: ptx, hw, page, reuse and sim.
 #include <cmath>
+#include <limits>
 
 #include "doors/doors.hpp"
 #include "warploom/hw/occupancy.hpp"
@@ -11,6 +12,7 @@
 #include "warploom/page/ticks.hpp"
 #include "warploom/ptx/cfg.hpp"
 #include "warploom/ptx/launch.hpp"
+#include "warploom/ptx/linear.hpp"
 #include "warploom/ptx/ranges.hpp"
 #include "warploom/reuse/check.hpp"
 #include "warploom/reuse/launchability.hpp"
@@ -183,7 +185,8 @@ DOOR(Graphs, "ptx::Graph::Graph", "ptx::Graph::add_edge", "ptx::Graph::check", "
 
 DOOR(Ranges, "ptx::number_values", "ptx::AddressRanges::AddressRanges", "ptx::AddressRanges::of",
      "ptx::AddressRanges::at_most", "ptx::AddressRanges::extremes", "ptx::AddressRanges::unknown",
-     "ptx::AddressRanges::sum_of", "ptx::AddressRanges::bounds", "ptx::AddressRanges::conditions") {
+     "ptx::AddressRanges::unknowns", "ptx::add", "ptx::times", "ptx::number", "ptx::AddressRanges::sum_of",
+     "ptx::AddressRanges::bounds", "ptx::AddressRanges::conditions") {
   refused([] { return ptx::number_values(ptx::Cfg()).all.size(); });
   const ptx::Module module = ptx::parse(kKernel);
   const ptx::Cfg cfg = ptx::build_cfg(module, module.functions[0]);
@@ -200,6 +203,11 @@ DOOR(Ranges, "ptx::number_values", "ptx::AddressRanges::AddressRanges", "ptx::Ad
   refused([&] { return ranges.conditions(kMostU32); });
   refused([&] { return ranges.bounds({}, kMostU32); });
   refused([&] { return ranges.bounds({{{kMostU32, 1}}, 0}, 0); });
+  EXPECT_EQ(ranges.unknowns().size(), 3u);
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  EXPECT_FALSE(ptx::add(ptx::number(kMost), ptx::number(kMost), kMost));
+  EXPECT_FALSE(ptx::add(ptx::MaybeLinear(), ptx::number(1)));
+  EXPECT_FALSE(ptx::times({{{kMostU32, kMost}}, 1}, -kMost));
   EXPECT_FALSE(ranges.extremes({{{kMostU32, 1}}, 0}));
   EXPECT_FALSE(ranges.at_most({{{kMostU32, 1}}, 0}, {}));
 }
@@ -335,7 +343,8 @@ DOOR(Reuse, "reuse::optimize", "reuse::check", "reuse::name(When)", "reuse::name
 }
 
 DOOR(Reports, "reuse::advice", "reuse::explain", "reuse::launch_header", "reuse::to_html", "reuse::to_json",
-     "reuse::to_text") {
+     "reuse::to_text", "reuse::DynamicFormula::text") {
+  EXPECT_EQ(reuse::DynamicFormula().text(), "max()");
   const reuse::Report good =
       reuse::optimize(kKernel, {.when = reuse::When::always, .assemble = false}).report;
   ASSERT_EQ(good.kernels.size(), 1u);

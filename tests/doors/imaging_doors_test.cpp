@@ -26,7 +26,7 @@ namespace {
 using namespace imaging;
 
 DOOR(ImagesAndGrids, "imaging::Grid::voxels", "imaging::Image::Image", "imaging::Image::check",
-     "imaging::Image::channel(int)", "imaging::Image::channel(int) const") {
+     "imaging::Image::channel(int)", "imaging::Image::channel(int) const", "imaging::ImageView::check") {
   refused([] { return Grid{kMost, 2, 1}.voxels(); });
   refused([] { return Grid{-1, 2, 1}.voxels(); });
   EXPECT_EQ((Grid{kMost, 0, kMost}.voxels()), 0);
@@ -36,6 +36,7 @@ DOOR(ImagesAndGrids, "imaging::Grid::voxels", "imaging::Image::Image", "imaging:
   refused([] { return Image({2, 2, 2}, -1); });
   for (Image& image : broken(2)) {
     refused([&] { return image.check(), 0; });
+    refused([&] { return ImageView{image.grid, image.channels, image.data}.check(), 0; });
     refused([&] { return image.channel(0).size(); });
     refused([&] { return std::as_const(image).channel(0).size(); });
   }
@@ -141,7 +142,8 @@ DOOR(Denoise, "imaging::denoise_tensors", "imaging::denoise_channels") {
   }
 }
 
-DOOR(Segment, "imaging::segment", "imaging::usual_options") {
+DOOR(Segment, "imaging::segment(const Image &, const SegmentOptions &)",
+     "imaging::segment(const ImageView &, const SegmentOptions &)", "imaging::usual_options") {
   constexpr Method kLevelSet = Method::level_set;
   refused_if_broken(1, [](Image& i, const Mask&) { return segment(i).report.inside; });
   door_of_images(
@@ -154,6 +156,10 @@ DOOR(Segment, "imaging::segment", "imaging::usual_options") {
     return segment(i, {.max_iterations = 3, .classes = 4}).report.iterations;
   });
   const Image image = whole(1);
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{215}})
+    refused([&] {
+      return segment(ImageView{image.grid, 1, std::span(image.data).first(size)}).report.inside;
+    });
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{217}})
     refused([&] {
       return segment(image, {.method = kLevelSet, .start = Start::mask, .start_mask = Mask(size, 1)})

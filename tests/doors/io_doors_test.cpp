@@ -11,6 +11,7 @@
 #include "warploom/io/nifti.hpp"
 #include "warploom/io/png.hpp"
 #include "warploom/io/recording.hpp"
+#include "warploom/io/sequences.hpp"
 #include "warploom/io/table.hpp"
 
 namespace warploom::doors {
@@ -32,13 +33,15 @@ class TextFile {
 };
 
 DOOR(TextsOfIo, "io::parse_annotations", "io::parse_fasta", "io::parse_frame", "io::parse_list",
-     "io::parse_nifti", "io::parse_png", "io::parse_table", "io::gunzip", "io::gunzip_head", "io::gzip",
-     "io::uncompressed", "io::is_gzip", "io::csv_field", "io::name(Frame)") {
+     "io::parse_nifti", "io::parse_png", "io::parse_sequences", "io::parse_table", "io::gunzip",
+     "io::gunzip_head", "io::gzip", "io::uncompressed", "io::is_gzip", "io::csv_field", "io::name(Frame)") {
   for (const std::string& text : odd_texts()) {
     survives([&] { return parse_annotations("onset,duration,label\n" + text, text); });
     survives([&] { return parse_annotations(text, ""); });
     survives([&] { return parse_fasta(text, text, {text, text}); });
     survives([&] { return parse_fasta(">" + text, ""); });
+    survives([&] { return parse_sequences(text, text); });
+    survives([&] { return parse_sequences("@a\n" + text, ""); });
     refused([&] { return parse_frame(text); });
     survives([&] { return parse_table<double>(text, ""); });
     survives([&] { return parse_table<std::int64_t>(text, text, 0); });
@@ -258,7 +261,8 @@ DOOR(Recordings, "io::read_recording", "io::holds_series", "io::list_recordings"
   EXPECT_TRUE(list_recordings({}, {}).empty());
 }
 
-DOOR(ValuesOfRecordings, "io::Recording::seconds", "io::format_annotations", "io::read_fasta") {
+DOOR(ValuesOfRecordings, "io::Recording::seconds", "io::format_annotations", "io::read_fasta",
+     "io::read_sequences") {
   Recording recording;
   EXPECT_EQ(recording.seconds(), 0);
   for (const double rate : {0.0, -1.0, std::nan("")}) {
@@ -268,7 +272,10 @@ DOOR(ValuesOfRecordings, "io::Recording::seconds", "io::format_annotations", "io
   move_away(recording);
   EXPECT_EQ(recording.seconds(), 0);
   EXPECT_FALSE(format_annotations({{std::nan(""), -HUGE_VAL, std::string("a\0\"\n", 4)}}).empty());
-  for (const std::string path : {"", "/", "/nowhere"}) refused([&] { return read_fasta(path); });
+  for (const std::string path : {"", "/", "/nowhere"}) {
+    refused([&] { return read_fasta(path); });
+    refused([&] { return read_sequences(path); });
+  }
 }
 
 }  // namespace

@@ -95,6 +95,16 @@ TEST(Segment, DoesNotDependOnTheNumberOfThreads) {
   EXPECT_EQ(one.report.energy, five.report.energy);
 }
 
+TEST(Segment, ValuesOfSomebodyElseGiveTheBitsOfAnImage) {
+  const Image image = segment_phantom({60, 50, 4}, 2).image;
+  std::vector<float> within(image.data.size() + 3);
+  std::ranges::copy(image.data, within.begin() + 3);
+  const ImageView view{image.grid, 1, std::span(within).subspan(3)};
+  const Segmentation of_image = segment(image, on_cpu()), of_view = segment(view, on_cpu());
+  EXPECT_EQ(of_image.mask, of_view.mask);
+  EXPECT_EQ(of_image.level_set.data, of_view.level_set.data);
+}
+
 // With a weight for either side, the one that was asked for has lambda_in, whatever the start makes of it.
 TEST(Segment, WeightsBelongToTheSideAskedFor) {
   SegmentOptions options = on_cpu();

@@ -52,6 +52,11 @@ TEST(AddressRanges, OfTheThreadIndex) {
 }
 
 TEST(AddressRanges, OfBits) {
+  // 256 + ~t is 255 - t.
+  EXPECT_EQ(
+      range(
+          "not.b32 %r2, %r1; add.s32 %r2, %r2, 256; mad.lo.s32 %r3, %r2, 4, %r10; ld.shared.u32 %r4, [%r3];"),
+      "0..1020");
   EXPECT_EQ(
       range("shl.b32 %r2, %r1, 2; xor.b32 %r2, %r2, 4; add.s32 %r3, %r10, %r2; ld.shared.u32 %r4, [%r3];"),
       "0..1020");
@@ -167,6 +172,37 @@ TEST(AddressRanges, NothingIsKnownOfACycleWithTwoEntries) {
                   "shl.b32 %r2, %r5, 2; add.s32 %r3, %r10, %r2; st.shared.u32 [%r3], %r1;"
                   "setp.lt.s32 %p2, %r5, 9; @%p2 bra L;"),
             "unknown");
+}
+
+TEST(AddressRanges, OfParametersHaveAllTheirBounds) {
+  const auto bounds_of = [](const std::string& load) {
+    const Module module = parse(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.extern .shared .align 16 .b8 s[];\n"
+        ".visible .entry k(.param .u32 n)\n{\n.reg .pred %p<9>;\n.reg .b16 %h<9>;\n.reg .b32 %r<20>;\n"
+        "ld.param.u32 %r9, [n];\nmad.lo.s32 %r8, %r9, 4, s;\nst.shared.u32 [%r8], 0;\n" +
+        load +
+        "mov.u32 %r1, %tid.x;\nsetp.lt.s32 %p1, %r1, %r2;\nmad.lo.s32 %r3, %r1, 4, %r8;\n"
+        "@%p1 st.shared.u32 [%r3], %r1;\nret;\n}\n");
+    const Cfg cfg = build_cfg(module, module.functions[0]);
+    const Values values = number_values(cfg);
+    RangeOptions options;
+    options.parameters = true;
+    AddressRanges ranges(cfg, values, options);
+    const auto last = static_cast<std::uint32_t>(module.functions[0].instructions.size()) - 2;
+    const AddressRange found = ranges.of(last, cfg.instruction(last).first_operand);
+    std::string text;
+    for (const Linear& most : found.all_most) {
+      text += text.empty() ? "" : " or ";
+      for (const auto& [id, factor] : most.terms)
+        text += std::to_string(factor) + (ranges.unknown(id).kind == Unknown::parameter ? "n" : "ntid");
+      text += std::to_string(most.constant);
+    }
+    return text;
+  };
+  // At most 4 (ntid - 1) behind 4 n, and at most 4 (n - 1): neither is less for every launch.
+  EXPECT_EQ(bounds_of("ld.param.u32 %r2, [n];\n"), "4ntid4n-4 or 8n-4");
+  // Half of the parameter is another number.
+  EXPECT_EQ(bounds_of("ld.param.u16 %r2, [n];\n"), "4ntid4n-4");
 }
 
 }  // namespace

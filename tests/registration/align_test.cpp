@@ -54,6 +54,25 @@ TEST(EstimateAffine, FindsARigidMotionBetweenObliqueAndAnisotropicGrids) {
   EXPECT_NEAR(io::determinant(found.affine), 1, 1e-9);
 }
 
+TEST(EstimateAffine, OfExchangedImagesIsTheInverse) {
+  const Space fixed = space_around(40, 44, 24, {1.8, 1.6, 3});
+  Space moving = space_around(44, 36, 42, {1.7, 2.1, 1.9});
+  const Affine place = turned(-25, {3, 5, -40}), pose = turned(17, {4, -3, 2}, 1.05);
+  moving.to_world = compose(moving.to_world, place);
+  // Bent, so that no map fits and what is found depends on what is asked for.
+  const auto bent = [&](const Point& p) {
+    return map_point(pose, {p[0] + 1.5 * std::sin(p[1] / 11), p[1] + 1.5 * std::cos(p[2] / 9), p[2]});
+  };
+  const PlacedImage a = head_on(fixed, bent), b = head_on(moving, map_of(inverse(place)));
+  const Affine start = compose(turned(14, {2, -3, 1}), place);
+  for (const Motion motion : {Motion::rigid, Motion::affine}) {
+    const Affine there = estimate_affine(a, b, {.motion = motion, .start = start}).affine,
+                 back = estimate_affine(b, a, {.motion = motion, .start = inverse(start)}).affine;
+    EXPECT_LT(mean_distance(fixed, map_of(identity_affine()), map_of(compose(there, back))), 0.05)
+        << name(motion);  // .03 voxel
+  }
+}
+
 TEST(EstimateAffine, FindsAScaleAndAnAffineMap) {
   const Space space = space_around(38, 42, 36);
   const Affine scaled = turned(-12, {4, 3, -5}, 1.12);

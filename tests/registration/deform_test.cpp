@@ -129,6 +129,27 @@ TEST(EstimateDeformation, OfExchangedImagesIsTheInverse) {
             0.1);  // .05 voxel
 }
 
+// Grids that differ in size, spacing, direction and order of axes.
+TEST(EstimateDeformation, OfExchangedImagesOnOtherGridsIsTheInverse) {
+  const Space a_space = space_around(40, 44, 30, {1.8, 1.7, 2.4});
+  std::vector<std::size_t> source;
+  Space b_space = reordered(space_around(34, 42, 45, {2.2, 1.9, 1.7}), {1, 2, 0}, 5, source);
+  const Affine place{{{0.97, -0.2, 0.1, 9}, {0.21, 0.96, -0.15, -30}, {-0.07, 0.17, 0.98, 4}}};
+  b_space.to_world = compose(b_space.to_world, place);
+  const Affine pose{{{1.03, 0.08, 0, 2}, {-0.09, 0.95, 0.1, -3}, {0, -0.1, 1.02, 1}}};
+  const Affine affine = compose(pose, place);
+  const auto truth = [&](const Point& p) { return map_point(affine, wave(p)); };
+  const PlacedImage a = head_on(a_space, [&](const Point&p) { return map_point(pose, wave(p)); }),
+                    b = head_on(b_space, [&](const Point&p) { return map_point(inverse(place), p); });
+  const DeformOptions options{.iterations = {40, 40}};
+  const DisplacementField there = estimate_deformation(a, b, affine, options).field,
+                          back = estimate_deformation(b, a, inverse(affine), options).field;
+  const auto forward = map_of(there), backward = map_of(back);
+  EXPECT_LT(mean_distance(a_space, truth, forward), 0.7);
+  EXPECT_LT(mean_distance(a_space, same(), [&](const Point& p) { return backward(forward(p)); }),
+            0.05);  // .03 voxel
+}
+
 TEST(EstimateDeformation, DoesNotDependOnTheOrderOfAxes) {
   const Space space = space_around(18, 21, 16, {3.2, 3, 3.4});
   const PlacedImage a = head_on(space, wave), b = head_on(space);
@@ -153,6 +174,34 @@ TEST(EstimateDeformation, DoesNotDependOnTheOrderOfAxes) {
           << static_cast<int>(method) << ' ' << order[0] << order[1] << order[2] << ' ' << flips;
     });
   }
+}
+
+// By 22 voxels along x, all of it deformation.
+TEST(EstimateDeformation, FindsWhatMovesByManyVoxelsUnlessToldOtherwise) {
+  const Space space = space_around(112, 90, 28, {1, 1, 2.5});
+  const auto right = [](const Point& p) { return Point{p[0] + 11, p[1], p[2]}; };
+  const auto left = [](const Point& p) { return Point{p[0] - 11, p[1], p[2]}; };
+  const PlacedImage fixed = head_on(space, right), moving = head_on(space, left);
+  const auto off = [&](const DeformOptions& options, const std::vector<int>& levels) {
+    const Deformation found = estimate_deformation(fixed, moving, identity_affine(), options);
+    EXPECT_EQ(found.report.levels, levels);
+    EXPECT_EQ(found.report.iterations, levels);
+    const auto map = map_of(found.field);
+    return mean_distance(space, right, [&](const Point& p) { return left(map(p)); });
+  };
+  const double by_default = off({}, {60, 60, 60, 20}), told = off({.iterations = {60, 60, 20}}, {60, 60, 20});
+  EXPECT_LT(by_default, 2);
+  EXPECT_GT(told, 3 * by_default);
+}
+
+TEST(EstimateDeformation, ChoosesThreeResolutionsInThePlaneAndForOtherMethods) {
+  const PlacedImage plane = head_on(space_around(40, 44, 1)),
+                    volume = head_on(space_around(16, 18, 14, {5, 5, 5}));
+  const std::vector<int> three{60, 60, 20};
+  EXPECT_EQ(estimate_deformation(plane, plane, identity_affine()).report.levels, three);
+  EXPECT_EQ(
+      estimate_deformation(volume, volume, identity_affine(), {.method = DeformMethod::demons}).report.levels,
+      three);
 }
 
 TEST(EstimateDeformation, WorksInThePlane) {
@@ -209,7 +258,7 @@ TEST(EstimateDeformation, RefusesWhatMakesNoSense) {
   const PlacedImage head = head_on(space_around(20, 20, 20));
   const Affine same = identity_affine();
   EXPECT_THROW(estimate_deformation(head, head_on(space_around(20, 20, 1)), same), BadInput);
-  EXPECT_THROW(estimate_deformation(head, head, same, {.iterations = {}}), BadInput);
+  EXPECT_THROW(estimate_deformation(head, head, same, {.iterations = std::vector<int>(11, 1)}), BadInput);
   EXPECT_THROW(estimate_deformation(head, head, same, {.iterations = {-1}}), BadInput);
   EXPECT_THROW(estimate_deformation(head, head, same, {.step = 0}), BadInput);
   EXPECT_THROW(estimate_deformation(head, head, same, {.smooth_update = std::nan("")}), BadInput);

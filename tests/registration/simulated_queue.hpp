@@ -45,7 +45,7 @@ class SimulatedQueue final : public GreedyQueue {
     upload(what, std::vector<std::byte>(bytes).data(), bytes);
   }
 
-  void warp(const WarpArguments& a) override { run("warp_images", voxel_launch(a.fixed.grid.voxels()), a); }
+  void warp(const WarpArguments& a) override { run("warp_images", voxel_launch(a.grid.voxels()), a); }
   void lncc_statistics(const LnccArguments& a) override {
     run(a.radius == 2 ? "lncc_statistics<2>" : "lncc_statistics<-1>", lncc_launch(a), a);
   }
@@ -66,8 +66,8 @@ class SimulatedQueue final : public GreedyQueue {
   }
   void halve(const HalveArguments& a) override { run("halve", voxel_launch(a.to.voxels()), a); }
   void refine(const RefineArguments& a) override { run("refine_field", voxel_launch(a.grid.voxels()), a); }
-  void through_the_middle(const float* h, const DeviceGrid& grid, float* out) override {
-    run("through_the_middle", voxel_launch(grid.voxels()), address(h), grid, address(out));
+  void through_the_middle(const MiddleArguments& a) override {
+    run("through_the_middle", voxel_launch(a.fixed.voxels()), a);
   }
   void find_folds(const FoldArguments& a) override { run("find_folds", voxel_launch(a.grid.voxels()), a); }
   void smooth_folds(const FoldArguments& a) override {

@@ -45,6 +45,7 @@ Verb denoise_verb();
 Verb segment_verb();
 Verb register_verb();
 Verb dp_verb();
+Verb fold_verb();
 Verb table_verb();
 Verb search_verb();
 Verb tile_verb();

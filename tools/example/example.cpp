@@ -35,7 +35,7 @@ constexpr Example kExamples[] = {
      "warploom search activity.txt activity.txt --from 23 --to 25 -o found --html"},
     {"reads", "400 made-up reads of a genome: FASTA",
      "warploom table count reads.fa --kmer 21 --canonical --top 5"},
-    {"rna", "a transfer RNA of yeast: FASTA", "warploom dp nussinov rna.fa --svg rna.svg"},
+    {"rna", "a transfer RNA of yeast: FASTA", "warploom fold rna.fa --svg rna.svg"},
     {"polygon", "56 corners of a polygon: CSV", "warploom dp polygon polygon.csv --svg polygon.svg"},
 };
 

@@ -67,9 +67,10 @@ struct DenoiseRequest : SeriesFiles, ShellChoice {
   Regulariser regulariser = Regulariser::automatic;
   AdaptiveFitOptions adaptive = {};  ///< its `run` is that of `solve`
   std::optional<FitMethod> fit;
-  std::string mask;               ///< a file, auto, nonzero or none; empty: auto of a series, else nonzero
-  DenoiseOptions solve;           ///< but for `variation`, which `regulariser` says, and for epsilon:
-  std::optional<double> epsilon;  ///< else by the solver and the kind of image
+  std::string mask;  ///< a file, auto, nonzero or none; empty: auto of a series, else nonzero
+  std::optional<Mask> own_mask = {};  ///< in its place: [nz, ny, nx], 0 outside
+  DenoiseOptions solve;               ///< but for `variation`, which `regulariser` says, and for epsilon:
+  std::optional<double> epsilon;      ///< else by the solver and the kind of image
   std::vector<std::string> maps = all_maps();
 
   /// A series where there are gradients' files, else tensors, unless it is a vector image.

@@ -8,6 +8,7 @@
 
 #include "warploom/core/run.hpp"
 #include "warploom/imaging/image.hpp"
+#include "warploom/imaging/image_view.hpp"
 
 namespace warploom::imaging {
 
@@ -176,5 +177,7 @@ struct Segmentation {
 ///       to 2e-6 * (1 + |phi|), the energy to 1e-5 relative; of ten thousand voxels, one or two may change
 ///       sides between back ends.
 Segmentation segment(const Image& image, const SegmentOptions& options = {});
+/// The same of values that somebody else keeps, which are not copied.
+Segmentation segment(const ImageView& image, const SegmentOptions& options = {});
 
 }  // namespace warploom::imaging

@@ -37,7 +37,10 @@ struct Unknown {
 struct AddressRange {
   std::uint32_t variable = kNone;               ///< kNone: not known
   std::optional<Linear> least = {}, most = {};  ///< none: no bound is proved
-  Linear sum = {};                              ///< its distance from the variable, in terms of AddressRanges
+  /// All that is proved where bounds are compared with nothing known of them to each other (`n` and
+  /// `%ntid.x`); the one above is among them.
+  std::vector<Linear> all_least = {}, all_most = {};
+  Linear sum = {};  ///< its distance from the variable, in terms of AddressRanges
 };
 
 /// A comparison (setp) of which it is known how it came out.
@@ -81,6 +84,8 @@ class AddressRanges {
   std::optional<std::pair<std::int64_t, std::int64_t>> extremes(const Linear& a) const;
   /// By the ids of Linear::terms. @throws BadInput (no such id)
   const Unknown& unknown(std::uint32_t id) const;
+  /// The ids of all numbers known at launch that bounds may name, ascending.
+  std::vector<std::uint32_t> unknowns() const;
 
  private:
   struct Finder;

@@ -33,7 +33,7 @@ struct AlignOptions {
 
 struct AlignReport {
   double before = 0;  ///< the measure at the coarsest resolution where the headers put the images
-  double after = 0;   ///< at the finest, of the result
+  double after = 0;   ///< at the finest, of the result: the mean over both images' grids
   int starts = 0;     ///< starts that were compared; 0 where one was given
   int resolutions = 0;
   int evaluations = 0;  ///< of the measure with its derivative
@@ -53,7 +53,8 @@ struct Alignment {
 /// headers believed, with 24 turns by right angles times 27 by 0 or +-30 degrees about each axis (in the
 /// plane 24 of 15 degrees); the best six are improved as rigid motions, and the best of them goes on. Each
 /// resolution: quasi-Newton steps (BFGS) with the exact derivative along exp(generator) times the motion so
-/// far.
+/// far. The finest that is used has half a million voxels at most; there the measure is the mean of what is
+/// found on either image's grid, so that exchanged images have the inverse.
 ///
 /// @throws BadInput (an image or mask that finest_level() refuses, two with three dimensions, a start that
 /// cannot be

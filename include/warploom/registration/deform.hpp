@@ -29,9 +29,11 @@ struct DeformOptions {
   bool semi_implicit = false;
   Measure measure = Measure::lncc;
   int radius = 2;  ///< of Measure::lncc [voxels of each resolution], 1 to 8
-  /// Iterations at each resolution, from the coarsest to that of the fixed image, each with voxels half the
-  /// size of those before. 1 to 10 numbers.
-  std::vector<int> iterations{60, 60, 20};
+  /// Iterations at each resolution, from the coarsest to that of the images, each with voxels half the
+  /// size of those before. 1 to 10 numbers; empty: 60, 60 and 20, and 60 at one more before them for the
+  /// greedy method in three dimensions, where what moves by many voxels (a breathing liver) is found there or
+  /// nowhere.
+  std::vector<int> iterations{};
   double step = 0.5;  ///< longest displacement that an iteration adds on either side [voxels], > 0, at most 2
   double smooth_update = 1.7;  ///< standard deviation of the Gaussian over each update [voxels], 0 to 8
   double smooth_field = 0.5;   ///< and over the whole displacement after it, 0 to 8
@@ -43,6 +45,7 @@ struct DeformOptions {
 };
 
 struct DeformReport {
+  std::vector<int> levels{};         ///< DeformOptions::iterations, or what was chosen
   std::vector<double> measure{};     ///< of each iteration
   std::vector<int> iterations{};     ///< of each resolution, done
   std::int64_t smoothed_voxels = 0;  ///< whose displacement was smoothed so as not to fold, counted each time
@@ -61,11 +64,13 @@ struct Deformation {
 
 /// Symmetric greedy registration: both images are moved to the middle between them.
 ///
-/// h is a displacement on the fixed image's grid such that fixed(y - h(y)) and moving(A(y + h(y))) are alike.
-/// An iteration: both images are drawn to y, the derivative of the measure along h is smoothed, scaled so
-/// that its longest vector is `step`, and added to h, which is smoothed in turn. What maps the fixed image's
-/// points x is the way through the middle, x = y - h(y) to A(y + h(y)): A(x + 2 h(y)). With images exchanged
-/// h is -h, and the map its inverse (A the identity and one grid: exactly, but for interpolation). An update
+/// Half way between both is a grid of its own: with K the affine map between voxels, its voxels y are
+/// K^-1/2 y of the fixed image and K^1/2 y of the moving one. h is a displacement there such that
+/// fixed(K^-1/2 (y - h(y))) and moving(K^1/2 (y + h(y))) are alike. An iteration: both images are drawn to y,
+/// the derivative of the measure along h is smoothed, scaled so that its longest vector is `step`, and added
+/// to h, which is smoothed in turn. What maps the fixed image's points is the way through the middle. With
+/// images exchanged and the affine map inverted the grid is the same, h is -h, and the map the inverse, but
+/// for interpolation. An update
 /// on both sides, (id +- h) o (id +- v), differs from h + v in second order alone. After Avants et al. (SyN),
 /// Medical Image Analysis 12, 2008, with the smoothing of greedy (Yushkevich et al., 2016); both compose
 /// fields where here one is added to.
@@ -75,10 +80,10 @@ struct Deformation {
 /// @param affine  of points of the fixed image's world to the moving one's, as estimate_affine() has it
 /// @throws BadInput (an image, mask or affine as estimate_affine() refuses, no overlap, an option out of
 /// range), NoDevice (a GPU for another method or measure), OutOfMemory, Interrupted
-/// @note Memory: 90 bytes a voxel of the fixed image and 10 of the moving one. The result does not depend on
-/// the number of threads. On a GPU 62 bytes of its memory a voxel of the fixed image and 9 of the moving one,
-/// with masks 3 more of either, and the same result in each run: the CPU's, but for rounding (sums in another
-/// order, multiplications and additions in one).
+/// @note Memory: 90 bytes a voxel of the grid half way (that of the fixed image for the other methods) and 10
+/// of the moving image. The result does not depend on the number of threads. On a GPU 53 bytes of its memory
+/// a voxel half way and 9 of either image, with masks 3 more of either, and the same result in each run: the
+/// CPU's, but for rounding (sums in another order, multiplications and additions in one).
 Deformation estimate_deformation(const PlacedImage& fixed, const PlacedImage& moving, const Affine& affine,
                                  const DeformOptions& options = {});
 

@@ -62,6 +62,7 @@ struct ObjectReport {
   SourcePosition declared = {};
   bool shares = false;
   std::optional<std::uint64_t> offset = {};     ///< in the pool [bytes]
+  std::string place = {};                       ///< the same as C++ where the launch decides: DynamicFormula
   std::vector<std::uint32_t> shares_with = {};  ///< indices into KernelReport::objects
   std::string reason = {};                      ///< why it shares, or why it cannot
   SourcePosition reason_at = {};
@@ -109,6 +110,23 @@ enum class Verdict {
 };
 std::string_view name(Verdict verdict);
 
+/// Dynamic shared memory of which the launch decides what is needed.
+struct DynamicFormula {
+  struct Argument {
+    std::string name = {};     ///< in the formulas: `block_x`, `param_1`
+    std::string meaning = {};  ///< "blockDim.x", "the kernel's parameter 1 (k_param_1)"
+    bool parameter = false;    ///< the formula holds for 0 to kMostParameter; else nothing moved
+    std::int64_t example = 0;
+  };
+  static constexpr std::int64_t kMostParameter = std::int64_t{1} << 18;
+  std::vector<Argument> arguments = {};
+  std::string before = {};  ///< bytes a block that the kernel reaches, as C++
+  std::vector<std::string> after =
+      {};  ///< the greatest of these is enough [bytes a block]; empty: no formula
+  std::uint64_t example_before = 0, example_after = 0;
+  std::string text() const;  ///< "max(4 * block_x, 8 * param_1)"
+};
+
 struct KernelReport {
   std::string name = {};  ///< demangled
   std::string symbol = {};
@@ -126,6 +144,9 @@ struct KernelReport {
   /// Where parts of the dynamic array have lives of their own: bytes of it that the kernel reaches, those
   /// that the launch has to pass now, and at best. 0: it has no such parts.
   std::uint64_t dynamic_before = 0, dynamic_after = 0, dynamic_possible = 0;
+  /// The same where only the launch knows where such parts lie. `objects` has the numbers of its example
+  /// then.
+  DynamicFormula dynamic_formula = {};
   std::uint32_t registers_before = 0, registers_after = 0;  ///< 0: ptxas was not run
   std::vector<ObjectReport> objects = {};
   std::vector<InterferenceReport> interference = {};

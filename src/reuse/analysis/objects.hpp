@@ -33,6 +33,8 @@ struct Object {
   std::uint64_t begin = 0;  ///< of a part: where it begins in the variable, rounded down to 16 [bytes]
   std::uint32_t lead = 0;   ///< and how far behind that its first byte is
   std::uint64_t bytes = 0;
+  std::string formula =
+      {};  ///< of a part where the launch decides: its place, and the numbers are an example's
   std::uint32_t alignment = 16;    ///< at least 16, since kernels access wider than they declare [bytes]
   bool dynamic = false;            ///< extern .shared: sized at launch
   bool divisible = false;          ///< dynamic, and pinned for nothing else: its parts may move in it

@@ -14,8 +14,7 @@ namespace warploom::reuse {
 namespace {
 
 constexpr std::int64_t kMostBytes = 1 << 20;  // of shared memory
-constexpr std::int64_t kNear = std::int64_t{1} << 31;
-constexpr std::int64_t kUnit = 16;  // parts move by multiples: wide accesses stay aligned
+constexpr std::int64_t kUnit = 16;            // parts move by multiples: wide accesses stay aligned
 
 struct Extent {
   std::int64_t begin = 0, end = 0;
@@ -187,6 +186,7 @@ std::optional<Reason> find_overrun(const Kernel& kernel, ptx::AddressRanges& ran
 
 std::string part_name(const Object& object, const std::string& array) {
   if (!object.part) return array;
+  if (!object.formula.empty()) return fmt::format("{}[{})", array, object.formula);
   return fmt::format("{}[{}..{})", array, page::grouped(object.begin + object.lead),
                      page::grouped(object.begin + object.bytes));
 }

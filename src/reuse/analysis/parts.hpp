@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,9 +10,13 @@
 
 namespace warploom::reuse {
 
+/// Of addresses that are known modulo 2^32: numbers so near to an array name it alone.
+inline constexpr std::int64_t kNear = std::int64_t{1} << 31;
+
 enum class Divide {
   static_arrays,  ///< arrays with storage of their own
   dynamic_array,  ///< the one extern array; all others keep their storage
+  by_launch,      ///< the same where the launch decides where its parts lie (carving.hpp)
 };
 
 /// Divides arrays of which every access is proved to stay in one of several ranges of bytes that do not

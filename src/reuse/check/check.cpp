@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "reuse/check/carved.hpp"
 #include "reuse/check/lives.hpp"
 #include "reuse/check/parts.hpp"
 #include "reuse/check/renaming.hpp"
@@ -44,9 +45,29 @@ void name_objects(Kernel& k, const ptx::Module& input, const KernelMatch& match,
   }
 }
 
-/// Who lies over whom.
+/// Parts moved inside the dynamic array: all arrays of that kind are one memory, also those of functions.
+void refuse_others_of_dynamic(Kernel& k) {
+  const auto is_dynamic = [&](const ptx::Operand& o) {
+    if (o.kind != ptx::OperandKind::symbol) return false;
+    const ptx::Variable& v = k.module.variables[o.id];
+    return v.space == ptx::Space::shared && v.bytes == 0;
+  };
+  std::set<std::uint32_t> arrays;
+  for (const ptx::Operand& o : k.function.operands)
+    if (is_dynamic(o)) arrays.insert(o.id);
+  if (arrays.size() > 1) k.refusals.push_back("parts moved inside the dynamic array, which has two names");
+  for (const ptx::Function& f : k.module.functions)
+    if (!f.entry && std::ranges::any_of(f.operands, is_dynamic))
+      k.refusals.push_back(fmt::format("parts moved inside the dynamic array, which '{}' uses", f.name));
+}
+
+/// Who lies over whom, beside the pairs that are known already.
 void find_pairs(Kernel& k) {
   k.partners.assign(k.objects.size(), Bits(k.objects.size()));
+  for (const auto& [a, b] : k.pairs) {
+    k.partners[a].set(b);
+    k.partners[b].set(a);
+  }
   for (std::uint32_t a = 0; a < k.objects.size(); ++a)
     for (std::uint32_t b = a + 1; b < k.objects.size(); ++b) {
       const Object &x = k.objects[a], &y = k.objects[b];
@@ -65,10 +86,14 @@ class KernelCheck {
 
   void run(const ptx::Module& input, const KernelMatch& match) {
     find_provenance(k_);
-    if (!match.shifts.empty())
+    const bool carved = !match.rebased.empty();
+    if (carved || (!match.shifts.empty() && match.pool == ptx::kNone)) refuse_others_of_dynamic(k_);
+    if (carved)
+      find_carved_parts(k_, input, match);
+    else if (!match.shifts.empty())
       find_parts(k_, input, match, match.pool == ptx::kNone ? 0 : k_.module.variables[match.pool].bytes);
     find_pairs(k_);
-    if (match.shifts.empty() && k_.pairs.empty() &&
+    if (match.shifts.empty() && !carved && k_.pairs.empty() &&
         std::none_of(k_.inserted.begin(), k_.inserted.end(), [](bool b) { return b; })) {
       certify(fmt::format("no two of {} moved objects overlap", k_.objects.size()));
       return;
@@ -119,7 +144,8 @@ class KernelCheck {
       std::set<std::uint32_t> objects;
       for (const Clobbered& c : clobbered) objects.insert(c.object);
       for (const std::uint32_t o : objects)
-        for (DeadPoint& point : points_of(o)) dead.push_back(std::move(point));
+        if (!k_.objects[o].by_launch)  // these proofs reckon with numbers
+          for (DeadPoint& point : points_of(o)) dead.push_back(std::move(point));
       if (!objects.empty()) clobbered = find_clobbered(k_, dead);
     };
     prove([&](std::uint32_t o) {
@@ -144,6 +170,10 @@ class KernelCheck {
   }
 
   void write_certificate(const Uniformity& uniformity) {
+    if (std::ranges::any_of(k_.objects, &Object::by_launch))
+      certify(
+          "parts of the dynamic array move down by sums of launch numbers, all of them or none: none where a parameter "
+          "in these sums, or in what keeps accesses to their parts, lies outside 0 to 262,144");
     for (std::uint32_t p = 0; p < k_.pairs.size(); ++p) {
       const auto [a, b] = k_.pairs[p];
       std::string text = fmt::format(

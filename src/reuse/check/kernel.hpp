@@ -16,6 +16,7 @@ struct Object {
   std::uint64_t bytes = 0;
   std::optional<std::uint64_t> offset;  ///< in the pool; none: it kept its own storage
   bool in_dynamic = false;              ///< the pool is the dynamic array, of which this is a part
+  bool by_launch = false;               ///< a part of which only the launch knows where it lies
 };
 
 struct Access {

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <set>
+
+#include "reuse/check/side.hpp"
 
 namespace warploom::reuse::checking {
 namespace {
@@ -16,131 +17,12 @@ using ptx::Module;
 using ptx::OperandKind;
 using ptx::Span;
 
-constexpr auto kIsWord = [] {
-  std::array<bool, 256> table{};
-  for (unsigned char c = 'a'; c <= 'z'; ++c) table[c] = table[c - 'a' + 'A'] = true;
-  for (const unsigned char c : {'0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '_', '$', '%', '.'})
-    table[c] = true;
-  return table;
-}();
-bool is_word(char c) { return kIsWord[static_cast<unsigned char>(c)]; }
-
-/// Words with their dots, strings, single characters; comments and white space fall away.
-std::vector<Span> tokens_of(std::string_view text) {
-  std::vector<Span> tokens;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t begin = at;
-    const char c = text[at];
-    if (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f') {
-      ++at;
-      continue;
-    }
-    if (text.substr(at, 2) == "//") {
-      at = std::min(text.find('\n', at), text.size());
-      continue;
-    }
-    if (text.substr(at, 2) == "/*") {
-      const std::size_t end = text.find("*/", at + 2);
-      at = end == text.npos ? text.size() : end + 2;
-      continue;
-    }
-    if (c == '"') {
-      for (++at; at < text.size() && text[at] != '"'; ++at)
-        if (text[at] == '\\') ++at;
-      at = std::min(at + 1, text.size());
-    } else if (is_word(c)) {
-      while (at < text.size() && is_word(text[at])) ++at;
-    } else {
-      ++at;
-    }
-    tokens.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(at)});
-  }
-  return tokens;
-}
-
-std::optional<std::uint64_t> integer_of(std::string_view word) {
-  while (!word.empty() && (word.back() == 'U' || word.back() == 'u')) word.remove_suffix(1);
-  int base = 10;
-  if (word.size() > 2 && word[0] == '0' && (word[1] == 'x' || word[1] == 'X')) {
-    base = 16;
-    word.remove_prefix(2);
-  } else if (word.size() > 2 && word[0] == '0' && (word[1] == 'b' || word[1] == 'B')) {
-    base = 2;
-    word.remove_prefix(2);
-  } else if (word.size() > 1 && word[0] == '0') {
-    base = 8;
-  }
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value, base);
-  if (error != std::errc{} || end != word.data() + word.size()) return std::nullopt;
-  return value;
-}
-
-/// A text as tokens, with what begins where.
-struct Side {
-  const Module& module;
-  std::vector<Span> tokens = tokens_of(module.text);
-  std::size_t at = 0;
-  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> declarations;  ///< -> shared variables
-  std::unordered_map<std::uint32_t, std::pair<std::uint32_t, std::uint32_t>> symbols;  ///< -> variable, end
-  std::unordered_map<std::uint32_t, std::uint32_t> directives;  ///< .maxntid, .reqntid -> end
-  std::vector<bool> special;  ///< per byte: one of the three begins there; most tokens need no look-up
-
-  explicit Side(const Module& m) : module(m), special(m.text.size() + 1) {
-    for (std::uint32_t v = 0; v < m.variables.size(); ++v)
-      if (m.variables[v].space == ptx::Space::shared)
-        declarations[m.variables[v].declaration.begin].push_back(v);
-    for (const ptx::Function& f : m.functions)
-      for (const ptx::Operand& o : f.operands)
-        if (o.kind == OperandKind::symbol && m.variables[o.id].space == ptx::Space::shared)
-          symbols[o.span.begin] = {o.id, o.span.end};
-    for (const auto& d : declarations) special[d.first] = true;
-    for (const auto& s : symbols) special[s.first] = true;
-  }
-  void pass_directive(Span directive) {
-    directives[directive.begin] = directive.end;
-    special[directive.begin] = true;
-  }
-  bool is_special() const { return !done() && special[begin()]; }
-  bool done() const { return at >= tokens.size(); }
-  std::uint32_t begin() const { return tokens[at].begin; }
-  std::string_view word(std::size_t ahead = 0) const {
-    return at + ahead < tokens.size() ? module.text_of(tokens[at + ahead]) : std::string_view{};
-  }
-  void skip_to(std::uint32_t end) {
-    while (!done() && begin() < end) ++at;
-  }
-  std::uint32_t line() const {
-    const std::size_t here = done() ? module.text.size() : begin();
-    return 1 + static_cast<std::uint32_t>(std::count(
-                   module.text.begin(), module.text.begin() + static_cast<std::ptrdiff_t>(here), '\n'));
-  }
-  std::string_view previous_word() const { return module.text_of(tokens[at - 1]); }
-  bool bare_barrier() const { return word() == "bar.sync" && word(1) == "0" && word(2) == ";"; }
-  /// The offset behind a name, `+4`, `+-4`, `-4`; nothing when it is no plain number.
-  std::optional<std::int64_t> take_name_and_offset(std::uint32_t end) {
-    ++at;
-    std::int64_t sum = 0;
-    bool negative = false;
-    while (!done() && begin() < end) {
-      if (word() == "+" || word() == "-") {
-        negative ^= word() == "-";
-      } else {
-        const auto value = integer_of(word());
-        if (!value) return std::nullopt;
-        sum += static_cast<std::int64_t>(negative ? 0 - *value : *value);
-        negative = false;
-      }
-      ++at;
-    }
-    return sum;
-  }
-};
-
 class Matcher {
  public:
   Matcher(const Module& input, const Module& output, const CheckOptions& options)
-      : in_(input), out_(output), options_(options) {}
+      : in_(input), out_(output), options_(options) {
+    if (input.text.find(kAddedRegister) == std::string::npos) out_.find_added();
+  }
 
   Renaming run(const std::vector<PoolEntry>& entries) {
     find_functions();
@@ -149,7 +31,8 @@ class Matcher {
       collect_unnamed();
       for (KernelMatch& kernel : kernels_) {
         check_kernel(kernel);
-        if (kernel.pool != kNone) bound_.erase(kernel.function);
+        if (kernel.pool != kNone || !kernel.shifts.empty() || !kernel.rebased.empty())
+          bound_.erase(kernel.function);
       }
       for (const std::uint32_t f : bound_)
         problem(fmt::format("{}: its block size was bound, but no object was moved",
@@ -278,20 +161,55 @@ class Matcher {
         out_.skip_to(d->second);
         return true;
       }
+    if (!out_.done() && out_.added.contains(out_.begin())) return pass_added();
     if (out_.bare_barrier() && !in_.bare_barrier()) return pass_barrier();
     return false;
+  }
+
+  /// The instruction of the output that begins here; kNone: none, or its guard stands before.
+  std::uint32_t instruction_here(std::uint32_t f) const {
+    const auto& all = out_.module.functions[f].instructions;
+    const auto here =
+        std::lower_bound(all.begin(), all.end(), out_.begin(),
+                         [](const ptx::Instruction& i, std::uint32_t b) { return i.span.begin < b; });
+    return here == all.end() || here->span.begin != out_.begin()
+               ? kNone
+               : static_cast<std::uint32_t>(here - all.begin());
+  }
+
+  /// An instruction that writes an added register, or the declaration of some.
+  bool pass_added() {
+    const std::uint32_t f = function_at(out_.begin());
+    if (f == kNone) return false;
+    if (out_.word() != ".reg") kernel(f).added.push_back(instruction_here(f));
+    out_.skip_to(out_.added.at(out_.begin()));
+    return true;
+  }
+
+  /// The base of an access's address is an added register (carved.cpp sees what it holds).
+  bool pass_rebased() {
+    const std::uint32_t f = function_at(out_.begin());
+    if (f == kNone || !out_.word().starts_with(kAddedRegister)) return false;
+    const ptx::Function &a = in_.module.functions[f], &b = out_.module.functions[f];
+    const ptx::Operand *was = address_at(a, in_.begin(), true), *is = address_at(b, out_.begin(), true);
+    if (was == nullptr || is == nullptr || a.operands[was->id].kind != OperandKind::reg ||
+        a.operands[was->id].span.begin != in_.begin() || b.operands[is->id].span.begin != out_.begin())
+      return false;
+    kernel(f).rebased.push_back(instruction_at(b, out_.begin()));
+    ++in_.at;
+    ++out_.at;
+    if (was->value != is->value) return false;
+    in_.skip_to(was->span.end);  // the number may be written otherwise
+    out_.skip_to(is->span.end);
+    return true;
   }
 
   bool pass_barrier() {
     const std::uint32_t f = function_at(out_.begin());
     if (f == kNone) return false;
-    const auto& instructions = out_.module.functions[f].instructions;
-    const auto here =
-        std::lower_bound(instructions.begin(), instructions.end(), out_.begin(),
-                         [](const ptx::Instruction& i, std::uint32_t b) { return i.span.begin < b; });
-    if (here == instructions.end() || here->span.begin != out_.begin())
-      return false;  // a guard stands before it
-    kernel(f).inserted.push_back(static_cast<std::uint32_t>(here - instructions.begin()));
+    const std::uint32_t here = instruction_here(f);
+    if (here == kNone) return false;  // a guard stands before it
+    kernel(f).inserted.push_back(here);
     out_.at += 3;
     return true;
   }
@@ -351,10 +269,12 @@ class Matcher {
   }
 
   /// The address operand that holds a position or ends there; nullptr: none.
-  static const ptx::Operand* address_at(const ptx::Function& f, std::uint32_t position) {
+  static const ptx::Operand* address_at(const ptx::Function& f, std::uint32_t position,
+                                        bool at_begin = false) {
     if (f.instructions.empty() || position < f.instructions[0].span.begin) return nullptr;
     for (const ptx::Operand& o : f.operands_of(f.instructions[instruction_at(f, position)]))
-      if (o.kind == OperandKind::address && o.count == 1 && o.span.begin < position && position <= o.span.end)
+      if (o.kind == OperandKind::address && o.count == 1 &&
+          (at_begin ? o.span.begin == position : o.span.begin < position && position <= o.span.end))
         return &o;
     return nullptr;
   }
@@ -391,7 +311,7 @@ class Matcher {
       if (in_.done() || out_.done()) break;
       if (pass_name()) continue;
       if (!result_.problems.empty()) return;
-      if (in_.word() != out_.word() && pass_shift()) continue;
+      if (in_.word() != out_.word() && (pass_rebased() || pass_shift())) continue;
       if (in_.word() != out_.word())
         return problem(fmt::format("input line {}: expected '{}' in the output, found '{}' at line {}",
                                    in_.line(), in_.word(), out_.word(), out_.line()));
@@ -433,7 +353,9 @@ class Matcher {
           k.shifts[instruction] = offset - static_cast<std::int64_t>(*o.offset);
     }
     if (k.pool == kNone) {
-      if (!k.inserted.empty() && k.shifts.empty())
+      if (!k.added.empty() && k.rebased.empty())
+        problem(fmt::format("{}: instructions were added, but no object was moved", f.name));
+      if (!k.inserted.empty() && k.shifts.empty() && k.rebased.empty())
         problem(fmt::format("{}: a barrier was added, but no object was moved", f.name));
       return;
     }

@@ -28,6 +28,9 @@ struct KernelMatch {
   std::vector<std::uint32_t> inserted;  ///< barriers: instructions of the output
   /// Accesses whose displacement differs, and by how much: a part of an array that moved in it [bytes].
   std::unordered_map<std::uint32_t, std::int64_t> shifts;
+  std::vector<std::uint32_t>
+      added;  ///< other instructions of the output, that write added registers, ascending
+  std::vector<std::uint32_t> rebased;  ///< accesses whose base is such a register, ascending
 };
 
 struct Renaming {

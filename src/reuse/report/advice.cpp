@@ -119,8 +119,17 @@ std::string advice(const KernelReport& kernel) {
   check(kernel);
   std::string steps;
   int step = 0;
+  const DynamicFormula& formula = kernel.dynamic_formula;
+  if (!formula.after.empty()) {
+    steps +=
+        wrapped(fmt::format("{}. ", ++step), "Begin the parts of the dynamic array at these bytes of it:");
+    for (const ObjectReport& o : kernel.objects)
+      if (!o.place.empty()) steps += fmt::format("     {}: {}\n", o.name, o.place);
+    for (const DynamicFormula::Argument& a : formula.arguments)
+      steps += fmt::format("   {} is {}\n", a.name, a.meaning);
+  }
   for (Members members : kernel.partitions) {
-    if (members.size() < 2) continue;
+    if (members.size() < 2 || !formula.after.empty()) continue;
     const bool placed =
         std::ranges::all_of(members, [&](auto i) { return kernel.objects.at(i).offset.has_value(); });
     if (!placed) continue;
@@ -155,9 +164,16 @@ std::string advice(const KernelReport& kernel) {
                      fmt::format("Keep the barrier{} before {}: the shared storage relies on {}.",
                                  kept.size() == 1 ? "" : "s", where(kept), kept.size() == 1 ? "it" : "them"));
   std::string gain =
-      fmt::format("saves {} of {} bytes of shared memory a block",
-                  grouped(kernel.bytes_before - std::min(kernel.bytes_before, kernel.bytes_after)),
-                  grouped(kernel.bytes_before));
+      !formula.after.empty() ? fmt::format("needs {} bytes of dynamic shared memory a block in place of {}",
+                                           formula.text(), formula.before)
+      : kernel.dynamic_before > 0
+          ? fmt::format(
+                "saves {} of {} bytes of dynamic shared memory a block",
+                grouped(kernel.dynamic_before - std::min(kernel.dynamic_before, kernel.dynamic_after)),
+                grouped(kernel.dynamic_before))
+          : fmt::format("saves {} of {} bytes of shared memory a block",
+                        grouped(kernel.bytes_before - std::min(kernel.bytes_before, kernel.bytes_after)),
+                        grouped(kernel.bytes_before));
   if (!kernel.occupancy.empty()) {
     const OccupancyReport& of = kernel.occupancy.front();
     gain += fmt::format("; blocks a multiprocessor on {}: {} -> {}", of.architecture, of.before.blocks,

@@ -89,6 +89,34 @@ void describe_kernel(const Module& module, const Function& f, KernelReport& repo
   }
 }
 
+DynamicFormula describe_formula(const Kernel& kernel, const Carving& carving, const CarvedPlan& plan) {
+  DynamicFormula formula;
+  std::set<std::uint32_t> named;
+  const auto text = [&](const Linear& a) {
+    for (const auto& [id, factor] : a.terms) named.insert(id);
+    return carving.text(a);
+  };
+  formula.before = text(carving.end_before());
+  for (const Linear& end : plan.ends) formula.after.push_back(text(end));
+  formula.example_before = static_cast<std::uint64_t>(carving.at_example(carving.end_before()));
+  formula.example_after = plan.example_bytes;
+  for (const std::uint32_t id : carving.ranges().unknowns()) {
+    const Unknown& u = carving.ranges().unknown(id);
+    const bool parameter = u.kind == Unknown::parameter;  // the kernel looks at all of them
+    if (!parameter && !named.contains(id)) continue;
+    const auto& all = kernel.function->parameters;
+    formula.arguments.push_back(
+        {carving.name(id),
+         !parameter ? fmt::format("blockDim.{}", "xyz"[u.axis])
+                    : fmt::format("{}the kernel's parameter {} ({})",
+                                  u.offset == 0 ? "" : fmt::format("byte {} and on of ", u.offset),
+                                  std::ranges::find(all, u.variable) - all.begin(),
+                                  kernel.module->variables[u.variable].name),
+         parameter, carving.example_of(id)});
+  }
+  return formula;
+}
+
 void describe_objects(const Kernel& kernel, const Liveness& liveness, KernelReport& report) {
   std::vector<std::string> symbols, arrays;
   for (const Object& o : kernel.use.objects) {

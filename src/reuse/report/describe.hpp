@@ -13,6 +13,7 @@ SourcePosition source_of_line(const Kernel& kernel, std::uint32_t ptx_line);
 
 /// Name, position, block size, lines.
 void describe_kernel(const ptx::Module& module, const ptx::Function& function, KernelReport& report);
+DynamicFormula describe_formula(const Kernel& kernel, const Carving& carving, const CarvedPlan& plan);
 void describe_objects(const Kernel& kernel, const Liveness& liveness, KernelReport& report);
 void describe_interference(const Kernel& kernel, const Interference& interference, KernelReport& report);
 /// Why each object shares or cannot, partitions, barriers.

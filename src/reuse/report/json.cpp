@@ -40,12 +40,28 @@ Json object(const ObjectReport& of) {
           {"declared", position(of.declared)},
           {"shares", of.shares},
           {"offset", of.offset ? Json(*of.offset) : Json()},
+          {"place", of.place.empty() ? Json() : Json(of.place)},
           {"shares_with", of.shares_with},
           {"reason", of.reason},
           {"reason_at", position(of.reason_at)},
           {"live_lines", pairs(of.live_lines)},
           {"store_lines", of.store_lines},
           {"load_lines", of.load_lines}};
+}
+
+Json formula(const DynamicFormula& of) {
+  return {{"before", of.before},
+          {"after", of.after},
+          {"arguments", list(of.arguments,
+                             [](const DynamicFormula::Argument& a) {
+                               return Json{
+                                   {"name", a.name},
+                                   {"meaning", a.meaning},
+                                   {"most", a.parameter ? Json(DynamicFormula::kMostParameter) : Json()},
+                                   {"example", a.example}};
+                             })},
+          {"example_before", of.example_before},
+          {"example_after", of.example_after}};
 }
 
 Json occupancy_of(const hw::Occupancy& of) {
@@ -77,6 +93,7 @@ Json kernel_json(const KernelReport& of) {
   out["dynamic_before"] = of.dynamic_before;
   out["dynamic_after"] = of.dynamic_after;
   out["dynamic_possible"] = of.dynamic_possible;
+  out["dynamic_formula"] = of.dynamic_formula.after.empty() ? Json() : formula(of.dynamic_formula);
   out["registers_before"] = of.registers_before == 0 ? Json() : Json(of.registers_before);
   out["registers_after"] = of.registers_after == 0 ? Json() : Json(of.registers_after);
   out["first_line"] = of.first_line;

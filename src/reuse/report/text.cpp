@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -253,7 +254,26 @@ void in_full(Page& page, const Report& report, const KernelReport& kernel, bool 
               from_to(kernel.dynamic_before, kernel.dynamic_after),
               change(kernel.dynamic_before, kernel.dynamic_after),
               kernel.dynamic_after < kernel.dynamic_before ? ", if the launch passes so many" : "");
-  if (kernel.dynamic_before == 0 || kernel.bytes_before > 0)
+  if (const DynamicFormula& formula = kernel.dynamic_formula; !formula.after.empty()) {
+    std::vector<std::string> example, meanings;
+    for (const DynamicFormula::Argument& a : formula.arguments) {
+      example.push_back(fmt::format("{} = {}", a.name, a.example));
+      meanings.push_back(fmt::format("{} is {}", a.name, a.meaning));
+    }
+    page.line("  Dynamic shared memory a block: {} -> {} bytes, if the launch passes so many", formula.before,
+              formula.text());
+    page.wrapped("    ",
+                 fmt::format("{}{}", fmt::join(meanings, "; "),
+                             std::ranges::any_of(formula.arguments, &DynamicFormula::Argument::parameter)
+                                 ? fmt::format("; with a parameter beyond 0 to {} nothing moves",
+                                               grouped(DynamicFormula::kMostParameter))
+                                 : ""));
+    page.wrapped("    ",
+                 fmt::format("For example, also in the table below: with {} {} bytes, {}",
+                             fmt::join(example, ", "), from_to(formula.example_before, formula.example_after),
+                             change(formula.example_before, formula.example_after)));
+  }
+  if ((kernel.dynamic_before == 0 && kernel.dynamic_formula.after.empty()) || kernel.bytes_before > 0)
     page.line("  Shared memory a block: {} bytes, {}{}", from_to(kernel.bytes_before, kernel.bytes_after),
               change(kernel.bytes_before, kernel.bytes_after),
               kernel.dynamic_pool

@@ -42,15 +42,27 @@ Planner::Planner(const Kernel& kernel, const Interference& interference, const P
                       {"no barrier can stand between the accesses of the two", kernel.line(h.instruction)});
 }
 
-Placement Planner::place_objects(const std::vector<std::uint32_t>& objects,
-                                 const Interference& interference) const {
+void Planner::place_objects(const std::vector<std::uint32_t>& objects, const Interference& interference,
+                            Plan& plan) const {
+  if (carving != nullptr) {
+    plan.carved = carving->place(interference);
+    plan.overlap = carving->overlaps(plan.carved, kernel_.object_count());
+    for (std::size_t p = 0; p < carving->parts().size(); ++p) {
+      const Object& o = kernel_.use.objects[carving->object(p)];
+      plan.placement.offsets.push_back(o.begin +
+                                       static_cast<std::uint64_t>(carving->at_example(plan.carved.moved[p])));
+    }
+    plan.placement.bytes = plan.carved.example_bytes;
+    return;
+  }
   PlacementProblem problem;
   for (const std::uint32_t o : objects)
     problem.objects.push_back({kernel_.use.objects[o].bytes, kernel_.use.objects[o].alignment});
   for (std::uint32_t i = 0; i < objects.size(); ++i)
     for (std::uint32_t j = i + 1; j < objects.size(); ++j)
       if (interference.between(objects[i], objects[j])) problem.edges.emplace_back(i, j);
-  return place(problem, options_);
+  plan.placement = place(problem, options_);
+  plan.overlap = overlaps(kernel_, objects, plan.placement);
 }
 
 Plan Planner::attempt(Interference interference, bool may_insert) {
@@ -65,8 +77,7 @@ Plan Planner::attempt(Interference interference, bool may_insert) {
   std::vector<std::uint32_t> pooled = movable_;
   for (;;) {
     Plan plan;
-    plan.placement = place_objects(pooled, interference);
-    plan.overlap = overlaps(kernel_, pooled, plan.placement);
+    place_objects(pooled, interference, plan);
     std::vector<std::uint32_t> sharing;
     std::set<std::uint32_t> divided;  // a part takes the others of its array along
     for (const std::uint32_t o : pooled)

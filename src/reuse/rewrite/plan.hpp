@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "reuse/analysis/carving.hpp"
 #include "reuse/analysis/interference.hpp"
 #include "reuse/rewrite/barriers.hpp"
 #include "reuse/shared_layout.hpp"
@@ -22,6 +23,7 @@ struct Plan {
   std::vector<ObjectSet> overlap;  ///< per object: those it shares bytes with
   Insertions insertions;
   Placement placement;
+  CarvedPlan carved;  ///< where parts of the dynamic array go as formulas; the numbers above are an example's
   bool shares() const { return !pooled.empty(); }
 };
 
@@ -46,10 +48,13 @@ class Planner {
 
   /// All movable objects go to the pool, whether they share or not (a pool sized at launch).
   bool pool_everything = false;
+  /// The movable objects are its parts, which it places.
+  const Carving* carving = nullptr;
 
  private:
   Plan attempt(Interference interference, bool may_insert);
-  Placement place_objects(const std::vector<std::uint32_t>& objects, const Interference& interference) const;
+  void place_objects(const std::vector<std::uint32_t>& objects, const Interference& interference,
+                     Plan& plan) const;
 
   const Kernel& kernel_;
   Interference interference_;

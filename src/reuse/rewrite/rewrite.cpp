@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "reuse/rewrite/carve.hpp"
 #include "warploom/core/error.hpp"
 
 namespace warploom::reuse {
@@ -22,7 +23,7 @@ std::string pool_name(const Module& module, const Function& kernel) {
 }
 
 std::vector<PoolEntry> rewrite(const Kernel& kernel, const Plan& plan, bool dynamic, bool promise_block,
-                               Edits& edits) {
+                               Edits& edits, const Carving* carving) {
   const Module& module = *kernel.module;
   const Function& f = *kernel.function;
   const std::string pool = pool_name(module, f);
@@ -35,6 +36,10 @@ std::vector<PoolEntry> rewrite(const Kernel& kernel, const Plan& plan, bool dyna
     const Variable& v = module.variables[o.variable];
     const auto offset = static_cast<std::int64_t>(plan.offsets[i]) - static_cast<std::int64_t>(o.begin);
     in_place |= o.dynamic;
+    if (carving != nullptr) {
+      in_place = true;
+      continue;
+    }
     const auto [name, fresh] =
         offset_of.emplace(o.variable, o.dynamic ? 0 : std::max<std::int64_t>(offset, 0));
     if (o.part && offset != name->second)
@@ -89,6 +94,11 @@ std::vector<PoolEntry> rewrite(const Kernel& kernel, const Plan& plan, bool dyna
 
   for (const std::uint32_t i : plan.insertions)
     edits.insert(f.instructions[i].span.begin, "bar.sync \t0;\n\t");
+  if (carving != nullptr) {
+    const std::string_view array = module.variables[kernel.use.objects[carving->object(0)].variable].name;
+    entries.push_back({std::string(f.name), std::string(array), std::string(array), 0});
+    move_by_launch(kernel, *carving, plan.carved, edits);
+  }
 
   if (promise_block && kernel.block && !f.required_threads) {
     const auto& b = *kernel.block;

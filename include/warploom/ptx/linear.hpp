@@ -4,7 +4,8 @@
 
 #include "warploom/ptx/ranges.hpp"
 
-/// Arithmetic of Linear. Factors and constants beyond 2^40 are given up: no shared memory is that large.
+/// Arithmetic of Linear; std::nullopt where a factor or the constant goes beyond 2^40: no shared memory is
+/// that large.
 namespace warploom::ptx {
 
 using MaybeLinear = std::optional<Linear>;

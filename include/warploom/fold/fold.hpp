@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "warploom/core/run.hpp"
+#include "warploom/fold/parameters.hpp"
+
+namespace warploom::fold {
+
+/// Which structures there are, and what they cost.
+struct Model {
+  Parameters parameters = {};
+  double temperature = 37;  ///< [C], -273.15 to 1000
+  /// What the bases beside a pair add at ends and in multiloops: 2, both neighbours of each pair, whether
+  /// paired or not; 0, nothing. (RNAfold's -d; 1 and 3 are not there yet.)
+  int dangles = 2;
+  bool lonely_pairs = true;   ///< false: each pair stacks on another
+  bool gu = true;             ///< G-U pairs form
+  bool gu_closing = true;     ///< false: G-U pairs only within stacks, at ends and as stems of multiloops
+  std::int64_t max_span = 0;  ///< bases from one of a pair to the other, both counted, at most; 0: any number
+};
+
+struct Folding {
+  std::string structure = {};  ///< dot-bracket, a letter a base
+  std::int32_t energy = 0;     ///< [0.01 kcal/mol]
+};
+
+/// The secondary structure without pseudoknots whose free energy is least, by Zuker's recurrences: with
+/// C(i,j) the least energy of i..j where i and j pair, M(i,j) where one or more stems of a multiloop lie in
+/// i..j,
+///
+///   C(i,j) = min(hairpin(i,j), interior(i,j,p,q) + C(p,q), closing(i,j) + M(i+1,k) + M(k+1,j-1))
+///   M(i,j) = min(C(i,j) + stem, M(i,j-1) + b, M(i+1,j) + b, M(i,k) + M(k+1,j))
+///   F(j)   = min(F(j-1), F(i-1) + C(i,j) + end),  interior loops of at most 30 unpaired bases.
+///
+/// Exact: the energy is ViennaRNA's to the last hundredth; of several structures of that energy this is one.
+/// @param sequence  n >= 1 letters; A C G U (T is U), small ones too; any other letter pairs with nothing
+/// @throws BadInput (empty, a character that is no letter, more than 100,000 bases, a model out of range),
+/// OutOfMemory,
+///         Interrupted
+/// @note Cost: 215 additions and minima a cell of the n^2 / 2 for interior loops; multiloops by candidates,
+/// some 5 a
+///       cell in random sequences, up to n / 2 in repeats. Memory 4 n^2 bytes. Threads share one sequence by
+///       strips of rows. The result does not depend on their number.
+/// Source: Zuker & Stiegler, NAR 9:133 (1981); interior loops: Lyngso, Zuker & Pedersen, Bioinformatics
+/// 15:440 (1999); candidates: Wexler, Zilberstein & Ziv-Ukelson, J. Comp. Biol. 14:856 (2007).
+///
+/// @param constraint  empty, or a letter a base, as RNAfold's -C has them: '.' and '|' anything, 'x'
+/// unpaired, '<' pairs with a
+///         later base if it pairs, '>' with an earlier one, '(' and ')' with each other if they pair; what
+///         crosses such a pair is left out. It leaves pairs out and forces none. BadInput: another length or
+///         letter, brackets that do not match or cannot pair
+///
+/// @param constraint  empty, or a letter a base, as RNAfold's -C has them: '.' and '|' anything, 'x'
+/// unpaired,
+///         '<' pairs with a later base if it pairs, '>' with an earlier one, '(' and ')' with each other if
+///         they pair; what crosses such a pair is left out. It leaves pairs out and forces none. BadInput:
+///         another length or letter, brackets that do not match or cannot pair
+Folding fold(std::string_view sequence, const Model& model = {}, const Run& run = {},
+             std::string_view constraint = {});
+
+/// Many, each by one thread where they are short. The order is kept.
+/// @param constraints  none, or one a sequence
+/// @throws as for one, naming the sequence's place, counted from 1
+std::vector<Folding> fold(std::span<const std::string> sequences, const Model& model = {},
+                          const Run& run = {}, std::span<const std::string> constraints = {});
+
+/// @throws BadInput where fold() would for this sequence and constraint
+void check_sequence(std::string_view sequence, std::string_view constraint = {}, const Model& model = {});
+
+/// Bytes that a sequence of n bases takes; 0 for n <= 0.
+std::uint64_t bytes_to_fold(std::int64_t n);
+
+/// A loop of a structure, with its closing pair; bases are counted from 1.
+struct Loop {
+  enum class Kind { exterior, hairpin, interior, multi };
+  Kind kind = Kind::exterior;
+  std::int64_t i = 0, j = 0;  ///< the closing pair; 0, 0 of the exterior loop
+  std::int64_t p = 0, q = 0;  ///< the inner pair of an interior loop (stack, bulge); 0 else
+  std::int32_t energy = 0;    ///< [0.01 kcal/mol]
+};
+
+struct Evaluation {
+  std::int32_t energy = 0;       ///< of all loops [0.01 kcal/mol]
+  std::vector<Loop> loops = {};  ///< the exterior loop, then by closing pair
+};
+
+/// The free energy of a given structure, loop by loop.
+/// @param structure  dot-bracket of the sequence's length
+/// @throws BadInput: as fold(); another letter than ( . ), brackets that do not match, bases that do not pair
+/// or lie
+///         too close (with their places, counted from 1), a loop that the model does not allow
+Evaluation evaluate(std::string_view sequence, std::string_view structure, const Model& model = {});
+
+/// Partners of a dot-bracket structure, counted from 0; -1 where unpaired.
+/// @throws BadInput: another letter than ( . ), brackets that do not match (with the place, counted from 1)
+std::vector<std::int64_t> partners(std::string_view structure);
+
+}  // namespace warploom::fold

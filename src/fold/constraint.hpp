@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "fold/loops.hpp"
+
+namespace warploom::fold {
+
+/// Which pairs a constraint leaves. The bases i < j may pair if first[i] == second[j].
+struct Marks {
+  std::vector<std::int32_t> first = {}, second = {};  ///< by base, counted from 1; empty: all may pair
+};
+
+/// @throws BadInput as fold(); an empty constraint has no marks
+Marks marks_of(const Bases& s, std::string_view constraint, const Loops& loops);
+
+}  // namespace warploom::fold

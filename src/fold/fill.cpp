@@ -1,0 +1,251 @@
+#include "fold/fill.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <thread>
+
+#include "core/instruction_sets.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/core/progress.hpp"
+#include "warploom/core/threads.hpp"
+
+namespace warploom::fold {
+namespace {
+
+/// The first rows of a strip in one column, which the strip below reads.
+struct Boundary {
+  std::int32_t c[kHalo], interior[kHalo], interior_1n[kHalo], interior_23[kHalo], end[kHalo];
+  std::int32_t generic[kMaxLoop + 1];
+  std::int32_t m, m2, unrestricted;
+};
+static_assert(sizeof(Boundary) % sizeof(std::int32_t) == 0);
+
+template <class T>
+void fill_none(T& data) {
+  std::fill_n(reinterpret_cast<std::int32_t*>(&data), sizeof data / sizeof(std::int32_t), kNone);
+}
+
+/// What the loops cost whose outer or inner pair is (first + r, j).
+void fill_strip(const Bases& s, const Loops& loops, std::int64_t first, Strip& strip) {
+  const Energies& e = loops.numbers();
+  const auto base = [&](std::int64_t k) { return k <= s.size() ? s.codes[k] : Base{0}; };
+  strip.first = first;
+  const int rows = static_cast<int>(std::min<std::int64_t>(kRows, s.size() - first + 1));
+  for (int r = 0; r < kRows; ++r) {
+    const std::int64_t i = first + r;
+    strip.triple[r] = static_cast<std::uint16_t>((base(i) * 5 + base(i + 1)) * 5 + base(i + 2));
+    strip.quad[r] = static_cast<std::uint16_t>(strip.triple[r] * 5 + base(i + 3));
+  }
+  for (int x = 0; x < kBases; ++x) {
+    const Base bj = static_cast<Base>(x);
+    strip.pairings[x] = 0;
+    for (int r = 0; r < kRows; ++r) {
+      const int type = r < rows ? loops.pair(base(first + r), bj) : 0;
+      strip.end_outside[x][r] = strip.end_inside[x][r] =
+          type != 0 && loops.closes(type) ? loops.end(type) : kNone;
+      if (type != 0) strip.pairing[x][strip.pairings[x]++] = static_cast<std::uint8_t>(r);
+    }
+    for (int y = 0; y < kBases; ++y) {
+      const Base beside = static_cast<Base>(y);
+      Outside& o = strip.outside[x * kBases + y];
+      Inside& in = strip.inside[x * kBases + y];
+      fill_none(o), fill_none(in);
+      for (int k = 0; k < strip.pairings[x]; ++k) {
+        const int r = strip.pairing[x][k];
+        const std::int64_t i = first + r;
+        const Base before = s.codes[i - 1], behind = base(i + 1);
+        const int type = loops.pair(base(i), bj), seen = loops.reversed(type);
+        in.stem[r] = loops.multi_stem(type, before, beside);
+        if (const int inner = loops.pair(beside, behind); inner != 0) {
+          o.stack[r] = e.stack[type][inner];
+          if (loops.closes(type) && loops.closes(inner)) o.bulge_right[r] = e.bulge[1] + e.stack[type][inner];
+        }
+        if (!loops.closes(type)) continue;
+        in.interior[r] = e.mismatch_interior[seen][beside][before];
+        in.interior_1n[r] = e.mismatch_interior_1n[seen][beside][before];
+        in.interior_23[r] = e.mismatch_interior_23[seen][beside][before];
+        o.interior[r] = e.mismatch_interior[type][behind][beside];
+        o.interior_1n[r] = e.mismatch_interior_1n[type][behind][beside];
+        o.interior_23[r] = e.mismatch_interior_23[type][behind][beside];
+        o.hairpin[r] = e.mismatch_hairpin[type][behind][beside];
+        o.closing[r] = loops.multi_closing(type, beside, behind);
+        const int over_one = loops.pair(beside, base(i + 2));
+        if (over_one != 0 && loops.closes(over_one)) o.bulge_left[r] = e.bulge[1] + e.stack[type][over_one];
+      }
+    }
+  }
+}
+
+class Filling {
+ public:
+  Filling(const Bases& s, const LoopTables& tables, const Marks& marks)
+      : s_(s),
+        tables_(tables),
+        marks_(marks),
+        n_(s.size()),
+        strips_((n_ + kRows - 1) / kRows),
+        out_(n_),
+        boundary_(static_cast<std::size_t>(n_ + 1)),
+        candidates_(static_cast<std::size_t>(n_ + 1)),
+        done_(static_cast<std::size_t>(strips_)),
+        hairpins_(static_cast<std::size_t>(n_ + 2 * kRows), kNone),
+        progress_("folding", n_ * (n_ + 1) / 2, "cells") {
+    fill_none_boundaries();
+    // Row r of column j has j - i - 1 unpaired: index n - (j - i - 1), so that rows are neighbours.
+    for (std::int64_t size = 7; size < n_; ++size)
+      hairpins_[static_cast<std::size_t>(n_ - size)] = tables.loops().hairpin_of(size);
+    for (auto& done : done_) done = 0;
+    first_marks_ = marks.first;
+    if (!first_marks_.empty()) first_marks_.resize(static_cast<std::size_t>(n_ + 1 + kRows), -1);
+  }
+
+  Matrices run() {
+    parallel_for(strips_, [&](std::int64_t k) {
+      try {
+        strip(k);
+      } catch (...) {
+        failed_ = true;
+        throw;
+      }
+    });
+    ends();
+    return std::move(out_);
+  }
+
+ private:
+  void fill_none_boundaries() {
+    for (Boundary& boundary : boundary_) fill_none(boundary);
+  }
+
+  /// Waits for the strip above. @return false: it failed
+  bool wait_for(std::int64_t above, std::int64_t j) {
+    for (int spins = 0; done_[static_cast<std::size_t>(above)].load(std::memory_order_acquire) < j; ++spins) {
+      if (failed_.load(std::memory_order_relaxed)) return false;
+      if (spins > 64) std::this_thread::yield();
+    }
+    return true;
+  }
+
+  /// Strips are counted from the last rows.
+  void strip(std::int64_t k) {
+    const std::int64_t first = 1 + (strips_ - 1 - k) * kRows;
+    const auto strip = std::make_unique_for_overwrite<Strip>();
+    const auto recent = std::make_unique_for_overwrite<Recent>();
+    const auto filled = std::make_unique_for_overwrite<Filled>();
+    fill_strip(s_, tables_.loops(), first, *strip);
+    fill_none(*recent);
+    std::int64_t seen = 0;  // the strip above is known to have come so far
+    for (std::int64_t j = first + kMinHairpin + 1; j <= n_; ++j) {
+      if (k > 0 && seen < j) {
+        if (!wait_for(k - 1, j)) return;
+        seen = done_[static_cast<std::size_t>(k - 1)].load(std::memory_order_acquire);
+      }
+      column(*strip, *recent, *filled, j);
+      if (j % kPublish == 0 || j == n_)
+        done_[static_cast<std::size_t>(k)].store(j, std::memory_order_release);
+      if (j % 256 == 0) check_interrupt();
+    }
+    done_[static_cast<std::size_t>(k)].store(n_, std::memory_order_release);
+    const std::int64_t rows = std::min<std::int64_t>(kRows, n_ - first + 1);
+    progress_.advance(rows * (n_ - first + 1) - rows * (rows - 1) / 2);
+  }
+
+  void column(const Strip& strip, Recent& recent, Filled& filled, std::int64_t j) {
+    Boundary& boundary = boundary_[static_cast<std::size_t>(j)];
+    const std::size_t slot = static_cast<std::size_t>(j % kColumns);
+    const std::int64_t first = strip.first;
+    const Boundary above = boundary;
+    std::memcpy(recent.c[slot] + kRows, above.c, sizeof above.c);
+    std::memcpy(recent.interior[slot] + kRows, above.interior, sizeof above.interior);
+    std::memcpy(recent.interior_1n[slot] + kRows, above.interior_1n, sizeof above.interior_1n);
+    std::memcpy(recent.interior_23[slot] + kRows, above.interior_23, sizeof above.interior_23);
+    std::memcpy(recent.end[slot] + kRows, above.end, sizeof above.end);
+
+    std::vector<Candidate>& candidates = candidates_[static_cast<std::size_t>(j)];
+    Column c;
+    c.j = j;
+    c.codes = s_.codes.data();
+    c.hairpins = hairpins_.data() + (n_ - (j - first - 1));
+    for (int size = 3; size <= 6; ++size) {
+      const std::int64_t i = j - size - 1;
+      const bool pairs =
+          i >= first && i < first + kRows && tables_.loops().pair(s_.codes[i], s_.codes[j]) != 0;
+      c.small_hairpins[size - 3] = pairs ? tables_.loops().hairpin(s_, i, j) : kNone;
+    }
+    c.m_above = above.m;
+    c.matrix = out_.m.column(0) + first;
+    c.offset = &Triangle::offset;
+    c.candidates = candidates.data();
+    c.count = static_cast<int>(candidates.size());
+    c.first_in_span = tables_.loops().max_span() > j ? 0 : j - tables_.loops().max_span() + 1;
+    if (!first_marks_.empty())
+      c.marks = first_marks_.data() + first, c.mark = marks_.second[static_cast<std::size_t>(j)];
+    kernels_.column(strip, tables_.small(), tables_.constants(), recent, c, filled);
+
+    candidates.insert(candidates.end(), filled.candidates, filled.candidates + filled.count);
+    const std::size_t bytes =
+        static_cast<std::size_t>(std::min<std::int64_t>(kRows, j - first + 1)) * sizeof(std::int32_t);
+    std::memcpy(out_.c.column(j) + first, filled.c, bytes);
+    std::memcpy(out_.m.column(j) + first, filled.m, bytes);
+    // For the strip below in this column, and for this one in the next.
+    std::memcpy(boundary.c, recent.c[slot], sizeof boundary.c);
+    std::memcpy(boundary.interior, recent.interior[slot], sizeof boundary.interior);
+    std::memcpy(boundary.interior_1n, recent.interior_1n[slot], sizeof boundary.interior_1n);
+    std::memcpy(boundary.interior_23, recent.interior_23[slot], sizeof boundary.interior_23);
+    std::memcpy(boundary.end, recent.end[slot], sizeof boundary.end);
+    for (int u = 4; u <= kMaxLoop; ++u) {
+      boundary.generic[u] = recent.generic[u][0];
+      recent.generic[u][kRows] = above.generic[u];
+    }
+    boundary.m = recent.m[0], boundary.m2 = recent.m2[0], boundary.unrestricted = recent.unrestricted[0];
+    recent.m2[kRows] = above.m2, recent.unrestricted[kRows] = above.unrestricted;
+  }
+
+  /// f(j), the least energy of the first j bases.
+  void ends() {
+    const Loops& loops = tables_.loops();
+    out_.f.assign(static_cast<std::size_t>(n_ + 1), 0);
+    // By b_j and b_(j+1), 5 where j is the last: what a pair (i, j) adds, by i.
+    std::vector<std::vector<std::int32_t>> stems(kBases * (kBases + 1));
+    for (std::int64_t j = kMinHairpin + 2; j <= n_; ++j) {
+      const int beside = j < n_ ? s_.codes[j + 1] : kBases;
+      std::vector<std::int32_t>& stem = stems[static_cast<std::size_t>(s_.codes[j] * (kBases + 1) + beside)];
+      if (stem.empty()) {
+        stem.resize(static_cast<std::size_t>(n_ + 1), kNone);
+        for (std::int64_t i = 1; i <= n_; ++i)
+          if (const int type = loops.pair(s_.codes[i], s_.codes[j]); type != 0)
+            stem[i] = loops.exterior_stem(type, i > 1 ? s_.codes[i - 1] : -1, j < n_ ? beside : -1);
+      }
+      const std::int32_t best =
+          kernels_.best_end(out_.f.data(), out_.c.column(j) + 1, stem.data() + 1, j - kMinHairpin - 1);
+      out_.f[j] = std::min(out_.f[j - 1], best);
+      if (j % 1024 == 0) check_interrupt();
+    }
+  }
+
+  static constexpr std::int64_t kPublish = 8;
+
+  const Bases& s_;
+  const LoopTables& tables_;
+  const Marks& marks_;
+  const RowKernels& kernels_ = *WARPLOOM_PICK(row_kernels);
+  std::int64_t n_, strips_;
+  Matrices out_;
+  std::vector<Boundary> boundary_;
+  std::vector<std::vector<Candidate>> candidates_;
+  std::vector<std::atomic<std::int64_t>> done_;
+  std::vector<std::int32_t> hairpins_, first_marks_ = {};
+  std::atomic<bool> failed_ = false;
+  Progress progress_;
+};
+
+}  // namespace
+
+Matrices fill(const Bases& s, const LoopTables& tables, const Marks& marks) {
+  return Filling(s, tables, marks).run();
+}
+
+}  // namespace warploom::fold

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "fold/constraint.hpp"
+#include "fold/loops.hpp"
+#include "fold/rows.hpp"
+
+namespace warploom::fold {
+
+/// A column of a triangle after another, rows 0 .. j of each.
+class Triangle {
+ public:
+  explicit Triangle(std::int64_t n) : cells_(std::make_unique_for_overwrite<std::int32_t[]>(cells(n))) {}
+  static std::int64_t offset(std::int64_t j) { return j * (j + 1) / 2; }
+  static std::size_t cells(std::int64_t n) { return static_cast<std::size_t>(offset(n + 1)); }
+  std::int32_t* column(std::int64_t j) { return cells_.get() + offset(j); }
+  const std::int32_t* column(std::int64_t j) const { return cells_.get() + offset(j); }
+  /// kNone where i and j are too near for a loop; there nothing is stored.
+  std::int32_t at(std::int64_t i, std::int64_t j) const { return j - i > kMinHairpin ? column(j)[i] : kNone; }
+
+ private:
+  std::unique_ptr<std::int32_t[]> cells_;
+};
+
+/// The matrices of the recurrences, for i, j from 1.
+struct Matrices {
+  explicit Matrices(std::int64_t n) : c(n), m(n) {}
+  Triangle c, m;
+  std::vector<std::int32_t> f;  ///< of the first j bases
+};
+
+/// What a model's loops cost, as the rows of a strip want it; made once for many sequences.
+class LoopTables {
+ public:
+  explicit LoopTables(const Loops& loops);
+  const Loops& loops() const { return loops_; }
+  const SmallLoops& small() const { return *small_; }
+  const LoopConstants& constants() const { return constants_; }
+
+ private:
+  const Loops& loops_;
+  std::unique_ptr<SmallLoops> small_;
+  LoopConstants constants_ = {};
+};
+
+/// @throws OutOfMemory, Interrupted
+Matrices fill(const Bases& s, const LoopTables& tables, const Marks& marks);
+
+/// The structure that has the energy f(n). @throws Internal: there is none, a fault of ours
+std::string trace(const Bases& s, const Loops& loops, const Matrices& matrices);
+
+}  // namespace warploom::fold

@@ -1,0 +1,90 @@
+#include "warploom/fold/fold.hpp"
+
+#include <fmt/format.h>
+
+#include <new>
+
+#include "fold/fill.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/core/memory.hpp"
+#include "warploom/core/threads.hpp"
+
+namespace warploom::fold {
+namespace {
+
+/// Sequences up to this length are folded by one thread each where there are several.
+constexpr std::int64_t kShort = 2'000;
+
+Folding fold_one(std::string_view sequence, std::string_view constraint, const LoopTables& tables,
+                 const Model& model) {
+  const Bases s = bases_of(sequence);
+  const Marks marks = marks_of(s, constraint, tables.loops());
+  // A loop adds up to three numbers besides its base pair's; there are n / 2 loops at most.
+  const double least = 2. * static_cast<double>(s.size()) * tables.loops().least();
+  if (-least > kNone / 2)
+    throw BadInput(fmt::format("{} bases with energies down to {} kcal/mol a loop are more than 32 bits hold",
+                               s.size(), tables.loops().least() / 100.));
+  try {
+    require_memory(bytes_to_fold(s.size()), fmt::format("folding {} bases", s.size()));
+    const Matrices matrices = fill(s, tables, marks);
+    Folding folding{trace(s, tables.loops(), matrices), matrices.f.back()};
+    const std::int32_t check = evaluate(sequence, folding.structure, model).energy;
+    if (check != folding.energy)
+      throw Internal(
+          fmt::format("a sequence of {} bases folds with {} but its structure has {} [0.01 kcal/mol]",
+                      s.size(), folding.energy, check));
+    return folding;
+  } catch (const std::bad_alloc&) {
+    throw OutOfMemory(fmt::format("folding {} bases takes {} bytes, which there are not", s.size(),
+                                  bytes_to_fold(s.size())));
+  }
+}
+
+}  // namespace
+
+std::uint64_t bytes_to_fold(std::int64_t n) {
+  constexpr std::uint64_t kBesides = 800;  // a base: what strips hand down
+  return n <= 0 ? 0
+                : 2 * sizeof(std::int32_t) * static_cast<std::uint64_t>(Triangle::cells(n)) +
+                      kBesides * static_cast<std::uint64_t>(n);
+}
+
+Folding fold(std::string_view sequence, const Model& model, const Run& run, std::string_view constraint) {
+  const RunScope scope(run);
+  const Loops loops(model);
+  return fold_one(sequence, constraint, LoopTables(loops), model);
+}
+
+void check_sequence(std::string_view sequence, std::string_view constraint, const Model& model) {
+  const Bases s = bases_of(sequence);
+  if (!constraint.empty()) marks_of(s, constraint, Loops(model));
+}
+
+std::vector<Folding> fold(std::span<const std::string> sequences, const Model& model, const Run& run,
+                          std::span<const std::string> constraints) {
+  if (!constraints.empty() && constraints.size() != sequences.size())
+    throw BadInput(fmt::format("{} constraints of {} sequences", constraints.size(), sequences.size()));
+  const RunScope scope(run);
+  const Loops loops(model);
+  const LoopTables tables(loops);
+  std::vector<Folding> all(sequences.size());
+  const auto one = [&](std::size_t k) {
+    try {
+      all[k] =
+          fold_one(sequences[k], constraints.empty() ? std::string_view() : constraints[k], tables, model);
+    } catch (const BadInput& error) {
+      throw BadInput(fmt::format("sequence {}: {}", k + 1, error.what()));
+    }
+  };
+  std::vector<std::size_t> together;
+  for (std::size_t k = 0; k < sequences.size(); ++k)
+    if (static_cast<std::int64_t>(sequences[k].size()) <= kShort) together.push_back(k);
+  if (!together.empty())
+    parallel_for(static_cast<std::int64_t>(together.size()),
+                 [&](std::int64_t k) { one(together[static_cast<std::size_t>(k)]); });
+  for (std::size_t k = 0; k < sequences.size(); ++k)
+    if (static_cast<std::int64_t>(sequences[k].size()) > kShort) one(k);
+  return all;
+}
+
+}  // namespace warploom::fold

@@ -1,0 +1,181 @@
+#include "fold/loops.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "warploom/core/error.hpp"
+
+namespace warploom::fold {
+namespace {
+
+constexpr std::int64_t kMostBases = 100'000;
+constexpr double kMeasuredAt = 310.15;  // [K]
+
+void scale(std::int32_t& free, std::int32_t enthalpy, double ratio) {
+  if (free < kNone) free = static_cast<std::int32_t>(enthalpy - (enthalpy - free) * ratio);
+}
+template <class T, std::size_t N>
+void scale(std::array<T, N>& free, const std::array<T, N>& enthalpy, double ratio) {
+  for (std::size_t k = 0; k < N; ++k) scale(free[k], enthalpy[k], ratio);
+}
+void scale(SpecialLoops& free, const SpecialLoops& enthalpy, double ratio) {
+  for (std::size_t k = 0; k < free.size(); ++k) scale(free[k].second, enthalpy[k].second, ratio);
+}
+
+void at_most_0(std::int32_t& number) { number = std::min(number, 0); }
+template <class T, std::size_t N>
+void at_most_0(std::array<T, N>& table) {
+  for (T& part : table) at_most_0(part);
+}
+
+void take_least(std::int32_t number, std::int32_t& least) { least = std::min(least, number); }
+template <class T, std::size_t N>
+void take_least(const std::array<T, N>& table, std::int32_t& least) {
+  for (const T& part : table) take_least(part, least);
+}
+void take_least(const SpecialLoops& loops, std::int32_t& least) {
+  for (const auto& [letters, energy] : loops) take_least(energy, least);
+}
+
+std::int32_t find(const SpecialLoops& loops, std::string_view letters) {
+  for (const auto& [text, energy] : loops)
+    if (text == letters) return energy;
+  return kNone;
+}
+
+}  // namespace
+
+std::pair<Energies, double> at_temperature(const EnergyTables& tables, double celsius) {
+  const double ratio = (celsius + 273.15) / kMeasuredAt;
+  Energies e = tables.free;
+  const Energies& h = tables.enthalpy;
+  scale(e.stack, h.stack, ratio);
+  scale(e.mismatch_hairpin, h.mismatch_hairpin, ratio);
+  scale(e.mismatch_interior, h.mismatch_interior, ratio);
+  scale(e.mismatch_interior_1n, h.mismatch_interior_1n, ratio);
+  scale(e.mismatch_interior_23, h.mismatch_interior_23, ratio);
+  scale(e.mismatch_multi, h.mismatch_multi, ratio);
+  scale(e.mismatch_exterior, h.mismatch_exterior, ratio);
+  scale(e.dangle5, h.dangle5, ratio);
+  scale(e.dangle3, h.dangle3, ratio);
+  scale(e.int11, h.int11, ratio);
+  scale(e.int21, h.int21, ratio);
+  scale(e.int22, h.int22, ratio);
+  scale(e.hairpin, h.hairpin, ratio);
+  scale(e.bulge, h.bulge, ratio);
+  scale(e.interior, h.interior, ratio);
+  for (auto number : {&Energies::multi_base, &Energies::multi_closing, &Energies::multi_intern,
+                      &Energies::asymmetry, &Energies::terminal_au})
+    scale(e.*number, h.*number, ratio);
+  scale(e.triloops, h.triloops, ratio);
+  scale(e.tetraloops, h.tetraloops, ratio);
+  scale(e.hexaloops, h.hexaloops, ratio);
+  at_most_0(e.mismatch_multi);
+  at_most_0(e.mismatch_exterior);
+  at_most_0(e.dangle5);
+  at_most_0(e.dangle3);
+  return {std::move(e), tables.long_loop * ratio};
+}
+
+Bases bases_of(std::string_view sequence) {
+  if (sequence.empty()) throw BadInput("the sequence has no bases");
+  if (static_cast<std::int64_t>(sequence.size()) > kMostBases)
+    throw BadInput(
+        fmt::format("the sequence has {} bases; at most {} are folded", sequence.size(), kMostBases));
+  Bases s;
+  s.letters.reserve(sequence.size());
+  s.codes.assign(sequence.size() + 2, 0);
+  for (std::size_t k = 0; k < sequence.size(); ++k) {
+    char c = sequence[k];
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    if (c < 'A' || c > 'Z')
+      throw BadInput(fmt::format("the sequence's character {} of {} is no letter (byte {})", k + 1,
+                                 sequence.size(), static_cast<unsigned char>(c)));
+    if (c == 'T') c = 'U';
+    s.letters.push_back(c);
+    constexpr std::string_view kLetters = "_ACGU";
+    const std::size_t code = kLetters.find(c);
+    s.codes[k + 1] = static_cast<Base>(code == std::string_view::npos ? 0 : code);
+  }
+  return s;
+}
+
+Loops::Loops(const Model& model)
+    : most_asymmetry_(model.parameters.tables().most_asymmetry),
+      dangles_(model.dangles),
+      gu_closing_(model.gu_closing),
+      lonely_pairs_(model.lonely_pairs),
+      max_span_(model.max_span == 0 ? std::numeric_limits<std::int64_t>::max() : model.max_span) {
+  if (!(model.temperature >= -273.15 && model.temperature <= 1000))
+    throw BadInput(fmt::format("a temperature of {} C: it is -273.15 to 1000", model.temperature));
+  if (model.dangles != 0 && model.dangles != 2)
+    throw BadInput(fmt::format("dangles {}: they are 0 or 2 (1 and 3 are not there yet)", model.dangles));
+  if (model.max_span < 0)
+    throw BadInput(fmt::format("a span of {} bases at most: it is 0 (any) or more", model.max_span));
+  std::tie(e_, long_loop_) = at_temperature(model.parameters.tables(), model.temperature);
+  const auto look_at = [this](const auto&... tables) { (take_least(tables, least_), ...); };
+  look_at(e_.stack, e_.mismatch_hairpin, e_.mismatch_interior, e_.mismatch_interior_1n,
+          e_.mismatch_interior_23, e_.mismatch_multi, e_.mismatch_exterior, e_.dangle5, e_.dangle3, e_.int11,
+          e_.int21, e_.int22, e_.hairpin, e_.bulge, e_.interior, e_.multi_base, e_.multi_closing,
+          e_.multi_intern, e_.asymmetry, e_.terminal_au, e_.triloops, e_.tetraloops, e_.hexaloops);
+  enum { A = 1, C, G, U };
+  pairs_[C][G] = 1, pairs_[G][C] = 2, pairs_[A][U] = 5, pairs_[U][A] = 6;
+  if (model.gu) pairs_[G][U] = 3, pairs_[U][G] = 4;
+}
+
+std::int32_t Loops::hairpin_of(std::int64_t unpaired) const {
+  if (unpaired <= kMaxLoop) return e_.hairpin[unpaired];
+  return e_.hairpin[kMaxLoop] +
+         static_cast<std::int32_t>(long_loop_ * std::log(static_cast<double>(unpaired) / 30.));
+}
+
+std::int32_t Loops::hairpin(const Bases& s, std::int64_t i, std::int64_t j) const {
+  const std::int64_t size = j - i - 1;
+  const int type = pair(s.codes[i], s.codes[j]);
+  if (size < kMinHairpin || !closes(type)) return kNone;
+  const SpecialLoops* special = size == 3   ? &e_.triloops
+                                : size == 4 ? &e_.tetraloops
+                                : size == 6 ? &e_.hexaloops
+                                            : nullptr;
+  if (special != nullptr) {
+    const std::int32_t energy = find(*special, std::string_view(s.letters).substr(i - 1, size + 2));
+    if (energy < kNone) return energy;
+  }
+  if (size == 3) return e_.hairpin[3] + end(type);
+  return hairpin_of(size) + e_.mismatch_hairpin[type][s.codes[i + 1]][s.codes[j - 1]];
+}
+
+std::int32_t Loops::interior(const Bases& s, std::int64_t i, std::int64_t j, std::int64_t p,
+                             std::int64_t q) const {
+  const Base* c = s.codes.data();
+  const int left = static_cast<int>(p - i - 1), right = static_cast<int>(j - q - 1), size = left + right;
+  const int most = std::max(left, right), least = std::min(left, right);
+  const int outer = pair(c[i], c[j]), inner = pair(c[q], c[p]);
+  if (size == 0) return e_.stack[outer][inner];
+  if (!closes(outer) || !closes(inner)) return kNone;
+  if (least == 0) return e_.bulge[size] + (size == 1 ? e_.stack[outer][inner] : end(outer) + end(inner));
+  if (most == 1) return e_.int11[outer][inner][c[i + 1]][c[j - 1]];
+  if (size == 3)
+    return left == 1 ? e_.int21[outer][inner][c[i + 1]][c[q + 1]][c[j - 1]]
+                     : e_.int21[inner][outer][c[q + 1]][c[i + 1]][c[p - 1]];
+  if (least == 2 && most == 2) return e_.int22[outer][inner][c[i + 1]][c[p - 1]][c[q + 1]][c[j - 1]];
+  const Mismatches& mismatch = least == 1                ? e_.mismatch_interior_1n
+                               : least == 2 && most == 3 ? e_.mismatch_interior_23
+                                                         : e_.mismatch_interior;
+  return e_.interior[size] + asymmetry(most - least) + mismatch[outer][c[i + 1]][c[j - 1]] +
+         mismatch[inner][c[q + 1]][c[p - 1]];
+}
+
+std::int32_t Loops::exterior_stem(int pair, int before, int behind) const {
+  if (dangles_ == 0) return end(pair);
+  const std::int32_t beside = before >= 0 && behind >= 0 ? e_.mismatch_exterior[pair][before][behind]
+                              : before >= 0              ? e_.dangle5[pair][before]
+                              : behind >= 0              ? e_.dangle3[pair][behind]
+                                                         : 0;
+  return end(pair) + beside;
+}
+
+}  // namespace warploom::fold

@@ -1,0 +1,223 @@
+#include "fold/rows.hpp"
+
+// Nothing with a body from elsewhere: one copy of it is linked, and it could be the one that was compiled for
+// a processor that is not there.
+namespace warploom::fold::WARPLOOM_INSTRUCTION_SET {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64;
+#elif defined(__AVX2__)
+constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
+#endif
+using Vector [[gnu::vector_size(kVectorBytes)]] = std::int32_t;
+constexpr int kLanes = kVectorBytes / 4;
+static_assert(kBlock % kLanes == 0 && kRows % kBlock == 0 && kWidth >= kRows + kHalo + kLanes - 1);
+
+inline Vector load(const std::int32_t* from) {
+  Vector v;
+  __builtin_memcpy(&v, from, sizeof v);
+  return v;
+}
+inline void store(std::int32_t* to, const Vector& v) { __builtin_memcpy(to, &v, sizeof v); }
+inline Vector lesser(const Vector& a, const Vector& b) { return a < b ? a : b; }
+inline std::int32_t lesser(std::int32_t a, std::int32_t b) { return a < b ? a : b; }
+inline Vector all(std::int32_t value) { return Vector{} + value; }
+/// What has a part that is no loop is none: kNone again.
+inline Vector whole(const Vector& v) { return v < kNone / 2 ? v : all(kNone); }
+inline std::int32_t whole(std::int32_t v) { return v < kNone / 2 ? v : kNone; }
+
+/// Where the columns before j lie: back[d] is that of j - d.
+struct Back {
+  const std::int32_t* at[kColumns];
+  Back(const std::int32_t (&ring)[kColumns][kWidth], std::int64_t j) {
+    for (int d = 0; d < kColumns; ++d) at[d] = ring[(j - d) & (kColumns - 1)];
+  }
+  const std::int32_t* operator[](int d) const { return at[d]; }
+};
+static_assert((kColumns & (kColumns - 1)) == 0);
+
+/// Interior loops whose energy is a sum of what the outer pair, the inner pair and the sizes add, of rows r,
+/// r + 1, ...
+struct Sums {
+  Vector bulge, one_n, generic, two_three;
+};
+
+[[gnu::always_inline]] inline Sums sums(const LoopConstants& loops, Recent& recent, const Back& end,
+                                        const Back& one_n, const Back& interior, const Back& two_three,
+                                        int r) {
+  Sums best{all(kNone), all(kNone), all(kNone), all(kNone)};
+  for (int u = 2; u <= kMaxLoop; ++u) {
+    const Vector inner = lesser(load(end[1] + r + 1 + u), load(end[1 + u] + r + 1));
+    best.bulge = lesser(best.bulge, inner + loops.bulge[u]);
+  }
+  for (int u = 4; u <= kMaxLoop; ++u) {
+    const Vector inner = lesser(load(one_n[2] + r + u), load(one_n[u] + r + 2));
+    best.one_n = lesser(best.one_n, inner + loops.one_n[u]);
+  }
+  // In place: u from above, so that u - 2 is still that of column j - 1.
+  for (int u = kMaxLoop; u >= 4; --u) {
+    Vector g = lesser(load(interior[3] + r + u - 1), load(interior[u - 1] + r + 3)) + loops.asymmetry[u - 4];
+    if (u >= 6) {
+      g = lesser(g, load(recent.generic[u - 2] + r + 1));
+      best.generic = lesser(best.generic, g + loops.interior[u]);
+    }
+    store(recent.generic[u] + r, g);
+  }
+  best.two_three = lesser(load(two_three[3] + r + 4), load(two_three[4] + r + 3)) + loops.two_three;
+  return best;
+}
+
+/// C of a strip's rows in column j. @param end  rows from it on are too near to j
+void pairs(const Strip& strip, const SmallLoops& small, const LoopConstants& loops, Recent& recent,
+           const Column& column, int end, std::int32_t* c) {
+  const std::int64_t j = column.j;
+  const std::uint8_t* code = column.codes + j;
+  const int b0 = code[0], b1 = code[-1], b2 = j > 1 ? code[-2] : 0, b3 = j > 2 ? code[-3] : 0;
+  const Outside& outside = strip.outside[b0 * kBases + b1];
+  const std::int32_t* bulge_right = strip.outside[b0 * kBases + b2].bulge_right;
+  const Back before(recent.c, j), ends(recent.end, j), interior(recent.interior, j),
+      one_n(recent.interior_1n, j), two_three(recent.interior_23, j);
+  Rows stacked;
+  for (int r = 0; r < end; r += kLanes) {
+    const Sums s = sums(loops, recent, ends, one_n, interior, two_three, r);
+    Vector best = s.bulge + load(strip.end_outside[b0] + r);
+    best = lesser(best, s.one_n + load(outside.interior_1n + r));
+    best = lesser(best, s.generic + load(outside.interior + r));
+    best = lesser(best, s.two_three + load(outside.interior_23 + r));
+    best = lesser(best, load(before[1] + r + 2) + load(outside.bulge_left + r));
+    best = lesser(best, load(before[2] + r + 1) + load(bulge_right + r));
+    best = lesser(best, load(column.hairpins + r) + load(outside.hairpin + r));
+    best = lesser(best, load(recent.m2 + r + 1) + load(outside.closing + r));
+    const Vector stack =
+        load((loops.lonely_pairs ? before[1] : recent.unrestricted) + r + 1) + load(outside.stack + r);
+    store(stacked + r, stack);
+    store(c + r, lesser(best, stack));
+  }
+  // Loops that a table has whole, of rows that pair with b_j.
+  const std::int32_t* one_one = small.one_one[(b0 * 5 + b1) * 5 + b2];
+  const std::int32_t* one_two = small.one_two[((b0 * 5 + b1) * 5 + b2) * 5 + b3];
+  const std::int32_t* two_one = small.two_one[(b0 * 5 + b1) * 5 + b2];
+  const std::int32_t* two_two = small.two_two[((b0 * 5 + b1) * 5 + b2) * 5 + b3];
+  for (int k = 0; k < strip.pairings[b0]; ++k) {
+    const int r = strip.pairing[b0][k];
+    if (r >= end) break;
+    const int triple = strip.triple[r], quad = strip.quad[r];
+    const std::int32_t a = lesser(before[2][r + 2] + one_one[triple], before[3][r + 2] + one_two[triple]);
+    const std::int32_t b = lesser(before[2][r + 3] + two_one[quad], before[3][r + 3] + two_two[quad]);
+    c[r] = lesser(c[r], lesser(a, b));
+  }
+  for (int size = 3; size <= 6; ++size) {
+    const std::int64_t r = j - size - 1 - strip.first;
+    if (r >= 0 && r < end) c[r] = lesser(c[r], column.small_hairpins[size - 3]);
+  }
+  for (int r = 0; r < end; r += kLanes) {
+    Vector pair = whole(load(c + r));
+    if (column.marks != nullptr) pair = load(column.marks + r) == column.mark ? pair : all(kNone);
+    if (!loops.lonely_pairs) {  // a pair stands where it stacks on the next
+      const Vector stack = load(stacked + r);
+      store(recent.unrestricted + r, pair);
+      pair = pair < kNone / 2 ? whole(stack) : pair;
+    }
+    store(c + r, pair);
+  }
+  for (std::int64_t r = 0; r < column.first_in_span - strip.first && r < end; ++r) {
+    c[r] = kNone;
+    recent.unrestricted[r] = kNone;
+  }
+}
+
+/// The least over candidates k of M(i, k - 1) + energy, of kBlock rows from r on.
+inline void try_candidates(const Column& column, const Candidate* candidates, int count, int r,
+                           Vector (&best)[kBlock / kLanes]) {
+  for (int n = 0; n < count; ++n) {
+    const std::int32_t* m = column.matrix + column.offset(candidates[n].k - 1) + r;
+    for (int v = 0; v < kBlock / kLanes; ++v) {
+      // Where there is no M, energy would make it look like some.
+      const Vector prefix = load(m + v * kLanes);
+      const Vector sum = prefix + candidates[n].energy;
+      best[v] = lesser(best[v], prefix < kNone / 2 ? sum : all(kNone));
+    }
+  }
+}
+
+/// M and M2 of a strip's rows in column j, from the last rows to the first. @param stem  C as a stem of a
+/// multiloop
+void multiloops(const Strip& strip, const LoopConstants& loops, Recent& recent, const Column& column, int end,
+                const std::int32_t* stem, Filled& out) {
+  std::int32_t below = column.m_above;  // M(i + 1, j)
+  const std::int32_t b = loops.multi_base;
+  for (int block = (end - 1) / kBlock * kBlock; block >= 0; block -= kBlock) {
+    Vector best[kBlock / kLanes];
+    for (int v = 0; v < kBlock / kLanes; ++v) best[v] = load(recent.m2 + block + v * kLanes) + b;
+    try_candidates(column, column.candidates, column.count, block, best);
+    try_candidates(column, out.candidates, out.count, block, best);
+    std::int32_t m2[kBlock];
+    for (int v = 0; v < kBlock / kLanes; ++v) store(m2 + v * kLanes, whole(best[v]));
+    for (int r = block + kBlock - 1; r >= block; --r) {
+      const std::int32_t here = m2[r - block];
+      std::int32_t m = lesser(here, lesser(recent.m[r], below) + b);
+      if (stem[r] < m) {
+        m = stem[r];
+        const std::int64_t k = strip.first + r;
+        out.candidates[out.count++] = {static_cast<std::int32_t>(k), m};
+        const std::int32_t* prefix =
+            column.matrix + column.offset(k - 1);  // ends three bases after a stem begins at least
+        for (int row = block; row < r - 4; ++row)
+          if (prefix[row] < kNone / 2) m2[row - block] = lesser(m2[row - block], prefix[row] + m);
+      }
+      below = m = whole(m);
+      recent.m2[r] = here;
+      recent.m[r] = out.m[r] = m;
+    }
+  }
+}
+
+void column(const Strip& strip, const SmallLoops& small, const LoopConstants& loops, Recent& recent,
+            const Column& column, Filled& out) {
+  const std::int64_t j = column.j;
+  const std::int64_t far = j - 3 - strip.first;  // rows from it on are too near
+  const int end = static_cast<int>(far < kRows ? far : kRows);
+  for (int r = 0; r < kRows; r += kLanes) store(out.c + r, all(kNone)), store(out.m + r, all(kNone));
+  out.count = 0;
+  if (end <= 0) return;
+  pairs(strip, small, loops, recent, column, end, out.c);
+  const int b0 = column.codes[j];
+  const Inside& inside = strip.inside[b0 * kBases + column.codes[j + 1]];
+  const int slot = static_cast<int>(j & (kColumns - 1));
+  Rows stem;
+  for (int r = 0; r < kRows; r += kLanes) {
+    const Vector c = load(out.c + r);
+    store(recent.c[slot] + r, c);
+    store(recent.interior[slot] + r, whole(c + load(inside.interior + r)));
+    store(recent.interior_1n[slot] + r, whole(c + load(inside.interior_1n + r)));
+    store(recent.interior_23[slot] + r, whole(c + load(inside.interior_23 + r)));
+    store(recent.end[slot] + r, whole(c + load(strip.end_inside[b0] + r)));
+    store(stem + r, whole(c + load(inside.stem + r)));
+  }
+  multiloops(strip, loops, recent, column, end, stem, out);
+}
+
+std::int32_t best_end(const std::int32_t* f, const std::int32_t* c, const std::int32_t* ends,
+                      std::int64_t count) {
+  Vector best = all(kNone);
+  std::int64_t k = 0;
+  for (; k + kLanes <= count; k += kLanes) {
+    const Vector pair = load(c + k), sum = pair + load(f + k) + load(ends + k);
+    best = lesser(best, pair < kNone / 2 ? sum : all(kNone));
+  }
+  std::int32_t least = kNone;
+  for (int lane = 0; lane < kLanes; ++lane) least = lesser(least, best[lane]);
+  for (; k < count; ++k)
+    if (c[k] < kNone / 2) least = lesser(least, c[k] + f[k] + ends[k]);
+  return least;
+}
+
+}  // namespace
+
+extern const RowKernels row_kernels;
+const RowKernels row_kernels = {&column, &best_end};
+
+}  // namespace warploom::fold::WARPLOOM_INSTRUCTION_SET

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <cstdint>
+
+#include "fold/energy_tables.hpp"
+
+/// Columns of the recurrences for a strip of rows, compiled for several instruction sets; fill.cpp chooses.
+///
+/// All that C(i,j) needs lies in columns before j, so a vector holds rows i, i+1, ... of one column, where
+/// b_j is the same: what an energy table says of a pair and its neighbours is then an array over rows
+/// (Strip), made once a strip. Strips go from the last rows to the first, so that their last 32 columns stay
+/// in the cache.
+namespace warploom::fold {
+
+inline constexpr int kRows = 128;                  ///< of a strip
+inline constexpr int kHalo = 32;                   ///< rows of the strip above that interior loops reach
+inline constexpr int kColumns = 32;                ///< that interior loops reach, column j itself among them
+inline constexpr int kWidth = kRows + kHalo + 16;  ///< and what a vector reads beyond
+inline constexpr int kBlock = 32;                  ///< rows that M2's candidates are tried on at once
+inline constexpr int kContexts = kBases * kBases;
+inline constexpr int kTriples = 125, kQuads = 625;
+
+using Rows = std::int32_t[kRows];
+
+/// Of a pair (i, j) seen from inside, by b_j and b_(j-1).
+struct Outside {
+  Rows interior, interior_1n, interior_23, hairpin, stack, bulge_left, closing;
+  Rows bulge_right;  ///< by b_j and b_(j-2)
+};
+/// Of a pair (i, j) seen from outside, by b_j and b_(j+1).
+struct Inside {
+  Rows interior, interior_1n, interior_23, stem;
+};
+struct Strip {
+  std::int64_t first = 0;  ///< row 0 is i = first
+  Outside outside[kContexts];
+  Inside inside[kContexts];
+  Rows end_outside[kBases], end_inside[kBases];  ///< by b_j: a bulge's ends
+  std::uint16_t triple[kRows], quad[kRows];      ///< b_i b_(i+1) b_(i+2) and four, as digits of base 5
+  std::uint8_t pairing[kBases][kRows];           ///< rows that pair with a base, ascending
+  int pairings[kBases];
+};
+
+/// Of the loops of four and of fewer unpaired bases that a table has whole: [j, j-1, ...][i, i+1, ...].
+struct SmallLoops {
+  std::int32_t one_one[kTriples][kTriples];
+  std::int32_t one_two[kQuads][kTriples];  ///< one unpaired on the left, two on the right
+  std::int32_t two_one[kTriples][kQuads];
+  std::int32_t two_two[kQuads][kQuads];
+};
+
+/// What is the same for all strips.
+struct LoopConstants {
+  std::int32_t bulge[kMaxLoop + 1], interior[kMaxLoop + 1];
+  std::int32_t one_n[kMaxLoop + 1];      ///< by unpaired bases, asymmetry added
+  std::int32_t asymmetry[kMaxLoop + 1];  ///< by the difference
+  std::int32_t two_three, multi_base;
+  bool lonely_pairs;
+};
+
+/// The last columns of a strip, a ring by j % kColumns, with the rows of the strip above behind its own. C
+/// with what each kind of loop adds for its inner pair.
+struct Recent {
+  std::int32_t c[kColumns][kWidth], interior[kColumns][kWidth], interior_1n[kColumns][kWidth],
+      interior_23[kColumns][kWidth], end[kColumns][kWidth];
+  /// generic[u][r]: the best of the interior loops of u unpaired bases, at least two a side, without what
+  /// depends on u and on the outer pair: G_u(i,j) = min(G_(u-2)(i+1,j-1), those with two on a side).
+  std::int32_t generic[kMaxLoop + 1][kWidth];
+  std::int32_t m[kWidth], m2[kWidth], unrestricted[kWidth];  ///< of column j - 1, and after the call of j
+};
+
+struct Candidate {
+  std::int32_t k, energy;  ///< a stem from k to j, and C(k,j) as such
+};
+
+struct Column {
+  std::int64_t j = 0;
+  const std::uint8_t* codes = nullptr;             ///< of the sequence, from 0
+  const std::int32_t* hairpins = nullptr;          ///< by row: that of j - i - 1 bases; kNone below 7
+  std::int32_t small_hairpins[4] = {};             ///< of 3, 4, 5 and 6 bases: of rows j - 4 to j - 7
+  std::int32_t m_above = kNone;                    ///< M(first + kRows, j)
+  const std::int32_t* matrix = nullptr;            ///< M, at row `first` of column 0
+  std::int64_t (*offset)(std::int64_t) = nullptr;  ///< of a column in it
+  const Candidate* candidates = nullptr;           ///< of this column, in rows above
+  int count = 0;
+  std::int64_t first_in_span = 0;       ///< the first row that may pair with j
+  const std::int32_t* marks = nullptr;  ///< by row: a constraint's; null: there is none
+  std::int32_t mark = 0;                ///< what a row's has to be
+};
+
+/// What a column gives: C and M of the strip's rows, and its candidates.
+struct Filled {
+  Rows c, m;
+  Candidate candidates[kRows];
+  int count;
+};
+
+struct RowKernels {
+  void (*column)(const Strip& strip, const SmallLoops& small, const LoopConstants& loops, Recent& recent,
+                 const Column& column, Filled& out);
+  /// min over k < count of f[k] + c[k] + ends[k]
+  std::int32_t (*best_end)(const std::int32_t* f, const std::int32_t* c, const std::int32_t* ends,
+                           std::int64_t count);
+};
+
+namespace baseline {
+extern const RowKernels row_kernels;
+}
+namespace avx2 {
+extern const RowKernels row_kernels;
+}
+namespace avx512 {
+extern const RowKernels row_kernels;
+}
+
+}  // namespace warploom::fold

@@ -1,0 +1,128 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "io/scratch.hpp"
+#include "run_tool.hpp"
+#include "warploom/io/gzip.hpp"
+
+namespace warploom {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+using Json = nlohmann::json;
+
+class FoldVerb : public Scratch {
+ protected:
+  std::string path(const std::string& file) const { return (directory / file).string(); }
+};
+
+TEST_F(FoldVerb, PrintsAsRnafoldDoes) {
+  make("s.fa", ">a the first\nGGGGAAAA\nCCCC\n>b\nggggaaaacccc\n");
+  const ToolRun run = run_tool("fold " + path("s.fa"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.out,
+            ">a the first\nGGGGAAAACCCC\n((((....)))) ( -5.40)\n>b\nGGGGAAAACCCC\n((((....)))) ( -5.40)\n");
+}
+TEST_F(FoldVerb, ReadsPlainTextFastqAndGzip) {
+  const std::string wanted = "GGGGAAAACCCC\n((((....)))) ( -5.40)\n";
+  make("s.txt", "GGGGAAAACCCC\r\n\r\n");
+  EXPECT_EQ(run_tool("fold " + path("s.txt")).out, wanted);
+  make("s.txt.gz", io::gzip("GGGGAAAACCCC\n", 6));
+  EXPECT_EQ(run_tool("fold " + path("s.txt.gz")).out, wanted);
+  make("s.fastq", "@r\nGGGGAAAACCCC\n+\nIIIIIIIIIIII\n");
+  EXPECT_EQ(run_tool("fold " + path("s.fastq")).out, ">r\n" + wanted);
+  EXPECT_EQ(run_shell("\"$WARPLOOM\" fold - < " + path("s.txt")).out, wanted);
+}
+TEST_F(FoldVerb, FoldsTheOthersWhereARecordIsBad) {
+  make("s.fa", ">a\nGGGGAAAACCCC\n>b\nGG-A\n>c\n>d\nGGGGAAAACCCC\n");
+  const ToolRun run = run_tool("fold " + path("s.fa") + " --json");
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err, HasSubstr("s.fa:3: the sequence's character 3 of 4 is no letter"));
+  EXPECT_THAT(run.err, HasSubstr("1 records without a sequence were skipped"));
+  const Json json = Json::parse(run.out);
+  EXPECT_EQ(json["records"].size(), 2u);
+  EXPECT_EQ(json["records"][1]["name"], "d");
+  EXPECT_EQ(json["skipped"]["empty"], 1);
+  EXPECT_EQ(json["skipped"]["refused"], 1);
+}
+TEST_F(FoldVerb, WritesTablesAndAPicture) {
+  make("s.fa", ">a\nGGGGAAAACCCC\n");
+  EXPECT_THAT(run_tool("fold --format ct " + path("s.fa")).out,
+              StartsWith("12 ENERGY = -5.40 a\n1 G 0 2 12 1\n"));
+  EXPECT_THAT(run_tool("fold --format bpseq " + path("s.fa")).out, StartsWith("# a\n1 G 12\n"));
+  ASSERT_EQ(run_tool("fold " + path("s.fa") + " --svg " + path("s.svg") + " -o " + path("s.json")).code, 0);
+  EXPECT_THAT(content_of(path("s.svg")), HasSubstr("as arcs: 4 G-C, 0 A-U, 0 G-U"));
+  EXPECT_EQ(Json::parse(content_of(path("s.json")))["records"][0]["energy"], -5.4);
+}
+TEST_F(FoldVerb, TakesTheOptionsOfTheModel) {
+  make("s.fa", "AGGGUAAAAGCCCA\n");
+  const auto energy = [&](const std::string& options) {
+    return Json::parse(run_tool("fold --json " + options + " " + path("s.fa")).out)["records"][0]["energy"]
+        .get<double>();
+  };
+  EXPECT_LT(energy("-T 20"), energy(""));
+  EXPECT_LT(energy(""), energy("--noGU"));
+  EXPECT_LT(energy(""), energy("-d 0"));
+  EXPECT_EQ(energy("--max-span 6"), 0);
+  make(
+      "k.par",
+      "## RNAfold parameter file v2.0\n# hairpin\nINF INF INF 340 360 370 340 400 350 440 450 460 470 480 490 490 500 510 510 520\n"
+      "520 530 530 540 540 550 550 550 560 560 570\n");
+  EXPECT_LT(energy("-P " + path("k.par")), energy(""));
+}
+TEST_F(FoldVerb, TakesAConstraintASequence) {
+  make("s.fa", ">a\nGGGGAAAACCCC\n>b\nGGGGAAAACCCC\n");
+  make("c.txt", "............\nx...........\n");
+  EXPECT_EQ(run_tool("fold " + path("s.fa") + " -C " + path("c.txt")).out,
+            ">a\nGGGGAAAACCCC\n((((....)))) ( -5.40)\n>b\nGGGGAAAACCCC\n.(((....))). ( -3.10)\n");
+  make("few.txt", "............\n");
+  const ToolRun few = run_tool("fold " + path("s.fa") + " -C " + path("few.txt"));
+  EXPECT_EQ(few.code, 2);
+  EXPECT_THAT(few.err, HasSubstr("few.txt: it has 1 constraints"));
+  make("bad.txt", "............\n...\n");
+  const ToolRun bad = run_tool("fold " + path("s.fa") + " -C " + path("bad.txt"));
+  EXPECT_EQ(bad.code, 1);
+  EXPECT_THAT(bad.err, HasSubstr("s.fa:3: the constraint has 3 letters, the sequence 12"));
+}
+TEST_F(FoldVerb, EvalSumsLoopsAndTellsThem) {
+  make("s.fa", ">a\nGGGGAAAACCCC\n");
+  const ToolRun run =
+      run_shell("\"$WARPLOOM\" fold " + path("s.fa") + " | \"$WARPLOOM\" fold eval - --loops");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, StartsWith(">a\nGGGGAAAACCCC\n((((....)))) ( -5.40)\n  exterior "));
+  EXPECT_THAT(run.out, HasSubstr("interior  1-12 GC; 2-11 GC               -3.30"));
+  EXPECT_THAT(run.out, HasSubstr("hairpin   4-9 GC                          4.50"));
+}
+TEST_F(FoldVerb, EvalGoesOnAfterABadStructure) {
+  make("s.txt", ">a\nGGGGAAAACCCC\n((((....)))\n>b\nGGGGAAAACCCC\n((((....))))\n");
+  const ToolRun run = run_tool("fold eval " + path("s.txt"));
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err, HasSubstr("s.txt:3: the structure has 11 letters, the sequence 12"));
+  EXPECT_THAT(run.out, StartsWith(">b\n"));
+}
+TEST_F(FoldVerb, RefusesWithTheReason) {
+  make("s.fa", ">a\nGGGGAAAACCCC\n>b\nAC\n");
+  make("none", "\n");
+  make("k.par", "## RNAfold parameter file v2.0\n# stack\nx\n");
+  const auto refused = [&](const std::string& arguments, const std::string& says) {
+    const ToolRun run = run_tool("fold " + arguments);
+    EXPECT_EQ(run.code, 2) << arguments << run.out;
+    EXPECT_THAT(run.err, HasSubstr(says)) << arguments;
+    EXPECT_EQ(run.out, "");
+  };
+  refused("", "no sequences are given");
+  refused(path("absent.fa"), "absent.fa");
+  refused(path("none"), "it holds no sequence");
+  refused(path("s.fa") + " --svg " + path("s.svg"), "a picture is of one sequence");
+  refused(path("s.fa") + " -d 1", "-d");
+  refused(path("s.fa") + " -P " + path("k.par"), "k.par:3:1: 'x' is no whole number");
+  refused(path("s.fa") + " -T 5000", "5000");
+  refused("eval " + path("s.fa"), "s.fa:2: a sequence without a structure");
+}
+
+}  // namespace
+}  // namespace warploom

@@ -1,0 +1,94 @@
+#include "doors/doors.hpp"
+#include "warploom/fold/fold.hpp"
+#include "warploom/fold/formats.hpp"
+#include "warploom/fold/parameters.hpp"
+
+namespace warploom::doors {
+namespace {
+
+using namespace fold;
+
+const std::string kSequence = "GGGGAAAACCCC", kStructure = "((((....))))";
+
+std::vector<Model> broken_models() {
+  std::vector<Model> all(7);
+  all[0].temperature = kNan;
+  all[1].temperature = kInfinity;
+  all[2].dangles = 1;
+  all[3].dangles = static_cast<int>(kMost32);
+  all[4].max_span = -1;
+  all[5].max_span = kLeast;
+  move_away(all[6].parameters);
+  return all;
+}
+
+DOOR(SequencesToFold, "fold::fold(std::string_view, const Model &, const Run &, std::string_view)",
+     "fold::fold(std::span<const std::string>, const Model &, const Run &, std::span<const std::string>)",
+     "fold::check_sequence", "fold::bytes_to_fold") {
+  for (const std::string& none : {std::string(), std::string("AC GU"), std::string("AC\0GU", 5),
+                                  std::string("\xFF"), std::string(100'001, 'A')}) {
+    refused([&] { return fold::fold(none).energy; });
+    refused([&] { return fold::fold(std::vector<std::string>{kSequence, none}).size(); });
+    refused([&] { return check_sequence(none), 0; });
+  }
+  for (const Model& model : broken_models()) refused([&] { return fold::fold(kSequence, model).energy; });
+  for (const std::string& none : {std::string("("), std::string(12, '('), std::string("\0", 1),
+                                  std::string(13, '.'), std::string(12, ')')}) {
+    refused([&] { return fold::fold(kSequence, {}, {}, none).energy; });
+    refused([&] { return check_sequence(kSequence, none), 0; });
+    refused([&] { return fold::fold(std::vector{kSequence}, {}, {}, std::vector{none}).size(); });
+  }
+  refused([] {
+    return fold::fold(std::vector{kSequence}, {}, {}, std::vector{kSequence, kSequence}).size();
+  });
+  survives([] { return fold::fold(std::vector<std::string>{}).size(); });
+  survives([] { return fold::fold(kSequence, {.max_span = kMost}, {.threads = ~0u}).energy; });
+  survives([] { return fold::fold(kSequence, {.max_span = 1}).energy; });
+  survives([] { return fold::fold(kSequence, {.temperature = -273.15}).energy; });
+  survives([] { return fold::fold(kSequence, {.temperature = 1000}).energy; });
+  for (const std::int64_t n : {kLeast, std::int64_t{-1}, std::int64_t{0}, std::int64_t{100'000}})
+    survives([&] { return bytes_to_fold(n); });
+}
+
+DOOR(StructuresToEvaluate, "fold::evaluate", "fold::partners") {
+  for (const std::string& none :
+       {std::string(), std::string("((((....)))"), std::string("((((....(((("), std::string("))))....))))"),
+        std::string("((((.\0..))))", 12), std::string(12, '('), std::string("((((([]))))).")})
+    refused([&] { return evaluate(kSequence, none).energy; });
+  refused([] { return evaluate("", "").energy; });
+  for (const Model& model : broken_models())
+    refused([&] { return evaluate(kSequence, kStructure, model).energy; });
+  survives([] { return partners("").size(); });
+  refused([] { return partners("(").size(); });
+  refused([] { return partners(")").size(); });
+}
+
+DOOR(FoldingParameters, "fold::Parameters::Parameters()",
+     "fold::Parameters::Parameters(std::shared_ptr<const EnergyTables>)", "fold::Parameters::tables",
+     "fold::parse_parameters", "fold::read_parameters") {
+  refused([] { return Parameters(nullptr), 0; });
+  Parameters moved;
+  move_away(moved);
+  refused([&] { return &moved.tables(); });
+  for (const std::string& none : {std::string(), std::string("## RNAfold"), std::string("\0", 1),
+                                  std::string("## RNAfold parameter file v2.0\n# stack\n1"),
+                                  std::string("## RNAfold parameter file v2.0\n#\n"),
+                                  std::string("## RNAfold parameter file v2.0\n/*")})
+    refused([&] { return parse_parameters(none, "none"), 0; });
+  survives([] { return parse_parameters("## RNAfold parameter file v2.0", "head"), 0; });
+  refused([] { return read_parameters("/absent.par"), 0; });
+  refused([] { return read_parameters("/"), 0; });
+}
+
+DOOR(FoldingFormats, "fold::kcal", "fold::connectivity_table", "fold::bpseq") {
+  for (const std::string& none :
+       {std::string("("), std::string("((((....)))))"), std::string("((((....(((("), std::string()}) {
+    refused([&] { return connectivity_table(kSequence, none, 0, ""); });
+    refused([&] { return bpseq(kSequence, none, ""); });
+  }
+  survives([] { return connectivity_table("", "", 0, ""); });
+  survives([] { return kcal(std::numeric_limits<std::int32_t>::min()); });
+}
+
+}  // namespace
+}  // namespace warploom::doors

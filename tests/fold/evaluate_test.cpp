@@ -1,0 +1,58 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "warploom/core/error.hpp"
+#include "warploom/fold/fold.hpp"
+
+namespace warploom::fold {
+namespace {
+
+std::string refusal(const std::string& sequence, const std::string& structure, const Model& model = {}) {
+  try {
+    evaluate(sequence, structure, model);
+  } catch (const BadInput& error) {
+    return error.what();
+  }
+  return "it has an energy";
+}
+
+// Energies of this file: RNAeval (ViennaRNA 2.8.0).
+TEST(Evaluate, SumsTheLoops) {
+  const Evaluation e = evaluate("GGGAAGGAAACCAGGAAAACCACCC", "(((..((...)).((....)).)))");
+  EXPECT_EQ(e.loops.size(), 8u);
+  EXPECT_EQ(e.loops[0].kind, Loop::Kind::exterior);
+  EXPECT_EQ(e.loops[3].kind, Loop::Kind::multi);
+  std::int32_t sum = 0;
+  for (const Loop& loop : e.loops) sum += loop.energy;
+  EXPECT_EQ(e.energy, sum);
+  EXPECT_EQ(e.energy, -80);
+}
+TEST(Evaluate, OfNoPairIsNothing) { EXPECT_EQ(evaluate("ACGUNNN", ".......").energy, 0); }
+TEST(Evaluate, TakesSmallLettersAndT) {
+  EXPECT_EQ(evaluate("ggttaaaaaacc", "((((....))))").energy, evaluate("GGUUAAAAAACC", "((((....))))").energy);
+}
+TEST(Evaluate, TellsWhatIsNoStructure) {
+  using testing::HasSubstr;
+  EXPECT_THAT(refusal("GGGAAACCC", "(((...)))."), HasSubstr("10 letters, the sequence 9"));
+  EXPECT_THAT(refusal("GGGAAACCC", "(((...))))"), HasSubstr("10 letters"));
+  EXPECT_THAT(refusal("GGGAAACCC", "((....)))"), HasSubstr("')' at 9 closes nothing"));
+  EXPECT_THAT(refusal("GGGAAACCC", "(((....))"), HasSubstr("'(' at 1 is not closed"));
+  EXPECT_THAT(refusal("GGGAAACCC", "((([..)))"), HasSubstr("character 4 is '['"));
+  EXPECT_THAT(refusal("GGGAAACCA", "(((...)))"), HasSubstr("bases 1 and 9, G and A, do not pair"));
+  EXPECT_THAT(refusal("GGGAACCC", "(((..)))"), HasSubstr("bases 3 and 6 are too close"));
+  EXPECT_THAT(refusal("", ""), HasSubstr("no bases"));
+  EXPECT_THAT(refusal("GG AA", "....."), HasSubstr("character 3 of 5 is no letter"));
+  EXPECT_THAT(refusal("GGGAAACUC", "(((...)))", {.gu = false}), HasSubstr("do not pair"));
+  EXPECT_THAT(refusal("GGGAAAUCC", "(((...)))", {.gu_closing = false}),
+              HasSubstr("bases 3 and 7 close is not allowed"));
+  EXPECT_THAT(refusal("G" + std::string(32, 'A') + "GAAACC", "(" + std::string(32, '.') + "(...))"),
+              HasSubstr("32 unpaired bases; at most 30"));
+  EXPECT_THAT(refusal("GGGAAACCC", "(((...)))", {.temperature = 2000}), HasSubstr("2000 C"));
+  EXPECT_THAT(refusal("GGGAAACCC", "(((...)))", {.dangles = 1}), HasSubstr("dangles 1"));
+}
+
+}  // namespace
+}  // namespace warploom::fold

@@ -1,0 +1,176 @@
+#include "warploom/fold/fold.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <fstream>
+#include <functional>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "warploom/core/error.hpp"
+
+namespace warploom::fold {
+namespace {
+
+std::string random_sequence(std::mt19937& random, std::size_t n, std::string_view letters = "ACGU") {
+  std::string sequence(n, ' ');
+  for (char& c : sequence) c = letters[random() % letters.size()];
+  return sequence;
+}
+
+bool has_lonely_pair(const std::vector<std::int64_t>& partner) {
+  const auto n = std::ssize(partner);
+  const auto pairs = [&](std::int64_t i, std::int64_t j) { return i >= 0 && j < n && partner[i] == j; };
+  for (std::int64_t i = 0; i < n; ++i)
+    if (partner[i] > i && !pairs(i - 1, partner[i] + 1) && !pairs(i + 1, partner[i] - 1)) return true;
+  return false;
+}
+
+/// Every structure of a short sequence, one after another.
+void for_each_structure(std::size_t n, std::string& structure, std::size_t at, std::vector<std::size_t>& open,
+                        const std::function<void()>& visit) {
+  if (at == n) {
+    if (open.empty()) visit();
+    return;
+  }
+  structure[at] = '.';
+  for_each_structure(n, structure, at + 1, open, visit);
+  structure[at] = '(';
+  open.push_back(at);
+  if (open.size() <= n - at - 1) for_each_structure(n, structure, at + 1, open, visit);
+  open.pop_back();
+  if (!open.empty() && at - open.back() > 3) {
+    const std::size_t opened = open.back();
+    open.pop_back();
+    structure[at] = ')';
+    for_each_structure(n, structure, at + 1, open, visit);
+    open.push_back(opened);
+  }
+  structure[at] = '.';
+}
+
+TEST(Fold, IsTheLeastOfAllStructures) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 24; ++round) {
+    const std::string sequence = random_sequence(random, 8 + random() % 6, round % 3 == 0 ? "GC" : "GGCCAU");
+    const Model model{.temperature = round % 4 == 0 ? 10.0 : 37.0,
+                      .dangles = round % 5 == 0 ? 0 : 2,
+                      .lonely_pairs = round % 2 == 0,
+                      .gu = round % 7 != 0,
+                      .gu_closing = round % 6 != 0,
+                      .max_span = round % 9 == 0 ? 8 : 0};
+    std::int32_t least = 0;
+    std::string structure(sequence.size(), '.');
+    std::vector<std::size_t> open;
+    for_each_structure(sequence.size(), structure, 0, open, [&] {
+      const std::vector<std::int64_t> partner = partners(structure);
+      if (!model.lonely_pairs && has_lonely_pair(partner)) return;
+      for (std::int64_t i = 0; i < std::ssize(partner); ++i)
+        if (model.max_span > 0 && partner[i] - i + 1 > model.max_span) return;
+      try {
+        least = std::min(least, evaluate(sequence, structure, model).energy);
+      } catch (const BadInput&) {  // its letters do not pair so
+      }
+    });
+    const Folding folding = fold(sequence, model);
+    EXPECT_EQ(folding.energy, least) << sequence << " round " << round;
+    EXPECT_EQ(evaluate(sequence, folding.structure, model).energy, least);
+  }
+}
+
+/// Sequences, options and energies that ViennaRNA gave: bench/fold/viennarna.py --table.
+TEST(Fold, HasViennaRnasEnergies) {
+  std::ifstream file(WARPLOOM_TESTS_DIR "/fold/viennarna.tsv");
+  int count = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with('#')) continue;
+    std::istringstream words(line);
+    std::string sequence, constraint;
+    Model model;
+    int no_lonely_pairs = 0, no_gu = 0, no_gu_closing = 0, energy = 0;
+    words >> sequence >> model.temperature >> model.dangles >> no_lonely_pairs >> no_gu >> no_gu_closing >>
+        model.max_span >> constraint >> energy;
+    ASSERT_TRUE(words) << line;
+    model.lonely_pairs = no_lonely_pairs == 0, model.gu = no_gu == 0, model.gu_closing = no_gu_closing == 0;
+    if (constraint == "-") constraint.clear();
+    EXPECT_EQ(fold(sequence, model, {}, constraint).energy, energy) << line;
+    ++count;
+  }
+  EXPECT_GE(count, 200);
+}
+
+TEST(Fold, DoesNotDependOnThreadsNorOnTheBatch) {
+  std::mt19937 random(3);
+  const std::vector<std::string> sequences{random_sequence(random, 700), random_sequence(random, 20),
+                                           random_sequence(random, 129, "GC"), "A"};
+  const std::vector<Folding> wanted = fold(sequences, {}, {.threads = 1});
+  for (const unsigned threads : {2u, 3u, 7u}) {
+    const std::vector<Folding> batch = fold(sequences, {}, {.threads = threads});
+    for (std::size_t k = 0; k < sequences.size(); ++k) {
+      EXPECT_EQ(batch[k].energy, wanted[k].energy);
+      EXPECT_EQ(batch[k].structure, wanted[k].structure);
+      EXPECT_EQ(fold(sequences[k], {}, {.threads = threads}).structure, wanted[k].structure);
+    }
+  }
+}
+
+TEST(Fold, OfRepeatsAndOfNothingToPair) {
+  std::string repeat;
+  for (int k = 0; k < 150; ++k) repeat += "GC";
+  EXPECT_EQ(fold(repeat).energy, -42270);  // RNAfold -422.70
+  for (const std::string& none :
+       {std::string(200, 'A'), std::string(200, 'N'), std::string("GC"), std::string("G")}) {
+    const Folding folding = fold(none);
+    EXPECT_EQ(folding.energy, 0);
+    EXPECT_EQ(folding.structure, std::string(none.size(), '.'));
+  }
+}
+
+TEST(Fold, RefusesWhatIsNoSequence) {
+  EXPECT_THROW(fold(""), BadInput);
+  EXPECT_THROW(fold("ACG-U"), BadInput);
+  EXPECT_THROW(fold("ACGU", {.temperature = -300}), BadInput);
+  EXPECT_THROW(fold("ACGU", {.max_span = -1}), BadInput);
+  try {
+    fold(std::vector<std::string>{"ACGU", "AC GU"});
+    FAIL();
+  } catch (const BadInput& error) {
+    EXPECT_STREQ(error.what(), "sequence 2: the sequence's character 3 of 5 is no letter (byte 32)");
+  }
+}
+
+TEST(Fold, RefusesWhatIsNoConstraint) {
+  const auto refusal = [](const std::string& constraint) -> std::string {
+    try {
+      fold("GGGGAAAACCCC", {}, {}, constraint);
+    } catch (const BadInput& error) {
+      return error.what();
+    }
+    return "folded";
+  };
+  EXPECT_EQ(refusal("((((....))))"), "folded");
+  EXPECT_EQ(refusal("..."), "the constraint has 3 letters, the sequence 12");
+  EXPECT_EQ(refusal("........)..."), "the constraint's ')' at 9 closes nothing");
+  EXPECT_EQ(refusal("(..........."), "the constraint's '(' at 1 is not closed");
+  EXPECT_EQ(refusal(".....y......"), "the constraint's character 6 is 'y'; it has . | x < > ( and )");
+  EXPECT_EQ(refusal("....(....).."), "the constraint pairs bases 5 and 10, A and C, which cannot pair");
+  EXPECT_EQ(refusal("......(..)..").substr(0, 24), "the constraint pairs bas");
+}
+
+TEST(Fold, StopsOnRequest) {
+  std::mt19937 random(5);
+  const std::atomic<bool> stop = true;
+  EXPECT_THROW(fold(random_sequence(random, 900), {}, {.threads = 2, .stop = &stop}), Interrupted);
+}
+
+TEST(Fold, SaysWhatItTakes) {
+  EXPECT_EQ(bytes_to_fold(0), 0u);
+  EXPECT_GT(bytes_to_fold(30'000), 3'600'000'000u);
+}
+
+}  // namespace
+}  // namespace warploom::fold

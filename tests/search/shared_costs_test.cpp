@@ -1,0 +1,118 @@
+// Lower bounds with costs that adjacent windows share exclude no window that is near enough, and nearly all
+// others.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "search/index_checks.hpp"
+#include "search/signals.hpp"
+#include "warploom/core/run.hpp"
+#include "warploom/search/index.hpp"
+
+namespace warploom::search {
+namespace {
+
+using Channels = std::vector<std::vector<float>>;
+
+/// What is left of the last sample, and noise of variance 1.
+std::vector<float> noise(std::size_t samples, double left, std::uint32_t seed) {
+  std::mt19937 engine(seed);
+  std::normal_distribution<double> normal;
+  std::vector<float> all;
+  double x = 0;
+  for (std::size_t t = 0; t < samples; ++t) all.push_back(static_cast<float>(x = left * x + normal(engine)));
+  return all;
+}
+
+struct Case {
+  std::string what;
+  Channels channels;
+};
+
+std::vector<Case> cases(std::size_t count) {
+  constexpr std::size_t kSamples = 1500;
+  std::vector<Case> all(5);
+  for (std::uint32_t c = 0; c < count; ++c) {
+    all[0].channels.push_back(noise(kSamples, .8, c));
+    all[1].channels.push_back(random_walk(kSamples, c));
+    all[2].channels.push_back(noise(kSamples, .5, c));  // far from 0, of another size
+    for (float& x : all[2].channels[c]) x = 1e6F + 30 * x;
+    all[3].channels.push_back(noise(kSamples, .9, c));  // rests, leaps, misses samples
+    std::fill_n(all[3].channels[c].begin() + 400 + 10 * c, 250, 3.F);
+    all[3].channels[c][900] = 1e4F;
+    all[3].channels[c][1100] = std::numeric_limits<float>::quiet_NaN();
+    all[4].channels.push_back(noise(kSamples, .7, c));  // louder and louder
+    for (std::size_t t = 0; t < kSamples; ++t)
+      all[4].channels[c][t] *= std::exp(.01F * static_cast<float>(t));
+  }
+  all[0].what = "noise", all[1].what = "walk", all[2].what = "far from 0", all[3].what = "rests and leaps";
+  all[4].what = "louder";
+  return all;
+}
+
+JointPattern pattern_of(const Channels& channels, std::size_t length, std::int64_t radius) {
+  JointPattern pattern{.radius = radius, .warping = Warping::together};
+  for (std::size_t c = 0; c < channels.size(); ++c) {
+    pattern.samples.push_back(like(channels[c], 700, length, .1F));
+    pattern.channels.push_back(static_cast<std::int32_t>(c));
+  }
+  return pattern;
+}
+
+TEST(SharedCosts, ExcludeNoWindowThatIsNearEnough) {
+  const RunScope one_thread({.threads = 1});
+  for (const std::size_t count : {2, 3, 6, 9})
+    for (const auto& [what, channels] : cases(count))
+      for (const auto& [length, radius] :
+           {std::pair{37, 2}, std::pair{64, 3}, std::pair{96, 20}, std::pair{18, 17}}) {
+        const Signal signal(channels.begin(), channels.end());
+        const JointPattern pattern = pattern_of(channels, static_cast<std::size_t>(length), radius);
+        Index plain(signal, on_cpu(Normalization::z, Prune::never)),
+            bounded(signal, on_cpu(Normalization::z, Prune::always));
+        const std::vector<float> profile = plain.profile(pattern, 0, std::ssize(channels[0]) - length + 1);
+        std::vector<float> sorted = profile;
+        std::sort(sorted.begin(), sorted.end());
+        for (const double quantile : {.01, .1, .5}) {
+          const float most = sorted[static_cast<std::size_t>(quantile * static_cast<double>(sorted.size()))];
+          const JointTask task{.limit = 10'000, .exclusion = 0, .max_distance = most};
+          std::vector<std::int64_t> expected, found;
+          for (std::size_t t = 0; t < profile.size(); ++t)
+            if (profile[t] <= most) expected.push_back(static_cast<std::int64_t>(t));
+          const auto best = bounded.best({&pattern, 1}, {&task, 1});
+          for (const Candidate& c : best[0]) {
+            found.push_back(c.offset);
+            EXPECT_EQ(c.distance, profile[c.offset]);
+          }
+          std::sort(found.begin(), found.end());
+          EXPECT_EQ(found, expected) << what << ", " << count << " channels, m = " << length
+                                     << ", r = " << radius << ", distances up to " << most;
+        }
+      }
+}
+
+TEST(SharedCosts, ExcludeMostOfNoise) {
+#if defined(__x86_64__)
+  if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "not there without AVX2";
+#else
+  GTEST_SKIP() << "not there without AVX2";
+#endif
+  const RunScope one_thread({.threads = 1});
+  Channels channels;
+  for (std::uint32_t c = 0; c < 6; ++c) channels.push_back(noise(20'000, .8, c));
+  const JointPattern pattern = pattern_of(channels, 128, 6);
+  Index index(Signal(channels.begin(), channels.end()), on_cpu(Normalization::z, Prune::always));
+  const JointTask task{.limit = 5, .exclusion = 64};
+  index.best({&pattern, 1}, {&task, 1});
+  // Envelopes exclude none here.
+  EXPECT_GT(2 * index.effort().bounded, index.effort().windows);
+}
+
+}  // namespace
+}  // namespace warploom::search

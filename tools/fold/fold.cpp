@@ -1,0 +1,225 @@
+#include "warploom/fold/fold.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "cli/byte_size.hpp"
+#include "cli/output_files.hpp"
+#include "cli/stopwatch.hpp"
+#include "cli/verb.hpp"
+#include "model.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/core/file.hpp"
+#include "warploom/core/log.hpp"
+#include "warploom/core/memory.hpp"
+#include "warploom/dp/base_pairs.hpp"
+#include "warploom/fold/formats.hpp"
+#include "warploom/io/sequences.hpp"
+
+namespace warploom::tool {
+namespace {
+
+struct Settings : ModelSettings {
+  std::string input, constraints, output = "-", format = "dot-bracket", svg;
+  bool no_lonely_pairs = false, json = false, force = false;
+  std::uint64_t max_memory = kMaxFileBytes;
+  Run run;
+};
+
+std::string title(const io::SequenceRecord& record) {
+  return record.description.empty() ? record.name : record.name + " " + record.description;
+}
+
+std::string as_text(const io::SequenceRecord& record, const fold::Folding& folding, std::string_view format) {
+  if (format == "ct")
+    return fold::connectivity_table(record.sequence, folding.structure, folding.energy, title(record));
+  if (format == "bpseq") return fold::bpseq(record.sequence, folding.structure, title(record));
+  const std::string header = title(record).empty() ? "" : fmt::format(">{}\n", title(record));
+  return fmt::format("{}{}\n{} ({:>6})\n", header, record.sequence, folding.structure,
+                     fold::kcal(folding.energy));
+}
+
+std::string arcs(const io::SequenceRecord& record, const fold::Folding& folding) {
+  dp::BasePairs pairs{.sequence = record.sequence, .partner = fold::partners(folding.structure)};
+  for (const std::int64_t partner : pairs.partner) pairs.pairs += partner >= 0;
+  pairs.pairs /= 2;
+  return dp::arcs_svg(pairs);
+}
+
+/// Those that can be folded, in capitals with U; of the others a line each says why.
+struct Records {
+  std::vector<io::SequenceRecord> good;
+  std::vector<std::string> constraints;  // of those, where there are any
+  std::size_t bad = 0, empty = 0;
+};
+
+/// One a line.
+std::vector<std::string> constraints_of(const Settings& s) {
+  std::vector<std::string> all;
+  for (std::string line : split(read_input(s.constraints, s.max_memory), '\n')) {
+    while (line.ends_with('\r') || line.ends_with(' ')) line.pop_back();
+    if (!line.empty()) all.push_back(std::move(line));
+  }
+  return all;
+}
+
+Records records_of(const Settings& s, const fold::Model& model) {
+  Records records;
+  const std::vector<std::string> constraints =
+      s.constraints.empty() ? std::vector<std::string>() : constraints_of(s);
+  std::size_t number = 0;
+  for (io::SequenceRecord& record :
+       io::parse_sequences(read_input(s.input, s.max_memory), input_name(s.input), s.max_memory)) {
+    if (record.sequence.empty()) {
+      ++records.empty;
+      continue;
+    }
+    std::string constraint;
+    if (!s.constraints.empty()) {
+      if (number == constraints.size())
+        throw BadInput(fmt::format(
+            "{}: it has {} constraints, {} has more sequences; a line is a sequence's, '.' says nothing of a base",
+            input_name(s.constraints), constraints.size(), input_name(s.input)));
+      constraint = constraints[number++];
+    }
+    try {
+      fold::check_sequence(record.sequence, constraint, model);
+    } catch (const BadInput& error) {
+      ++records.bad;
+      print_error(fmt::format("warploom: {}:{}: {}\n", input_name(s.input), record.line,
+                              without_long_words(error.what())));
+      continue;
+    }
+    std::ranges::transform(record.sequence, record.sequence.begin(), [](char c) {
+      const char capital = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+      return capital == 'T' ? 'U' : capital;
+    });
+    records.good.push_back(std::move(record));
+    if (!s.constraints.empty()) records.constraints.push_back(std::move(constraint));
+  }
+  if (number < constraints.size())
+    throw BadInput(fmt::format("{}: it has {} constraints of {} sequences", input_name(s.constraints),
+                               constraints.size(), number));
+  if (records.good.empty() && records.bad == 0)
+    throw BadInput(fmt::format("{}: it holds no sequence", input_name(s.input)));
+  if (records.empty > 0) remark(fmt::format("{} records without a sequence were skipped", records.empty));
+  return records;
+}
+
+int run(Settings& s) {
+  if (s.format == "json") s.json = true;
+  s.json = s.json || s.output.ends_with(".json");
+  const RunScope scope(s.run);
+  OutputFiles files;
+  if (s.output != "-") files.add(s.output, s.force);
+  if (!s.svg.empty()) {
+    if (!s.svg.ends_with(".svg")) throw BadInput(fmt::format("--svg {}: the name must end in .svg", s.svg));
+    files.add(s.svg, s.force);
+  }
+  fold::Model model = model_of(s);
+  model.lonely_pairs = !s.no_lonely_pairs;
+  const Records records = records_of(s, model);
+  if (!s.svg.empty() && records.good.size() != 1)
+    throw BadInput(fmt::format("--svg {}: a picture is of one sequence; {} has {}", s.svg,
+                               input_name(s.input), records.good.size()));
+  std::vector<std::string> sequences;
+  std::int64_t longest = 0;
+  for (const io::SequenceRecord& record : records.good) {
+    sequences.push_back(record.sequence);
+    longest = std::max<std::int64_t>(longest, std::ssize(record.sequence));
+  }
+  log(LogLevel::info, fmt::format("{} sequences, the longest of {} bases, which take {}", sequences.size(),
+                                  longest, bytes_text(fold::bytes_to_fold(longest))));
+  const Stopwatch watch;
+  const std::vector<fold::Folding> foldings = fold::fold(sequences, model, {}, records.constraints);
+  const double seconds = watch.seconds();
+
+  std::string text;
+  Json list = Json::array();
+  for (std::size_t k = 0; k < foldings.size(); ++k) {
+    const io::SequenceRecord& record = records.good[k];
+    if (s.json)
+      list.push_back({{"name", record.name},
+                      {"description", record.description},
+                      {"length", record.sequence.size()},
+                      {"sequence", record.sequence},
+                      {"structure", foldings[k].structure},
+                      {"energy", foldings[k].energy / 100.}});
+    else
+      text += as_text(record, foldings[k], s.format);
+  }
+  if (s.json) {
+    Json energies = model_json(s);
+    energies.update({{"lonely_pairs", model.lonely_pairs}, {"max_span", model.max_span}});
+    text = json_text({{"unit", "kcal/mol"},
+                      {"model", std::move(energies)},
+                      {"records", std::move(list)},
+                      {"skipped", {{"empty", records.empty}, {"refused", records.bad}}},
+                      {"seconds", seconds}});
+  }
+  if (!s.svg.empty()) files.write(s.svg, arcs(records.good.front(), foldings.front()));
+  if (s.output != "-") files.write(s.output, text);
+  files.commit();
+  if (s.output == "-") print(text);
+  return records.bad > 0 ? kFinding : kDone;
+}
+
+std::function<int()> add(Command& command) {
+  auto s = std::make_shared<Settings>();
+  command.add(
+      "SEQUENCES", &s->input,
+      "RNA as FASTA, FASTQ or a sequence a line, perhaps gzipped; '-' for standard input. T is U; a letter that is none of "
+      "A, C, G, U, T pairs with nothing");
+  add_model_options(command, *s);
+  command.add("--no-lonely-pairs,--noLP", &s->no_lonely_pairs, "Each pair stacks on another");
+  command.add("--max-span N", &s->model.max_span, "Bases from one of a pair to the other at most; 0: any [0]")
+      .range(std::int64_t{0}, std::int64_t{1'000'000'000});
+  command.add(
+      "-C,--constraint FILE", &s->constraints,
+      "A line for each sequence, a letter a base, as RNAfold's: '.' and '|' anything, x unpaired, < pairs with a later base, > with an "
+      "earlier one, ( and ) with each other. It leaves out pairs that conflict, and forces none");
+  command.group("Output");
+  command.add("-o,--output FILE", &s->output,
+              "Result to write, as JSON if it ends in .json; '-' for standard output [-]");
+  command
+      .add("--format FORMAT", &s->format,
+           "Of the result: dot-bracket (as RNAfold prints it), ct, bpseq or json [dot-bracket]")
+      .among(std::vector<std::string>{"dot-bracket", "ct", "bpseq", "json"});
+  command.add("--svg FILE", &s->svg,
+              "Picture to write, of one sequence: its pairs as arcs over its bases (.svg)");
+  add_max_memory(command, s->max_memory, "Refuse a file that has more, or unpacks to more; as 8G [2G]");
+  command.add_json(s->json);
+  command.add_force(s->force);
+  command.add_threads(s->run.threads);
+  const std::function<int()> verb = command.add_verbs("command", std::array{fold_eval()});
+  return [s, verb, &command] {
+    if (command.chosen() == nullptr) {
+      if (s->input.empty())
+        throw BadInput("no sequences are given: name a file, or '-' (warploom fold --help)");
+      return naming_max_memory(s->max_memory, [&] { return run(*s); });
+    }
+    for (const Option* option : command.given())
+      throw BadInput(fmt::format("{} is not an option of fold eval where it stands; put it behind 'eval'",
+                                 option->name()));
+    return verb();
+  };
+}
+
+}  // namespace
+
+Verb fold_verb() {
+  return {
+      "fold", "Fold RNA: the secondary structure of least free energy, exactly",
+      "warploom fold examples/trna_phe.fa\n"
+      "  warploom fold sequences.fa.gz -T 25 --no-lonely-pairs --format ct -o folded.ct\n"
+      "  warploom fold rna.fa --svg arcs.svg\n"
+      "  warploom fold eval folded.txt\n"
+      "Energies are ViennaRNA's to the last hundredth of a kcal/mol (Turner 2004, dangles 2).\n"
+      "Exit codes: 0 done, 1 some records could not be folded (the others were), 2 bad usage or input, 130 Ctrl-C.",
+      &add};
+}
+
+}  // namespace warploom::tool
