@@ -98,7 +98,8 @@ def register(
             ``"curvature"`` or ``"demons"``.
         measure: what makes them alike: ``"lncc"``, ``"nmi"`` or ``"ngf"`` (images of different kinds) or ``"ssd"``.
         radius: of lncc's windows [voxels].
-        levels: iterations of the deformation at each resolution, from coarse to fine; None: 60, 60, 20.
+        levels: iterations of the deformation at each resolution, from coarse to fine; None: 60, 60, 20,
+            and 60 before them for greedy in three dimensions.
         start: affine map [4, 4] to begin with, fixed world to moving world [mm]; None: looked for.
         keep_start: take it as it is.
         fixed_mask, moving_mask: voxels that count, of the images' shapes.

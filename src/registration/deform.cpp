@@ -24,6 +24,12 @@ namespace {
 
 constexpr double kLeastOfResult = 0.01;
 
+/// Why so: design 0013.
+std::vector<int> chosen_levels(DeformMethod method, bool in_a_plane) {
+  if (method == DeformMethod::greedy && !in_a_plane) return {60, 60, 60, 20};
+  return {60, 60, 20};
+}
+
 void check_options(const DeformOptions& o) {
   const auto within = [](double v, double from, double to, const char* what) {
     if (!(v >= from && v <= to))
@@ -140,7 +146,10 @@ bool runs_on_a_gpu(const DeformOptions& options) {
 }
 
 Deformation estimate_deformation(const PlacedImage& fixed_image, const PlacedImage& moving_image,
-                                 const Affine& affine, const DeformOptions& options) {
+                                 const Affine& affine, const DeformOptions& asked) {
+  DeformOptions options = asked;
+  if (options.iterations.empty())
+    options.iterations = chosen_levels(options.method, fixed_image.image.grid.nz == 1);
   check_options(options);
   const DeviceScope scope(options.run, "registration", runs_on_a_gpu(options));
   const auto begin = std::chrono::steady_clock::now();
@@ -163,6 +172,7 @@ Deformation estimate_deformation(const PlacedImage& fixed_image, const PlacedIma
 
   Deformation out;
   out.report.device = scope.device();
+  out.report.levels = options.iterations;
   out.field = in_the_world(improve_at_all(fixed, moving, affine, options, out.report), affine, fixed.space);
   if (!options.allow_folds) {
     // The composed map is interpolated anew, between its own values.

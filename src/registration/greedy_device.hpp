@@ -13,6 +13,7 @@ namespace warploom::registration {
 /// u(x)).
 /// @note 53 bytes of the device's memory a voxel of the middle's grid and 9 of either image, with masks 3
 /// more of either
+/// @param options  with `iterations`
 std::vector<float> deform_greedily(GreedyQueue& queue, const Level& fixed, const Level& moving,
                                    const Affine& affine, const DeformOptions& options, DeformReport& report);
 

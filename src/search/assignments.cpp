@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "search/cpu_correlations.hpp"
+#include "search/plan.hpp"
 #include "warploom/search/matching.hpp"
 
 namespace warploom::search {
@@ -43,6 +44,10 @@ Matching greedy_matching(std::span<const Edge> edges) {
 }
 
 }  // namespace
+
+std::int64_t largest_lag(const Query& query, const FindOptions& options) {
+  return std::min(samples_of(options.max_lag, query.length()), query.length()) / 2;
+}
 
 Assignments::Assignments(const Correlations& correlations, const Query& query, bool negated,
                          std::int64_t largest_lag)
@@ -134,17 +139,21 @@ std::vector<float> Assignments::likeness(const Reading& reading) const {
 }
 
 std::vector<float> Assignments::most_like(Freedom freedom) const {
-  std::vector<float> sum(correlations_.windows(), 0.F), best;
-  const CpuCorrelations& cpu = *WARPLOOM_PICK(cpu_correlations);
-  for (std::size_t c = 0; c < query_.channels.size(); ++c) {
-    best.assign(sum.size(), 0.F);
-    const std::int32_t own = query_.places[c];
-    for (const std::int32_t k : freedom.map ? correlations_.candidates(c) : std::span(&own, 1))
-      cpu.largest(correlations_.of(c, k).data(), freedom.map && negated_, std::ssize(best), best.data());
-    if (freedom.lags) spread(best, lag_);
-    cpu.add(1, best.data(), std::ssize(sum), sum.data());
-  }
+  std::vector<float> sum(correlations_.windows(), 0.F);
+  for (std::size_t c = 0; c < query_.channels.size(); ++c)
+    WARPLOOM_PICK(cpu_correlations)->add(1, most_like(freedom, c).data(), std::ssize(sum), sum.data());
   return sum;
+}
+
+std::vector<float> Assignments::most_like(Freedom freedom, std::size_t channel) const {
+  std::vector<float> best(correlations_.windows(), 0.F);
+  const std::int32_t own = query_.places[channel];
+  for (const std::int32_t k : freedom.map ? correlations_.candidates(channel) : std::span(&own, 1))
+    WARPLOOM_PICK(cpu_correlations)
+        ->largest(correlations_.of(channel, k).data(), freedom.map && negated_, std::ssize(best),
+                  best.data());
+  if (freedom.lags) spread(best, lag_);
+  return best;
 }
 
 std::vector<std::int64_t> Assignments::places(Freedom freedom, std::span<const std::int64_t> seeds,

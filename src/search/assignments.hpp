@@ -14,6 +14,10 @@ struct Freedom {
   bool map = false;  ///< channels and signs
   bool lags = false;
 };
+inline constexpr Freedom kAllFreedoms = {.map = true, .lags = true};
+
+/// How far from a place channels may lie, to either side [samples].
+std::int64_t largest_lag(const Query& query, const FindOptions& options);
 
 /// Which channels of a recording answer those of a query, with which sign and lag, by their correlations.
 class Assignments {
@@ -32,6 +36,8 @@ class Assignments {
 
   /// [windows] Of each window, the sum over channels of the largest correlation that each may have there.
   std::vector<float> most_like(Freedom freedom) const;
+  /// The same of one channel.
+  std::vector<float> most_like(Freedom freedom, std::size_t channel) const;
 
  private:
   struct Choice {

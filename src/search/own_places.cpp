@@ -8,18 +8,13 @@
 #include "search/assignments.hpp"
 #include "search/joint_match.hpp"
 #include "search/plan.hpp"
+#include "search/thirds.hpp"
 #include "search/turned.hpp"
 #include "warploom/search/in_place.hpp"
 #include "warploom/search/matching.hpp"
 
 namespace warploom::search {
 namespace {
-
-constexpr Freedom kAll = {.map = true, .lags = true};
-
-std::int64_t largest_lag(const Query& query, const FindOptions& options) {
-  return std::min(samples_of(options.max_lag, query.length()), query.length()) / 2;
-}
 
 /// The mean and the deviation of a channel.
 struct Level {
@@ -40,28 +35,6 @@ Level level_of(std::span<const float> samples) {
 Level level_of(const WindowMoments& windows, std::int64_t offset) {
   const float scale = windows.scale[offset];
   return {static_cast<double>(windows.mean[offset]) + windows.rest[offset], scale == 0 ? 0 : 1.0 / scale};
-}
-
-/// [windows of `whole`] How like each is to the query if each third of each channel is taken at its most
-/// alike: a mean of correlations.
-std::vector<float> alike_in_parts(const Correlations& whole, const Searched& searched, const Query& query,
-                                  const FindOptions& options) {
-  constexpr std::int64_t kParts = 3;
-  const std::int64_t length = query.length() / kParts;
-  std::vector<float> all(static_cast<std::size_t>(whole.windows()), 0.F);
-  if (length < 2) return all;
-  const Searched in_parts(searched.index(), length);
-  for (std::int64_t p = 0; p < kParts; ++p) {
-    Query part = query;
-    for (std::span<const float>& channel : part.channels) channel = channel.subspan(p * length, length);
-    const Correlations correlations(in_parts, part, options, whole.step());
-    const std::vector<float> most =
-        Assignments(correlations, part, options.negated, largest_lag(query, options)).most_like(kAll);
-    const std::int64_t later = p * length / whole.step();
-    for (std::int64_t w = 0; w < std::ssize(all) && w + later < std::ssize(most); ++w)
-      all[w] += most[w + later] / static_cast<float>(kParts * query.channels.size());
-  }
-  return all;
 }
 
 /// The least distance of each at its place and a fiftieth of the query beside it, all at once: a lane for
@@ -117,9 +90,9 @@ std::vector<OwnPlace> own_places(const Correlations& correlations, const Searche
   const Assignments assignments(correlations, query, options.negated, largest_lag(query, options));
   std::vector<OwnPlace> places;
   for (const std::int64_t window :
-       largest_of(assignments.most_like(kAll), count, exclusion / correlations.step())) {
+       largest_of(assignments.most_like(kAllFreedoms), count, exclusion / correlations.step())) {
     const std::int64_t offset = window * correlations.step();
-    places.push_back({.reading = assignments.fit(kAll, std::span(&offset, 1)), .place = {offset}});
+    places.push_back({.reading = assignments.fit(kAllFreedoms, std::span(&offset, 1)), .place = {offset}});
   }
   look_around(searched, query, options, places);
   std::erase_if(places, [](const OwnPlace& own) { return !std::isfinite(own.place.logarithm); });
@@ -128,10 +101,10 @@ std::vector<OwnPlace> own_places(const Correlations& correlations, const Searche
 
 std::vector<OwnPlace> in_order(std::vector<OwnPlace> places, const Correlations& correlations,
                                const Searched& searched, const Query& query, const FindOptions& options) {
-  const std::vector<float> alike = alike_in_parts(correlations, searched, query, options);
+  const Thirds thirds(correlations, searched, query, options);
   for (OwnPlace& own : places) {
     own.first = own.place.offset + *std::ranges::min_element(own.reading.lags);
-    const double left = 2 * (1 - static_cast<double>(alike[correlations.window(own.place.offset)]));
+    const double left = 2 * (1 - static_cast<double>(thirds.alike()[correlations.window(own.place.offset)]));
     own.order = own.place.logarithm + std::log(std::max(1e-3, left)) / 2;
   }
   std::ranges::stable_sort(places, {}, &OwnPlace::order);

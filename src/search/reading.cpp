@@ -7,11 +7,13 @@
 #include <cmath>
 #include <deque>
 #include <limits>
+#include <map>
 #include <optional>
 
 #include "search/competition.hpp"
 #include "search/own_places.hpp"
 #include "search/plan.hpp"
+#include "search/thirds.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/run.hpp"
 
@@ -22,9 +24,8 @@ constexpr double kMargin = 0.05;   // of the logarithm of a gain, beyond that of
 constexpr double kFitted = 0.25;   // by which matches have to be nearer in a reading that was fitted
 constexpr double kSimpler = 0.02;  // a simpler reading may gain less by this
 constexpr double kLess = 0.25;     // one that leaves out channels, more than one that explains them
-/// What has to speak for readings that matches have of their own: by how much of a usual distance the best is
-/// nearer, and levels more alike.
-constexpr double kOwn = 0.25;
+/// Of the deviations by which thirds of channels are unusual, the share that ranks besides the distance.
+constexpr double kThirds = 0.5;
 constexpr double kSignificant = 0.05;  // a place that counts
 // Lengths of the query that decoys are sent through, and to which readings are fitted at most; in so many
 // parts.
@@ -34,6 +35,13 @@ constexpr std::int64_t kSampled = 32, kStretches = 4, kSeen = 4096, kSeenStretch
 /// chance is a mean over channels. Two channels are compared apart.
 double enough_for(std::size_t channels) {
   return channels == 2 ? 0.26 : 0.78 / std::sqrt(static_cast<double>(channels));
+}
+
+/// What has to speak for readings that matches have of their own: by how much of a usual distance the best is
+/// nearer, and levels more alike. The more channels may choose, the more they gain by chance; but not half
+/// the distance.
+double enough_for_own(std::size_t channels, bool half) {
+  return 0.25 * (half ? 1 : std::cbrt(std::max(1.0, static_cast<double>(channels) / 3)));
 }
 
 std::string text_of(const Reading& reading) {
@@ -157,7 +165,10 @@ class Choice {
       if (query_.channels.size() > 1) choose(competition);
       if (chosen_ > 0) places = places_of(chosen_);
       extend(competition, places);
-      if (query_.channels.size() > 1 && seen_.all()) match_by_match(competition);
+      if (query_.channels.size() > 1 && seen_.all()) {
+        match_by_match(competition);
+        count_thirds(competition);
+      }
     }
     search(chosen_);
     std::erase_if(found_.matches, [&](const Match& match) {
@@ -168,6 +179,8 @@ class Choice {
     found_.candidates = std::ssize(found_.matches);
     found_.tried[chosen_].chosen = true;
     tell_chances();
+    for (Match& match : found_.matches)
+      if (found_.by_thirds) match.distance *= std::exp(thirds_[place_of(match)]);
     std::vector<std::int64_t>& lags = found_.tried[chosen_].reading.lags;
     const std::int64_t earliest = *std::ranges::min_element(lags);
     for (std::int64_t& lag : lags) lag -= earliest;
@@ -205,6 +218,12 @@ class Choice {
     searched_by_ = tried;
   }
 
+  /// Of a match of the reading that was chosen, in the time of its lag 0.
+  std::int64_t place_of(const Match& match) const {
+    const Pair& pair = match.pairs[0];
+    return pair.offset - found_.tried[searched_by_].reading.lags[pair.query_channel];
+  }
+
   /// The best places of a reading that was tried; of a part of the recording, if it is very long.
   std::vector<Nearby> places_of(std::size_t tried) {
     const Reading& reading = found_.tried[tried].reading;
@@ -213,8 +232,7 @@ class Choice {
     std::vector<Nearby> places;
     for (const Match& match : found_.matches)
       if (std::ssize(places) < Competition::kPlaces)
-        places.push_back({match.pairs[0].offset - reading.lags[match.pairs[0].query_channel],
-                          logarithm_of(match.distance)});
+        places.push_back({place_of(match), logarithm_of(match.distance)});
     return places;
   }
 
@@ -317,13 +335,42 @@ class Choice {
     const double own_best = nearest_own[0].logarithm - usual_;
     const double nearer = std::exp(best - usual) - std::exp(own_best);
     const double levels = gain_of_levels(correlations, seen_.searched, query_, options_, reading, offsets);
-    if (nearer + levels <= kOwn) return;
+    const bool half = own_best < best - usual - std::log(2.0);
+    if (nearer + levels <= enough_for_own(query_.channels.size(), half)) return;
     own_ = in_order(std::move(own), correlations, seen_.searched, query_, options_);
     Reading each = plain_;
     each.own = true;
     try_reading(each, in_place - usual_ - own_best, 0);
     found_.tried.back().levels = levels;
     chosen_ = found_.tried.size() - 1;
+  }
+
+  /// Where no match is rare, what thirds of channels say ranks besides the distance.
+  void count_thirds(Competition& competition) {
+    search(chosen_);
+    tell_chances();
+    const Reading& reading = found_.tried[chosen_].reading;
+    if (reading.own || reading.stretched || options_.scales != std::vector<double>{1} ||
+        query_.channels.size() == 2 || found_.matches.empty() || *found_.matches[0].chance <= kSignificant)
+      return;
+    const Correlations& correlations = competition.correlations();
+    const Thirds thirds(correlations, seen_.searched, query_, options_);
+    std::vector<Nearby> windows;
+    for (std::int64_t w = 0; w < correlations.windows(); ++w) windows.push_back({w * correlations.step()});
+    const Seen seen(seen_.searched, query_, reading, options_);
+    windows = seen.at(windows, 0);
+    std::vector<float> order;
+    for (const Nearby& window : windows) order.push_back(static_cast<float>(window.logarithm));
+    const float weight = static_cast<float>(kThirds) * Usual(order).deviation;
+    for (std::size_t w = 0; w < order.size(); ++w) order[w] = weight * thirds.unusual()[w] - order[w];
+    found_.matches.clear();
+    const std::int64_t exclusion = samples_of(options_.exclusion, query_.length());
+    for (const std::int64_t w :
+         largest_of(order, std::max(options_.limit, Competition::kPlaces), exclusion / correlations.step())) {
+      found_.matches.push_back(seen.match_at(query_, windows[w]));
+      thirds_[windows[w].offset] = -weight * thirds.unusual()[w];
+    }
+    found_.by_thirds = true;
   }
 
   void tell_chances() {
@@ -378,6 +425,7 @@ class Choice {
   FoundAs found_;
   std::size_t chosen_ = 0, searched_by_ = kNone;  // of those tried
   std::vector<OwnPlace> own_;
+  std::map<std::int64_t, double> thirds_;  // of places: what they add to the logarithm of a distance
   double gain_ = 0, paid_ = 0, surest_ = -std::numeric_limits<double>::infinity();
 };
 

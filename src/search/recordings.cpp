@@ -187,8 +187,10 @@ std::string remark_on(const FoundAs& found, const RecordedQuery& query, const io
   constexpr double kChance = 0.05;
   const auto better = std::ranges::count_if(
       found.matches, [](const Match& match) { return match.chance.value_or(1) <= kChance; });
-  return text + fmt::format("; {} of {} matches are so near that fewer than {} of the kind come by chance",
-                            better, found.matches.size(), kChance);
+  return text +
+         fmt::format("; {} of {} matches are so near that fewer than {} of the kind come by chance", better,
+                     found.matches.size(), kChance) +
+         (found.by_thirds ? ", so what thirds of channels say ranks, too" : "");
 }
 
 /// One query in one recording, as `options.match` says.

@@ -176,6 +176,34 @@ TEST(EstimateDeformation, DoesNotDependOnTheOrderOfAxes) {
   }
 }
 
+// By 22 voxels along x, all of it deformation.
+TEST(EstimateDeformation, FindsWhatMovesByManyVoxelsUnlessToldOtherwise) {
+  const Space space = space_around(112, 90, 28, {1, 1, 2.5});
+  const auto right = [](const Point& p) { return Point{p[0] + 11, p[1], p[2]}; };
+  const auto left = [](const Point& p) { return Point{p[0] - 11, p[1], p[2]}; };
+  const PlacedImage fixed = head_on(space, right), moving = head_on(space, left);
+  const auto off = [&](const DeformOptions& options, const std::vector<int>& levels) {
+    const Deformation found = estimate_deformation(fixed, moving, identity_affine(), options);
+    EXPECT_EQ(found.report.levels, levels);
+    EXPECT_EQ(found.report.iterations, levels);
+    const auto map = map_of(found.field);
+    return mean_distance(space, right, [&](const Point& p) { return left(map(p)); });
+  };
+  const double by_default = off({}, {60, 60, 60, 20}), told = off({.iterations = {60, 60, 20}}, {60, 60, 20});
+  EXPECT_LT(by_default, 2);
+  EXPECT_GT(told, 3 * by_default);
+}
+
+TEST(EstimateDeformation, ChoosesThreeResolutionsInThePlaneAndForOtherMethods) {
+  const PlacedImage plane = head_on(space_around(40, 44, 1)),
+                    volume = head_on(space_around(16, 18, 14, {5, 5, 5}));
+  const std::vector<int> three{60, 60, 20};
+  EXPECT_EQ(estimate_deformation(plane, plane, identity_affine()).report.levels, three);
+  EXPECT_EQ(
+      estimate_deformation(volume, volume, identity_affine(), {.method = DeformMethod::demons}).report.levels,
+      three);
+}
+
 TEST(EstimateDeformation, WorksInThePlane) {
   const Space space = space_around(80, 90, 1, {1, 1, 1});
   const auto flat = [](const Point& p) { return Point{wave(p)[0], wave(p)[1], p[2]}; };
@@ -230,7 +258,7 @@ TEST(EstimateDeformation, RefusesWhatMakesNoSense) {
   const PlacedImage head = head_on(space_around(20, 20, 20));
   const Affine same = identity_affine();
   EXPECT_THROW(estimate_deformation(head, head_on(space_around(20, 20, 1)), same), BadInput);
-  EXPECT_THROW(estimate_deformation(head, head, same, {.iterations = {}}), BadInput);
+  EXPECT_THROW(estimate_deformation(head, head, same, {.iterations = std::vector<int>(11, 1)}), BadInput);
   EXPECT_THROW(estimate_deformation(head, head, same, {.iterations = {-1}}), BadInput);
   EXPECT_THROW(estimate_deformation(head, head, same, {.step = 0}), BadInput);
   EXPECT_THROW(estimate_deformation(head, head, same, {.smooth_update = std::nan("")}), BadInput);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -11,6 +12,7 @@
 #include "search/assignments.hpp"
 #include "search/orientations.hpp"
 #include "search/own_places.hpp"
+#include "search/thirds.hpp"
 
 namespace warploom::search {
 namespace {
@@ -204,6 +206,63 @@ TEST(GainOfLevels, IsThatOfTheBestExchangeOfChannelsAndSigns) {
   right.channels = {1, 0, 2};
   right.negated = {false, false, true};
   EXPECT_NEAR(gain_of_levels(correlations, searched, noisy.query, noisy.options, right, offsets), 0, 1e-5);
+}
+
+TEST(Usual, IsMedianAndDeviationOfFiniteValues) {
+  const float missing = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> values = {5, missing, 1, 2, 9, 4};
+  const Usual usual(values);  // deviations from 4: 1, 3, 2, 5, 0
+  EXPECT_EQ(usual.middle, 4);
+  EXPECT_FLOAT_EQ(usual.deviation, 1.4826F * 2);
+  EXPECT_FLOAT_EQ(usual.less(1), 3 / (1.4826F * 2));
+  EXPECT_EQ(Usual(std::vector<float>{3, 3, 3}).less(1), 0);
+}
+
+TEST(Thirds, AreTheMostAlikeOfTheirCandidatesSignsAndLags) {
+  NoisyQuery noisy;
+  constexpr std::int64_t kLength = 48, kThird = 16;  // correlations of every window
+  for (std::vector<float>& channel : noisy.pattern) channel.resize(kLength);
+  for (std::vector<float>& channel : noisy.recorded) channel.resize(300);
+  noisy.query.channels = {noisy.pattern.begin(), noisy.pattern.end()};
+  Index index({noisy.recorded.begin(), noisy.recorded.end()});
+  const Searched searched(index, kLength);
+  const Correlations correlations(searched, noisy.query, noisy.options);
+  ASSERT_EQ(correlations.step(), 1);
+  const Thirds thirds(correlations, searched, noisy.query, noisy.options);
+
+  const std::int64_t windows = 300 - kLength + 1, reach = kLength / 4;
+  std::vector<double> alike(windows), unusual(windows);
+  for (std::size_t c = 0; c < 3; ++c) {
+    std::vector<double> best(windows, -1e30);
+    for (std::int64_t t = 0; t < 3; ++t) {
+      std::vector<double> left(windows);
+      for (std::int64_t w = 0; w < windows; ++w) {
+        double most = 0;
+        for (std::int64_t at = w + t * kThird - reach; at <= w + t * kThird + reach; ++at)
+          for (std::size_t k = 0; k < 3 && at >= 0 && at + kThird <= 300; ++k)
+            most = std::max(
+                most, std::abs(correlation_in_double(std::span(noisy.pattern[c]).subspan(t * kThird, kThird),
+                                                     std::span(noisy.recorded[k]).subspan(at, kThird))));
+        alike[w] += most / 9;
+        left[w] = std::log(std::sqrt(2 * (1 - most)));
+      }
+      const auto middle_of = [&](std::vector<double> values) {
+        std::ranges::sort(values);
+        return values[windows / 2];
+      };
+      const double middle = middle_of(left);
+      std::vector<double> from_it;
+      for (const double x : left) from_it.push_back(std::abs(x - middle));
+      const double deviation = 1.4826 * middle_of(from_it);
+      for (std::int64_t w = 0; w < windows; ++w) best[w] = std::max(best[w], (middle - left[w]) / deviation);
+    }
+    for (std::int64_t w = 0; w < windows; ++w) unusual[w] += best[w] / 3;
+  }
+  ASSERT_EQ(std::ssize(thirds.alike()), windows);
+  for (std::int64_t w = 0; w < windows; ++w) {
+    EXPECT_NEAR(thirds.alike()[w], alike[w], 1e-4) << w;
+    EXPECT_NEAR(thirds.unusual()[w], unusual[w], 1e-2) << w;
+  }
 }
 
 }  // namespace

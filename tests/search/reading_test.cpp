@@ -275,6 +275,44 @@ TEST(FindAutomatic, SaysThatWhatIsNotThereMayBeChance) {
   EXPECT_LE(reported, 3);  // of 20; 1 is to be expected
 }
 
+TEST(FindAutomatic, CountsThirdsWhereNoMatchIsRare) {
+  std::int64_t by_thirds = 0, found_so = 0, found_plainly = 0;
+  for (std::uint32_t seed = 0; seed < 8; ++seed) {
+    // Thirds of the pattern, each at a lag of its own and under noise: none of them is near as a whole.
+    Steps all(1);
+    std::mt19937 random(seed);
+    for (std::uint32_t c = 0; c < kAxes; ++c) {
+      all.recorded[c] = smooth(kRecorded, 7000 + 10 * seed + c);
+      for (std::int64_t k = 0; k < kSteps; ++k)
+        for (std::int64_t third = 0; third < 3; ++third) {
+          const std::int64_t first = third * kStep / 3;
+          const std::int64_t lag = static_cast<std::int64_t>(random() % 25) - 12;
+          for (std::int64_t i = 0; i < kStep / 3; ++i)
+            all.recorded[c][Steps::place(k) + first + lag + i] += 1.2F * all.pattern[c][first + i];
+        }
+    }
+    IndexOptions on_cpu;
+    on_cpu.run.devices = {Device::cpu};
+    Index index(all.signal(), on_cpu);
+    const FoundAs found = find_automatic(index, all.query, {.limit = 8});
+    if (!found.by_thirds) continue;
+    ++by_thirds;
+    FoundAs plain;
+    plain.matches = find_in_place(index, all.query, {.limit = 8});
+    found_so += Steps::hit(found, 20);
+    found_plainly += Steps::hit(plain, 20);
+    ASSERT_EQ(found.matches.size(), 8U);
+    EXPECT_TRUE(std::ranges::is_sorted(found.matches, {}, &Match::distance));
+    for (std::size_t k = 0; k < found.matches.size(); ++k) {
+      EXPECT_GT(found.matches[k].chance.value(), 0.05);
+      for (std::size_t other = 0; other < k; ++other)
+        EXPECT_GT(std::abs(found.matches[k].first - found.matches[other].first), kStep / 2);
+    }
+  }
+  EXPECT_GT(by_thirds, 0);
+  EXPECT_GT(found_so, found_plainly);
+}
+
 TEST(FindAutomatic, DoesNotDependOnThreads) {
   Steps all(2);
   std::swap(all.recorded[0], all.recorded[2]);

@@ -290,7 +290,7 @@ std::function<int()> add_register_estimate(Command& command) {
   command.group("Methods greedy, curvature and demons");
   command.add(
       "--levels N,N,...", &s->levels,
-      "Iterations at each resolution, from coarse to fine; the last has the fixed image's voxels [60,60,20]");
+      "Iterations at each resolution, from coarse to fine; the last has the images' voxels [60,60,20; greedy in three dimensions 60,60,60,20]");
   command
       .add("--step X", &s->with.deform.step, "Longest displacement an iteration adds to either side [voxels]")
       .range(1e-3, 2.0)

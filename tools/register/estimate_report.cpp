@@ -16,7 +16,7 @@ Json as_json(const Estimate& e) {
                   {"radius", e.options.align.radius}, {"init", e.start},
                   {"fixed_mask", e.fixed_mask},       {"moving_mask", e.moving_mask}};
   if (r.deform) {
-    options["levels"] = e.options.deform.iterations;
+    options["levels"] = r.deform->levels;
     options["step"] = e.options.deform.step;
     options["smooth_update"] = e.options.deform.smooth_update;
     options["smooth_field"] = e.options.deform.smooth_field;

@@ -30,8 +30,10 @@ struct DeformOptions {
   Measure measure = Measure::lncc;
   int radius = 2;  ///< of Measure::lncc [voxels of each resolution], 1 to 8
   /// Iterations at each resolution, from the coarsest to that of the images, each with voxels half the
-  /// size of those before. 1 to 10 numbers.
-  std::vector<int> iterations{60, 60, 20};
+  /// size of those before. 1 to 10 numbers; empty: 60, 60 and 20, and 60 at one more before them for the
+  /// greedy method in three dimensions, where what moves by many voxels (a breathing liver) is found there or
+  /// nowhere.
+  std::vector<int> iterations{};
   double step = 0.5;  ///< longest displacement that an iteration adds on either side [voxels], > 0, at most 2
   double smooth_update = 1.7;  ///< standard deviation of the Gaussian over each update [voxels], 0 to 8
   double smooth_field = 0.5;   ///< and over the whole displacement after it, 0 to 8
@@ -43,6 +45,7 @@ struct DeformOptions {
 };
 
 struct DeformReport {
+  std::vector<int> levels{};         ///< DeformOptions::iterations, or what was chosen
   std::vector<double> measure{};     ///< of each iteration
   std::vector<int> iterations{};     ///< of each resolution, done
   std::int64_t smoothed_voxels = 0;  ///< whose displacement was smoothed so as not to fold, counted each time

@@ -54,18 +54,27 @@ enum class MatchBy {
 /// What find_automatic() found.
 struct FoundAs : Found {
   std::vector<Tried> tried = {};  ///< the plain reading first, the others as they were tried
-  const Tried& chosen() const;    ///< @throws BadInput (nothing was tried)
+  /// The nearest match was not rare by chance (.05), so that thirds of channels rank, too: Match::distance is
+  /// the one in the reading, times exp(-u s / 2). s is 1.4826 times the median absolute deviation of its
+  /// logarithm over windows; u tells in such deviations how unusual the best third of each channel is,
+  /// without a path, in any of its channels, with either sign and lag. Windows begin at each thirty-second of
+  /// the query.
+  bool by_thirds = false;
+  const Tried& chosen() const;  ///< @throws BadInput (nothing was tried)
 };
 
 /// The plain reading competes with others: channels switched (within FindOptions::neighbours or adjacency) or
 /// negated, late by constant lags, sensors in another orientation, channels that say nothing, patterns of
 /// other lengths. What is chosen once a recording is searched like the plain reading: dependent DTW on one
 /// path. Where no reading explains the recording (matches whose readings fit each alone are nearer by a
-/// quarter of a usual distance, what levels of channels gain included; of at most 4,096 lengths of the
-/// query), each match has its own, and Match::distance is the distance under it, times the one that is left
-/// without a path where each third of each channel is taken at its most alike. In doubt it is the plain one,
-/// whose matches are find_in_place()'s, in the same order. Of a query of two channels each has a path of its
-/// own, and Match::distance is the geometric mean of both.
+/// quarter of a usual distance, times the cube root of a third of the channels if there are more than three
+/// and it is not half of it, what levels of channels gain included; of at most 4,096 lengths of the query),
+/// each match has its own, and Match::distance is the distance under it, times the one that is left without a
+/// path where each third of each channel is taken at its most alike. In doubt it is the plain one, whose
+/// matches are find_in_place()'s, in the same order. Only where none of more than two channels is rare by
+/// chance (and there is one length, and at most 4,096 of it) thirds of channels rank, too
+/// (FoundAs::by_thirds). Of a query of two channels each has a path of its own, and Match::distance is the
+/// geometric mean of both.
 ///
 /// Readings are fitted by correlations of all pairs of channels, at places that agree on one; a reading is
 /// fitted to half of its places and judged at the other half, both ways. It is chosen if its gain exceeds
