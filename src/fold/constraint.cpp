@@ -8,6 +8,7 @@ namespace warploom::fold {
 
 // Two bases may pair where they lie in the same region, the bases directly within one pair of the constraint,
 // or are that pair, which is a region of its own: so nothing crosses it.
+// Such pairs have odd numbers, what lies within them even ones.
 Marks marks_of(const Bases& s, std::string_view constraint, const Loops& loops) {
   constexpr std::int32_t kNoFirst = -1, kNoSecond = -2;
   if (constraint.empty()) return {};

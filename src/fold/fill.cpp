@@ -180,7 +180,8 @@ class Filling {
     c.offset = &Triangle::offset;
     c.candidates = candidates.data();
     c.count = static_cast<int>(candidates.size());
-    c.first_in_span = tables_.loops().max_span() > j ? 0 : j - tables_.loops().max_span() + 1;
+    c.first_in_span =
+        tables_.loops().max_span() > j || marks_.names_pair(j) ? 0 : j - tables_.loops().max_span() + 1;
     if (!first_marks_.empty())
       c.marks = first_marks_.data() + first, c.mark = marks_.second[static_cast<std::size_t>(j)];
     kernels_.column(strip, tables_.small(), tables_.constants(), recent, c, filled);

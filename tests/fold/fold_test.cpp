@@ -143,6 +143,12 @@ TEST(Fold, RefusesWhatIsNoSequence) {
   }
 }
 
+TEST(Fold, APairThatTheConstraintNamesMayBeLongerThanTheSpan) {  // as RNAfold has it
+  const std::string sequence = "CCGCGGGGCC", constraint = "(......)..";
+  EXPECT_EQ(fold(sequence, {.temperature = 0, .max_span = 7}, {}, constraint).energy, -289);
+  EXPECT_EQ(fold(sequence, {.temperature = 0, .max_span = 7}).energy, -149);
+}
+
 TEST(Fold, RefusesWhatIsNoConstraint) {
   const auto refusal = [](const std::string& constraint) -> std::string {
     try {

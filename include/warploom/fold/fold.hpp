@@ -21,7 +21,8 @@ struct Model {
   bool lonely_pairs = true;   ///< false: each pair stacks on another
   bool gu = true;             ///< G-U pairs form
   bool gu_closing = true;     ///< false: G-U pairs only within stacks, at ends and as stems of multiloops
-  std::int64_t max_span = 0;  ///< bases from one of a pair to the other, both counted, at most; 0: any number
+  std::int64_t max_span = 0;  ///< bases from one of a pair to the other, both counted, at most; 0: any
+                              ///< number. A pair that a constraint names may be longer, as in RNAfold
 };
 
 struct Folding {
