@@ -1,4 +1,4 @@
-"""Other compilers' kernels with less shared memory, while a context manager is open:
+"""Other compilers' kernels with less shared memory, while a context manager is open::
 
     with warploom.hooks.numba_cuda(block=256) as hook:
         kernel[blocks, 256](x)
