@@ -101,7 +101,7 @@ std::vector<OwnPlace> own_places(const Correlations& correlations, const Searche
 
 std::vector<OwnPlace> in_order(std::vector<OwnPlace> places, const Correlations& correlations,
                                const Searched& searched, const Query& query, const FindOptions& options) {
-  const Thirds thirds(correlations, searched, query, options);
+  const Thirds thirds(correlations, searched, query, options, false);
   for (OwnPlace& own : places) {
     own.first = own.place.offset + *std::ranges::min_element(own.reading.lags);
     const double left = 2 * (1 - static_cast<double>(thirds.alike()[correlations.window(own.place.offset)]));

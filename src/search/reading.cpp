@@ -354,7 +354,7 @@ class Choice {
         query_.channels.size() == 2 || found_.matches.empty() || *found_.matches[0].chance <= kSignificant)
       return;
     const Correlations& correlations = competition.correlations();
-    const Thirds thirds(correlations, seen_.searched, query_, options_);
+    const Thirds thirds(correlations, seen_.searched, query_, options_, true);
     std::vector<Nearby> windows;
     for (std::int64_t w = 0; w < correlations.windows(); ++w) windows.push_back({w * correlations.step()});
     const Seen seen(seen_.searched, query_, reading, options_);

@@ -34,8 +34,8 @@ Usual::Usual(std::span<const float> values) {
 }
 
 Thirds::Thirds(const Correlations& whole, const Searched& searched, const Query& query,
-               const FindOptions& options)
-    : alike_(whole.windows(), 0.F), unusual_(whole.windows(), 0.F) {
+               const FindOptions& options, bool unusual)
+    : alike_(whole.windows(), 0.F), unusual_(unusual ? whole.windows() : 0, 0.F) {
   constexpr std::int64_t kThirds = 3;
   const std::int64_t length = query.length() / kThirds, windows = whole.windows();
   if (length < 2) return;
@@ -53,17 +53,17 @@ Thirds::Thirds(const Correlations& whole, const Searched& searched, const Query&
       std::vector<float> there = assignments.most_like(kAllFreedoms, c);
       there.erase(there.begin(), there.begin() + std::min(later, std::ssize(there)));
       there.resize(windows, 0.F);
-      for (std::int64_t w = 0; w < windows; ++w) {
-        alike_[w] += share * there[w];
-        there[w] = logarithm_left(there[w]);
-      }
-      const Usual usual(there);
+      for (std::int64_t w = 0; w < windows; ++w) alike_[w] += share * there[w];
+      if (!unusual) continue;
+      for (float& x : there) x = logarithm_left(x);
+      const Usual left(there);
       best[c].resize(windows, -std::numeric_limits<float>::infinity());
-      for (std::int64_t w = 0; w < windows; ++w) best[c][w] = std::max(best[c][w], usual.less(there[w]));
+      for (std::int64_t w = 0; w < windows; ++w) best[c][w] = std::max(best[c][w], left.less(there[w]));
     }
   }
   for (const std::vector<float>& of_channel : best)
-    for (std::int64_t w = 0; w < windows; ++w) unusual_[w] += of_channel[w] / static_cast<float>(channels);
+    for (std::size_t w = 0; w < of_channel.size(); ++w)
+      unusual_[w] += of_channel[w] / static_cast<float>(channels);
 }
 
 }  // namespace warploom::search

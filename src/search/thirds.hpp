@@ -23,8 +23,9 @@ struct Usual {
 /// change within a match, as where somebody else moves faster.
 class Thirds {
  public:
-  /// @param whole  of the whole query in `searched`
-  Thirds(const Correlations& whole, const Searched& searched, const Query& query, const FindOptions& options);
+  /// @param whole  of the whole query in `searched`; @param unusual  whether unusual() will be asked for
+  Thirds(const Correlations& whole, const Searched& searched, const Query& query, const FindOptions& options,
+         bool unusual);
 
   /// [windows of `whole`] Correlations, their mean.
   const std::vector<float>& alike() const { return alike_; }

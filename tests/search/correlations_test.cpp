@@ -228,7 +228,7 @@ TEST(Thirds, AreTheMostAlikeOfTheirCandidatesSignsAndLags) {
   const Searched searched(index, kLength);
   const Correlations correlations(searched, noisy.query, noisy.options);
   ASSERT_EQ(correlations.step(), 1);
-  const Thirds thirds(correlations, searched, noisy.query, noisy.options);
+  const Thirds thirds(correlations, searched, noisy.query, noisy.options, true);
 
   const std::int64_t windows = 300 - kLength + 1, reach = kLength / 4;
   std::vector<double> alike(windows), unusual(windows);
