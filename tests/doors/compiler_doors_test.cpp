@@ -185,8 +185,9 @@ DOOR(Graphs, "ptx::Graph::Graph", "ptx::Graph::add_edge", "ptx::Graph::check", "
 
 DOOR(Ranges, "ptx::number_values", "ptx::AddressRanges::AddressRanges", "ptx::AddressRanges::of",
      "ptx::AddressRanges::at_most", "ptx::AddressRanges::extremes", "ptx::AddressRanges::unknown",
-     "ptx::AddressRanges::unknowns", "ptx::add", "ptx::times", "ptx::number", "ptx::AddressRanges::sum_of",
-     "ptx::AddressRanges::bounds", "ptx::AddressRanges::conditions") {
+     "ptx::AddressRanges::unknowns", "ptx::add(const Linear &, const Linear &, std::int64_t)",
+     "ptx::add(const MaybeLinear &, const MaybeLinear &, std::int64_t)", "ptx::times", "ptx::number",
+     "ptx::AddressRanges::sum_of", "ptx::AddressRanges::bounds", "ptx::AddressRanges::conditions") {
   refused([] { return ptx::number_values(ptx::Cfg()).all.size(); });
   const ptx::Module module = ptx::parse(kKernel);
   const ptx::Cfg cfg = ptx::build_cfg(module, module.functions[0]);
