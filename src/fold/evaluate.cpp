@@ -91,10 +91,12 @@ std::vector<std::int64_t> partners(std::string_view structure) {
 
 Evaluation evaluate(std::string_view sequence, std::string_view structure, const Model& model) {
   const Loops loops(model);
-  const Bases s = bases_of(sequence);
-  if (structure.size() != sequence.size())
-    throw BadInput(
-        fmt::format("the structure has {} letters, the sequence {}", structure.size(), sequence.size()));
+  return evaluate(bases_of(sequence), structure, loops);
+}
+
+Evaluation evaluate(const Bases& s, std::string_view structure, const Loops& loops) {
+  if (std::ssize(structure) != s.size())
+    throw BadInput(fmt::format("the structure has {} letters, the sequence {}", structure.size(), s.size()));
   std::vector<std::int64_t> partner = partners(structure);
   partner.insert(partner.begin(), -1);
   for (std::int64_t& p : partner) ++p;

@@ -14,9 +14,9 @@ namespace {
 
 /// Sequences up to this length are folded by one thread each where there are several.
 constexpr std::int64_t kShort = 2'000;
+constexpr std::uint64_t kSmall = 16'000'000;
 
-Folding fold_one(std::string_view sequence, std::string_view constraint, const LoopTables& tables,
-                 const Model& model) {
+Folding fold_one(std::string_view sequence, std::string_view constraint, const LoopTables& tables) {
   const Bases s = bases_of(sequence);
   const Marks marks = marks_of(s, constraint, tables.loops());
   // A loop adds up to three numbers besides its base pair's; there are n / 2 loops at most.
@@ -25,10 +25,12 @@ Folding fold_one(std::string_view sequence, std::string_view constraint, const L
     throw BadInput(fmt::format("{} bases with energies down to {} kcal/mol a loop are more than 32 bits hold",
                                s.size(), tables.loops().least() / 100.));
   try {
-    require_memory(bytes_to_fold(s.size()), fmt::format("folding {} bases", s.size()));
+    // What is free takes a tenth of a millisecond to find out, as long as a hundred bases to fold.
+    if (const std::uint64_t bytes = bytes_to_fold(s.size()); bytes > kSmall)
+      require_memory(bytes, fmt::format("folding {} bases", s.size()));
     const Matrices matrices = fill(s, tables, marks);
     Folding folding{trace(s, tables.loops(), matrices), matrices.f.back()};
-    const std::int32_t check = evaluate(sequence, folding.structure, model).energy;
+    const std::int32_t check = evaluate(s, folding.structure, tables.loops()).energy;
     if (check != folding.energy)
       throw Internal(
           fmt::format("a sequence of {} bases folds with {} but its structure has {} [0.01 kcal/mol]",
@@ -52,7 +54,7 @@ std::uint64_t bytes_to_fold(std::int64_t n) {
 Folding fold(std::string_view sequence, const Model& model, const Run& run, std::string_view constraint) {
   const RunScope scope(run);
   const Loops loops(model);
-  return fold_one(sequence, constraint, LoopTables(loops), model);
+  return fold_one(sequence, constraint, LoopTables(loops));
 }
 
 void check_sequence(std::string_view sequence, std::string_view constraint, const Model& model) {
@@ -70,8 +72,7 @@ std::vector<Folding> fold(std::span<const std::string> sequences, const Model& m
   std::vector<Folding> all(sequences.size());
   const auto one = [&](std::size_t k) {
     try {
-      all[k] =
-          fold_one(sequences[k], constraints.empty() ? std::string_view() : constraints[k], tables, model);
+      all[k] = fold_one(sequences[k], constraints.empty() ? std::string_view() : constraints[k], tables);
     } catch (const BadInput& error) {
       throw BadInput(fmt::format("sequence {}: {}", k + 1, error.what()));
     }

@@ -74,4 +74,7 @@ class Loops {
   int pairs_[kBases][kBases] = {};
 };
 
+/// evaluate() under loops that are there already. @throws as evaluate(), but for the sequence
+Evaluation evaluate(const Bases& s, std::string_view structure, const Loops& loops);
+
 }  // namespace warploom::fold
