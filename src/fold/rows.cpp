@@ -1,29 +1,15 @@
 #include "fold/rows.hpp"
 
-// Nothing with a body from elsewhere: one copy of it is linked, and it could be the one that was compiled for
-// a processor that is not there.
+#include "core/vectors.hpp"
+
 namespace warploom::fold::WARPLOOM_INSTRUCTION_SET {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kVectorBytes = 64;
-#elif defined(__AVX2__)
-constexpr int kVectorBytes = 32;
-#else
-constexpr int kVectorBytes = 16;
-#endif
-using Vector [[gnu::vector_size(kVectorBytes)]] = std::int32_t;
-constexpr int kLanes = kVectorBytes / 4;
+using namespace warploom::WARPLOOM_INSTRUCTION_SET;
+using Vector = warploom::WARPLOOM_INSTRUCTION_SET::Vector<std::int32_t>;
+constexpr int kLanes = warploom::WARPLOOM_INSTRUCTION_SET::kLanes<std::int32_t>;
 static_assert(kBlock % kLanes == 0 && kRows % kBlock == 0 && kWidth >= kRows + kHalo + kLanes - 1);
 
-inline Vector load(const std::int32_t* from) {
-  Vector v;
-  __builtin_memcpy(&v, from, sizeof v);
-  return v;
-}
-inline void store(std::int32_t* to, const Vector& v) { __builtin_memcpy(to, &v, sizeof v); }
-inline Vector lesser(const Vector& a, const Vector& b) { return a < b ? a : b; }
-inline std::int32_t lesser(std::int32_t a, std::int32_t b) { return a < b ? a : b; }
 inline Vector all(std::int32_t value) { return Vector{} + value; }
 /// What has a part that is no loop is none: kNone again.
 inline Vector whole(const Vector& v) { return v < kNone / 2 ? v : all(kNone); }
