@@ -46,9 +46,9 @@ Folding fold_one(std::string_view sequence, std::string_view constraint, const L
 
 std::uint64_t bytes_to_fold(std::int64_t n) {
   constexpr std::uint64_t kBesides = 800;  // a base: what strips hand down
-  return n <= 0 ? 0
-                : 2 * sizeof(std::int32_t) * static_cast<std::uint64_t>(Triangle::cells(n)) +
-                      kBesides * static_cast<std::uint64_t>(n);
+  if (n > kMostBases) throw BadInput(fmt::format("{} bases; at most {} are folded", n, kMostBases));
+  if (n <= 0) return 0;
+  return 2 * sizeof(std::int32_t) * Triangle::cells(n) + kBesides * static_cast<std::uint64_t>(n);
 }
 
 Folding fold(std::string_view sequence, const Model& model, const Run& run, std::string_view constraint) {

@@ -11,7 +11,6 @@
 namespace warploom::fold {
 namespace {
 
-constexpr std::int64_t kMostBases = 100'000;
 constexpr double kMeasuredAt = 310.15;  // [K]
 
 void scale(std::int32_t& free, std::int32_t enthalpy, double ratio) {

@@ -14,6 +14,8 @@ namespace warploom::fold {
 using Base = std::uint8_t;
 /// Unpaired bases that a pair encloses at least.
 inline constexpr std::int64_t kMinHairpin = 3;
+/// Of a sequence.
+inline constexpr std::int64_t kMostBases = 100'000;
 
 /// A sequence as the recurrences take it: base k, counted from 1, is codes[k]; codes[0] and those behind the
 /// last are 0.

@@ -48,6 +48,7 @@ DOOR(SequencesToFold, "fold::fold(std::string_view, const Model &, const Run &, 
   survives([] { return fold::fold(kSequence, {.temperature = 1000}).energy; });
   for (const std::int64_t n : {kLeast, std::int64_t{-1}, std::int64_t{0}, std::int64_t{100'000}})
     survives([&] { return bytes_to_fold(n); });
+  for (const std::int64_t n : {std::int64_t{100'001}, kMost}) refused([&] { return bytes_to_fold(n); });
 }
 
 DOOR(StructuresToEvaluate, "fold::evaluate", "fold::partners") {

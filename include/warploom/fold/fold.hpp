@@ -40,27 +40,17 @@ struct Folding {
 ///
 /// Exact: the energy is ViennaRNA's to the last hundredth; of several structures of that energy this is one.
 /// @param sequence  n >= 1 letters; A C G U (T is U), small ones too; any other letter pairs with nothing
-/// @throws BadInput (empty, a character that is no letter, more than 100,000 bases, a model out of range),
-/// OutOfMemory,
-///         Interrupted
-/// @note Cost: 215 additions and minima a cell of the n^2 / 2 for interior loops; multiloops by candidates,
-/// some 5 a
-///       cell in random sequences, up to n / 2 in repeats. Memory 4 n^2 bytes. Threads share one sequence by
-///       strips of rows. The result does not depend on their number.
+/// @param constraint  empty, or a letter a base, as RNAfold's -C has them: '.' and '|' anything,
+///         'x' unpaired, '<' pairs with a later base if it pairs, '>' with an earlier one, '(' and ')' with
+///         each other if they pair; what crosses such a pair is left out. It leaves pairs out and forces none
+/// @throws BadInput (empty, a character that is no letter, more than 100,000 bases, a model out of range; a
+///         constraint of another length, with another letter, or with brackets that do not match or cannot
+///         pair), OutOfMemory, Interrupted
+/// @note Cost: some 215 additions and minima a cell of the n^2 / 2 for interior loops; for multiloops one for
+///       each candidate of a column, few in random sequences, up to n / 2 in repeats. Memory 4 n^2 bytes.
+///       Threads share one sequence by strips of rows. The result does not depend on their number.
 /// Source: Zuker & Stiegler, NAR 9:133 (1981); interior loops: Lyngso, Zuker & Pedersen, Bioinformatics
 /// 15:440 (1999); candidates: Wexler, Zilberstein & Ziv-Ukelson, J. Comp. Biol. 14:856 (2007).
-///
-/// @param constraint  empty, or a letter a base, as RNAfold's -C has them: '.' and '|' anything, 'x'
-/// unpaired, '<' pairs with a
-///         later base if it pairs, '>' with an earlier one, '(' and ')' with each other if they pair; what
-///         crosses such a pair is left out. It leaves pairs out and forces none. BadInput: another length or
-///         letter, brackets that do not match or cannot pair
-///
-/// @param constraint  empty, or a letter a base, as RNAfold's -C has them: '.' and '|' anything, 'x'
-/// unpaired,
-///         '<' pairs with a later base if it pairs, '>' with an earlier one, '(' and ')' with each other if
-///         they pair; what crosses such a pair is left out. It leaves pairs out and forces none. BadInput:
-///         another length or letter, brackets that do not match or cannot pair
 Folding fold(std::string_view sequence, const Model& model = {}, const Run& run = {},
              std::string_view constraint = {});
 
@@ -73,7 +63,7 @@ std::vector<Folding> fold(std::span<const std::string> sequences, const Model& m
 /// @throws BadInput where fold() would for this sequence and constraint
 void check_sequence(std::string_view sequence, std::string_view constraint = {}, const Model& model = {});
 
-/// Bytes that a sequence of n bases takes; 0 for n <= 0.
+/// Bytes that folding n bases takes; 0 for n <= 0. @throws BadInput (n above 100,000)
 std::uint64_t bytes_to_fold(std::int64_t n);
 
 /// A loop of a structure, with its closing pair; bases are counted from 1.
@@ -93,8 +83,7 @@ struct Evaluation {
 /// The free energy of a given structure, loop by loop.
 /// @param structure  dot-bracket of the sequence's length
 /// @throws BadInput: as fold(); another letter than ( . ), brackets that do not match, bases that do not pair
-/// or lie
-///         too close (with their places, counted from 1), a loop that the model does not allow
+///         or lie too close (with their places, counted from 1), a loop that the model does not allow
 Evaluation evaluate(std::string_view sequence, std::string_view structure, const Model& model = {});
 
 /// Partners of a dot-bracket structure, counted from 0; -1 where unpaired.

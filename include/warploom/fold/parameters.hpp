@@ -15,7 +15,9 @@ class Parameters {
  public:
   /// Turner 2004. Source: Mathews et al., PNAS 101:7287 (2004); values as in ViennaRNA's rna_turner2004.par.
   Parameters();
+  /// Those of parse_parameters(). @throws BadInput (null)
   explicit Parameters(std::shared_ptr<const EnergyTables> tables);
+  /// @throws BadInput (moved from)
   const EnergyTables& tables() const;
 
  private:

@@ -26,8 +26,7 @@ struct SequenceRecord {
 /// @param name  of the file, for messages
 /// @param max_bytes  what gzip may hold
 /// @throws BadInput (gzip that is broken or holds more), ParseError (FASTQ whose third line does not begin
-/// with '+', or
-///         whose qualities have another length than the sequence, or that ends within a record)
+///         with '+', or whose qualities have another length than the sequence, or that ends within a record)
 std::vector<SequenceRecord> parse_sequences(std::string_view content, const std::string& name,
                                             std::uint64_t max_bytes = kMaxFileBytes);
 /// @throws as parse_sequences and read_file
