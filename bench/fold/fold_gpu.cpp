@@ -39,6 +39,16 @@ std::vector<std::string> random_sequences(std::size_t count, std::size_t n, std:
   return all;
 }
 
+/// All single-point mutants of the first bases of a random sequence: 3 a base.
+std::vector<std::string> random_mutants(std::size_t count, std::size_t n, std::uint32_t seed) {
+  const std::string whole = random_sequences(1, n, seed).front();
+  std::vector<std::string> all;
+  for (std::size_t k = 0; all.size() < count; ++k)
+    for (const char letter : std::string_view("ACGU"))
+      if (letter != whole[k]) all.push_back(whole), all.back()[k] = letter;
+  return all;
+}
+
 std::string read_fasta(const std::string& path) {
   std::string letters;
   bool header = false;
@@ -119,14 +129,18 @@ int run(int argc, char** argv) {
   const LoopTables tables(loops);
   Json list = Json::array();
   const auto add = [&](const std::string& name, bool structures, auto sequences) {
-    if (only.empty() || name.starts_with(only))
-      list.push_back(measure({name, sequences(), structures}, tables, rounds));
+    if (!only.empty() && !name.starts_with(only)) return;
+    list.push_back(measure({name, sequences(), structures}, tables, rounds));
+    if (!json.empty())
+      std::ofstream(json) << Json{{"device", cuda_devices().devices.front().name}, {"cases", list}}.dump(1)
+                          << '\n';
   };
   std::string gc;
   for (int k = 0; k < 2'000; ++k) gc += "GC";
   add("1 x 10,000", true, [] { return random_sequences(1, 10'000, 1); });
   if (!fasta.empty()) add("virus", true, [&] { return std::vector{read_fasta(fasta)}; });
   add("1 x 29,903 random", true, [] { return random_sequences(1, 29'903, 2); });
+  add("1 x 1,000", true, [] { return random_sequences(1, 1'000, 7); });
   add("256 x 900", false, [] { return random_sequences(256, 900, 3); });
   add("256 x 900, structures", true, [] { return random_sequences(256, 900, 3); });
   add("3,000 x 1,200", false, [] { return random_sequences(3'000, 1'200, 4); });
@@ -134,10 +148,9 @@ int run(int argc, char** argv) {
   add("400 x 5,601", true, [] { return random_sequences(400, 5'601, 5); });
   add("20,000 x 100, structures", true, [] { return random_sequences(20'000, 100, 6); });
   add("1,000,000 x 100, structures", true, [] { return random_sequences(1'000'000, 100, 6); });
+  add("300,000 x 120", false, [] { return random_sequences(300'000, 120, 8); });
+  add("900 x 3,000, mutants", false, [] { return random_mutants(900, 3'000, 9); });
   add("(GC) of 4,000", true, [&] { return std::vector{gc}; });
-  if (!json.empty())
-    std::ofstream(json)
-        << Json{{"device", cuda_devices().devices.front().name}, {"cases", std::move(list)}}.dump(1) << '\n';
   return 0;
 }
 
