@@ -35,12 +35,14 @@ struct Tables {
 };
 
 struct Sequence {
-  std::int64_t codes;    ///< place of base 0, which is none; base n + 1 is none, too
-  std::int64_t cells;    ///< of C and M: a column after another, as Triangle's
-  std::int64_t columns;  ///< of column 0 in what strips hand down; sequences of one strip have none
-  std::int64_t flags;    ///< of the first strip's progress
-  std::int64_t bases;    ///< place of f(0), and of the first base of the structure and of its stack
+  std::int64_t codes;       ///< place of base 0, which is none; base n + 1 is none, too
+  std::int64_t cells;       ///< of C and M: a column after another, as Triangle's
+  std::int64_t columns;     ///< of column 0 in what strips hand down; sequences of one strip have none
+  std::int64_t candidates;  ///< of column 0's
+  std::int64_t flags;       ///< of the first strip's progress
+  std::int64_t bases;       ///< place of f(0), and of the first base of the structure and of its stack
   std::int32_t n, strips;
+  std::int32_t most_candidates;  ///< that are kept of a column; where there are more, all splits are tried
 };
 
 /// The first rows of a strip in one column, which the strip below reads.
@@ -59,13 +61,10 @@ struct Task {
   std::int32_t sequence, strip;
 };
 
-/// Candidates a column that there is room for; with more than a launch keeps, all splits are tried.
-inline constexpr int kMostCandidates = 128;
-
 struct Launch {
   const Tables* tables;
   LoopConstants constants;
-  std::int32_t max_span, most_candidates;
+  std::int32_t max_span;
   const std::int32_t* hairpin_of;  ///< by unpaired bases
   const Sequence* sequences;
   std::int32_t count;
@@ -75,7 +74,7 @@ struct Launch {
   const std::uint8_t* codes;
   std::int32_t *c, *m;
   Handed* handed;                  ///< a column each
-  Candidate* candidates;           ///< kMostCandidates a column
+  Candidate* candidates;           ///< Sequence::most_candidates a column
   std::int32_t* candidate_counts;  ///< a column each, 0 before; -1: too many
   std::uint32_t* done;             ///< a strip each, 0 before: columns up to it are there
   std::int32_t* f;                 ///< n + 1 of a sequence

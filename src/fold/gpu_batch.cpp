@@ -65,6 +65,9 @@ std::int32_t bulge_one(const Loops& loops, Base bj, Base bq, Base bi, Base bp) {
   return loops.numbers().bulge[1] + loops.numbers().stack[outer][inner];
 }
 
+/// Twice the most that columns of random sequences were seen to have, and more.
+std::int32_t candidates_for(std::int64_t n) { return n <= 2'000 ? 64 : n <= 8'000 ? 256 : 1'024; }
+
 }  // namespace
 
 std::unique_ptr<Tables> make_tables(const LoopTables& tables) {
@@ -106,11 +109,12 @@ std::vector<std::int32_t> make_hairpins(const LoopTables& tables, std::int64_t l
 void Layout::add(std::int64_t n) {
   const auto strips = static_cast<std::int32_t>((n + kRows - 1) / kRows);
   const auto number = static_cast<std::int32_t>(sequences.size());
-  sequences.push_back({codes, cells, columns, flags, bases, static_cast<std::int32_t>(n), strips});
+  sequences.push_back({codes, cells, columns, candidates, flags, bases, static_cast<std::int32_t>(n), strips,
+                       candidates_for(n)});
   for (std::int32_t strip = 0; strip < strips; ++strip) tasks.push_back({number, strip});
   codes += n + 2;
   cells += static_cast<std::int64_t>(Triangle::cells(n));
-  if (strips > 1) columns += n + 1;
+  if (strips > 1) columns += n + 1, candidates += (n + 1) * candidates_for(n);
   flags += strips;
   bases += n + 1;
   longest = std::max(longest, n);
@@ -118,7 +122,8 @@ void Layout::add(std::int64_t n) {
 
 std::uint64_t bytes_on_gpu(std::int64_t n) {
   const auto length = static_cast<std::uint64_t>(n);
-  const std::uint64_t column = n <= kRows ? 0 : sizeof(Handed) + sizeof(Candidate) * kMostCandidates + 4;
+  const std::uint64_t column =
+      n <= kRows ? 0 : sizeof(Handed) + sizeof(Candidate) * static_cast<std::uint64_t>(candidates_for(n)) + 4;
   constexpr std::uint64_t kBase = 1 + 4 + 8 + 1;  // code, f, stack, structure
   return 2 * sizeof(std::int32_t) * Triangle::cells(n) + (column + kBase) * (length + 2) + sizeof(Sequence) +
          (length / kRows + 1) * (sizeof(Task) + 4) + 4;

@@ -21,7 +21,7 @@ std::vector<std::int32_t> make_hairpins(const LoopTables& loops, std::int64_t lo
 struct Layout {
   std::vector<Sequence> sequences = {};
   std::vector<Task> tasks = {};
-  std::int64_t codes = 0, cells = 0, columns = 0, flags = 0, bases = 0, longest = 0;
+  std::int64_t codes = 0, cells = 0, columns = 0, candidates = 0, flags = 0, bases = 0, longest = 0;
   void add(std::int64_t n);
 };
 /// Of device memory that a sequence takes.

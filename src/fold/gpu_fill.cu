@@ -110,8 +110,11 @@ class Strip {
     ahead_.count = __ldcg(l_.candidate_counts + s_.columns + j);
     ahead_.candidate = candidate(j, lane_);
   }
+  __device__ Candidate* own_candidates(int j) const {
+    return l_.candidates + s_.candidates + std::int64_t{j} * s_.most_candidates;
+  }
   __device__ int2 candidate(int j, int place) const {
-    return __ldcg(reinterpret_cast<const int2*>(l_.candidates + (s_.columns + j) * kMostCandidates) + place);
+    return __ldcg(reinterpret_cast<const int2*>(own_candidates(j)) + place);
   }
 
   /// What the strip above hands down, into the rings.
@@ -139,7 +142,7 @@ class Strip {
   }
 
   /// The first candidates of strips above, whose M(i, k - 1) are on their way while C is computed.
-  static constexpr int kEarly = 8;
+  static constexpr int kEarly = 8, kAtOnce = 12;
   struct Early {
     int count;
     int2 candidates;  // a lane each
@@ -160,12 +163,12 @@ class Strip {
     for (int begin = 0; begin < early.count; begin += 32) {
       const int2 candidates = begin == 0 ? early.candidates : candidate(j, begin + lane_);
       const int count = early.count - begin;
-      for (int t = begin == 0 ? kEarly : 0; t < min(count, 32); t += kEarly) {
-        std::int32_t prefix[kEarly];
+      for (int t = begin == 0 ? kEarly : 0; t < min(count, 32); t += kAtOnce) {
+        std::int32_t prefix[kAtOnce];
 #pragma unroll
-        for (int e = 0; e < kEarly; ++e) prefix[e] = prefix_of(candidates, t + e, count);
+        for (int e = 0; e < kAtOnce; ++e) prefix[e] = prefix_of(candidates, t + e, count);
 #pragma unroll
-        for (int e = 0; e < kEarly; ++e)
+        for (int e = 0; e < kAtOnce; ++e)
           best = with_prefix(best, prefix[e], __shfl_sync(kAll, candidates.y, t + e));
       }
     }
@@ -179,7 +182,7 @@ class Strip {
       shared_.column[row_] = k <= j - kNearRows ? __ldcg(m_ + column_offset(j) + k) : kNone;
       __syncthreads();
       const int here = min(kThreads, j - kNearRows - begin + 1);
-#pragma unroll 4
+#pragma unroll 16
       for (int t = 0; t < here; ++t)
         best = lesser(best, m_[column_offset(begin + t - 1) + i_] + shared_.column[t]);
     }
@@ -376,9 +379,8 @@ class Strip {
       if (w < warp_) place += those;
     }
     if (before < 0 || all == before) return;
-    if (is_candidate && all <= l_.most_candidates)
-      l_.candidates[(s_.columns + j) * kMostCandidates + place] = {i_, stem};
-    if (row_ == 0) *count = all <= l_.most_candidates ? all : -1;
+    if (is_candidate && all <= s_.most_candidates) own_candidates(j)[place] = {i_, stem};
+    if (row_ == 0) *count = all <= s_.most_candidates ? all : -1;
   }
 
   const Launch& l_;

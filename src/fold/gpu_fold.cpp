@@ -75,7 +75,7 @@ Arrays lay_out(const Layout& layout, std::size_t count, std::byte* memory, Launc
   launch.structures = carver.take<char>(layout.bases);
   launch.energies = carver.take<std::int32_t>(static_cast<std::int64_t>(count));
   launch.handed = carver.take<Handed>(layout.columns);
-  launch.candidates = carver.take<Candidate>(layout.columns * kMostCandidates);
+  launch.candidates = carver.take<Candidate>(layout.candidates);
   launch.c = carver.take<std::int32_t>(layout.cells);
   launch.m = carver.take<std::int32_t>(layout.cells);
   arrays.bytes = carver.used();
@@ -203,7 +203,6 @@ class Batch {
     launch.constants = tables_.constants();
     constexpr std::int64_t kAny = 2'000'000'000;
     launch.max_span = static_cast<std::int32_t>(std::min(tables_.loops().max_span(), kAny));
-    launch.most_candidates = kMostCandidates;
     launch.hairpin_of = shared_hairpins_.get();
 
     const cudaStream_t stream = part.stream.get();

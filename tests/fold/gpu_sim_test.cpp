@@ -44,8 +44,7 @@ TEST(FoldStripsOfRepeats, HaveMoreCandidatesThanAWarpHasLanes) {
 }
 
 TEST(FoldStripsOfRepeats, TryAllSplitsWhereTooManyAreCandidates) {
-  Simulated batch({random_sequence(230, 9)}, {});
-  batch.keep_candidates(1);
+  Simulated batch({random_sequence(230, 9, "GC")}, {}, 32);
   batch.fill(2, sim::Schedule::in_order);
   batch.expect_right();
 }

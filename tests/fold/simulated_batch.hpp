@@ -23,9 +23,12 @@ inline std::string random_sequence(std::size_t n, std::uint32_t seed, std::strin
 /// A batch in the memory of a simulated GPU.
 class Simulated {
  public:
-  Simulated(const std::vector<std::string>& sequences, const Model& model)
+  /// @param most_candidates  that are kept of a column; -1: as usual
+  Simulated(const std::vector<std::string>& sequences, const Model& model, int most_candidates = -1)
       : machine_(ptx::parse(read_file(WARPLOOM_KERNEL_PTX), "fold.ptx")), loops_(model), tables_(loops_) {
     for (const std::string& sequence : sequences) layout_.add(std::ssize(sequence));
+    if (most_candidates >= 0)
+      for (gpu::Sequence& sequence : layout_.sequences) sequence.most_candidates = most_candidates;
     std::vector<std::uint8_t> codes(static_cast<std::size_t>(layout_.codes));
     for (std::size_t k = 0; k < sequences.size(); ++k) {
       gpu::write_codes(sequences[k], codes.data() + layout_.sequences[k].codes);
@@ -34,7 +37,6 @@ class Simulated {
     launch_.tables = upload(std::vector<gpu::Tables>{*gpu::make_tables(tables_)});
     launch_.constants = tables_.constants();
     launch_.max_span = static_cast<std::int32_t>(std::min<std::int64_t>(loops_.max_span(), 2'000'000'000));
-    launch_.most_candidates = gpu::kMostCandidates;
     launch_.hairpin_of = upload(gpu::make_hairpins(tables_, layout_.longest));
     launch_.sequences = upload(layout_.sequences);
     launch_.count = static_cast<std::int32_t>(layout_.sequences.size());
@@ -46,13 +48,10 @@ class Simulated {
     m_ = c_;
     launch_.c = upload(c_), launch_.m = upload(m_);
     launch_.handed = upload(std::vector<gpu::Handed>(static_cast<std::size_t>(layout_.columns)));
-    launch_.candidates =
-        upload(std::vector<Candidate>(static_cast<std::size_t>(layout_.columns * gpu::kMostCandidates)));
+    launch_.candidates = upload(std::vector<Candidate>(static_cast<std::size_t>(layout_.candidates)));
     launch_.candidate_counts = upload(std::vector<std::int32_t>(static_cast<std::size_t>(layout_.columns)));
     launch_.done = upload(std::vector<std::uint32_t>(static_cast<std::size_t>(layout_.flags)));
   }
-
-  void keep_candidates(int most) { launch_.most_candidates = most; }
 
   void fill(unsigned blocks, sim::Schedule schedule) {
     run("fold_strips", blocks, gpu::kThreads, 100 * 1024, schedule);
