@@ -9,6 +9,7 @@ namespace warploom::fold::gpu {
 namespace {
 
 constexpr unsigned kAll = ~0U;
+constexpr int kPlaces = kBases * (kBases + 1);
 
 /// Of the warp's lanes; all call.
 __device__ std::int32_t warp_least(std::int32_t value) {
@@ -26,6 +27,7 @@ struct Group {
   static constexpr int kWarps = kSize / 32, kMost = 5;
   struct Shared {
     std::int32_t words[2][kMost][kWarps];
+    std::int32_t (*exterior)[kPlaces];  // the block's: Tables::exterior by b_j and b_(j+1), b_i and b_(i-1)
   };
   Shared* shared;
   int rank, turn = 0;
@@ -124,23 +126,43 @@ class Finisher {
     ++depth_;
   }
 
+  /// Where a base and the one beside it, that before or that behind, stand in a row of `exterior`.
+  __device__ static int place(int base, int beside) { return base * (kBases + 1) + beside; }
+
   /// f, so many columns at a time that none needs the f of another.
   __device__ void ends() {
-    constexpr int kColumnsAtOnce = kLeastHairpin + 2;
+    constexpr int kColumnsAtOnce = kLeastHairpin + 2, kRowsAtOnce = 3;
     for (int j = group_.rank; j <= min(s_.n, kLeastHairpin + 1); j += kSize) f_[j] = 0;
     group_.sync();
     std::int32_t before = 0;
     for (int first = kLeastHairpin + 2; first <= s_.n; first += kColumnsAtOnce) {
       std::int32_t best[kColumnsAtOnce];
-      for (std::int32_t& one : best) one = kNone;
-      for (int i = 1 + group_.rank; i <= first; i += kSize) {
-        const std::int32_t f = f_[i - 1];
+      const std::int32_t* end[kColumnsAtOnce];
 #pragma unroll
-        for (int k = 0; k < kColumnsAtOnce; ++k) {
-          const int j = first + k;
-          if (j > s_.n || i >= j - kLeastHairpin) continue;
-          const std::int32_t pair = c_[column_offset(j) + i];
-          if (pair < kNone / 2) best[k] = lesser(best[k], pair + f + end_of(i, j));
+      for (int k = 0; k < kColumnsAtOnce; ++k) {
+        const int j = min(first + k, s_.n);
+        best[k] = kNone;
+        end[k] = group_.shared->exterior[place(codes_[j], j < s_.n ? codes_[j + 1] : kBases)];
+      }
+      for (int i = 1 + group_.rank; i <= first; i += kRowsAtOnce * kSize) {
+        std::int32_t pair[kRowsAtOnce][kColumnsAtOnce];
+#pragma unroll
+        for (int r = 0; r < kRowsAtOnce; ++r)
+#pragma unroll
+          for (int k = 0; k < kColumnsAtOnce; ++k) {
+            const int row = i + r * kSize, j = first + k;
+            pair[r][k] =
+                row <= first && j <= s_.n && row < j - kLeastHairpin ? c_[column_offset(j) + row] : kNone;
+          }
+#pragma unroll
+        for (int r = 0; r < kRowsAtOnce; ++r) {
+          const int row = i + r * kSize;
+          if (row > first) continue;
+          const std::int32_t f = f_[row - 1];
+          const int at = place(codes_[row], row > 1 ? codes_[row - 1] : kBases);
+#pragma unroll
+          for (int k = 0; k < kColumnsAtOnce; ++k)
+            if (pair[r][k] < kNone / 2) best[k] = lesser(best[k], pair[r][k] + f + end[k][at]);
         }
       }
       group_.least(best);
@@ -227,12 +249,18 @@ class Finisher {
     const std::int32_t b = l_.constants.multi_base;
     while (true) {
       const std::int32_t energy = m(i, j);
-      if (const std::int32_t shorter = m(i, j - 1); shorter < kNone / 2 && energy == shorter + b) {
-        --j;
+      // Bases that are unpaired, at the end, then at the beginning.
+      const auto ends_at = [&](std::int32_t shorter, int bases) {
+        return shorter >= kNone / 2 || energy != shorter + b * bases;
+      };
+      if (const int bases = group_.first(0, j - i, [&](int k) { return ends_at(m(i, j - k - 1), k + 1); });
+          bases > 0) {
+        j -= bases;
         continue;
       }
-      if (const std::int32_t shorter = m(i + 1, j); shorter < kNone / 2 && energy == shorter + b) {
-        ++i;
+      if (const int bases = group_.first(0, j - i, [&](int k) { return ends_at(m(i + k + 1, j), k + 1); });
+          bases > 0) {
+        i += bases;
         continue;
       }
       if (const std::int32_t stem = c(i, j);
@@ -263,11 +291,20 @@ class Finisher {
 };
 
 template <int kSize>
-__global__ void __launch_bounds__(kSize < 128 ? 128 : kSize)
+__global__ void __launch_bounds__(kSize == 32 ? 128 : kSize, 1)
     fold_finish(const __grid_constant__ Launch launch) {
   constexpr int kGroups = kSize < 128 ? 128 / kSize : 1;
   __shared__ typename Group<kSize>::Shared shared[kGroups];
+  __shared__ std::int32_t exterior[kPlaces][kPlaces];
+  for (int k = static_cast<int>(threadIdx.x); k < kPlaces * kPlaces; k += static_cast<int>(blockDim.x)) {
+    const int column = k / kPlaces, row = k % kPlaces;
+    exterior[column][row] =
+        launch.tables
+            ->exterior[row / (kBases + 1)][column / (kBases + 1)][row % (kBases + 1)][column % (kBases + 1)];
+  }
   const int rank = static_cast<int>(threadIdx.x) % kSize, group = static_cast<int>(threadIdx.x) / kSize;
+  if (rank == 0) shared[group].exterior = exterior;
+  __syncthreads();
   const int sequence = static_cast<int>(blockIdx.x) * kGroups + group;
   if (sequence >= launch.count) return;
   Finisher<kSize>(launch, sequence, {shared + group, rank}).run();
