@@ -30,6 +30,19 @@ std::vector<int> chosen_levels(DeformMethod method, bool in_a_plane) {
   return {60, 60, 20};
 }
 
+/// Why so: design 0013.
+double chosen_smoothing(const Level& fixed, const Level& moving, const Affine& affine,
+                        const DeformOptions& options) {
+  constexpr double kUsual = 0.5, kOfSlides = 1, kHardlyAlike = 0.6;
+  if (options.method != DeformMethod::greedy || options.measure != Measure::lncc || fixed.space.grid.nz > 1)
+    return kUsual;
+  const double voxel = 4 * smallest_spacing(fixed.space);
+  const Level coarse_fixed = coarser(fixed, voxel), coarse_moving = coarser(moving, voxel);
+  TwoSidedObjective objective(coarse_fixed, coarse_moving, options.measure, options.radius);
+  Affine unused{};
+  return objective.value(affine, &unused) < kHardlyAlike ? kOfSlides : kUsual;
+}
+
 void check_options(const DeformOptions& o) {
   const auto within = [](double v, double from, double to, const char* what) {
     if (!(v >= from && v <= to))
@@ -45,7 +58,7 @@ void check_options(const DeformOptions& o) {
   for (const int n : o.iterations) within(n, 0, 100000, "the number of iterations of a resolution");
   within(o.step, 1e-3, 2, "the step [voxels]");
   within(o.smooth_update, 0, 8, "the smoothing of updates [voxels]");
-  within(o.smooth_field, 0, 8, "the smoothing of the displacement [voxels]");
+  within(o.smooth_field.value_or(0), 0, 8, "the smoothing of the displacement [voxels]");
 }
 
 // A(x + u(x)) - x [mm]
@@ -139,9 +152,10 @@ void refuse_gpu(const Run& run, std::string_view what) {
 bool runs_on_a_gpu(const DeformOptions& options) {
   const bool lncc_or_ssd = options.measure == Measure::lncc || options.measure == Measure::ssd;
   if (options.method == DeformMethod::greedy && lncc_or_ssd) return kBuiltWithCuda;
-  refuse_gpu(options.run, options.method == DeformMethod::greedy
-                              ? fmt::format("deformations by {} are found", name(options.measure))
-                              : "this method of deformation runs");
+  const std::string_view by = options.method == DeformMethod::greedy      ? name(options.measure)
+                              : options.method == DeformMethod::curvature ? "curvature"
+                                                                          : "demons";
+  refuse_gpu(options.run, fmt::format("deformations by {} are found", by));
   return false;
 }
 
@@ -170,7 +184,10 @@ Deformation estimate_deformation(const PlacedImage& fixed_image, const PlacedIma
   if (options.method != DeformMethod::greedy || options.measure == Measure::ssd)
     match_brightness(fixed, moving, affine);
 
+  if (!options.smooth_field) options.smooth_field = chosen_smoothing(fixed, moving, affine, options);
+
   Deformation out;
+  out.report.smooth_field = *options.smooth_field;
   out.report.device = scope.device();
   out.report.levels = options.iterations;
   out.field = in_the_world(improve_at_all(fixed, moving, affine, options, out.report), affine, fixed.space);

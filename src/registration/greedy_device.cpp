@@ -182,7 +182,7 @@ class Greedy {
     // What the derivative needed of windows is no longer needed.
     float* const update = statistics_;
     SmoothArguments smooth_update = smoothing(options_.smooth_update),
-                    smooth_field = smoothing(options_.smooth_field);
+                    smooth_field = smoothing(options_.smooth_field.value());
     smooth_update.out = update, smooth_field.b = update;
 
     Progress progress("deforming", static_cast<std::uint64_t>(iterations), "iterations");

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
+#include <vector>
 
 #include "core/doors.hpp"
 #include "registration/devices.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/threads.hpp"
 
 namespace warploom::registration {
 
@@ -99,12 +102,22 @@ Registration register_images(const PlacedImage& fixed, const PlacedImage& moving
   out.certificate = certify(out.field);
   out.certificate_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const std::size_t voxels = out.field.mm.size() / 3;
+  const auto planes = static_cast<std::size_t>(out.field.space.grid.nz), plane = voxels / planes;
+  std::vector<std::array<double, 2>> lengths(planes);  // sum and largest, added up in one order
+  parallel_for(static_cast<std::int64_t>(planes), [&](std::int64_t z) {
+    auto& [sum, largest] = lengths[static_cast<std::size_t>(z)];
+    const float* mm = out.field.mm.data() + static_cast<std::size_t>(z) * plane;
+    for (std::size_t i = 0; i < plane; ++i) {
+      const double x{mm[i]}, y{mm[voxels + i]}, w{mm[2 * voxels + i]};
+      const double length = std::sqrt(x * x + y * y + w * w);
+      sum += length;
+      largest = std::max(largest, length);
+    }
+  });
   double sum = 0;
-  for (std::size_t i = 0; i < voxels; ++i) {
-    const double length = std::hypot(double(out.field.mm[i]), double(out.field.mm[voxels + i]),
-                                     double(out.field.mm[2 * voxels + i]));
-    sum += length;
-    out.largest_displacement = std::max(out.largest_displacement, length);
+  for (const auto& [of_plane, largest] : lengths) {
+    sum += of_plane;
+    out.largest_displacement = std::max(out.largest_displacement, largest);
   }
   out.mean_displacement = sum / static_cast<double>(voxels);
   return out;
