@@ -6,10 +6,13 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <future>
 #include <vector>
 
+#include "core/built_with_cuda.hpp"
 #include "core/doors.hpp"
 #include "registration/devices.hpp"
+#include "registration/greedy.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/threads.hpp"
 
@@ -79,8 +82,15 @@ Registration register_images(const PlacedImage& fixed, const PlacedImage& moving
                   : options.method == Method::demons  ? DeformMethod::demons
                                                       : DeformMethod::greedy;
   deform.measure = align.measure, deform.radius = align.radius, deform.run = align.run;
+  std::future<void> waking;  // beside the affine stage
   if (deforms) {
-    runs_on_a_gpu(deform);  // throws before minutes have passed
+    const bool has_gpu = runs_on_a_gpu(deform);  // throws before minutes have passed
+    if constexpr (kBuiltWithCuda)
+      if (const DeviceScope scope(deform.run, "registration", has_gpu); scope.device().is_gpu())
+        waking = std::async(std::launch::async, [device = scope.device()] {
+          const OnDevice current(device);
+          wake_gpu();
+        });
     align.run.devices = {Device::cpu};
   }
   if (options.keep_start) {
