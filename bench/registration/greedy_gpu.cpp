@@ -146,20 +146,13 @@ void BM_Passes(benchmark::State& state) {
   const DeviceLevel level{image.get(), nullptr, grid};
   const DeviceMap same_map{{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}};
   const WarpArguments warp{grid, level, level, same_map, same_map, h.get(), warped.get(), counts.get()};
-  const LnccArguments lncc{grid,
-                           2,
-                           planes_of_block(grid, 1),
-                           1e-3F,
-                           warped.get(),
-                           counts.get(),
-                           statistics.get(),
-                           parts.get(),
-                           {1, 1, 1},
-                           force.get()};
+  const LnccArguments lncc{
+      grid,        2,         window_planes(grid), 1e-3F, warped.get(), counts.get(), statistics.get(),
+      parts.get(), {1, 1, 1}, force.get()};
   const auto smoothing = [&](const DeformOptions& options, bool field) {
     SmoothArguments a{};
     const std::vector<float> taps = gaussian(field ? 0.5 : options.smooth_update);
-    a.grid = grid, a.radius = static_cast<int>(taps.size() / 2), a.planes = planes_of_block(grid, 3);
+    a.grid = grid, a.radius = static_cast<int>(taps.size() / 2), a.planes = smoothing_planes(grid);
     for (auto& axis : a.taps) std::copy(taps.begin(), taps.end(), axis);
     a.a = field ? h.get() : force.get(), a.b = field ? statistics.get() : nullptr;
     a.longest = longest.get(), a.step = 0.5F, a.shortest = 0.02F;

@@ -61,20 +61,24 @@ void check_options(const DeformOptions& o) {
   within(o.smooth_field.value_or(0), 0, 8, "the smoothing of the displacement [voxels]");
 }
 
-// A(x + u(x)) - x [mm]
-DisplacementField in_the_world(const std::vector<float>& u, const Affine& affine, const Space& space) {
-  DisplacementField field = field_of(affine, space);
-  const GridSize grid{space.grid.nx, space.grid.ny, space.grid.nz};
-  const Affine step = compose(space.to_world, affine);
+/// A(x + u(x)) - x [mm], in the place of u.
+DisplacementField in_the_world(std::vector<float> u, const Affine& affine, const Space& space) {
+  DisplacementField field{space, std::move(u)};
+  const imaging::Grid& grid = space.grid;
   const auto voxels = static_cast<std::size_t>(grid.voxels());
-  parallel_for(grid.nz, [&](std::int64_t z) {
-    const auto plane = static_cast<std::size_t>(grid.nx * grid.ny);
-    for (std::size_t i = static_cast<std::size_t>(z) * plane; i < static_cast<std::size_t>(z + 1) * plane;
-         ++i)
+  const Affine to_target = compose(space.to_world, affine);
+  parallel_for(grid.nz * grid.ny, [&](std::int64_t row) {
+    const auto y = static_cast<double>(row % grid.ny), z = static_cast<double>(row / grid.ny);
+    float* mm = field.mm.data() + row * grid.nx;
+    for (std::size_t x = 0; x < static_cast<std::size_t>(grid.nx); ++x) {
+      const Point index{static_cast<double>(x), y, z};
+      const Point from = map_point(space.to_world, index), to = map_point(to_target, index);
+      const double by[3] = {double(mm[x]), double(mm[voxels + x]), double(mm[2 * voxels + x])};
       for (std::size_t r = 0; r < 3; ++r)
-        field.mm[r * voxels + i] =
-            static_cast<float>(double(field.mm[r * voxels + i]) + step[r][0] * double(u[i]) +
-                               step[r][1] * double(u[voxels + i]) + step[r][2] * double(u[2 * voxels + i]));
+        mm[r * voxels + x] =
+            static_cast<float>(double(static_cast<float>(to[r] - from[r])) + to_target[r][0] * by[0] +
+                               to_target[r][1] * by[1] + to_target[r][2] * by[2]);
+    }
   });
   return field;
 }
