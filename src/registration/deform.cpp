@@ -163,7 +163,7 @@ bool runs_on_a_gpu(const DeformOptions& options) {
   return false;
 }
 
-Deformation estimate_deformation(const PlacedImage& fixed_image, const PlacedImage& moving_image,
+Deformation estimate_deformation(const PlacedView& fixed_image, const PlacedView& moving_image,
                                  const Affine& affine, const DeformOptions& asked) {
   DeformOptions options = asked;
   if (options.iterations.empty())

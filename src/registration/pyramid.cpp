@@ -61,9 +61,9 @@ double smallest_spacing(const Space& space) {
   return smallest == 0 ? spacing[0] : smallest;
 }
 
-Level finest_level(const PlacedImage& image, const imaging::Mask& mask, const char* what) {
+Level finest_level(const PlacedView& image, const imaging::Mask& mask, const char* what) {
   image.check(what);
-  const auto& values = image.image.data;
+  const std::span<const float> values = image.image.data;
   if (image.image.channels != 1)
     throw BadInput(fmt::format("{} has {} values a voxel; images of one are registered: choose a volume",
                                what, image.image.channels));

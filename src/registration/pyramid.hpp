@@ -19,7 +19,7 @@ struct Level {
 /// others (NaN, infinities, outside of the mask) do not count. @throws BadInput (several channels; a slice
 /// along x or y; nothing finite or nothing in the mask; a constant image; a mask of another size); `what` is
 /// for messages
-Level finest_level(const PlacedImage& image, const imaging::Mask& mask, const char* what);
+Level finest_level(const PlacedView& image, const imaging::Mask& mask, const char* what);
 
 /// The level with voxels of about `spacing` [mm]: along each axis halved while twice the spacing is at most
 /// sqrt(2) times that, and 8 voxels and more are left. A halved axis keeps its middle, and so flipped images

@@ -67,7 +67,7 @@ std::uint64_t memory_for(const imaging::Grid& fixed, const imaging::Grid& moving
   return each * computed + 10 * voxels(moving);
 }
 
-Registration register_images(const PlacedImage& fixed, const PlacedImage& moving,
+Registration register_images(const PlacedView& fixed, const PlacedView& moving,
                              const RegisterOptions& options) {
   name(options.method);
   AlignOptions align = options.align;

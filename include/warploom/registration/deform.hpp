@@ -88,7 +88,7 @@ struct Deformation {
 /// of the moving image. The result does not depend on the number of threads. On a GPU 53 bytes of its memory
 /// a voxel half way and 9 of either image, with masks 3 more of either, and the same result in each run: the
 /// CPU's, but for rounding (sums in another order, multiplications and additions in one).
-Deformation estimate_deformation(const PlacedImage& fixed, const PlacedImage& moving, const Affine& affine,
+Deformation estimate_deformation(const PlacedView& fixed, const PlacedView& moving, const Affine& affine,
                                  const DeformOptions& options = {});
 
 }  // namespace warploom::registration
