@@ -303,7 +303,7 @@ std::function<int()> add_register_estimate(Command& command) {
   command
       .add(
           "--smooth-field X", &s->with.deform.smooth_field,
-          "Standard deviation of the Gaussian over the whole displacement; 0.5 unless given, 1 in a plane where the affine map leaves images hardly alike, as slides of two stains [voxels]")
+          "Standard deviation of the Gaussian over the whole displacement [voxels] [0.5; 1 in a plane where the affine map leaves images hardly alike, as slides of two stains]")
       .range(0.0, 8.0);
   command
       .add("--bending X", &s->with.deform.bending,
