@@ -20,7 +20,7 @@ import numpy as np
 
 import warploom as wl
 
-CALLS, TRIES, IMPORTS = 2000, 9, 15
+CALLS, TRIES, IMPORTS = 2000, 9, 9
 
 
 def import_ms(module):

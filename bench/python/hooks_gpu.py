@@ -14,7 +14,6 @@ import runpy
 import subprocess
 import sys
 import tempfile
-import time
 import traceback
 
 import numpy as np
@@ -85,7 +84,8 @@ def cuda_core():
         device.sync()
         core.launch(stream, core.LaunchConfig(grid=BLOCKS, block=256), kernel, x.data.ptr)
         stream.sync()
-        return int(kernel.attributes.shared_size_bytes()), cp.asnumpy(x)
+        shared = kernel.attributes.shared_size_bytes  # a method in some versions
+        return int(shared() if callable(shared) else shared), cp.asnumpy(x)
 
     before, plain = run()
     with hooks.cuda_core(whole_program=True, **ALWAYS) as hook:
@@ -136,27 +136,32 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("turn_tensor", &turn_tensor); m
 """
 
 
-def torch():
+def torch_extension():
+    """Compiles and runs the extension: the kernel's bytes, and what it gave."""
     import torch
     from torch.utils.cpp_extension import load
+
+    with tempfile.TemporaryDirectory() as folder:
+        with open(f"{folder}/turn_torch.cu", "w") as file:
+            file.write(TORCH)
+        module = load("turn_torch", [f"{folder}/turn_torch.cu"], build_directory=folder)
+    x = torch.arange(BLOCKS * 256, dtype=torch.float32, device="cuda")
+    module.turn_tensor(x)
+    return module.shared_bytes(), x.cpu().numpy(), torch.__version__
+
+
+def torch():
     from warploom import hooks
 
-    def run(name, folder):
-        source = f"{folder}/{name}.cu"
-        with open(source, "w") as file:
-            file.write(TORCH)
-        begin = time.perf_counter()
-        module = load(name, [source], build_directory=folder)
-        print(f"{name}: {time.perf_counter() - begin:.0f} s", file=sys.stderr)
-        x = torch.arange(BLOCKS * 256, dtype=torch.float32, device="cuda")
-        module.turn_tensor(x)
-        return module.shared_bytes(), x.cpu().numpy()
+    child = subprocess.Popen([sys.executable, __file__, "--torch-child"], stdout=subprocess.PIPE)
+    with hooks.torch_extension(flags="--when always --block 256"):
+        after, ours, version = torch_extension()
+    before, plain, _ = pickle.loads(after_start(child.communicate()[0]))
+    return [row("PyTorch cpp_extension", version, before, after, np.array_equal(plain, ours) and np.array_equal(ours, expected()))]
 
-    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
-        with hooks.torch_extension(flags="--when always --block 256"):
-            after, ours = run("turn_ours", one)
-        before, plain = run("turn_plain", other)
-    return [row("PyTorch cpp_extension", torch.__version__, before, after, np.array_equal(plain, ours) and np.array_equal(ours, expected()))]
+
+def after_start(said):
+    return said[said.index(b"\x80") :]
 
 
 TRITON = """
@@ -222,7 +227,7 @@ def programs(path, block):
         run = subprocess.run([sys.executable, __file__, "--program", path, "--child", *more], capture_output=True)
         if run.returncode:
             raise RuntimeError(run.stderr.decode()[-1500:])
-        return pickle.loads(run.stdout[run.stdout.index(b"\x80"):])
+        return pickle.loads(after_start(run.stdout))
 
     plain, before, _ = child()
     again, _, _ = child()
@@ -238,9 +243,12 @@ def main():
     parser.add_argument("--program")
     parser.add_argument("--block", default="")
     parser.add_argument("--child", action="store_true")
+    parser.add_argument("--torch-child", action="store_true")
     asked = parser.parse_args()
     if asked.child:
         return program_child(asked.program, asked.block)
+    if asked.torch_child:
+        return sys.stdout.buffer.write(pickle.dumps(torch_extension()))
     rows = []
     jobs = [(name, globals()[name]) for name in asked.what]
     if asked.program:
