@@ -79,6 +79,9 @@ struct Launch {
   std::uint32_t* done;             ///< a strip each, 0 before: columns up to it are there
   std::int32_t* f;                 ///< n + 1 of a sequence
   std::uint64_t* stack;            ///< n + 1 of a sequence
+  std::uint64_t* stems;            ///< of all sequences, outside of all other pairs; as many as bases
+  std::uint32_t* stem_count;       ///< 0 before
+  std::uint32_t* next_stem;        ///< 0 before
   char* structures;                ///< n + 1 of a sequence, the last 0; null: none is wanted
   std::int32_t* energies;          ///< of a sequence; kNone: the way to the energy was lost
 };

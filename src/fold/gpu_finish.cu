@@ -11,6 +11,13 @@ namespace {
 constexpr unsigned kAll = ~0U;
 constexpr int kPlaces = kBases * (kBases + 1);
 
+/// Bits of a place in a sequence.
+constexpr int kBits = 17;
+__device__ std::uint64_t pack_stem(int sequence, int i, int j) {
+  return (static_cast<std::uint64_t>(sequence) << kBits | static_cast<std::uint64_t>(i)) << kBits |
+         static_cast<std::uint64_t>(j);
+}
+
 /// Of the warp's lanes; all call.
 __device__ std::int32_t warp_least(std::int32_t value) {
 #if __CUDA_ARCH__ >= 800
@@ -94,18 +101,17 @@ class Finisher {
       for (int k = group_.rank; k <= s_.n; k += kSize) structure_[k] = k < s_.n ? '.' : '\0';
       group_.sync();
       exterior();
-      while (depth_ > 0 && !lost_) {
-        group_.sync();
-        const std::uint64_t part = stack_[--depth_];
-        group_.sync();
-        const int i = static_cast<int>(part >> 32 & 0x7fffffff), j = static_cast<int>(part & 0x7fffffff);
-        if ((part >> 63) != 0)
-          multi(i, j);
-        else
-          pair(i, j);
-      }
+      if constexpr (kSize == 32) drain();
     }
     if (group_.rank == 0) l_.energies[sequence_] = lost_ ? kNone : f_[s_.n];
+  }
+
+  /// The structure within a stem. Stems do not overlap, so each has a piece of the sequence's stack.
+  __device__ void run_stem(int i, int j) {
+    stack_ += i;
+    pair(i, j);
+    drain();
+    if (group_.rank == 0 && lost_) l_.energies[sequence_] = kNone;
   }
 
  private:
@@ -124,6 +130,25 @@ class Finisher {
       stack_[depth_] = static_cast<std::uint64_t>(multi) << 63 | static_cast<std::uint64_t>(i) << 32 |
                        static_cast<std::uint64_t>(j);
     ++depth_;
+  }
+
+  __device__ void drain() {
+    while (depth_ > 0 && !lost_) {
+      group_.sync();
+      const std::uint64_t part = stack_[--depth_];
+      group_.sync();
+      const int i = static_cast<int>(part >> 32 & 0x7fffffff), j = static_cast<int>(part & 0x7fffffff);
+      if ((part >> 63) != 0)
+        multi(i, j);
+      else
+        pair(i, j);
+    }
+  }
+
+  /// A stem outside of all other pairs: a warp goes on with it itself, a block leaves it to all blocks.
+  __device__ void push_stem(int i, int j) {
+    if constexpr (kSize == 32) return push(i, j, false);
+    if (group_.rank == 0) l_.stems[atomicAdd(l_.stem_count, 1U)] = pack_stem(sequence_, i, j);
   }
 
   /// Where a base and the one beside it, that before or that behind, stand in a row of `exterior`.
@@ -189,7 +214,7 @@ class Finisher {
         return pair < kNone / 2 && energy == f_[k - 1] + pair + end_of(k, last);
       });
       if (i >= last - kLeastHairpin) return lose();
-      push(i, last, false);
+      push_stem(i, last);
       j = i - 1;
     }
   }
@@ -309,13 +334,36 @@ __global__ void __launch_bounds__(kSize == 32 ? 128 : kSize, 1)
   Finisher<kSize>(launch, sequence, {shared + group, exterior, rank}).run();
 }
 
+/// The structures within the stems that fold_finish found.
+template <int kSize>
+__global__ void __launch_bounds__(kSize, 2) fold_stems(const __grid_constant__ Launch launch) {
+  __shared__ typename Group<kSize>::Shared shared;
+  __shared__ unsigned taken;
+  const unsigned count = *launch.stem_count;
+  for (;;) {
+    if (threadIdx.x == 0) taken = atomicAdd(launch.next_stem, 1U);
+    __syncthreads();
+    const unsigned place = taken;
+    __syncthreads();
+    if (place >= count) return;
+    constexpr std::uint64_t kMask = (1U << kBits) - 1;
+    const std::uint64_t stem = launch.stems[place];
+    Finisher<kSize>(launch, static_cast<int>(stem >> 2 * kBits),
+                    {&shared, nullptr, static_cast<int>(threadIdx.x)})
+        .run_stem(static_cast<int>(stem >> kBits & kMask), static_cast<int>(stem & kMask));
+  }
+}
+
 }  // namespace
 
 void launch_finish(const Launch& launch, int threads, cudaStream_t stream) {
-  if (threads == 32)
+  if (threads == 32) {
     fold_finish<32><<<static_cast<unsigned>(launch.count + 3) / 4, 128, 0, stream>>>(launch);
-  else
+  } else {
+    constexpr int kStemThreads = 256, kBlocks = 1024;
     fold_finish<512><<<static_cast<unsigned>(launch.count), 512, 0, stream>>>(launch);
+    if (launch.structures != nullptr) fold_stems<kStemThreads><<<kBlocks, kStemThreads, 0, stream>>>(launch);
+  }
   cuda_check(cudaGetLastError(), "launch of fold_finish");
 }
 

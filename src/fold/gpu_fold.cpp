@@ -69,9 +69,12 @@ Arrays lay_out(const Layout& layout, std::size_t count, std::byte* memory, Launc
   launch.next_task = carver.take<std::uint32_t>(1);
   launch.candidate_counts = carver.take<std::int32_t>(layout.columns);
   launch.done = carver.take<std::uint32_t>(layout.flags);
+  launch.stem_count = carver.take<std::uint32_t>(1);
+  launch.next_stem = carver.take<std::uint32_t>(1);
   arrays.zeros = carver.used() - zero;
   launch.f = carver.take<std::int32_t>(layout.bases);
   launch.stack = carver.take<std::uint64_t>(layout.bases);
+  launch.stems = carver.take<std::uint64_t>(layout.bases);
   launch.structures = carver.take<char>(layout.bases);
   launch.energies = carver.take<std::int32_t>(static_cast<std::int64_t>(count));
   launch.handed = carver.take<Handed>(layout.columns);

@@ -76,7 +76,11 @@ class Simulated {
     launch_.structures = upload(structures);
     std::vector<std::int32_t> energies(bases_.size());
     launch_.energies = upload(energies);
+    launch_.stems = upload(std::vector<std::uint64_t>(bases));
+    launch_.stem_count = upload(std::vector<std::uint32_t>(1));
+    launch_.next_stem = upload(std::vector<std::uint32_t>(1));
     run(kernel, blocks, threads, 0, schedule);
+    if (threads == 512) run("fold_stems", 2, 256, 0, schedule);
     machine_.download(reinterpret_cast<sim::Address>(launch_.structures), std::span(structures));
     machine_.download(reinterpret_cast<sim::Address>(launch_.energies), std::span(energies));
     for (std::size_t k = 0; k < bases_.size(); ++k) {
