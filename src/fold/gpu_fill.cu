@@ -30,7 +30,6 @@ struct Shared {
   alignas(16) std::int32_t generic[2][kWarps + 1][28];  // of a warp's first row
   std::int32_t stem[2][kRows], least[2][kWarps], least_again[kWarps];
   unsigned flags[2][kWarps], flags_again[kWarps];
-  std::int32_t above_m[2];
   int seen, task;
   std::int32_t column[kThreads];
 };
@@ -107,6 +106,7 @@ class Strip {
     ahead_.column = j;
     ahead_.word = __ldcg(words + row_);
     if (row_ < 8) ahead_.last_word = __ldcg(words + kThreads + row_);
+    ahead_.m = __ldcg(&l_.handed[s_.columns + j].m);
     ahead_.count = __ldcg(l_.candidate_counts + s_.columns + j);
     ahead_.candidate = candidate(j, lane_);
   }
@@ -127,7 +127,6 @@ class Strip {
       : row_ < 104 ? &shared_.two_three[j & 7][kRows + row_ - 100]
                    : &shared_.generic[j & 1][kWarps][row_ - 104]) = ahead_.word;
     if (row_ < 3) shared_.generic[j & 1][kWarps][24 + row_] = ahead_.last_word;
-    if (row_ == 4) shared_.above_m[j & 1] = ahead_.last_word;
     if (row_ == 5) shared_.m2[j & 1][kRows] = ahead_.last_word;
     if (row_ == 6) shared_.unrestricted[j & 1][kRows] = ahead_.last_word;
   }
@@ -142,7 +141,7 @@ class Strip {
   }
 
   /// The first candidates of strips above, whose M(i, k - 1) are on their way while C is computed.
-  static constexpr int kEarly = 8, kAtOnce = 12;
+  static constexpr int kEarly = 8;
   struct Early {
     int count;
     int2 candidates;  // a lane each
@@ -154,24 +153,30 @@ class Strip {
     for (int t = 0; t < kEarly; ++t) early.prefix[t] = prefix_of(early.candidates, t, early.count);
   }
 
+  /// Those of kCount lanes from one on: all M(i, k - 1) are on their way at once.
+  template <int kCount>
+  __device__ std::int32_t try_candidates(int2 candidates, int begin, int count, std::int32_t best) const {
+    std::int32_t prefix[kCount];
+#pragma unroll
+    for (int t = 0; t < kCount; ++t) prefix[t] = prefix_of(candidates, begin + t, count);
+#pragma unroll
+    for (int t = 0; t < kCount; ++t)
+      best = with_prefix(best, prefix[t], __shfl_sync(kAll, candidates.y, begin + t));
+    return best;
+  }
+
   /// The least over candidates k, of strips above, of M(i, k - 1) + M(k, j).
   __device__ std::int32_t candidates_above(int j, const Early& early, std::int32_t best) {
     if (early.count < 0) return all_above(j, best);
 #pragma unroll
     for (int t = 0; t < kEarly; ++t)
       best = with_prefix(best, early.prefix[t], __shfl_sync(kAll, early.candidates.y, t));
-    for (int begin = 0; begin < early.count; begin += 32) {
-      const int2 candidates = begin == 0 ? early.candidates : candidate(j, begin + lane_);
-      const int count = early.count - begin;
-      for (int t = begin == 0 ? kEarly : 0; t < min(count, 32); t += kAtOnce) {
-        std::int32_t prefix[kAtOnce];
-#pragma unroll
-        for (int e = 0; e < kAtOnce; ++e) prefix[e] = prefix_of(candidates, t + e, count);
-#pragma unroll
-        for (int e = 0; e < kAtOnce; ++e)
-          best = with_prefix(best, prefix[e], __shfl_sync(kAll, candidates.y, t + e));
-      }
-    }
+    if (early.count > 2 * kEarly)
+      best = try_candidates<32 - kEarly>(early.candidates, kEarly, early.count, best);
+    else if (early.count > kEarly)
+      best = try_candidates<kEarly>(early.candidates, kEarly, early.count, best);
+    for (int begin = 32; begin < early.count; begin += 32)
+      best = try_candidates<32>(candidate(j, begin + lane_), 0, early.count - begin, best);
     return best;
   }
   /// The same over all k.
@@ -261,11 +266,13 @@ class Strip {
     const bool near = j - i_ < kNearRows;  // too near for a loop
     const int b = l_.constants.multi_base;
     Early early = {};
+    std::int32_t above_m = kNone;  // M of the row behind the strip's last
     if (above) {
       wait(j);
       if (ahead_.column != j) fetch(j);
       take(j);
       begin_candidates(early);
+      above_m = ahead_.m;
       if (seen_ > j && j < s_.n) fetch(j + 1);
     }
     // C and what it gives to the columns behind. No row of the warp is far enough from j: nothing there.
@@ -294,7 +301,7 @@ class Strip {
     }
     std::int32_t known = whole(m2_ + b);
     if (above) known = candidates_above(j, early, known);
-    multiloops(j, b, near, known, stem, above);
+    multiloops(j, b, near, known, stem, above_m);
     store(j, c, last_m_);
     // In place: by now all have taken what the strip above handed down.
     if (warp_ == 0 && below()) hand_down(j, c, unrestricted);
@@ -326,13 +333,16 @@ class Strip {
 
   /// M2(i, j) and M(i, j) from what is known of M2 without candidates of this strip. The best of rows behind
   /// is a scan of M + b i, as M(i, j) <= M(i + 1, j) + b.
-  __device__ void multiloops(int j, int b, bool near, std::int32_t known, std::int32_t stem, bool above) {
+  __device__ void multiloops(int j, int b, bool near, std::int32_t known, std::int32_t stem,
+                             std::int32_t above_m) {
     const std::int32_t left = whole(last_m_ + b), shift = b * row_;
     std::int32_t y = least_behind(lesser(lesser(stem, known), left) + shift);
     std::int32_t next = __shfl_down_sync(kAll, y, 1);
     if (lane_ == 31) next = kNone;
-    // May it be a candidate? Of too many the rows behind decide below.
-    const unsigned flags = __ballot_sync(kAll, stem < lesser(lesser(known, left), next - shift));
+    std::int32_t behind = above_m + b * kRows;
+    // May it be a candidate? The rows of the next warps decide below.
+    const unsigned flags =
+        __ballot_sync(kAll, stem < lesser(lesser(known, left), lesser(next, behind) - shift));
     const int now = j & 1;
     shared_.stem[now][row_] = stem;
     shared_.m2[now][row_] = near ? kNone : known;
@@ -340,7 +350,6 @@ class Strip {
     const bool any = __syncthreads_or(flags != 0) != 0;  // also: all of column j before is written
     if (row_ == 0 && below() && j % kPublish == 0)
       store_release(done(strip_), static_cast<std::uint32_t>(j - 1));
-    std::int32_t behind = above ? shared_.above_m[now] + b * kRows : kNone;
     if (!any) {
       for (int w = kWarps - 1; w > warp_; --w) behind = lesser(behind, shared_.least[now][w]);
     } else {
@@ -394,7 +403,7 @@ class Strip {
   struct {
     int column = 0, count;
     int2 candidate;  // a lane each
-    std::int32_t word, last_word;
+    std::int32_t word, last_word, m;
   } ahead_;
   int seen_ = 0;                              // the strip above is known to have come so far
   std::int32_t m2_ = kNone, last_m_ = kNone;  // of column j - 1
