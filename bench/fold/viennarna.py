@@ -20,6 +20,7 @@ import time
 import RNA
 
 COLUMNS = ("temperature", "dangles", "no_lonely_pairs", "no_gu", "no_gu_closing", "max_span")
+USUAL = (37, 2, 0, 0, 0, 0)
 
 
 def draw_constraint(rng, sequence):
@@ -50,7 +51,7 @@ def draw(rng, shortest, longest):
     if rng.random() < 0.15:
         half = sequence[: n // 2]
         sequence = half + "".join({"A": "U", "C": "G", "G": "C", "U": "A", "N": "N"}[c] for c in reversed(half)) or sequence
-    options = (rng.choice([37, 37, 37, 25, 60, 10.5, 80, 0]), rng.choice([2, 2, 0]), int(rng.random() < 0.25),
+    options = (rng.choice([37, 37, 37, 25, 60, 10.5, 80, 0]), rng.choice([2, 2, 0, 1, 3]), int(rng.random() < 0.25),
                int(rng.random() < 0.2), int(rng.random() < 0.2), rng.choice([0, 0, 0, rng.randint(5, max(6, n))]))
     return sequence, options, draw_constraint(rng, sequence) if rng.random() < 0.25 else ""
 
@@ -66,11 +67,20 @@ def of_viennarna(sequence, options, constraint):
     return compound
 
 
+def words_of(options):
+    temperature, dangles, _, no_gu, no_gu_closing, _ = options
+    return (["--json", "-T", str(temperature), "-d", str(dangles)] + ["--noGU"] * no_gu + ["--noClosingGU"] * no_gu_closing)
+
+
+def evaluated(tool, structures, options):
+    """Energies that we give structures."""
+    run = subprocess.run([tool, "fold", "eval", "-"] + words_of(options), input="".join(f"{s}\n{x}\n" for s, x in structures),
+                         capture_output=True, text=True, check=True)
+    return [record["energy"] for record in json.loads(run.stdout)["records"]]
+
+
 def of_ours(tool, sequences, options, constraints, threads=1):
-    temperature, dangles, no_lonely_pairs, no_gu, no_gu_closing, span = options
-    words = [tool, "fold", "-", "--json", "--threads", str(threads), "-T", str(temperature), "-d", str(dangles),
-             "--max-span", str(span)]
-    words += ["--noLP"] * no_lonely_pairs + ["--noGU"] * no_gu + ["--noClosingGU"] * no_gu_closing
+    words = [tool, "fold", "-", "--threads", str(threads), "--max-span", str(options[5])] + words_of(options) + ["--noLP"] * options[2]
     with tempfile.NamedTemporaryFile("w+", suffix=".txt") as file:
         if any(constraints):
             file.write("".join((c or "." * len(s)) + "\n" for s, c in zip(sequences, constraints)))
@@ -86,18 +96,28 @@ def compare(args):
     for _ in range(args.cases):
         sequence, options, constraint = draw(rng, args.shortest, args.longest)
         by_options.setdefault(options, []).append((sequence, constraint))
-    wrong, counts, rows = [], dict.fromkeys((*COLUMNS, "constraint"), 0), []
+    wrong, rows = [], []
+    counts = dict.fromkeys((*COLUMNS, "constraint", *(f"dangles {d}" for d in range(4)), "theirs gives ours another energy"), 0)
     for options, cases in by_options.items():
         sequences, constraints = zip(*cases)
-        for sequence, constraint, record in zip(sequences, constraints, of_ours(args.tool, sequences, options, constraints), strict=True):
-            compound = of_viennarna(sequence, options, constraint)
-            _, energy = compound.mfe()
-            ours, theirs, again = (round(100 * e) for e in (record["energy"], energy, compound.eval_structure(record["structure"])))
-            if not ours == theirs == again:
-                wrong.append({"sequence": sequence, "options": options, "constraint": constraint, "ours": ours, "theirs": theirs, "of_ours": again})
+        records = of_ours(args.tool, sequences, options, constraints)
+        compounds = [of_viennarna(*case) for case in zip(sequences, [options] * len(cases), constraints)]
+        folded = [compound.mfe() for compound in compounds]
+        # Their structures have their energies for us, ours for them. With dangles 3 RNAeval sums multiloops otherwise
+        # than RNAfold, so what it says of ours is counted only.
+        again = evaluated(args.tool, [(s, structure) for s, (structure, _) in zip(sequences, folded)], options)
+        for sequence, constraint, record, compound, (_, energy), theirs_by_us in zip(sequences, constraints, records, compounds, folded, again,
+                                                                                  strict=True):
+            ours, theirs, theirs_by_us, ours_by_them = (
+                round(100 * e) for e in (record["energy"], energy, theirs_by_us, compound.eval_structure(record["structure"])))
+            counts["theirs gives ours another energy"] += ours_by_them != ours
+            if not (ours == theirs == theirs_by_us and (ours == ours_by_them or options[1] == 3)):
+                wrong.append({"sequence": sequence, "options": options, "constraint": constraint, "ours": ours, "theirs": theirs,
+                              "ours_by_them": ours_by_them, "theirs_by_us": theirs_by_us})
             rows.append((sequence, *options, constraint or "-", theirs))
             counts["constraint"] += bool(constraint)
-            for name, value, usual in zip(COLUMNS, options, (37, 2, 0, 0, 0, 0)):
+            counts[f"dangles {options[1]}"] += 1
+            for name, value, usual in zip(COLUMNS, options, USUAL):
                 counts[name] += value != usual
     result = {"viennarna": RNA.__version__, "cases": args.cases, "seed": args.seed, "lengths": [args.shortest, args.longest],
               "cases_with": counts, "wrong": wrong}

@@ -5,7 +5,9 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <span>
 #include <thread>
+#include <utility>
 
 #include "core/instruction_sets.hpp"
 #include "warploom/core/error.hpp"
@@ -19,7 +21,7 @@ namespace {
 struct Boundary {
   std::int32_t c[kHalo], interior[kHalo], interior_1n[kHalo], interior_23[kHalo], end[kHalo];
   std::int32_t generic[kMaxLoop + 1];
-  std::int32_t m, m2, unrestricted;
+  std::int32_t m2[2], m, unrestricted;
 };
 static_assert(sizeof(Boundary) % sizeof(std::int32_t) == 0);
 
@@ -32,6 +34,7 @@ void fill_none(T& data) {
 void fill_strip(const Bases& s, const Loops& loops, std::int64_t first, Strip& strip) {
   const Energies& e = loops.numbers();
   const auto base = [&](std::int64_t k) { return k <= s.size() ? s.codes[k] : Base{0}; };
+  const bool once = loops.bases_count_once();
   strip.first = first;
   const int rows = static_cast<int>(std::min<std::int64_t>(kRows, s.size() - first + 1));
   for (int r = 0; r < kRows; ++r) {
@@ -46,6 +49,7 @@ void fill_strip(const Bases& s, const Loops& loops, std::int64_t first, Strip& s
       const int type = r < rows ? loops.pair(base(first + r), bj) : 0;
       strip.end_outside[x][r] = strip.end_inside[x][r] =
           type != 0 && loops.closes(type) ? loops.end(type) : kNone;
+      strip.seen[x][r] = static_cast<std::uint8_t>(loops.reversed(type));
       if (type != 0) strip.pairing[x][strip.pairings[x]++] = static_cast<std::uint8_t>(r);
     }
     for (int y = 0; y < kBases; ++y) {
@@ -58,7 +62,7 @@ void fill_strip(const Bases& s, const Loops& loops, std::int64_t first, Strip& s
         const std::int64_t i = first + r;
         const Base before = s.codes[i - 1], behind = base(i + 1);
         const int type = loops.pair(base(i), bj), seen = loops.reversed(type);
-        in.stem[r] = loops.multi_stem(type, before, beside);
+        in.stem[r] = once ? loops.multi_stem(type, -1, -1) : loops.multi_stem(type, before, beside);
         if (const int inner = loops.pair(beside, behind); inner != 0) {
           o.stack[r] = e.stack[type][inner];
           if (loops.closes(type) && loops.closes(inner)) o.bulge_right[r] = e.bulge[1] + e.stack[type][inner];
@@ -71,12 +75,43 @@ void fill_strip(const Bases& s, const Loops& loops, std::int64_t first, Strip& s
         o.interior_1n[r] = e.mismatch_interior_1n[type][behind][beside];
         o.interior_23[r] = e.mismatch_interior_23[type][behind][beside];
         o.hairpin[r] = e.mismatch_hairpin[type][behind][beside];
-        o.closing[r] = loops.multi_closing(type, beside, behind);
+        o.closing[r] = once ? loops.multi_closing(type, -1, -1) : loops.multi_closing(type, beside, behind);
         const int over_one = loops.pair(beside, base(i + 2));
         if (over_one != 0 && loops.closes(over_one)) o.bulge_left[r] = e.bulge[1] + e.stack[type][over_one];
       }
     }
   }
+}
+
+void fill_dangling(const Bases& s, const Loops& loops, const Strip& strip, Dangling& d) {
+  const auto base = [&](std::int64_t k) { return k <= s.size() ? s.codes[k] : Base{0}; };
+  const std::int32_t b = loops.multi_base();
+  fill_none(d);
+  for (int x = 0; x < kBases; ++x)
+    for (int r = 0; r < kRows; ++r) {
+      const std::int64_t i = strip.first + r;
+      const Base bj = static_cast<Base>(x);
+      const int type = loops.pair(base(i), bj), next = loops.pair(base(i + 1), bj);
+      for (int y = 0; y < kBases; ++y) {
+        Dangling::Closing& closing = d.closing[x * kBases + y];
+        Dangling::Stem& stem = d.stem[x * kBases + y];
+        if (type != 0) {
+          closing.behind[r] = b + loops.multi_closing(type, -1, base(i + 1));
+          closing.before[r] = b + loops.multi_closing(type, y, -1);
+          closing.both[r] = 2 * b + loops.multi_closing(type, y, base(i + 1));
+          stem.behind[r] = b + loops.multi_stem(type, -1, y);
+        }
+        if (next != 0) {
+          stem.before[r] = b + loops.multi_stem(next, base(i), -1);
+          stem.both[r] = 2 * b + loops.multi_stem(next, base(i), y);
+        }
+      }
+      if (type == 0) continue;
+      for (int inner = 1; inner < kPairs - 1; ++inner) {
+        d.on_stem[x][inner][r] = loops.coaxial_closing(type, inner);
+        d.beside_stem[x][inner][r] = loops.coaxial_stems(loops.reversed(type), inner);
+      }
+    }
 }
 
 class Filling {
@@ -90,6 +125,7 @@ class Filling {
         out_(n_),
         boundary_(static_cast<std::size_t>(n_ + 1)),
         candidates_(static_cast<std::size_t>(n_ + 1)),
+        near_(static_cast<std::size_t>(n_ + 1)),
         done_(static_cast<std::size_t>(strips_)),
         hairpins_(static_cast<std::size_t>(n_ + 2 * kRows), kNone),
         progress_("folding", n_ * (n_ + 1) / 2, "cells") {
@@ -137,13 +173,21 @@ class Filling {
     const auto filled = std::make_unique_for_overwrite<Filled>();
     fill_strip(s_, tables_.loops(), first, *strip);
     fill_none(*recent);
+    std::unique_ptr<Dangling> dangling;
+    if (tables_.loops().bases_count_once()) {
+      dangling = std::make_unique_for_overwrite<Dangling>();
+      fill_dangling(s_, tables_.loops(), *strip, *dangling);
+      strip->dangling = dangling.get();
+    }
+    std::unique_ptr<Joints> joints;
+    if (tables_.loops().coaxial()) joints = std::make_unique<Joints>();
     std::int64_t seen = 0;  // the strip above is known to have come so far
     for (std::int64_t j = first + kMinHairpin + 1; j <= n_; ++j) {
       if (k > 0 && seen < j) {
         if (!wait_for(k - 1, j)) return;
         seen = done_[static_cast<std::size_t>(k - 1)].load(std::memory_order_acquire);
       }
-      column(*strip, *recent, *filled, j);
+      column(*strip, *recent, *filled, joints.get(), j);
       if (j % kPublish == 0 || j == n_)
         done_[static_cast<std::size_t>(k)].store(j, std::memory_order_release);
       if (j % 256 == 0) check_interrupt();
@@ -153,7 +197,33 @@ class Filling {
     progress_.advance(rows * (n_ - first + 1) - rows * (rows - 1) / 2);
   }
 
-  void column(const Strip& strip, Recent& recent, Filled& filled, std::int64_t j) {
+  /// Stems that may stack, as a strip sees them.
+  struct Joints {
+    std::vector<Near> before;          ///< those of column j - 1
+    std::vector<Near> row[kRows + 1];  ///< those that begin in a row; Near::k is where they end
+    Rows best;  ///< of multiloops closed by a pair that stacks on a stem behind its first base
+  };
+
+  void stack_on_first(const Strip& strip, Joints& joints, std::int64_t j) const {
+    const Loops& loops = tables_.loops();
+    const Base bj = s_.codes[j];
+    const std::int32_t* m = out_.m.column(j - 1);
+    fill_none(joints.best);
+    for (int n = 0; n < strip.pairings[bj]; ++n) {
+      const int r = strip.pairing[bj][n], type = loops.pair(s_.codes[strip.first + r], bj);
+      std::int32_t closing[kPairs];
+      for (int inner = 1; inner < kPairs - 1; ++inner) closing[inner] = loops.coaxial_closing(type, inner);
+      std::int32_t best = kNone;
+      for (const Near& stem : joints.row[r + 1]) {
+        if (stem.k + 1 + kMinHairpin >= j - 1) break;
+        if (m[stem.k + 1] < kNone / 2)
+          best = std::min(best, stem.energy + closing[stem.seen] + m[stem.k + 1]);
+      }
+      joints.best[r] = best;
+    }
+  }
+
+  void column(const Strip& strip, Recent& recent, Filled& filled, Joints* joints, std::int64_t j) {
     Boundary& boundary = boundary_[static_cast<std::size_t>(j)];
     const std::size_t slot = static_cast<std::size_t>(j % kColumns);
     const std::int64_t first = strip.first;
@@ -178,6 +248,14 @@ class Filling {
     c.m_above = above.m;
     c.matrix = out_.m.column(0) + first;
     c.offset = &Triangle::offset;
+    c.pairs = std::as_const(out_.c).column(0) + first;
+    std::vector<Near>& near = near_[static_cast<std::size_t>(j)];
+    if (joints != nullptr) {
+      stack_on_first(strip, *joints, j);
+      c.coaxial = joints->best;
+      c.near = near.data(), c.near_count = static_cast<int>(near.size());
+      c.near_before = joints->before.data(), c.near_before_count = static_cast<int>(joints->before.size());
+    }
     c.candidates = candidates.data();
     c.count = static_cast<int>(candidates.size());
     c.first_in_span =
@@ -187,6 +265,18 @@ class Filling {
     kernels_.column(strip, tables_.small(), tables_.constants(), recent, c, filled);
 
     candidates.insert(candidates.end(), filled.candidates, filled.candidates + filled.count);
+    if (joints != nullptr) {
+      const auto ends_at_j = [j](Near stem) {
+        stem.k = static_cast<std::int32_t>(j);
+        return stem;
+      };
+      if (!near.empty() && near.back().k == first + kRows)
+        joints->row[kRows].push_back(ends_at_j(near.back()));
+      for (const Near& stem : std::span(filled.near, static_cast<std::size_t>(filled.near_count)))
+        joints->row[stem.k - first].push_back(ends_at_j(stem));
+      near.insert(near.end(), filled.near, filled.near + filled.near_count);
+      joints->before = near;
+    }
     const std::size_t bytes =
         static_cast<std::size_t>(std::min<std::int64_t>(kRows, j - first + 1)) * sizeof(std::int32_t);
     std::memcpy(out_.c.column(j) + first, filled.c, bytes);
@@ -201,28 +291,46 @@ class Filling {
       boundary.generic[u] = recent.generic[u][0];
       recent.generic[u][kRows] = above.generic[u];
     }
-    boundary.m = recent.m[0], boundary.m2 = recent.m2[0], boundary.unrestricted = recent.unrestricted[0];
-    recent.m2[kRows] = above.m2, recent.unrestricted[kRows] = above.unrestricted;
+    boundary.m = recent.m[0], boundary.unrestricted = recent.unrestricted[0];
+    for (int k = 0; k < 2; ++k) boundary.m2[k] = recent.m2[k], recent.m2[kRows + k] = above.m2[k];
+    recent.unrestricted[kRows] = above.unrestricted;
+  }
+
+  /// What a pair (i, j) adds outside of all pairs, by i, with bases beside it that count.
+  std::vector<std::int32_t> exterior_stems(Base bj, bool before, int behind) const {
+    const Loops& loops = tables_.loops();
+    std::vector<std::int32_t> stems(static_cast<std::size_t>(n_ + 1), kNone);
+    for (std::int64_t i = 1; i <= n_; ++i)
+      if (const int type = loops.pair(s_.codes[i], bj); type != 0)
+        stems[i] = loops.exterior_stem(type, before && i > 1 ? s_.codes[i - 1] : -1, behind);
+    return stems;
   }
 
   /// f(j), the least energy of the first j bases.
   void ends() {
-    const Loops& loops = tables_.loops();
+    const bool once = tables_.loops().bases_count_once();
     out_.f.assign(static_cast<std::size_t>(n_ + 1), 0);
-    // By b_j and b_(j+1), 5 where j is the last: what a pair (i, j) adds, by i.
-    std::vector<std::vector<std::int32_t>> stems(kBases * (kBases + 1));
+    // By b_j and b_(j+1), 5 where j is the last, and whether the base before counts.
+    std::vector<std::vector<std::int32_t>> stems(2 * kBases * (kBases + 1));
+    const auto stem = [&](std::int64_t j, bool before, bool behind) {
+      const int beside = behind && j < n_ ? s_.codes[j + 1] : kBases;
+      auto& ends =
+          stems[static_cast<std::size_t>((s_.codes[j] * (kBases + 1) + beside) * 2 + (before ? 1 : 0))];
+      if (ends.empty()) ends = exterior_stems(s_.codes[j], before, beside < kBases ? beside : -1);
+      return ends.data();
+    };
+    // The best of stems (i, j) with f(i - 1 - apart).
+    const auto best = [&](std::int64_t j, std::int64_t apart, const std::int32_t* ends) {
+      return kernels_.best_end(out_.f.data(), out_.c.column(j) + 1 + apart, ends + 1 + apart,
+                               j - kMinHairpin - 1 - apart);
+    };
     for (std::int64_t j = kMinHairpin + 2; j <= n_; ++j) {
-      const int beside = j < n_ ? s_.codes[j + 1] : kBases;
-      std::vector<std::int32_t>& stem = stems[static_cast<std::size_t>(s_.codes[j] * (kBases + 1) + beside)];
-      if (stem.empty()) {
-        stem.resize(static_cast<std::size_t>(n_ + 1), kNone);
-        for (std::int64_t i = 1; i <= n_; ++i)
-          if (const int type = loops.pair(s_.codes[i], s_.codes[j]); type != 0)
-            stem[i] = loops.exterior_stem(type, i > 1 ? s_.codes[i - 1] : -1, j < n_ ? beside : -1);
-      }
-      const std::int32_t best =
-          kernels_.best_end(out_.f.data(), out_.c.column(j) + 1, stem.data() + 1, j - kMinHairpin - 1);
-      out_.f[j] = std::min(out_.f[j - 1], best);
+      std::int32_t least = std::min(out_.f[j - 1], best(j, 0, stem(j, !once, !once)));
+      if (once) least = std::min(least, best(j, 1, stem(j, true, false)));
+      if (once && j > kMinHairpin + 2)
+        least = std::min(
+            {least, best(j - 1, 0, stem(j - 1, false, true)), best(j - 1, 1, stem(j - 1, true, true))});
+      out_.f[j] = least;
       if (j % 1024 == 0) check_interrupt();
     }
   }
@@ -237,6 +345,7 @@ class Filling {
   Matrices out_;
   std::vector<Boundary> boundary_;
   std::vector<std::vector<Candidate>> candidates_;
+  std::vector<std::vector<Near>> near_;  // of a column, in the rows of the strips that are done
   std::vector<std::atomic<std::int64_t>> done_;
   std::vector<std::int32_t> hairpins_, first_marks_ = {};
   std::atomic<bool> failed_ = false;

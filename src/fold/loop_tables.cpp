@@ -53,6 +53,8 @@ LoopTables::LoopTables(const Loops& loops)
   }
   constants_.two_three = e.interior[5] + loops.asymmetry(1);
   constants_.multi_base = loops.multi_base();
+  constants_.coaxial = loops.coaxial();
+  for (int inner = 1; inner < kPairs - 1; ++inner) constants_.coaxial_gain[inner] = loops.coaxial_gain(inner);
   constants_.lonely_pairs = loops.lonely_pairs();
 }
 

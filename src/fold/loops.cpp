@@ -110,8 +110,8 @@ Loops::Loops(const Model& model)
       max_span_(model.max_span == 0 ? std::numeric_limits<std::int64_t>::max() : model.max_span) {
   if (!(model.temperature >= -273.15 && model.temperature <= 1000))
     throw BadInput(fmt::format("a temperature of {} C: it is -273.15 to 1000", model.temperature));
-  if (model.dangles != 0 && model.dangles != 2)
-    throw BadInput(fmt::format("dangles {}: they are 0 or 2 (1 and 3 are not there yet)", model.dangles));
+  if (model.dangles < 0 || model.dangles > 3)
+    throw BadInput(fmt::format("dangles {}: they are 0, 1, 2 or 3", model.dangles));
   if (model.max_span < 0)
     throw BadInput(fmt::format("a span of {} bases at most: it is 0 (any) or more", model.max_span));
   std::tie(e_, long_loop_) = at_temperature(model.parameters.tables(), model.temperature);
@@ -123,6 +123,15 @@ Loops::Loops(const Model& model)
   enum { A = 1, C, G, U };
   pairs_[C][G] = 1, pairs_[G][C] = 2, pairs_[A][U] = 5, pairs_[U][A] = 6;
   if (model.gu) pairs_[G][U] = 3, pairs_[U][G] = 4;
+}
+
+std::int32_t Loops::coaxial_gain(int inner) const {
+  if (!coaxial()) return 0;
+  // M is the stem alone at most, for the outer one as well: two ends and stems are spared for one joint.
+  std::int32_t gain = 0;
+  for (int outer = 1; outer < kPairs - 1; ++outer)
+    gain = std::max(gain, end(outer) + e_.multi_intern - coaxial_stems(outer, inner));
+  return gain;
 }
 
 std::int32_t Loops::hairpin_of(std::int64_t unpaired) const {
@@ -166,15 +175,6 @@ std::int32_t Loops::interior(const Bases& s, std::int64_t i, std::int64_t j, std
                                                          : e_.mismatch_interior;
   return e_.interior[size] + asymmetry(most - least) + mismatch[outer][c[i + 1]][c[j - 1]] +
          mismatch[inner][c[q + 1]][c[p - 1]];
-}
-
-std::int32_t Loops::exterior_stem(int pair, int before, int behind) const {
-  if (dangles_ == 0) return end(pair);
-  const std::int32_t beside = before >= 0 && behind >= 0 ? e_.mismatch_exterior[pair][before][behind]
-                              : before >= 0              ? e_.dangle5[pair][before]
-                              : behind >= 0              ? e_.dangle3[pair][behind]
-                                                         : 0;
-  return end(pair) + beside;
 }
 
 }  // namespace warploom::fold

@@ -118,7 +118,7 @@ TEST_F(FoldVerb, RefusesWithTheReason) {
   refused(path("absent.fa"), "absent.fa");
   refused(path("none"), "it holds no sequence");
   refused(path("s.fa") + " --svg " + path("s.svg"), "a picture is of one sequence");
-  refused(path("s.fa") + " -d 1", "-d");
+  refused(path("s.fa") + " -d 4", "-d");
   refused(path("s.fa") + " -P " + path("k.par"), "k.par:3:1: 'x' is no whole number");
   refused(path("s.fa") + " -T 5000", "5000");
   refused("eval " + path("s.fa"), "s.fa:2: a sequence without a structure");

@@ -53,33 +53,57 @@ void for_each_structure(std::size_t n, std::string& structure, std::size_t at, s
   structure[at] = '.';
 }
 
+/// The least energy of all structures that the model has.
+std::int32_t least_of_all(const std::string& sequence, const Model& model) {
+  std::int32_t least = 0;
+  std::string structure(sequence.size(), '.');
+  std::vector<std::size_t> open;
+  for_each_structure(sequence.size(), structure, 0, open, [&] {
+    const std::vector<std::int64_t> partner = partners(structure);
+    if (!model.lonely_pairs && has_lonely_pair(partner)) return;
+    for (std::int64_t i = 0; i < std::ssize(partner); ++i)
+      if (model.max_span > 0 && partner[i] - i + 1 > model.max_span) return;
+    try {
+      least = std::min(least, evaluate(sequence, structure, model).energy);
+    } catch (const BadInput&) {  // its letters do not pair so
+    }
+  });
+  return least;
+}
+
 TEST(Fold, IsTheLeastOfAllStructures) {
   std::mt19937 random(7);
   for (int round = 0; round < 24; ++round) {
     const std::string sequence = random_sequence(random, 8 + random() % 6, round % 3 == 0 ? "GC" : "GGCCAU");
     const Model model{.temperature = round % 4 == 0 ? 10.0 : 37.0,
-                      .dangles = round % 5 == 0 ? 0 : 2,
+                      .dangles = round % 5 < 4 ? round % 5 : 2,
                       .lonely_pairs = round % 2 == 0,
                       .gu = round % 7 != 0,
                       .gu_closing = round % 6 != 0,
                       .max_span = round % 9 == 0 ? 8 : 0};
-    std::int32_t least = 0;
-    std::string structure(sequence.size(), '.');
-    std::vector<std::size_t> open;
-    for_each_structure(sequence.size(), structure, 0, open, [&] {
-      const std::vector<std::int64_t> partner = partners(structure);
-      if (!model.lonely_pairs && has_lonely_pair(partner)) return;
-      for (std::int64_t i = 0; i < std::ssize(partner); ++i)
-        if (model.max_span > 0 && partner[i] - i + 1 > model.max_span) return;
-      try {
-        least = std::min(least, evaluate(sequence, structure, model).energy);
-      } catch (const BadInput&) {  // its letters do not pair so
-      }
-    });
     const Folding folding = fold(sequence, model);
-    EXPECT_EQ(folding.energy, least) << sequence << " round " << round;
-    EXPECT_EQ(evaluate(sequence, folding.structure, model).energy, least);
+    EXPECT_EQ(folding.energy, least_of_all(sequence, model)) << sequence << " round " << round;
+    EXPECT_EQ(evaluate(sequence, folding.structure, model).energy, folding.energy);
   }
+}
+
+/// Multiloops cost nothing here, so that short sequences have them.
+TEST(Fold, OfMultiloopsIsTheLeastOfAllStructures) {
+  const Parameters parameters =
+      parse_parameters("## RNAfold parameter file v2.0\n# ML_params\n0 0 -300 -300 -200 -200\n", "k.par");
+  std::mt19937 random(11);
+  int multiloops = 0;
+  for (int round = 0; round < 20; ++round) {
+    std::string sequence = random_sequence(random, 12 + random() % 5, "GC");
+    sequence.front() = sequence[1] = 'G', sequence.back() = 'C';
+    const Model model{.parameters = parameters, .temperature = 10, .dangles = round % 4};
+    const Folding folding = fold(sequence, model);
+    EXPECT_EQ(folding.energy, least_of_all(sequence, model)) << sequence << " round " << round;
+    const Evaluation e = evaluate(sequence, folding.structure, model);
+    EXPECT_EQ(e.energy, folding.energy);
+    for (const Loop& loop : e.loops) multiloops += loop.kind == Loop::Kind::multi ? 1 : 0;
+  }
+  EXPECT_GE(multiloops, 5);
 }
 
 /// Sequences, options and energies that ViennaRNA gave: bench/fold/viennarna.py --table.

@@ -15,8 +15,9 @@ namespace warploom::fold {
 struct Model {
   Parameters parameters = {};
   double temperature = 37;  ///< [C], -273.15 to 1000
-  /// What the bases beside a pair add at ends and in multiloops: 2, both neighbours of each pair, whether
-  /// paired or not; 0, nothing. (RNAfold's -d; 1 and 3 are not there yet.)
+  /// What the bases beside a pair add at ends and in multiloops (RNAfold's -d): 2, both neighbours of each
+  /// pair, whether paired or not; 0, nothing; 1, unpaired neighbours, each for one pair alone, whichever way
+  /// costs least; 3, as 1, and two helices without a base between them may stack in multiloops
   int dangles = 2;
   bool lonely_pairs = true;   ///< false: each pair stacks on another
   bool gu = true;             ///< G-U pairs form
