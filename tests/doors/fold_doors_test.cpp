@@ -14,7 +14,7 @@ std::vector<Model> broken_models() {
   std::vector<Model> all(7);
   all[0].temperature = kNan;
   all[1].temperature = kInfinity;
-  all[2].dangles = 1;
+  all[2].dangles = 4;
   all[3].dangles = static_cast<int>(kMost32);
   all[4].max_span = -1;
   all[5].max_span = kLeast;
