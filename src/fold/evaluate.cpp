@@ -17,9 +17,11 @@ class Evaluator {
       : s_(s), partner_(partner), loops_(loops) {}
 
   Evaluation all() {
-    std::vector<std::int64_t> stems = stems_of(1, s_.size());
+    const std::vector<std::int64_t> stems = stems_of(1, s_.size());
     std::int32_t energy = 0;
-    if (loops_.bases_count_once())
+    if (loops_.circular())
+      energy = circle(stems);
+    else if (loops_.bases_count_once())
       energy = side_by_side(stems, 1, s_.size(), 0, false);
     else
       for (const std::int64_t p : stems)
@@ -34,7 +36,40 @@ class Evaluator {
  private:
   int type(std::int64_t i, std::int64_t j) const { return loops_.pair(s_.codes[i], s_.codes[j]); }
 
-  void add(const Loop& loop) {
+  /// Pseudo-energies of a loop's closing pair and unpaired bases.
+  std::int32_t extra(const Loop& loop) const {
+    std::int32_t sum = loop.i > 0 ? loops_.pair_extra(loop.i, loop.j) : 0;
+    const std::vector<std::int32_t>& unpaired = loops_.pseudo().unpaired;
+    if (unpaired.empty()) return sum;
+    for (std::int64_t k = loop.i + 1; k < (loop.i > 0 ? loop.j : s_.size() + 1); ++k)
+      if (partner_[k] > k)
+        k = partner_[k];
+      else
+        sum += unpaired[static_cast<std::size_t>(k - 1)];
+    return sum;
+  }
+
+  /// The loop that joins the ends of a circle.
+  std::int32_t circle(const std::vector<std::int64_t>& stems) const {
+    const std::int64_t n = s_.size();
+    if (stems.empty()) return loops_.open_circle(n);
+    const std::int64_t p = stems.front(), q = partner_[p];
+    std::int64_t unpaired = n;
+    for (const std::int64_t k : stems) unpaired -= partner_[k] - k + 1;
+    if (stems.size() == 1) return loops_.hairpin(twice(s_), q, n + p);
+    if (stems.size() == 2)
+      return unpaired > kMaxLoop ? kNone : loops_.interior(twice(s_), q, n + p, stems[1], partner_[stems[1]]);
+    std::int32_t energy =
+        loops_.numbers().multi_closing + static_cast<std::int32_t>(unpaired) * loops_.multi_base();
+    for (const std::int64_t k : stems)
+      energy += loops_.multi_stem(type(k, partner_[k]), s_.codes[k - 1], s_.codes[partner_[k] + 1]);
+    return energy;
+  }
+
+  void add(Loop loop) {
+    if (loop.energy < kNone / 2) loop.energy += extra(loop);
+    if (loop.energy >= kNone / 2 && loop.i == 0)
+      throw BadInput("the loop that joins the ends of the circle is not allowed");
     if (loop.energy >= kNone / 2)
       throw BadInput(
           fmt::format("the loop that bases {} and {} close is not allowed by these parameters and options",
@@ -163,7 +198,7 @@ std::vector<std::int64_t> partners(std::string_view structure) {
 
 Evaluation evaluate(std::string_view sequence, std::string_view structure, const Model& model) {
   const Loops loops(model);
-  return evaluate(bases_of(sequence), structure, loops);
+  return evaluate(bases_of(sequence, loops), structure, loops);
 }
 
 Evaluation evaluate(const Bases& s, std::string_view structure, const Loops& loops) {

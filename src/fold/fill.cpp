@@ -116,8 +116,9 @@ void fill_dangling(const Bases& s, const Loops& loops, const Strip& strip, Dangl
 
 class Filling {
  public:
-  Filling(const Bases& s, const LoopTables& tables, const Marks& marks)
+  Filling(const Bases& s, const LoopTables& tables, const Marks& marks, const Extras& extras)
       : s_(s),
+        extras_(extras),
         tables_(tables),
         marks_(marks),
         n_(s.size()),
@@ -134,6 +135,11 @@ class Filling {
     for (std::int64_t size = 7; size < n_; ++size)
       hairpins_[static_cast<std::size_t>(n_ - size)] = tables.loops().hairpin_of(size);
     for (auto& done : done_) done = 0;
+    if (const auto& stack = tables.loops().pseudo().stack; !stack.empty()) {
+      stack_extra_.resize(static_cast<std::size_t>(n_ + 1 + kRows));
+      for (std::int64_t i = 1; i < n_; ++i)
+        stack_extra_[i] = stack[static_cast<std::size_t>(i - 1)] + stack[static_cast<std::size_t>(i)];
+    }
     first_marks_ = marks.first;
     if (!first_marks_.empty()) first_marks_.resize(static_cast<std::size_t>(n_ + 1 + kRows), -1);
   }
@@ -147,7 +153,7 @@ class Filling {
         throw;
       }
     });
-    ends();
+    if (!tables_.loops().circular()) ends();
     return std::move(out_);
   }
 
@@ -260,6 +266,19 @@ class Filling {
     c.count = static_cast<int>(candidates.size());
     c.first_in_span =
         tables_.loops().max_span() > j || marks_.names_pair(j) ? 0 : j - tables_.loops().max_span() + 1;
+    Rows extra;
+    if (!extras_.empty()) {
+      std::fill_n(extra, kRows, 0);
+      for (int n = 0; n < strip.pairings[s_.codes[j]]; ++n) {
+        const int r = strip.pairing[s_.codes[j]][n];
+        if (first + r < j) extra[r] = extras_.pair(first + r, j);
+      }
+      c.extra = extra;
+    }
+    if (!stack_extra_.empty()) {
+      c.stack_extra = stack_extra_.data() + first;
+      c.column_stack_extra = stack_extra_[static_cast<std::size_t>(j - 1)];
+    }
     if (!first_marks_.empty())
       c.marks = first_marks_.data() + first, c.mark = marks_.second[static_cast<std::size_t>(j)];
     kernels_.column(strip, tables_.small(), tables_.constants(), recent, c, filled);
@@ -338,6 +357,7 @@ class Filling {
   static constexpr std::int64_t kPublish = 8;
 
   const Bases& s_;
+  const Extras& extras_;
   const LoopTables& tables_;
   const Marks& marks_;
   const RowKernels& kernels_ = *WARPLOOM_PICK(row_kernels);
@@ -347,15 +367,15 @@ class Filling {
   std::vector<std::vector<Candidate>> candidates_;
   std::vector<std::vector<Near>> near_;  // of a column, in the rows of the strips that are done
   std::vector<std::atomic<std::int64_t>> done_;
-  std::vector<std::int32_t> hairpins_, first_marks_ = {};
+  std::vector<std::int32_t> hairpins_, first_marks_ = {}, stack_extra_ = {};
   std::atomic<bool> failed_ = false;
   Progress progress_;
 };
 
 }  // namespace
 
-Matrices fill(const Bases& s, const LoopTables& tables, const Marks& marks) {
-  return Filling(s, tables, marks).run();
+Matrices fill(const Bases& s, const LoopTables& tables, const Marks& marks, const Extras& extras) {
+  return Filling(s, tables, marks, extras).run();
 }
 
 }  // namespace warploom::fold

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <new>
+#include <optional>
 
 #include "fold/fill.hpp"
 #include "warploom/core/error.hpp"
@@ -16,9 +17,22 @@ namespace {
 constexpr std::int64_t kShort = 2'000;
 constexpr std::uint64_t kSmall = 16'000'000;
 
+void check_forced(const Marks& marks, std::string_view structure, const Extras& extras) {
+  for (std::size_t k = 1; k < marks.forced.size() - 1; ++k)
+    if (marks.forced[k] && structure[k - 1] == '.')
+      throw BadInput(fmt::format(
+          "no structure {}pairs all bases that the constraint names: base {} is unpaired in the best",
+          static_cast<double>(extras.penalty()) > 1000. * static_cast<double>(structure.size())
+              ? ""
+              : "was found that ",
+          k));
+}
+
 Folding fold_one(std::string_view sequence, std::string_view constraint, const LoopTables& tables) {
-  const Bases s = bases_of(sequence);
-  const Marks marks = marks_of(s, constraint, tables.loops());
+  const Loops& loops = tables.loops();
+  const Bases s = bases_of(sequence, loops);
+  const Marks marks = marks_of(s, constraint, loops);
+  const Extras extras(s, loops, marks.forced);
   // A loop adds up to three numbers besides its base pair's; there are n / 2 loops at most.
   const double least = 2. * static_cast<double>(s.size()) * tables.loops().least();
   if (-least > kNone / 2)
@@ -28,9 +42,13 @@ Folding fold_one(std::string_view sequence, std::string_view constraint, const L
     // What is free takes a tenth of a millisecond to find out, as long as a hundred bases to fold.
     if (const std::uint64_t bytes = bytes_to_fold(s.size()); bytes > kSmall)
       require_memory(bytes, fmt::format("folding {} bases", s.size()));
-    const Matrices matrices = fill(s, tables, marks);
-    Folding folding{trace(s, tables.loops(), matrices), matrices.f.back()};
-    const std::int32_t check = evaluate(s, folding.structure, tables.loops()).energy;
+    const Matrices matrices = fill(s, tables, marks, extras);
+    const std::optional<Circle> circle =
+        loops.circular() ? std::optional(close_circle(s, loops, matrices)) : std::nullopt;
+    const std::int32_t energy = circle ? circle->energy : matrices.f.back();
+    Folding folding{trace(s, loops, matrices, extras, circle ? &*circle : nullptr), energy + extras.offset()};
+    if (!marks.forced.empty()) check_forced(marks, folding.structure, extras);
+    const std::int32_t check = evaluate(s, folding.structure, loops).energy;
     if (check != folding.energy)
       throw Internal(
           fmt::format("a sequence of {} bases folds with {} but its structure has {} [0.01 kcal/mol]",
@@ -58,8 +76,13 @@ Folding fold(std::string_view sequence, const Model& model, const Run& run, std:
 }
 
 void check_sequence(std::string_view sequence, std::string_view constraint, const Model& model) {
-  const Bases s = bases_of(sequence);
-  if (!constraint.empty()) marks_of(s, constraint, Loops(model));
+  const PseudoEnergies& pseudo = model.pseudo;
+  if (constraint.empty() && pseudo.stack.empty() && pseudo.unpaired.empty() && pseudo.paired.empty()) {
+    bases_of(sequence);
+    return;
+  }
+  const Loops loops(model);
+  marks_of(bases_of(sequence, loops), constraint, loops);
 }
 
 std::vector<Folding> fold(std::span<const std::string> sequences, const Model& model, const Run& run,

@@ -26,6 +26,11 @@ struct Bases {
 };
 /// @throws BadInput as fold()
 Bases bases_of(std::string_view sequence);
+/// As bases_of(); of a circle, codes[0] is the last base and that behind the last the first.
+/// @throws BadInput as fold(), also pseudo-energies of another length
+Bases bases_of(std::string_view sequence, const class Loops& loops);
+/// A circle as two rounds: base n + i is base i.
+Bases twice(const Bases& s);
 
 class Loops {
  public:
@@ -78,6 +83,15 @@ class Loops {
     return std::min(most_asymmetry_, difference * e_.asymmetry);
   }
   const Energies& numbers() const { return e_; }
+  const PseudoEnergies& pseudo() const { return pseudo_; }
+  /// What the stack of (i, j) on (i + 1, j - 1) adds, and the pair (i, j) whatever its loop: pseudo-energies.
+  std::int32_t stack_extra(const Bases& s, std::int64_t i, std::int64_t j) const;
+  std::int32_t pair_extra(std::int64_t i, std::int64_t j) const;
+  bool circular() const { return circular_; }
+  /// What a constraint names has to pair.
+  bool enforces() const { return enforces_; }
+  /// A circle of n bases without pairs.
+  std::int32_t open_circle(std::int64_t n) const;
   std::int32_t hairpin_of(std::int64_t unpaired) const;
   /// No number of the tables is less.
   std::int32_t least() const { return least_; }
@@ -89,7 +103,9 @@ class Loops {
   double long_loop_ = 0;
   std::int32_t most_asymmetry_, least_ = 0;
   int dangles_;
-  bool gu_closing_, lonely_pairs_;
+  double temperature_;  // [K]
+  bool gu_closing_, lonely_pairs_, circular_, enforces_;
+  PseudoEnergies pseudo_;
   std::int64_t max_span_;
   int pairs_[kBases][kBases] = {};
 

@@ -110,8 +110,9 @@ void pairs(const Strip& strip, const SmallLoops& small, const LoopConstants& loo
     best = lesser(best, load(before[2] + r + 1) + load(bulge_right + r));
     best = lesser(best, load(column.hairpins + r) + load(outside.hairpin + r));
     best = lesser(best, load(recent.m2 + r + 1) + load(outside.closing + r));
-    const Vector stack =
+    Vector stack =
         load((loops.lonely_pairs ? before[1] : recent.unrestricted) + r + 1) + load(outside.stack + r);
+    if (column.stack_extra != nullptr) stack += load(column.stack_extra + r) + column.column_stack_extra;
     store(stacked + r, stack);
     store(c + r, lesser(best, stack));
   }
@@ -135,9 +136,11 @@ void pairs(const Strip& strip, const SmallLoops& small, const LoopConstants& loo
   }
   for (int r = 0; r < end; r += kLanes) {
     Vector pair = whole(load(c + r));
+    const Vector extra = column.extra == nullptr ? Vector{} : load(column.extra + r);
+    pair = pair < kNone / 2 ? pair + extra : all(kNone);
     if (column.marks != nullptr) pair = load(column.marks + r) == column.mark ? pair : all(kNone);
     if (!loops.lonely_pairs) {  // a pair stands where it stacks on the next
-      const Vector stack = load(stacked + r);
+      const Vector stack = load(stacked + r) + extra;
       store(recent.unrestricted + r, pair);
       pair = pair < kNone / 2 ? whole(stack) : pair;
     }

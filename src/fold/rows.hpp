@@ -113,9 +113,13 @@ struct Column {
              *near_before = nullptr;  ///< of this column, in rows above; of j - 1, in all rows
   int near_count = 0, near_before_count = 0;
   const std::int32_t* coaxial = nullptr;  ///< by row: the best of (i, j) on the stem that begins at i + 1
-  std::int64_t first_in_span = 0;         ///< the first row that may pair with j
-  const std::int32_t* marks = nullptr;    ///< by row: a constraint's; null: there is none
-  std::int32_t mark = 0;                  ///< what a row's has to be
+  const std::int32_t* extra = nullptr;    ///< by row: what the pair adds whatever its loop; null: nothing
+  /// By row and of the column: what a stack adds; null: nothing.
+  const std::int32_t* stack_extra = nullptr;
+  std::int32_t column_stack_extra = 0;
+  std::int64_t first_in_span = 0;       ///< the first row that may pair with j
+  const std::int32_t* marks = nullptr;  ///< by row: a constraint's; null: there is none
+  std::int32_t mark = 0;                ///< what a row's has to be
 };
 
 /// What a column gives: C and M of the strip's rows, and its candidates.

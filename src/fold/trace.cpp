@@ -12,11 +12,14 @@ namespace {
 /// Finds again where each energy came from; of several ways the first.
 class Tracer {
  public:
-  Tracer(const Bases& s, const Loops& loops, const Matrices& x)
-      : s_(s), loops_(loops), x_(x), structure_(static_cast<std::size_t>(s.size()), '.') {}
+  Tracer(const Bases& s, const Loops& loops, const Matrices& x, const Extras& extras)
+      : s_(s), loops_(loops), x_(x), extras_(extras), structure_(static_cast<std::size_t>(s.size()), '.') {}
 
-  std::string trace() {
-    exterior();
+  std::string trace(const Circle* circle) {
+    if (circle != nullptr)
+      open_ = circle->parts;
+    else
+      exterior();
     while (!open_.empty()) {
       const Part part = open_.back();
       open_.pop_back();
@@ -30,11 +33,6 @@ class Tracer {
   }
 
  private:
-  struct Part {
-    std::int64_t i, j;
-    bool multi;
-  };
-
   int type(std::int64_t i, std::int64_t j) const { return loops_.pair(s_.codes[i], s_.codes[j]); }
   std::int32_t c(std::int64_t i, std::int64_t j) const { return x_.c.at(i, j); }
   std::int32_t m(std::int64_t i, std::int64_t j) const { return x_.m.at(i, j); }
@@ -80,7 +78,9 @@ class Tracer {
     bool stacks = !loops_.lonely_pairs();
     while (true) {
       structure_[i - 1] = '(', structure_[j - 1] = ')';
-      if (stacks || (!loops_.lonely_pairs() && energy == c(i, j))) {
+      const bool stack = stacks || (!loops_.lonely_pairs() && energy == c(i, j));
+      energy -= extras_.pair(i, j);
+      if (stack) {
         energy -= loops_.interior(s_, i, j, i + 1, j - 1);
         ++i, --j;
         stacks = false;
@@ -180,14 +180,16 @@ class Tracer {
   const Bases& s_;
   const Loops& loops_;
   const Matrices& x_;
+  const Extras& extras_;
   std::string structure_;
   std::vector<Part> open_ = {};
 };
 
 }  // namespace
 
-std::string trace(const Bases& s, const Loops& loops, const Matrices& matrices) {
-  return Tracer(s, loops, matrices).trace();
+std::string trace(const Bases& s, const Loops& loops, const Matrices& matrices, const Extras& extras,
+                  const Circle* circle) {
+  return Tracer(s, loops, matrices, extras).trace(circle);
 }
 
 }  // namespace warploom::fold
