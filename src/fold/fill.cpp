@@ -5,7 +5,6 @@
 #include <cstring>
 #include <limits>
 #include <new>
-#include <span>
 #include <thread>
 #include <utility>
 
@@ -106,11 +105,7 @@ void fill_dangling(const Bases& s, const Loops& loops, const Strip& strip, Dangl
           stem.both[r] = 2 * b + loops.multi_stem(next, base(i), y);
         }
       }
-      if (type == 0) continue;
-      for (int inner = 1; inner < kPairs - 1; ++inner) {
-        d.on_stem[x][inner][r] = loops.coaxial_closing(type, inner);
-        d.beside_stem[x][inner][r] = loops.coaxial_stems(loops.reversed(type), inner);
-      }
+      if (type != 0) d.is_pair[x][type][r] = 0;
     }
 }
 
@@ -127,6 +122,7 @@ class Filling {
         boundary_(static_cast<std::size_t>(n_ + 1)),
         candidates_(static_cast<std::size_t>(n_ + 1)),
         near_(static_cast<std::size_t>(n_ + 1)),
+        joints_(static_cast<std::size_t>(n_ + 1)),
         done_(static_cast<std::size_t>(strips_)),
         hairpins_(static_cast<std::size_t>(n_ + 2 * kRows), kNone),
         progress_("folding", n_ * (n_ + 1) / 2, "cells") {
@@ -186,7 +182,7 @@ class Filling {
       strip->dangling = dangling.get();
     }
     std::unique_ptr<Joints> joints;
-    if (tables_.loops().coaxial()) joints = std::make_unique<Joints>();
+    if (tables_.loops().coaxial()) joints = std::make_unique<Joints>(n_);
     std::int64_t seen = 0;  // the strip above is known to have come so far
     for (std::int64_t j = first + kMinHairpin + 1; j <= n_; ++j) {
       if (k > 0 && seen < j) {
@@ -203,30 +199,72 @@ class Filling {
     progress_.advance(rows * (n_ - first + 1) - rows * (rows - 1) / 2);
   }
 
-  /// Stems that may stack, as a strip sees them.
+  /// Stems that may stack, as a strip sees them. A stem that another one beats wherever it could be of use is
+  /// left out, as with candidates.
   struct Joints {
-    std::vector<Near> before;          ///< those of column j - 1
-    std::vector<Near> row[kRows + 1];  ///< those that begin in a row; Near::k is where they end
-    Rows best;  ///< of multiloops closed by a pair that stacks on a stem behind its first base
+    explicit Joints(std::int64_t n)
+        : own(static_cast<std::size_t>(n + 1)), lists(static_cast<std::size_t>(n + 1)) {}
+    std::vector<std::vector<Near>> own;  ///< in the strip's rows, by column
+    std::vector<NearList> lists;         ///< the same
+    struct First {
+      std::int64_t end;
+      std::int32_t energy;
+    };
+    /// Stems from i + 1 to `end` on the pair (i, j) that closes their multiloop, by row of i and by b_j: with
+    /// M(end + 1, j - 1) they give C(i,j).
+    std::vector<First> first[kRows][kBases];
+    Rows best;  ///< the best of these in a column
   };
 
-  void stack_on_first(const Strip& strip, Joints& joints, std::int64_t j) const {
+  /// M between two stems of which the outer one is dropped: stems or nothing.
+  std::int32_t between(std::int64_t i, std::int64_t j) const {
+    return std::min(out_.m.at(i, j), static_cast<std::int32_t>(j - i + 1) * tables_.loops().multi_base());
+  }
+
+  /// The stem (row + 1, j), for the pairs that may close a multiloop with it at their first base.
+  void add_first(const Strip& strip, Joints& joints, const Near& stem, std::int64_t j) const {
     const Loops& loops = tables_.loops();
+    const std::int64_t row = stem.k - 1 - strip.first;
+    if (row < 0) return;
+    for (int x = 1; x < kBases; ++x) {
+      const int outer = loops.pair(s_.codes[stem.k - 1], static_cast<Base>(x));
+      if (outer == 0 || !loops.closes(outer)) continue;
+      const std::int32_t energy = stem.energy + loops.coaxial_closing(outer, stem.seen);
+      auto& list = joints.first[row][x];
+      if (std::none_of(list.rbegin(), list.rend(),
+                       [&](const auto& other) { return other.energy + between(other.end + 1, j) <= energy; }))
+        list.push_back({j, energy});
+    }
+  }
+
+  void stack_on_first(const Strip& strip, Joints& joints, std::int64_t j) const {
     const Base bj = s_.codes[j];
     const std::int32_t* m = out_.m.column(j - 1);
     fill_none(joints.best);
     for (int n = 0; n < strip.pairings[bj]; ++n) {
-      const int r = strip.pairing[bj][n], type = loops.pair(s_.codes[strip.first + r], bj);
-      std::int32_t closing[kPairs];
-      for (int inner = 1; inner < kPairs - 1; ++inner) closing[inner] = loops.coaxial_closing(type, inner);
-      std::int32_t best = kNone;
-      for (const Near& stem : joints.row[r + 1]) {
-        if (stem.k + 1 + kMinHairpin >= j - 1) break;
-        if (m[stem.k + 1] < kNone / 2)
-          best = std::min(best, stem.energy + closing[stem.seen] + m[stem.k + 1]);
+      const int r = strip.pairing[bj][n];
+      for (const auto& stem : joints.first[r][bj]) {
+        if (stem.end + 1 + kMinHairpin >= j - 1) break;
+        if (const std::int32_t rest = m[stem.end + 1]; rest < kNone / 2)
+          joints.best[r] = std::min(joints.best[r], stem.energy + rest);
       }
-      joints.best[r] = best;
     }
+  }
+
+  /// The strip's stems (k, j - 1), for the pairs that may close a multiloop with them at their second base j.
+  void stack_on_last(const Joints& joints, std::int64_t j) {
+    const Loops& loops = tables_.loops();
+    std::vector<Joint>& list = joints_[static_cast<std::size_t>(j)];
+    for (const Near& stem : joints.own[static_cast<std::size_t>(j - 1)])
+      for (int x = 1; x < kBases; ++x) {
+        const int outer = loops.pair(static_cast<Base>(x), s_.codes[j]);
+        if (outer == 0 || !loops.closes(outer)) continue;
+        const std::int32_t energy = stem.energy + loops.coaxial_closing(outer, stem.seen);
+        if (std::none_of(list.rbegin(), list.rend(), [&](const Joint& other) {
+              return other.outer == outer && other.energy + between(stem.k, other.k - 1) <= energy;
+            }))
+          list.push_back({stem.k, energy, outer});
+      }
   }
 
   void column(const Strip& strip, Recent& recent, Filled& filled, Joints* joints, std::int64_t j) {
@@ -258,9 +296,12 @@ class Filling {
     std::vector<Near>& near = near_[static_cast<std::size_t>(j)];
     if (joints != nullptr) {
       stack_on_first(strip, *joints, j);
+      stack_on_last(*joints, j);
       c.coaxial = joints->best;
-      c.near = near.data(), c.near_count = static_cast<int>(near.size());
-      c.near_before = joints->before.data(), c.near_before_count = static_cast<int>(joints->before.size());
+      c.near = {near.data(), static_cast<int>(near.size())};
+      c.own_near = joints->lists.data();
+      const std::vector<Joint>& last = joints_[static_cast<std::size_t>(j)];
+      c.joints = last.data(), c.joint_count = static_cast<int>(last.size());
     }
     c.candidates = candidates.data();
     c.count = static_cast<int>(candidates.size());
@@ -284,22 +325,18 @@ class Filling {
     kernels_.column(strip, tables_.small(), tables_.constants(), recent, c, filled);
 
     candidates.insert(candidates.end(), filled.candidates, filled.candidates + filled.count);
-    if (joints != nullptr) {
-      const auto ends_at_j = [j](Near stem) {
-        stem.k = static_cast<std::int32_t>(j);
-        return stem;
-      };
-      if (!near.empty() && near.back().k == first + kRows)
-        joints->row[kRows].push_back(ends_at_j(near.back()));
-      for (const Near& stem : std::span(filled.near, static_cast<std::size_t>(filled.near_count)))
-        joints->row[stem.k - first].push_back(ends_at_j(stem));
-      near.insert(near.end(), filled.near, filled.near + filled.near_count);
-      joints->before = near;
-    }
     const std::size_t bytes =
         static_cast<std::size_t>(std::min<std::int64_t>(kRows, j - first + 1)) * sizeof(std::int32_t);
     std::memcpy(out_.c.column(j) + first, filled.c, bytes);
     std::memcpy(out_.m.column(j) + first, filled.m, bytes);
+    if (joints != nullptr) {
+      if (!near.empty() && near.back().k == first + kRows) add_first(strip, *joints, near.back(), j);
+      std::vector<Near>& own = joints->own[static_cast<std::size_t>(j)];
+      own.assign(filled.near, filled.near + filled.near_count);
+      for (const Near& stem : own) add_first(strip, *joints, stem, j);
+      joints->lists[static_cast<std::size_t>(j)] = {own.data(), static_cast<int>(own.size())};
+      near.insert(near.end(), own.begin(), own.end());
+    }
     // For the strip below in this column, and for this one in the next.
     std::memcpy(boundary.c, recent.c[slot], sizeof boundary.c);
     std::memcpy(boundary.interior, recent.interior[slot], sizeof boundary.interior);
@@ -365,7 +402,8 @@ class Filling {
   Matrices out_;
   std::vector<Boundary> boundary_;
   std::vector<std::vector<Candidate>> candidates_;
-  std::vector<std::vector<Near>> near_;  // of a column, in the rows of the strips that are done
+  std::vector<std::vector<Near>> near_;     // of a column, in the rows of the strips that are done
+  std::vector<std::vector<Joint>> joints_;  // the same
   std::vector<std::atomic<std::int64_t>> done_;
   std::vector<std::int32_t> hairpins_, first_marks_ = {}, stack_extra_ = {};
   std::atomic<bool> failed_ = false;

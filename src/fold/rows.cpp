@@ -56,10 +56,10 @@ struct Sums {
   return best;
 }
 
-/// best[r] becomes at most prefix[r] + table[r] + energy, of rows begin <= r < end.
-inline void add_stem(const std::int32_t* prefix, const std::int32_t* table, std::int32_t energy, int begin,
+/// best[r] becomes at most prefix[r] + table[r] + energy, of rows r < end.
+inline void add_stem(const std::int32_t* prefix, const std::int32_t* table, std::int32_t energy,
                      std::int64_t end, std::int32_t* best) {
-  std::int64_t r = begin;
+  std::int64_t r = 0;
   for (; r + kLanes <= end; r += kLanes) {
     const Vector m = load(prefix + r), sum = m + load(table + r) + energy;
     store(best + r, lesser(load(best + r), m < kNone / 2 ? sum : all(kNone)));
@@ -81,11 +81,11 @@ void dangling_closings(const Strip& strip, const Recent& recent, const Column& c
   }
   if (column.coaxial == nullptr) return;
   for (int r = 0; r < end; r += kLanes) store(c + r, lesser(load(c + r), load(column.coaxial + r)));
-  for (int n = 0; n < column.near_before_count; ++n) {
-    const Near& stem = column.near_before[n];  // M(i + 1, k - 1)
-    const std::int64_t rows = stem.k - 5 - strip.first;
-    add_stem(column.matrix + column.offset(stem.k - 1) + 1, strip.dangling->on_stem[code[0]][stem.seen],
-             stem.energy, 0, rows < end ? rows : end, c);
+  for (int n = 0; n < column.joint_count; ++n) {
+    const Joint& joint = column.joints[n];
+    const std::int64_t rows = joint.k - 5 - strip.first;
+    add_stem(column.matrix + column.offset(joint.k - 1) + 1, strip.dangling->is_pair[code[0]][joint.outer],
+             joint.energy, rows < end ? rows : end, c);
   }
 }
 
@@ -166,15 +166,17 @@ inline void try_candidates(const Column& column, const Candidate* candidates, in
   }
 }
 
-/// Two stems that stack, the second in `stems`, of rows begin <= r < end.
-inline void try_near(const Strip& strip, const Column& column, const Near* stems, int count, int begin,
-                     int end, std::int32_t* best) {
+/// Stems of the strip that stack on one of `stems`, which begins behind them.
+inline void try_near(const Strip& strip, const LoopConstants& loops, const Column& column, const Near* stems,
+                     int count, std::int32_t* best) {
   for (int n = 0; n < count; ++n) {
     const Near& stem = stems[n];
-    const std::int64_t rows = stem.k - 4 - strip.first;
-    add_stem(column.pairs + column.offset(stem.k - 1),
-             strip.dangling->beside_stem[column.codes[stem.k - 1]][stem.seen], stem.energy, begin,
-             rows < end ? rows : end, best);
+    const NearList& before = column.own_near[stem.k - 1];
+    for (int b = 0; b < before.count; ++b) {
+      const Near& first = before.stems[b];
+      std::int32_t& row = best[first.k - strip.first];
+      row = lesser(row, first.energy + stem.energy + loops.coaxial_stems[first.seen][stem.seen]);
+    }
   }
 }
 
@@ -185,15 +187,12 @@ void multiloops(const Strip& strip, const LoopConstants& loops, Recent& recent, 
   std::int32_t below = column.m_above;  // M(i + 1, j)
   const std::int32_t b = loops.multi_base;
   const std::uint8_t* seen = strip.seen[column.codes[column.j]];
+  if (loops.coaxial) try_near(strip, loops, column, column.near.stems, column.near.count, stem);
   for (int block = (end - 1) / kBlock * kBlock; block >= 0; block -= kBlock) {
     Vector best[kBlock / kLanes];
     for (int v = 0; v < kBlock / kLanes; ++v) best[v] = load(recent.m2 + block + v * kLanes) + b;
     try_candidates(column, column.candidates, column.count, block, best);
     try_candidates(column, out.candidates, out.count, block, best);
-    if (loops.coaxial) {
-      try_near(strip, column, column.near, column.near_count, block, block + kBlock, stem);
-      try_near(strip, column, out.near, out.near_count, block, block + kBlock, stem);
-    }
     std::int32_t m2[kBlock];
     for (int v = 0; v < kBlock / kLanes; ++v) store(m2 + v * kLanes, whole(best[v]));
     for (int r = block + kBlock - 1; r >= block; --r) {
@@ -213,7 +212,7 @@ void multiloops(const Strip& strip, const LoopConstants& loops, Recent& recent, 
         const std::int64_t k = strip.first + r;
         Near& near = out.near[out.near_count++];
         near = {static_cast<std::int32_t>(k), out.c[r], seen[r]};
-        try_near(strip, column, &near, 1, block, r, stem);
+        try_near(strip, loops, column, &near, 1, stem);
       }
       recent.m2[r] = here;
       recent.m[r] = out.m[r] = m;

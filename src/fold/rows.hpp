@@ -42,10 +42,8 @@ struct Dangling {
     Rows behind, both;  ///< the stem (i, j) and j + 1; i, the stem (i + 1, j) and j + 1
   };
   Closing closing[kContexts];
-  Stem stem[kContexts];  ///< by b_j and b_(j+1)
-  /// Dangles 3. The pair (i, j) on a stem of a multiloop that it closes, (i, j) beside the next stem: by b_j
-  /// and that stem as a pair seen from its end.
-  Rows on_stem[kBases][kPairs], beside_stem[kBases][kPairs];
+  Stem stem[kContexts];          ///< by b_j and b_(j+1)
+  Rows is_pair[kBases][kPairs];  ///< by b_j: 0 where (i, j) is that pair, else kNone
 };
 struct Strip {
   std::int64_t first = 0;  ///< row 0 is i = first
@@ -74,7 +72,7 @@ struct LoopConstants {
   std::int32_t asymmetry[kMaxLoop + 1];  ///< by the difference
   std::int32_t two_three, multi_base;
   bool lonely_pairs, coaxial;
-  std::int32_t coaxial_gain[kPairs];  ///< Loops::coaxial_gain()
+  std::int32_t coaxial_gain[kPairs], coaxial_stems[kPairs][kPairs];  ///< Loops'
 };
 
 /// The last columns of a strip, a ring by j % kColumns, with the rows of the strip above behind its own. C
@@ -97,6 +95,15 @@ struct Candidate {
 struct Near {
   std::int32_t k, energy, seen;  ///< C(k,j); the pair (j, k)
 };
+struct NearList {
+  const Near* stems = nullptr;
+  int count = 0;
+};
+/// A multiloop of (i, j) whose last stem (k, j - 1) stacks on it: M(i + 1, k - 1) + energy, where (i, j) is
+/// the pair `outer`.
+struct Joint {
+  std::int32_t k, energy, outer;
+};
 
 struct Column {
   std::int64_t j = 0;
@@ -109,9 +116,10 @@ struct Column {
   std::int64_t (*offset)(std::int64_t) = nullptr;  ///< of a column in it
   const Candidate* candidates = nullptr;           ///< of this column, in rows above
   int count = 0;
-  const Near *near = nullptr,
-             *near_before = nullptr;  ///< of this column, in rows above; of j - 1, in all rows
-  int near_count = 0, near_before_count = 0;
+  NearList near = {};                  ///< of this column, in rows above
+  const NearList* own_near = nullptr;  ///< of each column, in the strip's rows
+  const Joint* joints = nullptr;
+  int joint_count = 0;
   const std::int32_t* coaxial = nullptr;  ///< by row: the best of (i, j) on the stem that begins at i + 1
   const std::int32_t* extra = nullptr;    ///< by row: what the pair adds whatever its loop; null: nothing
   /// By row and of the column: what a stack adds; null: nothing.

@@ -60,7 +60,8 @@ DOOR(SequencesToFold, "fold::fold(std::string_view, const Model &, const Run &, 
 DOOR(SuboptimalStructures, "fold::suboptimal") {
   const auto of = [](const std::string& sequence, std::int32_t delta, const Model& model = {},
                      std::string_view constraint = {}) {
-    return suboptimal(sequence, delta, [](const Folding&) { return true; }, model, {}, constraint);
+    return suboptimal(
+        sequence, delta, [](const Folding&) { return true; }, model, {}, constraint);
   };
   refused([] { return suboptimal(kSequence, 100, nullptr); });
   for (const std::int32_t delta : {-1, kMostDelta + 1, std::numeric_limits<std::int32_t>::max(),
@@ -76,10 +77,12 @@ DOOR(SuboptimalStructures, "fold::suboptimal") {
 }
 
 DOOR(Reactivities, "fold::parse_reactivities", "fold::deigan", "fold::zarringhalam") {
-  for (const std::string& none : {std::string(), std::string("\0", 1), std::string("1 2 3"), std::string("0 1"),
-                                  std::string("13 1"), std::string("1 1e999"), std::string("99999999999999999999 1")})
+  for (const std::string& none :
+       {std::string(), std::string("\0", 1), std::string("1 2 3"), std::string("0 1"), std::string("13 1"),
+        std::string("1 1e999"), std::string("99999999999999999999 1")})
     refused([&] { return parse_reactivities(none, "none", 12).size(); });
-  for (const std::int64_t n : {kLeast, std::int64_t{0}}) refused([&] { return parse_reactivities("1 1", "none", n).size(); });
+  for (const std::int64_t n : {kLeast, std::int64_t{0}})
+    refused([&] { return parse_reactivities("1 1", "none", n).size(); });
   for (const double none : {kNan, kInfinity, -kInfinity}) {
     refused([&] { return deigan(std::vector{none}).stack.size(); });
     refused([&] { return deigan(std::vector{1.}, none).stack.size(); });

@@ -30,7 +30,8 @@ TEST(Reactivities, TellTheLineThatIsWrong) {
   EXPECT_THAT(reading_of("1 0.5\nx 1\n"), StartsWith("r.dat:2:1: 'x' is no position"));
   EXPECT_THAT(reading_of("1 0.5\n5 1\n"), StartsWith("r.dat:2:1: position 5; the sequence has 4 bases"));
   EXPECT_THAT(reading_of("0 1\n"), StartsWith("r.dat:1:1: position 0"));
-  EXPECT_THAT(reading_of("1 0.5\n\n1 1\n"), StartsWith("r.dat:3:1: position 1 stands here for the second time"));
+  EXPECT_THAT(reading_of("1 0.5\n\n1 1\n"),
+              StartsWith("r.dat:3:1: position 1 stands here for the second time"));
   EXPECT_THAT(reading_of("1 0,5x\n"), StartsWith("r.dat:1:1: '5x' follows the reactivity"));
   EXPECT_THAT(reading_of("1 G high\n"), StartsWith("r.dat:1:1: 'high' is no reactivity"));
 }
