@@ -187,7 +187,8 @@ void multiloops(const Strip& strip, const LoopConstants& loops, Recent& recent, 
   std::int32_t below = column.m_above;  // M(i + 1, j)
   const std::int32_t b = loops.multi_base;
   const std::uint8_t* seen = strip.seen[column.codes[column.j]];
-  if (loops.coaxial) try_near(strip, loops, column, column.near.stems, column.near.count, stem);
+  const bool coaxial = loops.coaxial;
+  if (coaxial) try_near(strip, loops, column, column.near.stems, column.near.count, stem);
   for (int block = (end - 1) / kBlock * kBlock; block >= 0; block -= kBlock) {
     Vector best[kBlock / kLanes];
     for (int v = 0; v < kBlock / kLanes; ++v) best[v] = load(recent.m2 + block + v * kLanes) + b;
@@ -208,7 +209,7 @@ void multiloops(const Strip& strip, const LoopConstants& loops, Recent& recent, 
           if (prefix[row] < kNone / 2) m2[row - block] = lesser(m2[row - block], prefix[row] + m);
       }
       below = m = whole(m);
-      if (loops.coaxial && out.c[r] < kNone / 2 && out.c[r] - m < loops.coaxial_gain[seen[r]]) {
+      if (coaxial && out.c[r] < kNone / 2 && out.c[r] - m < loops.coaxial_gain[seen[r]]) {
         const std::int64_t k = strip.first + r;
         Near& near = out.near[out.near_count++];
         near = {static_cast<std::int32_t>(k), out.c[r], seen[r]};
