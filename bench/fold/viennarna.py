@@ -5,6 +5,7 @@
     viennarna.py TOOL --suboptimal [--cases N] [...]   the structures within a range of the least energy, as sets
     viennarna.py TOOL --table FILE       writes cases with ViennaRNA's energies: tests/fold/viennarna.tsv
     viennarna.py TOOL --times FASTA...   processor time: ours of the whole program with one thread, theirs of the calls
+    viennarna.py TOOL --dangles FASTA... processor time of -d 0, 1, 2 and 3
 
 Needs `pip install ViennaRNA`. Each case is a drawn sequence (uniform; few letters; with N; half of them their own complement) under drawn
 options; the energy has to be equal, and ViennaRNA has to give our structure that energy.
@@ -244,6 +245,20 @@ def sequences_of(path):
     return ["".join(record.splitlines()[1:]) for record in pathlib.Path(path).read_text().split(">")[1:]]
 
 
+def dangles(args):
+    """What -d costs: processor time beside that of -d 2, one after another."""
+    rows = []
+    for path in args.dangles:
+        tried = {d: [] for d in (2, 0, 1, 3)}
+        for _ in range(args.tries):
+            for d, seconds in tried.items():
+                seconds.append(of_child([args.tool, "fold", path, "--threads", "1", "-d", str(d), "-q", "--force", "-o", "/dev/null"])[0])
+        middle = {d: median(seconds) for d, seconds in tried.items()}
+        rows.append({"file": pathlib.Path(path).name, "seconds": middle, "ratio": {d: t / middle[2] for d, t in middle.items()}})
+        print(json.dumps(rows[-1]), flush=True)
+    return {"dangles": rows}
+
+
 def times(args):
     rows = []
     for path in args.times:
@@ -278,11 +293,12 @@ def main():
     parser.add_argument("--table", type=pathlib.Path)
     parser.add_argument("--suboptimal", action="store_true")
     parser.add_argument("--times", nargs="+")
+    parser.add_argument("--dangles", nargs="+")
     parser.add_argument("--tries", type=int, default=3)
     parser.add_argument("--their-longest", type=int, default=10_000, help="what ViennaRNA is not asked beyond [bases]")
     parser.add_argument("--out", type=pathlib.Path)
     args = parser.parse_args()
-    result = times(args) if args.times else compare_suboptimal(args) if args.suboptimal else compare(args)
+    result = times(args) if args.times else dangles(args) if args.dangles else compare_suboptimal(args) if args.suboptimal else compare(args)
     if args.out:
         args.out.write_text(json.dumps(result, indent=1) + "\n")
     raise SystemExit(1 if result.get("wrong") else 0)
