@@ -5,9 +5,10 @@ Fixed: one thread each, arrays in memory, what compiles at its first call has co
 in turns, the median of RUNS; a busy machine lengthens them less than wall time.
 
     OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 PYTHONPATH=build/no-cuda/python \
-      python bench/python/peers.py SERIES.nii.gz BVAL BVEC GAIT.csv >peers.json
+      python bench/python/peers.py SERIES.nii.gz BVAL BVEC GAIT.csv RNA.fa [ROW...] >peers.json
 
-needs aeon, dipy, nibabel, scikit-image and stumpy.
+needs aeon, dipy, nibabel, scikit-image, stumpy and ViennaRNA. Rows: distances profile matches segmentation tensors folding
+(all).
 """
 import json
 import platform
@@ -65,6 +66,31 @@ def profile(recording):
                f"the nearest at {ours.argmin()} and {theirs.argmin()}")
 
 
+def matches(recording):
+    import stumpy
+
+    x, query, best = recording[0].astype(float), recording[0, 5000:5128].astype(float), 20
+    single = x.astype(np.float32)[np.newaxis]
+    (ours, theirs), times = in_turns(
+        lambda: wl.search(single, query[np.newaxis], best=best, band=0, exclusion=0.25, match="in-place", threads=1),
+        lambda: stumpy.match(query, x, max_distance=np.inf, max_matches=best))
+    mine = [match.pairs[0].offset for match in ours]
+    same = sum(any(abs(place - other) <= 1 for other in theirs[:, 1]) for place in mine)
+    return row('search, match="in-place", band=0', "stumpy match", f"{x.size} samples, query 128, {best} best", times,
+               f"{same} of {len(theirs)} places the same to a sample")
+
+
+def folding(fasta):
+    import RNA
+
+    genome = "".join(line.strip() for line in open(fasta) if not line.startswith(">")).upper().replace("T", "U")
+    windows = [genome[k : k + 200] for k in range(0, 60 * 400, 400)]
+    (ours, theirs), times = in_turns(lambda: wl.fold(windows, threads=1), lambda: [RNA.fold(window) for window in windows])
+    equal = sum(round(energy, 2) == round(other, 2) for energy, (_, other) in zip(ours.energy, theirs))
+    return row("fold", "ViennaRNA RNA.fold", f"{len(windows)} windows of 200 bases of SARS-CoV-2", times,
+               f"{equal} of {len(windows)} energies equal")
+
+
 def segmentation():
     from skimage import data
     from skimage.segmentation import chan_vese
@@ -107,9 +133,11 @@ def tensors(series, bval, bvec):
                f"FA differs by {np.median(apart):.1e} (median), {np.percentile(apart, 99):.1e} (99 %)")
 
 
-def main(series, bval, bvec, gait):
+def main(series, bval, bvec, gait, fasta, *asked):
     recording = np.nan_to_num(np.atleast_2d(wl.Index(gait).samples))
-    rows = [distances(recording), profile(recording), segmentation(), tensors(series, bval, bvec)]
+    makers = {"distances": lambda: distances(recording), "profile": lambda: profile(recording), "matches": lambda: matches(recording),
+              "segmentation": segmentation, "tensors": lambda: tensors(series, bval, bvec), "folding": lambda: folding(fasta)}
+    rows = [makers[name]() for name in asked or makers]
     with open("/proc/cpuinfo") as cpu:
         processor = next(line.split(":")[1].strip() for line in cpu if line.startswith("model name"))
     print(json.dumps({"processor": processor, "python": platform.python_version(), "runs": RUNS, "rows": rows}, indent=1))

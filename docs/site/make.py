@@ -16,7 +16,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|!?\[[^\[\]]*\](?:\([^()]*\))?)*)\]\(([^()\s]+)\)")
 PICTURE = re.compile(r"!\[([^\]]*)\]\(([^()\s]+)\)")
 CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.M | re.S)
-SYSTEMS = ["reuse", "wrap", "sim", "tile", "imaging", "segment", "register", "search", "table", "dp"]
+NOTEBOOKS = ["denoise", "gait", "kmers", "fold", "nussinov", "loops", "shared-memory"]
+SYSTEMS = ["reuse", "wrap", "sim", "tile", "imaging", "segment", "register", "search", "table", "dp", "fold"]
 
 
 def contents(caption, pages, depth=1):
@@ -153,7 +154,7 @@ def sort_by_header(xml):
 
 PYTHON = {
     "data": ("Data", "warploom", ["denoise", "Denoised", "register", "Registration", "segment", "Segmentation", "search", "Index", "Matches", "Match",
-                                  "distance_matrix", "distance_profile", "HashTable", "Outcomes", "kmers", "Counts"]),
+                                  "distance_matrix", "distance_profile", "fold", "Folding", "Foldings", "fold_eval", "Evaluation", "Loop", "HashTable", "Outcomes", "kmers", "Counts"]),
     "dp": ("warploom.dp", "warploom.dp", None), "reuse": ("warploom.reuse", "warploom.reuse", None),
     "sim": ("warploom.sim", "warploom.sim", None), "tile": ("warploom.tile", "warploom.tile", None),
     "hooks": ("warploom.hooks", "warploom.hooks", None), "plot": ("warploom.plot", "warploom.plot", None),
@@ -178,8 +179,7 @@ def assemble(site):
     for folder in ("guide", "results", "design"):
         for page in sorted((ROOT / "docs" / folder).glob("*.md")):
             site.add(f"docs/{folder}/{page.name}", f"{folder}/{page.stem}")
-    notebooks = ["denoise", "gait", "kmers", "nussinov", "loops", "shared-memory"]
-    for name in notebooks:
+    for name in NOTEBOOKS:
         site.add(f"docs/notebooks/{name}.md", f"notebooks/{name}")
     for file, page in {"README.md": "index", "CONTRIBUTING.md": "contributing", "CHANGELOG.md": "changelog", "docs/plan.md": "plan"}.items():
         site.add(file, page)
@@ -194,13 +194,15 @@ def assemble(site):
         (site.source / f"python/{name}.md").write_text(python_page(*what))
     toctree = (
         contents("Begin", [f"guide/{g}" for g in first]) + contents("Systems", [f"guide/{g}" for g in SYSTEMS])
-        + contents("Notebooks", [f"notebooks/{n}" for n in notebooks])
+        + contents("Notebooks", [f"notebooks/{n}" for n in NOTEBOOKS])
         + contents("Reference", ["Command line <guide/reference>", *(f"python/{n}" for n in PYTHON), *(f"cpp/{m}" for m in modules())])
         + contents("More", [*(f"guide/{g}" for g in further), *of("results"), *of("design"), "plan", "contributing", "changelog"]))
     for file, page in list(site.pages.items()):
         if file.is_dir():
             continue
-        site.write(file.relative_to(ROOT), page, toctree if page == "index" else "")
+        name = page.removeprefix("notebooks/")
+        download = f'\n<p><a href="{name}.ipynb" download>This notebook as it ran, {name}.ipynb</a></p>\n'
+        site.write(file.relative_to(ROOT), page, toctree if page == "index" else download if name != page else "")
 
 
 def main():
@@ -216,6 +218,8 @@ def main():
     # A warning is a link without its end, a name that is not documented, a cell that failed.
     subprocess.run(
         [sys.executable, "-m", "sphinx", "-b", "html", "--keep-going", *os.environ.get("SPHINX_OPTIONS", "-W -q").split(), site.source, site.html], check=True)
+    for name in NOTEBOOKS:  # as they ran
+        shutil.copy(site.source.parent / "jupyter_execute/notebooks" / f"{name}.ipynb", site.html / "notebooks")
 
 
 if __name__ == "__main__":

@@ -53,6 +53,7 @@ NB_MODULE(_core, module) {
   bind_tile(module);
   bind_tables(module);
   bind_kernels(module);
+  bind_fold(module);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ void bind_denoise(nb::module_& module);
 void bind_registration(nb::module_& module);
 void bind_tile(nb::module_& module);
 void bind_tables(nb::module_& module);
+void bind_fold(nb::module_& module);
 void bind_kernels(nb::module_& module);
 
 }  // namespace warploom::python

@@ -18,18 +18,19 @@ namespace {
 
 using registration::Affine;
 using registration::PlacedImage;
+using registration::PlacedView;
 using Volume = View<const float, nb::ndim<3>>;
 using MaskView = View<const std::uint8_t, nb::ndim<3>>;
 
-PlacedImage placed(const Volume& values, const std::array<double, 3>& spacing, const Affine& affine) {
-  PlacedImage image;
-  image.image =
-      imaging::Image({static_cast<std::int64_t>(values.shape(2)), static_cast<std::int64_t>(values.shape(1)),
-                      static_cast<std::int64_t>(values.shape(0)), spacing},
-                     1);
-  std::copy_n(values.data(), values.size(), image.image.data.data());
-  image.to_world = affine;
-  return image;
+/// Where the array has its values.
+PlacedView placed(const Volume& values, const std::array<double, 3>& spacing, const Affine& affine) {
+  PlacedView view;
+  view.image = {{static_cast<std::int64_t>(values.shape(2)), static_cast<std::int64_t>(values.shape(1)),
+                 static_cast<std::int64_t>(values.shape(0)), spacing},
+                1,
+                span_of(values)};
+  view.to_world = affine;
+  return view;
 }
 
 imaging::Mask mask_of(const std::optional<MaskView>& mask) {
@@ -55,8 +56,9 @@ class Registered {
              const std::string& method, const std::string& measure, int radius,
              std::optional<std::vector<int>> levels, std::optional<Affine> start, bool keep_start,
              const std::optional<MaskView>& fixed_mask, const std::optional<MaskView>& moving_mask,
-             bool allow_folds, const Asked& asked) {
-    const PlacedImage still = placed(fixed, fixed_spacing, fixed_affine);
+             bool allow_folds, const Asked& asked)
+      : kept_(moving) {
+    const PlacedView still = placed(fixed, fixed_spacing, fixed_affine);
     moving_ = placed(moving, moving_spacing, moving_affine);
     registration::RegisterOptions options{.method = registration::parse_method(method),
                                           .keep_start = keep_start};
@@ -112,7 +114,7 @@ class Registered {
   }
 
  private:
-  Array<float> resampled(const PlacedImage& image, registration::Interpolation how, float outside,
+  Array<float> resampled(const PlacedView& image, registration::Interpolation how, float outside,
                          const Asked& asked) const {
     PlacedImage made = run_asked(asked, Length::long_, [&](const Run& run) {
       const RunScope scope(run);
@@ -123,7 +125,8 @@ class Registered {
     return array_of_image(std::move(made.image));
   }
 
-  PlacedImage moving_;
+  Volume kept_;  // whose values moving_ views
+  PlacedView moving_ = {};
   registration::Registration found_;
 };
 

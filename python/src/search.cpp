@@ -4,6 +4,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <tuple>
 #include <utility>
 
@@ -53,23 +54,33 @@ search::MatchBy parse_match(const std::string& text) {
 /// What is looked for: samples as a recording's are, or a stretch of the recording itself [s].
 using Stretch = std::pair<double, double>;
 
-/// A recording as the search takes it, copied from [channels, samples], or read from a file.
+search::Signal signal_of(const View2<const float>& samples) {
+  search::Signal signal;
+  for (std::size_t c = 0; c < samples.shape(0); ++c)
+    signal.emplace_back(samples.data() + c * samples.shape(1), samples.shape(1));
+  return signal;
+}
+
+/// A recording as the search takes it: an array's [channels, samples], which is kept and not copied, or read
+/// from a file.
 class Recorded {
  public:
   Recorded(const View2<const float>& samples, const std::vector<std::string>& names,
            std::optional<double> rate)
-      : file_("<recording>") {
+      : file_("<recording>"), array_(samples) {
     if (!names.empty() && names.size() != samples.shape(0))
       throw BadInput("channels: " + std::to_string(names.size()) + " names for " +
                      std::to_string(samples.shape(0)) + " channels");
     recording_.name = file_;
     recording_.timed = rate.has_value();
-    for (std::size_t c = 0; c < samples.shape(0); ++c) {
-      const float* from = samples.data() + c * samples.shape(1);
-      recording_.channels.push_back(
-          {names.empty() ? "" : names[c], "", rate.value_or(1), {from, from + samples.shape(1)}});
-    }
+    // What is wrong with the whole is wrong with its first sample.
+    for (const std::span<const float> channel : signal_of(samples))
+      recording_.channels.push_back({names.empty() ? "" : names[recording_.channels.size()],
+                                     "",
+                                     rate.value_or(1),
+                                     {channel.begin(), std::min(channel.begin() + 1, channel.end())}});
     signal::prepare(recording_, {}, file_);
+    for (io::Channel& channel : recording_.channels) channel.samples = {};
   }
   Recorded(const std::string& path, std::optional<double> rate)
       : file_(io::recording_file(path).string()),
@@ -100,11 +111,13 @@ class Recorded {
       options.run = run;
       const RunScope scope(run);
       const Recorded& from = query != nullptr ? *query : *this;
-      const auto [begin, end] = stretch.value_or(Stretch{0, from.recording_.seconds()});
-      const std::vector queries{
-          search::query_of_range(from.recording_, from.file_, io::recording_stem(from.file_), begin, end)};
-      io::Recording searched = recording_;  // whose rate may become the query's
-      return search::search_recording(searched, file_, queries, options);
+      const auto [begin, end] = stretch.value_or(Stretch{0, from.seconds()});
+      const std::vector queries{search::query_of_range(from.recording_, from.signal(), from.file_,
+                                                       io::recording_stem(from.file_), begin, end)};
+      io::Recording searched{.name = recording_.name, .timed = recording_.timed, .begin = recording_.begin};
+      for (const io::Channel& channel : recording_.channels)  // whose rate may become the query's
+        searched.channels.push_back({channel.name, channel.unit, channel.rate, {}});
+      return search::search_recording(searched, signal(), file_, queries, options);
     });
     using Pair =
         std::tuple<std::int32_t, std::int32_t, std::int64_t, std::int64_t, double, double, bool, bool>;
@@ -131,11 +144,11 @@ class Recorded {
   /// [channels, samples]
   Array<float> samples() const {
     std::vector<float> all;
-    for (const io::Channel& channel : recording_.channels)
-      all.insert(all.end(), channel.samples.begin(), channel.samples.end());
-    const std::size_t channels = recording_.channels.size();
+    const search::Signal channels = signal();
+    for (const std::span<const float> channel : channels)
+      all.insert(all.end(), channel.begin(), channel.end());
     return array_of<float, float>(std::move(all),
-                                  {channels, channels == 0 ? 0 : recording_.channels[0].samples.size()});
+                                  {channels.size(), channels.empty() ? 0 : channels[0].size()});
   }
   std::vector<std::tuple<double, double, std::string>> annotations() const {
     std::vector<std::tuple<double, double, std::string>> all;
@@ -144,16 +157,21 @@ class Recorded {
   }
 
  private:
-  std::string file_;
-  io::Recording recording_;
-};
+  search::Signal signal() const {
+    if (array_) return signal_of(*array_);
+    search::Signal all;
+    for (const io::Channel& channel : recording_.channels) all.emplace_back(channel.samples);
+    return all;
+  }
+  double seconds() const {
+    return array_ ? static_cast<double>(array_->shape(1)) / recording_.channels[0].rate
+                  : recording_.seconds();
+  }
 
-search::Signal signal_of(const View2<const float>& samples) {
-  search::Signal signal;
-  for (std::size_t c = 0; c < samples.shape(0); ++c)
-    signal.emplace_back(samples.data() + c * samples.shape(1), samples.shape(1));
-  return signal;
-}
+  std::string file_;
+  std::optional<View2<const float>> array_ = {};
+  io::Recording recording_ = {};  // of an array without the samples
+};
 
 /// The distance of the query at each offset, each channel in its own.
 void profile(const View2<const float>& recording, const View2<const float>& query, View1<float> out,

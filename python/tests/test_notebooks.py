@@ -12,8 +12,8 @@ NOTEBOOKS = sorted(FOLDER.glob("*.md"))
 CELL = re.compile(r"^```\{code-cell\} ipython3\n(.*?)^```$", re.M | re.S)
 
 
-def test_there_are_six():
-    assert len(NOTEBOOKS) == 6
+def test_there_are_seven():
+    assert len(NOTEBOOKS) == 7
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)

@@ -80,6 +80,10 @@ def test_arcs_join_the_pairs():
 
 def test_a_structure_without_pairs_is_drawn():
     assert not plot.arcs(wl.dp.nussinov("AAAA")).lines
+    folding = wl.fold("GGGGAAAACCCC")
+    assert len(plot.arcs(folding.structure, "ggggaaaacccc").lines) == 4
+    with pytest.raises(wl.BadInput, match="sequence: 2 letters, and the structure has 12"):
+        plot.arcs(folding.structure, "GG")
 
 
 def test_triangulation_draws_outline_and_diagonals():

@@ -31,6 +31,16 @@ def test_an_array_of_the_right_kind_is_itself():
     assert numbers(x[:, ::2], "x", np.float32).ctypes.data != x.ctypes.data
 
 
+def test_what_is_kept_is_the_callers():
+    walk = np.zeros((2, 50), np.float32)
+    index = wl.Index(walk)
+    walk[1, 7] = 3
+    assert index.samples[1, 7] == 3
+    again = wl.Index(walk.astype(np.float64))
+    walk[1, 7] = 4
+    assert again.samples[1, 7] == 3
+
+
 def test_out_is_what_is_written():
     out = np.empty((3, 3), np.float32)
     assert wl.distance_matrix(np.random.default_rng(1).normal(size=(3, 50)), out=out) is out and out[0, 1] > 0
@@ -42,7 +52,13 @@ def test_out_is_what_is_written():
      'wl.segment(image, method="level-set", max_num_iter=1, init_level_set="box", threads=1)'),
     # outcomes and values: 5 bytes a key; the keys, copied, would be 4 more
     (5, "keys = np.arange(8 << 20, dtype=np.uint32); table = wl.HashTable(); table.find(keys[:1000])", "found = table.find(keys)"),
-], ids=["segment", "HashTable.find"])
+    # a third of a byte a sample; the samples, copied, would be 4 more (making them may leave no larger peak behind)
+    (0.3, "walk = np.random.default_rng(1).standard_normal((1, 8 << 20), np.float32); np.cumsum(walk, axis=1, out=walk)",
+     'wl.search(walk, walk[:, 5000:5100].copy(), best=3, match="in-place", threads=1)'),
+    # a map of 3 numbers a voxel; both images, copied, would be 8 more
+    (12.3, "fixed, moving = (np.zeros((256, 256, 128), np.float32, order='F') for _ in 'ab'); fixed[50:200, 60:180] = moving[52:202, 60:180] = 1",
+     'wl.register(fixed, moving, method="rigid", start=np.eye(4), keep_start=True, threads=1)'),
+], ids=["segment", "HashTable.find", "search", "register"])
 def test_memory_grows_by_what_the_work_takes(python, bytes_each, prepare, call):
     grown = int(python(GROWTH.format(prepare=prepare, call=call)))
     assert grown < (bytes_each + 2) * 8 * MEGA, f"{grown / (8 * MEGA):.2f} bytes each"

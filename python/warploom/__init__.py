@@ -5,13 +5,14 @@ from ._asked import State as ProgressState
 from ._core import BadInput, Error, Internal, NoDevice, OutOfMemory, devices
 from ._core import version as __version__
 from ._denoise import Denoised, denoise
+from ._fold import Evaluation, Folding, Foldings, Loop, fold, fold_eval
 from ._registration import Registration, register
 from ._search import Index, Match, Matches, distance_matrix, distance_profile, search
 from ._segment import Segmentation, segment
 from ._table import Counts, HashTable, Outcomes, kmers
 
 __all__ = [
-    "BadInput", "Counts", "Denoised", "Error", "HashTable", "Index", "Internal", "Match", "Matches", "NoDevice", "OutOfMemory", "Outcomes",
-    "ProgressState", "Registration", "Segmentation", "__version__", "denoise", "devices", "distance_matrix", "distance_profile", "dp", "hooks", "kmers", "plot", "register",
+    "BadInput", "Counts", "Denoised", "Error", "Evaluation", "Folding", "Foldings", "HashTable", "Index", "Internal", "Loop", "Match", "Matches", "NoDevice", "OutOfMemory", "Outcomes",
+    "ProgressState", "Registration", "Segmentation", "__version__", "denoise", "devices", "distance_matrix", "distance_profile", "dp", "fold", "fold_eval", "hooks", "kmers", "plot", "register",
     "reuse", "search", "segment", "sim", "tile",
 ]

@@ -47,7 +47,7 @@ def _rate_of(index: Any) -> float | None:
 
 
 def recorded(recording: Any, fs: float | None, name: str) -> _core.Recorded:
-    """What the search takes: a copy."""
+    """What the search takes: an array of float32 in C order as it is, else a copy."""
     if isinstance(recording, (str, os.PathLike)):
         return _core.Recorded(os.fspath(recording), fs)
     samples, names, rate = samples_of(recording, fs, name)

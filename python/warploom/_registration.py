@@ -93,7 +93,8 @@ def register(
     """Brings an image onto another one, from any pose, in two or three dimensions, without folds; ``warploom register``.
 
     Args:
-        fixed, moving: nibabel images, or arrays [x, y] or [x, y, z]; copied, as float32.
+        fixed, moving: nibabel images, or arrays [x, y] or [x, y, z]. float32 in Fortran order, as nibabel has it, is read where it is, and
+            the moving image is kept for ``warped`` and ``inverse``; other numbers are copied, as float32.
         method: ``"rigid"``, ``"similarity"``, ``"affine"``, ``"greedy"`` (affine, then a symmetric deformation),
             ``"curvature"`` or ``"demons"``.
         measure: what makes them alike: ``"lncc"``, ``"nmi"`` or ``"ngf"`` (images of different kinds) or ``"ssd"``.

@@ -157,7 +157,8 @@ class Index:
 
     Args:
         recording: [channels, samples] (NaN: missing) with ``fs`` [Hz], an mne.io.Raw, a wfdb.Record, a DataFrame with a column a
-            channel (its index of times gives ``fs``), or a file: CSV, EDF, BDF, WFDB, C3D, MATLAB, NPY. Copied, as float32.
+            channel (its index of times gives ``fs``), or a file: CSV, EDF, BDF, WFDB, C3D, MATLAB, NPY. A float32 array in C order is
+            read where it is, and kept; other numbers are copied, as float32.
         fs: of arrays; None: not known, and times are samples.
     """
 

@@ -4,7 +4,7 @@ own, and gives the axes that it drew into, for titles and colours of your own.""
 from __future__ import annotations
 
 import importlib
-from typing import Any, Sequence
+from typing import Any, List, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -98,22 +98,44 @@ def matches(found: Sequence[Match], recording: Any, fs: float | None = None, *, 
     return ax
 
 
-def arcs(structure: Structure, *, ax: Any = None) -> Any:
-    """A secondary structure: the sequence on a line, an arc over each pair, in the colour of its kind."""
-    n = len(structure.sequence)
+def _pairs(brackets: str) -> List[Tuple[int, int]]:
+    opened: List[int] = []
+    pairs = []
+    for place, letter in enumerate(brackets):
+        if letter == "(":
+            opened.append(place)
+        elif letter == ")":
+            pairs.append((opened.pop(), place))
+    return pairs
+
+
+def arcs(structure: Structure | str, sequence: str = "", *, ax: Any = None) -> Any:
+    """A secondary structure: the sequence on a line, an arc over each pair, in the colour of its kind.
+
+    Args:
+        structure: of :func:`warploom.dp.nussinov`; or dot-bracket, as :func:`warploom.fold` gives it, with its ``sequence``.
+    """
+    if isinstance(structure, str):
+        pairs: Any = _pairs(structure)
+        letters = sequence.upper().replace("T", "U")
+        if len(letters) != len(structure):
+            raise BadInput(f"sequence: {len(letters)} letters, and the structure has {len(structure)}")
+    else:
+        pairs, letters = structure.trace(), structure.sequence
+    n = len(letters)
     ax = _axes(figsize=(max(4.0, min(16.0, n / 6)), 4))[0, 0] if ax is None else ax
     colours = {"CG": "tab:blue", "AU": "tab:orange", "GU": "tab:green"}
     angle = np.linspace(0, np.pi, 60)
     drawn = set()
-    for i, j in structure.trace():
-        kind = "".join(sorted(structure.sequence[i] + structure.sequence[j]))
+    for i, j in pairs:
+        kind = "".join(sorted(letters[i] + letters[j]))
         ax.plot(
-            (i + j) / 2 + (j - i) / 2 * np.cos(angle), (j - i) / 2 * np.sin(angle), color=colours[kind],
+            (i + j) / 2 + (j - i) / 2 * np.cos(angle), (j - i) / 2 * np.sin(angle), color=colours.get(kind, "tab:grey"),
             label=f"{kind[0]}-{kind[1]}" if kind not in drawn else None,
         )
         drawn.add(kind)
     if n <= 120:
-        for i, letter in enumerate(structure.sequence):
+        for i, letter in enumerate(letters):
             ax.text(i, -0.4, letter, ha="center", va="top", family="monospace", fontsize=8)
     ax.set_aspect("equal")
     ax.set_xlim(-1, n)

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <new>
 #include <optional>
 
 #include "fold/fill.hpp"
+#include "fold/gpu_fold.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/memory.hpp"
 #include "warploom/core/threads.hpp"
@@ -13,9 +15,39 @@
 namespace warploom::fold {
 namespace {
 
+#ifdef WARPLOOM_HAVE_CUDA
+constexpr bool kBuiltWithCuda = true;
+#else
+constexpr bool kBuiltWithCuda = false;
+#endif
+
+/// Whether a GPU is asked for by name; without a name the CPU folds.
+/// @throws BadInput: what a GPU does not do
+bool wants_gpu(const Run& run, const Model& model, std::span<const std::string> constraints) {
+  const std::vector<Device>& devices = run.devices.empty() ? current_run().devices : run.devices;
+  if (devices.empty() || !devices.front().is_gpu()) return false;
+  if (kBuiltWithCuda && !std::ranges::all_of(constraints, &std::string::empty))
+    throw BadInput("constraints are not there on a GPU: use the CPU (`device` cpu)");
+  const PseudoEnergies& pseudo = model.pseudo;
+  if (kBuiltWithCuda && (model.dangles % 2 == 1 || model.circular || !pseudo.stack.empty() ||
+                         !pseudo.unpaired.empty() || !pseudo.paired.empty()))
+    throw BadInput(
+        "dangles 1 and 3, circles and pseudo-energies are not there on a GPU: use the CPU (`device` cpu)");
+  return true;
+}
+
 /// Sequences up to this length are folded by one thread each where there are several.
 constexpr std::int64_t kShort = 2'000;
 constexpr std::uint64_t kSmall = 16'000'000;
+
+/// @throws BadInput: energies that 32 bits may not hold
+void check_range(std::int64_t n, const Loops& loops) {
+  // A loop adds up to three numbers besides its base pair's; there are n / 2 loops at most.
+  const double least = 2. * static_cast<double>(n) * loops.least();
+  if (-least > kNone / 2)
+    throw BadInput(fmt::format("{} bases with energies down to {} kcal/mol a loop are more than 32 bits hold",
+                               n, loops.least() / 100.));
+}
 
 void check_forced(const Marks& marks, std::string_view structure, const Extras& extras) {
   for (std::size_t k = 1; k < marks.forced.size() - 1; ++k)
@@ -33,11 +65,7 @@ Folding fold_one(std::string_view sequence, std::string_view constraint, const L
   const Bases s = bases_of(sequence, loops);
   const Marks marks = marks_of(s, constraint, loops);
   const Extras extras(s, loops, marks.forced);
-  // A loop adds up to three numbers besides its base pair's; there are n / 2 loops at most.
-  const double least = 2. * static_cast<double>(s.size()) * tables.loops().least();
-  if (-least > kNone / 2)
-    throw BadInput(fmt::format("{} bases with energies down to {} kcal/mol a loop are more than 32 bits hold",
-                               s.size(), tables.loops().least() / 100.));
+  check_range(s.size(), loops);
   try {
     // What is free takes a tenth of a millisecond to find out, as long as a hundred bases to fold.
     if (const std::uint64_t bytes = bytes_to_fold(s.size()); bytes > kSmall)
@@ -70,9 +98,18 @@ std::uint64_t bytes_to_fold(std::int64_t n) {
 }
 
 Folding fold(std::string_view sequence, const Model& model, const Run& run, std::string_view constraint) {
-  const RunScope scope(run);
+  const std::string constraints[] = {std::string(constraint)};
+  const DeviceScope scope(run, "folding", wants_gpu(run, model, constraints) && kBuiltWithCuda);
   const Loops loops(model);
-  return fold_one(sequence, constraint, LoopTables(loops));
+  const LoopTables tables(loops);
+#ifdef WARPLOOM_HAVE_CUDA
+  if (scope.device().is_gpu()) {
+    const std::string one[] = {std::string(sequence)};
+    check_range(std::ssize(one[0]), loops);
+    return gpu::fold_on_gpu(one, tables).front();
+  }
+#endif
+  return fold_one(sequence, constraint, tables);
 }
 
 void check_sequence(std::string_view sequence, std::string_view constraint, const Model& model) {
@@ -89,9 +126,15 @@ std::vector<Folding> fold(std::span<const std::string> sequences, const Model& m
                           std::span<const std::string> constraints) {
   if (!constraints.empty() && constraints.size() != sequences.size())
     throw BadInput(fmt::format("{} constraints of {} sequences", constraints.size(), sequences.size()));
-  const RunScope scope(run);
+  const DeviceScope scope(run, "folding", wants_gpu(run, model, constraints) && kBuiltWithCuda);
   const Loops loops(model);
   const LoopTables tables(loops);
+#ifdef WARPLOOM_HAVE_CUDA
+  if (scope.device().is_gpu()) {
+    for (const std::string& sequence : sequences) check_range(std::ssize(sequence), loops);
+    return gpu::fold_on_gpu(sequences, tables);
+  }
+#endif
   std::vector<Folding> all(sequences.size());
   const auto one = [&](std::size_t k) {
     try {

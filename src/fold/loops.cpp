@@ -156,6 +156,9 @@ Loops::Loops(const Model& model)
       if (std::abs(static_cast<std::int64_t>(energy)) > kMostExtra)
         throw BadInput(
             fmt::format("a pseudo-energy of {} kcal/mol; at most 100 are possible", energy / 100.));
+  // What a loop adds in the worst case: four bases of a stack, or two of a pair and some unpaired.
+  for (const std::int32_t energy : pseudo_.stack) least_ = std::min(least_, -4 * std::abs(energy));
+  for (const std::int32_t energy : pseudo_.unpaired) least_ = std::min(least_, -4 * std::abs(energy));
   for (const double energy : pseudo_.paired)
     if (!(std::abs(energy) <= kMostExtra / 100.))
       throw BadInput(fmt::format("a pseudo-energy of {} kcal/mol; at most 100 are possible", energy));

@@ -204,7 +204,7 @@ class Structures {
 std::int64_t suboptimal(std::string_view sequence, std::int32_t delta,
                         const std::function<bool(const Folding&)>& take, const Model& model, const Run& run,
                         std::string_view constraint) {
-  const RunScope scope(run);
+  const DeviceScope scope(run, "suboptimal structures", false);
   if (!take) throw BadInput("suboptimal structures: nobody takes them");
   if (delta < 0 || delta > kMostDelta)
     throw BadInput(fmt::format("structures within {} kcal/mol of the least energy; it is 0 to {}",

@@ -94,11 +94,13 @@ MaybeLinear AddressRanges::Finder::upper(const Linear& sum, const std::vector<Li
     offer(total);
   }
   for (const Linear& fact : known) {
-    const auto [fact_uniform, fact_other] = parted(fact);
-    if (fact_other.terms.empty()) continue;
-    const auto& [id, unit] = fact_other.terms[0];
+    const auto first =
+        std::ranges::find_if(fact.terms, [&](const auto& term) { return !is_uniform(term.first); });
+    if (first == fact.terms.end()) continue;
+    const auto [id, unit] = *first;
     const auto mine = std::ranges::find(other.terms, id, &std::pair<std::uint32_t, std::int64_t>::first);
     if (mine == other.terms.end() || mine->second % unit != 0 || mine->second / unit <= 0) continue;
+    const auto [fact_uniform, fact_other] = parted(fact);
     const std::int64_t factor = mine->second / unit;
     const MaybeLinear rest = add(other, fact_other, -factor);
     if (!rest || rest->terms.size() + fact_other.terms.size() != other.terms.size()) continue;

@@ -240,7 +240,7 @@ std::string_view name(Motion motion) {
   return at_enumerator(kNames, motion, "the motion");
 }
 
-Alignment estimate_affine(const PlacedImage& fixed_image, const PlacedImage& moving_image,
+Alignment estimate_affine(const PlacedView& fixed_image, const PlacedView& moving_image,
                           const AlignOptions& options) {
   refuse_gpu(options.run, "affine maps are found");
   const DeviceScope scope(options.run, "alignment", false);

@@ -19,13 +19,13 @@ struct Level {
 /// others (NaN, infinities, outside of the mask) do not count. @throws BadInput (several channels; a slice
 /// along x or y; nothing finite or nothing in the mask; a constant image; a mask of another size); `what` is
 /// for messages
-Level finest_level(const PlacedImage& image, const imaging::Mask& mask, const char* what);
+Level finest_level(const PlacedView& image, const imaging::Mask& mask, const char* what);
 
 /// The level with voxels of about `spacing` [mm]: along each axis halved while twice the spacing is at most
 /// sqrt(2) times that, and 8 voxels and more are left. A halved axis keeps its middle, and so flipped images
 /// give flipped levels: an even number of voxels is averaged as (1 3 3 1)/8, an odd one as (1 8 14 8 1)/32,
 /// which has the same variance.
-Level coarser(Level level, double spacing);
+Level coarser(const Level& level, double spacing);
 
 /// Its grid alone.
 Space coarser(Space space, double spacing);

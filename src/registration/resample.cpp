@@ -69,7 +69,7 @@ std::string_view name(Interpolation interpolation) {
   return at_enumerator(kInterpolations, interpolation, "the interpolation");
 }
 
-PlacedImage resample(const PlacedImage& moving, const Space& fixed, const TransformChain& chain,
+PlacedImage resample(const PlacedView& moving, const Space& fixed, const TransformChain& chain,
                      Interpolation interpolation, float outside) {
   static_cast<void>(name(interpolation));
   moving.check("the moving image");
@@ -81,17 +81,17 @@ PlacedImage resample(const PlacedImage& moving, const Space& fixed, const Transf
   PlacedImage out{imaging::Image(grid, moving.image.channels), fixed.to_world, moving.type, moving.code};
 
   imaging::Image coefficients;
-  const imaging::Image* source = &moving.image;
+  imaging::ImageView source = moving.image;
   if (interpolation == Interpolation::cubic) {
     require_memory_for(moving.image.data.size(), sizeof(float), "the coefficients of cubic interpolation");
-    coefficients = moving.image;
+    coefficients.grid = source.grid, coefficients.channels = source.channels;
+    coefficients.data.assign(source.data.begin(), source.data.end());
     for (int c = 0; c < coefficients.channels; ++c)
       to_coefficients(coefficients.channel(c), coefficients.grid);
-    source = &coefficients;
+    source.data = coefficients.data;
   }
-  const Extents extents(source->grid);
-  const std::size_t from_voxels = source->data.size() / channels,
-                    to_voxels = out.image.data.size() / channels;
+  const Extents extents(source.grid);
+  const std::size_t from_voxels = source.data.size() / channels, to_voxels = out.image.data.size() / channels;
   std::atomic<bool> any_inside = false;
   parallel_for(grid.ny * grid.nz, [&](std::int64_t row) {
     check_interrupt();
@@ -105,7 +105,7 @@ PlacedImage resample(const PlacedImage& moving, const Space& fixed, const Transf
       row_inside = row_inside || inside;
       for (std::size_t c = 0; c < channels; ++c)
         to[c * to_voxels + x] =
-            inside ? value_at(interpolation, source->data.data() + c * from_voxels, extents, index) : outside;
+            inside ? value_at(interpolation, source.data.data() + c * from_voxels, extents, index) : outside;
     }
     if (row_inside) any_inside = true;
   });

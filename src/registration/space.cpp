@@ -53,6 +53,17 @@ void PlacedImage::check(std::string_view what) const {
   space().check(what);
 }
 
+PlacedView::PlacedView(const PlacedImage& placed)
+    : image{placed.image.grid, placed.image.channels, placed.image.data},
+      to_world(placed.to_world),
+      type(placed.type),
+      code(placed.code) {}
+
+void PlacedView::check(std::string_view what) const {
+  image.check(what);
+  space().check(what);
+}
+
 PlacedImage parse_placed(std::string_view bytes, const std::string& name, std::uint64_t max_bytes) {
   if (bytes.starts_with("\x89PNG")) {
     imaging::ScalarImage picture = imaging::parse_image(bytes, name, -1, max_bytes);

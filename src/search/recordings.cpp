@@ -113,11 +113,12 @@ SensorAxes parse_sensor(const std::string& text, const std::vector<std::string>&
 }
 
 /// Channels without a sample match nothing; a recording of nothing else is a mistake.
-std::vector<std::string> remarks_on(const io::Recording& recording, const std::string& file) {
+std::vector<std::string> remarks_on(const io::Recording& recording, const Signal& samples,
+                                    const std::string& file) {
   const std::vector<std::string> names = signal::channel_names(recording);
   std::vector<std::string> remarks;
   for (std::size_t c = 0; c < names.size(); ++c)
-    if (std::ranges::none_of(recording.channels[c].samples, [](float x) { return std::isfinite(x); }))
+    if (std::ranges::none_of(samples[c], [](float x) { return std::isfinite(x); }))
       remarks.push_back(fmt::format("{} has no samples, only missing ones", names[c]));
   if (remarks.size() == names.size())
     throw BadInput(fmt::format("{}: no channel has any samples, only missing ones", file));
@@ -230,9 +231,8 @@ Signal signal_of(const io::Recording& recording) {
 
 /// Matches of all queries, whose numbers they bear. @param extra  more than the limit
 Found find_all(const SearchOptions& options, std::span<const RecordedQuery> queries,
-               std::span<const Query> views, const io::Recording& recording, std::int64_t extra,
-               std::vector<ReadingTried>& readings, ComparedQueries& compared) {
-  const Signal signal = signal_of(recording);
+               std::span<const Query> views, const io::Recording& recording, const Signal& signal,
+               std::int64_t extra, std::vector<ReadingTried>& readings, ComparedQueries& compared) {
   Found found;
   const auto append = [&](Found part, std::size_t query) {
     for (Match& match : part.matches) {
@@ -296,14 +296,15 @@ Found find_all(const SearchOptions& options, std::span<const RecordedQuery> quer
 
 /// Onset and end of all matches.
 void refine(std::vector<Match>& matches, std::span<const RecordedQuery> queries,
-            const io::Recording& recording, const SearchOptions& options, ComparedQueries& compared) {
+            const io::Recording& recording, const Signal& signal, const SearchOptions& options,
+            ComparedQueries& compared) {
   std::vector<FindOptions> find;
   for (const RecordedQuery& query : queries) find.push_back(find_options(options, query, recording));
   std::vector<const Query*> of_matches;
   for (const Match& match : matches)
     of_matches.push_back(&compared.of(match, find[static_cast<std::size_t>(match.query)]));
   const RunScope scope(options.run);
-  refine_all(signal_of(recording), of_matches, matches, options.normalization,
+  refine_all(signal, of_matches, matches, options.normalization,
              {.exclusion = options.find.exclusion, .shared = options.labels});
 }
 
@@ -329,7 +330,12 @@ std::string RecordedQuery::source() const {
 
 RecordedQuery query_of_range(const io::Recording& recording, const fs::path& file, const std::string& label,
                              double from, double to) {
-  io::Recording part = signal::cut(recording, from, to, file.string() + ": the query");
+  return query_of_range(recording, signal_of(recording), file, label, from, to);
+}
+
+RecordedQuery query_of_range(const io::Recording& recording, const Signal& samples_of, const fs::path& file,
+                             const std::string& label, double from, double to) {
+  io::Recording part = signal::cut(recording, samples_of, from, to, file.string() + ": the query");
   const std::string unit = part.timed ? " s" : " samples";
   const auto count = std::ssize(part.channels[0].samples);
   if (count < kLeastSamples)
@@ -483,6 +489,11 @@ std::vector<Hit> make_hits(std::vector<Match> matches, double rate, std::span<co
 
 SearchResult search_recording(io::Recording& recording, const fs::path& file,
                               std::span<const RecordedQuery> given, const SearchOptions& options) {
+  return search_recording(recording, signal_of(recording), file, given, options);
+}
+
+SearchResult search_recording(io::Recording& recording, const Signal& signal, const fs::path& file,
+                              std::span<const RecordedQuery> given, const SearchOptions& options) {
   const std::string path = file.string();
   if (given.empty()) throw BadInput(fmt::format("{}: no query to search it for", path));
   require("limit", static_cast<double>(options.find.limit), 1, 1e9);
@@ -491,9 +502,16 @@ SearchResult search_recording(io::Recording& recording, const fs::path& file,
   if (options.labels && options.match != MatchBy::free && !options.euclidean)
     throw BadInput("`labels` is of `match` free: give that");
   if (recording.channels.empty()) throw BadInput(fmt::format("{}: it has no channels", path));
+  if (signal.size() != recording.channels.size())
+    throw BadInput(
+        fmt::format("{}: samples of {} channels for {}", path, signal.size(), recording.channels.size()));
   const std::vector<RecordedQuery> queries = at_rate_of(recording, given);
   match_rates(queries, recording, path);
-  const auto samples = std::ssize(recording.channels[0].samples);
+  const auto samples = std::ssize(signal[0]);
+  for (const std::span<const float> channel : signal)
+    if (std::ssize(channel) != samples)
+      throw BadInput(fmt::format("{}: channels of {} and {} samples: prepare the recording first", path,
+                                 samples, channel.size()));
   for (const RecordedQuery& query : queries)
     if (query.length() > samples)
       throw BadInput(fmt::format(
@@ -511,15 +529,15 @@ SearchResult search_recording(io::Recording& recording, const fs::path& file,
                       {},
                       remarks_on_rates(given, queries),
                       {}};
-  for (std::string& remark : remarks_on(recording, path)) result.remarks.push_back(std::move(remark));
+  for (std::string& remark : remarks_on(recording, signal, path)) result.remarks.push_back(std::move(remark));
 
   // Results that overlap a source begin in it or less than one and a half queries before it, half a query
   // apart at most.
   const std::int64_t extra = options.exclude_self ? 6 * std::ssize(sources) * options.find.alternatives : 0;
   const auto start = std::chrono::steady_clock::now();
   ComparedQueries compared(views);
-  Found found = find_all(options, queries, views, recording, extra, result.readings, compared);
-  if (!options.euclidean) refine(found.matches, queries, recording, options, compared);
+  Found found = find_all(options, queries, views, recording, signal, extra, result.readings, compared);
+  if (!options.euclidean) refine(found.matches, queries, recording, signal, options, compared);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   result.remarks.insert(result.remarks.end(), found.remarks.begin(), found.remarks.end());
   result.pairs = found.pairs;

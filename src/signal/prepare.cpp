@@ -44,14 +44,24 @@ io::Recording read_prepared(const std::filesystem::path& path, const io::Recordi
 }
 
 io::Recording cut(const io::Recording& recording, double from, double to, const std::string& what) {
+  std::vector<std::span<const float>> values;
+  for (const io::Channel& channel : recording.channels) values.emplace_back(channel.samples);
+  return cut(recording, values, from, to, what);
+}
+
+io::Recording cut(const io::Recording& recording, std::span<const std::span<const float>> values, double from,
+                  double to, const std::string& what) {
   if (recording.channels.empty()) throw BadInput(fmt::format("{}: the recording has no channels", what));
+  if (values.size() != recording.channels.size())
+    throw BadInput(fmt::format("{}: samples of {} channels, and the recording has {}", what, values.size(),
+                               recording.channels.size()));
   const double rate = recording.channels[0].rate;
-  const auto samples = std::ssize(recording.channels[0].samples);
-  for (const io::Channel& channel : recording.channels)
-    if (channel.rate != rate || std::ssize(channel.samples) != samples)
+  const auto samples = std::ssize(values[0]);
+  for (std::size_t c = 0; c < values.size(); ++c)
+    if (recording.channels[c].rate != rate || std::ssize(values[c]) != samples)
       throw BadInput(
           fmt::format("{}: channels of {} and {} samples, at {} and {} Hz: prepare the recording first", what,
-                      samples, channel.samples.size(), rate, channel.rate));
+                      samples, values[c].size(), rate, recording.channels[c].rate));
   const double whole = static_cast<double>(samples) / rate;
   const std::string unit = recording.timed ? " s" : " samples";
   if (!(from >= 0 && from < whole) || !(to <= whole + 0.5 / rate))
@@ -60,9 +70,10 @@ io::Recording cut(const io::Recording& recording, double from, double to, const 
   const std::int64_t first = std::min<std::int64_t>(samples, std::llround(from * rate)),
                      last = std::clamp<std::int64_t>(std::llround(std::max(to, from) * rate), first, samples);
   io::Recording part{recording.name, {}, {}, recording.timed, 0};
-  for (const io::Channel& channel : recording.channels) {
-    const auto begin = channel.samples.begin();
-    part.channels.push_back({channel.name, channel.unit, rate, {begin + first, begin + last}});
+  for (std::size_t c = 0; c < values.size(); ++c) {
+    const auto begin = values[c].begin();
+    part.channels.push_back(
+        {recording.channels[c].name, recording.channels[c].unit, rate, {begin + first, begin + last}});
   }
   part.begin = recording.begin;
   if (part.begin) part.begin->nanoseconds += std::llround(static_cast<double>(first) / rate * 1e9);

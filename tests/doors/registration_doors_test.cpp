@@ -156,13 +156,14 @@ DOOR(Estimates, "registration::estimate_affine", "registration::estimate_deforma
   refused([&] { return estimate_affine(good, good, {.measure = no_enumerator<Measure>()}).affine; });
   refused([&] { return estimate_affine(good, good, {.radius = -1}).affine; });
   refused([&] { return estimate_affine(good, good, {.fixed_mask = imaging::Mask(5)}).affine; });
-  for (const double value : {kNan, kInfinity, -1.0})
-    for (double DeformOptions::*option :
-         {&DeformOptions::step, &DeformOptions::smooth_update, &DeformOptions::smooth_field}) {
+  for (const double value : {kNan, kInfinity, -1.0}) {
+    for (double DeformOptions::*option : {&DeformOptions::step, &DeformOptions::smooth_update}) {
       DeformOptions options;
       options.*option = value;
       refused([&] { return estimate_deformation(good, good, same, options).field.mm; });
     }
+    refused([&] { return estimate_deformation(good, good, same, {.smooth_field = value}).field.mm; });
+  }
   for (const std::vector<int>& iterations : {std::vector<int>{-1}, std::vector<int>(11, 1)})
     refused([&] { return estimate_deformation(good, good, same, {.iterations = iterations}).field.mm; });
   refused([] { return name(no_enumerator<Motion>()); });
@@ -177,16 +178,21 @@ DOOR(Fields, "registration::DisplacementField::check") {
 }
 
 DOOR(PlacedImages, "registration::PlacedImage::check", "registration::PlacedImage::space",
-     "registration::write_placed", "registration::read_placed", "registration::parse_placed") {
+     "registration::PlacedView::PlacedView", "registration::PlacedView::check",
+     "registration::PlacedView::space", "registration::write_placed", "registration::read_placed",
+     "registration::parse_placed") {
   for (Image& image : broken(1)) {
     const PlacedImage placed{image};
     EXPECT_EQ(placed.space().grid, image.grid);
+    EXPECT_EQ(PlacedView(placed).space(), placed.space());
     refused([&] { return placed.check(), 0; });
+    refused([&] { return PlacedView(placed).check(), 0; });
     refused([&] { return write_placed("unwritten.nii", placed), 0; });
   }
   for (const Affine& affine : broken_affines()) {
     const PlacedImage placed{whole(1), affine};
     refused([&] { return placed.check(), 0; });
+    refused([&] { return PlacedView(placed).check(), 0; });
     refused([&] { return write_placed("unwritten.nii", placed), 0; });
   }
   PlacedImage numbers{whole(1, 1)};
@@ -228,17 +234,20 @@ DOOR(Resampling, "registration::resample", "registration::resample_tensors",
      "registration::name(Turning)") {
   using enum Interpolation;
   for (const Interpolation how : {linear, cubic, nearest, labels}) {
-    for (Image& image : broken(1)) refused([&] { return resample({image}, whole_space(), {}, how).code; });
-    survives_numbers(
-        1, [&](Image& image, const Mask&) { return resample({image}, whole_space(), {}, how).code; });
+    for (Image& image : broken(1))
+      refused([&] { return resample(PlacedImage{image}, whole_space(), {}, how).code; });
+    survives_numbers(1, [&](Image& image, const Mask&) {
+      return resample(PlacedImage{image}, whole_space(), {}, how).code;
+    });
     for (const Space& space : broken_spaces())
-      refused([&] { return resample({whole(1)}, space, {}, how).code; });
+      refused([&] { return resample(PlacedImage{whole(1)}, space, {}, how).code; });
     for (const Affine& affine : broken_affines()) {
-      refused([&] { return resample({whole(1), affine}, whole_space(), {}, how).code; });
-      refused([&] { return resample({whole(1)}, whole_space(), {{affine}}, how).code; });
+      refused([&] { return resample(PlacedImage{whole(1), affine}, whole_space(), {}, how).code; });
+      refused([&] { return resample(PlacedImage{whole(1)}, whole_space(), {{affine}}, how).code; });
     }
   }
-  refused([] { return resample({whole(1)}, whole_space(), {}, no_enumerator<Interpolation>()).code; });
+  refused(
+      [] { return resample(PlacedImage{whole(1)}, whole_space(), {}, no_enumerator<Interpolation>()).code; });
   for (Image& image : broken(6)) refused([&] { return resample_tensors({image}, whole_space(), {}).code; });
   for (const Turning how : {Turning::finite_strain, Turning::preserve_direction, Turning::none})
     survives_numbers(6, [&](Image& image, const Mask&) {

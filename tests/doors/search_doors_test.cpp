@@ -518,6 +518,13 @@ DOOR(RecordedQueries, "search::query_of_range", "search::queries_labelled", "sea
   refused([&] { return at_rate_of(none, std::span(&query, 1)).size(); });
   refused([&] { return search_recording(none, "f", std::span(&query, 1), {}).samples; });
   refused([&] { return search_recording(recording, "f", {}, {}).samples; });
+  // Samples that lie elsewhere have to be those of the channels, all of one length.
+  const std::vector<float> values(recording.channels[0].samples.size());
+  for (const Signal& odd : {Signal{}, Signal{values}, Signal(recording.channels.size() + 1, values),
+                            Signal{values, std::span(values).first(values.size() - 1)}}) {
+    refused([&] { return query_of_range(recording, odd, "f", "", 4, 6).length(); });
+    refused([&] { return search_recording(recording, odd, "f", std::span(&query, 1), {}).samples; });
+  }
   const RecordedQuery empty;
   EXPECT_EQ(empty.length(), 0);
   EXPECT_TRUE(empty.channels().empty());

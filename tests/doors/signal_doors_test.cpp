@@ -90,6 +90,8 @@ DOOR(Cut, "signal::cut") {
   io::Recording uneven = walk();
   uneven.channels[1].samples.resize(3);
   refused([&] { return cut(uneven, 0, 1, "").channels; });
+  const std::vector<std::span<const float>> none, one{uneven.channels[0].samples};
+  for (const auto& values : {none, one}) refused([&] { return cut(uneven, values, 0, 1, "").channels; });
   uneven.channels[1].samples.clear();
   refused([&] { return cut(uneven, 0, 1, "").channels; });
 }

@@ -309,6 +309,7 @@ TEST(Check, RejectsEscapeByCall) {
 
 TEST(Check, RejectsEscapeByUnknownInstruction) {
   EXPECT_THAT(run(kStraight + "frobnicate.b32 %r30, %r20;\n"), RejectedFor("escapes"));
+  EXPECT_THAT(run(kStraight + "fly.away %r2;\n"), RejectedFor("'fly.away' is not modelled"));
 }
 
 TEST(Check, RejectsComparisonOfAddresses) {

@@ -307,9 +307,14 @@ TEST(Provenance, AnUnknownInstructionMayPutTheAddressIntoAnyRegisterItNames) {
   EXPECT_EQ(a.pinned(), "AB");
 }
 
-TEST(Provenance, AnUnknownInstructionThatNamesSharedMemoryIsRefused) {
-  EXPECT_THAT(analyse("mov.u64 %rd1, A;\nfrob.shared.b64 %rd2, [%rd8];\nret;").refusal(),
-              HasSubstr("frob.shared.b64"));
+TEST(Provenance, AnUnknownInstructionIsRefusedByName) {
+  for (const std::string text :
+       {"fly.away %r1;", "frob;", "frob.u32 %r1, %r2;", "frob.shared.b64 %rd2, [%rd8];"})
+    EXPECT_THAT(analyse("mov.u64 %rd1, A;\n" + text + "\nret;").refusal(),
+                HasSubstr("'" + text.substr(0, text.find_first_of(" ;")) + "' is no instruction"))
+        << text;
+  // Where no thread comes, nothing is done.
+  EXPECT_THAT(analyse("mov.u64 %rd1, A;\nret;\nfly.away %r1;\nret;").refusal(), IsEmpty());
 }
 
 TEST(Provenance, AComparisonWithANumberIsNoEscape) {

@@ -1,10 +1,13 @@
 // Guards on quotients and remainders of an index: what they prove of the index itself, by a table over its
 // values; kernels that look alike and prove nothing; and that the check finds both by its own means.
+#include "reuse/analysis/table.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "reuse/analysed_kernel.hpp"
 #include "warploom/reuse/check.hpp"
 #include "warploom/reuse/reuse.hpp"
 
@@ -169,6 +172,46 @@ TEST(Overruns, AnAccessThatCannotStayInItsArrayRefusesTheKernel) {
   EXPECT_NE(verdict("setp.gt.u32 %p1, %r9, 255; @%p1 bra E; st.shared.u32 [%r3+1024], %r1;\nE:").verdict,
             Verdict::refused);
   EXPECT_NE(verdict("setp.gt.u32 %p1, %r9, 255; @%p1 st.shared.u32 [%r8], %r1;").verdict, Verdict::refused);
+}
+
+/// %r9 after so many links, each of which computes from the one before in two ways: paths double with each.
+std::string chain(unsigned links) {
+  std::string text = "\tand.b32 %r9, %t, 15;\n";
+  for (unsigned k = 0; k < links; ++k) text += "\tshr.u32 %r8, %r9, 31;\n\txor.b32 %r9, %r9, %r8;\n";
+  return text;
+}
+
+/// Instructions looked at to find the index of an access at 4 * %r9.
+std::uint64_t visits_of(unsigned links) {
+  const auto a = arrays(chain(links) +
+                        "\tshl.b32 %r7, %r9, 2;\n\tmov.u32 %r6, a;\n\tadd.s32 %r7, %r6, %r7;\n"
+                        "\tst.shared.u32 [%r7], %t;\n");
+  ptx::AddressRanges ranges(a->kernel.cfg, a->kernel.values);
+  Tables tables(a->kernel, ranges);
+  const Access& access = a->kernel.use.accesses.at(0);
+  tables.narrowed(access.instruction, ranges.of(access.instruction, access.address));
+  return tables.visits();
+}
+
+TEST(Table, AnIndexIsLookedForInEachInstructionOnce) {
+  const std::uint64_t of_10 = visits_of(10);
+  EXPECT_GT(of_10, 10u);
+  EXPECT_LE(of_10, 40u);
+  EXPECT_LE(visits_of(20), 2 * of_10);
+  EXPECT_LE(visits_of(200), 1000u);
+}
+
+TEST(Table, GuardsThatAreComputedInManyWaysTakeNoLonger) {
+  Image image;
+  // Identities for an index below 2^31, and of a predicate.
+  image.quotients = "mov.u32 %r13, %r5;";
+  for (int k = 0; k < 12; ++k) image.quotients += "shr.u32 %r14, %r13, 31; xor.b32 %r13, %r13, %r14;";
+  image.quotients += "and.b32 %r11, %r13, 15; shr.u32 %r12, %r13, 4;";
+  expect_divided(image, "twelve links");
+  for (int k = 0; k < 100; ++k)
+    image.guard += "not.pred %p4, %p3; not.pred %p3, %p4; and.pred %p3, %p3, %p3;";
+  EXPECT_EQ(always_optimized(image.text()).report.kernels.size(), 1u);
+  check(image.text(), overlaid(image.text()));
 }
 
 TEST(Table, ARangeThatWrapsIsNone) {

@@ -273,7 +273,7 @@ std::function<int()> add(Command& command) {
   add_max_memory(command, s->max_memory, "Refuse a file that has more, or unpacks to more; as 8G [2G]");
   command.add_json(s->json);
   command.add_force(s->force);
-  command.add_threads(s->run.threads);
+  command.add_run(s->run);
   const std::function<int()> verb = command.add_verbs("command", std::array{fold_eval()});
   return [s, verb, &command] {
     if (command.chosen() == nullptr) {

@@ -62,7 +62,7 @@ struct Alignment {
 /// @note Memory: 50 bytes a voxel of the fixed image and 5 of the moving one. The result does not depend on
 /// the number
 ///       of threads.
-Alignment estimate_affine(const PlacedImage& fixed, const PlacedImage& moving,
+Alignment estimate_affine(const PlacedView& fixed, const PlacedView& moving,
                           const AlignOptions& options = {});
 
 }  // namespace warploom::registration

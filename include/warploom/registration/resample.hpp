@@ -24,7 +24,7 @@ std::string_view name(Interpolation interpolation);
 /// indicator linearly and taking the greatest.
 /// @throws BadInput (as PlacedImage::check(), Space::check(), map_points(); no enumerator), OutOfMemory
 /// @note All threads; the same for any number. Coordinates in double precision
-PlacedImage resample(const PlacedImage& moving, const Space& fixed, const TransformChain& chain,
+PlacedImage resample(const PlacedView& moving, const Space& fixed, const TransformChain& chain,
                      Interpolation interpolation = Interpolation::linear, float outside = 0);
 
 enum class Turning {

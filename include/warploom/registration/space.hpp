@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "warploom/imaging/image.hpp"
+#include "warploom/imaging/image_view.hpp"
 #include "warploom/registration/affine.hpp"
 
 namespace warploom::registration {
@@ -34,6 +34,21 @@ struct PlacedImage {
 
   Space space() const { return {image.grid, to_world}; }
   /// @throws BadInput (as Image::check() and Space::check())
+  void check(std::string_view what = "the image") const;
+};
+
+/// The same where somebody else keeps the values, to be read: they have to stay until the call that reads
+/// them ends.
+struct PlacedView {
+  imaging::ImageView image = {};
+  Affine to_world = identity_affine();
+  io::NiftiType type = io::NiftiType::float32;  ///< of what is made of it, as of PlacedImage
+  int code = 1;
+
+  PlacedView() = default;
+  PlacedView(const PlacedImage& image);  // NOLINT: each PlacedImage can be read
+  Space space() const { return {image.grid, to_world}; }
+  /// @throws BadInput (as ImageView::check() and Space::check())
   void check(std::string_view what = "the image") const;
 };
 

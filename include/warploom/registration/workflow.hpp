@@ -55,7 +55,7 @@ std::uint64_t memory_for(const imaging::Grid& fixed, const imaging::Grid& moving
 
 /// @throws BadInput (as estimate_affine() and estimate_deformation(); keep_start without a start),
 /// NoDevice, OutOfMemory, Interrupted
-Registration register_images(const PlacedImage& fixed, const PlacedImage& moving,
+Registration register_images(const PlacedView& fixed, const PlacedView& moving,
                              const RegisterOptions& options = {});
 
 }  // namespace warploom::registration

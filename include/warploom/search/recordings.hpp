@@ -44,6 +44,10 @@ struct RecordedQuery {
 /// @throws BadInput (a range outside the recording, missing samples, fewer than four)
 RecordedQuery query_of_range(const io::Recording& recording, const std::filesystem::path& file,
                              const std::string& label, double from, double to);
+/// The same where the samples lie elsewhere. @param samples  [channels], in place of the channels' own
+RecordedQuery query_of_range(const io::Recording& recording, const Signal& samples,
+                             const std::filesystem::path& file, const std::string& label, double from,
+                             double to);
 
 /// A query of each annotation with this label.
 /// @param name  of the file, for messages
@@ -140,6 +144,11 @@ struct SearchResult {
 ///         NoDevice, OutOfMemory, Interrupted
 SearchResult search_recording(io::Recording& recording, const std::filesystem::path& file,
                               std::span<const RecordedQuery> queries, const SearchOptions& options);
+/// The same where the samples lie elsewhere: nothing copies them.
+/// @param samples  [channels], all of one length, in place of the channels' own
+SearchResult search_recording(io::Recording& recording, const Signal& samples,
+                              const std::filesystem::path& file, std::span<const RecordedQuery> queries,
+                              const SearchOptions& options);
 
 /// A place in the order over all recordings.
 struct Ranked {

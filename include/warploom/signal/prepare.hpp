@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,10 @@ io::Recording read_prepared(const std::filesystem::path& path, const io::Recordi
 /// @throws BadInput (no channels, or of several lengths or rates; from before the recording or at its end, to
 ///         more than half a sample behind that)
 io::Recording cut(const io::Recording& recording, double from, double to, const std::string& what);
+/// The same where the samples lie elsewhere.
+/// @param values  [channels], in place of the channels' own
+io::Recording cut(const io::Recording& recording, std::span<const std::span<const float>> values, double from,
+                  double to, const std::string& what);
 
 /// A channel's name; of the third that has none "channel 3".
 std::string channel_name(const std::string& name, std::size_t index);

@@ -458,8 +458,10 @@ class AddressAnalysis {
     }
     if (is_arithmetic(opcode.op)) return;
     pin(all_operands(instruction), fmt::format("its address is used by '{}'", opcode.text), line);
-    if (opcode.op == Op::unknown && opcode.text.find("shared") != std::string_view::npos)
-      refuse(fmt::format("unknown instruction '{}' names shared memory", opcode.text), line);
+    if (opcode.op == Op::unknown)
+      refuse(fmt::format("'{}' is no instruction that is known: what it does to shared memory is not",
+                         opcode.text),
+             line);
   }
 
   ObjectSet all_operands(const Instruction& i) const {

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::int64_t kMostRows = 1 << 13;
 constexpr std::uint64_t kMostCells = 1 << 23;  // of one kernel: below a second
-constexpr unsigned kDeepest = 40;
 constexpr std::size_t kMostIndices = 8;
+constexpr std::size_t kMostVisits = 512;  // instructions that one access's index is looked for in
 
 /// The terms divided by what divides them all; the first is positive.
 Linear index_of(const Linear& sum) {
@@ -39,33 +39,45 @@ unsigned Tables::bits_of(std::uint32_t value) const {
   return type == "pred" ? 1 : type_bytes(type) * 8u;
 }
 
-void Tables::collect_indices(const Linear& sum, std::vector<Linear>& into, unsigned depth) {
-  if (sum.terms.empty() || depth > kDeepest || into.size() >= kMostIndices) return;
-  bool computes = false;
-  for (const auto& [id, factor] : sum.terms)
-    if (id < kernel_.values.all.size() && kernel_.values.all[id].kind == Value::definition &&
-        decode_computation(kernel_, kernel_.values.all[id].instruction)) {
-      computes = true;
-      collect_from_instruction(kernel_.values.all[id].instruction, into, depth);
+std::vector<Linear> Tables::indices_of(const Linear& address, const std::vector<Condition>& conditions) {
+  std::vector<Linear> found;
+  std::vector<std::uint32_t> from;  // instructions, each once, nearest first
+  std::vector<bool> met(kernel_.function->instructions.size());
+  const auto enter = [&](std::uint32_t instruction) {
+    if (!met[instruction]) from.push_back(instruction);
+    met[instruction] = true;
+  };
+  const auto defined = [&](std::uint32_t value) {
+    return value < kernel_.values.all.size() && kernel_.values.all[value].kind == Value::definition;
+  };
+  const auto enter_sum = [&](const Linear& sum) {
+    bool computes = sum.terms.empty();
+    for (const auto& [id, factor] : sum.terms)
+      if (defined(id) && decode_computation(kernel_, kernel_.values.all[id].instruction)) {
+        computes = true;
+        enter(kernel_.values.all[id].instruction);
+      }
+    const Linear index = index_of(sum);
+    if (!computes && std::ranges::find(found, index) == found.end()) found.push_back(index);
+  };
+  enter_sum(address);
+  for (const Condition& c : conditions) enter(c.instruction);
+  for (std::size_t next = 0; next < from.size() && next < kMostVisits && found.size() < kMostIndices;
+       ++next) {
+    ++visits_;
+    const Instruction& i = kernel_.instruction(from[next]);
+    for (std::uint32_t k = i.first_operand + 1; k < i.first_operand + i.operand_count; ++k) {
+      const std::uint32_t value =
+          kernel_.function->operands[k].kind == OperandKind::reg ? kernel_.values.of_operand[k] : kNone;
+      if (value == kNone || kernel_.values.all[value].reg == kNone) continue;
+      if (bits_of(value) == 1) {
+        if (defined(value)) enter(kernel_.values.all[value].instruction);
+      } else if (const auto sum = ranges_.sum_of(value)) {
+        enter_sum(*sum);
+      }
     }
-  const Linear index = index_of(sum);
-  if (!computes && std::ranges::find(into, index) == into.end()) into.push_back(index);
-}
-
-void Tables::collect_indices(std::uint32_t value, std::vector<Linear>& into, unsigned depth) {
-  if (depth > kDeepest || into.size() >= kMostIndices) return;
-  if (bits_of(value) != 1) {
-    if (const auto sum = ranges_.sum_of(value)) collect_indices(*sum, into, depth);
-  } else if (kernel_.values.all[value].kind == Value::definition) {
-    collect_from_instruction(kernel_.values.all[value].instruction, into, depth);
   }
-}
-
-void Tables::collect_from_instruction(std::uint32_t instruction, std::vector<Linear>& into, unsigned depth) {
-  const Instruction& i = kernel_.instruction(instruction);
-  for (std::uint32_t k = i.first_operand + 1; k < i.first_operand + i.operand_count; ++k)
-    if (kernel_.function->operands[k].kind == OperandKind::reg && kernel_.values.of_operand[k] != kNone)
-      collect_indices(kernel_.values.of_operand[k], into, depth + 1);
+  return found;
 }
 
 Tables::Table* Tables::table_of(const Linear& index, std::uint32_t instruction) {
@@ -125,9 +137,10 @@ std::optional<Tables::Column> Tables::evaluated(Table& t, std::uint32_t value) {
         static_cast<std::uint64_t>(s.factor * (t.first + static_cast<std::int64_t>(r)) + s.rest.constant);
   for (const auto& [id, factor] : s.functions) {
     const Column& of = *t.columns[id];
+    const unsigned bits_of_it = bits_of(id);
     for (std::size_t r = 0; r < result.size(); ++r) {
       // A register of another width stands for the number that its bits are only below its sign.
-      if (bits_of(id) != bits && of[r] >> (bits_of(id) - 1) != 0) return std::nullopt;
+      if (bits_of_it != bits && of[r] >> (bits_of_it - 1) != 0) return std::nullopt;
       result[r] += static_cast<std::uint64_t>(factor) * of[r];
     }
   }
@@ -184,10 +197,7 @@ const std::optional<std::vector<bool>>& Tables::compared(Table& t, std::uint32_t
 Tables::Range Tables::narrowed(std::uint32_t instruction, const AddressRange& linear) {
   Range best = linear_ends(linear);
   const std::vector<Condition> conditions = ranges_.conditions(instruction);
-  std::vector<Linear> indices;
-  for (const Condition& c : conditions) collect_from_instruction(c.instruction, indices, 0);
-  collect_indices(linear.sum, indices);
-  for (const Linear& index : indices) {
+  for (const Linear& index : indices_of(linear.sum, conditions)) {
     Table* const t = table_of(index, instruction);
     if (t == nullptr) continue;
     std::vector<bool> passes(static_cast<std::size_t>(t->rows), true);
@@ -198,18 +208,23 @@ Tables::Range Tables::narrowed(std::uint32_t instruction, const AddressRange& li
     const Split s = split(*t, linear.sum);
     if (s.factor == 0 && s.functions.empty()) continue;
     const Range rest = linear_ends(ranges_.bounds(s.rest, instruction));
-    std::optional<std::int64_t> least, most;
+    std::vector<std::int64_t> at(passes.size());
+    for (std::size_t r = 0; r < at.size(); ++r) at[r] = s.factor * (t->first + static_cast<std::int64_t>(r));
     bool numbers = true;
-    for (std::size_t r = 0; r < passes.size(); ++r) {
-      if (!passes[r]) continue;
-      std::int64_t at = s.factor * (t->first + static_cast<std::int64_t>(r));
-      for (const auto& [id, factor] : s.functions) {
-        const std::uint64_t bits = (*t->columns[id])[r];
-        numbers = numbers && bits < std::uint64_t{1} << std::min(bits_of(id) - 1, 31u);
-        at += factor * static_cast<std::int64_t>(bits & 0x7fffffff);
+    for (const auto& [id, factor] : s.functions) {
+      const Column& column = *t->columns[id];
+      const std::uint64_t above = std::uint64_t{1} << std::min(bits_of(id) - 1, 31u);
+      for (std::size_t r = 0; r < at.size(); ++r) {
+        if (!passes[r]) continue;
+        numbers = numbers && column[r] < above;
+        at[r] += factor * static_cast<std::int64_t>(column[r] & 0x7fffffff);
       }
-      least = std::min(least.value_or(at), at);
-      most = std::max(most.value_or(at), at);
+    }
+    std::optional<std::int64_t> least, most;
+    for (std::size_t r = 0; r < at.size(); ++r) {
+      if (!passes[r]) continue;
+      least = std::min(least.value_or(at[r]), at[r]);
+      most = std::max(most.value_or(at[r]), at[r]);
     }
     if (!numbers) continue;
     if (rest.least) best.least = std::max(best.least.value_or(*least + *rest.least), *least + *rest.least);

@@ -26,6 +26,8 @@ class Tables {
   Range narrowed(std::uint32_t instruction, const ptx::AddressRange& linear);
   /// The same without tables.
   Range linear_ends(const ptx::AddressRange& linear) const;
+  /// Instructions that indices were looked for in, so far.
+  std::uint64_t visits() const { return visits_; }
 
  private:
   using Linear = ptx::Linear;
@@ -43,9 +45,9 @@ class Tables {
     Linear rest = {};
   };
 
-  void collect_indices(const Linear& sum, std::vector<Linear>& into, unsigned depth = 0);
-  void collect_indices(std::uint32_t value, std::vector<Linear>& into, unsigned depth);
-  void collect_from_instruction(std::uint32_t instruction, std::vector<Linear>& into, unsigned depth);
+  /// Sums of thread indices and of values that are no computation, from which the address and what is
+  /// compared are computed.
+  std::vector<Linear> indices_of(const Linear& address, const std::vector<ptx::Condition>& conditions);
   Table* table_of(const Linear& index, std::uint32_t instruction);
   Split split(Table& t, const Linear& sum);
   const std::optional<Column>& column(Table& t, std::uint32_t value);
@@ -58,6 +60,7 @@ class Tables {
   ptx::AddressRanges& ranges_;
   std::vector<std::unique_ptr<Table>> tables_;
   std::uint64_t cells_ = 0;  ///< evaluated so far
+  std::uint64_t visits_ = 0;
 };
 
 }  // namespace warploom::reuse

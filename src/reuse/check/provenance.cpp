@@ -29,6 +29,7 @@ bool chooses(Op op) { return op == Op::mov || op == Op::selp; }
 
 bool outside_contract(const ptx::Opcode& o) {
   switch (o.op) {
+    case Op::unknown:
     case Op::mapa:
     case Op::getctarank:
     case Op::clusterlaunchcontrol:

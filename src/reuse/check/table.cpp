@@ -13,6 +13,7 @@ using ptx::OperandKind;
 constexpr std::int64_t kMostRows = 8192;
 constexpr std::uint64_t kMostWork = 20'000'000;  // instructions evaluated for one kernel
 constexpr unsigned kDeepest = 64;
+constexpr std::size_t kMostMet = 512;
 
 std::int64_t factor_of(const ptx::Linear& sum, std::uint32_t id) {
   for (const auto& [term, factor] : sum.terms)
@@ -97,34 +98,35 @@ bool Walk::computes(std::uint32_t atom) const {
   }
 }
 
-void Walk::look_for_indices(std::uint32_t instruction, unsigned depth, std::vector<ptx::Linear>& found) {
-  if (depth > kDeepest || found.size() > 7) return;
+void Walk::look_for_indices(std::uint32_t instruction, Search& search) {
+  if (search.found.size() > 7 || search.met.size() > kMostMet || !search.met.insert(instruction).second)
+    return;
   const ptx::Instruction& i = f_.instructions[instruction];
   for (std::uint32_t n = i.first_operand + 1; n < i.first_operand + i.operand_count; ++n) {
     const std::uint32_t v = f_.operands[n].kind == OperandKind::reg ? values_.of_operand[n] : kNone;
     if (v == kNone || values_.all[v].reg == kNone) continue;
     if (width(v) != 1) {
-      if (const auto sum = ranges_.sum_of(v)) look_for_indices_in(*sum, depth + 1, found);
+      if (const auto sum = ranges_.sum_of(v)) look_for_indices_in(*sum, search);
     } else if (values_.all[v].kind == ptx::Value::definition) {
-      look_for_indices(values_.all[v].instruction, depth + 1, found);
+      look_for_indices(values_.all[v].instruction, search);
     }
   }
 }
 
-void Walk::look_for_indices_in(const ptx::Linear& sum, unsigned depth, std::vector<ptx::Linear>& found) {
+void Walk::look_for_indices_in(const ptx::Linear& sum, Search& search) {
   std::int64_t divisor = 0;
   bool elementary = !sum.terms.empty();
   for (const auto& [id, factor] : sum.terms) {
     divisor = std::gcd(divisor, factor);
     if (!computes(id)) continue;
     elementary = false;
-    look_for_indices(values_.all[id].instruction, depth + 1, found);
+    look_for_indices(values_.all[id].instruction, search);
   }
   if (!elementary) return;
   ptx::Linear index{sum.terms, 0};
   if (sum.terms[0].second < 0) divisor = -divisor;
   for (auto& [id, factor] : index.terms) factor /= divisor;
-  if (std::ranges::find(found, index) == found.end()) found.push_back(index);
+  if (std::ranges::find(search.found, index) == search.found.end()) search.found.push_back(index);
 }
 
 std::optional<std::pair<std::int64_t, std::int64_t>> Walk::ends(const ptx::Linear& sum,
@@ -201,6 +203,17 @@ Value Walk::by_instruction(std::uint32_t value, unsigned depth) {
 std::optional<bool> Walk::truth(std::uint32_t value, unsigned depth) {
   const ptx::Value& v = values_.all[value];
   if (depth > kDeepest || v.kind != ptx::Value::definition) return std::nullopt;
+  if (known_at_[value] != time_) {
+    known_at_[value] = time_;
+    known_[value] = std::nullopt;  // where it depends on itself
+    const std::optional<bool> t = truth_by_instruction(value, depth);
+    known_[value] = t ? Value(*t) : std::nullopt;
+  }
+  return known_[value] ? std::optional(*known_[value] != 0) : std::nullopt;
+}
+
+std::optional<bool> Walk::truth_by_instruction(std::uint32_t value, unsigned depth) {
+  const ptx::Value& v = values_.all[value];
   const ptx::Instruction& i = f_.instructions[v.instruction];
   const Op op = cfg_.module->opcode(i).op;
   if (i.guard != kNone) return std::nullopt;
@@ -230,12 +243,12 @@ std::optional<Walk::Reach> Walk::reach(std::uint32_t instruction, const ptx::Add
   if (const auto e = linear.least ? ranges_.extremes(*linear.least) : std::nullopt) least = e->first;
   if (const auto e = linear.most ? ranges_.extremes(*linear.most) : std::nullopt) most = e->second;
   const std::vector<Passed> branches = passed(instruction);
-  std::vector<ptx::Linear> candidates;
+  Search search;
+  look_for_indices_in(linear.sum, search);
   for (const Passed& p : branches)
     if (values_.all[p.predicate].kind == ptx::Value::definition)
-      look_for_indices(values_.all[p.predicate].instruction, 0, candidates);
-  look_for_indices_in(linear.sum, 0, candidates);
-  for (const ptx::Linear& candidate : candidates) {
+      look_for_indices(values_.all[p.predicate].instruction, search);
+  for (const ptx::Linear& candidate : search.found) {
     Index* const i = index(candidate, instruction);
     if (i == nullptr || work_ > kMostWork) continue;
     const auto rows = static_cast<std::size_t>(i->most - i->least + 1);

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "reuse/check/evaluate.hpp"
@@ -40,10 +41,15 @@ class Walk {
     std::map<std::uint32_t, std::vector<Value>> numbers = {};
   };
 
+  struct Search {
+    std::set<std::uint32_t> met = {};  ///< instructions, each looked at once
+    std::vector<ptx::Linear> found = {};
+  };
+
   std::vector<Passed> passed(std::uint32_t instruction) const;
   bool computes(std::uint32_t atom) const;
-  void look_for_indices(std::uint32_t instruction, unsigned depth, std::vector<ptx::Linear>& found);
-  void look_for_indices_in(const ptx::Linear& sum, unsigned depth, std::vector<ptx::Linear>& found);
+  void look_for_indices(std::uint32_t instruction, Search& search);
+  void look_for_indices_in(const ptx::Linear& sum, Search& search);
   Index* index(const ptx::Linear& sum, std::uint32_t instruction);
   std::optional<std::pair<std::int64_t, std::int64_t>> ends(const ptx::Linear& sum,
                                                             std::uint32_t instruction);
@@ -52,6 +58,7 @@ class Walk {
   Value number(std::uint32_t value, unsigned depth = 0);
   Value by_instruction(std::uint32_t value, unsigned depth);
   std::optional<bool> truth(std::uint32_t value, unsigned depth = 0);
+  std::optional<bool> truth_by_instruction(std::uint32_t value, unsigned depth);
 
   const Kernel& k_;
   const KernelMatch& match_;

@@ -1,0 +1,80 @@
+#include "warploom/fold/fold.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.hpp"
+#include "module.hpp"
+
+namespace warploom::python {
+namespace {
+
+/// Folding n bases takes some 50 ns a pair of them.
+Length length_of_bases(const std::vector<std::string>& sequences) {
+  double seconds = 5e-6;
+  for (const std::string& sequence : sequences) {
+    const auto n = static_cast<double>(sequence.size());
+    seconds += 50e-9 * n * n + 1e-6;
+  }
+  return length_of(seconds);
+}
+
+/// Structures, and energies [0.01 kcal/mol].
+auto fold_all(const std::vector<std::string>& sequences, const std::vector<std::string>& constraints,
+              const fold::Model& model, const Asked& asked) {
+  std::vector<fold::Folding> foldings = run_asked(asked, length_of_bases(sequences), [&](const Run& run) {
+    return fold::fold(sequences, model, run, constraints);
+  });
+  std::vector<std::string> structures;
+  std::vector<std::int32_t> energies;
+  for (fold::Folding& folding : foldings) {
+    structures.push_back(std::move(folding.structure));
+    energies.push_back(folding.energy);
+  }
+  return std::tuple(std::move(structures), array_of(std::move(energies)));
+}
+
+const char* name_of(fold::Loop::Kind kind) {
+  switch (kind) {
+    case fold::Loop::Kind::exterior:
+      return "exterior";
+    case fold::Loop::Kind::hairpin:
+      return "hairpin";
+    case fold::Loop::Kind::interior:
+      return "interior";
+    case fold::Loop::Kind::multi:
+      return "multi";
+  }
+  return "";
+}
+
+/// The energy [0.01 kcal/mol]; of each loop its kind, i, j, p, q (from 1, 0: none) and energy.
+auto evaluate(const std::string& sequence, const std::string& structure, const fold::Model& model) {
+  const fold::Evaluation evaluation = fold::evaluate(sequence, structure, model);
+  std::vector<std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int32_t>>
+      loops;
+  for (const fold::Loop& loop : evaluation.loops)
+    loops.emplace_back(name_of(loop.kind), loop.i, loop.j, loop.p, loop.q, loop.energy);
+  return std::tuple(evaluation.energy, std::move(loops));
+}
+
+}  // namespace
+
+void bind_fold(nb::module_& module) {
+  // What Python's layer calls by the same names: an option that C++ gets is a line here and a keyword there.
+  nb::class_<fold::Model>(module, "FoldModel")
+      .def(nb::init<>())
+      .def("read_parameters", [](fold::Model& model,
+                                 const std::string& path) { model.parameters = fold::read_parameters(path); })
+      .def_rw("temperature", &fold::Model::temperature)
+      .def_rw("dangles", &fold::Model::dangles)
+      .def_rw("lonely_pairs", &fold::Model::lonely_pairs)
+      .def_rw("gu", &fold::Model::gu)
+      .def_rw("gu_closing", &fold::Model::gu_closing)
+      .def_rw("max_span", &fold::Model::max_span);
+  module.def("fold", &fold_all);
+  module.def("fold_eval", &evaluate);
+}
+
+}  // namespace warploom::python

@@ -1,0 +1,139 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "fold/gpu_batch.hpp"
+#include "oracle/random.hpp"
+#include "warploom/core/demangle.hpp"
+#include "warploom/core/file.hpp"
+#include "warploom/sim/sim.hpp"
+
+namespace warploom::fold {
+inline std::string random_sequence(std::size_t n, std::uint32_t seed, std::string_view letters = "ACGU") {
+  Random random(seed);
+  std::string text;
+  for (std::size_t k = 0; k < n; ++k)
+    text += letters[random.below(static_cast<std::uint32_t>(letters.size()))];
+  return text;
+}
+
+/// A batch in the memory of a simulated GPU.
+class Simulated {
+ public:
+  /// @param most_candidates  that are kept of a column; -1: as usual
+  Simulated(const std::vector<std::string>& sequences, const Model& model, int most_candidates = -1)
+      : machine_(ptx::parse(read_file(WARPLOOM_KERNEL_PTX), "fold.ptx")), loops_(model), tables_(loops_) {
+    for (const std::string& sequence : sequences) layout_.add(std::ssize(sequence));
+    if (most_candidates >= 0)
+      for (gpu::Sequence& sequence : layout_.sequences) sequence.most_candidates = most_candidates;
+    std::vector<std::uint8_t> codes(static_cast<std::size_t>(layout_.codes));
+    for (std::size_t k = 0; k < sequences.size(); ++k) {
+      gpu::write_codes(sequences[k], codes.data() + layout_.sequences[k].codes);
+      bases_.push_back(bases_of(sequences[k]));
+    }
+    launch_.tables = upload(std::vector<gpu::Tables>{*gpu::make_tables(tables_)});
+    launch_.constants = tables_.constants();
+    launch_.max_span = static_cast<std::int32_t>(std::min<std::int64_t>(loops_.max_span(), 2'000'000'000));
+    launch_.hairpin_of = upload(gpu::make_hairpins(tables_, layout_.longest));
+    launch_.sequences = upload(layout_.sequences);
+    launch_.count = static_cast<std::int32_t>(layout_.sequences.size());
+    launch_.tasks = upload(layout_.tasks);
+    launch_.task_count = static_cast<std::int32_t>(layout_.tasks.size());
+    launch_.next_task = upload(std::vector<std::uint32_t>(1));
+    launch_.codes = upload(codes);
+    c_.resize(static_cast<std::size_t>(layout_.cells));
+    m_ = c_;
+    launch_.c = upload(c_), launch_.m = upload(m_);
+    launch_.handed = upload(std::vector<gpu::Handed>(static_cast<std::size_t>(layout_.columns)));
+    launch_.candidates = upload(std::vector<Candidate>(static_cast<std::size_t>(layout_.candidates)));
+    launch_.candidate_counts = upload(std::vector<std::int32_t>(static_cast<std::size_t>(layout_.columns)));
+    launch_.done = upload(std::vector<std::uint32_t>(static_cast<std::size_t>(layout_.flags)));
+  }
+
+  void fill(unsigned blocks, sim::Schedule schedule) {
+    run("fold_strips", blocks, gpu::kThreads, 100 * 1024, schedule);
+    machine_.download(reinterpret_cast<sim::Address>(launch_.c), std::span(c_));
+    machine_.download(reinterpret_cast<sim::Address>(launch_.m), std::span(m_));
+  }
+
+  /// From C and M of the CPU.
+  void finish(std::string_view kernel, unsigned blocks, unsigned threads, sim::Schedule schedule) {
+    for (std::size_t k = 0; k < bases_.size(); ++k) {
+      want_.push_back(fold::fill(bases_[k], tables_, {}));
+      const auto at = c_.begin() + layout_.sequences[k].cells;
+      const auto cells = static_cast<std::ptrdiff_t>(Triangle::cells(bases_[k].size()));
+      std::copy_n(want_.back().c.column(0), cells, at);
+      std::copy_n(want_.back().m.column(0), cells, m_.begin() + layout_.sequences[k].cells);
+    }
+    launch_.c = upload(c_), launch_.m = upload(m_);
+    const auto bases = static_cast<std::size_t>(layout_.bases);
+    launch_.f = upload(std::vector<std::int32_t>(bases));
+    launch_.stack = upload(std::vector<std::uint64_t>(bases));
+    std::vector<char> structures(bases);
+    launch_.structures = upload(structures);
+    std::vector<std::int32_t> energies(bases_.size());
+    launch_.energies = upload(energies);
+    run(kernel, blocks, threads, 0, schedule);
+    machine_.download(reinterpret_cast<sim::Address>(launch_.structures), std::span(structures));
+    machine_.download(reinterpret_cast<sim::Address>(launch_.energies), std::span(energies));
+    for (std::size_t k = 0; k < bases_.size(); ++k) {
+      const std::string structure = structures.data() + layout_.sequences[k].bases;
+      ASSERT_EQ(energies[k], want_[k].f.back()) << bases_[k].letters;
+      ASSERT_EQ(std::ssize(structure), bases_[k].size());
+      EXPECT_EQ(evaluate(bases_[k], structure, loops_).energy, energies[k]) << bases_[k].letters << '\n'
+                                                                            << structure;
+    }
+  }
+
+ private:
+  void run(std::string_view name, unsigned blocks, unsigned threads, std::uint32_t shared,
+           sim::Schedule schedule) {
+    std::string kernel;
+    for (const ptx::Function& function : machine_.module().functions)
+      if (function.entry && function_name(function.name).find(name) != std::string::npos)
+        kernel = std::string(function.name);
+    sim::LaunchOptions options;
+    options.grid = {blocks};
+    options.block = {threads};
+    options.dynamic_shared = shared;
+    options.schedule = schedule;
+    options.races = true;
+    const sim::Outcome outcome = machine_.launch(kernel, sim::Arguments().add(launch_), options);
+    EXPECT_TRUE(outcome.completed);
+    for (const sim::Finding& finding : outcome.findings) ADD_FAILURE() << finding.text();
+  }
+
+ public:
+  void expect_right() const {
+    for (std::size_t k = 0; k < bases_.size(); ++k) {
+      const Matrices want = fold::fill(bases_[k], tables_, {});
+      const std::int64_t at = layout_.sequences[k].cells;
+      for (std::int64_t j = 1; j <= bases_[k].size(); ++j)
+        for (std::int64_t i = 1; i < j - kMinHairpin; ++i) {
+          const auto place = static_cast<std::size_t>(at + Triangle::offset(j) + i);
+          ASSERT_EQ(c_[place], want.c.at(i, j)) << "C(" << i << ", " << j << ") of " << bases_[k].size();
+          ASSERT_EQ(m_[place], want.m.at(i, j)) << "M(" << i << ", " << j << ") of " << bases_[k].size();
+        }
+    }
+  }
+
+ private:
+  template <class Element>
+  Element* upload(const std::vector<Element>& values) {
+    return values.empty() ? nullptr : reinterpret_cast<Element*>(machine_.upload(std::span(values)));
+  }
+
+  sim::Machine machine_;
+  Loops loops_;
+  LoopTables tables_;
+  gpu::Layout layout_;
+  std::vector<Bases> bases_;
+  std::vector<Matrices> want_;
+  std::vector<std::int32_t> c_, m_;
+  gpu::Launch launch_ = {};
+};
+
+}  // namespace warploom::fold
