@@ -2,10 +2,12 @@
 // an iteration take? Fixed: the tests' made-up head on N^3 voxels and the same head bent, the defaults (lncc
 // of radius 2), the affine stage left out. Timed (manual time): the kernels, between two events, from the
 // last image's upload to the map. `wall_ms` is the whole of estimate_deformation(): reading in, transfers and
-// the last look for folds, on the CPU, among it. BM_Iterations is one resolution, as the difference of runs
-// of 45 and of 5 iterations; an iteration reads and writes 170 bytes a voxel (design 0013), `of_copy` is that
-// over the bandwidth of a copy within the device in the same process. BM_Template is ten images, each onto
-// the same fixed one, in one warm process, their affine stages (on the CPU) among it.
+// the last look for folds, on the CPU, among it. BM_Passes is each pass alone, ten launches in a row, with
+// the bytes that it has to read and write; the displacement is some voxels, smooth. BM_Iterations is one
+// resolution, as the difference of runs of 45 and of 5 iterations; an iteration reads and writes 170 bytes a
+// voxel (design 0013), `of_copy` is that over the bandwidth of a copy within the device in the same process.
+// BM_Template is ten images, each onto the same fixed one, in one warm process, their affine stages (on the
+// CPU) among it.
 
 #include <benchmark/benchmark.h>
 
@@ -15,7 +17,9 @@
 #include <vector>
 
 #include "../../tests/registration/phantom.hpp"
-#include "core/cuda/owners.hpp"
+#include "core/cuda/memory.hpp"
+#include "registration/greedy_kernels.hpp"
+#include "registration/smooth.hpp"
 #include "warploom/core/threads.hpp"
 #include "warploom/registration/workflow.hpp"
 
@@ -94,7 +98,113 @@ BENCHMARK(BM_Whole)
     ->ArgNames({"side", "ssd"})
     ->ArgsProduct({{64, 128, 192, 256}, {0, 1}})
     ->UseManualTime()
-    ->Unit(benchmark::kMillisecond);
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(5);
+
+/// All of an iteration, and the look for folds of every tenth.
+enum Pass { kWarp, kStatistics, kForce, kSmoothUpdate, kLongest, kSmoothField, kFolds };
+
+void BM_Passes(benchmark::State& state) {
+  static constexpr struct {
+    const char* name;
+    int bytes;  // a voxel, read and written
+  } kPasses[] = {
+      {"draw both images", 29},  {"window statistics", 29}, {"force", 40},
+      {"smooth the update", 24}, {"longest vector", 12},    {"add and smooth the displacement", 36},
+      {"look for folds", 12}};
+  const auto pass = static_cast<Pass>(state.range(1));
+  const auto side = static_cast<int>(state.range(0));
+  const DeviceGrid grid{side, side, side};
+  const auto voxels = static_cast<std::uint64_t>(grid.voxels());
+  const CudaStream stream = make_stream();
+  PinnedPair staging(stream.get(), 4 << 20);
+  const auto h = make_device<float>(3 * voxels), force = make_device<float>(3 * voxels),
+             image = make_device<float>(voxels), warped = make_device<float>(2 * voxels),
+             statistics = make_device<float>(5 * voxels);
+  const auto counts = make_device<std::uint8_t>(voxels);
+  const auto marks = make_device<int>(voxels);
+  const auto parts = make_device<double>(1 << 20);
+  const auto longest = make_device<unsigned>(2);
+  const auto failing = make_device<int>(2);
+  std::vector<float> smooth(3 * voxels);
+  const auto wave = [](std::int64_t i, double length) { return std::sin(static_cast<double>(i) / length); };
+  for (std::size_t i = 0; i < smooth.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    smooth[i] = static_cast<float>(3 * wave(at % side, 31) * wave(at / side % side, 37) *
+                                   wave(at / side / side % side, 41));
+  }
+  for (float* to : {h.get(), force.get()}) staging.upload(to, smooth.data(), 3 * sizeof(float) * voxels);
+  for (float* to : {image.get(), warped.get(), warped.get() + voxels})
+    staging.upload(to, smooth.data(), sizeof(float) * voxels);
+  for (int c = 0; c < 5; ++c)
+    staging.upload(statistics.get() + static_cast<std::uint64_t>(c) * voxels, smooth.data(),
+                   sizeof(float) * voxels);
+  cuda_check(cudaMemsetAsync(counts.get(), 1, voxels, stream.get()), "cudaMemsetAsync");
+  cuda_check(cudaMemsetAsync(marks.get(), 0, sizeof(int) * voxels, stream.get()), "cudaMemsetAsync");
+  cuda_check(cudaMemsetAsync(longest.get(), 0, 2 * sizeof(unsigned), stream.get()), "cudaMemsetAsync");
+
+  const DeviceLevel level{image.get(), nullptr, grid};
+  const DeviceMap same_map{{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}};
+  const WarpArguments warp{grid, level, level, same_map, same_map, h.get(), warped.get(), counts.get()};
+  const LnccArguments lncc{
+      grid,        2,         window_planes(grid), 1e-3F, warped.get(), counts.get(), statistics.get(),
+      parts.get(), {1, 1, 1}, force.get()};
+  const auto smoothing = [&](const DeformOptions& options, bool field) {
+    SmoothArguments a{};
+    const std::vector<float> taps = gaussian(field ? 0.5 : options.smooth_update);
+    a.grid = grid, a.radius = static_cast<int>(taps.size() / 2), a.planes = smoothing_planes(grid);
+    for (auto& axis : a.taps) std::copy(taps.begin(), taps.end(), axis);
+    a.a = field ? h.get() : force.get(), a.b = field ? statistics.get() : nullptr;
+    a.longest = longest.get(), a.step = 0.5F, a.shortest = 0.02F;
+    a.out = field ? force.get() : statistics.get();
+    return a;
+  };
+  const SmoothArguments update = smoothing({}, false), field = smoothing({}, true);
+  const FoldArguments folds{grid,          h.get(),          1, 0.05, 1, marks.get(), statistics.get(),
+                            failing.get(), failing.get() + 1};
+  const auto once = [&] {
+    switch (pass) {
+      case kWarp:
+        return launch_warp(warp, stream.get());
+      case kStatistics:
+        return launch_lncc(lncc, stream.get());
+      case kForce:
+        return launch_lncc_force(lncc, stream.get());
+      case kSmoothUpdate:
+        return launch_smooth(update, stream.get());
+      case kLongest:
+        return launch_longest(statistics.get(), grid.voxels(), longest.get() + 1, stream.get());
+      case kSmoothField:
+        return launch_smooth(field, stream.get());
+      case kFolds:
+        return launch_find_folds(folds, stream.get());
+    }
+    return cudaErrorInvalidValue;
+  };
+  cuda_check(once(), kPasses[pass].name);
+  constexpr int kLaunches = 10;
+  const CudaEvent start = make_event(), end = make_event();
+  double seconds = 0;
+  for (auto _ : state) {
+    cuda_check(cudaEventRecord(start.get(), stream.get()), "cudaEventRecord");
+    for (int k = 0; k < kLaunches; ++k) cuda_check(once(), kPasses[pass].name);
+    cuda_check(cudaEventRecord(end.get(), stream.get()), "cudaEventRecord");
+    cuda_check(cudaEventSynchronize(end.get()), "cudaEventSynchronize");
+    state.SetIterationTime(seconds_between(start, end) / kLaunches);
+    seconds += seconds_between(start, end) / kLaunches;
+  }
+  const double bytes =
+      kPasses[pass].bytes * static_cast<double>(voxels) * static_cast<double>(state.iterations());
+  state.SetLabel(kPasses[pass].name);
+  state.counters["GB_per_s"] = 1e-9 * bytes / seconds;
+  state.counters["of_copy"] = bytes / seconds / copy_bandwidth();
+}
+BENCHMARK(BM_Passes)
+    ->ArgNames({"side", "pass"})
+    ->ArgsProduct({{128, 256}, benchmark::CreateDenseRange(kWarp, kFolds, 1)})
+    ->UseManualTime()
+    ->Unit(benchmark::kMicrosecond)
+    ->Iterations(5);
 
 void BM_Iterations(benchmark::State& state) {
   const Space space = cube(state.range(0));

@@ -27,9 +27,9 @@ struct Group {
   static constexpr int kWarps = kSize / 32, kMost = 5;
   struct Shared {
     std::int32_t words[2][kMost][kWarps];
-    std::int32_t (*exterior)[kPlaces];  // the block's: Tables::exterior by b_j and b_(j+1), b_i and b_(i-1)
   };
   Shared* shared;
+  const std::int32_t (*exterior)[kPlaces];  // Tables::exterior by b_j and b_(j+1), b_i and b_(i-1)
   int rank, turn = 0;
 
   __device__ void sync() const {
@@ -142,7 +142,7 @@ class Finisher {
       for (int k = 0; k < kColumnsAtOnce; ++k) {
         const int j = min(first + k, s_.n);
         best[k] = kNone;
-        end[k] = group_.shared->exterior[place(codes_[j], j < s_.n ? codes_[j + 1] : kBases)];
+        end[k] = group_.exterior[place(codes_[j], j < s_.n ? codes_[j + 1] : kBases)];
       }
       for (int i = 1 + group_.rank; i <= first; i += kRowsAtOnce * kSize) {
         std::int32_t pair[kRowsAtOnce][kColumnsAtOnce];
@@ -303,11 +303,10 @@ __global__ void __launch_bounds__(kSize == 32 ? 128 : kSize, 1)
             ->exterior[row / (kBases + 1)][column / (kBases + 1)][row % (kBases + 1)][column % (kBases + 1)];
   }
   const int rank = static_cast<int>(threadIdx.x) % kSize, group = static_cast<int>(threadIdx.x) / kSize;
-  if (rank == 0) shared[group].exterior = exterior;
   __syncthreads();
   const int sequence = static_cast<int>(blockIdx.x) * kGroups + group;
   if (sequence >= launch.count) return;
-  Finisher<kSize>(launch, sequence, {shared + group, rank}).run();
+  Finisher<kSize>(launch, sequence, {shared + group, exterior, rank}).run();
 }
 
 }  // namespace

@@ -30,6 +30,19 @@ std::vector<int> chosen_levels(DeformMethod method, bool in_a_plane) {
   return {60, 60, 20};
 }
 
+/// Why so: design 0013.
+double chosen_smoothing(const Level& fixed, const Level& moving, const Affine& affine,
+                        const DeformOptions& options) {
+  constexpr double kUsual = 0.5, kOfSlides = 1, kHardlyAlike = 0.6;
+  if (options.method != DeformMethod::greedy || options.measure != Measure::lncc || fixed.space.grid.nz > 1)
+    return kUsual;
+  const double voxel = 4 * smallest_spacing(fixed.space);
+  const Level coarse_fixed = coarser(fixed, voxel), coarse_moving = coarser(moving, voxel);
+  TwoSidedObjective objective(coarse_fixed, coarse_moving, options.measure, options.radius);
+  Affine unused{};
+  return objective.value(affine, &unused) < kHardlyAlike ? kOfSlides : kUsual;
+}
+
 void check_options(const DeformOptions& o) {
   const auto within = [](double v, double from, double to, const char* what) {
     if (!(v >= from && v <= to))
@@ -45,23 +58,27 @@ void check_options(const DeformOptions& o) {
   for (const int n : o.iterations) within(n, 0, 100000, "the number of iterations of a resolution");
   within(o.step, 1e-3, 2, "the step [voxels]");
   within(o.smooth_update, 0, 8, "the smoothing of updates [voxels]");
-  within(o.smooth_field, 0, 8, "the smoothing of the displacement [voxels]");
+  within(o.smooth_field.value_or(0), 0, 8, "the smoothing of the displacement [voxels]");
 }
 
-// A(x + u(x)) - x [mm]
-DisplacementField in_the_world(const std::vector<float>& u, const Affine& affine, const Space& space) {
-  DisplacementField field = field_of(affine, space);
-  const GridSize grid{space.grid.nx, space.grid.ny, space.grid.nz};
-  const Affine step = compose(space.to_world, affine);
+/// A(x + u(x)) - x [mm], in the place of u.
+DisplacementField in_the_world(std::vector<float> u, const Affine& affine, const Space& space) {
+  DisplacementField field{space, std::move(u)};
+  const imaging::Grid& grid = space.grid;
   const auto voxels = static_cast<std::size_t>(grid.voxels());
-  parallel_for(grid.nz, [&](std::int64_t z) {
-    const auto plane = static_cast<std::size_t>(grid.nx * grid.ny);
-    for (std::size_t i = static_cast<std::size_t>(z) * plane; i < static_cast<std::size_t>(z + 1) * plane;
-         ++i)
+  const Affine to_target = compose(space.to_world, affine);
+  parallel_for(grid.nz * grid.ny, [&](std::int64_t row) {
+    const auto y = static_cast<double>(row % grid.ny), z = static_cast<double>(row / grid.ny);
+    float* mm = field.mm.data() + row * grid.nx;
+    for (std::size_t x = 0; x < static_cast<std::size_t>(grid.nx); ++x) {
+      const Point index{static_cast<double>(x), y, z};
+      const Point from = map_point(space.to_world, index), to = map_point(to_target, index);
+      const double by[3] = {double(mm[x]), double(mm[voxels + x]), double(mm[2 * voxels + x])};
       for (std::size_t r = 0; r < 3; ++r)
-        field.mm[r * voxels + i] =
-            static_cast<float>(double(field.mm[r * voxels + i]) + step[r][0] * double(u[i]) +
-                               step[r][1] * double(u[voxels + i]) + step[r][2] * double(u[2 * voxels + i]));
+        mm[r * voxels + x] =
+            static_cast<float>(double(static_cast<float>(to[r] - from[r])) + to_target[r][0] * by[0] +
+                               to_target[r][1] * by[1] + to_target[r][2] * by[2]);
+    }
   });
   return field;
 }
@@ -139,9 +156,10 @@ void refuse_gpu(const Run& run, std::string_view what) {
 bool runs_on_a_gpu(const DeformOptions& options) {
   const bool lncc_or_ssd = options.measure == Measure::lncc || options.measure == Measure::ssd;
   if (options.method == DeformMethod::greedy && lncc_or_ssd) return kBuiltWithCuda;
-  refuse_gpu(options.run, options.method == DeformMethod::greedy
-                              ? fmt::format("deformations by {} are found", name(options.measure))
-                              : "this method of deformation runs");
+  const std::string_view by = options.method == DeformMethod::greedy      ? name(options.measure)
+                              : options.method == DeformMethod::curvature ? "curvature"
+                                                                          : "demons";
+  refuse_gpu(options.run, fmt::format("deformations by {} are found", by));
   return false;
 }
 
@@ -170,7 +188,10 @@ Deformation estimate_deformation(const PlacedView& fixed_image, const PlacedView
   if (options.method != DeformMethod::greedy || options.measure == Measure::ssd)
     match_brightness(fixed, moving, affine);
 
+  if (!options.smooth_field) options.smooth_field = chosen_smoothing(fixed, moving, affine, options);
+
   Deformation out;
+  out.report.smooth_field = *options.smooth_field;
   out.report.device = scope.device();
   out.report.levels = options.iterations;
   out.field = in_the_world(improve_at_all(fixed, moving, affine, options, out.report), affine, fixed.space);

@@ -27,7 +27,7 @@ class Demons {
         voxels_(static_cast<std::size_t>(grid_.voxels())),
         step_(options.step),
         smooth_update_(grid_, options.smooth_update),
-        smooth_field_(grid_, options.smooth_field),
+        smooth_field_(grid_, options.smooth_field.value()),
         warped_(voxels_),
         velocity_(3 * voxels_),
         scratch_(3 * voxels_),

@@ -28,6 +28,9 @@ std::array<float, 3> force_weights(const Space& space);
 std::vector<float> deform_greedily_cpu(const Level& fixed, const Level& moving, const Affine& affine,
                                        const DeformOptions& options, DeformReport& report);
 
+/// Starts CUDA on the current device, which takes tenths of a second; what goes wrong goes wrong again later.
+void wake_gpu();
+
 /// The same on the current device, in one stream, with one allocation: see deform_greedily().
 /// @throws BadInput (an extent above 2^20), OutOfMemory, Interrupted
 std::vector<float> deform_greedily_cuda(const Level& fixed, const Level& moving, const Affine& affine,

@@ -45,7 +45,7 @@ class Greedy {
         measure_(
             make_measure(options.measure, options.radius, grid_, spacing_of(space.to_world), grid_.voxels())),
         smooth_update_(grid_, options.smooth_update),
-        smooth_field_(grid_, options.smooth_field),
+        smooth_field_(grid_, options.smooth_field.value()),
         warped_(2 * voxels_),
         force_(3 * voxels_),
         update_(3 * voxels_),

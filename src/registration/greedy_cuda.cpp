@@ -120,6 +120,8 @@ class Stream final : public GreedyQueue {
 
 }  // namespace
 
+void wake_gpu() { static_cast<void>(cudaFree(nullptr)); }
+
 std::vector<float> deform_greedily_cuda(const Level& fixed, const Level& moving, const Affine& affine,
                                         const DeformOptions& options, DeformReport& report) {
   cuda_check(cudaFree(nullptr), "starting CUDA");

@@ -143,7 +143,7 @@ class Greedy {
     for (const double spacing : spacings_) {
       LnccArguments of{};
       of.grid = device_grid(registration::coarser(middle_.space, spacing)),
-      of.planes = planes_of_block(of.grid, 1);
+      of.planes = window_planes(of.grid);
       parts = std::max<std::int64_t>(parts, lncc_launch(of).blocks());
     }
     parts_ = carver.take<double>(parts);
@@ -173,16 +173,16 @@ class Greedy {
                        h_,
                        warped_,
                        counts_};
-    LnccArguments lncc{
-        grid_, options_.radius, planes_of_block(grid_, 1), kLnccFloor, warped_, counts_, statistics_, parts_,
-        {},    force_};
+    LnccArguments lncc{grid_,   options_.radius, window_planes(grid_), kLnccFloor,
+                       warped_, counts_,         statistics_,          parts_,
+                       {},      force_};
     std::ranges::copy(force_weights(space_), lncc.weight);
     SsdArguments ssd{grid_, warped_, counts_, parts_, {}, force_};
     std::ranges::copy(lncc.weight, ssd.weight);
     // What the derivative needed of windows is no longer needed.
     float* const update = statistics_;
     SmoothArguments smooth_update = smoothing(options_.smooth_update),
-                    smooth_field = smoothing(options_.smooth_field);
+                    smooth_field = smoothing(options_.smooth_field.value());
     smooth_update.out = update, smooth_field.b = update;
 
     Progress progress("deforming", static_cast<std::uint64_t>(iterations), "iterations");
@@ -224,7 +224,7 @@ class Greedy {
   SmoothArguments smoothing(double sigma) const {
     SmoothArguments a{};
     a.grid = grid_;
-    a.planes = planes_of_block(grid_, 3);
+    a.planes = smoothing_planes(grid_);
     a.step = static_cast<float>(options_.step), a.shortest = kShortest;
     const std::vector<float> taps = gaussian(sigma);
     a.radius = static_cast<int>(taps.size() / 2);

@@ -1,4 +1,5 @@
 #include "greedy_kernels.hpp"
+#include "greedy_smooth.cuh"
 #include "greedy_voxels.cuh"
 #include "greedy_windows.cuh"
 
@@ -157,7 +158,7 @@ __global__ void __launch_bounds__(kVoxelThreads) warp_images(const WarpArguments
 /// Sums over windows of both images and what local correlation's derivative needs of them. Launch:
 /// lncc_launch().
 template <int kRadius>
-__global__ void __launch_bounds__(kTileThreads, 2) lncc_statistics(const LnccArguments a) {
+__global__ void __launch_bounds__(kTileThreads, 3) lncc_statistics(const LnccArguments a) {
   __shared__ double scratch[kTileThreads / 32];
   StatisticsPass pass{a, kRadius == kAnyRadius ? a.radius : kRadius};
   const int z = static_cast<int>(blockIdx.z) * a.planes;
@@ -194,11 +195,17 @@ __global__ void __launch_bounds__(kVoxelThreads) ssd_force(const SsdArguments a)
 
 /// Launch: smooth_launch(); a component for each third of grid.z.
 template <int kRadius, bool kTwo>
-__global__ void __launch_bounds__(kTileThreads, 2) smooth_field(const SmoothArguments a) {
-  const int parts = static_cast<int>(gridDim.z) / 3, z = static_cast<int>(blockIdx.z) % parts * a.planes;
+__global__ void __launch_bounds__(kTileThreads, 3) smooth_field(const SmoothArguments a) {
+  const int parts = static_cast<int>(gridDim.z) / 3, z = static_cast<int>(blockIdx.z) % parts * a.planes,
+            end = min(z + a.planes, a.grid.nz);
   const float scale = kTwo ? a.step / fmaxf(sqrtf(__uint_as_float(*a.longest)), a.shortest) : 0.0F;
-  SmoothPass<kTwo> pass{a, static_cast<int>(blockIdx.z) / parts * a.grid.voxels(), scale};
-  for_windows<kRadius>(pass, a.grid, a.radius, z, min(z + a.planes, a.grid.nz));
+  const std::int64_t component = static_cast<int>(blockIdx.z) / parts * a.grid.voxels();
+  if constexpr (kRadius == kAnyRadius) {
+    SmoothPass<kTwo> pass{a, component, scale};
+    for_windows<kAnyRadius>(pass, a.grid, a.radius, z, end);
+  } else {
+    smooth_tile<kRadius, kTwo>(a, component, scale, z, end);
+  }
 }
 
 /// Launch: reducing_launch().

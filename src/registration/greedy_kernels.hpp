@@ -135,14 +135,16 @@ constexpr unsigned pieces(std::int64_t extent, std::int64_t piece) {
   return static_cast<unsigned>((extent + piece - 1) / piece);
 }
 
-/// Planes of a block: enough blocks for every GPU, but not many more, since each reads 2 radius planes
-/// besides.
-inline int planes_of_block(const DeviceGrid& grid, int components) {
-  const std::int64_t wanted =
-      std::int64_t{pieces(grid.nx, kTileWidth)} * pieces(grid.ny, kTileHeight) * components * grid.nz / 1024;
-  const int planes = static_cast<int>(wanted < 8 ? 8 : wanted > 64 ? 64 : wanted);
+/// Planes of a block that keeps sums along z, or sums planes before: enough blocks for every GPU, but not
+/// many more, since each reads, or sums, 2 radius planes besides.
+inline int planes_of_block(const DeviceGrid& grid, int components, int least, int most, int blocks) {
+  const std::int64_t wanted = std::int64_t{pieces(grid.nx, kTileWidth)} * pieces(grid.ny, kTileHeight) *
+                              components * grid.nz / blocks;
+  const int planes = static_cast<int>(wanted < least ? least : wanted > most ? most : wanted);
   return planes < grid.nz ? planes : grid.nz;
 }
+inline int window_planes(const DeviceGrid& grid) { return planes_of_block(grid, 1, 8, 64, 1024); }
+inline int smoothing_planes(const DeviceGrid& grid) { return planes_of_block(grid, 3, 16, 128, 512); }
 
 /// @param sums  over windows, at once
 constexpr LaunchShape window_launch(const DeviceGrid& grid, int height, int radius, int planes, int sums,
@@ -172,7 +174,11 @@ inline LaunchShape lncc_force_launch(const LnccArguments& a) {
   return window_launch(a.grid, kForceHeight, a.radius, a.planes, 5, 1);
 }
 inline LaunchShape smooth_launch(const SmoothArguments& a) {
-  return window_launch(a.grid, kTileHeight, a.radius, a.planes, 1, 3);
+  LaunchShape shape = window_launch(a.grid, kTileHeight, a.radius, a.planes, 1, 3);
+  const int high = kTileHeight + 2 * a.radius;  // a tile, and its rows summed along x
+  shape.shared =
+      static_cast<unsigned>(sizeof(float)) * static_cast<unsigned>(high * (2 * kTileWidth + 2 * a.radius));
+  return shape;
 }
 
 cudaError_t launch_warp(const WarpArguments& arguments, cudaStream_t stream);

@@ -78,22 +78,21 @@ __device__ void for_windows(Pass& pass, const DeviceGrid& grid, const int given_
     __syncthreads();  // columns are whole
 
     constexpr int kStrip = 4;  // voxels along y whose windows a thread sums together
-    for (int item = thread; item < wide * (kHeight / kStrip); item += kTileThreads) {
-      const int column = item % wide, first = item / wide * kStrip;
+    const int strips = wide * (kHeight / kStrip);
 #pragma unroll 1  // so that the ring has enough registers
-      for (int s = 0; s < kSums; ++s) {
-        const float* from = columns + s * area + first * wide + column;
-        float sums[kStrip] = {};
+    for (int item = thread; item < kSums * strips; item += kTileThreads) {
+      const int s = item / strips, column = item % strips % wide, first = item % strips / wide * kStrip;
+      const float* from = columns + s * area + first * wide + column;
+      float sums[kStrip] = {};
 #pragma unroll(kAny ? 1 : kDepth + kStrip - 1)
-        for (int k = 0; k < 2 * radius + kStrip; ++k) {
-          const float value = from[k * wide];
+      for (int k = 0; k < 2 * radius + kStrip; ++k) {
+        const float value = from[k * wide];
 #pragma unroll
-          for (int j = 0; j < kStrip; ++j)
-            if (k >= j && k - j <= 2 * radius) sums[j] += pass.weight(1, k - j) * value;
-        }
-#pragma unroll
-        for (int j = 0; j < kStrip; ++j) rows[(s * kHeight + first + j) * wide + column] = sums[j];
+        for (int j = 0; j < kStrip; ++j)
+          if (k >= j && k - j <= 2 * radius) sums[j] += pass.weight(1, k - j) * value;
       }
+#pragma unroll
+      for (int j = 0; j < kStrip; ++j) rows[(s * kHeight + first + j) * wide + column] = sums[j];
     }
     __syncthreads();  // rows are whole, columns may be overwritten
 

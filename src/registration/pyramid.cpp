@@ -79,15 +79,29 @@ Level finest_level(const PlacedView& image, const imaging::Mask& mask, const cha
         fmt::format("{} has {} voxels; at most 2^31 are registered: resample it to larger voxels first", what,
                     values.size()));
 
-  Level level{image.space(), {values.begin(), values.end()}, {}};
-  std::size_t counted = 0, finite = 0;
-  double sum = 0, squares = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i])) continue;
-    ++finite;
-    if (!mask.empty() && mask[i] == 0) continue;
-    ++counted, sum += double(values[i]), squares += double(values[i]) * double(values[i]);
-  }
+  Level level{image.space(), {}, {}};
+  struct Of {
+    std::size_t counted = 0, finite = 0;
+    double sum = 0, squares = 0;
+  };
+  std::vector<Of> planes(static_cast<std::size_t>(image.image.grid.nz));
+  const std::size_t plane = values.size() / planes.size();
+  const auto for_planes = [&](const auto& body) {
+    parallel_for(static_cast<std::int64_t>(planes.size()), [&](std::int64_t z) {
+      Of& of = planes[static_cast<std::size_t>(z)];
+      const std::size_t from = static_cast<std::size_t>(z) * plane;
+      for (std::size_t i = from; i < from + plane; ++i) body(i, of);
+    });
+  };
+  for_planes([&](std::size_t i, Of& of) {
+    if (!std::isfinite(values[i])) return;
+    ++of.finite;
+    if (!mask.empty() && mask[i] == 0) return;
+    ++of.counted, of.sum += double(values[i]), of.squares += double(values[i]) * double(values[i]);
+  });
+  auto [counted, finite, sum, squares] = Of{};
+  for (const Of& of : planes)
+    counted += of.counted, finite += of.finite, sum += of.sum, squares += of.squares;
   if (finite == 0) throw BadInput(fmt::format("{} has no value that is finite", what));
   if (counted == 0) throw BadInput(fmt::format("the mask of {} leaves no voxel", what));
   const double mean = sum / static_cast<double>(counted);
@@ -95,13 +109,14 @@ Level finest_level(const PlacedView& image, const imaging::Mask& mask, const cha
   if (!(deviation > 1e-6 * std::abs(mean)) || !std::isfinite(deviation))
     throw BadInput(fmt::format("{} has the value {:g} everywhere: there is nothing to align", what, mean));
 
+  level.data.resize(values.size());
   if (counted != values.size()) level.counts.assign(values.size(), 1);
-  for (std::size_t i = 0; i < values.size(); ++i) {
+  for_planes([&](std::size_t i, const Of&) {
     const bool counts = std::isfinite(values[i]) && (mask.empty() || mask[i] != 0);
     if (!counts) level.counts[i] = 0;
     level.data[i] =
         std::isfinite(values[i]) ? static_cast<float>((double(values[i]) - mean) / deviation) : 0.0F;
-  }
+  });
   return level;
 }
 
@@ -135,10 +150,12 @@ Space coarser(Space space, double spacing) {
   return space;
 }
 
-Level coarser(Level level, double spacing) {
-  for (int axis = axis_to_halve(level.space, spacing); axis >= 0; axis = axis_to_halve(level.space, spacing))
-    level = halve(level, axis);
-  return level;
+Level coarser(const Level& level, double spacing) {
+  int axis = axis_to_halve(level.space, spacing);
+  if (axis < 0) return level;
+  Level out = halve(level, axis);
+  while ((axis = axis_to_halve(out.space, spacing)) >= 0) out = halve(out, axis);
+  return out;
 }
 
 }  // namespace warploom::registration

@@ -25,7 +25,7 @@ Level finest_level(const PlacedView& image, const imaging::Mask& mask, const cha
 /// sqrt(2) times that, and 8 voxels and more are left. A halved axis keeps its middle, and so flipped images
 /// give flipped levels: an even number of voxels is averaged as (1 3 3 1)/8, an odd one as (1 8 14 8 1)/32,
 /// which has the same variance.
-Level coarser(Level level, double spacing);
+Level coarser(const Level& level, double spacing);
 
 /// Its grid alone.
 Space coarser(Space space, double spacing);

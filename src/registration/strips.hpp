@@ -17,21 +17,23 @@ class Strips {
       : grid_(grid),
         rows_(std::min(grid.ny, std::clamp<std::int64_t>(kRowVoxels / grid.nx, 16, 64))),
         across_((grid.ny + rows_ - 1) / rows_),
-        along_((grid.nz + kPlanes - 1) / kPlanes) {}
+        planes_(std::clamp<std::int64_t>(grid.voxels() / kVoxels, 1, 16)),
+        along_((grid.nz + planes_ - 1) / planes_) {}
   std::int64_t count() const { return across_ * grid_.nz; }
   std::int64_t blocks() const { return across_ * along_; }
   /// body(strip, k) for the strips of a block, k their number in [0, count()).
   template <class Body>
   void of_block(std::int64_t block, Body&& body) const {
-    const std::int64_t across = block % across_, first = block / across_ * kPlanes, from = across * rows_;
-    for (std::int64_t z = first; z < std::min(grid_.nz, first + kPlanes); ++z)
+    const std::int64_t across = block % across_, first = block / across_ * planes_, from = across * rows_;
+    for (std::int64_t z = first; z < std::min(grid_.nz, first + planes_); ++z)
       body(Strip{z, from, std::min(grid_.ny, from + rows_)}, z * across_ + across);
   }
 
  private:
-  static constexpr std::int64_t kRowVoxels = 5000, kPlanes = 16;
+  // A small image is in the second cache anyway: fewer planes make blocks for more threads, 32 of a cube.
+  static constexpr std::int64_t kRowVoxels = 5000, kVoxels = 1 << 17;
   GridSize grid_;
-  std::int64_t rows_, across_, along_;
+  std::int64_t rows_, across_, planes_, along_;
 };
 
 /// body(strip, k) for each, on several threads.

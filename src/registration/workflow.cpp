@@ -3,12 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
+#include <future>
+#include <vector>
 
+#include "core/built_with_cuda.hpp"
 #include "core/doors.hpp"
 #include "registration/devices.hpp"
+#include "registration/greedy.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/threads.hpp"
 
 namespace warploom::registration {
 
@@ -76,8 +82,15 @@ Registration register_images(const PlacedView& fixed, const PlacedView& moving,
                   : options.method == Method::demons  ? DeformMethod::demons
                                                       : DeformMethod::greedy;
   deform.measure = align.measure, deform.radius = align.radius, deform.run = align.run;
+  std::future<void> waking;  // beside the affine stage
   if (deforms) {
-    runs_on_a_gpu(deform);  // throws before minutes have passed
+    const bool has_gpu = runs_on_a_gpu(deform);  // throws before minutes have passed
+    if constexpr (kBuiltWithCuda)
+      if (const DeviceScope scope(deform.run, "registration", has_gpu); scope.device().is_gpu())
+        waking = std::async(std::launch::async, [device = scope.device()] {
+          const OnDevice current(device);
+          wake_gpu();
+        });
     align.run.devices = {Device::cpu};
   }
   if (options.keep_start) {
@@ -99,12 +112,22 @@ Registration register_images(const PlacedView& fixed, const PlacedView& moving,
   out.certificate = certify(out.field);
   out.certificate_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const std::size_t voxels = out.field.mm.size() / 3;
+  const auto planes = static_cast<std::size_t>(out.field.space.grid.nz), plane = voxels / planes;
+  std::vector<std::array<double, 2>> lengths(planes);  // sum and largest, added up in one order
+  parallel_for(static_cast<std::int64_t>(planes), [&](std::int64_t z) {
+    auto& [sum, largest] = lengths[static_cast<std::size_t>(z)];
+    const float* mm = out.field.mm.data() + static_cast<std::size_t>(z) * plane;
+    for (std::size_t i = 0; i < plane; ++i) {
+      const double x{mm[i]}, y{mm[voxels + i]}, w{mm[2 * voxels + i]};
+      const double length = std::sqrt(x * x + y * y + w * w);
+      sum += length;
+      largest = std::max(largest, length);
+    }
+  });
   double sum = 0;
-  for (std::size_t i = 0; i < voxels; ++i) {
-    const double length = std::hypot(double(out.field.mm[i]), double(out.field.mm[voxels + i]),
-                                     double(out.field.mm[2 * voxels + i]));
-    sum += length;
-    out.largest_displacement = std::max(out.largest_displacement, length);
+  for (const auto& [of_plane, largest] : lengths) {
+    sum += of_plane;
+    out.largest_displacement = std::max(out.largest_displacement, largest);
   }
   out.mean_displacement = sum / static_cast<double>(voxels);
   return out;

@@ -287,6 +287,9 @@ TEST_F(Register, SaysWhatIsWrongAndWritesNothing) {
   refused(two + "--radius 0" + out, "--radius");
   refused(two + "--method affine --device cuda" + out, "on the CPU alone");
   refused(two + "--measure nmi --device cuda" + out, "by nmi are found on the CPU alone");
+  for (const std::string_view method : {"curvature", "demons"})
+    refused(fmt::format("{}--method {} --device cuda{}", two, method, out),
+            fmt::format("by {} are found on the CPU alone", method));
   refused(two + "--keep-init" + out, "start to keep");
   refused("fixed.nii.gz none.nii.gz" + out, "none.nii.gz");
   refused("fixed.nii.gz moving.nii.gz moving.nii.gz" + out, "2 moving images; put {}");

@@ -156,13 +156,14 @@ DOOR(Estimates, "registration::estimate_affine", "registration::estimate_deforma
   refused([&] { return estimate_affine(good, good, {.measure = no_enumerator<Measure>()}).affine; });
   refused([&] { return estimate_affine(good, good, {.radius = -1}).affine; });
   refused([&] { return estimate_affine(good, good, {.fixed_mask = imaging::Mask(5)}).affine; });
-  for (const double value : {kNan, kInfinity, -1.0})
-    for (double DeformOptions::*option :
-         {&DeformOptions::step, &DeformOptions::smooth_update, &DeformOptions::smooth_field}) {
+  for (const double value : {kNan, kInfinity, -1.0}) {
+    for (double DeformOptions::*option : {&DeformOptions::step, &DeformOptions::smooth_update}) {
       DeformOptions options;
       options.*option = value;
       refused([&] { return estimate_deformation(good, good, same, options).field.mm; });
     }
+    refused([&] { return estimate_deformation(good, good, same, {.smooth_field = value}).field.mm; });
+  }
   for (const std::vector<int>& iterations : {std::vector<int>{-1}, std::vector<int>(11, 1)})
     refused([&] { return estimate_deformation(good, good, same, {.iterations = iterations}).field.mm; });
   refused([] { return name(no_enumerator<Motion>()); });

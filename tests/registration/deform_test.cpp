@@ -250,8 +250,32 @@ TEST(EstimateDeformation, OnAGpuIsGreedyByCorrelationOrDifferencesAlone) {
   EXPECT_THAT(message({.measure = Measure::nmi, .run = {.devices = {Device::cuda}}}),
               testing::HasSubstr("by nmi are found on the CPU alone"));
   EXPECT_THAT(message({.method = DeformMethod::curvature, .run = {.devices = {Device::cuda}}}),
-              testing::HasSubstr("on the CPU alone"));
+              testing::HasSubstr("by curvature are found on the CPU alone"));
   EXPECT_THROW(estimate_affine(head, head, {.run = {.devices = {Device::cuda}}}), NoDevice);
+}
+
+TEST(EstimateDeformation, SmoothsMoreWhereImagesInAPlaneAreHardlyAlike) {
+  const auto chosen = [](const PlacedImage& fixed, const PlacedImage& moving) {
+    return estimate_deformation(fixed, moving, identity_affine(), {.iterations = {1}}).report.smooth_field;
+  };
+  const auto texture = [](std::int64_t nz, double along_x, double along_y) {
+    PlacedImage out = head_on(space_around(90, 80, nz));
+    std::size_t i = 0;
+    for (std::int64_t z = 0; z < nz; ++z)
+      for (std::int64_t y = 0; y < 80; ++y)
+        for (std::int64_t x = 0; x < 90; ++x)
+          out.image.data[i++] = static_cast<float>(std::sin(along_x * static_cast<double>(x)) *
+                                                   std::sin(along_y * static_cast<double>(y)));
+    return out;
+  };
+  const PlacedImage one = texture(1, 0.21, 0.13), other = texture(1, 0.12, 0.23);
+  EXPECT_EQ(chosen(one, other), 1);
+  EXPECT_EQ(chosen(other, one), 1);
+  EXPECT_EQ(chosen(one, one), 0.5);
+  EXPECT_EQ(chosen(texture(9, 0.21, 0.13), texture(9, 0.12, 0.23)), 0.5);
+  EXPECT_EQ(estimate_deformation(one, other, identity_affine(), {.iterations = {1}, .smooth_field = 0.7})
+                .report.smooth_field,
+            0.7);
 }
 
 TEST(EstimateDeformation, RefusesWhatMakesNoSense) {

@@ -285,6 +285,7 @@ DeformReport expect_the_cpus(const Space& space, DeformOptions options, float to
   const PlacedImage fixed = head_on(space, bent), moving = head_on(moving_space);
   options.run.devices = {Device::cpu};
   const Deformation expected = estimate_deformation(fixed, moving, identity_affine(), options);
+  options.smooth_field = expected.report.smooth_field;
   const auto found = [&] {
     SimulatedQueue queue;
     DeformReport report;

@@ -90,6 +90,19 @@ TEST(Dependence, BetweenStatementsCountsCommonLoops) {
                   "flow S1 -> S1 on C, distance (0, 0, +), carried by k, reduction: (0, 0, 0) -> (0, 0, 1)"));
 }
 
+TEST(Dependence, GoesPastAWriteThatMayNotRun) {
+  const Nest nest = analyse(R"(
+void f(int n, float a[n], float t[n], float b[n]) {
+  for (int i = 0; i < n; i++) {
+    t[i] = a[i];
+    if (a[i] > 0.0f) t[i] = 1.0f;
+    b[i] = t[i];
+  }
+})");
+  EXPECT_THAT(dependence_texts(nest), testing::Contains(testing::StartsWith("flow S0 -> S2 on t")));
+  EXPECT_THAT(dependence_texts(nest), testing::Contains(testing::StartsWith("flow S1 -> S2 on t")));
+}
+
 TEST(Dependence, OfADecreasingLoopIsPositiveWhereLater) {
   const Nest nest = analyse(R"(
 void f(int n, float A[n + 1]) {

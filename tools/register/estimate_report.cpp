@@ -19,7 +19,7 @@ Json as_json(const Estimate& e) {
     options["levels"] = r.deform->levels;
     options["step"] = e.options.deform.step;
     options["smooth_update"] = e.options.deform.smooth_update;
-    options["smooth_field"] = e.options.deform.smooth_field;
+    options["smooth_field"] = r.deform->smooth_field;
     options["allow_folds"] = e.options.deform.allow_folds;
   }
   Json rows;
