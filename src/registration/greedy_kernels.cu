@@ -158,7 +158,7 @@ __global__ void __launch_bounds__(kVoxelThreads) warp_images(const WarpArguments
 /// Sums over windows of both images and what local correlation's derivative needs of them. Launch:
 /// lncc_launch().
 template <int kRadius>
-__global__ void __launch_bounds__(kTileThreads, 2) lncc_statistics(const LnccArguments a) {
+__global__ void __launch_bounds__(kTileThreads, 3) lncc_statistics(const LnccArguments a) {
   __shared__ double scratch[kTileThreads / 32];
   StatisticsPass pass{a, kRadius == kAnyRadius ? a.radius : kRadius};
   const int z = static_cast<int>(blockIdx.z) * a.planes;

@@ -490,11 +490,17 @@ io::Recording recording_of_two() {
   return recording;
 }
 
-DOOR(RecordedQueries, "search::query_of_range", "search::queries_labelled", "search::match_rates",
-     "search::at_rate_of(const Recording &, std::span<const RecordedQuery>)", "search::placed",
-     "search::sources_in", "search::find_options", "search::RecordedQuery::channel",
-     "search::RecordedQuery::channels", "search::RecordedQuery::length", "search::RecordedQuery::source",
-     "search::search_recording", "search::make_hits", "search::ranking", "search::Ranked::operator*") {
+DOOR(
+    RecordedQueries,
+    "search::query_of_range(const Recording &, const Signal &, const std::filesystem::path &, const std::string &, double, double)",
+    "search::query_of_range(const Recording &, const std::filesystem::path &, const std::string &, double, double)",
+    "search::queries_labelled", "search::match_rates",
+    "search::at_rate_of(const Recording &, std::span<const RecordedQuery>)", "search::placed",
+    "search::sources_in", "search::find_options", "search::RecordedQuery::channel",
+    "search::RecordedQuery::channels", "search::RecordedQuery::length", "search::RecordedQuery::source",
+    "search::search_recording(Recording &, const Signal &, const std::filesystem::path &, std::span<const RecordedQuery>, const SearchOptions &)",
+    "search::search_recording(Recording &, const std::filesystem::path &, std::span<const RecordedQuery>, const SearchOptions &)",
+    "search::make_hits", "search::ranking", "search::Ranked::operator*") {
   io::Recording recording = recording_of_two();
   const RecordedQuery query = query_of_range(recording, "f", "step", 4, 6);
   for (const double odd : kOddNumbers) {

@@ -80,7 +80,9 @@ DOOR(Resample, "signal::resample", "signal::common_rate", "signal::prepare") {
   refused([&] { return prepare(recording, {}, "x"), 0; });
 }
 
-DOOR(Cut, "signal::cut") {
+DOOR(
+    Cut, "signal::cut(const Recording &, double, double, const std::string &)",
+    "signal::cut(const Recording &, std::span<const std::span<const float>>, double, double, const std::string &)") {
   refused([] { return cut({}, 0, 1, "").channels; });
   for (const double odd : kOdd) {
     survives([&] { return cut(walk(), odd, 1, "").channels; });
