@@ -72,7 +72,7 @@ def test_a_rewritten_module_computes_the_same_with_half_of_the_bytes():
 def test_what_is_not_understood_is_handed_on(text):
     hook = hooks.Hook("test", {"whole_program": True, **ALWAYS})
     assert hook.rewrite(text) is text
-    assert hook.left_alone or not text or hook.kernels == [("turn", 2048, 2048, "fewer than two of its objects may share storage")]
+    assert hook.left_alone or not text or [k[:3] for k in hook.kernels] == [("turn", 2048, 2048)]
 
 
 class Library:

@@ -60,6 +60,13 @@ Marks marks_of(const Bases& s, std::string_view constraint, const Loops& loops) 
         throw BadInput(fmt::format("the constraint's character {} is '{}'; it has . | x < > ( and )", k, c));
     }
   }
+  if (loops.enforces()) {
+    marks.forced.assign(s.codes.size(), false);
+    for (std::int64_t k = 1; k <= s.size(); ++k) {
+      const char c = constraint[static_cast<std::size_t>(k - 1)];
+      marks.forced[static_cast<std::size_t>(k)] = c == '|' || c == '(' || c == ')';
+    }
+  }
   if (!open.empty()) throw BadInput(fmt::format("the constraint's '(' at {} is not closed", open.back().at));
   return marks;
 }

@@ -11,6 +11,7 @@ namespace warploom::fold {
 /// Which pairs a constraint leaves. The bases i < j may pair if first[i] == second[j].
 struct Marks {
   std::vector<std::int32_t> first = {}, second = {};  ///< by base, counted from 1; empty: all may pair
+  std::vector<bool> forced = {};                      ///< by base: it has to pair; empty: none has
   /// Whether the constraint names a pair that ends at j: it may be longer than Model::max_span.
   bool names_pair(std::int64_t j) const {
     return !second.empty() && second[static_cast<std::size_t>(j)] % 2 == 1;

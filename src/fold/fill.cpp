@@ -6,6 +6,7 @@
 #include <limits>
 #include <new>
 #include <thread>
+#include <utility>
 
 #include "core/instruction_sets.hpp"
 #include "warploom/core/error.hpp"
@@ -19,7 +20,7 @@ namespace {
 struct Boundary {
   std::int32_t c[kHalo], interior[kHalo], interior_1n[kHalo], interior_23[kHalo], end[kHalo];
   std::int32_t generic[kMaxLoop + 1];
-  std::int32_t m, m2, unrestricted;
+  std::int32_t m2[2], m, unrestricted;
 };
 static_assert(sizeof(Boundary) % sizeof(std::int32_t) == 0);
 
@@ -32,6 +33,7 @@ void fill_none(T& data) {
 void fill_strip(const Bases& s, const Loops& loops, std::int64_t first, Strip& strip) {
   const Energies& e = loops.numbers();
   const auto base = [&](std::int64_t k) { return k <= s.size() ? s.codes[k] : Base{0}; };
+  const bool once = loops.bases_count_once();
   strip.first = first;
   const int rows = static_cast<int>(std::min<std::int64_t>(kRows, s.size() - first + 1));
   for (int r = 0; r < kRows; ++r) {
@@ -46,6 +48,7 @@ void fill_strip(const Bases& s, const Loops& loops, std::int64_t first, Strip& s
       const int type = r < rows ? loops.pair(base(first + r), bj) : 0;
       strip.end_outside[x][r] = strip.end_inside[x][r] =
           type != 0 && loops.closes(type) ? loops.end(type) : kNone;
+      strip.seen[x][r] = static_cast<std::uint8_t>(loops.reversed(type));
       if (type != 0) strip.pairing[x][strip.pairings[x]++] = static_cast<std::uint8_t>(r);
     }
     for (int y = 0; y < kBases; ++y) {
@@ -58,7 +61,7 @@ void fill_strip(const Bases& s, const Loops& loops, std::int64_t first, Strip& s
         const std::int64_t i = first + r;
         const Base before = s.codes[i - 1], behind = base(i + 1);
         const int type = loops.pair(base(i), bj), seen = loops.reversed(type);
-        in.stem[r] = loops.multi_stem(type, before, beside);
+        in.stem[r] = once ? loops.multi_stem(type, -1, -1) : loops.multi_stem(type, before, beside);
         if (const int inner = loops.pair(beside, behind); inner != 0) {
           o.stack[r] = e.stack[type][inner];
           if (loops.closes(type) && loops.closes(inner)) o.bulge_right[r] = e.bulge[1] + e.stack[type][inner];
@@ -71,7 +74,7 @@ void fill_strip(const Bases& s, const Loops& loops, std::int64_t first, Strip& s
         o.interior_1n[r] = e.mismatch_interior_1n[type][behind][beside];
         o.interior_23[r] = e.mismatch_interior_23[type][behind][beside];
         o.hairpin[r] = e.mismatch_hairpin[type][behind][beside];
-        o.closing[r] = loops.multi_closing(type, beside, behind);
+        o.closing[r] = once ? loops.multi_closing(type, -1, -1) : loops.multi_closing(type, beside, behind);
         const int over_one = loops.pair(beside, base(i + 2));
         if (over_one != 0 && loops.closes(over_one)) o.bulge_left[r] = e.bulge[1] + e.stack[type][over_one];
       }
@@ -79,10 +82,38 @@ void fill_strip(const Bases& s, const Loops& loops, std::int64_t first, Strip& s
   }
 }
 
+void fill_dangling(const Bases& s, const Loops& loops, const Strip& strip, Dangling& d) {
+  const auto base = [&](std::int64_t k) { return k <= s.size() ? s.codes[k] : Base{0}; };
+  const std::int32_t b = loops.multi_base();
+  fill_none(d);
+  for (int x = 0; x < kBases; ++x)
+    for (int r = 0; r < kRows; ++r) {
+      const std::int64_t i = strip.first + r;
+      const Base bj = static_cast<Base>(x);
+      const int type = loops.pair(base(i), bj), next = loops.pair(base(i + 1), bj);
+      for (int y = 0; y < kBases; ++y) {
+        Dangling::Closing& closing = d.closing[x * kBases + y];
+        Dangling::Stem& stem = d.stem[x * kBases + y];
+        if (type != 0) {
+          closing.behind[r] = b + loops.multi_closing(type, -1, base(i + 1));
+          closing.before[r] = b + loops.multi_closing(type, y, -1);
+          closing.both[r] = 2 * b + loops.multi_closing(type, y, base(i + 1));
+          stem.behind[r] = b + loops.multi_stem(type, -1, y);
+        }
+        if (next != 0) {
+          stem.before[r] = b + loops.multi_stem(next, base(i), -1);
+          stem.both[r] = 2 * b + loops.multi_stem(next, base(i), y);
+        }
+      }
+      if (type != 0) d.is_pair[x][type][r] = 0;
+    }
+}
+
 class Filling {
  public:
-  Filling(const Bases& s, const LoopTables& tables, const Marks& marks)
+  Filling(const Bases& s, const LoopTables& tables, const Marks& marks, const Extras& extras)
       : s_(s),
+        extras_(extras),
         tables_(tables),
         marks_(marks),
         n_(s.size()),
@@ -90,6 +121,8 @@ class Filling {
         out_(n_),
         boundary_(static_cast<std::size_t>(n_ + 1)),
         candidates_(static_cast<std::size_t>(n_ + 1)),
+        near_(static_cast<std::size_t>(n_ + 1)),
+        joints_(static_cast<std::size_t>(n_ + 1)),
         done_(static_cast<std::size_t>(strips_)),
         hairpins_(static_cast<std::size_t>(n_ + 2 * kRows), kNone),
         progress_("folding", n_ * (n_ + 1) / 2, "cells") {
@@ -98,6 +131,11 @@ class Filling {
     for (std::int64_t size = 7; size < n_; ++size)
       hairpins_[static_cast<std::size_t>(n_ - size)] = tables.loops().hairpin_of(size);
     for (auto& done : done_) done = 0;
+    if (const auto& stack = tables.loops().pseudo().stack; !stack.empty()) {
+      stack_extra_.resize(static_cast<std::size_t>(n_ + 1 + kRows));
+      for (std::int64_t i = 1; i < n_; ++i)
+        stack_extra_[i] = stack[static_cast<std::size_t>(i - 1)] + stack[static_cast<std::size_t>(i)];
+    }
     first_marks_ = marks.first;
     if (!first_marks_.empty()) first_marks_.resize(static_cast<std::size_t>(n_ + 1 + kRows), -1);
   }
@@ -111,7 +149,7 @@ class Filling {
         throw;
       }
     });
-    ends();
+    if (!tables_.loops().circular()) ends();
     return std::move(out_);
   }
 
@@ -137,13 +175,21 @@ class Filling {
     const auto filled = std::make_unique_for_overwrite<Filled>();
     fill_strip(s_, tables_.loops(), first, *strip);
     fill_none(*recent);
+    std::unique_ptr<Dangling> dangling;
+    if (tables_.loops().bases_count_once()) {
+      dangling = std::make_unique_for_overwrite<Dangling>();
+      fill_dangling(s_, tables_.loops(), *strip, *dangling);
+      strip->dangling = dangling.get();
+    }
+    std::unique_ptr<Joints> joints;
+    if (tables_.loops().coaxial()) joints = std::make_unique<Joints>(n_);
     std::int64_t seen = 0;  // the strip above is known to have come so far
     for (std::int64_t j = first + kMinHairpin + 1; j <= n_; ++j) {
       if (k > 0 && seen < j) {
         if (!wait_for(k - 1, j)) return;
         seen = done_[static_cast<std::size_t>(k - 1)].load(std::memory_order_acquire);
       }
-      column(*strip, *recent, *filled, j);
+      column(*strip, *recent, *filled, joints.get(), j);
       if (j % kPublish == 0 || j == n_)
         done_[static_cast<std::size_t>(k)].store(j, std::memory_order_release);
       if (j % 256 == 0) check_interrupt();
@@ -153,7 +199,75 @@ class Filling {
     progress_.advance(rows * (n_ - first + 1) - rows * (rows - 1) / 2);
   }
 
-  void column(const Strip& strip, Recent& recent, Filled& filled, std::int64_t j) {
+  /// Stems that may stack, as a strip sees them. A stem that another one beats wherever it could be of use is
+  /// left out, as with candidates.
+  struct Joints {
+    explicit Joints(std::int64_t n)
+        : own(static_cast<std::size_t>(n + 1)), lists(static_cast<std::size_t>(n + 1)) {}
+    std::vector<std::vector<Near>> own;  ///< in the strip's rows, by column
+    std::vector<NearList> lists;         ///< the same
+    struct First {
+      std::int64_t end;
+      std::int32_t energy;
+    };
+    /// Stems from i + 1 to `end` on the pair (i, j) that closes their multiloop, by row of i and by b_j: with
+    /// M(end + 1, j - 1) they give C(i,j).
+    std::vector<First> first[kRows][kBases];
+    Rows best;  ///< the best of these in a column
+  };
+
+  /// M between two stems of which the outer one is dropped: stems or nothing.
+  std::int32_t between(std::int64_t i, std::int64_t j) const {
+    return std::min(out_.m.at(i, j), static_cast<std::int32_t>(j - i + 1) * tables_.loops().multi_base());
+  }
+
+  /// The stem (row + 1, j), for the pairs that may close a multiloop with it at their first base.
+  void add_first(const Strip& strip, Joints& joints, const Near& stem, std::int64_t j) const {
+    const Loops& loops = tables_.loops();
+    const std::int64_t row = stem.k - 1 - strip.first;
+    if (row < 0) return;
+    for (int x = 1; x < kBases; ++x) {
+      const int outer = loops.pair(s_.codes[stem.k - 1], static_cast<Base>(x));
+      if (outer == 0 || !loops.closes(outer)) continue;
+      const std::int32_t energy = stem.energy + loops.coaxial_closing(outer, stem.seen);
+      auto& list = joints.first[row][x];
+      if (std::none_of(list.rbegin(), list.rend(),
+                       [&](const auto& other) { return other.energy + between(other.end + 1, j) <= energy; }))
+        list.push_back({j, energy});
+    }
+  }
+
+  void stack_on_first(const Strip& strip, Joints& joints, std::int64_t j) const {
+    const Base bj = s_.codes[j];
+    const std::int32_t* m = out_.m.column(j - 1);
+    fill_none(joints.best);
+    for (int n = 0; n < strip.pairings[bj]; ++n) {
+      const int r = strip.pairing[bj][n];
+      for (const auto& stem : joints.first[r][bj]) {
+        if (stem.end + 1 + kMinHairpin >= j - 1) break;
+        if (const std::int32_t rest = m[stem.end + 1]; rest < kNone / 2)
+          joints.best[r] = std::min(joints.best[r], stem.energy + rest);
+      }
+    }
+  }
+
+  /// The strip's stems (k, j - 1), for the pairs that may close a multiloop with them at their second base j.
+  void stack_on_last(const Joints& joints, std::int64_t j) {
+    const Loops& loops = tables_.loops();
+    std::vector<Joint>& list = joints_[static_cast<std::size_t>(j)];
+    for (const Near& stem : joints.own[static_cast<std::size_t>(j - 1)])
+      for (int x = 1; x < kBases; ++x) {
+        const int outer = loops.pair(static_cast<Base>(x), s_.codes[j]);
+        if (outer == 0 || !loops.closes(outer)) continue;
+        const std::int32_t energy = stem.energy + loops.coaxial_closing(outer, stem.seen);
+        if (std::none_of(list.rbegin(), list.rend(), [&](const Joint& other) {
+              return other.outer == outer && other.energy + between(stem.k, other.k - 1) <= energy;
+            }))
+          list.push_back({stem.k, energy, outer});
+      }
+  }
+
+  void column(const Strip& strip, Recent& recent, Filled& filled, Joints* joints, std::int64_t j) {
     Boundary& boundary = boundary_[static_cast<std::size_t>(j)];
     const std::size_t slot = static_cast<std::size_t>(j % kColumns);
     const std::int64_t first = strip.first;
@@ -178,10 +292,34 @@ class Filling {
     c.m_above = above.m;
     c.matrix = out_.m.column(0) + first;
     c.offset = &Triangle::offset;
+    c.pairs = std::as_const(out_.c).column(0) + first;
+    std::vector<Near>& near = near_[static_cast<std::size_t>(j)];
+    if (joints != nullptr) {
+      stack_on_first(strip, *joints, j);
+      stack_on_last(*joints, j);
+      c.coaxial = joints->best;
+      c.near = {near.data(), static_cast<int>(near.size())};
+      c.own_near = joints->lists.data();
+      const std::vector<Joint>& last = joints_[static_cast<std::size_t>(j)];
+      c.joints = last.data(), c.joint_count = static_cast<int>(last.size());
+    }
     c.candidates = candidates.data();
     c.count = static_cast<int>(candidates.size());
     c.first_in_span =
         tables_.loops().max_span() > j || marks_.names_pair(j) ? 0 : j - tables_.loops().max_span() + 1;
+    Rows extra;
+    if (!extras_.empty()) {
+      std::fill_n(extra, kRows, 0);
+      for (int n = 0; n < strip.pairings[s_.codes[j]]; ++n) {
+        const int r = strip.pairing[s_.codes[j]][n];
+        if (first + r < j) extra[r] = extras_.pair(first + r, j);
+      }
+      c.extra = extra;
+    }
+    if (!stack_extra_.empty()) {
+      c.stack_extra = stack_extra_.data() + first;
+      c.column_stack_extra = stack_extra_[static_cast<std::size_t>(j - 1)];
+    }
     if (!first_marks_.empty())
       c.marks = first_marks_.data() + first, c.mark = marks_.second[static_cast<std::size_t>(j)];
     kernels_.column(strip, tables_.small(), tables_.constants(), recent, c, filled);
@@ -191,6 +329,14 @@ class Filling {
         static_cast<std::size_t>(std::min<std::int64_t>(kRows, j - first + 1)) * sizeof(std::int32_t);
     std::memcpy(out_.c.column(j) + first, filled.c, bytes);
     std::memcpy(out_.m.column(j) + first, filled.m, bytes);
+    if (joints != nullptr) {
+      if (!near.empty() && near.back().k == first + kRows) add_first(strip, *joints, near.back(), j);
+      std::vector<Near>& own = joints->own[static_cast<std::size_t>(j)];
+      own.assign(filled.near, filled.near + filled.near_count);
+      for (const Near& stem : own) add_first(strip, *joints, stem, j);
+      joints->lists[static_cast<std::size_t>(j)] = {own.data(), static_cast<int>(own.size())};
+      near.insert(near.end(), own.begin(), own.end());
+    }
     // For the strip below in this column, and for this one in the next.
     std::memcpy(boundary.c, recent.c[slot], sizeof boundary.c);
     std::memcpy(boundary.interior, recent.interior[slot], sizeof boundary.interior);
@@ -201,28 +347,46 @@ class Filling {
       boundary.generic[u] = recent.generic[u][0];
       recent.generic[u][kRows] = above.generic[u];
     }
-    boundary.m = recent.m[0], boundary.m2 = recent.m2[0], boundary.unrestricted = recent.unrestricted[0];
-    recent.m2[kRows] = above.m2, recent.unrestricted[kRows] = above.unrestricted;
+    boundary.m = recent.m[0], boundary.unrestricted = recent.unrestricted[0];
+    for (int k = 0; k < 2; ++k) boundary.m2[k] = recent.m2[k], recent.m2[kRows + k] = above.m2[k];
+    recent.unrestricted[kRows] = above.unrestricted;
+  }
+
+  /// What a pair (i, j) adds outside of all pairs, by i, with bases beside it that count.
+  std::vector<std::int32_t> exterior_stems(Base bj, bool before, int behind) const {
+    const Loops& loops = tables_.loops();
+    std::vector<std::int32_t> stems(static_cast<std::size_t>(n_ + 1), kNone);
+    for (std::int64_t i = 1; i <= n_; ++i)
+      if (const int type = loops.pair(s_.codes[i], bj); type != 0)
+        stems[i] = loops.exterior_stem(type, before && i > 1 ? s_.codes[i - 1] : -1, behind);
+    return stems;
   }
 
   /// f(j), the least energy of the first j bases.
   void ends() {
-    const Loops& loops = tables_.loops();
+    const bool once = tables_.loops().bases_count_once();
     out_.f.assign(static_cast<std::size_t>(n_ + 1), 0);
-    // By b_j and b_(j+1), 5 where j is the last: what a pair (i, j) adds, by i.
-    std::vector<std::vector<std::int32_t>> stems(kBases * (kBases + 1));
+    // By b_j and b_(j+1), 5 where j is the last, and whether the base before counts.
+    std::vector<std::vector<std::int32_t>> stems(2 * kBases * (kBases + 1));
+    const auto stem = [&](std::int64_t j, bool before, bool behind) {
+      const int beside = behind && j < n_ ? s_.codes[j + 1] : kBases;
+      auto& ends =
+          stems[static_cast<std::size_t>((s_.codes[j] * (kBases + 1) + beside) * 2 + (before ? 1 : 0))];
+      if (ends.empty()) ends = exterior_stems(s_.codes[j], before, beside < kBases ? beside : -1);
+      return ends.data();
+    };
+    // The best of stems (i, j) with f(i - 1 - apart).
+    const auto best = [&](std::int64_t j, std::int64_t apart, const std::int32_t* ends) {
+      return kernels_.best_end(out_.f.data(), out_.c.column(j) + 1 + apart, ends + 1 + apart,
+                               j - kMinHairpin - 1 - apart);
+    };
     for (std::int64_t j = kMinHairpin + 2; j <= n_; ++j) {
-      const int beside = j < n_ ? s_.codes[j + 1] : kBases;
-      std::vector<std::int32_t>& stem = stems[static_cast<std::size_t>(s_.codes[j] * (kBases + 1) + beside)];
-      if (stem.empty()) {
-        stem.resize(static_cast<std::size_t>(n_ + 1), kNone);
-        for (std::int64_t i = 1; i <= n_; ++i)
-          if (const int type = loops.pair(s_.codes[i], s_.codes[j]); type != 0)
-            stem[i] = loops.exterior_stem(type, i > 1 ? s_.codes[i - 1] : -1, j < n_ ? beside : -1);
-      }
-      const std::int32_t best =
-          kernels_.best_end(out_.f.data(), out_.c.column(j) + 1, stem.data() + 1, j - kMinHairpin - 1);
-      out_.f[j] = std::min(out_.f[j - 1], best);
+      std::int32_t least = std::min(out_.f[j - 1], best(j, 0, stem(j, !once, !once)));
+      if (once) least = std::min(least, best(j, 1, stem(j, true, false)));
+      if (once && j > kMinHairpin + 2)
+        least = std::min(
+            {least, best(j - 1, 0, stem(j - 1, false, true)), best(j - 1, 1, stem(j - 1, true, true))});
+      out_.f[j] = least;
       if (j % 1024 == 0) check_interrupt();
     }
   }
@@ -230,6 +394,7 @@ class Filling {
   static constexpr std::int64_t kPublish = 8;
 
   const Bases& s_;
+  const Extras& extras_;
   const LoopTables& tables_;
   const Marks& marks_;
   const RowKernels& kernels_ = *WARPLOOM_PICK(row_kernels);
@@ -237,16 +402,18 @@ class Filling {
   Matrices out_;
   std::vector<Boundary> boundary_;
   std::vector<std::vector<Candidate>> candidates_;
+  std::vector<std::vector<Near>> near_;     // of a column, in the rows of the strips that are done
+  std::vector<std::vector<Joint>> joints_;  // the same
   std::vector<std::atomic<std::int64_t>> done_;
-  std::vector<std::int32_t> hairpins_, first_marks_ = {};
+  std::vector<std::int32_t> hairpins_, first_marks_ = {}, stack_extra_ = {};
   std::atomic<bool> failed_ = false;
   Progress progress_;
 };
 
 }  // namespace
 
-Matrices fill(const Bases& s, const LoopTables& tables, const Marks& marks) {
-  return Filling(s, tables, marks).run();
+Matrices fill(const Bases& s, const LoopTables& tables, const Marks& marks, const Extras& extras) {
+  return Filling(s, tables, marks, extras).run();
 }
 
 }  // namespace warploom::fold

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fold/constraint.hpp"
+#include "fold/extras.hpp"
 #include "fold/loops.hpp"
 #include "fold/rows.hpp"
 
@@ -29,7 +30,7 @@ class Triangle {
 struct Matrices {
   explicit Matrices(std::int64_t n) : c(n), m(n) {}
   Triangle c, m;
-  std::vector<std::int32_t> f;  ///< of the first j bases
+  std::vector<std::int32_t> f;  ///< of the first j bases; empty of a circle
 };
 
 /// What a model's loops cost, as the rows of a strip want it; made once for many sequences.
@@ -47,9 +48,22 @@ class LoopTables {
 };
 
 /// @throws OutOfMemory, Interrupted
-Matrices fill(const Bases& s, const LoopTables& tables, const Marks& marks);
+Matrices fill(const Bases& s, const LoopTables& tables, const Marks& marks, const Extras& extras);
 
-/// The structure that has the energy f(n). @throws Internal: there is none, a fault of ours
-std::string trace(const Bases& s, const Loops& loops, const Matrices& matrices);
+/// A piece of a structure: the pair (i, j), or stems of a multiloop from i to j.
+struct Part {
+  std::int64_t i, j;
+  bool multi;
+};
+struct Circle {
+  std::int32_t energy;
+  std::vector<Part> parts;  ///< within the loop that joins the ends
+};
+/// The least energy of a circle.
+Circle close_circle(const Bases& s, const Loops& loops, const Matrices& matrices);
+
+/// The structure that has the energy f(n), or of `circle`. @throws Internal: there is none, a fault of ours
+std::string trace(const Bases& s, const Loops& loops, const Matrices& matrices, const Extras& extras,
+                  const Circle* circle);
 
 }  // namespace warploom::fold

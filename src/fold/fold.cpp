@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 
 #include "fold/fill.hpp"
 #include "fold/gpu_fold.hpp"
@@ -22,11 +23,16 @@ constexpr bool kBuiltWithCuda = false;
 
 /// Whether a GPU is asked for by name; without a name the CPU folds.
 /// @throws BadInput: what a GPU does not do
-bool wants_gpu(const Run& run, std::span<const std::string> constraints) {
+bool wants_gpu(const Run& run, const Model& model, std::span<const std::string> constraints) {
   const std::vector<Device>& devices = run.devices.empty() ? current_run().devices : run.devices;
   if (devices.empty() || !devices.front().is_gpu()) return false;
   if (kBuiltWithCuda && !std::ranges::all_of(constraints, &std::string::empty))
     throw BadInput("constraints are not there on a GPU: use the CPU (`device` cpu)");
+  const PseudoEnergies& pseudo = model.pseudo;
+  if (kBuiltWithCuda && (model.dangles % 2 == 1 || model.circular || !pseudo.stack.empty() ||
+                         !pseudo.unpaired.empty() || !pseudo.paired.empty()))
+    throw BadInput(
+        "dangles 1 and 3, circles and pseudo-energies are not there on a GPU: use the CPU (`device` cpu)");
   return true;
 }
 
@@ -43,17 +49,34 @@ void check_range(std::int64_t n, const Loops& loops) {
                                n, loops.least() / 100.));
 }
 
+void check_forced(const Marks& marks, std::string_view structure, const Extras& extras) {
+  for (std::size_t k = 1; k < marks.forced.size() - 1; ++k)
+    if (marks.forced[k] && structure[k - 1] == '.')
+      throw BadInput(fmt::format(
+          "no structure {}pairs all bases that the constraint names: base {} is unpaired in the best",
+          static_cast<double>(extras.penalty()) > 1000. * static_cast<double>(structure.size())
+              ? ""
+              : "was found that ",
+          k));
+}
+
 Folding fold_one(std::string_view sequence, std::string_view constraint, const LoopTables& tables) {
-  const Bases s = bases_of(sequence);
-  const Marks marks = marks_of(s, constraint, tables.loops());
-  check_range(s.size(), tables.loops());
+  const Loops& loops = tables.loops();
+  const Bases s = bases_of(sequence, loops);
+  const Marks marks = marks_of(s, constraint, loops);
+  const Extras extras(s, loops, marks.forced);
+  check_range(s.size(), loops);
   try {
     // What is free takes a tenth of a millisecond to find out, as long as a hundred bases to fold.
     if (const std::uint64_t bytes = bytes_to_fold(s.size()); bytes > kSmall)
       require_memory(bytes, fmt::format("folding {} bases", s.size()));
-    const Matrices matrices = fill(s, tables, marks);
-    Folding folding{trace(s, tables.loops(), matrices), matrices.f.back()};
-    const std::int32_t check = evaluate(s, folding.structure, tables.loops()).energy;
+    const Matrices matrices = fill(s, tables, marks, extras);
+    const std::optional<Circle> circle =
+        loops.circular() ? std::optional(close_circle(s, loops, matrices)) : std::nullopt;
+    const std::int32_t energy = circle ? circle->energy : matrices.f.back();
+    Folding folding{trace(s, loops, matrices, extras, circle ? &*circle : nullptr), energy + extras.offset()};
+    if (!marks.forced.empty()) check_forced(marks, folding.structure, extras);
+    const std::int32_t check = evaluate(s, folding.structure, loops).energy;
     if (check != folding.energy)
       throw Internal(
           fmt::format("a sequence of {} bases folds with {} but its structure has {} [0.01 kcal/mol]",
@@ -76,7 +99,7 @@ std::uint64_t bytes_to_fold(std::int64_t n) {
 
 Folding fold(std::string_view sequence, const Model& model, const Run& run, std::string_view constraint) {
   const std::string constraints[] = {std::string(constraint)};
-  const DeviceScope scope(run, "folding", wants_gpu(run, constraints) && kBuiltWithCuda);
+  const DeviceScope scope(run, "folding", wants_gpu(run, model, constraints) && kBuiltWithCuda);
   const Loops loops(model);
   const LoopTables tables(loops);
 #ifdef WARPLOOM_HAVE_CUDA
@@ -90,15 +113,20 @@ Folding fold(std::string_view sequence, const Model& model, const Run& run, std:
 }
 
 void check_sequence(std::string_view sequence, std::string_view constraint, const Model& model) {
-  const Bases s = bases_of(sequence);
-  if (!constraint.empty()) marks_of(s, constraint, Loops(model));
+  const PseudoEnergies& pseudo = model.pseudo;
+  if (constraint.empty() && pseudo.stack.empty() && pseudo.unpaired.empty() && pseudo.paired.empty()) {
+    bases_of(sequence);
+    return;
+  }
+  const Loops loops(model);
+  marks_of(bases_of(sequence, loops), constraint, loops);
 }
 
 std::vector<Folding> fold(std::span<const std::string> sequences, const Model& model, const Run& run,
                           std::span<const std::string> constraints) {
   if (!constraints.empty() && constraints.size() != sequences.size())
     throw BadInput(fmt::format("{} constraints of {} sequences", constraints.size(), sequences.size()));
-  const DeviceScope scope(run, "folding", wants_gpu(run, constraints) && kBuiltWithCuda);
+  const DeviceScope scope(run, "folding", wants_gpu(run, model, constraints) && kBuiltWithCuda);
   const Loops loops(model);
   const LoopTables tables(loops);
 #ifdef WARPLOOM_HAVE_CUDA

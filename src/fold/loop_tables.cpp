@@ -53,6 +53,12 @@ LoopTables::LoopTables(const Loops& loops)
   }
   constants_.two_three = e.interior[5] + loops.asymmetry(1);
   constants_.multi_base = loops.multi_base();
+  constants_.coaxial = loops.coaxial();
+  for (int inner = 1; inner < kPairs - 1; ++inner) {
+    constants_.coaxial_gain[inner] = loops.coaxial_gain(inner);
+    for (int outer = 1; outer < kPairs - 1; ++outer)
+      constants_.coaxial_stems[outer][inner] = loops.coaxial_stems(outer, inner);
+  }
   constants_.lonely_pairs = loops.lonely_pairs();
 }
 

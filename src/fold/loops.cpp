@@ -102,16 +102,46 @@ Bases bases_of(std::string_view sequence) {
   return s;
 }
 
+Bases bases_of(std::string_view sequence, const Loops& loops) {
+  Bases s = bases_of(sequence);
+  const PseudoEnergies& pseudo = loops.pseudo();
+  for (const std::size_t count : {pseudo.stack.size(), pseudo.unpaired.size(), pseudo.paired.size()})
+    if (count != 0 && count != sequence.size())
+      throw BadInput(fmt::format("pseudo-energies of {} bases; the sequence has {}", count, sequence.size()));
+  if (loops.circular()) {
+    s.codes.front() = s.codes[sequence.size()];
+    s.codes.back() = s.codes[1];
+  }
+  return s;
+}
+
+Bases twice(const Bases& s) {
+  Bases t;
+  t.letters = s.letters + s.letters;
+  t.codes.assign(t.letters.size() + 2, 0);
+  for (std::int64_t k = 0; k < std::ssize(t.codes); ++k)
+    t.codes[k] = s.codes[(k + s.size() - 1) % s.size() + 1];
+  return t;
+}
+
 Loops::Loops(const Model& model)
     : most_asymmetry_(model.parameters.tables().most_asymmetry),
       dangles_(model.dangles),
+      temperature_(model.temperature + 273.15),
       gu_closing_(model.gu_closing),
       lonely_pairs_(model.lonely_pairs),
+      circular_(model.circular),
+      enforces_(model.enforce_constraint),
+      pseudo_(model.pseudo),
       max_span_(model.max_span == 0 ? std::numeric_limits<std::int64_t>::max() : model.max_span) {
   if (!(model.temperature >= -273.15 && model.temperature <= 1000))
     throw BadInput(fmt::format("a temperature of {} C: it is -273.15 to 1000", model.temperature));
-  if (model.dangles != 0 && model.dangles != 2)
-    throw BadInput(fmt::format("dangles {}: they are 0 or 2 (1 and 3 are not there yet)", model.dangles));
+  if (model.dangles < 0 || model.dangles > 3)
+    throw BadInput(fmt::format("dangles {}: they are 0, 1, 2 or 3", model.dangles));
+  if (model.circular && model.dangles % 2 == 1)
+    throw BadInput(fmt::format("a circle with dangles {}; they are 0 or 2 for circles", model.dangles));
+  if (model.dangles == 3 && !model.pseudo.stack.empty())
+    throw BadInput("pseudo-energies of stacks with dangles 3; they are with 0, 1 or 2");
   if (model.max_span < 0)
     throw BadInput(fmt::format("a span of {} bases at most: it is 0 (any) or more", model.max_span));
   std::tie(e_, long_loop_) = at_temperature(model.parameters.tables(), model.temperature);
@@ -120,9 +150,49 @@ Loops::Loops(const Model& model)
           e_.mismatch_interior_23, e_.mismatch_multi, e_.mismatch_exterior, e_.dangle5, e_.dangle3, e_.int11,
           e_.int21, e_.int22, e_.hairpin, e_.bulge, e_.interior, e_.multi_base, e_.multi_closing,
           e_.multi_intern, e_.asymmetry, e_.terminal_au, e_.triloops, e_.tetraloops, e_.hexaloops);
+  constexpr std::int32_t kMostExtra = 10'000;
+  for (const auto* list : {&pseudo_.stack, &pseudo_.unpaired})
+    for (const std::int32_t energy : *list)
+      if (std::abs(static_cast<std::int64_t>(energy)) > kMostExtra)
+        throw BadInput(
+            fmt::format("a pseudo-energy of {} kcal/mol; at most 100 are possible", energy / 100.));
+  // What a loop adds in the worst case: four bases of a stack, or two of a pair and some unpaired.
+  for (const std::int32_t energy : pseudo_.stack) least_ = std::min(least_, -4 * std::abs(energy));
+  for (const std::int32_t energy : pseudo_.unpaired) least_ = std::min(least_, -4 * std::abs(energy));
+  for (const double energy : pseudo_.paired)
+    if (!(std::abs(energy) <= kMostExtra / 100.))
+      throw BadInput(fmt::format("a pseudo-energy of {} kcal/mol; at most 100 are possible", energy));
   enum { A = 1, C, G, U };
   pairs_[C][G] = 1, pairs_[G][C] = 2, pairs_[A][U] = 5, pairs_[U][A] = 6;
   if (model.gu) pairs_[G][U] = 3, pairs_[U][G] = 4;
+}
+
+std::int32_t Loops::stack_extra(const Bases& s, std::int64_t i, std::int64_t j) const {
+  if (pseudo_.stack.empty()) return 0;
+  const auto n = std::ssize(pseudo_.stack);  // of a circle, s may be it twice
+  const auto of = [&](std::int64_t k) { return pseudo_.stack[static_cast<std::size_t>((k - 1) % n)]; };
+  return s.size() < n ? 0 : of(i) + of(i + 1) + of(j - 1) + of(j);
+}
+
+std::int32_t Loops::pair_extra(std::int64_t i, std::int64_t j) const {
+  if (pseudo_.paired.empty()) return 0;
+  const auto of = [&](std::int64_t k) { return pseudo_.paired[static_cast<std::size_t>(k - 1)]; };
+  return static_cast<std::int32_t>(std::round((of(i) + of(j)) * 100.));
+}
+
+std::int32_t Loops::open_circle(std::int64_t n) const {
+  constexpr double kGas = 1.98717, kChain = 4.385;  // [cal / (K mol)]; ViennaRNA's alpha_0
+  const double kt = temperature_ * kGas / 1000.;
+  return static_cast<std::int32_t>(100. * kt * (kChain + 1.5 * std::log(static_cast<double>(n))) + 0.5);
+}
+
+std::int32_t Loops::coaxial_gain(int inner) const {
+  if (!coaxial()) return 0;
+  // M is the stem alone at most, for the outer one as well: two ends and stems are spared for one joint.
+  std::int32_t gain = 0;
+  for (int outer = 1; outer < kPairs - 1; ++outer)
+    gain = std::max(gain, end(outer) + e_.multi_intern - coaxial_stems(outer, inner));
+  return gain;
 }
 
 std::int32_t Loops::hairpin_of(std::int64_t unpaired) const {
@@ -153,7 +223,7 @@ std::int32_t Loops::interior(const Bases& s, std::int64_t i, std::int64_t j, std
   const int left = static_cast<int>(p - i - 1), right = static_cast<int>(j - q - 1), size = left + right;
   const int most = std::max(left, right), least = std::min(left, right);
   const int outer = pair(c[i], c[j]), inner = pair(c[q], c[p]);
-  if (size == 0) return e_.stack[outer][inner];
+  if (size == 0) return e_.stack[outer][inner] + stack_extra(s, i, j);
   if (!closes(outer) || !closes(inner)) return kNone;
   if (least == 0) return e_.bulge[size] + (size == 1 ? e_.stack[outer][inner] : end(outer) + end(inner));
   if (most == 1) return e_.int11[outer][inner][c[i + 1]][c[j - 1]];
@@ -166,15 +236,6 @@ std::int32_t Loops::interior(const Bases& s, std::int64_t i, std::int64_t j, std
                                                          : e_.mismatch_interior;
   return e_.interior[size] + asymmetry(most - least) + mismatch[outer][c[i + 1]][c[j - 1]] +
          mismatch[inner][c[q + 1]][c[p - 1]];
-}
-
-std::int32_t Loops::exterior_stem(int pair, int before, int behind) const {
-  if (dangles_ == 0) return end(pair);
-  const std::int32_t beside = before >= 0 && behind >= 0 ? e_.mismatch_exterior[pair][before][behind]
-                              : before >= 0              ? e_.dangle5[pair][before]
-                              : behind >= 0              ? e_.dangle3[pair][behind]
-                                                         : 0;
-  return end(pair) + beside;
 }
 
 }  // namespace warploom::fold

@@ -56,6 +56,39 @@ struct Sums {
   return best;
 }
 
+/// best[r] becomes at most prefix[r] + table[r] + energy, of rows r < end.
+inline void add_stem(const std::int32_t* prefix, const std::int32_t* table, std::int32_t energy,
+                     std::int64_t end, std::int32_t* best) {
+  std::int64_t r = 0;
+  for (; r + kLanes <= end; r += kLanes) {
+    const Vector m = load(prefix + r), sum = m + load(table + r) + energy;
+    store(best + r, lesser(load(best + r), m < kNone / 2 ? sum : all(kNone)));
+  }
+  for (; r < end; ++r)
+    if (prefix[r] < kNone / 2) best[r] = lesser(best[r], prefix[r] + table[r] + energy);
+}
+
+/// Multiloops that (i, j) closes with unpaired bases that count for it, or stacked on a stem.
+void dangling_closings(const Strip& strip, const Recent& recent, const Column& column, int end,
+                       std::int32_t* c) {
+  const std::uint8_t* code = column.codes + column.j;
+  const Dangling::Closing& closing = strip.dangling->closing[code[0] * kBases + code[-1]];
+  for (int r = 0; r < end; r += kLanes) {
+    Vector best = load(recent.m2 + r + 2) + load(closing.behind + r);
+    best = lesser(best, load(recent.m2_before + r + 1) + load(closing.before + r));
+    best = lesser(best, load(recent.m2_before + r + 2) + load(closing.both + r));
+    store(c + r, lesser(load(c + r), best));
+  }
+  if (column.coaxial == nullptr) return;
+  for (int r = 0; r < end; r += kLanes) store(c + r, lesser(load(c + r), load(column.coaxial + r)));
+  for (int n = 0; n < column.joint_count; ++n) {
+    const Joint& joint = column.joints[n];
+    const std::int64_t rows = joint.k - 5 - strip.first;
+    add_stem(column.matrix + column.offset(joint.k - 1) + 1, strip.dangling->is_pair[code[0]][joint.outer],
+             joint.energy, rows < end ? rows : end, c);
+  }
+}
+
 /// C of a strip's rows in column j. @param end  rows from it on are too near to j
 void pairs(const Strip& strip, const SmallLoops& small, const LoopConstants& loops, Recent& recent,
            const Column& column, int end, std::int32_t* c) {
@@ -77,11 +110,13 @@ void pairs(const Strip& strip, const SmallLoops& small, const LoopConstants& loo
     best = lesser(best, load(before[2] + r + 1) + load(bulge_right + r));
     best = lesser(best, load(column.hairpins + r) + load(outside.hairpin + r));
     best = lesser(best, load(recent.m2 + r + 1) + load(outside.closing + r));
-    const Vector stack =
+    Vector stack =
         load((loops.lonely_pairs ? before[1] : recent.unrestricted) + r + 1) + load(outside.stack + r);
+    if (column.stack_extra != nullptr) stack += load(column.stack_extra + r) + column.column_stack_extra;
     store(stacked + r, stack);
     store(c + r, lesser(best, stack));
   }
+  if (strip.dangling != nullptr) dangling_closings(strip, recent, column, end, c);
   // Loops that a table has whole, of rows that pair with b_j.
   const std::int32_t* one_one = small.one_one[(b0 * 5 + b1) * 5 + b2];
   const std::int32_t* one_two = small.one_two[((b0 * 5 + b1) * 5 + b2) * 5 + b3];
@@ -101,9 +136,11 @@ void pairs(const Strip& strip, const SmallLoops& small, const LoopConstants& loo
   }
   for (int r = 0; r < end; r += kLanes) {
     Vector pair = whole(load(c + r));
+    const Vector extra = column.extra == nullptr ? Vector{} : load(column.extra + r);
+    pair = pair < kNone / 2 ? pair + extra : all(kNone);
     if (column.marks != nullptr) pair = load(column.marks + r) == column.mark ? pair : all(kNone);
     if (!loops.lonely_pairs) {  // a pair stands where it stacks on the next
-      const Vector stack = load(stacked + r);
+      const Vector stack = load(stacked + r) + extra;
       store(recent.unrestricted + r, pair);
       pair = pair < kNone / 2 ? whole(stack) : pair;
     }
@@ -129,12 +166,29 @@ inline void try_candidates(const Column& column, const Candidate* candidates, in
   }
 }
 
+/// Stems of the strip that stack on one of `stems`, which begins behind them.
+inline void try_near(const Strip& strip, const LoopConstants& loops, const Column& column, const Near* stems,
+                     int count, std::int32_t* best) {
+  for (int n = 0; n < count; ++n) {
+    const Near& stem = stems[n];
+    const NearList& before = column.own_near[stem.k - 1];
+    for (int b = 0; b < before.count; ++b) {
+      const Near& first = before.stems[b];
+      std::int32_t& row = best[first.k - strip.first];
+      row = lesser(row, first.energy + stem.energy + loops.coaxial_stems[first.seen][stem.seen]);
+    }
+  }
+}
+
 /// M and M2 of a strip's rows in column j, from the last rows to the first. @param stem  C as a stem of a
-/// multiloop
+/// multiloop; becomes the best of what ends in a stem at j and is no sum of two M
 void multiloops(const Strip& strip, const LoopConstants& loops, Recent& recent, const Column& column, int end,
-                const std::int32_t* stem, Filled& out) {
+                std::int32_t* stem, Filled& out) {
   std::int32_t below = column.m_above;  // M(i + 1, j)
   const std::int32_t b = loops.multi_base;
+  const std::uint8_t* seen = strip.seen[column.codes[column.j]];
+  const bool coaxial = loops.coaxial;
+  if (coaxial) try_near(strip, loops, column, column.near.stems, column.near.count, stem);
   for (int block = (end - 1) / kBlock * kBlock; block >= 0; block -= kBlock) {
     Vector best[kBlock / kLanes];
     for (int v = 0; v < kBlock / kLanes; ++v) best[v] = load(recent.m2 + block + v * kLanes) + b;
@@ -155,6 +209,12 @@ void multiloops(const Strip& strip, const LoopConstants& loops, Recent& recent, 
           if (prefix[row] < kNone / 2) m2[row - block] = lesser(m2[row - block], prefix[row] + m);
       }
       below = m = whole(m);
+      if (coaxial && out.c[r] < kNone / 2 && out.c[r] - m < loops.coaxial_gain[seen[r]]) {
+        const std::int64_t k = strip.first + r;
+        Near& near = out.near[out.near_count++];
+        near = {static_cast<std::int32_t>(k), out.c[r], seen[r]};
+        try_near(strip, loops, column, &near, 1, stem);
+      }
       recent.m2[r] = here;
       recent.m[r] = out.m[r] = m;
     }
@@ -167,7 +227,7 @@ void column(const Strip& strip, const SmallLoops& small, const LoopConstants& lo
   const std::int64_t far = j - 3 - strip.first;  // rows from it on are too near
   const int end = static_cast<int>(far < kRows ? far : kRows);
   for (int r = 0; r < kRows; r += kLanes) store(out.c + r, all(kNone)), store(out.m + r, all(kNone));
-  out.count = 0;
+  out.count = out.near_count = 0;
   if (end <= 0) return;
   pairs(strip, small, loops, recent, column, end, out.c);
   const int b0 = column.codes[j];
@@ -182,6 +242,18 @@ void column(const Strip& strip, const SmallLoops& small, const LoopConstants& lo
     store(recent.interior_23[slot] + r, whole(c + load(inside.interior_23 + r)));
     store(recent.end[slot] + r, whole(c + load(strip.end_inside[b0] + r)));
     store(stem + r, whole(c + load(inside.stem + r)));
+  }
+  if (strip.dangling != nullptr) {
+    const Dangling::Stem& here = strip.dangling->stem[b0 * kBases + column.codes[j + 1]];
+    const Dangling::Stem& before = strip.dangling->stem[column.codes[j - 1] * kBases + b0];
+    const std::int32_t *c = recent.c[slot], *c_before = recent.c[(j - 1) & (kColumns - 1)];
+    for (int r = 0; r < kRows; r += kLanes) {
+      Vector best = load(c + r + 1) + load(here.before + r);
+      best = lesser(best, load(c_before + r) + load(before.behind + r));
+      best = lesser(best, load(c_before + r + 1) + load(before.both + r));
+      store(stem + r, lesser(load(stem + r), whole(best)));
+    }
+    for (int r = 0; r < kWidth; r += kLanes) store(recent.m2_before + r, load(recent.m2 + r));
   }
   multiloops(strip, loops, recent, column, end, stem, out);
 }

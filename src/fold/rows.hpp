@@ -31,14 +31,30 @@ struct Outside {
 struct Inside {
   Rows interior, interior_1n, interior_23, stem;
 };
+/// What Outside and Inside say where a base beside a stem counts for that stem alone (dangles 1 and 3): of
+/// one or two unpaired bases with the stem that they lie beside.
+struct Dangling {
+  struct Closing {
+    Rows behind, before, both;  ///< of (i, j), by b_j and b_(j-1): i + 1, j - 1, both are unpaired
+  };
+  struct Stem {
+    Rows before;        ///< i and the stem (i + 1, j), by b_j
+    Rows behind, both;  ///< the stem (i, j) and j + 1; i, the stem (i + 1, j) and j + 1
+  };
+  Closing closing[kContexts];
+  Stem stem[kContexts];          ///< by b_j and b_(j+1)
+  Rows is_pair[kBases][kPairs];  ///< by b_j: 0 where (i, j) is that pair, else kNone
+};
 struct Strip {
   std::int64_t first = 0;  ///< row 0 is i = first
+  const Dangling* dangling = nullptr;
   Outside outside[kContexts];
   Inside inside[kContexts];
   Rows end_outside[kBases], end_inside[kBases];  ///< by b_j: a bulge's ends
   std::uint16_t triple[kRows], quad[kRows];      ///< b_i b_(i+1) b_(i+2) and four, as digits of base 5
   std::uint8_t pairing[kBases][kRows];           ///< rows that pair with a base, ascending
   int pairings[kBases];
+  std::uint8_t seen[kBases][kRows];  ///< the pair of b_j and b_i
 };
 
 /// Of the loops of four and of fewer unpaired bases that a table has whole: [j, j-1, ...][i, i+1, ...].
@@ -55,7 +71,8 @@ struct LoopConstants {
   std::int32_t one_n[kMaxLoop + 1];      ///< by unpaired bases, asymmetry added
   std::int32_t asymmetry[kMaxLoop + 1];  ///< by the difference
   std::int32_t two_three, multi_base;
-  bool lonely_pairs;
+  bool lonely_pairs, coaxial;
+  std::int32_t coaxial_gain[kPairs], coaxial_stems[kPairs][kPairs];  ///< Loops'
 };
 
 /// The last columns of a strip, a ring by j % kColumns, with the rows of the strip above behind its own. C
@@ -67,10 +84,25 @@ struct Recent {
   /// depends on u and on the outer pair: G_u(i,j) = min(G_(u-2)(i+1,j-1), those with two on a side).
   std::int32_t generic[kMaxLoop + 1][kWidth];
   std::int32_t m[kWidth], m2[kWidth], unrestricted[kWidth];  ///< of column j - 1, and after the call of j
+  std::int32_t m2_before[kWidth];                            ///< of the column before that
 };
 
 struct Candidate {
   std::int32_t k, energy;  ///< a stem from k to j, and C(k,j) as such
+};
+
+/// A stem (k, j) that may be better stacked on another one than as a stem alone: C(k,j) is near M(k,j).
+struct Near {
+  std::int32_t k, energy, seen;  ///< C(k,j); the pair (j, k)
+};
+struct NearList {
+  const Near* stems = nullptr;
+  int count = 0;
+};
+/// A multiloop of (i, j) whose last stem (k, j - 1) stacks on it: M(i + 1, k - 1) + energy, where (i, j) is
+/// the pair `outer`.
+struct Joint {
+  std::int32_t k, energy, outer;
 };
 
 struct Column {
@@ -80,9 +112,19 @@ struct Column {
   std::int32_t small_hairpins[4] = {};             ///< of 3, 4, 5 and 6 bases: of rows j - 4 to j - 7
   std::int32_t m_above = kNone;                    ///< M(first + kRows, j)
   const std::int32_t* matrix = nullptr;            ///< M, at row `first` of column 0
+  const std::int32_t* pairs = nullptr;             ///< C, the same
   std::int64_t (*offset)(std::int64_t) = nullptr;  ///< of a column in it
   const Candidate* candidates = nullptr;           ///< of this column, in rows above
   int count = 0;
+  NearList near = {};                  ///< of this column, in rows above
+  const NearList* own_near = nullptr;  ///< of each column, in the strip's rows
+  const Joint* joints = nullptr;
+  int joint_count = 0;
+  const std::int32_t* coaxial = nullptr;  ///< by row: the best of (i, j) on the stem that begins at i + 1
+  const std::int32_t* extra = nullptr;    ///< by row: what the pair adds whatever its loop; null: nothing
+  /// By row and of the column: what a stack adds; null: nothing.
+  const std::int32_t* stack_extra = nullptr;
+  std::int32_t column_stack_extra = 0;
   std::int64_t first_in_span = 0;       ///< the first row that may pair with j
   const std::int32_t* marks = nullptr;  ///< by row: a constraint's; null: there is none
   std::int32_t mark = 0;                ///< what a row's has to be
@@ -92,7 +134,8 @@ struct Column {
 struct Filled {
   Rows c, m;
   Candidate candidates[kRows];
-  int count;
+  Near near[kRows];
+  int count, near_count;
 };
 
 struct RowKernels {

@@ -12,11 +12,14 @@ namespace {
 /// Finds again where each energy came from; of several ways the first.
 class Tracer {
  public:
-  Tracer(const Bases& s, const Loops& loops, const Matrices& x)
-      : s_(s), loops_(loops), x_(x), structure_(static_cast<std::size_t>(s.size()), '.') {}
+  Tracer(const Bases& s, const Loops& loops, const Matrices& x, const Extras& extras)
+      : s_(s), loops_(loops), x_(x), extras_(extras), structure_(static_cast<std::size_t>(s.size()), '.') {}
 
-  std::string trace() {
-    exterior();
+  std::string trace(const Circle* circle) {
+    if (circle != nullptr)
+      open_ = circle->parts;
+    else
+      exterior();
     while (!open_.empty()) {
       const Part part = open_.back();
       open_.pop_back();
@@ -30,11 +33,6 @@ class Tracer {
   }
 
  private:
-  struct Part {
-    std::int64_t i, j;
-    bool multi;
-  };
-
   int type(std::int64_t i, std::int64_t j) const { return loops_.pair(s_.codes[i], s_.codes[j]); }
   std::int32_t c(std::int64_t i, std::int64_t j) const { return x_.c.at(i, j); }
   std::int32_t m(std::int64_t i, std::int64_t j) const { return x_.m.at(i, j); }
@@ -43,22 +41,33 @@ class Tracer {
     throw Internal(fmt::format("the way to the energy of {} of bases {} to {} is lost", what, i, j));
   }
 
+  /// Whether (i, j) is a stem outside of all pairs with `before` and `behind` bases that count for it alone.
+  bool ends_in(std::int64_t i, std::int64_t j, int before, int behind, std::int32_t energy) const {
+    if (i <= before || j - i <= kMinHairpin || c(i, j) >= kNone) return false;
+    const bool once = loops_.bases_count_once();
+    const bool left = once ? before > 0 : i > 1, right = once ? behind > 0 : j < s_.size();
+    return energy ==
+           x_.f[i - 1 - before] + c(i, j) +
+               loops_.exterior_stem(type(i, j), left ? s_.codes[i - 1] : -1, right ? s_.codes[j + 1] : -1);
+  }
+
   void exterior() {
+    const int most = loops_.bases_count_once() ? 1 : 0;
     std::int64_t j = s_.size();
     while (j > 0) {
       if (x_.f[j] == x_.f[j - 1]) {
         --j;
         continue;
       }
-      std::int64_t i = 1;
-      for (; i < j - kMinHairpin; ++i)
-        if (c(i, j) < kNone && x_.f[j] == x_.f[i - 1] + c(i, j) +
-                                              loops_.exterior_stem(type(i, j), i > 1 ? s_.codes[i - 1] : -1,
-                                                                   j < s_.size() ? s_.codes[j + 1] : -1))
-          break;
-      if (i == j - kMinHairpin) lost("the end", 1, j);
-      open_.push_back({i, j, false});
-      j = i - 1;
+      const std::int64_t end = j;
+      for (std::int64_t i = 1; i < end - kMinHairpin && j == end; ++i)
+        for (int before = 0; before <= most; ++before)
+          for (int behind = 0; behind <= most; ++behind)
+            if (j == end && ends_in(i, end - behind, before, behind, x_.f[end])) {
+              open_.push_back({i, end - behind, false});
+              j = i - 1 - before;
+            }
+      if (j == end) lost("the end", 1, j);
     }
   }
 
@@ -69,7 +78,9 @@ class Tracer {
     bool stacks = !loops_.lonely_pairs();
     while (true) {
       structure_[i - 1] = '(', structure_[j - 1] = ')';
-      if (stacks || (!loops_.lonely_pairs() && energy == c(i, j))) {
+      const bool stack = stacks || (!loops_.lonely_pairs() && energy == c(i, j));
+      energy -= extras_.pair(i, j);
+      if (stack) {
         energy -= loops_.interior(s_, i, j, i + 1, j - 1);
         ++i, --j;
         stacks = false;
@@ -81,16 +92,49 @@ class Tracer {
         stacks = !loops_.lonely_pairs();
         continue;
       }
-      const std::int32_t closing = loops_.multi_closing(type(i, j), s_.codes[j - 1], s_.codes[i + 1]);
-      for (std::int64_t k = i + 1 + kMinHairpin + 1; k < j - 1 - kMinHairpin; ++k)
-        if (m(i + 1, k) < kNone && m(k + 1, j - 1) < kNone &&
-            energy == closing + m(i + 1, k) + m(k + 1, j - 1)) {
-          open_.push_back({i + 1, k, true});
-          open_.push_back({k + 1, j - 1, true});
-          return;
-        }
+      if (multiloop(i, j, energy)) return;
       lost("a pair", i, j);
     }
+  }
+
+  /// Whether a multiloop closed by (i, j) gives the energy; then its parts are open.
+  bool multiloop(std::int64_t i, std::int64_t j, std::int32_t energy) {
+    const int most = loops_.bases_count_once() ? 1 : 0, pair = type(i, j);
+    for (int behind = 0; behind <= most; ++behind)
+      for (int before = 0; before <= most; ++before) {
+        const bool all = most == 0;
+        const std::int32_t closing = (behind + before) * loops_.multi_base() +
+                                     loops_.multi_closing(pair, all || before > 0 ? s_.codes[j - 1] : -1,
+                                                          all || behind > 0 ? s_.codes[i + 1] : -1);
+        if (split(i + 1 + behind, j - 1 - before, energy - closing)) return true;
+      }
+    if (!loops_.coaxial() || !loops_.closes(pair)) return false;
+    for (std::int64_t k = i + 1; k < j - 1; ++k) {
+      const std::int32_t first = loops_.coaxial_closing(pair, type(k, i + 1)),
+                         last = loops_.coaxial_closing(pair, type(j - 1, k + 1));
+      if (c(i + 1, k) < kNone && m(k + 1, j - 1) < kNone && energy == first + c(i + 1, k) + m(k + 1, j - 1)) {
+        open_.push_back({i + 1, k, false});
+        open_.push_back({k + 1, j - 1, true});
+        return true;
+      }
+      if (m(i + 1, k) < kNone && c(k + 1, j - 1) < kNone && energy == last + m(i + 1, k) + c(k + 1, j - 1)) {
+        open_.push_back({i + 1, k, true});
+        open_.push_back({k + 1, j - 1, false});
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Whether two multiloops side by side give the energy; then they are open.
+  bool split(std::int64_t i, std::int64_t j, std::int32_t energy) {
+    for (std::int64_t k = i + kMinHairpin + 1; k < j - kMinHairpin; ++k)
+      if (m(i, k) < kNone && m(k + 1, j) < kNone && energy == m(i, k) + m(k + 1, j)) {
+        open_.push_back({i, k, true});
+        open_.push_back({k + 1, j, true});
+        return true;
+      }
+    return false;
   }
 
   /// Whether an interior loop gives the energy; then i and j become its inner pair.
@@ -111,28 +155,41 @@ class Tracer {
     const std::int32_t energy = m(i, j), b = loops_.multi_base();
     if (m(i, j - 1) < kNone && energy == m(i, j - 1) + b) return open_.push_back({i, j - 1, true});
     if (m(i + 1, j) < kNone && energy == m(i + 1, j) + b) return open_.push_back({i + 1, j, true});
-    if (c(i, j) < kNone &&
-        energy == c(i, j) + loops_.multi_stem(type(i, j), s_.codes[i - 1], s_.codes[j + 1]))
-      return open_.push_back({i, j, false});
-    for (std::int64_t k = i + kMinHairpin + 1; k < j - kMinHairpin; ++k)
-      if (m(i, k) < kNone && m(k + 1, j) < kNone && energy == m(i, k) + m(k + 1, j)) {
-        open_.push_back({i, k, true});
-        return open_.push_back({k + 1, j, true});
+    const int most = loops_.bases_count_once() ? 1 : 0;
+    for (int before = 0; before <= most; ++before)
+      for (int behind = 0; behind <= most; ++behind) {
+        const std::int64_t p = i + before, q = j - behind;
+        const bool all = most == 0;
+        if (c(p, q) < kNone &&
+            energy == c(p, q) + (before + behind) * b +
+                          loops_.multi_stem(type(p, q), all || before > 0 ? s_.codes[p - 1] : -1,
+                                            all || behind > 0 ? s_.codes[q + 1] : -1))
+          return open_.push_back({p, q, false});
       }
+    if (split(i, j, energy)) return;
+    if (loops_.coaxial())
+      for (std::int64_t k = i + kMinHairpin + 1; k < j - kMinHairpin; ++k)
+        if (c(i, k) < kNone && c(k + 1, j) < kNone &&
+            energy == c(i, k) + c(k + 1, j) + loops_.coaxial_stems(type(k, i), type(j, k + 1))) {
+          open_.push_back({i, k, false});
+          return open_.push_back({k + 1, j, false});
+        }
     lost("a multiloop", i, j);
   }
 
   const Bases& s_;
   const Loops& loops_;
   const Matrices& x_;
+  const Extras& extras_;
   std::string structure_;
   std::vector<Part> open_ = {};
 };
 
 }  // namespace
 
-std::string trace(const Bases& s, const Loops& loops, const Matrices& matrices) {
-  return Tracer(s, loops, matrices).trace();
+std::string trace(const Bases& s, const Loops& loops, const Matrices& matrices, const Extras& extras,
+                  const Circle* circle) {
+  return Tracer(s, loops, matrices, extras).trace(circle);
 }
 
 }  // namespace warploom::fold

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -88,6 +89,45 @@ TEST_F(FoldVerb, TakesAConstraintASequence) {
   EXPECT_EQ(bad.code, 1);
   EXPECT_THAT(bad.err, HasSubstr("s.fa:3: the constraint has 3 letters, the sequence 12"));
 }
+TEST_F(FoldVerb, EnforcesAConstraintAndGoesOnWhereThereIsNoStructure) {
+  make("s.fa", ">a\nGGGGAAAACCCC\n>b\nGGGGAAAACCCC\n");
+  make("c.txt", "....|.......\n(.......)...\n");
+  const ToolRun run = run_tool("fold " + path("s.fa") + " --enforce-constraint -C " + path("c.txt"));
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err, HasSubstr("s.fa:1: no structure"));
+  EXPECT_EQ(run.out, ">b\nGGGGAAAACCCC\n(.......)... (  2.70)\n");
+}
+TEST_F(FoldVerb, FoldsACircle) {
+  make("s.fa", "GGGGAAAACCCCAAAA\n");
+  const ToolRun run =
+      run_shell("\"$WARPLOOM\" fold --circ " + path("s.fa") + " | \"$WARPLOOM\" fold eval --circ -");
+  EXPECT_EQ(run.out, "GGGGAAAACCCCAAAA\n((((....)))).... ( -1.30)\n");
+}
+TEST_F(FoldVerb, TakesReactivities) {
+  make("s.fa", "GGGGAAAACCCC\n");
+  make("r.dat", "1 0\n2 0\n11 0\n12 0\n");
+  EXPECT_EQ(run_tool("fold " + path("s.fa") + " --shape " + path("r.dat") + " --shapeMethod=Dm1.8b-0.5").out,
+            "GGGGAAAACCCC\n((((....)))) ( -8.40)\n");
+  EXPECT_EQ(run_shell("\"$WARPLOOM\" fold " + path("s.fa") + " | \"$WARPLOOM\" fold eval - --shape " +
+                      path("r.dat") + " --shape-method Z")
+                .out,
+            "GGGGAAAACCCC\n((((....)))) ( -1.82)\n");
+}
+TEST_F(FoldVerb, PrintsSuboptimalStructures) {
+  make("s.fa", ">a\nGGGGAAAACCCC\n");
+  const ToolRun run = run_tool("fold " + path("s.fa") + " --suboptimal 2.5 --sorted");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(
+      run.out,
+      ">a\nGGGGAAAACCCC  -5.40   2.50\n((((....))))  -5.40\n(((.....))).  -4.20\n.(((....))).  -3.10\n");
+  const Json json = Json::parse(run_tool("fold " + path("s.fa") + " --suboptimal 2.5 --json").out);
+  EXPECT_EQ(json["records"][0]["structures"].size(), 3u);
+  EXPECT_EQ(json["records"][0]["complete"], true);
+  const ToolRun two = run_tool("fold " + path("s.fa") + " --suboptimal 9 --most 2");
+  EXPECT_EQ(two.code, 1);
+  EXPECT_THAT(two.err, HasSubstr("s.fa:1: more than 2 structures lie within 9 kcal/mol"));
+  EXPECT_EQ(std::ranges::count(two.out, '\n'), 4);
+}
 TEST_F(FoldVerb, EvalSumsLoopsAndTellsThem) {
   make("s.fa", ">a\nGGGGAAAACCCC\n");
   const ToolRun run =
@@ -118,9 +158,19 @@ TEST_F(FoldVerb, RefusesWithTheReason) {
   refused(path("absent.fa"), "absent.fa");
   refused(path("none"), "it holds no sequence");
   refused(path("s.fa") + " --svg " + path("s.svg"), "a picture is of one sequence");
-  refused(path("s.fa") + " -d 1", "-d");
+  refused(path("s.fa") + " -d 4", "-d");
   refused(path("s.fa") + " -P " + path("k.par"), "k.par:3:1: 'x' is no whole number");
   refused(path("s.fa") + " -T 5000", "5000");
+  make("one.fa", "GGGGAAAACCCC\n");
+  make("r.dat", "1 0.5\n14 1\n");
+  make("c.txt", "............\n..\n");
+  refused(path("one.fa") + " --shape " + path("r.dat"), "r.dat:2:1: position 14; the sequence has 12 bases");
+  refused(path("s.fa") + " --shape " + path("r.dat"), "reactivities are of one sequence");
+  refused(path("one.fa") + " --shape " + path("r.dat") + " --shape-method W", "--shape-method W");
+  refused(path("one.fa") + " --circ -d 1", "a circle with dangles 1");
+  refused(path("one.fa") + " --enforce-constraint", "without -C");
+  refused(path("one.fa") + " --suboptimal 1 -d 3", "with dangles 0 or 2");
+  refused(path("one.fa") + " --suboptimal 1 --format ct", "--suboptimal with --format");
   refused("eval " + path("s.fa"), "s.fa:2: a sequence without a structure");
 }
 

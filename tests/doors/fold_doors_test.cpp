@@ -2,6 +2,7 @@
 #include "warploom/fold/fold.hpp"
 #include "warploom/fold/formats.hpp"
 #include "warploom/fold/parameters.hpp"
+#include "warploom/fold/probing.hpp"
 
 namespace warploom::doors {
 namespace {
@@ -11,14 +12,19 @@ using namespace fold;
 const std::string kSequence = "GGGGAAAACCCC", kStructure = "((((....))))";
 
 std::vector<Model> broken_models() {
-  std::vector<Model> all(7);
+  std::vector<Model> all(12);
   all[0].temperature = kNan;
   all[1].temperature = kInfinity;
-  all[2].dangles = 1;
+  all[2].dangles = 4;
   all[3].dangles = static_cast<int>(kMost32);
   all[4].max_span = -1;
   all[5].max_span = kLeast;
   move_away(all[6].parameters);
+  all[7].circular = true, all[7].dangles = 1;
+  all[8].pseudo.stack = {1, 2, 3};
+  all[9].pseudo.paired.assign(kSequence.size(), kNan);
+  all[10].pseudo.unpaired.assign(kSequence.size(), std::numeric_limits<std::int32_t>::min());
+  all[11].pseudo.unpaired.assign(100'000, 0);
   return all;
 }
 
@@ -49,6 +55,44 @@ DOOR(SequencesToFold, "fold::fold(std::string_view, const Model &, const Run &, 
   for (const std::int64_t n : {kLeast, std::int64_t{-1}, std::int64_t{0}, std::int64_t{100'000}})
     survives([&] { return bytes_to_fold(n); });
   for (const std::int64_t n : {std::int64_t{100'001}, kMost}) refused([&] { return bytes_to_fold(n); });
+}
+
+DOOR(SuboptimalStructures, "fold::suboptimal") {
+  const auto of = [](const std::string& sequence, std::int32_t delta, const Model& model = {},
+                     std::string_view constraint = {}) {
+    return suboptimal(
+        sequence, delta, [](const Folding&) { return true; }, model, {}, constraint);
+  };
+  refused([] { return suboptimal(kSequence, 100, nullptr); });
+  for (const std::int32_t delta : {-1, kMostDelta + 1, std::numeric_limits<std::int32_t>::max(),
+                                   std::numeric_limits<std::int32_t>::min()})
+    refused([&] { return of(kSequence, delta); });
+  for (const Model& model : broken_models()) refused([&] { return of(kSequence, 100, model); });
+  for (const std::string& none : {std::string(), std::string("AC GU"), std::string(100'001, 'A')})
+    refused([&] { return of(none, 100); });
+  refused([&] { return of(kSequence, 100, {.circular = true}); });
+  refused([&] { return of(kSequence, 100, {}, "("); });
+  survives([&] { return of("A", 0); });
+  survives([&] { return of(kSequence, kMostDelta); });
+}
+
+DOOR(Reactivities, "fold::parse_reactivities", "fold::deigan", "fold::zarringhalam") {
+  for (const std::string& none :
+       {std::string(), std::string("\0", 1), std::string("1 2 3"), std::string("0 1"), std::string("13 1"),
+        std::string("1 1e999"), std::string("99999999999999999999 1")})
+    refused([&] { return parse_reactivities(none, "none", 12).size(); });
+  for (const std::int64_t n : {kLeast, std::int64_t{0}})
+    refused([&] { return parse_reactivities("1 1", "none", n).size(); });
+  for (const double none : {kNan, kInfinity, -kInfinity}) {
+    refused([&] { return deigan(std::vector{none}).stack.size(); });
+    refused([&] { return deigan(std::vector{1.}, none).stack.size(); });
+    refused([&] { return zarringhalam(std::vector{none}).paired.size(); });
+    refused([&] { return zarringhalam(std::vector{1.}, none).paired.size(); });
+    refused([&] { return zarringhalam(std::vector{1.}, 1, "O", none).paired.size(); });
+  }
+  for (const char* none : {"", "X", "Os", "Os0", "Osx", "Mx", "C1x", "Oi1s1"})
+    refused([&] { return zarringhalam(std::vector{1.}, 1, none).paired.size(); });
+  survives([] { return deigan({}).stack.size() + zarringhalam({}).paired.size(); });
 }
 
 DOOR(StructuresToEvaluate, "fold::evaluate", "fold::partners") {

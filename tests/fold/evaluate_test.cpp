@@ -30,6 +30,18 @@ TEST(Evaluate, SumsTheLoops) {
   EXPECT_EQ(e.energy, sum);
   EXPECT_EQ(e.energy, -80);
 }
+TEST(Evaluate, CountsBasesBesideStemsAsTheModelSays) {
+  const std::string sequence = "GAGGAAGGAAACCAGGAAAACCACCCAGGGAAACCCA",
+                    structure = "..((..((...)).((....)).))..(((...))).";
+  const auto of = [&](int dangles) { return evaluate(sequence, structure, {.dangles = dangles}).energy; };
+  EXPECT_EQ(of(0), 540);
+  EXPECT_EQ(of(1), -180);
+  EXPECT_EQ(of(2), -120);
+  // Stems without a base between them: a stack of -3.30 instead of what bases beside add.
+  EXPECT_EQ(evaluate("GGGAAACCGGAAACCC", "(((...))((...)))", {.dangles = 3}).energy -
+                evaluate("GGGAAACCGGAAACCC", "(((...))((...)))", {.dangles = 1}).energy,
+            -330);
+}
 TEST(Evaluate, OfNoPairIsNothing) { EXPECT_EQ(evaluate("ACGUNNN", ".......").energy, 0); }
 TEST(Evaluate, TakesSmallLettersAndT) {
   EXPECT_EQ(evaluate("ggttaaaaaacc", "((((....))))").energy, evaluate("GGUUAAAAAACC", "((((....))))").energy);
@@ -51,7 +63,7 @@ TEST(Evaluate, TellsWhatIsNoStructure) {
   EXPECT_THAT(refusal("G" + std::string(32, 'A') + "GAAACC", "(" + std::string(32, '.') + "(...))"),
               HasSubstr("32 unpaired bases; at most 30"));
   EXPECT_THAT(refusal("GGGAAACCC", "(((...)))", {.temperature = 2000}), HasSubstr("2000 C"));
-  EXPECT_THAT(refusal("GGGAAACCC", "(((...)))", {.dangles = 1}), HasSubstr("dangles 1"));
+  EXPECT_THAT(refusal("GGGAAACCC", "(((...)))", {.dangles = 4}), HasSubstr("dangles 4"));
 }
 
 }  // namespace

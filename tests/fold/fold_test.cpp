@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <fstream>
 #include <functional>
+#include <map>
+#include <optional>
 #include <random>
 #include <sstream>
 #include <string>
@@ -30,27 +33,59 @@ bool has_lonely_pair(const std::vector<std::int64_t>& partner) {
   return false;
 }
 
+bool may_pair(char a, char b) {
+  return std::string("AU UA GC CG GU UG").find(std::string{a, b}) != std::string::npos;
+}
+
 /// Every structure of a short sequence, one after another.
-void for_each_structure(std::size_t n, std::string& structure, std::size_t at, std::vector<std::size_t>& open,
-                        const std::function<void()>& visit) {
-  if (at == n) {
+void for_each_structure(const std::string& sequence, std::string& structure, std::size_t at,
+                        std::vector<std::size_t>& open, const std::function<void()>& visit) {
+  if (at == sequence.size()) {
     if (open.empty()) visit();
     return;
   }
   structure[at] = '.';
-  for_each_structure(n, structure, at + 1, open, visit);
+  for_each_structure(sequence, structure, at + 1, open, visit);
   structure[at] = '(';
   open.push_back(at);
-  if (open.size() <= n - at - 1) for_each_structure(n, structure, at + 1, open, visit);
+  if (open.size() <= sequence.size() - at - 1) for_each_structure(sequence, structure, at + 1, open, visit);
   open.pop_back();
-  if (!open.empty() && at - open.back() > 3) {
+  if (!open.empty() && at - open.back() > 3 && may_pair(sequence[open.back()], sequence[at])) {
     const std::size_t opened = open.back();
     open.pop_back();
     structure[at] = ')';
-    for_each_structure(n, structure, at + 1, open, visit);
+    for_each_structure(sequence, structure, at + 1, open, visit);
     open.push_back(opened);
   }
   structure[at] = '.';
+}
+
+/// Each structure that the model has, with its energy.
+void for_each_in(const std::string& sequence, const Model& model,
+                 const std::function<void(const std::string&, std::int32_t)>& visit) {
+  std::string structure(sequence.size(), '.');
+  std::vector<std::size_t> open;
+  for_each_structure(sequence, structure, 0, open, [&] {
+    const std::vector<std::int64_t> partner = partners(structure);
+    if (!model.lonely_pairs && has_lonely_pair(partner)) return;
+    for (std::int64_t i = 0; i < std::ssize(partner); ++i)
+      if (model.max_span > 0 && partner[i] - i + 1 > model.max_span) return;
+    std::int32_t energy = 0;
+    try {
+      energy = evaluate(sequence, structure, model).energy;
+    } catch (const BadInput&) {  // a loop that there is not
+      return;
+    }
+    visit(structure, energy);
+  });
+}
+
+std::int32_t least_of_all(const std::string& sequence, const Model& model) {
+  std::optional<std::int32_t> least;
+  for_each_in(sequence, model, [&](const std::string&, std::int32_t energy) {
+    least = std::min(energy, least.value_or(energy));
+  });
+  return least.value();
 }
 
 TEST(Fold, IsTheLeastOfAllStructures) {
@@ -58,28 +93,40 @@ TEST(Fold, IsTheLeastOfAllStructures) {
   for (int round = 0; round < 24; ++round) {
     const std::string sequence = random_sequence(random, 8 + random() % 6, round % 3 == 0 ? "GC" : "GGCCAU");
     const Model model{.temperature = round % 4 == 0 ? 10.0 : 37.0,
-                      .dangles = round % 5 == 0 ? 0 : 2,
+                      .dangles = round % 5 < 4 ? round % 5 : 2,
                       .lonely_pairs = round % 2 == 0,
                       .gu = round % 7 != 0,
                       .gu_closing = round % 6 != 0,
                       .max_span = round % 9 == 0 ? 8 : 0};
-    std::int32_t least = 0;
-    std::string structure(sequence.size(), '.');
-    std::vector<std::size_t> open;
-    for_each_structure(sequence.size(), structure, 0, open, [&] {
-      const std::vector<std::int64_t> partner = partners(structure);
-      if (!model.lonely_pairs && has_lonely_pair(partner)) return;
-      for (std::int64_t i = 0; i < std::ssize(partner); ++i)
-        if (model.max_span > 0 && partner[i] - i + 1 > model.max_span) return;
-      try {
-        least = std::min(least, evaluate(sequence, structure, model).energy);
-      } catch (const BadInput&) {  // its letters do not pair so
-      }
-    });
     const Folding folding = fold(sequence, model);
-    EXPECT_EQ(folding.energy, least) << sequence << " round " << round;
-    EXPECT_EQ(evaluate(sequence, folding.structure, model).energy, least);
+    EXPECT_EQ(folding.energy, least_of_all(sequence, model)) << sequence << " round " << round;
+    EXPECT_EQ(evaluate(sequence, folding.structure, model).energy, folding.energy);
   }
+}
+
+/// Two or three hairpins within a pair, with a base or none between, where multiloops cost less than nothing.
+TEST(Fold, OfMultiloopsIsTheLeastOfAllStructures) {
+  const Parameters parameters =
+      parse_parameters("## RNAfold parameter file v2.0\n# ML_params\n10 10 -500 -500 -300 -300\n", "k.par");
+  std::mt19937 random(11);
+  const auto perhaps = [&] { return random_sequence(random, random() % 2, "AGCU"); };
+  int multiloops = 0;
+  for (int round = 0; round < 16; ++round) {
+    std::string sequence = "G" + perhaps();
+    for (int stems = round % 8 == 7 ? 3 : 2; stems > 0; --stems) {
+      const std::string_view pair = std::array{"GC", "CG", "AU", "GU"}[random() % 4];
+      sequence += pair[0] + random_sequence(random, 3, "AAU") + pair[1];
+      if (stems == 2 || sequence.size() < 12) sequence += perhaps();
+    }
+    sequence += 'C';
+    const Model model{.parameters = parameters, .temperature = 10, .dangles = round % 4};
+    const Folding folding = fold(sequence, model);
+    EXPECT_EQ(folding.energy, least_of_all(sequence, model)) << sequence << " round " << round;
+    const Evaluation e = evaluate(sequence, folding.structure, model);
+    EXPECT_EQ(e.energy, folding.energy);
+    for (const Loop& loop : e.loops) multiloops += loop.kind == Loop::Kind::multi ? 1 : 0;
+  }
+  EXPECT_GE(multiloops, 5);
 }
 
 /// Sequences, options and energies that ViennaRNA gave: bench/fold/viennarna.py --table.
@@ -91,11 +138,12 @@ TEST(Fold, HasViennaRnasEnergies) {
     std::istringstream words(line);
     std::string sequence, constraint;
     Model model;
-    int no_lonely_pairs = 0, no_gu = 0, no_gu_closing = 0, energy = 0;
+    int no_lonely_pairs = 0, no_gu = 0, no_gu_closing = 0, circular = 0, enforced = 0, energy = 0;
     words >> sequence >> model.temperature >> model.dangles >> no_lonely_pairs >> no_gu >> no_gu_closing >>
-        model.max_span >> constraint >> energy;
+        model.max_span >> circular >> enforced >> constraint >> energy;
     ASSERT_TRUE(words) << line;
     model.lonely_pairs = no_lonely_pairs == 0, model.gu = no_gu == 0, model.gu_closing = no_gu_closing == 0;
+    model.circular = circular == 1, model.enforce_constraint = enforced == 1;
     if (constraint == "-") constraint.clear();
     EXPECT_EQ(fold(sequence, model, {}, constraint).energy, energy) << line;
     ++count;
@@ -165,6 +213,65 @@ TEST(Fold, RefusesWhatIsNoConstraint) {
   EXPECT_EQ(refusal(".....y......"), "the constraint's character 6 is 'y'; it has . | x < > ( and )");
   EXPECT_EQ(refusal("....(....).."), "the constraint pairs bases 5 and 10, A and C, which cannot pair");
   EXPECT_EQ(refusal("......(..)..").substr(0, 24), "the constraint pairs bas");
+}
+
+TEST(Fold, EnforcesAConstraint) {
+  const Model enforced{.enforce_constraint = true};
+  EXPECT_EQ(fold("GGGGAAAACCCC", enforced, {}, "|...........").energy, -540);
+  EXPECT_EQ(fold("GGGGAAAACCCC", enforced, {}, "(.......)...").structure.front(),
+            '(');  // costs more than nothing
+  EXPECT_GT(fold("GGGGAAAACCCC", enforced, {}, "(.......)...").energy, 0);
+  EXPECT_EQ(fold("GGGGAAAACCCC", {}, {}, "(.......)...").energy, 0);
+  EXPECT_THROW(fold("GGGGAAAACCCC", enforced, {}, "....|......."), BadInput);
+}
+
+TEST(Fold, OfACircleIsTheLeastOfAllStructures) {
+  std::mt19937 random(13);
+  for (int round = 0; round < 16; ++round) {
+    const std::string sequence = random_sequence(random, 9 + random() % 6, round % 2 == 0 ? "GC" : "GGCCAU");
+    const Model model{
+        .temperature = round % 4 == 0 ? 10.0 : 37.0, .dangles = round % 3 == 0 ? 0 : 2, .circular = true};
+    const Folding folding = fold(sequence, model);
+    EXPECT_EQ(folding.energy, least_of_all(sequence, model)) << sequence << " round " << round;
+    EXPECT_EQ(evaluate(sequence, folding.structure, model).energy, folding.energy);
+  }
+}
+
+TEST(Fold, WithReactivitiesIsTheLeastOfAllStructures) {
+  std::mt19937 random(17);
+  for (int round = 0; round < 16; ++round) {
+    const std::string sequence = random_sequence(random, 9 + random() % 6, "GGCCAU");
+    std::vector<double> reactivities;
+    for (std::size_t k = 0; k < sequence.size(); ++k)
+      reactivities.push_back(static_cast<double>(random() % 25) / 10 - 0.4);
+    Model model{.dangles = round % 4};
+    model.pseudo = round % 2 == 0 ? deigan(reactivities) : zarringhalam(reactivities);
+    const Folding folding = fold(sequence, model);
+    EXPECT_EQ(folding.energy, least_of_all(sequence, model)) << sequence << " round " << round;
+    EXPECT_EQ(evaluate(sequence, folding.structure, model).energy, folding.energy);
+  }
+}
+
+TEST(Suboptimal, AreAllStructuresWithinTheRange) {
+  std::mt19937 random(19);
+  for (int round = 0; round < 12; ++round) {
+    const std::string sequence = random_sequence(random, 10 + random() % 5, round % 2 == 0 ? "GC" : "GGCCAU");
+    Model model{.dangles = round % 3 == 0 ? 0 : 2, .lonely_pairs = round % 4 != 1};
+    if (round % 5 == 0) model.pseudo = deigan(std::vector<double>(sequence.size(), 0.5));
+    const std::int32_t limit = fold(sequence, model).energy + 1000;
+    std::map<std::string, std::int32_t> wanted, found;
+    for_each_in(sequence, model, [&](const std::string& structure, std::int32_t energy) {
+      if (energy <= limit) wanted[structure] = energy;
+    });
+    const std::int64_t count = suboptimal(
+        sequence, 1000, [&](const Folding& f) { return found.emplace(f.structure, f.energy).second; }, model);
+    EXPECT_EQ(found, wanted) << sequence << " round " << round;
+    EXPECT_EQ(count, std::ssize(wanted));
+  }
+}
+TEST(Suboptimal, StopWhereNobodyTakesMore) {
+  int taken = 0;
+  EXPECT_EQ(suboptimal("GGGGGAAAACCCCC", 2000, [&](const Folding&) { return ++taken < 3; }), 3);
 }
 
 TEST(Fold, StopsOnRequest) {

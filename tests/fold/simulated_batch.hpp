@@ -62,7 +62,7 @@ class Simulated {
   /// From C and M of the CPU.
   void finish(std::string_view kernel, unsigned blocks, unsigned threads, sim::Schedule schedule) {
     for (std::size_t k = 0; k < bases_.size(); ++k) {
-      want_.push_back(fold::fill(bases_[k], tables_, {}));
+      want_.push_back(fold::fill(bases_[k], tables_, {}, Extras(bases_[k], loops_, {})));
       const auto at = c_.begin() + layout_.sequences[k].cells;
       const auto cells = static_cast<std::ptrdiff_t>(Triangle::cells(bases_[k].size()));
       std::copy_n(want_.back().c.column(0), cells, at);
@@ -109,7 +109,7 @@ class Simulated {
  public:
   void expect_right() const {
     for (std::size_t k = 0; k < bases_.size(); ++k) {
-      const Matrices want = fold::fill(bases_[k], tables_, {});
+      const Matrices want = fold::fill(bases_[k], tables_, {}, Extras(bases_[k], loops_, {}));
       const std::int64_t at = layout_.sequences[k].cells;
       for (std::int64_t j = 1; j <= bases_[k].size(); ++j)
         for (std::int64_t i = 1; i < j - kMinHairpin; ++i) {

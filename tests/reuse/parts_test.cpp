@@ -51,6 +51,23 @@ TEST(Parts, OfTheDynamicArrayAreOverlaid) {
   EXPECT_THAT(text, HasSubstr(".extern .shared .align 16 .b8 s[];"));
 }
 
+TEST(Parts, TheReportSaysWhatHasNoBounds) {
+  const auto reason = [](const std::string& access) {
+    return optimized(three(".extern .shared .align 16 .b8 s[];", "%r3+1024", access)).reason;
+  };
+  EXPECT_THAT(reason("mad.lo.u32 %r20, %r9, 4, %r3;\nld.shared.u32 %r6, [%r20];\n"),
+              HasSubstr("to a part of it: nothing bounds parameter 2 of the kernel"));
+  EXPECT_THAT(
+      reason("ld.global.u32 %r21, [%d1];\nmad.lo.u32 %r20, %r21, 4, %r3;\nld.shared.u32 %r6, [%r20];\n"),
+      HasSubstr("nothing bounds what is loaded in PTX line 26"));
+  EXPECT_THAT(reason("mov.u32 %r21, 0;\nL:\nmad.lo.u32 %r20, %r21, 4, %r3;\nld.shared.u32 %r6, [%r20];\n"
+                     "add.u32 %r21, %r21, 1;\nsetp.lt.u32 %p1, %r21, %r9;\n@%p1 bra L;\n"),
+              HasSubstr("nothing bounds a variable of the loop that begins in PTX line 28"));
+  EXPECT_THAT(
+      reason("mul.lo.u32 %r21, %r1, %r9;\nmad.lo.u32 %r20, %r21, 4, %r3;\nld.shared.u32 %r6, [%r20];\n"),
+      HasSubstr("nothing bounds the result of 'mul.lo.u32' in PTX line 26"));
+}
+
 TEST(Parts, TheLaunchHeaderSaysWhatToPass) {
   Options options;
   options.when = When::always;

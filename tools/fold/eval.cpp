@@ -93,11 +93,18 @@ Json loops_json(const fold::Evaluation& evaluation) {
 }
 
 int run(const Settings& s) {
-  const fold::Model model = model_of(s);
+  fold::Model model = model_of(s);
   std::string text;
   Json list = Json::array();
   bool refused = false;
-  for (const Structured& one : read(s)) {
+  const std::vector<Structured> all = read(s);
+  if (!s.reactivities.empty()) {
+    if (all.size() != 1)
+      throw BadInput(fmt::format("--shape {}: reactivities are of one sequence; {} has {}", s.reactivities,
+                                 input_name(s.input), all.size()));
+    model.pseudo = pseudo_of(s, std::ssize(all.front().sequence));
+  }
+  for (const Structured& one : all) {
     try {
       const fold::Evaluation evaluation = fold::evaluate(one.sequence, one.structure, model);
       if (!one.name.empty()) text += ">" + one.name + "\n";

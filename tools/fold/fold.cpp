@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <utility>
 
 #include "cli/byte_size.hpp"
 #include "cli/output_files.hpp"
@@ -24,7 +25,8 @@ namespace {
 
 struct Settings : ModelSettings {
   std::string input, constraints, output = "-", format = "dot-bracket", svg;
-  bool no_lonely_pairs = false, json = false, force = false;
+  bool no_lonely_pairs = false, enforce = false, json = false, force = false;
+  SuboptimalSettings suboptimal;
   std::uint64_t max_memory = kMaxFileBytes;
   Run run;
 };
@@ -109,6 +111,67 @@ Records records_of(const Settings& s, const fold::Model& model) {
   return records;
 }
 
+/// One after another, since a structure that fulfils the constraint may not exist; those without leave
+/// `records`.
+std::vector<fold::Folding> fold_each(const Settings& s, Records& records, const fold::Model& model) {
+  std::vector<fold::Folding> foldings;
+  std::vector<io::SequenceRecord> folded;
+  for (std::size_t k = 0; k < records.good.size(); ++k) {
+    io::SequenceRecord& record = records.good[k];
+    try {
+      foldings.push_back(fold::fold(record.sequence, model, {}, records.constraints[k]));
+      folded.push_back(std::move(record));
+    } catch (const BadInput& error) {
+      ++records.bad;
+      print_error(fmt::format("warploom: {}:{}: {}\n", input_name(s.input), record.line, error.what()));
+    }
+  }
+  records.good = std::move(folded);
+  return foldings;
+}
+
+/// The structures of all records, printed as they come where nothing else is asked for.
+/// @return whether all are there
+bool suboptimal(const Settings& s, const Records& records, const fold::Model& model,
+                const std::vector<fold::Folding>& best, std::string& text, Json& list) {
+  const bool stream = s.output == "-" && !s.json;
+  bool all = true;
+  for (std::size_t k = 0; k < best.size(); ++k) {
+    const io::SequenceRecord& record = records.good[k];
+    Json structures = Json::array();
+    if (!s.json) {
+      const std::string header = title(record).empty() ? "" : fmt::format(">{}\n", title(record));
+      text += fmt::format("{}{} {:>6} {:>6}\n", header, record.sequence, fold::kcal(best[k].energy),
+                          fmt::format("{:.2f}", s.suboptimal.delta));
+    }
+    const bool whole = suboptimal_structures(
+        s.suboptimal, record.sequence, model,
+        s.constraints.empty() ? std::string_view() : records.constraints[k],
+        [&](const fold::Folding& folding) {
+          if (s.json)
+            structures.push_back({{"structure", folding.structure}, {"energy", folding.energy / 100.}});
+          else
+            text += fmt::format("{} {:>6}\n", folding.structure, fold::kcal(folding.energy));
+          constexpr std::size_t kChunk = 1 << 16;
+          if (stream && text.size() > kChunk) print(std::exchange(text, {}));
+        });
+    if (!whole) {
+      all = false;
+      if (stream) print(std::exchange(text, {}));
+      print_error(fmt::format(
+          "warploom: {}:{}: more than {} structures lie within {} kcal/mol; {} of them are given (--most)\n",
+          input_name(s.input), record.line, s.suboptimal.most, s.suboptimal.delta, s.suboptimal.most));
+    }
+    if (s.json)
+      list.push_back({{"name", record.name},
+                      {"sequence", record.sequence},
+                      {"energy", best[k].energy / 100.},
+                      {"complete", whole},
+                      {"structures", std::move(structures)}});
+  }
+  return all;
+}
+
 int run(Settings& s) {
   if (s.format == "json") s.json = true;
   s.json = s.json || s.output.ends_with(".json");
@@ -120,11 +183,23 @@ int run(Settings& s) {
     files.add(s.svg, s.force);
   }
   fold::Model model = model_of(s);
+  if (s.suboptimal.delta >= 0 && (s.format == "ct" || s.format == "bpseq" || s.enforce))
+    throw BadInput(
+        "--suboptimal with --format ct, bpseq or --enforce-constraint; it gives dot-bracket or JSON");
   model.lonely_pairs = !s.no_lonely_pairs;
-  const Records records = records_of(s, model);
+  model.enforce_constraint = s.enforce;
+  if (s.enforce && s.constraints.empty())
+    throw BadInput("--enforce-constraint without -C: there is no constraint");
+  Records records = records_of(s, model);
   if (!s.svg.empty() && records.good.size() != 1)
     throw BadInput(fmt::format("--svg {}: a picture is of one sequence; {} has {}", s.svg,
                                input_name(s.input), records.good.size()));
+  if (!s.reactivities.empty()) {
+    if (records.good.size() + records.bad != 1)
+      throw BadInput(fmt::format("--shape {}: reactivities are of one sequence; {} has {}", s.reactivities,
+                                 input_name(s.input), records.good.size() + records.bad));
+    if (!records.good.empty()) model.pseudo = pseudo_of(s, std::ssize(records.good.front().sequence));
+  }
   std::vector<std::string> sequences;
   std::int64_t longest = 0;
   for (const io::SequenceRecord& record : records.good) {
@@ -134,12 +209,14 @@ int run(Settings& s) {
   log(LogLevel::info, fmt::format("{} sequences, the longest of {} bases, which take {}", sequences.size(),
                                   longest, bytes_text(fold::bytes_to_fold(longest))));
   const Stopwatch watch;
-  const std::vector<fold::Folding> foldings = fold::fold(sequences, model, {}, records.constraints);
+  const std::vector<fold::Folding> foldings =
+      s.enforce ? fold_each(s, records, model) : fold::fold(sequences, model, {}, records.constraints);
   const double seconds = watch.seconds();
 
   std::string text;
   Json list = Json::array();
-  for (std::size_t k = 0; k < foldings.size(); ++k) {
+  const bool whole = s.suboptimal.delta < 0 || suboptimal(s, records, model, foldings, text, list);
+  for (std::size_t k = 0; k < foldings.size() && s.suboptimal.delta < 0; ++k) {
     const io::SequenceRecord& record = records.good[k];
     if (s.json)
       list.push_back({{"name", record.name},
@@ -160,11 +237,11 @@ int run(Settings& s) {
                       {"skipped", {{"empty", records.empty}, {"refused", records.bad}}},
                       {"seconds", seconds}});
   }
-  if (!s.svg.empty()) files.write(s.svg, arcs(records.good.front(), foldings.front()));
+  if (!s.svg.empty() && !foldings.empty()) files.write(s.svg, arcs(records.good.front(), foldings.front()));
   if (s.output != "-") files.write(s.output, text);
   files.commit();
   if (s.output == "-") print(text);
-  return records.bad > 0 ? kFinding : kDone;
+  return records.bad > 0 || !whole ? kFinding : kDone;
 }
 
 std::function<int()> add(Command& command) {
@@ -181,6 +258,9 @@ std::function<int()> add(Command& command) {
       "-C,--constraint FILE", &s->constraints,
       "A line for each sequence, a letter a base, as RNAfold's: '.' and '|' anything, x unpaired, < pairs with a later base, > with an "
       "earlier one, ( and ) with each other. It leaves out pairs that conflict, and forces none");
+  command.add("--enforce-constraint,--enforceConstraint", &s->enforce,
+              "Bases have to pair where the constraint has ( and ), with each other, and |, with any");
+  add_suboptimal_options(command, s->suboptimal);
   command.group("Output");
   command.add("-o,--output FILE", &s->output,
               "Result to write, as JSON if it ends in .json; '-' for standard output [-]");
@@ -217,7 +297,7 @@ Verb fold_verb() {
       "  warploom fold sequences.fa.gz -T 25 --no-lonely-pairs --format ct -o folded.ct\n"
       "  warploom fold rna.fa --svg arcs.svg\n"
       "  warploom fold eval folded.txt\n"
-      "Energies are ViennaRNA's to the last hundredth of a kcal/mol (Turner 2004, dangles 2).\n"
+      "Energies are ViennaRNA's to the last hundredth of a kcal/mol (Turner 2004).\n"
       "Exit codes: 0 done, 1 some records could not be folded (the others were), 2 bad usage or input, 130 Ctrl-C.",
       &add};
 }

@@ -1,5 +1,10 @@
 #include "model.hpp"
 
+#include <fmt/format.h>
+
+#include "warploom/core/error.hpp"
+#include "warploom/core/parse.hpp"
+
 namespace warploom::tool {
 
 void add_model_options(Command& command, ModelSettings& settings) {
@@ -7,14 +12,30 @@ void add_model_options(Command& command, ModelSettings& settings) {
   command.add("-T,--temperature C", &settings.model.temperature, "Of the RNA [degrees Celsius, 37]")
       .range(-273.15, 1000.0);
   command
-      .add("-d,--dangles N", &settings.model.dangles,
-           "What bases beside a stem add, at ends and in multiloops: 2, both neighbours; 0, nothing [2]")
-      .among(std::vector<int>{0, 2});
+      .add(
+          "-d,--dangles N", &settings.model.dangles,
+          "What bases beside a stem add, at ends and in multiloops: 2, both neighbours; 1, unpaired ones, each for one stem; "
+          "3, as 1, and stems stack on each other in multiloops; 0, nothing [2]")
+      .among(std::vector<int>{0, 1, 2, 3});
   command.add("-P,--parameters FILE", &settings.parameters,
               "Energies in RNAfold's format 2.0 [Turner 2004]; what it leaves out stays Turner 2004's");
   command.add("--no-gu,--noGU", &settings.no_gu, "No G-U pairs");
   command.add("--no-gu-closing,--noClosingGU", &settings.no_gu_closing,
               "G-U pairs close no loop; they stack, and begin stems");
+  command.add("--circular,--circ", &settings.model.circular,
+              "The last base is joined to the first; with -d 0 or 2");
+  command.add(
+      "--shape FILE", &settings.reactivities,
+      "Reactivities of one sequence (SHAPE, DMS), as RNAfold reads them: lines of a position, counted from 1, "
+      "perhaps a letter, and a reactivity; negative: none");
+  command.add(
+      "--shape-method,--shapeMethod METHOD", &settings.method,
+      "From reactivities to energies, as RNAfold's: D, of stacks (Deigan; Dm1.8b-0.6), or Z, of pairs and "
+      "unpaired bases (Zarringhalam; Zb0.89) [D]");
+  command.add(
+      "--shape-conversion,--shapeConversion RULE", &settings.conversion,
+      "With Z: from reactivities to probabilities of being unpaired, as RNAfold's: O, L, M, S or C, with numbers "
+      "as Os1.6i-2.29 [O]");
 }
 
 fold::Model model_of(const ModelSettings& settings) {
@@ -27,10 +48,37 @@ fold::Model model_of(const ModelSettings& settings) {
   return model;
 }
 
+fold::PseudoEnergies pseudo_of(const ModelSettings& settings, std::int64_t n) {
+  if (settings.reactivities.empty()) return {};
+  const std::string& method = settings.method;
+  double m = 1.8, b = method.starts_with('Z') ? 0.89 : -0.6;
+  std::string_view rest = method;
+  const auto number = [&](char name, double& value) {
+    if (!rest.starts_with(name)) return;
+    rest.remove_prefix(1);
+    const std::string_view word = rest.substr(0, rest.find('b'));
+    if (parse_whole(word, value)) rest.remove_prefix(word.size());
+  };
+  const bool deigan = method.starts_with('D');
+  if (deigan || method.starts_with('Z')) {
+    rest.remove_prefix(1);
+    if (deigan) number('m', m);
+    number('b', b);
+  }
+  if (!rest.empty() || method.empty())
+    throw BadInput(fmt::format(
+        "--shape-method {}: it is D or Z, perhaps with numbers, as Dm1.8b-0.6 or Zb0.89", method));
+  const std::vector<double> reactivities =
+      fold::parse_reactivities(read_input(settings.reactivities), input_name(settings.reactivities), n);
+  return deigan ? fold::deigan(reactivities, m, b) : fold::zarringhalam(reactivities, b, settings.conversion);
+}
+
 Json model_json(const ModelSettings& settings) {
   return {{"temperature", settings.model.temperature},
           {"dangles", settings.model.dangles},
           {"parameters", settings.parameters.empty() ? "Turner 2004" : settings.parameters},
+          {"circular", settings.model.circular},
+          {"reactivities", settings.reactivities.empty() ? Json() : Json(settings.reactivities)},
           {"gu", !settings.no_gu},
           {"gu_closing", !settings.no_gu_closing}};
 }

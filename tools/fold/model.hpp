@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "cli/verb.hpp"
 #include "warploom/fold/fold.hpp"
@@ -12,12 +14,29 @@ struct ModelSettings {
   fold::Model model;
   std::string parameters;
   bool no_gu = false, no_gu_closing = false;
+  std::string reactivities, method = "D", conversion = "O";
 };
 
 void add_model_options(Command& command, ModelSettings& settings);
 /// With the file of parameters read. @throws as read_parameters()
 fold::Model model_of(const ModelSettings& settings);
+/// What the file of reactivities says of a sequence of n bases; nothing where none is given.
+/// @throws as fold::parse_reactivities(), BadInput: another method
+fold::PseudoEnergies pseudo_of(const ModelSettings& settings, std::int64_t n);
 Json model_json(const ModelSettings& settings);
+
+struct SuboptimalSettings {
+  double delta = -1;  ///< [kcal/mol]; negative: not asked for
+  bool sorted = false;
+  std::int64_t most = 1'000'000;
+};
+void add_suboptimal_options(Command& command, SuboptimalSettings& settings);
+/// Structures of one sequence within delta of the least energy; `take` gets each, in order where they are
+/// sorted.
+/// @return whether these are all; no more than settings.most are taken
+bool suboptimal_structures(const SuboptimalSettings& settings, std::string_view sequence,
+                           const fold::Model& model, std::string_view constraint,
+                           const std::function<void(const fold::Folding&)>& take);
 
 Verb fold_eval();
 

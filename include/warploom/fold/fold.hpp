@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 
 #include "warploom/core/run.hpp"
 #include "warploom/fold/parameters.hpp"
+#include "warploom/fold/probing.hpp"
 
 namespace warploom::fold {
 
@@ -15,14 +17,23 @@ namespace warploom::fold {
 struct Model {
   Parameters parameters = {};
   double temperature = 37;  ///< [C], -273.15 to 1000
-  /// What the bases beside a pair add at ends and in multiloops: 2, both neighbours of each pair, whether
-  /// paired or not; 0, nothing. (RNAfold's -d; 1 and 3 are not there yet.)
+  /// What the bases beside a pair add at ends and in multiloops (RNAfold's -d): 2, both neighbours of each
+  /// pair, whether paired or not; 0, nothing; 1, unpaired neighbours, each for one pair alone, whichever way
+  /// costs least; 3, as 1, and two helices without a base between them may stack in multiloops
   int dangles = 2;
   bool lonely_pairs = true;   ///< false: each pair stacks on another
   bool gu = true;             ///< G-U pairs form
   bool gu_closing = true;     ///< false: G-U pairs only within stacks, at ends and as stems of multiloops
   std::int64_t max_span = 0;  ///< bases from one of a pair to the other, both counted, at most; 0: any
                               ///< number. A pair that a constraint names may be longer, as in RNAfold
+  /// The last base is joined to the first. Dangles 0 or 2 alone: with 1 and 3 RNAfold's energies of circles
+  /// are not those that it gives the structures. A circle without pairs costs kT (4.385 + 1.5 ln n).
+  bool circular = false;
+  /// Bases have to pair where the constraint has '(' and ')', with each other, and '|', with any; not '<' and
+  /// '>', as in RNAfold.
+  bool enforce_constraint = false;
+  PseudoEnergies pseudo = {};  ///< of a sequence; what is folded with it has its length;
+                               ///< with dangles 3 none of stacks
 };
 
 struct Folding {
@@ -42,10 +53,11 @@ struct Folding {
 /// @param sequence  n >= 1 letters; A C G U (T is U), small ones too; any other letter pairs with nothing
 /// @param constraint  empty, or a letter a base, as RNAfold's -C has them: '.' and '|' anything,
 ///         'x' unpaired, '<' pairs with a later base if it pairs, '>' with an earlier one, '(' and ')' with
-///         each other if they pair; what crosses such a pair is left out. It leaves pairs out and forces none
+///         each other if they pair; what crosses such a pair is left out. It leaves pairs out and forces
+///         none, but for Model::enforce_constraint
 /// @throws BadInput (empty, a character that is no letter, more than 100,000 bases, a model out of range; a
 ///         constraint of another length, with another letter, or with brackets that do not match or cannot
-///         pair), OutOfMemory, Interrupted
+///         pair, or that no structure fulfils where it is enforced), OutOfMemory, Interrupted
 /// @note Cost: some 215 additions and minima a cell of the n^2 / 2 for interior loops; for multiloops one for
 ///       each candidate of a column, few in random sequences, up to n / 2 in repeats. Memory 4 n^2 bytes.
 ///       Threads share one sequence by strips of rows. The result does not depend on their number.
@@ -59,6 +71,20 @@ Folding fold(std::string_view sequence, const Model& model = {}, const Run& run 
 /// @throws as for one, naming the sequence's place, counted from 1
 std::vector<Folding> fold(std::span<const std::string> sequences, const Model& model = {},
                           const Run& run = {}, std::span<const std::string> constraints = {});
+
+inline constexpr std::int32_t kMostDelta = 10'000;  ///< of suboptimal() [0.01 kcal/mol]
+/// Every structure whose energy is at most `delta` [0.01 kcal/mol] above the least, each once, in no
+/// particular order.
+/// @param take  gets each as it is found; returns whether to go on
+/// @return how many were taken
+/// @throws BadInput as fold(), also: delta below 0 or above kMostDelta, a circle, dangles 1 or 3, an enforced
+/// constraint;
+///         OutOfMemory, Interrupted
+/// @note Cost: n^3 / 6 steps once, then up to n^2 steps for each structure. Memory 6 n^2 bytes.
+/// Source: Wuchty, Fontana, Hofacker & Schuster, Biopolymers 49:145 (1999).
+std::int64_t suboptimal(std::string_view sequence, std::int32_t delta,
+                        const std::function<bool(const Folding&)>& take, const Model& model = {},
+                        const Run& run = {}, std::string_view constraint = {});
 
 /// @throws BadInput where fold() would for this sequence and constraint
 void check_sequence(std::string_view sequence, std::string_view constraint = {}, const Model& model = {});

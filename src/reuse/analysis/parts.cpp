@@ -32,6 +32,49 @@ std::optional<Extent> extent_of(const Tables::Range& range, std::int64_t size, s
   return e;
 }
 
+/// Where a term of an address comes from, for somebody who reads the source.
+std::string origin_of(const Kernel& kernel, std::uint32_t term) {
+  if (term >= kernel.values.all.size()) return "a thread index";
+  const ptx::Value& v = kernel.values.all[term];
+  if (v.kind == ptx::Value::phi) {
+    const std::uint32_t loop = kernel.cfg.loop_of[v.block];
+    const bool of_loop = loop != ptx::kNone && kernel.cfg.loops[loop].header == v.block;
+    return fmt::format("a variable of the {} PTX line {}",
+                       of_loop ? "loop that begins in" : "branches before",
+                       kernel.line(kernel.cfg.blocks[v.block].first));
+  }
+  if (v.instruction == ptx::kNone) return "a register that nothing is stored to";
+  const ptx::Instruction& i = kernel.instruction(v.instruction);
+  const ptx::Opcode& o = kernel.module->opcode(i);
+  if (o.op == ptx::Op::ld && o.space == ptx::Space::param && i.operand_count == 2) {
+    const ptx::Operand& address = kernel.function->operands[i.first_operand + 1];
+    const auto& all = kernel.function->parameters;
+    if (address.kind == ptx::OperandKind::address)
+      if (const auto at = std::ranges::find(all, kernel.function->operands[address.id].id); at != all.end())
+        return fmt::format("parameter {} of the kernel", at - all.begin() + 1);
+  }
+  if (o.op == ptx::Op::ld) return fmt::format("what is loaded in PTX line {}", kernel.line(v.instruction));
+  return fmt::format("the result of '{}' in PTX line {}", o.text, kernel.line(v.instruction));
+}
+
+/// Why the range of an address is not known: what in its index has no bounds, which a guard would give.
+std::string why_unbounded(const Kernel& kernel, ptx::AddressRanges& ranges, std::uint32_t instruction,
+                          const ptx::AddressRange& range) {
+  for (const auto& [term, factor] : range.sum.terms) {
+    const ptx::AddressRange of = ranges.bounds({{{term, factor}}, 0}, instruction);
+    const auto least = of.least ? ranges.extremes(*of.least) : std::nullopt;
+    const auto most = of.most ? ranges.extremes(*of.most) : std::nullopt;
+    bool from_below = least && least->first >= -kNear, from_above = most && most->second <= kNear;
+    if (from_below && from_above) continue;
+    if (factor < 0) std::swap(from_below, from_above);
+    return fmt::format(": nothing bounds {}{}", origin_of(kernel, term),
+                       from_below   ? " from above"
+                       : from_above ? " from below"
+                                    : "");
+  }
+  return "";
+}
+
 using Extents = std::vector<std::pair<std::uint32_t, Extent>>;
 
 /// Of each access of an array, ascending; none where one is not known, may be of another array too, or
@@ -54,7 +97,10 @@ std::optional<Extents> extents_of(const Kernel& kernel, std::uint32_t object, pt
     const Tables::Range known =
         by_tables ? tables.narrowed(access.instruction, range) : tables.linear_ends(range);
     const std::optional<Extent> e = known.reached ? extent_of(known, size, access.bytes) : Extent{};
-    if (!e) return std::nullopt;
+    if (!e) {
+      why_not.text += why_unbounded(kernel, ranges, access.instruction, range);
+      return std::nullopt;
+    }
     all.emplace_back(a, *e);
   }
   return all;
