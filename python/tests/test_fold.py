@@ -24,7 +24,9 @@ def told_of(tool, tmp_path, sequences, *options):
     (["-T", "25", "-d", "0"], {"temperature": 25, "dangles": 0}),
     (["--noLP", "--noGU"], {"lonely_pairs": False, "gu": False}),
     (["--noClosingGU", "--max-span", "40"], {"gu_closing": False, "max_span": 40}),
-], ids=["defaults", "temperature", "pairs", "span"])
+    (["-d", "3"], {"dangles": 3}),
+    (["--circ"], {"circular": True}),
+], ids=["defaults", "temperature", "pairs", "span", "dangles", "circle"])
 def test_structures_and_energies_are_the_tools(tool, tmp_path, sequences, options, asked):
     told = told_of(tool, tmp_path, sequences, *options)
     found = wl.fold(sequences, **asked)

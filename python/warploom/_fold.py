@@ -68,7 +68,8 @@ def _model(parameters: PathLike | None, **options: Any) -> _core.FoldModel:
 @overload
 def fold(
     seq: str, *, constraint: str | None = ..., temperature: float = ..., dangles: int = ..., parameters: PathLike | None = ...,
-    lonely_pairs: bool = ..., gu: bool = ..., gu_closing: bool = ..., max_span: int = ..., device: str = ..., threads: int = ...,
+    lonely_pairs: bool = ..., gu: bool = ..., gu_closing: bool = ..., max_span: int = ..., circular: bool = ...,
+    enforce_constraint: bool = ..., device: str = ..., threads: int = ...,
     progress: Progress = ...,
 ) -> Folding: ...
 @overload
@@ -88,6 +89,8 @@ def fold(
     gu: bool = True,
     gu_closing: bool = True,
     max_span: int = 0,
+    circular: bool = False,
+    enforce_constraint: bool = False,
     device: str = "auto",
     threads: int = 0,
     progress: Progress = None,
@@ -100,12 +103,15 @@ def fold(
         constraint: as RNAfold's -C, a letter a base, of each sequence: ``.`` and ``|`` anything, ``x`` unpaired, ``<`` and ``>``
             pairs with a later or an earlier base if it pairs, ``(`` and ``)`` with each other.
         temperature: [C].
-        dangles: what bases beside a stem add, RNAfold's -d: 2, both neighbours; 0, nothing.
+        dangles: what bases beside a stem add, RNAfold's -d: 2, both neighbours; 1, unpaired ones, each for one stem; 3, as 1, and
+            stems stack on each other in multiloops; 0, nothing.
         parameters: a file of energies in RNAfold's format 2.0; Turner 2004's otherwise.
         lonely_pairs: False: each pair stacks on another (--noLP).
         gu: False: no G-U pairs (--noGU).
         gu_closing: False: G-U pairs close no loop (--noClosingGU).
         max_span: bases from one of a pair to the other at most; 0: any number.
+        circular: the last base is joined to the first (--circ).
+        enforce_constraint: bases have to pair where ``constraint`` has ``(``, ``)`` or ``|``.
 
     Gives (structure, energy), of several sequences arrays of both. Of several structures of that energy it is one.
     Cost: of n bases some n^2 / 2 cells and 4 n^2 bytes.
@@ -117,7 +123,7 @@ def fold(
     Folding(structure='((((....))))', energy=-5.4)
     """
     model = _model(parameters, temperature=float(temperature), dangles=dangles, lonely_pairs=lonely_pairs, gu=gu,
-                   gu_closing=gu_closing, max_span=max_span)
+                   gu_closing=gu_closing, max_span=max_span, circular=circular, enforce_constraint=enforce_constraint)
     one = isinstance(seq, str)
     if one != isinstance(constraint, str) and constraint is not None:
         raise BadInput("constraint: a string goes with one sequence, a list with several")
@@ -149,6 +155,7 @@ def fold_eval(
     parameters: PathLike | None = None,
     gu: bool = True,
     gu_closing: bool = True,
+    circular: bool = False,
 ) -> Evaluation:
     """The free energy of a given structure, loop by loop.
 
@@ -162,7 +169,7 @@ def fold_eval(
     >>> fold_eval("GGGGAAAACCCC", "((((....))))").energy
     -5.4
     """
-    model = _model(parameters, temperature=float(temperature), dangles=dangles, gu=gu, gu_closing=gu_closing)
+    model = _model(parameters, temperature=float(temperature), dangles=dangles, gu=gu, gu_closing=gu_closing, circular=circular)
     energy, loops = _core.fold_eval(seq, structure, model)
     return Evaluation(energy / 100, [
         Loop(kind, (i - 1, j - 1) if i else None, (p - 1, q - 1) if p else None, of_loop / 100) for kind, i, j, p, q, of_loop in loops
