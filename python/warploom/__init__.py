@@ -1,6 +1,10 @@
 """Fast, exact programs for medical data, and tools that make CUDA kernels use their memory well."""
 
-from . import dp, hooks, plot, reuse, sim, tile
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from . import dp, reuse, sim, tile
 from ._asked import State as ProgressState
 from ._core import BadInput, Error, Internal, NoDevice, OutOfMemory, devices
 from ._core import version as __version__
@@ -11,8 +15,22 @@ from ._search import Index, Match, Matches, distance_matrix, distance_profile, s
 from ._segment import Segmentation, segment
 from ._table import Counts, HashTable, Outcomes, kmers
 
+if TYPE_CHECKING:
+    from . import hooks, plot
+
 __all__ = [
     "BadInput", "Counts", "Denoised", "Error", "Evaluation", "Folding", "Foldings", "HashTable", "Index", "Internal", "Loop", "Match", "Matches", "NoDevice", "OutOfMemory", "Outcomes",
     "ProgressState", "Registration", "Segmentation", "__version__", "denoise", "devices", "distance_matrix", "distance_profile", "dp", "fold", "fold_eval", "hooks", "kmers", "plot", "register",
     "reuse", "search", "segment", "sim", "tile",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """`hooks` and `plot`, which few programs use and which load more than all others, when they are first asked for."""
+    if name in ("hooks", "plot"):
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
