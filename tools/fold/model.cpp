@@ -14,8 +14,8 @@ void add_model_options(Command& command, ModelSettings& settings) {
   command
       .add(
           "-d,--dangles N", &settings.model.dangles,
-          "What bases beside a stem add, at ends and in multiloops: 2, both neighbours; 1, unpaired ones, each for one stem; "
-          "3, as 1, and stems stack on each other in multiloops; 0, nothing [2]")
+          "Energy of bases beside a stem: 0, none; 1, of an unpaired one, for one stem; 2, of both neighbours; 3, as 1, and "
+          "stems of a multiloop stack [2]")
       .among(std::vector<int>{0, 1, 2, 3});
   command.add("-P,--parameters FILE", &settings.parameters,
               "Energies in RNAfold's format 2.0 [Turner 2004]; what it leaves out stays Turner 2004's");
