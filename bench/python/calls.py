@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Question: what do `import warploom` and a call cost by themselves, and do calls of several Python threads run at the same time?
 
-Fixed: an idle machine; each import in a process of its own, of whose time `import numpy` is no part; calls whose work is next to
+Fixed: an idle machine; each import in a process of its own, of whose time `import numpy` is no part, with bytecode, as pip leaves it; calls whose work is next to
 nothing, the shortest of TRIES times, each of CALLS calls; four Python threads with one thread a call against the same four calls
 one after another, the shortest of TRIES.
 
@@ -25,7 +25,8 @@ CALLS, TRIES, IMPORTS = 2000, 9, 9
 
 def import_ms(module):
     code = f"import time, numpy; b = time.perf_counter(); import {module}; print(1e3 * (time.perf_counter() - b))"
-    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True) for _ in range(IMPORTS)]
+    keeps = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=keeps) for _ in range(1 + IMPORTS)][1:]
     if any(run.returncode for run in runs):
         return None
     return statistics.median(float(run.stdout) for run in runs)

@@ -40,15 +40,6 @@ bool wants_gpu(const Run& run, const Model& model, std::span<const std::string> 
 constexpr std::int64_t kShort = 2'000;
 constexpr std::uint64_t kSmall = 16'000'000;
 
-/// @throws BadInput: energies that 32 bits may not hold
-void check_range(std::int64_t n, const Loops& loops) {
-  // A loop adds up to three numbers besides its base pair's; there are n / 2 loops at most.
-  const double least = 2. * static_cast<double>(n) * loops.least();
-  if (-least > kNone / 2)
-    throw BadInput(fmt::format("{} bases with energies down to {} kcal/mol a loop are more than 32 bits hold",
-                               n, loops.least() / 100.));
-}
-
 void check_forced(const Marks& marks, std::string_view structure, const Extras& extras) {
   for (std::size_t k = 1; k < marks.forced.size() - 1; ++k)
     if (marks.forced[k] && structure[k - 1] == '.')

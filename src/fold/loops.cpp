@@ -238,4 +238,12 @@ std::int32_t Loops::interior(const Bases& s, std::int64_t i, std::int64_t j, std
          mismatch[inner][c[q + 1]][c[p - 1]];
 }
 
+void check_range(std::int64_t n, const Loops& loops) {
+  // A loop adds up to three numbers besides its base pair's; there are n / 2 loops at most.
+  const double least = 2. * static_cast<double>(n) * loops.least();
+  if (-least > kNone / 2)
+    throw BadInput(fmt::format("{} bases with energies down to {} kcal/mol a loop are more than 32 bits hold",
+                               n, loops.least() / 100.));
+}
+
 }  // namespace warploom::fold

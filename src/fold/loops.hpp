@@ -121,4 +121,7 @@ class Loops {
 /// evaluate() under loops that are there already. @throws as evaluate(), but for the sequence
 Evaluation evaluate(const Bases& s, std::string_view structure, const Loops& loops);
 
+/// @throws BadInput: n bases may have energies that 32 bits do not hold
+void check_range(std::int64_t n, const Loops& loops);
+
 }  // namespace warploom::fold

@@ -217,6 +217,7 @@ std::int64_t suboptimal(std::string_view sequence, std::int32_t delta,
   const Bases s = bases_of(sequence, loops);
   const Marks marks = marks_of(s, constraint, loops);
   const Extras extras(s, loops, {});
+  check_range(s.size(), loops);
   try {
     const std::uint64_t bytes = bytes_to_fold(s.size()) / 2 * 3;
     if (s.size() > 1000) require_memory(bytes, fmt::format("suboptimal structures of {} bases", s.size()));

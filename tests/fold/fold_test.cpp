@@ -274,6 +274,16 @@ TEST(Suboptimal, StopWhereNobodyTakesMore) {
   EXPECT_EQ(suboptimal("GGGGGAAAACCCCC", 2000, [&](const Folding&) { return ++taken < 3; }), 3);
 }
 
+TEST(Suboptimal, RefuseEnergiesThat32BitsMayNotHoldAsFoldDoes) {
+  const Model model{.parameters = parse_parameters(
+                        "## RNAfold parameter file v2.0\n# ML_params\n0 0 -10000 -10000 0 0\n", "k.par")};
+  const std::string sequence(30'000, 'A');
+  EXPECT_THROW(fold(sequence, model), BadInput);
+  EXPECT_THROW(suboptimal(
+                   sequence, 0, [](const Folding&) { return true; }, model),
+               BadInput);
+}
+
 TEST(Fold, StopsOnRequest) {
   std::mt19937 random(5);
   const std::atomic<bool> stop = true;
