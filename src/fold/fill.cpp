@@ -111,9 +111,11 @@ void fill_dangling(const Bases& s, const Loops& loops, const Strip& strip, Dangl
 
 class Filling {
  public:
-  Filling(const Bases& s, const LoopTables& tables, const Marks& marks, const Extras& extras)
+  Filling(const Bases& s, const LoopTables& tables, const Marks& marks, const Extras& extras,
+          const Quadruplexes& quadruplexes)
       : s_(s),
         extras_(extras),
+        quadruplexes_(quadruplexes),
         tables_(tables),
         marks_(marks),
         n_(s.size()),
@@ -307,6 +309,8 @@ class Filling {
     c.count = static_cast<int>(candidates.size());
     c.first_in_span =
         tables_.loops().max_span() > j || marks_.names_pair(j) ? 0 : j - tables_.loops().max_span() + 1;
+    QuadruplexRows quadruplexes;
+    if (!quadruplexes_.empty() && quadruplexes_.rows(first, j, quadruplexes)) c.quadruplexes = &quadruplexes;
     Rows extra;
     if (!extras_.empty()) {
       std::fill_n(extra, kRows, 0);
@@ -386,6 +390,8 @@ class Filling {
       if (once && j > kMinHairpin + 2)
         least = std::min(
             {least, best(j - 1, 0, stem(j - 1, false, true)), best(j - 1, 1, stem(j - 1, true, true))});
+      for (const Quadruplex& one : quadruplexes_.ending(j))
+        least = std::min(least, out_.f[one.i - 1] + one.energy);
       out_.f[j] = least;
       if (j % 1024 == 0) check_interrupt();
     }
@@ -395,6 +401,7 @@ class Filling {
 
   const Bases& s_;
   const Extras& extras_;
+  const Quadruplexes& quadruplexes_;
   const LoopTables& tables_;
   const Marks& marks_;
   const RowKernels& kernels_ = *WARPLOOM_PICK(row_kernels);
@@ -412,8 +419,9 @@ class Filling {
 
 }  // namespace
 
-Matrices fill(const Bases& s, const LoopTables& tables, const Marks& marks, const Extras& extras) {
-  return Filling(s, tables, marks, extras).run();
+Matrices fill(const Bases& s, const LoopTables& tables, const Marks& marks, const Extras& extras,
+              const Quadruplexes& quadruplexes) {
+  return Filling(s, tables, marks, extras, quadruplexes).run();
 }
 
 }  // namespace warploom::fold

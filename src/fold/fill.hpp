@@ -7,6 +7,7 @@
 #include "fold/constraint.hpp"
 #include "fold/extras.hpp"
 #include "fold/loops.hpp"
+#include "fold/quadruplex.hpp"
 #include "fold/rows.hpp"
 
 namespace warploom::fold {
@@ -48,7 +49,8 @@ class LoopTables {
 };
 
 /// @throws OutOfMemory, Interrupted
-Matrices fill(const Bases& s, const LoopTables& tables, const Marks& marks, const Extras& extras);
+Matrices fill(const Bases& s, const LoopTables& tables, const Marks& marks, const Extras& extras,
+              const Quadruplexes& quadruplexes);
 
 /// A piece of a structure: the pair (i, j), or stems of a multiloop from i to j.
 struct Part {
@@ -64,6 +66,6 @@ Circle close_circle(const Bases& s, const Loops& loops, const Matrices& matrices
 
 /// The structure that has the energy f(n), or of `circle`. @throws Internal: there is none, a fault of ours
 std::string trace(const Bases& s, const Loops& loops, const Matrices& matrices, const Extras& extras,
-                  const Circle* circle);
+                  const Quadruplexes& quadruplexes, const Circle* circle);
 
 }  // namespace warploom::fold

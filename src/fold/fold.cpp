@@ -29,10 +29,10 @@ bool wants_gpu(const Run& run, const Model& model, std::span<const std::string> 
   if (kBuiltWithCuda && !std::ranges::all_of(constraints, &std::string::empty))
     throw BadInput("constraints are not there on a GPU: use the CPU (`device` cpu)");
   const PseudoEnergies& pseudo = model.pseudo;
-  if (kBuiltWithCuda && (model.dangles % 2 == 1 || model.circular || !pseudo.stack.empty() ||
-                         !pseudo.unpaired.empty() || !pseudo.paired.empty()))
+  if (kBuiltWithCuda && (model.dangles % 2 == 1 || model.circular || model.quadruplexes ||
+                         !pseudo.stack.empty() || !pseudo.unpaired.empty() || !pseudo.paired.empty()))
     throw BadInput(
-        "dangles 1 and 3, circles and pseudo-energies are not there on a GPU: use the CPU (`device` cpu)");
+        "dangles 1 and 3, circles, quadruplexes and pseudo-energies are not there on a GPU: use the CPU (`device` cpu)");
   return true;
 }
 
@@ -61,11 +61,13 @@ Folding fold_one(std::string_view sequence, std::string_view constraint, const L
     // What is free takes a tenth of a millisecond to find out, as long as a hundred bases to fold.
     if (const std::uint64_t bytes = bytes_to_fold(s.size()); bytes > kSmall)
       require_memory(bytes, fmt::format("folding {} bases", s.size()));
-    const Matrices matrices = fill(s, tables, marks, extras);
+    const Quadruplexes quadruplexes(s, loops);
+    const Matrices matrices = fill(s, tables, marks, extras, quadruplexes);
     const std::optional<Circle> circle =
         loops.circular() ? std::optional(close_circle(s, loops, matrices)) : std::nullopt;
     const std::int32_t energy = circle ? circle->energy : matrices.f.back();
-    Folding folding{trace(s, loops, matrices, extras, circle ? &*circle : nullptr), energy + extras.offset()};
+    Folding folding{trace(s, loops, matrices, extras, quadruplexes, circle ? &*circle : nullptr),
+                    energy + extras.offset()};
     if (!marks.forced.empty()) check_forced(marks, folding.structure, extras);
     const std::int32_t check = evaluate(s, folding.structure, loops).energy;
     if (check != folding.energy)

@@ -134,6 +134,8 @@ void pairs(const Strip& strip, const SmallLoops& small, const LoopConstants& loo
     const std::int64_t r = j - size - 1 - strip.first;
     if (r >= 0 && r < end) c[r] = lesser(c[r], column.small_hairpins[size - 3]);
   }
+  if (column.quadruplexes != nullptr)
+    for (int r = 0; r < end; ++r) c[r] = lesser(c[r], column.quadruplexes->around[r]);
   for (int r = 0; r < end; r += kLanes) {
     Vector pair = whole(load(c + r));
     const Vector extra = column.extra == nullptr ? Vector{} : load(column.extra + r);
@@ -255,6 +257,8 @@ void column(const Strip& strip, const SmallLoops& small, const LoopConstants& lo
     }
     for (int r = 0; r < kWidth; r += kLanes) store(recent.m2_before + r, load(recent.m2 + r));
   }
+  if (column.quadruplexes != nullptr)
+    for (int r = 0; r < end; ++r) stem[r] = lesser(stem[r], column.quadruplexes->stems[r]);
   multiloops(strip, loops, recent, column, end, stem, out);
 }
 

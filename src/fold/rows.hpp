@@ -105,6 +105,12 @@ struct Joint {
   std::int32_t k, energy, outer;
 };
 
+/// By row: the best loop of (i, j) around a G-quadruplex; the quadruplex from i to j as a stem of a
+/// multiloop.
+struct QuadruplexRows {
+  Rows around, stems;
+};
+
 struct Column {
   std::int64_t j = 0;
   const std::uint8_t* codes = nullptr;             ///< of the sequence, from 0
@@ -125,9 +131,10 @@ struct Column {
   /// By row and of the column: what a stack adds; null: nothing.
   const std::int32_t* stack_extra = nullptr;
   std::int32_t column_stack_extra = 0;
-  std::int64_t first_in_span = 0;       ///< the first row that may pair with j
-  const std::int32_t* marks = nullptr;  ///< by row: a constraint's; null: there is none
-  std::int32_t mark = 0;                ///< what a row's has to be
+  const QuadruplexRows* quadruplexes = nullptr;  ///< null: there are none
+  std::int64_t first_in_span = 0;                ///< the first row that may pair with j
+  const std::int32_t* marks = nullptr;           ///< by row: a constraint's; null: there is none
+  std::int32_t mark = 0;                         ///< what a row's has to be
 };
 
 /// What a column gives: C and M of the strip's rows, and its candidates.

@@ -209,9 +209,10 @@ std::int64_t suboptimal(std::string_view sequence, std::int32_t delta,
   if (delta < 0 || delta > kMostDelta)
     throw BadInput(fmt::format("structures within {} kcal/mol of the least energy; it is 0 to {}",
                                delta / 100., kMostDelta / 100));
-  if (model.circular || model.dangles % 2 == 1 || model.enforce_constraint)
+  if (model.circular || model.dangles % 2 == 1 || model.enforce_constraint || model.quadruplexes)
     throw BadInput(
-        "suboptimal structures: of linear sequences, with dangles 0 or 2, with no constraint enforced");
+        "suboptimal structures: of linear sequences, with dangles 0 or 2, with no constraint enforced, without "
+        "quadruplexes");
   const Loops loops(model);
   const LoopTables tables(loops);
   const Bases s = bases_of(sequence, loops);
@@ -221,7 +222,7 @@ std::int64_t suboptimal(std::string_view sequence, std::int32_t delta,
   try {
     const std::uint64_t bytes = bytes_to_fold(s.size()) / 2 * 3;
     if (s.size() > 1000) require_memory(bytes, fmt::format("suboptimal structures of {} bases", s.size()));
-    const Matrices matrices = fill(s, tables, marks, extras);
+    const Matrices matrices = fill(s, tables, marks, extras, Quadruplexes(s, loops));
     return Structures(s, loops, matrices, extras, matrices.f.back() + delta, take).count();
   } catch (const std::bad_alloc&) {
     throw OutOfMemory(

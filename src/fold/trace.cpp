@@ -12,8 +12,14 @@ namespace {
 /// Finds again where each energy came from; of several ways the first.
 class Tracer {
  public:
-  Tracer(const Bases& s, const Loops& loops, const Matrices& x, const Extras& extras)
-      : s_(s), loops_(loops), x_(x), extras_(extras), structure_(static_cast<std::size_t>(s.size()), '.') {}
+  Tracer(const Bases& s, const Loops& loops, const Matrices& x, const Extras& extras,
+         const Quadruplexes& quadruplexes)
+      : s_(s),
+        loops_(loops),
+        x_(x),
+        extras_(extras),
+        quadruplexes_(quadruplexes),
+        structure_(static_cast<std::size_t>(s.size()), '.') {}
 
   std::string trace(const Circle* circle) {
     if (circle != nullptr)
@@ -51,6 +57,27 @@ class Tracer {
                loops_.exterior_stem(type(i, j), left ? s_.codes[i - 1] : -1, right ? s_.codes[j + 1] : -1);
   }
 
+  void quadruplex(std::int64_t i, std::int64_t j) {
+    const std::int32_t least = quadruplexes_.at(i, j);
+    quadruplexes_.shapes(i, j, [&](const QuadruplexShape& shape, std::int32_t energy) {
+      if (energy == least) draw(shape, true, structure_);
+      return energy != least;
+    });
+  }
+
+  /// Whether a loop around a quadruplex gives the energy; then that is drawn.
+  bool around_quadruplex(std::int64_t i, std::int64_t j, std::int32_t energy) {
+    for (std::int64_t right = 0; right <= kMaxLoop && right < j - i; ++right)
+      for (const Quadruplex& one : quadruplexes_.ending(j - 1 - right)) {
+        const std::int64_t left = one.i - i - 1;
+        if (left < 0 || left + right > kMaxLoop) continue;
+        if (energy != one.energy + loops_.around_quadruplex(s_, i, j, left, right)) continue;
+        quadruplex(one.i, j - 1 - right);
+        return true;
+      }
+    return false;
+  }
+
   void exterior() {
     const int most = loops_.bases_count_once() ? 1 : 0;
     std::int64_t j = s_.size();
@@ -60,6 +87,8 @@ class Tracer {
         continue;
       }
       const std::int64_t end = j;
+      for (const Quadruplex& one : quadruplexes_.ending(end))
+        if (j == end && x_.f[end] == x_.f[one.i - 1] + one.energy) quadruplex(one.i, end), j = one.i - 1;
       for (std::int64_t i = 1; i < end - kMinHairpin && j == end; ++i)
         for (int before = 0; before <= most; ++before)
           for (int behind = 0; behind <= most; ++behind)
@@ -92,7 +121,7 @@ class Tracer {
         stacks = !loops_.lonely_pairs();
         continue;
       }
-      if (multiloop(i, j, energy)) return;
+      if (multiloop(i, j, energy) || around_quadruplex(i, j, energy)) return;
       lost("a pair", i, j);
     }
   }
@@ -155,6 +184,9 @@ class Tracer {
     const std::int32_t energy = m(i, j), b = loops_.multi_base();
     if (m(i, j - 1) < kNone && energy == m(i, j - 1) + b) return open_.push_back({i, j - 1, true});
     if (m(i + 1, j) < kNone && energy == m(i + 1, j) + b) return open_.push_back({i + 1, j, true});
+    if (const std::int32_t one = quadruplexes_.at(i, j);
+        one < kNone / 2 && energy == one + loops_.quadruplex_stem())
+      return quadruplex(i, j);
     const int most = loops_.bases_count_once() ? 1 : 0;
     for (int before = 0; before <= most; ++before)
       for (int behind = 0; behind <= most; ++behind) {
@@ -181,6 +213,7 @@ class Tracer {
   const Loops& loops_;
   const Matrices& x_;
   const Extras& extras_;
+  const Quadruplexes& quadruplexes_;
   std::string structure_;
   std::vector<Part> open_ = {};
 };
@@ -188,8 +221,8 @@ class Tracer {
 }  // namespace
 
 std::string trace(const Bases& s, const Loops& loops, const Matrices& matrices, const Extras& extras,
-                  const Circle* circle) {
-  return Tracer(s, loops, matrices, extras).trace(circle);
+                  const Quadruplexes& quadruplexes, const Circle* circle) {
+  return Tracer(s, loops, matrices, extras, quadruplexes).trace(circle);
 }
 
 }  // namespace warploom::fold

@@ -103,6 +103,26 @@ TEST_F(FoldVerb, FoldsACircle) {
       run_shell("\"$WARPLOOM\" fold --circ " + path("s.fa") + " | \"$WARPLOOM\" fold eval --circ -");
   EXPECT_EQ(run.out, "GGGGAAAACCCCAAAA\n((((....)))).... ( -1.30)\n");
 }
+TEST_F(FoldVerb, FoldsQuadruplexes) {
+  const std::string folded = "AAGGGAGGGAGGGAGGGAA\n..+++.+++.+++.++~.. ( -8.60)\n";
+  make("s.txt", folded.substr(0, 20));
+  make("folded.txt", folded);
+  for (const char* option : {"-g", "--gquad", "--quadruplexes"})
+    EXPECT_EQ(run_tool(std::string("fold ") + option + " " + path("s.txt")).out, folded);
+  EXPECT_THAT(run_tool("fold " + path("s.txt")).out, HasSubstr("................... (  0.00)"));
+  const ToolRun loops = run_tool("fold eval --loops " + path("folded.txt"));
+  EXPECT_THAT(loops.out, HasSubstr("quadruplex 3-17 GG                        -8.60"));
+  for (const char* more : {"-d 1", "-d 3", "--circ", "--suboptimal 1"}) {
+    const ToolRun run = run_tool("fold -g " + path("s.txt") + " " + more);
+    EXPECT_EQ(run.code, 2) << more;
+    EXPECT_THAT(run.err, HasSubstr("quadruplexes"));
+  }
+  make("bad.txt", "GGAGGAGGAGG\n++.++.++...\n" + folded);
+  const ToolRun bad = run_tool("fold eval " + path("bad.txt"));
+  EXPECT_EQ(bad.code, 1);
+  EXPECT_THAT(bad.err, HasSubstr("bad.txt:2: the quadruplex that begins at base 1 has runs"));
+  EXPECT_EQ(bad.out, folded);
+}
 TEST_F(FoldVerb, TakesReactivities) {
   make("s.fa", "GGGGAAAACCCC\n");
   make("r.dat", "1 0\n2 0\n11 0\n12 0\n");

@@ -24,6 +24,8 @@ void add_model_options(Command& command, ModelSettings& settings) {
               "G-U pairs close no loop; they stack, and begin stems");
   command.add("--circular,--circ", &settings.model.circular,
               "The last base is joined to the first; with -d 0 or 2");
+  command.add("-g,--quadruplexes,--gquad", &settings.model.quadruplexes,
+              "G-quadruplexes form: four runs of 2 to 7 G with 1 to 15 bases between; with -d 0 or 2");
   command.add(
       "--shape FILE", &settings.reactivities,
       "Reactivities of one sequence (SHAPE, DMS), as RNAfold reads them: lines of a position, counted from 1, "
@@ -78,6 +80,7 @@ Json model_json(const ModelSettings& settings) {
           {"dangles", settings.model.dangles},
           {"parameters", settings.parameters.empty() ? "Turner 2004" : settings.parameters},
           {"circular", settings.model.circular},
+          {"quadruplexes", settings.model.quadruplexes},
           {"reactivities", settings.reactivities.empty() ? Json() : Json(settings.reactivities)},
           {"gu", !settings.no_gu},
           {"gu_closing", !settings.no_gu_closing}};
