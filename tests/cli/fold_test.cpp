@@ -154,8 +154,8 @@ TEST_F(FoldVerb, EvalSumsLoopsAndTellsThem) {
       run_shell("\"$WARPLOOM\" fold " + path("s.fa") + " | \"$WARPLOOM\" fold eval - --loops");
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_THAT(run.out, StartsWith(">a\nGGGGAAAACCCC\n((((....)))) ( -5.40)\n  exterior "));
-  EXPECT_THAT(run.out, HasSubstr("interior  1-12 GC; 2-11 GC               -3.30"));
-  EXPECT_THAT(run.out, HasSubstr("hairpin   4-9 GC                          4.50"));
+  EXPECT_THAT(run.out, HasSubstr("interior   1-12 GC; 2-11 GC               -3.30"));
+  EXPECT_THAT(run.out, HasSubstr("hairpin    4-9 GC                          4.50"));
 }
 TEST_F(FoldVerb, EvalGoesOnAfterABadStructure) {
   make("s.txt", ">a\nGGGGAAAACCCC\n((((....)))\n>b\nGGGGAAAACCCC\n((((....))))\n");
