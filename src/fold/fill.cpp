@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/instruction_sets.hpp"
+#include "fold/ends.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
 #include "warploom/core/threads.hpp"
@@ -111,16 +112,14 @@ void fill_dangling(const Bases& s, const Loops& loops, const Strip& strip, Dangl
 
 class Filling {
  public:
-  Filling(const Bases& s, const LoopTables& tables, const Marks& marks, const Extras& extras,
-          const Quadruplexes& quadruplexes)
+  Filling(const Bases& s, const LoopTables& tables, const Marks& marks, const Extras& extras)
       : s_(s),
         extras_(extras),
-        quadruplexes_(quadruplexes),
         tables_(tables),
         marks_(marks),
         n_(s.size()),
         strips_((n_ + kRows - 1) / kRows),
-        out_(n_),
+        out_(s, tables.loops()),
         boundary_(static_cast<std::size_t>(n_ + 1)),
         candidates_(static_cast<std::size_t>(n_ + 1)),
         near_(static_cast<std::size_t>(n_ + 1)),
@@ -151,7 +150,7 @@ class Filling {
         throw;
       }
     });
-    if (!tables_.loops().circular()) ends();
+    if (!tables_.loops().circular()) Ends(s_, tables_.loops(), out_).fill({1, n_}, out_.f);
     return std::move(out_);
   }
 
@@ -310,7 +309,8 @@ class Filling {
     c.first_in_span =
         tables_.loops().max_span() > j || marks_.names_pair(j) ? 0 : j - tables_.loops().max_span() + 1;
     QuadruplexRows quadruplexes;
-    if (!quadruplexes_.empty() && quadruplexes_.rows(first, j, quadruplexes)) c.quadruplexes = &quadruplexes;
+    if (!out_.quadruplexes.empty() && out_.quadruplexes.rows(first, j, quadruplexes))
+      c.quadruplexes = &quadruplexes;
     Rows extra;
     if (!extras_.empty()) {
       std::fill_n(extra, kRows, 0);
@@ -356,52 +356,10 @@ class Filling {
     recent.unrestricted[kRows] = above.unrestricted;
   }
 
-  /// What a pair (i, j) adds outside of all pairs, by i, with bases beside it that count.
-  std::vector<std::int32_t> exterior_stems(Base bj, bool before, int behind) const {
-    const Loops& loops = tables_.loops();
-    std::vector<std::int32_t> stems(static_cast<std::size_t>(n_ + 1), kNone);
-    for (std::int64_t i = 1; i <= n_; ++i)
-      if (const int type = loops.pair(s_.codes[i], bj); type != 0)
-        stems[i] = loops.exterior_stem(type, before && i > 1 ? s_.codes[i - 1] : -1, behind);
-    return stems;
-  }
-
-  /// f(j), the least energy of the first j bases.
-  void ends() {
-    const bool once = tables_.loops().bases_count_once();
-    out_.f.assign(static_cast<std::size_t>(n_ + 1), 0);
-    // By b_j and b_(j+1), 5 where j is the last, and whether the base before counts.
-    std::vector<std::vector<std::int32_t>> stems(2 * kBases * (kBases + 1));
-    const auto stem = [&](std::int64_t j, bool before, bool behind) {
-      const int beside = behind && j < n_ ? s_.codes[j + 1] : kBases;
-      auto& ends =
-          stems[static_cast<std::size_t>((s_.codes[j] * (kBases + 1) + beside) * 2 + (before ? 1 : 0))];
-      if (ends.empty()) ends = exterior_stems(s_.codes[j], before, beside < kBases ? beside : -1);
-      return ends.data();
-    };
-    // The best of stems (i, j) with f(i - 1 - apart).
-    const auto best = [&](std::int64_t j, std::int64_t apart, const std::int32_t* ends) {
-      return kernels_.best_end(out_.f.data(), out_.c.column(j) + 1 + apart, ends + 1 + apart,
-                               j - kMinHairpin - 1 - apart);
-    };
-    for (std::int64_t j = kMinHairpin + 2; j <= n_; ++j) {
-      std::int32_t least = std::min(out_.f[j - 1], best(j, 0, stem(j, !once, !once)));
-      if (once) least = std::min(least, best(j, 1, stem(j, true, false)));
-      if (once && j > kMinHairpin + 2)
-        least = std::min(
-            {least, best(j - 1, 0, stem(j - 1, false, true)), best(j - 1, 1, stem(j - 1, true, true))});
-      for (const Quadruplex& one : quadruplexes_.ending(j))
-        least = std::min(least, out_.f[one.i - 1] + one.energy);
-      out_.f[j] = least;
-      if (j % 1024 == 0) check_interrupt();
-    }
-  }
-
   static constexpr std::int64_t kPublish = 8;
 
   const Bases& s_;
   const Extras& extras_;
-  const Quadruplexes& quadruplexes_;
   const LoopTables& tables_;
   const Marks& marks_;
   const RowKernels& kernels_ = *WARPLOOM_PICK(row_kernels);
@@ -419,9 +377,8 @@ class Filling {
 
 }  // namespace
 
-Matrices fill(const Bases& s, const LoopTables& tables, const Marks& marks, const Extras& extras,
-              const Quadruplexes& quadruplexes) {
-  return Filling(s, tables, marks, extras, quadruplexes).run();
+Matrices fill(const Bases& s, const LoopTables& tables, const Marks& marks, const Extras& extras) {
+  return Filling(s, tables, marks, extras).run();
 }
 
 }  // namespace warploom::fold

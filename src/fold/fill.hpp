@@ -29,8 +29,10 @@ class Triangle {
 
 /// The matrices of the recurrences, for i, j from 1.
 struct Matrices {
-  explicit Matrices(std::int64_t n) : c(n), m(n) {}
+  /// Of a sequence and loops that live as long.
+  Matrices(const Bases& s, const Loops& loops) : c(s.size()), m(s.size()), quadruplexes(s, loops) {}
   Triangle c, m;
+  Quadruplexes quadruplexes;
   std::vector<std::int32_t> f;  ///< of the first j bases; empty of a circle
 };
 
@@ -49,8 +51,7 @@ class LoopTables {
 };
 
 /// @throws OutOfMemory, Interrupted
-Matrices fill(const Bases& s, const LoopTables& tables, const Marks& marks, const Extras& extras,
-              const Quadruplexes& quadruplexes);
+Matrices fill(const Bases& s, const LoopTables& tables, const Marks& marks, const Extras& extras);
 
 /// A piece of a structure: the pair (i, j), or stems of a multiloop from i to j.
 struct Part {
@@ -66,6 +67,9 @@ Circle close_circle(const Bases& s, const Loops& loops, const Matrices& matrices
 
 /// The structure that has the energy f(n), or of `circle`. @throws Internal: there is none, a fault of ours
 std::string trace(const Bases& s, const Loops& loops, const Matrices& matrices, const Extras& extras,
-                  const Quadruplexes& quadruplexes, const Circle* circle);
+                  const Circle* circle);
+/// That of the bases first..last alone, whose f is given.
+std::string trace(const Bases& s, const Loops& loops, const Matrices& matrices, const Extras& extras,
+                  std::int64_t first, std::int64_t last, const std::vector<std::int32_t>& f);
 
 }  // namespace warploom::fold

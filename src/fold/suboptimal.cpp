@@ -222,7 +222,7 @@ std::int64_t suboptimal(std::string_view sequence, std::int32_t delta,
   try {
     const std::uint64_t bytes = bytes_to_fold(s.size()) / 2 * 3;
     if (s.size() > 1000) require_memory(bytes, fmt::format("suboptimal structures of {} bases", s.size()));
-    const Matrices matrices = fill(s, tables, marks, extras, Quadruplexes(s, loops));
+    const Matrices matrices = fill(s, tables, marks, extras);
     return Structures(s, loops, matrices, extras, matrices.f.back() + delta, take).count();
   } catch (const std::bad_alloc&) {
     throw OutOfMemory(

@@ -12,14 +12,16 @@ namespace {
 /// Finds again where each energy came from; of several ways the first.
 class Tracer {
  public:
-  Tracer(const Bases& s, const Loops& loops, const Matrices& x, const Extras& extras,
-         const Quadruplexes& quadruplexes)
+  Tracer(const Bases& s, const Loops& loops, const Matrices& x, const Extras& extras, std::int64_t first,
+         std::int64_t last, const std::vector<std::int32_t>& f)
       : s_(s),
         loops_(loops),
         x_(x),
         extras_(extras),
-        quadruplexes_(quadruplexes),
-        structure_(static_cast<std::size_t>(s.size()), '.') {}
+        first_(first),
+        last_(last),
+        f_(f),
+        structure_(static_cast<std::size_t>(last - first + 1), '.') {}
 
   std::string trace(const Circle* circle) {
     if (circle != nullptr)
@@ -49,18 +51,20 @@ class Tracer {
 
   /// Whether (i, j) is a stem outside of all pairs with `before` and `behind` bases that count for it alone.
   bool ends_in(std::int64_t i, std::int64_t j, int before, int behind, std::int32_t energy) const {
-    if (i <= before || j - i <= kMinHairpin || c(i, j) >= kNone) return false;
+    if (i - first_ < before || j - i <= kMinHairpin || c(i, j) >= kNone) return false;
     const bool once = loops_.bases_count_once();
-    const bool left = once ? before > 0 : i > 1, right = once ? behind > 0 : j < s_.size();
+    const bool left = once ? before > 0 : i > first_, right = once ? behind > 0 : j < last_;
     return energy ==
-           x_.f[i - 1 - before] + c(i, j) +
+           f_[i - first_ - before] + c(i, j) +
                loops_.exterior_stem(type(i, j), left ? s_.codes[i - 1] : -1, right ? s_.codes[j + 1] : -1);
   }
 
   void quadruplex(std::int64_t i, std::int64_t j) {
-    const std::int32_t least = quadruplexes_.at(i, j);
-    quadruplexes_.shapes(i, j, [&](const QuadruplexShape& shape, std::int32_t energy) {
-      if (energy == least) draw(shape, true, structure_);
+    const std::int32_t least = x_.quadruplexes.at(i, j);
+    x_.quadruplexes.shapes(i, j, [&](const QuadruplexShape& shape, std::int32_t energy) {
+      QuadruplexShape placed = shape;
+      placed.i -= first_ - 1;
+      if (energy == least) draw(placed, true, structure_);
       return energy != least;
     });
   }
@@ -68,7 +72,7 @@ class Tracer {
   /// Whether a loop around a quadruplex gives the energy; then that is drawn.
   bool around_quadruplex(std::int64_t i, std::int64_t j, std::int32_t energy) {
     for (std::int64_t right = 0; right <= kMaxLoop && right < j - i; ++right)
-      for (const Quadruplex& one : quadruplexes_.ending(j - 1 - right)) {
+      for (const Quadruplex& one : x_.quadruplexes.ending(j - 1 - right)) {
         const std::int64_t left = one.i - i - 1;
         if (left < 0 || left + right > kMaxLoop) continue;
         if (energy != one.energy + loops_.around_quadruplex(s_, i, j, left, right)) continue;
@@ -80,23 +84,25 @@ class Tracer {
 
   void exterior() {
     const int most = loops_.bases_count_once() ? 1 : 0;
-    std::int64_t j = s_.size();
-    while (j > 0) {
-      if (x_.f[j] == x_.f[j - 1]) {
+    std::int64_t j = last_;
+    while (j >= first_) {
+      const std::int32_t energy = f_[j - first_ + 1];
+      if (energy == f_[j - first_]) {
         --j;
         continue;
       }
       const std::int64_t end = j;
-      for (const Quadruplex& one : quadruplexes_.ending(end))
-        if (j == end && x_.f[end] == x_.f[one.i - 1] + one.energy) quadruplex(one.i, end), j = one.i - 1;
-      for (std::int64_t i = 1; i < end - kMinHairpin && j == end; ++i)
+      for (const Quadruplex& one : x_.quadruplexes.ending(end))
+        if (j == end && one.i >= first_ && energy == f_[one.i - first_] + one.energy)
+          quadruplex(one.i, end), j = one.i - 1;
+      for (std::int64_t i = first_; i < end - kMinHairpin && j == end; ++i)
         for (int before = 0; before <= most; ++before)
           for (int behind = 0; behind <= most; ++behind)
-            if (j == end && ends_in(i, end - behind, before, behind, x_.f[end])) {
+            if (j == end && ends_in(i, end - behind, before, behind, energy)) {
               open_.push_back({i, end - behind, false});
               j = i - 1 - before;
             }
-      if (j == end) lost("the end", 1, j);
+      if (j == end) lost("the end", first_, j);
     }
   }
 
@@ -106,7 +112,7 @@ class Tracer {
     // is left.
     bool stacks = !loops_.lonely_pairs();
     while (true) {
-      structure_[i - 1] = '(', structure_[j - 1] = ')';
+      structure_[i - first_] = '(', structure_[j - first_] = ')';
       const bool stack = stacks || (!loops_.lonely_pairs() && energy == c(i, j));
       energy -= extras_.pair(i, j);
       if (stack) {
@@ -184,7 +190,7 @@ class Tracer {
     const std::int32_t energy = m(i, j), b = loops_.multi_base();
     if (m(i, j - 1) < kNone && energy == m(i, j - 1) + b) return open_.push_back({i, j - 1, true});
     if (m(i + 1, j) < kNone && energy == m(i + 1, j) + b) return open_.push_back({i + 1, j, true});
-    if (const std::int32_t one = quadruplexes_.at(i, j);
+    if (const std::int32_t one = x_.quadruplexes.at(i, j);
         one < kNone / 2 && energy == one + loops_.quadruplex_stem())
       return quadruplex(i, j);
     const int most = loops_.bases_count_once() ? 1 : 0;
@@ -213,7 +219,8 @@ class Tracer {
   const Loops& loops_;
   const Matrices& x_;
   const Extras& extras_;
-  const Quadruplexes& quadruplexes_;
+  std::int64_t first_, last_;
+  const std::vector<std::int32_t>& f_;
   std::string structure_;
   std::vector<Part> open_ = {};
 };
@@ -221,8 +228,13 @@ class Tracer {
 }  // namespace
 
 std::string trace(const Bases& s, const Loops& loops, const Matrices& matrices, const Extras& extras,
-                  const Quadruplexes& quadruplexes, const Circle* circle) {
-  return Tracer(s, loops, matrices, extras, quadruplexes).trace(circle);
+                  const Circle* circle) {
+  return Tracer(s, loops, matrices, extras, 1, s.size(), matrices.f).trace(circle);
+}
+
+std::string trace(const Bases& s, const Loops& loops, const Matrices& matrices, const Extras& extras,
+                  std::int64_t first, std::int64_t last, const std::vector<std::int32_t>& f) {
+  return Tracer(s, loops, matrices, extras, first, last, f).trace(nullptr);
 }
 
 }  // namespace warploom::fold
