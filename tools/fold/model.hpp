@@ -11,7 +11,7 @@
 
 namespace warploom::tool {
 
-/// What `fold` and `fold eval` share: the energy model.
+/// What `fold` and its verbs share: the energy model.
 struct ModelSettings {
   // Not a fold::Model, which would read its energies whenever the tool starts.
   double temperature = 37;
@@ -19,11 +19,13 @@ struct ModelSettings {
   bool circular = false;
   std::int64_t max_span = 0;
   std::string parameters;
-  bool no_gu = false, no_gu_closing = false;
+  bool no_gu = false, no_gu_closing = false, no_lonely_pairs = false;
   std::string reactivities, method = "D", conversion = "O";
 };
 
 void add_model_options(Command& command, ModelSettings& settings);
+/// Which pairs form, of verbs that fold.
+void add_pair_options(Command& command, ModelSettings& settings);
 /// With the file of parameters read. @throws as read_parameters()
 fold::Model model_of(const ModelSettings& settings);
 /// Those of a sequence of n bases; none where no file is given. @throws as fold::parse_reactivities()
@@ -31,6 +33,7 @@ std::vector<double> reactivities_of(const ModelSettings& settings, std::int64_t 
 /// What they are as energies. @throws BadInput: another method
 fold::PseudoEnergies pseudo_of(const ModelSettings& settings, std::span<const double> reactivities);
 Json model_json(const ModelSettings& settings);
+Json folding_model_json(const ModelSettings& settings);  ///< also add_pair_options()
 
 struct SuboptimalSettings {
   double delta = -1;  ///< [kcal/mol]; negative: not asked for
@@ -46,5 +49,7 @@ bool suboptimal_structures(const SuboptimalSettings& settings, std::string_view 
                            const std::function<void(const fold::Folding&)>& take);
 
 Verb fold_eval();
+Verb fold_windows();
+Verb fold_mutants();
 
 }  // namespace warploom::tool
