@@ -59,16 +59,14 @@ fold::Model model_of(const ModelSettings& settings) {
   return model;
 }
 
-std::vector<double> reactivities_of(const ModelSettings& settings, std::int64_t n) {
-  return settings.reactivities.empty() ? std::vector<double>()
-                                       : fold::parse_reactivities(read_input(settings.reactivities),
-                                                                  input_name(settings.reactivities), n);
-}
+namespace {
 
-fold::PseudoEnergies pseudo_of(const ModelSettings& settings, std::span<const double> reactivities) {
-  if (settings.reactivities.empty()) return {};
-  const std::string& method = settings.method;
-  double m = 1.8, b = method.starts_with('Z') ? 0.89 : -0.6;
+struct Method {
+  bool deigan;
+  double m = 1.8, b = 0;
+};
+Method method_of(const std::string& method) {
+  Method parsed{.deigan = method.starts_with('D'), .b = method.starts_with('Z') ? 0.89 : -0.6};
   std::string_view rest = method;
   const auto number = [&](char name, double& value) {
     if (!rest.starts_with(name)) return;
@@ -76,16 +74,30 @@ fold::PseudoEnergies pseudo_of(const ModelSettings& settings, std::span<const do
     const std::string_view word = rest.substr(0, rest.find('b'));
     if (parse_whole(word, value)) rest.remove_prefix(word.size());
   };
-  const bool deigan = method.starts_with('D');
-  if (deigan || method.starts_with('Z')) {
+  if (parsed.deigan || method.starts_with('Z')) {
     rest.remove_prefix(1);
-    if (deigan) number('m', m);
-    number('b', b);
+    if (parsed.deigan) number('m', parsed.m);
+    number('b', parsed.b);
   }
   if (!rest.empty() || method.empty())
     throw BadInput(fmt::format(
         "--shape-method {}: it is D or Z, perhaps with numbers, as Dm1.8b-0.6 or Zb0.89", method));
-  return deigan ? fold::deigan(reactivities, m, b) : fold::zarringhalam(reactivities, b, settings.conversion);
+  return parsed;
+}
+
+}  // namespace
+
+std::vector<double> reactivities_of(const ModelSettings& settings, std::int64_t n) {
+  if (settings.reactivities.empty()) return {};
+  method_of(settings.method);  // is named before what the file may lack
+  return fold::parse_reactivities(read_input(settings.reactivities), input_name(settings.reactivities), n);
+}
+
+fold::PseudoEnergies pseudo_of(const ModelSettings& settings, std::span<const double> reactivities) {
+  if (settings.reactivities.empty()) return {};
+  const Method method = method_of(settings.method);
+  return method.deigan ? fold::deigan(reactivities, method.m, method.b)
+                       : fold::zarringhalam(reactivities, method.b, settings.conversion);
 }
 
 Json model_json(const ModelSettings& settings) {

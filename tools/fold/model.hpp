@@ -28,9 +28,10 @@ void add_model_options(Command& command, ModelSettings& settings);
 void add_pair_options(Command& command, ModelSettings& settings);
 /// With the file of parameters read. @throws as read_parameters()
 fold::Model model_of(const ModelSettings& settings);
-/// Those of a sequence of n bases; none where no file is given. @throws as fold::parse_reactivities()
+/// Those of a sequence of n bases; none where no file is given. @throws as fold::parse_reactivities(),
+/// BadInput: another method
 std::vector<double> reactivities_of(const ModelSettings& settings, std::int64_t n);
-/// What they are as energies. @throws BadInput: another method
+/// What they are as energies. @throws BadInput: another method, conversion
 fold::PseudoEnergies pseudo_of(const ModelSettings& settings, std::span<const double> reactivities);
 Json model_json(const ModelSettings& settings);
 Json folding_model_json(const ModelSettings& settings);  ///< also add_pair_options()
