@@ -6,35 +6,17 @@
 #include <new>
 #include <optional>
 
+#include "core/built_with_cuda.hpp"
 #include "fold/fill.hpp"
+#include "fold/gpu_choice.hpp"
 #include "fold/gpu_fold.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/log.hpp"
 #include "warploom/core/memory.hpp"
 #include "warploom/core/threads.hpp"
 
 namespace warploom::fold {
 namespace {
-
-#ifdef WARPLOOM_HAVE_CUDA
-constexpr bool kBuiltWithCuda = true;
-#else
-constexpr bool kBuiltWithCuda = false;
-#endif
-
-/// Whether a GPU is asked for by name; without a name the CPU folds.
-/// @throws BadInput: what a GPU does not do
-bool wants_gpu(const Run& run, const Model& model, std::span<const std::string> constraints) {
-  const std::vector<Device>& devices = run.devices.empty() ? current_run().devices : run.devices;
-  if (devices.empty() || !devices.front().is_gpu()) return false;
-  if (kBuiltWithCuda && !std::ranges::all_of(constraints, &std::string::empty))
-    throw BadInput("constraints are not there on a GPU: use the CPU (`device` cpu)");
-  const PseudoEnergies& pseudo = model.pseudo;
-  if (kBuiltWithCuda && (model.dangles % 2 == 1 || model.circular || !pseudo.stack.empty() ||
-                         !pseudo.unpaired.empty() || !pseudo.paired.empty()))
-    throw BadInput(
-        "dangles 1 and 3, circles and pseudo-energies are not there on a GPU: use the CPU (`device` cpu)");
-  return true;
-}
 
 /// Sequences up to this length are folded by one thread each where there are several.
 constexpr std::int64_t kShort = 2'000;
@@ -79,6 +61,20 @@ Folding fold_one(std::string_view sequence, std::string_view constraint, const L
   }
 }
 
+#ifdef WARPLOOM_HAVE_CUDA
+/// Nothing where none was named and its memory does not hold the batch.
+std::vector<Folding> fold_on_gpu(std::span<const std::string> sequences, const LoopTables& tables,
+                                 const Run& run, std::span<const std::string> constraints) {
+  try {
+    return gpu::fold_on_gpu(sequences, tables, true, nullptr, constraints);
+  } catch (const OutOfMemory& error) {
+    if (names_gpu(run)) throw;
+    log(LogLevel::warning, fmt::format("the CPU folds: {}", error.what()));
+    return {};
+  }
+}
+#endif
+
 }  // namespace
 
 std::uint64_t bytes_to_fold(std::int64_t n) {
@@ -89,15 +85,16 @@ std::uint64_t bytes_to_fold(std::int64_t n) {
 }
 
 Folding fold(std::string_view sequence, const Model& model, const Run& run, std::string_view constraint) {
-  const std::string constraints[] = {std::string(constraint)};
-  const DeviceScope scope(run, "folding", wants_gpu(run, model, constraints) && kBuiltWithCuda);
+  const std::string one[] = {std::string(sequence)}, constraints[] = {std::string(constraint)};
+  const DeviceScope scope(run, "folding", takes_gpu(run, model, cells_of(one)) && kBuiltWithCuda);
   const Loops loops(model);
   const LoopTables tables(loops);
 #ifdef WARPLOOM_HAVE_CUDA
   if (scope.device().is_gpu()) {
-    const std::string one[] = {std::string(sequence)};
     check_range(std::ssize(one[0]), loops);
-    return gpu::fold_on_gpu(one, tables).front();
+    const std::span<const std::string> none;
+    auto foldings = fold_on_gpu(one, tables, run, constraint.empty() ? none : constraints);
+    if (!foldings.empty()) return foldings.front();
   }
 #endif
   return fold_one(sequence, constraint, tables);
@@ -117,13 +114,14 @@ std::vector<Folding> fold(std::span<const std::string> sequences, const Model& m
                           std::span<const std::string> constraints) {
   if (!constraints.empty() && constraints.size() != sequences.size())
     throw BadInput(fmt::format("{} constraints of {} sequences", constraints.size(), sequences.size()));
-  const DeviceScope scope(run, "folding", wants_gpu(run, model, constraints) && kBuiltWithCuda);
+  const DeviceScope scope(run, "folding", takes_gpu(run, model, cells_of(sequences)) && kBuiltWithCuda);
   const Loops loops(model);
   const LoopTables tables(loops);
 #ifdef WARPLOOM_HAVE_CUDA
   if (scope.device().is_gpu()) {
     for (const std::string& sequence : sequences) check_range(std::ssize(sequence), loops);
-    return gpu::fold_on_gpu(sequences, tables);
+    auto foldings = fold_on_gpu(sequences, tables, run, constraints);
+    if (!foldings.empty()) return foldings;
   }
 #endif
   std::vector<Folding> all(sequences.size());

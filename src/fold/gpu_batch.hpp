@@ -29,5 +29,7 @@ std::uint64_t bytes_on_gpu(std::int64_t n);
 
 /// The codes of a sequence: n + 2 of them. @throws BadInput as fold()
 void write_codes(std::string_view sequence, std::uint8_t* codes);
+/// What a constraint, which may be empty, says of the n + 2 of them. @throws BadInput as fold()
+void write_marks(std::string_view sequence, std::string_view constraint, const Loops& loops, Mark* marks);
 
 }  // namespace warploom::fold::gpu
