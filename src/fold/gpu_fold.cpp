@@ -102,7 +102,8 @@ class Batch {
   Batch(std::span<const std::string> sequences, const LoopTables& tables, bool structures, Times* times,
         std::span<const std::string> constraints)
       : sequences_(sequences),
-        constraints_(constraints),
+        constraints_(std::ranges::all_of(constraints, &std::string::empty) ? constraints.first(0)
+                                                                           : constraints),
         tables_(tables),
         structures_(structures),
         times_(times) {}
