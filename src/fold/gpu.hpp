@@ -106,9 +106,10 @@ struct Launch {
   const std::uint32_t* stop;       ///< may become 1: the results are no longer wanted
   std::uint32_t* stopped;          ///< 0 before; 1: C and M are not there
   // Where blocks share the work; all 0 before.
-  std::uint32_t* next_chunk;  ///< of `tasks`, as columns of f
-  std::uint32_t* ended;       ///< a sequence each: chunks of f that are there
-  std::uint64_t* parts;       ///< of structures, that are to be found; as many as bases and kPartBlocks
+  const Task* chunks;  ///< `tasks` as columns of f, counted from the first, in the order of their numbers
+  std::uint32_t* next_chunk;
+  std::uint32_t* ended;  ///< a sequence each: chunks of f that are there
+  std::uint64_t* parts;  ///< of structures, that are to be found; as many as bases and kPartBlocks
   std::uint32_t *part_count, *next_part, *open_parts;
   char* structures;        ///< n + 1 of a sequence, the last 0; null: none is wanted
   std::int32_t* energies;  ///< of a sequence; kNone: the way to the energy was lost

@@ -23,6 +23,8 @@ struct Layout {
   std::vector<Task> tasks = {};
   std::int64_t codes = 0, cells = 0, columns = 0, candidates = 0, flags = 0, bases = 0, longest = 0;
   void add(std::int64_t n);
+  /// The tasks as Launch::chunks.
+  std::vector<Task> chunks() const;
 };
 /// Of device memory that a sequence takes.
 std::uint64_t bytes_on_gpu(std::int64_t n);

@@ -164,7 +164,7 @@ __global__ void __launch_bounds__(kThreadsOfEnds, 1) fold_ends(const __grid_cons
     __syncthreads();
     const int task = shared.task;
     if (task >= launch.task_count) return;
-    Chunk(launch, launch.tasks[task], shared).run();
+    Chunk(launch, launch.chunks[task], shared).run();
   }
 }
 

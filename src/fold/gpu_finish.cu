@@ -9,7 +9,6 @@
 namespace warploom::fold::gpu {
 namespace {
 
-
 /// A part of a structure, a pair or stems of a multiloop from i to j; not 0.
 constexpr int kBits = 17;  // of a place in a sequence
 struct Part {

@@ -39,6 +39,7 @@ constexpr std::int64_t kOfAWarp = 600, kManyShort = 1'024;
 struct Part {
   std::span<const std::size_t> places = {};  // of the sequences
   Layout layout = {};
+  std::vector<Task> chunks = {};
   DeviceBuffer device = {};
   PinnedBuffer host = {};
   const std::int32_t* energies = nullptr;  // in `host`, once all is done
@@ -52,7 +53,7 @@ struct Part {
 /// What is written before a launch, whose other arrays Launch has.
 struct Arrays {
   Sequence* sequences;
-  Task* tasks;
+  Task *tasks, *chunks;
   std::uint8_t* codes;
   Mark* marks;
   std::uint32_t* stop;
@@ -67,6 +68,7 @@ Arrays lay_out(const Layout& layout, std::size_t count, bool marks, std::byte* m
   launch.sequences = arrays.sequences = carver.take<Sequence>(static_cast<std::int64_t>(count));
   launch.count = static_cast<std::int32_t>(count);
   launch.tasks = arrays.tasks = carver.take<Task>(std::ssize(layout.tasks));
+  launch.chunks = arrays.chunks = carver.take<Task>(std::ssize(layout.tasks));
   launch.task_count = static_cast<std::int32_t>(layout.tasks.size());
   launch.codes = arrays.codes = carver.take<std::uint8_t>(layout.codes);
   if (marks) launch.marks = arrays.marks = carver.take<Mark>(layout.codes);
@@ -218,6 +220,8 @@ class Batch {
     layout.sequences.reserve(part.places.size());
     for (const std::size_t k : part.places) layout.add(std::ssize(sequences_[k]));
     const auto count = std::ssize(part.places);
+    const bool warps = layout.longest <= kOfAWarp && count > kManyShort;
+    part.chunks = warps ? std::vector<Task>() : layout.chunks();
 
     Launch launch = {};
     const bool marks = !constraints_.empty();
@@ -256,6 +260,7 @@ class Batch {
     };
     copy(arrays.sequences, layout.sequences.data(), layout.sequences.size() * sizeof(Sequence));
     copy(arrays.tasks, layout.tasks.data(), layout.tasks.size() * sizeof(Task));
+    if (!warps) copy(arrays.chunks, part.chunks.data(), part.chunks.size() * sizeof(Task));
     copy(arrays.codes, host_codes, static_cast<std::size_t>(layout.codes));
     if (marks) copy(arrays.marks, host_marks, static_cast<std::size_t>(layout.codes) * sizeof(Mark));
     cuda_check(cudaMemsetAsync(launch.next_task, 0, arrays.zeros, stream), "cudaMemset");
@@ -263,7 +268,7 @@ class Batch {
     record(part.begun);
     launch_fill(launch, stream);
     record(part.filled);
-    launch_finish(launch, layout.longest <= kOfAWarp && count > kManyShort, stream);
+    launch_finish(launch, warps, stream);
     record(part.finished);
     copy(host_energies, launch.energies, part.places.size() * sizeof(std::int32_t));
     if (structures_) copy(host_structures, launch.structures, static_cast<std::size_t>(layout.bases));

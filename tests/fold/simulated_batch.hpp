@@ -81,6 +81,7 @@ class Simulated {
   /// f from C of the CPU.
   void end(unsigned blocks, sim::Schedule schedule) {
     take_the_cpus();
+    launch_.chunks = upload(layout_.chunks());
     launch_.next_chunk = upload(std::vector<std::uint32_t>(1));
     launch_.ended = upload(std::vector<std::uint32_t>(bases_.size()));
     run("fold_ends", blocks, 512, 80 * 1024, schedule);
