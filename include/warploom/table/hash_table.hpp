@@ -2,7 +2,7 @@
 
 /// The parallel hash table for batches from host memory, on a CPU or a GPU behind one face, and the
 /// dissertation's five variants behind the same face. For operations of your own threads: concurrent_map.hpp
-/// (CPU), device_table.cuh (kernels); for data that is on a GPU: gpu_table.cuh.
+/// (CPU), device_table.cuh (kernels); for a GPU's data, in streams and without waiting: gpu_table.cuh.
 
 #include <cstdint>
 #include <memory>
