@@ -3,9 +3,11 @@
 // Fixed: random sequences of fixed seeds, and those of --fasta FILE. Timed: `wall_ms` the whole call from
 // strings to energies and structures (each checked loop by loop on the host), `fill_ms` and `finish_ms`
 // between events on the device: C and M; f, energies and structures. Medians of --rounds after one that is
-// not counted. `cells` is the number of pairs i < j, `splits` what a dense product would try, n^3 / 6.
+// not counted; of calls of more than two seconds one is counted. `cells` is the number of pairs i < j,
+// `splits` what a dense product would try, n^3 / 6. --write makes a FASTA file of each case for other
+// programs, and one of the energies, a line each [0.01 kcal/mol].
 //
-//   gpu_bench_fold [--rounds N] [--fasta FILE] [--json FILE] [--only NAME]
+//   gpu_bench_fold [--rounds N] [--fasta FILE] [--json FILE] [--only NAME] [--write FOLDER]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -65,7 +67,20 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-Json measure(const Case& one, const LoopTables& tables, int rounds) {
+/// NAME.fa and NAME.energies, the name's letters and digits.
+void write(const std::string& folder, const Case& one, const std::vector<Folding>& all) {
+  std::string name;
+  for (const char c : one.name)
+    if (c != ',' && c != ' ') name += c;
+  std::ofstream fasta(folder + "/" + name + ".fa"), energies(folder + "/" + name + ".energies");
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    fasta << '>' << k + 1 << '\n' << one.sequences[k] << '\n';
+    energies << all[k].energy << '\n';
+  }
+  if (!fasta.flush() || !energies.flush()) throw BadInput("cannot write into " + folder);
+}
+
+Json measure(const Case& one, const LoopTables& tables, int rounds, const std::string& folder) {
   std::vector<double> wall, fill, finish, prepare, results;
   double energy = 0;
   for (int round = 0; round <= rounds; ++round) {
@@ -77,7 +92,11 @@ Json measure(const Case& one, const LoopTables& tables, int rounds) {
     for (const Folding& folding : all) sum += folding.energy;
     if (round > 0 && sum != energy) throw Internal("two rounds gave different energies");
     energy = sum;
-    if (round == 0) continue;
+    if (round == 0) {
+      if (!folder.empty()) write(folder, one, all);
+      if (seconds > 2) rounds = std::min(rounds, 1);
+      continue;
+    }
     wall.push_back(seconds * 1e3), fill.push_back(times.fill * 1e3), finish.push_back(times.finish * 1e3);
     prepare.push_back(times.prepare * 1e3), results.push_back(times.results * 1e3);
   }
@@ -110,7 +129,7 @@ Json measure(const Case& one, const LoopTables& tables, int rounds) {
 
 int run(int argc, char** argv) {
   int rounds = 3;
-  std::string fasta, json, only;
+  std::string fasta, json, only, folder;
   for (int k = 1; k + 1 < argc; k += 2) {
     const std::string_view name = argv[k];
     if (name == "--rounds")
@@ -121,6 +140,8 @@ int run(int argc, char** argv) {
       json = argv[k + 1];
     else if (name == "--only")
       only = argv[k + 1];
+    else if (name == "--write")
+      folder = argv[k + 1];
     else
       throw BadInput(std::string("no such option: ") + argv[k]);
   }
@@ -130,8 +151,7 @@ int run(int argc, char** argv) {
   Json list = Json::array();
   const auto add = [&](const std::string& name, bool structures, auto sequences) {
     if (!only.empty() && !name.starts_with(only)) return;
-    // One of 100,000 bases takes seconds.
-    list.push_back(measure({name, sequences(), structures}, tables, name == "1 x 100,000" ? 1 : rounds));
+    list.push_back(measure({name, sequences(), structures}, tables, rounds, folder));
     if (!json.empty())
       std::ofstream(json) << Json{{"device", cuda_devices().devices.front().name}, {"cases", list}}.dump(1)
                           << '\n';
@@ -149,8 +169,8 @@ int run(int argc, char** argv) {
   add("400 x 5,601", true, [] { return random_sequences(400, 5'601, 5); });
   add("20,000 x 100, structures", true, [] { return random_sequences(20'000, 100, 6); });
   add("1,000,000 x 100, structures", true, [] { return random_sequences(1'000'000, 100, 6); });
-  add("300,000 x 120", false, [] { return random_sequences(300'000, 120, 8); });
-  add("900 x 3,000, mutants", false, [] { return random_mutants(900, 3'000, 9); });
+  add("3,000,000 x 120", false, [] { return random_sequences(3'000'000, 120, 8); });
+  add("9,000 x 3,000, mutants", false, [] { return random_mutants(9'000, 3'000, 9); });
   add("(GC) of 4,000", true, [&] { return std::vector{gc}; });
   add("1 x 100,000", true, [] { return random_sequences(1, 100'000, 10); });
   return 0;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/instruction_sets.hpp"
+#include "fold/ends.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
 #include "warploom/core/threads.hpp"
@@ -149,7 +150,7 @@ class Filling {
         throw;
       }
     });
-    if (!tables_.loops().circular()) ends();
+    if (!tables_.loops().circular()) Ends(s_, tables_.loops(), out_.c).fill({1, n_}, out_.f);
     return std::move(out_);
   }
 
@@ -350,45 +351,6 @@ class Filling {
     boundary.m = recent.m[0], boundary.unrestricted = recent.unrestricted[0];
     for (int k = 0; k < 2; ++k) boundary.m2[k] = recent.m2[k], recent.m2[kRows + k] = above.m2[k];
     recent.unrestricted[kRows] = above.unrestricted;
-  }
-
-  /// What a pair (i, j) adds outside of all pairs, by i, with bases beside it that count.
-  std::vector<std::int32_t> exterior_stems(Base bj, bool before, int behind) const {
-    const Loops& loops = tables_.loops();
-    std::vector<std::int32_t> stems(static_cast<std::size_t>(n_ + 1), kNone);
-    for (std::int64_t i = 1; i <= n_; ++i)
-      if (const int type = loops.pair(s_.codes[i], bj); type != 0)
-        stems[i] = loops.exterior_stem(type, before && i > 1 ? s_.codes[i - 1] : -1, behind);
-    return stems;
-  }
-
-  /// f(j), the least energy of the first j bases.
-  void ends() {
-    const bool once = tables_.loops().bases_count_once();
-    out_.f.assign(static_cast<std::size_t>(n_ + 1), 0);
-    // By b_j and b_(j+1), 5 where j is the last, and whether the base before counts.
-    std::vector<std::vector<std::int32_t>> stems(2 * kBases * (kBases + 1));
-    const auto stem = [&](std::int64_t j, bool before, bool behind) {
-      const int beside = behind && j < n_ ? s_.codes[j + 1] : kBases;
-      auto& ends =
-          stems[static_cast<std::size_t>((s_.codes[j] * (kBases + 1) + beside) * 2 + (before ? 1 : 0))];
-      if (ends.empty()) ends = exterior_stems(s_.codes[j], before, beside < kBases ? beside : -1);
-      return ends.data();
-    };
-    // The best of stems (i, j) with f(i - 1 - apart).
-    const auto best = [&](std::int64_t j, std::int64_t apart, const std::int32_t* ends) {
-      return kernels_.best_end(out_.f.data(), out_.c.column(j) + 1 + apart, ends + 1 + apart,
-                               j - kMinHairpin - 1 - apart);
-    };
-    for (std::int64_t j = kMinHairpin + 2; j <= n_; ++j) {
-      std::int32_t least = std::min(out_.f[j - 1], best(j, 0, stem(j, !once, !once)));
-      if (once) least = std::min(least, best(j, 1, stem(j, true, false)));
-      if (once && j > kMinHairpin + 2)
-        least = std::min(
-            {least, best(j - 1, 0, stem(j - 1, false, true)), best(j - 1, 1, stem(j - 1, true, true))});
-      out_.f[j] = least;
-      if (j % 1024 == 0) check_interrupt();
-    }
   }
 
   static constexpr std::int64_t kPublish = 8;

@@ -65,5 +65,8 @@ Circle close_circle(const Bases& s, const Loops& loops, const Matrices& matrices
 /// The structure that has the energy f(n), or of `circle`. @throws Internal: there is none, a fault of ours
 std::string trace(const Bases& s, const Loops& loops, const Matrices& matrices, const Extras& extras,
                   const Circle* circle);
+/// That of the bases first..last alone, whose f is given.
+std::string trace(const Bases& s, const Loops& loops, const Matrices& matrices, const Extras& extras,
+                  std::int64_t first, std::int64_t last, const std::vector<std::int32_t>& f);
 
 }  // namespace warploom::fold

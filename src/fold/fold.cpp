@@ -6,23 +6,14 @@
 #include <new>
 #include <optional>
 
-#include "fold/fill.hpp"
+#include "core/built_with_cuda.hpp"
+#include "fold/alone.hpp"
 #include "fold/gpu_fold.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/memory.hpp"
 #include "warploom/core/threads.hpp"
 
 namespace warploom::fold {
-namespace {
-
-#ifdef WARPLOOM_HAVE_CUDA
-constexpr bool kBuiltWithCuda = true;
-#else
-constexpr bool kBuiltWithCuda = false;
-#endif
-
-/// Whether a GPU is asked for by name; without a name the CPU folds.
-/// @throws BadInput: what a GPU does not do
 bool wants_gpu(const Run& run, const Model& model, std::span<const std::string> constraints) {
   const std::vector<Device>& devices = run.devices.empty() ? current_run().devices : run.devices;
   if (devices.empty() || !devices.front().is_gpu()) return false;
@@ -36,8 +27,8 @@ bool wants_gpu(const Run& run, const Model& model, std::span<const std::string> 
   return true;
 }
 
-/// Sequences up to this length are folded by one thread each where there are several.
-constexpr std::int64_t kShort = 2'000;
+namespace {
+
 constexpr std::uint64_t kSmall = 16'000'000;
 
 void check_forced(const Marks& marks, std::string_view structure, const Extras& extras) {
@@ -51,7 +42,10 @@ void check_forced(const Marks& marks, std::string_view structure, const Extras& 
           k));
 }
 
-Folding fold_one(std::string_view sequence, std::string_view constraint, const LoopTables& tables) {
+}  // namespace
+
+Folding fold_one(std::string_view sequence, std::string_view constraint, const LoopTables& tables,
+                 bool structure) {
   const Loops& loops = tables.loops();
   const Bases s = bases_of(sequence, loops);
   const Marks marks = marks_of(s, constraint, loops);
@@ -65,6 +59,7 @@ Folding fold_one(std::string_view sequence, std::string_view constraint, const L
     const std::optional<Circle> circle =
         loops.circular() ? std::optional(close_circle(s, loops, matrices)) : std::nullopt;
     const std::int32_t energy = circle ? circle->energy : matrices.f.back();
+    if (!structure) return {"", energy + extras.offset()};
     Folding folding{trace(s, loops, matrices, extras, circle ? &*circle : nullptr), energy + extras.offset()};
     if (!marks.forced.empty()) check_forced(marks, folding.structure, extras);
     const std::int32_t check = evaluate(s, folding.structure, loops).energy;
@@ -79,7 +74,28 @@ Folding fold_one(std::string_view sequence, std::string_view constraint, const L
   }
 }
 
-}  // namespace
+std::vector<Folding> fold_each(std::span<const std::string> sequences,
+                               std::span<const std::string> constraints, const LoopTables& tables,
+                               bool structures) {
+  std::vector<Folding> all(sequences.size());
+  const auto one = [&](std::size_t k) {
+    try {
+      all[k] = fold_one(sequences[k], constraints.empty() ? std::string_view() : constraints[k], tables,
+                        structures);
+    } catch (const BadInput& error) {
+      throw BadInput(fmt::format("sequence {}: {}", k + 1, error.what()));
+    }
+  };
+  std::vector<std::size_t> together;
+  for (std::size_t k = 0; k < sequences.size(); ++k)
+    if (static_cast<std::int64_t>(sequences[k].size()) <= kShort) together.push_back(k);
+  if (!together.empty())
+    parallel_for(static_cast<std::int64_t>(together.size()),
+                 [&](std::int64_t k) { one(together[static_cast<std::size_t>(k)]); });
+  for (std::size_t k = 0; k < sequences.size(); ++k)
+    if (static_cast<std::int64_t>(sequences[k].size()) > kShort) one(k);
+  return all;
+}
 
 std::uint64_t bytes_to_fold(std::int64_t n) {
   constexpr std::uint64_t kBesides = 800;  // a base: what strips hand down
@@ -100,7 +116,7 @@ Folding fold(std::string_view sequence, const Model& model, const Run& run, std:
     return gpu::fold_on_gpu(one, tables).front();
   }
 #endif
-  return fold_one(sequence, constraint, tables);
+  return fold_one(sequence, constraint, tables, true);
 }
 
 void check_sequence(std::string_view sequence, std::string_view constraint, const Model& model) {
@@ -126,23 +142,7 @@ std::vector<Folding> fold(std::span<const std::string> sequences, const Model& m
     return gpu::fold_on_gpu(sequences, tables);
   }
 #endif
-  std::vector<Folding> all(sequences.size());
-  const auto one = [&](std::size_t k) {
-    try {
-      all[k] = fold_one(sequences[k], constraints.empty() ? std::string_view() : constraints[k], tables);
-    } catch (const BadInput& error) {
-      throw BadInput(fmt::format("sequence {}: {}", k + 1, error.what()));
-    }
-  };
-  std::vector<std::size_t> together;
-  for (std::size_t k = 0; k < sequences.size(); ++k)
-    if (static_cast<std::int64_t>(sequences[k].size()) <= kShort) together.push_back(k);
-  if (!together.empty())
-    parallel_for(static_cast<std::int64_t>(together.size()),
-                 [&](std::int64_t k) { one(together[static_cast<std::size_t>(k)]); });
-  for (std::size_t k = 0; k < sequences.size(); ++k)
-    if (static_cast<std::int64_t>(sequences[k].size()) > kShort) one(k);
-  return all;
+  return fold_each(sequences, constraints, tables, true);
 }
 
 }  // namespace warploom::fold

@@ -4,6 +4,7 @@
 
 #include "fold/energy_tables.hpp"
 #include "fold/rows.hpp"
+#include "warploom/core/host_device.hpp"
 
 /// What gpu_fold.cpp and the kernels share. All pointers are to device memory.
 namespace warploom::fold::gpu {
@@ -12,6 +13,19 @@ namespace warploom::fold::gpu {
 inline constexpr int kThreads = kRows;
 /// Unpaired bases that a pair encloses at least.
 inline constexpr int kLeastHairpin = 3;
+
+/// C(i, j) and M(i, j) of a sequence of n bases: of kRows rows one column after another, so that whoever
+/// walks along a strip stays in one place of the memory.
+WARPLOOM_HOST_DEVICE constexpr std::int64_t cells_before(std::int64_t n, std::int64_t strips) {
+  return (strips * n - kRows * (strips * (strips - 1) / 2)) * kRows;
+}
+WARPLOOM_HOST_DEVICE constexpr std::int64_t cell_of(std::int64_t n, std::int64_t i, std::int64_t j) {
+  const std::int64_t strip = (i - 1) / kRows;
+  return cells_before(n, strip) + (j - 1 - strip * kRows) * kRows + (i - 1) % kRows;
+}
+WARPLOOM_HOST_DEVICE constexpr std::int64_t cells_of(std::int64_t n) {
+  return cells_before(n, (n + kRows - 1) / kRows);
+}
 
 /// Of a pair (i, j) seen from inside: by b_j, b_(j-1), b_i, b_(i+1), as digits of base 5.
 struct alignas(16) OutsideTerms {
@@ -36,7 +50,7 @@ struct Tables {
 
 struct Sequence {
   std::int64_t codes;       ///< place of base 0, which is none; base n + 1 is none, too
-  std::int64_t cells;       ///< of C and M: a column after another, as Triangle's
+  std::int64_t cells;       ///< of C and M, as cell_of() has them
   std::int64_t columns;     ///< of column 0 in what strips hand down; sequences of one strip have none
   std::int64_t candidates;  ///< of column 0's
   std::int64_t flags;       ///< of the first strip's progress

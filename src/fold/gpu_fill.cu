@@ -48,8 +48,8 @@ class Strip {
         warp_(row_ / 32),
         i_(first_ + row_),
         codes_(launch.codes + s_.codes),
-        c_(launch.c + s_.cells),
-        m_(launch.m + s_.cells) {
+        c_(launch.c + s_.cells + cell_of(s_.n, first_, first_) + row_),
+        m_(launch.m + s_.cells + cell_of(s_.n, first_, first_) + row_) {
     const int n = s_.n;
     b0_ = codes_[min(i_, n + 1)], b1_ = codes_[min(i_ + 1, n + 1)], b2_ = codes_[min(i_ + 2, n + 1)],
     b3_ = codes_[min(i_ + 3, n + 1)], before_ = codes_[min(i_ - 1, n + 1)];
@@ -79,10 +79,11 @@ class Strip {
     __syncthreads();
   }
 
+  /// Of column j, in c_ and m_.
+  __device__ int place(int j) const { return (j - first_) * kRows; }
   __device__ void store(int j, std::int32_t c, std::int32_t m) const {
     if (i_ > j) return;
-    const std::int64_t at = column_offset(j) + i_;
-    c_[at] = c, m_[at] = m;
+    c_[place(j)] = c, m_[place(j)] = m;
   }
 
   /// Waits until the strip above has finished column j.
@@ -90,8 +91,9 @@ class Strip {
     if (seen_ >= j) return;
     if (row_ == 0) {
       std::uint32_t seen = 0;
-      do seen = load_acquire(done(strip_ - 1));
+      do seen = load_relaxed(done(strip_ - 1));
       while (static_cast<int>(seen) < j);
+      fence_acq_rel();  // once: it empties the L1
       shared_.seen = static_cast<int>(seen);
     }
     __syncthreads();
@@ -134,7 +136,7 @@ class Strip {
   /// M(i, k - 1) of the candidate that a lane has; kNone where it has none.
   __device__ std::int32_t prefix_of(int2 candidates, int lane, int count) const {
     const int k = __shfl_sync(kAll, candidates.x, lane);
-    return lane < count ? m_[column_offset(k - 1) + i_] : kNone;
+    return lane < count ? m_[place(k - 1)] : kNone;
   }
   __device__ static std::int32_t with_prefix(std::int32_t best, std::int32_t prefix, std::int32_t energy) {
     return lesser(best, prefix < kNone / 2 ? prefix + energy : kNone);
@@ -144,11 +146,12 @@ class Strip {
   static constexpr int kEarly = 8;
   struct Early {
     int count;
-    int2 candidates;  // a lane each
+    int2 candidates, next;  // a lane each: the first, and those behind
     std::int32_t prefix[kEarly];
   };
-  __device__ void begin_candidates(Early& early) const {
+  __device__ void begin_candidates(int j, Early& early) const {
     early.count = ahead_.count, early.candidates = ahead_.candidate;
+    if (early.count > 32) early.next = candidate(j, 32 + lane_);
 #pragma unroll
     for (int t = 0; t < kEarly; ++t) early.prefix[t] = prefix_of(early.candidates, t, early.count);
   }
@@ -175,21 +178,25 @@ class Strip {
       best = try_candidates<32 - kEarly>(early.candidates, kEarly, early.count, best);
     else if (early.count > kEarly)
       best = try_candidates<kEarly>(early.candidates, kEarly, early.count, best);
-    for (int begin = 32; begin < early.count; begin += 32)
-      best = try_candidates<32>(candidate(j, begin + lane_), 0, early.count - begin, best);
+    int2 next = early.next;
+    for (int begin = 32; begin < early.count; begin += 32) {
+      const int2 candidates = next;
+      if (begin + 32 < early.count) next = candidate(j, begin + 32 + lane_);
+      best = try_candidates<32>(candidates, 0, early.count - begin, best);
+    }
     return best;
   }
   /// The same over all k.
   __device__ std::int32_t all_above(int j, std::int32_t best) {
-    for (int begin = first_ + kRows; begin <= j - kNearRows; begin += kThreads) {
+    const std::int32_t* const all = l_.m + s_.cells;
+    for (int begin = first_ + kRows; begin <= j - kNearRows; begin += kRows) {
       __syncthreads();
       const int k = begin + row_;
-      shared_.column[row_] = k <= j - kNearRows ? __ldcg(m_ + column_offset(j) + k) : kNone;
+      shared_.column[row_] = k <= j - kNearRows ? __ldcg(all + cell_of(s_.n, begin, j) + row_) : kNone;
       __syncthreads();
-      const int here = min(kThreads, j - kNearRows - begin + 1);
+      const int here = min(kRows, j - kNearRows - begin + 1);
 #pragma unroll 16
-      for (int t = 0; t < here; ++t)
-        best = lesser(best, m_[column_offset(begin + t - 1) + i_] + shared_.column[t]);
+      for (int t = 0; t < here; ++t) best = lesser(best, m_[place(begin + t - 1)] + shared_.column[t]);
     }
     return whole(best);
   }
@@ -271,7 +278,7 @@ class Strip {
       wait(j);
       if (ahead_.column != j) fetch(j);
       take(j);
-      begin_candidates(early);
+      begin_candidates(j, early);
       above_m = ahead_.m;
       if (seen_ > j && j < s_.n) fetch(j + 1);
     }
@@ -357,7 +364,7 @@ class Strip {
         for (unsigned rows = shared_.flags[now][w]; rows != 0; rows &= rows - 1) {
           const int r = w * 32 + __ffs(static_cast<int>(rows)) - 1;
           if (row_ < r - kNearRows) {
-            const std::int32_t prefix = m_[column_offset(first_ + r - 1) + i_];
+            const std::int32_t prefix = m_[place(first_ + r - 1)];
             if (prefix < kNone / 2) known = lesser(known, prefix + shared_.stem[now][r]);
           }
         }

@@ -116,10 +116,10 @@ class Finisher {
 
  private:
   __device__ std::int32_t c(int i, int j) const {
-    return j - i > kLeastHairpin ? c_[column_offset(j) + i] : kNone;
+    return j - i > kLeastHairpin ? c_[cell_of(s_.n, i, j)] : kNone;
   }
   __device__ std::int32_t m(int i, int j) const {
-    return j - i > kLeastHairpin ? m_[column_offset(j) + i] : kNone;
+    return j - i > kLeastHairpin ? m_[cell_of(s_.n, i, j)] : kNone;
   }
   __device__ std::int32_t end_of(int i, int j) const {
     return t_
@@ -177,7 +177,7 @@ class Finisher {
           for (int k = 0; k < kColumnsAtOnce; ++k) {
             const int row = i + r * kSize, j = first + k;
             pair[r][k] =
-                row <= first && j <= s_.n && row < j - kLeastHairpin ? c_[column_offset(j) + row] : kNone;
+                row <= first && j <= s_.n && row < j - kLeastHairpin ? c_[cell_of(s_.n, row, j)] : kNone;
           }
 #pragma unroll
         for (int r = 0; r < kRowsAtOnce; ++r) {

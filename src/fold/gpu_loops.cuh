@@ -8,7 +8,6 @@ namespace warploom::fold::gpu {
 __device__ inline std::int32_t lesser(std::int32_t a, std::int32_t b) { return a < b ? a : b; }
 /// What has a part that is no loop is none: kNone again.
 __device__ inline std::int32_t whole(std::int32_t v) { return v < kNone / 2 ? v : kNone; }
-__device__ inline std::int64_t column_offset(std::int64_t j) { return j * (j + 1) / 2; }
 __device__ inline int quad(int a, int b, int c, int d) { return ((a * 5 + b) * 5 + c) * 5 + d; }
 __device__ inline int triple(int a, int b, int c) { return (a * 5 + b) * 5 + c; }
 

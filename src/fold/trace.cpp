@@ -12,8 +12,16 @@ namespace {
 /// Finds again where each energy came from; of several ways the first.
 class Tracer {
  public:
-  Tracer(const Bases& s, const Loops& loops, const Matrices& x, const Extras& extras)
-      : s_(s), loops_(loops), x_(x), extras_(extras), structure_(static_cast<std::size_t>(s.size()), '.') {}
+  Tracer(const Bases& s, const Loops& loops, const Matrices& x, const Extras& extras, std::int64_t first,
+         std::int64_t last, const std::vector<std::int32_t>& f)
+      : s_(s),
+        loops_(loops),
+        x_(x),
+        extras_(extras),
+        first_(first),
+        last_(last),
+        f_(f),
+        structure_(static_cast<std::size_t>(last - first + 1), '.') {}
 
   std::string trace(const Circle* circle) {
     if (circle != nullptr)
@@ -43,31 +51,32 @@ class Tracer {
 
   /// Whether (i, j) is a stem outside of all pairs with `before` and `behind` bases that count for it alone.
   bool ends_in(std::int64_t i, std::int64_t j, int before, int behind, std::int32_t energy) const {
-    if (i <= before || j - i <= kMinHairpin || c(i, j) >= kNone) return false;
+    if (i - first_ < before || j - i <= kMinHairpin || c(i, j) >= kNone) return false;
     const bool once = loops_.bases_count_once();
-    const bool left = once ? before > 0 : i > 1, right = once ? behind > 0 : j < s_.size();
+    const bool left = once ? before > 0 : i > first_, right = once ? behind > 0 : j < last_;
     return energy ==
-           x_.f[i - 1 - before] + c(i, j) +
+           f_[i - first_ - before] + c(i, j) +
                loops_.exterior_stem(type(i, j), left ? s_.codes[i - 1] : -1, right ? s_.codes[j + 1] : -1);
   }
 
   void exterior() {
     const int most = loops_.bases_count_once() ? 1 : 0;
-    std::int64_t j = s_.size();
-    while (j > 0) {
-      if (x_.f[j] == x_.f[j - 1]) {
+    std::int64_t j = last_;
+    while (j >= first_) {
+      const std::int32_t energy = f_[j - first_ + 1];
+      if (energy == f_[j - first_]) {
         --j;
         continue;
       }
       const std::int64_t end = j;
-      for (std::int64_t i = 1; i < end - kMinHairpin && j == end; ++i)
+      for (std::int64_t i = first_; i < end - kMinHairpin && j == end; ++i)
         for (int before = 0; before <= most; ++before)
           for (int behind = 0; behind <= most; ++behind)
-            if (j == end && ends_in(i, end - behind, before, behind, x_.f[end])) {
+            if (j == end && ends_in(i, end - behind, before, behind, energy)) {
               open_.push_back({i, end - behind, false});
               j = i - 1 - before;
             }
-      if (j == end) lost("the end", 1, j);
+      if (j == end) lost("the end", first_, j);
     }
   }
 
@@ -77,7 +86,7 @@ class Tracer {
     // is left.
     bool stacks = !loops_.lonely_pairs();
     while (true) {
-      structure_[i - 1] = '(', structure_[j - 1] = ')';
+      structure_[i - first_] = '(', structure_[j - first_] = ')';
       const bool stack = stacks || (!loops_.lonely_pairs() && energy == c(i, j));
       energy -= extras_.pair(i, j);
       if (stack) {
@@ -181,6 +190,8 @@ class Tracer {
   const Loops& loops_;
   const Matrices& x_;
   const Extras& extras_;
+  std::int64_t first_, last_;
+  const std::vector<std::int32_t>& f_;
   std::string structure_;
   std::vector<Part> open_ = {};
 };
@@ -189,7 +200,12 @@ class Tracer {
 
 std::string trace(const Bases& s, const Loops& loops, const Matrices& matrices, const Extras& extras,
                   const Circle* circle) {
-  return Tracer(s, loops, matrices, extras).trace(circle);
+  return Tracer(s, loops, matrices, extras, 1, s.size(), matrices.f).trace(circle);
+}
+
+std::string trace(const Bases& s, const Loops& loops, const Matrices& matrices, const Extras& extras,
+                  std::int64_t first, std::int64_t last, const std::vector<std::int32_t>& f) {
+  return Tracer(s, loops, matrices, extras, first, last, f).trace(nullptr);
 }
 
 }  // namespace warploom::fold

@@ -3,6 +3,7 @@
 #include "warploom/fold/formats.hpp"
 #include "warploom/fold/parameters.hpp"
 #include "warploom/fold/probing.hpp"
+#include "warploom/fold/scan.hpp"
 
 namespace warploom::doors {
 namespace {
@@ -74,6 +75,44 @@ DOOR(SuboptimalStructures, "fold::suboptimal") {
   refused([&] { return of(kSequence, 100, {}, "("); });
   survives([&] { return of("A", 0); });
   survives([&] { return of(kSequence, kMostDelta); });
+}
+
+DOOR(WindowsOfSequences, "fold::fold_windows", "fold::count_windows", "fold::shuffled") {
+  const WindowOptions one{.window = 12};
+  std::vector<WindowOptions> broken(9, one);
+  broken[0].window = 0, broken[1].window = kLeast, broken[2].window = 100'001, broken[3].step = 0;
+  broken[4].step = kLeast, broken[5].shuffles = 1, broken[6].shuffles = kMostShuffles + 1;
+  broken[7].shuffles = kLeast, broken[8].shuffle = static_cast<Shuffle>(2);
+  for (const WindowOptions& options : broken) {
+    refused([&] { return fold_windows(kSequence, options).energies.size(); });
+    refused([&] { return count_windows(12, options); });
+  }
+  for (const Model& model : broken_models())
+    refused([&] { return fold_windows(kSequence, one, model).energies.size(); });
+  for (const std::string& none :
+       {std::string(), std::string(11, 'A'), std::string(12, '-'), std::string(12, '\0')})
+    refused([&] { return fold_windows(none, one).energies.size(); });
+  refused([&] { return count_windows(-1, one); });
+  refused([&] { return count_windows(kLeast, one); });
+  survives([&] { return count_windows(kMost, one); });
+  survives([&] { return fold_windows(kSequence, {.window = 12, .step = kMost}).energies.size(); });
+  survives([&] { return fold_windows(kSequence, {.window = 1}).energies.size(); });
+  for (const std::string& none : {std::string("A-"), std::string("\0", 1), std::string("\xFF")})
+    refused([&] { return shuffled(none, Shuffle::dinucleotides, 1).size(); });
+  refused([] { return shuffled("A", static_cast<Shuffle>(-1), 1).size(); });
+  survives([] { return shuffled("", Shuffle::dinucleotides, 0).size(); });
+  survives([] { return shuffled("AC", Shuffle::dinucleotides, ~std::uint64_t{0}).size(); });
+}
+
+DOOR(MutantsOfASequence, "fold::fold_mutants") {
+  for (const std::int64_t none : {kLeast, std::int64_t{0}, std::int64_t{13}, kMost})
+    refused([&] { return fold_mutants(kSequence, {.positions = {none}}).energies.size(); });
+  refused([] { return fold_mutants(kSequence, {.positions = {1, 1}}).energies.size(); });
+  for (const Model& model : broken_models())
+    refused([&] { return fold_mutants(kSequence, {}, model).energies.size(); });
+  for (const std::string& none : {std::string(), std::string("AC GU"), std::string(100'001, 'A')})
+    refused([&] { return fold_mutants(none).energies.size(); });
+  survives([] { return fold_mutants("N").energies.size(); });
 }
 
 DOOR(Reactivities, "fold::parse_reactivities", "fold::deigan", "fold::zarringhalam") {

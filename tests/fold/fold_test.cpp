@@ -14,16 +14,11 @@
 #include <string>
 #include <vector>
 
+#include "fold/random_sequence.hpp"
 #include "warploom/core/error.hpp"
 
 namespace warploom::fold {
 namespace {
-
-std::string random_sequence(std::mt19937& random, std::size_t n, std::string_view letters = "ACGU") {
-  std::string sequence(n, ' ');
-  for (char& c : sequence) c = letters[random() % letters.size()];
-  return sequence;
-}
 
 bool has_lonely_pair(const std::vector<std::int64_t>& partner) {
   const auto n = std::ssize(partner);

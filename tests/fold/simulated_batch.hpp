@@ -63,10 +63,11 @@ class Simulated {
   void finish(std::string_view kernel, unsigned blocks, unsigned threads, sim::Schedule schedule) {
     for (std::size_t k = 0; k < bases_.size(); ++k) {
       want_.push_back(fold::fill(bases_[k], tables_, {}, Extras(bases_[k], loops_, {})));
-      const auto at = c_.begin() + layout_.sequences[k].cells;
-      const auto cells = static_cast<std::ptrdiff_t>(Triangle::cells(bases_[k].size()));
-      std::copy_n(want_.back().c.column(0), cells, at);
-      std::copy_n(want_.back().m.column(0), cells, m_.begin() + layout_.sequences[k].cells);
+      for (std::int64_t j = 1; j <= bases_[k].size(); ++j)
+        for (std::int64_t i = 1; i <= j; ++i) {
+          c_[place(k, i, j)] = want_.back().c.at(i, j);
+          m_[place(k, i, j)] = want_.back().m.at(i, j);
+        }
     }
     launch_.c = upload(c_), launch_.m = upload(m_);
     const auto bases = static_cast<std::size_t>(layout_.bases);
@@ -114,17 +115,21 @@ class Simulated {
   void expect_right() const {
     for (std::size_t k = 0; k < bases_.size(); ++k) {
       const Matrices want = fold::fill(bases_[k], tables_, {}, Extras(bases_[k], loops_, {}));
-      const std::int64_t at = layout_.sequences[k].cells;
       for (std::int64_t j = 1; j <= bases_[k].size(); ++j)
         for (std::int64_t i = 1; i < j - kMinHairpin; ++i) {
-          const auto place = static_cast<std::size_t>(at + Triangle::offset(j) + i);
-          ASSERT_EQ(c_[place], want.c.at(i, j)) << "C(" << i << ", " << j << ") of " << bases_[k].size();
-          ASSERT_EQ(m_[place], want.m.at(i, j)) << "M(" << i << ", " << j << ") of " << bases_[k].size();
+          ASSERT_EQ(c_[place(k, i, j)], want.c.at(i, j))
+              << "C(" << i << ", " << j << ") of " << bases_[k].size();
+          ASSERT_EQ(m_[place(k, i, j)], want.m.at(i, j))
+              << "M(" << i << ", " << j << ") of " << bases_[k].size();
         }
     }
   }
 
  private:
+  std::size_t place(std::size_t sequence, std::int64_t i, std::int64_t j) const {
+    return static_cast<std::size_t>(layout_.sequences[sequence].cells +
+                                    gpu::cell_of(bases_[sequence].size(), i, j));
+  }
   template <class Element>
   Element* upload(const std::vector<Element>& values) {
     return values.empty() ? nullptr : reinterpret_cast<Element*>(machine_.upload(std::span(values)));

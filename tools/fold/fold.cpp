@@ -12,28 +12,24 @@
 #include "cli/stopwatch.hpp"
 #include "cli/verb.hpp"
 #include "model.hpp"
+#include "records.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/core/log.hpp"
 #include "warploom/core/memory.hpp"
 #include "warploom/dp/base_pairs.hpp"
 #include "warploom/fold/formats.hpp"
-#include "warploom/io/sequences.hpp"
 
 namespace warploom::tool {
 namespace {
 
 struct Settings : ModelSettings {
   std::string input, constraints, output = "-", format = "dot-bracket", svg;
-  bool no_lonely_pairs = false, enforce = false, json = false, force = false;
+  bool enforce = false, json = false, force = false;
   SuboptimalSettings suboptimal;
   std::uint64_t max_memory = kMaxFileBytes;
   Run run;
 };
-
-std::string title(const io::SequenceRecord& record) {
-  return record.description.empty() ? record.name : record.name + " " + record.description;
-}
 
 std::string as_text(const io::SequenceRecord& record, const fold::Folding& folding, std::string_view format) {
   if (format == "ct")
@@ -51,13 +47,6 @@ std::string arcs(const io::SequenceRecord& record, const fold::Folding& folding)
   return dp::arcs_svg(pairs);
 }
 
-/// Those that can be folded, in capitals with U; of the others a line each says why.
-struct Records {
-  std::vector<io::SequenceRecord> good;
-  std::vector<std::string> constraints;  // of those, where there are any
-  std::size_t bad = 0, empty = 0;
-};
-
 /// One a line.
 std::vector<std::string> constraints_of(const Settings& s) {
   std::vector<std::string> all;
@@ -68,62 +57,40 @@ std::vector<std::string> constraints_of(const Settings& s) {
   return all;
 }
 
-Records records_of(const Settings& s, const fold::Model& model) {
-  Records records;
-  const std::vector<std::string> constraints =
-      s.constraints.empty() ? std::vector<std::string>() : constraints_of(s);
+/// @param constraints  of the records, where there are any
+Records records_of(const Settings& s, const fold::Model& model, std::vector<std::string>& constraints) {
+  const std::vector<std::string> all = s.constraints.empty() ? std::vector<std::string>() : constraints_of(s);
   std::size_t number = 0;
-  for (io::SequenceRecord& record :
-       io::parse_sequences(read_input(s.input, s.max_memory), input_name(s.input), s.max_memory)) {
-    if (record.sequence.empty()) {
-      ++records.empty;
-      continue;
-    }
-    std::string constraint;
-    if (!s.constraints.empty()) {
-      if (number == constraints.size())
-        throw BadInput(fmt::format(
-            "{}: it has {} constraints, {} has more sequences; a line is a sequence's, '.' says nothing of a base",
-            input_name(s.constraints), constraints.size(), input_name(s.input)));
-      constraint = constraints[number++];
-    }
-    try {
-      fold::check_sequence(record.sequence, constraint, model);
-    } catch (const BadInput& error) {
-      ++records.bad;
-      print_error(fmt::format("warploom: {}:{}: {}\n", input_name(s.input), record.line,
-                              without_long_words(error.what())));
-      continue;
-    }
-    std::ranges::transform(record.sequence, record.sequence.begin(), [](char c) {
-      const char capital = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-      return capital == 'T' ? 'U' : capital;
-    });
-    records.good.push_back(std::move(record));
-    if (!s.constraints.empty()) records.constraints.push_back(std::move(constraint));
-  }
-  if (number < constraints.size())
+  Records records = read_records(s.input, s.max_memory, [&](const io::SequenceRecord& record) {
+    const std::string constraint = number < all.size() ? all[number] : "";
+    ++number;
+    fold::check_sequence(record.sequence, constraint, model);
+    if (!s.constraints.empty()) constraints.push_back(constraint);
+  });
+  if (!s.constraints.empty() && number > all.size())
+    throw BadInput(fmt::format(
+        "{}: it has {} constraints, {} has more sequences; a line is a sequence's, '.' says nothing of a base",
+        input_name(s.constraints), all.size(), input_name(s.input)));
+  if (number < all.size())
     throw BadInput(fmt::format("{}: it has {} constraints of {} sequences", input_name(s.constraints),
-                               constraints.size(), number));
-  if (records.good.empty() && records.bad == 0)
-    throw BadInput(fmt::format("{}: it holds no sequence", input_name(s.input)));
-  if (records.empty > 0) remark(fmt::format("{} records without a sequence were skipped", records.empty));
+                               all.size(), number));
   return records;
 }
 
 /// One after another, since a structure that fulfils the constraint may not exist; those without leave
 /// `records`.
-std::vector<fold::Folding> fold_each(const Settings& s, Records& records, const fold::Model& model) {
+std::vector<fold::Folding> fold_each(const Settings& s, Records& records,
+                                     const std::vector<std::string>& constraints, const fold::Model& model) {
   std::vector<fold::Folding> foldings;
   std::vector<io::SequenceRecord> folded;
   for (std::size_t k = 0; k < records.good.size(); ++k) {
     io::SequenceRecord& record = records.good[k];
     try {
-      foldings.push_back(fold::fold(record.sequence, model, {}, records.constraints[k]));
+      foldings.push_back(fold::fold(record.sequence, model, {}, constraints[k]));
       folded.push_back(std::move(record));
     } catch (const BadInput& error) {
       ++records.bad;
-      print_error(fmt::format("warploom: {}:{}: {}\n", input_name(s.input), record.line, error.what()));
+      refuse_record(s.input, record, error);
     }
   }
   records.good = std::move(folded);
@@ -132,8 +99,9 @@ std::vector<fold::Folding> fold_each(const Settings& s, Records& records, const 
 
 /// The structures of all records, printed as they come where nothing else is asked for.
 /// @return whether all are there
-bool suboptimal(const Settings& s, const Records& records, const fold::Model& model,
-                const std::vector<fold::Folding>& best, std::string& text, Json& list) {
+bool suboptimal(const Settings& s, const Records& records, const std::vector<std::string>& constraints,
+                const fold::Model& model, const std::vector<fold::Folding>& best, std::string& text,
+                Json& list) {
   const bool stream = s.output == "-" && !s.json;
   bool all = true;
   for (std::size_t k = 0; k < best.size(); ++k) {
@@ -145,8 +113,7 @@ bool suboptimal(const Settings& s, const Records& records, const fold::Model& mo
                           fmt::format("{:.2f}", s.suboptimal.delta));
     }
     const bool whole = suboptimal_structures(
-        s.suboptimal, record.sequence, model,
-        s.constraints.empty() ? std::string_view() : records.constraints[k],
+        s.suboptimal, record.sequence, model, s.constraints.empty() ? std::string_view() : constraints[k],
         [&](const fold::Folding& folding) {
           if (s.json)
             structures.push_back({{"structure", folding.structure}, {"energy", folding.energy / 100.}});
@@ -186,11 +153,11 @@ int run(Settings& s) {
   if (s.suboptimal.delta >= 0 && (s.format == "ct" || s.format == "bpseq" || s.enforce))
     throw BadInput(
         "--suboptimal with --format ct, bpseq or --enforce-constraint; it gives dot-bracket or JSON");
-  model.lonely_pairs = !s.no_lonely_pairs;
   model.enforce_constraint = s.enforce;
   if (s.enforce && s.constraints.empty())
     throw BadInput("--enforce-constraint without -C: there is no constraint");
-  Records records = records_of(s, model);
+  std::vector<std::string> constraints;
+  Records records = records_of(s, model, constraints);
   if (!s.svg.empty() && records.good.size() != 1)
     throw BadInput(fmt::format("--svg {}: a picture is of one sequence; {} has {}", s.svg,
                                input_name(s.input), records.good.size()));
@@ -210,12 +177,13 @@ int run(Settings& s) {
                                   longest, bytes_text(fold::bytes_to_fold(longest))));
   const Stopwatch watch;
   const std::vector<fold::Folding> foldings =
-      s.enforce ? fold_each(s, records, model) : fold::fold(sequences, model, {}, records.constraints);
+      s.enforce ? fold_each(s, records, constraints, model) : fold::fold(sequences, model, {}, constraints);
   const double seconds = watch.seconds();
 
   std::string text;
   Json list = Json::array();
-  const bool whole = s.suboptimal.delta < 0 || suboptimal(s, records, model, foldings, text, list);
+  const bool whole =
+      s.suboptimal.delta < 0 || suboptimal(s, records, constraints, model, foldings, text, list);
   for (std::size_t k = 0; k < foldings.size() && s.suboptimal.delta < 0; ++k) {
     const io::SequenceRecord& record = records.good[k];
     if (s.json)
@@ -229,10 +197,8 @@ int run(Settings& s) {
       text += as_text(record, foldings[k], s.format);
   }
   if (s.json) {
-    Json energies = model_json(s);
-    energies.update({{"lonely_pairs", model.lonely_pairs}, {"max_span", model.max_span}});
     text = json_text({{"unit", "kcal/mol"},
-                      {"model", std::move(energies)},
+                      {"model", folding_model_json(s)},
                       {"records", std::move(list)},
                       {"skipped", {{"empty", records.empty}, {"refused", records.bad}}},
                       {"seconds", seconds}});
@@ -251,9 +217,7 @@ std::function<int()> add(Command& command) {
       "RNA as FASTA, FASTQ or a sequence a line, perhaps gzipped; '-' for standard input. T is U; a letter that is none of "
       "A, C, G, U, T pairs with nothing");
   add_model_options(command, *s);
-  command.add("--no-lonely-pairs,--noLP", &s->no_lonely_pairs, "Each pair stacks on another");
-  command.add("--max-span N", &s->model.max_span, "Bases from one of a pair to the other at most; 0: any [0]")
-      .range(std::int64_t{0}, std::int64_t{1'000'000'000});
+  add_pair_options(command, *s);
   command.add(
       "-C,--constraint FILE", &s->constraints,
       "A line for each sequence, a letter a base, as RNAfold's: '.' and '|' anything, x unpaired, < pairs with a later base, > with an "
@@ -274,7 +238,8 @@ std::function<int()> add(Command& command) {
   command.add_json(s->json);
   command.add_force(s->force);
   command.add_run(s->run);
-  const std::function<int()> verb = command.add_verbs("command", std::array{fold_eval()});
+  const std::function<int()> verb =
+      command.add_verbs("command", std::array{fold_eval(), fold_windows(), fold_mutants()});
   return [s, verb, &command] {
     if (command.chosen() == nullptr) {
       if (s->input.empty())
@@ -282,8 +247,8 @@ std::function<int()> add(Command& command) {
       return naming_max_memory(s->max_memory, [&] { return run(*s); });
     }
     for (const Option* option : command.given())
-      throw BadInput(fmt::format("{} is not an option of fold eval where it stands; put it behind 'eval'",
-                                 option->name()));
+      throw BadInput(fmt::format("{0} is not an option of fold {1} where it stands; put it behind '{1}'",
+                                 option->name(), command.chosen()->command->name));
     return verb();
   };
 }
@@ -297,6 +262,8 @@ Verb fold_verb() {
       "  warploom fold sequences.fa.gz -T 25 --no-lonely-pairs --format ct -o folded.ct\n"
       "  warploom fold rna.fa --svg arcs.svg\n"
       "  warploom fold eval folded.txt\n"
+      "  warploom fold windows genome.fa --window 120 --shuffles 100 -o windows.tsv\n"
+      "  warploom fold mutants rna.fa --svg mutants.svg -o mutants.tsv\n"
       "Energies are ViennaRNA's to the last hundredth of a kcal/mol (Turner 2004).\n"
       "Exit codes: 0 done, 1 some records could not be folded (the others were), 2 bad usage or input, 130 Ctrl-C.",
       &add};

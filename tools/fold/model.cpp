@@ -38,6 +38,14 @@ void add_model_options(Command& command, ModelSettings& settings) {
       "as Os1.6i-2.29 [O]");
 }
 
+void add_pair_options(Command& command, ModelSettings& settings) {
+  command.add("--no-lonely-pairs,--noLP", &settings.no_lonely_pairs, "Each pair stacks on another");
+  command
+      .add("--max-span N", &settings.model.max_span,
+           "Bases from one of a pair to the other at most; 0: any [0]")
+      .range(std::int64_t{0}, std::int64_t{1'000'000'000});
+}
+
 fold::Model model_of(const ModelSettings& settings) {
   fold::Model model = settings.model;
   if (!settings.parameters.empty())
@@ -45,6 +53,7 @@ fold::Model model_of(const ModelSettings& settings) {
         fold::parse_parameters(read_input(settings.parameters), input_name(settings.parameters));
   model.gu = !settings.no_gu;
   model.gu_closing = !settings.no_gu_closing;
+  model.lonely_pairs = !settings.no_lonely_pairs;
   return model;
 }
 
@@ -81,6 +90,12 @@ Json model_json(const ModelSettings& settings) {
           {"reactivities", settings.reactivities.empty() ? Json() : Json(settings.reactivities)},
           {"gu", !settings.no_gu},
           {"gu_closing", !settings.no_gu_closing}};
+}
+
+Json folding_model_json(const ModelSettings& settings) {
+  Json json = model_json(settings);
+  json.update({{"lonely_pairs", !settings.no_lonely_pairs}, {"max_span", settings.model.max_span}});
+  return json;
 }
 
 }  // namespace warploom::tool

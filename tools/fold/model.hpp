@@ -9,21 +9,24 @@
 
 namespace warploom::tool {
 
-/// What `fold` and `fold eval` share: the energy model.
+/// What `fold` and its verbs share: the energy model.
 struct ModelSettings {
   fold::Model model;
   std::string parameters;
-  bool no_gu = false, no_gu_closing = false;
+  bool no_gu = false, no_gu_closing = false, no_lonely_pairs = false;
   std::string reactivities, method = "D", conversion = "O";
 };
 
 void add_model_options(Command& command, ModelSettings& settings);
+/// Which pairs form, of verbs that fold.
+void add_pair_options(Command& command, ModelSettings& settings);
 /// With the file of parameters read. @throws as read_parameters()
 fold::Model model_of(const ModelSettings& settings);
 /// What the file of reactivities says of a sequence of n bases; nothing where none is given.
 /// @throws as fold::parse_reactivities(), BadInput: another method
 fold::PseudoEnergies pseudo_of(const ModelSettings& settings, std::int64_t n);
 Json model_json(const ModelSettings& settings);
+Json folding_model_json(const ModelSettings& settings);  ///< also add_pair_options()
 
 struct SuboptimalSettings {
   double delta = -1;  ///< [kcal/mol]; negative: not asked for
@@ -39,5 +42,7 @@ bool suboptimal_structures(const SuboptimalSettings& settings, std::string_view 
                            const std::function<void(const fold::Folding&)>& take);
 
 Verb fold_eval();
+Verb fold_windows();
+Verb fold_mutants();
 
 }  // namespace warploom::tool
