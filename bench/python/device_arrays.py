@@ -87,7 +87,7 @@ def main():
     cupy.get_default_memory_pool().free_all_blocks()
 
     count = 1 << 25
-    keys = cupy.random.default_rng(2).permutation(cupy.arange(count, dtype="u4"))
+    keys = cupy.asarray(np.random.default_rng(2).permutation(np.arange(count, dtype="u4")))
     table = wl.HashTable(capacity=count, device="cuda")
     table.insert(keys, keys)
     for n in (1 << 10, 1 << 18, count):
