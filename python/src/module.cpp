@@ -56,6 +56,7 @@ NB_MODULE(_core, module) {
   bind_tables(module);
   bind_kernels(module);
   bind_fold(module);
+  bind_fold_scan(module);
 }
 
 }  // namespace
