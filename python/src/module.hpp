@@ -13,6 +13,7 @@ void bind_registration(nb::module_& module);
 void bind_tile(nb::module_& module);
 void bind_tables(nb::module_& module);
 void bind_fold(nb::module_& module);
+void bind_fold_scan(nb::module_& module);
 void bind_kernels(nb::module_& module);
 
 }  // namespace warploom::python

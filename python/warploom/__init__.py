@@ -10,6 +10,7 @@ from ._core import BadInput, Error, Internal, NoDevice, OutOfMemory, devices
 from ._core import version as __version__
 from ._denoise import Denoised, denoise
 from ._fold import Evaluation, Folding, Foldings, Loop, fold, fold_eval
+from ._fold_scan import Mutants, Windows, fold_mutants, fold_windows
 from ._registration import Registration, register
 from ._search import Index, Match, Matches, distance_matrix, distance_profile, search
 from ._segment import Segmentation, segment
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from . import hooks, plot
 
 __all__ = [
-    "BadInput", "Counts", "Denoised", "Error", "Evaluation", "Folding", "Foldings", "HashTable", "Index", "Internal", "Loop", "Match", "Matches", "NoDevice", "OutOfMemory", "Outcomes",
-    "ProgressState", "Registration", "Segmentation", "__version__", "denoise", "devices", "distance_matrix", "distance_profile", "dp", "fold", "fold_eval", "hooks", "kmers", "plot", "register",
+    "BadInput", "Counts", "Denoised", "Error", "Evaluation", "Folding", "Foldings", "HashTable", "Index", "Internal", "Loop", "Match", "Matches", "Mutants", "NoDevice", "OutOfMemory", "Outcomes",
+    "ProgressState", "Registration", "Segmentation", "Windows", "__version__", "denoise", "devices", "distance_matrix", "distance_profile", "dp", "fold", "fold_eval", "fold_mutants", "fold_windows", "hooks", "kmers", "plot", "register",
     "reuse", "search", "segment", "sim", "tile",
 ]
 
