@@ -3,8 +3,8 @@
 
     archive.py TOOL ArchiveII.csv [--out FILE.json]
 
-The CSV has columns id, sequence, structure (dot-bracket; brackets of other kinds, pseudoknots, are left out of neither) and base_pairs
-(positions counted from 1); the family is what stands before the id's first '_'. Source: Sloma & Mathews, RNA 22:1808 (2016), as
+The CSV has columns id, sequence and base_pairs (positions counted from 1, pseudoknots among them); the family is what stands before
+the id's first '_'. Source: Sloma & Mathews, RNA 22:1808 (2016), as
 data/ArchiveII.csv of github sinc-lab/revisiting_xval_rnafolding. A predicted pair is right where the known structure has the same two bases;
 of each sequence sensitivity, precision (positive predictive value) and F1, of a family their means. Needs `pip install ViennaRNA`.
 """
