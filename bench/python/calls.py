@@ -2,7 +2,7 @@
 """Question: what do `import warploom` and a call cost by themselves, and do calls of several Python threads run at the same time?
 
 Fixed: an idle machine; each import in a process of its own, of whose time `import numpy` is no part, with bytecode, as pip leaves it; calls whose work is next to
-nothing, the shortest of TRIES times, each of CALLS calls; four Python threads with one thread a call against the same four calls
+nothing, on the CPU, the shortest of TRIES times, each of CALLS calls; four Python threads with one thread a call against the same four calls
 one after another, the shortest of TRIES.
 
     PYTHONPATH=build/no-cuda/python python bench/python/calls.py [ANOTHER MODULE TO IMPORT...] >calls.json
@@ -43,16 +43,16 @@ def microseconds(call):
 
 
 def small_calls():
-    table = wl.HashTable(key="u4", value="u4")
+    table = wl.HashTable(key="u4", value="u4", device="cpu")
     key, value, dims = np.array([7], np.uint32), np.array([1], np.uint32), np.array([3, 4, 5])
     table.insert(key, value)
     pair = np.random.default_rng(1).normal(size=(2, 4)).astype(np.float32)
     return {
         "scalars: len(HashTable)": lambda: len(table),
-        "scalars: dp.nussinov('GC')": lambda: wl.dp.nussinov("GC"),
+        "scalars: dp.nussinov('GC')": lambda: wl.dp.nussinov("GC", device="cpu"),
         "arrays: HashTable.find of a key": lambda: table.find(key),
         "arrays: HashTable.assign of a key": lambda: table.assign(key, value),
-        "arrays: dp.chain of two matrices": lambda: wl.dp.chain(dims),
+        "arrays: dp.chain of two matrices": lambda: wl.dp.chain(dims, device="cpu"),
         "arrays: distance_matrix of two sequences": lambda: wl.distance_matrix(pair, threads=1),
     }
 

@@ -15,11 +15,8 @@ namespace {
 using Volume = View<const float, nb::ndim<3>>;
 using MaskView = View<const std::uint8_t, nb::ndim<3>>;
 
-imaging::Grid grid_of(const Volume& image, const std::array<double, 3>& spacing) {
-  return {static_cast<std::int64_t>(image.shape(2)),
-          static_cast<std::int64_t>(image.shape(1)),
-          static_cast<std::int64_t>(image.shape(0)),
-          {spacing[2], spacing[1], spacing[0]}};
+imaging::Grid grid_of(const std::array<std::int64_t, 3>& shape, const std::array<double, 3>& spacing) {
+  return {shape[2], shape[1], shape[0], {spacing[2], spacing[1], spacing[0]}};
 }
 
 imaging::Mask mask_of(const std::optional<MaskView>& mask) {
@@ -56,48 +53,76 @@ Dictionary told(const imaging::SegmentReport& r) {
   return all;
 }
 
-auto segment(const Volume& values, const std::array<double, 3>& spacing, const std::string& method,
-             std::optional<double> mu, std::optional<double> tolerance, std::optional<int> iterations,
-             double lambda_in, double lambda_out, double time_step, const std::string& inside,
-             const std::string& noise, int classes, std::optional<std::array<double, 2>> means,
-             const std::optional<MaskView>& mask, const std::string& start,
-             const std::optional<MaskView>& start_mask, const Asked& asked) {
-  const imaging::ImageView image{grid_of(values, spacing), 1, {values.data(), values.size()}};
-  imaging::SegmentOptions options{.method = imaging::parse_method(method),
-                                  .mu = mu,
-                                  .tolerance = tolerance,
-                                  .max_iterations = iterations,
-                                  .inside = imaging::parse_inside(inside),
-                                  .mask = mask_of(mask),
-                                  .noise = imaging::parse_noise(noise),
-                                  .classes = classes,
-                                  .means = means,
-                                  .lambda_in = lambda_in,
-                                  .lambda_out = lambda_out,
-                                  .time_step = time_step,
-                                  .start = imaging::parse_start(start),
-                                  .start_mask = mask_of(start_mask)};
+void make_options(imaging::SegmentOptions* self, const std::string& method, std::optional<double> mu,
+                  std::optional<double> tolerance, std::optional<int> iterations, double lambda_in,
+                  double lambda_out, double time_step, const std::string& inside, const std::string& noise,
+                  int classes, std::optional<std::array<double, 2>> means,
+                  const std::optional<MaskView>& mask, const std::string& start,
+                  const std::optional<MaskView>& start_mask) {
+  new (self) imaging::SegmentOptions{.method = imaging::parse_method(method),
+                                     .mu = mu,
+                                     .tolerance = tolerance,
+                                     .max_iterations = iterations,
+                                     .inside = imaging::parse_inside(inside),
+                                     .mask = mask_of(mask),
+                                     .noise = imaging::parse_noise(noise),
+                                     .classes = classes,
+                                     .means = means,
+                                     .lambda_in = lambda_in,
+                                     .lambda_out = lambda_out,
+                                     .time_step = time_step,
+                                     .start = imaging::parse_start(start),
+                                     .start_mask = mask_of(start_mask)};
+}
+
+auto segment(const Volume& values, const std::array<double, 3>& spacing, imaging::SegmentOptions& options,
+             const Asked& asked) {
+  const std::size_t nz = values.shape(0), ny = values.shape(1), nx = values.shape(2);
+  const imaging::ImageView image{
+      grid_of({static_cast<std::int64_t>(nz), static_cast<std::int64_t>(ny), static_cast<std::int64_t>(nx)},
+              spacing),
+      1,
+      {values.data(), values.size()}};
   const auto voxels = static_cast<double>(values.size());
   imaging::Segmentation found = run_asked(asked, length_of(voxels * 2e-6), [&](const Run& run) {
     options.run = run;
     return imaging::segment(image, options);
   });
   Dictionary report = told(found.report);
-  const std::size_t nz = values.shape(0), ny = values.shape(1), nx = values.shape(2);
   const auto levels = static_cast<std::size_t>(found.level_set.channels);
   return std::tuple(array_of<std::uint8_t, std::uint8_t>(std::move(found.mask), {nz, ny, nx}),
                     array_of<float, float>(std::move(found.level_set.data), {levels, nz, ny, nx}),
                     array_of(std::move(found.report.energy)), std::move(report));
 }
 
+/// By addresses in a GPU's memory: of the image and of what is written.
+auto segment_on_gpu(std::uintptr_t values, const std::array<std::int64_t, 3>& shape,
+                    const std::array<double, 3>& spacing, std::uintptr_t mask, std::uintptr_t level_set,
+                    std::uintptr_t stream, imaging::SegmentOptions& options, const Asked& asked) {
+  const imaging::Grid grid = grid_of(shape, spacing);
+  const imaging::ImageView image{
+      grid, 1, {reinterpret_cast<const float*>(values), static_cast<std::size_t>(grid.voxels())}};
+  const imaging::SegmentOnGpu results{reinterpret_cast<std::uint8_t*>(mask),
+                                      reinterpret_cast<float*>(level_set), reinterpret_cast<void*>(stream)};
+  imaging::SegmentReport report = run_asked(asked, Length::long_, [&](const Run& run) {
+    options.run = run;
+    return imaging::segment(image, results, options);
+  });
+  Dictionary all = told(report);
+  return std::tuple(array_of(std::move(report.energy)), std::move(all));
+}
+
 }  // namespace
 
 void bind_imaging(nb::module_& module) {
-  module.def("segment", &segment, nb::arg("image").noconvert(), nb::arg("spacing"), nb::arg("method"),
-             nb::arg("mu").none(), nb::arg("tolerance").none(), nb::arg("iterations").none(),
-             nb::arg("lambda_in"), nb::arg("lambda_out"), nb::arg("time_step"), nb::arg("inside"),
-             nb::arg("noise"), nb::arg("classes"), nb::arg("means").none(), nb::arg("mask").none(),
-             nb::arg("start"), nb::arg("start_mask").none(), nb::arg("asked"));
+  nb::class_<imaging::SegmentOptions>(module, "SegmentOptions")
+      .def("__init__", &make_options, nb::arg("method"), nb::arg("mu").none(), nb::arg("tolerance").none(),
+           nb::arg("iterations").none(), nb::arg("lambda_in"), nb::arg("lambda_out"), nb::arg("time_step"),
+           nb::arg("inside"), nb::arg("noise"), nb::arg("classes"), nb::arg("means").none(),
+           nb::arg("mask").none(), nb::arg("start"), nb::arg("start_mask").none());
+  module.def("segment", &segment, nb::arg("image").noconvert(), nb::arg("spacing"), nb::arg("options"),
+             nb::arg("asked"));
+  module.def("segment_on_gpu", &segment_on_gpu);
 }
 
 }  // namespace warploom::python

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "warploom/config.hpp"
 #include "warploom/core/device.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/version.hpp"
@@ -31,6 +32,7 @@ NB_MODULE(_core, module) {
   nb::set_leak_warnings(false);  // what modules keep lives until the interpreter has gone
   module.doc() = "What warploom's Python layer calls; not for users.";
   bind_errors(module);
+  module.attr("built_with_cuda") = bool{WARPLOOM_HAS_CUDA};
   module.attr("version") = std::string(version());
   module.def("devices", [] {
     std::vector<std::string> names{"cpu"};

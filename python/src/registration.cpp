@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <memory>
+#include <variant>
 
 #include "arrays.hpp"
 #include "module.hpp"
@@ -74,6 +75,7 @@ class Registered {
       const RunScope scope(run);
       return registration::register_images(still, moving_, options);
     });
+    chain_[0].map = std::move(found_.field);
   }
 
   /// @param values  in the moving image's world
@@ -86,15 +88,15 @@ class Registered {
     return resampled(moving_, registration::Interpolation::linear, 0, asked);
   }
   Affine affine() const { return found_.affine; }
-  Array<float> field() const { return array_of_field(found_.field.mm, found_.field.space.grid); }
+  Array<float> field() const { return array_of_field(map().mm, map().space.grid); }
   Array<float> inverse(const Asked& asked) const {
     registration::InverseField inverted = run_asked(asked, Length::long_, [&](const Run& run) {
       const RunScope scope(run);
-      return registration::invert(found_.field, moving_.space());
+      return registration::invert(map(), moving_.space());
     });
     return array_of_field(std::move(inverted.field.mm), inverted.field.space.grid);
   }
-  Array<float> jacobian() const { return array_of_image(registration::jacobian_determinant(found_.field)); }
+  Array<float> jacobian() const { return array_of_image(registration::jacobian_determinant(map())); }
   nb::typed<nb::dict, nb::str, nb::object> report() const {
     nb::typed<nb::dict, nb::str, nb::object> all;
     if (found_.align) {
@@ -114,20 +116,22 @@ class Registered {
   }
 
  private:
+  const registration::DisplacementField& map() const {
+    return std::get<registration::DisplacementField>(chain_[0].map);
+  }
   Array<float> resampled(const PlacedView& image, registration::Interpolation how, float outside,
                          const Asked& asked) const {
     PlacedImage made = run_asked(asked, Length::long_, [&](const Run& run) {
       const RunScope scope(run);
-      registration::TransformChain chain(1);
-      chain[0].map = found_.field;
-      return registration::resample(image, found_.field.space, chain, how, outside);
+      return registration::resample(image, map().space, chain_, how, outside);
     });
     return array_of_image(std::move(made.image));
   }
 
   Volume kept_;  // whose values moving_ views
   PlacedView moving_ = {};
-  registration::Registration found_;
+  registration::Registration found_;  // but for the field
+  registration::TransformChain chain_ = registration::TransformChain(1);
 };
 
 }  // namespace

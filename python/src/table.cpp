@@ -43,6 +43,20 @@ class Table {
                          outcomes_of(outcomes), span_of(values));
     });
   }
+  /// Of arrays in the memory of the table's GPU, by their addresses; 0: none.
+  std::uint64_t run_on_gpu(std::uint8_t operation, std::uint64_t count, std::uintptr_t operations,
+                           std::uintptr_t keys, std::uintptr_t operands, std::uintptr_t outcomes,
+                           std::uintptr_t values, std::uintptr_t stream) {
+    const table::GpuBatch<Key, Value> batch{
+        .count = count,
+        .operations = reinterpret_cast<const table::Operation*>(operations),
+        .operation = static_cast<table::Operation>(operation),
+        .keys = reinterpret_cast<const Key*>(keys),
+        .operands = reinterpret_cast<const Value*>(operands),
+        .outcomes = reinterpret_cast<table::Outcome*>(outcomes),
+        .values = reinterpret_cast<Value*>(values)};
+    return with(count, [&] { return table_->run(batch, reinterpret_cast<void*>(stream)); });
+  }
   std::uint64_t size() const { return table_->size(); }
   auto items() const {
     std::vector<Key> keys;
@@ -83,6 +97,7 @@ void bind_table(nb::module_& module, const char* name) {
            nb::arg("outcomes").noconvert(), nb::arg("values").noconvert())
       .def("run_each", &Bound::run_each, nb::arg("operations").noconvert(), nb::arg("keys").noconvert(),
            nb::arg("operands").none(), nb::arg("outcomes").noconvert(), nb::arg("values").noconvert())
+      .def("run_on_gpu", &Bound::run_on_gpu)
       .def("size", &Bound::size)
       .def("items", &Bound::items)
       .def("clear", &Bound::clear)

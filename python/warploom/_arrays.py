@@ -8,22 +8,16 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ._core import BadInput
-
-_ON_THE_HOST = (1, 3)  # DLPack's kDLCPU and kDLCUDAHost
-
+from ._device_arrays import is_on_gpu
 
 def on_host(values: Any, name: str) -> NDArray[Any]:
     """The values as an array, without a copy where they are one, or know DLPack."""
     if isinstance(values, np.ndarray):
         return values
+    if is_on_gpu(values):
+        raise BadInput(f"{name}: the array is in a GPU's memory, which this call does not read: bring it to the host (x.get(), x.cpu())")
     if hasattr(values, "__dlpack__") and hasattr(values, "__dlpack_device__"):
-        if int(values.__dlpack_device__()[0]) not in _ON_THE_HOST:
-            raise BadInput(
-                f"{name}: the array is in a device's memory, which no call takes yet: bring it to the host (x.get(), x.cpu())"
-            )
         return np.from_dlpack(values)
-    if hasattr(values, "__cuda_array_interface__"):
-        raise BadInput(f"{name}: the array is in a device's memory, which no call takes yet: bring it to the host (x.get())")
     return np.asarray(values)
 
 

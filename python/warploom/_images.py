@@ -36,6 +36,14 @@ class Placed:
         return self.source.__class__(turned, self.source.affine)
 
 
+def steps_of(spacing: Sequence[float] | None, axes: int) -> tuple[float, ...]:
+    if spacing is None:
+        return (1.0,) * axes
+    if len(spacing) != axes:
+        raise BadInput(f"spacing: {len(spacing)} numbers, expected {axes}, one for each axis")
+    return tuple(float(s) for s in spacing)
+
+
 def placed(image: Any, name: str, spacing: Sequence[float] | None) -> Placed:
     """An image as its values: of nibabel's the axes are turned round, so that nothing is copied."""
     if is_nibabel(image):
@@ -46,9 +54,7 @@ def placed(image: Any, name: str, spacing: Sequence[float] | None) -> Placed:
         values = data.T
     else:
         values = on_host(image, name)
-        steps = (1.0,) * values.ndim
+        steps = steps_of(None, values.ndim)
     if spacing is not None:
-        if len(spacing) != values.ndim:
-            raise BadInput(f"spacing: {len(spacing)} numbers, expected {values.ndim}, one for each axis")
-        steps = tuple(float(s) for s in spacing)
+        steps = steps_of(spacing, values.ndim)
     return Placed(values, steps, image if is_nibabel(image) else None)

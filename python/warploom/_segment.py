@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Sequence, Tuple
+from functools import partial
+from typing import Any, Callable, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +13,8 @@ from . import _core
 from ._arrays import numbers, on_host
 from ._asked import Progress, asked
 from ._core import BadInput
-from ._images import Placed, placed
+from ._device_arrays import brought, empty, is_on_gpu, on_device
+from ._images import Placed, placed, steps_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,8 +24,8 @@ class Segmentation:
     mask: Any
     """Of the image's shape: bool, or of more than two classes their numbers (uint8), 0 the darkest. A nibabel image where
     the input was one."""
-    level_set: NDArray[np.float32] = field(repr=False)
-    """Of the image's shape, above 0 inside; of N classes [N - 1, ...]."""
+    level_set: Any = field(repr=False)
+    """float32 of the image's shape, above 0 inside; of N classes [N - 1, ...]."""
     energies: NDArray[np.float64] = field(repr=False)
     """At each iteration (level-set) or check (convex)."""
     report: dict[str, Any]
@@ -59,7 +61,8 @@ def segment(
 
     Args:
         image: [ny, nx] or [nz, ny, nx], finite where it counts; float32 in C order is not copied. A nibabel image: [x, y(, z)],
-            as it lies in its file, with its spacing.
+            as it lies in its file, with its spacing. An array in a GPU's memory (CuPy, PyTorch, Numba): the work is done there,
+            after what its stream has, and mask and level set are arrays there.
         mu: weight of the contour's length; None: from the noise (convex), 0.25 (level-set).
         lambda1, lambda2, dt, init_level_set: of level-set: weights inside and outside, time step, and ``"checkerboard"``,
             ``"disk"``, ``"box"`` or a mask to start from.
@@ -74,30 +77,65 @@ def segment(
     Raises:
         BadInput: voxels that are not finite, a constant image, an option out of range or of the other method.
     """
+    options = partial(
+        _core.SegmentOptions, method, mu, tol, max_num_iter, lambda1, lambda2, dt, inside, noise, classes, means
+    )
+    if is_on_gpu(image):
+        return _segment_on_gpu(image, options, init_level_set, mask, spacing, device, threads, progress)
     where = placed(image, "image", spacing)
     values = numbers(where.values, "image", np.float32)
-    if values.ndim not in (2, 3):
-        raise BadInput(f"image: shape {list(values.shape)}, expected [ny, nx] or [nz, ny, nx]")
-    flat = values.ndim == 2
-    volume = values[np.newaxis] if flat else values
-    steps = [1.0, *where.spacing] if flat else list(where.spacing)
-    start = init_level_set if isinstance(init_level_set, str) else "mask"
-    start_mask = None if isinstance(init_level_set, str) else _mask(init_level_set, "init_level_set", where, values.shape)
-    found, level_set, energies, report = _core.segment(
-        volume, (steps[0], steps[1], steps[2]), method, mu, tol, max_num_iter, lambda1, lambda2, dt, inside, noise, classes,
-        means, None if mask is None else _mask(mask, "mask", where, values.shape), start, start_mask,
-        asked(device, threads, progress),
-    )
+    shape, steps = _volume(values.shape, where.spacing)
+    chosen = _options(options, mask, init_level_set, where, values.shape)
+    found, level_set, energies, report = _core.segment(values.reshape(shape), steps, chosen, asked(device, threads, progress))
     labels = found.reshape(values.shape)
     if level_set.shape[0] == 1:
         level_set = level_set[0]
-    if flat:
+    if values.ndim == 2:
         level_set = level_set[..., 0, :, :]
     return Segmentation(where.back(labels if classes > 2 else labels.view(np.bool_)), level_set, energies, report)
 
 
+def _segment_on_gpu(
+    image: Any, options: Callable[..., _core.SegmentOptions], init_level_set: Any, mask: Any, spacing: Sequence[float] | None,
+    device: str, threads: int, progress: Progress,
+) -> Segmentation:
+    """Of an image in a GPU's memory, with results there. Masks go through the host."""
+    values = on_device(image, "image", np.float32)
+    where = Placed(np.empty(0), steps_of(spacing, len(values.shape)))
+    shape, steps = _volume(values.shape, where.spacing)
+    if device not in ("auto", "cuda", values.device):
+        raise BadInput(f"device: '{device}', but the image is in the memory of {values.device}")
+    chosen = _options(options, mask, init_level_set, where, values.shape)
+    found, level_set = empty(values, values.shape, np.bool_), empty(values, values.shape, np.float32)
+    energies, report = _core.segment_on_gpu(
+        values.data, shape, steps, found.data, level_set.data, values.stream, chosen, asked(values.device, threads, progress)
+    )
+    return Segmentation(found.source, level_set.source, energies, report)
+
+
+def _volume(shape: Tuple[int, ...], spacing: Tuple[float, ...]) -> tuple[tuple[int, int, int], tuple[float, float, float]]:
+    """[nz, ny, nx] and the distances along these."""
+    if len(shape) not in (2, 3):
+        raise BadInput(f"image: shape {list(shape)}, expected [ny, nx] or [nz, ny, nx]")
+    nz, ny, nx = (1, *shape)[-3:]
+    z, y, x = (1.0, *spacing)[-3:]
+    return (nz, ny, nx), (z, y, x)
+
+
+def _options(
+    options: Callable[..., _core.SegmentOptions], mask: Any, init_level_set: Any, image: Placed, shape: Tuple[int, ...]
+) -> _core.SegmentOptions:
+    counts = None if mask is None else _mask(mask, "mask", image, shape)
+    start, start_mask = "mask", None
+    if isinstance(init_level_set, str):
+        start = init_level_set
+    else:
+        start_mask = _mask(init_level_set, "init_level_set", image, shape)
+    return options(counts, start, start_mask)
+
+
 def _mask(values: Any, name: str, image: Placed, shape: Tuple[int, ...]) -> NDArray[np.uint8]:
-    array = on_host(placed(values, name, None).values, name)
+    array = brought(values, name) if is_on_gpu(values) else on_host(placed(values, name, None).values, name)
     if array.shape != shape:
         raise BadInput(f"{name}: shape {list(array.shape)}, expected {list(shape)}, the image's")
     return np.ascontiguousarray((array != 0).reshape((-1, *shape[-2:])), dtype=np.uint8)

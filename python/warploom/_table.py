@@ -12,19 +12,20 @@ from . import _core
 from ._arrays import numbers
 from ._asked import Progress, asked
 from ._core import BadInput, OutOfMemory
+from ._device_arrays import empty, is_on_gpu, on_device
 
 OPERATIONS = ("find", "insert", "erase", "assign", "add", "min", "max")
 OUTCOMES = ("absent", "found", "inserted", "erased", "updated", "full", "invalid")
-_FULL = OUTCOMES.index("full")
 
 
 class Outcomes(NamedTuple):
     """What became of a batch."""
 
-    outcomes: NDArray[np.uint8]
-    """[n] places in ``warploom.HashTable.OUTCOMES``: 0 absent, 1 found, 2 inserted, 3 erased, 4 updated."""
-    values: NDArray[Any]
-    """[n] of found, and of updated before they were; 0 elsewhere."""
+    outcomes: Any
+    """[n] uint8, places in ``warploom.HashTable.OUTCOMES``: 0 absent, 1 found, 2 inserted, 3 erased, 4 updated."""
+    values: Any
+    """[n] of found, and of updated before they were; 0 elsewhere. Both are NumPy arrays, or where keys are on a GPU arrays
+    there of the keys' library."""
 
 
 class HashTable:
@@ -83,22 +84,51 @@ class HashTable:
     def run(self, operation: str | ArrayLike, keys: ArrayLike, values: ArrayLike | None = None) -> Outcomes:
         """A batch: one operation for all by its name, or [n] places in ``OPERATIONS``. Keys [n] of the key's type are not copied.
 
+        Keys may be in the memory of the table's GPU (of a CuPy, PyTorch or Numba array), values and operations with them; the
+        batch comes after what their stream has, and is done when this returns.
+
         Raises:
             BadInput: no such operation, lengths that differ, numbers that are not whole or too large for the type.
             OutOfMemory: an insertion found no room; the others were done.
         """
+        if is_on_gpu(keys):
+            return self._run_on_gpu(operation, keys, values)
         some = numbers(keys, "keys", self.key)
         given = None if values is None else numbers(values, "values", self.value)
         outcomes, found = np.empty(some.shape, np.uint8), np.empty(some.shape, self.value)
         if isinstance(operation, str):
-            if operation not in OPERATIONS:
-                raise BadInput(f"operation: '{operation}' is none of {', '.join(OPERATIONS)}")
-            full = self._table.run(OPERATIONS.index(operation), some, given, outcomes, found)
+            full = self._table.run(_place(operation), some, given, outcomes, found)
         else:
             full = self._table.run_each(numbers(operation, "operation", np.uint8), some, given, outcomes, found)
-        if full:
-            raise OutOfMemory(f"{full} of {some.size} insertions found no room: give a larger capacity, or grows=True")
+        _refuse_full(full, some.size)
         return Outcomes(outcomes, found)
+
+    def _run_on_gpu(self, operation: str | ArrayLike, keys: Any, values: Any) -> Outcomes:
+        """The same of arrays in the memory of the table's GPU, and results there."""
+        some = on_device(keys, "keys", self.key)
+        if len(some.shape) != 1:
+            raise BadInput(f"keys: shape {list(some.shape)}, expected [n]")
+        place, each, given = 0, 0, 0
+        kept = []  # until the batch is done
+        for name, given_values, dtype in (("values", values, self.value), ("operation", operation, np.dtype(np.uint8))):
+            if given_values is None or isinstance(given_values, str):
+                continue
+            if not is_on_gpu(given_values):
+                raise BadInput(f"{name}: an array on the host, and keys are in a GPU's memory: bring it there (cupy.asarray(x))")
+            array = on_device(given_values, name, dtype)
+            if array.shape != some.shape or array.device != some.device:
+                raise BadInput(f"{name}: shape {list(array.shape)} on {array.device}, expected {list(some.shape)} on {some.device}, as keys")
+            kept.append(array)
+            if name == "values":
+                given = array.data
+            else:
+                each = array.data
+        if isinstance(operation, str):
+            place = _place(operation)
+        outcomes, found = empty(some, some.shape, np.uint8), empty(some, some.shape, self.value)
+        full = self._table.run_on_gpu(place, some.shape[0], each, some.data, given, outcomes.data, found.data, some.stream)
+        _refuse_full(full, some.shape[0])
+        return Outcomes(outcomes.source, found.source)
 
     def items(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """All keys and their values, in no particular order."""
@@ -120,6 +150,17 @@ class HashTable:
 
     def __reduce__(self) -> Any:
         raise TypeError("a HashTable is not pickled: keep its items()")
+
+
+def _place(operation: str) -> int:
+    if operation not in OPERATIONS:
+        raise BadInput(f"operation: '{operation}' is none of {', '.join(OPERATIONS)}")
+    return OPERATIONS.index(operation)
+
+
+def _refuse_full(full: int, of: int) -> None:
+    if full:
+        raise OutOfMemory(f"{full} of {of} insertions found no room: give a larger capacity, or grows=True")
 
 
 class Counts(NamedTuple):

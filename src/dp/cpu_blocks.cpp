@@ -218,7 +218,8 @@ void prepare_part(const OpenBlock<T>& block, Part<T>& part) {
   }
 }
 
-/// A sub-block on the diagonal, at row and column `first` of a block on the diagonal.
+/// A sub-block on the diagonal, at row and column `first` of a block on the diagonal. Cells of columns that
+/// are not live are unreachable.
 template <class T>
 void finish_diagonal_part(const OpenBlock<T>& block, int first) {
   T* c = block.cells + first * (kTile + 1);
@@ -227,7 +228,7 @@ void finish_diagonal_part(const OpenBlock<T>& block, int first) {
       T& cell = c[r * kTile + x];
       cell = kUnreachable<T>;
       if (x == r + 1) cell = block.leaves[first + r];
-      if (x <= r + 1) continue;
+      if (x <= r + 1 || first + x >= block.live) continue;
       T best = kUnreachable<T>, pair = 0, weight = 0;
       if (block.factors.row != nullptr)
         pair = block.factors.row[first + r] * block.factors.column[first + x] * block.factors.sign;
@@ -269,9 +270,10 @@ void finish_block(const OpenBlock<T>& block) {
   const T* row_factors = block.factors.row;
   const T* column_factors = block.factors.column;
   if (block.i == block.j) {
-    for (int i = 0; i < edge; i += kPart) finish_diagonal_part(block, i);
-    for (int span = kPart; span < edge; span += kPart)
-      for (int i = 0, j = span; j < edge; i += kPart, j += kPart) {
+    const int live = (block.live + kPart - 1) / kPart * kPart;
+    for (int i = 0; i < live; i += kPart) finish_diagonal_part(block, i);
+    for (int span = kPart; span < live; span += kPart)
+      for (int i = 0, j = span; j < live; i += kPart, j += kPart) {
         for (int r = 0; r < kPart; ++r)
           for (int x = 0; x < kPart; ++x)
             block.cells[(i + r) * kTile + j + x] = block.cells[(j + r) * kTile + i + x] = kUnreachable<T>;

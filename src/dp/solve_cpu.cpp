@@ -223,6 +223,12 @@ class CpuExecutor : public Executor {
   void finish_block(int edge, std::int64_t i, std::int64_t j, T* cells, const T* rows, const T* columns) {
     OpenBlock<T> block;
     block.edge = edge;
+    if (tiles_ == 1 && edge == kTile && m_.points() < edge) {  // all of a small problem
+      block.live = static_cast<int>(m_.points());
+      std::fill_n(cells, kTile * kTile, kUnreachable<T>);
+    } else {
+      block.live = edge;
+    }
     block.i = i;
     block.j = j;
     block.cells = cells;

@@ -125,22 +125,22 @@ void Quadruplexes::shapes(std::int64_t i, std::int64_t j,
   }
 }
 
-bool Quadruplexes::rows(std::int64_t first, std::int64_t j, QuadruplexRows& rows) const {
+bool Quadruplexes::rows(std::int64_t first, int count, std::int64_t j, QuadruplexRows& rows) const {
   std::fill_n(rows.around, kRows, kNone);
   std::fill_n(rows.stems, kRows, kNone);
   bool any = false;
   for (const Quadruplex& one : ending(j))
-    if (one.i >= first && one.i < first + kRows)
+    if (one.i >= first && one.i < first + count)
       rows.stems[one.i - first] = one.energy + loops_.quadruplex_stem(), any = true;
   const auto closes = [&](std::int64_t i) { return i >= 1 && loops_.pair(s_.codes[i], s_.codes[j]) != 0; };
   for (int right = 0; right <= kMaxLoop && right < j - 1; ++right) {
     const std::span<const Quadruplex> all = ending(j - 1 - right);
     for (auto one = std::ranges::lower_bound(all, first + 1, {}, &Quadruplex::i);
-         one != all.end() && one->i <= first + kRows + kMaxLoop; ++one)
+         one != all.end() && one->i <= first + count + kMaxLoop; ++one)
       for (int left = 0; left + right <= kMaxLoop; ++left) {
         const std::int64_t i = one->i - 1 - left;
         if (i < first) break;
-        if (i >= first + kRows || !closes(i)) continue;
+        if (i >= first + count || !closes(i)) continue;
         const std::int32_t loop = loops_.around_quadruplex(s_, i, j, left, right);
         if (loop >= kNone / 2) continue;
         rows.around[i - first] = std::min(rows.around[i - first], one->energy + loop), any = true;

@@ -49,8 +49,8 @@ class Quadruplexes {
   /// Each way to have one from i to j, with its energy, until `take` returns false.
   void shapes(std::int64_t i, std::int64_t j,
               const std::function<bool(const QuadruplexShape&, std::int32_t)>& take) const;
-  /// What column j has of them in a strip that begins at `first`. @return whether there is any
-  bool rows(std::int64_t first, std::int64_t j, QuadruplexRows& rows) const;
+  /// What column j has of them in `count` rows from `first` on. @return whether there is any
+  bool rows(std::int64_t first, int count, std::int64_t j, QuadruplexRows& rows) const;
 
  private:
   std::uint32_t next_runs(std::int64_t at, int layers) const;

@@ -10,7 +10,7 @@
 
 #include "core/built_with_cuda.hpp"
 #include "core/doors.hpp"
-#include "imaging/segment_convex.hpp"
+#include "imaging/segment_work.hpp"
 #include "imaging/voxels.hpp"
 #include "warploom/core/error.hpp"
 
@@ -79,31 +79,6 @@ void check(const ImageView& image, const SegmentOptions& o) {
     check_level_set(o);
 }
 
-/// @throws BadInput (not finite or constant where it counts, nothing counts)
-ScaledImage scaled_image(const ImageView& image, const Mask& mask) {
-  ScaledImage out;
-  std::int64_t bad = 0;
-  float low = std::numeric_limits<float>::infinity(), high = -low;
-  for (std::size_t v = 0; v < image.data.size(); ++v) {
-    if (!inside(mask, v)) continue;
-    const float value = image.data[v];
-    ++out.voxels;
-    bad += std::isfinite(value) ? 0 : 1;
-    low = std::min(low, value), high = std::max(high, value);
-  }
-  if (out.voxels == 0) throw BadInput("the mask is 0 everywhere: no voxel counts");
-  if (bad > 0)
-    throw BadInput(
-        fmt::format("{} of {} voxels are NaN or infinite; replace them by a value first", bad, out.voxels));
-  if (low == high)
-    throw BadInput(fmt::format("every voxel of the image is {}: there is nothing to segment", low));
-  out.low = double(low), out.scale = double(high) - double(low);
-  out.data.resize(image.data.size());
-  for (std::size_t v = 0; v < out.data.size(); ++v)
-    out.data[v] = inside(mask, v) ? static_cast<float>((double(image.data[v]) - out.low) / out.scale) : 0.0F;
-  return out;
-}
-
 /// That a run takes beside the image; on a GPU the most of it lies there.
 std::int64_t bytes_a_voxel(const SegmentOptions& o, const Grid& grid) {
   if (o.method == Method::level_set) return 13;
@@ -163,30 +138,92 @@ Segmentation segment(const Image& image, const SegmentOptions& options) {
   return segment(ImageView{image.grid, image.channels, image.data}, options);
 }
 
+namespace {
+
+/// What both methods do, wherever the work is.
+SegmentReport segment(SegmentWork& work, const SegmentOptions& options, Device device) {
+  SegmentReport report =
+      options.method == Method::level_set ? segment_level_set(work, options) : segment_convex(work, options);
+  report.device = device;
+  report.method = options.method;
+  report.voxels = work.scale().voxels;
+  report.device_bytes += work.device_bytes();
+  report.transfer_seconds = work.transfer_seconds();
+  return report;
+}
+
+void refuse_classes(const SegmentOptions& options) {
+  if (options.classes > 2)
+    throw NoDevice(fmt::format(
+        "`classes` {}: more than two classes are found on the CPU only; give `device` cpu", options.classes));
+}
+
+[[noreturn]] void out_of_memory(const ImageView& image, const SegmentOptions& options) {
+  throw OutOfMemory(fmt::format("segmenting {} x {} x {} voxels needs {} bytes of memory", image.grid.nx,
+                                image.grid.ny, image.grid.nz,
+                                bytes_a_voxel(options, image.grid) * image.grid.voxels()));
+}
+
+}  // namespace
+
 Segmentation segment(const ImageView& image, const SegmentOptions& given) try {
   check(image, given);
   const DeviceScope scope(given.run, "a segmentation", kBuiltWithCuda);
   const SegmentOptions options = usual_options(given, image.grid);
   require_memory_for(
       static_cast<std::uint64_t>(image.grid.voxels()),
-      static_cast<std::uint64_t>(scope.device().is_gpu() ? 9 : bytes_a_voxel(options, image.grid)),
+      static_cast<std::uint64_t>(scope.device().is_gpu() ? 5 : bytes_a_voxel(options, image.grid)),
       "a segmentation");
-  const ScaledImage scaled = scaled_image(image, options.mask);
-  if (options.classes > 2 && scope.device().is_gpu())
-    throw NoDevice(fmt::format(
-        "`classes` {}: more than two classes are found on the CPU only; give `device` cpu", options.classes));
-  Segmentation out = options.method == Method::level_set
-                         ? segment_level_set(image, scaled, options, scope.device())
-                     : options.classes > 2 ? segment_classes(image, scaled, options)
-                                           : segment_convex(image, scaled, options, scope.device());
-  out.report.device = scope.device();
-  out.report.method = options.method;
-  out.report.voxels = scaled.voxels;
+  if (scope.device().is_gpu()) refuse_classes(options);
+  Segmentation out;
+  if (options.classes > 2) {
+    ScaledImage scaled = scaled_image(image, options.mask);
+    const std::int64_t voxels = scaled.voxels;
+    out = segment_classes(image, std::move(scaled), options);
+    out.report.device = scope.device();
+    out.report.method = options.method;
+    out.report.voxels = voxels;
+    return out;
+  }
+  const auto results = [&] {
+    out.mask.resize(image.data.size());
+    out.level_set = Image(image.grid, 1);
+    return SegmentResults{out.mask.data(), out.level_set.data.data()};
+  };
+#if defined(WARPLOOM_HAVE_CUDA)
+  if (scope.device().is_gpu()) {
+    const auto work = segment_work_cuda(image, options.mask, nullptr);
+    out.report = segment(*work, options, scope.device());
+    work->fetch(results());
+    out.report.transfer_seconds = work->transfer_seconds();
+    return out;
+  }
+#endif
+  const auto work = segment_work_cpu(image, options.mask, results());
+  out.report = segment(*work, options, scope.device());
   return out;
 } catch (const std::bad_alloc&) {
-  throw OutOfMemory(fmt::format("segmenting {} x {} x {} voxels needs {} bytes of memory", image.grid.nx,
-                                image.grid.ny, image.grid.nz,
-                                bytes_a_voxel(given, image.grid) * image.grid.voxels()));
+  out_of_memory(image, given);
+}
+
+SegmentReport segment(const ImageView& image, const SegmentOnGpu& results, const SegmentOptions& given) {
+  check(image, given);
+  if (results.mask == nullptr || results.level_set == nullptr)
+    throw BadInput(
+        "a segmentation on a GPU: `mask` and `level_set` are to be memory of it for a value a voxel");
+  SegmentOptions options = usual_options(given, image.grid);
+  if (options.run.devices.empty() || options.run.devices == std::vector{Device::best})
+    options.run.devices = {Device::cuda};
+  const DeviceScope scope(options.run, "a segmentation", kBuiltWithCuda);
+  if (!scope.device().is_gpu())
+    throw NoDevice("the image is in a GPU's memory: give `device` cuda, or bring it to the host");
+  refuse_classes(options);
+#if defined(WARPLOOM_HAVE_CUDA)
+  const auto work = segment_work_cuda(image, options.mask, &results);
+  return segment(*work, options, scope.device());
+#else
+  throw Internal("a GPU without CUDA");
+#endif
 }
 
 }  // namespace warploom::imaging

@@ -220,12 +220,12 @@ class Classes {
 
 }  // namespace
 
-Segmentation segment_classes(const ImageView& image, const ScaledImage& scaled,
-                             const SegmentOptions& options) {
+Segmentation segment_classes(const ImageView& image, ScaledImage scaled, const SegmentOptions& options) {
   const double noise = options.mu ? 0 : finest_noise(scaled.data.data(), image.grid, options.mask);
-  Segmentation out =
-      Classes(image, options.noise == Noise::counts ? roots_of(scaled) : scaled, options).run();
-  out.report.noise_level = noise * scaled.scale;
+  const double unit = scaled.scale;
+  if (options.noise == Noise::counts) take_roots(scaled);
+  Segmentation out = Classes(image, std::move(scaled), options).run();
+  out.report.noise_level = noise * unit;
   return out;
 }
 

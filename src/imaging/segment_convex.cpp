@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "imaging/segment_means.hpp"
+#include "imaging/segment_work.hpp"
 #include "warploom/core/progress.hpp"
 
 namespace warploom::imaging {
@@ -23,17 +24,6 @@ void next_steps(ConvexSteps& steps) {
   steps.theta = 1 / std::sqrt(1 + 2 * steps.tau);
   steps.tau *= steps.theta;
   steps.sigma /= steps.theta;
-}
-
-double ScaledImage::unit(double value) const {
-  const double u = std::clamp((value - low) / scale, 0.0, 1.0);
-  return roots ? std::sqrt(u) : u;
-}
-
-ScaledImage roots_of(const ScaledImage& scaled) {
-  ScaledImage out{std::vector<float>(scaled.data.size()), scaled.low, scaled.scale, scaled.voxels, true};
-  std::ranges::transform(scaled.data, out.data.begin(), [](float u) { return std::sqrt(u); });
-  return out;
 }
 
 namespace {
@@ -55,7 +45,7 @@ struct Candidate {
 
 class Alternation {
  public:
-  Alternation(const Grid& grid, const ScaledImage& scaled, const SegmentOptions& options,
+  Alternation(const Grid& grid, const ImageScale& scaled, const SegmentOptions& options,
               ConvexBackend& backend)
       : scaled_(scaled), options_(options), backend_(backend), sums_(scaled) {
     for (const double h : relative_spacing(grid)) voxel_ *= h > 0 ? h : 1;
@@ -150,7 +140,7 @@ class Alternation {
     return out;
   }
 
-  const ScaledImage& scaled_;
+  const ImageScale& scaled_;
   const SegmentOptions& options_;
   ConvexBackend& backend_;
   ImageSums sums_;
@@ -160,58 +150,34 @@ class Alternation {
   int starts_ = 0, minima_ = 0;
 };
 
-std::unique_ptr<ConvexBackend> backend_for(const ConvexProblem& problem, [[maybe_unused]] Device device) {
-#if defined(WARPLOOM_HAVE_CUDA)
-  if (device.is_gpu()) return convex_cuda(problem);
-#endif
-  return convex_cpu(problem);
-}
-
-/// The mask, the image's means on both sides, and v less the threshold where the mask is taken of it.
-void fill(Segmentation& out, const ImageView& image, const ScaledImage& scaled, const SegmentOptions& options,
-          ConvexBackend& backend, const Candidate& best) {
-  std::vector<float>& v = out.level_set.data;
-  backend.read(v.data());
+/// The results, and what the report says of both sides.
+void write(SegmentReport& r, SegmentWork& work, const SegmentOptions& options, const ConvexBackend& backend,
+           const Candidate& best) {
   const bool dark = options.inside == Inside::dark;
-  double sum[2] = {}, number[2] = {};  // of the dark side and the bright one
-  for (std::size_t i = 0; i < v.size(); ++i) {
-    const bool counts = options.mask.empty() || options.mask[i] != 0;
-    const bool above = best.found && v[i] > best.threshold;
-    if (counts) sum[int{above}] += double(image.data[i]), ++number[int{above}];
-    out.mask[i] = counts && above != dark && best.found ? 1 : 0;
-    if (!best.found) {
-      v[i] = counts ? -1.0F : 0.0F;
-      continue;
-    }
-    const float off = dark ? best.threshold - v[i] : v[i] - best.threshold;
-    // A voxel at the threshold itself is where the mask has it.
-    v[i] = !counts ? 0.0F : off != 0 ? off : out.mask[i] != 0 ? 1e-30F : -1e-30F;
-  }
-  SegmentReport& r = out.report;
-  const std::int64_t above = best.found ? best.sums.inside : dark ? scaled.voxels : 0;
-  r.inside = best.found ? (dark ? scaled.voxels - above : above) : 0;
+  const SideSums sides =
+      work.cut(backend.v(), {.found = best.found, .dark = dark, .threshold = best.threshold});
+  r.inside = 0;
   if (!best.found) return;
-  for (const int side : {0, 1}) r.means.push_back(number[side] > 0 ? sum[side] / number[side] : 0);
+  r.inside = dark ? work.scale().voxels - best.sums.inside : best.sums.inside;
+  for (const int side : {0, 1})
+    r.means.push_back(sides.number[side] > 0 ? sides.sum[side] / sides.number[side] : 0);
   r.mean_in = r.means[dark ? 0 : 1];
   r.mean_out = r.means[dark ? 1 : 0];
 }
 
-/// A segmentation, and whether there is more between two sides than the blur of their border.
+/// What was found, and whether there is more between two sides than the blur of their border.
 struct TwoSides {
-  Segmentation found;
+  SegmentReport report;
   double strip = 0;  ///< Alternation::strip() [smallest spacing]
 };
 
-TwoSides two_sides(const ImageView& image, const ScaledImage& scaled, const SegmentOptions& options,
-                   double noise, Device device) {
+TwoSides two_sides(SegmentWork& work, const SegmentOptions& options, double noise) {
   constexpr int kFirstChecks = 10, kBetweenChecks = 20;  // iterations to the first two, and after them
-  const ConvexProblem problem{image.grid, edges_of(relative_spacing(image.grid)), scaled.data.data(),
-                              options.mask.empty() ? nullptr : options.mask.data()};
-  const auto backend = backend_for(problem, device);
-  TwoSides out{{Mask(scaled.data.size()), Image(image.grid, 1), {}}};
-  SegmentReport& r = out.found.report;
+  const auto backend = work.convex();
+  TwoSides out;
+  SegmentReport& r = out.report;
 
-  Alternation alternation(image.grid, scaled, options, *backend);
+  Alternation alternation(work.grid(), work.scale(), options, *backend);
   double lambda = noise;
   if (options.mu) {
     alternation.choose(0);
@@ -241,44 +207,39 @@ TwoSides two_sides(const ImageView& image, const ScaledImage& scaled, const Segm
   }
   const Candidate& best = alternation.best();
   out.strip = alternation.strip();
-  fill(out.found, image, scaled, options, *backend, best);
-  r.noise = scaled.roots ? Noise::counts : Noise::equal;
+  write(r, work, options, *backend, best);
+  r.noise = work.scale().roots ? Noise::counts : Noise::equal;
   r.starts = alternation.starts(), r.minima = alternation.minima();
   r.mask_energy = best.found ? best.energy : 0;
   r.lower_bound = best.found ? std::min(best.bound, best.energy) : 0;
   r.gap = best.found ? best.gap() : 0;
   r.length = best.sums.length;
   r.mu = best.found ? lambda * best.means.slope() : options.mu.value_or(0);
-  if (best.found) r.sizes = {scaled.voxels - best.sums.inside, best.sums.inside};
+  if (best.found) r.sizes = {work.scale().voxels - best.sums.inside, best.sums.inside};
   r.seconds = backend->seconds();
-  r.transfer_seconds = backend->transfer_seconds();
   r.device_bytes = backend->device_bytes();
   return out;
 }
 
 }  // namespace
 
-Segmentation segment_convex(const ImageView& image, const ScaledImage& scaled, const SegmentOptions& options,
-                            Device device) {
-  const auto noise = [&](const ScaledImage& of) {
-    return options.mu ? 0.0 : finest_noise(of.data.data(), image.grid, options.mask);
-  };
-  const double plain_noise = noise(scaled);
-  Segmentation out;
+SegmentReport segment_convex(SegmentWork& work, const SegmentOptions& options) {
+  const auto noise = [&] { return options.mu ? 0.0 : work.noise(); };
+  const double plain_noise = noise();
+  double seconds = 0;
   if (options.noise != Noise::counts) {
-    TwoSides equal = two_sides(image, scaled, options, plain_noise, device);
-    out = std::move(equal.found);
+    TwoSides equal = two_sides(work, options, plain_noise);
     if (options.noise == Noise::equal || equal.strip <= kWidestBlur) {
-      out.report.noise_level = plain_noise * scaled.scale;
-      return out;
+      equal.report.noise_level = plain_noise * work.scale().scale;
+      return equal.report;
     }
+    seconds = equal.report.seconds;
   }
-  const double seconds = out.report.seconds, transfers = out.report.transfer_seconds;
-  const ScaledImage roots = roots_of(scaled);
-  out = two_sides(image, roots, options, noise(roots), device).found;
-  out.report.noise_level = plain_noise * scaled.scale;
-  out.report.seconds += seconds, out.report.transfer_seconds += transfers;
-  return out;
+  work.take_roots();
+  SegmentReport report = two_sides(work, options, noise()).report;
+  report.noise_level = plain_noise * work.scale().scale;
+  report.seconds += seconds;
+  return report;
 }
 
 }  // namespace warploom::imaging

@@ -10,6 +10,7 @@
 
 #include "imaging/segment_edges.hpp"
 #include "imaging/segment_levels.hpp"
+#include "imaging/segment_noise.hpp"
 #include "warploom/imaging/segment.hpp"
 
 namespace warploom::imaging {
@@ -17,7 +18,7 @@ namespace warploom::imaging {
 struct ConvexProblem {
   Grid grid;
   Edges edges;
-  const float* image = nullptr;        ///< [nz, ny, nx], 0 to 1
+  const float* image = nullptr;        ///< [nz, ny, nx], 0 to 1; this and the mask where the work is
   const std::uint8_t* mask = nullptr;  ///< 0: the voxel does not count; null: all do
 };
 
@@ -46,9 +47,9 @@ class ConvexBackend {
   virtual SetSums sides(float threshold) = 0;
   /// The dual p that is measured obeys the lambda of the last iteration.
   virtual SetSums measure(float threshold) = 0;
-  virtual void read(float* v) = 0;
-  virtual double seconds() const = 0;  ///< of all but transfers
-  virtual double transfer_seconds() const { return 0; }
+  /// [voxels] until the next call, where the work is
+  virtual const float* v() const = 0;
+  virtual double seconds() const = 0;
   virtual std::uint64_t device_bytes() const { return 0; }
 };
 
@@ -65,30 +66,35 @@ std::unique_ptr<ConvexBackend> convex_cuda(const ConvexProblem& problem);
 /// Standard deviation of noise in the values, from the finest diagonal differences: robust against edges as
 /// long as most places have none. 0 where there is none, or too few voxels to tell.
 double finest_noise(const float* image, const Grid& grid, const Mask& mask);
+NoiseSample noise_sample(const Grid& grid);
+/// From the differences over a sample's blocks of which every voxel counts. Reorders them.
+double noise_of(std::vector<float>& differences, int axes);
 
 inline constexpr int kMostClasses = 16;
 
-/// An image as it is segmented.
-struct ScaledImage {
-  std::vector<float> data = {};  ///< u, 0 to 1; 0 where a voxel does not count
-  double low = 0, scale = 1;     ///< value = low + scale * u, or u^2 of roots
-  std::int64_t voxels = 0;       ///< that count
-  bool roots = false;            ///< u is the root of what it would be else
+/// How an image's values became u, 0 to 1; 0 where a voxel does not count.
+struct ImageScale {
+  double low = 0, scale = 1;    ///< value = low + scale * u, or u^2 of roots
+  std::int64_t voxels = 0;      ///< that count
+  bool roots = false;           ///< u is the root of what it would be else
+  double sum = 0, squares = 0;  ///< of u, over all voxels
 
-  double value(double u) const { return low + scale * (roots ? u * u : u); }
   /// u of a value of the image; beyond its ends those.
   double unit(double value) const;
 };
-/// For Noise::counts: the roots of the counts above the least one have the same noise everywhere.
-ScaledImage roots_of(const ScaledImage& scaled);
 
-/// Both are given options that usual_options() filled and segment() checked.
-Segmentation segment_convex(const ImageView& image, const ScaledImage& scaled, const SegmentOptions& options,
-                            Device device);
-Segmentation segment_classes(const ImageView& image, const ScaledImage& scaled,
-                             const SegmentOptions& options);
-Segmentation segment_level_set(const ImageView& image, const ScaledImage& scaled,
-                               const SegmentOptions& options, Device device);
+/// An image as it is segmented, in memory of the host.
+struct ScaledImage : ImageScale {
+  std::vector<float> data = {};  ///< u
+  void add_up();                 ///< sum and squares
+};
+/// @throws BadInput (not finite or constant where it counts, nothing counts)
+ScaledImage scaled_image(const ImageView& image, const Mask& mask);
+/// For Noise::counts: the roots of the counts above the least one have the same noise everywhere.
+void take_roots(ScaledImage& scaled);
+
+/// Is given options that usual_options() filled and segment() checked.
+Segmentation segment_classes(const ImageView& image, ScaledImage scaled, const SegmentOptions& options);
 
 /// Spacing over the smallest; 0 along an axis with one voxel.
 std::array<double, 3> relative_spacing(const Grid& grid);

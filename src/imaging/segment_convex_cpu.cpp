@@ -88,7 +88,7 @@ class Cpu final : public ConvexBackend {
     return summed([&](std::int64_t row, SetSums& sums) { measure_row(row, threshold, sums); });
   }
 
-  void read(float* v) override { std::ranges::copy(v_, v); }
+  const float* v() const override { return v_.data(); }
   double seconds() const override { return seconds_; }
 
  private:

@@ -43,10 +43,8 @@ class Cuda final : public ConvexBackend {
         voxels_(problem.grid.voxels()),
         plane_(shape_.ny > 1 && shape_.nz == 1 && problem.mask == nullptr) {
     const auto count = static_cast<std::uint64_t>(voxels_);
-    const auto image = arena_.add<float>(count), v = arena_.add<float>(count),
-               next = arena_.add<float>(count),
+    const auto v = arena_.add<float>(count), next = arena_.add<float>(count),
                p = arena_.add<float>(count * static_cast<std::uint64_t>(edges_.count)),
-               mask = arena_.add<unsigned char>(problem.mask != nullptr ? count : 1),
                levels = arena_.add<unsigned long long>(3 * kLevels),
                sides = arena_.add<unsigned long long>(2),
                counts = arena_.add<long long>(2 * kMostMeasureBlocks),
@@ -59,8 +57,8 @@ class Cuda final : public ConvexBackend {
                         std::to_string(arena_.bytes()) + " bytes of the GPU's memory, " +
                         std::to_string(free) + " are free; `device` cpu does without");
     arena_.allocate();
-    device_ = {arena_.at<float>(image),
-               nullptr,
+    device_ = {problem.image,
+               problem.mask,
                arena_.at<float>(v),
                arena_.at<float>(next),
                arena_.at<float>(p),
@@ -72,15 +70,9 @@ class Cuda final : public ConvexBackend {
                arena_.at<float>(other_next),
                arena_.at<float>(other_p)};
     const std::size_t bytes = sizeof(float) * count;
-    const Timer timer(*this, transfer_seconds_);
-    copy(arena_.at<float>(image), problem.image, bytes);
     copy(device_.v, device_.image, bytes);
     copy(device_.extrapolated, device_.image, bytes);
     clear(device_.p, bytes * static_cast<std::size_t>(edges_.count));
-    if (problem.mask != nullptr) {
-      copy(arena_.at<unsigned char>(mask), problem.mask, count);
-      device_.mask = arena_.at<unsigned char>(mask);
-    }
   }
 
   void begin(float lambda) override { lambda_ = lambda, steps_ = first_steps(edges_); }
@@ -149,13 +141,9 @@ class Cuda final : public ConvexBackend {
     return out;
   }
 
-  void read(float* v) override {
-    const Timer timer(*this, transfer_seconds_);
-    copy(v, device_.v, sizeof(float) * static_cast<std::size_t>(voxels_));
-  }
+  const float* v() const override { return device_.v; }
 
   double seconds() const override { return seconds_; }
-  double transfer_seconds() const override { return transfer_seconds_; }
   std::uint64_t device_bytes() const override { return arena_.bytes(); }
 
  private:
@@ -223,7 +211,7 @@ class Cuda final : public ConvexBackend {
   CudaEvent begun_ = make_event(), ended_ = make_event();
   float lambda_ = 0;
   ConvexSteps steps_{};
-  double seconds_ = 0, transfer_seconds_ = 0;
+  double seconds_ = 0;
   WaitAtEnd wait_{stream_.get()};
 };
 

@@ -23,8 +23,7 @@ constexpr int kBatch = 32;
 class Buffers {
  public:
   Buffers(std::uint64_t voxels, int blocks, int max_iterations)
-      : image_(arena_.add<float>(voxels)),
-        level_set_{arena_.add<float>(voxels), arena_.add<float>(voxels)},
+      : other_(arena_.add<float>(voxels)),
         partial_sums_(arena_.add<double>(kStepSums * static_cast<std::uint64_t>(blocks))),
         energies_(arena_.add<double>(static_cast<std::uint64_t>(max_iterations))),
         state_(arena_.add<RunState>(1)),
@@ -36,22 +35,19 @@ class Buffers {
     arena_.allocate();
   }
 
-  SegmentBuffers pointers() const {
-    return {image(),
-            {level_set(0), level_set(1)},
+  SegmentBuffers pointers(const float* image, float* level_set) const {
+    return {image,
+            {level_set, arena_.at<float>(other_)},
             arena_.at<double>(partial_sums_),
             arena_.at<double>(energies_),
             arena_.at<RunState>(state_),
             arena_.at<unsigned>(finished_blocks_)};
   }
-  float* image() const { return arena_.at<float>(image_); }
-  float* level_set(int k) const { return arena_.at<float>(level_set_[static_cast<std::size_t>(k)]); }
   std::uint64_t bytes() const { return arena_.bytes(); }
 
  private:
   DeviceArena arena_;
-  std::uint64_t image_;  // this and what follows: in the arena
-  std::array<std::uint64_t, 2> level_set_;
+  std::uint64_t other_;  // this and what follows: in the arena
   std::uint64_t partial_sums_, energies_, state_, finished_blocks_;
 };
 
@@ -65,40 +61,36 @@ int extent(std::int64_t n) {
 
 class Run {
  public:
-  explicit Run(const SegmentProblem& problem)
+  Run(const SegmentProblem& problem, float* level_set)
       : problem_(problem),
         nx_(extent(problem.grid.nx)),
         ny_(extent(problem.grid.ny)),
         nz_(extent(problem.grid.nz)),
         blocks_(resident_blocks()),
         buffers_(static_cast<std::uint64_t>(problem.grid.voxels()), blocks_,
-                 problem.constants.max_iterations) {
+                 problem.constants.max_iterations),
+        device_(buffers_.pointers(problem.image, level_set)) {
     if (problem.grid.nx * problem.grid.ny > INT32_MAX)
       throw BadInput("a plane of " + std::to_string(problem.grid.nx) + " x " +
                      std::to_string(problem.grid.ny) + " voxels is above the GPU's 2^31 - 1");
     make_graph();
   }
 
-  SegmentOutcome operator()(float* level_set) {
-    const std::size_t bytes = sizeof(float) * static_cast<std::size_t>(problem_.grid.voxels());
-    const SegmentBuffers device = buffers_.pointers();
-    record(started_);
-    copy(buffers_.image(), problem_.image, bytes);
-    copy(buffers_.level_set(0), level_set, bytes);
+  SegmentOutcome operator()() {
     states_[0] = problem_.begin;
-    copy(device.state, &states_[0], sizeof(RunState));
-    cuda_check(cudaMemsetAsync(device.finished_blocks, 0, sizeof(unsigned), stream_.get()),
+    copy(device_.state, &states_[0], sizeof(RunState));
+    cuda_check(cudaMemsetAsync(device_.finished_blocks, 0, sizeof(unsigned), stream_.get()),
                "cudaMemsetAsync");
     record(begun_);
     SegmentOutcome outcome{.end = iterate(), .energy = {}};
     record(evolved_);
-    copy(level_set, buffers_.level_set(outcome.end.iteration % 2), bytes);
+    if (outcome.end.iteration % 2 != 0)
+      copy(device_.level_set[0], device_.level_set[1],
+           sizeof(float) * static_cast<std::size_t>(problem_.grid.voxels()));
     outcome.energy.resize(static_cast<std::size_t>(outcome.end.iteration));
-    copy(outcome.energy.data(), device.energies, sizeof(double) * outcome.energy.size());
-    record(finished_);
-    cuda_check(cudaStreamSynchronize(stream_.get()), "copying the level set from the GPU");
-    outcome.seconds = seconds(begun_, evolved_);
-    outcome.transfer_seconds = seconds(started_, begun_) + seconds(evolved_, finished_);
+    copy(outcome.energy.data(), device_.energies, sizeof(double) * outcome.energy.size());
+    cuda_check(cudaStreamSynchronize(stream_.get()), "copying the energies from the GPU");
+    outcome.seconds = seconds_between(begun_, evolved_);
     outcome.device_bytes = buffers_.bytes();
     return outcome;
   }
@@ -114,8 +106,7 @@ class Run {
     cuda_check(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal),
                "cudaStreamBeginCapture");
     for (int k = 0; k < kBatch; ++k)
-      cuda_check(launch_segment_step(buffers_.pointers(), problem_.constants, nx_, ny_, nz_, blocks_, k,
-                                     stream_.get()),
+      cuda_check(launch_segment_step(device_, problem_.constants, nx_, ny_, nz_, blocks_, k, stream_.get()),
                  "launching the segmentation's kernel");
     cudaGraph_t captured = nullptr;
     cuda_check(cudaStreamEndCapture(stream_.get(), &captured), "cudaStreamEndCapture");
@@ -131,7 +122,7 @@ class Run {
                       "iterations");
     const auto launch = [&](std::size_t batch) {
       cuda_check(cudaGraphLaunch(batch_.get(), stream_.get()), "cudaGraphLaunch");
-      copy(&states_[batch % 2], buffers_.pointers().state, sizeof(RunState));
+      copy(&states_[batch % 2], device_.state, sizeof(RunState));
       record(checked_[batch % 2]);
     };
     launch(0);
@@ -152,18 +143,14 @@ class Run {
     cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_.get()),
                "cudaMemcpy of " + std::to_string(bytes) + " bytes");
   }
-  static double seconds(const CudaEvent& from, const CudaEvent& to) {
-    float milliseconds = 0;
-    cuda_check(cudaEventElapsedTime(&milliseconds, from.get(), to.get()), "cudaEventElapsedTime");
-    return double(milliseconds) / 1e3;
-  }
 
   const SegmentProblem& problem_;
   int nx_, ny_, nz_, blocks_;
   Buffers buffers_;
+  SegmentBuffers device_;
   PinnedArray<RunState> states_ = make_pinned<RunState>(2);  // of the batch before and of the one under way
   CudaStream stream_ = make_stream();
-  CudaEvent started_ = make_event(), begun_ = make_event(), evolved_ = make_event(), finished_ = make_event();
+  CudaEvent begun_ = make_event(), evolved_ = make_event();
   std::array<CudaEvent, 2> checked_ = {make_event(), make_event()};
   CudaOwner<cudaGraphExec_t> batch_;
   WaitAtEnd wait_{stream_.get()};
@@ -172,7 +159,7 @@ class Run {
 }  // namespace
 
 SegmentOutcome evolve_cuda(const SegmentProblem& problem, float* level_set) {
-  return Run(problem)(level_set);
+  return Run(problem, level_set)();
 }
 
 }  // namespace warploom::imaging

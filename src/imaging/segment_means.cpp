@@ -115,15 +115,6 @@ std::optional<MeanPair> LevelTable::medians(double start) const {
   return pair;
 }
 
-ImageSums::ImageSums(const ScaledImage& scaled) : voxels_(static_cast<double>(scaled.voxels)) {
-  // Voxels that do not count hold 0.
-  for (const float v : scaled.data) {
-    const double u = double(v);
-    total_ += u;
-    squares_ += u * u;
-  }
-}
-
 MeanPair ImageSums::means(const SetSums& inside) const {
   const double n = static_cast<double>(inside.inside), sum = static_cast<double>(inside.sum) / kSetPoint;
   return {(total_ - sum) / (voxels_ - n), sum / n};

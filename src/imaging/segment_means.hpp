@@ -1,7 +1,7 @@
 #pragma once
 
 /// What follows for means and thresholds from sums over the levels of v: no voxel is touched here. All in the
-/// unit of ScaledImage::data.
+/// unit of u.
 
 #include <optional>
 #include <vector>
@@ -57,13 +57,14 @@ class LevelTable {
 /// Of an image as a whole.
 class ImageSums {
  public:
-  explicit ImageSums(const ScaledImage& scaled);
+  explicit ImageSums(const ImageScale& scale)
+      : voxels_(static_cast<double>(scale.voxels)), total_(scale.sum), squares_(scale.squares) {}
   MeanPair means(const SetSums& inside) const;
   /// Squared deviation of both sides from two values.
   double deviation(const SetSums& inside, const MeanPair& from) const;
 
  private:
-  double voxels_, total_ = 0, squares_ = 0;
+  double voxels_, total_, squares_;
 };
 
 }  // namespace warploom::imaging

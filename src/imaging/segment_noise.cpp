@@ -3,39 +3,31 @@
 #include <vector>
 
 #include "imaging/segment_convex.hpp"
-#include "imaging/voxels.hpp"
 
 namespace warploom::imaging {
 
-double finest_noise(const float* image, const Grid& grid, const Mask& mask) {
-  // Differences over blocks of two voxels along every axis: what is smooth along one of them gives 0.
-  constexpr std::int64_t kEnoughRows = 1 << 18, kLeastBlocks = 32;
+NoiseSample noise_sample(const Grid& grid) {
+  constexpr std::int64_t kEnoughRows = 1 << 18;
   const auto firsts = [](std::int64_t extent) { return std::max<std::int64_t>(1, extent - 1); };
   const auto beyond = [](std::int64_t extent, std::int64_t stride) { return extent > 1 ? stride : 0; };
-  const std::int64_t dx = beyond(grid.nx, 1), dy = beyond(grid.ny, grid.nx),
-                     dz = beyond(grid.nz, grid.nx * grid.ny);
-  int axes = 0;
-  for (const std::int64_t extent : {grid.nx, grid.ny, grid.nz}) axes += extent > 1 ? 1 : 0;
+  NoiseSample out{.nx = grid.nx,
+                  .ny = grid.ny,
+                  .dx = beyond(grid.nx, 1),
+                  .dy = beyond(grid.ny, grid.nx),
+                  .dz = beyond(grid.nz, grid.nx * grid.ny),
+                  .first_x = firsts(grid.nx),
+                  .first_y = firsts(grid.ny),
+                  .rows = firsts(grid.ny) * firsts(grid.nz),
+                  .step = 1,
+                  .axes = 0};
+  for (const std::int64_t extent : {grid.nx, grid.ny, grid.nz}) out.axes += extent > 1 ? 1 : 0;
+  // The standard error stays below a thousandth.
+  out.step = std::max<std::int64_t>(1, out.rows * grid.nx / (4 * kEnoughRows));
+  return out;
+}
 
-  const std::int64_t rows = firsts(grid.ny) * firsts(grid.nz);
-  // Of a large image every so manieth row will do: the standard error stays below a thousandth.
-  const std::int64_t step = std::max<std::int64_t>(1, rows * grid.nx / (4 * kEnoughRows));
-  std::vector<float> size;
-  for (std::int64_t row = 0; row < rows; row += step) {
-    const std::int64_t at = (row / firsts(grid.ny) * grid.ny + row % firsts(grid.ny)) * grid.nx;
-    for (std::int64_t i = at; i < at + firsts(grid.nx); ++i) {
-      float sum = 0;
-      bool counts = true;
-      for (int corner = 0; corner < 8; ++corner) {
-        const bool x = (corner & 1) != 0, y = (corner & 2) != 0, z = (corner & 4) != 0;
-        if ((x && dx == 0) || (y && dy == 0) || (z && dz == 0)) continue;
-        const auto voxel = static_cast<std::size_t>(i + (x ? dx : 0) + (y ? dy : 0) + (z ? dz : 0));
-        counts = counts && inside(mask, voxel);
-        sum += (int{x} + int{y} + int{z}) % 2 != 0 ? -image[voxel] : image[voxel];
-      }
-      if (counts) size.push_back(std::abs(sum));
-    }
-  }
+double noise_of(std::vector<float>& size, int axes) {
+  constexpr std::int64_t kLeastBlocks = 32;
   if (std::ssize(size) < kLeastBlocks) return 0;
   // The median, or, where half of the image and more has no noise (a background that was cut off), the next
   // larger share that tells. The second number: below it is that share of |N(0, 1)|.
@@ -47,6 +39,16 @@ double finest_noise(const float* image, const Grid& grid, const Mask& mask) {
     if (*at > 1e-6F) return double(*at) / quantile / std::sqrt(std::exp2(axes));
   }
   return 0;
+}
+
+double finest_noise(const float* image, const Grid& grid, const Mask& mask) {
+  const NoiseSample sample = noise_sample(grid);
+  std::vector<float> size;
+  for (std::int64_t block = 0; block < sample.count(); ++block)
+    if (const float one = noise_difference(image, mask.empty() ? nullptr : mask.data(), sample, block);
+        one >= 0)
+      size.push_back(one);
+  return noise_of(size, sample.axes);
 }
 
 }  // namespace warploom::imaging

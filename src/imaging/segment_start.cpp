@@ -33,14 +33,11 @@ std::vector<float> at_voxels(const Grid& grid, const Value& value) {
 using Position = std::array<double, 3>;  // of a voxel [voxels]
 
 std::vector<float> checkerboard(const Grid& grid) {
-  std::array<std::vector<double>, 3> wave;
-  for (std::size_t a = 0; a < 3; ++a)
-    for (std::int64_t i = 0; i < extents(grid)[a]; ++i)
-      wave[a].push_back(extents(grid)[a] > 1 ? std::sin(static_cast<double>(i) * (std::numbers::pi / 5)) : 1);
+  const std::vector<double> waves = checkerboard_waves(grid);
+  const double *const x = waves.data(), *const y = x + grid.nx, *const z = y + grid.ny;
   return at_voxels(grid, [&](const Position& p) {
-    double product = 1;
-    for (std::size_t a = 0; a < 3; ++a) product *= wave[a][static_cast<std::size_t>(p[a])];
-    return product;
+    return x[static_cast<std::size_t>(p[0])] * y[static_cast<std::size_t>(p[1])] *
+           z[static_cast<std::size_t>(p[2])];
   });
 }
 
@@ -147,6 +144,14 @@ std::vector<float> from_mask(const Grid& grid, const Spacing& spacing, const Mas
 }
 
 }  // namespace
+
+std::vector<double> checkerboard_waves(const Grid& grid) {
+  std::vector<double> out;
+  for (const std::int64_t extent : extents(grid))
+    for (std::int64_t i = 0; i < extent; ++i)
+      out.push_back(extent > 1 ? std::sin(static_cast<double>(i) * (std::numbers::pi / 5)) : 1);
+  return out;
+}
 
 std::vector<float> start_level_set(const Grid& grid, const Spacing& spacing, const SegmentOptions& options) {
   switch (options.start) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,12 @@ class HashTable<Key, Value>::Engine {
   virtual ~Engine() = default;
   /// @param report  all but wall_seconds is added to
   virtual void run(const HostBatch<Key, Value>& batch, BatchReport& report) = 0;
+  /// After what the stream has. Of the report `tally` and `retries` are set.
+  virtual void run(const GpuBatch<Key, Value>& batch, void* stream, BatchReport& report);
   /// So that some of the operations that ended as full succeed when they are repeated. @return false: no
   /// memory, or run() has done all that can be done
   virtual bool make_room(std::uint64_t full) = 0;
-  virtual std::uint64_t size() const = 0;
+  virtual std::uint64_t count() const = 0;  ///< walks through the table
   virtual void export_pairs(std::vector<Key>& keys, std::vector<Value>& values) const = 0;
   virtual Statistics statistics() const = 0;
   virtual void reserve(std::uint64_t pairs) = 0;
@@ -34,6 +37,7 @@ class HashTable<Key, Value>::Engine {
   Run run_as;         ///< the options' run, with the device chosen
   bool grows = true;  ///< whether make_room() is to be called
   OneCaller caller;
+  mutable std::optional<std::uint64_t> size = 0;  ///< pairs; none: to be counted
 };
 
 /// Our lines on the current CUDA device. Only where WARPLOOM_HAVE_CUDA.

@@ -145,17 +145,24 @@ class GpuEngine final : public HashTable<Key, Value>::Engine {
     }
     for (std::size_t i = 0; i < kLanes; ++i) finish(lanes_[(next + i) % kLanes], batch, report);
 
-    const GpuReport done = table_.wait(kernels_.get());
+    add(table_.wait(kernels_.get()), report);
     unfinished_ = false;
-    population_ += done.tally.inserted - done.tally.erased;
-    report.tally.inserted += done.tally.inserted;
-    report.tally.erased += done.tally.erased;
-    report.tally.full += done.tally.full;
-    report.retries += done.retries;
+  }
+
+  void run(const GpuBatch<Key, Value>& batch, void* stream, BatchReport& report) override {
+    for (const void* const memory :
+         {static_cast<const void*>(batch.operations), static_cast<const void*>(batch.keys),
+          static_cast<const void*>(batch.operands), static_cast<const void*>(batch.outcomes),
+          static_cast<const void*>(batch.values)})
+      require_reachable(memory, "a batch's array");
+    come_after(kernels_.get(), static_cast<cudaStream_t>(stream));
+    if (std::exchange(unfinished_, true)) table_.wait(kernels_.get());
+    add(table_.run(batch, kernels_.get()), report);
+    unfinished_ = false;
   }
 
   bool make_room(std::uint64_t full) override { return table_.make_room(full, kernels_.get()); }
-  std::uint64_t size() const override { return table_.size(kernels_.get()); }
+  std::uint64_t count() const override { return table_.size(kernels_.get()); }
   void export_pairs(std::vector<Key>& keys, std::vector<Value>& values) const override {
     table_.export_pairs(keys, values, kernels_.get());
   }
@@ -200,6 +207,14 @@ class GpuEngine final : public HashTable<Key, Value>::Engine {
     follow(lane.stream, lane.end);
     lane.copy(lane.output.memory.get(), out, layout.output);
     record(lane.stop, lane.stream);
+  }
+
+  void add(const GpuReport& done, BatchReport& report) {
+    population_ += done.tally.inserted - done.tally.erased;
+    report.tally.inserted += done.tally.inserted;
+    report.tally.erased += done.tally.erased;
+    report.tally.full += done.tally.full;
+    report.retries += done.retries;
   }
 
   /// Waits for the lane's chunk, if there is one, and gives its results to the user.

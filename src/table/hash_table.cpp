@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -45,7 +46,7 @@ class CpuEngine final : public HashTable<Key, Value>::Engine {
     report.retries += counts.retries;
   }
   bool make_room(std::uint64_t) override { return false; }
-  std::uint64_t size() const override { return map_->size(); }
+  std::uint64_t count() const override { return map_->size(); }
   void export_pairs(std::vector<Key>& keys, std::vector<Value>& values) const override {
     map_->export_pairs(keys, values);
   }
@@ -130,7 +131,7 @@ class ListEngine final : public HashTable<Key, Value>::Engine {
     }
     return true;
   }
-  std::uint64_t size() const override { return table_.size(); }
+  std::uint64_t count() const override { return table_.size(); }
   void export_pairs(std::vector<Key>& keys, std::vector<Value>& values) const override {
     table_.export_pairs(keys, values);
   }
@@ -258,31 +259,47 @@ CallOf<Engine> call_of(const std::unique_ptr<Engine>& engine) {
   return {engine, "a hash table", "table::HashTable"};
 }
 
+/// Runs a batch, after which the size is known, unless it throws.
+template <class Key, class Value, class Work>
+BatchReport counted(typename HashTable<Key, Value>::Engine& engine, const Work& work) {
+  const Clock::time_point begin = Clock::now();
+  BatchReport report;
+  const std::optional<std::uint64_t> before = std::exchange(engine.size, std::nullopt);
+  work(report);
+  if (before) engine.size = *before + report.tally.inserted - report.tally.erased;
+  report.wall_seconds = seconds_since(begin);
+  return report;
+}
+
 template <class Key, class Value>
 BatchReport run_batch(const std::unique_ptr<typename HashTable<Key, Value>::Engine>& owner,
                       HostBatch<Key, Value> batch) {
-  const Clock::time_point begin = Clock::now();
   const auto call = call_of(owner);
   auto& engine = *call;
   const DeviceScope scope = engine.enter();
   require_length(batch.keys.size(), batch.operands.size(), "operands", true);
   require_length(batch.keys.size(), batch.outcomes.size(), "outcomes", true);
   require_length(batch.keys.size(), batch.values.size(), "values", true);
-  BatchReport report;
-  if (batch.keys.empty()) return report;
+  if (batch.keys.empty()) return {};
   std::vector<Outcome> own;
   if (engine.grows && batch.outcomes.empty() && can_insert(batch)) {
     own.resize(batch.keys.size());
     batch.outcomes = own;
   }
-  engine.run(batch, report);
-  while (engine.grows && report.tally.full > 0 && engine.make_room(report.tally.full))
-    if (!repeat_full<Key, Value>(engine, batch, report)) break;
-  report.wall_seconds = seconds_since(begin);
-  return report;
+  return counted<Key, Value>(engine, [&](BatchReport& report) {
+    engine.run(batch, report);
+    while (engine.grows && report.tally.full > 0 && engine.make_room(report.tally.full))
+      if (!repeat_full<Key, Value>(engine, batch, report)) break;
+  });
 }
 
 }  // namespace
+
+template <class Key, class Value>
+void HashTable<Key, Value>::Engine::run(const GpuBatch<Key, Value>&, void*, BatchReport&) {
+  throw NoDevice("the batch's arrays are in a GPU's memory, but the table is not one of lines there (" +
+                 description() + "): make it with `device` cuda, or bring the arrays to the host");
+}
 
 template <class Key, class Value>
 HashTable<Key, Value>::HashTable(const Options& options) : engine_(make_engine<Key, Value>(options)) {}
@@ -318,10 +335,20 @@ BatchReport HashTable<Key, Value>::run(Operation operation, std::span<const Key>
 }
 
 template <class Key, class Value>
-std::uint64_t HashTable<Key, Value>::size() const {
+BatchReport HashTable<Key, Value>::run(const GpuBatch<Key, Value>& batch, void* stream) {
   const auto engine = call_of(engine_);
   const DeviceScope scope = engine->enter();
-  return engine->size();
+  return counted<Key, Value>(*engine, [&](BatchReport& report) { engine->run(batch, stream, report); });
+}
+
+template <class Key, class Value>
+std::uint64_t HashTable<Key, Value>::size() const {
+  const auto engine = call_of(engine_);
+  if (!engine->size) {
+    const DeviceScope scope = engine->enter();
+    engine->size = engine->count();
+  }
+  return *engine->size;
 }
 template <class Key, class Value>
 void HashTable<Key, Value>::export_pairs(std::vector<Key>& keys, std::vector<Value>& values) const {
@@ -351,7 +378,9 @@ template <class Key, class Value>
 void HashTable<Key, Value>::clear() {
   const auto engine = call_of(engine_);
   const DeviceScope scope = engine->enter();
+  engine->size.reset();
   engine->clear();
+  engine->size = 0;
 }
 template <class Key, class Value>
 std::string HashTable<Key, Value>::description() const {

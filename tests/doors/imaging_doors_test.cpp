@@ -143,7 +143,9 @@ DOOR(Denoise, "imaging::denoise_tensors", "imaging::denoise_channels") {
 }
 
 DOOR(Segment, "imaging::segment(const Image &, const SegmentOptions &)",
-     "imaging::segment(const ImageView &, const SegmentOptions &)", "imaging::usual_options") {
+     "imaging::segment(const ImageView &, const SegmentOptions &)",
+     "imaging::segment(const ImageView &, const SegmentOnGpu &, const SegmentOptions &)",
+     "imaging::usual_options") {
   constexpr Method kLevelSet = Method::level_set;
   refused_if_broken(1, [](Image& i, const Mask&) { return segment(i).report.inside; });
   door_of_images(
@@ -160,6 +162,15 @@ DOOR(Segment, "imaging::segment(const Image &, const SegmentOptions &)",
     refused([&] {
       return segment(ImageView{image.grid, 1, std::span(image.data).first(size)}).report.inside;
     });
+  Mask found(image.data.size());
+  Image level_set = image;
+  const SegmentOnGpu none, host{found.data(), level_set.data.data()};
+  const ImageView view{image.grid, 1, image.data};
+  // Memory of the host, whatever GPU there is.
+  refused([&] { return segment(view, none, {}).inside; });
+  refused([&] { return segment(view, host, {}).inside; });
+  refused([&] { return segment(view, host, {.run = {.devices = {Device::cpu}}}).inside; });
+  refused([&] { return segment(ImageView{}, host, {}).inside; });
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{217}})
     refused([&] {
       return segment(image, {.method = kLevelSet, .start = Start::mask, .start_mask = Mask(size, 1)})

@@ -40,6 +40,12 @@ void door_of_batches(Table& table) {
     return table.run(Operation::assign, given, values, outcomes, values).tally.inserted;
   });  // in place
   EXPECT_GE(table.size(), 3u);
+  if constexpr (requires { table.run(GpuBatch<Key, Value>{}, nullptr); }) {  // a table on the CPU
+    refused([&] { return table.run(GpuBatch<Key, Value>{}, nullptr).retries; });
+    refused(
+        [&] { return table.run(GpuBatch<Key, Value>{.count = 4, .keys = keys.data()}, nullptr).retries; });
+    EXPECT_EQ(table.size(), table.statistics().pairs);
+  }
 }
 
 /// Options out of their range.
@@ -99,6 +105,7 @@ DOOR(
     "table::HashTable::description", "table::HashTable::export_pairs",
     "table::HashTable::operator=", "table::HashTable::reserve",
     "table::HashTable::run(Operation, std::span<const Key>, std::span<const Value>, std::span<Outcome>, std::span<Value>)",
+    "table::HashTable::run(const GpuBatch<Key, Value> &, void *)",
     "table::HashTable::run(std::span<const Operation>, std::span<const Key>, std::span<const Value>, std::span<Outcome>, "
     "std::span<Value>)",
     "table::HashTable::size", "table::HashTable::statistics", "table::HashTable::trim") {

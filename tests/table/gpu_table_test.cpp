@@ -42,6 +42,63 @@ TEST_F(GpuTableTest, DoesWhatAMapDoesOnManyPairs) {
   });
 }
 
+TEST_F(GpuTableTest, AHashTableTakesBatchesOfTheDeviceAndOfTheHostInTurns) {
+  for_all_types([&]<class K, class V>() {
+    HashTable<K, V> table({.run = {.devices = {Device::cuda}}, .capacity = 1000});
+    PlainMap<K, V> model;
+    const std::vector<K> keys = different_keys<K>(60000, 21);
+    std::mt19937_64 random(22);
+    for (int round = 0; round < 4; ++round) {
+      Batch<K, V> batch = random_batch<K, V>(keys, 50000, random), expected = batch;
+      BatchReport report;
+      if (round % 2 == 0) {
+        const DeviceBatch<K, V> there(batch);
+        report = table.run(there.arguments(), stream_);
+        there.fetch(batch);
+      } else {
+        report = table.run(batch.operations, batch.keys, batch.operands, batch.outcomes, batch.values);
+      }
+      run_model(model, expected);
+      ASSERT_TRUE(batch.outcomes == expected.outcomes) << "round " << round;
+      ASSERT_TRUE(batch.values == expected.values) << "round " << round;
+      ASSERT_EQ(report.tally.inserted, count(expected.outcomes, Outcome::inserted));
+      ASSERT_EQ(table.size(), model.size());
+      ASSERT_EQ(table.statistics().pairs, model.size());
+    }
+  });
+}
+
+TEST_F(GpuTableTest, AHashTableRunsABatchAfterWhatTheStreamHas) {
+  HashTable<Key, Value> table({.run = {.devices = {Device::cuda}}});
+  const std::vector<Key> keys = different_keys<Key>(1 << 16, 23);
+  const OnDevice<Key> there(std::vector<Key>(keys.size()));
+  const CudaStream other = make_stream();
+  std::vector<Key> pageable = keys;
+  // Copies that keep the stream busy; the last one brings the keys.
+  const OnDevice<std::byte> from(std::size_t{1} << 28), to(std::size_t{1} << 28);
+  for (int k = 0; k < 20; ++k)
+    cuda_check(
+        cudaMemcpyAsync(to.get(), from.get(), std::size_t{1} << 28, cudaMemcpyDeviceToDevice, other.get()),
+        "cudaMemcpy");
+  cuda_check(cudaMemcpyAsync(there.get(), pageable.data(), pageable.size() * sizeof(Key),
+                             cudaMemcpyHostToDevice, other.get()),
+             "cudaMemcpy");
+  GpuBatch<Key, Value> batch;
+  batch.count = keys.size(), batch.operation = Operation::insert, batch.keys = there.get();
+  EXPECT_EQ(table.run(batch, other.get()).tally.inserted, keys.size());
+}
+
+TEST_F(GpuTableTest, AHashTableRefusesABatchInMemoryThatTheGpuDoesNotReach) {
+  HashTable<Key, Value> table({.run = {.devices = {Device::cuda}}});
+  const std::vector<Key> keys(4);
+  GpuBatch<Key, Value> batch;
+  batch.count = keys.size(), batch.keys = keys.data();
+  EXPECT_THROW(table.run(batch, stream_), BadInput);
+  EXPECT_EQ(table.size(), 0u);
+  HashTable<Key, Value> list({.run = {.devices = {Device::cuda}}, .structure = Structure::list});
+  EXPECT_THROW(list.run(batch, stream_), NoDevice);
+}
+
 TEST_F(GpuTableTest, StormsOnFewKeysKeepTheBalance) {
   for_all_types([&]<class K, class V>() {
     for (const std::size_t universe : {1, 3, 100, 5000}) {

@@ -41,6 +41,7 @@ TEST_P(HashTableOn, DoesWhatAMapDoes) {
       ASSERT_EQ(report.tally.erased, count(expected.outcomes, Outcome::erased));
       ASSERT_EQ(report.tally.full, 0u);
       ASSERT_EQ(table.size(), model.size());
+      ASSERT_EQ(table.statistics().pairs, model.size());
     }
     EXPECT_EQ(contents(table), model);
   });
@@ -324,6 +325,7 @@ TEST_P(HashTableOn, StopsWhenInterrupted) {
   EXPECT_THROW(table.run(Operation::insert, keys, {}, {}, {}), Interrupted);
   stop = false;
   EXPECT_LE(table.size(), keys.size());
+  EXPECT_EQ(table.size(), table.statistics().pairs);
   const BatchReport report = table.run(Operation::assign, keys, {}, {}, {});
   EXPECT_EQ(table.size(), keys.size());
   EXPECT_LE(report.tally.inserted, keys.size());

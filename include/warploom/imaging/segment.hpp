@@ -170,14 +170,26 @@ struct Segmentation {
 ///         option out of range or of the other method, a mask of another size or without voxels, a start mask
 ///         of another size or without both sides), NoDevice (more than two
 ///         classes on a GPU, too), OutOfMemory, Interrupted
-/// @note convex: 37 bytes a voxel in a plane, 73 in space, or 28 and 64 of a GPU's memory; 10 to 60
-///       iterations where mu comes from the noise, twice where `automatic` takes counts. N classes: 8 + 32 N
-///       or 8 + 68 N. Back ends round differently: masks agree within the gap. level_set: 12 bytes a voxel
-///       and iteration at perfect reuse, and as many of a GPU's memory. One step agrees with double precision
-///       to 2e-6 * (1 + |phi|), the energy to 1e-5 relative; of ten thousand voxels, one or two may change
-///       sides between back ends.
+/// @note convex: 37 bytes a voxel in a plane, 73 in space, or 57 and 69 of a GPU's memory (52 and 64 beside
+///       an image and results that are there); 10 to 60 iterations where mu comes from the noise, twice where
+///       `automatic` takes counts. N classes: 8 + 32 N or 8 + 68 N. Back ends round differently: masks agree
+///       within the gap. level_set: 12 bytes a voxel and iteration at perfect reuse; 13 of a GPU's memory
+///       (8). One step agrees with double precision to 2e-6 * (1 + |phi|), the energy to 1e-5 relative; of
+///       ten thousand voxels, one or two may change sides between back ends.
 Segmentation segment(const Image& image, const SegmentOptions& options = {});
 /// The same of values that somebody else keeps, which are not copied.
 Segmentation segment(const ImageView& image, const SegmentOptions& options = {});
+
+/// Where a segmentation is written in a GPU's memory: as many values as the image has voxels, each.
+struct SegmentOnGpu {
+  std::uint8_t* mask = nullptr;
+  float* level_set = nullptr;
+  void* stream = nullptr;  ///< a cudaStream_t: the work comes after what it has; null: the default one
+};
+/// The same of values in the memory of `options.run`'s GPU, with results there: neither is copied, and bits
+/// are those of the same values in memory of the host. When it returns the results are there.
+/// @throws also NoDevice (the CPU), BadInput (memory that the GPU does not reach)
+SegmentReport segment(const ImageView& image, const SegmentOnGpu& results,
+                      const SegmentOptions& options = {});
 
 }  // namespace warploom::imaging

@@ -52,18 +52,6 @@ struct GpuOptions {
   GpuAllocator allocator = {};
 };
 
-/// Operations to be run at once. All pointers are to memory that the device can reach.
-template <class Key, class Value>
-struct GpuBatch {
-  std::uint64_t count = 0;
-  const Operation* operations = nullptr;  ///< null: `operation` for all
-  Operation operation = Operation::find;
-  const Key* keys = nullptr;
-  const Value* operands = nullptr;  ///< null: zeros
-  Outcome* outcomes = nullptr;      ///< null: not wanted
-  Value* values = nullptr;          ///< null: not wanted
-};
-
 /// What batches did.
 struct GpuReport {
   Tally tally = {};

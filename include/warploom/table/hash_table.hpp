@@ -2,7 +2,7 @@
 
 /// The parallel hash table for batches from host memory, on a CPU or a GPU behind one face, and the
 /// dissertation's five variants behind the same face. For operations of your own threads: concurrent_map.hpp
-/// (CPU), device_table.cuh (kernels); for data that is on a GPU: gpu_table.cuh.
+/// (CPU), device_table.cuh (kernels); for a GPU's data, in streams and without waiting: gpu_table.cuh.
 
 #include <cstdint>
 #include <memory>
@@ -35,6 +35,18 @@ struct Options {
   Hash hash = Hash::mix;
   Assignment assignment = Assignment::mix;
   int threads_per_block = 0;  ///< GPU: 0, the best known
+};
+
+/// Operations to be run at once. All pointers are to memory that the device can reach.
+template <class Key, class Value>
+struct GpuBatch {
+  std::uint64_t count = 0;
+  const Operation* operations = nullptr;  ///< null: `operation` for all
+  Operation operation = Operation::find;
+  const Key* keys = nullptr;
+  const Value* operands = nullptr;  ///< null: zeros
+  Outcome* outcomes = nullptr;      ///< null: not wanted
+  Value* values = nullptr;          ///< null: not wanted
 };
 
 /// What a batch took. Sums over its chunks and repetitions: on a GPU transfers overlap with kernels and with
@@ -88,7 +100,14 @@ class HashTable {
   /// The same with one operation for all.
   BatchReport run(Operation operation, std::span<const Key> keys, std::span<const Value> operands,
                   std::span<Outcome> outcomes, std::span<Value> values);
+  /// The same of a table of lines on a GPU for arrays in that GPU's memory, or in what it reaches (managed,
+  /// pinned): nothing is copied. The batch comes after what `stream` has; it is done when this returns.
+  /// @param stream  a cudaStream_t; null: the default one
+  /// @throws also NoDevice (a table on the CPU, or of lists), BadInput (no keys, memory that the GPU does not
+  ///         reach). Of the report's times wall_seconds alone is set.
+  BatchReport run(const GpuBatch<Key, Value>& batch, void* stream);
 
+  /// Cost: O(1), but a walk through the table after a batch that threw
   std::uint64_t size() const;
   /// All pairs, in no particular order
   void export_pairs(std::vector<Key>& keys, std::vector<Value>& values) const;

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "warploom/core/cuda_check.cuh"
+#include "warploom/core/error.hpp"
 #include "warploom/core/memory.hpp"
 #include "warploom/core/run.hpp"
 
@@ -57,6 +58,28 @@ class WaitAtEnd {
  private:
   cudaStream_t stream_;
 };
+
+/// What is asked of `stream` from now on comes after what `before` has.
+inline void come_after(cudaStream_t stream, cudaStream_t before) {
+  const CudaEvent event = make_event();
+  cuda_check(cudaEventRecord(event.get(), before), "cudaEventRecord of the caller's stream");
+  cuda_check(cudaStreamWaitEvent(stream, event.get(), 0), "cudaStreamWaitEvent");
+}
+
+/// Of memory that somebody else gives: kernels that wrote elsewhere would end the process's context.
+/// @throws BadInput unless it is null or the current device can reach it: its own, managed or pinned
+inline void require_reachable(const void* memory, const std::string& what) {
+  if (memory == nullptr) return;
+  cudaPointerAttributes found{};
+  int current = 0;
+  cuda_check(cudaPointerGetAttributes(&found, memory), "cudaPointerGetAttributes");
+  cuda_check(cudaGetDevice(&current), "cudaGetDevice");
+  if (found.type == cudaMemoryTypeUnregistered)
+    throw BadInput(what + " is in memory of the host that the GPU does not reach");
+  if (found.type == cudaMemoryTypeDevice && found.device != current)
+    throw BadInput(what + " is in the memory of GPU " + std::to_string(found.device) + ", the work on GPU " +
+                   std::to_string(current) + ": give `device` cuda:" + std::to_string(found.device));
+}
 
 struct DeviceFree {
   void operator()(void* p) const { cudaFree(p); }

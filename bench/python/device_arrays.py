@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Question: what does it cost to bring arrays of a GPU to the host and back, which calls that take them where they are leave out?
+
+Fixed: CuPy arrays on one GPU; the median of TRIES calls after one more, [ms], each from its start to the moment when the results are
+where they are wanted: `there`, with input and results on the GPU; `through the host`, by x.get(), the call with device="cuda", and
+cupy.asarray() of what it gives. Memory of the GPU: the most that was in use during the call beyond what was before, by the driver, a
+value of the input.
+
+    PYTHONPATH=build/default/python python bench/python/device_arrays.py >device_arrays.json
+"""
+import json
+import statistics
+import threading
+import time
+
+import cupy
+import numpy as np
+
+import warploom as wl
+
+TRIES = 5
+
+
+def milliseconds(call):
+    times = []
+    for _ in range(1 + TRIES):
+        cupy.cuda.Device().synchronize()
+        begin = time.perf_counter()
+        kept = call()
+        cupy.cuda.Device().synchronize()
+        times.append(1e3 * (time.perf_counter() - begin))
+        del kept
+    return statistics.median(times[1:])
+
+
+def most_used(call):
+    """The greatest growth of the memory in use, looked at all the time."""
+    cupy.get_default_memory_pool().free_all_blocks()
+    free, ended = cupy.cuda.runtime.memGetInfo()[0], threading.Event()
+    least = [free]
+
+    def look():
+        while not ended.is_set():
+            least[0] = min(least[0], cupy.cuda.runtime.memGetInfo()[0])
+
+    looker = threading.Thread(target=look)
+    looker.start()
+    kept = call()
+    ended.set()
+    looker.join()
+    del kept
+    return free - least[0]
+
+
+def blobs(*shape):
+    rng = cupy.random.default_rng(1)
+    places = cupy.meshgrid(*(cupy.linspace(0, 12, n, dtype="f4") for n in shape), indexing="ij")
+    image = sum(cupy.sin(p) for p in places) > 0.5
+    return image.astype("f4") + rng.standard_normal(shape, dtype="f4") * cupy.float32(0.3)
+
+
+def main():
+    rows = []
+
+    def compare(name, values, there, host):
+        want, found = host(), there()
+        same = all(bool((cupy.asarray(a) == cupy.asarray(b)).all()) for a, b in zip(found, want))
+        del want, found
+        row = {"call": name, "values": values, "there_ms": milliseconds(there), "through_the_host_ms": milliseconds(host),
+               "same_bits": same, "gpu_bytes_a_value": most_used(there) / values}
+        print(row, flush=True)
+        rows.append(row)
+
+    for shape in ((2048, 2048), (8192, 8192), (256, 256, 256)):
+        image = blobs(*shape)
+        for options in ({}, {"method": "level-set", "max_num_iter": 100}):
+            def there():
+                found = wl.segment(image, **options)
+                return found.mask, found.level_set
+
+            def host():
+                found = wl.segment(image.get(), device="cuda", **options)
+                return cupy.asarray(found.mask), cupy.asarray(found.level_set)
+
+            compare(f"segment {' x '.join(map(str, shape))} {options.get('method', 'convex')}", image.size, there, host)
+        del image
+    cupy.get_default_memory_pool().free_all_blocks()
+
+    count = 1 << 25
+    keys = cupy.asarray(np.random.default_rng(2).permutation(np.arange(count, dtype="u4")))
+    table = wl.HashTable(capacity=count, device="cuda")
+    table.insert(keys, keys)
+    for n in (1 << 10, 1 << 18, count):
+        some = keys[:n].copy()
+
+        def host_find():
+            found = table.find(some.get())
+            return cupy.asarray(found.outcomes), cupy.asarray(found.values)
+
+        compare(f"HashTable.find of {n} keys", n, lambda: tuple(table.find(some)), host_find)
+
+    def insert_there():
+        one = wl.HashTable(capacity=count, device="cuda")
+        return (one.insert(keys, keys).outcomes,)
+
+    def insert_host():
+        one = wl.HashTable(capacity=count, device="cuda")
+        host = keys.get()
+        return (cupy.asarray(one.insert(host, host).outcomes),)
+
+    compare(f"HashTable of {count} pairs, made and filled", count, insert_there, insert_host)
+
+    walk = cupy.cumsum(cupy.random.default_rng(3).standard_normal((6, 1 << 20), dtype="f4"), axis=1)
+    query = walk[:, 7000:7200].copy()
+    copy = milliseconds(lambda: walk.get())
+    search = milliseconds(lambda: list(wl.search(walk, query, best=5, device="cuda")))
+    print({"call": "search 6 x 2^20, 200 samples", "copy_ms": copy, "all_ms": search}, flush=True)
+    rows.append({"call": "search 6 x 2^20, 200 samples", "copy_ms": copy, "all_ms": search})
+    name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
+    print(json.dumps({"device": name, "rows": rows}, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+// Question: how much does resident memory grow in a call from C++? bench/python/memory.py asks the same of
+// Python.
+//
+//   bench_python_memory CALL MIBIBYTES    prints the growth of the peak [bytes]; an input of so many MiB is
+//   made before
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "warploom/imaging/segment.hpp"
+#include "warploom/registration/resample.hpp"
+#include "warploom/search/distance_matrix.hpp"
+#include "warploom/table/hash_table.hpp"
+
+namespace {
+
+using namespace warploom;
+
+double peak() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) * 1024;
+}
+
+template <class Call>
+void print_growth(const Call& call) {
+  const double before = peak();
+  [[maybe_unused]] const auto kept = call();
+  std::printf("%.0f\n", peak() - before);
+}
+
+/// [nz, 1024, 1024], with a block that is brighter.
+imaging::Image image_of(std::int64_t planes) {
+  imaging::Image image({1024, 1024, planes}, 1);
+  for (std::size_t v = 0; v < image.data.size(); ++v)
+    if (v >> 10 & 256) image.data[v] = 1;
+  return image;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 3) return 2;
+  const std::string call = arguments[1];
+  const std::int64_t mebi = std::atoll(arguments[2]);
+  const auto values = static_cast<std::size_t>(mebi) << 18;
+  const Run run{.threads = 1};
+  if (call == "segment") {
+    const imaging::Image image = image_of(mebi / 4);
+    print_growth([&] {
+      return segment(image, {.method = imaging::Method::level_set,
+                             .max_iterations = 1,
+                             .run = run,
+                             .start = imaging::Start::box});
+    });
+  } else if (call == "distance_matrix") {
+    std::vector<float> some(values, 1.0F);
+    const std::int64_t length = 1 << 12, rows = static_cast<std::int64_t>(values) / length;
+    std::vector<float> out(static_cast<std::size_t>(rows));
+    const std::span<const float> view(some);
+    const search::Sequences all(view, {rows, 1, length}), one(view.first(1 << 12), {1, 1, length});
+    print_growth([&] {
+      search::distance_matrix(one, all, {out, {1, rows}},
+                              {.radius = 0, .normalization = search::Normalization::none, .run = run});
+      return 0;
+    });
+  } else if (call == "HashTable.find") {
+    std::vector<std::uint32_t> keys(values);
+    for (std::size_t k = 0; k < values; ++k) keys[k] = static_cast<std::uint32_t>(k);
+    table::HashTable<std::uint32_t, std::uint32_t> table({.run = run});
+    print_growth([&] {
+      std::vector<table::Outcome> outcomes(values);
+      std::vector<std::uint32_t> found(values);
+      table.run(table::Operation::find, keys, {}, outcomes, found);
+      return outcomes;
+    });
+  } else if (call == "register.apply") {
+    const registration::PlacedImage image{.image = image_of(mebi / 4)};
+    registration::TransformChain chain(1);
+    chain[0].map = registration::zero_field({.grid = {64, 64, 64}});
+    const RunScope scope(run);
+    print_growth([&] {
+      return resample(image, {.grid = {64, 64, 64}}, chain, registration::Interpolation::linear, 0);
+    });
+  } else {
+    return 2;
+  }
+}

@@ -1,0 +1,192 @@
+"""Arrays in a GPU's memory: taken where they are by a build with CUDA, refused with words by others."""
+
+import sys
+import types
+
+import numpy as np
+import pytest
+
+import warploom as wl
+from warploom import _core
+
+
+def libraries():
+    """Those whose arrays can be in a GPU's memory here: how an array comes there, and back."""
+    found = []
+    if not _core.built_with_cuda:
+        return found
+    try:
+        import cupy
+
+        if cupy.cuda.runtime.getDeviceCount():
+            found.append(pytest.param((cupy.asarray, cupy.asnumpy, cupy.ndarray), id="cupy"))
+    except Exception:  # not installed, or no driver
+        pass
+    try:
+        import torch
+
+        if torch.cuda.is_available():
+            found.append(pytest.param((lambda x: torch.from_numpy(x).cuda(), lambda x: x.cpu().numpy(), torch.Tensor), id="torch"))
+    except ImportError:
+        pass
+    try:
+        from numba import cuda
+
+        if cuda.is_available():
+            kind = type(cuda.device_array(1))
+            found.append(pytest.param((cuda.to_device, lambda x: x.copy_to_host(), kind), id="numba"))
+    except Exception:
+        pass
+    return found
+
+
+LIBRARIES = libraries() or [pytest.param(None, marks=pytest.mark.skip("no GPU, no library with arrays there, or built without CUDA"))]
+library = pytest.mark.parametrize("library", LIBRARIES)
+
+
+def cells(shape, seed=1):
+    places = np.indices(shape).astype(np.float64)
+    image = np.zeros(shape)
+    for k, centre in enumerate(np.random.default_rng(seed).uniform(0.2, 0.8, (4, len(shape)))):
+        image[sum((p / n - c) ** 2 for p, n, c in zip(places, shape, centre)) < (0.03 + 0.02 * k) ** 1] = 1
+    return (image + np.random.default_rng(seed + 1).normal(scale=0.3, size=shape)).astype(np.float32)
+
+
+@library
+@pytest.mark.parametrize("shape", [(150, 210), (21, 44, 63)])
+@pytest.mark.parametrize("options", [{}, {"noise": "counts"}, {"method": "level-set"}, {"method": "level-set", "inside": "dark"},
+                                     {"method": "level-set", "init_level_set": "disk", "max_num_iter": 31}], ids=str)
+def test_segment_gives_the_bits_of_an_array_on_the_host(library, shape, options):
+    there, back, kind = library
+    image = cells(shape)
+    want = wl.segment(image, device="cuda", **options)
+    found = wl.segment(there(image), **options)
+    assert isinstance(found.mask, kind) and isinstance(found.level_set, kind)
+    np.testing.assert_array_equal(back(found.mask), want.mask)
+    np.testing.assert_array_equal(back(found.level_set), want.level_set)
+    np.testing.assert_array_equal(found.energies, want.energies)
+    assert {k: v for k, v in found.report.items() if k not in ("seconds", "device")} == {
+        k: v for k, v in want.report.items() if k not in ("seconds", "device")}
+
+
+@library
+def test_segment_takes_a_mask_from_either_memory(library):
+    there, back, _ = library
+    image = cells((90, 120))
+    mask = np.zeros(image.shape, np.uint8)
+    mask[10:80, 20:110] = 1
+    image[0, 0] = np.nan  # does not count
+    want = wl.segment(image, device="cuda", mask=mask)
+    for given in (mask, there(mask)):
+        np.testing.assert_array_equal(back(wl.segment(there(image), mask=given).mask), want.mask)
+    with pytest.raises(wl.BadInput, match="NaN"):
+        wl.segment(there(image))
+
+
+@library
+@pytest.mark.parametrize("key", ["u4", "u8"])
+@pytest.mark.parametrize("value", ["u4", "u8"])
+def test_a_hash_table_takes_keys_where_they_are(library, key, value):
+    there, back, kind = library
+    if kind.__module__.startswith("torch") and (key, value) != ("u4", "u4"):
+        torch = sys.modules["torch"]
+        if not hasattr(torch, "uint64"):
+            pytest.skip("this PyTorch has no unsigned integers")
+    rng = np.random.default_rng(3)
+    table, host = wl.HashTable(key, value, capacity=100, device="cuda"), wl.HashTable(key, value, device="cpu")
+    keys = rng.permutation(np.arange(50_000, dtype=key) * 7)
+    values = rng.integers(0, 1 << 31, keys.size, dtype=value)
+    for batch in ("insert", "find", "assign", "erase", "find", "add"):
+        some = keys[rng.random(keys.size) < 0.7]
+        operands = None if batch in ("find", "erase") else values[: some.size]
+        want = host.run(batch, some, operands)
+        done = table.run(batch, there(some), None if operands is None else there(operands))
+        assert isinstance(done.outcomes, kind) and isinstance(done.values, kind)
+        np.testing.assert_array_equal(back(done.outcomes), want.outcomes)
+        np.testing.assert_array_equal(back(done.values), want.values)
+        assert len(table) == len(host)
+    operations = rng.integers(0, 7, keys.size, dtype=np.uint8)
+    want = host.run(operations, keys, values)
+    np.testing.assert_array_equal(back(table.run(there(operations), there(keys), there(values)).outcomes), want.outcomes)
+    np.testing.assert_array_equal(table.find(keys).values, host.find(keys).values)  # and from the host
+
+
+@library
+def test_a_hash_table_refuses_what_does_not_fit(library):
+    there = library[0]
+    table = wl.HashTable(device="cuda")
+    keys = np.arange(4, dtype=np.uint32)
+    with pytest.raises(wl.BadInput, match="values: an array on the host"):
+        table.insert(there(keys), keys)
+    with pytest.raises(wl.BadInput, match="values: shape"):
+        table.insert(there(keys), there(keys[:3].copy()))
+    with pytest.raises(wl.NoDevice, match="not one of lines there"):
+        wl.HashTable(device="cpu").find(there(keys))
+
+
+@library
+def test_search_brings_a_recording_to_the_host(library):
+    walk = np.cumsum(np.random.default_rng(4).normal(size=(3, 5000)), axis=1).astype(np.float32)
+    want = wl.search(walk, walk[:, 700:800].copy(), best=3)
+    found = wl.search(library[0](walk), library[0](walk[:, 700:800].copy()), best=3)
+    assert [(m.first, m.score) for m in found] == [(m.first, m.score) for m in want]
+
+
+@library
+def test_others_say_that_they_read_the_hosts_memory(library):
+    with pytest.raises(wl.BadInput, match="X: .*does not read"):
+        wl.distance_matrix(library[0](np.zeros((3, 8), np.float32)))
+
+
+def test_work_comes_after_what_the_arrays_stream_has():
+    cupy = pytest.importorskip("cupy")
+    if not _core.built_with_cuda:
+        pytest.skip("built without CUDA")
+    image = cells((400, 500))
+    want = wl.segment(image, device="cuda").mask
+    keys = np.arange(100_000, dtype=np.uint32)
+    slow = cupy.ones((6000, 6000), cupy.float32)
+    with cupy.cuda.Stream(non_blocking=True):
+        late, late_keys = cupy.zeros_like(cupy.asarray(image)), cupy.zeros(keys.size, cupy.uint32)
+        source, key_source = cupy.asarray(image), cupy.asarray(keys)
+        for _ in range(10):
+            slow = slow @ slow * 1e-4
+        late[...] = source
+        late_keys[...] = key_source
+        found = wl.segment(late)
+        table = wl.HashTable(device="cuda")
+        table.insert(late_keys)
+        assert len(table) == keys.size
+        np.testing.assert_array_equal(cupy.asnumpy(found.mask), want)
+
+
+def test_integers_are_converted_on_the_gpu_if_they_are_whole():
+    cupy = pytest.importorskip("cupy")
+    if not _core.built_with_cuda:
+        pytest.skip("built without CUDA")
+    table = wl.HashTable(device="cuda")
+    table.insert(cupy.arange(10, dtype=cupy.int64)[::2])  # another type, and not contiguous
+    assert sorted(table.items()[0].tolist()) == [0, 2, 4, 6, 8]
+    for wrong in ([1.5], [-1], [1 << 40]):
+        with pytest.raises(wl.BadInput, match="not all of its numbers"):
+            table.insert(cupy.asarray(wrong))
+
+
+def test_a_build_without_cuda_says_what_to_do():
+    if _core.built_with_cuda:
+        pytest.skip("built with CUDA")
+    array = type("ndarray", (), {"__cuda_array_interface__": {}, "__module__": "cupy"})()
+    for call in (lambda: wl.segment(array), lambda: wl.HashTable().find(array)):
+        with pytest.raises(wl.BadInput, match=r"built for the CPU alone: bring it to the host \(x.get\(\), x.cpu\(\)\)"):
+            call()
+    with pytest.raises(wl.BadInput, match="which this call does not read"):
+        wl.distance_matrix(array)
+
+
+def test_arrays_of_libraries_that_are_not_known_are_named(monkeypatch):
+    from warploom import _device_arrays
+
+    monkeypatch.setattr(_device_arrays, "_core", types.SimpleNamespace(built_with_cuda=True))
+    array = type("Array", (), {"__dlpack_device__": lambda self: (2, 0), "__dlpack__": None, "__module__": "jaxlib"})()
+    with pytest.raises(wl.BadInput, match="arrays of jaxlib on a GPU are not known: give cupy.from_dlpack"):
+        wl.segment(array)

@@ -1,0 +1,126 @@
+"""Arrays in a GPU's memory: CuPy's, PyTorch's and Numba's. None of these is imported before one of its arrays is met."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from . import _core
+from ._core import BadInput
+
+_ON_A_GPU = (2, 13)  # DLPack's kDLCUDA and kDLCUDAManaged
+_LEGACY, _PER_THREAD = 1, 2  # of __cuda_array_interface__
+
+
+class DeviceArray(NamedTuple):
+    """An array in C order, where it lies."""
+
+    source: Any
+    """Keeps the memory."""
+    data: int
+    shape: tuple[int, ...]
+    stream: int
+    """What is done with it comes after what this stream has; 0: the default one."""
+    device: str
+    """``"cuda:0"``"""
+
+
+def is_on_gpu(values: Any) -> bool:
+    if isinstance(values, (np.ndarray, list, tuple)):
+        return False
+    if hasattr(values, "__cuda_array_interface__"):
+        return True
+    return hasattr(values, "__dlpack_device__") and int(values.__dlpack_device__()[0]) in _ON_A_GPU
+
+
+def on_device(values: Any, name: str, dtype: DTypeLike) -> DeviceArray:
+    """The array where it lies; one of another type or order is converted there, by its own library.
+
+    Raises:
+        BadInput: a build for the CPU alone, an array of a library that is not known, numbers that the type does not hold.
+    """
+    if not _core.built_with_cuda:
+        raise BadInput(
+            f"{name}: the array is in a GPU's memory, and this Warploom was built for the CPU alone: bring it to the host "
+            "(x.get(), x.cpu()), or build with pip install . -C cmake.define.WARPLOOM_CUDA=ON"
+        )
+    library, wanted = _library(values, name), np.dtype(dtype)
+    if library == "torch":
+        torch: Any = sys.modules["torch"]
+        array = values.detach()
+        if array.dtype != getattr(torch, wanted.name):
+            array = _same_numbers(array, array.to(getattr(torch, wanted.name)), wanted, name)
+        array = array.contiguous()
+        return DeviceArray(
+            array, array.data_ptr(), tuple(array.shape), torch.cuda.current_stream(array.device).cuda_stream,
+            f"cuda:{array.device.index}",
+        )
+    array = values
+    if library == "cupy":
+        cupy: Any = sys.modules["cupy"]
+        if array.dtype != wanted:
+            if array.dtype.kind not in "buif":
+                raise BadInput(f"{name}: elements of type {array.dtype}: expected numbers that {wanted} holds")
+            array = _same_numbers(array, array.astype(wanted), wanted, name)
+        array, device = cupy.ascontiguousarray(array), array.device.id
+    else:
+        if array.dtype != wanted or not array.is_c_contiguous():
+            raise BadInput(f"{name}: expected an array of {wanted} in C order; cupy.asarray(x) is one that is converted where it lies")
+        device = sys.modules["numba"].cuda.current_context().device.id
+    told = array.__cuda_array_interface__
+    return DeviceArray(array, told["data"][0], tuple(told["shape"]), _stream(told.get("stream"), library), f"cuda:{device}")
+
+
+def _same_numbers(before: Any, after: Any, wanted: np.dtype[Any], name: str) -> Any:
+    """Whole numbers are never cut from fractions, nor from larger ones."""
+    if wanted.kind in "iu" and not bool((after == before).all()):
+        raise BadInput(f"{name}: not all of its numbers are whole ones that {wanted} holds")
+    return after
+
+
+def empty(like: DeviceArray, shape: tuple[int, ...], dtype: DTypeLike) -> DeviceArray:
+    """An array of the same library on the same GPU."""
+    wanted, library = np.dtype(dtype), _library(like.source, "")
+    if library == "torch":
+        torch: Any = sys.modules["torch"]
+        made = torch.empty(shape, dtype=getattr(torch, wanted.name), device=like.source.device)
+        data = made.data_ptr()
+    elif library == "cupy":
+        with like.source.device:
+            made = sys.modules["cupy"].empty(shape, wanted)
+        data = made.data.ptr
+    else:
+        made = sys.modules["numba"].cuda.device_array(shape, wanted)
+        data = made.__cuda_array_interface__["data"][0]
+    return DeviceArray(made, data or 0, shape, like.stream, like.device)
+
+
+def brought(values: Any, name: str) -> Any:
+    """A copy on the host."""
+    library = _library(values, name)
+    if library == "torch":
+        return values.detach().cpu().numpy()
+    return values.get() if library == "cupy" else values.copy_to_host()
+
+
+def _library(values: Any, name: str) -> str:
+    root = type(values).__module__.partition(".")[0]
+    if root in ("cupy", "torch"):
+        return root
+    if root.startswith("numba"):
+        return "numba"
+    raise BadInput(f"{name}: arrays of {root} on a GPU are not known: give cupy.from_dlpack(x) or torch.from_dlpack(x)")
+
+
+def _stream(stream: int | None, library: str) -> int:
+    """Work is on threads of our own, whose per-thread stream is another: that of the caller's is waited for."""
+    if stream == _PER_THREAD:
+        if library == "cupy":
+            sys.modules["cupy"].cuda.Stream.ptds.synchronize()
+        else:
+            sys.modules["numba"].cuda.per_thread_default_stream().synchronize()
+        return _LEGACY
+    return stream or 0
