@@ -7,7 +7,10 @@
 // `splits` what a dense product would try, n^3 / 6. --write makes a FASTA file of each case for other
 // programs, and one of the energies, a line each [0.01 kcal/mol].
 //
-//   gpu_bench_fold [--rounds N] [--fasta FILE] [--json FILE] [--only NAME] [--write FOLDER]
+// --cpu 1 also folds each case once on all threads of the CPU; `start` is a process's first call, of four
+// bases.
+//
+//   gpu_bench_fold [--cpu 1] [--rounds N] [--fasta FILE] [--json FILE] [--only NAME] [--write FOLDER]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -22,6 +25,8 @@
 #include "warploom/core/device.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
+#include "warploom/core/threads.hpp"
+#include "warploom/fold/fold.hpp"
 #include "warploom/json/json.hpp"
 
 namespace warploom::fold {
@@ -80,7 +85,7 @@ void write(const std::string& folder, const Case& one, const std::vector<Folding
   if (!fasta.flush() || !energies.flush()) throw BadInput("cannot write into " + folder);
 }
 
-Json measure(const Case& one, const LoopTables& tables, int rounds, const std::string& folder) {
+Json measure(const Case& one, const LoopTables& tables, int rounds, const std::string& folder, bool cpu) {
   std::vector<double> wall, fill, finish, prepare, results;
   double energy = 0;
   for (int round = 0; round <= rounds; ++round) {
@@ -99,6 +104,16 @@ Json measure(const Case& one, const LoopTables& tables, int rounds, const std::s
     }
     wall.push_back(seconds * 1e3), fill.push_back(times.fill * 1e3), finish.push_back(times.finish * 1e3);
     prepare.push_back(times.prepare * 1e3), results.push_back(times.results * 1e3);
+  }
+  double cpu_seconds = 0;
+  if (cpu) {
+    const auto begin = std::chrono::steady_clock::now();
+    double sum = 0;
+    for (const Folding& folding : fold(one.sequences, Model{}, {.devices = {Device::cpu}}))
+      sum += folding.energy;
+    cpu_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (sum != energy) throw Internal("CPU and GPU gave different energies");
+    std::printf("%-26s CPU %.2f ms, %u threads\n", one.name.c_str(), cpu_seconds * 1e3, threads());
   }
   double cells = 0, splits = 0;
   for (const std::string& sequence : one.sequences) {
@@ -121,6 +136,7 @@ Json measure(const Case& one, const LoopTables& tables, int rounds, const std::s
           {"finish_ms", median(finish)},
           {"prepare_ms", median(prepare)},
           {"results_ms", median(results)},
+          {"cpu_ms", cpu ? Json(cpu_seconds * 1e3) : Json()},
           {"cells", cells},
           {"cells_per_s", cells / median(fill) * 1e3},
           {"splits_per_s", splits / kernels},
@@ -129,6 +145,7 @@ Json measure(const Case& one, const LoopTables& tables, int rounds, const std::s
 
 int run(int argc, char** argv) {
   int rounds = 3;
+  bool cpu = false;
   std::string fasta, json, only, folder;
   for (int k = 1; k + 1 < argc; k += 2) {
     const std::string_view name = argv[k];
@@ -140,6 +157,8 @@ int run(int argc, char** argv) {
       json = argv[k + 1];
     else if (name == "--only")
       only = argv[k + 1];
+    else if (name == "--cpu")
+      cpu = std::string_view(argv[k + 1]) == "1";
     else if (name == "--write")
       folder = argv[k + 1];
     else
@@ -148,12 +167,19 @@ int run(int argc, char** argv) {
   if (cuda_devices().devices.empty()) throw NoDevice(cuda_devices().absent);
   const Loops loops(Model{});
   const LoopTables tables(loops);
+  const auto begin = std::chrono::steady_clock::now();
+  gpu::fold_on_gpu(std::vector<std::string>{"ACGU"}, tables);
+  const double start = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  std::printf("start %.1f ms\n", start * 1e3);
   Json list = Json::array();
   const auto add = [&](const std::string& name, bool structures, auto sequences) {
     if (!only.empty() && !name.starts_with(only)) return;
-    list.push_back(measure({name, sequences(), structures}, tables, rounds, folder));
+    list.push_back(measure({name, sequences(), structures}, tables, rounds, folder, cpu));
     if (!json.empty())
-      std::ofstream(json) << Json{{"device", cuda_devices().devices.front().name}, {"cases", list}}.dump(1)
+      std::ofstream(json) << Json{{"device", cuda_devices().devices.front().name},
+                                  {"start_ms", start * 1e3},
+                                  {"cases", list}}
+                                 .dump(1)
                           << '\n';
   };
   std::string gc;
@@ -161,6 +187,8 @@ int run(int argc, char** argv) {
   add("1 x 10,000", true, [] { return random_sequences(1, 10'000, 1); });
   if (!fasta.empty()) add("virus", true, [&] { return std::vector{read_fasta(fasta)}; });
   add("1 x 29,903 random", true, [] { return random_sequences(1, 29'903, 2); });
+  add("1 x 4,000", true, [] { return random_sequences(1, 4'000, 11); });
+  add("100 x 500", true, [] { return random_sequences(100, 500, 12); });
   add("1 x 1,000", true, [] { return random_sequences(1, 1'000, 7); });
   add("256 x 900", false, [] { return random_sequences(256, 900, 3); });
   add("256 x 900, structures", true, [] { return random_sequences(256, 900, 3); });

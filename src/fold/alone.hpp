@@ -22,21 +22,21 @@ std::vector<Folding> fold_each(std::span<const std::string> sequences,
                                std::span<const std::string> constraints, const LoopTables& tables,
                                bool structures);
 
-/// Whether a GPU is asked for by name; without a name the CPU folds.
-/// @throws BadInput: what a GPU does not do
-bool wants_gpu(const Run& run, const Model& model, std::span<const std::string> constraints);
-
 /// The device that a call folds on, as long as it lives.
 class FoldingDevice {
  public:
-  /// @throws as wants_gpu(), NoDevice
-  FoldingDevice(const Run& run, const Model& model);
+  /// @param cells  as takes_gpu() has them
+  /// @throws as takes_gpu(), NoDevice
+  FoldingDevice(const Run& run, const Model& model, double cells);
   bool is_gpu() const { return scope_.device().is_gpu(); }
-  /// Without constraints. @param structures  false: energies alone
-  std::vector<Folding> fold(std::span<const std::string> sequences, const LoopTables& tables,
-                            bool structures) const;
+  /// What a GPU that was not named has no memory for the CPU folds.
+  /// @param constraints  none, or one of each
+  /// @param structures  false: energies alone
+  std::vector<Folding> fold(std::span<const std::string> sequences, std::span<const std::string> constraints,
+                            const LoopTables& tables, bool structures) const;
 
  private:
+  bool named_;
   DeviceScope scope_;
 };
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/large_pages.hpp"
 #include "fold/constraint.hpp"
 #include "fold/extras.hpp"
 #include "fold/loops.hpp"
@@ -14,7 +15,9 @@ namespace warploom::fold {
 /// A column of a triangle after another, rows 0 .. j of each.
 class Triangle {
  public:
-  explicit Triangle(std::int64_t n) : cells_(std::make_unique_for_overwrite<std::int32_t[]>(cells(n))) {}
+  explicit Triangle(std::int64_t n) : cells_(std::make_unique_for_overwrite<std::int32_t[]>(cells(n))) {
+    ask_for_large_pages(cells_.get(), cells(n) * sizeof(std::int32_t));
+  }
   static std::int64_t offset(std::int64_t j) { return j * (j + 1) / 2; }
   static std::size_t cells(std::int64_t n) { return static_cast<std::size_t>(offset(n + 1)); }
   std::int32_t* column(std::int64_t j) { return cells_.get() + offset(j); }

@@ -6,27 +6,13 @@
 #include <new>
 #include <optional>
 
-#include "core/built_with_cuda.hpp"
 #include "fold/alone.hpp"
-#include "fold/gpu_fold.hpp"
+#include "fold/gpu_choice.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/memory.hpp"
 #include "warploom/core/threads.hpp"
 
 namespace warploom::fold {
-bool wants_gpu(const Run& run, const Model& model, std::span<const std::string> constraints) {
-  const std::vector<Device>& devices = run.devices.empty() ? current_run().devices : run.devices;
-  if (devices.empty() || !devices.front().is_gpu()) return false;
-  if (kBuiltWithCuda && !std::ranges::all_of(constraints, &std::string::empty))
-    throw BadInput("constraints are not there on a GPU: use the CPU (`device` cpu)");
-  const PseudoEnergies& pseudo = model.pseudo;
-  if (kBuiltWithCuda && (model.dangles % 2 == 1 || model.circular || !pseudo.stack.empty() ||
-                         !pseudo.unpaired.empty() || !pseudo.paired.empty()))
-    throw BadInput(
-        "dangles 1 and 3, circles and pseudo-energies are not there on a GPU: use the CPU (`device` cpu)");
-  return true;
-}
-
 namespace {
 
 constexpr std::uint64_t kSmall = 16'000'000;
@@ -105,17 +91,11 @@ std::uint64_t bytes_to_fold(std::int64_t n) {
 }
 
 Folding fold(std::string_view sequence, const Model& model, const Run& run, std::string_view constraint) {
-  const std::string constraints[] = {std::string(constraint)};
-  const DeviceScope scope(run, "folding", wants_gpu(run, model, constraints) && kBuiltWithCuda);
+  const std::string one[] = {std::string(sequence)}, constraints[] = {std::string(constraint)};
+  const FoldingDevice device(run, model, cells_of(one));
   const Loops loops(model);
   const LoopTables tables(loops);
-#ifdef WARPLOOM_HAVE_CUDA
-  if (scope.device().is_gpu()) {
-    const std::string one[] = {std::string(sequence)};
-    check_range(std::ssize(one[0]), loops);
-    return gpu::fold_on_gpu(one, tables).front();
-  }
-#endif
+  if (device.is_gpu()) return device.fold(one, constraints, tables, true).front();
   return fold_one(sequence, constraint, tables, true);
 }
 
@@ -133,16 +113,10 @@ std::vector<Folding> fold(std::span<const std::string> sequences, const Model& m
                           std::span<const std::string> constraints) {
   if (!constraints.empty() && constraints.size() != sequences.size())
     throw BadInput(fmt::format("{} constraints of {} sequences", constraints.size(), sequences.size()));
-  const DeviceScope scope(run, "folding", wants_gpu(run, model, constraints) && kBuiltWithCuda);
+  const FoldingDevice device(run, model, cells_of(sequences));
   const Loops loops(model);
   const LoopTables tables(loops);
-#ifdef WARPLOOM_HAVE_CUDA
-  if (scope.device().is_gpu()) {
-    for (const std::string& sequence : sequences) check_range(std::ssize(sequence), loops);
-    return gpu::fold_on_gpu(sequences, tables);
-  }
-#endif
-  return fold_each(sequences, constraints, tables, true);
+  return device.fold(sequences, constraints, tables, true);
 }
 
 }  // namespace warploom::fold

@@ -70,6 +70,15 @@ struct alignas(16) Handed {
 static_assert(sizeof(Handed) == 544);
 inline constexpr int kHandedWords = sizeof(Handed) / sizeof(std::int32_t);
 
+/// Blocks that look for structures at once.
+inline constexpr int kPartBlocks = 1'024;
+
+/// Of a constraint, a base each: i < j may pair if i's `first` is j's `second`, and longer than the span if
+/// that is odd (see Marks).
+struct Mark {
+  std::int32_t first, second;
+};
+
 /// A strip of a sequence; strips are counted from the last rows.
 struct Task {
   std::int32_t sequence, strip;
@@ -86,18 +95,24 @@ struct Launch {
   std::int32_t task_count;
   std::uint32_t* next_task;  ///< 0 before
   const std::uint8_t* codes;
+  const Mark* marks;  ///< a code each; null: there are no constraints
   std::int32_t *c, *m;
   Handed* handed;                  ///< a column each
   Candidate* candidates;           ///< Sequence::most_candidates a column
   std::int32_t* candidate_counts;  ///< a column each, 0 before; -1: too many
   std::uint32_t* done;             ///< a strip each, 0 before: columns up to it are there
   std::int32_t* f;                 ///< n + 1 of a sequence
-  std::uint64_t* stack;            ///< n + 1 of a sequence
-  std::uint64_t* stems;            ///< of all sequences, outside of all other pairs; as many as bases
-  std::uint32_t* stem_count;       ///< 0 before
-  std::uint32_t* next_stem;        ///< 0 before
-  char* structures;                ///< n + 1 of a sequence, the last 0; null: none is wanted
-  std::int32_t* energies;          ///< of a sequence; kNone: the way to the energy was lost
+  std::uint64_t* stack;            ///< n + 1 of a sequence, where a warp finds its structure
+  const std::uint32_t* stop;       ///< may become 1: the results are no longer wanted
+  std::uint32_t* stopped;          ///< 0 before; 1: C and M are not there
+  // Where blocks share the work; all 0 before.
+  const Task* chunks;  ///< `tasks` as columns of f, counted from the first, in the order of their numbers
+  std::uint32_t* next_chunk;
+  std::uint32_t* ended;  ///< a sequence each: chunks of f that are there
+  std::uint64_t* parts;  ///< of structures, that are to be found; as many as bases and kPartBlocks
+  std::uint32_t *part_count, *next_part, *open_parts;
+  char* structures;        ///< n + 1 of a sequence, the last 0; null: none is wanted
+  std::int32_t* energies;  ///< of a sequence; kNone: the way to the energy was lost
 };
 
 }  // namespace warploom::fold::gpu

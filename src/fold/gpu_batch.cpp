@@ -123,13 +123,20 @@ void Layout::add(std::int64_t n) {
   longest = std::max(longest, n);
 }
 
+std::vector<Task> Layout::chunks() const {
+  std::vector<Task> all = tasks;
+  std::ranges::stable_sort(all, {}, &Task::strip);
+  return all;
+}
+
 std::uint64_t bytes_on_gpu(std::int64_t n) {
   const auto length = static_cast<std::uint64_t>(n);
   const std::uint64_t column =
       n <= kRows ? 0 : sizeof(Handed) + sizeof(Candidate) * static_cast<std::uint64_t>(candidates_for(n)) + 4;
-  constexpr std::uint64_t kBase = 1 + 4 + 8 + 1;  // code, f, stack, structure
+  constexpr std::uint64_t kBase = 1 + 8 + 4 + 8 + 8 + 1;  // code, mark, f, stack, part, structure
   return 2 * sizeof(std::int32_t) * static_cast<std::uint64_t>(cells_of(n)) +
-         (column + kBase) * (length + 2) + sizeof(Sequence) + (length / kRows + 1) * (sizeof(Task) + 4) + 4;
+         (column + kBase) * (length + 2) + sizeof(Sequence) + (length / kRows + 1) * (2 * sizeof(Task) + 4) +
+         4;
 }
 
 void write_codes(std::string_view sequence, std::uint8_t* codes) {
@@ -153,6 +160,12 @@ void write_codes(std::string_view sequence, std::uint8_t* codes) {
   }
   if (worst == 255 || sequence.empty() || sequence.size() > static_cast<std::size_t>(kMostBases))
     bases_of(sequence);  // throws
+}
+
+void write_marks(std::string_view sequence, std::string_view constraint, const Loops& loops, Mark* marks) {
+  const Marks all = marks_of(bases_of(sequence), constraint, loops);
+  for (std::size_t k = 0; k < sequence.size() + 2; ++k)
+    marks[k] = all.first.empty() ? Mark{0, 0} : Mark{all.first[k], all.second[k]};
 }
 
 }  // namespace warploom::fold::gpu

@@ -3,12 +3,11 @@
 // reach back to lies in shared memory. Blocks take strips in such an order that what they wait for has
 // been taken.
 
-#include <algorithm>
 #include <cstddef>
 
 #include "fold/gpu_kernels.hpp"
 #include "fold/gpu_loops.cuh"
-#include "warploom/core/cuda_check.cuh"
+#include "fold/gpu_persistent.cuh"
 #include "warploom/core/device_atomics.cuh"
 
 namespace warploom::fold::gpu {
@@ -18,6 +17,8 @@ constexpr int kWarps = kThreads / 32;
 constexpr int kStride = kRows + kHalo;
 /// Columns between two notes to the strip below.
 constexpr int kPublish = 8;
+/// Columns after which a strip at the latest looks whether it is to stop.
+constexpr int kLook = 256;
 constexpr unsigned kAll = ~0U;
 
 /// Rings by column, rows of the strip above behind the strip's own.
@@ -48,6 +49,7 @@ class Strip {
         warp_(row_ / 32),
         i_(first_ + row_),
         codes_(launch.codes + s_.codes),
+        marks_(launch.marks == nullptr ? nullptr : launch.marks + s_.codes),
         c_(launch.c + s_.cells + cell_of(s_.n, first_, first_) + row_),
         m_(launch.m + s_.cells + cell_of(s_.n, first_, first_) + row_) {
     const int n = s_.n;
@@ -60,7 +62,10 @@ class Strip {
   __device__ void run() {
     clear();
     for (int j = first_; j < min(first_ + kNearRows, s_.n + 1); ++j) store(j, kNone, kNone);
-    for (int j = first_ + kNearRows; j <= s_.n; ++j) column(j);
+    for (int j = first_ + kNearRows; j <= s_.n; ++j) {
+      if (strip_ > 0 && !above_is_at(j)) return;
+      column(j);
+    }
     __syncthreads();
     if (below() && row_ == 0) store_release(done(strip_), static_cast<std::uint32_t>(s_.n));
   }
@@ -86,19 +91,24 @@ class Strip {
     c_[place(j)] = c, m_[place(j)] = m;
   }
 
-  /// Waits until the strip above has finished column j.
-  __device__ void wait(int j) {
-    if (seen_ >= j) return;
+  /// Waits until the strip above has finished column j, where it has that. False: the batch is to stop.
+  __device__ bool above_is_at(int j) {
+    if (j < first_ + kRows + kNearRows || (seen_ >= j && j % kLook != 0)) return true;
     if (row_ == 0) {
-      std::uint32_t seen = 0;
-      do seen = load_relaxed(done(strip_ - 1));
-      while (static_cast<int>(seen) < j);
+      int seen = 0;
+      bool stop = false;
+      do {
+        seen = static_cast<int>(load_relaxed(done(strip_ - 1)));
+        stop = load_relaxed(l_.stop) != 0;
+      } while (seen < j && !stop);
       fence_acq_rel();  // once: it empties the L1
-      shared_.seen = static_cast<int>(seen);
+      if (stop) store_relaxed(l_.stopped, 1);
+      shared_.seen = stop ? -1 : seen;
     }
     __syncthreads();
     seen_ = shared_.seen;
     __syncthreads();
+    return seen_ >= 0;
   }
 
   /// What the strips above have of column j: on its way while the column before is computed, where they have
@@ -275,7 +285,6 @@ class Strip {
     Early early = {};
     std::int32_t above_m = kNone;  // M of the row behind the strip's last
     if (above) {
-      wait(j);
       if (ahead_.column != j) fetch(j);
       take(j);
       begin_candidates(j, early);
@@ -289,7 +298,7 @@ class Strip {
       const InsideTerms inside = l_.tables->inside[(codes_[j] * 5 + codes_[j + 1]) * 25 + b0_ * 5 + before_];
       std::int32_t stack;
       const std::int32_t best = pair(j, stack);
-      if (!near && i_ > j - l_.max_span) {
+      if (!near && may_pair(j)) {
         c = unrestricted = whole(best);
         if (!l_.constants.lonely_pairs && c < kNone) c = whole(stack);
       }
@@ -312,6 +321,14 @@ class Strip {
     store(j, c, last_m_);
     // In place: by now all have taken what the strip above handed down.
     if (warp_ == 0 && below()) hand_down(j, c, unrestricted);
+  }
+
+  /// What the span and the constraint say.
+  __device__ bool may_pair(int j) const {
+    const bool spans = i_ > j - l_.max_span;
+    if (marks_ == nullptr) return spans;
+    const int second = marks_[j].second;
+    return marks_[min(i_, s_.n + 1)].first == second && (spans || second % 2 == 1);
   }
 
   __device__ void hand_down(int j, std::int32_t c, std::int32_t unrestricted) const {
@@ -404,6 +421,7 @@ class Strip {
   const Sequence s_;
   const int strip_, first_, row_, lane_, warp_, i_;
   const std::uint8_t* codes_;
+  const Mark* marks_;
   std::int32_t *c_, *m_;
   int b0_, b1_, b2_, b3_, before_;
   unsigned pairs_with_ = 0;  // bits: the bases that b0_ pairs with
@@ -421,7 +439,10 @@ __global__ void __launch_bounds__(kThreads, 3) fold_strips(const __grid_constant
   extern __shared__ uint4 memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
   for (;;) {
-    if (threadIdx.x == 0) shared.task = static_cast<int>(atomicAdd(launch.next_task, 1U));
+    if (threadIdx.x == 0) {
+      shared.task = static_cast<int>(atomicAdd(launch.next_task, 1U));
+      if (load_relaxed(launch.stop) != 0) store_relaxed(launch.stopped, 1), shared.task = launch.task_count;
+    }
     __syncthreads();
     const int task = shared.task;
     if (task >= launch.task_count) return;
@@ -433,21 +454,7 @@ __global__ void __launch_bounds__(kThreads, 3) fold_strips(const __grid_constant
 }  // namespace
 
 void launch_fill(const Launch& launch, cudaStream_t stream) {
-  const int bytes = static_cast<int>(sizeof(Shared));
-  cuda_check(cudaFuncSetAttribute(fold_strips, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-             "shared memory of " + std::to_string(bytes) + " bytes for strips");
-  cuda_check(cudaFuncSetAttribute(fold_strips, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                  cudaSharedmemCarveoutMaxShared),
-             "cudaFuncSetAttribute");
-  int device = 0, multiprocessors = 0, resident = 0;
-  cuda_check(cudaGetDevice(&device), "cudaGetDevice");
-  cuda_check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
-             "cudaDeviceGetAttribute");
-  cuda_check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, fold_strips, kThreads, bytes),
-             "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
-  const int blocks = std::min(resident * multiprocessors, launch.task_count);
-  fold_strips<<<static_cast<unsigned>(blocks), kThreads, bytes, stream>>>(launch);
-  cuda_check(cudaGetLastError(), "launch of fold_strips");
+  launch_persistent(fold_strips, kThreads, sizeof(Shared), launch, stream);
 }
 
 }  // namespace warploom::fold::gpu

@@ -4,28 +4,26 @@
 #include "fold/gpu_kernels.hpp"
 #include "fold/gpu_loops.cuh"
 #include "warploom/core/cuda_check.cuh"
+#include "warploom/core/device_atomics.cuh"
 
 namespace warploom::fold::gpu {
 namespace {
 
-constexpr unsigned kAll = ~0U;
-constexpr int kPlaces = kBases * (kBases + 1);
-
-/// Bits of a place in a sequence.
-constexpr int kBits = 17;
-__device__ std::uint64_t pack_stem(int sequence, int i, int j) {
-  return (static_cast<std::uint64_t>(sequence) << kBits | static_cast<std::uint64_t>(i)) << kBits |
-         static_cast<std::uint64_t>(j);
+/// A part of a structure, a pair or stems of a multiloop from i to j; not 0.
+constexpr int kBits = 17;  // of a place in a sequence
+struct Part {
+  int sequence, i, j;
+  bool multi;
+};
+__device__ std::uint64_t pack(const Part& part) {
+  return static_cast<std::uint64_t>(part.multi) << 63 |
+         (static_cast<std::uint64_t>(part.sequence) << kBits | static_cast<std::uint64_t>(part.i)) << kBits |
+         static_cast<std::uint64_t>(part.j);
 }
-
-/// Of the warp's lanes; all call.
-__device__ std::int32_t warp_least(std::int32_t value) {
-#if __CUDA_ARCH__ >= 800
-  return __reduce_min_sync(kAll, value);
-#else
-  for (int step = 16; step > 0; step /= 2) value = lesser(value, __shfl_xor_sync(kAll, value, step));
-  return value;
-#endif
+__device__ Part unpack(std::uint64_t word) {
+  constexpr std::uint64_t kMask = (1U << kBits) - 1;
+  return {static_cast<int>((word & ~(1ULL << 63)) >> 2 * kBits), static_cast<int>(word >> kBits & kMask),
+          static_cast<int>(word & kMask), word >> 63 != 0};
 }
 
 /// A warp, or a block.
@@ -36,7 +34,7 @@ struct Group {
     std::int32_t words[2][kMost][kWarps];
   };
   Shared* shared;
-  const std::int32_t (*exterior)[kPlaces];  // Tables::exterior by b_j and b_(j+1), b_i and b_(i-1)
+  const std::int32_t (*exterior)[kOuterPlaces];  // an Exterior
   int rank, turn = 0;
 
   __device__ void sync() const {
@@ -66,12 +64,16 @@ struct Group {
     least(one);
     return one[0];
   }
-  /// The least k of [begin, end) for which it holds, or `end`.
-  template <class Holds>
+  /// The least k of [begin, end) for which it holds, or `end`. A thread looks at so many between two
+  /// meetings.
+  template <int kEach = 1, class Holds>
   __device__ int first(int begin, int end, const Holds& holds) {
-    for (int at = begin; at < end; at += kSize) {
-      const int k = at + rank;
-      const std::int32_t found = least(k < end && holds(k) ? k : end);
+    for (int at = begin; at < end; at += kEach * kSize) {
+      std::int32_t mine = end;
+#pragma unroll
+      for (int each = kEach - 1; each >= 0; --each)
+        if (const int k = at + each * kSize + rank; k < end && holds(k)) mine = k;
+      const std::int32_t found = least(mine);
       if (found < end) return found;
     }
     return end;
@@ -95,8 +97,10 @@ class Finisher {
     structure_ = launch.structures == nullptr ? nullptr : launch.structures + s_.bases;
   }
 
+  /// The energy, and the structure where it is wanted: all of it by a warp, by a block that outside of all
+  /// pairs.
   __device__ void run() {
-    ends();
+    if constexpr (kSize == 32) ends();
     if (structure_ != nullptr) {
       for (int k = group_.rank; k <= s_.n; k += kSize) structure_[k] = k < s_.n ? '.' : '\0';
       group_.sync();
@@ -106,11 +110,11 @@ class Finisher {
     if (group_.rank == 0) l_.energies[sequence_] = lost_ ? kNone : f_[s_.n];
   }
 
-  /// The structure within a stem. Stems do not overlap, so each has a piece of the sequence's stack.
-  __device__ void run_stem(int i, int j) {
-    stack_ += i;
-    pair(i, j);
-    drain();
+  __device__ void run_part(const Part& part) {
+    if (part.multi)
+      multi(part.i, part.j);
+    else
+      pair(part.i, part.j);
     if (group_.rank == 0 && lost_) l_.energies[sequence_] = kNone;
   }
 
@@ -125,34 +129,26 @@ class Finisher {
     return t_
         .exterior[codes_[i]][codes_[j]][i > 1 ? codes_[i - 1] : kBases][j < s_.n ? codes_[j + 1] : kBases];
   }
+  /// A warp goes on with it itself, a block leaves it to all blocks.
   __device__ void push(int i, int j, bool multi) {
-    if (group_.rank == 0)
-      stack_[depth_] = static_cast<std::uint64_t>(multi) << 63 | static_cast<std::uint64_t>(i) << 32 |
-                       static_cast<std::uint64_t>(j);
-    ++depth_;
+    const std::uint64_t part = pack({sequence_, i, j, multi});
+    if constexpr (kSize == 32) {
+      if (group_.rank == 0) stack_[depth_] = part;
+      ++depth_;
+    } else if (group_.rank == 0) {
+      atomicAdd(l_.open_parts, 1U);
+      store_release(l_.parts + atomicAdd(l_.part_count, 1U), part);
+    }
   }
 
   __device__ void drain() {
     while (depth_ > 0 && !lost_) {
       group_.sync();
-      const std::uint64_t part = stack_[--depth_];
+      const Part part = unpack(stack_[--depth_]);
       group_.sync();
-      const int i = static_cast<int>(part >> 32 & 0x7fffffff), j = static_cast<int>(part & 0x7fffffff);
-      if ((part >> 63) != 0)
-        multi(i, j);
-      else
-        pair(i, j);
+      run_part(part);
     }
   }
-
-  /// A stem outside of all other pairs: a warp goes on with it itself, a block leaves it to all blocks.
-  __device__ void push_stem(int i, int j) {
-    if constexpr (kSize == 32) return push(i, j, false);
-    if (group_.rank == 0) l_.stems[atomicAdd(l_.stem_count, 1U)] = pack_stem(sequence_, i, j);
-  }
-
-  /// Where a base and the one beside it, that before or that behind, stand in a row of `exterior`.
-  __device__ static int place(int base, int beside) { return base * (kBases + 1) + beside; }
 
   /// f, so many columns at a time that none needs the f of another.
   __device__ void ends() {
@@ -167,7 +163,7 @@ class Finisher {
       for (int k = 0; k < kColumnsAtOnce; ++k) {
         const int j = min(first + k, s_.n);
         best[k] = kNone;
-        end[k] = group_.exterior[place(codes_[j], j < s_.n ? codes_[j + 1] : kBases)];
+        end[k] = group_.exterior[outer_place(codes_[j], j < s_.n ? codes_[j + 1] : kBases)];
       }
       for (int i = 1 + group_.rank; i <= first; i += kRowsAtOnce * kSize) {
         std::int32_t pair[kRowsAtOnce][kColumnsAtOnce];
@@ -184,7 +180,7 @@ class Finisher {
           const int row = i + r * kSize;
           if (row > first) continue;
           const std::int32_t f = f_[row - 1];
-          const int at = place(codes_[row], row > 1 ? codes_[row - 1] : kBases);
+          const int at = outer_place(codes_[row], row > 1 ? codes_[row - 1] : kBases);
 #pragma unroll
           for (int k = 0; k < kColumnsAtOnce; ++k)
             if (pair[r][k] < kNone / 2) best[k] = lesser(best[k], pair[r][k] + f + end[k][at]);
@@ -209,13 +205,14 @@ class Finisher {
       j = end - group_.first(0, end, [&](int back) { return f_[end - back - 1] != energy; });
       if (j == 0) return;
       const int last = j;
-      const int i = group_.first(1, last - kLeastHairpin, [&](int k) {
-        const std::int32_t pair = c(k, last);
-        return pair < kNone / 2 && energy == f_[k - 1] + pair + end_of(k, last);
+      // The shortest stem that may be there: most are short.
+      const int most = last - kLeastHairpin, shorter = group_.template first<2>(1, most, [&](int back) {
+        const std::int32_t pair = c(most - back, last);
+        return pair < kNone / 2 && energy == f_[most - back - 1] + pair + end_of(most - back, last);
       });
-      if (i >= last - kLeastHairpin) return lose();
-      push_stem(i, last);
-      j = i - 1;
+      if (shorter >= most) return lose();
+      push(most - shorter, last, false);
+      j = most - shorter - 1;
     }
   }
 
@@ -259,7 +256,7 @@ class Finisher {
         stacks = !lonely;
         continue;
       }
-      const int split = group_.first(i + 2 + kLeastHairpin, j - 1 - kLeastHairpin, [&](int k) {
+      const int split = group_.template first<4>(i + 2 + kLeastHairpin, j - 1 - kLeastHairpin, [&](int k) {
         const std::int32_t left = m(i + 1, k), right = m(k + 1, j - 1);
         return left < kNone / 2 && right < kNone / 2 && energy == outside.closing + left + right;
       });
@@ -291,7 +288,7 @@ class Finisher {
       if (const std::int32_t stem = c(i, j);
           stem < kNone / 2 && energy == stem + inside_of(t_, codes_, i, j).stem)
         return push(i, j, false);
-      const int split = group_.first(i + 1 + kLeastHairpin, j - kLeastHairpin, [&](int k) {
+      const int split = group_.template first<4>(i + 1 + kLeastHairpin, j - kLeastHairpin, [&](int k) {
         const std::int32_t left = m(i, k), right = m(k + 1, j);
         return left < kNone / 2 && right < kNone / 2 && energy == left + right;
       });
@@ -311,58 +308,58 @@ class Finisher {
   std::uint64_t* stack_;
   char* structure_;
   Group<kSize> group_;
-  int depth_ = 0;
+  int depth_ = 0;  // of the stack
   bool lost_ = false;
 };
 
+/// Energies, and structures: a warp a sequence, or of what is outside of all pairs a block.
 template <int kSize>
 __global__ void __launch_bounds__(kSize == 32 ? 128 : kSize, 1)
     fold_finish(const __grid_constant__ Launch launch) {
   constexpr int kGroups = kSize < 128 ? 128 / kSize : 1;
   __shared__ typename Group<kSize>::Shared shared[kGroups];
-  __shared__ std::int32_t exterior[kPlaces][kPlaces];
-  for (int k = static_cast<int>(threadIdx.x); k < kPlaces * kPlaces; k += static_cast<int>(blockDim.x)) {
-    const int column = k / kPlaces, row = k % kPlaces;
-    exterior[column][row] =
-        launch.tables
-            ->exterior[row / (kBases + 1)][column / (kBases + 1)][row % (kBases + 1)][column % (kBases + 1)];
-  }
+  __shared__ Exterior exterior;
+  if constexpr (kSize == 32) load_exterior(*launch.tables, exterior);
   const int rank = static_cast<int>(threadIdx.x) % kSize, group = static_cast<int>(threadIdx.x) / kSize;
-  __syncthreads();
   const int sequence = static_cast<int>(blockIdx.x) * kGroups + group;
-  if (sequence >= launch.count) return;
+  if (sequence >= launch.count || *launch.stopped != 0) return;
   Finisher<kSize>(launch, sequence, {shared + group, exterior, rank}).run();
 }
 
-/// The structures within the stems that fold_finish found.
+/// The structures within the parts that fold_finish found, and those that are found here. A block that waits
+/// for a part has taken its number, so that whoever finds it waits for nobody.
 template <int kSize>
-__global__ void __launch_bounds__(kSize, 2) fold_stems(const __grid_constant__ Launch launch) {
+__global__ void __launch_bounds__(kSize, 2) fold_parts(const __grid_constant__ Launch launch) {
   __shared__ typename Group<kSize>::Shared shared;
-  __shared__ unsigned taken;
-  const unsigned count = *launch.stem_count;
+  __shared__ std::uint64_t taken;
+  if (*launch.stopped != 0) return;
   for (;;) {
-    if (threadIdx.x == 0) taken = atomicAdd(launch.next_stem, 1U);
+    if (threadIdx.x == 0) {
+      const std::uint32_t place = atomicAdd(launch.next_part, 1U);
+      do taken = load_acquire(launch.parts + place);
+      while (taken == 0 && load_acquire(launch.open_parts) != 0);
+    }
     __syncthreads();
-    const unsigned place = taken;
+    const std::uint64_t part = taken;
+    if (part == 0) return;
+    const Part p = unpack(part);
+    Finisher<kSize>(launch, p.sequence, {&shared, nullptr, static_cast<int>(threadIdx.x)}).run_part(p);
     __syncthreads();
-    if (place >= count) return;
-    constexpr std::uint64_t kMask = (1U << kBits) - 1;
-    const std::uint64_t stem = launch.stems[place];
-    Finisher<kSize>(launch, static_cast<int>(stem >> 2 * kBits),
-                    {&shared, nullptr, static_cast<int>(threadIdx.x)})
-        .run_stem(static_cast<int>(stem >> kBits & kMask), static_cast<int>(stem & kMask));
+    if (threadIdx.x == 0) atomicAdd(launch.open_parts, ~0U);  // those found here count by now
   }
 }
 
 }  // namespace
 
-void launch_finish(const Launch& launch, int threads, cudaStream_t stream) {
-  if (threads == 32) {
+void launch_finish(const Launch& launch, bool warps, cudaStream_t stream) {
+  if (warps) {
     fold_finish<32><<<static_cast<unsigned>(launch.count + 3) / 4, 128, 0, stream>>>(launch);
   } else {
-    constexpr int kStemThreads = 256, kBlocks = 1024;
+    constexpr int kThreadsOfAPart = 256;
+    launch_ends(launch, stream);
     fold_finish<512><<<static_cast<unsigned>(launch.count), 512, 0, stream>>>(launch);
-    if (launch.structures != nullptr) fold_stems<kStemThreads><<<kBlocks, kStemThreads, 0, stream>>>(launch);
+    if (launch.structures != nullptr)
+      fold_parts<kThreadsOfAPart><<<kPartBlocks, kThreadsOfAPart, 0, stream>>>(launch);
   }
   cuda_check(cudaGetLastError(), "launch of fold_finish");
 }

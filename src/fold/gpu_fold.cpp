@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 #include <string>
+#include <thread>
 
 #include "core/cuda/memory.hpp"
 #include "fold/gpu_batch.hpp"
@@ -38,10 +39,12 @@ constexpr std::int64_t kOfAWarp = 600, kManyShort = 1'024;
 struct Part {
   std::span<const std::size_t> places = {};  // of the sequences
   Layout layout = {};
+  std::vector<Task> chunks = {};
   DeviceBuffer device = {};
   PinnedBuffer host = {};
   const std::int32_t* energies = nullptr;  // in `host`, once all is done
   const char* structures = nullptr;
+  std::uint32_t* stop = nullptr;  // on the device
   CudaStream stream = make_stream();
   CudaEvent begun = make_event(), filled = make_event(), finished = make_event(), done = make_event();
   WaitAtEnd wait = WaitAtEnd(stream.get());  // the last member: before the memory is released
@@ -50,31 +53,40 @@ struct Part {
 /// What is written before a launch, whose other arrays Launch has.
 struct Arrays {
   Sequence* sequences;
-  Task* tasks;
+  Task *tasks, *chunks;
   std::uint8_t* codes;
+  Mark* marks;
+  std::uint32_t* stop;
   std::uint64_t zeros;  // bytes from Launch::next_task on
   std::uint64_t bytes;
 };
 
 /// Without memory it only measures.
-Arrays lay_out(const Layout& layout, std::size_t count, std::byte* memory, Launch& launch) {
+Arrays lay_out(const Layout& layout, std::size_t count, bool marks, std::byte* memory, Launch& launch) {
   Carver carver(memory);
   Arrays arrays = {};
   launch.sequences = arrays.sequences = carver.take<Sequence>(static_cast<std::int64_t>(count));
   launch.count = static_cast<std::int32_t>(count);
   launch.tasks = arrays.tasks = carver.take<Task>(std::ssize(layout.tasks));
+  launch.chunks = arrays.chunks = carver.take<Task>(std::ssize(layout.tasks));
   launch.task_count = static_cast<std::int32_t>(layout.tasks.size());
   launch.codes = arrays.codes = carver.take<std::uint8_t>(layout.codes);
+  if (marks) launch.marks = arrays.marks = carver.take<Mark>(layout.codes);
   const std::size_t zero = carver.used();
   launch.next_task = carver.take<std::uint32_t>(1);
   launch.candidate_counts = carver.take<std::int32_t>(layout.columns);
   launch.done = carver.take<std::uint32_t>(layout.flags);
-  launch.stem_count = carver.take<std::uint32_t>(1);
-  launch.next_stem = carver.take<std::uint32_t>(1);
+  launch.stop = arrays.stop = carver.take<std::uint32_t>(1);
+  launch.stopped = carver.take<std::uint32_t>(1);
+  launch.next_chunk = carver.take<std::uint32_t>(1);
+  launch.ended = carver.take<std::uint32_t>(static_cast<std::int64_t>(count));
+  launch.parts = carver.take<std::uint64_t>(layout.bases + kPartBlocks);
+  launch.part_count = carver.take<std::uint32_t>(1);
+  launch.next_part = carver.take<std::uint32_t>(1);
+  launch.open_parts = carver.take<std::uint32_t>(1);
   arrays.zeros = carver.used() - zero;
   launch.f = carver.take<std::int32_t>(layout.bases);
   launch.stack = carver.take<std::uint64_t>(layout.bases);
-  launch.stems = carver.take<std::uint64_t>(layout.bases);
   launch.structures = carver.take<char>(layout.bases);
   launch.energies = carver.take<std::int32_t>(static_cast<std::int64_t>(count));
   launch.handed = carver.take<Handed>(layout.columns);
@@ -89,8 +101,14 @@ Arrays lay_out(const Layout& layout, std::size_t count, std::byte* memory, Launc
 /// the GPU computes.
 class Batch {
  public:
-  Batch(std::span<const std::string> sequences, const LoopTables& tables, bool structures, Times* times)
-      : sequences_(sequences), tables_(tables), structures_(structures), times_(times) {}
+  Batch(std::span<const std::string> sequences, const LoopTables& tables, bool structures, Times* times,
+        std::span<const std::string> constraints)
+      : sequences_(sequences),
+        constraints_(std::ranges::all_of(constraints, &std::string::empty) ? constraints.first(0)
+                                                                           : constraints),
+        tables_(tables),
+        structures_(structures),
+        times_(times) {}
 
   std::vector<Folding> run() {
     if (sequences_.empty()) return {};
@@ -105,20 +123,35 @@ class Batch {
     upload_tables();
     all_.resize(sequences_.size());
     Part two[2];  // whose memory is used again
-    std::size_t begin = 0, number = 0;
-    for (const std::size_t end : parts()) {
-      check_interrupt();
-      Part& part = two[number++ % 2];
-      part.places = std::span(order_).subspan(begin, end - begin);
-      start(part);
-      if (number > 1) finish(two[number % 2]);
-      begin = end;
+    try {
+      std::size_t begin = 0, number = 0;
+      for (const std::size_t end : parts()) {
+        check_interrupt();
+        Part& part = two[number++ % 2];
+        part.places = std::span(order_).subspan(begin, end - begin);
+        start(part);
+        if (number > 1) finish(two[number % 2]);
+        begin = end;
+      }
+      finish(two[(number - 1) % 2]);
+    } catch (...) {
+      for (const Part& part : two) stop(part);
+      throw;
     }
-    finish(two[(number - 1) % 2]);
     return std::move(all_);
   }
 
  private:
+  /// Its kernels end within some hundred columns; who owns the part waits for them.
+  static void stop(const Part& part) {
+    if (part.stop == nullptr) return;
+    static constexpr std::uint32_t kStop = 1;
+    const CudaStream beside = make_stream();
+    cudaStreamWaitEvent(beside.get(), part.begun.get());  // it is 0 before
+    cudaMemcpyAsync(part.stop, &kStop, sizeof kStop, cudaMemcpyHostToDevice, beside.get());
+    cudaStreamSynchronize(beside.get());
+  }
+
   void upload_tables() {
     const std::unique_ptr<Tables> tables = make_tables(tables_);
     const std::vector<std::int32_t> hairpins = make_hairpins(tables_, std::ssize(sequences_[order_.front()]));
@@ -165,11 +198,14 @@ class Batch {
     return ends;
   }
 
-  void write_all_codes(const Part& part, std::uint8_t* codes) const {
+  void write_all_codes(const Part& part, std::uint8_t* codes, Mark* marks) const {
     for_each_of(std::ssize(part.places), [&](std::int64_t k) {
       const std::size_t place = part.places[static_cast<std::size_t>(k)];
       try {
-        write_codes(sequences_[place], codes + part.layout.sequences[static_cast<std::size_t>(k)].codes);
+        const std::int64_t at = part.layout.sequences[static_cast<std::size_t>(k)].codes;
+        write_codes(sequences_[place], codes + at);
+        if (!constraints_.empty())
+          write_marks(sequences_[place], constraints_[place], tables_.loops(), marks + at);
       } catch (const BadInput& error) {
         if (sequences_.size() == 1) throw;
         throw BadInput("sequence " + std::to_string(place + 1) + ": " + error.what());
@@ -184,23 +220,29 @@ class Batch {
     layout.sequences.reserve(part.places.size());
     for (const std::size_t k : part.places) layout.add(std::ssize(sequences_[k]));
     const auto count = std::ssize(part.places);
+    const bool warps = layout.longest <= kOfAWarp && count > kManyShort;
+    part.chunks = warps ? std::vector<Task>() : layout.chunks();
 
     Launch launch = {};
-    Arrays arrays = lay_out(layout, part.places.size(), nullptr, launch);
+    const bool marks = !constraints_.empty();
+    Arrays arrays = lay_out(layout, part.places.size(), marks, nullptr, launch);
     log(LogLevel::info, std::to_string(count) + " sequences of at most " + std::to_string(layout.longest) +
                             " bases take " + bytes_text(arrays.bytes) + " of the GPU's memory");
     part.device.reserve(arrays.bytes);
-    arrays = lay_out(layout, part.places.size(), part.device.memory.get(), launch);
+    arrays = lay_out(layout, part.places.size(), marks, part.device.memory.get(), launch);
+    part.stop = arrays.stop;
 
-    part.host.reserve(static_cast<std::size_t>(layout.codes) + part.places.size() * sizeof(std::int32_t) +
-                      static_cast<std::size_t>(layout.bases) + 1024);
+    part.host.reserve(static_cast<std::size_t>(layout.codes) * (marks ? 1 + sizeof(Mark) : 1) +
+                      part.places.size() * sizeof(std::int32_t) + static_cast<std::size_t>(layout.bases) +
+                      1024);
     Carver carver(part.host.memory.get());
     auto* const host_codes = carver.take<std::uint8_t>(layout.codes);
+    auto* const host_marks = carver.take<Mark>(marks ? layout.codes : 0);
     auto* const host_energies = carver.take<std::int32_t>(count);
     auto* const host_structures = carver.take<char>(layout.bases);
     part.energies = host_energies;
     part.structures = structures_ ? host_structures : nullptr;
-    write_all_codes(part, host_codes);
+    write_all_codes(part, host_codes, host_marks);
 
     launch.tables = shared_tables_.get();
     launch.constants = tables_.constants();
@@ -218,13 +260,15 @@ class Batch {
     };
     copy(arrays.sequences, layout.sequences.data(), layout.sequences.size() * sizeof(Sequence));
     copy(arrays.tasks, layout.tasks.data(), layout.tasks.size() * sizeof(Task));
+    if (!warps) copy(arrays.chunks, part.chunks.data(), part.chunks.size() * sizeof(Task));
     copy(arrays.codes, host_codes, static_cast<std::size_t>(layout.codes));
+    if (marks) copy(arrays.marks, host_marks, static_cast<std::size_t>(layout.codes) * sizeof(Mark));
     cuda_check(cudaMemsetAsync(launch.next_task, 0, arrays.zeros, stream), "cudaMemset");
     if (!structures_) launch.structures = nullptr;
     record(part.begun);
     launch_fill(launch, stream);
     record(part.filled);
-    launch_finish(launch, layout.longest <= kOfAWarp && count > kManyShort ? 32 : 512, stream);
+    launch_finish(launch, warps, stream);
     record(part.finished);
     copy(host_energies, launch.energies, part.places.size() * sizeof(std::int32_t));
     if (structures_) copy(host_structures, launch.structures, static_cast<std::size_t>(layout.bases));
@@ -232,9 +276,23 @@ class Batch {
     if (times_ != nullptr) times_->prepare += seconds_since(begin);
   }
 
+  /// Until a part is done; where the run is to stop, its kernels stop, too.
+  void wait(const Part& part) const {
+    constexpr double kSpin = 5e-3;  // [s]; a thread that sleeps wakes up late
+    const auto begin = Clock::now();
+    for (;;) {
+      const cudaError_t state = cudaEventQuery(part.done.get());
+      if (state == cudaSuccess) return;
+      if (state != cudaErrorNotReady)
+        cuda_check(state, "folding " + std::to_string(part.places.size()) + " sequences");
+      if (seconds_since(begin) < kSpin) continue;
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+      check_interrupt();
+    }
+  }
+
   void finish(const Part& part) {
-    cuda_check(cudaEventSynchronize(part.done.get()),
-               "folding " + std::to_string(part.places.size()) + " sequences");
+    wait(part);
     const auto begin = Clock::now();
     for_each_of(std::ssize(part.places), [&](std::int64_t k) {
       const std::size_t place = part.places[static_cast<std::size_t>(k)];
@@ -264,7 +322,7 @@ class Batch {
                      " [0.01 kcal/mol]");
   }
 
-  std::span<const std::string> sequences_;
+  std::span<const std::string> sequences_, constraints_;
   const LoopTables& tables_;
   bool structures_;
   Times* times_;
@@ -277,8 +335,8 @@ class Batch {
 }  // namespace
 
 std::vector<Folding> fold_on_gpu(std::span<const std::string> sequences, const LoopTables& tables,
-                                 bool structures, Times* times) {
-  return Batch(sequences, tables, structures, times).run();
+                                 bool structures, Times* times, std::span<const std::string> constraints) {
+  return Batch(sequences, tables, structures, times, constraints).run();
 }
 
 }  // namespace warploom::fold::gpu

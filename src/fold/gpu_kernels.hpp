@@ -9,8 +9,10 @@ namespace warploom::fold::gpu {
 
 /// C and M of all tasks' strips.
 void launch_fill(const Launch& launch, cudaStream_t stream);
+/// f, by blocks that share the columns of a sequence.
+void launch_ends(const Launch& launch, cudaStream_t stream);
 /// f, energies and, where they are wanted, structures.
-/// @param threads  a sequence each: 32 or 512
-void launch_finish(const Launch& launch, int threads, cudaStream_t stream);
+/// @param warps  of a warp a sequence; else all blocks share the sequences
+void launch_finish(const Launch& launch, bool warps, cudaStream_t stream);
 
 }  // namespace warploom::fold::gpu

@@ -8,6 +8,31 @@ namespace warploom::fold::gpu {
 __device__ inline std::int32_t lesser(std::int32_t a, std::int32_t b) { return a < b ? a : b; }
 /// What has a part that is no loop is none: kNone again.
 __device__ inline std::int32_t whole(std::int32_t v) { return v < kNone / 2 ? v : kNone; }
+/// Of the warp's lanes; all call.
+__device__ inline std::int32_t warp_least(std::int32_t value) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_min_sync(~0U, value);
+#else
+  for (int step = 16; step > 0; step /= 2) value = lesser(value, __shfl_xor_sync(~0U, value, step));
+  return value;
+#endif
+}
+
+/// Tables::exterior by outer_place() of b_j and b_(j+1), and of b_i and b_(i-1).
+constexpr int kOuterPlaces = kBases * (kBases + 1);
+using Exterior = std::int32_t[kOuterPlaces][kOuterPlaces];
+__device__ inline int outer_place(int base, int beside) { return base * (kBases + 1) + beside; }
+/// Into shared memory. All threads of the block call.
+__device__ inline void load_exterior(const Tables& tables, Exterior& exterior) {
+  for (int k = static_cast<int>(threadIdx.x); k < kOuterPlaces * kOuterPlaces;
+       k += static_cast<int>(blockDim.x)) {
+    const int column = k / kOuterPlaces, row = k % kOuterPlaces;
+    exterior[column][row] =
+        tables.exterior[row / (kBases + 1)][column / (kBases + 1)][row % (kBases + 1)][column % (kBases + 1)];
+  }
+  __syncthreads();
+}
+
 __device__ inline int quad(int a, int b, int c, int d) { return ((a * 5 + b) * 5 + c) * 5 + d; }
 __device__ inline int triple(int a, int b, int c) { return (a * 5 + b) * 5 + c; }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "warploom/core/error.hpp"
@@ -39,10 +40,11 @@ void take_least(const SpecialLoops& loops, std::int32_t& least) {
   for (const auto& [letters, energy] : loops) take_least(energy, least);
 }
 
-std::int32_t find(const SpecialLoops& loops, std::string_view letters) {
-  for (const auto& [text, energy] : loops)
-    if (text == letters) return energy;
-  return kNone;
+/// Eight letters at most, as one number.
+std::uint64_t key_of(std::string_view letters) {
+  std::uint64_t key = 0;
+  std::memcpy(&key, letters.data(), std::min(letters.size(), sizeof key));
+  return key;
 }
 
 }  // namespace
@@ -162,6 +164,8 @@ Loops::Loops(const Model& model)
   for (const double energy : pseudo_.paired)
     if (!(std::abs(energy) <= kMostExtra / 100.))
       throw BadInput(fmt::format("a pseudo-energy of {} kcal/mol; at most 100 are possible", energy));
+  for (const SpecialLoops* loops : {&e_.triloops, &e_.tetraloops, &e_.hexaloops})
+    for (const auto& [letters, energy] : *loops) special_.emplace_back(key_of(letters), energy);
   enum { A = 1, C, G, U };
   pairs_[C][G] = 1, pairs_[G][C] = 2, pairs_[A][U] = 5, pairs_[U][A] = 6;
   if (model.gu) pairs_[G][U] = 3, pairs_[U][G] = 4;
@@ -205,13 +209,10 @@ std::int32_t Loops::hairpin(const Bases& s, std::int64_t i, std::int64_t j) cons
   const std::int64_t size = j - i - 1;
   const int type = pair(s.codes[i], s.codes[j]);
   if (size < kMinHairpin || !closes(type)) return kNone;
-  const SpecialLoops* special = size == 3   ? &e_.triloops
-                                : size == 4 ? &e_.tetraloops
-                                : size == 6 ? &e_.hexaloops
-                                            : nullptr;
-  if (special != nullptr) {
-    const std::int32_t energy = find(*special, std::string_view(s.letters).substr(i - 1, size + 2));
-    if (energy < kNone) return energy;
+  if (size <= 6) {
+    const std::uint64_t key = key_of(std::string_view(s.letters).substr(i - 1, size + 2));
+    for (const auto& [loop, energy] : special_)
+      if (loop == key) return energy;
   }
   if (size == 3) return e_.hairpin[3] + end(type);
   return hairpin_of(size) + e_.mismatch_hairpin[type][s.codes[i + 1]][s.codes[j - 1]];

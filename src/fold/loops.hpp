@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "fold/energy_tables.hpp"
@@ -107,6 +108,7 @@ class Loops {
   bool gu_closing_, lonely_pairs_, circular_, enforces_;
   PseudoEnergies pseudo_;
   std::int64_t max_span_;
+  std::vector<std::pair<std::uint64_t, std::int32_t>> special_ = {};  // hairpins by their letters
   int pairs_[kBases][kBases] = {};
 
   std::int32_t beside(const Mismatches& mismatch, int pair, int before, int behind) const {

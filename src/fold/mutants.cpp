@@ -36,14 +36,16 @@ std::vector<std::int64_t> positions_of(const MutantOptions& options, std::int64_
 
 Mutants fold_mutants(std::string_view sequence, const MutantOptions& options, const Model& model,
                      const Run& run) {
-  const FoldingDevice device(run, model);
+  const auto n = static_cast<double>(sequence.size());
+  const double mutated = options.positions.empty() ? n : static_cast<double>(options.positions.size());
+  const FoldingDevice device(run, model, 3 * mutated * n * n / 2);
   const Loops loops(model);
   const LoopTables tables(loops);
   const std::string wild = bases_of(sequence, loops).letters;
   check_range(std::ssize(wild), loops);
   Mutants out;
   out.positions = positions_of(options, std::ssize(wild));
-  out.wild_type = device.fold(std::span(&wild, 1), tables, true).front();
+  out.wild_type = device.fold(std::span(&wild, 1), {}, tables, true).front();
   out.energies.assign(out.positions.size() * kLetters.size(), out.wild_type.energy);
   if (options.structures) out.structures.assign(out.energies.size(), out.wild_type.structure);
 
@@ -59,7 +61,7 @@ Mutants fold_mutants(std::string_view sequence, const MutantOptions& options, co
     std::vector<std::string> sequences(some.size(), wild);
     for (std::size_t k = 0; k < some.size(); ++k)
       sequences[k][static_cast<std::size_t>(out.positions[some[k] / 4] - 1)] = kLetters[some[k] % 4];
-    std::vector<Folding> foldings = device.fold(sequences, tables, options.structures);
+    std::vector<Folding> foldings = device.fold(sequences, {}, tables, options.structures);
     for (std::size_t k = 0; k < some.size(); ++k) {
       out.energies[some[k]] = foldings[k].energy;
       if (options.structures) out.structures[some[k]] = std::move(foldings[k].structure);

@@ -115,7 +115,7 @@ class Scan {
       const std::int64_t end = std::min(count_, begin + kBatch);
       std::vector<std::string> sequences;
       for (std::int64_t k = begin; k < end; ++k) sequences.emplace_back(window(k));
-      std::vector<Folding> foldings = device_.fold(sequences, tables_, options_.structures);
+      std::vector<Folding> foldings = device_.fold(sequences, {}, tables_, options_.structures);
       for (std::int64_t k = begin; k < end; ++k) {
         Folding& folding = foldings[static_cast<std::size_t>(k - begin)];
         out_.energies[static_cast<std::size_t>(k)] = folding.energy;
@@ -160,7 +160,7 @@ class Scan {
       // A future waits at its end.
       std::future<void> drawn =
           std::async(device_.is_gpu() ? std::launch::async : std::launch::deferred, draw_next);
-      for (const Folding& folding : device_.fold(sequences, tables_, false))
+      for (const Folding& folding : device_.fold(sequences, {}, tables_, false))
         energies.push_back(folding.energy);
       drawn.get();
       std::swap(sequences, next);
@@ -226,7 +226,11 @@ Windows fold_windows(std::string_view sequence, const WindowOptions& options, co
   if (model.circular) throw BadInput("windows of a circle: a window is a linear piece of a sequence");
   if (!pseudo.stack.empty() || !pseudo.unpaired.empty() || !pseudo.paired.empty())
     throw BadInput("windows with pseudo-energies: they are not there");
-  const FoldingDevice device(run, model);
+  // A CPU shares cells between windows.
+  const auto window = static_cast<double>(options.window);
+  const double cells = static_cast<double>(count_windows(n, options)) *
+                       (2 * window + static_cast<double>(options.shuffles) * window * window / 2);
+  const FoldingDevice device(run, model, cells);
   const Loops loops(model);
   const LoopTables tables(loops);
   check_range(options.window, loops);

@@ -59,6 +59,20 @@ TEST_F(FoldVerb, WritesTablesAndAPicture) {
   EXPECT_THAT(content_of(path("s.svg")), HasSubstr("as arcs: 4 G-C, 0 A-U, 0 G-U"));
   EXPECT_EQ(Json::parse(content_of(path("s.json")))["records"][0]["energy"], -5.4);
 }
+TEST_F(FoldVerb, DrawsLoopsAsCircles) {
+  make("s.fa", ">a\nGGGGAAAACCCC\n");
+  const std::string words = "fold " + path("s.fa") + " --layout radial --force -o " + path("s.txt");
+  const ToolRun run = run_tool(words + " --svg " + path("s.svg"));
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(content_of(path("s.svg")), HasSubstr("A secondary structure of 12 bases: 4 G-C, 0 A-U, 0 G-U"));
+  EXPECT_THAT(content_of(path("s.svg")), HasSubstr(">hairpin<"));
+  make("r.txt", "5 1.2\n6 0.1\n");
+  ASSERT_EQ(run_tool(words + " --svg " + path("s.svg") + " --shape " + path("r.txt")).code, 0);
+  EXPECT_THAT(content_of(path("s.svg")), HasSubstr("fill=\"#d62728\""));
+  const ToolRun without = run_tool(words);
+  EXPECT_EQ(without.code, 2);
+  EXPECT_THAT(without.err, HasSubstr("--layout radial without --svg"));
+}
 TEST_F(FoldVerb, TakesTheOptionsOfTheModel) {
   make("s.fa", "AGGGUAAAAGCCCA\n");
   const auto energy = [&](const std::string& options) {

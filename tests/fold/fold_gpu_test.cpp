@@ -1,7 +1,10 @@
 // On a GPU: the CPU's energies, and structures that have them.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "oracle/random.hpp"
@@ -75,8 +78,48 @@ TEST(FoldOnAGpu, EveryOption) {
   }
 }
 
+TEST(FoldOnAGpu, Constraints) {
+  Random random(5);
+  std::vector<std::string> sequences, constraints;
+  for (int k = 0; k < 200; ++k) {
+    const std::size_t n = 1 + random.below(k % 20 == 0 ? 1'500 : 200);
+    sequences.push_back(random_sequence(n, random));
+    constraints.push_back(k % 5 == 0 ? std::string() : random_sequence(n, random, "..........xx<>|"));
+  }
+  // What lies within a pair stays there.
+  sequences.push_back("GGGAAAGGGAAACCCAAACCCAGGGAAACCC");
+  constraints.push_back("..(" + std::string(15, '.') + ")" + std::string(12, '.'));
+  Model model;
+  model.max_span = 150;
+  const std::vector<Folding> cpu = fold(sequences, model, {.devices = {Device::cpu}}, constraints);
+  const std::vector<Folding> gpu = fold(sequences, model, {.devices = {Device::cuda}}, constraints);
+  for (std::size_t k = 0; k < cpu.size(); ++k) {
+    EXPECT_EQ(gpu[k].energy, cpu[k].energy) << sequences[k] << '\n' << constraints[k];
+    for (std::size_t at = 0; at < constraints[k].size(); ++at)
+      if (constraints[k][at] == 'x') {
+        EXPECT_EQ(gpu[k].structure[at], '.') << sequences[k] << '\n' << constraints[k];
+      }
+  }
+}
+
+TEST(FoldOnAGpu, StopsWhileAKernelRuns) {
+  Random random(6);
+  const std::string sequence = random_sequence(60'000, random);  // takes seconds
+  std::atomic<bool> stop = false;
+  std::thread asks([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    stop = true;
+  });
+  EXPECT_THROW(fold(sequence, {}, {.devices = {Device::cuda}, .stop = &stop}), Interrupted);
+  asks.join();
+}
+
 TEST(FoldOnAGpu, RefusesWhatItCannotDo) {
-  EXPECT_THROW(fold("GGGGAAAACCCC", {}, {.devices = {Device::cuda}}, "xxxx........"), BadInput);
+  Model enforced, circle, three;
+  enforced.enforce_constraint = true, circle.circular = true, three.dangles = 3;
+  EXPECT_THROW(fold("GGGGAAAACCCC", enforced, {.devices = {Device::cuda}}, "xxxx...|...."), BadInput);
+  EXPECT_THROW(fold("GGGGAAAACCCC", circle, {.devices = {Device::cuda}}), BadInput);
+  EXPECT_THROW(fold("GGGGAAAACCCC", three, {.devices = {Device::cuda}}), BadInput);
   EXPECT_THROW(fold(std::vector<std::string>{"ACGU", "AC-U"}, {}, {.devices = {Device::cuda}}), BadInput);
   EXPECT_THROW(fold(std::string(3'000, 'A'), {}, {.devices = {Device::cuda}, .memory = 10'000'000}),
                OutOfMemory);

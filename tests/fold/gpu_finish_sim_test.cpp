@@ -16,8 +16,8 @@ TEST(FoldFinish, OfAWarpASequence) {
 }
 
 TEST(FoldFinish, OfABlockASequence) {
-  Simulated batch({mixture()[3], mixture()[5]}, {});
-  batch.finish("fold_finish<512>", 2, 512, sim::Schedule::adversarial);
+  Simulated batch({mixture()[3], mixture()[5], random_sequence(200, 6)}, {});
+  batch.finish("fold_finish<512>", 3, 512, sim::Schedule::adversarial);
 }
 
 TEST(FoldFinish, WithoutLonelyPairsAndDangles) {

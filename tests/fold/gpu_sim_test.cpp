@@ -43,6 +43,28 @@ TEST(FoldStripsOfRepeats, HaveMoreCandidatesThanAWarpHasLanes) {
   batch.expect_right();
 }
 
+TEST(FoldStripsOfConstraints, AreTheCpus) {
+  Model model;
+  model.max_span = 80;
+  const std::string sequence = random_sequence(140, 10);
+  std::string constraint(140, '.');
+  for (std::size_t k = 0; k < 30; ++k) constraint[7 * k % 140] = "x<>|"[k % 4];
+  // A pair that is longer than the span.
+  std::size_t last = 139;
+  while ("UCGA"[std::string_view("ACGU").find(sequence[4])] != sequence[last]) --last;
+  constraint[4] = '(', constraint[last] = ')';
+  Simulated batch({sequence, random_sequence(30, 11)}, model, -1, {constraint, std::string(30, '.')});
+  batch.fill(2, sim::Schedule::adversarial);
+  batch.expect_right();
+}
+
+TEST(FoldStripsToBeStopped, ReturnAndSaySo) {
+  Simulated batch({random_sequence(300, 5)}, {});
+  batch.stop();
+  batch.fill(2, sim::Schedule::adversarial);
+  EXPECT_TRUE(batch.stopped());
+}
+
 TEST(FoldStripsOfRepeats, TryAllSplitsWhereTooManyAreCandidates) {
   Simulated batch({random_sequence(230, 9, "GC")}, {}, 32);
   batch.fill(2, sim::Schedule::in_order);

@@ -24,7 +24,9 @@ inline std::string random_sequence(std::size_t n, std::uint32_t seed, std::strin
 class Simulated {
  public:
   /// @param most_candidates  that are kept of a column; -1: as usual
-  Simulated(const std::vector<std::string>& sequences, const Model& model, int most_candidates = -1)
+  /// @param constraints  none, or one of each
+  Simulated(const std::vector<std::string>& sequences, const Model& model, int most_candidates = -1,
+            const std::vector<std::string>& constraints = {})
       : machine_(ptx::parse(read_file(WARPLOOM_KERNEL_PTX), "fold.ptx")), loops_(model), tables_(loops_) {
     for (const std::string& sequence : sequences) layout_.add(std::ssize(sequence));
     if (most_candidates >= 0)
@@ -33,6 +35,13 @@ class Simulated {
     for (std::size_t k = 0; k < sequences.size(); ++k) {
       gpu::write_codes(sequences[k], codes.data() + layout_.sequences[k].codes);
       bases_.push_back(bases_of(sequences[k]));
+      marks_.push_back(constraints.empty() ? Marks{} : marks_of(bases_[k], constraints[k], loops_));
+    }
+    if (!constraints.empty()) {
+      std::vector<gpu::Mark> marks(static_cast<std::size_t>(layout_.codes));
+      for (std::size_t k = 0; k < sequences.size(); ++k)
+        gpu::write_marks(sequences[k], constraints[k], loops_, marks.data() + layout_.sequences[k].codes);
+      launch_.marks = upload(marks);
     }
     launch_.tables = upload(std::vector<gpu::Tables>{*gpu::make_tables(tables_)});
     launch_.constants = tables_.constants();
@@ -51,6 +60,16 @@ class Simulated {
     launch_.candidates = upload(std::vector<Candidate>(static_cast<std::size_t>(layout_.candidates)));
     launch_.candidate_counts = upload(std::vector<std::int32_t>(static_cast<std::size_t>(layout_.columns)));
     launch_.done = upload(std::vector<std::uint32_t>(static_cast<std::size_t>(layout_.flags)));
+    launch_.stop = upload(std::vector<std::uint32_t>(1));
+    launch_.stopped = upload(std::vector<std::uint32_t>(1));
+  }
+
+  /// As if the batch was no longer wanted.
+  void stop() { launch_.stop = upload(std::vector<std::uint32_t>{1}); }
+  bool stopped() const {
+    std::uint32_t word = 0;
+    machine_.download(reinterpret_cast<sim::Address>(launch_.stopped), std::span(&word, 1));
+    return word != 0;
   }
 
   void fill(unsigned blocks, sim::Schedule schedule) {
@@ -59,29 +78,42 @@ class Simulated {
     machine_.download(reinterpret_cast<sim::Address>(launch_.m), std::span(m_));
   }
 
-  /// From C and M of the CPU.
+  /// f from C of the CPU.
+  void end(unsigned blocks, sim::Schedule schedule) {
+    take_the_cpus();
+    launch_.chunks = upload(layout_.chunks());
+    launch_.next_chunk = upload(std::vector<std::uint32_t>(1));
+    launch_.ended = upload(std::vector<std::uint32_t>(bases_.size()));
+    run("fold_ends", blocks, 512, 80 * 1024, schedule);
+    std::vector<std::int32_t> f(static_cast<std::size_t>(layout_.bases));
+    machine_.download(reinterpret_cast<sim::Address>(launch_.f), std::span(f));
+    for (std::size_t k = 0; k < bases_.size(); ++k)
+      for (std::size_t j = 0; j < want_[k].f.size(); ++j)
+        ASSERT_EQ(f[static_cast<std::size_t>(layout_.sequences[k].bases) + j], want_[k].f[j])
+            << "f(" << j << ") of " << bases_[k].size();
+  }
+
+  /// Energies and structures from C and M of the CPU, and, of a block a sequence, f.
   void finish(std::string_view kernel, unsigned blocks, unsigned threads, sim::Schedule schedule) {
-    for (std::size_t k = 0; k < bases_.size(); ++k) {
-      want_.push_back(fold::fill(bases_[k], tables_, {}, Extras(bases_[k], loops_, {})));
-      for (std::int64_t j = 1; j <= bases_[k].size(); ++j)
-        for (std::int64_t i = 1; i <= j; ++i) {
-          c_[place(k, i, j)] = want_.back().c.at(i, j);
-          m_[place(k, i, j)] = want_.back().m.at(i, j);
-        }
-    }
-    launch_.c = upload(c_), launch_.m = upload(m_);
+    take_the_cpus();
     const auto bases = static_cast<std::size_t>(layout_.bases);
-    launch_.f = upload(std::vector<std::int32_t>(bases));
     launch_.stack = upload(std::vector<std::uint64_t>(bases));
     std::vector<char> structures(bases);
     launch_.structures = upload(structures);
     std::vector<std::int32_t> energies(bases_.size());
     launch_.energies = upload(energies);
-    launch_.stems = upload(std::vector<std::uint64_t>(bases));
-    launch_.stem_count = upload(std::vector<std::uint32_t>(1));
-    launch_.next_stem = upload(std::vector<std::uint32_t>(1));
+    launch_.parts = upload(std::vector<std::uint64_t>(bases + gpu::kPartBlocks));
+    launch_.part_count = upload(std::vector<std::uint32_t>(1));
+    launch_.next_part = upload(std::vector<std::uint32_t>(1));
+    launch_.open_parts = upload(std::vector<std::uint32_t>(1));
+    if (threads == 512) {
+      std::vector<std::int32_t> f(bases);
+      for (std::size_t k = 0; k < bases_.size(); ++k)
+        std::ranges::copy(want_[k].f, f.begin() + layout_.sequences[k].bases);
+      launch_.f = upload(f);
+    }
     run(kernel, blocks, threads, 0, schedule);
-    if (threads == 512) run("fold_stems", 2, 256, 0, schedule);
+    if (threads == 512) run("fold_parts", 3, 256, 0, schedule);
     machine_.download(reinterpret_cast<sim::Address>(launch_.structures), std::span(structures));
     machine_.download(reinterpret_cast<sim::Address>(launch_.energies), std::span(energies));
     for (std::size_t k = 0; k < bases_.size(); ++k) {
@@ -94,6 +126,19 @@ class Simulated {
   }
 
  private:
+  void take_the_cpus() {
+    for (std::size_t k = 0; k < bases_.size(); ++k) {
+      want_.push_back(fold::fill(bases_[k], tables_, {}, Extras(bases_[k], loops_, {})));
+      for (std::int64_t j = 1; j <= bases_[k].size(); ++j)
+        for (std::int64_t i = 1; i <= j; ++i) {
+          c_[place(k, i, j)] = want_.back().c.at(i, j);
+          m_[place(k, i, j)] = want_.back().m.at(i, j);
+        }
+    }
+    launch_.c = upload(c_), launch_.m = upload(m_);
+    launch_.f = upload(std::vector<std::int32_t>(static_cast<std::size_t>(layout_.bases)));
+  }
+
   void run(std::string_view name, unsigned blocks, unsigned threads, std::uint32_t shared,
            sim::Schedule schedule) {
     std::string kernel;
@@ -114,7 +159,7 @@ class Simulated {
  public:
   void expect_right() const {
     for (std::size_t k = 0; k < bases_.size(); ++k) {
-      const Matrices want = fold::fill(bases_[k], tables_, {}, Extras(bases_[k], loops_, {}));
+      const Matrices want = fold::fill(bases_[k], tables_, marks_[k], Extras(bases_[k], loops_, {}));
       for (std::int64_t j = 1; j <= bases_[k].size(); ++j)
         for (std::int64_t i = 1; i < j - kMinHairpin; ++i) {
           ASSERT_EQ(c_[place(k, i, j)], want.c.at(i, j))
@@ -140,6 +185,7 @@ class Simulated {
   LoopTables tables_;
   gpu::Layout layout_;
   std::vector<Bases> bases_;
+  std::vector<Marks> marks_;
   std::vector<Matrices> want_;
   std::vector<std::int32_t> c_, m_;
   gpu::Launch launch_ = {};

@@ -102,7 +102,7 @@ int run(const Settings& s) {
     if (all.size() != 1)
       throw BadInput(fmt::format("--shape {}: reactivities are of one sequence; {} has {}", s.reactivities,
                                  input_name(s.input), all.size()));
-    model.pseudo = pseudo_of(s, std::ssize(all.front().sequence));
+    model.pseudo = pseudo_of(s, reactivities_of(s, std::ssize(all.front().sequence)));
   }
   for (const Structured& one : all) {
     try {

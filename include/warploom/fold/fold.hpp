@@ -67,7 +67,9 @@ Folding fold(std::string_view sequence, const Model& model = {}, const Run& run 
              std::string_view constraint = {});
 
 /// Many, each by one thread where they are short. The order is kept. Both calls fold on a GPU where `run`
-/// names one: the same energies, 4 n^2 bytes and 1.1 to 8.8 kB a base there; what it does not do is refused.
+/// names one, and where it names no device and a CPU would need longer than a GPU takes to start: the same
+/// energies, 4 n^2 bytes and 1 to 34 kB a base there. What a GPU does not do (dangles 1 and 3, circles,
+/// constraints that are enforced, pseudo-energies) is refused where one is named, else the CPU does it.
 /// @param constraints  none, or one a sequence
 /// @throws as for one, naming the sequence's place, counted from 1
 std::vector<Folding> fold(std::span<const std::string> sequences, const Model& model = {},
