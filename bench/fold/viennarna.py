@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Is every energy ViennaRNA's, and how long do both take?
 
-    viennarna.py TOOL [--cases N] [--seed S] [--shortest N] [--longest N] [--out FILE.json]
+    viennarna.py TOOL [--cases N] [--seed S] [--shortest N] [--longest N] [--pieces FASTA] [--out FILE.json]
     viennarna.py TOOL --suboptimal [--cases N] [...]   the structures within a range of the least energy, as sets
+    viennarna.py TOOL --quadruplexes [...]   sequences of many G, with G-quadruplexes
     viennarna.py TOOL --table FILE       writes cases with ViennaRNA's energies: tests/fold/viennarna.tsv
     viennarna.py TOOL --times FASTA...   processor time: ours of the whole program with one thread, theirs of the calls
     viennarna.py TOOL --dangles FASTA... processor time of -d 0, 1, 2 and 3
@@ -22,8 +23,8 @@ import time
 
 import RNA
 
-COLUMNS = ("temperature", "dangles", "no_lonely_pairs", "no_gu", "no_gu_closing", "max_span", "circular", "enforce")
-USUAL = (37, 2, 0, 0, 0, 0, 0, 0)
+COLUMNS = ("temperature", "dangles", "no_lonely_pairs", "no_gu", "no_gu_closing", "max_span", "circular", "enforce", "quadruplexes")
+USUAL = (37, 2, 0, 0, 0, 0, 0, 0, 0)
 # Where RNAfold is no oracle. A: it misses a structure of less energy, which it itself gives that energy. B: it gives
 # its own structure another energy than it folded with. Ours is the least by either program's evaluation then.
 EXCEPTIONS = ("A: circles, enforced or without G-U closing", "B: dangles 1 and 3 with energies of unpaired bases",
@@ -52,32 +53,49 @@ def draw_constraint(rng, sequence):
     return "".join(letters)
 
 
-def draw_options(rng, longest):
+def draw_options(rng, longest, quadruplexes=False):
     dangles = rng.choice([2, 2, 0, 1, 3])
     return (rng.choice([37, 37, 37, 25, 60, 10.5, 80, 0]), dangles, int(rng.random() < 0.25), int(rng.random() < 0.2), int(rng.random() < 0.2),
-            rng.choice([0, 0, 0, rng.randint(5, max(6, longest))]), int(dangles % 2 == 0 and rng.random() < 0.3), int(rng.random() < 0.15))
+            rng.choice([0, 0, 0, rng.randint(5, max(6, longest))]), int(dangles % 2 == 0 and rng.random() < 0.3), int(rng.random() < 0.15), 0) if not quadruplexes else quadruplex_options(rng, longest)
 
 
-def draw(rng, shortest, longest, options):
+def quadruplex_options(rng, longest):
+    """Without circles, dangles 1 and 3, enforced constraints."""
+    return (*draw_options(rng, longest)[:1], rng.choice([2, 2, 0]), *draw_options(rng, longest)[2:6], 0, 0, 1)
+
+
+def runs_of_g(rng, n):
+    text = ""
+    while len(text) < n:
+        text += "G" * rng.randint(1, 4) + "".join(rng.choices("ACGU", (2, 3, 1, 2), k=rng.randint(1, 5)))
+    return text[:n]
+
+
+def draw(rng, shortest, longest, options, genome=""):
     """A sequence, a constraint, and a method with reactivities; perhaps none of the last two."""
     n = rng.randint(shortest, longest)
     letters, weights = rng.choice([("ACGU", None)] * 6 + [("GC", None), ("GU", None), ("ACGUN", (5, 5, 5, 5, 1)), ("ACGU", (1, 4, 4, 1))])
     sequence = "".join(rng.choices(letters, weights, k=n))
+    if options[8]:
+        sequence = rng.choice([sequence, runs_of_g(rng, n), "".join(rng.choices("ACGU", (1, 1, 4, 1), k=n)), runs_of_g(rng, max(12, n // 2))])
     if rng.random() < 0.15:
         half = sequence[: n // 2]
         sequence = half + "".join({"A": "U", "C": "G", "G": "C", "U": "A", "N": "N"}[c] for c in reversed(half)) or sequence
+    if genome and rng.random() < 0.5:
+        begin = rng.randint(0, len(genome) - n)
+        sequence = genome[begin: begin + n]
     constraint = draw_constraint(rng, sequence) if options[7] or rng.random() < 0.2 else ""
     if rng.random() > 0.15:
         return sequence, constraint, None
     reactivities = [rng.choice([-999.0, 0.0, round(rng.random(), 3), round(rng.random(), 3), round(3 * rng.random(), 3)]) for _ in sequence]
-    methods = [("D", 1.8, -0.6), ("D", 2.3, -1.1)] * (options[1] != 3) + [("Z", 0.89, "O"), ("Z", 0.6, rng.choice(CONVERSIONS))]
+    methods = [("D", 1.8, -0.6), ("D", 2.3, -1.1)] * (options[1] != 3) + [("Z", 0.89, "O"), ("Z", 0.6, rng.choice(CONVERSIONS))] * (not options[8])
     return sequence, constraint, (rng.choice(methods), tuple(reactivities))
 
 
 def of_viennarna(sequence, options, constraint, shape=None, unique=False):
     model = RNA.md()
     model.uniq_ML = int(unique)
-    model.temperature, model.dangles, model.noLP, model.noGU, model.noGUclosure, span, model.circ, enforce = options
+    model.temperature, model.dangles, model.noLP, model.noGU, model.noGUclosure, span, model.circ, enforce, model.gquad = options
     model.circ_alpha0 = 4.385  # RNAfold's; a new RNA.md() of 2.8.0 has 0
     if span:
         model.max_bp_span = span
@@ -95,9 +113,9 @@ def of_viennarna(sequence, options, constraint, shape=None, unique=False):
 
 
 def words_of(options):
-    temperature, dangles, _, no_gu, no_gu_closing, _, circular, _ = options
+    temperature, dangles, _, no_gu, no_gu_closing, _, circular, _, quadruplexes = options
     return (["--json", "-T", str(temperature), "-d", str(dangles)] + ["--noGU"] * no_gu + ["--noClosingGU"] * no_gu_closing
-            + ["--circ"] * circular)
+            + ["--circ"] * circular + ["-g"] * quadruplexes)
 
 
 @contextlib.contextmanager
@@ -138,15 +156,16 @@ def of_ours(tool, sequences, options, constraints, shape=None, threads=1, more=(
 
 def compare(args):
     rng = random.Random(args.seed)
+    genome = "".join(sequences_of(args.pieces)).upper().replace("T", "U") if args.pieces else ""
     by_options = {}
     for number in range(args.cases):
         if number % args.batch == 0:
-            options = draw_options(rng, args.longest)
-        sequence, constraint, shape = draw(rng, args.shortest, args.longest, options)
+            options = draw_options(rng, args.longest, args.quadruplexes)
+        sequence, constraint, shape = draw(rng, args.shortest, args.longest, options, genome)
         by_options.setdefault((options, shape), []).append((sequence, constraint))
     wrong, rows = [], []
     counts = dict.fromkeys((*COLUMNS, "constraint", *(f"dangles {d}" for d in range(4)), "reactivities (Deigan)", "reactivities (Zarringhalam)",
-                            "cannot be fulfilled", *EXCEPTIONS), 0)
+                            "cannot be fulfilled", "with a quadruplex", *EXCEPTIONS), 0)
     for (options, shape), cases in by_options.items():
         sequences, constraints = zip(*cases)
         records = of_ours(args.tool, sequences, options, constraints, shape)
@@ -185,12 +204,15 @@ def compare(args):
                 rows.append((sequence, *options, constraint or "-", theirs))
             if shape is not None:
                 counts["reactivities (Deigan)" if shape[0][0] == "D" else "reactivities (Zarringhalam)"] += 1
+            counts["with a quadruplex"] += "+" in record["structure"]
             counts["constraint"] += bool(constraint)
             counts[f"dangles {options[1]}"] += 1
             for name, value, usual in zip(COLUMNS, options, USUAL):
                 counts[name] += value != usual
     result = {"viennarna": RNA.__version__, "cases": args.cases, "seed": args.seed, "lengths": [args.shortest, args.longest],
               "cases_with": counts, "wrong": wrong}
+    if genome:
+        result["pieces_of"] = pathlib.Path(args.pieces).name
     print(json.dumps({**result, "wrong": len(wrong)}))
     if args.table:
         lines = ["# sequence, " + ", ".join(COLUMNS) + f", constraint, least energy [0.01 kcal/mol] by ViennaRNA {RNA.__version__}"]
@@ -265,13 +287,17 @@ def times(args):
         sequences = sequences_of(path)
         with tempfile.TemporaryDirectory() as folder:
             out = pathlib.Path(folder) / "out.json"
-            tried = {n: [of_child([args.tool, "fold", path, "--threads", str(n), "--force", "-o", out]) for _ in range(args.tries)]
-                     for n in (1, 2)}
+            tried = {1: [], 2: []}  # in turns, as other work comes and goes
+            for _ in range(args.tries):
+                for n, runs in tried.items():
+                    runs.append(of_child([args.tool, "fold", path, "--threads", str(n), "--force", "-o", out]))
             ours = [round(100 * record["energy"]) for record in json.loads(out.read_text())["records"]]
         row = {"file": pathlib.Path(path).name, "sequences": len(sequences), "bases": max(map(len, sequences)),
                "ours_s": median([t for t, _ in tried[1]]), "ours_wall_s": median([w for _, w in tried[1]]),
                "two_threads_wall_s": median([w for _, w in tried[2]])}
         row["two_threads_ratio"] = row["ours_wall_s"] / row["two_threads_wall_s"]
+        # Where each thread had a processor of its own for all of the time; else other work took some.
+        row["two_threads_processor_s"] = median([t for t, _ in tried[2]])
         if max(map(len, sequences)) <= args.their_longest:
             begin = time.process_time()
             theirs = [round(100 * RNA.fold_compound(sequence).mfe()[1]) for sequence in sequences]
@@ -290,8 +316,10 @@ def main():
     parser.add_argument("--shortest", type=int, default=5)
     parser.add_argument("--longest", type=int, default=150)
     parser.add_argument("--batch", type=int, default=16, help="cases with the same options")
+    parser.add_argument("--pieces", help="half of the sequences are pieces of this one")
     parser.add_argument("--table", type=pathlib.Path)
     parser.add_argument("--suboptimal", action="store_true")
+    parser.add_argument("--quadruplexes", action="store_true")
     parser.add_argument("--times", nargs="+")
     parser.add_argument("--dangles", nargs="+")
     parser.add_argument("--tries", type=int, default=3)

@@ -45,6 +45,8 @@ const char* name_of(fold::Loop::Kind kind) {
       return "interior";
     case fold::Loop::Kind::multi:
       return "multi";
+    case fold::Loop::Kind::quadruplex:
+      return "quadruplex";
   }
   return "";
 }

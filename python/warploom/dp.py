@@ -141,7 +141,7 @@ def nussinov(
     """
     if len(weights) != 3:
         raise BadInput(f"weights: {len(weights)} numbers: three are expected, of G-C, A-U and G-U pairs")
-    gc, au, of_gu = (int(w) for w in weights)
+    gc, au, of_gu = map(int, weights)
     found = [
         Structure(score, pairs, sequence, structure, partner, Report(*report))
         for score, pairs, sequence, structure, partner, report in _core.nussinov(

@@ -7,10 +7,11 @@
 
 namespace warploom::fold {
 
-Ends::Ends(const Bases& s, const Loops& loops, const Triangle& c)
+Ends::Ends(const Bases& s, const Loops& loops, const Matrices& x)
     : s_(s),
       loops_(loops),
-      c_(c),
+      c_(x.c),
+      quadruplexes_(x.quadruplexes),
       kernels_(*WARPLOOM_PICK(row_kernels)),
       stems_(static_cast<std::size_t>(2 * kBases * (kBases + 1))) {}
 
@@ -18,9 +19,14 @@ const std::int32_t* Ends::stems(Base bj, bool before, int behind) {
   auto& stems = stems_[static_cast<std::size_t>((bj * (kBases + 1) + behind + 1) * 2 + (before ? 1 : 0))];
   if (stems.empty()) {
     stems.assign(static_cast<std::size_t>(s_.size() + 1), kNone);
+    std::int32_t of[kBases][kBases + 1];  // by b_i and b_(i-1), kBases where it does not count
+    for (int x = 0; x < kBases; ++x)
+      for (int y = 0; y <= kBases; ++y) {
+        const int type = loops_.pair(static_cast<Base>(x), bj);
+        of[x][y] = type != 0 ? loops_.exterior_stem(type, y < kBases ? y : -1, behind) : kNone;
+      }
     for (std::int64_t i = 1; i <= s_.size(); ++i)
-      if (const int type = loops_.pair(s_.codes[i], bj); type != 0)
-        stems[i] = loops_.exterior_stem(type, before && i > 1 ? s_.codes[i - 1] : -1, behind);
+      stems[i] = of[s_.codes[i]][before && i > 1 ? s_.codes[i - 1] : kBases];
   }
   return stems.data();
 }
@@ -47,6 +53,8 @@ void Ends::fill(Stretch stretch, std::vector<std::int32_t>& f) {
         least = std::min(least, pair + stems(s_.codes[j], false, j < last ? s_.codes[j + 1] : -1)[first]);
       least = std::min(least, best(first + 1, j, 0, true, true));
     }
+    for (const Quadruplex& one : quadruplexes_.ending(j))
+      if (one.i >= first) least = std::min(least, f[one.i - first] + one.energy);
     f[j - first + 1] = least;
     if (j % 1024 == 0) check_interrupt();
   }

@@ -16,8 +16,8 @@ struct Stretch {
 /// loop alone ends where the stretch does, so that one matrix serves all stretches of a sequence.
 class Ends {
  public:
-  /// @param c  C of the sequence; as the others it lives as long as this
-  Ends(const Bases& s, const Loops& loops, const Triangle& c);
+  /// @param x  of the sequence; as the others it lives as long as this. Its f is not used
+  Ends(const Bases& s, const Loops& loops, const Matrices& x);
   /// @param f  becomes the least energy of the stretch's first k bases, by k
   void fill(Stretch stretch, std::vector<std::int32_t>& f);
 
@@ -29,6 +29,7 @@ class Ends {
   const Bases& s_;
   const Loops& loops_;
   const Triangle& c_;
+  const Quadruplexes& quadruplexes_;
   const RowKernels& kernels_;
   std::vector<std::vector<std::int32_t>> stems_;  // made when first asked for
 };

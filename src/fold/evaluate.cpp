@@ -5,6 +5,7 @@
 #include <span>
 
 #include "fold/loops.hpp"
+#include "fold/quadruplex.hpp"
 #include "warploom/core/error.hpp"
 
 namespace warploom::fold {
@@ -13,8 +14,11 @@ namespace {
 /// Walks the loops of a structure. Partners are counted from 1, 0 where unpaired.
 class Evaluator {
  public:
-  Evaluator(const Bases& s, const std::vector<std::int64_t>& partner, const Loops& loops)
-      : s_(s), partner_(partner), loops_(loops) {}
+  Evaluator(const Bases& s, const std::vector<std::int64_t>& partner,
+            const std::vector<QuadruplexShape>& quadruplexes, const Loops& loops)
+      : s_(s), partner_(partner), loops_(loops), quadruplex_(partner.size()) {
+    for (const QuadruplexShape& one : quadruplexes) quadruplex_[one.i] = &one;
+  }
 
   Evaluation all() {
     const std::vector<std::int64_t> stems = stems_of(1, s_.size());
@@ -25,16 +29,24 @@ class Evaluator {
       energy = side_by_side(stems, 1, s_.size(), 0, false);
     else
       for (const std::int64_t p : stems)
-        energy += loops_.exterior_stem(type(p, partner_[p]), p > 1 ? s_.codes[p - 1] : -1,
-                                       partner_[p] < s_.size() ? s_.codes[partner_[p] + 1] : -1);
+        if (quadruplex_[p] == nullptr)
+          energy += loops_.exterior_stem(type(p, partner_[p]), p > 1 ? s_.codes[p - 1] : -1,
+                                         partner_[p] < s_.size() ? s_.codes[partner_[p] + 1] : -1);
     add({.kind = Loop::Kind::exterior, .energy = energy});
     for (std::int64_t k = 1; k <= s_.size(); ++k)
-      if (partner_[k] > k) closed(k, partner_[k]);
+      if (const QuadruplexShape* one = quadruplex_[k]; one != nullptr)
+        add({Loop::Kind::quadruplex, k, one->j(), 0, 0, loops_.quadruplex(one->layers, one->linked())});
+      else if (partner_[k] > k)
+        closed(k, partner_[k]);
     return std::move(result_);
   }
 
  private:
   int type(std::int64_t i, std::int64_t j) const { return loops_.pair(s_.codes[i], s_.codes[j]); }
+  /// The last base of what begins at p: a pair, or a quadruplex; 0: nothing does.
+  std::int64_t end_of(std::int64_t p) const {
+    return quadruplex_[p] != nullptr ? quadruplex_[p]->j() : partner_[p] > p ? partner_[p] : 0;
+  }
 
   /// Pseudo-energies of a loop's closing pair and unpaired bases.
   std::int32_t extra(const Loop& loop) const {
@@ -82,22 +94,26 @@ class Evaluator {
     const std::vector<std::int64_t> stems = stems_of(i + 1, j - 1);
     if (stems.empty()) return add({Loop::Kind::hairpin, i, j, 0, 0, loops_.hairpin(s_, i, j)});
     if (stems.size() == 1) {
-      const std::int64_t p = stems.front(), q = partner_[p], unpaired = p - i - 1 + j - q - 1;
+      const std::int64_t p = stems.front(), q = end_of(p), unpaired = p - i - 1 + j - q - 1;
       if (unpaired > kMaxLoop)
         throw BadInput(fmt::format(
             "the interior loop of bases {}-{} and {}-{} has {} unpaired bases; at most {} are possible", i, j,
             p, q, unpaired, kMaxLoop));
-      return add({Loop::Kind::interior, i, j, p, q, loops_.interior(s_, i, j, p, q)});
+      return add({Loop::Kind::interior, i, j, p, q,
+                  quadruplex_[p] != nullptr ? loops_.around_quadruplex(s_, i, j, p - i - 1, j - q - 1)
+                                            : loops_.interior(s_, i, j, p, q)});
     }
     std::int64_t unpaired = j - i - 1;
-    for (const std::int64_t p : stems) unpaired -= partner_[p] - p + 1;
+    for (const std::int64_t p : stems) unpaired -= end_of(p) - p + 1;
     std::int32_t energy = 0;
     if (loops_.bases_count_once()) {
       energy = closed_multiloop(i, j, stems);
     } else {
       energy = loops_.multi_closing(type(i, j), s_.codes[j - 1], s_.codes[i + 1]);
       for (const std::int64_t p : stems)
-        energy += loops_.multi_stem(type(p, partner_[p]), s_.codes[p - 1], s_.codes[partner_[p] + 1]);
+        energy += quadruplex_[p] != nullptr
+                      ? loops_.quadruplex_stem()
+                      : loops_.multi_stem(type(p, partner_[p]), s_.codes[p - 1], s_.codes[partner_[p] + 1]);
     }
     add({Loop::Kind::multi, i, j, 0, 0, energy + static_cast<std::int32_t>(unpaired) * loops_.multi_base()});
   }
@@ -105,7 +121,7 @@ class Evaluator {
   std::vector<std::int64_t> stems_of(std::int64_t from, std::int64_t to) const {
     std::vector<std::int64_t> stems;
     for (std::int64_t k = from; k <= to; ++k)
-      if (partner_[k] > k) stems.push_back(k), k = partner_[k];
+      if (const std::int64_t end = end_of(k); end > 0) stems.push_back(k), k = end;
     return stems;
   }
 
@@ -171,6 +187,7 @@ class Evaluator {
   const Bases& s_;
   const std::vector<std::int64_t>& partner_;
   const Loops& loops_;
+  std::vector<const QuadruplexShape*> quadruplex_;  // by its first base
   Evaluation result_ = {};
 };
 
@@ -187,9 +204,10 @@ std::vector<std::int64_t> partners(std::string_view structure) {
       partner[k] = open.back();
       partner[static_cast<std::size_t>(open.back())] = place;
       open.pop_back();
-    } else if (structure[k] != '.') {
+    } else if (structure[k] != '.' && structure[k] != '+' && structure[k] != '~') {
       throw BadInput(
-          fmt::format("the structure's character {} is '{}'; it has '(', '.' and ')'", k + 1, structure[k]));
+          fmt::format("the structure's character {} is '{}'; it has '(', '.', ')', and '+' in quadruplexes",
+                      k + 1, structure[k]));
     }
   }
   if (!open.empty()) throw BadInput(fmt::format("the structure's '(' at {} is not closed", open.back() + 1));
@@ -217,7 +235,9 @@ Evaluation evaluate(const Bases& s, std::string_view structure, const Loops& loo
       throw BadInput(fmt::format("bases {} and {} are too close to pair: {} bases lie between at least", i, j,
                                  kMinHairpin));
   }
-  return Evaluator(s, partner, loops).all();
+  const std::vector<QuadruplexShape> quadruplexes = quadruplexes_in(structure, s);
+  if (!quadruplexes.empty()) loops.check_quadruplexes();
+  return Evaluator(s, partner, quadruplexes, loops).all();
 }
 
 }  // namespace warploom::fold

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -30,22 +31,31 @@ void fill_none(T& data) {
   std::fill_n(reinterpret_cast<std::int32_t*>(&data), sizeof data / sizeof(std::int32_t), kNone);
 }
 
+struct StripRows {
+  std::int64_t first;
+  int rows;
+};
+
 /// What the loops cost whose outer or inner pair is (first + r, j).
-void fill_strip(const Bases& s, const Loops& loops, std::int64_t first, Strip& strip) {
+void fill_strip(const Bases& s, const Loops& loops, StripRows place, Strip& strip) {
   const Energies& e = loops.numbers();
   const auto base = [&](std::int64_t k) { return k <= s.size() ? s.codes[k] : Base{0}; };
   const bool once = loops.bases_count_once();
-  strip.first = first;
-  const int rows = static_cast<int>(std::min<std::int64_t>(kRows, s.size() - first + 1));
-  for (int r = 0; r < kRows; ++r) {
+  const std::int64_t first = place.first;
+  strip.first = first, strip.rows = place.rows;
+  const int rows = static_cast<int>(std::min<std::int64_t>(place.rows, s.size() - first + 1));
+  bool there[kBases] = {};  // as a base or beside one
+  for (std::int64_t k = 0; k < std::ssize(s.codes); ++k) there[s.codes[k]] = true;
+  for (int r = 0; r < place.rows; ++r) {
     const std::int64_t i = first + r;
     strip.triple[r] = static_cast<std::uint16_t>((base(i) * 5 + base(i + 1)) * 5 + base(i + 2));
     strip.quad[r] = static_cast<std::uint16_t>(strip.triple[r] * 5 + base(i + 3));
   }
   for (int x = 0; x < kBases; ++x) {
     const Base bj = static_cast<Base>(x);
+    if (!there[x]) continue;
     strip.pairings[x] = 0;
-    for (int r = 0; r < kRows; ++r) {
+    for (int r = 0; r < place.rows; ++r) {
       const int type = r < rows ? loops.pair(base(first + r), bj) : 0;
       strip.end_outside[x][r] = strip.end_inside[x][r] =
           type != 0 && loops.closes(type) ? loops.end(type) : kNone;
@@ -54,6 +64,7 @@ void fill_strip(const Bases& s, const Loops& loops, std::int64_t first, Strip& s
     }
     for (int y = 0; y < kBases; ++y) {
       const Base beside = static_cast<Base>(y);
+      if (!there[y]) continue;
       Outside& o = strip.outside[x * kBases + y];
       Inside& in = strip.inside[x * kBases + y];
       fill_none(o), fill_none(in);
@@ -110,6 +121,21 @@ void fill_dangling(const Bases& s, const Loops& loops, const Strip& strip, Dangl
     }
 }
 
+/// From the last rows to the first. Of several threads each comes to its next strip when the others are
+/// evenly far in theirs, so the last strips have fewer and fewer rows: then all threads end together.
+std::vector<StripRows> make_strips(std::int64_t n, int threads) {
+  std::vector<StripRows> strips;
+  const int steps = n > 4 * kRows ? threads : 1;
+  for (std::int64_t first = 1; first <= n; first += strips.back().rows) {
+    const std::int64_t left = (n - first + kBlock) / kBlock * kBlock;
+    const int share = static_cast<int>(std::min<std::int64_t>(std::ssize(strips) + 1, steps));
+    const std::int64_t rows = std::max(kBlock, kRows * share / steps / kBlock * kBlock);
+    strips.push_back({first, static_cast<int>(std::min(rows, left))});
+  }
+  std::ranges::reverse(strips);
+  return strips;
+}
+
 class Filling {
  public:
   Filling(const Bases& s, const LoopTables& tables, const Marks& marks, const Extras& extras)
@@ -118,16 +144,16 @@ class Filling {
         tables_(tables),
         marks_(marks),
         n_(s.size()),
-        strips_((n_ + kRows - 1) / kRows),
-        out_(n_),
-        boundary_(static_cast<std::size_t>(n_ + 1)),
+        strips_(make_strips(n_, static_cast<int>(threads()))),
+        out_(s, tables.loops()),
+        boundary_(std::make_unique_for_overwrite<Boundary[]>(
+            static_cast<std::size_t>(strips_.size() > 1 ? n_ + 1 : 0))),
         candidates_(static_cast<std::size_t>(n_ + 1)),
         near_(static_cast<std::size_t>(n_ + 1)),
         joints_(static_cast<std::size_t>(n_ + 1)),
-        done_(static_cast<std::size_t>(strips_)),
+        done_(strips_.size()),
         hairpins_(static_cast<std::size_t>(n_ + 2 * kRows), kNone),
         progress_("folding", n_ * (n_ + 1) / 2, "cells") {
-    fill_none_boundaries();
     // Row r of column j has j - i - 1 unpaired: index n - (j - i - 1), so that rows are neighbours.
     for (std::int64_t size = 7; size < n_; ++size)
       hairpins_[static_cast<std::size_t>(n_ - size)] = tables.loops().hairpin_of(size);
@@ -142,7 +168,7 @@ class Filling {
   }
 
   Matrices run() {
-    parallel_for(strips_, [&](std::int64_t k) {
+    parallel_for(std::ssize(strips_), [&](std::int64_t k) {
       try {
         strip(k);
       } catch (...) {
@@ -150,15 +176,11 @@ class Filling {
         throw;
       }
     });
-    if (!tables_.loops().circular()) Ends(s_, tables_.loops(), out_.c).fill({1, n_}, out_.f);
+    if (!tables_.loops().circular()) Ends(s_, tables_.loops(), out_).fill({1, n_}, out_.f);
     return std::move(out_);
   }
 
  private:
-  void fill_none_boundaries() {
-    for (Boundary& boundary : boundary_) fill_none(boundary);
-  }
-
   /// Waits for the strip above. @return false: it failed
   bool wait_for(std::int64_t above, std::int64_t j) {
     for (int spins = 0; done_[static_cast<std::size_t>(above)].load(std::memory_order_acquire) < j; ++spins) {
@@ -170,12 +192,21 @@ class Filling {
 
   /// Strips are counted from the last rows.
   void strip(std::int64_t k) {
-    const std::int64_t first = 1 + (strips_ - 1 - k) * kRows;
-    const auto strip = std::make_unique_for_overwrite<Strip>();
-    const auto recent = std::make_unique_for_overwrite<Recent>();
-    const auto filled = std::make_unique_for_overwrite<Filled>();
-    fill_strip(s_, tables_.loops(), first, *strip);
+    const StripRows place = strips_[static_cast<std::size_t>(k)];
+    const std::int64_t first = place.first;
+    struct Work {
+      Strip strip;
+      Recent recent;
+      Filled filled;
+    };
+    // Kept for the thread's next strip: fresh pages take as long as folding a hundred bases.
+    thread_local const std::unique_ptr<Work> work = std::make_unique_for_overwrite<Work>();
+    Strip* const strip = &work->strip;
+    Recent* const recent = &work->recent;
+    Filled* const filled = &work->filled;
+    fill_strip(s_, tables_.loops(), place, *strip);
     fill_none(*recent);
+    strip->dangling = nullptr;
     std::unique_ptr<Dangling> dangling;
     if (tables_.loops().bases_count_once()) {
       dangling = std::make_unique_for_overwrite<Dangling>();
@@ -186,17 +217,18 @@ class Filling {
     if (tables_.loops().coaxial()) joints = std::make_unique<Joints>(n_);
     std::int64_t seen = 0;  // the strip above is known to have come so far
     for (std::int64_t j = first + kMinHairpin + 1; j <= n_; ++j) {
-      if (k > 0 && seen < j) {
+      if (j > first + place.rows + kMinHairpin && seen < j) {
         if (!wait_for(k - 1, j)) return;
         seen = done_[static_cast<std::size_t>(k - 1)].load(std::memory_order_acquire);
       }
+      if (j < seen) fetch(place, j + 1);
       column(*strip, *recent, *filled, joints.get(), j);
       if (j % kPublish == 0 || j == n_)
         done_[static_cast<std::size_t>(k)].store(j, std::memory_order_release);
       if (j % 256 == 0) check_interrupt();
     }
     done_[static_cast<std::size_t>(k)].store(n_, std::memory_order_release);
-    const std::int64_t rows = std::min<std::int64_t>(kRows, n_ - first + 1);
+    const std::int64_t rows = std::min<std::int64_t>(place.rows, n_ - first + 1);
     progress_.advance(rows * (n_ - first + 1) - rows * (rows - 1) / 2);
   }
 
@@ -269,15 +301,18 @@ class Filling {
   }
 
   void column(const Strip& strip, Recent& recent, Filled& filled, Joints* joints, std::int64_t j) {
-    Boundary& boundary = boundary_[static_cast<std::size_t>(j)];
     const std::size_t slot = static_cast<std::size_t>(j % kColumns);
-    const std::int64_t first = strip.first;
-    const Boundary above = boundary;
-    std::memcpy(recent.c[slot] + kRows, above.c, sizeof above.c);
-    std::memcpy(recent.interior[slot] + kRows, above.interior, sizeof above.interior);
-    std::memcpy(recent.interior_1n[slot] + kRows, above.interior_1n, sizeof above.interior_1n);
-    std::memcpy(recent.interior_23[slot] + kRows, above.interior_23, sizeof above.interior_23);
-    std::memcpy(recent.end[slot] + kRows, above.end, sizeof above.end);
+    const std::int64_t first = strip.first, behind = first + strip.rows;
+    // What the strip above has of this column; what is there already is none.
+    std::optional<Boundary> above;
+    if (j > behind + kMinHairpin) {
+      above = boundary_[j];
+      std::memcpy(recent.c[slot] + strip.rows, above->c, sizeof above->c);
+      std::memcpy(recent.interior[slot] + strip.rows, above->interior, sizeof above->interior);
+      std::memcpy(recent.interior_1n[slot] + strip.rows, above->interior_1n, sizeof above->interior_1n);
+      std::memcpy(recent.interior_23[slot] + strip.rows, above->interior_23, sizeof above->interior_23);
+      std::memcpy(recent.end[slot] + strip.rows, above->end, sizeof above->end);
+    }
 
     std::vector<Candidate>& candidates = candidates_[static_cast<std::size_t>(j)];
     Column c;
@@ -286,14 +321,11 @@ class Filling {
     c.hairpins = hairpins_.data() + (n_ - (j - first - 1));
     for (int size = 3; size <= 6; ++size) {
       const std::int64_t i = j - size - 1;
-      const bool pairs =
-          i >= first && i < first + kRows && tables_.loops().pair(s_.codes[i], s_.codes[j]) != 0;
+      const bool pairs = i >= first && i < behind && tables_.loops().pair(s_.codes[i], s_.codes[j]) != 0;
       c.small_hairpins[size - 3] = pairs ? tables_.loops().hairpin(s_, i, j) : kNone;
     }
-    c.m_above = above.m;
+    c.m_above = above ? above->m : kNone;
     c.matrix = out_.m.column(0) + first;
-    c.offset = &Triangle::offset;
-    c.pairs = std::as_const(out_.c).column(0) + first;
     std::vector<Near>& near = near_[static_cast<std::size_t>(j)];
     if (joints != nullptr) {
       stack_on_first(strip, *joints, j);
@@ -308,6 +340,9 @@ class Filling {
     c.count = static_cast<int>(candidates.size());
     c.first_in_span =
         tables_.loops().max_span() > j || marks_.names_pair(j) ? 0 : j - tables_.loops().max_span() + 1;
+    QuadruplexRows quadruplexes;
+    if (!out_.quadruplexes.empty() && out_.quadruplexes.rows(first, strip.rows, j, quadruplexes))
+      c.quadruplexes = &quadruplexes;
     Rows extra;
     if (!extras_.empty()) {
       std::fill_n(extra, kRows, 0);
@@ -325,32 +360,48 @@ class Filling {
       c.marks = first_marks_.data() + first, c.mark = marks_.second[static_cast<std::size_t>(j)];
     kernels_.column(strip, tables_.small(), tables_.constants(), recent, c, filled);
 
-    candidates.insert(candidates.end(), filled.candidates, filled.candidates + filled.count);
+    const bool has_below = first > 1;
+    if (has_below) candidates.insert(candidates.end(), filled.candidates, filled.candidates + filled.count);
     const std::size_t bytes =
-        static_cast<std::size_t>(std::min<std::int64_t>(kRows, j - first + 1)) * sizeof(std::int32_t);
+        static_cast<std::size_t>(std::min<std::int64_t>(strip.rows, j - first + 1)) * sizeof(std::int32_t);
     std::memcpy(out_.c.column(j) + first, filled.c, bytes);
     std::memcpy(out_.m.column(j) + first, filled.m, bytes);
     if (joints != nullptr) {
-      if (!near.empty() && near.back().k == first + kRows) add_first(strip, *joints, near.back(), j);
+      if (!near.empty() && near.back().k == behind) add_first(strip, *joints, near.back(), j);
       std::vector<Near>& own = joints->own[static_cast<std::size_t>(j)];
       own.assign(filled.near, filled.near + filled.near_count);
       for (const Near& stem : own) add_first(strip, *joints, stem, j);
       joints->lists[static_cast<std::size_t>(j)] = {own.data(), static_cast<int>(own.size())};
       near.insert(near.end(), own.begin(), own.end());
     }
-    // For the strip below in this column, and for this one in the next.
+    if (has_below) hand_down(recent, slot, boundary_[j]);
+    if (!above) return;
+    // For this strip's next column.
+    for (int u = 4; u <= kMaxLoop; ++u) recent.generic[u][strip.rows] = above->generic[u];
+    for (int k = 0; k < 2; ++k) recent.m2[strip.rows + k] = above->m2[k];
+    recent.unrestricted[strip.rows] = above->unrestricted;
+  }
+
+  /// Asks for what column j reads that the strip above has written: its candidates' M lies all over a long
+  /// sequence's matrix.
+  void fetch(StripRows place, std::int64_t j) const {
+    for (std::size_t k = 0; k < sizeof(Boundary); k += 64)
+      __builtin_prefetch(reinterpret_cast<const char*>(&boundary_[j]) + k);
+    for (const Candidate& candidate : candidates_[static_cast<std::size_t>(j)])
+      for (int r = 0; r < place.rows; r += 16)
+        __builtin_prefetch(out_.m.column(candidate.k - 1) + place.first + r);
+  }
+
+  /// To the strip below.
+  static void hand_down(const Recent& recent, std::size_t slot, Boundary& boundary) {
     std::memcpy(boundary.c, recent.c[slot], sizeof boundary.c);
     std::memcpy(boundary.interior, recent.interior[slot], sizeof boundary.interior);
     std::memcpy(boundary.interior_1n, recent.interior_1n[slot], sizeof boundary.interior_1n);
     std::memcpy(boundary.interior_23, recent.interior_23[slot], sizeof boundary.interior_23);
     std::memcpy(boundary.end, recent.end[slot], sizeof boundary.end);
-    for (int u = 4; u <= kMaxLoop; ++u) {
-      boundary.generic[u] = recent.generic[u][0];
-      recent.generic[u][kRows] = above.generic[u];
-    }
+    for (int u = 0; u <= kMaxLoop; ++u) boundary.generic[u] = recent.generic[u][0];
     boundary.m = recent.m[0], boundary.unrestricted = recent.unrestricted[0];
-    for (int k = 0; k < 2; ++k) boundary.m2[k] = recent.m2[k], recent.m2[kRows + k] = above.m2[k];
-    recent.unrestricted[kRows] = above.unrestricted;
+    for (int k = 0; k < 2; ++k) boundary.m2[k] = recent.m2[k];
   }
 
   static constexpr std::int64_t kPublish = 8;
@@ -360,9 +411,10 @@ class Filling {
   const LoopTables& tables_;
   const Marks& marks_;
   const RowKernels& kernels_ = *WARPLOOM_PICK(row_kernels);
-  std::int64_t n_, strips_;
+  std::int64_t n_;
+  std::vector<StripRows> strips_;
   Matrices out_;
-  std::vector<Boundary> boundary_;
+  std::unique_ptr<Boundary[]> boundary_;  // by column
   std::vector<std::vector<Candidate>> candidates_;
   std::vector<std::vector<Near>> near_;     // of a column, in the rows of the strips that are done
   std::vector<std::vector<Joint>> joints_;  // the same

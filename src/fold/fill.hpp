@@ -4,9 +4,11 @@
 #include <memory>
 #include <vector>
 
+#include "core/large_pages.hpp"
 #include "fold/constraint.hpp"
 #include "fold/extras.hpp"
 #include "fold/loops.hpp"
+#include "fold/quadruplex.hpp"
 #include "fold/rows.hpp"
 
 namespace warploom::fold {
@@ -14,7 +16,9 @@ namespace warploom::fold {
 /// A column of a triangle after another, rows 0 .. j of each.
 class Triangle {
  public:
-  explicit Triangle(std::int64_t n) : cells_(std::make_unique_for_overwrite<std::int32_t[]>(cells(n))) {}
+  explicit Triangle(std::int64_t n) : cells_(std::make_unique_for_overwrite<std::int32_t[]>(cells(n))) {
+    ask_for_large_pages(cells_.get(), cells(n) * sizeof(std::int32_t));
+  }
   static std::int64_t offset(std::int64_t j) { return j * (j + 1) / 2; }
   static std::size_t cells(std::int64_t n) { return static_cast<std::size_t>(offset(n + 1)); }
   std::int32_t* column(std::int64_t j) { return cells_.get() + offset(j); }
@@ -28,8 +32,10 @@ class Triangle {
 
 /// The matrices of the recurrences, for i, j from 1.
 struct Matrices {
-  explicit Matrices(std::int64_t n) : c(n), m(n) {}
+  /// Of a sequence and loops that live as long.
+  Matrices(const Bases& s, const Loops& loops) : c(s.size()), m(s.size()), quadruplexes(s, loops) {}
   Triangle c, m;
+  Quadruplexes quadruplexes;
   std::vector<std::int32_t> f;  ///< of the first j bases; empty of a circle
 };
 

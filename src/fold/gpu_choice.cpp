@@ -18,6 +18,7 @@ std::string_view not_on_a_gpu(const Model& model) {
   if (model.dangles % 2 == 1) return "dangles 1 and 3";
   if (model.circular) return "circles";
   if (model.enforce_constraint) return "constraints that are enforced";
+  if (model.quadruplexes) return "G-quadruplexes";
   if (!pseudo.stack.empty() || !pseudo.unpaired.empty() || !pseudo.paired.empty()) return "pseudo-energies";
   return {};
 }

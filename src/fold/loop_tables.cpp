@@ -6,8 +6,9 @@ namespace {
 /// Digits of base 5.
 struct Digits {
   int code;
-  Base operator[](int k) const { return static_cast<Base>(code / kPower[k] % 5); }
-  static constexpr int kPower[] = {1, 5, 25, 125};  // the last base first
+  Base operator[](int k) const {  // the last base first; constants, so that nothing is divided
+    return static_cast<Base>(k == 0 ? code % 5 : k == 1 ? code / 5 % 5 : k == 2 ? code / 25 % 5 : code / 125);
+  }
 };
 
 }  // namespace
@@ -20,9 +21,10 @@ LoopTables::LoopTables(const Loops& loops)
     const Digits r{right}, l{left};
     const auto at_right = [&](int k) { return r[right_count - 1 - k]; };
     const auto at_left = [&](int k) { return l[left_count - 1 - k]; };
-    const int outer = loops.pair(at_left(0), at_right(0)),
-              inner = loops.pair(at_right(right_count - 1), at_left(left_count - 1));
-    if (outer == 0 || inner == 0 || !loops.closes(outer) || !loops.closes(inner)) return kNone;
+    const int inner = loops.pair(at_right(right_count - 1), at_left(left_count - 1));
+    if (inner == 0) return kNone;
+    const int outer = loops.pair(at_left(0), at_right(0));
+    if (outer == 0 || !loops.closes(outer) || !loops.closes(inner)) return kNone;
     return energy(outer, inner, at_left, at_right);
   };
   for (int right = 0; right < kTriples; ++right) {

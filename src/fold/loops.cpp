@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "warploom/core/error.hpp"
@@ -12,6 +13,9 @@ namespace warploom::fold {
 namespace {
 
 constexpr double kMeasuredAt = 310.15;  // [K]
+/// A G-quadruplex of L layers with l bases in its linkers: kLayer (L - 1) + kLinker ln(l - 2), at 37 C, and
+/// enthalpies [0.01 kcal/mol]; that of linkers is 0. ViennaRNA 2.8.0's values.
+constexpr double kLayer = -430, kLayerEnthalpy = -2852, kLinker = 287;
 
 void scale(std::int32_t& free, std::int32_t enthalpy, double ratio) {
   if (free < kNone) free = static_cast<std::int32_t>(enthalpy - (enthalpy - free) * ratio);
@@ -39,10 +43,11 @@ void take_least(const SpecialLoops& loops, std::int32_t& least) {
   for (const auto& [letters, energy] : loops) take_least(energy, least);
 }
 
-std::int32_t find(const SpecialLoops& loops, std::string_view letters) {
-  for (const auto& [text, energy] : loops)
-    if (text == letters) return energy;
-  return kNone;
+/// Eight letters at most, as one number.
+std::uint64_t key_of(std::string_view letters) {
+  std::uint64_t key = 0;
+  std::memcpy(&key, letters.data(), std::min(letters.size(), sizeof key));
+  return key;
 }
 
 }  // namespace
@@ -132,6 +137,7 @@ Loops::Loops(const Model& model)
       lonely_pairs_(model.lonely_pairs),
       circular_(model.circular),
       enforces_(model.enforce_constraint),
+      quadruplexes_(model.quadruplexes),
       pseudo_(model.pseudo),
       max_span_(model.max_span == 0 ? std::numeric_limits<std::int64_t>::max() : model.max_span) {
   if (!(model.temperature >= -273.15 && model.temperature <= 1000))
@@ -150,6 +156,12 @@ Loops::Loops(const Model& model)
           e_.mismatch_interior_23, e_.mismatch_multi, e_.mismatch_exterior, e_.dangle5, e_.dangle3, e_.int11,
           e_.int21, e_.int22, e_.hairpin, e_.bulge, e_.interior, e_.multi_base, e_.multi_closing,
           e_.multi_intern, e_.asymmetry, e_.terminal_au, e_.triloops, e_.tetraloops, e_.hexaloops);
+  if (quadruplexes_) check_quadruplexes();
+  const double ratio = temperature_ / kMeasuredAt;
+  layer_ = kLayerEnthalpy - (kLayerEnthalpy - kLayer) * ratio;
+  linker_ = kLinker * ratio;
+  constexpr int kLayers = 7;  // a base's part of the best quadruplex
+  if (quadruplexes_) least_ = std::min(least_, quadruplex(kLayers, 3) / (4 * kLayers + 3));
   constexpr std::int32_t kMostExtra = 10'000;
   for (const auto* list : {&pseudo_.stack, &pseudo_.unpaired})
     for (const std::int32_t energy : *list)
@@ -162,9 +174,38 @@ Loops::Loops(const Model& model)
   for (const double energy : pseudo_.paired)
     if (!(std::abs(energy) <= kMostExtra / 100.))
       throw BadInput(fmt::format("a pseudo-energy of {} kcal/mol; at most 100 are possible", energy));
+  for (const SpecialLoops* loops : {&e_.triloops, &e_.tetraloops, &e_.hexaloops})
+    for (const auto& [letters, energy] : *loops) special_.emplace_back(key_of(letters), energy);
   enum { A = 1, C, G, U };
   pairs_[C][G] = 1, pairs_[G][C] = 2, pairs_[A][U] = 5, pairs_[U][A] = 6;
   if (model.gu) pairs_[G][U] = 3, pairs_[U][G] = 4;
+}
+
+std::int32_t Loops::quadruplex(int layers, int linked) const {
+  return static_cast<std::int32_t>(layer_ * (layers - 1) + linker_ * std::log(linked - 2.));
+}
+
+std::int32_t Loops::around_quadruplex(const Bases& s, std::int64_t i, std::int64_t j, std::int64_t left,
+                                      std::int64_t right) const {
+  const int type = pair(s.codes[i], s.codes[j]);
+  constexpr int kFewestOnOneSide = 3;
+  if (type == 0 || !closes(type) || left + right > kMaxLoop) return kNone;
+  if (std::min(left, right) == 0 && std::max(left, right) < kFewestOnOneSide) return kNone;
+  const std::int32_t beside = dangles_ == 0 ? 0 : e_.mismatch_interior[type][s.codes[i + 1]][s.codes[j - 1]];
+  return e_.interior[static_cast<std::size_t>(left + right)] + end(type) + beside;
+}
+
+void Loops::check_quadruplexes() const {
+  if (dangles_ % 2 == 1)
+    throw BadInput(
+        fmt::format("quadruplexes with dangles {}; they are there with dangles 0 and 2", dangles_));
+  if (enforces_)
+    throw BadInput("quadruplexes with an enforced constraint; one that leaves pairs out is possible");
+  if (circular_) throw BadInput("quadruplexes in a circle; they are there in linear sequences");
+  if (!pseudo_.unpaired.empty() || !pseudo_.paired.empty())
+    throw BadInput(
+        "quadruplexes with pseudo-energies of pairs and unpaired bases (Zarringhalam); they are there with "
+        "those of stacks (Deigan)");
 }
 
 std::int32_t Loops::stack_extra(const Bases& s, std::int64_t i, std::int64_t j) const {
@@ -205,13 +246,10 @@ std::int32_t Loops::hairpin(const Bases& s, std::int64_t i, std::int64_t j) cons
   const std::int64_t size = j - i - 1;
   const int type = pair(s.codes[i], s.codes[j]);
   if (size < kMinHairpin || !closes(type)) return kNone;
-  const SpecialLoops* special = size == 3   ? &e_.triloops
-                                : size == 4 ? &e_.tetraloops
-                                : size == 6 ? &e_.hexaloops
-                                            : nullptr;
-  if (special != nullptr) {
-    const std::int32_t energy = find(*special, std::string_view(s.letters).substr(i - 1, size + 2));
-    if (energy < kNone) return energy;
+  if (size <= 6) {
+    const std::uint64_t key = key_of(std::string_view(s.letters).substr(i - 1, size + 2));
+    for (const auto& [loop, energy] : special_)
+      if (loop == key) return energy;
   }
   if (size == 3) return e_.hairpin[3] + end(type);
   return hairpin_of(size) + e_.mismatch_hairpin[type][s.codes[i + 1]][s.codes[j - 1]];

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "fold/energy_tables.hpp"
@@ -77,6 +78,18 @@ class Loops {
   /// What a stem may cost more than the best multiloop of its bases, and still be better stacked: less than
   /// this. `inner` as in coaxial_stems(); 0: stems do not stack.
   std::int32_t coaxial_gain(int inner) const;
+  /// Of a G-quadruplex by its layers and the bases of its linkers together.
+  std::int32_t quadruplex(int layers, int linked) const;
+  /// The quadruplex as a stem of a multiloop; outside of all pairs it adds nothing.
+  std::int32_t quadruplex_stem() const { return e_.multi_intern; }
+  /// The pair (i, j) around a quadruplex, with `left` and `right` unpaired bases beside that; kNone: it
+  /// cannot be.
+  std::int32_t around_quadruplex(const Bases& s, std::int64_t i, std::int64_t j, std::int64_t left,
+                                 std::int64_t right) const;
+  /// There are quadruplexes.
+  bool quadruplexes() const { return quadruplexes_; }
+  /// @throws BadInput: the model has what quadruplexes are not there with
+  void check_quadruplexes() const;
   std::int32_t multi_base() const { return e_.multi_base; }
   std::int32_t loop_of(int unpaired) const { return e_.interior[unpaired]; }
   std::int32_t asymmetry(int difference) const {
@@ -104,9 +117,11 @@ class Loops {
   std::int32_t most_asymmetry_, least_ = 0;
   int dangles_;
   double temperature_;  // [K]
-  bool gu_closing_, lonely_pairs_, circular_, enforces_;
+  bool gu_closing_, lonely_pairs_, circular_, enforces_, quadruplexes_;
+  double layer_ = 0, linker_ = 0;  // of quadruplexes
   PseudoEnergies pseudo_;
   std::int64_t max_span_;
+  std::vector<std::pair<std::uint64_t, std::int32_t>> special_ = {};  // hairpins by their letters
   int pairs_[kBases][kBases] = {};
 
   std::int32_t beside(const Mismatches& mismatch, int pair, int before, int behind) const {

@@ -11,7 +11,7 @@
 namespace warploom::fold {
 namespace {
 
-constexpr std::string_view kLetters = "ACGU";
+constexpr std::string_view kTried = "ACGU";
 
 /// All, or those asked for.
 std::vector<std::int64_t> positions_of(const MutantOptions& options, std::int64_t n) {
@@ -46,12 +46,12 @@ Mutants fold_mutants(std::string_view sequence, const MutantOptions& options, co
   Mutants out;
   out.positions = positions_of(options, std::ssize(wild));
   out.wild_type = device.fold(std::span(&wild, 1), {}, tables, true).front();
-  out.energies.assign(out.positions.size() * kLetters.size(), out.wild_type.energy);
+  out.energies.assign(out.positions.size() * kTried.size(), out.wild_type.energy);
   if (options.structures) out.structures.assign(out.energies.size(), out.wild_type.structure);
 
   std::vector<std::size_t> places;  // of the mutants in `out`
   for (std::size_t k = 0; k < out.energies.size(); ++k)
-    if (wild[static_cast<std::size_t>(out.positions[k / 4] - 1)] != kLetters[k % 4]) places.push_back(k);
+    if (wild[static_cast<std::size_t>(out.positions[k / 4] - 1)] != kTried[k % 4]) places.push_back(k);
   Progress progress("folding mutants", places.size(), "mutants");
   // So many letters are there at once.
   constexpr std::size_t kMostLetters = std::size_t{1} << 28;
@@ -60,7 +60,7 @@ Mutants fold_mutants(std::string_view sequence, const MutantOptions& options, co
     const auto some = std::span(places).subspan(begin, std::min(batch, places.size() - begin));
     std::vector<std::string> sequences(some.size(), wild);
     for (std::size_t k = 0; k < some.size(); ++k)
-      sequences[k][static_cast<std::size_t>(out.positions[some[k] / 4] - 1)] = kLetters[some[k] % 4];
+      sequences[k][static_cast<std::size_t>(out.positions[some[k] / 4] - 1)] = kTried[some[k] % 4];
     std::vector<Folding> foldings = device.fold(sequences, {}, tables, options.structures);
     for (std::size_t k = 0; k < some.size(); ++k) {
       out.energies[some[k]] = foldings[k].energy;

@@ -117,19 +117,24 @@ Places places_of(T& table, int pairs = 7, bool unknown = true) {
 
 /// int22 has no N in the file: the worst of the four letters stands for it.
 void fill_unknown(Energies& e) {
-  auto& all = e.int22;
-  for (auto& of_pair : all)
+  struct Unknown {
+    int at[4], place;
+  };
+  std::vector<Unknown> all;  // so that letters, or what a place before has, are there already
+  for (int place = 0; place < 4; ++place)
+    for (int code = 0; code < 625; ++code) {
+      const Unknown u{{code / 125, code / 25 % 5, code / 5 % 5, code % 5}, place};
+      if (u.at[place] == 0 && std::none_of(u.at + place + 1, u.at + 4, [](int b) { return b == 0; }))
+        all.push_back(u);
+    }
+  for (auto& of_pair : e.int22)
     for (auto& t : of_pair)
-      for (int place = 0; place < 4; ++place)
-        for (int code = 0; code < 625; ++code) {
-          int at[4] = {code / 125, code / 25 % 5, code / 5 % 5, code % 5};
-          if (at[place] != 0 || std::any_of(at + place + 1, at + 4, [](int b) { return b == 0; })) continue;
-          std::int32_t worst = -kNone;
-          for (at[place] = 1; at[place] < kBases; ++at[place])
-            worst = std::max(worst, t[at[0]][at[1]][at[2]][at[3]]);
-          at[place] = 0;
-          t[at[0]][at[1]][at[2]][at[3]] = worst;
-        }
+      for (auto [at, place] : all) {
+        std::int32_t& worst = t[at[0]][at[1]][at[2]][at[3]];
+        worst = -kNone;
+        for (at[place] = 1; at[place] < kBases; ++at[place])
+          worst = std::max(worst, t[at[0]][at[1]][at[2]][at[3]]);
+      }
 }
 
 class Reader {

@@ -8,52 +8,71 @@ namespace {
 using namespace warploom::WARPLOOM_INSTRUCTION_SET;
 using Vector = warploom::WARPLOOM_INSTRUCTION_SET::Vector<std::int32_t>;
 constexpr int kLanes = warploom::WARPLOOM_INSTRUCTION_SET::kLanes<std::int32_t>;
-static_assert(kBlock % kLanes == 0 && kRows % kBlock == 0 && kWidth >= kRows + kHalo + kLanes - 1);
+constexpr int kVectors = kStep / kLanes;
+static_assert(kStep % kLanes == 0 && kBlock % kStep == 0 && kRows % kBlock == 0);
+static_assert(kWidth >= kRows + kHalo + 2 * kStep && kWidth / 16 % 2 == 1);
 
 inline Vector all(std::int32_t value) { return Vector{} + value; }
 /// What has a part that is no loop is none: kNone again.
 inline Vector whole(const Vector& v) { return v < kNone / 2 ? v : all(kNone); }
 inline std::int32_t whole(std::int32_t v) { return v < kNone / 2 ? v : kNone; }
 
+/// Of column j in a Triangle (fill.hpp).
+inline std::int64_t offset(std::int64_t j) { return j * (j + 1) / 2; }
+
 /// Where the columns before j lie: back[d] is that of j - d.
 struct Back {
   const std::int32_t* at[kColumns];
-  Back(const std::int32_t (&ring)[kColumns][kWidth], std::int64_t j) {
+  template <int kAligned>
+  Back(const Ring<kAligned>& ring, std::int64_t j) {
     for (int d = 0; d < kColumns; ++d) at[d] = ring[(j - d) & (kColumns - 1)];
   }
   const std::int32_t* operator[](int d) const { return at[d]; }
 };
 static_assert((kColumns & (kColumns - 1)) == 0);
 
-/// Interior loops whose energy is a sum of what the outer pair, the inner pair and the sizes add, of rows r,
-/// r + 1, ...
+using Step = Vector[kVectors];
+
+/// Interior loops whose energy is a sum of what the outer pair, the inner pair and the sizes add, of kStep
+/// rows from r on.
 struct Sums {
-  Vector bulge, one_n, generic, two_three;
+  Step bulge, one_n, generic, two_three;
 };
 
-[[gnu::always_inline]] inline Sums sums(const LoopConstants& loops, Recent& recent, const Back& end,
-                                        const Back& one_n, const Back& interior, const Back& two_three,
-                                        int r) {
-  Sums best{all(kNone), all(kNone), all(kNone), all(kNone)};
+[[gnu::always_inline]] inline void sums(const LoopConstants& loops, Recent& recent, const Back& end,
+                                        const Back& one_n, const Back& interior, const Back& two_three, int r,
+                                        Sums& best) {
+  for (int v = 0; v < kVectors; ++v) best.bulge[v] = best.one_n[v] = best.generic[v] = all(kNone);
   for (int u = 2; u <= kMaxLoop; ++u) {
-    const Vector inner = lesser(load(end[1] + r + 1 + u), load(end[1 + u] + r + 1));
-    best.bulge = lesser(best.bulge, inner + loops.bulge[u]);
+    const std::int32_t *left = end[1] + r + 1 + u, *right = end[1 + u] + r + 1, bulge = loops.bulge[u];
+    for (int v = 0; v < kVectors; ++v)
+      best.bulge[v] =
+          lesser(best.bulge[v], lesser(load(left + v * kLanes), load(right + v * kLanes)) + bulge);
   }
   for (int u = 4; u <= kMaxLoop; ++u) {
-    const Vector inner = lesser(load(one_n[2] + r + u), load(one_n[u] + r + 2));
-    best.one_n = lesser(best.one_n, inner + loops.one_n[u]);
+    const std::int32_t *left = one_n[2] + r + u, *right = one_n[u] + r + 2, energy = loops.one_n[u];
+    for (int v = 0; v < kVectors; ++v)
+      best.one_n[v] =
+          lesser(best.one_n[v], lesser(load(left + v * kLanes), load(right + v * kLanes)) + energy);
   }
   // In place: u from above, so that u - 2 is still that of column j - 1.
   for (int u = kMaxLoop; u >= 4; --u) {
-    Vector g = lesser(load(interior[3] + r + u - 1), load(interior[u - 1] + r + 3)) + loops.asymmetry[u - 4];
-    if (u >= 6) {
-      g = lesser(g, load(recent.generic[u - 2] + r + 1));
-      best.generic = lesser(best.generic, g + loops.interior[u]);
+    const std::int32_t *left = interior[3] + r + u - 1, *right = interior[u - 1] + r + 3;
+    const std::int32_t *carried = recent.generic[u - 2] + r + 1, asymmetry = loops.asymmetry[u - 4],
+                       energy = loops.interior[u];
+    for (int v = 0; v < kVectors; ++v) {
+      Vector g = lesser(load(left + v * kLanes), load(right + v * kLanes)) + asymmetry;
+      if (u >= 6) {
+        g = lesser(g, load(carried + v * kLanes));
+        best.generic[v] = lesser(best.generic[v], g + energy);
+      }
+      store(recent.generic[u] + r + v * kLanes, g);
     }
-    store(recent.generic[u] + r, g);
   }
-  best.two_three = lesser(load(two_three[3] + r + 4), load(two_three[4] + r + 3)) + loops.two_three;
-  return best;
+  for (int v = 0; v < kVectors; ++v)
+    best.two_three[v] =
+        lesser(load(two_three[3] + r + 4 + v * kLanes), load(two_three[4] + r + 3 + v * kLanes)) +
+        loops.two_three;
 }
 
 /// best[r] becomes at most prefix[r] + table[r] + energy, of rows r < end.
@@ -84,7 +103,7 @@ void dangling_closings(const Strip& strip, const Recent& recent, const Column& c
   for (int n = 0; n < column.joint_count; ++n) {
     const Joint& joint = column.joints[n];
     const std::int64_t rows = joint.k - 5 - strip.first;
-    add_stem(column.matrix + column.offset(joint.k - 1) + 1, strip.dangling->is_pair[code[0]][joint.outer],
+    add_stem(column.matrix + offset(joint.k - 1) + 1, strip.dangling->is_pair[code[0]][joint.outer],
              joint.energy, rows < end ? rows : end, c);
   }
 }
@@ -100,21 +119,25 @@ void pairs(const Strip& strip, const SmallLoops& small, const LoopConstants& loo
   const Back before(recent.c, j), ends(recent.end, j), interior(recent.interior, j),
       one_n(recent.interior_1n, j), two_three(recent.interior_23, j);
   Rows stacked;
-  for (int r = 0; r < end; r += kLanes) {
-    const Sums s = sums(loops, recent, ends, one_n, interior, two_three, r);
-    Vector best = s.bulge + load(strip.end_outside[b0] + r);
-    best = lesser(best, s.one_n + load(outside.interior_1n + r));
-    best = lesser(best, s.generic + load(outside.interior + r));
-    best = lesser(best, s.two_three + load(outside.interior_23 + r));
-    best = lesser(best, load(before[1] + r + 2) + load(outside.bulge_left + r));
-    best = lesser(best, load(before[2] + r + 1) + load(bulge_right + r));
-    best = lesser(best, load(column.hairpins + r) + load(outside.hairpin + r));
-    best = lesser(best, load(recent.m2 + r + 1) + load(outside.closing + r));
-    Vector stack =
-        load((loops.lonely_pairs ? before[1] : recent.unrestricted) + r + 1) + load(outside.stack + r);
-    if (column.stack_extra != nullptr) stack += load(column.stack_extra + r) + column.column_stack_extra;
-    store(stacked + r, stack);
-    store(c + r, lesser(best, stack));
+  for (int step = 0; step < end; step += kStep) {
+    Sums sum;
+    sums(loops, recent, ends, one_n, interior, two_three, step, sum);
+    for (int v = 0; v < kVectors; ++v) {
+      const int r = step + v * kLanes;
+      Vector best = sum.bulge[v] + load(strip.end_outside[b0] + r);
+      best = lesser(best, sum.one_n[v] + load(outside.interior_1n + r));
+      best = lesser(best, sum.generic[v] + load(outside.interior + r));
+      best = lesser(best, sum.two_three[v] + load(outside.interior_23 + r));
+      best = lesser(best, load(before[1] + r + 2) + load(outside.bulge_left + r));
+      best = lesser(best, load(before[2] + r + 1) + load(bulge_right + r));
+      best = lesser(best, load(column.hairpins + r) + load(outside.hairpin + r));
+      best = lesser(best, load(recent.m2 + r + 1) + load(outside.closing + r));
+      Vector stack =
+          load((loops.lonely_pairs ? before[1] : recent.unrestricted) + r + 1) + load(outside.stack + r);
+      if (column.stack_extra != nullptr) stack += load(column.stack_extra + r) + column.column_stack_extra;
+      store(stacked + r, stack);
+      store(c + r, lesser(best, stack));
+    }
   }
   if (strip.dangling != nullptr) dangling_closings(strip, recent, column, end, c);
   // Loops that a table has whole, of rows that pair with b_j.
@@ -134,6 +157,8 @@ void pairs(const Strip& strip, const SmallLoops& small, const LoopConstants& loo
     const std::int64_t r = j - size - 1 - strip.first;
     if (r >= 0 && r < end) c[r] = lesser(c[r], column.small_hairpins[size - 3]);
   }
+  if (column.quadruplexes != nullptr)
+    for (int r = 0; r < end; ++r) c[r] = lesser(c[r], column.quadruplexes->around[r]);
   for (int r = 0; r < end; r += kLanes) {
     Vector pair = whole(load(c + r));
     const Vector extra = column.extra == nullptr ? Vector{} : load(column.extra + r);
@@ -156,7 +181,7 @@ void pairs(const Strip& strip, const SmallLoops& small, const LoopConstants& loo
 inline void try_candidates(const Column& column, const Candidate* candidates, int count, int r,
                            Vector (&best)[kBlock / kLanes]) {
   for (int n = 0; n < count; ++n) {
-    const std::int32_t* m = column.matrix + column.offset(candidates[n].k - 1) + r;
+    const std::int32_t* m = column.matrix + offset(candidates[n].k - 1) + r;
     for (int v = 0; v < kBlock / kLanes; ++v) {
       // Where there is no M, energy would make it look like some.
       const Vector prefix = load(m + v * kLanes);
@@ -194,28 +219,35 @@ void multiloops(const Strip& strip, const LoopConstants& loops, Recent& recent, 
     for (int v = 0; v < kBlock / kLanes; ++v) best[v] = load(recent.m2 + block + v * kLanes) + b;
     try_candidates(column, column.candidates, column.count, block, best);
     try_candidates(column, out.candidates, out.count, block, best);
-    std::int32_t m2[kBlock];
-    for (int v = 0; v < kBlock / kLanes; ++v) store(m2 + v * kLanes, whole(best[v]));
+    std::int32_t m2[kBlock], least[kBlock];  // without stems at i, and what M(i + 1, j) gives
+    for (int v = 0; v < kBlock / kLanes; ++v) {
+      const Vector here = whole(best[v]);
+      store(m2 + v * kLanes, here);
+      store(least + v * kLanes, lesser(here, load(recent.m + block + v * kLanes) + b));
+    }
     for (int r = block + kBlock - 1; r >= block; --r) {
-      const std::int32_t here = m2[r - block];
-      std::int32_t m = lesser(here, lesser(recent.m[r], below) + b);
+      std::int32_t m = lesser(least[r - block], below + b);
       if (stem[r] < m) {
         m = stem[r];
         const std::int64_t k = strip.first + r;
         out.candidates[out.count++] = {static_cast<std::int32_t>(k), m};
         const std::int32_t* prefix =
-            column.matrix + column.offset(k - 1);  // ends three bases after a stem begins at least
+            column.matrix + offset(k - 1);  // ends three bases after a stem begins at least
         for (int row = block; row < r - 4; ++row)
-          if (prefix[row] < kNone / 2) m2[row - block] = lesser(m2[row - block], prefix[row] + m);
+          if (prefix[row] < kNone / 2) {
+            m2[row - block] = lesser(m2[row - block], prefix[row] + m);
+            least[row - block] = lesser(least[row - block], prefix[row] + m);
+          }
       }
-      below = m = whole(m);
+      below = m;  // kNone at most; less than its half away from it where it is none
+      m = whole(m);
       if (coaxial && out.c[r] < kNone / 2 && out.c[r] - m < loops.coaxial_gain[seen[r]]) {
         const std::int64_t k = strip.first + r;
         Near& near = out.near[out.near_count++];
         near = {static_cast<std::int32_t>(k), out.c[r], seen[r]};
         try_near(strip, loops, column, &near, 1, stem);
       }
-      recent.m2[r] = here;
+      recent.m2[r] = m2[r - block];
       recent.m[r] = out.m[r] = m;
     }
   }
@@ -225,8 +257,8 @@ void column(const Strip& strip, const SmallLoops& small, const LoopConstants& lo
             const Column& column, Filled& out) {
   const std::int64_t j = column.j;
   const std::int64_t far = j - 3 - strip.first;  // rows from it on are too near
-  const int end = static_cast<int>(far < kRows ? far : kRows);
-  for (int r = 0; r < kRows; r += kLanes) store(out.c + r, all(kNone)), store(out.m + r, all(kNone));
+  const int end = static_cast<int>(far < strip.rows ? far : strip.rows);
+  for (int r = 0; r < strip.rows; r += kLanes) store(out.c + r, all(kNone)), store(out.m + r, all(kNone));
   out.count = out.near_count = 0;
   if (end <= 0) return;
   pairs(strip, small, loops, recent, column, end, out.c);
@@ -234,7 +266,7 @@ void column(const Strip& strip, const SmallLoops& small, const LoopConstants& lo
   const Inside& inside = strip.inside[b0 * kBases + column.codes[j + 1]];
   const int slot = static_cast<int>(j & (kColumns - 1));
   Rows stem;
-  for (int r = 0; r < kRows; r += kLanes) {
+  for (int r = 0; r < strip.rows; r += kLanes) {
     const Vector c = load(out.c + r);
     store(recent.c[slot] + r, c);
     store(recent.interior[slot] + r, whole(c + load(inside.interior + r)));
@@ -247,7 +279,7 @@ void column(const Strip& strip, const SmallLoops& small, const LoopConstants& lo
     const Dangling::Stem& here = strip.dangling->stem[b0 * kBases + column.codes[j + 1]];
     const Dangling::Stem& before = strip.dangling->stem[column.codes[j - 1] * kBases + b0];
     const std::int32_t *c = recent.c[slot], *c_before = recent.c[(j - 1) & (kColumns - 1)];
-    for (int r = 0; r < kRows; r += kLanes) {
+    for (int r = 0; r < strip.rows; r += kLanes) {
       Vector best = load(c + r + 1) + load(here.before + r);
       best = lesser(best, load(c_before + r) + load(before.behind + r));
       best = lesser(best, load(c_before + r + 1) + load(before.both + r));
@@ -255,6 +287,8 @@ void column(const Strip& strip, const SmallLoops& small, const LoopConstants& lo
     }
     for (int r = 0; r < kWidth; r += kLanes) store(recent.m2_before + r, load(recent.m2 + r));
   }
+  if (column.quadruplexes != nullptr)
+    for (int r = 0; r < end; ++r) stem[r] = lesser(stem[r], column.quadruplexes->stems[r]);
   multiloops(strip, loops, recent, column, end, stem, out);
 }
 

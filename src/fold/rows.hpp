@@ -12,11 +12,14 @@
 /// in the cache.
 namespace warploom::fold {
 
-inline constexpr int kRows = 128;                  ///< of a strip
-inline constexpr int kHalo = 32;                   ///< rows of the strip above that interior loops reach
-inline constexpr int kColumns = 32;                ///< that interior loops reach, column j itself among them
-inline constexpr int kWidth = kRows + kHalo + 16;  ///< and what a vector reads beyond
-inline constexpr int kBlock = 32;                  ///< rows that M2's candidates are tried on at once
+inline constexpr int kRows = 128;    ///< of a strip at most; it has a multiple of kBlock
+inline constexpr int kHalo = 32;     ///< rows of the strip above that interior loops reach
+inline constexpr int kColumns = 32;  ///< that interior loops reach, column j itself among them
+inline constexpr int kBlock = 32;    ///< rows that M2's candidates are tried on at once
+inline constexpr int kStep = 16;     ///< rows that interior loops are tried on at once
+/// Of a column of a strip, with what a vector reads beyond: an odd number of cache lines, so that a row's
+/// columns lie in different sets of a cache.
+inline constexpr int kWidth = kRows + kHalo + 3 * kStep;
 inline constexpr int kContexts = kBases * kBases;
 inline constexpr int kTriples = 125, kQuads = 625;
 
@@ -47,6 +50,7 @@ struct Dangling {
 };
 struct Strip {
   std::int64_t first = 0;  ///< row 0 is i = first
+  int rows = kRows;        ///< of it; those of the strip above are behind them
   const Dangling* dangling = nullptr;
   Outside outside[kContexts];
   Inside inside[kContexts];
@@ -75,14 +79,24 @@ struct LoopConstants {
   std::int32_t coaxial_gain[kPairs], coaxial_stems[kPairs][kPairs];  ///< Loops'
 };
 
-/// The last columns of a strip, a ring by j % kColumns, with the rows of the strip above behind its own. C
-/// with what each kind of loop adds for its inner pair.
+/// A ring of columns, by j % kColumns. Row kAligned begins a cache line: loops of many columns read there.
+template <int kAligned>
+struct Ring {
+  std::int32_t* operator[](std::int64_t slot) { return cells[slot] + kStep - kAligned; }
+  const std::int32_t* operator[](std::int64_t slot) const { return cells[slot] + kStep - kAligned; }
+  alignas(64) std::int32_t cells[kColumns][kWidth];
+};
+/// The last columns of a strip, with the rows of the strip above behind its own. C with what each kind of
+/// loop adds for its inner pair.
 struct Recent {
-  std::int32_t c[kColumns][kWidth], interior[kColumns][kWidth], interior_1n[kColumns][kWidth],
-      interior_23[kColumns][kWidth], end[kColumns][kWidth];
+  Ring<0> c;
+  Ring<3> interior;
+  Ring<2> interior_1n;
+  Ring<3> interior_23;
+  Ring<1> end;
   /// generic[u][r]: the best of the interior loops of u unpaired bases, at least two a side, without what
   /// depends on u and on the outer pair: G_u(i,j) = min(G_(u-2)(i+1,j-1), those with two on a side).
-  std::int32_t generic[kMaxLoop + 1][kWidth];
+  alignas(64) std::int32_t generic[kMaxLoop + 1][kWidth];
   std::int32_t m[kWidth], m2[kWidth], unrestricted[kWidth];  ///< of column j - 1, and after the call of j
   std::int32_t m2_before[kWidth];                            ///< of the column before that
 };
@@ -105,16 +119,20 @@ struct Joint {
   std::int32_t k, energy, outer;
 };
 
+/// By row: the best loop of (i, j) around a G-quadruplex; the quadruplex from i to j as a stem of a
+/// multiloop.
+struct QuadruplexRows {
+  Rows around, stems;
+};
+
 struct Column {
   std::int64_t j = 0;
-  const std::uint8_t* codes = nullptr;             ///< of the sequence, from 0
-  const std::int32_t* hairpins = nullptr;          ///< by row: that of j - i - 1 bases; kNone below 7
-  std::int32_t small_hairpins[4] = {};             ///< of 3, 4, 5 and 6 bases: of rows j - 4 to j - 7
-  std::int32_t m_above = kNone;                    ///< M(first + kRows, j)
-  const std::int32_t* matrix = nullptr;            ///< M, at row `first` of column 0
-  const std::int32_t* pairs = nullptr;             ///< C, the same
-  std::int64_t (*offset)(std::int64_t) = nullptr;  ///< of a column in it
-  const Candidate* candidates = nullptr;           ///< of this column, in rows above
+  const std::uint8_t* codes = nullptr;     ///< of the sequence, from 0
+  const std::int32_t* hairpins = nullptr;  ///< by row: that of j - i - 1 bases; kNone below 7
+  std::int32_t small_hairpins[4] = {};     ///< of 3, 4, 5 and 6 bases: of rows j - 4 to j - 7
+  std::int32_t m_above = kNone;            ///< M(first + rows, j)
+  const std::int32_t* matrix = nullptr;    ///< M, a Triangle, at row `first` of column 0
+  const Candidate* candidates = nullptr;   ///< of this column, in rows above
   int count = 0;
   NearList near = {};                  ///< of this column, in rows above
   const NearList* own_near = nullptr;  ///< of each column, in the strip's rows
@@ -125,9 +143,10 @@ struct Column {
   /// By row and of the column: what a stack adds; null: nothing.
   const std::int32_t* stack_extra = nullptr;
   std::int32_t column_stack_extra = 0;
-  std::int64_t first_in_span = 0;       ///< the first row that may pair with j
-  const std::int32_t* marks = nullptr;  ///< by row: a constraint's; null: there is none
-  std::int32_t mark = 0;                ///< what a row's has to be
+  const QuadruplexRows* quadruplexes = nullptr;  ///< null: there are none
+  std::int64_t first_in_span = 0;                ///< the first row that may pair with j
+  const std::int32_t* marks = nullptr;           ///< by row: a constraint's; null: there is none
+  std::int32_t mark = 0;                         ///< what a row's has to be
 };
 
 /// What a column gives: C and M of the strip's rows, and its candidates.

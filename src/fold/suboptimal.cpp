@@ -209,9 +209,10 @@ std::int64_t suboptimal(std::string_view sequence, std::int32_t delta,
   if (delta < 0 || delta > kMostDelta)
     throw BadInput(fmt::format("structures within {} kcal/mol of the least energy; it is 0 to {}",
                                delta / 100., kMostDelta / 100));
-  if (model.circular || model.dangles % 2 == 1 || model.enforce_constraint)
+  if (model.circular || model.dangles % 2 == 1 || model.enforce_constraint || model.quadruplexes)
     throw BadInput(
-        "suboptimal structures: of linear sequences, with dangles 0 or 2, with no constraint enforced");
+        "suboptimal structures: of linear sequences, with dangles 0 or 2, with no constraint enforced, without "
+        "quadruplexes");
   const Loops loops(model);
   const LoopTables tables(loops);
   const Bases s = bases_of(sequence, loops);

@@ -59,6 +59,29 @@ class Tracer {
                loops_.exterior_stem(type(i, j), left ? s_.codes[i - 1] : -1, right ? s_.codes[j + 1] : -1);
   }
 
+  void quadruplex(std::int64_t i, std::int64_t j) {
+    const std::int32_t least = x_.quadruplexes.at(i, j);
+    x_.quadruplexes.shapes(i, j, [&](const QuadruplexShape& shape, std::int32_t energy) {
+      QuadruplexShape placed = shape;
+      placed.i -= first_ - 1;
+      if (energy == least) draw(placed, true, structure_);
+      return energy != least;
+    });
+  }
+
+  /// Whether a loop around a quadruplex gives the energy; then that is drawn.
+  bool around_quadruplex(std::int64_t i, std::int64_t j, std::int32_t energy) {
+    for (std::int64_t right = 0; right <= kMaxLoop && right < j - i; ++right)
+      for (const Quadruplex& one : x_.quadruplexes.ending(j - 1 - right)) {
+        const std::int64_t left = one.i - i - 1;
+        if (left < 0 || left + right > kMaxLoop) continue;
+        if (energy != one.energy + loops_.around_quadruplex(s_, i, j, left, right)) continue;
+        quadruplex(one.i, j - 1 - right);
+        return true;
+      }
+    return false;
+  }
+
   void exterior() {
     const int most = loops_.bases_count_once() ? 1 : 0;
     std::int64_t j = last_;
@@ -69,6 +92,9 @@ class Tracer {
         continue;
       }
       const std::int64_t end = j;
+      for (const Quadruplex& one : x_.quadruplexes.ending(end))
+        if (j == end && one.i >= first_ && energy == f_[one.i - first_] + one.energy)
+          quadruplex(one.i, end), j = one.i - 1;
       for (std::int64_t i = first_; i < end - kMinHairpin && j == end; ++i)
         for (int before = 0; before <= most; ++before)
           for (int behind = 0; behind <= most; ++behind)
@@ -101,7 +127,7 @@ class Tracer {
         stacks = !loops_.lonely_pairs();
         continue;
       }
-      if (multiloop(i, j, energy)) return;
+      if (multiloop(i, j, energy) || around_quadruplex(i, j, energy)) return;
       lost("a pair", i, j);
     }
   }
@@ -164,6 +190,9 @@ class Tracer {
     const std::int32_t energy = m(i, j), b = loops_.multi_base();
     if (m(i, j - 1) < kNone && energy == m(i, j - 1) + b) return open_.push_back({i, j - 1, true});
     if (m(i + 1, j) < kNone && energy == m(i + 1, j) + b) return open_.push_back({i + 1, j, true});
+    if (const std::int32_t one = x_.quadruplexes.at(i, j);
+        one < kNone / 2 && energy == one + loops_.quadruplex_stem())
+      return quadruplex(i, j);
     const int most = loops_.bases_count_once() ? 1 : 0;
     for (int before = 0; before <= most; ++before)
       for (int behind = 0; behind <= most; ++behind) {

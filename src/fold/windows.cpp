@@ -94,7 +94,7 @@ class Scan {
     const Loops& loops = tables_.loops();
     const Extras extras(s, loops, {});
     const Matrices matrices = fill(s, tables_, {}, extras);
-    Ends ends(s, loops, matrices.c);
+    Ends ends(s, loops, matrices);
     std::vector<std::int32_t> f;
     for (std::int64_t k = begin; k < end; ++k) {
       const std::int64_t first = 1 + (k - begin) * options_.step, last = first + options_.window - 1;

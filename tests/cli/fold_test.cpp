@@ -60,6 +60,20 @@ TEST_F(FoldVerb, WritesTablesAndAPicture) {
   EXPECT_THAT(content_of(path("s.svg")), HasSubstr("as arcs: 4 G-C, 0 A-U, 0 G-U"));
   EXPECT_EQ(Json::parse(content_of(path("s.json")))["records"][0]["energy"], -5.4);
 }
+TEST_F(FoldVerb, DrawsLoopsAsCircles) {
+  make("s.fa", ">a\nGGGGAAAACCCC\n");
+  const std::string words = "fold " + path("s.fa") + " --layout radial --force -o " + path("s.txt");
+  const ToolRun run = run_tool(words + " --svg " + path("s.svg"));
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(content_of(path("s.svg")), HasSubstr("A secondary structure of 12 bases: 4 G-C, 0 A-U, 0 G-U"));
+  EXPECT_THAT(content_of(path("s.svg")), HasSubstr(">hairpin<"));
+  make("r.txt", "5 1.2\n6 0.1\n");
+  ASSERT_EQ(run_tool(words + " --svg " + path("s.svg") + " --shape " + path("r.txt")).code, 0);
+  EXPECT_THAT(content_of(path("s.svg")), HasSubstr("fill=\"#d62728\""));
+  const ToolRun without = run_tool(words);
+  EXPECT_EQ(without.code, 2);
+  EXPECT_THAT(without.err, HasSubstr("--layout radial without --svg"));
+}
 TEST_F(FoldVerb, TakesTheOptionsOfTheModel) {
   make("s.fa", "AGGGUAAAAGCCCA\n");
   const auto energy = [&](const std::string& options) {
@@ -104,6 +118,26 @@ TEST_F(FoldVerb, FoldsACircle) {
       run_shell("\"$WARPLOOM\" fold --circ " + path("s.fa") + " | \"$WARPLOOM\" fold eval --circ -");
   EXPECT_EQ(run.out, "GGGGAAAACCCCAAAA\n((((....)))).... ( -1.30)\n");
 }
+TEST_F(FoldVerb, FoldsQuadruplexes) {
+  const std::string folded = "AAGGGAGGGAGGGAGGGAA\n..+++.+++.+++.++~.. ( -8.60)\n";
+  make("s.txt", folded.substr(0, 20));
+  make("folded.txt", folded);
+  for (const char* option : {"-g", "--gquad", "--quadruplexes"})
+    EXPECT_EQ(run_tool(std::string("fold ") + option + " " + path("s.txt")).out, folded);
+  EXPECT_THAT(run_tool("fold " + path("s.txt")).out, HasSubstr("................... (  0.00)"));
+  const ToolRun loops = run_tool("fold eval --loops " + path("folded.txt"));
+  EXPECT_THAT(loops.out, HasSubstr("quadruplex 3-17 GG                        -8.60"));
+  for (const char* more : {"-d 1", "-d 3", "--circ", "--suboptimal 1"}) {
+    const ToolRun run = run_tool("fold -g " + path("s.txt") + " " + more);
+    EXPECT_EQ(run.code, 2) << more;
+    EXPECT_THAT(run.err, HasSubstr("quadruplexes"));
+  }
+  make("bad.txt", "GGAGGAGGAGG\n++.++.++...\n" + folded);
+  const ToolRun bad = run_tool("fold eval " + path("bad.txt"));
+  EXPECT_EQ(bad.code, 1);
+  EXPECT_THAT(bad.err, HasSubstr("bad.txt:2: the quadruplex that begins at base 1 has runs"));
+  EXPECT_EQ(bad.out, folded);
+}
 TEST_F(FoldVerb, TakesReactivities) {
   make("s.fa", "GGGGAAAACCCC\n");
   make("r.dat", "1 0\n2 0\n11 0\n12 0\n");
@@ -135,8 +169,8 @@ TEST_F(FoldVerb, EvalSumsLoopsAndTellsThem) {
       run_shell("\"$WARPLOOM\" fold " + path("s.fa") + " | \"$WARPLOOM\" fold eval - --loops");
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_THAT(run.out, StartsWith(">a\nGGGGAAAACCCC\n((((....)))) ( -5.40)\n  exterior "));
-  EXPECT_THAT(run.out, HasSubstr("interior  1-12 GC; 2-11 GC               -3.30"));
-  EXPECT_THAT(run.out, HasSubstr("hairpin   4-9 GC                          4.50"));
+  EXPECT_THAT(run.out, HasSubstr("interior   1-12 GC; 2-11 GC               -3.30"));
+  EXPECT_THAT(run.out, HasSubstr("hairpin    4-9 GC                          4.50"));
 }
 TEST_F(FoldVerb, EvalGoesOnAfterABadStructure) {
   make("s.txt", ">a\nGGGGAAAACCCC\n((((....)))\n>b\nGGGGAAAACCCC\n((((....))))\n");

@@ -2,6 +2,7 @@
 #include "warploom/fold/fold.hpp"
 #include "warploom/fold/formats.hpp"
 #include "warploom/fold/parameters.hpp"
+#include "warploom/fold/picture.hpp"
 #include "warploom/fold/probing.hpp"
 #include "warploom/fold/scan.hpp"
 
@@ -164,6 +165,20 @@ DOOR(FoldingParameters, "fold::Parameters::Parameters()",
   survives([] { return parse_parameters("## RNAfold parameter file v2.0", "head"), 0; });
   refused([] { return read_parameters("/absent.par"), 0; });
   refused([] { return read_parameters("/"), 0; });
+}
+
+DOOR(FoldingPictures, "fold::radial_layout", "fold::radial_svg") {
+  for (const std::string& none : {std::string("("), std::string("((((....)))))"), std::string(12, ')')}) {
+    refused([&] { return radial_layout(none); });
+    refused([&] { return radial_svg(kSequence, none); });
+  }
+  survives([] { return radial_layout(""); });
+  refused([] { return radial_svg("", ""); });
+  refused([] { return radial_svg(std::string(12, '<'), kStructure); });
+  refused([] { return radial_svg(kSequence, kStructure, std::vector<double>(3, 0.5)); });
+  refused([] { return radial_svg(kSequence, kStructure, std::vector<double>(12, kNan)); });
+  survives([] { return radial_svg("A", "."); });
+  survives([] { return radial_svg("AA", "()"); });
 }
 
 DOOR(FoldingFormats, "fold::kcal", "fold::connectivity_table", "fold::bpseq") {

@@ -46,6 +46,40 @@ TEST(Evaluate, OfNoPairIsNothing) { EXPECT_EQ(evaluate("ACGUNNN", ".......").ene
 TEST(Evaluate, TakesSmallLettersAndT) {
   EXPECT_EQ(evaluate("ggttaaaaaacc", "((((....))))").energy, evaluate("GGUUAAAAAACC", "((((....))))").energy);
 }
+TEST(Evaluate, SumsQuadruplexes) {
+  const std::string sequence = "GCAAAGGAGGAGGAGGCAAAGAAGC", structure = "((...++.++.++.+~(...)..))";
+  const Evaluation e = evaluate(sequence, structure);
+  EXPECT_EQ(e.energy, 150);
+  ASSERT_EQ(e.loops.size(), 5u);
+  EXPECT_EQ(e.loops[3].kind, Loop::Kind::quadruplex);
+  EXPECT_EQ(e.loops[3].energy, -430);
+  EXPECT_EQ(e.loops[3].i, 6);
+  EXPECT_EQ(e.loops[3].j, 16);
+  EXPECT_EQ(evaluate(sequence, structure, {.dangles = 0}).energy, 430);
+  EXPECT_EQ(evaluate("AAGGAGGAGGAGGAA", "..++.++.++.++..").energy, -430);  // '~' may be '+'
+  EXPECT_EQ(evaluate("GGAGGAGGAGGGGAGGAGGAGG", "++.++.++.++++.++.++.++").energy, -860);
+  // Within a pair: 6 bases of an interior loop.
+  EXPECT_EQ(evaluate("CCGCAAAGGGAGGGAGGGAGGGAAAGCGG", "((((...+++.+++.+++.++~...))))").energy, -1570);
+}
+TEST(Evaluate, TellsWhatIsNoQuadruplex) {
+  using testing::HasSubstr;
+  EXPECT_THAT(refusal("GGAGGGGGAGG", "++.++++.++."),
+              HasSubstr("begins at base 1 has a linker of another length"));
+  EXPECT_THAT(refusal("GGAGGAGGAGG", "++.++.++..."), HasSubstr("begins at base 1 has runs of different"));
+  EXPECT_THAT(refusal("AGGAGGAGGAGG", ".++.++.++.+."), HasSubstr("begins at base 2 has runs of different"));
+  EXPECT_THAT(refusal("GAGAGAG", "+.+.+.+"), HasSubstr("begins at base 1 has no run of such a length"));
+  EXPECT_THAT(refusal(std::string(40, 'G'), std::string(8, '+') + "." + std::string(31, '+')),
+              HasSubstr("no run of such a length"));
+  EXPECT_THAT(refusal("GGAGGAGGAAG", "++.++.++.++"), HasSubstr("base 10 is A; a quadruplex ('+') is of G"));
+  EXPECT_THAT(refusal("GAGGAGGAGGAGGAC", "(.++.++.++.++.)", {.gu_closing = false}),
+              HasSubstr("it has an energy"));
+  EXPECT_THAT(refusal("GAGGAGGAGGAGGAU", "(.++.++.++.++.)", {.gu_closing = false}), HasSubstr("not allowed"));
+  EXPECT_THAT(refusal("GAAGGAGGAGGAGGC", "(..++.++.++.++)"), HasSubstr("not allowed"));
+  EXPECT_THAT(refusal("GGAGGAGGAGG", "++.++.++.++", {.dangles = 1}),
+              HasSubstr("quadruplexes with dangles 1"));
+  EXPECT_THAT(refusal("GGAGGAGGAGG", "++.++.++.++", {.circular = true}),
+              HasSubstr("quadruplexes in a circle"));
+}
 TEST(Evaluate, TellsWhatIsNoStructure) {
   using testing::HasSubstr;
   EXPECT_THAT(refusal("GGGAAACCC", "(((...)))."), HasSubstr("10 letters, the sequence 9"));

@@ -32,24 +32,54 @@ bool may_pair(char a, char b) {
   return std::string("AU UA GC CG GU UG").find(std::string{a, b}) != std::string::npos;
 }
 
+/// By the first base.
+using QuadruplexesOf = std::vector<std::vector<std::string>>;
+
+QuadruplexesOf quadruplexes_of(const std::string& sequence) {
+  QuadruplexesOf all(sequence.size());
+  for (std::size_t at = 0; at < sequence.size(); ++at)
+    for (std::size_t layers = 2; 4 * layers + 3 + at <= sequence.size(); ++layers)
+      for (std::size_t linkers = 0; linkers < 15 * 15 * 15; ++linkers) {
+        const std::size_t a = linkers % 15 + 1, b = linkers / 15 % 15 + 1, c = linkers / 225 + 1;
+        if (at + 4 * layers + a + b + c > sequence.size()) continue;
+        const std::string run(layers, '+');
+        const std::string one = run + std::string(a, '.') + run + std::string(b, '.') + run +
+                                std::string(c, '.') + run.substr(1) + "~";
+        bool fits = true;
+        for (std::size_t k = 0; k < one.size(); ++k)
+          fits = fits && (one[k] == '.' || sequence[at + k] == 'G');
+        if (fits) all[at].push_back(one);
+      }
+  return all;
+}
+
 /// Every structure of a short sequence, one after another.
-void for_each_structure(const std::string& sequence, std::string& structure, std::size_t at,
-                        std::vector<std::size_t>& open, const std::function<void()>& visit) {
+void for_each_structure(const std::string& sequence, const QuadruplexesOf& quadruplexes,
+                        std::string& structure, std::size_t at, std::vector<std::size_t>& open,
+                        const std::function<void()>& visit) {
   if (at == sequence.size()) {
     if (open.empty()) visit();
     return;
   }
+  if (!quadruplexes.empty())
+    for (const std::string& one : quadruplexes[at]) {
+      const std::string before = structure;
+      structure.replace(at, one.size(), one);
+      for_each_structure(sequence, quadruplexes, structure, at + one.size(), open, visit);
+      structure = before;
+    }
   structure[at] = '.';
-  for_each_structure(sequence, structure, at + 1, open, visit);
+  for_each_structure(sequence, quadruplexes, structure, at + 1, open, visit);
   structure[at] = '(';
   open.push_back(at);
-  if (open.size() <= sequence.size() - at - 1) for_each_structure(sequence, structure, at + 1, open, visit);
+  if (open.size() <= sequence.size() - at - 1)
+    for_each_structure(sequence, quadruplexes, structure, at + 1, open, visit);
   open.pop_back();
   if (!open.empty() && at - open.back() > 3 && may_pair(sequence[open.back()], sequence[at])) {
     const std::size_t opened = open.back();
     open.pop_back();
     structure[at] = ')';
-    for_each_structure(sequence, structure, at + 1, open, visit);
+    for_each_structure(sequence, quadruplexes, structure, at + 1, open, visit);
     open.push_back(opened);
   }
   structure[at] = '.';
@@ -60,19 +90,20 @@ void for_each_in(const std::string& sequence, const Model& model,
                  const std::function<void(const std::string&, std::int32_t)>& visit) {
   std::string structure(sequence.size(), '.');
   std::vector<std::size_t> open;
-  for_each_structure(sequence, structure, 0, open, [&] {
-    const std::vector<std::int64_t> partner = partners(structure);
-    if (!model.lonely_pairs && has_lonely_pair(partner)) return;
-    for (std::int64_t i = 0; i < std::ssize(partner); ++i)
-      if (model.max_span > 0 && partner[i] - i + 1 > model.max_span) return;
-    std::int32_t energy = 0;
-    try {
-      energy = evaluate(sequence, structure, model).energy;
-    } catch (const BadInput&) {  // a loop that there is not
-      return;
-    }
-    visit(structure, energy);
-  });
+  for_each_structure(sequence, model.quadruplexes ? quadruplexes_of(sequence) : QuadruplexesOf(), structure,
+                     0, open, [&] {
+                       const std::vector<std::int64_t> partner = partners(structure);
+                       if (!model.lonely_pairs && has_lonely_pair(partner)) return;
+                       for (std::int64_t i = 0; i < std::ssize(partner); ++i)
+                         if (model.max_span > 0 && partner[i] - i + 1 > model.max_span) return;
+                       std::int32_t energy = 0;
+                       try {
+                         energy = evaluate(sequence, structure, model).energy;
+                       } catch (const BadInput&) {  // a loop that there is not
+                         return;
+                       }
+                       visit(structure, energy);
+                     });
 }
 
 std::int32_t least_of_all(const std::string& sequence, const Model& model) {
@@ -124,6 +155,60 @@ TEST(Fold, OfMultiloopsIsTheLeastOfAllStructures) {
   EXPECT_GE(multiloops, 5);
 }
 
+/// One alone, beside stems, within a pair with bases on both sides or on one, and in multiloops.
+TEST(Fold, WithQuadruplexesIsTheLeastOfAllStructures) {
+  const Parameters parameters =
+      parse_parameters("## RNAfold parameter file v2.0\n# ML_params\n10 10 -500 -500 -300 -300\n", "k.par");
+  std::mt19937 random(23);
+  const auto some = [&](std::size_t most) { return random_sequence(random, random() % (most + 1), "AAC"); };
+  int multiloops = 0, within = 0, found = 0;
+  for (int round = 0; round < 24; ++round) {
+    std::string quadruplex = "GG";
+    for (int run = 0; run < 3; ++run)
+      quadruplex += random_sequence(random, 1 + (round % 4 == 0 ? random() % 3 : 0), "AAU") + "GG";
+    const std::string_view pair = std::array{"GC", "CG", "AU", "UG"}[random() % 4];
+    std::string sequence =
+        round % 4 == 0   ? some(2) + quadruplex + some(3)
+        : round % 4 == 1 ? "C" + std::string(1, pair[0]) + some(3) + quadruplex + some(3) + pair[1] + "G"
+        : round % 4 == 2 ? "C" + some(1) + quadruplex + some(1) + "CAAAG" + some(1) + "G"
+                         : random_sequence(random, 14, "GGGGA") + "C";
+    const Model model{.parameters = round % 4 == 2 ? parameters : Parameters(),
+                      .temperature = round % 5 == 0 ? 60.0 : 37.0,
+                      .dangles = round % 3 == 0 ? 0 : 2,
+                      .lonely_pairs = round % 8 != 1,
+                      .gu_closing = round % 8 < 5,
+                      .quadruplexes = true};
+    const Folding folding = fold(sequence, model);
+    EXPECT_EQ(folding.energy, least_of_all(sequence, model)) << sequence << " round " << round;
+    const Evaluation e = evaluate(sequence, folding.structure, model);
+    EXPECT_EQ(e.energy, folding.energy);
+    for (const Loop& loop : e.loops) {
+      multiloops += loop.kind == Loop::Kind::multi ? 1 : 0;
+      found += loop.kind == Loop::Kind::quadruplex ? 1 : 0;
+      within +=
+          loop.kind == Loop::Kind::interior && folding.structure[static_cast<std::size_t>(loop.p - 1)] == '+'
+              ? 1
+              : 0;
+    }
+  }
+  EXPECT_GE(multiloops, 3);
+  EXPECT_GE(within, 3);
+  EXPECT_GE(found, 16);
+}
+
+TEST(Fold, RefusesQuadruplexesWithWhatTheyAreNotThereWith) {
+  const std::string sequence = "GGAGGAGGAGG";
+  EXPECT_EQ(fold(sequence, {.quadruplexes = true}).structure, "++.++.++.+~");
+  for (const Model& model :
+       {Model{.dangles = 1, .quadruplexes = true}, Model{.dangles = 3, .quadruplexes = true},
+        Model{.circular = true, .quadruplexes = true},
+        Model{.enforce_constraint = true, .quadruplexes = true},
+        Model{.quadruplexes = true, .pseudo = {.unpaired = std::vector<std::int32_t>(11)}}})
+    EXPECT_THROW(fold(sequence, model), BadInput);
+  EXPECT_THROW(suboptimal(sequence, 0, [](const Folding&) { return true; }, {.quadruplexes = true}),
+               BadInput);
+}
+
 /// Sequences, options and energies that ViennaRNA gave: bench/fold/viennarna.py --table.
 TEST(Fold, HasViennaRnasEnergies) {
   std::ifstream file(WARPLOOM_TESTS_DIR "/fold/viennarna.tsv");
@@ -133,12 +218,14 @@ TEST(Fold, HasViennaRnasEnergies) {
     std::istringstream words(line);
     std::string sequence, constraint;
     Model model;
-    int no_lonely_pairs = 0, no_gu = 0, no_gu_closing = 0, circular = 0, enforced = 0, energy = 0;
+    int no_lonely_pairs = 0, no_gu = 0, no_gu_closing = 0, circular = 0, enforced = 0, quadruplexes = 0,
+        energy = 0;
     words >> sequence >> model.temperature >> model.dangles >> no_lonely_pairs >> no_gu >> no_gu_closing >>
-        model.max_span >> circular >> enforced >> constraint >> energy;
+        model.max_span >> circular >> enforced >> quadruplexes >> constraint >> energy;
     ASSERT_TRUE(words) << line;
     model.lonely_pairs = no_lonely_pairs == 0, model.gu = no_gu == 0, model.gu_closing = no_gu_closing == 0;
     model.circular = circular == 1, model.enforce_constraint = enforced == 1;
+    model.quadruplexes = quadruplexes == 1;
     if (constraint == "-") constraint.clear();
     EXPECT_EQ(fold(sequence, model, {}, constraint).energy, energy) << line;
     ++count;

@@ -63,6 +63,8 @@ std::string_view kind_of(fold::Loop::Kind kind) {
       return "interior";
     case fold::Loop::Kind::multi:
       return "multi";
+    case fold::Loop::Kind::quadruplex:
+      return "quadruplex";
   }
   return "";
 }
@@ -76,7 +78,7 @@ std::string loops_text(const Structured& one, const fold::Evaluation& evaluation
   for (const fold::Loop& loop : evaluation.loops) {
     std::string where = loop.i > 0 ? pair(loop.i, loop.j) : "";
     if (loop.p > 0) where += "; " + pair(loop.p, loop.q);
-    text += fmt::format("  {:<9} {:<28} {:>7}\n", kind_of(loop.kind), where, fold::kcal(loop.energy));
+    text += fmt::format("  {:<10} {:<28} {:>7}\n", kind_of(loop.kind), where, fold::kcal(loop.energy));
   }
   return text;
 }
@@ -102,7 +104,7 @@ int run(const Settings& s) {
     if (all.size() != 1)
       throw BadInput(fmt::format("--shape {}: reactivities are of one sequence; {} has {}", s.reactivities,
                                  input_name(s.input), all.size()));
-    model.pseudo = pseudo_of(s, std::ssize(all.front().sequence));
+    model.pseudo = pseudo_of(s, reactivities_of(s, std::ssize(all.front().sequence)));
   }
   for (const Structured& one : all) {
     try {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "cli/byte_size.hpp"
@@ -19,12 +20,13 @@
 #include "warploom/core/memory.hpp"
 #include "warploom/dp/base_pairs.hpp"
 #include "warploom/fold/formats.hpp"
+#include "warploom/fold/picture.hpp"
 
 namespace warploom::tool {
 namespace {
 
 struct Settings : ModelSettings {
-  std::string input, constraints, output = "-", format = "dot-bracket", svg;
+  std::string input, constraints, output = "-", format = "dot-bracket", svg, layout = "arcs";
   bool enforce = false, json = false, force = false;
   SuboptimalSettings suboptimal;
   std::uint64_t max_memory = kMaxFileBytes;
@@ -40,7 +42,9 @@ std::string as_text(const io::SequenceRecord& record, const fold::Folding& foldi
                      fold::kcal(folding.energy));
 }
 
-std::string arcs(const io::SequenceRecord& record, const fold::Folding& folding) {
+std::string picture(const io::SequenceRecord& record, const fold::Folding& folding, std::string_view layout,
+                    std::span<const double> reactivities) {
+  if (layout == "radial") return fold::radial_svg(record.sequence, folding.structure, reactivities);
   dp::BasePairs pairs{.sequence = record.sequence, .partner = fold::partners(folding.structure)};
   for (const std::int64_t partner : pairs.partner) pairs.pairs += partner >= 0;
   pairs.pairs /= 2;
@@ -145,6 +149,7 @@ int run(Settings& s) {
   const RunScope scope(s.run);
   OutputFiles files;
   if (s.output != "-") files.add(s.output, s.force);
+  if (s.svg.empty() && s.layout != "arcs") throw BadInput(fmt::format("--layout {} without --svg", s.layout));
   if (!s.svg.empty()) {
     if (!s.svg.ends_with(".svg")) throw BadInput(fmt::format("--svg {}: the name must end in .svg", s.svg));
     files.add(s.svg, s.force);
@@ -161,11 +166,15 @@ int run(Settings& s) {
   if (!s.svg.empty() && records.good.size() != 1)
     throw BadInput(fmt::format("--svg {}: a picture is of one sequence; {} has {}", s.svg,
                                input_name(s.input), records.good.size()));
+  std::vector<double> reactivities;
   if (!s.reactivities.empty()) {
     if (records.good.size() + records.bad != 1)
       throw BadInput(fmt::format("--shape {}: reactivities are of one sequence; {} has {}", s.reactivities,
                                  input_name(s.input), records.good.size() + records.bad));
-    if (!records.good.empty()) model.pseudo = pseudo_of(s, std::ssize(records.good.front().sequence));
+    if (!records.good.empty()) {
+      reactivities = reactivities_of(s, std::ssize(records.good.front().sequence));
+      model.pseudo = pseudo_of(s, reactivities);
+    }
   }
   std::vector<std::string> sequences;
   std::int64_t longest = 0;
@@ -205,7 +214,8 @@ int run(Settings& s) {
                       {"device", name(device)},
                       {"seconds", seconds}});
   }
-  if (!s.svg.empty() && !foldings.empty()) files.write(s.svg, arcs(records.good.front(), foldings.front()));
+  if (!s.svg.empty() && !foldings.empty())
+    files.write(s.svg, picture(records.good.front(), foldings.front(), s.layout, reactivities));
   if (s.output != "-") files.write(s.output, text);
   files.commit();
   if (s.output == "-") print(text);
@@ -235,7 +245,13 @@ std::function<int()> add(Command& command) {
            "Of the result: dot-bracket (as RNAfold prints it), ct, bpseq or json [dot-bracket]")
       .among(std::vector<std::string>{"dot-bracket", "ct", "bpseq", "json"});
   command.add("--svg FILE", &s->svg,
-              "Picture to write, of one sequence: its pairs as arcs over its bases (.svg)");
+              "Picture to write, of one sequence: its structure as --layout says (.svg)");
+  command
+      .add(
+          "--layout LAYOUT", &s->layout,
+          "Of the picture: arcs over the bases in a line, or radial, loops as circles and stems as ladders, coloured by loop or, "
+          "with --shape, by reactivity [arcs]")
+      .among(std::vector<std::string>{"arcs", "radial"});
   add_max_memory(command, s->max_memory, "Refuse a file that has more, or unpacks to more; as 8G [2G]");
   command.add_json(s->json);
   command.add_force(s->force);
@@ -262,7 +278,7 @@ Verb fold_verb() {
       "fold", "Fold RNA: the secondary structure of least free energy, exactly",
       "warploom fold examples/trna_phe.fa\n"
       "  warploom fold sequences.fa.gz -T 25 --no-lonely-pairs --format ct -o folded.ct\n"
-      "  warploom fold rna.fa --svg arcs.svg\n"
+      "  warploom fold rna.fa --svg rna.svg --layout radial\n"
       "  warploom fold eval folded.txt\n"
       "  warploom fold windows genome.fa --window 120 --shuffles 100 -o windows.tsv\n"
       "  warploom fold mutants rna.fa --svg mutants.svg -o mutants.tsv\n"

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/verb.hpp"
 #include "warploom/fold/fold.hpp"
@@ -11,7 +13,11 @@ namespace warploom::tool {
 
 /// What `fold` and its verbs share: the energy model.
 struct ModelSettings {
-  fold::Model model;
+  // Not a fold::Model, which would read its energies whenever the tool starts.
+  double temperature = 37;
+  int dangles = 2;
+  bool circular = false, quadruplexes = false;
+  std::int64_t max_span = 0;
   std::string parameters;
   bool no_gu = false, no_gu_closing = false, no_lonely_pairs = false;
   std::string reactivities, method = "D", conversion = "O";
@@ -22,9 +28,11 @@ void add_model_options(Command& command, ModelSettings& settings);
 void add_pair_options(Command& command, ModelSettings& settings);
 /// With the file of parameters read. @throws as read_parameters()
 fold::Model model_of(const ModelSettings& settings);
-/// What the file of reactivities says of a sequence of n bases; nothing where none is given.
-/// @throws as fold::parse_reactivities(), BadInput: another method
-fold::PseudoEnergies pseudo_of(const ModelSettings& settings, std::int64_t n);
+/// Those of a sequence of n bases; none where no file is given. @throws as fold::parse_reactivities(),
+/// BadInput: another method
+std::vector<double> reactivities_of(const ModelSettings& settings, std::int64_t n);
+/// What they are as energies. @throws BadInput: another method, conversion
+fold::PseudoEnergies pseudo_of(const ModelSettings& settings, std::span<const double> reactivities);
 Json model_json(const ModelSettings& settings);
 Json folding_model_json(const ModelSettings& settings);  ///< also add_pair_options()
 

@@ -158,7 +158,8 @@ int run(Settings& s) {
     if (records.good.size() + records.bad != 1)
       throw BadInput(fmt::format("--shape {}: reactivities are of one sequence; {} has {}", s.reactivities,
                                  input_name(s.input), records.good.size() + records.bad));
-    if (!records.good.empty()) model.pseudo = pseudo_of(s, std::ssize(records.good.front().sequence));
+    if (!records.good.empty())
+      model.pseudo = pseudo_of(s, reactivities_of(s, std::ssize(records.good.front().sequence)));
   }
   std::string text = s.format == "tsv" ? "name\tposition\twild_type\tmutant\tenergy\tchange" : "";
   if (s.format == "tsv") text += s.structures ? "\tstructure\n" : "\n";

@@ -32,13 +32,18 @@ struct Model {
   /// Bases have to pair where the constraint has '(' and ')', with each other, and '|', with any; not '<' and
   /// '>', as in RNAfold.
   bool enforce_constraint = false;
+  /// G-quadruplexes form: four runs of 2 to 7 G with 1 to 15 bases between, outside of all pairs, in
+  /// multiloops, or alone within a pair. Dangles 0 or 2, linear sequences, pseudo-energies of stacks alone,
+  /// no enforced constraint; one that leaves pairs out says nothing of them, as in RNAfold.
+  bool quadruplexes = false;
   PseudoEnergies pseudo = {};  ///< of a sequence; what is folded with it has its length;
                                ///< with dangles 3 none of stacks
 };
 
 struct Folding {
-  std::string structure = {};  ///< dot-bracket, a letter a base
-  std::int32_t energy = 0;     ///< [0.01 kcal/mol]
+  /// Dot-bracket, a letter a base; '+' for the G of a quadruplex, '~' for its last, as RNAfold 2.8.
+  std::string structure = {};
+  std::int32_t energy = 0;  ///< [0.01 kcal/mol]
 };
 
 /// The secondary structure without pseudoknots whose free energy is least, by Zuker's recurrences: with
@@ -100,10 +105,11 @@ std::uint64_t bytes_to_fold(std::int64_t n);
 
 /// A loop of a structure, with its closing pair; bases are counted from 1.
 struct Loop {
-  enum class Kind { exterior, hairpin, interior, multi };
+  enum class Kind { exterior, hairpin, interior, multi, quadruplex };
   Kind kind = Kind::exterior;
-  std::int64_t i = 0, j = 0;  ///< the closing pair; 0, 0 of the exterior loop
-  std::int64_t p = 0, q = 0;  ///< the inner pair of an interior loop (stack, bulge); 0 else
+  std::int64_t i = 0, j = 0;  ///< the closing pair, or a quadruplex's ends; 0, 0 of the exterior loop
+  std::int64_t p = 0, q = 0;  ///< the inner pair of an interior loop (stack, bulge), or the ends of the
+                              ///< quadruplex alone within it; 0 else
   std::int32_t energy = 0;    ///< [0.01 kcal/mol]
 };
 
@@ -113,13 +119,16 @@ struct Evaluation {
 };
 
 /// The free energy of a given structure, loop by loop.
-/// @param structure  dot-bracket of the sequence's length
-/// @throws BadInput: as fold(); another letter than ( . ), brackets that do not match, bases that do not pair
-///         or lie too close (with their places, counted from 1), a loop that the model does not allow
+/// @param structure  dot-bracket of the sequence's length, with '+' for quadruplexes, whatever the model has;
+///         the last '+' of one may be '~'
+/// @throws BadInput: as fold(); another letter than ( . ) + ~, brackets that do not match, bases that do not
+///         pair or lie too close (with their places, counted from 1), a '+' that is of no quadruplex, a loop
+///         that the model does not allow
 Evaluation evaluate(std::string_view sequence, std::string_view structure, const Model& model = {});
 
-/// Partners of a dot-bracket structure, counted from 0; -1 where unpaired.
-/// @throws BadInput: another letter than ( . ), brackets that do not match (with the place, counted from 1)
+/// Partners of a dot-bracket structure, counted from 0; -1 where unpaired or in a quadruplex.
+/// @throws BadInput: another letter than ( . ) + ~, brackets that do not match (with the place, counted from
+/// 1)
 std::vector<std::int64_t> partners(std::string_view structure);
 
 }  // namespace warploom::fold
