@@ -184,6 +184,7 @@ int run(Settings& s) {
   }
   log(LogLevel::info, fmt::format("{} sequences, the longest of {} bases, which take {}", sequences.size(),
                                   longest, bytes_text(fold::bytes_to_fold(longest))));
+  const Device device = fold::device_for(sequences, model);
   const Stopwatch watch;
   const std::vector<fold::Folding> foldings =
       s.enforce ? fold_each(s, records, constraints, model) : fold::fold(sequences, model, {}, constraints);
@@ -210,6 +211,7 @@ int run(Settings& s) {
                       {"model", folding_model_json(s)},
                       {"records", std::move(list)},
                       {"skipped", {{"empty", records.empty}, {"refused", records.bad}}},
+                      {"device", name(device)},
                       {"seconds", seconds}});
   }
   if (!s.svg.empty() && !foldings.empty())

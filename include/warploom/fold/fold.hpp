@@ -80,6 +80,9 @@ Folding fold(std::string_view sequence, const Model& model = {}, const Run& run 
 std::vector<Folding> fold(std::span<const std::string> sequences, const Model& model = {},
                           const Run& run = {}, std::span<const std::string> constraints = {});
 
+/// Where fold() folds these. @throws BadInput, NoDevice: a GPU is named that is not there or does not do this
+Device device_for(std::span<const std::string> sequences, const Model& model = {}, const Run& run = {});
+
 inline constexpr std::int32_t kMostDelta = 10'000;  ///< of suboptimal() [0.01 kcal/mol]
 /// Every structure whose energy is at most `delta` [0.01 kcal/mol] above the least, each once, in no
 /// particular order.
