@@ -2,9 +2,40 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 namespace warploom::registration {
 namespace {
+
+class ImagesOnTheCpu final : public AffineImages {
+ public:
+  ImagesOnTheCpu(const Level& fixed, const Level& moving, Measure measure, int radius)
+      : finest_fixed_(fixed), finest_moving_(moving), measure_(measure), radius_(radius) {}
+
+  void coarsen(double spacing) override {
+    there_.reset(), back_.reset();
+    fixed_ = coarser(finest_fixed_, spacing), moving_ = coarser(finest_moving_, spacing);
+  }
+  const Level& fixed() override { return fixed_; }
+  const Level& moving() override { return moving_; }
+  AffineMeasure& there() override {
+    if (!there_) there_.emplace(fixed_, moving_, measure_, radius_);
+    return *there_;
+  }
+  AffineMeasure& back() override {
+    if (!back_) back_.emplace(moving_, fixed_, measure_, radius_);
+    return *back_;
+  }
+
+ private:
+  const Level &finest_fixed_, &finest_moving_;
+  Measure measure_;
+  int radius_;
+  Level fixed_, moving_;
+  std::optional<AffineObjective> there_, back_;
+};
+
+}  // namespace
 
 std::int64_t counted(const Level& level) {
   if (level.counts.empty()) return level.extents().voxels();
@@ -12,13 +43,31 @@ std::int64_t counted(const Level& level) {
          std::count(level.counts.begin(), level.counts.end(), std::uint8_t{0});
 }
 
-}  // namespace
+std::unique_ptr<AffineImages> images_on_the_cpu(const Level& fixed, const Level& moving, Measure measure,
+                                                int radius) {
+  return std::make_unique<ImagesOnTheCpu>(fixed, moving, measure, radius);
+}
 
 VoxelMap voxel_map(const Affine& affine, const Space& fixed, const Space& moving) {
   const Affine map = compose(compose(fixed.to_world, affine), inverse(moving.to_world));
   VoxelMap out{};
   for (std::size_t r = 0; r < 3; ++r)
     for (std::size_t c = 0; c < 4; ++c) out[r][c] = static_cast<float>(map[r][c]);
+  return out;
+}
+
+// Voxels of the moving image are to_moving * affine * voxels of the fixed one.
+Affine by_the_map(const std::array<double, 12>& moments, const Space& fixed, const Space& moving) {
+  const Affine to_moving = inverse(moving.to_world);
+  const Affine& from = fixed.to_world;
+  Affine out{};
+  for (std::size_t r = 0; r < 3; ++r)
+    for (std::size_t c = 0; c < 4; ++c)
+      for (std::size_t i = 0; i < 3; ++i)
+        for (std::size_t k = 0; k < 4; ++k) {
+          const double point = c < 3 ? from[c][k] : k == 3 ? 1.0 : 0.0;
+          out[r][c] += to_moving[i][r] * moments[4 * i + k] * point;
+        }
   return out;
 }
 
@@ -31,7 +80,7 @@ AffineObjective::AffineObjective(const Level& fixed, const Level& moving, Measur
       gradient_(3 * fixed.data.size()),
       counts_(fixed.data.size()) {}
 
-std::int64_t AffineObjective::overlap() const {
+std::int64_t AffineObjective::overlap() {
   return static_cast<std::int64_t>(counts_.size()) -
          std::count(counts_.begin(), counts_.end(), std::uint8_t{0});
 }
@@ -71,21 +120,17 @@ double AffineObjective::value(const Affine& affine, Affine* derivative) {
   for (const Sums& s : sums)
     for (std::size_t i = 0; i < total.size(); ++i) total[i] += s[i];
 
-  // By the map between worlds: voxels of the moving image are to_moving * affine * voxels of the fixed one.
-  const Affine to_moving = inverse(moving_.space.to_world);
-  const Affine& from = fixed_.space.to_world;
+  *derivative = by_the_map(total, fixed_.space, moving_.space);
   const double share = 1.0 / static_cast<double>(counted(fixed_));
-  for (std::size_t r = 0; r < 3; ++r)
-    for (std::size_t c = 0; c < 4; ++c) {
-      double sum = 0;
-      for (std::size_t i = 0; i < 3; ++i)
-        for (std::size_t k = 0; k < 4; ++k) {
-          const double point = c < 3 ? from[c][k] : k == 3 ? 1.0 : 0.0;
-          sum += to_moving[i][r] * total[4 * i + k] * point;
-        }
-      (*derivative)[r][c] = sum * share;
-    }
+  for (auto& row : *derivative)
+    for (double& v : row) v *= share;
   return value;
+}
+
+std::vector<double> AffineObjective::values(const std::vector<Affine>& maps) {
+  std::vector<double> out;
+  for (const Affine& map : maps) out.push_back(value(map));
+  return out;
 }
 
 double TwoSidedObjective::value(const Affine& affine, Affine* derivative) {

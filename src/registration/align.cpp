@@ -9,9 +9,9 @@
 #include <numeric>
 
 #include "core/doors.hpp"
-#include "registration/affine_objective.hpp"
 #include "registration/devices.hpp"
 #include "registration/motion.hpp"
+#include "registration/stages.hpp"
 #include "warploom/core/error.hpp"
 
 namespace warploom::registration {
@@ -199,23 +199,25 @@ bool better(const Candidate& a, const Candidate& b) { return a.value > b.value; 
 
 // Rigid starts, the best first; what the headers say and the middles of mass alone are among them in any
 // case.
-std::vector<Candidate> find_starts(AffineObjective& objective, const Level& fixed, const Level& moving,
-                                   AlignReport& report) {
+std::vector<Candidate> find_starts(AffineImages& images, AlignReport& report) {
+  const Level &fixed = images.fixed(), &moving = images.moving();
   const Point mass = middle_of_mass(fixed), to_mass = middle_of_mass(moving);
   const Point grid = middle_of_grid(fixed.space), to_grid = middle_of_grid(moving.space);
   const MotionModel about_mass(Motion::rigid, fixed.space, mass, 1),
       about_grid(Motion::rigid, fixed.space, grid, 1);
   constexpr Matrix3 kUnit{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
-  const auto valued = [&](const Affine& affine) { return Candidate{affine, objective.value(affine)}; };
-
-  std::vector<Candidate> chosen{valued(identity_affine()),
-                                valued(about_mass.map(kUnit, difference(to_mass, mass))),
-                                valued(about_grid.map(kUnit, difference(to_grid, grid)))};
-  report.before = chosen[0].value;
-  std::vector<Candidate> turned;
+  std::vector<Affine> starts{identity_affine(), about_mass.map(kUnit, difference(to_mass, mass)),
+                             about_grid.map(kUnit, difference(to_grid, grid))};
+  const auto told = static_cast<std::ptrdiff_t>(starts.size());
   for (const Matrix3& turn : turns_to_try(fixed.space))
-    turned.push_back(valued(about_mass.map(turn, difference(to_mass, mass))));
-  report.starts = static_cast<int>(chosen.size() + turned.size());
+    starts.push_back(about_mass.map(turn, difference(to_mass, mass)));
+  const std::vector<double> values = images.there().values(starts);
+  std::vector<Candidate> chosen;
+  for (std::size_t k = 0; k < starts.size(); ++k) chosen.push_back({starts[k], values[k]});
+  std::vector<Candidate> turned(chosen.begin() + told, chosen.end());
+  chosen.resize(static_cast<std::size_t>(told));
+  report.before = chosen[0].value;
+  report.starts = static_cast<int>(starts.size());
   std::stable_sort(turned.begin(), turned.end(), better);
   for (const Candidate& one : turned) {
     if (chosen.size() == kImproved) break;
@@ -240,25 +242,26 @@ std::string_view name(Motion motion) {
   return at_enumerator(kNames, motion, "the motion");
 }
 
-Alignment estimate_affine(const PlacedView& fixed_image, const PlacedView& moving_image,
-                          const AlignOptions& options) {
-  refuse_gpu(options.run, "affine maps are found");
-  const DeviceScope scope(options.run, "alignment", false);
+Alignment estimate_affine(const PlacedView& fixed, const PlacedView& moving, const AlignOptions& options) {
+  const DeviceScope scope(options.run, "alignment", runs_on_a_gpu(options));
+  const auto begin = std::chrono::steady_clock::now();
+  const Images images(fixed, options.fixed_mask, moving, options.moving_mask, scope.device().is_gpu(), 0);
+  Alignment out = align_levels(images.levels, options, images.device.get());
+  out.report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return out;
+}
+
+Alignment align_levels(const Levels& levels, const AlignOptions& options, DevicePair* device) {
   const auto begin = std::chrono::steady_clock::now();
   name(options.motion), name(options.measure);
   if (options.radius < 1 || options.radius > 8)
     throw BadInput(fmt::format("a radius of {} is out of range; it is from 1 to 8", options.radius));
-  const Level fixed = finest_level(fixed_image, options.fixed_mask, "the fixed image");
-  const Level moving = finest_level(moving_image, options.moving_mask, "the moving image");
-  if ((fixed.space.grid.nz == 1) != (moving.space.grid.nz == 1))
-    throw BadInput(fmt::format(
-        "the fixed image has {} slices and the moving one {}: an image in two dimensions cannot be registered with one in three",
-        fixed.space.grid.nz, moving.space.grid.nz));
   if (options.start) {
     check_affine(*options.start, "the start");
     if (io::determinant(*options.start) < 0) throw BadInput("the start mirrors: its determinant is negative");
   }
 
+  const Level &fixed = levels.fixed, &moving = levels.moving;
   const double finest = std::sqrt(smallest_spacing(fixed.space) * smallest_spacing(moving.space));
   const auto spacing = spacing_of(fixed.space.to_world);
   const double extent =
@@ -280,25 +283,28 @@ Alignment estimate_affine(const PlacedView& fixed_image, const PlacedView& movin
   const double reach = 0.4 * extent;
   const MotionModel model(options.motion, fixed.space, middle, reach),
       rigid(Motion::rigid, fixed.space, middle, reach);
+  const std::unique_ptr<AffineImages> images =
+      device != nullptr ? device->affine_images(options.radius, finest * std::exp2(last))
+                        : images_on_the_cpu(fixed, moving, options.measure, options.radius);
   for (bool first = true; resolution >= last; --resolution, first = false) {
     const double voxel = finest * std::exp2(resolution);
-    const Level coarse_fixed = coarser(fixed, voxel), coarse_moving = coarser(moving, voxel);
-    AffineObjective objective(coarse_fixed, coarse_moving, options.measure, options.radius);
+    images->coarsen(voxel);
+    AffineMeasure& there = images->there();
     if (first && options.start) {
-      out.report.before = objective.value(*options.start);
-      if (objective.overlap() == 0)
+      out.report.before = there.value(*options.start);
+      if (there.overlap() == 0)
         throw BadInput("with this start no voxel of the fixed image meets the moving one");
     } else if (first) {
-      candidates = find_starts(objective, coarse_fixed, coarse_moving, out.report);
-      Climb climb(objective, rigid, voxel, out.report.evaluations);
+      candidates = find_starts(*images, out.report);
+      Climb climb(there, rigid, voxel, out.report.evaluations);
       for (Candidate& c : candidates) c = climb.from(c.affine, 20);
     }
     if (first || resolution > last) {
-      Climb climb(objective, model, voxel, out.report.evaluations);
+      Climb climb(there, model, voxel, out.report.evaluations);
       for (Candidate& c : candidates) c = climb.from(c.affine, 40);
     }
     if (resolution == last) {
-      TwoSidedObjective both(coarse_fixed, coarse_moving, options.measure, options.radius);
+      TwoSidedObjective both(there, images->back());
       Climb climb(both, model, voxel, out.report.evaluations);
       for (Candidate& c : candidates) c = climb.from(c.affine, 40);
     }

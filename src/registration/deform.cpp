@@ -9,20 +9,18 @@
 
 #include "core/built_with_cuda.hpp"
 #include "core/doors.hpp"
-#include "registration/affine_objective.hpp"
 #include "registration/curvature.hpp"
 #include "registration/demons.hpp"
 #include "registration/devices.hpp"
 #include "registration/greedy.hpp"
 #include "registration/middle.hpp"
 #include "registration/positive_step.hpp"
+#include "registration/stages.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/registration/resample.hpp"
 
 namespace warploom::registration {
 namespace {
-
-constexpr double kLeastOfResult = 0.01;
 
 /// Why so: design 0013.
 std::vector<int> chosen_levels(DeformMethod method, bool in_a_plane) {
@@ -30,17 +28,27 @@ std::vector<int> chosen_levels(DeformMethod method, bool in_a_plane) {
   return {60, 60, 20};
 }
 
+/// Both images at about this resolution, where they are.
+std::unique_ptr<AffineImages> coarse_images(const Levels& levels, Measure measure, int radius, double voxel,
+                                            DevicePair* device) {
+  auto images = device != nullptr ? device->affine_images(radius, voxel)
+                                  : images_on_the_cpu(levels.fixed, levels.moving, measure, radius);
+  images->coarsen(voxel);
+  return images;
+}
+
 /// Why so: design 0013.
-double chosen_smoothing(const Level& fixed, const Level& moving, const Affine& affine,
-                        const DeformOptions& options) {
+double chosen_smoothing(const Levels& levels, const Affine& affine, const DeformOptions& options,
+                        DevicePair* device) {
   constexpr double kUsual = 0.5, kOfSlides = 1, kHardlyAlike = 0.6;
-  if (options.method != DeformMethod::greedy || options.measure != Measure::lncc || fixed.space.grid.nz > 1)
+  const Space& space = levels.fixed.space;
+  if (options.method != DeformMethod::greedy || options.measure != Measure::lncc || space.grid.nz > 1)
     return kUsual;
-  const double voxel = 4 * smallest_spacing(fixed.space);
-  const Level coarse_fixed = coarser(fixed, voxel), coarse_moving = coarser(moving, voxel);
-  TwoSidedObjective objective(coarse_fixed, coarse_moving, options.measure, options.radius);
+  const auto images =
+      coarse_images(levels, options.measure, options.radius, 4 * smallest_spacing(space), device);
   Affine unused{};
-  return objective.value(affine, &unused) < kHardlyAlike ? kOfSlides : kUsual;
+  return TwoSidedObjective(images->there(), images->back()).value(affine, &unused) < kHardlyAlike ? kOfSlides
+                                                                                                  : kUsual;
 }
 
 void check_options(const DeformOptions& o) {
@@ -114,11 +122,20 @@ void match_brightness(const Level& fixed, Level& moving, const Affine& affine) {
   for (float& value : moving.data) value = static_cast<float>((double(value) - mean[1]) * scale + mean[0]);
 }
 
-/// All resolutions. @returns u in voxels of the fixed image: the map is affine(x + u(x))
+/// All of it. @param device  has both images; null: they go there now
+FoundField deform_on_a_gpu(const Levels& levels, const Affine& affine, const DeformOptions& options,
+                           DeformReport& report, DevicePair* device) {
+  if (device != nullptr) return device->deform(affine, options, report);
+  if constexpr (kBuiltWithCuda)
+    return make_device_pair(source_of(levels.fixed), source_of(levels.moving),
+                            device_bytes_to_deform(levels.fixed.space.grid, levels.moving.space.grid))
+        ->deform(affine, options, report);
+  return {};
+}
+
+/// All resolutions on a CPU. @returns u in voxels of the fixed image: the map is affine(x + u(x))
 std::vector<float> improve_at_all(const Level& fixed, const Level& moving, const Affine& affine,
                                   const DeformOptions& options, DeformReport& report) {
-  if constexpr (kBuiltWithCuda)
-    if (report.device.is_gpu()) return deform_greedily_cuda(fixed, moving, affine, options, report);
   // The greedy method moves both images to the middle between them; the others move one all the way.
   if (options.method == DeformMethod::greedy)
     return deform_greedily_cpu(fixed, moving, affine, options, report);
@@ -153,6 +170,12 @@ void refuse_gpu(const Run& run, std::string_view what) {
                                name(wanted), what));
 }
 
+bool runs_on_a_gpu(const AlignOptions& options) {
+  if (options.measure == Measure::lncc) return kBuiltWithCuda;
+  refuse_gpu(options.run, fmt::format("affine maps by {} are found", name(options.measure)));
+  return false;
+}
+
 bool runs_on_a_gpu(const DeformOptions& options) {
   const bool lncc_or_ssd = options.measure == Measure::lncc || options.measure == Measure::ssd;
   if (options.method == DeformMethod::greedy && lncc_or_ssd) return kBuiltWithCuda;
@@ -163,47 +186,60 @@ bool runs_on_a_gpu(const DeformOptions& options) {
   return false;
 }
 
-Deformation estimate_deformation(const PlacedView& fixed_image, const PlacedView& moving_image,
-                                 const Affine& affine, const DeformOptions& asked) {
-  DeformOptions options = asked;
-  if (options.iterations.empty())
-    options.iterations = chosen_levels(options.method, fixed_image.image.grid.nz == 1);
-  check_options(options);
+Deformation estimate_deformation(const PlacedView& fixed, const PlacedView& moving, const Affine& affine,
+                                 const DeformOptions& options) {
   const DeviceScope scope(options.run, "registration", runs_on_a_gpu(options));
   const auto begin = std::chrono::steady_clock::now();
+  // Squared differences are of images of one brightness, which the host sees to.
+  const bool there_at_once = scope.device().is_gpu() && options.measure == Measure::lncc;
+  Images images(fixed, options.fixed_mask, moving, options.moving_mask, there_at_once,
+                device_bytes_to_deform(fixed.image.grid, moving.image.grid));
+  Deformation out =
+      deform_levels(images.levels, affine, options, scope.device(), images.device.get()).deformation;
+  out.report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return out;
+}
+
+FoundDeformation deform_levels(Levels& levels, const Affine& affine, const DeformOptions& asked, Device where,
+                               DevicePair* device) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Level& fixed = levels.fixed;
+  DeformOptions options = asked;
+  if (options.iterations.empty())
+    options.iterations = chosen_levels(options.method, fixed.space.grid.nz == 1);
+  check_options(options);
   check_affine(affine);
   if (io::determinant(affine) < 0) throw BadInput("the affine map mirrors: its determinant is negative");
-  const Level fixed = finest_level(fixed_image, options.fixed_mask, "the fixed image");
-  Level moving = finest_level(moving_image, options.moving_mask, "the moving image");
-  if ((fixed.space.grid.nz == 1) != (moving.space.grid.nz == 1))
-    throw BadInput(fmt::format(
-        "the fixed image has {} slices and the moving one {}: an image in two dimensions cannot be registered with one in three",
-        fixed.space.grid.nz, moving.space.grid.nz));
 
-  const Level small_fixed = coarser(fixed, 1e9), small_moving = coarser(moving, 1e9);
-  if (AffineObjective objective(small_fixed, small_moving, options.measure, 1);
-      (objective.value(affine), objective.overlap() == 0))
+  const auto small = coarse_images(levels, options.measure, 1, 1e9, device);
+  if (small->there().values({affine}), small->there().overlap() == 0)
     throw BadInput("with this affine map no voxel of the fixed image meets the moving one");
 
   if (options.method != DeformMethod::greedy || options.measure == Measure::ssd)
-    match_brightness(fixed, moving, affine);
+    match_brightness(fixed, levels.moving, affine);
 
-  if (!options.smooth_field) options.smooth_field = chosen_smoothing(fixed, moving, affine, options);
+  if (!options.smooth_field) options.smooth_field = chosen_smoothing(levels, affine, options, device);
 
-  Deformation out;
+  FoundDeformation all;
+  Deformation& out = all.deformation;
   out.report.smooth_field = *options.smooth_field;
-  out.report.device = scope.device();
+  out.report.device = where;
   out.report.levels = options.iterations;
-  out.field = in_the_world(improve_at_all(fixed, moving, affine, options, out.report), affine, fixed.space);
-  if (!options.allow_folds) {
-    // The composed map is interpolated anew, between its own values.
-    const StepLimit limit =
-        smooth_folds(fixed.space.grid, fixed.space.to_world, out.field.mm, kLeastOfResult);
-    out.report.smoothed_voxels += limit.limited;
-    if (limit.failing > 0) throw Internal(fmt::format("{} cells of the result still fold", limit.failing));
+  if (where.is_gpu()) {
+    all.found = deform_on_a_gpu(levels, affine, options, out.report, device);
+    out.field = {fixed.space, std::move(all.found.mm)};
+  } else {
+    out.field =
+        in_the_world(improve_at_all(fixed, levels.moving, affine, options, out.report), affine, fixed.space);
+    if (!options.allow_folds) {
+      const StepLimit limit =
+          smooth_folds(fixed.space.grid, fixed.space.to_world, out.field.mm, greedy::kLeastOfResult);
+      out.report.smoothed_voxels += limit.limited;
+      if (limit.failing > 0) throw Internal(fmt::format("{} cells of the result still fold", limit.failing));
+    }
   }
   out.report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return out;
+  return all;
 }
 
 }  // namespace warploom::registration

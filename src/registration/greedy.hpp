@@ -15,6 +15,9 @@ inline constexpr int kLookEvery = 10;
 /// The longest vector of a smoothed derivative is of the size of 1 where images differ. What is much shorter
 /// is rounding and stays so.
 inline constexpr float kShortest = 0.02F;
+/// What a cell of the result is to have left of its volume, where it is interpolated anew, between its own
+/// values.
+inline constexpr double kLeastOfResult = 0.01;
 /// So often what mends id + h may fold id - h, and the other way round.
 inline constexpr int kTurns = 20;
 /// Spacing of the k-th resolution [mm].
@@ -27,13 +30,5 @@ std::array<float, 3> force_weights(const Space& space);
 /// affine(x + u(x))
 std::vector<float> deform_greedily_cpu(const Level& fixed, const Level& moving, const Affine& affine,
                                        const DeformOptions& options, DeformReport& report);
-
-/// Starts CUDA on the current device, which takes tenths of a second; what goes wrong goes wrong again later.
-void wake_gpu();
-
-/// The same on the current device, in one stream, with one allocation: see deform_greedily().
-/// @throws BadInput (an extent above 2^20), OutOfMemory, Interrupted
-std::vector<float> deform_greedily_cuda(const Level& fixed, const Level& moving, const Affine& affine,
-                                        const DeformOptions& options, DeformReport& report);
 
 }  // namespace warploom::registration

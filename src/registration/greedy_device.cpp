@@ -1,9 +1,15 @@
 #include "registration/greedy_device.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <future>
+#include <numeric>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "core/cuda/memory.hpp"
 #include "registration/affine_objective.hpp"
@@ -11,6 +17,7 @@
 #include "registration/middle.hpp"
 #include "registration/positive_step.hpp"
 #include "registration/smooth.hpp"
+#include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
 
 namespace warploom::registration {
@@ -18,94 +25,33 @@ namespace {
 
 using namespace greedy;
 
-DeviceGrid device_grid(const Space& space) {
-  return {static_cast<int>(space.grid.nx), static_cast<int>(space.grid.ny), static_cast<int>(space.grid.nz)};
-}
-
-DeviceMap device_map(const VoxelMap& map) {
-  DeviceMap out{};
-  for (std::size_t r = 0; r < 3; ++r) std::ranges::copy(map[r], out.row[r]);
-  return out;
-}
-
-/// An image's resolutions on the device: the finest stays, the others are made from it.
-class Pyramid {
- public:
-  Pyramid(const Level& image, const std::vector<double>& spacings)
-      : image_(image), voxels_(image.extents().voxels()) {
-    for (const double spacing : spacings)
-      if (const int axis = axis_to_halve(image.space, spacing); axis >= 0)
-        halved_voxels_ = std::max(halved_voxels_, device_grid(halved(image.space, axis)).voxels());
-  }
-
-  void lay_out(Carver& carver) {
-    const bool masked = !image_.counts.empty();
-    data_ = carver.take<float>(voxels_);
-    counts_ = masked ? carver.take<std::uint8_t>(voxels_) : nullptr;
-    for (Buffer& buffer : buffers_)
-      buffer = {carver.take<float>(halved_voxels_),
-                masked ? carver.take<std::uint8_t>(halved_voxels_) : nullptr};
-  }
-
-  void upload(GreedyQueue& queue) const {
-    queue.upload(data_, image_.data.data(), sizeof(float) * static_cast<std::uint64_t>(voxels_));
-    if (counts_ != nullptr) queue.upload(counts_, image_.counts.data(), static_cast<std::uint64_t>(voxels_));
-  }
-
-  struct At {
-    Space space;
-    DeviceLevel level;
-  };
-  /// As coarser() has it. One at a time.
-  At coarser(GreedyQueue& queue, double spacing) const {
-    At at{image_.space, {data_, counts_, device_grid(image_.space)}};
-    std::size_t to = 0;
-    for (int axis = axis_to_halve(at.space, spacing); axis >= 0; axis = axis_to_halve(at.space, spacing)) {
-      at.space = halved(at.space, axis);
-      const Buffer& buffer = buffers_[to];
-      queue.halve({at.level, axis, buffer.data, buffer.counts, device_grid(at.space)});
-      at.level = {buffer.data, buffer.counts, device_grid(at.space)};
-      to = 1 - to;
-    }
-    return at;
-  }
-
- private:
-  struct Buffer {
-    float* data = nullptr;
-    std::uint8_t* counts = nullptr;
-  };
-  const Level& image_;
-  std::int64_t voxels_, halved_voxels_ = 0;
-  float* data_ = nullptr;
-  std::uint8_t* counts_ = nullptr;
-  std::array<Buffer, 2> buffers_;
-};
-
 class Greedy {
  public:
-  Greedy(GreedyQueue& queue, const Level& fixed, const Level& moving, const Affine& affine,
+  Greedy(GreedyQueue& queue, const DeviceImage& fixed, const DeviceImage& moving, const Affine& affine,
          const DeformOptions& options, DeformReport& report)
       : queue_(queue),
         options_(options),
         report_(report),
-        middle_(middle_of(fixed.space, moving.space, affine)),
+        affine_(affine),
+        middle_(middle_of(fixed.space(), moving.space(), affine)),
         spacings_(spacings(middle_.space, options)),
-        finest_(fixed.space),
-        fixed_(fixed, spacings_),
-        moving_(moving, spacings_) {
+        fixed_(fixed),
+        moving_(moving) {
     Carver size;
     lay_out(size);
     Carver memory(queue.allocate(size.used()));
     lay_out(memory);
-    fixed_.upload(queue);
-    moving_.upload(queue);
   }
 
-  std::vector<float> operator()() {
+  FoundField operator()() {
+    // Pages of the result are made while the device works.
+    const std::int64_t voxels_of_result = device_grid(fixed_.space()).voxels();
+    auto room = std::async(std::launch::async, [count = static_cast<std::size_t>(3 * voxels_of_result)] {
+      return std::vector<float>(count);
+    });
     for (std::size_t k = 0; k < spacings_.size(); ++k) {
-      const Pyramid::At fixed = fixed_.coarser(queue_, spacings_[k]),
-                        moving = moving_.coarser(queue_, spacings_[k]);
+      const DeviceImage::At fixed = fixed_.coarser(queue_, spacings_[k]),
+                            moving = moving_.coarser(queue_, spacings_[k]);
       const Space before = std::exchange(space_, registration::coarser(middle_.space, spacings_[k]));
       grid_ = device_grid(space_);
       if (k == 0)
@@ -115,15 +61,69 @@ class Greedy {
       if (options_.iterations[k] > 0) improve(fixed, moving, options_.iterations[k]);
       report_.iterations.push_back(options_.iterations[k]);
     }
-    const VoxelMap back = voxel_map(middle_.to_fixed, space_, finest_);
-    queue_.through_the_middle({h_, grid_, device_map(voxel_map(inverse(middle_.to_fixed), finest_, space_)),
-                               device_map(back), force_, device_grid(finest_)});
-    std::vector<float> out(3 * static_cast<std::size_t>(device_grid(finest_).voxels()));
-    queue_.download(out.data(), force_, sizeof(float) * out.size());
+    in_the_world();
+    FoundField out = look();
+    out.mm = room.get();
+    queue_.download(out.mm.data(), force_, sizeof(float) * out.mm.size());
     return out;
   }
 
  private:
+  /// The map of the fixed image's points, in the place of the force, without folds.
+  void in_the_world() {
+    const Space& fixed = fixed_.space();
+    MiddleArguments a{h_,
+                      grid_,
+                      device_map(voxel_map(inverse(middle_.to_fixed), fixed, space_)),
+                      device_map(voxel_map(middle_.to_fixed, space_, fixed)),
+                      {},
+                      {},
+                      force_,
+                      device_grid(fixed)};
+    const Affine to = compose(fixed.to_world, affine_);
+    for (std::size_t r = 0; r < 3; ++r)
+      std::ranges::copy(fixed.to_world[r], a.from[r]), std::ranges::copy(to[r], a.to[r]);
+    queue_.through_the_middle(a);
+    if (options_.allow_folds) return;
+    const auto [smoothed, failing] = smooth_folds(folds(force_, fixed, voxel_of(fixed), kLeastOfResult));
+    report_.smoothed_voxels += smoothed;
+    if (failing > 0) throw Internal(fmt::format("{} cells of the result still fold", failing));
+  }
+
+  FoundField look() {
+    const Space& fixed = fixed_.space();
+    const std::int64_t voxels = device_grid(fixed).voxels();
+    const std::size_t blocks = reducing_launch(voxels).blocks();
+    queue_.clear(counters_, sizeof(int));
+    queue_.look({device_grid(fixed), force_, voxel_of(fixed), parts_, counters_});
+    std::vector<double> parts(kLookParts * blocks);
+    queue_.download(parts.data(), parts_, sizeof(double) * parts.size());
+    const int failing = counted(counters_);
+    const auto row = [&](std::size_t k) { return std::span(parts).subspan(k * blocks, blocks); };
+    FoundField out;
+    const auto lengths = row(2);
+    out.mean = std::accumulate(lengths.begin(), lengths.end(), 0.0) / static_cast<double>(voxels);
+    out.largest = std::ranges::max(row(3));
+    if (failing > 0) return out;
+    const auto cells = [](std::int64_t n) { return std::max<std::int64_t>(n - 1, 1); };
+    const imaging::Grid& g = fixed.grid;
+    out.certificate = FoldCertificate{};
+    out.certificate->kind =
+        std::min({g.nx, g.ny, g.nz}) == 1 ? FoldCertificate::Kind::corners : FoldCertificate::Kind::bernstein;
+    out.certificate->smallest_determinant = std::ranges::min(row(1));
+    out.certificate->lower_bound = std::ranges::min(row(0));
+    out.certificate->cells = cells(g.nx) * cells(g.ny) * cells(g.nz);
+    return out;
+  }
+
+  static DeviceVoxel voxel_of(const Space& space) {
+    DeviceVoxel out{};
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      for (std::size_t c = 0; c < 3; ++c) out.edge[axis][c] = space.to_world[c][axis];
+    out.inverse_of_volume = 1 / io::determinant(space.to_world);
+    return out;
+  }
+
   static std::vector<double> spacings(const Space& space, const DeformOptions& options) {
     std::vector<double> out;
     for (std::size_t k = 0; k < options.iterations.size(); ++k) out.push_back(resolution(space, options, k));
@@ -131,15 +131,15 @@ class Greedy {
   }
 
   void lay_out(Carver& carver) {
-    fixed_.lay_out(carver), moving_.lay_out(carver);
     const std::int64_t voxels = device_grid(middle_.space).voxels();
     h_ = carver.take<float>(3 * voxels);
-    force_ =
-        carver.take<float>(3 * std::max(voxels, device_grid(finest_).voxels()));  // the result, in the end
+    force_ = carver.take<float>(
+        3 * std::max(voxels, device_grid(fixed_.space()).voxels()));  // the result, in the end
     warped_ = carver.take<float>(2 * voxels);
     counts_ = carver.take<std::uint8_t>(voxels);
-    statistics_ = carver.take<float>(5 * voxels);
-    std::int64_t parts = kReducingBlocks;
+    // Marks and means of folds in the end.
+    statistics_ = carver.take<float>(std::max(5 * voxels, 4 * device_grid(fixed_.space()).voxels()));
+    std::int64_t parts = kLookParts * kReducingBlocks;
     for (const double spacing : spacings_) {
       LnccArguments of{};
       of.grid = device_grid(registration::coarser(middle_.space, spacing)),
@@ -164,7 +164,7 @@ class Greedy {
     std::swap(h_, force_);
   }
 
-  void improve(const Pyramid::At& fixed, const Pyramid::At& moving, int iterations) {
+  void improve(const DeviceImage::At& fixed, const DeviceImage::At& moving, int iterations) {
     WarpArguments warp{grid_,
                        fixed.level,
                        moving.level,
@@ -237,52 +237,70 @@ class Greedy {
     return a;
   }
 
-  std::int64_t keep_positive() {
+  FoldArguments folds(float* displacement, const Space& space, const DeviceVoxel& voxel, double least) {
+    const DeviceGrid grid = device_grid(space);
     auto* const marks = reinterpret_cast<int*>(statistics_);
-    queue_.clear(marks, sizeof(int) * voxels());
-    FoldArguments a{grid_,     h_,           1, kLeastVolume, 1, marks, statistics_ + grid_.voxels(),
-                    counters_, counters_ + 1};
+    queue_.clear(marks, sizeof(int) * static_cast<std::uint64_t>(grid.voxels()));
+    return {grid,      displacement, voxel, false, 1, least, 1, marks, statistics_ + grid.voxels(),
+            counters_, counters_ + 1};
+  }
+
+  std::int64_t keep_positive() {
+    FoldArguments a = folds(h_, space_, {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, 1}, kLeastVolume);
+    a.in_voxels = true;
+    queue_.clear(a.failing, sizeof(int));
+    queue_.count_suspects(a);
+    if (counted(a.failing) == 0) return 0;
     std::int64_t changed = 0;
     for (int turn = 0; turn < kTurns; ++turn) {
       std::int64_t now = 0;
-      for (const float sign : {1.0F, -1.0F}) a.sign = sign, now += smooth_folds(a);
+      for (const float sign : {1.0F, -1.0F}) a.sign = sign, now += smooth_folds(a).limited;
       if (now == 0) break;
       changed += now;
     }
     return changed;
   }
 
+  int failing_cells(const FoldArguments& a) {
+    queue_.clear(a.failing, sizeof(int));
+    queue_.find_folds(a);
+    return counted(a.failing);
+  }
+
+  int counted(const int* counter) {
+    int count = 0;
+    queue_.download(&count, counter, sizeof count);
+    check_interrupt();
+    return count;
+  }
+
   /// As smooth_folds() of positive_step.hpp, but that all cells are looked at in each round: those that are
   /// far from what was smoothed were positive and are.
-  std::int64_t smooth_folds(FoldArguments a) {
+  StepLimit smooth_folds(FoldArguments a) {
     constexpr int kRounds = 100;
-    int round = 0;
+    int round = 0, failing = 0;
     for (; round < kRounds; ++round) {
       a.margin = 1 + round / 4;
-      queue_.clear(a.failing, sizeof(int));
-      queue_.find_folds(a);
-      int failing = 0;
-      queue_.download(&failing, a.failing, sizeof failing);
-      check_interrupt();
+      failing = failing_cells(a);
       if (failing == 0) break;
       queue_.smooth_folds(a);
     }
-    if (round == 0) return 0;
+    if (round == 0) return {};
+    if (failing > 0) failing = failing_cells(a);
     queue_.clear(a.smoothed, sizeof(int));
     queue_.count_smoothed(a);
-    int smoothed = 0;
-    queue_.download(&smoothed, a.smoothed, sizeof smoothed);
-    return smoothed;
+    return {counted(a.smoothed), failing};
   }
 
   GreedyQueue& queue_;
   const DeformOptions& options_;
   DeformReport& report_;
+  Affine affine_;
   Middle middle_;
   std::vector<double> spacings_;
-  Space finest_, space_{};
+  Space space_{};
   DeviceGrid grid_{};
-  Pyramid fixed_, moving_;
+  const DeviceImage &fixed_, &moving_;
   float *h_ = nullptr, *force_ = nullptr, *warped_ = nullptr, *statistics_ = nullptr;
   std::uint8_t* counts_ = nullptr;
   double *parts_ = nullptr, *sums_ = nullptr;
@@ -292,8 +310,8 @@ class Greedy {
 
 }  // namespace
 
-std::vector<float> deform_greedily(GreedyQueue& queue, const Level& fixed, const Level& moving,
-                                   const Affine& affine, const DeformOptions& options, DeformReport& report) {
+FoundField deform_greedily(GreedyQueue& queue, const DeviceImage& fixed, const DeviceImage& moving,
+                           const Affine& affine, const DeformOptions& options, DeformReport& report) {
   return Greedy(queue, fixed, moving, affine, options, report)();
 }
 

@@ -1,27 +1,11 @@
 #include "greedy_kernels.hpp"
+#include "greedy_lncc.cuh"
 #include "greedy_smooth.cuh"
 #include "greedy_voxels.cuh"
 #include "greedy_windows.cuh"
 
 namespace warploom::registration {
 namespace {
-
-/// Half a voxel beyond the outermost centres is the image's face; an axis of one voxel has no sides.
-__device__ bool inside(const float (&p)[3], const DeviceGrid& e) {
-  const int extent[3] = {e.nx, e.ny, e.nz};
-  bool in = true;
-#pragma unroll
-  for (int c = 0; c < 3; ++c)
-    in = in && (extent[c] == 1 || (p[c] >= -0.5F && p[c] <= static_cast<float>(extent[c]) - 0.5F));
-  return in;
-}
-
-__device__ bool masked_out(const float (&p)[3], const DeviceLevel& image) {
-  if (image.counts == nullptr) return false;
-  const DeviceGrid& e = image.grid;
-  const auto nearest = [](float v, int n) { return min(max(static_cast<int>(floorf(v + 0.5F)), 0), n - 1); };
-  return image.counts[e.at(nearest(p[0], e.nx), nearest(p[1], e.ny), nearest(p[2], e.nz))] == 0;
-}
 
 /// Central differences, one-sided at the border; none along an axis of one voxel.
 __device__ void put_force(const DeviceGrid& e, const float* fixed, const float* moving,
@@ -45,7 +29,7 @@ __device__ float window_size(int at, int radius, int count) {
 
 /// measure_lncc.cpp has the formulas.
 struct StatisticsPass {
-  static constexpr int kHeight = kTileHeight, kValues = 2, kSums = 5;
+  static constexpr int kValues = 2, kSums = 5, kFiles = 1, kEach = 5;
   const LnccArguments& a;
   int radius;
   float total = 0;
@@ -57,6 +41,20 @@ struct StatisticsPass {
     const std::int64_t at = e.at(x, y, z);
     values[0] = a.warped[at], values[1] = a.warped[at + e.voxels()];
   }
+  __device__ void read(const RowReader& reader, int, std::int64_t row, bool there, int x,
+                       float4 (&sums)[5]) const {
+    const float* from = a.warped + (there ? row : 0);
+    float i[8], j[8], product[8];
+    reader.read(from, there, x - 2, i);
+    reader.read(from + a.grid.voxels(), there, x - 2, j);
+    const auto of_products = [&](const float(&v)[8], const float(&w)[8]) {
+#pragma unroll
+      for (int k = 0; k < 8; ++k) product[k] = v[k] * w[k];
+      return sums_of_five(product);
+    };
+    sums[0] = sums_of_five(i), sums[1] = sums_of_five(j);
+    sums[2] = of_products(i, i), sums[3] = of_products(j, j), sums[4] = of_products(i, j);
+  }
   __device__ static void add(const float (&v)[2], int, float (&sums)[5]) {
     sums[0] += v[0], sums[1] += v[1], sums[2] += v[0] * v[0], sums[3] += v[1] * v[1], sums[4] += v[0] * v[1];
   }
@@ -66,48 +64,47 @@ struct StatisticsPass {
     const std::int64_t at = e.at(x, y, z), voxels = e.voxels();
     const float n =
         window_size(x, radius, e.nx) * window_size(y, radius, e.ny) * window_size(z, radius, e.nz);
-    const float mean_i = s[0] / n, mean_j = s[1] / n;
+    const float one = 1 / n, mean_i = s[0] * one, mean_j = s[1] * one;
     const float noise = n * a.floor, covariance = s[4] - s[0] * mean_j + noise;
     const float b = fmaxf(s[2] - s[0] * mean_i, 0.0F) + noise;
     const float c = fmaxf(s[3] - s[1] * mean_j, 0.0F) + noise;
-    const float counted = a.counts[at] != 0 ? 1.0F : 0.0F, share = covariance / (b * c) * counted;
-    const float squared = covariance * share, of_c = squared / c, of_b = squared / b;
+    // Variances are of order n and not below .001 n: their product is far from the ends of what floats hold.
+    const float of_both = 1 / (b * c), one_of_b = c * of_both, one_of_c = b * of_both;
+    const float counted = a.counts[at] != 0 ? 1.0F : 0.0F, share = covariance * of_both * counted;
+    const float squared = covariance * share, of_c = squared * one_of_c, of_b = squared * one_of_b;
     float* out = a.statistics + at;
     out[0] = share, out[voxels] = of_c, out[2 * voxels] = of_b;
     out[3 * voxels] = share * mean_i - of_c * mean_j;
     out[4 * voxels] = share * mean_j - of_b * mean_i;
-    total += squared + (1 - counted) * noise / b;
+    total += squared + (1 - counted) * noise * one_of_b;
   }
 };
 
-struct ForcePass {
-  static constexpr int kHeight = kForceHeight, kValues = 5, kSums = 5;
-  const LnccArguments& a;
-
-  __device__ void read(int x, int y, int z, float (&values)[5]) const {
-    const DeviceGrid& e = a.grid;
-    const bool there = x >= 0 && y >= 0 && z >= 0 && x < e.nx && y < e.ny && z < e.nz;
-    const float* from = a.statistics + (there ? e.at(x, y, z) : 0);
-#pragma unroll
-    for (int s = 0; s < 5; ++s) values[s] = there ? from[s * e.voxels()] : 0.0F;
-  }
-  __device__ static void add(const float (&v)[5], int, float (&sums)[5]) {
-#pragma unroll
-    for (int s = 0; s < 5; ++s) sums[s] += v[s];
-  }
-  __device__ static float weight(int, int) { return 1; }
+struct ForcePass : StatisticSums {
   __device__ void use(int x, int y, int z, const float (&s)[5]) const {
     const float *fixed = a.warped, *moving = fixed + a.grid.voxels();
-    const std::int64_t at = a.grid.at(x, y, z);
+    const DeviceGrid& e = a.grid;
+    const std::int64_t at = e.at(x, y, z);
     const float i = fixed[at], j = moving[at];
-    put_force(a.grid, fixed, moving, a.weight, x, y, z, 2 * (j * s[0] - i * s[2] - s[4]),
-              2 * (i * s[0] - j * s[1] - s[3]), a.force);
+    const float d_fixed = 2 * (j * s[0] - i * s[2] - s[4]), d_moving = 2 * (i * s[0] - j * s[1] - s[3]);
+    if (x > 0 && y > 0 && z > 0 && x + 1 < e.nx && y + 1 < e.ny && z + 1 < e.nz) {
+      const float *f = fixed + at, *m = moving + at;
+      float* to = a.force + at;
+      const std::int64_t plane = e.plane();
+      const auto along = [&](std::int64_t step, float half) {
+        return half * (d_moving * (m[step] - m[-step]) - d_fixed * (f[step] - f[-step]));
+      };
+      to[0] = along(1, a.weight[0] / 2), to[e.voxels()] = along(e.nx, a.weight[1] / 2);
+      to[2 * e.voxels()] = along(plane, a.weight[2] / 2);
+      return;
+    }
+    put_force(e, fixed, moving, a.weight, x, y, z, d_fixed, d_moving, a.force);
   }
 };
 
 template <bool kTwo>
 struct SmoothPass {
-  static constexpr int kHeight = kTileHeight, kValues = kTwo ? 2 : 1, kSums = 1;
+  static constexpr int kValues = kTwo ? 2 : 1, kSums = 1;
   const SmoothArguments& a;
   std::int64_t component;
   float scale;
@@ -133,26 +130,29 @@ struct SmoothPass {
 
 }  // namespace
 
-/// Launch: voxel_launch().
-__global__ void __launch_bounds__(kVoxelThreads) warp_images(const WarpArguments a) {
-  const std::int64_t at = own_voxel(), voxels = a.grid.voxels();
-  if (at >= voxels) return;
-  const Voxel v(at, a.grid);
-  const auto x = static_cast<float>(v.x), y = static_cast<float>(v.y), z = static_cast<float>(v.z);
-  const float h[3] = {a.h[at], a.h[at + voxels], a.h[at + 2 * voxels]};
-  float p[3], q[3];
+/// Launch: tile_launch().
+__global__ void __launch_bounds__(kTileThreads) warp_images(const WarpArguments a) {
+  const TileColumn own(a.grid);
+  const std::int64_t plane = a.grid.plane(), voxels = a.grid.voxels();
+  const auto x = static_cast<float>(own.x), y = static_cast<float>(own.y);
+  std::int64_t at = a.grid.at(own.x, own.y, own.z_from);
+  for (int plane_of = own.z_from; plane_of < own.z_to; ++plane_of, at += plane) {
+    const auto z = static_cast<float>(plane_of);
+    const float h[3] = {a.h[at], a.h[at + voxels], a.h[at + 2 * voxels]};
+    float p[3], q[3];
 #pragma unroll
-  for (int r = 0; r < 3; ++r) {
-    const float(&m)[4] = a.to_fixed.row[r], (&n)[4] = a.to_moving.row[r];
-    p[r] = (m[1] * y + m[2] * z + m[3]) + m[0] * x - (m[0] * h[0] + m[1] * h[1] + m[2] * h[2]);
-    q[r] = (n[1] * y + n[2] * z + n[3]) + n[0] * x + (n[0] * h[0] + n[1] * h[1] + n[2] * h[2]);
+    for (int r = 0; r < 3; ++r) {
+      const float(&m)[4] = a.to_fixed.row[r], (&n)[4] = a.to_moving.row[r];
+      p[r] = (m[1] * y + m[2] * z + m[3]) + m[0] * x - (m[0] * h[0] + m[1] * h[1] + m[2] * h[2]);
+      q[r] = (n[1] * y + n[2] * z + n[3]) + n[0] * x + (n[0] * h[0] + n[1] * h[1] + n[2] * h[2]);
+    }
+    const Between there(a.fixed.grid, p), other(a.moving.grid, q);
+    a.warped[at] = there.mean(a.fixed.data);
+    a.warped[at + voxels] = other.mean(a.moving.data);
+    const bool counts = inside(p, a.fixed.grid) && inside(q, a.moving.grid) && !masked_out(p, a.fixed) &&
+                        !masked_out(q, a.moving);
+    a.counts[at] = counts ? 1 : 0;
   }
-  const Between there(a.fixed.grid, p), other(a.moving.grid, q);
-  a.warped[at] = there.mean(a.fixed.data);
-  a.warped[at + voxels] = other.mean(a.moving.data);
-  const bool counts = inside(p, a.fixed.grid) && inside(q, a.moving.grid) && !masked_out(p, a.fixed) &&
-                      !masked_out(q, a.moving);
-  a.counts[at] = counts ? 1 : 0;
 }
 
 /// Sums over windows of both images and what local correlation's derivative needs of them. Launch:
@@ -162,17 +162,17 @@ __global__ void __launch_bounds__(kTileThreads, 3) lncc_statistics(const LnccArg
   __shared__ double scratch[kTileThreads / 32];
   StatisticsPass pass{a, kRadius == kAnyRadius ? a.radius : kRadius};
   const int z = static_cast<int>(blockIdx.z) * a.planes;
-  for_windows<kRadius>(pass, a.grid, a.radius, z, min(z + a.planes, a.grid.nz));
+  for_lncc<kRadius>(pass, a, z, min(z + a.planes, a.grid.nz));
   const double sum = block_sum(static_cast<double>(pass.total), scratch);
   if (threadIdx.x == 0) a.parts[(blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x] = sum;
 }
 
-/// Sums of these over windows, the derivative, and the force. Launch: lncc_force_launch().
+/// Sums of these over windows, the derivative, and the force. Launch: lncc_launch().
 template <int kRadius>
-__global__ void __launch_bounds__(kTileThreads, 2) lncc_force(const LnccArguments a) {
-  ForcePass pass{a};
+__global__ void __launch_bounds__(kTileThreads, 3) lncc_force(const LnccArguments a) {
+  const ForcePass pass{{a}};
   const int z = static_cast<int>(blockIdx.z) * a.planes;
-  for_windows<kRadius>(pass, a.grid, a.radius, z, min(z + a.planes, a.grid.nz));
+  for_lncc<kRadius>(pass, a, z, min(z + a.planes, a.grid.nz));
 }
 
 /// Launch: reducing_launch().
@@ -202,7 +202,7 @@ __global__ void __launch_bounds__(kTileThreads, 3) smooth_field(const SmoothArgu
   const std::int64_t component = static_cast<int>(blockIdx.z) / parts * a.grid.voxels();
   if constexpr (kRadius == kAnyRadius) {
     SmoothPass<kTwo> pass{a, component, scale};
-    for_windows<kAnyRadius>(pass, a.grid, a.radius, z, end);
+    for_windows(pass, a.grid, a.radius, z, end);
   } else {
     smooth_tile<kRadius, kTwo>(a, component, scale, z, end);
   }
@@ -235,13 +235,13 @@ __global__ void __launch_bounds__(kVoxelThreads)
 }
 
 cudaError_t launch_warp(const WarpArguments& a, cudaStream_t stream) {
-  return launch(warp_images, voxel_launch(a.grid.voxels()), stream, a);
+  return launch(warp_images, tile_launch(a.grid), stream, a);
 }
 cudaError_t launch_lncc(const LnccArguments& a, cudaStream_t stream) {
   return launch(a.radius == 2 ? lncc_statistics<2> : lncc_statistics<kAnyRadius>, lncc_launch(a), stream, a);
 }
 cudaError_t launch_lncc_force(const LnccArguments& a, cudaStream_t stream) {
-  return launch(a.radius == 2 ? lncc_force<2> : lncc_force<kAnyRadius>, lncc_force_launch(a), stream, a);
+  return launch(a.radius == 2 ? lncc_force<2> : lncc_force<kAnyRadius>, lncc_launch(a), stream, a);
 }
 cudaError_t launch_ssd_force(const SsdArguments& a, cudaStream_t stream) {
   return launch(ssd_force, reducing_launch(a.grid.voxels()), stream, a);

@@ -78,6 +78,13 @@ struct SmoothArguments {
   float* out;
 };
 
+/// An image's values, in place, by Brightness::of().
+struct NormaliseArguments {
+  float* data;
+  std::int64_t voxels;
+  double mean, deviation;
+};
+
 struct HalveArguments {
   DeviceLevel from;
   int axis;
@@ -96,20 +103,30 @@ struct RefineArguments {
   DeviceGrid grid;
 };
 
-/// out(x) = 2 back(h(y)) at the y for which y - h(y) is where `map` takes x.
+/// A voxel's edges along x, y and z [mm, or voxels of a grid], and one over its volume, with its sign.
+struct DeviceVoxel {
+  double edge[3][3];
+  double inverse_of_volume;
+};
+
+/// With u(x) = 2 back(h(y)) at the y for which y - h(y) is where `map` takes x: out(x) = to(x + u(x)) -
+/// from(x).
 struct MiddleArguments {
   const float* h;
   DeviceGrid grid;
-  DeviceMap map;   ///< of `fixed`'s voxels to those of the grid
-  DeviceMap back;  ///< its inverse; vectors are turned by it
-  float* out;      ///< on the grid `fixed`
+  DeviceMap map;                ///< of `fixed`'s voxels to those of the grid
+  DeviceMap back;               ///< its inverse; vectors are turned by it
+  double from[3][4], to[3][4];  ///< of `fixed`'s voxels to the fixed and the moving image's world
+  float* out;                   ///< on the grid `fixed` [mm]
   DeviceGrid fixed;
 };
 
-/// For the look for folds of id + sign h.
+/// For the look for folds of id + sign h, or of a displacement in mm.
 struct FoldArguments {
   DeviceGrid grid;
   float* h;
+  DeviceVoxel voxel;
+  bool in_voxels;  ///< what `voxel` is then a unit cube
   float sign;
   double least;   ///< what a cell is to have left of its volume
   int margin;     ///< voxels so far around a cell are smoothed with it
@@ -126,12 +143,14 @@ struct LaunchShape {
   unsigned blocks() const { return grid[0] * grid[1] * grid[2]; }
 };
 
-/// Passes over windows go through planes in tiles of so many voxels; that of the force in lower ones, since
-/// it keeps planes of five values in registers.
-inline constexpr int kTileWidth = 32, kTileHeight = 16, kForceHeight = 8, kTileThreads = 256;
+/// Passes over windows go through planes in tiles of so many voxels.
+inline constexpr int kTileWidth = 32, kTileHeight = 16, kTileThreads = 256;
 inline constexpr unsigned kVoxelThreads = 256, kReducingBlocks = 1024;
 
-constexpr unsigned pieces(std::int64_t extent, std::int64_t piece) {
+/// Passes without windows have columns of so many planes, and rows of a tile for each thread's one.
+inline constexpr int kTileRows = kTileThreads / kTileWidth, kColumnPlanes = 8;
+
+__host__ __device__ constexpr unsigned pieces(std::int64_t extent, std::int64_t piece) {
   return static_cast<unsigned>((extent + piece - 1) / piece);
 }
 
@@ -147,19 +166,24 @@ inline int window_planes(const DeviceGrid& grid) { return planes_of_block(grid, 
 inline int smoothing_planes(const DeviceGrid& grid) { return planes_of_block(grid, 3, 16, 128, 512); }
 
 /// @param sums  over windows, at once
-constexpr LaunchShape window_launch(const DeviceGrid& grid, int height, int radius, int planes, int sums,
+constexpr LaunchShape window_launch(const DeviceGrid& grid, int radius, int planes, int sums,
                                     int components) {
-  const int wide = kTileWidth + 2 * radius, high = height + 2 * radius;
-  return {{pieces(grid.nx, kTileWidth), pieces(grid.ny, height),
+  const int wide = kTileWidth + 2 * radius, high = kTileHeight + 2 * radius;
+  return {{pieces(grid.nx, kTileWidth), pieces(grid.ny, kTileHeight),
            pieces(grid.nz, planes) * static_cast<unsigned>(components)},
           kTileThreads,
-          static_cast<unsigned>(sizeof(float)) * static_cast<unsigned>(sums * wide * (high + height))};
+          static_cast<unsigned>(sizeof(float)) * static_cast<unsigned>(sums * wide * (high + kTileHeight))};
 }
 // The widest windows of local correlation need no more than every block may have.
-static_assert(window_launch({64, 64, 64}, kTileHeight, 8, 8, 5, 1).shared + 1024 <= 48 << 10);
+static_assert(window_launch({64, 64, 64}, 8, 8, 5, 1).shared + 1024 <= 48 << 10);
 
 inline LaunchShape voxel_launch(std::int64_t voxels) {
   return {{pieces(voxels, kVoxelThreads), 1, 1}, kVoxelThreads, 0};
+}
+inline LaunchShape tile_launch(const DeviceGrid& grid) {
+  return {{pieces(grid.nx, kTileWidth) * pieces(grid.ny, kTileRows) * pieces(grid.nz, kColumnPlanes), 1, 1},
+          kTileThreads,
+          0};
 }
 /// Of kernels that add something up over all voxels.
 inline LaunchShape reducing_launch(std::int64_t voxels) {
@@ -167,17 +191,19 @@ inline LaunchShape reducing_launch(std::int64_t voxels) {
   if (shape.grid[0] > kReducingBlocks) shape.grid[0] = kReducingBlocks;
   return shape;
 }
+/// Of statistics and of what is made from them. Windows of radius 2 have two planes of a tile and of the rows
+/// around it in shared memory, summed along x.
 inline LaunchShape lncc_launch(const LnccArguments& a) {
-  return window_launch(a.grid, kTileHeight, a.radius, a.planes, 5, 1);
-}
-inline LaunchShape lncc_force_launch(const LnccArguments& a) {
-  return window_launch(a.grid, kForceHeight, a.radius, a.planes, 5, 1);
+  LaunchShape shape = window_launch(a.grid, a.radius, a.planes, 5, 1);
+  if (a.radius == 2) shape.shared = 2 * 5 * (kTileHeight + 4) * kTileWidth * sizeof(float);
+  return shape;
 }
 inline LaunchShape smooth_launch(const SmoothArguments& a) {
-  LaunchShape shape = window_launch(a.grid, kTileHeight, a.radius, a.planes, 1, 3);
-  const int high = kTileHeight + 2 * a.radius;  // a tile, and its rows summed along x
-  shape.shared =
-      static_cast<unsigned>(sizeof(float)) * static_cast<unsigned>(high * (2 * kTileWidth + 2 * a.radius));
+  LaunchShape shape = window_launch(a.grid, a.radius, a.planes, 1, 3);
+  const int high = kTileHeight + 2 * a.radius;  // two tiles, and their rows summed along x
+  const auto bytes = static_cast<unsigned>(sizeof(float)) *
+                     static_cast<unsigned>(2 * high * (2 * kTileWidth + 2 * a.radius));
+  if (a.radius == 2 || a.radius == 6) shape.shared = bytes;
   return shape;
 }
 
@@ -191,10 +217,13 @@ cudaError_t launch_longest(const float* field, std::int64_t voxels, unsigned* lo
 /// *sum = scale times the sum of `parts`, in a fixed order.
 cudaError_t launch_add_up(const double* parts, int count, double scale, double* sum, cudaStream_t stream);
 
+cudaError_t launch_normalise(const NormaliseArguments& arguments, cudaStream_t stream);
 cudaError_t launch_halve(const HalveArguments& arguments, cudaStream_t stream);
 cudaError_t launch_refine(const RefineArguments& arguments, cudaStream_t stream);
 cudaError_t launch_through_the_middle(const MiddleArguments& arguments, cudaStream_t stream);
 
+/// Counts cells of id + h and of id - h that may not be positive; marks nothing.
+cudaError_t launch_count_suspects(const FoldArguments& arguments, cudaStream_t stream);
 /// Marks and counts what is around cells that are not proved positive.
 cudaError_t launch_find_folds(const FoldArguments& arguments, cudaStream_t stream);
 /// Replaces what is marked by means over neighbours.

@@ -5,6 +5,15 @@
 #include "greedy_voxels.cuh"
 
 namespace warploom::registration {
+/// Launch: voxel_launch().
+__global__ void __launch_bounds__(kVoxelThreads) normalise(const NormaliseArguments a) {
+  const std::int64_t at = own_voxel();
+  if (at >= a.voxels) return;
+  const float value = a.data[at];
+  a.data[at] =
+      isfinite(value) ? static_cast<float>((static_cast<double>(value) - a.mean) / a.deviation) : 0.0F;
+}
+
 /// Even extents by (1 3 3 1)/8, odd ones by (1 8 14 8 1)/32, as pyramid.cpp does. Launch: voxel_launch(to).
 __global__ void __launch_bounds__(kVoxelThreads) halve(const HalveArguments a) {
   const std::int64_t own = own_voxel();
@@ -74,13 +83,26 @@ __global__ void __launch_bounds__(kVoxelThreads) through_the_middle(const Middle
     }
     if (change < 1e-4F) break;
   }
+  double u[3];
 #pragma unroll
   for (int r = 0; r < 3; ++r) {
     const float(&m)[4] = a.back.row[r];
-    a.out[own + r * voxels] = 2 * (m[0] * e[0] + m[1] * e[1] + m[2] * e[2]);
+    u[r] = static_cast<double>(2 * (m[0] * e[0] + m[1] * e[1] + m[2] * e[2]));
+  }
+#pragma unroll
+  for (int r = 0; r < 3; ++r) {
+    const double(&to)[4] = a.to[r], (&from)[4] = a.from[r];
+    const double at_voxel[3] = {static_cast<double>(v.x), static_cast<double>(v.y), static_cast<double>(v.z)};
+    const double there = to[0] * at_voxel[0] + to[1] * at_voxel[1] + to[2] * at_voxel[2] + to[3];
+    const double here = from[0] * at_voxel[0] + from[1] * at_voxel[1] + from[2] * at_voxel[2] + from[3];
+    const double by = to[0] * u[0] + to[1] * u[1] + to[2] * u[2];
+    a.out[own + r * voxels] = static_cast<float>((there - here) + by);
   }
 }
 
+cudaError_t launch_normalise(const NormaliseArguments& a, cudaStream_t stream) {
+  return launch(normalise, voxel_launch(a.voxels), stream, a);
+}
 cudaError_t launch_halve(const HalveArguments& a, cudaStream_t stream) {
   return launch(halve, voxel_launch(a.to.voxels()), stream, a);
 }

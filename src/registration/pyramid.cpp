@@ -61,7 +61,7 @@ double smallest_spacing(const Space& space) {
   return smallest == 0 ? spacing[0] : smallest;
 }
 
-Level finest_level(const PlacedView& image, const imaging::Mask& mask, const char* what) {
+Brightness brightness_of(const PlacedView& image, const imaging::Mask& mask, const char* what) {
   image.check(what);
   const std::span<const float> values = image.image.data;
   if (image.image.channels != 1)
@@ -79,25 +79,22 @@ Level finest_level(const PlacedView& image, const imaging::Mask& mask, const cha
         fmt::format("{} has {} voxels; at most 2^31 are registered: resample it to larger voxels first", what,
                     values.size()));
 
-  Level level{image.space(), {}, {}};
   struct Of {
     std::size_t counted = 0, finite = 0;
     double sum = 0, squares = 0;
   };
   std::vector<Of> planes(static_cast<std::size_t>(image.image.grid.nz));
   const std::size_t plane = values.size() / planes.size();
-  const auto for_planes = [&](const auto& body) {
-    parallel_for(static_cast<std::int64_t>(planes.size()), [&](std::int64_t z) {
-      Of& of = planes[static_cast<std::size_t>(z)];
-      const std::size_t from = static_cast<std::size_t>(z) * plane;
-      for (std::size_t i = from; i < from + plane; ++i) body(i, of);
-    });
-  };
-  for_planes([&](std::size_t i, Of& of) {
-    if (!std::isfinite(values[i])) return;
-    ++of.finite;
-    if (!mask.empty() && mask[i] == 0) return;
-    ++of.counted, of.sum += double(values[i]), of.squares += double(values[i]) * double(values[i]);
+  parallel_for(static_cast<std::int64_t>(planes.size()), [&](std::int64_t z) {
+    Of of;
+    const std::size_t from = static_cast<std::size_t>(z) * plane;
+    for (std::size_t i = from; i < from + plane; ++i) {
+      if (!std::isfinite(values[i])) continue;
+      ++of.finite;
+      if (!mask.empty() && mask[i] == 0) continue;
+      ++of.counted, of.sum += double(values[i]), of.squares += double(values[i]) * double(values[i]);
+    }
+    planes[static_cast<std::size_t>(z)] = of;
   });
   auto [counted, finite, sum, squares] = Of{};
   for (const Of& of : planes)
@@ -109,13 +106,33 @@ Level finest_level(const PlacedView& image, const imaging::Mask& mask, const cha
   if (!(deviation > 1e-6 * std::abs(mean)) || !std::isfinite(deviation))
     throw BadInput(fmt::format("{} has the value {:g} everywhere: there is nothing to align", what, mean));
 
-  level.data.resize(values.size());
-  if (counted != values.size()) level.counts.assign(values.size(), 1);
-  for_planes([&](std::size_t i, const Of&) {
-    const bool counts = std::isfinite(values[i]) && (mask.empty() || mask[i] != 0);
-    if (!counts) level.counts[i] = 0;
-    level.data[i] =
-        std::isfinite(values[i]) ? static_cast<float>((double(values[i]) - mean) / deviation) : 0.0F;
+  return {mean, deviation, counted == values.size()};
+}
+
+std::vector<std::uint8_t> counts_of(const PlacedView& image, const imaging::Mask& mask,
+                                    const Brightness& brightness) {
+  std::vector<std::uint8_t> out;
+  if (brightness.all_count) return out;
+  const std::span<const float> values = image.image.data;
+  out.resize(values.size());
+  const std::size_t planes = static_cast<std::size_t>(image.image.grid.nz), plane = values.size() / planes;
+  parallel_for(static_cast<std::int64_t>(planes), [&](std::int64_t z) {
+    const std::size_t from = static_cast<std::size_t>(z) * plane;
+    for (std::size_t i = from; i < from + plane; ++i)
+      out[i] = std::isfinite(values[i]) && (mask.empty() || mask[i] != 0) ? 1 : 0;
+  });
+  return out;
+}
+
+Level finest_level(const PlacedView& image, const imaging::Mask& mask, const char* what) {
+  const Brightness brightness = brightness_of(image, mask, what);
+  const std::span<const float> values = image.image.data;
+  Level level{image.space(), std::vector<float>(values.size()), counts_of(image, mask, brightness)};
+  const std::int64_t planes = image.image.grid.nz, plane = static_cast<std::int64_t>(values.size()) / planes;
+  parallel_for(planes, [&](std::int64_t z) {
+    const auto from = static_cast<std::size_t>(z * plane);
+    for (std::size_t i = from; i < from + static_cast<std::size_t>(plane); ++i)
+      level.data[i] = brightness.of(values[i]);
   });
   return level;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <vector>
 
 #include "registration/loops.hpp"
@@ -14,6 +15,21 @@ struct Level {
   std::vector<std::uint8_t> counts;  ///< empty: all voxels count
   GridSize extents() const { return {space.grid.nx, space.grid.ny, space.grid.nz}; }
 };
+
+/// What brings the values of an image that count to mean 0 and standard deviation 1.
+struct Brightness {
+  double mean = 0, deviation = 1;
+  bool all_count = true;
+  float of(float value) const {
+    return std::isfinite(value) ? static_cast<float>((double(value) - mean) / deviation) : 0.0F;
+  }
+};
+/// @throws as finest_level(), which says what counts
+Brightness brightness_of(const PlacedView& image, const imaging::Mask& mask, const char* what);
+
+/// Voxels that count: a byte each; empty where all do.
+std::vector<std::uint8_t> counts_of(const PlacedView& image, const imaging::Mask& mask,
+                                    const Brightness& brightness);
 
 /// The image as a level: finite values brought to mean 0 and standard deviation 1, of the voxels that count;
 /// others (NaN, infinities, outside of the mask) do not count. @throws BadInput (several channels; a slice

@@ -7,12 +7,14 @@
 #include <chrono>
 #include <cmath>
 #include <future>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/built_with_cuda.hpp"
 #include "core/doors.hpp"
 #include "registration/devices.hpp"
-#include "registration/greedy.hpp"
+#include "registration/stages.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/threads.hpp"
 
@@ -55,62 +57,40 @@ std::uint64_t memory_for(const imaging::Grid& fixed, const imaging::Grid& moving
   // The greedy method computes half way between the images: middle_of(), were they side by side.
   std::uint64_t computed = voxels(fixed);
   if (options.method == Method::greedy) {
-    const auto along = [&](std::int64_t n, std::int64_t m, std::size_t axis) {
-      const double ratio = std::sqrt(fixed.spacing[axis] / moving.spacing[axis]);
-      return std::ceil((static_cast<double>(n) * ratio + static_cast<double>(m) / ratio) / 2);
-    };
-    const double middle = along(fixed.nx, moving.nx, 0) * along(fixed.ny, moving.ny, 1) *
-                          (fixed.nz == 1 ? 1 : along(fixed.nz, moving.nz, 2));
+    const double middle = voxels_half_way(fixed, moving);
     if (middle > static_cast<double>(computed))
       computed = static_cast<std::uint64_t>(std::min(middle, std::exp2(50)));
   }
   return each * computed + 10 * voxels(moving);
 }
 
-Registration register_images(const PlacedView& fixed, const PlacedView& moving,
-                             const RegisterOptions& options) {
-  name(options.method);
-  AlignOptions align = options.align;
-  if (options.keep_start && !align.start) throw BadInput("there is no start to keep");
-  align.motion = options.method == Method::rigid        ? Motion::rigid
-                 : options.method == Method::similarity ? Motion::similarity
-                                                        : Motion::affine;
-  Registration out;
-  const bool deforms = options.method >= Method::greedy;
-  DeformOptions deform = options.deform;
+namespace {
+
+/// What register_images() does.
+struct Stages {
+  AlignOptions align;
+  DeformOptions deform;
+  bool deforms;
+  /// @throws NoDevice (a GPU is asked for and has it not)
+  bool run_on_a_gpu() const { return deforms ? runs_on_a_gpu(deform) : runs_on_a_gpu(align); }
+};
+
+Stages stages_of(const RegisterOptions& options) {
+  Stages out{options.align, options.deform, options.method >= Method::greedy};
+  out.align.motion = options.method == Method::rigid        ? Motion::rigid
+                     : options.method == Method::similarity ? Motion::similarity
+                                                            : Motion::affine;
+  DeformOptions& deform = out.deform;
   deform.method = options.method == Method::curvature ? DeformMethod::curvature
                   : options.method == Method::demons  ? DeformMethod::demons
                                                       : DeformMethod::greedy;
-  deform.measure = align.measure, deform.radius = align.radius, deform.run = align.run;
-  std::future<void> waking;  // beside the affine stage
-  if (deforms) {
-    const bool has_gpu = runs_on_a_gpu(deform);  // throws before minutes have passed
-    if constexpr (kBuiltWithCuda)
-      if (const DeviceScope scope(deform.run, "registration", has_gpu); scope.device().is_gpu())
-        waking = std::async(std::launch::async, [device = scope.device()] {
-          const OnDevice current(device);
-          wake_gpu();
-        });
-    align.run.devices = {Device::cpu};
-  }
-  if (options.keep_start) {
-    out.affine = *align.start;
-  } else {
-    const Alignment found = estimate_affine(fixed, moving, align);
-    out.affine = found.affine, out.align = found.report;
-  }
-  if (deforms) {
-    deform.fixed_mask = std::move(align.fixed_mask), deform.moving_mask = std::move(align.moving_mask);
-    Deformation found = estimate_deformation(fixed, moving, out.affine, deform);
-    out.field = std::move(found.field), out.deform = std::move(found.report);
-  } else {
-    out.field = field_of(out.affine, fixed.space());
-  }
+  deform.measure = out.align.measure, deform.radius = out.align.radius, deform.run = out.align.run;
+  deform.fixed_mask = out.align.fixed_mask, deform.moving_mask = out.align.moving_mask;
+  return out;
+}
 
-  const RunScope scope(align.run);
-  const auto begin = std::chrono::steady_clock::now();
-  out.certificate = certify(out.field);
-  out.certificate_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+/// The mean and the largest displacement.
+void measure_lengths(Registration& out) {
   const std::size_t voxels = out.field.mm.size() / 3;
   const auto planes = static_cast<std::size_t>(out.field.space.grid.nz), plane = voxels / planes;
   std::vector<std::array<double, 2>> lengths(planes);  // sum and largest, added up in one order
@@ -130,6 +110,68 @@ Registration register_images(const PlacedView& fixed, const PlacedView& moving,
     out.largest_displacement = std::max(out.largest_displacement, largest);
   }
   out.mean_displacement = sum / static_cast<double>(voxels);
+}
+
+}  // namespace
+
+std::future<void> start_device(const RegisterOptions& options) {
+  name(options.method), name(options.align.measure);
+  if constexpr (kBuiltWithCuda)
+    return std::async(std::launch::async, [stages = stages_of(options), around = current_run()]() mutable {
+      around.log = stages.align.run.log = [](LogLevel, std::string_view) {};
+      const RunScope outer(around);
+      try {
+        const DeviceScope scope(stages.align.run, "registration", stages.run_on_a_gpu());
+        if (scope.device().is_gpu()) wake_gpu();
+      } catch (const Error&) {  // register_images() says so
+      }
+    });
+  return {};
+}
+
+Registration register_images(const PlacedView& fixed, const PlacedView& moving,
+                             const RegisterOptions& options) {
+  name(options.method);
+  if (options.keep_start && !options.align.start) throw BadInput("there is no start to keep");
+  Stages stages = stages_of(options);
+  const auto& [align, deform, deforms] = stages;
+  Registration out;
+  const std::future<void> waking = start_device(options);  // beside what is to be done on the CPU
+  // Throws before minutes have passed.
+  const DeviceScope scope(align.run, "registration", stages.run_on_a_gpu());
+  const bool on_a_gpu = scope.device().is_gpu();
+  auto begin = std::chrono::steady_clock::now();
+  const auto lap = [&] {
+    const auto now = std::chrono::steady_clock::now();
+    return std::chrono::duration<double>(now - std::exchange(begin, now)).count();
+  };
+  Images images(fixed, align.fixed_mask, moving, align.moving_mask,
+                on_a_gpu && align.measure == Measure::lncc,
+                deforms ? device_bytes_to_deform(fixed.image.grid, moving.image.grid) : 0);
+  if (options.keep_start) {
+    out.affine = *align.start;
+  } else {
+    const Alignment found = align_levels(images.levels, align, images.device.get());
+    out.affine = found.affine, out.align = found.report;
+    out.align->seconds = lap();
+  }
+  if (deforms) {
+    auto [found, facts] =
+        deform_levels(images.levels, out.affine, deform, scope.device(), images.device.get());
+    out.field = std::move(found.field), out.deform = std::move(found.report);
+    out.deform->seconds = lap();
+    out.mean_displacement = facts.mean, out.largest_displacement = facts.largest;
+    if (facts.certificate) {
+      out.certificate = *facts.certificate;
+      return out;
+    }
+  } else {
+    out.field = field_of(out.affine, fixed.space());
+  }
+  lap();
+  out.certificate = certify(out.field);
+  out.certificate_seconds = lap();
+  measure_lengths(out);
   return out;
 }
 

@@ -285,7 +285,7 @@ TEST_F(Register, SaysWhatIsWrongAndWritesNothing) {
   refused(two + "--method elastic" + out, "rigid, similarity, affine, greedy, curvature and demons");
   refused(two + "--measure mse" + out, "lncc, nmi, ssd and ngf");
   refused(two + "--radius 0" + out, "--radius");
-  refused(two + "--method affine --device cuda" + out, "on the CPU alone");
+  refused(two + "--method affine --measure ssd --device cuda" + out, "by ssd are found on the CPU alone");
   refused(two + "--measure nmi --device cuda" + out, "by nmi are found on the CPU alone");
   for (const std::string_view method : {"curvature", "demons"})
     refused(fmt::format("{}--method {} --device cuda{}", two, method, out),

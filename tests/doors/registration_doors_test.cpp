@@ -123,7 +123,8 @@ DOOR(Measures, "registration::measure_images", "registration::parse_measure", "r
 
 DOOR(Estimates, "registration::estimate_affine", "registration::estimate_deformation",
      "registration::parse_motion", "registration::name(Motion)", "registration::register_images",
-     "registration::parse_method", "registration::name(Method)", "registration::memory_for") {
+     "registration::parse_method", "registration::name(Method)", "registration::memory_for",
+     "registration::start_device") {
   const PlacedImage good = structured();
   const Affine same = identity_affine();
   const auto door = [&](const PlacedImage& fixed, const PlacedImage& moving) {
@@ -133,6 +134,8 @@ DOOR(Estimates, "registration::estimate_affine", "registration::estimate_deforma
   };
   refused([&] { return register_images(good, good, {.method = no_enumerator<Method>()}).field.mm; });
   refused([&] { return register_images(good, good, {.keep_start = true}).field.mm; });
+  refused([] { return start_device({.method = no_enumerator<Method>()}).valid(); });
+  survives([] { return start_device({.method = Method::curvature}).valid(); });
   refused([] { return name(no_enumerator<Method>()); });
   for (const std::string& text : odd_texts()) refused([&] { return parse_method(text); });
   refused([&] { return memory_for({1, 0, 1}, good.image.grid); });

@@ -251,7 +251,8 @@ TEST(EstimateDeformation, OnAGpuIsGreedyByCorrelationOrDifferencesAlone) {
               testing::HasSubstr("by nmi are found on the CPU alone"));
   EXPECT_THAT(message({.method = DeformMethod::curvature, .run = {.devices = {Device::cuda}}}),
               testing::HasSubstr("by curvature are found on the CPU alone"));
-  EXPECT_THROW(estimate_affine(head, head, {.run = {.devices = {Device::cuda}}}), NoDevice);
+  EXPECT_THROW(estimate_affine(head, head, {.measure = Measure::ngf, .run = {.devices = {Device::cuda}}}),
+               NoDevice);
 }
 
 TEST(EstimateDeformation, SmoothsMoreWhereImagesInAPlaneAreHardlyAlike) {

@@ -8,11 +8,12 @@
 
 #include "registration/affine_objective.hpp"
 #include "registration/greedy.hpp"
-#include "registration/greedy_device.hpp"
 #include "registration/phantom.hpp"
 #include "registration/positive_step.hpp"
+#include "registration/queue_pair.hpp"
 #include "registration/simulated_queue.hpp"
 #include "registration/smooth.hpp"
+#include "warploom/registration/folding.hpp"
 
 namespace warploom::registration {
 namespace {
@@ -174,9 +175,9 @@ TEST_P(GreedyKernels, CorrelateWithinWindows) {
     const auto weight = greedy::force_weights(pair.fixed_space);
     std::copy(weight.begin(), weight.end(), a.weight);
     queue.lncc_statistics(a);
-    EXPECT_NEAR(add_up(a.parts, lncc_launch(a).blocks()), value, 1e-6);
+    EXPECT_NEAR(add_up(a.parts, lncc_launch(a).blocks()), value, 1e-5);
     queue.lncc_force(a);
-    EXPECT_LT(distance(queue.values(a.force, 3 * voxels), expected), 2e-5F) << radius;
+    EXPECT_LT(distance(queue.values(a.force, 3 * voxels), expected), 1e-4F) << radius;
   }
 }
 
@@ -259,6 +260,8 @@ TEST_P(GreedyKernels, SmoothWhatFolds) {
     EXPECT_GT(limit.limited, 0);
     FoldArguments a{.grid = device_grid(grid),
                     .h = queue.array(h),
+                    .voxel = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, 1},
+                    .in_voxels = true,
                     .sign = sign,
                     .least = kLeastVolume,
                     .margin = 1,
@@ -267,7 +270,11 @@ TEST_P(GreedyKernels, SmoothWhatFolds) {
                     .failing = queue.array(std::vector<int>(1)),
                     .smoothed = queue.array(std::vector<int>(1))};
     queue.find_folds(a);
-    EXPECT_GT(queue.values(a.failing, 1)[0], 0);
+    const int failing = queue.values(a.failing, 1)[0];
+    EXPECT_GT(failing, 0);
+    queue.clear(a.failing, sizeof(int));
+    queue.count_suspects(a);  // of both signs, which fail in different cells
+    EXPECT_GT(queue.values(a.failing, 1)[0], failing);
     queue.smooth_folds(a);
     EXPECT_EQ(queue.values(a.h, 3 * voxels), expected);
     queue.clear(a.failing, sizeof(int));
@@ -277,6 +284,26 @@ TEST_P(GreedyKernels, SmoothWhatFolds) {
     EXPECT_EQ(queue.values(a.smoothed, 1)[0], limit.limited);
     EXPECT_EQ(queue.values(a.marks, voxels), std::vector<int>(voxels));
   }
+}
+
+/// What the device says of its field is what the CPU finds in it.
+void expect_certified(const FoundField& field, const Space& space) {
+  const DisplacementField on_the_cpu{space, field.mm};
+  const FoldCertificate expected = certify(on_the_cpu);
+  ASSERT_TRUE(field.certificate);
+  EXPECT_EQ(field.certificate->kind, expected.kind);
+  EXPECT_EQ(field.certificate->cells, expected.cells);
+  EXPECT_NEAR(field.certificate->smallest_determinant, expected.smallest_determinant, 1e-12);
+  EXPECT_NEAR(field.certificate->lower_bound, expected.lower_bound, 1e-12);
+  double sum = 0, most = 0;
+  const std::size_t voxels = field.mm.size() / 3;
+  for (std::size_t i = 0; i < voxels; ++i) {
+    const double length =
+        std::hypot(double(field.mm[i]), double(field.mm[voxels + i]), double(field.mm[2 * voxels + i]));
+    sum += length, most = std::max(most, length);
+  }
+  EXPECT_NEAR(field.mean, sum / static_cast<double>(voxels), 1e-12 * most);
+  EXPECT_NEAR(field.largest, most, 1e-12 * most);
 }
 
 /// The field of the whole registration in the simulator, beside the CPU's [voxels].
@@ -289,19 +316,15 @@ DeformReport expect_the_cpus(const Space& space, DeformOptions options, float to
   const auto found = [&] {
     SimulatedQueue queue;
     DeformReport report;
-    std::vector<float> u =
-        deform_greedily(queue, finest_level(fixed, {}, "fixed"), finest_level(moving, {}, "moving"),
-                        identity_affine(), options, report);
+    QueuePair pair(queue, source_of(fixed, {}, "fixed"), source_of(moving, {}, "moving"));
+    const FoundField field = pair.deform(identity_affine(), options, report);
     EXPECT_EQ(report.iterations, options.iterations);
     EXPECT_EQ(report.measure.size(), expected.report.measure.size());
     for (std::size_t k = 0; k < report.measure.size(); ++k)
       EXPECT_NEAR(report.measure[k], expected.report.measure[k], 1e-5) << k;
-    const auto voxels = static_cast<std::size_t>(space.grid.voxels());
-    for (std::size_t i = 0; i < u.size(); ++i) u[i] *= static_cast<float>(space.grid.spacing[i / voxels]);
-    // What estimate_deformation() does on the CPU in the end.
-    report.smoothed_voxels += smooth_folds(space.grid, space.to_world, u, 0.01).limited;
     EXPECT_EQ(report.smoothed_voxels, expected.report.smoothed_voxels);
-    return u;
+    expect_certified(field, space);
+    return field.mm;
   };
   const std::vector<float> u = found();
   float most = 0;

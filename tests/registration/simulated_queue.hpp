@@ -45,12 +45,23 @@ class SimulatedQueue final : public GreedyQueue {
     upload(what, std::vector<std::byte>(bytes).data(), bytes);
   }
 
-  void warp(const WarpArguments& a) override { run("warp_images", voxel_launch(a.grid.voxels()), a); }
+  void copy(void* to, const void* from, std::uint64_t bytes) override {
+    std::vector<std::byte> values(bytes);
+    download(values.data(), from, bytes);
+    upload(to, values.data(), bytes);
+  }
+
+  void draw(const DrawArguments& a) override { run("draw_image", voxel_launch(a.grid.voxels()), a); }
+  void lncc_moments(const MomentArguments& a) override {
+    run(a.lncc.radius == 2 ? "lncc_moments<2>" : "lncc_moments<-1>", lncc_launch(a.lncc), a);
+  }
+  void add_up_moments(const MomentSums& a) override { run("add_up_moments", moment_sums_launch(), a); }
+  void warp(const WarpArguments& a) override { run("warp_images", tile_launch(a.grid), a); }
   void lncc_statistics(const LnccArguments& a) override {
     run(a.radius == 2 ? "lncc_statistics<2>" : "lncc_statistics<-1>", lncc_launch(a), a);
   }
   void lncc_force(const LnccArguments& a) override {
-    run(a.radius == 2 ? "lncc_force<2>" : "lncc_force<-1>", lncc_force_launch(a), a);
+    run(a.radius == 2 ? "lncc_force<2>" : "lncc_force<-1>", lncc_launch(a), a);
   }
   void ssd_force(const SsdArguments& a) override { run("ssd_force", reducing_launch(a.grid.voxels()), a); }
   void smooth(const SmoothArguments& a) override {
@@ -64,16 +75,19 @@ class SimulatedQueue final : public GreedyQueue {
   void add_up(const double* parts, int count, double scale, double* sum) override {
     run("add_up", {{1, 1, 1}, kVoxelThreads, 0}, address(parts), count, scale, address(sum));
   }
+  void normalise(const NormaliseArguments& a) override { run("normalise", voxel_launch(a.voxels), a); }
   void halve(const HalveArguments& a) override { run("halve", voxel_launch(a.to.voxels()), a); }
   void refine(const RefineArguments& a) override { run("refine_field", voxel_launch(a.grid.voxels()), a); }
   void through_the_middle(const MiddleArguments& a) override {
     run("through_the_middle", voxel_launch(a.fixed.voxels()), a);
   }
+  void count_suspects(const FoldArguments& a) override { run("count_suspects", tile_launch(a.grid), a); }
   void find_folds(const FoldArguments& a) override { run("find_folds", voxel_launch(a.grid.voxels()), a); }
   void smooth_folds(const FoldArguments& a) override {
     run("average_folds", voxel_launch(a.grid.voxels()), a);
     run("replace_folds", voxel_launch(a.grid.voxels()), a);
   }
+  void look(const LookArguments& a) override { run("look_at_field", reducing_launch(a.grid.voxels()), a); }
   void count_smoothed(const FoldArguments& a) override {
     run("count_smoothed", voxel_launch(a.grid.voxels()), a);
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <future>
 #include <memory>
 
 #include "cli/byte_size.hpp"
@@ -138,53 +139,56 @@ Settings settings_for(Settings s, const std::string& moving) {
   return s;
 }
 
-Estimate register_one(Settings s, const PlacedImage& fixed, const std::string& moving_path,
-                      OutputFiles& files) {
-  const Stopwatch watch;
-  double before = 0;
-  Estimate out{.fixed = input_name(s.fixed), .moving = input_name(moving_path)};
-  const auto lap = [&](const std::string& stage) {
-    out.times.emplace_back(stage, watch.seconds() - before);
-    before = watch.seconds();
-  };
-  const PlacedImage moving = read_image(s, moving_path);
-  out.fixed_grid = fixed.image.grid, out.moving_grid = moving.image.grid;
-  out.memory = memory_for(out.fixed_grid, out.moving_grid, s.with);
-  log(LogLevel::info,
-      fmt::format("{} onto {}: {} of memory at most", out.moving, out.fixed, byte_text(out.memory)));
-  if (out.memory > std::min(s.max_memory, available_memory()))
-    throw BadInput(fmt::format(
-        "{} ({}) onto {} ({}) needs {} of memory; the limit is {}. Fewer voxels need less: resample the fixed image first",
-        out.moving, size_text(out.moving_grid), out.fixed, size_text(out.fixed_grid), byte_text(out.memory),
-        byte_text(std::min(s.max_memory, available_memory()))));
-  s.with.align.moving_mask = read_mask(s, s.moving_mask, moving);
-  if (!s.start.empty()) s.with.align.start = read_start(s);
+/// One of the moving images, and what belongs to it.
+struct Moving {
+  Settings s;
+  std::string path;
+  PlacedImage image;
   std::optional<LandmarkTables> landmarks;
-  if (!s.fixed_points.empty())
-    landmarks = read_landmarks(s.fixed_points, s.moving_points, s.axes, s.max_memory);
-  lap("reading");
+  double seconds = 0;  ///< to read it
+};
 
-  out.result = register_images(fixed, moving, s.with);
+Moving read_moving(Settings s, const std::string& path) {
+  const Stopwatch watch;
+  Moving out{std::move(s), path, {}, {}};
+  Settings& of = out.s;
+  out.image = read_image(of, path);
+  of.with.align.moving_mask = read_mask(of, of.moving_mask, out.image);
+  if (!of.start.empty()) of.with.align.start = read_start(of);
+  if (!of.fixed_points.empty())
+    out.landmarks = read_landmarks(of.fixed_points, of.moving_points, of.axes, of.max_memory);
+  out.seconds = watch.seconds();
+  return out;
+}
+
+/// Writes all that was asked for of a registration. The field, which is the largest, on a thread of its own.
+void write_results(const Moving& moving, const PlacedImage& fixed, Estimate& out, const OutputFiles& files) {
+  const Stopwatch watch;
+  const Settings& s = moving.s;
   Registration& r = out.result;
-  if (r.align) out.times.emplace_back("affine map", r.align->seconds);
-  if (r.deform) out.times.emplace_back("deforming", r.deform->seconds);
-  out.times.emplace_back("proof", r.certificate_seconds);
-  before = watch.seconds();
-
   if (!s.affine.empty()) files.write(s.affine, [&](const auto& staged) { write_affine(staged, r.affine); });
-  if (!s.field.empty()) files.write(s.field, [&](const auto& staged) { write_field(staged, r.field); });
+  TransformChain chain(1);
+  chain[0].map = std::move(r.field);
+  const auto& field = std::get<DisplacementField>(chain[0].map);
+  const auto beside = [&](const std::string& path, const auto& writer) {
+    if (path.empty()) return std::future<void>();
+    return std::async(std::launch::async, [&files, path, writer, around = current_run()] {
+      const RunScope scope(around);
+      files.write(path, writer);
+    });
+  };
+  std::future<void> writing =
+      beside(s.field, [&field](const std::filesystem::path& staged) { write_field(staged, field); });
   if (!s.jacobian.empty())
     files.write(s.jacobian, [&](const auto& staged) {
-      write_placed(staged, {jacobian_determinant(r.field), fixed.to_world});
+      write_placed(staged, {jacobian_determinant(field), fixed.to_world});
     });
   if (!s.inverse_field.empty())
     files.write(s.inverse_field,
-                [&](const auto& staged) { write_field(staged, invert(r.field, moving.space()).field); });
-  TransformChain chain(1);
-  chain[0].map = std::move(r.field);
-  if (landmarks) out.landmarks = measure_landmarks(*landmarks, r.affine, chain);
+                [&](const auto& staged) { write_field(staged, invert(field, moving.image.space()).field); });
+  if (moving.landmarks) out.landmarks = measure_landmarks(*moving.landmarks, r.affine, chain);
   if (!s.output.empty() || !s.qc.empty()) {
-    const PlacedImage warped = resample(moving, fixed.space(), chain);
+    const PlacedImage warped = resample(moving.image, fixed.space(), chain);
     if (!s.output.empty()) files.write(s.output, [&](const auto& staged) { write_placed(staged, warped); });
     if (!s.qc.empty())
       files.write(s.qc, quality_page({.fixed_name = page::file_name(out.fixed),
@@ -194,12 +198,71 @@ Estimate register_one(Settings s, const PlacedImage& fixed, const std::string& m
                                                           r.certificate),
                                       .fixed = fixed,
                                       .warped = warped,
-                                      .field = &std::get<DisplacementField>(chain[0].map)}));
+                                      .field = &field}));
   }
-  lap("writing");
-  out.times.emplace_back("time", watch.seconds());
+  if (writing.valid()) writing.get();
+  out.times.emplace_back("writing", watch.seconds());
+}
+
+Estimate register_one(const Moving& moving, const PlacedImage& fixed) {
+  const Settings& s = moving.s;
+  Estimate out{.fixed = input_name(s.fixed), .moving = input_name(moving.path)};
+  out.fixed_grid = fixed.image.grid, out.moving_grid = moving.image.image.grid;
+  out.memory = memory_for(out.fixed_grid, out.moving_grid, s.with);
+  log(LogLevel::info,
+      fmt::format("{} onto {}: {} of memory at most", out.moving, out.fixed, byte_text(out.memory)));
+  if (const std::uint64_t most = std::min(s.max_memory, available_memory()); out.memory > most)
+    throw BadInput(fmt::format(
+        "{} ({}) onto {} ({}) needs {} of memory; the limit is {}. Fewer voxels need less: resample the fixed image first",
+        out.moving, size_text(out.moving_grid), out.fixed, size_text(out.fixed_grid), byte_text(out.memory),
+        byte_text(most)));
   out.options = s.with;
   out.start = s.start, out.fixed_mask = s.fixed_mask, out.moving_mask = s.moving_mask;
+  out.times.emplace_back("reading", moving.seconds);
+  out.result = register_images(fixed, moving.image, s.with);
+  const Registration& r = out.result;
+  if (r.align) out.times.emplace_back("affine map", r.align->seconds);
+  if (r.deform) out.times.emplace_back("deforming", r.deform->seconds);
+  out.times.emplace_back("proof", r.certificate_seconds);
+  return out;
+}
+
+/// Each moving image onto the fixed one. While one is registered the next is read and what came of the one
+/// before is written.
+std::vector<Estimate> register_all(const Settings& s, const PlacedImage& fixed, const OutputFiles& files) {
+  struct Work {
+    Moving moving;
+    Estimate estimate;
+  };
+  const Run around = current_run();
+  const auto beside = [&](auto body) {
+    return std::async(std::launch::async, [body = std::move(body), around]() mutable {
+      const RunScope scope(around);
+      return body();
+    });
+  };
+  const auto read = [&](std::size_t k) {
+    return beside([&, k] { return read_moving(settings_for(s, s.moving[k]), s.moving[k]); });
+  };
+  std::vector<Estimate> out;
+  std::future<Moving> next = read(0);
+  std::future<Estimate> writing;
+  const auto finish = [&] {
+    if (writing.valid()) out.push_back(writing.get());
+  };
+  for (std::size_t k = 0; k < s.moving.size(); ++k) {
+    const Stopwatch watch;
+    auto work = std::make_shared<Work>(Work{next.get(), {}});
+    if (k + 1 < s.moving.size()) next = read(k + 1);
+    work->estimate = register_one(work->moving, fixed);
+    finish();
+    writing = beside([&, work, watch] {
+      write_results(work->moving, fixed, work->estimate, files);
+      work->estimate.times.emplace_back("time", watch.seconds() + work->moving.seconds);
+      return std::move(work->estimate);
+    });
+  }
+  finish();
   return out;
 }
 
@@ -216,12 +279,12 @@ int run(Settings s) {
   if (!s.report.empty()) files.add(s.report, s.force);
 
   const RunScope scope(s.with.align.run);
+  const std::future<void> starting = start_device(s.with);
   const PlacedImage fixed = read_image(s, s.fixed);
   s.with.align.fixed_mask = read_mask(s, s.fixed_mask, fixed);
   std::string text;
   Json all = Json::array();
-  for (const std::string& moving : s.moving) {
-    const Estimate one = register_one(settings_for(s, moving), fixed, moving, files);
+  for (const Estimate& one : register_all(s, fixed, files)) {
     text += as_text(one, s.time);
     all.push_back(as_json(one));
   }

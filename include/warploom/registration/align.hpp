@@ -28,7 +28,7 @@ struct AlignOptions {
   std::optional<Affine> start{};   ///< unset: looked for
   imaging::Mask fixed_mask = {};   ///< voxels that count; empty: all
   imaging::Mask moving_mask = {};  ///< the same of the moving image
-  Run run = {};                    ///< on the CPU
+  Run run = {};                    ///< one device; a GPU has Measure::lncc, and `auto` takes one for it
 };
 
 struct AlignReport {
@@ -57,11 +57,12 @@ struct Alignment {
 /// found on either image's grid, so that exchanged images have the inverse.
 ///
 /// @throws BadInput (an image or mask that finest_level() refuses, two with three dimensions, a start that
-/// cannot be
-///         inverted or that mirrors, no overlap, an option out of range), OutOfMemory, Interrupted
+/// cannot be inverted or that mirrors, no overlap, an option out of range), NoDevice (a GPU for another
+/// measure), OutOfMemory, Interrupted
 /// @note Memory: 50 bytes a voxel of the fixed image and 5 of the moving one. The result does not depend on
-/// the number
-///       of threads.
+/// the number of threads. On a GPU 9 bytes of its memory a voxel of either image, with masks 3 more, and the
+/// same result in each run: as good as the CPU's to 1e-4 of the measure. Optima are flat: points at the
+/// corners of heads' grids were led .16 mm apart at most, of voxels of .9 mm.
 Alignment estimate_affine(const PlacedView& fixed, const PlacedView& moving,
                           const AlignOptions& options = {});
 

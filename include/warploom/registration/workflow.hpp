@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <future>
 #include <optional>
 #include <string_view>
 
@@ -27,8 +28,7 @@ std::string_view name(Method method);
 struct RegisterOptions {
   Method method = Method::greedy;
   /// `motion` of the affine stage goes by the method; its measure, radius, masks and `run` are those of both
-  /// stages, but that the affine one runs on the CPU; a GPU has the deformations that DeformOptions::run
-  /// names.
+  /// stages. A GPU has affine maps by Measure::lncc and the deformations that DeformOptions::run names.
   AlignOptions align = {};
   /// Its method, measure, radius, masks and `run` are not looked at.
   DeformOptions deform = {};
@@ -52,6 +52,12 @@ struct Registration {
 /// @throws BadInput (an extent below 1, options that are none of their enumerators)
 std::uint64_t memory_for(const imaging::Grid& fixed, const imaging::Grid& moving,
                          const RegisterOptions& options = {});
+
+/// Starts the GPU that register_images() would take, if it would take one: some tenths of a second, in which
+/// images can be read. Get the result, or let it go, before `options.align.run` ends. What goes wrong goes
+/// wrong again there.
+/// @throws BadInput (options that are none of their enumerators)
+std::future<void> start_device(const RegisterOptions& options = {});
 
 /// @throws BadInput (as estimate_affine() and estimate_deformation(); keep_start without a start),
 /// NoDevice, OutOfMemory, Interrupted
