@@ -223,17 +223,29 @@ def compare(args):
 def compare_suboptimal(args):
     """Are the structures within a range RNAsubopt's?"""
     rng = random.Random(args.seed)
-    counts = dict.fromkeys((*COLUMNS[:6], "constraint", "reactivities", "structures", "most structures of a case"), 0)
+    counts = dict.fromkeys((*COLUMNS[:6], "constraint", "reactivities", "cannot be fulfilled", "circles whose least is another", "structures", "most structures of a case"), 0)
     wrong, cases = [], 0
     while cases < args.cases:
         options = draw_options(rng, args.longest)
-        if options[1] % 2 == 1 or options[6] or options[7]:
+        if options[1] % 2 == 1 or args.circles != bool(options[6]) or args.enforced != bool(options[7]):
             continue
         sequence, constraint, shape = draw(rng, args.shortest, args.longest, options)
         cases += 1
         delta = rng.choice([0, 0.1, 0.5, 1, 1.5, 2, 3, 4])
         compound = of_viennarna(sequence, options, constraint, shape, unique=True)
+        least = of_viennarna(sequence, options, constraint, shape).mfe()[1]
+        if least > 9999:
+            counts["cannot be fulfilled"] += 1
+            continue
         theirs = {s.structure: round(100 * s.energy) for s in compound.subopt(round(100 * delta), 1)}
+        if options[6]:  # a circle without pairs costs nothing there, and may be its least
+            counts["circles whose least is another"] += min(theirs.values()) != round(100 * least)
+            if min(theirs.values()) != round(100 * least):
+                continue
+            open_circle = "." * len(sequence)
+            if open_circle in theirs:
+                theirs[open_circle] = round(100 * compound.eval_structure(open_circle))
+                theirs = {x: e for x, e in theirs.items() if e <= round(100 * least) + round(100 * delta)}
         found = of_ours(args.tool, [sequence], options, [constraint], shape, more=["--suboptimal", str(delta)])[0]["structures"]
         ours = {s["structure"]: round(100 * s["energy"]) for s in found}
         if ours != theirs or len(found) != len(ours):
@@ -320,6 +332,8 @@ def main():
     parser.add_argument("--table", type=pathlib.Path)
     parser.add_argument("--suboptimal", action="store_true")
     parser.add_argument("--quadruplexes", action="store_true")
+    parser.add_argument("--circles", action="store_true", help="suboptimal structures of circles")
+    parser.add_argument("--enforced", action="store_true", help="the same of constraints that are enforced")
     parser.add_argument("--times", nargs="+")
     parser.add_argument("--dangles", nargs="+")
     parser.add_argument("--tries", type=int, default=3)

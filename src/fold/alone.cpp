@@ -13,6 +13,10 @@ namespace warploom::fold {
 FoldingDevice::FoldingDevice(const Run& run, const Model& model, double cells)
     : named_(names_gpu(run)), scope_(run, "folding", takes_gpu(run, model, cells) && kBuiltWithCuda) {}
 
+Device device_for(std::span<const std::string> sequences, const Model& model, const Run& run) {
+  return FoldingDevice(run, model, cells_of(sequences)).device();
+}
+
 std::vector<Folding> FoldingDevice::fold(std::span<const std::string> sequences,
                                          std::span<const std::string> constraints, const LoopTables& tables,
                                          bool structures) const {

@@ -28,7 +28,8 @@ class FoldingDevice {
   /// @param cells  as takes_gpu() has them
   /// @throws as takes_gpu(), NoDevice
   FoldingDevice(const Run& run, const Model& model, double cells);
-  bool is_gpu() const { return scope_.device().is_gpu(); }
+  Device device() const { return scope_.device(); }
+  bool is_gpu() const { return device().is_gpu(); }
   /// What a GPU that was not named has no memory for the CPU folds.
   /// @param constraints  none, or one of each
   /// @param structures  false: energies alone

@@ -71,4 +71,15 @@ Marks marks_of(const Bases& s, std::string_view constraint, const Loops& loops) 
   return marks;
 }
 
+void check_forced(const Marks& marks, std::string_view structure, const Extras& extras) {
+  for (std::size_t k = 1; k < marks.forced.size() - 1; ++k)
+    if (marks.forced[k] && structure[k - 1] == '.')
+      throw BadInput(fmt::format(
+          "no structure {}pairs all bases that the constraint names: base {} is unpaired in the best",
+          static_cast<double>(extras.penalty()) > 1000. * static_cast<double>(structure.size())
+              ? ""
+              : "was found that ",
+          k));
+}
+
 }  // namespace warploom::fold

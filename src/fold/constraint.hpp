@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fold/extras.hpp"
 #include "fold/loops.hpp"
 
 namespace warploom::fold {
@@ -20,5 +21,8 @@ struct Marks {
 
 /// @throws BadInput as fold(); an empty constraint has no marks
 Marks marks_of(const Bases& s, std::string_view constraint, const Loops& loops);
+
+/// @throws BadInput: a base that has to pair does not
+void check_forced(const Marks& marks, std::string_view structure, const Extras& extras);
 
 }  // namespace warploom::fold

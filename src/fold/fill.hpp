@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -65,6 +66,11 @@ struct Circle {
   std::int32_t energy;
   std::vector<Part> parts;  ///< within the loop that joins the ends
 };
+/// Each way to join the ends of a circle by a loop with two stems at most whose energy is at most `limit`,
+/// which `take` may lower.
+void close_circle_by_few(const Bases& s, const Loops& loops, const Matrices& matrices,
+                         const std::int32_t& limit,
+                         const std::function<void(std::int32_t, const std::vector<Part>&)>& take);
 /// The least energy of a circle.
 Circle close_circle(const Bases& s, const Loops& loops, const Matrices& matrices);
 

@@ -17,17 +17,6 @@ namespace {
 
 constexpr std::uint64_t kSmall = 16'000'000;
 
-void check_forced(const Marks& marks, std::string_view structure, const Extras& extras) {
-  for (std::size_t k = 1; k < marks.forced.size() - 1; ++k)
-    if (marks.forced[k] && structure[k - 1] == '.')
-      throw BadInput(fmt::format(
-          "no structure {}pairs all bases that the constraint names: base {} is unpaired in the best",
-          static_cast<double>(extras.penalty()) > 1000. * static_cast<double>(structure.size())
-              ? ""
-              : "was found that ",
-          k));
-}
-
 }  // namespace
 
 Folding fold_one(std::string_view sequence, std::string_view constraint, const LoopTables& tables,

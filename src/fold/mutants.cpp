@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/doors.hpp"
 #include "fold/alone.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
@@ -46,6 +47,9 @@ Mutants fold_mutants(std::string_view sequence, const MutantOptions& options, co
   Mutants out;
   out.positions = positions_of(options, std::ssize(wild));
   out.wild_type = device.fold(std::span(&wild, 1), {}, tables, true).front();
+  if (options.structures)
+    require_memory_for(out.positions.size() * kTried.size(), sizeof(std::string) + wild.size(),
+                       "structures of mutants");
   out.energies.assign(out.positions.size() * kTried.size(), out.wild_type.energy);
   if (options.structures) out.structures.assign(out.energies.size(), out.wild_type.structure);
 

@@ -37,6 +37,12 @@ class Scan {
   }
 
   Windows run() {
+    require_memory_for(
+        static_cast<std::uint64_t>(count_),
+        sizeof(std::int32_t) +
+            (options_.structures ? sizeof(std::string) + static_cast<std::uint64_t>(options_.window) : 0) +
+            (options_.shuffles > 0 ? 4 * sizeof(double) : 0),
+        "windows");
     out_.energies.resize(static_cast<std::size_t>(count_));
     if (options_.structures) out_.structures.resize(static_cast<std::size_t>(count_));
     if (device_.is_gpu())

@@ -49,6 +49,7 @@ TEST_F(FoldVerb, FoldsTheOthersWhereARecordIsBad) {
   EXPECT_EQ(json["records"][1]["name"], "d");
   EXPECT_EQ(json["skipped"]["empty"], 1);
   EXPECT_EQ(json["skipped"]["refused"], 1);
+  EXPECT_EQ(json["device"], "cpu");  // with a GPU, too: so few bases do not pay its start
 }
 TEST_F(FoldVerb, WritesTablesAndAPicture) {
   make("s.fa", ">a\nGGGGAAAACCCC\n");
@@ -137,6 +138,19 @@ TEST_F(FoldVerb, FoldsQuadruplexes) {
   EXPECT_THAT(bad.err, HasSubstr("bad.txt:2: the quadruplex that begins at base 1 has runs"));
   EXPECT_EQ(bad.out, folded);
 }
+TEST_F(FoldVerb, PrintsSuboptimalStructuresOfCirclesAndEnforcedConstraints) {
+  make("s.fa", ">a\nAAAAAAAA\n>b\nGGGGAAAACCCC\n");
+  make("c.txt", "|.......\n(.......)...\n");
+  const ToolRun run =
+      run_tool("fold --suboptimal 1 --enforce-constraint -C " + path("c.txt") + " " + path("s.fa"));
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err, HasSubstr("s.fa:1: no structure pairs all bases that the constraint names"));
+  EXPECT_THAT(run.out, StartsWith(">b\nGGGGAAAACCCC"));
+  EXPECT_THAT(run.out, HasSubstr("\n(.......)...   2.70\n"));
+  make("one.txt", "GGGGAAAACCCC\n");
+  EXPECT_THAT(run_tool("fold --circ --suboptimal 3 " + path("one.txt")).out,
+              HasSubstr("\n.((.....))..   5.30\n"));
+}
 TEST_F(FoldVerb, TakesReactivities) {
   make("s.fa", "GGGGAAAACCCC\n");
   make("r.dat", "1 0\n2 0\n11 0\n12 0\n");
@@ -203,7 +217,7 @@ TEST_F(FoldVerb, RefusesWithTheReason) {
   refused(path("one.fa") + " --shape " + path("r.dat") + " --shape-method W", "--shape-method W");
   refused(path("one.fa") + " --circ -d 1", "a circle with dangles 1");
   refused(path("one.fa") + " --enforce-constraint", "without -C");
-  refused(path("one.fa") + " --suboptimal 1 -d 3", "with dangles 0 or 2");
+  refused(path("one.fa") + " --suboptimal 1 -d 3", "with dangles 0 and 2");
   refused(path("one.fa") + " --suboptimal 1 --format ct", "--suboptimal with --format");
   refused("eval " + path("s.fa"), "s.fa:2: a sequence without a structure");
 }

@@ -32,7 +32,7 @@ std::vector<Model> broken_models() {
 
 DOOR(SequencesToFold, "fold::fold(std::string_view, const Model &, const Run &, std::string_view)",
      "fold::fold(std::span<const std::string>, const Model &, const Run &, std::span<const std::string>)",
-     "fold::check_sequence", "fold::bytes_to_fold") {
+     "fold::check_sequence", "fold::bytes_to_fold", "fold::device_for") {
   for (const std::string& none : {std::string(), std::string("AC GU"), std::string("AC\0GU", 5),
                                   std::string("\xFF"), std::string(100'001, 'A')}) {
     refused([&] { return fold::fold(none).energy; });
@@ -50,6 +50,8 @@ DOOR(SequencesToFold, "fold::fold(std::string_view, const Model &, const Run &, 
     return fold::fold(std::vector{kSequence}, {}, {}, std::vector{kSequence, kSequence}).size();
   });
   survives([] { return fold::fold(std::vector<std::string>{}).size(); });
+  survives([] { return device_for(std::vector<std::string>{}).is_gpu(); });
+  survives([] { return device_for(std::vector<std::string>{"", "AC GU"}, {.dangles = -1}).is_gpu(); });
   survives([] { return fold::fold(kSequence, {.max_span = kMost}, {.threads = ~0u}).energy; });
   survives([] { return fold::fold(kSequence, {.max_span = 1}).energy; });
   survives([] { return fold::fold(kSequence, {.temperature = -273.15}).energy; });

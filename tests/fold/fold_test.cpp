@@ -351,6 +351,51 @@ TEST(Suboptimal, AreAllStructuresWithinTheRange) {
     EXPECT_EQ(count, std::ssize(wanted));
   }
 }
+/// Circles, and constraints that are enforced.
+TEST(Suboptimal, OfCirclesAndConstraintsAreAllStructuresWithinTheRange) {
+  std::mt19937 random(29);
+  for (int round = 0; round < 16; ++round) {
+    const std::string sequence = random_sequence(random, 11 + random() % 5, round % 2 == 0 ? "GC" : "GGCCAU");
+    const bool enforced = round % 4 < 2;
+    const Model model{.dangles = round % 3 == 0 ? 0 : 2,
+                      .lonely_pairs = round % 5 != 1,
+                      .circular = round % 4 > 0,
+                      .enforce_constraint = enforced};
+    std::string constraint(enforced ? sequence.size() : 0, '.');
+    if (enforced) constraint[random() % sequence.size()] = '|';
+    std::map<std::string, std::int32_t> all, wanted, found;
+    for_each_in(sequence, model, [&](const std::string& structure, std::int32_t energy) {
+      for (std::size_t k = 0; k < constraint.size(); ++k)
+        if (constraint[k] == '|' && structure[k] == '.') return;
+      all[structure] = energy;
+    });
+    const auto collect = [&] {
+      return suboptimal(
+          sequence, 800, [&](const Folding& f) { return found.emplace(f.structure, f.energy).second; }, model,
+          {}, constraint);
+    };
+    if (all.empty()) {
+      EXPECT_THROW(collect(), BadInput);
+      continue;
+    }
+    const auto energy = [](const auto& one) { return one.second; };
+    const std::int32_t least = std::ranges::min_element(all, {}, energy)->second;
+    for (const auto& [structure, of_it] : all)
+      if (of_it <= least + 800) wanted[structure] = of_it;
+    EXPECT_EQ(collect(), std::ssize(wanted));
+    EXPECT_EQ(found, wanted) << sequence << " round " << round;
+  }
+}
+TEST(Suboptimal, OfAHelixOfAnyLength) {  // none of it on the call stack
+  const std::string sequence = std::string(700, 'G') + "AAAA" + std::string(700, 'C');
+  int taken = 0;
+  EXPECT_EQ(suboptimal(sequence, 0,
+                       [&](const Folding& f) {
+                         EXPECT_EQ(f.structure, std::string(700, '(') + "...." + std::string(700, ')'));
+                         return ++taken < 3;
+                       }),
+            1);
+}
 TEST(Suboptimal, StopWhereNobodyTakesMore) {
   int taken = 0;
   EXPECT_EQ(suboptimal("GGGGGAAAACCCCC", 2000, [&](const Folding&) { return ++taken < 3; }), 3);

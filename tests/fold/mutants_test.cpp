@@ -21,7 +21,8 @@ TEST(Mutants, AreThoseOfEachMutantAloneUnderEveryOption) {
                       .gu = round % 7 != 0,
                       .gu_closing = round % 6 != 0,
                       .max_span = round % 8 == 1 ? 20 : 0,
-                      .circular = round % 4 == 2};
+                      .circular = round % 4 == 2,
+                      .quadruplexes = round % 8 == 4};
     const std::string sequence =
         random_sequence(random, 1 + random() % 40, round % 3 == 0 ? "GGCCAN" : "ACGU");
     const Mutants mutants = fold_mutants(sequence, {.structures = true}, model);

@@ -49,6 +49,21 @@ TEST(Windows, AreThoseOfEachWindowAloneUnderEveryOption) {
                  model);
   }
 }
+TEST(Windows, HaveTheirQuadruplexes) {
+  std::mt19937 random(12);
+  for (const int dangles : {0, 2}) {
+    std::string sequence = random_sequence(random, 30);
+    for (int k = 0; k < 6; ++k)
+      sequence += random_sequence(random, 9 + random() % 9, "GGGAC") + "GGGAGGGUGGGAGGG";
+    const WindowOptions options{.window = 40, .step = 3, .structures = true};
+    const Model model{.dangles = dangles, .quadruplexes = true};
+    expect_alone(sequence, options, model);
+    const Windows windows = fold_windows(sequence, options, model);
+    EXPECT_GT(
+        std::ranges::count_if(windows.structures, [](const std::string& s) { return s.find('+') != s.npos; }),
+        10);
+  }
+}
 /// Pieces of several strips, of many helices that end at a window's edge.
 TEST(Windows, AreThoseOfEachWindowAloneWhereTheyAreLong) {
   std::mt19937 random(5);

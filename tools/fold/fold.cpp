@@ -82,15 +82,16 @@ Records records_of(const Settings& s, const fold::Model& model, std::vector<std:
 }
 
 /// One after another, since a structure that fulfils the constraint may not exist; those without leave
-/// `records`.
+/// `records`, and their constraints.
 std::vector<fold::Folding> fold_each(const Settings& s, Records& records,
-                                     const std::vector<std::string>& constraints, const fold::Model& model) {
+                                     std::vector<std::string>& constraints, const fold::Model& model) {
   std::vector<fold::Folding> foldings;
   std::vector<io::SequenceRecord> folded;
   for (std::size_t k = 0; k < records.good.size(); ++k) {
     io::SequenceRecord& record = records.good[k];
     try {
       foldings.push_back(fold::fold(record.sequence, model, {}, constraints[k]));
+      constraints[folded.size()] = constraints[k];
       folded.push_back(std::move(record));
     } catch (const BadInput& error) {
       ++records.bad;
@@ -155,9 +156,8 @@ int run(Settings& s) {
     files.add(s.svg, s.force);
   }
   fold::Model model = model_of(s);
-  if (s.suboptimal.delta >= 0 && (s.format == "ct" || s.format == "bpseq" || s.enforce))
-    throw BadInput(
-        "--suboptimal with --format ct, bpseq or --enforce-constraint; it gives dot-bracket or JSON");
+  if (s.suboptimal.delta >= 0 && (s.format == "ct" || s.format == "bpseq"))
+    throw BadInput("--suboptimal with --format ct or bpseq; it gives dot-bracket or JSON");
   model.enforce_constraint = s.enforce;
   if (s.enforce && s.constraints.empty())
     throw BadInput("--enforce-constraint without -C: there is no constraint");
@@ -184,6 +184,7 @@ int run(Settings& s) {
   }
   log(LogLevel::info, fmt::format("{} sequences, the longest of {} bases, which take {}", sequences.size(),
                                   longest, bytes_text(fold::bytes_to_fold(longest))));
+  const Device device = fold::device_for(sequences, model);
   const Stopwatch watch;
   const std::vector<fold::Folding> foldings =
       s.enforce ? fold_each(s, records, constraints, model) : fold::fold(sequences, model, {}, constraints);
@@ -210,6 +211,7 @@ int run(Settings& s) {
                       {"model", folding_model_json(s)},
                       {"records", std::move(list)},
                       {"skipped", {{"empty", records.empty}, {"refused", records.bad}}},
+                      {"device", name(device)},
                       {"seconds", seconds}});
   }
   if (!s.svg.empty() && !foldings.empty())

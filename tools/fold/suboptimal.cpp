@@ -12,7 +12,7 @@ void add_suboptimal_options(Command& command, SuboptimalSettings& settings) {
   command
       .add(
           "--suboptimal DELTA", &settings.delta,
-          "Print every structure within DELTA of the least energy [kcal/mol], as RNAsubopt -e; with -d 0 or 2")
+          "Print every structure within DELTA of the least energy [kcal/mol], as RNAsubopt -e; with -d 0 or 2, without -g")
       .range(0.0, fold::kMostDelta / 100.0);
   command.add("--sorted", &settings.sorted, "Those of the least energy first; else as they are found");
   command.add("--most N", &settings.most, "Structures of a sequence at most [1000000]")

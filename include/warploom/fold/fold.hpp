@@ -80,15 +80,18 @@ Folding fold(std::string_view sequence, const Model& model = {}, const Run& run 
 std::vector<Folding> fold(std::span<const std::string> sequences, const Model& model = {},
                           const Run& run = {}, std::span<const std::string> constraints = {});
 
+/// Where fold() folds these. @throws BadInput, NoDevice: a GPU is named that is not there or does not do this
+Device device_for(std::span<const std::string> sequences, const Model& model = {}, const Run& run = {});
+
 inline constexpr std::int32_t kMostDelta = 10'000;  ///< of suboptimal() [0.01 kcal/mol]
 /// Every structure whose energy is at most `delta` [0.01 kcal/mol] above the least, each once, in no
 /// particular order.
 /// @param take  gets each as it is found; returns whether to go on
 /// @return how many were taken
-/// @throws BadInput as fold(), also: delta below 0 or above kMostDelta, a circle, dangles 1 or 3, an enforced
-/// constraint;
+/// @throws BadInput as fold(), also: delta below 0 or above kMostDelta, dangles 1 or 3, quadruplexes;
 ///         OutOfMemory, Interrupted
-/// @note Cost: n^3 / 6 steps once, then up to n^2 steps for each structure. Memory 6 n^2 bytes.
+/// @note Cost: n^3 / 6 steps once, then up to n^2 steps for each structure. Memory 6 n^2 bytes, and the
+///       steps that are still to be tried, at most n for each part of a structure.
 /// Source: Wuchty, Fontana, Hofacker & Schuster, Biopolymers 49:145 (1999).
 std::int64_t suboptimal(std::string_view sequence, std::int32_t delta,
                         const std::function<bool(const Folding&)>& take, const Model& model = {},
