@@ -76,6 +76,7 @@ void bind_fold(nb::module_& module) {
       .def_rw("gu_closing", &fold::Model::gu_closing)
       .def_rw("max_span", &fold::Model::max_span)
       .def_rw("circular", &fold::Model::circular)
+      .def_rw("quadruplexes", &fold::Model::quadruplexes)
       .def_rw("enforce_constraint", &fold::Model::enforce_constraint);
   module.def("fold", &fold_all);
   module.def("fold_eval", &evaluate);

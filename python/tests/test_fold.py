@@ -11,7 +11,7 @@ import warploom as wl
 @pytest.fixture(scope="module")
 def sequences():
     rng = np.random.default_rng(7)
-    return ["".join(rng.choice(list("ACGU"), n)) for n in (1, 12, 60, 75, 130, 301)]
+    return ["".join(rng.choice(list("ACGU"), n)) for n in (1, 12, 60, 75, 130, 301)] + ["ACGGGAGGGUGGGAGGGAC"]
 
 
 def told_of(tool, tmp_path, sequences, *options):
@@ -26,7 +26,8 @@ def told_of(tool, tmp_path, sequences, *options):
     (["--noClosingGU", "--max-span", "40"], {"gu_closing": False, "max_span": 40}),
     (["-d", "3"], {"dangles": 3}),
     (["--circ"], {"circular": True}),
-], ids=["defaults", "temperature", "pairs", "span", "dangles", "circle"])
+    (["-g"], {"quadruplexes": True}),
+], ids=["defaults", "temperature", "pairs", "span", "dangles", "circle", "quadruplexes"])
 def test_structures_and_energies_are_the_tools(tool, tmp_path, sequences, options, asked):
     told = told_of(tool, tmp_path, sequences, *options)
     found = wl.fold(sequences, **asked)
@@ -45,6 +46,13 @@ def test_constraints_are_the_tools(tool, tmp_path, sequences):
     assert found.structure.tolist() == [t["structure"] for t in told]
     assert all(structure[:20] == "." * 20 for structure in found.structure)
     assert wl.fold(sequences[0], constraint=constraints[0]).structure == told[0]["structure"]
+
+
+def test_quadruplexes_are_drawn(sequences):
+    with_them, without = wl.fold(sequences[-1], quadruplexes=True), wl.fold(sequences[-1])
+    assert with_them.structure.count("+") == 11 and with_them.structure.count("~") == 1 and with_them.energy < without.energy
+    scan = wl.fold_windows(sequences[-1] * 2, len(sequences[-1]), 19, structures=True, quadruplexes=True)
+    assert scan.structure.tolist() == [with_them.structure] * 2
 
 
 def test_results_do_not_depend_on_threads(sequences):

@@ -68,7 +68,7 @@ def _model(parameters: PathLike | None, **options: Any) -> _core.FoldModel:
 @overload
 def fold(
     seq: str, *, constraint: str | None = ..., temperature: float = ..., dangles: int = ..., parameters: PathLike | None = ...,
-    lonely_pairs: bool = ..., gu: bool = ..., gu_closing: bool = ..., max_span: int = ..., circular: bool = ...,
+    lonely_pairs: bool = ..., gu: bool = ..., gu_closing: bool = ..., max_span: int = ..., quadruplexes: bool = ..., circular: bool = ...,
     enforce_constraint: bool = ..., device: str = ..., threads: int = ...,
     progress: Progress = ...,
 ) -> Folding: ...
@@ -76,7 +76,7 @@ def fold(
 def fold(
     seq: Sequences, *, constraint: Sequences | None = ..., temperature: float = ..., dangles: int = ...,
     parameters: PathLike | None = ..., lonely_pairs: bool = ..., gu: bool = ..., gu_closing: bool = ..., max_span: int = ...,
-    device: str = ..., threads: int = ..., progress: Progress = ...,
+    quadruplexes: bool = ..., device: str = ..., threads: int = ..., progress: Progress = ...,
 ) -> Foldings: ...
 def fold(
     seq: Union[str, Sequences],
@@ -89,6 +89,7 @@ def fold(
     gu: bool = True,
     gu_closing: bool = True,
     max_span: int = 0,
+    quadruplexes: bool = False,
     circular: bool = False,
     enforce_constraint: bool = False,
     device: str = "auto",
@@ -110,6 +111,7 @@ def fold(
         gu: False: no G-U pairs (--noGU).
         gu_closing: False: G-U pairs close no loop (--noClosingGU).
         max_span: bases from one of a pair to the other at most; 0: any number.
+        quadruplexes: G-quadruplexes form (-g), drawn with ``+``; with dangles 0 or 2.
         circular: the last base is joined to the first (--circ).
         enforce_constraint: bases have to pair where ``constraint`` has ``(``, ``)`` or ``|``.
 
@@ -123,7 +125,8 @@ def fold(
     Folding(structure='((((....))))', energy=-5.4)
     """
     model = _model(parameters, temperature=float(temperature), dangles=dangles, lonely_pairs=lonely_pairs, gu=gu,
-                   gu_closing=gu_closing, max_span=max_span, circular=circular, enforce_constraint=enforce_constraint)
+                   gu_closing=gu_closing, max_span=max_span, quadruplexes=quadruplexes, circular=circular,
+                   enforce_constraint=enforce_constraint)
     one = isinstance(seq, str)
     if one != isinstance(constraint, str) and constraint is not None:
         raise BadInput("constraint: a string goes with one sequence, a list with several")
