@@ -51,6 +51,24 @@ const char* name_of(fold::Loop::Kind kind) {
   return "";
 }
 
+/// Structures, energies [0.01 kcal/mol], and whether these are all.
+auto suboptimal(const std::string& sequence, std::int32_t delta, std::int64_t most,
+                const std::string& constraint, const fold::Model& model, const Asked& asked) {
+  std::vector<std::string> structures;
+  std::vector<std::int32_t> energies;
+  bool all = true;
+  const auto take = [&](const fold::Folding& folding) {
+    all = static_cast<std::int64_t>(energies.size()) < most;
+    if (!all) return false;
+    structures.push_back(folding.structure);
+    energies.push_back(folding.energy);
+    return true;
+  };
+  run_asked(asked, Length::long_,
+            [&](const Run& run) { return fold::suboptimal(sequence, delta, take, model, run, constraint); });
+  return std::tuple(std::move(structures), array_of(std::move(energies)), all);
+}
+
 /// The energy [0.01 kcal/mol]; of each loop its kind, i, j, p, q (from 1, 0: none) and energy.
 auto evaluate(const std::string& sequence, const std::string& structure, const fold::Model& model) {
   const fold::Evaluation evaluation = fold::evaluate(sequence, structure, model);
@@ -69,6 +87,14 @@ void bind_fold(nb::module_& module) {
       .def(nb::init<>())
       .def("read_parameters", [](fold::Model& model,
                                  const std::string& path) { model.parameters = fold::read_parameters(path); })
+      .def("deigan", [](fold::Model& model, const std::vector<double>& reactivities, double slope,
+                        double intercept) { model.pseudo = fold::deigan(reactivities, slope, intercept); })
+      .def("zarringhalam",
+           [](fold::Model& model, const std::vector<double>& reactivities, double beta,
+              const std::string& conversion) {
+             model.pseudo = fold::zarringhalam(reactivities, beta, conversion);
+           })
+      .def_rw("quadruplexes", &fold::Model::quadruplexes)
       .def_rw("temperature", &fold::Model::temperature)
       .def_rw("dangles", &fold::Model::dangles)
       .def_rw("lonely_pairs", &fold::Model::lonely_pairs)
@@ -76,9 +102,9 @@ void bind_fold(nb::module_& module) {
       .def_rw("gu_closing", &fold::Model::gu_closing)
       .def_rw("max_span", &fold::Model::max_span)
       .def_rw("circular", &fold::Model::circular)
-      .def_rw("quadruplexes", &fold::Model::quadruplexes)
       .def_rw("enforce_constraint", &fold::Model::enforce_constraint);
   module.def("fold", &fold_all);
+  module.def("fold_suboptimal", &suboptimal);
   module.def("fold_eval", &evaluate);
 }
 

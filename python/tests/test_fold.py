@@ -11,7 +11,7 @@ import warploom as wl
 @pytest.fixture(scope="module")
 def sequences():
     rng = np.random.default_rng(7)
-    return ["".join(rng.choice(list("ACGU"), n)) for n in (1, 12, 60, 75, 130, 301)] + ["ACGGGAGGGUGGGAGGGAC"]
+    return ["".join(rng.choice(list("ACGU"), n)) for n in (1, 12, 60, 75, 130, 301)]
 
 
 def told_of(tool, tmp_path, sequences, *options):
@@ -48,11 +48,41 @@ def test_constraints_are_the_tools(tool, tmp_path, sequences):
     assert wl.fold(sequences[0], constraint=constraints[0]).structure == told[0]["structure"]
 
 
-def test_quadruplexes_are_drawn(sequences):
-    with_them, without = wl.fold(sequences[-1], quadruplexes=True), wl.fold(sequences[-1])
-    assert with_them.structure.count("+") == 11 and with_them.structure.count("~") == 1 and with_them.energy < without.energy
-    scan = wl.fold_windows(sequences[-1] * 2, len(sequences[-1]), 19, structures=True, quadruplexes=True)
-    assert scan.structure.tolist() == [with_them.structure] * 2
+@pytest.mark.parametrize("method, words", [
+    ("D", []), ("Dm2.1b-0.3", ["--shape-method=Dm2.1b-0.3"]), ("Zb0.6", ["--shape-method=Zb0.6", "--shape-conversion=L"]),
+])
+def test_reactivities_are_the_tools(tool, tmp_path, sequences, method, words):
+    sequences = sequences[2:5]
+    rng = np.random.default_rng(3)
+    reactivities = [np.where(rng.random(len(s)) < 0.2, np.nan, np.round(rng.random(len(s)), 3)) for s in sequences]
+    found = wl.fold(sequences, reactivities=reactivities, shape_method=method, shape_conversion="L")
+    for k, (sequence, values) in enumerate(zip(sequences, reactivities, strict=True)):
+        (tmp_path / "r.dat").write_text("".join(f"{i} {-1 if np.isnan(r) else r}\n" for i, r in enumerate(values, 1)))
+        told = told_of(tool, tmp_path, [sequence], "--shape", tmp_path / "r.dat", *words)[0]
+        assert (found.structure[k], found.energy[k]) == (told["structure"], told["energy"])
+        assert wl.fold(sequence, reactivities=values, shape_method=method, shape_conversion="L") == (told["structure"], told["energy"])
+        assert wl.fold_eval(sequence, told["structure"], reactivities=values, shape_method=method,
+                            shape_conversion="L").energy == told["energy"]
+
+
+@pytest.mark.parametrize("options, asked", [
+    ([], {}), (["--circ", "-d", "0"], {"circular": True, "dangles": 0}), (["--noLP", "-T", "50"], {"lonely_pairs": False, "temperature": 50}),
+], ids=["defaults", "circle", "pairs"])
+def test_suboptimal_structures_are_the_tools(tool, tmp_path, sequences, options, asked):
+    told = told_of(tool, tmp_path, [sequences[2]], "--suboptimal", "2.5", "--sorted", *options)[0]
+    found = wl.fold_suboptimal(sequences[2], 2.5, **asked)
+    assert found.structure.tolist() == [s["structure"] for s in told["structures"]]
+    assert found.energy.tolist() == [s["energy"] for s in told["structures"]]
+    assert found.complete and len(found.energy) > 1
+    some = wl.fold_suboptimal(sequences[2], 2.5, most=1, **asked)
+    assert len(some.structure) == 1 and not some.complete
+
+
+def test_enforced_constraints_hold():
+    assert wl.fold("GGGGAAAACCCC", constraint="(.......)...", enforce_constraint=True).structure == "(.......)..."
+    assert wl.fold_suboptimal("GGGGAAAACCCC", 0, constraint="(.......)...", enforce_constraint=True).structure.tolist() == ["(.......)..."]
+    with pytest.raises(wl.BadInput, match="no structure"):
+        wl.fold("AAAAAAAA", constraint="|.......", enforce_constraint=True)
 
 
 def test_results_do_not_depend_on_threads(sequences):
@@ -97,6 +127,18 @@ def test_errors_of_options():
         wl.fold("GGGAAACCC", dangles=7)
     with pytest.raises(wl.BadInput, match="constraint"):
         wl.fold("GGGAAACCC", constraint=["........."])
+    for wrong, message in [({"shape_method": "Q"}, "shape_method"), ({"reactivities": [[1.0]]}, "dimensions"), ({"reactivities": [0.5]}, "1 bases")]:
+        with pytest.raises(wl.BadInput, match=message):
+            wl.fold("GGGAAACCC", **{"reactivities": [0.5] * 9, **wrong})
+    with pytest.raises(wl.BadInput, match="1 arrays of 2"):
+        wl.fold(["GGGAAACCC", "GGGAAACCC"], reactivities=[[0.5] * 9])
+    for delta in (-1, float("nan"), 1e9):
+        with pytest.raises(wl.BadInput, match="delta"):
+            wl.fold_suboptimal("GGGAAACCC", delta)
+    with pytest.raises(wl.BadInput, match="dangles"):
+        wl.fold_suboptimal("GGGAAACCC", 1, dangles=3)
+    with pytest.raises(wl.BadInput, match="quadruplexes"):
+        wl.fold("GGGAAACCC", dangles=3, quadruplexes=True)
     with pytest.raises(wl.BadInput, match="is not closed"):
         wl.fold_eval("GGGAAACCC", "(((...)).")
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from . import _core
 from ._asked import Progress, asked
 from ._core import BadInput
-from ._fold import Folding, PathLike, _model
+from ._fold import Folding, PathLike, _model, _objects
 
 
 class Windows(NamedTuple):
@@ -45,12 +45,6 @@ class Mutants(NamedTuple):
     """[n, 4], energy less that of the wild type [kcal/mol]."""
     structure: NDArray[np.object_]
     """[n, 4], dot-bracket; [0, 4] where it was not asked for."""
-
-
-def _objects(values: List[str]) -> NDArray[np.object_]:
-    array = np.empty(len(values), object)
-    array[:] = values
-    return array
 
 
 def fold_windows(
