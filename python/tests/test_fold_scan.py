@@ -48,6 +48,14 @@ def test_mutants_are_those_of_each_alone(tool, tmp_path):
     assert [one["energy"] for one in told] == [some.energy[k, "ACGU".index(one["letter"])] for k in (0, 1) for one in told[3 * k:3 * k + 3]]
 
 
+def test_quadruplexes_are_drawn():
+    sequence = "ACGGGAGGGUGGGAGGGAC"
+    alone = wl.fold(sequence, quadruplexes=True)
+    scan = wl.fold_windows(sequence * 2, 19, 19, structures=True, quadruplexes=True)
+    assert scan.structure.tolist() == [alone.structure] * 2 and "+" in alone.structure
+    assert wl.fold_mutants(sequence, [0], quadruplexes=True).wild_type == alone
+
+
 def test_errors_say_where(sequence):
     with pytest.raises(wl.BadInput, match="150 bases, a window 200"):
         wl.fold_windows(sequence, 200)

@@ -63,6 +63,7 @@ def fold_windows(
     gu: bool = True,
     gu_closing: bool = True,
     max_span: int = 0,
+    quadruplexes: bool = False,
     device: str = "auto",
     threads: int = 0,
     progress: Progress = None,
@@ -95,7 +96,7 @@ def fold_windows(
     if shuffle == "mononucleotides":
         options.keep_letters()
     model = _model(parameters, temperature=float(temperature), dangles=dangles, lonely_pairs=lonely_pairs, gu=gu,
-                   gu_closing=gu_closing, max_span=max_span)
+                   gu_closing=gu_closing, max_span=max_span, quadruplexes=quadruplexes)
     energies, folded, mean, deviation, z_score, p_value = _core.fold_windows(seq, options, model, asked(device, threads, progress))
     return Windows(np.arange(len(energies)) * step, energies / 100.0, _objects(folded), mean, deviation, z_score, p_value)
 
@@ -112,6 +113,7 @@ def fold_mutants(
     gu: bool = True,
     gu_closing: bool = True,
     max_span: int = 0,
+    quadruplexes: bool = False,
     circular: bool = False,
     device: str = "auto",
     threads: int = 0,
@@ -131,7 +133,7 @@ def fold_mutants(
     array([[0.3, 0. , 0.3, 0.8]])
     """
     model = _model(parameters, temperature=float(temperature), dangles=dangles, lonely_pairs=lonely_pairs, gu=gu,
-                   gu_closing=gu_closing, max_span=max_span, circular=circular)
+                   gu_closing=gu_closing, max_span=max_span, quadruplexes=quadruplexes, circular=circular)
     places = [] if positions is None else [int(position) + 1 for position in positions]
     if positions is not None and not places:
         raise BadInput("positions: there are none; None stands for all")
