@@ -1,4 +1,5 @@
 #include "verb.hpp"
+#include "version_text.hpp"
 
 namespace warploom::tool {
 
@@ -7,5 +8,7 @@ std::vector<Verb> verbs() {
           denoise_verb(), segment_verb(), register_verb(), dp_verb(),        fold_verb(),       table_verb(),
           search_verb(),  devices_verb(), example_verb(),  help_verb(),      completion_verb(), man_verb()};
 }
+
+std::string_view built_commit() { return WARPLOOM_COMMIT; }  // from ../CMakeLists.txt
 
 }  // namespace warploom::tool

@@ -10,7 +10,7 @@
 namespace warploom::tool {
 namespace {
 
-// WARPLOOM_COMMIT, WARPLOOM_CUDA_TOOLKIT, WARPLOOM_SETS and WARPLOOM_HAS_avx2 come from ../CMakeLists.txt.
+// WARPLOOM_CUDA_TOOLKIT, WARPLOOM_SETS and WARPLOOM_HAS_avx2 come from ../CMakeLists.txt.
 
 constexpr std::string_view kCompiler =
 #if defined(__clang__)
@@ -41,7 +41,7 @@ std::string sets_text() {
 std::string version_text(bool with_details) {
   std::string text = fmt::format("warploom {}\n", version());
   if (!with_details) return text;
-  text += fmt::format("commit            {}\n", WARPLOOM_COMMIT);
+  text += fmt::format("commit            {}\n", built_commit());
   text += fmt::format("compiler          {}\n", kCompiler);
   text += fmt::format("CUDA              {}\n", cuda_text());
   text += fmt::format("instruction sets  {}\n", sets_text());
