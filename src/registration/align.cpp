@@ -29,6 +29,7 @@ constexpr double kSameTurn = 0.4;
 struct Candidate {
   Affine affine;
   double value;
+  bool upright;  ///< begun without a turn, as the headers have it
 };
 
 // Middle of what is brighter than the mean.
@@ -70,8 +71,8 @@ class Climb {
         evaluations_(evaluations),
         n_(model.parameters()) {}
 
-  Candidate from(Affine at, int iterations) {
-    Affine by_map{};
+  Candidate from(const Candidate& start, int iterations) {
+    Affine at = start.affine, by_map{};
     double value = evaluate(at, by_map);
     std::vector<double> gradient = model_.gradient(at, by_map), hessian;
     for (int iteration = 0; iteration < iterations; ++iteration) {
@@ -105,14 +106,15 @@ class Climb {
         update(hessian, step, gradient, gradient_there);
         const double gain = value_there - value;
         at = there, value = value_there, gradient = gradient_there, found = true;
-        if (gain < 1e-7 * std::abs(value) || scale * length < 2e-3 * voxel_) return {at, value};
+        if (gain < 1e-7 * std::abs(value) || scale * length < 2e-3 * voxel_)
+          return {at, value, start.upright};
         break;
       }
       if (found) continue;
       if (fresh) break;
       hessian.clear();  // once more, along the gradient
     }
-    return {at, value};
+    return {at, value, start.upright};
   }
 
  private:
@@ -213,7 +215,8 @@ std::vector<Candidate> find_starts(AffineImages& images, AlignReport& report) {
     starts.push_back(about_mass.map(turn, difference(to_mass, mass)));
   const std::vector<double> values = images.there().values(starts);
   std::vector<Candidate> chosen;
-  for (std::size_t k = 0; k < starts.size(); ++k) chosen.push_back({starts[k], values[k]});
+  for (std::size_t k = 0; k < starts.size(); ++k)
+    chosen.push_back({starts[k], values[k], static_cast<std::ptrdiff_t>(k) < told});
   std::vector<Candidate> turned(chosen.begin() + told, chosen.end());
   chosen.resize(static_cast<std::size_t>(told));
   report.before = chosen[0].value;
@@ -277,7 +280,7 @@ Alignment align_levels(const Levels& levels, const AlignOptions& options, Device
   while (last < resolution && voxels_at(last) > 2 * kMostVoxels) ++last;
 
   Alignment out;
-  std::vector<Candidate> candidates{{options.start.value_or(identity_affine()), 0}};
+  std::vector<Candidate> candidates{{options.start.value_or(identity_affine()), 0, true}};
   // Points of a ball of the image's size lie so far from its middle, in the mean.
   const Point middle = middle_of_grid(fixed.space);
   const double reach = 0.4 * extent;
@@ -297,16 +300,16 @@ Alignment align_levels(const Levels& levels, const AlignOptions& options, Device
     } else if (first) {
       candidates = find_starts(*images, out.report);
       Climb climb(there, rigid, voxel, out.report.evaluations);
-      for (Candidate& c : candidates) c = climb.from(c.affine, 20);
+      for (Candidate& c : candidates) c = climb.from(c, 20);
     }
     if (first || resolution > last) {
       Climb climb(there, model, voxel, out.report.evaluations);
-      for (Candidate& c : candidates) c = climb.from(c.affine, 40);
+      for (Candidate& c : candidates) c = climb.from(c, 40);
     }
     if (resolution == last) {
       TwoSidedObjective both(there, images->back());
       Climb climb(both, model, voxel, out.report.evaluations);
-      for (Candidate& c : candidates) c = climb.from(c.affine, 40);
+      for (Candidate& c : candidates) c = climb.from(c, 40);
     }
     std::stable_sort(candidates.begin(), candidates.end(), better);
     // The winner is told from its rivals by finer detail; those that met it are none.
@@ -316,6 +319,11 @@ Alignment align_levels(const Levels& levels, const AlignOptions& options, Device
           std::none_of(going_on.begin(), going_on.end(),
                        [&](const Candidate& g) { return angle(c.affine, g.affine) < kSameTurn / 4; }))
         going_on.push_back(c);
+    // Large voxels may like a head better that lies the wrong way round: the finest decide, and what the
+    // headers say is there to be chosen.
+    const auto upright = std::ranges::find_if(candidates, &Candidate::upright);
+    if (upright != candidates.end() && std::ranges::none_of(going_on, &Candidate::upright))
+      going_on.push_back(*upright);
     candidates = std::move(going_on);
     ++out.report.resolutions;
   }

@@ -192,6 +192,43 @@ TEST_F(Register, RegistersPictures) {
   EXPECT_LT(std::hypot(there[0] - middle[0], there[1] - middle[1]), 0.2);
 }
 
+// Coarse voxels show this head hardly less like itself when it lies the wrong way round.
+TEST_F(Register, KeepsThePoseThatHeadersHaveNearlyRight) {
+  ASSERT_EQ(run_shell("cd '" + path("") + "' && \"$WARPLOOM\" example heads").code, 0);
+  const ToolRun done = run("head1.nii.gz head2.nii.gz --method affine --affine a.txt --json");
+  ASSERT_EQ(done.code, 0) << done.err;
+  const Affine found = std::get<Affine>(read_transform(path("a.txt"))[0].map);
+  EXPECT_GT(found[0][0] + found[1][1] + found[2][2], 2.8);
+}
+
+TEST_F(Register, ComparesLabelsWithOthers) {
+  const auto write_labels = [&](const std::string& name, std::int64_t rows, std::vector<float> labels) {
+    PlacedImage image;
+    image.image = imaging::Image({3, rows, 1}, 1);
+    image.image.data = std::move(labels);
+    write_placed(path(name), image);
+  };
+  write_labels("a.nii", 2, {1, 1, 2, 0, 2, 2});
+  write_labels("b.nii", 2, {1, 2, 2, 0, 2, 0});
+  write_file_atomically(path("same.txt"), "1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n");
+  const std::string apply = "apply a.nii --reference a.nii -t same.txt -o c.nii --force --compare ";
+  const ToolRun done = run(apply + "b.nii --labels");
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.out,
+              HasSubstr("overlap     Dice 0.667, the mean of 2 labels; the least 0.667, of label 1"));
+  const Json labels = Json::parse(run(apply + "b.nii --labels --json").out)["overlap"]["labels"];
+  ASSERT_EQ(labels.size(), 2U);
+  EXPECT_EQ(labels[1]["voxels"], 3);
+  EXPECT_EQ(labels[1]["compared_voxels"], 3);
+
+  EXPECT_THAT(run(apply + "b.nii").err, HasSubstr("--compare compares maps of labels: it needs --labels"));
+  write_labels("small.nii", 1, {1, 2, 2});
+  EXPECT_THAT(run(apply + "small.nii --labels").err,
+              HasSubstr("--compare small.nii: maps of labels to compare have one size"));
+  EXPECT_THAT(run("apply -t same.txt --points p.csv --points-out q.csv --compare b.nii").err,
+              HasSubstr("--compare compares maps of labels"));
+}
+
 TEST_F(Register, TellsHowFarLandmarksAreOff) {
   write_heads();
   std::string fixed = "x,y,z,name\n", moving = "x,y,z\n";

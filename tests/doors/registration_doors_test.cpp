@@ -9,6 +9,7 @@
 #include "warploom/registration/field.hpp"
 #include "warploom/registration/folding.hpp"
 #include "warploom/registration/measure.hpp"
+#include "warploom/registration/overlap.hpp"
 #include "warploom/registration/points_file.hpp"
 #include "warploom/registration/quality_page.hpp"
 #include "warploom/registration/resample.hpp"
@@ -96,6 +97,18 @@ DOOR(Folding, "registration::certify", "registration::jacobian_determinant", "re
   door_of_fields([](const DisplacementField& field) { return certify(field).proved(); });
   door_of_fields([](const DisplacementField& field) { return jacobian_determinant(field).channels; });
   refused([] { return name(no_enumerator<FoldCertificate::Kind>()); });
+}
+
+DOOR(Overlap, "registration::label_overlap", "registration::mean_dice", "registration::LabelOverlap::dice") {
+  for (const Image& image : broken(1)) {
+    refused([&] { return label_overlap(image, whole(1)).size(); });
+    refused([&] { return label_overlap(whole(1), image).size(); });
+  }
+  refused([] { return label_overlap(whole(2), whole(2)).size(); });
+  Image odd = whole(1);
+  odd.data[0] = static_cast<float>(kNan), odd.data[1] = static_cast<float>(kInfinity);
+  survives([&] { return mean_dice(label_overlap(odd, whole(1))); });
+  survives([] { return mean_dice({{}, {}}); });
 }
 
 /// An image of the size of whole(1) with something to align in it.

@@ -17,6 +17,7 @@
 #include "warploom/imaging/tensor_order.hpp"
 #include "warploom/page/text.hpp"
 #include "warploom/registration/folding.hpp"
+#include "warploom/registration/overlap.hpp"
 #include "warploom/registration/points_file.hpp"
 #include "warploom/registration/quality_page.hpp"
 #include "warploom/registration/resample.hpp"
@@ -30,7 +31,7 @@ namespace {
 using namespace registration;
 
 struct Settings {
-  std::string image, output, reference, points, points_out, composed, jacobian, report, qc;
+  std::string image, output, reference, points, points_out, composed, jacobian, report, qc, compare;
   std::vector<std::string> transforms;
   Interpolation interpolation = Interpolation::linear;
   PointAxes axes = PointAxes::ras;
@@ -79,6 +80,9 @@ void check(const Settings& s) {
   if (!s.qc.empty() && (s.image.empty() || s.reference.empty() || s.tensors))
     throw BadInput("--qc needs an image to resample (not tensors) and --reference");
   if (s.labels && s.tensors) throw BadInput("--labels and --tensors exclude each other");
+  if (!s.compare.empty() && s.interpolation != Interpolation::labels &&
+      s.interpolation != Interpolation::nearest)
+    throw BadInput("--compare compares maps of labels: it needs --labels or --interpolation nearest");
 }
 
 PlacedImage read_image(const Settings& s, const std::string& path) {
@@ -121,6 +125,7 @@ struct Applied {
   Space reference;
   std::vector<std::string> kinds;  ///< of the transforms, as they were given
   std::optional<FoldCertificate> certificate;
+  std::vector<LabelOverlap> overlaps;  ///< with --compare
   double seconds = 0;
 };
 
@@ -141,6 +146,14 @@ TransformChain read_chain(const Settings& s, const std::optional<Space>& fixed,
     std::ranges::move(part, std::back_inserter(chain));
   }
   return s.inverse ? inverse(std::move(chain)) : chain;
+}
+
+std::vector<LabelOverlap> compare(const Settings& s, const PlacedImage& labels) {
+  try {
+    return label_overlap(labels.image, read_image(s, s.compare).image);
+  } catch (const BadInput& e) {
+    throw BadInput(fmt::format("--compare {}: {}", s.compare, e.what()));
+  }
 }
 
 std::optional<Affine> as_one_affine(const TransformChain& chain) {
@@ -190,6 +203,15 @@ Json as_json(const Applied& done) {
                          {"folded_cells", c.folded},
                          {"undecided_cells", c.undecided}};
   }
+  if (!s.compare.empty()) {
+    Json labels = Json::array();
+    for (const LabelOverlap& overlap : done.overlaps)
+      labels.push_back({{"label", overlap.label},
+                        {"dice", overlap.dice()},
+                        {"voxels", overlap.first},
+                        {"compared_voxels", overlap.second}});
+    report["overlap"] = {{"with", s.compare}, {"mean_dice", mean_dice(done.overlaps)}, {"labels", labels}};
+  }
   report["seconds"] = {{"total", done.seconds}};
   return report;
 }
@@ -210,6 +232,14 @@ std::string as_text(const Applied& done) {
                       "  folding     {} of {} cells fold, {} are undecided; smallest determinant {:.4g}\n",
                       c.folded, c.cells, c.undecided, c.smallest_determinant);
   }
+  if (!s.compare.empty()) {
+    const auto least = std::ranges::min_element(done.overlaps, {}, &LabelOverlap::dice);
+    text +=
+        least == done.overlaps.end()
+            ? "  overlap     no labels\n"
+            : fmt::format("  overlap     Dice {:.3f}, the mean of {} labels; the least {:.3f}, of label {}\n",
+                          mean_dice(done.overlaps), done.overlaps.size(), least->dice(), least->label);
+  }
   return text + fmt::format("  time        {:.3f} s\n", done.seconds);
 }
 
@@ -222,7 +252,7 @@ int run(const Settings& s) {
   for (const std::string& path : {s.output, s.points_out, composed.file, s.jacobian, s.report, s.qc})
     if (!path.empty()) files.add(path, s.force);
 
-  Applied done{.settings = s, .reference = {}, .kinds = {}, .certificate = {}};
+  Applied done{.settings = s, .reference = {}, .kinds = {}, .certificate = {}, .overlaps = {}};
   std::optional<Space> fixed, moving_space;
   PlacedImage reference;
   if (!s.reference.empty()) {
@@ -248,6 +278,7 @@ int run(const Settings& s) {
       files.write(s.output, [&](const auto& path) { write_tensors(path, std::move(tensors)); });
     } else {
       image = resample(image, done.reference, chain, s.interpolation, static_cast<float>(s.outside));
+      if (!s.compare.empty()) done.overlaps = compare(s, image);
       files.write(s.output, [&](const auto& path) { write_placed(path, image); });
     }
   }
@@ -328,6 +359,8 @@ std::function<int()> add(Command& command) {
   command.add(
       "--labels", [s] { s->labels = true, s->interpolation = Interpolation::labels; },
       "The same as --interpolation labels");
+  command.add("--compare FILE", &s->compare,
+              "Map of labels on the same voxels: how well the result agrees with it, the Dice of each label");
   command.add("--outside X", &s->outside, "Value of voxels that lead outside the image [0]");
   command.group("Tensors");
   command.add("--tensors", &s->tensors, "The image holds tensors, which turn with what they are of");
