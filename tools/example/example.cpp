@@ -25,6 +25,8 @@ constexpr Example kExamples[] = {
     {"nest", "a loop nest in C: a matrix product", "warploom tile nest.c --html nest.html"},
     {"series", "a diffusion series of a made-up head: NIfTI with b-values and directions",
      "warploom denoise dwi.nii.gz --bval dwi.bval --bvec dwi.bvec -o denoised --qc denoised.html"},
+    {"heads", "two images of a made-up head, in two poses, and labels of its tissues: NIfTI",
+     "warploom register head1.nii.gz head2.nii.gz -o warped.nii.gz --field warp.nii.gz --qc register.html"},
     {"image", "a made-up microscope image of cells: PNG",
      "warploom segment cells.png -o mask.png --overlay outlines.png"},
     {"recording", "four force sensors under a foot, made up: CSV with a header and a column of labels",
@@ -56,6 +58,11 @@ std::vector<std::string> write(const Example& example, const fs::path& folder, b
   const auto embedded = [&](const std::string& name, std::string_view content) {
     text(name, std::string(content));
   };
+  const auto nifti = [&](const std::string& name, io::Nifti& image) {
+    add(name, [image = std::make_shared<io::Nifti>(std::move(image))](const fs::path& path) {
+      io::write_nifti(path, *image);
+    });
+  };
   using namespace tool_verbs::embedded;
   if (example.name == "kernel") {
     embedded("kernel.ptx", cub_tempstorage_sm_90_ptx);
@@ -65,11 +72,15 @@ std::vector<std::string> write(const Example& example, const fs::path& folder, b
     embedded("nest.c", gemm_c);
   } else if (example.name == "series") {
     DiffusionSeries series = made_up_series();
-    add("dwi.nii.gz", [image = std::make_shared<io::Nifti>(std::move(series.image))](const fs::path& path) {
-      io::write_nifti(path, *image);
-    });
+    nifti("dwi.nii.gz", series.image);
     text("dwi.bval", series.bval);
     text("dwi.bvec", series.bvec);
+  } else if (example.name == "heads") {
+    TwoHeads heads = made_up_heads();
+    nifti("head1.nii.gz", heads.first);
+    nifti("head1_labels.nii.gz", heads.first_labels);
+    nifti("head2.nii.gz", heads.second);
+    nifti("head2_labels.nii.gz", heads.second_labels);
   } else if (example.name == "image") {
     text("cells.png", io::format_png(made_up_cells()));
   } else if (example.name == "recording") {

@@ -9,25 +9,12 @@
 #include <numbers>
 #include <vector>
 
-#include "warploom/count/workload.hpp"
+#include "random.hpp"
 
 namespace warploom::tool {
 namespace {
 
 constexpr double kPi = std::numbers::pi;
-
-/// The same everywhere, as the standard's distributions are not.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : seed_(seed) {}
-  std::uint64_t next() { return table::splitmix64(seed_, drawn_++); }
-  double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }  ///< in [0, 1)
-  std::uint64_t below(std::uint64_t n) { return next() % n; }
-  double normal() { return std::sqrt(-2 * std::log(1 - uniform())) * std::cos(2 * kPi * uniform()); }
-
- private:
-  std::uint64_t seed_, drawn_ = 0;
-};
 
 using Vector = std::array<double, 3>;
 double dot(const Vector& a, const Vector& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }

@@ -16,6 +16,13 @@ struct DiffusionSeries {
 /// noise at a signal-to-noise ratio of 20 in white matter at b = 0.
 DiffusionSeries made_up_series();
 
+/// Of 60 x 70 x 58 voxels of 3 mm, 8 bits. Labels: 1 grey matter, 2 white matter, 3 ventricles.
+struct TwoHeads {
+  io::Nifti first, first_labels;
+  io::Nifti second, second_labels;  ///< the same head turned, shifted, stretched and bent, and darker
+};
+TwoHeads made_up_heads();
+
 /// Bright cells on an uneven, noisy background, 320 x 240, 8 bits.
 io::Picture made_up_cells();
 
