@@ -14,6 +14,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::MatchesRegex;
+using testing::Not;
 
 TEST(Tool, HelpListsTheVerbsTheExitCodesAndAnExample) {
   const ToolRun run = run_tool("--help");
@@ -129,6 +130,17 @@ TEST(Devices, JsonHoldsTheSame) {
   EXPECT_EQ(json["cuda"]["devices"][1]["shared_bytes_per_multiprocessor"], 228 << 10);
   EXPECT_EQ(json["cuda"]["devices"][1]["memory_bytes"], std::uint64_t{16} << 30);
   EXPECT_GE(json["cpu"]["threads"], 1);
+}
+
+// Where there is one, to look for it takes longer than many a small job.
+TEST(Devices, WorkOnACpuDoesNotOpenTheDriver) {
+  const auto opened = [](const std::string& command) {  // by what the C library says it loads
+    return run_shell("printf 'GGGAAACCC\\n' | LD_DEBUG=files \"$WARPLOOM\" " + command).err;
+  };
+  EXPECT_THAT(opened("devices"), HasSubstr("libcuda.so.1"));
+  EXPECT_THAT(opened("fold - --device cpu"), Not(HasSubstr("libcuda.so.1")));
+  EXPECT_THAT(opened("fold -"), Not(HasSubstr("libcuda.so.1")));
+  EXPECT_THAT(opened("dp chain 3 4 5 --device cpu"), Not(HasSubstr("libcuda.so.1")));
 }
 
 TEST(Devices, AGpuThatIsNotThereIsRefusedByItsNumber) {
