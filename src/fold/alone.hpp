@@ -14,6 +14,10 @@ namespace warploom::fold {
 /// Sequences up to this length are folded by one thread each where there are several.
 inline constexpr std::int64_t kShort = 2'000;
 
+/// What the matrices say. @param structure  false: the energy alone
+/// @throws BadInput: the constraint cannot be fulfilled; Internal
+Folding read_off(const Bases& s, const Loops& loops, const Matrices& matrices, const Marks& marks,
+                 const Extras& extras, bool structure);
 /// On the CPU. @param structure  false: the energy alone; whether it fulfils the constraint is not known then
 /// @throws as fold()
 Folding fold_one(std::string_view sequence, std::string_view constraint, const LoopTables& tables,

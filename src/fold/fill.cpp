@@ -136,16 +136,56 @@ std::vector<StripRows> make_strips(std::int64_t n, int threads) {
   return strips;
 }
 
+}  // namespace
+
+struct Refill::Kept {
+  /// Of these columns, all that strips go on from.
+  static constexpr std::int64_t kEvery = 64;
+
+  Kept(const Bases& s, const Loops& loops)
+      : strips(make_strips(s.size(), static_cast<int>(threads()))), n(s.size()), circular(loops.circular()) {}
+
+  std::vector<StripRows> strips;
+  std::int64_t n;
+  bool circular;
+  std::vector<std::unique_ptr<Boundary[]>> boundaries;             ///< that a strip hands down, by column
+  std::vector<std::vector<std::unique_ptr<const Recent>>> recent;  ///< of a strip, by column / kEvery
+  std::vector<std::vector<Candidate>> candidates;                  ///< by column
+
+  // A cell (i, j) sees the bases from i - 1 to j + 1: those beside stems. In a circle the first base lies
+  // beside the last, so that all rows or all columns have a cell that sees one of them.
+  bool joins_ends(std::int64_t position) const { return circular && (position == 1 || position == n); }
+
+  /// The last of the columns to go on from in which no cell sees a base.
+  std::int64_t column_before(std::int64_t position) const {
+    return joins_ends(position) ? 0 : std::max<std::int64_t>(0, position - 2) / kEvery * kEvery;
+  }
+  /// The first strip, from the last rows, of which a cell sees it.
+  std::int64_t first_strip(std::int64_t position) const {
+    if (joins_ends(position)) return 0;
+    return std::ranges::find_if(strips, [&](const StripRows& one) { return one.first <= position + 1; }) -
+           strips.begin();
+  }
+  std::int64_t last_row(std::int64_t position) const {
+    const StripRows& one = strips[static_cast<std::size_t>(first_strip(position))];
+    return one.first + one.rows - 1;
+  }
+};
+
+namespace {
+
 class Filling {
  public:
-  Filling(const Bases& s, const LoopTables& tables, const Marks& marks, const Extras& extras)
+  /// @param cells  the sequence's own, or those of one that differs in one base
+  Filling(const Bases& s, const LoopTables& tables, const Marks& marks, const Extras& extras, Matrices cells,
+          std::vector<StripRows> strips)
       : s_(s),
         extras_(extras),
         tables_(tables),
         marks_(marks),
         n_(s.size()),
-        strips_(make_strips(n_, static_cast<int>(threads()))),
-        out_(s, tables.loops()),
+        strips_(std::move(strips)),
+        out_(std::move(cells)),
         boundary_(std::make_unique_for_overwrite<Boundary[]>(
             static_cast<std::size_t>(strips_.size() > 1 ? n_ + 1 : 0))),
         candidates_(static_cast<std::size_t>(n_ + 1)),
@@ -176,11 +216,42 @@ class Filling {
         throw;
       }
     });
+    return finish();
+  }
+
+  Matrices run_and_keep(Refill::Kept& kept) {
+    kept.boundaries.resize(strips_.size()), kept.recent.resize(strips_.size());
+    keep_ = &kept;
+    Matrices out = run();
+    kept.candidates = std::move(candidates_);
+    return out;
+  }
+
+  /// Fills again what sees the base at `position`; all else is there.
+  Matrices run_from(const Refill::Kept& kept, std::int64_t position) {
+    kept_ = &kept, kept_column_ = kept.column_before(position);
+    const std::int64_t begin = kept.first_strip(position);
+    for (std::int64_t k = 0; k < begin; ++k) done_[static_cast<std::size_t>(k)] = n_;
+    if (begin > 0) {
+      const auto above = static_cast<std::size_t>(begin - 1);
+      const std::int64_t row = strips_[above].first;
+      for (std::int64_t j = std::max(kept_column_, row + kMinHairpin) + 1; j <= n_; ++j) {
+        boundary_[static_cast<std::size_t>(j)] = kept.boundaries[above][static_cast<std::size_t>(j)];
+        const std::vector<Candidate>& all = kept.candidates[static_cast<std::size_t>(j)];
+        const auto end = std::ranges::find_if(all, [&](const Candidate& one) { return one.k < row; });
+        candidates_[static_cast<std::size_t>(j)].assign(all.begin(), end);
+      }
+    }
+    for (std::int64_t k = begin; k < std::ssize(strips_); ++k) strip(k);
+    return finish();
+  }
+
+ private:
+  Matrices finish() {
     if (!tables_.loops().circular()) Ends(s_, tables_.loops(), out_).fill({1, n_}, out_.f);
     return std::move(out_);
   }
 
- private:
   /// Waits for the strip above. @return false: it failed
   bool wait_for(std::int64_t above, std::int64_t j) {
     for (int spins = 0; done_[static_cast<std::size_t>(above)].load(std::memory_order_acquire) < j; ++spins) {
@@ -216,13 +287,20 @@ class Filling {
     std::unique_ptr<Joints> joints;
     if (tables_.loops().coaxial()) joints = std::make_unique<Joints>(n_);
     std::int64_t seen = 0;  // the strip above is known to have come so far
-    for (std::int64_t j = first + kMinHairpin + 1; j <= n_; ++j) {
+    std::int64_t begin = first + kMinHairpin + 1;
+    if (kept_ != nullptr && begin <= kept_column_) {
+      *recent = *kept_->recent[static_cast<std::size_t>(k)].at(
+          static_cast<std::size_t>(kept_column_ / Refill::Kept::kEvery));
+      begin = kept_column_ + 1;
+    }
+    for (std::int64_t j = begin; j <= n_; ++j) {
       if (j > first + place.rows + kMinHairpin && seen < j) {
         if (!wait_for(k - 1, j)) return;
         seen = done_[static_cast<std::size_t>(k - 1)].load(std::memory_order_acquire);
       }
       if (j < seen) fetch(place, j + 1);
       column(*strip, *recent, *filled, joints.get(), j);
+      if (keep_ != nullptr) keep(*recent, static_cast<std::size_t>(k), j);
       if (j % kPublish == 0 || j == n_)
         done_[static_cast<std::size_t>(k)].store(j, std::memory_order_release);
       if (j % 256 == 0) check_interrupt();
@@ -230,6 +308,19 @@ class Filling {
     done_[static_cast<std::size_t>(k)].store(n_, std::memory_order_release);
     const std::int64_t rows = std::min<std::int64_t>(place.rows, n_ - first + 1);
     progress_.advance(rows * (n_ - first + 1) - rows * (rows - 1) / 2);
+  }
+
+  void keep(const Recent& recent, std::size_t k, std::int64_t j) {
+    if (strips_[k].first > 1) {
+      auto& boundary = keep_->boundaries[k];
+      if (boundary == nullptr)
+        boundary = std::make_unique_for_overwrite<Boundary[]>(static_cast<std::size_t>(n_ + 1));
+      boundary[static_cast<std::size_t>(j)] = boundary_[static_cast<std::size_t>(j)];
+    }
+    if (j % Refill::Kept::kEvery != 0) return;
+    auto& columns = keep_->recent[k];
+    columns.resize(static_cast<std::size_t>(n_ / Refill::Kept::kEvery + 1));
+    columns[static_cast<std::size_t>(j / Refill::Kept::kEvery)] = std::make_unique<Recent>(recent);
   }
 
   /// Stems that may stack, as a strip sees them. A stem that another one beats wherever it could be of use is
@@ -421,13 +512,61 @@ class Filling {
   std::vector<std::atomic<std::int64_t>> done_;
   std::vector<std::int32_t> hairpins_, first_marks_ = {}, stack_extra_ = {};
   std::atomic<bool> failed_ = false;
+  Refill::Kept* keep_ = nullptr;        // null: nothing is kept
+  const Refill::Kept* kept_ = nullptr;  // null: all is filled
+  std::int64_t kept_column_ = 0;
   Progress progress_;
 };
+
+/// A column after another, from `begin` on and down to row `rows`.
+void copy_cells(const Triangle& from, Triangle& to, std::int64_t begin, std::int64_t n, std::int64_t rows) {
+  for (std::int64_t j = begin; j <= n; ++j)
+    std::memcpy(to.column(j), from.column(j),
+                static_cast<std::size_t>(std::min(j, rows) + 1) * sizeof(std::int32_t));
+}
+
+const Marks kNoMarks;
 
 }  // namespace
 
 Matrices fill(const Bases& s, const LoopTables& tables, const Marks& marks, const Extras& extras) {
-  return Filling(s, tables, marks, extras).run();
+  return Filling(s, tables, marks, extras, Matrices(s, tables.loops()),
+                 make_strips(s.size(), static_cast<int>(threads())))
+      .run();
+}
+
+Refill::Refill(const Bases& s, const LoopTables& tables, const Extras& extras)
+    : tables_(tables),
+      n_(s.size()),
+      kept_(std::make_unique<Kept>(s, tables.loops())),
+      filled_(Filling(s, tables, kNoMarks, extras, Matrices(s, tables.loops()), kept_->strips)
+                  .run_and_keep(*kept_)) {}
+
+Refill::~Refill() = default;
+
+std::uint64_t Refill::bytes(std::int64_t n) {
+  const auto columns = static_cast<std::uint64_t>(n), strips = columns / kRows + 2;
+  return strips * (columns * sizeof(Boundary) + (columns / Kept::kEvery + 1) * sizeof(Recent)) +
+         bytes_to_fold(n);
+}
+
+Refill::Cells Refill::cells() const {
+  Cells out{Triangle(n_), Triangle(n_)};
+  copy_cells(filled_.c, out.c, 0, n_, n_);
+  copy_cells(filled_.m, out.m, 0, n_, n_);
+  return out;
+}
+
+void Refill::with(const Bases& s, std::int64_t position, const Extras& extras, Cells& cells,
+                  const std::function<void(const Matrices&)>& use) const {
+  Matrices x = Filling(s, tables_, kNoMarks, extras,
+                       Matrices(s, tables_.loops(), std::move(cells.c), std::move(cells.m)), kept_->strips)
+                   .run_from(*kept_, position);
+  use(x);
+  cells = {std::move(x.c), std::move(x.m)};
+  const std::int64_t begin = kept_->column_before(position) + 1, rows = kept_->last_row(position);
+  copy_cells(filled_.c, cells.c, begin, n_, rows);
+  copy_cells(filled_.m, cells.m, begin, n_, rows);
 }
 
 }  // namespace warploom::fold

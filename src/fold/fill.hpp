@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/large_pages.hpp"
@@ -34,7 +35,9 @@ class Triangle {
 /// The matrices of the recurrences, for i, j from 1.
 struct Matrices {
   /// Of a sequence and loops that live as long.
-  Matrices(const Bases& s, const Loops& loops) : c(s.size()), m(s.size()), quadruplexes(s, loops) {}
+  Matrices(const Bases& s, const Loops& loops) : Matrices(s, loops, Triangle(s.size()), Triangle(s.size())) {}
+  Matrices(const Bases& s, const Loops& loops, Triangle c_cells, Triangle m_cells)
+      : c(std::move(c_cells)), m(std::move(m_cells)), quadruplexes(s, loops) {}
   Triangle c, m;
   Quadruplexes quadruplexes;
   std::vector<std::int32_t> f;  ///< of the first j bases; empty of a circle
@@ -56,6 +59,36 @@ class LoopTables {
 
 /// @throws OutOfMemory, Interrupted
 Matrices fill(const Bases& s, const LoopTables& tables, const Marks& marks, const Extras& extras);
+
+/// A sequence that is filled, from which those are that differ from it in one base: cells that do not see
+/// that base stay, a third is left in the mean. Not with dangles 3, whose stacks of stems it does not keep.
+class Refill {
+ public:
+  /// What is given lives as long. @throws as fill()
+  Refill(const Bases& s, const LoopTables& tables, const Extras& extras);
+  ~Refill();
+  /// What one holds at most, and what a Cells does. No sequence below this length has cells to keep.
+  static std::uint64_t bytes(std::int64_t n);
+  static std::uint64_t cells_bytes(std::int64_t n) { return 2 * sizeof(std::int32_t) * Triangle::cells(n); }
+  static constexpr std::int64_t kShortest = 2 * kRows;
+
+  /// A thread's own.
+  struct Cells {
+    Triangle c, m;
+  };
+  Cells cells() const;
+  /// Calls `use` with the matrices of a sequence that differs at `position` alone, counted from 1.
+  void with(const Bases& s, std::int64_t position, const Extras& extras, Cells& cells,
+            const std::function<void(const Matrices&)>& use) const;
+
+  struct Kept;
+
+ private:
+  const LoopTables& tables_;
+  std::int64_t n_;
+  std::unique_ptr<Kept> kept_;
+  Matrices filled_;
+};
 
 /// A piece of a structure: the pair (i, j), or stems of a multiloop from i to j.
 struct Part {

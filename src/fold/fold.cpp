@@ -19,6 +19,22 @@ constexpr std::uint64_t kSmall = 16'000'000;
 
 }  // namespace
 
+Folding read_off(const Bases& s, const Loops& loops, const Matrices& matrices, const Marks& marks,
+                 const Extras& extras, bool structure) {
+  const std::optional<Circle> circle =
+      loops.circular() ? std::optional(close_circle(s, loops, matrices)) : std::nullopt;
+  const std::int32_t energy = circle ? circle->energy : matrices.f.back();
+  if (!structure) return {"", energy + extras.offset()};
+  Folding folding{trace(s, loops, matrices, extras, circle ? &*circle : nullptr), energy + extras.offset()};
+  if (!marks.forced.empty()) check_forced(marks, folding.structure, extras);
+  const std::int32_t check = evaluate(s, folding.structure, loops).energy;
+  if (check != folding.energy)
+    throw Internal(
+        fmt::format("a sequence of {} bases folds with {} but its structure has {} [0.01 kcal/mol]", s.size(),
+                    folding.energy, check));
+  return folding;
+}
+
 Folding fold_one(std::string_view sequence, std::string_view constraint, const LoopTables& tables,
                  bool structure) {
   const Loops& loops = tables.loops();
@@ -30,19 +46,7 @@ Folding fold_one(std::string_view sequence, std::string_view constraint, const L
     // What is free takes a tenth of a millisecond to find out, as long as a hundred bases to fold.
     if (const std::uint64_t bytes = bytes_to_fold(s.size()); bytes > kSmall)
       require_memory(bytes, fmt::format("folding {} bases", s.size()));
-    const Matrices matrices = fill(s, tables, marks, extras);
-    const std::optional<Circle> circle =
-        loops.circular() ? std::optional(close_circle(s, loops, matrices)) : std::nullopt;
-    const std::int32_t energy = circle ? circle->energy : matrices.f.back();
-    if (!structure) return {"", energy + extras.offset()};
-    Folding folding{trace(s, loops, matrices, extras, circle ? &*circle : nullptr), energy + extras.offset()};
-    if (!marks.forced.empty()) check_forced(marks, folding.structure, extras);
-    const std::int32_t check = evaluate(s, folding.structure, loops).energy;
-    if (check != folding.energy)
-      throw Internal(
-          fmt::format("a sequence of {} bases folds with {} but its structure has {} [0.01 kcal/mol]",
-                      s.size(), folding.energy, check));
-    return folding;
+    return read_off(s, loops, fill(s, tables, marks, extras), marks, extras, structure);
   } catch (const std::bad_alloc&) {
     throw OutOfMemory(fmt::format("folding {} bases takes {} bytes, which there are not", s.size(),
                                   bytes_to_fold(s.size())));

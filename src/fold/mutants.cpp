@@ -1,12 +1,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <functional>
 #include <numeric>
+#include <span>
 
 #include "core/doors.hpp"
 #include "fold/alone.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/log.hpp"
+#include "warploom/core/memory.hpp"
 #include "warploom/core/progress.hpp"
+#include "warploom/core/threads.hpp"
 #include "warploom/fold/scan.hpp"
 
 namespace warploom::fold {
@@ -33,6 +39,74 @@ std::vector<std::int64_t> positions_of(const MutantOptions& options, std::int64_
   return positions;
 }
 
+/// Those of one sequence, counted as in Mutants::energies.
+class MutantsOf {
+ public:
+  MutantsOf(const std::string& wild, std::span<const std::int64_t> positions)
+      : wild_(wild), positions_(positions) {}
+  std::int64_t position(std::size_t k) const { return positions_[k / kTried.size()]; }
+  std::string sequence(std::size_t k) const {
+    std::string mutant = wild_;
+    mutant[static_cast<std::size_t>(position(k) - 1)] = kTried[k % kTried.size()];
+    return mutant;
+  }
+
+ private:
+  const std::string& wild_;
+  std::span<const std::int64_t> positions_;
+};
+
+using Take = std::function<void(std::size_t place, Folding&&)>;
+
+/// Each by itself, as many at once as fit.
+void fold_alone(const FoldingDevice& device, const LoopTables& tables, const MutantsOf& mutants,
+                std::span<const std::size_t> places, bool structures, const Take& take) {
+  constexpr std::size_t kMostLetters = std::size_t{1} << 28;
+  const std::size_t letters = mutants.sequence(places.front()).size(),
+                    batch = std::max<std::size_t>(1, kMostLetters / letters);
+  for (std::size_t begin = 0; begin < places.size(); begin += batch) {
+    const auto some = places.subspan(begin, std::min(batch, places.size() - begin));
+    std::vector<std::string> sequences;
+    for (const std::size_t place : some) sequences.push_back(mutants.sequence(place));
+    std::vector<Folding> foldings = device.fold(sequences, {}, tables, structures);
+    for (std::size_t k = 0; k < some.size(); ++k) take(some[k], std::move(foldings[k]));
+  }
+}
+
+/// From the cells of the sequence that do not see what is changed, a mutant a thread.
+void fold_from(const std::string& wild, const LoopTables& tables, const MutantsOf& mutants,
+               std::span<const std::size_t> places, bool structures, const Take& take) {
+  const Loops& loops = tables.loops();
+  const Bases s = bases_of(wild, loops);
+  const Extras extras(s, loops, {});
+  const Refill refill(s, tables, extras);
+  std::atomic<std::size_t> next = 0;
+  parallel_for(std::min<std::int64_t>(threads(), std::ssize(places)), [&](std::int64_t) {
+    Refill::Cells cells = refill.cells();
+    for (std::size_t k = next++; k < places.size(); k = next++) {
+      const Bases mutant = bases_of(mutants.sequence(places[k]), loops);
+      const Extras own(mutant, loops, {});
+      refill.with(mutant, mutants.position(places[k]), own, cells, [&](const Matrices& matrices) {
+        take(places[k], read_off(mutant, loops, matrices, {}, own, structures));
+      });
+      check_interrupt();
+    }
+  });
+}
+
+/// Whether the sequence's cells serve its mutants, and there is memory for them.
+bool shares_cells(std::int64_t n, const Loops& loops) {
+  if (n < Refill::kShortest || loops.coaxial()) return false;
+  try {
+    require_memory(Refill::bytes(n) + static_cast<std::uint64_t>(threads()) * Refill::cells_bytes(n),
+                   "cells of mutants");
+  } catch (const OutOfMemory& error) {
+    log(LogLevel::info, fmt::format("each mutant is folded by itself: {}", error.what()));
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Mutants fold_mutants(std::string_view sequence, const MutantOptions& options, const Model& model,
@@ -56,22 +130,18 @@ Mutants fold_mutants(std::string_view sequence, const MutantOptions& options, co
   std::vector<std::size_t> places;  // of the mutants in `out`
   for (std::size_t k = 0; k < out.energies.size(); ++k)
     if (wild[static_cast<std::size_t>(out.positions[k / 4] - 1)] != kTried[k % 4]) places.push_back(k);
+  if (places.empty()) return out;
   Progress progress("folding mutants", places.size(), "mutants");
-  // So many letters are there at once.
-  constexpr std::size_t kMostLetters = std::size_t{1} << 28;
-  const std::size_t batch = std::max<std::size_t>(1, kMostLetters / wild.size());
-  for (std::size_t begin = 0; begin < places.size(); begin += batch) {
-    const auto some = std::span(places).subspan(begin, std::min(batch, places.size() - begin));
-    std::vector<std::string> sequences(some.size(), wild);
-    for (std::size_t k = 0; k < some.size(); ++k)
-      sequences[k][static_cast<std::size_t>(out.positions[some[k] / 4] - 1)] = kTried[some[k] % 4];
-    std::vector<Folding> foldings = device.fold(sequences, {}, tables, options.structures);
-    for (std::size_t k = 0; k < some.size(); ++k) {
-      out.energies[some[k]] = foldings[k].energy;
-      if (options.structures) out.structures[some[k]] = std::move(foldings[k].structure);
-    }
-    progress.advance(some.size());
-  }
+  const Take take = [&](std::size_t place, Folding&& folding) {
+    out.energies[place] = folding.energy;
+    if (options.structures) out.structures[place] = std::move(folding.structure);
+    progress.advance(1);
+  };
+  const MutantsOf mutants(wild, out.positions);
+  if (!device.is_gpu() && shares_cells(std::ssize(wild), loops))
+    fold_from(wild, tables, mutants, places, options.structures, take);
+  else
+    fold_alone(device, tables, mutants, places, options.structures, take);
   return out;
 }
 
