@@ -231,7 +231,9 @@ std::string name(Device device) {
   return device == Device::cpu ? "cpu" : device == Device::cuda ? "cuda" : "auto";
 }
 
-Device choose_device(Device wanted) { return choose_device(wanted, system_driver(), built_architectures()); }
+Device choose_device(Device wanted) {
+  return wanted == Device::cpu ? wanted : choose_device(wanted, system_driver(), built_architectures());
+}
 
 Device choose_device(Device wanted, const CudaDriver& driver, std::string_view architectures) {
   if (wanted == Device::cpu) return Device::cpu;

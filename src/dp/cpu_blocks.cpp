@@ -270,7 +270,7 @@ void finish_block(const OpenBlock<T>& block) {
   const T* row_factors = block.factors.row;
   const T* column_factors = block.factors.column;
   if (block.i == block.j) {
-    const int live = (block.live + kPart - 1) / kPart * kPart;
+    const int live = (std::min(block.live, edge) + kPart - 1) / kPart * kPart;
     for (int i = 0; i < live; i += kPart) finish_diagonal_part(block, i);
     for (int span = kPart; span < live; span += kPart)
       for (int i = 0, j = span; j < live; i += kPart, j += kPart) {

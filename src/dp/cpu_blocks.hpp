@@ -23,7 +23,8 @@ struct BlockFactors {
 template <class T>
 struct OpenBlock {
   int edge = kTile;
-  /// Points of a block on the diagonal; what lies behind them may stay as it is.
+  /// Points of a block on the diagonal, where they are fewer than `edge`; what lies behind them may stay as
+  /// it is.
   int live = kTile;
   std::int64_t i = 0, j = 0;
   T* cells = nullptr;             ///< the best candidates with k in neither block; kUnreachable: none yet
