@@ -20,11 +20,11 @@
 #include <string_view>
 #include <vector>
 
+#include "fasta.hpp"
 #include "fold/gpu_fold.hpp"
 #include "oracle/random.hpp"
 #include "warploom/core/device.hpp"
 #include "warploom/core/error.hpp"
-#include "warploom/core/file.hpp"
 #include "warploom/core/threads.hpp"
 #include "warploom/fold/fold.hpp"
 #include "warploom/json/json.hpp"
@@ -54,17 +54,6 @@ std::vector<std::string> random_mutants(std::size_t count, std::size_t n, std::u
     for (const char letter : std::string_view("ACGU"))
       if (letter != whole[k]) all.push_back(whole), all.back()[k] = letter;
   return all;
-}
-
-std::string read_fasta(const std::string& path) {
-  std::string letters;
-  bool header = false;
-  for (const char c : read_file(path)) {
-    if (c == '>') header = true;
-    if (!header && c > ' ') letters += c;
-    if (c == '\n') header = false;
-  }
-  return letters;
 }
 
 double median(std::vector<double> values) {

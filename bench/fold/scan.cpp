@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fasta.hpp"
 #include "warploom/core/device.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
@@ -32,17 +33,6 @@ namespace warploom::fold {
 namespace {
 
 using Options = std::map<std::string, std::string, std::less<>>;
-
-std::string read_fasta(const std::string& path) {
-  std::string letters;
-  bool header = false;
-  for (const char c : read_file(path)) {
-    if (c == '>') header = true;
-    if (!header && c > ' ') letters += c;
-    if (c == '\n') header = false;
-  }
-  return letters;
-}
 
 /// The sum of what a call gives, the same in each round, and the median of its seconds.
 struct Measured {

@@ -197,7 +197,7 @@ const CudaDriver* make_current(Device device, const CudaDriver& driver) {
 
 }  // namespace
 
-// The driver is opened, which takes .2 s of processor time where there is a GPU, for a GPU alone.
+// The driver is opened for a GPU alone: where there is one, that takes longer than many a small job.
 OnDevice::OnDevice(Device device) {
   if (is_numbered(device)) driver_ = make_current(device, system_driver());
 }

@@ -79,9 +79,9 @@ struct Mutants {
 
 /// fold() of a sequence with one letter exchanged, for each place and letter.
 /// @throws BadInput as fold(), also: a position that is none of 1 to n, or twice; OutOfMemory, Interrupted
-/// @note Cost: each of the 3 mutants a position takes a third of a folding in the mean, where cells are kept
-/// (20 n^2 bytes; on a CPU, 256 bases and more, not dangles 3), else a whole one. The result does not depend
-/// on the device and the number of threads.
+/// @note Cost: each of the 3 mutants a position takes .4 to .5 of a folding in the mean, a third of its
+/// cells, where cells are kept (20 n^2 bytes; on a CPU, 256 bases and more, not dangles 3), else a whole one.
+/// The result does not depend on the device and the number of threads.
 Mutants fold_mutants(std::string_view sequence, const MutantOptions& options = {}, const Model& model = {},
                      const Run& run = {});
 

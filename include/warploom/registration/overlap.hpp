@@ -17,7 +17,7 @@ struct LabelOverlap {
 
 /// Of each label that either map has, but 0, the background; the least label first. Values that are not
 /// finite are no labels.
-/// @throws BadInput (not one channel, different sizes, as Image::check()) @note One pass; 10 ns a voxel
+/// @throws BadInput (not one channel, different sizes, as Image::check()) @note One pass on one thread
 std::vector<LabelOverlap> label_overlap(const imaging::Image& first, const imaging::Image& second);
 
 /// The mean of dice(); 0 without labels.
