@@ -121,6 +121,31 @@ TEST_F(Register, WritesTheWarpedImageTheFieldsAndTheReport) {
   EXPECT_LT(off / count, 0.1);  // .05 voxel
 }
 
+TEST_F(Register, WritesFslsFilesToo) {
+  write_heads();
+  const std::string rigid = "fixed.nii.gz moving.nii.gz --method rigid --init header";
+  ASSERT_EQ(run(rigid + " --field warp.nii.gz --affine a.txt --inverse back.nii.gz").code, 0);
+  const ToolRun done =
+      run(rigid + " --field fsl:{}_warp.nii.gz --affine fsl:a.mat --inverse fsl:fsl_back.nii.gz");
+  ASSERT_EQ(done.code, 0) << done.err;
+  // FSL's own coordinates join both images' voxels, so that each is told of the images that it is between.
+  const auto differ = [&](const std::string& image, const std::string& onto, const std::string& itk,
+                          const std::string& fsl) {
+    for (const auto& [name, transform] : {std::pair{"itk.nii.gz", itk}, {"fsl.nii.gz", "fsl:" + fsl}})
+      EXPECT_EQ(
+          run(fmt::format("apply {} --reference {} -t {} -o {} --force", image, onto, transform, name)).code,
+          0);
+    const auto a = read_placed(path("itk.nii.gz")), b = read_placed(path("fsl.nii.gz"));
+    double most = 0;
+    for (std::size_t i = 0; i < a.image.data.size(); ++i)
+      most = std::max(most, std::abs(double(a.image.data[i]) - double(b.image.data[i])));
+    return most;
+  };
+  EXPECT_LT(differ("moving.nii.gz", "fixed.nii.gz", "warp.nii.gz", "moving_warp.nii.gz"), 0.1);
+  EXPECT_LT(differ("moving.nii.gz", "fixed.nii.gz", "a.txt", "a.mat"), 0.1);
+  EXPECT_LT(differ("fixed.nii.gz", "moving.nii.gz", "back.nii.gz", "fsl_back.nii.gz"), 0.1);
+}
+
 TEST_F(Register, TakesMasksStartsAndTheHeadersWord) {
   write_heads();
   PlacedImage mask = fixed_;

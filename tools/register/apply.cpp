@@ -12,6 +12,7 @@
 #include "cli/output_files.hpp"
 #include "cli/stopwatch.hpp"
 #include "facts.hpp"
+#include "fsl_name.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/imaging/image_file.hpp"
 #include "warploom/imaging/tensor_order.hpp"
@@ -45,21 +46,19 @@ struct Settings {
   bool force = false, json = false;
 };
 
-constexpr std::string_view kFsl = "fsl:", kInverse = "inverse:";
+constexpr std::string_view kInverse = "inverse:";
 
 bool ends_with(const std::string& path, std::initializer_list<std::string_view> endings) {
   return std::ranges::any_of(endings, [&](std::string_view ending) { return path.ends_with(ending); });
 }
 
 /// A value of -t: "inverse:fsl:FILE".
-struct TransformName {
-  std::string file;
-  bool inverse = false, fsl = false;
+struct TransformName : FslName {
+  bool inverse = false;
 
-  explicit TransformName(const std::string& text) : file(text) {
-    if (file.starts_with(kInverse)) inverse = true, file.erase(0, kInverse.size());
-    if (file.starts_with(kFsl)) fsl = true, file.erase(0, kFsl.size());
-  }
+  explicit TransformName(const std::string& text)
+      : FslName(text.starts_with(kInverse) ? text.substr(kInverse.size()) : text),
+        inverse(text.starts_with(kInverse)) {}
 };
 
 /// What the options say is wrong, before anything is read.

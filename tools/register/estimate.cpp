@@ -12,6 +12,7 @@
 #include "cli/stopwatch.hpp"
 #include "estimate_report.hpp"
 #include "facts.hpp"
+#include "fsl_name.hpp"
 #include "landmarks.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/log.hpp"
@@ -166,7 +167,11 @@ void write_results(const Moving& moving, const PlacedImage& fixed, Estimate& out
   const Stopwatch watch;
   const Settings& s = moving.s;
   Registration& r = out.result;
-  if (!s.affine.empty()) files.write(s.affine, [&](const auto& staged) { write_affine(staged, r.affine); });
+  if (const FslName affine(s.affine); !s.affine.empty())
+    files.write(affine.file, [&](const auto& staged) {
+      if (affine.fsl) return write_fsl_affine(staged, r.affine, fixed.space(), moving.image.space());
+      write_affine(staged, r.affine);
+    });
   TransformChain chain(1);
   chain[0].map = std::move(r.field);
   const auto& field = std::get<DisplacementField>(chain[0].map);
@@ -177,15 +182,21 @@ void write_results(const Moving& moving, const PlacedImage& fixed, Estimate& out
       files.write(path, writer);
     });
   };
-  std::future<void> writing =
-      beside(s.field, [&field](const std::filesystem::path& staged) { write_field(staged, field); });
+  const FslName field_name(s.field), inverse_name(s.inverse_field);
+  std::future<void> writing = beside(field_name.file, [&](const std::filesystem::path& staged) {
+    if (field_name.fsl) return write_fsl_field(staged, field, moving.image.space());
+    write_field(staged, field);
+  });
   if (!s.jacobian.empty())
     files.write(s.jacobian, [&](const auto& staged) {
       write_placed(staged, {jacobian_determinant(field), fixed.to_world});
     });
   if (!s.inverse_field.empty())
-    files.write(s.inverse_field,
-                [&](const auto& staged) { write_field(staged, invert(field, moving.image.space()).field); });
+    files.write(inverse_name.file, [&](const auto& staged) {
+      const DisplacementField inverse = invert(field, moving.image.space()).field;
+      if (inverse_name.fsl) return write_fsl_field(staged, inverse, fixed.space());
+      write_field(staged, inverse);
+    });
   if (moving.landmarks) out.landmarks = measure_landmarks(*moving.landmarks, r.affine, chain);
   if (!s.output.empty() || !s.qc.empty()) {
     const PlacedImage warped = resample(moving.image, fixed.space(), chain);
@@ -209,9 +220,10 @@ Estimate register_one(const Moving& moving, const PlacedImage& fixed) {
   Estimate out{.fixed = input_name(s.fixed), .moving = input_name(moving.path)};
   out.fixed_grid = fixed.image.grid, out.moving_grid = moving.image.image.grid;
   out.memory = memory_for(out.fixed_grid, out.moving_grid, s.with);
-  log(LogLevel::info,
-      fmt::format("{} onto {}: {} of memory at most", out.moving, out.fixed, byte_text(out.memory)));
-  if (const std::uint64_t most = std::min(s.max_memory, available_memory()); out.memory > most)
+  const std::uint64_t most = std::min(s.max_memory, available_memory());
+  log(LogLevel::info, fmt::format("{} onto {}: {} of memory at most; the limit is {}", out.moving, out.fixed,
+                                  byte_text(out.memory), byte_text(most)));
+  if (out.memory > most)
     throw BadInput(fmt::format(
         "{} ({}) onto {} ({}) needs {} of memory; the limit is {}. Fewer voxels need less: resample the fixed image first",
         out.moving, size_text(out.moving_grid), out.fixed, size_text(out.fixed_grid), byte_text(out.memory),
@@ -272,8 +284,8 @@ int run(Settings s) {
   OutputFiles files;
   for (const std::string& moving : s.moving) {
     const Settings one = settings_for(s, moving);
-    for (const std::string& path :
-         {one.output, one.field, one.affine, one.inverse_field, one.jacobian, one.qc})
+    for (const std::string& path : {one.output, FslName(one.field).file, FslName(one.affine).file,
+                                    FslName(one.inverse_field).file, one.jacobian, one.qc})
       if (!path.empty()) files.add(path, s.force);
   }
   if (!s.report.empty()) files.add(s.report, s.force);
@@ -313,10 +325,12 @@ std::function<int()> add_register_estimate(Command& command) {
       .type("FILE");
   command.add(
       "--field FILE", &s->field,
-      "Displacement field, affine map included, as ITK, ANTs and greedy have it [mm]: .nii or .nii.gz");
-  command.add("--affine FILE", &s->affine, "Affine map alone, as ITK has it: .txt, .tfm or .mat");
-  command.add("--inverse FILE", &s->inverse_field,
-              "Field of the inverse map, on the voxels of the moving image: .nii or .nii.gz");
+      "Displacement field, affine map included, as ITK, ANTs and greedy have it [mm]: .nii or .nii.gz; fsl:FILE as FSL has it");
+  command.add("--affine FILE", &s->affine,
+              "Affine map alone, as ITK has it: .txt, .tfm or .mat; fsl:FILE as FSL has it");
+  command.add(
+      "--inverse FILE", &s->inverse_field,
+      "Field of the inverse map, on the voxels of the moving image: .nii or .nii.gz; fsl:FILE as FSL has it");
   command.add("--jacobian FILE", &s->jacobian, "Map of the Jacobian determinant: .nii or .nii.gz");
   command.add("--report FILE", &s->report, "JSON report to write");
   command.add(
