@@ -85,6 +85,13 @@ std::int32_t wfdb_invalid(int format, const std::string& file) {
       return -(1 << 23);
     case 32:
       return std::numeric_limits<std::int32_t>::min();
+    case 508:
+    case 516:
+    case 524:
+      throw BadInput(fmt::format(
+          "{}: a signal of format {}, which is FLAC and is not read: write the record anew in format {} "
+          "(in Python: wfdb.rdrecord, then wfdb.wrsamp with fmt)",
+          file, format, format == 524 ? 24 : 16));
     default:
       throw BadInput(fmt::format(
           "{}: a signal of format {}; 8, 16, 24, 32, 61, 80, 160, 212, 310 and 311 are read", file, format));

@@ -83,7 +83,12 @@ double likeness_between(const Matrix3& m) {
   const double determinant = m[0] * (m[4] * m[8] - m[5] * m[7]) - m[1] * (m[3] * m[8] - m[5] * m[6]) +
                              m[2] * (m[3] * m[7] - m[4] * m[6]);
   const double c2 = -2 * squares, c1 = -8 * determinant, c0 = 2 * fourth - squares * squares;
-  double root = std::sqrt(3 * squares);
+  // Of singular values a, b, c the root is a + b + c, c with the determinant's sign, and the square of ab +
+  // bc + ca is (squares^2 - fourth) / 2 + 2 determinant * root. So this is no less than the root, and near
+  // it: from the root of 3 squares steps are many where one axis says nearly all.
+  const double pairs = std::max(0.0, (squares * squares - fourth) / 2);
+  double root =
+      std::sqrt(squares + 2 * std::sqrt(pairs + 2 * std::max(0.0, determinant) * std::sqrt(3 * squares)));
   constexpr int kMost = 40;
   for (int step = 0; step < kMost; ++step) {
     const double value = ((root * root + c2) * root + c1) * root + c0;

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <deque>
 #include <limits>
-#include <map>
 #include <optional>
+#include <utility>
 
 #include "search/competition.hpp"
 #include "search/own_places.hpp"
@@ -24,8 +24,9 @@ constexpr double kMargin = 0.05;   // of the logarithm of a gain, beyond that of
 constexpr double kFitted = 0.25;   // by which matches have to be nearer in a reading that was fitted
 constexpr double kSimpler = 0.02;  // a simpler reading may gain less by this
 constexpr double kLess = 0.25;     // one that leaves out channels, more than one that explains them
-/// Of the deviations by which thirds of channels are unusual, the share that ranks besides the distance.
-constexpr double kThirds = 0.5;
+/// Where the nearest place is nearer than usual by kNearer (of a logarithm), a deviation of what thirds of
+/// channels say ranks as much as this share of one of the distances' logarithms.
+constexpr double kThirds = 0.7, kNearer = 0.23, kLeastNearer = 0.02;
 constexpr double kSignificant = 0.05;  // a place that counts
 // Lengths of the query that decoys are sent through, and to which readings are fitted at most; in so many
 // parts.
@@ -42,6 +43,17 @@ double enough_for(std::size_t channels) {
 /// the distance.
 double enough_for_own(std::size_t channels, bool half) {
   return 0.25 * (half ? 1 : std::cbrt(std::max(1.0, static_cast<double>(channels) / 3)));
+}
+
+float deviation_of(std::span<const float> values) {
+  double sum = 0, squares = 0;
+  for (const float x : values) {
+    sum += x;
+    squares += static_cast<double>(x) * x;
+  }
+  const double mean = sum / static_cast<double>(values.size());
+  return static_cast<float>(
+      std::sqrt(std::max(1e-12, squares / static_cast<double>(values.size()) - mean * mean)));
 }
 
 std::string text_of(const Reading& reading) {
@@ -140,6 +152,7 @@ class Choice {
  public:
   Choice(Index& index, const Query& query, const FindOptions& options)
       : index_(index),
+        whole_(index),
         query_(query),
         options_(options),
         plain_(plain_reading(query)),
@@ -171,16 +184,9 @@ class Choice {
       }
     }
     search(chosen_);
-    std::erase_if(found_.matches, [&](const Match& match) {
-      return options_.max_distance &&
-             static_cast<float>(match.distance) > static_cast<float>(*options_.max_distance);
-    });
-    if (std::ssize(found_.matches) > options_.limit) found_.matches.resize(options_.limit);
+    tell_matches();
     found_.candidates = std::ssize(found_.matches);
     found_.tried[chosen_].chosen = true;
-    tell_chances();
-    for (Match& match : found_.matches)
-      if (found_.by_thirds) match.distance *= std::exp(thirds_[place_of(match)]);
     std::vector<std::int64_t>& lags = found_.tried[chosen_].reading.lags;
     const std::int64_t earliest = *std::ranges::min_element(lags);
     for (std::int64_t& lag : lags) lag -= earliest;
@@ -200,28 +206,50 @@ class Choice {
     found_.tried.push_back({reading, text_of(reading), std::exp(gain), std::exp(price), false});
   }
 
-  /// Matches of a reading that was tried, as many as readings are judged at, or more.
+  /// Candidates of a reading that was tried, as many as readings are judged at, or more; not of matches' own.
   void search(std::size_t tried) {
     if (searched_by_ == tried) return;
-    if (found_.tried[tried].reading.own) {
-      found_.matches.clear();
-      for (const OwnPlace& own : own_) {
-        if (std::ssize(found_.matches) == std::max(options_.limit, Competition::kPlaces)) break;
-        found_.matches.push_back(
-            Seen(seen_.searched, query_, own.reading, options_).match_at(query_, own.place));
-        found_.matches.back().distance = std::exp(own.order);
-      }
-    } else {
-      found_.matches = Seen(Searched(index_), query_, found_.tried[tried].reading, options_)
-                           .matches(query_, std::max(options_.limit, Competition::kPlaces));
+    candidates_.clear();
+    if (const Reading& reading = found_.tried[tried].reading; !reading.own) {
+      read_.emplace(whole_, query_, reading, options_);
+      candidates_ = read_->candidates(std::max(options_.limit, Competition::kPlaces));
     }
     searched_by_ = tried;
   }
 
-  /// Of a match of the reading that was chosen, in the time of its lag 0.
-  std::int64_t place_of(const Match& match) const {
-    const Pair& pair = match.pairs[0];
-    return pair.offset - found_.tried[searched_by_].reading.lags[pair.query_channel];
+  /// Those that are reported: readings of their own, by thirds, or candidates.
+  void tell_matches() {
+    const Chances chances = chances_of_chosen();
+    const auto wanted = [&](double distance) {
+      return std::ssize(found_.matches) < options_.limit &&
+             !(options_.max_distance &&
+               static_cast<float>(distance) > static_cast<float>(*options_.max_distance));
+    };
+    // The first of own_ before thirds ranked was not rare: nor is what else was looked at then.
+    const auto tell = [&](Match match) {
+      match.chance = chances(std::max(match.distance, least_own_));
+      found_.matches.push_back(std::move(match));
+    };
+    if (found_.tried[chosen_].reading.own) {
+      for (const OwnPlace& own : own_) {
+        const double distance = std::exp(own.order);
+        if (!wanted(distance)) continue;
+        Match match = Seen(seen_.searched, query_, own.reading, options_).match_at(query_, own.place);
+        match.distance = distance;
+        tell(std::move(match));
+        found_.matches.back().distance *= std::exp(own.thirds);
+      }
+    } else if (found_.by_thirds) {
+      const Seen seen(seen_.searched, query_, found_.tried[chosen_].reading, options_);
+      for (const auto& [place, more] : by_thirds_) {
+        if (!wanted(std::exp(place.logarithm))) continue;
+        tell(seen.match_at(query_, place));
+        found_.matches.back().distance *= std::exp(more);
+      }
+    } else {
+      for (const Candidate& candidate : candidates_)
+        if (wanted(candidate.distance)) tell(read_->match_of(query_, candidate));
+    }
   }
 
   /// The best places of a reading that was tried; of a part of the recording, if it is very long.
@@ -230,9 +258,8 @@ class Choice {
     if (!seen_.all()) return Seen(seen_.searched, query_, reading, options_).best(Competition::kPlaces);
     search(tried);
     std::vector<Nearby> places;
-    for (const Match& match : found_.matches)
-      if (std::ssize(places) < Competition::kPlaces)
-        places.push_back({place_of(match), logarithm_of(match.distance)});
+    for (const Candidate& candidate : candidates_)
+      if (std::ssize(places) < Competition::kPlaces) places.push_back(read_->place_of(candidate));
     return places;
   }
 
@@ -337,7 +364,8 @@ class Choice {
     const double levels = gain_of_levels(correlations, seen_.searched, query_, options_, reading, offsets);
     const bool half = own_best < best - usual - std::log(2.0);
     if (nearer + levels <= enough_for_own(query_.channels.size(), half)) return;
-    own_ = in_order(std::move(own), correlations, seen_.searched, query_, options_);
+    own_ = in_order(own, correlations, query_, options_, thirds(correlations));
+    all_own_ = std::move(own);
     Reading each = plain_;
     each.own = true;
     try_reading(each, in_place - usual_ - own_best, 0);
@@ -345,72 +373,105 @@ class Choice {
     chosen_ = found_.tried.size() - 1;
   }
 
+  const Thirds& thirds(const Correlations& correlations) {
+    if (!thirds_) thirds_.emplace(correlations, seen_.searched, query_, options_, true);
+    return *thirds_;
+  }
+
+  /// How many deviations of distances' logarithms one deviation of what thirds say weighs: the more the less
+  /// the nearest place is nearer than usual, for the less a distance says.
+  static double weight_of_thirds(double nearer) {
+    return kThirds * std::pow(kNearer / std::max(kLeastNearer, nearer), 2);
+  }
+
   /// Where no match is rare, what thirds of channels say ranks besides the distance.
   void count_thirds(Competition& competition) {
     search(chosen_);
-    tell_chances();
     const Reading& reading = found_.tried[chosen_].reading;
-    if (reading.own || reading.stretched || options_.scales != std::vector<double>{1} ||
-        query_.channels.size() == 2 || found_.matches.empty() || *found_.matches[0].chance <= kSignificant)
-      return;
+    if (query_.channels.size() == 2) return;
     const Correlations& correlations = competition.correlations();
-    const Thirds thirds(correlations, seen_.searched, query_, options_, true);
+    const std::int64_t exclusion = samples_of(options_.exclusion, query_.length());
+    const std::int64_t most = std::max(options_.limit, Competition::kPlaces);
+    if (reading.own) {
+      if (own_.empty() || chances_of_chosen()(std::exp(own_[0].order)) <= kSignificant) return;
+      const Usual usual(own_distances_);
+      const auto distance_of = [](const OwnPlace& own) { return own.place.logarithm; };
+      const double nearest = distance_of(*std::ranges::min_element(own_, {}, distance_of));
+      const std::vector<float>& unusual = thirds(correlations).unusual();
+      const double weight =
+          weight_of_thirds(usual.middle - nearest) * usual.deviation / deviation_of(unusual);
+      if (weight == 0) return;
+      std::vector<OwnPlace> own =
+          own_places_at(largest_of(unusual, 3 * most, exclusion / correlations.step()), correlations,
+                        seen_.searched, query_, options_);
+      own.insert(own.end(), all_own_.begin(), all_own_.end());
+      least_own_ = std::exp(own_[0].order);
+      own_ = in_order(std::move(own), correlations, query_, options_, thirds(correlations), weight);
+      found_.by_thirds = true;
+      return;
+    }
+    if (reading.stretched || options_.scales != std::vector<double>{1} || candidates_.empty() ||
+        chances_of_chosen()(candidates_[0].distance) <= kSignificant)
+      return;
     std::vector<Nearby> windows;
     for (std::int64_t w = 0; w < correlations.windows(); ++w) windows.push_back({w * correlations.step()});
     const Seen seen(seen_.searched, query_, reading, options_);
     windows = seen.at(windows, 0);
     std::vector<float> order;
     for (const Nearby& window : windows) order.push_back(static_cast<float>(window.logarithm));
-    const float weight = static_cast<float>(kThirds) * Usual(order).deviation;
-    for (std::size_t w = 0; w < order.size(); ++w) order[w] = weight * thirds.unusual()[w] - order[w];
-    found_.matches.clear();
-    const std::int64_t exclusion = samples_of(options_.exclusion, query_.length());
-    for (const std::int64_t w :
-         largest_of(order, std::max(options_.limit, Competition::kPlaces), exclusion / correlations.step())) {
-      found_.matches.push_back(seen.match_at(query_, windows[w]));
-      thirds_[windows[w].offset] = -weight * thirds.unusual()[w];
-    }
+    const double usual = reading.in_place() ? usual_ : null_.usual_of(reading);
+    const std::vector<float>& unusual = thirds(correlations).unusual();
+    const float weight = static_cast<float>(weight_of_thirds(usual - logarithm_of(candidates_[0].distance))) *
+                         Usual(order).deviation / deviation_of(unusual);
+    for (std::size_t w = 0; w < order.size(); ++w) order[w] = weight * unusual[w] - order[w];
+    for (const std::int64_t w : largest_of(order, most, exclusion / correlations.step()))
+      by_thirds_.emplace_back(windows[w], -weight * unusual[w]);
     found_.by_thirds = true;
   }
 
-  void tell_chances() {
-    const Reading& reading = found_.tried[chosen_].reading;
-    if (reading.own) {
-      const Chance chance = chance_in(own_minima(), index_);
-      for (Match& match : found_.matches)
-        match.chance =
-            std::min(1.0, static_cast<double>(found_.tried.size()) * chance(logarithm_of(match.distance)));
-      return;
+  /// How many places as near are to be expected by chance, in as many readings as were tried; at most 1.
+  struct Chances {
+    Chance chance;
+    double times, fitted, least;
+    double operator()(double distance) const {
+      return std::min(1.0, times * chance(fitted + std::max(logarithm_of(distance), least)));
     }
-    const Chance chance = chance_in(reading.in_place() ? plain_minima_ : null_.minima_of(reading), index_);
+  };
+
+  Chances chances_of_chosen() {
+    const Reading& reading = found_.tried[chosen_].reading;
+    const auto times = static_cast<double>(found_.tried.size());
+    if (reading.own)
+      return {chance_in(own_minima(), index_), times, 0, -std::numeric_limits<double>::infinity()};
     // A reading that was fitted is no surer than at places to which it was not fitted, and a recording that
     // repeats itself has more of these than are independent: hence kFitted.
     const double fitted =
         reading.switched() || reading.lagged() || reading.rotated() || reading.missing() ? kFitted : 0;
-    const double least = surest_ + null_.usual_of(reading);
-    for (Match& match : found_.matches)
-      match.chance = std::min(1.0, static_cast<double>(found_.tried.size()) *
-                                       chance(fitted + std::max(logarithm_of(match.distance), least)));
+    return {chance_in(reading.in_place() ? plain_minima_ : null_.minima_of(reading), index_), times, fitted,
+            surest_ + null_.usual_of(reading)};
   }
 
   /// [decoys] Their places in readings of their own, one in each zone.
-  std::vector<std::vector<Nearby>> own_minima() {
-    std::vector<std::vector<Nearby>> minima;
+  const std::vector<std::vector<Nearby>>& own_minima() {
+    if (!own_minima_.empty()) return own_minima_;
     for (std::size_t d = 0; d < decoys_.size(); ++d) {
       const Query& decoy = decoys_[d];
       const Correlations& correlations = price_.decoy(d).correlations();
-      minima.emplace_back();
-      for (const OwnPlace& own :
-           in_order(own_places(correlations, few_.searched, decoy, options_, correlations.windows()),
-                    correlations, few_.searched, decoy, options_))
-        minima.back().push_back({own.place.offset, own.order});
+      std::vector<Nearby>& minima = own_minima_.emplace_back();
+      for (const OwnPlace& own : in_order(
+               own_places(correlations, few_.searched, decoy, options_, correlations.windows()), correlations,
+               decoy, options_, Thirds(correlations, few_.searched, decoy, options_, false))) {
+        minima.push_back({own.place.offset, own.order});
+        own_distances_.push_back(static_cast<float>(own.place.logarithm));
+      }
     }
-    return minima;
+    return own_minima_;
   }
 
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
   Index& index_;
+  const Searched whole_;
   const Query& query_;
   const FindOptions& options_;
   const Reading plain_;
@@ -424,8 +485,14 @@ class Choice {
 
   FoundAs found_;
   std::size_t chosen_ = 0, searched_by_ = kNone;  // of those tried
-  std::vector<OwnPlace> own_;
-  std::map<std::int64_t, double> thirds_;  // of places: what they add to the logarithm of a distance
+  std::optional<Seen> read_;                      // the reading that was searched
+  std::vector<Candidate> candidates_;             // its
+  std::optional<Thirds> thirds_;
+  std::vector<OwnPlace> own_, all_own_;          // ranked; and all that were looked at
+  std::vector<std::vector<Nearby>> own_minima_;  // of decoys
+  double least_own_ = 0;
+  std::vector<float> own_distances_;                  // logarithms, of decoys
+  std::vector<std::pair<Nearby, double>> by_thirds_;  // and what thirds add to the logarithm of a distance
   double gain_ = 0, paid_ = 0, surest_ = -std::numeric_limits<double>::infinity();
 };
 

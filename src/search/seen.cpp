@@ -1,5 +1,7 @@
 #include "search/seen.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,6 +12,7 @@
 #include "search/selection.hpp"
 #include "search/turned.hpp"
 #include "search/windows.hpp"
+#include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
 #include "warploom/core/threads.hpp"
 
@@ -153,21 +156,35 @@ std::vector<Candidate> Seen::chosen(std::int64_t limit) {
   return selection.finish();
 }
 
-std::vector<Nearby> Seen::best(std::int64_t limit) {
-  if (apart_) {
-    std::vector<Nearby> places;
-    for (const Candidate& one : chosen(limit))
-      places.push_back({one.offset - earliest_, logarithm_of(one.distance)});
-    return places;
-  }
+std::vector<Candidate> Seen::candidates(std::int64_t limit) {
+  if (apart_) return chosen(limit);
+  // A length at which the query is longer than the recording finds nothing there.
+  std::vector<JointPattern> patterns;
+  std::vector<std::int32_t> numbers;
+  for (std::size_t p = 0; p < patterns_.size(); ++p)
+    if (patterns_[p].length() <= samples_of_signal()) {
+      patterns.push_back(patterns_[p]);
+      numbers.push_back(static_cast<std::int32_t>(p));
+    }
+  if (patterns.empty())
+    throw BadInput(fmt::format("the query has {} samples and the recording {}: give a shorter query",
+                               query_.length(), samples_of_signal()));
   JointTask task;
-  task.patterns = static_cast<std::int32_t>(patterns_.size());
+  task.patterns = static_cast<std::int32_t>(patterns.size());
   task.limit = limit;
   task.exclusion = samples_of(in_place_.exclusion, query_.length());
-  const std::vector<std::vector<Candidate>> found = index().best(patterns_, std::span(&task, 1));
+  std::vector<Candidate> found = std::move(index().best(patterns, std::span(&task, 1))[0]);
+  for (Candidate& one : found) one.pattern = numbers[static_cast<std::size_t>(one.pattern)];
+  return found;
+}
+
+Nearby Seen::place_of(const Candidate& candidate) const {
+  return {candidate.offset - earliest_, logarithm_of(candidate.distance)};
+}
+
+std::vector<Nearby> Seen::best(std::int64_t limit) {
   std::vector<Nearby> places;
-  for (const Candidate& one : found[0])
-    places.push_back({one.offset - earliest_, logarithm_of(one.distance)});
+  for (const Candidate& one : candidates(limit)) places.push_back(place_of(one));
   return places;
 }
 
@@ -252,33 +269,18 @@ std::vector<double> Seen::of_channel(std::size_t channel, std::span<const Nearby
   return all;
 }
 
-std::vector<Match> Seen::matches(const Query& whole, std::int64_t limit) {
-  InPlaceOptions in_place = in_place_;
-  in_place.limit = limit;
-  std::vector<Match> found;
-  if (apart_) {
-    const std::vector<std::int32_t> compared = compared_channels(query_, index().normalization());
-    for (const Candidate& one : chosen(limit)) {
-      JointPattern pattern = patterns_[one.pattern];
-      pattern.warping = Warping::each;
-      found.push_back(match_of(signal_, index().normalization(), query_, pattern, one, compared));
-    }
-  } else {
-    found = find_in_place(index(), query_, in_place);
-  }
-  for (Match& match : found) tell_of(whole, match);
-  return found;
+Match Seen::match_of(const Query& whole, const Candidate& candidate) const {
+  const Normalization normalization = searched_.index().normalization();
+  JointPattern pattern = patterns_[static_cast<std::size_t>(candidate.pattern)];
+  if (apart_) pattern.warping = Warping::each;
+  Match match = search::match_of(signal_, normalization, query_, pattern, candidate,
+                                 compared_channels(query_, normalization));
+  tell_of(whole, match);
+  return match;
 }
 
 Match Seen::match_at(const Query& whole, const Nearby& place) const {
-  const Normalization normalization = searched_.index().normalization();
-  JointPattern pattern = patterns_[0];
-  if (apart_) pattern.warping = Warping::each;
-  Match match = match_of(signal_, normalization, query_, pattern,
-                         {place.offset + earliest_, static_cast<float>(std::exp(place.logarithm)), 0},
-                         compared_channels(query_, normalization));
-  tell_of(whole, match);
-  return match;
+  return match_of(whole, {place.offset + earliest_, static_cast<float>(std::exp(place.logarithm)), 0});
 }
 
 void Seen::tell_of(const Query& whole, Match& match) const {

@@ -87,8 +87,13 @@ class Seen {
   /// `count` places, evenly spaced.
   std::vector<Nearby> evenly(std::int64_t count) const;
 
-  /// Of the whole query: at most `limit`, at any distance; as find_in_place(), but of two channels.
-  std::vector<Match> matches(const Query& whole, std::int64_t limit);
+  /// The best places, at any distance, and their patterns: as find_in_place() finds them, but of two
+  /// channels.
+  std::vector<Candidate> candidates(std::int64_t limit);
+  /// In the time of a reading's lag 0.
+  Nearby place_of(const Candidate& candidate) const;
+  /// Of the whole query.
+  Match match_of(const Query& whole, const Candidate& candidate) const;
   /// Of the whole query, at a place of at(), where it fits.
   Match match_at(const Query& whole, const Nearby& place) const;
 
@@ -102,7 +107,7 @@ class Seen {
   std::vector<float> together(const JointPattern& pattern, const DistancesOf& distances_of) const;
   /// Of `count` windows side by side.
   std::vector<float> profile(const JointPattern& pattern, std::int64_t first, std::int64_t count);
-  /// The best places of channels apart, of every length.
+  /// candidates() of channels apart, of every length.
   std::vector<Candidate> chosen(std::int64_t limit);
   std::int64_t longest() const;
   /// A match of this query, as one of the whole query in the whole recording.

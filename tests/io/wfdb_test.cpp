@@ -270,6 +270,8 @@ TEST_F(Wfdb, HeadersThatAreNoneAreRefusedByLine) {
   EXPECT_THAT(message("r 1 100 -1\n"), HasSubstr("'-1' is no number of samples"));
   EXPECT_THAT(message("r 1 100\nr.dat\n"), HasSubstr("r.hea:2:6: expected a format"));
   EXPECT_THAT(message("r 1 100\nr.dat 99 1\n"), HasSubstr("a signal of format 99; 8, 16, 24, 32"));
+  EXPECT_THAT(message("r 1 100\nr.dat 524 1\n"),
+              HasSubstr("format 524, which is FLAC and is not read: write the record anew in format 24"));
   EXPECT_THAT(message("r 1 100\nr.dat x 1\n"), HasSubstr("'' is no format"));
   EXPECT_THAT(message("r 1 100\nr.dat 16x0 1\n"), HasSubstr("'0' is no number of samples a frame"));
   EXPECT_THAT(message("r 1 100\nr.dat 16! 1\n"), HasSubstr("'!' after the format"));
