@@ -5,12 +5,16 @@
 //   made before
 #include <sys/resource.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <random>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "warploom/imaging/denoise_workflow.hpp"
 #include "warploom/imaging/segment.hpp"
 #include "warploom/registration/resample.hpp"
 #include "warploom/search/distance_matrix.hpp"
@@ -85,6 +89,35 @@ int main(int count, char** arguments) {
     const RunScope scope(run);
     print_growth([&] {
       return resample(image, {.grid = {64, 64, 64}}, chain, registration::Interpolation::linear, 0);
+    });
+  } else if (call.starts_with("denoise")) {
+    const std::int64_t volumes = 32;
+    imaging::Image image({64, 64, static_cast<std::int64_t>(values) / (volumes * 64 * 64)}, volumes);
+    std::mt19937 engine(1);
+    std::normal_distribution<float> noise(1000, 20);
+    for (float& value : image.data) value = noise(engine);
+    io::GradientTable table{.rows = volumes};
+    for (std::int64_t v = 0; v < volumes; ++v) {
+      table.b.push_back(v < 2 ? 0 : 1000);
+      const double turn = 2.4 * static_cast<double>(v), z = (static_cast<double>(v) - 15.5) / 16,
+                   r = std::sqrt(1 - z * z);
+      table.directions.insert(table.directions.end(), {r * std::cos(turn), r * std::sin(turn), z});
+    }
+    imaging::DenoiseRequest request;
+    request.gradients = table;
+    request.mask = "none", request.maps = {"fa"}, request.solve.run = run;
+    if (call == "denoise, the fit alone")
+      request.series_denoise = imaging::SeriesStep::off, request.regulariser = imaging::Regulariser::none;
+    else
+      request.series_denoise = imaging::SeriesStep::on;
+    if (call == "denoise, the series and the fit") request.regulariser = imaging::Regulariser::none;
+    print_growth([&] {
+      imaging::Series series{.gradients = read_gradients(request, volumes)};
+      series.view = image;
+      imaging::DenoiseInput input = denoise_input(std::move(series), request);
+      denoise(input, request);
+      imaging::TensorMaps maps = output_maps(input, request);
+      return std::pair(take_map("fa", input, maps, request), take_image(input, request));
     });
   } else {
     return 2;

@@ -3,7 +3,7 @@
 
 Fixed: float32 arrays in C order (Fortran order where an image is [x, y, z]) of MIB MiB, one thread, a process a call, one at a
 time; the growth of the peak, in bytes of the input, from before the call to its end, results included. `bench_python_memory`
-does the same in C++; `denoise` has no such partner: in C++ the image is given away.
+does the same in C++.
 
     PYTHONPATH=build/no-cuda/python python bench/python/memory.py build/no-cuda/bin/bench_python_memory [MIB] >memory.json
 """
@@ -32,6 +32,13 @@ kept = {call}
 print(peak() - before)
 """
 
+SERIES = """
+rng = np.random.default_rng(1)
+dwi = np.empty((32, values // (32 * 64 * 64), 64, 64), np.float32)
+for volume in dwi: volume[...] = rng.normal(1000, 20, volume.shape)
+b = np.r_[0., 0, np.full(30, 1000.)]; v = rng.normal(size=(32, 3)); v /= np.linalg.norm(v, axis=1)[:, None]
+"""
+
 CALLS = {
     "segment": ("image = image_of(values)",
                 "wl.segment(image, method='level-set', max_num_iter=1, init_level_set='box', threads=1)"),
@@ -44,12 +51,9 @@ CALLS = {
                        "image = image_of(values).T", "found.apply(image, threads=1)"),
     "search": ("walk = np.random.default_rng(1).standard_normal((1, values), np.float32); np.cumsum(walk, axis=1, out=walk)",
                "wl.search(walk, walk[:, 5000:5100].copy(), best=3, match='in-place', threads=1)"),
-    "denoise, the fit alone": (
-        "rng = np.random.default_rng(1)\n"
-        "dwi = np.empty((32, values // (32 * 64 * 64), 64, 64), np.float32)\n"
-        "for volume in dwi: volume[...] = rng.normal(1000, 20, volume.shape)\n"
-        "b = np.r_[0., 0, np.full(30, 1000.)]; v = rng.normal(size=(32, 3)); v /= np.linalg.norm(v, axis=1)[:, None]",
-        "wl.denoise(dwi.T, b, v, series='off', regulariser='none', mask='none', maps=['fa'], threads=1)"),
+    "denoise, the fit alone": (SERIES, "wl.denoise(dwi.T, b, v, series='off', regulariser='none', mask='none', maps=['fa'], threads=1)"),
+    "denoise, the series and the fit": (SERIES, "wl.denoise(dwi.T, b, v, series='on', regulariser='none', mask='none', maps=['fa'], threads=1)"),
+    "denoise": (SERIES, "wl.denoise(dwi.T, b, v, series='on', mask='none', maps=['fa'], threads=1)"),
 }
 
 

@@ -1,10 +1,9 @@
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
-
-#include <algorithm>
 
 #include "arrays.hpp"
 #include "module.hpp"
@@ -30,15 +29,14 @@ struct Request : imaging::DenoiseRequest {
   }
 };
 
-/// Values of a file that was not read: [volumes, nz, ny, nx], where they lie.
-io::Nifti placed(const View<const float, nb::ndim<4>>& values, const std::array<double, 3>& spacing,
-                 const Rows& affine) {
+/// Where values lie that no file has: [volumes, nz, ny, nx].
+io::Nifti header_of(const View<const float, nb::ndim<4>>& values, const std::array<double, 3>& spacing,
+                    const Rows& affine) {
   io::Nifti file;
   const auto extent = [&](std::size_t axis) { return static_cast<std::int64_t>(values.shape(axis)); };
   file.shape = {extent(3), extent(2), extent(1), extent(0)};
   file.spacing = spacing;
   file.affine = affine;
-  file.data.assign(values.data(), values.data() + values.size());
   return file;
 }
 
@@ -86,16 +84,23 @@ Dictionary told(const Denoised& done) {
 /// @param values  none: `input` is a file. @param own_mask  in place of `mask`
 auto denoise(const std::string& input, const std::optional<View<const float, nb::ndim<4>>>& values,
              const std::array<double, 3>& spacing, const Rows& affine, const std::string& bval,
-             const std::string& bvec, const std::string& grad, const std::string& mask,
-             const std::optional<View<const std::uint8_t, nb::ndim<3>>>& own_mask, const std::string& order,
-             const std::string& regulariser, std::optional<double> lambda, const std::string& solver,
-             const std::string& series, const std::vector<double>& shells,
+             const std::string& bvec, const std::string& grad,
+             const std::optional<std::pair<View1<const double>, View2<const double>>>& gradients,
+             const std::string& mask, const std::optional<View<const std::uint8_t, nb::ndim<3>>>& own_mask,
+             const std::string& order, const std::string& regulariser, std::optional<double> lambda,
+             const std::string& solver, const std::string& series, const std::vector<double>& shells,
              const std::vector<std::string>& maps, const Asked& asked) {
   Request request;
   request.input = input;
   request.bval = bval;
   request.bvec = bvec;
   request.grad = grad;
+  if (gradients) {
+    const auto& [b, directions] = *gradients;
+    request.gradients = {.b = {b.data(), b.data() + b.size()},
+                         .directions = {directions.data(), directions.data() + directions.size()},
+                         .rows = static_cast<std::int64_t>(directions.shape(0))};
+  }
   request.mask = mask;
   if (own_mask) {
     if (values)  // of a file it is known later
@@ -117,18 +122,15 @@ auto denoise(const std::string& input, const std::optional<View<const float, nb:
     if (!values) {
       made.input = imaging::read_denoise_input(request);
     } else if (request.kind() == imaging::ImageKind::series) {
-      imaging::Series of{.header = placed(*values, spacing, affine)};
-      of.image = imaging::take_volumes(of.header, input);
-      of.gradients = bval.empty() ? io::read_mrtrix_gradients(grad, of.image.channels, request.b0_threshold,
-                                                              request.bvalue_scaling)
-                                  : io::read_fsl_gradients(bval, bvec, of.image.channels,
-                                                           request.b0_threshold, request.bvalue_scaling);
-      if (std::ranges::max(of.gradients.b) <= request.b0_threshold)
-        throw BadInput("bvals: none is above " + std::to_string(request.b0_threshold) +
-                       " s/mm^2: there is no diffusion weighting to fit a tensor to");
+      imaging::Series of{.header = header_of(*values, spacing, affine)};
+      const std::vector<std::int64_t>& shape = of.header.shape;
+      of.view = {{shape[0], shape[1], shape[2], spacing}, static_cast<int>(shape[3]), span_of(*values)};
+      of.gradients = imaging::read_gradients(request, shape[3], request.b0_threshold);
       made.input = imaging::denoise_input(std::move(of), request);
     } else {
-      made.input = imaging::denoise_input(placed(*values, spacing, affine), request);
+      io::Nifti file = header_of(*values, spacing, affine);
+      file.data.assign(values->data(), values->data() + values->size());  // which becomes the result
+      made.input = imaging::denoise_input(std::move(file), request);
     }
     made.report = imaging::denoise(made.input, request);
     made.maps = imaging::output_maps(made.input, request);
@@ -147,9 +149,10 @@ auto denoise(const std::string& input, const std::optional<View<const float, nb:
 
 void bind_denoise(nb::module_& module) {
   module.def("denoise", &denoise, nb::arg("input"), nb::arg("values").none(), nb::arg("spacing"),
-             nb::arg("affine"), nb::arg("bval"), nb::arg("bvec"), nb::arg("grad"), nb::arg("mask"),
-             nb::arg("own_mask").none(), nb::arg("order"), nb::arg("regulariser"), nb::arg("lambda_").none(),
-             nb::arg("solver"), nb::arg("series"), nb::arg("shells"), nb::arg("maps"), nb::arg("asked"));
+             nb::arg("affine"), nb::arg("bval"), nb::arg("bvec"), nb::arg("grad"),
+             nb::arg("gradients").none(), nb::arg("mask"), nb::arg("own_mask").none(), nb::arg("order"),
+             nb::arg("regulariser"), nb::arg("lambda_").none(), nb::arg("solver"), nb::arg("series"),
+             nb::arg("shells"), nb::arg("maps"), nb::arg("asked"));
 }
 
 }  // namespace warploom::python

@@ -67,6 +67,13 @@ class Table {
     }
     return std::tuple(array_of(std::move(keys)), array_of(std::move(values)));
   }
+  /// To arrays in the memory of the table's GPU, by their addresses. @return how many pairs there are
+  std::uint64_t items_on_gpu(std::uintptr_t keys, std::uintptr_t values, std::uint64_t room,
+                             std::uintptr_t stream) const {
+    const nb::gil_scoped_release released;
+    return table_->export_pairs(reinterpret_cast<Key*>(keys), reinterpret_cast<Value*>(values), room,
+                                reinterpret_cast<void*>(stream));
+  }
   void clear() { table_->clear(); }
   void reserve(std::uint64_t pairs) { table_->reserve(pairs); }
   std::string description() const { return table_->description(); }
@@ -100,6 +107,7 @@ void bind_table(nb::module_& module, const char* name) {
       .def("run_on_gpu", &Bound::run_on_gpu)
       .def("size", &Bound::size)
       .def("items", &Bound::items)
+      .def("items_on_gpu", &Bound::items_on_gpu)
       .def("clear", &Bound::clear)
       .def("reserve", &Bound::reserve)
       .def("description", &Bound::description);

@@ -76,8 +76,23 @@ def test_a_mask_is_as_good_as_its_file(series, tool):
     np.testing.assert_array_equal(found.fa, np.asarray(nibabel.load(series / "masked_FA.nii.gz").dataobj))
 
 
+def test_a_series_is_read_and_stays_as_it_is(series):
+    image = np.asfortranarray(np.asarray(nibabel.load(series / "dwi.nii.gz").dataobj, dtype=np.float32))
+    before = image.copy()
+    bvals, bvecs = np.loadtxt(series / "dwi.bval"), np.loadtxt(series / "dwi.bvec")
+    for options in ({}, {"regulariser": "none"}, {"series": "off"}, {"shells": [1000]}):
+        wl.denoise(image, bvals, bvecs, maps=[], **options)
+        assert (image == before).all()
+
+
 def test_names_what_is_wrong(series):
     data = np.ones((4, 4, 4, 7), np.float32)
+    with pytest.raises(ValueError, match="two arrays, or two files"):
+        wl.denoise(data, np.zeros(7), series / "dwi.bvec")
+    with pytest.raises(ValueError, match="one description"):
+        wl.denoise(data, np.zeros(7), np.zeros((7, 3)), grad="x.b")
+    with pytest.raises(ValueError, match=r"bvecs\[1\]: volume 1 has b = 1000"):
+        wl.denoise(data, np.r_[0, np.full(6, 1000)], np.zeros((7, 3)))
     with pytest.raises(ValueError, match="b-values"):
         wl.denoise(data, np.zeros(6), np.zeros((6, 3)))
     with pytest.raises(ValueError, match="weighting"):

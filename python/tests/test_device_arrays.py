@@ -109,6 +109,11 @@ def test_a_hash_table_takes_keys_where_they_are(library, key, value):
     want = host.run(operations, keys, values)
     np.testing.assert_array_equal(back(table.run(there(operations), there(keys), there(values)).outcomes), want.outcomes)
     np.testing.assert_array_equal(table.find(keys).values, host.find(keys).values)  # and from the host
+    pairs = table.items(like=there(np.zeros(3, np.float32)))
+    assert all(isinstance(array, kind) for array in pairs)
+    assert dict(zip(*(back(array).tolist() for array in pairs))) == dict(zip(*(array.tolist() for array in host.items())))
+    table.clear()
+    assert [back(array).size for array in table.items(like=there(keys))] == [0, 0]
 
 
 @library
@@ -122,6 +127,8 @@ def test_a_hash_table_refuses_what_does_not_fit(library):
         table.insert(there(keys), there(keys[:3].copy()))
     with pytest.raises(wl.NoDevice, match="not one of lines there"):
         wl.HashTable(device="cpu").find(there(keys))
+    with pytest.raises(wl.NoDevice, match="not one of lines there"):
+        wl.HashTable(device="cpu").items(like=there(keys))
 
 
 @library

@@ -74,9 +74,9 @@ def denoise(
     """Denoises a diffusion series and fits its tensors, or denoises a tensor image; ``warploom denoise``.
 
     Args:
-        dwi: a series [x, y, z, volumes] (a float32 array in Fortran order, as nibabel has them, is copied once), or tensors
+        dwi: a series [x, y, z, volumes] (a float32 array in Fortran order, as nibabel has them, is read where it is), or tensors
             [x, y, z, 6] without gradients; a nibabel image, or a NIfTI file.
-        bvals, bvecs: [volumes] [s/mm^2] and [volumes, 3] or [3, volumes], or FSL's files; dipy's gradient table as ``bvals``.
+        bvals, bvecs: [volumes] [s/mm^2] and [volumes, 3] or [3, volumes], or FSL's two files; dipy's gradient table as ``bvals``.
             Directions are along the image's axes as FSL has them; of an array without ``affine`` along the array's.
         grad: MRtrix's file in their place.
         mask: an array [x, y, z], a nibabel image or a file; ``"auto"``, ``"nonzero"``, ``"none"``. Empty: auto of a series, else
@@ -92,19 +92,12 @@ def denoise(
     Raises:
         BadInput: gradients that are not one a volume, no diffusion weighting, an empty mask.
     """
-    import tempfile  # import warploom shall take little
-
     run = asked(device, threads, progress)
     values, place, steps, source = _placed(dwi, affine, spacing)
-    with tempfile.TemporaryDirectory(prefix="warploom-") as folder:
-        if hasattr(bvals, "bvals") and hasattr(bvals, "bvecs"):
-            bvals, bvecs = bvals.bvals, bvals.bvecs
-        bval, bvec = _gradient_file(bvals, f"{folder}/bvals", "bvals"), _gradient_file(bvecs, f"{folder}/bvecs", "bvecs")
-        arrays, report, placed = _core.denoise(
-            os.fspath(dwi) if isinstance(dwi, (str, os.PathLike)) else "<image>", values, steps, place, bval, bvec,
-            "" if grad is None else os.fspath(grad), *_mask(mask), order, regulariser,
-            lambda_, solver, series, list(shells), list(MAPS if maps is None else maps), run,
-        )
+    arrays, report, placed = _core.denoise(
+        os.fspath(dwi) if isinstance(dwi, (str, os.PathLike)) else "<image>", values, steps, place, *_gradients(bvals, bvecs, grad),
+        *_mask(mask), order, regulariser, lambda_, solver, series, list(shells), list(MAPS if maps is None else maps), run,
+    )
     given = {name: _back(array.T, source) for name, array in arrays.items()}
     return Denoised(given.pop("tensor"), given, report)
 
@@ -134,17 +127,24 @@ def _placed(
     return numbers(array.T, "dwi", np.float32), place, (x, y, z), source
 
 
-def _gradient_file(values: Any, path: str, name: str) -> str:
-    """Arrays go the way of files, so that one set of rules reads both."""
-    if values is None:
-        return ""
-    if isinstance(values, (str, os.PathLike)):
-        return os.fspath(values)
-    array = numbers(values, name, np.float64)
-    if array.ndim > 2:
-        raise BadInput(f"{name}: shape {list(array.shape)}, expected [volumes] or [volumes, 3]")
-    np.savetxt(path, array.reshape(1, -1) if array.ndim == 1 else array, fmt="%.17g")
-    return path
+def _gradients(
+    bvals: Any, bvecs: Any, grad: str | os.PathLike[str] | None
+) -> tuple[str, str, str, tuple[NDArray[np.float64], NDArray[np.float64]] | None]:
+    """Three files, or two arrays."""
+    if hasattr(bvals, "bvals") and hasattr(bvals, "bvecs"):
+        bvals, bvecs = bvals.bvals, bvals.bvecs
+    given = [x for x in (bvals, bvecs) if x is not None]
+    files = ["" if x is None else os.fspath(x) for x in (bvals, bvecs, grad) if x is None or isinstance(x, (str, os.PathLike))]
+    if len(files) == 3:
+        return files[0], files[1], files[2], None
+    if len(given) < 2 or any(isinstance(x, (str, os.PathLike)) for x in given):
+        raise BadInput("bvals, bvecs: give two arrays, or two files")
+    if grad is not None:
+        raise BadInput("bvals, bvecs and grad: give one description of the series")
+    b, directions = numbers(bvals, "bvals", np.float64), numbers(bvecs, "bvecs", np.float64)
+    if directions.ndim != 2:
+        raise BadInput(f"bvecs: shape {list(directions.shape)}, expected [volumes, 3] or [3, volumes]")
+    return "", "", "", (b.reshape(-1), directions)
 
 
 def _mask(mask: Any) -> tuple[str, NDArray[np.uint8] | None]:

@@ -36,8 +36,8 @@ def is_on_gpu(values: Any) -> bool:
     return hasattr(values, "__dlpack_device__") and int(values.__dlpack_device__()[0]) in _ON_A_GPU
 
 
-def on_device(values: Any, name: str, dtype: DTypeLike) -> DeviceArray:
-    """The array where it lies; one of another type or order is converted there, by its own library.
+def on_device(values: Any, name: str, dtype: DTypeLike | None) -> DeviceArray:
+    """The array where it lies; one of another type (None: any) or order is converted there, by its own library.
 
     Raises:
         BadInput: a build for the CPU alone, an array of a library that is not known, numbers that the type does not hold.
@@ -47,7 +47,8 @@ def on_device(values: Any, name: str, dtype: DTypeLike) -> DeviceArray:
             f"{name}: the array is in a GPU's memory, and this Warploom was built for the CPU alone: bring it to the host "
             "(x.get(), x.cpu()), or build with pip install . -C cmake.define.WARPLOOM_CUDA=ON"
         )
-    library, wanted = _library(values, name), np.dtype(dtype)
+    library = _library(values, name)
+    wanted = np.dtype(str(values.dtype).removeprefix("torch.") if dtype is None else dtype)
     if library == "torch":
         torch: Any = sys.modules["torch"]
         array = values.detach()

@@ -130,9 +130,16 @@ class HashTable:
         _refuse_full(full, some.shape[0])
         return Outcomes(outcomes.source, found.source)
 
-    def items(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """All keys and their values, in no particular order."""
-        return self._table.items()  # type: ignore[no-any-return]
+    def items(self, *, like: Any = None) -> tuple[Any, Any]:
+        """All keys and their values, in no particular order: NumPy arrays, or with ``like=`` an array in the memory of the table's
+        GPU, arrays of its library there."""
+        if like is None or not is_on_gpu(like):
+            return self._table.items()  # type: ignore[no-any-return]
+        some = on_device(like, "like", None)
+        count = len(self)
+        keys, values = empty(some, (count,), self.key), empty(some, (count,), self.value)
+        self._table.items_on_gpu(keys.data, values.data, count, some.stream)
+        return keys.source, values.source
 
     def clear(self) -> None:
         """Erases all."""

@@ -8,6 +8,7 @@
 #include <atomic>
 
 #include "core/architectures.hpp"
+#include "core/automatic_device.hpp"
 #include "core/cuda_driver.hpp"
 #include "core/forks.hpp"
 #include "warploom/core/error.hpp"
@@ -177,6 +178,12 @@ PerProcess<CudaDriver> process_driver;
 const CudaDriver& system_driver() { return process_driver.get("libcuda.so.1"); }
 
 }  // namespace
+
+bool cuda_is_up() {
+  void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  if (driver != nullptr) dlclose(driver);
+  return driver != nullptr;
+}
 
 const CudaDevices& cuda_devices() { return system_driver().devices(); }
 

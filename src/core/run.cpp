@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/automatic_device.hpp"
 #include "core/current_scope.hpp"
 
 namespace warploom {
@@ -36,6 +37,13 @@ RunScope::~RunScope() { current_scope() = outer_; }
 
 bool RunScope::stop_requested() const {
   return (run_.stop != nullptr && *run_.stop) || (outer_ != nullptr && outer_->stop_requested());
+}
+
+bool gpu_pays(const Run& run, double cpu, double gpu) {
+  constexpr double kStart = 0.15;  // of the driver and a context, on one H200 [s]
+  const std::vector<Device>& devices = run.devices.empty() ? current_run().devices : run.devices;
+  if (!devices.empty() && devices.front() != Device::best) return true;
+  return cpu > gpu && (cpu > gpu + kStart || cuda_is_up());
 }
 
 DeviceScope::DeviceScope(const Run& run, std::string_view work, bool built_with_cuda)

@@ -25,7 +25,7 @@ void require_options(const AdaptiveFitOptions& options) {
     throw BadInput(fmt::format("the radius is {} voxels; it must be from 0 to 4", options.radius));
 }
 
-void require_same(const Image& image, const Image& series, int channels, std::string_view what) {
+void require_same(const ImageView& image, const ImageView& series, int channels, std::string_view what) {
   image.check(what);
   if (image.channels != channels || image.grid.voxels() != series.grid.voxels())
     throw BadInput(fmt::format("{} has {} volumes of {} voxels; it must have {} of {}, as the series", what,
@@ -55,7 +55,7 @@ float AdaptiveProblem::noise_at(std::size_t v) const {
   return known(noise.data[v]) ? noise.data[v] : static_cast<float>(usual_noise);
 }
 
-AdaptiveFit fit_tensors_adaptively(const Image& series, const Image& denoised, const Image& noise,
+AdaptiveFit fit_tensors_adaptively(const ImageView& series, const ImageView& denoised, const Image& noise,
                                    std::span<const double> b,
                                    std::span<const std::array<double, 3>> directions, const Mask& mask,
                                    const AdaptiveFitOptions& options) {

@@ -8,8 +8,8 @@
 namespace warploom::imaging {
 
 struct AdaptiveProblem {
-  const Image& series;
-  const Image& denoised;
+  const ImageView& series;
+  const ImageView& denoised;
   const Image& noise;
   const Mask& mask;
   const TensorDesign& design;

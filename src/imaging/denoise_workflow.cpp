@@ -32,19 +32,20 @@ constexpr std::pair<Regulariser, std::string_view> kRegularisers[] = {{Regularis
                                                                       {Regulariser::tgv, "tgv"},
                                                                       {Regulariser::none, "none"}};
 
-ChosenMask mask_of(const DenoiseInput& in, const DenoiseRequest& request,
+/// @param image  of which the mask is to be
+ChosenMask mask_of(const DenoiseInput& in, const ImageView& image, const DenoiseRequest& request,
                    const std::function<Image()>& scalar) {
   const std::string wanted = request.own_mask               ? "own"
                              : !request.mask.empty()        ? request.mask
                              : in.kind == ImageKind::series ? "auto"
                                                             : "nonzero";
   return choose_mask(
-      in.image, wanted,
+      image, wanted,
       [&] {
         if (request.own_mask) return *request.own_mask;
         if (wanted == "auto") return automatic_mask(scalar());
         if (wanted == "nonzero" || wanted == "none") return Mask{};
-        return read_mask(wanted, in.image.grid, in.header.affine, request.input, request.max_memory);
+        return read_mask(wanted, image.grid, in.header.affine, request.input, request.max_memory);
       },
       request.input);
 }
@@ -107,8 +108,9 @@ void prepare_tensors(DenoiseInput& in, const DenoiseRequest& request) {
   from_order(in.image, *in.order, request.square_micrometres ? 1.0F : 1000.0F);
   in.frame = axis_aligned(in.read_frame, in.header.affine);
   change_frame(in.image, in.read_frame, in.frame, in.header.affine);
-  in.mask = mask_of(
-      in, request, [&] { return scalar_image(in.image, [&](std::size_t v) { return trace(in.image, v); }); });
+  in.mask = mask_of(in, in.image, request, [&] {
+    return scalar_image(in.image, [&](std::size_t v) { return trace(in.image, v); });
+  });
   require_plausible(in.image, in.mask.voxels, request);
 }
 
@@ -160,7 +162,8 @@ std::string_view name(Regulariser regulariser) {
 }
 
 ImageKind DenoiseRequest::kind() const {
-  return vector ? ImageKind::channels : bval.empty() && grad.empty() ? ImageKind::tensors : ImageKind::series;
+  if (vector) return ImageKind::channels;
+  return bval.empty() && grad.empty() && !gradients ? ImageKind::tensors : ImageKind::series;
 }
 
 std::vector<std::string> DenoiseRequest::maps_of(ImageKind of) const {
@@ -191,12 +194,14 @@ void check(const DenoiseRequest& r) {
   };
   refuse(!r.grad.empty() && !(r.bval.empty() && r.bvec.empty()),
          "`grad` and `bval`, `bvec` do not go together: give one description of the series");
+  refuse(r.gradients && !(r.bval.empty() && r.bvec.empty() && r.grad.empty()),
+         "`gradients` and their files do not go together: give one description of the series");
   refuse(r.bval.empty() != r.bvec.empty(),
          fmt::format("{} is missing: a series needs both `bval` and `bvec`, or `grad`",
                      r.bval.empty() ? "`bval`" : "`bvec`"));
   refuse(r.own_mask && !r.mask.empty(), "`mask` and `own_mask` do not go together: give one");
   const ImageKind kind = r.kind();
-  refuse(r.vector && !(r.bval.empty() && r.grad.empty()),
+  refuse(r.vector && !(r.bval.empty() && r.grad.empty() && !r.gradients),
          "`vector` and gradients do not go together: a series is fitted, a vector image is taken as it is");
   refuse(kind != ImageKind::tensors && (r.order || r.frame),
          fmt::format("{} tells how a tensor image is to be read, and this is {}{}",
@@ -238,60 +243,73 @@ void check(const DenoiseRequest& r) {
 
 namespace {
 
-/// The series as it was measured, and its plain fit where that did not wait for the series' denoising.
-struct Measured {
-  Image image;
-  std::future<TensorFit> fit;
-};
-
-/// Whether the plain fit, of the measured series, is done on the processors while a GPU denoises the series.
-bool fits_beside(const DenoiseRequest& request) {
-  const bool all = request.shells.empty() && !request.largest_b;
-  return all && DeviceScope(request.solve.run, "denoising", kBuiltWithCuda).device().is_gpu();
+Image copy_of(const ImageView& image) {
+  Image copy;
+  copy.grid = image.grid, copy.channels = image.channels;
+  reserve_in_large_pages(copy.data, image.data.size());
+  copy.data.assign(image.data.begin(), image.data.end());
+  return copy;
 }
 
-/// Denoises all volumes: the more there are, the better noise is told from signal.
-/// @param measured  becomes the series before that, if it is needed. Its fit refers to all three: they stay
-/// in place
-void denoise_before_the_fit(DenoiseInput& in, Series& series, Measured& measured,
-                            const DenoiseRequest& request) {
+/// A series after the step before the fit: denoised beside the measured one, which is in its Series, and the
+/// plain fit of that where it did not wait. The fit refers to the series and the mask: they stay in place.
+struct Beside {
+  Image denoised = {};  ///< empty: not done, or done in place
+  std::future<TensorFit> fit = {};
+};
+
+bool works_on_a_gpu(const DenoiseRequest& request) {
+  return DeviceScope(request.solve.run, "denoising", kBuiltWithCuda).device().is_gpu();
+}
+
+/// Denoises all volumes: the more there are, the better noise is told from signal. In place, unless the
+/// measured series is needed again or somebody else's.
+void denoise_before_the_fit(DenoiseInput& in, Series& series, Beside& beside, const DenoiseRequest& request) {
   SeriesOutcome& outcome = in.series->denoised;
   if (request.series_denoise != SeriesStep::off) {
-    in.image = std::move(series.image);
-    std::future<Image> copy;  // of a series takes as long as the mask
-    if (chosen_regulariser(request, true) == Regulariser::adaptive)
-      copy = std::async(std::launch::async, [&] {
-        Image same;
-        same.grid = in.image.grid, same.channels = in.image.channels;
-        reserve_in_large_pages(same.data, in.image.data.size());
-        same.data = in.image.data;
-        return same;
-      });
-    in.mask = mask_of(in, request, [&] { return mean_b0(in.image, series.gradients, request.b0_threshold); });
-    if (copy.valid()) measured.image = copy.get();
-    if (!measured.image.data.empty() && fits_beside(request))
-      measured.fit = std::async(std::launch::async, [&, run = current_run()]() mutable {
+    const bool adaptive = chosen_regulariser(request, true) == Regulariser::adaptive,
+               real = series.complex.empty(), in_place = real && !adaptive && series.view.data.empty(),
+               on_a_gpu = works_on_a_gpu(request);
+    std::future<Image> room;  // which a GPU would wait for as long as the mask takes
+    if (real && !in_place && on_a_gpu)
+      room = std::async(
+          std::launch::async,
+          [grid = series.values().grid, volumes = series.values().channels] { return Image(grid, volumes); });
+    in.mask = mask_of(in, series.values(), request,
+                      [&] { return mean_b0(series.values(), series.gradients, request.b0_threshold); });
+    if (room.valid()) beside.denoised = room.get();
+    // Of all volumes, on the processors while a GPU denoises them.
+    if (adaptive && on_a_gpu && request.shells.empty() && !request.largest_b)
+      beside.fit = std::async(std::launch::async, [&, run = current_run()]() mutable {
         run.progress = {};  // shown is the work that takes longer
         const RunScope scope(std::move(run));
-        return fit_tensors(measured.image, series.gradients.b, series.gradients.directions, in.mask.voxels);
+        return fit_tensors(series.values(), series.gradients.b, series.gradients.directions, in.mask.voxels);
       });
     SeriesDenoiseOptions options = request.patches;
     options.run = request.solve.run;
-    if (series.complex.empty()) {
-      outcome = denoise_first(in.image, in.mask.voxels, request.series_denoise, options);
+    const SeriesStep step = request.series_denoise;
+    const ImageView values = series.values();
+    if (in_place) {
+      outcome = denoise_first(series.image, in.mask.voxels, step, options);
+    } else if (real) {
+      outcome = denoise_first(values, beside.denoised, in.mask.voxels, step, options);
     } else {
-      outcome = denoise_first(series.complex, in.image.grid, in.image.channels, in.mask.voxels,
-                              request.series_denoise, options);
-      if (outcome.done) in.image = magnitudes(series.complex, in.image.grid, in.image.channels);
+      outcome = denoise_first(series.complex, values.grid, values.channels, in.mask.voxels, step, options);
+      if (outcome.done) beside.denoised = magnitudes(series.complex, values.grid, values.channels);
     }
-    series.image = std::move(in.image);
+    if (!outcome.done) beside.denoised = {};
   }
   in.regulariser = chosen_regulariser(request, outcome.done.has_value());
   if (in.regulariser == Regulariser::adaptive && !outcome.done)
     throw BadInput(fmt::format(
         "{}: `regulariser` adaptive needs a series that is denoised: {}; `series_denoise` on does it all the same",
         request.input, outcome.why_not));
-  if (request.keep_series && series.complex.empty()) in.denoised_series = series.image;
+  if (in.regulariser != Regulariser::adaptive && !beside.denoised.data.empty()) {
+    series.image = std::exchange(beside.denoised, {});
+    series.view = {};
+  }
+  if (request.keep_series && series.complex.empty())
+    in.denoised_series = beside.denoised.data.empty() ? copy_of(series.values()) : beside.denoised;
   if (request.keep_series) in.denoised_complex = std::move(series.complex);
   series.complex = {};
 }
@@ -309,21 +327,20 @@ void add_rician_bias(Image& series, const Image& noise) {
   });
 }
 
-/// What fit_tensors_adaptively() needs, of the chosen volumes; `series` becomes the measured one again.
-MeasuredSeries with_noise(Series& series, Image measured, const SeriesOutcome& outcome,
+/// What fit_tensors_adaptively() needs of the chosen volumes, but for the measured ones.
+MeasuredSeries with_noise(const io::Gradients& gradients, Image denoised, const SeriesOutcome& outcome,
                           const DenoiseRequest& request) {
   MeasuredSeries out;
   out.noise = outcome.done->noise;
   if (outcome.complex) {
     for (float& value : out.noise.data) value /= std::numbers::sqrt2_v<float>;  // of a part
-    add_rician_bias(series.image, out.noise);
+    add_rician_bias(denoised, out.noise);
   } else {
-    correct_noise_bias(out.noise, series.image, outcome.done->extent, request.solve.run);
+    correct_noise_bias(out.noise, denoised, outcome.done->extent, request.solve.run);
   }
-  Series denoised{std::move(series.image), series.gradients, {}};
-  select_volumes(denoised, request);
-  out.denoised = std::move(denoised.image);
-  series.image = std::move(measured);
+  Series chosen{.image = std::move(denoised), .gradients = gradients};
+  select_volumes(chosen, request);
+  out.denoised = std::move(chosen.image);
   return out;
 }
 
@@ -333,7 +350,7 @@ DenoiseInput denoise_input(Series series, const DenoiseRequest& request) {
   DenoiseInput in;
   in.kind = ImageKind::series;
   SeriesFacts& facts = in.series.emplace();
-  facts.volumes = series.image.channels;
+  facts.volumes = series.values().channels;
   facts.remark = remark_on_lengths(series.gradients);
   in.header = std::move(series.header);
   in.read_frame = series.gradients.frame;
@@ -341,30 +358,32 @@ DenoiseInput denoise_input(Series series, const DenoiseRequest& request) {
   in.output_frame = request.output_frame.value_or(usual_frame(in.output_order));
   in.frame = axis_aligned(in.output_frame, in.header.affine);
   change_frame(series.gradients, in.frame, in.header.affine);
-  Measured measured;
-  denoise_before_the_fit(in, series, measured, request);
+  Beside beside;
+  denoise_before_the_fit(in, series, beside, request);
   const bool adaptive = in.regulariser == Regulariser::adaptive;
   auto begin = std::chrono::steady_clock::now();
   const auto seconds = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   };
-  std::optional<TensorFit> beside;
-  if (measured.fit.valid()) beside = measured.fit.get();
+  std::optional<TensorFit> fitted;
+  if (beside.fit.valid()) fitted = beside.fit.get();
   facts.seconds = seconds();
-  if (adaptive) in.measured = with_noise(series, std::move(measured.image), facts.denoised, request);
+  if (adaptive)
+    in.measured = with_noise(series.gradients, std::move(beside.denoised), facts.denoised, request);
   select_volumes(series, request);
   facts.used = shells(series.gradients, request.b0_threshold);
-  in.image = std::move(series.image);
+  const ImageView values = series.values();
   // Of the measured series, all of it, there is a mask already.
-  if (!adaptive || in.image.channels != facts.volumes)
-    in.mask = mask_of(in, request, [&] { return mean_b0(in.image, series.gradients, request.b0_threshold); });
+  if (!adaptive || values.channels != facts.volumes)
+    in.mask =
+        mask_of(in, values, request, [&] { return mean_b0(values, series.gradients, request.b0_threshold); });
 
   begin = std::chrono::steady_clock::now();
   // What is written as it is fitted shall have no negative eigenvalues, either.
   facts.method =
       request.fit.value_or(in.regulariser == Regulariser::none ? FitMethod::positive : FitMethod::wls);
-  TensorFit fit = adaptive && beside ? *std::move(beside)
-                                     : fit_tensors(in.image, series.gradients.b, series.gradients.directions,
+  TensorFit fit = adaptive && fitted ? *std::move(fitted)
+                                     : fit_tensors(values, series.gradients.b, series.gradients.directions,
                                                    in.mask.voxels, {facts.method});
   facts.seconds += seconds();
   facts.fitted = fit.voxels;
@@ -372,7 +391,8 @@ DenoiseInput denoise_input(Series series, const DenoiseRequest& request) {
   facts.raised = fit.raised;
   facts.negative = fit.negative;
   if (adaptive) {
-    in.measured.measured = std::move(in.image);
+    in.measured.measured = std::move(series.image);
+    in.measured.view = series.view;
     in.measured.gradients = std::move(series.gradients);
   }
   in.image = std::move(fit.tensor);
@@ -399,7 +419,7 @@ DenoiseInput denoise_input(io::Nifti file, const DenoiseRequest& request) {
   if (in.image.channels > kMostChannels)
     throw BadInput(
         fmt::format("{} has {} volumes, and `vector` takes 1 to 100", request.input, in.image.channels));
-  in.mask = mask_of(in, request,
+  in.mask = mask_of(in, in.image, request,
                     [&] { return scalar_image(in.image, [&](std::size_t v) { return norm(in.image, v); }); });
   return in;
 }
@@ -439,14 +459,16 @@ void denoise_adaptively(DenoiseInput& input, const DenoiseRequest& request) {
   options.run = request.solve.run;
   const std::vector<double>& b = series.gradients.b;
   const auto& directions = series.gradients.directions;
-  AdaptiveFit fit = fit_tensors_adaptively(series.measured, series.denoised, series.noise, b, directions,
+  const ImageView measured = series.view.data.empty() ? ImageView(series.measured) : series.view;
+  AdaptiveFit fit = fit_tensors_adaptively(measured, series.denoised, series.noise, b, directions,
                                            input.mask.voxels, options);
+  input.measured.denoised = {};
   AdaptiveFacts& facts = input.adaptive.emplace();
   facts.voxels = fit.voxels;
   double sum = 0;
   for (const float count : fit.neighbours.data) sum += count;
   facts.neighbours = sum / static_cast<double>(std::max<std::int64_t>(1, fit.voxels));
-  facts.residual = residual_structure(series.measured, series.noise, fit.tensor, fit.s0, b, directions,
+  facts.residual = residual_structure(measured, series.noise, fit.tensor, fit.s0, b, directions,
                                       input.mask.voxels, options.run);
   input.image = std::move(fit.tensor);
   input.s0 = std::move(fit.s0);

@@ -147,7 +147,7 @@ class Fitter {
 };
 
 // Of the measurements in the mask; 0 if there is none.
-double smallest_positive(const Image& series, const Mask& mask) {
+double smallest_positive(const ImageView& series, const Mask& mask) {
   constexpr float kNone = std::numeric_limits<float>::infinity();
   std::vector<float> least(static_cast<std::size_t>((series.grid.voxels() + kPiece - 1) / kPiece), kNone);
   for_pieces(series.grid, [&](std::size_t begin, std::size_t end) {
@@ -164,7 +164,7 @@ double smallest_positive(const Image& series, const Mask& mask) {
 
 // Copies the measurements of a voxel, those <= 0 as `floor`.
 enum class Measured { usable, raised, unusable };
-Measured gather(const Image& series, std::size_t voxel, double floor, std::span<double> signal) {
+Measured gather(const ImageView& series, std::size_t voxel, double floor, std::span<double> signal) {
   bool any_positive = false, any_raised = false;
   const std::size_t stride = series.data.size() / signal.size();
   for (std::size_t volume = 0; volume < signal.size(); ++volume) {
@@ -188,7 +188,7 @@ FitMethod parse_fit_method(std::string_view text) {
 
 std::string_view name(FitMethod method) { return at_enumerator(kMethods, method, "the fit method"); }
 
-TensorFit fit_tensors(const Image& series, std::span<const double> b,
+TensorFit fit_tensors(const ImageView& series, std::span<const double> b,
                       std::span<const std::array<double, 3>> directions, const Mask& mask,
                       const FitOptions& options) {
   const RunScope scope(options.run);

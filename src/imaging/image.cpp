@@ -32,7 +32,7 @@ struct Part {
   std::size_t first, count;
 };
 
-Part part_of(const Image& image, int channel) {
+Part part_of(const ImageView& image, int channel) {
   image.check();
   if (channel < 0 || channel >= image.channels)
     throw BadInput(
@@ -46,7 +46,7 @@ Part part_of(const Image& image, int channel) {
 std::int64_t Grid::voxels() const { return element_count(std::array{nx, ny, nz}); }
 
 Image::Image(const Grid& g, int c) : grid(g), channels(c) {
-  const auto [shape, count] = shape_of({grid, channels, data}, "an image");
+  const auto [shape, count] = shape_of({grid, channels, {}}, "an image");
   const std::string what = fmt::format("an image of shape {}", shape_text(shape));
   require_memory_for(static_cast<std::uint64_t>(count), sizeof(float), what);
   try {
@@ -57,7 +57,12 @@ Image::Image(const Grid& g, int c) : grid(g), channels(c) {
   }
 }
 
-void Image::check(std::string_view what) const { ImageView{grid, channels, data}.check(what); }
+void Image::check(std::string_view what) const { ImageView(*this).check(what); }
+
+std::span<const float> ImageView::channel(int c) const {
+  const auto [first, count] = part_of(*this, c);
+  return data.subspan(first, count);
+}
 
 void ImageView::check(std::string_view what) const {
   const auto [shape, count] = shape_of(*this, what);

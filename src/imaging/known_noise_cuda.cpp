@@ -22,9 +22,9 @@ void allocate(DeviceArena& arena, std::string_view work) {
   arena.allocate();
 }
 
-template <class Element>
-void upload(PinnedPair& copies, Element* to, const std::vector<Element>& from) {
-  copies.upload(to, from.data(), from.size() * sizeof(Element));
+template <class Values>
+void upload(PinnedPair& copies, typename Values::value_type* to, const Values& from) {
+  copies.upload(to, from.data(), from.size() * sizeof(*to));
 }
 
 }  // namespace

@@ -199,7 +199,7 @@ void fill_holes(Mask& mask, const Grid& grid) {
 constexpr std::uint8_t kFinite = 1, kNonzero = 2;
 
 // What holds for each voxel, over all channels.
-std::vector<std::uint8_t> properties(const Image& image) {
+std::vector<std::uint8_t> properties(const ImageView& image) {
   std::vector<std::uint8_t> out(static_cast<std::size_t>(image.grid.voxels()), kFinite);
   for_pieces(image.grid, [&](std::size_t begin, std::size_t end) {
     for (int c = 0; c < image.channels; ++c) {
@@ -239,8 +239,8 @@ Mask automatic_mask(const Image& scalar, const Run& run) {
   return mask;
 }
 
-ChosenMask choose_mask(const Image& image, const std::string& origin, const std::function<Mask()>& candidates,
-                       const std::string& name) {
+ChosenMask choose_mask(const ImageView& image, const std::string& origin,
+                       const std::function<Mask()>& candidates, const std::string& name) {
   image.check(name);
   if (!candidates) throw BadInput(fmt::format("{}: no function was given that chooses the mask", name));
   ChosenMask mask;

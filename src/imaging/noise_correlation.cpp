@@ -24,7 +24,7 @@ struct Box {
 
 class CorrelationOfPatches {
  public:
-  CorrelationOfPatches(const Image& series, const Mask& mask)
+  CorrelationOfPatches(const ImageView& series, const Mask& mask)
       : series_(series), mask_(mask), extent_(patch_extent(series.grid, 2 * series.channels)) {
     for (const int e : extent_) voxels_ *= static_cast<std::size_t>(e);
   }
@@ -116,7 +116,7 @@ class CorrelationOfPatches {
     return x;
   }
 
-  const Image& series_;
+  const ImageView& series_;
   const Mask& mask_;
   std::array<int, 3> extent_;
   std::size_t voxels_ = 1;
@@ -124,7 +124,7 @@ class CorrelationOfPatches {
 
 }  // namespace
 
-NoiseCorrelation noise_correlation(const Image& series, const Mask& mask, const Run& run) {
+NoiseCorrelation noise_correlation(const ImageView& series, const Mask& mask, const Run& run) {
   const RunScope scope(run);
   series.check("the series");
   require_mask(mask, series.grid);
@@ -153,7 +153,7 @@ NoiseCorrelation noise_correlation(const Image& series, const Mask& mask, const 
   return out;
 }
 
-std::string series_denoise_obstacle(const Image& series, const Mask& mask, const Run& run) {
+std::string series_denoise_obstacle(const ImageView& series, const Mask& mask, const Run& run) {
   series.check("the series");
   require_mask(mask, series.grid);
   if (series.channels < kLeastVolumes)

@@ -6,11 +6,12 @@
 
 #include "imaging/residual_split.hpp"
 #include "warploom/imaging/image.hpp"
+#include "warploom/imaging/image_view.hpp"
 
 namespace warploom::imaging {
 
 struct ResidualProblem {
-  const Image& series;
+  const ImageView& series;
   const Image& noise;
   const TensorImage& tensor;
   const Image& s0;

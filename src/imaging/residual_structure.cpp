@@ -111,7 +111,7 @@ std::array<PairSums, 3> residual_pairs(const ResidualProblem& problem, [[maybe_u
 
 }  // namespace
 
-ResidualStructure residual_structure(const Image& series, const Image& noise, const TensorImage& tensor,
+ResidualStructure residual_structure(const ImageView& series, const Image& noise, const TensorImage& tensor,
                                      const Image& s0, std::span<const double> b,
                                      std::span<const std::array<double, 3>> directions, const Mask& mask,
                                      const Run& run) {

@@ -135,7 +135,7 @@ SegmentOptions usual_options(SegmentOptions options, const Grid& grid) {
 }
 
 Segmentation segment(const Image& image, const SegmentOptions& options) {
-  return segment(ImageView{image.grid, image.channels, image.data}, options);
+  return segment(ImageView(image), options);
 }
 
 namespace {

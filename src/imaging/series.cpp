@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
+#include "core/large_pages.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/threads.hpp"
 #include "warploom/core/view.hpp"
@@ -19,7 +21,7 @@ constexpr double kLargestB = 1e15;  // [s/mm^2] so that 50 times the nearest who
 /// How far a b-value may lie from the one that was asked for [s/mm^2].
 double b_tolerance(double b) { return std::max(50.0, 0.05 * b); }
 
-void require_gradients(const Image& image, const io::Gradients& gradients) {
+void require_gradients(const ImageView& image, const io::Gradients& gradients) {
   image.check("the series");
   const std::size_t b = gradients.b.size(), directions = gradients.directions.size();
   if (b == 0 || static_cast<std::int64_t>(b) != image.channels || b != directions)
@@ -29,6 +31,23 @@ void require_gradients(const Image& image, const io::Gradients& gradients) {
 
 }  // namespace
 
+io::Gradients read_gradients(const SeriesFiles& files, std::int64_t volumes, double b0_threshold) {
+  io::Gradients gradients =
+      files.gradients ? io::fsl_gradients(*files.gradients, volumes, b0_threshold, files.bvalue_scaling)
+      : files.grad.empty()
+          ? io::read_fsl_gradients(files.bval, files.bvec, volumes, b0_threshold, files.bvalue_scaling)
+          : io::read_mrtrix_gradients(files.grad, volumes, b0_threshold, files.bvalue_scaling);
+  if (const double largest = gradients.b.empty() ? 0 : std::ranges::max(gradients.b); largest <= b0_threshold)
+    throw BadInput(
+        fmt::format("{}: no b-value is above {} s/mm^2 (the largest is {}), so that there is no diffusion "
+                    "weighting to fit a tensor to; check {} and `b0_threshold`",
+                    files.gradients      ? "bvals"
+                    : files.grad.empty() ? files.bval
+                                         : files.grad,
+                    b0_threshold, largest, files.gradients ? "them" : "the file"));
+  return gradients;
+}
+
 Series read_series(const SeriesFiles& files, double b0_threshold) {
   Series series;
   series.header = io::read_nifti(files.input, files.max_memory, io::NiftiNumbers::real_or_complex);
@@ -37,15 +56,7 @@ Series read_series(const SeriesFiles& files, double b0_threshold) {
   if (volumes < 2)
     throw BadInput(fmt::format("{} has the extents {}; a diffusion series has four, [X, Y, Z, volumes]",
                                files.input, shape_text(series.header.shape)));
-  series.gradients =
-      files.grad.empty()
-          ? io::read_fsl_gradients(files.bval, files.bvec, volumes, b0_threshold, files.bvalue_scaling)
-          : io::read_mrtrix_gradients(files.grad, volumes, b0_threshold, files.bvalue_scaling);
-  if (const double largest = std::ranges::max(series.gradients.b); largest <= b0_threshold)
-    throw BadInput(
-        fmt::format("{}: no b-value is above {} s/mm^2 (the largest is {}), so that there is no diffusion "
-                    "weighting to fit a tensor to; check the file and `b0_threshold`",
-                    files.grad.empty() ? files.bval : files.grad, b0_threshold, largest));
+  series.gradients = read_gradients(files, volumes, b0_threshold);
   return series;
 }
 
@@ -66,7 +77,7 @@ Image magnitudes(std::span<const std::complex<float>> values, const Grid& grid, 
 }
 
 void select_volumes(Series& series, const ShellChoice& choice) {
-  require_gradients(series.image, series.gradients);
+  require_gradients(series.values(), series.gradients);
   auto& b = series.gradients.b;
   auto& directions = series.gradients.directions;
   const auto near = [](double shell) {
@@ -83,6 +94,27 @@ void select_volumes(Series& series, const ShellChoice& choice) {
     return choice.shells.empty() ||
            std::ranges::any_of(choice.shells, [&](double shell) { return near(shell)(value); });
   };
+  if (!series.view.data.empty()) {
+    if (std::ranges::all_of(b, wanted)) return;
+    const ImageView all = std::exchange(series.view, {});
+    Image& chosen = series.image;
+    chosen.grid = all.grid, chosen.channels = all.channels;
+    chosen.data.clear();
+    reserve_in_large_pages(chosen.data, static_cast<std::size_t>(std::ranges::count_if(b, wanted)) *
+                                            static_cast<std::size_t>(all.grid.voxels()));
+    std::size_t kept = 0;
+    for (std::size_t v = 0; v < b.size(); ++v) {
+      if (!wanted(b[v])) continue;
+      const std::span<const float> volume = all.channel(static_cast<int>(v));
+      chosen.data.insert(chosen.data.end(), volume.begin(), volume.end());
+      b[kept] = b[v];
+      directions[kept++] = directions[v];
+    }
+    b.resize(kept);
+    directions.resize(kept);
+    chosen.channels = static_cast<int>(kept);
+    return;
+  }
   Image& image = series.image;
   std::size_t kept = 0;
   for (std::size_t v = 0; v < b.size(); ++v) {
@@ -108,7 +140,7 @@ std::map<std::int64_t, int> shells(const io::Gradients& gradients, double b0_thr
   return volumes;
 }
 
-Image mean_b0(const Image& image, const io::Gradients& gradients, double b0_threshold) {
+Image mean_b0(const ImageView& image, const io::Gradients& gradients, double b0_threshold) {
   require_gradients(image, gradients);
   std::vector<int> volumes(gradients.b.size());
   std::iota(volumes.begin(), volumes.end(), 0);

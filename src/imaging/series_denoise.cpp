@@ -78,7 +78,7 @@ struct MeasuredRange {
   float scale = 1;
   std::vector<std::uint8_t> not_finite = {};
 };
-MeasuredRange measured_range(const Image& series) {
+MeasuredRange measured_range(const ImageView& series) {
   const auto voxels = static_cast<std::size_t>(series.grid.voxels());
   std::vector<float> largest((voxels + kPiece - 1) / kPiece);
   std::vector<std::uint8_t> not_finite(voxels);
@@ -160,11 +160,16 @@ PatchResults denoise_patches(const SeriesProblem& problem, [[maybe_unused]] Devi
   return denoise_patches_cpu(problem, receiver);
 }
 
-/// Makes the maps, and replaces the series in place.
+/// Makes the maps, and what becomes of the series, in its place or beside it.
 class Assembly : public PatchReceiver {
  public:
-  Assembly(const SeriesProblem& problem, const Mask& mask, Image& series, bool residual)
-      : problem_(problem), mask_(mask), series_(series), average_(problem.output == PatchOutput::average) {
+  Assembly(const SeriesProblem& problem, const Mask& mask, const ImageView& series, float* after,
+           bool residual)
+      : problem_(problem),
+        mask_(mask),
+        before_(series.data.data()),
+        after_(after),
+        average_(problem.output == PatchOutput::average) {
     report.noise = Image(series.grid, 1);
     report.rank = Image(series.grid, 1);
     report.remaining_variance = Image(series.grid, 1);
@@ -223,12 +228,10 @@ class Assembly : public PatchReceiver {
   void values(std::uint64_t begin, const float* from, std::uint64_t count) override {
     std::size_t v = begin % share_.size();
     for (std::uint64_t k = 0; k < count; ++k, v = v + 1 == share_.size() ? 0 : v + 1) {
-      const float share = share_[v];
-      if (share == 0) continue;
-      float& value = series_.data[begin + k];
-      const float after = from[k] * share;
-      if (!report.residual.data.empty()) report.residual.data[begin + k] = value - after;
-      value = after;
+      const float share = share_[v], before = before_[begin + k];
+      const float after = share == 0 ? before : from[k] * share;
+      if (share != 0 && !report.residual.data.empty()) report.residual.data[begin + k] = before - after;
+      after_[begin + k] = after;
     }
   }
 
@@ -246,13 +249,15 @@ class Assembly : public PatchReceiver {
 
   const SeriesProblem& problem_;
   const Mask& mask_;
-  Image& series_;
+  const float* before_;
+  float* after_;
   bool average_;
   std::vector<float> share_;  // [voxels] of the back end's values; 0: the voxel stays as it is
 };
 
-SeriesDenoising denoise_checked(Image& series, bool complex, const Mask& mask,
-                                const SeriesDenoiseOptions& options) try {
+/// @param after  becomes the denoised series; null: made in `made`
+SeriesDenoising denoise_checked(const ImageView& series, float* after, Image* made, bool complex,
+                                const Mask& mask, const SeriesDenoiseOptions& options) try {
   const DeviceScope scope(options.run, "denoising a series", kBuiltWithCuda);
   name(options.estimator), name(options.output), name(options.precision);
   series.check("the series");
@@ -281,7 +286,13 @@ SeriesDenoising denoise_checked(Image& series, bool complex, const Mask& mask,
   problem.inverse_width = inverse_widths(volumes, problem.patch_voxels(), options.estimator);
   problem.wanted = wanted_patches(problem.axes, mask, values.not_finite);
 
-  Assembly assembly(problem, mask, series, options.residual);
+  if (made != nullptr) {
+    if (made->grid != series.grid || made->channels != series.channels ||
+        made->data.size() != series.data.size())
+      *made = Image(series.grid, series.channels);
+    problem.scratch = after = made->data.data();
+  }
+  Assembly assembly(problem, mask, series, after, options.residual);
   const PatchResults results = denoise_patches(problem, scope.device(), assembly);
   SeriesDenoising& report = assembly.report;
   report.extent = extent;
@@ -330,7 +341,14 @@ std::array<int, 3> patch_extent(const Grid& grid, int volumes) {
 }
 
 SeriesDenoising denoise_series(Image& series, const Mask& mask, const SeriesDenoiseOptions& options) {
-  return denoise_checked(series, false, mask, options);
+  return denoise_checked(series, series.data.data(), nullptr, false, mask, options);
+}
+
+SeriesDenoising denoise_series(const ImageView& series, Image& denoised, const Mask& mask,
+                               const SeriesDenoiseOptions& options) {
+  if (!series.data.empty() && series.data.data() == denoised.data.data())
+    throw BadInput("the series and what it becomes are the same image: give another, or none");
+  return denoise_checked(series, nullptr, &denoised, false, mask, options);
 }
 
 SeriesDenoising denoise_complex_series(std::span<std::complex<float>> values, const Grid& grid, int volumes,
@@ -347,7 +365,7 @@ SeriesDenoising denoise_complex_series(std::span<std::complex<float>> values, co
   Image parts(grid, 2 * volumes);
   float *const real = parts.data.data(), *const imaginary = real + values.size();
   for (std::size_t k = 0; k < values.size(); ++k) real[k] = values[k].real(), imaginary[k] = values[k].imag();
-  SeriesDenoising report = denoise_checked(parts, true, mask, options);
+  SeriesDenoising report = denoise_checked(parts, parts.data.data(), nullptr, true, mask, options);
   const float *const real_after = parts.data.data(), *const imaginary_after = real_after + values.size();
   for (std::size_t k = 0; k < values.size(); ++k) values[k] = {real_after[k], imaginary_after[k]};
   return report;

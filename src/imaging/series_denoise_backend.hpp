@@ -40,13 +40,16 @@ struct SeriesReflectors {
 
 /// From a sample of the voxels inside the mask.
 /// @param not_finite  a byte a voxel: 1 is left out; empty: none is
-SeriesReflectors series_reflectors(const Image& series, const Mask& mask,
+SeriesReflectors series_reflectors(const ImageView& series, const Mask& mask,
                                    const std::vector<std::uint8_t>& not_finite);
 
 struct SeriesProblem {
   const float* series = nullptr;  ///< [channels, nz, ny, nx]
-  int channels = 0;               ///< volumes, or of complex data real and then imaginary parts
-  int volumes = 0;                ///< M
+  /// As many, which may be written before the receiver's values are, and are what these are given from; null:
+  /// there are none
+  float* scratch = nullptr;
+  int channels = 0;  ///< volumes, or of complex data real and then imaginary parts
+  int volumes = 0;   ///< M
   bool complex = false;
   float scale = 1;  ///< a power of two: the series times this is about 1 at most
   std::array<PatchAxis, 3> axes = {};

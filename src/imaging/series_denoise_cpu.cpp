@@ -216,13 +216,27 @@ PatchResults denoise_patches_cpu(const SeriesProblem& problem, PatchReceiver& re
   const auto start = std::chrono::steady_clock::now();
   const std::size_t values =
       static_cast<std::size_t>(problem.voxels()) * static_cast<std::size_t>(problem.channels);
-  // Zeros that nobody writes: the pages come when the threads touch them.
-  const std::unique_ptr<float, Free> denoised(static_cast<float*>(std::calloc(values, sizeof(float))));
-  if (denoised == nullptr) throw std::bad_alloc();
+  constexpr std::size_t kPart = 1 << 16;
+  const auto in_parts = [&](const auto& body) {
+    parallel_for(static_cast<std::int64_t>((values + kPart - 1) / kPart), [&](std::int64_t part) {
+      const std::size_t begin = static_cast<std::size_t>(part) * kPart;
+      body(begin, std::min(kPart, values - begin));
+    });
+  };
+  float* denoised = problem.scratch;
+  std::unique_ptr<float, Free> own;
+  if (denoised == nullptr) {
+    // Zeros that nobody writes: the pages come when the threads touch them.
+    own.reset(static_cast<float*>(std::calloc(values, sizeof(float))));
+    if (own == nullptr) throw std::bad_alloc();
+    denoised = own.get();
+  } else {
+    in_parts([&](std::size_t begin, std::size_t count) { std::fill_n(denoised + begin, count, 0.0F); });
+  }
   PatchResults results;
   results.variance.resize(problem.wanted.size());
   results.rank.resize(problem.wanted.size());
-  PatchRows rows(problem, denoised.get(), results);
+  PatchRows rows(problem, denoised, results);
   const PatchAxis &y = problem.axes[1], &z = problem.axes[2];
   Progress progress("denoising the series", static_cast<std::uint64_t>(y.patches()) * z.patches(),
                     "rows of patches");
@@ -251,13 +265,9 @@ PatchResults denoise_patches_cpu(const SeriesProblem& problem, PatchReceiver& re
       });
     }
   }
-  if (problem.output == PatchOutput::average) turn_back(problem, denoised.get());
+  if (problem.output == PatchOutput::average) turn_back(problem, denoised);
   receiver.maps(results);
-  constexpr std::size_t kPart = 1 << 16;
-  parallel_for(static_cast<std::int64_t>((values + kPart - 1) / kPart), [&](std::int64_t part) {
-    const std::size_t begin = static_cast<std::size_t>(part) * kPart;
-    receiver.values(begin, denoised.get() + begin, std::min(kPart, values - begin));
-  });
+  in_parts([&](std::size_t begin, std::size_t count) { receiver.values(begin, denoised + begin, count); });
   results.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return results;
 }

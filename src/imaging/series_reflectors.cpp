@@ -40,7 +40,7 @@ std::vector<std::size_t> sample_of(std::size_t voxels, const Mask& mask,
   return sample;
 }
 
-Square second_moments(const Image& series, const std::vector<std::size_t>& sample) {
+Square second_moments(const ImageView& series, const std::vector<std::size_t>& sample) {
   const auto n = static_cast<std::size_t>(series.channels);
   std::vector<double> values(n * sample.size());  // [channels, sample]
   const auto row = [&](std::size_t c) {
@@ -104,7 +104,7 @@ std::vector<std::vector<double>> largest_components(const Square& moments, int m
 
 }  // namespace
 
-SeriesReflectors series_reflectors(const Image& series, const Mask& mask,
+SeriesReflectors series_reflectors(const ImageView& series, const Mask& mask,
                                    const std::vector<std::uint8_t>& not_finite) {
   const auto n = static_cast<std::size_t>(series.channels);
   const auto sample = sample_of(static_cast<std::size_t>(series.grid.voxels()), mask, not_finite);

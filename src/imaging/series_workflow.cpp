@@ -83,6 +83,13 @@ SeriesOutcome denoise_first(Image& series, const Mask& mask, SeriesStep step,
       [&] { return denoise_series(series, mask, options); });
 }
 
+SeriesOutcome denoise_first(const ImageView& series, Image& denoised, const Mask& mask, SeriesStep step,
+                            const SeriesDenoiseOptions& options) {
+  return first_step(
+      step, [&] { return series_denoise_obstacle(series, mask, options.run); },
+      [&] { return denoise_series(series, denoised, mask, options); });
+}
+
 SeriesOutcome denoise_first(std::span<std::complex<float>> series, const Grid& grid, int volumes,
                             const Mask& mask, SeriesStep step, const SeriesDenoiseOptions& options) {
   const auto obstacle = [&] {

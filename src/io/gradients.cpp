@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -71,6 +72,16 @@ struct Row {
   std::vector<double> values;
 };
 
+/// Rows and where they are from: "dwi.bvec:2", or of numbers in memory "bvecs[1]".
+struct Table {
+  std::string name;
+  std::vector<Row> rows;
+  bool is_file = true;
+  std::string place(const Row& row) const {
+    return is_file ? fmt::format("{}:{}", name, row.line) : fmt::format("{}[{}]", name, row.line - 1);
+  }
+};
+
 /// Numbers separated by blanks or commas, in lines; empty lines and what follows '#' are skipped.
 std::vector<Row> read_table(const std::filesystem::path& path) {
   const std::string content = read_file(path);
@@ -101,10 +112,10 @@ std::vector<Row> read_table(const std::filesystem::path& path) {
   return rows;
 }
 
-void require_columns(const std::vector<Row>& rows, std::size_t columns, const std::string& path) {
-  for (const Row& row : rows)
+void require_columns(const Table& table, std::size_t columns) {
+  for (const Row& row : table.rows)
     if (row.values.size() != columns)
-      throw BadInput(fmt::format("{}:{}: {} numbers in this row; {} are expected", path, row.line,
+      throw BadInput(fmt::format("{}: {} numbers in this row; {} are expected", table.place(row),
                                  row.values.size(), columns));
 }
 
@@ -207,27 +218,27 @@ std::array<std::array<double, 3>, 3> frame_change(Frame from, Frame to, const Af
   return change;
 }
 
-Gradients read_fsl_gradients(const std::filesystem::path& bval, const std::filesystem::path& bvec,
-                             std::int64_t volumes, double b0_limit, BValueScaling scaling) {
-  const auto count = static_cast<std::size_t>(volumes);
-  const std::string bval_name = bval.string(), bvec_name = bvec.string();
-  const std::vector<Row> values = read_table(bval), vectors = read_table(bvec);
+namespace {
 
+Gradients fsl_gradients(const Table& b, const Table& directions, std::int64_t volumes, double b0_limit,
+                        BValueScaling scaling) {
+  const auto count = static_cast<std::size_t>(volumes);
+  const std::vector<Row>&values = b.rows, &vectors = directions.rows;
   if (are_directions(values) && are_single(vectors))
     throw BadInput(fmt::format("{} holds directions and {} holds b-values: they are swapped; exchange them",
-                               bval_name, bvec_name));
+                               b.name, directions.name));
   const bool column = values.size() > 1;
-  if (column) require_columns(values, 1, bval_name);
+  if (column) require_columns(b, 1);
   const std::size_t found = column ? values.size() : values.empty() ? 0 : values.front().values.size();
   if (found != count)
-    throw BadInput(fmt::format("{}: {} b-values, but the image has {} volumes", bval_name, found, volumes));
+    throw BadInput(fmt::format("{}: {} b-values, but the image has {} volumes", b.name, found, volumes));
 
   // Three rows of three are FSL's own form.
   const bool row_each = vectors.size() == count && count != 3;
   if (!row_each && vectors.size() != 3)
     throw BadInput(fmt::format("{}: {} rows; {} volumes need 3 rows of {} numbers, or {} rows of 3",
-                               bvec_name, vectors.size(), volumes, volumes, volumes));
-  require_columns(vectors, row_each ? 3 : count, bvec_name);
+                               directions.name, vectors.size(), volumes, volumes, volumes));
+  require_columns(directions, row_each ? 3 : count);
 
   RawGradients raw{.gradients = {.frame = Frame::fsl}};
   for (std::size_t v = 0; v < count; ++v) {
@@ -236,16 +247,44 @@ Gradients read_fsl_gradients(const std::filesystem::path& bval, const std::files
       return row_each ? vectors[v].values[k] : vectors[k].values[v];
     };
     add(raw, of_b.values[column ? 0 : v], {component(0), component(1), component(2)}, b0_limit,
-        {fmt::format("{}:{}", bval_name, of_b.line),
-         row_each ? fmt::format("{}:{}", bvec_name, vectors[v].line) : bvec_name});
+        {b.place(of_b), row_each ? directions.place(vectors[v]) : directions.name});
   }
   return finished(std::move(raw), b0_limit, scaling);
 }
 
+Table rows_of(std::string name, std::span<const double> values, std::size_t rows) {
+  Table table{.name = std::move(name), .rows = {}, .is_file = false};
+  for (std::size_t row = 0; row < rows; ++row) {
+    const auto part = values.subspan(row * (values.size() / rows), values.size() / rows);
+    table.rows.push_back({static_cast<unsigned>(row + 1), {part.begin(), part.end()}});
+  }
+  return table;
+}
+
+}  // namespace
+
+Gradients read_fsl_gradients(const std::filesystem::path& bval, const std::filesystem::path& bvec,
+                             std::int64_t volumes, double b0_limit, BValueScaling scaling) {
+  return fsl_gradients({bval.string(), read_table(bval)}, {bvec.string(), read_table(bvec)}, volumes,
+                       b0_limit, scaling);
+}
+
+Gradients fsl_gradients(const GradientTable& table, std::int64_t volumes, double b0_limit,
+                        BValueScaling scaling) {
+  const std::size_t numbers = table.directions.size();
+  if (table.rows < 1 || static_cast<std::uint64_t>(table.rows) > numbers ||
+      numbers % static_cast<std::size_t>(table.rows) != 0)
+    throw BadInput(fmt::format("bvecs: {} numbers are not {} rows", numbers, table.rows));
+  return fsl_gradients(rows_of("bvals", table.b, table.b.size()),
+                       rows_of("bvecs", table.directions, static_cast<std::size_t>(table.rows)), volumes,
+                       b0_limit, scaling);
+}
+
 Gradients read_mrtrix_gradients(const std::filesystem::path& path, std::int64_t volumes, double b0_limit,
                                 BValueScaling scaling) {
-  const std::vector<Row> rows = read_table(path);
-  require_columns(rows, 4, path.string());
+  const Table table{path.string(), read_table(path)};
+  const std::vector<Row>& rows = table.rows;
+  require_columns(table, 4);
   if (rows.size() != static_cast<std::size_t>(volumes))
     throw BadInput(
         fmt::format("{}: {} rows, but the image has {} volumes", path.string(), rows.size(), volumes));

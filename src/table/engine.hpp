@@ -27,6 +27,7 @@ class HashTable<Key, Value>::Engine {
   virtual bool make_room(std::uint64_t full) = 0;
   virtual std::uint64_t count() const = 0;  ///< walks through the table
   virtual void export_pairs(std::vector<Key>& keys, std::vector<Value>& values) const = 0;
+  virtual std::uint64_t export_pairs(Key* keys, Value* values, std::uint64_t room, void* stream) const;
   virtual Statistics statistics() const = 0;
   virtual void reserve(std::uint64_t pairs) = 0;
   virtual void trim() = 0;

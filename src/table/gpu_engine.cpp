@@ -166,6 +166,12 @@ class GpuEngine final : public HashTable<Key, Value>::Engine {
   void export_pairs(std::vector<Key>& keys, std::vector<Value>& values) const override {
     table_.export_pairs(keys, values, kernels_.get());
   }
+  std::uint64_t export_pairs(Key* keys, Value* values, std::uint64_t room, void* stream) const override {
+    for (const void* const memory : {static_cast<const void*>(keys), static_cast<const void*>(values)})
+      require_reachable(memory, "an array for a table's pairs");
+    come_after(kernels_.get(), static_cast<cudaStream_t>(stream));
+    return table_.export_pairs(keys, values, room, kernels_.get());
+  }
   Statistics statistics() const override { return table_.statistics(kernels_.get()); }
   void reserve(std::uint64_t pairs) override { table_.reserve(pairs, kernels_.get()); }
   void trim() override { table_.trim(kernels_.get()); }

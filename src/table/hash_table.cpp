@@ -302,6 +302,12 @@ void HashTable<Key, Value>::Engine::run(const GpuBatch<Key, Value>&, void*, Batc
 }
 
 template <class Key, class Value>
+std::uint64_t HashTable<Key, Value>::Engine::export_pairs(Key*, Value*, std::uint64_t, void*) const {
+  throw NoDevice("pairs are wanted in a GPU's memory, but the table is not one of lines there (" +
+                 description() + "): make it with `device` cuda, or take them on the host");
+}
+
+template <class Key, class Value>
 HashTable<Key, Value>::HashTable(const Options& options) : engine_(make_engine<Key, Value>(options)) {}
 template <class Key, class Value>
 HashTable<Key, Value>::~HashTable() = default;
@@ -355,6 +361,13 @@ void HashTable<Key, Value>::export_pairs(std::vector<Key>& keys, std::vector<Val
   const auto engine = call_of(engine_);
   const DeviceScope scope = engine->enter();
   engine->export_pairs(keys, values);
+}
+template <class Key, class Value>
+std::uint64_t HashTable<Key, Value>::export_pairs(Key* keys, Value* values, std::uint64_t room,
+                                                  void* stream) const {
+  const auto engine = call_of(engine_);
+  const DeviceScope scope = engine->enter();
+  return engine->export_pairs(keys, values, room, stream);
 }
 template <class Key, class Value>
 Statistics HashTable<Key, Value>::statistics() const {

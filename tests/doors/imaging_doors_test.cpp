@@ -26,7 +26,10 @@ namespace {
 using namespace imaging;
 
 DOOR(ImagesAndGrids, "imaging::Grid::voxels", "imaging::Image::Image", "imaging::Image::check",
-     "imaging::Image::channel(int)", "imaging::Image::channel(int) const", "imaging::ImageView::check") {
+     "imaging::Image::channel(int)", "imaging::Image::channel(int) const",
+     "imaging::ImageView::ImageView(const Grid &, int, std::span<const float>)",
+     "imaging::ImageView::ImageView(const Image &)", "imaging::ImageView::check",
+     "imaging::ImageView::channel") {
   refused([] { return Grid{kMost, 2, 1}.voxels(); });
   refused([] { return Grid{-1, 2, 1}.voxels(); });
   EXPECT_EQ((Grid{kMost, 0, kMost}.voxels()), 0);
@@ -37,6 +40,7 @@ DOOR(ImagesAndGrids, "imaging::Grid::voxels", "imaging::Image::Image", "imaging:
   for (Image& image : broken(2)) {
     refused([&] { return image.check(), 0; });
     refused([&] { return ImageView{image.grid, image.channels, image.data}.check(), 0; });
+    refused([&] { return ImageView(image).channel(0).size(); });
     refused([&] { return image.channel(0).size(); });
     refused([&] { return std::as_const(image).channel(0).size(); });
   }
@@ -44,7 +48,9 @@ DOOR(ImagesAndGrids, "imaging::Grid::voxels", "imaging::Image::Image", "imaging:
   for (const int channel : {-1, 2, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()}) {
     refused([&] { return image.channel(channel).size(); });
     refused([&] { return std::as_const(image).channel(channel).size(); });
+    refused([&] { return ImageView(image).channel(channel).size(); });
   }
+  EXPECT_EQ(ImageView(image).channel(1).data(), image.data.data() + 216);
   EXPECT_EQ(image.channel(1).data(), image.data.data() + 216);
 }
 
@@ -394,11 +400,13 @@ DOOR(NiftiToImage, "imaging::take_volumes", "imaging::parse_image") {
   }
 }
 
-DOOR(FilesOfImages, "imaging::read_mask", "imaging::read_series", "imaging::read_denoise_input") {
+DOOR(FilesOfImages, "imaging::read_mask", "imaging::read_series", "imaging::read_gradients",
+     "imaging::read_denoise_input") {
   for (const std::string& file :
        {std::string(), std::string("/"), std::string("/nowhere\n"), std::string(5000, 'x')}) {
     refused([&] { return read_mask(file, Grid{kMost, kMost, 2}, io::Nifti{}.affine, ""); });
     refused([&] { return read_series({file, file, file, file}, kNan); });
+    refused([&] { return read_gradients({file, file, file, file}, kMost, kNan).b.size(); });
     DenoiseRequest request;
     request.input = file;
     refused([&] { return read_denoise_input(request); });
@@ -415,12 +423,19 @@ DenoiseInput tensors_in_memory() {
 }
 
 DOOR(Workflow, "imaging::denoise_input(Nifti, const DenoiseRequest &)",
-     "imaging::denoise_input(Series, const DenoiseRequest &)", "imaging::denoise", "imaging::output_maps",
-     "imaging::take_image", "imaging::take_map", "imaging::check", "imaging::DenoiseRequest::maps_of") {
+     "imaging::denoise_input(Series, const DenoiseRequest &)", "imaging::Series::values", "imaging::denoise",
+     "imaging::output_maps", "imaging::take_image", "imaging::take_map", "imaging::check",
+     "imaging::DenoiseRequest::maps_of") {
   DenoiseRequest request;
   request.solve.lambda = 1, request.solve.max_iterations = 2;
   refused([&] { return denoise_input(io::Nifti{}, request).kind; });
   refused([&] { return denoise_input(Series{}, request).kind; });
+  for (Image& image : broken(9)) {
+    Series series;
+    series.view = image;
+    EXPECT_EQ(series.values().data.size(), image.data.size());
+    refused([&] { return denoise_input(series, request).kind; });
+  }
   io::Nifti file;
   file.shape = {6, 6, 6, 6};
   for (const std::size_t values : {std::size_t{0}, std::size_t{1295}}) {

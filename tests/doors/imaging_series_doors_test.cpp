@@ -35,15 +35,25 @@ std::vector<SeriesDenoiseOptions> odd_series_options() {
   return all;
 }
 
-DOOR(DenoiseSeries, "imaging::denoise_series", "imaging::noise_correlation",
-     "imaging::series_denoise_obstacle",
-     "imaging::denoise_first(Image &, const Mask &, SeriesStep, const SeriesDenoiseOptions &)") {
+DOOR(
+    DenoiseSeries, "imaging::denoise_series", "imaging::noise_correlation",
+    "imaging::series_denoise_obstacle",
+    "imaging::denoise_first(const ImageView &, Image &, const Mask &, SeriesStep, const SeriesDenoiseOptions &)",
+    "imaging::denoise_first(Image &, const Mask &, SeriesStep, const SeriesDenoiseOptions &)") {
   const SeriesDenoiseOptions cpu{.extent = {3, 3, 3}, .run = {.devices = {Device::cpu}}};
   door_of_images(9, [&](Image& i, const Mask& m) { return denoise_series(i, m, cpu).voxels; });
   door_of_images(9, [](Image& i, const Mask& m) { return noise_correlation(i, m).patches; });
   door_of_images(9, [](Image& i, const Mask& m) { return series_denoise_obstacle(i, m); });
   door_of_images(9,
                  [&](Image& i, const Mask& m) { return denoise_first(i, m, SeriesStep::on, cpu).seconds; });
+  door_of_images(9, [&](Image& i, const Mask& m) {
+    Image beside = broken(2).front();  // becomes whole
+    return denoise_first(i, beside, m, SeriesStep::on, cpu).seconds;
+  });
+  refused([&] {
+    Image both = whole(9);
+    return denoise_series(both, both, {}, cpu).voxels;
+  });
   for (SeriesDenoiseOptions options : odd_series_options()) {
     if (options.run.devices.empty()) options.run.devices = {Device::cpu};
     Image series = whole(9);

@@ -165,8 +165,8 @@ DOOR(Pictures, "io::format_png", "io::write_png", "io::read_png") {
   for (const std::string path : {"", "/", "/nowhere"}) refused([&] { return read_png(path); });
 }
 
-DOOR(GradientFiles, "io::read_fsl_gradients", "io::read_mrtrix_gradients", "io::frame_change",
-     "io::parse_bvalue_scaling", "io::name(BValueScaling)", "io::remark_on_lengths") {
+DOOR(GradientFiles, "io::read_fsl_gradients", "io::fsl_gradients", "io::read_mrtrix_gradients",
+     "io::frame_change", "io::parse_bvalue_scaling", "io::name(BValueScaling)", "io::remark_on_lengths") {
   for (const std::string& text : odd_texts()) {
     const TextFile b("b", text), g("g", text);
     for (const std::int64_t volumes :
@@ -183,6 +183,10 @@ DOOR(GradientFiles, "io::read_fsl_gradients", "io::read_mrtrix_gradients", "io::
   const auto none = no_enumerator<BValueScaling>();
   refused([&] { return read_fsl_gradients(good.path(), unit.path(), 2, 50, none); });
   refused([&] { return name(none); });
+  for (const std::int64_t rows :
+       {std::int64_t{-1}, std::int64_t{0}, std::int64_t{4}, std::int64_t{6}, std::int64_t{1} << 62})
+    refused([&] { return fsl_gradients({.b = {0, 1}, .directions = {0, 0, 0, 1, 0, 0}, .rows = rows}, 2); });
+  refused([&] { return fsl_gradients({}, 0); });
   for (const std::string& text : odd_texts()) survives([&] { return parse_bvalue_scaling(text); });
   for (const double length : {-1.0, std::nan(""), HUGE_VAL})
     survives([&] { return remark_on_lengths({.lengths = {length, length}}); });

@@ -94,7 +94,13 @@ void door_of_tables(Structure structure) {
   refused(
       [&] { return table.run(std::span<const Operation>(), std::span<const Key>(), {}, {}, {}).retries; });
   if constexpr (requires { table.trim(); }) refused([&] { return table.trim(), 0; });
+  const auto to_a_gpu = [&] {
+    if constexpr (requires { table.export_pairs(nullptr, nullptr, 5, nullptr); })
+      refused([&] { return table.export_pairs(nullptr, nullptr, 5, nullptr); });
+  };
+  to_a_gpu();
   table = Table(options);
+  to_a_gpu();
   table.clear();
   EXPECT_EQ(table.size(), 0u);
 }
@@ -102,7 +108,9 @@ void door_of_tables(Structure structure) {
 DOOR(
     HashTables, "table::HashTable::HashTable<Key, Value>(HashTable<Key, Value> &&)",
     "table::HashTable::HashTable<Key, Value>(const Options &)", "table::HashTable::clear",
-    "table::HashTable::description", "table::HashTable::export_pairs",
+    "table::HashTable::description",
+    "table::HashTable::export_pairs(std::vector<Key> &, std::vector<Value> &) const",
+    "table::HashTable::export_pairs(Key *, Value *, std::uint64_t, void *) const",
     "table::HashTable::operator=", "table::HashTable::reserve",
     "table::HashTable::run(Operation, std::span<const Key>, std::span<const Value>, std::span<Outcome>, std::span<Value>)",
     "table::HashTable::run(const GpuBatch<Key, Value> &, void *)",

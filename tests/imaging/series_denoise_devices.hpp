@@ -8,6 +8,7 @@
 #include <cmath>
 #include <complex>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <vector>
@@ -159,6 +160,25 @@ TEST_P(SeriesDenoiseOn, AverageIsTheOracles) {
       expect_near(after, got, oracle_series(before, false, got.extent, false, true), 20,
                   precision == Precision::float64 ? kAverageTolerance : kSingleTolerance);
     }
+}
+
+TEST_P(SeriesDenoiseOn, BesideTheSeriesAreTheBitsOfInPlace) {
+  Image before = series_of({9, 6, 5}, 10, 20);
+  before.data[7] = std::numeric_limits<float>::quiet_NaN();  // voxels that stay as they are
+  Mask mask(270, 1);
+  std::fill_n(mask.begin() + 200, 40, 0);
+  for (const PatchOutput output : {PatchOutput::centre, PatchOutput::average}) {
+    auto with = options(output, Precision::float32);
+    with.residual = true;
+    Image in_place = before, beside(before.grid, 10);
+    std::ranges::fill(beside.data, 5.0F);  // what was there means nothing
+    const SeriesDenoising a = denoise_series(in_place, mask, with),
+                          b = denoise_series(before, beside, mask, with);
+    EXPECT_GT(b.skipped, 0);
+    EXPECT_EQ(std::memcmp(beside.data.data(), in_place.data.data(), 4 * beside.data.size()), 0);
+    EXPECT_EQ(a.noise.data, b.noise.data);
+    EXPECT_EQ(std::memcmp(a.residual.data.data(), b.residual.data.data(), 4 * beside.data.size()), 0);
+  }
 }
 
 TEST_P(SeriesDenoiseOn, TheFirstEstimatorIsTheOracles) {

@@ -107,6 +107,34 @@ TEST_F(Workflow, SeriesInFilesAndInMemoryGiveTheFilesOfTheCommandLine) {
   in_memory.solve = request.solve;
   write(in_memory, denoise_input(series, in_memory));
   expect_the_same_files(14);
+
+  const Image kept = std::move(series.image);
+  const std::vector<float> before = kept.data;
+  series.image = {};
+  series.view = kept;
+  for (const SeriesStep step : {SeriesStep::automatic, SeriesStep::off}) {  // 4 x 4 x 4 voxels are too few
+    in_memory.series_denoise = step;
+    write(in_memory, denoise_input(series, in_memory));
+    expect_the_same_files(14);
+  }
+  EXPECT_EQ(kept.data, before);
+}
+
+TEST_F(Workflow, OfAViewVolumesAreChosenBesideIt) {
+  const Image kept = [] {
+    Image image({2, 1, 1}, 3);
+    image.data = {1, 2, 3, 4, 5, 6};
+    return image;
+  }();
+  Series series;
+  series.view = kept;
+  series.gradients = {.b = {0, 500, 1000}, .directions = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}};
+  select_volumes(series, {});
+  EXPECT_EQ(series.values().data.data(), kept.data.data());  // all
+  select_volumes(series, {.shells = {1000}});
+  EXPECT_THAT(series.image.data, testing::ElementsAre(1, 2, 5, 6));
+  EXPECT_EQ(series.values().data.data(), series.image.data.data());
+  EXPECT_THAT(series.gradients.b, testing::ElementsAre(0, 1000));
 }
 
 TEST_F(Workflow, ChannelsGiveTheFileOfTheCommandLine) {

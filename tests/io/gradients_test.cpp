@@ -119,6 +119,28 @@ class GradientFiles : public Scratch {
 
 const std::vector<Vector> kAxes{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, -1}};
 
+TEST(GradientTables, AreReadAsFilesAre) {
+  const std::vector<double> b{0, 1000, 2000, 3000};
+  const Gradients rows = fsl_gradients({b, {0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, -1}, 3}, 4),
+                  each = fsl_gradients({b, {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, -1}, 4}, 4);
+  EXPECT_EQ(rows.directions, kAxes);
+  EXPECT_EQ(each.directions, kAxes);
+  EXPECT_EQ(rows.b, b);
+  EXPECT_EQ(rows.frame, Frame::fsl);
+  EXPECT_THAT(message_of([&] {
+                fsl_gradients({b, std::vector<double>(12), 4}, 4);
+              }),
+              HasSubstr("bvecs[1]: volume 1 has b = 1000 s/mm^2 but no direction"));
+  EXPECT_THAT(message_of([&] {
+                fsl_gradients({b, std::vector<double>(12), 3}, 5);
+              }),
+              HasSubstr("bvals: 4 b-values, but the image has 5 volumes"));
+  EXPECT_THAT(message_of([&] {
+                fsl_gradients({b, std::vector<double>(12), 5}, 4);
+              }),
+              HasSubstr("bvecs: 12 numbers are not 5 rows"));
+}
+
 TEST_F(GradientFiles, ThreeRows) {
   const Gradients g = fsl("0 1000 2000 3000\n", "0 1 0 0\n0 0 1 0\n0 0 0 -1\n", 4);
   EXPECT_THAT(g.b, ElementsAre(0, 1000, 2000, 3000));

@@ -6,6 +6,7 @@
 
 #include "warploom/core/run.hpp"
 #include "warploom/imaging/image.hpp"
+#include "warploom/imaging/image_view.hpp"
 
 namespace warploom::imaging {
 
@@ -84,7 +85,7 @@ struct AdaptiveFit {
 ///       norm over all tensors, and in each to 1e-3: a weight may fall to the other side of the least that
 ///       counts, 1e-3. Memory: 330 bytes a voxel; on a GPU 490 and both series. Work: (2 radius + 1)^3 * 450
 ///       operations a voxel, and some 1,400 a measurement, in double precision.
-AdaptiveFit fit_tensors_adaptively(const Image& series, const Image& denoised, const Image& noise,
+AdaptiveFit fit_tensors_adaptively(const ImageView& series, const ImageView& denoised, const Image& noise,
                                    std::span<const double> b,
                                    std::span<const std::array<double, 3>> directions, const Mask& mask,
                                    const AdaptiveFitOptions& options = {});

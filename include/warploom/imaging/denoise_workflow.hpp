@@ -97,6 +97,7 @@ struct MeasuredSeries {
   Image measured = {}, denoised = {};  ///< the chosen volumes
   Image noise = {};                    ///< of the complex signal's parts
   io::Gradients gradients = {};
+  ImageView view = {};  ///< in place of `measured`: Series::view
 };
 
 /// What fit_tensors_adaptively() did.

@@ -7,6 +7,7 @@
 
 #include "warploom/core/run.hpp"
 #include "warploom/imaging/image.hpp"
+#include "warploom/imaging/image_view.hpp"
 
 namespace warploom::imaging {
 
@@ -57,7 +58,7 @@ struct TensorFit {
 /// @note Agrees with dipy 1.6 and MRtrix 3.0.3 to 1e-5 where all measurements are above 0 and eigenvalues are
 ///       well above 0. Work: voxels * volumes * 28 multiplications a solution, and some three logarithms or
 ///       exponentials a measurement; double precision; all threads.
-TensorFit fit_tensors(const Image& series, std::span<const double> b,
+TensorFit fit_tensors(const ImageView& series, std::span<const double> b,
                       std::span<const std::array<double, 3>> directions, const Mask& mask,
                       const FitOptions& options = {});
 

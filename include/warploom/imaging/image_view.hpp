@@ -14,9 +14,17 @@ struct ImageView {
   int channels = 1;
   std::span<const float> data = {};
 
+  ImageView() = default;
+  ImageView(const Grid& grid_, int channels_, std::span<const float> data_)
+      : grid(grid_), channels(channels_), data(data_) {}
+  /// Of an image that stays where it is meanwhile. Functions that take a view take an Image, too.
+  ImageView(const Image& image) : ImageView(image.grid, image.channels, image.data) {}
+
   /// @param what  for the message: "the noisy image"
   /// @throws BadInput (an extent or channels < 1; `data` has more or fewer values than they need). Cost: O(1)
   void check(std::string_view what = "the image") const;
+  /// The values of one channel. @throws BadInput (no such channel; as check())
+  std::span<const float> channel(int c) const;
 };
 
 }  // namespace warploom::imaging

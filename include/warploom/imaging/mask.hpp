@@ -7,6 +7,7 @@
 
 #include "warploom/core/run.hpp"
 #include "warploom/imaging/image.hpp"
+#include "warploom/imaging/image_view.hpp"
 
 namespace warploom::imaging {
 
@@ -33,8 +34,8 @@ struct ChosenMask {
 /// @throws BadInput (nothing inside, nothing finite, a mask of another size, data of another length than the
 /// grid needs, no function), as `candidates`, which is not
 ///         called where nothing is finite
-ChosenMask choose_mask(const Image& image, const std::string& origin, const std::function<Mask()>& candidates,
-                       const std::string& name);
+ChosenMask choose_mask(const ImageView& image, const std::string& origin,
+                       const std::function<Mask()>& candidates, const std::string& name);
 
 /// Takes out the voxels where every channel is 0: nothing could be fitted there.
 /// @throws BadInput (data or a mask of another length than the grid needs)

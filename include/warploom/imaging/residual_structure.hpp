@@ -7,6 +7,7 @@
 
 #include "warploom/core/run.hpp"
 #include "warploom/imaging/image.hpp"
+#include "warploom/imaging/image_view.hpp"
 
 namespace warploom::imaging {
 
@@ -43,7 +44,7 @@ struct ResidualStructure {
 /// @param noise       [1, nz, ny, nx] standard deviation, > 0; elsewhere voxels are left out
 /// @throws BadInput as fit_tensors_adaptively; NoDevice, OutOfMemory
 /// @note Memory: once more the series, on a GPU twice. Back ends agree to 1e-5 in what they find.
-ResidualStructure residual_structure(const Image& series, const Image& noise, const TensorImage& tensor,
+ResidualStructure residual_structure(const ImageView& series, const Image& noise, const TensorImage& tensor,
                                      const Image& s0, std::span<const double> b,
                                      std::span<const std::array<double, 3>> directions, const Mask& mask,
                                      const Run& run = {});

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "warploom/imaging/image.hpp"
+#include "warploom/imaging/image_view.hpp"
 #include "warploom/io/gradients.hpp"
 #include "warploom/io/nifti.hpp"
 
@@ -21,15 +22,27 @@ struct Series {
   io::Nifti header = {};         ///< where the image lies; without data
   /// Of a complex series, [volumes, nz, ny, nx]; `image` has its magnitudes then. Empty: it is real.
   std::vector<std::complex<float>> complex = {};
+  /// In place of `image`, of a real series: values that somebody else keeps until they were used, by
+  /// denoise() the last time.
+  ImageView view = {};
+
+  /// `view`, or where that has no values `image`.
+  ImageView values() const { return view.data.empty() ? ImageView(image) : view; }
 };
 
 /// The files of a series: its image, and either bval and bvec (FSL) or grad (MRtrix).
 struct SeriesFiles {
   std::string input = {}, bval = {}, bvec = {}, grad = {};
+  std::optional<io::GradientTable> gradients = {};  ///< in place of bval and bvec
   io::BValueScaling bvalue_scaling = io::BValueScaling::automatic;
   /// Of memory for an image file, at most: as read_nifti(). [bytes]
   std::uint64_t max_memory = std::uint64_t{1} << 38;
 };
+
+/// As the files, or the table, have them.
+/// @param b0_threshold  up to this a b-value counts as 0 [s/mm^2]
+/// @throws BadInput (no b-value above the threshold), as read_fsl_gradients or read_mrtrix_gradients
+io::Gradients read_gradients(const SeriesFiles& files, std::int64_t volumes, double b0_threshold = 50);
 
 /// Magnitudes of complex values, [volumes, nz, ny, nx].
 /// @throws BadInput (values of another number)
@@ -47,7 +60,7 @@ struct ShellChoice {
   std::optional<double> largest_b = {};  ///< instead: those up to this one, and 5 % or 50 above
 };
 
-/// Leaves the chosen volumes, in place and in their order.
+/// Leaves the chosen volumes, in place and in their order; those of a view, unless they are all, are copied.
 /// @throws BadInput (a shell without a volume, gradients that are not one a volume, data of another length
 /// than the grid needs)
 void select_volumes(Series& series, const ShellChoice& choice);
@@ -59,6 +72,6 @@ std::map<std::int64_t, int> shells(const io::Gradients& gradients, double b0_thr
 /// The mean of the volumes without diffusion weighting, or of all where there is none; what is not finite
 /// counts as 0. @throws BadInput (gradients that are not one a volume, data of another length than
 /// the grid needs)
-Image mean_b0(const Image& series, const io::Gradients& gradients, double b0_threshold = 50);
+Image mean_b0(const ImageView& series, const io::Gradients& gradients, double b0_threshold = 50);
 
 }  // namespace warploom::imaging

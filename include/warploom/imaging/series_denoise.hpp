@@ -9,6 +9,7 @@
 
 #include "warploom/core/run.hpp"
 #include "warploom/imaging/image.hpp"
+#include "warploom/imaging/image_view.hpp"
 
 namespace warploom::imaging {
 
@@ -102,6 +103,11 @@ struct SeriesDenoising {
 ///       rounding. Memory: on a CPU once more the series; on a GPU two to three times the series and 1 GB, or
 ///       four times the series where that is more.
 SeriesDenoising denoise_series(Image& series, const Mask& mask, const SeriesDenoiseOptions& options = {});
+/// The same, beside the series, which stays as it is: `denoised` becomes what it would be, in its own memory
+/// where it has the series' grid and volumes. It is anything after an exception.
+/// @note Memory: on a CPU no series but these two.
+SeriesDenoising denoise_series(const ImageView& series, Image& denoised, const Mask& mask,
+                               const SeriesDenoiseOptions& options = {});
 
 /// The same of complex images, whose noise has no bias: X is complex, and so X X^H.
 /// @param values [volumes, nz, ny, nx]
@@ -133,13 +139,13 @@ struct NoiseCorrelation {
 /// @throws BadInput (fewer than 2 volumes, a mask of another size), OutOfMemory, Interrupted
 /// @note Patches have at least twice as many voxels as there are volumes; where the grid has none, none is
 ///       looked at. Work: about 10 volumes^3 operations a patch, double precision.
-NoiseCorrelation noise_correlation(const Image& series, const Mask& mask, const Run& run = {});
+NoiseCorrelation noise_correlation(const ImageView& series, const Mask& mask, const Run& run = {});
 
 /// Why `auto` should leave denoise_series() out, to be shown to a person: the series is too short (fewer than
 /// 12 volumes), its grid holds no patch with as many voxels as there are volumes, too few voxels
 /// to tell whether the noise is correlated, or it is.
 /// Empty: nothing speaks against it.
 /// @throws as noise_correlation
-std::string series_denoise_obstacle(const Image& series, const Mask& mask, const Run& run = {});
+std::string series_denoise_obstacle(const ImageView& series, const Mask& mask, const Run& run = {});
 
 }  // namespace warploom::imaging

@@ -38,6 +38,9 @@ struct SeriesOutcome {
 /// denoise_series() as `step` says. @throws as denoise_series and series_denoise_obstacle
 SeriesOutcome denoise_first(Image& series, const Mask& mask, SeriesStep step,
                             const SeriesDenoiseOptions& options = {});
+/// The same, beside the series, in `denoised`, which stays as it is where nothing is done.
+SeriesOutcome denoise_first(const ImageView& series, Image& denoised, const Mask& mask, SeriesStep step,
+                            const SeriesDenoiseOptions& options = {});
 /// The same by denoise_complex_series(); whether the noise is correlated is looked up in the real parts.
 /// @throws as that
 SeriesOutcome denoise_first(std::span<std::complex<float>> series, const Grid& grid, int volumes,

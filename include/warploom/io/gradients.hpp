@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -59,6 +60,17 @@ std::string remark_on_lengths(const Gradients& gradients);
 Gradients read_fsl_gradients(const std::filesystem::path& bval, const std::filesystem::path& bvec,
                              std::int64_t volumes, double b0_limit = 50,
                              BValueScaling scaling = BValueScaling::automatic);
+
+/// Numbers as the two files have them.
+struct GradientTable {
+  std::vector<double> b = {};           ///< [volumes]
+  std::vector<double> directions = {};  ///< [rows, numbers a row]
+  std::int64_t rows = 0;                ///< of `directions`: 3, or one a volume
+};
+/// The same of numbers in memory, which messages call bvals and bvecs.
+/// @throws BadInput as read_fsl_gradients
+Gradients fsl_gradients(const GradientTable& table, std::int64_t volumes, double b0_limit = 50,
+                        BValueScaling scaling = BValueScaling::automatic);
 
 /// MRtrix: a row x y z b a volume; frame scanner. Rules and errors as those of read_fsl_gradients.
 Gradients read_mrtrix_gradients(const std::filesystem::path& path, std::int64_t volumes, double b0_limit = 50,

@@ -111,6 +111,12 @@ class HashTable {
   std::uint64_t size() const;
   /// All pairs, in no particular order
   void export_pairs(std::vector<Key>& keys, std::vector<Value>& values) const;
+  /// The same of a table of lines on a GPU, to that GPU's memory, which has room for `room` of each; it may
+  /// be in use until `stream` comes here. Done when this returns.
+  /// @return how many there are; if more than room, only `room` of them were written
+  /// @throws NoDevice (a table on the CPU, or of lists), BadInput (room without memory, memory that the GPU
+  ///         does not reach)
+  std::uint64_t export_pairs(Key* keys, Value* values, std::uint64_t room, void* stream) const;
   Statistics statistics() const;
   /// Makes room for `pairs` pairs at the default load. Never shrinks.
   void reserve(std::uint64_t pairs);
