@@ -3,7 +3,7 @@
 
 Fixed: an idle machine; each import in a process of its own, of whose time `import numpy` is no part, with bytecode, as pip leaves it; calls whose work is next to
 nothing, on the CPU, the shortest of TRIES times, each of CALLS calls; four Python threads with one thread a call against the same four calls
-one after another, the shortest of TRIES.
+one after another, the shortest of TRIES, and the same of four processes, which share nothing but the machine, in turns, ROUNDS times.
 
     PYTHONPATH=build/no-cuda/python python bench/python/calls.py [ANOTHER MODULE TO IMPORT...] >calls.json
 """
@@ -20,7 +20,7 @@ import numpy as np
 
 import warploom as wl
 
-CALLS, TRIES, IMPORTS = 2000, 9, 9
+CALLS, TRIES, IMPORTS, ROUNDS = 2000, 9, 9, 7
 
 
 def import_ms(module):
@@ -57,15 +57,21 @@ def small_calls():
     }
 
 
-def threads_gain(count=4):
+def some_work():
     walks = np.cumsum(np.random.default_rng(1).normal(size=(300, 500)), axis=1).astype(np.float32)
     call = lambda: wl.distance_matrix(walks, threads=1)
     call()
+    return call
 
-    def seconds(work):
-        begin = time.perf_counter()
-        work()
-        return time.perf_counter() - begin
+
+def seconds(work):
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def threads_gain(count=4):
+    call = some_work()
 
     def together():
         threads = [threading.Thread(target=call) for _ in range(count)]
@@ -78,13 +84,45 @@ def threads_gain(count=4):
     return one_after_another / min(seconds(together) for _ in range(TRIES))
 
 
+def processes_gain(count=4):
+    """What the machine itself gives: a process for each call, that waits for a line and answers it."""
+    code = "import sys, calls; call = calls.some_work(); print(flush=True)\nfor _ in sys.stdin: call(); print(flush=True)"
+    path = os.pathsep.join([os.path.dirname(os.path.abspath(__file__)), *sys.path])
+    several = [subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                env=os.environ | {"PYTHONPATH": path}) for _ in range(count)]
+
+    def start(process):
+        process.stdin.write("\n")
+        process.stdin.flush()
+
+    def together():
+        for process in several:
+            start(process)
+        for process in several:
+            process.stdout.readline()
+
+    def one_after_another():
+        for process in several:
+            start(process)
+            process.stdout.readline()
+
+    for process in several:
+        process.stdout.readline()
+    alone = min(seconds(one_after_another) for _ in range(TRIES))
+    gain = alone / min(seconds(together) for _ in range(TRIES))
+    for process in several:
+        process.communicate()
+    return gain
+
+
 def main():
     modules = ["warploom", *sys.argv[1:]]
     print(json.dumps({
         "python": platform.python_version(), "processors": len(os.sched_getaffinity(0)),
         "import_ms_beyond_numpy": {module: import_ms(module) for module in modules},
         "call_us": {name: microseconds(call) for name, call in small_calls().items()},
-        "four_threads_times": threads_gain(),
+        "four_threads_times": [threads_gain() for _ in range(ROUNDS)],
+        "four_processes_times": [processes_gain() for _ in range(ROUNDS)],
     }, indent=2))
 
 

@@ -105,7 +105,7 @@ int main(int count, char** arguments) {
     }
     imaging::DenoiseRequest request;
     request.gradients = table;
-    request.mask = "none", request.maps = {"fa"}, request.solve.run = run;
+    request.mask = "none", request.maps = {"fa"}, request.solve.run.devices = {Device::cpu};
     if (call == "denoise, the fit alone")
       request.series_denoise = imaging::SeriesStep::off, request.regulariser = imaging::Regulariser::none;
     else

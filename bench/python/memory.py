@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Question: what do calls from Python add to resident memory beyond what the same calls from C++ add?
 
-Fixed: float32 arrays in C order (Fortran order where an image is [x, y, z]) of MIB MiB, one thread, a process a call, one at a
+Fixed: float32 arrays in C order (Fortran order where an image is [x, y, z]) of MIB MiB, one thread (`denoise`: all), a process a call, one at a
 time; the growth of the peak, in bytes of the input, from before the call to its end, results included. `bench_python_memory`
 does the same in C++.
 
@@ -51,9 +51,9 @@ CALLS = {
                        "image = image_of(values).T", "found.apply(image, threads=1)"),
     "search": ("walk = np.random.default_rng(1).standard_normal((1, values), np.float32); np.cumsum(walk, axis=1, out=walk)",
                "wl.search(walk, walk[:, 5000:5100].copy(), best=3, match='in-place', threads=1)"),
-    "denoise, the fit alone": (SERIES, "wl.denoise(dwi.T, b, v, series='off', regulariser='none', mask='none', maps=['fa'], threads=1)"),
-    "denoise, the series and the fit": (SERIES, "wl.denoise(dwi.T, b, v, series='on', regulariser='none', mask='none', maps=['fa'], threads=1)"),
-    "denoise": (SERIES, "wl.denoise(dwi.T, b, v, series='on', mask='none', maps=['fa'], threads=1)"),
+    "denoise, the fit alone": (SERIES, "wl.denoise(dwi.T, b, v, series='off', regulariser='none', mask='none', maps=['fa'], device='cpu')"),
+    "denoise, the series and the fit": (SERIES, "wl.denoise(dwi.T, b, v, series='on', regulariser='none', mask='none', maps=['fa'], device='cpu')"),
+    "denoise": (SERIES, "wl.denoise(dwi.T, b, v, series='on', mask='none', maps=['fa'], device='cpu')"),
 }
 
 

@@ -4,6 +4,8 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <tuple>
 
@@ -41,18 +43,25 @@ Array<std::int64_t> array_of_splits(std::vector<dp::Split> splits) {
   return array_of<std::int64_t>(std::move(splits), {count, 3});
 }
 
-auto chain(View1<const std::int64_t> dimensions, const std::string& type, const Asked& asked) {
+/// @param splits  [matrices - 1, 3], to write: an array that NumPy makes costs less than one that we give it
+auto chain(View1<const std::int64_t> dimensions, View2<std::int64_t> splits, const std::string& type,
+           const Asked& asked) {
   dp::ChainOrder order = run_asked(asked, length_of_leaves(dimensions.size()), [&](const Run& run) {
     return dp::chain_order(span_of(dimensions), {.solve = {.run = run}, .type = dp::parse_value_type(type)});
   });
+  if (order.splits.size() != splits.shape(0) || splits.shape(1) != 3)
+    throw Internal("the splits of a chain have another place");
+  for (std::size_t s = 0; s < order.splits.size(); ++s)
+    std::ranges::copy(std::array{order.splits[s].i, order.splits[s].k, order.splits[s].j},
+                      splits.data() + 3 * s);
   return std::tuple(order.cost, order.left_to_right, std::move(order.parenthesisation),
-                    array_of_splits(std::move(order.splits)), std::string(name(order.type)),
-                    told(order.report));
+                    std::string(name(order.type)), told(order.report));
 }
 
-auto nussinov(const std::vector<std::string>& sequences, std::int64_t minimum_loop,
-              std::tuple<std::int32_t, std::int32_t, std::int32_t> weights, bool unknown,
-              const Asked& asked) {
+/// @param partners  [bases] of each sequence, to write
+auto nussinov(const std::vector<std::string>& sequences, const std::vector<View1<std::int64_t>>& partners,
+              std::int64_t minimum_loop, std::tuple<std::int32_t, std::int32_t, std::int32_t> weights,
+              bool unknown, const Asked& asked) {
   double seconds = 0;
   for (const std::string& sequence : sequences)
     seconds += std::pow(static_cast<double>(sequence.size()), 3) / 6e9 + 2e-6;
@@ -65,12 +74,14 @@ auto nussinov(const std::vector<std::string>& sequences, std::int64_t minimum_lo
                                       .gu = gu,
                                       .unknown = unknown});
   });
-  std::vector<std::tuple<std::int64_t, std::int64_t, std::string, std::string, Array<std::int64_t>, Told>>
-      all;
+  std::vector<std::tuple<std::int64_t, std::int64_t, std::string, std::string, Told>> all;
   for (dp::BasePairs& pairs : found) {
+    const View1<std::int64_t>& partner = partners.at(all.size());
+    if (partner.size() != pairs.partner.size()) throw Internal("the partners of bases have another place");
+    std::ranges::copy(pairs.partner, partner.data());
     std::string structure = dp::dot_bracket(pairs);
     all.emplace_back(pairs.score, pairs.pairs, std::move(pairs.sequence), std::move(structure),
-                     array_of(std::move(pairs.partner)), told(pairs.report));
+                     told(pairs.report));
   }
   return all;
 }

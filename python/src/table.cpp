@@ -20,7 +20,7 @@ class Table {
  public:
   Table(std::uint64_t capacity, bool grows, const Asked& asked) {
     table::Options options{.capacity = capacity, .grows = grows};
-    options.run = run_of(asked);
+    options.run = table::run_for(run_of(asked), capacity);
     table_ = std::make_unique<table::HashTable<Key, Value>>(options);
   }
 

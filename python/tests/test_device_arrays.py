@@ -117,6 +117,19 @@ def test_a_hash_table_takes_keys_where_they_are(library, key, value):
 
 
 @library
+def test_auto_takes_the_processors_for_little_work(library):
+    there, back, kind = library
+    keys = np.arange(9, dtype=np.uint32)
+    table, large = wl.HashTable(capacity=8), wl.HashTable(capacity=1 << 24)
+    assert "on cpu" in repr(table) and "on cuda" in repr(large)
+    table.insert(there(keys))  # it is empty: it goes where they are
+    assert "on cuda" in repr(table) and len(table) == 9
+    assert wl.dp.chain([30, 35, 15]).report.device == "cpu"
+    assert wl.dp.nussinov("GC" * 20).report.device == "cpu"
+    assert wl.dp.chain(np.arange(1, 4000)).report.device == "cuda"
+
+
+@library
 def test_a_hash_table_refuses_what_does_not_fit(library):
     there = library[0]
     table = wl.HashTable(device="cuda")

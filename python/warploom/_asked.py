@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import lru_cache
 from typing import Any, Callable, NamedTuple, Union
 
 from ._core import Asked
@@ -28,6 +29,7 @@ Progress = Union[bool, None, Callable[[State], object]]
 """``True`` shows a line on standard error; a callable gets a :class:`State`, at most ten times a second."""
 
 _PLAIN = Asked()
+_without_progress = lru_cache(maxsize=64)(Asked)  # making one takes as long as a small call
 
 
 def _show(state: State) -> None:
@@ -45,7 +47,7 @@ def asked(device: str, threads: int, progress: Progress) -> Asked:
     else:
         told = _show if progress is True else progress
     if told is None:
-        return Asked(device, threads)
+        return _without_progress(device, threads)
     told_of = told  # for the closure
 
     def tell(*values: Any) -> None:

@@ -40,7 +40,7 @@ bool RunScope::stop_requested() const {
 }
 
 bool gpu_pays(const Run& run, double cpu, double gpu) {
-  constexpr double kStart = 0.15;  // of the driver and a context, on one H200 [s]
+  constexpr double kStart = 0.14;  // of the driver and a context (bench/python/auto_device.py) [s]
   const std::vector<Device>& devices = run.devices.empty() ? current_run().devices : run.devices;
   if (!devices.empty() && devices.front() != Device::best) return true;
   return cpu > gpu && (cpu > gpu + kStart || cuda_is_up());

@@ -213,7 +213,9 @@ Counts count_kmers(std::span<const io::FastaRecord> records, int k, bool canonic
   std::uint64_t letters = 0;
   for (const io::FastaRecord& record : records) letters += record.sequence.size();
   Progress progress("counting", letters, "letters");
-  Counter counter(options);
+  CountOptions chosen = options;
+  chosen.table.run = run_for(options.table.run, letters);
+  Counter counter(chosen);
   const Kmers kmers(k, canonical);
   for (const io::FastaRecord& record : records)
     kmers.of_sequence(record.sequence, [&](std::span<const std::uint64_t> words) {

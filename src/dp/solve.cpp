@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "core/automatic_device.hpp"
 #include "core/built_with_cuda.hpp"
 #include "core/doors.hpp"
 #include "dp/backend.hpp"
@@ -14,6 +15,7 @@
 #include "warploom/core/error.hpp"
 #include "warploom/core/log.hpp"
 #include "warploom/core/memory.hpp"
+#include "warploom/core/threads.hpp"
 
 namespace warploom::dp {
 namespace {
@@ -264,9 +266,37 @@ std::vector<Split> Solution<T>::trace() const {
   return splits;
 }
 
+namespace {
+
+/// Whether a GPU may solve them: of device auto not where the processors are done before.
+template <class T>
+bool gpu_may_solve(std::span<const Problem<T>> problems, const Options& options) {
+  if (!kBuiltWithCuda || options.decomposition == persistent || options.multiprocessors > 0)
+    return kBuiltWithCuda;
+  // Measured beside one another (bench/python/auto_device.py, on 16 virtual processors): pairs a second of a
+  // thread, of which one problem keeps one busy each 128 points; on a GPU a call, a point of the longest
+  // problem, and what each further problem and point takes until its decisions are back.
+  constexpr double kPairs = 2.5e9, kPointsAThread = 128, kCall = 300e-6, kPoint = 1.3e-6, kProblem = 45e-6,
+                   kProblemPoint = 0.45e-6;
+  double pairs = 0, points = 0, longest = 0;
+  for (const Problem<T>& problem : problems) {
+    const auto n = static_cast<double>(problem.points());
+    pairs += n * n * n / 6;
+    points += n;
+    longest = std::max(longest, n);
+  }
+  const auto count = static_cast<double>(problems.size());
+  const double at_once = std::clamp(std::max(count, longest / kPointsAThread), 1.0,
+                                    double(options.run.threads != 0 ? options.run.threads : threads()));
+  return gpu_pays(options.run, pairs / kPairs / at_once,
+                  kCall + longest * kPoint + (count - 1) * kProblem + (points - longest) * kProblemPoint);
+}
+
+}  // namespace
+
 template <Value T>
 std::vector<Solution<T>> solve_batch(std::span<const Problem<T>> problems, const Options& options) {
-  const DeviceScope scope(options.run, "dynamic programming", kBuiltWithCuda);
+  const DeviceScope scope(options.run, "dynamic programming", gpu_may_solve(problems, options));
   const Device device = scope.device();
   for (std::size_t p = 0; p < problems.size(); ++p) try {
       check(problems[p]);

@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/automatic_device.hpp"
 #include "core/built_with_cuda.hpp"
 #include "core/doors.hpp"
 #include "imaging/segment_work.hpp"
@@ -168,7 +169,8 @@ void refuse_classes(const SegmentOptions& options) {
 
 Segmentation segment(const ImageView& image, const SegmentOptions& given) try {
   check(image, given);
-  const DeviceScope scope(given.run, "a segmentation", kBuiltWithCuda);
+  const bool gpu_can = given.classes <= 2 || gpu_pays(given.run, 0, 1);  // or is named, and refuses
+  const DeviceScope scope(given.run, "a segmentation", kBuiltWithCuda && gpu_can);
   const SegmentOptions options = usual_options(given, image.grid);
   require_memory_for(
       static_cast<std::uint64_t>(image.grid.voxels()),

@@ -288,8 +288,10 @@ SeriesDenoising denoise_checked(const ImageView& series, float* after, Image* ma
 
   if (made != nullptr) {
     if (made->grid != series.grid || made->channels != series.channels ||
-        made->data.size() != series.data.size())
+        made->data.size() != series.data.size()) {
       *made = Image(series.grid, series.channels);
+      problem.scratch_is_zero = true;
+    }
     problem.scratch = after = made->data.data();
   }
   Assembly assembly(problem, mask, series, after, options.residual);

@@ -48,6 +48,7 @@ struct SeriesProblem {
   /// As many, which may be written before the receiver's values are, and are what these are given from; null:
   /// there are none
   float* scratch = nullptr;
+  bool scratch_is_zero = false;
   int channels = 0;  ///< volumes, or of complex data real and then imaginary parts
   int volumes = 0;   ///< M
   bool complex = false;

@@ -230,7 +230,7 @@ PatchResults denoise_patches_cpu(const SeriesProblem& problem, PatchReceiver& re
     own.reset(static_cast<float*>(std::calloc(values, sizeof(float))));
     if (own == nullptr) throw std::bad_alloc();
     denoised = own.get();
-  } else {
+  } else if (!problem.scratch_is_zero) {
     in_parts([&](std::size_t begin, std::size_t count) { std::fill_n(denoised + begin, count, 0.0F); });
   }
   PatchResults results;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/automatic_device.hpp"
 #include "core/built_with_cuda.hpp"
 #include "core/doors.hpp"
 #include "core/one_caller.hpp"
@@ -299,6 +300,19 @@ template <class Key, class Value>
 void HashTable<Key, Value>::Engine::run(const GpuBatch<Key, Value>&, void*, BatchReport&) {
   throw NoDevice("the batch's arrays are in a GPU's memory, but the table is not one of lines there (" +
                  description() + "): make it with `device` cuda, or bring the arrays to the host");
+}
+
+Run run_for(const Run& run, std::uint64_t operations) {
+  Run chosen = run;
+  // Measured beside one another (bench/python/auto_device.py, on 16 virtual processors) [s]; a table is there
+  // for some batches.
+  constexpr double kCall = 5e-6, kOperation = 30e-9, kGpuCall = 45e-6, kGpuOperation = 1e-9, kBatches = 8;
+  const auto count = static_cast<double>(operations);
+  const double at_once =
+      std::clamp(count / 8192, 1.0, double(std::max(1U, run.threads != 0 ? run.threads : threads())));
+  const double cpu = kCall + count * kOperation / at_once, gpu = kGpuCall + count * kGpuOperation;
+  if (kBuiltWithCuda && !gpu_pays(run, kBatches * cpu, kBatches * gpu)) chosen.devices = {Device::cpu};
+  return chosen;
 }
 
 template <class Key, class Value>

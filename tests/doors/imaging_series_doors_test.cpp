@@ -36,8 +36,9 @@ std::vector<SeriesDenoiseOptions> odd_series_options() {
 }
 
 DOOR(
-    DenoiseSeries, "imaging::denoise_series", "imaging::noise_correlation",
-    "imaging::series_denoise_obstacle",
+    DenoiseSeries, "imaging::denoise_series(Image &, const Mask &, const SeriesDenoiseOptions &)",
+    "imaging::denoise_series(const ImageView &, Image &, const Mask &, const SeriesDenoiseOptions &)",
+    "imaging::noise_correlation", "imaging::series_denoise_obstacle",
     "imaging::denoise_first(const ImageView &, Image &, const Mask &, SeriesStep, const SeriesDenoiseOptions &)",
     "imaging::denoise_first(Image &, const Mask &, SeriesStep, const SeriesDenoiseOptions &)") {
   const SeriesDenoiseOptions cpu{.extent = {3, 3, 3}, .run = {.devices = {Device::cpu}}};

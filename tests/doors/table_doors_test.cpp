@@ -116,11 +116,14 @@ DOOR(
     "table::HashTable::run(const GpuBatch<Key, Value> &, void *)",
     "table::HashTable::run(std::span<const Operation>, std::span<const Key>, std::span<const Value>, std::span<Outcome>, "
     "std::span<Value>)",
-    "table::HashTable::size", "table::HashTable::statistics", "table::HashTable::trim") {
+    "table::HashTable::size", "table::HashTable::statistics", "table::HashTable::trim", "table::run_for") {
   door_of_tables<std::uint32_t, std::uint32_t, HashTable<std::uint32_t, std::uint32_t>>(Structure::lines);
   door_of_tables<std::uint64_t, std::uint32_t, HashTable<std::uint64_t, std::uint32_t>>(Structure::lines);
   door_of_tables<std::uint32_t, std::uint64_t, HashTable<std::uint32_t, std::uint64_t>>(Structure::list);
   door_of_tables<std::uint64_t, std::uint64_t, HashTable<std::uint64_t, std::uint64_t>>(Structure::list);
+  for (const std::uint64_t operations : {std::uint64_t{0}, ~std::uint64_t{0}})
+    for (const Device device : {Device::cpu, Device::cuda})  // what is named stays
+      EXPECT_EQ(run_for({.devices = {device}, .threads = 7}, operations).devices.at(0), device);
 }
 
 DOOR(

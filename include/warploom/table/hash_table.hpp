@@ -37,6 +37,10 @@ struct Options {
   int threads_per_block = 0;  ///< GPU: 0, the best known
 };
 
+/// `run` for a table of which so many operations from host memory are expected at a time: where its device is
+/// auto and the processors are done before a GPU would be, the CPU.
+Run run_for(const Run& run, std::uint64_t operations);
+
 /// Operations to be run at once. All pointers are to memory that the device can reach.
 template <class Key, class Value>
 struct GpuBatch {
