@@ -60,8 +60,12 @@ class HashTable:
             raise BadInput(f"key {key}, value {value}: each is u4 or u8")
         if capacity < 0:
             raise BadInput(f"capacity: {capacity} is below 0")
-        self._on = lambda place: getattr(_core, name)(capacity, grows, asked(place, threads, None))
-        self._table, self._auto = self._on(device), device == "auto"
+
+        def on(place: str) -> Any:
+            return getattr(_core, name)(capacity, grows, asked(place, threads, None))
+
+        self._on, self._auto = on, device == "auto"
+        self._table = on(device)
 
     def find(self, keys: ArrayLike) -> Outcomes:
         """Values of keys: found, or absent."""

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <future>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -145,19 +146,19 @@ Registration register_images(const PlacedView& fixed, const PlacedView& moving,
     const auto now = std::chrono::steady_clock::now();
     return std::chrono::duration<double>(now - std::exchange(begin, now)).count();
   };
-  Images images(fixed, align.fixed_mask, moving, align.moving_mask,
-                on_a_gpu && align.measure == Measure::lncc,
-                deforms ? device_bytes_to_deform(fixed.image.grid, moving.image.grid) : 0);
+  std::optional<Images> images(std::in_place, fixed, align.fixed_mask, moving, align.moving_mask,
+                               on_a_gpu && align.measure == Measure::lncc,
+                               deforms ? device_bytes_to_deform(fixed.image.grid, moving.image.grid) : 0);
   if (options.keep_start) {
     out.affine = *align.start;
   } else {
-    const Alignment found = align_levels(images.levels, align, images.device.get());
+    const Alignment found = align_levels(images->levels, align, images->device.get());
     out.affine = found.affine, out.align = found.report;
     out.align->seconds = lap();
   }
   if (deforms) {
     auto [found, facts] =
-        deform_levels(images.levels, out.affine, deform, scope.device(), images.device.get());
+        deform_levels(images->levels, out.affine, deform, scope.device(), images->device.get());
     out.field = std::move(found.field), out.deform = std::move(found.report);
     out.deform->seconds = lap();
     out.mean_displacement = facts.mean, out.largest_displacement = facts.largest;
@@ -166,6 +167,7 @@ Registration register_images(const PlacedView& fixed, const PlacedView& moving,
       return out;
     }
   } else {
+    images.reset();  // as large as the field
     out.field = field_of(out.affine, fixed.space());
   }
   lap();
