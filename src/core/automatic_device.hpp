@@ -4,7 +4,8 @@
 
 namespace warploom {
 
-/// Whether the CUDA driver is in this process, whoever brought it. Else a GPU works only after it has started.
+/// Whether the CUDA driver is in this process, whoever brought it. Else a GPU works only after it has
+/// started.
 bool cuda_is_up();
 
 /// Whether a GPU may do a piece of work, for DeviceScope's `built_with_cuda`: true where a device is named,
