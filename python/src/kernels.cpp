@@ -174,10 +174,14 @@ class Machine {
     for (const ptx::Function& each : machine_.module().functions) {
       if (!each.entry || !each.has_body) continue;
       known += (known.empty() ? "" : ", ") + std::string(each.name);
-      if (each.name == name) return each;
       if (name.empty() && found != nullptr) throw BadInput("kernel: say which: " + known + ", ...");
       if (name.empty()) found = &each;
     }
+    const std::vector<std::string> named = ptx::kernels_named(machine_.module(), name);
+    if (!name.empty() && named.size() > 1)
+      throw BadInput("kernel: '" + name + "' could be " + named[0] + ", " + named[1] +
+                     ", ...; give more of the name");
+    if (!name.empty() && named.size() == 1) found = machine_.module().find_function(named[0]);
     if (found == nullptr)
       throw BadInput("kernel: '" + name + "' is not defined in the PTX; there is " +
                      (known.empty() ? "none" : known));

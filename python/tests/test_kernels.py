@@ -61,6 +61,15 @@ def test_an_array_that_may_not_be_written_is_not():
     assert (x == 1).all()
 
 
+def test_a_kernel_goes_by_its_name_in_cpp():
+    x = np.ones(10, np.float32)
+    mangled = SCALE.replace("scale", "_Z5scalePffi")
+    for name in ("_Z5scalePffi", "scale", "scale(float*, float, int)"):
+        assert wl.sim.run(mangled, name, block=32, args=[x, 2, 10]).clean
+    with pytest.raises(wl.BadInput, match="'scales' is not defined"):
+        wl.sim.run(mangled, "scales", block=32, args=[x, 2, 10])
+
+
 def test_a_race_is_found():
     outcome = wl.sim.run(RACE, block=64, args=[np.zeros(1, np.uint32)])
     assert not outcome.clean

@@ -74,7 +74,8 @@ def run(
 
     Args:
         ptx: the text of the module.
-        kernel: its name in the PTX; may be left out where there is one.
+        kernel: its name in the PTX, its C++ name (``"scale"``, ``"demo<256>"``) or a part of its declaration that no other kernel
+            has; may be left out where there is one.
         grid, block: x or (x, y, z).
         args: of each parameter an array (C order; the kernel gets its address, and what its memory holds afterwards is written
             back, if it can be written) or a number, of the parameter's size: whole numbers and floats as the parameter is, NumPy's

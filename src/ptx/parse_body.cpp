@@ -311,6 +311,12 @@ Operand Parser::operand(int depth) {
       negative ^= lex_.peek() == '-';
       lex_.advance();
     }
+    if (op_ == Op::vmad && negative && Lexer::is_name_start(lex_.peek())) {
+      Operand o = named_operand();
+      o.negated = true;
+      o.span.begin = begin;
+      return o;
+    }
     if (lex_.peek() < '0' || lex_.peek() > '9') return skip_expression(begin);
     const Operand o = number_operand(begin, negative);
     const char next = lex_.peek();

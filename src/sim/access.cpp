@@ -67,8 +67,10 @@ std::string describe(const Warp& w, Space space, std::uint64_t address) {
   const std::vector<Placed>& places = space == Space::param ? p.parameters : p.thread_variables;
   for (const Placed& v : places)
     if (address >= v.begin && address < std::uint64_t{v.begin} + v.bytes + 16)
-      return fmt::format("{} {}, byte {} of {}", space == Space::param ? "parameter" : "local variable",
-                         p.module->variables[v.variable].name, address - v.begin, v.bytes);
+      return v.variable == ptx::kNone
+                 ? fmt::format("stack of the thread, byte {} of {}", address - v.begin, v.bytes)
+                 : fmt::format("{} {}, byte {} of {}", space == Space::param ? "parameter" : "local variable",
+                               p.module->variables[v.variable].name, address - v.begin, v.bytes);
   return fmt::format("{} address {:#x}", space == Space::param ? "parameter" : "local", address);
 }
 

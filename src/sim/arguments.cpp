@@ -294,6 +294,68 @@ void parse_tensor(ArgumentText& out, std::string_view rest, std::string_view tex
   out.tensor = std::move(map);
 }
 
+/// texture:TYPE:EXTENTS:CHANNELS[,OPTION...]:FILL, or surface.
+void parse_texture(ArgumentText& out, std::string_view rest, std::string_view text, bool surface) {
+  constexpr std::string_view kForm =
+      "expected texture:TYPE:EXTENTS:CHANNELS:FILL or surface:..., as texture:f32:64x32:1,linear,wrap:random, "
+      "where behind CHANNELS (1, 2 or 4) may stand ,layers=N and, of a texture, ,linear ,normalised ,floats "
+      ",wrap ,clamp ,mirror ,border (of each dimension, if several stand there)";
+  std::array<std::string_view, 3> fields;
+  for (std::string_view& field : fields) {
+    const std::size_t colon = rest.find(':');
+    if (colon == rest.npos) refuse(text, std::string(kForm));
+    field = rest.substr(0, colon);
+    rest.remove_prefix(colon + 1);
+  }
+  Texture texture;
+  texture.surface = surface;
+  out.buffer = true;
+  out.type = texture.type = element_type(fields[0], text).name;
+  std::vector<std::uint32_t> extents;
+  std::string_view options = fields[2];
+  const std::string_view channels = options.substr(0, options.find(','));
+  options.remove_prefix(std::min(channels.size() + 1, options.size()));
+  bool good =
+      parse_extents(fields[1], extents) && extents.size() <= 3 && parse_whole(channels, texture.channels);
+  texture.extents = {};
+  if (good) std::copy(extents.begin(), extents.end(), texture.extents.begin());
+  unsigned edges = 0;
+  while (good && !options.empty()) {
+    const std::string_view option = options.substr(0, options.find(','));
+    options.remove_prefix(std::min(option.size() + 1, options.size()));
+    constexpr std::pair<std::string_view, Texture::Edge> kEdges[] = {{"wrap", Texture::Edge::wrap},
+                                                                     {"clamp", Texture::Edge::clamp},
+                                                                     {"mirror", Texture::Edge::mirror},
+                                                                     {"border", Texture::Edge::border}};
+    const auto edge =
+        std::find_if(std::begin(kEdges), std::end(kEdges), [&](auto& e) { return e.first == option; });
+    if (option.starts_with("layers=")) {
+      good = parse_whole(option.substr(7), texture.layers);
+    } else if (surface) {
+      good = false;
+    } else if (edge != std::end(kEdges)) {
+      good = edges < 3;
+      if (good) std::fill(texture.edges.begin() + edges++, texture.edges.end(), edge->second);
+    } else if (option == "linear") {
+      texture.linear = true;
+    } else if (option == "normalised") {
+      texture.normalised = true;
+    } else {
+      good = option == "floats";
+      texture.as_floats = true;
+    }
+  }
+  if (!good) refuse(text, std::string(kForm));
+  try {
+    static_cast<void>(encode_texture(texture));
+  } catch (const BadInput& error) {
+    refuse(text, error.what());
+  }
+  parse_fill(out, rest, text);
+  out.count = texture.texels() * texture.channels;
+  out.texture = std::move(texture);
+}
+
 /// @throws OutOfMemory before an allocation that would bring the machine down
 std::uint64_t buffer_bytes(const ArgumentText& of, const ElementType& type) {
   if (of.count > host_memory() / type.bytes)
@@ -374,6 +436,10 @@ ArgumentText parse_argument(std::string_view text) {
   }
   if (first == "tensor") {
     parse_tensor(out, rest, text);
+    return out;
+  }
+  if (first == "texture" || first == "surface") {
+    parse_texture(out, rest, text, first == "surface");
     return out;
   }
   if (first != "bytes") element_type(first, text);

@@ -8,6 +8,7 @@
 
 #include "sim/access.hpp"
 #include "sim/decode.hpp"
+#include "sim/races.hpp"
 
 namespace warploom::sim {
 

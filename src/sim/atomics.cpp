@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "sim/access.hpp"
+#include "sim/bulk_copy.hpp"
 #include "sim/decode.hpp"
 
 namespace warploom::sim {
@@ -144,6 +145,29 @@ void run_wide_atomic(Registers& r, const Step& s, Mask lanes) {
   }
 }
 
+/// red.async: done at once; its mbarrier counts it when somebody waits, as it counts copies.
+void run_async_reduction(Registers& r, const Step& s, Mask lanes) {
+  Warp& w = warp_of(r);
+  const MemoryForm& form = w.block->program->memory[s.extra];
+  (form.bytes == 8 ? &run_atomic<std::uint64_t> : &run_atomic<std::uint32_t>)(r, s, lanes);
+  std::uint64_t address[kLanes];
+  addresses(w, s, form, address);
+  for (Mask rest = lanes; rest != 0 && w.stop != Stop::halt; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const auto object = tracking_mbarrier(w, s, lane);
+    Pointers to;
+    if (!object || !resolve(w, s, form.space, address, Mask{1} << lane, form.bytes, form.bytes, true, to))
+      return;
+    if (to.space != Space::shared)
+      return fault(w, s, FindingKind::illegal, lane, "red.async", "the address is none of shared memory");
+    if (!in_one_block(w, s, lane, to, *object)) return;
+    TrackedCopies tracked;
+    tracked.thread = w.thread(lane);
+    tracked.bytes = form.bytes;
+    track(w, *object, std::move(tracked));
+  }
+}
+
 }  // namespace
 
 void Decoder::atomic() {
@@ -161,11 +185,18 @@ void Decoder::atomic() {
     if (const auto found = changes.find(part); found != changes.end()) change = found->second;
   const Type type = type_of(opcode->parts.back());
   if (!change || type.kind == Type::none) unsupported();
-  const std::size_t wanted = (has_result ? 2u : 1u) + (*change == Change::compare ? 2u : 1u) +
+  const bool asynchronous = opcode->has("async");
+  const std::size_t wanted = (asynchronous ? 1u : 0u) + (has_result ? 2u : 1u) +
+                             (*change == Change::compare ? 2u : 1u) +
                              (opcode->has("L2::cache_hint") ? 1u : 0u);
   if (operands.size() != wanted) unsupported();
   const bool real = type.kind == Type::f || type.kind == Type::bf;
   if (real && *change != Change::add && *change != Change::exchange) unsupported();
+  MemoryForm object;
+  if (asynchronous) {
+    if (!opcode->has("mbarrier::complete_tx::bytes") || real || type.bytes() < 4) unsupported();
+    object = tracking_mbarrier_form(operands[2]);
+  }
   address(operands[has_result ? 1 : 0], form);
   const unsigned bytes = std::max<unsigned>(2, type.bytes());
   form.bytes = static_cast<std::uint8_t>(type.bytes());
@@ -204,6 +235,11 @@ void Decoder::atomic() {
   }
   step.extra = static_cast<std::uint32_t>(program.memory.size());
   program.memory.push_back(form);
+  if (asynchronous) {
+    program.memory.push_back(object);
+    step.run = &run_async_reduction;
+    return;
+  }
   switch (type.bytes()) {
     case 2:
       step.run = &run_atomic<std::uint16_t>;

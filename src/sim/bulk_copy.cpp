@@ -43,6 +43,8 @@ void note_bulk(Warp& w, const Step& s, unsigned lane, const Pointers& range, std
   const Worker& worker = *w.block->worker;
   if (begins && worker.races && range.space == Space::shared && range.block == nullptr)
     worker.races->asynchronous(w, lane, s, kind, static_cast<std::uint32_t>(range.address[lane]), bytes);
+  if (begins && worker.races && range.space == Space::global)
+    worker.races->asynchronous_global(w, lane, s, kind, range.address[lane], bytes);
   Pointers part = range;
   for (std::uint32_t i = 0; i < bytes; i += kUnit) {
     part.address[lane] = range.address[lane] + i;
@@ -109,17 +111,33 @@ void run_bulk_load(Registers& r, const Step& s, Mask lanes) {
     if (!object) return;
     const Pointers from = bulk_range(w, s, p.memory[s.extra + 1].space, lane, e.from[lane], bytes, false);
     if (from.space == Space::none) return;
-    const Pointers to = bulk_range(w, s, p.memory[s.extra].space, lane, e.to[lane], bytes, true);
-    if (to.space == Space::none || !in_one_block(w, s, lane, to, *object)) return;
     note_bulk(w, s, lane, from, bytes, Access::read, true);
-    note_bulk(w, s, lane, to, bytes, Access::write, true);
-    mark_written(w, to, bytes, false);
-    TrackedCopies tracked;
-    tracked.thread = w.thread(lane);
-    tracked.bytes = bytes;
-    tracked.copies.push_back(
-        {&s, static_cast<std::uint32_t>(to.address[lane]), {from.at[lane], from.at[lane] + bytes}});
-    track(w, *object, std::move(tracked));
+    const auto land_in = [&](std::uint64_t target, const MBarrierPlace& counter) {
+      const Pointers to = bulk_range(w, s, p.memory[s.extra].space, lane, target, bytes, true);
+      if (to.space == Space::none || !in_one_block(w, s, lane, to, counter)) return false;
+      note_bulk(w, s, lane, to, bytes, Access::write, true);
+      mark_written(w, to, bytes, false);
+      TrackedCopies tracked;
+      tracked.thread = w.thread(lane);
+      tracked.bytes = bytes;
+      tracked.copies.push_back(
+          {&s, static_cast<std::uint32_t>(to.address[lane]), {from.at[lane], from.at[lane] + bytes}});
+      track(w, counter, std::move(tracked));
+      return true;
+    };
+    if (s.flags == 0) {
+      if (!land_in(e.to[lane], *object)) return;
+      continue;
+    }
+    // To the same place in each block, whose mbarrier at the same place counts it.
+    const Source ranks_at = s.flags == 2 ? in_constants(s.destination) : in_registers(s.destination);
+    const std::uint32_t ranks = r.read<std::uint16_t>(ranks_at)[lane];
+    for (std::uint32_t rank = 0; ranks >> rank != 0; ++rank) {
+      if ((ranks >> rank & 1) == 0) continue;
+      const std::uint64_t above = std::uint64_t{rank + 1} << kRankShift;
+      const auto there = mbarrier_at(w, s, lane, above | (objects[lane] & kPlaceMask), false);
+      if (!there || !land_in(above | (e.to[lane] & kPlaceMask), *there)) return;
+    }
   }
 }
 
@@ -135,7 +153,7 @@ void run_bulk_store(Registers& r, const Step& s, Mask lanes) {
     const Pointers to = bulk_range(w, s, Space::global, lane, e.to[lane], bytes, true);
     if (to.space == Space::none) return;
     note_bulk(w, s, lane, from, bytes, Access::read, true);
-    note_bulk(w, s, lane, to, bytes, Access::write);
+    note_bulk(w, s, lane, to, bytes, Access::write, true);
     add_bulk_store(w, lane, {static_cast<std::uint32_t>(from.address[lane]), bytes, e.to[lane], &s, nullptr});
   }
 }
@@ -196,7 +214,6 @@ void finish_bulk_stores(Warp& w, Mask lanes) {
 
 void Decoder::bulk_copy() {
   if (opcode->has("tensor")) return tensor_copy();
-  if (opcode->has("multicast::cluster")) unsupported();
   if (opcode->has("commit_group")) {
     step.run = &run_bulk_commit;
     return;
@@ -212,7 +229,9 @@ void Decoder::bulk_copy() {
   }
   const bool load = opcode->has("mbarrier::complete_tx::bytes");
   const bool store = opcode->has("bulk_group");
-  const std::size_t wanted = (load ? 4u : 3u) + (opcode->has("L2::cache_hint") ? 1u : 0u);
+  const bool multicast = opcode->has("multicast::cluster");
+  const std::size_t wanted =
+      (load ? 4u : 3u) + (multicast ? 1u : 0u) + (opcode->has("L2::cache_hint") ? 1u : 0u);
   if ((!load && !store) || operands.size() != wanted || opcode->has("cp_mask")) unsupported();
   MemoryForm to, from, object;
   to.space = load ? Space::shared_cluster : Space::global;
@@ -228,6 +247,12 @@ void Decoder::bulk_copy() {
     address(operands[3], object);
     step.d = step.a;
     program.copy_displacements.push_back(step.immediate);
+  }
+  if (multicast) {
+    if (!load) unsupported();
+    const Source ranks = source(operands[4], 2);
+    step.destination = ranks.offset;
+    step.flags = static_cast<std::uint16_t>(ranks.constant != 0 ? 2 : 1);
   }
   address(operands[0], to);
   step.b = source_base;

@@ -19,6 +19,9 @@ bool in_one_block(Warp& warp, const Step& step, unsigned lane, const Pointers& t
 /// To be done when its group is waited for.
 void add_bulk_store(Warp& warp, unsigned lane, Warp::BulkStore store);
 
+/// Of st.async and red.async: the mbarrier that counts what a lane does. Empty: a finding ended the kernel.
+std::optional<MBarrierPlace> tracking_mbarrier(Warp& warp, const Step& step, unsigned lane);
+
 // tensor_copy.cpp
 
 /// A tensor's store is done. False: a finding ended the kernel.

@@ -438,6 +438,7 @@ void Decoder::pack_saturated() {
 
 void Decoder::arithmetic() {
   if (opcode->op == Op::cvt && opcode->has("pack")) return pack_saturated();
+  if (scalar_video()) return;
   const Form form = form_of(*opcode);
   if (form.unknown_part || operands.empty()) unsupported();
   Source* sources[4] = {&step.a, &step.b, &step.c, &step.d};
@@ -498,6 +499,7 @@ void Decoder::arithmetic() {
     }
   }
   if (step.run == nullptr) unsupported();
+  if (opcode->parts[0].front() == 'v') select_elements(form);
 }
 
 std::uint32_t Decoder::carry() {

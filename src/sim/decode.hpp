@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/form.hpp"
 #include "sim/lane_sets.hpp"
 #include "sim/memory.hpp"
 #include "sim/program.hpp"
@@ -50,6 +51,7 @@ struct Decoder {
   std::set<std::uint32_t> placed;      ///< functions whose variables have storage
   std::vector<std::uint32_t> calling;  ///< functions being decoded, outermost first
   std::uint32_t scratch = kNoSlot, carry_slot = kNoSlot;
+  std::uint32_t stack_pointer = kNoSlot, stack_begin = 0;  ///< of alloca: a register, a byte of thread memory
 
   /// @throws Unsupported naming file, line, kernel, the instruction and `why`
   [[noreturn]] void unsupported(const std::string& why = "") const;
@@ -71,6 +73,8 @@ struct Decoder {
   // Instructions; each fills `step`.
   void arithmetic();
   void pack_saturated();
+  bool scalar_video();                     ///< false: not one
+  void select_elements(const Form& form);  ///< .b3210 of the SIMD video instructions
   void move();
   bool memory_operation();  ///< false: not one
   bool warp_operation();
@@ -87,7 +91,13 @@ struct Decoder {
   void atomic();
   void async_copy();
   void bulk_copy();
+  void async_store();
+  /// Of st.async and red.async: fills Step::d and second.
+  MemoryForm tracking_mbarrier_form(const ptx::Operand& operand);
   void tensor_copy();
+  bool texture_operation();  ///< false: not one
+  void tensor_map_operation();
+  bool stack_operation();  ///< false: not one
   void mbarrier();
 
   /// Decodes the function of that index and, before it, its callees. Index in Program::functions.

@@ -339,8 +339,8 @@ void Decoder::instruction_at(std::uint32_t i) {
     default:
       break;
   }
-  if (memory_operation() || cluster_operation() || warp_operation() || barrier_operation() ||
-      matrix_operation())
+  if (memory_operation() || texture_operation() || stack_operation() || cluster_operation() ||
+      warp_operation() || barrier_operation() || matrix_operation())
     return;
   arithmetic();
 }
@@ -418,6 +418,11 @@ void Decoder::note_memory() {
                atom = o.op == Op::atom || o.op == Op::red;
     program.communicates |= o.op == Op::cp && o.has("reduce");
     const bool element = o.op == Op::wmma && (o.has("load") || o.has("store"));
+    if (o.op == Op::suld || o.op == Op::sust || o.op == Op::sured) {
+      const TextureForm& form = program.textures[s.extra];
+      program.global_cell =
+          std::min<std::uint8_t>(program.global_cell, static_cast<std::uint8_t>(form.bytes));
+    }
     if (!load && !store && !atom && !element) continue;
     const MemoryForm& form = program.memory[s.extra];
     const bool shared =

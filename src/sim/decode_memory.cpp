@@ -111,14 +111,23 @@ void Decoder::address(const Operand& operand, MemoryForm& form) {
 
 bool Decoder::memory_operation() {
   switch (opcode->op) {
+    case Op::multimem:
+      // Of one GPU: its memory is the only replica.
+      if (opcode->has("red")) {
+        atomic();
+        return true;
+      }
+      [[fallthrough]];
     case Op::ld:
     case Op::ldu:
     case Op::st: {
-      const bool load = opcode->op != Op::st;
+      const bool load = opcode->op != Op::st && !opcode->has("st");
+      if (!load && opcode->has("async")) {
+        async_store();
+        return true;
+      }
       // A cache policy changes no result.
-      if (operands.size() != (opcode->has("L2::cache_hint") ? 3u : 2u) || opcode->has("async") ||
-          opcode->has("bulk"))
-        unsupported();
+      if (operands.size() != (opcode->has("L2::cache_hint") ? 3u : 2u) || opcode->has("bulk")) unsupported();
       if (opcode->has("b128") && opcode->bytes != 16) unsupported();
       MemoryForm form = memory_form();
       address(operands[load ? 1 : 0], form);
@@ -155,14 +164,16 @@ bool Decoder::memory_operation() {
     case Op::prefetch:
     case Op::prefetchu:
     case Op::applypriority:
+    case Op::discard:  // what is there afterwards is undefined: it may be what was there
       step.run = &run_nothing;
       return true;
     case Op::createpolicy:
       step.destination = destination(operands[0], 8);
       step.run = &run_policy;
       return true;
-    case Op::discard:
-      unsupported();
+    case Op::tensormap:
+      tensor_map_operation();
+      return true;
     case Op::cvta: {
       const bool to = opcode->has("to");
       const unsigned bytes = register_bytes(operands[1], 8);

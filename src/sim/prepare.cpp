@@ -42,6 +42,11 @@ Prepared prepare(Machine& machine, const LaunchText& launch) {
       if (std::optional<TensorMap> map = launch.arguments[i].tensor) {
         map->address = address;
         prepared.arguments.add(encode(*map));
+      } else if (std::optional<Texture> texture = launch.arguments[i].texture) {
+        texture->address = address;
+        std::array<std::byte, 128> handle = encode_texture(*texture);
+        prepared.arguments.add(
+            machine.upload(std::span<std::byte>(handle), fmt::format("handle of argument {}", i)));
       } else {
         prepared.arguments.add(address);
       }

@@ -9,6 +9,8 @@
 #include "sim/matrix_form.hpp"
 #include "sim/step.hpp"
 #include "sim/tensor_form.hpp"
+#include "sim/texture_form.hpp"
+#include "sim/video_form.hpp"
 #include "sim/wgmma.hpp"
 #include "warploom/ptx/module.hpp"
 #include "warploom/sim/sim.hpp"
@@ -149,7 +151,10 @@ struct Program {
   std::vector<MatrixForm> matrices;               ///< of mma and wmma.mma
   std::vector<MatrixAccess> matrix_accesses;      ///< of wmma.load and wmma.store (Step::second)
   std::vector<WarpgroupForm> warpgroup_products;  ///< of wgmma.mma_async
+  std::vector<std::uint32_t> warpgroup_sums;      ///< their registers
   std::vector<TensorForm> tensors;
+  std::vector<TextureForm> textures;
+  std::vector<SelectedVideo> selected_video;
   std::vector<CallForm> calls;
   std::vector<std::vector<std::uint32_t>> jumps;  ///< of brx.idx: steps
   /// What is said when a step is reached that the simulator does not have: see run_refused.

@@ -51,6 +51,7 @@ struct Tracked {
   struct ProxyFence {
     Time time = 0;
     BlockClock known;
+    std::uint8_t memory = kProxyShared | kProxyGlobal;
   };
   /// Of each thread the last few, newest last; empty until the first.
   std::vector<std::deque<ProxyFence>> proxy_fences;
@@ -58,12 +59,13 @@ struct Tracked {
   Time began = 0;
 
   /// A proxy fence lies between that access and what `thread` does now.
-  bool fenced(Seen seen, std::uint32_t thread) const {
+  bool fenced(Seen seen, std::uint32_t thread, std::uint8_t memory) const {
     const std::uint32_t by = seen.who & kThreadMask;
     return std::any_of(proxy_fences.begin(), proxy_fences.end(), [&](const auto& fences) {
       const auto fencing = static_cast<std::uint32_t>(&fences - proxy_fences.data());
       return std::any_of(fences.begin(), fences.end(), [&](const ProxyFence& f) {
-        return (by == fencing ? seen.time <= f.time : seen.time <= f.known.of(by)) &&
+        return (f.memory & memory) != 0 &&
+               (by == fencing ? seen.time <= f.time : seen.time <= f.known.of(by)) &&
                order.before(f.time, fencing, thread);
       });
     });
@@ -123,6 +125,12 @@ struct RaceDetector::State {
   void note_read(const LaneAccess& l, Layer& layer, std::size_t cell) const;
   void list_read(const LaneAccess& l, Layer& layer, std::size_t cell) const;
   void report(const LaneAccess& l, Seen other, std::uint64_t at);
+  /// A finding, and true, if an ordinary write to cells [first, last] comes before an asynchronous access
+  /// without a fence.proxy.async in between.
+  template <typename Describe>
+  bool missing_fence(Warp& warp, unsigned lane, const Step& step, Access::Kind kind, const Region& region,
+                     std::size_t first, std::size_t last, std::uint32_t bytes, std::uint8_t memory,
+                     Describe describe);
   /// Two instructions, as `reported` has them.
   static std::uint64_t pair(Who one, Who other) {
     return std::uint64_t{one >> kThreadBits} << 32 | other >> kThreadBits;

@@ -7,6 +7,9 @@
 
 namespace warploom::sim {
 
+/// What a fence.proxy.async is for.
+inline constexpr std::uint8_t kProxyShared = 1, kProxyGlobal = 2;
+
 /// Finds races: two accesses to one cell of shared or global memory, at least one a write, not both strong
 /// and in each other's scope, that happens-before does not order. One detector a worker; blocks of one worker
 /// run one after another, or interleaved where the program communicates.
@@ -40,10 +43,13 @@ class RaceDetector {
 
   // The asynchronous proxy (bulk copies, wgmma) sees an ordinary write to shared memory only if a
   // fence.proxy.async lies on the way from one to the other.
-  void proxy_fence(Warp& warp, Mask lanes);
+  void proxy_fence(Warp& warp, Mask lanes, std::uint8_t memory);
   /// A finding if it does not: before an access of the asynchronous proxy to [offset, offset + bytes).
   void asynchronous(Warp& warp, unsigned lane, const Step& step, Access::Kind kind, std::uint32_t offset,
                     std::uint32_t bytes);
+  /// The same of global memory, of what this block wrote.
+  void asynchronous_global(Warp& warp, unsigned lane, const Step& step, Access::Kind kind, Address address,
+                           std::uint32_t bytes);
 
   /// A cp.async to `offset` lands where somebody has written since it was issued.
   void overwritten(Warp& warp, unsigned lane, const Step& step, std::uint32_t offset);

@@ -6,13 +6,13 @@
 
 namespace warploom::sim {
 
-void RaceDetector::proxy_fence(Warp& warp, Mask lanes) {
+void RaceDetector::proxy_fence(Warp& warp, Mask lanes, std::uint8_t memory) {
   Tracked& t = tracked(*warp.block);
   t.proxy_fences.resize(warp.block->warps.size() * kLanes);
   for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
     const std::uint32_t thread = warp.thread(static_cast<unsigned>(std::countr_zero(rest)));
     auto& fences = t.proxy_fences[thread];
-    fences.push_back({t.order.now(), t.order.clock_of(thread)});
+    fences.push_back({t.order.now(), t.order.clock_of(thread), memory});
     if (fences.size() > Tracked::kFences) fences.pop_front();
   }
   t.order.released();  // what these threads do next is later
@@ -20,34 +20,63 @@ void RaceDetector::proxy_fence(Warp& warp, Mask lanes) {
 
 void RaceDetector::asynchronous(Warp& warp, unsigned lane, const Step& step, Access::Kind kind,
                                 std::uint32_t offset, std::uint32_t bytes) {
-  State& s = *state_;
+  const State& s = *state_;
   const Block& block = *warp.block;
-  Tracked& t = tracked(block);
+  state_->missing_fence(warp, lane, step, kind, tracked(block).shared, offset >> s.shared_shift,
+                        (offset + bytes - 1) >> s.shared_shift, bytes, kProxyShared, [&](std::size_t cell) {
+                          return describe_shared(block, static_cast<std::uint32_t>(cell << s.shared_shift));
+                        });
+}
+
+void RaceDetector::asynchronous_global(Warp& warp, unsigned lane, const Step& step, Access::Kind kind,
+                                       Address address, std::uint32_t bytes) {
+  State& s = *state_;
+  constexpr Address kPage = Address{1} << State::kPageShift;
+  for (Address at = address; at < address + bytes;) {
+    const Address page = at & ~(kPage - 1), end = std::min(address + bytes, page + kPage);
+    const auto cell_of = [&](Address a) { return static_cast<std::size_t>((a - page) >> s.global_shift); };
+    if (s.missing_fence(warp, lane, step, kind, s.page(at), cell_of(at), cell_of(end - 1), bytes,
+                        kProxyGlobal, [&](std::size_t cell) {
+                          return describe_global(s.memory, page + (Address{cell} << s.global_shift));
+                        }))
+      return;
+    at = end;
+  }
+}
+
+template <typename Describe>
+bool RaceDetector::State::missing_fence(Warp& warp, unsigned lane, const Step& step, Access::Kind kind,
+                                        const Region& region, std::size_t first, std::size_t last,
+                                        std::uint32_t bytes, std::uint8_t memory, Describe describe) {
+  State& s = *this;
+  const Block& block = *warp.block;
+  const Tracked& t = tracked(block);
   const std::uint32_t thread = warp.thread(lane);
   Seen good;  // neighbours are mostly written by one thread at once
-  for (const Layer* layer : std::array<const Layer*, 2>{&t.shared.weak, t.shared.strong.get()}) {
+  for (const Layer* layer : std::array<const Layer*, 2>{&region.weak, region.strong.get()}) {
     if (layer == nullptr) continue;
-    for (std::size_t cell = offset >> s.shared_shift; cell << s.shared_shift < offset + bytes; ++cell) {
+    for (std::size_t cell = first; cell <= last; ++cell) {
       const Seen write = layer->seen(Layer::write_time, cell);
       if (write.time < t.began || (write.time == good.time && write.who == good.who)) continue;
-      if (s.clusters && s.timeline.owner(write.time) != block.number) continue;
+      // What another block wrote is not looked at: whose fence counts there is not kept.
+      if (s.timeline.owner(write.time) != block.number) continue;
       const Accessor& writer = s.accessors[write.who >> kThreadBits];
       const ptx::Opcode& by = s.program.module->opcode(s.program.instruction(*writer.step));
       // Bulk copies are of this proxy, cp.async is not; what nothing orders is a race already.
       if ((by.op == ptx::Op::cp && by.has("bulk")) || by.op == ptx::Op::mbarrier ||
-          !t.order.before(write.time, write.who & kThreadMask, thread) || t.fenced(write, thread)) {
+          !t.order.before(write.time, write.who & kThreadMask, thread) || t.fenced(write, thread, memory)) {
         good = write;
         continue;
       }
       constexpr std::string_view kKinds[] = {"read", "write", "atomic"};
       s.findings.add(
           block, FindingKind::proxy, step, warp.index, lane,
-          fmt::format("asynchronous {} of {} bytes", kKinds[kind], bytes),
-          describe_shared(block, cell << s.shared_shift),
+          fmt::format("asynchronous {} of {} bytes", kKinds[kind], bytes), describe(cell),
           Findings::site(block, *writer.step, t.thread_of(write.who & kThreadMask), writer.what()));
-      return;
+      return true;
     }
   }
+  return false;
 }
 
 void RaceDetector::overwritten(Warp& warp, unsigned lane, const Step& step, std::uint32_t offset) {

@@ -6,6 +6,7 @@
 
 #include "sim/bulk_copy.hpp"
 #include "sim/decode.hpp"
+#include "sim/races.hpp"
 #include "sim/tensor_form.hpp"
 #include "warploom/sim/element_type.hpp"
 
@@ -54,6 +55,7 @@ std::optional<TensorBox> box_of(Warp& w, const Step& s, unsigned lane) {
 void note_row(Warp& w, const Step& s, unsigned lane, Address address, std::uint32_t bytes,
               Access::Kind kind) {
   const Address end = address + bytes;
+  if (w.block->worker->races) w.block->worker->races->asynchronous_global(w, lane, s, kind, address, bytes);
   for (Address at = address & ~Address{w.block->program->global_cell - 1u}; at < end;) {
     const auto some =
         static_cast<std::uint8_t>(std::min<Address>(kTensorChunk - at % kTensorChunk, end - at));
@@ -183,6 +185,9 @@ void run_tensor_store(Registers& r, const Step& s, Mask lanes) {
   const Program& p = *w.block->program;
   std::uint64_t sources[kLanes];
   addresses(w, s, p.memory[s.extra], sources);
+  // Lanes that store the same to the same place, as where a warp does what one thread was meant to do, are
+  // one write to the race detector.
+  std::vector<std::pair<std::uint64_t, TensorBox>> noted;
   for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     const std::optional<TensorBox> box = box_of(w, s, lane);
@@ -198,9 +203,16 @@ void run_tensor_store(Registers& r, const Step& s, Mask lanes) {
     const Pointers from = bulk_range(w, s, p.memory[s.extra].space, lane, sources[lane], bytes, false);
     if (from.space != Space::shared || !begins_at_line(w, s, lane, from.address[lane])) return;
     note_bulk(w, s, lane, from, bytes, Access::read, true);
+    const bool again =
+        box->change == TensorChange::none && std::ranges::any_of(noted, [&](const auto& other) {
+          return other.first == sources[lane] && other.second.at == box->at &&
+                 other.second.plan.address == box->plan.address;
+        });
+    noted.emplace_back(sources[lane], *box);
     for (std::uint32_t i = 0; i < box->plan.rows(); ++i)
       if (const TensorBox::Row row = box->row(i); row.count != 0) {
         if (row_bytes(w, s, lane, *box, row, true) == nullptr) return;
+        if (again) continue;
         note_row(w, s, lane, row.address, row.count * box->plan.element,
                  box->change == TensorChange::none ? Access::write : Access::atomic);
       }

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "sim/step.hpp"
 #include "warploom/sim/tensor_map.hpp"
@@ -34,6 +35,22 @@ struct TensorPlan {
 };
 /// Of the bytes that encode() made; nothing if they are none.
 std::optional<TensorPlan> tensor_plan(const std::byte* map);
+
+/// What tensormap.replace may change.
+enum class TensorField : std::uint8_t {
+  address,
+  rank,
+  box,
+  extent,
+  stride,
+  step,
+  type,
+  interleave,
+  swizzle,
+  fill
+};
+/// Changes the map; `dimension` from 0. Empty, or why that has no meaning.
+std::string replace(std::byte* map, TensorField field, std::uint32_t dimension, std::uint64_t value);
 
 enum class TensorChange : std::uint8_t { none, add, min, max, inc, dec, and_, or_, xor_ };
 

@@ -108,6 +108,65 @@ std::array<std::byte, 128> encode(const TensorMap& map) {
   return bytes;
 }
 
+std::string replace(std::byte* map, TensorField field, std::uint32_t dimension, std::uint64_t value) {
+  Encoded e;
+  std::memcpy(&e, map, sizeof e);
+  if (e.magic != kMagic) return "no tensor map is there";
+  const bool of_dimension = field == TensorField::box || field == TensorField::extent ||
+                            field == TensorField::stride || field == TensorField::step;
+  if (of_dimension && dimension >= (field == TensorField::stride ? 4u : 5u))
+    return fmt::format("dimension {} of at most 5", dimension);
+  // PTX ISA, tensormap.replace: the codes of elemtype.
+  constexpr std::string_view kTypes[] = {"u8",  "u16", "u32", "i32",  "u64", "i64", "f16",
+                                         "f32", "f32", "f64", "bf16", "f32", "f32"};
+  switch (field) {
+    case TensorField::address:
+      if (value % 16 != 0) return fmt::format("an address, {:#x}, that is no multiple of 16", value);
+      e.address = value;
+      break;
+    case TensorField::rank:
+      if (value > 4) return fmt::format("{} as the number of dimensions less one", value);
+      e.rank = static_cast<std::uint8_t>(value + 1);
+      break;
+    case TensorField::box:
+      if (value < 1 || value > 256) return fmt::format("an extent of the box of {}", value);
+      e.box[dimension] = static_cast<std::uint16_t>((value + e.steps[dimension] - 1) /
+                                                    std::max<std::uint8_t>(e.steps[dimension], 1));
+      break;
+    case TensorField::extent:
+      if (value < 1) return "an extent of 0";
+      e.extents[dimension] = static_cast<std::uint32_t>(value - 1);
+      break;
+    case TensorField::stride:
+      if (value % 16 != 0) return fmt::format("a stride of {} bytes, no multiple of 16", value);
+      e.strides[dimension] = value;
+      break;
+    case TensorField::step:
+      if (value < 1 || value > 8) return fmt::format("a step of {}", value);
+      e.steps[dimension] = static_cast<std::uint8_t>(value);
+      break;
+    case TensorField::type: {
+      if (value >= std::size(kTypes)) return fmt::format("type {} of elements", value);
+      const ElementType& type = *find_element_type(kTypes[value]);
+      e.element = static_cast<std::uint8_t>(type.bytes);
+      e.type = static_cast<std::uint8_t>(&type - kElementTypes.data());
+      break;
+    }
+    case TensorField::interleave:
+      if (value != 0) return "interleaved tensors are not simulated";
+      break;
+    case TensorField::swizzle:
+      if (value > 3) return fmt::format("swizzle mode {}", value);
+      e.swizzle = static_cast<std::uint8_t>(value == 0 ? 0 : 16u << value);
+      break;
+    case TensorField::fill:
+      e.nan = value != 0 ? 1 : 0;
+      break;
+  }
+  std::memcpy(map, &e, sizeof e);
+  return "";
+}
+
 std::optional<TensorPlan> tensor_plan(const std::byte* map) {
   Encoded e;
   std::memcpy(&e, map, sizeof e);

@@ -11,6 +11,8 @@ namespace {
 /// Bits below a format's leading one, its bias and its width.
 struct Format {
   int fraction, bias, width;
+  /// e4m3 has a NaN alone where others have infinity and NaNs.
+  std::uint32_t largest() const { return width == 8 && fraction == 3 ? 0x7e : infinity() - 1; }
   std::uint32_t infinity() const { return ((1u << (width - 1 - fraction)) - 1) << fraction; }
 };
 
@@ -22,6 +24,10 @@ Format format_of(Element element) {
       return {7, 127, 16};
     case Element::tf32:
       return {10, 127, 19};
+    case Element::e4m3:
+      return {3, 7, 8};
+    case Element::e5m2:
+      return {2, 15, 8};
     default:
       return {23, 127, 32};
   }
@@ -32,7 +38,7 @@ Factor taken_apart(const Format& f, std::uint32_t bits) {
   const std::uint32_t fraction = magnitude & ((1u << f.fraction) - 1), field = magnitude >> f.fraction;
   Factor out;
   out.negative = sign != 0;
-  if (magnitude >= f.infinity()) {
+  if (magnitude > f.largest()) {
     out.kind = magnitude == f.infinity() ? Factor::infinite : Factor::nan;
     return out;
   }
@@ -80,8 +86,14 @@ std::uint32_t float_of(Element element, std::uint32_t bits) {
 
 std::uint32_t tensor_sum(Element element, std::span<const Factor> a, std::span<const Factor> b,
                          unsigned group, std::uint32_t c, Element result) {
-  constexpr int kKept = 25;  // bits below the greatest exponent
-  const Format in = format_of(element), out = format_of(result);
+  return tensor_sum({element, element, result, group}, a, b, c);
+}
+
+std::uint32_t tensor_sum(const SumForm& form, std::span<const Factor> a, std::span<const Factor> b,
+                         std::uint32_t c) {
+  const unsigned group = form.group;
+  const Format out = format_of(form.result);
+  const int fractions = format_of(form.first).fraction + format_of(form.second).fraction;
   for (std::size_t first = 0; first < a.size(); first += group) {
     const std::size_t last = std::min(first + group, a.size());
     const Factor sum_so_far = taken_apart(out, c);
@@ -93,7 +105,7 @@ std::uint32_t tensor_sum(Element element, std::span<const Factor> a, std::span<c
       const Factor &x = a[i], &y = b[i];
       if (x.kind == Factor::finite && y.kind == Factor::finite) {
         if (x.significand != 0 && y.significand != 0)
-          greatest = std::max(greatest, x.exponent + y.exponent + 2 * in.fraction);
+          greatest = std::max(greatest, x.exponent + y.exponent + fractions);
         continue;
       }
       const bool zero = (x.kind == Factor::finite && x.significand == 0) ||
@@ -106,7 +118,7 @@ std::uint32_t tensor_sum(Element element, std::span<const Factor> a, std::span<c
       c = out.infinity() | (down ? 1u << (out.width - 1) : 0);
       continue;
     }
-    const int lowest = greatest - kKept;
+    const int lowest = greatest - form.kept;
     const auto cut = [&](std::int64_t significand, int exponent) -> std::int64_t {
       const int shift = exponent - lowest;
       if (shift >= 0) return significand * (std::int64_t{1} << shift);
@@ -117,7 +129,7 @@ std::uint32_t tensor_sum(Element element, std::span<const Factor> a, std::span<c
     std::int64_t sum = cut(sum_so_far.significand, sum_so_far.exponent);
     for (std::size_t i = first; i < last; ++i)
       sum += cut(std::int64_t{a[i].significand} * b[i].significand, a[i].exponent + b[i].exponent);
-    c = rounded(sum, lowest, out, out.width == 16);
+    c = rounded(sum, lowest, out, out.width == 16) & ~((1u << form.lost) - 1);
   }
   return c;
 }

@@ -42,4 +42,14 @@ std::uint32_t float_of(Element element, std::uint32_t bits);
 std::uint32_t tensor_sum(Element element, std::span<const Factor> a, std::span<const Factor> b,
                          unsigned group, std::uint32_t c, Element result);
 
+/// The same with other precisions.
+struct SumForm {
+  Element first, second, result;  ///< factors and sum
+  unsigned group;
+  int kept = 25;      ///< bits below the greatest exponent
+  unsigned lost = 0;  ///< low bits of an f32 sum that are cut off
+};
+std::uint32_t tensor_sum(const SumForm& form, std::span<const Factor> a, std::span<const Factor> b,
+                         std::uint32_t c);
+
 }  // namespace warploom::sim

@@ -263,9 +263,11 @@ void run_fence(Registers& r, const Step& s, Mask lanes) {
   if (w.block->worker->yield_at_access) w.stop = Stop::yield;
 }
 
-void run_proxy_fence(Registers& r, const Step&, Mask lanes) {
+/// flags: of which memory.
+void run_proxy_fence(Registers& r, const Step& s, Mask lanes) {
   Warp& w = warp_of(r);
-  if (w.block->worker->races) w.block->worker->races->proxy_fence(w, lanes);
+  if (w.block->worker->races)
+    w.block->worker->races->proxy_fence(w, lanes, static_cast<std::uint8_t>(s.flags));
 }
 
 void run_sleep(Registers& r, const Step&, Mask) { warp_of(r).stop = Stop::yield; }
@@ -378,7 +380,10 @@ bool Decoder::warp_operation() {
         // The asynchronous proxy sees what is written at once: its fence matters to the race detector alone.
         const bool tensor_maps = opcode->has("tensormap") || opcode->has("tensormap::generic");
         if (!tensor_maps && !opcode->has("async") && !opcode->has("async::generic")) unsupported();
-        step.run = tensor_maps || opcode->has("global") ? &run_nothing : &run_proxy_fence;
+        const bool global = opcode->has("global"),
+                   shared = opcode->has("shared::cta") || opcode->has("shared::cluster");
+        step.flags = static_cast<std::uint16_t>((shared ? 0 : kProxyGlobal) | (global ? 0 : kProxyShared));
+        step.run = tensor_maps ? &run_nothing : &run_proxy_fence;
         return true;
       }
       step.flags = static_cast<std::uint16_t>(opcode->has("cta")                        ? Scope::block

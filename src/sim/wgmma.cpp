@@ -23,6 +23,8 @@ namespace {
 
 constexpr unsigned kWarpRows = 16;  // of D a warp
 constexpr unsigned kChunk = 16;     // bytes that lie together in every layout
+/// Of products of 8-bit floats: bits below the greatest exponent, of a sum in f32 as well.
+constexpr int kKeptOf8Bits = 13;
 
 /// A matrix in shared memory, of 32 bytes along k.
 struct Descriptor {
@@ -149,6 +151,24 @@ void illegal_product(Warp& w, const Step& s, Mask lanes, const std::string& why)
   fault(w, s, FindingKind::illegal, static_cast<unsigned>(std::countr_zero(lanes)), "wgmma", why);
 }
 
+WarpgroupProducts::Values values_of(const Warp& w, std::uint32_t reg) {
+  WarpgroupProducts::Values values;
+  std::memcpy(values.data(), w.read<std::uint32_t>(in_registers(reg)), sizeof values);
+  return values;
+}
+
+bool written_since_fence(const Warp& w, const WarpgroupForm& form) {
+  const WarpgroupProducts& all = w.warpgroup_products;
+  for (unsigned reg = 0; reg < form.d.size(); ++reg) {
+    const WarpgroupProducts::Values now = values_of(w, form.d[reg]);
+    const auto known = all.held.find(form.d[reg]);
+    if ((known == all.held.end() || known->second != now) &&
+        (reg >= all.last_sums.size() || all.last_sums[reg] != now))
+      return true;
+  }
+  return false;
+}
+
 /// a, b: descriptors; c: predicate, whether D is added to; extra: of Program::warpgroup_products; second: of
 /// Program::refusals, what is said of a descriptor that we cannot follow.
 void run_warpgroup_product(Registers& r, const Step& s, Mask lanes) {
@@ -184,7 +204,14 @@ void run_warpgroup_product(Registers& r, const Step& s, Mask lanes) {
   std::vector<Factor> x, y;
   if (!integer)
     x = taken_apart_all(a, form.factor, form.negated_a), y = taken_apart_all(b, form.second, form.negated_b);
+  SumForm sum_form{form.factor, form.second, form.result, form.k};
+  if (of_8_bit_floats(form.factor)) {
+    sum_form.kept = kKeptOf8Bits;
+    if (form.result == Element::f32) sum_form.lost = 23 - kKeptOf8Bits;
+  }
   const bool accumulate = (w.predicate(s.c) & 1) != 0;
+  if (accumulate && written_since_fence(w, form))
+    return illegal_product(w, s, lanes, "a register of its sums was written since the last wgmma.fence");
   const unsigned bits = bits_of(form.result), held = 32 / bits;
   const std::uint32_t mask = bits == 32 ? ~0u : (1u << bits) - 1;
   std::vector<Mask> undefined(form.d.size());
@@ -203,14 +230,16 @@ void run_warpgroup_product(Registers& r, const Step& s, Mask lanes) {
         const std::uint32_t c = before >> (e * bits) & mask;
         const std::size_t row = std::size_t{at.row} * form.k, column = std::size_t{at.column} * form.k;
         const std::uint32_t sum = integer ? sum_of_integers(form, &a.bits[row], &b.bits[column], c)
-                                          : tensor_sum(form.factor, {&x[row], form.k}, {&y[column], form.k},
-                                                       form.k, c, form.result);
+                                          : tensor_sum(sum_form, {&x[row], form.k}, {&y[column], form.k}, c);
         after |= sum << (e * bits);
         if (a.bad[at.row] || b.bad[at.column]) undefined[reg] |= Mask{1} << lane;
       }
       d[lane] = after;
     }
   }
+  all.last_sums.resize(form.d.size());
+  for (unsigned reg = 0; reg < form.d.size(); ++reg)
+    all.held[form.d[reg]] = all.last_sums[reg] = values_of(w, form.d[reg]);
   if (all.groups.empty() || all.groups.back().committed) all.groups.emplace_back();
   all.groups.back().products.push_back(std::move(product));
   set_poison(w, s, std::vector<Mask>(form.d.size(), kAllLanes));
@@ -220,7 +249,10 @@ void run_warpgroup_product(Registers& r, const Step& s, Mask lanes) {
 
 void run_warpgroup_fence(Registers& r, const Step& s, Mask lanes) {
   Warp& w = warp_of(r);
-  if (whole_warp(w, s, lanes)) w.warpgroup_products.fenced = true;
+  if (!whole_warp(w, s, lanes)) return;
+  w.warpgroup_products.fenced = true;
+  for (const std::uint32_t reg : w.block->program->warpgroup_sums)
+    w.warpgroup_products.held[reg] = values_of(w, reg);
 }
 
 void run_warpgroup_commit(Registers& r, const Step& s, Mask lanes) {
@@ -340,10 +372,12 @@ void Decoder::warpgroup_product() {
   form.k = shape.k;
   const bool integer = form.factor == Element::s8 || form.factor == Element::u8;
   const bool of_16_bits = form.factor == Element::f16 || form.factor == Element::bf16;
-  if ((!integer && !of_16_bits && form.factor != Element::tf32) ||
-      bits_of(form.second) != bits_of(form.factor) || shape.k * bits_of(form.factor) != 256 ||
+  const bool of_8_bits = of_8_bit_floats(form.factor);
+  if ((!integer && !of_16_bits && !of_8_bits && form.factor != Element::tf32) ||
+      of_8_bits != of_8_bit_floats(form.second) || bits_of(form.second) != bits_of(form.factor) ||
+      shape.k * bits_of(form.factor) != 256 ||
       (form.result != (integer ? Element::s32 : Element::f32) &&
-       (form.result != Element::f16 || form.factor != Element::f16)))
+       (form.result != Element::f16 || (form.factor != Element::f16 && !of_8_bits))))
     unsupported();
   const auto registers = [&](const Operand& operand, std::size_t count) {
     const auto parts = operand.kind == OperandKind::vector ? function->children(operand)
@@ -374,6 +408,10 @@ void Decoder::warpgroup_product() {
   } catch (const Unsupported& lacking) {
     program.refusals.emplace_back(lacking.what());
   }
+  for (const std::uint32_t reg : form.d)
+    if (std::find(program.warpgroup_sums.begin(), program.warpgroup_sums.end(), reg) ==
+        program.warpgroup_sums.end())
+      program.warpgroup_sums.push_back(reg);
   step.extra = static_cast<std::uint32_t>(program.warpgroup_products.size());
   program.warpgroup_products.push_back(std::move(form));
   step.run = &run_warpgroup_product;

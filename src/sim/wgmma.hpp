@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -37,6 +38,12 @@ struct WarpgroupProducts {
   /// Lanes in which the result will be of what nobody wrote, by register as in Program::uses.
   std::unordered_map<std::uint32_t, Mask> undefined;
   bool fenced = false;  ///< by wgmma.fence
+  using Values = std::array<std::uint32_t, kLanes>;
+  /// Registers of sums, by offset, as the last fence or product left them; those of the last product in
+  /// order. A register that has neither value was written since, and needs a fence. Compilers move sums to
+  /// other registers between products.
+  std::unordered_map<std::uint32_t, Values> held;
+  std::vector<Values> last_sums;
   // wgmma.wait_group, which the four warps pass together.
   std::uint32_t waits = 0;  ///< begun
   bool waiting = false;     ///< at the last of them

@@ -225,6 +225,31 @@ TEST_F(SimVerb, ABarrierMakesItClean) {
   EXPECT_EQ(values_of<std::uint32_t>("out.npy"), rotated);
 }
 
+TEST_F(SimVerb, StrictReportsALoadOfWhatNobodyWrote) {
+  // Loaded by an address of the thread's own, and dropped.
+  ptx(".visible .entry k(.param .u64 out)\n{\n.shared .align 4 .b8 tile[128];\n.reg .b32 %r<4>;\nmov.u32 %r0, tile;\n"
+      "mov.u32 %r1, %tid.x;\nshl.b32 %r1, %r1, 2;\nadd.u32 %r2, %r0, %r1;\nld.shared.u32 %r3, [%r2];\nret;\n}\n");
+  const std::string launch = "k.ptx --grid 1 --block 32 --arg buf:u32:32:zero";
+  EXPECT_EQ(sim(launch).code, 0) << sim(launch).out;
+  EXPECT_EQ(sim(launch + " --strict").code, 1);
+  EXPECT_THAT(sim(launch + " --strict").out, HasSubstr("k.ptx:12: read of uninitialised memory"));
+}
+
+TEST_F(SimVerb, SaysWhereATargetHasLessSharedMemory) {
+  ptx(rotate("bar.sync 0;"));
+  const std::string launch = "k.ptx --grid 1 --block 32 --arg buf:u32:32:zero ";
+  EXPECT_THAT(sim(launch).out, Not(HasSubstr("remark")));
+  const ToolRun run = sim(launch + "--dynamic-shared 70000");
+  EXPECT_EQ(run.code, 0) << run.out;
+  EXPECT_THAT(
+      run.out,
+      HasSubstr(
+          "remark                sm_75 launches no block with 70128 bytes of shared memory; it has 65536\n"));
+  EXPECT_THAT(
+      json_from(sim(launch + "--dynamic-shared 70000 --json"))["runs"][0]["remark"].get<std::string>(),
+      HasSubstr("70128 bytes"));
+}
+
 TEST_F(SimVerb, AllSchedulesRunInTurnAndWhatTheyLeaveIsCompared) {
   ptx(kArrivals);
   const ToolRun run =

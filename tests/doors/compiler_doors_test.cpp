@@ -455,7 +455,15 @@ DOOR(Machines, "sim::Machine::Machine(Machine &&)", "sim::Machine::Machine(Modul
 }
 
 DOOR(LaunchTexts, "sim::ArgumentText::bytes", "sim::parse_argument", "sim::parse_launches", "sim::prepare",
-     "sim::set_launch_option", "sim::find_element_type", "sim::encode", "sim::TensorMap::bytes") {
+     "sim::set_launch_option", "sim::find_element_type", "sim::encode", "sim::TensorMap::bytes",
+     "sim::encode_texture", "sim::Texture::bytes", "sim::Texture::texels") {
+  refused([] { return sim::encode_texture({.type = "f64"}).size(); });
+  refused([] { return sim::encode_texture({.extents = {0}}).size(); });
+  refused([] { return sim::encode_texture({.extents = {1, ~0u, ~0u}, .layers = ~0u}).size(); });
+  refused([] { return sim::encode_texture({.channels = 0}).size(); });
+  refused([] { return sim::Texture{.type = "q"}.bytes(); });
+  survives([] { return sim::Texture{.extents = {~0u, ~0u, ~0u}, .layers = ~0u, .channels = ~0u}.texels(); });
+  survives([] { return sim::encode_texture({}).size(); });
   refused([] { return sim::encode({}).size(); });
   refused([] { return sim::encode({.extents = {1}}).size(); });
   refused([] { return sim::TensorMap{.type = "q"}.bytes(); });

@@ -241,5 +241,71 @@ TEST(ClusterLaunches, KeepToTheLimits) {
   EXPECT_EQ(text.cluster.count(), 4u);
 }
 
+/// Thread 0 expects bytes; all of the cluster go on together.
+std::string expecting(unsigned bytes) {
+  return fmt::format(
+      "@%p1 mbarrier.init.shared.b64 [full], 1;\n@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [full], {};\n",
+      bytes);
+}
+const std::string kWaitFull = "WAIT:\nmbarrier.try_wait.parity.shared.b64 %p4, [full], 0;\n@!%p4 bra WAIT;\n";
+const std::string kOutTile = "ld.shared.u32 %r13, [%r4];\nst.global.u32 [%rd3], %r13;\n";
+
+TEST(Cluster, StoresThatAnMbarrierCountsLandAtItsWait) {
+  const std::string store =
+      "mov.u32 %r15, full;\nmapa.shared::cluster.u32 %r16, %r4, %r5;\nmapa.shared::cluster.u32 %r17, %r15, %r5;\n"
+      "mad.lo.u32 %r14, %r2, 100, %r1;\n"
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r16], %r14, [%r17];\n";
+  for (const Schedule schedule : kClusterSchedules) {
+    const ClusterResult r =
+        run_clusters(expecting(128) + kSync + store + kWaitFull + kOutTile + kSync, schedule);
+    EXPECT_TRUE(r.outcome.clean()) << r.findings();
+    for (unsigned b = 0; b < 8; ++b)
+      for (unsigned t = 0; t < 32; ++t) ASSERT_EQ(r.out[32 * b + t], 100 * (b / 4 * 4 + (b + 3) % 4) + t);
+    expect_cluster_race(expecting(128) + kSync + store + kOutTile + kSync, "st.async", "ld.shared.u32 %r13",
+                        schedule);
+  }
+  EXPECT_THAT(run_clusters(expecting(132) + kSync + store + kWaitFull + kSync).findings(),
+              HasSubstr("deadlock"));
+}
+
+TEST(Cluster, ReductionsThatAnMbarrierCounts) {
+  const std::string reduce =
+      "mov.u32 %r15, full;\nmov.u32 %r18, tile;\nmapa.shared::cluster.u32 %r16, %r18, %r5;\n"
+      "mapa.shared::cluster.u32 %r17, %r15, %r5;\n"
+      "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r16], %r1, [%r17];\n";
+  const std::string zero = "st.shared.u32 [%r4], 0;\n";
+  for (const Schedule schedule : kClusterSchedules) {
+    const ClusterResult r =
+        run_clusters(zero + expecting(128) + kSync + reduce + kWaitFull + kOutTile + kSync, schedule);
+    EXPECT_TRUE(r.outcome.clean()) << r.findings();
+    EXPECT_EQ(r.out[32], 32u * 31 / 2);
+    EXPECT_EQ(r.out[33], 0u);
+  }
+}
+
+TEST(Cluster, BytesGoToSeveralBlocks) {
+  // Blocks 0 and 2 of each cluster get the first 64 bytes of `out`, which hold numbers.
+  const std::string numbers = "setp.lt.u32 %p5, %r11, 16;\n";
+  const std::string send =
+      "and.pred %p6, %p1, %p2;\nmov.u16 %rs1, 5;\n@%p6 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes."
+      "multicast::cluster [tile], [%rd1], 64, [full], %rs1;\n";
+  const std::string body = ".reg .b16 %rs<3>;\nst.shared.u32 [%r4], 9;\n" + expecting(64) +
+                           "fence.proxy.async;\n" + kSync + send +
+                           "and.b32 %r19, %r6, 1;\nsetp.eq.u32 %p7, %r19, 1;\n@%p7 bra NOT;\n" + kWaitFull +
+                           "NOT:\nld.shared.u32 %r13, [%r4];\nadd.u64 %rd4, %rd3, 128;\n" + kSync + numbers +
+                           "@!%p5 st.global.u32 [%rd3], %r13;\n";
+  ClusterResult r;
+  Machine machine(ptx::parse(cluster_kernel(body), "k.ptx"));
+  for (unsigned i = 0; i < 16; ++i) r.out[i] = 1000 + i;
+  const Address out = machine.upload(std::span(r.out), "out");
+  r.outcome =
+      machine.launch("k", Arguments().add(out), {.grid = {4}, .block = {32}, .cluster = {4}, .races = true});
+  machine.download(out, std::span(r.out));
+  EXPECT_TRUE(r.outcome.clean()) << r.findings();
+  for (unsigned b = 1; b < 4; ++b)
+    for (unsigned t = 0; t < 32; ++t)
+      EXPECT_EQ(r.out[32 * b + t], b == 2 && t < 16 ? 1000 + t : 9) << b << " " << t;
+}
+
 }  // namespace
 }  // namespace warploom::sim

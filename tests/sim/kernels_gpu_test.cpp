@@ -2,6 +2,7 @@
 // equal results. What is approximate is compared within the bound that its .sim file declares. The PTX stands
 // in sim-kernels/ beside this executable. With $OUT set, a table goes to $OUT/sim_kernels.json.
 #include <cuda.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -109,6 +110,89 @@ CUtensorMap encoded(const TensorMap& map, CUdeviceptr address) {
   return out;
 }
 
+/// A texture or surface with a launch argument's contents.
+class DeviceTexture {
+ public:
+  DeviceTexture(const Texture& of, const std::vector<std::byte>& contents)
+      : of_(of), bytes_(contents.size()) {
+    constexpr std::pair<std::string_view, CUarray_format> kFormats[] = {
+        {"u8", CU_AD_FORMAT_UNSIGNED_INT8},   {"i8", CU_AD_FORMAT_SIGNED_INT8},
+        {"u16", CU_AD_FORMAT_UNSIGNED_INT16}, {"i16", CU_AD_FORMAT_SIGNED_INT16},
+        {"u32", CU_AD_FORMAT_UNSIGNED_INT32}, {"i32", CU_AD_FORMAT_SIGNED_INT32},
+        {"f16", CU_AD_FORMAT_HALF},           {"f32", CU_AD_FORMAT_FLOAT}};
+    CUDA_ARRAY3D_DESCRIPTOR shape{};
+    shape.Width = of.extents[0], shape.Height = of.extents[1];
+    shape.Depth = of.layers != 0 ? of.layers : of.extents[2];
+    shape.Format = std::ranges::find(kFormats, of.type, [](const auto& f) { return f.first; })->second;
+    shape.NumChannels = of.channels;
+    shape.Flags = (of.layers != 0 ? CUDA_ARRAY3D_LAYERED : 0u) |
+                  (of.surface ? CUDA_ARRAY3D_SURFACE_LDST : 0u) |
+                  (!of.surface && of.extents[1] != 0 && of.extents[2] == 0 && of.layers == 0
+                       ? CUDA_ARRAY3D_TEXTURE_GATHER
+                       : 0u);
+    check(cuArray3DCreate(&array_, &shape), "cuArray3DCreate");
+    copy(const_cast<std::byte*>(contents.data()), true);
+    CUDA_RESOURCE_DESC resource{};
+    resource.resType = CU_RESOURCE_TYPE_ARRAY;
+    resource.res.array.hArray = array_;
+    if (of.surface) {
+      CUsurfObject surface = 0;
+      check(cuSurfObjectCreate(&surface, &resource), "cuSurfObjectCreate");
+      handle_ = surface;
+      return;
+    }
+    CUDA_TEXTURE_DESC use{};
+    for (unsigned d = 0; d < 3; ++d)
+      use.addressMode[d] = of.edges[d] == Texture::Edge::wrap     ? CU_TR_ADDRESS_MODE_WRAP
+                           : of.edges[d] == Texture::Edge::clamp  ? CU_TR_ADDRESS_MODE_CLAMP
+                           : of.edges[d] == Texture::Edge::mirror ? CU_TR_ADDRESS_MODE_MIRROR
+                                                                  : CU_TR_ADDRESS_MODE_BORDER;
+    use.filterMode = of.linear ? CU_TR_FILTER_MODE_LINEAR : CU_TR_FILTER_MODE_POINT;
+    const bool integer = of.type != "f16" && of.type != "f32";
+    use.flags = (integer && !of.as_floats ? CU_TRSF_READ_AS_INTEGER : 0u) |
+                (of.normalised ? CU_TRSF_NORMALIZED_COORDINATES : 0u);
+    CUtexObject texture = 0;
+    check(cuTexObjectCreate(&texture, &resource, &use, nullptr), "cuTexObjectCreate");
+    handle_ = texture;
+  }
+  ~DeviceTexture() {
+    if (of_.surface)
+      cuSurfObjectDestroy(handle_);
+    else
+      cuTexObjectDestroy(handle_);
+    cuArrayDestroy(array_);
+  }
+  DeviceTexture(const DeviceTexture&) = delete;
+
+  std::vector<std::byte> read() const {
+    std::vector<std::byte> contents(bytes_);
+    copy(contents.data(), false);
+    return contents;
+  }
+  std::uint64_t* handle() { return &handle_; }
+
+ private:
+  void copy(std::byte* host, bool to_device) const {
+    CUDA_MEMCPY3D all{};
+    const std::size_t rows = std::max(1u, of_.extents[1]),
+                      slices = std::max({1u, of_.extents[2], of_.layers});
+    all.WidthInBytes = bytes_ / rows / slices, all.Height = rows, all.Depth = slices;
+    all.srcMemoryType = to_device ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_ARRAY;
+    all.dstMemoryType = to_device ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_HOST;
+    (to_device ? all.dstArray : all.srcArray) = array_;
+    if (to_device)
+      all.srcHost = host, all.srcPitch = all.WidthInBytes, all.srcHeight = rows;
+    else
+      all.dstHost = host, all.dstPitch = all.WidthInBytes, all.dstHeight = rows;
+    check(cuMemcpy3D(&all), "cuMemcpy3D");
+  }
+
+  Texture of_;
+  std::size_t bytes_;
+  CUarray array_ = nullptr;
+  std::uint64_t handle_ = 0;
+};
+
 /// A PTX file that the driver compiled for the GPU at hand.
 class GpuModule {
  public:
@@ -127,16 +211,21 @@ class GpuModule {
     check(cuModuleGetFunction(&function, module_, launch.kernel.c_str()), launch.kernel);
     std::vector<std::vector<std::byte>> scalars;
     std::vector<std::unique_ptr<DeviceBuffer>> buffers;
+    std::vector<std::unique_ptr<DeviceTexture>> textures;
     for (const ArgumentText& argument : launch.arguments) {
       scalars.push_back(argument.bytes());
-      buffers.push_back(argument.buffer ? std::make_unique<DeviceBuffer>(scalars.back()) : nullptr);
+      textures.push_back(argument.texture ? std::make_unique<DeviceTexture>(*argument.texture, scalars.back())
+                                          : nullptr);
+      buffers.push_back(argument.buffer && !argument.texture ? std::make_unique<DeviceBuffer>(scalars.back())
+                                                             : nullptr);
     }
     std::vector<std::unique_ptr<CUtensorMap>> maps(scalars.size());
     std::vector<void*> arguments;
     for (std::size_t i = 0; i < scalars.size(); ++i) {
       if (const auto& tensor = launch.arguments[i].tensor)
         maps[i] = std::make_unique<CUtensorMap>(encoded(*tensor, *buffers[i]->address()));
-      arguments.push_back(maps[i]      ? static_cast<void*>(maps[i].get())
+      arguments.push_back(textures[i]  ? static_cast<void*>(textures[i]->handle())
+                          : maps[i]    ? static_cast<void*>(maps[i].get())
                           : buffers[i] ? static_cast<void*>(buffers[i]->address())
                                        : scalars[i].data());
     }
@@ -156,7 +245,10 @@ class GpuModule {
     check(cuLaunchKernelEx(&config, function, arguments.data(), nullptr), launch.line);
     check(cuCtxSynchronize(), launch.line);
     Buffers contents;
-    for (const auto& buffer : buffers) contents.push_back(buffer ? buffer->read() : std::vector<std::byte>());
+    for (std::size_t i = 0; i < buffers.size(); ++i)
+      contents.push_back(buffers[i]    ? buffers[i]->read()
+                         : textures[i] ? textures[i]->read()
+                                       : std::vector<std::byte>());
     return contents;
   }
 
@@ -191,6 +283,16 @@ Tolerance with_order(Tolerance tolerance, const KernelCase& kernel) {
   return tolerance;
 }
 
+/// What a GPU left where the simulator is too far from it, to be looked at: $OUT/KERNEL-LAUNCH-ARGUMENT.bin.
+void keep_difference(const KernelCase& kernel, std::size_t argument, const std::vector<std::byte>& bytes) {
+  const char* directory = std::getenv("OUT");
+  if (directory == nullptr) return;
+  const std::size_t launch = std::hash<std::string>()(kernel.launch.line) % 100'000;
+  write_file_atomically(
+      std::filesystem::path(directory) / fmt::format("{}-{}-{}.bin", kernel.launch.kernel, launch, argument),
+      std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
 /// What all buffers of a launch have in common with another run's; differences beyond the tolerance fail the
 /// test.
 nlohmann::json compare_buffers(const KernelCase& kernel, const Buffers& simulated, const Buffers& on_gpu,
@@ -200,6 +302,7 @@ nlohmann::json compare_buffers(const KernelCase& kernel, const Buffers& simulate
     if (!kernel.launch.arguments[i].buffer) continue;
     const ElementType& type = *find_element_type(kernel.launch.arguments[i].type);
     const Comparison one = compare(type, simulated[i], on_gpu[i], tolerance);
+    if (one.outside != 0) keep_difference(kernel, i, on_gpu[i]);
     EXPECT_EQ(one.outside, 0U) << "argument " << i << ": " << one.differing << " of " << one.elements
                                << " elements differ, " << one.outside << " too much, by up to "
                                << one.largest_ulp << " ulp; first (simulator and GPU) " << one.first_outside;

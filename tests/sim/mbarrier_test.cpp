@@ -385,6 +385,19 @@ TEST(ProxyFence, ThatIsMissingIsFoundWhereACopyWrites) {
       run_mbarriers("st.shared.u32 [%r4], %r1;\nfence.proxy.async;\n" + bulk(256, true)).outcome.clean());
 }
 
+TEST(ProxyFence, ThatIsMissingIsFoundInGlobalMemory) {
+  // 256 bytes of `in` that the block wrote go to shared memory by a bulk copy.
+  const std::string store = "st.global.u32 [%rd6], %r1;\n", copy = bulk(256, true);
+  for (const std::string& between :
+       {std::string("bar.sync 0;\n"), std::string("fence.proxy.async.shared::cta;\nbar.sync 0;\n")})
+    expect_missing_fence(store + between + copy, "cp.async.bulk.shared", "st.global.u32 [%rd6]");
+  for (const std::string& between : {std::string("fence.proxy.async;\nbar.sync 0;\n"),
+                                     std::string("bar.sync 0;\nfence.proxy.async.global;\n")}) {
+    const Result r = run_mbarriers(store + between + copy);
+    EXPECT_TRUE(r.outcome.clean()) << between << r.findings();
+  }
+}
+
 TEST(ProxyFence, NobodyNeedsBetweenACopyThatHeWaitedForAndWhatHeDoes) {
   const std::string body = bulk(256, true) + "bar.sync 0;\nst.shared.u32 [%r4], %r1;\n";
   EXPECT_TRUE(run_mbarriers(body).outcome.clean()) << run_mbarriers(body).findings();

@@ -28,7 +28,7 @@ Outcome launch(Machine& machine, Dim grid = {}, unsigned cpu_threads = 1) {
 }
 
 constexpr const char* kUnknown[] = {
-    "tcgen05.wait::ld.sync.aligned;\n", "multimem.red.relaxed.sys.global.add.u32 [%rd1], %r3;\n",
+    "tcgen05.wait::ld.sync.aligned;\n", "st.bulk.weak.shared::cta [%rd1], 16, 0;\n",
     "frobnicate.u32 %r3, %r4;\n", "st.async.weak.shared::cluster.u32 [%r3], %r4;\n",
     "mma.sync.aligned.m8n8k4.row.row.f32.f16.f16.f32 {%r3}, {%r4}, {%r5}, {%r6};\n"};
 
@@ -57,13 +57,13 @@ TEST(Refusal, NamesTheInstructionItsLineAndTheKernel) {
 TEST(Refusal, ComesWhateverTheNumberOfCpuThreads) {
   // Odd blocks reach one, even ones another: the first block's is named.
   const std::string body =
-      "and.b32 %r3, %r1, 1;\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 multimem.red.relaxed.sys.global.add.u32 [%rd1], %r3;\n"
+      "and.b32 %r3, %r1, 1;\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 st.bulk.weak.shared::cta [%rd1], 16, 0;\n"
       "@!%p1 tcgen05.wait::ld.sync.aligned;\n";
   for (const unsigned threads : {1u, 3u})
     for (int i = 0; i < 5; ++i) {
       Machine machine = machine_for(body);
       EXPECT_THAT([&] { launch(machine, {40}, threads); },
-                  ThrowsMessage<Unsupported>(HasSubstr("multimem.red")));
+                  ThrowsMessage<Unsupported>(HasSubstr("st.bulk")));
     }
 }
 
@@ -101,6 +101,27 @@ TEST(CachePolicies, ChangeNothing) {
   std::uint32_t sum = 0;
   machine.download(out + 8, std::span(&sum, 1));
   EXPECT_EQ(sum, 5u);
+}
+
+TEST(Stack, GrowsAndIsRestored) {
+  const std::string grow = "stacksave.u64 %rd2;\nalloca.u64 %rd3, 24;\nst.local.u32 [%rd3], %r2;\n";
+  Machine machine = machine_for(grow +
+                                "alloca.u64 %rd4, 8, 64;\nst.local.u32 [%rd4+4], 7;\nand.b64 %rd5, %rd4, 63;\n"
+                                "setp.ne.u64 %p1, %rd5, 0;\n@%p1 trap;\nld.local.u32 %r3, [%rd3];\nsetp.ne.u32 %p1, %r3, %r2;\n"
+                                "@%p1 trap;\nstackrestore.u64 %rd2;\nalloca.u64 %rd6, 16;\nsetp.ne.u64 %p1, %rd6, %rd3;\n@%p1 trap;\n");
+  EXPECT_TRUE(launch(machine).clean());
+  Machine large = machine_for("LOOP:\nalloca.u64 %rd3, 1000;\nbra.uni LOOP;\n");
+  const Outcome outcome = launch(large);
+  ASSERT_FALSE(outcome.clean());
+  EXPECT_THAT(outcome.findings[0].text(), HasSubstr("1000 bytes; the simulator's stack of a thread has 16384 in all"));
+}
+
+TEST(Multimem, OfOneGpuIsItsMemory) {
+  Machine machine = machine_for(
+      "multimem.red.relaxed.gpu.global.add.u32 [%rd1], 2;\nbar.sync 0;\n"
+      "multimem.ld_reduce.relaxed.gpu.global.add.u32 %r3, [%rd1];\nsetp.ne.u32 %p1, %r3, 64;\n@%p1 trap;\n"
+      "multimem.st.relaxed.gpu.global.u32 [%rd1+4], %r3;\ndiscard.global.L2 [%rd1], 128;\n");
+  EXPECT_TRUE(launch(machine).clean());
 }
 
 /// The dynamic array of a called function lies behind the static arrays of all functions, also those that

@@ -155,6 +155,22 @@ TEST(Wgmma, WhatMayNotBeIsNamed) {
   expect_finding(kernel, FindingKind::out_of_bounds, kProduct, "", "read of 16 bytes");
 }
 
+TEST(Wgmma, SumsThatWereWrittenAfterTheFenceAreFound) {
+  ProductKernel kernel;
+  const std::string again =
+      "setp.lt.u32 %p4, %r1, 5000;\nwgmma.mma_async.sync.aligned.m64n8k32.s32.u8.u8 {%r10, %r11, %r12, "
+      "%r13}, %rd5, %rd6, %p4;\nwgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n";
+  const std::string change = "add.u32 %r12, %r12, 1;\n";
+  kernel.wait += change + "wgmma.fence.sync.aligned;\n" + again;
+  EXPECT_TRUE(run_products(kernel).outcome.clean()) << run_products(kernel).findings();
+  kernel.wait = "wgmma.wait_group.sync.aligned 0;\n" + again;
+  EXPECT_TRUE(run_products(kernel).outcome.clean()) << run_products(kernel).findings();
+  kernel.wait = "wgmma.wait_group.sync.aligned 0;\n" + change + again;
+  const ProductResult found = run_products(kernel);
+  EXPECT_THAT(found.findings(), HasSubstr("a register of its sums was written since the last wgmma.fence"));
+  EXPECT_FALSE(found.outcome.completed);
+}
+
 TEST(Wgmma, WhatNobodyWroteSpreadsAlongRows) {
   ProductKernel kernel;
   kernel.fence += "setp.eq.u32 %p3, %r1, 3;\n";  // only rows 0, 8, 16, ... and 3 are bad if A's are

@@ -66,6 +66,7 @@ std::string as_text(const SimRun& run) {
   text += fact("block", size_text(run.options.block, "threads"));
   text += fact("shared memory",
                fmt::format("{} bytes static, {} dynamic", outcome.static_shared, run.options.dynamic_shared));
+  if (!run.remark.empty()) text += fact("remark", run.remark);
   text += fact("schedule", run.options.schedule == sim::Schedule::in_order
                                ? std::string(name(run.options.schedule))
                                : fmt::format("{}, seed {}", name(run.options.schedule), run.options.seed));
@@ -93,6 +94,7 @@ Json as_json(const SimRun& run) {
           {"block", size(run.options.block)},
           {"static_shared_bytes", outcome.static_shared},
           {"dynamic_shared_bytes", run.options.dynamic_shared},
+          {"remark", run.remark.empty() ? Json() : Json(run.remark)},
           {"schedule", name(run.options.schedule)},
           {"seed", run.options.seed},
           {"races", run.options.races},

@@ -14,7 +14,8 @@ struct SimRun {
   const sim::LaunchText* launch = nullptr;
   sim::LaunchOptions options;
   sim::Outcome outcome;
-  double seconds = 0;  ///< of the launch alone, by the clock on the wall
+  std::string remark = {};  ///< why a GPU would not launch it; empty: none is known
+  double seconds = 0;       ///< of the launch alone, by the clock on the wall
 
   /// Thread instructions a second and CPU thread.
   double speed() const;

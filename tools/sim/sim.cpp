@@ -16,6 +16,7 @@
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/core/npy.hpp"
+#include "warploom/hw/occupancy.hpp"
 #include "warploom/json/json.hpp"
 #include "warploom/sim/element_type.hpp"
 #include "warploom/sim/launch_text.hpp"
@@ -33,7 +34,7 @@ struct Options {
   std::vector<std::string> dumps;
   std::uint64_t seed = 1, max_instructions = sim::LaunchOptions{}.max_instructions;
   unsigned threads = 0;
-  bool races = false, json = false, force = false;
+  bool races = false, strict = false, json = false, force = false;
 };
 
 /// --dump: where the contents of which argument go.
@@ -115,6 +116,23 @@ std::vector<LaunchText> read_launches(const Options& options, const ptx::Module&
   return launches;
 }
 
+/// Shared memory that the module's target has not; the simulator runs it all the same.
+std::string shared_remark(const ptx::Module& module, std::uint32_t static_bytes,
+                          std::uint32_t dynamic_bytes) {
+  const auto all = hw::architectures();
+  const std::string target = fmt::format("sm_{}", module.sm);
+  const auto at = std::ranges::find(all, target, &hw::Architecture::name);
+  if (at == all.end()) return "";
+  if (static_bytes > at->shared_per_block_static)
+    return fmt::format("{} takes {} bytes of static shared memory a block, not {}; make them dynamic", target,
+                       at->shared_per_block_static, static_bytes);
+  const std::uint64_t both = std::uint64_t{static_bytes} + dynamic_bytes;
+  return both <= at->shared_per_block_optin
+             ? ""
+             : fmt::format("{} launches no block with {} bytes of shared memory; it has {}", target, both,
+                           at->shared_per_block_optin);
+}
+
 SimRun run_launch(sim::Machine& machine, const LaunchText& launch, const sim::Prepared& prepared,
                   const Options& options, Schedule schedule) {
   SimRun run;
@@ -126,11 +144,13 @@ SimRun run_launch(sim::Machine& machine, const LaunchText& launch, const sim::Pr
   run.options.schedule = schedule;
   run.options.seed = options.seed;
   run.options.races = options.races;
+  run.options.strict_initialisation = options.strict;
   run.options.run.threads = options.threads;
   run.options.max_instructions = options.max_instructions;
   const auto begin = std::chrono::steady_clock::now();
   run.outcome = machine.launch(launch.kernel, prepared.arguments, run.options);
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  run.remark = shared_remark(machine.module(), run.outcome.static_shared, launch.dynamic_shared);
   return run;
 }
 
@@ -276,6 +296,9 @@ std::function<int()> add(Command& command) {
   command.group("Run");
   command.add("--race", &options->races,
               "Look for races in shared and global memory, too; this takes longer");
+  command.add(
+      "--strict", &options->strict,
+      "A load of shared memory that nobody wrote is a finding by itself, not only where something comes of it");
   command
       .add("--schedule SCHEDULE", &options->schedule,
            "Who runs next: in-order, random, adversarial (another warp at every access to memory), or all: "

@@ -8,6 +8,7 @@
 
 #include "warploom/sim/sim.hpp"
 #include "warploom/sim/tensor_map.hpp"
+#include "warploom/sim/texture.hpp"
 
 /// Launches written as text, as on the command line of `warploom sim` and in the .sim files beside kernels.
 namespace warploom::sim {
@@ -25,6 +26,8 @@ struct ArgumentText {
   std::string path = {};  ///< .npy
   /// The kernel takes a tensor map of the buffer, not its address; its address is not known yet.
   std::optional<TensorMap> tensor = {};
+  /// The kernel takes a handle of a texture or surface of the buffer.
+  std::optional<Texture> texture = {};
 
   /// Bytes of the scalar, or of the buffer's contents. Deterministic.
   /// @throws BadInput (value out of range, file missing, .npy of another type or count)
@@ -32,7 +35,8 @@ struct ArgumentText {
 };
 
 /// `TYPE:VALUE`, `bytes:COUNT:HEX`, `tensor:TYPE:EXTENTS:BOX:FILL` (EXTENTS and BOX 64x32, innermost first;
-/// behind BOX may stand ,swizzle=32|64|128 ,strides=BYTESxBYTES ,steps=1x2 ,nan), or `buf:TYPE:COUNT:FILL`
+/// behind BOX may stand ,swizzle=32|64|128 ,strides=BYTESxBYTES ,steps=1x2 ,nan), `texture:TYPE:EXTENTS:CHANNELS:FILL` or surface
+/// (behind CHANNELS ,layers=N ,linear ,normalised ,floats ,wrap ,clamp ,mirror ,border), or `buf:TYPE:COUNT:FILL`
 /// with FILL one of zero, ones, index (0, 1, 2,
 /// ...), random (floats in [0, 1), integers over their whole range), random(LOW,HIGH), random(LOW,HIGH,SEED),
 /// or the name of a .npy file (COUNT may then be empty). @throws BadInput naming the text and what was

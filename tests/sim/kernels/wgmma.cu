@@ -89,6 +89,14 @@ WARPLOOM_WGMMA(wgmma_half_sum, "m64n8k16.f16.f16.f16", std::uint16_t, 8, unsigne
 WARPLOOM_WGMMA(wgmma_s8, "m64n8k32.s32.s8.s8", std::uint8_t, 8, unsigned, "r", 4, 4, 6, "5, p;", false, false)
 WARPLOOM_WGMMA(wgmma_u8_s8, "m64n8k32.s32.u8.s8.satfinite", std::uint8_t, 8, unsigned, "r", 4, 4, 6, "5, p;",
                false, false)
+WARPLOOM_WGMMA(wgmma_e4m3, "m64n8k32.f32.e4m3.e4m3", std::uint8_t, 8, float, "f", 4, 4, 6, "5, p, 1, 1;",
+               false, false)
+WARPLOOM_WGMMA(wgmma_e5m2, "m64n8k32.f32.e5m2.e5m2", std::uint8_t, 8, float, "f", 4, 4, 6, "5, p, 1, -1;",
+               false, false)
+WARPLOOM_WGMMA(wgmma_e4m3_e5m2, "m64n8k32.f32.e4m3.e5m2", std::uint8_t, 8, float, "f", 4, 4, 6,
+               "5, p, 1, 1;", false, false)
+WARPLOOM_WGMMA(wgmma_e4m3_half_sum, "m64n8k32.f16.e4m3.e4m3", std::uint8_t, 8, unsigned, "r", 2, 2, 4,
+               "3, p, 1, 1;", false, false)
 WARPLOOM_WGMMA(wgmma_f16_n64, "m64n64k16.f32.f16.f16", std::uint16_t, 64, float, "f", 32, 32, 34,
                "33, p, 1, 1, 0, 0;", false, false)
 WARPLOOM_WGMMA(wgmma_transposed_a, "m64n64k16.f32.f16.f16", std::uint16_t, 64, float, "f", 32, 32, 34,

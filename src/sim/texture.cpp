@@ -1,0 +1,613 @@
+// Textures and surfaces: tex, tld4, txq, suld, sust, sured and suq through handles ("bindless"). Filtering as
+// the CUDA programming guide, "Texture Fetching", has it: weights have 8 bits behind the point.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "sim/access.hpp"
+#include "sim/decode.hpp"
+#include "sim/tensor_sum.hpp"
+#include "sim/texture_form.hpp"
+#include "warploom/sim/element_type.hpp"
+
+namespace warploom::sim {
+
+using namespace ptx;
+
+namespace {
+
+struct Encoded {
+  std::uint64_t magic;
+  Address address;
+  std::uint32_t extents[3], layers;
+  std::uint8_t channels, channel_bytes, kind, edges[3], linear, normalised, as_floats, surface;
+};
+constexpr std::uint64_t kMagic = 0x7865742d6d6f6f6c;  // "loom-tex"
+
+const ElementType& checked_type(const Texture& texture) {
+  const ElementType* type = find_element_type(texture.type);
+  if (type == nullptr || type->bytes > 4 || texture.type == "bf16")
+    throw BadInput(
+        fmt::format("texture: type '{}' is none of u8, i8, u16, i16, u32, i32, f16 and f32", texture.type));
+  return *type;
+}
+
+void require(bool good, const char* member, std::uint64_t value, const char* rule) {
+  if (!good) throw BadInput(fmt::format("texture: {} is {}; {}", member, value, rule));
+}
+
+}  // namespace
+
+std::uint64_t Texture::texels() const {
+  std::uint64_t n = std::max<std::uint64_t>(layers, 1);
+  for (const std::uint32_t extent : extents) n *= std::max<std::uint32_t>(extent, 1);
+  return n;
+}
+std::uint64_t Texture::bytes() const { return texels() * channels * checked_type(*this).bytes; }
+
+std::array<std::byte, 128> encode_texture(const Texture& texture) {
+  const ElementType& type = checked_type(texture);
+  constexpr std::uint32_t kMost = 1u << 16;
+  require(texture.extents[0] >= 1, "its width", texture.extents[0], "1 to 65536 are possible");
+  require(texture.extents[1] != 0 || texture.extents[2] == 0, "its depth", texture.extents[2],
+          "one without a height has none");
+  for (const std::uint32_t extent : texture.extents)
+    require(extent <= kMost, "an extent", extent, "65536 are the most");
+  require(texture.layers <= 2048, "the number of its layers", texture.layers, "2048 are the most");
+  require(texture.layers == 0 || texture.extents[2] == 0, "the number of its layers", texture.layers,
+          "one with a depth has none");
+  require(texture.channels == 1 || texture.channels == 2 || texture.channels == 4,
+          "the number of its channels", texture.channels, "1, 2 and 4 are possible");
+  require(!texture.as_floats || (!type.real() && type.bytes < 4),
+          "the size of a channel that is read as a float", type.bytes, "integers of 1 and 2 bytes can be");
+  require(!texture.linear || type.real() || texture.as_floats, "linear filtering", 1,
+          "channels that are read as integers have none");
+  for (const Texture::Edge edge : texture.edges)
+    require(texture.normalised || edge == Texture::Edge::clamp || edge == Texture::Edge::border,
+            "normalised coordinates", 0, "wrap and mirror need them");
+  Encoded e{};
+  e.magic = kMagic;
+  e.address = texture.address;
+  for (unsigned d = 0; d < 3; ++d) {
+    e.extents[d] = texture.extents[d];
+    e.edges[d] = static_cast<std::uint8_t>(texture.edges[d]);
+  }
+  e.layers = texture.layers;
+  e.channels = static_cast<std::uint8_t>(texture.channels);
+  e.channel_bytes = static_cast<std::uint8_t>(type.bytes);
+  e.kind = type.real() ? TexturePlan::real : type.is_signed ? TexturePlan::signed_ : TexturePlan::unsigned_;
+  e.linear = texture.linear ? 1 : 0;
+  e.normalised = texture.normalised ? 1 : 0;
+  e.as_floats = texture.as_floats ? 1 : 0;
+  e.surface = texture.surface ? 1 : 0;
+  std::array<std::byte, 128> bytes{};
+  std::memcpy(bytes.data(), &e, sizeof e);
+  return bytes;
+}
+
+std::optional<TexturePlan> texture_plan(const std::byte* descriptor) {
+  Encoded e;
+  std::memcpy(&e, descriptor, sizeof e);
+  if (e.magic != kMagic) return {};
+  TexturePlan plan;
+  plan.address = e.address;
+  for (unsigned d = 0; d < 3; ++d) {
+    plan.extents[d] = std::max<std::uint32_t>(e.extents[d], 1);
+    if (e.extents[d] != 0) plan.dimensions = d + 1;
+    plan.edges[d] = static_cast<Texture::Edge>(e.edges[d]);
+  }
+  plan.layers = e.layers;
+  plan.channels = e.channels;
+  plan.channel_bytes = e.channel_bytes;
+  plan.kind = static_cast<TexturePlan::Kind>(e.kind);
+  plan.linear = e.linear != 0;
+  plan.normalised = e.normalised != 0;
+  plan.as_floats = e.as_floats != 0;
+  plan.surface = e.surface != 0;
+  return plan;
+}
+
+namespace {
+
+void illegal(Warp& w, const Step& s, unsigned lane, std::string why) {
+  fault(w, s, FindingKind::illegal, lane, s.run == nullptr ? "" : "texture", std::move(why));
+}
+
+const TextureForm& form_of_step(const Warp& w, const Step& s) { return w.block->program->textures[s.extra]; }
+
+/// What a lane's handle means. Nothing: a finding ended the kernel.
+std::optional<TexturePlan> plan_of(Warp& w, const Step& s, unsigned lane, bool surface) {
+  const TextureForm& form = form_of_step(w, s);
+  std::uint64_t address[kLanes] = {};
+  address[lane] = w.read<std::uint64_t>(form.handle)[lane];
+  const Allocation* owner = w.block->worker->memory->page_owner(address[lane]);
+  std::optional<TexturePlan> plan;
+  if (owner != nullptr && owner->contains(address[lane], 128))
+    plan = texture_plan(owner->data.get() + (address[lane] - owner->begin));
+  if (!plan || plan->surface != surface) {
+    illegal(w, s, lane,
+            fmt::format("its handle, {:#x}, is none of a {} ({}:TYPE:EXTENTS:CHANNELS:FILL makes one)",
+                        address[lane], surface ? "surface" : "texture", surface ? "surface" : "texture"));
+    return {};
+  }
+  if (plan->dimensions != form.dimensions || (plan->layers != 0) != form.layered) {
+    illegal(w, s, lane,
+            fmt::format("the {} has {} dimensions and {} layers, the instruction is for {} dimensions{}",
+                        surface ? "surface" : "texture", plan->dimensions, plan->layers, form.dimensions,
+                        form.layered ? " and layers" : ""));
+    return {};
+  }
+  return plan;
+}
+
+/// Channels of one texel as bits; nothing outside.
+struct Texel {
+  std::array<std::uint32_t, 4> bits{};
+};
+
+/// A texel of the texture, at coordinates within it.
+bool read_texel(Warp& w, const Step& s, unsigned lane, const TexturePlan& plan, const std::uint32_t (&at)[3],
+                std::uint32_t layer, Texel& to) {
+  std::uint64_t address[kLanes] = {};
+  address[lane] = plan.row(at[1], at[2], layer) + std::uint64_t{at[0]} * plan.texel_bytes();
+  Pointers from;
+  if (!resolve(w, s, Space::global, address, Mask{1} << lane, plan.texel_bytes(), plan.channel_bytes, false,
+               from))
+    return false;
+  for (unsigned c = 0; c < plan.channels; ++c) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, from.at[lane] + c * plan.channel_bytes, plan.channel_bytes);
+    if (plan.kind == TexturePlan::signed_ && plan.channel_bytes < 4) {
+      const unsigned unused = 32 - 8 * plan.channel_bytes;
+      bits = static_cast<std::uint32_t>(static_cast<std::int32_t>(bits << unused) >> unused);
+    }
+    to.bits[c] = bits;
+  }
+  return true;
+}
+
+/// A channel as a number: of floats, or of integers that are read as floats.
+float number(const TexturePlan& plan, std::uint32_t bits) {
+  if (plan.kind == TexturePlan::real)
+    return std::bit_cast<float>(plan.channel_bytes == 2 ? float_of(Element::f16, bits) : bits);
+  const float most = plan.kind == TexturePlan::signed_ ? (plan.channel_bytes == 1 ? 127.f : 32767.f)
+                                                       : (plan.channel_bytes == 1 ? 255.f : 65535.f);
+  if (plan.kind == TexturePlan::signed_)
+    return std::max(static_cast<float>(static_cast<std::int32_t>(bits)) / most, -1.f);
+  return static_cast<float>(bits) / most;
+}
+
+/// Texel number i of n along a dimension; -1: outside, zeros.
+std::int64_t inside(std::int64_t i, std::uint32_t n, Texture::Edge edge) {
+  if (i >= 0 && i < n) return i;
+  switch (edge) {
+    case Texture::Edge::border:
+      return -1;
+    case Texture::Edge::clamp:
+      return i < 0 ? 0 : n - 1;
+    case Texture::Edge::wrap:
+      return (i % n + n) % n;
+    default: {
+      const std::int64_t twice = 2 * std::int64_t{n}, in = (i % twice + twice) % twice;
+      return in < n ? in : twice - 1 - in;
+    }
+  }
+}
+
+constexpr int kWeightBits = 8;
+
+/// Texels along one dimension: the first, and the weight of the next in 1/256.
+struct Along {
+  std::int64_t first = 0;
+  std::int32_t weight = 0;
+};
+
+/// Where a coordinate of a texture lies. `filtered`: between texels' centres.
+Along along(const TexturePlan& plan, unsigned d, float coordinate, bool filtered) {
+  double x = std::isnan(coordinate) ? 0 : double{coordinate};
+  if (plan.normalised) {
+    // A texture repeats after one length, mirrored after two: no more of a coordinate that is far away.
+    if (plan.edges[d] == Texture::Edge::wrap) x -= std::floor(x);
+    if (plan.edges[d] == Texture::Edge::mirror) {
+      x = std::fmod(x, 2);
+      // As the guide has it. Weights are rounded before, as an H200 does.
+      const double whole = std::floor(x);
+      if (!filtered) x = std::fmod(whole, 2) == 0 ? x - whole : 1 - (x - whole);
+    }
+    x *= plan.extents[d];
+  }
+  constexpr double kFar = 1 << 24;
+  x = std::clamp(x, -kFar, kFar);
+  if (!filtered) return {static_cast<std::int64_t>(std::floor(x)), 0};
+  const auto fixed = static_cast<std::int64_t>(std::floor((x - .5) * (1 << kWeightBits) + .5));
+  return {fixed >> kWeightBits, static_cast<std::int32_t>(fixed & ((1 << kWeightBits) - 1))};
+}
+
+std::uint32_t layer_of(const Warp& w, const TextureForm& form, const TexturePlan& plan, unsigned lane) {
+  if (!form.layered) return 0;
+  return std::min(w.read<std::uint32_t>(form.coordinates[0])[lane], plan.layers - 1);
+}
+
+float coordinate_of(const Warp& w, const TextureForm& form, unsigned d, unsigned lane) {
+  return w.read<float>(form.coordinates[d + (form.layered ? 1 : 0)])[lane];
+}
+
+/// The channels that a fetch gives, as bits of the result's type; absent ones are 0, 0 and 1.
+void store_values(Warp& w, const TextureForm& form, unsigned lane, const std::array<std::uint32_t, 4>& bits) {
+  for (unsigned i = 0; i < form.count; ++i) w.write<std::uint32_t>(form.values[i])[lane] = bits[i];
+}
+
+/// tex.
+void run_fetch(Registers& r, const Step& s, Mask lanes) {
+  Warp& w = warp_of(r);
+  const TextureForm& form = form_of_step(w, s);
+  for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const std::optional<TexturePlan> plan = plan_of(w, s, lane, false);
+    if (!plan) return;
+    const std::uint32_t layer = layer_of(w, form, *plan, lane);
+    const bool floats = plan->kind == TexturePlan::real || plan->as_floats;
+    const bool filtered = plan->linear && !form.integer_coordinates;
+    Along places[3];
+    for (unsigned d = 0; d < form.dimensions; ++d) {
+      if (form.integer_coordinates)
+        places[d].first = w.read<std::int32_t>(form.coordinates[d + (form.layered ? 1 : 0)])[lane];
+      else
+        places[d] = along(*plan, d, coordinate_of(w, form, d, lane), filtered);
+    }
+    std::array<std::uint32_t, 4> bits{};
+    std::array<float, 4> sums{};
+    const unsigned corners = filtered ? 1u << form.dimensions : 1u;
+    for (unsigned corner = 0; corner < corners; ++corner) {
+      std::int32_t weight = 1;
+      std::uint32_t at[3] = {};
+      bool outside = false;
+      for (unsigned d = 0; d < form.dimensions; ++d) {
+        const bool next = (corner >> d & 1) != 0;
+        if (filtered) weight *= next ? places[d].weight : (1 << kWeightBits) - places[d].weight;
+        const std::int64_t i = inside(places[d].first + (next ? 1 : 0), plan->extents[d],
+                                      form.integer_coordinates ? Texture::Edge::border : plan->edges[d]);
+        outside |= i < 0;
+        at[d] = static_cast<std::uint32_t>(std::max<std::int64_t>(i, 0));
+      }
+      if (weight == 0 || outside) continue;
+      Texel texel;
+      if (!read_texel(w, s, lane, *plan, at, layer, texel)) return;
+      for (unsigned c = 0; c < plan->channels; ++c) {
+        if (!filtered)
+          bits[c] = floats ? std::bit_cast<std::uint32_t>(number(*plan, texel.bits[c])) : texel.bits[c];
+        else
+          sums[c] +=
+              std::ldexp(static_cast<float>(weight), -kWeightBits * static_cast<int>(form.dimensions)) *
+              number(*plan, texel.bits[c]);
+      }
+    }
+    if (filtered)
+      for (unsigned c = 0; c < plan->channels; ++c) bits[c] = std::bit_cast<std::uint32_t>(sums[c]);
+    if (plan->channels < 4) bits[3] = floats ? std::bit_cast<std::uint32_t>(1.f) : 1;
+    store_values(w, form, lane, bits);
+  }
+}
+
+/// tld4: one channel of the four texels that a filter would use, from the lower left against the clock.
+void run_gather(Registers& r, const Step& s, Mask lanes) {
+  Warp& w = warp_of(r);
+  const TextureForm& form = form_of_step(w, s);
+  for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const std::optional<TexturePlan> plan = plan_of(w, s, lane, false);
+    if (!plan) return;
+    const std::uint32_t layer = layer_of(w, form, *plan, lane);
+    const bool floats = plan->kind == TexturePlan::real || plan->as_floats;
+    const Along x = along(*plan, 0, coordinate_of(w, form, 0, lane), true),
+                y = along(*plan, 1, coordinate_of(w, form, 1, lane), true);
+    constexpr unsigned kRight[4] = {0, 1, 1, 0}, kBelow[4] = {1, 1, 0, 0};
+    std::array<std::uint32_t, 4> bits{};
+    for (unsigned i = 0; i < 4; ++i) {
+      const std::int64_t column = inside(x.first + kRight[i], plan->extents[0], plan->edges[0]),
+                         row = inside(y.first + kBelow[i], plan->extents[1], plan->edges[1]);
+      if (column < 0 || row < 0 || form.component >= plan->channels) continue;
+      Texel texel;
+      if (!read_texel(w, s, lane, *plan,
+                      {static_cast<std::uint32_t>(column), static_cast<std::uint32_t>(row), 0}, layer, texel))
+        return;
+      const std::uint32_t raw = texel.bits[form.component];
+      bits[i] = floats ? std::bit_cast<std::uint32_t>(number(*plan, raw)) : raw;
+    }
+    store_values(w, form, lane, bits);
+  }
+}
+
+/// txq and suq.
+void run_query(Registers& r, const Step& s, Mask lanes) {
+  Warp& w = warp_of(r);
+  const TextureForm& form = form_of_step(w, s);
+  for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const Address handle = w.read<std::uint64_t>(form.handle)[lane];
+    const Allocation* owner = w.block->worker->memory->page_owner(handle);
+    std::optional<TexturePlan> plan;
+    if (owner != nullptr && owner->contains(handle, 128))
+      plan = texture_plan(owner->data.get() + (handle - owner->begin));
+    if (!plan)
+      return illegal(w, s, lane, fmt::format("its handle, {:#x}, is none of a texture or surface", handle));
+    const std::uint32_t answers[] = {plan->extents[0], plan->dimensions > 1 ? plan->extents[1] : 0,
+                                     plan->dimensions > 2 ? plan->extents[2] : 0, plan->layers};
+    w.write<std::uint32_t>(form.values[0])[lane] = answers[form.asked];
+  }
+}
+
+/// istypep: asked is width of textures, height of surfaces.
+void run_is_type(Registers& r, const Step& s, Mask lanes) {
+  Warp& w = warp_of(r);
+  const TextureForm& form = form_of_step(w, s);
+  Mask is = 0;
+  for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const Address handle = w.read<std::uint64_t>(form.handle)[lane];
+    const Allocation* owner = w.block->worker->memory->page_owner(handle);
+    if (owner == nullptr || !owner->contains(handle, 128)) continue;
+    const auto plan = texture_plan(owner->data.get() + (handle - owner->begin));
+    if (plan && (form.asked == TextureForm::width ? !plan->surface
+                                                  : form.asked == TextureForm::height && plan->surface))
+      is |= Mask{1} << lane;
+  }
+  Mask& to = w.predicate(s.destination);
+  to = (to & ~lanes) | is;
+}
+
+/// Where a lane's surface access lies. Nothing where it is outside and does nothing, or (with w.stop) a
+/// finding ended the kernel.
+std::optional<Address> surface_place(Warp& w, const Step& s, const TextureForm& form, const TexturePlan& plan,
+                                     unsigned lane) {
+  const unsigned bytes = form.count * form.bytes, first = form.layered ? 1 : 0;
+  std::int64_t at[3] = {};
+  bool out = false;
+  for (unsigned d = 0; d < form.dimensions; ++d) {
+    // x counts bytes.
+    const std::int64_t least_beyond =
+        d == 0 ? std::int64_t{plan.extents[0]} * plan.texel_bytes() : plan.extents[d];
+    const std::int64_t step = d == 0 ? bytes : 1;
+    at[d] = w.read<std::int32_t>(form.coordinates[first + d])[lane];
+    if (at[d] >= 0 && at[d] + step <= least_beyond) continue;
+    if (form.outside == TextureForm::clamp)
+      at[d] = at[d] < 0 ? 0 : least_beyond - step;
+    else
+      out = true;
+  }
+  std::uint32_t layer = 0;
+  if (form.layered) {
+    layer = w.read<std::uint32_t>(form.coordinates[0])[lane];
+    if (layer >= plan.layers) {
+      out |= form.outside != TextureForm::clamp;
+      layer = plan.layers - 1;
+    }
+  }
+  if (out) {
+    if (form.outside == TextureForm::trap)
+      fault(w, s, FindingKind::out_of_bounds, lane, "access to a surface",
+            fmt::format("byte {}, row {}, slice {}, layer {} of a surface of {} x {} x {} texels of {} bytes",
+                        at[0], at[1], at[2], layer, plan.extents[0], plan.extents[1], plan.extents[2],
+                        plan.texel_bytes()));
+    return {};
+  }
+  return plan.row(static_cast<std::uint32_t>(at[1]), static_cast<std::uint32_t>(at[2]), layer) +
+         static_cast<std::uint64_t>(at[0]);
+}
+
+enum class SurfaceAccess : std::uint8_t { load, store, reduce };
+
+template <typename T>
+T reduced(const TextureForm& form, T before, T by) {
+  using S = std::make_signed_t<T>;
+  const bool less = form.is_signed ? static_cast<S>(by) < static_cast<S>(before) : by < before;
+  switch (form.change) {
+    case TextureForm::add:
+      return static_cast<T>(before + by);
+    case TextureForm::least:
+      return less ? by : before;
+    case TextureForm::most:
+      return less ? before : by;
+    case TextureForm::and_:
+      return before & by;
+    default:
+      return before | by;
+  }
+}
+
+template <typename T>
+void reduce(const TextureForm& form, std::byte* at, T by) {
+  T before = load_relaxed<T>(at);
+  while (!__atomic_compare_exchange_n(reinterpret_cast<T*>(at), &before, reduced(form, before, by), false,
+                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+}
+
+template <SurfaceAccess what>
+void run_surface(Registers& r, const Step& s, Mask lanes) {
+  Warp& w = warp_of(r);
+  const TextureForm& form = form_of_step(w, s);
+  const auto value_at = [&](Source at, unsigned lane) {
+    return r.base[at.constant] + at.offset + std::size_t{lane} * form.register_bytes;
+  };
+  for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const std::optional<TexturePlan> plan = plan_of(w, s, lane, true);
+    if (!plan) return;
+    const std::optional<Address> place = surface_place(w, s, form, *plan, lane);
+    if (w.stop == Stop::halt) return;
+    if (!place) {
+      if constexpr (what == SurfaceAccess::load)
+        for (unsigned i = 0; i < form.count; ++i)
+          std::memset(value_at(in_registers(form.values[i]), lane), 0, form.register_bytes);
+      continue;
+    }
+    std::uint64_t address[kLanes] = {};
+    address[lane] = *place;
+    const unsigned bytes = form.count * form.bytes;
+    Pointers to;
+    if (!resolve(w, s, Space::global, address, Mask{1} << lane, bytes, bytes, what != SurfaceAccess::load,
+                 to))
+      return;
+    MemoryForm memory;
+    memory.bytes = static_cast<std::uint8_t>(bytes);
+    if (what == SurfaceAccess::reduce) memory.strength = Strength::relaxed, memory.scope = Scope::gpu;
+    note_access(w, s, memory, to,
+                what == SurfaceAccess::load    ? Access::read
+                : what == SurfaceAccess::store ? Access::write
+                                               : Access::atomic);
+    for (unsigned i = 0; i < form.count; ++i) {
+      std::byte* const there = to.at[lane] + i * form.bytes;
+      if constexpr (what == SurfaceAccess::load) {
+        std::byte* const here = value_at(in_registers(form.values[i]), lane);
+        std::memset(here, 0, form.register_bytes);
+        std::memcpy(here, there, form.bytes);
+      } else if constexpr (what == SurfaceAccess::store) {
+        std::memcpy(there, value_at(form.stored[i], lane), form.bytes);
+      } else if (form.bytes == 8) {
+        std::uint64_t by;
+        std::memcpy(&by, value_at(form.stored[i], lane), 8);
+        reduce(form, there, by);
+      } else {
+        std::uint32_t by;
+        std::memcpy(&by, value_at(form.stored[i], lane), 4);
+        reduce(form, there, by);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+bool Decoder::texture_operation() {
+  const Op op = opcode->op;
+  if (op == Op::istypep) {
+    TextureForm form;
+    form.handle = source(operands[1], 8);
+    form.asked = opcode->has("surfref")  ? TextureForm::height
+                 : opcode->has("texref") ? TextureForm::width
+                                         : TextureForm::depth;
+    step.destination = destination(operands[0], 0);
+    step.extra = static_cast<std::uint32_t>(program.textures.size());
+    program.textures.push_back(form);
+    step.run = &run_is_type;
+    return true;
+  }
+  if (op != Op::tex && op != Op::tld4 && op != Op::txq && op != Op::suld && op != Op::sust &&
+      op != Op::sured && op != Op::suq)
+    return false;
+  TextureForm form;
+  std::vector<Type> types;
+  bool geometry = false, known = false;
+  const bool surface = op == Op::suld || op == Op::sust || op == Op::sured,
+             query = op == Op::txq || op == Op::suq;
+  constexpr std::pair<std::string_view, TextureForm::What> kQuestions[] = {
+      {"width", TextureForm::width},
+      {"height", TextureForm::height},
+      {"depth", TextureForm::depth},
+      {"array_size", TextureForm::layers}};
+  constexpr std::pair<std::string_view, TextureForm::Change> kChanges[] = {{"add", TextureForm::add},
+                                                                           {"min", TextureForm::least},
+                                                                           {"max", TextureForm::most},
+                                                                           {"and", TextureForm::and_},
+                                                                           {"or", TextureForm::or_}};
+  for (std::size_t i = 1; i < opcode->parts.size(); ++i) {
+    const std::string_view part = opcode->parts[i];
+    const auto question =
+        std::find_if(std::begin(kQuestions), std::end(kQuestions), [&](auto& q) { return q.first == part; });
+    const auto change =
+        std::find_if(std::begin(kChanges), std::end(kChanges), [&](auto& c) { return c.first == part; });
+    if (const Type type = type_of(part); type.kind != Type::none) {
+      types.push_back(type);
+    } else if (part == "1d" || part == "2d" || part == "3d" || part == "a1d" || part == "a2d") {
+      geometry = true;
+      form.layered = part[0] == 'a';
+      form.dimensions = static_cast<unsigned>(part[part.size() - 2] - '0');
+    } else if (part == "v2" || part == "v4" || part == "base" || part == "b" || part == "level" ||
+               part == "grad") {
+      if (part == "b" && !surface && op != Op::tld4) unsupported();
+      if (part == "b" && op == Op::tld4) form.component = 2;
+      if ((part == "level" || part == "grad") && op != Op::tex) unsupported();
+    } else if (op == Op::tld4 && (part == "r" || part == "g" || part == "a")) {
+      form.component = part == "r" ? 0 : part == "g" ? 1 : 3;
+    } else if (surface && (part == "trap" || part == "clamp" || part == "zero")) {
+      form.outside = part == "trap"    ? TextureForm::trap
+                     : part == "clamp" ? TextureForm::clamp
+                                       : TextureForm::zero;
+    } else if (surface && (part == "ca" || part == "cg" || part == "cs" || part == "cv" || part == "wb" ||
+                           part == "wt")) {
+      // how it is cached
+    } else if (query && question != std::end(kQuestions)) {
+      form.asked = question->second;
+      known = true;
+    } else if (op == Op::sured && change != std::end(kChanges)) {
+      form.change = change->second;
+      known = true;
+    } else {
+      unsupported();
+    }
+  }
+  step.extra = static_cast<std::uint32_t>(program.textures.size());
+  const std::size_t at = op == Op::sust || op == Op::sured ? 0 : 1;
+  if (operands.size() <= at || operands[at].kind != OperandKind::address) unsupported();
+  const auto inside_of = function->children(operands[at]);
+  if (inside_of.empty() || inside_of[0].kind != OperandKind::reg || operands[at].value != 0)
+    unsupported("a texture or surface that is not a handle");
+  form.handle = source(inside_of[0], 8);
+  if (query) {
+    if (!known || operands.size() != 2) unsupported();
+    form.values[0] = destination(operands[0], 4);
+    program.textures.push_back(form);
+    step.run = &run_query;
+    return true;
+  }
+  if (!geometry || inside_of.size() != 2) unsupported();
+  const Operand& coordinates = inside_of[1];
+  const auto given = coordinates.kind == OperandKind::vector ? function->children(coordinates)
+                                                             : std::span<const Operand>(&coordinates, 1);
+  const unsigned wanted = form.dimensions + (form.layered ? 1 : 0);
+  if (given.size() < wanted || given.size() > 4) unsupported("this number of coordinates");
+  for (unsigned i = 0; i < wanted; ++i)
+    form.coordinates[i] = source(given[i], 4, given[i].kind == OperandKind::real);
+  const Operand& value = operands[at == 0 ? 1 : 0];
+  const auto values =
+      value.kind == OperandKind::vector ? function->children(value) : std::span<const Operand>(&value, 1);
+  if (values.size() > 4) unsupported();
+  form.count = static_cast<unsigned>(values.size());
+  if (surface) {
+    if (types.size() != 1 || types[0].packed != 1 || (op == Op::sured && (!known || form.count != 1)))
+      unsupported();
+    form.bytes = types[0].bytes();
+    form.is_signed = types[0].kind == Type::s;
+    form.register_bytes = register_bytes(values[0], std::max(2u, form.bytes));
+    if (form.register_bytes < form.bytes || (op == Op::sured && form.bytes < 4) ||
+        form.count * form.bytes > 16)
+      unsupported();
+    for (unsigned i = 0; i < form.count; ++i) {
+      if (op == Op::suld)
+        form.values[i] = destination(values[i], form.register_bytes);
+      else
+        form.stored[i] = source(values[i], form.register_bytes);
+    }
+    step.run = op == Op::suld   ? &run_surface<SurfaceAccess::load>
+               : op == Op::sust ? &run_surface<SurfaceAccess::store>
+                                : &run_surface<SurfaceAccess::reduce>;
+    if (op != Op::suld) program.communicates = true;  // blocks may read what others wrote
+  } else {
+    if (types.size() != 2 || types[0].bits != 32 || form.count != 4 ||
+        (types[1].kind == Type::s && op == Op::tld4) || (op == Op::tld4 && form.dimensions != 2))
+      unsupported();
+    const std::size_t more = opcode->has("level") ? 1 : opcode->has("grad") ? 2 : 0;
+    if (operands.size() != 2 + more) unsupported();
+    form.integer_coordinates = types[1].kind == Type::s;
+    for (unsigned i = 0; i < 4; ++i) form.values[i] = destination(values[i], 4);
+    step.run = op == Op::tex ? &run_fetch : &run_gather;
+  }
+  program.textures.push_back(form);
+  return true;
+}
+
+}  // namespace warploom::sim
