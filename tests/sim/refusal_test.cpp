@@ -62,8 +62,7 @@ TEST(Refusal, ComesWhateverTheNumberOfCpuThreads) {
   for (const unsigned threads : {1u, 3u})
     for (int i = 0; i < 5; ++i) {
       Machine machine = machine_for(body);
-      EXPECT_THAT([&] { launch(machine, {40}, threads); },
-                  ThrowsMessage<Unsupported>(HasSubstr("st.bulk")));
+      EXPECT_THAT([&] { launch(machine, {40}, threads); }, ThrowsMessage<Unsupported>(HasSubstr("st.bulk")));
     }
 }
 
@@ -105,15 +104,17 @@ TEST(CachePolicies, ChangeNothing) {
 
 TEST(Stack, GrowsAndIsRestored) {
   const std::string grow = "stacksave.u64 %rd2;\nalloca.u64 %rd3, 24;\nst.local.u32 [%rd3], %r2;\n";
-  Machine machine = machine_for(grow +
-                                "alloca.u64 %rd4, 8, 64;\nst.local.u32 [%rd4+4], 7;\nand.b64 %rd5, %rd4, 63;\n"
-                                "setp.ne.u64 %p1, %rd5, 0;\n@%p1 trap;\nld.local.u32 %r3, [%rd3];\nsetp.ne.u32 %p1, %r3, %r2;\n"
-                                "@%p1 trap;\nstackrestore.u64 %rd2;\nalloca.u64 %rd6, 16;\nsetp.ne.u64 %p1, %rd6, %rd3;\n@%p1 trap;\n");
+  Machine machine = machine_for(
+      grow +
+      "alloca.u64 %rd4, 8, 64;\nst.local.u32 [%rd4+4], 7;\nand.b64 %rd5, %rd4, 63;\n"
+      "setp.ne.u64 %p1, %rd5, 0;\n@%p1 trap;\nld.local.u32 %r3, [%rd3];\nsetp.ne.u32 %p1, %r3, %r2;\n"
+      "@%p1 trap;\nstackrestore.u64 %rd2;\nalloca.u64 %rd6, 16;\nsetp.ne.u64 %p1, %rd6, %rd3;\n@%p1 trap;\n");
   EXPECT_TRUE(launch(machine).clean());
   Machine large = machine_for("LOOP:\nalloca.u64 %rd3, 1000;\nbra.uni LOOP;\n");
   const Outcome outcome = launch(large);
   ASSERT_FALSE(outcome.clean());
-  EXPECT_THAT(outcome.findings[0].text(), HasSubstr("1000 bytes; the simulator's stack of a thread has 16384 in all"));
+  EXPECT_THAT(outcome.findings[0].text(),
+              HasSubstr("1000 bytes; the simulator's stack of a thread has 16384 in all"));
 }
 
 TEST(Multimem, OfOneGpuIsItsMemory) {

@@ -35,9 +35,9 @@ struct ArgumentText {
 };
 
 /// `TYPE:VALUE`, `bytes:COUNT:HEX`, `tensor:TYPE:EXTENTS:BOX:FILL` (EXTENTS and BOX 64x32, innermost first;
-/// behind BOX may stand ,swizzle=32|64|128 ,strides=BYTESxBYTES ,steps=1x2 ,nan), `texture:TYPE:EXTENTS:CHANNELS:FILL` or surface
-/// (behind CHANNELS ,layers=N ,linear ,normalised ,floats ,wrap ,clamp ,mirror ,border), or `buf:TYPE:COUNT:FILL`
-/// with FILL one of zero, ones, index (0, 1, 2,
+/// behind BOX may stand ,swizzle=32|64|128 ,strides=BYTESxBYTES ,steps=1x2 ,nan),
+/// `texture:TYPE:EXTENTS:CHANNELS:FILL` or surface (behind CHANNELS ,layers=N ,linear ,normalised ,floats
+/// ,wrap ,clamp ,mirror ,border), or `buf:TYPE:COUNT:FILL` with FILL one of zero, ones, index (0, 1, 2,
 /// ...), random (floats in [0, 1), integers over their whole range), random(LOW,HIGH), random(LOW,HIGH,SEED),
 /// or the name of a .npy file (COUNT may then be empty). @throws BadInput naming the text and what was
 /// expected

@@ -93,8 +93,8 @@ WARPLOOM_WGMMA(wgmma_e4m3, "m64n8k32.f32.e4m3.e4m3", std::uint8_t, 8, float, "f"
                false, false)
 WARPLOOM_WGMMA(wgmma_e5m2, "m64n8k32.f32.e5m2.e5m2", std::uint8_t, 8, float, "f", 4, 4, 6, "5, p, 1, -1;",
                false, false)
-WARPLOOM_WGMMA(wgmma_e4m3_e5m2, "m64n8k32.f32.e4m3.e5m2", std::uint8_t, 8, float, "f", 4, 4, 6,
-               "5, p, 1, 1;", false, false)
+WARPLOOM_WGMMA(wgmma_e4m3_e5m2, "m64n8k32.f32.e4m3.e5m2", std::uint8_t, 8, float, "f", 4, 4, 6, "5, p, 1, 1;",
+               false, false)
 WARPLOOM_WGMMA(wgmma_e4m3_half_sum, "m64n8k32.f16.e4m3.e4m3", std::uint8_t, 8, unsigned, "r", 2, 2, 4,
                "3, p, 1, 1;", false, false)
 WARPLOOM_WGMMA(wgmma_f16_n64, "m64n64k16.f32.f16.f16", std::uint16_t, 64, float, "f", 32, 32, 34,
