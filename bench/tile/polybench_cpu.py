@@ -2,20 +2,26 @@
 """How fast is PolyBench/C on a CPU after `warploom tile --auto --in-place`, beside what the compiler makes of it as it is?
 
     polybench_cpu.py POLYBENCH --warploom PROGRAM [--out FILE.json] [--dataset LARGE] [--rounds 3] [--only syrk,lu]
-                     [--cc gcc] [--polly clang-14] [--threads N] [--prepare DIR]
+                     [--cc gcc] [--polly clang-14] [--other pluto=DIR] [--threads N] [--prepare DIR] [--jobs 1]
 
 POLYBENCH is the unpacked PolyBench/C 4.2. Every kernel is compiled with `CC -O3 -march=native`, restrict on its
 arrays for all (-DPOLYBENCH_USE_RESTRICT), as it is and with its nest replaced; with --polly also by that clang alone and
-with its Polly. All programs run in turns, --rounds times; the median of PolyBench's own timer counts. First
+with its Polly; with --other also what another program wrote: KERNEL.c in its folder, of the original's with the same
+macros. Programs run in turns, --rounds times; the median of PolyBench's own timer counts. First
 all of them dump their arrays at the dataset SMALL and agree with the original to the two decimals that are printed.
-With --threads all are also measured with -fopenmp, or Polly's -polly-parallel, on so many threads.
+With --threads all are also measured with -fopenmp, or Polly's -polly-parallel, on so many threads, one after the other.
+One thread is measured --jobs kernels at a time, each on a core of its own. What has no parallel loop is measured on
+one thread alone, and has this figure for threads as well.
 
---prepare only fills DIR with sources and measure.sh, for a machine that has a compiler and nothing else; there
-`sh measure.sh >lines.txt`, and here --collect lines.txt instead of measuring.
+--prepare only fills DIR with sources, what --polly makes of them (compiled here, for --march) and measure.sh, for a
+machine that has a compiler and nothing else; there `sh measure.sh >lines.txt`, and here --collect lines.txt instead
+of measuring. What runs longer than --time-limit ends there and has no figure.
 """
 import argparse
+import concurrent.futures
 import json
 import math
+import os
 import pathlib
 import shutil
 import statistics
@@ -29,11 +35,12 @@ cd "$(dirname "$0")" || exit 1
 export OMP_PROC_BIND=true
 echo "# cpu $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)"
 echo "# compiler $(%(cc)s --version | head -n 1)"
-same() {  # the numbers of two dumps differ by less than rounding of their two decimals
-  paste -d ' ' "$1" "$2" | awk '{ n = NF / 2; for (k = 1; k <= n; k++) if ($k != $(k + n)) {
-    d = $k - $(k + n); if (d < 0) d = -d; m = $k < 0 ? -$k : $k; if (!(d <= 0.011 + 1e-6 * m)) bad = 1 } }
-    END { exit bad }'
-}
+cat >same.sh <<'END'  # the numbers of two dumps differ by less than rounding of their two decimals
+paste -d ' ' "$1" "$2" | awk '{ n = NF / 2; for (k = 1; k <= n; k++) if ($k != $(k + n)) {
+  d = $k - $(k + n); if (d < 0) d = -d; m = $k < 0 ? -$k : $k; if (!(d <= 0.011 + 1e-6 * m)) bad = 1 } }
+  END { exit bad || NR == 0 }'
+END
+ls */build.sh | xargs -P "$(nproc)" -n 1 sh
 """
 
 
@@ -47,7 +54,11 @@ def arguments():
     parser.add_argument("--only", default="")
     parser.add_argument("--cc", default="gcc")
     parser.add_argument("--polly", default="")
+    parser.add_argument("--other", action="append", default=[], metavar="NAME=DIR")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--march", default="native")
+    parser.add_argument("--time-limit", type=int, default=120, help="seconds of one run")
     parser.add_argument("--prepare", type=pathlib.Path)
     parser.add_argument("--collect", type=pathlib.Path)
     parser.add_argument("--options", default="", help="further options of `warploom tile`")
@@ -74,54 +85,97 @@ def transform(options, source, dataset, target):
     return run.stderr.strip() if run.returncode else ""
 
 
+def others(options):
+    return dict(word.split("=", 1) for word in options.other)
+
+
 def variants(options):
-    """Name -> compiler and flags, and whether the source is the transformed one."""
-    flags = "-O3 -march=native -DPOLYBENCH_USE_RESTRICT"
-    all_variants = {"gcc": (f"{options.cc} {flags}", False), "warploom": (f"{options.cc} {flags}", True)}
+    """Name -> compiler and flags, and whose source it compiles."""
+    flags = f"-O3 -march={options.march} -DPOLYBENCH_USE_RESTRICT"
+    threads = options.threads > 1
+    all_variants = {"gcc": (f"{options.cc} {flags}", "source")}
+    for kind in ("warploom", *others(options)):
+        all_variants[kind] = (f"{options.cc} {flags}", kind)
+        if threads:
+            all_variants[f"{kind} threads"] = (f"{options.cc} {flags} -fopenmp", kind)
     if options.polly:
-        all_variants["clang"] = (f"{options.polly} {flags}", False)
-        all_variants["polly"] = (f"{options.polly} {flags} -mllvm -polly", False)
-    if options.threads > 1:
-        all_variants["warploom threads"] = (f"{options.cc} {flags} -fopenmp", True)
-        if options.polly:
-            all_variants["polly threads"] = (f"{options.polly} {flags} -mllvm -polly -mllvm -polly-parallel -lgomp", False)
+        all_variants["clang"] = (f"{options.polly} {flags}", "source")
+        all_variants["polly"] = (f"{options.polly} {flags} -mllvm -polly", "source")
+        if threads:
+            all_variants["polly threads"] = (f"{options.polly} {flags} -mllvm -polly -mllvm -polly-parallel", "source")
     return all_variants
 
 
+def put_sources(options, source, at, dataset):
+    """The kernel by each of those who wrote one. @return who could not, and why"""
+    missing = {}
+    for kind in ("source", "warploom", *others(options)):
+        (at / kind).mkdir(parents=True, exist_ok=True)
+        shutil.copy(source.with_suffix(".h"), at / kind)
+        if kind == "source":
+            shutil.copy(source, at / kind)
+        elif kind == "warploom":
+            if said := transform(options, source, dataset, at / kind / source.name):
+                missing[kind] = said
+        elif (written := pathlib.Path(others(options)[kind]) / source.name).exists():
+            shutil.copy(written, at / kind)
+        else:
+            missing[kind] = f"{kind} wrote no {source.name}"
+    return missing
+
+
+def is_parallel(folder, dataset, source, kind, program):
+    """Whether the text or, where it was compiled already, the program shares a loop among threads."""
+    if kind != "source":
+        return "#pragma omp parallel" in (folder / dataset / kind / source.name).read_text()
+    return not program.exists() or b"GOMP_parallel" in program.read_bytes()
+
+
 def prepare(options, folder):
-    """Sources, and a script that compiles, checks and measures them."""
+    """Sources, and scripts that compile, check and measure them."""
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copytree(options.polybench / "utilities", folder / "utilities", dirs_exist_ok=True)
-    script = HEAD % {"cc": options.cc}
-    refused, programs = {}, []
+    refused, one_after_another = {}, ""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        written = {(source, dataset): pool.submit(put_sources, options, source, folder / source.stem / dataset, dataset)
+                   for source in kernels(options) for dataset in (options.dataset, "SMALL")}
     for source in kernels(options):
         name = source.stem
-        for dataset in (options.dataset, "SMALL"):
-            for kind in ("source", "warploom"):
-                (folder / name / dataset / kind).mkdir(parents=True, exist_ok=True)
-            shutil.copy(source, folder / name / dataset / "source")
-            shutil.copy(source.with_suffix(".h"), folder / name / dataset / "source")
-            said = transform(options, source, dataset, folder / name / dataset / "warploom" / source.name)
-            if said:
-                refused[name] = said
-        for number, (variant, (compiler, transformed)) in enumerate(variants(options).items()):
-            if transformed and name in refused:
+        missing = written[source, options.dataset].result() | written[source, "SMALL"].result()
+        refused |= {f"{name} {kind}": said for kind, said in missing.items()}
+        build, runs = "", ""
+        for variant, (compiler, kind) in variants(options).items():
+            if kind in missing:
                 continue
-            kind = "warploom" if transformed else "source"
-            threads = f"OMP_NUM_THREADS={options.threads if 'threads' in variant else 1}"
+            threads = options.threads if "threads" in variant else 1
+            program_of = f"{name}/{variant.replace(' ', '-')}"
             # Results are compared without fused multiply-adds: columns of gramschmidt that are rounding alone agree then.
-            for dataset, define, program in ((options.dataset, "POLYBENCH_TIME", f"{name}/run{number}"),
-                                             ("SMALL", "POLYBENCH_DUMP_ARRAYS -ffp-contract=off", f"{name}/dump{number}")):
+            for dataset, define, program in ((options.dataset, "POLYBENCH_TIME", f"{program_of}.run"),
+                                             ("SMALL", "POLYBENCH_DUMP_ARRAYS -ffp-contract=off", f"{program_of}.dump")):
                 at = f"{name}/{dataset}/{kind}"
-                script += (f"{compiler} -w -D{dataset}_DATASET -D{define} -Iutilities -I{at} utilities/polybench.c "
-                           f"{at}/{source.name} -o {program} -lm || echo \"check {name} {variant} BAD does not compile\"\n")
-            script += f"{threads} {name}/dump{number} 2>{name}/dump{number}.txt\n"
-            if number:
-                script += (f"if same {name}/dump0.txt {name}/dump{number}.txt; then echo 'check {name} {variant} good'; "
-                           f"else echo 'check {name} {variant} BAD'; fi\n")
-            programs.append(f"echo \"{name} {variant} $({threads} {name}/run{number})\"\n")
+                command = (f"{compiler} -w -D{dataset}_DATASET -D{define} -Iutilities -I{at} utilities/polybench.c "
+                           f"{at}/{source.name} -o {program} -lm{' -lgomp' if 'polly threads' == variant else ''}")
+                if options.prepare and compiler.startswith(options.polly or "\0"):
+                    if not (folder / program).exists():
+                        subprocess.run(command, shell=True, check=True, cwd=folder)
+                else:
+                    build += f"{command} || echo \"check {name} {variant} BAD does not compile\"\n"
+            build += f"OMP_NUM_THREADS={threads} timeout {options.time_limit} {program_of}.dump 2>{program_of}.txt\n"
+            if variant != "gcc":
+                build += (f"if sh same.sh {name}/gcc.txt {program_of}.txt; then echo 'check {name} {variant} good'; "
+                          f"else echo 'check {name} {variant} BAD'; fi\n")
+            run = (f"echo \"{name} {variant} $(OMP_NUM_THREADS={threads} timeout {options.time_limit} {program_of}.run "
+                   f"|| echo above {options.time_limit} s)\"\n")
+            if threads == 1:
+                runs += run
+            elif is_parallel(folder / name, options.dataset, source, kind, folder / f"{program_of}.run"):
+                one_after_another += run
+        (folder / name / "build.sh").write_text(build)
+        (folder / name / "run.sh").write_text(runs)
     # Round after round, so that what was stopped early has whole ones.
-    script += "".join(programs) * options.rounds
+    (folder / "pinned.sh").write_text(f'taskset -c $((CORE * $(nproc) / {options.jobs})) sh "$1"\n')
+    one_thread = f"ls */run.sh | xargs -P {options.jobs} --process-slot-var=CORE -n 1 sh pinned.sh\n"
+    script = HEAD % {"cc": options.cc} + (one_thread + one_after_another) * options.rounds
     (folder / "measure.sh").write_text(script)
     return refused
 
@@ -139,6 +193,9 @@ def collect(options, lines, refused):
                 seconds.setdefault((words[0], " ".join(words[1:-1])), []).append(float(words[-1]))
             except ValueError:
                 checks[words[0], " ".join(words[1:])] = False
+    for (kernel, variant), all_runs in list(seconds.items()):
+        if f"{variant} threads" in variants(options):
+            seconds.setdefault((kernel, f"{variant} threads"), all_runs)
     rows = []
     for (kernel, variant), all_runs in seconds.items():
         base = seconds.get((kernel, "gcc"))
@@ -151,7 +208,7 @@ def collect(options, lines, refused):
         if ratios:
             means[variant] = math.exp(statistics.fmean(map(math.log, ratios)))
     return {"question": "PolyBench/C 4.2 on a CPU, after `warploom tile --auto --in-place`",
-            **about, "dataset": options.dataset, "rounds": options.rounds, "threads": options.threads,
+            **about, "dataset": options.dataset, "rounds": options.rounds, "threads": options.threads, "jobs": options.jobs,
             "flags": {name: compiler for name, (compiler, _) in variants(options).items()},
             "geometric_mean_times_gcc": means, "refused": refused, "rows": rows}
 

@@ -291,14 +291,23 @@ TEST_F(TileVerb, InPlaceReplacesTheNestsAndNothingElse) {
   EXPECT_EQ(tile("- --in-place --force < whole.c").code, 2);
 }
 
+TEST_F(TileVerb, InPlaceLeavesWhatNoOrderMakesFaster) {
+  const std::string text =
+      "void sums(int n, int A[n]) {\n#pragma scop\n  for (int i = 1; i < n; ++i) { A[i] += A[i-1]; }\n#pragma endscop\n}\n";
+  make("sums.c", text);
+  EXPECT_EQ(tile("sums.c --auto --in-place --force").code, 0);
+  EXPECT_EQ(content_of(directory / "sums.c"), text);
+}
+
 TEST_F(TileVerb, InPlaceKeepsTheEndsOfLines) {
   make(
       "windows.c",
       "void fill(int n, float A[n]) {\r\n#pragma scop\r\n\tfor (int i = 0; i < n; i++)\r\n\t\tA[i] = 1;\r\n#pragma endscop\r\n}\r\n");
   EXPECT_EQ(tile("windows.c --in-place --force").code, 0);
-  EXPECT_EQ(content_of(directory / "windows.c"),
-            "void fill(int n, float A[n]) {\r\n#pragma scop\r\n#pragma omp parallel for simd\r\n"
-            "for (int i = 0; i < n; i++)\r\n  A[i] = 1;\r\n#pragma endscop\r\n}\r\n");
+  EXPECT_EQ(
+      content_of(directory / "windows.c"),
+      "void fill(int n, float A[n]) {\r\n#pragma scop\r\n#pragma omp parallel for simd if(parallel: n > 100000)\r\n"
+      "for (int i = 0; i < n; i++)\r\n  A[i] = 1;\r\n#pragma endscop\r\n}\r\n");
 }
 
 TEST_F(TileVerb, TheGpuIsTheOneThatIsNamed) {

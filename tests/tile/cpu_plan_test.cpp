@@ -92,6 +92,16 @@ TEST(Jam, WritesFullStripsOutAndJoinsTheirSums) {
   EXPECT_THAT(c, HasSubstr("#pragma GCC ivdep\n"));
 }
 
+TEST(Jam, IsWrittenOutInLoopsThatFall) {
+  const Nest nest = nest_of(
+      "void f(int n, double A[n][n]) {\n"
+      "  for (int i = 0; i < n; i++) for (int j = n - 2; j >= 0; j--)\n    A[i][j] += A[i][j + 1];\n}\n");
+  const Schedule schedule = transform(nest, {Jam{{{"i", 2}}}});
+  EXPECT_THAT(to_text(schedule.code()), HasSubstr("A[ii + 1][j] += A[ii + 1][j + 1];"));
+  for (const std::int64_t n : {1, 2, 3, 8, 9})
+    expect_same_memory(nest, nest, schedule.code(), {{"n", n}}, "j falls");
+}
+
 TEST(Jam, KeepsSumsApartWhereATermMayBeTheSumOrIsWider) {
   const std::string head =
       "  for (int i = 0; i < n; i++) for (int k = 0; k < n; k++) for (int j = 0; j < n; j++)\n";
@@ -157,6 +167,40 @@ TEST(TimeTile, RandomStencilsKeepTheirResults) {
     if (HasFatalFailure()) return;
   }
   EXPECT_GT(taken, 2);
+}
+
+TEST(Threads, GetTheOutermostTilesAndEnoughWork) {
+  // Rows wait for rows below: only columns are apart.
+  const Nest nest = nest_of(
+      "void f(int n, int m, double A[n][n], double B[n][m]) {\n"
+      "  for (int i = 0; i < n; i++) for (int k = i + 1; k < n; k++) for (int j = 0; j < m; j++)\n"
+      "    B[i][j] += A[k][i] * B[k][j];\n}\n");
+  const CpuPlan plan = plan_for_cpu(nest);
+  const Node code = transform(plan.nest, plan.steps).code();
+  const std::string c = emit_c(plan.nest, code);
+  EXPECT_THAT(c, HasSubstr("  #pragma omp parallel for schedule(dynamic)"));
+  EXPECT_LT(c.find("for (int jj = 0"), c.find("for (int ii = 0"));
+  expect_same_memory(nest, plan.nest, code, {{"n", 13}, {"m", 7}}, "tiles for threads");
+}
+
+TEST(Threads, ShareALoopOnlyWhereItHasEnoughToDo) {
+  const auto text_of = [](const std::string& function) {
+    const Nest nest = nest_of(function);
+    return emit_c(nest, Schedule::of_source(nest).code());
+  };
+  EXPECT_THAT(text_of("void f(int n, int m, double A[n][m]) {\n"
+                      "  for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) A[i][j] = 1;\n}\n"),
+              HasSubstr("#pragma omp parallel for if(parallel: (long)n * m > 100000)\n"));
+  // Triangles count half, loops around not at all, numbers at once.
+  EXPECT_THAT(text_of("void f(int n, double A[n][n]) {\n"
+                      "  for (int i = 0; i < n; i++) for (int j = 0; j < i; j++) A[i][j] = 1;\n}\n"),
+              HasSubstr("if(parallel: (long)n * (n / 2) > 100000)"));
+  EXPECT_THAT(text_of("void f(int n, double A[n][500]) {\n  for (int i = 1; i < n; i++)\n"
+                      "    for (int j = 0; j < 500; j++) A[i][j] += A[i - 1][j];\n}\n"),
+              Not(HasSubstr("omp")));
+  EXPECT_THAT(text_of("void f(double A[2000][500]) {\n  for (int i = 0; i < 2000; i++)\n"
+                      "    for (int j = 0; j < 500; j++) A[i][j] = 1;\n}\n"),
+              HasSubstr("#pragma omp parallel for\n"));
 }
 
 TEST(TransposedCopies, MakeRankUpdatesRunAlongRows) {

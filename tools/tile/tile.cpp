@@ -28,8 +28,9 @@ using Clock = std::chrono::steady_clock;
 struct Work {
   Nest nest;
   tile::Explanation explanation;
-  Nest c_nest;      ///< for a CPU: as `nest`, or with copies of operands before it
-  tile::Node code;  ///< of `c_nest` after the steps
+  Nest c_nest;         ///< for a CPU: as `nest`, or with copies of operands before it
+  tile::Node code;     ///< of `c_nest` after the steps
+  bool stays = false;  ///< --auto found nothing that pays on a CPU
   std::optional<tile::GpuPlan> gpu;
   std::string no_gpu;  ///< why there is none, where that is no error
   std::optional<tile::Verification> verification;
@@ -58,9 +59,13 @@ std::string cuda_of(const Work& work) {
   return tile::emit_cuda(work.nest, work.gpu->program, work.gpu->options);
 }
 
+bool holds_parallel_loop(const tile::Node& node) {
+  return node.parallel || std::ranges::any_of(node.children, holds_parallel_loop);
+}
+
 /// @param until  when --verify has to end
 Work work_on(Nest nest, const TileOptions& options, Clock::time_point until) {
-  Work work{std::move(nest), {}, {}, {}, {}, {}, {}};
+  Work work{std::move(nest), {}, {}, {}, false, {}, {}, {}};
   work.c_nest = work.nest;
   std::vector<tile::Step> steps = options.steps;
   if (options.automatic) {
@@ -77,6 +82,8 @@ Work work_on(Nest nest, const TileOptions& options, Clock::time_point until) {
   const tile::Schedule schedule = tile::transform(work.c_nest, steps, options.reassociate);
   work.code =
       schedule.code(options.reassociate ? tile::Reassociate::everything : tile::Reassociate::integers);
+  work.stays = options.automatic && steps.empty() && !holds_parallel_loop(work.code) &&
+               work.c_nest.statements().size() == work.nest.statements().size();
   if (options.emits_cuda()) {
     work.gpu = plan_for_gpu(work.nest, schedule, options);
   } else if (options.explains()) {
@@ -264,10 +271,19 @@ std::string c_of(const std::vector<Work>& all) {
   return tile::emit_c(parts);
 }
 
-/// The source with its nests replaced.
+/// The source with its nests replaced; those for which there is nothing better stay as their author wrote
+/// them.
 std::string replaced(const std::vector<Work>& all, const Nests& nests) {
   std::vector<tile::CPart> parts;
-  for (const Work& work : all) parts.push_back({work.c_nest, work.code});
+  for (const Work& work : all) {
+    if (!work.stays) {
+      parts.push_back({work.c_nest, work.code});
+      continue;
+    }
+    log(LogLevel::info,
+        fmt::format("{}:{}: {} stays as it is: no order of its loops is known to be faster",
+                    work.nest.region().file, work.nest.region().at.line, work.nest.region().function));
+  }
   return std::string(nests.mark) + tile::replace_in_source(nests.source, parts);
 }
 

@@ -106,7 +106,7 @@ struct Node {
   /// another through them, and they hold nothing when it begins.
   std::vector<std::string> locals = {};
 
-  Expression condition = {};  ///< branch
+  Expression condition = {};  ///< branch; parallel loop of C that is written: when it is shared among threads
 
   int statement = -1;   ///< assignment: its number in the region, in the order of the text
   std::string op = {};  ///< assignment: "=" "+=" "-=" "*=" "/="

@@ -19,7 +19,10 @@ bool needs_declaration(const Node& code, const std::string& variable);
 
 /// What the text calls results: "(*s)".
 using Renamed = std::map<std::string, Expression>;
+/// Which loops are for threads, where they have enough to do (Node::condition), and which for vectors.
+Node with_directives(const Region& region, Node code);
 /// Loops with the directives that they need.
+/// @param code  with_directives()
 /// @param index  the type that they count with
 /// @param wrapping  gets the reductions that reductions_text() has to declare before
 std::string loops_text(const Region& region, Node code, int indentation, const std::string& index,

@@ -7,6 +7,7 @@
 
 #include "tile/c/mentions.hpp"
 #include "tile/order/c_text.hpp"
+#include "tile/order/thread_work.hpp"
 #include "warploom/tile/index_range.hpp"
 #include "warploom/tile/transform.hpp"
 
@@ -45,20 +46,28 @@ void collect_calls(const Node& node, std::set<std::string>& calls) {
 
 bool is_on_heap(const Variable& variable) { return variable.at.line == 0 && !variable.extents.empty(); }
 
-/// Outermost parallel loops are shared among threads.
-void mark_outermost(Node& node) {
+void share_nothing(Node& node) {
+  node.parallel = false;
+  node.reductions.clear();
+  for (Node& child : node.children) share_nothing(child);
+}
+
+bool shares_a_loop(const Node& node) {
+  return node.parallel || std::ranges::any_of(node.children, shares_a_loop);
+}
+
+/// Outermost parallel loops are shared among threads, where they have enough to do.
+/// @param within  whether there is a loop around
+void mark_outermost(Node& node, bool within) {
   if (node.kind == Node::Kind::loop && node.parallel) {
-    const auto clear = [](auto&& self, Node& below) -> void {
-      for (Node& child : below.children) {
-        child.parallel = false;
-        child.reductions.clear();
-        self(self, child);
-      }
-    };
-    clear(clear, node);
+    for (Node& child : node.children) share_nothing(child);
+    bound_shared_work(node);
     return;
   }
-  for (Node& child : node.children) mark_outermost(child);
+  // What strips leave over is as short as the strips.
+  if (within && node.kind == Node::Kind::branch && !std::ranges::all_of(node.children, shares_a_loop))
+    return share_nothing(node);
+  for (Node& child : node.children) mark_outermost(child, within || node.kind == Node::Kind::loop);
 }
 
 /// Innermost loops that carry nothing are for vectors: compilers need not find that out, unless each
@@ -85,13 +94,18 @@ void dereference_results(Node& node, const Renamed& by) {
   for (Node& child : node.children) dereference_results(child, by);
 }
 
+constexpr std::int64_t kLeastTile = 32;
 constexpr std::string_view kWrapping =
     "wrapping";  // sums and products of integers: how "wrapping_sum" begins
 
 std::string before_loop(const Node& loop) {
   if (!loop.parallel) return loop.vector ? "#pragma GCC ivdep\n" : "";
   std::string text = loop.vector ? "#pragma omp parallel for simd" : "#pragma omp parallel for";
+  // Tiles are many statements each, and may be cut.
+  if (loop.step >= kLeastTile) text += " schedule(dynamic)";
   for (const auto& [op, variable] : loop.reductions) text += fmt::format(" reduction({}: {})", op, variable);
+  if (loop.condition.kind == Expression::Kind::binary)
+    text += fmt::format(" if(parallel: {})", to_text(loop.condition));
   return text + "\n";
 }
 
@@ -164,10 +178,14 @@ bool needs_declaration(const Node& code, const std::string& variable) {
          });
 }
 
+Node with_directives(const Region& region, Node code) {
+  mark_vectors(code, region, false);
+  mark_outermost(code, false);
+  return code;
+}
+
 std::string loops_text(const Region& region, Node code, int indentation, const std::string& index,
                        const Renamed& results, std::set<std::string>& wrapping) {
-  mark_vectors(code, region, false);
-  mark_outermost(code);
   write_reductions(code, region, results, wrapping);
   dereference_results(code, results);
   return to_text(code, indentation, before_loop, index, &region);
@@ -221,7 +239,8 @@ std::string function_text(const CPart& part, const std::string& index, std::set<
   for (const Variable& variable : region.variables)
     if (variable.is_result && &variable != returned)
       results[variable.name] = Expression::name("(*" + variable.name + ")");
-  return text + loops_text(region, part.code, 1, index, results, wrapping) + end + "}\n";
+  return text + loops_text(region, with_directives(region, part.code), 1, index, results, wrapping) + end +
+         "}\n";
 }
 
 }  // namespace

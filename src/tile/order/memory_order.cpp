@@ -16,7 +16,8 @@ constexpr double kLineElements = 16;  // 64 bytes of floats
 constexpr double kIterations = 1024;  // of a loop whose length is not known
 constexpr std::int64_t kStrip = 64;   // loops outside of the innermost: tiles of two operands stay in L2
 constexpr std::int64_t kInnermostStrip = 512;
-constexpr std::int64_t kJam = 4;     // 4 x 4 sums of a vector each
+constexpr std::int64_t kThreadStrip = 128;  // of an innermost loop whose strips are shared among threads
+constexpr std::int64_t kJam = 4;            // 4 x 4 sums of a vector each
 constexpr std::int64_t kChains = 8;  // of sums that wait for themselves: two additions of four cycles at once
 
 /// The innermost contiguous run in one loop costs iterations / line lines, an invariant reference one.
@@ -179,7 +180,39 @@ class Choice {
     return take(step);
   }
 
+  /// Whether iterations that depend on each other have the same value of the loop, so that it may be shared
+  /// among threads outside of all others.
+  bool separates(const std::vector<int>& statements, std::size_t loop) const {
+    const Polyhedra& polyhedra = nest_.polyhedra();
+    return with_isl(polyhedra, [&] {
+      return std::ranges::all_of(polyhedra.dependences, [&](const DependenceRelation& relation) {
+        const Dependence& d = relation.summary;
+        if (std::ranges::find(statements, d.source) == statements.end() ||
+            std::ranges::find(statements, d.sink) == statements.end())
+          return true;
+        const isl::map same = isl::manage(isl_map_equate(
+            relation.pairs.copy(), isl_dim_in, static_cast<int>(loop), isl_dim_out, static_cast<int>(loop)));
+        return relation.pairs.is_subset(same);
+      });
+    });
+  }
+
+  /// Tiles whose outermost loop threads can share, where the order that memory likes has another there: it is
+  /// entered once then.
+  bool tile_for_threads(const Band& chain, const std::vector<std::size_t>& order) {
+    if (separates(chain.statements, order.front())) return false;
+    const auto shared =
+        std::ranges::find_if(order, [&](std::size_t l) { return separates(chain.statements, l); });
+    if (shared == order.end()) return false;
+    Tile step{{}, chain.statements};
+    step.sizes.emplace_back(chain.loops[*shared], *shared == order.back() ? kThreadStrip : kStrip);
+    for (const std::size_t l : order)
+      if (l != *shared) step.sizes.emplace_back(chain.loops[l], l == order.back() ? kInnermostStrip : kStrip);
+    return take(step);
+  }
+
   bool tile(const Band& chain, const std::vector<std::size_t>& order) {
+    if (tile_for_threads(chain, order)) return true;
     for (std::size_t first = 0; order.size() - first >= 3; ++first) {
       Tile step{{}, chain.statements};
       for (std::size_t k = first; k < order.size(); ++k)

@@ -86,7 +86,7 @@ std::string replacement(const CPart& part) {
     text += declaration(variable);
     end += release(variable);
   }
-  Node code = part.code;
+  Node code = with_directives(region, part.code);
   adapt(region, code);
   std::set<std::string> wrapping;
   const std::string index = counts_with_long(region) ? "long" : "int";

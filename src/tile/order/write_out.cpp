@@ -159,14 +159,16 @@ std::vector<Expression> with(const Expression& one, std::vector<Expression> othe
 
 /// What a loop around strips becomes; nothing where it stays.
 std::optional<std::vector<Node>> written(const Node& loop, const Nest& nest) {
-  if (loop.kind != Node::Kind::loop || loop.strip > 0 || loop.comparison != "<" || loop.step != 1)
-    return std::nullopt;
+  const bool rises = loop.comparison == "<" && loop.step == 1,
+             falls = loop.comparison == ">" && loop.step == -1;
+  if (loop.kind != Node::Kind::loop || loop.strip > 0 || !(rises || falls)) return std::nullopt;
   const auto is_strip = [](const Node& child) { return child.kind == Node::Kind::loop && child.strip > 0; };
   Conditions full;
   if (std::ranges::none_of(loop.children, is_strip) ||
       !std::ranges::all_of(loop.children,
                            [&](const Node& child) { return collect(child, loop.iterator, {}, full); }))
     return std::nullopt;
+  if (falls && !(full.from.empty() && full.to.empty())) return std::nullopt;  // would be cut
   Node fast = loop;
   fast.children.clear();
   for (const Node& child : loop.children) write_out(child, {}, fast.children);
