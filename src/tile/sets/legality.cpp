@@ -153,6 +153,23 @@ bool same_times(const StatementTime& a, const StatementTime& b) {
   });
 }
 
+/// Whether two statements' iterations follow each other as in the source: the same loops, and positions in
+/// the same order, whatever their numbers (distribution gives all statements new ones).
+bool same_order(const StatementTime& a, const StatementTime& b, const StatementTime& source_a,
+                const StatementTime& source_b) {
+  const auto same_loops = [](const StatementTime& one, const StatementTime& other) {
+    return std::ranges::equal(one, other, [](const TimeDimension& x, const TimeDimension& y) {
+      return x.kind == y.kind && !x.aff == !y.aff &&
+             (!x.aff || isl_aff_plain_is_equal(x.aff->get(), y.aff->get()) == isl_bool_true);
+    });
+  };
+  if (!same_loops(a, source_a) || !same_loops(b, source_b)) return false;
+  for (std::size_t d = 0; d < std::min(a.size(), b.size()); ++d)
+    if (!a[d].aff && !b[d].aff && (a[d].value <=> b[d].value) != (source_a[d].value <=> source_b[d].value))
+      return false;
+  return true;
+}
+
 /// Iterations that have a variable of their own each share one in memory, or one a thread: none may write it
 /// between a write and a read of the value in another.
 class Overwriting {
@@ -276,6 +293,9 @@ Verdict Schedule::verdict(bool reorder_reductions) const {
       Dependence dependence = relation.summary;
       if (dependence.reduction && reorder_reductions) continue;
       if (!moves[dependence.source] && !moves[dependence.sink]) continue;  // as in the source
+      if (same_order(impl_->times[dependence.source], impl_->times[dependence.sink],
+                     source.impl_->times[dependence.source], source.impl_->times[dependence.sink]))
+        continue;
       if (keeps(relation.pairs, impl_->times[dependence.source], impl_->times[dependence.sink])) continue;
       const std::size_t length = time_length(*impl_);
       const isl::map turned =
