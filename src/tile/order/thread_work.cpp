@@ -63,7 +63,7 @@ class Counter {
     counted_.push_back(&loop);
     std::optional<Work> work = heaviest(loop.children);
     counted_.pop_back();
-    if (!work || runs_through_counted_strip(loop)) return work;
+    if (!work) return work;
     const bool rises = loop.step > 0;
     const std::int64_t closed = loop.comparison == "<=" || loop.comparison == ">=" ? 1 : 0;
     const std::vector<Expression> ends = operands_of(rises ? loop.limit : loop.first, "min"),
@@ -74,6 +74,7 @@ class Counter {
         if (const Expression apart = difference(end, begin); apart.kind == Expression::Kind::integer)
           least = std::min(least.value_or(apart.value), apart.value);
     if (least) {
+      if (runs_through_counted_strip(loop)) return work;
       work->number *= std::clamp<std::int64_t>(*least + closed, 1, 1 << 20);
       work->number = std::min<std::int64_t>(work->number, 1 << 30);
       return work;
@@ -106,8 +107,8 @@ class Counter {
 
   static bool is_halved_sum(const Expression& e) {
     if (e.kind == Expression::Kind::binary && e.text == "/") return is_plain(e.operands[0]);
-    if (e.kind == Expression::Kind::binary || e.kind == Expression::Kind::unary)
-      return std::ranges::all_of(e.operands, is_halved_sum);
+    const bool sums = e.kind == Expression::Kind::binary && (e.text == "+" || e.text == "-" || e.text == "*");
+    if (sums || e.kind == Expression::Kind::unary) return std::ranges::all_of(e.operands, is_halved_sum);
     return is_plain(e);
   }
 
