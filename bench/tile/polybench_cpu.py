@@ -10,7 +10,7 @@ with its Polly; with --other also what another program wrote: KERNEL.c in its fo
 macros. Programs run in turns, --rounds times; the median of PolyBench's own timer counts. First
 all of them dump their arrays at the dataset SMALL and agree with the original to the two decimals that are printed.
 With --threads all are also measured with -fopenmp, or Polly's -polly-parallel, on so many threads, one after the other.
-One thread is measured --jobs kernels at a time, each on a core of its own. What has no parallel loop is measured on
+One thread is measured --jobs programs at a time, each on a core of its own. What has no parallel loop is measured on
 one thread alone, and has this figure for threads as well.
 
 --prepare only fills DIR with sources, what --polly makes of them (compiled here, for --march) and measure.sh, for a
@@ -143,7 +143,7 @@ def prepare(options, folder):
         name = source.stem
         missing = written[source, options.dataset].result() | written[source, "SMALL"].result()
         refused |= {f"{name} {kind}": said for kind, said in missing.items()}
-        build, runs = "", ""
+        build = ""
         for variant, (compiler, kind) in variants(options).items():
             if kind in missing:
                 continue
@@ -167,14 +167,13 @@ def prepare(options, folder):
             run = (f"echo \"{name} {variant} $(OMP_NUM_THREADS={threads} timeout {options.time_limit} {program_of}.run "
                    f"|| echo above {options.time_limit} s)\"\n")
             if threads == 1:
-                runs += run
+                (folder / f"{program_of}.one").write_text(run)
             elif is_parallel(folder / name, options.dataset, source, kind, folder / f"{program_of}.run"):
                 one_after_another += run
         (folder / name / "build.sh").write_text(build)
-        (folder / name / "run.sh").write_text(runs)
     # Round after round, so that what was stopped early has whole ones.
     (folder / "pinned.sh").write_text(f'taskset -c $((CORE * $(nproc) / {options.jobs})) sh "$1"\n')
-    one_thread = f"ls */run.sh | xargs -P {options.jobs} --process-slot-var=CORE -n 1 sh pinned.sh\n"
+    one_thread = f"ls */*.one | xargs -P {options.jobs} --process-slot-var=CORE -n 1 sh pinned.sh\n"
     script = HEAD % {"cc": options.cc} + (one_thread + one_after_another) * options.rounds
     (folder / "measure.sh").write_text(script)
     return refused
@@ -190,7 +189,8 @@ def collect(options, lines, refused):
             checks[words[1], " ".join(w for w in words[2:] if w not in ("good", "BAD")).split(" does")[0]] = "BAD" not in words
         elif len(words) >= 3:
             try:
-                seconds.setdefault((words[0], " ".join(words[1:-1])), []).append(float(words[-1]))
+                took = float(words[-1])
+                seconds.setdefault((words[0], " ".join(words[1:-1])), []).append(took)
             except ValueError:
                 checks[words[0], " ".join(words[1:])] = False
     for (kernel, variant), all_runs in list(seconds.items()):

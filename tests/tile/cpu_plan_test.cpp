@@ -194,7 +194,7 @@ TEST(Threads, ShareALoopOnlyWhereItHasEnoughToDo) {
   // Triangles count half, loops around not at all, numbers at once.
   EXPECT_THAT(text_of("void f(int n, double A[n][n]) {\n"
                       "  for (int i = 0; i < n; i++) for (int j = 0; j < i; j++) A[i][j] = 1;\n}\n"),
-              HasSubstr("if(parallel: (long)n * (n / 2) > 100000)"));
+              HasSubstr("if(parallel: (long)(n - 1) * ((n + 1) / 2) > 100000)"));
   EXPECT_THAT(text_of("void f(int n, double A[n][500]) {\n  for (int i = 1; i < n; i++)\n"
                       "    for (int j = 0; j < 500; j++) A[i][j] += A[i - 1][j];\n}\n"),
               Not(HasSubstr("omp")));

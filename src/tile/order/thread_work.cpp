@@ -83,7 +83,7 @@ class Counter {
     const Expression extent = at_middle(plus(difference(ends[0], begins[0]), closed));
     if (extent.kind == Expression::Kind::integer) return work;
     if (!is_halved_sum(extent)) return std::nullopt;
-    work->factors.push_back(extent);
+    work->factors.insert(work->factors.begin(), extent);
     return work;
   }
 
