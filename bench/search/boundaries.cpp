@@ -10,9 +10,11 @@
 // which the foot's total force exceeds a twentieth of its 95th percentile (20 N at least) to the next such
 // sample, if that takes .6 to 2 s; its first minute. Inertial (C. Voisard et al., Image Processing On Line
 // 13, 2023: 110 trials of 19 healthy subjects, three sensors at 100 Hz, 18 channels, steps corrected by
-// hand): from the end of a left foot's swing to the next, as noted there; queries are strides without the
-// turn. Usage: boundaries PLANTAR INERTIAL QUERIES [file.json [METHODS]]; PLANTAR: folder with Ga*.txt.gz and
-// others; INERTIAL: folder with N-N.json and N-N_{lb,lf,rf}.txt; "-" for none; METHODS: auto,in-place,free.
+// hand; notes count packets, and what sensors lost, a twentieth in the median, is filled in between its
+// neighbours): from the end of a left foot's swing to the next, as noted there; queries are strides without
+// the turn. Usage: boundaries PLANTAR INERTIAL QUERIES [file.json [METHODS]]; PLANTAR: folder with Ga*.txt.gz
+// and others; INERTIAL: folder with N-N.json and N-N_{lb,lf,rf}.txt; "-" for none; METHODS:
+// auto,in-place,free.
 
 #include "warploom/search/boundaries.hpp"
 
@@ -23,6 +25,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -102,7 +105,6 @@ std::vector<Walk> inertial(const std::string& folder) {
     for (std::size_t at; (at = text.find("NaN")) != std::string::npos;) text.replace(at, 3, "null");
     const auto notes = nlohmann::json::parse(text);
     Walk walk{path.stem().string(), std::to_string(notes.at("Subject").get<int>()), {}, {}};
-    // Rows that all three sensors have, by their counter.
     std::vector<std::map<int, std::vector<float>>> sensors;
     for (const char* sensor : {"_lb", "_lf", "_rf"}) {
       std::istringstream rows_text(read_file(path.parent_path() / (walk.name + sensor + ".txt")));
@@ -119,10 +121,20 @@ std::vector<Walk> inertial(const std::string& folder) {
         rows[static_cast<int>(counter)] = values;
       }
     }
-    walk.channels.resize(18);
-    for (const auto& [counter, values] : sensors[0]) {
-      if (!sensors[1].contains(counter) || !sensors[2].contains(counter)) continue;
-      for (std::size_t c = 0; c < 18; ++c) walk.channels[c].push_back(sensors[c / 6].at(counter)[c % 6]);
+    // Notes count packets, of which sensors lost some: each sample lies at its packet's number.
+    std::int64_t count = std::numeric_limits<std::int64_t>::max();
+    for (const auto& rows : sensors) count = std::min(count, std::int64_t{rows.rbegin()->first} + 1);
+    for (std::size_t c = 0; c < 18; ++c) {
+      const auto& rows = sensors[c / 6];
+      std::vector<float>& channel = walk.channels.emplace_back();
+      for (int t = 0; t < count; ++t) {
+        const auto after = rows.lower_bound(t), before = after == rows.begin() ? after : std::prev(after);
+        const float x = after->second[c % 6], y = before->second[c % 6];
+        const bool between = after->first > t && after != before;
+        channel.push_back(between ? y + (x - y) * static_cast<float>(t - before->first) /
+                                            static_cast<float>(after->first - before->first)
+                                  : x);
+      }
     }
     const auto& steps = notes.at("LeftFootEvents");
     const auto turn = notes.at("UTurnBoundaries").get<std::vector<std::int64_t>>();

@@ -46,13 +46,14 @@ class Fit {
         count_(parts_[0].query.size()),
         places_(count_) {}
 
-  /// The mean squared difference; infinity where a window leaves the recording, is too short or misses
-  /// samples.
-  double cost(std::int64_t at_begin, std::int64_t at_end) {
+  /// The mean squared difference; infinity where it is more than `most`, or a window leaves the recording, is
+  /// too short or misses samples.
+  double cost(std::int64_t at_begin, std::int64_t at_end, double most) {
+    const double most_of_all = most * static_cast<double>(parts_.size() * count_);
     double sum = 0;
     for (const Part& part : parts_) {
       sum += cost(part, part.first + at_begin, part.last + at_end);
-      if (!std::isfinite(sum)) return std::numeric_limits<double>::infinity();
+      if (!(sum <= most_of_all)) return std::numeric_limits<double>::infinity();
     }
     return sum / static_cast<double>(parts_.size() * count_);
   }
@@ -173,12 +174,18 @@ Boundaries refine_boundaries(const Signal& signal, const Query& query, const Mat
   const auto look = [&](Fit& fit, std::int64_t at_begin, std::int64_t at_end) {
     if (std::max(std::abs(at_begin), std::abs(at_end)) > reach) return;
     const auto move = [&](std::int64_t by) { return std::pow(static_cast<double>(by) / length, 2); };
-    const double judged = std::log(std::max(fit.cost(at_begin, at_end), kNothing)) +
-                          kReluctance * (move(at_begin) + move(at_end));
+    const double moved = kReluctance * (move(at_begin) + move(at_end));
+    constexpr double kRounding = 1e-9;
+    // Beyond this it is not judged better than the best.
+    const double most = best.judged < std::numeric_limits<double>::max()
+                            ? std::exp(best.judged - moved) + kRounding
+                            : std::numeric_limits<double>::max();
+    const double judged = std::log(std::max(fit.cost(at_begin, at_end, most), kNothing)) + moved;
     if (judged < best.judged) best = {at_begin, at_end, judged};
   };
   std::int64_t step = std::max<std::int64_t>(1, (reach + kGridSteps - 1) / kGridSteps);
   Fit coarse(parts, normalization);
+  look(coarse, 0, 0);  // is near the best, so that most others are soon seen to be worse
   for (std::int64_t a = -reach / step * step; a <= reach; a += step)
     for (std::int64_t b = -reach / step * step; b <= reach; b += step) look(coarse, a, b);
   Fit fine(parts_of(signal, query, match, normalization, std::min(query.length(), kSamplesOfChannel)),
