@@ -148,10 +148,12 @@ void BM_Passes(benchmark::State& state) {
   const LnccArguments lncc{
       grid,        2,         window_planes(grid), 1e-3F, warped.get(), counts.get(), statistics.get(),
       parts.get(), {1, 1, 1}, force.get()};
+  LnccArguments windows_of_force = lncc;
+  windows_of_force.planes = force_planes(grid);
   const auto smoothing = [&](const DeformOptions& options, bool field) {
     SmoothArguments a{};
     const std::vector<float> taps = gaussian(field ? 0.5 : options.smooth_update);
-    a.grid = grid, a.radius = static_cast<int>(taps.size() / 2), a.planes = smoothing_planes(grid);
+    a.grid = grid, a.radius = static_cast<int>(taps.size() / 2), a.planes = smoothing_planes(grid, a.radius);
     for (auto& axis : a.taps) std::copy(taps.begin(), taps.end(), axis);
     a.a = field ? h.get() : force.get(), a.b = field ? statistics.get() : nullptr;
     a.longest = longest.get(), a.step = 0.5F, a.shortest = 0.02F;
@@ -177,7 +179,7 @@ void BM_Passes(benchmark::State& state) {
       case kStatistics:
         return launch_lncc(lncc, stream.get());
       case kForce:
-        return launch_lncc_force(lncc, stream.get());
+        return launch_lncc_force(windows_of_force, stream.get());
       case kSmoothUpdate:
         return launch_smooth(update, stream.get());
       case kLongest:

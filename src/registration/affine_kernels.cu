@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(kVoxelThreads) draw_image(const DrawArguments 
   a.counts[at] = own && inside(p, a.image.grid) && !masked_out(p, a.image) ? 1 : 0;
 }
 
-/// Launch: lncc_launch().
+/// Launch: lncc_launch(), WindowPass::statistics.
 template <int kRadius>
 __global__ void __launch_bounds__(kTileThreads, 1) lncc_moments(const MomentArguments a) {
   __shared__ double scratch[kTileThreads / 32];
@@ -82,8 +82,8 @@ cudaError_t launch_draw(const DrawArguments& a, cudaStream_t stream) {
   return launch(draw_image, voxel_launch(a.grid.voxels()), stream, a);
 }
 cudaError_t launch_moments(const MomentArguments& a, cudaStream_t stream) {
-  return launch(a.lncc.radius == 2 ? lncc_moments<2> : lncc_moments<kAnyRadius>, lncc_launch(a.lncc), stream,
-                a);
+  return launch(a.lncc.radius == 2 ? lncc_moments<2> : lncc_moments<kAnyRadius>,
+                lncc_launch(a.lncc, WindowPass::statistics), stream, a);
 }
 cudaError_t launch_moment_sums(const MomentSums& a, cudaStream_t stream) {
   return launch(add_up_moments, moment_sums_launch(), stream, a);

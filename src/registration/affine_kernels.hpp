@@ -37,7 +37,7 @@ struct MomentSums {
 };
 
 /// Planes of a block: few, since these grids are small, and each block reads 2 radius more.
-inline int affine_planes(const DeviceGrid& grid) { return planes_of_block(grid, 1, 2, 64, 528); }
+inline int affine_planes(const DeviceGrid& grid) { return planes_of_block(grid, 1, 2, 2, 3); }
 inline LaunchShape moment_sums_launch() { return {{1 + kMoments, 1, 1}, kVoxelThreads, 0}; }
 
 cudaError_t launch_draw(const DrawArguments& arguments, cudaStream_t stream);

@@ -199,7 +199,9 @@ class Greedy {
         lncc.force = force_;
         queue_.lncc_statistics(lncc);
         add_up(lncc_launch(lncc), slot);
-        queue_.lncc_force(lncc);
+        LnccArguments force = lncc;
+        force.planes = force_planes(grid_);
+        queue_.lncc_force(force);
       }
       smooth_update.a = force_;
       queue_.smooth(smooth_update);
@@ -224,10 +226,10 @@ class Greedy {
   SmoothArguments smoothing(double sigma) const {
     SmoothArguments a{};
     a.grid = grid_;
-    a.planes = smoothing_planes(grid_);
     a.step = static_cast<float>(options_.step), a.shortest = kShortest;
     const std::vector<float> taps = gaussian(sigma);
     a.radius = static_cast<int>(taps.size() / 2);
+    a.planes = smoothing_planes(grid_, a.radius);
     const int extents[3] = {grid_.nx, grid_.ny, grid_.nz};
     for (std::size_t axis = 0; axis < 3; ++axis)
       if (extents[axis] > 1)

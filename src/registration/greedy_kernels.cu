@@ -29,7 +29,8 @@ __device__ float window_size(int at, int radius, int count) {
 
 /// measure_lncc.cpp has the formulas.
 struct StatisticsPass {
-  static constexpr int kValues = 2, kSums = 5, kFiles = 1, kEach = 5;
+  static constexpr int kValues = 2, kSums = 5, kFiles = 2;
+  static constexpr bool kImages = false;
   const LnccArguments& a;
   int radius;
   float total = 0;
@@ -41,19 +42,20 @@ struct StatisticsPass {
     const std::int64_t at = e.at(x, y, z);
     values[0] = a.warped[at], values[1] = a.warped[at + e.voxels()];
   }
-  __device__ void read(const RowReader& reader, int, std::int64_t row, bool there, int x,
-                       float4 (&sums)[5]) const {
-    const float* from = a.warped + (there ? row : 0);
+  __device__ const float* files() const { return a.warped; }
+  __device__ static void sum_rows(const float* from, float* to) {
     float i[8], j[8], product[8];
-    reader.read(from, there, x - 2, i);
-    reader.read(from + a.grid.voxels(), there, x - 2, j);
-    const auto of_products = [&](const float(&v)[8], const float(&w)[8]) {
+    load_row(from, i), load_row(from + kStagedPlane, j);
+    const auto put = [&](int s, const float(&v)[8]) {
+      *reinterpret_cast<float4*>(to + s * kSummedPlane) = sums_of_five(v);
+    };
+    const auto put_products = [&](int s, const float(&v)[8], const float(&w)[8]) {
 #pragma unroll
       for (int k = 0; k < 8; ++k) product[k] = v[k] * w[k];
-      return sums_of_five(product);
+      put(s, product);
     };
-    sums[0] = sums_of_five(i), sums[1] = sums_of_five(j);
-    sums[2] = of_products(i, i), sums[3] = of_products(j, j), sums[4] = of_products(i, j);
+    put(0, i), put(1, j);
+    put_products(2, i, i), put_products(3, j, j), put_products(4, i, j);
   }
   __device__ static void add(const float (&v)[2], int, float (&sums)[5]) {
     sums[0] += v[0], sums[1] += v[1], sums[2] += v[0] * v[0], sums[3] += v[1] * v[1], sums[4] += v[0] * v[1];
@@ -81,24 +83,37 @@ struct StatisticsPass {
 };
 
 struct ForcePass : StatisticSums {
+  static constexpr bool kImages = true;
+  __device__ const float* images() const { return a.warped; }
+
+  /// Of windows of any radius.
   __device__ void use(int x, int y, int z, const float (&s)[5]) const {
     const float *fixed = a.warped, *moving = fixed + a.grid.voxels();
-    const DeviceGrid& e = a.grid;
-    const std::int64_t at = e.at(x, y, z);
+    const std::int64_t at = a.grid.at(x, y, z);
     const float i = fixed[at], j = moving[at];
-    const float d_fixed = 2 * (j * s[0] - i * s[2] - s[4]), d_moving = 2 * (i * s[0] - j * s[1] - s[3]);
-    if (x > 0 && y > 0 && z > 0 && x + 1 < e.nx && y + 1 < e.ny && z + 1 < e.nz) {
-      const float *f = fixed + at, *m = moving + at;
-      float* to = a.force + at;
-      const std::int64_t plane = e.plane();
-      const auto along = [&](std::int64_t step, float half) {
-        return half * (d_moving * (m[step] - m[-step]) - d_fixed * (f[step] - f[-step]));
-      };
-      to[0] = along(1, a.weight[0] / 2), to[e.voxels()] = along(e.nx, a.weight[1] / 2);
-      to[2 * e.voxels()] = along(plane, a.weight[2] / 2);
-      return;
-    }
-    put_force(e, fixed, moving, a.weight, x, y, z, d_fixed, d_moving, a.force);
+    put_force(a.grid, fixed, moving, a.weight, x, y, z, 2 * (j * s[0] - i * s[2] - s[4]),
+              2 * (i * s[0] - j * s[1] - s[3]), a.force);
+  }
+  /// Central differences, one-sided at the border, as put_force().
+  __device__ void use(int x, int y, int z, const float (&s)[5], const float* fixed, const float* above,
+                      const float (&below)[2]) const {
+    const DeviceGrid& e = a.grid;
+    const float *f = fixed, *m = fixed + kStagedPlane;
+    const float d_fixed = 2 * (m[0] * s[0] - f[0] * s[2] - s[4]),
+                d_moving = 2 * (f[0] * s[0] - m[0] * s[1] - s[3]);
+    const auto along = [&](float weight, bool up, bool down, float f_next, float f_before, float m_next,
+                           float m_before) {
+      return (up && down ? weight / 2 : weight) *
+             (d_moving * ((up ? m_next : m[0]) - (down ? m_before : m[0])) -
+              d_fixed * ((up ? f_next : f[0]) - (down ? f_before : f[0])));
+    };
+    float* const to = a.force + e.at(x, y, z);
+    const std::int64_t voxels = e.voxels();
+    to[0] = along(a.weight[0], x + 1 < e.nx, x > 0, f[1], f[-1], m[1], m[-1]);
+    to[voxels] = along(a.weight[1], y + 1 < e.ny, y > 0, f[kStagedWidth], f[-kStagedWidth], m[kStagedWidth],
+                       m[-kStagedWidth]);
+    to[2 * voxels] =
+        along(a.weight[2], z + 1 < e.nz, z > 0, above[0], below[0], above[kStagedPlane], below[1]);
   }
 };
 
@@ -130,8 +145,9 @@ struct SmoothPass {
 
 }  // namespace
 
-/// Launch: tile_launch().
-__global__ void __launch_bounds__(kTileThreads) warp_images(const WarpArguments a) {
+/// Launch: tile_launch(). With all threads that a multiprocessor can have, though a few registers are
+/// spilled: it waits for sixteen voxels a voxel.
+__global__ void __launch_bounds__(kTileThreads, 8) warp_images(const WarpArguments a) {
   const TileColumn own(a.grid);
   const std::int64_t plane = a.grid.plane(), voxels = a.grid.voxels();
   const auto x = static_cast<float>(own.x), y = static_cast<float>(own.y);
@@ -167,9 +183,9 @@ __global__ void __launch_bounds__(kTileThreads, 3) lncc_statistics(const LnccArg
   if (threadIdx.x == 0) a.parts[(blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x] = sum;
 }
 
-/// Sums of these over windows, the derivative, and the force. Launch: lncc_launch().
+/// Sums of these over windows, the derivative, and the force. Launch: lncc_launch(), WindowPass::force.
 template <int kRadius>
-__global__ void __launch_bounds__(kTileThreads, 3) lncc_force(const LnccArguments a) {
+__global__ void __launch_bounds__(kTileThreads, 2) lncc_force(const LnccArguments a) {
   const ForcePass pass{{a}};
   const int z = static_cast<int>(blockIdx.z) * a.planes;
   for_lncc<kRadius>(pass, a, z, min(z + a.planes, a.grid.nz));
@@ -241,7 +257,8 @@ cudaError_t launch_lncc(const LnccArguments& a, cudaStream_t stream) {
   return launch(a.radius == 2 ? lncc_statistics<2> : lncc_statistics<kAnyRadius>, lncc_launch(a), stream, a);
 }
 cudaError_t launch_lncc_force(const LnccArguments& a, cudaStream_t stream) {
-  return launch(a.radius == 2 ? lncc_force<2> : lncc_force<kAnyRadius>, lncc_launch(a), stream, a);
+  return launch(a.radius == 2 ? lncc_force<2> : lncc_force<kAnyRadius>, lncc_launch(a, WindowPass::force),
+                stream, a);
 }
 cudaError_t launch_ssd_force(const SsdArguments& a, cudaStream_t stream) {
   return launch(ssd_force, reducing_launch(a.grid.voxels()), stream, a);

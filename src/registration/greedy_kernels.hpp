@@ -154,16 +154,32 @@ __host__ __device__ constexpr unsigned pieces(std::int64_t extent, std::int64_t 
   return static_cast<unsigned>((extent + piece - 1) / piece);
 }
 
-/// Planes of a block that keeps sums along z, or sums planes before: enough blocks for every GPU, but not
-/// many more, since each reads, or sums, 2 radius planes besides.
-inline int planes_of_block(const DeviceGrid& grid, int components, int least, int most, int blocks) {
-  const std::int64_t wanted = std::int64_t{pieces(grid.nx, kTileWidth)} * pieces(grid.ny, kTileHeight) *
-                              components * grid.nz / blocks;
-  const int planes = static_cast<int>(wanted < least ? least : wanted > most ? most : wanted);
-  return planes < grid.nz ? planes : grid.nz;
+/// Blocks that a GPU has at a time, by their registers: of an H100 or H200.
+inline constexpr int kProcessors = 132;
+
+/// Planes of a block that keeps sums along z, or sums planes before. Blocks that run together end together,
+/// and each reads, or sums, 2 radius planes besides: of all shares of the planes the one that is done first.
+/// @param resident  blocks of a multiprocessor
+inline int planes_of_block(const DeviceGrid& grid, int components, int radius, int least, int resident) {
+  const std::int64_t columns =
+      std::int64_t{pieces(grid.nx, kTileWidth)} * pieces(grid.ny, kTileHeight) * components;
+  int best = grid.nz;
+  std::int64_t fewest = -1;
+  for (int shares = 1; shares <= grid.nz; ++shares) {
+    const auto planes = static_cast<int>(pieces(grid.nz, shares));
+    if (planes < least && shares > 1) break;
+    const std::int64_t rounds =
+                           pieces(columns * pieces(grid.nz, planes), std::int64_t{resident} * kProcessors),
+                       time = rounds * (planes + 2 * radius);
+    if (fewest < 0 || time < fewest) best = planes, fewest = time;
+  }
+  return best;
 }
-inline int window_planes(const DeviceGrid& grid) { return planes_of_block(grid, 1, 8, 64, 1024); }
-inline int smoothing_planes(const DeviceGrid& grid) { return planes_of_block(grid, 3, 16, 128, 512); }
+inline int window_planes(const DeviceGrid& grid) { return planes_of_block(grid, 1, 2, 4, 3); }
+inline int force_planes(const DeviceGrid& grid) { return planes_of_block(grid, 1, 2, 4, 2); }
+inline int smoothing_planes(const DeviceGrid& grid, int radius) {
+  return planes_of_block(grid, 3, radius, 4, radius > 2 ? 3 : 4);
+}
 
 /// @param sums  over windows, at once
 constexpr LaunchShape window_launch(const DeviceGrid& grid, int radius, int planes, int sums,
@@ -191,11 +207,20 @@ inline LaunchShape reducing_launch(std::int64_t voxels) {
   if (shape.grid[0] > kReducingBlocks) shape.grid[0] = kReducingBlocks;
   return shape;
 }
-/// Of statistics and of what is made from them. Windows of radius 2 have two planes of a tile and of the rows
-/// around it in shared memory, summed along x.
-inline LaunchShape lncc_launch(const LnccArguments& a) {
+/// A tile, what is around it of a plane that is copied to shared memory, and of one that is summed along x.
+inline constexpr int kStagedWidth = kTileWidth + 8, kStagedHeight = kTileHeight + 4,
+                     kStagedPlane = kStagedWidth * kStagedHeight, kSummedPlane = kTileWidth * kStagedHeight,
+                     kStagedImages = 3;
+
+/// What is summed over windows: both images, or their five statistics, or these with the images beside.
+enum class WindowPass { images, statistics, force };
+inline LaunchShape lncc_launch(const LnccArguments& a, WindowPass pass = WindowPass::images) {
   LaunchShape shape = window_launch(a.grid, a.radius, a.planes, 5, 1);
-  if (a.radius == 2) shape.shared = 2 * 5 * (kTileHeight + 4) * kTileWidth * sizeof(float);
+  const int staged = (pass == WindowPass::images ? 2 * 2 : 2 * 5) +
+                     (pass == WindowPass::force ? 2 * kStagedImages : 0);  // planes
+  if (a.radius == 2)
+    shape.shared = static_cast<unsigned>(sizeof(float)) *
+                   static_cast<unsigned>(staged * kStagedPlane + 5 * kSummedPlane);
   return shape;
 }
 inline LaunchShape smooth_launch(const SmoothArguments& a) {

@@ -11,7 +11,8 @@ namespace warploom::registration {
 /// For for_windows() and for_windows_of_five(): the part that a pass has in common with others; use() is its
 /// own.
 struct StatisticSums {
-  static constexpr int kValues = 5, kSums = 5, kFiles = 5, kEach = 1;
+  static constexpr int kValues = 5, kSums = 5, kFiles = 5;
+  static constexpr bool kImages = false;
   const LnccArguments& a;
 
   __device__ void read(int x, int y, int z, float (&values)[5]) const {
@@ -21,11 +22,14 @@ struct StatisticSums {
 #pragma unroll
     for (int s = 0; s < 5; ++s) values[s] = there ? from[s * e.voxels()] : 0.0F;
   }
-  __device__ void read(const RowReader& reader, int file, std::int64_t row, bool there, int x,
-                       float4 (&sums)[1]) const {
-    float v[8];
-    reader.read(a.statistics + (there ? file * a.grid.voxels() + row : 0), there, x - 2, v);
-    sums[0] = sums_of_five(v);
+  __device__ const float* files() const { return a.statistics; }
+  __device__ static void sum_rows(const float* from, float* to) {
+#pragma unroll
+    for (int s = 0; s < 5; ++s) {
+      float v[8];
+      load_row(from + s * kStagedPlane, v);
+      *reinterpret_cast<float4*>(to + s * kSummedPlane) = sums_of_five(v);
+    }
   }
   __device__ static void add(const float (&v)[5], int, float (&sums)[5]) {
 #pragma unroll

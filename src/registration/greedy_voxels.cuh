@@ -102,6 +102,12 @@ struct TileColumn {
 template <class... Parameters, class... Arguments>
 cudaError_t launch(void (*kernel)(Parameters...), const LaunchShape& shape, cudaStream_t stream,
                    const Arguments&... arguments) {
+  // More than 48 KB have to be asked for.
+  if (shape.shared > 48 << 10)
+    if (const cudaError_t refused = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                         static_cast<int>(shape.shared));
+        refused != cudaSuccess)
+      return refused;
   kernel<<<dim3(shape.grid[0], shape.grid[1], shape.grid[2]), shape.threads, shape.shared, stream>>>(
       arguments...);
   return cudaPeekAtLastError();

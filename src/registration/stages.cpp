@@ -14,7 +14,7 @@ Levels::Levels(const Space& fixed_space, const Space& moving_space)
     : fixed{fixed_space, {}, {}}, moving{moving_space, {}, {}} {
   if ((fixed.space.grid.nz == 1) != (moving.space.grid.nz == 1))
     throw BadInput(fmt::format(
-        "the fixed image has {} slices and the moving one {}: an image in two dimensions cannot be registered with one in three",
+        "the fixed image has {} and the moving one {} slices: an image in two dimensions cannot be registered with one in three",
         fixed.space.grid.nz, moving.space.grid.nz));
 }
 

@@ -305,7 +305,8 @@ TEST_F(Register, RefusesWhatNeedsMoreMemoryThanItMay) {
   EXPECT_THAT(done.err,
               testing::AllOf(HasSubstr("needs "), HasSubstr("the limit is 3"), HasSubstr("--max-memory")));
   EXPECT_EQ(files(), before);
-  const ToolRun enough = run("fixed.nii.gz moving.nii.gz --method rigid --json --max-memory 30M");
+  const ToolRun enough = run("fixed.nii.gz moving.nii.gz --method rigid --json --max-memory 30M -v");
+  EXPECT_THAT(enough.err, HasSubstr("of memory at most; the limit is 30.0 MiB"));
   ASSERT_EQ(enough.code, 0) << enough.err;
   EXPECT_EQ(Json::parse(enough.out)["memory_bytes"],
             70 * fixed_.image.grid.voxels() + 10 * moving_.image.grid.voxels());

@@ -133,6 +133,8 @@ class GreedyKernels : public testing::TestWithParam<std::array<std::int64_t, 3>>
 
 INSTANTIATE_TEST_SUITE_P(Sizes, GreedyKernels,
                          testing::Values(std::array<std::int64_t, 3>{16, 16, 16},
+                                         std::array<std::int64_t, 3>{36, 9, 12},
+                                         std::array<std::int64_t, 3>{38, 19, 7},
                                          std::array<std::int64_t, 3>{35, 18, 9},
                                          std::array<std::int64_t, 3>{37, 29, 1}));
 

@@ -53,7 +53,8 @@ class SimulatedQueue final : public GreedyQueue {
 
   void draw(const DrawArguments& a) override { run("draw_image", voxel_launch(a.grid.voxels()), a); }
   void lncc_moments(const MomentArguments& a) override {
-    run(a.lncc.radius == 2 ? "lncc_moments<2>" : "lncc_moments<-1>", lncc_launch(a.lncc), a);
+    run(a.lncc.radius == 2 ? "lncc_moments<2>" : "lncc_moments<-1>",
+        lncc_launch(a.lncc, WindowPass::statistics), a);
   }
   void add_up_moments(const MomentSums& a) override { run("add_up_moments", moment_sums_launch(), a); }
   void warp(const WarpArguments& a) override { run("warp_images", tile_launch(a.grid), a); }
@@ -61,7 +62,7 @@ class SimulatedQueue final : public GreedyQueue {
     run(a.radius == 2 ? "lncc_statistics<2>" : "lncc_statistics<-1>", lncc_launch(a), a);
   }
   void lncc_force(const LnccArguments& a) override {
-    run(a.radius == 2 ? "lncc_force<2>" : "lncc_force<-1>", lncc_launch(a), a);
+    run(a.radius == 2 ? "lncc_force<2>" : "lncc_force<-1>", lncc_launch(a, WindowPass::force), a);
   }
   void ssd_force(const SsdArguments& a) override { run("ssd_force", reducing_launch(a.grid.voxels()), a); }
   void smooth(const SmoothArguments& a) override {
