@@ -15,7 +15,7 @@ one thread alone, and has this figure for threads as well.
 
 --prepare only fills DIR with sources, what --polly makes of them (compiled here, for --march) and measure.sh, for a
 machine that has a compiler and nothing else; there `sh measure.sh >lines.txt`, and here --collect lines.txt instead
-of measuring. What runs longer than --time-limit ends there and has no figure.
+of measuring. What runs, or is compiled, longer than --time-limit ends there and has no figure.
 """
 import argparse
 import concurrent.futures
@@ -159,7 +159,7 @@ def prepare(options, folder):
                     if not (folder / program).exists():
                         subprocess.run(command, shell=True, check=True, cwd=folder)
                 else:
-                    build += f"{command} || echo \"check {name} {variant} BAD does not compile\"\n"
+                    build += f"timeout {options.time_limit} {command} || echo \"check {name} {variant} BAD does not compile\"\n"
             build += f"OMP_NUM_THREADS={threads} timeout {options.time_limit} {program_of}.dump 2>{program_of}.txt\n"
             if variant != "gcc":
                 build += (f"if sh same.sh {name}/gcc.txt {program_of}.txt; then echo 'check {name} {variant} good'; "
