@@ -192,6 +192,7 @@ struct Worker {
   Memory* memory = nullptr;
   const LaunchOptions* options = nullptr;
   const std::byte* parameters = nullptr;  ///< the kernel's parameter bank
+  Address workspace = 0;                  ///< of the grid's barrier, zeros at first
   Findings findings;
   std::unique_ptr<RaceDetector> races;  ///< if wanted
   bool yield_at_access = false;         ///< Schedule::adversarial

@@ -212,6 +212,8 @@ Special special_of(std::string_view name) {
       {"%smid", Special::smid},
       {"%nsmid", Special::nsmid},
       {"%gridid", Special::gridid},
+      {"%envreg1", Special::workspace_high},
+      {"%envreg2", Special::workspace_low},
       {"%lanemask_eq", Special::lanemask_eq},
       {"%lanemask_le", Special::lanemask_le},
       {"%lanemask_lt", Special::lanemask_lt},
@@ -327,6 +329,7 @@ Source Decoder::source(const Operand& operand, unsigned bytes, bool is_real) {
       const Special special = special_of(name);
       if (special == Special::count_ || bytes < 2) unsupported(fmt::format("special register {}", name));
       if (special >= Special::clock) unsupported(fmt::format("{} outside a mov", name));
+      program.grid_workspace |= special == Special::workspace_high || special == Special::workspace_low;
       const auto [slot, fresh] = special_slots.try_emplace({special, bytes});
       if (fresh) {
         slot->second = allocate_register(bytes);

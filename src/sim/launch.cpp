@@ -188,9 +188,26 @@ struct Share {
   std::string printed;
 };
 
+/// What cooperative groups keep of a grid, for one launch of a kernel that asks for it.
+class GridWorkspace {
+ public:
+  GridWorkspace(const Program& program, Memory& memory) : memory_(memory) {
+    if (program.grid_workspace) address = memory.allocate(64, "workspace of the grid", false).begin;
+  }
+  ~GridWorkspace() {
+    if (address != 0) memory_.free(address);
+  }
+  GridWorkspace(const GridWorkspace&) = delete;
+  Address address = 0;
+
+ private:
+  Memory& memory_;
+};
+
 void prepare(Share& share, const Program& program, Memory& memory, const LaunchOptions& options,
-             const std::byte* parameters) {
+             const std::byte* parameters, Address workspace) {
   Worker& w = share.worker;
+  w.workspace = workspace;
   w.program = &program;
   w.memory = &memory;
   w.options = &options;
@@ -382,6 +399,7 @@ Outcome Machine::launch(std::string_view name, const Arguments& arguments, const
   std::unique_ptr<const Program>& program = s.programs[kernel];
   if (!program) program = decode(s.module, *kernel, s.memory);
   const std::vector<std::byte> bank = parameter_bank(s.module, *program, arguments);
+  const GridWorkspace workspace(*program, s.memory);
 
   const std::uint64_t units =
       options.grid.count() / options.cluster.count();  // clusters, blocks where there are none
@@ -405,7 +423,7 @@ Outcome Machine::launch(std::string_view name, const Arguments& arguments, const
     const std::uint64_t chunk =
         std::max<std::uint64_t>(1, std::min<std::uint64_t>(64, units / (8 * threads)));
     std::vector<std::vector<std::pair<std::uint64_t, std::string>>> printed(threads);
-    for (Share& share : shares) prepare(share, *program, s.memory, options, bank.data());
+    for (Share& share : shares) prepare(share, *program, s.memory, options, bank.data(), workspace.address);
     parallel_for(threads, [&](std::int64_t t) {
       Share& share = shares[t];
       try {
@@ -457,7 +475,7 @@ Outcome Machine::launch(std::string_view name, const Arguments& arguments, const
   }
 
   Share share;
-  prepare(share, *program, s.memory, options, bank.data());
+  prepare(share, *program, s.memory, options, bank.data(), workspace.address);
   std::uint64_t at = 0;
   run_blocks(
       share, [&] { return at < units ? at++ : ~std::uint64_t{0}; }, stop, instructions);

@@ -83,6 +83,8 @@ enum class Special : std::uint8_t {
   smid,
   nsmid,
   gridid,
+  workspace_high,  ///< of cooperative groups' barrier of a grid
+  workspace_low,
   gridid_64,
   lanemask_eq,
   lanemask_le,
@@ -169,6 +171,7 @@ struct Program {
   std::vector<Placed> parameters;  ///< of the kernel: in its parameter bank
   std::uint32_t parameter_bytes = 0;
 
+  bool grid_workspace = false;  ///< it asks where a grid's barrier is
   /// Its blocks may see each other's writes before the launch ends.
   bool communicates = false;
   /// Smallest access to shared and global memory [bytes: 1, 2 or 4]; races are looked for by such cells.

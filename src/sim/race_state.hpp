@@ -142,6 +142,7 @@ struct RaceDetector::State {
   const unsigned shared_shift, global_shift;
   const bool clusters;
   bool has_mbarriers = false, has_products = false;
+  bool ordinary_global_writes = false;  ///< there was one: proxy fences matter
   Regime shared_regime = Regime::simple, global_regime = Regime::launch;
   Timeline timeline;
   std::vector<std::unique_ptr<Region>> pages;

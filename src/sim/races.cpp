@@ -337,6 +337,10 @@ void RaceDetector::end(Block& block) {
 }
 
 void RaceDetector::access(Warp& warp, const Access& access) {
+  if (!state_->ordinary_global_writes && !access.shared && access.kind != Access::read) {
+    const ptx::Opcode& by = state_->program.module->opcode(state_->program.instruction(*access.step));
+    state_->ordinary_global_writes = by.op != ptx::Op::cp;
+  }
   if (access.strength == Strength::weak)
     state_->weak_access(warp, access);
   else

@@ -31,6 +31,7 @@ void RaceDetector::asynchronous(Warp& warp, unsigned lane, const Step& step, Acc
 void RaceDetector::asynchronous_global(Warp& warp, unsigned lane, const Step& step, Access::Kind kind,
                                        Address address, std::uint32_t bytes) {
   State& s = *state_;
+  if (!s.ordinary_global_writes) return;
   constexpr Address kPage = Address{1} << State::kPageShift;
   for (Address at = address; at < address + bytes;) {
     const Address page = at & ~(kPage - 1), end = std::min(address + bytes, page + kPage);

@@ -343,6 +343,10 @@ std::uint64_t special_value(const Block& b, Special special, std::uint32_t warp,
       return ~((Mask{1} << lane) - 1);
     case Special::dynamic_smem_size:
       return b.worker->options->dynamic_shared;
+    case Special::workspace_high:
+      return b.worker->workspace >> 32;
+    case Special::workspace_low:
+      return b.worker->workspace & 0xffffffff;
     case Special::total_smem_size:
       return b.program->static_shared + b.worker->options->dynamic_shared;
     case Special::aggregate_smem_size:

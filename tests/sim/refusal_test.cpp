@@ -143,6 +143,18 @@ TEST(DynamicSharedMemory, BeginsBehindTheArraysOfAllFunctions) {
   EXPECT_TRUE(outcome.clean()) << outcome.findings.front().text();
 }
 
+TEST(GridWorkspace, HasABarrierThatIsZeroAtEachLaunch) {
+  // Thread 0 of each block counts, and waits for the other three blocks.
+  Machine machine = machine_for(
+      "mov.u32 %r3, %envreg1;\nmov.u32 %r4, %envreg2;\nmov.b64 %rd3, {%r4, %r3};\nsetp.ne.u32 %p2, %r2, 0;\n@%p2 bra DONE;\n"
+      "atom.add.gpu.global.u32 %r5, [%rd3+4], 1;\nSPIN:\nld.acquire.gpu.global.u32 %r6, [%rd3+4];\nsetp.gt.u32 %p1, %r6, 4;\n"
+      "@%p1 trap;\nsetp.lt.u32 %p1, %r6, 4;\n@%p1 bra SPIN;\nDONE:\n");
+  for (int i = 0; i < 2; ++i) {
+    const Outcome outcome = launch(machine, {4});
+    EXPECT_TRUE(outcome.completed && outcome.clean());
+  }
+}
+
 TEST(ReservedSharedMemory, IsThereForAKernelThatAsksWhereItIs) {
   Machine machine = machine_for(
       "mov.u32 %r3, %reserved_smem_offset_begin;\nmov.u32 %r4, %reserved_smem_offset_end;\n"

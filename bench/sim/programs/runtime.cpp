@@ -6,6 +6,7 @@
 //   WARPLOOM_SIM_WRITE_PTX=FILE  writes the program's own, and ends
 //   WARPLOOM_SIM_REPORT=FILE     the launches and what was found in them, as JSON
 //   WARPLOOM_SIM_RACES=1         looks for races
+//   WARPLOOM_SIM_MOST=N          instructions of all threads of a launch; more is a finding
 #include <cuda.h>
 #include <cuda_runtime.h>
 #include <fmt/format.h>
@@ -104,6 +105,8 @@ class Device {
     options.cluster = {launch.cluster.x, launch.cluster.y, launch.cluster.z};
     options.dynamic_shared = static_cast<std::uint32_t>(launch.shared);
     options.races = !environment("WARPLOOM_SIM_RACES").empty();
+    if (const std::string most = environment("WARPLOOM_SIM_MOST"); !most.empty())
+      options.max_instructions = std::stoull(most);
     try {
       const sim::Outcome outcome = machine().launch(symbol, arguments, options);
       std::fputs(outcome.printed.c_str(), stdout);
