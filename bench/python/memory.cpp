@@ -5,6 +5,7 @@
 //   made before
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -105,7 +106,9 @@ int main(int count, char** arguments) {
     }
     imaging::DenoiseRequest request;
     request.gradients = table;
-    request.mask = "none", request.maps = {"fa"}, request.solve.run.devices = {Device::cpu};
+    request.maps = {"fa"}, request.solve.run.devices = {Device::cpu};
+    request.own_mask.emplace(image.data.size() / volumes);  // a plane: memory is for all voxels
+    std::fill_n(request.own_mask->begin(), 64 * 64, 1);
     if (call == "denoise, the fit alone")
       request.series_denoise = imaging::SeriesStep::off, request.regulariser = imaging::Regulariser::none;
     else
