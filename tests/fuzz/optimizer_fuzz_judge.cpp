@@ -10,6 +10,7 @@
 
 #include "fuzz/minimize.hpp"
 #include "fuzz/optimizer_fuzz_run.hpp"
+#include "reuse/formula_value.hpp"
 #include "warploom/reuse/check.hpp"
 
 namespace warploom::fuzz {
@@ -67,7 +68,7 @@ class Judge {
 
   Judgement run(const std::vector<Way>& ways) {
     try {
-      original_ = run_three(kernel_.text, kernel_, kernel_.dynamic_shared, true);
+      original_ = run_three(kernel_.text, kernel_, {kernel_.dynamic_shared, 0}, true);
     } catch (const std::exception& e) {
       wrong("the original does not run", e.what());
       return std::move(judgement_);
@@ -103,27 +104,32 @@ class Judge {
 
   void judge(const Way& way) {
     const reuse::Result result = optimizer_(kernel_.text, way.options);
-    const auto& reports = result.report.kernels;
-    const auto k =
-        std::find_if(reports.begin(), reports.end(), [](const auto& r) { return r.symbol == "k"; });
-    if (k == reports.end()) return wrong("no report", "the report does not have the kernel");
     judgement_.rewritten = result.text;
-    if (k->verdict == reuse::Verdict::failed)
-      return wrong("refused inside: " + pattern(k->reason), k->reason);
-    if (k->verdict != reuse::Verdict::rewritten) {
-      if (result.text != kernel_.text) wrong("changed, not rewritten", k->reason);
+    std::array<std::uint32_t, 2> dynamic_shared{kernel_.dynamic_shared, 0};
+    bool rewritten = false;
+    const std::array<const char*, 2> names{"k", "k2"};
+    for (std::size_t which = 0; which < (kernel_.has(oracle::Feature::two_kernels) ? 2 : 1); ++which) {
+      const auto& reports = result.report.kernels;
+      const auto k = std::find_if(reports.begin(), reports.end(),
+                                  [&](const auto& r) { return r.symbol == names[which]; });
+      if (k == reports.end()) return wrong("no report", "the report does not have the kernel");
+      if (k->verdict == reuse::Verdict::failed)
+        return wrong("refused inside: " + pattern(k->reason), k->reason);
+      if (k->verdict != reuse::Verdict::rewritten) continue;
+      rewritten = true;
+      for (const reuse::BarrierReport& b : k->barriers) judgement_.barrier_inserted |= b.inserted;
+      if (k->bytes_after > k->bytes_before && !way.options.dynamic_pool)
+        return wrong("more bytes", fmt::format("{} bytes, and {} before", k->bytes_after, k->bytes_before));
+      dynamic_shared[which] = bytes_for(*k, dynamic_shared[which]);
+    }
+    if (!rewritten) {
+      if (result.text != kernel_.text) wrong("changed, not rewritten", result.report.kernels[0].reason);
       return;
     }
     judgement_.any_rewritten = true;
-    for (const reuse::BarrierReport& b : k->barriers) judgement_.barrier_inserted |= b.inserted;
-    if (k->bytes_after > k->bytes_before && !way.options.dynamic_pool)
-      return wrong("more bytes", fmt::format("{} bytes, and {} before", k->bytes_after, k->bytes_before));
-
     if (std::find(ran_.begin(), ran_.end(), result.text) == ran_.end()) {
       ran_.push_back(result.text);
-      run(result.text, k->dynamic_pool         ? static_cast<std::uint32_t>(k->pool_bytes)
-                       : k->dynamic_before > 0 ? static_cast<std::uint32_t>(k->dynamic_after)
-                                               : kernel_.dynamic_shared);
+      run(result.text, dynamic_shared);
       if (judgement_.verdict == Verdict::wrong) return;
     }
     reuse::CheckOptions options{way.options.strict, {}};
@@ -134,7 +140,17 @@ class Judge {
             fmt::format("{}", fmt::join(check.problems, "\n")));
   }
 
-  void run(const std::string& text, std::uint32_t dynamic_shared) {
+  /// What the launch passes, as the report has it.
+  std::uint32_t bytes_for(const reuse::KernelReport& k, std::uint32_t before) const {
+    if (k.dynamic_pool) return static_cast<std::uint32_t>(k.pool_bytes);
+    if (!k.dynamic_formula.after.empty())
+      return reuse::bytes_after(
+          k.dynamic_formula, before,
+          {{"block_x", kernel_.block[0]}, {"block_y", kernel_.block[1]}, {"param_2", kernel_.n}});
+    return k.dynamic_before > 0 ? static_cast<std::uint32_t>(k.dynamic_after) : before;
+  }
+
+  void run(const std::string& text, std::array<std::uint32_t, 2> dynamic_shared) {
     const std::vector<Ran> rewritten = run_three(text, kernel_, dynamic_shared, false);
     judgement_.runs += rewritten.size();
     for (std::size_t s = 0; s < rewritten.size(); ++s) {
@@ -149,8 +165,10 @@ class Judge {
     const auto [a, b] = std::mismatch(after.out.begin(), after.out.end(), before.out.begin());
     const auto at = static_cast<std::size_t>(a - after.out.begin());
     const auto words = std::size_t{RandomKernel::kOutWords};
-    return fmt::format("word {} of thread {} of block {} is 0x{:08x}, and was 0x{:08x}", at % words,
-                       at / words % kernel_.threads(), at / words / kernel_.threads(), *a, *b);
+    const auto block = at / words / kernel_.threads();
+    return fmt::format("word {} of thread {} of block {} of '{}' is 0x{:08x}, and was 0x{:08x}", at % words,
+                       at / words % kernel_.threads(), block % kernel_.blocks,
+                       block < kernel_.blocks ? "k" : "k2", *a, *b);
   }
 
   const RandomKernel& kernel_;

@@ -14,7 +14,7 @@ std::vector<std::uint32_t> input_data() {
 }
 
 std::vector<Ran> run_three(const std::string& ptx, const oracle::RandomKernel& kernel,
-                           std::uint32_t dynamic_shared, bool strict) {
+                           std::array<std::uint32_t, 2> dynamic_shared, bool strict) {
   sim::Machine machine(ptx::parse(ptx, "k.ptx"));
   const std::vector<std::uint32_t> data = input_data();
   const std::vector<std::uint32_t> zeros(std::size_t{oracle::RandomKernel::kOutWords} * kernel.threads() *
@@ -25,7 +25,6 @@ std::vector<Ran> run_three(const std::string& ptx, const oracle::RandomKernel& k
   sim::LaunchOptions options;
   options.grid = {kernel.blocks};
   options.block = {kernel.block[0], kernel.block[1]};
-  options.dynamic_shared = dynamic_shared;
   options.races = true;
   options.run.threads = 1;
   options.strict_initialisation = strict;
@@ -36,13 +35,18 @@ std::vector<Ran> run_three(const std::string& ptx, const oracle::RandomKernel& k
        {sim::Schedule::in_order, sim::Schedule::random, sim::Schedule::adversarial}) {
     options.schedule = schedule;
     ++options.seed;
-    machine.copy_to_device(at, std::as_bytes(std::span(zeros)));
-    const sim::Outcome outcome = machine.launch("k", arguments, options);
-    Ran ran{zeros, "", ""};
-    machine.download(at, std::span(ran.out));
-    for (const sim::Finding& f : outcome.findings) {
-      if (ran.kind.empty()) ran.kind = sim::name(f.kind);
-      ran.detail += f.text() + "\n";
+    Ran ran;
+    const std::array<const char*, 2> names{"k", "k2"};
+    for (std::size_t k = 0; k < (kernel.has(oracle::Feature::two_kernels) ? 2 : 1); ++k) {
+      options.dynamic_shared = dynamic_shared[k];
+      machine.copy_to_device(at, std::as_bytes(std::span(zeros)));
+      const sim::Outcome outcome = machine.launch(names[k], arguments, options);
+      ran.out.resize(ran.out.size() + zeros.size());
+      machine.download(at, std::span(ran.out).last(zeros.size()));
+      for (const sim::Finding& f : outcome.findings) {
+        if (ran.kind.empty()) ran.kind = sim::name(f.kind);
+        ran.detail += f.text() + "\n";
+      }
     }
     all.push_back(std::move(ran));
   }

@@ -45,6 +45,16 @@ std::string_view name(Feature feature) {
       "dynamic array",
       "module array",
       "carved array",
+      "carved by launch",
+      "callee with array",
+      "callee of module",
+      "two kernels",
+      "async copy",
+      "async pipeline",
+      "mbarrier",
+      "mbarrier in array",
+      "async mbarrier",
+      "ldmatrix",
       "block declared",
       "2-D block"};
   return names[static_cast<std::size_t>(feature)];
@@ -60,10 +70,12 @@ class Generator : PhaseWriter {
     if (chance(60)) uses(Feature::block_declared);
     hot_ = {pick(static_cast<std::uint32_t>(arrays_.size())),
             pick(static_cast<std::uint32_t>(arrays_.size()))};
-    calls_ = chance(8);
+    calls_ = chance(10);
+    asynchronous_ = chance(30);
     if (chance(10)) exit_kernel();
     sequence(0, 5 + pick(8));
-    finish(prologue(), functions());
+    const std::string second = second_kernel();
+    finish(prologue(), functions(), second);
     return std::move(kernel_);
   }
 
@@ -82,8 +94,28 @@ class Generator : PhaseWriter {
     std::vector<Loop> loops;
     std::vector<RandomArray> arrays;
     std::uint64_t features;
-    std::array<bool, 4> functions;
+    std::array<bool, 6> functions;
   };
+
+  /// A body that uses the arrays of the module anew; empty: there are not two of them.
+  std::string second_kernel() {
+    std::uint32_t count = 0;
+    for (const RandomArray& a : arrays_) count += a.kind == RandomArray::Kind::of_module && a.rows != 0;
+    if (count < 2 || !chance(60)) return "";
+    std::string first = std::move(body_);
+    body_.clear();
+    const std::vector<RandomArray> kept = arrays_;
+    for (RandomArray& a : arrays_) {
+      a.loop = 0, a.retired = false;
+      a.locked = a.kind != RandomArray::Kind::of_module || a.rows == 0;
+    }
+    begin_anew();
+    for (std::uint32_t k = 3 + pick(4); k > 0; --k) chance(70) ? phase() : load(any_array());
+    arrays_ = kept;
+    std::swap(first, body_);
+    if (!first.empty()) uses(Feature::two_kernels);
+    return first;
+  }
 
   std::string prologue() {
     std::string text =
@@ -101,10 +133,21 @@ class Generator : PhaseWriter {
   }
 
   std::string functions() {
-    static constexpr std::array<std::string_view, 4> bodies{
+    const std::array<std::string, 6> bodies{
         "xor.b32 %x, %a, %y;\nmad.lo.u32 %x, %x, 29, 7;\n",
         "mov.u32 %x, kept;\nmad.lo.u32 %x, %y, 4, %x;\nst.shared.u32 [%x], %a;\nld.shared.u32 %x, [%x];\n",
-        "bar.sync 0;\nadd.u32 %x, %a, 3;\n", "ld.shared.u32 %x, [%a];\nadd.u32 %x, %x, %y;\n"};
+        "bar.sync 0;\nadd.u32 %x, %a, 3;\n",
+        "ld.shared.u32 %x, [%a];\nadd.u32 %x, %x, %y;\n",
+        fmt::format(
+            ".shared .align 4 .b8 own[{}];\nmov.u32 %x, own;\nmad.lo.u32 %x, %y, 4, %x;\nst.shared.u32 [%x], "
+            "%a;\nbar.sync 0;\nsub.u32 %y, {}, %y;\nmov.u32 %x, own;\nmad.lo.u32 %x, %y, 4, %x;\n"
+            "ld.shared.u32 %x, [%x];\nbar.sync 0;\n",
+            4 * threads_, threads_ - 1),
+        functions_[5]
+            ? fmt::format("mov.u32 %x, {};\nmad.lo.u32 %x, %y, {}, %x;\nld.shared.u32 %x, [%x];\nadd.u32 "
+                          "%x, %x, %a;\n",
+                          arrays_[callee_array_].name, arrays_[callee_array_].unit())
+            : ""};
     std::string text;
     if (functions_[1]) text += fmt::format(".shared .align 4 .b8 kept[{}];\n", 4 * threads_);
     for (std::size_t k = 0; k < bodies.size(); ++k)
@@ -389,6 +432,14 @@ class Generator : PhaseWriter {
 
   void sequence(int depth, std::uint32_t count) {
     for (std::uint32_t s = 0; s < count; ++s) {
+      if (asynchronous_ && chance(depth == 0 ? 30 : 12)) {
+        asynchronous();
+        continue;
+      }
+      if (calls_ && chance(10)) {
+        call();
+        continue;
+      }
       const std::uint32_t what = pick(100);
       if (what < 15)
         store();
@@ -410,9 +461,7 @@ class Generator : PhaseWriter {
         tree_reduction();
       else if (what < 73)
         report();
-      else if (what < 75) {
-        if (calls_) call();
-      } else if (what < 79) {
+      else if (what < 79) {
         if (depth > 0) leave();
       } else if (what < 88) {
         if (depth < 3) branch(depth);
@@ -421,7 +470,20 @@ class Generator : PhaseWriter {
     }
   }
 
-  bool calls_ = false;
+  /// Of kernels that do so at all: copies, mbarriers, matrices.
+  void asynchronous() {
+    const std::uint32_t what = pick(100);
+    if (what < 35)
+      async_copy();
+    else if (what < 55)
+      async_pipeline();
+    else if (what < 75)
+      mbarrier_rounds();
+    else
+      matrix_load();
+  }
+
+  bool calls_ = false, asynchronous_ = false;
   std::uint32_t decided_ = 0;  ///< bits of `n` that some branch has asked for
 };
 

@@ -8,7 +8,7 @@
 namespace warploom::oracle {
 
 /// Raised with every change after which a seed may give another kernel.
-inline constexpr int kGeneratorVersion = 3;
+inline constexpr int kGeneratorVersion = 4;
 
 /// What a random kernel has in it; each kernel has some of them.
 enum class Feature : std::uint8_t {
@@ -47,14 +47,25 @@ enum class Feature : std::uint8_t {
   callee_with_shared,
   dynamic_array,
   module_array,
-  carved_array,  ///< the arrays are parts of one, static or dynamic
+  carved_array,      ///< the arrays are parts of one, static or dynamic
+  carved_by_launch,  ///< parts of the dynamic one, at sums of the block size and a parameter
+  callee_array,      ///< a callee has an array of its own, and a barrier
+  callee_of_module,  ///< a callee names an array that the kernel uses, too
+  two_kernels,       ///< a second one uses the same arrays of the module
+  async_copy,
+  async_pipeline,  ///< of several groups under way
+  mbarrier,
+  mbarrier_in_array,  ///< its bytes belong to an array that is used before and after
+  async_mbarrier,     ///< copies that arrive at one
+  matrix_load,
   block_declared,
   two_dimensional,
   count,
 };
 std::string_view name(Feature feature);
 
-/// A kernel `k(out, data, n)` to be run with these threads, blocks and dynamic shared memory. Its parameters:
+/// A kernel `k(out, data, n)` to be run with these threads, blocks and dynamic shared memory; with
+/// Feature::two_kernels there is `k2` of the same kind. Parameters:
 /// .u64 out, kOutWords words of 32 bits a thread of the grid; .u64 data, kDataWords words, only read; .u32 n.
 struct RandomKernel {
   static constexpr std::uint32_t kOutWords = 4, kDataWords = 64;

@@ -179,9 +179,9 @@ void PhaseWriter::tree_reduction() {
 }
 
 /// A device function: arithmetic, one with shared memory of its own, one with a barrier, one that is given an
-/// address.
+/// address, one with an array and a barrier, one that names an array of the module.
 void PhaseWriter::call() {
-  const std::uint32_t which = pick(4);
+  const std::uint32_t which = pick(6);
   const std::string result = r();
   std::string argument = "%acc";
   if (which == 2 && !may_synchronise()) return;
@@ -193,6 +193,20 @@ void PhaseWriter::call() {
     if (!state_.writes_known(*made) || !ready(*made)) return;
     argument = pointer(arrays_[array], {}, "");
   }
+  if (which == 4) {
+    if (!all_come()) return;
+    uses(Feature::callee_array);
+  }
+  if (which == 5) {
+    const auto found = array_with([](const RandomArray& a) {
+      return a.kind == RandomArray::Kind::of_module && a.rows != 0 && a.unit() >= 4;
+    });
+    if (!found || (functions_[5] && *found != callee_array_)) return;
+    callee_array_ = *found;
+    made = access(Kind::load, callee_array_, {}, 0, 0, 4, state_.may_run(), 0);
+    if (!state_.writes_known(*made) || !ready(*made)) return;
+    uses(Feature::callee_of_module);
+  }
   functions_[which] = true;
   uses(Feature::device_call);
   if (which == 1) uses(Feature::callee_with_shared);
@@ -203,7 +217,7 @@ void PhaseWriter::call() {
       which, result);
   mix(result);
   if (made) record(std::move(*made));
-  if (which != 2) return;
+  if (which != 2 && which != 4) return;
   state_.recent.clear();
   state_.open = state_.warp_open = 0;
 }

@@ -40,6 +40,11 @@ void Knowledge::write(const SharedAccess& store) {
   for (const Touch& t : store.certain) written[store.array].insert(t.begin, t.end);
 }
 
+void Knowledge::forget(std::uint32_t array, std::uint32_t begin, std::uint32_t end) {
+  written[array].erase(begin, end);
+  for (auto& of : written_if) of[array].erase(begin, end);
+}
+
 void Knowledge::join(const Knowledge& other) {
   for (const Recent& r : other.recent) {
     const auto mine =

@@ -36,6 +36,9 @@ class Bytes {
   void insert(std::uint32_t begin, std::uint32_t end) {
     for (; begin < end; ++begin) words_[begin / 64] |= std::uint64_t{1} << begin % 64;
   }
+  void erase(std::uint32_t begin, std::uint32_t end) {
+    for (; begin < end; ++begin) words_[begin / 64] &= ~(std::uint64_t{1} << begin % 64);
+  }
   bool holds(std::uint32_t begin, std::uint32_t end) const {
     for (; begin < end; ++begin)
       if ((words_[begin / 64] >> begin % 64 & 1) == 0) return false;
@@ -70,6 +73,8 @@ struct Knowledge {
   Threads must_run() const { return must & must_stay; }
   bool writes_known(const SharedAccess& load) const;
   void write(const SharedAccess& store);
+  /// Those bytes hold nothing any more.
+  void forget(std::uint32_t array, std::uint32_t begin, std::uint32_t end);
   /// After a branch: what holds on both ways.
   void join(const Knowledge& other);
 };

@@ -10,11 +10,18 @@ using Kind = SharedAccess::Kind;
 PhaseWriter::PhaseWriter(std::uint64_t seed) : Writer(seed) {
   all_ = threads_ == 64 ? ~Threads{0} : (Threads{1} << threads_) - 1;
   exotic_ = chance(20);
-  state_.may = state_.must = state_.may_stay = state_.must_stay = all_;
-  for (std::size_t a = 0; a < arrays_.size(); ++a) {
+  for (std::size_t a = 0; a < arrays_.size(); ++a)
     if (chance(30)) arrays_[a].base = fmt::format("%b{}", a);
-    state_.written.emplace_back(arrays_[a].bytes);
-  }
+  begin_anew();
+}
+
+void PhaseWriter::begin_anew() {
+  state_ = {};
+  accesses_.clear();
+  loops_.clear();
+  divergence_ = 0;
+  state_.may = state_.must = state_.may_stay = state_.must_stay = all_;
+  for (const RandomArray& a : arrays_) state_.written.emplace_back(a.bytes);
   state_.written_if.fill(state_.written);
 }
 
@@ -91,19 +98,22 @@ bool PhaseWriter::runs_into_next(const Loop& loop) const {
 std::uint32_t PhaseWriter::any_array() {
   const auto usable = [&](std::uint32_t a) {
     const RandomArray& array = arrays_[a];
-    return !array.retired &&
+    return !array.retired && !array.locked &&
            (array.loop == 0 ||
             std::any_of(loops_.begin(), loops_.end(), [&](const Loop& l) { return l.number == array.loop; }));
   };
   const auto count = static_cast<std::uint32_t>(arrays_.size());
   if (!loops_.empty() && chance(40))
     for (std::uint32_t a = 0; a < count; ++a)
-      if (arrays_[a].loop == loops_.back().number) return a;
+      if (arrays_[a].loop == loops_.back().number && !arrays_[a].locked) return a;
   if (chance(15)) hot_[pick(2)] = pick(count);
   const std::uint32_t hot = chance(75) ? hot_[pick(2)] : pick(count);
   for (std::uint32_t a = 0; a < count; ++a)
     if (usable((hot + a) % count)) return (hot + a) % count;
-  return hot;  // all are over: nothing of it is written any more, and it is stored anew
+  // All are over: nothing of them is written any more, and they are stored anew.
+  for (std::uint32_t a = 0; a < count; ++a)
+    if (!arrays_[(hot + a) % count].locked) return (hot + a) % count;
+  return hot;
 }
 
 SharedAccess PhaseWriter::access(Kind kind, std::uint32_t array, const Index& index, std::uint32_t row,

@@ -42,6 +42,17 @@ class PhaseWriter : protected Writer {
   bool runs_into_next(const Loop& loop) const;
 
   std::uint32_t any_array();
+  /// One of those of which this is true, if there is one.
+  template <class Condition>
+  std::optional<std::uint32_t> array_with(Condition condition) {
+    const auto count = static_cast<std::uint32_t>(arrays_.size());
+    const std::uint32_t first = pick(count);
+    for (std::uint32_t a = 0; a < count; ++a)
+      if (const RandomArray& array = arrays_[(first + a) % count];
+          !array.locked && !array.retired && array.loop == 0 && condition(array))
+        return (first + a) % count;
+    return std::nullopt;
+  }
   std::string counter() const { return loops_.empty() ? std::string() : loops_.back().counter; }
   /// @param offset  in a unit [bytes]; @param row  of the array
   SharedAccess access(SharedAccess::Kind kind, std::uint32_t array, const Index& index, std::uint32_t row,
@@ -64,6 +75,12 @@ class PhaseWriter : protected Writer {
   void tree_reduction();
   void call();
   void report();
+  void async_copy();
+  void async_pipeline();
+  void mbarrier_rounds();
+  void matrix_load();
+  /// Forgets all that is known of shared memory: another kernel begins.
+  void begin_anew();
 
   Knowledge state_;
   std::vector<SharedAccess> accesses_;
@@ -73,10 +90,18 @@ class PhaseWriter : protected Writer {
   bool exotic_ = false;  ///< barriers with an id or a count, too
   std::uint32_t iterations_ = 1, numbered_loops_ = 0;
   std::array<std::uint32_t, 2> hot_{};  ///< arrays in use around here
-  std::array<bool, 4> functions_{};     ///< that the kernel calls
+  std::array<bool, 6> functions_{};     ///< that the kernel calls
+  std::uint32_t callee_array_ = 0;      ///< that the last of them names
 
  private:
   void atomic(std::uint32_t array);
+  /// That all threads can be counted on to come here, each once.
+  bool all_come() const;
+  /// A register with the address of as many bytes of `data`, other ones for each thread.
+  std::string source(std::uint32_t bytes);
+  /// Each thread copies its unit of a row.
+  void emit_copies(std::uint32_t array, std::uint32_t row);
+  void emit_phase_wait(const std::string& barrier, std::uint32_t round, bool with_copies);
 };
 
 }  // namespace warploom::oracle

@@ -42,6 +42,9 @@ Writer::Writer(std::uint64_t seed) : random_(seed) {
     if (chance(15)) array.kind = RandomArray::Kind::of_module, uses(Feature::module_array);
     arrays_.push_back(array);
   }
+  if (chance(12))
+    for (std::uint32_t a = 0; a < 2; ++a)
+      arrays_[a].kind = RandomArray::Kind::of_module, uses(Feature::module_array);
   if (chance(12)) {
     arrays_.back().kind = RandomArray::Kind::dynamic;
     kernel_.dynamic_shared = arrays_.back().bytes;
@@ -321,13 +324,72 @@ void Writer::carve(std::string& text, bool dynamic) {
   uses(Feature::carved_array);
 }
 
-void Writer::finish(std::string_view prologue, std::string_view functions) {
-  std::string of_module, of_kernel, bases;
-  for (const RandomArray& a : arrays_)
-    if (!a.base.empty()) bases += fmt::format("mov.u32 {}, {};\n", a.base, a.name);
+void Writer::carve_by_launch(std::string& text) {
+  std::string bases = "ld.param.u32 %k, [n];\nmov.u32 %w, %ntid.x;\nmov.u32 %k0, carved;\n";
+  const bool in_one_row = kernel_.block[1] == 1;
+  std::vector<std::string> names;
+  std::uint32_t end = 0;  // for the number of threads and the parameter that it is run with
+  for (std::size_t a = 0; a < arrays_.size(); ++a) {
+    const RandomArray& array = arrays_[a];
+    const std::string here = fmt::format("%k{}", a);
+    names.push_back(here);
+    const std::uint32_t align = std::max(array.align, 16u);
+    if (const std::uint32_t gap = (align - end % align) % align; gap != 0) {
+      bases += fmt::format("add.s32 {}, {}, {};\n", here, here, gap);
+      end += gap;
+    }
+    const std::string next = fmt::format("%k{}", a + 1);
+    if (in_one_row && array.rows != 0 && chance(60))
+      bases += fmt::format("mad.lo.s32 {}, %w, {}, {};\n", next, array.rows * array.unit(), here);
+    else
+      bases += fmt::format("add.s32 {}, {}, {};\n", next, here, array.bytes);
+    end += array.bytes;
+    if (!chance(40)) continue;
+    bases += fmt::format("mad.lo.s32 {}, %k, 16, {};\n", next, next);
+    end += 16 * kernel_.n;
+  }
+  std::string carved;
+  for (std::size_t from = 0, to = 0; from < text.size(); from = to) {
+    to = text.find('\n', from) + 1;
+    std::string line = text.substr(from, to - from);
+    for (std::size_t a = 0; a < arrays_.size(); ++a) {
+      const std::size_t at = line.find(arrays_[a].name);
+      if (at == line.npos) continue;
+      if (line.starts_with("mov.u64 "))
+        line.replace(0, 7, "cvt.u64.u32");
+      else if (const std::size_t plus = line.find('+', at); line.starts_with("mov.u32 ") && plus != line.npos)
+        line.replace(plus, 1, ", "), line.replace(0, 7, "add.u32");
+      line.replace(at + (line.starts_with("cvt") ? 4 : 0), arrays_[a].name.size(), names[a]);
+    }
+    carved += line;
+  }
+  text = bases + carved;
+  kernel_.dynamic_shared = end;
+  launch_bases_ = arrays_.size() + 1;
+  arrays_.resize(1);
+  arrays_[0] = RandomArray();
+  arrays_[0].name = "carved", arrays_[0].align = 128, arrays_[0].bytes = end;
+  arrays_[0].kind = RandomArray::Kind::dynamic;
+  uses(Feature::carved_by_launch);
+}
+
+void Writer::finish(std::string_view prologue, std::string_view functions, const std::string& second) {
+  std::string of_module, of_kernel, bases, second_bases;
+  for (const RandomArray& a : arrays_) {
+    if (a.base.empty()) continue;
+    const std::string line = fmt::format("mov.u32 {}, {};\n", a.base, a.name);
+    bases += line;
+    if (a.kind == RandomArray::Kind::of_module) second_bases += line;
+  }
   const std::size_t base_registers = arrays_.size();
   body_.insert(0, bases);
-  if (!kernel_.has(Feature::dynamic_array) && chance(30)) carve(body_, chance(60));
+  if (!kernel_.has(Feature::dynamic_array) && !kernel_.has(Feature::callee_of_module) && second.empty() &&
+      chance(35)) {
+    const std::uint32_t what = pick(100);
+    what < 35 ? carve_by_launch(body_) : carve(body_, what < 75);
+  }
+  for (std::uint32_t m = 0; m < mbarriers_; ++m)
+    of_kernel += fmt::format(".shared .align 8 .b8 mb{}[8];\n", m);
   for (const RandomArray& a : arrays_) {
     using Kind = RandomArray::Kind;
     const std::string line =
@@ -340,13 +402,19 @@ void Writer::finish(std::string_view prologue, std::string_view functions) {
   if (kernel_.has(Feature::block_declared))
     declared = fmt::format(".{} {}, {}, 1\n", chance(70) ? "reqntid" : "maxntid", kernel_.block[0],
                            kernel_.block[1]);
-  kernel_.text = fmt::format(
-      ".version 8.0\n.target sm_80\n.address_size 64\n{}{}.visible .entry k(.param .u64 out, .param .u64 data, "
-      ".param .u32 n)\n{}{{\n{}.reg .b16 %rs<{}>;\n.reg .b32 %r<{}>;\n.reg .f32 %f<{}>;\n.reg .b64 "
-      "%rd<{}>;\n.reg .pred %p<{}>, %c<3>;\n.reg .b32 %t, %n, %acc, %b<{}>;\n.reg .b64 %out, %data;\n{}{}DONE:\n"
-      "st.global.u32 [%out], %acc;\nret;\n}}\n",
-      of_module, functions, declared, of_kernel, rs_ + 1, r_ + 1, f_ + 1, rd_ + 1, p_ + 1, base_registers,
-      prologue, body_);
+  const std::string registers = fmt::format(
+      ".reg .b16 %rs<{}>;\n.reg .b32 %r<{}>;\n.reg .f32 %f<{}>;\n.reg .b64 %rd<{}>;\n.reg .pred %p<{}>, "
+      "%c<3>;\n.reg .b32 %t, %n, %acc, %b<{}>, %k, %w, %k<{}>;\n.reg .b64 %out, %data;\n",
+      rs_ + 1, r_ + 1, f_ + 1, rd_ + 1, p_ + 1, base_registers, launch_bases_ + 1);
+  const auto entry = [&](std::string_view name, const std::string& arrays, const std::string& body) {
+    return fmt::format(
+        ".visible .entry {}(.param .u64 out, .param .u64 data, .param .u32 n)\n{}{{\n{}{}{}{}DONE:\n"
+        "st.global.u32 [%out], %acc;\nret;\n}}\n",
+        name, declared, arrays, registers, prologue, body);
+  };
+  kernel_.text =
+      fmt::format(".version 8.0\n.target sm_80\n.address_size 64\n{}{}{}{}", of_module, functions,
+                  entry("k", of_kernel, body_), second.empty() ? "" : entry("k2", "", second_bases + second));
 }
 
 }  // namespace warploom::oracle

@@ -23,6 +23,7 @@ struct RandomArray {
   enum class Kind : std::uint8_t { of_kernel, of_module, dynamic } kind = Kind::of_kernel;
   bool typed = false;      ///< declared .u32 x[8], not .b8 x[32]
   bool retired = false;    ///< it was private to a loop that is over
+  bool locked = false;     ///< a copy to it is under way, or a barrier lies in it
   std::uint32_t loop = 0;  ///< private to the loop of this number; 0: to none
   std::string base;        ///< a register with its address, from the kernel's beginning; empty: none
   std::uint32_t unit() const { return width * lanes; }
@@ -97,7 +98,10 @@ class Writer {
   void mix(const std::string& value);
   /// The arrays become parts of one: in a text that names them, and in the list.
   void carve(std::string& text, bool dynamic);
-  void finish(std::string_view prologue, std::string_view functions);
+  /// Of the dynamic one, where each begins at a sum of the block size, the parameter and a number.
+  void carve_by_launch(std::string& text);
+  /// @param second  the body of another kernel, or empty
+  void finish(std::string_view prologue, std::string_view functions, const std::string& second);
 
   std::mt19937_64 random_;
   RandomKernel kernel_;
@@ -105,9 +109,12 @@ class Writer {
   std::vector<RandomArray> arrays_;
   std::string body_;
   std::uint32_t r_ = 0, rd_ = 0, rs_ = 0, f_ = 0, p_ = 0, labels_ = 0;
+  std::uint32_t mbarriers_ = 0;  ///< arrays of 8 bytes mb0, mb1 ...
 
  private:
   std::string value_register(const Form& form, bool narrow);
+
+  std::size_t launch_bases_ = 0;
 };
 
 }  // namespace warploom::oracle

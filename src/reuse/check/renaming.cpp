@@ -146,6 +146,8 @@ class Matcher {
       out_.skip_to(end_out());
       return true;
     }
+    // Before a declaration that is gone: registers are added in front of all others.
+    if (!out_.done() && out_.added.contains(out_.begin())) return pass_added();
     if (in_at) {
       removed_.insert(in_declaration->second.begin(), in_declaration->second.end());
       in_.skip_to(end_in());
@@ -161,7 +163,6 @@ class Matcher {
         out_.skip_to(d->second);
         return true;
       }
-    if (!out_.done() && out_.added.contains(out_.begin())) return pass_added();
     if (out_.bare_barrier() && !in_.bare_barrier()) return pass_barrier();
     return false;
   }
