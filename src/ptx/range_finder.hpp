@@ -122,6 +122,15 @@ struct AddressRanges::Finder {
   /// Parameters that stand in addresses of shared memory become numbers known at launch.
   void allow_parameters();
 
+  // ---- parts of the dynamic array, taken for granted
+  bool assume_parts = false;
+  std::map<std::uint32_t, std::vector<Linear>> carved;  ///< by array: where its parts begin, ascending
+  /// For example: any launch will do, where it is proved that all agree.
+  std::int64_t at_example(const Linear& a) const;
+  const std::vector<Linear>& parts_of(std::uint32_t variable);
+  /// The bounds that are not proved.
+  void assume(AddressRange& range, const Linear& sum, std::uint32_t instruction);
+
   // ---- loops
   const Loop* headed_by(std::uint32_t b) const;
   /// The forms of all phis at the head.

@@ -21,6 +21,7 @@ AddressRanges::Finder::Finder(const Cfg& c, const Values& v, const RangeOptions&
   }
   bounds.resize(extent(3) + 1);
   if (o.parameters && cfg.reducible) allow_parameters();
+  assume_parts = o.parameters && o.assume_parts;
 }
 
 void AddressRanges::Finder::forget(std::size_t from) {
@@ -109,6 +110,7 @@ AddressRange AddressRanges::of(std::uint32_t instruction, std::uint32_t operand)
   if (!form || form->base == kNone) return {};
   AddressRange range = finder_->all_bounds_of(form->sum, finder_->conditions.at(instruction));
   range.variable = form->base;
+  if (finder_->assume_parts) finder_->assume(range, form->sum, instruction);
   return range;
 }
 

@@ -9,6 +9,7 @@
 #include "reuse/report/describe.hpp"
 #include "reuse/report/dump.hpp"
 #include "reuse/report/parts.hpp"
+#include "reuse/rewrite/assumed.hpp"
 #include "warploom/reuse/launchability.hpp"
 
 namespace warploom::reuse {
@@ -26,8 +27,37 @@ KernelPass::KernelPass(const Module& module, const Function& function, const Opt
       registers_(registers) {}
 
 void KernelPass::run() {
+  bind_to_recorded_ = what_if_ = false;
+  run_once();
+  if (options_.what_if && report.verdict == Verdict::unchanged && !options_.assume_parts) suggest();
+  // A proof that needs a block size may take the recorded one, and then binds the kernel to it: only where
+  // nothing is won without.
+  if (report.verdict != Verdict::unchanged || !residency_.recorded_block() || !not_selected().empty()) return;
+  KernelReport unbound = std::move(report);
+  bind_to_recorded_ = true;
+  run_once();
+  if (report.verdict == Verdict::rewritten && promise_block_) return;
+  report = std::move(unbound);
+  edits = {};
+  entries.clear();
+}
+
+void KernelPass::suggest() {
+  KernelReport as_is = std::move(report);
+  what_if_ = true;
+  run_once();
+  what_if_ = false;
+  as_is.suggestions = std::move(report.suggestions);
+  report = std::move(as_is);
+  edits = {};
+  assumption_tests = {};
+  entries.clear();
+}
+
+void KernelPass::run_once() {
   report = {};
   edits = {};
+  assumption_tests = {};
   entries.clear();
   if (prepared()) {
     // The parts of the dynamic array, else static arrays by parts, else whole ones.
@@ -37,7 +67,10 @@ void KernelPass::run() {
     for (const std::optional<Divide> divide :
          {std::optional(Divide::dynamic_array), std::optional(Divide::by_launch),
           std::optional(Divide::static_arrays), std::optional<Divide>()}) {
-      if (divide && (!may_divide || (*divide != Divide::static_arrays && options_.dynamic_pool))) continue;
+      const bool moves_dynamic = divide == Divide::dynamic_array ||
+                                 divide == Divide::by_launch;  // for launches that pass fewer bytes
+      if (divide && (!may_divide || (moves_dynamic && (options_.dynamic_pool || !options_.launches_change))))
+        continue;
       if (attempt(divide)) break;
       report = as_prepared;
       // Why an array was not divided is worth telling.
@@ -104,6 +137,7 @@ bool KernelPass::attempt(std::optional<Divide> divide) {
     pad_pool();
     entries = rewrite(*kernel_, plan_, options_.dynamic_pool, promise_block_, edits,
                       carving_ ? &*carving_ : nullptr);
+    if (carving_ && !carving_->assumed().empty()) assert_assumptions(*kernel_, *carving_, assumption_tests);
   }
   return true;
 }
@@ -122,7 +156,7 @@ bool KernelPass::prepared() {
   const SharedDeclared declared = shared_declared(module_, function_);
   report.bytes_before = report.bytes_after = report.bytes_possible = declared.bytes;
   meets_dynamic_ = declared.dynamic;
-  report.block = residency_.block();
+  report.block = bind_to_recorded_ ? residency_.recorded_block() : residency_.block();
   report.threads = residency_.threads();
   report.threads_from = residency_.from();
   fill_occupancy();
@@ -241,6 +275,7 @@ void KernelPass::analyse() {
   kernel_->function = &function_;
   kernel_->block = report.block;
   kernel_->strict = options_.strict;
+  kernel_->assume_parts = options_.assume_parts || what_if_;
   kernel_->cfg = build_cfg(module_, function_);
   dump("cfg", options_.dump ? dump_cfg(*kernel_) : "");
   kernel_->values = number_values(kernel_->cfg);
@@ -330,6 +365,8 @@ bool KernelPass::decide() {
   if (by_launch())
     for (std::size_t p = 0; p < carving_->parts().size(); ++p)
       report.objects[carving_->object(p)].place = carving_->place_of(p, plan_.carved);
+  if (what_if_ && by_launch() && !carving_->assumed().empty())
+    describe_suggestion(*kernel_, *carving_, report);
   if (!won && by_launch()) {
     for (ObjectReport& o : report.objects) o.offset.reset(), o.place.clear();
     const DynamicFormula formula = std::exchange(report.dynamic_formula, {});
@@ -350,7 +387,8 @@ bool KernelPass::decide() {
   // A proof by evaluation holds for the block size that --block promises: the output then says so.
   // So do ranges of addresses that it bounds.
   promise_block_ = (rests_on_coverage_ || moves_parts()) && !function_.required_threads && report.block;
-  describe_assumptions(*kernel_, plan_, dead_, promise_block_, report);
+  describe_assumptions(*kernel_, plan_, dead_, promise_block_, bind_to_recorded_, report);
+  if (by_launch()) describe_assumed_parts(*kernel_, *carving_, report);
   report.bytes_after = bytes_of(plan_);
   if (of_dynamic_array()) report.dynamic_after = plan_.pool_bytes;
   report.dynamic_pool = options_.dynamic_pool;

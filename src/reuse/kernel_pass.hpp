@@ -54,6 +54,7 @@ class KernelPass {
 
   KernelReport report;
   ptx::Edits edits;                ///< if it is to be rewritten
+  ptx::Edits assumption_tests;     ///< assertions for the input: what was assumed of parts
   std::vector<PoolEntry> entries;  ///< where its objects went
 
   void run();
@@ -61,7 +62,6 @@ class KernelPass {
   /// The proof by evaluation and the check's own differ in reach: what only one of them proves is not used.
   /// False if the plan rested neither on such a proof nor on parts of arrays.
   bool run_with_less();
-  bool may_run_again() const { return rests_on_coverage_ || rests_on_parts_; }
 
   /// The kernel stays as it was after all.
   void withdraw(Verdict verdict, std::string reason);
@@ -70,6 +70,10 @@ class KernelPass {
   bool still_wins(std::uint32_t registers);
 
  private:
+  /// Fills KernelReport::suggestions.
+  void suggest();
+  /// All ways to see the arrays, until one of them wins.
+  void run_once();
   /// One way to see the arrays; false if there is nothing to win in this way, and another is to be tried.
   bool attempt(std::optional<Divide> divide);
   bool moves_parts() const;
@@ -126,6 +130,8 @@ class KernelPass {
   std::optional<Planner> planner_;
   Plan plan_;
   bool promise_block_ = false;
+  bool what_if_ = false;           ///< parts are taken for granted, and nothing is rewritten
+  bool bind_to_recorded_ = false;  ///< proofs may use the block size of the recorded launches
   std::optional<Divide> divide_;
   bool use_coverage_ = true, rests_on_coverage_ = false;
   bool use_parts_ = true, rests_on_parts_ = false;

@@ -9,6 +9,7 @@
 
 #include "core/doors.hpp"
 #include "reuse/kernel_pass.hpp"
+#include "reuse/rewrite/assumed.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/reuse/check.hpp"
 
@@ -69,6 +70,7 @@ std::string checked(const Module& module, KernelPasses& kernels, const Options& 
   CheckOptions check_options;
   check_options.strict = options.strict;
   check_options.whole_program = options.whole_program;
+  check_options.assume_parts = options.assume_parts;
   if (options.block) check_options.block.assign(options.block->begin(), options.block->end());
   for (;;) {
     std::vector<PoolEntry> entries;
@@ -76,7 +78,7 @@ std::string checked(const Module& module, KernelPasses& kernels, const Options& 
     if (entries.empty() ||
         std::find(options.disabled.begin(), options.disabled.end(), "check") != options.disabled.end())
       return text;
-    const CheckResult result = check(module.text, text, entries, check_options);
+    const CheckResult result = check(module, text, entries, check_options);
     bool blamed = false;
     for (const auto& k : kernels) {
       if (k->report.verdict != Verdict::rewritten) continue;
@@ -133,7 +135,7 @@ bool assembles(const std::string& text, KernelPasses& kernels, InputRegisters& i
 
 Result optimize(std::string ptx, const Options& options, std::string file) {
   validate(options);
-  Module module = parse(std::move(ptx), std::move(file));
+  const Module module = parse(std::move(ptx), std::move(file));
   Result result;
   result.report.file = module.file;
   InputRegisters registers(module, options);
@@ -156,15 +158,12 @@ Result optimize(std::string ptx, const Options& options, std::string file) {
         std::make_unique<KernelPass>(module, f, options, architecture, target.ends_with('a'), registers));
     kernels.back()->run();
   }
-  // The check reads both texts anew: what was read goes first, unless a kernel may have to run again.
-  if (std::none_of(kernels.begin(), kernels.end(), [](const auto& k) { return k->may_run_again(); })) {
-    module.functions = {};
-    module.variables = {};
-    module.opcodes = {};
-    module.locations = {};
-  }
+  Edits tests;
   do result.text = checked(module, kernels, options);
   while (!assembles(result.text, kernels, registers));
+  for (const auto& k : kernels)
+    if (k->report.verdict == Verdict::rewritten) tests.append(k->assumption_tests);
+  if (!tests.empty()) result.assumption_test = with_assertions(module.text, tests);
   for (const auto& k : kernels) result.report.kernels.push_back(std::move(k->report));
   return result;
 }

@@ -28,13 +28,17 @@ Residency::Residency(const ptx::Function& kernel, const Options& options, const 
                      bool accelerated)
     : target_(target), accelerated_(accelerated) {
   block_ = kernel.required_threads ? kernel.required_threads : options.block;
+  bool one_size = !block_;
   for (const reuse::Launch& l : options.launches) {
     if (l.kernel != kernel.name) continue;
+    one_size = one_size && (!recorded_block_ || *recorded_block_ == l.block);
+    recorded_block_ = l.block;
     const Launch launch{count(l.block), l.shared_dynamic};
     if (std::ranges::find(launches_, launch) == launches_.end()) launches_.push_back(launch);
     // What is proved for --block would be false for this launch, which .reqntid would end besides.
     if (!kernel.required_threads && block_ && *block_ != l.block) block_.reset();
   }
+  if (!one_size) recorded_block_.reset();
   if (!launches_.empty()) {
     from_ = Origin::recorded;
   } else if (block_) {

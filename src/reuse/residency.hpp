@@ -23,6 +23,9 @@ class Residency {
   bool known() const { return from_ != Origin::unknown; }
   /// The size that a proof may use: .reqntid, or --block where no recorded launch contradicts it.
   const std::optional<BlockShape>& block() const { return block_; }
+  /// The only size of all recorded launches of a kernel that nothing else tells the size of: a proof that
+  /// needs one may take it, if the output then takes no other (.reqntid).
+  const std::optional<BlockShape>& recorded_block() const { return recorded_block_; }
   /// Of the only block size; 0: not known, or several.
   std::uint32_t threads() const { return known() && launches_.size() == 1 ? launches_[0].threads : 0; }
 
@@ -50,7 +53,7 @@ class Residency {
   };
   std::vector<Launch> launches_;
   Origin from_ = Origin::unknown;
-  std::optional<BlockShape> block_;
+  std::optional<BlockShape> block_, recorded_block_;
   const hw::Architecture& target_;
   bool accelerated_;  ///< an sm_90a-like target takes static arrays as large as dynamic ones
 };

@@ -1,10 +1,12 @@
 // What is known of block sizes decides, and only that.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "reuse/analysed_kernel.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/ptx/module.hpp"
+#include "warploom/reuse/check.hpp"
 #include "warploom/reuse/launchability.hpp"
 #include "warploom/reuse/reuse.hpp"
 
@@ -107,6 +109,44 @@ TEST(BlockSize, ARecordedLaunchProvesNothing) {
   const Result r = optimize(kernel(), o);
   EXPECT_FALSE(r.report.kernels.at(0).block);
   EXPECT_THAT(r.text, Not(HasSubstr(".reqntid")));
+}
+
+/// Two arrays that only the number of threads shows to be written whole in each turn of a loop.
+std::string covered_in_a_loop() {
+  std::string body =
+      "\t.shared .align 4 .b8 a[8192];\n\t.shared .align 4 .b8 b[8192];\n"
+      "mov.u32 %r2, 0;\nshl.b32 %r4, %t, 5;\nmov.u32 %r5, a;\nadd.s32 %r5, %r5, %r4;\n"
+      "mov.u32 %r6, b;\nadd.s32 %r6, %r6, %r4;\nTURN:\n";
+  for (const auto& [address, array] : {std::pair{"%r5", "a"}, std::pair{"%r6", "b"}}) {
+    for (int k = 0; k < 32; k += 4) body += fmt::format("st.shared.u32 [{}+{}], %r2;\n", address, k);
+    body += fmt::format("bar.sync 0;\nld.shared.u32 %r1, [{}+4096];\nbar.sync 0;\n", array);
+  }
+  body += "add.s32 %r2, %r2, 1;\nsetp.lt.s32 %p1, %r2, 3;\n@%p1 bra TURN;\n";
+  return kernel_around(body);
+}
+
+TEST(BlockSize, AProofThatNeedsTheRecordedOneBindsTheKernelToIt) {
+  const std::string text = covered_in_a_loop();
+  Options o = plain();
+  o.strict = true;  // without the other proof, which needs no block size
+  o.when = When::always;
+  EXPECT_EQ(report(text, o).verdict, Verdict::unchanged) << "nobody knows that 256 threads write all of it";
+  o.launches = {{"k", {256, 1, 1}, 0}};
+  const Result r = optimize(text, o);
+  const KernelReport& k = r.report.kernels.at(0);
+  ASSERT_EQ(k.verdict, Verdict::rewritten) << k.reason;
+  EXPECT_THAT(r.text, HasSubstr(".reqntid 256, 1, 1"));
+  ASSERT_FALSE(k.assumptions.empty());
+  EXPECT_THAT(k.assumptions.back().text, HasSubstr("all recorded launches have it; .reqntid was written"));
+  CheckOptions checked;
+  checked.strict = true;
+  EXPECT_TRUE(check(text, r.text, {}, checked).ok);
+  // Without those words it is refused: another launch would break it.
+  std::string unbound = r.text;
+  unbound.erase(unbound.find(".reqntid 256, 1, 1"), 18);
+  EXPECT_FALSE(check(text, unbound, {}, checked).ok);
+  o.launches.push_back({"k", {128, 1, 1}, 0});
+  EXPECT_EQ(report(text, o).verdict, Verdict::unchanged) << "two sizes prove nothing";
 }
 
 TEST(BlockSize, OneThatARecordedLaunchContradictsIsNotUsedInProofs) {

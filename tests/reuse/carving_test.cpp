@@ -1,12 +1,13 @@
 // Parts of the dynamic array at places that only the launch knows.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
 #include <random>
 #include <string>
 
+#include "reuse/formula_value.hpp"
 #include "warploom/reuse/check.hpp"
 #include "warploom/reuse/reuse.hpp"
 #include "warploom/sim/sim.hpp"
@@ -24,35 +25,6 @@ Result optimized(const std::string& text) {
   options.when = When::always;
   options.assemble = false;
   return optimize(text, options);
-}
-
-/// `4 * block_x - 8 * param_1 + 12`.
-std::int64_t value_of(std::string text, const std::map<std::string, std::int64_t>& numbers) {
-  for (const std::string_view sign : {" - ", " + "})
-    for (std::size_t at; (at = text.find(sign)) != text.npos;)
-      text.replace(at, 3, sign == " + " ? "|" : "|-");
-  std::int64_t sum = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('|', at), text.size());
-    std::string term = text.substr(at, end - at);
-    at = end + 1;
-    std::int64_t factor = 1;
-    if (term[0] == '-') factor = -1, term.erase(0, 1);
-    const std::size_t star = term.find(" * ");
-    const std::string last = star == term.npos ? term : term.substr(star + 3);
-    if (star != term.npos) factor *= std::stoll(term.substr(0, star));
-    sum += factor * (numbers.contains(last) ? numbers.at(last) : std::stoll(last));
-  }
-  return sum;
-}
-
-/// What the header of the launch says.
-std::uint32_t bytes_after(const DynamicFormula& formula, std::uint32_t before, std::int64_t n) {
-  if (n < 0 || n > DynamicFormula::kMostParameter) return before;
-  std::int64_t most = 0;
-  for (const std::string& end : formula.after)
-    most = std::max(most, value_of(end, {{"param_1", n}, {"block_x", kThreads}}));
-  return static_cast<std::uint32_t>(std::min<std::int64_t>(most, before));
 }
 
 struct Run {
@@ -206,7 +178,8 @@ Tried try_random(std::uint64_t first, std::uint64_t count) {
     // The last one is 64 modulo 2^30: 4 n wraps round to 256 bytes, and nothing may move.
     for (const std::uint32_t n : {0u, 1u, 37u, 64u, 90u, 0xffffffffu, 0x40000040u}) {
       const std::uint32_t before = kernel.bytes(n == 0xffffffffu ? 0 : n & 0xffffu);
-      const std::uint32_t after = bytes_after(report.dynamic_formula, before, static_cast<std::int32_t>(n));
+      const std::uint32_t after = bytes_after(
+          report.dynamic_formula, before, {{"param_1", static_cast<std::int32_t>(n)}, {"block_x", kThreads}});
       bool usable = true;
       for (const sim::Schedule schedule : {sim::Schedule::in_order, sim::Schedule::adversarial}) {
         const Run expected = run(text, n, before, schedule);
@@ -263,6 +236,15 @@ TEST(Carving, ByAParameterIsOverlaidWithAFormula) {
   EXPECT_THAT(advice(report), HasSubstr("s[8 * param_1..12 * param_1): 0\n"));
   EXPECT_THAT(to_text(result.report), HasSubstr("12 * param_1 -> 4 * param_1 bytes"));
   EXPECT_THAT(to_json(result.report), HasSubstr("\"before\": \"12 * param_1\""));
+}
+
+TEST(Carving, BesideAStaticArrayThatTheKernelBeginsWith) {
+  std::string text = three("u32", "st.shared.u32 [t], %r2;\n");
+  text.insert(text.find(".reg .pred"), ".shared .align 8 .b8 t[8];\n");
+  const Result result = optimized(text);
+  const KernelReport& report = result.report.kernels.at(0);
+  ASSERT_EQ(report.verdict, Verdict::rewritten) << report.reason;
+  EXPECT_EQ(report.dynamic_formula.text(), "4 * param_1");
 }
 
 TEST(Carving, IsNotDoneWithoutBeingAskedFor) {
@@ -351,6 +333,160 @@ TEST(Carving, WithABlockSizePromisedSaysSo) {
   const Result result = optimize(three(), options);
   EXPECT_EQ(result.report.kernels.at(0).verdict, Verdict::rewritten) << result.report.kernels.at(0).reason;
   EXPECT_THAT(result.text, HasSubstr(".reqntid 128, 1, 1"));
+}
+
+/// Three steps in three parts of n words each, of which `m` words are used: nothing says that m <= n.
+/// @param open  the thread's word is not bounded by the block either
+std::string three_by_another_bound(bool open) {
+  std::string text = three();
+  const auto replace = [&](std::string_view from, std::string_view to) {
+    const std::size_t at = text.find(from);
+    if (at == text.npos) throw std::invalid_argument(std::string(from));
+    text.replace(at, from.size(), to);
+  };
+  replace(".param .u32 k_param_1)", ".param .u32 k_param_1, .param .u32 k_param_2)");
+  replace("setp.lt.s32 %p1, %r2, %r1;", "ld.param.u32 %r9, [k_param_2];\nsetp.lt.s32 %p1, %r2, %r9;");
+  // What is loaded is 0, but nobody knows that.
+  if (open)
+    replace("mov.u32 %r2, %tid.x;",
+            "mov.u32 %r2, %tid.x;\nld.global.u32 %r20, [%d1];\nadd.s32 %r2, %r2, %r20;");
+  return text;
+}
+
+Result assuming_parts(const std::string& text) {
+  Options options;
+  options.when = When::always;
+  options.assemble = false;
+  options.assume_parts = true;
+  return optimize(text, options);
+}
+
+Run run_with_bound(const std::string& text, std::uint32_t n, std::uint32_t m, std::uint32_t bytes) {
+  sim::Machine machine(ptx::parse(text, "k.ptx"));
+  Run result{"", std::vector<std::uint32_t>(kThreads)};
+  const sim::Address out = machine.upload(std::span<const std::uint32_t>(result.out));
+  sim::Arguments arguments;
+  arguments.add(out).add(n).add(m);
+  sim::LaunchOptions options;
+  options.block = {kThreads};
+  options.dynamic_shared = bytes;
+  options.races = true;
+  options.run.threads = 1;
+  const sim::Outcome outcome = machine.launch("k", arguments, options);
+  if (!outcome.clean()) result.finding = outcome.findings[0].text();
+  machine.download(out, std::span(result.out));
+  return result;
+}
+
+TEST(AssumedParts, WhatIsNotProvedIsSaidAndTheRestOverlaid) {
+  const std::string text = three_by_another_bound(true);
+  EXPECT_EQ(optimized(text).text, text) << "m may be larger than n";
+  const Result result = assuming_parts(text);
+  const KernelReport& report = result.report.kernels.at(0);
+  ASSERT_EQ(report.verdict, Verdict::rewritten) << report.reason;
+  EXPECT_EQ(report.dynamic_formula.before, "before");
+  EXPECT_EQ(report.dynamic_formula.text(), "max(4 * param_1, before - 8 * param_1)");
+  std::string all;
+  for (const Assumption& a : report.assumptions) all += a.text + "\n";
+  EXPECT_THAT(all, HasSubstr("--assume-parts: the accesses of PTX lines"));
+  EXPECT_THAT(all, HasSubstr("stay in s[0..4 * param_1)"));
+  EXPECT_THAT(all, HasSubstr("stay in s[4 * param_1..8 * param_1)"));
+  EXPECT_THAT(all, HasSubstr("stay in s[8 * param_1..before)"));
+  EXPECT_THAT(to_json(result.report), HasSubstr("stay in s[8 * param_1..before)"));
+  EXPECT_THAT(launch_header(result.report),
+              HasSubstr("std::max<long long>({4 * param_1, static_cast<long long>(before) - 8 * param_1})"));
+  EXPECT_FALSE(check(text, result.text).ok) << "nobody said so";
+  CheckOptions with;
+  with.assume_parts = true;
+  const CheckResult checked = check(text, result.text, {}, with);
+  EXPECT_TRUE(checked.ok) << (checked.ok ? "" : checked.problems.at(0));
+  EXPECT_THAT(fmt::format("{}", fmt::join(checked.certificate, "\n")), HasSubstr("assumed (--assume-parts)"));
+}
+
+TEST(AssumedParts, ALastPartThatTheBlockBoundsIsNotOpen) {
+  const Result result = assuming_parts(three_by_another_bound(false));
+  const KernelReport& report = result.report.kernels.at(0);
+  EXPECT_EQ(report.dynamic_formula.before, "4 * block_x + 8 * param_1");
+  EXPECT_EQ(report.dynamic_formula.text(), "max(4 * param_1, 4 * block_x)");
+}
+
+TEST(AssumedParts, AreRightWhereTheAssumptionIs) {
+  const std::string text = three_by_another_bound(true);
+  const Result result = assuming_parts(text);
+  for (const std::uint32_t n : {16u, 64u, 50u}) {
+    const std::uint32_t before = 12 * n;
+    const auto expected = run_with_bound(text, n, n, before);
+    ASSERT_EQ(expected.finding, "");
+    const std::uint32_t after = bytes_after(result.report.kernels.at(0).dynamic_formula, before,
+                                            {{"param_1", n}, {"before", before}});
+    EXPECT_EQ(after, 4 * n);
+    for (const std::uint32_t bytes : {before, after}) {
+      const auto now = run_with_bound(result.text, n, n, bytes);
+      EXPECT_EQ(now.finding, "");
+      EXPECT_EQ(now.out, expected.out);
+    }
+  }
+}
+
+TEST(AssumedParts, ARunNamesTheAccessThatBreaksIt) {
+  const std::string text = three_by_another_bound(false);
+  const Result result = assuming_parts(text);
+  const std::string& test = result.assumption_test;
+  ASSERT_NE(test, "");
+  EXPECT_EQ(run_with_bound(test, 32, 32, 384).finding, "");
+  const std::string finding = run_with_bound(test, 32, 33, 400).finding;
+  const std::size_t store = text.find("st.shared.u32 [%r3]");
+  const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(store), '\n');
+  EXPECT_THAT(finding, HasSubstr("the access stays in s[0..4 * param_1)"));
+  EXPECT_THAT(finding, HasSubstr(fmt::format("{}", line)));
+  EXPECT_EQ(optimized(three()).assumption_test, "") << "all is proved there";
+  EXPECT_EQ(assuming_parts(three()).assumption_test, "");
+}
+
+TEST(AssumedParts, AlsoWhereTheBoundStandsInAnAddress) {
+  // The third load counts down from m: its bound is a sum of m, of which nothing is known beside n.
+  std::string text = three_by_another_bound(false);
+  const std::string load = "@%p1 ld.shared.u32 %r7, [%r4];";
+  const std::size_t at = text.find(load);
+  ASSERT_NE(at, text.npos);
+  text.replace(at, load.size(),
+               "mov.u32 %r11, s;\nsub.s32 %r12, %r9, %r2;\nmad.lo.s32 %r11, %r1, 4, %r11;\n"
+               "mad.lo.s32 %r11, %r12, 4, %r11;\n@%p1 ld.shared.u32 %r7, [%r11+-4];");
+  EXPECT_EQ(optimized(text).text, text);
+  const Result result = assuming_parts(text);
+  ASSERT_EQ(result.report.kernels.at(0).verdict, Verdict::rewritten) << result.report.kernels.at(0).reason;
+  for (const std::uint32_t n : {16u, 64u}) {
+    const auto expected = run_with_bound(text, n, n, 12 * n);
+    ASSERT_EQ(expected.finding, "");
+    const auto now = run_with_bound(result.text, n, n, 12 * n);
+    EXPECT_EQ(now.finding, "");
+    EXPECT_EQ(now.out, expected.out);
+  }
+}
+
+TEST(AssumedParts, AdviceSaysWhatTheyWouldSave) {
+  Options options;
+  options.when = When::always;
+  options.assemble = false;
+  options.what_if = true;
+  const Result result = optimize(three_by_another_bound(true), options);
+  EXPECT_EQ(result.text, three_by_another_bound(true));
+  const KernelReport& report = result.report.kernels.at(0);
+  ASSERT_EQ(report.suggestions.size(), 1u);
+  std::string text = advice(report);
+  std::ranges::replace(text, '\n', ' ');
+  EXPECT_THAT(text, HasSubstr("Could be overlaid:"));
+  EXPECT_THAT(text, HasSubstr("s[0..4 * param_1)"));
+  EXPECT_THAT(report.suggestions[0],
+              HasSubstr("max(4 * param_1, before - 8 * param_1) bytes in place of what the launch passes"));
+  EXPECT_THAT(report.suggestions[0], HasSubstr("--assume-parts"));
+}
+
+TEST(AssumedParts, WhereTheArrayIsNotCarvedThereIsNothingToAssume) {
+  std::string text = three_by_another_bound(false);
+  for (std::size_t at; (at = text.find("%r1, 8, %r3")) != text.npos;) text.replace(at, 11, "%r1, 0, %r3");
+  for (std::size_t at; (at = text.find("%r1, 4, %r3")) != text.npos;) text.replace(at, 11, "%r1, 0, %r3");
+  EXPECT_EQ(assuming_parts(text).text, text);
 }
 
 TEST(Carving, RandomKernelsComputeTheSame) {

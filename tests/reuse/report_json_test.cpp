@@ -31,13 +31,13 @@ TEST(ReportJson, SaysItsSchemaAndVersionFirst) {
 }
 
 TEST(ReportJson, HasEveryFieldOfAKernelInAFixedOrder) {
-  EXPECT_THAT(
-      keys(parsed(sample::report())["kernels"][0]),
-      ElementsAre("name", "symbol", "at", "verdict", "reason", "reason_at", "block", "threads",
-                  "threads_from", "bytes_before", "bytes_after", "bytes_possible", "pool_bytes",
-                  "dynamic_pool", "dynamic_before", "dynamic_after", "dynamic_possible", "dynamic_formula",
-                  "registers_before", "registers_after", "first_line", "last_line", "objects", "partitions",
-                  "interference", "barriers", "occupancy", "residency", "assumptions", "certificate"));
+  EXPECT_THAT(keys(parsed(sample::report())["kernels"][0]),
+              ElementsAre("name", "symbol", "at", "verdict", "reason", "reason_at", "block", "threads",
+                          "threads_from", "bytes_before", "bytes_after", "bytes_possible", "pool_bytes",
+                          "dynamic_pool", "dynamic_before", "dynamic_after", "dynamic_possible",
+                          "dynamic_formula", "registers_before", "registers_after", "first_line", "last_line",
+                          "objects", "partitions", "interference", "barriers", "occupancy", "residency",
+                          "assumptions", "suggestions", "certificate"));
 }
 
 TEST(ReportJson, KeepsNumbersExact) {

@@ -166,6 +166,30 @@ TEST(Overruns, AnAccessThatCannotStayInItsArrayRefusesTheKernel) {
   EXPECT_THAT(beyond.reason, testing::HasSubstr("at offset 1024 or more, leaves 's' of 1024 bytes"));
   EXPECT_EQ(verdict("st.shared.u32 [%r3+-1024], %r1;").verdict, Verdict::refused);
   EXPECT_EQ(verdict("st.shared.v4.u32 [%r3+1012], {%r1, %r1, %r1, %r1};").verdict, Verdict::refused);
+  // Behind a branch that the first thread takes, an early return of others, and a guard that it passes.
+  EXPECT_EQ(verdict("setp.lt.u32 %p1, %r1, 100;\n@!%p1 bra E;\nst.shared.u32 [%r3+1024], %r1;\nE:").verdict,
+            Verdict::refused);
+  EXPECT_EQ(verdict("setp.gt.s32 %p1, %r1, 31;\n@%p1 ret;\nst.shared.u32 [%r3+1024], %r1;").verdict,
+            Verdict::refused);
+  EXPECT_EQ(verdict("setp.eq.u32 %p1, %r1, 0;\n@%p1 st.shared.u32 [%r3+1024], %r1;").verdict,
+            Verdict::refused);
+  EXPECT_EQ(verdict("setp.ge.u32 %p1, %r9, 5;\n@%p1 bra E;\nmov.u32 %r7, 1;\nE:\n"
+                    "setp.lt.u32 %p2, %r1, 64;\n@%p2 bra F;\nbra G;\nF:\nst.shared.u32 [%r3+1024], %r1;\nG:")
+                .verdict,
+            Verdict::refused);
+  // It stays away, or what sends it there is not known.
+  EXPECT_NE(verdict("setp.gt.u32 %p1, %r1, 100;\n@!%p1 bra E;\nst.shared.u32 [%r3+1024], %r1;\nE:").verdict,
+            Verdict::refused);
+  EXPECT_NE(
+      verdict(
+          "setp.eq.u32 %p1, %r1, 0;\n@%p1 ret;\nsetp.lt.u32 %p2, %r1, 8;\n@%p2 st.shared.u32 [%r3+1024], %r1;")
+          .verdict,
+      Verdict::refused);
+  EXPECT_NE(
+      verdict(
+          "setp.ge.u32 %p1, %r1, %r9;\n@%p1 ret;\nbra.uni F;\nF:\nsetp.lt.u32 %p2, %r1, 8;\n@%p2 st.shared.u32 [%r3+1024], %r1;")
+          .verdict,
+      Verdict::refused);
   // Some threads may stay inside, or none comes there, or the address may wrap to a byte of the array.
   EXPECT_NE(verdict("st.shared.u32 [%r3+1020], %r1;").verdict, Verdict::refused);
   EXPECT_NE(verdict("st.shared.u32 [%r3+-1020], %r1;").verdict, Verdict::refused);

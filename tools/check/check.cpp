@@ -13,7 +13,7 @@ namespace {
 
 struct Options {
   std::string input, output, block;
-  bool strict = false, whole_program = false, json = false;
+  bool strict = false, whole_program = false, assume_parts = false, json = false;
 };
 
 int run(const Options& options) {
@@ -22,6 +22,7 @@ int run(const Options& options) {
   reuse::CheckOptions with;
   with.strict = options.strict;
   with.whole_program = options.whole_program;
+  with.assume_parts = options.assume_parts;
   with.input_file = input_name(options.input);
   with.output_file = input_name(options.output);
   if (!options.block.empty()) {
@@ -56,6 +57,9 @@ std::function<int()> add(Command& command) {
   command.add("--strict", &options->strict, "Do not assume that no uninitialised shared memory is read");
   command.add("--whole-program", &options->whole_program,
               "No other module is linked with this one: .visible shared arrays may move");
+  command.add(
+      "--assume-parts", &options->assume_parts,
+      "Accesses of a dynamic array keep to their part where that is not proved, as reuse --assume-parts");
   command.add_json(options->json);
   return [options] { return run(*options); };
 }

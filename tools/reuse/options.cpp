@@ -86,6 +86,10 @@ void add_reuse_options(Command& command, const std::shared_ptr<reuse::Options>& 
       "No other module is linked with this one: .visible shared arrays, as Numba and NVRTC make them, "
       "may share storage");
   command.add(
+      "--assume-parts", &options->assume_parts,
+      "Take accesses of a dynamic array that parameters divide to keep to their part where that is not "
+      "proved; the report says which, --assumption-test tests it");
+  command.add(
       "--no-barriers", [options] { options->insert_barriers = false; },
       "Insert no barriers: use those that are there");
   command.add(

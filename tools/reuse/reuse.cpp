@@ -22,7 +22,7 @@ namespace {
 
 struct Options {
   std::shared_ptr<reuse::Options> rewriting = std::make_shared<reuse::Options>();
-  std::string path, output, html, launch_header, object;
+  std::string path, output, html, launch_header, assumption_test, object;
   std::vector<std::string> nvcc_options, dump_after;
   bool list_passes = false, advice = false, json = false, force = false;
 };
@@ -112,6 +112,7 @@ reuse::Result rewrite(const Options& options, std::string ptx) {
   }
   reuse::Options with = *options.rewriting;
   with.dump = dumper(options);
+  with.what_if = options.advice || options.json;
   if (const std::vector<std::string> unknown = resolve_kernel_names(with, ptx, file); !unknown.empty())
     throw BadInput(fmt::format(
         "{}: no kernel is called '{}' or has that in its C++ declaration (warploom occupancy lists the kernels)",
@@ -141,9 +142,11 @@ int run(const Options& options) {
   if (options.output == "-" && options.json)
     throw BadInput("--json and -o - both want standard output; give -o a file");
   OutputFiles files;
-  for (const std::string& path : {options.html, options.launch_header, options.output})
+  for (const std::string& path :
+       {options.html, options.launch_header, options.assumption_test, options.output})
     if (!path.empty() && path != "-") files.add(path, options.force);
-  const reuse::Result result = rewrite(options, read_ptx(options));
+  const std::string input = read_ptx(options);
+  const reuse::Result result = rewrite(options, input);
 
   const std::string report =
       report_text(options, result.report);  // before any file: an unknown OBJECT throws
@@ -153,6 +156,9 @@ int run(const Options& options) {
   };
   write(options.html, [&] { return reuse::to_html(result.report); });
   write(options.launch_header, [&] { return reuse::launch_header(result.report); });
+  // Where nothing was assumed there is nothing to test, and the input is as good.
+  write(options.assumption_test,
+        [&] { return result.assumption_test.empty() ? input : result.assumption_test; });
   write(options.output, [&] { return result.text; });
   files.commit();
   if (options.output == "-")
@@ -177,6 +183,10 @@ std::function<int()> add(Command& command) {
   command.add("--launch-header FILE", &options->launch_header,
               "Write a C++ header that says how many dynamic bytes a launch of each rewritten kernel passes "
               "now: NAME_smem_bytes()");
+  command.add(
+      "--assumption-test FILE", &options->assumption_test,
+      "Write the input with assertions of what --assume-parts assumed; run it with warploom sim, or on a "
+      "GPU: it names an access that leaves its part");
   add_reuse_options(command, options->rewriting);
   command.group("Report");
   command

@@ -27,7 +27,7 @@ struct Options {
   std::string log;     // of --summary
   std::string tool;    // nvcc's sub-program that we stand for, or empty
   std::string shadow;  // then: the shadow toolkit's directory
-  bool json = false;
+  bool json = false, whole_program = false;
 };
 
 std::string name_of(const std::string& word) { return fs::path(word).filename().string(); }
@@ -98,6 +98,33 @@ void prove(const RewrittenFiles& rewritten, const fs::path& ptx, const fs::path&
   rewritten.restore(ptx);
 }
 
+/// nvcc's option for code that is linked with other device code, if it is given.
+std::string separate_compilation(const Words& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "-dc" || word == "--device-c") return word;
+    for (const std::string_view option : {"-rdc", "--relocatable-device-code"}) {
+      if (!word.starts_with(option)) continue;
+      const std::string value = word.size() > option.size() ? word.substr(option.size() + 1)
+                                : i + 1 < words.size()      ? words[i + 1]
+                                                            : "";
+      if (value == "true") return word;
+    }
+  }
+  return "";
+}
+
+/// What nvcc's sub-programs, which are us again, read.
+void tell_whole_program(const Words& words) {
+  if (const std::string option = separate_compilation(words); !option.empty())
+    throw BadInput(
+        fmt::format("wrap --whole-program: nvcc's {} makes code that is linked with other "
+                    "modules, which may use its .visible arrays; leave out one of the two",
+                    option));
+  const std::string flags = set("WARPLOOM_REUSE_FLAGS") ? std::getenv("WARPLOOM_REUSE_FLAGS") : "";
+  setenv("WARPLOOM_REUSE_FLAGS", (flags + (flags.empty() ? "" : " ") + "--whole-program").c_str(), 1);
+}
+
 int launch(Words words) {
   std::size_t at = 0;
   std::unique_ptr<ShadowToolkit> shadow;
@@ -140,7 +167,8 @@ std::string argument_of(const Words& words, std::string_view option) {
 /// Rewrites a PTX file that cicc wrote.
 void rewrite(const RewrittenFiles& rewritten, const RewrittenFiles::File& file) {
   reuse::Options options = reuse_options_of_environment();
-  options.assemble = false;  // nvcc runs ptxas anyway
+  options.assemble = false;         // nvcc runs ptxas anyway
+  options.launches_change = false;  // nor does a build change what host code passes
   const std::string text = read_file(file.ptx);
   const bool some_only = !options.only.empty();
   resolve_kernel_names(options, text, file.source);  // a name may be of another file's kernel
@@ -250,6 +278,7 @@ int run(const Options& options, const Words& words) {
   if (options.tool == "cicc") return cicc(words, rewritten, options.shadow);
   if (options.tool == "ptxas") return ptxas(words, rewritten, options.shadow);
   if (options.tool == "fatbinary") return fatbinary(words, rewritten);
+  if (options.whole_program) tell_whole_program(words);
   return launch(words);
 }
 
@@ -258,6 +287,9 @@ std::function<int()> add(Command& command) {
   command.pass_on();
   command.add("--summary LOG", &options->log,
               "Tell what a build did, from the file that WARPLOOM_LOG named; '-' for standard input");
+  command.add("--whole-program", &options->whole_program,
+              "No other module is linked with those that nvcc compiles: .visible shared arrays may share "
+              "storage; not with -rdc=true");
   command.add_json(options->json);
   command.add("--tool", &options->tool).hidden();  // how nvcc's sub-programs call us
   command.add("--shadow", &options->shadow).hidden();

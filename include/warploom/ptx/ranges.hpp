@@ -40,8 +40,12 @@ struct AddressRange {
   /// All that is proved where bounds are compared with nothing known of them to each other (`n` and
   /// `%ntid.x`); the one above is among them.
   std::vector<Linear> all_least = {}, all_most = {};
-  Linear sum = {};  ///< its distance from the variable, in terms of AddressRanges
+  bool assumed = false;  ///< a bound is RangeOptions::assume_parts' word
+  Linear sum = {};       ///< its distance from the variable, in terms of AddressRanges
 };
+
+/// As an end of the dynamic array: whatever the launch passes.
+inline constexpr std::int64_t kOpenEnd = std::int64_t{1} << 30;
 
 /// A comparison (setp) of which it is known how it came out.
 struct Condition {
@@ -54,6 +58,10 @@ struct RangeOptions {
   /// Bounds may name scalar parameters that enter addresses; each is then assumed to lie between 0 and 2^18,
   /// more than shared memory has bytes.
   bool parameters = false;
+  /// With `parameters`: an access of a dynamic array of which a bound is not proved is taken to keep to its
+  /// part. Parts begin at the different sums of launch numbers that addresses are made with (`s`,
+  /// `s + 4 * n`) and reach to the next one, the last to kOpenEnd.
+  bool assume_parts = false;
 };
 
 /// The ranges of one kernel's addresses. A register's content is described as an integer which equals its

@@ -14,7 +14,9 @@ enum class Origin { unknown, given, required_threads, maximal_threads, ptxas, de
 /// "--block", ".reqntid", ".maxntid", "ptxas", ...: words for the report.
 std::string_view name(Origin origin);
 
-/// How a kernel is launched, as recorded or written down: it says whether rewriting pays, and proves nothing.
+/// How a kernel is launched, as recorded or written down: it says whether rewriting pays. Where nothing is
+/// won without, and all launches of the kernel have one block size, a proof may use that; the kernel then
+/// takes no other (.reqntid).
 struct Launch {
   std::string kernel = {};           ///< by its name in the PTX
   BlockShape block = {1, 1, 1};      ///< 1 to 1,024 threads in all

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "warploom/ptx/module.hpp"
+
 namespace warploom::reuse {
 
 /// Where the rewriter says it put an object: symbol `object` is now `pool` + `offset`.
@@ -16,6 +18,7 @@ struct PoolEntry {
 struct CheckOptions {
   bool strict = false;         ///< as Options::strict
   bool whole_program = false;  ///< as Options::whole_program
+  bool assume_parts = false;   ///< as Options::assume_parts
   /// Block size promised for kernels without .reqntid; empty: not known.
   std::vector<std::uint32_t> block = {};
   std::string input_file = "<input>", output_file = "<output>";  ///< the texts' names in messages
@@ -35,6 +38,9 @@ struct CheckResult {
 /// added barrier is divergent. With `entries` empty they are recovered from the two texts.
 /// @throws ParseError when a text is no PTX
 CheckResult check(std::string_view input, std::string_view output, std::vector<PoolEntry> entries = {},
+                  const CheckOptions& options = {});
+/// The same for an input that is parsed already. @throws ParseError
+CheckResult check(const ptx::Module& input, std::string_view output, std::vector<PoolEntry> entries = {},
                   const CheckOptions& options = {});
 
 }  // namespace warploom::reuse

@@ -30,13 +30,19 @@ std::string_view name(When when);
 struct Options {
   When when = When::occupancy;
   PlacementOptions placement = {};
-  bool strict = false;          ///< do not assume that the kernel reads no uninitialised shared memory
-  bool whole_program = false;   ///< no other module is linked: .visible arrays are this one's alone
+  bool strict = false;         ///< do not assume that the kernel reads no uninitialised shared memory
+  bool whole_program = false;  ///< no other module is linked: .visible arrays are this one's alone
+  /// Accesses of the dynamic array of which it is not proved keep to their part of it, where parameters or
+  /// the block size divide it: the report says which, and Result::assumption_test tests it.
+  bool assume_parts = false;
+  bool what_if = false;         ///< fill KernelReport::suggestions, which takes a second look at some kernels
   bool insert_barriers = true;  ///< false: only barriers that are there already
   bool dynamic_pool = false;    ///< turn the static arrays into one extern array, sized at launch
   std::optional<BlockShape> block = {};  ///< where the kernel does not say (.reqntid)
   std::vector<Launch> launches = {};     ///< as recorded; those of kernels not in the module do no harm
-  std::string architecture = {};         ///< decides `when`; empty: the module's .target
+  /// false: launches will pass as many dynamic bytes as before, so parts of the dynamic array stay
+  bool launches_change = true;
+  std::string architecture = {};                    ///< decides `when`; empty: the module's .target
   std::vector<std::string> only = {}, except = {};  ///< kernels by (mangled or demangled) name
   std::vector<std::string> disabled = {};           ///< passes, by name; see passes()
   bool assemble = true;  ///< run ptxas, where there is one, on the result: pooling may change registers
@@ -120,7 +126,8 @@ struct DynamicFormula {
   };
   static constexpr std::int64_t kMostParameter = std::int64_t{1} << 18;
   std::vector<Argument> arguments = {};
-  std::string before = {};  ///< bytes a block that the kernel reaches, as C++
+  /// Bytes a block that the kernel reaches, as C++; "before": all that the launch passes.
+  std::string before = {};
   std::vector<std::string> after =
       {};  ///< the greatest of these is enough [bytes a block]; empty: no formula
   std::uint64_t example_before = 0, example_after = 0;
@@ -158,6 +165,9 @@ struct KernelReport {
   /// Every launch size; where none is known, usual ones, and `after` with all that may share sharing.
   std::vector<ResidencyReport> residency = {};
   std::vector<Assumption> assumptions = {};
+  /// Where the dynamic array stays in one piece: what could be overlaid, what that would save, and what would
+  /// have to be proved (with Options::what_if).
+  std::vector<std::string> suggestions = {};
   std::vector<std::string> certificate =
       {};  ///< of the independent check: for each overlapping pair, why it is safe
   std::uint32_t first_line = 0, last_line = 0;  ///< PTX lines of the body
@@ -174,6 +184,9 @@ struct Report {
 };
 
 struct Result {
+  /// With Options::assume_parts, where something was assumed: the input with a test before each access of
+  /// which it was. A launch that breaks the assumption ends in a failed assertion that names the access.
+  std::string assumption_test = {};
   std::string text = {};  ///< the module's text; the input's, byte for byte, where nothing was rewritten
   Report report = {};
 };

@@ -31,6 +31,7 @@ struct Interval {
 bool Carving::find(const Kernel& kernel, std::uint32_t object) {
   std::vector<Interval> intervals;
   std::vector<std::pair<std::uint32_t, std::size_t>> of_access;
+  std::vector<std::uint32_t> assumed;
   for (std::uint32_t a = 0; a < kernel.use.accesses.size(); ++a) {
     const Access& access = kernel.use.accesses[a];
     if (!access.objects[object]) continue;
@@ -43,6 +44,7 @@ bool Carving::find(const Kernel& kernel, std::uint32_t object) {
     const auto least = ranges_->extremes(*range.least), most = ranges_->extremes(*range.most);
     // As in parts.cpp: so near to the array the number is the address, not the same one modulo 2^32.
     if (!least || !most || least->first < -kNear || most->second > kNear) return false;
+    if (range.assumed) assumed.push_back(a);
     Interval i;
     i.unit = access.bytes;
     i.fixed = kernel.function->operands[address.id].kind != ptx::OperandKind::reg;
@@ -131,6 +133,8 @@ bool Carving::find(const Kernel& kernel, std::uint32_t object) {
   parts_ = std::move(sorted);
   for (const auto& [access, interval] : of_access)
     part_of_.emplace_back(access, place[intervals[interval].part]);
+  for (const auto& entry : part_of_)
+    if (std::ranges::binary_search(assumed, entry.first)) assumed_.push_back(entry);
   bool depends = false;
   for (std::size_t p = 0; p < parts_.size(); ++p) {
     depends |= !parts_[p].begin.terms.empty();
@@ -150,6 +154,7 @@ std::optional<Carving> Carving::of(Kernel& kernel) {
   Carving carving;
   ptx::RangeOptions options{kernel.block};
   options.parameters = true;
+  options.assume_parts = kernel.assume_parts;
   carving.ranges_ = std::make_unique<ptx::AddressRanges>(kernel.cfg, kernel.values, options);
   if (!carving.find(kernel, array) || use.objects.size() + carving.parts_.size() > kMaxObjects)
     return std::nullopt;
@@ -243,8 +248,9 @@ CarvedPlan Carving::place(const Interference& interference) const {
   for (std::size_t p = 0; p < plan.ends.size(); ++p) {
     bool needed = true;  // of equal ones the first
     for (std::size_t q = 0; q < plan.ends.size(); ++q)
-      needed &=
-          p == q || !ranges_->at_most(plan.ends[p], plan.ends[q]) || (plan.ends[p] == plan.ends[q] && p < q);
+      needed &= p == q ||
+                is_open(plan.ends[p]) != is_open(plan.ends[q]) ||  // of an open one nothing is known
+                !ranges_->at_most(plan.ends[p], plan.ends[q]) || (plan.ends[p] == plan.ends[q] && p < q);
     if (needed) greatest.push_back(plan.ends[p]);
   }
   plan.ends = std::move(greatest);
@@ -271,8 +277,10 @@ std::string Carving::text(const Linear& a) const {
     text += text.empty() ? (factor < 0 ? "-" : "") : factor < 0 ? " - " : " + ";
     text += name.empty() ? fmt::format("{}", size) : size == 1 ? name : fmt::format("{} * {}", size, name);
   };
+  if (is_open(a)) term(1, "before");
   for (const auto& [id, factor] : a.terms) term(factor, name(id));
-  if (a.constant != 0 || text.empty()) term(a.constant, "");
+  const std::int64_t constant = a.constant - (is_open(a) ? ptx::kOpenEnd : 0);
+  if (constant != 0 || text.empty()) term(constant, "");
   return text;
 }
 
@@ -289,6 +297,8 @@ std::int64_t Carving::example_of(std::uint32_t unknown) const {
 std::int64_t Carving::at_example(const Linear& a) const {
   std::int64_t sum = a.constant;
   for (const auto& [id, factor] : a.terms) sum += factor * example_of(id);
+  // Of an open end: a launch that passes four times as many bytes behind the last part's beginning.
+  if (is_open(a)) sum += at_example(parts_.back().begin) + 4 * kExample - ptx::kOpenEnd;
   return sum;
 }
 

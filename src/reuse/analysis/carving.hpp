@@ -43,6 +43,10 @@ class Carving {
   std::vector<ObjectSet> overlaps(const CarvedPlan& plan, std::size_t objects) const;
 
   const std::vector<CarvedPart>& parts() const { return parts_; }
+  /// Accesses of which it is not proved that they keep to their part: index into SharedUse::accesses, part.
+  const std::vector<std::pair<std::uint32_t, std::uint32_t>>& assumed() const { return assumed_; }
+  /// Of Linear's that end at ptx::kOpenEnd: whatever the launch passes.
+  static bool is_open(const ptx::Linear& a) { return a.constant > ptx::kOpenEnd / 2; }
   std::uint32_t object(std::size_t part) const { return first_ + static_cast<std::uint32_t>(part); }
   const ptx::AddressRanges& ranges() const { return *ranges_; }
   ptx::Linear end_before() const { return parts_.back().ends[0]; }
@@ -63,8 +67,8 @@ class Carving {
 
   std::unique_ptr<ptx::AddressRanges> ranges_;
   std::vector<CarvedPart> parts_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> part_of_;  ///< access, part
-  std::uint32_t first_ = 0;                                       ///< object of the first part
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> part_of_, assumed_;  ///< access, part
+  std::uint32_t first_ = 0;                                                 ///< object of the first part
   std::map<std::uint32_t, std::string> names_;
 };
 

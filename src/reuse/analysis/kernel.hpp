@@ -20,6 +20,7 @@ struct Kernel {
   Uniformity uniformity;
   std::optional<std::array<std::uint32_t, 3>> block;  ///< threads: .reqntid, or promised by the caller
   bool strict = false;
+  bool assume_parts = false;  ///< Options::assume_parts
 
   const ptx::Instruction& instruction(std::uint32_t i) const { return function->instructions[i]; }
   std::uint32_t line(std::uint32_t i) const { return function->instructions[i].line; }

@@ -199,37 +199,6 @@ bool divide_into_parts(Kernel& kernel, ptx::AddressRanges& ranges, Divide what) 
   return true;
 }
 
-std::optional<Reason> find_overrun(const Kernel& kernel, ptx::AddressRanges& ranges) {
-  std::optional<ptx::DominatorTree> post;
-  for (const Access& access : kernel.use.accesses) {
-    if (access.objects.count() != 1 || access.bytes == 0 ||
-        kernel.function->operands[access.address].kind != ptx::OperandKind::address)
-      continue;
-    const Object& o = kernel.use.objects[access.objects._Find_first()];
-    const auto size = static_cast<std::int64_t>(o.bytes);
-    // Ranges of all addresses take time: those are asked for whose displacement alone is no place in the
-    // array.
-    const std::int64_t displacement = kernel.function->operands[access.address].value;
-    if (displacement >= 0 && displacement + access.bytes <= size) continue;
-    const ptx::AddressRange range = ranges.of(access.instruction, access.address);
-    if (o.dynamic || range.variable != o.variable || !range.least || !range.most) continue;
-    const auto least = ranges.extremes(*range.least);
-    const auto most = ranges.extremes(*range.most);
-    // A number that far away may be the same address modulo 2^32 as one inside.
-    if (!least || !most || least->first < -kNear || most->second > kNear) continue;
-    if (least->first + access.bytes <= size && most->second >= 0) continue;
-    // Compilers leave rests of unrolled loops that never run: only what every thread comes to is a fault.
-    if (kernel.instruction(access.instruction).guard != kNone) continue;
-    if (!post) post = ptx::post_dominators(kernel.cfg.graph);
-    if (!post->dominates(kernel.cfg.block_of[access.instruction], kernel.cfg.order.at(0))) continue;
-    return Reason{fmt::format("an access of {} bytes, at offset {} or more{}, leaves '{}' of {} bytes",
-                              access.bytes, least->first, most->second < 0 ? ", always below 0" : "",
-                              kernel.module->variables[o.variable].name, o.bytes),
-                  kernel.line(access.instruction)};
-  }
-  return std::nullopt;
-}
-
 std::string part_name(const Object& object, const std::string& array) {
   if (!object.part) return array;
   if (!object.formula.empty()) return fmt::format("{}[{})", array, object.formula);

@@ -25,8 +25,8 @@ enum class Divide {
 /// @return false if no array was divided
 bool divide_into_parts(Kernel& kernel, ptx::AddressRanges& ranges, Divide what);
 
-/// The first access that every thread comes to, and of which none is inside its array; looked for among
-/// those displaced by more than the array has bytes, or by less than none.
+/// The first access that every thread or thread (0, 0, 0) comes to, whatever the launch, and of which none is
+/// inside its array; looked for among those displaced by more than the array has bytes, or by less than none.
 std::optional<Reason> find_overrun(const Kernel& kernel, ptx::AddressRanges& ranges);
 
 /// "tile[0..4,096)" of a part, in the report; its variable's name otherwise.

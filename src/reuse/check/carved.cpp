@@ -63,6 +63,7 @@ class Carved {
   static ptx::RangeOptions options(const Kernel& k) {
     ptx::RangeOptions o{k.block};
     o.parameters = true;
+    o.assume_parts = k.assume_parts;
     return o;
   }
   void refuse(std::string why) { k_.refusals.push_back(std::move(why)); }
@@ -272,6 +273,7 @@ class Carved {
     const auto least = ranges_.extremes(*range.least), most = ranges_.extremes(*range.most);
     if (!least || !most || least->first < -kFar || most->second > kFar)
       return refuse_at(at, "this access of the dynamic array may lie anywhere");
+    if (range.assumed) k_.assumed.push_back(k_.line(at));
     Moved m{{Linear{}}, {}, by, {a}};  // an access stays inside its array, which begins at 0
     m.begins.insert(m.begins.end(), range.all_least.begin(), range.all_least.end());
     for (const Linear& last : range.all_most)

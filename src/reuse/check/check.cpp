@@ -1,6 +1,7 @@
 #include "warploom/reuse/check.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -37,6 +38,7 @@ void name_objects(Kernel& k, const ptx::Module& input, const KernelMatch& match,
   k.inserted.assign(k.function.instructions.size(), false);
   for (const std::uint32_t i : match.inserted) k.inserted[i] = true;
   k.strict = options.strict;
+  k.assume_parts = options.assume_parts;
   k.moved_in_parts = !match.shifts.empty();
   k.block = k.function.required_threads;
   if (!k.block && !options.block.empty()) {
@@ -174,6 +176,10 @@ class KernelCheck {
       certify(
           "parts of the dynamic array move down by sums of launch numbers, all of them or none: none where a parameter "
           "in these sums, or in what keeps accesses to their parts, lies outside 0 to 262,144");
+    if (!k_.assumed.empty())
+      certify(fmt::format(
+          "assumed (--assume-parts): accesses keep to their part of the dynamic array, those of lines {}",
+          fmt::join(k_.assumed, ", ")));
     for (std::uint32_t p = 0; p < k_.pairs.size(); ++p) {
       const auto [a, b] = k_.pairs[p];
       std::string text = fmt::format(
@@ -208,7 +214,11 @@ class KernelCheck {
 
 CheckResult check(std::string_view input, std::string_view output, std::vector<PoolEntry> entries,
                   const CheckOptions& options) {
-  const ptx::Module before = ptx::parse(std::string(input), options.input_file);
+  return check(ptx::parse(std::string(input), options.input_file), output, std::move(entries), options);
+}
+
+CheckResult check(const ptx::Module& before, std::string_view output, std::vector<PoolEntry> entries,
+                  const CheckOptions& options) {
   const ptx::Module after = ptx::parse(std::string(output), options.output_file);
   CheckResult result;
   Renaming renaming = match_modules(before, after, entries, options);

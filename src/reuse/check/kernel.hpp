@@ -41,7 +41,9 @@ struct Kernel {
   std::vector<bool> inserted;                                  ///< per instruction: an added barrier
   std::optional<std::array<std::uint32_t, 3>> block;           ///< threads, if known
   bool strict = false;
-  bool moved_in_parts = false;  ///< some accesses' displacements changed
+  bool assume_parts = false;
+  std::vector<std::uint32_t> assumed;  ///< lines of accesses that are taken to keep to their part
+  bool moved_in_parts = false;         ///< some accesses' displacements changed
   std::vector<std::pair<std::uint32_t, std::uint32_t>>
       pairs;                   ///< objects whose bytes overlap, first < second
   std::vector<Bits> partners;  ///< per object

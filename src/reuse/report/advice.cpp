@@ -143,10 +143,14 @@ std::string advice(const KernelReport& kernel) {
                     grouped(layout.bytes), grouped(apart)));
     print(kernel, layout, 0, steps);
   }
-  if (step == 0)
-    return wrapped(
-        "", fmt::format("{}: nothing to change in the source{}{}", kernel.name,
-                        kernel.reason.empty() ? "" : ": " + kernel.reason, in_brackets(kernel.reason_at)));
+  if (step == 0) {
+    std::string more;
+    for (const std::string& suggestion : kernel.suggestions) more += wrapped("   - ", suggestion);
+    return wrapped("", fmt::format("{}: nothing to change in the source{}{}", kernel.name,
+                                   kernel.reason.empty() ? "" : ": " + kernel.reason,
+                                   in_brackets(kernel.reason_at))) +
+           (more.empty() ? "" : "Could be overlaid:\n" + more);
+  }
   std::vector<SourcePosition> kept;
   for (const BarrierReport& barrier : kernel.barriers) {
     std::vector<std::string> pairs;

@@ -7,6 +7,8 @@
 #include <set>
 
 #include "reuse/analysis/parts.hpp"
+#include "reuse/report/parts.hpp"
+#include "reuse/rewrite/assumed.hpp"
 #include "warploom/core/demangle.hpp"
 
 namespace warploom::reuse {
@@ -117,6 +119,43 @@ DynamicFormula describe_formula(const Kernel& kernel, const Carving& carving, co
   return formula;
 }
 
+void describe_assumed_parts(const Kernel& kernel, const Carving& carving, KernelReport& report) {
+  for (std::size_t part = 0; part < carving.parts().size(); ++part) {
+    std::vector<std::uint32_t> lines;
+    std::optional<std::uint32_t> first;
+    for (const auto& [access, of] : carving.assumed()) {
+      if (of != part) continue;
+      const std::uint32_t i = kernel.use.accesses[access].instruction;
+      if (!first) first = i;
+      if (lines.empty() || lines.back() != kernel.line(i)) lines.push_back(kernel.line(i));
+    }
+    if (!first) continue;
+    report.assumptions.push_back(
+        {fmt::format("--assume-parts: the accesses of PTX line{} {} stay in {}", lines.size() == 1 ? "" : "s",
+                     fmt::join(lines, ", "), assumed_bytes(kernel, carving, part)),
+         source_of(kernel, *first)});
+  }
+}
+
+void describe_suggestion(const Kernel& kernel, const Carving& carving, KernelReport& report) {
+  std::vector<std::string> parts;
+  for (std::size_t p = 0; p < carving.parts().size(); ++p) parts.push_back(assumed_bytes(kernel, carving, p));
+  std::vector<SourcePosition> at;
+  for (const auto& [access, part] : carving.assumed())
+    at.push_back(source_of(kernel, kernel.use.accesses[access].instruction));
+  const DynamicFormula& formula = report.dynamic_formula;
+  const bool open = formula.before == "before";
+  std::string meanings;
+  for (const DynamicFormula::Argument& a : formula.arguments)
+    meanings += fmt::format(", {} is {}", a.name, a.meaning);
+  report.suggestions.push_back(fmt::format(
+      "the dynamic array is carved into {}. If every access kept to its part, they could be overlaid: {} bytes in "
+      "place of {}{}. That is not proved of the accesses in {}: give their index a bound (`if (i < n)`, where n is "
+      "what the part is carved by), or vouch for it with --assume-parts",
+      page::listed(parts), formula.text(), open ? "what the launch passes (before)" : formula.before,
+      meanings, where(at)));
+}
+
 void describe_objects(const Kernel& kernel, const Liveness& liveness, KernelReport& report) {
   std::vector<std::string> symbols, arrays;
   for (const Object& o : kernel.use.objects) {
@@ -126,7 +165,7 @@ void describe_objects(const Kernel& kernel, const Liveness& liveness, KernelRepo
   std::vector<std::string> names;
   for (std::size_t o = 0, array = 0; o < symbols.size(); ++o) {  // the parts of an array stand together
     if (o > 0 && symbols[o] != symbols[o - 1]) ++array;
-    names.push_back(part_name(kernel.use.objects[o], object_names(arrays)[array]));
+    names.push_back(part_name(kernel.use.objects[o], warploom::object_names(arrays)[array]));
   }
   const auto lines = live_lines(kernel, liveness);
   for (std::size_t o = 0; o < symbols.size(); ++o) {
@@ -226,7 +265,7 @@ void describe_plan(const Kernel& kernel, const Plan& plan, const Interference& i
 }
 
 void describe_assumptions(const Kernel& kernel, const Plan& plan, const std::vector<DeadPoint>& dead,
-                          bool promised_block, KernelReport& report) {
+                          bool promised_block, bool recorded, KernelReport& report) {
   for (const UniformByBarrier& u : kernel.uniformity.assumed)
     report.assumptions.push_back(
         {fmt::format(
@@ -246,9 +285,13 @@ void describe_assumptions(const Kernel& kernel, const Plan& plan, const std::vec
                                     source_of(kernel, d.instruction)});
   }
   if (promised_block)
-    report.assumptions.push_back({fmt::format("the block is {} x {} x {} threads, as --block says",
-                                              (*kernel.block)[0], (*kernel.block)[1], (*kernel.block)[2]),
-                                  report.at});
+    report.assumptions.push_back(
+        {fmt::format("the block is {} x {} x {} threads, as {}", (*kernel.block)[0], (*kernel.block)[1],
+                     (*kernel.block)[2],
+                     recorded ? "all recorded launches have it; .reqntid was written, so that another launch "
+                                "fails (--block says another size, --disable coverage does without)"
+                              : "--block says"),
+         report.at});
 }
 
 }  // namespace warploom::reuse

@@ -13,6 +13,10 @@ SourcePosition source_of_line(const Kernel& kernel, std::uint32_t ptx_line);
 
 /// Name, position, block size, lines.
 void describe_kernel(const ptx::Module& module, const ptx::Function& function, KernelReport& report);
+/// What --assume-parts took for granted, a part a line.
+void describe_assumed_parts(const Kernel& kernel, const Carving& carving, KernelReport& report);
+/// What parts of the dynamic array could be overlaid, if it were proved that accesses keep to them.
+void describe_suggestion(const Kernel& kernel, const Carving& carving, KernelReport& report);
 DynamicFormula describe_formula(const Kernel& kernel, const Carving& carving, const CarvedPlan& plan);
 void describe_objects(const Kernel& kernel, const Liveness& liveness, KernelReport& report);
 void describe_interference(const Kernel& kernel, const Interference& interference, KernelReport& report);
@@ -21,6 +25,6 @@ void describe_plan(const Kernel& kernel, const Plan& plan, const Interference& i
                    const std::vector<NotPrivate>& failures, KernelReport& report);
 /// What was taken for granted: uniform branches, no uninitialised reads, the block size, markers.
 void describe_assumptions(const Kernel& kernel, const Plan& plan, const std::vector<DeadPoint>& dead,
-                          bool promised_block, KernelReport& report);
+                          bool promised_block, bool recorded, KernelReport& report);
 
 }  // namespace warploom::reuse

@@ -123,6 +123,7 @@ Json kernel_json(const KernelReport& of) {
   out["assumptions"] = list(of.assumptions, [](const Assumption& assumption) {
     return Json{{"text", assumption.text}, {"at", position(assumption.at)}};
   });
+  out["suggestions"] = of.suggestions;
   out["certificate"] = of.certificate;
   return out;
 }

@@ -10,7 +10,9 @@ namespace {
 
 /// Of a kernel of which the launch decides what it needs.
 std::string function_of(const KernelReport& kernel) {
-  const DynamicFormula& formula = kernel.dynamic_formula;
+  DynamicFormula formula = kernel.dynamic_formula;
+  for (std::string& end : formula.after)  // of an open last part
+    if (end.starts_with("before")) end = "static_cast<long long>(before)" + end.substr(6);
   std::string arguments, meanings, outside;
   for (const DynamicFormula::Argument& a : formula.arguments) {
     arguments += fmt::format(", long long {}", a.name);
