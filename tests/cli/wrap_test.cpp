@@ -84,6 +84,15 @@ class Wrap : public NvccTest {
   }
 };
 
+TEST_F(Wrap, WholeProgramRefusesCodeThatIsLinkedWithOther) {
+  for (const char* option : {"-rdc=true", "-dc", "--relocatable-device-code true"}) {
+    const ToolRun run = shell(std::string("\"$WARPLOOM\" wrap --whole-program \"$NVCC\" -c ") + option +
+                              " copy.cu -o copy.o");
+    EXPECT_EQ(run.code, 2) << option;
+    EXPECT_THAT(run.err, HasSubstr("wrap --whole-program: nvcc's")) << option;
+  }
+}
+
 TEST_F(Wrap, TheCodeOfEveryArchitectureHasTheSmallerSharedMemory) {
   const ToolRun run =
       shell(kWrap +

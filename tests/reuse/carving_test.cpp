@@ -256,6 +256,14 @@ TEST(Carving, IsNotDoneWithoutBeingAskedFor) {
               HasSubstr("4 * param_1 would be enough in place of 12 * param_1"));
 }
 
+TEST(Carving, IsLeftWhereLaunchesWillNotChange) {
+  Options options;
+  options.when = When::always;
+  options.assemble = false;
+  options.launches_change = false;  // as under wrap
+  EXPECT_EQ(optimize(three(), options).text, three());
+}
+
 TEST(Carving, IsLeftWhereAnAccessMayReachAnotherPart) {
   // Its address is stored.
   const std::string stored = three("u32", "st.global.u32 [%d1], %r4;\n");
