@@ -402,7 +402,7 @@ class Choice {
           weight_of_thirds(usual.middle - nearest) * usual.deviation / deviation_of(unusual);
       if (weight == 0) return;
       std::vector<OwnPlace> own =
-          own_places_at(largest_of(unusual, 3 * most, exclusion / correlations.step()), correlations,
+          own_places_at(largest_of(unusual, most, exclusion / correlations.step()), correlations,
                         seen_.searched, query_, options_);
       own.insert(own.end(), all_own_.begin(), all_own_.end());
       least_own_ = std::exp(own_[0].order);
