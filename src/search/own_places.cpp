@@ -88,17 +88,9 @@ std::vector<OwnPlace> own_places(const Correlations& correlations, const Searche
                                  const Query& query, const FindOptions& options, std::int64_t count) {
   const std::int64_t exclusion = samples_of(options.exclusion, query.length());
   const Assignments assignments(correlations, query, options.negated, largest_lag(query, options));
-  return own_places_at(
-      largest_of(assignments.most_like(kAllFreedoms), count, exclusion / correlations.step()), correlations,
-      searched, query, options);
-}
-
-std::vector<OwnPlace> own_places_at(std::span<const std::int64_t> windows, const Correlations& correlations,
-                                    const Searched& searched, const Query& query,
-                                    const FindOptions& options) {
-  const Assignments assignments(correlations, query, options.negated, largest_lag(query, options));
   std::vector<OwnPlace> places;
-  for (const std::int64_t window : windows) {
+  for (const std::int64_t window :
+       largest_of(assignments.most_like(kAllFreedoms), count, exclusion / correlations.step())) {
     const std::int64_t offset = window * correlations.step();
     places.push_back({.reading = assignments.fit(kAllFreedoms, std::span(&offset, 1)), .place = {offset}});
   }
@@ -108,18 +100,14 @@ std::vector<OwnPlace> own_places_at(std::span<const std::int64_t> windows, const
 }
 
 std::vector<OwnPlace> in_order(std::vector<OwnPlace> places, const Correlations& correlations,
-                               const Query& query, const FindOptions& options, const Thirds& thirds,
-                               double weight) {
+                               const Query& query, const FindOptions& options, const Thirds& thirds) {
   for (OwnPlace& own : places) {
     const std::int64_t window = correlations.window(own.place.offset);
     own.first = own.place.offset + *std::ranges::min_element(own.reading.lags);
     const double left = 2 * (1 - static_cast<double>(thirds.alike()[window]));
     own.order = own.place.logarithm + std::log(std::max(1e-3, left)) / 2;
-    own.thirds = weight == 0 ? 0
-                             : own.place.logarithm - weight * static_cast<double>(thirds.unusual()[window]) -
-                                   own.order;
   }
-  std::ranges::stable_sort(places, {}, [](const OwnPlace& own) { return own.order + own.thirds; });
+  std::ranges::stable_sort(places, {}, &OwnPlace::order);
   const std::int64_t exclusion = samples_of(options.exclusion, query.length());
   std::vector<OwnPlace> kept;
   for (OwnPlace& own : places)

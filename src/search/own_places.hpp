@@ -19,7 +19,6 @@ struct OwnPlace {
   /// taken at its most alike, without a path: it does not depend on a right assignment, nor on lags that
   /// change.
   double order = 0;
-  double thirds = 0;  ///< what is added to it where thirds of channels rank instead
 };
 
 /// At most `count` of the windows most like a query if each channel may be in any of its candidates, with
@@ -27,15 +26,9 @@ struct OwnPlace {
 std::vector<OwnPlace> own_places(const Correlations& correlations, const Searched& searched,
                                  const Query& query, const FindOptions& options, std::int64_t count);
 
-/// As own_places(), at windows that are given.
-std::vector<OwnPlace> own_places_at(std::span<const std::int64_t> windows, const Correlations& correlations,
-                                    const Searched& searched, const Query& query, const FindOptions& options);
-
 /// Ranked, and farther apart than the exclusion zone.
-/// @param weight  not 0: the rank is the logarithm of the distance less so much times Thirds::unusual()
 std::vector<OwnPlace> in_order(std::vector<OwnPlace> places, const Correlations& correlations,
-                               const Query& query, const FindOptions& options, const Thirds& thirds,
-                               double weight = 0);
+                               const Query& query, const FindOptions& options, const Thirds& thirds);
 
 /// How much better levels and sizes of channels, which normalised windows have not, agree with the query's if
 /// channels and signs may be exchanged than under a reading: 2 (mu mu' + sigma sigma') / (mu^2 + sigma^2 +

@@ -26,7 +26,7 @@ constexpr double kSimpler = 0.02;  // a simpler reading may gain less by this
 constexpr double kLess = 0.25;     // one that leaves out channels, more than one that explains them
 /// Where the nearest place is nearer than usual by kNearer (of a logarithm), a deviation of what thirds of
 /// channels say ranks as much as this share of one of the distances' logarithms.
-constexpr double kThirds = 0.7, kNearer = 0.23, kLeastNearer = 0.02;
+constexpr double kThirds = 0.5, kNearer = 0.23, kLeastNearer = 0.1;
 constexpr double kSignificant = 0.05;  // a place that counts
 // Lengths of the query that decoys are sent through, and to which readings are fitted at most; in so many
 // parts.
@@ -225,9 +225,8 @@ class Choice {
              !(options_.max_distance &&
                static_cast<float>(distance) > static_cast<float>(*options_.max_distance));
     };
-    // The first of own_ before thirds ranked was not rare: nor is what else was looked at then.
     const auto tell = [&](Match match) {
-      match.chance = chances(std::max(match.distance, least_own_));
+      match.chance = chances(match.distance);
       found_.matches.push_back(std::move(match));
     };
     if (found_.tried[chosen_].reading.own) {
@@ -237,7 +236,6 @@ class Choice {
         Match match = Seen(seen_.searched, query_, own.reading, options_).match_at(query_, own.place);
         match.distance = distance;
         tell(std::move(match));
-        found_.matches.back().distance *= std::exp(own.thirds);
       }
     } else if (found_.by_thirds) {
       const Seen seen(seen_.searched, query_, found_.tried[chosen_].reading, options_);
@@ -364,8 +362,7 @@ class Choice {
     const double levels = gain_of_levels(correlations, seen_.searched, query_, options_, reading, offsets);
     const bool half = own_best < best - usual - std::log(2.0);
     if (nearer + levels <= enough_for_own(query_.channels.size(), half)) return;
-    own_ = in_order(own, correlations, query_, options_, thirds(correlations));
-    all_own_ = std::move(own);
+    own_ = in_order(std::move(own), correlations, query_, options_, thirds(correlations));
     Reading each = plain_;
     each.own = true;
     try_reading(each, in_place - usual_ - own_best, 0);
@@ -381,7 +378,7 @@ class Choice {
   /// How many deviations of distances' logarithms one deviation of what thirds say weighs: the more the less
   /// the nearest place is nearer than usual, for the less a distance says.
   static double weight_of_thirds(double nearer) {
-    return kThirds * std::pow(kNearer / std::max(kLeastNearer, nearer), 2);
+    return kThirds * std::pow(kNearer / std::max(kLeastNearer, nearer), 4);
   }
 
   /// Where no match is rare, what thirds of channels say ranks besides the distance.
@@ -392,26 +389,8 @@ class Choice {
     const Correlations& correlations = competition.correlations();
     const std::int64_t exclusion = samples_of(options_.exclusion, query_.length());
     const std::int64_t most = std::max(options_.limit, Competition::kPlaces);
-    if (reading.own) {
-      if (own_.empty() || chances_of_chosen()(std::exp(own_[0].order)) <= kSignificant) return;
-      const Usual usual(own_distances_);
-      const auto distance_of = [](const OwnPlace& own) { return own.place.logarithm; };
-      const double nearest = distance_of(*std::ranges::min_element(own_, {}, distance_of));
-      const std::vector<float>& unusual = thirds(correlations).unusual();
-      const double weight =
-          weight_of_thirds(usual.middle - nearest) * usual.deviation / deviation_of(unusual);
-      if (weight == 0) return;
-      std::vector<OwnPlace> own =
-          own_places_at(largest_of(unusual, most, exclusion / correlations.step()), correlations,
-                        seen_.searched, query_, options_);
-      own.insert(own.end(), all_own_.begin(), all_own_.end());
-      least_own_ = std::exp(own_[0].order);
-      own_ = in_order(std::move(own), correlations, query_, options_, thirds(correlations), weight);
-      found_.by_thirds = true;
-      return;
-    }
-    if (reading.stretched || options_.scales != std::vector<double>{1} || candidates_.empty() ||
-        chances_of_chosen()(candidates_[0].distance) <= kSignificant)
+    if (reading.own || reading.stretched || options_.scales != std::vector<double>{1} ||
+        candidates_.empty() || chances_of_chosen()(candidates_[0].distance) <= kSignificant)
       return;
     std::vector<Nearby> windows;
     for (std::int64_t w = 0; w < correlations.windows(); ++w) windows.push_back({w * correlations.step()});
@@ -462,7 +441,6 @@ class Choice {
                own_places(correlations, few_.searched, decoy, options_, correlations.windows()), correlations,
                decoy, options_, Thirds(correlations, few_.searched, decoy, options_, false))) {
         minima.push_back({own.place.offset, own.order});
-        own_distances_.push_back(static_cast<float>(own.place.logarithm));
       }
     }
     return own_minima_;
@@ -488,10 +466,8 @@ class Choice {
   std::optional<Seen> read_;                      // the reading that was searched
   std::vector<Candidate> candidates_;             // its
   std::optional<Thirds> thirds_;
-  std::vector<OwnPlace> own_, all_own_;          // ranked; and all that were looked at
-  std::vector<std::vector<Nearby>> own_minima_;  // of decoys
-  double least_own_ = 0;
-  std::vector<float> own_distances_;                  // logarithms, of decoys
+  std::vector<OwnPlace> own_;
+  std::vector<std::vector<Nearby>> own_minima_;       // of decoys
   std::vector<std::pair<Nearby, double>> by_thirds_;  // and what thirds add to the logarithm of a distance
   double gain_ = 0, paid_ = 0, surest_ = -std::numeric_limits<double>::infinity();
 };

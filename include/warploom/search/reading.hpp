@@ -55,12 +55,11 @@ enum class MatchBy {
 struct FoundAs : Found {
   std::vector<Tried> tried = {};  ///< the plain reading first, the others as they were tried
   /// The nearest match was not rare by chance (.05), so that thirds of channels rank, too: Match::distance is
-  /// the one in the reading, times exp(-.7 (.23 / g)^2 s u / t). u tells how unusual the best third of each
+  /// the one in the reading, times exp(-.5 (.23 / g)^4 s u / t). u tells how unusual the best third of each
   /// channel is, without a path, in any of its channels, with either sign and lag; t is u's deviation over
   /// windows. s is 1.4826 times the median absolute deviation of distances' logarithms, and g by how much
-  /// that of the nearest is less than usual: the less it is, the less a distance says. Windows begin at each
-  /// thirty-second of the query. Of matches that have readings of their own it is the same, with s and what
-  /// is usual of decoys.
+  /// that of the nearest is less than usual: the less it is, the less a distance says (.1 is the least).
+  /// Windows begin at each thirty-second of the query.
   bool by_thirds = false;
   const Tried& chosen() const;  ///< @throws BadInput (nothing was tried)
 };
