@@ -37,7 +37,7 @@ rng = np.random.default_rng(1)
 dwi = np.empty((32, values // (32 * 64 * 64), 64, 64), np.float32)
 for volume in dwi: rng.standard_normal(volume.shape, np.float32, out=volume); volume *= 20; volume += 1000
 b = np.r_[0., 0, np.full(30, 1000.)]; v = rng.normal(size=(32, 3)); v /= np.linalg.norm(v, axis=1)[:, None]
-plane = np.zeros(dwi.T.shape[:3], bool); plane[:, :, 0] = True  # memory is for all voxels
+plane = np.zeros(dwi.T.shape[:3], bool, order='F'); plane[:, :, 0] = True  # memory is for all voxels
 """
 
 CALLS = {

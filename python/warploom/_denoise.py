@@ -154,7 +154,8 @@ def _mask(mask: Any) -> tuple[str, NDArray[np.uint8] | None]:
     array = np.asanyarray(mask.dataobj) if is_nibabel(mask) else on_host(mask, "mask")
     if array.ndim != 3:
         raise BadInput(f"mask: shape {list(array.shape)}, expected [x, y, z]")
-    return "", np.ascontiguousarray((array != 0).T, dtype=np.uint8)
+    bytes_ = array if array.dtype in (np.bool_, np.uint8) else array != 0
+    return "", np.ascontiguousarray(bytes_.T.view(np.uint8))
 
 
 def _back(values: NDArray[np.float32], source: Any) -> Any:
