@@ -5,9 +5,11 @@
 
 int main(int count, char** arguments) {
   using namespace warploom;
-  const auto records = io::read_fasta(count > 1 ? arguments[1] : "trna_phe.fa");
-  const table::Counts words =
-      table::count_kmers(records, 3, false, {.table = {.run = {.devices = {Device::cpu}}}, .top = 3});
+  io::SequenceStream sequences({count > 1 ? arguments[1] : "trna_phe.fa"});
+  table::KmerOptions options;
+  options.k = 3;
+  options.top = 3;
+  const table::Counts words = table::count_kmers(sequences, options);
   std::cout << words.total << " words, " << words.statistics.pairs << " different\n";
   for (const table::Counted& word : words.listed) std::cout << word.value << " " << word.count << "\n";
 }

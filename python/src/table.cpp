@@ -113,11 +113,18 @@ void bind_table(nb::module_& module, const char* name) {
       .def("description", &Bound::description);
 }
 
-auto kmers(const std::string& path, int k, bool canonical, std::uint64_t top, std::uint64_t least,
-           const Asked& asked) {
+auto kmers(const std::vector<std::string>& paths, int k, bool canonical, std::uint64_t top,
+           std::uint64_t least, int least_quality, std::size_t bins, const Asked& asked) {
   table::Counts counts = run_asked(asked, Length::long_, [&](const Run& run) {
-    return table::count_kmers(io::parse_fasta(read_file(path), path), k, canonical,
-                              {.table = {.run = run}, .top = top, .least = least});
+    table::KmerOptions options;
+    options.table.run = run;
+    options.top = top;
+    options.least = least;
+    options.k = k;
+    options.canonical = canonical;
+    options.histogram = bins;
+    io::SequenceStream sequences({paths.begin(), paths.end()}, least_quality);
+    return table::count_kmers(sequences, options);
   });
   std::vector<std::string> words;
   std::vector<std::uint64_t> times;
@@ -125,7 +132,8 @@ auto kmers(const std::string& path, int k, bool canonical, std::uint64_t top, st
     words.push_back(std::move(counted.value));
     times.push_back(counted.count);
   }
-  return std::tuple(std::move(words), array_of(std::move(times)), counts.total, counts.statistics.pairs);
+  return std::tuple(std::move(words), array_of(std::move(times)), counts.total, counts.statistics.pairs,
+                    array_of(std::move(counts.histogram)));
 }
 
 }  // namespace

@@ -67,3 +67,14 @@ def test_kmers_are_the_tools(tool, tmp_path):
     found = wl.kmers(path, 4, canonical=True, top=0)
     assert [{"value": w, "count": c} for w, c in zip(found.words, found.counts.tolist())] == told["values"]
     assert (found.total, found.different) == (told["total"], told["different"])
+
+
+def test_kmers_of_several_files_have_a_histogram(tmp_path):
+    (tmp_path / "a.fa").write_text(">a\nACGTA\n")
+    (tmp_path / "b.fq").write_text("@b\nACGTN\n+\nII!II\n")
+    found = wl.kmers([tmp_path / "a.fa", tmp_path / "b.fq"], 2, top=0, bins=2)
+    assert dict(zip(found.words, found.counts.tolist())) == {"AC": 2, "CG": 2, "GT": 2, "TA": 1}
+    assert found.histogram.tolist() == [1, 3]
+    assert wl.kmers(tmp_path / "b.fq", 2, top=0, min_quality=10).words == ["AC"]
+    with pytest.raises(ValueError, match="1 to 63"):
+        wl.kmers(tmp_path / "a.fa", 64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -187,19 +188,30 @@ class Counts(NamedTuple):
     total: int
     """Words, with repetitions."""
     different: int
+    histogram: NDArray[np.uint64] = np.empty(0, np.uint64)
+    """[i]: how many different words came i + 1 times; the last: so often or more often."""
 
 
 def kmers(
-    path: str | os.PathLike[str], k: int, *, canonical: bool = False, top: int = 20, min_count: int = 1,
-    device: str = "auto", threads: int = 0, progress: Progress = None,
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], k: int, *, canonical: bool = False, top: int = 20,
+    min_count: int = 1, min_quality: int = 0, bins: int = 0, device: str = "auto", threads: int = 0,
+    progress: Progress = None,
 ) -> Counts:
-    """Counts the words of k bases of the sequences of a FASTA file, perhaps gzipped; exact.
+    """Counts the words of k bases of the sequences of FASTA and FASTQ files, perhaps gzipped; exact.
+
+    Some 10 ns of a core a word; files are read piece by piece, whatever their size.
 
     Args:
-        k: 1 to 31.
+        path: a file or several, which are counted together.
+        k: 1 to 63, on a GPU to 31.
         canonical: a word and its reverse complement are the same, written as the lesser of the two.
         top: how many to list; 0: all.
         min_count: those listed came as often at least.
+        min_quality: bases of FASTQ with less are as N.
+        bins: of `histogram`; how many different words came once, twice, ..., `bins` times or more often.
+        device: a GPU counts where "cuda" is said.
     """
-    words, counts, total, different = _core.kmers(os.fspath(path), k, canonical, top, min_count, asked(device, threads, progress))
-    return Counts(words, counts, total, different)
+    paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
+    words, counts, total, different, histogram = _core.kmers(
+        [os.fspath(one) for one in paths], k, canonical, top, min_count, min_quality, bins, asked(device, threads, progress))
+    return Counts(words, counts, total, different, histogram)

@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/input_stream.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
 
@@ -178,6 +179,49 @@ std::size_t InputFile::read_at(std::uint64_t offset, std::span<char> buffer) con
 
 std::string InputFile::contents(std::uint64_t max_bytes) const {
   return read_descriptor(descriptor_, path_.string(), max_bytes);
+}
+
+InputStream::InputStream(const fs::path& path)
+    : name_(path == "-" ? "standard input" : path.string()),
+      descriptor_(path == "-"     ? STDIN_FILENO
+                  : is_path(path) ? ::open(path.c_str(), O_RDONLY | O_CLOEXEC)
+                                  : (errno = EINVAL, -1)) {
+  if (descriptor_ < 0) fail("read", name_, errno);
+  struct stat status {};
+  int error = fstat(descriptor_, &status) == 0 ? 0 : errno;
+  if (error == 0 && S_ISDIR(status.st_mode)) error = EISDIR;
+  if (error != 0) {
+    if (descriptor_ != STDIN_FILENO) ::close(descriptor_);
+    fail("read", name_, error);
+  }
+  if (S_ISREG(status.st_mode)) size_ = static_cast<std::uint64_t>(status.st_size);
+}
+
+InputStream::InputStream(std::string content, std::string name)
+    : name_(std::move(name)), descriptor_(-1), content_(std::move(content)), size_(content_.size()) {}
+
+InputStream::~InputStream() {
+  if (descriptor_ >= 0 && descriptor_ != STDIN_FILENO) ::close(descriptor_);
+}
+
+std::size_t InputStream::read(std::span<char> buffer) {
+  if (descriptor_ < 0) {
+    const std::size_t got = content_.copy(buffer.data(), buffer.size(), given_);
+    given_ += got;
+    return got;
+  }
+  std::size_t filled = 0;
+  while (filled < buffer.size()) {
+    const ssize_t got = ::read(descriptor_, buffer.data() + filled, buffer.size() - filled);
+    if (got < 0 && errno == EINTR) {
+      check_interrupt();  // Ctrl-C while waiting for a pipe or a terminal
+      continue;
+    }
+    if (got < 0) fail("read", name_, errno);
+    if (got == 0) break;
+    filled += static_cast<std::size_t>(got);
+  }
+  return filled;
 }
 
 std::string read_file(const fs::path& path, std::uint64_t max_bytes) {

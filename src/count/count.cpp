@@ -6,7 +6,10 @@
 #include <array>
 #include <chrono>
 #include <memory_resource>
+#include <utility>
 
+#include "count/kmer_partitions.hpp"
+#include "count/kmer_word.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
 #include "warploom/core/threads.hpp"
@@ -93,63 +96,8 @@ class Dictionary {
 };
 
 constexpr std::size_t kBatch = 1 << 20;
-constexpr std::uint8_t kNoBase = 4;
-
-constexpr std::array<std::uint8_t, 256> kCodes = [] {
-  std::array<std::uint8_t, 256> codes{};
-  codes.fill(kNoBase);
-  for (const auto& [letters, code] :
-       {std::pair(std::string_view("Aa"), 0), {"Cc", 1}, {"Gg", 2}, {"TtUu", 3}})
-    for (const char letter : letters)
-      codes[static_cast<unsigned char>(letter)] = static_cast<std::uint8_t>(code);
-  return codes;
-}();
-
-/// Words of k bases, two bits a base: A 0, C 1, G 2, T and U 3; the first base in the highest bits.
-class Kmers {
- public:
-  Kmers(int k, bool canonical) : k_(k), canonical_(canonical) {
-    if (k < 1 || k > kMostBases)
-      throw BadInput(fmt::format("words of {} bases; 1 to {} are counted", k, kMostBases));
-  }
-
-  /// Calls take(words) for batches of them, in order.
-  template <class Take>
-  void of_sequence(std::string_view sequence, const Take& take) const {
-    const std::uint64_t mask = (std::uint64_t{1} << (2 * k_)) - 1;
-    const int top = 2 * (k_ - 1);
-    std::uint64_t word = 0, complement = 0;  // the complement's last base comes first
-    int bases = 0;
-    std::vector<std::uint64_t> words;
-    words.reserve(std::min(kBatch, sequence.size()));
-    for (const char letter : sequence) {
-      const std::uint8_t code = kCodes[static_cast<unsigned char>(letter)];
-      if (code == kNoBase) {
-        bases = 0;
-        continue;
-      }
-      word = (word << 2 | code) & mask;
-      complement = complement >> 2 | std::uint64_t{3u - code} << top;
-      if (++bases < k_) continue;
-      words.push_back(canonical_ ? std::min(word, complement) : word);
-      if (words.size() == kBatch) {
-        take(words);
-        words.clear();
-      }
-    }
-    if (!words.empty()) take(words);
-  }
-
-  std::string text(std::uint64_t word) const {
-    std::string letters(static_cast<std::size_t>(k_), 'A');
-    for (std::size_t k = letters.size(); k-- > 0; word >>= 2) letters[k] = "ACGT"[word & 3];
-    return letters;
-  }
-
- private:
-  int k_;
-  bool canonical_;
-};
+/// Of the CPU's counter, which takes longer words.
+constexpr int kMostGpuBases = 31;
 
 class Counter {
  public:
@@ -163,22 +111,27 @@ class Counter {
   }
 
   /// @param value  of a key
+  /// @param bins   of the histogram
   template <class ValueOf>
-  Counts counts(const ValueOf& value) const {
+  Counts counts(const ValueOf& value, std::size_t bins = 0) const {
     const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
     std::vector<std::uint64_t> keys, counts;
     table_.export_pairs(keys, counts);
     std::vector<std::size_t> order;
-    for (std::size_t k = 0; k < keys.size(); ++k)
+    std::vector<std::uint64_t> histogram(bins);
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+      if (bins > 0) ++histogram[std::min<std::uint64_t>(counts[k], bins) - 1];
       if (counts[k] >= options_.least) order.push_back(k);
+    }
     const std::size_t shown =
         options_.top == 0 ? order.size() : std::min<std::size_t>(options_.top, order.size());
     std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(),
-                      [&](std::size_t a, std::size_t b) {
+                      [&, compared = 0U](std::size_t a, std::size_t b) mutable {
+                        if (++compared % 65536 == 0) check_interrupt();
                         return counts[a] != counts[b] ? counts[a] > counts[b]
                                                       : value(keys[a]) < value(keys[b]);
                       });
-    Counts result{total_, table_.statistics(), table_.description(), {}, seconds};
+    Counts result{total_, table_.statistics(), table_.description(), {}, seconds, std::move(histogram)};
     for (std::size_t k = 0; k < shown; ++k)
       result.listed.push_back({counts[order[k]], std::string(value(keys[order[k]]))});
     return result;
@@ -208,21 +161,40 @@ Counts count_words(const std::function<void(const TakeWords&)>& text, const Coun
   return counter.counts([&](std::uint64_t number) { return dictionary.word(number); });
 }
 
-Counts count_kmers(std::span<const io::FastaRecord> records, int k, bool canonical,
-                   const CountOptions& options) {
-  std::uint64_t letters = 0;
-  for (const io::FastaRecord& record : records) letters += record.sequence.size();
-  Progress progress("counting", letters, "letters");
-  CountOptions chosen = options;
-  chosen.table.run = run_for(options.table.run, letters);
-  Counter counter(chosen);
-  const Kmers kmers(k, canonical);
-  for (const io::FastaRecord& record : records)
-    kmers.of_sequence(record.sequence, [&](std::span<const std::uint64_t> words) {
-      counter.count(words);
-      progress.advance(words.size());
-    });
-  return counter.counts([&](std::uint64_t word) { return kmers.text(word); });
+/// On a GPU, in its hash table; words are cut on the host.
+Counts count_kmers_in_table(io::SequenceStream& sequences, const KmerOptions& options) {
+  constexpr std::size_t kPiece = 1 << 22;
+  Progress progress("counting", sequences.stored_bytes().value_or(0), "bytes");
+  Counter counter(options);
+  std::string piece;
+  std::vector<Word> words;
+  std::uint64_t taken = 0;
+  while (sequences.next(piece, kPiece, static_cast<std::size_t>(options.k) - 1)) {
+    RollingWord<Word> word(options.k);
+    int bases = 0;
+    words.clear();
+    for (const char letter : piece) {
+      const std::uint8_t code = kCodes[static_cast<unsigned char>(letter)];
+      bases = code == kNoBase ? 0 : bases + 1;
+      word.push(code & 3u);
+      if (bases >= options.k) words.push_back(options.canonical ? word.canonical() : word.forward());
+    }
+    counter.count(words);
+    progress.advance(sequences.stored_taken() - std::exchange(taken, sequences.stored_taken()));
+  }
+  return counter.counts([&](Word word) { return word_text(word, options.k); }, options.histogram);
+}
+
+Counts count_kmers(io::SequenceStream& sequences, const KmerOptions& options) {
+  const std::vector<Device>& devices = options.table.run.devices;
+  const bool on_gpu = !devices.empty() && devices.front().is_gpu();
+  const int most = on_gpu ? kMostGpuBases : kMostBases;
+  if (options.k < 1 || options.k > most)
+    throw BadInput(
+        fmt::format("words of {} bases; 1 to {} are counted{}", options.k, most, on_gpu ? " on a GPU" : ""));
+  if (on_gpu) return count_kmers_in_table(sequences, options);
+  const RunScope scope(options.table.run);
+  return count_in_partitions(sequences, options);
 }
 
 }  // namespace warploom::table

@@ -11,6 +11,7 @@
 #include "warploom/io/nifti.hpp"
 #include "warploom/io/png.hpp"
 #include "warploom/io/recording.hpp"
+#include "warploom/io/sequence_stream.hpp"
 #include "warploom/io/sequences.hpp"
 #include "warploom/io/table.hpp"
 
@@ -280,6 +281,32 @@ DOOR(ValuesOfRecordings, "io::Recording::seconds", "io::format_annotations", "io
     refused([&] { return read_fasta(path); });
     refused([&] { return read_sequences(path); });
   }
+}
+
+DOOR(SequenceStreams, "io::SequenceStream::SequenceStream(SequenceStream &&)",
+     "io::SequenceStream::SequenceStream(std::vector<std::filesystem::path>, int)",
+     "io::SequenceStream::next", "io::SequenceStream::of_text",
+     "io::SequenceStream::operator=", "io::SequenceStream::records", "io::SequenceStream::stored_bytes",
+     "io::SequenceStream::stored_taken") {
+  std::string piece;
+  for (const std::string& text : odd_texts())
+    for (const std::string start : {"", ">", ">a\n", "@", "@a\nAC\n+\n"})
+      survives([&] {
+        SequenceStream stream = SequenceStream::of_text(start + text, text, 93);
+        while (stream.next(piece, 1, 3)) continue;
+        return stream.records() + stream.stored_taken() + *stream.stored_bytes();
+      });
+  SequenceStream stream = SequenceStream::of_text(">a\nAC\n", "");
+  EXPECT_TRUE(stream.next(piece, 0, std::numeric_limits<std::size_t>::max()));
+  EXPECT_FALSE(stream.next(piece, std::numeric_limits<std::size_t>::max(), 0));
+  move_away(stream);
+  refused([&] { return stream.next(piece, 1, 0); });
+  refused([&] { return stream.records(); });
+  refused([] { return SequenceStream({}).records(); });
+  for (const int quality : {-1, 94, kMost32})
+    refused([&] { return SequenceStream({"a"}, quality).records(); });
+  for (const std::string path : {"", "/", "/nowhere"})
+    refused([&] { return SequenceStream(std::vector<std::filesystem::path>{path}).next(piece, 1, 0); });
 }
 
 }  // namespace

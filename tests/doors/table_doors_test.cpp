@@ -338,11 +338,23 @@ DOOR(Counting, "table::count_words", "table::count_kmers",
     survives([&] {
       return count_words([&](const TakeWords& words) { for_each_words(text, "", {}, words); }, options).total;
     });
-    const io::FastaRecord record{.sequence = text};
-    for (const int k : {1, 31})
-      survives([&] { return count_kmers(std::span(&record, 1), k, true, options).total; });
+    for (const int k : {1, 31, 63})
+      survives([&] {
+        io::SequenceStream sequences = io::SequenceStream::of_text(">r\n" + text, text);
+        KmerOptions kmers;
+        kmers.k = k;
+        kmers.canonical = true;
+        kmers.histogram = 2;
+        return count_kmers(sequences, kmers).total;
+      });
   }
-  for (const int k : {0, -1, 32, kMost32}) refused([&] { return count_kmers({}, k, false, options).total; });
+  for (const int k : {0, -1, 64, kMost32})
+    refused([&] {
+      io::SequenceStream sequences = io::SequenceStream::of_text(">r\nA\n", "");
+      KmerOptions kmers;
+      kmers.k = k;
+      return count_kmers(sequences, kmers).total;
+    });
   refused([&] { return for_each_words("a\n", "", {}, {}), 0; });
   refused([&] { return count_words({}, options).total; });
   EXPECT_EQ(count_words([](const TakeWords& words) { words({}); }, options).total, 0u);

@@ -33,6 +33,7 @@
 #include "warploom/count/workload.hpp"
 #include "warploom/dp/chain.hpp"
 #include "warploom/imaging/segment.hpp"
+#include "warploom/io/sequence_stream.hpp"
 #include "warploom/reuse/reuse.hpp"
 #include "warploom/search/find.hpp"
 #include "warploom/search/recordings.hpp"
@@ -100,6 +101,19 @@ TEST(TwoThreads, OnAnIndexOfStatusesTakeTurnsOrAreRefused) {
   const auto stored = static_cast<std::size_t>(2 * kRuns - refused);
   EXPECT_EQ(index.find({1}), std::vector(2 * stored, slots[0]));
   EXPECT_EQ(index.find({2}), std::vector(stored, slots[0]));
+}
+
+TEST(TwoThreads, OnAStreamOfSequencesTakeTurnsOrAreRefused) {
+  std::string text;
+  for (int k = 0; k < 2 * kRuns; ++k) text += ">a\nACGT\n";
+  io::SequenceStream stream = io::SequenceStream::of_text(text, "reads");
+  std::atomic<std::size_t> letters = 0;
+  const int refused = refused_of([&] {
+    std::string piece;
+    stream.next(piece, 1, 0);
+    letters += piece.size();
+  });
+  EXPECT_EQ(letters, 5U * static_cast<std::size_t>(2 * kRuns - refused));
 }
 
 TEST(TwoThreads, OnAHashTableOfListsTakeTurnsOrAreRefused) {

@@ -26,8 +26,10 @@ void add_table_options(Command& command, TableSettings& settings) {
   command.add_run(settings.table.run);
 }
 
-TableRun::TableRun(const TableSettings& settings) : settings_(settings), scope_(settings.table.run) {
+TableRun::TableRun(const TableSettings& settings, const std::string& another)
+    : settings_(settings), scope_(settings.table.run) {
   if (settings.output != "-") files_.add(settings.output, settings.force);
+  if (!another.empty()) files_.add(another, settings.force);
   if (settings.svg.empty()) return;
   if (!settings.svg.ends_with(".svg"))
     throw BadInput(fmt::format("--svg {}: the name must end in .svg", settings.svg));

@@ -34,12 +34,14 @@ void add_table_options(Command& command, TableSettings& settings);
 class TableRun {
  public:
   /// @throws BadInput as OutputFiles::add; --svg of another ending than .svg
-  explicit TableRun(const TableSettings& settings);
+  /// @param another  one more file, for write(); empty: none
+  explicit TableRun(const TableSettings& settings, const std::string& another = {});
 
   /// Whether finish() writes JSON.
   bool as_json() const;
   /// Writes the picture, if one was asked for.
   void write_svg(const std::function<std::string()>& picture);
+  void write(const std::string& another, std::string_view content) { files_.write(another, content); }
   /// Gives all files their names, then prints what is to be printed: `text`, or `json` with --json and in a
   /// FILE.json.
   int finish(const std::string& text, const Json& json);

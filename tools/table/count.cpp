@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "cli/byte_size.hpp"
 #include "cli/option_names.hpp"
@@ -10,17 +13,31 @@
 #include "command.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
+#include "warploom/core/progress.hpp"
+#include "warploom/io/sequence_stream.hpp"
 
 namespace warploom::tool {
 namespace {
 
 struct Settings : TableSettings {
-  std::string input, separator;
+  std::vector<std::string> inputs;
+  std::string separator, histogram, memory, scratch;
   table::Column column;
-  int kmer = 0;
+  int kmer = 0, least_quality = 0;
   bool canonical = false;
   std::uint64_t top = 20, least = 1, max_memory = kMaxFileBytes;
 };
+
+/// As `jellyfish histo` writes it: how often, and how many different ones came so often; the last line
+/// gathers.
+constexpr std::size_t kBins = 10001;
+
+std::string histogram_text(const std::vector<std::uint64_t>& histogram) {
+  std::string text;
+  for (std::size_t bin = 0; bin < histogram.size(); ++bin)
+    if (histogram[bin] > 0) text += fmt::format("{} {}\n", bin + 1, histogram[bin]);
+  return text;
+}
 
 int finish(const Settings& s, TableRun& run, const table::Counts& counts, std::string_view what) {
   const table::Statistics& statistics = counts.statistics;
@@ -31,13 +48,17 @@ int finish(const Settings& s, TableRun& run, const table::Counts& counts, std::s
   const std::size_t width = list.empty() ? 1 : std::to_string(list.front().count).size();
   Json values = Json::array();
   for (const table::Counted& counted : list) {
+    check_interrupt();
     if (run.as_json())
       values.push_back({{"value", counted.value}, {"count", counted.count}});
     else
       text += fmt::format("{:>{}} {}\n", counted.count, width, counted.value);
   }
+  Json inputs = Json::array();
+  for (const std::string& input : s.inputs) inputs.push_back(input_name(input));
+  if (!s.histogram.empty()) run.write(s.histogram, histogram_text(counts.histogram));
   return run.finish(
-      text, {{"input", input_name(s.input)},
+      text, {{"inputs", std::move(inputs)},
              {"counted", what},
              {"total", counts.total},
              {"different", statistics.pairs},
@@ -59,27 +80,41 @@ int run(Settings& s) {
     throw BadInput("--kmer: sequences have neither columns nor a header line");
   if (s.column.asked.empty() && !s.separator.empty())
     throw BadInput("--separator: it is of columns; say which one with --column");
-  TableRun run(s);
+  for (const auto& [given, option] : {std::pair(!s.histogram.empty(), "--histogram"),
+                                      {s.least_quality > 0, "--min-quality"},
+                                      {!s.memory.empty(), "--memory"},
+                                      {!s.scratch.empty(), "--scratch"}})
+    if (s.kmer == 0 && given) throw BadInput(fmt::format("{}: it is of k-mers; say --kmer K", option));
+  if (std::ranges::count(s.inputs, "-") > 1) throw BadInput("standard input, '-', is named twice");
+  TableRun run(s, s.histogram);
   const table::CountOptions options{s.table, s.top, s.least};
-  if (s.kmer > 0)
-    return finish(s, run,
-                  table::count_kmers(io::parse_fasta(read_input(s.input, s.max_memory), input_name(s.input),
-                                                     {}, s.max_memory),
-                                     s.kmer, s.canonical, options),
-                  fmt::format("{}-mers", s.kmer));
+  if (s.kmer > 0) {
+    table::KmerOptions kmers;
+    static_cast<table::CountOptions&>(kmers) = options;
+    kmers.k = s.kmer;
+    kmers.canonical = s.canonical;
+    kmers.histogram = s.histogram.empty() ? 0 : kBins;
+    kmers.most_memory = s.memory.empty() ? 0 : parse_byte_size("--memory", s.memory);
+    kmers.scratch = s.scratch;
+    io::SequenceStream sequences({s.inputs.begin(), s.inputs.end()}, s.least_quality);
+    return finish(s, run, table::count_kmers(sequences, kmers), fmt::format("{}-mers", s.kmer));
+  }
   const auto text = [&](const table::TakeWords& take) {
-    if (s.input == "-")
-      table::for_each_words(read_input(s.input, s.max_memory), input_name(s.input), s.column, take,
-                            s.max_memory);
-    else
-      table::for_each_words(s.input, s.column, take, s.max_memory);
+    for (const std::string& input : s.inputs)
+      if (input == "-")
+        table::for_each_words(read_input(input, s.max_memory), input_name(input), s.column, take,
+                              s.max_memory);
+      else
+        table::for_each_words(input, s.column, take, s.max_memory);
   };
   return finish(s, run, table::count_words(text, options), s.column.asked.empty() ? "lines" : "fields");
 }
 
 std::function<int()> add(Command& command) {
   auto s = std::make_shared<Settings>();
-  command.add("FILE", &s->input, "Text, or FASTA with --kmer; perhaps gzipped; '-' for standard input")
+  command
+      .add("FILE", &s->inputs,
+           "Text, or FASTA and FASTQ with --kmer; perhaps gzipped; '-' for standard input")
       .required();
   command.add(
       "--column WHICH", &s->column.asked,
@@ -88,15 +123,27 @@ std::function<int()> add(Command& command) {
       "--separator C", &s->separator,
       "Between fields: a character, tab or blanks [what the first line has: tab, comma, semicolon, else blanks]");
   command.add("--header", &s->column.header, "The first line is no data");
-  command.add("--kmer K", &s->kmer, "Count the words of K bases of the sequences of a FASTA file, 1 to 31")
+  command.add("--top N", &s->top, "How many to list, the most frequent first; 0: all [20]");
+  command.add("--min-count N", &s->least, "List what came as often at least [1]");
+  add_max_memory(
+      command, s->max_memory,
+      "Refuse text that is read whole (gzip, standard input) and has more, or unpacks to more; as 8G [2G]");
+  command.group("K-mers");
+  command.add("--kmer K", &s->kmer, "Count the words of K bases of sequences, 1 to 63; on a GPU to 31")
       .range(1, table::kMostBases);
   command.add("--canonical", &s->canonical,
               "A k-mer and its reverse complement are the same, written as the lesser of the two");
-  command.add("--top N", &s->top, "How many to list, the most frequent first; 0: all [20]");
-  command.add("--min-count N", &s->least, "List what came as often at least [1]");
-  add_max_memory(command, s->max_memory,
-                 "Refuse a file that is read whole (FASTA, gzip, standard input) and has more, or unpacks to "
-                 "more; as 8G [2G]");
+  command
+      .add("--min-quality Q", &s->least_quality,
+           "Bases of FASTQ with a lower quality (Phred, from '!' on) are as N [0]")
+      .range(0, 93);
+  command.add(
+      "--histogram FILE", &s->histogram,
+      "Also write how many different k-mers came once, twice, ... 10,000 times, and more often: what GenomeScope reads");
+  command.add(
+      "--memory SIZE", &s->memory,
+      "Keep so much of what was read in memory, and the rest in a temporary file; as 8G [all in memory]");
+  command.add("--scratch DIR", &s->scratch, "Where that file is [TMPDIR, else /tmp]");
   add_table_options(command, *s);
   return [s] {
     return with_option_names([s] { return naming_max_memory(s->max_memory, [s] { return run(*s); }); });
@@ -110,9 +157,11 @@ Verb table_count() {
       "count", "Count how often each line, value of a column or k-mer occurs",
       "warploom table count access.log --column 1 --separator blanks\n"
       "  warploom table count genome.fa.gz --kmer 21 --canonical --top 0 -o kmers.txt\n"
-      "Each line listed is a count and the value, after a first line that begins with #. Counts are exact. "
-      "K-mers with letters other than A, C, G, T and U are not counted. Files that are not gzipped may be "
-      "larger than memory, as long as what is different fits.",
+      "  warploom table count lane1.fastq.gz lane2.fastq.gz --kmer 21 --canonical --histogram 21.histo\n"
+      "Each line listed is a count and the value, after a first line that begins with #. Counts are exact, and of "
+      "all files together. K-mers with letters other than A, C, G, T and U are not counted. Sequences are read "
+      "piece by piece, however many there are; text that is not gzipped may be larger than memory, as long as what "
+      "is different fits. K-mers are counted on the CPU unless --device cuda is said.",
       &add};
 }
 

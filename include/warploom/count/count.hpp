@@ -8,7 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "warploom/io/fasta.hpp"
+#include "warploom/core/file.hpp"
+#include "warploom/io/sequence_stream.hpp"
 #include "warploom/table/hash_table.hpp"
 
 namespace warploom::table {
@@ -55,6 +56,9 @@ struct Counts {
   std::string description = {};      ///< of the table
   std::vector<Counted> listed = {};  ///< the most frequent first, of equally frequent ones the lesser
   double seconds = 0;                ///< that counting took
+  /// Of k-mers, [i]: how many different ones came i + 1 times; the last: so often or more often.
+  std::vector<std::uint64_t> histogram = {};
+  std::uint64_t bytes_in_file = 0;  ///< of k-mers, what was put aside in the scratch folder
 };
 
 /// Counts the words of a text.
@@ -63,13 +67,23 @@ struct Counts {
 Counts count_words(const std::function<void(const TakeWords&)>& text, const CountOptions& options);
 
 /// Of a word.
-inline constexpr int kMostBases = 31;
+inline constexpr int kMostBases = 63;
+
+struct KmerOptions : CountOptions {
+  int k = 21;                 ///< bases of a word, 1 to kMostBases
+  bool canonical = false;     ///< of a word and its reverse complement the lesser stands for both
+  std::size_t histogram = 0;  ///< bins of Counts::histogram
+  std::uint64_t most_memory =
+      0;  ///< of the CPU, for what was read and is not counted yet [bytes]; 0: all of it
+  std::filesystem::path scratch =
+      {};  ///< a folder for what goes beyond; empty: the system's for temporary files
+};
 
 /// Counts the words of k bases of sequences, capital or small, U the same as T; those with another letter in
-/// them are left out.
-/// @param canonical  of a word and its reverse complement the lesser stands for both
-/// @throws BadInput (k below 1 or above kMostBases), OutOfMemory, NoDevice, Interrupted
-Counts count_kmers(std::span<const io::FastaRecord> records, int k, bool canonical,
-                   const CountOptions& options);
+/// them are left out. A GPU counts where one is named (then k is at most 31, and what is different has to fit
+/// into its memory); else the CPU does: some 10 ns of a core a word.
+/// @throws BadInput (k below 1 or above its limit; the scratch folder: missing, full), OutOfMemory, NoDevice,
+/// Interrupted; as SequenceStream::next()
+Counts count_kmers(io::SequenceStream& sequences, const KmerOptions& options);
 
 }  // namespace warploom::table

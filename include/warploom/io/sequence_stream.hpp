@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace warploom::io {
+
+/// The letters of the sequences in FASTA and FASTQ files, in pieces: of files that are larger than memory, of
+/// pipes, of gzip. Which format a file has, its first letter tells ('>' or ';', '@'). Lines end in LF or
+/// CRLF; sequences and qualities may have several; blank lines between records, a byte order mark and FASTA's
+/// lines that begin with ';' are skipped. One call at
+/// a time: a second one at once throws BadInput, and so does one of a stream that was moved from.
+class SequenceStream {
+ public:
+  static constexpr char kEnd = '\n';  ///< follows each sequence in a piece
+
+  /// @param paths          "-" is standard input; they are read in this order, each is opened at its turn
+  /// @param least_quality  letters of FASTQ with less are given as 'N' (Phred, stored as letters from '!' on)
+  /// @throws BadInput (no paths; a quality below 0 or above 93)
+  explicit SequenceStream(std::vector<std::filesystem::path> paths, int least_quality = 0);
+  /// One file's content, which is in memory. @param name  for messages @throws BadInput (as above; as next())
+  static SequenceStream of_text(std::string content, std::string name, int least_quality = 0);
+  SequenceStream(SequenceStream&&) noexcept;
+  SequenceStream& operator=(SequenceStream&&) noexcept;
+  ~SequenceStream();
+
+  /// Replaces `piece` by the next letters as the files have them, kEnd behind each sequence: some `size`, and
+  /// more where one FASTQ record is longer. A FASTA sequence may go on in the next piece, which then begins
+  /// with its last `overlap` letters again.
+  /// @return false: there was nothing more
+  /// @throws BadInput (a file that is missing, not to be read or empty; broken gzip), ParseError with the
+  ///         file's name and line (text before the first header; a FASTA record without letters; what is no
+  ///         letter, '*' or '-'; FASTQ without '+', with qualities of another length or that ends within a
+  ///         record), Interrupted
+  bool next(std::string& piece, std::size_t size, std::size_t overlap);
+
+  std::uint64_t records() const;       ///< so far
+  std::uint64_t stored_taken() const;  ///< bytes of the files as they are stored, so far
+  /// Of all files; none where one is a pipe or is missing.
+  std::optional<std::uint64_t> stored_bytes() const;
+
+ private:
+  class File;
+  struct State;
+  SequenceStream(std::unique_ptr<State> state, std::nullptr_t);
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace warploom::io

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "count/kmer_word.hpp"
+#include "warploom/count/count.hpp"
+
+namespace warploom::table {
+
+/// Of counted words those that are to be listed, and the histogram of all counts.
+template <class W>
+class KmerListing {
+ public:
+  explicit KmerListing(const KmerOptions& options) : options_(options), histogram_(options.histogram) {}
+
+  void add(W word, std::uint64_t count) {
+    if (!histogram_.empty()) ++histogram_[std::min<std::uint64_t>(count, histogram_.size()) - 1];
+    if (count < options_.least) return;
+    words_.push_back({word, count});
+    if (options_.top > 0 && words_.size() >= 2 * options_.top + 1024) keep_top();
+  }
+  void add(KmerListing& other) {
+    for (std::size_t bin = 0; bin < histogram_.size(); ++bin) histogram_[bin] += other.histogram_[bin];
+    words_.insert(words_.end(), other.words_.begin(), other.words_.end());
+    if (options_.top > 0) keep_top();
+  }
+  void finish(Counts& counts) {
+    std::ranges::sort(words_, more_frequent);
+    for (const Listed& listed : words_)
+      counts.listed.push_back({listed.count, word_text(listed.word, options_.k)});
+    counts.histogram = std::move(histogram_);
+  }
+
+ private:
+  struct Listed {
+    W word;
+    std::uint64_t count;
+  };
+  static bool more_frequent(const Listed& a, const Listed& b) {
+    return a.count != b.count ? a.count > b.count : a.word < b.word;
+  }
+  void keep_top() {
+    if (words_.size() <= options_.top) return;
+    std::ranges::nth_element(words_, words_.begin() + static_cast<std::ptrdiff_t>(options_.top),
+                             more_frequent);
+    words_.resize(options_.top);
+  }
+
+  const KmerOptions& options_;
+  std::vector<Listed> words_;
+  std::vector<std::uint64_t> histogram_;
+};
+
+}  // namespace warploom::table

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace warploom::table {
+
+/// Records in partitions, which several threads fill and then read: in memory, and beyond so many bytes in a
+/// file without a name, which is gone when the process is.
+class KmerStore {
+ public:
+  /// @param most_memory  bytes of records that stay in memory; 0: all
+  /// @param scratch      a folder for the rest; empty: the system's for temporary files
+  KmerStore(std::size_t partitions, std::uint64_t most_memory, std::filesystem::path scratch);
+  ~KmerStore();
+
+  std::size_t partitions() const { return partitions_.size(); }
+  /// Appends whole records. @throws BadInput (the file: no such folder, disk full), OutOfMemory
+  void append(std::size_t partition, std::span<const char> records, std::uint64_t words);
+  std::uint64_t words(std::size_t partition) const { return partitions_[partition].words; }
+  /// Calls take(records) for spans of whole records, and forgets them.
+  template <class Take>
+  void drain(std::size_t partition, const Take& take) {
+    Partition& from = partitions_[partition];
+    for (const Extent& extent : from.in_file) take(std::span<const char>(read(extent)));
+    for (Block& block : from.blocks) {
+      take(std::span<const char>(block.bytes.get(), block.used));
+      block.bytes.reset();
+    }
+    from = {};
+  }
+  std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t bytes_in_file() const { return in_file_; }
+
+ private:
+  static constexpr std::size_t kBlock = 1 << 16;
+  struct Block {
+    std::unique_ptr<char[]> bytes = {};
+    std::size_t used = 0;
+  };
+  struct Extent {
+    std::uint64_t begin = 0;
+    std::size_t bytes = 0;
+  };
+  struct Partition {
+    std::vector<Block> blocks = {};
+    std::vector<Extent> in_file = {};
+    std::uint64_t words = 0;
+  };
+
+  void put_aside(Partition& partition);
+  std::vector<char> read(const Extent& extent) const;
+
+  std::vector<Partition> partitions_;
+  std::unique_ptr<std::mutex[]> mutexes_;
+  std::uint64_t most_memory_;
+  std::filesystem::path scratch_;
+  std::once_flag opened_;
+  int file_ = -1;
+  std::atomic<std::uint64_t> in_memory_ = 0, in_file_ = 0, bytes_ = 0;
+};
+
+}  // namespace warploom::table

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "count/kmer_word.hpp"
+
+namespace warploom::table {
+
+/// How often each word came: a table of one thread, of the words of one partition.
+template <class W>
+class KmerTally {
+ public:
+  struct Counted {
+    W word = 0;
+    std::uint64_t count = 0;  // 0: a free place
+  };
+
+  /// Empty again, with room for about so many different words.
+  void clear(std::uint64_t expected) {
+    places_.assign(std::max<std::size_t>(1024, std::bit_ceil(expected * 2)), Counted{});
+    different_ = 0;
+  }
+
+  /// Words in batches, so that places are fetched ahead.
+  void add(std::span<const W> words) {
+    if ((different_ + words.size()) * 3 > places_.size() * 2) grow();
+    for (const W word : words) __builtin_prefetch(&places_[place(word)]);
+    for (const W word : words) {
+      std::size_t at = place(word);
+      while (places_[at].count != 0 && places_[at].word != word) at = (at + 1) & (places_.size() - 1);
+      different_ += places_[at].count == 0 ? 1 : 0;
+      places_[at].word = word;
+      ++places_[at].count;
+    }
+  }
+
+  std::uint64_t different() const { return different_; }
+  std::uint64_t bytes() const { return places_.size() * sizeof(Counted); }
+  template <class Take>
+  void for_each(const Take& take) const {
+    for (const Counted& counted : places_)
+      if (counted.count != 0) take(counted);
+  }
+
+ private:
+  std::size_t place(W word) const {
+    const auto folded =
+        static_cast<std::uint64_t>(word) ^ static_cast<std::uint64_t>(word >> (sizeof(W) * 4));
+    return static_cast<std::size_t>((folded * 0x9e3779b97f4a7c15) >> (64 - std::countr_zero(places_.size())));
+  }
+
+  void grow() {
+    std::vector<Counted> before(places_.size() * 2);
+    before.swap(places_);
+    for (const Counted& counted : before) {
+      if (counted.count == 0) continue;
+      std::size_t at = place(counted.word);
+      while (places_[at].count != 0) at = (at + 1) & (places_.size() - 1);
+      places_[at] = counted;
+    }
+  }
+
+  std::vector<Counted> places_ = std::vector<Counted>(1024);
+  std::uint64_t different_ = 0;
+};
+
+}  // namespace warploom::table

@@ -1,0 +1,143 @@
+#include "warploom/io/sequence_stream.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "io/scratch.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/io/gzip.hpp"
+
+namespace warploom::io {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+class SequenceStreams : public Scratch {
+ protected:
+  static std::vector<std::string> pieces(SequenceStream stream, std::size_t size = 1 << 20,
+                                         std::size_t overlap = 0) {
+    std::vector<std::string> all;
+    for (std::string piece; stream.next(piece, size, overlap);) all.push_back(piece);
+    return all;
+  }
+  static std::string letters(const std::string& content, int least_quality = 0) {
+    std::string all;
+    for (const std::string& piece : pieces(SequenceStream::of_text(content, "reads", least_quality)))
+      all += piece;
+    return all;
+  }
+  static void expect_refusal(const std::string& content, const std::string& says) {
+    EXPECT_THAT([&] { letters(content); }, ThrowsMessage<BadInput>(HasSubstr(says))) << content;
+  }
+};
+
+TEST_F(SequenceStreams, FormatsOfAllKindsGiveTheirLetters) {
+  EXPECT_EQ(letters(">a b\nAC\nGT\n>c\nn*-\n"), "ACGT\nn*-\n");
+  EXPECT_EQ(letters(">a\r\nAC\r\nGT\r\n\r\n>c\r\nA"), "ACGT\nA\n");
+  EXPECT_EQ(letters("\xEF\xBB\xBF\n;remark\n>a\nA C\tG\n;another\nT\n"), "ACGT\n");
+  EXPECT_EQ(letters("@a\nACGT\n+\nIIII\n@b\nGG\n+b\n@+\n"), "ACGT\nGG\n");
+  EXPECT_EQ(letters("@a\r\nACGT\r\n+\r\nIIII\r\n\r\n@b\r\nGG\r\n+\r\nII"), "ACGT\nGG\n");
+}
+
+TEST_F(SequenceStreams, FastqMayHaveSeveralLinesAndEmptyReads) {
+  EXPECT_EQ(letters("@a\nAC\nGT\n+\nII\n@I\n@b\nC\n+\nI\n"), "ACGT\nC\n");
+  EXPECT_EQ(letters("@a\n\n+\n\n@b\nC\n+\nI\n@c\n\n+\n\n"), "\nC\n\n");
+}
+
+TEST_F(SequenceStreams, BasesOfLowQualityAreN) {
+  EXPECT_EQ(letters("@a\nACGT\n+\n!+5I\n", 10), "NCGT\n");
+  EXPECT_EQ(letters("@a\nACGT\n+\n!+5I\n", 20), "NNGT\n");
+  EXPECT_EQ(letters("@a\nAC\nGT\n+\n!+\n5I\n", 21), "NNNT\n");
+}
+
+TEST_F(SequenceStreams, ALongSequenceGoesOnInTheNextPieceWithItsLastLetters) {
+  std::string sequence, text = ">long\n";
+  std::mt19937 random(1);
+  for (int k = 0; k < 1000; ++k) {
+    for (int j = 0; j < 70; ++j) sequence += "ACGT"[random() % 4];
+    text += sequence.substr(sequence.size() - 70) + "\n";
+  }
+  const std::vector<std::string> some = pieces(SequenceStream::of_text(text + ">b\nAC\n", "s"), 1000, 20);
+  ASSERT_GT(some.size(), 50u);
+  std::string joined = some[0];
+  for (std::size_t k = 1; k < some.size(); ++k) {
+    EXPECT_EQ(some[k].substr(0, 20), joined.substr(joined.size() - 20));
+    joined += some[k].substr(20);
+  }
+  EXPECT_EQ(joined, sequence + "\nAC\n");
+}
+
+TEST_F(SequenceStreams, PiecesSmallerThanWhatTheyRepeatComeToAnEnd) {
+  std::string last;
+  for (const std::string& piece : pieces(SequenceStream::of_text(">a\nAC\nGT\nTT\n", "s"), 0, 100))
+    last = piece;
+  EXPECT_EQ(last, "ACGTTT\n");
+}
+
+TEST_F(SequenceStreams, LinesLongerThanTheBufferAreJoined) {
+  const std::string sequence(3'000'000, 'C'), header(2'500'000, 'h');
+  EXPECT_EQ(letters(">" + header + "\r\n" + sequence + "\r\n>b\nA\n"), sequence + "\nA\n");
+  EXPECT_EQ(
+      letters("@" + header + "\n" + sequence + "\n+" + header + "\n" + std::string(3'000'000, '@') + "\n"),
+      sequence + "\n");
+}
+
+TEST_F(SequenceStreams, FilesFollowOneAnotherPackedOrNot) {
+  make("a.fa", ">a\nAC\n");
+  make("b.fq.gz", gzip("@b\nGT\n+\nII\n", 6) + gzip("@c\nTT\n+\nII\n", 6) + std::string(100, '\0'));
+  SequenceStream stream({directory / "a.fa", directory / "b.fq.gz"});
+  EXPECT_TRUE(stream.stored_bytes());
+  std::string piece, all;
+  while (stream.next(piece, 1, 0)) all += piece;
+  EXPECT_EQ(all, "AC\nGT\nTT\n");
+  EXPECT_EQ(stream.records(), 3u);
+}
+
+TEST_F(SequenceStreams, WhatIsNoSequenceFileIsRefusedWithItsLine) {
+  expect_refusal("", "reads: it has no sequence");
+  expect_refusal("\n \n", "reads: it has no sequence");
+  expect_refusal("ACGT\n", "reads:1:1: neither FASTA nor FASTQ");
+  expect_refusal(";remark\nAC\n", "reads:2:1: a sequence before the first header");
+  expect_refusal(">a\n>b\nAC\n", "reads:1:1: a record without a sequence");
+  expect_refusal(">a\nAC\n>b\n", "reads:3:1: a record without a sequence");
+  expect_refusal(">a\nAC\nA1\n", "reads:3:2: the character '1' (49) is no letter");
+  expect_refusal(">a\nAC\rGT\r", "reads:2:3: a CR that no LF follows");
+  expect_refusal("@a\nAC\n+\nI\n@b\nAC\n+\nII\n", "reads:4:1: 1 qualities of 2 letters");
+  expect_refusal("@a\nAC\n+\nIII\n", "reads:4:1: 3 qualities of 2 letters");
+  expect_refusal("@a\nA\nC\n+\nI\nII\n", "reads:6:1: 3 qualities of 2 letters");
+  expect_refusal("@a\nAC\n@b\nAC\n+\nII\n", "reads:3:1: a header before the '+'");
+  expect_refusal("@a\nAC\n", "the file ends before the '+'");
+  expect_refusal("@a\nAC\n+\n", "ends within its last record: 0 qualities of 2 letters");
+  expect_refusal("@a\nAC\n+\nII\nAC\n", "reads:5:1: a FASTQ record begins with '@'");
+  expect_refusal(std::string("@a\0\nA\0", 6), "no letter");
+}
+
+TEST_F(SequenceStreams, BrokenGzipIsRefused) {
+  std::string reads;
+  for (int k = 0; k < 1000; ++k) reads += "@r" + std::to_string(k) + "\nACGTTGCA\n+\nIIIIIIII\n";
+  const std::string packed = gzip(reads, 6);
+  expect_refusal(packed.substr(0, packed.size() / 2), "reads: the gzip stream is cut off");
+  expect_refusal(packed.substr(0, packed.size() - 3), "reads: the gzip stream is cut off");
+  expect_refusal(packed + "more", "followed by bytes that are no gzip");
+  std::string changed = packed;
+  changed[changed.size() - 6] ^= 1;
+  expect_refusal(changed, "reads: the gzip stream");
+}
+
+TEST_F(SequenceStreams, RefusesWhatItCannotOpen) {
+  EXPECT_THAT([] { SequenceStream({}); }, ThrowsMessage<BadInput>(HasSubstr("no files")));
+  EXPECT_THAT([] { SequenceStream({"a"}, 94); }, ThrowsMessage<BadInput>(HasSubstr("0 to 93")));
+  SequenceStream absent({directory / "absent"});
+  std::string piece;
+  EXPECT_THAT([&] { absent.next(piece, 1, 0); }, ThrowsMessage<BadInput>(HasSubstr("absent")));
+}
+
+}  // namespace
+}  // namespace warploom::io
