@@ -281,9 +281,12 @@ DOOR(Placements, "reuse::place", "reuse::name(PlacementMethod)") {
     survives([&] { return reuse::place(good, {.exact_up_to = kMostU32, .time_limit = limit}).bytes; });
 }
 
-DOOR(Reuse, "reuse::optimize", "reuse::check", "reuse::name(When)", "reuse::name(Origin)",
-     "reuse::name(Verdict)", "reuse::passes", "reuse::launchability", "reuse::shared_declared",
-     "reuse::parse_ptxas_output", "reuse::run_ptxas", "reuse::find_ptxas") {
+DOOR(Reuse, "reuse::optimize",
+     "reuse::check(const Module &, std::string_view, std::vector<PoolEntry>, const CheckOptions &)",
+     "reuse::check(std::string_view, std::string_view, std::vector<PoolEntry>, const CheckOptions &)",
+     "reuse::name(When)", "reuse::name(Origin)", "reuse::name(Verdict)", "reuse::passes",
+     "reuse::launchability", "reuse::shared_declared", "reuse::parse_ptxas_output", "reuse::run_ptxas",
+     "reuse::find_ptxas") {
   refused([] { return reuse::name(no_enumerator<reuse::When>()); });
   refused([] { return reuse::name(no_enumerator<reuse::Origin>()); });
   refused([] { return reuse::name(no_enumerator<reuse::Verdict>()); });
@@ -292,6 +295,7 @@ DOOR(Reuse, "reuse::optimize", "reuse::check", "reuse::name(When)", "reuse::name
     refused([&] { return reuse::check(text, kKernel).ok; });
     refused([&] { return reuse::check(kKernel, text).ok; });
     survives([&] { return reuse::check(kKernel, kKernel, {{text, text, text, ~0ull}}).ok; });
+    refused([&] { return reuse::check(ptx::parse(kKernel), text).ok; });
     if (!text.empty()) {
       refused([&] { return reuse::optimize(kKernel, {.architecture = text}).text; });
       survives([&] {
