@@ -386,6 +386,7 @@ TEST(Messages, NameOnlyOptionsThatThereAre) {
   std::set<std::string> known{
       // of nvcc, ptxas, cicc and CMake
       "--compile-only",
+      "--device-c",
       "--device-debug",
       "--dont-use-profile",
       "--dryrun",
@@ -394,6 +395,7 @@ TEST(Messages, NameOnlyOptionsThatThereAre) {
       "--gpu-architecture",
       "--maxrregcount",
       "--options-file",
+      "--relocatable-device-code",
       "--orig_src_path_name",
       "--x",
       // of the pages' style sheets
