@@ -105,7 +105,7 @@ TEST(TwoThreads, OnAnIndexOfStatusesTakeTurnsOrAreRefused) {
 
 TEST(TwoThreads, OnAStreamOfSequencesTakeTurnsOrAreRefused) {
   std::string text;
-  for (int k = 0; k < 2 * kRuns; ++k) text += ">a\nACGT\n";
+  for (int k = 0; k < 2 * kRuns; ++k) text += "@a\nACGT\n+\nIIII\n";
   io::SequenceStream stream = io::SequenceStream::of_text(text, "reads");
   std::atomic<std::size_t> letters = 0;
   const int refused = refused_of([&] {
@@ -314,7 +314,7 @@ TEST(TwoThreads, HaveARuleForEveryClass) {
   const std::map<std::string_view, std::set<std::string>> classes{
       {"tested here",
        {"ConcurrentMap", "HashTable", "Index", "InputFile", "LineStream", "ListTable", "Machine", "Nest",
-        "Progress", "Schedule", "Solution", "StatusIndex", "Stream", "Workload"}},
+        "Progress", "Schedule", "SequenceStream", "Solution", "StatusIndex", "Stream", "Workload"}},
       {"tested on a GPU (gpu_table_test.cpp)", {"GpuTable"}},
       {"values: many may read or one may write, as of a std::vector",
        {"AddressRanges", "Arguments", "BadInput", "BadValue", "DominatorTree", "Edits", "Error", "Internal",
