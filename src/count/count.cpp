@@ -12,6 +12,7 @@
 #include "count/kmer_word.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
+#include "warploom/core/run.hpp"
 #include "warploom/core/threads.hpp"
 #include "warploom/table/hash.hpp"
 
@@ -186,14 +187,14 @@ Counts count_kmers_in_table(io::SequenceStream& sequences, const KmerOptions& op
 }
 
 Counts count_kmers(io::SequenceStream& sequences, const KmerOptions& options) {
-  const std::vector<Device>& devices = options.table.run.devices;
+  const RunScope scope(options.table.run);
+  const std::vector<Device>& devices = current_run().devices;
   const bool on_gpu = !devices.empty() && devices.front().is_gpu();
   const int most = on_gpu ? kMostGpuBases : kMostBases;
   if (options.k < 1 || options.k > most)
     throw BadInput(
         fmt::format("words of {} bases; 1 to {} are counted{}", options.k, most, on_gpu ? " on a GPU" : ""));
   if (on_gpu) return count_kmers_in_table(sequences, options);
-  const RunScope scope(options.table.run);
   return count_in_partitions(sequences, options);
 }
 

@@ -17,9 +17,8 @@ namespace warploom::table {
 namespace {
 
 [[noreturn]] void fail(const char* what, const std::filesystem::path& folder, int error) {
-  throw BadInput(
-      fmt::format("cannot {} a temporary file in {}: {}; name another folder with enough space (--scratch)",
-                  what, folder.string(), std::generic_category().message(error)));
+  throw BadInput(fmt::format("cannot {} a temporary file in {}: {}; choose another folder with enough space",
+                             what, folder.string(), std::generic_category().message(error)));
 }
 
 }  // namespace

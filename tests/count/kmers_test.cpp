@@ -157,7 +157,8 @@ TEST_F(KmersInScratch, RefusesAFolderThatIsNone) {
   KmerOptions options = all_of(21, false);
   options.most_memory = 1;
   options.scratch = directory / "absent";
-  EXPECT_THAT([&] { count_kmers(sequences, options); }, ThrowsMessage<BadInput>(HasSubstr("--scratch")));
+  EXPECT_THAT([&] { count_kmers(sequences, options); },
+              ThrowsMessage<BadInput>(HasSubstr("choose another folder")));
 }
 
 TEST(Kmers, TheHistogramGathersInItsLastBin) {

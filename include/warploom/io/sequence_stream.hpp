@@ -13,8 +13,8 @@ namespace warploom::io {
 /// The letters of the sequences in FASTA and FASTQ files, in pieces: of files that are larger than memory, of
 /// pipes, of gzip. Which format a file has, its first letter tells ('>' or ';', '@'). Lines end in LF or
 /// CRLF; sequences and qualities may have several; blank lines between records, a byte order mark and FASTA's
-/// lines that begin with ';' are skipped. One call at
-/// a time: a second one at once throws BadInput, and so does one of a stream that was moved from.
+/// lines that begin with ';' are skipped. One call at a time: a second one at once throws BadInput, and so
+/// does one of a stream that was moved from.
 class SequenceStream {
  public:
   static constexpr char kEnd = '\n';  ///< follows each sequence in a piece
