@@ -60,7 +60,7 @@ class HeaderReader {
   bool fortran_order() const { return fortran_order_; }
 
   /// Fills dtype and shape.
-  void read(NpyArray& array) {
+  void read(NpyHeader& array) {
     bool descr = false, order = false, shape = false;
     expect('{');
     while (!accept('}')) {
@@ -201,40 +201,52 @@ std::uint64_t NpyArray::count() const {
   return product;
 }
 
-NpyArray parse_npy(std::string_view content, const std::string& name) {
-  if (!content.starts_with(kMagic))
+NpyHeader parse_npy_header(std::string_view begin, std::uint64_t size, const std::string& name) {
+  if (!begin.starts_with(kMagic))
     throw BadInput(fmt::format("{}: no .npy file: it does not begin with '\\x93NUMPY'", name));
   const auto cut_off = [&](std::string_view where) {
-    throw BadInput(
-        fmt::format("{}: the file is cut off in {} (it has {} bytes)", name, where, content.size()));
+    throw BadInput(fmt::format("{}: the file is cut off in {} (it has {} bytes)", name, where, size));
   };
-  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(content[at]); };
-  if (content.size() < kMagic.size() + 2) cut_off("the version");
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(begin[at]); };
+  if (begin.size() < kMagic.size() + 2) cut_off("the version");
   const unsigned major = byte(kMagic.size()), minor = byte(kMagic.size() + 1);
   if (major < 1 || major > 3 || minor != 0)
     throw BadInput(
         fmt::format("{}: .npy format {}.{} is unknown; 1.0, 2.0 and 3.0 are read", name, major, minor));
 
   const std::size_t length_bytes = major == 1 ? 2 : 4, header_begin = kMagic.size() + 2 + length_bytes;
-  if (content.size() < header_begin) cut_off("the length of the header");
+  if (begin.size() < header_begin) cut_off("the length of the header");
   std::size_t header_bytes = 0;
   for (std::size_t i = 0; i < length_bytes; ++i)
     header_bytes |= std::size_t{byte(kMagic.size() + 2 + i)} << (8 * i);
-  if (content.size() - header_begin < header_bytes) cut_off("the header");
+  if (size < header_begin + header_bytes) cut_off("the header");
+  if (begin.size() - header_begin < header_bytes)
+    throw BadInput(fmt::format("{}: a .npy header of {} bytes, {} are the limit", name, header_bytes,
+                               begin.size() - header_begin));
 
-  NpyArray array;
-  HeaderReader header(content.substr(header_begin, header_bytes), name);
+  NpyHeader array;
+  HeaderReader header(begin.substr(header_begin, header_bytes), name);
   header.read(array);
-  const std::string_view data = content.substr(header_begin + header_bytes);
-  const std::uint64_t each = element_bytes(array.dtype);
-  const std::optional<std::uint64_t> bytes = total_bytes(array.shape, each);
-  if (!bytes || *bytes != data.size())
+  array.big_endian = header.swapped();
+  array.fortran_order = header.fortran_order();
+  array.element_bytes = element_bytes(array.dtype);
+  array.data_begin = header_begin + header_bytes;
+  const std::uint64_t there = size - array.data_begin;
+  const std::optional<std::uint64_t> bytes = total_bytes(array.shape, array.element_bytes);
+  if (!bytes || *bytes != there)
     throw BadInput(fmt::format("{}: shape {} of {} bytes each needs {} bytes after the header, there are {}",
-                               name, shape_text(array.shape), each,
-                               bytes ? std::to_string(*bytes) : "more than 2^64", data.size()));
+                               name, shape_text(array.shape), array.element_bytes,
+                               bytes ? std::to_string(*bytes) : "more than 2^64", there));
+  return array;
+}
+
+NpyArray parse_npy(std::string_view content, const std::string& name) {
+  NpyHeader header = parse_npy_header(content, content.size(), name);
+  const std::string_view data = content.substr(header.data_begin);
+  NpyArray array{std::move(header.dtype), std::move(header.shape), {}};
   array.data.resize(data.size());
-  if (header.swapped() || header.fortran_order())
-    copy_elements(array, data.data(), each, header.swapped(), header.fortran_order());
+  if (header.big_endian || header.fortran_order)
+    copy_elements(array, data.data(), header.element_bytes, header.big_endian, header.fortran_order);
   else if (!data.empty())
     std::memcpy(array.data.data(), data.data(), data.size());
   return array;

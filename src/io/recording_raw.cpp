@@ -32,27 +32,49 @@ class Columns {
     set_rate(recording_, 0, options, file);
   }
 
-  /// Takes the next rows. @param bytes  whole rows of T
+  /// Takes the next rows. @param bytes  whole rows of T; @param swapped  of the other byte order
   template <class T>
-  void take(std::string_view bytes) {
-    const std::size_t rows = bytes.size() / (sizeof(T) * columns_);
-    for (std::size_t k = 0; k < wanted_.size(); ++k) {
-      const char* from = bytes.data() + wanted_[k] * sizeof(T);
-      float* to = recording_.channels[k].samples.data() + row_;
-      for (std::size_t row = 0; row < rows; ++row, from += columns_ * sizeof(T)) {
-        T value;
-        std::memcpy(&value, from, sizeof value);
-        to[row] = to_sample(static_cast<double>(value));
-      }
-    }
+  void take(std::string_view bytes, bool swapped = false) {
+    const std::uint64_t rows = bytes.size() / (sizeof(T) * columns_);
+    for (std::size_t k = 0; k < wanted_.size(); ++k)
+      copy<T>(bytes.data() + wanted_[k] * sizeof(T), columns_, rows, swapped, k, row_);
     row_ += rows;
+  }
+
+  /// The same of a file that has one column after the other. @param elements  of the file before these bytes
+  template <class T>
+  void take_of_columns(std::string_view bytes, bool swapped, std::uint64_t elements) {
+    const std::uint64_t count = bytes.size() / sizeof(T), rows = recording_.channels[0].samples.size();
+    for (std::size_t k = 0; k < wanted_.size(); ++k) {
+      const std::uint64_t column = wanted_[k] * rows;
+      const std::uint64_t first = std::max(column, elements),
+                          last = std::min(column + rows, elements + count);
+      if (first < last)
+        copy<T>(bytes.data() + (first - elements) * sizeof(T), 1, last - first, swapped, k, first - column);
+    }
   }
 
   Recording recording() { return std::move(recording_); }
 
  private:
-  const std::size_t columns_;
-  std::size_t row_ = 0;
+  /// @param from  every `step`-th of which is a sample; @param channel  of the recording; @param at  its
+  /// first
+  template <class T>
+  void copy(const char* from, std::uint64_t step, std::uint64_t rows, bool swapped, std::size_t channel,
+            std::uint64_t at) {
+    float* const to = recording_.channels[channel].samples.data() + at;
+    for (std::uint64_t row = 0; row < rows; ++row, from += step * sizeof(T)) {
+      char bytes[sizeof(T)];
+      std::memcpy(bytes, from, sizeof(T));
+      if (swapped) std::reverse(bytes, bytes + sizeof(T));
+      T value;
+      std::memcpy(&value, bytes, sizeof(T));
+      to[row] = to_sample(static_cast<double>(value));
+    }
+  }
+
+  const std::uint64_t columns_;
+  std::uint64_t row_ = 0;
   std::vector<std::size_t> wanted_;
   Recording recording_;
 };
@@ -77,17 +99,29 @@ template Recording read_raw<float>(ByteSource&, const RecordingOptions&);
 template Recording read_raw<double>(ByteSource&, const RecordingOptions&);
 
 Recording read_npy_recording(ByteSource& source, const RecordingOptions& options) {
-  const NpyArray array = parse_npy(source.all(), source.name());
+  constexpr std::uint64_t kPiece = 1 << 20;  // a longer header is refused
+  const NpyHeader array =
+      parse_npy_header(source.view(0, std::min(source.size(), kPiece)), source.size(), source.name());
   if (array.shape.empty() || array.shape.size() > 2)
     throw BadInput(fmt::format("{}: an array of {} axes; [samples] or [samples, channels] is wanted",
                                source.name(), array.shape.size()));
-  const std::uint64_t columns = array.shape.size() == 2 ? array.shape[1] : 1;
-  if (array.data.empty()) throw BadInput(fmt::format("{}: an array without elements", source.name()));
+  const std::uint64_t columns = array.shape.size() == 2 ? array.shape[1] : 1, each = array.element_bytes;
+  if (array.data_begin == source.size())
+    throw BadInput(fmt::format("{}: an array without elements", source.name()));
   Columns samples(columns, array.shape[0], options, source.name());
-  const std::string_view bytes(reinterpret_cast<const char*>(array.data.data()), array.data.size());
+  const bool by_columns = array.fortran_order && columns > 1;
   const auto take = [&]<class T>(std::string_view dtype, T) {
-    if (array.dtype == dtype) samples.take<T>(bytes);
-    return array.dtype == dtype;
+    if (array.dtype != dtype) return false;
+    const std::uint64_t whole = by_columns ? each : columns * each;
+    const std::uint64_t piece = std::max<std::uint64_t>(1, kPiece / whole) * whole;
+    for (std::uint64_t at = array.data_begin; at < source.size(); at += piece) {
+      const std::string_view bytes = source.view(at, std::min(piece, source.size() - at));
+      if (by_columns)
+        samples.take_of_columns<T>(bytes, array.big_endian, (at - array.data_begin) / each);
+      else
+        samples.take<T>(bytes, array.big_endian);
+    }
+    return true;
   };
   const bool taken = take("f4", float{}) || take("f8", double{}) || take("i1", std::int8_t{}) ||
                      take("i2", std::int16_t{}) || take("i4", std::int32_t{}) || take("i8", std::int64_t{}) ||

@@ -80,7 +80,7 @@ std::string npy(const std::string& header) {
          static_cast<char>(header.size() >> 8) + header;
 }
 
-DOOR(Arrays, "NpyArray::count", "parse_npy", "format_npy", "read_npy", "write_npy") {
+DOOR(Arrays, "NpyArray::count", "parse_npy", "parse_npy_header", "format_npy", "read_npy", "write_npy") {
   const std::uint64_t huge = std::uint64_t{1} << 40;
   for (const NpyArray& array :
        std::vector<NpyArray>{{"f4", {huge, huge}, {}},
@@ -102,6 +102,8 @@ DOOR(Arrays, "NpyArray::count", "parse_npy", "format_npy", "read_npy", "write_np
   refused([&] { return format_npy(array); });
   for (const std::string& text : odd_texts()) {
     refused([&] { return parse_npy(text, text); });
+    refused([&] { return parse_npy_header(text, text.size(), text); });
+    refused([&] { return parse_npy_header(npy(text.substr(0, 60'000)), ~0ull, ""); });
     refused([&] { return parse_npy(npy(text.substr(0, 60'000)), ""); });
     refused([&] {
       return parse_npy(

@@ -142,6 +142,51 @@ TEST_F(RawRecording, NpyOfEachType) {
   EXPECT_THAT(read(npy<std::int64_t>("i8", {1}, {-3}))[0].samples, ElementsAre(-3));
 }
 
+TEST_F(RawRecording, NpyOfManyPiecesInEitherOrder) {
+  constexpr std::int64_t kRows = 300'001, kColumns = 3;  // 1.8 MB: pieces are of 1 MiB
+  const auto sample = [](std::int64_t row, std::int64_t column) {
+    return static_cast<std::int16_t>((7 * row + 10'000 * column) % 30'011);
+  };
+  for (const bool columns_first : {false, true})
+    for (const bool big_endian : {false, true}) {
+      std::string header = "{'descr': '" + std::string(big_endian ? ">" : "<") +
+                           "i2', 'fortran_order': " + (columns_first ? "True" : "False") +
+                           ", 'shape': (300001, 3), }";
+      header.append(117 - header.size(), ' ').append("\n");
+      std::string content = std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header;
+      for (std::int64_t k = 0; k < kRows * kColumns; ++k) {
+        const auto value = static_cast<std::uint16_t>(columns_first ? sample(k % kRows, k / kRows)
+                                                                    : sample(k / kColumns, k % kColumns));
+        const char low = static_cast<char>(value & 255), high = static_cast<char>(value >> 8);
+        content += {big_endian ? high : low, big_endian ? low : high};
+      }
+      RecordingOptions options;
+      options.select = {"3", "1"};
+      const auto channels = read_recording(make("a.npy", content), options).channels;
+      ASSERT_EQ(channels.size(), 2u);
+      for (const std::size_t k : {0, 1}) {
+        ASSERT_EQ(channels[k].samples.size(), static_cast<std::size_t>(kRows));
+        for (std::int64_t row = 0; row < kRows; ++row)
+          ASSERT_EQ(channels[k].samples[row], sample(row, k == 0 ? 2 : 0)) << row;
+      }
+    }
+}
+
+TEST_F(RawRecording, NpyOfMoreThanTwoGibIsRead) {
+  // A file with a hole: 2^31 + 2^20 bytes of zeros behind the header, of which one column of 1,024 is kept.
+  constexpr std::int64_t kRows = (1 << 21) + (1 << 10), kColumns = 1'024;
+  std::string header =
+      "{'descr': '|i1', 'fortran_order': False, 'shape': (" + std::to_string(kRows) + ", 1024), }";
+  header.append(117 - header.size(), ' ').append("\n");
+  const auto path = make("a.npy", std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header);
+  std::filesystem::resize_file(path, 128 + kRows * kColumns);
+  RecordingOptions options;
+  options.select = {"1024"};
+  const auto channels = read_recording(path, options).channels;
+  ASSERT_EQ(channels.size(), 1u);
+  EXPECT_EQ(channels[0].samples.size(), static_cast<std::size_t>(kRows));
+}
+
 TEST_F(RawRecording, NpyOfOtherShapesAndTypesIsRefused) {
   const auto read = [&](const std::string& content) { return read_recording(make("a.npy", content)); };
   EXPECT_THAT(

@@ -108,7 +108,7 @@ std::vector<std::filesystem::path> series_of(const std::filesystem::path& file);
 /// @throws BadInput, ParseError: what, where in the file, which value and which limit; channels that are not
 ///         there; time that does not grow; more samples missing in gaps than 2^26 and than 64 times those
 ///         there are. OutOfMemory. Interrupted
-/// Memory: the channels selected, and 1 MiB; of text, NPY, .ts, .gz and pipes the whole file besides (at most
+/// Memory: the channels selected, and 1 MiB; of text, .ts, .gz and pipes the whole file besides (at most
 ///         2 GiB).
 Recording read_recording(const std::filesystem::path& path, const RecordingOptions& options = {});
 
