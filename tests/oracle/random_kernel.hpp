@@ -8,7 +8,7 @@
 namespace warploom::oracle {
 
 /// Raised with every change after which a seed may give another kernel.
-inline constexpr int kGeneratorVersion = 4;
+inline constexpr int kGeneratorVersion = 5;
 
 /// What a random kernel has in it; each kernel has some of them.
 enum class Feature : std::uint8_t {

@@ -181,7 +181,11 @@ void PhaseWriter::tree_reduction() {
 /// A device function: arithmetic, one with shared memory of its own, one with a barrier, one that is given an
 /// address, one with an array and a barrier, one that names an array of the module.
 void PhaseWriter::call() {
-  const std::uint32_t which = pick(6);
+  const auto of_module = array_with([](const RandomArray& a) {
+    return a.kind == RandomArray::Kind::of_module && a.rows != 0 && a.unit() >= 4;
+  });
+  // Few kernels have calls and such an array, so these often call the function that names it.
+  const std::uint32_t which = of_module && chance(60) ? 5 : pick(5);
   const std::string result = r();
   std::string argument = "%acc";
   if (which == 2 && !may_synchronise()) return;
@@ -198,12 +202,10 @@ void PhaseWriter::call() {
     uses(Feature::callee_array);
   }
   if (which == 5) {
-    const auto found = array_with([](const RandomArray& a) {
-      return a.kind == RandomArray::Kind::of_module && a.rows != 0 && a.unit() >= 4;
-    });
-    if (!found || (functions_[5] && *found != callee_array_)) return;
-    callee_array_ = *found;
+    if (functions_[5] && *of_module != callee_array_) return;
+    callee_array_ = *of_module;
     made = access(Kind::load, callee_array_, {}, 0, 0, 4, state_.may_run(), 0);
+    if (!state_.writes_known(*made) && !fill(callee_array_, 0)) return;
     if (!state_.writes_known(*made) || !ready(*made)) return;
     uses(Feature::callee_of_module);
   }
