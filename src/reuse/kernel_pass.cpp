@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "reuse/analysis/coverage.hpp"
+#include "reuse/analysis/flights.hpp"
 #include "reuse/report/describe.hpp"
 #include "reuse/report/dump.hpp"
 #include "reuse/report/parts.hpp"
@@ -129,7 +130,9 @@ bool KernelPass::attempt(std::optional<Divide> divide) {
   else
     carving_.reset();
   if (by_launch() ? !carving_ : divide_ && !divide_into_parts(*kernel_, *ranges_, *divide_)) return false;
+  find_flights(kernel_->cfg, kernel_->use, false);
   const bool wanted = worth_rewriting();
+  forget_flights(kernel_->use);
   if (divide_ && !moves_parts()) return false;
   if (!wanted && (of_dynamic_array() || by_launch()) && statics_may_share()) return false;
   if (wanted) {
@@ -281,8 +284,10 @@ void KernelPass::analyse() {
   kernel_->values = number_values(kernel_->cfg);
   dump("values", options_.dump ? dump_values(*kernel_) : "");
   kernel_->use = find_shared_use(kernel_->cfg, kernel_->values, options_.whole_program);
+  find_flights(kernel_->cfg, kernel_->use, true);
   dump("provenance", options_.dump ? dump_provenance(*kernel_) : "");
   kernel_->uniformity = find_uniformity(kernel_->cfg, kernel_->values, kernel_->use, !options_.strict);
+  forget_flights(kernel_->use);  // of parts they are found anew
   dump("uniformity", options_.dump ? dump_uniformity(*kernel_) : "");
 }
 

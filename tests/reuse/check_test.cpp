@@ -358,8 +358,84 @@ TEST(Check, AtomicsCountAsStores) {
               RejectedFor("the load from 'arrA'"));
 }
 
-TEST(Check, RejectsTargetOfAsynchronousCopy) {
-  EXPECT_THAT(run(kStraight + "cp.async.ca.shared.global [%r20], [%rd1], 4;\n"), RejectedFor("escapes"));
+TEST(Check, ACopyMayLandUntilItsWait) {
+  const std::string copy = "cp.async.ca.shared.global [%r20], [%rd1], 4;\ncp.async.commit_group;\n";
+  const std::string wait = "cp.async.wait_group 0;\n",
+                    use = "bar.sync 0;\nld.shared.f32 %f2, [%r20+4];\nADD\n";
+  EXPECT_THAT(run(copy + wait + use + kUseB + kUseOut), Accepted());
+  // The other object comes into use too early, in another thread's time, or after the wrong wait.
+  EXPECT_THAT(run(copy + kUseB + "ADD\n" + wait + use), RejectedFor("no wait ends it"));
+  EXPECT_THAT(run(copy + wait + kUseB), RejectedFor("no barrier lies on a path"));
+  EXPECT_THAT(run(copy + "cp.async.wait_group 1;\n" + use + kUseB + wait), RejectedFor("no wait ends it"));
+  EXPECT_THAT(run(copy + "@%p2 cp.async.wait_group 0;\n" + use + kUseB + wait),
+              RejectedFor("no wait ends it"));
+  EXPECT_THAT(run(copy + "cp.async.bulk.wait_group 0;\n" + use + kUseB + wait),
+              RejectedFor("no wait ends it"));
+  EXPECT_THAT(run(copy + "@%p2 bra L;\n" + wait + "L:\nbar.sync 0;\n" + kUseB),
+              RejectedFor("no wait ends it"));
+  // A group that another followed.
+  EXPECT_THAT(run(copy + "cp.async.commit_group;\ncp.async.wait_group 1;\n" + use + kUseB), Accepted());
+  EXPECT_THAT(run(copy + "@%p2 cp.async.commit_group;\ncp.async.wait_group 1;\n" + use + kUseB),
+              RejectedFor("no wait ends it"));
+  // What is not committed only wait_all waits for.
+  const std::string open = "cp.async.ca.shared.global [%r20], [%rd1], 4;\n";
+  EXPECT_THAT(run(open + wait + use + kUseB), RejectedFor("no wait ends it"));
+  EXPECT_THAT(run(open + "cp.async.wait_all;\n" + use + kUseB), Accepted());
+}
+
+TEST(Check, AThreadThatLeavesDoesNotWait) {
+  const std::string copy = "cp.async.ca.shared.global [%r20], [%rd1], 4;\n";
+  EXPECT_THAT(run(kUseB + "ADD\n" + copy), RejectedFor("a thread may leave"));
+  EXPECT_THAT(run(copy + "@%p1 ret;\ncp.async.wait_all;\nbar.sync 0;\n" + kUseB),
+              RejectedFor("a thread may leave"));
+  EXPECT_THAT(run(kUseB + "ADD\n" + copy + "cp.async.wait_all;\n"), Accepted());
+}
+
+TEST(Check, ABulkCopyReadsUntilItsWait) {
+  const std::string copy =
+      "st.shared.f32 [%r20], %f1;\nbar.sync 0;\ncp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r10], 64;\n"
+      "cp.async.bulk.commit_group;\n";
+  const Module aligned{.pool = ".shared .align 128 .b8 pool[1024];"};
+  EXPECT_THAT(run(copy + "cp.async.bulk.wait_group.read 0;\nbar.sync 0;\n" + kUseB + kUseOut, aligned),
+              Accepted());
+  EXPECT_THAT(run(copy + "bar.sync 0;\n" + kUseB + "cp.async.bulk.wait_group.read 0;\n", aligned),
+              RejectedFor("no wait ends it"));
+  EXPECT_THAT(run(copy + "cp.async.bulk.wait_group.read 0;\nbar.sync 0;\n" + kUseB),
+              RejectedFor("is aligned to 16 bytes, not to 128"));
+}
+
+TEST(Check, AProductReadsItsTilesUntilItsWait) {
+  const std::string product =
+      "st.shared.f32 [%r20], %f1;\nbar.sync 0;\ncvt.u64.u32 %rd5, %r10;\nshr.u64 %rd5, %rd5, 4;\n"
+      "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f4,%f5,%f6,%f7}, %rd5, %rd5, 1, 1, 1, 0, 0;\n"
+      "wgmma.commit_group.sync.aligned;\n";
+  const Module aligned{.target = "sm_90a", .pool = ".shared .align 1024 .b8 pool[1024];"};
+  EXPECT_THAT(run(product + "wgmma.wait_group.sync.aligned 0;\nbar.sync 0;\n" + kUseB, aligned), Accepted());
+  EXPECT_THAT(run(product + "wgmma.wait_group.sync.aligned 1;\nbar.sync 0;\n" + kUseB, aligned),
+              RejectedFor("no wait ends it"));
+  EXPECT_THAT(run(product + "wgmma.wait_group.sync.aligned 0;\nbar.sync 0;\n" + kUseB, {.target = "sm_90a"}),
+              RejectedFor("not to 1024"));
+}
+
+TEST(Check, BulkCopiesToSharedMemoryKeepTheirPlace) {
+  EXPECT_THAT(
+      run(kStraight +
+          "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r10], [%rd1], 64, [arrC];\n"),
+      RejectedFor("escapes"));
+  EXPECT_THAT(
+      run(kStraight +
+          "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [arrC], [%rd1], 64, [arrC+64];\n"),
+      Accepted());
+}
+
+TEST(Check, OnlyTheTargetOfACopyMayMove) {
+  const Module m;
+  const std::string body = kStraight + "cp.async.ca.shared.global [%r22], [%rd1], 4;\ncp.async.wait_all;\n";
+  const std::string input = m.text(body, false);
+  std::string output = with_names(m.text(body, true), m);
+  EXPECT_THAT(check(input, output, {}, {}), Accepted());
+  output.replace(output.find("[%rd1], 4"), 9, "[%rd1+16], 4");
+  EXPECT_FALSE(check(input, output, {}, {}).ok);
 }
 
 TEST(Check, MatricesNeed32Bytes) {

@@ -283,13 +283,13 @@ INSTANTIATE_TEST_SUITE_P(
         Escape{"other_state_space_load", "ld.global.u32 %r2, [%rd1];"},
         Escape{"other_state_space_store", "st.global.u32 [%rd1], 3;"},
         Escape{"other_state_space_atomic", "atom.global.add.u32 %r2, [%rd1], 1;"},
-        Escape{"cp_async", "cp.async.ca.shared.global [%rd1], [%rd8], 16;"},
         Escape{"mbarrier_init", "mbarrier.init.shared.b64 [%rd1], 32;"},
         Escape{"mbarrier_arrive", "mbarrier.arrive.shared.b64 %rd2, [%rd1];"},
         Escape{"cp_async_mbarrier", "cp.async.mbarrier.arrive.shared.b64 [%rd1];"},
         Escape{
-            "wgmma_descriptor",
-            "shr.u64 %rd2, %rd1, 4;  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%r2,%r3,%r4,%r5}, %rd2, %rd2, 1, 1, 1, 0, 0;"},
+            "bulk_copy_to_it",
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%rd1], [%rd8], 64, [%rd1];"},
+        Escape{"bulk_copy_of_no_group", "cp.async.bulk.global.shared::cta [%rd8], [%rd1], 64;"},
         Escape{"texture_coordinate", "tex.1d.v4.u32.s32 {%r2,%r3,%r4,%r5}, [%rd8, {%r1}];"}),
     [](const auto& test) { return test.param.name; });
 
@@ -405,7 +405,11 @@ TEST(Provenance, ASharedAccessOfUnknownOriginIsRefused) {
   for (const char* text :
        {"st.shared.u32 [%rd1], 1;", "ld.shared.u32 %r1, [%rd1];", "ld.shared.u32 %r1, [16];",
         "atom.shared.add.u32 %r1, [%rd1], 1;", "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%rd1];",
-        "cp.async.ca.shared.global [%rd1], [%rd2], 16;"}) {
+        "cp.async.ca.shared.global [%rd1], [%rd2], 16;",
+        "cp.async.bulk.global.shared::cta.bulk_group [%rd2], [%rd1], 64;",
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%rd1], [%rd2], 64, [%rd1];",
+        "mbarrier.init.shared.b64 [%rd1], 1;",
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%r2,%r3,%r4,%r5}, %rd1, %rd1, 1, 1, 1, 0, 0;"}) {
     const Analysed a =
         analyse(fmt::format("st.shared.u32 [A], 1;\nld.global.u64 %rd1, [%rd8];\n{}\nret;", text));
     EXPECT_THAT(a.refusal(), HasSubstr("unknown origin")) << text;
@@ -436,16 +440,17 @@ TEST(Provenance, InstructionsThatLackOperandsAreRefused) {
     EXPECT_THAT(analyse(std::string(text) + "\nret;").refusal(), HasSubstr("too few operands")) << text;
 }
 
-TEST(Provenance, ClustersAndBulkCopiesAreRefused) {
-  for (const char* text :
-       {"mapa.shared::cluster.u64 %rd2, %rd1, 1;", "st.shared::cluster.u32 [%rd1], 1;",
-        "ld.shared::cluster.u32 %r1, [%rd1];", "atom.shared::cluster.add.u32 %r1, [%rd1], 1;",
-        "getctarank.shared::cluster.u64 %r1, %rd1;", "barrier.cluster.arrive;", "barrier.cluster.wait;",
-        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%rd1], [%rd8], 64, [%rd1];",
-        "cp.async.bulk.global.shared::cta.bulk_group [%rd8], [%rd1], 64;",
-        "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%rd1], 1, [%rd2];",
-        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd8], [%rd1], 64;",
-        "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.inc.u32 [%rd1], 1, [%rd2];"})
+TEST(Provenance, ClustersAndCopiesToOtherBlocksAreRefused) {
+  for (
+      const char* text :
+      {"mapa.shared::cluster.u64 %rd2, %rd1, 1;", "st.shared::cluster.u32 [%rd1], 1;",
+       "ld.shared::cluster.u32 %r1, [%rd1];", "atom.shared::cluster.add.u32 %r1, [%rd1], 1;",
+       "getctarank.shared::cluster.u64 %r1, %rd1;", "barrier.cluster.arrive;", "barrier.cluster.wait;",
+       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%rd1], [%rd8], 64, [%rd1], %r1;",
+       "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%rd8], [%rd1], 64, [%rd1];",
+       "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%rd1], 1, [%rd2];",
+       "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [%rd8], [%rd1], 64, [%rd1];",
+       "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.inc.u32 [%rd1], 1, [%rd2];"})
     EXPECT_NE(analyse(fmt::format("mov.u64 %rd1, A;\n{}\nret;", text)).refusal(), "") << text;
 }
 

@@ -35,6 +35,8 @@ bool Carving::find(const Kernel& kernel, std::uint32_t object) {
   for (std::uint32_t a = 0; a < kernel.use.accesses.size(); ++a) {
     const Access& access = kernel.use.accesses[a];
     if (!access.objects[object]) continue;
+    // Where parts lie that a copy stores to shows in its text only for parts at fixed places.
+    if (access.flight != Flight::none) return false;
     const ptx::Operand& address = kernel.function->operands[access.address];
     if (access.objects.count() != 1 || access.bytes == 0 || address.kind != ptx::OperandKind::address ||
         address.count != 1)

@@ -4,6 +4,7 @@
 
 #include "reuse/analysis/covered_region.hpp"
 #include "reuse/analysis/covered_run.hpp"
+#include "reuse/analysis/flights.hpp"
 #include "reuse/analysis/interference.hpp"
 
 namespace warploom::reuse {
@@ -29,8 +30,9 @@ class Search {
 
   std::vector<DeadPoint> run() {
     if (!cfg_.reducible || kernel_.use.refusal || kernel_.use.accesses.empty()) return {};
+    const ObjectSet flying = flying_objects(kernel_.use);
     for (std::uint32_t o = 0; o < kernel_.object_count(); ++o) {
-      if (kernel_.use.objects[o].pinned) continue;
+      if (kernel_.use.objects[o].pinned || flying[o]) continue;
       const std::size_t most = failures_.size() + kFailuresOfObject;
       for (const std::uint32_t point : points_of(o))
         if (failures_.size() < most && !kernel_.uniformity.apart[cfg_.block_of[point]] && lives(o, point))

@@ -42,13 +42,29 @@ struct Object {
   std::optional<Reason> obstacle;  ///< of that what the user may change or vouch for
 };
 
+/// What an instruction only begins: it goes on until a wait for its group (flights.hpp).
+enum class Flight : std::uint8_t {
+  none,
+  copy,     ///< cp.async, which stores: cp.async.wait_group, cp.async.wait_all
+  bulk,     ///< a bulk copy from shared memory, which reads: cp.async.bulk.wait_group
+  product,  ///< wgmma.mma_async, which reads: wgmma.wait_group
+};
+
 /// One instruction that reads or writes shared objects.
 struct Access {
   std::uint32_t instruction = 0;
   ObjectSet objects;  ///< it touches one of these
   bool read = false, write = false;
   std::uint32_t bytes = 0;        ///< width; 0: not known (matrix loads)
-  std::uint32_t address = kNone;  ///< operand index of the address
+  std::uint32_t address = kNone;  ///< operand index of the address; kNone: none names it
+  Flight flight = Flight::none;
+  bool landing = false;  ///< the wait for flights: these objects' may have gone on until here
+};
+
+/// One of the two is accessed while a flight of the other is under way.
+struct MetInFlight {
+  std::uint32_t flying = 0, other = 0;  ///< objects
+  std::uint32_t instruction = 0;        ///< the access of the other
 };
 
 /// A statement of the programmer in the source, WARPLOOM_DEAD(array): what it held is not read again.
@@ -64,6 +80,7 @@ struct SharedUse {
   std::vector<ObjectSet> points_into;  ///< per value
   std::vector<Marker> dead;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> compared;  ///< addresses compared: may not coincide
+  std::vector<MetInFlight> in_flight;
   std::optional<Reason> refusal;  ///< the kernel as a whole cannot be analysed
   bool inserts_allowed = true;    ///< false: partial barriers or unknown callees; see `no_insert`
   std::optional<Reason> no_insert;

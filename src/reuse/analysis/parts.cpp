@@ -87,9 +87,9 @@ std::optional<Extents> extents_of(const Kernel& kernel, std::uint32_t object, pt
   for (std::uint32_t a = 0; a < kernel.use.accesses.size(); ++a) {
     const Access& access = kernel.use.accesses[a];
     if (!access.objects[object]) continue;
-    const ptx::Operand& address = kernel.function->operands[access.address];
     why_not = {"what this access reaches is not known", kernel.line(access.instruction)};
-    if (access.objects.count() != 1 || access.bytes == 0 || address.kind != ptx::OperandKind::address)
+    if (access.objects.count() != 1 || access.bytes == 0 || access.address == kNone ||
+        kernel.function->operands[access.address].kind != ptx::OperandKind::address)
       return std::nullopt;
     const ptx::AddressRange range = ranges.of(access.instruction, access.address);
     if (range.variable != o.variable) return std::nullopt;

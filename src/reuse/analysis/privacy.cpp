@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "reuse/analysis/evaluate.hpp"
+#include "reuse/analysis/flights.hpp"
 
 namespace warploom::reuse {
 
@@ -257,6 +258,7 @@ class Prover {
   std::vector<DeadPoint> run() {
     std::vector<DeadPoint> proved;
     if (kernel_.strict || !cfg_.reducible || cfg_.loops.empty()) return proved;
+    const ObjectSet flying = flying_objects(kernel_.use);
     for (std::uint32_t l = 0; l < cfg_.loops.size(); ++l) {
       const Loop& loop = cfg_.loops[l];
       ObjectSet candidates;
@@ -268,7 +270,7 @@ class Prover {
       Invariance invariance(kernel_, loop);
       const Iteration iteration(cfg_, loop);
       for (std::uint32_t o = 0; o < kernel_.object_count(); ++o) {
-        if (!candidates[o] || kernel_.use.objects[o].pinned) continue;
+        if (!candidates[o] || flying[o] || kernel_.use.objects[o].pinned) continue;
         Reason why = apart.text.empty() ? obstacle(o, loop, liveness, invariance, iteration) : apart;
         if (why.text.empty())
           proved.push_back({DeadPoint::iteration_private, o, cfg_.blocks[loop.header].first});

@@ -296,7 +296,8 @@ class AddressAnalysis {
     }
   }
 
-  void access(std::uint32_t i, std::uint32_t operand, bool read, bool write, bool known_width = true) {
+  void access(std::uint32_t i, std::uint32_t operand, bool read, bool write, bool known_width = true,
+              std::uint32_t width = 0) {
     const Instruction& instruction = f_.instructions[i];
     const Opcode& opcode = module_.opcode(instruction);
     Access a;
@@ -304,7 +305,7 @@ class AddressAnalysis {
     a.objects = objects_of_operand(operand);
     a.read = read;
     a.write = write;
-    a.bytes = known_width ? std::uint32_t{opcode.bytes} * opcode.vector : 0;
+    a.bytes = known_width ? std::uint32_t{opcode.bytes} * opcode.vector : width;
     a.address = operand;
     if (opcode.space == Space::shared_cluster)
       return refuse("an access to the shared memory of another block of the cluster", instruction.line);
@@ -386,25 +387,15 @@ class AddressAnalysis {
                 use_.objects[o].alignment = std::max<std::uint32_t>(use_.objects[o].alignment, 32);
         return;
       case Op::cp:
-        if (opcode.has("bulk") || opcode.has("reduce")) {
-          for (std::uint32_t k = 0; k < instruction.operand_count; ++k)
-            if (objects_of_operand(first + k).any()) return refuse("a bulk asynchronous copy", line);
-          if (opcode.space == Space::shared || opcode.space == Space::shared_cluster)
-            refuse("a bulk asynchronous copy", line);
-          return;
-        }
-        if (instruction.operand_count > 0) {
-          const ObjectSet target = objects_of_operand(first);
-          if (target.none() && !opcode.has("commit_group") && !opcode.has("wait_group") &&
-              !opcode.has("wait_all") && !opcode.has("mbarrier"))
-            refuse("an asynchronous copy to an address of unknown origin", line);
-          pin(target, "written by cp.async, which finishes at a later wait", line);
-          pin(objects_of_operand(first) | sources(instruction), "used by an asynchronous copy", line);
-        }
-        return;
+        return visit_copy(i);
       case Op::mbarrier:
-        pin(all_operands(instruction), "holds an mbarrier, which hardware updates", line);
+        if (const ObjectSet holder = all_operands(instruction); holder.any())
+          pin(holder, "holds an mbarrier, which hardware updates", line);
+        else if (opcode.space == Space::shared)
+          refuse("an mbarrier at an address of unknown origin", line);
         return;
+      case Op::wgmma:
+        return visit_product(i);
       case Op::mapa:
       case Op::getctarank:
         refuse("addresses of the shared memory of other blocks of the cluster are formed", line);
@@ -462,6 +453,87 @@ class AddressAnalysis {
       refuse(fmt::format("'{}' is no instruction that is known: what it does to shared memory is not",
                          opcode.text),
              line);
+  }
+
+  /// An access that goes on until a later wait.
+  void flight(std::uint32_t i, std::uint32_t operand, Flight kind, std::uint32_t bytes) {
+    const std::size_t before = use_.accesses.size();
+    access(i, operand, kind != Flight::copy, kind == Flight::copy, false, bytes);
+    if (use_.accesses.size() > before) use_.accesses.back().flight = kind;
+  }
+
+  void pin_others(const Instruction& i, std::uint32_t operand, const std::string& text) {
+    for (std::uint32_t k = 0; k < i.operand_count; ++k)
+      if (i.first_operand + k != operand) pin(objects_of_operand(i.first_operand + k), text, i.line);
+  }
+
+  void align(const ObjectSet& which, std::uint32_t alignment) {
+    for (std::uint32_t o = 0; o < use_.objects.size(); ++o)
+      if (which[o]) use_.objects[o].alignment = std::max(use_.objects[o].alignment, alignment);
+  }
+
+  void visit_copy(std::uint32_t i) {
+    const Instruction& instruction = f_.instructions[i];
+    const Opcode& opcode = module_.opcode(instruction);
+    const std::uint32_t first = instruction.first_operand, line = instruction.line;
+    const bool bulk = opcode.has("bulk");
+    if (opcode.has("commit_group") || opcode.has("wait_group") || opcode.has("wait_all")) return;
+    if (opcode.has("prefetch") || opcode.has("mbarrier")) {
+      pin(all_operands(instruction), "used by an asynchronous copy", line);
+      return;
+    }
+    if (instruction.operand_count < 2)
+      return refuse(fmt::format("'{}' has too few operands", opcode.text), line);
+    const ObjectSet target = objects_of_operand(first);
+    if (!bulk) {
+      if (target.none()) return refuse("an asynchronous copy to an address of unknown origin", line);
+      pin_others(instruction, first, "used by an asynchronous copy");
+      // Bytes that the source does not have become zero: all of them are stored.
+      const bool sized = instruction.operand_count > 2 && f_.operands[first + 2].kind == OperandKind::integer;
+      return flight(i, first, Flight::copy,
+                    sized ? static_cast<std::uint32_t>(f_.operands[first + 2].value) : 0);
+    }
+    const bool to_others =
+        opcode.has("multicast::cluster") ||
+        (opcode.space != Space::global && opcode.has("shared::cluster") && opcode.has("shared::cta"));
+    if (to_others) return refuse("a bulk copy to the shared memory of other blocks", line);
+    if (opcode.space != Space::global) {
+      if (target.none()) return refuse("a bulk copy to an address of unknown origin", line);
+      pin(all_operands(instruction), "written by a bulk copy, which ends when an mbarrier says so", line);
+      return;
+    }
+    const ObjectSet source = objects_of_operand(first + 1);
+    if (source.none()) return refuse("a bulk copy from an address of unknown origin", line);
+    if (!opcode.has("bulk_group")) {
+      pin(source, "read by a bulk copy of no group", line);
+      return;
+    }
+    pin_others(instruction, first + 1, "used by a bulk copy");
+    align(source, opcode.has("tensor") ? 1024 : 128);
+    flight(i, first + 1, Flight::bulk, 0);
+  }
+
+  void visit_product(std::uint32_t i) {
+    const Instruction& instruction = f_.instructions[i];
+    const Opcode& opcode = module_.opcode(instruction);
+    if (!opcode.has("mma_async")) return;
+    // The factors: registers or the descriptor of a tile, and another descriptor.
+    ObjectSet all;
+    for (std::uint32_t k = opcode.destinations; k < instruction.operand_count; ++k) {
+      const std::uint32_t at = instruction.first_operand + k;
+      const Operand& o = f_.operands[at];
+      const ObjectSet factor = objects_of_operand(at);
+      const bool descriptor = o.kind == OperandKind::reg && type_bytes(f_.registers[o.id].type) == 8;
+      if (descriptor && factor.none())
+        return refuse("a matrix product of a tile at an address of unknown origin", instruction.line);
+      all |= factor;
+    }
+    pin(objects_of_operand(instruction.first_operand), "its address is used by a matrix product",
+        instruction.line);
+    // Swizzled tiles: where a row lies depends on the address within 1,024 bytes.
+    align(all, 1024);
+    if (all.none()) return refuse("a matrix product of tiles that are not known", instruction.line);
+    use_.accesses.push_back({i, all, true, false, 0, kNone, Flight::product, false});
   }
 
   ObjectSet all_operands(const Instruction& i) const {

@@ -262,7 +262,8 @@ class Carved {
     const bool matrix =
         opcode.op == ptx::Op::wmma || opcode.op == ptx::Op::ldmatrix || opcode.op == ptx::Op::stmatrix;
     const ptx::Operand* address = address_of(f_, before);
-    if (k_.accesses[a].objects.count() != 1 || width == 0 || matrix || address == nullptr)
+    if (k_.accesses[a].objects.count() != 1 || width == 0 || matrix || address == nullptr ||
+        k_.accesses[a].group != Group::none)
       return refuse_at(at,
                        "what this access of the dynamic array reaches is not known, and parts of it moved");
     const ptx::AddressRange range =

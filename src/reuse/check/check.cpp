@@ -37,6 +37,7 @@ void name_objects(Kernel& k, const ptx::Module& input, const KernelMatch& match,
   }
   k.inserted.assign(k.function.instructions.size(), false);
   for (const std::uint32_t i : match.inserted) k.inserted[i] = true;
+  if (match.pool != ptx::kNone) k.pool_alignment = output.variables[match.pool].align;
   k.strict = options.strict;
   k.assume_parts = options.assume_parts;
   k.moved_in_parts = !match.shifts.empty();
@@ -101,6 +102,7 @@ class KernelCheck {
       return;
     }
     add(k_.refusals);
+    add(follow_groups(k_));
     check_addresses();
     const Uniformity uniformity(k_);
     add(uniformity.problems);
@@ -146,7 +148,7 @@ class KernelCheck {
       std::set<std::uint32_t> objects;
       for (const Clobbered& c : clobbered) objects.insert(c.object);
       for (const std::uint32_t o : objects)
-        if (!k_.objects[o].by_launch)  // these proofs reckon with numbers
+        if (!k_.objects[o].by_launch && !k_.asynchronous.test(o))  // these proofs reckon with numbers
           for (DeadPoint& point : points_of(o)) dead.push_back(std::move(point));
       if (!objects.empty()) clobbered = find_clobbered(k_, dead);
     };

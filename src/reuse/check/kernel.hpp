@@ -19,10 +19,15 @@ struct Object {
   bool by_launch = false;               ///< a part of which only the launch knows where it lies
 };
 
+/// Groups of what goes on behind its instruction; each kind has its commits and waits.
+enum class Group : std::uint8_t { none, copies, bulk_copies, products };
+inline constexpr std::size_t kGroups = 3;
+
 struct Access {
   std::uint32_t instruction = 0;
   Bits objects;  ///< one of these
   bool load = false, store = false;
+  Group group = Group::none;  ///< it is over at a wait for this
 };
 
 /// The output's kernel, with names of the input.
@@ -40,6 +45,7 @@ struct Kernel {
   std::unordered_map<std::uint32_t, std::uint32_t> object_at;  ///< begin of an operand -> object
   std::vector<bool> inserted;                                  ///< per instruction: an added barrier
   std::optional<std::array<std::uint32_t, 3>> block;           ///< threads, if known
+  std::uint64_t pool_alignment = 1;
   bool strict = false;
   bool assume_parts = false;
   std::vector<std::uint32_t> assumed;  ///< lines of accesses that are taken to keep to their part
@@ -59,6 +65,7 @@ struct Kernel {
   std::vector<Mixed> mixed;                ///< values that depend on two objects' addresses
   std::vector<std::uint32_t> stated_dead;  ///< instruction -> object, or kNone
   std::vector<std::string> refusals;       ///< what lies outside the contract
+  Bits asynchronous;                       ///< objects with accesses of a group
 
   ptx::Op op(std::uint32_t i) const { return module.opcode(function.instructions[i]).op; }
   const ptx::Opcode& opcode(std::uint32_t i) const { return module.opcode(function.instructions[i]); }
@@ -84,5 +91,10 @@ bool in_cycle(const ptx::Cfg& cfg, std::uint32_t block);
 inline bool separates(const Kernel& k, std::uint32_t i) { return is_full_barrier(k, i) && !k.guarded(i); }
 
 void find_provenance(Kernel& k);
+
+/// Bytes of an access; of a copy its size, if that is a number. 0: not known.
+std::int64_t width_of(const ptx::Module& module, const ptx::Function& f, std::uint32_t instruction);
+/// The operand with the address of shared memory: of a copy its target. nullptr: none.
+const ptx::Operand* address_of(const ptx::Module& module, const ptx::Function& f, std::uint32_t instruction);
 
 }  // namespace warploom::reuse::checking

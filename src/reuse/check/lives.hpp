@@ -23,6 +23,9 @@ struct Clobbered {
   bool operator==(const Clobbered&) const = default;
 };
 
+/// What groups do behind their instructions. Adds an access at each wait that ends one; tells of accesses
+/// that overlap what is still under way, and of threads that leave meanwhile. Before everything else here.
+std::vector<std::string> follow_groups(Kernel& k);
 /// Condition 1: paths that store A, store B, load A, with no dead point of A between. What memory holds when
 /// the kernel starts is undefined.
 std::vector<Clobbered> find_clobbered(const Kernel& k, const std::vector<DeadPoint>& dead);

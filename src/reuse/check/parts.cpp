@@ -95,15 +95,14 @@ class Divider {
     const Object& object = k_.objects[o];
     const std::uint32_t at = k_.accesses[a].instruction;
     const ptx::Opcode& opcode = k_.opcode(at);
-    const std::int64_t width = std::int64_t{opcode.bytes} * opcode.vector;
-    const bool matrix =
-        opcode.op == ptx::Op::wmma || opcode.op == ptx::Op::ldmatrix || opcode.op == ptx::Op::stmatrix;
+    const std::int64_t width = width_of(k_.module, k_.function, at);
+    const bool matrix = opcode.op == ptx::Op::wmma || opcode.op == ptx::Op::ldmatrix ||
+                        opcode.op == ptx::Op::stmatrix || opcode.op == ptx::Op::wgmma;
     const auto before =
         static_cast<std::uint32_t>(std::ranges::lower_bound(match_.inserted, at) - match_.inserted.begin());
-    const ptx::Instruction& i = f_.instructions[at - before];
-    std::uint32_t address = kNone;
-    for (std::uint32_t n = i.first_operand; n < i.first_operand + i.operand_count; ++n)
-      if (f_.operands[n].kind == ptx::OperandKind::address) address = n;
+    const ptx::Operand* named = address_of(input_, f_, at - before);
+    const std::uint32_t address =
+        named == nullptr ? kNone : static_cast<std::uint32_t>(named - f_.operands.data());
     const std::int64_t size = object.bytes == 0 ? kMost : static_cast<std::int64_t>(object.bytes);
     Part p{0, size, 0, {a}};
     if (k_.accesses[a].objects.count() != 1 || width == 0 || matrix || address == kNone) {

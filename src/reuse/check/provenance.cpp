@@ -35,13 +35,12 @@ bool outside_contract(const ptx::Opcode& o) {
     case Op::clusterlaunchcontrol:
     case Op::multimem:
     case Op::tcgen05:
-    case Op::wgmma:
     case Op::tensormap:
       return true;
     case Op::barrier:
       return o.has("cluster");
-    case Op::cp:
-      return o.has("bulk") || o.has("reduce");
+    case Op::cp:  // to or from other blocks
+      return o.has("multicast::cluster") || (o.has("shared::cluster") && o.has("shared::cta"));
     case Op::st:
     case Op::red:
       return o.has("async") || o.space == Space::shared_cluster;
@@ -119,10 +118,15 @@ class Finder {
         if (opcode.has("load")) return memory(i, true, false);
         if (opcode.has("store")) return memory(i, false, true);
         return escape(all_sources(i), i, "is used by a matrix instruction");
+      case Op::wgmma:
+        return product(i);
       case Op::cp:
+        if (begins_copy(i)) return;
+        [[fallthrough]];
       case Op::mbarrier: {
         const Bits objects = all_sources(i);
-        const bool names_shared = opcode.has("shared") || opcode.has("shared::cta");
+        const bool names_shared =
+            opcode.has("shared") || opcode.has("shared::cta") || opcode.has("shared::cluster");
         const auto operands = k_.function.operands_of(k_.function.instructions[i]);
         const bool has_address = std::any_of(operands.begin(), operands.end(),
                                              [](const auto& o) { return o.kind == OperandKind::address; });
@@ -142,6 +146,59 @@ class Finder {
     } else {
       escape(all_sources(i), i, fmt::format("is used by '{}'", opcode.text));
     }
+  }
+
+  /// A copy to shared memory, or a bulk copy from it, that a wait for its group ends. False: it is none.
+  bool begins_copy(std::uint32_t i) {
+    const ptx::Opcode& o = k_.opcode(i);
+    const auto operands = k_.function.operands_of(k_.function.instructions[i]);
+    const bool bulk = o.has("bulk_group");
+    if (o.has("bulk") != bulk || o.has("mbarrier") || o.has("prefetch") || operands.size() < 2 ||
+        (bulk && o.space != Space::global))
+      return false;
+    const std::size_t shared = bulk ? 1 : 0;
+    for (std::size_t n = 0; n < operands.size(); ++n)
+      if (n != shared) escape(k_.pointed_to(i, operands[n]), i, fmt::format("is used by '{}'", o.text));
+    Bits objects = k_.pointed_to(i, operands[shared]);
+    if (!objects.any()) unattributed(i);
+    if (!bulk) check_bounds(i, operands[shared]);
+    if (bulk) check_tile(i, objects, o.has("tensor") ? 1024 : 128);
+    asynchronous(i, std::move(objects), bulk ? Group::bulk_copies : Group::copies);
+    return true;
+  }
+
+  /// It reads the tiles of its descriptors.
+  void product(std::uint32_t i) {
+    if (!k_.opcode(i).has("mma_async")) return;
+    Bits tiles(k_.objects.size());
+    for (const ptx::Operand& o : k_.flow.sources(i)) {
+      const Bits here = k_.pointed_to(i, o);
+      if (o.kind == OperandKind::reg && ptx::type_bytes(k_.function.registers[o.id].type) == 8 && !here.any())
+        unattributed(i);
+      tiles.merge(here);
+    }
+    if (!tiles.any()) unattributed(i);
+    check_tile(i, tiles, 1024);
+    asynchronous(i, std::move(tiles), Group::products);
+  }
+
+  void asynchronous(std::uint32_t i, Bits objects, Group group) {
+    if (!objects.any()) return;
+    k_.access_of[i] = static_cast<std::uint32_t>(k_.accesses.size());
+    const bool stores = group == Group::copies;
+    k_.accesses.push_back({i, std::move(objects), !stores, stores, group});
+  }
+
+  /// Where the rows of a tile lie may depend on its address.
+  void check_tile(std::uint32_t i, const Bits& objects, std::uint64_t alignment) {
+    objects.for_each([&](std::uint32_t o) {
+      if (k_.objects[o].offset.value_or(0) % alignment != 0)
+        k_.refusals.push_back(fmt::format("line {}: the tile at '{}', offset {}, is not aligned to {} bytes",
+                                          k_.line(i), k_.objects[o].name, *k_.objects[o].offset, alignment));
+      else if (k_.objects[o].offset && k_.pool_alignment % alignment != 0)
+        k_.refusals.push_back(fmt::format("line {}: the pool of '{}' is aligned to {} bytes, not to {}",
+                                          k_.line(i), k_.objects[o].name, k_.pool_alignment, alignment));
+    });
   }
 
   void unattributed(std::uint32_t i) {
@@ -168,7 +225,7 @@ class Finder {
     if (space != Space::shared && space != Space::generic) return;
     if (!objects.any()) return;  // generic: it can only be global memory, or an object that escaped
     k_.access_of[i] = static_cast<std::uint32_t>(k_.accesses.size());
-    k_.accesses.push_back({i, std::move(objects), load, store});
+    k_.accesses.push_back({i, std::move(objects), load, store, Group::none});
   }
 
   /// An address that is a name and a number must lie inside its object.
@@ -179,7 +236,7 @@ class Finder {
     const Object& o = k_.objects[object->second];
     if (!o.offset || k_.moved_in_parts) return;  // then parts.cpp looks at each
     const std::int64_t at = address.value - static_cast<std::int64_t>(*o.offset);
-    const std::int64_t width = k_.opcode(i).bytes * k_.opcode(i).vector;
+    const std::int64_t width = width_of(k_.module, k_.function, i);
     if (at < 0 || at + width > static_cast<std::int64_t>(o.bytes))
       k_.refusals.push_back(fmt::format("line {}: the access of bytes {} to {} runs over '{}', which has {}",
                                         k_.line(i), at, at + width, o.name, o.bytes));
@@ -354,5 +411,23 @@ bool in_cycle(const ptx::Cfg& cfg, std::uint32_t block) {
 }
 
 void find_provenance(Kernel& k) { Finder(k).run(); }
+
+std::int64_t width_of(const ptx::Module& module, const ptx::Function& f, std::uint32_t instruction) {
+  const ptx::Opcode& o = module.opcode(f.instructions[instruction]);
+  if (o.op != Op::cp) return std::int64_t{o.bytes} * o.vector;
+  const auto operands = f.operands_of(f.instructions[instruction]);
+  if (o.has("bulk") || operands.size() < 3 || operands[2].kind != OperandKind::integer) return 0;
+  return operands[2].value;
+}
+
+const ptx::Operand* address_of(const ptx::Module& module, const ptx::Function& f, std::uint32_t instruction) {
+  const auto operands = f.operands_of(f.instructions[instruction]);
+  const ptx::Operand* address = nullptr;
+  for (const ptx::Operand& o : operands)
+    if (o.kind == OperandKind::address &&
+        (address == nullptr || module.opcode(f.instructions[instruction]).op != Op::cp))
+      address = &o;
+  return address;
+}
 
 }  // namespace warploom::reuse::checking

@@ -192,7 +192,8 @@ class Matcher {
     const std::uint32_t f = function_at(out_.begin());
     if (f == kNone || !out_.word().starts_with(kAddedRegister)) return false;
     const ptx::Function &a = in_.module.functions[f], &b = out_.module.functions[f];
-    const ptx::Operand *was = address_at(a, in_.begin(), true), *is = address_at(b, out_.begin(), true);
+    const ptx::Operand *was = address_at(in_.module, a, in_.begin(), true),
+                       *is = address_at(out_.module, b, out_.begin(), true);
     if (was == nullptr || is == nullptr || a.operands[was->id].kind != OperandKind::reg ||
         a.operands[was->id].span.begin != in_.begin() || b.operands[is->id].span.begin != out_.begin())
       return false;
@@ -270,10 +271,14 @@ class Matcher {
   }
 
   /// The address operand that holds a position or ends there; nullptr: none.
-  static const ptx::Operand* address_at(const ptx::Function& f, std::uint32_t position,
+  static const ptx::Operand* address_at(const Module& m, const ptx::Function& f, std::uint32_t position,
                                         bool at_begin = false) {
     if (f.instructions.empty() || position < f.instructions[0].span.begin) return nullptr;
-    for (const ptx::Operand& o : f.operands_of(f.instructions[instruction_at(f, position)]))
+    const ptx::Instruction& i = f.instructions[instruction_at(f, position)];
+    auto all = f.operands_of(i);
+    // Of a copy the first is in shared memory, and no other one may change.
+    if (m.opcode(i).op == ptx::Op::cp) all = all.first(std::min<std::size_t>(1, all.size()));
+    for (const ptx::Operand& o : all)
       if (o.kind == OperandKind::address && o.count == 1 &&
           (at_begin ? o.span.begin == position : o.span.begin < position && position <= o.span.end))
         return &o;
@@ -285,8 +290,8 @@ class Matcher {
     const std::uint32_t f = function_at(out_.begin());
     if (f == kNone) return false;
     const ptx::Function &a = in_.module.functions[f], &b = out_.module.functions[f];
-    const ptx::Operand* was = address_at(a, in_.begin());
-    const ptx::Operand* is = address_at(b, out_.begin());
+    const ptx::Operand* was = address_at(in_.module, a, in_.begin());
+    const ptx::Operand* is = address_at(out_.module, b, out_.begin());
     const auto base = [](const Module& m, const ptx::Function& of, const ptx::Operand& address) {
       const ptx::Operand& o = of.operands[address.id];
       return o.kind == OperandKind::symbol ? m.variables[o.id].name : m.text_of(o.span);

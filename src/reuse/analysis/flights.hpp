@@ -1,0 +1,26 @@
+#pragma once
+
+#include "reuse/analysis/kernel.hpp"
+
+namespace warploom::reuse {
+
+/// What asynchronous copies and products do after their instruction: their stores or reads may come at any
+/// time up to a wait that is proved to be for them, the youngest group of an object counted.
+///
+/// Adds an access (Access::landing) at each such wait, to what flights may have gone on until there, and
+/// fills SharedUse::in_flight with the pairs that are used while one of them is under way. Takes away what
+/// an earlier call added. With `pin`, an object that may be under way when a thread leaves keeps its storage:
+/// the others go on, and no wait of theirs ends it.
+///
+/// Which group a wait is for: it leaves the N youngest under way, so it ends those of an object whose
+/// youngest flight has seen more than N commits on every path. A wait or commit under a guard counts for
+/// nothing.
+void find_flights(const ptx::Cfg& cfg, SharedUse& use, bool pin);
+
+/// Takes away what find_flights() added.
+void forget_flights(SharedUse& use);
+
+/// Objects with flights: nothing is proved of when their bytes are written or read for the last time.
+ObjectSet flying_objects(const SharedUse& use);
+
+}  // namespace warploom::reuse

@@ -1,0 +1,163 @@
+#include "reuse/analysis/flights.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "reuse/analysed_kernel.hpp"
+#include "warploom/reuse/reuse.hpp"
+
+namespace warploom::reuse {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::string_view kDeclared =
+    "\t.shared .align 1024 .b8 a[1024];\n\t.shared .align 1024 .b8 b[1024];\n"
+    "\tmov.u32 %r50, a;\n\tadd.s32 %r51, %r50, %o;\n\tmov.u32 %r52, b;\n\tadd.s32 %r53, %r52, %o;\n"
+    "\tsetp.gt.u32 %p30, %n, 7;\n";
+constexpr std::string_view kCopyA = "cp.async.ca.shared.global [%r51], [%data], 4;\ncp.async.commit_group;\n";
+constexpr std::string_view kReadA =
+    "bar.sync 0;\nld.shared.u32 %r1, [a];\nst.global.u32 [%out], %r1;\nbar.sync 0;\n";
+constexpr std::string_view kUseB =
+    "st.shared.u32 [%r53], %t;\nbar.sync 0;\nld.shared.u32 %r2, [b+4];\nst.global.u32 [%out], %r2;\nbar.sync 0;\n";
+constexpr std::string_view kWait = "cp.async.wait_group 0;\n";
+
+KernelReport report(std::initializer_list<std::string_view> body) {
+  std::string text(kDeclared);
+  for (const std::string_view piece : body) text += piece;
+  Options o;
+  o.when = When::always;
+  o.assemble = false;
+  const Result r = optimize(kernel_around(text, {.target = "sm_90a"}), o);
+  const KernelReport& k = r.report.kernels.at(0);
+  EXPECT_NE(k.verdict, Verdict::failed) << k.reason;
+  return k;
+}
+bool share(std::initializer_list<std::string_view> body) {
+  return report(body).verdict == Verdict::rewritten;
+}
+
+TEST(Flights, ACopyTargetSharesAfterItsWaitAndBeforeItsCopy) {
+  EXPECT_TRUE(share({kCopyA, kWait, kReadA, kUseB}));
+  EXPECT_TRUE(share({kUseB, kCopyA, kWait, kReadA}));
+  const KernelReport k =
+      report({kCopyA, kWait, "ld.shared.u32 %r1, [%r51];\nst.global.u32 [%out], %r1;\n", kUseB});
+  EXPECT_EQ(k.verdict, Verdict::rewritten);
+  EXPECT_EQ(std::ranges::count_if(k.barriers, &BarrierReport::inserted),
+            1);  // the wait lies in the interval of `b`'s stores
+  EXPECT_EQ(k.bytes_after, 1024u);
+}
+
+TEST(Flights, NobodyIsAccessedWhileACopyIsUnderWay) {
+  const KernelReport k = report({kCopyA, kUseB, kWait, kReadA});
+  EXPECT_NE(k.verdict, Verdict::rewritten);
+  EXPECT_THAT(k.interference.at(0).reason, HasSubstr("under way"));
+  // Loads, too: the copy may land before them.
+  EXPECT_FALSE(share({"st.shared.u32 [%r53], %t;\nbar.sync 0;\n", kCopyA,
+                      "ld.shared.u32 %r2, [b+4];\nbar.sync 0;\n", kWait, kReadA}));
+}
+
+TEST(Flights, AWaitEndsWhatIsOlderThanTheGroupsThatItLeaves) {
+  EXPECT_FALSE(share({kCopyA, "cp.async.wait_group 1;\n", kReadA, kUseB, kWait}));
+  EXPECT_TRUE(share({kCopyA, "cp.async.commit_group;\ncp.async.wait_group 1;\n", kReadA, kUseB}));
+  EXPECT_FALSE(
+      share({kCopyA, "@%p30 cp.async.commit_group;\ncp.async.wait_group 1;\n", kReadA, kUseB, kWait}));
+  EXPECT_FALSE(share(
+      {"cp.async.ca.shared.global [%r51], [%data], 4;\n", kWait, kReadA, kUseB, "cp.async.wait_all;\n"}));
+  EXPECT_TRUE(
+      share({"cp.async.ca.shared.global [%r51], [%data], 4;\n", "cp.async.wait_all;\n", kReadA, kUseB}));
+  EXPECT_FALSE(share({kCopyA, "cp.async.bulk.wait_group 0;\n", kReadA, kUseB, kWait}));
+}
+
+TEST(Flights, AWaitOnSomePathsEndsNothing) {
+  EXPECT_FALSE(share({kCopyA, "@%p30 cp.async.wait_group 0;\n", kReadA, kUseB, kWait}));
+  EXPECT_FALSE(share({kCopyA, "@%p30 bra L;\n", kWait, "L:\n", kReadA, kUseB, kWait}));
+  // In a loop the copy of the iteration before is under way at its head.
+  EXPECT_FALSE(share({"mov.u32 %r9, 0;\nL:\nbar.sync 0;\n", kUseB, kCopyA,
+                      "add.u32 %r9, %r9, 1;\nsetp.lt.u32 %p1, %r9, %n;\n@%p1 bra L;\n", kWait, kReadA}));
+}
+
+TEST(Flights, SomeThreadsWaitForTheirOwnCopiesOnly) {
+  // The others' copies are under way while these store to `b`.
+  EXPECT_FALSE(share({kCopyA, "bar.sync 0;\nsetp.gt.u32 %p1, %t, 7;\n@%p1 bra L;\n", kWait,
+                      "st.shared.u32 [%r53], %t;\nL:\nbar.sync 0;\n", kWait, kReadA}));
+  EXPECT_FALSE(share({kCopyA, "setp.gt.u32 %p1, %t, 7;\n@%p1 bra L;\n", kWait, "bra.uni M;\nL:\n", kWait,
+                      "st.shared.u32 [%r53], %t;\nM:\n", kReadA}));
+}
+
+TEST(Flights, AThreadThatLeavesDoesNotWait) {
+  const KernelReport k = report({kUseB, kCopyA});
+  EXPECT_NE(k.verdict, Verdict::rewritten);
+  EXPECT_THAT(k.reason, HasSubstr("no wait ends"));
+  EXPECT_FALSE(share({kCopyA, "setp.gt.u32 %p1, %t, 7;\n@%p1 ret;\n", kWait, kReadA, kUseB}));
+  // Waiting in the arm that leaves is at a time of its own, too.
+  EXPECT_FALSE(share(
+      {kCopyA, "setp.gt.u32 %p1, %t, 7;\n@%p1 bra OUT;\n", kWait, kReadA, kUseB, "ret;\nOUT:\n", kWait}));
+}
+
+TEST(Flights, ABulkCopyReadsUntilItsWait) {
+  const std::string_view copy =
+      "st.shared.u32 [%r51], %t;\nfence.proxy.async;\nbar.sync 0;\nsetp.eq.u32 %p1, %t, 0;\n@!%p1 bra E;\n"
+      "cp.async.bulk.global.shared::cta.bulk_group [%out], [%r50], 1024;\ncp.async.bulk.commit_group;\n";
+  const std::string_view wait = "cp.async.bulk.wait_group.read 0;\n", end = "E:\nbar.sync 0;\n";
+  EXPECT_TRUE(share({copy, wait, end, kUseB}));
+  EXPECT_TRUE(share({kUseB, copy, wait, end}));
+  EXPECT_FALSE(share({copy, end, kUseB}));
+  EXPECT_FALSE(share({copy, "cp.async.bulk.wait_group.read 1;\n", end, kUseB}));
+  // Loads beside a copy that loads do no harm, but the stores before them would.
+  EXPECT_FALSE(
+      share({"st.shared.u32 [%r53], %t;\nbar.sync 0;\n", copy, "ld.shared.u32 %r2, [b];\n", wait, end}));
+}
+
+TEST(Flights, AProductReadsItsTilesUntilItsWait) {
+  const std::string_view product =
+      "st.shared.u32 [%r51], %t;\nbar.sync 0;\ncvt.u64.u32 %rd5, %r50;\nshr.u64 %rd5, %rd5, 4;\nwgmma.fence.sync.aligned;\n"
+      "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f4,%f5,%f6,%f7}, %rd5, %rd5, 1, 1, 1, 0, 0;\n"
+      "wgmma.commit_group.sync.aligned;\n";
+  EXPECT_TRUE(share({product, "wgmma.wait_group.sync.aligned 0;\nbar.sync 0;\n", kUseB}));
+  EXPECT_FALSE(share({product, "bar.sync 0;\n", kUseB, "wgmma.wait_group.sync.aligned 0;\n"}));
+  EXPECT_FALSE(share({product, "wgmma.wait_group.sync.aligned 1;\nbar.sync 0;\n", kUseB,
+                      "wgmma.wait_group.sync.aligned 0;\n"}));
+}
+
+TEST(Flights, TilesKeepTheirAlignment) {
+  const std::string_view product =
+      "st.shared.u32 [%r51], %t;\nbar.sync 0;\ncvt.u64.u32 %rd5, %r50;\nshr.u64 %rd5, %rd5, 4;\n"
+      "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f4,%f5,%f6,%f7}, %rd5, %rd5, 1, 1, 1, 0, 0;\n"
+      "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\nbar.sync 0;\n";
+  Options o;
+  o.when = When::always;
+  o.assemble = false;
+  const Result r = optimize(
+      kernel_around(
+          "\t.shared .align 16 .b8 a[1024];\n\t.shared .align 16 .b8 b[1024];\n"
+          "\tmov.u32 %r50, a;\n\tadd.s32 %r51, %r50, %o;\n\tmov.u32 %r52, b;\n\tadd.s32 %r53, %r52, %o;\n" +
+              std::string(product) + std::string(kUseB),
+          {.target = "sm_90a"}),
+      o);
+  EXPECT_EQ(r.report.kernels.at(0).verdict, Verdict::rewritten) << r.report.kernels.at(0).reason;
+  EXPECT_THAT(r.text, HasSubstr(".shared .align 1024 .b8 __warploom_pool_k[1024]"));
+}
+
+TEST(Flights, PartsOfADynamicArrayShareBesideCopies) {
+  std::string text = kernel_around(
+      "mov.u32 %r50, smem;\nadd.s32 %r51, %r50, %o;\n"
+      "cp.async.ca.shared.global [%r51], [%data], 4;\ncp.async.commit_group;\ncp.async.wait_group 0;\nbar.sync 0;\n"
+      "ld.shared.u32 %r1, [%r51];\nbar.sync 0;\ncp.async.ca.shared.global [%r51+1024], [%data+16], 4;\n"
+      "cp.async.wait_all;\nbar.sync 0;\nld.shared.u32 %r2, [%r51+1024];\nadd.u32 %r1, %r1, %r2;\nst.global.u32 [%out], %r1;\n",
+      {.directives = ".reqntid 256, 1, 1", .module = ".extern .shared .align 16 .b8 smem[];\n"});
+  Options o;
+  o.when = When::always;
+  o.assemble = false;
+  const Result r = optimize(text, o);
+  const KernelReport& k = r.report.kernels.at(0);
+  EXPECT_EQ(k.verdict, Verdict::rewritten) << k.reason;
+  EXPECT_EQ(k.dynamic_before, 2048u);
+  EXPECT_EQ(k.dynamic_after, 1024u);
+  EXPECT_THAT(r.text, HasSubstr("cp.async.ca.shared.global [%r51], [%data+16], 4;"));
+}
+
+}  // namespace
+}  // namespace warploom::reuse
