@@ -7,9 +7,11 @@ cupy.asarray() of what it gives. Memory of the GPU: the most that was in use dur
 value of the input.
 
     PYTHONPATH=build/default/python python bench/python/device_arrays.py >device_arrays.json
+    ... device_arrays.py images  # of denoise and register alone
 """
 import json
 import statistics
+import sys
 import threading
 import time
 
@@ -59,6 +61,52 @@ def blobs(*shape):
     return image.astype("f4") + rng.standard_normal(shape, dtype="f4") * cupy.float32(0.3)
 
 
+def series(*shape, volumes=33):
+    """Tensors that turn through the grid, magnitudes with noise of 1/25 of the signal; b-values and directions."""
+    rng = np.random.default_rng(4)
+    directions = rng.normal(size=(volumes, 3))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    b = np.where(np.arange(volumes) < 3, 0, 1000.0)
+    x, y, z = cupy.meshgrid(*(cupy.linspace(0, 3, n, dtype="f4") for n in shape), indexing="ij")
+    along = cupy.stack([cupy.cos(x + z), cupy.sin(x + z), cupy.sin(y)], axis=-1)
+    along /= cupy.linalg.norm(along, axis=-1, keepdims=True)
+    values = cupy.empty((*shape, volumes), "f4", order="F")
+    noise = cupy.random.default_rng(5)
+    for k in range(volumes):
+        cosine = along @ cupy.asarray(directions[k], "f4")
+        signal = 1000 * cupy.exp(-b[k] * 1e-3 * (0.4 + 1.3 * cosine**2)).astype("f4")
+        parts = noise.standard_normal((2, *shape), dtype="f4") * cupy.float32(40)
+        values[..., k] = cupy.hypot(signal + parts[0], parts[1])
+    return values, b, directions
+
+
+def images(compare):
+    """Calls that do a part of their work on the host."""
+    dwi, b, directions = series(96, 96, 48)
+    for options in ({}, {"series": "off", "regulariser": "tv"}):
+        def there():
+            found = wl.denoise(dwi, b, directions, **options)
+            return found.tensor, *found.maps.values()
+
+        def host():
+            found = wl.denoise(dwi.get(order="A"), b, directions, device="cuda", **options)
+            return tuple(map(cupy.asarray, (found.tensor, *found.maps.values())))
+
+        compare(f"denoise 96 x 96 x 48 x 33 {options.get('regulariser', 'adaptive')}", dwi.size, there, host)
+    fixed = cupy.asfortranarray(blobs(160, 160, 120))
+    moving = cupy.asfortranarray(cupy.roll(fixed, 3, axis=1))
+
+    def there_too():
+        found = wl.register(fixed, moving)
+        return found.warped, found.field
+
+    def host_too():
+        found = wl.register(fixed.get(order="A"), moving.get(order="A"))
+        return cupy.asarray(found.warped), cupy.asarray(found.field)
+
+    compare("register 160 x 160 x 120, warped and field", fixed.size, there_too, host_too)
+
+
 def main():
     rows = []
 
@@ -68,9 +116,12 @@ def main():
         del want, found
         row = {"call": name, "values": values, "there_ms": milliseconds(there), "through_the_host_ms": milliseconds(host),
                "same_bits": same, "gpu_bytes_a_value": most_used(there) / values}
-        print(row, flush=True)
+        print(row, file=sys.stderr, flush=True)
         rows.append(row)
 
+    if sys.argv[1:] == ["images"]:
+        images(compare)
+        return say(rows)
     for shape in ((2048, 2048), (8192, 8192), (256, 256, 256)):
         image = blobs(*shape)
         for options in ({}, {"method": "level-set", "max_num_iter": 100}):
@@ -114,8 +165,12 @@ def main():
     query = walk[:, 7000:7200].copy()
     copy = milliseconds(lambda: walk.get())
     search = milliseconds(lambda: list(wl.search(walk, query, best=5, device="cuda")))
-    print({"call": "search 6 x 2^20, 200 samples", "copy_ms": copy, "all_ms": search}, flush=True)
     rows.append({"call": "search 6 x 2^20, 200 samples", "copy_ms": copy, "all_ms": search})
+    images(compare)
+    say(rows)
+
+
+def say(rows):
     name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
     print(json.dumps({"device": name, "rows": rows}, indent=2))
 

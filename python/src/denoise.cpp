@@ -82,6 +82,7 @@ Dictionary told(const Denoised& done) {
 }
 
 /// @param values  none: `input` is a file. @param own_mask  in place of `mask`
+/// @param on_gpu  the address of the same values in a GPU's memory, or 0
 auto denoise(const std::string& input, const std::optional<View<const float, nb::ndim<4>>>& values,
              const std::array<double, 3>& spacing, const Rows& affine, const std::string& bval,
              const std::string& bvec, const std::string& grad,
@@ -89,7 +90,7 @@ auto denoise(const std::string& input, const std::optional<View<const float, nb:
              const std::string& mask, const std::optional<View<const std::uint8_t, nb::ndim<3>>>& own_mask,
              const std::string& order, const std::string& regulariser, std::optional<double> lambda,
              const std::string& solver, const std::string& series, const std::vector<double>& shells,
-             const std::vector<std::string>& maps, const Asked& asked) {
+             const std::vector<std::string>& maps, std::uintptr_t on_gpu, const Asked& asked) {
   Request request;
   request.input = input;
   request.bval = bval;
@@ -125,6 +126,7 @@ auto denoise(const std::string& input, const std::optional<View<const float, nb:
       imaging::Series of{.header = header_of(*values, spacing, affine)};
       const std::vector<std::int64_t>& shape = of.header.shape;
       of.view = {{shape[0], shape[1], shape[2], spacing}, static_cast<int>(shape[3]), span_of(*values)};
+      of.view.on_gpu = reinterpret_cast<const float*>(on_gpu);
       of.gradients = imaging::read_gradients(request, shape[3], request.b0_threshold);
       made.input = imaging::denoise_input(std::move(of), request);
     } else {
@@ -152,7 +154,7 @@ void bind_denoise(nb::module_& module) {
              nb::arg("affine"), nb::arg("bval"), nb::arg("bvec"), nb::arg("grad"),
              nb::arg("gradients").none(), nb::arg("mask"), nb::arg("own_mask").none(), nb::arg("order"),
              nb::arg("regulariser"), nb::arg("lambda_").none(), nb::arg("solver"), nb::arg("series"),
-             nb::arg("shells"), nb::arg("maps"), nb::arg("asked"));
+             nb::arg("shells"), nb::arg("maps"), nb::arg("on_gpu"), nb::arg("asked"));
 }
 
 }  // namespace warploom::python

@@ -7,6 +7,7 @@
 #include "arrays.hpp"
 #include "module.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/imaging/gpu_image.hpp"
 #include "warploom/imaging/segment.hpp"
 
 namespace warploom::python {
@@ -112,6 +113,15 @@ auto segment_on_gpu(std::uintptr_t values, const std::array<std::int64_t, 3>& sh
   return std::tuple(array_of(std::move(report.energy)), std::move(all));
 }
 
+/// A copy on the host of values in the memory of the GPU that is asked for, flat.
+Array<float> fetch(std::uintptr_t there, std::int64_t count, std::uintptr_t stream, const Asked& asked) {
+  imaging::Image here = run_asked(asked, Length::long_, [&](const Run& run) {
+    return imaging::fetch_image({count, 1, 1}, 1, reinterpret_cast<const float*>(there),
+                                reinterpret_cast<void*>(stream), run);
+  });
+  return array_of(std::move(here.data));
+}
+
 }  // namespace
 
 void bind_imaging(nb::module_& module) {
@@ -123,6 +133,7 @@ void bind_imaging(nb::module_& module) {
   module.def("segment", &segment, nb::arg("image").noconvert(), nb::arg("spacing"), nb::arg("options"),
              nb::arg("asked"));
   module.def("segment_on_gpu", &segment_on_gpu);
+  module.def("fetch", &fetch);
 }
 
 }  // namespace warploom::python

@@ -24,12 +24,14 @@ using Volume = View<const float, nb::ndim<3>>;
 using MaskView = View<const std::uint8_t, nb::ndim<3>>;
 
 /// Where the array has its values.
-PlacedView placed(const Volume& values, const std::array<double, 3>& spacing, const Affine& affine) {
+PlacedView placed(const Volume& values, const std::array<double, 3>& spacing, const Affine& affine,
+                  std::uintptr_t on_gpu = 0) {
   PlacedView view;
   view.image = {{static_cast<std::int64_t>(values.shape(2)), static_cast<std::int64_t>(values.shape(1)),
                  static_cast<std::int64_t>(values.shape(0)), spacing},
                 1,
                 span_of(values)};
+  view.image.on_gpu = reinterpret_cast<const float*>(on_gpu);
   view.to_world = affine;
   return view;
 }
@@ -57,10 +59,10 @@ class Registered {
              const std::string& method, const std::string& measure, int radius,
              std::optional<std::vector<int>> levels, std::optional<Affine> start, bool keep_start,
              const std::optional<MaskView>& fixed_mask, const std::optional<MaskView>& moving_mask,
-             bool allow_folds, const Asked& asked)
+             bool allow_folds, const std::array<std::uintptr_t, 2>& on_gpu, const Asked& asked)
       : kept_(moving) {
-    const PlacedView still = placed(fixed, fixed_spacing, fixed_affine);
-    moving_ = placed(moving, moving_spacing, moving_affine);
+    const PlacedView still = placed(fixed, fixed_spacing, fixed_affine, on_gpu[0]);
+    moving_ = placed(moving, moving_spacing, moving_affine, on_gpu[1]);
     registration::RegisterOptions options{.method = registration::parse_method(method),
                                           .keep_start = keep_start};
     options.align.measure = registration::parse_measure(measure);
@@ -75,6 +77,7 @@ class Registered {
       const RunScope scope(run);
       return registration::register_images(still, moving_, options);
     });
+    moving_.image.on_gpu = nullptr;  // what is there is the caller's again
     chain_[0].map = std::move(found_.field);
   }
 
@@ -142,12 +145,13 @@ void bind_registration(nb::module_& module) {
       .def(nb::init<const Volume&, Spacing, const Affine&, const Volume&, Spacing, const Affine&,
                     const std::string&, const std::string&, int, std::optional<std::vector<int>>,
                     std::optional<Affine>, bool, const std::optional<MaskView>&,
-                    const std::optional<MaskView>&, bool, const Asked&>(),
+                    const std::optional<MaskView>&, bool, const std::array<std::uintptr_t, 2>&,
+                    const Asked&>(),
            nb::arg("fixed").noconvert(), nb::arg("fixed_spacing"), nb::arg("fixed_affine"),
            nb::arg("moving").noconvert(), nb::arg("moving_spacing"), nb::arg("moving_affine"),
            nb::arg("method"), nb::arg("measure"), nb::arg("radius"), nb::arg("levels").none(),
            nb::arg("start").none(), nb::arg("keep_start"), nb::arg("fixed_mask").none(),
-           nb::arg("moving_mask").none(), nb::arg("allow_folds"), nb::arg("asked"))
+           nb::arg("moving_mask").none(), nb::arg("allow_folds"), nb::arg("on_gpu"), nb::arg("asked"))
       .def("apply", &Registered::apply)
       .def("warped", &Registered::warped)
       .def("affine", &Registered::affine)

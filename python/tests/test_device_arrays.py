@@ -152,10 +152,93 @@ def test_search_brings_a_recording_to_the_host(library):
     assert [(m.first, m.score) for m in found] == [(m.first, m.score) for m in want]
 
 
+@pytest.fixture(scope="module")
+def series(tool, tmp_path_factory):
+    """A part of the tool's example: values, b-values and directions."""
+    nibabel = pytest.importorskip("nibabel")
+    folder = tmp_path_factory.mktemp("series")
+    tool("example", "series", cwd=folder)
+    values = np.asarray(nibabel.load(folder / "dwi.nii.gz").dataobj, np.float32)[8:24, 8:24, :6]
+    return np.asfortranarray(values), np.loadtxt(folder / "dwi.bval"), np.loadtxt(folder / "dwi.bvec").T
+
+
 @library
-def test_others_say_that_they_read_the_hosts_memory(library):
-    with pytest.raises(wl.BadInput, match="X: .*does not read"):
-        wl.distance_matrix(library[0](np.zeros((3, 8), np.float32)))
+@pytest.mark.parametrize("options", [{}, {"series": "off", "regulariser": "none"}, {"regulariser": "tv", "shells": [1000]}], ids=str)
+@pytest.mark.parametrize("order", "FC")
+def test_denoise_gives_the_bits_of_a_series_on_the_host(library, series, options, order):
+    there, back, kind = library
+    values, b, directions = series
+    if options.get("shells"):
+        options = {**options, "shells": [float(np.unique(np.round(b, -2))[-1])]}
+    if order == "C" and kind.__module__.startswith("numba"):
+        pytest.skip("numba does not convert where an array lies")
+    want = wl.denoise(values, b, directions, device="cuda", **options)
+    found = wl.denoise(there(np.array(values, order=order)), b, directions, **options)
+    assert isinstance(found.tensor, kind) and set(found.maps) == set(want.maps)
+    np.testing.assert_array_equal(back(found.tensor), want.tensor)
+    for name, image in want.maps.items():
+        np.testing.assert_array_equal(back(found.maps[name]), image, err_msg=name)
+    assert found.report == want.report
+
+
+@library
+def test_denoise_of_tensors_and_what_does_not_fit(library, series):
+    there, back, kind = library
+    values, b, directions = series
+    tensors = np.asfortranarray(wl.denoise(values, b, directions, series="off", regulariser="none", maps=[]).tensor)
+    want = wl.denoise(tensors, regulariser="tv", device="cuda", maps=["fa"])
+    found = wl.denoise(there(tensors), regulariser="tv", maps=["fa"])
+    assert isinstance(found.fa, kind)
+    np.testing.assert_array_equal(back(found.tensor), want.tensor)
+    with pytest.raises(wl.BadInput, match="dwi: shape"):
+        wl.denoise(there(values[..., 0].copy()), b, directions)
+    with pytest.raises(wl.BadInput, match="device: 'cpu', but dwi is in the memory of cuda:0"):
+        wl.denoise(there(values), b, directions, device="cpu")
+
+
+@library
+@pytest.mark.parametrize("options", [{"method": "rigid"}, {"levels": [20, 10]}, {"levels": [9], "measure": "ssd"},
+                                     {"method": "demons", "levels": [5], "measure": "nmi"}], ids=str)
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_register_gives_the_bits_of_images_on_the_host(library, options, dimensions):
+    there, back, kind = library
+    shape = (44, 40, 30)[:dimensions]
+    fixed = np.asfortranarray(cells(shape, 5))
+    moving = np.asfortranarray(np.roll(fixed, 2, axis=1))
+    mask = np.zeros(shape, np.uint8)
+    mask[2:-2, 1:-1] = 1
+    want = wl.register(fixed, moving, fixed_mask=mask, **options)
+    images = there(fixed), there(moving)
+    found = wl.register(*images, fixed_mask=there(mask), **options)
+    np.testing.assert_array_equal(found.affine, want.affine)
+    for name in ("warped", "field", "inverse", "jacobian"):
+        assert isinstance(getattr(found, name), kind), name
+        np.testing.assert_array_equal(back(getattr(found, name)), getattr(want, name), err_msg=name)
+    np.testing.assert_array_equal(back(images[0]), fixed)  # as they were
+    np.testing.assert_array_equal(back(images[1]), moving)
+    assert isinstance(found.apply(images[1]), kind) and isinstance(found.apply(moving), np.ndarray)
+    np.testing.assert_array_equal(wl.register(images[0], moving, fixed_mask=mask, **options).inverse, want.inverse)
+
+
+@library
+def test_others_copy_to_the_host_and_give_back_there(library):
+    there, back, kind = library
+    x = np.random.default_rng(6).normal(size=(7, 40)).astype(np.float32)
+    for found, want in ((wl.distance_matrix(there(x)), wl.distance_matrix(x)),
+                        (wl.distance_profile(there(x[0]), there(x[1, :9].copy())), wl.distance_profile(x[0], x[1, :9]))):
+        assert isinstance(found, kind)
+        np.testing.assert_array_equal(back(found), want)
+    dims = np.arange(3, 40)
+    assert wl.dp.chain(there(dims)).optimum == wl.dp.chain(dims).optimum
+    square = np.random.default_rng(7).integers(0, 99, (9, 9)).astype(np.float64)
+    for solved, same in ((wl.dp.solve(there(square)), wl.dp.solve(square)),
+                         (wl.dp.solve(there(square[0].copy()), row=there(np.arange(10.0))), wl.dp.solve(square[0], row=np.arange(10.0)))):
+        table = solved.table(like=there(x))
+        assert isinstance(table, kind)
+        np.testing.assert_array_equal(back(table), same.table())
+    ptx = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry f(.param .u64 a) { ret; }\n"
+    with pytest.raises(wl.BadInput, match=r"args\[0\]: the array is in a GPU's memory"):
+        wl.sim.run(ptx, "f", 1, 1, [there(x)])
 
 
 def test_work_comes_after_what_the_arrays_stream_has():
@@ -196,11 +279,12 @@ def test_a_build_without_cuda_says_what_to_do():
     if _core.built_with_cuda:
         pytest.skip("built with CUDA")
     array = type("ndarray", (), {"__cuda_array_interface__": {}, "__module__": "cupy"})()
-    for call in (lambda: wl.segment(array), lambda: wl.HashTable().find(array)):
+    array.ndim, array.T, array.shape = 4, array, (2, 2, 2, 2)
+    for call in (lambda: wl.segment(array), lambda: wl.HashTable().find(array), lambda: wl.denoise(array, "b", "v")):
         with pytest.raises(wl.BadInput, match=r"built for the CPU alone: bring it to the host \(x.get\(\), x.cpu\(\)\)"):
             call()
-    with pytest.raises(wl.BadInput, match="which this call does not read"):
-        wl.distance_matrix(array)
+    array.get = lambda: np.array([30, 35, 15])  # what is copied to the host needs no GPU of ours
+    assert wl.dp.chain(array).optimum == 30 * 35 * 15
 
 
 def test_arrays_of_libraries_that_are_not_known_are_named(monkeypatch):

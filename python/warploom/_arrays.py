@@ -1,4 +1,4 @@
-"""What users pass, as NumPy arrays in host memory: copied only where type or order differ."""
+"""What users pass, as NumPy arrays in host memory: copied only where type, order or memory differ."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ._core import BadInput
-from ._device_arrays import is_on_gpu
+from ._device_arrays import brought, is_on_gpu
+
 
 def on_host(values: Any, name: str) -> NDArray[Any]:
-    """The values as an array, without a copy where they are one, or know DLPack."""
+    """The values as an array, without a copy where they are one, or know DLPack; those in a GPU's memory are copied."""
     if isinstance(values, np.ndarray):
         return values
     if is_on_gpu(values):
-        raise BadInput(f"{name}: the array is in a GPU's memory, which this call does not read: bring it to the host (x.get(), x.cpu())")
+        return np.asarray(brought(values, name))
     if hasattr(values, "__dlpack__") and hasattr(values, "__dlpack_device__"):
         return np.from_dlpack(values)
     return np.asarray(values)

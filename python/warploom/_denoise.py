@@ -13,6 +13,7 @@ from . import _core
 from ._arrays import numbers, on_host
 from ._asked import Progress, asked
 from ._core import BadInput
+from ._device_arrays import DeviceArray, device_of, fetched, is_on_gpu, on_device, sent, turned
 from ._images import is_nibabel
 
 MAPS = ("fa", "md", "ad", "rd", "mo", "l1", "l2", "l3", "v1", "v2", "v3", "s0", "rgb")
@@ -21,7 +22,7 @@ Affine = Sequence[Sequence[float]]
 
 @dataclass(frozen=True, eq=False)
 class Denoised:
-    """Tensors and their maps: arrays of the input's axes, or nibabel images where it was one."""
+    """Tensors and their maps: arrays of the input's axes, or nibabel images where it was one; in a GPU's memory where it was there."""
 
     tensor: Any = field(repr=False)
     """[x, y, z, 6], xx xy xz yy yz zz [mm^2/s], every one positive semidefinite."""
@@ -75,7 +76,9 @@ def denoise(
 
     Args:
         dwi: a series [x, y, z, volumes] (a float32 array in Fortran order, as nibabel has them, is read where it is), or tensors
-            [x, y, z, 6] without gradients; a nibabel image, or a NIfTI file.
+            [x, y, z, 6] without gradients; a nibabel image, or a NIfTI file. An array in a GPU's memory (CuPy, PyTorch, Numba) is
+            read there by what works there, after what its stream has, and copied to the host once, where mask and fit are made;
+            results are arrays there.
         bvals, bvecs: [volumes] [s/mm^2] and [volumes, 3] or [3, volumes], or FSL's two files; dipy's gradient table as ``bvals``.
             Directions are along the image's axes as FSL has them; of an array without ``affine`` along the array's.
         grad: MRtrix's file in their place.
@@ -92,13 +95,21 @@ def denoise(
     Raises:
         BadInput: gradients that are not one a volume, no diffusion weighting, an empty mask.
     """
+    there: DeviceArray | None = None
+    if is_on_gpu(dwi):
+        _require_series(dwi)
+        there = on_device(turned(dwi), "dwi", np.float32)
+        device = device_of(there, device, "dwi")
     run = asked(device, threads, progress)
-    values, place, steps, source = _placed(dwi, affine, spacing)
+    values, place, steps, source = _placed(dwi if there is None else fetched(there).T, affine, spacing)
     arrays, report, placed = _core.denoise(
         os.fspath(dwi) if isinstance(dwi, (str, os.PathLike)) else "<image>", values, steps, place, *_gradients(bvals, bvecs, grad),
-        *_mask(mask), order, regulariser, lambda_, solver, series, list(shells), list(MAPS if maps is None else maps), run,
+        *_mask(mask), order, regulariser, lambda_, solver, series, list(shells), list(MAPS if maps is None else maps), there.data if there else 0, run,
     )
-    given = {name: _back(array.T, source) for name, array in arrays.items()}
+    if there:
+        given = {name: turned(sent(array, dwi)) for name, array in arrays.items()}
+    else:
+        given = {name: _back(array.T, source) for name, array in arrays.items()}
     return Denoised(given.pop("tensor"), given, report)
 
 
@@ -116,8 +127,7 @@ def _placed(
         x, y, z = (float(s) for s in dwi.header.get_zooms()[:3])
     else:
         array = on_host(dwi, "dwi")
-    if array.ndim != 4:
-        raise BadInput(f"dwi: shape {list(array.shape)}, expected [x, y, z, volumes]")
+    _require_series(array)
     if affine is not None:
         rows = numbers(affine, "affine", np.float64)
         if rows.shape not in ((3, 4), (4, 4)):
@@ -125,6 +135,11 @@ def _placed(
         place = rows[:3].tolist()
         x, y, z = (float(s) for s in np.linalg.norm(rows[:3, :3], axis=0)) if source is None else (x, y, z)
     return numbers(array.T, "dwi", np.float32), place, (x, y, z), source
+
+
+def _require_series(array: Any) -> None:
+    if array.ndim != 4:
+        raise BadInput(f"dwi: shape {list(array.shape)}, expected [x, y, z, volumes]")
 
 
 def _gradients(

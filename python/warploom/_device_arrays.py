@@ -6,9 +6,10 @@ import sys
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
 from . import _core
+from ._asked import asked
 from ._core import BadInput
 
 _ON_A_GPU = (2, 13)  # DLPack's kDLCUDA and kDLCUDAManaged
@@ -97,6 +98,39 @@ def empty(like: DeviceArray, shape: tuple[int, ...], dtype: DTypeLike) -> Device
         made = sys.modules["numba"].cuda.device_array(shape, wanted)
         data = made.__cuda_array_interface__["data"][0]
     return DeviceArray(made, data or 0, shape, like.stream, like.device)
+
+
+def turned(values: Any) -> Any:
+    """The same with its axes in the opposite order."""
+    return values.permute(*reversed(range(values.ndim))) if _library(values, "") == "torch" else values.T
+
+
+def fetched(values: DeviceArray) -> NDArray[np.float32]:
+    """A copy of float32 on the host, of the same shape, after what the array's stream has."""
+    if 0 in values.shape:
+        return np.empty(values.shape, np.float32)
+    count = int(np.prod(values.shape))
+    return _core.fetch(values.data, count, values.stream, asked(values.device, 0, None)).reshape(values.shape)
+
+
+def sent(values: NDArray[Any], like: Any) -> Any:
+    """A copy where ``like`` is, an array of its library; the values themselves where it is on the host."""
+    if not is_on_gpu(like):
+        return values
+    library = _library(like, "like")
+    if library == "torch":
+        return sys.modules["torch"].from_numpy(np.ascontiguousarray(values)).to(like.device)
+    if library == "cupy":
+        with like.device:
+            return sys.modules["cupy"].asarray(values)
+    return sys.modules["numba"].cuda.to_device(np.ascontiguousarray(values))
+
+
+def device_of(values: DeviceArray, device: str, name: str) -> str:
+    """Where the work is: where the array lies."""
+    if device not in ("auto", "cuda", values.device):
+        raise BadInput(f"device: '{device}', but {name} is in the memory of {values.device}: bring it to the host (x.get(), x.cpu())")
+    return values.device
 
 
 def brought(values: Any, name: str) -> Any:

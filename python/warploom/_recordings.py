@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from . import _core
 from ._arrays import numbers
 from ._core import BadInput
-from ._device_arrays import brought, is_on_gpu
 
 Samples = NDArray[np.float32]
 
@@ -25,8 +24,7 @@ def samples_of(recording: Any, fs: float | None, name: str) -> tuple[Samples, li
     if hasattr(recording, "columns") and hasattr(recording, "to_numpy"):  # pandas, [samples, channels]
         names = [str(column) for column in recording.columns]
         return numbers(recording.to_numpy().T, name, np.float32), names, fs if fs is not None else _rate_of(recording.index)
-    # What a search gives is of the host, and the copy some hundredths of its time.
-    array = numbers(brought(recording, name) if is_on_gpu(recording) else recording, name, np.float32)
+    array = numbers(recording, name, np.float32)
     if array.ndim == 1:
         array = array[np.newaxis]
     if array.ndim != 2:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any, NamedTuple, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,24 +11,34 @@ from . import _core
 from ._arrays import numbers, on_host
 from ._asked import Progress, asked
 from ._core import BadInput
+from ._device_arrays import DeviceArray, fetched, is_on_gpu, on_device, sent, turned
 from ._images import is_nibabel
 
 _Rows = list[list[float]]
-_Placed = tuple[NDArray[np.float32], tuple[float, float, float], _Rows]
+
+
+class _Placed(NamedTuple):
+    values: NDArray[np.float32]
+    spacing: tuple[float, float, float]
+    rows: _Rows
+    there: DeviceArray | None
+    """The same in a GPU's memory, if that is where it was."""
 
 
 class Registration:
     """How a moving image is brought onto a fixed one. Arrays have the images' axes; nibabel images come back where the fixed
-    image was one. It cannot be pickled; what it gives can."""
+    image was one, and arrays in a GPU's memory where it was there. It cannot be pickled; what it gives can."""
 
-    def __init__(self, found: _core.Registered, fixed: Any, shape: tuple[int, ...], moving_shape: tuple[int, ...]) -> None:
-        self._found, self._fixed, self._shape, self._moving_shape = found, fixed, shape, moving_shape
+    def __init__(self, found: _core.Registered, fixed: Any, moving: Any, shape: tuple[int, ...], moving_shape: tuple[int, ...]) -> None:
+        self._found, self._fixed, self._moving, self._shape, self._moving_shape = found, fixed, moving, shape, moving_shape
         self.report: dict[str, Any] = found.report()
         """Measures, iterations, whether it is proved that nothing folds, displacements [mm]."""
 
-    def _back(self, values: NDArray[np.float32]) -> Any:
+    def _back(self, values: NDArray[np.float32], like: Any = None) -> Any:
         array = values.T.reshape(self._shape)
-        return self._fixed.__class__(array, self._fixed.affine) if is_nibabel(self._fixed) else array
+        if is_nibabel(self._fixed):
+            return self._fixed.__class__(array, self._fixed.affine)
+        return sent(array, self._fixed if like is None else like)
 
     @property
     def warped(self) -> Any:
@@ -43,12 +53,12 @@ class Registration:
     @property
     def field(self) -> NDArray[np.float32]:
         """[x, y(, z), 3]: where each voxel of the fixed image leads, less itself, along the world's axes [mm]; all of the map."""
-        return self._found.field().T.reshape(*self._shape, 3)
+        return sent(self._found.field().T.reshape(*self._shape, 3), self._fixed)  # type: ignore[no-any-return]
 
     @property
     def inverse(self) -> NDArray[np.float32]:
         """The same of the inverse map, on the moving image's voxels. Computed when it is asked for."""
-        return self._found.inverse(asked("auto", 0, None)).T.reshape(*self._moving_shape, 3)
+        return sent(self._found.inverse(asked("auto", 0, None)).T.reshape(*self._moving_shape, 3), self._moving)  # type: ignore[no-any-return]
 
     @property
     def jacobian(self) -> Any:
@@ -59,14 +69,14 @@ class Registration:
         self, image: Any, interpolation: str = "linear", outside: float = 0.0, *, affine: Any = None,
         spacing: Sequence[float] | None = None, threads: int = 0,
     ) -> Any:
-        """Another image of the moving one's world on the fixed one's voxels.
+        """Another image of the moving one's world on the fixed one's voxels; where the image lies.
 
         Args:
             interpolation: ``"linear"``, ``"cubic"``, ``"nearest"``, or ``"labels"`` for numbers of regions.
             outside: what stands where nothing leads to.
         """
-        values, steps, rows = _placed(image, "image", affine, spacing)
-        return self._back(self._found.apply(values, steps, rows, interpolation, outside, asked("auto", threads, None)))
+        values, steps, rows, _ = _placed(image, "image", affine, spacing)
+        return self._back(self._found.apply(values, steps, rows, interpolation, outside, asked("auto", threads, None)), image)
 
     def __reduce__(self) -> Any:
         raise TypeError("a Registration is not pickled: keep its affine and field")
@@ -87,6 +97,7 @@ def register(
     allow_folds: bool = False,
     fixed_affine: Any = None,
     moving_affine: Any = None,
+    device: str = "auto",
     threads: int = 0,
     progress: Progress = None,
 ) -> Registration:
@@ -94,7 +105,9 @@ def register(
 
     Args:
         fixed, moving: nibabel images, or arrays [x, y] or [x, y, z]. float32 in Fortran order, as nibabel has it, is read where it is, and
-            the moving image is kept for ``warped`` and ``inverse``; other numbers are copied, as float32.
+            the moving image is kept for ``warped`` and ``inverse``; other numbers are copied, as float32. Of arrays in a GPU's memory
+            (CuPy, PyTorch, Numba) the GPU reads these; they are copied to the host once, where brightness is looked at and images
+            are warped, and results are arrays there.
         method: ``"rigid"``, ``"similarity"``, ``"affine"``, ``"greedy"`` (affine, then a symmetric deformation),
             ``"curvature"`` or ``"demons"``.
         measure: what makes them alike: ``"lncc"``, ``"nmi"`` or ``"ngf"`` (images of different kinds) or ``"ssd"``.
@@ -106,17 +119,19 @@ def register(
         fixed_mask, moving_mask: voxels that count, of the images' shapes.
         fixed_affine, moving_affine: of arrays: voxel index to world [mm]; None: index is world.
 
-    The CPU alone. Raises BadInput.
+    A GPU has affine maps by lncc, and greedy deformations by lncc and ssd. Raises BadInput; NoDevice (what the GPU that is asked for
+    has not).
     """
-    still, still_steps, still_rows = _placed(fixed, "fixed", fixed_affine, None)
-    other, other_steps, other_rows = _placed(moving, "moving", moving_affine, None)
+    still = _placed(fixed, "fixed", fixed_affine, None)
+    other = _placed(moving, "moving", moving_affine, None)
     begin = None if start is None else _rows(start, "start")
     found = _core.Registered(
-        still, still_steps, still_rows, other, other_steps, other_rows, method, measure, radius,
-        None if levels is None else list(levels), begin, keep_start, _mask(fixed_mask, "fixed_mask", still),
-        _mask(moving_mask, "moving_mask", other), allow_folds, asked("auto", threads, progress),
+        *still[:3], *other[:3], method, measure, radius,
+        None if levels is None else list(levels), begin, keep_start, _mask(fixed_mask, "fixed_mask", still.values),
+        _mask(moving_mask, "moving_mask", other.values), allow_folds,
+        [image.there.data if image.there else 0 for image in (still, other)], asked(device, threads, progress),
     )
-    return Registration(found, fixed, _shape(fixed), _shape(moving))
+    return Registration(found, fixed, moving, _shape(fixed), _shape(moving))
 
 
 def _shape(image: Any) -> tuple[int, ...]:
@@ -131,16 +146,17 @@ def _rows(affine: Any, name: str) -> _Rows:
 
 
 def _placed(image: Any, name: str, affine: Any, spacing: Sequence[float] | None) -> _Placed:
-    array = np.asanyarray(image.dataobj) if is_nibabel(image) else on_host(image, name)
+    array = np.asanyarray(image.dataobj) if is_nibabel(image) else image if is_on_gpu(image) else on_host(image, name)
     if array.ndim not in (2, 3):
         raise BadInput(f"{name}: shape {list(array.shape)}, expected [x, y] or [x, y, z]")
+    there = on_device(turned(image), name, np.float32) if is_on_gpu(image) else None
     rows = _rows(image.affine if is_nibabel(image) else np.eye(4) if affine is None else affine, f"{name}'s affine")
     steps = list(image.header.get_zooms()) if is_nibabel(image) else list(np.linalg.norm(np.asarray(rows)[:, :3], axis=0))
     if spacing is not None:
         steps = list(spacing)
     x, y, z = [float(s) for s in (steps + [1.0, 1.0])[:3]]
-    values = numbers(array.T, name, np.float32)
-    return values.reshape((-1, *values.shape[-2:])), (x, y, z), rows
+    values = numbers(array.T, name, np.float32) if there is None else fetched(there)
+    return _Placed(values.reshape((-1, *values.shape[-2:])), (x, y, z), rows, there)
 
 
 def _mask(mask: Any, name: str, image: NDArray[np.float32]) -> NDArray[np.uint8] | None:

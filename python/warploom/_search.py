@@ -12,6 +12,7 @@ from . import _core
 from ._arrays import numbers
 from ._asked import Progress, asked
 from ._core import BadInput
+from ._device_arrays import sent
 from ._recordings import recorded, samples_of
 
 
@@ -42,7 +43,8 @@ def distance_matrix(
     ``distance**2 * m * c`` is what aeon calls the DTW distance, and ``distance * sqrt(m * c)`` what tslearn does.
 
     Args:
-        X: [n, m] or [n, channels, m], finite; float32 in C order is not copied if neither normalised nor of several channels.
+        X: [n, m] or [n, channels, m], finite; float32 in C order is not copied if neither normalised nor of several channels. An array in a
+            GPU's memory is copied to the host, and the distances are copied to where it is.
         Y: [k, m] or [k, channels, m]. None: X itself; half of the distances are computed then.
         band: half-width of the Sakoe-Chiba band, as a share of m; 1 and above: none.
         normalize: bring each channel of each sequence to mean 0 and deviation 1 first.
@@ -61,12 +63,13 @@ def distance_matrix(
     y = x if Y is None else _sequences(Y, "Y")
     if warping not in ("together", "each"):
         raise BadInput(f"warping: '{warping}' is none: together or each")
+    given = out is not None
     if out is None:
         out = np.empty((x.shape[0], y.shape[0]), np.float32)
     elif not _writable(out, (x.shape[0], y.shape[0])):
         raise BadInput(f"out: expected a float32 array in C order of shape [{x.shape[0]}, {y.shape[0]}] that can be written")
     _core.distance_matrix(x, y, out, float(band), normalize, warping == "each", asked("auto", threads, progress))
-    return out
+    return out if given else sent(out, X)  # type: ignore[no-any-return]
 
 
 def _writable(out: Any, shape: tuple[int, int]) -> bool:
@@ -276,7 +279,7 @@ def distance_profile(
         query: as many channels, m samples, finite.
         band, normalize, warping: as of :func:`distance_matrix`, and so is the distance.
 
-    The CPU alone.
+    The CPU alone; a recording in a GPU's memory is copied to the host, and the distances to where it is.
     """
     samples, _, _ = samples_of(recording, None, "recording")
     looked_for, _, _ = samples_of(query, None, "query")
@@ -287,4 +290,4 @@ def distance_profile(
         raise BadInput(f"query: {looked_for.shape[1]} samples, and the recording has {samples.shape[1]}")
     out = np.empty(windows, np.float32)
     _core.profile(samples, looked_for, out, band, normalize, warping == "each", asked("cpu", threads, progress))
-    return out
+    return sent(out, recording)  # type: ignore[no-any-return]

@@ -13,7 +13,7 @@ from . import _core
 from ._arrays import numbers, on_host
 from ._asked import Progress, asked
 from ._core import BadInput
-from ._device_arrays import brought, empty, is_on_gpu, on_device
+from ._device_arrays import device_of, empty, is_on_gpu, on_device
 from ._images import Placed, placed, steps_of
 
 
@@ -103,8 +103,7 @@ def _segment_on_gpu(
     values = on_device(image, "image", np.float32)
     where = Placed(np.empty(0), steps_of(spacing, len(values.shape)))
     shape, steps = _volume(values.shape, where.spacing)
-    if device not in ("auto", "cuda", values.device):
-        raise BadInput(f"device: '{device}', but the image is in the memory of {values.device}")
+    device_of(values, device, "the image")
     chosen = _options(options, mask, init_level_set, where, values.shape)
     found, level_set = empty(values, values.shape, np.bool_), empty(values, values.shape, np.float32)
     energies, report = _core.segment_on_gpu(
@@ -135,7 +134,7 @@ def _options(
 
 
 def _mask(values: Any, name: str, image: Placed, shape: Tuple[int, ...]) -> NDArray[np.uint8]:
-    array = brought(values, name) if is_on_gpu(values) else on_host(placed(values, name, None).values, name)
+    array = on_host(placed(values, name, None).values, name)
     if array.shape != shape:
         raise BadInput(f"{name}: shape {list(array.shape)}, expected {list(shape)}, the image's")
     return np.ascontiguousarray((array != 0).reshape((-1, *shape[-2:])), dtype=np.uint8)

@@ -17,6 +17,7 @@ from . import _core
 from ._arrays import numbers, on_host
 from ._asked import Progress, asked
 from ._core import BadInput
+from ._device_arrays import sent
 
 __all__ = [
     "Chain", "Report", "SearchTree", "Solution", "Structure", "Triangulation",
@@ -255,9 +256,9 @@ class Solution:
         """The decisions, [n - 1, 3]: rows i, k, j say that leaves i .. j-1 are i .. k-1 beside k .. j-1."""
         return self._solved.trace()  # type: ignore[no-any-return]
 
-    def table(self) -> NDArray[Any]:
-        """m[i, j] of leaves i to j, [n, n], 0 below the diagonal: a copy of the cells."""
-        return self._solved.table()  # type: ignore[no-any-return]
+    def table(self, like: Any = None) -> NDArray[Any]:
+        """m[i, j] of leaves i to j, [n, n], 0 below the diagonal: a copy of the cells, where the array ``like`` is."""
+        return sent(self._solved.table(), like)  # type: ignore[no-any-return]
 
     def value(self, first: int, last: int) -> Number | None:
         """m[first, last], both included; None: there is no solution."""
@@ -299,7 +300,7 @@ def solve(
         type: ``"int32"``, ``"int64"``, ``"float32"``, ``"float64"``; ``"auto"`` of [n]: the arrays' common type, of a
             table the smaller integer that holds all cells, if all its numbers are whole, else float64.
 
-    All input is copied, O(n) numbers of [n], O(n^2) of tables. Cost: n^3 / 6 additions.
+    All input is copied, from a GPU's memory, too: O(n) numbers of [n], O(n^2) of tables. Cost: n^3 / 6 additions.
 
     Raises:
         BadInput: no leaf, shapes that do not fit, NaN, integers whose sums may leave the type's range.

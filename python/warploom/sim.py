@@ -11,6 +11,7 @@ import numpy as np
 from . import _core
 from ._asked import Progress, asked
 from ._core import BadInput
+from ._device_arrays import is_on_gpu
 from .reuse import _shape
 
 __all__ = ["Finding", "Outcome", "Site", "run"]
@@ -104,6 +105,8 @@ def run(
             passed.append(memory)
             if value.flags.writeable:
                 written.append((k, memory))
+        elif is_on_gpu(value):
+            raise BadInput(f"args[{k}]: the array is in a GPU's memory, and what a kernel writes is written back to the host's: x.get(), x.cpu()")
         else:
             passed.append(_bytes(value, type, size, k))
     x = _shape(grid, "grid"), _shape(block, "block")

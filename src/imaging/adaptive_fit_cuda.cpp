@@ -20,7 +20,8 @@ class FitBuffers {
     const auto voxels = static_cast<std::uint64_t>(problem.series.grid.voxels());
     const auto measurements = static_cast<std::uint64_t>(problem.series.channels);
     const auto floats = [&](std::uint64_t each) { return arena_.add<float>(each * voxels); };
-    series_ = floats(measurements), denoised_ = floats(measurements), noise_ = floats(1);
+    series_ = floats(problem.series.on_gpu == nullptr ? measurements : 0);
+    denoised_ = floats(measurements), noise_ = floats(1);
     information_ = floats(kTriangle), metric_ = floats(kTriangle);
     measured_ = floats(6), denoised_term_ = floats(6), score_ = floats(6), guide_ = floats(6);
     sharper_ = floats(6), sums_ = floats(kAdaptiveSums);
@@ -40,7 +41,7 @@ class FitBuffers {
     const Grid& grid = problem_.series.grid;
     const auto floats = [&](std::uint64_t place) { return arena_.at<float>(place); };
     const auto voxels = static_cast<std::uint64_t>(grid.voxels());
-    return {.series = floats(series_),
+    return {.series = problem_.series.on_gpu != nullptr ? problem_.series.on_gpu : floats(series_),
             .denoised = floats(denoised_),
             .noise = floats(noise_),
             .mask = mask(),
@@ -80,6 +81,7 @@ void fit_adaptively_cuda(const AdaptiveProblem& problem, AdaptiveFit& fit) {
   const auto voxels = static_cast<std::size_t>(problem.series.grid.voxels());
   if (voxels > (std::size_t{1} << 36))
     throw BadInput("an image of " + std::to_string(voxels) + " voxels is above the GPU's 2^36");
+  require_reachable(problem.series.on_gpu, "the series");
   const FitBuffers memory(problem);
   AdaptiveBuffers buffers = memory.pointers();
   const CudaStream stream = make_stream();
@@ -94,7 +96,8 @@ void fit_adaptively_cuda(const AdaptiveProblem& problem, AdaptiveFit& fit) {
     copies.upload(to, from, count * sizeof(*from));
   };
   record(started);
-  upload(memory.series(), problem.series.data.data(), problem.series.data.size());
+  if (problem.series.on_gpu == nullptr)
+    upload(memory.series(), problem.series.data.data(), problem.series.data.size());
   upload(memory.denoised(), problem.denoised.data.data(), problem.denoised.data.size());
   std::vector<float> noise(voxels);
   for (std::size_t v = 0; v < voxels; ++v) noise[v] = problem.noise_at(v);

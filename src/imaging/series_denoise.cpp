@@ -274,6 +274,7 @@ SeriesDenoising denoise_checked(const ImageView& series, float* after, Image* ma
     throw BadInput("no voxel is inside the mask");
   const MeasuredRange values = measured_range(series);
   problem.series = series.data.data();
+  problem.on_gpu = series.on_gpu;
   problem.channels = series.channels;
   problem.volumes = volumes;
   problem.complex = complex;

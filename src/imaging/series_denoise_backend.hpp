@@ -45,6 +45,7 @@ SeriesReflectors series_reflectors(const ImageView& series, const Mask& mask,
 
 struct SeriesProblem {
   const float* series = nullptr;  ///< [channels, nz, ny, nx]
+  const float* on_gpu = nullptr;  ///< the same there, or null: ImageView::on_gpu
   /// As many, which may be written before the receiver's values are, and are what these are given from; null:
   /// there are none
   float* scratch = nullptr;

@@ -194,6 +194,7 @@ void start_cuda() { cudaFree(nullptr); }
 
 PatchResults denoise_patches_cuda(const SeriesProblem& problem, PatchReceiver& receiver) {
   const bool double_precision = problem.precision == Precision::float64;
+  require_reachable(problem.on_gpu, "the series");
   const PatchConstants constants = patch_constants(problem);
   const Patches work = list_patches(problem);
   const std::vector<std::int32_t>& patches = work.list;
@@ -230,7 +231,8 @@ PatchResults denoise_patches_cuda(const SeriesProblem& problem, PatchReceiver& r
   };
 
   record(started);
-  copies.upload(buffers.planar(), problem.series, values * sizeof(float));
+  const float* const planar = problem.on_gpu != nullptr ? problem.on_gpu : buffers.planar();
+  if (problem.on_gpu == nullptr) copies.upload(buffers.planar(), problem.series, values * sizeof(float));
   upload(buffers.patches(), patches);
   upload(buffers.first_vector(), work.first_vector);
   upload(buffers.width(), problem.inverse_width);
@@ -242,8 +244,8 @@ PatchResults denoise_patches_cuda(const SeriesProblem& problem, PatchReceiver& r
     cuda_check(cudaMemsetAsync(device.sum, 0, values * sizeof(*device.sum), stream.get()), "cudaMemsetAsync");
   else
     cuda_check(cudaMemsetAsync(device.denoised, 0, values * sizeof(float), stream.get()), "cudaMemsetAsync");
-  cuda_check(launch_series_to_voxels(buffers.planar(), buffers.series(), voxels, problem.channels,
-                                     problem.scale, stream.get()),
+  cuda_check(launch_series_to_voxels(planar, buffers.series(), voxels, problem.channels, problem.scale,
+                                     stream.get()),
              "launching the series' transposition");
   turn(buffers.series(), false);
   {

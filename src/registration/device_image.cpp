@@ -36,7 +36,11 @@ void DeviceImage::lay_out(Carver& carver) {
 }
 
 void DeviceImage::upload(GreedyQueue& queue, const ImageSource& image) const {
-  queue.upload(data_, image.values.data(), sizeof(float) * static_cast<std::uint64_t>(voxels_));
+  const std::uint64_t bytes = sizeof(float) * static_cast<std::uint64_t>(voxels_);
+  if (image.on_gpu != nullptr)
+    queue.copy(data_, image.on_gpu, bytes);
+  else
+    queue.upload(data_, image.values.data(), bytes);
   if (image.brightness)
     queue.normalise({data_, voxels_, image.brightness->mean, image.brightness->deviation});
   if (masked_) queue.upload(counts_, image.counts.data(), static_cast<std::uint64_t>(voxels_));

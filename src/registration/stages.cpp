@@ -25,11 +25,14 @@ Levels::Levels(const PlacedView& fixed_image, const imaging::Mask& fixed_mask, c
   moving = finest_level(moving_image, moving_mask, "the moving image");
 }
 
-ImageSource source_of(const Level& level) { return {level.space, level.data, std::nullopt, level.counts}; }
+ImageSource source_of(const Level& level) {
+  return {level.space, level.data, std::nullopt, level.counts, nullptr};
+}
 
 ImageSource source_of(const PlacedView& image, const imaging::Mask& mask, const char* what) {
   const Brightness brightness = brightness_of(image, mask, what);
-  return {image.space(), image.image.data, brightness, counts_of(image, mask, brightness)};
+  return {image.space(), image.image.data, brightness, counts_of(image, mask, brightness),
+          image.image.on_gpu};
 }
 
 Images::Images(const PlacedView& fixed, const imaging::Mask& fixed_mask, const PlacedView& moving,

@@ -11,6 +11,7 @@
 #include "warploom/imaging/denoise.hpp"
 #include "warploom/imaging/denoise_workflow.hpp"
 #include "warploom/imaging/fit.hpp"
+#include "warploom/imaging/gpu_image.hpp"
 #include "warploom/imaging/image_file.hpp"
 #include "warploom/imaging/maps.hpp"
 #include "warploom/imaging/mask.hpp"
@@ -146,6 +147,18 @@ DOOR(Denoise, "imaging::denoise_tensors", "imaging::denoise_channels") {
     image.grid.spacing[1] = spacing;
     refused([&] { return denoise_tensors(image, {}, brief).iterations; });
   }
+}
+
+DOOR(FetchImage, "imaging::fetch_image") {
+  const Image image = whole(1);
+  // Memory of the host, whatever GPU there is.
+  refused([&] { return fetch_image(image.grid, 1, image.data.data(), nullptr).channels; });
+  refused([&] { return fetch_image(image.grid, 1, nullptr, nullptr).channels; });
+  refused([&] { return fetch_image(image.grid, 0, image.data.data(), nullptr).channels; });
+  refused([&] { return fetch_image({}, 1, image.data.data(), nullptr).channels; });
+  refused([&] {
+    return fetch_image(image.grid, 1, image.data.data(), nullptr, {.devices = {Device::cpu}}).channels;
+  });
 }
 
 DOOR(Segment, "imaging::segment(const Image &, const SegmentOptions &)",

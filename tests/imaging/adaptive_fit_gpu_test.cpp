@@ -1,4 +1,5 @@
 #include "imaging/adaptive_fit_devices.hpp"
+#include "imaging/there.hpp"
 
 namespace warploom::imaging {
 namespace {
@@ -34,6 +35,20 @@ TEST(AdaptiveFitGpu, AgreesWithTheCpuWhereTheSignalIsAtTheFloorOfTheNoise) { exp
 
 TEST(AdaptiveFitGpu, DoesTheSameTwice) {
   EXPECT_EQ(scene().fit(Device::cuda).tensor.data, scene().fit(Device::cuda).tensor.data);
+}
+
+TEST(AdaptiveFitGpu, ReadsASeriesThatIsThere) {
+  const Scene& of = scene();
+  const There there(of.noisy.image);
+  AdaptiveFitOptions options;
+  options.run.devices = {Device::cuda};
+  const AdaptiveFit found = fit_tensors_adaptively(there.view(), of.means, of.noise, of.gradients().b,
+                                                   of.gradients().directions, of.phantom.mask, options);
+  const AdaptiveFit want = of.fit(Device::cuda);
+  EXPECT_EQ(found.tensor.data, want.tensor.data);
+  EXPECT_EQ(found.s0.data, want.s0.data);
+  EXPECT_EQ(there.now(), of.noisy.image.data);
+  EXPECT_LE(found.device_bytes + of.noisy.image.data.size() * sizeof(float), want.device_bytes + 256);
 }
 
 TEST(AdaptiveFitGpu, TellsHowMuchMemoryItNeeds) {

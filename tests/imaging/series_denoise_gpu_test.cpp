@@ -1,4 +1,6 @@
+#include "imaging/there.hpp"
 #include "series_denoise_devices.hpp"
+#include "warploom/imaging/gpu_image.hpp"
 
 namespace warploom::imaging {
 namespace {
@@ -52,6 +54,45 @@ TEST(SeriesDenoiseGpu, AgreesWithTheCpuInTheAverage) {
     EXPECT_LT(compare_with_cpu(series_of({21, 16, 11}, volumes, 20, 6), with, 20).values,
               5 * kDoubleTolerance);
   }
+}
+
+TEST(SeriesDenoiseGpu, ReadsASeriesThatIsThere) {
+  const Image image = series_of({21, 16, 11}, 20, 20);
+  const There there(image);
+  for (const PatchOutput output : {PatchOutput::centre, PatchOutput::average}) {
+    SeriesDenoiseOptions with;
+    with.output = output;
+    with.run.devices = {Device::cuda};
+    Image here, beside;
+    denoise_series(ImageView(image), here, {}, with);
+    denoise_series(there.view(), beside, {}, with);
+    EXPECT_EQ(beside.data, here.data);
+    EXPECT_EQ(there.now(), image.data);
+  }
+  ImageView wrong = image;  // no kernel may see memory of the host
+  wrong.on_gpu = image.data.data();
+  SeriesDenoiseOptions with;
+  with.run.devices = {Device::cuda};
+  Image beside;
+  EXPECT_THROW(denoise_series(wrong, beside, {}, with), BadInput);
+}
+
+TEST(SeriesDenoiseGpu, IsBroughtToTheHostAfterWhatItsStreamHas) {
+  const Image image = series_of({37, 16, 11}, 20, 20);
+  const There there(image);
+  const Image here = fetch_image(image.grid, image.channels, there.view().on_gpu, nullptr);
+  EXPECT_EQ(here.grid, image.grid);
+  EXPECT_EQ(here.data, image.data);
+  const CudaStream stream = make_stream();
+  const auto late = make_device<float>(image.data.size());
+  for (int k = 0; k < 50; ++k)  // what has to be waited for
+    cuda_check(cudaMemsetAsync(late.get(), 0, image.data.size() * sizeof(float), stream.get()),
+               "cudaMemsetAsync");
+  cuda_check(cudaMemcpyAsync(late.get(), there.view().on_gpu, image.data.size() * sizeof(float),
+                             cudaMemcpyDeviceToDevice, stream.get()),
+             "cudaMemcpyAsync");
+  EXPECT_EQ(fetch_image(image.grid, image.channels, late.get(), stream.get()).data, image.data);
+  EXPECT_THROW(fetch_image(image.grid, image.channels, image.data.data(), nullptr), BadInput);
 }
 
 TEST(SeriesDenoiseGpu, TellsHowMuchMemoryItNeeds) {

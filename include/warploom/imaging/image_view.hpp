@@ -13,6 +13,9 @@ struct ImageView {
   Grid grid = {};
   int channels = 1;
   std::span<const float> data = {};
+  /// The same values in the memory of the GPU that is to work, finished: its kernels read these, so that they
+  /// do not go there again. Null: they are on the host alone. fetch_image() makes the host's.
+  const float* on_gpu = nullptr;
 
   ImageView() = default;
   ImageView(const Grid& grid_, int channels_, std::span<const float> data_)
