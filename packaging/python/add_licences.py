@@ -1,7 +1,8 @@
 """Puts the licences of the libraries that auditwheel grafted beside them: python add_licences.py WHEEL
 
-Each library in warploom.libs is one of a Debian or RPM package of this machine, whose licence goes into the wheel's
-dist-info/licenses, with the texts that it refers to (GMP: LGPL-3 and GPL-3). A library without one is an error.
+Each library in warploom.libs is one of a Debian or RPM package of this machine, or was built from sources and has left its licence
+in /usr/local/share/licenses/NAME. It goes into the wheel's dist-info/licenses, with the texts that it refers to (GMP: LGPL-3 and
+GPL-3). A library without one is an error.
 """
 import pathlib
 import re
@@ -10,6 +11,7 @@ import sys
 import tempfile
 
 COMMON = pathlib.Path("/usr/share/common-licenses")
+BUILT_HERE = pathlib.Path("/usr/local/share/licenses")
 
 
 def output(*command):
@@ -22,6 +24,9 @@ def output(*command):
 def licences_of(library):
     """The package of a grafted library, "libgmp-1a2b3c4d.so.10.4.1", and the files of its licence."""
     name = re.sub(r"-[0-9a-f]{8}(?=\.so)", "", library)
+    built = BUILT_HERE / name.partition(".so")[0]
+    if files := sorted(built.glob("*")):
+        return built.name, files
     for line in output("dpkg", "-S", f"*/{name}").splitlines():
         package = line.split(":")[0]
         text = pathlib.Path("/usr/share/doc") / package / "copyright"
