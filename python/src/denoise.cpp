@@ -73,6 +73,7 @@ Dictionary told(const Denoised& done) {
     nb::typed<nb::dict, nb::int_, nb::int_> used;
     for (const auto& [b, volumes] : in.series->used) used[nb::int_(b)] = volumes;
     all["shells"] = used;
+    if (!in.series->remark.empty()) all["remark"] = in.series->remark;
     all["series_denoised"] = in.series->denoised.done.has_value();
     all["series_why_not"] = in.series->denoised.why_not;
     all["noise"] = in.series->denoised.median_noise;

@@ -66,8 +66,8 @@ search::Signal signal_of(const View2<const float>& samples) {
 class Recorded {
  public:
   Recorded(const View2<const float>& samples, const std::vector<std::string>& names,
-           std::optional<double> rate)
-      : file_("<recording>"), array_(samples) {
+           std::optional<double> rate, const std::string& name)
+      : file_(name), array_(samples) {
     if (!names.empty() && names.size() != samples.shape(0))
       throw BadInput("channels: " + std::to_string(names.size()) + " names for " +
                      std::to_string(samples.shape(0)) + " channels");
@@ -206,8 +206,9 @@ void bind_search(nb::module_& module) {
              nb::arg("out").noconvert(), nb::arg("band"), nb::arg("normalize"), nb::arg("each"),
              nb::arg("asked"));
   nb::class_<Recorded>(module, "Recorded")
-      .def(nb::init<const View2<const float>&, const std::vector<std::string>&, std::optional<double>>(),
-           nb::arg("samples").noconvert(), nb::arg("names"), nb::arg("rate").none())
+      .def(nb::init<const View2<const float>&, const std::vector<std::string>&, std::optional<double>,
+                    const std::string&>(),
+           nb::arg("samples").noconvert(), nb::arg("names"), nb::arg("rate").none(), nb::arg("name"))
       .def(nb::init<const std::string&, std::optional<double>>(), nb::arg("path"), nb::arg("rate").none())
       .def("find", &Recorded::find, nb::arg("query").none(), nb::arg("stretch").none(), nb::arg("best"),
            nb::arg("band"), nb::arg("exclusion"), nb::arg("max_lag"), nb::arg("neighbours"),

@@ -100,4 +100,4 @@ def test_names_what_is_wrong(series):
     with pytest.raises(ValueError, match=r"\[x, y, z, volumes\]"):
         wl.denoise(data[0], np.zeros(7), np.zeros((7, 3)))
     with pytest.raises(ValueError, match="adaptive"):
-        wl.denoise(data, regulariser="smooth")
+        wl.denoise(data[..., :6], regulariser="smooth")

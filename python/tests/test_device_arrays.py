@@ -178,6 +178,7 @@ def test_denoise_gives_the_bits_of_a_series_on_the_host(library, series, options
     np.testing.assert_array_equal(back(found.tensor), want.tensor)
     for name, image in want.maps.items():
         np.testing.assert_array_equal(back(found.maps[name]), image, err_msg=name)
+    assert found.report.pop("device") == "cuda:0" and want.report.pop("device").startswith("cuda")
     assert found.report == want.report
 
 
@@ -186,8 +187,8 @@ def test_denoise_of_tensors_and_what_does_not_fit(library, series):
     there, back, kind = library
     values, b, directions = series
     tensors = np.asfortranarray(wl.denoise(values, b, directions, series="off", regulariser="none", maps=[]).tensor)
-    want = wl.denoise(tensors, regulariser="tv", device="cuda", maps=["fa"])
-    found = wl.denoise(there(tensors), regulariser="tv", maps=["fa"])
+    want = wl.denoise(tensors, order="fsl", regulariser="tv", device="cuda", maps=["fa"])
+    found = wl.denoise(there(tensors), order="fsl", regulariser="tv", maps=["fa"])
     assert isinstance(found.fa, kind)
     np.testing.assert_array_equal(back(found.tensor), want.tensor)
     with pytest.raises(wl.BadInput, match="dwi: shape"):
@@ -232,7 +233,7 @@ def test_others_copy_to_the_host_and_give_back_there(library):
     assert wl.dp.chain(there(dims)).optimum == wl.dp.chain(dims).optimum
     square = np.random.default_rng(7).integers(0, 99, (9, 9)).astype(np.float64)
     for solved, same in ((wl.dp.solve(there(square)), wl.dp.solve(square)),
-                         (wl.dp.solve(there(square[0].copy()), row=there(np.arange(10.0))), wl.dp.solve(square[0], row=np.arange(10.0)))):
+                         (wl.dp.solve(there(square[0].copy()), factors=there(np.arange(10.0))), wl.dp.solve(square[0], factors=np.arange(10.0)))):
         table = solved.table(like=there(x))
         assert isinstance(table, kind)
         np.testing.assert_array_equal(back(table), same.table())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,12 @@ def on_host(values: Any, name: str) -> NDArray[Any]:
         return np.asarray(brought(values, name))
     if hasattr(values, "__dlpack__") and hasattr(values, "__dlpack_device__"):
         return np.from_dlpack(values)
-    return np.asarray(values)
+    if isinstance(values, (str, os.PathLike)):
+        raise BadInput(f"{name}: '{os.fspath(values)}' is text: expected an array; of files what reads them gives one, as nibabel.load()")
+    try:
+        return np.asarray(values)
+    except ValueError:  # NumPy's tells of shapes, not of whose
+        raise BadInput(f"{name}: rows of different lengths: expected numbers in a rectangle") from None
 
 
 def numbers(values: Any, name: str, dtype: DTypeLike) -> NDArray[Any]:

@@ -6,7 +6,7 @@ import sys
 from functools import lru_cache
 from typing import Any, Callable, NamedTuple, Union
 
-from ._core import Asked
+from ._core import Asked, BadInput
 
 
 class State(NamedTuple):
@@ -41,6 +41,8 @@ def _show(state: State) -> None:
 def asked(device: str, threads: int, progress: Progress) -> Asked:
     if device == "auto" and threads == 0 and (progress is None or progress is False):
         return _PLAIN
+    if not hasattr(threads, "__index__") or threads < 0:
+        raise BadInput(f"threads: {threads!r}: expected a whole number of at least 0, which is one a processor")
     told: Callable[[State], object] | None
     if progress is None or progress is False:
         told = None

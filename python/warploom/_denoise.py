@@ -67,7 +67,7 @@ def denoise(
     solver: str = "",
     series: str = "auto",
     shells: Sequence[float] = (),
-    maps: Sequence[str] | None = None,
+    maps: Sequence[str] | str | None = None,
     device: str = "auto",
     threads: int = 0,
     progress: Progress = None,
@@ -95,6 +95,10 @@ def denoise(
     Raises:
         BadInput: gradients that are not one a volume, no diffusion weighting, an empty mask.
     """
+    wanted = MAPS if maps is None else (maps,) if isinstance(maps, str) else tuple(maps)
+    for one in wanted:
+        if one not in MAPS:
+            raise BadInput(f"maps: '{one}' is none of {', '.join(MAPS)}")
     there: DeviceArray | None = None
     if is_on_gpu(dwi):
         _require_series(dwi)
@@ -102,9 +106,11 @@ def denoise(
         device = device_of(there, device, "dwi")
     run = asked(device, threads, progress)
     values, place, steps, source = _placed(dwi if there is None else fetched(there).T, affine, spacing)
+    if values is not None and bvals is None and bvecs is None and grad is None and values.shape[0] != 6:
+        raise BadInput(f"dwi: {values.shape[0]} volumes: a series needs bvals and bvecs, or grad; tensors have 6")
     arrays, report, placed = _core.denoise(
         os.fspath(dwi) if isinstance(dwi, (str, os.PathLike)) else "<image>", values, steps, place, *_gradients(bvals, bvecs, grad),
-        *_mask(mask), order, regulariser, lambda_, solver, series, list(shells), list(MAPS if maps is None else maps), there.data if there else 0, run,
+        *_mask(mask), order, regulariser, lambda_, solver, series, list(shells), list(wanted), there.data if there else 0, run,
     )
     if there:
         given = {name: turned(sent(array, dwi)) for name, array in arrays.items()}

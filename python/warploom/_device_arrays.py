@@ -70,7 +70,9 @@ def on_device(values: Any, name: str, dtype: DTypeLike | None) -> DeviceArray:
         array, device = cupy.ascontiguousarray(array), array.device.id
     else:
         if array.dtype != wanted or not array.is_c_contiguous():
-            raise BadInput(f"{name}: expected an array of {wanted} in C order; cupy.asarray(x) is one that is converted where it lies")
+            raise BadInput(
+                f"{name}: expected an array of {wanted} in the order that is read where it lies; cupy.asarray(x) is one that is converted there"
+            )
         device = sys.modules["numba"].cuda.current_context().device.id
     told = array.__cuda_array_interface__
     return DeviceArray(array, told["data"][0], tuple(told["shape"]), _stream(told.get("stream"), library), f"cuda:{device}")
@@ -100,9 +102,22 @@ def empty(like: DeviceArray, shape: tuple[int, ...], dtype: DTypeLike) -> Device
     return DeviceArray(made, data or 0, shape, like.stream, like.device)
 
 
+class _Turned:
+    """What numba makes an array of, whose own ``.T`` has two dimensions at most."""
+
+    def __init__(self, values: Any) -> None:
+        self.source = values
+        self.__cuda_array_interface__ = {
+            **values.__cuda_array_interface__, "shape": tuple(values.shape)[::-1], "strides": tuple(values.strides)[::-1],
+        }
+
+
 def turned(values: Any) -> Any:
     """The same with its axes in the opposite order."""
-    return values.permute(*reversed(range(values.ndim))) if _library(values, "") == "torch" else values.T
+    library = _library(values, "")
+    if library == "torch":
+        return values.permute(*reversed(range(values.ndim)))
+    return values.T if library == "cupy" else sys.modules["numba"].cuda.as_cuda_array(_Turned(values))
 
 
 def fetched(values: DeviceArray) -> NDArray[np.float32]:

@@ -247,10 +247,12 @@ def _objects(values: List[str]) -> NDArray[np.object_]:
 def _strings(values: Union[str, Sequences], name: str) -> List[str]:
     if isinstance(values, str):
         return [values]
+    if isinstance(values, bytes) or not hasattr(values, "__iter__"):
+        raise BadInput(f"{name}: {values!r}, expected a string, or several")
     strings = list(values)
     for k, value in enumerate(strings):
         if not isinstance(value, str):
-            raise BadInput(f"{name}[{k}]: a {type(value).__name__}, expected a string")
+            raise BadInput(f"{name}[{k}]: {value!r}, expected a string")
     return strings
 
 

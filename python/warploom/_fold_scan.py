@@ -127,7 +127,7 @@ def fold_mutants(
         structures: the structure of each mutant, too.
 
     Raises:
-        BadInput: as in :func:`fold`; a position outside of the sequence (counted from 1 there), or twice.
+        BadInput: as in :func:`fold`; a position outside of the sequence, or twice.
 
     >>> fold_mutants("GGGGAAAACCCC", [11]).change
     array([[0.3, 0. , 0.3, 0.8]])
@@ -135,6 +135,9 @@ def fold_mutants(
     model = _model(parameters, temperature=float(temperature), dangles=dangles, lonely_pairs=lonely_pairs, gu=gu,
                    gu_closing=gu_closing, max_span=max_span, quadruplexes=quadruplexes, circular=circular)
     places = [] if positions is None else [int(position) + 1 for position in positions]
+    for place in places:
+        if not 1 <= place <= len(seq):
+            raise BadInput(f"positions: {place - 1}, and the sequence has 0 to {len(seq) - 1}")
     if positions is not None and not places:
         raise BadInput("positions: there are none; None stands for all")
     structure, energy, position, energies, folded = _core.fold_mutants(seq, places, structures, model, asked(device, threads, progress))

@@ -29,6 +29,8 @@ def samples_of(recording: Any, fs: float | None, name: str) -> tuple[Samples, li
         array = array[np.newaxis]
     if array.ndim != 2:
         raise BadInput(f"{name}: shape {list(array.shape)}, expected [channels, samples] or [samples]")
+    if array.shape[1] < 4 <= array.shape[0]:
+        raise BadInput(f"{name}: shape {list(array.shape)}, so {array.shape[1]} samples of {array.shape[0]} channels: expected [channels, samples]")
     return array, [], fs
 
 
@@ -51,4 +53,4 @@ def recorded(recording: Any, fs: float | None, name: str) -> _core.Recorded:
     if isinstance(recording, (str, os.PathLike)):
         return _core.Recorded(os.fspath(recording), fs)
     samples, names, rate = samples_of(recording, fs, name)
-    return _core.Recorded(samples, names, rate)
+    return _core.Recorded(samples, names, rate, f"<{name}>")

@@ -125,6 +125,8 @@ def register(
     still = _placed(fixed, "fixed", fixed_affine, None)
     other = _placed(moving, "moving", moving_affine, None)
     begin = None if start is None else _rows(start, "start")
+    if levels is not None and np.ndim(levels) != 1:
+        raise BadInput(f"levels: {levels!r}: expected the iterations at each resolution, from coarse to fine, as [60, 20]")
     found = _core.Registered(
         *still[:3], *other[:3], method, measure, radius,
         None if levels is None else list(levels), begin, keep_start, _mask(fixed_mask, "fixed_mask", still.values),

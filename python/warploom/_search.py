@@ -61,6 +61,8 @@ def distance_matrix(
     """
     x = _sequences(X, "X")
     y = x if Y is None else _sequences(Y, "Y")
+    if y.shape[1:] != x.shape[1:]:
+        raise BadInput(f"Y: {_each(y)} a sequence, and X has {_each(x)}")
     if warping not in ("together", "each"):
         raise BadInput(f"warping: '{warping}' is none: together or each")
     given = out is not None
@@ -69,7 +71,12 @@ def distance_matrix(
     elif not _writable(out, (x.shape[0], y.shape[0])):
         raise BadInput(f"out: expected a float32 array in C order of shape [{x.shape[0]}, {y.shape[0]}] that can be written")
     _core.distance_matrix(x, y, out, float(band), normalize, warping == "each", asked("auto", threads, progress))
-    return out if given else sent(out, X)  # type: ignore[no-any-return]
+    return out if given else sent(out, X)
+
+
+def _each(sequences: NDArray[np.float32]) -> str:
+    _, channels, samples = sequences.shape
+    return f"{samples} samples" if channels == 1 else f"{channels} channels of {samples} samples"
 
 
 def _writable(out: Any, shape: tuple[int, int]) -> bool:
@@ -237,6 +244,8 @@ class Index:
             stretch = (float(query[0]), float(query[1]))
         else:
             other = recorded(query, query_fs if query_fs is not None else self.fs, "query")
+            if (wanted := len(other.channels())) > (there := len(self.channels)):
+                raise BadInput(f"query: {wanted} channels, and the recording has {there}: give those of it that are to be found, as query[:{there}]")
         matches, remarks, names = self._recorded.find(
             other, stretch, best, band, exclusion, max_lag, neighbours, list(scales), negated, segments, max_distance,
             significance, only_significant, match, normalize, asked(device, threads, progress),

@@ -83,7 +83,13 @@ def segment(
     if is_on_gpu(image):
         return _segment_on_gpu(image, options, init_level_set, mask, spacing, device, threads, progress)
     where = placed(image, "image", spacing)
-    values = numbers(where.values, "image", np.float32)
+    given = where.values
+    if given.ndim == 3 and given.dtype == np.uint8 and given.shape[-1] in (3, 4) and min(given.shape[:2]) > 4 and where.source is None:
+        raise BadInput(
+            f"image: shape {list(given.shape)} of bytes, a picture in colours: give one value a pixel, as image.mean(axis=-1); "
+            "of a volume give image.astype('f4')"
+        )
+    values = numbers(given, "image", np.float32)
     shape, steps = _volume(values.shape, where.spacing)
     chosen = _options(options, mask, init_level_set, where, values.shape)
     found, level_set, energies, report = _core.segment(values.reshape(shape), steps, chosen, asked(device, threads, progress))

@@ -313,6 +313,8 @@ def solve(
         buffer = io.BytesIO()
         np.save(buffer, array, allow_pickle=False)
         return Solution(_core.solve_table(buffer.getvalue(), optimum, type, run))
+    if (row is None) != (column is None):
+        raise BadInput("row, column: one of the two is given: give both, or neither")
     given = {"leaves": array}
     for name, values in (("row", row), ("column", column), ("cell", cell), ("factors", factors)):
         if values is not None:
@@ -323,6 +325,8 @@ def solve(
         expected = 2 if name == "cell" else 1
         if values.ndim != expected:
             raise BadInput(f"{name}: {values.ndim} dimensions, expected {expected}")
+        if name in ("row", "column", "factors") and values.size != array.size + 1:
+            raise BadInput(f"{name}: {values.size} numbers, expected {array.size + 1}, one more than leaves")
     solve_typed = getattr(_core, f"solve_{dtype}")
     return Solution(solve_typed(arrays["leaves"], *(arrays.get(name) for name in ("row", "column", "cell", "factors")), optimum, run))
 

@@ -105,7 +105,11 @@ def _pairs(brackets: str) -> List[Tuple[int, int]]:
         if letter == "(":
             opened.append(place)
         elif letter == ")":
+            if not opened:
+                raise BadInput(f"structure: the bracket at {place} closes none")
             pairs.append((opened.pop(), place))
+    if opened:
+        raise BadInput(f"structure: the bracket at {opened[-1]} is not closed")
     return pairs
 
 
@@ -118,6 +122,8 @@ def arcs(structure: Structure | str, sequence: str = "", *, ax: Any = None) -> A
     if isinstance(structure, str):
         pairs: Any = _pairs(structure)
         letters = sequence.upper().replace("T", "U")
+        if not sequence:
+            raise BadInput("sequence: dot-bracket does not hold the letters: arcs(structure, sequence)")
         if len(letters) != len(structure):
             raise BadInput(f"sequence: {len(letters)} letters, and the structure has {len(structure)}")
     else:

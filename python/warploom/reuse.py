@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import Any, List, NamedTuple, Sequence
 
@@ -20,6 +21,12 @@ def _shape(block: Sequence[int] | int | None, name: str) -> tuple[int, int, int]
         raise BadInput(f"{name}: {len(extents)} extents, expected one to three: x, y, z")
     x, y, z = [int(e) for e in extents] + [1] * (3 - len(extents))
     return x, y, z
+
+
+def _text(ptx: str, name: str = "ptx") -> str:
+    if isinstance(ptx, os.PathLike) or (isinstance(ptx, str) and ptx.endswith(".ptx") and "\n" not in ptx):
+        raise BadInput(f"{name}: '{ptx}' is a path: expected the text, as pathlib.Path({str(ptx)!r}).read_text()")
+    return ptx
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +66,7 @@ def optimize(
         BadInput: no PTX, with file, line and column.
     """
     text, summary, report, html = _core.reuse_optimize(
-        ptx, file, when, _shape(block, "block"), architecture, strict, whole_program, barriers, ptxas, list(only), asked("auto", 0, None)
+        _text(ptx), file, when, _shape(block, "block"), architecture, strict, whole_program, barriers, ptxas, list(only), asked("auto", 0, None)
     )
     import json  # import warploom shall take little
 
@@ -80,7 +87,7 @@ def check(
 ) -> Check:
     """Whether module b computes what a does, with shared memory laid out anew. It trusts nothing of ``optimize``."""
     shape = _shape(block, "block")
-    return Check(*_core.reuse_check(a, b, strict, whole_program, [] if shape is None else list(shape), asked("auto", 0, None)))
+    return Check(*_core.reuse_check(_text(a, "a"), _text(b, "b"), strict, whole_program, [] if shape is None else list(shape), asked("auto", 0, None)))
 
 
 class Occupancy(NamedTuple):
@@ -115,6 +122,6 @@ def occupancy(
         registers: of a thread; None: what ptxas says, where there is one.
     """
     rows = _core.occupancy(
-        ptx, list(architectures), _shape(block, "block"), dynamic, registers, ptxas, asked("auto", 0, None)
+        _text(ptx), list(architectures), _shape(block, "block"), dynamic, registers, ptxas, asked("auto", 0, None)
     )
     return [Occupancy(*row) for row in rows]

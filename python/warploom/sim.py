@@ -12,7 +12,7 @@ from . import _core
 from ._asked import Progress, asked
 from ._core import BadInput
 from ._device_arrays import is_on_gpu
-from .reuse import _shape
+from .reuse import _shape, _text
 
 __all__ = ["Finding", "Outcome", "Site", "run"]
 
@@ -90,7 +90,7 @@ def run(
     Raises:
         BadInput: no PTX, no such kernel, arguments that do not fit, an instruction that the simulator does not know.
     """
-    machine = _core.Machine(ptx, file)
+    machine = _core.Machine(_text(ptx), file)
     name = machine.kernel(kernel)
     parameters = machine.parameters(name)
     if len(parameters) != len(args):
