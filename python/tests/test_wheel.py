@@ -27,3 +27,12 @@ def test_each_grafted_library_has_its_licence():
 
 def test_the_version_is_the_distributions():
     assert importlib.metadata.version("warploom") == wl.__version__
+
+
+def test_module_and_tool_share_their_code():
+    """Kernels would lie in a wheel twice."""
+    sizes = {str(file): file.size for file in importlib.metadata.files("warploom") if file.size}
+    library = sizes["warploom/libwarploom.so"]
+    for name, size in sizes.items():
+        if name.endswith("/_core.abi3.so") or name.endswith("scripts/warploom"):
+            assert size < library / 4, name
