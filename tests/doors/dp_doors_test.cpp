@@ -67,15 +67,16 @@ void solves_or_refuses() {
     refused([&] { return solve(problem).optimum(); });
   }
   problem = problem_of_five<T>();
-  for (const Options& options : std::vector<Options>{{.decomposition = no_enumerator<Decomposition>()},
-                                                     {.block = -1},
-                                                     {.block = 17},
-                                                     {.block = kMost32},
-                                                     {.triangular = no_enumerator<Triangular>()},
-                                                     {.storage = no_enumerator<Storage>()},
-                                                     {.multiprocessors = -1},
-                                                     {.run = {.devices = {Device::cpu, Device::cpu}}},
-                                                     {.decomposition = Decomposition::persistent}})
+  for (const Options& options :
+       std::vector<Options>{{.decomposition = no_enumerator<Decomposition>()},
+                            {.block = -1},
+                            {.block = 17},
+                            {.block = kMost32},
+                            {.triangular = no_enumerator<Triangular>()},
+                            {.storage = no_enumerator<Storage>()},
+                            {.multiprocessors = -1},
+                            {.run = {.devices = {Device::cpu, Device::cpu}}},
+                            {.run = {.devices = {Device::cpu}}, .decomposition = Decomposition::persistent}})
     refused([&] { return solve(problem, options).optimum(); });
   refused([&] { return bytes_needed(problem, no_enumerator<Storage>()); });
   EXPECT_TRUE(solve_batch<T>({}).empty());
