@@ -130,6 +130,7 @@ const std::map<std::string, std::string> kCases{
     {"table applications", "table applications --preload 2^10 --rounds 1"},
     {"search", "search step.csv day.csv"},
     {"search evaluate", "search evaluate found.csv --annotations found.csv"},
+    {"cohort", "cohort rna.fa -o cohort --json -- fold {}"},
     {"devices", "devices"},
 };
 

@@ -120,9 +120,13 @@ class Command {
   /// What is not known is another program's: rest() has it.
   void pass_on() { passes_on_ = true; }
 
+  /// What stands behind "--" is another command line: rest() has it.
+  void take_command_line() { takes_command_line_ = true; }
+
   const std::deque<Option>& options() const { return options_; }
   const std::deque<Sub>& subs() const { return subs_; }
   bool passes_on() const { return passes_on_; }
+  bool takes_command_line() const { return takes_command_line_; }
   /// Its verb of that name; null for none.
   const Command* find(std::string_view sub) const;
   const Command& root() const { return parent == nullptr ? *this : parent->root(); }
@@ -141,7 +145,7 @@ class Command {
   std::string group_;
   std::deque<Option> options_;
   std::deque<Sub> subs_;
-  bool passes_on_ = false;
+  bool passes_on_ = false, takes_command_line_ = false;
   std::vector<const Option*> given_;
   std::vector<std::string> rest_;
 };

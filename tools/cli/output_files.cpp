@@ -5,12 +5,25 @@
 
 #include <algorithm>
 #include <system_error>
+#include <utility>
 
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
 
 namespace warploom::tool {
 namespace fs = std::filesystem;
+
+namespace {
+
+thread_local const OutputRules* rules_of_thread = nullptr;
+
+}  // namespace
+
+OutputRulesScope::OutputRulesScope(const OutputRules& rules)
+    : outer_(std::exchange(rules_of_thread, &rules)) {}
+OutputRulesScope::~OutputRulesScope() { rules_of_thread = outer_; }
+
+OutputFiles::OutputFiles() : rules_(rules_of_thread) {}
 
 OutputFiles::~OutputFiles() {
   if (committed_) return;
@@ -51,6 +64,7 @@ void OutputFiles::add(const fs::path& path, bool replace) {
     if (fs::is_directory(file.target, error))
       throw BadInput(fmt::format("cannot write {}: it is a folder; name a file", path.string()));
     file.in_place = !fs::is_regular_file(file.target, error);
+    replace = replace || (rules_ != nullptr && rules_->may_replace(file.target));
     if (!replace && !file.in_place)
       throw BadInput(fmt::format("{} exists; give --force to replace it, or another name", path.string()));
     file.replaces = true;
@@ -61,8 +75,9 @@ void OutputFiles::add(const fs::path& path, bool replace) {
   if (std::ranges::count(files_, file.target, &File::target) > 0)
     throw BadInput(
         fmt::format("{} is named twice among the outputs; give each a name of its own", path.string()));
+  const std::string tag = rules_ == nullptr ? std::to_string(getpid()) : rules_->tag;
   file.staged = file.in_place ? file.target
-                              : directory / fmt::format(".{}.{}.{}", getpid(), files_.size(),
+                              : directory / fmt::format(".{}.{}.{}", tag, files_.size(),
                                                         file.target.filename().string());
   files_.push_back(std::move(file));
 }
@@ -83,7 +98,15 @@ void OutputFiles::write(const fs::path& path, std::string_view content) const {
   write(path, [&](const fs::path& staged) { write_file_atomically(staged, content); });
 }
 
+std::vector<fs::path> OutputFiles::targets() const {
+  std::vector<fs::path> all;
+  for (const File& file : files_)
+    if (!file.in_place) all.push_back(file.target);
+  return all;
+}
+
 void OutputFiles::commit() {
+  if (rules_ != nullptr) rules_->before_commit(targets());
   for (std::size_t k = 0; k < files_.size(); ++k) {
     if (files_[k].in_place) continue;
     std::error_code error, ignored;
@@ -94,6 +117,7 @@ void OutputFiles::commit() {
     throw BadInput(fmt::format("cannot write {}: {}", files_[k].path.string(), error.message()));
   }
   committed_ = true;
+  if (rules_ != nullptr) rules_->after_commit(targets());
 }
 
 }  // namespace warploom::tool

@@ -150,6 +150,10 @@ class Parser {
     return parsed.empty() ? commands_.at(&app) : asked(*parsed.front());
   }
 
+  static void give_rest(Command& tool, std::vector<std::string> words) {
+    std::ranges::find(tool.subs_, true, &Command::Sub::chosen)->command->rest_ = std::move(words);
+  }
+
   void take(const CLI::App& app, Command& command) const {
     for (const CLI::Option* option : app.parse_order())
       if (const auto found = options_.find(option); found != options_.end())
@@ -183,6 +187,14 @@ void add_common_options(Command& command, CommonOptions& common, bool tool) {
 }
 
 const Command* parse_command_line(int argc, char** argv, Command& tool, CommonOptions& common) {
+  // CLI11 takes what stands behind "--" for positionals.
+  const bool takes = argc > 1 && tool.find(argv[1]) != nullptr && tool.find(argv[1])->takes_command_line();
+  std::vector<std::string> behind;
+  if (const auto dashes = std::find(argv, argv + argc, std::string_view("--"));
+      takes && dashes != argv + argc) {
+    behind.assign(dashes + 1, argv + argc);
+    argc = static_cast<int>(dashes - argv);
+  }
   CLI::App app(tool.summary, tool.name);
   app.allow_extras();
   Command of_tool, of_verbs;
@@ -211,6 +223,7 @@ const Command* parse_command_line(int argc, char** argv, Command& tool, CommonOp
   refuse_unknown_options(app);
   for (const CLI::App* sub : app.get_subcommands()) refuse_unknown_options(*sub);
   parser.take(app, tool);
+  if (takes) Parser::give_rest(tool, std::move(behind));
   return nullptr;
 }
 

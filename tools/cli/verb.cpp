@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "captured_output.hpp"
 #include "warploom/core/demangle.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
@@ -18,6 +19,8 @@
 
 namespace warploom::tool {
 namespace {
+
+thread_local CapturedOutput* captured = nullptr;
 
 bool reader_gone = false;  // standard output is a pipe that nobody reads any more
 
@@ -28,7 +31,7 @@ void check_output(bool written) {
   reader_gone = true;
 }
 
-std::string command_path;  // of the verb that runs
+thread_local std::string command_path;  // of the verb that runs
 
 // Insertions, deletions and replacements of one character, and exchanges of two neighbours (Damerau's
 // distance, each letter moved once).
@@ -62,12 +65,23 @@ std::string read_input(const std::string& path) {
 
 std::string input_name(const std::string& path) { return path == "-" ? "<stdin>" : path; }
 
+CapturedOutput::CapturedOutput() : outer_(std::exchange(captured, this)) {}
+CapturedOutput::~CapturedOutput() { captured = outer_; }
+
 void print(std::string_view text) {
+  if (captured != nullptr) {
+    captured->out += text;
+    return;
+  }
   if (reader_gone) return;
   check_output(std::fwrite(text.data(), 1, text.size(), stdout) == text.size());
 }
 
 void print_error(std::string_view text) {
+  if (captured != nullptr) {
+    captured->error += text;
+    return;
+  }
   std::fwrite(text.data(), 1, text.size(), stderr);  // where it fails, nobody could be told
   std::fflush(stderr);
 }

@@ -49,6 +49,7 @@ Verb fold_verb();
 Verb table_verb();
 Verb search_verb();
 Verb tile_verb();
+Verb cohort_verb();
 Verb example_verb();
 Verb help_verb();
 Verb completion_verb();
@@ -74,7 +75,7 @@ void remark(std::string_view text);
 std::string json_text(const Json& result);
 /// The same to standard output.
 void print_json(const Json& result);
-/// main says which verb runs: "dp chain".
+/// Which verb runs on this thread: "dp chain".
 void set_command_path(std::string path);
 /// Makes sure that everything printed has arrived. main calls it last. @throws BadInput (disk full)
 void finish_output();

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "cli/content_hash.hpp"
 #include "cli/output_files.hpp"
 #include "cli/verb.hpp"
 #include "warploom/core/error.hpp"
@@ -14,7 +15,7 @@ namespace warploom::tool {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::string_view kFormat = "warploom search 2";
+constexpr std::string_view kFormat = "warploom search 3";
 
 std::string line_of(const Json& json) { return json.dump() + "\n"; }
 
@@ -43,7 +44,7 @@ Json SearchOutput::stamp(const fs::path& recording) const {
   Json options = Json::object();
   for (const auto& [name, value] : described(settings_)) options[name] = value;
   for (const auto& [name, file] : {std::pair{"adjacency", settings_.adjacency}, {"alpha", settings_.weights}})
-    if (!file.empty()) options[name] = content_hash(read_file(file));
+    if (!file.empty()) options[name] = content_hash_of(file);
   Json queries = as_json(queries_);
   for (Json& query : queries.elements()) query.erase("file");  // may be named otherwise from another folder
   std::uint64_t bytes = 0;

@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "cli/content_hash.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/log.hpp"
 
@@ -148,7 +149,6 @@ std::string differences(const Hit& hit, const SearchResult& result, const Record
 
 }  // namespace
 
-std::string ContentHash::text() const { return fmt::format("{:016x}", hash_); }
 Json readings_json(const SearchResult& result) {
   Json list = Json::array();
   for (const search::ReadingTried& one : result.readings)
@@ -167,12 +167,6 @@ std::vector<search::ReadingTried> readings_from_json(const Json& json) {
                         from.at("nearer").get<double>(), from.at("nearer_by_chance").get<double>(),
                         from.at("chosen").get<bool>()});
   return readings;
-}
-
-std::string content_hash(std::string_view bytes) {
-  ContentHash hash;
-  hash.add(bytes);
-  return hash.text();
 }
 
 std::string clock_of(const Hit& hit, const SearchResult& result) {

@@ -32,19 +32,6 @@ Json as_json(const std::vector<SearchResult>& results, const std::vector<Recorde
 /// The queries: label, file, range, channels, and a hash of the samples.
 Json as_json(const std::vector<RecordedQuery>& queries);
 
-/// FNV-1a of bytes, 64 bits.
-class ContentHash {
- public:
-  void add(std::string_view bytes) {
-    for (const char byte : bytes) hash_ = (hash_ ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
-  }
-  std::string text() const;  ///< hexadecimal digits
-
- private:
-  std::uint64_t hash_ = 0xcbf29ce484222325;
-};
-std::string content_hash(std::string_view bytes);
-
 /// A row a pair of channels, with a header line.
 std::string pairs_csv(const SearchResult& result, const std::vector<RecordedQuery>& queries);
 /// A row a match of any recording, with a header line.
