@@ -130,7 +130,7 @@ bool KernelPass::attempt(std::optional<Divide> divide) {
   else
     carving_.reset();
   if (by_launch() ? !carving_ : divide_ && !divide_into_parts(*kernel_, *ranges_, *divide_)) return false;
-  find_flights(kernel_->cfg, kernel_->use, false);
+  find_flights(kernel_->cfg, kernel_->values, kernel_->use, false);
   const bool wanted = worth_rewriting();
   forget_flights(kernel_->use);
   if (divide_ && !moves_parts()) return false;
@@ -284,7 +284,7 @@ void KernelPass::analyse() {
   kernel_->values = number_values(kernel_->cfg);
   dump("values", options_.dump ? dump_values(*kernel_) : "");
   kernel_->use = find_shared_use(kernel_->cfg, kernel_->values, options_.whole_program);
-  find_flights(kernel_->cfg, kernel_->use, true);
+  find_flights(kernel_->cfg, kernel_->values, kernel_->use, true);
   dump("provenance", options_.dump ? dump_provenance(*kernel_) : "");
   kernel_->uniformity = find_uniformity(kernel_->cfg, kernel_->values, kernel_->use, !options_.strict);
   forget_flights(kernel_->use);  // of parts they are found anew

@@ -187,7 +187,7 @@ Judgement judge(const RandomKernel& kernel, const std::vector<Way>& ways, const 
 RandomKernel minimize(RandomKernel kernel, const Way& way, const std::string& kind,
                       const std::function<Judgement(const RandomKernel&, const Way&)>& judge) {
   const auto fails = [&](const RandomKernel& candidate) {
-    for (const char* header : {".version 8.0\n", ".target sm_80\n"})  // what they mean is not the matter
+    for (const char* header : {".version 8.0\n", ".target sm_"})  // what they mean is not the matter
       if (candidate.text.find(header) == std::string::npos) return false;
     const Judgement j = judge(candidate, way);
     return j.verdict == Verdict::wrong && j.kind == kind;

@@ -56,7 +56,9 @@ std::string_view name(Feature feature) {
       "async mbarrier",
       "ldmatrix",
       "block declared",
-      "2-D block"};
+      "2-D block",
+      "bulk load",
+      "bulk store"};
   return names[static_cast<std::size_t>(feature)];
 }
 
@@ -71,7 +73,7 @@ class Generator : PhaseWriter {
     hot_ = {pick(static_cast<std::uint32_t>(arrays_.size())),
             pick(static_cast<std::uint32_t>(arrays_.size()))};
     calls_ = chance(10);
-    asynchronous_ = chance(30);
+    asynchronous_ = chance(bulk_ ? 80 : 30);
     if (chance(10)) exit_kernel();
     sequence(0, 5 + pick(8));
     const std::string second = second_kernel();
@@ -472,6 +474,7 @@ class Generator : PhaseWriter {
 
   /// Of kernels that do so at all: copies, mbarriers, matrices.
   void asynchronous() {
+    if (bulk_ && chance(50)) return chance(60) ? bulk_load() : bulk_store();
     const std::uint32_t what = pick(100);
     if (what < 35)
       async_copy();

@@ -60,6 +60,8 @@ enum class Feature : std::uint8_t {
   matrix_load,
   block_declared,
   two_dimensional,
+  bulk_load,   ///< a bulk copy to an array, with an mbarrier; of seeds from kBulkSeeds on
+  bulk_store,  ///< and from one, in a group
   count,
 };
 std::string_view name(Feature feature);
@@ -84,6 +86,8 @@ struct RandomKernel {
 /// that was loaded before, so that one wrong byte shows in `out`. It has neither races nor reads of what
 /// nobody wrote, by construction: the generator knows at each place which thread may touch which byte.
 /// About 0.2 ms.
+/// Seeds from kBulkSeeds on give kernels for sm_90 with bulk copies, too.
 RandomKernel random_kernel(std::uint64_t seed);
+inline constexpr std::uint64_t kBulkSeeds = std::uint64_t{1} << 40;
 
 }  // namespace warploom::oracle

@@ -187,4 +187,72 @@ void PhaseWriter::matrix_load() {
   record(std::move(made));
 }
 
+/// The first bytes of an array come by a bulk copy of one thread; the others wait at an mbarrier.
+void PhaseWriter::bulk_load() {
+  if (!all_come()) return;
+  const auto found = array_with([](const RandomArray& a) { return a.align >= 16 && a.bytes >= 16; });
+  if (!found) return;
+  const std::uint32_t array = *found;
+  const RandomArray& a = arrays_[array];
+  const std::uint32_t bytes = std::min(a.bytes, 4 * RandomKernel::kDataWords) / 16 * 16;
+  SharedAccess made{Kind::store, array, {{0, 0, bytes}}, {{0, 0, bytes}}, 0};
+  if (!ready(made)) return;
+  uses(Feature::bulk_load);
+  const std::string where = fmt::format("mb{}", mbarriers_++), first = p(), from = rd();
+  emit("setp.eq.u32 {}, %t, 0;", first);
+  emit("@{} mbarrier.init.shared.b64 [{}], 1;", first, where);
+  const bool fresh = std::none_of(accesses_.begin(), accesses_.end(),
+                                  [&](const SharedAccess& s) { return s.array == array; });
+  if (!fresh || chance(50)) emit("fence.proxy.async;");
+  barrier();
+  emit("add.s64 {}, %data, {};", from, 16 * pick((4 * RandomKernel::kDataWords - bytes) / 16 + 1));
+  const std::string to = base_register(a);
+  emit("@{} mbarrier.arrive.expect_tx.shared.b64 _, [{}], {};", first, where, bytes);
+  emit("@{} cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [{}], [{}], {}, [{}];", first,
+       to, from, bytes, where);
+  // Meanwhile others are used.
+  arrays_[array].locked = true;
+  for (std::uint32_t k = pick(3); k > 0; --k) {
+    const std::uint32_t other = any_array();
+    if (arrays_[other].locked) continue;
+    const std::uint32_t what = pick(3);
+    what == 0 ? store() : what == 1 ? load(other) : phase();
+  }
+  arrays_[array].locked = false;
+  const std::string done = p(), again = label();
+  emit("{}:\nmbarrier.try_wait.parity.shared.b64 {}, [{}], 0;\n@!{} bra {};", again, done, where, done,
+       again);
+  record(std::move(made));
+  state_.recent.clear();
+  barrier();
+  if (chance(50)) emit("@{} mbarrier.inval.shared.b64 [{}];", first, where);
+  load(array);
+}
+
+/// One thread copies an array's first bytes to where its results lie.
+void PhaseWriter::bulk_store() {
+  if (!all_come()) return;
+  const auto found =
+      array_with([](const RandomArray& a) { return a.unit() == 16 && a.align >= 16 && a.rows != 0; });
+  if (!found) return;
+  SharedAccess made{Kind::load, *found, {{0, 0, 16}}, {}, 0};
+  if (!state_.writes_known(made) && !fill(*found, 0)) return;
+  if (!state_.writes_known(made) || !ready(made)) return;
+  uses(Feature::bulk_store);
+  const std::string first = p(), to = base_register(arrays_[*found]);
+  emit("setp.eq.u32 {}, %t, 0;\nfence.proxy.async;", first);
+  barrier();
+  const std::string over = label();
+  emit(
+      "@!{} bra {};\ncp.async.bulk.global.shared::cta.bulk_group [%out], [{}], 16;\ncp.async.bulk.commit_group;",
+      first, over, to);
+  const bool read_only = chance(50);  // only what it reads is over
+  emit("cp.async.bulk.wait_group{} 0;\n{}:", read_only ? ".read" : "", over);
+  record(std::move(made));
+  barrier();
+  if (!read_only) return;
+  if (chance(70)) phase();
+  emit("@{} cp.async.bulk.wait_group 0;", first);
+}
+
 }  // namespace warploom::oracle

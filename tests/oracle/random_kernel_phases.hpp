@@ -79,6 +79,8 @@ class PhaseWriter : protected Writer {
   void async_pipeline();
   void mbarrier_rounds();
   void matrix_load();
+  void bulk_load();
+  void bulk_store();
   /// Forgets all that is known of shared memory: another kernel begins.
   void begin_anew();
 

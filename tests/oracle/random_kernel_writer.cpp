@@ -5,7 +5,7 @@
 
 namespace warploom::oracle {
 
-Writer::Writer(std::uint64_t seed) : random_(seed) {
+Writer::Writer(std::uint64_t seed) : bulk_(seed >= kBulkSeeds), random_(seed) {
   // Numbers of threads with which warps are full, half empty, and two with the second half empty.
   threads_ = std::array<std::uint32_t, 12>{8, 8, 8, 12, 16, 16, 20, 24, 32, 32, 40, 64}[pick(12)];
   kernel_.block = {threads_, 1};
@@ -412,9 +412,9 @@ void Writer::finish(std::string_view prologue, std::string_view functions, const
         "st.global.u32 [%out], %acc;\nret;\n}}\n",
         name, declared, arrays, registers, prologue, body);
   };
-  kernel_.text =
-      fmt::format(".version 8.0\n.target sm_80\n.address_size 64\n{}{}{}{}", of_module, functions,
-                  entry("k", of_kernel, body_), second.empty() ? "" : entry("k2", "", second_bases + second));
+  kernel_.text = fmt::format(".version 8.0\n.target sm_{}0\n.address_size 64\n{}{}{}{}", bulk_ ? 9 : 8,
+                             of_module, functions, entry("k", of_kernel, body_),
+                             second.empty() ? "" : entry("k2", "", second_bases + second));
 }
 
 }  // namespace warploom::oracle

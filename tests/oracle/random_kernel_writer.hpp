@@ -103,6 +103,7 @@ class Writer {
   /// @param second  the body of another kernel, or empty
   void finish(std::string_view prologue, std::string_view functions, const std::string& second);
 
+  bool bulk_;  ///< bulk copies, for sm_90
   std::mt19937_64 random_;
   RandomKernel kernel_;
   std::uint32_t threads_ = 32;

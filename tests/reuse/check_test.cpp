@@ -395,13 +395,11 @@ TEST(Check, ABulkCopyReadsUntilItsWait) {
   const std::string copy =
       "st.shared.f32 [%r20], %f1;\nbar.sync 0;\ncp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r10], 64;\n"
       "cp.async.bulk.commit_group;\n";
-  const Module aligned{.pool = ".shared .align 128 .b8 pool[1024];"};
+  const Module aligned;
   EXPECT_THAT(run(copy + "cp.async.bulk.wait_group.read 0;\nbar.sync 0;\n" + kUseB + kUseOut, aligned),
               Accepted());
   EXPECT_THAT(run(copy + "bar.sync 0;\n" + kUseB + "cp.async.bulk.wait_group.read 0;\n", aligned),
               RejectedFor("no wait ends it"));
-  EXPECT_THAT(run(copy + "cp.async.bulk.wait_group.read 0;\nbar.sync 0;\n" + kUseB),
-              RejectedFor("is aligned to 16 bytes, not to 128"));
 }
 
 TEST(Check, AProductReadsItsTilesUntilItsWait) {
@@ -417,15 +415,53 @@ TEST(Check, AProductReadsItsTilesUntilItsWait) {
               RejectedFor("not to 1024"));
 }
 
-TEST(Check, BulkCopiesToSharedMemoryKeepTheirPlace) {
-  EXPECT_THAT(
-      run(kStraight +
-          "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r10], [%rd1], 64, [arrC];\n"),
-      RejectedFor("escapes"));
-  EXPECT_THAT(
-      run(kStraight +
-          "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [arrC], [%rd1], 64, [arrC+64];\n"),
-      Accepted());
+TEST(Check, BulkCopiesWithoutAnMbarrierOfTheirOwnKeepTheirPlace) {
+  const std::string copy = "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes ";
+  EXPECT_THAT(run(kStraight + copy + "[%r10], [%rd1], 64, [arrA+64];\n"), RejectedFor("escapes"));
+  EXPECT_THAT(run(kStraight + copy + "[arrC], [%rd1], 64, [arrB];\n"), RejectedFor("escapes"));
+  EXPECT_THAT(run(kStraight + copy + "[arrC], [%rd1], 64, [arrC+64];\n"), Accepted());
+  EXPECT_THAT(run(kStraight + copy + "[arrC], [%rd1], 64, [%r3];\n"), RejectedFor("no object is known"));
+}
+
+TEST(Check, ABulkLoadIsOverWhenItsMbarrierSaysSo) {
+  const Module m{.scope = ".shared .align 8 .b8 mb[8];\n", .pool = ".shared .align 16 .b8 pool[1024];"};
+  const std::string init = "setp.eq.u32 %p9, %r2, 0;\n@%p9 mbarrier.init.shared.b64 [mb], 1;\nbar.sync 0;\n";
+  const std::string load =
+      "@%p9 mbarrier.arrive.expect_tx.shared.b64 _, [mb], 1024;\n"
+      "@%p9 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r10], [%rd1], 1024, [mb];\n";
+  const auto wait = [](int parity, const std::string& label) {
+    return label + ":\nmbarrier.try_wait.parity.shared.b64 %p8, [mb], " + std::to_string(parity) +
+           ";\n@!%p8 bra " + label + ";\n";
+  };
+  const std::string use = "bar.sync 0;\nld.shared.f32 %f2, [%r20+4];\nADD\n";
+  EXPECT_THAT(run(init + load + wait(0, "W") + use + kUseB + kUseOut, m), Accepted());
+  EXPECT_THAT(run(init + load + use + kUseB + wait(0, "W"), m), RejectedFor("no wait ends it"));
+  EXPECT_THAT(run(init + load + wait(1, "W") + use + kUseB, m), RejectedFor("no wait ends it"));
+  EXPECT_THAT(run(init + load + wait(0, "W") + use + load + wait(0, "V") + use + kUseB, m),
+              RejectedFor("no wait ends it"));
+  EXPECT_THAT(run(init + load + wait(0, "W") + use + load + wait(1, "V") + use + kUseB, m), Accepted());
+  EXPECT_THAT(run(init + load + "mbarrier.test_wait.parity.shared.b64 %p8, [mb], 0;\n" + use + kUseB, m),
+              RejectedFor("no wait ends it"));
+  // The other's bytes need a fence before them, and a barrier of the input behind it.
+  EXPECT_THAT(run(kUseB + "ADD\n" + init + load + wait(0, "W") + use, m),
+              RejectedFor("no fence.proxy.async"));
+  EXPECT_THAT(run(kUseB + "fence.proxy.async;\n" + init + load + wait(0, "W") + use, m), Accepted());
+  EXPECT_THAT(run(kUseB + "ADD\n" + init + "fence.proxy.async;\n" + load + wait(0, "W") + use, m),
+              RejectedFor("no fence.proxy.async"));
+}
+
+TEST(Check, AnMbarriersBytesAreFreeAfterInval) {
+  const std::string init =
+      "setp.eq.u32 %p9, %r2, 0;\n@%p9 mbarrier.init.shared.b64 [arrA], 1;\nbar.sync 0;\n";
+  const std::string inval = "@%p9 mbarrier.inval.shared.b64 [arrA];\nADD\n";
+  EXPECT_THAT(run(init + inval + kUseB), Accepted());
+  EXPECT_THAT(run(init + "ADD\n" + kUseB), RejectedFor("may hold an mbarrier"));
+  EXPECT_THAT(run(init + kUseB + "ADD\n" + inval), RejectedFor("may hold an mbarrier"));
+  EXPECT_THAT(run(init + "@%p1 mbarrier.inval.shared.b64 [arrA];\nADD\n" + kUseB),
+              RejectedFor("may hold an mbarrier"));
+  EXPECT_THAT(run(init + "@!%p9 mbarrier.inval.shared.b64 [arrA];\nADD\n" + kUseB),
+              RejectedFor("may hold an mbarrier"));
+  EXPECT_THAT(run(kUseB + "ADD\nmbarrier.arrive.shared.b64 %rd5, [arrA];\n"), RejectedFor("not made here"));
 }
 
 TEST(Check, OnlyTheTargetOfACopyMayMove) {

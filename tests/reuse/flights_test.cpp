@@ -1,5 +1,6 @@
 #include "reuse/analysis/flights.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -120,6 +121,103 @@ TEST(Flights, AProductReadsItsTilesUntilItsWait) {
   EXPECT_FALSE(share({product, "bar.sync 0;\n", kUseB, "wgmma.wait_group.sync.aligned 0;\n"}));
   EXPECT_FALSE(share({product, "wgmma.wait_group.sync.aligned 1;\nbar.sync 0;\n", kUseB,
                       "wgmma.wait_group.sync.aligned 0;\n"}));
+}
+
+constexpr std::string_view kMbarrier = "\t.shared .align 8 .b8 mb[8];\n\tsetp.eq.u32 %p20, %t, 0;\n";
+constexpr std::string_view kInit = "@%p20 mbarrier.init.shared.b64 [mb], 1;\nbar.sync 0;\n";
+constexpr std::string_view kLoadA =
+    "@%p20 mbarrier.arrive.expect_tx.shared.b64 _, [mb], 1024;\n"
+    "@%p20 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r50], [%data], 1024, [mb];\n";
+std::string wait_for(int parity, std::string_view label = "W") {
+  return fmt::format("{}:\nmbarrier.try_wait.parity.shared.b64 %p10, [mb], {};\n@!%p10 bra {};\n", label,
+                     parity, label);
+}
+
+TEST(Flights, ABulkLoadIsOverWhenItsMbarrierSaysSo) {
+  const std::string wait = wait_for(0);
+  const KernelReport k = report({kMbarrier, kInit, kLoadA, wait, kReadA, kUseB});
+  EXPECT_EQ(k.verdict, Verdict::rewritten);
+  EXPECT_THAT(k.assumptions.at(0).text, HasSubstr("the copies to a belong to the phase"));
+  EXPECT_FALSE(share({kMbarrier, kInit, kLoadA, kUseB, wait, kReadA}));
+  EXPECT_FALSE(share({kMbarrier, kInit, kLoadA, kReadA, kUseB}));
+  // Not its phase; not known which; a test that nobody acts on; and the second load, by the first wait.
+  EXPECT_FALSE(share({kMbarrier, kInit, kLoadA, wait_for(1), kReadA, kUseB}));
+  EXPECT_FALSE(
+      share({kMbarrier, kInit, kLoadA,
+             "W:\nmbarrier.try_wait.parity.shared.b64 %p10, [mb], %n;\n@!%p10 bra W;\n", kReadA, kUseB}));
+  EXPECT_FALSE(share(
+      {kMbarrier, kInit, kLoadA, "mbarrier.try_wait.parity.shared.b64 %p10, [mb], 0;\n", kReadA, kUseB}));
+  EXPECT_FALSE(
+      share({kMbarrier, kInit, kLoadA,
+             "W:\nmbarrier.try_wait.parity.shared.b64 %p10, [mb], 0;\n@%p10 bra W;\n", kReadA, kUseB}));
+  EXPECT_FALSE(share({kMbarrier, kInit, kLoadA, wait, kReadA, kLoadA, kUseB, wait_for(1, "V"), kReadA}));
+  EXPECT_TRUE(share({kMbarrier, kInit, kLoadA, wait, kReadA, kLoadA, wait_for(1, "V"), kReadA, kUseB}));
+  EXPECT_FALSE(share({kMbarrier, kInit, kLoadA, wait, kReadA, kLoadA, wait_for(0, "V"), kReadA, kUseB}));
+}
+
+TEST(Flights, AWaitMayBeWrittenAsCompilersDo) {
+  EXPECT_TRUE(share(
+      {kMbarrier, kInit, kLoadA,
+       "mov.u32 %r30, 0;\nW:\nmbarrier.try_wait.parity.shared.b64 %p10, [mb], %r30;\nselp.b32 %r31, 1, 0, %p10;\n"
+       "setp.eq.s32 %p11, %r31, 0;\n@%p11 bra W;\n",
+       kReadA, kUseB}));
+  EXPECT_FALSE(share({kMbarrier, kInit, kLoadA,
+                      "W:\nmbarrier.try_wait.parity.shared.b64 %p10, [mb], 0;\nselp.b32 %r31, 1, 0, %p10;\n"
+                      "setp.ne.s32 %p11, %r31, 0;\n@%p11 bra W;\n",
+                      kReadA, kUseB}));
+  EXPECT_TRUE(share({kMbarrier, kInit, kLoadA,
+                     "W:\nmbarrier.try_wait.parity.shared.b64 %p10, [mb], 0;\n@%p10 bra D;\nbra W;\nD:\n",
+                     kReadA, kUseB}));
+  // By the token of the arrival before it.
+  EXPECT_TRUE(share(
+      {kMbarrier, kInit, kLoadA,
+       "mbarrier.arrive.shared.b64 %rd9, [mb];\nW:\nmbarrier.test_wait.shared.b64 %p10, [mb], %rd9;\n@!%p10 bra W;\n",
+       kReadA, kUseB}));
+  EXPECT_FALSE(share({kMbarrier, kInit, kLoadA,
+                      "mbarrier.arrive.shared.b64 %rd9, [mb];\nmbarrier.arrive.shared.b64 %rd8, [mb];\nW:\n"
+                      "mbarrier.test_wait.shared.b64 %p10, [mb], %rd9;\n@!%p10 bra W;\n",
+                      kReadA, kUseB}));
+}
+
+TEST(Flights, ABulkLoadOverBytesOfOthersNeedsAFence) {
+  const std::string wait = wait_for(0);
+  EXPECT_FALSE(share({kUseB, kMbarrier, kInit, kLoadA, wait, kReadA}));
+  EXPECT_TRUE(share({kUseB, kMbarrier, "fence.proxy.async;\n", kInit, kLoadA, wait, kReadA}));
+  // By the thread that loads alone, or with no barrier behind it.
+  EXPECT_FALSE(share({kUseB, kMbarrier, kInit, "fence.proxy.async;\n", kLoadA, wait, kReadA}));
+  EXPECT_FALSE(share({kUseB, kMbarrier, "@%p20 fence.proxy.async;\n", kInit, kLoadA, wait, kReadA}));
+}
+
+TEST(Flights, CopiesMayArriveAtAnMbarrier) {
+  const std::string_view arrive = "cp.async.mbarrier.arrive.noinc.shared.b64 [mb];\n";
+  const std::string_view copy = "cp.async.ca.shared.global [%r51], [%data], 4;\n";
+  const std::string wait = wait_for(0);
+  EXPECT_TRUE(share({kMbarrier, kInit, copy, arrive, wait, kReadA, kUseB}));
+  EXPECT_FALSE(share({kMbarrier, kInit, copy, wait, kReadA, kUseB}));
+  EXPECT_FALSE(share({kMbarrier, kInit, arrive, copy, wait, kReadA, kUseB}));
+  EXPECT_FALSE(share({kMbarrier, kInit, copy, "@%p30 bra N;\n", arrive, "N:\n", wait, kReadA, kUseB}));
+}
+
+TEST(Flights, AnMbarriersBytesAreFreeAfterInval) {
+  const std::string_view in_a = "@%p20 mbarrier.init.shared.b64 [a], 1;\nbar.sync 0;\n";
+  const std::string_view use = "@%p20 mbarrier.arrive.shared.b64 _, [a];\nbar.sync 0;\n";
+  const std::string_view test = "setp.eq.u32 %p20, %t, 0;\n";
+  EXPECT_TRUE(share({test, in_a, use, "@%p20 mbarrier.inval.shared.b64 [a];\nbar.sync 0;\n", kUseB}));
+  EXPECT_FALSE(share({test, in_a, use, kUseB}));
+  EXPECT_FALSE(share({test, in_a, use, kUseB, "@%p20 mbarrier.inval.shared.b64 [a];\nbar.sync 0;\n"}));
+  // Another thread's guard, another mbarrier.
+  EXPECT_FALSE(share({test, in_a, use, "@%p30 mbarrier.inval.shared.b64 [a];\nbar.sync 0;\n", kUseB}));
+  EXPECT_FALSE(share({test, in_a, use, "@!%p20 mbarrier.inval.shared.b64 [a];\nbar.sync 0;\n", kUseB}));
+  EXPECT_FALSE(
+      share({test, in_a, use,
+             "@%p20 mbarrier.init.shared.b64 [a+8], 1;\n@%p20 mbarrier.inval.shared.b64 [a];\nbar.sync 0;\n",
+             kUseB}));
+  // What it had to wait for is over, too.
+  EXPECT_TRUE(
+      share({kMbarrier, kInit,
+             "cp.async.ca.shared.global [%r51], [%data], 4;\ncp.async.mbarrier.arrive.shared.b64 [mb];\n",
+             "W:\nmbarrier.try_wait.parity.shared.b64 %p10, [mb], %n;\n@!%p10 bra W;\n", kReadA,
+             "@%p20 mbarrier.inval.shared.b64 [mb];\nbar.sync 0;\n", kUseB}));
 }
 
 TEST(Flights, TilesKeepTheirAlignment) {

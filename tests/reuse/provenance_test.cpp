@@ -283,9 +283,6 @@ INSTANTIATE_TEST_SUITE_P(
         Escape{"other_state_space_load", "ld.global.u32 %r2, [%rd1];"},
         Escape{"other_state_space_store", "st.global.u32 [%rd1], 3;"},
         Escape{"other_state_space_atomic", "atom.global.add.u32 %r2, [%rd1], 1;"},
-        Escape{"mbarrier_init", "mbarrier.init.shared.b64 [%rd1], 32;"},
-        Escape{"mbarrier_arrive", "mbarrier.arrive.shared.b64 %rd2, [%rd1];"},
-        Escape{"cp_async_mbarrier", "cp.async.mbarrier.arrive.shared.b64 [%rd1];"},
         Escape{
             "bulk_copy_to_it",
             "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%rd1], [%rd8], 64, [%rd1];"},

@@ -36,7 +36,7 @@ bool Carving::find(const Kernel& kernel, std::uint32_t object) {
     const Access& access = kernel.use.accesses[a];
     if (!access.objects[object]) continue;
     // Where parts lie that a copy stores to shows in its text only for parts at fixed places.
-    if (access.flight != Flight::none) return false;
+    if (kernel.module->opcode(kernel.instruction(access.instruction)).op == ptx::Op::cp) return false;
     const ptx::Operand& address = kernel.function->operands[access.address];
     if (access.objects.count() != 1 || access.bytes == 0 || address.kind != ptx::OperandKind::address ||
         address.count != 1)

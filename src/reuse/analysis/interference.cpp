@@ -67,9 +67,12 @@ Interference find_interference(const Kernel& kernel, const Liveness& liveness) {
       for (std::uint32_t other = 0; other < n; ++other) result.add(o, other, *pinned);
   for (const auto& [a, b] : kernel.use.compared) result.add(a, b, {"their addresses are compared", 0});
   for (const MetInFlight& m : kernel.use.in_flight)
-    result.add(m.flying, m.other,
-               {"this access comes while an asynchronous copy or product of the other may be under way",
-                kernel.line(m.instruction)});
+    result.add(
+        m.flying, m.other,
+        {m.proxy
+             ? "no fence.proxy.async with a barrier behind it keeps this bulk copy from the other's accesses"
+             : "this access comes while an asynchronous copy or product of the other may be under way",
+         kernel.line(m.instruction)});
   // One access that may go to either of two objects.
   for (const Access& a : kernel.use.accesses) {
     if (!a.write || a.objects.count() < 2) continue;

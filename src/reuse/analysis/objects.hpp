@@ -48,6 +48,7 @@ enum class Flight : std::uint8_t {
   copy,     ///< cp.async, which stores: cp.async.wait_group, cp.async.wait_all
   bulk,     ///< a bulk copy from shared memory, which reads: cp.async.bulk.wait_group
   product,  ///< wgmma.mma_async, which reads: wgmma.wait_group
+  load,     ///< a bulk copy to shared memory, which stores: its mbarrier tells when it is over
 };
 
 /// One instruction that reads or writes shared objects.
@@ -58,13 +59,30 @@ struct Access {
   std::uint32_t bytes = 0;        ///< width; 0: not known (matrix loads)
   std::uint32_t address = kNone;  ///< operand index of the address; kNone: none names it
   Flight flight = Flight::none;
-  bool landing = false;  ///< the wait for flights: these objects' may have gone on until here
+  std::uint32_t mbarrier = kNone;  ///< of Flight::load: the variable that holds it, which keeps its storage
+  bool landing = false;            ///< the wait for flights: these objects' may have gone on until here
 };
 
 /// One of the two is accessed while a flight of the other is under way.
 struct MetInFlight {
   std::uint32_t flying = 0, other = 0;  ///< objects
   std::uint32_t instruction = 0;        ///< the access of the other
+  bool proxy = false;  ///< or before: no fence.proxy.async keeps it from a flight that stores later
+};
+
+/// What an instruction does with an mbarrier.
+struct MbarrierStep {
+  enum What : std::uint8_t {
+    init,
+    inval,
+    arrive,         ///< gives a token
+    copies_arrive,  ///< when the thread's cp.async so far are over
+    wait,           ///< asks whether a phase is over
+    other
+  } what = other;
+  std::uint32_t instruction = 0, object = 0;
+  std::uint32_t address = kNone;  ///< operand
+  std::int64_t place = -1;        ///< of the mbarrier in the object [bytes]; -1: not known
 };
 
 /// A statement of the programmer in the source, WARPLOOM_DEAD(array): what it held is not read again.
@@ -81,8 +99,9 @@ struct SharedUse {
   std::vector<Marker> dead;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> compared;  ///< addresses compared: may not coincide
   std::vector<MetInFlight> in_flight;
-  std::optional<Reason> refusal;  ///< the kernel as a whole cannot be analysed
-  bool inserts_allowed = true;    ///< false: partial barriers or unknown callees; see `no_insert`
+  std::vector<MbarrierStep> mbarriers;  ///< in order of the text
+  std::optional<Reason> refusal;        ///< the kernel as a whole cannot be analysed
+  bool inserts_allowed = true;          ///< false: partial barriers or unknown callees; see `no_insert`
   std::optional<Reason> no_insert;
 };
 

@@ -389,11 +389,7 @@ class AddressAnalysis {
       case Op::cp:
         return visit_copy(i);
       case Op::mbarrier:
-        if (const ObjectSet holder = all_operands(instruction); holder.any())
-          pin(holder, "holds an mbarrier, which hardware updates", line);
-        else if (opcode.space == Space::shared)
-          refuse("an mbarrier at an address of unknown origin", line);
-        return;
+        return visit_mbarrier(i);
       case Op::wgmma:
         return visit_product(i);
       case Op::mapa:
@@ -478,10 +474,8 @@ class AddressAnalysis {
     const std::uint32_t first = instruction.first_operand, line = instruction.line;
     const bool bulk = opcode.has("bulk");
     if (opcode.has("commit_group") || opcode.has("wait_group") || opcode.has("wait_all")) return;
-    if (opcode.has("prefetch") || opcode.has("mbarrier")) {
-      pin(all_operands(instruction), "used by an asynchronous copy", line);
-      return;
-    }
+    if (opcode.has("prefetch")) return pin(all_operands(instruction), "used by an asynchronous copy", line);
+    if (opcode.has("mbarrier") && !bulk) return visit_mbarrier(i);
     if (instruction.operand_count < 2)
       return refuse(fmt::format("'{}' has too few operands", opcode.text), line);
     const ObjectSet target = objects_of_operand(first);
@@ -499,8 +493,7 @@ class AddressAnalysis {
     if (to_others) return refuse("a bulk copy to the shared memory of other blocks", line);
     if (opcode.space != Space::global) {
       if (target.none()) return refuse("a bulk copy to an address of unknown origin", line);
-      pin(all_operands(instruction), "written by a bulk copy, which ends when an mbarrier says so", line);
-      return;
+      return visit_bulk_load(i);
     }
     const ObjectSet source = objects_of_operand(first + 1);
     if (source.none()) return refuse("a bulk copy from an address of unknown origin", line);
@@ -509,8 +502,55 @@ class AddressAnalysis {
       return;
     }
     pin_others(instruction, first + 1, "used by a bulk copy");
-    align(source, opcode.has("tensor") ? 1024 : 128);
+    align(source, opcode.has("tensor") ? 1024 : 16);
     flight(i, first + 1, Flight::bulk, 0);
+  }
+
+  /// A bulk copy to shared memory: the operand with an mbarrier tells which one it is part of.
+  void visit_bulk_load(std::uint32_t i) {
+    const Instruction& instruction = f_.instructions[i];
+    const Opcode& opcode = module_.opcode(instruction);
+    const std::uint32_t first = instruction.first_operand, line = instruction.line;
+    const ObjectSet target = objects_of_operand(first);
+    ObjectSet holders;
+    for (std::uint32_t k = 1; k < instruction.operand_count; ++k) holders |= objects_of_operand(first + k);
+    if (holders.none()) return refuse("a bulk copy with an mbarrier at an address of unknown origin", line);
+    pin(holders, "holds the mbarrier of a bulk copy", line);
+    if (target.count() != 1 || holders.count() != 1 || target == holders ||
+        !opcode.has("mbarrier::complete_tx::bytes"))
+      return pin(target | holders, "written by a bulk copy, which ends when an mbarrier says so", line);
+    align(target, opcode.has("tensor") ? 1024 : 16);
+    const auto holder = static_cast<std::uint32_t>(holders._Find_first());
+    use_.accesses.push_back(
+        {i, target, false, true, 0, first, Flight::load, use_.objects[holder].variable, false});
+  }
+
+  void visit_mbarrier(std::uint32_t i) {
+    const Instruction& instruction = f_.instructions[i];
+    const Opcode& opcode = module_.opcode(instruction);
+    if (opcode.has("pending_count")) return;
+    const std::uint32_t at = instruction.first_operand + opcode.destinations;
+    if (instruction.operand_count <= opcode.destinations)
+      return refuse(fmt::format("'{}' has too few operands", opcode.text), instruction.line);
+    pin_others(instruction, at, "its address is used by an mbarrier");
+    const ObjectSet holder = objects_of_operand(at);
+    if (holder.none() && opcode.space == Space::shared)
+      return refuse("an mbarrier at an address of unknown origin", instruction.line);
+    if (holder.count() > 1) return pin(holder, "holds an mbarrier, which hardware updates", instruction.line);
+    const bool init = opcode.has("init");
+    const std::size_t before = use_.accesses.size();
+    access(i, at, !init, true, false, 8);
+    if (use_.accesses.size() == before) return;
+    const auto what = init                                                ? MbarrierStep::init
+                      : opcode.has("inval")                               ? MbarrierStep::inval
+                      : opcode.op == Op::cp                               ? MbarrierStep::copies_arrive
+                      : opcode.has("arrive")                              ? MbarrierStep::arrive
+                      : opcode.has("test_wait") || opcode.has("try_wait") ? MbarrierStep::wait
+                                                                          : MbarrierStep::other;
+    const auto object = static_cast<std::uint32_t>(holder._Find_first());
+    const auto place = fixed_place(at);
+    const bool known = place && index_.at(place->first) == object;
+    use_.mbarriers.push_back({what, i, object, at, known ? place->second : -1});
   }
 
   void visit_product(std::uint32_t i) {
@@ -533,7 +573,7 @@ class AddressAnalysis {
     // Swizzled tiles: where a row lies depends on the address within 1,024 bytes.
     align(all, 1024);
     if (all.none()) return refuse("a matrix product of tiles that are not known", instruction.line);
-    use_.accesses.push_back({i, all, true, false, 0, kNone, Flight::product, false});
+    use_.accesses.push_back({i, all, true, false, 0, kNone, Flight::product, kNone, false});
   }
 
   ObjectSet all_operands(const Instruction& i) const {

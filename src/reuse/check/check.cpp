@@ -198,6 +198,13 @@ class KernelCheck {
     if (k_.block && !k_.function.required_threads)
       certify(fmt::format("assumed: launched with {} x {} x {} threads", (*k_.block)[0], (*k_.block)[1],
                           (*k_.block)[2]));
+    for (const Access& a : k_.accesses)
+      if (k_.op(a.instruction) == ptx::Op::bra)
+        a.objects.for_each([&](std::uint32_t o) {
+          if (k_.partners[o].any())
+            certify(fmt::format("assumed: copies to '{}' belong to the phase that the wait at line {} is for",
+                                name(o), k_.line(a.instruction)));
+        });
     for (const std::string& assumption : uniformity.assumptions) certify("assumed: " + assumption);
     std::vector<DeadPoint> unconditional;
     std::copy_if(dead_.begin(), dead_.end(), std::back_inserter(unconditional),

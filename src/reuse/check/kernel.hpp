@@ -20,14 +20,21 @@ struct Object {
 };
 
 /// Groups of what goes on behind its instruction; each kind has its commits and waits.
-enum class Group : std::uint8_t { none, copies, bulk_copies, products };
+enum class Group : std::uint8_t {
+  none,
+  copies,
+  bulk_copies,
+  products,
+  loads,  ///< bulk copies to shared memory, which have an mbarrier instead
+};
 inline constexpr std::size_t kGroups = 3;
 
 struct Access {
   std::uint32_t instruction = 0;
   Bits objects;  ///< one of these
   bool load = false, store = false;
-  Group group = Group::none;  ///< it is over at a wait for this
+  Group group = Group::none;            ///< it is over at a wait for this
+  std::uint32_t mbarrier = ptx::kNone;  ///< of `loads`: the object that holds it
 };
 
 /// The output's kernel, with names of the input.
@@ -65,7 +72,7 @@ struct Kernel {
   std::vector<Mixed> mixed;                ///< values that depend on two objects' addresses
   std::vector<std::uint32_t> stated_dead;  ///< instruction -> object, or kNone
   std::vector<std::string> refusals;       ///< what lies outside the contract
-  Bits asynchronous;                       ///< objects with accesses of a group
+  Bits asynchronous;                       ///< objects with accesses of a group, and with mbarriers
 
   ptx::Op op(std::uint32_t i) const { return module.opcode(function.instructions[i]).op; }
   const ptx::Opcode& opcode(std::uint32_t i) const { return module.opcode(function.instructions[i]); }
@@ -81,6 +88,8 @@ bool is_full_barrier(const Kernel& k, std::uint32_t instruction);
 bool is_partial_barrier(const Kernel& k, std::uint32_t instruction);
 /// `ret`, `exit`, or a branch to the end of the body.
 bool leaves_kernel(const Kernel& k, std::uint32_t instruction);
+/// Works on an mbarrier in shared memory; of copies the arrival of those of cp.async.
+bool uses_mbarrier(const Kernel& k, std::uint32_t instruction);
 /// A call that may execute a barrier.
 bool call_may_synchronise(const Kernel& k, std::uint32_t instruction);
 /// Reads what another thread may be about to write; in a cycle, this may wait for that thread.

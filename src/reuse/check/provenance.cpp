@@ -45,7 +45,7 @@ bool outside_contract(const ptx::Opcode& o) {
     case Op::red:
       return o.has("async") || o.space == Space::shared_cluster;
     case Op::mbarrier:
-      return o.has("shared::cluster") || o.has("cluster");
+      return o.has("shared::cluster");
     default:
       return o.space == Space::shared_cluster;
   }
@@ -124,13 +124,11 @@ class Finder {
         if (begins_copy(i)) return;
         [[fallthrough]];
       case Op::mbarrier: {
+        if (uses_mbarrier(k_, i)) return memory(i, !opcode.has("init"), true);
         const Bits objects = all_sources(i);
-        const bool names_shared =
-            opcode.has("shared") || opcode.has("shared::cta") || opcode.has("shared::cluster");
-        const auto operands = k_.function.operands_of(k_.function.instructions[i]);
-        const bool has_address = std::any_of(operands.begin(), operands.end(),
-                                             [](const auto& o) { return o.kind == OperandKind::address; });
-        if (names_shared && has_address && !objects.any()) unattributed(i);
+        if (opcode.space == Space::shared || opcode.space == Space::shared_cluster) {
+          if (!objects.any()) unattributed(i);
+        }
         return escape(objects, i, fmt::format("is used by '{}'", opcode.text));
       }
       case Op::call:
@@ -153,6 +151,7 @@ class Finder {
     const ptx::Opcode& o = k_.opcode(i);
     const auto operands = k_.function.operands_of(k_.function.instructions[i]);
     const bool bulk = o.has("bulk_group");
+    if (o.has("mbarrier::complete_tx::bytes") && o.has("bulk") && operands.size() > 2) return begins_load(i);
     if (o.has("bulk") != bulk || o.has("mbarrier") || o.has("prefetch") || operands.size() < 2 ||
         (bulk && o.space != Space::global))
       return false;
@@ -162,8 +161,28 @@ class Finder {
     Bits objects = k_.pointed_to(i, operands[shared]);
     if (!objects.any()) unattributed(i);
     if (!bulk) check_bounds(i, operands[shared]);
-    if (bulk) check_tile(i, objects, o.has("tensor") ? 1024 : 128);
+    if (bulk) check_tile(i, objects, o.has("tensor") ? 1024 : 16);
     asynchronous(i, std::move(objects), bulk ? Group::bulk_copies : Group::copies);
+    return true;
+  }
+
+  /// A bulk copy to shared memory, whose end an mbarrier tells.
+  bool begins_load(std::uint32_t i) {
+    const ptx::Opcode& o = k_.opcode(i);
+    const auto operands = k_.function.operands_of(k_.function.instructions[i]);
+    Bits target = k_.pointed_to(i, operands[0]), holders(k_.objects.size());
+    for (std::size_t n = 1; n < operands.size(); ++n) holders.merge(k_.pointed_to(i, operands[n]));
+    if (!target.any() || !holders.any()) unattributed(i);
+    escape(holders, i, fmt::format("is used by '{}'", o.text));
+    if (target.count() != 1 || holders.count() != 1 || target == holders) {
+      escape(target, i, fmt::format("is used by '{}'", o.text));
+      return true;
+    }
+    std::uint32_t holder = kNone;
+    holders.for_each([&](std::uint32_t h) { holder = h; });
+    check_tile(i, target, o.has("tensor") ? 1024 : 16);
+    k_.access_of[i] = static_cast<std::uint32_t>(k_.accesses.size());
+    k_.accesses.push_back({i, std::move(target), false, true, Group::loads, holder});
     return true;
   }
 
@@ -186,7 +205,7 @@ class Finder {
     if (!objects.any()) return;
     k_.access_of[i] = static_cast<std::uint32_t>(k_.accesses.size());
     const bool stores = group == Group::copies;
-    k_.accesses.push_back({i, std::move(objects), !stores, stores, group});
+    k_.accesses.push_back({i, std::move(objects), !stores, stores, group, kNone});
   }
 
   /// Where the rows of a tile lie may depend on its address.
@@ -225,7 +244,7 @@ class Finder {
     if (space != Space::shared && space != Space::generic) return;
     if (!objects.any()) return;  // generic: it can only be global memory, or an object that escaped
     k_.access_of[i] = static_cast<std::uint32_t>(k_.accesses.size());
-    k_.accesses.push_back({i, std::move(objects), load, store, Group::none});
+    k_.accesses.push_back({i, std::move(objects), load, store, Group::none, kNone});
   }
 
   /// An address that is a name and a number must lie inside its object.
@@ -369,6 +388,12 @@ bool leaves_kernel(const Kernel& k, std::uint32_t i) {
   });
 }
 
+bool uses_mbarrier(const Kernel& k, std::uint32_t i) {
+  const ptx::Opcode& o = k.opcode(i);
+  if (o.op == Op::cp) return o.has("mbarrier") && !o.has("bulk");
+  return o.op == Op::mbarrier && !o.has("pending_count");
+}
+
 bool call_may_synchronise(const Kernel& k, std::uint32_t i) {
   if (k.op(i) != Op::call) return false;
   std::set<const ptx::Function*> seen;
@@ -416,6 +441,7 @@ std::int64_t width_of(const ptx::Module& module, const ptx::Function& f, std::ui
   const ptx::Opcode& o = module.opcode(f.instructions[instruction]);
   if (o.op != Op::cp) return std::int64_t{o.bytes} * o.vector;
   const auto operands = f.operands_of(f.instructions[instruction]);
+  if (o.has("mbarrier") && !o.has("bulk")) return 8;
   if (o.has("bulk") || operands.size() < 3 || operands[2].kind != OperandKind::integer) return 0;
   return operands[2].value;
 }

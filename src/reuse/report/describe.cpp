@@ -284,6 +284,16 @@ void describe_assumptions(const Kernel& kernel, const Plan& plan, const std::vec
                                                 report.objects[d.object].name),
                                     source_of(kernel, d.instruction)});
   }
+  for (const Access& a : kernel.use.accesses) {
+    // Of what lands at a branch an mbarrier told.
+    if (!a.landing || kernel.module->opcode(kernel.instruction(a.instruction)).op != ptx::Op::bra) continue;
+    for (std::size_t o = a.objects._Find_first(); o < kernel.object_count(); o = a.objects._Find_next(o))
+      if (plan.overlap[o].any())
+        report.assumptions.push_back(
+            {fmt::format("the copies to {} belong to the phase of the mbarrier that this wait is for",
+                         report.objects[o].name),
+             source_of(kernel, a.instruction)});
+  }
   if (promised_block)
     report.assumptions.push_back(
         {fmt::format("the block is {} x {} x {} threads, as {}", (*kernel.block)[0], (*kernel.block)[1],

@@ -103,7 +103,7 @@ class Subject::Passes {
     kernel_.cfg = ptx::build_cfg(module_, *kernel_.function);
     kernel_.values = number_values(kernel_.cfg);
     kernel_.use = find_shared_use(kernel_.cfg, kernel_.values);
-    find_flights(kernel_.cfg, kernel_.use, true);
+    find_flights(kernel_.cfg, kernel_.values, kernel_.use, true);
     kernel_.uniformity = find_uniformity(kernel_.cfg, kernel_.values, kernel_.use, true);
     if (!nothing_to_do().empty()) return;
     // As in the pipeline: where the check cannot follow a proof by evaluation, all of them are left out.
