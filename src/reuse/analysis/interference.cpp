@@ -86,76 +86,107 @@ Interference find_interference(const Kernel& kernel, const Liveness& liveness) {
   return result;
 }
 
-std::vector<Hazard> find_hazards(const Kernel& kernel, const std::vector<ObjectSet>& overlap,
-                                 const Insertions& insertions) {
-  // What was accessed since the last block-wide barrier, on some path: as Triton's membar pass does.
-  const ptx::Cfg& cfg = kernel.cfg;
-  struct Pending {
-    ObjectSet loaded, stored;
-    bool operator==(const Pending&) const = default;
-  };
-  struct Event {
-    std::uint32_t instruction;
-    const Access* access;  // nullptr: a barrier
-  };
-  // All three lists are in the order of the text, and so are the blocks: one merge makes a list for all.
-  std::vector<Event> events;
-  events.reserve(insertions.size() + kernel.uniformity.separators.size() + kernel.use.accesses.size());
-  std::vector<std::size_t> first_event(cfg.blocks.size() + 1);
-  auto inserted = insertions.begin();
+HazardSearch::HazardSearch(const Kernel& kernel) : kernel_(kernel) {
+  // Both lists are in the order of the text, and so are the blocks: one merge makes a list for all.
+  const std::vector<ptx::Block>& blocks = kernel.cfg.blocks;
+  events_.reserve(kernel.uniformity.separators.size() + kernel.use.accesses.size());
+  first_event_.resize(blocks.size() + 1);
   auto separator = kernel.uniformity.separators.begin();
   auto access = kernel.use.accesses.begin();
-  for (std::uint32_t b = 0; b < cfg.blocks.size(); ++b) {
-    const std::uint32_t end = cfg.blocks[b].last;
+  for (std::uint32_t b = 0; b < blocks.size(); ++b) {
+    const std::uint32_t end = blocks[b].last;
     for (;;) {
-      const std::uint32_t i = inserted == insertions.end() ? kNone : *inserted;
       const std::uint32_t s = separator == kernel.uniformity.separators.end() ? kNone : *separator;
       const std::uint32_t a = access == kernel.use.accesses.end() ? kNone : access->instruction;
-      if (std::min({i, s, a}) >= end) break;
-      if (i <= std::min(s, a))
-        events.push_back({*inserted++, nullptr});  // it stands before its instruction
-      else if (s <= a)
-        events.push_back({*separator++, nullptr});
-      else
-        events.push_back({a, &*access++});
-    }
-    first_event[b + 1] = events.size();
-  }
-
-  std::vector<Pending> in(cfg.blocks.size());
-  std::vector<Hazard> hazards;
-  const auto run = [&](std::uint32_t b, bool report) {
-    Pending p = in[b];
-    for (std::size_t at = first_event[b]; at < first_event[b + 1]; ++at) {
-      const Event& e = events[at];
-      if (e.access == nullptr) {
-        p = {};
+      if (std::min(s, a) >= end) break;
+      if (s <= a) {
+        events_.push_back({s, s, nullptr});
+        ++separator;
         continue;
       }
-      const Access& a = *e.access;
-      if (report)
-        for (std::size_t o = a.objects._Find_first(); o < kMaxObjects; o = a.objects._Find_next(o)) {
-          const ObjectSet met = overlap[o] & (a.write ? p.loaded | p.stored : p.stored);
-          for (std::size_t m = met._Find_first(); m < kMaxObjects; m = met._Find_next(m))
-            hazards.push_back({static_cast<std::uint32_t>(m), static_cast<std::uint32_t>(o), e.instruction});
+      const Access& next = *access++;
+      if (events_.size() > first_event_[b] && events_.back().access != nullptr) {
+        const Access& before = *events_.back().access;
+        if (before.objects == next.objects && before.read == next.read && before.write == next.write) {
+          events_.back().last = a;
+          continue;
         }
-      if (a.read) p.loaded |= a.objects;
-      if (a.write) p.stored |= a.objects;
+      }
+      events_.push_back({a, a, &next});
     }
-    return p;
+    first_event_[b + 1] = events_.size();
+  }
+}
+
+std::vector<Hazard> HazardSearch::find(const std::vector<ObjectSet>& overlap,
+                                       const Insertions& insertions) const {
+  // What was accessed since the last block-wide barrier, on some path: as Triton's membar pass does.
+  const ptx::Cfg& cfg = kernel_.cfg;
+  struct Pending {
+    ObjectSet loaded, stored;
   };
+  // An added barrier stands before its instruction. Visits what a block does, in order.
+  const auto visit = [&](std::uint32_t b, const auto& barrier, const auto& access) {
+    auto inserted = std::ranges::lower_bound(insertions, cfg.blocks[b].first);
+    for (std::size_t at = first_event_[b]; at < first_event_[b + 1]; ++at) {
+      const Event& e = events_[at];
+      bool closed = e.access == nullptr;
+      for (; inserted != insertions.end() && *inserted <= e.first; ++inserted) closed = true;
+      if (closed) barrier();
+      if (e.access == nullptr) continue;
+      access(*e.access, e.first);
+      for (closed = false; inserted != insertions.end() && *inserted <= e.last; ++inserted) closed = true;
+      if (!closed) continue;
+      barrier();
+      access(*e.access, e.last);
+    }
+    if (inserted != insertions.end() && *inserted < cfg.blocks[b].last) barrier();
+  };
+  const auto add = [](Pending& p, const Access& a) {
+    if (a.read) p.loaded |= a.objects;
+    if (a.write) p.stored |= a.objects;
+  };
+
+  // Of each block what is open at its end, and whether that is all.
+  std::vector<Pending> opened(cfg.blocks.size()), in(cfg.blocks.size());
+  std::vector<bool> closed(cfg.blocks.size());
+  for (const std::uint32_t b : cfg.order)
+    visit(
+        b, [&] { opened[b] = {}, closed[b] = true; },
+        [&](const Access& a, std::uint32_t) { add(opened[b], a); });
   for (bool changed = true; changed;) {
     changed = false;
     for (const std::uint32_t b : cfg.order) {
-      const Pending out = run(b, false);
+      Pending out = opened[b];
+      if (!closed[b]) out.loaded |= in[b].loaded, out.stored |= in[b].stored;
       for (const std::uint32_t s : cfg.graph.successors[b]) {
-        const Pending joined{in[s].loaded | out.loaded, in[s].stored | out.stored};
-        if (!(joined == in[s])) in[s] = joined, changed = true;
+        const ObjectSet loaded = in[s].loaded | out.loaded, stored = in[s].stored | out.stored;
+        if (loaded == in[s].loaded && stored == in[s].stored) continue;
+        in[s] = {loaded, stored};
+        changed = true;
       }
     }
   }
-  for (const std::uint32_t b : cfg.order) run(b, true);
+  std::vector<Hazard> hazards;
+  for (const std::uint32_t b : cfg.order) {
+    Pending p = in[b];
+    visit(
+        b, [&] { p = {}; },
+        [&](const Access& a, std::uint32_t instruction) {
+          for (std::size_t o = a.objects._Find_first(); o < kMaxObjects; o = a.objects._Find_next(o)) {
+            const ObjectSet met = overlap[o] & (a.write ? p.loaded | p.stored : p.stored);
+            for (std::size_t m = met._Find_first(); m < kMaxObjects; m = met._Find_next(m))
+              hazards.push_back({static_cast<std::uint32_t>(m), static_cast<std::uint32_t>(o), instruction});
+          }
+          add(p, a);
+        });
+  }
   return hazards;
+}
+
+std::vector<Hazard> find_hazards(const Kernel& kernel, const std::vector<ObjectSet>& overlap,
+                                 const Insertions& insertions) {
+  return HazardSearch(kernel).find(overlap, insertions);
 }
 
 }  // namespace warploom::reuse

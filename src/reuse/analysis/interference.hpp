@@ -35,11 +35,27 @@ class Interference {
 /// in one divergent region, objects that keep their own storage.
 Interference find_interference(const Kernel& kernel, const Liveness& liveness);
 
-/// For each object, those whose accesses are near: some barrier-free path leads from an access of the one to
-/// an access of the other, not both loads. `insertions` count as barriers.
+/// Some barrier-free path leads from an access of the one object to an access of the other, not both loads.
 struct Hazard {
   std::uint32_t earlier = 0, later = 0;  ///< objects
   std::uint32_t instruction = 0;         ///< the later access
+};
+
+/// Finds them for one set of added barriers after another: what is the same for all is prepared once.
+class HazardSearch {
+ public:
+  explicit HazardSearch(const Kernel& kernel);
+  /// Those of objects that overlap: `overlap` has them for each. `insertions` count as barriers.
+  std::vector<Hazard> find(const std::vector<ObjectSet>& overlap, const Insertions& insertions) const;
+
+ private:
+  struct Event {
+    std::uint32_t first, last;  ///< instructions: accesses of the same objects in a row are one
+    const Access* access;       ///< the first; nullptr: a barrier
+  };
+  const Kernel& kernel_;
+  std::vector<Event> events_;             ///< in the order of the text
+  std::vector<std::size_t> first_event_;  ///< per block
 };
 std::vector<Hazard> find_hazards(const Kernel& kernel, const std::vector<ObjectSet>& overlap,
                                  const Insertions& insertions);

@@ -102,8 +102,14 @@ std::vector<bool> others_may_wait(const Kernel& kernel, const std::vector<bool>&
 
 BarrierPlanner::BarrierPlanner(const Kernel& kernel)
     : kernel_(kernel),
+      search_(kernel),
+      separates_(kernel.function->instructions.size()),
+      access_at_(kernel.function->instructions.size(), kNone),
       legal_(kernel.function->instructions.size()),
       weight_(kernel.function->instructions.size(), 1) {
+  for (const std::uint32_t i : kernel.uniformity.separators) separates_[i] = true;
+  for (std::uint32_t a = static_cast<std::uint32_t>(kernel.use.accesses.size()); a-- > 0;)
+    access_at_[kernel.use.accesses[a].instruction] = a;
   if (!kernel.use.inserts_allowed || kernel.uniformity.divergent_barrier) return;
   const Cfg& cfg = kernel.cfg;
   std::vector<bool> waiting(cfg.blocks.size());
@@ -136,14 +142,14 @@ BarrierPlanner::BarrierPlanner(const Kernel& kernel)
 }
 
 std::vector<Hazard> BarrierPlanner::hazards(const std::vector<ObjectSet>& overlap, bool everywhere) const {
-  return find_hazards(kernel_, overlap, everywhere ? candidates_ : Insertions{});
+  return search_.find(overlap, everywhere ? candidates_ : Insertions{});
 }
 
 std::optional<Insertions> BarrierPlanner::plan(const std::vector<ObjectSet>& overlap, Hazard& stuck) const {
   std::vector<std::vector<std::uint32_t>> paths;
   Insertions chosen;
   for (;;) {
-    const std::vector<Hazard> open = find_hazards(kernel_, overlap, chosen);
+    const std::vector<Hazard> open = search_.find(overlap, chosen);
     if (open.empty()) return chosen;
     const std::size_t known = paths.size();
     for (const Hazard& h : open) {
@@ -164,14 +170,15 @@ std::vector<std::uint32_t> BarrierPlanner::candidates_between(const Hazard& haza
                                                               const Insertions& present) const {
   // Breadth-first, backwards from the later access, to the nearest access of the earlier object.
   const Cfg& cfg = kernel_.cfg;
-  const bool later_stores =
-      std::any_of(kernel_.use.accesses.begin(), kernel_.use.accesses.end(),
-                  [&](const Access& a) { return a.instruction == hazard.instruction && a.write; });
+  const std::vector<Access>& accesses = kernel_.use.accesses;
+  bool later_stores = false;
+  for (std::uint32_t a = access_at_[hazard.instruction];
+       a < accesses.size() && accesses[a].instruction == hazard.instruction; ++a)
+    later_stores |= accesses[a].write;
   const auto is_start = [&](std::uint32_t i) {
-    const auto a = std::lower_bound(kernel_.use.accesses.begin(), kernel_.use.accesses.end(), i,
-                                    [](const Access& x, std::uint32_t at) { return x.instruction < at; });
-    return a != kernel_.use.accesses.end() && a->instruction == i && a->objects[hazard.earlier] &&
-           (a->write || later_stores);
+    for (std::uint32_t a = access_at_[i]; a < accesses.size() && accesses[a].instruction == i; ++a)
+      if (accesses[a].objects[hazard.earlier] && (accesses[a].write || later_stores)) return true;
+    return false;
   };
   const auto is_present = [&](std::uint32_t i) {
     return std::binary_search(present.begin(), present.end(), i);
@@ -179,7 +186,7 @@ std::vector<std::uint32_t> BarrierPlanner::candidates_between(const Hazard& haza
   // Scans a block backwards from `from` (exclusive). 0: came to its start, 1: found, 2: closed by a barrier.
   const auto scan = [&](std::uint32_t b, std::uint32_t from, std::vector<std::uint32_t>& passed) {
     for (std::uint32_t i = from; i-- > cfg.blocks[b].first;) {
-      if (separates(kernel_, i)) return 2;
+      if (separates_[i]) return 2;
       if (is_start(i)) return 1;
       if (is_present(i)) return 2;
       if (legal_[i]) passed.push_back(i);

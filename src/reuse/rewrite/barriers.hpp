@@ -28,7 +28,10 @@ class BarrierPlanner {
   std::vector<std::uint32_t> candidates_between(const Hazard& hazard, const Insertions& present) const;
 
   const Kernel& kernel_;
-  Insertions candidates_;    ///< ascending
+  HazardSearch search_;
+  std::vector<bool> separates_;           ///< per instruction
+  std::vector<std::uint32_t> access_at_;  ///< per instruction: the first of SharedUse::accesses, or kNone
+  Insertions candidates_;                 ///< ascending
   std::vector<bool> legal_;  ///< per instruction: a barrier may be added before it, and it is a candidate
   std::vector<std::uint64_t> weight_;  ///< per instruction
 };
