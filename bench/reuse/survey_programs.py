@@ -55,7 +55,7 @@ class Survey:
         shutil.rmtree(keep, ignore_errors=True)
         keep.mkdir(parents=True)
         common = ["nvcc", "-arch=" + self.o.arch, "-O3", "-std=c++17", "-w", *includes_of(root, path)]
-        program = MAIN.search(path.read_text(errors="replace")) is not None
+        program = not self.o.ptx_only and MAIN.search(path.read_text(errors="replace")) is not None
         executable = keep / "program"
         built = program and run([*common, "-keep", "-keep-dir", str(keep), str(path), "-o", str(executable), "-lcublas",
                                  "-lcublasLt", "-lcurand", "-lcufft"], self.o.compile_seconds, cwd=keep) == 0
@@ -122,6 +122,7 @@ def main():
     parser.add_argument("--record", type=lambda p: pathlib.Path(p).resolve())
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--arch", default="sm_90")
+    parser.add_argument("--ptx-only", action="store_true", help="no programs; takes less time")
     parser.add_argument("--seconds", type=int, default=6, help="of a program")
     parser.add_argument("--compile-seconds", type=int, default=100)
     parser.add_argument("sources", nargs="+", type=lambda p: pathlib.Path(p).resolve())
