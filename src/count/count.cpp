@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <limits>
 #include <memory_resource>
 #include <utility>
 
+#include "count/kmer_file.hpp"
 #include "count/kmer_partitions.hpp"
 #include "count/kmer_word.hpp"
 #include "warploom/core/error.hpp"
@@ -113,14 +115,17 @@ class Counter {
 
   /// @param value  of a key
   /// @param bins   of the histogram
+  /// @param most   that a count may be
   template <class ValueOf>
-  Counts counts(const ValueOf& value, std::size_t bins = 0) const {
+  Counts counts(const ValueOf& value, std::size_t bins = 0,
+                std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) const {
     const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
     std::vector<std::uint64_t> keys, counts;
     table_.export_pairs(keys, counts);
     std::vector<std::size_t> order;
     std::vector<std::uint64_t> histogram(bins);
     for (std::size_t k = 0; k < keys.size(); ++k) {
+      counts[k] = std::min(counts[k], most);
       if (bins > 0) ++histogram[std::min<std::uint64_t>(counts[k], bins) - 1];
       if (counts[k] >= options_.least) order.push_back(k);
     }
@@ -136,6 +141,20 @@ class Counter {
     for (std::size_t k = 0; k < shown; ++k)
       result.listed.push_back({counts[order[k]], std::string(value(keys[order[k]]))});
     return result;
+  }
+
+  void write(const KmerOptions& options) const {
+    KmerFileWriter writer(options.database, options.k, options.canonical, options.counter_bits);
+    std::vector<std::uint64_t> keys, counts;
+    table_.export_pairs(keys, counts);
+    std::vector<KmerOf<Word>> words(keys.size());
+    const std::uint64_t most = greatest_count(options.counter_bits);
+    for (std::size_t k = 0; k < keys.size(); ++k) words[k] = {keys[k], std::min(counts[k], most)};
+    std::ranges::sort(words, {}, &KmerOf<Word>::word);
+    KmerEncoder<Word> encoder(options.k);
+    for (const KmerOf<Word>& word : words) encoder.add(word.word, word.count);
+    writer.append(encoder.finish());
+    writer.finish();
   }
 
  private:
@@ -183,7 +202,9 @@ Counts count_kmers_in_table(io::SequenceStream& sequences, const KmerOptions& op
     counter.count(words);
     progress.advance(sequences.stored_taken() - std::exchange(taken, sequences.stored_taken()));
   }
-  return counter.counts([&](Word word) { return word_text(word, options.k); }, options.histogram);
+  if (!options.database.empty()) counter.write(options);
+  return counter.counts([&](Word word) { return word_text(word, options.k); }, options.histogram,
+                        greatest_count(options.counter_bits));
 }
 
 Counts count_kmers(io::SequenceStream& sequences, const KmerOptions& options) {
@@ -194,6 +215,10 @@ Counts count_kmers(io::SequenceStream& sequences, const KmerOptions& options) {
   if (options.k < 1 || options.k > most)
     throw BadInput(
         fmt::format("words of {} bases; 1 to {} are counted{}", options.k, most, on_gpu ? " on a GPU" : ""));
+  if (options.counter_bits < 1 || options.counter_bits > 64)
+    throw BadInput(fmt::format("counters of {} bits; 1 to 64 are stored", options.counter_bits));
+  if (on_gpu && !options.resume.empty())
+    throw BadInput("a run that is resumed counts on the CPU; name that device");
   if (on_gpu) return count_kmers_in_table(sequences, options);
   return count_in_partitions(sequences, options);
 }

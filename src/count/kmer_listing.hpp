@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "count/kmer_word.hpp"
+#include "warploom/core/progress.hpp"
 #include "warploom/count/count.hpp"
 
 namespace warploom::table {
@@ -27,9 +28,18 @@ class KmerListing {
     if (options_.top > 0) keep_top();
   }
   void finish(Counts& counts) {
-    std::ranges::sort(words_, more_frequent);
-    for (const Listed& listed : words_)
+    std::uint32_t steps = 0;
+    const auto interruptible = [&] {
+      if (++steps % 65536 == 0) check_interrupt();
+    };
+    std::ranges::sort(words_, [&](const Listed& a, const Listed& b) {
+      interruptible();
+      return more_frequent(a, b);
+    });
+    for (const Listed& listed : words_) {
+      interruptible();
       counts.listed.push_back({listed.count, word_text(listed.word, options_.k)});
+    }
     counts.histogram = std::move(histogram_);
   }
 

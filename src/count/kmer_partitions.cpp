@@ -6,6 +6,7 @@
 #include <atomic>
 #include <bit>
 #include <chrono>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -13,11 +14,15 @@
 #include <utility>
 #include <vector>
 
+#include "count/kmer_file.hpp"
 #include "count/kmer_listing.hpp"
+#include "count/kmer_resume.hpp"
+#include "count/kmer_sorting.hpp"
 #include "count/kmer_store.hpp"
 #include "count/kmer_tally.hpp"
 #include "count/kmer_word.hpp"
 #include "count/super_kmers.hpp"
+#include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
 #include "warploom/core/threads.hpp"
 
@@ -29,9 +34,9 @@ constexpr std::size_t kStaged = 512;     // bytes that it gathers for a partitio
 constexpr std::size_t kAhead = 64;       // words that are looked up together
 
 /// Some 2^18 letters a partition, as far as that is known: tables of that many words stay in a core's cache.
-std::size_t partitions_for(const io::SequenceStream& sequences, std::uint64_t most_memory) {
+std::size_t partitions_for(const io::SequenceStream& sequences, const KmerOptions& options) {
   const std::optional<std::uint64_t> bytes = sequences.stored_bytes();
-  if (!bytes || most_memory > 0) return 1024;
+  if (!bytes || options.most_memory > 0 || !options.resume.empty()) return 1024;
   return std::clamp<std::size_t>(std::bit_ceil(*bytes >> 17), 64, 2048);
 }
 
@@ -72,33 +77,89 @@ class Staging {
 };
 
 /// Threads take pieces in turn: one reads, and unpacks, while the others cut what they have read.
-void partition(io::SequenceStream& sequences, int k, KmerStore& store) {
-  Progress progress("reading", sequences.stored_bytes().value_or(0), "bytes");
-  std::mutex reading;
-  std::uint64_t taken = 0;
-  bool ended = false;
-  const int bits = std::countr_zero(store.partitions());
-  parallel_for(threads(), [&](std::int64_t) {
-    SuperKmers cut(k);
-    Staging staging(store, k);
+class Partitioning {
+ public:
+  Partitioning(io::SequenceStream& sequences, int k, KmerStore& store)
+      : sequences_(sequences),
+        k_(k),
+        store_(store),
+        progress_("reading", sequences.stored_bytes().value_or(0), "bytes") {}
+
+  /// Takes so many pieces that are in the store already.
+  void skip(std::uint64_t pieces) {
     std::string piece;
-    while (true) {
-      std::uint64_t more = 0;
-      {
-        const std::lock_guard lock(reading);
-        if (ended) break;
-        ended = true;  // also where this throws
-        ended = !sequences.next(piece, kPiece, static_cast<std::size_t>(k) - 1);
-        if (ended) break;
-        more = sequences.stored_taken() - std::exchange(taken, sequences.stored_taken());
+    std::uint64_t more = 0;
+    while (pieces_ < pieces && next(piece, more)) progress_.advance(more);
+  }
+  /// Stores pieces until there were so many in all. @return false where there was nothing more
+  bool store_until(std::uint64_t pieces) {
+    const int bits = std::countr_zero(store_.partitions());
+    parallel_for(threads(), [&](std::int64_t) {
+      SuperKmers cut(k_);
+      Staging staging(store_, k_);
+      std::string piece;
+      while (true) {
+        std::uint64_t more = 0;
+        {
+          const std::lock_guard lock(reading_);
+          if (ended_ || pieces_ == pieces) break;
+          if (!next(piece, more)) break;
+        }
+        cut.of(piece, [&](std::uint32_t order, unsigned words, std::size_t size, const auto& write) {
+          staging.add((order * 0x85ebca6b) >> (32 - bits), words, size, write);
+        });
+        progress_.advance(more);
       }
-      cut.of(piece, [&](std::uint32_t order, unsigned words, std::size_t size, const auto& write) {
-        staging.add((order * 0x85ebca6b) >> (32 - bits), words, size, write);
-      });
-      progress.advance(more);
+      staging.flush();
+    });
+    return !ended_;
+  }
+  std::uint64_t pieces() const { return pieces_; }
+
+ private:
+  bool next(std::string& piece, std::uint64_t& more) {
+    ended_ = true;  // also where this throws
+    ended_ = !sequences_.next(piece, kPiece, static_cast<std::size_t>(k_) - 1);
+    if (ended_) return false;
+    ++pieces_;
+    more = sequences_.stored_taken() - std::exchange(taken_, sequences_.stored_taken());
+    return true;
+  }
+
+  io::SequenceStream& sequences_;
+  int k_;
+  KmerStore& store_;
+  Progress progress_;
+  std::mutex reading_;
+  std::uint64_t taken_ = 0, pieces_ = 0;
+  bool ended_ = false;
+};
+
+/// What a run that goes on has to have the same.
+std::string asked(const io::SequenceStream& sequences, int k) {
+  const std::string identity = sequences.identity();
+  if (identity.empty())
+    throw BadInput("what is resumed has to be files that are there: a pipe cannot be read once more");
+  return fmt::format("k = {}\n{}", k, identity);
+}
+
+/// @return of a run that may be resumed, what to remove when its words are counted
+std::optional<KmerResume> partition(io::SequenceStream& sequences, const KmerOptions& options,
+                                    KmerStore& store) {
+  std::optional<KmerResume> resume;
+  if (!options.resume.empty()) resume.emplace(options.resume, asked(sequences, options.k), store);
+  Partitioning partitioning(sequences, options.k, store);
+  if (!resume) {
+    partitioning.store_until(std::numeric_limits<std::uint64_t>::max());
+  } else if (!resume->complete()) {
+    partitioning.skip(resume->pieces());
+    const std::uint64_t step = std::max<std::uint64_t>(1, options.checkpoint / kPiece);
+    for (bool more = true; more;) {
+      more = partitioning.store_until(partitioning.pieces() + step);
+      resume->save(store, partitioning.pieces(), !more);
     }
-    staging.flush();
-  });
+  }
+  return resume;
 }
 
 template <class W, bool canonical>
@@ -120,8 +181,18 @@ void tally_records(std::span<const char> records, int k, KmerTally<W>& tally) {
 template <class W>
 Counts count(io::SequenceStream& sequences, const KmerOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
-  KmerStore store(partitions_for(sequences, options.most_memory), options.most_memory, options.scratch);
-  partition(sequences, options.k, store);
+  const bool writes = !options.database.empty();
+  // While partitions are counted, the words of those that are wait to be sorted.
+  const std::uint64_t most_memory = options.most_memory > 0 && writes
+                                        ? std::max<std::uint64_t>(options.most_memory / 2, 1)
+                                        : options.most_memory;
+  KmerStore store(partitions_for(sequences, options), most_memory, options.scratch);
+  std::optional<KmerFileWriter> writer;
+  if (writes) writer.emplace(options.database, options.k, options.canonical, options.counter_bits);
+  const std::optional<KmerResume> resume = partition(sequences, options, store);
+  std::optional<KmerSorter<W>> sorter;
+  if (writes) sorter.emplace(options.k, store.words(), most_memory, options.scratch);
+  const std::uint64_t most = greatest_count(options.counter_bits);
 
   Counts counts;
   KmerListing<W> listing(options);
@@ -140,7 +211,14 @@ Counts count(io::SequenceStream& sequences, const KmerOptions& options) {
           tally_records<W, false>(records, options.k, tally);
       });
       KmerListing<W> part(options);
-      tally.for_each([&](const auto& counted) { part.add(counted.word, counted.count); });
+      std::vector<KmerOf<W>> sorted;
+      if (writes) sorted.reserve(tally.different());
+      tally.for_each([&](const auto& counted) {
+        const std::uint64_t count = std::min(counted.count, most);
+        part.add(counted.word, count);
+        if (writes) sorted.push_back({counted.word, count});
+      });
+      if (writes) sorter->add(sorted);
       const std::lock_guard lock(listed);
       counts.total += words;
       counts.statistics.pairs += tally.different();
@@ -148,9 +226,14 @@ Counts count(io::SequenceStream& sequences, const KmerOptions& options) {
     }
     progress.advance();
   });
+  if (writes) {
+    sorter->write(*writer);
+    writer->finish();
+  }
+  if (resume) resume->remove();
   listing.finish(counts);
   counts.statistics.bytes_nodes = store.bytes();
-  counts.bytes_in_file = store.bytes_in_file();
+  counts.bytes_in_file = store.bytes_in_file() + (writes ? sorter->bytes_in_file() : 0);
   counts.description = fmt::format("{} partitions by minimisers of {} bases on the CPU", store.partitions(),
                                    SuperKmers::minimiser_bases(options.k));
   counts.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

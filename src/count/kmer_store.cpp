@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,18 +11,34 @@
 #include <system_error>
 #include <utility>
 
+#include "count/kmer_file.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
 
 namespace warploom::table {
 namespace {
 
-[[noreturn]] void fail(const char* what, const std::filesystem::path& folder, int error) {
-  throw BadInput(fmt::format("cannot {} a temporary file in {}: {}; choose another folder with enough space",
-                             what, folder.string(), std::generic_category().message(error)));
+template <class T>
+void put(std::string& text, const T& value) {
+  text.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+template <class T>
+bool take(std::string_view& text, T& value) {
+  if (text.size() < sizeof value) return false;
+  std::memcpy(&value, text.data(), sizeof value);
+  text.remove_prefix(sizeof value);
+  return true;
 }
 
 }  // namespace
+
+void KmerStore::fail(const char* what, int error) const {
+  if (!named_.empty())
+    throw BadInput(fmt::format("cannot {} {}: {}; choose another folder with enough space", what,
+                               named_.string(), std::generic_category().message(error)));
+  throw BadInput(fmt::format("cannot {} a temporary file in {}: {}; choose another folder with enough space",
+                             what, scratch_.string(), std::generic_category().message(error)));
+}
 
 KmerStore::KmerStore(std::size_t partitions, std::uint64_t most_memory, std::filesystem::path scratch)
     : partitions_(partitions),
@@ -54,16 +71,18 @@ void KmerStore::append(std::size_t partition, std::span<const char> records, std
 /// Writes the last block to the file, and empties it.
 void KmerStore::put_aside(Partition& partition) {
   std::call_once(opened_, [this] {
+    if (!named_.empty()) return;
     file_ = ::open(scratch_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (file_ < 0) fail("make", scratch_, errno);
+    if (file_ < 0) fail("make", errno);
   });
   Block& block = partition.blocks.back();
-  const Extent extent{in_file_.fetch_add(block.used), block.used};
+  const Extent extent{in_file_.fetch_add(block.used), static_cast<std::uint32_t>(block.used),
+                      crc32({block.bytes.get(), block.used})};
   for (std::size_t written = 0; written < extent.bytes;) {
     const ssize_t put = ::pwrite(file_, block.bytes.get() + written, extent.bytes - written,
                                  static_cast<off_t>(extent.begin + written));
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0) fail("write", scratch_, errno);
+    if (put < 0) fail("write", errno);
     written += static_cast<std::size_t>(put);
   }
   partition.in_file.push_back(extent);
@@ -76,11 +95,61 @@ std::vector<char> KmerStore::read(const Extent& extent) const {
     const ssize_t got = ::pread(file_, bytes.data() + filled, bytes.size() - filled,
                                 static_cast<off_t>(extent.begin + filled));
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) fail("read", scratch_, got < 0 ? errno : EIO);
+    if (got <= 0) fail("read", got < 0 ? errno : EIO);
     filled += static_cast<std::size_t>(got);
   }
   check_interrupt();
+  if (crc32(bytes) != extent.crc) fail("read", EIO);
   return bytes;
+}
+
+void KmerStore::keep_in(const std::filesystem::path& file) {
+  named_ = file;
+  file_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (file_ < 0) fail("make", errno);
+  if (::flock(file_, LOCK_EX | LOCK_NB) != 0)
+    throw BadInput(
+        fmt::format("{}: another run is using it; choose another folder, or wait for it", file.string()));
+}
+
+std::string KmerStore::checkpoint() {
+  for (Partition& partition : partitions_)
+    for (; !partition.blocks.empty(); partition.blocks.pop_back(), in_memory_ -= kBlock)
+      if (partition.blocks.back().used > 0) put_aside(partition);
+  if (::fdatasync(file_) != 0) fail("write", errno);
+  std::string text;
+  put(text, static_cast<std::uint64_t>(partitions_.size()));
+  put(text, in_file_.load());
+  put(text, bytes_.load());
+  for (const Partition& partition : partitions_) {
+    put(text, partition.words);
+    put(text, static_cast<std::uint64_t>(partition.in_file.size()));
+    for (const Extent& extent : partition.in_file) put(text, extent);
+  }
+  return text;
+}
+
+bool KmerStore::restore(std::string_view checkpoint) {
+  std::uint64_t partitions = 0, in_file = 0, bytes = 0;
+  if (!take(checkpoint, partitions) || !take(checkpoint, in_file) || !take(checkpoint, bytes)) return false;
+  if (partitions != partitions_.size()) return false;
+  for (Partition& partition : partitions_) {
+    std::uint64_t extents = 0;
+    if (!take(checkpoint, partition.words) || !take(checkpoint, extents) ||
+        extents > checkpoint.size() / sizeof(Extent))
+      return false;
+    partition.in_file.resize(extents);
+    for (Extent& extent : partition.in_file) {
+      take(checkpoint, extent);
+      if (extent.bytes > kBlock || extent.begin + extent.bytes > in_file) return false;
+    }
+  }
+  const off_t size = ::lseek(file_, 0, SEEK_END);
+  if (size < static_cast<off_t>(in_file) || ::ftruncate(file_, static_cast<off_t>(in_file)) != 0)
+    return false;
+  in_file_ = in_file;
+  bytes_ = bytes;
+  return checkpoint.empty();
 }
 
 }  // namespace warploom::table

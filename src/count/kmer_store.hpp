@@ -6,18 +6,31 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace warploom::table {
 
 /// Records in partitions, which several threads fill and then read: in memory, and beyond so many bytes in a
-/// file without a name, which is gone when the process is.
+/// file without a name, which is gone when the process is, unless keep_in() names one.
 class KmerStore {
  public:
   /// @param most_memory  bytes of records that stay in memory; 0: all
   /// @param scratch      a folder for the rest; empty: the system's for temporary files
   KmerStore(std::size_t partitions, std::uint64_t most_memory, std::filesystem::path scratch);
+  KmerStore(const KmerStore&) = delete;
+  KmerStore& operator=(const KmerStore&) = delete;
   ~KmerStore();
+
+  /// What goes beyond goes to this file, which stays. Before anything is appended.
+  /// @throws BadInput (cannot be opened, another process has it)
+  void keep_in(const std::filesystem::path& file);
+  /// Puts all into the file. @return what restore() needs
+  std::string checkpoint();
+  /// As it was then. @return false where that is no checkpoint of so many partitions, or the file lacks a
+  /// part
+  bool restore(std::string_view checkpoint);
 
   std::size_t partitions() const { return partitions_.size(); }
   /// Appends whole records. @throws BadInput (the file: no such folder, disk full), OutOfMemory
@@ -34,6 +47,11 @@ class KmerStore {
     }
     from = {};
   }
+  std::uint64_t words() const {
+    std::uint64_t words = 0;
+    for (const Partition& partition : partitions_) words += partition.words;
+    return words;
+  }
   std::uint64_t bytes() const { return bytes_; }
   std::uint64_t bytes_in_file() const { return in_file_; }
 
@@ -45,7 +63,7 @@ class KmerStore {
   };
   struct Extent {
     std::uint64_t begin = 0;
-    std::size_t bytes = 0;
+    std::uint32_t bytes = 0, crc = 0;
   };
   struct Partition {
     std::vector<Block> blocks = {};
@@ -54,12 +72,13 @@ class KmerStore {
   };
 
   void put_aside(Partition& partition);
+  [[noreturn]] void fail(const char* what, int error) const;
   std::vector<char> read(const Extent& extent) const;
 
   std::vector<Partition> partitions_;
   std::unique_ptr<std::mutex[]> mutexes_;
   std::uint64_t most_memory_;
-  std::filesystem::path scratch_;
+  std::filesystem::path scratch_, named_;
   std::once_flag opened_;
   int file_ = -1;
   std::atomic<std::uint64_t> in_memory_ = 0, in_file_ = 0, bytes_ = 0;

@@ -315,6 +315,20 @@ std::uint64_t SequenceStream::stored_taken() const {
   return state->taken + (state->file ? state->file->stored_taken() : 0);
 }
 
+std::string SequenceStream::identity() const {
+  const CallOf<State> state(state_, "a stream of sequences", State::kName);
+  std::string text = state->paths.empty() ? "" : fmt::format("least quality {}\n", state->least_quality);
+  for (const std::filesystem::path& path : state->paths) {
+    std::error_code error;
+    if (path == "-" || !std::filesystem::is_regular_file(path, error)) return {};
+    const std::uint64_t size = std::filesystem::file_size(path, error);
+    const auto time = std::filesystem::last_write_time(path, error).time_since_epoch().count();
+    if (error) return {};
+    text += fmt::format("{} of {} bytes, time {}\n", path.string(), size, time);
+  }
+  return text;
+}
+
 std::optional<std::uint64_t> SequenceStream::stored_bytes() const {
   return CallOf<State>(state_, "a stream of sequences", State::kName)->stored_bytes;
 }

@@ -285,7 +285,7 @@ DOOR(ValuesOfRecordings, "io::Recording::seconds", "io::format_annotations", "io
 
 DOOR(SequenceStreams, "io::SequenceStream::SequenceStream(SequenceStream &&)",
      "io::SequenceStream::SequenceStream(std::vector<std::filesystem::path>, int)",
-     "io::SequenceStream::next", "io::SequenceStream::of_text",
+     "io::SequenceStream::identity", "io::SequenceStream::next", "io::SequenceStream::of_text",
      "io::SequenceStream::operator=", "io::SequenceStream::records", "io::SequenceStream::stored_bytes",
      "io::SequenceStream::stored_taken") {
   std::string piece;
@@ -302,6 +302,8 @@ DOOR(SequenceStreams, "io::SequenceStream::SequenceStream(SequenceStream &&)",
   move_away(stream);
   refused([&] { return stream.next(piece, 1, 0); });
   refused([&] { return stream.records(); });
+  refused([&] { return stream.identity(); });
+  EXPECT_EQ(SequenceStream({"/nowhere"}).identity(), "");
   refused([] { return SequenceStream({}).records(); });
   for (const int quality : {-1, 94, kMost32})
     refused([&] { return SequenceStream({"a"}, quality).records(); });

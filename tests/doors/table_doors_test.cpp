@@ -3,6 +3,7 @@
 
 #include "doors/doors.hpp"
 #include "warploom/count/count.hpp"
+#include "warploom/count/kmer_database.hpp"
 #include "warploom/count/measure.hpp"
 #include "warploom/count/statuses.hpp"
 #include "warploom/count/timeline.hpp"
@@ -355,9 +356,59 @@ DOOR(Counting, "table::count_words", "table::count_kmers",
       kmers.k = k;
       return count_kmers(sequences, kmers).total;
     });
+  for (const int bits : {0, -1, 65, kMost32})
+    refused([&] {
+      io::SequenceStream sequences = io::SequenceStream::of_text(">r\nA\n", "");
+      KmerOptions kmers;
+      kmers.counter_bits = bits;
+      return count_kmers(sequences, kmers).total;
+    });
   refused([&] { return for_each_words("a\n", "", {}, {}), 0; });
   refused([&] { return count_words({}, options).total; });
   EXPECT_EQ(count_words([](const TakeWords& words) { words({}); }, options).total, 0u);
+}
+
+DOOR(KmerDatabases, "table::kmer_database_info", "table::dump_kmers", "table::kmer_histogram",
+     "table::query_kmers", "table::combine_kmers") {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(),
+                              whole = folder / "warploom_doors.kmers", odd = folder / "warploom_doors.odd",
+                              out = folder / "warploom_doors.out";
+  const auto take = [](std::string_view) {};
+  KmerOptions counting;
+  counting.table.run.devices = {Device::cpu};
+  counting.k = 5;
+  counting.database = whole;
+  io::SequenceStream sequences = io::SequenceStream::of_text(">r\nACGTACGGTACGTTTA\n", "");
+  count_kmers(sequences, counting);
+  const std::string bytes = read_file(whole);
+  std::vector<std::string> texts = odd_texts();
+  for (const std::string& text : odd_texts()) texts.push_back(bytes + text);
+  for (const std::string& text : texts) {
+    if (text == bytes) continue;
+    write_file_atomically(odd, text);
+    refused([&] { return kmer_database_info(odd).different; });
+    refused([&] { return dump_kmers(odd, KmerText::tab, {}, take), 0; });
+    refused([&] { return kmer_histogram(odd, 3); });
+    refused([&] { return query_kmers(odd, {}); });
+    const std::vector<std::filesystem::path> both{whole, odd};
+    refused([&] { return combine_kmers(both, out).different; });
+    const std::vector<std::string_view> words{text};
+    if (text.size() != 5) refused([&] { return query_kmers(whole, words); });
+  }
+  refused([&] { return kmer_database_info("/nowhere").different; });
+  refused([&] { return dump_kmers(whole, KmerText::tab, {}, {}), 0; });
+  refused([&] { return kmer_histogram(whole, 0); });
+  survives([&] { return dump_kmers(whole, static_cast<KmerText>(7), {.least = 9, .most = 0}, take), 0; });
+  const std::vector<std::filesystem::path> both{whole, whole};
+  refused([&] { return combine_kmers({}, out).different; });
+  for (const int bits : {-1, 65, kMost32})
+    refused([&] { return combine_kmers(both, out, {.counter_bits = bits}).different; });
+  refused([&] { return combine_kmers(both, "/nowhere/out").different; });
+  survives([&] {
+    return combine_kmers(both, out, {.set = static_cast<KmerSet>(9), .count = static_cast<KmerCount>(9)})
+        .different;
+  });
+  for (const std::filesystem::path& path : {whole, odd, out}) std::filesystem::remove(path);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/core/threads.hpp"
+#include "warploom/page/chart.hpp"
 
 namespace warploom::tool {
 
@@ -26,10 +27,11 @@ void add_table_options(Command& command, TableSettings& settings) {
   command.add_run(settings.table.run);
 }
 
-TableRun::TableRun(const TableSettings& settings, const std::string& another)
+TableRun::TableRun(const TableSettings& settings, const std::vector<std::string>& others)
     : settings_(settings), scope_(settings.table.run) {
   if (settings.output != "-") files_.add(settings.output, settings.force);
-  if (!another.empty()) files_.add(another, settings.force);
+  for (const std::string& other : others)
+    if (!other.empty()) files_.add(other, settings.force);
   if (settings.svg.empty()) return;
   if (!settings.svg.ends_with(".svg"))
     throw BadInput(fmt::format("--svg {}: the name must end in .svg", settings.svg));
@@ -85,6 +87,38 @@ std::vector<std::uint64_t> parse_counts(std::string_view option, std::string_vie
     while (counts.back() <= high / 2) counts.push_back(2 * counts.back());
   }
   return counts;
+}
+
+namespace {
+
+/// Up to where hardly anything follows.
+std::string kmer_histogram_svg(const std::vector<std::uint64_t>& histogram, int k) {
+  std::uint64_t different = 0, beyond = 0;
+  for (const std::uint64_t count : histogram) different += count;
+  std::size_t bins = histogram.size();
+  while (bins > 20 && 500 * (beyond + histogram[bins - 1]) <= different) beyond += histogram[--bins];
+  page::Series series{.label = "", .points = {}, .filled = true};
+  for (std::size_t bin = 0; bin < bins; ++bin)
+    if (histogram[bin] > 0)
+      series.points.emplace_back(static_cast<double>(bin + 1), static_cast<double>(histogram[bin]));
+  return page::svg(
+      fmt::format("{}-mers by how often they come", k),
+      fmt::format("{} different{}", grouped(different),
+                  beyond > 0 ? fmt::format(", {} of them more often than {}", grouped(beyond), bins) : ""),
+      {{.title = "",
+        .x = {.title = "times"},
+        .y = {.title = "different k-mers", .base = 10},
+        .series = {std::move(series)}}});
+}
+
+}  // namespace
+
+std::string kmer_histogram_text(const std::vector<std::uint64_t>& histogram, std::string_view file, int k) {
+  if (file.ends_with(".svg")) return kmer_histogram_svg(histogram, k);
+  std::string text;
+  for (std::size_t bin = 0; bin < histogram.size(); ++bin)
+    if (histogram[bin] > 0) text += fmt::format("{} {}\n", bin + 1, histogram[bin]);
+  return text;
 }
 
 std::string seconds_text(double seconds) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,11 @@ namespace warploom::tool {
 Verb table_bench();
 Verb table_applications();
 Verb table_count();
+Verb table_dump();
+Verb table_query();
+Verb table_merge();
+Verb table_intersect();
+Verb table_subtract();
 
 /// Where the result goes, and which table it is made with.
 struct TableSettings {
@@ -34,14 +40,17 @@ void add_table_options(Command& command, TableSettings& settings);
 class TableRun {
  public:
   /// @throws BadInput as OutputFiles::add; --svg of another ending than .svg
-  /// @param another  one more file, for write(); empty: none
-  explicit TableRun(const TableSettings& settings, const std::string& another = {});
+  /// @param others  more files, for write(); those without a name are none
+  explicit TableRun(const TableSettings& settings, const std::vector<std::string>& others = {});
 
   /// Whether finish() writes JSON.
   bool as_json() const;
   /// Writes the picture, if one was asked for.
   void write_svg(const std::function<std::string()>& picture);
-  void write(const std::string& another, std::string_view content) { files_.write(another, content); }
+  void write(const std::string& other, std::string_view content) { files_.write(other, content); }
+  void write(const std::string& other, const std::function<void(const std::filesystem::path&)>& writer) {
+    files_.write(other, writer);
+  }
   /// Gives all files their names, then prints what is to be printed: `text`, or `json` with --json and in a
   /// FILE.json.
   int finish(const std::string& text, const Json& json);
@@ -59,6 +68,12 @@ std::vector<std::uint64_t> parse_counts(std::string_view option, std::string_vie
 /// One of them.
 std::uint64_t parse_count(std::string_view option, std::string_view text, std::uint64_t least,
                           std::uint64_t most);
+
+/// Bins of a histogram of k-mers, as `jellyfish histo` has them.
+inline constexpr std::size_t kHistogramBins = 10001;
+/// As it writes them: how often, and how many different ones came so often; the last line gathers. Of a file
+/// that ends in .svg a picture of them.
+std::string kmer_histogram_text(const std::vector<std::uint64_t>& histogram, std::string_view file, int k);
 
 using page::grouped;
 /// "850 ns", "12.3 us", "4.56 ms", "1.23 s"

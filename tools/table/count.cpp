@@ -21,23 +21,12 @@ namespace {
 
 struct Settings : TableSettings {
   std::vector<std::string> inputs;
-  std::string separator, histogram, memory, scratch;
+  std::string separator, histogram, memory, scratch, database, resume;
   table::Column column;
-  int kmer = 0, least_quality = 0;
+  int kmer = 0, least_quality = 0, counter_bits = 0;
   bool canonical = false;
   std::uint64_t top = 20, least = 1, max_memory = kMaxFileBytes;
 };
-
-/// As `jellyfish histo` writes it: how often, and how many different ones came so often; the last line
-/// gathers.
-constexpr std::size_t kBins = 10001;
-
-std::string histogram_text(const std::vector<std::uint64_t>& histogram) {
-  std::string text;
-  for (std::size_t bin = 0; bin < histogram.size(); ++bin)
-    if (histogram[bin] > 0) text += fmt::format("{} {}\n", bin + 1, histogram[bin]);
-  return text;
-}
 
 int finish(const Settings& s, TableRun& run, const table::Counts& counts, std::string_view what) {
   const table::Statistics& statistics = counts.statistics;
@@ -56,7 +45,8 @@ int finish(const Settings& s, TableRun& run, const table::Counts& counts, std::s
   }
   Json inputs = Json::array();
   for (const std::string& input : s.inputs) inputs.push_back(input_name(input));
-  if (!s.histogram.empty()) run.write(s.histogram, histogram_text(counts.histogram));
+  if (!s.histogram.empty())
+    run.write(s.histogram, kmer_histogram_text(counts.histogram, s.histogram, s.kmer));
   return run.finish(
       text, {{"inputs", std::move(inputs)},
              {"counted", what},
@@ -83,21 +73,35 @@ int run(Settings& s) {
   for (const auto& [given, option] : {std::pair(!s.histogram.empty(), "--histogram"),
                                       {s.least_quality > 0, "--min-quality"},
                                       {!s.memory.empty(), "--memory"},
-                                      {!s.scratch.empty(), "--scratch"}})
+                                      {!s.scratch.empty(), "--scratch"},
+                                      {!s.database.empty(), "--database"},
+                                      {s.counter_bits > 0, "--counter-bits"},
+                                      {!s.resume.empty(), "--resume"}})
     if (s.kmer == 0 && given) throw BadInput(fmt::format("{}: it is of k-mers; say --kmer K", option));
   if (std::ranges::count(s.inputs, "-") > 1) throw BadInput("standard input, '-', is named twice");
-  TableRun run(s, s.histogram);
+  TableRun run(s, {s.histogram, s.database});
   const table::CountOptions options{s.table, s.top, s.least};
   if (s.kmer > 0) {
     table::KmerOptions kmers;
     static_cast<table::CountOptions&>(kmers) = options;
     kmers.k = s.kmer;
     kmers.canonical = s.canonical;
-    kmers.histogram = s.histogram.empty() ? 0 : kBins;
+    kmers.histogram = s.histogram.empty() ? 0 : kHistogramBins;
     kmers.most_memory = s.memory.empty() ? 0 : parse_byte_size("--memory", s.memory);
     kmers.scratch = s.scratch;
+    kmers.resume = s.resume;
+    if (s.counter_bits > 0) kmers.counter_bits = s.counter_bits;
     io::SequenceStream sequences({s.inputs.begin(), s.inputs.end()}, s.least_quality);
-    return finish(s, run, table::count_kmers(sequences, kmers), fmt::format("{}-mers", s.kmer));
+    table::Counts counts;
+    if (s.database.empty()) {
+      counts = table::count_kmers(sequences, kmers);
+    } else {
+      run.write(s.database, [&](const std::filesystem::path& staged) {
+        kmers.database = staged;
+        counts = table::count_kmers(sequences, kmers);
+      });
+    }
+    return finish(s, run, counts, fmt::format("{}-mers", s.kmer));
   }
   const auto text = [&](const table::TakeWords& take) {
     for (const std::string& input : s.inputs)
@@ -139,11 +143,22 @@ std::function<int()> add(Command& command) {
       .range(0, 93);
   command.add(
       "--histogram FILE", &s->histogram,
-      "Also write how many different k-mers came once, twice, ... 10,000 times, and more often: what GenomeScope reads");
+      "Also write how many different k-mers came once, twice, ... 10,000 times, and more often: what GenomeScope reads; a picture where FILE ends in .svg");
   command.add(
       "--memory SIZE", &s->memory,
       "Keep so much of what was read in memory, and the rest in a temporary file; as 8G [all in memory]");
   command.add("--scratch DIR", &s->scratch, "Where that file is [TMPDIR, else /tmp]");
+  command.add(
+      "--database FILE", &s->database,
+      "Also write all k-mers and their counts, sorted and compressed, for `table dump`, `query`, `merge`, "
+      "`intersect` and `subtract`");
+  command
+      .add("--counter-bits N", &s->counter_bits,
+           "Counts end at 2^N - 1, in the list, the histogram and the database; 8 as KMC's [64]")
+      .range(1, 64);
+  command.add(
+      "--resume DIR", &s->resume,
+      "Keep what was read in DIR; the same command goes on there after it was stopped, and empties it");
   add_table_options(command, *s);
   return [s] {
     return with_option_names([s] { return naming_max_memory(s->max_memory, [s] { return run(*s); }); });
@@ -158,6 +173,7 @@ Verb table_count() {
       "warploom table count access.log --column 1 --separator blanks\n"
       "  warploom table count genome.fa.gz --kmer 21 --canonical --top 0 -o kmers.txt\n"
       "  warploom table count lane1.fastq.gz lane2.fastq.gz --kmer 21 --canonical --histogram 21.histo\n"
+      "  warploom table count reads.fastq.gz --kmer 31 --canonical --database reads.kmers --top 0 -o /dev/null\n"
       "Each line listed is a count and the value, after a first line that begins with #. Counts are exact, and of "
       "all files together. K-mers with letters other than A, C, G, T and U are not counted. Sequences are read "
       "piece by piece, however many there are; text that is not gzipped may be larger than memory, as long as what "

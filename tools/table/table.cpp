@@ -7,7 +7,9 @@ namespace warploom::tool {
 namespace {
 
 std::function<int()> add(Command& command) {
-  return command.add_verbs("command", std::array{table_count(), table_bench(), table_applications()});
+  return command.add_verbs(
+      "command", std::array{table_count(), table_dump(), table_query(), table_merge(), table_intersect(),
+                            table_subtract(), table_bench(), table_applications()});
 }
 
 }  // namespace

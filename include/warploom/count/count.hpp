@@ -77,14 +77,22 @@ struct KmerOptions : CountOptions {
   std::uint64_t most_memory = 0;
   /// A folder for what goes beyond; empty: the system's for temporary files.
   std::filesystem::path scratch = {};
+  int counter_bits = 64;  ///< counts end at 2^counter_bits - 1
+  /// A database of all words is written there (kmer_database.hpp); empty: none.
+  std::filesystem::path database = {};
+  /// Of the CPU: a folder, made if need be, that keeps what was read of the files, so that a run that was
+  /// stopped goes on there when it is called again; empty again once the words are counted. Empty: none.
+  std::filesystem::path resume = {};
+  std::uint64_t checkpoint = std::uint64_t{1} << 30;  ///< letters after which that is made safe, some
 };
 
 /// Counts the words of k bases of sequences, capital or small, U the same as T; those with another letter in
 /// them are left out. A GPU counts where one is named (then k is at most 31, and what is different has to fit
 /// into its memory); else the CPU does: 26 to 41 ns of a core a word of 21
 /// bases, reading included.
-/// @throws BadInput (k below 1 or above its limit; the scratch folder: missing, full), OutOfMemory, NoDevice,
-/// Interrupted; as SequenceStream::next()
+/// @throws BadInput (k or counter bits below 1 or above their limits; the scratch folder: missing, full; the
+/// database: cannot be written; what is resumed: other files, k or quality, a pipe, in use, changed),
+/// OutOfMemory, NoDevice, Interrupted; as SequenceStream::next()
 Counts count_kmers(io::SequenceStream& sequences, const KmerOptions& options);
 
 }  // namespace warploom::table

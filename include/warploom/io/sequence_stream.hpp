@@ -43,6 +43,9 @@ class SequenceStream {
   std::uint64_t stored_taken() const;  ///< bytes of the files as they are stored, so far
   /// Of all files; none where one is a pipe or is missing.
   std::optional<std::uint64_t> stored_bytes() const;
+  /// A line a file, with its size and time, and the least quality: what is the same gives the same letters.
+  /// Empty where one is no file, or is missing.
+  std::string identity() const;
 
  private:
   class File;
