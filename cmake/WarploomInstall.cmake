@@ -11,6 +11,7 @@ cmake_path(RELATIVE_PATH prefix BASE_DIRECTORY /${pkgconfig_dir} OUTPUT_VARIABLE
 set(requires_Deflate libdeflate)
 set(requires_PNG libpng)
 set(requires_ISL isl gmp)
+set(requires_Isal libisal)
 set(libraries_Threads -pthread -ldl)
 set(libraries_CUDAToolkit -lcudart_static -lrt)
 set(arrows)
@@ -56,7 +57,7 @@ install(FILES ${PROJECT_BINARY_DIR}/roots/core/public/warploom/config.hpp DESTIN
 configure_file(${PROJECT_SOURCE_DIR}/cmake/warploomConfig.cmake.in ${PROJECT_BINARY_DIR}/warploomConfig.cmake @ONLY)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/warploomConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/warploomConfig.cmake ${PROJECT_BINARY_DIR}/warploomConfigVersion.cmake
-  ${PROJECT_SOURCE_DIR}/cmake/FindDeflate.cmake ${PROJECT_SOURCE_DIR}/cmake/FindISL.cmake DESTINATION ${package_dir})
+  ${PROJECT_SOURCE_DIR}/cmake/FindDeflate.cmake ${PROJECT_SOURCE_DIR}/cmake/FindISL.cmake ${PROJECT_SOURCE_DIR}/cmake/FindIsal.cmake DESTINATION ${package_dir})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/third_party/licenses DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
@@ -90,6 +91,6 @@ set(CPACK_PACKAGE_CONTACT "the developers of Warploom")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libdeflate-dev, libgmp-dev, libisl-dev, libpng-dev")  # what links our archives needs
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libdeflate-dev, libgmp-dev, libisal-dev, libisl-dev, libpng-dev")  # what links our archives needs
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # the libraries that the tool links, by their packages
 include(CPack)

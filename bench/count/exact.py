@@ -4,7 +4,7 @@
     exact.py GENOME.fa... --warploom PROGRAM [--kmc kmc] [--jellyfish jellyfish] [--simulator wgsim | art_illumina]
              [--coverage 60] [--k 21,31,55] [--threads 16] [--scratch DIR] [--out FILE.json]
 
-wgsim's reads have its default errors and variants (2 %, .1 %, 15 % of them indels), art_illumina's those of a HiSeq 2500. Each of
+wgsim's reads have --errors and its default variants (.1 %, 15 % of them indels), art_illumina's those of a HiSeq 2500. Each of
 --threads processes simulates its share of a genome's reads with its number as seed. `warploom` writes a database, `table dump`
 its text; KMC counts with -ci1 -cs4294967295; texts are sorted and compared byte by byte, and so are the histograms.
 """
@@ -35,7 +35,7 @@ def simulate(genome, options, folder):
                  "-na", "-o", place])
             return [pathlib.Path(f"{place}.fq")]
         pairs = int(bases * options.coverage / 300 / options.threads)
-        run([options.simulator, "-N", pairs, "-1", 150, "-2", 150, "-S", seed, genome, f"{place}.1.fq", f"{place}.2.fq"])
+        run([options.simulator, "-e", options.errors, "-N", pairs, "-1", 150, "-2", 150, "-S", seed, genome, f"{place}.1.fq", f"{place}.2.fq"])
         return [pathlib.Path(f"{place}.1.fq"), pathlib.Path(f"{place}.2.fq")]
 
     reads = folder / f"{genome.stem}.fq"
@@ -102,6 +102,7 @@ def main():
     parser.add_argument("--jellyfish", default="jellyfish")
     parser.add_argument("--simulator", default="wgsim")
     parser.add_argument("--coverage", type=float, default=60)
+    parser.add_argument("--errors", type=float, default=.02, help="share of misread bases, of wgsim")
     parser.add_argument("--k", default="21,31,55")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--scratch")
@@ -118,7 +119,7 @@ def main():
                 print(json.dumps(rows[-1]), flush=True)
                 if options.out:
                     result = {"question": "every count equal to KMC 3's and Jellyfish's", "simulator": pathlib.Path(options.simulator).name,
-                              "coverage": options.coverage, "rows": rows}
+                              "coverage": options.coverage, "errors": options.errors, "rows": rows}
                     options.out.write_text(json.dumps(result, indent=1) + "\n")
             if options.keep:
                 shutil.move(reads, options.keep / reads.name)

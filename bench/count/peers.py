@@ -82,6 +82,7 @@ def main():
     if options.make:
         return make(options.make, options.genome, options.coverage)
     folder = pathlib.Path(tempfile.mkdtemp(dir=options.scratch))
+    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "")
     rows = []
     try:
         for threads in options.threads.split(","):
@@ -108,13 +109,12 @@ def main():
                         row[f"{name} {what}"] = round(statistics.median(one[what] for one in runs), 3)
                 rows.append(row)
                 print(json.dumps(row), flush=True)
+                result = {"question": "k-mers beside KMC 3 and Jellyfish", "cpu": cpu, "reads": options.reads.name,
+                          "bytes": options.reads.stat().st_size, "rounds": options.rounds, "rows": rows}
+                if options.out:
+                    options.out.write_text(json.dumps(result, indent=1) + "\n")
     finally:
         shutil.rmtree(folder)
-    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "")
-    result = {"question": "k-mers beside KMC 3 and Jellyfish", "cpu": cpu, "reads": options.reads.name,
-              "bytes": options.reads.stat().st_size, "rounds": options.rounds, "rows": rows}
-    if options.out:
-        options.out.write_text(json.dumps(result, indent=1) + "\n")
 
 
 if __name__ == "__main__":

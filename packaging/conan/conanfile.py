@@ -36,7 +36,7 @@ class Warploom(ConanFile):
     def system_requirements(self):
         # Not Conan's: it has no header of NIfTI. These modules need none.
         if not set(str(self.options.modules).split(";")) <= {"core", "hw", "page", "ptx", "reuse_check", "sim", "table"}:
-            packages = "nlohmann-json3-dev libdeflate-dev libisl-dev libgmp-dev libnifti-dev libpng-dev"
+            packages = "nlohmann-json3-dev libdeflate-dev libisal-dev libisl-dev libgmp-dev libnifti-dev libpng-dev"
             Apt(self).install(packages.split())
 
     def layout(self):

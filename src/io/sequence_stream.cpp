@@ -14,6 +14,7 @@
 #include "io/unpacked_stream.hpp"
 #include "io/words.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/threads.hpp"
 
 namespace warploom::io {
 namespace {
@@ -252,10 +253,11 @@ struct SequenceStream::State {
   static constexpr std::string_view kName = "io::SequenceStream";
 
   State(std::vector<std::filesystem::path> of, int quality)
-      : paths(std::move(of)), least_quality(checked(quality)) {}
+      : paths(std::move(of)), least_quality(checked(quality)), unpacking(threads()) {}
 
   std::vector<std::filesystem::path> paths;
   int least_quality;
+  unsigned unpacking;  // threads
   std::optional<std::uint64_t> stored_bytes = 0;
   std::size_t next = 0;  // of paths
   std::unique_ptr<File> file = {};
@@ -280,7 +282,7 @@ SequenceStream::SequenceStream(std::vector<std::filesystem::path> paths, int lea
 SequenceStream SequenceStream::of_text(std::string content, std::string name, int least_quality) {
   auto state = std::make_unique<State>(std::vector<std::filesystem::path>(), least_quality);
   state->stored_bytes = content.size();
-  LineFragments lines{UnpackedStream(std::move(content), std::move(name))};
+  LineFragments lines{UnpackedStream(std::move(content), std::move(name), state->unpacking)};
   state->file = std::make_unique<File>(std::move(lines), least_quality);
   return {std::move(state), nullptr};
 }
@@ -295,7 +297,7 @@ bool SequenceStream::next(std::string& piece, std::size_t size, std::size_t over
   while (true) {
     if (!state->file) {
       if (state->next == state->paths.size()) return false;
-      LineFragments lines{UnpackedStream(state->paths[state->next++])};
+      LineFragments lines{UnpackedStream(state->paths[state->next++], state->unpacking)};
       state->file = std::make_unique<File>(std::move(lines), state->least_quality);
     }
     if (state->file->append(piece, size, overlap)) return true;

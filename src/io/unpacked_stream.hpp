@@ -6,46 +6,39 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "core/input_stream.hpp"
-
-struct z_stream_s;
+#include "io/gzip_pipeline.hpp"
 
 namespace warploom::io {
 
 /// The bytes of a file, a pipe or standard input from the first to the last; unpacked where they are gzip of
-/// one or more members, which the first bytes tell. Takes 1 MiB, whatever there is.
+/// one or more members, which the first bytes tell.
 class UnpackedStream {
  public:
-  /// @param path  "-" is standard input
+  /// @param path     "-" is standard input
+  /// @param threads  that unpack gzip of members whose lengths are told; one unpacks any other file's
   /// @throws BadInput (as InputStream)
-  explicit UnpackedStream(const std::filesystem::path& path);
-  UnpackedStream(std::string content, std::string name);
+  explicit UnpackedStream(const std::filesystem::path& path, unsigned threads = 1);
+  UnpackedStream(std::string content, std::string name, unsigned threads = 1);
 
-  const std::string& name() const { return stream_.name(); }
+  const std::string& name() const { return stream().name(); }
   /// Of the file as it is stored, where that is known.
-  std::optional<std::uint64_t> stored_bytes() const { return stream_.size(); }
+  std::optional<std::uint64_t> stored_bytes() const { return stream().size(); }
   /// How many of those were taken.
-  std::uint64_t stored_taken() const { return taken_; }
+  std::uint64_t stored_taken() const { return gzip_ ? gzip_->taken() : taken_; }
   /// The next bytes. @return how many: less than the buffer has only at the end
   /// @throws BadInput (read error; gzip that is cut off or corrupt), Interrupted
   std::size_t read(std::span<char> buffer);
 
  private:
-  std::size_t read_plain(std::span<char> buffer);
-  std::size_t read_gzip(std::span<char> buffer);
-  void begin_member();
-  void begin();
-  bool refill();
-  [[noreturn]] void refuse(const char* why) const;
+  UnpackedStream(InputStream stream, unsigned threads);
+  const InputStream& stream() const { return gzip_ ? gzip_->stream() : *plain_; }
 
-  InputStream stream_;
-  std::vector<char> stored_;         // a piece as it is stored
-  std::size_t begin_ = 0, end_ = 0;  // what is left of it
+  std::optional<InputStream> plain_;  // none: gzip_
+  std::string head_;                  // bytes that were taken off it to see what it is
   std::uint64_t taken_ = 0;
-  std::unique_ptr<z_stream_s, int (*)(z_stream_s*)> inflater_;  // none: not packed
-  bool within_member_ = false;
+  std::unique_ptr<GzipPipeline> gzip_;
 };
 
 }  // namespace warploom::io

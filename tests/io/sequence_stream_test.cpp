@@ -34,7 +34,8 @@ class SequenceStreams : public Scratch {
     return all;
   }
   static void expect_refusal(const std::string& content, const std::string& says) {
-    EXPECT_THAT([&] { letters(content); }, ThrowsMessage<BadInput>(HasSubstr(says))) << content;
+    EXPECT_THAT([&] { letters(content); }, ThrowsMessage<BadInput>(HasSubstr(says)))
+        << content.substr(0, 200);
   }
 };
 
@@ -129,6 +130,74 @@ TEST_F(SequenceStreams, BrokenGzipIsRefused) {
   std::string changed = packed;
   changed[changed.size() - 6] ^= 1;
   expect_refusal(changed, "reads: the gzip stream");
+}
+
+/// A member as bgzip writes it: its length is told.
+std::string bgzip_member(const std::string& content) {
+  const std::string packed = gzip(content, 6);  // our header has 20 bytes, bgzip's 18
+  std::string member("\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0BC\x02\0", 16);
+  const std::size_t length = packed.size() - 2;
+  member += static_cast<char>((length - 1) & 255);
+  member += static_cast<char>((length - 1) >> 8);
+  return member + packed.substr(20);
+}
+
+/// A member of ours without the field that tells its length.
+std::string without_length(const std::string& member) {
+  return std::string("\x1f\x8b\x08\0\0\0\0\0\0\x03", 10) + member.substr(20);
+}
+
+class PackedStreams : public SequenceStreams {
+ protected:
+  PackedStreams() {
+    std::mt19937 random(5);
+    for (int k = 0; k < 60'000; ++k) {
+      std::string bases;
+      for (int j = 0; j < 60; ++j) bases += "ACGT"[random() % 4];
+      reads += "@r" + std::to_string(k) + "\n" + bases + "\n+\n" + std::string(60, 'I') + "\n";
+    }
+    plain = letters(reads);
+    for (std::size_t at = 0; at < reads.size(); at += 60'000)
+      blocks.push_back(bgzip_member(reads.substr(at, 60'000)));
+  }
+  std::string joined() const {
+    std::string all;
+    for (const std::string& block : blocks) all += block;
+    return all;
+  }
+  std::string reads, plain;
+  std::vector<std::string> blocks;
+};
+
+TEST_F(PackedStreams, MembersOfAllKindsGiveTheSameLetters) {
+  EXPECT_EQ(letters(gzip(reads, 1)), plain);
+  const std::string end = bgzip_member("");  // bgzip's, and whatever follows
+  EXPECT_EQ(letters(joined() + end), plain);
+  EXPECT_EQ(letters(joined() + end + std::string(5'000'000, '\0')), plain);
+  std::string mixed;
+  for (std::size_t k = 0; k < blocks.size();
+       ++k) {  // members that tell their length and others, one, two, three, ...
+    const std::string part = reads.substr(k * 60'000, 60'000);
+    mixed += k * (k + 1) % 5 < 2 ? blocks[k] : k % 2 == 0 ? gzip(part, 1) : without_length(gzip(part, 1));
+  }
+  EXPECT_EQ(letters(mixed), plain);
+}
+
+TEST_F(PackedStreams, ADamagedBlockIsNamedByItsPlace) {
+  blocks[20][2'000] ^= 1;
+  std::size_t place = 0;
+  for (std::size_t k = 0; k < 20; ++k) place += blocks[k].size();
+  expect_refusal(joined(), "reads: the gzip stream is corrupt (near byte " + std::to_string(place) + ")");
+  expect_refusal(joined().substr(0, place - 10), "reads: the gzip stream is cut off");
+}
+
+TEST_F(PackedStreams, AStreamThatIsLeftEndsItsThreads) {
+  for (int k = 0; k < 20; ++k) {
+    SequenceStream stream = SequenceStream::of_text(joined(), "reads");
+    std::string piece;
+    ASSERT_TRUE(stream.next(piece, 1, 0));
+    EXPECT_EQ(piece, plain.substr(0, piece.size()));
+  }
 }
 
 TEST_F(SequenceStreams, RefusesWhatItCannotOpen) {
