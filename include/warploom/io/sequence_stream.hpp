@@ -14,8 +14,9 @@ namespace warploom::io {
 /// pipes, of gzip. Which format a file has, its first letter tells ('>' or ';', '@'). Lines end in LF or
 /// CRLF; sequences and qualities may have several; blank lines between records, a byte order mark and FASTA's
 /// lines that begin with ';' are skipped. One call at a time: a second one at once throws BadInput, and so
-/// does one of a stream that was moved from. Files of gzip are unpacked ahead by a thread of their own, and by
-/// as many as threads() was when the stream was made where members say how long they are (bgzip, gzip() here).
+/// does one of a stream that was moved from. Files of gzip are unpacked ahead by a thread of their own, and
+/// by as many as threads() was when the stream was made where members say how long they are (bgzip, gzip()
+/// here).
 class SequenceStream {
  public:
   static constexpr char kEnd = '\n';  ///< follows each sequence in a piece
