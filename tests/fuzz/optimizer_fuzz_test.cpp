@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -18,6 +19,7 @@ namespace warploom::fuzz {
 namespace {
 
 using oracle::RandomKernel;
+using testing::AnyOf;
 using testing::HasSubstr;
 
 constexpr std::string_view kInserted =
@@ -43,18 +45,48 @@ reuse::Result all_at_the_beginning(const std::string& ptx, const reuse::Options&
   return result;
 }
 
+/// One that sees `line` before or behind each line that begins with one of these; the result does not have
+/// it.
+reuse::Result deceived(const std::string& ptx, const reuse::Options& options, const std::string& line,
+                       bool before, std::initializer_list<std::string_view> starts) {
+  std::string seen;
+  for (std::size_t from = 0, to = 0; from < ptx.size(); from = to) {
+    to = std::min(ptx.find('\n', from), ptx.size() - 1) + 1;
+    const std::string_view here(ptx.data() + from, to - from);
+    const bool met = std::ranges::any_of(starts, [&](std::string_view s) { return here.starts_with(s); });
+    if (met && before) seen += line;
+    seen += here;
+    if (met && !before) seen += line;
+  }
+  reuse::Result result = optimize_with_reuse(seen, options);
+  for (std::size_t at; (at = result.text.find(line)) != std::string::npos;)
+    result.text.erase(at, line.size());
+  return result;
+}
+
+/// One that takes cp.async to be over at once.
+reuse::Result copies_at_once(const std::string& ptx, const reuse::Options& options) {
+  return deceived(ptx, options, "cp.async.wait_all ;\n", false, {"cp.async.ca", "cp.async.cg"});
+}
+
+/// One that sees fences for bulk copies before all barriers.
+reuse::Result fences_everywhere(const std::string& ptx, const reuse::Options& options) {
+  return deceived(ptx, options, "fence.proxy.async ;\n", true, {"bar.sync 0;", "barrier.sync 0;"});
+}
+
 /// The first kernel from a seed on that an optimiser is wrong about.
 struct Wrong {
   RandomKernel kernel;
   Way way;
   Judgement judgement;
 };
-Wrong first_wrong(const Optimizer& optimizer) {
-  for (std::uint64_t seed = 1; seed < 200; ++seed) {
+Wrong first_wrong(const Optimizer& optimizer, std::uint64_t from = 1, bool by_running = false) {
+  for (std::uint64_t seed = from; seed < from + 600; ++seed) {
     const RandomKernel kernel = oracle::random_kernel(seed);
     const std::vector<Way> all = ways(seed, kernel);
     Judgement j = judge(kernel, all, optimizer);
-    if (j.verdict == Verdict::wrong) return {kernel, all[*j.way], std::move(j)};
+    if (j.verdict == Verdict::wrong && !(by_running && j.kind.starts_with("the check")))
+      return {kernel, all[*j.way], std::move(j)};
   }
   return {};
 }
@@ -83,6 +115,16 @@ TEST(OptimizerFuzz, EveryFeatureAppears) {
 TEST(OptimizerFuzz, FindsAForgottenBarrierByRunning) {
   const Wrong wrong = first_wrong(without_barriers);
   EXPECT_EQ(wrong.judgement.kind, "race");
+}
+
+TEST(OptimizerFuzz, FindsACopyTakenToBeOverByRunning) {
+  const Wrong wrong = first_wrong(copies_at_once, 1, true);
+  EXPECT_THAT(wrong.judgement.kind, AnyOf("race", "another result"));
+}
+
+TEST(OptimizerFuzz, FindsAFenceThatIsNotThereByRunning) {
+  const Wrong wrong = first_wrong(fences_everywhere, oracle::kBulkSeeds, true);
+  EXPECT_EQ(wrong.judgement.kind, "missing proxy fence");
 }
 
 TEST(OptimizerFuzz, FindsAWrongOffset) {
