@@ -248,11 +248,13 @@ void parse_tensor(ArgumentText& out, std::string_view rest, std::string_view tex
   for (std::string_view& field : fields) {
     const std::size_t colon = rest.find(':');
     if (colon == rest.npos)
-      refuse(text,
-             fmt::format(
-                 "expected tensor:TYPE:EXTENTS:BOX:FILL, as tensor:f16:256x64:32x8:random, where "
-                 "behind BOX may stand ,swizzle=32|64|128 ,strides=BYTESx... ,steps=1x2 ,nan and FILL is {}",
-                 kFills));
+      refuse(
+          text,
+          fmt::format(
+              "expected tensor:TYPE:EXTENTS:BOX:FILL, as tensor:f16:256x64:32x8:random, where "
+              "behind BOX may stand ,swizzle=32|64|128 ,strides=BYTESx... ,steps=1x2 ,nan (and of .im2col, "
+              "whose BOX is CHANNELSxPIXELS, ,lower=-1x-1 ,upper=-1x-1) and FILL is {}",
+              kFills));
     field = rest.substr(0, colon);
     rest.remove_prefix(colon + 1);
   }
@@ -263,6 +265,10 @@ void parse_tensor(ArgumentText& out, std::string_view rest, std::string_view tex
   const std::string_view box = options.substr(0, options.find(','));
   options.remove_prefix(std::min(box.size() + 1, options.size()));
   bool good = parse_extents(fields[1], map.extents) && parse_extents(box, map.box);
+  const auto corners = [&]() -> ImageColumns& {
+    if (!map.columns) map.columns.emplace();
+    return *map.columns;
+  };
   while (good && !options.empty()) {
     const std::string_view option = options.substr(0, options.find(','));
     options.remove_prefix(std::min(option.size() + 1, options.size()));
@@ -277,12 +283,19 @@ void parse_tensor(ArgumentText& out, std::string_view rest, std::string_view tex
       good = name == "swizzle"   ? parse_whole(value, map.swizzle)
              : name == "strides" ? parse_extents(value, map.strides)
              : name == "steps"   ? parse_extents(value, map.steps)
+             : name == "lower"   ? parse_extents(value, corners().lower)
+             : name == "upper"   ? parse_extents(value, corners().upper)
                                  : false;
   }
+  if (good && map.columns) {
+    good = map.box.size() == 2;
+    if (good) map.columns->channels = map.box[0], map.columns->pixels = map.box[1];
+    map.box.clear();
+  }
   if (!good)
-    refuse(
-        text,
-        "expected EXTENTS:BOX as 256x64:32x8, then ,swizzle=32|64|128 ,strides=BYTESx... ,steps=1x2 or ,nan");
+    refuse(text,
+           "expected EXTENTS:BOX as 256x64:32x8, then ,swizzle=32|64|128 ,strides=BYTESx... ,steps=1x2 or "
+           ",nan, or of .im2col EXTENTS:CHANNELSxPIXELS,lower=-1x-1,upper=-1x-1");
   try {
     static_cast<void>(encode(map));
   } catch (const BadInput& error) {

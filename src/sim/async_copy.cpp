@@ -176,7 +176,7 @@ void finish_copies(Block& block) {
 }
 
 void Decoder::async_copy() {
-  if (!opcode->has("async") || (opcode->has("reduce") && !opcode->has("tensor"))) unsupported();
+  if (!opcode->has("async")) unsupported();
   if (opcode->has("bulk")) return bulk_copy();
   if (opcode->has("mbarrier")) {
     MemoryForm form = memory_form();

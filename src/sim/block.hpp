@@ -78,7 +78,9 @@ struct Warp : Registers {
     std::uint32_t from = 0, bytes = 0;
     Address to = 0;
     const Step* step = nullptr;
-    std::shared_ptr<const TensorBox> box;  ///< of a tensor, in place of `to`
+    std::shared_ptr<const TensorBox> box;      ///< of a tensor, in place of `to`
+    TensorChange change = TensorChange::none;  ///< of bytes: cp.reduce, of elements of `type`
+    std::uint8_t type = 0;                     ///< of kElementTypes
   };
   struct BulkGroup {
     bool committed = false;

@@ -9,7 +9,9 @@
 #include <cstring>
 
 #include "sim/decode.hpp"
+#include "sim/element_change.hpp"
 #include "sim/races.hpp"
+#include "warploom/sim/element_type.hpp"
 
 namespace warploom::sim {
 
@@ -50,6 +52,10 @@ void note_bulk(Warp& w, const Step& s, unsigned lane, const Pointers& range, std
     part.address[lane] = range.address[lane] + i;
     MemoryForm form;
     form.bytes = kUnit;
+    if (kind == Access::atomic) {
+      form.strength = Strength::relaxed;
+      form.scope = Scope::gpu;
+    }
     note_access(w, s, form, part, kind);
   }
 }
@@ -77,6 +83,10 @@ std::uint32_t size_of(Warp& w, const Step& s, unsigned lane) {
   return 0;
 }
 
+/// Step::flags: ranks of a multicast, 1 in registers, 2 in constants; above, of Program::bulk_reductions.
+constexpr std::uint16_t kMulticast = 3;
+constexpr unsigned kReductionShift = 2;
+
 struct Ends {
   std::uint64_t to[kLanes], from[kLanes];
 };
@@ -93,11 +103,21 @@ Ends ends(const Warp& w, const Step& s) {
   return e;
 }
 
+/// Another reduction of these bytes has not landed: they are as good as written.
+bool changes_later(const Block& b, std::uint64_t at, std::uint32_t bytes) {
+  for (const auto& [place, m] : b.mbarriers)
+    for (const TrackedCopies& t : m.tracked)
+      for (const TrackedCopy& c : t.copies)
+        if (c.change != TensorChange::none && c.to < at + bytes && at < c.to + c.data.size()) return true;
+  return false;
+}
+
 /// d: the mbarrier; its form is the second after the destination's.
 void run_bulk_load(Registers& r, const Step& s, Mask lanes) {
   Warp& w = warp_of(r);
   const Program& p = *w.block->program;
   const Ends e = ends(w, s);
+  const BulkReduction reduction = p.bulk_reductions[s.flags >> kReductionShift];
   Step barrier = s;
   barrier.a = s.d;
   barrier.immediate = p.copy_displacements[s.second + 1];
@@ -115,22 +135,31 @@ void run_bulk_load(Registers& r, const Step& s, Mask lanes) {
     const auto land_in = [&](std::uint64_t target, const MBarrierPlace& counter) {
       const Pointers to = bulk_range(w, s, p.memory[s.extra].space, lane, target, bytes, true);
       if (to.space == Space::none || !in_one_block(w, s, lane, to, counter)) return false;
-      note_bulk(w, s, lane, to, bytes, Access::write, true);
+      const bool reduces = reduction.change != TensorChange::none;
+      note_bulk(w, s, lane, to, bytes, reduces ? Access::atomic : Access::write, true);
+      if (reduces && unwritten(w, to, bytes) != 0 && !changes_later(owner(w, to), to.address[lane], bytes))
+        w.block->worker->findings.add(*w.block, FindingKind::uninitialised, s, w.index, lane,
+                                      "reduction of what nobody wrote",
+                                      describe(w, Space::shared, to.address[lane]));
       mark_written(w, to, bytes, false);
       TrackedCopies tracked;
       tracked.thread = w.thread(lane);
       tracked.bytes = bytes;
-      tracked.copies.push_back(
-          {&s, static_cast<std::uint32_t>(to.address[lane]), {from.at[lane], from.at[lane] + bytes}});
+      tracked.copies.push_back({&s,
+                                static_cast<std::uint32_t>(to.address[lane]),
+                                {from.at[lane], from.at[lane] + bytes},
+                                reduction.change,
+                                reduction.type});
       track(w, counter, std::move(tracked));
       return true;
     };
-    if (s.flags == 0) {
+    const unsigned multicast = s.flags & kMulticast;
+    if (multicast == 0) {
       if (!land_in(e.to[lane], *object)) return;
       continue;
     }
     // To the same place in each block, whose mbarrier at the same place counts it.
-    const Source ranks_at = s.flags == 2 ? in_constants(s.destination) : in_registers(s.destination);
+    const Source ranks_at = multicast == 2 ? in_constants(s.destination) : in_registers(s.destination);
     const std::uint32_t ranks = r.read<std::uint16_t>(ranks_at)[lane];
     for (std::uint32_t rank = 0; ranks >> rank != 0; ++rank) {
       if ((ranks >> rank & 1) == 0) continue;
@@ -144,6 +173,7 @@ void run_bulk_load(Registers& r, const Step& s, Mask lanes) {
 void run_bulk_store(Registers& r, const Step& s, Mask lanes) {
   Warp& w = warp_of(r);
   const Ends e = ends(w, s);
+  const BulkReduction reduction = w.block->program->bulk_reductions[s.flags >> kReductionShift];
   for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     const std::uint32_t bytes = size_of(w, s, lane);
@@ -153,8 +183,11 @@ void run_bulk_store(Registers& r, const Step& s, Mask lanes) {
     const Pointers to = bulk_range(w, s, Space::global, lane, e.to[lane], bytes, true);
     if (to.space == Space::none) return;
     note_bulk(w, s, lane, from, bytes, Access::read, true);
-    note_bulk(w, s, lane, to, bytes, Access::write, true);
-    add_bulk_store(w, lane, {static_cast<std::uint32_t>(from.address[lane]), bytes, e.to[lane], &s, nullptr});
+    note_bulk(w, s, lane, to, bytes, reduction.change == TensorChange::none ? Access::write : Access::atomic,
+              true);
+    add_bulk_store(w, lane,
+                   {static_cast<std::uint32_t>(from.address[lane]), bytes, e.to[lane], &s, nullptr,
+                    reduction.change, reduction.type});
   }
 }
 
@@ -173,7 +206,10 @@ void finish(Warp& w, unsigned lane, const Warp::BulkGroup& group) {
       w.block->worker->findings.add(*w.block, FindingKind::uninitialised, *store.step, w.index, lane,
                                     "bulk copy of shared memory that nobody wrote",
                                     describe(w, Space::shared, store.from));
-    std::memcpy(to.at[lane], from.at[lane], store.bytes);
+    if (const ElementType& type = kElementTypes[store.type]; store.change == TensorChange::none)
+      std::memcpy(to.at[lane], from.at[lane], store.bytes);
+    else
+      change_elements(store.change, type.name, to.at[lane], from.at[lane], store.bytes / type.bytes);
   }
 }
 
@@ -227,6 +263,21 @@ void Decoder::bulk_copy() {
     step.run = &run_nothing;
     return;
   }
+  BulkReduction reduction;
+  if (opcode->has("reduce")) {
+    for (const std::string_view part : opcode->parts)
+      if (const TensorChange change = change_of(part); change != TensorChange::none)
+        reduction.change = change;
+    std::string type(opcode->parts.back());
+    if (type.front() == 'b' && type != "bf16") type.front() = 'u';
+    if (type.front() == 's') type.front() = 'i';
+    const ElementType* const element = find_element_type(type);
+    // Whether there is such a change is asked of no elements.
+    if (element == nullptr || element->bytes < 2 || reduction.change == TensorChange::none ||
+        !change_elements(reduction.change, type, nullptr, nullptr, 0))
+      unsupported();
+    reduction.type = static_cast<std::uint8_t>(element - kElementTypes.data());
+  }
   const bool load = opcode->has("mbarrier::complete_tx::bytes");
   const bool store = opcode->has("bulk_group");
   const bool multicast = opcode->has("multicast::cluster");
@@ -254,6 +305,9 @@ void Decoder::bulk_copy() {
     step.destination = ranks.offset;
     step.flags = static_cast<std::uint16_t>(ranks.constant != 0 ? 2 : 1);
   }
+  auto known = std::find(program.bulk_reductions.begin(), program.bulk_reductions.end(), reduction);
+  if (known == program.bulk_reductions.end()) known = program.bulk_reductions.insert(known, reduction);
+  step.flags |= static_cast<std::uint16_t>((known - program.bulk_reductions.begin()) << kReductionShift);
   address(operands[0], to);
   step.b = source_base;
   step.c = source(operands[2], 4);

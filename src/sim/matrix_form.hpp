@@ -42,6 +42,8 @@ inline Place place(const Fragment& f, unsigned reg, unsigned lane, unsigned e) {
   const unsigned held = f.held();
   if (f.of_wmma) {
     const unsigned at = ((reg % f.distinct_registers()) * kLanes + lane) * held + e;
+    // Elements of less than a byte lie along k in memory.
+    if (f.role == Fragment::b && held > 4) return {at % f.rows, at / f.rows};
     return {at / f.columns, at % f.columns};
   }
   const unsigned group = lane / 4, in_group = lane % 4;
@@ -70,7 +72,20 @@ struct MatrixForm {
   Fragment a, b, c, d;
   bool saturate = false;
   bool exclusive_or = false;  ///< b1: products are `xor`, else `and`
+  bool sparse = false;        ///< A has the half of a row that `metadata` names
+  Source metadata;
+  std::uint8_t selector = 0;  ///< which lanes of four hold it
   unsigned group = 0;         ///< of floats: terms that are added up at once, see tensor_sum
+};
+
+/// Where the elements of a sparse A lie in the whole one, of 16 rows. Of four units that lie together two are
+/// there: a unit is an element, two of 4 bits, half one of 32. PTX ISA, "Sparse matrix storage".
+struct SparseRows {
+  /// @param metadata of the 32 lanes @param kept elements of a row of A, half of k
+  SparseRows(const std::uint32_t* metadata, unsigned selector, Element element, unsigned kept);
+  unsigned kept;
+  std::vector<std::uint16_t> at;  ///< [16, kept]
+  const std::uint16_t* row(unsigned number) const { return &at[std::size_t{number} * kept]; }
 };
 
 /// wmma.load and wmma.store.

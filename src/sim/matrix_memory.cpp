@@ -141,11 +141,15 @@ void run_transpose(Registers& r, const Step& s, Mask lanes) {
   std::copy_n(result.data(), kLanes, w.write<std::uint32_t>(s.destination));
 }
 
-/// Where a lane's element of a matrix lies: rows (or columns) are `stride` elements apart.
+/// The byte at which a lane's element of a matrix lies: rows (or columns) are `stride` elements apart.
 std::uint64_t offset(const MatrixAccess& access, Place at, std::uint32_t stride) {
-  return access.by_columns ? std::uint64_t{at.column} * stride + at.row
-                           : std::uint64_t{at.row} * stride + at.column;
+  const std::uint64_t elements = access.by_columns ? std::uint64_t{at.column} * stride + at.row
+                                                   : std::uint64_t{at.row} * stride + at.column;
+  return elements * bits_of(access.fragment.element) / 8;
 }
+
+/// Elements that are moved at once: all of a register where one has less than a byte.
+unsigned at_once(const Fragment& f) { return bits_of(f.element) < 8 ? f.held() : 1; }
 
 /// Element `e` of register `reg` of each lane in memory. False: a finding ended the kernel.
 /// use(pointers) for the lanes of each space.
@@ -156,7 +160,7 @@ bool each_space(Warp& w, const Step& s, const MatrixAccess& access, const Memory
   addresses(w, s, form, address);
   const auto* strides = w.read<std::uint32_t>(s.c);
   for (unsigned lane = 0; lane < kLanes; ++lane)
-    address[lane] += form.bytes * offset(access, place(access.fragment, reg, lane, e), strides[lane]);
+    address[lane] += offset(access, place(access.fragment, reg, lane, e), strides[lane]);
   Pointers to;
   for (Mask rest = kAllLanes; rest != 0; rest &= ~to.lanes) {
     if (!resolve(w, s, form.space, address, rest, form.bytes, form.bytes, write, to)) return false;
@@ -178,7 +182,7 @@ void run_wmma_load(Registers& r, const Step& s, Mask lanes) {
   std::vector<Mask> unwritten(f.registers.size());
   std::vector<std::array<std::uint64_t, kLanes>> values(distinct);
   for (unsigned reg = 0; reg < distinct; ++reg)
-    for (unsigned e = 0; e < f.held(); ++e)
+    for (unsigned e = 0; e < f.held(); e += at_once(f))
       if (!each_space(w, s, access, form, reg, e, false, [&](const Pointers& from) {
             note_access(w, s, form, from, Access::read);
             for (Mask rest = from.lanes; rest != 0; rest &= rest - 1) {
@@ -215,7 +219,7 @@ void run_wmma_store(Registers& r, const Step& s, Mask lanes) {
   poisoned_address(w, s, form, kAllLanes);
   const std::size_t address_reads = form.fixed ? 0 : 1;
   for (unsigned reg = 0; reg < f.distinct_registers(); ++reg)
-    for (unsigned e = 0; e < f.held(); ++e)
+    for (unsigned e = 0; e < f.held(); e += at_once(f))
       if (!each_space(w, s, access, form, reg, e, true, [&](const Pointers& to) {
             const auto element = [&](unsigned lane) {
               const std::uint64_t all = f.register_bytes() == 8
@@ -295,7 +299,7 @@ void Decoder::matrix_access() {
   const bool load = opcode->has("load");
   if (!load && !opcode->has("store")) unsupported();
   const auto element = element_of(opcode->parts.back());
-  if (!element || bits_of(*element) < 8 || operands.size() < 2 || operands.size() > 3) unsupported();
+  if (!element || operands.size() < 2 || operands.size() > 3) unsupported();
   const MatrixShape shape = matrix_shape();
   MatrixAccess access;
   Fragment& f = access.fragment;
@@ -305,8 +309,10 @@ void Decoder::matrix_access() {
   f.rows = f.role == Fragment::b ? shape.k : shape.m;
   f.columns = f.role == Fragment::a ? shape.k : shape.n;
   access.by_columns = opcode->has("col");
+  // Of less than a byte a register's elements lie along k, as PTX has such A and B.
+  if (bits_of(*element) < 8 && access.by_columns != (f.role == Fragment::b)) unsupported();
   MemoryForm form = memory_form();
-  form.bytes = static_cast<std::uint8_t>(bits_of(*element) / 8);
+  form.bytes = static_cast<std::uint8_t>(bits_of(*element) < 8 ? 4 : bits_of(*element) / 8);
   address(operands[load ? 1 : 0], form);
   fill(f, operands[load ? 0 : 1], load);
   step.c =

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "sim/block.hpp"
 #include "sim/decode.hpp"
@@ -47,6 +48,24 @@ unsigned bits_of(Element element) {
     default:
       return 8;
   }
+}
+
+SparseRows::SparseRows(const std::uint32_t* metadata, unsigned selector, Element element, unsigned kept_)
+    : kept(kept_), at(std::size_t{16} * kept_) {
+  const unsigned bits = bits_of(element);
+  // Elements of a unit, and units of an element; a chunk of four units has four bits of metadata.
+  const unsigned together = bits < 8 ? 8 / bits : 1, parts = bits == 32 ? 2 : 1;
+  const unsigned chunk_kept = 2 * together / parts, chunks = kept / chunk_kept;
+  const unsigned first = chunks == 4 ? selector : chunks == 8 ? 2 * selector : 0;
+  for (unsigned row = 0; row < 16; ++row)
+    for (unsigned k = 0; k < kept; ++k) {
+      const unsigned chunk = k / chunk_kept, in_chunk = k % chunk_kept;
+      const std::uint32_t word = metadata[row % 8 * 4 + (first + chunk / 4) % 4];
+      const std::uint32_t four = word >> (4 * (chunk % 4) + row / 8 * 16) & 0xf;
+      const std::uint32_t unit = four >> (2 * (in_chunk / together)) & 3;
+      at[row * kept + k] = static_cast<std::uint16_t>(
+          parts == 2 ? 2 * chunk + unit / 2 : chunk * 4 * together + unit * together + in_chunk % together);
+    }
 }
 
 namespace {
@@ -94,19 +113,29 @@ struct Factors {
     const unsigned k = form.a.columns;
     each(w, form.a,
          [&](Place at, std::uint64_t bits) { a[at.row * k + at.column] = value(form.a.element, bits); });
-    each(w, form.b,
-         [&](Place at, std::uint64_t bits) { b[at.column * k + at.row] = value(form.b.element, bits); });
+    each(w, form.b, [&](Place at, std::uint64_t bits) {
+      b[at.column * form.b.rows + at.row] = value(form.b.element, bits);
+    });
+    if (form.sparse)
+      kept.emplace(w.read<std::uint32_t>(form.metadata), form.selector, form.a.element, form.a.columns);
   }
+  std::optional<SparseRows> kept;  ///< of a sparse A
 };
 
 /// elements[i] of D, which hold those of C, become sum(row of A, column of B, element of C).
 template <typename T, typename Sum>
 void multiply(const MatrixForm& form, const Factors<T>& factors, std::uint64_t* elements, Sum sum) {
   const unsigned m = form.a.rows, n = form.b.columns, k = form.a.columns;
+  std::vector<T> met(factors.kept ? k : 0);
   for (unsigned row = 0; row < m; ++row)
     for (unsigned column = 0; column < n; ++column) {
       std::uint64_t& element = elements[row * n + column];
-      element = sum(&factors.a[row * k], &factors.b[column * k], element);
+      const T* b = &factors.b[column * form.b.rows];
+      if (factors.kept) {
+        for (unsigned i = 0; i < k; ++i) met[i] = b[factors.kept->row(row)[i]];
+        b = met.data();
+      }
+      element = sum(&factors.a[row * k], b, element);
     }
 }
 
@@ -215,6 +244,7 @@ void spread_poison(Warp& w, const Step& s, const MatrixForm& form) {
     for (unsigned row = 0; row < form.d.rows; ++row) bad[row * n + at.column] = true;
   });
   each_poisoned(form.c, [&](Place at) { bad[at.row * n + at.column] = true; });
+  if (form.sparse && form.metadata.constant == 0 && read_poison(w, s, reads) != 0) bad.fill(true);
   std::vector<Mask> poisoned(form.d.registers.size());
   for (unsigned reg = 0; reg < poisoned.size(); ++reg)
     for (unsigned lane = 0; lane < kLanes; ++lane)
@@ -280,9 +310,10 @@ MatrixShape Decoder::matrix_shape() const {
 
 void Decoder::matrix_product() {
   const bool of_wmma = opcode->op == Op::wmma;
-  if (operands.size() != 4) unsupported();
-  const MatrixShape shape = matrix_shape();
   MatrixForm form;
+  form.sparse = opcode->has("sp") || opcode->has("sp::ordered_metadata");
+  if (operands.size() != (form.sparse ? 6u : 4u)) unsupported();
+  const MatrixShape shape = matrix_shape();
   std::vector<Element> elements;  // of D, A, B, C; of wmma on f16 D and C alone
   for (std::size_t i = 1; i < opcode->parts.size(); ++i) {
     const std::string_view part = opcode->parts[i];
@@ -293,7 +324,7 @@ void Decoder::matrix_product() {
     else if (part == "xor")
       form.exclusive_or = true;
     else if (part != "sync" && part != "aligned" && part != "row" && part != "col" && part != "popc" &&
-             part != "and" && part != "mma" && part != "rn" && part.front() != 'm')
+             part != "and" && part != "mma" && part != "rn" && !part.starts_with("sp") && part.front() != 'm')
       unsupported();
   }
   if (of_wmma && elements.size() == 2) elements = {elements[0], Element::f16, Element::f16, elements[1]};
@@ -322,7 +353,7 @@ void Decoder::matrix_product() {
     return f;
   };
   form.d = fragment(Fragment::c, elements[0], shape.m, shape.n);
-  form.a = fragment(Fragment::a, a, shape.m, shape.k);
+  form.a = fragment(Fragment::a, a, shape.m, form.sparse ? shape.k / 2 : shape.k);
   form.b = fragment(Fragment::b, b, shape.k, shape.n);
   form.c = fragment(Fragment::c, elements[3], shape.m, shape.n);
   if (std::size_t{shape.m} * shape.k > kMostA || std::size_t{shape.k} * shape.n > kMostB ||
@@ -334,6 +365,13 @@ void Decoder::matrix_product() {
   fill(form.a, operands[1], false);
   fill(form.b, operands[2], false);
   fill(form.c, operands[3], false);
+  if (form.sparse) {
+    if (of_wmma || shape.m != 16 || a == Element::f64 || a == Element::b1 ||
+        operands[5].kind != OperandKind::integer)
+      unsupported();
+    form.metadata = source(operands[4], 4);
+    form.selector = static_cast<std::uint8_t>(operands[5].value & 3);
+  }
   step.extra = static_cast<std::uint32_t>(program.matrices.size());
   program.matrices.push_back(std::move(form));
   step.run = &run_product;

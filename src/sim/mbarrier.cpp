@@ -9,7 +9,9 @@
 
 #include "sim/access.hpp"
 #include "sim/decode.hpp"
+#include "sim/element_change.hpp"
 #include "sim/races.hpp"
+#include "warploom/sim/element_type.hpp"
 
 namespace warploom::sim {
 
@@ -75,16 +77,25 @@ void complete_if_due(Block& b, std::uint32_t offset) {
   wake(b, offset);
 }
 
+void land(Block& b, const TrackedCopy& c) {
+  std::byte* const to = b.shared.data() + c.to;
+  if (c.change == TensorChange::none) {
+    std::memcpy(to, c.data.data(), c.data.size());
+  } else {
+    const ElementType& type = kElementTypes[c.type];
+    change_elements(c.change, type.name, to, c.data.data(),
+                    static_cast<std::uint32_t>(c.data.size()) / type.bytes);
+  }
+  std::fill_n(b.written.begin() + c.to, c.data.size(), kWritten);
+}
+
 /// All that the mbarrier tracks lands.
 void land(Block& b, std::uint32_t offset) {
   while (!b.mbarriers.at(offset).tracked.empty()) {
     MBarrier& m = b.mbarriers.at(offset);
     const TrackedCopies one = std::move(m.tracked.front());
     m.tracked.erase(m.tracked.begin());
-    for (const TrackedCopy& c : one.copies) {
-      std::memcpy(b.shared.data() + c.to, c.data.data(), c.data.size());
-      std::fill_n(b.written.begin() + c.to, c.data.size(), kWritten);
-    }
+    for (const TrackedCopy& c : one.copies) land(b, c);
     if (b.worker->races) b.worker->races->landed(b, offset, one);
     if (one.arrives && m.pending != 0) --m.pending;
     m.bytes -= one.bytes;
@@ -274,10 +285,7 @@ void land_copies_of(Block& b, std::uint32_t thread) {
   for (auto& [offset, m] : b.mbarriers)
     for (TrackedCopies& t : m.tracked) {
       if (t.thread != thread || t.copies.empty()) continue;
-      for (const TrackedCopy& c : t.copies) {
-        std::memcpy(b.shared.data() + c.to, c.data.data(), c.data.size());
-        std::fill_n(b.written.begin() + c.to, c.data.size(), kWritten);
-      }
+      for (const TrackedCopy& c : t.copies) land(b, c);
       t.copies.clear();
     }
 }

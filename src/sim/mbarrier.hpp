@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/step.hpp"
+#include "sim/tensor_form.hpp"
 
 namespace warploom::sim {
 
@@ -15,9 +16,11 @@ struct Warp;
 
 /// A copy into shared memory that an mbarrier tracks.
 struct TrackedCopy {
-  const Step* step = nullptr;        ///< the copy's
-  std::uint32_t to = 0;              ///< in the block's shared memory
-  std::vector<std::byte> data = {};  ///< as it was when the copy was issued
+  const Step* step = nullptr;                ///< the copy's
+  std::uint32_t to = 0;                      ///< in the block's shared memory
+  std::vector<std::byte> data = {};          ///< as it was when the copy was issued
+  TensorChange change = TensorChange::none;  ///< what lands changes elements of `type`
+  std::uint8_t type = 0;                     ///< of kElementTypes
 };
 
 /// What an mbarrier waits for besides arrivals: copies that land, and then arrive, or count as bytes. They

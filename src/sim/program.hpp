@@ -155,6 +155,7 @@ struct Program {
   std::vector<WarpgroupForm> warpgroup_products;  ///< of wgmma.mma_async
   std::vector<std::uint32_t> warpgroup_sums;      ///< their registers
   std::vector<TensorForm> tensors;
+  std::vector<BulkReduction> bulk_reductions;
   std::vector<TextureForm> textures;
   std::vector<SelectedVideo> selected_video;
   std::vector<CallForm> calls;

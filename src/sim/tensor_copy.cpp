@@ -6,6 +6,7 @@
 
 #include "sim/bulk_copy.hpp"
 #include "sim/decode.hpp"
+#include "sim/element_change.hpp"
 #include "sim/races.hpp"
 #include "sim/tensor_form.hpp"
 #include "warploom/sim/element_type.hpp"
@@ -40,10 +41,18 @@ std::optional<TensorBox> box_of(Warp& w, const Step& s, unsigned lane) {
   if (!plan) return refuse("no tensor map is at its address (tensor:TYPE:EXTENTS:BOX:FILL makes one)");
   if (plan->rank != form.rank)
     return refuse(fmt::format("the tensor map has {} dimensions, the instruction {}", plan->rank, form.rank));
+  if (plan->columns != form.columns)
+    return refuse(fmt::format("the tensor map is {}one for .im2col", plan->columns ? "" : "not "));
   TensorBox box;
   box.plan = *plan;
   box.change = form.change;
   for (unsigned d = 0; d < form.rank; ++d) box.at[d] = w.read<std::int32_t>(form.coordinates[d])[lane];
+  for (unsigned d = 1; form.columns && d + 1 < form.rank; ++d) {
+    box.offset[d] = w.read<std::uint16_t>(form.offsets[d])[lane];
+    if (box.at[d] < plan->lower[d] || box.at[d] > plan->upper[d])
+      return refuse(fmt::format("its coordinate {} is {}, outside of the bounding box, {} to {}", d,
+                                box.at[d], plan->lower[d], plan->upper[d]));
+  }
   // An H100 calls it an illegal instruction.
   if (std::int64_t{box.at[0]} * plan->element % kTensorChunk != 0)
     return refuse(fmt::format("its first coordinate, {} elements of {} bytes, is no multiple of {} bytes",
@@ -222,64 +231,6 @@ void run_tensor_store(Registers& r, const Step& s, Mask lanes) {
   }
 }
 
-template <typename T>
-T changed(TensorChange change, T before, T by) {
-  switch (change) {
-    case TensorChange::add:
-      return static_cast<T>(before + by);
-    case TensorChange::min:
-      return std::min(before, by);
-    case TensorChange::max:
-      return std::max(before, by);
-    default:
-      break;
-  }
-  if constexpr (std::is_unsigned_v<T>) {
-    switch (change) {
-      case TensorChange::inc:
-        return before >= by ? 0 : before + 1;
-      case TensorChange::dec:
-        return before == 0 || before > by ? by : before - 1;
-      case TensorChange::and_:
-        return before & by;
-      case TensorChange::or_:
-        return before | by;
-      case TensorChange::xor_:
-        return before ^ by;
-      default:
-        break;
-    }
-  }
-  return by;
-}
-
-template <typename T>
-void change_row(TensorChange change, std::byte* to, const std::byte* by, std::uint32_t count) {
-  for (std::uint32_t i = 0; i < count; ++i) {
-    T a, b;
-    std::memcpy(&a, to + i * sizeof(T), sizeof(T));
-    std::memcpy(&b, by + i * sizeof(T), sizeof(T));
-    a = changed(change, a, b);
-    std::memcpy(to + i * sizeof(T), &a, sizeof(T));
-  }
-}
-
-/// False: there is no such change of elements of this type.
-bool change_row(const TensorBox& box, std::byte* to, const std::byte* by, std::uint32_t count) {
-  const std::string_view type = kElementTypes[box.plan.type].name;
-  const TensorChange c = box.change;
-  const bool bits = c == TensorChange::and_ || c == TensorChange::or_ || c == TensorChange::xor_;
-  const bool counts = c == TensorChange::inc || c == TensorChange::dec;
-  if (type == "u32" || (type == "i32" && bits)) return change_row<std::uint32_t>(c, to, by, count), true;
-  if (type == "i32" && !counts) return change_row<std::int32_t>(c, to, by, count), true;
-  if ((type == "u64" && !counts) || (type == "i64" && (bits || c == TensorChange::add)))
-    return change_row<std::uint64_t>(c, to, by, count), true;
-  if (type == "i64" && !counts) return change_row<std::int64_t>(c, to, by, count), true;
-  if (type == "f32" && c == TensorChange::add) return change_row<float>(c, to, by, count), true;
-  if (type == "f64" && c == TensorChange::add) return change_row<double>(c, to, by, count), true;
-  return false;
-}
-
 }  // namespace
 
 bool finish_tensor_store(Warp& w, unsigned lane, const Warp::BulkStore& store) {
@@ -310,7 +261,7 @@ bool finish_tensor_store(Warp& w, unsigned lane, const Warp::BulkStore& store) {
       }
     if (box.change == TensorChange::none)
       std::memcpy(to, image.data() + begin, bytes);
-    else if (!change_row(box, to, image.data() + begin, row.count))
+    else if (!change_elements(box.change, kElementTypes[plan.type].name, to, image.data() + begin, row.count))
       throw Unsupported(fmt::format("{}:{}: the simulator has no {} of {}", b.program->module->file,
                                     b.program->instruction(*store.step).line,
                                     b.program->module->opcode(b.program->instruction(*store.step)).text,
@@ -328,22 +279,22 @@ void Decoder::tensor_copy() {
   const bool load = opcode->has("mbarrier::complete_tx::bytes") && !reduce;
   if (!load && !opcode->has("bulk_group")) unsupported();
   TensorForm form;
-  constexpr std::pair<std::string_view, TensorChange> kChanges[] = {
-      {"add", TensorChange::add}, {"min", TensorChange::min}, {"max", TensorChange::max},
-      {"inc", TensorChange::inc}, {"dec", TensorChange::dec}, {"and", TensorChange::and_},
-      {"or", TensorChange::or_},  {"xor", TensorChange::xor_}};
   for (const std::string_view part : opcode->parts) {
     if (part.size() == 2 && part[1] == 'd' && part[0] >= '1' && part[0] <= '5')
       form.rank = static_cast<unsigned>(part[0] - '0');
-    for (const auto& [name, change] : kChanges)
-      if (reduce && part == name) form.change = change;
-    if (part.starts_with("im2col") || part.starts_with("tile::") || part.starts_with("cta_group"))
+    if (const TensorChange change = change_of(part); reduce && change != TensorChange::none)
+      form.change = change;
+    if (part == "im2col" || part == "im2col_no_offs")
+      form.columns = true;
+    else if (part.starts_with("im2col") || part.starts_with("tile::") || part.starts_with("cta_group"))
       unsupported();
   }
+  const bool offsets = load && form.columns;
   form.multicast = opcode->has("multicast::cluster");
-  const std::size_t wanted =
-      (load ? 3u : 2u) + (form.multicast ? 1u : 0u) + (opcode->has("L2::cache_hint") ? 1u : 0u);
-  if (form.rank == 0 || operands.size() != wanted || (reduce && form.change == TensorChange::none))
+  const std::size_t wanted = (load ? 3u : 2u) + (offsets ? 1u : 0u) + (form.multicast ? 1u : 0u) +
+                             (opcode->has("L2::cache_hint") ? 1u : 0u);
+  if (form.rank == 0 || (form.columns && form.rank < 3) || operands.size() != wanted ||
+      (reduce && form.change == TensorChange::none))
     unsupported();
   const Operand& tensor = operands[load ? 1 : 0];
   if (tensor.kind != OperandKind::address || tensor.count != 2) unsupported("this form of a tensor");
@@ -352,6 +303,15 @@ void Decoder::tensor_copy() {
     unsupported("this number of coordinates");
   for (unsigned d = 0; d < form.rank; ++d)
     form.coordinates[d] = source(function->children(coordinates)[d], 4);
+  // Without a word on them, offsets are 0.
+  for (unsigned d = 1; d + 1 < form.rank; ++d) form.offsets[d] = constant(0, 2);
+  if (offsets) {
+    const Operand& given = operands[3];
+    const auto parts =
+        given.kind == OperandKind::vector ? function->children(given) : std::span<const Operand>(&given, 1);
+    if (parts.size() != form.rank - 2) unsupported("this number of offsets");
+    for (unsigned d = 1; d + 1 < form.rank; ++d) form.offsets[d] = source(parts[d - 1], 2);
+  }
   step.flags = static_cast<std::uint16_t>(program.tensors.size());
   program.tensors.push_back(form);
 
@@ -370,7 +330,7 @@ void Decoder::tensor_copy() {
   program.copy_displacements.push_back(step.immediate);
   if (load) {
     address(operands[2], object);
-    if (form.multicast) step.c = source(operands[3], 2);
+    if (form.multicast) step.c = source(operands[offsets ? 4 : 3], 2);
     step.d = step.a;
     program.copy_displacements.push_back(step.immediate);
   }

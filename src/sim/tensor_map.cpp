@@ -22,6 +22,8 @@ struct Encoded {
   std::uint8_t steps[5];
   std::uint8_t rank, element, swizzle, nan, type;
   std::uint64_t strides[4];
+  std::int16_t lower[3], upper[3];
+  std::uint8_t columns;
 };
 constexpr std::uint64_t kMagic = 0x70616d2d6d6f6f6c;  // "loom-map"
 static_assert(sizeof(Encoded) <= 128);
@@ -61,8 +63,21 @@ std::array<std::byte, 128> encode(const TensorMap& map) {
   const ElementType& type = checked_type(map);
   const std::size_t rank = map.extents.size();
   require(rank >= 1 && rank <= 5, "the number of dimensions", rank, "1 to 5 are possible");
-  require(map.box.size() == rank, "the number of extents of its box", map.box.size(),
-          "the tensor has another");
+  std::vector<std::uint32_t> box = map.box;
+  if (map.columns) {
+    require(rank >= 3, "the number of dimensions", rank, "3 to 5 are possible of .im2col");
+    require(map.box.empty(), "the number of extents of its box", map.box.size(), ".im2col has none");
+    require(map.columns->lower.size() == rank - 2 && map.columns->upper.size() == rank - 2,
+            "the number of places of a corner", map.columns->lower.size(),
+            "the dimensions but the first and the last have one");
+    require(map.columns->channels >= 1 && map.columns->channels <= 256, "the number of its channels",
+            map.columns->channels, "1 to 256 are possible");
+    require(map.columns->pixels >= 1 && map.columns->pixels <= 1024, "the number of its pixels",
+            map.columns->pixels, "1 to 1024 are possible");
+    box.assign(rank, 1);
+    box[0] = map.columns->channels;
+  }
+  require(box.size() == rank, "the number of extents of its box", box.size(), "the tensor has another");
   require(map.strides.empty() || map.strides.size() == rank - 1, "the number of its strides",
           map.strides.size(), "all dimensions but the first have one");
   require(map.steps.empty() || map.steps.size() == rank, "the number of its steps", map.steps.size(),
@@ -87,14 +102,30 @@ std::array<std::byte, 128> encode(const TensorMap& map) {
       e.strides[d - 1] = stride;
     }
     dense *= extent;
-    require(map.box[d] >= 1 && map.box[d] <= 256, "an extent of its box", map.box[d],
-            "1 to 256 are possible");
+    require(box[d] >= 1 && box[d] <= 256, "an extent of its box", box[d], "1 to 256 are possible");
     const std::uint32_t step = map.steps.empty() || d == 0 ? 1 : map.steps[d];
     require(step >= 1 && step <= 8, "a step", step, "1 to 8 are possible");
-    e.box[d] = static_cast<std::uint16_t>((map.box[d] + step - 1) / step);
+    e.box[d] = static_cast<std::uint16_t>((box[d] + step - 1) / step);
     e.steps[d] = static_cast<std::uint8_t>(step);
   }
-  const std::uint32_t row = map.box[0] * type.bytes;
+  if (map.columns) {
+    e.columns = 1;
+    e.box[1] = static_cast<std::uint16_t>(map.columns->pixels);
+    const std::int32_t most = rank == 3 ? 32767 : rank == 4 ? 127 : 15;
+    for (std::size_t d = 0; d + 2 < rank; ++d) {
+      const std::int32_t lower = map.columns->lower[d], upper = map.columns->upper[d];
+      for (const std::int32_t corner : {lower, upper})
+        if (corner < -most - 1 || corner > most)
+          throw BadInput(fmt::format("tensor map: a place of a corner is {}; {} to {} are possible", corner,
+                                     -most - 1, most));
+      if (static_cast<std::int64_t>(map.extents[d + 1]) - 1 + upper < lower)
+        throw BadInput(fmt::format("tensor map: its bounding box, from {} to {} beyond {} pixels, is empty",
+                                   lower, upper, map.extents[d + 1]));
+      e.lower[d] = static_cast<std::int16_t>(lower);
+      e.upper[d] = static_cast<std::int16_t>(upper);
+    }
+  }
+  const std::uint32_t row = box[0] * type.bytes;
   require(row % 16 == 0, "a row of its box in bytes", row, "it must be a multiple of 16");
   require(map.swizzle == 0 || map.swizzle == 32 || map.swizzle == 64 || map.swizzle == 128, "its swizzle",
           map.swizzle, "0, 32, 64 and 128 bytes are possible");
@@ -184,17 +215,42 @@ std::optional<TensorPlan> tensor_plan(const std::byte* map) {
     plan.box[d] = e.box[d];
     plan.steps[d] = e.steps[d];
   }
+  plan.columns = e.columns != 0;
+  for (unsigned d = 1; plan.columns && d + 1 < plan.rank; ++d) {
+    plan.lower[d] = e.lower[d - 1];
+    plan.upper[d] = static_cast<std::int64_t>(plan.extents[d]) - 1 + e.upper[d - 1];
+  }
   return plan;
+}
+
+std::array<std::int64_t, 5> TensorBox::place(std::uint32_t number) const {
+  std::array<std::int64_t, 5> to{};
+  if (!plan.columns) {
+    for (unsigned d = 1; d < plan.rank; ++d) {
+      to[d] = std::int64_t{at[d]} + std::int64_t{number % plan.box[d]} * plan.steps[d];
+      number /= plan.box[d];
+    }
+    return to;
+  }
+  // Pixel after pixel, as a counter whose digits begin again at the box's lower corner.
+  for (unsigned d = 1; d < plan.rank; ++d) to[d] = at[d];
+  for (; number > 0; --number)
+    for (unsigned d = 1; d < plan.rank; ++d) {
+      to[d] += plan.steps[d];
+      if (d + 1 == plan.rank || to[d] <= plan.upper[d]) break;
+      to[d] = plan.lower[d];
+    }
+  for (unsigned d = 1; d + 1 < plan.rank; ++d) to[d] += offset[d];
+  return to;
 }
 
 TensorBox::Row TensorBox::row(std::uint32_t number) const {
   Row row;
   row.address = plan.address;
+  const std::array<std::int64_t, 5> places = place(number);
   for (unsigned d = 1; d < plan.rank; ++d) {
-    const std::int64_t place = std::int64_t{at[d]} + std::int64_t{number % plan.box[d]} * plan.steps[d];
-    number /= plan.box[d];
-    if (place < 0 || static_cast<std::uint64_t>(place) >= plan.extents[d]) return {};
-    row.address += static_cast<std::uint64_t>(place) * plan.strides[d];
+    if (places[d] < 0 || static_cast<std::uint64_t>(places[d]) >= plan.extents[d]) return {};
+    row.address += static_cast<std::uint64_t>(places[d]) * plan.strides[d];
   }
   const std::int64_t begin = std::max<std::int64_t>(at[0], 0),
                      end = std::min<std::int64_t>(std::int64_t{at[0]} + plan.box[0],

@@ -378,7 +378,9 @@ bool Decoder::warp_operation() {
     case Op::fence: {
       if (opcode->has("proxy")) {
         // The asynchronous proxy sees what is written at once: its fence matters to the race detector alone.
-        const bool tensor_maps = opcode->has("tensormap") || opcode->has("tensormap::generic");
+        // So does what an alias of an address sees.
+        const bool tensor_maps =
+            opcode->has("tensormap") || opcode->has("tensormap::generic") || opcode->has("alias");
         if (!tensor_maps && !opcode->has("async") && !opcode->has("async::generic")) unsupported();
         const bool global = opcode->has("global"),
                    shared = opcode->has("shared::cta") || opcode->has("shared::cluster");

@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <limits>
+#include <optional>
+#include <span>
 
 #include "sim/access.hpp"
 #include "sim/decode.hpp"
@@ -26,7 +29,7 @@ constexpr unsigned kChunk = 16;     // bytes that lie together in every layout
 /// Of products of 8-bit floats: bits below the greatest exponent, of a sum in f32 as well.
 constexpr int kKeptOf8Bits = 13;
 
-/// A matrix in shared memory, of 32 bytes along k.
+/// A matrix in shared memory, of 32 bytes along k, or 64 that meet a sparse one.
 struct Descriptor {
   std::uint32_t start, leading, stride;
   unsigned pitch;  ///< bytes of a row of a swizzled layout; 16: not swizzled
@@ -53,7 +56,10 @@ struct Descriptor {
   }
 
  private:
-  std::uint32_t swizzled(std::uint32_t at) const { return at ^ (at >> 7 & (pitch / kChunk - 1)) << 4; }
+  /// The pattern begins `base` lines of 128 bytes behind a multiple of its length.
+  std::uint32_t swizzled(std::uint32_t at) const {
+    return at ^ (((at >> 7) - base) & (pitch / kChunk - 1)) << 4;
+  }
 };
 
 /// A factor as it is used: `rows` times k elements, by rows, with what nobody wrote.
@@ -113,7 +119,7 @@ void read_registers(const Warp& w, const Step& s, const WarpgroupForm& form, Til
     for (unsigned lane = 0; lane < kLanes; ++lane)
       for (unsigned e = 0; e < held; ++e) {
         const unsigned row = lane / 4 + 8 * (reg % 2), k = reg / 2 * 4 * held + lane % 4 * held + e;
-        to.bits[row * form.k + k] =
+        to.bits[row * form.kept + k] =
             bits == 32 ? values[lane] : values[lane] >> (e * bits) & ((1u << bits) - 1);
         if ((bad >> lane & 1) != 0) to.bad[row] = true;
       }
@@ -133,7 +139,9 @@ std::uint32_t sum_of_integers(const WarpgroupForm& form, const std::uint32_t* a,
                                   : static_cast<std::int32_t>(bits);
   };
   std::int64_t sum = static_cast<std::int32_t>(c);
-  for (unsigned i = 0; i < form.k; ++i) sum += value(form.factor, a[i]) * value(form.second, b[i]);
+  for (unsigned i = 0; i < form.kept; ++i)
+    sum +=
+        form.single_bits ? std::popcount(a[i] & b[i]) : value(form.factor, a[i]) * value(form.second, b[i]);
   using Limits = std::numeric_limits<std::int32_t>;
   if (form.saturate) sum = std::clamp<std::int64_t>(sum, Limits::min(), Limits::max());
   return static_cast<std::uint32_t>(sum);
@@ -169,6 +177,20 @@ bool written_since_fence(const Warp& w, const WarpgroupForm& form) {
   return false;
 }
 
+/// A register of A has a value that no register had at the last fence.
+bool factor_written_since_fence(const Warp& w, const WarpgroupForm& form) {
+  const std::vector<std::byte>& all = w.warpgroup_products.at_fence;
+  constexpr std::size_t kBytes = sizeof(WarpgroupProducts::Values);
+  return std::ranges::any_of(form.a, [&](Source reg) {
+    if (reg.constant != 0) return false;
+    const auto now = std::as_bytes(std::span(w.read<std::uint32_t>(reg), kLanes));
+    if (std::equal(now.begin(), now.end(), all.begin() + reg.offset)) return false;
+    for (std::size_t at = 0; at + kBytes <= all.size(); at += 64)
+      if (std::memcmp(&all[at], now.data(), kBytes) == 0) return false;
+    return true;
+  });
+}
+
 /// a, b: descriptors; c: predicate, whether D is added to; extra: of Program::warpgroup_products; second: of
 /// Program::refusals, what is said of a descriptor that we cannot follow.
 void run_warpgroup_product(Registers& r, const Step& s, Mask lanes) {
@@ -187,16 +209,17 @@ void run_warpgroup_product(Registers& r, const Step& s, Mask lanes) {
         (form.a.empty() && r.read<std::uint64_t>(s.a)[i] != a_bits))
       return illegal_product(w, s, Mask{1} << i, "the threads of a warp give different descriptors");
   const Descriptor a_at(a_bits), b_at(b_bits);
-  if (a_at.base != 0 || b_at.base != 0) throw Unsupported(p.refusals[s.second]);
+  // A row of 32 swizzled bytes does not hold the 64 of k that a sparse A meets.
+  if (form.sparse() && !form.transposed_b && b_at.pitch == 32) throw Unsupported(p.refusals[s.second]);
 
   if (w.block->worker->races) w.block->worker->races->product_issued(w);
   WarpgroupProducts::Product product;
   product.step = &s;
-  Tile a(kWarpRows, form.k), b(form.n, form.k);
+  Tile a(kWarpRows, form.kept), b(form.n, form.k);
   if (!form.a.empty())
     read_registers(w, s, form, a);
   else if (!read_shared(w, s, a_at, form.transposed_a, kWarpRows * (w.index % 4), kWarpRows, form.factor,
-                        form.k, a, product.read))
+                        form.kept, a, product.read))
     return;
   if (!read_shared(w, s, b_at, form.transposed_b, 0, form.n, form.second, form.k, b, product.read)) return;
 
@@ -204,23 +227,32 @@ void run_warpgroup_product(Registers& r, const Step& s, Mask lanes) {
   std::vector<Factor> x, y;
   if (!integer)
     x = taken_apart_all(a, form.factor, form.negated_a), y = taken_apart_all(b, form.second, form.negated_b);
-  SumForm sum_form{form.factor, form.second, form.result, form.k};
+  std::optional<SparseRows> rows;
+  if (form.sparse())
+    rows.emplace(r.read<std::uint32_t>(form.metadata), form.selector, form.factor, form.kept);
+  std::vector<std::uint32_t> met_bits(rows ? form.kept : 0);
+  std::vector<Factor> met(rows ? form.kept : 0);
+  SumForm sum_form{form.factor, form.second, form.result, form.kept};
   if (of_8_bit_floats(form.factor)) {
     sum_form.kept = kKeptOf8Bits;
     if (form.result == Element::f32) sum_form.lost = 23 - kKeptOf8Bits;
   }
   const bool accumulate = (w.predicate(s.c) & 1) != 0;
+  if (!form.a.empty() && factor_written_since_fence(w, form))
+    return illegal_product(w, s, lanes, "a register of A was written since the last wgmma.fence");
   if (accumulate && written_since_fence(w, form))
     return illegal_product(w, s, lanes, "a register of its sums was written since the last wgmma.fence");
   const unsigned bits = bits_of(form.result), held = 32 / bits;
   const std::uint32_t mask = bits == 32 ? ~0u : (1u << bits) - 1;
   std::vector<Mask> undefined(form.d.size());
+  if (rows && w.poisoned != 0 && read_poison(w, s, std::max<std::size_t>(form.a.size(), 1) + 1) != 0)
+    undefined.assign(form.d.size(), kAllLanes);
   for (unsigned reg = 0; reg < form.d.size(); ++reg) {
     auto* d = w.write<std::uint32_t>(form.d[reg]);
     if (accumulate && w.poisoned != 0) {
       const std::uint32_t number = written_register(w, s, reg);
       const auto known = all.undefined.find(number);
-      undefined[reg] = known != all.undefined.end() ? known->second : w.poison[number];
+      undefined[reg] |= known != all.undefined.end() ? known->second : w.poison[number];
     }
     for (unsigned lane = 0; lane < kLanes; ++lane) {
       const std::uint32_t before = accumulate ? d[lane] : 0;
@@ -228,9 +260,19 @@ void run_warpgroup_product(Registers& r, const Step& s, Mask lanes) {
       for (unsigned e = 0; e < held; ++e) {
         const Place at = place_of(form, reg, lane, e);
         const std::uint32_t c = before >> (e * bits) & mask;
-        const std::size_t row = std::size_t{at.row} * form.k, column = std::size_t{at.column} * form.k;
-        const std::uint32_t sum = integer ? sum_of_integers(form, &a.bits[row], &b.bits[column], c)
-                                          : tensor_sum(sum_form, {&x[row], form.k}, {&y[column], form.k}, c);
+        const std::size_t row = std::size_t{at.row} * form.kept, column = std::size_t{at.column} * form.k;
+        const std::uint32_t* const integers = rows ? met_bits.data() : &b.bits[column];
+        const Factor* const factors = integer ? nullptr : rows ? met.data() : &y[column];
+        for (unsigned i = 0; rows && i < form.kept; ++i) {
+          const std::size_t from = column + rows->row(at.row)[i];
+          if (integer)
+            met_bits[i] = b.bits[from];
+          else
+            met[i] = y[from];
+        }
+        const std::uint32_t sum = integer
+                                      ? sum_of_integers(form, &a.bits[row], integers, c)
+                                      : tensor_sum(sum_form, {&x[row], form.kept}, {factors, form.kept}, c);
         after |= sum << (e * bits);
         if (a.bad[at.row] || b.bad[at.column]) undefined[reg] |= Mask{1} << lane;
       }
@@ -251,8 +293,10 @@ void run_warpgroup_fence(Registers& r, const Step& s, Mask lanes) {
   Warp& w = warp_of(r);
   if (!whole_warp(w, s, lanes)) return;
   w.warpgroup_products.fenced = true;
-  for (const std::uint32_t reg : w.block->program->warpgroup_sums)
-    w.warpgroup_products.held[reg] = values_of(w, reg);
+  const Program& p = *w.block->program;
+  for (const std::uint32_t reg : p.warpgroup_sums) w.warpgroup_products.held[reg] = values_of(w, reg);
+  if (std::ranges::any_of(p.warpgroup_products, [](const WarpgroupForm& f) { return !f.a.empty(); }))
+    w.warpgroup_products.at_fence.assign(w.base[0], w.base[0] + p.register_bytes);
 }
 
 void run_warpgroup_commit(Registers& r, const Step& s, Mask lanes) {
@@ -360,7 +404,8 @@ void Decoder::warpgroup_product() {
       elements.push_back(*element);
     else if (part == "satfinite")
       form.saturate = true;
-    else if (part != "mma_async" && part != "sync" && part != "aligned" && part.front() != 'm')
+    else if (part != "mma_async" && part != "sync" && part != "aligned" && part != "and" && part != "popc" &&
+             part != "sp" && part.front() != 'm')
       unsupported();
   }
   if (elements.size() != 3 || operands.size() < 4 || shape.m != 64 || shape.n > 256 || shape.n % 8 != 0)
@@ -369,13 +414,20 @@ void Decoder::warpgroup_product() {
   form.factor = elements[1];
   form.second = elements[2];
   form.n = shape.n;
-  form.k = shape.k;
+  form.k = form.kept = shape.k;
+  form.single_bits = form.factor == Element::b1 && form.second == Element::b1 && opcode->has("and");
+  if (form.single_bits) {
+    form.factor = form.second = Element::u8;
+    form.k = form.kept = shape.k / 8;
+  }
+  const bool sparse = opcode->has("sp");
+  if (sparse) form.kept = shape.k / 2;
   const bool integer = form.factor == Element::s8 || form.factor == Element::u8;
   const bool of_16_bits = form.factor == Element::f16 || form.factor == Element::bf16;
   const bool of_8_bits = of_8_bit_floats(form.factor);
   if ((!integer && !of_16_bits && !of_8_bits && form.factor != Element::tf32) ||
       of_8_bits != of_8_bit_floats(form.second) || bits_of(form.second) != bits_of(form.factor) ||
-      shape.k * bits_of(form.factor) != 256 ||
+      form.kept * bits_of(form.factor) != 256 || (sparse && form.single_bits) ||
       (form.result != (integer ? Element::s32 : Element::f32) &&
        (form.result != Element::f16 || (form.factor != Element::f16 && !of_8_bits))))
     unsupported();
@@ -392,6 +444,12 @@ void Decoder::warpgroup_product() {
   else
     step.a = source(operands[1], 8);
   step.b = source(operands[2], 8);
+  if (sparse) {
+    if (operands.size() < 6 || operands[4].kind != OperandKind::integer) unsupported();
+    form.metadata = source(operands[3], 4);
+    form.selector = static_cast<std::uint8_t>(operands[4].value & 3);
+    operands = operands.subspan(2);
+  }
   step.c = source(operands[3], 0);
   if (operands[3].negated) unsupported("a negated predicate");
   // Behind the predicate: signs of A and B, then which of those in shared memory are transposed.
@@ -404,7 +462,7 @@ void Decoder::warpgroup_product() {
   form.transposed_b = transposes != 0 && number(5 + transposes) != 0;
   step.second = static_cast<std::uint32_t>(program.refusals.size());
   try {
-    unsupported("a matrix descriptor with a base offset");
+    unsupported("a matrix of 32-byte rows beside a sparse one");
   } catch (const Unsupported& lacking) {
     program.refusals.emplace_back(lacking.what());
   }

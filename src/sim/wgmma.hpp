@@ -15,11 +15,17 @@ struct Warp;
 /// wgmma.mma_async: D = A B + D of four warps, of which each makes 16 of the 64 rows.
 struct WarpgroupForm {
   Element factor = Element::f16, second = Element::f16, result = Element::f32;  ///< of A, B and D
-  std::uint16_t n = 0, k = 0;
+  std::uint16_t n = 0, k = 0;                       ///< k: elements of a row of B, of bits eight at a time
+  std::uint16_t kept = 0;                           ///< of a row of A: k, or half of it where A is sparse
   std::vector<Source> a;                            ///< registers; empty: Step::a is a descriptor
   std::vector<std::uint32_t> d;                     ///< registers
   bool transposed_a = false, transposed_b = false;  ///< m, or n, runs along a row of shared memory
   bool negated_a = false, negated_b = false, saturate = false;
+  bool single_bits = false;  ///< A and B, whose products are counts of common bits
+  Source metadata;           ///< of a sparse A
+  std::uint8_t selector = 0;
+
+  bool sparse() const { return kept != k; }
 };
 
 /// The products that a warp has begun and not waited for. They are computed when they are issued; their
@@ -44,6 +50,8 @@ struct WarpgroupProducts {
   /// other registers between products.
   std::unordered_map<std::uint32_t, Values> held;
   std::vector<Values> last_sums;
+  /// All registers at the last fence, of programs that have factors in registers: compilers move these too.
+  std::vector<std::byte> at_fence;
   // wgmma.wait_group, which the four warps pass together.
   std::uint32_t waits = 0;  ///< begun
   bool waiting = false;     ///< at the last of them

@@ -96,16 +96,25 @@ CUtensorMap encoded(const TensorMap& map, CUdeviceptr address) {
   for (std::size_t d = 0; map.strides.empty() && d + 1 < rank; ++d) strides.push_back(dense *= extents[d]);
   strides.resize(std::max<std::size_t>(1, rank - 1));  // of one dimension none is read
   CUtensorMap out;
+  const auto swizzle = map.swizzle == 0    ? CU_TENSOR_MAP_SWIZZLE_NONE
+                       : map.swizzle == 32 ? CU_TENSOR_MAP_SWIZZLE_32B
+                       : map.swizzle == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
+                                           : CU_TENSOR_MAP_SWIZZLE_128B;
+  const auto fill =
+      map.fill_nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
+  if (const auto& columns = map.columns) {
+    check(cuTensorMapEncodeIm2col(&out, type->second, static_cast<cuuint32_t>(rank),
+                                  reinterpret_cast<void*>(address), extents.data(), strides.data(),
+                                  columns->lower.data(), columns->upper.data(), columns->channels,
+                                  columns->pixels, steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+                                  CU_TENSOR_MAP_L2_PROMOTION_NONE, fill),
+          "cuTensorMapEncodeIm2col");
+    return out;
+  }
   check(cuTensorMapEncodeTiled(&out, type->second, static_cast<cuuint32_t>(rank),
                                reinterpret_cast<void*>(address), extents.data(), strides.data(),
-                               map.box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
-                               map.swizzle == 0    ? CU_TENSOR_MAP_SWIZZLE_NONE
-                               : map.swizzle == 32 ? CU_TENSOR_MAP_SWIZZLE_32B
-                               : map.swizzle == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
-                                                   : CU_TENSOR_MAP_SWIZZLE_128B,
-                               CU_TENSOR_MAP_L2_PROMOTION_NONE,
-                               map.fill_nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA
-                                            : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+                               map.box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+                               CU_TENSOR_MAP_L2_PROMOTION_NONE, fill),
         "cuTensorMapEncodeTiled");
   return out;
 }

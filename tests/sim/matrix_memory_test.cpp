@@ -242,5 +242,46 @@ TEST(Wmma, MultipliesInEveryLayout) {
       }
 }
 
+/// Elements of 4 bits and single bits: A by rows, B by columns, from global memory.
+TEST(Wmma, MultipliesLessThanBytes) {
+  for (const bool bits : {false, true}) {
+    const unsigned k = bits ? 128 : 32, stride = 2 * k;
+    const std::string shape = bits ? "m8n8k128" : "m8n8k32", type = bits ? "b1" : "s4";
+    const std::string text =
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
+        ".reg .b32 %r<30>;\n.reg .b64 %rd<9>;\nld.param.u64 %rd1, [in];\nld.param.u64 %rd2, [out];\n"
+        "add.u64 %rd3, %rd1, 512;\nmov.u32 %r3, 5;\nmov.u32 %r4, 5;\n" +
+        fmt::format(
+            "wmma.load.a.sync.aligned.row.{0}.global.{1} {{%r1}}, [%rd1], {2};\n"
+            "wmma.load.b.sync.aligned.col.{0}.global.{1} {{%r2}}, [%rd3], {2};\n",
+            shape, type, stride) +
+        (bits
+             ? "wmma.mma.and.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 {%r5, %r6}, {%r1}, {%r2}, {%r3, %r4};\n"
+             : "wmma.mma.sync.aligned.row.col.m8n8k32.s32.s4.s4.s32 {%r5, %r6}, {%r1}, {%r2}, {%r3, %r4};\n") +
+        "wmma.store.d.sync.aligned.row." + shape + ".global.s32 [%rd2], {%r5, %r6}, 8;\nret;\n}\n";
+    std::vector<std::uint8_t> in(1024);
+    for (unsigned i = 0; i < in.size(); ++i) in[i] = static_cast<std::uint8_t>(i * i * 7 + i / 5);
+    std::vector<std::int32_t> out(64);
+    Machine machine(ptx::parse(text, "k.ptx"));
+    const Address to = machine.upload(std::span(out), "out");
+    const Outcome outcome = machine.launch("k", Arguments().add(machine.upload(std::span(in), "in")).add(to),
+                                           {.block = {32}, .races = true});
+    ASSERT_TRUE(outcome.clean()) << outcome.findings.front().text();
+    machine.download(to, std::span(out));
+    const auto value = [&](unsigned byte, unsigned row, unsigned i) {
+      const unsigned at = row * stride + i;
+      if (bits) return in[byte + at / 8] >> at % 8 & 1;
+      const int four = in[byte + at / 2] >> at % 2 * 4 & 15;
+      return four >= 8 ? four - 16 : four;
+    };
+    for (unsigned row = 0; row < 8; ++row)
+      for (unsigned column = 0; column < 8; ++column) {
+        int sum = 5;
+        for (unsigned i = 0; i < k; ++i) sum += value(0, row, i) * value(512, column, i);
+        ASSERT_EQ(out[row * 8 + column], sum) << row << ", " << column;
+      }
+  }
+}
+
 }  // namespace
 }  // namespace warploom::sim

@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <random>
 
 #include "sim/tensor_sum.hpp"
@@ -175,12 +177,112 @@ const Product kIntegerProducts[] = {{8, 8, 16, "s8", "s8", "s32"},
                                     {16, 8, 256, "b1", "b1", "s32", ".xor.popc"}};
 INSTANTIATE_TEST_SUITE_P(, IntegerProducts, testing::ValuesIn(kIntegerProducts));
 
-class RealProducts : public testing::TestWithParam<Product> {};
-
 long double number(Element type, std::uint64_t bits) {
   const Factor f = factor(type, static_cast<std::uint32_t>(bits));
   return std::ldexp(static_cast<long double>(f.significand), f.exponent);
 }
+
+/// mma.sp of a selector, with exact products and sums.
+struct SparseProduct {
+  Product product;
+  unsigned selector;
+  bool ordered = true;
+};
+void PrintTo(const SparseProduct& p, std::ostream* out) {
+  *out << p.product.name() << " selector " << p.selector;
+}
+class SparseProducts : public testing::TestWithParam<SparseProduct> {};
+
+TEST_P(SparseProducts, TakeTheElementsOfBThatTheMetadataName) {
+  const auto& [p, selector, ordered] = GetParam();
+  const bool real = p.result == "f32";
+  const unsigned kept = p.k / 2, bits = width(p.a);
+  // Of four places two are taken, of 4 bits in pairs, of tf32 one of two.
+  const unsigned together = bits == 4 ? 2 : 1, chunk = bits == 32 ? 2 : 4 * together, chunks = p.k / chunk;
+  std::mt19937_64 random(3);
+  std::vector<std::uint32_t> metadata(32);
+  std::vector<std::array<unsigned, 2>> places(std::size_t{16} * chunks);
+  const unsigned holders = chunks / 4;  // lanes of four that hold it
+  for (unsigned row = 0; row < 16; ++row)
+    for (unsigned c = 0; c < chunks; ++c) {
+      unsigned first = static_cast<unsigned>(random() % 4),
+               second = (first + 1 + static_cast<unsigned>(random() % 3)) % 4;
+      if (bits == 32) first = static_cast<unsigned>(random() % 2) * 2, second = first + 1;
+      if (ordered && first > second) std::swap(first, second);
+      places[row * chunks + c] = {first, second};
+      const unsigned lane = row % 8 * 4 + selector * holders + c / 4;
+      metadata[lane] |= (first | second << 2) << (4 * (c % 4) + 16 * (row / 8));
+    }
+  const auto value = [&](const std::string& type) -> std::uint64_t {
+    if (!real) return random() >> (64 - width(type));
+    constexpr std::uint32_t kSmall[] = {0xc0000000, 0xbf800000, 0, 0x3f800000,
+                                        0x40400000};  // -2, -1, 0, 1, 3
+    const std::uint32_t single = kSmall[random() % 5];
+    if (type == "tf32") return single;
+    if (type == "bf16") return single >> 16;
+    return single == 0
+               ? 0
+               : (single >> 16 & 0x8000) | ((single >> 23 & 0xff) - 112) << 10 | (single >> 13 & 0x3ff);
+  };
+  const auto from = [&](const std::string& type) {
+    return [&, type](unsigned, unsigned) { return value(type); };
+  };
+  const Matrix a = factors(p.a, 16, kept, from(p.a)), b = factors(p.b, 8, p.k, from(p.b));
+  const Matrix c = sums(p, [&](unsigned row, unsigned) -> std::uint64_t { return real ? 0x40400000 : row; });
+  std::string text = kernel_for(p.name(), a, b, c, c.registers);
+  text.replace(text.find("mma.sync"), 8, ordered ? "mma.sp::ordered_metadata.sync" : "mma.sp.sync");
+  const std::size_t end = text.find(';', text.find("mma.sp"));
+  text.insert(end, fmt::format(", %r2, {}", selector));
+  text.insert(text.find("mma.sp"),
+              "cvt.u64.u32 %rd5, %r1;\nshl.b64 %rd5, %rd5, 2;\nadd.u64 %rd6, %rd1, %rd5;\n"
+              "ld.global.u32 %r2, [%rd6+" +
+                  std::to_string(256 * (a.registers + b.registers + 2 * c.registers)) + "];\n");
+  std::vector<std::uint64_t> data;
+  for (const Matrix* m : {&a, &b, &c, &c}) data.insert(data.end(), m->words.begin(), m->words.end());
+  const std::size_t before = data.size();
+  data.resize(before + 16);
+  std::memcpy(&data[before], metadata.data(), 128);
+  Machine machine(ptx::parse(text, "k.ptx"));
+  const Address at = machine.upload(std::span(data), "data");
+  const Outcome outcome = machine.launch("k", Arguments().add(at), {.block = {32}});
+  ASSERT_TRUE(outcome.clean()) << outcome.findings.front().text();
+  machine.download(at, std::span(data));
+  Matrix d = c;
+  std::copy_n(data.begin() + static_cast<std::ptrdiff_t>(before - c.words.size()), c.words.size(),
+              d.words.begin());
+  const auto number_of = [&](const std::string& type, std::uint64_t word) {
+    return real ? static_cast<double>(number(*element_of(type), word))
+                : static_cast<double>(integer(type, word));
+  };
+  for (unsigned row = 0; row < 16; ++row)
+    for (unsigned column = 0; column < 8; ++column) {
+      double sum = real ? 3 : row;
+      for (unsigned i = 0; i < kept; ++i) {
+        const unsigned of_chunk = kept / chunks, in_chunk = i % of_chunk;
+        const unsigned place = places[row * chunks + i / of_chunk][in_chunk / together];
+        const unsigned k =
+            i / of_chunk * chunk + (bits == 32 ? place / 2 : place * together + in_chunk % together);
+        sum += number_of(p.a, element(p, a, false, row, i)) * number_of(p.b, element(p, b, true, column, k));
+      }
+      const std::uint64_t word = sum_at(p, d, row, column);
+      const double found = real ? static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(word)))
+                                : static_cast<double>(static_cast<std::int32_t>(word));
+      ASSERT_EQ(found, sum) << row << ", " << column;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(, SparseProducts,
+                         testing::Values(SparseProduct{{16, 8, 16, "f16", "f16", "f32"}, 3},
+                                         SparseProduct{{16, 8, 32, "f16", "f16", "f32"}, 1},
+                                         SparseProduct{{16, 8, 32, "bf16", "bf16", "f32"}, 0, false},
+                                         SparseProduct{{16, 8, 8, "tf32", "tf32", "f32"}, 2},
+                                         SparseProduct{{16, 8, 16, "tf32", "tf32", "f32"}, 1},
+                                         SparseProduct{{16, 8, 32, "s8", "u8", "s32"}, 1},
+                                         SparseProduct{{16, 8, 64, "u8", "s8", "s32"}, 0, false},
+                                         SparseProduct{{16, 8, 64, "s4", "u4", "s32"}, 1},
+                                         SparseProduct{{16, 8, 128, "u4", "s4", "s32"}, 0}));
+
+class RealProducts : public testing::TestWithParam<Product> {};
 
 /// Bits of a number between 2^-range and 2^range.
 std::uint64_t random_bits(Element type, std::mt19937_64& random, int range) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <numeric>
 
@@ -204,13 +205,68 @@ TEST(TensorCopy, WhatMayNotBeIsNamed) {
       "k", Arguments().add(std::array<std::byte, 128>{}).add(machine.allocate(256, "out")), {.block = {64}});
   ASSERT_EQ(outcome.findings.size(), 1u);
   EXPECT_THAT(outcome.findings[0].text(), HasSubstr("no tensor map is at its address"));
-  EXPECT_THAT(
-      [] {
-        run_tensors(
-            "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [tile], "
-            "[%rd2, {%r1, %r1, %r1}], [full], {%h1};\n");
-      },
-      testing::Throws<Error>());
+}
+
+/// Images of 4 channels, 5 columns and 4 rows, two of them: 160 words. A copy takes 16 pixels, the bounding
+/// box leaves out the last column and begins one row above the first.
+TensorMap images() {
+  TensorMap map;
+  map.type = "u32";
+  map.extents = {4, 5, 4, 2};
+  map.columns = {.lower = {0, -1}, .upper = {-1, -1}, .channels = 4, .pixels = 16};
+  return map;
+}
+std::uint32_t word_of_image(int c, int w, int h, int n) {
+  return w < 0 || w > 4 || h < 0 || h > 3 || n > 1 ? 0 : 1000u + c + 4 * w + 20 * h + 80 * n;
+}
+/// Pixel number i from column 2 of row 1 of the first image on.
+std::array<int, 3> pixel(int i) {
+  std::array<int, 3> at{2, 1, 0};
+  for (; i > 0; --i)
+    if (++at[0] > 3) {
+      at[0] = 0;
+      if (++at[1] > 2) at[1] = -1, ++at[2];
+    }
+  return at;
+}
+
+TEST(TensorLoad, OfColumnsGoesThroughTheBoundingBox) {
+  std::string body = box_loaded("0, 2, 1, 0", 4);
+  body.insert(body.find(".mbarrier::complete_tx"), ".im2col");
+  body.replace(body.find("[full], %rd5"), 12, "[full], {%h1, %h2}, %rd5");
+  for (const int right : {0, 1}) {
+    const std::string with_offsets =
+        fmt::format(".reg .b16 %h<3>;\nmov.u16 %h1, {};\nmov.u16 %h2, 2;\n", right) + body;
+    for (const Schedule schedule : kTensorSchedules) {
+      const TensorResult r = run_tensors(with_offsets, images(), schedule);
+      EXPECT_TRUE(r.outcome.clean()) << r.findings();
+      for (int t = 0; t < 64; ++t) {
+        const auto [w, h, n] = pixel(t / 4);
+        ASSERT_EQ(r.out[t], word_of_image(t % 4, w + right, h + 2, n)) << t;
+      }
+    }
+  }
+  const std::string text = "0, 2, 1, 0";
+  std::string outside = ".reg .b16 %h<3>;\nmov.u16 %h1, 0;\nmov.u16 %h2, 0;\n" + body;
+  outside.replace(outside.find(text), text.size(), "0, 4, 1, 0");
+  EXPECT_THAT(run_tensors(outside, images()).findings(),
+              HasSubstr("its coordinate 1 is 4, outside of the bounding box, 0 to 3"));
+  EXPECT_THAT(run_tensors(box_loaded("0, 0, 0, 0", 4), images()).findings(),
+              HasSubstr("the tensor map is one for .im2col"));
+}
+
+TEST(TensorStore, OfColumnsWritesPixels) {
+  std::string body = box_stored("fence.proxy.async.shared::cta;\n");
+  body.replace(body.find("tensor.2d.global.shared::cta.bulk_group [%rd2, {16, 5}]"), 55,
+               "tensor.4d.global.shared::cta.im2col_no_offs.bulk_group [%rd2, {0, 2, 1, 0}]");
+  const TensorResult r = run_tensors(body, images());
+  EXPECT_TRUE(r.outcome.clean()) << r.findings();
+  std::vector<std::uint32_t> wanted(200);
+  std::iota(wanted.begin(), wanted.end(), 1000u);
+  for (int t = 0; t < 64; ++t)
+    if (const auto [w, h, n] = pixel(t / 4); h >= 0)
+      wanted[t % 4 + 4 * w + 20 * h + 80 * n] = static_cast<std::uint32_t>(t);
+  EXPECT_EQ(r.tensor, wanted);
 }
 
 TEST(TensorMaps, RefuseWhatTheDriverRefuses) {
@@ -233,6 +289,19 @@ TEST(TensorMaps, RefuseWhatTheDriverRefuses) {
   refused([](TensorMap& m) { m.strides = {80, 80}; }, "the number of its strides is 2");
   refused([](TensorMap& m) { m.address = 8; }, "its address is 8");
   refused([](TensorMap& m) { m.fill_nan = true; }, "NaN as its fill");
+  refused([](TensorMap& m) { m.columns.emplace(), m.box = {}; }, "the number of dimensions is 2; 3 to 5");
+  const auto refused_columns = [](auto change, const std::string& why) {
+    TensorMap map = images();
+    change(map);
+    EXPECT_THAT([&] { encode(map); }, ThrowsMessage<BadInput>(HasSubstr(why)));
+  };
+  refused_columns([](TensorMap& m) { m.box = {4, 4}; }, ".im2col has none");
+  refused_columns([](TensorMap& m) { m.columns->lower = {0}; }, "the number of places of a corner is 1");
+  refused_columns([](TensorMap& m) { m.columns->channels = 257; }, "the number of its channels is 257");
+  refused_columns([](TensorMap& m) { m.columns->pixels = 1025; }, "the number of its pixels is 1025");
+  refused_columns([](TensorMap& m) { m.columns->upper[0] = 128; }, "a place of a corner is 128; -128 to 127");
+  refused_columns([](TensorMap& m) { m.columns->upper[0] = -5; },
+                  "bounding box, from 0 to -5 beyond 5 pixels, is empty");
 }
 
 TEST(TensorMaps, AreReadFromText) {

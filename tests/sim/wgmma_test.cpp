@@ -171,6 +171,24 @@ TEST(Wgmma, SumsThatWereWrittenAfterTheFenceAreFound) {
   EXPECT_FALSE(found.outcome.completed);
 }
 
+TEST(Wgmma, FactorsInRegistersThatWereWrittenAfterTheFenceAreFound) {
+  ProductKernel kernel;
+  kernel.a = "{%r14, %r15, %r16, %r17}";
+  const std::string fence = kernel.fence,
+                    values =
+                        "mov.b32 %r14, %r2;\nmov.b32 %r15, %r1;\nmov.b32 %r16, %r4;\nmov.b32 %r17, %r2;\n";
+  // Also where a compiler moves them: the values were there at the fence.
+  for (const std::string& good : {values + fence, fence + values}) {
+    kernel.fence = good;
+    EXPECT_TRUE(run_products(kernel).outcome.clean()) << run_products(kernel).findings();
+  }
+  kernel.fence = values + fence + "add.u32 %r16, %r16, 0x01010101;\n";
+  const ProductResult found = run_products(kernel);
+  ASSERT_EQ(found.outcome.findings.size(), 1u);
+  EXPECT_THAT(found.findings(), HasSubstr("a register of A was written since the last wgmma.fence"));
+  EXPECT_EQ(found.outcome.findings[0].site.ptx_line, kernel.line_of("wgmma.mma_async"));
+}
+
 TEST(Wgmma, WhatNobodyWroteSpreadsAlongRows) {
   ProductKernel kernel;
   kernel.fence += "setp.eq.u32 %p3, %r1, 3;\n";  // only rows 0, 8, 16, ... and 3 are bad if A's are

@@ -207,6 +207,41 @@ extern "C" __global__ void wmma_f64(const double* a, const double* b, const doub
   store_matrix_sync(d, z, 8, mem_row_major);
 }
 
+/// Elements of 4 bits, of which 32 lie along k, and single bits, 128. Rows and columns are `stride` apart.
+template <typename T>
+__device__ void wmma_4_bits(const void* a, const void* b, const int* c, int* d, unsigned stride) {
+  using namespace nvcuda::wmma;
+  fragment<matrix_a, 8, 8, 32, T, row_major> x;
+  fragment<matrix_b, 8, 8, 32, T, col_major> y;
+  fragment<accumulator, 8, 8, 32, int> z;
+  load_matrix_sync(x, a, stride);
+  load_matrix_sync(y, b, stride);
+  load_matrix_sync(z, c, 8, mem_row_major);
+  mma_sync(z, x, y, z);
+  store_matrix_sync(d, z, 8, mem_row_major);
+}
+extern "C" __global__ void wmma_s4(const int* a, const int* b, const int* c, int* d, unsigned stride) {
+  wmma_4_bits<nvcuda::wmma::experimental::precision::s4>(a, b, c, d, stride);
+}
+extern "C" __global__ void wmma_u4(const int* a, const int* b, const int* c, int* d, unsigned stride) {
+  wmma_4_bits<nvcuda::wmma::experimental::precision::u4>(a, b, c, d, stride);
+}
+extern "C" __global__ void wmma_b1(const int* a, const int* b, const int* c, int* d, unsigned stride,
+                                   int common) {
+  using namespace nvcuda::wmma;
+  fragment<matrix_a, 8, 8, 128, experimental::precision::b1, row_major> x;
+  fragment<matrix_b, 8, 8, 128, experimental::precision::b1, col_major> y;
+  fragment<accumulator, 8, 8, 128, int> z;
+  load_matrix_sync(x, a, stride);
+  load_matrix_sync(y, b, stride);
+  load_matrix_sync(z, c, 8, mem_row_major);
+  if (common != 0)
+    bmma_sync(z, x, y, z, experimental::bmmaBitOpAND, experimental::bmmaAccumulateOpPOPC);
+  else
+    bmma_sync(z, x, y, z, experimental::bmmaBitOpXOR, experimental::bmmaAccumulateOpPOPC);
+  store_matrix_sync(d, z, 8, mem_row_major);
+}
+
 /// cvt.pack of every type, and who is elected. out [9, n].
 extern "C" __global__ void packed_and_elected(const int* a, const int* b, const unsigned* c, unsigned* out,
                                               int n) {
