@@ -87,6 +87,8 @@ class BlockOrder {
 
   /// What the thread knows of its block now.
   BlockClock clock_of(std::uint32_t thread) const;
+  /// What it knows of other blocks.
+  Clock foreign_of(std::uint32_t thread) const { return snapshot(thread).foreign; }
   /// What a strong write of the thread releases.
   Released release(std::uint32_t thread, bool releases, Scope scope) const;
   /// To be called after an instruction that releases without a fence.

@@ -52,6 +52,8 @@ struct Tracked {
     Time time = 0;
     BlockClock known;
     std::uint8_t memory = kProxyShared | kProxyGlobal;
+    std::uint32_t thread = 0;
+    Clock foreign;  ///< where blocks see each other's writes
   };
   /// Of each thread the last few, newest last; empty until the first.
   std::vector<std::deque<ProxyFence>> proxy_fences;
@@ -131,10 +133,15 @@ struct RaceDetector::State {
   bool missing_fence(Warp& warp, unsigned lane, const Step& step, Access::Kind kind, const Region& region,
                      std::size_t first, std::size_t last, std::uint32_t bytes, std::uint8_t memory,
                      Describe describe);
+  /// Of a block of the grid, its index.
+  static std::array<std::uint32_t, 3> place_of(const Block& of_grid, std::uint64_t number);
   /// Two instructions, as `reported` has them.
   static std::uint64_t pair(Who one, Who other) {
     return std::uint64_t{one >> kThreadBits} << 32 | other >> kThreadBits;
   }
+
+  /// A proxy fence for global memory lies between a write of another block and what `thread` does now.
+  bool fenced_elsewhere(const Tracked& t, Seen write, std::uint64_t writer, std::uint32_t thread) const;
 
   const Program& program;
   Memory& memory;
@@ -147,6 +154,9 @@ struct RaceDetector::State {
   Timeline timeline;
   std::vector<std::unique_ptr<Region>> pages;
   Synchronised released;  ///< by cell of global memory
+  /// The last of each block that are for global memory, where blocks see each other's writes.
+  std::unordered_map<std::uint64_t, std::deque<Tracked::ProxyFence>> global_fences;
+  static constexpr std::size_t kGlobalFences = 64;
   std::vector<std::shared_ptr<Tracked>> pool;
   std::vector<std::uint32_t> numbers;  ///< of reads and writes of each step
   std::vector<Accessor> accessors;     ///< by number

@@ -272,6 +272,12 @@ void RaceDetector::State::examine(const LaneAccess& l) {
   }
 }
 
+std::array<std::uint32_t, 3> RaceDetector::State::place_of(const Block& of_grid, std::uint64_t number) {
+  const Dim& grid = of_grid.grid;
+  return {static_cast<std::uint32_t>(number % grid.x), static_cast<std::uint32_t>(number / grid.x % grid.y),
+          static_cast<std::uint32_t>(number / grid.x / grid.y)};
+}
+
 void RaceDetector::State::report(const LaneAccess& l, Seen other, std::uint64_t at) {
   const Who me = l.who >> kThreadBits, them = other.who >> kThreadBits;
   const Accessor& accessor = accessors[them];
@@ -286,10 +292,7 @@ void RaceDetector::State::report(const LaneAccess& l, Seen other, std::uint64_t 
   const Tracked& t = tracked(l.block);
   Site site = Findings::site(l.block, *accessor.step, t.thread_of(other.who & kThreadMask), accessor.what());
   const std::uint64_t block = block_of(l, other.time);
-  const Dim& grid = l.block.grid;
-  site.block = {static_cast<std::uint32_t>(block % grid.x),
-                static_cast<std::uint32_t>(block / grid.x % grid.y),
-                static_cast<std::uint32_t>(block / grid.x / grid.y)};
+  site.block = place_of(l.block, block);
   const std::uint32_t thread = t.thread_of(l.thread);
   const Block& holder = a.owner != nullptr ? *a.owner : l.block;
   findings.add(l.block, FindingKind::race, *a.step, thread / kLanes, thread % kLanes, accessors[me].what(),

@@ -12,8 +12,13 @@ void RaceDetector::proxy_fence(Warp& warp, Mask lanes, std::uint8_t memory) {
   for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
     const std::uint32_t thread = warp.thread(static_cast<unsigned>(std::countr_zero(rest)));
     auto& fences = t.proxy_fences[thread];
-    fences.push_back({t.order.now(), t.order.clock_of(thread), memory});
+    fences.push_back({t.order.now(), t.order.clock_of(thread), memory, thread, {}});
     if (fences.size() > Tracked::kFences) fences.pop_front();
+    if ((memory & kProxyGlobal) == 0 || state_->global_regime != Regime::interleaved) continue;
+    auto& global = state_->global_fences[warp.block->number];
+    global.push_back(fences.back());
+    global.back().foreign = t.order.foreign_of(thread);
+    if (global.size() > State::kGlobalFences) global.pop_front();
   }
   t.order.released();  // what these threads do next is later
 }
@@ -58,26 +63,48 @@ bool RaceDetector::State::missing_fence(Warp& warp, unsigned lane, const Step& s
     if (layer == nullptr) continue;
     for (std::size_t cell = first; cell <= last; ++cell) {
       const Seen write = layer->seen(Layer::write_time, cell);
-      if (write.time < t.began || (write.time == good.time && write.who == good.who)) continue;
-      // What another block wrote is not looked at: whose fence counts there is not kept.
-      if (s.timeline.owner(write.time) != block.number) continue;
+      if (write.time == 0 || (write.time == good.time && write.who == good.who)) continue;
+      const std::uint64_t wrote = s.timeline.owner(write.time);
+      const bool own = wrote == block.number;
+      // In shared memory what is older is of a block that is no more; others of a cluster are not looked at.
+      if (memory == kProxyShared && (write.time < t.began || !own)) continue;
       const Accessor& writer = s.accessors[write.who >> kThreadBits];
       const ptx::Opcode& by = s.program.module->opcode(s.program.instruction(*writer.step));
       // Bulk copies are of this proxy, cp.async is not; what nothing orders is a race already.
       if ((by.op == ptx::Op::cp && by.has("bulk")) || by.op == ptx::Op::mbarrier ||
-          !t.order.before(write.time, write.who & kThreadMask, thread) || t.fenced(write, thread, memory)) {
+          (own ? !t.order.before(write.time, write.who & kThreadMask, thread) ||
+                     t.fenced(write, thread, memory)
+               : !t.order.before(write.time, wrote, write.who & kThreadMask, thread) ||
+                     s.fenced_elsewhere(t, write, wrote, thread))) {
         good = write;
         continue;
       }
       constexpr std::string_view kKinds[] = {"read", "write", "atomic"};
-      s.findings.add(
-          block, FindingKind::proxy, step, warp.index, lane,
-          fmt::format("asynchronous {} of {} bytes", kKinds[kind], bytes), describe(cell),
-          Findings::site(block, *writer.step, t.thread_of(write.who & kThreadMask), writer.what()));
+      Site site = Findings::site(block, *writer.step, t.thread_of(write.who & kThreadMask), writer.what());
+      site.block = s.place_of(block, wrote);
+      s.findings.add(block, FindingKind::proxy, step, warp.index, lane,
+                     fmt::format("asynchronous {} of {} bytes", kKinds[kind], bytes), describe(cell),
+                     std::move(site));
       return true;
     }
   }
   return false;
+}
+
+bool RaceDetector::State::fenced_elsewhere(const Tracked& t, Seen write, std::uint64_t writer,
+                                           std::uint32_t thread) const {
+  const std::uint32_t by = write.who & kThreadMask;
+  const std::uint64_t here = t.order.number();
+  return std::ranges::any_of(global_fences, [&](const auto& of_block) {
+    const auto& [block, fences] = of_block;
+    return std::ranges::any_of(fences, [&, number = block](const Tracked::ProxyFence& f) {
+      const BlockClock* const known = number == writer ? &f.known : f.foreign.find(writer);
+      const bool after = (number == writer && f.thread == by && write.time <= f.time) ||
+                         (known != nullptr && write.time <= known->of(by));
+      return after && (number == here ? t.order.before(f.time, f.thread, thread)
+                                      : t.order.before(f.time, number, f.thread, thread));
+    });
+  });
 }
 
 void RaceDetector::overwritten(Warp& warp, unsigned lane, const Step& step, std::uint32_t offset) {
@@ -165,6 +192,11 @@ void RaceDetector::landed(Block& block, std::uint32_t offset, const TrackedCopie
     address[agent % kLanes] = c.to;
     Access a;
     a.kind = Access::write;
+    if (c.change != TensorChange::none) {
+      a.kind = Access::atomic;
+      a.strength = Strength::relaxed;
+      a.scope = Scope::gpu;
+    }
     a.shared = true;
     a.bytes = static_cast<std::uint32_t>(c.data.size());
     a.lanes = Mask{1} << agent % kLanes;

@@ -339,6 +339,46 @@ TEST(BulkCopy, OfWhatNobodyWroteOrBeyondItsArrayIsFound) {
   EXPECT_THAT(one(0, 20).findings(), HasSubstr("20 bytes, no multiple of 16"));
 }
 
+/// Threads write tile, thread 0 changes `out` by it.
+TEST(BulkReduction, ChangesElementsOfGlobalMemory) {
+  for (const auto& [type, wanted] :
+       {std::pair{"add.u32", 164u}, {"min.s32", 64u}, {"or.b32", 100u}, {"xor.b32", 36u}}) {
+    const std::string body =
+        "mov.u32 %r6, 64;\nst.shared.u32 [%r4], %r6;\nmov.u32 %r6, 100;\nst.global.u32 [%rd3], %r6;\n"
+        "fence.proxy.async;\nbar.sync 0;\n@!%p1 bra DONE;\n"
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group." +
+        std::string(type) +
+        " [%rd2], [tile], 256;\ncp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nDONE:\n";
+    for (const Schedule schedule : kSchedules) {
+      const Result r = run_mbarriers(body, schedule);
+      EXPECT_TRUE(r.outcome.clean()) << r.findings();
+      for (unsigned t = 0; t < 64; ++t) ASSERT_EQ(r.out[t], wanted) << type;
+    }
+  }
+}
+
+/// Two threads change tile + 512 by tile; all wait for both, or (`wait` false) nobody does.
+std::string reduced(bool wait) {
+  return "@%p1 mbarrier.init.shared.b64 [full], 1;\n@%p1 fence.mbarrier_init.release.cluster;\nst.shared.u32 [%r4], %r1;\n"
+         "st.shared.u32 [%r4+512], 1000;\nfence.proxy.async.shared::cta;\nbar.sync 0;\nmov.u32 %r6, 0;\n"
+         "setp.gt.u32 %p3, %r1, 1;\n@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [full], 512;\n"
+         "@!%p3 cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [tile+512], [tile], "
+         "256, [full];\n" +
+         std::string(wait ? "WAIT:\nmbarrier.try_wait.parity.shared.b64 %p2, [full], %r6;\n@!%p2 bra WAIT;\n"
+                          : "bar.sync 0;\n") +
+         "ld.shared.u32 %r7, [%r4+512];\nst.global.u32 [%rd3], %r7;\n";
+}
+
+TEST(BulkReduction, ChangesElementsOfSharedMemoryUntilTheWait) {
+  for (const Schedule schedule : kSchedules) {
+    const Result r = run_mbarriers(reduced(true), schedule);
+    EXPECT_TRUE(r.outcome.clean()) << r.findings();
+    for (unsigned t = 0; t < 64; ++t) ASSERT_EQ(r.out[t], 1000 + 2 * t);
+    EXPECT_THAT(run_mbarriers(reduced(false), schedule).outcome.findings,
+                Contains(testing::Field(&Finding::kind, FindingKind::uninitialised)));
+  }
+}
+
 const std::string kBulkStore =
     "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd2], [tile], 256;\n@%p1 cp.async.bulk.commit_group;\n"
     "@%p1 cp.async.bulk.wait_group 0;\n";
@@ -395,6 +435,56 @@ TEST(ProxyFence, ThatIsMissingIsFoundInGlobalMemory) {
                                      std::string("bar.sync 0;\nfence.proxy.async.global;\n")}) {
     const Result r = run_mbarriers(store + between + copy);
     EXPECT_TRUE(r.outcome.clean()) << between << r.findings();
+  }
+}
+
+/// Block 0 writes `data` (word 64 on), block 1 waits for its flag (word 0) and copies from there.
+Outcome handed_over(const std::string& behind_write, const std::string& before_copy, Schedule schedule,
+                    std::string& text) {
+  text =
+      ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n.reg .pred %p<9>;\n"
+      ".reg .b32 %r<30>;\n.reg .b64 %rd<30>;\n.shared .align 128 .b8 tile[256];\n.shared .align 8 .b64 full;\n"
+      "ld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\nmul.wide.u32 %rd2, %r1, 4;\n"
+      "add.u64 %rd3, %rd1, %rd2;\nsetp.eq.u32 %p1, %r1, 0;\nsetp.eq.u32 %p2, %r2, 1;\n@%p2 bra READER;\n"
+      "st.global.u32 [%rd3+256], %r1;\n" +
+      behind_write +
+      "bar.sync 0;\n@!%p1 bra DONE;\nfence.acq_rel.gpu;\nst.relaxed.gpu.global.u32 [%rd1], 1;\nbra DONE;\nREADER:\n"
+      "@!%p1 bra DONE;\nmbarrier.init.shared.b64 [full], 1;\nfence.mbarrier_init.release.cluster;\nSPIN:\n"
+      "ld.acquire.gpu.global.u32 %r3, [%rd1];\nsetp.eq.u32 %p3, %r3, 0;\n@%p3 bra SPIN;\n" +
+      before_copy +
+      "mbarrier.arrive.expect_tx.shared.b64 _, [full], 256;\n"
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%rd1+256], 256, [full];\nmov.u32 "
+      "%r4, 0;\nWAIT:\nmbarrier.try_wait.parity.shared.b64 %p4, [full], %r4;\n@!%p4 bra WAIT;\nDONE:\nret;\n}\n";
+  Machine machine(ptx::parse(text, "k.ptx"));
+  return machine.launch("k", Arguments().add(machine.allocate(1024, "out")),
+                        {.grid = {2}, .block = {64}, .schedule = schedule, .races = true});
+}
+
+TEST(ProxyFence, ThatIsMissingIsFoundAfterWhatAnotherBlockWrote) {
+  const std::string fence = "fence.proxy.async.global;\n";
+  std::string text;
+  for (const Schedule schedule : kSchedules) {
+    for (const auto& [behind, before] : {std::pair{fence, std::string()},
+                                         {std::string(), fence},
+                                         {std::string(), std::string("fence.proxy.async;\n")}}) {
+      const Outcome good = handed_over(behind, before, schedule, text);
+      EXPECT_TRUE(good.clean()) << good.findings.front().text();
+    }
+    const auto lines = [&](const std::string& what) {
+      return 1 + static_cast<std::uint32_t>(std::count(
+                     text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find(what)), '\n'));
+    };
+    for (const std::string& useless : {std::string(), std::string("fence.proxy.async.shared::cta;\n")}) {
+      const Outcome outcome = handed_over("", useless, schedule, text);
+      ASSERT_EQ(outcome.findings.size(), 1u);
+      const Finding& f = outcome.findings[0];
+      EXPECT_EQ(f.kind, FindingKind::proxy) << f.text();
+      EXPECT_EQ(f.site.ptx_line, lines("cp.async.bulk"));
+      ASSERT_TRUE(f.other);
+      EXPECT_EQ(f.other->ptx_line, lines("st.global.u32 [%rd3+256]"));
+      EXPECT_EQ(f.other->block[0], 0u);
+      EXPECT_EQ(f.site.block[0], 1u);
+    }
   }
 }
 
