@@ -45,6 +45,43 @@ bool in_thread_variable(const Program& p, std::uint64_t address, std::uint32_t b
   return bytes <= after->bytes && address - after->begin <= after->bytes - bytes;  // no sum: it may wrap
 }
 
+/// Of addresses of a warp, all of which count.
+struct Extent {
+  std::uint64_t low, high;
+};
+Extent extent(const std::uint64_t (&address)[kLanes]) {
+  Extent e{address[0], address[0]};
+  for (unsigned i = 1; i < kLanes; ++i) {
+    e.low = std::min(e.low, address[i]);
+    e.high = std::max(e.high, address[i]);
+  }
+  return e;
+}
+
+/// A warp mostly reads and writes neighbours: what lies between the first and the last is looked at at once,
+/// if it is no more than this.
+constexpr std::uint64_t kNeighbours = 1024;  // bytes
+
+/// What Block::written says of so many bytes, 8 at a time, added up by `or` of what is other than kWritten.
+std::uint64_t other_than_written(const std::uint8_t* at, std::uint64_t bytes) {
+  constexpr std::uint64_t kAll = 0x0101010101010101u * kWritten;
+  std::uint64_t other = 0, word = 0, i = 0;
+  for (; i + 8 <= bytes; i += 8) {
+    std::memcpy(&word, at + i, 8);
+    other |= word ^ kAll;
+  }
+  if (i < bytes) {
+    word = kAll;
+    std::memcpy(&word, at + i, bytes - i);
+    other |= word ^ kAll;
+  }
+  return other;
+}
+
+void point(Pointers& to, std::byte* base, std::uint64_t begin) {
+  for (unsigned i = 0; i < kLanes; ++i) to.at[i] = base + (to.address[i] - begin);
+}
+
 }  // namespace
 
 std::string_view space_name(Space space) {
@@ -141,8 +178,15 @@ bool resolve(Warp& w, const Step& s, Space space, const std::uint64_t (&address)
     return to.block != nullptr ? describe_shared(*to.block, to.address[lane])
                                : describe(w, space, to.address[lane]);
   };
+  if (to.lanes != kAllLanes) {
+    // Lanes that take no part point where one does that does.
+    const std::uint64_t one = to.address[std::countr_zero(to.lanes)];
+    for (unsigned i = 0; i < kLanes; ++i)
+      if ((to.lanes >> i & 1) == 0) to.address[i] = one;
+  }
+  to.written = false;
   std::uint64_t bits = 0;
-  for (unsigned i = 0; i < kLanes; ++i) bits |= (to.lanes >> i & 1) != 0 ? to.address[i] : 0;
+  for (unsigned i = 0; i < kLanes; ++i) bits |= to.address[i];
   if ((bits & (align - 1)) != 0) {
     unsigned lane = 0;
     while ((to.lanes >> lane & 1) == 0 || (to.address[lane] & (align - 1)) == 0) ++lane;
@@ -166,6 +210,16 @@ bool resolve(Warp& w, const Step& s, Space space, const std::uint64_t (&address)
   switch (space) {
     case Space::shared: {
       const std::uint64_t size = holder.shared.size();
+      if (const Extent e = extent(to.address);
+          e.high < size && bytes <= size - e.high && e.high - e.low <= kNeighbours) {
+        constexpr std::uint64_t kOthers = 0x0101010101010101u * (kGap | kObject);
+        const std::uint64_t other = other_than_written(holder.written.data() + e.low, e.high - e.low + bytes);
+        if ((other & kOthers) == 0) {
+          to.written = other == 0;
+          point(to, holder.shared.data(), 0);
+          return true;
+        }
+      }
       for (Mask rest = to.lanes; rest != 0; rest &= rest - 1) {
         const auto i = static_cast<unsigned>(std::countr_zero(rest));
         // A gap is at least as wide as any access: the first and the last byte tell.
@@ -198,6 +252,13 @@ bool resolve(Warp& w, const Step& s, Space space, const std::uint64_t (&address)
     }
     default: {
       Allocation* a = b.worker->last;
+      if (a != nullptr && !(write && a->constant)) {
+        const Extent e = extent(to.address);
+        if (e.high - e.low <= a->bytes && a->contains(e.low, e.high - e.low + bytes)) {
+          point(to, a->data.get(), a->begin);
+          return true;
+        }
+      }
       for (Mask rest = to.lanes; rest != 0; rest &= rest - 1) {
         const auto i = static_cast<unsigned>(std::countr_zero(rest));
         if (a == nullptr || !a->contains(to.address[i], bytes)) {
@@ -218,6 +279,7 @@ bool resolve(Warp& w, const Step& s, Space space, const std::uint64_t (&address)
 }
 
 Mask unwritten(const Warp& w, const Pointers& to, std::uint32_t bytes) {
+  if (to.written) return 0;
   Mask found = 0;
   const std::uint8_t* written = owner(w, to).written.data();
   for (Mask rest = to.lanes; rest != 0; rest &= rest - 1) {
@@ -237,6 +299,7 @@ Mask unwritten(const Warp& w, const Pointers& to, std::uint32_t bytes) {
 }
 
 void mark_written(Warp& w, const Pointers& to, std::uint32_t bytes, bool is_written) {
+  if (to.written && is_written) return;
   std::uint8_t* written = owner(w, to).written.data();
   const std::uint8_t value = is_written ? kWritten : kUnwritten;
   for (Mask rest = to.lanes; rest != 0; rest &= rest - 1) {

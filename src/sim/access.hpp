@@ -11,6 +11,7 @@ struct Pointers {
   std::uint64_t address[kLanes];  ///< in that space
   std::byte* at[kLanes];
   Block* block = nullptr;  ///< Space::shared: whose, if not the warp's own
+  bool written = false;    ///< Space::shared: somebody wrote every byte; false: perhaps not
 };
 inline Block& owner(const Warp& warp, const Pointers& to) {
   return to.block != nullptr ? *to.block : *warp.block;
