@@ -312,7 +312,7 @@ void parse_texture(ArgumentText& out, std::string_view rest, std::string_view te
   constexpr std::string_view kForm =
       "expected texture:TYPE:EXTENTS:CHANNELS:FILL or surface:..., as texture:f32:64x32:1,linear,wrap:random, "
       "where behind CHANNELS (1, 2 or 4) may stand ,layers=N and, of a texture, ,linear ,normalised ,floats "
-      ",wrap ,clamp ,mirror ,border (of each dimension, if several stand there)";
+      ",wrap ,clamp ,mirror ,border (of each dimension, if several stand there) ,cube ,levels=N ,between";
   std::array<std::string_view, 3> fields;
   for (std::string_view& field : fields) {
     const std::size_t colon = rest.find(':');
@@ -351,6 +351,12 @@ void parse_texture(ArgumentText& out, std::string_view rest, std::string_view te
       if (good) std::fill(texture.edges.begin() + edges++, texture.edges.end(), edge->second);
     } else if (option == "linear") {
       texture.linear = true;
+    } else if (option == "cube") {
+      texture.cube = true;
+    } else if (option.starts_with("levels=")) {
+      good = parse_whole(option.substr(7), texture.levels);
+    } else if (option == "between") {
+      texture.between_levels = true;
     } else if (option == "normalised") {
       texture.normalised = true;
     } else {
@@ -359,6 +365,7 @@ void parse_texture(ArgumentText& out, std::string_view rest, std::string_view te
     }
   }
   if (!good) refuse(text, std::string(kForm));
+  if (texture.cube && texture.layers == 0) texture.layers = 6;
   try {
     static_cast<void>(encode_texture(texture));
   } catch (const BadInput& error) {

@@ -81,6 +81,7 @@ struct Warp : Registers {
     std::shared_ptr<const TensorBox> box;      ///< of a tensor, in place of `to`
     TensorChange change = TensorChange::none;  ///< of bytes: cp.reduce, of elements of `type`
     std::uint8_t type = 0;                     ///< of kElementTypes
+    std::int32_t issued = 0;                   ///< when, to the race detector
   };
   struct BulkGroup {
     bool committed = false;

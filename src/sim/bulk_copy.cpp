@@ -67,6 +67,7 @@ bool in_one_block(Warp& w, const Step& s, unsigned lane, const Pointers& to, con
 }
 
 void add_bulk_store(Warp& w, unsigned lane, Warp::BulkStore store) {
+  if (w.block->worker->races) store.issued = w.block->worker->races->issued_at(w);
   auto& groups = w.bulk_groups[static_cast<std::uint8_t>(lane)];
   if (groups.empty() || groups.back().committed) groups.emplace_back();
   groups.back().stores.push_back(std::move(store));
@@ -187,7 +188,7 @@ void run_bulk_store(Registers& r, const Step& s, Mask lanes) {
               true);
     add_bulk_store(w, lane,
                    {static_cast<std::uint32_t>(from.address[lane]), bytes, e.to[lane], &s, nullptr,
-                    reduction.change, reduction.type});
+                    reduction.change, reduction.type, 0});
   }
 }
 
@@ -196,6 +197,8 @@ void finish(Warp& w, unsigned lane, const Warp::BulkGroup& group) {
     const Pointers from = bulk_range(w, *store.step, Space::shared, lane, store.from, store.bytes, false);
     if (from.space == Space::none) return;
     note_bulk(w, *store.step, lane, from, store.bytes, Access::read);
+    if (w.block->worker->races)
+      w.block->worker->races->written_since(w, lane, *store.step, store.from, store.bytes, store.issued);
     if (store.box) {
       if (!finish_tensor_store(w, lane, store)) return;
       continue;

@@ -82,6 +82,7 @@ struct Decoder {
   bool cluster_operation();
   bool matrix_operation();
   void matrix_product();
+  void quad_product();
   void warpgroup_product();
   void matrix_access();
   /// The registers of a matrix.

@@ -88,6 +88,14 @@ struct SparseRows {
   const std::uint16_t* row(unsigned number) const { return &at[std::size_t{number} * kept]; }
 };
 
+/// mma.m8n8k4 of f16, which makes four products at once.
+struct QuadForm {
+  bool a_by_rows = true, b_by_rows = false;
+  Element before = Element::f32, after = Element::f32;  ///< of C and D
+  Source a[2] = {}, b[2] = {}, c[8] = {};
+  std::uint32_t d[8] = {};
+};
+
 /// wmma.load and wmma.store.
 struct MatrixAccess {
   Fragment fragment;

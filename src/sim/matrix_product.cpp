@@ -60,8 +60,10 @@ SparseRows::SparseRows(const std::uint32_t* metadata, unsigned selector, Element
   for (unsigned row = 0; row < 16; ++row)
     for (unsigned k = 0; k < kept; ++k) {
       const unsigned chunk = k / chunk_kept, in_chunk = k % chunk_kept;
-      const std::uint32_t word = metadata[row % 8 * 4 + (first + chunk / 4) % 4];
-      const std::uint32_t four = word >> (4 * (chunk % 4) + row / 8 * 16) & 0xf;
+      // A lane has four chunks of each of two rows, or (of bytes and less) eight of one.
+      const unsigned holder = bits <= 8 ? chunk / 8 * 2 + row / 8 : chunk / 4;
+      const unsigned shift = bits <= 8 ? 4 * (chunk % 8) : 4 * (chunk % 4) + row / 8 * 16;
+      const std::uint32_t four = metadata[row % 8 * 4 + (first + holder) % 4] >> shift & 0xf;
       const std::uint32_t unit = four >> (2 * (in_chunk / together)) & 3;
       at[row * kept + k] = static_cast<std::uint16_t>(
           parts == 2 ? 2 * chunk + unit / 2 : chunk * 4 * together + unit * together + in_chunk % together);
@@ -180,9 +182,12 @@ void multiply_floats(const Warp& w, const MatrixForm& form, std::uint64_t* eleme
   const Factors<Factor> factors(w, form, [](Element element, std::uint64_t bits) {
     return factor(element, static_cast<std::uint32_t>(bits));
   });
+  const bool narrowed = form.d.element == Element::f16 && form.c.element == Element::f32;
   multiply(form, factors, elements, [&](const Factor* a, const Factor* b, std::uint64_t c) -> std::uint64_t {
-    return tensor_sum(form.a.element, {a, form.a.columns}, {b, form.a.columns}, form.group,
-                      static_cast<std::uint32_t>(c), form.d.element);
+    const std::uint32_t sum = tensor_sum(form.a.element, {a, form.a.columns}, {b, form.a.columns}, form.group,
+                                         static_cast<std::uint32_t>(c),
+                                         form.c.element == Element::f32 ? Element::f32 : form.d.element);
+    return narrowed ? half_of_single(sum) : sum;
   });
 }
 
@@ -310,6 +315,7 @@ MatrixShape Decoder::matrix_shape() const {
 
 void Decoder::matrix_product() {
   const bool of_wmma = opcode->op == Op::wmma;
+  if (!of_wmma && opcode->has("m8n8k4") && !opcode->has("f64")) return quad_product();
   MatrixForm form;
   form.sparse = opcode->has("sp") || opcode->has("sp::ordered_metadata");
   if (operands.size() != (form.sparse ? 6u : 4u)) unsupported();
@@ -335,7 +341,8 @@ void Decoder::matrix_product() {
   const Element result = integer ? Element::s32 : a == Element::f64 ? Element::f64 : Element::f32;
   const bool half = elements[0] == Element::f16 && result == Element::f32;
   if (bits_of(a) != bits_of(b) || (elements[0] != result && !half) ||
-      (elements[3] != elements[0] && !(elements[3] == Element::f16 && result == Element::f32)) ||
+      (elements[3] != elements[0] && !(elements[3] == Element::f16 && result == Element::f32) &&
+       !(of_wmma && half && elements[3] == Element::f32)) ||
       (form.saturate && !integer) || of_8_bit_floats(a) != of_8_bit_floats(b) ||
       (of_wmma && of_8_bit_floats(a)))
     unsupported();

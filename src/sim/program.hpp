@@ -149,8 +149,9 @@ struct Program {
 
   std::vector<MemoryForm> memory;
   std::vector<RealAdd> real_atomics;
-  std::vector<std::int64_t> copy_displacements;   ///< of a cp.async's source (Step::second)
-  std::vector<MatrixForm> matrices;               ///< of mma and wmma.mma
+  std::vector<std::int64_t> copy_displacements;  ///< of a cp.async's source (Step::second)
+  std::vector<MatrixForm> matrices;              ///< of mma and wmma.mma
+  std::vector<QuadForm> quad_products;
   std::vector<MatrixAccess> matrix_accesses;      ///< of wmma.load and wmma.store (Step::second)
   std::vector<WarpgroupForm> warpgroup_products;  ///< of wgmma.mma_async
   std::vector<std::uint32_t> warpgroup_sums;      ///< their registers

@@ -51,6 +51,13 @@ class RaceDetector {
   void asynchronous_global(Warp& warp, unsigned lane, const Step& step, Access::Kind kind, Address address,
                            std::uint32_t bytes);
 
+  /// Of a bulk store that is issued now: later writes have a later time.
+  std::int32_t issued_at(Warp& warp);
+  /// Its source [offset, offset + bytes) was written after that time, whatever barriers lie between: only its
+  /// wait orders that.
+  void written_since(Warp& warp, unsigned lane, const Step& step, std::uint32_t offset, std::uint32_t bytes,
+                     std::int32_t time);
+
   /// A cp.async to `offset` lands where somebody has written since it was issued.
   void overwritten(Warp& warp, unsigned lane, const Step& step, std::uint32_t offset);
 

@@ -130,6 +130,39 @@ void RaceDetector::overwritten(Warp& warp, unsigned lane, const Step& step, std:
   }
 }
 
+std::int32_t RaceDetector::issued_at(Warp& warp) {
+  BlockOrder& order = tracked(*warp.block).order;
+  const Time now = order.now();
+  order.released();
+  return now;
+}
+
+void RaceDetector::written_since(Warp& warp, unsigned lane, const Step& step, std::uint32_t offset,
+                                 std::uint32_t bytes, std::int32_t time) {
+  State& s = *state_;
+  Tracked& t = tracked(*warp.block);
+  std::uint64_t address[kLanes] = {};
+  address[lane] = offset;
+  Access a;
+  a.shared = true;
+  a.bytes = bytes;
+  a.lanes = Mask{1} << lane;
+  a.address = address;
+  a.step = &step;
+  const Who who = s.number(a) | warp.thread(lane);
+  for (const Layer* layer : std::array<const Layer*, 2>{&t.shared.weak, t.shared.strong.get()}) {
+    if (layer == nullptr) continue;
+    for (std::size_t cell = offset >> s.shared_shift; cell <= (offset + bytes - 1) >> s.shared_shift;
+         ++cell) {
+      const Seen write = layer->seen(Layer::write_time, cell);
+      if (write.time <= time) continue;
+      if (s.reported.contains(State::pair(who, write.who))) return;
+      return s.report({*warp.block, a, warp.index, lane, warp.thread(lane), who, false}, write,
+                      std::uint64_t{cell} << s.shared_shift);
+    }
+  }
+}
+
 void RaceDetector::mbarrier_begin(Block& block, std::uint32_t offset) {
   Tracked& t = tracked(block);
   const auto [at, fresh] = t.mbarriers.try_emplace(offset);

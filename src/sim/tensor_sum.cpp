@@ -84,6 +84,15 @@ std::uint32_t float_of(Element element, std::uint32_t bits) {
                                             : rounded(std::abs(f.significand), f.exponent, single, true));
 }
 
+std::uint32_t half_of_single(std::uint32_t bits) {
+  const Factor f = factor(Element::f32, bits);
+  const Format half = format_of(Element::f16);
+  if (f.kind == Factor::nan) return 0x7fff;
+  return (f.negative ? 0x8000u : 0u) |
+         (f.kind == Factor::infinite ? half.infinity()
+                                     : rounded(std::abs(f.significand), f.exponent, half, true));
+}
+
 std::uint32_t tensor_sum(Element element, std::span<const Factor> a, std::span<const Factor> b,
                          unsigned group, std::uint32_t c, Element result) {
   return tensor_sum({element, element, result, group}, a, b, c);

@@ -21,6 +21,9 @@ Factor factor(Element element, std::uint32_t bits);
 /// The same number as bits of f32.
 std::uint32_t float_of(Element element, std::uint32_t bits);
 
+/// Bits of f32 to the nearest f16, ties to even.
+std::uint32_t half_of_single(std::uint32_t bits);
+
 /// c + a[0] b[0] + a[1] b[1] + ..., as an H200 adds up.
 ///
 /// The terms are taken `group` at a time; each group is added to the result of the one before, the first to

@@ -39,7 +39,15 @@ std::optional<TexturePlan> plan_of(Warp& w, const Step& s, unsigned lane, bool s
                         address[lane], surface ? "surface" : "texture", surface ? "surface" : "texture"));
     return {};
   }
-  if (plan->dimensions != form.dimensions || (plan->layers != 0) != form.layered) {
+  // A cube has six layers; several are layered themselves.
+  const bool layered = plan->cube ? plan->layers > 6 : plan->layers != 0;
+  if (plan->cube != form.cube) {
+    illegal(w, s, lane,
+            fmt::format("the texture is {}a cube, the instruction is for {}", plan->cube ? "" : "not ",
+                        form.cube ? "one" : "others"));
+    return {};
+  }
+  if (plan->dimensions != form.dimensions || layered != form.layered) {
     illegal(w, s, lane,
             fmt::format("the {} has {} dimensions and {} layers, the instruction is for {} dimensions{}",
                         surface ? "surface" : "texture", plan->dimensions, plan->layers, form.dimensions,
@@ -134,7 +142,8 @@ Along along(const TexturePlan& plan, unsigned d, float coordinate, bool filtered
 
 std::uint32_t layer_of(const Warp& w, const TextureForm& form, const TexturePlan& plan, unsigned lane) {
   if (!form.layered) return 0;
-  return std::min(w.read<std::uint32_t>(form.coordinates[0])[lane], plan.layers - 1);
+  return std::min(w.read<std::uint32_t>(form.coordinates[0])[lane],
+                  (plan.cube ? plan.layers / 6 : plan.layers) - 1);
 }
 
 float coordinate_of(const Warp& w, const TextureForm& form, unsigned d, unsigned lane) {
@@ -146,6 +155,97 @@ void store_values(Warp& w, const TextureForm& form, unsigned lane, const std::ar
   for (unsigned i = 0; i < form.count; ++i) w.write<std::uint32_t>(form.values[i])[lane] = bits[i];
 }
 
+/// A direction as a face of a cube and coordinates on it: CUDA programming guide, "Cubemap Textures".
+struct Face {
+  std::uint32_t number;
+  float s, t;
+};
+Face face_of(float x, float y, float z) {
+  const float ax = std::fabs(x), ay = std::fabs(y), az = std::fabs(z);
+  std::uint32_t number;
+  float m, s, t;
+  if (ax >= ay && ax >= az) {
+    number = std::signbit(x) ? 1 : 0, m = ax, s = std::signbit(x) ? z : -z, t = -y;
+  } else if (ay >= az) {
+    number = std::signbit(y) ? 3 : 2, m = ay, s = x, t = std::signbit(y) ? -z : z;
+  } else {
+    number = std::signbit(z) ? 5 : 4, m = az, s = std::signbit(z) ? -x : x, t = -y;
+  }
+  return {number, (s / m + 1) / 2, (t / m + 1) / 2};
+}
+
+/// What a fetch gives: as bits, or where it filters as numbers.
+struct Fetched {
+  std::array<std::uint32_t, 4> bits{};
+  std::array<float, 4> sums{};
+};
+
+/// Of one level. False: a finding ended the kernel.
+bool fetch(Warp& w, const Step& s, unsigned lane, const TexturePlan& plan, const float (&coordinates)[3],
+           const std::int32_t (&whole)[3], std::uint32_t layer, bool filtered, Fetched& to) {
+  const TextureForm& form = form_of_step(w, s);
+  const bool floats = plan.kind == TexturePlan::real || plan.as_floats;
+  Along places[3];
+  for (unsigned d = 0; d < form.dimensions; ++d) {
+    if (form.integer_coordinates)
+      places[d].first = whole[d];
+    else
+      places[d] = along(plan, d, coordinates[d], filtered);
+  }
+  const unsigned corners = filtered ? 1u << form.dimensions : 1u;
+  for (unsigned corner = 0; corner < corners; ++corner) {
+    std::int32_t weight = 1;
+    std::uint32_t at[3] = {};
+    bool outside = false;
+    for (unsigned d = 0; d < form.dimensions; ++d) {
+      const bool next = (corner >> d & 1) != 0;
+      if (filtered) weight *= next ? places[d].weight : (1 << kWeightBits) - places[d].weight;
+      const std::int64_t i = inside(places[d].first + (next ? 1 : 0), plan.extents[d],
+                                    form.integer_coordinates ? Texture::Edge::border : plan.edges[d]);
+      outside |= i < 0;
+      at[d] = static_cast<std::uint32_t>(std::max<std::int64_t>(i, 0));
+    }
+    if (weight == 0 || outside) continue;
+    Texel texel;
+    if (!read_texel(w, s, lane, plan, at, layer, texel)) return false;
+    for (unsigned c = 0; c < plan.channels; ++c) {
+      if (!filtered)
+        to.bits[c] = floats ? std::bit_cast<std::uint32_t>(number(plan, texel.bits[c])) : texel.bits[c];
+      else
+        to.sums[c] +=
+            std::ldexp(static_cast<float>(weight), -kWeightBits * static_cast<int>(form.dimensions)) *
+            number(plan, texel.bits[c]);
+    }
+  }
+  return true;
+}
+
+/// Of a mipmap, in 1/256 of a level: where a lane's fetch is.
+std::int64_t level_of(const Warp& w, const TextureForm& form, const TexturePlan& plan, unsigned lane) {
+  if (plan.levels == 1 || form.level == TextureForm::first) return 0;
+  float level = 0;
+  if (form.level == TextureForm::given) {
+    level = form.integer_coordinates ? static_cast<float>(w.read<std::int32_t>(form.gradient[0])[lane])
+                                     : w.read<float>(form.gradient[0])[lane];
+  } else {
+    // The longer of both steps, in texels.
+    double longest = 0;
+    for (unsigned which = 0; which < 2; ++which) {
+      double square = 0;
+      for (unsigned d = 0; d < form.dimensions; ++d) {
+        const double step = double{w.read<float>(form.gradient[3 * which + d])[lane]} *
+                            (plan.normalised ? plan.extents[d] : 1);
+        square += step * step;
+      }
+      longest = std::max(longest, square);
+    }
+    level = static_cast<float>(std::log2(longest) / 2);
+  }
+  const auto most = static_cast<float>(plan.levels - 1);
+  level = std::isnan(level) ? 0 : std::clamp(level, 0.f, most);
+  return static_cast<std::int64_t>(std::floor(level * (1 << kWeightBits) + .5f));
+}
+
 /// tex.
 void run_fetch(Registers& r, const Step& s, Mask lanes) {
   Warp& w = warp_of(r);
@@ -154,47 +254,47 @@ void run_fetch(Registers& r, const Step& s, Mask lanes) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     const std::optional<TexturePlan> plan = plan_of(w, s, lane, false);
     if (!plan) return;
-    const std::uint32_t layer = layer_of(w, form, *plan, lane);
+    std::uint32_t layer = layer_of(w, form, *plan, lane);
     const bool floats = plan->kind == TexturePlan::real || plan->as_floats;
     const bool filtered = plan->linear && !form.integer_coordinates;
-    Along places[3];
-    for (unsigned d = 0; d < form.dimensions; ++d) {
-      if (form.integer_coordinates)
-        places[d].first = w.read<std::int32_t>(form.coordinates[d + (form.layered ? 1 : 0)])[lane];
-      else
-        places[d] = along(*plan, d, coordinate_of(w, form, d, lane), filtered);
+    float coordinates[3] = {};
+    std::int32_t whole[3] = {};
+    for (unsigned d = 0; d < (form.cube ? 3 : form.dimensions); ++d) {
+      coordinates[d] = coordinate_of(w, form, d, lane);
+      whole[d] = std::bit_cast<std::int32_t>(coordinates[d]);
     }
-    std::array<std::uint32_t, 4> bits{};
-    std::array<float, 4> sums{};
-    const unsigned corners = filtered ? 1u << form.dimensions : 1u;
-    for (unsigned corner = 0; corner < corners; ++corner) {
-      std::int32_t weight = 1;
-      std::uint32_t at[3] = {};
-      bool outside = false;
-      for (unsigned d = 0; d < form.dimensions; ++d) {
-        const bool next = (corner >> d & 1) != 0;
-        if (filtered) weight *= next ? places[d].weight : (1 << kWeightBits) - places[d].weight;
-        const std::int64_t i = inside(places[d].first + (next ? 1 : 0), plan->extents[d],
-                                      form.integer_coordinates ? Texture::Edge::border : plan->edges[d]);
-        outside |= i < 0;
-        at[d] = static_cast<std::uint32_t>(std::max<std::int64_t>(i, 0));
-      }
-      if (weight == 0 || outside) continue;
-      Texel texel;
-      if (!read_texel(w, s, lane, *plan, at, layer, texel)) return;
+    if (form.cube) {
+      const Face face = face_of(coordinates[0], coordinates[1], coordinates[2]);
+      layer = 6 * layer + face.number;
+      coordinates[0] = face.s, coordinates[1] = face.t;
+    }
+    const std::int64_t level = level_of(w, form, *plan, lane);
+    constexpr std::int64_t kHalf = 1 << (kWeightBits - 1), kOne = 1 << kWeightBits;
+    const auto lower = static_cast<std::uint32_t>((plan->between_levels ? level : level + kHalf) / kOne);
+    const auto weight = static_cast<float>(level % kOne) / kOne;
+    Fetched here;
+    if (!fetch(w, s, lane, plan->level(lower), coordinates, whole, layer, filtered, here)) return;
+    if (plan->between_levels && weight != 0) {
+      Fetched next;
+      if (!fetch(w, s, lane, plan->level(lower + 1), coordinates, whole, layer, filtered, next)) return;
       for (unsigned c = 0; c < plan->channels; ++c) {
-        if (!filtered)
-          bits[c] = floats ? std::bit_cast<std::uint32_t>(number(*plan, texel.bits[c])) : texel.bits[c];
-        else
-          sums[c] +=
-              std::ldexp(static_cast<float>(weight), -kWeightBits * static_cast<int>(form.dimensions)) *
-              number(*plan, texel.bits[c]);
+        const float a = filtered ? here.sums[c] : std::bit_cast<float>(here.bits[c]),
+                    b = filtered ? next.sums[c] : std::bit_cast<float>(next.bits[c]);
+        here.sums[c] = (1 - weight) * a + weight * b;
       }
     }
-    if (filtered)
-      for (unsigned c = 0; c < plan->channels; ++c) bits[c] = std::bit_cast<std::uint32_t>(sums[c]);
-    if (plan->channels < 4) bits[3] = floats ? std::bit_cast<std::uint32_t>(1.f) : 1;
-    store_values(w, form, lane, bits);
+    if (filtered || (plan->between_levels && weight != 0))
+      for (unsigned c = 0; c < plan->channels; ++c) here.bits[c] = std::bit_cast<std::uint32_t>(here.sums[c]);
+    if (plan->channels < 4) here.bits[3] = floats ? std::bit_cast<std::uint32_t>(1.f) : 1;
+    if (form.half) {
+      for (unsigned i = 0; i < 2; ++i) {
+        std::uint32_t pair = 0;
+        for (unsigned c = 0; c < 2; ++c) pair |= half_of_single(here.bits[2 * i + c]) << (16 * c);
+        w.write<std::uint32_t>(form.values[i])[lane] = pair;
+      }
+      continue;
+    }
+    store_values(w, form, lane, here.bits);
   }
 }
 
@@ -241,7 +341,7 @@ void run_query(Registers& r, const Step& s, Mask lanes) {
     if (!plan)
       return illegal(w, s, lane, fmt::format("its handle, {:#x}, is none of a texture or surface", handle));
     const std::uint32_t answers[] = {plan->extents[0], plan->dimensions > 1 ? plan->extents[1] : 0,
-                                     plan->dimensions > 2 ? plan->extents[2] : 0, plan->layers};
+                                     plan->dimensions > 2 ? plan->extents[2] : 0, plan->layers, plan->levels};
     w.write<std::uint32_t>(form.values[0])[lane] = answers[form.asked];
   }
 }
@@ -414,7 +514,8 @@ bool Decoder::texture_operation() {
       {"width", TextureForm::width},
       {"height", TextureForm::height},
       {"depth", TextureForm::depth},
-      {"array_size", TextureForm::layers}};
+      {"array_size", TextureForm::layers},
+      {"num_mipmap_levels", TextureForm::levels}};
   constexpr std::pair<std::string_view, TextureForm::Change> kChanges[] = {{"add", TextureForm::add},
                                                                            {"min", TextureForm::least},
                                                                            {"max", TextureForm::most},
@@ -432,11 +533,17 @@ bool Decoder::texture_operation() {
       geometry = true;
       form.layered = part[0] == 'a';
       form.dimensions = static_cast<unsigned>(part[part.size() - 2] - '0');
+    } else if ((part == "cube" || part == "acube") && op == Op::tex) {
+      geometry = form.cube = true;
+      form.layered = part[0] == 'a';
+      form.dimensions = 2;
     } else if (part == "v2" || part == "v4" || part == "base" || part == "b" || part == "level" ||
                part == "grad") {
       if (part == "b" && !surface && op != Op::tld4) unsupported();
       if (part == "b" && op == Op::tld4) form.component = 2;
       if ((part == "level" || part == "grad") && op != Op::tex) unsupported();
+      if (part == "level") form.level = TextureForm::given;
+      if (part == "grad") form.level = TextureForm::by_gradient;
     } else if (op == Op::tld4 && (part == "r" || part == "g" || part == "a")) {
       form.component = part == "r" ? 0 : part == "g" ? 1 : 3;
     } else if (surface && (part == "trap" || part == "clamp" || part == "zero")) {
@@ -474,7 +581,7 @@ bool Decoder::texture_operation() {
   const Operand& coordinates = inside_of[1];
   const auto given = coordinates.kind == OperandKind::vector ? function->children(coordinates)
                                                              : std::span<const Operand>(&coordinates, 1);
-  const unsigned wanted = form.dimensions + (form.layered ? 1 : 0);
+  const unsigned wanted = (form.cube ? 3 : form.dimensions) + (form.layered ? 1 : 0);
   if (given.size() < wanted || given.size() > 4) unsupported("this number of coordinates");
   for (unsigned i = 0; i < wanted; ++i)
     form.coordinates[i] = source(given[i], 4, given[i].kind == OperandKind::real);
@@ -503,13 +610,25 @@ bool Decoder::texture_operation() {
                                 : &run_surface<SurfaceAccess::reduce>;
     if (op != Op::suld) program.communicates = true;  // blocks may read what others wrote
   } else {
-    if (types.size() != 2 || types[0].bits != 32 || form.count != 4 ||
+    form.half = types.size() == 2 && types[0].packed == 2 && types[0].kind == Type::f && op == Op::tex;
+    if (types.size() != 2 || types[0].bits * types[0].packed != 32 || form.count != (form.half ? 2u : 4u) ||
+        (form.cube && (types[1].kind != Type::f || form.level == TextureForm::by_gradient)) ||
         (types[1].kind == Type::s && op == Op::tld4) || (op == Op::tld4 && form.dimensions != 2))
       unsupported();
     const std::size_t more = opcode->has("level") ? 1 : opcode->has("grad") ? 2 : 0;
     if (operands.size() != 2 + more) unsupported();
     form.integer_coordinates = types[1].kind == Type::s;
-    for (unsigned i = 0; i < 4; ++i) form.values[i] = destination(values[i], 4);
+    if (form.level == TextureForm::given)
+      form.gradient[0] = source(operands[2], 4, operands[2].kind == OperandKind::real);
+    for (unsigned which = 0; form.level == TextureForm::by_gradient && which < 2; ++which) {
+      const Operand& steps = operands[2 + which];
+      const auto parts =
+          steps.kind == OperandKind::vector ? function->children(steps) : std::span<const Operand>(&steps, 1);
+      if (parts.size() < form.dimensions) unsupported("this number of gradients");
+      for (unsigned d = 0; d < form.dimensions; ++d)
+        form.gradient[3 * which + d] = source(parts[d], 4, parts[d].kind == OperandKind::real);
+    }
+    for (unsigned i = 0; i < form.count; ++i) form.values[i] = destination(values[i], 4);
     step.run = op == Op::tex ? &run_fetch : &run_gather;
   }
   program.textures.push_back(form);

@@ -19,8 +19,12 @@ struct TexturePlan {
   std::uint8_t channel_bytes = 4;
   enum Kind : std::uint8_t { unsigned_, signed_, real } kind = real;
   std::array<Texture::Edge, 3> edges{};
-  bool linear = false, normalised = false, as_floats = false, surface = false;
+  bool linear = false, normalised = false, as_floats = false, surface = false, cube = false;
+  std::uint32_t levels = 1;
+  bool between_levels = false;
 
+  /// That level of the mipmap.
+  TexturePlan level(std::uint32_t number) const;
   std::uint32_t texel_bytes() const { return channels * channel_bytes; }
   Address row(std::uint32_t y, std::uint32_t z, std::uint32_t layer) const {
     return address + ((std::uint64_t{layer} * extents[2] + z) * extents[1] + y) * extents[0] * texel_bytes();
@@ -33,17 +37,19 @@ std::optional<TexturePlan> texture_plan(const std::byte* descriptor);
 struct TextureForm {
   Source handle;
   unsigned dimensions = 1;
-  bool layered = false, integer_coordinates = false;
+  bool layered = false, integer_coordinates = false, cube = false;
+  enum Level : std::uint8_t { first, given, by_gradient } level = first;  ///< of a mipmap
+  std::array<Source, 6> gradient{};       ///< given: [0]; by_gradient: of x and of y, 3 each
   std::array<Source, 4> coordinates{};    ///< the layer first, where there is one
   std::array<std::uint32_t, 4> values{};  ///< read: registers
   std::array<Source, 4> stored{};         ///< written
   unsigned count = 4, bytes = 4;          ///< values, bytes of one in memory
   unsigned register_bytes = 4;
   bool real = false;  ///< tex: the result is of floats
-  bool half = false;  ///< two in a register
+  bool half = false;  ///< two f16 in a register
   enum Outside : std::uint8_t { trap, clamp, zero } outside = trap;
   unsigned component = 0;  ///< tld4
-  enum What : std::uint8_t { width, height, depth, layers } asked = width;
+  enum What : std::uint8_t { width, height, depth, layers, levels } asked = width;
   enum Change : std::uint8_t { add, least, most, and_, or_ } change = add;
   bool is_signed = false;  ///< sured
 };

@@ -17,6 +17,7 @@ struct Encoded {
   Address address;
   std::uint32_t extents[3], layers;
   std::uint8_t channels, channel_bytes, kind, edges[3], linear, normalised, as_floats, surface;
+  std::uint8_t cube, levels, between_levels;
 };
 constexpr std::uint64_t kMagic = 0x7865742d6d6f6f6c;  // "loom-tex"
 
@@ -35,9 +36,13 @@ void require(bool good, const char* member, std::uint64_t value, const char* rul
 }  // namespace
 
 std::uint64_t Texture::texels() const {
-  std::uint64_t n = std::max<std::uint64_t>(layers, 1);
-  for (const std::uint32_t extent : extents) n *= std::max<std::uint32_t>(extent, 1);
-  return n;
+  std::uint64_t all = 0;
+  for (std::uint32_t level = 0; level < std::min(levels, 32u); ++level) {
+    std::uint64_t n = std::max<std::uint64_t>(layers, 1);
+    for (const std::uint32_t extent : extents) n *= std::max<std::uint32_t>(extent >> level, 1);
+    all += n;
+  }
+  return all;
 }
 std::uint64_t Texture::bytes() const { return texels() * channels * checked_type(*this).bytes; }
 
@@ -56,6 +61,17 @@ std::array<std::byte, 128> encode_texture(const Texture& texture) {
           "the number of its channels", texture.channels, "1, 2 and 4 are possible");
   require(!texture.as_floats || (!type.real() && type.bytes < 4),
           "the size of a channel that is read as a float", type.bytes, "integers of 1 and 2 bytes can be");
+  require(!texture.cube || (texture.extents[0] == texture.extents[1] && texture.extents[2] == 0 &&
+                            texture.layers != 0 && texture.layers % 6 == 0),
+          "the number of its layers", texture.layers, "a cube is square and has 6, several a multiple of 6");
+  require(!texture.cube || !texture.surface, "a surface", 1, "cubes are read alone");
+  const std::uint32_t longest = *std::max_element(texture.extents.begin(), texture.extents.end());
+  require(texture.levels >= 1 && (texture.levels == 1 || longest >> (texture.levels - 1) != 0),
+          "the number of its levels", texture.levels, "the last has one texel at least");
+  require(texture.levels == 1 || !texture.surface, "the number of its levels", texture.levels,
+          "a surface has one");
+  require(texture.levels == 1 || texture.normalised || texture.cube, "normalised coordinates", 0,
+          "several levels need them");
   require(!texture.linear || type.real() || texture.as_floats, "linear filtering", 1,
           "channels that are read as integers have none");
   for (const Texture::Edge edge : texture.edges)
@@ -66,16 +82,20 @@ std::array<std::byte, 128> encode_texture(const Texture& texture) {
   e.address = texture.address;
   for (unsigned d = 0; d < 3; ++d) {
     e.extents[d] = texture.extents[d];
-    e.edges[d] = static_cast<std::uint8_t>(texture.edges[d]);
+    // The faces of a cube end where they end.
+    e.edges[d] = static_cast<std::uint8_t>(texture.cube ? Texture::Edge::clamp : texture.edges[d]);
   }
   e.layers = texture.layers;
   e.channels = static_cast<std::uint8_t>(texture.channels);
   e.channel_bytes = static_cast<std::uint8_t>(type.bytes);
   e.kind = type.real() ? TexturePlan::real : type.is_signed ? TexturePlan::signed_ : TexturePlan::unsigned_;
   e.linear = texture.linear ? 1 : 0;
-  e.normalised = texture.normalised ? 1 : 0;
+  e.normalised = texture.normalised || texture.cube ? 1 : 0;
   e.as_floats = texture.as_floats ? 1 : 0;
   e.surface = texture.surface ? 1 : 0;
+  e.cube = texture.cube ? 1 : 0;
+  e.levels = static_cast<std::uint8_t>(texture.levels);
+  e.between_levels = texture.between_levels ? 1 : 0;
   std::array<std::byte, 128> bytes{};
   std::memcpy(bytes.data(), &e, sizeof e);
   return bytes;
@@ -100,7 +120,20 @@ std::optional<TexturePlan> texture_plan(const std::byte* descriptor) {
   plan.normalised = e.normalised != 0;
   plan.as_floats = e.as_floats != 0;
   plan.surface = e.surface != 0;
+  plan.cube = e.cube != 0;
+  plan.levels = e.levels;
+  plan.between_levels = e.between_levels != 0;
   return plan;
+}
+
+TexturePlan TexturePlan::level(std::uint32_t number) const {
+  TexturePlan to = *this;
+  for (; number > 0; --number) {
+    to.address +=
+        std::uint64_t{to.extents[0]} * to.extents[1] * to.extents[2] * std::max(layers, 1u) * texel_bytes();
+    for (std::uint32_t& extent : to.extents) extent = std::max(extent >> 1, 1u);
+  }
+  return to;
 }
 
 }  // namespace warploom::sim

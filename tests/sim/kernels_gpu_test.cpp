@@ -136,14 +136,26 @@ class DeviceTexture {
     shape.NumChannels = of.channels;
     shape.Flags = (of.layers != 0 ? CUDA_ARRAY3D_LAYERED : 0u) |
                   (of.surface ? CUDA_ARRAY3D_SURFACE_LDST : 0u) |
-                  (!of.surface && of.extents[1] != 0 && of.extents[2] == 0 && of.layers == 0
+                  (!of.surface && of.levels == 1 && of.extents[1] != 0 && of.extents[2] == 0 && of.layers == 0
                        ? CUDA_ARRAY3D_TEXTURE_GATHER
                        : 0u);
-    check(cuArray3DCreate(&array_, &shape), "cuArray3DCreate");
-    copy(const_cast<std::byte*>(contents.data()), true);
+    if (of.cube) shape.Flags = CUDA_ARRAY3D_CUBEMAP | (of.layers > 6 ? CUDA_ARRAY3D_LAYERED : 0u);
     CUDA_RESOURCE_DESC resource{};
-    resource.resType = CU_RESOURCE_TYPE_ARRAY;
-    resource.res.array.hArray = array_;
+    if (of.levels > 1) {
+      check(cuMipmappedArrayCreate(&levels_, &shape, of.levels), "cuMipmappedArrayCreate");
+      std::size_t at = 0;
+      for (unsigned level = 0; level < of.levels; ++level) {
+        check(cuMipmappedArrayGetLevel(&array_, levels_, level), "cuMipmappedArrayGetLevel");
+        at += copy(const_cast<std::byte*>(contents.data()) + at, true, level);
+      }
+      resource.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+      resource.res.mipmap.hMipmappedArray = levels_;
+    } else {
+      check(cuArray3DCreate(&array_, &shape), "cuArray3DCreate");
+      copy(const_cast<std::byte*>(contents.data()), true);
+      resource.resType = CU_RESOURCE_TYPE_ARRAY;
+      resource.res.array.hArray = array_;
+    }
     if (of.surface) {
       CUsurfObject surface = 0;
       check(cuSurfObjectCreate(&surface, &resource), "cuSurfObjectCreate");
@@ -159,7 +171,10 @@ class DeviceTexture {
     use.filterMode = of.linear ? CU_TR_FILTER_MODE_LINEAR : CU_TR_FILTER_MODE_POINT;
     const bool integer = of.type != "f16" && of.type != "f32";
     use.flags = (integer && !of.as_floats ? CU_TRSF_READ_AS_INTEGER : 0u) |
-                (of.normalised ? CU_TRSF_NORMALIZED_COORDINATES : 0u);
+                (of.normalised || of.cube ? CU_TRSF_NORMALIZED_COORDINATES : 0u);
+    use.mipmapFilterMode = of.between_levels ? CU_TR_FILTER_MODE_LINEAR : CU_TR_FILTER_MODE_POINT;
+    use.maxMipmapLevelClamp = static_cast<float>(of.levels - 1);
+    use.maxAnisotropy = 1;
     CUtexObject texture = 0;
     check(cuTexObjectCreate(&texture, &resource, &use, nullptr), "cuTexObjectCreate");
     handle_ = texture;
@@ -169,23 +184,29 @@ class DeviceTexture {
       cuSurfObjectDestroy(handle_);
     else
       cuTexObjectDestroy(handle_);
-    cuArrayDestroy(array_);
+    if (levels_ != nullptr)
+      cuMipmappedArrayDestroy(levels_);
+    else
+      cuArrayDestroy(array_);
   }
   DeviceTexture(const DeviceTexture&) = delete;
 
   std::vector<std::byte> read() const {
     std::vector<std::byte> contents(bytes_);
-    copy(contents.data(), false);
+    if (levels_ == nullptr) copy(contents.data(), false);
     return contents;
   }
   std::uint64_t* handle() { return &handle_; }
 
  private:
-  void copy(std::byte* host, bool to_device) const {
+  /// One level, of so many bytes.
+  std::size_t copy(std::byte* host, bool to_device, unsigned level = 0) const {
     CUDA_MEMCPY3D all{};
-    const std::size_t rows = std::max(1u, of_.extents[1]),
-                      slices = std::max({1u, of_.extents[2], of_.layers});
-    all.WidthInBytes = bytes_ / rows / slices, all.Height = rows, all.Depth = slices;
+    const std::size_t width = std::max(1u, of_.extents[0] >> level),
+                      rows = std::max(1u, of_.extents[1] >> level),
+                      slices = std::max({1u, of_.extents[2] >> level, of_.layers});
+    all.WidthInBytes = width * of_.channels * find_element_type(of_.type)->bytes;
+    all.Height = rows, all.Depth = slices;
     all.srcMemoryType = to_device ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_ARRAY;
     all.dstMemoryType = to_device ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_HOST;
     (to_device ? all.dstArray : all.srcArray) = array_;
@@ -194,11 +215,13 @@ class DeviceTexture {
     else
       all.dstHost = host, all.dstPitch = all.WidthInBytes, all.dstHeight = rows;
     check(cuMemcpy3D(&all), "cuMemcpy3D");
+    return all.WidthInBytes * rows * slices;
   }
 
   Texture of_;
   std::size_t bytes_;
-  CUarray array_ = nullptr;
+  CUarray array_ = nullptr;  ///< of a mipmap the last level
+  CUmipmappedArray levels_ = nullptr;
   std::uint64_t handle_ = 0;
 };
 

@@ -210,8 +210,11 @@ TEST_P(SparseProducts, TakeTheElementsOfBThatTheMetadataName) {
       if (bits == 32) first = static_cast<unsigned>(random() % 2) * 2, second = first + 1;
       if (ordered && first > second) std::swap(first, second);
       places[row * chunks + c] = {first, second};
-      const unsigned lane = row % 8 * 4 + selector * holders + c / 4;
-      metadata[lane] |= (first | second << 2) << (4 * (c % 4) + 16 * (row / 8));
+      // PTX ISA, figures of metadata: of 16 and 32 bits a lane has four chunks of two rows, else eight of
+      // one.
+      const unsigned of_lane = bits <= 8 ? c / 8 * 2 + row / 8 : c / 4,
+                     shift = bits <= 8 ? 4 * (c % 8) : 4 * (c % 4) + 16 * (row / 8);
+      metadata[row % 8 * 4 + selector * holders + of_lane] |= (first | second << 2) << shift;
     }
   const auto value = [&](const std::string& type) -> std::uint64_t {
     if (!real) return random() >> (64 - width(type));
@@ -281,6 +284,73 @@ INSTANTIATE_TEST_SUITE_P(, SparseProducts,
                                          SparseProduct{{16, 8, 64, "u8", "s8", "s32"}, 0, false},
                                          SparseProduct{{16, 8, 64, "s4", "u4", "s32"}, 1},
                                          SparseProduct{{16, 8, 128, "u4", "s4", "s32"}, 0}));
+
+/// Small whole numbers, whose sums are exact: lane l of product q (lanes 4q to 4q + 3 and 16 more) has row,
+/// or column, l % 4, or 4 more in the upper half of the warp.
+TEST(QuadProducts, OfEightLanesEach) {
+  for (const bool a_rows : {true, false})
+    for (const bool b_rows : {true, false})
+      for (const bool half : {true, false}) {
+        const std::string to = half ? "f16" : "f32";
+        const unsigned count = half ? 4 : 8;
+        const auto list = [&](char which, unsigned n) {
+          std::string all;
+          for (unsigned i = 0; i < n; ++i) all += fmt::format("{}%{}{}", i == 0 ? "" : ", ", which, i);
+          return "{" + all + "}";
+        };
+        std::string body;
+        for (unsigned i = 0; i < 4; ++i)
+          body += fmt::format("ld.global.u32 %{}{}, [%rd3+{}];\n", i < 2 ? 'a' : 'b', i % 2, 128 * i);
+        for (unsigned i = 0; i < count; ++i)
+          body += fmt::format("ld.global.u32 %c{}, [%rd3+{}];\n", i, 128 * (4 + i));
+        body += fmt::format("mma.sync.aligned.m8n8k4.{}.{}.{}.f16.f16.{} {}, {}, {}, {};\n",
+                            a_rows ? "row" : "col", b_rows ? "row" : "col", to, to, list('d', count),
+                            list('a', 2), list('b', 2), list('c', count));
+        for (unsigned i = 0; i < count; ++i)
+          body += fmt::format("st.global.u32 [%rd3+{}], %d{};\n", 128 * (4 + i), i);
+        Machine machine(ptx::parse(
+            ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 data)\n{\n.reg .b32 %r<4>;\n"
+            ".reg .b64 %rd<9>;\n.reg .b32 %a<4>, %b<4>, %c<9>, %d<9>;\nld.param.u64 %rd1, [data];\nmov.u32 %r1, %tid.x;\n"
+            "mul.wide.u32 %rd2, %r1, 4;\nadd.u64 %rd3, %rd1, %rd2;\n" +
+                body + "ret;\n}\n",
+            "k.ptx"));
+        constexpr std::uint32_t kHalf[] = {0xc000, 0xbc00, 0, 0x3c00, 0x4000};  // -2 to 2
+        const auto value = [](unsigned at) { return static_cast<int>(at * at % 5) - 2; };
+        const auto word = [&](unsigned reg, unsigned lane) {
+          return kHalf[(2 * (reg * 32 + lane)) * (2 * (reg * 32 + lane)) % 5] |
+                 kHalf[(2 * (reg * 32 + lane) + 1) * (2 * (reg * 32 + lane) + 1) % 5] << 16;
+        };
+        std::vector<std::uint32_t> data(12 * 32);
+        for (unsigned reg = 0; reg < 4; ++reg)
+          for (unsigned lane = 0; lane < 32; ++lane) data[reg * 32 + lane] = word(reg, lane);
+        const Address at = machine.upload(std::span(data), "data");
+        const Outcome outcome = machine.launch("k", Arguments().add(at), {.block = {32}, .races = true});
+        ASSERT_TRUE(outcome.clean()) << outcome.findings.front().text();
+        machine.download(at, std::span(data));
+        const auto factor_at = [&](bool is_b, bool along, unsigned q, unsigned outer, unsigned k) {
+          const unsigned lane = 4 * q + (along ? outer % 4 : k) + (outer < 4 ? 0 : 16),
+                         i = along ? k : outer % 4;
+          return value(2 * (((is_b ? 2 : 0) + i / 2) * 32 + lane) + i % 2);
+        };
+        for (unsigned q = 0; q < 4; ++q)
+          for (unsigned row = 0; row < 8; ++row)
+            for (unsigned column = 0; column < 8; ++column) {
+              float sum = 0;
+              for (unsigned k = 0; k < 4; ++k)
+                sum += static_cast<float>(factor_at(false, a_rows, q, row, k) *
+                                          factor_at(true, !b_rows, q, column, k));
+              const unsigned high = row < 4 ? 0 : 16;
+              const unsigned lane = 4 * q + (half ? row % 4 : (row & 1) + (column & 2)) + high;
+              const unsigned i = half ? column : (row & 2) + (column & 4) + (column & 1);
+              const std::uint32_t found =
+                  half ? data[(4 + i / 2) * 32 + lane] >> (16 * (i % 2)) & 0xffff : data[(4 + i) * 32 + lane];
+              ASSERT_EQ(
+                  half ? std::bit_cast<float>(float_of(Element::f16, found)) : std::bit_cast<float>(found),
+                  sum)
+                  << q << " " << row << " " << column;
+            }
+      }
+}
 
 class RealProducts : public testing::TestWithParam<Product> {};
 

@@ -328,6 +328,22 @@ TEST(BulkCopy, ToGlobalMemoryReadsItsSourceUntilTheWait) {
   }
 }
 
+/// Who copies comes after all writes by a barrier; its copy may still read after them.
+TEST(BulkCopy, AWriteBeforeItsWaitIsARaceWhateverBarriersLieBetween) {
+  const auto body = [](const std::string& waiting) {
+    return "st.shared.u32 [%r4], %r1;\nfence.proxy.async.shared::cta;\nbar.sync 0;\n@!%p1 bra AGAIN;\n"
+           "cp.async.bulk.global.shared::cta.bulk_group [%rd2], [tile], 256;\ncp.async.bulk.commit_group;\n" +
+           waiting +
+           "AGAIN:\nbar.sync 0;\nst.shared.u32 [%r4], 77;\nbar.sync 0;\n@%p1 cp.async.bulk.wait_group 0;\n";
+  };
+  for (const Schedule schedule : kSchedules) {
+    const Result good = run_mbarriers(body("cp.async.bulk.wait_group.read 0;\n"), schedule);
+    EXPECT_TRUE(good.outcome.clean()) << good.findings();
+    expect_race(run_mbarriers(body(""), schedule), body(""), "st.shared.u32 [%r4], 77",
+                "cp.async.bulk.global");
+  }
+}
+
 TEST(BulkCopy, OfWhatNobodyWroteOrBeyondItsArrayIsFound) {
   const std::string copy = "cp.async.bulk.global.shared::cta.bulk_group [%rd2], [tile+{}], {};\n";
   const auto one = [&](unsigned at, unsigned bytes) {

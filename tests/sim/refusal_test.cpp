@@ -30,7 +30,7 @@ Outcome launch(Machine& machine, Dim grid = {}, unsigned cpu_threads = 1) {
 constexpr const char* kUnknown[] = {
     "tcgen05.wait::ld.sync.aligned;\n", "st.bulk.weak.shared::cta [%rd1], 16, 0;\n",
     "frobnicate.u32 %r3, %r4;\n", "st.async.weak.shared::cluster.u32 [%r3], %r4;\n",
-    "mma.sync.aligned.m8n8k4.row.row.f32.f16.f16.f32 {%r3}, {%r4}, {%r5}, {%r6};\n"};
+    "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e2m1.f32 {%r3}, {%r4}, {%r5}, {%r6};\n"};
 
 TEST(Refusal, OfCodeThatNoThreadReachesThereIsNone) {
   for (const std::string unknown : kUnknown) {

@@ -259,13 +259,19 @@ TEST(TensorStore, OfColumnsWritesPixels) {
   std::string body = box_stored("fence.proxy.async.shared::cta;\n");
   body.replace(body.find("tensor.2d.global.shared::cta.bulk_group [%rd2, {16, 5}]"), 55,
                "tensor.4d.global.shared::cta.im2col_no_offs.bulk_group [%rd2, {0, 2, 1, 0}]");
-  const TensorResult r = run_tensors(body, images());
+  EXPECT_THAT(run_tensors(body, images()).findings(),
+              HasSubstr("the bounding box begins at -1 in dimension 2"));
+  TensorMap map = images();
+  map.columns->lower = {0, 0};
+  const TensorResult r = run_tensors(body, map);
   EXPECT_TRUE(r.outcome.clean()) << r.findings();
   std::vector<std::uint32_t> wanted(200);
   std::iota(wanted.begin(), wanted.end(), 1000u);
-  for (int t = 0; t < 64; ++t)
-    if (const auto [w, h, n] = pixel(t / 4); h >= 0)
-      wanted[t % 4 + 4 * w + 20 * h + 80 * n] = static_cast<std::uint32_t>(t);
+  for (int t = 0; t < 64; ++t) {
+    // Columns 0 to 3 of rows 0 to 2 of each image, from column 2 of row 1 on.
+    const int number = 4 + 2 + t / 4, w = number % 4, h = number / 4 % 3, n = number / 12;
+    if (n < 2) wanted[t % 4 + 4 * w + 20 * h + 80 * n] = static_cast<std::uint32_t>(t);
+  }
   EXPECT_EQ(r.tensor, wanted);
 }
 

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
+
 #include "warploom/sim/arguments.hpp"
 
 namespace warploom::sim {
@@ -79,6 +81,60 @@ TEST(Texture, AFilterTakesItsWeightsFromEightBits) {
                       "mov.f32 %f7, 0f3F800000;\ntex.2d.v4.f32.f32 {%f3, %f4, %f5, %f6}, "
                       "[%rd1, {%f1, %f7}];\n"),
               ElementsAre(2.5f));
+}
+
+TEST(Texture, ADirectionMeetsAFaceOfACube) {
+  // 4 x 4 texels a face, numbered through; the third coordinate is 1 or -1.
+  const auto met = [](const std::string& first, const std::string& second, const std::string& third,
+                      const std::vector<float>& x) {
+    return fetched("texture:f32:4x4:1,cube:index", x,
+                   "mov.f32 %f7, 0f3F800000;\nmov.f32 %f8, 0fBF800000;\nmov.f32 %f9, 0f3E800000;\n"
+                   "tex.cube.v4.f32.f32 {%f3, %f4, %f5, %f6}, [%rd1, {" +
+                       first + ", " + second + ", " + third + ", %f7}];\n");
+  };
+  // Face, then the row of -y or z, then the column, from -z, z, x, x, x and -x.
+  EXPECT_THAT(met("%f7", "%f9", "%f1", {.9f, -.9f, .25f}), ElementsAre(4, 7, 5));
+  EXPECT_THAT(met("%f8", "%f9", "%f1", {.9f, -.9f}), ElementsAre(16 + 7, 16 + 4));
+  EXPECT_THAT(met("%f9", "%f7", "%f1", {.9f, -.9f}), ElementsAre(32 + 12 + 2, 32 + 2));
+  EXPECT_THAT(met("%f9", "%f8", "%f1", {.9f, -.9f}), ElementsAre(48 + 2, 48 + 12 + 2));
+  EXPECT_THAT(met("%f1", "%f9", "%f7", {.9f, -.9f}), ElementsAre(64 + 7, 64 + 4));
+  EXPECT_THAT(met("%f1", "%f9", "%f8", {.9f, -.9f}), ElementsAre(80 + 4, 80 + 7));
+  // The longest decides, however long; the second of two cubes is the second six layers.
+  EXPECT_THAT(fetched("texture:f32:2x2:1,cube,layers=12:index", {-5, 3},
+                      "mov.u32 %r5, 1;\nmov.f32 %f9, 0f3F800000;\ntex.acube.v4.f32.f32 {%f3, %f4, %f5, %f6}, "
+                      "[%rd1, {%r5, %f1, %f9, %f9}];\n"),
+              ElementsAre(24 + 4 + 1, 24));
+}
+
+TEST(Texture, ALevelOfAMipmapIsTheOneAsked) {
+  // 8, 4, 2 and 1 texels, numbered through; at a quarter of each.
+  const auto at_level = [](const std::string& options, const std::vector<float>& level) {
+    return fetched(
+        "texture:f32:8:1,normalised,levels=4" + options + ":index", level,
+        "mov.f32 %f7, 0f3E800000;\ntex.level.1d.v4.f32.f32 {%f3, %f4, %f5, %f6}, [%rd1, {%f7}], %f1;\n");
+  };
+  EXPECT_THAT(at_level("", {-1, 0, .49f, .5f, 1.4f, 2, 3, 9}), ElementsAre(2, 2, 2, 9, 9, 12, 14, 14));
+  EXPECT_THAT(at_level(",between", {0, .5f, 1.25f, 3, 9}), ElementsAre(2, 5.5f, 9.75f, 14, 14));
+  EXPECT_THAT(at_level(",between,linear", {0, .5f, 2}), ElementsAre(1.5f, (1.5f + 8.5f) / 2, 12));
+  // Steps of half a texel, one, two and five of them.
+  EXPECT_THAT(fetched("texture:f32:8:1,normalised,levels=4:index", {.0625f, .125f, .25f, .625f},
+                      "mov.f32 %f7, 0f3E800000;\nmov.f32 %f8, 0f00000000;\n"
+                      "tex.grad.1d.v4.f32.f32 {%f3, %f4, %f5, %f6}, [%rd1, {%f7}], {%f8}, {%f1};\n"),
+              ElementsAre(2, 2, 9, 12));
+  std::vector<float> out;
+  run_texture(
+      "txq.num_mipmap_levels.b32 %r3, [%rd1];\ncvt.rn.f32.u32 %f3, %r3;\nst.global.f32 [%rd3], %f3;\n",
+      "texture:f32:8:1,normalised,levels=4:index", {}, out);
+  EXPECT_EQ(out[0], 4);
+}
+
+TEST(Texture, TwoHalvesOfARegisterAreChannels) {
+  const std::vector<float> two = fetched(
+      "texture:f32:8:2:index", {1, 3},
+      "tex.1d.v2.f16x2.f32 {%r3, %r4}, [%rd1, {%f1}];\nand.b32 %r5, %r4, 0xffff;\nsetp.ne.u32 %p1, %r5, 0;\n"
+      "@%p1 trap;\nshr.u32 %r5, %r4, 16;\nsetp.ne.u32 %p1, %r5, 0x3c00;\n@%p1 trap;\nmov.b32 %f3, %r3;\n");
+  EXPECT_EQ(std::bit_cast<std::uint32_t>(two[0]), 0x42004000u);  // 2 and 3
+  EXPECT_EQ(std::bit_cast<std::uint32_t>(two[1]), 0x47004600u);  // 6 and 7
 }
 
 TEST(Texture, IntegersAreReadAsTheyAreOrAsFloats) {

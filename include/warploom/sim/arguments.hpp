@@ -38,7 +38,8 @@ struct ArgumentText {
 /// behind BOX may stand ,swizzle=32|64|128 ,strides=BYTESxBYTES ,steps=1x2 ,nan; with ,lower=-1x-1
 /// ,upper=-1x-1 it is for .im2col and BOX is CHANNELSxPIXELS),
 /// `texture:TYPE:EXTENTS:CHANNELS:FILL` or surface (behind CHANNELS ,layers=N ,linear ,normalised ,floats
-/// ,wrap ,clamp ,mirror ,border), or `buf:TYPE:COUNT:FILL` with FILL one of zero, ones, index (0, 1, 2,
+/// ,wrap ,clamp ,mirror ,border ,cube ,levels=N ,between), or `buf:TYPE:COUNT:FILL` with FILL one of zero,
+/// ones, index (0, 1, 2,
 /// ...), random (floats in [0, 1), integers over their whole range), random(LOW,HIGH), random(LOW,HIGH,SEED),
 /// or the name of a .npy file (COUNT may then be empty). @throws BadInput naming the text and what was
 /// expected

@@ -207,6 +207,47 @@ extern "C" __global__ void wmma_f64(const double* a, const double* b, const doub
   store_matrix_sync(d, z, 8, mem_row_major);
 }
 
+#define WARPLOOM_QUAD(kernel, a_layout, b_layout)                                                           \
+  extern "C" __global__ void kernel(const unsigned* a, const unsigned* b, const float* c, float* out) {     \
+    const Held<unsigned, 2> x(a), y(b);                                                                     \
+    const Held<float, 8> z(c);                                                                              \
+    Held<float, 8> d;                                                                                       \
+    asm volatile(                                                                                           \
+        "mma.sync.aligned.m8n8k4." a_layout "." b_layout                                                    \
+        ".f32.f16.f16.f32 {%0,%1,%2,%3,%4,%5,%6,%7},{%8,%9},{%10,%11},{%12,%13,%14,%15,%16,%17,%18,%19};"   \
+        : "=f"(d.x[0]), "=f"(d.x[1]), "=f"(d.x[2]), "=f"(d.x[3]), "=f"(d.x[4]), "=f"(d.x[5]), "=f"(d.x[6]), \
+          "=f"(d.x[7])                                                                                      \
+        : "r"(x.x[0]), "r"(x.x[1]), "r"(y.x[0]), "r"(y.x[1]), "f"(z.x[0]), "f"(z.x[1]), "f"(z.x[2]),        \
+          "f"(z.x[3]), "f"(z.x[4]), "f"(z.x[5]), "f"(z.x[6]), "f"(z.x[7]));                                 \
+    d.store(out);                                                                                           \
+  }
+WARPLOOM_QUAD(quad_row_col, "row", "col")
+WARPLOOM_QUAD(quad_col_row, "col", "row")
+extern "C" __global__ void quad_half(const unsigned* a, const unsigned* b, const unsigned* c, unsigned* out) {
+  const Held<unsigned, 2> x(a), y(b);
+  const Held<unsigned, 4> z(c);
+  Held<unsigned, 4> d;
+  asm volatile(
+      "mma.sync.aligned.m8n8k4.row.row.f16.f16.f16.f16 {%0,%1,%2,%3},{%4,%5},{%6,%7},{%8,%9,%10,%11};"
+      : "=r"(d.x[0]), "=r"(d.x[1]), "=r"(d.x[2]), "=r"(d.x[3])
+      : "r"(x.x[0]), "r"(x.x[1]), "r"(y.x[0]), "r"(y.x[1]), "r"(z.x[0]), "r"(z.x[1]), "r"(z.x[2]),
+        "r"(z.x[3]));
+  d.store(out);
+}
+/// A sum in f16 that begins with f32.
+extern "C" __global__ void wmma_narrowed(const __half* a, const __half* b, const float* c, __half* d) {
+  using namespace nvcuda::wmma;
+  fragment<matrix_a, 16, 16, 16, __half, row_major> x;
+  fragment<matrix_b, 16, 16, 16, __half, col_major> y;
+  fragment<accumulator, 16, 16, 16, float> z;
+  fragment<accumulator, 16, 16, 16, __half> sum;
+  load_matrix_sync(x, a, 16);
+  load_matrix_sync(y, b, 16);
+  load_matrix_sync(z, c, 16, mem_row_major);
+  mma_sync(sum, x, y, z);
+  store_matrix_sync(d, sum, 16, mem_row_major);
+}
+
 /// Elements of 4 bits, of which 32 lie along k, and single bits, 128. Rows and columns are `stride` apart.
 template <typename T>
 __device__ void wmma_4_bits(const void* a, const void* b, const int* c, int* d, unsigned stride) {

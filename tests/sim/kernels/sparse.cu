@@ -186,14 +186,14 @@ extern "C" __global__ void __launch_bounds__(128)
   unsigned d[4];
   const unsigned at = (blockIdx.x * 128 + threadIdx.x) * 4;
   for (int i = 0; i < 4; ++i) d[i] = c_in[at + i];
+  const unsigned x[4] = {a[at], a[at + 1], a[at + 2], a[at + 3]};
   const unsigned m = metadata(e[blockIdx.x * 128 + threadIdx.x], ordered);
   warpgroup_fence();
   asm volatile(
       "{\n.reg .pred p;\nsetp.eq.b32 p, 0, 0;\nwgmma.mma_async.sp.sync.aligned.m64n8k64.s32.u8.s8.satfinite "
       "" WARPLOOM_LIST_4 ", {%4,%5,%6,%7}, %8, %9, 0, p;\n}"
       : WARPLOOM_HELD_4("r")
-      : "r"(a[at]), "r"(a[at + 1]), "r"(a[at + 2]), "r"(a[at + 3]), "l"(k_major(b_tile, 8, 0, layout)),
-        "r"(m));
+      : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "l"(k_major(b_tile, 8, 0, layout)), "r"(m));
   warpgroup_commit_and_wait();
   for (int i = 0; i < 4; ++i) d_out[at + i] = d[i];
 }

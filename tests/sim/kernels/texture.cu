@@ -109,3 +109,42 @@ extern "C" __global__ void reduce_1d(cudaSurfaceObject_t s, const unsigned* valu
   asm volatile("sured.b.or.1d.b32.trap [%0, {%1}], %2;" ::"l"(s), "r"(4 * (24 + v % 8)), "r"(v & 0xff)
                : "memory");
 }
+
+/// Directions (x, y, z), scaled so that the longest is the longest.
+extern "C" __global__ void fetch_cube(cudaTextureObject_t t, cudaTextureObject_t several, const float* c,
+                                      float* out, int n) {
+  const int i = element();
+  if (i >= n) return;
+  const At at(c, n, i);
+  Column<float> put{out, n, i};
+  put(texCubemap<float>(t, at.x, at.y, at.z)),
+      put(texCubemapLayered<float>(several, at.x, at.y, at.z, i % 2));
+}
+extern "C" __global__ void fetch_level(cudaTextureObject_t t, const float* c, float* out, int n) {
+  const int i = element();
+  if (i >= n) return;
+  const At at(c, n, i);
+  Column<float> put{out, n, i};
+  put(tex2DLod<float>(t, at.x, at.y, at.z * 4));
+}
+/// Steps of a power of two of texels along x.
+extern "C" __global__ void fetch_gradient(cudaTextureObject_t t, const float* c, float* out, int n,
+                                          int width) {
+  const int i = element();
+  if (i >= n) return;
+  const At at(c, n, i);
+  const float step = static_cast<float>(1 << i % 4) / width;
+  Column<float> put{out, n, i};
+  put(tex2DGrad<float>(t, at.x, at.y, make_float2(step, 0), make_float2(0, step / 2)));
+}
+extern "C" __global__ void fetch_halves(cudaTextureObject_t t, const float* c, unsigned* out, int n) {
+  const int i = element();
+  if (i >= n) return;
+  const At at(c, n, i);
+  unsigned a, b;
+  asm volatile("tex.2d.v2.f16x2.f32 {%0, %1}, [%2, {%3, %4}];"
+               : "=r"(a), "=r"(b)
+               : "l"(t), "f"(at.x), "f"(at.y));
+  Column<unsigned> put{out, n, i};
+  put(a), put(b);
+}
