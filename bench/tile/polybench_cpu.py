@@ -11,11 +11,12 @@ macros. Programs run in turns, --rounds times; the median of PolyBench's own tim
 all of them dump their arrays at the dataset SMALL and agree with the original to the two decimals that are printed.
 With --threads all are also measured with -fopenmp, or Polly's -polly-parallel, on so many threads, one after the other.
 One thread is measured --jobs programs at a time, each on a core of its own. What has no parallel loop is measured on
-one thread alone, and has this figure for threads as well.
+one thread alone, and has this figure for threads as well. What takes more than two seconds is measured once.
 
 --prepare only fills DIR with sources, what --polly makes of them (compiled here, for --march) and measure.sh, for a
 machine that has a compiler and nothing else; there `sh measure.sh >lines.txt`, and here --collect lines.txt instead
-of measuring. What runs, or is compiled, longer than --time-limit ends there and has no figure.
+of measuring. What runs, or is compiled, longer than --time-limit, on threads a quarter of it, ends there and has no
+figure.
 """
 import argparse
 import concurrent.futures
@@ -40,7 +41,32 @@ paste -d ' ' "$1" "$2" | awk '{ n = NF / 2; for (k = 1; k <= n; k++) if ($k != $
   d = $k - $(k + n); if (d < 0) d = -d; m = $k < 0 ? -$k : $k; if (!(d <= 0.011 + 1e-6 * m)) bad = 1 } }
   END { exit bad || NR == 0 }'
 END
-ls */build.sh | xargs -P "$(nproc)" -n 1 sh
+# The cores that this process may use: one for each of the programs that run at a time.
+sed -n 's/^Cpus_allowed_list:[^0-9]*//p' /proc/self/status | tr ',' '\n' |
+  awk -F- '{ for (k = $1; k <= ($2 == "" ? $1 : $2); k++) print k }' >cores.txt
+cat >pinned.sh <<'END'
+taskset -c "$(sed -n "$((CORE * $(wc -l <cores.txt) / JOBS + 1))p" cores.txt)" sh "$1"
+END
+cat >run.sh <<'END'  # kernel, variant, program, threads, seconds that it may take
+[ -e "$3.long" ] && exit 0
+took=$(OMP_NUM_THREADS=$4 timeout "$5" "$3.run" || echo "above $5 s")
+echo "$1 $2 $took"
+awk -v took="$took" 'BEGIN { exit !(took + 0 > 2) }' && touch "$3.long"
+exit 0
+END
+# Longest first, so that no core is left with one at the end.
+in_order() {
+  for kernel in floyd-warshall seidel-2d adi gramschmidt covariance lu ludcmp nussinov heat-3d fdtd-2d symm trmm correlation; do
+    ls $kernel/*.$1 2>/dev/null
+  done
+  ls */*.$1
+}
+listed() { in_order "$1" | awk '!seen[$0]++'; }
+listed build | xargs -P "$(nproc)" -n 1 sh
+echo "# built $(date +%%s)"
+ls */gcc.check | xargs -P "$(nproc)" -n 1 sh
+ls */*.check | grep -v /gcc.check | xargs -P "$(nproc)" -n 1 sh
+echo "# checked $(date +%%s)"
 """
 
 
@@ -76,11 +102,8 @@ def transform(options, source, dataset, target):
     """The kernel's file with its nest replaced. @return what the tool said, where it did not."""
     shutil.copy(source, target)
     shutil.copy(source.with_suffix(".h"), target.parent)
-    # nussinov's char holds bases 0 to 3: what int holds as well.
     words = [options.warploom, "tile", target, "-I", options.polybench / "utilities", "-D", f"{dataset}_DATASET",
              "-D", "POLYBENCH_USE_RESTRICT", "--auto", "--in-place", "--force", *options.options.split()]
-    if source.stem == "nussinov":
-        target.write_text(target.read_text().replace("typedef char base", "typedef int base"))
     run = subprocess.run(words, capture_output=True, text=True)
     return run.stderr.strip() if run.returncode else ""
 
@@ -143,10 +166,10 @@ def prepare(options, folder):
         name = source.stem
         missing = written[source, options.dataset].result() | written[source, "SMALL"].result()
         refused |= {f"{name} {kind}": said for kind, said in missing.items()}
-        build = ""
         for variant, (compiler, kind) in variants(options).items():
             if kind in missing:
                 continue
+            build, check = "", ""
             threads = options.threads if "threads" in variant else 1
             program_of = f"{name}/{variant.replace(' ', '-')}"
             # Results are compared without fused multiply-adds: columns of gramschmidt that are rounding alone agree then.
@@ -159,21 +182,23 @@ def prepare(options, folder):
                     if not (folder / program).exists():
                         subprocess.run(command, shell=True, check=True, cwd=folder)
                 else:
-                    build += f"timeout {options.time_limit} {command} || echo \"check {name} {variant} BAD does not compile\"\n"
-            build += f"OMP_NUM_THREADS={threads} timeout {options.time_limit} {program_of}.dump 2>{program_of}.txt\n"
+                    build += (f"timeout {options.time_limit} {command} || "
+                              f"echo \"check {name} {variant} BAD does not compile\"\n")
+            check += f"OMP_NUM_THREADS={threads} timeout {options.time_limit} {program_of}.dump 2>{program_of}.txt\n"
             if variant != "gcc":
-                build += (f"if sh same.sh {name}/gcc.txt {program_of}.txt; then echo 'check {name} {variant} good'; "
+                check += (f"if sh same.sh {name}/gcc.txt {program_of}.txt; then echo 'check {name} {variant} good'; "
                           f"else echo 'check {name} {variant} BAD'; fi\n")
-            run = (f"echo \"{name} {variant} $(OMP_NUM_THREADS={threads} timeout {options.time_limit} {program_of}.run "
-                   f"|| echo above {options.time_limit} s)\"\n")
+            # One after another, those that threads make no faster would take all the time.
+            limit = options.time_limit if threads == 1 else max(options.time_limit // 4, 1)
+            run = f"sh run.sh {name} '{variant}' {program_of} {threads} {limit}\n"
+            (folder / f"{program_of}.build").write_text(build)
+            (folder / f"{program_of}.check").write_text(check)
             if threads == 1:
                 (folder / f"{program_of}.one").write_text(run)
             elif is_parallel(folder / name, options.dataset, source, kind, folder / f"{program_of}.run"):
                 one_after_another += run
-        (folder / name / "build.sh").write_text(build)
     # Round after round, so that what was stopped early has whole ones.
-    (folder / "pinned.sh").write_text(f'taskset -c $((CORE * $(nproc) / {options.jobs})) sh "$1"\n')
-    one_thread = f"ls */*.one | xargs -P {options.jobs} --process-slot-var=CORE -n 1 sh pinned.sh\n"
+    one_thread = f"export JOBS={options.jobs}\nlisted one | xargs -P {options.jobs} --process-slot-var=CORE -n 1 sh pinned.sh\n"
     script = HEAD % {"cc": options.cc} + (one_thread + one_after_another) * options.rounds
     (folder / "measure.sh").write_text(script)
     return refused
@@ -235,7 +260,7 @@ def main():
     print(f"{'kernel':16}" + "".join(f"{name:>18}" for name in names))
     for kernel in dict.fromkeys(row["kernel"] for row in result["rows"]):
         row = {r["variant"]: r for r in result["rows"] if r["kernel"] == kernel}
-        cells = [f"{row[n]['seconds']:9.3f} s {row[n]['times_gcc']:5.2f}{' ' if row[n]['good'] else '!'}" if n in row else "-"
+        cells = [f"{row[n]['seconds']:9.3f} s {row[n]['times_gcc'] or math.nan:5.2f}{' ' if row[n]['good'] else '!'}" if n in row else "-"
                  for n in names]
         print(f"{kernel:16}" + "".join(f"{cell:>18}" for cell in cells))
     print(f"{'geometric mean':16}" + "".join(f"{result['geometric_mean_times_gcc'].get(n, math.nan):>18.2f}" for n in names))

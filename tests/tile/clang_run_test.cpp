@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "beside_source.hpp"
+#include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/core/process.hpp"
 #include "warploom/tile/clang.hpp"
@@ -276,6 +277,137 @@ void smooth(Grid &to, Grid &from) {
 )",
                        false, "source.cpp"),
             "");
+}
+
+/// What a program prints.
+std::string output_of(const fs::path& source, const std::string& text) {
+  std::ofstream(source) << text;
+  const fs::path program = source.parent_path() / "program";
+  const Answer built = ask_program({source.extension() == ".c" ? "cc" : "c++", "-O1", "-fopenmp", "-w",
+                                    source.string(), "-o", program.string(), "-lm"},
+                                   std::chrono::minutes(1));
+  if (built.status != 0) return built.output;
+  return ask_program({program.string()}, std::chrono::minutes(1)).output;
+}
+
+/// All nests of a program in their places, and why some are not.
+std::string replaced(const fs::path& file, std::string& kept) {
+  const std::string source = read_file(file);
+  std::vector<Nest> nests;
+  for (Region& region : read_with_clang(file, {}, {}))
+    if (region.refusals.empty()) nests.push_back(Nest::analyse(std::move(region)));
+  std::vector<CpuPlan> plans;
+  std::vector<Node> code;
+  for (const Nest& nest : nests) {
+    plans.push_back(plan_for_cpu(nest));
+    code.push_back(transform(plans.back().nest, plans.back().steps).code());
+  }
+  std::vector<CPart> parts;
+  for (std::size_t k = 0; k < nests.size(); ++k) {
+    const CPart part{plans[k].nest, code[k]};
+    try {
+      replace_in_source(source, {part});
+      parts.push_back(part);
+    } catch (const BadInput& error) {
+      kept += std::string(error.what()) + "\n";
+    }
+  }
+  return replace_in_source(source, parts);
+}
+
+TEST(WrittenC, StandsInThePlaceOfWhatClangRead) {
+  SKIP_WITHOUT_CLANG();
+  if (!find_program("cc") || !find_program("c++")) GTEST_SKIP() << "there is no compiler";
+  const TemporaryDirectory place;
+  const std::string in_c = R"(#include <stdio.h>
+#include <stddef.h>
+#define N 30
+#define EACH(i, n) for (i = 0; i < (n); i++)
+typedef struct { int n; double *data; float k[2][N]; } mat;
+struct point { float x, y; };
+static double total;
+double f(mat *m, mat *n, size_t count, struct point *p, double a[N][N], int m_n) {
+  double s = 0;
+  int i, j;
+  // rows
+#pragma omp parallel for private(j)
+  for (i = 0; i < m->n; i++)
+    for (j = 0; j < m_n; j++) m->data[i * n->n + j] += m->k[1][j] + i;
+  printf("%d\n", m->n);
+  EACH(i, m_n) total += a[i][0];
+  printf("%g\n", total);
+  for (i = 0; i < count - 3; i++) a[0][i] = 7;
+  for (i = 0; i < 4; i++) { p[i].x = i; p[i].y += p[i].x; }
+  printf("%d\n", i);
+  float most = 0;
+  for (i = 0; i < m_n; i++) { float d = p[i % 4].y; if (d > most) most = d; }
+  printf("%g\n", most);
+  for (i = 0; i < m_n; i++)
+    for (j = 0; j < m_n; j++)
+      for (int k = 0; k < m_n; k++) a[i][j] += a[k][i + 2] * m->data[k];
+  return s + a[1][2];
+}
+double sum(int n, const double *a) { double s = 0; for (int i = 0; i < n; i++) s += a[i]; return s; }
+int main(void) {
+  static double data[N * N], a[N][N];
+  struct point p[4] = {{1, 2}, {3, 4}, {5, 6}, {7, 8}};
+  mat m = {12, data, {{0}}}, n = {20, data, {{0}}};
+  for (int j = 0; j < N; j++) m.k[1][j] = j * 0.5f;
+  int i;
+  EACH(i, N) a[i][i] = i;
+  printf("%g\n", f(&m, &n, 4, p, a, 11) + f(&m, &n, 20, p, a, 12));
+  printf("%g %g\n", sum(N * N, data), sum(N * N, a[0]));
+#pragma omp parallel
+  {
+#pragma omp for
+    for (int i = 0; i < N; i++) data[i] = i;
+  }
+  printf("%g\n", data[20]);
+}
+)";
+  const fs::path file = place.path() / "all.c";
+  const std::string expected = output_of(file, in_c);
+  EXPECT_EQ(expected.substr(0, 3), "12\n") << expected;
+  std::string kept;
+  const std::string after = replaced(file, kept);
+  EXPECT_EQ(output_of(file, after), expected) << after << kept;
+  // The directive is for the loop that is gone, the structure's member goes back, a name of ours is the
+  // source's.
+  EXPECT_EQ(after.find("private(j)"), after.npos) << after;
+  EXPECT_NE(after.find("= (int)(m->n);"), after.npos) << after;
+  EXPECT_NE(after.find("const long warploom_count = (long)(count);"), after.npos) << after;
+  EXPECT_NE(kept.find("threads may run its function: #pragma omp parallel"), kept.npos) << kept;
+  EXPECT_NE(kept.find("a macro or another file has a part of it"), kept.npos) << kept;
+
+  const std::string in_cpp = R"(#include <cstdio>
+#include <vector>
+template <class T> void scale(T *a, int n) { for (int i = 0; i < n; i++) a[i] *= 2; }
+struct Grid { int w, h; std::vector<double> cells; };
+void smooth(Grid &to, const Grid &from, double &sum) {
+  for (int y = 0; y < to.h; y++)
+    for (int x = 0; x < to.w; x++) to.cells[y * to.w + x] += from.cells[y * from.w + x] / 2;
+  std::printf("%d\n", to.h);
+#if 1
+  for (int y = 0; y < to.h; y++) sum += to.cells[y];
+#endif
+}
+int main() {
+  Grid a{5, 7, std::vector<double>(35, 1)}, b = a;
+  double s = 0;
+  smooth(a, b, s);
+  scale(a.cells.data(), 35);
+  int n[3] = {1, 2, 3};
+  scale(n, 3);
+  std::printf("%g %g %d\n", s, a.cells[3], n[2]);
+}
+)";
+  const fs::path cpp = place.path() / "all.cpp";
+  const std::string before = output_of(cpp, in_cpp);
+  kept.clear();
+  const std::string written = replaced(cpp, kept);
+  EXPECT_EQ(output_of(cpp, written), before) << written << kept;
+  EXPECT_NE(written.find("__restrict to_cells = (double *)&(to.cells)[0];"), written.npos) << written;
+  EXPECT_NE(kept.find("one instance of a template"), kept.npos) << kept;
 }
 
 }  // namespace

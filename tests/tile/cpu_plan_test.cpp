@@ -63,8 +63,8 @@ TEST_P(CpuPlans, GiveTheSourcesBits) {
 
 /// All of PolyBench are compiled and compared by cases_test.cpp.
 std::vector<std::string> examples() {
-  std::vector<std::string> names{"polybench/doitgen", "polybench/gemm", "polybench/jacobi-2d",
-                                 "polybench/seidel-2d", "polybench/syrk"};
+  std::vector<std::string> names{"polybench/doitgen",   "polybench/floyd-warshall", "polybench/gemm",
+                                 "polybench/jacobi-2d", "polybench/seidel-2d",      "polybench/syrk"};
   for (const auto& entry : std::filesystem::directory_iterator(example_folder() / "lecture")) {
     const std::string name = "lecture/" + entry.path().stem().string();
     // Sizes of their own that an interpreter does not get through.
@@ -203,6 +203,66 @@ TEST(Threads, ShareALoopOnlyWhereItHasEnoughToDo) {
               HasSubstr("#pragma omp parallel for\n"));
 }
 
+TEST(Threads, TakeRowsOfShortestPathsBesideTheOneThatAllRead) {
+  const Nest nest = example("polybench/floyd-warshall");
+  const CpuPlan plan = plan_for_cpu(nest);
+  EXPECT_EQ(plan.nest.statements().size(), 9U);
+  const std::string c = emit_c(plan.nest, transform(plan.nest, plan.steps).code());
+  EXPECT_THAT(
+      c, AllOf(HasSubstr("for (int ii = 0; ii < k; ii += 4)"), HasSubstr("for (int j = k + 1; j < n; j++)"),
+               HasSubstr("#pragma omp parallel for if(parallel: ")));
+  EXPECT_THAT(c, HasSubstr("const int path_0 = path[ii][k]"));  // in a vector's loop
+  // More than one iteration is in the way, or none.
+  for (const char* text :
+       {"A[i][j] = A[i][k + 1] + A[k + 1][j];", "A[i][j] = A[i][j] + B[i][k] * B[k][j];"}) {
+    const Nest other = nest_of(
+        std::string("void f(int n, float A[n + 1][n + 1], float B[n][n]) { for (int k = 0; k < n; k++)"
+                    " for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) ") +
+        text + " }");
+    EXPECT_EQ(plan_for_cpu(other).nest.statements().size(), 1U) << text;
+  }
+}
+
+TEST(Threads, TakeColumnsOfSumsDownThem) {
+  const Nest nest = nest_of(
+      "void f(int n, int m, double y[m], double A[n][m]) { for (int i = 0; i < n; i++)"
+      " for (int j = 0; j < m; j++) y[j] += A[i][j]; }");
+  const CpuPlan plan = plan_for_cpu(nest);
+  const Node code = transform(plan.nest, plan.steps).code();
+  const std::string c = emit_c(plan.nest, code);
+  EXPECT_THAT(c, HasSubstr("#pragma omp parallel for schedule(dynamic) if(parallel: "));
+  EXPECT_LT(c.find("for (int jj"), c.find("for (int ii")) << c;
+  for (const std::int64_t least : {1, 150})
+    expect_same_memory(nest, plan.nest, code, sizes_from(nest, least), "columns");
+}
+
+/// A function that threads run is another one to compilers, where `restrict` does not reach.
+TEST(Threads, ReadBeforeALoopWhatAllItsIterationsRead) {
+  const Nest nest = example("polybench/gemm");
+  const CpuPlan plan = plan_for_cpu(nest);
+  const std::string c = emit_c(plan.nest, transform(plan.nest, plan.steps).code());
+  EXPECT_THAT(c, HasSubstr("const float A_0 = A[iii][kkk], A_1 = A[iii][kkk + 1]"));
+  EXPECT_THAT(c, HasSubstr("C[iii][j] = C[iii][j] + alpha * A_0 * B[kkk][j] + "));
+  EXPECT_THAT(c, Not(HasSubstr("if (jj <")));  // it has an iteration
+  // Where the loop may have none nothing is read.
+  const Nest triangle = nest_of(
+      "void f(int n, float C[n][n], float A[n][n], float x[n]) { for (int i = 0; i < n; i++)"
+      " for (int j = i + 1; j < n; j++) C[i][j] += A[i][0] * x[j]; }");
+  EXPECT_THAT(emit_c(triangle, Schedule::of_source(triangle).code()),
+              AllOf(HasSubstr("if (i + 1 < n) {"), HasSubstr("const float A_0 = A[i][0];")));
+}
+
+TEST(TimeTile, IsLeftOutWhereAllStaysInACache) {
+  const auto steps = [](const char* n) {
+    return steps_for_cpu(nest_of(
+        std::string("void f(int t, double A[") + n + "], double B[" + n +
+        "]) { for (int s = 0; s < t; s++) { for (int i = 1; i < 1999; i++) B[i] = A[i - 1] + A[i + 1];"
+        " for (int i = 1; i < 1999; i++) A[i] = B[i - 1] + B[i + 1]; } }"));
+  };
+  EXPECT_TRUE(steps("2000").empty());
+  EXPECT_FALSE(steps("2000000").empty());
+}
+
 TEST(TransposedCopies, MakeRankUpdatesRunAlongRows) {
   const CpuPlan plan = plan_for_cpu(example("polybench/syrk"));
   const std::string c = emit_c(plan.nest, transform(plan.nest, plan.steps).code());
@@ -212,7 +272,9 @@ TEST(TransposedCopies, MakeRankUpdatesRunAlongRows) {
   const Nest written = nest_of(
       "void f(int n, double A[n][n]) {\n  for (int i = 0; i < n; i++) for (int k = 0; k < n; k++)\n"
       "    for (int j = 0; j < n; j++) A[i][j] += A[j][k];\n}\n");
-  EXPECT_EQ(plan_for_cpu(written).nest.statements().size(), 1u);
+  const CpuPlan in_place = plan_for_cpu(written);
+  EXPECT_THAT(emit_c(in_place.nest, transform(in_place.nest, in_place.steps).code()),
+              Not(HasSubstr("_transposed")));
   EXPECT_EQ(plan_for_cpu(example("polybench/gemm")).nest.statements().size(), 2u);
 }
 

@@ -264,5 +264,21 @@ void shift(int n, float a[n]) {
   EXPECT_EQ(Launches(program, {{"n", 1000}}).all.at(0).threads, 256);
 }
 
+/// A GPU is slower than a core at these, which is said beforehand.
+TEST(LaunchGeometry, ChainsOfShortLaunchesAreNamed) {
+  const auto chains = [](const char* name) {
+    std::string all;
+    for (const std::string& reason :
+         program_after(test::example(std::string("polybench/") + name), {}).reasons)
+      if (reason.find("is a chain of launches") != reason.npos)
+        all += reason.substr(0, reason.find(' ')) + ";";
+    return all;
+  };
+  EXPECT_EQ(chains("durbin"), "k;");
+  EXPECT_EQ(chains("trisolv"), "j;");
+  for (const char* name : {"gemm", "cholesky", "jacobi-1d", "lu", "gramschmidt"})
+    EXPECT_EQ(chains(name), "") << name;
+}
+
 }  // namespace
 }  // namespace warploom::tile

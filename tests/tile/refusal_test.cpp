@@ -50,7 +50,7 @@ TEST(Refusal, NamesEveryConstructAndItsPlace) {
   EXPECT_EQ(refused("x[i] == 3;"), "3:1: statement without effect\n");
   EXPECT_EQ(refused("n + 1 = 3;"), "3:1: assignment to n + 1\n");
   EXPECT_EQ(refused("powf(x[i]);"), "3:1: call of powf with 1 arguments\n");
-  EXPECT_EQ(refused("char c = x[i];"), "3:6: variable c of type char\n");
+  EXPECT_EQ(refused("short c = x[i];"), "3:7: variable c of type short\n");
   EXPECT_EQ(refused("float *p = x;"), "3:8: p\n");
   EXPECT_EQ(refused("FILE *p = 0;"), "3:7: p\n");
 }
@@ -100,8 +100,8 @@ TEST(Refusal, SkipsTheWholeStatement) {
 }
 
 TEST(Refusal, SaysWhatTypesAreNotThere) {
-  EXPECT_EQ(refusals_of("void f(int n, char a[n]) { for (int i = 0; i < n; i++) a[i] = 0; }"),
-            std::vector<std::string>{"1:56: array a of type char"});
+  EXPECT_EQ(refusals_of("void f(int n, short a[n]) { for (int i = 0; i < n; i++) a[i] = 0; }"),
+            std::vector<std::string>{"1:57: array a of type short"});
   EXPECT_EQ(refusals_of("void f(int n, float **a) { for (int i = 0; i < n; i++) a[i][0] = 0; }"),
             std::vector<std::string>{"1:56: a"});
   EXPECT_EQ(refusals_of("void f(int n, struct s *a) { for (int i = 0; i < n; i++) a[i] = 0; }"),

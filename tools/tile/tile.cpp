@@ -272,12 +272,28 @@ std::string c_of(const std::vector<Work>& all) {
 }
 
 /// The source with its nests replaced; those for which there is nothing better stay as their author wrote
-/// them.
-std::string replaced(const std::vector<Work>& all, const Nests& nests) {
+/// them. @param kept  set to how many that Clang read cannot be replaced where they stand
+std::string replaced(const std::vector<Work>& all, const Nests& nests, const std::string& path,
+                     std::size_t& kept) {
   std::vector<tile::CPart> parts;
   for (const Work& work : all) {
     if (!work.stays) {
-      parts.push_back({work.c_nest, work.code});
+      const tile::CPart part{work.c_nest, work.code};
+      if (work.nest.region().text.end > 0) {
+        try {
+          std::error_code error;
+          if (!std::filesystem::equivalent(work.nest.region().file, path, error))
+            throw BadInput(fmt::format("{}:{}: {}: cannot be replaced: it stands in a file that {} includes",
+                                       work.nest.region().file, work.nest.region().at.line,
+                                       work.nest.region().function, path));
+          tile::replace_in_source(nests.source, {part});
+        } catch (const BadInput& error) {
+          log(LogLevel::warning, error.what());
+          ++kept;
+          continue;
+        }
+      }
+      parts.push_back(part);
       continue;
     }
     log(LogLevel::info,
@@ -312,7 +328,7 @@ class Outputs {
 
   void write(const std::vector<Work>& all, const Nests& nests) {
     if (!options_.c.empty()) put(options_.c, c_of(all));
-    if (options_.in_place) put(options_.path, replaced(all, nests));
+    if (options_.in_place) put(options_.path, replaced(all, nests, options_.path, kept_));
     if (!options_.cuda.empty()) put(options_.cuda, cuda_of(all, options_.gpu));
     if (!options_.html.empty()) {
       std::vector<PagePart> parts;
@@ -323,6 +339,8 @@ class Outputs {
     }
     files_.commit();
   }
+  /// Nests that were to be replaced and were not.
+  std::size_t kept() const { return kept_; }
 
  private:
   void put(const std::string& path, const std::string& text) {
@@ -332,6 +350,7 @@ class Outputs {
 
   const TileOptions& options_;
   OutputFiles files_;
+  std::size_t kept_ = 0;
 };
 
 int run(const TileOptions& options) {
@@ -347,7 +366,7 @@ int run(const TileOptions& options) {
   const bool verified = std::ranges::all_of(all, [](const Work& work) {
     return !work.verification || (work.verification->good && work.verification->compared > 0);
   });
-  return nests.refusals.empty() && verified ? kDone : kFinding;
+  return nests.refusals.empty() && verified && outputs.kept() == 0 ? kDone : kFinding;
 }
 
 std::function<int()> add(Command& command) {

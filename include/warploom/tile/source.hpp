@@ -105,8 +105,10 @@ struct Node {
   /// loop: variables that its body declares, so that each iteration has its own: nothing goes from one to
   /// another through them, and they hold nothing when it begins.
   std::vector<std::string> locals = {};
+  /// loop of C that is written: elements that all its iterations read, by names that they have before it.
+  std::vector<std::pair<std::string, Expression>> constants = {};
 
-  Expression condition = {};  ///< branch; parallel loop of C that is written: when it is shared among threads
+  Expression condition = {};  ///< branch; loop of C that is written: when it is shared, or runs
 
   int statement = -1;   ///< assignment: its number in the region, in the order of the text
   std::string op = {};  ///< assignment: "=" "+=" "-=" "*=" "/="
@@ -152,6 +154,8 @@ struct SourceText {
   };
   std::vector<Local> locals = {};                       ///< in the order of their declarations
   std::map<std::string, std::string> expressions = {};  ///< of Region::parameters: "s_n" is "s->n"
+  std::vector<std::string> views = {};  ///< of these: numbers in arrays of structures, as an array of numbers
+  std::string kept = {};  ///< why other C cannot stand in its place; empty: Region::first and last say where
 };
 
 /// A static control part: a function's loops, or what stands between `#pragma scop` and `#pragma endscop`.

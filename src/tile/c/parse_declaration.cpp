@@ -128,6 +128,7 @@ Parser::Specifiers Parser::specifiers() {
   if (has("float")) s.symbol.type = ScalarType::float32;
   if (has("double") && !has("long")) s.symbol.type = ScalarType::float64;
   if (s.symbol.integer && !wide && !has("bool") && !has("_Bool")) s.symbol.type = ScalarType::int32;
+  if (words == std::set<std::string>{"char"}) s.symbol.type = ScalarType::character;
   if (has("_Complex")) s.symbol.unsupported = "complex numbers are not in the subset";
   if (has("volatile")) s.symbol.unsupported = "it is volatile";
   return s;

@@ -158,9 +158,18 @@ class Printer {
     const std::string margin(static_cast<std::size_t>(2 * indentation), ' ');
     switch (n.kind) {
       case Node::Kind::block:
-        for (const Node& child : n.children) node(child, indentation);
+        for (const Node& child : n.children) {
+          if (child.constants.empty() || child.condition.kind == Expression::Kind::binary) {
+            node(child, indentation);
+            continue;
+          }
+          out += margin + "{\n";
+          node(child, indentation + 1);
+          out += margin + "}\n";
+        }
         break;
       case Node::Kind::loop:
+        if (!n.constants.empty()) return with_constants(n, indentation);
         before(n, margin);
         out += margin + head(n);
         loop_body(n, indentation);
@@ -181,6 +190,33 @@ class Printer {
   std::string out;
 
  private:
+  /// Reads nothing where the loop would not. Without a condition it needs braces around.
+  void with_constants(Node n, int indentation) {
+    const bool may_run = n.condition.kind == Expression::Kind::binary;
+    std::string margin(static_cast<std::size_t>(2 * indentation), ' ');
+    if (may_run) {
+      out += margin + "if (" + to_text(n.condition) + ") {\n";
+      margin += "  ";
+    }
+    constexpr std::size_t kLine = 100;
+    std::string line, type;
+    for (const auto& [name, element] : n.constants) {
+      const std::string text = name + " = " + to_text(element),
+                        its_type = region_ ? type_of(element.text) : "__auto_type ";
+      if (its_type == type && line.size() + text.size() + 2 < kLine) {
+        line += ", " + text;
+        continue;
+      }
+      if (!line.empty()) out += line + ";\n";
+      line = margin + "const " + its_type + text;
+      type = region_ ? its_type : "";  // of several in one declaration it has to be one
+    }
+    out += line + ";\n";
+    n.constants.clear();
+    node(n, indentation + may_run);
+    if (may_run) out += std::string(static_cast<std::size_t>(2 * indentation), ' ') + "}\n";
+  }
+
   void before(const Node& n, const std::string& margin) {
     std::string text = before_loop_ ? before_loop_(n) : "";
     for (std::size_t begin = 0; begin < text.size();) {
@@ -212,7 +248,7 @@ class Printer {
     if (!declares)
       return body(n.children, indentation,
                   n.children.size() == 1 && n.children[0].kind != Node::Kind::branch &&
-                      n.children[0].kind != Node::Kind::block);
+                      n.children[0].kind != Node::Kind::block && n.children[0].constants.empty());
     const std::string margin(static_cast<std::size_t>(2 * indentation + 2), ' ');
     std::map<const Node*, std::string> first;
     out += " {\n";

@@ -456,6 +456,7 @@ std::string Translator::name_in_region(const Entity& entity) {
   named_[entity.key] = name;
   used_[name] = false;
   region_.text.expressions[name] = entities_.at(entity.key.substr(0, entity.key.find('@'))).shown;
+  if (entity.key.find('@') != std::string::npos) region_.text.views.push_back(name);
   if (name != entity.shown && entity.shown.find_first_of(".>[") != std::string::npos)
     region_.remarks.push_back(fmt::format("{} stands for {}", name, entity.shown));
   if (is_size(entity)) {

@@ -132,8 +132,9 @@ std::vector<Region> read_with_clang(const fs::path& file, const SourceOptions& s
     all.insert(all.end(), {"-fsyntax-only", "-Xclang", "-ast-dump=json", path});
     return ask_program(all, options.time_limit, "", dump);
   };
-  const Words headers =
+  Words headers =
       is_cpp(file) ? precompiled_preamble(words, read_source_text(file), place.path(), options) : Words{};
+  if (headers.empty()) headers = precompiled_intrinsics(words, path, is_cpp(file), place.path(), options);
   Answer answer = ask(headers);
   if (!headers.empty() && answer.failure.empty() && answer.status != 0) answer = ask({});
   if (!answer.failure.empty())

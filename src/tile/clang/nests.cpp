@@ -229,6 +229,7 @@ class NestFinder {
     } catch (const BadInput&) {
       return false;
     }
+    one.region->text.kept = "functions that it calls are written out in it";
     out_.push_back(std::move(*one.region));
     return true;
   }

@@ -85,4 +85,33 @@ std::vector<std::string> precompiled_preamble(const std::vector<std::string>& co
   return {"-include-pch", result.string()};
 }
 
+std::vector<std::string> precompiled_intrinsics(const std::vector<std::string>& compiler,
+                                                const std::string& path, bool is_cpp, const fs::path& place,
+                                                const ClangOptions& options) {
+  for (const std::string& flag : options.flags)
+    if (flag.starts_with("-x") || flag.starts_with("-include")) return {};
+  const fs::path used = place / "used.d";
+  const auto ask = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), compiler.begin(), compiler.end());
+    const Answer answer = ask_program(more, options.time_limit);
+    return answer.failure.empty() && answer.status == 0;
+  };
+  if (!ask({"-M", "-MF", used.string(), path}) || !fs::exists(used)) return {};
+  const std::string named = read_file(used);
+  // What the compiler's own header includes besides would be read before the file says what it wants of it.
+  std::string text = "#define __MM_MALLOC_H 1\n";
+  bool any = false;
+  for (const char* header : {"immintrin.h", "x86intrin.h", "arm_neon.h", "arm_sve.h"})
+    if (named.find(std::string("/") + header) != named.npos) {
+      text += std::string("#include <") + header + ">\n";
+      any = true;
+    }
+  if (!any) return {};
+  const fs::path header = place / "intrinsics.h", result = place / "intrinsics.pch";
+  std::ofstream(header) << text << "#undef __MM_MALLOC_H\n";
+  if (!ask({"-x", is_cpp ? "c++-header" : "c-header", header.string(), "-o", result.string()})) return {};
+  // Whoever relied on what is left out reads it without.
+  return {"-include-pch", result.string(), "-Werror=implicit-function-declaration"};
+}
+
 }  // namespace warploom::tile

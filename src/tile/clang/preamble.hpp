@@ -21,4 +21,12 @@ std::vector<std::string> precompiled_preamble(const std::vector<std::string>& co
                                               std::string_view source, const std::filesystem::path& place,
                                               const ClangOptions& options);
 
+/// The same of the headers of a processor's instructions, wherever the file, or what it includes, includes
+/// them: their tree is 850 MB.
+/// @param path  as the compiler is told it
+std::vector<std::string> precompiled_intrinsics(const std::vector<std::string>& compiler,
+                                                const std::string& path, bool is_cpp,
+                                                const std::filesystem::path& place,
+                                                const ClangOptions& options);
+
 }  // namespace warploom::tile

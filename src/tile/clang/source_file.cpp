@@ -31,9 +31,9 @@ std::string as_identifier(std::string name) {
 
 }  // namespace
 
-SourceFile::SourceFile(const Translation& of) : translation(of), records(of) { visit(of.root, ""); }
+SourceFile::SourceFile(const Translation& of) : translation(of), records(of) { visit(of.root, "", false); }
 
-void SourceFile::visit(const Syntax& node, const std::string& scope) {
+void SourceFile::visit(const Syntax& node, const std::string& scope, bool instance) {
   static const std::set<std::string_view> kFunctions{"FunctionDecl", "CXXMethodDecl", "CXXConstructorDecl",
                                                      "CXXDestructorDecl", "CXXConversionDecl"};
   if (kFunctions.count(node.kind)) {
@@ -42,6 +42,7 @@ void SourceFile::visit(const Syntax& node, const std::string& scope) {
     by_name_[node.name] = &node;
     names_[node.id] = as_identifier(scope + node.name);
     functions.push_back(&node);
+    if (instance) instances_.insert(&node);
     return;
   }
   if (node.is("VarDecl")) {
@@ -69,7 +70,7 @@ void SourceFile::visit(const Syntax& node, const std::string& scope) {
         pattern = false;
         continue;
       }
-      visit(child, scope);
+      visit(child, scope, true);
     }
     return;
   }
@@ -83,7 +84,8 @@ void SourceFile::visit(const Syntax& node, const std::string& scope) {
                                                   "ClassTemplateSpecializationDecl",
                                                   "ExportDecl"};
   if (kScopes.count(node.kind))
-    for (const Syntax& child : node.children) visit(child, inner);
+    for (const Syntax& child : node.children)
+      visit(child, inner, instance || node.is("ClassTemplateSpecializationDecl"));
 }
 
 const Syntax* SourceFile::definition(const Syntax& callee) const {
@@ -105,17 +107,21 @@ std::optional<std::int64_t> SourceFile::enumerator(const std::string& id) const 
   return found == enumerators_.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::string_view SourceFile::text(const Syntax& node) const {
-  if (node.in_macro || node.file < 0 || node.end <= node.begin) return {};
-  const auto [entry, fresh] = texts_.try_emplace(node.file);
-  if (fresh) {
+const std::string& SourceFile::whole_text(int file) const {
+  const auto [entry, fresh] = texts_.try_emplace(file);
+  if (fresh && file >= 0) {
     try {
-      entry->second = read_file(translation.files[static_cast<std::size_t>(node.file)]);
+      entry->second = read_file(translation.files[static_cast<std::size_t>(file)]);
     } catch (const BadInput&) {  // what the tree says has to do
     }
   }
-  if (node.end > entry->second.size()) return {};
-  return std::string_view(entry->second).substr(node.begin, node.end - node.begin);
+  return entry->second;
+}
+
+std::string_view SourceFile::text(const Syntax& node) const {
+  if (node.in_macro || node.file < 0 || node.end <= node.begin) return {};
+  const std::string_view whole = whole_text(node.file);
+  return node.end > whole.size() ? std::string_view() : whole.substr(node.begin, node.end - node.begin);
 }
 
 std::string SourceFile::name(const Syntax& function) const {

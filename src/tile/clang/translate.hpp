@@ -27,6 +27,10 @@ class SourceFile {
   const Syntax* definition(const Syntax& callee) const;
   const Syntax* global(const std::string& id) const;
   std::optional<std::int64_t> enumerator(const std::string& id) const;
+  /// Of a template, which has the same text for others.
+  bool is_instance(const Syntax& function) const { return instances_.count(&function) > 0; }
+  /// All of a file; empty if it cannot be read.
+  const std::string& whole_text(int file) const;
   /// The characters of a node, where they stand in a file that can be read and are no macro's.
   std::string_view text(const Syntax& node) const;
   CType type(const std::string& text) const { return read_type(text, translation.aliases); }
@@ -36,8 +40,9 @@ class SourceFile {
   std::string name(const Syntax& function) const;
 
  private:
-  void visit(const Syntax& node, const std::string& scope);
+  void visit(const Syntax& node, const std::string& scope, bool instance);
 
+  std::set<const Syntax*> instances_;
   std::map<std::string, const Syntax*> by_id_, by_name_, globals_;
   std::map<std::string, std::int64_t> enumerators_;
   std::map<std::string, std::string> names_;  ///< of functions, by their ids
@@ -64,7 +69,8 @@ struct Run {
   std::set<std::string> data;  ///< integer variables that are data
 };
 
-void locate(const Run& run, SourceText& text);
+/// Sets Region::text, and where its text may be replaced.
+void locate(const Run& run, Region& region);
 
 /// Statements of Clang's tree as a region, each file for what stands in its part of the list.
 class Translator {

@@ -56,7 +56,7 @@ Region Translator::region(std::size_t& failed) {
     else
       statement(s, region_.body.children);
   }
-  locate(run_, region_.text);
+  locate(run_, region_);
   return std::move(region_);
 }
 

@@ -139,8 +139,35 @@ class Mapper {
     } else {
       outer.children = visit_children(node.children);
     }
-    if (node.kind == Node::Kind::loop) host_loops_.pop_back();
+    if (node.kind == Node::Kind::loop) {
+      host_loops_.pop_back();
+      if (host_loops_.empty()) name_chain(outer);
+    }
     host.push_back(std::move(outer));
+  }
+
+  /// Launches that wait for each other, each of which has no more to do than one loop.
+  void name_chain(const Node& loop) {
+    constexpr int kFewIterations = 8000;  // that a core does in the 9 us of such a launch (durbin, trisolv)
+    if (deepest_kernel(loop) != 1) return;
+    program_.reasons.push_back(fmt::format(
+        "{} is a chain of launches, each of one loop's iterations: where these are fewer than some {}, a core "
+        "of a CPU is faster",
+        loop.iterator, kFewIterations));
+  }
+
+  int deepest_kernel(const Node& host) const {
+    if (host.kind == Node::Kind::launch)
+      return depth(program_.kernels[static_cast<std::size_t>(host.statement)].tree);
+    int most = 0;
+    for (const Node& child : host.children) most = std::max(most, deepest_kernel(child));
+    return most;
+  }
+
+  static int depth(const Node& node) {
+    int most = 0;
+    for (const Node& child : node.children) most = std::max(most, depth(child));
+    return most + (node.kind == Node::Kind::loop ? 1 : 0);
   }
 
   KernelRequest request(const Node& tree) const {

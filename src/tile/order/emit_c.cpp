@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tile/c/mentions.hpp"
+#include "tile/c/simplify.hpp"
 #include "tile/order/c_text.hpp"
 #include "tile/order/thread_work.hpp"
 #include "warploom/tile/index_range.hpp"
@@ -84,6 +85,110 @@ bool mark_vectors(Node& node, const Region& region, bool within) {
   node.vector = is_loop && node.parallel && !loops_inside && !own_arrays && node.reductions.empty();
   if (node.vector && within) node.parallel = false;
   return loops_inside || is_loop;
+}
+
+void collect_names(const Node& node, std::set<std::string>& taken) {
+  if (node.kind == Node::Kind::loop) taken.insert(node.iterator);
+  for (const Node& child : node.children) collect_names(child, taken);
+}
+
+/// Elements that are alike in all iterations of a loop that carries nothing: if one iteration wrote such an
+/// element, others would wait for it. What is left is that a single iteration writes it before it reads it.
+class Constants {
+ public:
+  /// @param all  else of the arrays that the loop writes alone, which `restrict` does not set apart
+  Constants(Node& loop, std::set<std::string>& taken, bool all) : loop_(loop), taken_(taken), all_(all) {
+    for (const Node& child : loop.children) {
+      if (child.kind != Node::Kind::assignment) return;
+      written_.insert(child.target.text);
+    }
+    for (Node& child : loop.children) {
+      child.value = named(std::move(child.value));
+      before_.push_back(child.target);
+    }
+  }
+
+ private:
+  Expression named(Expression e) {
+    if (e.kind == Expression::Kind::element && is_constant(e)) {
+      const auto known = std::ranges::find(loop_.constants, e, [](const auto& one) { return one.second; });
+      if (known != loop_.constants.end()) return Expression::name(known->first);
+      std::string name;
+      for (int number = 0; name.empty() || !taken_.insert(name).second; ++number)
+        name = fmt::format("{}_{}", e.text, number);
+      loop_.constants.emplace_back(name, std::move(e));
+      return Expression::name(name);
+    }
+    for (Expression& operand : e.operands) operand = named(std::move(operand));
+    return e;
+  }
+
+  bool is_constant(const Expression& element) const {
+    if (!all_ && !written_.contains(element.text)) return false;
+    return std::ranges::all_of(element.operands,
+                               [&](const Expression& e) { return depends_on_nothing(e); }) &&
+           std::ranges::all_of(before_, [&](const Expression& target) { return are_apart(element, target); });
+  }
+  bool depends_on_nothing(const Expression& e) const {
+    return e.kind != Expression::Kind::element && e.kind != Expression::Kind::call &&
+           e.text != loop_.iterator && !written_.contains(e.text) &&
+           std::ranges::all_of(e.operands,
+                               [&](const Expression& operand) { return depends_on_nothing(operand); });
+  }
+  /// What a statement before writes.
+  static bool are_apart(const Expression& element, const Expression& target) {
+    if (element.text != target.text) return true;
+    if (element.operands.size() != target.operands.size()) return false;
+    for (std::size_t d = 0; d < element.operands.size(); ++d) {
+      const Expression apart = difference(element.operands[d], target.operands[d]);
+      if (apart.kind == Expression::Kind::integer && apart.value != 0) return true;
+    }
+    return false;
+  }
+
+  Node& loop_;
+  std::set<std::string>& taken_;
+  bool all_ = false;
+  std::set<std::string> written_;
+  std::vector<Expression> before_;  ///< written by statements before
+};
+
+std::vector<Expression> operands_of(const Expression& e, std::string_view call) {
+  if (e.kind != Expression::Kind::call || e.text != call) return {e};
+  std::vector<Expression> all;
+  for (const Expression& operand : e.operands)
+    for (Expression& inner : operands_of(operand, call)) all.push_back(std::move(inner));
+  return all;
+}
+
+/// Whether a loop has an iteration, by its bounds and by what those around say of theirs.
+bool surely_runs(const Node& loop, const std::vector<const Node*>& around) {
+  if (loop.comparison != "<" || loop.first.kind == Expression::Kind::call) return false;
+  return std::ranges::all_of(operands_of(loop.limit, "min"), [&](const Expression& limit) {
+    const Expression apart = difference(limit, loop.first);
+    if (apart.kind == Expression::Kind::integer) return apart.value > 0;
+    return std::ranges::any_of(around, [&](const Node* outer) {
+      const std::vector<Expression> limits = operands_of(outer->limit, "min");
+      return outer->comparison == "<" && loop.first == Expression::name(outer->iterator) &&
+             std::ranges::find(limits, limit) != limits.end();
+    });
+  });
+}
+
+/// What threads share becomes a function of its own, in which a compiler no longer knows that arrays do not
+/// overlap: it would read such elements again in each iteration. So it does of an array that is written.
+void read_constants_before(Node& node, std::set<std::string>& taken, bool shared,
+                           std::vector<const Node*> around) {
+  if (node.kind == Node::Kind::loop) {
+    if (node.vector && !node.parallel) {
+      Constants(node, taken, shared);
+      if (!node.constants.empty() && !surely_runs(node, around))
+        node.condition = Expression::binary(node.comparison, node.first, node.limit);
+    }
+    around.push_back(&node);
+  }
+  const bool inside = shared || node.parallel;
+  for (Node& child : node.children) read_constants_before(child, taken, inside, around);
 }
 
 /// Scalars that are results are reached through their pointers.
@@ -181,6 +286,10 @@ bool needs_declaration(const Node& code, const std::string& variable) {
 Node with_directives(const Region& region, Node code) {
   mark_vectors(code, region, false);
   mark_outermost(code, false);
+  std::set<std::string> taken(region.sizes.begin(), region.sizes.end());
+  for (const Variable& variable : region.variables) taken.insert(variable.name);
+  collect_names(code, taken);
+  read_constants_before(code, taken, false, {});
   return code;
 }
 

@@ -1,10 +1,12 @@
 // --auto for a CPU: orders of loops that touch few cache lines, tiles, and what the innermost loop holds.
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "tile/order/expanded_scalars.hpp"
 #include "tile/order/loop_paths.hpp"
 #include "tile/order/schedule.hpp"
+#include "tile/order/split_loops.hpp"
 #include "tile/order/transposed_copies.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/tile/transform.hpp"
@@ -16,8 +18,9 @@ constexpr double kLineElements = 16;  // 64 bytes of floats
 constexpr double kIterations = 1024;  // of a loop whose length is not known
 constexpr std::int64_t kStrip = 64;   // loops outside of the innermost: tiles of two operands stay in L2
 constexpr std::int64_t kInnermostStrip = 512;
-constexpr std::int64_t kThreadStrip = 128;  // of an innermost loop whose strips are shared among threads
-constexpr std::int64_t kJam = 4;            // 4 x 4 sums of a vector each
+constexpr std::int64_t kThreadStrip = 128;   // of an innermost loop whose strips are shared among threads
+constexpr std::int64_t kFewBytes = 1 << 18;  // that a core keeps near it, whatever the order
+constexpr std::int64_t kJam = 4;             // 4 x 4 sums of a vector each
 constexpr std::int64_t kChains = 8;  // of sums that wait for themselves: two additions of four cycles at once
 
 /// The innermost contiguous run in one loop costs iterations / line lines, an invariant reference one.
@@ -52,9 +55,14 @@ class Choice {
   explicit Choice(const Nest& nest) : nest_(nest), schedule_(Schedule::of_source(nest)) {}
 
   std::vector<Step> run() {
-    const std::vector<Band> chains = loop_chains(nest_);
+    std::vector<Band> chains = loop_chains(nest_);
     for (const Band& chain : chains)
       if (!chain.loops.empty()) tile_in_time(chain);
+    // Columns leave the loops that they share with others before these are jammed.
+    std::ranges::stable_partition(chains, [&](const Band& chain) {
+      return chain.loops.size() == 2 && !is_tiled_in_time(chain) &&
+             separates(chain.statements, 0) != separates(chain.statements, 1);
+    });
     for (const Band& chain : chains)
       if (chain.loops.size() >= 2 && chain.loops.size() <= 5 && !is_tiled_in_time(chain)) arrange(chain);
     return std::move(steps_);
@@ -105,7 +113,9 @@ class Choice {
         for (const auto& subscript : reference.coefficients)
           if (subscript[0] != 0) return;
       }
-    if (!carries(inside, time)) return;
+    if (!carries(inside, time) || is_small(inside)) return;
+    // Elements that nobody else needs (sums down columns) wait for no time step of another.
+    if (inside.size() == 1 && depth > 1 && separates(inside, 1)) return;
     if (rank < 1 || rank > 3 || depth != rank + 1) return;
     static const std::vector<std::vector<std::int64_t>> sizes{{32, 2048}, {16, 64, 256}, {8, 16, 16, 1024}};
     if (!take(TimeTile{time, sizes[rank - 1], {chain.statements.front()}})) return;
@@ -115,6 +125,26 @@ class Choice {
     const Statement& first = nest_.statements()[inside.front()];
     if (inside.size() == 1 && rank == 2 && carries(inside, first.loops.back()))
       take_all({Skew{first.loops[2], 2, first.loops[1], inside}, Jam{{{first.loops[1], kJam}}, inside}});
+  }
+
+  /// Whether all arrays of these statements are known to stay in a core's cache.
+  bool is_small(const std::vector<int>& statements) const {
+    std::set<std::string> arrays;
+    for (const int s : statements)
+      for (const Reference& reference : nest_.statements()[s].references)
+        arrays.insert(reference.element.text);
+    std::int64_t bytes = 0;
+    for (const std::string& array : arrays) {
+      const Variable& variable = *find_variable(nest_.region(), array);
+      std::int64_t one = size_of(variable.type);
+      for (const Expression& extent : variable.extents) {
+        if (extent.kind != Expression::Kind::integer || extent.value > kFewBytes) return false;
+        one *= extent.value;
+        if (one > kFewBytes) return false;
+      }
+      bytes += one;
+    }
+    return bytes <= kFewBytes;
   }
 
   /// Whether iterations of one loop depend on each other where all others are the same.
@@ -167,6 +197,8 @@ class Choice {
     const bool reuse_outside =
         std::any_of(order.begin(), order.end() - 1, [&](std::size_t l) { return reused[l]; });
     if (loops.size() >= 3 && reuse_outside) tile(chain, order);
+    // Sums down columns: threads take columns, each row after row.
+    if (loops.size() == 2 && reused[order.front()]) strips_for_threads(chain, order);
     jam(chain, order, reused);
   }
 
@@ -209,6 +241,15 @@ class Choice {
     for (const std::size_t l : order)
       if (l != *shared) step.sizes.emplace_back(chain.loops[l], l == order.back() ? kInnermostStrip : kStrip);
     return take(step);
+  }
+
+  bool strips_for_threads(const Band& chain, const std::vector<std::size_t>& order) {
+    if (separates(chain.statements, order.front()) || !separates(chain.statements, order.back()))
+      return false;
+    const std::string &inner = chain.loops[order.back()], &outer = chain.loops[order.front()];
+    const std::string strip = inner.size() == 1 ? inner + inner : inner + "_strip";
+    return take_all(
+        {StripMine{inner, kThreadStrip, chain.statements}, Permute{{strip, outer}, chain.statements}});
   }
 
   bool tile(const Band& chain, const std::vector<std::size_t>& order) {
@@ -267,7 +308,8 @@ std::vector<Step> steps_for_cpu(const Nest& nest) { return Choice(nest).run(); }
 CpuPlan plan_for_cpu(const Nest& nest) {
   const auto plan_of = [](const Nest& source) {
     CpuPlan plan;
-    plan.nest = with_transposed_copies(source).value_or(source);
+    const std::optional<Nest> split = with_split_loops(source);
+    plan.nest = split ? *split : with_transposed_copies(source).value_or(source);
     plan.steps = steps_for_cpu(plan.nest);
     return plan;
   };
