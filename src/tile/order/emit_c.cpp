@@ -196,6 +196,7 @@ void dereference_results(Node& node, const Renamed& by) {
   node.condition = substitute(std::move(node.condition), by);
   node.target = substitute(std::move(node.target), by);
   node.value = substitute(std::move(node.value), by);
+  for (auto& [name, element] : node.constants) element = substitute(std::move(element), by);
   for (Node& child : node.children) dereference_results(child, by);
 }
 

@@ -60,8 +60,9 @@ class Choice {
       if (!chain.loops.empty()) tile_in_time(chain);
     // Columns leave the loops that they share with others before these are jammed.
     std::ranges::stable_partition(chains, [&](const Band& chain) {
-      return chain.loops.size() == 2 && !is_tiled_in_time(chain) &&
-             separates(chain.statements, 0) != separates(chain.statements, 1);
+      if (chain.loops.size() != 2 || is_tiled_in_time(chain)) return false;
+      const std::vector<std::size_t> order = preferred(chain).order;
+      return !separates(chain.statements, order.front()) && separates(chain.statements, order.back());
     });
     for (const Band& chain : chains)
       if (chain.loops.size() >= 2 && chain.loops.size() <= 5 && !is_tiled_in_time(chain)) arrange(chain);
@@ -173,29 +174,38 @@ class Choice {
     });
   }
 
-  void arrange(const Band& chain) {
-    const std::vector<std::string>& loops = chain.loops;
-    std::vector<double> cost(loops.size(), 0);
-    std::vector<bool> reused(loops.size(), false);
+  /// Loops from those that touch the most lines to those that touch the fewest, and which use data again.
+  struct Preferred {
+    std::vector<std::size_t> order;
+    std::vector<bool> reused;
+  };
+  Preferred preferred(const Band& chain) const {
+    const std::size_t loops = chain.loops.size();
+    std::vector<double> cost(loops, 0);
+    Preferred result{std::vector<std::size_t>(loops), std::vector<bool>(loops, false)};
     for (const int s : chain.statements)
       for (const Reference& reference : nest_.statements()[s].references)
-        for (std::size_t l = 0; l < loops.size(); ++l) {
-          const double taken = lines(reference, l, loops.size());
+        for (std::size_t l = 0; l < loops; ++l) {
+          const double taken = lines(reference, l, loops);
           cost[l] += taken;
-          reused[l] = reused[l] || (taken == 1 && !reference.coefficients.empty());
+          result.reused[l] = result.reused[l] || (taken == 1 && !reference.coefficients.empty());
         }
-    std::vector<std::size_t> order(loops.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return cost[a] > cost[b]; });
+    std::iota(result.order.begin(), result.order.end(), 0);
+    std::ranges::stable_sort(result.order, [&](std::size_t a, std::size_t b) { return cost[a] > cost[b]; });
+    return result;
+  }
+
+  void arrange(const Band& chain) {
+    const std::vector<std::string>& loops = chain.loops;
+    auto [order, reused] = preferred(chain);
     for (const std::vector<std::size_t>& candidate : orders_near(order))
       if (permute(chain, candidate)) {
         order = candidate;
         break;
       }
     // Only a loop outside that uses data again gains from tiles.
-    const bool reuse_outside =
-        std::any_of(order.begin(), order.end() - 1, [&](std::size_t l) { return reused[l]; });
+    const auto is_reused = [&reused = reused](std::size_t l) { return bool(reused[l]); };
+    const bool reuse_outside = std::any_of(order.begin(), order.end() - 1, is_reused);
     if (loops.size() >= 3 && reuse_outside) tile(chain, order);
     // Sums down columns: threads take columns, each row after row.
     if (loops.size() == 2 && reused[order.front()]) strips_for_threads(chain, order);
