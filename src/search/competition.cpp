@@ -151,7 +151,8 @@ Competition::Entry Competition::judged(const Reading& whole, double usual, std::
   const std::vector<Nearby> rest =
       Seen(searched_, query_, fit(true), options_).at(places.subspan(half), around());
   all.insert(all.end(), rest.begin(), rest.end());
-  return {whole, relative(all, usual)};
+  std::ranges::sort(all, {}, &Nearby::logarithm);
+  return {whole, relative(all, usual), offsets_of(all)};
 }
 
 std::vector<Nearby> Competition::that_count(std::vector<Nearby> places, double usual) const {

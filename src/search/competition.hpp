@@ -78,7 +78,8 @@ class Competition {
  public:
   struct Entry {
     Reading reading;
-    std::vector<double> there = {};  ///< logarithms at its places less what is usual, ascending
+    std::vector<double> there = {};          ///< logarithms at its places less what is usual, ascending
+    std::vector<std::int64_t> offsets = {};  ///< of these places
   };
   static constexpr std::int64_t kPlaces = 20;  ///< that readings are fitted to and judged at
 
@@ -93,6 +94,7 @@ class Competition {
 
   /// Computed when they are first asked for.
   const Correlations& correlations();
+  const Searched& searched() const { return searched_; }
 
   /// The best reading of a kind; none if it is the plain one.
   std::optional<Entry> compete(Kind kind);

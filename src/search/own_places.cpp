@@ -38,7 +38,7 @@ Level level_of(const WindowMoments& windows, std::int64_t offset) {
 }
 
 /// The least distance of each at its place and a fiftieth of the query beside it, all at once: a lane for
-/// each, whose windows are those of its reading. As Seen's, of two channels the geometric mean of both.
+/// each, whose windows are those of its reading. As Seen's, the geometric mean of all channels.
 void look_around(const Searched& searched, const Query& query, const FindOptions& options,
                  std::vector<OwnPlace>& places) {
   const Index& index = searched.index();
@@ -50,14 +50,12 @@ void look_around(const Searched& searched, const Query& query, const FindOptions
   const std::vector<std::int32_t> compared = compared_channels(query, index.normalization());
   const JointPattern all =
       joint_patterns(query, in_place, std::ssize(index.signal()), index.normalization())[0];
-  const auto distances_of = [&](std::size_t first, std::size_t count) {
-    const JointPattern some{{all.samples.begin() + first, all.samples.begin() + first + count},
-                            {all.channels.begin() + first, all.channels.begin() + first + count},
-                            all.radius};
+  const auto distances_of = [&](std::size_t c) {
+    const JointPattern some{{all.samples[c]}, {all.channels[c]}, all.radius};
     const CpuQuery cpu(index.signal(), some, index.normalization());
-    return lane_distances(cpu, 3 * std::ssize(places), [&](std::int64_t c, std::int64_t k) {
+    return lane_distances(cpu, 3 * std::ssize(places), [&](std::int64_t, std::int64_t k) {
       const OwnPlace& own = places[k / 3];
-      const std::int32_t channel = compared[first + c];
+      const std::int32_t channel = compared[c];
       const std::int64_t offset = own.place.offset + (k % 3 - 1) * around + own.reading.lags[channel];
       const bool there = offset >= 0 && offset <= last;
       LaneWindow window = searched.window(own.reading.channels[channel], there ? offset : 0);
@@ -68,12 +66,9 @@ void look_around(const Searched& searched, const Query& query, const FindOptions
       return window;
     });
   };
-  const bool apart = query.channels.size() == 2 && compared.size() == 2;
-  std::vector<float> distances = distances_of(0, apart ? 1 : compared.size());
-  if (apart) {
-    const std::vector<float> others = distances_of(1, 1);
-    for (std::size_t k = 0; k < distances.size(); ++k) distances[k] = std::sqrt(distances[k] * others[k]);
-  }
+  GeometricMean mean;
+  for (std::size_t c = 0; c < compared.size(); ++c) mean.add(distances_of(c));
+  const std::vector<float> distances = std::move(mean).values();
   for (std::size_t k = 0; k < places.size(); ++k) {
     const Nearby at = places[k].place;
     for (std::int64_t step = -1; step <= 1; ++step)
@@ -115,6 +110,26 @@ std::vector<OwnPlace> in_order(std::vector<OwnPlace> places, const Correlations&
             kept, [&](const OwnPlace& other) { return std::abs(other.first - own.first) <= exclusion; }))
       kept.push_back(std::move(own));
   return kept;
+}
+
+double likeness_of_levels(const Searched& searched, const Query& query, const FindOptions& options,
+                          const Reading& reading, std::span<const std::int64_t> offsets) {
+  const std::vector<std::vector<float>> turned_query = turned(query, options.sensors, reading.turns);
+  const std::int64_t last = searched.index().samples() - query.length();
+  double sum = 0, count = 0;
+  for (std::size_t c = 0; c < query.channels.size(); ++c) {
+    if (reading.channels[c] < 0) continue;
+    const Level own = level_of(turned_query[c]);
+    for (const std::int64_t offset : offsets) {
+      const std::int64_t there = std::clamp<std::int64_t>(offset + reading.lags[c], 0, last);
+      const double alike =
+          likeness(own, level_of(searched.moments(reading.channels[c]), there), reading.negated[c] ? -1 : 1);
+      if (!std::isfinite(alike)) continue;
+      sum += alike;
+      ++count;
+    }
+  }
+  return count > 0 ? sum / count : 0;
 }
 
 double gain_of_levels(const Correlations& correlations, const Searched& searched, const Query& query,

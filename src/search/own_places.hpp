@@ -30,9 +30,14 @@ std::vector<OwnPlace> own_places(const Correlations& correlations, const Searche
 std::vector<OwnPlace> in_order(std::vector<OwnPlace> places, const Correlations& correlations,
                                const Query& query, const FindOptions& options, const Thirds& thirds);
 
+/// How much levels and sizes of channels, which normalised windows have not, agree with the query's under a
+/// reading: 2 (mu mu' + sigma sigma') / (mu^2 + sigma^2 + mu'^2 + sigma'^2), a mean over channels and places,
+/// from -1 to 1.
+double likeness_of_levels(const Searched& searched, const Query& query, const FindOptions& options,
+                          const Reading& reading, std::span<const std::int64_t> offsets);
+
 /// How much better levels and sizes of channels, which normalised windows have not, agree with the query's if
-/// channels and signs may be exchanged than under a reading: 2 (mu mu' + sigma sigma') / (mu^2 + sigma^2 +
-/// mu'^2 + sigma'^2), a mean over channels and places; at most 2.
+/// channels and signs may be exchanged than under a reading (likeness_of_levels(); at most 2).
 double gain_of_levels(const Correlations& correlations, const Searched& searched, const Query& query,
                       const FindOptions& options, const Reading& reading,
                       std::span<const std::int64_t> offsets);

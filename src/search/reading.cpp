@@ -20,40 +20,25 @@
 namespace warploom::search {
 namespace {
 
-constexpr double kMargin = 0.05;   // of the logarithm of a gain, beyond that of decoys
-constexpr double kFitted = 0.25;   // by which matches have to be nearer in a reading that was fitted
-constexpr double kSimpler = 0.02;  // a simpler reading may gain less by this
-constexpr double kLess = 0.25;     // one that leaves out channels, more than one that explains them
-/// Where the nearest place is nearer than usual by kNearer (of a logarithm), a deviation of what thirds of
-/// channels say ranks as much as this share of one of the distances' logarithms.
-constexpr double kThirds = 0.5, kNearer = 0.23, kLeastNearer = 0.1;
+constexpr double kMargin = 0.1;        // what speaks for a reading, beyond that of decoys
+constexpr double kLonger = 0.05;       // of the logarithm of a gain: for other lengths
+constexpr double kFitted = 0.25;       // by which matches have to be nearer in a reading that was fitted
+constexpr double kSimpler = 0.02;      // a simpler reading may gain less by this
+constexpr double kLess = 0.25;         // one that leaves out channels, more than one that explains them
+constexpr double kMuchNearer = 0.55;   // of that logarithm: matches with readings of their own
 constexpr double kSignificant = 0.05;  // a place that counts
 // Lengths of the query that decoys are sent through, and to which readings are fitted at most; in so many
 // parts.
 constexpr std::int64_t kSampled = 32, kStretches = 4, kSeen = 4096, kSeenStretches = 64;
 
-/// Of the logarithm of a gain: beyond it a reading may win where nothing is significant. What is gained by
-/// chance is a mean over channels. Two channels are compared apart.
-double enough_for(std::size_t channels) {
-  return channels == 2 ? 0.26 : 0.78 / std::sqrt(static_cast<double>(channels));
-}
+/// What has to speak for a reading, before its price: what is gained by chance is a mean over channels.
+double enough_for(std::size_t channels) { return 0.3 / std::sqrt(static_cast<double>(channels)); }
 
 /// What has to speak for readings that matches have of their own: by how much of a usual distance the best is
-/// nearer, and levels more alike. The more channels may choose, the more they gain by chance; but not half
-/// the distance.
-double enough_for_own(std::size_t channels, bool half) {
-  return 0.25 * (half ? 1 : std::cbrt(std::max(1.0, static_cast<double>(channels) / 3)));
-}
-
-float deviation_of(std::span<const float> values) {
-  double sum = 0, squares = 0;
-  for (const float x : values) {
-    sum += x;
-    squares += static_cast<double>(x) * x;
-  }
-  const double mean = sum / static_cast<double>(values.size());
-  return static_cast<float>(
-      std::sqrt(std::max(1e-12, squares / static_cast<double>(values.size()) - mean * mean)));
+/// nearer, and half of how much levels are more alike. The more channels may choose, the more they gain by
+/// chance. @param in_place  whether no other reading was better, which is what is usual
+double enough_for_own(std::size_t channels, bool in_place) {
+  return 0.15 * std::cbrt(std::max(1.0, static_cast<double>(channels) / 3)) + (in_place ? kMargin : 0);
 }
 
 std::string text_of(const Reading& reading) {
@@ -75,24 +60,26 @@ class Prices {
       : null_(null), minima_(minima), usual_(usual), below_(below) {}
 
   /// The most that one of them gains. @param gain  what the query gains; @param needed  what has to be left
-  /// of it: once less is left no more are asked; @param reading  that the query was fitted to, if not null:
-  /// what a decoy gains by that one speaks for it and is no price; @param gain_of  a decoy's, by a
-  /// Competition
+  /// of it: once less is left no more are asked; @param gain_of  a decoy's, by a Competition
   template <typename GainOf>
-  double operator()(double gain, double needed, const Reading* reading, std::int64_t count,
-                    const GainOf& gain_of) {
+  double most(double gain, double needed, const GainOf& gain_of) {
     double price = 0;
-    std::vector<std::vector<Nearby>> minima;  // of decoys in the reading
-    for (std::size_t d = 0; d < null_.decoys.size() && gain - price >= needed; ++d) {
-      double own = gain_of(decoy(d));
-      if (reading != nullptr && gain - own < needed) {
-        if (minima.empty()) minima = null_.minima_of(*reading);
-        const Competition::Entry there = decoy(d).fitted(*reading, best_of(minima[d]));
-        own -= std::clamp(decoy(d).gain(there, count), 0.0, std::max(0.0, own));
-      }
-      price = std::max(price, own);
-    }
+    for (std::size_t d = 0; d < null_.decoys.size() && gain - price >= needed; ++d)
+      price = std::max(price, gain_of(decoy(d)));
     return price;
+  }
+
+  /// What they gain, their mean. What a decoy gains by the very reading that the query was fitted to speaks
+  /// for that one, and is no price.
+  template <typename GainOf>
+  double usual(const Reading& reading, std::int64_t count, const GainOf& gain_of) {
+    double sum = 0;
+    const std::vector<std::vector<Nearby>>& minima = null_.minima_of(reading);
+    for (std::size_t d = 0; d < null_.decoys.size(); ++d) {
+      const Competition::Entry there = decoy(d).fitted(reading, best_of(minima[d]));
+      sum += std::max(0.0, gain_of(decoy(d)) - std::max(0.0, decoy(d).gain(there, count)));
+    }
+    return sum / static_cast<double>(null_.decoys.size());
   }
 
   /// Made when it is first asked for.
@@ -178,10 +165,7 @@ class Choice {
       if (query_.channels.size() > 1) choose(competition);
       if (chosen_ > 0) places = places_of(chosen_);
       extend(competition, places);
-      if (query_.channels.size() > 1 && seen_.all()) {
-        match_by_match(competition);
-        count_thirds(competition);
-      }
+      if (query_.channels.size() > 1 && seen_.all()) match_by_match(competition);
     }
     search(chosen_);
     tell_matches();
@@ -217,7 +201,7 @@ class Choice {
     searched_by_ = tried;
   }
 
-  /// Those that are reported: readings of their own, by thirds, or candidates.
+  /// Those that are reported: readings of their own, or candidates.
   void tell_matches() {
     const Chances chances = chances_of_chosen();
     const auto wanted = [&](double distance) {
@@ -236,13 +220,6 @@ class Choice {
         Match match = Seen(seen_.searched, query_, own.reading, options_).match_at(query_, own.place);
         match.distance = distance;
         tell(std::move(match));
-      }
-    } else if (found_.by_thirds) {
-      const Seen seen(seen_.searched, query_, found_.tried[chosen_].reading, options_);
-      for (const auto& [place, more] : by_thirds_) {
-        if (!wanted(std::exp(place.logarithm))) continue;
-        tell(seen.match_at(query_, place));
-        found_.matches.back().distance *= std::exp(more);
       }
     } else {
       for (const Candidate& candidate : candidates_)
@@ -277,32 +254,45 @@ class Choice {
     std::int64_t count = competition.significant();
     for (const Rival& rival : rivals) count = std::max(count, competition.significant(&rival.entry));
     if (count == 0) count = Competition::kPlaces;
+    const double plain_levels = levels(competition, plain_, nearest_offsets(competition.places()));
     double most = kMargin;
     for (const auto& [kind, entry] : rivals) {
       const double gain = competition.gain(entry, count);
+      // Channels that are late or missing have the levels that they had.
+      const double more = kind == Kind::missing || kind == Kind::lagged
+                              ? 0
+                              : levels(competition, entry.reading, entry.offsets) - plain_levels;
       const double needed = most + (chosen_ == 0 ? 0 : kind == Kind::missing ? kLess : kSimpler);
-      const double price = price_(gain, needed, &entry.reading, count, [&, kind = kind](Competition& decoy) {
-        const std::optional<Competition::Entry> same_kind = decoy.compete(kind);
-        return same_kind ? decoy.gain(*same_kind, count) : 0;
-      });
+      const bool may_win = gain + more >= std::max(needed, enough_for(query_.channels.size()));
+      const double price =
+          !may_win ? 0 : price_.usual(entry.reading, count, [&, kind = kind](Competition& decoy) {
+            const std::optional<Competition::Entry> same_kind = decoy.compete(kind);
+            return same_kind ? decoy.gain(*same_kind, count) : 0;
+          });
       try_reading(entry.reading, gain, price);
-      if (gain - price < needed || (gain < enough_for(query_.channels.size()) && !significant(entry)))
-        continue;
+      found_.tried.back().levels = more;
+      if (!may_win || gain + more - price < needed) continue;
       chosen_ = found_.tried.size() - 1;
-      most = gain - price;
+      most = gain + more - price;
       gain_ = gain;
       paid_ = price;
       surest_ = entry.there.front();
     }
   }
 
-  /// Whether the best place to which a reading was not fitted is rare among decoys in it.
-  bool significant(const Competition::Entry& entry) const {
-    if (entry.there.empty()) return false;
-    return chance_in(null_.minima_of(entry.reading),
-                     index_)(kFitted + entry.there.front() + null_.usual_of(entry.reading)) *
-               static_cast<double>(found_.tried.size()) <=
-           kSignificant;
+  /// How much levels and sizes of channels agree at the nearest places of a reading; 0 where they are not
+  /// taken out of windows, and count already.
+  double levels(const Competition& competition, const Reading& reading,
+                std::span<const std::int64_t> offsets) const {
+    constexpr std::size_t kNearest = 10;
+    if (index_.normalization() != Normalization::z) return 0;
+    return likeness_of_levels(competition.searched(), query_, options_, reading,
+                              offsets.first(std::min(kNearest, offsets.size())));
+  }
+
+  static std::vector<std::int64_t> nearest_offsets(std::vector<Nearby> places) {
+    std::ranges::sort(places, {}, &Nearby::logarithm);
+    return offsets_of(places);
   }
 
   /// Channels that say nothing in a reading, other lengths. @param best  places of the reading that was
@@ -312,12 +302,12 @@ class Choice {
     const Competition::Entry before = competition.fitted(base, best);
     const std::int64_t significant = competition.significant(&before);
     const std::int64_t count = significant < 2 ? Competition::kPlaces : significant;
-    double most = kMargin;
+    double most = kLonger;
     const auto compete = [&](const auto& more_of) {
       const std::optional<Competition::Entry> entry = more_of(competition, base, best);
       if (!entry) return;
       const double more = competition.gain(*entry, count) - competition.gain(before, count);
-      const double price = price_(more, most, nullptr, count, [&](const Competition& decoy) {
+      const double price = price_.most(more, most, [&](const Competition& decoy) {
         const std::optional<Competition::Entry> same_kind = more_of(decoy, plain_, decoy.places());
         return same_kind
                    ? decoy.gain(*same_kind, count) - decoy.gain(decoy.fitted(plain_, decoy.places()), count)
@@ -334,10 +324,22 @@ class Choice {
       compete([](const Competition& some, const Reading& reading, const Places& places) {
         return some.without_silent(reading, places);
       });
-    if (options_.scales.size() == 1)
-      compete([](const Competition& some, const Reading& reading, const Places& places) {
-        return std::optional(some.stretched(reading, places));
-      });
+    if (options_.scales.size() != 1) return;
+    compete([](const Competition& some, const Reading& reading, const Places& places) {
+      return std::optional(some.stretched(reading, places));
+    });
+    if (base.in_place() || !found_.tried[chosen_].reading.stretched) return;
+    // A pattern of another length is nearer if its channels may be late, or its sensors turned a little.
+    std::vector<Nearby> places = best;
+    places.insert(places.end(), competition.places().begin(), competition.places().end());
+    const std::int64_t exclusion = samples_of(options_.exclusion, query_.length());
+    const Competition::Entry longer =
+        competition.stretched(plain_, nearest(std::move(places), 2 * Competition::kPlaces, exclusion));
+    const double gain = competition.gain(longer, count);
+    try_reading(longer.reading, gain, std::log(found_.tried[chosen_].price) - paid_);
+    if (gain + kFitted < std::log(found_.tried[chosen_].nearer)) return;
+    chosen_ = found_.tried.size() - 1;
+    surest_ = longer.there.front();
   }
 
   /// Readings that matches have of their own, where they are so much nearer than those of the one that was
@@ -360,52 +362,16 @@ class Choice {
     const double own_best = nearest_own[0].logarithm - usual_;
     const double nearer = std::exp(best - usual) - std::exp(own_best);
     const double levels = gain_of_levels(correlations, seen_.searched, query_, options_, reading, offsets);
-    const bool half = own_best < best - usual - std::log(2.0);
-    if (nearer + levels <= enough_for_own(query_.channels.size(), half)) return;
-    own_ = in_order(std::move(own), correlations, query_, options_, thirds(correlations));
+    if (nearer + levels / 2 <= enough_for_own(query_.channels.size(), reading.in_place()) &&
+        best - usual - own_best <= kMuchNearer)
+      return;
+    own_ = in_order(std::move(own), correlations, query_, options_,
+                    Thirds(correlations, seen_.searched, query_, options_));
     Reading each = plain_;
     each.own = true;
     try_reading(each, in_place - usual_ - own_best, 0);
     found_.tried.back().levels = levels;
     chosen_ = found_.tried.size() - 1;
-  }
-
-  const Thirds& thirds(const Correlations& correlations) {
-    if (!thirds_) thirds_.emplace(correlations, seen_.searched, query_, options_, true);
-    return *thirds_;
-  }
-
-  /// How many deviations of distances' logarithms one deviation of what thirds say weighs: the more the less
-  /// the nearest place is nearer than usual, for the less a distance says.
-  static double weight_of_thirds(double nearer) {
-    return kThirds * std::pow(kNearer / std::max(kLeastNearer, nearer), 4);
-  }
-
-  /// Where no match is rare, what thirds of channels say ranks besides the distance.
-  void count_thirds(Competition& competition) {
-    search(chosen_);
-    const Reading& reading = found_.tried[chosen_].reading;
-    if (query_.channels.size() == 2) return;
-    const Correlations& correlations = competition.correlations();
-    const std::int64_t exclusion = samples_of(options_.exclusion, query_.length());
-    const std::int64_t most = std::max(options_.limit, Competition::kPlaces);
-    if (reading.own || reading.stretched || options_.scales != std::vector<double>{1} ||
-        candidates_.empty() || chances_of_chosen()(candidates_[0].distance) <= kSignificant)
-      return;
-    std::vector<Nearby> windows;
-    for (std::int64_t w = 0; w < correlations.windows(); ++w) windows.push_back({w * correlations.step()});
-    const Seen seen(seen_.searched, query_, reading, options_);
-    windows = seen.at(windows, 0);
-    std::vector<float> order;
-    for (const Nearby& window : windows) order.push_back(static_cast<float>(window.logarithm));
-    const double usual = reading.in_place() ? usual_ : null_.usual_of(reading);
-    const std::vector<float>& unusual = thirds(correlations).unusual();
-    const float weight = static_cast<float>(weight_of_thirds(usual - logarithm_of(candidates_[0].distance))) *
-                         Usual(order).deviation / deviation_of(unusual);
-    for (std::size_t w = 0; w < order.size(); ++w) order[w] = weight * unusual[w] - order[w];
-    for (const std::int64_t w : largest_of(order, most, exclusion / correlations.step()))
-      by_thirds_.emplace_back(windows[w], -weight * unusual[w]);
-    found_.by_thirds = true;
   }
 
   /// How many places as near are to be expected by chance, in as many readings as were tried; at most 1.
@@ -437,9 +403,9 @@ class Choice {
       const Query& decoy = decoys_[d];
       const Correlations& correlations = price_.decoy(d).correlations();
       std::vector<Nearby>& minima = own_minima_.emplace_back();
-      for (const OwnPlace& own : in_order(
-               own_places(correlations, few_.searched, decoy, options_, correlations.windows()), correlations,
-               decoy, options_, Thirds(correlations, few_.searched, decoy, options_, false))) {
+      for (const OwnPlace& own :
+           in_order(own_places(correlations, few_.searched, decoy, options_, correlations.windows()),
+                    correlations, decoy, options_, Thirds(correlations, few_.searched, decoy, options_))) {
         minima.push_back({own.place.offset, own.order});
       }
     }
@@ -465,10 +431,8 @@ class Choice {
   std::size_t chosen_ = 0, searched_by_ = kNone;  // of those tried
   std::optional<Seen> read_;                      // the reading that was searched
   std::vector<Candidate> candidates_;             // its
-  std::optional<Thirds> thirds_;
   std::vector<OwnPlace> own_;
-  std::vector<std::vector<Nearby>> own_minima_;       // of decoys
-  std::vector<std::pair<Nearby, double>> by_thirds_;  // and what thirds add to the logarithm of a distance
+  std::vector<std::vector<Nearby>> own_minima_;  // of decoys
   double gain_ = 0, paid_ = 0, surest_ = -std::numeric_limits<double>::infinity();
 };
 

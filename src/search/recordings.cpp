@@ -191,7 +191,7 @@ std::string remark_on(const FoundAs& found, const RecordedQuery& query, const io
   return text +
          fmt::format("; {} of {} matches are so near that fewer than {} of the kind come by chance", better,
                      found.matches.size(), kChance) +
-         (found.by_thirds ? ", so what thirds of channels say ranks, too" : "");
+         "";
 }
 
 /// One query in one recording, as `options.match` says.

@@ -60,6 +60,17 @@ std::vector<std::int64_t> offsets_of(std::span<const Nearby> places) {
   return offsets;
 }
 
+void GeometricMean::add(std::span<const float> distances) {
+  if (count_++ == 0) sum_.assign(distances.size(), 0.F);
+  for (std::size_t k = 0; k < sum_.size(); ++k) sum_[k] += std::log(std::max(1e-7F, distances[k]));
+}
+
+std::vector<float> GeometricMean::values() && {
+  const float share = 1 / static_cast<float>(std::max(1, count_));
+  for (float& x : sum_) x = std::exp(share * x);
+  return std::move(sum_);
+}
+
 double logarithm_of(double distance) { return std::log(std::max(1e-7, distance)); }
 
 Reading plain_reading(const Query& query) {
@@ -84,7 +95,7 @@ Searched::Searched(Index& index, std::int64_t length) : index_(index), length_(l
 }
 
 Seen::Seen(const Searched& searched, const Query& query, const Reading& reading, const FindOptions& options)
-    : reading_(reading), apart_(query.channels.size() == 2), searched_(searched) {
+    : reading_(reading), apart_(query.channels.size() > 1), searched_(searched) {
   const Index& index = searched.index();
   in_place_.band = options.band;
   in_place_.exclusion = options.exclusion;
@@ -124,17 +135,11 @@ Seen::Seen(const Searched& searched, const Query& query, const Reading& reading,
 
 template <typename DistancesOf>
 std::vector<float> Seen::together(const JointPattern& pattern, const DistancesOf& distances_of) const {
-  if (!apart_ || pattern.channels.size() == 1) return distances_of(pattern);
-  std::vector<float> all;
-  for (std::size_t c = 0; c < pattern.channels.size(); ++c) {
-    const std::vector<float> one =
-        distances_of(JointPattern{{pattern.samples[c]}, {pattern.channels[c]}, pattern.radius});
-    if (all.empty()) all.assign(one.size(), 1.F);
-    for (std::size_t w = 0; w < all.size(); ++w) all[w] *= one[w];
-  }
-  const bool two = pattern.channels.size() == 2;
-  for (float& x : all) x = two ? std::sqrt(x) : x;
-  return all;
+  if (pattern.channels.size() == 1) return distances_of(pattern);
+  GeometricMean mean;
+  for (std::size_t c = 0; c < pattern.channels.size(); ++c)
+    mean.add(distances_of(JointPattern{{pattern.samples[c]}, {pattern.channels[c]}, pattern.radius}));
+  return std::move(mean).values();
 }
 
 std::vector<float> Seen::profile(const JointPattern& pattern, std::int64_t first, std::int64_t count) {

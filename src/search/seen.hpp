@@ -29,6 +29,18 @@ std::vector<std::int64_t> offsets_of(std::span<const Nearby> places);
 /// Of a distance; of none less than 1e-7.
 double logarithm_of(double distance);
 
+/// Of the distances of channels; none of them counts as less than 1e-7.
+class GeometricMean {
+ public:
+  /// A channel's; as many as those before.
+  void add(std::span<const float> distances);
+  std::vector<float> values() &&;
+
+ private:
+  std::vector<float> sum_;  // of logarithms
+  int count_ = 0;
+};
+
 Reading plain_reading(const Query& query);
 
 /// A recording, or a part of one, and the moments of all its windows of a query's length.
@@ -59,8 +71,8 @@ class Searched {
 
 /// A recording and a query as a reading takes them: ready to be searched in place.
 ///
-/// The distance is that of all channels on one path. Of two channels, a bad one is half of the evidence: each
-/// has a path of its own there, and the distance is the geometric mean of both.
+/// Each channel has a path of its own at the one onset, and the distance is the geometric mean of all: a
+/// channel that is far everywhere takes part in no decision, and one that is near counts.
 class Seen {
  public:
   Seen(const Searched& searched, const Query& query, const Reading& reading, const FindOptions& options);

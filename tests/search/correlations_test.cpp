@@ -208,14 +208,35 @@ TEST(GainOfLevels, IsThatOfTheBestExchangeOfChannelsAndSigns) {
   EXPECT_NEAR(gain_of_levels(correlations, searched, noisy.query, noisy.options, right, offsets), 0, 1e-5);
 }
 
-TEST(Usual, IsMedianAndDeviationOfFiniteValues) {
-  const float missing = std::numeric_limits<float>::quiet_NaN();
-  const std::vector<float> values = {5, missing, 1, 2, 9, 4};
-  const Usual usual(values);  // deviations from 4: 1, 3, 2, 5, 0
-  EXPECT_EQ(usual.middle, 4);
-  EXPECT_FLOAT_EQ(usual.deviation, 1.4826F * 2);
-  EXPECT_FLOAT_EQ(usual.less(1), 3 / (1.4826F * 2));
-  EXPECT_EQ(Usual(std::vector<float>{3, 3, 3}).less(1), 0);
+TEST(LikenessOfLevels, IsThatOfMeansAndDeviations) {
+  NoisyQuery noisy;
+  const Query& query = noisy.query;
+  noisy.recorded[1] = noisy.recorded[0];
+  for (float& x : noisy.recorded[1]) x = -x;
+  Index index({noisy.recorded.begin(), noisy.recorded.end()});
+  const Searched searched(index, query.length());
+  const std::vector<std::int64_t> offsets = {0, 17};
+  const auto level = [&](std::span<const float> all, std::int64_t first) {
+    const auto count = static_cast<double>(query.length());
+    double mean = 0, squares = 0;
+    for (const float x : all.subspan(first, query.length())) mean += static_cast<double>(x) / count;
+    for (const float x : all.subspan(first, query.length())) squares += (x - mean) * (x - mean) / count;
+    return std::pair(mean, std::sqrt(squares));
+  };
+  Reading reading = plain_reading(query);
+  reading.channels = {1, 0, -1};  // the first channel in the one that is negated, the last one nowhere
+  reading.negated = {true, false, false};
+  reading.lags = {5, 0, 0};
+  double sum = 0;
+  for (const std::int64_t offset : offsets)
+    for (std::size_t c = 0; c < 2; ++c) {
+      const auto [mean, deviation] = level(query.channels[c], 0);
+      const auto [there, its] = level(noisy.recorded[1 - c], offset + reading.lags[c]);
+      const double sign = c == 0 ? -1 : 1;
+      sum += 2 * (sign * mean * there + deviation * its) /
+             (mean * mean + deviation * deviation + there * there + its * its);
+    }
+  EXPECT_NEAR(likeness_of_levels(searched, query, noisy.options, reading, offsets), sum / 4, 1e-5);
 }
 
 TEST(Thirds, AreTheMostAlikeOfTheirCandidatesSignsAndLags) {
@@ -228,14 +249,12 @@ TEST(Thirds, AreTheMostAlikeOfTheirCandidatesSignsAndLags) {
   const Searched searched(index, kLength);
   const Correlations correlations(searched, noisy.query, noisy.options);
   ASSERT_EQ(correlations.step(), 1);
-  const Thirds thirds(correlations, searched, noisy.query, noisy.options, true);
+  const Thirds thirds(correlations, searched, noisy.query, noisy.options);
 
   const std::int64_t windows = 300 - kLength + 1, reach = kLength / 4;
-  std::vector<double> alike(windows), unusual(windows);
-  for (std::size_t c = 0; c < 3; ++c) {
-    std::vector<double> best(windows, -1e30);
-    for (std::int64_t t = 0; t < 3; ++t) {
-      std::vector<double> left(windows);
+  std::vector<double> alike(windows);
+  for (std::size_t c = 0; c < 3; ++c)
+    for (std::int64_t t = 0; t < 3; ++t)
       for (std::int64_t w = 0; w < windows; ++w) {
         double most = 0;
         for (std::int64_t at = w + t * kThird - reach; at <= w + t * kThird + reach; ++at)
@@ -244,25 +263,9 @@ TEST(Thirds, AreTheMostAlikeOfTheirCandidatesSignsAndLags) {
                 most, std::abs(correlation_in_double(std::span(noisy.pattern[c]).subspan(t * kThird, kThird),
                                                      std::span(noisy.recorded[k]).subspan(at, kThird))));
         alike[w] += most / 9;
-        left[w] = std::log(std::sqrt(2 * (1 - most)));
       }
-      const auto middle_of = [&](std::vector<double> values) {
-        std::ranges::sort(values);
-        return values[windows / 2];
-      };
-      const double middle = middle_of(left);
-      std::vector<double> from_it;
-      for (const double x : left) from_it.push_back(std::abs(x - middle));
-      const double deviation = 1.4826 * middle_of(from_it);
-      for (std::int64_t w = 0; w < windows; ++w) best[w] = std::max(best[w], (middle - left[w]) / deviation);
-    }
-    for (std::int64_t w = 0; w < windows; ++w) unusual[w] += best[w] / 3;
-  }
   ASSERT_EQ(std::ssize(thirds.alike()), windows);
-  for (std::int64_t w = 0; w < windows; ++w) {
-    EXPECT_NEAR(thirds.alike()[w], alike[w], 1e-4) << w;
-    EXPECT_NEAR(thirds.unusual()[w], unusual[w], 1e-2) << w;
-  }
+  for (std::int64_t w = 0; w < windows; ++w) EXPECT_NEAR(thirds.alike()[w], alike[w], 1e-4) << w;
 }
 
 }  // namespace

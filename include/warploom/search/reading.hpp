@@ -38,8 +38,8 @@ struct Tried {
   /// The same for decoys: what this much freedom gains where there is nothing to find. 1 where it was not
   /// asked, since `nearer` would not do without a price.
   double price = 1;
-  /// Of matches that have readings of their own: how much more alike levels and sizes of channels are then,
-  /// of 1.
+  /// How much more alike levels and sizes of channels are than in place, of 1; of matches that have readings
+  /// of their own, than in the reading that was chosen before.
   double levels = 0;
   bool chosen = false;
 };
@@ -54,39 +54,32 @@ enum class MatchBy {
 /// What find_automatic() found.
 struct FoundAs : Found {
   std::vector<Tried> tried = {};  ///< the plain reading first, the others as they were tried
-  /// The nearest match was not rare by chance (.05), so that thirds of channels rank, too: Match::distance is
-  /// the one in the reading, times exp(-.5 (.23 / g)^4 s u / t). u tells how unusual the best third of each
-  /// channel is, without a path, in any of its channels, with either sign and lag; t is u's deviation over
-  /// windows. s is 1.4826 times the median absolute deviation of distances' logarithms, and g by how much
-  /// that of the nearest is less than usual: the less it is, the less a distance says (.1 is the least).
-  /// Windows begin at each thirty-second of the query.
-  bool by_thirds = false;
-  const Tried& chosen() const;  ///< @throws BadInput (nothing was tried)
+  const Tried& chosen() const;    ///< @throws BadInput (nothing was tried)
 };
 
 /// The plain reading competes with others: channels switched (within FindOptions::neighbours or adjacency) or
 /// negated, late by constant lags, sensors in another orientation, channels that say nothing, patterns of
-/// other lengths. What is chosen once a recording is searched like the plain reading: dependent DTW on one
-/// path. Where no reading explains the recording (matches whose readings fit each alone are nearer by a
-/// quarter of a usual distance, times the cube root of a third of the channels if there are more than three
-/// and it is not half of it, what levels of channels gain included; of at most 4,096 lengths of the query),
-/// each match has its own, and Match::distance is the distance under it, times the one that is left without a
-/// path where each third of each channel is taken at its most alike. In doubt it is the plain one, whose
-/// matches are find_in_place()'s, in the same order. Only where none of more than two channels is rare by
-/// chance (and there is one length, and at most 4,096 of it) thirds of channels rank, too
-/// (FoundAs::by_thirds). Of a query of two channels each has a path of its own, and Match::distance is the
-/// geometric mean of both.
+/// other lengths. What is chosen once a recording is searched like the plain reading: each channel has a path
+/// of its own at one onset, and Match::distance is the geometric mean of the channels' distances, so that a
+/// channel that is far everywhere takes part in no decision (find_in_place() has one path for all). Where no
+/// reading explains the recording (of matches whose readings fit each alone the best is nearer, by .15 of a
+/// usual distance times the cube root of a third of the channels if there are more than three, .1 more where
+/// the plain reading was chosen, half of what levels of channels gain included; or it is 1.7 times as near;
+/// of at most 4,096 lengths of the query), each match has its own, and Match::distance is the distance under
+/// it, times the one that is left without a path where each third of each channel is taken at its most alike.
 ///
 /// Readings are fitted by correlations of all pairs of channels, at places that agree on one; a reading is
-/// fitted to half of its places and judged at the other half, both ways. It is chosen if its gain exceeds
-/// that of decoys (the query reversed in time, sent through the same) by 5 %, and its best place is
-/// significant or the gain so large that chance does not reach it. Match::chance tells how many places as
-/// near are to be expected in a recording of this length that does not hold the query, given the readings
-/// that were tried: the least distances of decoys in stretches of a zone are taken as normal in their
-/// logarithms. Of `options` limit, band, exclusion, max_lag, scales, sensors, neighbours, adjacency and
-/// negated count; max_distance is of the distance of all channels together. Cost: that of find_in_place(),
-/// once or twice; correlations at 32 windows a length of the query; decoys in 32 lengths. Memory: a float for
-/// each pair of channels and each of these windows, of 4,096 lengths at most.
+/// fitted to half of its places and judged at the other half, both ways. What speaks for it is the logarithm
+/// of its gain and, where channels are exchanged or sensors turned, how much more alike levels and sizes of
+/// channels are, of 1. It is chosen if that is more than decoys gain (the query reversed in time, sent
+/// through the same; the mean of two), by .1, and at least .3 over the root of the channels. In doubt the
+/// recording is in place. Match::chance tells how many places as near are to be expected in a recording of
+/// this length that does not hold the query, given the readings that were tried: the least distances of
+/// decoys in stretches of a zone are taken as normal in their logarithms. Of `options` limit, band,
+/// exclusion, max_lag, scales, sensors, neighbours, adjacency and negated count; max_distance is of the
+/// distance of all channels together. Cost: that of the distances of all windows, once or twice; correlations
+/// at 32 windows a length of the query; decoys in 32 lengths. Memory: a float for each pair of channels and
+/// each of these windows, of 4,096 lengths at most.
 /// @throws as find()
 FoundAs find_automatic(Index& index, const Query& query, const FindOptions& options = {});
 
