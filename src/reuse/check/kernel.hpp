@@ -40,7 +40,9 @@ struct Access {
 /// The output's kernel, with names of the input.
 struct Kernel {
   Kernel(const ptx::Module& of, const ptx::Function& body)
-      : module(of), function(body), cfg(ptx::build_cfg(of, body)), flow(cfg) {}
+      : module(of), function(body), cfg(ptx::build_cfg(of, body)), flow(cfg) {
+    find_full_barriers();
+  }
   Kernel(const Kernel&) = delete;  // `flow` refers to `cfg`
   Kernel& operator=(const Kernel&) = delete;
 
@@ -51,6 +53,7 @@ struct Kernel {
   std::vector<Object> objects;
   std::unordered_map<std::uint32_t, std::uint32_t> object_at;  ///< begin of an operand -> object
   std::vector<bool> inserted;                                  ///< per instruction: an added barrier
+  std::vector<bool> full_barriers;                             ///< per instruction: is_full_barrier()
   std::optional<std::array<std::uint32_t, 3>> block;           ///< threads, if known
   std::uint64_t pool_alignment = 1;
   bool strict = false;
@@ -80,10 +83,15 @@ struct Kernel {
   bool guarded(std::uint32_t i) const { return function.instructions[i].guard != ptx::kNone; }
   /// Objects whose address an operand's value may depend on.
   Bits pointed_to(std::uint32_t instruction, const ptx::Operand& o) const;
+
+ private:
+  void find_full_barriers();
 };
 
 /// `bar.sync 0` and its like: every thread of the block waits, if the instruction is executed.
-bool is_full_barrier(const Kernel& k, std::uint32_t instruction);
+inline bool is_full_barrier(const Kernel& k, std::uint32_t instruction) {
+  return k.full_barriers[instruction];  // asked at every instruction, by each round of each analysis
+}
 /// Any other barrier that works on parts of the block: an id, a count, an arrival.
 bool is_partial_barrier(const Kernel& k, std::uint32_t instruction);
 /// `ret`, `exit`, or a branch to the end of the body.

@@ -362,15 +362,19 @@ Bits Kernel::pointed_to(std::uint32_t i, const ptx::Operand& o) const {
   return sum;
 }
 
-bool is_full_barrier(const Kernel& k, std::uint32_t i) {
-  const ptx::Opcode& o = k.opcode(i);
-  if ((o.op != Op::bar && o.op != Op::barrier) || o.has("warp") || o.has("cluster")) return false;
-  const auto operands = k.function.operands_of(k.function.instructions[i]);
+void Kernel::find_full_barriers() {
   const auto is_zero = [](const ptx::Operand& operand) {
     return operand.kind == OperandKind::integer && operand.value == 0;
   };
-  if (o.has("sync")) return operands.size() == 1 && is_zero(operands[0]);
-  return o.has("red") && operands.size() == 3 && is_zero(operands[1]);
+  full_barriers.assign(function.instructions.size(), false);
+  for (std::uint32_t i = 0; i < function.instructions.size(); ++i) {
+    const ptx::Opcode& o = opcode(i);
+    if ((o.op != Op::bar && o.op != Op::barrier) || o.has("warp") || o.has("cluster")) continue;
+    const auto operands = function.operands_of(function.instructions[i]);
+    full_barriers[i] = o.has("sync")  ? operands.size() == 1 && is_zero(operands[0])
+                       : o.has("red") ? operands.size() == 3 && is_zero(operands[1])
+                                      : false;
+  }
 }
 
 bool is_partial_barrier(const Kernel& k, std::uint32_t i) {
