@@ -10,18 +10,10 @@
 #include "io/words.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
-#include "warploom/core/progress.hpp"
 #include "warploom/io/gzip.hpp"
 
 namespace warploom::io {
 namespace {
-
-/// A record from its header, which begins with '>'.
-FastaRecord header(std::string_view line, std::int64_t number) {
-  const std::string_view text = trimmed(line.substr(1));
-  const std::size_t word = std::min(text.find_first_of(kBlank), text.size());
-  return {std::string(text.substr(0, word)), std::string(trimmed(text.substr(word))), "", number};
-}
 
 /// "record 'r500'", or the record's line where it has no name; for messages.
 std::string label(const FastaRecord& record) {
@@ -53,21 +45,18 @@ std::vector<FastaRecord> parse_fasta(std::string_view content, const std::string
   if (content.starts_with(kByteOrderMark)) content.remove_prefix(kByteOrderMark.size());
   const std::array<bool, 256> accepted = accepted_by(letters.letters);
   std::vector<FastaRecord> records;
-  unsigned number = 0;
-  for (std::string_view rest = content; !rest.empty();) {
-    const std::string_view line = next_line(rest);
-    ++number;
-    check_interrupt();
+  for (NumberedLines lines(content); lines.next();) {
+    const std::string_view line = lines.line();
     if (line.starts_with(';')) continue;
     if (line.starts_with('>')) {
       if (!records.empty()) check_complete(records.back(), name);
-      records.push_back(header(line, number));
+      records.push_back(begun_by<FastaRecord>(line, lines.number()));
       continue;
     }
     for (std::size_t k = 0; k < line.size(); ++k) {
       if (kBlank.find(line[k]) != kBlank.npos) continue;
       const auto error = [&](const std::string& what) {
-        return ParseError({name, number, static_cast<unsigned>(k + 1)}, what);
+        return ParseError({name, lines.number(), static_cast<unsigned>(k + 1)}, what);
       };
       if (records.empty())
         throw error("text before the first header; a FASTA record begins with a line '>NAME'");

@@ -7,37 +7,10 @@
 #include "io/lines.hpp"
 #include "io/words.hpp"
 #include "warploom/core/error.hpp"
-#include "warploom/core/progress.hpp"
 #include "warploom/io/gzip.hpp"
 
 namespace warploom::io {
 namespace {
-
-/// Lines of a text with their numbers.
-class NumberedLines {
- public:
-  explicit NumberedLines(std::string_view text) : rest_(text) {}
-  bool next() {
-    if (rest_.empty()) return false;
-    line_ = next_line(rest_);
-    ++number_;
-    check_interrupt();
-    return true;
-  }
-  std::string_view line() const { return line_; }
-  unsigned number() const { return number_; }
-
- private:
-  std::string_view rest_, line_ = {};
-  unsigned number_ = 0;
-};
-
-/// A record from its header, whose first character is no part of it.
-SequenceRecord begun_by(std::string_view header, std::int64_t number) {
-  const std::string_view text = trimmed(header.substr(1));
-  const std::size_t word = std::min(text.find_first_of(kBlank), text.size());
-  return {std::string(text.substr(0, word)), std::string(trimmed(text.substr(word))), "", number};
-}
 
 void append(std::string& sequence, std::string_view line) {
   for (const char c : line)
@@ -51,7 +24,7 @@ std::vector<SequenceRecord> fastq(std::string_view content, const std::string& n
     if (trimmed(lines.line()).empty()) continue;
     if (!lines.line().starts_with('@'))
       throw ParseError({name, lines.number(), 1}, "a FASTQ record begins with '@'");
-    SequenceRecord record = begun_by(lines.line(), lines.number());
+    SequenceRecord record = begun_by<SequenceRecord>(lines.line(), lines.number());
     const auto next = [&](const char* what) {
       if (!lines.next())
         throw ParseError({name, lines.number(), 1}, fmt::format("the file ends before {}", what));
@@ -79,7 +52,7 @@ std::vector<SequenceRecord> fasta_or_plain(std::string_view content) {
     const std::string_view line = lines.line();
     if (fasta && line.starts_with(';')) continue;
     if (fasta && line.starts_with('>')) {
-      records.push_back(begun_by(line, lines.number()));
+      records.push_back(begun_by<SequenceRecord>(line, lines.number()));
     } else if (!trimmed(line).empty()) {
       if (!fasta || records.empty()) records.push_back({"", "", "", lines.number()});
       append(records.back().sequence, line);
