@@ -291,6 +291,16 @@ TEST(ExpandedScalars, KeepTheLastValueAndNothingWhereNothingRuns) {
     expect_same_memory(nest, plan.nest, code, {{"n", n}}, "expansion");
 }
 
+TEST(ExpandedScalars, HaveOneElementAtLeastWhereNothingRuns) {
+  const Nest nest = nest_of(
+      "void f(int n, double A[n][n], double B[n][n]) {\n"
+      "  for (int i = 0; i < n - 2; i++) for (int j = 0; j < n - 2; j++) {\n    double s = 0;\n"
+      "    for (int k = 0; k < i; k++) { B[k][j] += A[i][k]; s += A[k][j]; }\n    B[i][j] = s;\n  }\n}\n");
+  const CpuPlan plan = plan_for_cpu(nest);
+  EXPECT_THAT(emit_c(plan.nest, transform(plan.nest, plan.steps).code()),
+              HasSubstr("sizeof(double[n - 2 > 0 ? n - 2 : 1][n - 2 > 0 ? n - 2 : 1])"));
+}
+
 TEST(ExpandedScalars, LeaveThoseThatAnIterationReadsFirst) {
   const Nest nest = nest_of(
       "void f(int n, double A[n][n], double x[1]) {\n  double s = x[0];\n  for (int i = 0; i < n; i++) {\n"

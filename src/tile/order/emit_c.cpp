@@ -15,22 +15,29 @@
 namespace warploom::tile {
 namespace {
 
-std::string extents_text(const Variable& variable, bool is_parameter) {
+/// @param later  sizes that are declared after it: how many rows a parameter has, C need not be told
+std::string extents_text(const Variable& variable, bool is_parameter, const std::set<std::string>& later) {
   std::string text;
-  for (std::size_t d = 0; d < variable.extents.size(); ++d)
-    text += fmt::format("[{}{}]", d == 0 && is_parameter ? "restrict " : "", to_text(variable.extents[d]));
+  for (std::size_t d = 0; d < variable.extents.size(); ++d) {
+    const Expression& extent = variable.extents[d];
+    if (d == 0 && std::ranges::any_of(later, [&](const std::string& size) { return mentions(extent, size); }))
+      text += "[restrict]";
+    else
+      text += fmt::format("[{}{}]", d == 0 && is_parameter ? "restrict " : "", to_text(extent));
+  }
   return text;
 }
 
 /// The source has a pointer to the elements, and its rows are ours.
 bool has_rows(const Variable& variable) { return variable.is_flat && variable.extents.size() > 1; }
 
-std::string declaration(const Variable& variable, bool is_parameter) {
+std::string declaration(const Variable& variable, bool is_parameter,
+                        const std::set<std::string>& later = {}) {
   if (is_parameter && (variable.is_result || variable.is_flat))
     return fmt::format("{}{} *restrict {}{}", variable.is_constant ? "const " : "", c_name(variable.type),
                        variable.name, has_rows(variable) ? "_elements" : "");
   return fmt::format("{}{} {}{}", variable.is_constant ? "const " : "", c_name(variable.type), variable.name,
-                     extents_text(variable, is_parameter));
+                     extents_text(variable, is_parameter, later));
 }
 
 /// Functions of generated bounds that C has no operator for.
@@ -262,13 +269,21 @@ void write_reductions(Node& node, const Region& region, const Renamed& results,
 
 }  // namespace
 
+/// Of an array that no iteration may use, too, since none runs.
+static std::string at_least_one(const Expression& extent) {
+  if (extent.kind == Expression::Kind::integer || extent.kind == Expression::Kind::name)
+    return to_text(extent);
+  return to_text(Expression::conditional(Expression::binary(">", extent, Expression::integer(0)), extent,
+                                         Expression::integer(1)));
+}
+
 std::string declaration(const Variable& variable) {
   if (!is_on_heap(variable)) return declaration(variable, false) + ";\n";
   std::string row;
   for (std::size_t d = 1; d < variable.extents.size(); ++d)
-    row += fmt::format("[{}]", to_text(variable.extents[d]));
+    row += fmt::format("[{}]", at_least_one(variable.extents[d]));
   return fmt::format("{0} (*restrict {1}){2} = __builtin_malloc(sizeof({0}[{3}]{2}));\n",
-                     c_name(variable.type), variable.name, row, to_text(variable.extents[0]));
+                     c_name(variable.type), variable.name, row, at_least_one(variable.extents[0]));
 }
 
 std::string release(const Variable& variable) {
@@ -318,11 +333,13 @@ namespace {
 std::string function_text(const CPart& part, const std::string& index, std::set<std::string>& wrapping) {
   const Region& region = part.nest.region();
   std::vector<std::string> parameters;
+  std::set<std::string> later(region.sizes.begin(), region.sizes.end());
   for (const std::string& name : region.parameters) {
+    later.erase(name);
     if (name == region.returned) continue;
     const Variable* variable = find_variable(region, name);
     const bool wide = !variable && region.size_declarations.at(name).wider_than_int;
-    parameters.push_back(variable ? declaration(*variable, true) : (wide ? "long " : "int ") + name);
+    parameters.push_back(variable ? declaration(*variable, true, later) : (wide ? "long " : "int ") + name);
   }
   const Variable* returned = find_variable(region, region.returned);
   std::string text = fmt::format("{} {}({}) {{\n", returned ? c_name(returned->type) : "void",
