@@ -156,6 +156,7 @@ std::string reading_text(const Tried& tried, const RecordedQuery& query,
 
 /// What find_automatic() chose, and by how much.
 std::string remark_on(const FoundAs& found, const RecordedQuery& query, const io::Recording& recording) {
+  constexpr double kAlike = 0.05;  // that is worth a word
   const Tried& chosen = found.chosen();
   std::string text;
   if (chosen.reading.in_place()) {
@@ -179,19 +180,21 @@ std::string remark_on(const FoundAs& found, const RecordedQuery& query, const io
         chosen.nearer, chosen.levels);
   } else {
     text = fmt::format(
-        "the recording is read as {}; its best places are {:.2f} times as near as in place, where "
+        "the recording is read as {}; its best places are {:.2f} times as near as in place{}, where "
         "queries that are not there gain {:.2f} times",
         reading_text(chosen, query, signal::channel_names(recording), recording.channels[0].rate,
                      recording.timed),
-        chosen.nearer, chosen.price);
+        chosen.nearer,
+        chosen.levels > kAlike
+            ? fmt::format(", and the levels of channels are {:.2f} of 1 more alike", chosen.levels)
+            : "",
+        chosen.price);
   }
   constexpr double kChance = 0.05;
   const auto better = std::ranges::count_if(
       found.matches, [](const Match& match) { return match.chance.value_or(1) <= kChance; });
-  return text +
-         fmt::format("; {} of {} matches are so near that fewer than {} of the kind come by chance", better,
-                     found.matches.size(), kChance) +
-         "";
+  return text + fmt::format("; {} of {} matches are so near that fewer than {} of the kind come by chance",
+                            better, found.matches.size(), kChance);
 }
 
 /// One query in one recording, as `options.match` says.
