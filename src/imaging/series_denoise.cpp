@@ -108,7 +108,7 @@ MeasuredRange measured_range(const ImageView& series) {
 /// Which patches are to be done: those of a voxel inside the mask, without a value that is not finite.
 std::vector<std::uint8_t> wanted_patches(const std::array<PatchAxis, 3>& axes, const Mask& mask,
                                          const std::vector<std::uint8_t>& not_finite) {
-  const auto [x, y, z] = axes;
+  const PatchAxis x = axes[0], y = axes[1], z = axes[2];
   std::vector<std::uint8_t> wanted(static_cast<std::size_t>(x.patches()) * y.patches() * z.patches());
   const auto patch = [&](int bx, int by, int bz) -> std::uint8_t& {
     return wanted[(static_cast<std::size_t>(bz) * y.patches() + by) * x.patches() + bx];
@@ -193,7 +193,7 @@ class Assembly : public PatchReceiver {
       variance = sum_over_patches(problem_.axes, std::move(variance));
       remaining = sum_over_patches(problem_.axes, std::move(remaining));
     }
-    const auto [x, y, z] = problem_.axes;
+    const PatchAxis x = problem_.axes[0], y = problem_.axes[1], z = problem_.axes[2];
     const std::int64_t rows = std::int64_t{y.voxels} * z.voxels;
     std::vector<std::int64_t> done(static_cast<std::size_t>(rows)), skipped(done.size());
     parallel_for(rows, [&](std::int64_t row) {
