@@ -62,7 +62,11 @@ Dictionary told(const Denoised& done) {
   const imaging::DenoiseInput& in = done.input;
   Dictionary all;
   all["regulariser"] = std::string(name(in.regulariser));
-  all["device"] = name(done.report.device);
+  // Where total variation was minimised, or where there is none the series was denoised.
+  const bool variation =
+      in.regulariser == imaging::Regulariser::tv || in.regulariser == imaging::Regulariser::tgv;
+  all["device"] = name(!variation && in.series && in.series->denoised.done ? in.series->denoised.done->device
+                                                                           : done.report.device);
   all["mask"] = in.mask.origin;
   all["voxels"] = in.mask.inside;
   all["lambda"] = done.report.lambda;
