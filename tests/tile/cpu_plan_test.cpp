@@ -147,6 +147,10 @@ TEST(TimeTile, IsTakenByAutoForStencils) {
       return std::holds_alternative<TimeTile>(step);
     })) << name;
   }
+  // Planes of three dimensions are for threads as they are.
+  const Nest heat = example("polybench/heat-3d");
+  EXPECT_TRUE(plan_for_cpu(heat).steps.empty());
+  EXPECT_THAT(emit_c(heat, Schedule::of_source(heat).code()), HasSubstr("#pragma omp parallel for"));
 }
 
 TEST(TimeTile, RandomStencilsKeepTheirResults) {

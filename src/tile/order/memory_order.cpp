@@ -118,8 +118,10 @@ class Choice {
     // Elements that nobody else needs (sums down columns) wait for no time step of another.
     if (inside.size() == 1 && depth > 1 && separates(inside, 1)) return;
     if (rank < 1 || rank > 3 || depth != rank + 1) return;
-    static const std::vector<std::vector<std::int64_t>> sizes{{32, 2048}, {16, 64, 256}, {8, 16, 16, 1024}};
-    if (!take(TimeTile{time, sizes[rank - 1], {chain.statements.front()}})) return;
+    // Tiles of three dimensions have more border than they save: planes in the source's order are for
+    // threads.
+    static const std::vector<std::vector<std::int64_t>> sizes{{32, 2048}, {16, 64, 256}};
+    if (rank <= sizes.size() && !take(TimeTile{time, sizes[rank - 1], {chain.statements.front()}})) return;
     in_time_.insert(in_time_.end(), inside.begin(), inside.end());
     // Where every loop within waits for itself, rows are run at a time, each two columns behind the one
     // before.
