@@ -82,10 +82,18 @@ class EveryVerb : public Scratch {
     make("step.csv", csv_of(pattern()));
     make("day.csv", csv_of(noise_with(20, 1, {{.at = 5}})));
     make("found.csv", "onset,duration,label\n5,1.2,step\n");
+    std::filesystem::create_directories(directory / "study/sub-1/dwi");
+    std::filesystem::create_directories(directory / "derivatives/sub-1/dwi");
+    make("study/dataset_description.json", "{}");
+    make("study/sub-1/dwi/sub-1_dwi.nii", "");
     io::Nifti channels;
     channels.shape = {8, 8, 8, 2};
     for (int i = 0; i < 1024; ++i) channels.data.push_back(static_cast<float>(i * 7919 % 101 + (i % 64) / 8));
     io::write_nifti(directory / "c.nii", channels);
+    for (const char* map : {"fa", "md"})
+      io::write_nifti(
+          directory / fmt::format("derivatives/sub-1/dwi/sub-1_model-tensor_param-{}_dwimap.nii", map),
+          channels);
     io::Picture cells{.width = 16, .height = 16, .channels = 1, .data = {}};
     for (int i = 0; i < 256; ++i) cells.data.push_back(i / 16 > 4 && i % 16 > 6 ? 200 : 20);
     io::write_png(directory / "cells.png", cells);
@@ -130,6 +138,7 @@ const std::map<std::string, std::string> kCases{
     {"table applications", "table applications --preload 2^10 --rounds 1"},
     {"search", "search step.csv day.csv"},
     {"search evaluate", "search evaluate found.csv --annotations found.csv"},
+    {"bids-denoise", "bids-denoise study derivatives group"},
     {"cohort", "cohort rna.fa -o cohort --json -- fold {}"},
     {"devices", "devices"},
 };

@@ -50,6 +50,7 @@ Verb table_verb();
 Verb search_verb();
 Verb tile_verb();
 Verb cohort_verb();
+Verb bids_denoise_verb();
 Verb example_verb();
 Verb help_verb();
 Verb completion_verb();

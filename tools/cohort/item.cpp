@@ -38,7 +38,9 @@ std::uint64_t unpacked_bytes(const fs::path& path, std::uint64_t bytes) {
 CohortItem item_of(const fs::path& input, const fs::path& name) {
   std::error_code error;
   const std::uint64_t bytes = fs::file_size(input, error);
-  return {without_endings(name), input, error ? 0 : bytes, error ? 0 : unpacked_bytes(input, bytes)};
+  CohortItem item{.name = without_endings(name), .input = input};
+  if (!error) item.bytes = bytes, item.unpacked = unpacked_bytes(input, bytes);
+  return item;
 }
 
 void add_folder(const fs::path& folder, const std::string& match, std::vector<CohortItem>& items) {
@@ -91,13 +93,23 @@ std::vector<CohortItem> find_items(const std::vector<std::string>& inputs, const
       throw BadInput(
           fmt::format("{} and {} would both be called {}; give --match, or name folders that hold them apart",
                       there->second->input.string(), item.input.string(), item.name));
-  std::ranges::sort(items, [](const CohortItem& a, const CohortItem& b) {
-    return a.bytes != b.bytes ? a.bytes > b.bytes : a.name < b.name;
-  });
+  largest_first(items);
   return items;
 }
 
-CohortCommand::CohortCommand(std::vector<std::string> words, fs::path folder)
+void measure(CohortItem& item) {
+  CohortItem measured = item_of(item.input, item.name);
+  item.bytes = measured.bytes, item.unpacked = measured.unpacked;
+}
+
+void largest_first(std::vector<CohortItem>& items) {
+  std::ranges::sort(items, [](const CohortItem& a, const CohortItem& b) {
+    return a.bytes != b.bytes ? a.bytes > b.bytes : a.name < b.name;
+  });
+}
+
+CohortCommand::CohortCommand(std::vector<std::string> words, fs::path folder,
+                             const std::vector<std::string>& further)
     : words_(std::move(words)), folder_(std::move(folder)) {
   if (words_.empty())
     throw BadInput(
@@ -108,7 +120,8 @@ CohortCommand::CohortCommand(std::vector<std::string> words, fs::path folder)
     for (std::size_t at = 0; (at = word.find('{', at)) != word.npos; ++at) {
       const std::size_t end = word.find('}', at);
       const std::string_view brace = std::string_view(word).substr(at, end == word.npos ? end : end - at + 1);
-      if (std::ranges::find(kBraces, brace) == kBraces.end())
+      if (std::ranges::find(kBraces, brace) == kBraces.end() &&
+          std::ranges::none_of(further, [&](const std::string& one) { return brace == "{" + one + "}"; }))
         throw BadInput(
             fmt::format("'{}' in '{}': the braces are {{}} (the input), {{base}} (without its endings), "
                         "{{name}} and {{out}} (where its results go)",
@@ -126,6 +139,7 @@ std::vector<std::string> CohortCommand::of(const CohortItem& item) const {
     word = replaced(word, "{out}", (folder_ / item.name).string());
     word = replaced(word, "{name}", item.name);
     word = replaced(word, "{base}", without_endings(item.input));
+    for (const auto& [brace, value] : item.values) word = replaced(word, "{" + brace + "}", value);
     word = replaced(word, "{}", item.input.string());
   }
   return words;

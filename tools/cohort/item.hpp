@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,10 @@ namespace warploom::tool {
 struct CohortItem {
   std::string name = {};  ///< its path in the folder that was given, without endings: "sub-01/dwi"
   std::filesystem::path input = {};
-  std::uint64_t bytes = 0;     ///< of the file
-  std::uint64_t unpacked = 0;  ///< of what it holds, as far as its end tells
+  std::map<std::string, std::string> values = {};  ///< of further braces: "bval"
+  std::string error = {};                          ///< why it cannot be done; empty: it can
+  std::uint64_t bytes = 0;                         ///< of the file
+  std::uint64_t unpacked = 0;                      ///< of what it holds, as far as its end tells
 };
 
 /// Files, and those under folders whose names match, largest first.
@@ -20,12 +23,18 @@ struct CohortItem {
 /// @throws BadInput (there is none, nothing matches, two would have one name)
 std::vector<CohortItem> find_items(const std::vector<std::string>& inputs, const std::string& match);
 
+/// Sets bytes and unpacked of an item that was made otherwise.
+void measure(CohortItem& item);
+void largest_first(std::vector<CohortItem>& items);
+
 /// What is run of each item: a command line of the tool in which {} is the input, {base} the input without
 /// its endings, {name} the item's name, {out} the folder of results and the name.
 class CohortCommand {
  public:
+  /// @param further  braces that all items have a value for
   /// @throws BadInput (it is empty, or knows no such braces)
-  CohortCommand(std::vector<std::string> words, std::filesystem::path folder);
+  CohortCommand(std::vector<std::string> words, std::filesystem::path folder,
+                const std::vector<std::string>& further = {});
 
   const std::vector<std::string>& words() const { return words_; }
   std::vector<std::string> of(const CohortItem& item) const;

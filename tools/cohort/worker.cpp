@@ -191,6 +191,7 @@ class Cohort {
   }
 
   CohortOutcome attempt(const CohortItem& item) {
+    if (!item.error.empty()) return {.state = CohortState::failed, .error = item.error};
     std::error_code error;
     const bool is_claimed = fs::exists(records_.claims() / (item.name + ".claim"), error);
     if (!is_claimed && !records_.has_intent(item.name))

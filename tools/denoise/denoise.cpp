@@ -27,18 +27,21 @@ struct ImageFile {
   std::string path;
 };
 
+std::string in_case(std::string text, int (*to)(int)) {
+  std::ranges::transform(text, text.begin(), [to](unsigned char c) { return static_cast<char>(to(c)); });
+  return text;
+}
+
 std::vector<ImageFile> image_files(const DenoiseSettings& s) {
   std::vector<ImageFile> files;
-  const auto add = [&](const std::string& map, const std::string& name) {
+  const auto add = [&](const std::string& map, const std::string& plain) {
+    const std::string name =
+        s.bids_names ? fmt::format("model-tensor_param-{}_dwimap", in_case(plain, std::tolower)) : plain;
     const char *joint = s.prefix.back() == '/' ? "" : "_", *ending = s.gzip ? "nii.gz" : "nii";
     files.push_back({map, fmt::format("{}{}{}.{}", s.prefix, joint, name, ending)});
   };
   add("", s.vector ? "denoised" : "tensor");
-  for (const std::string& map : s.maps_of(s.kind())) {
-    std::string name = map;
-    std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
-    add(map, name);
-  }
+  for (const std::string& map : s.maps_of(s.kind())) add(map, in_case(map, std::toupper));
   return files;
 }
 

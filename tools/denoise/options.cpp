@@ -261,6 +261,15 @@ void add_output_options(Command& command, DenoiseSettings& s) {
           "Beginning of the outputs' names: PREFIX_tensor, PREFIX_FA and so on; a prefix that ends in / is a directory: PREFIX/tensor")
       .required();
   add(
+      command, "--names", "NAMES",
+      [&s](const std::string& text) {
+        if (text != "plain" && text != "bids")
+          throw BadInput(fmt::format("--names: '{}' is neither plain nor bids", text));
+        s.bids_names = text == "bids";
+      },
+      "plain: PREFIX_FA; bids: PREFIX_model-tensor_param-fa_dwimap, of BIDS derivatives (BEP 16) [plain]")
+      .suggest({"plain", "bids"});
+  add(
       command, "--output-order", "ORDER",
       [&s](const auto& t) { s.output_order = parse_tensor_order("--output-order", t); },
       "Order of the tensor image that is written [that of the input, fsl for a series]")

@@ -11,6 +11,7 @@ namespace warploom::tool {
 /// What `warploom denoise` was asked to do.
 struct DenoiseSettings : imaging::DenoiseRequest {
   std::string prefix;
+  bool bids_names = false;
   bool maps_listed = false;  ///< one by one, in lower case, in the order of all_maps()
   bool gzip = true;
   int gzip_level = 1;
