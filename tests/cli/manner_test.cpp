@@ -259,6 +259,7 @@ TEST_F(EveryVerb, RefusesAFileThatIsMissing) {
         std::regex_replace(arguments, std::regex("[\\w./]+\\.(ptx|nii|png|txt|csv|fa|c|log)"), "absent.$1",
                            std::regex_constants::format_first_only);
     if (path == "dp chain") missing = "dp chain --file absent.txt";
+    if (path == "bids-denoise") missing = "bids-denoise absent.study derivatives group";
     const ToolRun run = in_folder(missing);
     EXPECT_EQ(run.code, 2) << missing;
     EXPECT_EQ(lines_of(run.err).size(), 1U) << missing << run.err;
