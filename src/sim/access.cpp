@@ -178,15 +178,23 @@ bool resolve(Warp& w, const Step& s, Space space, const std::uint64_t (&address)
     return to.block != nullptr ? describe_shared(*to.block, to.address[lane])
                                : describe(w, space, to.address[lane]);
   };
-  if (to.lanes != kAllLanes) {
+  to.written = to.whole = false;
+  const auto one = static_cast<unsigned>(std::countr_zero(to.lanes));
+  const bool alone = std::has_single_bit(to.lanes);
+  std::uint64_t bits = to.address[one];
+  if (!alone && to.lanes != kAllLanes)
     // Lanes that take no part point where one does that does.
-    const std::uint64_t one = to.address[std::countr_zero(to.lanes)];
     for (unsigned i = 0; i < kLanes; ++i)
-      if ((to.lanes >> i & 1) == 0) to.address[i] = one;
-  }
-  to.written = false;
-  std::uint64_t bits = 0;
-  for (unsigned i = 0; i < kLanes; ++i) bits |= to.address[i];
+      if ((to.lanes >> i & 1) == 0) to.address[i] = bits;
+  for (unsigned i = 0; !alone && i < kLanes; ++i) bits |= to.address[i];
+  const auto extent_of_all = [&] { return alone ? Extent{bits, bits} : extent(to.address); };
+  const auto point_all = [&](std::byte* base, std::uint64_t begin) {
+    if (alone)
+      to.at[one] = base + (to.address[one] - begin);
+    else
+      point(to, base, begin);
+    return true;
+  };
   if ((bits & (align - 1)) != 0) {
     unsigned lane = 0;
     while ((to.lanes >> lane & 1) == 0 || (to.address[lane] & (align - 1)) == 0) ++lane;
@@ -210,14 +218,14 @@ bool resolve(Warp& w, const Step& s, Space space, const std::uint64_t (&address)
   switch (space) {
     case Space::shared: {
       const std::uint64_t size = holder.shared.size();
-      if (const Extent e = extent(to.address);
+      if (const Extent e = extent_of_all();
           e.high < size && bytes <= size - e.high && e.high - e.low <= kNeighbours) {
         constexpr std::uint64_t kOthers = 0x0101010101010101u * (kGap | kObject);
         const std::uint64_t other = other_than_written(holder.written.data() + e.low, e.high - e.low + bytes);
         if ((other & kOthers) == 0) {
           to.written = other == 0;
-          point(to, holder.shared.data(), 0);
-          return true;
+          to.whole = true;
+          return point_all(holder.shared.data(), 0);
         }
       }
       for (Mask rest = to.lanes; rest != 0; rest &= rest - 1) {
@@ -253,11 +261,9 @@ bool resolve(Warp& w, const Step& s, Space space, const std::uint64_t (&address)
     default: {
       Allocation* a = b.worker->last;
       if (a != nullptr && !(write && a->constant)) {
-        const Extent e = extent(to.address);
-        if (e.high - e.low <= a->bytes && a->contains(e.low, e.high - e.low + bytes)) {
-          point(to, a->data.get(), a->begin);
-          return true;
-        }
+        const Extent e = extent_of_all();
+        if (e.high - e.low <= a->bytes && a->contains(e.low, e.high - e.low + bytes))
+          return point_all(a->data.get(), a->begin);
       }
       for (Mask rest = to.lanes; rest != 0; rest &= rest - 1) {
         const auto i = static_cast<unsigned>(std::countr_zero(rest));

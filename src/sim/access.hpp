@@ -12,6 +12,7 @@ struct Pointers {
   std::byte* at[kLanes];
   Block* block = nullptr;  ///< Space::shared: whose, if not the warp's own
   bool written = false;    ///< Space::shared: somebody wrote every byte; false: perhaps not
+  bool whole = false;      ///< Space::shared: between first and last byte lie neither gaps nor mbarriers
 };
 inline Block& owner(const Warp& warp, const Pointers& to) {
   return to.block != nullptr ? *to.block : *warp.block;

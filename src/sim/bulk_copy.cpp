@@ -30,7 +30,7 @@ Pointers bulk_range(Warp& w, const Step& s, Space space, unsigned lane, std::uin
   Pointers to;
   if (!resolve(w, s, space, all, Mask{1} << lane, bytes, kUnit, write, to)) return {};
   // Between its ends may lie a gap or an mbarrier.
-  if (to.space == Space::shared)
+  if (to.space == Space::shared && !to.whole)
     for (std::uint32_t i = kUnit; i + kUnit < bytes; i += kUnit) {
       Pointers unit;
       all[lane] = address + i;
