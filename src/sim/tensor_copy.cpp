@@ -209,13 +209,13 @@ void run_tensor_store(Registers& r, const Step& s, Mask lanes) {
             fmt::format(
                 "its coordinate {} is {}: a store may reach beyond the tensor, but not begin before it", d,
                 box->at[d]));
-    // So an H100 has it, too: an illegal instruction.
+    // An H200 called two an illegal instruction whose bounding box reached beyond the tensor.
     for (unsigned d = 1; box->plan.columns && d + 1 < box->plan.rank; ++d)
-      if (box->plan.lower[d] < 0)
+      if (box->plan.lower[d] < 0 || box->plan.upper[d] >= static_cast<std::int64_t>(box->plan.extents[d]))
         return fault(w, s, FindingKind::illegal, lane, "tensor copy",
-                     fmt::format("the bounding box begins at {} in dimension {}: a store's may not begin "
-                                 "before the tensor",
-                                 box->plan.lower[d], d));
+                     fmt::format("the bounding box goes from {} to {} in dimension {}: a store's must lie in "
+                                 "the tensor",
+                                 box->plan.lower[d], box->plan.upper[d], d));
     const Pointers from = bulk_range(w, s, p.memory[s.extra].space, lane, sources[lane], bytes, false);
     if (from.space != Space::shared || !begins_at_line(w, s, lane, from.address[lane])) return;
     note_bulk(w, s, lane, from, bytes, Access::read, true);

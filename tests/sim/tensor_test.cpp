@@ -259,8 +259,9 @@ TEST(TensorStore, OfColumnsWritesPixels) {
   std::string body = box_stored("fence.proxy.async.shared::cta;\n");
   body.replace(body.find("tensor.2d.global.shared::cta.bulk_group [%rd2, {16, 5}]"), 55,
                "tensor.4d.global.shared::cta.im2col_no_offs.bulk_group [%rd2, {0, 2, 1, 0}]");
-  EXPECT_THAT(run_tensors(body, images()).findings(),
-              HasSubstr("the bounding box begins at -1 in dimension 2"));
+  EXPECT_THAT(
+      run_tensors(body, images()).findings(),
+      HasSubstr("the bounding box goes from -1 to 2 in dimension 2: a store's must lie in the tensor"));
   TensorMap map = images();
   map.columns->lower = {0, 0};
   const TensorResult r = run_tensors(body, map);
