@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <limits>
 #include <memory_resource>
 #include <utility>
 
-#include "count/kmer_file.hpp"
+#include "core/built_with_cuda.hpp"
+#include "count/kmer_device.hpp"
 #include "count/kmer_partitions.hpp"
 #include "count/kmer_word.hpp"
 #include "warploom/core/error.hpp"
@@ -114,19 +114,13 @@ class Counter {
   }
 
   /// @param value  of a key
-  /// @param bins   of the histogram
-  /// @param most   that a count may be
   template <class ValueOf>
-  Counts counts(const ValueOf& value, std::size_t bins = 0,
-                std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) const {
+  Counts counts(const ValueOf& value) const {
     const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
     std::vector<std::uint64_t> keys, counts;
     table_.export_pairs(keys, counts);
     std::vector<std::size_t> order;
-    std::vector<std::uint64_t> histogram(bins);
     for (std::size_t k = 0; k < keys.size(); ++k) {
-      counts[k] = std::min(counts[k], most);
-      if (bins > 0) ++histogram[std::min<std::uint64_t>(counts[k], bins) - 1];
       if (counts[k] >= options_.least) order.push_back(k);
     }
     const std::size_t shown =
@@ -137,24 +131,10 @@ class Counter {
                         return counts[a] != counts[b] ? counts[a] > counts[b]
                                                       : value(keys[a]) < value(keys[b]);
                       });
-    Counts result{total_, table_.statistics(), table_.description(), {}, seconds, std::move(histogram)};
+    Counts result{total_, table_.statistics(), table_.description(), {}, seconds};
     for (std::size_t k = 0; k < shown; ++k)
       result.listed.push_back({counts[order[k]], std::string(value(keys[order[k]]))});
     return result;
-  }
-
-  void write(const KmerOptions& options) const {
-    KmerFileWriter writer(options.database, options.k, options.canonical, options.counter_bits);
-    std::vector<std::uint64_t> keys, counts;
-    table_.export_pairs(keys, counts);
-    std::vector<KmerOf<Word>> words(keys.size());
-    const std::uint64_t most = greatest_count(options.counter_bits);
-    for (std::size_t k = 0; k < keys.size(); ++k) words[k] = {keys[k], std::min(counts[k], most)};
-    std::ranges::sort(words, {}, &KmerOf<Word>::word);
-    KmerEncoder<Word> encoder(options.k);
-    for (const KmerOf<Word>& word : words) encoder.add(word.word, word.count);
-    writer.append(encoder.finish());
-    writer.finish();
   }
 
  private:
@@ -181,36 +161,13 @@ Counts count_words(const std::function<void(const TakeWords&)>& text, const Coun
   return counter.counts([&](std::uint64_t number) { return dictionary.word(number); });
 }
 
-/// On a GPU, in its hash table; words are cut on the host.
-Counts count_kmers_in_table(io::SequenceStream& sequences, const KmerOptions& options) {
-  constexpr std::size_t kPiece = 1 << 22;
-  Progress progress("counting", sequences.stored_bytes().value_or(0), "bytes");
-  Counter counter(options);
-  std::string piece;
-  std::vector<Word> words;
-  std::uint64_t taken = 0;
-  while (sequences.next(piece, kPiece, static_cast<std::size_t>(options.k) - 1)) {
-    RollingWord<Word> word(options.k);
-    int bases = 0;
-    words.clear();
-    for (const char letter : piece) {
-      const std::uint8_t code = kCodes[static_cast<unsigned char>(letter)];
-      bases = code == kNoBase ? 0 : bases + 1;
-      word.push(code & 3u);
-      if (bases >= options.k) words.push_back(options.canonical ? word.canonical() : word.forward());
-    }
-    counter.count(words);
-    progress.advance(sequences.stored_taken() - std::exchange(taken, sequences.stored_taken()));
-  }
-  if (!options.database.empty()) counter.write(options);
-  return counter.counts([&](Word word) { return word_text(word, options.k); }, options.histogram,
-                        greatest_count(options.counter_bits));
-}
-
 Counts count_kmers(io::SequenceStream& sequences, const KmerOptions& options) {
-  const RunScope scope(options.table.run);
-  const std::vector<Device>& devices = current_run().devices;
-  const bool on_gpu = !devices.empty() && devices.front().is_gpu();
+  // A GPU counts where one is named.
+  Run run = options.table.run;
+  if (run.devices.empty()) run.devices = current_run().devices;
+  if (run.devices.empty() || run.devices.front() == Device::best) run.devices = {Device::cpu};
+  const DeviceScope scope(run, "counting k-mers", kBuiltWithCuda);
+  const bool on_gpu = scope.device().is_gpu();
   const int most = on_gpu ? kMostGpuBases : kMostBases;
   if (options.k < 1 || options.k > most)
     throw BadInput(
@@ -219,7 +176,9 @@ Counts count_kmers(io::SequenceStream& sequences, const KmerOptions& options) {
     throw BadInput(fmt::format("counters of {} bits; 1 to 64 are stored", options.counter_bits));
   if (on_gpu && !options.resume.empty())
     throw BadInput("a run that is resumed counts on the CPU; name that device");
-  if (on_gpu) return count_kmers_in_table(sequences, options);
+#ifdef WARPLOOM_HAVE_CUDA
+  if (on_gpu) return count_on_gpu(sequences, options);
+#endif
   return count_in_partitions(sequences, options);
 }
 

@@ -261,7 +261,9 @@ struct SequenceStream::State {
   std::optional<std::uint64_t> stored_bytes = 0;
   std::size_t next = 0;  // of paths
   std::unique_ptr<File> file = {};
-  std::uint64_t records = 0, taken = 0;  // of the files before
+  std::unique_ptr<UnpackedStream> text = {};  // of next_fastq()
+  std::string rest = {};                      // of it, less than a record
+  std::uint64_t records = 0, taken = 0;       // of the files before
   OneCaller caller = {};
 };
 
@@ -307,6 +309,52 @@ bool SequenceStream::next(std::string& piece, std::size_t size, std::size_t over
   }
 }
 
+std::optional<std::size_t> SequenceStream::next_fastq(std::span<char> buffer) {
+  const CallOf<State> state(state_, "a stream of sequences", State::kName);
+  if (state->file || state->paths.empty() || !state->stored_bytes || state->least_quality > 0)
+    return std::nullopt;
+  while (true) {
+    if (!state->text) {
+      if (state->next == state->paths.size()) return 0;
+      state->text = std::make_unique<UnpackedStream>(state->paths[state->next++], state->unpacking);
+      state->rest.clear();
+    }
+    if (state->rest.size() >= buffer.size()) return std::nullopt;
+    std::size_t filled = state->rest.copy(buffer.data(), buffer.size());
+    const std::size_t got = state->text->read(buffer.subspan(filled));
+    filled += got;
+    const bool ended = filled < buffer.size();
+    if (ended && filled > 0 && buffer[filled - 1] != '\n') buffer[filled++] = '\n';
+    std::size_t whole = 0, lines = 0;
+    for (std::size_t at = 0; at < filled;) {
+      const auto* end = static_cast<const char*>(std::memchr(buffer.data() + at, '\n', filled - at));
+      if (end == nullptr) break;
+      at = static_cast<std::size_t>(end - buffer.data()) + 1;
+      if (++lines % 4 == 0) whole = at;
+    }
+    if ((whole > 0 && buffer[0] != '@') || (ended && whole < filled) || (!ended && whole == 0))
+      return std::nullopt;
+    state->rest.assign(buffer.data() + whole, filled - whole);
+    if (ended) {
+      if (state->text->stored_taken() == 0) return std::nullopt;  // an empty file, which next() refuses
+      state->taken += state->text->stored_taken();
+      state->text.reset();
+    }
+    if (whole > 0) return whole;
+  }
+}
+
+void SequenceStream::rewind() {
+  const CallOf<State> state(state_, "a stream of sequences", State::kName);
+  if (state->paths.empty() || !state->stored_bytes)
+    throw BadInput("a pipe and a text cannot be read once more");
+  state->file.reset();
+  state->text.reset();
+  state->rest.clear();
+  state->next = 0;
+  state->records = state->taken = 0;
+}
+
 std::uint64_t SequenceStream::records() const {
   const CallOf<State> state(state_, "a stream of sequences", State::kName);
   return state->records + (state->file ? state->file->records() : 0);
@@ -314,7 +362,8 @@ std::uint64_t SequenceStream::records() const {
 
 std::uint64_t SequenceStream::stored_taken() const {
   const CallOf<State> state(state_, "a stream of sequences", State::kName);
-  return state->taken + (state->file ? state->file->stored_taken() : 0);
+  return state->taken + (state->file ? state->file->stored_taken() : 0) +
+         (state->text ? state->text->stored_taken() : 0);
 }
 
 std::string SequenceStream::identity() const {

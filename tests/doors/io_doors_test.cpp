@@ -285,7 +285,8 @@ DOOR(ValuesOfRecordings, "io::Recording::seconds", "io::format_annotations", "io
 
 DOOR(SequenceStreams, "io::SequenceStream::SequenceStream(SequenceStream &&)",
      "io::SequenceStream::SequenceStream(std::vector<std::filesystem::path>, int)",
-     "io::SequenceStream::identity", "io::SequenceStream::next", "io::SequenceStream::of_text",
+     "io::SequenceStream::identity", "io::SequenceStream::next", "io::SequenceStream::next_fastq",
+     "io::SequenceStream::of_text", "io::SequenceStream::rewind",
      "io::SequenceStream::operator=", "io::SequenceStream::records", "io::SequenceStream::stored_bytes",
      "io::SequenceStream::stored_taken") {
   std::string piece;
@@ -303,6 +304,11 @@ DOOR(SequenceStreams, "io::SequenceStream::SequenceStream(SequenceStream &&)",
   refused([&] { return stream.next(piece, 1, 0); });
   refused([&] { return stream.records(); });
   refused([&] { return stream.identity(); });
+  refused([&] { return stream.next_fastq({}); });
+  refused([&] { return stream.rewind(), 0; });
+  SequenceStream missing({"/nowhere"});
+  EXPECT_FALSE(missing.next_fastq({}));
+  refused([&] { return missing.rewind(), 0; });
   EXPECT_EQ(SequenceStream({"/nowhere"}).identity(), "");
   refused([] { return SequenceStream({}).records(); });
   for (const int quality : {-1, 94, kMost32})

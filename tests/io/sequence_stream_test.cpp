@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -198,6 +199,54 @@ TEST_F(PackedStreams, AStreamThatIsLeftEndsItsThreads) {
     ASSERT_TRUE(stream.next(piece, 1, 0));
     EXPECT_EQ(piece, plain.substr(0, piece.size()));
   }
+}
+
+class FastqText : public SequenceStreams {
+ protected:
+  /// All text in buffers of so many bytes; none where next_fastq() gives none.
+  static std::optional<std::string> text(SequenceStream& stream, std::size_t size) {
+    std::string all, buffer(size, '\0');
+    while (const auto got = stream.next_fastq(buffer)) {
+      if (*got == 0) return all;
+      EXPECT_LE(*got, size);
+      EXPECT_EQ(std::ranges::count(buffer.substr(0, *got), '\n') % 4, 0);
+      all += buffer.substr(0, *got);
+    }
+    return std::nullopt;
+  }
+};
+
+TEST_F(FastqText, IsWholeRecordsOfAllFiles) {
+  const std::string a = "@a\nACGT\n+\nIIII\n@b\n\n+\n\n", b = "@c\nGG\n+c\nII";
+  make("a.fq", a + a);
+  make("b.fq.gz", gzip(b, 6));
+  for (const std::size_t size : {30, 31, 47, 1000}) {
+    SequenceStream stream({directory / "a.fq", directory / "b.fq.gz", directory / "a.fq"});
+    EXPECT_EQ(text(stream, size), a + a + b + "\n" + a + a) << size;
+    EXPECT_EQ(stream.stored_taken(), *stream.stored_bytes());
+  }
+}
+
+TEST_F(FastqText, IsNoneWhereNextHasToRead) {
+  const std::string good = "@a\nACGT\n+\nIIII\n";
+  make("good.fq", good);
+  for (const std::string other :
+       {">a\nACGT\n", "@a\nAC\nGT\n+\nII\nII\n", "@a\nACGT\n", "", "\n@a\nACGT\n+\nIIII\n"}) {
+    make("other", other);
+    SequenceStream stream({directory / "good.fq", directory / "other"});
+    EXPECT_EQ(text(stream, 1000), std::nullopt) << other;
+    stream.rewind();
+    std::string piece;
+    ASSERT_TRUE(stream.next(piece, 1, 0));
+    EXPECT_EQ(piece, "ACGT\n");
+  }
+  SequenceStream masked({directory / "good.fq"}, 10);
+  EXPECT_EQ(text(masked, 1000), std::nullopt);
+  SequenceStream small({directory / "good.fq"});
+  EXPECT_EQ(text(small, 10), std::nullopt);  // less than a record
+  SequenceStream content = SequenceStream::of_text(good, "reads");
+  EXPECT_EQ(text(content, 1000), std::nullopt);
+  EXPECT_THROW(content.rewind(), BadInput);
 }
 
 TEST_F(SequenceStreams, RefusesWhatItCannotOpen) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,7 +42,16 @@ class SequenceStream {
   ///         record), Interrupted
   bool next(std::string& piece, std::size_t size, std::size_t overlap);
 
-  std::uint64_t records() const;       ///< so far
+  /// Fills `buffer` with FASTQ as it stands in the files: whole records of four lines each, LF behind the
+  /// last. What is in them is not judged. @return how many bytes; 0: there was nothing more; none: what comes
+  /// is no such record, or rewind() could not undo this call, so that next() is to read it
+  /// @throws as next() (a file, gzip)
+  std::optional<std::size_t> next_fastq(std::span<char> buffer);
+  /// Goes back to the first letter of the first file, as after next_fastq() gave none.
+  /// @throws BadInput (a pipe or a text)
+  void rewind();
+
+  std::uint64_t records() const;       ///< so far, not those of next_fastq()
   std::uint64_t stored_taken() const;  ///< bytes of the files as they are stored, so far
   /// Of all files; none where one is a pipe or is missing.
   std::optional<std::uint64_t> stored_bytes() const;

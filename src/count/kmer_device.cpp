@@ -1,0 +1,269 @@
+#include "count/kmer_device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/cuda/memory.hpp"
+#include "core/cuda/owners.hpp"
+#include "count/kmer_file.hpp"
+#include "count/kmer_kernels.hpp"
+#include "count/kmer_listing.hpp"
+#include "count/kmer_sorting.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/core/progress.hpp"
+#include "warploom/core/threads.hpp"
+
+namespace warploom::table {
+namespace {
+
+constexpr std::size_t kText = std::size_t{32} << 20;  // bytes that go up at once
+constexpr std::uint32_t kMostLines = kText / 8;       // of them: lines of 8 bytes in the mean
+constexpr int kFirstBits = 24;
+static_assert(kText <= std::size_t{kMostKmerTiles} * kKmerTile);
+
+/// Texts go up and are counted in the order of one stream, several of them under way, while the host reads
+/// on.
+class GpuCounter {
+ public:
+  explicit GpuCounter(const KmerOptions& options)
+      : options_(options),
+        state_(make_device<KmerState>(1)),
+        lines_(make_device<std::uint32_t>(kMostKmerTiles + 1)),
+        ends_(make_device<std::uint32_t>(kMostLines)),
+        wait_(stream_.get()) {
+    for (Batch& batch : batches_) {
+      batch.text = make_pinned<char>(kText);
+      batch.on_device = make_device<char>(kText);
+      batch.state = make_pinned<KmerState>(1);
+    }
+    clear();
+  }
+
+  /// As if nothing had been counted.
+  void clear() {
+    finish();
+    known_ = {};
+    under_way_ = 0;
+    for (Batch& batch : batches_) batch.letters = 0;
+    cuda_check(cudaMemsetAsync(state_.get(), 0, sizeof(KmerState), stream_.get()), "cudaMemset");
+    make_table(kFirstBits);
+  }
+  /// Where the host writes the next text.
+  std::span<char> room() {
+    Batch& batch = batches_[next_];
+    take_in(batch);
+    return {batch.text.get(), kText};
+  }
+  /// Counts what the host wrote there.
+  void count(std::size_t size, bool fastq) {
+    check_interrupt();
+    Batch& batch = batches_[next_];
+    next_ = (next_ + 1) % batches_.size();
+    const std::uint64_t letters = fastq ? size / 2 : size;  // of FASTQ there are as many qualities
+    make_room(letters);
+    batch.letters = letters;
+    under_way_ += letters;
+    cuda_check(
+        cudaMemcpyAsync(batch.on_device.get(), batch.text.get(), size, cudaMemcpyHostToDevice, stream_.get()),
+        fmt::format("cudaMemcpy of {} bytes", size));
+    launch_count_words(batch.on_device.get(), static_cast<std::uint32_t>(size), fastq, options_.k,
+                       options_.canonical, table(), state_.get(), lines_.get(), ends_.get(), kMostLines,
+                       stream_.get());
+    cuda_check(cudaMemcpyAsync(batch.state.get(), state_.get(), sizeof(KmerState), cudaMemcpyDeviceToHost,
+                               stream_.get()),
+               "cudaMemcpy of what was counted");
+    cuda_check(cudaEventRecord(batch.done.get(), stream_.get()), "cudaEventRecord");
+  }
+  /// Waits for what is under way. @return false: some text was not four lines a record
+  bool finish() {
+    for (Batch& batch : batches_) take_in(batch);
+    return known_.odd == 0;
+  }
+  bool odd() const { return known_.odd != 0; }
+
+  /// Calls take(words) on all threads. After finish().
+  template <class Take>
+  void for_each(const Take& take) {
+    constexpr std::uint64_t kSlots = std::uint64_t{1} << 24;
+    const std::uint64_t slots = std::uint64_t{1} << bits_;
+    const auto words = make_device<unsigned long long>(std::min(slots, kSlots)),
+               counts = make_device<unsigned long long>(std::min(slots, kSlots));
+    PinnedPair pair(stream_.get());
+    std::vector<KmerOf<Word>> found;
+    for (std::uint64_t begin = 0; begin < slots; begin += kSlots) {
+      check_interrupt();
+      cuda_check(cudaMemsetAsync(&state_.get()->exported, 0, sizeof(unsigned long long), stream_.get()),
+                 "cudaMemset");
+      launch_export(table(), begin, std::min(slots, begin + kSlots), words.get(), counts.get(), state_.get(),
+                    stream_.get());
+      found.resize(read_state().exported);
+      pair.download(words.get(), found.size(),
+                    [&](std::uint64_t at, const unsigned long long* data, std::uint64_t n) {
+                      for (std::uint64_t k = 0; k < n; ++k) found[at + k].word = data[k];
+                    });
+      pair.download(counts.get(), found.size(),
+                    [&](std::uint64_t at, const unsigned long long* data, std::uint64_t n) {
+                      for (std::uint64_t k = 0; k < n; ++k) found[at + k].count = data[k];
+                    });
+      constexpr std::size_t kPart = 1 << 16;
+      parallel_for(static_cast<std::int64_t>((found.size() + kPart - 1) / kPart), [&](std::int64_t part) {
+        const std::size_t first = static_cast<std::size_t>(part) * kPart;
+        take(std::span(found).subspan(first, std::min(kPart, found.size() - first)));
+      });
+    }
+  }
+  const KmerState& known() const { return known_; }
+  std::uint64_t bytes() const { return sizeof(KmerSlot) << bits_; }
+
+ private:
+  struct Batch {
+    PinnedArray<char> text;
+    DeviceArray<char> on_device;
+    PinnedArray<KmerState> state;  // after it
+    CudaEvent done = make_event();
+    std::uint64_t letters = 0;  // not taken in yet
+  };
+
+  KmerTable table() const { return {slots_.get(), bits_}; }
+  void make_table(int bits) {
+    slots_.reset();
+    slots_ = make_device<KmerSlot>(std::size_t{1} << bits);
+    bits_ = bits;
+    empty(slots_.get(), bits);
+  }
+  void empty(KmerSlot* slots, int bits) const {
+    cuda_check(cudaMemsetAsync(slots, 0xff, sizeof(KmerSlot) << bits, stream_.get()),
+               "cudaMemset of a table");
+  }
+  KmerState read_state() {
+    KmerState state;
+    cuda_check(cudaMemcpyAsync(&state, state_.get(), sizeof state, cudaMemcpyDeviceToHost, stream_.get()),
+               "cudaMemcpy of what was counted");
+    cuda_check(cudaStreamSynchronize(stream_.get()), "counting k-mers");
+    return state;
+  }
+  void take_in(Batch& batch) {
+    if (batch.letters == 0) return;
+    cuda_check(cudaEventSynchronize(batch.done.get()), "counting k-mers");
+    under_way_ -= std::exchange(batch.letters, 0);
+    if (batch.state[0].total >= known_.total) known_ = batch.state[0];
+  }
+  /// So that three quarters of the slots are enough, whatever is in the texts under way and the next one.
+  void make_room(std::uint64_t letters) {
+    const auto fits = [&] {
+      return (known_.different + under_way_ + letters) * 4 <= (std::uint64_t{3} << bits_);
+    };
+    if (fits()) return;
+    finish();
+    if (fits()) return;
+    int bits = bits_;
+    while ((known_.different + letters) * 2 > std::uint64_t{1} << bits) ++bits;
+    DeviceArray<KmerSlot> more = make_device<KmerSlot>(std::size_t{1} << bits);
+    empty(more.get(), bits);
+    cuda_check(cudaMemsetAsync(&state_.get()->different, 0, sizeof(unsigned long long), stream_.get()),
+               "cudaMemset");
+    launch_rehash(table(), {more.get(), bits}, state_.get(), stream_.get());
+    const KmerState state = read_state();
+    if (state.different != known_.different) throw Error("k-mers were lost as the table grew");
+    slots_ = std::move(more);
+    bits_ = bits;
+  }
+
+  const KmerOptions& options_;
+  CudaStream stream_ = make_stream();
+  DeviceArray<KmerState> state_;
+  DeviceArray<std::uint32_t> lines_, ends_;
+  DeviceArray<KmerSlot> slots_;
+  int bits_ = 0;
+  std::array<Batch, 3> batches_;
+  std::size_t next_ = 0;
+  std::uint64_t under_way_ = 0;  // letters
+  KmerState known_;
+  WaitAtEnd wait_;  // the last member: before memory is released
+};
+
+/// FASTQ as it stands in the files. @return false: some of it is to be read on the host
+bool count_text(io::SequenceStream& sequences, GpuCounter& counter) {
+  Progress progress("counting", sequences.stored_bytes().value_or(0), "bytes");
+  std::uint64_t taken = 0;
+  while (const std::optional<std::size_t> size = sequences.next_fastq(counter.room())) {
+    if (*size == 0) return counter.finish();
+    counter.count(*size, true);
+    if (counter.odd()) return false;
+    progress.advance(sequences.stored_taken() - std::exchange(taken, sequences.stored_taken()));
+  }
+  return false;
+}
+
+/// Letters that the host finds.
+void count_letters(io::SequenceStream& sequences, int k, GpuCounter& counter) {
+  Progress progress("counting", sequences.stored_bytes().value_or(0), "bytes");
+  std::uint64_t taken = 0;
+  const auto overlap = static_cast<std::size_t>(k) - 1;
+  std::string piece;
+  while (sequences.next(piece, kText / 2, overlap)) {
+    // A FASTQ record may be longer than what goes up at once.
+    for (std::size_t begin = 0; begin < piece.size();) {
+      const std::span<char> room = counter.room();
+      const std::size_t size = piece.copy(room.data(), room.size(), begin);
+      counter.count(size, false);
+      begin += size == room.size() && begin + size < piece.size() ? size - overlap : size;
+    }
+    progress.advance(sequences.stored_taken() - std::exchange(taken, sequences.stored_taken()));
+  }
+  counter.finish();
+}
+
+}  // namespace
+
+Counts count_on_gpu(io::SequenceStream& sequences, const KmerOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  std::optional<KmerFileWriter> writer;
+  if (!options.database.empty())
+    writer.emplace(options.database, options.k, options.canonical, options.counter_bits);
+  GpuCounter counter(options);
+  if (!count_text(sequences, counter)) {
+    counter.clear();
+    if (sequences.stored_bytes() && !sequences.identity().empty()) sequences.rewind();
+    count_letters(sequences, options.k, counter);
+  }
+  if (counter.known().full != 0) throw Error("a k-mer found no place in the GPU's table");
+
+  Counts counts;
+  counts.total = counter.known().total;
+  counts.statistics.pairs = counter.known().different;
+  counts.statistics.bytes_nodes = counter.bytes();
+  counts.description = "a hash table of k-mers on the GPU, which finds lines and words";
+  KmerListing<Word> listing(options);
+  std::mutex listed;
+  std::optional<KmerSorter<Word>> sorter;
+  if (writer) sorter.emplace(options.k, counts.total, options.most_memory, options.scratch);
+  const std::uint64_t most = greatest_count(options.counter_bits);
+  counter.for_each([&](std::span<KmerOf<Word>> words) {
+    KmerListing<Word> part(options);
+    for (KmerOf<Word>& word : words) {
+      word.count = std::min(word.count, most);
+      part.add(word.word, word.count);
+    }
+    if (sorter) sorter->add(words);
+    const std::lock_guard lock(listed);
+    listing.add(part);
+  });
+  if (writer) {
+    sorter->write(*writer);
+    writer->finish();
+  }
+  listing.finish(counts);
+  counts.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return counts;
+}
+
+}  // namespace warploom::table
