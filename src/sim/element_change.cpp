@@ -99,7 +99,9 @@ bool change_elements(TensorChange change, std::string_view type, std::byte* to, 
   const bool bits =
       change == TensorChange::and_ || change == TensorChange::or_ || change == TensorChange::xor_;
   const bool counts = change == TensorChange::inc || change == TensorChange::dec;
-  if (type == "u32" || (type == "i32" && bits)) return change_integers<std::uint32_t>(change, to, by, count);
+  // Sums wrap, whatever the sign.
+  if (type == "u32" || (type == "i32" && (bits || change == TensorChange::add)))
+    return change_integers<std::uint32_t>(change, to, by, count);
   if (type == "i32" && !counts) return change_integers<std::int32_t>(change, to, by, count);
   if ((type == "u64" && !counts) || (type == "i64" && (bits || change == TensorChange::add)))
     return change_integers<std::uint64_t>(change, to, by, count);
