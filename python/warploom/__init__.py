@@ -1,7 +1,6 @@
 """Fast, exact programs for medical data, and tools that make CUDA kernels use their memory well."""
 
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from . import dp, reuse, sim, tile
@@ -18,18 +17,21 @@ from ._table import Counts, HashTable, Outcomes, kmers
 
 if TYPE_CHECKING:
     from . import hooks, plot
+    from ._cohort import Cohort, CohortItem, cohort
 
 __all__ = [
-    "BadInput", "Counts", "Denoised", "Error", "Evaluation", "Folding", "Foldings", "HashTable", "Index", "Internal", "Loop", "Match", "Matches", "Mutants", "NoDevice", "OutOfMemory", "Outcomes",
-    "ProgressState", "Registration", "Segmentation", "Suboptimal", "Windows", "__version__", "denoise", "devices", "distance_matrix", "distance_profile", "dp", "fold", "fold_eval", "fold_mutants", "fold_suboptimal", "fold_windows", "hooks", "kmers", "plot", "register",
+    "BadInput", "Cohort", "CohortItem", "Counts", "Denoised", "Error", "Evaluation", "Folding", "Foldings", "HashTable", "Index", "Internal", "Loop", "Match", "Matches", "Mutants", "NoDevice", "OutOfMemory", "Outcomes",
+    "ProgressState", "Registration", "Segmentation", "Suboptimal", "Windows", "__version__", "cohort", "denoise", "devices", "distance_matrix", "distance_profile", "dp", "fold", "fold_eval", "fold_mutants", "fold_suboptimal", "fold_windows", "hooks", "kmers", "plot", "register",
     "reuse", "search", "segment", "sim", "tile",
 ]
 
 
-def __getattr__(name: str) -> ModuleType:
-    """`hooks` and `plot`, which few programs use and which load more than all others, when they are first asked for."""
+def __getattr__(name: str) -> object:
+    """`hooks`, `plot` and `cohort`, which few programs use and which load more than all others, when they are first asked for."""
     if name in ("hooks", "plot"):
         return import_module(f".{name}", __name__)
+    if name in ("Cohort", "CohortItem", "cohort"):
+        return getattr(import_module("._cohort", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
