@@ -82,6 +82,7 @@ class EveryVerb : public Scratch {
     make("step.csv", csv_of(pattern()));
     make("day.csv", csv_of(noise_with(20, 1, {{.at = 5}})));
     make("found.csv", "onset,duration,label\n5,1.2,step\n");
+    in_folder("table count rna.fa --kmer 4 --top 1 --database rna.kmers");
     std::filesystem::create_directories(directory / "study/sub-1/dwi");
     std::filesystem::create_directories(directory / "derivatives/sub-1/dwi");
     make("study/dataset_description.json", "{}");
@@ -134,6 +135,7 @@ const std::map<std::string, std::string> kCases{
     {"fold windows", "fold windows rna.fa --window 8"},
     {"fold mutants", "fold mutants rna.fa --positions 2"},
     {"table count", "table count words.txt"},
+    {"table dump", "table dump rna.kmers"},
     {"table bench", "table bench --preload 2^10 --batch 2^10 --rounds 1"},
     {"table applications", "table applications --preload 2^10 --rounds 1"},
     {"search", "search step.csv day.csv"},
@@ -256,8 +258,8 @@ TEST_F(EveryVerb, RefusesAFileThatIsMissing) {
   for (const auto& [path, arguments] : kCases) {
     if (path == "devices" || path == "table bench" || path == "table applications") continue;
     std::string missing =
-        std::regex_replace(arguments, std::regex("[\\w./]+\\.(ptx|nii|png|txt|csv|fa|c|log)"), "absent.$1",
-                           std::regex_constants::format_first_only);
+        std::regex_replace(arguments, std::regex("[\\w./]+\\.(ptx|nii|png|txt|csv|fa|kmers|c|log)"),
+                           "absent.$1", std::regex_constants::format_first_only);
     if (path == "dp chain") missing = "dp chain --file absent.txt";
     if (path == "bids-denoise") missing = "bids-denoise absent.study derivatives group";
     const ToolRun run = in_folder(missing);
