@@ -10,6 +10,7 @@
 #include "command.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/count/kmer_database.hpp"
+#include "warploom/json/json.hpp"
 
 namespace warploom::tool {
 namespace {
@@ -18,7 +19,7 @@ struct Settings {
   std::vector<std::string> databases;
   std::string output, count = "usual";
   table::CombineOptions options;
-  bool force = false;
+  bool force = false, json = false;
 };
 
 constexpr std::pair<const char*, table::KmerCount> kCounts[] = {
@@ -37,7 +38,14 @@ int run(Settings& s) {
     info = table::combine_kmers(databases, staged, s.options);
   });
   files.commit();
-  remark(fmt::format("{}: {} different of {}", s.output, grouped(info.different), grouped(info.total)));
+  if (s.json)
+    print_json({{"database", s.output},
+                {"k", info.k},
+                {"canonical", info.canonical},
+                {"different", info.different},
+                {"total", info.total}});
+  else
+    remark(fmt::format("{}: {} different of {}", s.output, grouped(info.different), grouped(info.total)));
   return kDone;
 }
 
@@ -72,6 +80,7 @@ std::function<int()> add(Command& command) {
            "Counts end at 2^N - 1 [the widest of the databases]")
       .range(1, 64);
   command.add_force(s->force);
+  command.add_json(s->json);
   command.add_threads(s->options.run.threads);
   return [s] { return run(*s); };
 }
