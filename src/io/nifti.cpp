@@ -314,8 +314,14 @@ void write_nifti(const std::filesystem::path& path, const Nifti& image, const Ni
     const std::string_view pieces[] = {header, data};
     return write_file_atomically(path, pieces);
   }
-  // A stream may follow a stream: so that no copy with the header before the data is needed.
-  const std::string streams[] = {gzip(header, options.compression), gzip(data, options.compression)};
+  // A stream may follow a stream: so that no copy of all data behind the header is needed. The first has
+  // data, too, a member full: programs in browsers read one member alone, and the header by itself is no
+  // image to them.
+  constexpr std::size_t kMember = 1 << 20;
+  const std::string_view first = data.substr(0, kMember - header.size());
+  const std::string streams[] = {
+      gzip(header.append(first), options.compression),
+      first.size() < data.size() ? gzip(data.substr(first.size()), options.compression) : ""};
   const std::string_view pieces[] = {streams[0], streams[1]};
   write_file_atomically(path, pieces);
 }

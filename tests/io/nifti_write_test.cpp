@@ -276,6 +276,23 @@ TEST_F(NiftiWrite, ARefusedImageSaysWhy) {
   EXPECT_TRUE(std::filesystem::is_empty(directory));
 }
 
+TEST_F(NiftiWrite, TheFirstMemberOfGzipHoldsDataToo) {
+  // As programs in browsers want it, which read one member: the BIDS validator refused images whose header
+  // had one alone.
+  const auto members = [&](const std::vector<std::int64_t>& shape) {
+    write_nifti(directory / "a.nii.gz", counting(shape));
+    const std::string bytes = content_of(directory / "a.nii.gz");
+    const std::string begin("\x1f\x8b\x08\x04\0\0\0\0\0\x03\x08\0", 12);
+    int found = 0;
+    for (std::size_t at = 0; (at = bytes.find(begin, at)) != bytes.npos; ++at) ++found;
+    return found;
+  };
+  EXPECT_EQ(members({1000}), 1);
+  EXPECT_EQ(members({179, 1464}), 1) << "header and data make 1 MiB";
+  EXPECT_EQ(members({179, 1465}), 2);
+  EXPECT_EQ(read_nifti(directory / "a.nii.gz").data.size(), 179U * 1465);
+}
+
 TEST_F(NiftiWrite, AFullDiskIsAnError) {
   std::filesystem::create_symlink("/dev/full", directory / "a.nii");
   std::filesystem::create_symlink("/dev/full", directory / "a.nii.gz");

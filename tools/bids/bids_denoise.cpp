@@ -59,7 +59,7 @@ void describe_results(const Settings& s) {
               .dump(2) +
           "\n");
   write_file_atomically(fs::path(s.folder) / ".bidsignore",
-                        "cohort.tsv\ngroup.tsv\n*_report.json\n*_qc.html\n");
+                        "cohort.tsv\ngroup.tsv\n*_dwimap.nii\n*_dwimap.nii.gz\n*_report.json\n*_qc.html\n");
 }
 
 /// "sub-01/ses-2/dwi/sub-01_ses-2_dir-AP"
