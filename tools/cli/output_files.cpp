@@ -117,7 +117,6 @@ void OutputFiles::commit() {
     throw BadInput(fmt::format("cannot write {}: {}", files_[k].path.string(), error.message()));
   }
   committed_ = true;
-  if (rules_ != nullptr) rules_->after_commit(targets());
 }
 
 }  // namespace warploom::tool

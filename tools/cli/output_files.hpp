@@ -13,7 +13,6 @@ struct OutputRules {
   std::string tag;  ///< stands in hidden names, so that somebody else can tell whose they are
   std::function<bool(const std::filesystem::path&)> may_replace;  ///< also without --force
   std::function<void(const std::vector<std::filesystem::path>&)> before_commit;
-  std::function<void(const std::vector<std::filesystem::path>&)> after_commit;
 };
 
 /// While it lives, OutputFiles of its thread follow these rules.

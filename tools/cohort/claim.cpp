@@ -58,11 +58,6 @@ std::string random_name() {
   return fmt::format("{:08x}{:08x}", random(), random());
 }
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
-}
-
 /// Of a claim's text; empty of nonsense, as a machine leaves that went down while it wrote.
 std::string tag_of(const std::string& claimed) {
   try {
@@ -84,6 +79,11 @@ bool write_whole(const fs::path& path, const std::string& text) {
 }
 
 }  // namespace
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
 
 Claims::Claims(fs::path folder, std::chrono::milliseconds beat)
     : folder_(std::move(folder)), beat_(beat), worker_(random_name()) {

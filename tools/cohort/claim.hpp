@@ -6,11 +6,13 @@
 #include <functional>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
 
 namespace warploom::tool {
+
+/// Of this machine.
+std::string host_name();
 
 /// Who works on an item: a file that only one worker can have made. Workers share a folder and nothing else:
 /// no clock, no server, no lock of the file system but that of a name that exists.

@@ -63,7 +63,7 @@ class CohortRecords {
 
 /// Size, time and content. @throws BadInput (it cannot be read)
 RecordedFile recorded(const std::filesystem::path& file);
-/// Is the file as it was? Its content is read only where size or time is another. @param by_content  always
+/// Is the file as it was? Its content is read only where its time is another.
 bool is_unchanged(const RecordedFile& file, const std::filesystem::path& now);
 
 }  // namespace warploom::tool

@@ -1,25 +1,31 @@
 #include "worker.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
+#include <condition_variable>
 #include <exception>
+#include <functional>
+#include <mutex>
 #include <new>
 #include <optional>
+#include <set>
 #include <thread>
 
+#include "claim.hpp"
 #include "cli/captured_output.hpp"
 #include "cli/option_names.hpp"
 #include "cli/output_files.hpp"
 #include "cli/parser.hpp"
 #include "cli/stopwatch.hpp"
 #include "cli/verb.hpp"
+#include "record.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/core/log.hpp"
+#include "warploom/core/progress.hpp"
+#include "warploom/core/run.hpp"
 #include "warploom/core/threads.hpp"
 #include "warploom/core/version.hpp"
 
@@ -218,7 +224,7 @@ class Cohort {
   CohortOutcome run_claimed(const CohortItem& item, const std::string& tag) {
     CohortRecord record{.item = item.name, .words = plan_.command.words(), .version = std::string(version())};
     record.worker = tag;
-    record.host = host();
+    record.host = host_name();
     const Stopwatch watch;
     try {
       const InGate in(gate_, memory_of(item));
@@ -264,8 +270,7 @@ class Cohort {
                 throw BadInput("another worker took this item over, for this one gave no sign of life");
               written.insert(written.end(), paths.begin(), paths.end());
               records_.write_intent(item.name, written, tag);
-            },
-        .after_commit = [](const std::vector<fs::path>&) {}};
+            }};
     const OutputRulesScope scope(rules);
     std::string out, said;
     const int code = run_words(plan_.command.of(item), out, said);
@@ -309,11 +314,6 @@ class Cohort {
       if (at->path().filename().string().starts_with('.')) hidden.push_back(at->path());
     }
     for (const fs::path& path : hidden) fs::remove(path, error);
-  }
-
-  static std::string host() {
-    std::array<char, 256> name{};
-    return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
   }
 
   static constexpr std::chrono::milliseconds kLook{100};

@@ -1,19 +1,13 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
-#include <functional>
-#include <mutex>
-#include <set>
+#include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "claim.hpp"
 #include "item.hpp"
-#include "record.hpp"
-#include "warploom/core/progress.hpp"
-#include "warploom/core/run.hpp"
 
 namespace warploom::tool {
 
@@ -44,7 +38,6 @@ struct CohortPlan {
   std::uint64_t memory = 0;      ///< [bytes] that all at once may hold, by memory_of()
   std::chrono::milliseconds beat{10'000};
   bool force = false;  ///< files that exist and are of no earlier run are replaced
-  bool verbose = false;
 };
 
 /// Bytes that work on an item is taken to hold: twelve times its content.
