@@ -124,6 +124,12 @@ TEST_F(BidsDenoise, SaysWhatIsWrongBeforeItBegins) {
   EXPECT_THAT(error_of("out participant"), HasSubstr("--skip-bids-validation"));
 }
 
+TEST_F(BidsDenoise, NamesOfMapsAreOfTwoKinds) {
+  EXPECT_THAT(
+      run_denoise("@/series.nii --bval @/series.bval --bvec @/series.bvec --names other -o @/out").err,
+      HasSubstr("--names: 'other' is neither plain nor bids"));
+}
+
 TEST_F(BidsDenoise, LeavesOtherResultsAlone) {
   fs::create_directories(directory / "out");
   make("out/dataset_description.json", R"({"Name": "fMRIPrep"})");
