@@ -11,6 +11,7 @@
 #include "sim/decode.hpp"
 #include "sim/tensor_sum.hpp"
 #include "sim/texture_form.hpp"
+#include "sim/texture_place.hpp"
 
 namespace warploom::sim {
 
@@ -94,52 +95,6 @@ float number(const TexturePlan& plan, std::uint32_t bits) {
   return static_cast<float>(bits) / most;
 }
 
-/// Texel number i of n along a dimension; -1: outside, zeros.
-std::int64_t inside(std::int64_t i, std::uint32_t n, Texture::Edge edge) {
-  if (i >= 0 && i < n) return i;
-  switch (edge) {
-    case Texture::Edge::border:
-      return -1;
-    case Texture::Edge::clamp:
-      return i < 0 ? 0 : n - 1;
-    case Texture::Edge::wrap:
-      return (i % n + n) % n;
-    default: {
-      const std::int64_t twice = 2 * std::int64_t{n}, in = (i % twice + twice) % twice;
-      return in < n ? in : twice - 1 - in;
-    }
-  }
-}
-
-constexpr int kWeightBits = 8;
-
-/// Texels along one dimension: the first, and the weight of the next in 1/256.
-struct Along {
-  std::int64_t first = 0;
-  std::int32_t weight = 0;
-};
-
-/// Where a coordinate of a texture lies. `filtered`: between texels' centres.
-Along along(const TexturePlan& plan, unsigned d, float coordinate, bool filtered) {
-  double x = std::isnan(coordinate) ? 0 : double{coordinate};
-  if (plan.normalised) {
-    // A texture repeats after one length, mirrored after two: no more of a coordinate that is far away.
-    if (plan.edges[d] == Texture::Edge::wrap) x -= std::floor(x);
-    if (plan.edges[d] == Texture::Edge::mirror) {
-      x = std::fmod(x, 2);
-      // As the guide has it. Weights are rounded before, as an H200 does.
-      const double whole = std::floor(x);
-      if (!filtered) x = std::fmod(whole, 2) == 0 ? x - whole : 1 - (x - whole);
-    }
-    x *= plan.extents[d];
-  }
-  constexpr double kFar = 1 << 24;
-  x = std::clamp(x, -kFar, kFar);
-  if (!filtered) return {static_cast<std::int64_t>(std::floor(x)), 0};
-  const auto fixed = static_cast<std::int64_t>(std::floor((x - .5) * (1 << kWeightBits) + .5));
-  return {fixed >> kWeightBits, static_cast<std::int32_t>(fixed & ((1 << kWeightBits) - 1))};
-}
-
 std::uint32_t layer_of(const Warp& w, const TextureForm& form, const TexturePlan& plan, unsigned lane) {
   if (!form.layered) return 0;
   return std::min(w.read<std::uint32_t>(form.coordinates[0])[lane],
@@ -153,25 +108,6 @@ float coordinate_of(const Warp& w, const TextureForm& form, unsigned d, unsigned
 /// The channels that a fetch gives, as bits of the result's type; absent ones are 0, 0 and 1.
 void store_values(Warp& w, const TextureForm& form, unsigned lane, const std::array<std::uint32_t, 4>& bits) {
   for (unsigned i = 0; i < form.count; ++i) w.write<std::uint32_t>(form.values[i])[lane] = bits[i];
-}
-
-/// A direction as a face of a cube and coordinates on it: CUDA programming guide, "Cubemap Textures".
-struct Face {
-  std::uint32_t number;
-  float s, t;
-};
-Face face_of(float x, float y, float z) {
-  const float ax = std::fabs(x), ay = std::fabs(y), az = std::fabs(z);
-  std::uint32_t number;
-  float m, s, t;
-  if (ax >= ay && ax >= az) {
-    number = std::signbit(x) ? 1 : 0, m = ax, s = std::signbit(x) ? z : -z, t = -y;
-  } else if (ay >= az) {
-    number = std::signbit(y) ? 3 : 2, m = ay, s = x, t = std::signbit(y) ? -z : z;
-  } else {
-    number = std::signbit(z) ? 5 : 4, m = az, s = std::signbit(z) ? -x : x, t = -y;
-  }
-  return {number, (s / m + 1) / 2, (t / m + 1) / 2};
 }
 
 /// What a fetch gives: as bits, or where it filters as numbers.

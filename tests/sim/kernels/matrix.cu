@@ -3,25 +3,7 @@
 // every element are the test's.
 #include <mma.h>
 
-namespace {
-
-__device__ int warp() { return blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32; }
-__device__ int lane() { return threadIdx.x % 32; }
-
-/// The registers of the warp's matrix, `count` a lane.
-template <typename T, int count>
-struct Held {
-  T x[count];
-  Held() = default;
-  __device__ explicit Held(const T* from) {
-    for (int i = 0; i < count; ++i) x[i] = from[(warp() * count + i) * 32 + lane()];
-  }
-  __device__ void store(T* to) const {
-    for (int i = 0; i < count; ++i) to[(warp() * count + i) * 32 + lane()] = x[i];
-  }
-};
-
-}  // namespace
+#include "held.cuh"
 
 // A kernel an instruction: operands of 4, 2 and 4 (D and C), or 2, 1 and 4 registers, and the like.
 #define WARPLOOM_PRODUCT_4_2(kernel, text, T, c)                                                            \

@@ -1,25 +1,11 @@
 // Products whose A is sparse: mma.sp and wgmma.mma_async.sp; wgmma of single bits and of tiles that begin
 // within a pattern of swizzling. Registers come from memory as they are, [warp, register, lane]; metadata are
 // random words, of which each four bits become some that PTX allows.
+#include "held.cuh"
 #include "hopper.cuh"
+#include "swizzle.cuh"
 
 namespace {
-
-__device__ unsigned warp() { return blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32; }
-__device__ unsigned lane() { return threadIdx.x % 32; }
-
-/// The registers of the warp's matrix, `count` a lane.
-template <typename T, int count>
-struct Held {
-  T x[count];
-  Held() = default;
-  __device__ explicit Held(const T* from) {
-    for (int i = 0; i < count; ++i) x[i] = from[(warp() * count + i) * 32 + lane()];
-  }
-  __device__ void store(T* to) const {
-    for (int i = 0; i < count; ++i) to[(warp() * count + i) * 32 + lane()] = x[i];
-  }
-};
 
 enum Kind { ordered, any_order, halves };
 /// Two different places among four, four bits of each of eight; of `halves` the places of one element of two.
@@ -113,18 +99,6 @@ extern "C" __global__ void sparse_half_k32(const unsigned* a, const unsigned* b,
 
 namespace {
 
-enum Layout : unsigned { plain = 0, swizzle_128 = 1, swizzle_64 = 2 };
-
-__device__ unsigned pitch(unsigned layout) { return 256u >> layout; }
-__device__ unsigned swizzled(unsigned at, unsigned layout) {
-  return layout == plain ? at : at ^ (at >> 7 & (pitch(layout) / 16 - 1)) << 4;
-}
-/// Of a tile of so many rows, k along the row.
-__device__ unsigned along_k(unsigned row, unsigned byte, unsigned rows, unsigned layout) {
-  if (layout == plain) return byte / 16 * rows * 16 + row * 16 + byte % 16;
-  const unsigned p = pitch(layout);
-  return swizzled(byte / p * rows * p + row * p + byte % p, layout);
-}
 /// From that byte of the rows on.
 __device__ std::uint64_t k_major(const void* tile, unsigned rows, unsigned byte, unsigned layout) {
   if (layout == plain) return descriptor(tile, byte * rows, rows * 16, 128, layout);

@@ -1,22 +1,12 @@
 // wgmma: products of four warps whose factors lie in shared memory, in all layouts that a descriptor can
 // name. The accumulator's registers come from memory and go there as they are, [block, thread, register].
 #include "hopper.cuh"
+#include "swizzle.cuh"
 
 namespace {
 
-enum Layout : unsigned { plain = 0, swizzle_128 = 1, swizzle_64 = 2, swizzle_32 = 3 };
 constexpr unsigned kRowBytes = 128;  // of a row of A or B along k: four instructions
 
-__device__ unsigned pitch(unsigned layout) { return 256u >> layout; }
-__device__ unsigned swizzled(unsigned at, unsigned layout) {
-  return layout == plain ? at : at ^ (at >> 7 & (pitch(layout) / 16 - 1)) << 4;
-}
-/// Of a tile of so many rows, k along the row.
-__device__ unsigned along_k(unsigned row, unsigned byte, unsigned rows, unsigned layout) {
-  if (layout == plain) return byte / 16 * rows * 16 + row * 16 + byte % 16;
-  const unsigned p = pitch(layout);
-  return swizzled(byte / p * rows * p + row * p + byte % p, layout);
-}
 /// Of a tile of 64 elements of 16 bits along m or n.
 __device__ unsigned along_mn(unsigned mn, unsigned k, unsigned layout) {
   if (layout == plain) return mn / 8 * 128 + k / 8 * 1024 + k % 8 * 16 + mn % 8 * 2;
