@@ -121,7 +121,7 @@ def cohort(
         workers: how many share the inputs; each is a process that has several inputs in work.
         client: a Dask client; the workers are tasks of its cluster then, where the package has to be installed. One that
             is lost is started again three times, and what it had in work is done by the others.
-        device: ``"cpu"``, ``"cuda"``, ``"cuda:0,cuda:1"`` (in turns); None: the tool's choice.
+        device: ``"cpu"``, ``"cuda"``, ``"cuda:0,1"``, ``"cuda:all"`` (in turns); None: the tool's choice.
         at_once: inputs that a worker has in work; None: one a thread.
         threads: of a worker; None: one a processor.
         memory: a worker begins no input while those in work hold more, as ``"64G"``; None: half of what is available.

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "warploom/core/device.hpp"
 
@@ -30,5 +31,8 @@ class CudaDriver {
 /// choose_device() among a driver's GPUs, for code that was built for these architectures
 /// (architectures.hpp).
 Device choose_device(Device wanted, const CudaDriver& driver, std::string_view architectures);
+
+/// What "cuda:all" names. @throws NoDevice (there is none)
+std::vector<Device> all_gpus(const CudaDriver& driver);
 
 }  // namespace warploom

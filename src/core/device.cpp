@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <optional>
 
 #include "core/architectures.hpp"
 #include "core/automatic_device.hpp"
 #include "core/cuda_driver.hpp"
 #include "core/forks.hpp"
+#include "core/several_devices.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/log.hpp"
 #include "warploom/core/parse.hpp"
@@ -189,6 +191,8 @@ const CudaDevices& cuda_devices() { return system_driver().devices(); }
 
 namespace {
 
+constexpr std::string_view kAllGpus = "cuda:all";
+
 bool is_numbered(Device device) { return device.is_gpu() && device.ordinal >= 0; }
 
 const CudaDriver* make_current(Device device, const CudaDriver& driver) {
@@ -215,22 +219,50 @@ OnDevice::~OnDevice() {
   if (driver_ != nullptr) driver_->pop();
 }
 
+namespace {
+
+/// "cuda:1", and "1" where it stands behind another.
+std::optional<Device> numbered_gpu(std::string_view word, bool behind_another) {
+  constexpr std::string_view kPrefix = "cuda:";
+  if (word.starts_with(kPrefix))
+    word.remove_prefix(kPrefix.size());
+  else if (!behind_another)
+    return std::nullopt;
+  int ordinal = 0;
+  if (!parse_whole(word, ordinal) || ordinal < 0) return std::nullopt;
+  return Device::gpu(ordinal);
+}
+
+}  // namespace
+
 std::vector<Device> parse_devices(std::string_view text) {
+  if (text == kAllGpus) return all_gpus(system_driver());  // which is opened for no other word
   for (const Device device : {Device::cpu, Device::cuda, Device::best})
     if (text == name(device)) return {device};
   std::vector<Device> devices;
   for (std::string_view rest = text;;) {
     const std::string_view word = rest.substr(0, rest.find(','));
-    Device device = Device::gpu(-1);
-    if (!word.starts_with("cuda:") || !parse_whole(word.substr(5), device.ordinal) || device.ordinal < 0 ||
-        std::ranges::find(devices, device) != devices.end())
+    const bool first = devices.empty();
+    const std::optional<Device> device =
+        word == name(Device::cpu) ? Device::cpu : numbered_gpu(word, !first && devices.back().is_gpu());
+    if (!device || (!first && device->kind != devices.back().kind))
       throw BadInput(fmt::format(
-          "device '{}' is not known; use cpu, cuda or auto, or GPUs by number: cuda:1 or cuda:0,cuda:1",
+          "device '{}' is not known; use cpu, cuda or auto, or GPUs by number: cuda:1, cuda:0,1 or cuda:all",
           text));
-    devices.push_back(device);
+    devices.push_back(*device);
     if (word.size() == rest.size()) return devices;
     rest.remove_prefix(word.size() + 1);
   }
+}
+
+std::vector<Device> all_gpus(const CudaDriver& driver) {
+  const CudaDevices& there = driver.devices();
+  if (!there.absent.empty())
+    throw NoDevice(fmt::format("device '{}' was asked for, but {}; or use `device` cpu or auto", kAllGpus,
+                               there.absent));
+  std::vector<Device> all;
+  for (const CudaDevice& device : there.devices) all.push_back(Device::gpu(device.ordinal));
+  return all;
 }
 
 std::string name(Device device) {
@@ -275,12 +307,7 @@ Device choose_device(Device wanted, bool built_with_cuda) {
 
 Device one_device(std::span<const Device> wanted, std::string_view work) {
   if (wanted.size() <= 1) return wanted.empty() ? Device::best : wanted.front();
-  std::string names;
-  for (const Device device : wanted) {
-    if (!names.empty()) names += ",";
-    names += name(device);
-  }
-  throw BadInput(fmt::format("{} uses one device, not {}: name one of them", work, names));
+  throw BadInput(fmt::format("{} uses one device, not {}: name one of them", work, names(wanted)));
 }
 
 }  // namespace warploom

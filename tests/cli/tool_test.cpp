@@ -150,9 +150,18 @@ TEST(Devices, AGpuThatIsNotThereIsRefusedByItsNumber) {
 }
 
 TEST(Devices, AVerbThatUsesOneRefusesSeveral) {
-  const ToolRun run = run_with_invented_driver("search --device cuda:0,cuda:1 --query a.csv b.csv");
+  for (const char* several : {"cuda:0,cuda:1", "cuda:0,1", "cuda:all"}) {
+    const ToolRun run =
+        run_with_invented_driver("register a.nii b.nii -o c.nii --device " + std::string(several));
+    EXPECT_EQ(run.code, 2) << several;
+    EXPECT_THAT(run.err, HasSubstr("registration uses one device, not cuda:0,cuda:1")) << several;
+  }
+}
+
+TEST(Devices, AllOfNoneSaysWhy) {
+  const ToolRun run = run_shell("\"$WARPLOOM\" dp chain 3 4 5 --device cuda:all");
   EXPECT_EQ(run.code, 2);
-  EXPECT_THAT(run.err, HasSubstr("a search uses one device, not cuda:0,cuda:1"));
+  EXPECT_THAT(run.err, HasSubstr("device 'cuda:all' was asked for, but"));
 }
 
 }  // namespace

@@ -1,6 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "core/cuda/owners.hpp"
+#include "core/cuda/peers.hpp"
+#include "core/several_devices.hpp"
 #include "warploom/core/cuda_check.cuh"
 #include "warploom/core/run.hpp"
 
@@ -43,6 +47,29 @@ TEST(DeviceOnGpu, AScopeMakesItsGpuCurrentAndLeavesItAsItWas) {
     EXPECT_EQ(attributes.device, last);
   }
   EXPECT_EQ(current(), before);
+}
+
+__global__ void fill(int* values, int value) { values[threadIdx.x] = value; }
+
+TEST(DeviceOnGpu, EachWritesIntoTheMemoryOfTheOthers) {
+  const DevicesScope scope({.devices = parse_devices("cuda:all")}, true);
+  const std::vector<Device>& devices = scope.devices();
+  if (devices.size() < 2) GTEST_SKIP() << "there is one GPU";
+  constexpr int kCount = 32;
+  std::vector<DeviceArray<int>> of(devices.size());
+  on_devices(devices, [&](std::size_t k) { of[k] = make_device<int>(kCount); });
+  for (int time = 0; time < 2; ++time) enable_peers(devices);
+  on_devices(devices, [&](std::size_t k) {
+    fill<<<1, kCount>>>(of[(k + 1) % devices.size()].get(), static_cast<int>(k));
+    cuda_check(cudaDeviceSynchronize(), "fill");
+  });
+  for (std::size_t k = 0; k < devices.size(); ++k) {
+    std::vector<int> values(kCount);
+    cuda_check(cudaMemcpy(values.data(), of[(k + 1) % devices.size()].get(), kCount * sizeof(int),
+                          cudaMemcpyDefault),
+               "cudaMemcpy");
+    EXPECT_EQ(values, std::vector<int>(kCount, static_cast<int>(k)));
+  }
 }
 
 TEST(DeviceOnGpu, ARunsCapIsRefusedWithBothNumbers) {

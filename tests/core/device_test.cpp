@@ -25,18 +25,33 @@ TEST(Device, NamesAndParsingAgree) {
 }
 
 TEST(Device, SeveralGpusAreNamedByNumber) {
-  EXPECT_EQ(parse_devices("cuda:2,cuda:0"), (std::vector<Device>{Device::gpu(2), Device::gpu(0)}));
+  const std::vector<Device> both{Device::gpu(2), Device::gpu(0)};
+  EXPECT_EQ(parse_devices("cuda:2,cuda:0"), both);
+  EXPECT_EQ(parse_devices("cuda:2,0"), both);
+  EXPECT_EQ(parse_devices("cuda:0,0"), (std::vector<Device>{Device::gpu(0), Device::gpu(0)}));
+  EXPECT_EQ(parse_devices("cpu,cpu,cpu"), std::vector<Device>(3, Device::cpu));
+}
+
+TEST(Device, AllGpusAreThoseOfTheDriver) {
+  EXPECT_EQ(all_gpus(CudaDriver(FAKE_CUDA_DRIVER)), (std::vector<Device>{Device::gpu(0), Device::gpu(1)}));
+  try {
+    all_gpus(CudaDriver("libno_such_driver.so.1"));
+    FAIL() << "there are some";
+  } catch (const NoDevice& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("'cuda:all'"), HasSubstr("libno_such_driver.so.1")));
+  }
 }
 
 TEST(Device, AnUnknownNameIsRefusedWithTheKnownOnes) {
-  for (const char* text : {"gpu", "", "CUDA", "cuda:", "cuda:-1", "cuda:1x", "cuda:1,", "cuda,cuda:1",
-                           "cpu,cuda:0", "cuda:1,cuda:1"})
+  for (const char* text :
+       {"gpu", "", "CUDA", "cuda:", "cuda:-1", "cuda:1x", "cuda:1,", "cuda,cuda:1", "cpu,cuda:0", "cpu,0",
+        "cuda:0,cpu", "0", "0,1", "cuda:0,all", "cuda:all,0", "cuda:0,1x", "cuda:0,-1"})
     try {
       parse_devices(text);
       FAIL() << text << " was accepted";
     } catch (const BadInput& error) {
       EXPECT_THAT(error.what(), AllOf(HasSubstr("'" + std::string(text) + "'"),
-                                      HasSubstr("cpu, cuda or auto"), HasSubstr("cuda:0,cuda:1")));
+                                      HasSubstr("cpu, cuda or auto"), HasSubstr("cuda:0,1 or cuda:all")));
     }
 }
 

@@ -62,8 +62,8 @@ void Command::add_force(bool& force) {
 void Command::add_device(std::vector<Device>& devices) {
   add(
       "--device DEVICE", [&devices](const std::string& text) { devices = parse_devices(text); },
-      "Where to compute: cpu, cuda, cuda:N or auto [auto]")
-      .suggest({"auto", "cpu", "cuda"})
+      "Where to compute: cpu, cuda, cuda:N, cuda:0,1, cuda:all or auto [auto]")
+      .suggest({"auto", "cpu", "cuda", "cuda:all"})
       .group = kCommon;
 }
 

@@ -23,8 +23,8 @@ inline constexpr Device Device::cpu{Device::Kind::cpu};
 inline constexpr Device Device::cuda{Device::Kind::cuda};
 inline constexpr Device Device::best{Device::Kind::best};
 
-/// "cpu", "cuda", "auto" (= best), "cuda:1" or "cuda:0,cuda:1", as front ends take it. @throws BadInput
-/// naming them
+/// As front ends take it: cpu, cuda, auto (= best), cuda:1, cuda:0,1 (= cuda:0,cuda:1), cuda:all; one that
+/// is named twice is two devices. @throws BadInput naming them, NoDevice (cuda:all, and there is none)
 std::vector<Device> parse_devices(std::string_view text);
 /// "cpu", "cuda", "cuda:1", "auto"
 std::string name(Device device);
