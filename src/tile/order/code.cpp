@@ -31,15 +31,28 @@ class Generator {
     for (const std::string& size : polyhedra_.region.sizes) taken_.insert(size);
   }
 
+  /// What stands one after the other on the outside is generated one by one: isl would compare all with all.
   Node run() {
+    std::map<std::int64_t, std::vector<int>> parts;
+    for (int s = 0; s < static_cast<int>(schedule_.times.size()); ++s) {
+      const std::vector<TimeDimension>& times = schedule_.times[s];
+      const bool is_position = !times.empty() && times.front().kind == TimeDimension::Kind::position;
+      parts[is_position ? times.front().value : 0].push_back(s);
+    }
+    Node block;
+    for (const auto& [position, statements] : parts) append_part(statements, block.children);
+    write_out_strips(block, schedule_.nest);
+    return block;
+  }
+
+ private:
+  void append_part(const std::vector<int>& statements, std::vector<Node>& to) {
     const std::size_t length = time_length(schedule_);
     isl_union_map* times = nullptr;
-    for (int s = 0; s < static_cast<int>(schedule_.times.size()); ++s) {
+    for (const int s : statements) {
       isl_union_map* one = isl_union_map_from_map(time_map(schedule_, s, length).release());
       times = times ? isl_union_map_union(times, one) : one;
     }
-    Node block;
-    if (!times) return block;
     isl_ast_build* build = isl_ast_build_from_context(polyhedra_.parameters.copy());
     build = isl_ast_build_set_before_each_for(build, &Generator::before_each_for, this);
     isl_ast_node* tree = isl_ast_build_node_from_schedule_map(build, times);
@@ -47,12 +60,9 @@ class Generator {
     if (failure_) std::rethrow_exception(failure_);
     if (!tree) throw Internal("isl could not generate loops for a schedule");
     const isl::ast_node owner = isl::manage(tree);
-    append(tree, block.children, taken_);
-    write_out_strips(block, schedule_.nest);
-    return block;
+    append(tree, to, taken_);
   }
 
- private:
   static isl_id* before_each_for(isl_ast_build* build, void* self) {
     auto* generator = static_cast<Generator*>(self);
     try {

@@ -13,31 +13,53 @@ namespace {
 
 using StatementTime = std::vector<TimeDimension>;
 
-/// S0[i, j] -> [t]
-isl::map component_map(const TimeDimension& dimension, const isl::space& domain) {
-  return (dimension.aff ? *dimension.aff
-                        : domain.zero_aff_on_domain().add_constant(static_cast<long>(dimension.value)))
-      .as_map();
+/// One component of the times as a function of the iterations.
+isl::aff function_of(const TimeDimension& dimension, const isl::space& domain) {
+  return dimension.aff ? *dimension.aff
+                       : domain.zero_aff_on_domain().add_constant(static_cast<long>(dimension.value));
 }
 
-/// Whether every sink runs after its source: component by component, as dictionaries compare.
-bool keeps(isl::map pairs, const StatementTime& source, const StatementTime& sink) {
+/// What a component is in the sink more than in the source, as a function of pairs. Made of constraints on
+/// pairs alone: maps to times would be composed, and projected out again.
+isl::aff difference(const TimeDimension& source, const TimeDimension& sink, const isl::space& pairs) {
+  isl_aff* from = isl_aff_pullback_multi_aff(function_of(source, pairs.domain()).release(),
+                                             isl_multi_aff_domain_map(pairs.copy()));
+  isl_aff* to = isl_aff_pullback_multi_aff(function_of(sink, pairs.range()).release(),
+                                           isl_multi_aff_range_map(pairs.copy()));
+  return isl::manage(isl_aff_sub(to, from));
+}
+isl::map unwrapped(isl_basic_set* pairs) {
+  return isl::manage(isl_map_from_basic_map(isl_basic_set_unwrap(pairs)));
+}
+isl::map where_negative(const isl::aff& difference) {
+  return unwrapped(isl_aff_neg_basic_set(difference.copy()));
+}
+isl::map where_zero(const isl::aff& difference) {
+  return unwrapped(isl_aff_zero_basic_set(difference.copy()));
+}
+
+const TimeDimension& component(const StatementTime& times, std::size_t d) {
   static const TimeDimension padding;
+  return d < times.size() ? times[d] : padding;
+}
+
+/// The pairs of which the sink runs at or before its source: component by component, as dictionaries compare.
+isl::map turned_round(isl::map pairs, const StatementTime& source, const StatementTime& sink) {
+  const isl::space space = pairs.space();
+  isl::map turned = isl::map::empty(space);
   for (std::size_t d = 0; d < std::max(source.size(), sink.size()); ++d) {
-    const TimeDimension &a = d < source.size() ? source[d] : padding,
-                        &b = d < sink.size() ? sink[d] : padding;
+    const TimeDimension &a = component(source, d), &b = component(sink, d);
     if (!a.aff && !b.aff) {
-      if (a.value != b.value) return a.value < b.value;
+      if (a.value < b.value) return turned;
+      if (a.value > b.value) break;
       continue;
     }
-    const isl::map from = component_map(a, pairs.domain().space()),
-                   to = component_map(b, pairs.range().space());
-    const isl::val least =
-        isl::manage(isl_map_deltas(pairs.apply_domain(from).apply_range(to).release())).dim_min_val(0);
-    if (!least.is_zero()) return least.is_pos();
-    pairs = from.apply_range(to.reverse()).intersect(pairs);
+    const isl::aff later = difference(a, b, space);
+    turned = turned.unite(pairs.intersect(where_negative(later)));
+    pairs = pairs.intersect(where_zero(later));
+    if (pairs.is_empty()) return turned;
   }
-  return false;
+  return turned.unite(pairs);
 }
 
 /// The element that a reference touches in one iteration: "A[2][0]".
@@ -194,7 +216,7 @@ class Overwriting {
       const std::size_t prefix = common_times(flow);
       for (const auto& [other, lifetime] : lifetimes->second)
         if (writes(other, variable) && !own_iteration(flow.summary.source, other, variable, prefix))
-          if (std::optional<Verdict> broken = between(flow, other, variable)) return *broken;
+          if (std::optional<Verdict> broken = between(flow, other, variable, prefix)) return *broken;
     }
     return {};
   }
@@ -215,9 +237,7 @@ class Overwriting {
         if (a[d].value != b[d].value) return d;
         continue;
       }
-      const isl::map from = component_map(a[d], flow.pairs.domain().space()),
-                     to = component_map(b[d], flow.pairs.range().space());
-      if (!flow.pairs.is_subset(from.apply_range(to.reverse()))) return d;
+      if (!flow.pairs.is_subset(where_zero(difference(a[d], b[d], flow.pairs.space())))) return d;
     }
     return std::min(a.size(), b.size());
   }
@@ -242,22 +262,37 @@ class Overwriting {
     return known == depth;
   }
 
-  isl::map before(int a, int b) const {
-    const std::size_t length = time_length(schedule_);
-    return isl::manage(isl_map_lex_lt_map(time_map(schedule_, a, length).release(),
-                                          time_map(schedule_, b, length).release()));
+  /// Iterations of `a` and later ones of `b` whose times agree in the first components.
+  isl::map before(int a, int b, std::size_t prefix) const {
+    const StatementTime &first = schedule_.times[a], &second = schedule_.times[b];
+    isl::map same = isl::manage(
+        isl_map_from_domain_and_range(polyhedra_.sets[a].domain.copy(), polyhedra_.sets[b].domain.copy()));
+    const isl::space space = same.space();
+    isl::map before = isl::map::empty(space);
+    for (std::size_t d = 0; d < std::max(first.size(), second.size()); ++d) {
+      const TimeDimension &one = component(first, d), &other = component(second, d);
+      if (!one.aff && !other.aff) {
+        if (one.value == other.value) continue;
+        return d >= prefix && one.value < other.value ? before.unite(same) : before;
+      }
+      // Negative where the second comes first: turned round for those that come later.
+      const isl::aff later = difference(one, other, space);
+      if (d >= prefix) before = before.unite(same.intersect(where_negative(later.neg())));
+      same = same.intersect(where_zero(later));
+    }
+    return before;
   }
 
   /// Exactly.
-  std::optional<Verdict> between(const DependenceRelation& flow, int other,
-                                 const std::string& variable) const {
+  std::optional<Verdict> between(const DependenceRelation& flow, int other, const std::string& variable,
+                                 std::size_t prefix) const {
     const int source = flow.summary.source, sink = flow.summary.sink;
-    isl::map foreign = before(source, other), own = foreign;
+    isl::map foreign = before(source, other, prefix), own = foreign;
     for (std::size_t l = 0; l < shared_lifetime(polyhedra_, variable, source, other); ++l)
       own = isl::manage(
           isl_map_equate(own.release(), isl_dim_in, static_cast<int>(l), isl_dim_out, static_cast<int>(l)));
     foreign = foreign.subtract(own);
-    const isl::map rest = before(other, sink);
+    const isl::map rest = before(other, sink, prefix);
     const isl::map broken = foreign.apply_range(rest).intersect(flow.pairs);
     if (broken.is_empty()) return std::nullopt;
     Dependence dependence = flow.summary;
@@ -296,12 +331,10 @@ Verdict Schedule::verdict(bool reorder_reductions) const {
       if (same_order(impl_->times[dependence.source], impl_->times[dependence.sink],
                      source.impl_->times[dependence.source], source.impl_->times[dependence.sink]))
         continue;
-      if (keeps(relation.pairs, impl_->times[dependence.source], impl_->times[dependence.sink])) continue;
-      const std::size_t length = time_length(*impl_);
       const isl::map turned =
-          isl::manage(isl_map_lex_ge_map(time_map(*impl_, dependence.source, length).release(),
-                                         time_map(*impl_, dependence.sink, length).release()));
-      dependence.witness = witness_of(turned.intersect(relation.pairs), polyhedra);
+          turned_round(relation.pairs, impl_->times[dependence.source], impl_->times[dependence.sink]);
+      if (turned.is_empty()) continue;
+      dependence.witness = witness_of(turned, polyhedra);
       std::string why = reason(polyhedra, dependence);
       return Verdict{false, std::move(dependence), std::move(why)};
     }
