@@ -1,6 +1,6 @@
 // Question: how many k-mers a second does count_kmers() count from files in memory, on a GPU and on the CPU,
-// and what does it cost that a tenth of the reads is poly-A? READS.fastq POLY.fastq THREADS; a line of JSON a
-// run, the middle of three.
+// and what does it cost that a tenth of the reads is poly-A? READS.fastq POLY.fastq THREADS [cuda]; a line of
+// JSON a run, the middle of three; where a GPU's time went as the last one said it.
 
 #include <fmt/format.h>
 
@@ -8,24 +8,31 @@
 #include <chrono>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "warploom/core/device.hpp"
+#include "warploom/core/log.hpp"
 #include "warploom/count/count.hpp"
 
 int main(int count, char** arguments) {
   using namespace warploom;
-  if (count != 4) return fmt::print(stderr, "gpu_bench_count READS.fastq POLY.fastq THREADS\n"), 2;
-  for (const Device device : {Device::cuda, Device::cpu})
+  if (count < 4) return fmt::print(stderr, "gpu_bench_count READS.fastq POLY.fastq THREADS [cuda]\n"), 2;
+  std::vector<Device> devices{Device::cuda};
+  if (count == 4) devices.push_back(Device::cpu);
+  for (const Device device : devices)
     for (const int k : {21, 31})
       for (const char* file : {arguments[1], arguments[2]}) {
         std::vector<double> seconds;
         table::Counts counts;
+        std::string timeline;
         for (int round = 0; round < (device == Device::cpu ? 2 : 4); ++round) {
           io::SequenceStream sequences({file});
           table::KmerOptions options;
           options.table.run.devices = {device};
           options.table.run.threads = static_cast<unsigned>(std::atoi(arguments[3]));
+          options.table.run.threshold = LogLevel::info;
+          options.table.run.log = [&](LogLevel, std::string_view message) { timeline = message; };
           options.k = k;
           options.canonical = true;
           options.top = 1;
@@ -39,10 +46,10 @@ int main(int count, char** arguments) {
         std::ranges::sort(seconds);
         const double middle = seconds[seconds.size() / 2];
         fmt::print(
-            R"({{"device": "{}", "reads": "{}", "k": {}, "total": {}, "different": {}, "seconds": {:.3f}, "per_second": {:.3g}}})"
+            R"({{"device": "{}", "reads": "{}", "k": {}, "total": {}, "different": {}, "seconds": {:.3f}, "per_second": {:.3g}, "timeline": "{}"}})"
             "\n",
             name(device), file, k, counts.total, counts.statistics.pairs, middle,
-            static_cast<double>(counts.total) / middle);
+            static_cast<double>(counts.total) / middle, timeline);
         std::fflush(stdout);
       }
 }

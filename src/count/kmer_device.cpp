@@ -18,27 +18,56 @@
 #include "count/kmer_listing.hpp"
 #include "count/kmer_sorting.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/log.hpp"
 #include "warploom/core/progress.hpp"
 #include "warploom/core/threads.hpp"
 
 namespace warploom::table {
 namespace {
 
-constexpr std::size_t kText = std::size_t{32} << 20;  // bytes that go up at once
+constexpr std::size_t kText = std::size_t{16} << 20;  // bytes that go up at once
+constexpr std::size_t kPart = std::size_t{1} << 19;   // of them, that a thread reads at once
 constexpr std::uint32_t kMostLines = kText / 8;       // of them: lines of 8 bytes in the mean
-constexpr int kFirstBits = 24;
+constexpr int kLeastBits = 20, kMostFirstBits = 28;
 static_assert(kText <= std::size_t{kMostKmerTiles} * kKmerTile);
 
-/// Texts go up and are counted in the order of one stream, several of them under way, while the host reads
-/// on.
+/// Where time went [s].
+struct Timeline {
+  double reading = 0, waiting = 0, growing = 0;  // of the host
+  double copying = 0, kernels = 0;               // of the device, at once with the others
+};
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// Adds the time of its life.
+class Spent {
+ public:
+  explicit Spent(double& seconds) : seconds_(seconds) {}
+  Spent(const Spent&) = delete;
+  Spent& operator=(const Spent&) = delete;
+  ~Spent() { seconds_ += seconds_since(begin_); }
+
+ private:
+  Clock::time_point begin_ = Clock::now();
+  double& seconds_;
+};
+
+/// Texts go up in the order of one stream and are counted in that of another, several of them under way,
+/// while the host reads on.
 class GpuCounter {
  public:
-  explicit GpuCounter(const KmerOptions& options)
+  /// @param letters  that come, as far as that is known
+  GpuCounter(const KmerOptions& options, std::uint64_t letters)
       : options_(options),
+        first_bits_(bits_for(letters)),
         state_(make_device<KmerState>(1)),
         lines_(make_device<std::uint32_t>(kMostKmerTiles + 1)),
         ends_(make_device<std::uint32_t>(kMostLines)),
-        wait_(stream_.get()) {
+        wait_(stream_.get()),
+        wait_for_copies_(copies_.get()) {
     for (Batch& batch : batches_) {
       batch.text = make_pinned<char>(kText);
       batch.on_device = make_device<char>(kText);
@@ -54,7 +83,7 @@ class GpuCounter {
     under_way_ = 0;
     for (Batch& batch : batches_) batch.letters = 0;
     cuda_check(cudaMemsetAsync(state_.get(), 0, sizeof(KmerState), stream_.get()), "cudaMemset");
-    make_table(kFirstBits);
+    make_table(first_bits_);
   }
   /// Where the host writes the next text.
   std::span<char> room() {
@@ -71,9 +100,13 @@ class GpuCounter {
     make_room(letters);
     batch.letters = letters;
     under_way_ += letters;
+    cuda_check(cudaEventRecord(batch.begun.get(), copies_.get()), "cudaEventRecord");
     cuda_check(
-        cudaMemcpyAsync(batch.on_device.get(), batch.text.get(), size, cudaMemcpyHostToDevice, stream_.get()),
+        cudaMemcpyAsync(batch.on_device.get(), batch.text.get(), size, cudaMemcpyHostToDevice, copies_.get()),
         fmt::format("cudaMemcpy of {} bytes", size));
+    cuda_check(cudaEventRecord(batch.copied.get(), copies_.get()), "cudaEventRecord");
+    cuda_check(cudaStreamWaitEvent(stream_.get(), batch.copied.get(), 0), "cudaStreamWaitEvent");
+    cuda_check(cudaEventRecord(batch.started.get(), stream_.get()), "cudaEventRecord");
     launch_count_words(batch.on_device.get(), static_cast<std::uint32_t>(size), fastq, options_.k,
                        options_.canonical, table(), state_.get(), lines_.get(), ends_.get(), kMostLines,
                        stream_.get());
@@ -121,6 +154,7 @@ class GpuCounter {
     }
   }
   const KmerState& known() const { return known_; }
+  Timeline timeline;
   std::uint64_t bytes() const { return sizeof(KmerSlot) << bits_; }
 
  private:
@@ -128,9 +162,20 @@ class GpuCounter {
     PinnedArray<char> text;
     DeviceArray<char> on_device;
     PinnedArray<KmerState> state;  // after it
-    CudaEvent done = make_event();
+    CudaEvent begun = make_event(), copied = make_event(), started = make_event(), done = make_event();
     std::uint64_t letters = 0;  // not taken in yet
   };
+
+  /// So many that the table need not grow, up to a quarter of the memory that is free.
+  static int bits_for(std::uint64_t letters) {
+    std::size_t free = 0, total = 0;
+    cuda_check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    int bits = kLeastBits;
+    while (bits < kMostFirstBits && (std::uint64_t{3} << bits) < 4 * letters &&
+           (sizeof(KmerSlot) << (bits + 1)) <= free / 4)
+      ++bits;
+    return bits;
+  }
 
   KmerTable table() const { return {slots_.get(), bits_}; }
   void make_table(int bits) {
@@ -152,7 +197,12 @@ class GpuCounter {
   }
   void take_in(Batch& batch) {
     if (batch.letters == 0) return;
-    cuda_check(cudaEventSynchronize(batch.done.get()), "counting k-mers");
+    {
+      const Spent waiting(timeline.waiting);
+      cuda_check(cudaEventSynchronize(batch.done.get()), "counting k-mers");
+    }
+    timeline.copying += seconds_between(batch.begun, batch.copied);
+    timeline.kernels += seconds_between(batch.started, batch.done);
     under_way_ -= std::exchange(batch.letters, 0);
     if (batch.state[0].total >= known_.total) known_ = batch.state[0];
   }
@@ -164,6 +214,7 @@ class GpuCounter {
     if (fits()) return;
     finish();
     if (fits()) return;
+    const Spent growing(timeline.growing);
     int bits = bits_;
     while ((known_.different + letters) * 2 > std::uint64_t{1} << bits) ++bits;
     DeviceArray<KmerSlot> more = make_device<KmerSlot>(std::size_t{1} << bits);
@@ -178,28 +229,45 @@ class GpuCounter {
   }
 
   const KmerOptions& options_;
-  CudaStream stream_ = make_stream();
+  int first_bits_;
+  CudaStream stream_ = make_stream(), copies_ = make_stream();
   DeviceArray<KmerState> state_;
   DeviceArray<std::uint32_t> lines_, ends_;
   DeviceArray<KmerSlot> slots_;
   int bits_ = 0;
-  std::array<Batch, 3> batches_;
+  std::array<Batch, 4> batches_;
   std::size_t next_ = 0;
   std::uint64_t under_way_ = 0;  // letters
   KmerState known_;
-  WaitAtEnd wait_;  // the last member: before memory is released
+  WaitAtEnd wait_, wait_for_copies_;  // the last members: before memory is released
 };
 
-/// FASTQ as it stands in the files. @return false: some of it is to be read on the host
+/// FASTQ as it stands in the files, which all threads read. @return false: some of it is to be read
+/// otherwise, from the begin on
 bool count_text(io::SequenceStream& sequences, GpuCounter& counter) {
+  if (sequences.stored_taken() > 0) return false;  // rewind() would go back too far
   Progress progress("counting", sequences.stored_bytes().value_or(0), "bytes");
   std::uint64_t taken = 0;
-  while (const std::optional<std::size_t> size = sequences.next_fastq(counter.room())) {
-    if (*size == 0) return counter.finish();
-    counter.count(*size, true);
-    if (counter.odd()) return false;
+  bool some = false;
+  while (const std::optional<io::FastqText> text = sequences.next_fastq(kText - 1)) {
+    if (text->size() == 0 && counter.finish()) return true;
+    if (text->least_quality() > 0 || text->size() > kText || counter.odd()) {
+      sequences.rewind();
+      return false;
+    }
+    const std::span<char> room = counter.room().first(text->size());
+    {
+      const Spent reading(counter.timeline.reading);
+      parallel_for(static_cast<std::int64_t>((room.size() + kPart - 1) / kPart), [&](std::int64_t part) {
+        const std::size_t begin = static_cast<std::size_t>(part) * kPart;
+        text->read(begin, room.subspan(begin, std::min(kPart, room.size() - begin)));
+      });
+    }
+    counter.count(room.size(), true);
+    some = true;
     progress.advance(sequences.stored_taken() - std::exchange(taken, sequences.stored_taken()));
   }
+  if (some) sequences.rewind();
   return false;
 }
 
@@ -225,14 +293,15 @@ void count_letters(io::SequenceStream& sequences, int k, GpuCounter& counter) {
 }  // namespace
 
 Counts count_on_gpu(io::SequenceStream& sequences, const KmerOptions& options) {
-  const auto begin = std::chrono::steady_clock::now();
+  const auto begin = Clock::now();
   std::optional<KmerFileWriter> writer;
   if (!options.database.empty())
     writer.emplace(options.database, options.k, options.canonical, options.counter_bits);
-  GpuCounter counter(options);
+  // Of FASTQ half and more are headers and qualities; what is packed holds more than it takes.
+  GpuCounter counter(options, sequences.stored_bytes().value_or(std::uint64_t{1} << 28) / 2);
+  const double prepared = seconds_since(begin);
   if (!count_text(sequences, counter)) {
     counter.clear();
-    if (sequences.stored_bytes() && !sequences.identity().empty()) sequences.rewind();
     count_letters(sequences, options.k, counter);
   }
   if (counter.known().full != 0) throw Error("a k-mer found no place in the GPU's table");
@@ -247,6 +316,7 @@ Counts count_on_gpu(io::SequenceStream& sequences, const KmerOptions& options) {
   std::optional<KmerSorter<Word>> sorter;
   if (writer) sorter.emplace(options.k, counts.total, options.most_memory, options.scratch);
   const std::uint64_t most = greatest_count(options.counter_bits);
+  const auto counted = Clock::now();
   counter.for_each([&](std::span<KmerOf<Word>> words) {
     KmerListing<Word> part(options);
     for (KmerOf<Word>& word : words) {
@@ -257,12 +327,22 @@ Counts count_on_gpu(io::SequenceStream& sequences, const KmerOptions& options) {
     const std::lock_guard lock(listed);
     listing.add(part);
   });
+  const double exporting = seconds_since(counted);
   if (writer) {
     sorter->write(*writer);
     writer->finish();
   }
   listing.finish(counts);
-  counts.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  counts.seconds = seconds_since(begin);
+  if (log_enabled(LogLevel::info)) {
+    const Timeline& spent = counter.timeline;
+    log(LogLevel::info,
+        fmt::format(
+            "{:.3f} s: preparing {:.3f}, reading {:.3f}, waiting for the GPU {:.3f}, growing {:.3f}, counted words back {:.3f}; "
+            "beside that the GPU copied for {:.3f}, kernels ran for {:.3f}",
+            counts.seconds, prepared, spent.reading, spent.waiting, spent.growing, exporting, spent.copying,
+            spent.kernels));
+  }
   return counts;
 }
 

@@ -14,11 +14,12 @@ namespace warploom::table {
 template <class W>
 class KmerListing {
  public:
-  explicit KmerListing(const KmerOptions& options) : options_(options), histogram_(options.histogram) {}
+  explicit KmerListing(const KmerOptions& options)
+      : options_(options), least_(options.least), histogram_(options.histogram) {}
 
   void add(W word, std::uint64_t count) {
     if (!histogram_.empty()) ++histogram_[std::min<std::uint64_t>(count, histogram_.size()) - 1];
-    if (count < options_.least) return;
+    if (count < least_) return;
     words_.push_back({word, count});
     if (options_.top > 0 && words_.size() >= 2 * options_.top + 1024) keep_top();
   }
@@ -56,9 +57,12 @@ class KmerListing {
     std::ranges::nth_element(words_, words_.begin() + static_cast<std::ptrdiff_t>(options_.top),
                              more_frequent);
     words_.resize(options_.top);
+    // What comes less often than all of these is none of the most frequent.
+    least_ = std::max(least_, std::ranges::min_element(words_, {}, &Listed::count)->count);
   }
 
   const KmerOptions& options_;
+  std::uint64_t least_;  // count of what is listed
   std::vector<Listed> words_;
   std::vector<std::uint64_t> histogram_;
 };

@@ -30,6 +30,7 @@ namespace warploom::table {
 namespace {
 
 constexpr std::size_t kPiece = 1 << 22;  // letters that a thread takes at once
+constexpr std::size_t kText = 1 << 20;   // bytes of FASTQ that it takes at once
 constexpr std::size_t kStaged = 512;     // bytes that it gathers for a partition
 constexpr std::size_t kAhead = 64;       // words that are looked up together
 
@@ -93,10 +94,7 @@ class Partitioning {
   }
   /// Stores pieces until there were so many in all. @return false where there was nothing more
   bool store_until(std::uint64_t pieces) {
-    const int bits = std::countr_zero(store_.partitions());
-    parallel_for(threads(), [&](std::int64_t) {
-      SuperKmers cut(k_);
-      Staging staging(store_, k_);
+    on_threads([&](SuperKmers& cut, Staging& staging) {
       std::string piece;
       while (true) {
         std::uint64_t more = 0;
@@ -105,18 +103,58 @@ class Partitioning {
           if (ended_ || pieces_ == pieces) break;
           if (!next(piece, more)) break;
         }
-        cut.of(piece, [&](std::uint32_t order, unsigned words, std::size_t size, const auto& write) {
-          staging.add((order * 0x85ebca6b) >> (32 - bits), words, size, write);
-        });
+        store(piece, cut, staging);
         progress_.advance(more);
       }
-      staging.flush();
     });
     return !ended_;
   }
   std::uint64_t pieces() const { return pieces_; }
 
+  /// Stores all of FASTQ whose records have four lines: each thread reads its own parts of the files, and
+  /// finds the letters. @return false: something else came; the sequences are at their begin again, and what
+  /// is in the store is of no use
+  bool store_fastq() {
+    if (sequences_.stored_taken() > 0) return false;  // rewind() would go back too far
+    std::atomic<bool> other = false, some = false;
+    on_threads([&](SuperKmers& cut, Staging& staging) {
+      std::string memory;
+      while (!other) {
+        std::optional<io::FastqText> text;
+        std::uint64_t more = 0;
+        {
+          const std::lock_guard lock(reading_);
+          text = sequences_.next_fastq(kText);
+          if (text) more = sequences_.stored_taken() - std::exchange(taken_, sequences_.stored_taken());
+        }
+        if (text && text->size() == 0) break;
+        if (text) some = true;
+        const std::optional<std::string_view> letters = text ? text->letters(memory) : std::nullopt;
+        if (!letters) other = true;
+        if (letters) store(*letters, cut, staging);
+        progress_.advance(more);
+      }
+    });
+    if (other && some) sequences_.rewind();
+    return !other;
+  }
+
  private:
+  template <class Body>
+  void on_threads(const Body& body) {
+    parallel_for(threads(), [&](std::int64_t) {
+      SuperKmers cut(k_);
+      Staging staging(store_, k_);
+      body(cut, staging);
+      staging.flush();
+    });
+  }
+  void store(std::string_view letters, SuperKmers& cut, Staging& staging) const {
+    const int bits = std::countr_zero(store_.partitions());
+    cut.of(letters, [&](std::uint32_t order, unsigned words, std::size_t size, const auto& write) {
+      staging.add((order * 0x85ebca6b) >> (32 - bits), words, size, write);
+    });
+  }
   bool next(std::string& piece, std::uint64_t& more) {
     ended_ = true;  // also where this throws
     ended_ = !sequences_.next(piece, kPiece, static_cast<std::size_t>(k_) - 1);
@@ -186,10 +224,16 @@ Counts count(io::SequenceStream& sequences, const KmerOptions& options) {
   const std::uint64_t most_memory = options.most_memory > 0 && writes
                                         ? std::max<std::uint64_t>(options.most_memory / 2, 1)
                                         : options.most_memory;
-  KmerStore store(partitions_for(sequences, options), most_memory, options.scratch);
   std::optional<KmerFileWriter> writer;
   if (writes) writer.emplace(options.database, options.k, options.canonical, options.counter_bits);
-  const std::optional<KmerResume> resume = partition(sequences, options, store);
+  std::optional<KmerStore> held;
+  const auto empty_store = [&]() -> KmerStore& {
+    return held.emplace(partitions_for(sequences, options), most_memory, options.scratch);
+  };
+  std::optional<KmerResume> resume;
+  if (!options.resume.empty() || !Partitioning(sequences, options.k, empty_store()).store_fastq())
+    resume = partition(sequences, options, empty_store());
+  KmerStore& store = *held;
   std::optional<KmerSorter<W>> sorter;
   if (writes) sorter.emplace(options.k, store.words(), most_memory, options.scratch);
   const std::uint64_t most = greatest_count(options.counter_bits);

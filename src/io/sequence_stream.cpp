@@ -10,33 +10,22 @@
 #include <vector>
 
 #include "core/one_caller.hpp"
+#include "io/fastq_text.hpp"
 #include "io/printable.hpp"
+#include "io/sequence_letters.hpp"
 #include "io/unpacked_stream.hpp"
 #include "io/words.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/file.hpp"
+#include "warploom/core/progress.hpp"
 #include "warploom/core/threads.hpp"
+#include "warploom/io/gzip.hpp"
 
 namespace warploom::io {
 namespace {
 
 constexpr std::size_t kBuffer = 1 << 20;
 constexpr int kMostQuality = 93;
-
-constexpr bool is_letter(unsigned char c) {
-  return static_cast<unsigned char>((c | 0x20) - 'a') < 26 || c == '*' || c == '-';
-}
-
-/// Whether all are letters. In blocks, which compilers turn into vectors.
-bool all_letters(std::string_view text) {
-  constexpr std::size_t kBlock = 32;
-  while (text.size() >= kBlock) {
-    bool good = true;
-    for (std::size_t k = 0; k < kBlock; ++k) good &= is_letter(static_cast<unsigned char>(text[k]));
-    if (!good) return false;
-    text.remove_prefix(kBlock);
-  }
-  return std::ranges::all_of(text, [](char c) { return is_letter(static_cast<unsigned char>(c)); });
-}
 
 /// The lines of a stream, in fragments where they are long.
 class LineFragments {
@@ -261,9 +250,8 @@ struct SequenceStream::State {
   std::optional<std::uint64_t> stored_bytes = 0;
   std::size_t next = 0;  // of paths
   std::unique_ptr<File> file = {};
-  std::unique_ptr<UnpackedStream> text = {};  // of next_fastq()
-  std::string rest = {};                      // of it, less than a record
-  std::uint64_t records = 0, taken = 0;       // of the files before
+  std::unique_ptr<FastqSource> fastq = {};  // the file that next_fastq() is in
+  std::uint64_t records = 0, taken = 0;     // of the files before
   OneCaller caller = {};
 };
 
@@ -309,38 +297,36 @@ bool SequenceStream::next(std::string& piece, std::size_t size, std::size_t over
   }
 }
 
-std::optional<std::size_t> SequenceStream::next_fastq(std::span<char> buffer) {
+std::optional<FastqText> SequenceStream::next_fastq(std::size_t size) {
   const CallOf<State> state(state_, "a stream of sequences", State::kName);
-  if (state->file || state->paths.empty() || !state->stored_bytes || state->least_quality > 0)
-    return std::nullopt;
+  if (state->file || state->paths.empty() || !state->stored_bytes) return std::nullopt;
   while (true) {
-    if (!state->text) {
-      if (state->next == state->paths.size()) return 0;
-      state->text = std::make_unique<UnpackedStream>(state->paths[state->next++], state->unpacking);
-      state->rest.clear();
+    check_interrupt();
+    if (!state->fastq) {
+      if (state->next == state->paths.size()) return FastqText();
+      state->fastq = std::make_unique<FastqSource>(state->paths[state->next++], state->unpacking);
     }
-    if (state->rest.size() >= buffer.size()) return std::nullopt;
-    std::size_t filled = state->rest.copy(buffer.data(), buffer.size());
-    const std::size_t got = state->text->read(buffer.subspan(filled));
-    filled += got;
-    const bool ended = filled < buffer.size();
-    if (ended && filled > 0 && buffer[filled - 1] != '\n') buffer[filled++] = '\n';
-    std::size_t whole = 0, lines = 0;
-    for (std::size_t at = 0; at < filled;) {
-      const auto* end = static_cast<const char*>(std::memchr(buffer.data() + at, '\n', filled - at));
-      if (end == nullptr) break;
-      at = static_cast<std::size_t>(end - buffer.data()) + 1;
-      if (++lines % 4 == 0) whole = at;
-    }
-    if ((whole > 0 && buffer[0] != '@') || (ended && whole < filled) || (!ended && whole == 0))
+    std::optional<FastqPart> part = state->fastq->next(std::max<std::size_t>(size, 1));
+    if (!part) {
+      if (!state->fastq->begun()) {  // next() begins with this file
+        state->fastq.reset();
+        --state->next;
+      }
       return std::nullopt;
-    state->rest.assign(buffer.data() + whole, filled - whole);
-    if (ended) {
-      if (state->text->stored_taken() == 0) return std::nullopt;  // an empty file, which next() refuses
-      state->taken += state->text->stored_taken();
-      state->text.reset();
     }
-    if (whole > 0) return whole;
+    if (part->size == 0) {
+      state->taken += state->fastq->stored_taken();
+      state->fastq.reset();
+      continue;
+    }
+    FastqText text;
+    text.file_ = part->file;
+    text.content_ = std::move(part->content);
+    text.begin_ = part->begin;
+    text.size_ = part->size;
+    text.adds_end_ = part->adds_end;
+    text.least_quality_ = state->least_quality;
+    return text;
   }
 }
 
@@ -349,8 +335,7 @@ void SequenceStream::rewind() {
   if (state->paths.empty() || !state->stored_bytes)
     throw BadInput("a pipe and a text cannot be read once more");
   state->file.reset();
-  state->text.reset();
-  state->rest.clear();
+  state->fastq.reset();
   state->next = 0;
   state->records = state->taken = 0;
 }
@@ -363,7 +348,7 @@ std::uint64_t SequenceStream::records() const {
 std::uint64_t SequenceStream::stored_taken() const {
   const CallOf<State> state(state_, "a stream of sequences", State::kName);
   return state->taken + (state->file ? state->file->stored_taken() : 0) +
-         (state->text ? state->text->stored_taken() : 0);
+         (state->fastq ? state->fastq->stored_taken() : 0);
 }
 
 std::string SequenceStream::identity() const {

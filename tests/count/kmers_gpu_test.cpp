@@ -11,6 +11,7 @@
 #include "warploom/core/error.hpp"
 #include "warploom/count/count.hpp"
 #include "warploom/count/kmer_database.hpp"
+#include "warploom/io/gzip.hpp"
 
 namespace warploom::table {
 namespace {
@@ -46,8 +47,9 @@ class KmersOnGpu : public Scratch {
     options.database = directory / database;
     return options;
   }
-  void expect_the_same(const std::vector<std::filesystem::path>& files, int k, bool canonical) const {
-    io::SequenceStream one(files), other(files);
+  void expect_the_same(const std::vector<std::filesystem::path>& files, int k, bool canonical,
+                       int quality = 0) const {
+    io::SequenceStream one(files, quality), other(files, quality);
     const Counts cpu = count_kmers(one, options(Device::cpu, k, canonical, "cpu"));
     const Counts gpu = count_kmers(other, options(Device::cuda, k, canonical, "gpu"));
     EXPECT_EQ(gpu.total, cpu.total) << k;
@@ -82,15 +84,21 @@ TEST_F(KmersOnGpu, OfWhatTheHostHasToReadAreThoseOfTheCpu) {
   }
 }
 
+/// Of gzip the table does not know how much comes: here it grows with half of the words in it.
 TEST_F(KmersOnGpu, MoreWordsThanTheFirstTableHasRoomForAreCounted) {
   std::mt19937 random(9);
   std::string text;
-  for (int k = 0; k < 28'000; ++k) {  // 13 million words: three quarters of 2^24 and more
-    const std::string read = bases(random, 500);
-    text += "@\n" + read + "\n+\n" + read + "\n";
+  while (text.size() < (std::size_t{17} << 20)) {
+    const std::string read = bases(random, 1000);
+    text += "@\n" + read + "\n+\n" + std::string(1000, 'I') + "\n";
   }
-  make("many.fq", text);
-  expect_the_same({directory / "many.fq"}, 31, true);
+  make("many.fq.gz", io::gzip(text, 1));
+  expect_the_same({directory / "many.fq.gz"}, 31, true);
+}
+
+TEST_F(KmersOnGpu, OfGoodBasesAreThoseOfTheCpu) {
+  make("a.fq", "@a\nACGTACGTACGTTT\n+\nIIIII+IIIIIIII\n" + fastq(500));
+  for (const int quality : {11, 40}) expect_the_same({directory / "a.fq"}, 7, true, quality);
 }
 
 TEST_F(KmersOnGpu, WhatIsWrongIsSaidAsOnTheCpu) {

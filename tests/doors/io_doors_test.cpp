@@ -283,7 +283,8 @@ DOOR(ValuesOfRecordings, "io::Recording::seconds", "io::format_annotations", "io
   }
 }
 
-DOOR(SequenceStreams, "io::SequenceStream::SequenceStream(SequenceStream &&)",
+DOOR(SequenceStreams, "io::FastqText::least_quality", "io::FastqText::letters", "io::FastqText::read",
+     "io::FastqText::size", "io::SequenceStream::SequenceStream(SequenceStream &&)",
      "io::SequenceStream::SequenceStream(std::vector<std::filesystem::path>, int)",
      "io::SequenceStream::identity", "io::SequenceStream::next", "io::SequenceStream::next_fastq",
      "io::SequenceStream::of_text", "io::SequenceStream::rewind",
@@ -304,10 +305,18 @@ DOOR(SequenceStreams, "io::SequenceStream::SequenceStream(SequenceStream &&)",
   refused([&] { return stream.next(piece, 1, 0); });
   refused([&] { return stream.records(); });
   refused([&] { return stream.identity(); });
-  refused([&] { return stream.next_fastq({}); });
+  refused([&] { return stream.next_fastq(1); });
   refused([&] { return stream.rewind(), 0; });
   SequenceStream missing({"/nowhere"});
-  EXPECT_FALSE(missing.next_fastq({}));
+  EXPECT_FALSE(missing.next_fastq(1));
+  const FastqText nothing;
+  nothing.read(0, {});
+  std::string more(1, ' ');
+  refused([&] { return nothing.read(0, more), 0; });
+  refused([&] { return nothing.read(std::numeric_limits<std::size_t>::max(), more), 0; });
+  EXPECT_EQ(nothing.letters(more), "");
+  EXPECT_EQ(nothing.size(), 0U);
+  EXPECT_EQ(nothing.least_quality(), 0);
   refused([&] { return missing.rewind(), 0; });
   EXPECT_EQ(SequenceStream({"/nowhere"}).identity(), "");
   refused([] { return SequenceStream({}).records(); });

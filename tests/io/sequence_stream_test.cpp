@@ -201,52 +201,119 @@ TEST_F(PackedStreams, AStreamThatIsLeftEndsItsThreads) {
   }
 }
 
-class FastqText : public SequenceStreams {
+class FastqTexts : public SequenceStreams {
  protected:
-  /// All text in buffers of so many bytes; none where next_fastq() gives none.
-  static std::optional<std::string> text(SequenceStream& stream, std::size_t size) {
-    std::string all, buffer(size, '\0');
-    while (const auto got = stream.next_fastq(buffer)) {
-      if (*got == 0) return all;
-      EXPECT_LE(*got, size);
-      EXPECT_EQ(std::ranges::count(buffer.substr(0, *got), '\n') % 4, 0);
-      all += buffer.substr(0, *got);
+  /// All text in parts of some bytes, and its letters; none where next_fastq() or letters() gives none.
+  static std::optional<std::pair<std::string, std::string>> text(SequenceStream& stream, std::size_t size) {
+    std::string all, letters, memory;
+    while (const std::optional<FastqText> got = stream.next_fastq(size)) {
+      if (got->size() == 0) return std::pair(all, letters);
+      std::string part(got->size(), '\0');
+      got->read(got->size() / 2, std::span(part).subspan(got->size() / 2));
+      got->read(0, std::span(part).first(got->size() / 2));
+      all += part;
+      const auto some = got->letters(memory);
+      if (!some) return std::nullopt;
+      EXPECT_EQ(std::ranges::count(part, '\n') % 4, 0);
+      letters += *some;
+      EXPECT_THROW(got->read(1, part), BadInput);
     }
     return std::nullopt;
   }
 };
 
-TEST_F(FastqText, IsWholeRecordsOfAllFiles) {
-  const std::string a = "@a\nACGT\n+\nIIII\n@b\n\n+\n\n", b = "@c\nGG\n+c\nII";
+TEST_F(FastqTexts, AreWholeRecordsOfAllFiles) {
+  const std::string a = "@a\nACGT\n+\n@III\n@b\n\n+\n\n", b = "@c\nGG\n+c\nII";
   make("a.fq", a + a);
   make("b.fq.gz", gzip(b, 6));
-  for (const std::size_t size : {30, 31, 47, 1000}) {
-    SequenceStream stream({directory / "a.fq", directory / "b.fq.gz", directory / "a.fq"});
-    EXPECT_EQ(text(stream, size), a + a + b + "\n" + a + a) << size;
+  make("c.fq", b);
+  for (const std::size_t size : {3, 30, 31, 47, 1000}) {
+    SequenceStream stream(
+        {directory / "a.fq", directory / "b.fq.gz", directory / "a.fq", directory / "c.fq"});
+    const auto got = text(stream, size);
+    ASSERT_TRUE(got) << size;
+    EXPECT_EQ(got->first, a + a + b + "\n" + a + a + b + "\n") << size;
+    EXPECT_EQ(got->second, "ACGT\n\nACGT\n\nGG\nACGT\n\nACGT\n\nGG\n") << size;
     EXPECT_EQ(stream.stored_taken(), *stream.stored_bytes());
   }
 }
 
-TEST_F(FastqText, IsNoneWhereNextHasToRead) {
+/// Qualities and headers that look like something else, lines of all lengths.
+TEST_F(FastqTexts, EndWhereARecordDoesWhateverIsInIt) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 20; ++round) {
+    std::string all, letters;
+    for (int record = 0; record < 60; ++record) {
+      std::string sequence, quality;
+      for (std::size_t left = random() % (round % 2 == 0 ? 6 : 20'000 / 60); left > 0; --left) {
+        sequence += "ACGTN"[random() % 5];
+        quality += "@+IA"[random() % 4];
+      }
+      all += std::string("@") + "@+"[random() % 2] + "\n" + sequence + "\n+" +
+             (random() % 2 == 0 ? "@" : "") + "\n" + quality + "\n";
+      letters += sequence + "\n";
+    }
+    make("all.fq", all);
+    make("all.fq.gz", gzip(all, 1));
+    for (const char* name : {"all.fq", "all.fq.gz"}) {
+      SequenceStream stream({directory / name});
+      const auto got = text(stream, 40 + random() % 20'000);
+      ASSERT_TRUE(got);
+      EXPECT_EQ(got->first, all);
+      EXPECT_EQ(got->second, letters);
+    }
+  }
+}
+
+TEST_F(FastqTexts, AreNoneWhereNextHasToRead) {
   const std::string good = "@a\nACGT\n+\nIIII\n";
   make("good.fq", good);
   for (const std::string other :
-       {">a\nACGT\n", "@a\nAC\nGT\n+\nII\nII\n", "@a\nACGT\n", "", "\n@a\nACGT\n+\nIIII\n"}) {
+       {">a\nACGT\n", "@a\nAC\nGT\n+\nII\nII\n", "@a\nACGT\n", "", "\n@a\nACGT\n+\nIIII\n",
+        "@a\nAC.T\n+\nIIII\n", "@a\nACGT\n+\nIII\n", "@a\nACGT\n-\nIIII\n"}) {
     make("other", other);
-    SequenceStream stream({directory / "good.fq", directory / "other"});
-    EXPECT_EQ(text(stream, 1000), std::nullopt) << other;
-    stream.rewind();
-    std::string piece;
-    ASSERT_TRUE(stream.next(piece, 1, 0));
-    EXPECT_EQ(piece, "ACGT\n");
+    make("other.gz", gzip(other, 6));
+    for (const char* name : {"other", "other.gz"}) {
+      SequenceStream stream({directory / "good.fq", directory / name});
+      EXPECT_EQ(text(stream, 1000), std::nullopt) << other;
+      stream.rewind();
+      std::string piece;
+      ASSERT_TRUE(stream.next(piece, 1, 0));
+      EXPECT_EQ(piece, "ACGT\n");
+    }
   }
-  SequenceStream masked({directory / "good.fq"}, 10);
-  EXPECT_EQ(text(masked, 1000), std::nullopt);
-  SequenceStream small({directory / "good.fq"});
-  EXPECT_EQ(text(small, 10), std::nullopt);  // less than a record
+  const std::string record = "@a\n" + std::string(1000, 'A') + "\n+\n" + std::string(1000, 'I') + "\n";
+  make("long.fq", record + record + record);
+  for (const auto& [size, whole] : {std::pair(50, false), {300, true}}) {
+    SequenceStream stream({directory / "long.fq"});
+    EXPECT_EQ(text(stream, static_cast<std::size_t>(size)).has_value(), whole);
+  }
   SequenceStream content = SequenceStream::of_text(good, "reads");
   EXPECT_EQ(text(content, 1000), std::nullopt);
   EXPECT_THROW(content.rewind(), BadInput);
+}
+
+TEST_F(FastqTexts, HaveTheLettersThatNextGives) {
+  make("mixed.fq", "@a\r\nACGT\r\n+\r\n!+5I\r\n\n@b\nacgu\n+b\nI!!I\n \n");
+  for (const int quality : {0, 10, 20}) {
+    SequenceStream one({directory / "mixed.fq"}, quality), other({directory / "mixed.fq"}, quality);
+    std::string piece, memory;
+    ASSERT_TRUE(one.next(piece, 1000, 0));
+    const auto some = other.next_fastq(1000);
+    ASSERT_TRUE(some);
+    EXPECT_EQ(some->letters(memory), piece);
+    EXPECT_EQ(some->least_quality(), quality);
+  }
+}
+
+TEST_F(FastqTexts, OfAFileThatBecameShorterAreRefused) {
+  make("a.fq", "@a\nACGT\n+\nIIII\n");
+  SequenceStream stream({directory / "a.fq"});
+  const auto some = stream.next_fastq(1000);
+  ASSERT_TRUE(some);
+  std::filesystem::resize_file(directory / "a.fq", 5);
+  std::string memory;
+  EXPECT_THAT([&] { some->letters(memory); }, ThrowsMessage<BadInput>(HasSubstr("a.fq became shorter")));
 }
 
 TEST_F(SequenceStreams, RefusesWhatItCannotOpen) {

@@ -7,9 +7,36 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace warploom::io {
+
+struct FastqFile;
+
+/// Whole records of FASTQ as they stand in a file, four lines each, LF behind the last. What is in them is
+/// not judged. It stays what it is while its stream goes on; several threads may read it at once.
+class FastqText {
+ public:
+  std::size_t size() const { return size_; }
+  /// Fills `to` with its bytes from `begin` on.
+  /// @throws BadInput (it has fewer; the file cannot be read, or is shorter now), Interrupted
+  void read(std::size_t begin, std::span<char> to) const;
+  /// Its letters as SequenceStream::next() gives them, in `memory`, which grows to size().
+  /// @return none where some of it is no record of four lines: next() is to read that
+  /// @throws as read()
+  std::optional<std::string_view> letters(std::string& memory) const;
+  int least_quality() const { return least_quality_; }  ///< of the stream
+
+ private:
+  friend class SequenceStream;
+  std::shared_ptr<const FastqFile> file_ = {};  // none: content_
+  std::string content_ = {};
+  std::uint64_t begin_ = 0;  // in the file
+  std::size_t size_ = 0;
+  bool adds_end_ = false;  // the last of them is an LF that the file lacks
+  int least_quality_ = 0;
+};
 
 /// The letters of the sequences in FASTA and FASTQ files, in pieces: of files that are larger than memory, of
 /// pipes, of gzip. Which format a file has, its first letter tells ('>' or ';', '@'). Lines end in LF or
@@ -42,11 +69,12 @@ class SequenceStream {
   ///         record), Interrupted
   bool next(std::string& piece, std::size_t size, std::size_t overlap);
 
-  /// Fills `buffer` with FASTQ as it stands in the files: whole records of four lines each, LF behind the
-  /// last. What is in them is not judged. @return how many bytes; 0: there was nothing more; none: what comes
-  /// is no such record, or rewind() could not undo this call, so that next() is to read it
+  /// The next FASTQ: some `size` bytes, more (up to sixteen times as many) where a record is longer; of one
+  /// file. Plain files are not read yet, but for the ends of a record. An empty one: there was nothing more.
+  /// @return none: what comes is no such record, or rewind() could not undo this call, so that next() is to
+  ///         read it, after rewind() if there was another one before
   /// @throws as next() (a file, gzip)
-  std::optional<std::size_t> next_fastq(std::span<char> buffer);
+  std::optional<FastqText> next_fastq(std::size_t size);
   /// Goes back to the first letter of the first file, as after next_fastq() gave none.
   /// @throws BadInput (a pipe or a text)
   void rewind();

@@ -1,0 +1,148 @@
+#include "io/fastq_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "io/sequence_letters.hpp"
+#include "io/words.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/io/gzip.hpp"
+#include "warploom/io/sequence_stream.hpp"
+
+namespace warploom::io {
+
+std::size_t last_record(std::string_view text) {
+  std::size_t next = text.npos, after_next = text.npos;  // the lines behind the one that is looked at
+  for (std::size_t end = text.size(); end > 0;) {
+    const std::size_t newline = text.rfind('\n', end - 1);
+    if (newline == text.npos) break;
+    const std::size_t line = newline + 1;
+    if (after_next != text.npos && text[line] == '@' && text[after_next] == '+') return line;
+    after_next = std::exchange(next, line < text.size() ? line : text.npos);
+    end = newline;
+  }
+  return text.npos;
+}
+
+FastqSource::FastqSource(const std::filesystem::path& path, unsigned threads)
+    : file_(std::make_shared<FastqFile>(path)) {
+  std::string head(4, '\0');
+  head.resize(file_->bytes.read_at(0, head));
+  if (is_gzip(head)) unpacked_ = std::make_unique<UnpackedStream>(path, threads);
+}
+
+std::optional<FastqPart> FastqSource::next(std::size_t size) {
+  return unpacked_ ? next_unpacked(size) : next_plain(size);
+}
+
+std::optional<FastqPart> FastqSource::next_plain(std::size_t size) {
+  const std::uint64_t left = file_->bytes.size().value_or(0) - at_;
+  if (!begun_) {
+    std::array<char, 1> first{};
+    if (left == 0 || file_->bytes.read_at(0, first) == 0 || first[0] != '@') return std::nullopt;
+  }
+  FastqPart part{.file = file_, .begin = at_, .size = left};
+  constexpr std::size_t kWindow = 4096;
+  std::string window;
+  for (std::size_t tried = size; tried < left; tried *= 2) {
+    if (tried / kMostSizes > size) return std::nullopt;
+    // Most records end within a window; where they do not, it doubles up to all that is tried.
+    std::size_t whole = window.npos;
+    for (std::size_t length = std::min(kWindow, tried); whole == window.npos; length *= 2) {
+      length = std::min(length, tried);
+      window.resize(length);
+      window.resize(file_->bytes.read_at(at_ + tried - length, window));
+      whole = last_record(window);
+      if (whole != window.npos) part.size = tried - length + whole;
+      if (length == tried) break;
+    }
+    if (whole != window.npos) break;
+  }
+  begun_ = true;
+  at_ += part.size;
+  if (at_ == file_->bytes.size() && part.size > 0) {
+    std::array<char, 1> last{};
+    file_->bytes.read_at(at_ - 1, last);
+    part.adds_end = last[0] != '\n';
+    part.size += part.adds_end ? 1 : 0;
+  }
+  return part;
+}
+
+std::optional<FastqPart> FastqSource::next_unpacked(std::size_t size) {
+  FastqPart part;
+  std::string& content = part.content;
+  content = std::exchange(rest_, {});
+  for (std::size_t tried = size; !ended_; tried *= 2) {
+    if (tried / kMostSizes > size) return std::nullopt;
+    const std::size_t filled = content.size();
+    content.resize(std::max(filled, tried));
+    const std::size_t got = unpacked_->read(std::span(content).subspan(filled));
+    ended_ = filled + got < content.size();
+    content.resize(filled + got);
+    if (ended_) break;
+    const std::size_t whole = last_record(content);
+    if (whole != content.npos) {
+      rest_ = content.substr(whole);
+      content.resize(whole);
+      break;
+    }
+  }
+  if (!begun_ && !content.starts_with('@')) return std::nullopt;
+  begun_ = true;
+  if (!content.empty() && !content.ends_with('\n')) content += '\n';
+  part.size = content.size();
+  return part;
+}
+
+void FastqText::read(std::size_t begin, std::span<char> to) const {
+  if (begin > size_ || to.size() > size_ - begin)
+    throw BadInput(fmt::format("bytes {} to {} of a text of {}", begin, begin + to.size(), size_));
+  if (!file_) {
+    std::memcpy(to.data(), content_.data() + begin, to.size());
+    return;
+  }
+  const std::size_t stored = std::min(to.size(), size_ - begin - (adds_end_ ? 1 : 0));
+  if (file_->bytes.read_at(begin_ + begin, to.first(stored)) < stored)
+    throw BadInput(fmt::format("{} became shorter while it was read", file_->name));
+  if (stored < to.size()) to.back() = '\n';
+}
+
+std::optional<std::string_view> FastqText::letters(std::string& memory) const {
+  if (memory.size() < size_) memory.resize(size_);
+  read(0, std::span(memory).first(size_));
+  // Letters move to the front, where a record's header was at least.
+  char* to = memory.data();
+  const char* at = to;
+  const char* const end = at + size_;
+  std::string_view line;
+  const auto next = [&] {
+    const auto* newline = static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
+    if (newline == nullptr) return false;
+    line = {at, newline};
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    at = newline + 1;
+    return true;
+  };
+  while (next()) {
+    if (!line.starts_with('@')) {
+      if (trimmed(line).empty()) continue;
+      return std::nullopt;
+    }
+    if (!next() || !all_letters(line)) return std::nullopt;
+    const std::string_view letters = line;
+    if (!next() || !line.starts_with('+') || !next() || line.size() != letters.size()) return std::nullopt;
+    std::memmove(to, letters.data(), letters.size());
+    if (least_quality_ > 0)
+      for (std::size_t k = 0; k < line.size(); ++k) to[k] = line[k] < '!' + least_quality_ ? 'N' : to[k];
+    to += letters.size();
+    *to++ = SequenceStream::kEnd;
+  }
+  return std::string_view(memory.data(), to);
+}
+
+}  // namespace warploom::io
