@@ -129,7 +129,7 @@ TvOutcome solve(Input& input, Image& image, int passes, double tolerance, const 
   input.problem.constants.max_iterations = passes;
   input.problem.constants.tolerance = tolerance;
   const RunScope scope({.memory = memory});
-  return minimise_cuda(input.problem, image.data.data(), tuning);
+  return minimise_cuda(input.problem, image.data.data(), {}, tuning);
 }
 
 /// Time of one pass [s], the first ones (which measure) left out. @throws Error (a minimisation ended early)

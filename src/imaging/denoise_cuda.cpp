@@ -10,7 +10,9 @@
 #include "imaging/tv_cuda.hpp"
 #include "imaging/tv_factor.hpp"
 #include "imaging/tv_tiles.hpp"
+#include "warploom/core/device.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/log.hpp"
 #include "warploom/core/progress.hpp"
 
 namespace warploom::imaging {
@@ -53,9 +55,14 @@ std::size_t values(const TvProblem& problem) {
          static_cast<std::size_t>(problem.constants.channels);
 }
 
+/// Over the whole image.
 void launch(const TvRun& run, const std::vector<TvLaunch>& launches, cudaStream_t stream) {
-  for (const TvLaunch& one : launches)
-    cuda_check(launch_tv(run, one.kernel, one.planes, stream), "a pass over the image");
+  for (const TvLaunch& one : launches) {
+    TvPlanes planes = one.planes;
+    planes.stride = static_cast<std::int64_t>(run.nx) * run.ny * run.nz;
+    planes.chunks = run.chunks();
+    cuda_check(launch_tv(run, one.kernel, planes, stream), "a pass over the image");
+  }
 }
 
 /// kLogLength passes, to be launched at once.
@@ -64,7 +71,7 @@ CudaOwner<cudaGraphExec_t> make_graph(const TvProblem& problem, const TvRun& run
   cuda_check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
   cudaGraph_t captured = nullptr;
   try {
-    for (int k = 0; k < kLogLength; ++k) launch(run, pass_launches(problem.solver, run, images, k), stream);
+    for (int k = 0; k < kLogLength; ++k) launch(run, pass_launches(problem.solver, images, k), stream);
   } catch (...) {
     cudaStreamEndCapture(stream, &captured);
     CudaOwner<cudaGraph_t>{captured};
@@ -85,7 +92,7 @@ void iterate(const TvProblem& problem, const TvRun& run, const TvImages& images,
   const WaitAtEnd wait(stream);
   Progress shown("denoising", 0, "iterations");
   cuda_check(cudaEventRecord(start.get(), stream), "cudaEventRecord");
-  launch(run, first_launches(problem.solver, run, images), stream);
+  launch(run, first_launches(problem.solver, images), stream);
   // One graph ahead of what is known, so that the device does not wait; passes after the end return at once.
   for (int turn = 0;; ++turn) {
     TvProgress* const log = logs.get() + turn % 2 * kLogLength;
@@ -148,51 +155,7 @@ void minimise_in_one_piece(const TvProblem& problem, TvSession& session, double 
 
 }  // namespace
 
-int point_count(Solver solver) { return solver == Solver::accelerated ? 3 : 2; }
-int image_count(Solver solver) { return 1 + point_count(solver) + (solver == Solver::primal_dual ? 3 : 0); }
-
-std::vector<TvLaunch> first_launches(Solver solver, const TvRun& run, const TvImages& images) {
-  if (solver != Solver::primal_dual) return {};
-  // With all coefficients 0 these only measure, and copy x.
-  std::vector<TvLaunch> launches = pass_launches(solver, run, images, 1);
-  launches[0].planes.before = images.points[0];
-  launches[1].kernel = TvKernel::primal_begin;
-  return launches;
-}
-
-std::vector<TvLaunch> pass_launches(Solver solver, const TvRun& run, const TvImages& images, std::int64_t k) {
-  const auto point = [&](std::int64_t index) { return images.points[index % point_count(solver)]; };
-  TvPlanes planes;
-  planes.noisy = images.noisy;
-  planes.p = images.p;
-  planes.stride = static_cast<std::int64_t>(run.nx) * run.ny * run.nz;
-  planes.chunks = run.chunks();
-  switch (solver) {
-    case Solver::accelerated:
-      planes.x = point(k);
-      planes.before = point(k + 2);
-      planes.next = point(k + 1);
-      return {{TvKernel::accelerated, planes}};
-    case Solver::descent:
-      planes.x = point(k);
-      planes.next = point(k + 1);
-      return {{TvKernel::descent, planes}};
-    case Solver::primal_dual: {
-      planes.x = point(k + 1);
-      TvPlanes dual = planes;
-      dual.before = point(k);
-      planes.next = point(k);
-      return {{TvKernel::dual, dual}, {TvKernel::primal, planes}};
-    }
-  }
-  throw Internal("a Solver outside its enumeration");
-}
-
-float* measured_point(Solver solver, const TvImages& images, std::int64_t passes) {
-  return images.points[(solver == Solver::primal_dual ? passes : passes - 1) % point_count(solver)];
-}
-
-TvSession::TvSession(const TvProblem& problem, const TvTuning& tuning) : problem_(problem) {
+TvSession::TvSession(const TvProblem& problem, const TvTuning& tuning, int sets) : problem_(problem) {
   const Grid& grid = problem.grid;
   if (std::max({grid.nx, grid.ny, grid.nz, grid.nx * grid.ny}) > std::numeric_limits<int>::max())
     throw BadInput("an image of " + std::to_string(grid.nx) + " x " + std::to_string(grid.ny) + " x " +
@@ -211,7 +174,8 @@ TvSession::TvSession(const TvProblem& problem, const TvTuning& tuning) : problem
   run_.chunk = tuning.chunk > 0 ? tuning.chunk : choose_chunk(run_.nz, tiles, resident);
   run_.log_length = kLogLength;
 
-  const auto count = static_cast<std::size_t>(partial_sums(run_, kernel));
+  set_size_ = static_cast<std::size_t>(partial_sums(run_, kernel));
+  const std::size_t count = set_size_ * static_cast<std::size_t>(sets);
   partials_ = make_device<double>(count);
   constants_ = make_device<TvConstants>(1);
   state_ = make_device<std::byte>(
@@ -227,6 +191,12 @@ TvSession::TvSession(const TvProblem& problem, const TvTuning& tuning) : problem
   run_.partials = partials_.get();
   run_.ticket = ticket_.get();
   run_.log = log_.get();
+}
+
+TvRun TvSession::run(int set) const {
+  TvRun run = run_;
+  run.partials += static_cast<std::size_t>(set) * set_size_;
+  return run;
 }
 
 void TvSession::begin(double largest_trace, cudaStream_t stream) {
@@ -265,28 +235,71 @@ bool record(const TvProgress* log, TvOutcome& outcome) {
   }
 }
 
-TvOutcome minimise_cuda(const TvProblem& problem, float* image, const TvTuning& tuning) {
-  if (problem.tgv_ratio > 0) return minimise_tgv_cuda(problem, image);
+namespace {
+
+constexpr std::uint64_t kReserve = std::uint64_t{64} << 20;  // for what the runtime allocates by itself
+std::uint64_t usable_memory() {
+  std::size_t free = 0, total = 0;
+  cuda_check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  return within_cap(free > kReserve ? free - kReserve : 0);
+}
+
+/// Whether each of the devices has the memory that is wanted of it, all its parts together.
+bool have_memory(const std::vector<Device>& devices, const std::vector<std::uint64_t>& bytes) {
+  for (const Device device : devices) {
+    const OnDevice current(device);
+    std::uint64_t wanted = 0;
+    for (std::size_t k = 0; k < devices.size(); ++k)
+      if (devices[k] == device) wanted += bytes[k];
+    if (wanted > usable_memory()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+TvOutcome minimise_cuda(const TvProblem& problem, float* image, const std::vector<Device>& devices,
+                        const TvTuning& tuning) {
+  if (problem.tgv_ratio > 0) {
+    one_device(devices, "denoising with total generalised variation");
+    return minimise_tgv_cuda(problem, image);
+  }
   cuda_check(cudaFree(nullptr), "starting CUDA");
   TvOutcome outcome;
   TvSession session(problem, tuning);
-  std::size_t free = 0, total = 0;
-  cuda_check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-  constexpr std::uint64_t kReserve = std::uint64_t{64} << 20;  // for what the runtime allocates by itself
-  const std::uint64_t limit = within_cap(free > kReserve ? free - kReserve : 0);
-  const std::uint64_t needed = std::uint64_t{values(problem)} * sizeof(float) *
-                                   static_cast<std::uint64_t>(image_count(problem.solver)) +
-                               session.device_bytes();
   const bool descent = problem.solver == Solver::descent;
   const double largest_trace = descent ? factorise(problem.grid, image) : 0;
-  if (needed <= limit)
-    minimise_in_one_piece(problem, session, largest_trace, image, outcome);
-  else
-    minimise_in_slabs(problem, session, limit, largest_trace, image, outcome);
+  const auto minimise = [&] {
+    const std::int64_t split_from =
+        tuning.split_from < 0 ? kSplitFrom : std::max<std::int64_t>(tuning.split_from, 1);
+    const auto worth = static_cast<std::int64_t>(values(problem)) / split_from;
+    const std::int64_t count = std::min({std::ssize(devices), worth, std::int64_t{session.run().chunks()}});
+    if (count > 1) {
+      const std::vector<Device> used(devices.begin(), devices.begin() + count);
+      const std::vector<TvShare> shares =
+          tv_shares(session.run().nz, session.run().chunk, static_cast<int>(count));
+      if (have_memory(used, team_bytes(problem, session, shares)))
+        return minimise_on_team(problem, used, shares, {session.run().tile, session.run().chunk},
+                                largest_trace, image, outcome);
+      log(LogLevel::warning,
+          "the GPUs' memory together does not hold the image: it goes through the first one's, slab by slab");
+    }
+    const std::uint64_t limit = usable_memory();
+    const std::uint64_t needed = std::uint64_t{values(problem)} * sizeof(float) *
+                                     static_cast<std::uint64_t>(image_count(problem.solver)) +
+                                 session.device_bytes();
+    if (needed <= limit)
+      minimise_in_one_piece(problem, session, largest_trace, image, outcome);
+    else
+      minimise_in_slabs(problem, session, limit, largest_trace, image, outcome);
+  };
+  minimise();
   if (descent) multiply_factors(problem.grid, image);
   return outcome;
 }
 
-TvOutcome minimise_cuda(const TvProblem& problem, float* image) { return minimise_cuda(problem, image, {}); }
+TvOutcome minimise_cuda(const TvProblem& problem, float* image, const std::vector<Device>& devices) {
+  return minimise_cuda(problem, image, devices, {});
+}
 
 }  // namespace warploom::imaging

@@ -30,13 +30,14 @@ struct TvOutcome {
   bool converged = false;
   double objective = 0, gap = 0;
   double seconds = 0, transfer_seconds = 0;
-  int slabs = 1;
+  int slabs = 1, devices = 1;
   std::uint64_t device_bytes = 0;
 };
 
 /// @param image [channels, nz, ny, nx]: the start (for tensors: positive semidefinite), replaced by the
 ///        result. @throws Interrupted, OutOfMemory; `image` is then unspecified
 TvOutcome minimise_cpu(const TvProblem& problem, float* image);
-TvOutcome minimise_cuda(const TvProblem& problem, float* image);
+/// @param devices  GPUs that may share the image; with one or none it is the current device's
+TvOutcome minimise_cuda(const TvProblem& problem, float* image, const std::vector<Device>& devices = {});
 
 }  // namespace warploom::imaging

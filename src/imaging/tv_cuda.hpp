@@ -9,51 +9,38 @@
 #include "core/cuda/owners.hpp"
 #include "imaging/tv_backend.hpp"
 #include "imaging/tv_kernels.hpp"
+#include "imaging/tv_launches.hpp"
 
 namespace warploom::imaging {
 
 /// What minimise_cuda chooses by itself, for benchmarks and tests.
 struct TvTuning {
-  int tile = -1;  ///< of tv_tiles.hpp
-  int chunk = 0;  ///< planes that a block goes through
+  int tile = -1;                 ///< of tv_tiles.hpp
+  int chunk = 0;                 ///< planes that a block goes through
+  std::int64_t split_from = -1;  ///< values that a device works on at least, of several
 };
-TvOutcome minimise_cuda(const TvProblem& problem, float* image, const TvTuning& tuning);
-
-/// Images of the size of the input that a solver works on, as host or as device pointers.
-struct TvImages {
-  float* noisy = nullptr;
-  float* points[3] = {};  ///< that x, the x before, and the next x take in turn
-  float* p = nullptr;     ///< three in one
-};
-/// How many those are, and how many of them are points.
-int image_count(Solver solver);
-int point_count(Solver solver);
-
-struct TvLaunch {
-  TvKernel kernel;
-  TvPlanes planes;  ///< of whole images
-};
-/// What to launch before the first pass, and in pass k (from 0).
-std::vector<TvLaunch> first_launches(Solver solver, const TvRun& run, const TvImages& images);
-std::vector<TvLaunch> pass_launches(Solver solver, const TvRun& run, const TvImages& images, std::int64_t k);
-/// The point that was measured last, when `passes` were made.
-float* measured_point(Solver solver, const TvImages& images, std::int64_t passes);
+/// @param devices  that share the image; none: the current one
+TvOutcome minimise_cuda(const TvProblem& problem, float* image, const std::vector<Device>& devices,
+                        const TvTuning& tuning);
 
 /// State, sums and log of a minimisation on the device.
 class TvSession {
  public:
-  /// @param state  of the solver, State being AcceleratedState, DescentState or PrimalDualState
-  TvSession(const TvProblem& problem, const TvTuning& tuning);
+  /// @param sets  of partial sums
+  TvSession(const TvProblem& problem, const TvTuning& tuning, int sets = 1);
   /// The solver's state at the start.
   void begin(double largest_trace, cudaStream_t stream);
 
   const TvRun& run() const { return run_; }
+  /// With a set of partial sums.
+  TvRun run(int set) const;
   std::uint64_t device_bytes() const { return bytes_; }
 
  private:
   const TvProblem& problem_;
   TvRun run_;
   std::uint64_t bytes_ = 0;
+  std::size_t set_size_ = 0;
   DeviceArray<double> partials_;
   DeviceArray<TvConstants> constants_;
   DeviceArray<std::byte> state_;
@@ -73,5 +60,14 @@ bool record(const TvProgress* log, TvOutcome& outcome);
 /// @throws OutOfMemory (not even one chunk of planes fits)
 void minimise_in_slabs(const TvProblem& problem, TvSession& session, std::uint64_t memory,
                        double largest_trace, float* image, TvOutcome& outcome);
+
+/// Bytes that each device needs at most, for its share of the image.
+std::vector<std::uint64_t> team_bytes(const TvProblem& problem, const TvSession& session,
+                                      const std::vector<TvShare>& shares);
+/// Minimises on several devices, each with its share of the planes; `image` as in minimise_cuda.
+/// @param tuning  with tile and chunk
+void minimise_on_team(const TvProblem& problem, const std::vector<Device>& devices,
+                      const std::vector<TvShare>& shares, const TvTuning& tuning, double largest_trace,
+                      float* image, TvOutcome& outcome);
 
 }  // namespace warploom::imaging

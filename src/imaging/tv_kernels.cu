@@ -103,7 +103,7 @@ cudaError_t launch_pass(void (*kernel)(Arguments...), const TvRun& run, const Tv
 
 }  // namespace
 
-std::int64_t partial_sums(const TvRun& run, TvKernel kernel) {
+TvPartialRows partial_rows(const TvRun& run, TvKernel kernel, int first_chunk, int chunks) {
   const int values = (run.tensor ? kTensor : 1) + (is_half(kernel) ? 2 : 3);
   std::int64_t tiles = 0;
   if (is_half(kernel))
@@ -113,7 +113,12 @@ std::int64_t partial_sums(const TvRun& run, TvKernel kernel) {
       tiles = tiles_of(run, tile);
       return cudaSuccess;
     });
-  return tiles * run.chunks() * images(run) * values;
+  return {tiles * first_chunk, tiles * chunks, std::int64_t{images(run)} * values, tiles * run.chunks()};
+}
+
+std::int64_t partial_sums(const TvRun& run, TvKernel kernel) {
+  const TvPartialRows all = partial_rows(run, kernel, 0, run.chunks());
+  return all.rows * all.stride;
 }
 
 cudaError_t tv_blocks(const TvRun& run, TvKernel kernel, std::int64_t& tiles, int& resident) {

@@ -1,12 +1,13 @@
 #pragma once
 
-/// The GPU's passes over the image. Their file needs nothing but this, tv_schedule.hpp and its own headers,
-/// so that it can be compiled, rewritten and simulated by itself.
+/// The GPU's passes over the image. Their file needs nothing but this, tv_schedule.hpp, tv_planes.hpp and its
+/// own headers, so that it can be compiled, rewritten and simulated by itself.
 
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
 
+#include "tv_planes.hpp"
 #include "tv_schedule.hpp"
 
 namespace warploom::imaging {
@@ -17,14 +18,6 @@ struct TvCoefficients {
   float momentum;    ///< accelerated and primal-dual; descent: the probe
   float sigma, tau;  ///< primal-dual
   float alpha[kMaxChannels];
-};
-
-enum class TvKernel {
-  accelerated,
-  descent,
-  dual,          ///< half a pass of primal-dual
-  primal,        ///< the other half
-  primal_begin,  ///< the same before the first pass: x and its sums alone
 };
 
 /// What all launches of a minimisation have in common.
@@ -47,19 +40,6 @@ struct TvRun {
   int chunks() const { return (nz + chunk - 1) / chunk; }
 };
 
-/// The images of one launch, [channels, planes from first_plane on, ny, nx] on the device, and which chunks
-/// to compute. One plane more than those of the chunks is read on either side, where the image has one.
-struct TvPlanes {
-  const float* noisy = nullptr;
-  const float* x = nullptr;
-  const float* before = nullptr;  ///< accelerated, dual
-  float* next = nullptr;          ///< all but dual; of primal it may be `before`
-  float* p = nullptr;             ///< dual, primal: [3, channels, planes, ny, nx]
-  std::int64_t stride = 0;        ///< from channel to channel
-  int first_plane = 0;
-  int first_chunk = 0, chunks = 0;
-};
-
 /// Places for partial sums that a run needs.
 std::int64_t partial_sums(const TvRun& run, TvKernel kernel);
 
@@ -70,5 +50,14 @@ cudaError_t tv_blocks(const TvRun& run, TvKernel kernel, std::int64_t& tiles, in
 /// The launches of all chunks of a pass count together: the last block to finish advances the state. Does
 /// nothing once the state says done.
 cudaError_t launch_tv(const TvRun& run, TvKernel kernel, const TvPlanes& planes, cudaStream_t stream);
+/// What that last block does, where launches of this device do not make up all chunks of a pass and the
+/// partial sums of the others were copied here. @param kernel the pass's last
+cudaError_t launch_tv_advance(const TvRun& run, TvKernel kernel, cudaStream_t stream);
+/// Of the partial sums: those of the chunks [first, first + chunks) are `count` from `begin` on, in each of
+/// `rows` that are `stride` apart.
+struct TvPartialRows {
+  std::int64_t begin, count, rows, stride;
+};
+TvPartialRows partial_rows(const TvRun& run, TvKernel kernel, int first_chunk, int chunks);
 
 }  // namespace warploom::imaging

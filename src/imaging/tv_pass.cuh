@@ -118,6 +118,14 @@ struct TvDescent {
   }
 };
 
+/// What one thread does when the sums of a pass are there.
+template <class Scheme>
+__device__ void advance_pass(typename Scheme::State& s, const TvSums& sums, const TvConstants& constants,
+                             TvCoefficients& k) {
+  advance(s, sums, constants);
+  Scheme::coefficients(s, constants, k);
+}
+
 template <bool outside>
 __device__ inline float tv_difference(float next, float here) {
   const float d = next - here;
@@ -350,8 +358,7 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
   if (!last_block(ticket, where.blocks() * gridDim.z)) return;
   advance_state<T, C, 3, TvSums>(where, constants, state, log, log_length,
                                  [&](auto& s, const TvSums& sums, const TvConstants& c) {
-                                   advance(s, sums, c);
-                                   Scheme::coefficients(s, c, *coefficients);
+                                   advance_pass<Scheme>(s, sums, c, *coefficients);
                                  });
 }
 

@@ -74,6 +74,19 @@ __global__ void __launch_bounds__(TvColumns::kThreads)
   put_partials(tv, scratch, TvPartials(partials, nz, chunk, first_chunk), 0);
 }
 
+/// What one thread does when the sums of both halves are there.
+__device__ inline void advance_halves(PrimalDualState& s, const PrimalDualSums& sums,
+                                      const TvConstants& constants, TvCoefficients& k, bool first) {
+  if (first)
+    begin(s, sums.tv, sums.fidelity, constants);
+  else
+    advance(s, sums, constants);
+  k.sigma = static_cast<float>(s.sigma);
+  k.tau = static_cast<float>(s.tau);
+  k.momentum = first ? 0.0F : static_cast<float>(s.momentum);
+  for (int i = 0; i < constants.channels; ++i) k.alpha[i] = static_cast<float>(s.alpha[i]);
+}
+
 /// next <- P((x + tau (div p + lambda noisy)) / (1 + tau lambda)), the rest of the sums, and the state's
 /// advance; with `begin` its begin(). Grid, block and arrays as for tv_pass with TvColumns.
 template <int channels, bool outside>
@@ -135,14 +148,7 @@ __global__ void __launch_bounds__(TvColumns::kThreads)
   advance_state<TvColumns::kThreads, channels, 2, PrimalDualSums>(
       where, constants, state, log, log_length,
       [&](auto& s, const PrimalDualSums& sums, const TvConstants& c) {
-        if (begin_state != 0)
-          begin(s, sums.tv, sums.fidelity, c);
-        else
-          advance(s, sums, c);
-        k->sigma = static_cast<float>(s.sigma);
-        k->tau = static_cast<float>(s.tau);
-        k->momentum = begin_state != 0 ? 0.0F : static_cast<float>(s.momentum);
-        for (int i = 0; i < c.channels; ++i) k->alpha[i] = static_cast<float>(s.alpha[i]);
+        advance_halves(s, sums, c, *k, begin_state != 0);
       });
 }
 

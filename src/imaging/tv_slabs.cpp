@@ -194,9 +194,9 @@ void minimise_in_slabs(const TvProblem& problem, TvSession& session, std::uint64
   const WaitAtEnd wait(slabs.last_stream());
   Progress shown("denoising", 0, "iterations");
   const Clock::time_point iterations = Clock::now();
-  for (const TvLaunch& launch : first_launches(problem.solver, run, images)) slabs.sweep(launch);
+  for (const TvLaunch& launch : first_launches(problem.solver, images)) slabs.sweep(launch);
   for (std::int64_t k = 0;; ++k) {
-    for (const TvLaunch& launch : pass_launches(problem.solver, run, images, k)) slabs.sweep(launch);
+    for (const TvLaunch& launch : pass_launches(problem.solver, images, k)) slabs.sweep(launch);
     slabs.wait(log.get());
     if (record(log.get(), outcome)) break;
     shown.advance();

@@ -16,13 +16,18 @@ class TvPartials {
   __device__ TvPartials(double* partials, int nz, int chunk, int first_chunk)
       : partials_(partials),
         first_chunk_(first_chunk),
-        blocks_(gridDim.x * static_cast<unsigned>((nz + chunk - 1) / chunk)) {}
+        blocks_(gridDim.x * static_cast<unsigned>((nz + chunk - 1) / chunk)),
+        images_(gridDim.z) {}
+  /// For a block that computes none of them.
+  __device__ TvPartials(double* partials, unsigned blocks, unsigned images)
+      : partials_(partials), first_chunk_(0), blocks_(blocks), images_(images) {}
 
   /// Of one image.
   __device__ unsigned blocks() const { return blocks_; }
+  __device__ unsigned images() const { return images_; }
   /// The first of `blocks()` partial sums.
   __device__ double* row(int value, unsigned image) const {
-    return partials_ + (static_cast<std::int64_t>(value) * gridDim.z + image) * blocks_;
+    return partials_ + (static_cast<std::int64_t>(value) * images_ + image) * blocks_;
   }
   __device__ double& mine(int value) const {
     return row(value,
@@ -32,7 +37,7 @@ class TvPartials {
  private:
   double* partials_;
   int first_chunk_;
-  unsigned blocks_;
+  unsigned blocks_, images_;
 };
 
 __device__ inline double add_over_warp(double value) {
@@ -93,13 +98,13 @@ __device__ void advance_state(const TvPartials& where, const TvConstants* consta
   for (int i = thread; i < static_cast<int>(sizeof(State) / sizeof(double)); i += threads)
     state_here[i] = reinterpret_cast<const double*>(state)[i];
 
-  const int images = static_cast<int>(gridDim.z), variations = channels * images;
+  const int images = static_cast<int>(where.images()), variations = channels * images;
   for (int sum = thread / 32; sum < variations + more; sum += threads / 32) {
     const bool of_image = sum < variations;  // channels > 1 only where there is one image
     const double* from =
         of_image ? where.row(channels > 1 ? sum : 0, channels > 1 ? 0U : static_cast<unsigned>(sum))
                  : where.row(channels + sum - variations, 0);
-    const unsigned count = where.blocks() * (of_image ? 1U : gridDim.z);
+    const unsigned count = where.blocks() * (of_image ? 1U : where.images());
     double total = 0;
 #pragma unroll 8
     for (unsigned i = threadIdx.x % 32; i < count; i += 32) total += __ldcg(from + i);

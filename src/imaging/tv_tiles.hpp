@@ -28,6 +28,10 @@ constexpr auto with_tensor_tiles(const Body& body) {
 inline constexpr int kTensorTiles = 2;
 constexpr int best_tensor_tile(std::int64_t voxels) { return voxels < (1 << 20) ? 1 : 0; }
 
+/// Values that a device works on at least, where several share an image: below, what they wait for each other
+/// in every pass takes longer than what it saves.
+inline constexpr std::int64_t kSplitFrom = std::int64_t{1} << 25;
+
 using TvChannelTile = TvTile<32, 16, 2, 4>;
 using TvDescentTile = TvTile<32, 8, 2, 3>;
 

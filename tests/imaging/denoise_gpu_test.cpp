@@ -87,12 +87,13 @@ struct Result {
   TvOutcome outcome;
 };
 
-Result on_gpu(const Case& c, const TvTuning& tuning = {}, std::uint64_t device_memory = 0) {
+Result on_gpu(const Case& c, const TvTuning& tuning = {}, std::uint64_t device_memory = 0,
+              const std::vector<Device>& devices = {}) {
   TvProblem problem = c.problem;
   problem.noisy = c.noisy.data.data();
   const RunScope scope({.memory = device_memory});
   Result result{c.start, {}};
-  result.outcome = minimise_cuda(problem, result.image.data.data(), tuning);
+  result.outcome = minimise_cuda(problem, result.image.data.data(), devices, tuning);
   return result;
 }
 
@@ -216,6 +217,90 @@ TEST_P(EverySolver, GivesTheSameBitsInSlabsAsInOnePiece) {
     for (std::size_t k = 0; k < whole.outcome.history.size(); ++k)
       EXPECT_EQ(whole.outcome.history[k].objective, slabs.outcome.history[k].objective);
   }
+}
+
+/// As many parts as are asked for, on the GPUs there are.
+std::vector<Device> parts(int count) {
+  int gpus = 0;
+  cuda_check(cudaGetDeviceCount(&gpus), "cudaGetDeviceCount");
+  std::vector<Device> devices;
+  for (int k = 0; k < count; ++k) devices.push_back(Device::gpu(k % gpus));
+  return devices;
+}
+
+void expect_the_same(const Result& one, const Result& other) {
+  EXPECT_TRUE(same_bits(one.image, other.image));
+  ASSERT_EQ(one.outcome.history.size(), other.outcome.history.size());
+  for (std::size_t k = 0; k < one.outcome.history.size(); ++k) {
+    EXPECT_EQ(one.outcome.history[k].objective, other.outcome.history[k].objective) << k;
+    EXPECT_EQ(one.outcome.history[k].gap, other.outcome.history[k].gap) << k;
+  }
+  EXPECT_EQ(one.outcome.converged, other.outcome.converged);
+}
+
+TEST_P(EverySolver, GivesTheSameBitsOnSeveralDevicesAsOnOne) {
+  for (const double holes : {0.0, 0.1}) {
+    Case c = make_case({33, 34, 35}, 6, true, GetParam(), holes);
+    c.problem.constants.max_iterations = 40;
+    for (const int chunk : {1, 4, 7}) {
+      const TvTuning tuning{.chunk = chunk, .split_from = 0};
+      const Result one = on_gpu(c, tuning);
+      EXPECT_EQ(one.outcome.devices, 1);
+      for (const int count : {2, 3, 5}) {
+        SCOPED_TRACE(testing::Message() << "chunks of " << chunk << " planes on " << count);
+        const Result several = on_gpu(c, tuning, 0, parts(count));
+        EXPECT_EQ(several.outcome.devices, count);
+        expect_the_same(one, several);
+      }
+    }
+  }
+}
+
+TEST_P(EverySolver, TakesAsManyDevicesAsThereAreChunks) {
+  Case c = make_case({17, 9, 3}, 6, true, GetParam());
+  c.problem.constants.max_iterations = 25;
+  const TvTuning tuning{.chunk = 1, .split_from = 0};
+  const Result several = on_gpu(c, tuning, 0, parts(5));
+  EXPECT_EQ(several.outcome.devices, 3);  // of a plane each
+  expect_the_same(on_gpu(c, tuning), several);
+  EXPECT_EQ(on_gpu(c, {}, 0, parts(2)).outcome.devices, 1);  // too small to be worth it
+}
+
+TEST(DenoiseGpu, ChannelsGiveTheSameBitsOnSeveralDevices) {
+  for (const Solver solver : {Solver::accelerated, Solver::primal_dual})
+    for (const int channels : {1, 7, 100}) {
+      SCOPED_TRACE(channels);
+      Case c = make_case({33, 17, 9}, channels, false, solver, channels == 7 ? 0.2 : 0);
+      c.problem.constants.max_iterations = 30;
+      const TvTuning tuning{.chunk = 2, .split_from = 0};
+      expect_the_same(on_gpu(c, tuning), on_gpu(c, tuning, 0, parts(2)));
+    }
+}
+
+TEST(DenoiseGpu, SeveralDevicesConvergeToTheSameBits) {
+  const Case c = make_case({65, 34, 35}, 6, true, Solver::accelerated, 0.1);
+  const TvTuning tuning{.chunk = 6, .split_from = 0};
+  const Result one = on_gpu(c, tuning), several = on_gpu(c, tuning, 0, parts(2));
+  EXPECT_TRUE(one.outcome.converged);
+  expect_the_same(one, several);
+}
+
+TEST(DenoiseGpu, OneDeviceDoesWhatTheMemoryOfSeveralDoesNotHold) {
+  Case c = make_case({33, 34, 35}, 6, true, Solver::accelerated);
+  c.problem.constants.max_iterations = 12;
+  const TvTuning tuning{.chunk = 4, .split_from = 0};
+  const Result one = on_gpu(c, tuning);
+  const Result slabs = on_gpu(c, tuning, one.outcome.device_bytes / 2, {Device::gpu(0), Device::gpu(0)});
+  EXPECT_EQ(slabs.outcome.devices, 1);
+  EXPECT_GT(slabs.outcome.slabs, 1);
+  expect_the_same(one, slabs);
+}
+
+TEST(DenoiseGpu, SeveralDevicesStopWhenInterrupted) {
+  const Case c = make_case({17, 9, 5}, 6, true, Solver::accelerated);
+  std::atomic<bool> stop = true;
+  const RunScope scope({.stop = &stop});
+  EXPECT_THROW(on_gpu(c, {.chunk = 1, .split_from = 0}, 0, parts(2)), Interrupted);
 }
 
 TEST_P(EverySolver, StopsAtTheLimitOfIterations) {
