@@ -9,6 +9,7 @@
 
 #include "core/built_with_cuda.hpp"
 #include "core/doors.hpp"
+#include "core/several_devices.hpp"
 #include "imaging/lambda.hpp"
 #include "imaging/tv_backend.hpp"
 #include "imaging/voxels.hpp"
@@ -175,7 +176,8 @@ DenoiseReport denoise(Image& image, const Mask& mask, const DenoiseOptions& opti
   require_options(options, tensor);
   require_image(image, tensor);
   require_mask(mask, image.grid);
-  const DeviceScope scope(options.run, "denoising", kBuiltWithCuda);
+  const DevicesScope scope(options.run, kBuiltWithCuda);
+  if (options.variation == Variation::generalised) one_device(scope.devices(), "total generalised variation");
   const Mask used = usable(image, mask);
   const Region box = bounding_box(image.grid, used);
   const Image noisy = crop(image, used, box);
@@ -186,7 +188,7 @@ DenoiseReport denoise(Image& image, const Mask& mask, const DenoiseOptions& opti
   report.variation = options.variation;
   if (options.variation == Variation::generalised) report.tgv_ratio = options.tgv_ratio;
   report.solver = options.solver;
-  report.device = scope.device();
+  report.device = scope.devices().front();
   report.epsilon = options.epsilon;
   report.outside = image.grid.voxels() - box.inside;
   if (tensor) report.projected = floor_eigenvalues(result, used_in_box);
@@ -202,7 +204,7 @@ DenoiseReport denoise(Image& image, const Mask& mask, const DenoiseOptions& opti
   problem.tgv_ratio = report.tgv_ratio;
   const auto minimise = [&](const TvProblem& p, float* values) {
 #if defined(WARPLOOM_HAVE_CUDA)
-    if (scope.device().is_gpu()) return minimise_cuda(p, values);
+    if (scope.on_gpu()) return minimise_cuda(p, values, scope.devices());
 #endif
     return minimise_cpu(p, values);
   };
@@ -227,6 +229,7 @@ DenoiseReport denoise(Image& image, const Mask& mask, const DenoiseOptions& opti
   report.seconds = outcome.seconds;
   report.transfer_seconds = outcome.transfer_seconds;
   report.slabs = outcome.slabs;
+  report.devices = outcome.devices;
   report.device_bytes = outcome.device_bytes;
   return report;
 } catch (const std::bad_alloc&) {

@@ -6,6 +6,7 @@
 
 #include "core/cuda/memory.hpp"
 #include "core/cuda/peers.hpp"
+#include "core/several_devices.hpp"
 #include "imaging/tv_cuda.hpp"
 #include "imaging/tv_team.hpp"
 #include "warploom/core/error.hpp"
@@ -98,7 +99,7 @@ class Gpus {
  public:
   Gpus(const TvProblem& problem, const std::vector<Device>& devices, const std::vector<TvShare>& shares,
        const TvTuning& tuning)
-      : problem_(problem) {
+      : problem_(problem), devices_(devices) {
     for (std::size_t k = 0; k < devices.size(); ++k) {
       current_.set(devices[k]);
       members_.push_back(std::make_unique<Member>(problem, tuning, devices[k], shares[k]));
@@ -107,16 +108,10 @@ class Gpus {
 
   /// The images of all members from the host's, and all else as at the start.
   void upload(double largest_trace, const float* image) {
-    for (const auto& member : members_) {
-      current_.set(member->device);
-      upload(*member, largest_trace, image);
-    }
+    on_devices(devices_, [&](std::size_t k) { upload(*members_[k], largest_trace, image); });
   }
   void download(std::int64_t passes, float* image) {
-    for (const auto& member : members_) {
-      current_.set(member->device);
-      download(*member, passes, image);
-    }
+    on_devices(devices_, [&](std::size_t k) { download(*members_[k], passes, image); });
   }
 
   /// What follows is asked of these launches, with the other set of partial sums.
@@ -267,6 +262,7 @@ class Gpus {
   }
 
   const TvProblem& problem_;
+  std::vector<Device> devices_;
   CurrentDevice current_;
   std::vector<std::unique_ptr<Member>> members_;
   int set_ = 0;

@@ -16,6 +16,8 @@
 #include <tuple>
 
 #include "imaging/tv_schedule.hpp"
+#include "oracle/phantom.hpp"
+#include "warploom/core/error.hpp"
 
 namespace warploom::imaging {
 namespace {
@@ -469,6 +471,31 @@ TEST(TvTeam, SharesAreWholeChunksOfEveryPlaneOnce) {
         EXPECT_EQ(planes, nz);
         EXPECT_LE(most - least, 1);
       }
+}
+
+TEST(Denoise, TheCpuNamedSeveralTimesGivesTheSameBits) {
+  TensorImage one = tensor_phantom(12);
+  add_noise(one, 0.15, 7);
+  TensorImage several = one;
+  DenoiseOptions options;
+  options.lambda = 4;
+  options.max_iterations = 5;
+  options.run.devices = {warploom::Device::cpu};
+  denoise_tensors(one, {}, options);
+  options.run.devices.assign(3, warploom::Device::cpu);
+  denoise_tensors(several, {}, options);
+  EXPECT_EQ(std::memcmp(one.data.data(), several.data.data(), one.data.size() * sizeof(float)), 0);
+}
+
+TEST(Denoise, GeneralisedVariationRefusesSeveralDevices) {
+  TensorImage image = tensor_phantom(8);
+  DenoiseOptions options;
+  options.variation = Variation::generalised;
+  options.solver = Solver::primal_dual;
+  options.epsilon = 0;
+  options.lambda = 4;
+  options.run.devices.assign(2, warploom::Device::cpu);
+  EXPECT_THROW(denoise_tensors(image, {}, options), BadInput);
 }
 
 }  // namespace

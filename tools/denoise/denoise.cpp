@@ -54,7 +54,7 @@ int run(DenoiseSettings settings) {
   const RunScope scope(settings.solve.run);
   // An absent device is better known before than after the work; a series is read while it starts.
   if (settings.kind() != imaging::ImageKind::series)
-    choose_device(one_device(settings.solve.run.devices, "denoising"));
+    for (const Device device : settings.solve.run.devices) choose_device(device);
   DenoiseRun run{.settings = settings};
   OutputFiles files;
   const std::vector<ImageFile> images = image_files(settings);

@@ -51,6 +51,7 @@ Json solver_json(const imaging::DenoiseReport& done) {
           {"variation", name(done.variation)},
           {"tgv_ratio", done.tgv_ratio},
           {"device", name(done.device)},
+          {"devices", done.devices},
           {"epsilon", done.epsilon},
           {"iterations", done.iterations},
           {"stop", name(done.stop)},
@@ -189,8 +190,9 @@ std::string as_text(const DenoiseRun& run) {
     if (done.tgv_ratio > 0)
       out += fmt::format("  tensors   total generalised variation of second order, ratio {:.4g}\n",
                          done.tgv_ratio);
-    out += fmt::format("  solver    {} on {}{}: {}, {}, objective {:.6g}, relative gap {:.2g}\n",
+    out += fmt::format("  solver    {} on {}{}{}: {}, {}, objective {:.6g}, relative gap {:.2g}\n",
                        name(done.solver), name(done.device),
+                       done.devices > 1 ? fmt::format(" and {} more", done.devices - 1) : "",
                        done.slabs > 1 ? fmt::format(" in {} slabs", done.slabs) : "",
                        count_of(done.iterations, "iteration"), name(done.stop), done.objective, done.gap);
   }

@@ -39,8 +39,10 @@ struct DenoiseOptions {
   double tolerance = 1e-4;  ///< stop when the relative gap is at most this, > 0
   int max_iterations = 5000;
   double descent_step =
-      0;         ///< of Solver::descent [mm / sqrt(unit)]; 0: one that is safe for any image, see below
-  Run run = {};  ///< one device; less of its memory than the image needs makes slabs
+      0;  ///< of Solver::descent [mm / sqrt(unit)]; 0: one that is safe for any image, see below
+  /// Several GPUs share the image, each with a part of its planes, with the same bits; as many of them as are
+  /// worth it. Less memory than the image needs makes slabs. Generalised variation uses one device.
+  Run run = {};
 };
 
 /// What is known after one iteration. Objective and gap belong to the point at which the iteration took its
@@ -55,7 +57,8 @@ struct DenoiseReport {
   Variation variation = Variation::total;
   double tgv_ratio = 0;  ///< 0 with Variation::total
   Solver solver = Solver::accelerated;
-  Device device = Device::cpu;
+  Device device = Device::cpu;  ///< the first of those named
+  int devices = 1;              ///< that shared the image
   double lambda = 0, epsilon = 0;
   std::vector<double> noise = {};         ///< estimated a channel, where lambda came from it; else empty
   std::vector<DenoiseStep> history = {};  ///< first to last
@@ -65,7 +68,7 @@ struct DenoiseReport {
   double seconds = 0;              ///< of the iterations; on a GPU measured there, without transfers
   double transfer_seconds = 0;     ///< between host and device; 0 on a CPU
   int slabs = 1;                   ///< more than 1: the device's memory did not hold the image
-  std::uint64_t device_bytes = 0;  ///< allocated on the device
+  std::uint64_t device_bytes = 0;  ///< allocated on the devices
   std::int64_t projected = 0;      ///< voxels of the input with a negative eigenvalue (tensors only)
   std::int64_t outside = 0;        ///< voxels outside the mask or with a NaN: left as they were
 };
@@ -109,7 +112,8 @@ struct DenoiseReport {
 /// the noisy image as the truth does (src/imaging/lambda.hpp).
 ///
 /// @param image  the noisy tensors [um^2/ms], replaced by the denoised ones inside the mask
-/// @return       what was done; deterministic on each back end, whatever the number of threads or slabs
+/// @return       what was done; deterministic on each back end, whatever the number of threads, slabs or
+/// devices
 /// @throws BadInput (an option out of range, mask of another size, nothing inside), NoDevice, OutOfMemory,
 ///         Interrupted (`image` is then unchanged)
 /// @note Bytes a voxel and iteration, at perfect reuse: accelerated 96, descent 72, primal_dual 240
