@@ -12,7 +12,6 @@
 #include "imaging/tv_tiles.hpp"
 #include "warploom/core/device.hpp"
 #include "warploom/core/error.hpp"
-#include "warploom/core/log.hpp"
 #include "warploom/core/progress.hpp"
 
 namespace warploom::imaging {
@@ -235,14 +234,14 @@ bool record(const TvProgress* log, TvOutcome& outcome) {
   }
 }
 
-namespace {
-
-constexpr std::uint64_t kReserve = std::uint64_t{64} << 20;  // for what the runtime allocates by itself
 std::uint64_t usable_memory() {
+  constexpr std::uint64_t kReserve = std::uint64_t{64} << 20;
   std::size_t free = 0, total = 0;
   cuda_check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
   return within_cap(free > kReserve ? free - kReserve : 0);
 }
+
+namespace {
 
 /// Whether each of the devices has the memory that is wanted of it, all its parts together.
 bool have_memory(const std::vector<Device>& devices, const std::vector<std::uint64_t>& bytes) {
@@ -269,31 +268,26 @@ TvOutcome minimise_cuda(const TvProblem& problem, float* image, const std::vecto
   TvSession session(problem, tuning);
   const bool descent = problem.solver == Solver::descent;
   const double largest_trace = descent ? factorise(problem.grid, image) : 0;
-  const auto minimise = [&] {
-    const std::int64_t split_from =
-        tuning.split_from < 0 ? kSplitFrom : std::max<std::int64_t>(tuning.split_from, 1);
-    const auto worth = static_cast<std::int64_t>(values(problem)) / split_from;
-    const std::int64_t count = std::min({std::ssize(devices), worth, std::int64_t{session.run().chunks()}});
-    if (count > 1) {
-      const std::vector<Device> used(devices.begin(), devices.begin() + count);
-      const std::vector<TvShare> shares =
-          tv_shares(session.run().nz, session.run().chunk, static_cast<int>(count));
-      if (have_memory(used, team_bytes(problem, session, shares)))
-        return minimise_on_team(problem, used, shares, {session.run().tile, session.run().chunk},
-                                largest_trace, image, outcome);
-      log(LogLevel::warning,
-          "the GPUs' memory together does not hold the image: it goes through the first one's, slab by slab");
-    }
-    const std::uint64_t limit = usable_memory();
-    const std::uint64_t needed = std::uint64_t{values(problem)} * sizeof(float) *
-                                     static_cast<std::uint64_t>(image_count(problem.solver)) +
-                                 session.device_bytes();
-    if (needed <= limit)
-      minimise_in_one_piece(problem, session, largest_trace, image, outcome);
-    else
-      minimise_in_slabs(problem, session, limit, largest_trace, image, outcome);
-  };
-  minimise();
+  const TvRun& run = session.run();
+  const TvTuning chosen{run.tile, run.chunk};
+  // As many as are worth it, or the current one.
+  const std::int64_t split_from =
+      std::max<std::int64_t>(tuning.split_from < 0 ? kSplitFrom : tuning.split_from, 1);
+  const std::int64_t count =
+      std::min({std::ssize(devices), static_cast<std::int64_t>(values(problem)) / split_from,
+                std::int64_t{run.chunks()}});
+  std::vector<Device> used(devices.begin(), devices.begin() + std::max<std::int64_t>(count, 0));
+  if (used.size() < 2) used = {Device::cuda};
+  const std::vector<TvShare> shares = tv_shares(run.nz, run.chunk, static_cast<int>(used.size()));
+  const std::uint64_t needed = std::uint64_t{values(problem)} * sizeof(float) *
+                                   static_cast<std::uint64_t>(image_count(problem.solver)) +
+                               session.device_bytes();
+  if (!have_memory(used, used.size() > 1 ? team_bytes(problem, session, shares) : std::vector{needed}))
+    minimise_in_slabs(problem, used, chosen, largest_trace, image, outcome);
+  else if (used.size() > 1)
+    minimise_on_team(problem, used, shares, chosen, largest_trace, image, outcome);
+  else
+    minimise_in_one_piece(problem, session, largest_trace, image, outcome);
   if (descent) multiply_factors(problem.grid, image);
   return outcome;
 }

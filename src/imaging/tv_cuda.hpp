@@ -55,10 +55,40 @@ inline constexpr int kLogLength = 12;
 /// Takes over the entries of a log that are new. @return whether the minimisation is done
 bool record(const TvProgress* log, TvOutcome& outcome);
 
-/// Minimises with as many planes at a time on the device as `memory` [bytes] holds; `image` as in
-/// minimise_cuda.
+/// Makes devices current, and at its end the one that was. A device without a number is what is current.
+class CurrentDevice {
+ public:
+  CurrentDevice() { cuda_check(cudaGetDevice(&first_), "cudaGetDevice"), now_ = first_; }
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+  ~CurrentDevice() { cudaSetDevice(first_); }
+  void set(Device device) {
+    if (device.ordinal < 0 || device.ordinal == now_) return;
+    cuda_check(cudaSetDevice(device.ordinal), "cudaSetDevice");
+    now_ = device.ordinal;
+  }
+
+ private:
+  int first_ = 0, now_ = 0;
+};
+
+/// Of the current device [bytes], what the runtime allocates by itself left out.
+std::uint64_t usable_memory();
+
+/// What a device has of a pass's sums.
+struct TvPart {
+  Device device;
+  TvRun run;
+};
+/// Copies those of the chunks of `share`; asked of the current device, which is the source's.
+void send_partial_sums(TvKernel kernel, const TvShare& share, const TvPart& source, const TvPart& target,
+                       cudaStream_t stream);
+
+/// Minimises with as many planes at a time on the devices as their memory holds, each device with its share
+/// of the image; `image` as in minimise_cuda.
+/// @param tuning  with tile and chunk
 /// @throws OutOfMemory (not even one chunk of planes fits)
-void minimise_in_slabs(const TvProblem& problem, TvSession& session, std::uint64_t memory,
+void minimise_in_slabs(const TvProblem& problem, const std::vector<Device>& devices, const TvTuning& tuning,
                        double largest_trace, float* image, TvOutcome& outcome);
 
 /// Bytes that each device needs at most, for its share of the image.

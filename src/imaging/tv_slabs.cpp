@@ -1,17 +1,21 @@
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "core/cuda/memory.hpp"
+#include "core/cuda/peers.hpp"
 #include "imaging/tv_cuda.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/progress.hpp"
 
-// An image that the device's memory does not hold is worked on slab by slab, whole chunks of planes with one
+// An image that the devices' memory does not hold is worked on slab by slab, whole chunks of planes with one
 // plane more on either side, in every pass: copied there, computed, and copied back, on a stream each. Two
 // sets of buffers on the device alternate, so that all three go on at the same time. The partial sums keep
 // their places, and the last block of the last slab adds them: the result is that of one piece, bit for bit.
+// Several devices have a share of the slabs each, over a bus each. They wait for each other after every
+// launch, for their neighbours' planes are in the host's memory, too.
 
 namespace warploom::imaging {
 namespace {
@@ -23,16 +27,23 @@ double seconds_since(Clock::time_point start) {
 
 class Slabs {
  public:
-  Slabs(const TvProblem& problem, const TvRun& run, std::uint64_t memory);
+  /// On the current device, which is so at every call.
+  Slabs(const TvProblem& problem, const TvRun& run, const TvShare& share, std::uint64_t memory);
+  Slabs(const Slabs&) = delete;
+  Slabs& operator=(const Slabs&) = delete;
+  ~Slabs() { wait_at_end(); }
+  void wait_at_end() const noexcept {
+    for (const CudaStream* stream : {&in_, &compute_, &out_}) cudaStreamSynchronize(stream->get());
+  }
 
-  int count() const { return (run_.chunks() + chunks_ - 1) / chunks_; }
+  int count() const { return (share_.chunks + chunks_ - 1) / chunks_; }
   std::uint64_t device_bytes() const { return 2 * set_floats_ * sizeof(float); }
 
-  /// One launch over the whole image; its planes are in pinned memory of the host.
+  /// One launch over the share; the whole image's planes are in pinned memory of the host.
   void sweep(const TvLaunch& launch);
-  /// The log, when all that was asked for is done.
-  void wait(TvProgress* log);
-  cudaStream_t last_stream() const { return out_.get(); }
+  /// For all that was asked for.
+  void wait();
+  cudaStream_t compute_stream() const { return compute_.get(); }
 
  private:
   /// An array of a launch: `parts` images, one after the other.
@@ -47,6 +58,7 @@ class Slabs {
             cudaStream_t stream) const;
 
   const TvRun& run_;
+  TvShare share_;
   std::int64_t plane_, voxels_;
   int channels_, images_;
   int chunks_;  // of a slab
@@ -59,8 +71,9 @@ class Slabs {
   int turn_ = 0;
 };
 
-Slabs::Slabs(const TvProblem& problem, const TvRun& run, std::uint64_t memory)
+Slabs::Slabs(const TvProblem& problem, const TvRun& run, const TvShare& share, std::uint64_t memory)
     : run_(run),
+      share_(share),
       plane_(static_cast<std::int64_t>(run.nx) * run.ny),
       voxels_(problem.grid.voxels()),
       channels_(run.constants.channels),
@@ -77,7 +90,7 @@ Slabs::Slabs(const TvProblem& problem, const TvRun& run, std::uint64_t memory)
                       " bytes of device memory (slabs of " + std::to_string(run_.chunk) + " planes), and " +
                       std::to_string(memory) + " bytes are free or allowed: use the CPU or another device");
   const std::uint64_t fit = (memory / plane_bytes - 2) / static_cast<std::uint64_t>(run_.chunk);
-  chunks_ = static_cast<int>(std::min<std::uint64_t>(fit, static_cast<std::uint64_t>(run_.chunks())));
+  chunks_ = static_cast<int>(std::min<std::uint64_t>(fit, static_cast<std::uint64_t>(share.chunks)));
   set_floats_ = static_cast<std::size_t>(bytes(chunks_) / (2 * sizeof(float)));
   memory_ = make_device<float>(2 * set_floats_);
   for (int k = 0; k < count(); ++k) stored_.push_back(make_event());
@@ -100,7 +113,8 @@ void Slabs::copy(const Array& array, int first, int end, int device_first, bool 
 void Slabs::sweep(const TvLaunch& launch) {
   const std::int64_t device_stride = plane_ * (chunks_ * run_.chunk + 2);
   for (int slab = 0; slab < count(); ++slab, turn_ ^= 1) {
-    const int first_chunk = slab * chunks_, end_chunk = std::min(first_chunk + chunks_, run_.chunks());
+    const int first_chunk = share_.first_chunk + slab * chunks_,
+              end_chunk = std::min(first_chunk + chunks_, share_.first_chunk + share_.chunks);
     const int first = first_chunk * run_.chunk, end = std::min(end_chunk * run_.chunk, run_.nz);
     TvPlanes planes = launch.planes;
     planes.stride = device_stride;
@@ -149,9 +163,7 @@ void Slabs::sweep(const TvLaunch& launch) {
   }
 }
 
-void Slabs::wait(TvProgress* log) {
-  cuda_check(cudaMemcpyAsync(log, run_.log, kLogLength * sizeof *log, cudaMemcpyDeviceToHost, compute_.get()),
-             "copying the progress");
+void Slabs::wait() {
   cuda_check(cudaStreamSynchronize(compute_.get()), "denoising on the device");
   cuda_check(cudaStreamSynchronize(out_.get()), "copying a slab from the device");
 }
@@ -160,16 +172,100 @@ void copy_image(float* to, const float* from, std::size_t count) {
   copy_on_threads(to, from, count * sizeof(float));
 }
 
+/// A device and what it does of every pass.
+struct Member {
+  Member(const TvProblem& problem, const TvTuning& tuning, Device on, const TvShare& its,
+         std::uint64_t memory)
+      : device(on),
+        share(its),
+        session(problem, tuning),
+        slabs(problem, session.run(), its,
+              memory > session.device_bytes() ? memory - session.device_bytes() : 0) {}
+  Device device;
+  TvShare share;
+  TvSession session;
+  Slabs slabs;
+};
+
+class Members {
+ public:
+  /// Before what they copy from and to is released.
+  class AtEnd {
+   public:
+    explicit AtEnd(const Members& members) : members_(members) {}
+    AtEnd(const AtEnd&) = delete;
+    AtEnd& operator=(const AtEnd&) = delete;
+    ~AtEnd() {
+      for (const auto& member : members_.members_) member->slabs.wait_at_end();
+    }
+
+   private:
+    const Members& members_;
+  };
+
+  Members(const TvProblem& problem, const std::vector<Device>& devices, const std::vector<TvShare>& shares,
+          const TvTuning& tuning) {
+    for (std::size_t k = 0; k < devices.size(); ++k) {
+      current_.set(devices[k]);
+      // Parts of one device share what is left of its memory.
+      const auto parts =
+          std::count(devices.begin() + static_cast<std::ptrdiff_t>(k), devices.end(), devices[k]);
+      members_.push_back(std::make_unique<Member>(problem, tuning, devices[k], shares[k],
+                                                  usable_memory() / static_cast<std::uint64_t>(parts)));
+    }
+  }
+  template <class Body>
+  void for_each(const Body& body) {
+    for (const auto& member : members_) {
+      current_.set(member->device);
+      body(*member);
+    }
+  }
+  /// All launches of a pass, or what comes before the first.
+  void pass(const std::vector<TvLaunch>& launches) {
+    for (const TvLaunch& launch : launches) {
+      for_each([&](Member& member) { member.slabs.sweep(launch); });
+      if (members_.size() > 1) for_each([](Member& member) { member.slabs.wait(); });
+    }
+    if (members_.size() > 1 && !launches.empty()) share_sums(launches.back().kernel);
+  }
+  Member& first() { return *members_[0]; }
+
+ private:
+  void share_sums(TvKernel kernel) {
+    for_each([&](Member& source) {
+      for (const auto& target : members_)
+        if (target.get() != &source)
+          send_partial_sums(kernel, source.share, {source.device, source.session.run()},
+                            {target->device, target->session.run()}, source.slabs.compute_stream());
+    });
+    for_each([](Member& member) { member.slabs.wait(); });
+    for_each([&](Member& member) {
+      cuda_check(launch_tv_advance(member.session.run(), kernel, member.slabs.compute_stream()),
+                 "adding the sums of a pass");
+    });
+  }
+
+  CurrentDevice current_;
+  std::vector<std::unique_ptr<Member>> members_;
+};
+
 }  // namespace
 
-void minimise_in_slabs(const TvProblem& problem, TvSession& session, std::uint64_t memory,
+void minimise_in_slabs(const TvProblem& problem, const std::vector<Device>& devices, const TvTuning& tuning,
                        double largest_trace, float* image, TvOutcome& outcome) {
-  const TvRun& run = session.run();
   const std::size_t count =
-      static_cast<std::size_t>(problem.grid.voxels()) * static_cast<std::size_t>(run.constants.channels);
-  Slabs slabs(problem, run, memory > session.device_bytes() ? memory - session.device_bytes() : 0);
-  outcome.slabs = slabs.count();
-  outcome.device_bytes = session.device_bytes() + slabs.device_bytes();
+      static_cast<std::size_t>(problem.grid.voxels()) * static_cast<std::size_t>(problem.constants.channels);
+  if (devices.size() > 1) enable_peers(devices);
+  const std::vector<TvShare> shares =
+      tv_shares(static_cast<int>(problem.grid.nz), tuning.chunk, static_cast<int>(devices.size()));
+  Members members(problem, devices, shares, tuning);
+  outcome.slabs = 0;
+  outcome.devices = static_cast<int>(devices.size());
+  members.for_each([&](const Member& member) {
+    outcome.slabs += member.slabs.count();
+    outcome.device_bytes += member.session.device_bytes() + member.slabs.device_bytes();
+  });
 
   const Clock::time_point start = Clock::now();
   const PinnedArray<float> pinned =
@@ -188,16 +284,24 @@ void minimise_in_slabs(const TvProblem& problem, TvSession& session, std::uint64
   }
   outcome.transfer_seconds = seconds_since(start);
 
-  session.begin(largest_trace, nullptr);
-  cuda_check(cudaDeviceSynchronize(), "copying the solver's state");
+  members.for_each([&](Member& member) {
+    member.session.begin(largest_trace, nullptr);
+    cuda_check(cudaDeviceSynchronize(), "copying the solver's state");
+  });
   const PinnedArray<TvProgress> log = make_pinned<TvProgress>(kLogLength);
-  const WaitAtEnd wait(slabs.last_stream());
+  const Members::AtEnd wait(members);
   Progress shown("denoising", 0, "iterations");
   const Clock::time_point iterations = Clock::now();
-  for (const TvLaunch& launch : first_launches(problem.solver, images)) slabs.sweep(launch);
+  members.pass(first_launches(problem.solver, images));
   for (std::int64_t k = 0;; ++k) {
-    for (const TvLaunch& launch : pass_launches(problem.solver, images, k)) slabs.sweep(launch);
-    slabs.wait(log.get());
+    members.pass(pass_launches(problem.solver, images, k));
+    members.for_each([&](Member& member) {
+      if (&member == &members.first())
+        cuda_check(cudaMemcpyAsync(log.get(), member.session.run().log, kLogLength * sizeof(TvProgress),
+                                   cudaMemcpyDeviceToHost, member.slabs.compute_stream()),
+                   "copying the progress");
+      member.slabs.wait();
+    });
     if (record(log.get(), outcome)) break;
     shown.advance();
   }

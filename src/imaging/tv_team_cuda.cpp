@@ -20,22 +20,26 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Makes devices current, and at its end the one that was.
-class CurrentDevice {
- public:
-  CurrentDevice() { cuda_check(cudaGetDevice(&first_), "cudaGetDevice"), now_ = first_; }
-  CurrentDevice(const CurrentDevice&) = delete;
-  CurrentDevice& operator=(const CurrentDevice&) = delete;
-  ~CurrentDevice() { cudaSetDevice(first_); }
-  void set(Device device) {
-    if (device.ordinal == now_) return;
-    cuda_check(cudaSetDevice(device.ordinal), "cudaSetDevice");
-    now_ = device.ordinal;
+/// Asked of the current device, which is `source`.
+void copy(Device source, cudaPitchedPtr from, Device target, cudaPitchedPtr to, cudaExtent extent,
+          cudaStream_t stream) {
+  if (source == target) {  // one GPU in several parts
+    cudaMemcpy3DParms parameters{};
+    parameters.srcPtr = from;
+    parameters.dstPtr = to;
+    parameters.extent = extent;
+    parameters.kind = cudaMemcpyDeviceToDevice;
+    cuda_check(cudaMemcpy3DAsync(&parameters, stream), "copying to another part of a GPU");
+    return;
   }
-
- private:
-  int first_ = 0, now_ = 0;
-};
+  cudaMemcpy3DPeerParms parameters{};
+  parameters.srcPtr = from;
+  parameters.srcDevice = source.ordinal;
+  parameters.dstPtr = to;
+  parameters.dstDevice = target.ordinal;
+  parameters.extent = extent;
+  cuda_check(cudaMemcpy3DPeerAsync(&parameters, stream), "copying to another GPU");
+}
 
 /// Blocks of what lies at the borders go before those of what lies between.
 CudaStream make_urgent_stream() {
@@ -160,23 +164,13 @@ class Gpus {
       return make_cudaPitchedPtr(member.at(array(member), 0, z), bytes, bytes,
                                  static_cast<std::size_t>(member.share.planes + 2));
     };
-    copy(source, slices(source), target, slices(target),
-         make_cudaExtent(bytes, 1, static_cast<std::size_t>(source.channels)), TvQueue::send);
+    copy(source.device, slices(source), target.device, slices(target),
+         make_cudaExtent(bytes, 1, static_cast<std::size_t>(source.channels)), source.queue(TvQueue::send));
   }
   void send_sums(int from, int to) {
     const Member &source = at(from), &target = *members_[static_cast<std::size_t>(to)];
-    const TvPartialRows rows = partial_rows(source.session.run(set_), source.launches.back().kernel,
-                                            source.share.first_chunk, source.share.chunks);
-    const auto pitched = [&](const Member& member) {
-      return make_cudaPitchedPtr(member.session.run(set_).partials + rows.begin,
-                                 static_cast<std::size_t>(rows.stride) * sizeof(double),
-                                 static_cast<std::size_t>(rows.stride) * sizeof(double),
-                                 static_cast<std::size_t>(rows.rows));
-    };
-    copy(source, pitched(source), target, pitched(target),
-         make_cudaExtent(static_cast<std::size_t>(rows.count) * sizeof(double),
-                         static_cast<std::size_t>(rows.rows), 1),
-         TvQueue::border);
+    send_partial_sums(source.launches.back().kernel, source.share, {source.device, source.session.run(set_)},
+                      {target.device, target.session.run(set_)}, source.queue(TvQueue::border));
   }
   void advance(int d) {
     Member& member = at(d);
@@ -201,26 +195,6 @@ class Gpus {
   }
   static cudaEvent_t event(const Member& member, TvMark mark) {
     return member.marks[static_cast<std::size_t>(mark)].get();
-  }
-
-  static void copy(const Member& source, cudaPitchedPtr from, const Member& target, cudaPitchedPtr to,
-                   cudaExtent extent, TvQueue queue) {
-    if (source.device == target.device) {  // one GPU in several parts
-      cudaMemcpy3DParms parameters{};
-      parameters.srcPtr = from;
-      parameters.dstPtr = to;
-      parameters.extent = extent;
-      parameters.kind = cudaMemcpyDeviceToDevice;
-      cuda_check(cudaMemcpy3DAsync(&parameters, source.queue(queue)), "copying to another part of a GPU");
-      return;
-    }
-    cudaMemcpy3DPeerParms parameters{};
-    parameters.srcPtr = from;
-    parameters.srcDevice = source.device.ordinal;
-    parameters.dstPtr = to;
-    parameters.dstDevice = target.device.ordinal;
-    parameters.extent = extent;
-    cuda_check(cudaMemcpy3DPeerAsync(&parameters, source.queue(queue)), "copying to another GPU");
   }
 
   void upload(Member& member, double largest_trace, const float* image) const {
@@ -302,6 +276,20 @@ void iterate(const TvProblem& problem, Gpus& gpus, const std::vector<TvShare>& s
 }
 
 }  // namespace
+
+void send_partial_sums(TvKernel kernel, const TvShare& share, const TvPart& source, const TvPart& target,
+                       cudaStream_t stream) {
+  const TvPartialRows rows = partial_rows(source.run, kernel, share.first_chunk, share.chunks);
+  const auto pitched = [&](const TvPart& part) {
+    const std::size_t pitch = static_cast<std::size_t>(rows.stride) * sizeof(double);
+    return make_cudaPitchedPtr(part.run.partials + rows.begin, pitch, pitch,
+                               static_cast<std::size_t>(rows.rows));
+  };
+  copy(source.device, pitched(source), target.device, pitched(target),
+       make_cudaExtent(static_cast<std::size_t>(rows.count) * sizeof(double),
+                       static_cast<std::size_t>(rows.rows), 1),
+       stream);
+}
 
 std::vector<std::uint64_t> team_bytes(const TvProblem& problem, const TvSession& session,
                                       const std::vector<TvShare>& shares) {
