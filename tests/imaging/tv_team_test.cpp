@@ -19,7 +19,7 @@
 #include "oracle/phantom.hpp"
 #include "warploom/core/error.hpp"
 
-namespace warploom::imaging {
+namespace warploom::imaging::team {
 namespace {
 
 constexpr int kNx = 5, kNy = 4, kPlane = kNx * kNy, kChannels = 2;
@@ -499,4 +499,4 @@ TEST(Denoise, GeneralisedVariationRefusesSeveralDevices) {
 }
 
 }  // namespace
-}  // namespace warploom::imaging
+}  // namespace warploom::imaging::team
