@@ -25,6 +25,21 @@ using View1 = View<T, nb::ndim<1>>;
 template <class T>
 using View2 = View<T, nb::ndim<2>>;
 
+/// The same in any order: strides are known.
+template <class T, class... Config>
+using Strided = nb::ndarray<T, nb::device::cpu, Config...>;
+
+/// Of an array in C order along the axes that have more than one element.
+template <class T, class... Config>
+bool is_contiguous(const nb::ndarray<T, Config...>& array) {
+  std::int64_t next = 1;
+  for (std::size_t axis = array.ndim(); axis-- > 0;) {
+    if (array.shape(axis) != 1 && array.stride(axis) != next) return false;
+    next *= static_cast<std::int64_t>(array.shape(axis));
+  }
+  return true;
+}
+
 template <class T, class... Config>
 std::span<T> span_of(const nb::ndarray<T, Config...>& array) {
   return {array.data(), array.size()};

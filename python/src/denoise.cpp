@@ -5,7 +5,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "arrays.hpp"
+#include "images.hpp"
 #include "module.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/imaging/denoise_workflow.hpp"
@@ -14,6 +14,7 @@
 namespace warploom::python {
 namespace {
 
+using Values = Strided<const float, nb::ndim<4>>;
 using Rows = std::array<std::array<double, 4>, 3>;
 using Dictionary = nb::typed<nb::dict, nb::str, nb::object>;
 
@@ -30,8 +31,7 @@ struct Request : imaging::DenoiseRequest {
 };
 
 /// Where values lie that no file has: [volumes, nz, ny, nx].
-io::Nifti header_of(const View<const float, nb::ndim<4>>& values, const std::array<double, 3>& spacing,
-                    const Rows& affine) {
+io::Nifti header_of(const Values& values, const std::array<double, 3>& spacing, const Rows& affine) {
   io::Nifti file;
   const auto extent = [&](std::size_t axis) { return static_cast<std::int64_t>(values.shape(axis)); };
   file.shape = {extent(3), extent(2), extent(1), extent(0)};
@@ -88,7 +88,7 @@ Dictionary told(const Denoised& done) {
 
 /// @param values  none: `input` is a file. @param own_mask  in place of `mask`
 /// @param on_gpu  the address of the same values in a GPU's memory, or 0
-auto denoise(const std::string& input, const std::optional<View<const float, nb::ndim<4>>>& values,
+auto denoise(const std::string& input, const std::optional<Values>& values,
              const std::array<double, 3>& spacing, const Rows& affine, const std::string& bval,
              const std::string& bvec, const std::string& grad,
              const std::optional<std::pair<View1<const double>, View2<const double>>>& gradients,
@@ -130,13 +130,16 @@ auto denoise(const std::string& input, const std::optional<View<const float, nb:
     } else if (request.kind() == imaging::ImageKind::series) {
       imaging::Series of{.header = header_of(*values, spacing, affine)};
       const std::vector<std::int64_t>& shape = of.header.shape;
-      of.view = {{shape[0], shape[1], shape[2], spacing}, static_cast<int>(shape[3]), span_of(*values)};
+      of.view = image_of(*values, spacing);
+      // In one piece it is read where it is; else it is gathered once, for the fit walks through it by
+      // volumes.
+      if (of.view.strided != nullptr) of.image = gathered(std::exchange(of.view, {}));
       of.view.on_gpu = reinterpret_cast<const float*>(on_gpu);
       of.gradients = imaging::read_gradients(request, shape[3], request.b0_threshold);
       made.input = imaging::denoise_input(std::move(of), request);
     } else {
       io::Nifti file = header_of(*values, spacing, affine);
-      file.data.assign(values->data(), values->data() + values->size());  // which becomes the result
+      file.data = gathered(image_of(*values, spacing)).data;  // which becomes the result
       made.input = imaging::denoise_input(std::move(file), request);
     }
     made.report = imaging::denoise(made.input, request);

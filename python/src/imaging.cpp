@@ -4,7 +4,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "arrays.hpp"
+#include "images.hpp"
 #include "module.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/imaging/gpu_image.hpp"
@@ -13,7 +13,7 @@
 namespace warploom::python {
 namespace {
 
-using Volume = View<const float, nb::ndim<3>>;
+using Volume = Strided<const float, nb::ndim<3>>;
 using MaskView = View<const std::uint8_t, nb::ndim<3>>;
 
 imaging::Grid grid_of(const std::array<std::int64_t, 3>& shape, const std::array<double, 3>& spacing) {
@@ -79,11 +79,7 @@ void make_options(imaging::SegmentOptions* self, const std::string& method, std:
 auto segment(const Volume& values, const std::array<double, 3>& spacing, imaging::SegmentOptions& options,
              const Asked& asked) {
   const std::size_t nz = values.shape(0), ny = values.shape(1), nx = values.shape(2);
-  const imaging::ImageView image{
-      grid_of({static_cast<std::int64_t>(nz), static_cast<std::int64_t>(ny), static_cast<std::int64_t>(nx)},
-              spacing),
-      1,
-      {values.data(), values.size()}};
+  const imaging::ImageView image = image_of(values, {spacing[2], spacing[1], spacing[0]});
   const auto voxels = static_cast<double>(values.size());
   imaging::Segmentation found = run_asked(asked, length_of(voxels * 2e-6), [&](const Run& run) {
     options.run = run;
@@ -96,13 +92,17 @@ auto segment(const Volume& values, const std::array<double, 3>& spacing, imaging
                     array_of(std::move(found.report.energy)), std::move(report));
 }
 
-/// By addresses in a GPU's memory: of the image and of what is written.
+/// By addresses in a GPU's memory: of the image and of what is written. @param strides  of the image; none:
+/// it is in C order
 auto segment_on_gpu(std::uintptr_t values, const std::array<std::int64_t, 3>& shape,
+                    const std::optional<std::array<std::int64_t, 3>>& strides,
                     const std::array<double, 3>& spacing, std::uintptr_t mask, std::uintptr_t level_set,
                     std::uintptr_t stream, imaging::SegmentOptions& options, const Asked& asked) {
   const imaging::Grid grid = grid_of(shape, spacing);
-  const imaging::ImageView image{
-      grid, 1, {reinterpret_cast<const float*>(values), static_cast<std::size_t>(grid.voxels())}};
+  const auto* const first = reinterpret_cast<const float*>(values);
+  const imaging::ImageView image =
+      strides ? imaging::ImageView(grid, 1, first, {(*strides)[2], (*strides)[1], (*strides)[0], 0})
+              : imaging::ImageView(grid, 1, {first, static_cast<std::size_t>(grid.voxels())});
   const imaging::SegmentOnGpu results{reinterpret_cast<std::uint8_t*>(mask),
                                       reinterpret_cast<float*>(level_set), reinterpret_cast<void*>(stream)};
   imaging::SegmentReport report = run_asked(asked, Length::long_, [&](const Run& run) {
@@ -113,13 +113,17 @@ auto segment_on_gpu(std::uintptr_t values, const std::array<std::int64_t, 3>& sh
   return std::tuple(array_of(std::move(report.energy)), std::move(all));
 }
 
-/// A copy on the host of values in the memory of the GPU that is asked for, flat.
-Array<float> fetch(std::uintptr_t there, std::int64_t count, std::uintptr_t stream, const Asked& asked) {
-  imaging::Image here = run_asked(asked, Length::long_, [&](const Run& run) {
-    return imaging::fetch_image({count, 1, 1}, 1, reinterpret_cast<const float*>(there),
-                                reinterpret_cast<void*>(stream), run);
+/// Values in the memory of the GPU that is asked for, to the host. @param shape, strides  [channels, z, y,
+/// x]; no strides: in C order
+void fetch(std::uintptr_t there, const std::array<std::int64_t, 4>& shape,
+           const std::optional<std::array<std::int64_t, 4>>& strides, std::uintptr_t stream, View1<float> to,
+           const Asked& asked) {
+  imaging::ImageView view(grid_of({shape[1], shape[2], shape[3]}, {1, 1, 1}), static_cast<int>(shape[0]), {});
+  view.on_gpu = reinterpret_cast<const float*>(there);
+  if (strides) view.on_gpu_strides = {(*strides)[3], (*strides)[2], (*strides)[1], (*strides)[0]};
+  run_work(asked, length_of(static_cast<double>(to.size()) * 1e-10 + 1e-4), [&](const Run& run) {
+    imaging::fetch_image(view, reinterpret_cast<void*>(stream), span_of(to), run);
   });
-  return array_of(std::move(here.data));
 }
 
 }  // namespace
@@ -132,8 +136,11 @@ void bind_imaging(nb::module_& module) {
            nb::arg("mask").none(), nb::arg("start"), nb::arg("start_mask").none());
   module.def("segment", &segment, nb::arg("image").noconvert(), nb::arg("spacing"), nb::arg("options"),
              nb::arg("asked"));
-  module.def("segment_on_gpu", &segment_on_gpu);
-  module.def("fetch", &fetch);
+  module.def("segment_on_gpu", &segment_on_gpu, nb::arg("values"), nb::arg("shape"),
+             nb::arg("strides").none(), nb::arg("spacing"), nb::arg("mask"), nb::arg("level_set"),
+             nb::arg("stream"), nb::arg("options"), nb::arg("asked"));
+  module.def("fetch", &fetch, nb::arg("there"), nb::arg("shape"), nb::arg("strides").none(),
+             nb::arg("stream"), nb::arg("to").noconvert(), nb::arg("asked"));
 }
 
 }  // namespace warploom::python

@@ -7,7 +7,7 @@
 #include <memory>
 #include <variant>
 
-#include "arrays.hpp"
+#include "images.hpp"
 #include "module.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/registration/resample.hpp"
@@ -20,17 +20,14 @@ namespace {
 using registration::Affine;
 using registration::PlacedImage;
 using registration::PlacedView;
-using Volume = View<const float, nb::ndim<3>>;
+using Volume = Strided<const float, nb::ndim<3>>;
 using MaskView = View<const std::uint8_t, nb::ndim<3>>;
 
 /// Where the array has its values.
 PlacedView placed(const Volume& values, const std::array<double, 3>& spacing, const Affine& affine,
                   std::uintptr_t on_gpu = 0) {
   PlacedView view;
-  view.image = {{static_cast<std::int64_t>(values.shape(2)), static_cast<std::int64_t>(values.shape(1)),
-                 static_cast<std::int64_t>(values.shape(0)), spacing},
-                1,
-                span_of(values)};
+  view.image = image_of(values, spacing);
   view.image.on_gpu = reinterpret_cast<const float*>(on_gpu);
   view.to_world = affine;
   return view;

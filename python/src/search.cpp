@@ -19,24 +19,30 @@
 namespace warploom::python {
 namespace {
 
-using View3 = View<const float, nb::ndim<3>>;
+using View3 = Strided<const float, nb::ndim<3>>;
 
 search::Normalization normalization_of(bool normalize) {
   return normalize ? search::Normalization::z : search::Normalization::none;
 }
 
-search::Sequences sequences_of(const View3& array) {
-  return {array.data(), array.shape(0), array.shape(1), array.shape(2)};
+search::StridedSequences sequences_of(const View3& array) {
+  search::StridedSequences all;
+  all.first = array.data();
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    all.shape[axis] = static_cast<std::int64_t>(array.shape(axis));
+    all.strides[axis] = array.stride(axis);
+  }
+  return all;
 }
 
 void distance_matrix(View3 x, View3 y, View2<float> out, double band, bool normalize, bool each,
                      const Asked& asked) {
-  const search::Sequences a = sequences_of(x), b = sequences_of(y);
-  search::DistanceMatrixOptions options{.radius = search::band_radius(band, a.extent(2)),
+  const search::StridedSequences a = sequences_of(x), b = sequences_of(y);
+  search::DistanceMatrixOptions options{.radius = search::band_radius(band, a.shape[2]),
                                         .normalization = normalization_of(normalize),
                                         .warping = each ? search::Warping::each : search::Warping::together};
-  const double cells = static_cast<double>(search::band_cells(a.extent(2), options.radius)) *
-                       static_cast<double>(a.extent(0) * b.extent(0) * a.extent(1));
+  const double cells = static_cast<double>(search::band_cells(a.shape[2], options.radius)) *
+                       static_cast<double>(a.shape[0] * b.shape[0] * a.shape[1]);
   run_work(asked, length_of(cells / 1e9 + 1e-6), [&](const Run& run) {
     options.run = run;
     search::distance_matrix(a, b, {out.data(), out.shape(0), out.shape(1)}, options);
@@ -54,10 +60,15 @@ search::MatchBy parse_match(const std::string& text) {
 /// What is looked for: samples as a recording's are, or a stretch of the recording itself [s].
 using Stretch = std::pair<double, double>;
 
-search::Signal signal_of(const View2<const float>& samples) {
+/// [channels, samples], a channel's samples side by side.
+using Samples = Strided<const float, nb::ndim<2>>;
+
+search::Signal signal_of(const Samples& samples) {
+  if (samples.shape(1) > 1 && samples.stride(1) != 1)
+    throw Internal("a channel's samples do not lie side by side");
   search::Signal signal;
   for (std::size_t c = 0; c < samples.shape(0); ++c)
-    signal.emplace_back(samples.data() + c * samples.shape(1), samples.shape(1));
+    signal.emplace_back(samples.data() + static_cast<std::int64_t>(c) * samples.stride(0), samples.shape(1));
   return signal;
 }
 
@@ -65,9 +76,11 @@ search::Signal signal_of(const View2<const float>& samples) {
 /// from a file.
 class Recorded {
  public:
-  Recorded(const View2<const float>& samples, const std::vector<std::string>& names,
-           std::optional<double> rate, const std::string& name)
-      : file_(name), array_(samples) {
+  /// @param on_gpu  the address of the same samples in a GPU's memory, or 0; @param stride  from channel to
+  /// channel there [samples]. They have to stay as long as this is asked for what is found
+  Recorded(const Samples& samples, const std::vector<std::string>& names, std::optional<double> rate,
+           const std::string& name, std::uintptr_t on_gpu, std::int64_t stride)
+      : file_(name), array_(samples), on_gpu_{reinterpret_cast<const float*>(on_gpu), stride} {
     if (!names.empty() && names.size() != samples.shape(0))
       throw BadInput("channels: " + std::to_string(names.size()) + " names for " +
                      std::to_string(samples.shape(0)) + " channels");
@@ -96,6 +109,7 @@ class Recorded {
     options.normalization = normalization_of(normalize);
     options.match = parse_match(match);
     options.only_significant = only_significant;
+    options.on_gpu = on_gpu_;
     search::FindOptions& find = options.find;
     find.limit = best;
     find.band = band;
@@ -169,13 +183,14 @@ class Recorded {
   }
 
   std::string file_;
-  std::optional<View2<const float>> array_ = {};
+  std::optional<Samples> array_ = {};
+  search::SignalOnGpu on_gpu_ = {};
   io::Recording recording_ = {};  // of an array without the samples
 };
 
 /// The distance of the query at each offset, each channel in its own.
-void profile(const View2<const float>& recording, const View2<const float>& query, View1<float> out,
-             double band, bool normalize, bool each, const Asked& asked) {
+void profile(const Samples& recording, const Samples& query, View1<float> out, double band, bool normalize,
+             bool each, const Asked& asked) {
   const std::int64_t length = static_cast<std::int64_t>(query.shape(1)),
                      count = static_cast<std::int64_t>(out.size());
   if (query.shape(0) != recording.shape(0))
@@ -206,9 +221,10 @@ void bind_search(nb::module_& module) {
              nb::arg("out").noconvert(), nb::arg("band"), nb::arg("normalize"), nb::arg("each"),
              nb::arg("asked"));
   nb::class_<Recorded>(module, "Recorded")
-      .def(nb::init<const View2<const float>&, const std::vector<std::string>&, std::optional<double>,
-                    const std::string&>(),
-           nb::arg("samples").noconvert(), nb::arg("names"), nb::arg("rate").none(), nb::arg("name"))
+      .def(nb::init<const Samples&, const std::vector<std::string>&, std::optional<double>,
+                    const std::string&, std::uintptr_t, std::int64_t>(),
+           nb::arg("samples").noconvert(), nb::arg("names"), nb::arg("rate").none(), nb::arg("name"),
+           nb::arg("on_gpu"), nb::arg("stride"))
       .def(nb::init<const std::string&, std::optional<double>>(), nb::arg("path"), nb::arg("rate").none())
       .def("find", &Recorded::find, nb::arg("query").none(), nb::arg("stretch").none(), nb::arg("best"),
            nb::arg("band"), nb::arg("exclusion"), nb::arg("max_lag"), nb::arg("neighbours"),

@@ -144,12 +144,51 @@ def test_a_hash_table_refuses_what_does_not_fit(library):
         wl.HashTable(device="cpu").items(like=there(keys))
 
 
+def parts(there, kind, x):
+    """The same numbers there, as a part of a larger array and turned; numba turns none."""
+    wide = np.zeros([2 * n for n in x.shape], x.dtype)
+    places = tuple(slice(1, 2 * n, 2) for n in x.shape)
+    wide[places] = x
+    yield there(wide)[places]
+    if not kind.__module__.startswith("numba"):
+        yield there(np.ascontiguousarray(x.swapaxes(0, x.ndim - 1))).swapaxes(0, x.ndim - 1)
+
+
 @library
-def test_search_brings_a_recording_to_the_host(library):
+@pytest.mark.parametrize("shape", [(150, 210), (21, 44, 63)])
+def test_segment_reads_an_array_with_strides_where_it_lies(library, shape):
+    there, back, kind = library
+    image = cells(shape)
+    want = wl.segment(image, device="cuda")
+    for given in parts(there, kind, image):
+        found = wl.segment(given)
+        np.testing.assert_array_equal(back(found.mask), want.mask)
+        np.testing.assert_array_equal(back(found.level_set), want.level_set)
+
+
+@library
+@pytest.mark.parametrize("match", ["in-place", "auto"])
+def test_search_takes_a_recording_from_there(library, match):
+    there, back, kind = library
     walk = np.cumsum(np.random.default_rng(4).normal(size=(3, 5000)), axis=1).astype(np.float32)
-    want = wl.search(walk, walk[:, 700:800].copy(), best=3)
-    found = wl.search(library[0](walk), library[0](walk[:, 700:800].copy()), best=3)
-    assert [(m.first, m.score) for m in found] == [(m.first, m.score) for m in want]
+    query = walk[:, 700:800].copy()
+    want = [(m.first, m.score) for m in wl.search(walk, query, best=3, match=match, device="cuda")]
+    for given in (there(walk), *parts(there, kind, walk), there(np.pad(walk, ((0, 0), (300, 70))))[:, 300:-70]):
+        assert [(m.first, m.score) for m in wl.search(given, there(query), best=3, match=match)] == want
+        np.testing.assert_array_equal(back(wl.distance_profile(given, query)), wl.distance_profile(walk, query))
+        np.testing.assert_array_equal(back(wl.distance_matrix(given)), wl.distance_matrix(walk))
+
+
+@library
+def test_an_index_has_the_recording_as_it_was(library):
+    if library[2].__module__.startswith("numba"):
+        pytest.skip("numba writes no slices of another type")
+    walk = np.cumsum(np.random.default_rng(4).normal(size=(2, 3000)), axis=1).astype(np.float32)
+    recording = library[0](walk)
+    index = wl.Index(recording)
+    want = [(m.first, m.score) for m in index.find(walk[:, 700:800].copy(), best=3)]
+    recording[...] = 0
+    assert [(m.first, m.score) for m in index.find(walk[:, 700:800].copy(), best=3)] == want
 
 
 @pytest.fixture(scope="module")
@@ -170,8 +209,6 @@ def test_denoise_gives_the_bits_of_a_series_on_the_host(library, series, options
     values, b, directions = series
     if options.get("shells"):
         options = {**options, "shells": [float(np.unique(np.round(b, -2))[-1])]}
-    if order == "C" and kind.__module__.startswith("numba"):
-        pytest.skip("numba does not convert where an array lies")
     want = wl.denoise(values, b, directions, device="cuda", **options)
     found = wl.denoise(there(np.array(values, order=order)), b, directions, **options)
     assert isinstance(found.tensor, kind) and set(found.maps) == set(want.maps)
@@ -182,6 +219,9 @@ def test_denoise_gives_the_bits_of_a_series_on_the_host(library, series, options
     devices = found.report.pop("device"), want.report.pop("device")
     assert devices == ("cpu", "cpu") if not on_gpu else devices[0] == "cuda:0" and devices[1].startswith("cuda")
     assert found.report == want.report
+    if options.get("regulariser") == "none":
+        for given in parts(there, kind, values):
+            np.testing.assert_array_equal(back(wl.denoise(given, b, directions, **options).tensor), want.tensor)
 
 
 @library
@@ -221,6 +261,8 @@ def test_register_gives_the_bits_of_images_on_the_host(library, options, dimensi
     np.testing.assert_array_equal(back(images[1]), moving)
     assert isinstance(found.apply(images[1]), kind) and isinstance(found.apply(moving), np.ndarray)
     np.testing.assert_array_equal(wl.register(images[0], moving, fixed_mask=mask, **options).inverse, want.inverse)
+    for one, other in zip(parts(there, kind, fixed), parts(there, kind, moving)):
+        np.testing.assert_array_equal(back(wl.register(one, other, fixed_mask=mask, **options).warped), want.warped)
 
 
 @library

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from . import _core
 from ._core import BadInput
-from ._device_arrays import brought, is_on_gpu
+from ._device_arrays import brought, fetched, is_on_gpu, on_device
 
 
 def on_host(values: Any, name: str) -> NDArray[Any]:
@@ -28,14 +29,18 @@ def on_host(values: Any, name: str) -> NDArray[Any]:
         raise BadInput(f"{name}: rows of different lengths: expected numbers in a rectangle") from None
 
 
-def numbers(values: Any, name: str, dtype: DTypeLike) -> NDArray[Any]:
-    """A C-contiguous array of this type, which is the array given where it is one.
+def numbers(values: Any, name: str, dtype: DTypeLike, any_order: bool = False) -> NDArray[Any]:
+    """A C-contiguous array of this type, which is the array given where it is one; or, if that is taken, one of any order.
 
     Whole numbers are asked for with an integer type: 2.0 is one, 2.5 is refused.
     """
-    array = on_host(values, name)
     wanted = np.dtype(dtype)
+    if wanted == np.float32 and _core.built_with_cuda and is_on_gpu(values) and 1 <= len(getattr(values, "shape", ())) <= 4:
+        return fetched(on_device(values, name, np.float32, any_order=True))
+    array = on_host(values, name)
     if array.dtype == wanted:
+        if any_order and array.ndim and array.flags.aligned and all(step % wanted.itemsize == 0 for step in array.strides):
+            return array
         return np.ascontiguousarray(array) if array.ndim else array.reshape(1)
     if array.dtype.kind not in "buif":
         raise BadInput(f"{name}: elements of type {array.dtype}: expected numbers that {wanted} holds")

@@ -102,7 +102,7 @@ def denoise(
     there: DeviceArray | None = None
     if is_on_gpu(dwi):
         _require_series(dwi)
-        there = on_device(turned(dwi), "dwi", np.float32)
+        there = on_device(turned(dwi), "dwi", np.float32, any_order=True)
         device = device_of(there, device, "dwi")
     run = asked(device, threads, progress)
     values, place, steps, source = _placed(dwi if there is None else fetched(there).T, affine, spacing)
@@ -110,7 +110,8 @@ def denoise(
         raise BadInput(f"dwi: {values.shape[0]} volumes: a series needs bvals and bvecs, or grad; tensors have 6")
     arrays, report, placed = _core.denoise(
         os.fspath(dwi) if isinstance(dwi, (str, os.PathLike)) else "<image>", values, steps, place, *_gradients(bvals, bvecs, grad),
-        *_mask(mask), order, regulariser, lambda_, solver, series, list(shells), list(wanted), there.data if there else 0, run,
+        *_mask(mask), order, regulariser, lambda_, solver, series, list(shells), list(wanted),
+        there.data if there and there.strides is None else 0, run,
     )
     if there:
         given = {name: turned(sent(array, dwi)) for name, array in arrays.items()}
@@ -140,7 +141,7 @@ def _placed(
             raise BadInput(f"affine: shape {list(rows.shape)}, expected [4, 4]")
         place = rows[:3].tolist()
         x, y, z = (float(s) for s in np.linalg.norm(rows[:3, :3], axis=0)) if source is None else (x, y, z)
-    return numbers(array.T, "dwi", np.float32), place, (x, y, z), source
+    return numbers(array.T, "dwi", np.float32, any_order=True), place, (x, y, z), source
 
 
 def _require_series(array: Any) -> None:

@@ -17,7 +17,7 @@ _LEGACY, _PER_THREAD = 1, 2  # of __cuda_array_interface__
 
 
 class DeviceArray(NamedTuple):
-    """An array in C order, where it lies."""
+    """An array where it lies: in C order, or with strides."""
 
     source: Any
     """Keeps the memory."""
@@ -27,6 +27,8 @@ class DeviceArray(NamedTuple):
     """What is done with it comes after what this stream has; 0: the default one."""
     device: str
     """``"cuda:0"``"""
+    strides: tuple[int, ...] | None = None
+    """From element to element along each axis; None: C order."""
 
 
 def is_on_gpu(values: Any) -> bool:
@@ -37,8 +39,9 @@ def is_on_gpu(values: Any) -> bool:
     return hasattr(values, "__dlpack_device__") and int(values.__dlpack_device__()[0]) in _ON_A_GPU
 
 
-def on_device(values: Any, name: str, dtype: DTypeLike | None) -> DeviceArray:
-    """The array where it lies; one of another type (None: any) or order is converted there, by its own library.
+def on_device(values: Any, name: str, dtype: DTypeLike | None, any_order: bool = False) -> DeviceArray:
+    """The array where it lies; one of another type (None: any) is converted there, by its own library, and so is one of another
+    order than C unless that is taken.
 
     Raises:
         BadInput: a build for the CPU alone, an array of a library that is not known, numbers that the type does not hold.
@@ -55,10 +58,11 @@ def on_device(values: Any, name: str, dtype: DTypeLike | None) -> DeviceArray:
         array = values.detach()
         if array.dtype != getattr(torch, wanted.name):
             array = _same_numbers(array, array.to(getattr(torch, wanted.name)), wanted, name)
-        array = array.contiguous()
+        if not any_order:
+            array = array.contiguous()
         return DeviceArray(
             array, array.data_ptr(), tuple(array.shape), torch.cuda.current_stream(array.device).cuda_stream,
-            f"cuda:{array.device.index}",
+            f"cuda:{array.device.index}", None if array.is_contiguous() else tuple(array.stride()),
         )
     array = values
     if library == "cupy":
@@ -67,15 +71,28 @@ def on_device(values: Any, name: str, dtype: DTypeLike | None) -> DeviceArray:
             if array.dtype.kind not in "buif":
                 raise BadInput(f"{name}: elements of type {array.dtype}: expected numbers that {wanted} holds")
             array = _same_numbers(array, array.astype(wanted), wanted, name)
-        array, device = cupy.ascontiguousarray(array), array.device.id
+        array, device = array if any_order and _whole_strides(array) else cupy.ascontiguousarray(array), array.device.id
     else:
-        if array.dtype != wanted or not array.is_c_contiguous():
+        if array.dtype != wanted or not (array.is_c_contiguous() or (any_order and _whole_strides(array))):
             raise BadInput(
                 f"{name}: expected an array of {wanted} in the order that is read where it lies; cupy.asarray(x) is one that is converted there"
             )
         device = sys.modules["numba"].cuda.current_context().device.id
     told = array.__cuda_array_interface__
-    return DeviceArray(array, told["data"][0], tuple(told["shape"]), _stream(told.get("stream"), library), f"cuda:{device}")
+    return DeviceArray(
+        array, told["data"][0], tuple(told["shape"]), _stream(told.get("stream"), library), f"cuda:{device}",
+        None if _is_in_c_order(array) else tuple(step // wanted.itemsize for step in told["strides"]),
+    )
+
+
+def _whole_strides(array: Any) -> bool:
+    return all(step % array.dtype.itemsize == 0 for step in array.strides)
+
+
+def _is_in_c_order(array: Any) -> bool:
+    if hasattr(array, "is_c_contiguous"):  # numba's, whose flags are another thing
+        return bool(array.is_c_contiguous())
+    return bool(array.flags.c_contiguous)
 
 
 def _same_numbers(before: Any, after: Any, wanted: np.dtype[Any], name: str) -> Any:
@@ -121,11 +138,13 @@ def turned(values: Any) -> Any:
 
 
 def fetched(values: DeviceArray) -> NDArray[np.float32]:
-    """A copy of float32 on the host, of the same shape, after what the array's stream has."""
-    if 0 in values.shape:
-        return np.empty(values.shape, np.float32)
-    count = int(np.prod(values.shape))
-    return _core.fetch(values.data, count, values.stream, asked(values.device, 0, None)).reshape(values.shape)
+    """A copy of float32 on the host, in C order, after what the array's stream has. At most four axes."""
+    made = np.empty(values.shape, np.float32)
+    if made.size:
+        one, none = (1,) * (4 - made.ndim), (0,) * (4 - made.ndim)
+        strides = None if values.strides is None else none + values.strides
+        _core.fetch(values.data, one + values.shape, strides, values.stream, made.reshape(-1), asked(values.device, 0, None))
+    return made
 
 
 def sent(values: NDArray[Any], like: Any) -> Any:

@@ -131,7 +131,7 @@ def register(
         *still[:3], *other[:3], method, measure, radius,
         None if levels is None else list(levels), begin, keep_start, _mask(fixed_mask, "fixed_mask", still.values),
         _mask(moving_mask, "moving_mask", other.values), allow_folds,
-        [image.there.data if image.there else 0 for image in (still, other)], asked(device, threads, progress),
+        [image.there.data if image.there and image.there.strides is None else 0 for image in (still, other)], asked(device, threads, progress),
     )
     return Registration(found, fixed, moving, _shape(fixed), _shape(moving))
 
@@ -151,14 +151,16 @@ def _placed(image: Any, name: str, affine: Any, spacing: Sequence[float] | None)
     array = np.asanyarray(image.dataobj) if is_nibabel(image) else image if is_on_gpu(image) else on_host(image, name)
     if array.ndim not in (2, 3):
         raise BadInput(f"{name}: shape {list(array.shape)}, expected [x, y] or [x, y, z]")
-    there = on_device(turned(image), name, np.float32) if is_on_gpu(image) else None
+    there = on_device(turned(image), name, np.float32, any_order=True) if is_on_gpu(image) else None
     rows = _rows(image.affine if is_nibabel(image) else np.eye(4) if affine is None else affine, f"{name}'s affine")
     steps = list(image.header.get_zooms()) if is_nibabel(image) else list(np.linalg.norm(np.asarray(rows)[:, :3], axis=0))
     if spacing is not None:
         steps = list(spacing)
     x, y, z = [float(s) for s in (steps + [1.0, 1.0])[:3]]
-    values = numbers(array.T, name, np.float32) if there is None else fetched(there)
-    return _Placed(values.reshape((-1, *values.shape[-2:])), (x, y, z), rows, there)
+    values = numbers(array.T, name, np.float32, any_order=True) if there is None else fetched(there)
+    if values.ndim == 2:
+        values = values[np.newaxis]
+    return _Placed(values, (x, y, z), rows, there)
 
 
 def _mask(mask: Any, name: str, image: NDArray[np.float32]) -> NDArray[np.uint8] | None:

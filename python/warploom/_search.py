@@ -17,7 +17,7 @@ from ._recordings import recorded, samples_of
 
 
 def _sequences(values: ArrayLike, name: str) -> NDArray[np.float32]:
-    array = numbers(values, name, np.float32)
+    array = numbers(values, name, np.float32, any_order=True)
     if array.ndim == 2:
         return array[:, np.newaxis, :]
     if array.ndim != 3:
@@ -273,7 +273,10 @@ def search(
     >>> search(walk, walk[:, 1000:1063], best=3)[0].first
     1000
     """
-    return Index(recording, fs).find(query, best, band, **options)
+    during: list[Any] = []
+    index = Index.__new__(Index)
+    index._recorded = recorded(recording, fs, "recording", during)
+    return index.find(query, best, band, **options)
 
 
 def distance_profile(

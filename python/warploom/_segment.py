@@ -89,10 +89,10 @@ def segment(
             f"image: shape {list(given.shape)} of bytes, a picture in colours: give one value a pixel, as image.mean(axis=-1); "
             "of a volume give image.astype('f4')"
         )
-    values = numbers(given, "image", np.float32)
+    values = numbers(given, "image", np.float32, any_order=True)
     shape, steps = _volume(values.shape, where.spacing)
     chosen = _options(options, mask, init_level_set, where, values.shape)
-    found, level_set, energies, report = _core.segment(values.reshape(shape), steps, chosen, asked(device, threads, progress))
+    found, level_set, energies, report = _core.segment(values[np.newaxis] if values.ndim == 2 else values, steps, chosen, asked(device, threads, progress))
     labels = found.reshape(values.shape)
     if level_set.shape[0] == 1:
         level_set = level_set[0]
@@ -106,14 +106,14 @@ def _segment_on_gpu(
     device: str, threads: int, progress: Progress,
 ) -> Segmentation:
     """Of an image in a GPU's memory, with results there. Masks go through the host."""
-    values = on_device(image, "image", np.float32)
+    values = on_device(image, "image", np.float32, any_order=True)
     where = Placed(np.empty(0), steps_of(spacing, len(values.shape)))
     shape, steps = _volume(values.shape, where.spacing)
     device_of(values, device, "the image")
     chosen = _options(options, mask, init_level_set, where, values.shape)
     found, level_set = empty(values, values.shape, np.bool_), empty(values, values.shape, np.float32)
     energies, report = _core.segment_on_gpu(
-        values.data, shape, steps, found.data, level_set.data, values.stream, chosen, asked(values.device, threads, progress)
+        values.data, shape, values.strides and (0,) * (3 - len(values.shape)) + values.strides, steps, found.data, level_set.data, values.stream, chosen, asked(values.device, threads, progress)
     )
     return Segmentation(found.source, level_set.source, energies, report)
 

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <new>
 
 #include "core/doors.hpp"
 #include "core/large_pages.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/threads.hpp"
 #include "warploom/core/view.hpp"
 #include "warploom/imaging/image_view.hpp"
 
@@ -64,12 +66,74 @@ std::span<const float> ImageView::channel(int c) const {
   return data.subspan(first, count);
 }
 
+ImageView::ImageView(const Grid& grid_, int channels_, const float* first, const Strides& strides_)
+    : grid(grid_), channels(channels_), strided(first), strides(strides_) {
+  if (first == nullptr) throw BadInput("an image with strides: there is no address of its first voxel");
+}
+
 void ImageView::check(std::string_view what) const {
+  if (strided != nullptr)
+    throw BadInput(
+        fmt::format("{} has strides, and is read as contiguous values here: gathered() makes them", what));
+  check_strided(what);
+}
+
+void ImageView::check_strided(std::string_view what) const {
   const auto [shape, count] = shape_of(*this, what);
+  if (on_gpu_strides != Strides{})
+    throw BadInput(fmt::format("{} has strides in the GPU's memory: fetch_image() takes them", what));
+  if (strided != nullptr) {
+    if (!data.empty())
+      throw BadInput(
+          fmt::format("{} has values with strides and contiguous ones: give one of the two", what));
+    return;
+  }
   if (data.size() != static_cast<std::size_t>(count))
     throw BadInput(
         fmt::format("{} has {} values, and its shape {} needs {}: give it one value a voxel and channel",
                     what, data.size(), shape_text(shape), count));
+}
+
+const float* ImageView::values(std::int64_t first, std::int64_t count, float* room) const {
+  if (strided == nullptr) return data.data() + first;
+  // As many rows at once as there are values in a line of the cache, for that is how far they lie apart in an
+  // array that is turned.
+  constexpr std::int64_t kTile = 16;
+  const std::int64_t nx = grid.nx, end = first + count, last_row = (end + nx - 1) / nx;
+  for (std::int64_t top = first / nx; top < last_row; top += kTile) {
+    std::array<const float*, kTile> from;
+    const std::int64_t rows = std::min(kTile, last_row - top);
+    for (std::int64_t k = 0; k < rows; ++k) {
+      const std::int64_t row = top + k, plane = row / grid.ny;
+      from[static_cast<std::size_t>(k)] =
+          strided + row % grid.ny * strides[1] + plane % grid.nz * strides[2] + plane / grid.nz * strides[3];
+    }
+    for (std::int64_t left = 0; left < nx; left += kTile)
+      for (std::int64_t k = 0; k < rows; ++k) {
+        const std::int64_t row = (top + k) * nx;
+        for (std::int64_t x = std::max(left, first - row); x < std::min({left + kTile, nx, end - row}); ++x)
+          room[row + x - first] = from[static_cast<std::size_t>(k)][x * strides[0]];
+      }
+  }
+  return room;
+}
+
+std::int64_t ImageView::piece() const {
+  constexpr std::int64_t kLeast = 16 << 10, kMost = 1 << 20;
+  return std::clamp(16 * grid.nx, kLeast, kMost);
+}
+
+Image gathered(const ImageView& image) {
+  image.check_strided();
+  Image out(image.grid, image.channels);
+  const auto size = static_cast<std::int64_t>(image.size());
+  parallel_for((size + image.piece() - 1) / image.piece(), [&](std::int64_t piece) {
+    const std::int64_t first = piece * image.piece(), count = std::min(image.piece(), size - first);
+    float* const to = out.data.data() + first;
+    const float* const from = image.values(first, count, to);
+    if (from != to) std::copy_n(from, count, to);
+  });
+  return out;
 }
 
 std::span<float> Image::channel(int c) {

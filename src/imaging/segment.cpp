@@ -68,7 +68,7 @@ void check(const ImageView& image, const SegmentOptions& o) {
   if (o.max_iterations)
     require(*o.max_iterations >= 1, "the limit of iterations", *o.max_iterations, "at least 1");
   name(o.method), name(o.start), name(o.inside), name(o.noise);
-  image.check();
+  image.check_strided();
   if (image.channels != 1)
     throw BadInput(fmt::format("the image has {} channels; one can be segmented", image.channels));
   require(image.grid.voxels() >= 2, "the number of voxels", 1, "at least 2");
@@ -188,7 +188,7 @@ Segmentation segment(const ImageView& image, const SegmentOptions& given) try {
     return out;
   }
   const auto results = [&] {
-    out.mask.resize(image.data.size());
+    out.mask.resize(image.size());
     out.level_set = Image(image.grid, 1);
     return SegmentResults{out.mask.data(), out.level_set.data.data()};
   };

@@ -195,10 +195,12 @@ class Classes {
         out.mask[v] = 0;
     report_.converged = best.converged;
     report_.means.assign(classes(), 0);
-    for (std::size_t v = 0; v < out.mask.size(); ++v)
-      if (inside(options_.mask, v))
-        report_.means[out.mask[v]] +=
-            double(image_.data[v]) / static_cast<double>(report_.sizes[out.mask[v]]);
+    for_values(image_, [&](std::size_t begin, const float* values, std::size_t count) {
+      for (std::size_t v = begin; v < begin + count; ++v)
+        if (inside(options_.mask, v))
+          report_.means[out.mask[v]] +=
+              double(values[v - begin]) / static_cast<double>(report_.sizes[out.mask[v]]);
+    });
     report_.mu = best.mu;
     report_.mask_energy = best.energies.labels;
     report_.lower_bound = std::min(best.energies.bound, best.energies.labels);

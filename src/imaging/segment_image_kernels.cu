@@ -42,6 +42,15 @@ __device__ bool counts_at(const unsigned char* mask, std::int64_t at) {
 // Launch of all: grid (blocks); block (kThreads).
 
 __global__ void __launch_bounds__(kThreads)
+    image_gather(const float* __restrict__ from, const ImageGather g, float* __restrict__ to) {
+  for (std::int64_t at = first_voxel(); at < g.count; at += voxel_step()) {
+    const std::int64_t value = g.first + at, row = value / g.nx, plane = row / g.ny;
+    to[at] = from[value % g.nx * g.stride[0] + row % g.ny * g.stride[1] + plane % g.nz * g.stride[2] +
+                  plane / g.nz * g.stride[3]];
+  }
+}
+
+__global__ void __launch_bounds__(kThreads)
     image_range(const float* __restrict__ values, const unsigned char* __restrict__ mask,
                 const std::int64_t voxels, unsigned long long* counts, float* ends) {
   unsigned long long count = 0, bad = 0;
@@ -144,6 +153,12 @@ __global__ void __launch_bounds__(kThreads)
 unsigned image_blocks(std::int64_t voxels) {
   constexpr std::int64_t kVoxels = 4 * kThreads;  // of a block at least
   return static_cast<unsigned>(std::min<std::int64_t>((voxels + kVoxels - 1) / kVoxels, kMostImageBlocks));
+}
+
+cudaError_t launch_image_gather(const float* from, const ImageGather& gather, float* to,
+                                cudaStream_t stream) {
+  image_gather<<<image_blocks(gather.count), kThreads, 0, stream>>>(from, gather, to);
+  return cudaPeekAtLastError();
 }
 
 cudaError_t launch_image_range(const float* values, ImageVoxels voxels, unsigned long long* counts,

@@ -21,6 +21,16 @@ struct ImageVoxels {
   const unsigned char* mask;
 };
 
+/// Which values of an array with strides: [first, first + count) of [channels, nz, ny, nx]. Strides of x, y,
+/// z and channels [values].
+struct ImageGather {
+  std::int64_t nx, ny, nz;
+  std::int64_t stride[4];
+  std::int64_t first, count;
+};
+/// to[k] = the value `gather.first + k`.
+cudaError_t launch_image_gather(const float* from, const ImageGather& gather, float* to, cudaStream_t stream);
+
 /// Of those that count. @param[out] counts  [2, blocks]: how many, and how many of them are not finite
 /// @param[out] ends  [2, blocks]: the least and the greatest
 cudaError_t launch_image_range(const float* values, ImageVoxels voxels, unsigned long long* counts,

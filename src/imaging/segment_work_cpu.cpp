@@ -35,17 +35,22 @@ void ScaledImage::add_up() {
 
 ScaledImage scaled_image(const ImageView& image, const Mask& mask) {
   ValueRange range;
-  for (std::size_t v = 0; v < image.data.size(); ++v) {
-    if (!inside(mask, v)) continue;
-    const float value = image.data[v];
-    ++range.voxels;
-    range.bad += std::isfinite(value) ? 0 : 1;
-    range.low = std::min(range.low, value), range.high = std::max(range.high, value);
-  }
+  for_values(image, [&](std::size_t begin, const float* values, std::size_t count) {
+    for (std::size_t v = 0; v < count; ++v) {
+      if (!inside(mask, begin + v)) continue;
+      const float value = values[v];
+      ++range.voxels;
+      range.bad += std::isfinite(value) ? 0 : 1;
+      range.low = std::min(range.low, value), range.high = std::max(range.high, value);
+    }
+  });
   ScaledImage out{scale_of(range), {}};
-  out.data.resize(image.data.size());
-  for (std::size_t v = 0; v < out.data.size(); ++v)
-    out.data[v] = inside(mask, v) ? static_cast<float>((double(image.data[v]) - out.low) / out.scale) : 0.0F;
+  out.data.resize(image.size());
+  for_values(image, [&](std::size_t begin, const float* values, std::size_t count) {
+    for (std::size_t v = 0; v < count; ++v)
+      out.data[begin + v] =
+          inside(mask, begin + v) ? static_cast<float>((double(values[v]) - out.low) / out.scale) : 0.0F;
+  });
   out.add_up();
   return out;
 }
@@ -80,16 +85,18 @@ class HostWork final : public SegmentWork {
   }
   SideSums cut(const float* v, const Cut& by) override {
     SideSums sums;
-    for (std::size_t i = 0; i < image_.data.size(); ++i) {
-      const bool counts = inside(mask_, i);
-      const bool above = by.found && v[i] > by.threshold;
-      if (counts) sums.sum[int{above}] += double(image_.data[i]), ++sums.number[int{above}];
-      const bool in = counts && above != by.dark && by.found;
-      results_.mask[i] = in ? 1 : 0;
-      const float off = by.dark ? by.threshold - v[i] : v[i] - by.threshold;
-      // A voxel at the threshold itself is where the mask has it.
-      results_.level_set[i] = !counts ? 0.0F : !by.found ? -1.0F : off != 0 ? off : in ? 1e-30F : -1e-30F;
-    }
+    for_values(image_, [&](std::size_t begin, const float* values, std::size_t count) {
+      for (std::size_t i = begin; i < begin + count; ++i) {
+        const bool counts = inside(mask_, i);
+        const bool above = by.found && v[i] > by.threshold;
+        if (counts) sums.sum[int{above}] += double(values[i - begin]), ++sums.number[int{above}];
+        const bool in = counts && above != by.dark && by.found;
+        results_.mask[i] = in ? 1 : 0;
+        const float off = by.dark ? by.threshold - v[i] : v[i] - by.threshold;
+        // A voxel at the threshold itself is where the mask has it.
+        results_.level_set[i] = !counts ? 0.0F : !by.found ? -1.0F : off != 0 ? off : in ? 1e-30F : -1e-30F;
+      }
+    });
     return sums;
   }
 

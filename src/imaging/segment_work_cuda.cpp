@@ -6,6 +6,7 @@
 #include "core/cuda/memory.hpp"
 #include "imaging/segment_image_kernels.hpp"
 #include "imaging/segment_work.hpp"
+#include "imaging/voxels.hpp"
 
 namespace warploom::imaging {
 namespace {
@@ -27,7 +28,7 @@ class DeviceWork final : public GpuSegmentWork {
     u_ = arena_.at<float>(u);
     counts_ = arena_.at<unsigned long long>(counts), sums_ = arena_.at<double>(sums);
     results_ = {arena_.at<std::uint8_t>(found), arena_.at<float>(level_set)};
-    const float* values = image.data.data();
+    const float* values = image.strided != nullptr ? image.strided : image.data.data();
     if (there != nullptr) {
       require_reachable(values, "the image");
       require_reachable(there->mask, "the segmentation's mask");
@@ -37,7 +38,13 @@ class DeviceWork final : public GpuSegmentWork {
     }
     cuda_check(cudaEventRecord(begun_.get(), stream_.get()), "cudaEventRecord");
     if (there == nullptr) {
-      copy(u_, values, sizeof(float) * count);
+      upload(image);
+      values = u_;
+    } else if (image.strided != nullptr) {
+      ImageGather gather{image.grid.nx, image.grid.ny, image.grid.nz, {}, 0, voxels_.count};
+      std::ranges::copy(image.strides, gather.stride);
+      cuda_check(launch_image_gather(values, gather, u_, stream_.get()),
+                 "launching the gathering of an image");
       values = u_;
     }
     if (!mask.empty()) {
@@ -130,6 +137,13 @@ class DeviceWork final : public GpuSegmentWork {
   void copy(void* to, const void* from, std::size_t bytes) {
     cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_.get()),
                "cudaMemcpy of " + std::to_string(bytes) + " bytes");
+  }
+  void upload(const ImageView& image) {
+    if (image.strided == nullptr) return copy(u_, image.data.data(), image.data.size_bytes());
+    for_values(image, [&](std::size_t begin, const float* values, std::size_t count) {
+      copy(u_ + begin, values, count * sizeof(float));
+      wait();  // the next ones are gathered to the same place
+    });
   }
   void wait() { cuda_check(cudaStreamSynchronize(stream_.get()), "segmenting on the GPU"); }
   /// Since begun_.

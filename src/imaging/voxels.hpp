@@ -13,6 +13,7 @@
 #include "warploom/core/progress.hpp"
 #include "warploom/core/threads.hpp"
 #include "warploom/imaging/image.hpp"
+#include "warploom/imaging/image_view.hpp"
 
 namespace warploom::imaging {
 
@@ -73,6 +74,21 @@ void for_pieces(const Grid& grid, const Body& body) {
     body(static_cast<std::size_t>(piece * kPiece),
          static_cast<std::size_t>(std::min(voxels, (piece + 1) * kPiece)));
   });
+}
+
+/// body(begin, values, count) over the values of an image in their order: contiguous ones at once, those with
+/// strides in pieces, gathered to where the next ones follow them.
+template <class Body>
+void for_values(const ImageView& image, const Body& body) {
+  if (image.strided == nullptr) return body(std::size_t{0}, image.data.data(), image.data.size());
+  const auto size = static_cast<std::int64_t>(image.size());
+  const std::int64_t piece = std::min(image.piece(), size);
+  std::vector<float> room(static_cast<std::size_t>(piece));
+  for (std::int64_t first = 0; first < size; first += piece) {
+    const std::int64_t count = std::min(piece, size - first);
+    body(static_cast<std::size_t>(first), image.values(first, count, room.data()),
+         static_cast<std::size_t>(count));
+  }
 }
 
 }  // namespace warploom::imaging

@@ -36,11 +36,19 @@ void DeviceImage::lay_out(Carver& carver) {
 }
 
 void DeviceImage::upload(GreedyQueue& queue, const ImageSource& image) const {
-  const std::uint64_t bytes = sizeof(float) * static_cast<std::uint64_t>(voxels_);
-  if (image.on_gpu != nullptr)
-    queue.copy(data_, image.on_gpu, bytes);
-  else
-    queue.upload(data_, image.values.data(), bytes);
+  const imaging::ImageView& values = image.values;
+  const auto bytes = [](std::int64_t count) { return sizeof(float) * static_cast<std::uint64_t>(count); };
+  if (values.on_gpu != nullptr) {
+    queue.copy(data_, values.on_gpu, bytes(voxels_));
+  } else if (values.strided == nullptr) {
+    queue.upload(data_, values.data.data(), bytes(voxels_));
+  } else {
+    std::vector<float> room(static_cast<std::size_t>(std::min(values.piece(), voxels_)));
+    for (std::int64_t at = 0; at < voxels_; at += values.piece()) {
+      const std::int64_t count = std::min(values.piece(), voxels_ - at);
+      queue.upload(data_ + at, values.values(at, count, room.data()), bytes(count));
+    }
+  }
   if (image.brightness)
     queue.normalise({data_, voxels_, image.brightness->mean, image.brightness->deviation});
   if (masked_) queue.upload(counts_, image.counts.data(), static_cast<std::uint64_t>(voxels_));

@@ -15,10 +15,9 @@ namespace warploom::registration {
 /// An image that is to go to a GPU.
 struct ImageSource {
   Space space;
-  std::span<const float> values;           ///< they have to live until the pair is made
+  imaging::ImageView values;               ///< they have to live until the pair is made
   std::optional<Brightness> brightness{};  ///< to be applied there; none: it was
   std::vector<std::uint8_t> counts{};      ///< empty: all count
-  const float* on_gpu = nullptr;           ///< the values there, or null: ImageView::on_gpu
 };
 ImageSource source_of(const Level& level);
 /// What finest_level() has, without its array. @throws as that

@@ -61,9 +61,29 @@ double smallest_spacing(const Space& space) {
   return smallest == 0 ? spacing[0] : smallest;
 }
 
+namespace {
+
+/// body(z, begin, values, count) over the planes of an image, in threads: a plane in the order of its voxels,
+/// with strides in pieces.
+template <class Body>
+void in_planes(const imaging::ImageView& image, const Body& body) {
+  const std::int64_t plane = image.grid.nx * image.grid.ny,
+                     some = image.strided == nullptr ? plane : std::min(plane, image.piece());
+  parallel_for(image.grid.nz, [&](std::int64_t z) {
+    std::vector<float> room(image.strided == nullptr ? 0 : static_cast<std::size_t>(some));
+    for (std::int64_t at = z * plane; at < (z + 1) * plane; at += some) {
+      const std::int64_t count = std::min(some, (z + 1) * plane - at);
+      body(static_cast<std::size_t>(z), static_cast<std::size_t>(at), image.values(at, count, room.data()),
+           static_cast<std::size_t>(count));
+    }
+  });
+}
+
+}  // namespace
+
 Brightness brightness_of(const PlacedView& image, const imaging::Mask& mask, const char* what) {
   image.check(what);
-  const std::span<const float> values = image.image.data;
+  const std::size_t size = image.image.size();
   if (image.image.channels != 1)
     throw BadInput(fmt::format("{} has {} values a voxel; images of one are registered: choose a volume",
                                what, image.image.channels));
@@ -71,30 +91,26 @@ Brightness brightness_of(const PlacedView& image, const imaging::Mask& mask, con
     throw BadInput(fmt::format(
         "{} is a slice of {} x {} x {} voxels; a slice is registered in two dimensions if z is the axis with one voxel: store it so",
         what, g.nx, g.ny, g.nz));
-  if (!mask.empty() && mask.size() != values.size())
-    throw BadInput(
-        fmt::format("the mask of {} has {} voxels, the image {}", what, mask.size(), values.size()));
-  if (values.size() > std::size_t{1} << 31)
-    throw BadInput(
-        fmt::format("{} has {} voxels; at most 2^31 are registered: resample it to larger voxels first", what,
-                    values.size()));
+  if (!mask.empty() && mask.size() != size)
+    throw BadInput(fmt::format("the mask of {} has {} voxels, the image {}", what, mask.size(), size));
+  if (size > std::size_t{1} << 31)
+    throw BadInput(fmt::format(
+        "{} has {} voxels; at most 2^31 are registered: resample it to larger voxels first", what, size));
 
   struct Of {
     std::size_t counted = 0, finite = 0;
     double sum = 0, squares = 0;
   };
   std::vector<Of> planes(static_cast<std::size_t>(image.image.grid.nz));
-  const std::size_t plane = values.size() / planes.size();
-  parallel_for(static_cast<std::int64_t>(planes.size()), [&](std::int64_t z) {
-    Of of;
-    const std::size_t from = static_cast<std::size_t>(z) * plane;
-    for (std::size_t i = from; i < from + plane; ++i) {
+  in_planes(image.image, [&](std::size_t z, std::size_t from, const float* values, std::size_t count) {
+    Of of = planes[z];
+    for (std::size_t i = 0; i < count; ++i) {
       if (!std::isfinite(values[i])) continue;
       ++of.finite;
-      if (!mask.empty() && mask[i] == 0) continue;
+      if (!mask.empty() && mask[from + i] == 0) continue;
       ++of.counted, of.sum += double(values[i]), of.squares += double(values[i]) * double(values[i]);
     }
-    planes[static_cast<std::size_t>(z)] = of;
+    planes[z] = of;
   });
   auto [counted, finite, sum, squares] = Of{};
   for (const Of& of : planes)
@@ -106,33 +122,26 @@ Brightness brightness_of(const PlacedView& image, const imaging::Mask& mask, con
   if (!(deviation > 1e-6 * std::abs(mean)) || !std::isfinite(deviation))
     throw BadInput(fmt::format("{} has the value {:g} everywhere: there is nothing to align", what, mean));
 
-  return {mean, deviation, counted == values.size()};
+  return {mean, deviation, counted == size};
 }
 
 std::vector<std::uint8_t> counts_of(const PlacedView& image, const imaging::Mask& mask,
                                     const Brightness& brightness) {
   std::vector<std::uint8_t> out;
   if (brightness.all_count) return out;
-  const std::span<const float> values = image.image.data;
-  out.resize(values.size());
-  const std::size_t planes = static_cast<std::size_t>(image.image.grid.nz), plane = values.size() / planes;
-  parallel_for(static_cast<std::int64_t>(planes), [&](std::int64_t z) {
-    const std::size_t from = static_cast<std::size_t>(z) * plane;
-    for (std::size_t i = from; i < from + plane; ++i)
-      out[i] = std::isfinite(values[i]) && (mask.empty() || mask[i] != 0) ? 1 : 0;
+  out.resize(image.image.size());
+  in_planes(image.image, [&](std::size_t, std::size_t from, const float* values, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i)
+      out[from + i] = std::isfinite(values[i]) && (mask.empty() || mask[from + i] != 0) ? 1 : 0;
   });
   return out;
 }
 
 Level finest_level(const PlacedView& image, const imaging::Mask& mask, const char* what) {
   const Brightness brightness = brightness_of(image, mask, what);
-  const std::span<const float> values = image.image.data;
-  Level level{image.space(), std::vector<float>(values.size()), counts_of(image, mask, brightness)};
-  const std::int64_t planes = image.image.grid.nz, plane = static_cast<std::int64_t>(values.size()) / planes;
-  parallel_for(planes, [&](std::int64_t z) {
-    const auto from = static_cast<std::size_t>(z * plane);
-    for (std::size_t i = from; i < from + static_cast<std::size_t>(plane); ++i)
-      level.data[i] = brightness.of(values[i]);
+  Level level{image.space(), std::vector<float>(image.image.size()), counts_of(image, mask, brightness)};
+  in_planes(image.image, [&](std::size_t, std::size_t from, const float* values, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) level.data[from + i] = brightness.of(values[i]);
   });
   return level;
 }

@@ -83,15 +83,21 @@ PlacedImage resample(const PlacedView& moving, const Space& fixed, const Transfo
   imaging::Image coefficients;
   imaging::ImageView source = moving.image;
   if (interpolation == Interpolation::cubic) {
-    require_memory_for(moving.image.data.size(), sizeof(float), "the coefficients of cubic interpolation");
-    coefficients.grid = source.grid, coefficients.channels = source.channels;
-    coefficients.data.assign(source.data.begin(), source.data.end());
+    require_memory_for(source.size(), sizeof(float), "the coefficients of cubic interpolation");
+    coefficients = imaging::gathered(source);
     for (int c = 0; c < coefficients.channels; ++c)
       to_coefficients(coefficients.channel(c), coefficients.grid);
-    source.data = coefficients.data;
+    source = coefficients;
   }
-  const Extents extents(source.grid);
-  const std::size_t from_voxels = source.data.size() / channels, to_voxels = out.image.data.size() / channels;
+  Extents extents(source.grid);
+  const float* first = source.data.data();
+  auto from_voxels = source.grid.voxels();
+  const std::size_t to_voxels = out.image.data.size() / channels;
+  if (source.strided != nullptr) {
+    first = source.strided;
+    std::copy_n(source.strides.begin(), 3, extents.stride.begin());
+    from_voxels = source.strides[3];
+  }
   std::atomic<bool> any_inside = false;
   parallel_for(grid.ny * grid.nz, [&](std::int64_t row) {
     check_interrupt();
@@ -105,7 +111,9 @@ PlacedImage resample(const PlacedView& moving, const Space& fixed, const Transfo
       row_inside = row_inside || inside;
       for (std::size_t c = 0; c < channels; ++c)
         to[c * to_voxels + x] =
-            inside ? value_at(interpolation, source.data.data() + c * from_voxels, extents, index) : outside;
+            inside
+                ? value_at(interpolation, first + static_cast<std::int64_t>(c) * from_voxels, extents, index)
+                : outside;
     }
     if (row_inside) any_inside = true;
   });

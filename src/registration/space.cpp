@@ -60,7 +60,7 @@ PlacedView::PlacedView(const PlacedImage& placed)
       code(placed.code) {}
 
 void PlacedView::check(std::string_view what) const {
-  image.check(what);
+  image.check_strided(what);
   space().check(what);
 }
 

@@ -26,13 +26,12 @@ Levels::Levels(const PlacedView& fixed_image, const imaging::Mask& fixed_mask, c
 }
 
 ImageSource source_of(const Level& level) {
-  return {level.space, level.data, std::nullopt, level.counts, nullptr};
+  return {level.space, {level.space.grid, 1, level.data}, std::nullopt, level.counts};
 }
 
 ImageSource source_of(const PlacedView& image, const imaging::Mask& mask, const char* what) {
   const Brightness brightness = brightness_of(image, mask, what);
-  return {image.space(), image.image.data, brightness, counts_of(image, mask, brightness),
-          image.image.on_gpu};
+  return {image.space(), image.image, brightness, counts_of(image, mask, brightness)};
 }
 
 Images::Images(const PlacedView& fixed, const imaging::Mask& fixed_mask, const PlacedView& moving,

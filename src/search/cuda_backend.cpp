@@ -64,9 +64,12 @@ class CudaBackend : public Backend {
     if (bytes > budget_ / 2) return;
     resident_ = make_device<float>(static_cast<std::size_t>(std::ssize(signal) * stride_));
     budget_ -= bytes;
+    const SignalOnGpu& there = options.on_gpu;
+    require_reachable(there.first, "the recording");
     for (std::int64_t c = 0; c < std::ssize(signal); ++c) {
       float* const channel = resident_.get() + c * stride_;
-      cuda_check(cudaMemcpy(channel, signal[c].data(), signal[c].size_bytes(), cudaMemcpyHostToDevice),
+      const float* const from = there.first != nullptr ? there.first + c * there.stride : signal[c].data();
+      cuda_check(cudaMemcpy(channel, from, signal[c].size_bytes(), cudaMemcpyDefault),
                  "copying channel " + std::to_string(c) + " of " + std::to_string(samples) + " samples");
       cuda_check(
           cudaMemset(channel + samples, 0, static_cast<std::size_t>(stride_ - samples) * sizeof(float)),

@@ -17,24 +17,34 @@
 namespace warploom::search {
 namespace {
 
-void check_finite(const Sequences& all, const char* name) {
-  const auto& [count, channels, length] = all.shape();
-  for (std::int64_t i = 0; i < all.size(); ++i)
-    if (!std::isfinite(all.data()[i]))
-      throw BadInput(fmt::format("{}: sample {} of sequence {} is {}: fill or leave out what is missing",
-                                 name, i % length, i / (channels * length), all.data()[i]));
+void check_finite(const StridedSequences& all, const char* name) {
+  const auto& [count, channels, length] = all.shape;
+  for (std::int64_t s = 0; s < count; ++s)
+    for (std::int64_t c = 0; c < channels; ++c) {
+      const float* const from = all.first + s * all.strides[0] + c * all.strides[1];
+      for (std::int64_t i = 0; i < length; ++i)
+        if (!std::isfinite(from[i * all.strides[2]]))
+          throw BadInput(fmt::format("{}: sample {} of sequence {} is {}: fill or leave out what is missing",
+                                     name, i, s, from[i * all.strides[2]]));
+    }
 }
 
-void check(const Sequences& x, const Sequences& y, const Matrix<float>& out,
+void check(const StridedSequences& x, const StridedSequences& y, const Matrix<float>& out,
            const DistanceMatrixOptions& options) {
   check(options.normalization);
   check(options.warping);
   if (options.radius < 0)
     throw BadInput(fmt::format("a band's radius is {}: it must be at least 0", options.radius));
-  if (x.extent(1) < 1 || x.extent(2) < 1)
-    throw BadInput(fmt::format("x: shape {}: sequences need a channel and a sample", shape_text(x.shape())));
-  require_shape(y, {y.extent(0), x.extent(1), x.extent(2)}, "y");
-  require_shape(out, {x.extent(0), y.extent(0)}, "the distances");
+  for (const auto& [all, name] : {std::pair{&x, "x"}, std::pair{&y, "y"}})
+    if (element_count(all->shape) > 0 && all->first == nullptr)
+      throw BadInput(
+          fmt::format("{}: shape {} needs data, the pointer is null", name, shape_text(all->shape)));
+  if (x.shape[1] < 1 || x.shape[2] < 1)
+    throw BadInput(fmt::format("x: shape {}: sequences need a channel and a sample", shape_text(x.shape)));
+  if (y.shape[1] != x.shape[1] || y.shape[2] != x.shape[2])
+    throw BadInput(fmt::format("y: shape {}, expected {}", shape_text(y.shape),
+                               shape_text(std::array{y.shape[0], x.shape[1], x.shape[2]})));
+  require_shape(out, {x.shape[0], y.shape[0]}, "the distances");
   check_finite(x, "x");
   check_finite(y, "y");
 }
@@ -43,18 +53,29 @@ void check(const Sequences& x, const Sequences& y, const Matrix<float>& out,
 /// a sequence at [i * channels + c], and is normalised.
 class Rows {
  public:
-  Rows(const Sequences& all, Normalization normalization)
-      : channels_(all.extent(1)), length_(all.extent(2)), data_(all.data()) {
-    if (normalization == Normalization::none && channels_ == 1) return;
-    own_.resize(static_cast<std::size_t>(all.size()));
-    parallel_for(all.extent(0), [&](std::int64_t s) {
-      for (std::int64_t c = 0; c < channels_; ++c) {
-        const std::span<const float> from(all.data() + (s * channels_ + c) * length_,
-                                          static_cast<std::size_t>(length_));
-        std::vector<float> made;
-        if (normalization == Normalization::z) made = normalised(from);
-        const float* values = made.empty() ? from.data() : made.data();
-        for (std::int64_t i = 0; i < length_; ++i) own_[s * size() + i * channels_ + c] = values[i];
+  /// @param each  channels are sequences of their own, one behind the other
+  Rows(const StridedSequences& all, bool each, Normalization normalization)
+      : data_(all.first), stride_(all.strides[0]) {
+    const auto& [count, all_channels, length] = all.shape;
+    const std::int64_t channels = each ? 1 : all_channels, sequences = each ? count * all_channels : count;
+    if (normalization == Normalization::none && all_channels == 1 && all.strides[2] == 1) return;
+    stride_ = channels * length;
+    own_.resize(static_cast<std::size_t>(sequences * stride_));
+    parallel_for(sequences, [&](std::int64_t s) {
+      std::vector<float> gathered, made;
+      for (std::int64_t c = 0; c < channels; ++c) {
+        const float* values = all.first + (each ? s / all_channels : s) * all.strides[0] +
+                              (each ? s % all_channels : c) * all.strides[1];
+        if (all.strides[2] != 1) {
+          gathered.resize(static_cast<std::size_t>(length));
+          for (std::int64_t i = 0; i < length; ++i) gathered[i] = values[i * all.strides[2]];
+          values = gathered.data();
+        }
+        if (normalization == Normalization::z) {
+          made = normalised(std::span(values, static_cast<std::size_t>(length)));
+          values = made.data();
+        }
+        for (std::int64_t i = 0; i < length; ++i) own_[s * stride_ + i * channels + c] = values[i];
       }
     });
     data_ = own_.data();
@@ -62,35 +83,38 @@ class Rows {
   Rows(const Rows&) = delete;
   Rows& operator=(const Rows&) = delete;
 
-  std::int64_t size() const { return channels_ * length_; }
-  const float* operator[](std::int64_t sequence) const { return data_ + sequence * size(); }
+  const float* operator[](std::int64_t sequence) const { return data_ + sequence * stride_; }
 
  private:
-  std::int64_t channels_, length_;
   const float* data_;
+  std::int64_t stride_;
   std::vector<float> own_;
 };
 
 }  // namespace
 
-void distance_matrix(Sequences x, Sequences y, Matrix<float> out, const DistanceMatrixOptions& options) {
+StridedSequences::StridedSequences(const float* first_, const std::array<std::int64_t, 3>& shape_,
+                                   const std::array<std::int64_t, 3>& strides_)
+    : first(first_), shape(shape_), strides(strides_) {}
+StridedSequences::StridedSequences(const Sequences& all)
+    : first(all.data()), shape(all.shape()), strides{shape[1] * shape[2], shape[2], 1} {}
+
+void distance_matrix(const StridedSequences& x, const StridedSequences& y, Matrix<float> out,
+                     const DistanceMatrixOptions& options) {
   check(x, y, out, options);
   const DeviceScope scope(options.run, "a matrix of distances", false);
   if (out.empty()) return;
-  const bool symmetric = x.data() == y.data() && x.shape() == y.shape();
+  const bool symmetric = x.first == y.first && x.shape == y.shape && x.strides == y.strides;
+  const std::int64_t channels = x.shape[1], length = x.shape[2];
   // Paths of their own: channels are sequences of one channel, whose sums are added.
-  const bool each = options.warping == Warping::each && x.extent(1) > 1;
-  const std::int64_t channels = x.extent(1), length = x.extent(2);
+  const bool each = options.warping == Warping::each && channels > 1;
   const std::int64_t in_a_matrix = each ? 1 : channels, matrices = each ? channels : 1;
-  const auto apart = [&](const Sequences& all) {
-    return each ? Sequences(all.data(), all.extent(0) * channels, std::int64_t{1}, length) : all;
-  };
-  const Rows rows(apart(x), options.normalization);
+  const Rows rows(x, each, options.normalization);
   const std::optional<Rows> others =
-      symmetric ? std::nullopt : std::optional<Rows>(std::in_place, apart(y), options.normalization);
+      symmetric ? std::nullopt : std::optional<Rows>(std::in_place, y, each, options.normalization);
   const Rows& columns = symmetric ? rows : *others;
   const CpuDtw& dtw = *WARPLOOM_PICK(cpu_dtw);
-  const std::int64_t lanes = dtw.lanes, n = x.extent(0), k = y.extent(0);
+  const std::int64_t lanes = dtw.lanes, n = x.shape[0], k = y.shape[0];
   const std::int64_t radius = std::min(options.radius, length - 1);
   // A block is a vector of columns and as many rows as are worth a thread's while.
   const std::int64_t cells = band_cells(length, radius) * channels * lanes;

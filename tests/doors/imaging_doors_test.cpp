@@ -30,7 +30,9 @@ DOOR(ImagesAndGrids, "imaging::Grid::voxels", "imaging::Image::Image", "imaging:
      "imaging::Image::channel(int)", "imaging::Image::channel(int) const",
      "imaging::ImageView::ImageView(const Grid &, int, std::span<const float>)",
      "imaging::ImageView::ImageView(const Image &)", "imaging::ImageView::check",
-     "imaging::ImageView::channel") {
+     "imaging::ImageView::channel", "imaging::ImageView::check_strided", "imaging::ImageView::size",
+     "imaging::ImageView::ImageView(const Grid &, int, const float *, const Strides &)",
+     "imaging::ImageView::values", "imaging::ImageView::piece", "imaging::gathered") {
   refused([] { return Grid{kMost, 2, 1}.voxels(); });
   refused([] { return Grid{-1, 2, 1}.voxels(); });
   EXPECT_EQ((Grid{kMost, 0, kMost}.voxels()), 0);
@@ -51,6 +53,17 @@ DOOR(ImagesAndGrids, "imaging::Grid::voxels", "imaging::Image::Image", "imaging:
     refused([&] { return std::as_const(image).channel(channel).size(); });
     refused([&] { return ImageView(image).channel(channel).size(); });
   }
+  refused([] { return ImageView({2, 2, 2}, 1, nullptr, {1, 2, 4, 0}).size(); });
+  const ImageView turned({6, 6, 6}, 2, image.data.data(), {36, 6, 1, 216});
+  refused([&] { return turned.check(), 0; });
+  refused([&] { return turned.channel(0).size(); });
+  refused([&] { return gathered(ImageView({0, 6, 6}, 2, image.data.data(), turned.strides)).channels; });
+  refused([&] { return gathered(ImageView({kMost, 6, 6}, 2, image.data.data(), turned.strides)).channels; });
+  turned.check_strided();
+  EXPECT_EQ(gathered(turned).data.size(), turned.size());
+  float room = 0;
+  EXPECT_EQ(*turned.values(1, 1, &room), image.data[36]);
+  EXPECT_GE(turned.piece(), 1);
   EXPECT_EQ(ImageView(image).channel(1).data(), image.data.data() + 216);
   EXPECT_EQ(image.channel(1).data(), image.data.data() + 216);
 }
@@ -149,10 +162,17 @@ DOOR(Denoise, "imaging::denoise_tensors", "imaging::denoise_channels") {
   }
 }
 
-DOOR(FetchImage, "imaging::fetch_image") {
+DOOR(FetchImage, "imaging::fetch_image(const Grid &, int, const float *, void *, const Run &)",
+     "imaging::fetch_image(const ImageView &, void *, std::span<float>, const Run &)") {
   const Image image = whole(1);
   // Memory of the host, whatever GPU there is.
   refused([&] { return fetch_image(image.grid, 1, image.data.data(), nullptr).channels; });
+  std::vector<float> here(image.data.size());
+  refused([&] { return fetch_image(image, nullptr, here), 0; });
+  ImageView there = image;
+  there.on_gpu = image.data.data();
+  refused([&] { return fetch_image(there, nullptr, std::span(here).first(3)), 0; });
+  refused([&] { return fetch_image(there, nullptr, here), 0; });
   refused([&] { return fetch_image(image.grid, 1, nullptr, nullptr).channels; });
   refused([&] { return fetch_image(image.grid, 0, image.data.data(), nullptr).channels; });
   refused([&] { return fetch_image({}, 1, image.data.data(), nullptr).channels; });

@@ -243,7 +243,7 @@ DOOR(JointPatterns, "search::Index::best(std::span<const JointPattern>, std::spa
   refused([&] { return index.profile(good, 0, 1); });
 }
 
-DOOR(MatrixOfDistances, "search::distance_matrix") {
+DOOR(MatrixOfDistances, "search::distance_matrix", "search::StridedSequences::StridedSequences") {
   const auto a = waves(60), b = waves(40, 1);
   std::vector<float> out(6);
   const Sequences x(a.data(), 3, 1, 20), y(b.data(), 2, 1, 20);
@@ -253,6 +253,9 @@ DOOR(MatrixOfDistances, "search::distance_matrix") {
   refused([&] { distance_matrix(x, Sequences(b.data(), 2, 1, 19), six, good); });
   refused([&] { distance_matrix(x, y, Matrix<float>(out.data(), 2, 3), good); });
   refused([&] { distance_matrix(Sequences(), Sequences(), Matrix<float>(), good); });
+  refused([&] { distance_matrix(StridedSequences(nullptr, {3, 1, 20}, {20, 20, 1}), y, six, good); });
+  refused([&] { distance_matrix(StridedSequences(a.data(), {3, -1, 20}, {20, 20, 1}), y, six, good); });
+  refused([&] { distance_matrix(StridedSequences(a.data(), {kMost, kMost, 20}, {}), y, six, good); });
   refused([&] { distance_matrix(x, y, six, {.radius = -1}); });
   refused([&] { distance_matrix(x, y, six, {.normalization = no_enumerator<Normalization>()}); });
   refused([&] { distance_matrix(x, y, six, {.warping = no_enumerator<Warping>()}); });

@@ -1,6 +1,9 @@
+#include "core/cuda/owners.hpp"
 #include "segment_convex_devices.hpp"
 #include "segment_devices.hpp"
+#include "strided.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/imaging/gpu_image.hpp"
 
 namespace warploom::imaging {
 namespace {
@@ -40,6 +43,38 @@ TEST(SegmentGpu, SevenIterationsOfAPlaneAreTheCpus) {
     for (std::size_t v = 0; v < cpu.level_set.data.size(); ++v)
       most = std::max(most, std::abs(cpu.level_set.data[v] - gpu.level_set.data[v]));
     EXPECT_LE(most, 1e-4F) << grid.nx << " x " << grid.ny;
+  }
+}
+
+// Of an array that is turned, in the host's memory and in the GPU's.
+TEST(SegmentGpu, ReadsValuesWithStrides) {
+  for (const Grid& grid : {Grid{610, 430, 1}, Grid{101, 73, 60}}) {
+    const Image image = segment_phantom(grid, 3).image;
+    const Turned turned(image);
+    SegmentOptions with;
+    with.run.devices = {Device::cuda};
+    const Segmentation want = segment(image, with), found = segment(turned.view(), with);
+    EXPECT_EQ(found.mask, want.mask);
+    EXPECT_EQ(found.level_set.data, want.level_set.data);
+
+    const std::size_t count = image.data.size();
+    const auto values = make_device<float>(turned.values.size()), level_set = make_device<float>(count);
+    const auto mask = make_device<std::uint8_t>(count);
+    cuda_check(cudaMemcpy(values.get(), turned.values.data(), turned.values.size() * sizeof(float),
+                          cudaMemcpyHostToDevice),
+               "cudaMemcpy");
+    const float* const first = values.get() + turned.first;
+    segment(ImageView(grid, 1, first, turned.strides), {mask.get(), level_set.get()}, with);
+    Mask here(count);
+    cuda_check(cudaMemcpy(here.data(), mask.get(), count, cudaMemcpyDeviceToHost), "cudaMemcpy");
+    EXPECT_EQ(here, want.mask);
+
+    ImageView there(grid, 1, {});
+    there.on_gpu = first, there.on_gpu_strides = turned.strides;
+    std::vector<float> fetched(count);
+    fetch_image(there, nullptr, fetched);
+    EXPECT_EQ(fetched, image.data);
+    EXPECT_THROW(fetch_image(there, nullptr, std::span(fetched).first(count - 1)), BadInput);
   }
 }
 

@@ -14,6 +14,7 @@
 #include "imaging/segment_image_kernels.hpp"
 #include "imaging/segment_phantom.hpp"
 #include "imaging/segment_work.hpp"
+#include "imaging/strided.hpp"
 #include "warploom/core/demangle.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/sim/sim.hpp"
@@ -115,6 +116,16 @@ TEST_P(SegmentImageKernels, SeeTheCpusNoise) {
   const double noise = noise_of(differences, sample.axes);
   EXPECT_EQ(noise, finest_noise(scaled.data.data(), grid, mask));
   EXPECT_GT(noise, 0);
+}
+
+TEST_P(SegmentImageKernels, GatherAsTheCpu) {
+  const Turned turned(image);
+  const sim::Address there = machine.upload(std::span(turned.values)) + turned.first * sizeof(float);
+  ImageGather gather{grid.nx, grid.ny, grid.nz, {}, 700, 3000};
+  std::ranges::copy(turned.strides, gather.stride);
+  launch("image_gather", there, gather, level_set);
+  const auto begin = image.data.begin() + gather.first;
+  EXPECT_EQ(fetched<float>(level_set, 3000), std::vector<float>(begin, begin + gather.count));
 }
 
 TEST_P(SegmentImageKernels, CutAsTheCpu) {

@@ -5,6 +5,7 @@
 #include "imaging/segment_backend.hpp"
 #include "imaging/segment_rows.hpp"
 #include "segment_devices.hpp"
+#include "strided.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/run.hpp"
 
@@ -30,6 +31,51 @@ std::string message(const Image& image, const SegmentOptions& options) {
     return error.what();
   }
   return "no error";
+}
+
+TEST(ImageViews, WithStridesAreGatheredInAnyPieces) {
+  Image image({37, 19, 5}, 3);
+  for (std::size_t v = 0; v < image.data.size(); ++v) image.data[v] = static_cast<float>(v);
+  const Turned turned(image);
+  EXPECT_EQ(gathered(turned.view()).data, image.data);
+  EXPECT_EQ(gathered(image).data, image.data);
+  const auto all = static_cast<std::int64_t>(image.data.size());
+  for (const std::int64_t first : {0, 1, 36, 37, 700, 3514})
+    for (const std::int64_t count : {1, 2, 37, 38, 600, 3515})
+      if (first + count <= all) {
+        std::vector<float> room(static_cast<std::size_t>(count));
+        const float* const values = turned.view().values(first, count, room.data());
+        for (std::int64_t k = 0; k < count; ++k) ASSERT_EQ(values[k], static_cast<float>(first + k));
+        EXPECT_EQ(ImageView(image).values(first, count, nullptr), image.data.data() + first);
+      }
+}
+
+TEST(ImageViews, WithStridesAreRefusedWhereTheyAreNotTaken) {
+  const Turned turned(Image({5, 4, 3}, 1));
+  EXPECT_THROW(turned.view().check(), BadInput);
+  EXPECT_THROW(turned.view().channel(0), BadInput);
+  turned.view().check_strided();
+  ImageView both = turned.view();
+  const std::vector<float> more(60);
+  both.data = more;
+  EXPECT_THROW(both.check_strided(), BadInput);
+}
+
+TEST(Segment, ReadsValuesWithStrides) {
+  for (const Grid& grid : {Grid{61, 43, 1}, Grid{41, 23, 13, {1, 1, 2}}}) {
+    const Image image = segment_phantom(grid, 3).image;
+    const Turned turned(image);
+    SegmentOptions convex, classes;
+    convex.run.devices = classes.run.devices = {Device::cpu};
+    classes.classes = 3;
+    for (const SegmentOptions& options : {convex, classes, on_cpu()}) {
+      const Segmentation want = segment(image, options), found = segment(turned.view(), options);
+      EXPECT_EQ(found.mask, want.mask);
+      EXPECT_EQ(found.level_set.data, want.level_set.data);
+      EXPECT_EQ(found.report.mean_in, want.report.mean_in);
+      EXPECT_EQ(found.report.means, want.report.means);
+    }
+  }
 }
 
 // An image that NumPy and this file compute alike: u = cos(x/9) cos(y/7) + 0.3 sin(1.7 x + 2.3 y).

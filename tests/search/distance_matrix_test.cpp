@@ -69,6 +69,38 @@ TEST(DistanceMatrix, OfOneSetIsThatOfItAndACopy) {
   for (int i = 0; i < 70; ++i) EXPECT_EQ(half[i * 70 + i], 0);
 }
 
+// Parts of larger arrays, and turned ones.
+TEST(DistanceMatrix, ReadsSequencesWithStrides) {
+  const std::int64_t n = 19, m = 31;
+  for (const std::int64_t channels : {1, 3}) {
+    const Set x = walks(static_cast<int>(n), static_cast<int>(channels), static_cast<int>(m), 8);
+    const std::int64_t step = channels * n;  // samples outermost: [m, channels, n], the last sequence first
+    std::vector<float> turned(static_cast<std::size_t>(m * step)), wide(x.samples.size() * 2, NAN);
+    for (std::int64_t s = 0; s < n; ++s)
+      for (std::int64_t c = 0; c < channels; ++c)
+        for (std::int64_t i = 0; i < m; ++i) {
+          const float sample = x.view(s, c, i);
+          turned[static_cast<std::size_t>(i * step + c * n + n - 1 - s)] = sample;
+          wide[static_cast<std::size_t>((2 * s * channels + c) * m + i)] = sample;
+        }
+    for (const Normalization normalization : {Normalization::none, Normalization::z})
+      for (const Warping warping : {Warping::together, Warping::each}) {
+        const DistanceMatrixOptions options{.radius = 4, .normalization = normalization, .warping = warping};
+        const auto of = [&](const StridedSequences& all, const StridedSequences& others) {
+          std::vector<float> out(static_cast<std::size_t>(n * others.shape[0]));
+          distance_matrix(all, others, Matrix<float>(out.data(), n, others.shape[0]), options);
+          return out;
+        };
+        const StridedSequences part(wide.data(), {n, channels, m}, {2 * channels * m, m, 1}),
+            other(turned.data() + n - 1, {n, channels, m}, {-1, n, step});
+        const std::vector<float> want = of(x.view, x.view);
+        EXPECT_EQ(of(part, part), want);
+        EXPECT_EQ(of(other, other), want);
+        EXPECT_EQ(of(part, other), want);
+      }
+  }
+}
+
 TEST(DistanceMatrix, DoesNotDependOnTheNumberOfThreads) {
   const Set x = walks(50, 1, 200, 4), y = walks(60, 1, 200, 5);
   std::vector<float> one(50 * 60), three(50 * 60);

@@ -62,10 +62,19 @@ enum class Prune {
   always      ///< in every block, of every pair
 };
 
+/// A recording in the memory of a GPU: [channels, samples], a channel's samples side by side.
+struct SignalOnGpu {
+  const float* first = nullptr;  ///< null: it is on the host alone
+  std::int64_t stride = 0;       ///< to the next channel [samples]
+};
+
 struct IndexOptions {
   Run run = {};  ///< one device; of its memory at most `memory`, or most of what is free
   Normalization normalization = Normalization::z;
   Prune prune = Prune::automatic;
+  /// The signal's samples once more, finished, in the memory of the GPU that is to work: they are copied from
+  /// there, not from the host. Not looked at by the CPU, nor after the index was made.
+  SignalOnGpu on_gpu = {};
 };
 
 /// What the work took since the index was made.
@@ -84,7 +93,8 @@ struct Effort {
 /// from throw BadInput.
 class Index {
  public:
-  /// @throws BadInput (no channels, channels of unequal length, an option that is no enumerator), NoDevice
+  /// @throws BadInput (no channels, channels of unequal length, an option that is no enumerator, memory that
+  ///         the GPU does not reach), NoDevice
   explicit Index(Signal signal, const IndexOptions& options = {});
   Index(Index&&) noexcept;
   Index& operator=(Index&&) noexcept;
