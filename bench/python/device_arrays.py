@@ -8,8 +8,11 @@ value of the input.
 
     PYTHONPATH=build/default/python python bench/python/device_arrays.py >device_arrays.json
     ... device_arrays.py images  # of denoise and register alone
+    ... device_arrays.py memory  # of 1 GiB: what a call takes on the GPU beyond its results and what C++ says that it takes, and on the host
+    ... device_arrays.py orders  # arrays in another order, where they lie and through a copy in C order
 """
 import json
+import resource
 import statistics
 import sys
 import threading
@@ -107,6 +110,69 @@ def images(compare):
     compare("register 160 x 160 x 120, warped and field", fixed.size, there_too, host_too)
 
 
+def host_peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def memory():
+    """Rows of calls on 2^28 float32 or uint32 in the GPU's memory. `gpu_says`: what C++ reports of the call."""
+    rows, count = [], 1 << 28
+    small = blobs(256, 256)
+    wl.segment(small), wl.segment(small, method="level-set")  # what the driver loads at first
+
+    def row(name, call, results, says):
+        before, kept = host_peak(), []
+        grown = most_used(lambda: kept.append(call()))
+        told = says(kept[0])
+        rows.append({"call": name, "input_bytes": 4 * count, "gpu_bytes": grown, "gpu_results_bytes": results, "gpu_says_bytes": told,
+                     "gpu_beyond_share_of_input": (grown - results - told) / (4 * count),
+                     "host_share_of_input": (host_peak() - before) / (4 * count)})
+        print(rows[-1], file=sys.stderr, flush=True)
+
+    image = blobs(1 << 14, 1 << 14)
+    for options in ({"method": "level-set", "max_num_iter": 3}, {"max_num_iter": 20}):
+        row(f"segment 2^14 x 2^14 {options.get('method', 'convex')}", lambda: wl.segment(image, **options), 5 * count,
+            lambda found: found.report["device_bytes"])
+    turned = image.T
+    row("segment of an array that is turned, level-set", lambda: wl.segment(turned, method="level-set", max_num_iter=3), 5 * count,
+        lambda found: found.report["device_bytes"])
+    del image, turned
+    keys = cupy.arange(count, dtype="u4")
+    table = wl.HashTable(capacity=1 << 20, device="cuda")
+    table.insert(keys[: 1 << 20]), table.find(keys[:1000])
+    row("HashTable.find of 2^28 keys", lambda: table.find(keys), 5 * count, lambda found: 0)
+    return rows
+
+
+def orders(compare):
+    """A part of a larger array, and a turned one."""
+    image = blobs(4096, 4096)
+    for name, given in (("turned", image.T), ("every second voxel", blobs(8192, 8192)[::2, ::2])):
+        def there():
+            found = wl.segment(given)
+            return found.mask, found.level_set
+
+        def copied():
+            found = wl.segment(cupy.ascontiguousarray(given))
+            return found.mask, found.level_set
+
+        compare(f"segment 4096 x 4096 {name}", image.size, there, copied)
+    walk = cupy.cumsum(cupy.random.default_rng(3).standard_normal((6, 1 << 20), dtype="f4"), axis=1)
+    query = walk[:, 7000:7200].copy()
+    scores = lambda found: (cupy.asarray([m.score for m in found]),)
+    compare("search 6 x 2^20, 200 samples", walk.size, lambda: scores(wl.search(walk, query, best=5, device="cuda")),
+            lambda: scores(wl.search(walk.get(), query.get(), best=5, device="cuda")))
+    compare("search, in place", walk.size, lambda: scores(wl.search(walk, query, best=5, match="in-place", device="cuda")),
+            lambda: scores(wl.search(walk.get(), query.get(), best=5, match="in-place", device="cuda")))
+    compare("distance_profile, band 0", walk.size, lambda: (wl.distance_profile(walk, query, band=0),),
+            lambda: (cupy.asarray(wl.distance_profile(walk.get(), query.get(), band=0)),))
+    many = walk[:, : 1 << 18].reshape(-1, 128)
+    compare("distance_matrix 12,288 x 64 x 128", many.size, lambda: (wl.distance_matrix(many, many[:64]),),
+            lambda: (cupy.asarray(wl.distance_matrix(many.get(), many[:64].get())),))
+    dims = cupy.arange(3, 3003)
+    compare("dp.chain of 3,000", dims.size, lambda: (cupy.asarray(wl.dp.chain(dims).optimum),), lambda: (cupy.asarray(wl.dp.chain(dims.get()).optimum),))
+
+
 def main():
     rows = []
 
@@ -119,8 +185,10 @@ def main():
         print(row, file=sys.stderr, flush=True)
         rows.append(row)
 
-    if sys.argv[1:] == ["images"]:
-        images(compare)
+    if sys.argv[1:] == ["memory"]:
+        return say(memory())
+    if sys.argv[1:] in (["images"], ["orders"]):
+        (images if sys.argv[1] == "images" else orders)(compare)
         return say(rows)
     for shape in ((2048, 2048), (8192, 8192), (256, 256, 256)):
         image = blobs(*shape)

@@ -167,7 +167,7 @@ std::vector<T> vector_of(const std::optional<View1<const T>>& values) {
 
 template <dp::Value T>
 Solved<T> solve(View1<const T> leaves, std::optional<View1<const T>> row,
-                std::optional<View1<const T>> column, std::optional<View2<const T>> cell,
+                std::optional<View1<const T>> column, std::optional<Strided<const T, nb::ndim<2>>> cell,
                 std::optional<View1<const T>> factors, const std::string& optimum, const Asked& asked) {
   dp::Problem<T> problem{.optimum = dp::parse_optimum(optimum),
                          .leaves = vector_of<T>(leaves),
@@ -183,17 +183,35 @@ Solved<T> solve(View1<const T> leaves, std::optional<View1<const T>> row,
                      std::to_string(points) + "], a point more than leaves");
     problem.cell_weight = dp::Triangle<T>(points, T{0});
     for (std::int64_t i = 0; i < points; ++i)
-      for (std::int64_t j = i + 2; j < points; ++j) problem.cell_weight(i, j) = cell->data()[i * points + j];
+      for (std::int64_t j = i + 2; j < points; ++j)
+        problem.cell_weight(i, j) = cell->data()[i * cell->stride(0) + j * cell->stride(1)];
   }
   return {run_asked(asked, length_of_leaves(leaves.size()),
                     [&](const Run& run) { return dp::solve(problem, {.run = run}); }),
           problem.optimum};
 }
 
-/// The problem of a square table, as `warploom dp solve` reads it. @param npy  the bytes of a .npy
-nb::object solve_table(nb::bytes npy, const std::string& optimum, const std::string& type,
+using Square = nb::ndarray<nb::ro, nb::device::cpu, nb::ndim<2>>;
+
+template <class... Elements>
+dp::UserTable table_of(const Square& square) {
+  dp::UserTable table;
+  const auto take = [&]<class Element>(Element) {
+    if (square.dtype() != nb::dtype<Element>()) return false;
+    table =
+        dp::user_table(static_cast<const Element*>(square.data()), static_cast<std::int64_t>(square.shape(0)),
+                       {square.stride(0), square.stride(1)}, "the table");
+    return true;
+  };
+  if (!(take(Elements()) || ...)) throw Internal("a table of another type");
+  return table;
+}
+
+/// The problem of a square table, as `warploom dp solve` reads it. @param square  [n, n] in any order
+nb::object solve_table(const Square& square, const std::string& optimum, const std::string& type,
                        const Asked& asked) {
-  const dp::UserTable table = dp::parse_user_table({npy.c_str(), npy.size()}, "the table");
+  const dp::UserTable table = table_of<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
+                                       std::uint16_t, std::uint32_t, float, double>(square);
   const dp::Optimum sense = dp::parse_optimum(optimum);
   return dp::with_value_type(dp::choose_value_type(table, dp::parse_value_type(type)), [&](auto tag) {
     using T = typename decltype(tag)::type;

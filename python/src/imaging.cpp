@@ -34,6 +34,7 @@ Dictionary told(const imaging::SegmentReport& r) {
   all["iterations"] = r.iterations;
   all["stop"] = r.converged ? "converged" : r.still ? "change below tolerance" : "iteration limit";
   all["seconds"] = r.seconds;
+  all["device_bytes"] = r.device_bytes;
   all["mean_in"] = r.mean_in;
   all["mean_out"] = r.mean_out;
   all["inside_voxels"] = r.inside;

@@ -108,6 +108,21 @@ def test_a_square_table_is_solved_as_the_tool_does(tool, tmp_path):
     assert solution.trace().tolist() == told["splits"]
 
 
+@pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "i8", "f4", "f8", ">f8"])
+def test_tables_are_taken_in_any_order(dtype):
+    w = np.random.default_rng(8).integers(0, 99, (17, 17)).astype(dtype)
+    want = dp.solve(w)
+    wide = np.zeros((34, 34), dtype)
+    wide[1::2, 1::2] = w
+    for given in (np.asfortranarray(w), wide[1::2, 1::2], np.array(w[::-1])[::-1]):
+        np.testing.assert_array_equal(dp.solve(given).table(), want.table())
+        cell, line = np.pad(given, ((0, 1), (0, 1)))[:, ::-1][:, ::-1].astype("f8"), given[0].astype("f8")
+        np.testing.assert_array_equal(dp.solve(line, cell=np.asfortranarray(cell)).table(), dp.solve(line, cell=cell.copy()).table())
+    for wrong in (w[:3], w.astype("c8"), w.astype("f2"), w.astype("u8"), w[:0, :0], w > 3):
+        with pytest.raises(wl.BadInput, match="leaves: (elements of type|shape)"):
+            dp.solve(wrong)
+
+
 def test_no_solution_is_none():
     assert dp.solve([1.0, np.inf, 1.0]).optimum is None
     assert dp.solve([1.0, np.inf, 1.0]).structure == ""

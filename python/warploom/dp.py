@@ -6,7 +6,6 @@ Every call takes ``device`` (``"auto"``, ``"cpu"``, ``"cuda"``, ``"cuda:1"``), `
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass, field
 from typing import Any, List, NamedTuple, Sequence, Union, overload
 
@@ -300,7 +299,7 @@ def solve(
         type: ``"int32"``, ``"int64"``, ``"float32"``, ``"float64"``; ``"auto"`` of [n]: the arrays' common type, of a
             table the smaller integer that holds all cells, if all its numbers are whole, else float64.
 
-    All input is copied, from a GPU's memory, too: O(n) numbers of [n], O(n^2) of tables. Cost: n^3 / 6 additions.
+    Input is read once, where it is and in any order: O(n) numbers of [n], O(n^2) of tables; from a GPU's memory it is copied. Cost: n^3 / 6 additions.
 
     Raises:
         BadInput: no leaf, shapes that do not fit, NaN, integers whose sums may leave the type's range.
@@ -310,9 +309,11 @@ def solve(
     if array.ndim == 2:
         if any(x is not None for x in (row, column, cell, factors)):
             raise BadInput("leaves: a square table holds all weights: row, column, cell and factors go with leaves of [n]")
-        buffer = io.BytesIO()
-        np.save(buffer, array, allow_pickle=False)
-        return Solution(_core.solve_table(buffer.getvalue(), optimum, type, run))
+        if array.shape[0] != array.shape[1] or not array.size:
+            raise BadInput(f"leaves: shape {list(array.shape)}, expected a square table [n, n]")
+        if array.dtype.kind not in "iuf" or array.dtype in (np.uint64, np.float16) or array.dtype.itemsize > 8:
+            raise BadInput(f"leaves: elements of type {array.dtype}; tables are of integers up to int64 and uint32, float32 or float64")
+        return Solution(_core.solve_table(numbers(array, "leaves", array.dtype.newbyteorder("="), any_order=True), optimum, type, run))
     if (row is None) != (column is None):
         raise BadInput("row, column: one of the two is given: give both, or neither")
     given = {"leaves": array}
@@ -320,7 +321,7 @@ def solve(
         if values is not None:
             given[name] = on_host(values, name)
     dtype = _dtype_of(given, type)
-    arrays = {name: numbers(values, name, dtype) for name, values in given.items()}
+    arrays = {name: numbers(values, name, dtype, any_order=name == "cell") for name, values in given.items()}
     for name, values in arrays.items():
         expected = 2 if name == "cell" else 1
         if values.ndim != expected:

@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/doors.hpp"
 #include "dp/problem.hpp"
 #include "dp/saturating.hpp"
 #include "warploom/core/memory.hpp"
@@ -76,9 +77,10 @@ UserTable from_text(std::string_view text, const std::string& name) {
   return table;
 }
 
+constexpr std::int64_t kMostLeaves = std::int64_t{1} << 29;
+
 /// A table may be made by hand. @throws BadInput (not leaves x leaves values)
 void check(const UserTable& table) {
-  constexpr std::int64_t kMostLeaves = std::int64_t{1} << 29;
   const std::size_t values = table.whole ? table.integers.size() : table.reals.size();
   if (table.leaves < 1 || table.leaves > kMostLeaves ||
       static_cast<std::size_t>(table.leaves * table.leaves) != values)
@@ -138,6 +140,49 @@ std::string UserTable::place(std::int64_t i, std::int64_t j) const {
 UserTable parse_user_table(std::string_view bytes, const std::string& name) {
   return bytes.starts_with("\x93NUMPY") ? from_npy(bytes, name) : from_text(bytes, name);
 }
+
+template <class Element>
+UserTable user_table(const Element* first, std::int64_t leaves, const std::array<std::int64_t, 2>& strides,
+                     const std::string& name) {
+  if (leaves < 1 || leaves > kMostLeaves)
+    throw BadInput(fmt::format("{}: a table of {} leaves; there are 1 to {}", name, leaves, kMostLeaves));
+  if (first == nullptr) throw BadInput(fmt::format("{}: a table without an address", name));
+  UserTable table{.name = name,
+                  .leaves = leaves,
+                  .whole = std::integral<Element>,
+                  .integers = {},
+                  .reals = {},
+                  .lines = {}};
+  require_memory_for(static_cast<std::uint64_t>(leaves) * static_cast<std::uint64_t>(leaves), 8, name);
+  const auto take = [&]<class Value>(std::vector<Value>& values) {
+    values.resize(static_cast<std::size_t>(leaves * leaves));
+    for (std::int64_t i = 0; i < leaves; ++i) {
+      check_interrupt();
+      for (std::int64_t j = 0; j < leaves; ++j)
+        values[static_cast<std::size_t>(i * leaves + j)] =
+            static_cast<Value>(first[i * strides[0] + j * strides[1]]);
+    }
+  };
+  if constexpr (std::integral<Element>)
+    take(table.integers);
+  else
+    take(table.reals);
+  return table;
+}
+
+#define WARPLOOM_USER_TABLE(Element)                                                              \
+  template UserTable user_table(const Element*, std::int64_t, const std::array<std::int64_t, 2>&, \
+                                const std::string&)
+WARPLOOM_USER_TABLE(std::int8_t);
+WARPLOOM_USER_TABLE(std::int16_t);
+WARPLOOM_USER_TABLE(std::int32_t);
+WARPLOOM_USER_TABLE(std::int64_t);
+WARPLOOM_USER_TABLE(std::uint8_t);
+WARPLOOM_USER_TABLE(std::uint16_t);
+WARPLOOM_USER_TABLE(std::uint32_t);
+WARPLOOM_USER_TABLE(float);
+WARPLOOM_USER_TABLE(double);
+#undef WARPLOOM_USER_TABLE
 
 ValueType choose_value_type(const UserTable& table, ValueType asked) {
   using enum ValueType;

@@ -259,7 +259,16 @@ DOOR(TextsOfDp, "dp::parse_dimensions", "dp::parse_frequencies(std::string_view,
 }
 
 DOOR(UserTables, "dp::choose_value_type(const UserTable &, ValueType)", "dp::problem_of",
-     "dp::UserTable::place") {
+     "dp::UserTable::place", "dp::user_table") {
+  const std::vector<double> turned{1, 3, 0, 2, 4, 0};  // columns of three, of which the table has two
+  const UserTable read = user_table(turned.data(), 2, {1, 3}, "t");
+  EXPECT_EQ(read.reals, (std::vector<double>{1, 2, 3, 4}));
+  const std::array<std::uint8_t, 4> bytes{4, 3, 2, 255};
+  EXPECT_EQ(user_table(bytes.data() + 3, 2, {-2, -1}, "").integers,
+            (std::vector<std::int64_t>{255, 2, 3, 4}));
+  refused([&] { return user_table(static_cast<const float*>(nullptr), 2, {2, 1}, "").leaves; });
+  for (const std::int64_t leaves : {std::int64_t{0}, std::int64_t{-2}, kMost, kLeast})
+    refused([&] { return user_table(turned.data(), leaves, {1, 3}, "").leaves; });
   const UserTable good{.leaves = 2, .whole = true, .integers = {1, 2, 3, 4}};
   std::vector<UserTable> bad(7, good);
   bad[0].integers.pop_back(), bad[1].leaves = -2, bad[2].leaves = kMost,

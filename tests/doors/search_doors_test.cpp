@@ -243,7 +243,10 @@ DOOR(JointPatterns, "search::Index::best(std::span<const JointPattern>, std::spa
   refused([&] { return index.profile(good, 0, 1); });
 }
 
-DOOR(MatrixOfDistances, "search::distance_matrix", "search::StridedSequences::StridedSequences") {
+DOOR(
+    MatrixOfDistances, "search::distance_matrix",
+    "search::StridedSequences::StridedSequences(const Sequences &)",
+    "search::StridedSequences::StridedSequences(const float *, const std::array<std::int64_t, 3> &, const std::array<std::int64_t, 3> &)") {
   const auto a = waves(60), b = waves(40, 1);
   std::vector<float> out(6);
   const Sequences x(a.data(), 3, 1, 20), y(b.data(), 2, 1, 20);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -30,6 +31,14 @@ struct UserTable {
 /// From the bytes of a .npy or from a text (io::parse_table).
 /// @throws BadInput (no square table, elements of another type), ParseError, Interrupted
 UserTable parse_user_table(std::string_view bytes, const std::string& name);
+
+/// From numbers in memory, of any order: w(i,j) is at first[i * strides[0] + j * strides[1]]. They are read
+/// once, by this call. @tparam Element  std::int8_t to std::int64_t, std::uint8_t to std::uint32_t, float,
+/// double
+/// @throws BadInput (no leaf, no address), OutOfMemory, Interrupted
+template <class Element>
+UserTable user_table(const Element* first, std::int64_t leaves, const std::array<std::int64_t, 2>& strides,
+                     const std::string& name);
 
 /// The type asked for or the one that suits: of whole numbers the smaller integer that holds every cell, else
 /// float64. @throws BadInput (cells may leave it, fractions in integers, not leaves x leaves values),
