@@ -56,8 +56,8 @@ class Rows {
   /// @param each  channels are sequences of their own, one behind the other
   Rows(const StridedSequences& all, bool each, Normalization normalization)
       : data_(all.first), stride_(all.strides[0]) {
-    const auto& [count, all_channels, length] = all.shape;
-    const std::int64_t channels = each ? 1 : all_channels, sequences = each ? count * all_channels : count;
+    const std::int64_t all_channels = all.shape[1], length = all.shape[2], channels = each ? 1 : all_channels,
+                       sequences = all.shape[0] * (each ? all_channels : 1);
     if (normalization == Normalization::none && all_channels == 1 && all.strides[2] == 1) return;
     stride_ = channels * length;
     own_.resize(static_cast<std::size_t>(sequences * stride_));
