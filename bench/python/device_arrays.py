@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Question: what does it cost to bring arrays of a GPU to the host and back, which calls that take them where they are leave out?
 
-Fixed: CuPy arrays on one GPU; the median of TRIES calls after one more, [ms], each from its start to the moment when the results are
+Fixed: CuPy arrays on one GPU; the median of TRIES calls after one more, both in turns, [ms], each from its start to the moment when the results are
 where they are wanted: `there`, with input and results on the GPU; `through the host`, by x.get(), the call with device="cuda", and
 cupy.asarray() of what it gives. Memory of the GPU: the most that was in use during the call beyond what was before, by the driver, a
 value of the input.
@@ -26,16 +26,21 @@ import warploom as wl
 TRIES = 5
 
 
-def milliseconds(call):
-    times = []
-    for _ in range(1 + TRIES):
-        cupy.cuda.Device().synchronize()
-        begin = time.perf_counter()
-        kept = call()
-        cupy.cuda.Device().synchronize()
-        times.append(1e3 * (time.perf_counter() - begin))
-        del kept
-    return statistics.median(times[1:])
+def once(call):
+    cupy.cuda.Device().synchronize()
+    begin = time.perf_counter()
+    kept = call()
+    cupy.cuda.Device().synchronize()
+    taken = 1e3 * (time.perf_counter() - begin)
+    del kept
+    return taken
+
+
+def milliseconds(*calls):
+    """Of each, in turns: what else the machine does meets all of them."""
+    times = [[once(call) for call in calls] for _ in range(1 + TRIES)][1:]
+    medians = [statistics.median(column) for column in zip(*times)]
+    return medians if len(calls) > 1 else medians[0]
 
 
 def most_used(call):
@@ -180,8 +185,9 @@ def main():
         want, found = host(), there()
         same = all(bool((cupy.asarray(a) == cupy.asarray(b)).all()) for a, b in zip(found, want))
         del want, found
-        row = {"call": name, "values": values, "there_ms": milliseconds(there), "through_the_host_ms": milliseconds(host),
-               "same_bits": same, "gpu_bytes_a_value": most_used(there) / values}
+        mine, theirs = milliseconds(there, host)
+        row = {"call": name, "values": values, "there_ms": mine, "through_the_host_ms": theirs, "same_bits": same,
+               "gpu_bytes_a_value": most_used(there) / values}
         print(row, file=sys.stderr, flush=True)
         rows.append(row)
 
