@@ -207,11 +207,12 @@ dp::UserTable table_of(const Square& square) {
   return table;
 }
 
-/// The problem of a square table, as `warploom dp solve` reads it. @param square  [n, n] in any order
-nb::object solve_table(const Square& square, const std::string& optimum, const std::string& type,
+/// The problem of a square table, as `warploom dp solve` reads it. @param square  an array [n, n] in any
+/// order, as an object, for a stub wants to know of what
+nb::object solve_table(const nb::object& square, const std::string& optimum, const std::string& type,
                        const Asked& asked) {
   const dp::UserTable table = table_of<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
-                                       std::uint16_t, std::uint32_t, float, double>(square);
+                                       std::uint16_t, std::uint32_t, float, double>(nb::cast<Square>(square));
   const dp::Optimum sense = dp::parse_optimum(optimum);
   return dp::with_value_type(dp::choose_value_type(table, dp::parse_value_type(type)), [&](auto tag) {
     using T = typename decltype(tag)::type;
