@@ -57,7 +57,8 @@ void SourceFile::visit(const Syntax& node, const std::string& scope, bool instan
         const std::string& digits = child.children[0].value;
         std::from_chars(digits.data(), digits.data() + digits.size(), next);
       }
-      enumerators_[child.id] = next++;
+      enumerators_[child.id] = next;
+      next = static_cast<std::int64_t>(static_cast<std::uint64_t>(next) + 1);  // behind the largest: wraps
     }
     return;
   }
