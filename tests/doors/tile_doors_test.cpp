@@ -179,8 +179,8 @@ DOOR(Schedules, "tile::Schedule::Schedule", "tile::Schedule::code", "tile::Sched
      "tile::Schedule::of_source", "tile::Schedule::then", "tile::Schedule::verdict", "tile::transform",
      "tile::skew_for_tiling", "tile::steps_for_cpu", "tile::plan_for_cpu", "tile::replace_in_source",
      "tile::to_text(const Step &)", "tile::emit_c(const Nest &, const Node &)",
-     "tile::emit_c(const std::vector<CPart> &)", "tile::check_index_range", "tile::parallelise(const Nest &)",
-     "tile::parallelise(const Schedule &)") {
+     "tile::emit_c(const std::vector<CPart> &, const COptions &)", "tile::check_index_range",
+     "tile::parallelise(const Nest &)", "tile::parallelise(const Schedule &)") {
   refused([] { return Schedule(nullptr).code().statement; });
   const Nest nest = nest_of_product(), none;
   const std::vector<Step> steps{Permute{{"none"}},

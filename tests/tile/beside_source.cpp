@@ -177,7 +177,9 @@ class Wrapper {
     return p.variable ? fmt::format("*({} *)warploom_{}", c_type(p), p.name) : "warploom_" + p.name;
   }
   void give(const Parameter& p) {
-    if (!p.is_array())
+    if (p.variable && p.variable->has_row_pointers)
+      text_ += fmt::format("  {0} = (__typeof__({0}))warploom_{1};\n", p.expression, p.name);
+    else if (!p.is_array())
       text_ += fmt::format("  {} = {};\n", p.expression, value(p));
     else if (p.variable->is_flat && is_cpp(region_.file))
       text_ += fmt::format("  warploom_give({0}, warploom_{1}, warploom_{1}_bytes);\n", p.expression, p.name);
@@ -191,7 +193,8 @@ class Wrapper {
                            p.expression);
   }
   void take(const Parameter& p) {
-    if (!p.variable || p.expression.empty() || p.variable->is_constant) return;
+    if (!p.variable || p.expression.empty() || p.variable->is_constant || p.variable->has_row_pointers)
+      return;
     const auto local = std::ranges::find(region_.text.locals, p.expression, &SourceText::Local::name);
     const bool pointer =
         local != region_.text.locals.end() ? is_pointer(plain_type(local->type)) : p.variable->is_flat;
@@ -230,6 +233,11 @@ static unsigned next(void) { state = state * 6364136223846793005ul + 14426950408
 #define FILL(type, name, n) \
   type *name##_1 = malloc((n) * sizeof(type)), *name##_2 = malloc((n) * sizeof(type)); \
   for (long i = 0; i < (n); i++) name##_1[i] = name##_2[i] = (type)0.5 ? (type)((next() % 4000 + 100) / 512.0) : (type)(next() % 17)
+static void *rows(void *from, long n, long bytes) {
+  char **to = malloc(n * sizeof(char *) + 1);
+  for (long i = 0; i < n; i++) to[i] = (char *)from + i * bytes;
+  return to;
+}
 #define COMPARE(type, name, n) \
   for (long i = 0; i < (n); i++) { \
     if (!memcmp(name##_1 + i, name##_2 + i, sizeof(type)) || (name##_1[i] != name##_1[i] && name##_2[i] != name##_2[i])) continue; \
@@ -246,6 +254,19 @@ struct Member {
   std::set<std::size_t> fit = {};  ///< numbers of the sizes for which the source runs
   std::string wrapper = {}, written = {}, prototypes = {}, runs = {};
 };
+
+/// Pointers to the rows of elements that lie one after the other.
+std::string with_rows(const Variable& variable, std::string at, const Sizes& sizes) {
+  std::string bytes = fmt::format("sizeof({})", c_name(variable.type));
+  for (std::size_t d = variable.extents.size() - 1; d > 0; --d) {
+    std::int64_t count = 1;
+    for (std::size_t outer = 0; outer < d; ++outer) count *= value_of(variable.extents[outer], sizes);
+    at = fmt::format("rows({}, {}, {} * {})", at, std::max<std::int64_t>(count, 0),
+                     value_of(variable.extents[d], sizes), bytes);
+    bytes = "sizeof(void *)";
+  }
+  return at;
+}
 
 /// One run: both on the same data.
 std::string block(const Member& member, const Sizes& sizes) {
@@ -268,7 +289,10 @@ std::string block(const Member& member, const Sizes& sizes) {
     fill += fmt::format("    FILL({}, {}, {}l);\n", type, p.name, elements);
     if (!p.is_array() && type != "float" && type != "double")
       fill += fmt::format("    ++*{0}_1, ++*{0}_2;\n", p.name);
-    source.push_back(fmt::format("{0}_1, {1}l * sizeof({2})", p.name, elements, type));
+    const auto given = [&](const std::string& array) {
+      return p.variable->has_row_pointers ? with_rows(*p.variable, array, sizes) : array;
+    };
+    source.push_back(fmt::format("{0}, {1}l * sizeof({2})", given(p.name + "_1"), elements, type));
     if (p.variable->is_constant)
       tables += fmt::format("    memcpy({0}_2, {0}_1, {1}l * sizeof({2}));\n", p.name, elements, type);
     if (p.is_array() || p.variable->is_result)
@@ -276,7 +300,7 @@ std::string block(const Member& member, const Sizes& sizes) {
     if (p.name == region.returned)
       returned = fmt::format("*{}_2 = ", p.name);
     else
-      written.push_back(fmt::format("{}{}_2", p.is_array() || p.variable->is_result ? "" : "*", p.name));
+      written.push_back((p.is_array() || p.variable->is_result ? "" : "*") + given(p.name + "_2"));
   }
   return fmt::format(
       "{{\n{}    printf(\"SOURCE\\n\"); fflush(stdout);\n    warploom_source_{}({});\n{}"
@@ -290,9 +314,12 @@ std::string prototypes(std::size_t number, const Region& region) {
   for (const std::string& name : region.parameters) {
     const Variable* variable = find_variable(region, name);
     if (name == region.returned) continue;
-    types.push_back(!variable ? (region.size_declarations.at(name).wider_than_int ? "long" : "int")
-                              : std::string(c_name(variable->type)) +
-                                    (variable->extents.empty() && !variable->is_result ? "" : " *"));
+    types.push_back(!variable
+                        ? (region.size_declarations.at(name).wider_than_int ? "long" : "int")
+                        : std::string(c_name(variable->type)) +
+                              (variable->has_row_pointers ? " " + std::string(variable->extents.size(), '*')
+                               : variable->extents.empty() && !variable->is_result ? ""
+                                                                                   : " *"));
   }
   const Variable* returned = find_variable(region, region.returned);
   return fmt::format("{};\n{} warploom_written_{}({});\n", signature(number, parameters_of(region)),

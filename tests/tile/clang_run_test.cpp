@@ -283,6 +283,32 @@ void smooth(Grid &to, Grid &from) {
             "");
 }
 
+TEST(ReadThroughClang, RowsThatPointersReach) {
+  SKIP_WITHOUT_CLANG();
+  EXPECT_EQ(difference(R"(
+void add(int n, int m, float **a, float **b) {
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++) a[i][j] += b[j][i + 1];
+}
+void along(int n, double **a) {
+  for (int i = 0; i < n; i++) {
+    double *row = a[i];
+    for (int j = 0; j < n - 1; j++) row[j] = row[j + 1] * 2;
+  }
+}
+void product(int n, float *w[4], const float *x, float *y) {
+  for (int i = 0; i < 4; i++)
+    for (int j = 0; j < n; j++) y[i] += w[i][j] * x[j];
+}
+void cube(int n, double ***z) {
+  for (int k = 1; k < n; k++)
+    for (int j = 0; j < n; j++)
+      for (int i = 0; i < n; i++) z[k][j][i] += z[k - 1][j][i] + k;
+}
+)"),
+            "");
+}
+
 /// What a program prints.
 std::string output_of(const fs::path& source, const std::string& text) {
   std::ofstream(source) << text;
@@ -412,6 +438,42 @@ int main() {
   EXPECT_EQ(output_of(cpp, written), before) << written << kept;
   EXPECT_NE(written.find("__restrict to_cells = (double *)&(to.cells)[0];"), written.npos) << written;
   EXPECT_NE(kept.find("one instance of a template"), kept.npos) << kept;
+}
+
+TEST(WrittenC, LooksOnEntryWhatIsAssumed) {
+  if (!find_program("cc")) GTEST_SKIP() << "there is no compiler";
+  const std::string source = R"(void f(int n, int m, int lda, float *a, const float *b, double s[4]) {
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++) a[i * lda + j] += b[i * m + j];
+  for (int i = 0; i < 4; i++) s[i] = i;
+}
+)";
+  const std::vector<Region> regions = read_source(source, "f.c", {});
+  const Nest nest = Nest::analyse(regions.at(0));
+  const Node code = Schedule::of_source(nest).code();
+  const std::string text = emit_c({{nest, code}}, {.checks_on_entry = true});
+  EXPECT_EQ(emit_c(nest, code).find("must("), std::string::npos);
+  const auto said = [&](const std::string& call) {
+    const TemporaryDirectory place;
+    return output_of(place.path() / "checked.c", text + R"(
+int main(void) {
+  static float x[100];
+  static double s[4];
+  )" + call + R"(
+  puts("done");
+  return 0;
+}
+)");
+  };
+  EXPECT_EQ(said("f(4, 5, 6, x, x + 24, s);"), "done\n") << text;
+  EXPECT_EQ(said("f(4, 5, 5, x + 20, x, s);"), "done\n") << text;
+  EXPECT_NE(said("f(4, 5, 6, x, x + 10, s);").find("f: a and b are assumed not to overlap"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(said("f(4, 5, 4, x, x + 50, s);").find("is assumed"), std::string::npos) << text;
+  EXPECT_NE(said("f(4, 5, 6, x, x + 30, (double *)(x + 40));").find("b and s are assumed not to overlap"),
+            std::string::npos)
+      << text;
 }
 
 }  // namespace

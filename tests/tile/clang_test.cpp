@@ -12,7 +12,9 @@
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/core/process.hpp"
+#include "warploom/tile/gpu.hpp"
 #include "warploom/tile/nest.hpp"
+#include "warploom/tile/parallelise.hpp"
 #include "warploom/tile/transform.hpp"
 
 namespace warploom::tile {
@@ -107,6 +109,16 @@ TEST_F(Clang, MacrosTypedefsEnumeratorsAndHeadersAreTheCompilers) {
       "for (int i = 0; i < 40; i++)\n  for (int j = 0; j < 7; j++)\n    A[i][j + 1] = (double)1 / 3;\n");
   EXPECT_EQ(regions[0].variables.at(0).type, ScalarType::float64);
   EXPECT_EQ(to_text(regions[0].variables.at(0).extents.at(1)), "8");
+}
+
+TEST_F(Clang, EnumeratorsGoOnBehindTheLargestNumber) {
+  const auto regions = read(
+      "enum { LARGEST = 9223372036854775807, NEXT, TWO = 2, THREE };\n"
+      "void f(int n, float *a) {\n"
+      "  for (int i = 0; i < n; i++) a[THREE * i] = TWO;\n"
+      "}\n");
+  ASSERT_EQ(nests(regions).size(), 1u);
+  EXPECT_THAT(to_text(nests(regions)[0].body), HasSubstr("a[3 * i] = "));
 }
 
 TEST_F(Clang, MembersAreVariablesOfTheirOwn) {
@@ -334,6 +346,32 @@ TEST_F(Clang, MessagesQuoteTheSourceAndBeginWithItsOwnNests) {
   ASSERT_EQ(nests(regions).size(), 2u);
   EXPECT_EQ(nests(regions)[0].function, "f_line5");
   EXPECT_EQ(nests(regions)[1].function, "g");
+}
+
+TEST_F(Clang, RowsThatPointersReachStayWhereTheyAre) {
+  const auto regions = read(
+      "typedef struct { float **w; int n; } net;\n"
+      "void f(int n, float **a, float *b, int **at, net *s) {\n"
+      "  for (int i = 0; i < n; i++) a[i] = b;\n"
+      "  for (int i = 0; i < n; i++) { a[i]++; a[i][0] = 1; }\n"
+      "  for (int i = 0; i < n; i++) b[i] = s->w[i][2];\n"
+      "  for (int i = 0; i < n; i++) b[at[i][0]] = a[i][at[0][i]];\n"
+      "}\n");
+  ASSERT_EQ(nests(regions).size(), 1u);
+  EXPECT_THAT(to_text(nests(regions)[0].body), HasSubstr("b[i] = s_w[i][2];"));
+  EXPECT_THAT(to_text(nests(regions)[0].body), HasSubstr("b[at[i][0]] = a[i][at[0][i]];"));
+  EXPECT_TRUE(find_variable(nests(regions)[0], "s_w")->has_row_pointers);
+  EXPECT_THAT(nests(regions)[0].remarks, testing::Contains("the rows of a are assumed not to overlap"));
+  EXPECT_THAT(nests(regions)[0].sizes, testing::Contains("a_row_length"));
+  EXPECT_THAT(refusals(regions), ElementsAre(HasSubstr("3:"), HasSubstr("4:")));
+  const Nest nest = Nest::analyse(nests(regions)[0]);
+  EXPECT_THAT(emit_c(nest, Schedule::of_source(nest).code()), HasSubstr("float **s_w"));
+  try {
+    map_to_gpu(nest, parallelise(nest), {});
+    ADD_FAILURE() << "a kernel of pointers to pointers";
+  } catch (const BadInput& error) {
+    EXPECT_THAT(error.what(), HasSubstr("array 's_w': its rows are reached through pointers"));
+  }
 }
 
 TEST_F(Clang, LoopsGoOnWhereOthersStopped) {

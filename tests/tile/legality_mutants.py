@@ -19,11 +19,13 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # What is wrong, where, the text, what stands there instead.
 FAULTS = [
-    ("the sign of a distance is ignored", "legality.cpp", "if (!least.is_zero()) return least.is_pos();",
-     "if (!least.is_zero()) return true;"),
-    ("sink and source at the same time count as kept", "legality.cpp",
-     "pairs = from.apply_range(to.reverse()).intersect(pairs);\n  }\n  return false;",
-     "pairs = from.apply_range(to.reverse()).intersect(pairs);\n  }\n  return true;"),
+    ("the sign of a distance is ignored", "legality.cpp",
+     "turned = turned.unite(pairs.intersect(where_negative(later)));", ""),
+    ("sink and source at the same time count as kept", "legality.cpp", "return turned.unite(pairs);", "return turned;"),
+    ("what overwrites a value in the loop that writer and reader share is not looked for", "legality.cpp",
+     "if (d >= prefix) before =", "if (d > prefix) before ="),
+    ("sizes that bound loops count as asked only whether they are 0", "code.cpp",
+     "if (!involves(set, size)) return true;", "return true;"),
     ("pairs of which one statement stays are not asked about", "legality.cpp",
      "if (!moves[dependence.source] && !moves[dependence.sink]) continue;",
      "if (!moves[dependence.source] || !moves[dependence.sink]) continue;"),

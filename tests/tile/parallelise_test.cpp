@@ -283,5 +283,54 @@ TEST(Parallelise, SharesAVariableThatIsReadAfterTheLoop) {
   EXPECT_EQ(skeleton(parallel.code), "(i S0 S1) [i S2]");
 }
 
+TEST(Code, AsksSizesWhetherTheyAre0) {
+  // "Not 0" is two pieces of a set, of two such sizes four.
+  const Nest nest = nest_of(R"(
+void f(int n, int left, int right, float A[n], float B[n]) {
+  for (int t = 0; t < 3; t++) {
+    if (!left && !right) { for (int i = 0; i < n; i++) A[i] += B[i]; }
+    else if (left && !right) { for (int i = 0; i < n; i++) A[i] *= B[i]; }
+    else if (!left && right) { for (int i = 0; i < n; i++) A[i] -= B[i]; }
+    else { for (int i = 0; i < n; i++) A[i] = B[i]; }
+  }
+})");
+  const Node code = Schedule::of_source(nest).code();
+  const std::string text = tile::to_text(code);
+  const auto count = [&](const std::string& part) {
+    int all = 0;
+    for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++all;
+    return all;
+  };
+  EXPECT_EQ(count("A[i]"), 4) << text;
+  EXPECT_EQ(count("> 0"), 0) << text;
+  for (const std::int64_t left : {-3, 0, 1, 5})
+    for (const std::int64_t right : {-1, 0, 1, 2}) {
+      const Memory start = make_memory(nest.region(), {{"n", 4}, {"left", left}, {"right", right}}, 5);
+      Memory source = start, memory = start;
+      interpret(nest.region(), nest.region().body, source);
+      interpret(nest.region(), code, memory);
+      EXPECT_EQ(memory.arrays, source.arrays) << left << ", " << right << "\n" << text;
+    }
+}
+
+TEST(Code, TakesSizesThatBoundLoopsAsTheyAre) {
+  const Nest nest = nest_of(R"(
+void f(int n, int left, float A[n + left], float B[n]) {
+  for (int t = 0; t < 3; t++) {
+    if (left) { for (int i = 0; i < n; i++) A[i] += B[i]; }
+    else { for (int i = 0; i < n; i++) A[i] = B[i]; }
+    for (int i = 0; i < left; i++) A[n + i] = 2;
+  }
+})");
+  const Node code = Schedule::of_source(nest).code();
+  for (const std::int64_t left : {0, 1, 4}) {
+    const Memory start = make_memory(nest.region(), {{"n", 4}, {"left", left}}, 5);
+    Memory source = start, memory = start;
+    interpret(nest.region(), nest.region().body, source);
+    interpret(nest.region(), code, memory);
+    EXPECT_EQ(memory.arrays, source.arrays) << left << "\n" << tile::to_text(code);
+  }
+}
+
 }  // namespace
 }  // namespace warploom::tile

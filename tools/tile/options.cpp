@@ -195,6 +195,7 @@ void refuse_unheard(const Command& command, const TileOptions& options) {
         "--c FILE, --in-place, --html FILE or --explain", {"--auto"});
   check(!options.steps.empty() || !options.c.empty() || options.in_place || !options.html.empty(),
         "the C or steps", "--c FILE, --in-place, --html FILE or steps", {"--reassociate"});
+  check(!options.c.empty(), "functions of C", "--c FILE", {"--check-entry"});
 }
 
 TileOptions read(const Command& command, const Texts& texts) {
@@ -325,6 +326,10 @@ std::function<TileOptions()> add_tile_options(Command& command) {
   command.add(
       "--in-place", &options.in_place,
       "Write FILE back with its nests replaced by what --c would hold and all else kept; with --force, since FILE exists");
+  command.add(
+      "--check-entry", &options.check_entry,
+      "Functions that --c writes first look whether sizes are as the report assumes, and whether arrays of which one is "
+      "written overlap; if so they say it and end the program");
   command.add("--cuda FILE", &options.cuda, "Write a CUDA program here, '-' for standard output");
   command.add("--html FILE", &options.html,
               "Write a page with pictures of the iteration spaces here, '-' for standard output");

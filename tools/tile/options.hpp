@@ -22,11 +22,13 @@ struct TileOptions {
   tile::GpuOptions gpu;
   bool automatic = false, explain = false, json = false, verify = false, force = false, in_place = false;
   bool reassociate = false;
+  bool check_entry = false;                                       ///< --check-entry: of the C
   unsigned threads = 0;                                           ///< of --verify
   std::chrono::milliseconds time_limit = std::chrono::hours(24);  ///< of --verify
   std::string c, cuda, html;  ///< output files, "-" for standard output; empty: not asked for
 
   bool explains() const { return explain || json || !html.empty(); }
+  bool emits_c() const { return !c.empty() || in_place || !html.empty(); }
   bool emits_cuda() const { return !cuda.empty() || verify || !html.empty(); }
 };
 

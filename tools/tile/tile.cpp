@@ -80,10 +80,12 @@ Work work_on(Nest nest, const TileOptions& options, Clock::time_point until) {
                                                ? steps
                                                : std::vector<tile::Step>()});
   const tile::Schedule schedule = tile::transform(work.c_nest, steps, options.reassociate);
-  work.code =
-      schedule.code(options.reassociate ? tile::Reassociate::everything : tile::Reassociate::integers);
-  work.stays = options.automatic && steps.empty() && !holds_parallel_loop(work.code) &&
-               work.c_nest.statements().size() == work.nest.statements().size();
+  if (options.emits_c()) {
+    work.code =
+        schedule.code(options.reassociate ? tile::Reassociate::everything : tile::Reassociate::integers);
+    work.stays = options.automatic && steps.empty() && !holds_parallel_loop(work.code) &&
+                 work.c_nest.statements().size() == work.nest.statements().size();
+  }
   if (options.emits_cuda()) {
     work.gpu = plan_for_gpu(work.nest, schedule, options);
   } else if (options.explains()) {
@@ -265,10 +267,10 @@ void print_results(const std::vector<Work>& all, const TileOptions& options) {
 }
 
 /// The C of all functions in one file.
-std::string c_of(const std::vector<Work>& all) {
+std::string c_of(const std::vector<Work>& all, const TileOptions& options) {
   std::vector<tile::CPart> parts;
   for (const Work& work : all) parts.push_back({work.c_nest, work.code});
-  return tile::emit_c(parts);
+  return tile::emit_c(parts, {.checks_on_entry = options.check_entry});
 }
 
 /// The source with its nests replaced; those for which there is nothing better stay as their author wrote
@@ -327,7 +329,7 @@ class Outputs {
   }
 
   void write(const std::vector<Work>& all, const Nests& nests) {
-    if (!options_.c.empty()) put(options_.c, c_of(all));
+    if (!options_.c.empty()) put(options_.c, c_of(all, options_));
     if (options_.in_place) put(options_.path, replaced(all, nests, options_.path, kept_));
     if (!options_.cuda.empty()) put(options_.cuda, cuda_of(all, options_.gpu));
     if (!options_.html.empty()) {

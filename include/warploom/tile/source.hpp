@@ -125,6 +125,7 @@ struct Variable {
   bool is_result =
       false;             ///< a scalar whose last value is seen outside: C and CUDA give it through a pointer
   bool is_flat = false;  ///< an array that the source has a pointer to the elements of, "float *A"
+  bool has_row_pointers = false;  ///< an array that the source has pointers to the rows of, "float **A"
   Position at = {};
 };
 

@@ -123,10 +123,16 @@ struct CPart {
   const Nest& nest;
   const Node& code;
 };
+struct COptions {
+  /// A function first looks whether sizes are as the nest assumes (what its subscripts need, and what was
+  /// said of them) and whether arrays of which one is written overlap. Where that is so the program says it,
+  /// and ends.
+  bool checks_on_entry = false;
+};
 /// C of whole functions: the source's signature, `restrict` on the arrays, OpenMP where `parallel` and
 /// outermost. Sizes that the source declares wider than int are long, and then so are loops.
 /// @throws BadInput (index_range.hpp)
-std::string emit_c(const std::vector<CPart>& parts);
+std::string emit_c(const std::vector<CPart>& parts, const COptions& options = {});
 /// Of one nest.
 std::string emit_c(const Nest& nest, const Node& code);
 

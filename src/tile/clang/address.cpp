@@ -274,15 +274,28 @@ Translator::Address Translator::pointee(const Syntax& variable) {
   return address(variable.children.back());
 }
 
+/// Rows that are reached through pointers from outside, which stay as they are: "float **A". Which rows are
+/// one is not known: it is assumed that none are.
+bool Translator::has_row_pointers(const Entity& entity) {
+  using Kind = CType::Layer::Kind;
+  const auto& layers = entity.type.layers;
+  return layers.size() > 1 && !entity.inside && entity.key.find('@') == std::string::npos &&
+         (layers[0].kind == Kind::pointer || layers[0].kind == Kind::array) &&
+         std::ranges::all_of(layers.begin() + 1, layers.end(),
+                             [](const CType::Layer& layer) { return layer.kind == Kind::pointer; });
+}
+
 Translator::Address Translator::step(Address from, Expression subscript, const Syntax& at) const {
   const auto& layers = from.entity->type.layers;
   const std::size_t depth = from.subscripts.size();
   if (depth >= layers.size()) refuse(at, "subscript of " + from.entity->shown, "it is no array");
   using Kind = CType::Layer::Kind;
   if (layers[depth].kind == Kind::function) refuse(at, from.entity->shown, "it is a function");
-  if (depth > 0 && layers[depth].kind != Kind::array)
-    refuse(at, fmt::format("{} of type {}", from.entity->shown, from.entity->type.text()),
-           "pointers to pointers are not in the subset; declare an array with its extents");
+  if (depth > 0 && layers[depth].kind != Kind::array && !has_row_pointers(*from.entity))
+    refuse(
+        at, fmt::format("{} of type {}", from.entity->shown, from.entity->type.text()),
+        "pointers to pointers are read where all rows are reached through pointers that nothing within the nest "
+        "sets; declare an array with its extents");
   if (from.offset) {
     const bool nothing = subscript == Expression::integer(0);
     subscript = nothing ? std::move(*from.offset)
@@ -477,6 +490,9 @@ std::string Translator::name_in_region(const Entity& entity) {
   variable.is_constant = entity.type.is_const;
   variable.at = entity.at;
   variable.is_flat = entity.type.is_pointer() && entity.type.layers.size() == 1;
+  variable.has_row_pointers = has_row_pointers(entity);
+  if (variable.has_row_pointers)
+    region_.remarks.push_back(fmt::format("the rows of {} are assumed not to overlap", name));
   const bool outlives = entity.global || member || entity.is_static || entity.parameter;
   const bool array = !entity.type.is_plain() && !entity.inside && entity.initialised;
   variable.is_parameter =

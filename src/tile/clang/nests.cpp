@@ -49,21 +49,21 @@ Refusal refusal_of(const std::string& message, const Region& region) {
 }
 
 /// An array whose subscripts memory holds gets a size of its own.
-void name_extent(Region& region, const std::string& array) {
+void name_extent(Region& region, const std::string& array, std::size_t dimension) {
   const auto variable = std::ranges::find(region.variables, array, &Variable::name);
-  std::string size = array + "_length";
+  std::string size = array + (dimension == 0 ? "_length" : "_row_length");
   const auto taken = [&](const std::string& name) {
     return std::ranges::count(region.sizes, name) > 0 || find_variable(region, name) ||
            is_iterator(region.body, name);
   };
   while (taken(size)) size += "_";
-  variable->extents[0] = Expression::name(size);
-  variable->extents[0].at = variable->at;
+  variable->extents[dimension] = Expression::name(size);
+  variable->extents[dimension].at = variable->at;
   region.sizes.push_back(size);
   region.size_declarations[size] = {"int", false, variable->at};
   region.parameters.insert(region.parameters.begin(), size);
   region.remarks.push_back(fmt::format("{} is taken to have {} {}, which is asked for besides", array, size,
-                                       variable->extents.size() > 1 ? "rows" : "elements"));
+                                       variable->extents.size() > dimension + 1 ? "rows" : "elements"));
 }
 
 /// What can be read has to be affine, too. @throws BadInput
@@ -73,7 +73,7 @@ void check_affine(Region& region) {
       sets_of(region, {});
       return;
     } catch (const UnknownExtents& unknown) {
-      for (const std::string& array : unknown.arrays) name_extent(region, array);
+      for (const auto& [array, dimension] : unknown.extents) name_extent(region, array, dimension);
     } catch (const Internal& error) {  // of isl, as for numbers at the end of 64 bits
       throw BadInput(to_text(region.file, Refusal{region.at, "nest", error.what()}));
     }

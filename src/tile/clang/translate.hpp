@@ -206,6 +206,7 @@ class Translator {
   Address pointee(const Syntax& variable);
   bool points_elsewhere(const std::string& key) const;
   bool points_to_own(const std::string& key) const;
+  static bool has_row_pointers(const Entity& entity);
   Address step(Address from, Expression subscript, const Syntax& at) const;
   Expression element_of(const Address& at, const Syntax& e);
   std::vector<Expression> extents(const Entity& entity);

@@ -42,7 +42,9 @@ Region Translator::region(std::size_t& failed) {
         const bool value = what.type.scalar() || (what.type.is_integer() && what.type.is_plain());
         if (!value || what.type.is_volatile || iterators_.count(what.key)) continue;
         if (!what.type.scalar() && !is_size(what)) continue;
-        if (what.type.layers.size() > 1 && what.type.layers[1].kind != CType::Layer::Kind::array) continue;
+        if (what.type.layers.size() > 1 && what.type.layers[1].kind != CType::Layer::Kind::array &&
+            !has_row_pointers(what))
+          continue;
         name_in_region(what);
       } catch (const NotRead&) {  // again where it is used
       }

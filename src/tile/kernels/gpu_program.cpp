@@ -261,6 +261,12 @@ GpuProgram map_to_gpu(const Nest& nest, const ParallelNest& parallel, const GpuO
   if (parallel.nest.statements().size() != nest.statements().size())
     throw BadInput(fmt::format("a nest of {} statements, and a parallel one of {}", nest.statements().size(),
                                parallel.nest.statements().size()));
+  for (const Variable& variable : nest.region().variables)
+    if (variable.has_row_pointers)
+      throw BadInput(
+          fmt::format("{}:{}: array '{}': its rows are reached through pointers, which a GPU does not have; "
+                      "keep them in one array",
+                      nest.region().file, variable.at.line, variable.name));
   if (std::optional<GpuProgram> program = closure(nest, parallel, options)) return *std::move(program);
   GpuProgram program = Mapper(nest, parallel, options).run();
   if (options.memory_cap > 0) plan_out_of_core(nest, parallel, options, program);

@@ -23,6 +23,15 @@ struct LoopFacts {
   std::vector<Reduction> reductions;
 };
 
+/// Conditions that "&&" joins.
+void split_conjunction(const Expression& condition, std::vector<Expression>& parts) {
+  if (condition.kind != Expression::Kind::binary || condition.text != "&&") {
+    parts.push_back(condition);
+    return;
+  }
+  for (const Expression& operand : condition.operands) split_conjunction(operand, parts);
+}
+
 class Generator {
  public:
   Generator(const Schedule::Impl& schedule, const std::vector<Carried>& relations)
@@ -39,10 +48,28 @@ class Generator {
       const bool is_position = !times.empty() && times.front().kind == TimeDimension::Kind::position;
       parts[is_position ? times.front().value : 0].push_back(s);
     }
+    find_flags();
     Node block;
     for (const auto& [position, statements] : parts) append_part(statements, block.children);
+    if (spoiled_) {
+      flags_.clear();
+      block.children.clear();
+      for (const auto& [position, statements] : parts) append_part(statements, block.children);
+    }
     write_out_strips(block, schedule_.nest);
     return block;
+  }
+
+  std::vector<Expression> conditions_on_sizes() {
+    const isl::set any = isl::manage(isl_set_universe(isl_set_get_space(polyhedra_.parameters.get())));
+    isl_ast_build* build = isl_ast_build_from_context(any.copy());
+    isl_ast_expr* all = isl_ast_build_expr_from_set(build, polyhedra_.parameters.coalesce().release());
+    isl_ast_build_free(build);
+    if (!all) throw Internal("isl could not write what is known of the sizes");
+    std::vector<Expression> conditions;
+    split_conjunction(read(all), conditions);
+    std::erase(conditions, Expression::integer(1));
+    return conditions;
   }
 
  private:
@@ -50,10 +77,11 @@ class Generator {
     const std::size_t length = time_length(schedule_);
     isl_union_map* times = nullptr;
     for (const int s : statements) {
-      isl_union_map* one = isl_union_map_from_map(time_map(schedule_, s, length).release());
+      const isl::map of_statement = time_map(schedule_, s, length).intersect_params(of_flags());
+      isl_union_map* one = isl_union_map_from_map(of_statement.copy());
       times = times ? isl_union_map_union(times, one) : one;
     }
-    isl_ast_build* build = isl_ast_build_from_context(polyhedra_.parameters.copy());
+    isl_ast_build* build = isl_ast_build_from_context(polyhedra_.parameters.intersect(of_flags()).release());
     build = isl_ast_build_set_before_each_for(build, &Generator::before_each_for, this);
     isl_ast_node* tree = isl_ast_build_node_from_schedule_map(build, times);
     isl_ast_build_free(build);
@@ -61,6 +89,101 @@ class Generator {
     if (!tree) throw Internal("isl could not generate loops for a schedule");
     const isl::ast_node owner = isl::manage(tree);
     append(tree, to, taken_);
+  }
+
+  // --- sizes of which only matters whether they are 0, as in `if (!transposed_a && !transposed_b)`: 0 and 1
+  // stand for all values, for "not 0" is two pieces of a set, of several such sizes more, and isl looks at
+  // pairs of pieces
+
+  void find_flags() {
+    const isl::set& known = polyhedra_.parameters;
+    for (const std::string& size : polyhedra_.region.sizes) {
+      const auto asks = [&](const StatementSets& sets) {
+        return isl_set_n_basic_set(sets.domain.get()) > 1 && involves(sets.domain, size);
+      };
+      if (std::ranges::any_of(polyhedra_.sets, asks) && is_flag(known, size) &&
+          std::ranges::all_of(polyhedra_.sets,
+                              [&](const StatementSets& sets) { return is_flag(sets.domain, size); }))
+        flags_.insert(size);
+    }
+  }
+  static int parameter(const isl::set& set, const std::string& size) {
+    return isl_set_find_dim_by_name(set.get(), isl_dim_param, size.c_str());
+  }
+  static bool involves(const isl::set& set, const std::string& size) {
+    const int at = parameter(set, size);
+    return at >= 0 &&
+           isl_set_involves_dims(set.get(), isl_dim_param, static_cast<unsigned>(at), 1) == isl_bool_true;
+  }
+  static isl::set within(const isl::set& set, int parameter, std::optional<int> least,
+                         std::optional<int> most) {
+    isl_set* part = set.copy();
+    const auto at = static_cast<unsigned>(parameter);
+    if (least) part = isl_set_lower_bound_si(part, isl_dim_param, at, *least);
+    if (most) part = isl_set_upper_bound_si(part, isl_dim_param, at, *most);
+    return isl::manage(part);
+  }
+  /// The same points for all values that are not 0.
+  static bool is_flag(const isl::set& set, const std::string& size) {
+    if (!involves(set, size)) return true;
+    const int at = parameter(set, size);
+    const isl::set above = within(set, at, 1, std::nullopt), below = within(set, at, std::nullopt, -1);
+    const auto whatever = [&](const isl::set& part) {
+      return isl::manage(isl_set_eliminate(part.copy(), isl_dim_param, static_cast<unsigned>(at), 1));
+    };
+    const isl::set points = whatever(above);
+    return within(points, at, 1, std::nullopt).is_subset(above) && points.is_equal(whatever(below)) &&
+           within(points, at, std::nullopt, -1).is_subset(below);
+  }
+  /// Their values, of all parameters.
+  isl::set of_flags() const {
+    isl::set values = isl::manage(isl_set_universe(isl_set_get_space(polyhedra_.parameters.get())));
+    for (const std::string& flag : flags_) values = within(values, parameter(values, flag), 0, 1);
+    return values;
+  }
+
+  /// Comparisons of flags say which of them are 0. What else names one is true of 0 and 1 alone.
+  Expression asking_flags(Expression condition) {
+    if (condition.kind == Expression::Kind::binary && (condition.text == "&&" || condition.text == "||")) {
+      for (Expression& operand : condition.operands) operand = asking_flags(std::move(operand));
+      return condition;
+    }
+    std::vector<std::string> asked;
+    for (const std::string& flag : flags_)
+      if (names(condition, flag)) asked.push_back(flag);
+    if (asked.empty()) return condition;
+    std::optional<Expression> any;
+    for (unsigned which = 0; which < 1u << asked.size(); ++which) {
+      std::map<std::string, std::int64_t> values;
+      std::optional<Expression> all;
+      for (std::size_t k = 0; k < asked.size(); ++k) {
+        values[asked[k]] = which >> k & 1u;
+        Expression one = Expression::binary(values[asked[k]] ? "!=" : "==", Expression::name(asked[k]),
+                                            Expression::integer(0));
+        all = all ? Expression::binary("&&", std::move(*all), std::move(one)) : std::move(one);
+      }
+      const std::optional<bool> holds = compare(condition, values);
+      if (!holds) spoiled_ = true;
+      if (holds.value_or(false))
+        any = any ? Expression::binary("||", std::move(*any), std::move(*all)) : std::move(*all);
+    }
+    if (!any) spoiled_ = true;
+    return any.value_or(condition);
+  }
+  static std::optional<bool> compare(const Expression& comparison,
+                                     const std::map<std::string, std::int64_t>& values) {
+    if (comparison.kind != Expression::Kind::binary) return std::nullopt;
+    try {
+      const std::int64_t a = value_of(comparison.operands[0], values),
+                         b = value_of(comparison.operands[1], values);
+      if (comparison.text == "==") return a == b;
+      if (comparison.text == "<=") return a <= b;
+      if (comparison.text == "<") return a < b;
+      if (comparison.text == ">=") return a >= b;
+      if (comparison.text == ">") return a > b;
+    } catch (const BadInput&) {  // other names in it
+    }
+    return std::nullopt;
   }
 
   static isl_id* before_each_for(isl_ast_build* build, void* self) {
@@ -227,7 +350,9 @@ class Generator {
   void append_branch(isl_ast_node* node, std::vector<Node>& to, const std::set<std::string>& taken) {
     Node branch;
     branch.kind = Node::Kind::branch;
-    branch.condition = read(isl_ast_node_if_get_cond(node));
+    in_condition_ = true;
+    branch.condition = asking_flags(read(isl_ast_node_if_get_cond(node)));
+    in_condition_ = false;
     const isl::ast_node then = isl::manage(isl_ast_node_if_get_then_node(node));
     branch.children.emplace_back();
     append(then.get(), branch.children.back().children, taken);
@@ -287,6 +412,7 @@ class Generator {
       }
       case isl_ast_expr_id: {
         const std::string name = name_of(expression.get());
+        if (!in_condition_ && flags_.contains(name)) spoiled_ = true;
         const auto found = iterators_.find(name);
         return found != iterators_.end() ? found->second : Expression::name(name);
       }
@@ -362,7 +488,8 @@ class Generator {
   const Schedule::Impl& schedule_;
   const Polyhedra& polyhedra_;
   const std::vector<Carried>& relations_;
-  std::set<std::string> taken_;
+  std::set<std::string> taken_, flags_;
+  bool in_condition_ = false, spoiled_ = false;
   std::deque<LoopFacts> facts_;  // a deque: isl keeps pointers into it
   std::map<std::string, Expression> iterators_;
   std::exception_ptr failure_;
@@ -374,6 +501,14 @@ Node generate_code(const Schedule::Impl& schedule, const std::vector<Carried>& r
   Node code = Generator(schedule, relations).run();
   merge_branches(code);
   return code;
+}
+
+std::vector<Expression> conditions_on_sizes(const Nest& nest) {
+  return with_isl(nest.polyhedra(), [&] {
+    const Schedule::Impl no_times{nest, {}};
+    const std::vector<Carried> nothing;
+    return Generator(no_times, nothing).conditions_on_sizes();
+  });
 }
 
 }  // namespace warploom::tile

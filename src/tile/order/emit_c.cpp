@@ -8,6 +8,7 @@
 #include "tile/c/mentions.hpp"
 #include "tile/c/simplify.hpp"
 #include "tile/order/c_text.hpp"
+#include "tile/order/schedule.hpp"
 #include "tile/order/thread_work.hpp"
 #include "warploom/tile/index_range.hpp"
 #include "warploom/tile/transform.hpp"
@@ -33,6 +34,9 @@ bool has_rows(const Variable& variable) { return variable.is_flat && variable.ex
 
 std::string declaration(const Variable& variable, bool is_parameter,
                         const std::set<std::string>& later = {}) {
+  if (is_parameter && variable.has_row_pointers)
+    return fmt::format("{}{} {}{}", variable.is_constant ? "const " : "", c_name(variable.type),
+                       std::string(variable.extents.size(), '*'), variable.name);
   if (is_parameter && (variable.is_result || variable.is_flat))
     return fmt::format("{}{} *restrict {}{}", variable.is_constant ? "const " : "", c_name(variable.type),
                        variable.name, has_rows(variable) ? "_elements" : "");
@@ -329,8 +333,64 @@ std::string reductions_text(const std::set<std::string>& wrapping) {
 
 namespace {
 
+std::string quoted(const std::string& text) { return '"' + text + '"'; }
+
+/// Bytes of a parameter's elements.
+std::string bytes_of(const Variable& variable) {
+  Expression bytes = Expression::name(fmt::format("(long)sizeof({})", c_name(variable.type)));
+  for (const Expression& extent : variable.extents) {
+    Expression wide;
+    wide.kind = Expression::Kind::cast;
+    wide.text = "long";
+    wide.operands = {extent};
+    bytes = Expression::binary("*", std::move(bytes), std::move(wide));
+  }
+  return to_text(bytes);
+}
+
+/// What is assumed of the parameters, looked at.
+std::string checks_text(const Region& region, const std::vector<Expression>& conditions) {
+  std::string text;
+  for (const Expression& condition : conditions)
+    text += fmt::format("  must({}, {});\n", to_text(condition),
+                        quoted(fmt::format("{}: {} is assumed", region.function, to_text(condition))));
+  std::vector<const Variable*> arrays;
+  for (const std::string& name : region.parameters)
+    if (const Variable* variable = find_variable(region, name);
+        variable && name != region.returned && !variable->has_row_pointers &&
+        (variable->is_result || !variable->extents.empty()))
+      arrays.push_back(variable);
+  const auto start = [](const Variable& variable) {
+    return variable.name + (has_rows(variable) ? "_elements" : "");
+  };
+  for (std::size_t a = 0; a < arrays.size(); ++a)
+    for (std::size_t b = a + 1; b < arrays.size(); ++b) {
+      const Variable &one = *arrays[a], &other = *arrays[b];
+      if (one.is_constant && other.is_constant) continue;
+      text += fmt::format("  must(are_apart({}, {}, {}, {}), {});\n", start(one), bytes_of(one), start(other),
+                          bytes_of(other),
+                          quoted(fmt::format("{}: {} and {} are assumed not to overlap", region.function,
+                                             one.name, other.name)));
+    }
+  return text;
+}
+
+constexpr const char* kChecks =
+    R"(static void must(int holds, const char *what) {
+  if (holds) return;
+  fprintf(stderr, "%s\n", what);
+  abort();
+}
+static int are_apart(const void *a, long a_bytes, const void *b, long b_bytes) {
+  return a_bytes <= 0 || b_bytes <= 0 || (const char *)a + a_bytes <= (const char *)b ||
+         (const char *)b + b_bytes <= (const char *)a;
+}
+)";
+
 /// The function alone.
-std::string function_text(const CPart& part, const std::string& index, std::set<std::string>& wrapping) {
+/// @param checks  its first lines
+std::string function_text(const CPart& part, const std::string& index, const std::string& checks,
+                          std::set<std::string>& wrapping) {
   const Region& region = part.nest.region();
   std::vector<std::string> parameters;
   std::set<std::string> later(region.sizes.begin(), region.sizes.end());
@@ -344,6 +404,7 @@ std::string function_text(const CPart& part, const std::string& index, std::set<
   const Variable* returned = find_variable(region, region.returned);
   std::string text = fmt::format("{} {}({}) {{\n", returned ? c_name(returned->type) : "void",
                                  region.function, fmt::join(parameters, ", "));
+  text += checks;
   std::string end;
   for (const Variable& variable : region.variables) {
     const bool is_parameter = std::ranges::find(region.parameters, variable.name) != region.parameters.end();
@@ -372,7 +433,7 @@ std::string function_text(const CPart& part, const std::string& index, std::set<
 
 }  // namespace
 
-std::string emit_c(const std::vector<CPart>& parts) {
+std::string emit_c(const std::vector<CPart>& parts, const COptions& options) {
   std::set<std::string> calls;
   std::set<std::string> wrapping;
   std::string index = "int", functions;  // what counts with int may call with long
@@ -381,13 +442,25 @@ std::string emit_c(const std::vector<CPart>& parts) {
     if (counts_with_long(part.nest.region())) index = "long";
     collect_calls(part.code, calls);
   }
-  for (const CPart& part : parts)
+  bool any_checks = false;
+  for (const CPart& part : parts) {
+    std::string checks;
+    if (options.checks_on_entry) {
+      const std::vector<Expression> conditions = conditions_on_sizes(part.nest);
+      for (const Expression& condition : conditions) collect_calls(condition, calls);
+      checks = checks_text(part.nest.region(), conditions);
+      any_checks = any_checks || !checks.empty();
+    }
     functions += (functions.empty() ? "" : "\n") +
-                 function_text(part, counts_with_long(part.nest.region()) ? "long" : "int", wrapping);
+                 function_text(part, counts_with_long(part.nest.region()) ? "long" : "int", checks, wrapping);
+  }
   std::string text;
+  if (any_checks) text += "#include <stdio.h>\n#include <stdlib.h>\n";
   const bool mathematics = std::ranges::any_of(
       calls, [](const std::string& name) { return name != "min" && name != "max" && name != "floord"; });
-  if (mathematics) text += "#include <math.h>\n\n";
+  if (mathematics) text += "#include <math.h>\n";
+  if (!text.empty()) text += "\n";
+  if (any_checks) text += kChecks;
   if (calls.count("min"))
     text += fmt::format("static inline {0} min({0} a, {0} b) {{ return a < b ? a : b; }}\n", index);
   if (calls.count("max"))

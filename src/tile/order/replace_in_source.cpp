@@ -170,6 +170,11 @@ class Block {
       alias.before = fmt::format("{} ", c_name(variable->type));
     } else {
       if (same && std::ranges::count(region_.text.views, name) == 0) return;
+      if (variable->has_row_pointers) {
+        alias.value = fmt::format("&({})[0]", alias.expression);
+        alias.before = fmt::format("__typeof__({}) ", alias.value);
+        return aliases_.push_back(std::move(alias));
+      }
       const std::string type =
           fmt::format("{}{}", variable->is_constant ? "const " : "", c_name(variable->type));
       std::string rows;

@@ -56,4 +56,7 @@ struct Carried {
 /// time dimensions; a dimension that is exactly -i becomes a decreasing loop over i.
 Node generate_code(const Schedule::Impl& schedule, const std::vector<Carried>& relations);
 
+/// What is known of the sizes, what subscripts need of them included, as conditions that all hold.
+std::vector<Expression> conditions_on_sizes(const Nest& nest);
+
 }  // namespace warploom::tile

@@ -83,6 +83,7 @@ void check_extents(const AffineScope& scope, const Expression& element) {
         fmt::format(
             "'{}' is declared with {} extents and used with {} subscripts; declare it as {}[...] with all of its extents",
             variable->name, variable->extents.size(), element.operands.size(), variable->name));
+  if (variable->has_row_pointers) return;
   for (std::size_t d = 1; d < variable->extents.size(); ++d)  // the outermost is what its accesses reach
     if (variable->extents[d] == Expression::name(""))
       refuse(scope.region, variable->at, fmt::format("array '{}'", variable->name),

@@ -39,8 +39,9 @@ std::vector<Expression> pieces(const isl::pw_aff& function, const std::vector<st
   return std::move(all.found);
 }
 
-/// How far the accesses to one array reach in its outermost dimension.
-std::vector<Expression> reach(const Polyhedra& polyhedra, const std::string& array) {
+/// How far the accesses to one array reach in one of its dimensions.
+std::vector<Expression> reach(const Polyhedra& polyhedra, const std::string& array, std::size_t dimension) {
+  const auto at = static_cast<unsigned>(dimension);
   isl::set all;
   for (std::size_t s = 0; s < polyhedra.statements.size(); ++s)
     for (std::size_t r = 0; r < polyhedra.statements[s].references.size(); ++r) {
@@ -51,9 +52,10 @@ std::vector<Expression> reach(const Polyhedra& polyhedra, const std::string& arr
   if (all.is_null() || all.is_empty()) return {Expression::integer(1)};
   const auto furthest = [&](const isl::set& touched) {
     // A subscript that memory holds may be anything.
-    if (isl_set_dim_has_upper_bound(touched.get(), isl_dim_set, 0) != isl_bool_true)
+    if (isl_set_dim_has_upper_bound(touched.get(), isl_dim_set, at) != isl_bool_true)
       return std::vector<Expression>{};
-    const isl::pw_aff most = isl::manage(isl_pw_aff_coalesce(isl_set_dim_max(touched.copy(), 0)));
+    const isl::pw_aff most =
+        isl::manage(isl_pw_aff_coalesce(isl_set_dim_max(touched.copy(), static_cast<int>(at))));
     return most.is_null() ? std::vector<Expression>{} : pieces(most, polyhedra.region.sizes);
   };
   std::vector<Expression> last = furthest(all);
@@ -65,40 +67,43 @@ std::vector<Expression> reach(const Polyhedra& polyhedra, const std::string& arr
 }  // namespace
 
 void infer_extents(Polyhedra& polyhedra) {
-  std::vector<std::string> unknown;
-  Position at;
+  std::vector<UnknownExtents::Extent> unknown;
+  Position place;
   for (Variable& variable : polyhedra.region.variables) {
-    if (variable.extents.empty() || !(variable.extents[0] == Expression::name(""))) continue;
     const auto mentioned = std::ranges::any_of(polyhedra.statements, [&](const Statement& statement) {
       return std::ranges::any_of(statement.references,
                                  [&](const Reference& r) { return r.element.text == variable.name; });
     });
-    if (!mentioned) {  // a parameter that is not used
-      variable.extents[0] = Expression::integer(1);
-      continue;
+    for (std::size_t d = 0; d < variable.extents.size(); ++d) {
+      if (!(variable.extents[d] == Expression::name(""))) continue;
+      if (!mentioned) {  // a parameter that is not used
+        variable.extents[d] = Expression::integer(1);
+        continue;
+      }
+      const std::vector<Expression> last = reach(polyhedra, variable.name, d);
+      if (last.empty()) {
+        if (unknown.empty()) place = variable.at;
+        unknown.push_back({variable.name, d});
+        continue;
+      }
+      Expression extent = plus(last[0], 1);
+      for (std::size_t k = 1; k < last.size(); ++k)
+        extent = Expression::call("max", {std::move(extent), plus(last[k], 1)});
+      extent.at = variable.at;
+      const char* what = variable.extents.size() > d + 1    ? "rows"
+                         : extent == Expression::integer(1) ? "element"
+                                                            : "elements";
+      polyhedra.remarks.push_back(fmt::format("{} is taken to have {} {}{}", variable.name, to_text(extent),
+                                              what, d > 0 ? " in each row" : ""));
+      variable.extents[d] = std::move(extent);
     }
-    const std::vector<Expression> last = reach(polyhedra, variable.name);
-    if (last.empty()) {
-      if (unknown.empty()) at = variable.at;
-      unknown.push_back(variable.name);
-      continue;
-    }
-    Expression extent = plus(last[0], 1);
-    for (std::size_t k = 1; k < last.size(); ++k)
-      extent = Expression::call("max", {std::move(extent), plus(last[k], 1)});
-    extent.at = variable.at;
-    polyhedra.remarks.push_back(fmt::format("{} is taken to have {} {}", variable.name, to_text(extent),
-                                            variable.extents.size() > 1        ? "rows"
-                                            : extent == Expression::integer(1) ? "element"
-                                                                               : "elements"));
-    variable.extents[0] = std::move(extent);
   }
   if (unknown.empty()) return;
   const Refusal refusal{
-      at, fmt::format("array '{}'", unknown[0]),
+      place, fmt::format("array '{}'", unknown[0].array),
       fmt::format("how many elements it has is not known; declare it as {}[n] with sizes that are "
                   "parameters too",
-                  unknown[0])};
+                  unknown[0].array)};
   throw UnknownExtents(to_text(polyhedra.region.file, refusal), std::move(unknown));
 }
 
