@@ -100,6 +100,12 @@ std::string_view mnemonic(Op op) { return at_enumerator(kMnemonics, op, "the mne
 std::uint16_t type_bytes(std::string_view t) {
   if (t == "pred") return 1;
   if (t.size() < 2) return 0;
+  if (t.size() < 4 && (t[0] == 'b' || t[0] == 'u' || t[0] == 's' || t[0] == 'f')) {  // nearly all
+    const std::string_view bits = t.substr(1);
+    if (bits == "32") return 4;
+    if (bits == "64") return 8;
+    if (bits == "16") return 2;
+  }
   // clang-format off
   static const std::unordered_map<std::string_view, std::uint16_t> sizes = {
       {"b8", 1}, {"u8", 1}, {"s8", 1}, {"e4m3", 1}, {"e5m2", 1}, {"e2m1x2", 1},

@@ -53,10 +53,23 @@ void Parser::reserve_body() {
   const std::string_view text = module_.text;
   reserved_to_ = std::min(text.find("\n}", lex_.at()), text.size());
   std::size_t semicolons = 0, separators = 0;
-  for (const char c : text.substr(lex_.at(), reserved_to_ - lex_.at())) {
-    semicolons += c == ';';
-    separators += c == ';' || c == ',' || c == '[' || c == '{';
+  const char* at = text.data() + lex_.at();
+  const char* const end = text.data() + reserved_to_;
+  constexpr std::ptrdiff_t kChunk = 128;  // counts fit a byte, which is how the compiler makes vectors of it
+  for (; end - at >= kChunk; at += kChunk) {
+    std::uint8_t few = 0, more = 0;
+    for (std::ptrdiff_t k = 0; k < kChunk; ++k) {
+      few = static_cast<std::uint8_t>(few + (at[k] == ';' ? 1 : 0));
+      more = static_cast<std::uint8_t>(more + ((at[k] == ',') | (at[k] == '[') | (at[k] == '{') ? 1 : 0));
+    }
+    semicolons += few;
+    separators += more;
   }
+  for (; at != end; ++at) {
+    semicolons += *at == ';';
+    separators += *at == ',' || *at == '[' || *at == '{';
+  }
+  separators += semicolons;
   function_->instructions.reserve(semicolons);
   function_->operands.reserve(separators);
 }
@@ -224,7 +237,7 @@ void Parser::instruction() {
   }
   lex_.skip();
   const std::string_view name = lex_.dotted();
-  auto [slot, fresh] = opcodes_.emplace(name, static_cast<std::uint32_t>(module_.opcodes.size()));
+  auto [slot, fresh] = opcodes_.try_emplace(name, static_cast<std::uint32_t>(module_.opcodes.size()));
   if (fresh) module_.opcodes.push_back(decode(name));
   i.opcode = slot->second;
   op_ = module_.opcodes[i.opcode].op;

@@ -13,19 +13,19 @@ constexpr unsigned kDeepest = 24;
 
 }  // namespace
 
-std::vector<Linear> AddressRanges::Finder::facts_at(const Linear& sum, const std::vector<Condition>& where) {
-  std::vector<Linear> known;
-  for (const Condition& c : where) {
-    const std::vector<Linear>& more = facts_of(c);
-    known.insert(known.end(), more.begin(), more.end());
-  }
+AddressRanges::Finder::Facts AddressRanges::Finder::facts_at(const Linear& sum,
+                                                             const std::vector<Condition>& where) {
+  Facts known;
+  for (const Condition& c : where)
+    for (const Linear& fact : facts_of(c)) known.all.push_back(&fact);
   for (const auto& [id, factor] : sum.terms)
-    if (const MaybeLinear behind = not_before_first(id)) known.push_back(*behind);
+    if (MaybeLinear behind = not_before_first(id)) known.of_terms.push_back(std::move(*behind));
+  for (const Linear& fact : known.of_terms) known.all.push_back(&fact);
   return known;
 }
 
 Bounds AddressRanges::Finder::bounds_of(const Linear& sum, const std::vector<Condition>& where) {
-  const std::vector<Linear> known = facts_at(sum, where);
+  const Facts known = facts_at(sum, where);
   Bounds b{std::nullopt, upper(sum, known, 0)};
   if (const MaybeLinear negative = times(sum, -1)) b.least = upper(*negative, known, 0);
   if (b.least) b.least = times(*b.least, -1);
@@ -33,7 +33,7 @@ Bounds AddressRanges::Finder::bounds_of(const Linear& sum, const std::vector<Con
 }
 
 AddressRange AddressRanges::Finder::all_bounds_of(const Linear& sum, const std::vector<Condition>& where) {
-  const std::vector<Linear> known = facts_at(sum, where);
+  const Facts known = facts_at(sum, where);
   AddressRange range;
   range.sum = sum;
   range.most = upper(sum, known, 0, &range.all_most);
@@ -62,14 +62,14 @@ std::pair<Linear, Linear> AddressRanges::Finder::parted(const Linear& sum) const
   return {uniform, other};
 }
 
-MaybeLinear AddressRanges::Finder::upper(const Linear& sum, const std::vector<Linear>& known, unsigned depth,
+MaybeLinear AddressRanges::Finder::upper(const Linear& sum, const Facts& known, unsigned depth,
                                          std::vector<Linear>* all) {
-  const auto [uniform, other] = parted(sum);
-  if (other.terms.empty()) {
-    if (all != nullptr) *all = {uniform};
-    return uniform;
+  if (std::ranges::all_of(sum.terms, [&](const auto& t) { return is_uniform(t.first); })) {
+    if (all != nullptr) *all = {sum};
+    return sum;
   }
   if (depth > kDeepest) return std::nullopt;
+  const auto [uniform, other] = parted(sum);
   MaybeLinear best;
   const auto offer = [&](const MaybeLinear& candidate) {
     if (!candidate) return;
@@ -93,7 +93,8 @@ MaybeLinear AddressRanges::Finder::upper(const Linear& sum, const std::vector<Li
     for (const auto& t : other.terms) total = add(total, upper({{t}, 0}, known, depth + 1));
     offer(total);
   }
-  for (const Linear& fact : known) {
+  for (const Linear* const at : known.all) {
+    const Linear& fact = *at;
     const auto first =
         std::ranges::find_if(fact.terms, [&](const auto& term) { return !is_uniform(term.first); });
     if (first == fact.terms.end()) continue;

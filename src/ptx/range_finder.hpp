@@ -84,7 +84,7 @@ struct AddressRanges::Finder {
   void forget(std::size_t from);
 
   // ---- numbers equal in all threads
-  bool is_uniform(std::uint32_t atom) const { return unknowns.contains(atom); }
+  bool is_uniform(std::uint32_t atom) const { return atom >= extent(0) && unknowns.contains(atom); }
   std::optional<std::int64_t> extreme(const Linear& a, bool greatest) const;
   bool at_most(const Linear& a, const Linear& b) const;
   bool at_most(const Linear& a, std::int64_t b) const { return at_most(a, number(b)); }
@@ -143,13 +143,20 @@ struct AddressRanges::Finder {
   Bounds bounds_of(const Linear& sum, const std::vector<Condition>& where);
   /// Of AddressRange, too.
   AddressRange all_bounds_of(const Linear& sum, const std::vector<Condition>& where);
-  std::vector<Linear> facts_at(const Linear& sum, const std::vector<Condition>& where);
+  /// Sums of at most 0. They stay where they are until what was found before them is forgotten.
+  struct Facts {
+    std::vector<const Linear*> all;
+    std::vector<Linear> of_terms;  ///< that no condition says; all points into it
+    Facts() = default;
+    Facts(Facts&&) = default;
+  };
+  Facts facts_at(const Linear& sum, const std::vector<Condition>& where);
   /// Of what advances evenly in a loop from a number that threads differ in: at most 0, for it only advances.
   MaybeLinear not_before_first(std::uint32_t id);
   std::pair<Linear, Linear> parted(const Linear& sum) const;
   /// A bound of `sum`, where each of `known` is at most 0.
   /// @param all  gets every bound that is found and not worse than another
-  MaybeLinear upper(const Linear& sum, const std::vector<Linear>& known, unsigned depth,
+  MaybeLinear upper(const Linear& sum, const Facts& known, unsigned depth,
                     std::vector<Linear>* all = nullptr);
   Bounds atom_bounds(std::uint32_t id);
   Integer signed_register(std::uint32_t reg) const;

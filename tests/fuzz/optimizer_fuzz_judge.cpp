@@ -132,6 +132,9 @@ class Judge {
       run(result.text, dynamic_shared);
       if (judgement_.verdict == Verdict::wrong) return;
     }
+    const Checked asked{result.text, way.options.strict, way.options.block.has_value()};
+    if (std::find(checked_.begin(), checked_.end(), asked) != checked_.end()) return;
+    checked_.push_back(asked);
     reuse::CheckOptions options{way.options.strict, {}};
     if (way.options.block) options.block.assign(way.options.block->begin(), way.options.block->end());
     const reuse::CheckResult check = reuse::check(kernel_.text, result.text, {}, options);
@@ -175,6 +178,12 @@ class Judge {
   const Optimizer& optimizer_;
   std::vector<Ran> original_;
   std::vector<std::string> ran_;  ///< results of the optimiser
+  struct Checked {
+    std::string text;
+    bool strict, block;
+    bool operator==(const Checked&) const = default;
+  };
+  std::vector<Checked> checked_;
   Judgement judgement_;
 };
 

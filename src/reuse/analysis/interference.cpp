@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <type_traits>
 
 namespace warploom::reuse {
 
@@ -118,13 +120,46 @@ HazardSearch::HazardSearch(const Kernel& kernel) : kernel_(kernel) {
   }
 }
 
+namespace {
+
+/// Nearly all kernels have so few objects that a word holds a set of them.
+template <class Set>
+Set set_as(const ObjectSet& s) {
+  if constexpr (std::is_same_v<Set, ObjectSet>)
+    return s;
+  else
+    return s.to_ullong();
+}
+
+template <class F>
+void each_of(const ObjectSet& set, F f) {
+  for (std::size_t o = set._Find_first(); o < kMaxObjects; o = set._Find_next(o))
+    f(static_cast<std::uint32_t>(o));
+}
+
+template <class F>
+void each_of(std::uint64_t set, F f) {
+  for (; set != 0; set &= set - 1) f(static_cast<std::uint32_t>(std::countr_zero(set)));
+}
+
+}  // namespace
+
 std::vector<Hazard> HazardSearch::find(const std::vector<ObjectSet>& overlap,
                                        const Insertions& insertions) const {
+  return kernel_.object_count() <= 64 ? find_with<std::uint64_t>(overlap, insertions)
+                                      : find_with<ObjectSet>(overlap, insertions);
+}
+
+template <class Set>
+std::vector<Hazard> HazardSearch::find_with(const std::vector<ObjectSet>& overlap,
+                                            const Insertions& insertions) const {
   // What was accessed since the last block-wide barrier, on some path: as Triton's membar pass does.
   const ptx::Cfg& cfg = kernel_.cfg;
   struct Pending {
-    ObjectSet loaded, stored;
+    Set loaded{}, stored{};
   };
+  std::vector<Set> partners;
+  for (const ObjectSet& of : overlap) partners.push_back(set_as<Set>(of));
   // An added barrier stands before its instruction. Visits what a block does, in order.
   const auto visit = [&](std::uint32_t b, const auto& barrier, const auto& access) {
     auto inserted = std::ranges::lower_bound(insertions, cfg.blocks[b].first);
@@ -143,8 +178,8 @@ std::vector<Hazard> HazardSearch::find(const std::vector<ObjectSet>& overlap,
     if (inserted != insertions.end() && *inserted < cfg.blocks[b].last) barrier();
   };
   const auto add = [](Pending& p, const Access& a) {
-    if (a.read) p.loaded |= a.objects;
-    if (a.write) p.stored |= a.objects;
+    if (a.read) p.loaded |= set_as<Set>(a.objects);
+    if (a.write) p.stored |= set_as<Set>(a.objects);
   };
 
   // Of each block what is open at its end, and whether that is all.
@@ -160,7 +195,7 @@ std::vector<Hazard> HazardSearch::find(const std::vector<ObjectSet>& overlap,
       Pending out = opened[b];
       if (!closed[b]) out.loaded |= in[b].loaded, out.stored |= in[b].stored;
       for (const std::uint32_t s : cfg.graph.successors[b]) {
-        const ObjectSet loaded = in[s].loaded | out.loaded, stored = in[s].stored | out.stored;
+        const Set loaded = in[s].loaded | out.loaded, stored = in[s].stored | out.stored;
         if (loaded == in[s].loaded && stored == in[s].stored) continue;
         in[s] = {loaded, stored};
         changed = true;
@@ -173,11 +208,10 @@ std::vector<Hazard> HazardSearch::find(const std::vector<ObjectSet>& overlap,
     visit(
         b, [&] { p = {}; },
         [&](const Access& a, std::uint32_t instruction) {
-          for (std::size_t o = a.objects._Find_first(); o < kMaxObjects; o = a.objects._Find_next(o)) {
-            const ObjectSet met = overlap[o] & (a.write ? p.loaded | p.stored : p.stored);
-            for (std::size_t m = met._Find_first(); m < kMaxObjects; m = met._Find_next(m))
-              hazards.push_back({static_cast<std::uint32_t>(m), static_cast<std::uint32_t>(o), instruction});
-          }
+          const Set before = a.write ? p.loaded | p.stored : p.stored;
+          each_of(set_as<Set>(a.objects), [&](std::uint32_t o) {
+            each_of(partners[o] & before, [&](std::uint32_t m) { hazards.push_back({m, o, instruction}); });
+          });
           add(p, a);
         });
   }

@@ -53,6 +53,9 @@ class HazardSearch {
     std::uint32_t first, last;  ///< instructions: accesses of the same objects in a row are one
     const Access* access;       ///< the first; nullptr: a barrier
   };
+  template <class Set>
+  std::vector<Hazard> find_with(const std::vector<ObjectSet>& overlap, const Insertions& insertions) const;
+
   const Kernel& kernel_;
   std::vector<Event> events_;             ///< in the order of the text
   std::vector<std::size_t> first_event_;  ///< per block

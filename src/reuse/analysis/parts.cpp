@@ -77,50 +77,122 @@ std::string why_unbounded(const Kernel& kernel, ptx::AddressRanges& ranges, std:
 
 using Extents = std::vector<std::pair<std::uint32_t, Extent>>;
 
-/// Of each access of an array, ascending; none where one is not known, may be of another array too, or
-/// reaches all of it, which leaves one part. An access that no thread executes has no bytes.
-std::optional<Extents> extents_of(const Kernel& kernel, std::uint32_t object, ptx::AddressRanges& ranges,
-                                  Tables& tables, bool by_tables, Reason& why_not) {
-  const Object& o = kernel.use.objects[object];
-  const std::int64_t size = o.dynamic ? kMostBytes : static_cast<std::int64_t>(o.bytes);
-  Extents all;
-  for (std::uint32_t a = 0; a < kernel.use.accesses.size(); ++a) {
-    const Access& access = kernel.use.accesses[a];
-    if (!access.objects[object]) continue;
-    why_not = {"what this access reaches is not known", kernel.line(access.instruction)};
-    if (access.objects.count() != 1 || access.bytes == 0 || access.address == kNone ||
-        kernel.function->operands[access.address].kind != ptx::OperandKind::address)
-      return std::nullopt;
-    const ptx::AddressRange range = ranges.of(access.instruction, access.address);
-    if (range.variable != o.variable) return std::nullopt;
-    why_not.text = "this access is not proved to keep to a part of it";
-    const Tables::Range known =
-        by_tables ? tables.narrowed(access.instruction, range) : tables.linear_ends(range);
-    const std::optional<Extent> e = known.reached ? extent_of(known, size, access.bytes) : Extent{};
-    if (!e) {
-      why_not.text += why_unbounded(kernel, ranges, access.instruction, range);
-      return std::nullopt;
-    }
-    all.emplace_back(a, *e);
+/// Adds an extent to unions of such that overlap, which are in order.
+void unite(std::vector<Extent>& parts, Extent e) {
+  if (e.begin == e.end) return;
+  const auto first = std::ranges::find_if(parts, [&](const Extent& p) { return p.end > e.begin; });
+  auto last = first;
+  for (; last != parts.end() && last->begin < e.end; ++last) {
+    e.begin = std::min(e.begin, last->begin);
+    e.end = std::max(e.end, last->end);
   }
-  return all;
+  parts.insert(parts.erase(first, last), e);
 }
 
-/// The unions of extents that overlap, in order.
-std::vector<Extent> united(const Extents& extents) {
-  std::vector<Extent> all;
-  for (const auto& [access, extent] : extents) all.push_back(extent);
-  std::ranges::sort(all, {}, &Extent::begin);
-  std::vector<Extent> parts;
-  for (const Extent& e : all) {
-    if (e.begin == e.end) continue;
-    if (!parts.empty() && e.begin < parts.back().end)
-      parts.back().end = std::max(parts.back().end, e.end);
-    else
-      parts.push_back(e);
+/// Of each access of an array, ascending; none where one is not known, may be of another array too, or
+/// reaches all of it, which leaves one part. An access that no thread executes has no bytes.
+class ArrayExtents {
+ public:
+  ArrayExtents(const Kernel& kernel, std::uint32_t object, ptx::AddressRanges& ranges, Tables& tables)
+      : kernel_(kernel),
+        object_(kernel.use.objects[object]),
+        ranges_(ranges),
+        tables_(tables),
+        size_(object_.dynamic ? kMostBytes : static_cast<std::int64_t>(object_.bytes)) {
+    for (std::uint32_t a = 0; a < kernel.use.accesses.size(); ++a)
+      if (kernel.use.accesses[a].objects[object]) accesses_.push_back({a, {}, {}});
   }
-  return parts;
-}
+
+  std::optional<Extents> by_linear_bounds() {
+    for (Entry& e : accesses_)
+      if (!find_linear(e) || !e.extent) return std::nullopt;
+    return extents();
+  }
+
+  /// These take longer, and what they say is never more.
+  std::optional<Extents> by_tables() {
+    std::vector<Entry*> rest;
+    parts.clear();
+    for (Entry& e : accesses_) {
+      if (!find_linear(e)) return std::nullopt;
+      if (e.extent) {
+        rest.push_back(&e);
+      } else if (!narrow(e)) {
+        return std::nullopt;
+      } else {
+        unite(parts, *e.extent);
+      }
+    }
+    // The widest first: what lies in a union needs no table, for it makes no other parts.
+    std::ranges::stable_sort(rest, std::greater{},
+                             [](const Entry* e) { return e->extent->end - e->extent->begin; });
+    for (Entry* const e : rest) {
+      const auto holds = [&](const Extent& p) {
+        return p.begin <= e->extent->begin && e->extent->end <= p.end;
+      };
+      if (std::ranges::any_of(parts, holds)) continue;
+      narrow(*e);
+      unite(parts, *e->extent);
+    }
+    return extents();
+  }
+
+  std::vector<Extent> parts;  ///< unions of extents that overlap, in order
+  Reason why_not;             ///< of the access that was not found
+
+ private:
+  struct Entry {
+    std::uint32_t access;
+    std::optional<ptx::AddressRange> range;
+    std::optional<Extent> extent;
+  };
+
+  /// False: no address of this array alone.
+  bool find_linear(Entry& e) {
+    if (e.range) return true;
+    const Access& access = kernel_.use.accesses[e.access];
+    why_not = {"what this access reaches is not known", kernel_.line(access.instruction)};
+    if (access.objects.count() != 1 || access.bytes == 0 || access.address == kNone ||
+        kernel_.function->operands[access.address].kind != ptx::OperandKind::address)
+      return false;
+    ptx::AddressRange range = ranges_.of(access.instruction, access.address);
+    if (range.variable != object_.variable) return false;
+    e.range = std::move(range);
+    e.extent = extent_of(tables_.linear_ends(*e.range), size_, access.bytes);
+    return true;
+  }
+
+  /// False: tables do not tell what it reaches.
+  bool narrow(Entry& e) {
+    const Access& access = kernel_.use.accesses[e.access];
+    const Tables::Range known = tables_.narrowed(access.instruction, *e.range);
+    if (const auto less = known.reached ? extent_of(known, size_, access.bytes) : Extent{}) {
+      e.extent = less;
+      return true;
+    }
+    why_not = {"this access is not proved to keep to a part of it" +
+                   why_unbounded(kernel_, ranges_, access.instruction, *e.range),
+               kernel_.line(access.instruction)};
+    return false;
+  }
+
+  Extents extents() {
+    Extents all;
+    parts.clear();
+    for (const Entry& e : accesses_) {
+      all.emplace_back(e.access, *e.extent);
+      unite(parts, *e.extent);
+    }
+    return all;
+  }
+
+  const Kernel& kernel_;
+  const Object& object_;
+  ptx::AddressRanges& ranges_;
+  Tables& tables_;
+  std::int64_t size_;
+  std::vector<Entry> accesses_;
+};
 
 }  // namespace
 
@@ -139,16 +211,12 @@ bool divide_into_parts(Kernel& kernel, ptx::AddressRanges& ranges, Divide what) 
     if (!tables) tables.emplace(kernel, ranges);
     // Tables take longer: they come for the dynamic array, and where linear bounds do not divide a static
     // one.
-    std::optional<Extents> extents;
-    std::vector<Extent> parts;
-    Reason why_not;
-    for (const bool by_tables : {false, true}) {
-      extents = extents_of(kernel, o, ranges, *tables, by_tables, why_not);
-      parts = extents ? united(*extents) : std::vector<Extent>{};
-      if (parts.size() >= 2 && !object.dynamic) break;
-    }
-    if (object.dynamic && !extents) use.objects[o].obstacle = why_not;
-    if (parts.size() < 2 || count + parts.size() > kMaxObjects) continue;
+    ArrayExtents accesses(kernel, o, ranges, *tables);
+    std::optional<Extents> extents = accesses.by_linear_bounds();
+    if (!extents || accesses.parts.size() < 2 || object.dynamic) extents = accesses.by_tables();
+    const std::vector<Extent>& parts = accesses.parts;
+    if (object.dynamic && !extents) use.objects[o].obstacle = accesses.why_not;
+    if (!extents || parts.size() < 2 || count + parts.size() > kMaxObjects) continue;
     // The end of what the launch gives is not known: nothing may follow a part that may reach it.
     if (object.dynamic && parts.back().end >= kMostBytes) continue;
     count += parts.size();

@@ -182,6 +182,7 @@ class KernelCheck {
       certify(fmt::format(
           "assumed (--assume-parts): accesses keep to their part of the dynamic array, those of lines {}",
           fmt::join(k_.assumed, ", ")));
+    const std::vector<std::string> barriers = separating_barriers(k_);
     for (std::uint32_t p = 0; p < k_.pairs.size(); ++p) {
       const auto [a, b] = k_.pairs[p];
       std::string text = fmt::format(
@@ -190,9 +191,8 @@ class KernelCheck {
       for (const DeadPoint& d : dead_)
         if (d.object == a || d.object == b) proofs.insert(fmt::format("'{}' {}", name(d.object), d.proof));
       for (const std::string& proof : proofs) text += fmt::format("; {}", proof);
-      const std::string lines = separating_barriers(k_, p);
-      text += lines.empty() ? "; never both accessed"
-                            : fmt::format("; separated by the barriers at lines {}", lines);
+      text += barriers[p].empty() ? "; never both accessed"
+                                  : fmt::format("; separated by the barriers at lines {}", barriers[p]);
       certify(text);
     }
     if (k_.block && !k_.function.required_threads)

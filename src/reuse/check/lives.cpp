@@ -162,20 +162,21 @@ std::vector<std::string> find_divergent_pairs(const Kernel& k, const Uniformity&
   return problems;
 }
 
-std::string separating_barriers(const Kernel& k, std::uint32_t pair) {
+std::vector<std::string> separating_barriers(const Kernel& k) {
   std::vector<Pending> in = pending_at_blocks(k);
-  std::string lines;
-  const auto [a, b] = k.pairs[pair];
+  std::vector<std::string> lines(k.pairs.size());
   for (std::uint32_t block = 0; block < k.cfg.blocks.size(); ++block) {
     if (!k.cfg.reachable[block]) continue;
     Pending& state = in[block];
     for (std::uint32_t i = k.cfg.blocks[block].first; i < k.cfg.blocks[block].last; ++i) {
       if (separates(k, i)) {
-        const bool pending =
-            state.loads.test(a) || state.loads.test(b) || state.stores.test(a) || state.stores.test(b);
-        if (pending)
-          lines +=
-              fmt::format("{}{}{}", lines.empty() ? "" : ", ", k.line(i), k.inserted[i] ? " (added)" : "");
+        state.loads.merge(state.stores);
+        for (std::uint32_t p = 0; p < k.pairs.size(); ++p) {
+          const auto [a, b] = k.pairs[p];
+          if (state.loads.test(a) || state.loads.test(b))
+            lines[p] += fmt::format("{}{}{}", lines[p].empty() ? "" : ", ", k.line(i),
+                                    k.inserted[i] ? " (added)" : "");
+        }
         state.loads.clear();
         state.stores.clear();
       } else if (const Access* access_here = access(k, i)) {

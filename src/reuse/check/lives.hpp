@@ -35,8 +35,8 @@ std::vector<std::string> find_unseparated(const Kernel& k);
 std::vector<std::string> find_divergent_pairs(const Kernel& k, const Uniformity& uniformity);
 /// Added barriers that not all threads reach together.
 std::vector<std::string> find_bad_barriers(const Kernel& k, const Uniformity& uniformity);
-/// Lines of the barriers at which an access of the pair is pending, "12, 40 (added)".
-std::string separating_barriers(const Kernel& k, std::uint32_t pair);
+/// Of each pair the lines of the barriers at which an access of it is pending, "12, 40 (added)".
+std::vector<std::string> separating_barriers(const Kernel& k);
 
 /// Blocks of the heads of loops to whose iterations all data of the object is private.
 std::vector<std::uint32_t> private_loop_heads(const Kernel& k, const Uniformity& uniformity,

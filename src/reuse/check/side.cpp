@@ -19,6 +19,7 @@ constexpr auto kIsWord = [] {
   return table;
 }();
 bool is_word(char c) { return kIsWord[static_cast<unsigned char>(c)]; }
+bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 std::optional<std::uint64_t> integer_of(std::string_view word) {
   while (!word.empty() && (word.back() == 'U' || word.back() == 'u')) word.remove_suffix(1);
@@ -42,18 +43,21 @@ std::optional<std::uint64_t> integer_of(std::string_view word) {
 
 std::vector<Span> tokens_of(std::string_view text) {
   std::vector<Span> tokens;
+  tokens.reserve(text.size() / 4);
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t begin = at;
     const char c = text[at];
-    if (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f') {
-      ++at;
+    if (is_space(c)) {
+      do ++at;
+      while (at < text.size() && is_space(text[at]));
       continue;
     }
-    if (text.substr(at, 2) == "//") {
+    const char next = at + 1 < text.size() ? text[at + 1] : '\0';
+    if (c == '/' && next == '/') {
       at = std::min(text.find('\n', at), text.size());
       continue;
     }
-    if (text.substr(at, 2) == "/*") {
+    if (c == '/' && next == '*') {
       const std::size_t end = text.find("*/", at + 2);
       at = end == text.npos ? text.size() : end + 2;
       continue;

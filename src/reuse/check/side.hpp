@@ -39,7 +39,9 @@ struct Side {
   bool done() const { return at >= tokens.size(); }
   std::uint32_t begin() const { return tokens[at].begin; }
   std::string_view word(std::size_t ahead = 0) const {
-    return at + ahead < tokens.size() ? module.text_of(tokens[at + ahead]) : std::string_view{};
+    if (at + ahead >= tokens.size()) return {};
+    const ptx::Span t = tokens[at + ahead];
+    return std::string_view(module.text).substr(t.begin, t.end - t.begin);
   }
   void skip_to(std::uint32_t end) {
     while (!done() && begin() < end) ++at;

@@ -41,17 +41,15 @@ SourcePosition source_of_location(const Module& module, std::uint32_t location) 
   return p;
 }
 
-/// Barriers of any origin on paths between accesses of the two: those that part the pair.
-bool parts(const Kernel& kernel, std::uint32_t barrier, std::uint32_t a, std::uint32_t b,
-           const Insertions& insertions) {
-  // It parts them if, were it not there, a hazard would arise.
-  std::vector<ObjectSet> pair(kernel.object_count());
-  pair[a].set(b);
-  pair[b].set(a);
-  Insertions others;
-  std::copy_if(insertions.begin(), insertions.end(), std::back_inserter(others),
-               [&](std::uint32_t i) { return i != barrier; });
-  return !find_hazards(kernel, pair, others).empty();
+/// Pairs that an added barrier parts: were it not there, a hazard would arise.
+std::set<std::pair<std::uint32_t, std::uint32_t>> parted_by(const HazardSearch& search, const Plan& plan,
+                                                            std::uint32_t barrier) {
+  Insertions others = plan.insertions;
+  std::erase(others, barrier);
+  std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
+  for (const Hazard& h : search.find(plan.overlap, others))
+    pairs.emplace(std::min(h.earlier, h.later), std::max(h.earlier, h.later));
+  return pairs;
 }
 
 }  // namespace
@@ -252,14 +250,13 @@ void describe_plan(const Kernel& kernel, const Plan& plan, const Interference& i
     for (std::uint32_t i = 0; i < kernel.function->instructions.size(); ++i)
       if (kernel.cfg.reachable[kernel.cfg.block_of[i]] && separates(kernel, i)) places.push_back(i);
   std::sort(places.begin(), places.end());
+  const HazardSearch search(kernel);
   for (const std::uint32_t i : places) {
     BarrierReport b;
     b.at = source_of(kernel, i);
     b.inserted = std::binary_search(plan.insertions.begin(), plan.insertions.end(), i);
     if (b.inserted)
-      for (const std::uint32_t x : plan.pooled)
-        for (std::uint32_t y = x + 1; y < kernel.object_count(); ++y)
-          if (plan.overlap[x][y] && parts(kernel, i, x, y, plan.insertions)) b.separates.emplace_back(x, y);
+      for (const auto& [x, y] : parted_by(search, plan, i)) b.separates.emplace_back(x, y);
     report.barriers.push_back(std::move(b));
   }
 }
