@@ -448,6 +448,19 @@ TEST(Check, ABulkLoadIsOverWhenItsMbarrierSaysSo) {
   EXPECT_THAT(run(kUseB + "fence.proxy.async;\n" + init + load + wait(0, "W") + use, m), Accepted());
   EXPECT_THAT(run(kUseB + "ADD\n" + init + "fence.proxy.async;\n" + load + wait(0, "W") + use, m),
               RejectedFor("no fence.proxy.async"));
+  // A loop counts the phases.
+  const auto counted = [&](const std::string& first, const std::string& next) {
+    return init + "mov.u32 %r12, " + first + ";\nmov.u32 %r13, 0;\nL:\n" + load +
+           "W:\nmbarrier.try_wait.parity.shared.b64 %p8, [mb], %r12;\n@!%p8 bra W;\n" + use + next +
+           "add.u32 %r13, %r13, 1;\nsetp.lt.u32 %p7, %r13, 5;\n@%p7 bra L;\n" + kUseB + kUseOut;
+  };
+  EXPECT_THAT(run(counted("0", "xor.b32 %r12, %r12, 1;\n"), m), Accepted());
+  EXPECT_THAT(run(counted("0", "xor.b32 %r14, %r12, 1;\nmov.b32 %r12, %r14;\n"), m), Accepted());
+  EXPECT_THAT(run(counted("1", "xor.b32 %r12, %r12, 1;\n"), m), RejectedFor("no wait ends it"));
+  for (const char* const next :
+       {"", "add.u32 %r12, %r12, 2;\n", "@%p1 xor.b32 %r12, %r12, 1;\n",
+        "xor.b32 %r12, %r12, 1;\nnot.b32 %r12, %r12;\n", "mov.u32 %r12, 1;\n", "and.b32 %r12, %r12, 2;\n"})
+    EXPECT_THAT(run(counted("0", next), m), RejectedFor("no wait ends it")) << next;
 }
 
 TEST(Check, AnMbarriersBytesAreFreeAfterInval) {

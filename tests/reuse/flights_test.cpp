@@ -155,6 +155,66 @@ TEST(Flights, ABulkLoadIsOverWhenItsMbarrierSaysSo) {
   EXPECT_FALSE(share({kMbarrier, kInit, kLoadA, wait, kReadA, kLoadA, wait_for(0, "V"), kReadA, kUseB}));
 }
 
+/// A loop that loads and reads `a` each time round, and counts phases in %r40.
+std::string counted(std::string_view wait, std::string_view next,
+                    std::string_view before = "mov.u32 %r40, 0;\n") {
+  return fmt::format(
+      "{}mov.u32 %r41, 0;\nL:\n{}W:\nmbarrier.try_wait.parity.shared.b64 %p10, [mb], {};\n@!%p10 bra W;\n"
+      "{}{}add.u32 %r41, %r41, 1;\nsetp.lt.u32 %p1, %r41, %n;\n@%p1 bra L;\n",
+      before, kLoadA, wait, kReadA, next);
+}
+
+TEST(Flights, ALoopMayCountThePhases) {
+  EXPECT_TRUE(share({kMbarrier, kInit, counted("%r40", "xor.b32 %r40, %r40, 1;\n"), kUseB}));
+  EXPECT_TRUE(share(
+      {kMbarrier, "mov.u32 %r40, 0;\n", kInit, counted("%r40", "xor.b32 %r40, %r40, 1;\n", ""), kUseB}));
+  // As compilers write it, and by the iteration's number.
+  EXPECT_TRUE(
+      share({kMbarrier, kInit, counted("%r40", "xor.b32 %r42, %r40, 1;\nmov.b32 %r40, %r42;\n"), kUseB}));
+  EXPECT_TRUE(share({kMbarrier, kInit, "mov.u32 %r41, 0;\nL:\nand.b32 %r42, %r41, 1;\n", kLoadA,
+                     "W:\nmbarrier.try_wait.parity.shared.b64 %p10, [mb], %r42;\n@!%p10 bra W;\n", kReadA,
+                     "add.u32 %r41, %r41, 1;\nsetp.lt.u32 %p1, %r41, %n;\n@%p1 bra L;\n", kUseB}));
+  // Begins with the other one, does not change, changes twice, or on some paths alone, or is one that another
+  // loop left.
+  EXPECT_FALSE(
+      share({kMbarrier, kInit, counted("%r40", "xor.b32 %r40, %r40, 1;\n", "mov.u32 %r40, 1;\n"), kUseB}));
+  EXPECT_FALSE(share({kMbarrier, kInit, counted("%r40", ""), kUseB}));
+  EXPECT_FALSE(
+      share({kMbarrier, kInit, counted("%r40", "xor.b32 %r40, %r40, 1;\nnot.b32 %r40, %r40;\n"), kUseB}));
+  EXPECT_FALSE(share({kMbarrier, kInit, counted("%r40", "add.u32 %r40, %r40, 2;\n"), kUseB}));
+  EXPECT_FALSE(share({kMbarrier, kInit, counted("%r40", "@%p30 xor.b32 %r40, %r40, 1;\n"), kUseB}));
+  EXPECT_FALSE(
+      share({kMbarrier, kInit, counted("%r40", "@%p30 bra N;\nxor.b32 %r40, %r40, 1;\nN:\n"), kUseB}));
+  EXPECT_FALSE(share({kMbarrier, kInit, counted("%r40", "mov.u32 %r40, %n;\n"), kUseB}));
+  // Another wait in it, or none on some path.
+  EXPECT_FALSE(
+      share({kMbarrier, kInit, counted("%r40", "xor.b32 %r40, %r40, 1;\n" + wait_for(0, "V")), kUseB}));
+  EXPECT_TRUE(share({kMbarrier, kInit,
+                     counted("%r40",
+                             "xor.b32 %r40, %r40, 1;\nV:\nmbarrier.try_wait.parity.shared.b64 %p10, [mb], "
+                             "%r40;\n@!%p10 bra V;\nxor.b32 %r40, %r40, 1;\n"),
+                     kUseB}));
+  EXPECT_FALSE(share(
+      {kMbarrier, kInit, "mov.u32 %r40, 0;\nmov.u32 %r41, 0;\nL:\n@%p30 bra N;\n", kLoadA,
+       "W:\nmbarrier.try_wait.parity.shared.b64 %p10, [mb], %r40;\n@!%p10 bra W;\nN:\n", kReadA,
+       "xor.b32 %r40, %r40, 1;\nadd.u32 %r41, %r41, 1;\nsetp.lt.u32 %p1, %r41, %n;\n@%p1 bra L;\n", kUseB}));
+  // The other array between two loads, which come to its bytes by the async proxy.
+  const std::string use = "xor.b32 %r40, %r40, 1;\n" + std::string(kUseB);
+  EXPECT_FALSE(share({kMbarrier, kInit, counted("%r40", use)}));
+}
+
+TEST(Flights, WhoDidNotMakeTheMbarrierCountsAsItsMaker) {
+  const auto kernel = [](int of_others) {
+    return fmt::format(
+        "setp.eq.u32 %p20, %t, 0;\n@%p20 bra M;\nmov.u32 %r40, {};\nbra D;\nM:\nmov.u32 %r40, 0;\n"
+        "mbarrier.init.shared.b64 [mb], 1;\nD:\nbar.sync 0;\n",
+        of_others);
+  };
+  const std::string loop = counted("%r40", "xor.b32 %r40, %r40, 1;\n", "");
+  EXPECT_TRUE(share({kMbarrier, kernel(0), loop, kUseB}));
+  EXPECT_FALSE(share({kMbarrier, kernel(1), loop, kUseB}));
+}
+
 TEST(Flights, AWaitMayBeWrittenAsCompilersDo) {
   EXPECT_TRUE(share(
       {kMbarrier, kInit, kLoadA,

@@ -20,11 +20,18 @@ constexpr std::size_t kKinds = 3;      ///< of groups
 using Ages = std::array<std::uint8_t, kKinds>;
 constexpr Ages kAllLanded{kLanded, kLanded, kLanded};
 
-/// Which phase of an mbarrier a thread waits for next.
-enum class Phase : std::uint8_t { not_begun, even, odd, unknown };
+/// Which phase of an mbarrier a thread waits for next, of the even ones or the odd ones: by a number, or by
+/// what a loop counts in a register.
+struct Phase {
+  bool known = true;
+  bool odd = false;  ///< as the first is not; who has not made the mbarrier himself begins there, too
+  std::uint32_t base = kNone;  ///< of this phi's parity, or the other one if `odd`; kNone: of a number's
+  bool operator==(const Phase&) const = default;
+};
+constexpr Phase kUnknownPhase{false, false, kNone};
 
 struct Mbarrier {
-  Phase phase = Phase::not_begun;
+  Phase phase = {};
   std::uint32_t token = kNone;  ///< value of the arrival since the last wait; kNone: none
   bool many = false;            ///< tokens: it depends on the path
   bool valid = false;           ///< may be, between init and inval
@@ -62,9 +69,7 @@ bool join(State& into, const State& from) {
     changed |= assign(into.told_by[o], into.told_by[o] | from.told_by[o]);
     Mbarrier& m = into.mbarriers[o];
     const Mbarrier& other = from.mbarriers[o];
-    if (other.phase != Phase::not_begun)
-      changed |= assign(m.phase,
-                        m.phase == Phase::not_begun || m.phase == other.phase ? other.phase : Phase::unknown);
+    if (m.phase != other.phase) changed |= assign(m.phase, kUnknownPhase);
     if (m.token != other.token) changed |= assign(m.many, true);
     changed |= assign(m.many, m.many || other.many);
     changed |= assign(m.valid, m.valid || other.valid);
@@ -112,11 +117,12 @@ class Flights {
           advance(out, i, nullptr);
         }
         for (const std::uint32_t s : cfg_.graph.successors[b]) {
-          const State& to = s == again ? *waiting : out;
+          State to = s == again ? *waiting : out;
+          rebase(to, b, s);
           if (reached[s]) {
             changed |= join(in[s], to);
           } else {
-            in[s] = to;
+            in[s] = std::move(to);
             reached[s] = changed = true;
           }
         }
@@ -160,6 +166,7 @@ class Flights {
     }
     for (const Access& a : use_.accesses)
       if (a.flight == Flight::load && use_.objects[holder(a)].bytes != 8) single_.reset(holder(a));
+    single_ &= made;  // of others it is not known in which phase they are
     for (const MbarrierStep& m : use_.mbarriers) {
       if (m.what == MbarrierStep::wait) find_wait(m);
       if (pin && !made[m.object] && !use_.objects[m.object].pinned)
@@ -207,6 +214,85 @@ class Flights {
     return source.kind == OperandKind::integer ? std::optional(source.value) : std::nullopt;
   }
 
+  /// The parity of a value, of the kinds that count phases: what xor, add and the like make of a number or of
+  /// a phi. Where a value is, its phi has not changed since: in SSA form a definition is as new as what it
+  /// reads.
+  std::optional<Phase> parity_of(std::uint32_t value) const {
+    Phase p{true, false, kNone};
+    for (int steps = 0; steps < 16 && value != kNone; ++steps) {
+      const Value& v = values_.all[value];
+      if (v.kind == Value::phi) return Phase{true, p.odd, value};
+      const Instruction* const i = definition(value);
+      if (i == nullptr || i->operand_count < 2) return std::nullopt;
+      const Opcode& o = module_.opcode(*i);
+      if (o.vector != 1 || type_bytes(o.parts.back()) < 4 || o.parts.back().front() == 'f')
+        return std::nullopt;
+      const Operand& first = f_.operands[i->first_operand + 1];
+      if (o.op == Op::mov && first.kind == OperandKind::integer) {
+        p.odd ^= (first.value & 1) != 0;
+        return p;
+      }
+      if (first.kind != OperandKind::reg || first.component != 0xff) return std::nullopt;
+      value = value_of(*i, 1);
+      if (o.op == Op::mov && i->operand_count == 2) continue;
+      if (o.op == Op::not_ && i->operand_count == 2) {
+        p.odd ^= true;
+        continue;
+      }
+      if (i->operand_count != 3 || f_.operands[i->first_operand + 2].kind != OperandKind::integer ||
+          o.has("sat"))
+        return std::nullopt;
+      const bool one = (f_.operands[i->first_operand + 2].value & 1) != 0;
+      if (o.op == Op::xor_ || o.op == Op::add || o.op == Op::sub)
+        p.odd ^= one;
+      else if (o.op != Op::and_ || !one)
+        return std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  /// Which phis the phases of an object's mbarrier may be counted by: those that its waits read, and what
+  /// these are made of.
+  void find_counters(std::uint32_t object, const Phase& read) {
+    std::vector<std::uint32_t> work{read.base};
+    while (!work.empty()) {
+      const std::uint32_t phi = work.back();
+      work.pop_back();
+      std::vector<std::uint32_t>& all = counters_[object];
+      if (phi == kNone || std::ranges::find(all, phi) != all.end()) continue;
+      all.push_back(phi);
+      const Value& v = values_.all[phi];
+      for (const std::uint32_t* in = values_.begin_inputs(v); in != values_.end_inputs(v); ++in)
+        if (const auto p = parity_of(*in)) work.push_back(p->base);
+    }
+  }
+
+  /// What phases are counted by, in the block behind an edge: its phis take what comes along the edge.
+  void rebase(State& state, std::uint32_t from, std::uint32_t to) const {
+    for (const auto& [object, counters] : counters_) {
+      Phase& phase = state.mbarriers[object].phase;
+      if (!phase.known) continue;
+      std::optional<Phase> now;
+      for (const std::uint32_t phi : counters) {
+        if (now || values_.all[phi].block != to) continue;
+        now = Phase{true, false, phi};
+        const auto& predecessors = cfg_.graph.predecessors[to];
+        for (std::size_t k = 0; now && k < predecessors.size(); ++k) {
+          if (predecessors[k] != from) continue;
+          const auto p = parity_of(values_.begin_inputs(values_.all[phi])[k]);
+          if (!p || p->base != phase.base)
+            now.reset();
+          else
+            now->odd = p->odd != phase.odd;
+        }
+      }
+      if (now)
+        phase = *now;
+      else if (phase.base != kNone && values_.all[phase.base].block == to)
+        phase = kUnknownPhase;
+    }
+  }
+
   /// Whether predicate `value` is predicate `base`, or its opposite; through `selp 1, 0` and a comparison
   /// with 0.
   std::optional<bool> same_predicate(std::uint32_t value, std::uint32_t base) const {
@@ -251,9 +337,13 @@ class Flights {
     if (again != b) return;
     PhaseWait w{m.object, next, {}, kNone};
     if (module_.opcode(wait).has("parity")) {
-      const auto parity = number_of(wait, 2);
-      if (!parity) return;
-      w.phase = (*parity & 1) == 0 ? Phase::even : Phase::odd;
+      const Operand& parity = f_.operands[wait.first_operand + 2];
+      if (parity.kind == OperandKind::integer)
+        w.phase = Phase{true, (parity.value & 1) != 0, kNone};
+      else if (parity.kind == OperandKind::reg && parity.component == 0xff)
+        w.phase = parity_of(value_of(wait, 2));
+      if (!w.phase) return;
+      find_counters(m.object, *w.phase);
     } else {
       w.token = value_of(wait, 2);
       if (w.token == kNone) return;
@@ -301,7 +391,7 @@ class Flights {
     Mbarrier& of = state.mbarriers[m.object];
     switch (m.what) {
       case MbarrierStep::init:
-        of = {single_[m.object] ? Phase::even : Phase::unknown, kNone, false, true};
+        of = {single_[m.object] ? Phase{} : kUnknownPhase, kNone, false, true};
         return {};
       case MbarrierStep::inval:
         if (!ends_mbarrier(m)) return {};
@@ -323,15 +413,14 @@ class Flights {
 
   ObjectSet at_wait(State& state, const PhaseWait& w) const {
     Mbarrier& of = state.mbarriers[w.object];
-    const bool known = of.phase == Phase::even || of.phase == Phase::odd;
-    const bool matched =
-        known && single_[w.object] && (w.phase ? *w.phase == of.phase : !of.many && of.token == w.token);
+    const bool matched = of.phase.known && single_[w.object] &&
+                         (w.phase ? *w.phase == of.phase : !of.many && of.token == w.token);
     of.token = kNone;
     if (!matched) {
-      of.phase = Phase::unknown;
+      of.phase = kUnknownPhase;
       return {};
     }
-    of.phase = of.phase == Phase::even ? Phase::odd : Phase::even;
+    of.phase.odd = !of.phase.odd;
     return end(state, w.object);
   }
 
@@ -355,7 +444,7 @@ class Flights {
     if (const auto m = mbarrier_at_.find(i); m != mbarrier_at_.end()) {
       stored |= at_mbarrier(state, *m->second);
       if (m->second->what == MbarrierStep::wait && std::ranges::find(odd_waits_, i) != odd_waits_.end())
-        state.mbarriers[m->second->object].phase = Phase::unknown;
+        state.mbarriers[m->second->object].phase = kUnknownPhase;
     }
     if (const auto w = wait_at_.find(i); w != wait_at_.end()) stored |= at_wait(state, w->second);
     if (instruction.guard == kNone && opcode.op == Op::fence && opcode.has("proxy") && opcode.has("async"))
@@ -425,10 +514,11 @@ class Flights {
   std::vector<Step> steps_;
   std::vector<std::uint32_t> access_at_;
   std::map<std::uint32_t, const MbarrierStep*> mbarrier_at_;
-  std::map<std::uint32_t, PhaseWait> wait_at_;  ///< by the branch that goes on
-  std::vector<std::uint32_t> odd_waits_;        ///< of which it is not known when one goes on
-  ObjectSet single_;                            ///< hold one mbarrier, if any
-  std::vector<ObjectSet> met_;                  ///< pairs of in_flight
+  std::map<std::uint32_t, PhaseWait> wait_at_;                    ///< by the branch that goes on
+  std::map<std::uint32_t, std::vector<std::uint32_t>> counters_;  ///< by object: phis
+  std::vector<std::uint32_t> odd_waits_;  ///< of which it is not known when one goes on
+  ObjectSet single_;                      ///< hold one mbarrier, if any
+  std::vector<ObjectSet> met_;            ///< pairs of in_flight
 };
 
 }  // namespace

@@ -21,7 +21,44 @@ using ptx::OperandKind;
 /// them; the last bit is for that many or more.
 using Seen = std::array<std::uint64_t, kGroups>;
 constexpr std::uint64_t kLast = std::uint64_t{1} << 63;
-constexpr std::uint8_t kEven = 1, kOdd = 2, kAny = 4;
+
+/// Of the phase that a thread waits for next: is it odd, as numbers and as registers that count phases have
+/// it. What paths do not agree on falls away where they meet; with nothing left it is not known.
+struct Phase {
+  bool begun = false;
+  std::map<std::uint32_t, bool> odd_if{};  ///< by register: whether it is odd where the register's content is
+                                           ///< even; by kNone: whether it is odd
+  bool operator==(const Phase&) const = default;
+
+  bool known() const { return begun && !odd_if.empty(); }
+  /// An mbarrier is made: an even phase. Of registers whose parity is known, that is still so.
+  void begin() {
+    const auto number = odd_if.find(kNone);
+    if (!begun || number == odd_if.end()) odd_if.clear();
+    const bool odd = !odd_if.empty() && number->second;
+    for (auto& [reg, is_odd] : odd_if) is_odd = is_odd != odd;
+    odd_if[kNone] = false;
+    begun = true;
+  }
+  void forget() {
+    begun = true;
+    odd_if.clear();
+  }
+  void next() {
+    for (auto& [reg, odd] : odd_if) odd = !odd;
+  }
+  void merge(const Phase& other) {
+    if (!other.begun) return;
+    if (!begun) {
+      *this = other;
+      return;
+    }
+    std::erase_if(odd_if, [&](const auto& mine) {
+      const auto theirs = other.odd_if.find(mine.first);
+      return theirs == other.odd_if.end() || theirs->second != mine.second;
+    });
+  }
+};
 
 std::size_t index(Group g) { return static_cast<std::size_t>(g) - 1; }
 
@@ -31,7 +68,7 @@ struct Open {
   std::set<std::uint32_t> loads{};      ///< holders of mbarriers that tell when bulk copies to it are over
   std::set<std::uint32_t> unarrived{};  ///< holders at which copies under way have not all arrived
   // Of a holder:
-  std::uint8_t phases = 0;           ///< that may be the next to be waited for
+  Phase phase{};                     ///< the next to be waited for
   std::set<std::uint32_t> tokens{};  ///< arrivals that may have been the last; kNone: none
   bool valid = false;                ///< there may be an mbarrier in it
   bool operator==(const Open&) const = default;
@@ -42,7 +79,7 @@ struct Open {
     for (std::size_t g = 0; g < kGroups; ++g) seen[g] |= other.seen[g];
     loads.insert(other.loads.begin(), other.loads.end());
     unarrived.insert(other.unarrived.begin(), other.unarrived.end());
-    phases |= other.phases;
+    phase.merge(other.phase);
     tokens.insert(other.tokens.begin(), other.tokens.end());
     valid |= other.valid;
     return *this != before;
@@ -70,7 +107,8 @@ class Groups {
     const Bits none(k_.objects.size());
     State begin{std::vector<Open>(k_.objects.size()), none, none};
     std::vector<State> in(cfg.blocks.size(), begin);
-    for (Open& o : in[cfg.order[0]].of) o.tokens = {kNone};
+    // Who has not made an mbarrier himself comes to one whose first phase is even, too.
+    for (Open& o : in[cfg.order[0]].of) o.tokens = {kNone}, o.phase.begin();
     for (bool changed = true; changed;) {
       changed = false;
       for (const std::uint32_t b : cfg.order) {
@@ -104,7 +142,8 @@ class Groups {
   struct Wait {
     std::uint32_t holder = 0;
     std::uint32_t again = kNone;    ///< the block that follows when the phase is not over
-    std::uint8_t parity = 0;        ///< kEven or kOdd; 0: by a token
+    std::optional<bool> odd;        ///< by a number
+    std::uint32_t counter = kNone;  ///< by a register's parity
     std::uint32_t arrival = kNone;  ///< that gave the token
   };
 
@@ -174,6 +213,8 @@ class Groups {
       const auto first = places.emplace(holder, at).first;
       if (k_.objects[holder].bytes != 8 && (!at || first->second != at)) several_.insert(holder);
     }
+    for (const std::uint32_t holder : holders_)
+      if (!inits_.contains(holder)) several_.insert(holder);  // it may be in any phase
     for (const auto& [holder, at] : places)
       if (!inits_.contains(holder) && k_.partners[holder].any())
         problems_.push_back(fmt::format("'{}' overlaps others, and holds an mbarrier that is not made here",
@@ -215,17 +256,79 @@ class Groups {
         operands(next)[0].kind == OperandKind::label && k_.cfg.block_of[next] != b)
       next = k_.function.labels[operands(next)[0].id].instruction;
     if (next != k_.cfg.blocks[b].first) return false;
-    Wait w{holder, again, 0, kNone};
+    Wait w{holder, again, {}, kNone, kNone};
     if (k_.opcode(wait).has("parity")) {
-      const auto parity = number(wait, all[2]);
-      if (!parity) return false;
-      w.parity = (*parity & 1) != 0 ? kOdd : kEven;
+      if (const auto parity = number(wait, all[2])) {
+        w.odd = (*parity & 1) != 0;
+      } else {
+        if (all[2].kind != OperandKind::reg || all[2].component != 0xff) return false;
+        // It is looked at where the loop is left, so nothing may change it in between.
+        for (std::uint32_t i = wait; i <= branch; ++i)
+          for (auto [d, last] = k_.flow.defined_by(i); d < last; ++d)
+            if (k_.flow.definitions()[d].reg == all[2].id) return false;
+        w.counter = all[2].id;
+        count_by(w.counter);
+      }
     } else {
       w.arrival = only_definition(wait, all[2]);
       if (w.arrival == kNone) return false;
     }
     waits_[branch] = w;
     return true;
+  }
+
+  /// A register whose parity phases may have, and those that it gets it from.
+  void count_by(std::uint32_t reg) {
+    if (!counters_.insert(reg).second) return;
+    for (const std::uint32_t d : k_.flow.definitions_of(reg))
+      if (const Parity from = parity_from(k_.flow.definitions()[d].instruction); from.reg != kNone)
+        count_by(from.reg);
+  }
+
+  /// What gives an instruction's result its parity.
+  struct Parity {
+    bool known = false;
+    std::uint32_t reg = kNone;  ///< kNone: a number
+    bool odd = false;           ///< of the number; or not the register's but the other one
+  };
+  Parity parity_from(std::uint32_t i) const {
+    const auto all = operands(i);
+    const ptx::Opcode& o = k_.opcode(i);
+    const std::string_view type = o.parts.back();
+    if (k_.guarded(i) || all.size() < 2 || all.size() > 3 || o.vector != 1 || o.has("sat") ||
+        type[0] == 'f' || ptx::type_bytes(type) < 4)
+      return {};
+    if (o.op == Op::mov && all.size() == 2 && all[1].kind == OperandKind::integer)
+      return Parity{true, kNone, (all[1].value & 1) != 0};
+    if (all[1].kind != OperandKind::reg || all[1].component != 0xff) return {};
+    if (all.size() == 2) {
+      if (o.op == Op::mov) return Parity{true, all[1].id, false};
+      if (o.op == Op::not_) return Parity{true, all[1].id, true};
+      return {};
+    }
+    if (all[2].kind != OperandKind::integer) return {};
+    const bool lowest = (all[2].value & 1) != 0;
+    if (o.op == Op::add || o.op == Op::sub || o.op == Op::xor_) return Parity{true, all[1].id, lowest};
+    if (o.op == Op::and_ && lowest) return Parity{true, all[1].id, false};
+    return {};
+  }
+
+  /// A counter gets another content.
+  void step_counters(State& state, std::uint32_t i) const {
+    if (counters_.empty()) return;
+    for (auto [d, last] = k_.flow.defined_by(i); d < last; ++d) {
+      const std::uint32_t reg = k_.flow.definitions()[d].reg;
+      if (!counters_.contains(reg)) continue;
+      const Parity from = k_.flow.definitions()[d].kills ? parity_from(i) : Parity{};
+      for (const auto& [holder, inits] : inits_) {
+        Phase& phase = state.of[holder].phase;
+        const auto source = from.known ? phase.odd_if.find(from.reg) : phase.odd_if.end();
+        if (source == phase.odd_if.end())
+          phase.odd_if.erase(reg);
+        else
+          phase.odd_if[reg] = source->second != from.odd;
+      }
+    }
   }
 
   /// An inval that the thread of each init is sure to come to when others pass it.
@@ -263,7 +366,8 @@ class Groups {
     const ptx::Opcode& opcode = k_.opcode(i);
     Open& open = state.of[holder];
     if (opcode.has("init")) {
-      open.phases = several_.contains(holder) ? kAny : kEven;
+      open.phase.begin();
+      if (several_.contains(holder)) open.phase.forget();
       open.tokens = {kNone};
       open.valid = true;
     } else if (opcode.has("inval")) {
@@ -276,21 +380,25 @@ class Groups {
     } else if (opcode.has("arrive")) {
       open.tokens = {i};
     } else if (unclear_.contains(i)) {
-      open.phases = kAny;
+      open.phase.forget();
     }
   }
 
   void step_wait(State& state, const Wait& w, Bits& stored) const {
     Open& open = state.of[w.holder];
-    const bool known = open.phases == kEven || open.phases == kOdd;
-    const bool matched = known && !several_.contains(w.holder) &&
-                         (w.parity != 0 ? open.phases == w.parity : open.tokens == std::set{w.arrival});
+    bool matched = open.phase.known() && !several_.contains(w.holder);
+    if (w.arrival != kNone) {
+      matched = matched && open.tokens == std::set{w.arrival};
+    } else if (matched) {
+      const auto odd = open.phase.odd_if.find(w.odd ? kNone : w.counter);
+      matched = odd != open.phase.odd_if.end() && odd->second == w.odd.value_or(false);
+    }
     open.tokens = {kNone};
     if (!matched) {
-      open.phases = kAny;
+      open.phase.forget();
       return;
     }
-    open.phases = open.phases == kEven ? kOdd : kEven;
+    open.phase.next();
     close(state, w.holder, stored);
   }
 
@@ -310,6 +418,7 @@ class Groups {
       });
     }
     step_mbarrier(state, i, stored);
+    step_counters(state, i);
     if (const auto w = waits_.find(i); w != waits_.end()) step_wait(state, w->second, stored);
     if (opcode.op == Op::fence && opcode.has("proxy") && opcode.has("async") && !k_.guarded(i)) {
       state.fenced.merge(state.unfenced);
@@ -422,6 +531,7 @@ class Groups {
   Kernel& k_;
   std::set<std::uint32_t> holders_;                            ///< objects with mbarriers
   std::map<std::uint32_t, std::vector<std::uint32_t>> inits_;  ///< holder -> instructions
+  std::set<std::uint32_t> counters_;                           ///< registers that phases are counted by
   std::set<std::uint32_t> several_;      ///< holders of which it is not known which mbarrier is meant
   std::map<std::uint32_t, Wait> waits_;  ///< by the branch at the end of their blocks
   std::set<std::uint32_t> unclear_;      ///< other waits
