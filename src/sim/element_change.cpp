@@ -56,12 +56,11 @@ bool change_integers(TensorChange change, std::byte* to, const std::byte* by, st
 }
 
 /// As the instruction of that name does.
-bool change_reals(ptx::Op op, std::string_view type, bool flush, std::byte* to, const std::byte* by,
+bool change_reals(ptx::Op op, std::string_view type, std::byte* to, const std::byte* by,
                   std::uint32_t count) {
   Form form;
   form.op = op;
   form.type = form.from = type_of(type);
-  form.ftz = flush;
   const Handler handler = form.type.bits == 16 ? lanes::half(form) : lanes::floating(form);
   if (handler == nullptr) return false;
   const std::uint32_t bytes = form.type.bytes();
@@ -108,10 +107,9 @@ bool change_elements(TensorChange change, std::string_view type, std::byte* to, 
   if (type == "i64" && !counts) return change_integers<std::int64_t>(change, to, by, count);
   const bool half = type == "f16" || type == "bf16";
   if (change == TensorChange::add && (half || type == "f32" || type == "f64"))
-    return change_reals(ptx::Op::add, type, type == "f32", to, by, count);
+    return change_reals(ptx::Op::add, type, to, by, count);
   if (half && (change == TensorChange::min || change == TensorChange::max))
-    return change_reals(change == TensorChange::min ? ptx::Op::min_ : ptx::Op::max_, type, false, to, by,
-                        count);
+    return change_reals(change == TensorChange::min ? ptx::Op::min_ : ptx::Op::max_, type, to, by, count);
   return false;
 }
 

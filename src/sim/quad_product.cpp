@@ -1,6 +1,11 @@
 // mma.m8n8k4 of f16: four products of 8 x 4 and 4 x 8, each of eight lanes, four of the lower half of the
 // warp and four of the upper. PTX ISA, "Matrix Fragments for mma.m8n8k4 with .f16 floating point type".
+//
+// Processors of 8.0 and later have no instruction for it: ptxas calls functions that multiply and add in f32,
+// each step rounded, in this order.
 #include <array>
+#include <bit>
+#include <cmath>
 
 #include "sim/block.hpp"
 #include "sim/decode.hpp"
@@ -32,6 +37,23 @@ std::uint32_t half_in(const Warp& w, Source reg, unsigned lane, unsigned which) 
   return w.read<std::uint32_t>(reg)[lane] >> (16 * which) & 0xffff;
 }
 
+using Quad = std::array<float, kDepth>;
+
+/// Bits of f32.
+std::uint32_t canonical(float x) { return std::isnan(x) ? 0x7fffffffU : std::bit_cast<std::uint32_t>(x); }
+
+std::uint32_t single_sum(const Quad& a, const Quad& b, float c) {
+  float products = 0;
+  for (unsigned k = 0; k < kDepth; ++k) products = std::fma(a[k], b[k], products);
+  return canonical(c + products);
+}
+
+std::uint32_t half_sum(const Quad& a, const Quad& b, float c) {
+  const float first = std::fma(a[1], b[1], a[0] * b[0]), second = std::fma(a[3], b[3], a[2] * b[2]);
+  const float sum = c + first;  // a step of its own
+  return half_of_single(canonical(sum + second));
+}
+
 /// extra: of Program::quad_products.
 void run_quad_products(Registers& r, const Step& s, Mask lanes) {
   Warp& w = warp_of(r);
@@ -40,8 +62,10 @@ void run_quad_products(Registers& r, const Step& s, Mask lanes) {
   const auto bits = [](Element e) { return e == Element::f16 ? 16u : 32u; };
   std::array<std::array<std::uint32_t, kLanes>, kSide> results{};
   for (unsigned product = 0; product < kProducts; ++product) {
-    std::array<std::array<Factor, kDepth>, kSide> a, b;  // by rows of A, by columns of B
+    std::array<Quad, kSide> a{}, b{};  // by rows of A, by columns of B
+    std::array<std::array<float, kSide>, kSide> before{};
     std::array<std::array<std::uint32_t, kSide>, kSide> sums{};
+    const auto number = [](std::uint32_t half) { return std::bit_cast<float>(float_of(Element::f16, half)); };
     const auto each_lane = [&](auto use) {
       for (unsigned i = 0; i < kSide; ++i) use(4 * product + i % 4 + (i < 4 ? 0u : 16u));
     };
@@ -49,21 +73,20 @@ void run_quad_products(Registers& r, const Step& s, Mask lanes) {
       for (unsigned i = 0; i < kDepth; ++i) {
         const Place x = place_of_factor(form.a_by_rows, lane, i),
                     y = place_of_factor(!form.b_by_rows, lane, i);
-        a[x.row][x.column] = factor(Element::f16, half_in(w, form.a[i / 2], lane, i % 2));
-        b[y.row][y.column] = factor(Element::f16, half_in(w, form.b[i / 2], lane, i % 2));
+        a[x.row][x.column] = number(half_in(w, form.a[i / 2], lane, i % 2));
+        b[y.row][y.column] = number(half_in(w, form.b[i / 2], lane, i % 2));
       }
       for (unsigned i = 0; i < kSide; ++i) {
         const Place at = place_of_sum(form.before, lane, i);
-        const std::uint32_t c = form.before == Element::f16 ? half_in(w, form.c[i / 2], lane, i % 2)
-                                                            : w.read<std::uint32_t>(form.c[i])[lane];
-        sums[at.row][at.column] =
-            form.before == Element::f16 && form.after == Element::f32 ? float_of(Element::f16, c) : c;
+        before[at.row][at.column] = form.before == Element::f16
+                                        ? number(half_in(w, form.c[i / 2], lane, i % 2))
+                                        : std::bit_cast<float>(w.read<std::uint32_t>(form.c[i])[lane]);
       }
     });
     for (unsigned row = 0; row < kSide; ++row)
       for (unsigned column = 0; column < kSide; ++column)
-        sums[row][column] =
-            tensor_sum(Element::f16, a[row], b[column], kDepth, sums[row][column], form.after);
+        sums[row][column] = form.after == Element::f16 ? half_sum(a[row], b[column], before[row][column])
+                                                       : single_sum(a[row], b[column], before[row][column]);
     each_lane([&](unsigned lane) {
       for (unsigned i = 0; i < kSide; ++i) {
         const Place at = place_of_sum(form.after, lane, i);

@@ -179,6 +179,9 @@ std::int64_t level_of(const Warp& w, const TextureForm& form, const TexturePlan&
   }
   const auto most = static_cast<float>(plan.levels - 1);
   level = std::isnan(level) ? 0 : std::clamp(level, 0.f, most);
+  // Of weights a level has the bits that it is rounded to; the nearest level is found before that.
+  if (!plan.between_levels)
+    return static_cast<std::int64_t>(std::floor(double{level} + .5)) * (1 << kWeightBits);
   return static_cast<std::int64_t>(std::floor(level * (1 << kWeightBits) + .5f));
 }
 

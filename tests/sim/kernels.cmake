@@ -9,6 +9,7 @@ warploom_test(NAME sim_kernels
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/kernels_test.cpp ${CMAKE_CURRENT_LIST_DIR}/kernel_oracles.cpp
           ${CMAKE_CURRENT_LIST_DIR}/christiansen_oracle.cpp
           ${CMAKE_CURRENT_LIST_DIR}/rectangular_oracle.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/other_process.cpp ${CMAKE_CURRENT_LIST_DIR}/other_process_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/tolerance_test.cpp ${sim_kernel_sources}
   LINK oracle_christiansen warploom::sim warploom::dp)
 target_compile_definitions(test_sim_kernels PRIVATE WARPLOOM_SIM_KERNELS="${sim_kernels}")
@@ -94,7 +95,7 @@ add_dependencies(test_sim_kernels sim_kernels)
 
 warploom_gpu_test(NAME sim
   SOURCES ${CMAKE_CURRENT_LIST_DIR}/kernels_gpu_test.cpp ${PROJECT_SOURCE_DIR}/bench/reuse/gpu_driver.cpp
-          ${sim_kernel_sources}
+          ${CMAKE_CURRENT_LIST_DIR}/other_process.cpp ${sim_kernel_sources}
   LINK nlohmann_json::nlohmann_json CUDA::cuda_driver warploom::sim)
 target_include_directories(gpu_test_sim PRIVATE ${PROJECT_SOURCE_DIR}/bench)
 add_dependencies(gpu_test_sim sim_kernels)

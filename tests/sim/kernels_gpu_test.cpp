@@ -1,21 +1,26 @@
 // Every CUDA kernel of the repository on a GPU and in the simulator: the same PTX, launches and bytes, and
-// equal results. What is approximate is compared within the bound that its .sim file declares. The PTX stands
-// in sim-kernels/ beside this executable. With $OUT set, a table goes to $OUT/sim_kernels.json.
+// equal results. What is approximate is compared within the bound that its .sim file declares. The GPU is
+// asked in another process, so that the launches behind one that fails run as well. The PTX stands in
+// sim-kernels/ beside this executable. With $OUT set, a table goes to $OUT/sim_kernels.json.
 #include <cuda.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <sstream>
 #include <string>
 
 #include "reuse/gpu_driver.hpp"
 #include "sim/kernel_cases.hpp"
+#include "sim/other_process.hpp"
 #include "warploom/core/file.hpp"
 
 namespace warploom::sim {
@@ -27,30 +32,46 @@ std::vector<KernelModule> modules() {
   return find_kernel_modules(std::filesystem::read_symlink("/proc/self/exe").parent_path() / "sim-kernels");
 }
 
+std::string serve(const std::string& request);
+
 /// The GPU that all tests share, and the table of what they found.
 class Session : public testing::Environment {
  public:
-  void SetUp() override { gpu_ = std::make_unique<bench::Gpu>(); }
+  void SetUp() override {
+    std::istringstream answer(gpu_.call("who"));
+    answer >> compute_capability_ >> driver_ >> std::ws;
+    std::getline(answer, name_);
+  }
   void TearDown() override {
     const char* directory = std::getenv("OUT");
-    if (directory != nullptr && gpu_ != nullptr) {
-      const nlohmann::json document = {{"device", gpu_->name()},
-                                       {"compute_capability", compute_capability()},
-                                       {"driver", bench::Gpu::driver_version()},
-                                       {"launches", launches_}};
-      write_file_atomically(std::filesystem::path(directory) / "sim_kernels.json", document.dump(1) + "\n");
-    }
-    gpu_.reset();
+    if (directory == nullptr) return;
+    const nlohmann::json document = {{"device", name_},
+                                     {"compute_capability", compute_capability_},
+                                     {"driver", driver_},
+                                     {"launches", launches_}};
+    write_file_atomically(std::filesystem::path(directory) / "sim_kernels.json", document.dump(1) + "\n");
   }
 
-  int compute_capability() const {
-    return 10 * gpu_->attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
-           gpu_->attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-  }
+  int compute_capability() const { return compute_capability_; }
   void add(nlohmann::json launch) { launches_.push_back(std::move(launch)); }
+  /// What a GPU leaves of a launch of modules()[module].
+  Buffers run(std::size_t module, std::size_t launch, bool rounded) {
+    const std::string answer = gpu_.call(fmt::format("{} {} {}", module, launch, rounded ? 1 : 0));
+    Buffers all;
+    for (std::size_t at = 0; at < answer.size();) {
+      std::uint64_t size = 0;
+      std::memcpy(&size, answer.data() + at, sizeof size);
+      const auto* const bytes = reinterpret_cast<const std::byte*>(answer.data() + at + sizeof size);
+      all.emplace_back(bytes, bytes + size);
+      at += sizeof size + size;
+    }
+    return all;
+  }
 
  private:
-  std::unique_ptr<bench::Gpu> gpu_;
+  OtherProcess gpu_{serve};
+  int compute_capability_ = 0, driver_ = 0;
+  std::string name_;
   nlohmann::json launches_ = nlohmann::json::array();
 };
 
@@ -193,14 +214,20 @@ class DeviceTexture {
 
   std::vector<std::byte> read() const {
     std::vector<std::byte> contents(bytes_);
-    if (levels_ == nullptr) copy(contents.data(), false);
+    if (levels_ == nullptr) return copy(contents.data(), false), contents;
+    std::size_t at = 0;
+    for (unsigned level = 0; level < of_.levels; ++level) {
+      CUarray array = nullptr;
+      check(cuMipmappedArrayGetLevel(&array, levels_, level), "cuMipmappedArrayGetLevel");
+      at += copy(contents.data() + at, false, level, array);
+    }
     return contents;
   }
   std::uint64_t* handle() { return &handle_; }
 
  private:
   /// One level, of so many bytes.
-  std::size_t copy(std::byte* host, bool to_device, unsigned level = 0) const {
+  std::size_t copy(std::byte* host, bool to_device, unsigned level = 0, CUarray array = nullptr) const {
     CUDA_MEMCPY3D all{};
     const std::size_t width = std::max(1u, of_.extents[0] >> level),
                       rows = std::max(1u, of_.extents[1] >> level),
@@ -209,7 +236,7 @@ class DeviceTexture {
     all.Height = rows, all.Depth = slices;
     all.srcMemoryType = to_device ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_ARRAY;
     all.dstMemoryType = to_device ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_HOST;
-    (to_device ? all.dstArray : all.srcArray) = array_;
+    (to_device ? all.dstArray : all.srcArray) = array != nullptr ? array : array_;
     if (to_device)
       all.srcHost = host, all.srcPitch = all.WidthInBytes, all.srcHeight = rows;
     else
@@ -288,6 +315,46 @@ class GpuModule {
   CUmodule module_ = nullptr;
 };
 
+/// Products and sums that ptxas may fuse become such that it may not: PTX leaves it open for those alone that
+/// name no rounding.
+std::string rounded(const std::string& text) {
+  return std::regex_replace(text, std::regex(R"(\b(mul|add|sub)(\.ftz)?(\.sat)?\.f(16x2|16|32|64)\b)"),
+                            "$1.rn$2$3.f$4");
+}
+
+/// Runs in the process that has the GPU: one module at a time stays there.
+std::string serve(const std::string& request) {
+  static const bench::Gpu gpu;
+  static const std::vector<KernelModule> all = modules();
+  static std::size_t loaded = all.size();
+  static std::vector<KernelCase> cases;
+  static std::array<std::unique_ptr<GpuModule>, 2> compiled;  // as it is, and rounded()
+  if (request == "who")
+    return fmt::format("{} {} {}",
+                       10 * gpu.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+                           gpu.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR),
+                       bench::Gpu::driver_version(), gpu.name());
+  std::istringstream words(request);
+  std::size_t module = 0, launch = 0, how = 0;
+  words >> module >> launch >> how;
+  if (module != loaded) {
+    compiled = {};
+    cases = read_cases(all.at(module), load(all.at(module)));
+    loaded = module;
+  }
+  if (!compiled.at(how)) {
+    const std::string text = read_file(all[module].ptx);
+    compiled[how] = std::make_unique<GpuModule>(how == 0 ? text : rounded(text), all[module].ptx.filename());
+  }
+  std::string answer;
+  for (const std::vector<std::byte>& buffer : compiled[how]->run(cases.at(launch).launch)) {
+    const auto size = static_cast<std::uint64_t>(buffer.size());
+    answer.append(reinterpret_cast<const char*>(&size), sizeof size);
+    answer.append(reinterpret_cast<const char*>(buffer.data()), buffer.size());
+  }
+  return answer;
+}
+
 class KernelsOnGpu : public testing::TestWithParam<KernelModule> {
  protected:
   /// PTX runs on its architecture and on later ones; with an `a` on its own alone.
@@ -299,13 +366,6 @@ class KernelsOnGpu : public testing::TestWithParam<KernelModule> {
                                : session->compute_capability() >= architecture;
   }
 };
-
-/// Products and sums that ptxas may fuse become such that it may not: PTX leaves it open for those alone that
-/// name no rounding.
-std::string rounded(const std::string& text) {
-  return std::regex_replace(text, std::regex(R"(\b(mul|add|sub)(\.ftz)?(\.sat)?\.f(16x2|16|32|64)\b)"),
-                            "$1.rn$2$3.f$4");
-}
 
 /// Order may matter as well on a GPU as in the simulator.
 Tolerance with_order(Tolerance tolerance, const KernelCase& kernel) {
@@ -356,9 +416,12 @@ nlohmann::json compare_buffers(const KernelCase& kernel, const Buffers& simulate
 TEST_P(KernelsOnGpu, GiveWhatTheyGiveInTheSimulator) {
   if (!can_run()) GTEST_SKIP() << "sm_" << GetParam().architecture << " code does not run on this GPU";
   Machine machine = load(GetParam());
-  const std::string text = read_file(GetParam().ptx), name = GetParam().ptx.filename().string();
-  const GpuModule module(text, name);
-  for (const KernelCase& kernel : read_cases(GetParam(), machine)) {
+  const std::vector<KernelModule> all = modules();
+  const auto module =
+      static_cast<std::size_t>(std::ranges::find(all, GetParam().ptx, &KernelModule::ptx) - all.begin());
+  const std::vector<KernelCase> cases = read_cases(GetParam(), machine);
+  for (std::size_t launch = 0; launch < cases.size(); ++launch) {
+    const KernelCase& kernel = cases[launch];
     SCOPED_TRACE(kernel.launch.line);
     nlohmann::json row = {{"file", GetParam().name},
                           {"architecture", GetParam().architecture},
@@ -370,11 +433,11 @@ TEST_P(KernelsOnGpu, GiveWhatTheyGiveInTheSimulator) {
       row["thread_instructions"] = simulated.outcome.thread_instructions;
       const bool contracted = !kernel.contracted.bounds.empty();
       row["result"] =
-          compare_buffers(kernel, simulated.buffers, module.run(kernel.launch),
+          compare_buffers(kernel, simulated.buffers, session->run(module, launch, false),
                           with_order(contracted ? kernel.contracted : kernel.approximate, kernel));
       if (contracted)
         row["result_without_contraction"] =
-            compare_buffers(kernel, simulated.buffers, GpuModule(rounded(text), name).run(kernel.launch),
+            compare_buffers(kernel, simulated.buffers, session->run(module, launch, true),
                             with_order(kernel.approximate, kernel));
     } catch (const std::exception& error) {
       row["error"] = error.what();
