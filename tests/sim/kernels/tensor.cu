@@ -216,7 +216,7 @@ WARPLOOM_BULK_REDUCE(bulk_xor_b64, "xor.b64")
                    "r"(shared_address(box[threadIdx.x])), "r"(bytes), "r"(shared_address(&barrier))      \
                    : "memory");                                                                          \
     wait_for(&barrier, 0);                                                                               \
-    for (int i = threadIdx.x; i < bytes; i += blockDim.x) out[i] = box[4][i];                            \
+    for (int i = threadIdx.x; i < bytes; i += blockDim.x) out[blockIdx.x * bytes + i] = box[4][i];       \
   }
 WARPLOOM_SHARED_REDUCE(shared_add_u32, "add.u32")
 WARPLOOM_SHARED_REDUCE(shared_add_u64, "add.u64")
