@@ -89,11 +89,19 @@ Chance::Chance(std::span<const std::vector<Nearby>> all, double zones) : zones_(
   std::ranges::sort(minima);
   const auto count = std::ssize(minima);
   if (count < 4) return;
-  middle_ = minima[count / 2];
-  for (std::int64_t k = 0; k <= count / 3; ++k) {
+  // The line of the lower third through the normal distribution's quantiles.
+  const std::int64_t lower = count / 3 + 1;
+  double quantiles = 0, squares = 0, sum = 0, products = 0;
+  for (std::int64_t k = 0; k < lower; ++k) {
     const double quantile = normal_quantile((static_cast<double>(k) + 0.5) / static_cast<double>(count));
-    deviation_ = std::max(deviation_, (minima[k] - middle_) / quantile);
+    quantiles += quantile;
+    squares += quantile * quantile;
+    sum += minima[k];
+    products += quantile * minima[k];
   }
+  const auto n = static_cast<double>(lower);
+  deviation_ = (n * products - quantiles * sum) / (n * squares - quantiles * quantiles);
+  middle_ = (sum - deviation_ * quantiles) / n;
 }
 
 double Chance::operator()(double logarithm) const {

@@ -32,8 +32,7 @@ struct Sample {
 /// logarithms.
 class Chance {
  public:
-  /// The lower half counts, and of its quantiles the one that tells of the widest spread: recordings that
-  /// rest and move have more than one kind of zone.
+  /// The lower third counts: recordings that rest and move have more than one kind of zone.
   Chance(std::span<const std::vector<Nearby>> minima, double zones);
   /// To be expected among all zones.
   double operator()(double logarithm) const;

@@ -50,24 +50,39 @@ void look_around(const Searched& searched, const Query& query, const FindOptions
   const std::vector<std::int32_t> compared = compared_channels(query, index.normalization());
   const JointPattern all =
       joint_patterns(query, in_place, std::ssize(index.signal()), index.normalization())[0];
-  const auto distances_of = [&](std::size_t c) {
+  const auto window_of = [&](std::size_t c, std::int64_t k) {
+    const OwnPlace& own = places[k / 3];
+    const std::int32_t channel = compared[c];
+    const std::int64_t offset = own.place.offset + (k % 3 - 1) * around + own.reading.lags[channel];
+    const bool there = offset >= 0 && offset <= last;
+    LaneWindow window = searched.window(own.reading.channels[channel], there ? offset : 0);
+    if (!there) window.scale = std::numeric_limits<float>::quiet_NaN();
+    return window;
+  };
+  const bool sized = index.normalization() == Normalization::z;
+  GeometricMean mean;
+  for (std::size_t c = 0; c < compared.size(); ++c) {
     const JointPattern some{{all.samples[c]}, {all.channels[c]}, all.radius};
     const CpuQuery cpu(index.signal(), some, index.normalization());
-    return lane_distances(cpu, 3 * std::ssize(places), [&](std::int64_t, std::int64_t k) {
-      const OwnPlace& own = places[k / 3];
-      const std::int32_t channel = compared[c];
-      const std::int64_t offset = own.place.offset + (k % 3 - 1) * around + own.reading.lags[channel];
-      const bool there = offset >= 0 && offset <= last;
-      LaneWindow window = searched.window(own.reading.channels[channel], there ? offset : 0);
-      if (!there) window.scale = std::numeric_limits<float>::quiet_NaN();
-      if (index.normalization() == Normalization::none && !std::isnan(window.scale))
-        window = {window.begin, 0, 0, 1};
-      if (own.reading.negated[channel]) window.scale = -window.scale;
-      return window;
+    const std::vector<float> distances =
+        lane_distances(cpu, 3 * std::ssize(places), [&](std::int64_t, std::int64_t k) {
+          LaneWindow window = window_of(c, k);
+          if (!sized && !std::isnan(window.scale)) window = {window.begin, 0, 0, 1};
+          if (places[k / 3].reading.negated[compared[c]]) window.scale = -window.scale;
+          return window;
+        });
+    std::vector<Sizes> sizes;  // [the recording's channels]
+    for (std::int32_t r = 0; r < std::ssize(index.signal()); ++r)
+      sizes.emplace_back(all.samples[c], searched.spread(r));
+    mean.add(distances, [&](std::size_t k) {
+      if (!sized) return 1.F;
+      const Reading& reading = places[k / 3].reading;
+      const LaneWindow window = window_of(c, static_cast<std::int64_t>(k));
+      const float sign = reading.negated[compared[c]] ? -1 : 1;
+      return sizes[reading.channels[compared[c]]].factor(sign * window.mean, sign * window.rest,
+                                                         window.scale);
     });
-  };
-  GeometricMean mean;
-  for (std::size_t c = 0; c < compared.size(); ++c) mean.add(distances_of(c));
+  }
   const std::vector<float> distances = std::move(mean).values();
   for (std::size_t k = 0; k < places.size(); ++k) {
     const Nearby at = places[k].place;

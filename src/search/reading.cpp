@@ -23,9 +23,10 @@ namespace {
 constexpr double kMargin = 0.1;        // what speaks for a reading, beyond that of decoys
 constexpr double kLonger = 0.05;       // of the logarithm of a gain: for other lengths
 constexpr double kFitted = 0.25;       // by which matches have to be nearer in a reading that was fitted
-constexpr double kSimpler = 0.02;      // a simpler reading may gain less by this
+constexpr double kSimpler = 0.1;       // a simpler reading may gain less by this
 constexpr double kLess = 0.25;         // one that leaves out channels, more than one that explains them
-constexpr double kMuchNearer = 0.55;   // of that logarithm: matches with readings of their own
+constexpr double kOwn = 0.5;           // of the same, for matches with readings of their own
+constexpr double kLevels = 0.75;       // of how much levels are more alike, in that
 constexpr double kSignificant = 0.05;  // a place that counts
 // Lengths of the query that decoys are sent through, and to which readings are fitted at most; in so many
 // parts.
@@ -34,11 +35,10 @@ constexpr std::int64_t kSampled = 32, kStretches = 4, kSeen = 4096, kSeenStretch
 /// What has to speak for a reading, before its price: what is gained by chance is a mean over channels.
 double enough_for(std::size_t channels) { return 0.3 / std::sqrt(static_cast<double>(channels)); }
 
-/// What has to speak for readings that matches have of their own: by how much of a usual distance the best is
-/// nearer, and half of how much levels are more alike. The more channels may choose, the more they gain by
-/// chance. @param in_place  whether no other reading was better, which is what is usual
-double enough_for_own(std::size_t channels, bool in_place) {
-  return 0.15 * std::cbrt(std::max(1.0, static_cast<double>(channels) / 3)) + (in_place ? kMargin : 0);
+/// What has to speak for readings that matches have of their own: the logarithm of how much nearer the best
+/// is, and how much levels are more alike. The more channels may choose, the more they gain by chance.
+double enough_for_own(std::size_t channels) {
+  return kOwn * std::cbrt(std::max(1.0, static_cast<double>(channels) / 3));
 }
 
 std::string text_of(const Reading& reading) {
@@ -343,7 +343,7 @@ class Choice {
   }
 
   /// Readings that matches have of their own, where they are so much nearer than those of the one that was
-  /// chosen, or levels so much more alike, that it explains too little.
+  /// chosen, and levels so much more alike, that it explains too little.
   void match_by_match(Competition& competition) {
     const std::int64_t most = std::max(options_.limit, Competition::kPlaces);
     const Correlations& correlations = competition.correlations();
@@ -360,11 +360,8 @@ class Choice {
     const double best = std::ranges::min_element(places, {}, &Nearby::logarithm)->logarithm;
     const double in_place = std::ranges::min_element(competition.places(), {}, &Nearby::logarithm)->logarithm;
     const double own_best = nearest_own[0].logarithm - usual_;
-    const double nearer = std::exp(best - usual) - std::exp(own_best);
     const double levels = gain_of_levels(correlations, seen_.searched, query_, options_, reading, offsets);
-    if (nearer + levels / 2 <= enough_for_own(query_.channels.size(), reading.in_place()) &&
-        best - usual - own_best <= kMuchNearer)
-      return;
+    if (best - usual - own_best + kLevels * levels <= enough_for_own(query_.channels.size())) return;
     own_ = in_order(std::move(own), correlations, query_, options_,
                     Thirds(correlations, seen_.searched, query_, options_));
     Reading each = plain_;

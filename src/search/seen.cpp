@@ -60,17 +60,6 @@ std::vector<std::int64_t> offsets_of(std::span<const Nearby> places) {
   return offsets;
 }
 
-void GeometricMean::add(std::span<const float> distances) {
-  if (count_++ == 0) sum_.assign(distances.size(), 0.F);
-  for (std::size_t k = 0; k < sum_.size(); ++k) sum_[k] += std::log(std::max(1e-7F, distances[k]));
-}
-
-std::vector<float> GeometricMean::values() && {
-  const float share = 1 / static_cast<float>(std::max(1, count_));
-  for (float& x : sum_) x = std::exp(share * x);
-  return std::move(sum_);
-}
-
 double logarithm_of(double distance) { return std::log(std::max(1e-7, distance)); }
 
 Reading plain_reading(const Query& query) {
@@ -81,8 +70,13 @@ Reading plain_reading(const Query& query) {
   return plain;
 }
 
-Searched::Searched(Index& index, std::int64_t length) : index_(index), length_(length) {
+Searched::Searched(Index& index) : index_(index), spreads_(index.signal().size()) {
+  parallel_for(std::ssize(spreads_), [&](std::int64_t c) { spreads_[c] = spread_of(index.signal()[c]); });
+}
+
+Searched::Searched(Index& index, std::int64_t length) : Searched(index) {
   const Signal& signal = index.signal();
+  length_ = length;
   for (std::size_t c = 0; c < signal.size(); ++c)
     moments_.push_back(index.keep_moments(static_cast<std::int32_t>(c), length));
   own_.resize(signal.size());
@@ -133,17 +127,67 @@ Seen::Seen(const Searched& searched, const Query& query, const Reading& reading,
   patterns_ = joint_patterns(query_, in_place_, std::ssize(signal_), index.normalization());
 }
 
-template <typename DistancesOf>
-std::vector<float> Seen::together(const JointPattern& pattern, const DistancesOf& distances_of) const {
-  if (pattern.channels.size() == 1) return distances_of(pattern);
+LaneWindow Seen::window(std::int32_t channel, std::int64_t length, std::int64_t offset) const {
+  const auto [recorded, later] = recorded_[channel];
+  LaneWindow there = length == searched_.length() ? searched_.window(recorded, offset + later)
+                                                  : window_of(signal_[channel].subspan(offset, length));
+  there.begin = signal_[channel].data() + offset;
+  return there;
+}
+
+Sizes Seen::sizes(const JointPattern& pattern, std::size_t channel) const {
+  return {pattern.samples[channel], searched_.spread(recorded_[pattern.channels[channel]].first)};
+}
+
+std::vector<float> Seen::factors(const JointPattern& pattern, std::span<const std::int64_t> offsets) const {
+  const Sizes of = sizes(pattern, 0);
+  const std::int64_t last = samples_of_signal() - pattern.length();
+  std::vector<float> all;
+  all.reserve(offsets.size());
+  for (const std::int64_t offset : offsets) {
+    if (offset < 0 || offset > last) {
+      all.push_back(1);
+      continue;
+    }
+    const LaneWindow there = window(pattern.channels[0], pattern.length(), offset);
+    all.push_back(of.factor(there.mean, there.rest, there.scale));
+  }
+  return all;
+}
+
+template <typename DistancesOf, typename FactorsOf>
+std::vector<float> Seen::together(const JointPattern& pattern, const DistancesOf& distances_of,
+                                  const FactorsOf& factors_of) const {
+  if (!apart_) return distances_of(pattern);
+  const bool sized = searched_.index().normalization() == Normalization::z;
   GeometricMean mean;
-  for (std::size_t c = 0; c < pattern.channels.size(); ++c)
-    mean.add(distances_of(JointPattern{{pattern.samples[c]}, {pattern.channels[c]}, pattern.radius}));
+  for (std::size_t c = 0; c < pattern.channels.size(); ++c) {
+    const JointPattern some{{pattern.samples[c]}, {pattern.channels[c]}, pattern.radius};
+    const std::vector<float> factors = sized ? factors_of(some) : std::vector<float>();
+    const std::vector<float> distances = distances_of(some);
+    mean.add(distances, [&](std::size_t k) { return sized ? factors[k] : 1.F; });
+  }
   return std::move(mean).values();
 }
 
+std::vector<float> Seen::together_at(const JointPattern& pattern,
+                                     std::span<const std::int64_t> offsets) const {
+  return together(
+      pattern, [&](const JointPattern& some) { return distances(some, offsets); },
+      [&](const JointPattern& some) { return factors(some, offsets); });
+}
+
 std::vector<float> Seen::profile(const JointPattern& pattern, std::int64_t first, std::int64_t count) {
-  return together(pattern, [&](const JointPattern& some) { return index().profile(some, first, count); });
+  return together(
+      pattern, [&](const JointPattern& some) { return index().profile(some, first, count); },
+      [&](const JointPattern& some) {
+        const Sizes of = sizes(some, 0);
+        const WindowMoments there = window_moments(signal_[some.channels[0]], some.length(), first, count);
+        std::vector<float> all(static_cast<std::size_t>(count));
+        for (std::int64_t w = 0; w < count; ++w)
+          all[w] = of.factor(there.mean[w], there.rest[w], there.scale[w]);
+        return all;
+      });
 }
 
 std::vector<Candidate> Seen::chosen(std::int64_t limit) {
@@ -199,15 +243,10 @@ std::vector<float> Seen::distances(const JointPattern& pattern, std::span<const 
   const std::int64_t last = samples_of_signal() - query.length;
   return lane_distances(query, std::ssize(offsets), [&](std::int64_t c, std::int64_t k) {
     const std::int64_t offset = offsets[k];
-    const std::span<const float> channel = query.channels[c].recorded;
-    if (offset < 0 || offset > last) return LaneWindow{channel.data(), 0, 0, kNaN};
-    const float* const begin = channel.data() + offset;
-    const auto [recorded, later] = recorded_[pattern.channels[c]];
-    LaneWindow window = query.length == searched_.length() ? searched_.window(recorded, offset + later)
-                                                           : window_of(channel.subspan(offset, query.length));
-    window.begin = begin;
-    if (normalization == Normalization::none && !std::isnan(window.scale)) window = {begin, 0, 0, 1};
-    return window;
+    if (offset < 0 || offset > last) return LaneWindow{query.channels[c].recorded.data(), 0, 0, kNaN};
+    LaneWindow there = window(pattern.channels[c], query.length, offset);
+    if (normalization == Normalization::none && !std::isnan(there.scale)) there = {there.begin, 0, 0, 1};
+    return there;
   });
 }
 
@@ -222,8 +261,7 @@ std::vector<Nearby> Seen::at(std::span<const Nearby> places, std::int64_t around
     for (const Nearby& place : places)
       for (std::int64_t step = -steps; step <= steps; ++step)
         offsets.push_back(place.offset + shift + step * around + earliest_);
-    const std::vector<float> all =
-        together(pattern, [&](const JointPattern& some) { return distances(some, offsets); });
+    const std::vector<float> all = together_at(pattern, offsets);
     for (std::size_t k = 0; k < all.size(); ++k)
       if (const double x = logarithm_of(all[k]); x < least[k / (2 * steps + 1)].logarithm)
         least[k / (2 * steps + 1)] = {offsets[k] - earliest_, x};
@@ -254,8 +292,7 @@ std::vector<Nearby> Seen::minima() const {
   for (std::int64_t w = 0; w < windows; w += step) offsets.push_back(w);
   std::vector<Nearby> least((windows + zone - 1) / zone);
   for (const JointPattern& pattern : patterns_) {
-    const std::vector<float> all =
-        together(pattern, [&](const JointPattern& some) { return distances(some, offsets); });
+    const std::vector<float> all = together_at(pattern, offsets);
     for (std::size_t k = 0; k < all.size(); ++k)
       if (const double x = logarithm_of(all[k]); x < least[offsets[k] / zone].logarithm)
         least[offsets[k] / zone] = {offsets[k] - earliest_, x};
@@ -269,7 +306,7 @@ std::vector<double> Seen::of_channel(std::size_t channel, std::span<const Nearby
   for (const Nearby& place : places) offsets.push_back(place.offset + earliest_);
   const JointPattern pattern{{samples_[channel]}, {query_.places[channel]}, patterns_[0].radius};
   std::vector<double> all;
-  for (const float x : distances(pattern, offsets))
+  for (const float x : together_at(pattern, offsets))
     if (std::isfinite(x)) all.push_back(logarithm_of(x));
   return all;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "search/lanes.hpp"
+#include "search/sizes.hpp"
 #include "search/windows.hpp"
 #include "warploom/search/in_place.hpp"
 #include "warploom/search/reading.hpp"
@@ -29,29 +30,19 @@ std::vector<std::int64_t> offsets_of(std::span<const Nearby> places);
 /// Of a distance; of none less than 1e-7.
 double logarithm_of(double distance);
 
-/// Of the distances of channels; none of them counts as less than 1e-7.
-class GeometricMean {
- public:
-  /// A channel's; as many as those before.
-  void add(std::span<const float> distances);
-  std::vector<float> values() &&;
-
- private:
-  std::vector<float> sum_;  // of logarithms
-  int count_ = 0;
-};
-
 Reading plain_reading(const Query& query);
 
 /// A recording, or a part of one, and the moments of all its windows of a query's length.
 class Searched {
  public:
   /// Without moments: to be searched, and asked for no single windows.
-  explicit Searched(Index& index) : index_(index) {}
+  explicit Searched(Index& index);
   Searched(Index& index, std::int64_t length);
   Searched(const Searched&) = delete;
   Index& index() const { return index_; }
   std::int64_t length() const { return length_; }
+  /// spread_of() a channel.
+  double spread(std::int32_t channel) const { return spreads_[static_cast<std::size_t>(channel)]; }
   /// Of every window; there may be more behind these, of which samples are missing.
   const WindowMoments& moments(std::int32_t channel) const {
     return *moments_[static_cast<std::size_t>(channel)];
@@ -65,14 +56,16 @@ class Searched {
  private:
   Index& index_;
   std::int64_t length_ = 0;
+  std::vector<double> spreads_;                // [channels]
   std::vector<WindowMoments> own_;             // [channels] that the index does not keep
   std::vector<const WindowMoments*> moments_;  // [channels]
 };
 
 /// A recording and a query as a reading takes them: ready to be searched in place.
 ///
-/// Each channel has a path of its own at the one onset, and the distance is the geometric mean of all: a
-/// channel that is far everywhere takes part in no decision, and one that is near counts.
+/// Each channel has a path of its own at the one onset; its distance is that of normalised windows times what
+/// Sizes say, and the distance is the geometric mean of all: a channel that is far everywhere takes part in
+/// no decision, and one that is near counts. Of a query of one channel it is the distance without sizes.
 class Seen {
  public:
   Seen(const Searched& searched, const Query& query, const Reading& reading, const FindOptions& options);
@@ -114,9 +107,17 @@ class Seen {
   /// Distances of windows here and there, as many at once as a vector has lanes, whatever device the index is
   /// on: infinite where a window leaves the recording or misses a sample.
   std::vector<float> distances(const JointPattern& pattern, std::span<const std::int64_t> offsets) const;
-  /// The reading's distance, by some that find those of a pattern: of all channels, or of one.
-  template <typename DistancesOf>
-  std::vector<float> together(const JointPattern& pattern, const DistancesOf& distances_of) const;
+  /// That of `length` samples, of a channel of signal_; `offset` is one that there is.
+  LaneWindow window(std::int32_t channel, std::int64_t length, std::int64_t offset) const;
+  /// What the sizes of a channel's windows say. @param channel  of a pattern's
+  Sizes sizes(const JointPattern& pattern, std::size_t channel) const;
+  /// What multiplies distances(pattern, offsets) of the one channel of a pattern.
+  std::vector<float> factors(const JointPattern& pattern, std::span<const std::int64_t> offsets) const;
+  /// The reading's distance. @param distances_of, factors_of  a pattern of one channel
+  template <typename DistancesOf, typename FactorsOf>
+  std::vector<float> together(const JointPattern& pattern, const DistancesOf& distances_of,
+                              const FactorsOf& factors_of) const;
+  std::vector<float> together_at(const JointPattern& pattern, std::span<const std::int64_t> offsets) const;
   /// Of `count` windows side by side.
   std::vector<float> profile(const JointPattern& pattern, std::int64_t first, std::int64_t count);
   /// candidates() of channels apart, of every length.
@@ -133,8 +134,8 @@ class Seen {
   std::vector<std::vector<float>> samples_;
   std::vector<std::int32_t> of_query_;  // [of the reading's channels]
   Query query_;
-  bool shifted_ = false, apart_ = false;
-  Signal signal_;  // as the reading's channels are numbered
+  bool shifted_ = false, apart_ = false;  // apart: the query has several channels
+  Signal signal_;                         // as the reading's channels are numbered
   std::vector<std::pair<std::int32_t, std::int64_t>>
       recorded_;  // of these: the recording's channel, and how much later
   const Searched& searched_;

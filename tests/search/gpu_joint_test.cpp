@@ -9,6 +9,7 @@
 #include "search/signals.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/search/index.hpp"
+#include "warploom/search/reading.hpp"
 
 namespace warploom::search {
 namespace {
@@ -92,6 +93,46 @@ TEST(GpuJoint, ChoosesThePlacesThatTheCpuChooses) {
   expect_as_on_cpu(recorded, patterns, tasks);
   // With so little memory that the recording is not kept on the device, and goes through it in pieces.
   expect_as_on_cpu(recorded, patterns, tasks, 4'000'000);
+}
+
+/// A pattern eight times in six walks, with noise; its channels may have changed places or be late.
+struct Planted {
+  Channels recorded = joint_walks(6, 12'000, 21), pattern = joint_walks(6, 120, 23);
+  Planted(const std::vector<std::size_t>& channel_of, const std::vector<std::size_t>& lag) {
+    const Channels noise = joint_walks(6, 121, 25);
+    for (std::size_t c = 0; c < 6; ++c)
+      for (std::size_t k = 0; k < 8; ++k)
+        for (std::size_t i = 0; i < 120; ++i)
+          recorded[channel_of[c]][400 + 1300 * k + lag[c] + i] =
+              pattern[c][i] + 0.2F * static_cast<float>(1 + k) * (noise[c][i + 1] - noise[c][i]);
+  }
+  FoundAs found_on(Device device) const {
+    Query query;
+    query.channels = {pattern.begin(), pattern.end()};
+    for (std::int32_t c = 0; c < 6; ++c) query.places.push_back(c);
+    Index index({recorded.begin(), recorded.end()}, on(device, Normalization::z));
+    return find_automatic(index, query, {.limit = 8});
+  }
+};
+
+TEST(GpuJoint, AutoFindsWhatItFindsOnTheCpu) {
+  const std::vector<std::size_t> in_place = {0, 1, 2, 3, 4, 5}, at_once(6, 0);
+  for (const auto& [channel_of, lag] :
+       {std::pair(in_place, at_once), std::pair(std::vector<std::size_t>{1, 0, 3, 2, 5, 4}, at_once),
+        std::pair(in_place, std::vector<std::size_t>{0, 25, 0, 18, 0, 30})}) {
+    const Planted all(channel_of, lag);
+    const FoundAs expected = all.found_on(Device::cpu), found = all.found_on(Device::cuda);
+    SCOPED_TRACE(expected.chosen().name);
+    EXPECT_EQ(found.chosen().name, expected.chosen().name);
+    ASSERT_EQ(found.matches.size(), 8U);
+    ASSERT_EQ(expected.matches.size(), 8U);
+    for (std::size_t k = 0; k < 8; ++k) {
+      EXPECT_EQ(found.matches[k].first, expected.matches[k].first) << k;
+      EXPECT_NEAR(found.matches[k].distance, expected.matches[k].distance,
+                  1e-3 * expected.matches[k].distance + 1e-6)
+          << k;
+    }
+  }
 }
 
 TEST(GpuJoint, TakesBandsThatSharedMemoryDoesNotHold) {

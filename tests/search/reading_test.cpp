@@ -193,7 +193,7 @@ TEST(FindAutomatic, KnowsMatchesThatHaveReadingsOfTheirOwn) {
                         all.recorded[channel_of(c, k)].begin() + Steps::place(k) + lag_of(c, k));
   for (std::uint32_t c = 0; c < kAxes; ++c) {
     const std::vector<float> noise = smooth(kRecorded, 7100 + c);
-    for (std::int64_t i = 0; i < kRecorded; ++i) all.recorded[c][i] += 0.2F * noise[i];
+    for (std::int64_t i = 0; i < kRecorded; ++i) all.recorded[c][i] += 0.1F * noise[i];
   }
   const FoundAs found = all.found();
   ASSERT_EQ(found.chosen().name, "match by match");
@@ -225,19 +225,41 @@ Steps two_channels(std::uint32_t seed) {
   return all;
 }
 
+double mean_of(std::span<const float> values) {
+  double sum = 0;
+  for (const float x : values) sum += x;
+  return sum / static_cast<double>(values.size());
+}
+
+double deviation_of(std::span<const float> values) {
+  const double mean = mean_of(values);
+  double squares = 0;
+  for (const float x : values) squares += (x - mean) * (x - mean);
+  return std::sqrt(squares / static_cast<double>(values.size()));
+}
+
 TEST(FindAutomatic, MatchesAreRankedByTheGeometricMeanOfTheirChannels) {
   for (Steps all : {two_channels(1), Steps(1)}) {
     for (auto& channel : all.recorded) channel.resize(1600);
     const std::size_t channels = all.pattern.size();
     const FoundAs found = all.found({.limit = 12});
     ASSERT_EQ(found.chosen().name, "in place");
-    // By definition: each window, a path each.
+    // By definition: each window, a path each, and how its sizes and levels differ.
+    const auto factor = [&](std::size_t c, std::int64_t t) {
+      const std::span<const float> window = std::span(all.recorded[c]).subspan(t, kStep);
+      const double ratio = deviation_of(window) / deviation_of(all.pattern[c]);
+      const double away = mean_of(window) - mean_of(all.pattern[c]);
+      const double beside = std::pow(deviation_of(window), 2) + std::pow(deviation_of(all.pattern[c]), 2) +
+                            std::pow(deviation_of(all.recorded[c]), 2);
+      return std::sqrt((ratio + 1 / ratio) / 2 * std::sqrt(1 + away * away / beside));
+    };
     std::vector<std::pair<double, std::int64_t>> windows;
     for (std::int64_t t = 0; t + kStep <= 1600; ++t) {
       double logarithm = 0;
       for (std::size_t c = 0; c < channels; ++c)
-        logarithm += std::log(
-            dtw_distance(all.pattern[c], std::span(all.recorded[c]).subspan(t, kStep), 5, Normalization::z));
+        logarithm +=
+            std::log(factor(c, t) * dtw_distance(all.pattern[c], std::span(all.recorded[c]).subspan(t, kStep),
+                                                 5, Normalization::z));
       windows.emplace_back(std::exp(logarithm / static_cast<double>(channels)), t);
     }
     std::ranges::sort(windows);
@@ -253,9 +275,29 @@ TEST(FindAutomatic, MatchesAreRankedByTheGeometricMeanOfTheirChannels) {
       EXPECT_NEAR(match.distance, chosen[k].first, 1e-4 * chosen[k].first) << k;
       ASSERT_EQ(match.pairs.size(), channels);
       double logarithm = 0;
-      for (const Pair& pair : match.pairs) logarithm += std::log(pair.distance);
+      for (std::size_t c = 0; c < channels; ++c)
+        logarithm += std::log(factor(c, match.first) * match.pairs[c].distance);
       EXPECT_NEAR(match.distance, std::exp(logarithm / static_cast<double>(channels)), 1e-3) << k;
     }
+  }
+}
+
+TEST(FindAutomatic, ShapesOfAnotherSizeOrLevelAreFarther) {
+  // Every second step is as large again, or elsewhere: as near, normalised.
+  for (const bool larger : {true, false}) {
+    Steps all(8);
+    for (std::uint32_t c = 0; c < kAxes; ++c)
+      for (std::int64_t k = 1; k < kSteps; k += 2)
+        for (std::int64_t i = 0; i < kStep; ++i)
+          if (float& x = all.recorded[c][Steps::place(k) + i]; larger)
+            x *= 3;
+          else
+            x += 40;
+    const FoundAs found = all.found({.limit = 8});
+    EXPECT_EQ(found.chosen().name, "in place");
+    ASSERT_EQ(std::ssize(found.matches), 8);
+    for (std::int64_t k = 0; k < 4; ++k)
+      EXPECT_LE((found.matches[k].first - Steps::place(0) + 5) % 1400, 10) << k << larger;
   }
 }
 

@@ -61,12 +61,16 @@ struct FoundAs : Found {
 /// negated, late by constant lags, sensors in another orientation, channels that say nothing, patterns of
 /// other lengths. What is chosen once a recording is searched like the plain reading: each channel has a path
 /// of its own at one onset, and Match::distance is the geometric mean of the channels' distances, so that a
-/// channel that is far everywhere takes part in no decision (find_in_place() has one path for all). Where no
-/// reading explains the recording (of matches whose readings fit each alone the best is nearer, by .15 of a
-/// usual distance times the cube root of a third of the channels if there are more than three, .1 more where
-/// the plain reading was chosen, half of what levels of channels gain included; or it is 1.7 times as near;
-/// of at most 4,096 lengths of the query), each match has its own, and Match::distance is the distance under
-/// it, times the one that is left without a path where each third of each channel is taken at its most alike.
+/// channel that is far everywhere takes part in no decision (find_in_place() has one path for all). Where
+/// windows are normalised and the query has several channels, each channel's distance is multiplied by how
+/// much its window differs in what that takes away: the root of (s / s' + s' / s) / 2 times the root of 1 +
+/// (mu - mu')^2 / (s^2 + s'^2 + S^2), of means and deviations of query and window, S being the deviation of
+/// the whole channel. So query and recording have to be in the same units. Where no reading explains the
+/// recording (of matches whose readings fit each alone the best is nearer: the logarithm of how much, and
+/// three quarters of what levels of channels gain, are more than half the cube root of a third of the
+/// channels, or than .5 if these are few; of at most 4,096 lengths of the query), each match has its own, and
+/// Match::distance is the distance under it, times the one that is left without a path where each third of
+/// each channel is taken at its most alike.
 ///
 /// Readings are fitted by correlations of all pairs of channels, at places that agree on one; a reading is
 /// fitted to half of its places and judged at the other half, both ways. What speaks for it is the logarithm
@@ -75,11 +79,11 @@ struct FoundAs : Found {
 /// through the same; the mean of two), by .1, and at least .3 over the root of the channels. In doubt the
 /// recording is in place. Match::chance tells how many places as near are to be expected in a recording of
 /// this length that does not hold the query, given the readings that were tried: the least distances of
-/// decoys in stretches of a zone are taken as normal in their logarithms. Of `options` limit, band,
-/// exclusion, max_lag, scales, sensors, neighbours, adjacency and negated count; max_distance is of the
-/// distance of all channels together. Cost: that of the distances of all windows, once or twice; correlations
-/// at 32 windows a length of the query; decoys in 32 lengths. Memory: a float for each pair of channels and
-/// each of these windows, of 4,096 lengths at most.
+/// decoys in stretches of a zone, the lower third of them, are taken as normal in their logarithms. Of
+/// `options` limit, band, exclusion, max_lag, scales, sensors, neighbours, adjacency and negated count;
+/// max_distance is of the distance of all channels together. Cost: that of the distances of all windows, once
+/// or twice; correlations at 32 windows a length of the query; decoys in 32 lengths. Memory: a float for each
+/// pair of channels and each of these windows, of 4,096 lengths at most.
 /// @throws as find()
 FoundAs find_automatic(Index& index, const Query& query, const FindOptions& options = {});
 
