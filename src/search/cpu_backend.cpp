@@ -101,8 +101,8 @@ class CpuBackend : public Backend {
     });
   }
 
-  std::vector<std::vector<Candidate>> best(std::span<const Pattern> patterns,
-                                           std::span<const Task> tasks) override {
+  std::vector<std::vector<Candidate>> best(std::span<const Pattern> patterns, std::span<const Task> tasks,
+                                           Choice choice) override {
     std::vector<JointTask> all;
     for (const Task& task : tasks)
       all.push_back({task.first_pattern, task.patterns, task.limit, task.exclusion, task.max_distance,
@@ -112,14 +112,14 @@ class CpuBackend : public Backend {
         [&](std::size_t t, std::int32_t p) {
           return CpuQuery(signal_, tasks[t].channel, patterns[p], options_.normalization);
         },
-        [&](std::int32_t p) { return std::pair(std::ssize(patterns[p].samples), patterns[p].lead); });
+        [&](std::int32_t p) { return std::pair(std::ssize(patterns[p].samples), patterns[p].lead); }, choice);
   }
   std::vector<std::vector<Candidate>> best(std::span<const JointPattern> patterns,
-                                           std::span<const JointTask> tasks) override {
+                                           std::span<const JointTask> tasks, Choice choice) override {
     return best_of(
         tasks,
         [&](std::size_t, std::int32_t p) { return CpuQuery(signal_, patterns[p], options_.normalization); },
-        [&](std::int32_t p) { return std::pair(patterns[p].length(), std::int64_t{0}); });
+        [&](std::int32_t p) { return std::pair(patterns[p].length(), std::int64_t{0}); }, choice);
   }
 
   const WindowMoments* moments(std::int32_t channel, std::int64_t length) override {
@@ -160,7 +160,7 @@ class CpuBackend : public Backend {
   /// @param extent_of  a pattern's length and lead
   template <class QueryOf, class ExtentOf>
   std::vector<std::vector<Candidate>> best_of(std::span<const JointTask> tasks, const QueryOf& query_of,
-                                              const ExtentOf& extent_of) {
+                                              const ExtentOf& extent_of, Choice choice) {
     const auto range_of = [&](const JointTask& task, std::int32_t pattern) {
       const auto [length, lead] = extent_of(pattern);
       return this->range_of(task, pattern, length, lead);
@@ -187,7 +187,7 @@ class CpuBackend : public Backend {
         else
           search_all(query, range, selection, counts, progress);
       }
-      found[t] = selection.finish();
+      found[t] = choice == Choice::chosen ? selection.finish() : selection.kept();
     });
     effort.windows += counts.windows;
     effort.skipped += counts.skipped;

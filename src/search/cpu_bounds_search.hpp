@@ -31,6 +31,7 @@ class SharedSelection {
     bound_.store(selection_.bound(), std::memory_order_relaxed);
   }
   std::vector<Candidate> finish() { return selection_.finish(); }
+  std::vector<Candidate> kept() { return selection_.kept(); }
 
  private:
   std::mutex mutex_;

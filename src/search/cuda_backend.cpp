@@ -94,13 +94,13 @@ class CudaBackend : public Backend {
     return distances_of(uploaded(patterns), windows, [](const JointWindows&) { return 0; });
   }
 
-  std::vector<std::vector<Candidate>> best(std::span<const Pattern> patterns,
-                                           std::span<const Task> tasks) override {
-    return best_of(patterns, tasks);
+  std::vector<std::vector<Candidate>> best(std::span<const Pattern> patterns, std::span<const Task> tasks,
+                                           Choice choice) override {
+    return best_of(patterns, tasks, choice);
   }
   std::vector<std::vector<Candidate>> best(std::span<const JointPattern> patterns,
-                                           std::span<const JointTask> tasks) override {
-    return best_of(patterns, tasks);
+                                           std::span<const JointTask> tasks, Choice choice) override {
+    return best_of(patterns, tasks, choice);
   }
 
  private:
@@ -134,7 +134,7 @@ class CudaBackend : public Backend {
   }
   template <class SomePattern, class SomeTask>
   std::vector<std::vector<Candidate>> best_of(std::span<const SomePattern> patterns,
-                                              std::span<const SomeTask> tasks);
+                                              std::span<const SomeTask> tasks, Choice choice);
   Work new_work(WorkLane& lane) const {
     return Work({signal_, resident_.get(), stride_, options_.normalization}, lane.device.memory.get(),
                 lane.device_results.memory.get());
@@ -211,6 +211,7 @@ class CudaBackend : public Backend {
   double counted_ = 0;                                // [s] since origin_
   std::vector<std::optional<Selection>> selections_;  // of tasks in more than one piece
   bool tries_bounds_ = false;                         // in the present best()
+  Choice wanted_ = Choice::chosen;                    // also
   BoundsChoice choice_;
 };
 
@@ -360,7 +361,8 @@ std::vector<std::vector<Piece>> CudaBackend::plan(std::span<const SomePattern> p
         batch_bytes = shared = 0;
         batch_cost = 0;
       }
-      batches.back().push_back({t, begin, end, begin == first && end == last, bounded});
+      const bool whole = begin == first && end == last && wanted_ == Choice::chosen;
+      batches.back().push_back({t, begin, end, whole, bounded});
       for (const std::int32_t length : lengths) scaled.emplace(channel_of(task), length);
       batch_bytes += bytes - shared;
       batch_cost += work;
@@ -544,8 +546,9 @@ void CudaBackend::collect(const WorkLane& lane, const std::vector<Pending>& pend
 
 template <class SomePattern, class SomeTask>
 std::vector<std::vector<Candidate>> CudaBackend::best_of(std::span<const SomePattern> patterns,
-                                                         std::span<const SomeTask> tasks) {
+                                                         std::span<const SomeTask> tasks, Choice choice) {
   std::vector<std::vector<Candidate>> found(tasks.size());
+  wanted_ = choice;
   selections_.assign(tasks.size(), {});
   start_clock();
   const auto queries = uploaded(patterns);
@@ -575,7 +578,8 @@ std::vector<std::vector<Candidate>> CudaBackend::best_of(std::span<const SomePat
   settle(batches.size() % 2);
   settle((batches.size() + 1) % 2);
   for (std::size_t t = 0; t < tasks.size(); ++t)
-    if (selections_[t]) found[t] = selections_[t]->finish();
+    if (selections_[t])
+      found[t] = choice == Choice::chosen ? selections_[t]->finish() : selections_[t]->kept();
   effort.choice = (std::is_same_v<SomeTask, Task> ? choice_.text() : "every matrix was computed") + "; in " +
                   std::to_string(batches.size()) + " pieces";
   for (const std::string& kernel : kernels) effort.choice += "; " + kernel;

@@ -10,7 +10,9 @@
 #include "core/built_with_cuda.hpp"
 #include "core/doors.hpp"
 #include "core/one_caller.hpp"
+#include "core/several_devices.hpp"
 #include "search/backend.hpp"
+#include "search/shared_backend.hpp"
 #include "search/windows.hpp"
 #include "warploom/core/error.hpp"
 
@@ -25,6 +27,16 @@ std::unique_ptr<Backend> make_backend(Device device, const Signal& signal, const
 #endif
   (void)device;
   return make_cpu_backend(signal, options);
+}
+
+/// Of calls that several GPUs share: [cells], what one does in a tenth of a millisecond and less. On
+/// processors, which gain nothing by it, all are shared: so the tests are of the same paths.
+constexpr double kLeastShared = 2e8;
+
+std::unique_ptr<Backend> make_backend(std::span<const Device> devices, const Signal& signal,
+                                      const IndexOptions& options) {
+  if (devices.size() == 1) return make_backend(devices[0], signal, options);
+  return make_shared_backend(devices, signal, options, make_backend, devices[0].is_gpu() ? kLeastShared : 0);
 }
 
 void check_signal(const Signal& signal) {
@@ -112,13 +124,13 @@ struct Index::State {
   std::unique_ptr<Backend> backend;
   OneCaller caller = {};
 
-  DeviceScope enter() const { return {options.run, "a search", kBuiltWithCuda}; }
+  DevicesScope enter() const { return {options.run, kBuiltWithCuda}; }
 
   /// What `search` finds on the back end, timed.
   template <class Search>
   std::vector<std::vector<Candidate>> best(const Search& search) {
     const OneCaller::Call call(caller, kName);
-    const DeviceScope scope = enter();
+    const DevicesScope scope = enter();
     const auto start = std::chrono::steady_clock::now();
     auto found = search(*backend);
     backend->effort.seconds +=
@@ -140,9 +152,9 @@ Index::Index(Signal signal, const IndexOptions& options) {
   check(options.normalization);
   at_enumerator(std::array{"never", "automatic", "always"}, options.prune, "the choice of pruning");
   state_.reset(new State{std::move(signal), options, nullptr});
-  const DeviceScope scope = state_->enter();
-  state_->options.run.devices = {scope.device()};
-  state_->backend = make_backend(scope.device(), state_->signal, state_->options);
+  const DevicesScope scope = state_->enter();
+  state_->options.run.devices = scope.devices();
+  state_->backend = make_backend(scope.devices(), state_->signal, state_->options);
 }
 
 Index::Index(Index&&) noexcept = default;
@@ -166,7 +178,7 @@ std::vector<float> Index::profile(const Pattern& pattern, std::int32_t channel, 
   check_channel(signal(), channel, "a profile");
   state().check_windows(std::ssize(pattern.samples), first, count);
   const OneCaller::Call call(state().caller, kName);
-  const DeviceScope scope = state().enter();
+  const DevicesScope scope = state().enter();
   return count == 0 ? std::vector<float>{} : state().backend->profile(pattern, channel, first, count);
 }
 
@@ -190,7 +202,7 @@ std::vector<std::vector<float>> Index::distances(std::span<const Pattern> patter
   }
   if (windows.empty()) return {};
   const OneCaller::Call call(state.caller, kName);
-  const DeviceScope scope = state.enter();
+  const DevicesScope scope = state.enter();
   return state.backend->distances(patterns, windows);
 }
 
@@ -203,14 +215,14 @@ std::vector<std::vector<Candidate>> Index::best(std::span<const Pattern> pattern
     check_channel(state.signal, tasks[i].channel, what);
     check_task(tasks[i], patterns.size(), what);
   }
-  return state.best([&](Backend& backend) { return backend.best(patterns, tasks); });
+  return state.best([&](Backend& backend) { return backend.best(patterns, tasks, Choice::chosen); });
 }
 
 std::vector<float> Index::profile(const JointPattern& pattern, std::int64_t first, std::int64_t count) {
   check_pattern(signal(), pattern, "the pattern");
   state().check_windows(pattern.length(), first, count);
   const OneCaller::Call call(state().caller, kName);
-  const DeviceScope scope = state().enter();
+  const DevicesScope scope = state().enter();
   return count == 0 ? std::vector<float>{} : state().backend->profile(pattern, first, count);
 }
 
@@ -225,7 +237,7 @@ std::vector<std::vector<float>> Index::distances(std::span<const JointPattern> p
   }
   if (windows.empty()) return {};
   const OneCaller::Call call(state.caller, kName);
-  const DeviceScope scope = state.enter();
+  const DevicesScope scope = state.enter();
   return state.backend->distances(patterns, windows);
 }
 
@@ -235,7 +247,7 @@ std::vector<std::vector<Candidate>> Index::best(std::span<const JointPattern> pa
   check_patterns(state.signal, patterns);
   for (std::size_t i = 0; i < tasks.size(); ++i)
     check_task(tasks[i], patterns.size(), fmt::format("task {}", i));
-  return state.best([&](Backend& backend) { return backend.best(patterns, tasks); });
+  return state.best([&](Backend& backend) { return backend.best(patterns, tasks, Choice::chosen); });
 }
 
 }  // namespace warploom::search

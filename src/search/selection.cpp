@@ -23,6 +23,11 @@ std::vector<Candidate> Selection::finish() {
   return choose(std::exchange(kept_, {}), limit_, exclusion_);
 }
 
+std::vector<Candidate> Selection::kept() {
+  tighten();
+  return std::exchange(kept_, {});
+}
+
 void Selection::tighten() {
   std::sort(kept_.begin(), kept_.end(), chosen_before);
   const std::vector<Candidate> apart = choose(kept_, limit_, 2 * exclusion_);

@@ -28,6 +28,8 @@ class Selection {
   void add(const Candidate& candidate);
   /// In the order of choice.
   std::vector<Candidate> finish();
+  /// In any order: all that a choice among these and other offsets may take.
+  std::vector<Candidate> kept();
 
  private:
   void tighten();

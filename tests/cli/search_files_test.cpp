@@ -39,6 +39,35 @@ class SearchFiles : public SearchVerb {
   }
 };
 
+// Here the CPU is several: eight recordings and more are dealt out to two, fewer are cut.
+TEST_F(SearchFiles, SeveralDevicesWriteWhatOneWrites) {
+  const auto without_time = [](std::string text) {
+    for (std::size_t at; (at = text.find("\"seconds\":")) != text.npos;)
+      text.erase(at, text.find(',', at) + 1 - at);
+    return text;
+  };
+  std::string many = "step.csv a.csv b.csv";
+  for (int k = 0; k < 7; ++k) {
+    const std::string name = "r" + std::to_string(k) + ".csv";
+    make_recording(name, 10, static_cast<unsigned>(20 + k), {{2 + .5 * k}});
+    many += " " + name;
+  }
+  int number = 0;
+  for (const std::string& files : {std::string("step.csv a.csv b.csv"), many}) {
+    const std::string one = "one" + std::to_string(number), two = "two" + std::to_string(number++);
+    const std::string also = files + " broken.csv --best 3";
+    make("broken.csv", "time,x,y,z\n0,1,2\n");
+    EXPECT_EQ(search(also + " --device cpu -o " + one).code, 2);
+    EXPECT_EQ(search(also + " --device cpu,cpu -o " + two).code, 2);
+    ASSERT_EQ(names_in(two), names_in(one));
+    EXPECT_GE(names_in(one).size(), 3U * 2 + 1);
+    for (const std::string& name : names_in(one))
+      EXPECT_EQ(without_time(content_of(directory / two / name)),
+                without_time(content_of(directory / one / name)))
+          << name;
+  }
+}
+
 TEST_F(SearchFiles, EachRecordingHasItsFilesAndAllHaveARanking) {
   const ToolRun run = search("step.csv a.csv b.csv --best 3 -o found/new --html");
   ASSERT_EQ(run.code, 0) << run.err;

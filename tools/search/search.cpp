@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <atomic>
 #include <iostream>
 #include <iterator>
 #include <memory>
@@ -8,6 +9,7 @@
 
 #include "cli/option_names.hpp"
 #include "cli/verb.hpp"
+#include "core/several_devices.hpp"
 #include "output.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/log.hpp"
@@ -99,49 +101,78 @@ int run(SearchSettings& settings) {
   check_together(settings);
   const RunScope scope(settings.run);
   // An absent device is better known before the recordings are read.
-  choose_device(one_device(settings.run.devices, "a search"));
+  if (settings.run.devices.empty()) choose_device(Device::best);
+  for (const Device device : settings.run.devices) choose_device(device);
   if (settings.stream) return search_input(settings);
   const std::vector<io::RecordingFile> files = io::list_recordings(settings.inputs, settings.reading);
   const std::vector<RecordedQuery> queries = load_queries(settings);
   std::optional<SearchOutput> output;
   if (!settings.output.empty()) output.emplace(settings, queries, files);
 
+  std::vector<std::optional<SearchResult>> found(files.size());
+  std::vector<std::optional<Failure>> failed(files.size());
+  std::atomic<std::size_t> failures_said = 0;
+  const auto search_one = [&](const SearchSettings& with, std::size_t k) {
+    const io::RecordingFile& file = files[k];
+    // In a handler: what is wrong with one recording of many does not stop the others.
+    const auto fail = [&](std::string message) {
+      if (files.size() == 1) throw;
+      if (message.find(file.path.string()) == message.npos) message = file.path.string() + ": " + message;
+      constexpr std::size_t kShown = 10;
+      if (failures_said++ < kShown) log(LogLevel::error, message);
+      failed[k] = {file.path.string(), std::move(message)};
+    };
+    if (const SearchResult* finished = output ? output->finished(file) : nullptr) {
+      found[k] = *finished;
+      return;
+    }
+    try {
+      with_option_names([&] {
+        found[k] = search_file(with, queries, file, output ? &*output : nullptr);
+        return kDone;
+      });
+    } catch (const BadInput& error) {
+      fail(error.what());
+    } catch (const OutOfMemory& error) {
+      fail(error.what());
+    }
+  };
   std::vector<SearchResult> results;
-  std::vector<Failure> failures;
-  // In a handler: what is wrong with one recording of many does not stop the others.
-  const auto failed = [&](const io::RecordingFile& file, std::string message) {
-    if (files.size() == 1) throw;
-    if (message.find(file.path.string()) == message.npos) message = file.path.string() + ": " + message;
-    constexpr std::size_t kShown = 10;
-    if (failures.size() < kShown) log(LogLevel::error, message);
-    failures.push_back({file.path.string(), std::move(message)});
+  const auto take_results = [&] {
+    for (std::optional<SearchResult>& one : found)
+      if (one) results.push_back(std::move(*one));
   };
   try {
     Progress progress("searching", files.size(), "recordings");
-    for (const io::RecordingFile& file : files) {
-      if (const SearchResult* finished = output ? output->finished(file) : nullptr) {
-        results.push_back(*finished);
-      } else {
-        try {
-          with_option_names([&] {
-            results.push_back(search_file(settings, queries, file, output ? &*output : nullptr));
-            return kDone;
-          });
-        } catch (const BadInput& error) {
-          failed(file, error.what());
-        } catch (const OutOfMemory& error) {
-          failed(file, error.what());
+    // Many recordings are dealt out to the devices, each as a whole; few are searched by all of them
+    // together.
+    constexpr std::size_t kMany = 4;  // a device
+    const std::vector<Device>& devices = settings.run.devices;
+    if (devices.size() > 1 && files.size() >= kMany * devices.size()) {
+      std::atomic<std::size_t> next = 0;
+      on_devices(devices, [&](std::size_t d) {
+        SearchSettings own = settings;
+        own.run.devices = {devices[d]};
+        for (std::size_t k; (k = next++) < files.size(); progress.advance()) {
+          check_interrupt();
+          search_one(own, k);
         }
-      }
-      progress.advance();
+      });
+    } else {
+      for (std::size_t k = 0; k < files.size(); ++k, progress.advance()) search_one(settings, k);
     }
+    take_results();
   } catch (const Interrupted&) {
+    take_results();
     if (!output || results.empty()) throw;
     log(LogLevel::error,
         fmt::format("interrupted; {} of {} recordings are finished in {}, and --resume goes on",
                     results.size(), files.size(), settings.output));
     return kInterrupted;
   }
+  std::vector<Failure> failures;
+  for (std::optional<Failure>& one : failed)
+    if (one) failures.push_back(std::move(*one));
   if (output && !results.empty()) output->write_ranking(results);
   if (settings.json) {
     Json document = as_json(results, queries, settings);

@@ -69,7 +69,7 @@ struct SignalOnGpu {
 };
 
 struct IndexOptions {
-  Run run = {};  ///< one device; of its memory at most `memory`, or most of what is free
+  Run run = {};  ///< devices share the work; of each one's memory at most `memory`, or most of what is free
   Normalization normalization = Normalization::z;
   Prune prune = Prune::automatic;
   /// The signal's samples once more, finished, in the memory of the GPU that is to work: they are copied from
@@ -102,7 +102,7 @@ class Index {
 
   const Signal& signal() const;
   std::int64_t samples() const;  ///< of each channel
-  Device device() const;         ///< cpu or cuda
+  Device device() const;         ///< cpu or cuda; of several the first
   Normalization normalization() const;
   const Run& run() const;  ///< of the options
   const Effort& effort() const;
