@@ -48,7 +48,9 @@ void on_devices(std::span<const Device> devices, const std::function<void(std::s
   std::exception_ptr error;  // guarded by mutex
   const auto work = [&](std::size_t k) {
     try {
-      const RunScope scope({.devices = {devices[k]}, .stop = &stop});
+      Run run{.devices = {devices[k]}, .stop = &stop};
+      if (k > 0) run.progress = [](const ProgressState&) {};
+      const RunScope scope(run);
       const OnDevice current(devices[k]);
       body(k);
     } catch (...) {

@@ -30,7 +30,8 @@ class DevicesScope {
 std::string names(std::span<const Device> devices);
 
 /// body(k) for each of the devices at once, each on a thread of its own (the first on the caller's), where
-/// devices[k] is the current one and the only one of the Run. Returns when all have.
+/// devices[k] is the current one and the only one of the Run. The first one's progress is shown. Returns when
+/// all have.
 ///
 /// What the first body throws that fails is thrown again here; the others are asked to stop then, as by
 /// Run::stop. A body that waits for another one calls check_interrupt() while it does.

@@ -2,6 +2,7 @@
 
 /// What solve.cpp asks of a back end.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -16,6 +17,9 @@ namespace warploom::dp {
 /// H200, 32-bit types) faster than blocks of 64 with two.
 inline constexpr std::int64_t kOneLaunchADiagonal = 4096;
 
+/// A lane of a warp sets each one's flag.
+inline constexpr std::size_t kMostShards = 32;
+
 /// Options with nothing left to choose, and the problems as minima on the host.
 template <class T>
 struct Plan {
@@ -26,6 +30,7 @@ struct Plan {
   bool narrow = false;  // int32 only
   bool separate_calls = false, phases = false;
   int multiprocessors = 0;
+  std::vector<Device> devices = {};  // more than one: GPUs that share one problem, persistent
 };
 
 /// The solved cells of a batch, wherever they are; minima.

@@ -141,8 +141,11 @@ class CudaCells final : public Cells<T> {
 
   T value(std::int64_t problem, std::int64_t i, std::int64_t j) const override {
     const auto p = static_cast<std::size_t>(problem);
-    const Device& m = device_[p];
-    if (i == 0 && j == m.points - 1) return optima_[p];
+    return i == 0 && j == device_[p].points - 1 ? optima_[p] : cell(p, i, j);
+  }
+  /// From the device's memory.
+  T cell(std::size_t problem, std::int64_t i, std::int64_t j) const {
+    const Device& m = device_[problem];
     const std::int64_t place = cell_place(i, j);
     Stored stored{};
     std::int32_t base = 0;

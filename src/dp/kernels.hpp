@@ -71,19 +71,25 @@ struct BlockTask {
   std::int32_t problem, row, column;  // in blocks of the launch's edge
 };
 
+/// One problem, or a batch; or one problem that several shards solve, each with all of its cells: a GPU each,
+/// or several on one. Shard `column % shards` owns a column of blocks: it computes them and stores each that
+/// is finished to the others, and then its flag. Flags of all shards are zero before any of them starts.
 template <class T, Arithmetic kArithmetic>
 struct PersistentLaunch {
-  const DeviceCells<T, kArithmetic>* cells =
-      nullptr;  // a problem each, in device memory, as are all that follow
-  const Terms<T>* terms = nullptr;
-  const std::int64_t* first_flag = nullptr;  // of a problem
-  unsigned* flags = nullptr;         // a block each, at first_flag + tile_place(row, column); zero before
-  const BlockTask* tasks = nullptr;  // sorted so that a block comes after all that it needs
+  const DeviceCells<T, kArithmetic>* cells = nullptr;  // a problem each (of one that is shared: a shard
+                                                       // each), in device memory, as are all that follow
+  const Terms<T>* terms = nullptr;                     // a problem each
+  const std::int64_t* first_flag = nullptr;            // of a problem
+  unsigned* flags = nullptr;  // a block each, at first_flag + tile_place(row, column); zero before
+  const BlockTask* tasks =
+      nullptr;  // sorted so that a block comes after all that it needs; of the shards here
   std::int64_t task_count = 0;
   unsigned long long* next_task = nullptr;  // zero before; above task_count afterwards
   const int* stop = nullptr;                // not 0: end soon, whatever is not done
   int edge = 64;                            // 32 or 64; narrow: 64
   int multiprocessors = 0;                  // use those with an smid below this; 0: all
+  int shards = 1;
+  unsigned* const* shard_flags = nullptr;  // more than 1: instead of `flags`, a shard's each
 };
 /// @throws BadInput (another edge; narrow: not 64), Error (blocks need more shared memory than the device
 /// has)

@@ -3,10 +3,14 @@
 // that is first of those not finished never waits, so that no block waits for ever, however few fit a device.
 // The waiting is short: of block (I, J) the products with the middle blocks K need only cells of half the
 // span and come first, those with the two ends, which end at the block diagonal before, last.
+//
+// Several GPUs share a problem, a kernel each: what a block waits for is then also computed by others, in the
+// same order, so that the first block of all that is not finished never waits, as long as all kernels run.
 
 #include <algorithm>
 #include <cstdint>
 
+#include "core/cuda/system_atomics.cuh"
 #include "dp/closure.cuh"
 #include "dp/kernels.hpp"
 #include "dp/product.cuh"
@@ -38,6 +42,7 @@ struct Task {
   Terms<T> terms;
   unsigned* flags;
   std::int32_t problem, row, column;  // problem < 0: there is no task left
+  std::int32_t shard;                 // that owns it, whose cells and flags these are
 };
 
 template <class T>
@@ -61,13 +66,43 @@ __device__ void take(const PersistentLaunch<T, kArithmetic>& launch, Task<T, kAr
     return;
   }
   const BlockTask next = launch.tasks[ticket];
-  copy_by_warp(task.cells, launch.cells[next.problem]);
+  const bool shared = launch.shards > 1;
+  const int shard = shared ? next.column % launch.shards : 0;
+  copy_by_warp(task.cells, launch.cells[shared ? shard : next.problem]);
   copy_by_warp(task.terms, launch.terms[next.problem]);
   if (threadIdx.x == 0) {
-    task.flags = launch.flags + launch.first_flag[next.problem];
+    task.flags = shared ? launch.shard_flags[shard] : launch.flags + launch.first_flag[next.problem];
+    task.shard = shard;
     task.problem = next.problem;
     task.row = next.row;
     task.column = next.column;
+  }
+}
+
+/// Stores the task's block, which is finished, to the other shards, and its flag. All threads call.
+template <class T, Arithmetic kArithmetic, int kEdge, int kThreads>
+__device__ void store_to_others(const PersistentLaunch<T, kArithmetic>& launch,
+                                const Task<T, kArithmetic>& task) {
+  using Cells = DeviceCells<T, kArithmetic>;
+  constexpr int kCount = 16 / static_cast<int>(sizeof(typename Cells::Stored)), kAcross = kEdge / kCount;
+  const std::int64_t first = cell_place(std::int64_t{task.row} * kEdge, std::int64_t{task.column} * kEdge);
+  const std::int64_t tile = first / (kTile * kTile);
+  for (int shard = 0; shard < launch.shards; ++shard) {
+    if (shard == task.shard) continue;
+    const Cells& to = launch.cells[shard];
+    for (int n = static_cast<int>(threadIdx.x); n < kEdge * kAcross; n += kThreads) {
+      const std::int64_t place = first + n / kAcross * kTile + n % kAcross * kCount;
+      *reinterpret_cast<uint4*>(to.cells + place) =
+          __ldcg(reinterpret_cast<const uint4*>(task.cells.cells + place));
+    }
+    if constexpr (Cells::kNarrow)
+      if (threadIdx.x == 0) to.bases[tile] = task.cells.bases[tile];
+  }
+  __syncthreads();
+  if (threadIdx.x < warpSize) {
+    if (const int shard = static_cast<int>(threadIdx.x); shard < launch.shards && shard != task.shard)
+      store_release_system(launch.shard_flags[shard] + tile_place(task.row, task.column), 1);
+    __syncwarp();  // the first lane takes the next task
   }
 }
 
@@ -76,7 +111,9 @@ __device__ void take(const PersistentLaunch<T, kArithmetic>& launch, Task<T, kAr
 template <class T, Arithmetic kArithmetic>
 class Operands {
  public:
-  __device__ Operands(const Task<T, kArithmetic>& task, const int* stop) : task_(task), stop_(stop) {}
+  /// @param shared  other shards set flags, too
+  __device__ Operands(const Task<T, kArithmetic>& task, const int* stop, bool shared)
+      : task_(task), stop_(stop), shared_(shared) {}
 
   /// Blocks strictly between.
   __device__ int count() const { return max(task_.column - task_.row - 1, 0); }
@@ -115,7 +152,8 @@ class Operands {
     if (threadIdx.x < warpSize) {
       bool set = false;
       do {
-        if (looks && !set) set = load_acquire(task_.flags + flag) != 0;
+        if (looks && !set)
+          set = (shared_ ? load_acquire_system(task_.flags + flag) : load_acquire(task_.flags + flag)) != 0;
         pairs = (__ffs(static_cast<int>(~__ballot_sync(~0U, set))) - 1) / 2;
         if (__any_sync(~0U, threadIdx.x == kStopLane && is_set(stop_))) pairs = min(all, warpSize);
       } while (pairs == 0);
@@ -125,6 +163,7 @@ class Operands {
 
   const Task<T, kArithmetic>& task_;
   const int* stop_;
+  const bool shared_;
   int finished_ = 0;  // products, in their order, whose operands are known to be finished
 };
 
@@ -171,7 +210,7 @@ __global__ void __launch_bounds__(Methods<T, kArithmetic, kFactors, kEdge>::kThr
     const Task<T, kArithmetic>& task = shared.task;
     if (task.problem < 0) return;
     const std::int64_t i = std::int64_t{task.row} * kEdge, j = std::int64_t{task.column} * kEdge;
-    Operands operands(task, launch.stop);
+    Operands operands(task, launch.stop, launch.shards > 1);
     const bool diagonal = task.row == task.column;
     if (!diagonal && (M::kPrepared || operands.count() == 0)) operands.wait_for_diagonal();
     if (M::kPrepared) M::Triangle::prepare(task.cells, task.terms, i, j, shared.tables);
@@ -200,6 +239,7 @@ __global__ void __launch_bounds__(Methods<T, kArithmetic, kFactors, kEdge>::kThr
     M::Triangle::finish_prepared(task.cells, task.terms, i, j, shared.best, shared.tables);
     __syncthreads();
     if (threadIdx.x == 0) store_release(task.flags + tile_place(task.row, task.column), 1);
+    if (launch.shards > 1) store_to_others<T, kArithmetic, kEdge, M::kThreads>(launch, task);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "core/automatic_device.hpp"
 #include "core/built_with_cuda.hpp"
 #include "core/doors.hpp"
+#include "core/several_devices.hpp"
 #include "dp/backend.hpp"
 #include "dp/problem.hpp"
 #include "warploom/core/error.hpp"
@@ -64,6 +65,8 @@ namespace {
 // are enough problems to fill the machine, waiting matters little and blocks of 64 do more at a time.
 constexpr std::int64_t kSmallBlocksBelow = 8192, kSmallBlocksBelowInBatch = 192;
 constexpr std::size_t kBatchFills = 64;
+// On fewer points several GPUs wait for each other longer than they save.
+constexpr std::int64_t kSharedFrom = 16384;
 // Below this many points half the memory traffic saves nothing; above these magnitudes differences within a
 // tile of 64 are likely to leave 13 bits.
 constexpr std::int64_t kNarrowFrom = 2048;
@@ -156,6 +159,30 @@ Plan<T> make_plan(std::span<const Problem<T>> problems, const Options& options, 
   plan.phases = options.phases;
   plan.multiprocessors = options.multiprocessors;
   return plan;
+}
+
+/// Those of the devices that solve it.
+template <class T>
+std::vector<Device> share(std::span<const Problem<T>> problems, const Options& options,
+                          std::vector<Device> devices) {
+  if (devices.size() == 1) return devices;
+  if (!devices[0].is_gpu()) one_device(devices, "dynamic programming on processors");
+  if (problems.size() != 1) one_device(devices, "a batch of problems");
+  if (options.decomposition != best && options.decomposition != persistent)
+    one_device(devices, fmt::format("the decomposition {}", name(options.decomposition)));
+  if (devices.size() > kMostShards)
+    throw BadInput(fmt::format("{} devices share a problem at most, not {}", kMostShards, devices.size()));
+  if (options.decomposition == best && problems[0].points() < kSharedFrom) {
+    log(LogLevel::info, fmt::format("{} points are solved on {} alone: from {} on several GPUs are faster",
+                                    problems[0].points(), name(devices[0]), kSharedFrom));
+    devices.resize(1);
+  }
+  // Shards of one GPU side by side, in a kernel of its own.
+  std::vector<Device> ordered;
+  for (const Device device : devices)
+    if (std::ranges::find(ordered, device) == ordered.end())
+      ordered.insert(ordered.end(), static_cast<std::size_t>(std::ranges::count(devices, device)), device);
+  return ordered;
 }
 
 template <class T>
@@ -296,8 +323,8 @@ bool gpu_may_solve(std::span<const Problem<T>> problems, const Options& options)
 
 template <Value T>
 std::vector<Solution<T>> solve_batch(std::span<const Problem<T>> problems, const Options& options) {
-  const DeviceScope scope(options.run, "dynamic programming", gpu_may_solve(problems, options));
-  const Device device = scope.device();
+  const DevicesScope scope(options.run, gpu_may_solve(problems, options));
+  const Device device = scope.devices().front();
   for (std::size_t p = 0; p < problems.size(); ++p) try {
       check(problems[p]);
       check_range(problems[p]);
@@ -318,6 +345,7 @@ std::vector<Solution<T>> solve_batch(std::span<const Problem<T>> problems, const
   }
   Plan<T> plan = make_plan(problems, options, device);
   plan.problems = terms;
+  plan.devices = share(problems, options, scope.devices());
   const auto attempt = [&] {
     log_memory(problems, plan.narrow);
     return run(plan, device);
@@ -334,6 +362,7 @@ std::vector<Solution<T>> solve_batch(std::span<const Problem<T>> problems, const
                                                                 std::move(optima));
   Report report = std::move(solved.report);
   report.device = device;
+  report.devices = static_cast<int>(plan.devices.size());
   report.decomposition = plan.decomposition;
   report.block = plan.block;
   report.storage = storage_name<T>(plan.narrow);

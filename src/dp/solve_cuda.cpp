@@ -1,52 +1,18 @@
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "dp/cuda_cells.cuh"
 #include "dp/cuda_launches.hpp"
+#include "dp/cuda_persistent.hpp"
+#include "dp/solve_shared.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/memory.hpp"
 
 namespace warploom::dp {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-template <class T>
-void require_device_memory(const Plan<T>& plan, std::uint64_t needed) {
-  const auto [free, total] = device_memory();
-  if (needed <= free) return;
-  const std::string what = plan.problems.size() == 1
-                               ? "n = " + std::to_string(plan.problems[0].points - 1)
-                               : "a batch of " + std::to_string(plan.problems.size()) + " problems";
-  std::string smaller = plan.problems.size() == 1 ? "" : "solve fewer at a time, ";
-  if (std::is_same_v<T, std::int32_t> && !plan.narrow) smaller += "take narrow storage (`storage` narrow), ";
-  if (sizeof(T) == 8) smaller += "take a type of 32 bits (`type`), ";
-  throw OutOfMemory("solving " + what + " needs " + bytes_text(needed) + " of the GPU's memory, " +
-                    bytes_text(free) + " of " + bytes_text(total) + " are free; " + smaller +
-                    "or use the CPU (`device` cpu)");
-}
-
-/// Loads what `launch` launches, without running it; otherwise a kernel's first launch does, within the time
-/// that is measured.
-template <class Launch>
-void load_kernels(cudaStream_t stream, const Launch& launch) {
-  cuda_check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
-  launch();
-  cudaGraph_t graph = nullptr;
-  cuda_check(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
-  const CudaOwner<cudaGraph_t> owner(graph);
-  cudaGraphExec_t executable = nullptr;
-  cuda_check(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate");
-  const CudaOwner<cudaGraphExec_t> executable_owner(executable);
-}
 
 int multiprocessor_count() {
   int device = 0, count = 0;
@@ -83,83 +49,6 @@ class Launcher final : public Executor {
   SplitBuffers buffers_;
   int multiprocessors_;
   cudaStream_t stream_;
-};
-
-/// The blocks of a batch, diagonal after diagonal of all problems.
-class Tasks {
- public:
-  template <class T>
-  Tasks(std::span<const Terms<T>> problems, int edge) : edge_(edge) {
-    for (const Terms<T>& terms : problems) {
-      blocks_.push_back((terms.points + edge - 1) / edge);
-      first_flag_.push_back(count_);
-      count_ += tile_place(0, blocks_.back());
-    }
-  }
-  std::int64_t count() const { return count_; }
-  const std::vector<std::int64_t>& first_flag() const { return first_flag_; }
-
-  std::vector<BlockTask> list() {
-    std::vector<BlockTask> tasks;
-    tasks.reserve(static_cast<std::size_t>(count_));
-    for (std::int64_t d = 0; d < std::ranges::max(blocks_); ++d) {
-      for (std::size_t p = 0; p < blocks_.size(); ++p)
-        for (std::int64_t row = 0; row + d < blocks_[p]; ++row)
-          tasks.push_back({static_cast<std::int32_t>(p), static_cast<std::int32_t>(row),
-                           static_cast<std::int32_t>(row + d)});
-      end_of_diagonal_.push_back(static_cast<std::int64_t>(tasks.size()));
-    }
-    return tasks;
-  }
-
-  /// Of the first `count` blocks of the list, about.
-  double pairs(std::int64_t count) const {
-    double sum = 0;
-    std::int64_t begin = 0;
-    for (std::size_t d = 0; d < end_of_diagonal_.size() && begin < count; begin = end_of_diagonal_[d++])
-      sum += double(std::min(count, end_of_diagonal_[d]) - begin) * (d == 0 ? 1.0 / 6 : double(d));
-    return sum * edge_ * edge_ * edge_;
-  }
-
- private:
-  int edge_;
-  std::int64_t count_ = 0;
-  std::vector<std::int64_t> blocks_, first_flag_, end_of_diagonal_;
-};
-
-/// What the host and a running kernel tell each other, through a stream of their own.
-class Exchange {
- public:
-  Exchange(int* stop, const unsigned long long* next_task, const int* overflow)
-      : stop_(stop), next_task_(next_task), overflow_(overflow), host_(make_pinned<Host>(1)) {
-    *host_.get() = {.stop = 1, .overflow = 0, .next_task = 0};
-  }
-
-  void stop() { copy(stop_, &host_[0].stop, sizeof(int)); }
-  /// @return how many tasks have been taken  @throws NarrowOverflow
-  std::int64_t look() {
-    copy(&host_[0].next_task, next_task_, sizeof(unsigned long long));
-    if (overflow_ != nullptr) copy(&host_[0].overflow, overflow_, sizeof(int));
-    if (host_[0].overflow != 0) throw NarrowOverflow{};
-    return static_cast<std::int64_t>(host_[0].next_task);
-  }
-
- private:
-  struct Host {
-    int stop, overflow;
-    unsigned long long next_task;
-  };
-  void copy(void* to, const void* from, std::size_t bytes) {
-    cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_.get()),
-               "cudaMemcpy of " + std::to_string(bytes) + " bytes");
-    cuda_check(cudaStreamSynchronize(stream_.get()), "exchanging data with the persistent kernel");
-  }
-
-  int* stop_;
-  const unsigned long long* next_task_;
-  const int* overflow_;  // null: not narrow
-  PinnedArray<Host> host_;
-  CudaStream stream_ = make_stream();
 };
 
 template <class T, Arithmetic kArithmetic, bool kFactors>
@@ -324,24 +213,6 @@ class Solver {
     }
   }
 
-  /// Waits for the event; calls look() several times a second if that is long.
-  template <class Look>
-  static void watch(const CudaEvent& end, const Look& look) {
-    constexpr double kSpin = 5e-3, kLook = 50e-3;  // [s]
-    const Clock::time_point begin = Clock::now();
-    Clock::time_point last = begin;
-    for (;;) {
-      const cudaError_t state = cudaEventQuery(end.get());
-      if (state == cudaSuccess) return;
-      if (state != cudaErrorNotReady) cuda_check(state, "the persistent kernel");
-      if (seconds_since(begin) < kSpin) continue;
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      if (seconds_since(last) < kLook) continue;
-      look();
-      last = Clock::now();
-    }
-  }
-
   /// Memory, once all of it is laid out, and the terms; `fill` fills the scratch memory.
   template <class Fill>
   void prepare(const Fill& fill) {
@@ -403,8 +274,11 @@ class Solver {
 template <class T, Arithmetic kArithmetic>
 Solved<T> solve_with(const Plan<T>& plan) {
   const auto has_factors = [](const Terms<T>& terms) { return terms.factors != nullptr; };
-  if (std::ranges::none_of(plan.problems, has_factors)) return Solver<T, kArithmetic, false>(plan)();
-  if constexpr (kArithmetic != Arithmetic::narrow) return Solver<T, kArithmetic, true>(plan)();
+  const bool shared = plan.devices.size() > 1;
+  if (std::ranges::none_of(plan.problems, has_factors))
+    return shared ? solve_shared<T, kArithmetic, false>(plan) : Solver<T, kArithmetic, false>(plan)();
+  if constexpr (kArithmetic != Arithmetic::narrow)
+    return shared ? solve_shared<T, kArithmetic, true>(plan) : Solver<T, kArithmetic, true>(plan)();
   throw Internal("a problem with factors was planned in narrow storage");
 }
 

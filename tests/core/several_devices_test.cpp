@@ -91,6 +91,13 @@ TEST(OnDevices, AScopesStopIsHeardByAll) {
   EXPECT_EQ(stopped, 3);
 }
 
+TEST(OnDevices, ProgressIsTheFirstOnes) {
+  std::vector<std::string> shown;
+  const RunScope scope({.progress = [&](const ProgressState& state) { shown.push_back(state.what); }});
+  on_devices(kThree, [](std::size_t k) { Progress(std::to_string(k), 1, "times").advance(); });
+  EXPECT_EQ(shown, std::vector<std::string>{"0"});
+}
+
 TEST(OnDevices, OfNoDeviceNothingIsDone) {
   on_devices({}, [](std::size_t) { ADD_FAILURE(); });
 }

@@ -55,6 +55,20 @@ class SimulatedBatch {
     launch_.edge = edge;
   }
 
+  /// One problem that several shards solve, here all in one launch.
+  SimulatedBatch(const Problem<T>& problem, int edge, int shards) : SimulatedBatch({problem}, edge) {
+    std::vector<DeviceCells<T, kArithmetic>> cells;
+    std::vector<unsigned*> flags;
+    for (int shard = 0; shard < shards; ++shard) {
+      if (shard > 0) problems_.emplace_back(machine_, problem);
+      cells.push_back(problems_.back().cells());
+      flags.push_back(upload(flags_));
+    }
+    launch_.cells = upload(cells);
+    launch_.shard_flags = upload(flags);
+    launch_.shards = shards;
+  }
+
   void limit_multiprocessors(int count) { launch_.multiprocessors = count; }
   void stop() { launch_.stop = upload(std::vector<int>{1}); }
 
@@ -103,19 +117,32 @@ void expect_clean(const sim::Outcome& outcome) {
   for (const sim::Finding& finding : outcome.findings) ADD_FAILURE() << finding.text();
 }
 
+template <class T>
+void expect_cells(const Triangle<T>& cells, const oracle::Table<T>& want) {
+  for (std::int64_t i = 0; i < cells.points(); ++i)
+    for (std::int64_t j = i + 1; j < cells.points(); ++j)
+      ASSERT_EQ(cells(i, j), want.cells[i][j].value_or(kUnreachable<T>))
+          << "cell (" << i << ", " << j << ") of " << cells.points() << " points";
+}
+
 template <Arithmetic kArithmetic, class T>
 void expect_right(const std::vector<Problem<T>>& given, int edge, unsigned blocks, int multiprocessors,
                   Schedule schedule) {
   SimulatedBatch<T, kArithmetic> batch(given, edge);
   batch.limit_multiprocessors(multiprocessors);
   expect_clean(batch.run(blocks, schedule));
-  for (std::size_t p = 0; p < given.size(); ++p) {
-    const oracle::Table<T> want = oracle::fill<T>(given[p]);
-    const Triangle<T> cells = batch.cells(p);
-    for (std::int64_t i = 0; i < cells.points(); ++i)
-      for (std::int64_t j = i + 1; j < cells.points(); ++j)
-        ASSERT_EQ(cells(i, j), want.cells[i][j].value_or(kUnreachable<T>))
-            << "cell (" << i << ", " << j << ") of " << cells.points() << " points";
+  for (std::size_t p = 0; p < given.size(); ++p) expect_cells(batch.cells(p), oracle::fill<T>(given[p]));
+}
+
+/// Every shard has all cells afterwards.
+template <Arithmetic kArithmetic, class T>
+void expect_shared(const Problem<T>& problem, int edge, int shards, unsigned blocks, Schedule schedule) {
+  SimulatedBatch<T, kArithmetic> batch(problem, edge, shards);
+  expect_clean(batch.run(blocks, schedule));
+  const oracle::Table<T> want = oracle::fill<T>(problem);
+  for (int shard = 0; shard < shards; ++shard) {
+    SCOPED_TRACE(testing::Message() << "shard " << shard << " of " << shards);
+    expect_cells(batch.cells(static_cast<std::size_t>(shard)), want);
   }
 }
 
@@ -147,6 +174,17 @@ TEST_P(PersistentKernel, ComputesNothingOnceItIsStopped) {
   batch.stop();
   expect_clean(batch.run(4, GetParam()));
   EXPECT_EQ(batch.flags(), std::vector<unsigned>(15, 0U));
+}
+
+TEST_P(PersistentKernel, ShardsStoreToEachOther) {
+  const Kind kind{.weights = true, .pairing = true, .style = Style::two_sided};
+  for (const int shards : {2, 3})
+    expect_shared<Arithmetic::plain>(random_problem<std::int32_t>(kind, 150, 5), 32, shards, 5, GetParam());
+}
+
+TEST_P(PersistentKernel, ShardsStoreNarrowCellsWithTheirBases) {
+  const Kind kind{.pairing = true, .style = Style::ties};
+  expect_shared<Arithmetic::narrow>(random_problem<std::int32_t>(kind, 193, 6), 64, 2, 3, GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Schedules, PersistentKernel,

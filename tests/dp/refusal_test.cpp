@@ -241,5 +241,14 @@ TEST(Names, ThatDoNotExistAreRefusedWithThoseThatDo) {
   EXPECT_THAT(refusal([] { parse_optimum("mean"); }), HasSubstr("min and max"));
 }
 
+TEST_P(EngineOn, SeveralProcessorsAreOneDevice) {
+  if (on_gpu()) GTEST_SKIP() << "several GPUs: shared_gpu_test.cpp";
+  Options options;
+  options.run.devices = {Device::cpu, Device::cpu};
+  EXPECT_THAT(
+      refusal([&] { solve(random_problem<float>({}, 10, 1), options); }),
+      testing::HasSubstr("dynamic programming on processors uses one device, not cpu,cpu: name one of them"));
+}
+
 }  // namespace
 }  // namespace warploom::dp

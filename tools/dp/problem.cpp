@@ -130,8 +130,9 @@ std::string timings_text(const dp::Report& report) {
   const auto seconds = [](double s) {
     return s < 1 ? fmt::format("{:.3f} ms", 1e3 * s) : fmt::format("{:.3f} s", s);
   };
-  std::string text = fmt::format("  solved    on {}, {}, blocks of {}, cells in {}\n", name(report.device),
-                                 name(report.decomposition), report.block, report.storage);
+  const std::string others = report.devices > 1 ? fmt::format(" and {} more", report.devices - 1) : "";
+  std::string text = fmt::format("  solved    on {}{}, {}, blocks of {}, cells in {}\n", name(report.device),
+                                 others, name(report.decomposition), report.block, report.storage);
   if (!report.fallback.empty()) text += fmt::format("  again     {}\n", report.fallback);
   if (report.calls != dp::Calls{})
     text += fmt::format("  calls     {} triangular, {} rectangular\n", report.calls.triangular,
@@ -150,6 +151,7 @@ std::string timings_text(const dp::Report& report) {
 
 Json report_json(const dp::Report& report, bool timings) {
   Json json{{"device", name(report.device)},
+            {"devices", report.devices},
             {"decomposition", name(report.decomposition)},
             {"block", report.block},
             {"storage", report.storage},

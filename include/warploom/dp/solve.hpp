@@ -48,7 +48,9 @@ Storage parse_storage(std::string_view text);
 std::string_view name(Storage storage);
 
 struct Options {
-  Run run = {};  ///< one device
+  /// One device, or several GPUs that share one problem of at least 16,384 points (a smaller one if
+  /// `decomposition` says persistent, else the first solves it). Each holds all cells.
+  Run run = {};
   Decomposition decomposition = Decomposition::best;
   /// Edge of a block [cells]: 16, 32, 64, 128, 256 or 512; of persistent 32 or 64. 0: chosen by size and
   /// device.
@@ -71,7 +73,8 @@ struct Calls {
 };
 
 struct Report {
-  Device device = Device::cpu;
+  Device device = Device::cpu;  ///< where the cells are
+  int devices = 1;              ///< that solved it
   Decomposition decomposition = Decomposition::bottom_up;
   int block = 0;
   std::string storage = {};   ///< "int16", "int32", "int64", "float32", "float64"
