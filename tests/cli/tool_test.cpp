@@ -151,17 +151,19 @@ TEST(Devices, AGpuThatIsNotThereIsRefusedByItsNumber) {
 
 TEST(Devices, AVerbThatUsesOneRefusesSeveral) {
   for (const char* several : {"cuda:0,cuda:1", "cuda:0,1", "cuda:all"}) {
-    const ToolRun run =
-        run_with_invented_driver("register a.nii b.nii -o c.nii --device " + std::string(several));
+    const ToolRun run = run_shell("printf 'GGGAAACCC\\n' | LD_LIBRARY_PATH=" FAKE_CUDA_DRIVER_DIR
+                                  " \"$WARPLOOM\" fold - --device " +
+                                  std::string(several));
     EXPECT_EQ(run.code, 2) << several;
-    EXPECT_THAT(run.err, HasSubstr("registration uses one device, not cuda:0,cuda:1")) << several;
+    EXPECT_THAT(run.err, HasSubstr("folding uses one device, not cuda:0,cuda:1")) << several;
   }
 }
 
 TEST(Devices, AllOfNoneSaysWhy) {
-  const ToolRun run = run_shell("\"$WARPLOOM\" dp chain 3 4 5 --device cuda:all");
+  const ToolRun run = run_shell("FAKE_CUDA=empty LD_LIBRARY_PATH=" FAKE_CUDA_DRIVER_DIR
+                                " \"$WARPLOOM\" dp chain 3 4 5 --device cuda:all");
   EXPECT_EQ(run.code, 2);
-  EXPECT_THAT(run.err, HasSubstr("device 'cuda:all' was asked for, but"));
+  EXPECT_THAT(run.err, HasSubstr("device 'cuda:all' was asked for, but the NVIDIA driver shows no device"));
 }
 
 }  // namespace
