@@ -440,6 +440,40 @@ int main() {
   EXPECT_NE(kept.find("one instance of a template"), kept.npos) << kept;
 }
 
+TEST(WrittenC, OfRowsThatPointersReachStandsInItsPlace) {
+  SKIP_WITHOUT_CLANG();
+  if (!find_program("cc")) GTEST_SKIP() << "there is no compiler";
+  const TemporaryDirectory place;
+  const std::string source = R"(#include <stdio.h>
+typedef struct { double **w; int n; } net;
+static double *table[6];
+void f(net *s, float **a, const float **b, int n, int m) {
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++) a[j][i] += b[i][j] * 2;
+  for (int i = 0; i < s->n; i++)
+    for (int j = 0; j < s->n; j++) s->w[j][i] = s->w[j][i] * 3 + table[i][j];
+}
+int main(void) {
+  static double w[6][6], more[6][6];
+  static float x[6][6], y[6][6];
+  double *rows[6];
+  float *a[6];
+  const float *b[6];
+  net s = {rows, 6};
+  for (int i = 0; i < 6; i++) rows[i] = w[i], table[i] = more[i], a[i] = x[i], b[i] = y[5 - i];
+  for (int i = 0; i < 36; i++) w[0][i] = i, more[0][i] = i * .5, x[0][i] = 7 - i, y[0][i] = i % 5;
+  f(&s, a, b, 5, 6);
+  for (int i = 0; i < 36; i++) printf("%g %g\n", w[0][i], x[0][i]);
+}
+)";
+  const fs::path file = place.path() / "rows.c";
+  const std::string expected = output_of(file, source);
+  std::string kept;
+  const std::string after = replaced(file, kept);
+  EXPECT_NE(after.find("__typeof__(&(s->w)[0]) s_w = &(s->w)[0];"), after.npos) << after << kept;
+  EXPECT_EQ(output_of(file, after), expected) << after;
+}
+
 TEST(WrittenC, LooksOnEntryWhatIsAssumed) {
   if (!find_program("cc")) GTEST_SKIP() << "there is no compiler";
   const std::string source = R"(void f(int n, int m, int lda, float *a, const float *b, double s[4]) {
